@@ -1,0 +1,39 @@
+/* The one floating-point type of a build, and the mark of a function that compiles as C11 and as CUDA C++.
+ *
+ * `real` is fixed by the compiler flag -DPD_REAL=float|double; the same tree is built once per precision. Element functions
+ * are written once with PD_FUNCTION, so the CPU loops and the CUDA kernels call the very same formula. Code in csrc/host/ is
+ * always double and does not include this file. */
+#ifndef PD_BASE_REAL_H
+#define PD_BASE_REAL_H
+
+#include <math.h>
+
+#ifndef PD_REAL
+#define PD_REAL double
+#endif
+
+typedef PD_REAL real;
+
+#ifdef __CUDACC__
+#define PD_FUNCTION static __host__ __device__ __forceinline__
+#else
+#define PD_FUNCTION static inline
+#endif
+
+/* Half the spacing of 1 and the next real: 6e-8 in float, 1.1e-16 in double. */
+#define PD_EPSILON ((real)(sizeof(real) == sizeof(float) ? 5.9604644775390625e-08 : 1.1102230246251565e-16))
+
+/* sizeof(real) is a constant: each of these compiles to the one right call. */
+PD_FUNCTION real pd_sqrt(real x) {
+    return sizeof(real) == sizeof(float) ? (real)sqrtf((float)x) : (real)sqrt((double)x);
+}
+
+PD_FUNCTION real pd_fabs(real x) {
+    return sizeof(real) == sizeof(float) ? (real)fabsf((float)x) : (real)fabs((double)x);
+}
+
+PD_FUNCTION real pd_min(real a, real b) { return a < b ? a : b; }
+
+PD_FUNCTION real pd_max(real a, real b) { return a > b ? a : b; }
+
+#endif

@@ -1,0 +1,42 @@
+/* Errors are values: what a C function that can fail returns, and the text that goes with it.
+ *
+ * A pd_error travels from the caller down; the function that finds the fault writes the text, everybody above only passes the
+ * status on. Nothing prints, nothing exits. csrc/python/errors.c turns a status into a Python exception, in one place. */
+#ifndef PD_BASE_STATUS_H
+#define PD_BASE_STATUS_H
+
+typedef enum pd_status {
+    PD_OK = 0,
+    PD_ERROR_VALUE,       /* an argument has a value that cannot be used          -> ValueError   */
+    PD_ERROR_TYPE,        /* an argument, or a combination of them, of the wrong kind -> TypeError */
+    PD_ERROR_MEMORY,      /* out of memory                                        -> MemoryError  */
+    PD_ERROR_NOT_FINITE,  /* NaN or infinity in an input                          -> ValueError   */
+    PD_ERROR_SINGULAR,    /* a matrix that must be positive definite is not       -> RuntimeError */
+    PD_ERROR_DEVICE,      /* no device, driver too old, launch failed             -> RuntimeError */
+    PD_ERROR_UNSUPPORTED, /* this build leaves that part out                      -> RuntimeError */
+    PD_DIVERGED,          /* a step diverged; pd_error.iteration and .vertex say where -> DivergenceError */
+    PD_INTERRUPTED        /* the caller asked to stop (Ctrl-C); the state is the last good one */
+} pd_status;
+
+typedef struct pd_error {
+    char text[512];
+    int  iteration; /* with PD_DIVERGED: the outer iteration, from 1 */
+    int  vertex;    /* with PD_DIVERGED: the vertex with the largest or first non-finite value */
+} pd_error;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Writes a printf-style text into error (may be NULL) and returns status, so a failing line reads `return pd_fail(...)`. */
+pd_status pd_fail(pd_error *error, pd_status status, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 3, 4)))
+#endif
+    ;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,63 @@
+/* Context and memory of the CPU backend: backend memory is ordinary memory, aligned for vector loads. */
+#include "cpu/context.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+pd_status pd_context_create(pd_context **out, int threads, pd_error *error) {
+    *out = calloc(1, sizeof **out);
+    if (!*out) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for a context");
+    (*out)->threads = threads > 0 ? threads : 1;
+    return PD_OK;
+}
+
+void pd_context_destroy(pd_context *context) { free(context); }
+
+pd_error *pd_context_error(pd_context *context) { return &context->error; }
+
+int pd_context_threads(const pd_context *context) { return context->threads; }
+
+pd_status pd_device_count(int *count, pd_error *error) {
+    (void)error;
+    *count = 1;
+    return PD_OK;
+}
+
+pd_status pd_device_name(int device, char name[256], pd_error *error) {
+    if (device != 0) return pd_fail(error, PD_ERROR_VALUE, "device: %d is out of range for 1 device", device);
+    memcpy(name, "cpu", 4);
+    return PD_OK;
+}
+
+pd_status pd_memory_create(pd_context *context, void **out, size_t bytes) {
+    size_t rounded = (bytes / 64 + 1) * 64;
+    *out = aligned_alloc(64, rounded);
+    if (!*out) return pd_fail(&context->error, PD_ERROR_MEMORY, "out of memory: %zu bytes asked for", bytes);
+    memset(*out, 0, rounded);
+    return PD_OK;
+}
+
+void pd_memory_destroy(pd_context *context, void *memory) {
+    (void)context;
+    free(memory);
+}
+
+pd_status pd_memory_copy(pd_context *context, void *target, const void *source, size_t bytes) {
+    (void)context;
+    if (bytes) memcpy(target, source, bytes);
+    return PD_OK;
+}
+
+pd_status pd_memory_upload(pd_context *context, void *target, const void *source, size_t bytes) {
+    return pd_memory_copy(context, target, source, bytes);
+}
+
+pd_status pd_memory_download(pd_context *context, void *target, const void *source, size_t bytes) {
+    return pd_memory_copy(context, target, source, bytes);
+}
+
+pd_status pd_memory_clear(pd_context *context, void *target, size_t bytes) {
+    (void)context;
+    memset(target, 0, bytes);
+    return PD_OK;
+}

@@ -1,0 +1,77 @@
+/* What a solver contributes to the common frame, and the inside of a simulation that it works on. */
+#ifndef PD_DYNAMICS_METHOD_H
+#define PD_DYNAMICS_METHOD_H
+
+#include "dynamics/simulation.h"
+
+typedef struct pd_newton pd_newton;
+
+struct pd_simulation {
+    pd_error                     error;
+    pd_settings                  settings;
+    pd_context                  *context;
+    pd_model                     model;
+    const pd_cholesky_functions *cholesky;
+
+    /* host side of the model: borrowed nothing, made at creation */
+    pd_element_set *sets; /* [n_sets] owned copies */
+    int             n_sets;
+    double         *masses;
+    unsigned char  *fixed;
+    pd_corners      corners;
+    pd_csr          pattern;
+    pd_csr          system_matrix; /* n = 0 until first used */
+    int            *slots[PD_KIND_COUNT];      /* B, on first use */
+    int            *diagonal_slots;            /* B, on first use */
+    real           *hessian_blocks;            /* B [nnz,3,3], on first use */
+    double          stiffness_sums[2];         /* sum of PD weights: of dimensionless F, and of F in metres */
+    double          inertia_sum;               /* sum of m/h^2 */
+    double          largest_coordinate;
+
+    /* state and work vectors, B [n,3] */
+    real *x, *v, *v_previous, *load;
+    real *x_t, *offset, *targets;
+    real *gradient, *direction, *step;
+    real *trial, *trial_offset, *trial_gradient;
+    int   has_previous;
+
+    double *scalars; /* B [PD_ENERGY_COUNT + 2] */
+    real   *staging; /* H [n,3] */
+
+    /* solvers */
+    pd_direct *direct;
+    pd_jacobi *jacobi;
+    pd_newton *newton;
+    int        prepared;
+};
+
+/* Runs an expression that returns a status and leaves through `done:` where it failed. */
+#define PD_TRY(expression)                       \
+    do {                                         \
+        if ((status = (expression))) goto done;  \
+    } while (0)
+
+typedef struct pd_method {
+    const char *name;
+    pd_status (*prepare)(pd_simulation *self);
+    /* Writes self->direction from self->x and self->offset. *stalled = 1: no direction lowers the potential. */
+    pd_status (*direction)(pd_simulation *self, int *stalled);
+} pd_method;
+
+extern const pd_method pd_projective_dynamics_method;
+extern const pd_method pd_newton_method;
+
+void pd_newton_destroy(pd_newton *newton);
+
+/* Shared by the methods: */
+pd_step_data pd_simulation_step_data(const pd_simulation *self);
+pd_status    pd_simulation_norm(pd_simulation *self, const real *vector, double *norm);
+/* Sum of the parts of G at x, offset (B). `magnitude`, may be NULL: the sum of their absolute values. */
+pd_status pd_simulation_potential_at(pd_simulation *self, const real *x, const real *offset, double *potential,
+                                     double *magnitude);
+/* What rounding alone may change in a potential whose parts add up to `magnitude`, J. */
+double pd_simulation_rounding(const pd_simulation *self, double magnitude);
+/* Makes slots and hessian_blocks. */
+pd_status pd_simulation_need_hessian(pd_simulation *self);
+
+#endif

@@ -1,0 +1,70 @@
+/* From the host's description of a scene to a model in backend memory; see model.h. */
+#include "dynamics/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void pd_model_destroy(pd_model *model, pd_context *context) {
+    for (int s = 0; s < model->n_kinds; s++) {
+        pd_memory_destroy(context, model->kinds[s].vertices);
+        pd_memory_destroy(context, model->kinds[s].rest);
+        pd_memory_destroy(context, model->kinds[s].parameters);
+        pd_memory_destroy(context, model->kinds[s].damping);
+    }
+    pd_memory_destroy(context, model->masses);
+    pd_memory_destroy(context, model->fixed);
+    pd_memory_destroy(context, model->corner_start);
+    pd_memory_destroy(context, model->corners);
+    pd_memory_destroy(context, model->corner_forces);
+    pd_memory_destroy(context, model->partial_sums);
+    memset(model, 0, sizeof *model);
+}
+
+static pd_status upload(pd_context *context, void **out, const void *source, size_t bytes) {
+    pd_status status = pd_memory_create(context, out, bytes);
+    return status ? status : pd_memory_upload(context, *out, source, bytes);
+}
+
+/* Rounds doubles to real on the way. */
+static pd_status upload_real(pd_context *context, real **out, const double *source, size_t count) {
+    real *rounded = malloc(count * sizeof(real) + 1);
+    if (!rounded) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory: %zu numbers", count);
+    for (size_t i = 0; i < count; i++) rounded[i] = (real)source[i];
+    pd_status status = upload(context, (void **)out, rounded, count * sizeof(real));
+    free(rounded);
+    return status;
+}
+
+pd_status pd_model_create(pd_model *out, pd_context *context, const pd_description *description, const pd_corners *corners) {
+    pd_status status = PD_OK;
+    size_t    n = (size_t)description->n_vertices;
+    int       largest = description->n_vertices, first_corner = 0;
+    memset(out, 0, sizeof *out);
+    out->n_vertices = description->n_vertices;
+    out->n_corners = corners->n_corners;
+
+    for (int s = 0; s < description->n_sets; s++) {
+        const pd_element_set *set = &description->sets[s];
+        pd_kind_shape         shape = pd_kind_shape_of(set->kind);
+        pd_elements          *g = &out->kinds[out->n_kinds++];
+        size_t                m = (size_t)set->n;
+        *g = (pd_elements){.kind = set->kind, .n = set->n, .first_corner = first_corner};
+        first_corner += set->n * shape.vertices;
+        if (set->n > largest) largest = set->n;
+        if ((status = upload(context, (void **)&g->vertices, set->vertices, m * (size_t)shape.vertices * sizeof(int)))) goto done;
+        if ((status = upload_real(context, &g->rest, set->rest, m * (size_t)shape.rest))) goto done;
+        if ((status = upload_real(context, &g->parameters, set->parameters, m * (size_t)shape.parameters))) goto done;
+        if (set->damping && (status = upload_real(context, &g->damping, set->damping, m))) goto done;
+    }
+    out->n_partial_sums = 2 * (largest / PD_SUM_BLOCK + 1);
+    if ((status = upload_real(context, &out->masses, description->masses, n))) goto done;
+    if ((status = upload(context, (void **)&out->fixed, description->fixed, n))) goto done;
+    if ((status = upload(context, (void **)&out->corner_start, corners->start, (n + 1) * sizeof(int)))) goto done;
+    if ((status = upload(context, (void **)&out->corners, corners->corners, (size_t)corners->n_corners * sizeof(int)))) goto done;
+    if ((status = pd_memory_create(context, (void **)&out->corner_forces, (size_t)corners->n_corners * 3 * sizeof(real)))) goto done;
+    status = pd_memory_create(context, (void **)&out->partial_sums, (size_t)out->n_partial_sums * sizeof(double));
+
+done:
+    if (status) pd_model_destroy(out, context);
+    return status;
+}

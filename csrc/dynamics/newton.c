@@ -1,0 +1,195 @@
+/* Newton's method on the incremental potential, with a sparse Cholesky factor and a backtracking line search.
+ *
+ * The Hessian is factorised as it is; only where its Cholesky fails are the elements' Hessians projected to be positive
+ * semidefinite, since projection alone is only linearly convergent where an element's Hessian stays indefinite at the minimum.
+ * Near the minimum the potential no longer resolves a decrease: a step that changes it by no more than rounding is
+ * taken if it lowers the gradient norm by a tenth, so the iteration goes on down to the floor of the gradient and ends there. */
+#include "dynamics/method.h"
+
+#include <stdlib.h>
+
+enum { MAX_HALVINGS = 50, MAX_SHIFTS = 8 };
+
+struct pd_newton {
+    const pd_cholesky_functions *library;
+    pd_cholesky                 *cholesky;
+    int                          n_free;
+    int                         *free_rows, *compressed; /* vertex of a block row; block row of a vertex or -1 */
+    int                         *column_start;           /* [3 n_free + 1] upper triangle by columns */
+    double                      *values;
+    double                      *vector; /* [n_free,3] */
+    real                        *blocks; /* H [nnz,3,3] */
+};
+
+void pd_newton_destroy(pd_newton *newton) {
+    if (!newton) return;
+    if (newton->library) newton->library->destroy(newton->cholesky);
+    free(newton->free_rows);
+    free(newton->compressed);
+    free(newton->column_start);
+    free(newton->values);
+    free(newton->vector);
+    free(newton->blocks);
+    free(newton);
+}
+
+/* Walks the upper triangle of the free Hessian column by column: column 3f+b holds the rows of all blocks j < f and rows <= b of the
+ * diagonal block. Writes rows and/or values where given; returns the number of entries. The block (i,j) of the pattern's
+ * row i is read transposed, which for a symmetric Hessian is the block (j,i) of column i. */
+static int upper_triangle(const pd_newton *newton, const pd_csr *pattern, int *column_start, int *rows, double *values,
+                          double shift) {
+    int next = 0;
+    for (int f = 0; f < newton->n_free; f++) {
+        int i = newton->free_rows[f];
+        for (int b = 0; b < 3; b++) {
+            if (column_start) column_start[3 * f + b] = next;
+            for (int s = pattern->row_start[i]; s < pattern->row_start[i + 1]; s++) {
+                int j = newton->compressed[pattern->columns[s]];
+                if (j < 0 || j > f) continue;
+                for (int a = 0; a < (j == f ? b + 1 : 3); a++) {
+                    if (rows) rows[next] = 3 * j + a;
+                    if (values) values[next] = (double)newton->blocks[9 * (size_t)s + (size_t)(3 * b + a)] + (j == f && a == b ? shift : 0.0);
+                    next++;
+                }
+            }
+        }
+    }
+    if (column_start) column_start[3 * newton->n_free] = next;
+    return next;
+}
+
+static pd_status prepare(pd_simulation *self) {
+    pd_status     status = PD_OK;
+    int           n = self->model.n_vertices, *rows = NULL;
+    const pd_csr *pattern = &self->pattern;
+    pd_newton    *newton = calloc(1, sizeof *newton);
+    if (!newton) return pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory");
+    newton->library = self->cholesky;
+    PD_TRY(pd_simulation_need_hessian(self));
+    newton->free_rows = malloc(((size_t)n + 1) * sizeof(int));
+    newton->compressed = malloc(((size_t)n + 1) * sizeof(int));
+    newton->column_start = malloc(((size_t)n * 3 + 1) * sizeof(int));
+    newton->vector = malloc(((size_t)n * 3 + 1) * sizeof(double));
+    newton->blocks = malloc((size_t)pattern->row_start[n] * 9 * sizeof(real) + 1);
+    if (!newton->free_rows || !newton->compressed || !newton->column_start || !newton->vector || !newton->blocks) goto memory;
+    for (int i = 0; i < n; i++) {
+        newton->compressed[i] = self->fixed[i] ? -1 : newton->n_free;
+        if (!self->fixed[i]) newton->free_rows[newton->n_free++] = i;
+    }
+    int count = upper_triangle(newton, pattern, newton->column_start, NULL, NULL, 0.0);
+    rows = malloc(((size_t)count + 1) * sizeof(int));
+    newton->values = malloc(((size_t)count + 1) * sizeof(double));
+    if (!rows || !newton->values) goto memory;
+    upper_triangle(newton, pattern, newton->column_start, rows, NULL, 0.0);
+    if (newton->n_free > 0)
+        PD_TRY(newton->library->create(&newton->cholesky, 3 * newton->n_free, newton->column_start, rows, 3, &self->error));
+    goto done;
+
+memory:
+    status = pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory for Newton on %d vertices", n);
+done:
+    free(rows);
+    if (status)
+        pd_newton_destroy(newton);
+    else
+        self->newton = newton;
+    return status;
+}
+
+/* Factorises the Hessian at the iterate: as it is, then projected, then projected and shifted until it is positive
+ * definite (a quasistatic body may leave a projected Hessian singular). */
+static pd_status factorise(pd_simulation *self) {
+    pd_newton   *newton = self->newton;
+    pd_step_data step = pd_simulation_step_data(self);
+    size_t       bytes = (size_t)self->pattern.row_start[self->model.n_vertices] * 9 * sizeof(real);
+    pd_status    status = PD_OK;
+    double       shift = 0.0;
+    for (int attempt = 0; attempt < 2 + MAX_SHIFTS; attempt++) {
+        if (attempt < 2) {
+            PD_TRY(pd_hessian(self->context, &self->model, &step, self->x, attempt > 0, self->slots, self->diagonal_slots,
+                              self->pattern.row_start[self->model.n_vertices], self->hessian_blocks));
+            PD_TRY(pd_memory_download(self->context, newton->blocks, self->hessian_blocks, bytes));
+        } else if (attempt == 2) {
+            double trace = 0.0;
+            for (int c = 0; c < 3 * newton->n_free; c++) trace += fabs(newton->values[newton->column_start[c + 1] - 1]);
+            shift = 1e-10 * trace / (3.0 * newton->n_free);
+        } else
+            shift *= 10.0;
+        upper_triangle(newton, &self->pattern, NULL, NULL, newton->values, shift);
+        status = newton->library->factor(newton->cholesky, newton->values, &self->error);
+        if (status != PD_ERROR_SINGULAR) break;
+    }
+    if (status == PD_ERROR_SINGULAR)
+        status = pd_fail(&self->error, PD_ERROR_SINGULAR, "Newton: the projected Hessian is not positive definite at vertex %d",
+                         newton->free_rows[self->error.vertex]);
+done:
+    return status;
+}
+
+/* -H^-1 g in place of g: direction = H^-1 gradient. */
+static pd_status solve(pd_simulation *self) {
+    pd_newton *newton = self->newton;
+    size_t     bytes = (size_t)self->model.n_vertices * 3 * sizeof(real);
+    pd_status  status = pd_memory_download(self->context, self->staging, self->gradient, bytes);
+    if (status) return status;
+    for (int f = 0; f < newton->n_free; f++)
+        for (int c = 0; c < 3; c++) newton->vector[3 * f + c] = (double)self->staging[3 * (size_t)newton->free_rows[f] + (size_t)c];
+    newton->library->solve(newton->cholesky, newton->vector, newton->vector, 1, pd_context_threads(self->context));
+    for (int f = 0; f < newton->n_free; f++)
+        for (int c = 0; c < 3; c++) self->staging[3 * (size_t)newton->free_rows[f] + (size_t)c] = (real)newton->vector[3 * f + c];
+    return pd_memory_upload(self->context, self->direction, self->staging, bytes);
+}
+
+/* Halves alpha until x - alpha d is better; scales the direction by it. */
+static pd_status line_search(pd_simulation *self, int *stalled) {
+    pd_step_data step = pd_simulation_step_data(self);
+    pd_status    status = PD_OK;
+    double       start, magnitude, slope, gradient_norm, alpha = 1.0;
+    PD_TRY(pd_simulation_potential_at(self, self->x, self->offset, &start, &magnitude));
+    PD_TRY(pd_simulation_norm(self, self->gradient, &gradient_norm));
+    PD_TRY(pd_dot(self->context, &self->model, self->gradient, self->direction, self->scalars));
+    PD_TRY(pd_memory_download(self->context, &slope, self->scalars, sizeof slope));
+    double rounding = pd_simulation_rounding(self, magnitude);
+    *stalled = 1;
+    for (int k = 0; k < MAX_HALVINGS && *stalled; k++, alpha *= 0.5) {
+        double trial, trial_norm;
+        PD_TRY(pd_add_scaled(self->context, &self->model, self->x, -alpha, self->direction, self->trial));
+        PD_TRY(pd_add_scaled(self->context, &self->model, self->offset, -alpha, self->direction, self->trial_offset));
+        PD_TRY(pd_simulation_potential_at(self, self->trial, self->trial_offset, &trial, NULL));
+        int better = trial <= start - 1e-4 * alpha * slope && start - trial > rounding;
+        if (!better && fabs(trial - start) <= rounding) {
+            PD_TRY(pd_gradient(self->context, &self->model, &step, self->trial, self->trial_offset, self->trial_gradient));
+            PD_TRY(pd_simulation_norm(self, self->trial_gradient, &trial_norm));
+            better = trial_norm < 0.9 * gradient_norm;
+        }
+        if (better) {
+            *stalled = 0;
+            break;
+        }
+    }
+    // the frame subtracts the direction: scale it by alpha
+    if (!*stalled && alpha < 1.0) {
+        PD_TRY(pd_memory_clear(self->context, self->trial, (size_t)self->model.n_vertices * 3 * sizeof(real)));
+        PD_TRY(pd_add_scaled(self->context, &self->model, self->trial, alpha, self->direction, self->direction));
+    }
+done:
+    return status;
+}
+
+static pd_status direction(pd_simulation *self, int *stalled) {
+    pd_step_data step = pd_simulation_step_data(self);
+    pd_status    status = PD_OK;
+    *stalled = 0;
+    PD_TRY(pd_gradient(self->context, &self->model, &step, self->x, self->offset, self->gradient));
+    if (self->newton->n_free == 0) {
+        *stalled = 1;
+        return PD_OK;
+    }
+    PD_TRY(factorise(self));
+    PD_TRY(solve(self));
+    if (self->settings.line_search) PD_TRY(line_search(self, stalled));
+done:
+    return status;
+}
+
+const pd_method pd_newton_method = {"Newton", prepare, direction};

@@ -1,0 +1,450 @@
+/* The frame every solver runs in; see simulation.h. */
+#include "dynamics/method.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static size_t vector_bytes(const pd_simulation *self) { return (size_t)self->model.n_vertices * 3 * sizeof(real); }
+
+static const pd_method *method_of(const pd_simulation *self) {
+    return self->settings.solver == PD_SOLVER_NEWTON ? &pd_newton_method : &pd_projective_dynamics_method;
+}
+
+/* ---- creation ------------------------------------------------------------------------------------------------------------ */
+
+void pd_simulation_destroy(pd_simulation *self) {
+    if (!self) return;
+    pd_direct_destroy(self->direct);
+    pd_jacobi_destroy(self->jacobi);
+    pd_newton_destroy(self->newton);
+    if (self->context) {
+        void *memory[] = {self->x,      self->v,         self->v_previous, self->load,           self->x_t,
+                          self->offset, self->targets,   self->gradient,   self->direction,      self->step,
+                          self->trial,  self->trial_offset, self->trial_gradient, self->scalars, self->diagonal_slots,
+                          self->hessian_blocks};
+        for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
+        for (int k = 0; k < PD_KIND_COUNT; k++) pd_memory_destroy(self->context, self->slots[k]);
+        pd_model_destroy(&self->model, self->context);
+        pd_context_destroy(self->context);
+    }
+    for (int s = 0; s < self->n_sets; s++) {
+        free((void *)(size_t)self->sets[s].vertices);
+        free((void *)(size_t)self->sets[s].rest);
+        free((void *)(size_t)self->sets[s].parameters);
+        free((void *)(size_t)self->sets[s].damping);
+    }
+    free(self->sets);
+    free(self->masses);
+    free(self->fixed);
+    free(self->staging);
+    pd_corners_destroy(&self->corners);
+    pd_csr_destroy(&self->pattern);
+    pd_csr_destroy(&self->system_matrix);
+    free(self);
+}
+
+static void *copy_of(const void *source, size_t bytes) {
+    void *copy = malloc(bytes + 1);
+    if (copy && bytes) memcpy(copy, source, bytes);
+    return copy;
+}
+
+/* Owned copies of the description, and the sums that the rounding estimate needs. */
+static pd_status copy_description(pd_simulation *self, const pd_description *description) {
+    size_t n = (size_t)description->n_vertices;
+    double h = self->settings.h;
+    self->sets = calloc((size_t)description->n_sets + 1, sizeof *self->sets);
+    self->masses = copy_of(description->masses, n * sizeof(double));
+    self->fixed = copy_of(description->fixed, n);
+    self->staging = calloc(n * 3 + 1, sizeof(real));
+    if (!self->sets || !self->masses || !self->fixed || !self->staging) goto memory;
+    for (int s = 0; s < description->n_sets; s++) {
+        const pd_element_set *from = &description->sets[s];
+        pd_element_set       *to = &self->sets[s];
+        pd_kind_shape         shape = pd_kind_shape_of(from->kind);
+        size_t                m = (size_t)from->n;
+        *to = (pd_element_set){.kind = from->kind, .n = from->n};
+        self->n_sets = s + 1;
+        to->vertices = copy_of(from->vertices, m * (size_t)shape.vertices * sizeof(int));
+        to->rest = copy_of(from->rest, m * (size_t)shape.rest * sizeof(double));
+        to->parameters = copy_of(from->parameters, m * (size_t)shape.parameters * sizeof(double));
+        if (!to->vertices || !to->rest || !to->parameters) goto memory;
+        if (from->damping && !(to->damping = copy_of(from->damping, m * sizeof(double)))) goto memory;
+        for (size_t e = 0; e < m; e++)
+            self->stiffness_sums[shape.columns == 1] += fabs(to->parameters[e * (size_t)shape.parameters]) * shape.columns;
+    }
+    for (size_t i = 0; i < n; i++) self->inertia_sum += h > 0 ? self->masses[i] / (h * h) : 0.0;
+    return PD_OK;
+memory:
+    return pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory for a model of %d vertices", description->n_vertices);
+}
+
+pd_status pd_simulation_create(pd_simulation **out, const pd_description *description, const pd_settings *settings,
+                               const pd_cholesky_functions *cholesky, int threads, pd_error *error) {
+    pd_status      status = PD_OK;
+    pd_simulation *self = calloc(1, sizeof *self);
+    *out = NULL;
+    if (!self) return pd_fail(error, PD_ERROR_MEMORY, "out of memory");
+    self->settings = *settings;
+    self->cholesky = cholesky;
+    int n = description->n_vertices;
+    PD_TRY(copy_description(self, description));
+    PD_TRY(pd_corners_create(&self->corners, n, self->sets, self->n_sets, &self->error));
+    PD_TRY(pd_pattern_create(&self->pattern, n, self->sets, self->n_sets, &self->corners, &self->error));
+    PD_TRY(pd_context_create(&self->context, threads, &self->error));
+    pd_description owned = {n, self->masses, self->fixed, self->sets, self->n_sets};
+    status = pd_model_create(&self->model, self->context, &owned, &self->corners);
+    real **vectors[] = {&self->x,      &self->v,       &self->v_previous, &self->load,      &self->x_t,   &self->offset,       &self->targets,
+                        &self->gradient, &self->direction, &self->step,   &self->trial, &self->trial_offset, &self->trial_gradient};
+    for (size_t i = 0; !status && i < sizeof vectors / sizeof *vectors; i++)
+        status = pd_memory_create(self->context, (void **)vectors[i], vector_bytes(self));
+    if (!status) status = pd_memory_create(self->context, (void **)&self->scalars, (PD_ENERGY_COUNT + 2) * sizeof(double));
+    if (status) self->error = *pd_context_error(self->context);
+
+done:
+    if (status) {
+        if (error) *error = self->error;
+        pd_simulation_destroy(self);
+    } else
+        *out = self;
+    return status;
+}
+
+/* A loop wrote its text into the context: keep it where the caller looks. */
+static pd_status keep_error(pd_simulation *self, pd_status status) {
+    if (status && pd_context_error(self->context)->text[0]) {
+        self->error = *pd_context_error(self->context);
+        pd_context_error(self->context)->text[0] = 0;
+    }
+    return status;
+}
+
+pd_status pd_simulation_prepare(pd_simulation *self, double *seconds) {
+    double start = now();
+    if (seconds) *seconds = 0.0;
+    if (self->prepared) return PD_OK;
+    pd_status status = keep_error(self, method_of(self)->prepare(self));
+    if (status) return status;
+    self->prepared = 1;
+    if (seconds) *seconds = now() - start;
+    return PD_OK;
+}
+
+/* ---- what methods and diagnostics share -------------------------------------------------------------------------------------- */
+
+pd_step_data pd_simulation_step_data(const pd_simulation *self) {
+    double       h = self->settings.h;
+    pd_step_data step = {h > 0 ? 1.0 / h : 0.0, self->x_t, self->load};
+    return step;
+}
+
+pd_status pd_simulation_norm(pd_simulation *self, const real *vector, double *norm) {
+    pd_status status = pd_dot(self->context, &self->model, vector, vector, self->scalars);
+    if (!status) status = pd_memory_download(self->context, norm, self->scalars, sizeof *norm);
+    *norm = sqrt(*norm);
+    return status;
+}
+
+static pd_status energies_at(pd_simulation *self, const real *x, const real *offset, double *energies) {
+    pd_step_data step = pd_simulation_step_data(self);
+    pd_status    status = pd_potential(self->context, &self->model, &step, x, offset, self->scalars);
+    return status ? status : pd_memory_download(self->context, energies, self->scalars, PD_ENERGY_COUNT * sizeof(double));
+}
+
+pd_status pd_simulation_potential_at(pd_simulation *self, const real *x, const real *offset, double *potential,
+                                     double *magnitude) {
+    double    energies[PD_ENERGY_COUNT];
+    pd_status status = energies_at(self, x, offset, energies);
+    if (status) return status;
+    *potential = 0.0;
+    for (int i = 0; i < PD_ENERGY_COUNT; i++) *potential += energies[i];
+    if (magnitude) {
+        *magnitude = 0.0;
+        for (int i = 0; i < PD_ENERGY_COUNT; i++) *magnitude += fabs(energies[i]);
+    }
+    return PD_OK;
+}
+
+double pd_simulation_rounding(const pd_simulation *self, double magnitude) {
+    // E = w/2 |F - T|^2 with F known to eps: the error is eps sqrt(2 E w), and eps^2 w where E is nothing but rounding
+    double eps = 8.0 * (double)PD_EPSILON, size = self->largest_coordinate;
+    double w = self->stiffness_sums[0] + (self->stiffness_sums[1] + self->inertia_sum) * size * size;
+    return eps * (magnitude + sqrt(2.0 * magnitude * w)) + eps * eps * w;
+}
+
+pd_status pd_simulation_evaluate(pd_simulation *self, double *potential, double *gradient_norm) {
+    pd_step_data step = pd_simulation_step_data(self);
+    pd_status    status = pd_simulation_potential_at(self, self->x, self->offset, potential, NULL);
+    if (status) return status;
+    // trial_gradient, not gradient: a method may still need its own
+    status = pd_gradient(self->context, &self->model, &step, self->x, self->offset, self->trial_gradient);
+    return status ? status : pd_simulation_norm(self, self->trial_gradient, gradient_norm);
+}
+
+pd_status pd_simulation_need_hessian(pd_simulation *self) {
+    pd_status status = PD_OK;
+    int       n = self->model.n_vertices, *host = NULL;
+    if (self->hessian_blocks) return PD_OK;
+    for (int s = 0; s < self->n_sets; s++) {
+        int    k = pd_kind_shape_of(self->sets[s].kind).vertices;
+        size_t count = (size_t)self->sets[s].n * (size_t)k * (size_t)k;
+        host = malloc(count * sizeof(int) + 1);
+        if (!host) goto memory;
+        pd_pattern_slots(&self->pattern, &self->sets[s], host, pd_context_threads(self->context));
+        if (!self->slots[s]) PD_TRY(pd_memory_create(self->context, (void **)&self->slots[s], count * sizeof(int)));
+        PD_TRY(pd_memory_upload(self->context, self->slots[s], host, count * sizeof(int)));
+        free(host);
+        host = NULL;
+    }
+    host = malloc((size_t)n * sizeof(int) + 1);
+    if (!host) goto memory;
+    for (int i = 0; i < n; i++)
+        for (int s = self->pattern.row_start[i]; s < self->pattern.row_start[i + 1]; s++)
+            if (self->pattern.columns[s] == i) host[i] = s;
+    if (!self->diagonal_slots) PD_TRY(pd_memory_create(self->context, (void **)&self->diagonal_slots, (size_t)n * sizeof(int)));
+    PD_TRY(pd_memory_upload(self->context, self->diagonal_slots, host, (size_t)n * sizeof(int)));
+    status = pd_memory_create(self->context, (void **)&self->hessian_blocks,
+                              (size_t)self->pattern.row_start[n] * 9 * sizeof(real));
+    goto done;
+memory:
+    status = pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory for the Hessian of %d vertices", n);
+done:
+    free(host);
+    return status;
+}
+
+pd_status pd_simulation_system_matrix(pd_simulation *self, const pd_csr **out) {
+    int    n = self->model.n_vertices;
+    double h = self->settings.h, inverse_h = h > 0 ? 1.0 / h : 0.0;
+    *out = &self->system_matrix;
+    if (self->system_matrix.row_start) return PD_OK;
+    double *scaled = malloc((size_t)n * sizeof(double) + 1);
+    if (!scaled) return pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory for a system matrix of %d rows", n);
+    for (int i = 0; i < n; i++) scaled[i] = self->masses[i] * inverse_h * inverse_h;
+    pd_status status = pd_system_matrix_create(&self->system_matrix, n, scaled, inverse_h, self->sets, self->n_sets,
+                                               &self->pattern, &self->corners, pd_context_threads(self->context), &self->error);
+    free(scaled);
+    return status;
+}
+
+/* ---- state and diagnostics --------------------------------------------------------------------------------------------------- */
+
+pd_status pd_simulation_set_state(pd_simulation *self, const real *positions, const real *velocities,
+                                  const real *previous_velocities) {
+    size_t    count = (size_t)self->model.n_vertices * 3;
+    pd_status status = PD_OK;
+    if (positions) {
+        self->largest_coordinate = 0.0;
+        for (size_t i = 0; i < count; i++)
+            if (fabs((double)positions[i]) > self->largest_coordinate) self->largest_coordinate = fabs((double)positions[i]);
+        PD_TRY(pd_memory_upload(self->context, self->x, positions, vector_bytes(self)));
+    }
+    if (velocities) PD_TRY(pd_memory_upload(self->context, self->v, velocities, vector_bytes(self)));
+    self->has_previous = previous_velocities != NULL;
+    if (previous_velocities) PD_TRY(pd_memory_upload(self->context, self->v_previous, previous_velocities, vector_bytes(self)));
+done:
+    return keep_error(self, status);
+}
+
+pd_status pd_simulation_get_state(pd_simulation *self, real *positions, real *velocities, real *previous_velocities) {
+    pd_status status = PD_OK;
+    if (positions) PD_TRY(pd_memory_download(self->context, positions, self->x, vector_bytes(self)));
+    if (velocities) PD_TRY(pd_memory_download(self->context, velocities, self->v, vector_bytes(self)));
+    if (previous_velocities) PD_TRY(pd_memory_download(self->context, previous_velocities, self->v_previous, vector_bytes(self)));
+done:
+    return keep_error(self, status);
+}
+
+int pd_simulation_has_previous(const pd_simulation *self) { return self->has_previous; }
+
+pd_status pd_simulation_set_load(pd_simulation *self, const real *load) {
+    return keep_error(self, pd_memory_upload(self->context, self->load, load, vector_bytes(self)));
+}
+
+pd_error     *pd_simulation_error(pd_simulation *self) { return &self->error; }
+int           pd_simulation_n_vertices(const pd_simulation *self) { return self->model.n_vertices; }
+const pd_csr *pd_simulation_pattern(const pd_simulation *self) { return &self->pattern; }
+double        pd_simulation_jacobi_weight(const pd_simulation *self) { return self->jacobi ? pd_jacobi_weight(self->jacobi) : 0.0; }
+
+pd_status pd_simulation_begin(pd_simulation *self) {
+    return keep_error(self, pd_memory_copy(self->context, self->x_t, self->x, vector_bytes(self)));
+}
+
+/* trial, trial_offset = the point a diagnostic is asked for. */
+static pd_status place_trial(pd_simulation *self, const real *x) {
+    pd_status status = PD_OK;
+    if (x)
+        PD_TRY(pd_memory_upload(self->context, self->trial, x, vector_bytes(self)));
+    else
+        PD_TRY(pd_memory_copy(self->context, self->trial, self->x, vector_bytes(self)));
+    PD_TRY(pd_offset(self->context, &self->model, self->settings.h, self->trial, self->x_t, self->v, self->load,
+                     self->trial_offset));
+done:
+    return status;
+}
+
+pd_status pd_simulation_energies(pd_simulation *self, const real *x, double *energies) {
+    pd_status status = place_trial(self, x);
+    if (!status) status = energies_at(self, self->trial, self->trial_offset, energies);
+    return keep_error(self, status);
+}
+
+pd_status pd_simulation_gradient(pd_simulation *self, const real *x, real *gradient) {
+    pd_step_data step = pd_simulation_step_data(self);
+    pd_status    status = place_trial(self, x);
+    if (!status) status = pd_gradient(self->context, &self->model, &step, self->trial, self->trial_offset, self->trial_gradient);
+    if (!status) status = pd_memory_download(self->context, gradient, self->trial_gradient, vector_bytes(self));
+    return keep_error(self, status);
+}
+
+pd_status pd_simulation_hessian(pd_simulation *self, const real *x, int psd, real *blocks) {
+    pd_step_data step = pd_simulation_step_data(self);
+    int          n_blocks = self->pattern.row_start[self->model.n_vertices];
+    pd_status    status = PD_OK;
+    PD_TRY(pd_simulation_need_hessian(self));
+    PD_TRY(place_trial(self, x));
+    PD_TRY(pd_hessian(self->context, &self->model, &step, self->trial, psd, self->slots, self->diagonal_slots, n_blocks,
+                      self->hessian_blocks));
+    PD_TRY(pd_memory_download(self->context, blocks, self->hessian_blocks, (size_t)n_blocks * 9 * sizeof(real)));
+done:
+    return keep_error(self, status);
+}
+
+/* ---- the step --------------------------------------------------------------------------------------------------------------- */
+
+/* The vertex to blame: the first with a non-finite coordinate, else the one with the largest gradient. */
+static pd_status worst_vertex(pd_simulation *self, int *vertex) {
+    pd_step_data step = pd_simulation_step_data(self);
+    pd_status    status = PD_OK;
+    double       largest = -1.0;
+    PD_TRY(pd_find_not_finite(self->context, &self->model, self->x, vertex));
+    if (*vertex >= 0) goto done;
+    PD_TRY(pd_gradient(self->context, &self->model, &step, self->x, self->offset, self->trial_gradient));
+    PD_TRY(pd_memory_download(self->context, self->staging, self->trial_gradient, vector_bytes(self)));
+    *vertex = 0;
+    for (int i = 0; i < self->model.n_vertices; i++) {
+        const real *g = self->staging + 3 * (size_t)i;
+        double      square = (double)g[0] * (double)g[0] + (double)g[1] * (double)g[1] + (double)g[2] * (double)g[2];
+        if (!(square <= largest)) largest = square, *vertex = i;
+    }
+done:
+    return status;
+}
+
+static pd_status diverged(pd_simulation *self, int iteration, const char *why) {
+    int       vertex = 0;
+    pd_status status = worst_vertex(self, &vertex);
+    if (status) return status;
+    self->error.iteration = iteration;
+    self->error.vertex = vertex;
+    return pd_fail(&self->error, PD_DIVERGED, "%s diverged at iteration %d: %s; worst vertex %d", method_of(self)->name, iteration,
+                   why, vertex);
+}
+
+/* One iteration inside the clock: direction, extrapolation, move. report: |step|^2 and changed coordinates; read only if asked. */
+static pd_status iterate(pd_simulation *self, double omega, int read, double report[2], int *stalled) {
+    const pd_chebyshev *c = &self->settings.chebyshev;
+    pd_status           status = PD_OK;
+    // x_{k+1} = omega (gamma (x^ - x_k) + x_k - x_{k-1}) + x_{k-1}, written for the step s_{k+1} = x_{k+1} - x_k, with x^ = x_k - d
+    double gamma = c->enabled ? c->under_relaxation : 1.0;
+    PD_TRY(method_of(self)->direction(self, stalled));
+    if (*stalled) goto done;
+    PD_TRY(pd_advance(self->context, &self->model, -omega * gamma, self->direction, omega - 1.0, self->step, self->x,
+                      self->offset, self->scalars));
+    if (read) PD_TRY(pd_memory_download(self->context, report, self->scalars, 2 * sizeof(double)));
+done:
+    return status;
+}
+
+pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_observer *observer, int keep_diverged,
+                             pd_step_result *result) {
+    const pd_settings *settings = &self->settings;
+    pd_step_data       step = pd_simulation_step_data(self);
+    pd_status          status = PD_OK;
+    size_t             bytes = vector_bytes(self);
+    int                recording = observer && observer->record, iteration = 0, begun = 0;
+    double             omega = 1.0, first_norm = 0.0, first_potential = 0.0, potential = 0.0, norm = 0.0, magnitude = 0.0;
+    *result = (pd_step_result){PD_STOP_ITERATION_CAP, 0, 0.0};
+    PD_TRY(pd_simulation_prepare(self, NULL));
+
+    // first guess: x, offset = x - y
+    PD_TRY(pd_simulation_begin(self));
+    begun = 1;
+    if (targets)
+        PD_TRY(pd_memory_upload(self->context, self->targets, targets, bytes));
+    else
+        PD_TRY(pd_memory_copy(self->context, self->targets, self->x, bytes));
+    PD_TRY(pd_first_guess(self->context, &self->model, settings->initialization, settings->h, self->x_t, self->v,
+                          self->v_previous, self->has_previous, self->load, self->targets, self->x, self->offset));
+    PD_TRY(pd_memory_clear(self->context, self->step, bytes));
+    if (recording || settings->tolerance > 0) {
+        PD_TRY(pd_simulation_evaluate(self, &first_potential, &first_norm));
+        PD_TRY(pd_simulation_potential_at(self, self->x, self->offset, &first_potential, &magnitude));
+        if (!isfinite(first_norm) || !isfinite(first_potential)) {
+            status = diverged(self, 0, "the first guess is not finite");
+            goto done;
+        }
+    }
+    if (recording) PD_TRY(observer->record(observer->user, self, 0, 0.0, 0.0));
+
+    while (iteration < settings->iterations && result->stop == PD_STOP_ITERATION_CAP) {
+        if (observer && observer->interrupted && observer->interrupted(observer->user)) {
+            status = PD_INTERRUPTED;
+            goto done;
+        }
+        int    check = (iteration + 1) % settings->check_every == 0 || iteration + 1 == settings->iterations, stalled = 0;
+        double report[2] = {0.0, 1.0}, start = now();
+        omega = pd_chebyshev_omega(&settings->chebyshev, iteration, omega);
+        PD_TRY(iterate(self, omega, check || recording, report, &stalled));
+        result->seconds += now() - start;
+        if (stalled) {
+            result->stop = PD_STOP_STALLED;
+            break;
+        }
+        result->iterations = ++iteration;
+
+        // the gradient that the direction started from costs one reduction to look at: a lagging test for runs without a record
+        if (check && !recording && settings->tolerance <= 0) {
+            PD_TRY(pd_simulation_norm(self, self->gradient, &norm));
+            if (first_norm <= 0.0) first_norm = norm;
+        }
+        if (recording || (check && settings->tolerance > 0)) PD_TRY(pd_simulation_evaluate(self, &potential, &norm));
+        if (recording) PD_TRY(observer->record(observer->user, self, iteration, result->seconds, sqrt(report[0])));
+        if (!check && !recording) continue;
+        if (!isfinite(report[0]) || !isfinite(norm))
+            status = diverged(self, iteration, "not finite");
+        else if (norm > 1e8 * first_norm && norm * norm > 1e8 * pd_simulation_rounding(self, 0.0) * self->inertia_sum)
+            status = diverged(self, iteration, "the gradient norm grew by more than 1e8");
+        else if (settings->tolerance > 0 && norm <= settings->tolerance * first_norm)
+            result->stop = PD_STOP_CONVERGED;
+        else if (report[1] == 0.0)
+            result->stop = PD_STOP_STALLED;
+        if (status) goto done;
+    }
+    if (recording && potential > first_potential + 1e-6 * fabs(first_potential) + pd_simulation_rounding(self, magnitude))
+        status = iteration ? diverged(self, iteration, "the incremental potential ended above its first value") : PD_OK;
+
+done:
+    status = keep_error(self, status);
+    if (status == PD_DIVERGED && keep_diverged) {
+        result->stop = PD_STOP_DIVERGED;
+        pd_memory_copy(self->context, self->x, self->x_t, bytes);
+        return PD_OK;
+    }
+    if (status) {
+        if (begun) pd_memory_copy(self->context, self->x, self->x_t, bytes);
+        return status;
+    }
+    status = keep_error(self, pd_update_velocity(self->context, &self->model, settings->h, self->x, self->x_t, self->load,
+                                                 self->offset, self->v, self->v_previous));
+    (void)step;
+    if (!status) self->has_previous = settings->h > 0;
+    return status;
+}

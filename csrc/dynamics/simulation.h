@@ -1,0 +1,88 @@
+/* One simulation: a model, a state, and the step that moves it.
+ *
+ * Every solver runs in the same frame (pd_simulation_step): first guess, iterations, stopping rules, records and the velocity
+ * update are written once; a solver contributes only the direction of one iteration (method.h). So every solver reports the
+ * same quantities, computed by the same functions. */
+#ifndef PD_DYNAMICS_SIMULATION_H
+#define PD_DYNAMICS_SIMULATION_H
+
+#include "dynamics/model.h"
+#include "linear/global_step.h"
+
+enum { PD_SOLVER_PROJECTIVE_DYNAMICS, PD_SOLVER_NEWTON };
+
+typedef struct pd_settings {
+    double             h;              /* s; 0: quasistatic */
+    int                solver;
+    int                iterations;     /* outer iterations of a step */
+    double             tolerance;      /* stop at gradient norm <= tolerance x the first; 0: never */
+    int                check_every;    /* iterations between two reads of a result */
+    int                initialization; /* PD_GUESS_... */
+    int                line_search;    /* Newton */
+    pd_chebyshev       chebyshev;      /* of the outer iteration */
+    pd_linear_settings linear;
+} pd_settings;
+
+typedef enum pd_stop { PD_STOP_ITERATION_CAP, PD_STOP_CONVERGED, PD_STOP_STALLED, PD_STOP_DIVERGED } pd_stop;
+
+typedef struct pd_simulation pd_simulation;
+
+/* Who watches a step; any of the functions may be NULL. */
+typedef struct pd_observer {
+    void *user;
+    /* Called at the first guess (iteration 0, seconds 0) and after every iteration, outside the clock. x is in backend memory. */
+    pd_status (*record)(void *user, pd_simulation *simulation, int iteration, double seconds, double step_norm);
+    /* Called between iterations; nonzero stops the step and leaves the state where it was. */
+    int (*interrupted)(void *user);
+} pd_observer;
+
+typedef struct pd_step_result {
+    pd_stop stop;
+    int     iterations;    /* that ran */
+    double  seconds;       /* spent in them */
+} pd_step_result;
+
+/* `cholesky` serves the direct solvers; nothing is factorised before pd_simulation_prepare. */
+pd_status pd_simulation_create(pd_simulation **out, const pd_description *description, const pd_settings *settings,
+                               const pd_cholesky_functions *cholesky, int threads, pd_error *error);
+void      pd_simulation_destroy(pd_simulation *self); /* NULL is allowed */
+
+/* Factorises, estimates weights: all that a step needs and that does not change from step to step. */
+pd_status pd_simulation_prepare(pd_simulation *self, double *seconds);
+
+/* Solves one step. targets [n,3] H: where pinned vertices go (other rows unread); NULL: they stay.
+ * On any failure (PD_DIVERGED, PD_INTERRUPTED, ...) the state is that of before the call; PD_DIVERGED fills
+ * pd_simulation_error with iteration and vertex. `keep_diverged` != 0 returns PD_OK with stop = PD_STOP_DIVERGED instead. */
+pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_observer *observer, int keep_diverged,
+                             pd_step_result *result);
+
+/* The step about to be solved from the present state: every pd_simulation_energies / gradient / hessian call below refers
+ * to it. During a step it is the step being solved. */
+pd_status pd_simulation_begin(pd_simulation *self);
+
+/* energies [PD_ENERGY_COUNT] H of G at x [n,3] H (NULL: the present positions). */
+pd_status pd_simulation_energies(pd_simulation *self, const real *x, double *energies);
+pd_status pd_simulation_gradient(pd_simulation *self, const real *x, real *gradient /* H [n,3] */);
+/* blocks [nnz,3,3] H on the pattern of pd_simulation_pattern; psd as in backend.h. */
+pd_status pd_simulation_hessian(pd_simulation *self, const real *x, int psd, real *blocks);
+
+/* G and the gradient norm at the iterate of the step being solved; what a recorder calls. */
+pd_status pd_simulation_evaluate(pd_simulation *self, double *potential, double *gradient_norm);
+
+/* State, all H [n,3]; NULL leaves a part alone or unread. */
+pd_status pd_simulation_set_state(pd_simulation *self, const real *positions, const real *velocities,
+                                  const real *previous_velocities);
+pd_status pd_simulation_get_state(pd_simulation *self, real *positions, real *velocities, real *previous_velocities);
+int       pd_simulation_has_previous(const pd_simulation *self);
+
+/* Acceleration by gravity and external forces, H [n,3] m/s^2. */
+pd_status pd_simulation_set_load(pd_simulation *self, const real *load);
+
+pd_error     *pd_simulation_error(pd_simulation *self);
+int           pd_simulation_n_vertices(const pd_simulation *self);
+const pd_csr *pd_simulation_pattern(const pd_simulation *self);
+/* The matrix of the Projective Dynamics global step over all vertices; made on first use, owned by the simulation. */
+pd_status     pd_simulation_system_matrix(pd_simulation *self, const pd_csr **out);
+double        pd_simulation_jacobi_weight(const pd_simulation *self); /* 0: not a Jacobi solver, or not prepared */
+
+#endif

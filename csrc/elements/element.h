@@ -1,0 +1,90 @@
+/* The chain rule of every element, once: corner positions -> F, and dE/dF, d2E/dF2 -> derivatives in the corners.
+ *
+ * See table.h for the map F = sum_{i>=1} (x_i - x_0) g_i^T and the list of elements. k (vertices) and d (columns of F) are
+ * constants at every call, so that the loops unroll once inlined. `rest` is
+ *     k > 1   [k-1, d]   the gradients g_1 .. g_{k-1}, 1/m (cotangent weights, m, for bending); g_0 = -sum g_i is not stored
+ *     k = 1   [3]        the target, m
+ * This header also includes every element, so that a loop includes nothing else. */
+#ifndef PD_ELEMENTS_ELEMENT_H
+#define PD_ELEMENTS_ELEMENT_H
+
+#include "elements/arap.h"
+#include "elements/attachment.h"
+#include "elements/bending.h"
+#include "elements/spring.h"
+#include "elements/strain_limit.h"
+#include "elements/table.h"
+#include "elements/volume.h"
+
+/* F [3,d] out from the corner positions x [k,3]. Differences are taken first: a body far from the origin loses no digits. */
+PD_FUNCTION void pd_element_deformation(int k, int d, const real *x, const real *rest, real *F) {
+    if (k == 1) {
+        for (int a = 0; a < 3; a++) F[a] = x[a] - rest[a];
+        return;
+    }
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < d; b++) {
+            real sum = 0;
+            for (int i = 1; i < k; i++) sum += (x[3 * i + a] - x[a]) * rest[d * (i - 1) + b];
+            F[d * a + b] = sum;
+        }
+}
+
+/* f [k,3] out: dE/dx_i = P g_i from P = dE/dF [3,d]. This is the gradient; the force is its negative.
+ * Vertex 0 gets minus the sum of the others, so that f_1 + ... + f_{k-1} + f_0, added in this order, is exactly zero. */
+PD_FUNCTION void pd_element_forces_from_gradient(int k, int d, const real *rest, const real *P, real *f) {
+    if (k == 1) {
+        for (int a = 0; a < 3; a++) f[a] = P[a];
+        return;
+    }
+    for (int a = 0; a < 3; a++) {
+        real total = 0;
+        for (int i = 1; i < k; i++) {
+            real sum = 0;
+            for (int b = 0; b < d; b++) sum += P[d * a + b] * rest[d * (i - 1) + b];
+            f[3 * i + a] = sum;
+            total += sum;
+        }
+        f[a] = -total;
+    }
+}
+
+/* K [3k,3k] out, row-major with index 3i+a: block (i,j) is g_i^T (d2E/dF2) g_j, from H = d2E/dF2 [3d,3d] with index a*d+b.
+ * H is symmetric to the bit, and so is K; rows and columns of vertex 0 are minus the sums of the others. */
+PD_FUNCTION void pd_element_hessian_from_F(int k, int d, const real *rest, const real *H, real *K) {
+    const int n = 3 * k;
+    if (k == 1) {
+        for (int i = 0; i < 9; i++) K[i] = H[i];
+        return;
+    }
+    for (int j = 1; j < k; j++) {
+        real H_g[27]; /* [3d,3]: H contracted with g_j */
+        for (int r = 0; r < 3 * d; r++)
+            for (int c = 0; c < 3; c++) {
+                real sum = 0;
+                for (int b = 0; b < d; b++) sum += H[3 * d * r + d * c + b] * rest[d * (j - 1) + b];
+                H_g[3 * r + c] = sum;
+            }
+        for (int i = 1; i <= j; i++)
+            for (int a = 0; a < 3; a++)
+                for (int c = i == j ? a : 0; c < 3; c++) {
+                    real sum = 0;
+                    for (int b = 0; b < d; b++) sum += rest[d * (i - 1) + b] * H_g[3 * (d * a + b) + c];
+                    K[n * (3 * i + a) + 3 * j + c] = K[n * (3 * j + c) + 3 * i + a] = sum;
+                }
+    }
+    for (int j = 3; j < n; j++)
+        for (int a = 0; a < 3; a++) {
+            real sum = 0;
+            for (int i = 1; i < k; i++) sum += K[n * (3 * i + a) + j];
+            K[n * a + j] = K[n * j + a] = -sum;
+        }
+    for (int a = 0; a < 3; a++)
+        for (int c = a; c < 3; c++) {
+            real sum = 0;
+            for (int i = 1; i < k; i++) sum += K[n * a + 3 * i + c];
+            K[n * a + c] = K[n * c + a] = -sum;
+        }
+}
+
+#endif

@@ -1,0 +1,94 @@
+/* Hessian of an energy that depends on F through its singular values only, from its derivatives with respect to them.
+ *
+ * For F = U diag(sigma) V^T and Psi(sigma), d2Psi/dF2 has a closed eigensystem up to one small block
+ * [Smith, de Goes, Kim 2019, Analytic Eigensystems for Isotropic Distortion Energies]. With D_ij = u_i v_j^T:
+ *
+ *     block         span{D_00, D_11, D_22}       d2Psi / dsigma_i dsigma_j
+ *     symmetric     (D_ij + D_ji) / sqrt 2       (Psi_i - Psi_j) / (sigma_i - sigma_j)
+ *     twist         (D_ij - D_ji) / sqrt 2       (Psi_i + Psi_j) / (sigma_i + sigma_j)
+ *     normal (3x2)  n v_i^T                      Psi_i / sigma_i            (n = u_2, the unit normal; i = 0, 1)
+ *
+ * The caller passes the three quotients, formed analytically: where sigma_i = sigma_j the first has a finite limit, and a
+ * quotient of rounded differences would not find it. Where a sum or sigma_i itself vanishes, twist and normal eigenvalues
+ * really go to -infinity; pd_singular_quotient keeps them finite. */
+#ifndef PD_ELEMENTS_ISOTROPIC_H
+#define PD_ELEMENTS_ISOTROPIC_H
+
+#include "base/matrix3.h"
+
+/* a / b for b >= 0, with b kept above 16 rounding errors: below, b is the noise of the singular values (stretches, near 1). */
+PD_FUNCTION real pd_singular_quotient(real a, real b) { return a / pd_max(b, (real)16 * PD_EPSILON); }
+
+/* Adds coefficient m m^T to the upper triangle of H, with m = D_ij + sign D_ji as a vector of length 3d.
+ * D_ij = u_i v_j^T; U is 3x3, V is d x d; sign = 0 leaves D_ij alone. */
+PD_FUNCTION void pd_isotropic_add_mode(int d, const real *U, const real *V, int i, int j, real sign, real coefficient, real *H) {
+    real mode[9];
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < d; b++) {
+            real m = U[3 * a + i] * V[d * b + j];
+            if (sign != 0) m += sign * U[3 * a + j] * V[d * b + i];
+            mode[d * a + b] = m;
+        }
+    for (int r = 0; r < 3 * d; r++)
+        for (int c = r; c < 3 * d; c++) H[3 * d * r + c] += coefficient * mode[r] * mode[c];
+}
+
+/* Sets H to the block span{D_ii}: H = sum_ij B_ij D_ii D_jj^T, upper triangle; B [9] with row length 3 for both d. */
+PD_FUNCTION void pd_isotropic_set_block(int d, const real *U, const real *V, const real *B, real *H) {
+    real D[27], G[27]; /* row i: D_ii, and sum_j B_ij D_jj, as vectors of length 3d <= 9 */
+    for (int i = 0; i < d; i++)
+        for (int a = 0; a < 3; a++)
+            for (int b = 0; b < d; b++) D[9 * i + d * a + b] = U[3 * a + i] * V[d * b + i];
+    for (int i = 0; i < d; i++)
+        for (int r = 0; r < 3 * d; r++) {
+            real sum = 0;
+            for (int j = 0; j < d; j++) sum += B[3 * i + j] * D[9 * j + r];
+            G[9 * i + r] = sum;
+        }
+    for (int r = 0; r < 3 * d; r++)
+        for (int c = r; c < 3 * d; c++) {
+            real sum = 0;
+            for (int i = 0; i < d; i++) sum += D[9 * i + r] * G[9 * i + c];
+            H[3 * d * r + c] = sum;
+        }
+}
+
+PD_FUNCTION void pd_isotropic_mirror(int n, real *H) {
+    for (int r = 0; r < n; r++)
+        for (int c = 0; c < r; c++) H[n * r + c] = H[n * c + r];
+}
+
+/* The 9x9 Hessian of a 3x3 F, exactly symmetric.
+ *   U, V       [9]   in   singular vectors, by columns      B      [9]   in      d2Psi / dsigma_i dsigma_j
+ *   symmetric  [3]   in   } quotients of the pairs          twist  [3]   in
+ *                         } (0,1), (0,2), (1,2)             H      [81]  out     row index 3a+b for entry (a,b) of F
+ * psd != 0: the nearest positive semidefinite matrix. The modes and the block are orthogonal, so projecting each is exact. */
+PD_FUNCTION void pd_isotropic_hessian3(const real U[9], const real V[9], const real B[9], const real symmetric[3], const real twist[3],
+                                       int psd, real H[81]) {
+    real block[9];
+    for (int i = 0; i < 9; i++) block[i] = B[i];
+    if (psd) pd_symmetric3_project_psd(block);
+    pd_isotropic_set_block(3, U, V, block, H);
+    for (int pair = 0; pair < 3; pair++) {
+        int i = pair == 2 ? 1 : 0, j = pair == 0 ? 1 : 2;
+        real s = psd ? pd_max(symmetric[pair], 0) : symmetric[pair], t = psd ? pd_max(twist[pair], 0) : twist[pair];
+        pd_isotropic_add_mode(3, U, V, i, j, 1, (real)0.5 * s, H);
+        pd_isotropic_add_mode(3, U, V, i, j, -1, (real)0.5 * t, H);
+    }
+    pd_isotropic_mirror(9, H);
+}
+
+/* The 6x6 Hessian of a 3x2 F, exactly symmetric: one pair (0,1) and the two normal modes.
+ *   U [9], V [4]  in      B [4]  in      symmetric, twist  in      normal [2]  in      H [36]  out, row index 2a+b */
+PD_FUNCTION void pd_isotropic_hessian32(const real U[9], const real V[4], const real B[4], real symmetric, real twist, const real normal[2],
+                                        int psd, real H[36]) {
+    real block[9] = {B[0], B[1], 0, B[2], B[3], 0, 0, 0, 0};
+    if (psd) pd_symmetric3_project_psd(block);
+    pd_isotropic_set_block(2, U, V, block, H);
+    pd_isotropic_add_mode(2, U, V, 0, 1, 1, (real)0.5 * (psd ? pd_max(symmetric, 0) : symmetric), H);
+    pd_isotropic_add_mode(2, U, V, 0, 1, -1, (real)0.5 * (psd ? pd_max(twist, 0) : twist), H);
+    for (int i = 0; i < 2; i++) pd_isotropic_add_mode(2, U, V, 2, i, 0, psd ? pd_max(normal[i], 0) : normal[i], H);
+    pd_isotropic_mirror(6, H);
+}
+
+#endif

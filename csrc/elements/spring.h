@@ -1,0 +1,48 @@
+/* A spring between two vertices.
+ *
+ *     E(F) = k/2 (l - L)^2,    F = x_1 - x_0 [m],    l = |F|,    p = {k [N/m], L [m]}
+ *     dE/dF = k (F - L e),    d2E/dF2 = k [(1 - L/l)(I - e e^T) + e e^T],    e = F/l
+ *
+ * [Liu et al. 2013, Fast Simulation of Mass-Spring Systems]; L e is the nearest vector of length L. A
+ * compressed spring has the negative eigenvalue k (1 - L/l) across its axis: psd makes it zero.
+ * l = 0, where every direction is equally near: e is the x axis, always, and the eigenvalue across, -infinity in truth, is
+ * kept finite by L/l <= 1/(16 PD_EPSILON). A length whose square underflows (1e-22 m in float) counts as zero. */
+#ifndef PD_ELEMENTS_SPRING_H
+#define PD_ELEMENTS_SPRING_H
+
+#include "base/matrix3.h"
+
+/* Returns |F| and its direction e [3]. */
+PD_FUNCTION real pd_spring_direction(const real *F, real *e) {
+    real length = pd_norm3(F);
+    e[0] = length > 0 ? F[0] / length : 1;
+    e[1] = length > 0 ? F[1] / length : 0;
+    e[2] = length > 0 ? F[2] / length : 0;
+    return length;
+}
+
+PD_FUNCTION real pd_spring_energy(const real *F, const real *p) {
+    real stretch = pd_norm3(F) - p[1];
+    return (real)0.5 * p[0] * stretch * stretch;
+}
+
+PD_FUNCTION void pd_spring_projection(const real *F, const real *p, real *T) {
+    real e[3];
+    pd_spring_direction(F, e);
+    for (int i = 0; i < 3; i++) T[i] = p[1] * e[i];
+}
+
+PD_FUNCTION void pd_spring_gradient(const real *F, const real *p, real *P) {
+    real e[3], length = pd_spring_direction(F, e);
+    for (int i = 0; i < 3; i++) P[i] = p[0] * (length - p[1]) * e[i];
+}
+
+PD_FUNCTION void pd_spring_hessian(const real *F, const real *p, int psd, real *H) {
+    real e[3], length = pd_spring_direction(F, e);
+    real across = p[1] > 0 ? (real)1 - p[1] / pd_max(length, (real)16 * PD_EPSILON * p[1]) : (real)1;
+    if (psd) across = pd_max(across, 0);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) H[3 * i + j] = p[0] * ((i == j ? across : (real)0) + ((real)1 - across) * (e[i] * e[j]));
+}
+
+#endif

@@ -1,0 +1,48 @@
+/* Every element of the project in one list: the loops of cpu/ and cuda/ expand it, and nothing else names them all.
+ *
+ * An element has k vertices and one linear map from their positions to a 3 x d matrix F:
+ *
+ *     F = sum_{i=1}^{k-1} (x_i - x_0) g_i^T        (k > 1; g_i [d] are the rest gradients, g_0 = -sum g_i)
+ *     F = x_0 - target                             (k = 1: an attachment)
+ *
+ * and an energy E(F). Differences x_i - x_0 are taken first, so that a body far from the origin loses no digits. Everything
+ * else follows by the chain rule, once, in element.h: the force on vertex i is -(dE/dF) g_i, its Hessian block is
+ * g_i^T (d2E/dF2) g_j, and Projective Dynamics sees w g_i.g_j and w T g_i with the projection T = argmin over the constraint
+ * set of |F - T| [Bouaziz et al. 2014, Eq. 3].
+ *
+ * Each element NAME is one header with four functions; F, P and T are row-major 3 x d, H is (3d) x (3d) with row index a*d+b
+ * for entry (a,b) of F, p [count] are the element's parameters, rest volume included, p[0] the weight w of Projective Dynamics:
+ *
+ *     real pd_NAME_energy    (const real *F, const real *p);                     J
+ *     void pd_NAME_gradient  (const real *F, const real *p, real *P);            dE/dF
+ *     void pd_NAME_hessian   (const real *F, const real *p, int psd, real *H);   d2E/dF2; psd != 0: nearest positive semidefinite
+ *     void pd_NAME_projection(const real *F, const real *p, real *T);            the nearest point of the constraint set
+ *
+ * A new material is one new header and one line here. */
+#ifndef PD_ELEMENTS_TABLE_H
+#define PD_ELEMENTS_TABLE_H
+
+/*  X(KIND, name, vertices k, columns d, parameters)                       parameters                         */
+#define PD_ELEMENT_TABLE(X)                                                                                       \
+    X(PD_SPRING, spring, 2, 1, 2)                               /* stiffness k [N/m], rest length [m]          */ \
+    X(PD_ARAP_TET, arap_tet, 4, 3, 1)                           /* 2 mu volume [J]                             */ \
+    X(PD_ARAP_TRIANGLE, arap_triangle, 3, 2, 1)                 /* 2 mu area [J]                               */ \
+    X(PD_BENDING, bending, 4, 1, 2)                             /* 3 k_b/(A0+A1) [J/m2], rest |F| [m]          */ \
+    X(PD_VOLUME, volume, 4, 3, 1)                               /* k volume [J]                                */ \
+    X(PD_AREA, area, 3, 2, 1)                                   /* k area [J]                                  */ \
+    X(PD_STRAIN_LIMIT_TET, strain_limit_tet, 4, 3, 3)           /* k volume [J], minimum, maximum              */ \
+    X(PD_STRAIN_LIMIT_TRIANGLE, strain_limit_triangle, 3, 2, 3) /* k area [J], minimum, maximum                */ \
+    X(PD_ATTACHMENT, attachment, 1, 1, 1)                       /* stiffness k [N/m]                           */
+
+typedef enum pd_kind {
+#define PD_KIND(KIND, name, k, d, count) KIND,
+    PD_ELEMENT_TABLE(PD_KIND)
+#undef PD_KIND
+    PD_KIND_COUNT
+} pd_kind;
+
+#define PD_MAX_VERTICES   4
+#define PD_MAX_COLUMNS    3
+#define PD_MAX_PARAMETERS 3
+
+#endif

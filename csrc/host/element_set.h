@@ -1,0 +1,25 @@
+/* The host's view of one kind of element: plain double arrays, as the Python layer built them. */
+#ifndef PD_HOST_ELEMENT_SET_H
+#define PD_HOST_ELEMENT_SET_H
+
+#include "elements/table.h"
+
+typedef struct pd_element_set {
+    int           kind;       /* pd_kind */
+    int           n;          /* elements */
+    const int    *vertices;   /* [n,k] */
+    const double *rest;       /* [n,(k-1)*d] rest gradients g_1.. g_{k-1}; attachments: [n,3] targets, m */
+    const double *parameters; /* [n,count]; column 0 is the weight of Projective Dynamics */
+    const double *damping;    /* [n] s, or NULL: none */
+} pd_element_set;
+
+/* Sizes of a kind: k vertices, d columns of F, numbers in `rest`, numbers in `parameters`. */
+typedef struct pd_kind_shape {
+    int         vertices, columns, rest, parameters;
+    const char *name;
+} pd_kind_shape;
+
+/* The shape of `kind`; its vertices are 0 for an unknown kind. */
+pd_kind_shape pd_kind_shape_of(int kind);
+
+#endif

@@ -1,0 +1,79 @@
+/* Batches of single elements: one quantity of one kind, for tests and for other people's code. */
+#include "python/backend_module.h"
+
+#include "host/element_set.h"
+#include "python/errors.h"
+
+/* Shape of the result of a quantity; returns its number of dimensions, 0 for an unknown quantity. */
+static int result_shape(int quantity, npy_intp n, const pd_kind_shape *shape, npy_intp out[3]) {
+    out[0] = n;
+    switch (quantity) {
+    case PD_BATCH_ENERGY: return 1;
+    case PD_BATCH_GRADIENT: out[1] = shape->vertices, out[2] = 3; return 3;
+    case PD_BATCH_HESSIAN:
+    case PD_BATCH_HESSIAN_PSD: out[1] = out[2] = 3 * shape->vertices; return 3;
+    case PD_BATCH_PROJECTION: out[1] = 3, out[2] = shape->columns; return 3;
+    default: return 0;
+    }
+}
+
+static pd_status run_batch(int kind, int quantity, int n, PyArrayObject *x, PyArrayObject *rest, PyArrayObject *parameters,
+                           PyArrayObject *out, int threads, pd_error *error) {
+    pd_context *context = NULL;
+    PyArrayObject *arrays[4] = {x, rest, parameters, out};
+    void       *memory[4] = {NULL, NULL, NULL, NULL};
+    size_t      bytes[4];
+    for (int i = 0; i < 4; i++) bytes[i] = (size_t)PyArray_SIZE(arrays[i]) * sizeof(real);
+    pd_status status = pd_context_create(&context, threads, error);
+    for (int i = 0; i < 4 && !status; i++) {
+        status = pd_memory_create(context, &memory[i], bytes[i]);
+        if (!status && i < 3) status = pd_memory_upload(context, memory[i], PyArray_DATA(arrays[i]), bytes[i]);
+    }
+    if (!status) status = pd_element_batch(context, kind, quantity, n, memory[0], memory[1], memory[2], memory[3]);
+    if (!status) status = pd_memory_download(context, PyArray_DATA(out), memory[3], bytes[3]);
+    if (status && context) *error = *pd_context_error(context);
+    for (int i = 0; i < 4 && context; i++) pd_memory_destroy(context, memory[i]);
+    pd_context_destroy(context);
+    return status;
+}
+
+static PyObject *element_batch(PyObject *module, PyObject *arguments) {
+    int       kind, quantity, threads;
+    PyObject *x_object, *rest_object, *parameters_object;
+    if (!PyArg_ParseTuple(arguments, "iiOOOi:element_batch", &kind, &quantity, &x_object, &rest_object, &parameters_object, &threads))
+        return NULL;
+    pd_kind_shape shape = pd_kind_shape_of(kind);
+    if (!shape.vertices) return PyErr_Format(PyExc_ValueError, "kind: %d is not an element kind", kind);
+    npy_intp       x_shape[3] = {-1, shape.vertices, 3};
+    PyArrayObject *x = pd_array_in(x_object, PD_NPY_REAL, 3, x_shape, "x");
+    if (!x) return NULL;
+    int n = pd_array_length(x, 0, "x");
+    if (n < 0) return NULL;
+    npy_intp       rest_shape[2] = {n, shape.rest}, parameters_shape[2] = {n, shape.parameters}, out_shape[3];
+    PyArrayObject *rest = pd_array_in(rest_object, PD_NPY_REAL, 2, rest_shape, "rest");
+    if (!rest) return NULL;
+    PyArrayObject *parameters = pd_array_in(parameters_object, PD_NPY_REAL, 2, parameters_shape, "parameters");
+    if (!parameters) return NULL;
+    int dimensions = result_shape(quantity, n, &shape, out_shape);
+    if (!dimensions) return PyErr_Format(PyExc_ValueError, "quantity: %d is unknown", quantity);
+    PyArrayObject *out = pd_array_out(PD_NPY_REAL, dimensions, out_shape);
+    if (!out) return NULL;
+    pd_error  error = {0};
+    pd_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = run_batch(kind, quantity, n, x, rest, parameters, out, threads, &error);
+    Py_END_ALLOW_THREADS
+    if (status) {
+        Py_DECREF(out);
+        return pd_raise(module, status, &error);
+    }
+    return (PyObject *)out;
+}
+
+PyMethodDef pd_element_methods[] = {
+    {"element_batch", element_batch, METH_VARARGS,
+     "element_batch($module, kind, quantity, x, rest, parameters, threads, /)\n--\n\n"
+     "One quantity (0 energy, 1 gradient, 2 Hessian, 3 projected Hessian, 4 projection) of n elements of a kind.\n"
+     "x (n,k,3), rest (n,rest), parameters (n,count), all of this module's precision."},
+    {NULL, NULL, 0, NULL},
+};

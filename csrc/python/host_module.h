@@ -1,0 +1,12 @@
+/* The tables of functions that make up the module _host; host_module.c adds them. */
+#ifndef PD_PYTHON_HOST_MODULE_H
+#define PD_PYTHON_HOST_MODULE_H
+
+#include <Python.h>
+
+extern PyMethodDef pd_host_mesh_methods[]; /* host_mesh.c: checks, topology, masses, colouring, rest shapes */
+
+/* host_matrix.c: the capsule `cholesky` (host/cholesky.h) and the flag HAS_CHOLMOD. Returns -1 with an exception set. */
+int pd_host_add_cholesky(PyObject *module);
+
+#endif

@@ -1,0 +1,103 @@
+/* A backend module: the type Simulation, batches of elements, and what this backend is. Built once per device and precision;
+ * PD_MODULE_NAME says which one this is. */
+#define PD_IMPORT_ARRAY
+#include "python/backend_module.h"
+
+#include "python/errors.h"
+
+#define PD_PASTE_(a, b)   a##b
+#define PD_PASTE(a, b)    PD_PASTE_(a, b)
+#define PD_QUOTE_(a)      #a
+#define PD_QUOTE(a)       PD_QUOTE_(a)
+#define PD_INIT_NAME      PD_PASTE(PyInit_, PD_MODULE_NAME)
+
+static PyObject *module_devices(PyObject *module, PyObject *arguments) {
+    (void)arguments;
+    pd_error  error = {0};
+    int       count = 0;
+    pd_status status = pd_device_count(&count, &error);
+    if (status) return pd_raise(module, status, &error);
+    PyObject *names = PyList_New(0);
+    for (int i = 0; names && i < count; i++) {
+        char name[256];
+        status = pd_device_name(i, name, &error);
+        PyObject *text = status ? NULL : PyUnicode_FromString(name);
+        if (!text || PyList_Append(names, text) < 0) Py_CLEAR(names);
+        Py_XDECREF(text);
+    }
+    if (status) return pd_raise(module, status, &error);
+    return names;
+}
+
+static PyMethodDef module_methods[] = {
+    {"devices", module_devices, METH_NOARGS,
+     "devices($module, /)\n--\n\nNames of the devices this backend can use; empty where there is none."},
+    {NULL, NULL, 0, NULL},
+};
+
+/* KINDS: name -> (id, vertices k, columns d, parameters), in the order of the table, so ids are 0, 1, 2, .. */
+static int add_kinds(PyObject *module) {
+    PyObject *kinds = PyDict_New();
+    int       failed = !kinds;
+#define PD_ADD_KIND(KIND, name, k, d, count)                                  \
+    if (!failed) {                                                            \
+        PyObject *entry = Py_BuildValue("(iiii)", (int)(KIND), k, d, count);  \
+        failed = !entry || PyDict_SetItemString(kinds, #name, entry) < 0;     \
+        Py_XDECREF(entry);                                                    \
+    }
+    PD_ELEMENT_TABLE(PD_ADD_KIND)
+#undef PD_ADD_KIND
+    if (!failed) failed = PyModule_AddObjectRef(module, "KINDS", kinds) < 0;
+    Py_XDECREF(kinds);
+    return failed ? -1 : 0;
+}
+
+static int module_execute(PyObject *module) {
+    if (pd_arrays_import() < 0) return -1;
+    pd_module_state *state = PyModule_GetState(module);
+
+    // the factorisation lives in _host alone
+    PyObject *host = PyImport_ImportModule("pdgpu._host");
+    PyObject *capsule = host ? PyObject_GetAttrString(host, "cholesky") : NULL;
+    state->cholesky = capsule ? PyCapsule_GetPointer(capsule, PD_CHOLESKY_CAPSULE) : NULL;
+    Py_XDECREF(capsule);
+    Py_XDECREF(host);
+    if (!state->cholesky) return -1;
+
+    state->simulation_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &pd_simulation_type_spec, NULL);
+    if (!state->simulation_type) return -1;
+    if (PyModule_AddType(module, state->simulation_type) < 0) return -1;
+    if (PyModule_AddFunctions(module, pd_element_methods) < 0) return -1;
+    return add_kinds(module);
+}
+
+static int module_traverse(PyObject *module, visitproc visit, void *arg) {
+    pd_module_state *state = PyModule_GetState(module);
+    Py_VISIT(state->simulation_type);
+    return 0;
+}
+
+static int module_clear(PyObject *module) {
+    pd_module_state *state = PyModule_GetState(module);
+    Py_CLEAR(state->simulation_type);
+    return 0;
+}
+
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, (void *)module_execute},
+    {0, NULL},
+};
+
+static struct PyModuleDef module_definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = PD_QUOTE(PD_MODULE_NAME),
+    .m_doc = "One backend of pdgpu in one precision. Arrays are taken strictly; pdgpu's Python layer converts.",
+    .m_size = sizeof(pd_module_state),
+    .m_methods = module_methods,
+    .m_slots = module_slots,
+    .m_traverse = module_traverse,
+    .m_clear = module_clear,
+};
+
+PyMODINIT_FUNC PD_INIT_NAME(void);
+PyMODINIT_FUNC PD_INIT_NAME(void) { return PyModuleDef_Init(&module_definition); }

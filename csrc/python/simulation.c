@@ -1,0 +1,465 @@
+/* The type Simulation of a backend module: arrays in, arrays out, the GIL dropped around every call into the core. */
+#include "python/backend_module.h"
+
+#include "dynamics/simulation.h"
+#include "python/errors.h"
+
+#include <pythread.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    PyObject_HEAD
+    pd_simulation     *core;
+    PyThread_type_lock lock; /* held by the call that is inside the core */
+    int                iterations;
+} SimulationObject;
+
+/* One call at a time. A second one, from another thread or from an observer, is refused rather than queued: an observer
+ * that waited for its own step would wait for ever. */
+static int enter(SimulationObject *self) {
+    if (PyThread_acquire_lock(self->lock, NOWAIT_LOCK)) return 1;
+    PyErr_SetString(PyExc_RuntimeError, "the simulation is busy: another call is running on it");
+    return 0;
+}
+
+static void leave(SimulationObject *self) { PyThread_release_lock(self->lock); }
+
+static PyObject *raise_from(SimulationObject *self, pd_status status) {
+    PyObject *module = PyType_GetModule(Py_TYPE((PyObject *)self));
+    return pd_raise(module, status, pd_simulation_error(self->core));
+}
+
+/* ---- creation --------------------------------------------------------------------------------------------------------- */
+
+/* (kind, vertices, rest, parameters, damping or None) -> set; borrows the arrays. Returns 0 with an exception set. */
+static int read_set(PyObject *item, int n_vertices, pd_element_set *set) {
+    int       kind;
+    PyObject *vertices_object, *rest_object, *parameters_object, *damping_object;
+    if (!PyArg_ParseTuple(item, "iOOOO:elements", &kind, &vertices_object, &rest_object, &parameters_object, &damping_object)) return 0;
+    pd_kind_shape shape = pd_kind_shape_of(kind);
+    if (!shape.vertices) {
+        PyErr_Format(PyExc_ValueError, "elements: kind %d is unknown", kind);
+        return 0;
+    }
+    npy_intp       vertices_shape[2] = {-1, shape.vertices};
+    PyArrayObject *vertices = pd_array_in(vertices_object, NPY_INT32, 2, vertices_shape, "vertices");
+    if (!vertices) return 0;
+    int n = pd_array_length(vertices, 0, "vertices");
+    if (n < 0) return 0;
+    npy_intp       rest_shape[2] = {n, shape.rest}, parameters_shape[2] = {n, shape.parameters}, damping_shape[1] = {n};
+    PyArrayObject *rest = pd_array_in(rest_object, NPY_FLOAT64, 2, rest_shape, "rest");
+    if (!rest) return 0;
+    PyArrayObject *parameters = pd_array_in(parameters_object, NPY_FLOAT64, 2, parameters_shape, "parameters");
+    if (!parameters) return 0;
+    PyArrayObject *damping = NULL;
+    if (pd_array_in_or_none(&damping, damping_object, NPY_FLOAT64, 1, damping_shape, "damping") < 0) return 0;
+    const int *ids = PyArray_DATA(vertices);
+    for (npy_intp i = 0; i < (npy_intp)n * shape.vertices; i++)
+        if (ids[i] < 0 || ids[i] >= n_vertices) {
+            PyErr_Format(PyExc_ValueError, "%s: index %d is out of range for %d vertices", shape.name, ids[i], n_vertices);
+            return 0;
+        }
+    *set = (pd_element_set){kind, n, ids, PyArray_DATA(rest), PyArray_DATA(parameters), damping ? PyArray_DATA(damping) : NULL};
+    return 1;
+}
+
+/* None or (rho, start, under_relaxation). */
+static int read_chebyshev(PyObject *object, pd_chebyshev *out) {
+    *out = (pd_chebyshev){0, 0.0, 1, 1.0};
+    if (object == Py_None) return 1;
+    out->enabled = 1;
+    return PyArg_ParseTuple(object, "did:chebyshev", &out->rho, &out->start, &out->under_relaxation);
+}
+
+static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
+    static char *names[] = {"masses",      "fixed",  "elements",          "h",      "solver",           "iterations", "tolerance", "check_every", "initialization",
+                            "line_search", "chebyshev", "linear", "linear_iterations", "weight", "linear_chebyshev", "threads",    NULL};
+    PyObject    *masses_object, *fixed_object, *elements, *chebyshev, *linear_chebyshev, *result = NULL;
+    pd_settings  settings = {0};
+    int          threads;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!diidiipOiidOi:Simulation", names, &masses_object, &fixed_object, &PyList_Type,
+                                     &elements, &settings.h, &settings.solver, &settings.iterations, &settings.tolerance,
+                                     &settings.check_every, &settings.initialization, &settings.line_search, &chebyshev,
+                                     &settings.linear.kind, &settings.linear.iterations, &settings.linear.weight, &linear_chebyshev,
+                                     &threads))
+        return NULL;
+    if (!read_chebyshev(chebyshev, &settings.chebyshev) || !read_chebyshev(linear_chebyshev, &settings.linear.chebyshev)) return NULL;
+    if (settings.iterations < 1 || settings.linear.iterations < 1 || settings.check_every < 1)
+        return PyErr_Format(PyExc_ValueError, "iterations: must be at least 1");
+    npy_intp       any[1] = {-1};
+    PyArrayObject *masses = pd_array_in(masses_object, NPY_FLOAT64, 1, any, "masses");
+    if (!masses) return NULL;
+    int n = pd_array_length(masses, 0, "masses");
+    if (n < 0) return NULL;
+    npy_intp       count[1] = {n};
+    PyArrayObject *fixed = pd_array_in(fixed_object, NPY_UINT8, 1, count, "fixed");
+    if (!fixed) return NULL;
+
+    int             n_sets = (int)PyList_Size(elements), seen[PD_KIND_COUNT] = {0};
+    pd_element_set *sets = calloc((size_t)n_sets + 1, sizeof *sets);
+    if (!sets) return PyErr_NoMemory();
+    for (int s = 0; s < n_sets; s++) {
+        if (!read_set(PyList_GetItem(elements, s), n, &sets[s])) goto done;
+        if (seen[sets[s].kind]++) {
+            PyErr_Format(PyExc_ValueError, "elements: kind %d is given twice", sets[s].kind);
+            goto done;
+        }
+    }
+
+    allocfunc         allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    SimulationObject *self = (SimulationObject *)allocate(type, 0);
+    if (!self) goto done;
+    self->iterations = settings.iterations;
+    self->lock = PyThread_allocate_lock();
+    if (!self->lock) {
+        Py_DECREF((PyObject *)self);
+        PyErr_NoMemory();
+        goto done;
+    }
+    pd_module_state *state = PyModule_GetState(PyType_GetModule(type));
+    pd_description   description = {n, PyArray_DATA(masses), PyArray_DATA(fixed), sets, n_sets};
+    pd_error         error = {0};
+    pd_status        status;
+    Py_BEGIN_ALLOW_THREADS
+    status = pd_simulation_create(&self->core, &description, &settings, state->cholesky, threads, &error);
+    Py_END_ALLOW_THREADS
+    if (status) {
+        Py_DECREF((PyObject *)self);
+        pd_raise(PyType_GetModule(type), status, &error);
+        goto done;
+    }
+    result = (PyObject *)self;
+
+done:
+    free(sets);
+    return result;
+}
+
+static void simulation_dealloc(SimulationObject *self) {
+    PyTypeObject *type = Py_TYPE((PyObject *)self);
+    freefunc      release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    pd_simulation_destroy(self->core);
+    if (self->lock) PyThread_free_lock(self->lock);
+    release(self);
+    Py_DECREF(type);
+}
+
+/* ---- arrays of the state ------------------------------------------------------------------------------------------------ */
+
+static PyArrayObject *new_vectors(SimulationObject *self) {
+    npy_intp shape[2] = {pd_simulation_n_vertices(self->core), 3};
+    return pd_array_out(PD_NPY_REAL, 2, shape);
+}
+
+/* An (n,3) argument or None; *data = NULL for None. Returns 0 with an exception set. */
+static int read_vectors(SimulationObject *self, PyObject *object, const char *name, const real **data) {
+    npy_intp       shape[2] = {pd_simulation_n_vertices(self->core), 3};
+    PyArrayObject *array = NULL;
+    if (pd_array_in_or_none(&array, object, PD_NPY_REAL, 2, shape, name) < 0) return 0;
+    *data = array ? PyArray_DATA(array) : NULL;
+    return 1;
+}
+
+static PyObject *simulation_state(SimulationObject *self, PyObject *unused) {
+    (void)unused;
+    PyArrayObject *x = new_vectors(self), *v = new_vectors(self), *previous = new_vectors(self);
+    PyObject      *result = NULL;
+    if (!x || !v || !previous || !enter(self)) goto done;
+    pd_status status;
+    int       has_previous = pd_simulation_has_previous(self->core);
+    Py_BEGIN_ALLOW_THREADS
+    status = pd_simulation_get_state(self->core, PyArray_DATA(x), PyArray_DATA(v), PyArray_DATA(previous));
+    Py_END_ALLOW_THREADS
+    leave(self);
+    if (status)
+        raise_from(self, status);
+    else
+        result = Py_BuildValue("(OOO)", x, v, has_previous ? (PyObject *)previous : Py_None);
+done:
+    Py_XDECREF((PyObject *)x);
+    Py_XDECREF((PyObject *)v);
+    Py_XDECREF((PyObject *)previous);
+    return result;
+}
+
+static PyObject *simulation_set_state(SimulationObject *self, PyObject *arguments) {
+    PyObject   *objects[3];
+    const real *x, *v, *previous;
+    if (!PyArg_ParseTuple(arguments, "OOO:set_state", &objects[0], &objects[1], &objects[2])) return NULL;
+    if (!read_vectors(self, objects[0], "positions", &x) || !read_vectors(self, objects[1], "velocities", &v) ||
+        !read_vectors(self, objects[2], "previous_velocities", &previous) || !enter(self))
+        return NULL;
+    pd_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = pd_simulation_set_state(self->core, x, v, previous);
+    Py_END_ALLOW_THREADS
+    leave(self);
+    if (status) return raise_from(self, status);
+    Py_RETURN_NONE;
+}
+
+static PyObject *simulation_set_load(SimulationObject *self, PyObject *object) {
+    const real *load;
+    if (!read_vectors(self, object, "load", &load)) return NULL;
+    if (!load) return PyErr_Format(PyExc_TypeError, "load: expected an array");
+    if (!enter(self)) return NULL;
+    pd_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = pd_simulation_set_load(self->core, load);
+    Py_END_ALLOW_THREADS
+    leave(self);
+    if (status) return raise_from(self, status);
+    Py_RETURN_NONE;
+}
+
+/* ---- diagnostics ----------------------------------------------------------------------------------------------------------- */
+
+static PyObject *simulation_energies(SimulationObject *self, PyObject *object) {
+    const real *x;
+    if (!read_vectors(self, object, "x", &x)) return NULL;
+    npy_intp       shape[1] = {PD_ENERGY_COUNT};
+    PyArrayObject *out = pd_array_out(NPY_FLOAT64, 1, shape);
+    if (!out) return NULL;
+    if (!enter(self)) {
+        Py_DECREF((PyObject *)out);
+        return NULL;
+    }
+    pd_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = pd_simulation_begin(self->core);
+    if (!status) status = pd_simulation_energies(self->core, x, PyArray_DATA(out));
+    Py_END_ALLOW_THREADS
+    leave(self);
+    if (status) {
+        Py_DECREF((PyObject *)out);
+        return raise_from(self, status);
+    }
+    return (PyObject *)out;
+}
+
+static PyObject *simulation_gradient(SimulationObject *self, PyObject *object) {
+    const real *x;
+    if (!read_vectors(self, object, "x", &x)) return NULL;
+    PyArrayObject *out = new_vectors(self);
+    if (!out) return NULL;
+    if (!enter(self)) {
+        Py_DECREF((PyObject *)out);
+        return NULL;
+    }
+    pd_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = pd_simulation_begin(self->core);
+    if (!status) status = pd_simulation_gradient(self->core, x, PyArray_DATA(out));
+    Py_END_ALLOW_THREADS
+    leave(self);
+    if (status) {
+        Py_DECREF((PyObject *)out);
+        return raise_from(self, status);
+    }
+    return (PyObject *)out;
+}
+
+/* (row_start, columns, values) of a sparse matrix, as fresh arrays. */
+static PyObject *csr_arrays(const pd_csr *matrix, PyArrayObject *values) {
+    npy_intp       rows[1] = {matrix->n + 1}, count[1] = {matrix->row_start[matrix->n]};
+    PyArrayObject *row_start = pd_array_copy(NPY_INT32, 1, rows, matrix->row_start);
+    PyArrayObject *columns = pd_array_copy(NPY_INT32, 1, count, matrix->columns);
+    PyObject      *result = row_start && columns && values ? Py_BuildValue("(OOO)", row_start, columns, values) : NULL;
+    Py_XDECREF((PyObject *)row_start);
+    Py_XDECREF((PyObject *)columns);
+    Py_XDECREF((PyObject *)values);
+    return result;
+}
+
+static PyObject *simulation_hessian(SimulationObject *self, PyObject *arguments) {
+    PyObject   *object;
+    int         psd;
+    const real *x;
+    if (!PyArg_ParseTuple(arguments, "Op:hessian", &object, &psd)) return NULL;
+    if (!read_vectors(self, object, "x", &x)) return NULL;
+    const pd_csr  *pattern = pd_simulation_pattern(self->core);
+    npy_intp       shape[3] = {pattern->row_start[pattern->n], 3, 3};
+    PyArrayObject *blocks = pd_array_out(PD_NPY_REAL, 3, shape);
+    if (!blocks) return NULL;
+    if (!enter(self)) {
+        Py_DECREF((PyObject *)blocks);
+        return NULL;
+    }
+    pd_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = pd_simulation_begin(self->core);
+    if (!status) status = pd_simulation_hessian(self->core, x, psd, PyArray_DATA(blocks));
+    Py_END_ALLOW_THREADS
+    leave(self);
+    if (status) {
+        Py_DECREF((PyObject *)blocks);
+        return raise_from(self, status);
+    }
+    return csr_arrays(pattern, blocks);
+}
+
+static PyObject *simulation_system_matrix(SimulationObject *self, PyObject *unused) {
+    (void)unused;
+    const pd_csr *A;
+    pd_status     status;
+    if (!enter(self)) return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    status = pd_simulation_system_matrix(self->core, &A);
+    Py_END_ALLOW_THREADS
+    leave(self);
+    if (status) return raise_from(self, status);
+    npy_intp count[1] = {A->row_start[A->n]};
+    return csr_arrays(A, pd_array_copy(NPY_FLOAT64, 1, count, A->values));
+}
+
+static PyObject *simulation_jacobi_weight(SimulationObject *self, PyObject *unused) {
+    (void)unused;
+    return PyFloat_FromDouble(pd_simulation_jacobi_weight(self->core));
+}
+
+/* ---- the step ---------------------------------------------------------------------------------------------------------------- */
+
+static PyObject *simulation_prepare(SimulationObject *self, PyObject *unused) {
+    (void)unused;
+    double    seconds = 0.0;
+    pd_status status;
+    if (!enter(self)) return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    status = pd_simulation_prepare(self->core, &seconds);
+    Py_END_ALLOW_THREADS
+    leave(self);
+    if (status) return raise_from(self, status);
+    return PyFloat_FromDouble(seconds);
+}
+
+enum { RECORD_COLUMNS = 5 };
+
+/* What one step records, and where. */
+typedef struct {
+    SimulationObject *self;
+    PyThreadState    *thread;   /* saved while the core runs */
+    double           *record;   /* [iterations+1, 5] or NULL */
+    real             *iterates; /* [iterations+1, n, 3] or NULL */
+    PyObject         *observer; /* callable or NULL */
+    int               rows;
+} Watch;
+
+static int interrupted(void *user) {
+    Watch *watch = user;
+    PyEval_RestoreThread(watch->thread);
+    int pending = PyErr_CheckSignals();
+    watch->thread = PyEval_SaveThread();
+    return pending;
+}
+
+static pd_status record(void *user, pd_simulation *core, int iteration, double seconds, double step_norm) {
+    Watch    *watch = user;
+    size_t    count = (size_t)pd_simulation_n_vertices(core) * 3;
+    pd_status status = PD_OK;
+    if (iteration > watch->self->iterations) return PD_OK;
+    if (watch->record) {
+        double *row = watch->record + (size_t)iteration * RECORD_COLUMNS;
+        row[0] = iteration, row[1] = seconds, row[4] = step_norm;
+        status = pd_simulation_evaluate(core, &row[2], &row[3]);
+    }
+    if (!status && watch->iterates) status = pd_simulation_get_state(core, watch->iterates + (size_t)iteration * count, NULL, NULL);
+    watch->rows = iteration + 1;
+    if (status || !watch->observer) return status;
+
+    PyEval_RestoreThread(watch->thread);
+    PyArrayObject *positions = new_vectors(watch->self);
+    PyObject      *answer = NULL;
+    if (positions) {
+        status = pd_simulation_get_state(core, PyArray_DATA(positions), NULL, NULL);
+        if (!status) answer = PyObject_CallFunction(watch->observer, "iddO", iteration, seconds, step_norm, positions);
+    }
+    if (!status && !answer) status = PD_INTERRUPTED; // the observer's exception is pending
+    Py_XDECREF(answer);
+    Py_XDECREF((PyObject *)positions);
+    watch->thread = PyEval_SaveThread();
+    return status;
+}
+
+static PyObject *simulation_step(SimulationObject *self, PyObject *arguments) {
+    PyObject       *targets_object, *record_object, *iterates_object, *observer_object;
+    int             keep_diverged;
+    const real     *targets;
+    PyArrayObject  *rows = NULL, *iterates = NULL;
+    pd_step_result  result;
+    if (!PyArg_ParseTuple(arguments, "OOOOp:step", &targets_object, &record_object, &iterates_object, &observer_object, &keep_diverged))
+        return NULL;
+    npy_intp rows_shape[2] = {self->iterations + 1, RECORD_COLUMNS};
+    npy_intp iterates_shape[3] = {self->iterations + 1, pd_simulation_n_vertices(self->core), 3};
+    if (!read_vectors(self, targets_object, "targets", &targets)) return NULL;
+    if (record_object != Py_None && !(rows = pd_array_in_out(record_object, NPY_FLOAT64, 2, rows_shape, "record"))) return NULL;
+    if (iterates_object != Py_None && !(iterates = pd_array_in_out(iterates_object, PD_NPY_REAL, 3, iterates_shape, "iterates"))) return NULL;
+    if (observer_object != Py_None && !PyCallable_Check(observer_object)) return PyErr_Format(PyExc_TypeError, "observer: expected a callable");
+    if (!enter(self)) return NULL;
+
+    Watch watch = {self, NULL, rows ? PyArray_DATA(rows) : NULL, iterates ? PyArray_DATA(iterates) : NULL,
+                   observer_object != Py_None ? observer_object : NULL, 0};
+    int   recording = watch.record || watch.iterates || watch.observer;
+    pd_observer observer = {&watch, recording ? record : NULL, interrupted};
+    watch.thread = PyEval_SaveThread();
+    pd_status status = pd_simulation_step(self->core, targets, &observer, keep_diverged, &result);
+    PyEval_RestoreThread(watch.thread);
+    leave(self);
+    if (status) {
+        raise_from(self, status);
+        // the rows written so far go with the exception
+        if (status == PD_DIVERGED) {
+            PyObject *type, *value, *traceback;
+            PyErr_Fetch(&type, &value, &traceback);
+            PyErr_NormalizeException(&type, &value, &traceback);
+            PyObject *count = value ? PyLong_FromLong(watch.rows) : NULL;
+            if (!count || PyObject_SetAttrString(value, "rows", count) < 0) PyErr_Clear();
+            Py_XDECREF(count);
+            PyErr_Restore(type, value, traceback);
+        }
+        return NULL;
+    }
+    static const char *stops[] = {"iteration_cap", "converged", "stalled", "diverged"};
+    return Py_BuildValue("(sidi)", stops[result.stop], result.iterations, result.seconds, watch.rows);
+}
+
+/* ---- the type ----------------------------------------------------------------------------------------------------------------- */
+
+static PyMethodDef simulation_methods[] = {
+    {"prepare", (PyCFunction)simulation_prepare, METH_NOARGS,
+     "prepare($self, /)\n--\n\nFactorises and estimates what the solver needs; returns the seconds it took, 0 the second time."},
+    {"step", (PyCFunction)simulation_step, METH_VARARGS,
+     "step($self, targets, record, iterates, observer, keep_diverged, /)\n--\n\n"
+     "One time step; returns (status, iterations, seconds, rows recorded)."},
+    {"state", (PyCFunction)simulation_state, METH_NOARGS,
+     "state($self, /)\n--\n\n(positions, velocities, previous velocities or None), fresh copies."},
+    {"set_state", (PyCFunction)simulation_set_state, METH_VARARGS,
+     "set_state($self, positions, velocities, previous_velocities, /)\n--\n\nNone leaves positions or velocities as they are, and forgets the previous velocities."},
+    {"set_load", (PyCFunction)simulation_set_load, METH_O,
+     "set_load($self, load, /)\n--\n\nAcceleration of gravity and external forces, (n,3) m/s^2."},
+    {"energies", (PyCFunction)simulation_energies, METH_O,
+     "energies($self, x, /)\n--\n\nParts of the incremental potential at x (None: here), J: elastic by kind, inertia, load, damping."},
+    {"gradient", (PyCFunction)simulation_gradient, METH_O, "gradient($self, x, /)\n--\n\ndG/dx at x (None: here), (n,3) N."},
+    {"hessian", (PyCFunction)simulation_hessian, METH_VARARGS,
+     "hessian($self, x, psd, /)\n--\n\n(row_start, columns, blocks) of d2G/dx2 over all vertices, blocks (nnz,3,3) N/m."},
+    {"system_matrix", (PyCFunction)simulation_system_matrix, METH_NOARGS,
+     "system_matrix($self, /)\n--\n\n(row_start, columns, values) of the Projective Dynamics matrix over all vertices, N/m."},
+    {"jacobi_weight", (PyCFunction)simulation_jacobi_weight, METH_NOARGS,
+     "jacobi_weight($self, /)\n--\n\nThe weight that the Jacobi global step uses; 0 for other solvers or before prepare()."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot simulation_slots[] = {
+    {Py_tp_new, (void *)simulation_new},
+    {Py_tp_dealloc, (void *)simulation_dealloc},
+    {Py_tp_methods, simulation_methods},
+    {Py_tp_doc, "A model and its state on one device in one precision; pdgpu.Simulation is the class to use."},
+    {0, NULL},
+};
+
+PyType_Spec pd_simulation_type_spec = {
+    .name = "pdgpu.backend.Simulation",
+    .basicsize = sizeof(SimulationObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = simulation_slots,
+};

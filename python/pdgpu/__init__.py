@@ -1,0 +1,44 @@
+"""pdgpu: Projective Dynamics and its rivals, compared on equal terms.
+
+Scenes of deformable bodies, solvers for their time steps, and the energies and residuals that tell how fast each converges.
+"""
+
+from pdgpu import elements, shapes
+from pdgpu.comparison import Comparison, compare
+from pdgpu.errors import DivergenceError
+from pdgpu.materials import ARAP, Area, Attachment, Bending, Material, Spring, StrainLimit, Volume
+from pdgpu.mesh import Mesh, read_mesh
+from pdgpu.records import StepRecord
+from pdgpu.scene import Body, Scene
+from pdgpu.simulation import Simulation
+from pdgpu.solvers import Chebyshev, Direct, Jacobi, Newton, ProjectiveDynamics, capabilities
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ARAP",
+    "Area",
+    "Attachment",
+    "Bending",
+    "Body",
+    "Chebyshev",
+    "Comparison",
+    "Direct",
+    "DivergenceError",
+    "Jacobi",
+    "Material",
+    "Mesh",
+    "Newton",
+    "ProjectiveDynamics",
+    "Scene",
+    "Simulation",
+    "Spring",
+    "StepRecord",
+    "StrainLimit",
+    "Volume",
+    "capabilities",
+    "compare",
+    "elements",
+    "read_mesh",
+    "shapes",
+]

@@ -1,0 +1,116 @@
+"""Checks of arguments: every refusal names the argument, the index and the value."""
+
+from __future__ import annotations
+
+import math
+import numbers
+
+import numpy as np
+
+
+def integer(name, value, minimum):
+    """`value` as an int of at least `minimum`."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name}: expected an integer, got {value!r}")
+    if value < minimum:
+        raise ValueError(f"{name}: must be at least {minimum}, got {value}")
+    if value > 2**31 - 1:
+        raise ValueError(f"{name}: must be at most 2147483647, got {value}")
+    return int(value)
+
+
+def number(name, value, *, minimum=-math.inf, above=-math.inf, below=math.inf, maximum=math.inf):
+    """`value` as a finite float with minimum <= value <= maximum and above < value < below."""
+    if isinstance(value, bool | np.bool_ | complex | str | bytes) or value is None:
+        raise TypeError(f"{name}: expected a number, got {value!r}")
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}: expected a number, got {value!r}") from None
+    if not math.isfinite(result):
+        raise ValueError(f"{name}: must be finite, got {value!r}")
+    if result < minimum or result <= above or result >= below or result > maximum:
+        limits = [
+            text
+            for limit, text in (
+                (minimum, f"at least {minimum:g}"),
+                (above, f"greater than {above:g}"),
+                (below, f"less than {below:g}"),
+                (maximum, f"at most {maximum:g}"),
+            )
+            if math.isfinite(limit)
+        ]
+        raise ValueError(f"{name}: must be {' and '.join(limits)}, got {value!r}")
+    return result
+
+
+def choice(name, value, allowed):
+    """`value` if it is one of the strings `allowed`."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name}: expected one of {', '.join(map(repr, allowed))}, got {value!r}")
+    if value not in allowed:
+        raise ValueError(f"{name}: expected one of {', '.join(map(repr, allowed))}, got {value!r}")
+    return value
+
+
+def real_array(name, values, shape):
+    """`values` as a finite float64 array; `shape` has None where any length will do. Always a fresh C-contiguous copy."""
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{name}: cannot be read as an array: {error}") from None
+    if array.dtype.kind not in "fiu":
+        raise TypeError(f"{name}: expected real numbers, got dtype {array.dtype}")
+    if array.ndim != len(shape) or any(
+        length is not None and length != found for length, found in zip(shape, array.shape, strict=True)
+    ):
+        expected = "(" + ", ".join("any" if length is None else str(length) for length in shape) + ")"
+        raise ValueError(f"{name}: expected shape {expected}, got {array.shape}")
+    array = np.array(array, dtype=np.float64, order="C")
+    bad = ~np.isfinite(array)
+    if bad.any():
+        index = tuple(int(i) for i in np.argwhere(bad)[0])
+        place = index[0] if len(index) == 1 else index
+        raise ValueError(f"{name}: value {array[index]} at {place} is not finite")
+    return array
+
+
+def per_item(name, values, n, *, minimum=-math.inf, above=-math.inf):
+    """A number, or an array of one number per item, as (n,) float64 with every value in the limits."""
+    if np.ndim(values) == 0:
+        return np.full(n, number(name, values, minimum=minimum, above=above))
+    array = real_array(name, values, (n,))
+    for limit, bad, text in ((minimum, array < minimum, "at least"), (above, array <= above, "greater than")):
+        if math.isfinite(limit) and bad.any():
+            index = int(np.argmax(bad))
+            raise ValueError(f"{name}: must be {text} {limit:g}, got {array[index]} at {index}")
+    return array
+
+
+def vertex_indices(name, where, points):
+    """Which vertices: indices, a boolean mask over the vertices, or a callable(points) -> mask. Sorted unique int32."""
+    n = len(points)
+    if callable(where):
+        where = where(np.array(points))
+        if np.asarray(where).dtype != bool:
+            raise TypeError(f"{name}: the callable must return a boolean mask, got dtype {np.asarray(where).dtype}")
+    try:
+        array = np.asarray(where)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{name}: cannot be read as an array: {error}") from None
+    if array.size == 0 and array.dtype.kind != "b":
+        array = array.astype(np.int64)
+    if array.dtype == bool:
+        if array.shape != (n,):
+            raise ValueError(f"{name}: a mask must have shape ({n},), got {array.shape}")
+        return np.flatnonzero(array).astype(np.int32)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name}: expected indices, a boolean mask or a callable, got dtype {array.dtype}")
+    array = np.atleast_1d(array)
+    if array.ndim != 1:
+        raise ValueError(f"{name}: indices must have shape (k,), got {array.shape}")
+    bad = (array < 0) | (array >= n)
+    if bad.any():
+        place = int(np.argmax(bad))
+        raise ValueError(f"{name}: index {array[place]} at {place} is out of range for {n} vertices")
+    return np.unique(array).astype(np.int32)

@@ -1,0 +1,49 @@
+"""Which compiled module serves a device and a precision, loaded when first used."""
+
+from __future__ import annotations
+
+import importlib
+import os
+
+import numpy as np
+
+from pdgpu import _host
+from pdgpu.arguments import choice, integer
+
+DEVICES = ("cpu", "cuda")
+PRECISIONS = {"float32": "f32", "float64": "f64"}
+
+
+def backend(device="cpu", dtype="float64"):
+    """The module for a device ("cpu", "cuda") and a dtype ("float32", "float64").
+
+    Raises
+    ------
+    ValueError
+        An unknown device or dtype.
+    RuntimeError
+        A device that is not there: this build left it out, or its driver or libraries are missing.
+    """
+    choice("device", device, DEVICES)
+    try:
+        name = np.dtype(dtype).name
+    except TypeError:
+        raise ValueError(f"dtype: expected 'float32' or 'float64', got {dtype!r}") from None
+    if name not in PRECISIONS:
+        raise ValueError(f"dtype: expected 'float32' or 'float64', got {dtype!r}")
+    if not _host.cpu_supports_backend():
+        raise RuntimeError("this build of pdgpu needs a processor with AVX2 and FMA; build it with -DPDGPU_ARCH= for this one")
+    module = f"_{device}_{PRECISIONS[name]}"
+    try:
+        loaded = importlib.import_module(f"pdgpu.{module}")
+    except ImportError as error:
+        raise RuntimeError(f"device: {device!r} is not available: the module {module} cannot be loaded ({error})") from None
+    if device != "cpu" and not loaded.devices():
+        raise RuntimeError(f"device: {device!r} is not available: no device was found")
+    return loaded
+
+
+def thread_count(threads):
+    """`threads` as given, or every core this process may use where it is 0."""
+    threads = integer("threads", threads, 0)
+    return threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else threads or os.cpu_count() or 1

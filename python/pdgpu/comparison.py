@@ -1,0 +1,282 @@
+"""Comparing solvers: one step from one state, every number by one function."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+
+import numpy as np
+
+from pdgpu.arguments import choice, real_array
+from pdgpu.records import StepRecord
+from pdgpu.simulation import Simulation
+from pdgpu.solvers import INITIALIZATIONS, Newton
+
+__all__ = ["Comparison", "compare"]
+
+COLUMNS = (
+    "iteration",
+    "seconds",
+    "incremental_potential",
+    "gradient_norm",
+    "step_norm",
+    "relative_loss",
+    "relative_error",
+)
+
+# what Newton must reach to serve as the reference, relative to the first gradient norm
+REFERENCE_TOLERANCE = 1e-10
+
+
+class _Evaluator:
+    """G, gradient norm and errors in float64, at positions of any precision."""
+
+    def __init__(self, scene, dt, start, threads):
+        self.simulation = Simulation._for_diagnostics(scene, dt, threads)
+        self.masses = self.simulation.masses
+        self.free = self.simulation._fixed == 0
+        _place(self.simulation, start)
+
+    def potential(self, x):
+        return self.simulation.incremental_potential(x)
+
+    def gradient_norm(self, x):
+        return float(np.linalg.norm(self.simulation.gradient(x)))
+
+    def distance(self, x, y):
+        """Mass-weighted norm of x - y over the free vertices."""
+        difference = (x - y)[self.free]
+        return float(np.sqrt(np.einsum("i,ij,ij->", self.masses[self.free], difference, difference)))
+
+
+def _place(simulation, start):
+    if start is not None:
+        positions, velocities = start
+        simulation.set_state(positions=positions, velocities=velocities)
+
+
+class Comparison:
+    """Records of several solvers on the same step; made by `compare`.
+
+    Attributes
+    ----------
+    records : dict
+        Name -> StepRecord with the columns of a step and, where there is a reference, relative_loss and relative_error.
+    reference : ndarray or None
+        x*, (n, 3) float64 m; can be given to another `compare` of the same step.
+    reference_potential : float or None
+        G(x*), J.
+    start_positions : ndarray
+    positions : dict
+        Name -> last iterate, (n, 3) float64.
+    """
+
+    def __init__(self, records, positions, reference, reference_potential, start_positions):
+        self.records, self.positions = records, positions
+        self.reference, self.reference_potential = reference, reference_potential
+        self.start_positions = start_positions
+
+    def __getitem__(self, name):
+        return self.records[name]
+
+    def __iter__(self):
+        return iter(self.records)
+
+    def __len__(self):
+        return len(self.records)
+
+    def table(self):
+        """The last recorded row of every solver, as text."""
+        head = ("solver", "status", "iterations", "ms/iteration", "setup ms", "relative loss", "relative error", "gradient norm")
+        rows = [head]
+        for name, record in self.records.items():
+            iterations = record.iteration
+            last = {column: values[-1] for column, values in record.items()}
+            rows.append(
+                (
+                    name,
+                    record.status,
+                    str(iterations),
+                    f"{1e3 * record.solve_seconds / max(iterations, 1):.3f}",
+                    f"{1e3 * record.setup_seconds:.1f}",
+                    f"{last['relative_loss']:.3e}" if "relative_loss" in last else "-",
+                    f"{last['relative_error']:.3e}" if "relative_error" in last else "-",
+                    f"{last['gradient_norm']:.3e}",
+                )
+            )
+        widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
+        lines = ["  ".join(cell.ljust(w) if k < 2 else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True))) for row in rows]
+        return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
+
+    def to_csv(self, path):
+        """Write every record: the column `solver`, then those of a step; a cell without a value is empty."""
+        with open(path, "w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(("solver", *COLUMNS))
+            for name, record in self.records.items():
+                for k in range(len(record["iteration"])):
+                    cells = [record[column][k] if column in record else None for column in COLUMNS]
+                    writer.writerow([name, int(cells[0]), *(None if c is None else repr(float(c)) for c in cells[1:])])
+
+    def plot(self, x="iterations", y="relative_loss", *, axes=None):
+        """Plot a column of every solver against iterations or seconds, logarithmic. Returns matplotlib axes."""
+        from pdgpu.plotting import plot_comparison
+
+        return plot_comparison(self, x, y, axes)
+
+
+def compare(
+    scene,
+    solvers,
+    *,
+    dt=1 / 30,
+    start=None,
+    reference="newton",
+    initialization="previous",
+    device="cpu",
+    dtype="float64",
+    threads=0,
+    progress=False,
+):
+    """Solve one step from the same state with several solvers.
+
+    Every recorded number is evaluated in float64 on the CPU, at the solver's positions, whatever dtype and device it runs with.
+    A solver that diverges does not raise: its record ends there, with the status "diverged".
+
+    Parameters
+    ----------
+    scene : Scene
+    solvers : dict
+        Name -> solver.
+    dt : float or None
+        s; None: quasistatic.
+    start : (positions, velocities), optional
+        (n, 3) m and m/s, either may be None; by default the rest state.
+    reference : "newton", array_like of shape (n, 3), or None
+        The converged answer x*: from Newton in float64 (which raises RuntimeError if it does not reach |g| <= 1e-10 |g0|), as given,
+        or none (no relative columns).
+    initialization : str
+        First guess of every solver.
+    device, dtype, threads
+        As for Simulation.
+    progress : bool
+        Show which solver is running.
+
+    Returns
+    -------
+    Comparison
+    """
+    if not isinstance(solvers, dict) or not solvers:
+        raise TypeError(f"solvers: expected a dict of name -> solver, got {solvers!r}")
+    choice("initialization", initialization, INITIALIZATIONS)
+    if start is not None and (not isinstance(start, tuple | list) or len(start) != 2):
+        raise ValueError(f"start: expected (positions, velocities), got {type(start).__name__}")
+    evaluator = _Evaluator(scene, dt, start, threads)
+    n = len(evaluator.masses)
+    bar = _bar(progress, len(solvers) + (reference is not None))
+
+    x_star = g_star = None
+    if isinstance(reference, str):
+        choice("reference", reference, ("newton",))
+        bar("reference: Newton")
+        x_star = _newton_reference(scene, dt, start, initialization, threads, evaluator)
+    elif reference is not None:
+        x_star = real_array("reference", reference, (n, 3))
+    if x_star is not None:
+        g_star = evaluator.potential(x_star)
+
+    records, positions = {}, {}
+    for name, solver in solvers.items():
+        bar(name)
+        solver = dataclasses.replace(solver, initialization=initialization)
+        simulation = Simulation(scene, solver, dt=dt, device=device, dtype=dtype, threads=threads)
+        _place(simulation, start)
+        records[name], positions[name] = _run(simulation, evaluator, x_star, g_star)
+    bar(None)
+    return Comparison(records, positions, x_star, g_star, evaluator.simulation.positions)
+
+
+def _bar(progress, total):
+    """A callable that names the next item of a progress bar; None ends it."""
+    if not progress:
+        return lambda name: None
+    from tqdm.auto import tqdm
+
+    bar = tqdm(total=total, bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}]")
+    state = {"first": True}
+
+    def advance(name):
+        if not state["first"]:
+            bar.update(1)
+        state["first"] = False
+        if name is None:
+            bar.close()
+        else:
+            bar.set_description(name)
+
+    return advance
+
+
+def _run(simulation, evaluator, x_star, g_star):
+    """One step; its record and last iterate."""
+    rows, last = [], []
+
+    def observe(iteration, seconds, step_norm, positions):
+        x = positions.astype(np.float64)
+        finite = bool(np.isfinite(x).all())
+        row = {
+            "iteration": iteration,
+            "seconds": seconds,
+            "incremental_potential": evaluator.potential(x) if finite else np.inf,
+            "gradient_norm": evaluator.gradient_norm(x) if finite else np.inf,
+            "step_norm": step_norm,
+        }
+        if x_star is not None:
+            row["error"] = evaluator.distance(x, x_star) if finite else np.inf
+        rows.append(row)
+        last[:] = [x]
+
+    simulation._step(False, observer=observe, keep_diverged=True)
+    columns = {name: np.array([row[name] for row in rows]) for name in COLUMNS[:5]}
+    if x_star is not None:
+        columns["relative_loss"] = _ratio(columns["incremental_potential"] - g_star)
+        columns["relative_error"] = _ratio(np.array([row["error"] for row in rows]))
+    step = simulation.last_step
+    record = StepRecord(
+        columns,
+        status=step.status,
+        iteration=len(rows) - 1,
+        setup_seconds=step.setup_seconds,
+        solve_seconds=float(columns["seconds"][-1]),
+    )
+    return record, last[0]
+
+
+def _ratio(values):
+    """values / values[0]; all 0 where it starts at the answer."""
+    return values / values[0] if values[0] != 0.0 else np.zeros_like(values)
+
+
+def _newton_reference(scene, dt, start, initialization, threads, evaluator):
+    """x* of the step, converged to the floor of double precision; RuntimeError where it is not."""
+    solver = Newton(iterations=500, initialization=initialization)
+    simulation = Simulation(scene, solver, dt=dt, threads=threads)
+    _place(simulation, start)
+    norms = {}
+    best = {}
+
+    def observe(iteration, seconds, step_norm, positions):
+        norm = evaluator.gradient_norm(positions)
+        norms.setdefault("first", norm)
+        if iteration == 0 or norm <= norms["last"]:
+            best["x"] = positions
+        norms["last"] = norm
+
+    simulation._step(False, observer=observe, keep_diverged=True)
+    status, first, last = simulation.last_step.status, norms["first"], norms["last"]
+    if status == "diverged" or last > REFERENCE_TOLERANCE * first:
+        raise RuntimeError(
+            f"reference: Newton ended {status} after {simulation.last_step.iteration} iterations with gradient norm {last:.3e}, "
+            f"more than {REFERENCE_TOLERANCE:g} x its first value {first:.3e}"
+        )
+    return best["x"].astype(np.float64)

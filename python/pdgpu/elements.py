@@ -1,0 +1,76 @@
+"""Single elements in batches: energy, gradient, Hessian and projection of any material.
+
+Everything is computed in float32 if all inputs are float32, else in float64. The kind of element follows from the material and
+the number of vertices k: Spring 2; ARAP, StrainLimit 3 or 4; Area 3; Volume, Bending 4; Attachment 1 (`rest` is its target).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pdgpu.arguments import real_array
+from pdgpu.backends import backend, thread_count
+from pdgpu.materials import Material
+
+__all__ = ["energy", "gradient", "hessian", "projection"]
+
+_ENERGY, _GRADIENT, _HESSIAN, _HESSIAN_PSD, _PROJECTION = range(5)
+
+
+def _batch(quantity, material, x, rest, threads):
+    if not isinstance(material, Material):
+        raise TypeError(f"material: expected a material such as pdgpu.ARAP, got {material!r}")
+    single = all(getattr(array, "dtype", None) == np.float32 for array in (x, rest))
+    x = real_array("x", x, (None, None, 3))
+    rest = real_array("rest", rest, (None, None, 3))
+    if rest.shape != x.shape:
+        raise ValueError(f"rest: expected shape {x.shape} as x, got {rest.shape}")
+    kind, gradients, parameters = material.elements(rest)
+    dtype = np.float32 if single else np.float64
+    module = backend("cpu", dtype)
+    arrays = (np.ascontiguousarray(array, dtype=dtype) for array in (x, gradients, parameters))
+    return module.element_batch(module.KINDS[kind][0], quantity, *arrays, thread_count(threads))
+
+
+def energy(material, x, rest, *, threads=0):
+    """Energy of each element, (m,) J.
+
+    Parameters
+    ----------
+    material : Material
+        Its constants may be arrays of m numbers.
+    x, rest : array_like, shape (m, k, 3)
+        Positions of the corners now and at rest, m.
+
+    Raises
+    ------
+    TypeError
+        A material that has no energy on elements of k vertices.
+    ValueError
+        A wrong shape, a coordinate that is not finite, a rest element without volume, area or length.
+    """
+    return _batch(_ENERGY, material, x, rest, threads)
+
+
+def gradient(material, x, rest, *, threads=0):
+    """Derivative of `energy` by the corner positions, (m, k, 3) N. Arguments and errors as for `energy`."""
+    return _batch(_GRADIENT, material, x, rest, threads)
+
+
+def hessian(material, x, rest, *, psd=False, threads=0):
+    """Second derivative of `energy`, (m, 3k, 3k) N/m, row 3 i + axis for corner i. Arguments and errors as for `energy`.
+
+    psd : bool
+        Project each element's Hessian by F to the nearest positive semidefinite matrix, analytically
+        [Smith, de Goes, Kim 2019].
+    """
+    return _batch(_HESSIAN_PSD if psd else _HESSIAN, material, x, rest, threads)
+
+
+def projection(material, x, rest, *, threads=0):
+    """The nearest point of the constraint set to F of each element, (m, 3, d): the local step of Projective Dynamics.
+
+    d is 3 for tets, 2 for triangles, 1 for springs, hinges and attachments [Bouaziz et al. 2014, Eq. 3]. Arguments and errors as
+    for `energy`.
+    """
+    return _batch(_PROJECTION, material, x, rest, threads)

@@ -1,0 +1,26 @@
+"""The exceptions of pdgpu, one set for all backends. Everything else is a built-in exception."""
+
+from __future__ import annotations
+
+__all__ = ["DivergenceError"]
+
+
+class DivergenceError(RuntimeError):
+    """A step diverged; the state of the simulation is that of before the step.
+
+    Attributes
+    ----------
+    solver : object
+        The solver's description, or None.
+    iteration : int
+        The outer iteration at which it was seen, from 1; 0: the first guess.
+    vertex : int
+        The vertex with the first non-finite coordinate, or with the largest gradient.
+    records : StepRecord or None
+        What was recorded up to then.
+    """
+
+    solver = None
+    iteration = 0
+    vertex = 0
+    records = None

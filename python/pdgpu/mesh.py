@@ -1,0 +1,316 @@
+"""Meshes: points with tets, triangles or edges, checked on construction, and what can be derived from them."""
+
+from __future__ import annotations
+
+import os
+import warnings
+
+import numpy as np
+
+from pdgpu import _host
+from pdgpu.mesh_files import read_arrays, write_arrays
+
+__all__ = ["Mesh", "read_mesh"]
+
+
+class Mesh:
+    """Points in space and the elements between them.
+
+    Everything is checked and copied on construction; the arrays of a mesh are read-only and never change afterwards.
+
+    Parameters
+    ----------
+    points : array_like, shape (n, 3)
+        Coordinates in m, of any real dtype.
+    tets, triangles, edges : array_like of int, shape (m, 4), (m, 3), (m, 2), optional
+        Elements as rows of indices into `points`, from 0. At least one of the three must have a row.
+    strict : bool
+        A tet is positive where det(x1 - x0, x2 - x0, x3 - x0) > 0. Negative ones are re-oriented by swapping their last two
+        vertices, with one warning that counts them; with ``strict=True`` they raise instead.
+
+    Attributes
+    ----------
+    points : ndarray, shape (n, 3), float64
+        Coordinates in m.
+    tets, triangles, edges : ndarray, shape (m, 4), (m, 3), (m, 2), int32
+        Elements; of shape (0, k) where none were given.
+
+    Raises
+    ------
+    TypeError
+        Complex, boolean or object arrays; indices given as floats.
+    ValueError
+        A wrong shape, a coordinate that is not finite, an index out of range, a vertex repeated in a row, a tet of zero volume
+        (at most 1e-12 of its longest edge cubed), no points or no elements. The text names argument, row and value.
+    """
+
+    def __init__(self, points, tets=None, triangles=None, edges=None, *, strict=False):
+        self._build(points, tets, triangles, edges, strict, source="", stacklevel=3)
+
+    def _build(self, points, tets, triangles, edges, strict, source, stacklevel):
+        """Fill a new mesh. `source` goes before the text of the warning; `stacklevel` makes it point at the user's line."""
+        self._points = _as_points(points)
+        n_points = len(self._points)
+        self._elements = {}
+        for name, elements, k in (("tets", tets, 4), ("triangles", triangles, 3), ("edges", edges, 2)):
+            rows = _as_elements(elements, k, n_points, name)
+            _host.check_elements(self._points, rows, name)
+            self._elements[name] = rows
+        if not any(len(rows) for rows in self._elements.values()):
+            raise ValueError(f"mesh: {n_points} points but no tets, triangles or edges")
+
+        tets, n_flipped = _host.orient_tets(self._points, self._elements["tets"])
+        if n_flipped:
+            volumes = _host.measures(self._points, self._elements["tets"])
+            first = int(np.argmax(volumes < 0))
+            found = f"tets: {n_flipped} of {len(tets)} are inverted, the first at row {first} (volume {volumes[first]:g})"
+            if strict:
+                raise ValueError(found)
+            warnings.warn(f"{source}{found}; their last two vertices were swapped", stacklevel=stacklevel)
+        self._elements["tets"] = tets
+        for array in (self._points, *self._elements.values()):
+            array.flags.writeable = False
+        self._derived = {}
+
+    def __reduce__(self):
+        return Mesh, (self.points, self.tets, self.triangles, self.edges)
+
+    def __repr__(self):
+        counts = [f"{len(rows)} {name}" for name, rows in self._elements.items() if len(rows)]
+        return f"Mesh({len(self.points)} points, {', '.join(counts)})"
+
+    @property
+    def points(self):
+        """Coordinates, (n, 3) float64, m."""
+        return self._points
+
+    @property
+    def tets(self):
+        """Tets, (m, 4) int32, all of positive volume."""
+        return self._elements["tets"]
+
+    @property
+    def triangles(self):
+        """Triangles, (m, 3) int32."""
+        return self._elements["triangles"]
+
+    @property
+    def edges(self):
+        """Edges that are elements of their own (rods), (m, 2) int32. For the edges of all elements see `unique_edges`."""
+        return self._elements["edges"]
+
+    def _derive(self, name, make):
+        """The array `make()` returns, computed once and read-only."""
+        if name not in self._derived:
+            array = make()
+            array.flags.writeable = False
+            self._derived[name] = array
+        return self._derived[name]
+
+    @property
+    def surface(self):
+        """Triangles of the outer surface, (t, 3) int32.
+
+        Of a mesh with tets, the triangles of one tet only, counter-clockwise seen from outside; otherwise `triangles`.
+        Raises ValueError where three tets share a triangle.
+        """
+        if not len(self.tets):
+            return self.triangles
+        return self._derive("surface", lambda: _host.surface(self.tets, len(self.points)))
+
+    @property
+    def hinges(self):
+        """Pairs of `triangles` that share an edge, (h, 4) int32: x0 < x1 the edge, x2 and x3 the wings.
+
+        x2 lies in the triangle that runs x0 -> x1. Raises ValueError where three triangles share an edge.
+        """
+        return self._derive("hinges", lambda: _host.hinges(self.triangles, len(self.points)))
+
+    def unique_edges(self):
+        """Every pair of vertices that share an element, once: (e, 2) int32, i < j, sorted."""
+
+        def make():
+            n_points = len(self.points)
+            parts = [_host.edges(rows, n_points) for rows in self._elements.values() if len(rows)]
+            return parts[0] if len(parts) == 1 else _host.edges(np.concatenate(parts), n_points)
+
+        return self._derive("unique_edges", make)
+
+    def colouring(self, method="balanced"):
+        """Colour the vertices so that no two of one element have the same colour.
+
+        Parameters
+        ----------
+        method : {"balanced", "greedy"}
+            "greedy": ascending vertex, the smallest colour no neighbour has. "balanced": as many colours, but of nearly equal
+            size, for parallel work.
+
+        Returns
+        -------
+        ndarray, shape (n,), int32
+            Colours from 0, without gaps.
+        """
+        return _host.colouring(self.unique_edges(), len(self.points), method)
+
+    def quality(self):
+        """Sizes and shapes of the elements.
+
+        Returns
+        -------
+        dict of ndarray
+            Only the keys for which there are elements:
+
+            - ``"volumes"`` (m,) m³, ``"volume_ratios"`` (m,): 6√2 V / l³ with l the root mean square of the six edges, 1 for the
+              regular tet, 0 for a flat one; ``"dihedral_minimum"``, ``"dihedral_maximum"`` (m,): the smallest and the largest
+              angle between two faces of each tet, in degrees (regular: 70.53).
+            - ``"areas"`` (m,) m², ``"triangle_ratios"`` (m,): 4√3 A / Σ l², 1 for the equilateral triangle.
+            - ``"edge_lengths"`` (e,) m, in the order of `unique_edges`.
+        """
+        result = {}
+        if len(self.tets):
+            corners = self.points[self.tets]
+            volumes = _host.measures(self.points, self.tets)
+            mean_square = _sum_of_squared_edges(corners) / 6
+            result["volumes"] = volumes
+            result["volume_ratios"] = 6 * np.sqrt(2) * volumes / mean_square**1.5
+            result["dihedral_minimum"], result["dihedral_maximum"] = _dihedral_extremes(corners)
+        if len(self.triangles):
+            areas = _host.measures(self.points, self.triangles)
+            squares = _sum_of_squared_edges(self.points[self.triangles])
+            result["areas"] = areas
+            result["triangle_ratios"] = 4 * np.sqrt(3) * areas / np.where(squares > 0, squares, 1)
+        result["edge_lengths"] = _host.measures(self.points, self.unique_edges())
+        return result
+
+    def without_unused_vertices(self):
+        """A mesh without the points that belong to no element; the others keep their order. Returns a new `Mesh`."""
+        used = np.zeros(len(self.points), dtype=bool)
+        for rows in self._elements.values():
+            used[rows] = True
+        new_index = np.cumsum(used, dtype=np.int32) - np.int32(1)
+        return Mesh(self.points[used], *(new_index[rows] for rows in self._elements.values()))
+
+    def write(self, path):
+        """Write the mesh in the format that the end of `path` names.
+
+        Parameters
+        ----------
+        path : str or path-like
+            .msh .vtk .vtu .mesh .npz hold every element; .obj .ply .stl .off triangles only; .node/.ele (a pair) tets only. With
+            .gz after it the file is compressed. STL keeps coordinates in float32.
+
+        Raises
+        ------
+        ValueError
+            An unknown format, or one that cannot hold the elements of this mesh.
+        """
+        write_arrays(path, self.points, {name: rows for name, rows in self._elements.items() if len(rows)})
+
+
+def read_mesh(path, *, strict=False):
+    """Read a mesh from a file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Through meshio .msh (Gmsh 2.2, 4.1), .vtk, .vtu, .ply, .stl (equal points merged), .mesh (Medit), .off, .inp, .node/.ele
+        (TetGen; name either); .obj; .t (Vertex and Tet lines), .seg (v and s lines), .npz (arrays points, tets, triangles, edges,
+        or V, T). Any of them, except the TetGen pair, may be compressed: .gz. Quadrilaterals and polygons become triangles.
+    strict : bool
+        As in `Mesh`: inverted tets raise instead of being re-oriented with a warning.
+
+    Returns
+    -------
+    Mesh
+
+    Raises
+    ------
+    FileNotFoundError
+        No such file.
+    ValueError
+        An unknown format, a damaged or truncated file, cells that are not tets, triangles, quadrilaterals or edges, or a mesh
+        that `Mesh` refuses. The text begins with the path.
+    """
+    points, elements = read_arrays(path)
+    mesh = Mesh.__new__(Mesh)
+    try:
+        mesh._build(
+            points,
+            elements.get("tets"),
+            elements.get("triangles"),
+            elements.get("edges"),
+            strict,
+            source=f"{os.fspath(path)}: ",
+            stacklevel=3,
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{os.fspath(path)}: {error}") from error
+    return mesh
+
+
+def _as_array(values, name):
+    """`values` as an array, or an exception that names the argument."""
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name}: a masked array with masked entries cannot be used")
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name}: cannot be made an array ({error})") from error
+
+
+def _as_points(points):
+    array = _as_array(points, "points")
+    if array.dtype.kind not in "fiu":
+        raise TypeError(f"points: expected real numbers, got dtype {array.dtype}")
+    if array.ndim != 2 or array.shape[1] != 3:
+        raise ValueError(f"points: expected shape (n, 3), got {array.shape}")
+    if not len(array):
+        raise ValueError("points: the mesh is empty")
+    with np.errstate(over="ignore"):  # what overflows becomes infinite, and the check for finite values names it
+        return np.array(array, dtype=np.float64, order="C")
+
+
+def _as_elements(elements, k, n_points, name):
+    if elements is None:
+        return np.empty((0, k), dtype=np.int32)
+    array = _as_array(elements, name)
+    if array.size == 0 and array.shape in ((0,), (0, k)):
+        return np.empty((0, k), dtype=np.int32)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name}: expected integer indices, got dtype {array.dtype}")
+    if array.ndim != 2 or array.shape[1] != k:
+        raise ValueError(f"{name}: expected shape (m, {k}), got {array.shape}")
+    if array.dtype != np.int32:  # before the cast, which would wrap around
+        outside = (array < 0) | (array >= n_points)
+        if outside.any():
+            row, column = np.argwhere(outside)[0]
+            raise ValueError(f"{name}: index {array[row, column]} at row {row} is out of range for {n_points} points")
+    return np.array(array, dtype=np.int32, order="C")
+
+
+def _sum_of_squared_edges(corners):
+    """Sum over all pairs of the k vertices of the squared distance; corners (m, k, 3) -> (m,)."""
+    k = corners.shape[1]
+    total = np.zeros(len(corners))
+    for a in range(k):
+        for b in range(a + 1, k):
+            edge = corners[:, b] - corners[:, a]
+            total += np.einsum("mi,mi->m", edge, edge)
+    return total
+
+
+def _dihedral_extremes(corners):
+    """Smallest and largest angle between two faces of each tet, degrees; corners (m, 4, 3) -> (m,), (m,)."""
+    faces = ((1, 2, 3), (0, 3, 2), (0, 1, 3), (0, 2, 1))  # outward for a positive tet
+    normals = [np.cross(corners[:, b] - corners[:, a], corners[:, c] - corners[:, a]) for a, b, c in faces]
+    smallest = np.full(len(corners), 180.0)
+    largest = np.zeros(len(corners))
+    for a in range(4):
+        for b in range(a + 1, 4):
+            # the arc cosine would lose half the digits near 0 and 180 degrees, where the bad tets are
+            sine = np.linalg.norm(np.cross(normals[a], normals[b]), axis=1)
+            cosine = -np.einsum("mi,mi->m", normals[a], normals[b])
+            angle = np.degrees(np.arctan2(sine, cosine))
+            np.minimum(smallest, angle, out=smallest)
+            np.maximum(largest, angle, out=largest)
+    return smallest, largest

@@ -1,0 +1,271 @@
+"""Scenes: bodies, what holds them, and the arrays a simulation is built from."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pdgpu import _host
+from pdgpu.arguments import number, per_item, real_array, vertex_indices
+from pdgpu.materials import BODY_VERTICES, Attachment, Bending, Material, Spring
+from pdgpu.mesh import Mesh
+
+__all__ = ["Body", "Scene"]
+
+
+class Body:
+    """One body of a scene; made by `Scene.add_solid`, `add_shell`, `add_rod`, `add_particles`.
+
+    Attributes
+    ----------
+    name : str
+    type : str
+        "solid", "shell", "rod" or "particles".
+    points : ndarray, shape (n, 3), float64
+        Rest positions, m.
+    mesh : Mesh or None
+        None for particles.
+    masses : ndarray, shape (n,), float64
+        Lumped masses, kg.
+    slice : slice
+        Its rows in the arrays of a simulation.
+    """
+
+    def __init__(self, name, kind, points, mesh, materials, masses, first, velocity, damping):
+        self.name, self.type, self.points, self.mesh = name, kind, points, mesh
+        self.materials, self.masses, self.damping = materials, masses, damping
+        self.velocity = velocity
+        self.slice = slice(first, first + len(points))
+        self.pins = []  # (indices, motion or None)
+        self.attachments = []  # (indices, targets, stiffness per index)
+
+    def __repr__(self):
+        return f"<{self.type} {self.name!r}: {len(self.points)} vertices, {', '.join(map(repr, self.materials)) or 'no material'}>"
+
+    def pin(self, where, motion=None):
+        """Hold vertices: hard, they move only as `motion` says.
+
+        Parameters
+        ----------
+        where : array_like of int, or of bool with shape (n,), or callable(points (n, 3)) -> mask
+            Vertices of this body.
+        motion : callable(time, rest_points (k, 3)) -> positions (k, 3), optional
+            Where the pinned vertices are at a time (s); `rest_points` are those of the pinned vertices only, in ascending order.
+            Without it they stay where the state puts them.
+        """
+        if motion is not None and not callable(motion):
+            raise TypeError(f"motion: expected a callable(time, rest_points), got {motion!r}")
+        self.pins.append((vertex_indices("where", where, self.points), motion))
+
+    def attach(self, where, targets, stiffness=1e6):
+        """Hold vertices softly: a spring of rest length zero from each to its target.
+
+        Parameters
+        ----------
+        where : as for `pin`
+            k vertices, taken in ascending order.
+        targets : array_like, shape (k, 3) or (3,)
+            m.
+        stiffness : float or array_like, shape (k,)
+            N/m.
+        """
+        indices = vertex_indices("where", where, self.points)
+        targets = np.asarray(targets)
+        if targets.ndim == 1:
+            targets = np.broadcast_to(real_array("targets", targets, (3,)), (len(indices), 3))
+        targets = real_array("targets", targets, (len(indices), 3))
+        self.attachments.append((indices, targets, per_item("stiffness", stiffness, len(indices), above=0.0)))
+
+    def element_rows(self, material):
+        """Rows of vertices (of this body) that a material acts on."""
+        if isinstance(material, Spring):
+            return self.mesh.edges if self.type == "rod" else self.mesh.unique_edges()
+        if isinstance(material, Bending):
+            return self.mesh.hinges
+        return {"solid": self.mesh.tets, "shell": self.mesh.triangles}[self.type]
+
+
+class Scene:
+    """Bodies under gravity.
+
+    Parameters
+    ----------
+    gravity : array_like, shape (3,)
+        m/s^2.
+    """
+
+    def __init__(self, gravity=(0.0, -9.81, 0.0)):
+        self.gravity = real_array("gravity", gravity, (3,))
+        self.bodies = []
+
+    def __repr__(self):
+        return f"Scene({len(self.bodies)} bodies, {self.n_vertices} vertices)"
+
+    @property
+    def n_vertices(self):
+        return sum(len(body.points) for body in self.bodies)
+
+    def __getitem__(self, name):
+        """The body of that name."""
+        for body in self.bodies:
+            if body.name == name:
+                return body
+        raise KeyError(f"no body is named {name!r}; there are {[body.name for body in self.bodies]}")
+
+    def _add(self, kind, points, mesh, materials, masses, name, velocity, damping):
+        name = f"{kind}{len(self.bodies)}" if name is None else name
+        if not isinstance(name, str):
+            raise TypeError(f"name: expected a string, got {name!r}")
+        if any(body.name == name for body in self.bodies):
+            raise ValueError(f"name: there is a body named {name!r} already")
+        velocity = np.asarray(velocity)
+        velocity = real_array("velocity", velocity, (3,) if velocity.ndim < 2 else (len(points), 3))
+        damping = number("damping", damping, minimum=0.0)
+        velocity = np.broadcast_to(velocity, points.shape).copy()
+        body = Body(name, kind, points, mesh, materials, masses, self.n_vertices, velocity, damping)
+        self.bodies.append(body)
+        return body
+
+    def _add_mesh(self, kind, mesh, material, density, name, velocity, damping):
+        if not isinstance(mesh, Mesh):
+            raise TypeError(f"mesh: expected a pdgpu.Mesh, got {mesh!r}")
+        element_name = {"solid": "tets", "shell": "triangles", "rod": "edges"}[kind]
+        rows = getattr(mesh, element_name)
+        if not len(rows):
+            raise ValueError(f"mesh: a {kind} needs {element_name}, and {mesh!r} has none")
+        materials = list(material) if isinstance(material, list | tuple) else [material]
+        for given in materials:
+            if not isinstance(given, Material):
+                raise TypeError(f"material: expected a material such as pdgpu.ARAP, got {given!r}")
+            if kind not in given.bodies:
+                raise TypeError(f"material: {type(given).__name__} cannot be given to a {kind}, only to {', '.join(given.bodies)}")
+        if len({type(given) for given in materials}) < len(materials):
+            raise ValueError("material: a body takes each kind of material once")
+        density = per_item("density", density, len(rows), above=0.0)
+        used = np.zeros(len(mesh.points), dtype=bool)
+        used[rows] = True
+        if not used.all():
+            raise ValueError(
+                f"mesh: vertex {int(np.argmin(used))} belongs to none of the {element_name}, so it would have no mass "
+                f"({int((~used).sum())} such vertices); use mesh.without_unused_vertices()"
+            )
+        masses = _host.lumped_masses(mesh.points, rows, density)
+        body = self._add(kind, np.array(mesh.points), mesh, materials, masses, name, velocity, damping)
+        try:
+            for given in materials:  # every fault of a rest shape or of an array of constants shows here
+                body_rows = body.element_rows(given)
+                if len(body_rows):
+                    given.elements(mesh.points[body_rows])
+        except Exception:
+            self.bodies.remove(body)
+            raise
+        return body
+
+    def add_solid(self, mesh, material, *, density, name=None, velocity=(0.0, 0.0, 0.0), damping=0.0):
+        """Add the tets of a mesh.
+
+        Parameters
+        ----------
+        mesh : Mesh
+            Every vertex must belong to a tet.
+        material : Material or list of Material
+            ARAP, Volume, StrainLimit (Pa), Spring (N/m, on the edges).
+        density : float or array_like, shape (tets,)
+            kg/m^3, greater than 0.
+        name : str, optional
+        velocity : array_like, shape (3,) or (n, 3)
+            At the start, m/s.
+        damping : float
+            Damping time k_d of all its elements, s; rigid motion is not braked.
+
+        Returns
+        -------
+        Body
+        """
+        return self._add_mesh("solid", mesh, material, density, name, velocity, damping)
+
+    def add_shell(self, mesh, material, *, density, bending=0.0, name=None, velocity=(0.0, 0.0, 0.0), damping=0.0):
+        """Add the triangles of a mesh.
+
+        Parameters
+        ----------
+        material : Material or list of Material
+            Spring, ARAP, Area, StrainLimit, Bending (N/m; bending J).
+        density : float or array_like, shape (triangles,)
+            kg/m^2, greater than 0.
+        bending : float or array_like, shape (hinges,)
+            Short for adding Bending(bending) to the list, J; 0: none.
+        mesh, name, velocity, damping
+            As for `add_solid`.
+        """
+        materials = list(material) if isinstance(material, list | tuple) else [material]
+        if np.ndim(bending) or number("bending", bending, minimum=0.0) > 0.0:
+            materials.append(Bending(bending))
+        return self._add_mesh("shell", mesh, materials, density, name, velocity, damping)
+
+    def add_rod(self, mesh, material, *, density, name=None, velocity=(0.0, 0.0, 0.0), damping=0.0):
+        """Add the edges of a mesh. Material: Spring (N/m). density in kg/m, greater than 0. The rest as for `add_solid`."""
+        return self._add_mesh("rod", mesh, material, density, name, velocity, damping)
+
+    def add_particles(self, points, *, mass, name=None, velocity=(0.0, 0.0, 0.0)):
+        """Add free points.
+
+        Parameters
+        ----------
+        points : array_like, shape (n, 3)
+            m.
+        mass : float or array_like, shape (n,)
+            kg, greater than 0.
+        """
+        points = real_array("points", points, (None, 3))
+        if not len(points):
+            raise ValueError("points: there are none")
+        return self._add("particles", points, None, [], per_item("mass", mass, len(points), above=0.0), name, velocity, 0.0)
+
+    # ---- what a simulation is built from ------------------------------------------------------------------------------
+
+    def rest_positions(self):
+        """(n, 3) float64, m."""
+        return np.concatenate([body.points for body in self.bodies]) if self.bodies else np.zeros((0, 3))
+
+    def masses(self):
+        """(n,) float64, kg."""
+        return np.concatenate([body.masses for body in self.bodies])
+
+    def initial_velocities(self):
+        """(n, 3) float64, m/s."""
+        return np.concatenate([body.velocity for body in self.bodies])
+
+    def fixed(self):
+        """(n,) uint8, 1 where a vertex is pinned."""
+        fixed = np.zeros(self.n_vertices, dtype=np.uint8)
+        for body in self.bodies:
+            for indices, _ in body.pins:
+                fixed[body.slice.start + indices] = 1
+        return fixed
+
+    def element_groups(self):
+        """Kind -> (vertices, rest, parameters, damping or None), all bodies together, in the order they were added."""
+        groups = {}
+        for body in self.bodies:
+            parts = [(material, body.element_rows(material)) for material in body.materials]
+            parts = [(material, rows, body.points[rows]) for material, rows in parts]
+            for indices, targets, stiffness in body.attachments:
+                parts.append((Attachment(stiffness), indices[:, None], targets[:, None, :]))
+            for material, rows, rest in parts:
+                if not len(rows):
+                    continue
+                kind, gradients, parameters = material.elements(rest)
+                vertices = (rows + body.slice.start).astype(np.int32)
+                groups.setdefault(kind, []).append((vertices, gradients, parameters, np.full(len(rows), body.damping)))
+        joined = {}
+        for kind, parts in groups.items():
+            vertices, rest, parameters, damping = (np.ascontiguousarray(np.concatenate(column)) for column in zip(*parts, strict=True))
+            joined[kind] = (vertices, rest, parameters, damping if damping.any() else None)
+        return joined
+
+    def motions(self):
+        """(body, indices, motion) of every scripted pin."""
+        return [(body, indices, motion) for body in self.bodies for indices, motion in body.pins if motion is not None]
+
+
+BODY_TYPES = (*BODY_VERTICES, "particles")

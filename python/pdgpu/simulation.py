@@ -1,0 +1,379 @@
+"""A simulation: a scene, a solver, a state, and the step."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse
+
+from pdgpu.arguments import integer, number, real_array
+from pdgpu.backends import backend, thread_count
+from pdgpu.errors import DivergenceError
+from pdgpu.materials import MATERIAL_OF_KIND
+from pdgpu.records import COLUMNS, StepRecord
+from pdgpu.scene import Scene
+from pdgpu.solvers import ProjectiveDynamics, check_support, settings_of
+
+__all__ = ["Simulation"]
+
+
+class Simulation:
+    """Steps a scene in time with a solver.
+
+    Parameters
+    ----------
+    scene : Scene
+        Read once, now; later changes of the scene have no effect.
+    solver : ProjectiveDynamics or Newton
+    dt : float or None
+        Time step h, s. None: quasistatic, the inertia term is replaced by -sum (m g + f) . x.
+    contact : None
+        Contact is not part of this version.
+    device : "cpu" or "cuda"
+    dtype : "float64" or "float32"
+    threads : int
+        0: all cores. Results do not depend on it.
+
+    Raises
+    ------
+    TypeError
+        A solver that cannot treat a material of the scene; both are named.
+    ValueError
+        A scene without vertices, dt <= 0, a quasistatic body that is not held.
+    RuntimeError
+        A device that is not there; a direct solver that the build left out.
+    """
+
+    def __init__(self, scene, solver=None, *, dt=1 / 100, contact=None, device="cpu", dtype="float64", threads=0):
+        self._build(scene, solver, dt, contact, device, dtype, threads)
+        self._setup_seconds = self._backend.prepare()
+
+    @classmethod
+    def _for_diagnostics(cls, scene, dt, threads):
+        """A float64 simulation on the CPU that evaluates G but is never stepped: nothing is factorised."""
+        self = cls.__new__(cls)
+        self._build(scene, None, dt, None, "cpu", "float64", threads)
+        return self
+
+    def _build(self, scene, solver, dt, contact, device, dtype, threads):
+        if not isinstance(scene, Scene):
+            raise TypeError(f"scene: expected a pdgpu.Scene, got {scene!r}")
+        if not scene.n_vertices:
+            raise ValueError("scene: it has no bodies")
+        if contact is not None:
+            raise TypeError(f"contact: expected None, got {contact!r}; contact is not part of this version")
+        self.solver = ProjectiveDynamics() if solver is None else solver
+        self.dt = None if dt is None else number("dt", dt, above=0.0)
+        self.threads = thread_count(threads)
+        module = backend(device, dtype)
+        self.device, self.dtype = device, np.dtype(dtype)
+        groups = scene.element_groups()
+        check_support(self.solver, device, {MATERIAL_OF_KIND[kind] for kind in groups})
+
+        self._kinds = list(module.KINDS)
+        self._masses = scene.masses()
+        self._fixed = scene.fixed()
+        self._gravity = scene.gravity.copy()
+        self._rest = scene.rest_positions()
+        self._motions = scene.motions()
+        self._description = _Description(scene)
+        if self.dt is None:
+            _check_held(scene, groups, self._fixed)
+        elements = [(module.KINDS[kind][0], *groups[kind]) for kind in self._kinds if kind in groups]
+        self._backend = module.Simulation(
+            self._masses,
+            self._fixed,
+            elements,
+            self.dt or 0.0,
+            threads=self.threads,
+            **settings_of(self.solver, device),
+        )
+        self._setup_seconds = 0.0
+        self._steps = 0
+        self._start_time = 0.0
+        self._external_forces = None
+        self.last_step = None
+        self._set_load()
+        self._backend.set_state(self._cast(self._rest), self._cast(scene.initial_velocities()), None)
+
+    def __repr__(self):
+        dt = "quasistatic" if self.dt is None else f"dt={self.dt:g}"
+        return f"<Simulation: {len(self._masses)} vertices, {self.solver!r}, {dt}, {self.device}, {self.dtype.name}, t={self.time:g}>"
+
+    def _cast(self, array):
+        return np.ascontiguousarray(array, dtype=self.dtype)
+
+    # ---- state ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def positions(self):
+        """(n, 3) m, a fresh copy in the simulation's dtype."""
+        return self._backend.state()[0]
+
+    @property
+    def velocities(self):
+        """(n, 3) m/s, a fresh copy."""
+        return self._backend.state()[1]
+
+    @property
+    def masses(self):
+        """Lumped masses, (n,) float64, kg."""
+        return self._masses.copy()
+
+    @property
+    def time(self):
+        """s; the number of steps times dt."""
+        return self._start_time + self._steps * (self.dt or 0.0)
+
+    def set_state(self, *, positions=None, velocities=None):
+        """Put the vertices somewhere, e.g. to start from a stretched pose; pinned ones too.
+
+        Parameters
+        ----------
+        positions, velocities : array_like, shape (n, 3), optional
+            m, m/s. What is left out stays. The adaptive first guess starts anew.
+        """
+        n = len(self._masses)
+        arrays = [
+            None if value is None else self._cast(self._in_range(name, real_array(name, value, (n, 3))))
+            for name, value in (("positions", positions), ("velocities", velocities))
+        ]
+        self._backend.set_state(*arrays, None)
+
+    def _in_range(self, name, array):
+        """Refuse what becomes infinite in float32."""
+        limit = float(np.finfo(self.dtype).max)
+        bad = np.abs(array) > limit
+        if bad.any():
+            index = tuple(int(i) for i in np.argwhere(bad)[0])
+            raise ValueError(f"{name}: value {array[index]} at {index} is out of range for {self.dtype.name}")
+        return array
+
+    @property
+    def external_forces(self):
+        """(n, 3) N, added to gravity until changed; None: none."""
+        return None if self._external_forces is None else self._external_forces.copy()
+
+    @external_forces.setter
+    def external_forces(self, forces):
+        n = len(self._masses)
+        self._external_forces = None if forces is None else real_array("external_forces", forces, (n, 3))
+        self._set_load()
+
+    def _set_load(self):
+        load = np.broadcast_to(self._gravity, self._rest.shape)
+        if self._external_forces is not None:
+            load = load + self._external_forces / self._masses[:, None]
+        self._backend.set_load(self._cast(self._in_range("external_forces", load)))
+
+    # ---- stepping -------------------------------------------------------------------------------------------------------
+
+    def step(self, n=1, *, record=False, progress=False):
+        """Take n time steps.
+
+        Parameters
+        ----------
+        n : int
+        record : False, True or "positions"
+            Fill `last_step` (of the last of the n steps); "positions" keeps the iterates too.
+        progress : bool
+            Show a bar.
+
+        Raises
+        ------
+        DivergenceError
+            The state stays at the start of the step that failed.
+        KeyboardInterrupt
+            Ctrl-C, between two iterations; the state likewise.
+        """
+        n = integer("n", n, 1)
+        if record not in (False, True, "positions"):
+            raise ValueError(f"record: expected False, True or 'positions', got {record!r}")
+        steps = range(n)
+        if progress:
+            from tqdm.auto import tqdm
+
+            steps = tqdm(steps, unit="step")
+        for k in steps:
+            self._step(record if k == n - 1 else False)
+
+    def _targets(self):
+        """Where the pinned vertices go in this step, or None where no pin is scripted."""
+        if not self._motions:
+            return None
+        targets = self.positions
+        time = self.time + (self.dt or 0.0)
+        for body, indices, motion in self._motions:
+            moved = real_array(f"motion of {body.name!r}", motion(time, body.points[indices].copy()), (len(indices), 3))
+            targets[body.slice.start + indices] = self._in_range("motion", moved)
+        return targets
+
+    def _step(self, record, observer=None, keep_diverged=False):
+        rows = np.zeros((self.solver.iterations + 1, len(COLUMNS))) if record else None
+        iterates = None
+        if record == "positions":
+            iterates = np.empty((self.solver.iterations + 1, len(self._masses), 3), dtype=self.dtype)
+
+        def recorded(count, **state):
+            columns = {} if rows is None else dict(zip(COLUMNS, rows[:count].T.copy(), strict=True))
+            kept = None if iterates is None else iterates[:count].copy()
+            return StepRecord(columns, setup_seconds=self._setup_seconds, positions=kept, **state)
+
+        try:
+            result = self._backend.step(self._targets(), rows, iterates, observer, keep_diverged)
+        except DivergenceError as error:
+            error.solver = self.solver
+            seconds = rows[max(getattr(error, "rows", 1) - 1, 0), 1] if rows is not None else 0.0
+            error.records = recorded(
+                getattr(error, "rows", 0), status="diverged", iteration=error.iteration, solve_seconds=float(seconds)
+            )
+            raise
+        status, iterations, seconds, count = result
+        self.last_step = recorded(count, status=status, iteration=iterations, solve_seconds=seconds)
+        if status != "diverged":
+            self._steps += 1
+
+    # ---- diagnostics ------------------------------------------------------------------------------------------------------
+
+    def _positions_argument(self, x):
+        return None if x is None else self._cast(self._in_range("x", real_array("x", x, (len(self._masses), 3))))
+
+    def energies(self):
+        """Energies of the present state, J.
+
+        Returns
+        -------
+        dict
+            "kinetic", "gravity" (-sum m g . x), "elastic" (a dict by material), "damping" and "contact" (0: nothing has moved in
+            the step about to be solved), "total".
+        """
+        parts = self._backend.energies(None)
+        x, v, _ = (None if array is None else array.astype(np.float64) for array in self._backend.state())
+        elastic = {}
+        for kind, value in zip(self._kinds, parts, strict=False):
+            if value != 0.0 or MATERIAL_OF_KIND[kind] in self._description.materials:
+                elastic[MATERIAL_OF_KIND[kind]] = elastic.get(MATERIAL_OF_KIND[kind], 0.0) + float(value)
+        result = {
+            "kinetic": float(0.5 * np.einsum("i,ij,ij->", self._masses, v, v)),
+            "gravity": float(-np.einsum("i,ij,j->", self._masses, x, self._gravity)),
+            "elastic": elastic,
+            "damping": float(parts[-1]),
+            "contact": 0.0,
+        }
+        result["total"] = result["kinetic"] + result["gravity"] + sum(elastic.values()) + result["damping"]
+        return result
+
+    def incremental_potential(self, x=None):
+        """G(x) of the step about to be solved, J.
+
+        G(x) = sum over free vertices m_i/(2 h^2) |x_i - y_i|^2 + elastic + damping, y = x_t + h v_t + h^2 (g + f/m).
+
+        Parameters
+        ----------
+        x : array_like, shape (n, 3), optional
+            m; by default the present positions. Rows of pinned vertices are used as given.
+        """
+        return float(np.sum(self._backend.energies(self._positions_argument(x))))
+
+    def gradient(self, x=None):
+        """dG/dx, (n, 3) N, zero rows at pinned vertices. `x` as for `incremental_potential`."""
+        return self._backend.gradient(self._positions_argument(x))
+
+    def hessian(self, x=None, *, psd=False):
+        """d2G/dx2 over the free degrees of freedom, scipy CSR (3n, 3n) N/m; rows and columns of pinned vertices are empty.
+
+        psd : bool
+            Project every element's Hessian to be positive semidefinite.
+        """
+        row_start, columns, blocks = self._backend.hessian(self._positions_argument(x), psd)
+        n = len(self._masses)
+        rows = np.repeat(np.arange(n), np.diff(row_start))
+        blocks[(self._fixed[rows] | self._fixed[columns]).astype(bool)] = 0.0
+        matrix = scipy.sparse.bsr_matrix((blocks, columns, row_start), shape=(3 * n, 3 * n)).tocsr()
+        matrix.eliminate_zeros()
+        return matrix
+
+    def system_matrix(self, *, free=False):
+        """Matrix of the Projective Dynamics global step, A = M/h^2 + sum w S^T S, scipy CSR (n, n) float64, N/m.
+
+        free : bool
+            Only the block of the free vertices, which is what is factorised.
+        """
+        row_start, columns, values = self._backend.system_matrix()
+        n = len(self._masses)
+        matrix = scipy.sparse.csr_matrix((values, columns, row_start), shape=(n, n))
+        if free:
+            keep = np.flatnonzero(self._fixed == 0)
+            matrix = matrix[keep][:, keep].tocsr()
+            matrix.sort_indices()
+        return matrix
+
+    # ---- save and load ------------------------------------------------------------------------------------------------------
+
+    def save(self, path):
+        """Write the scene, the solver and the state to a file; `load` resumes with the same bits.
+
+        Scripted motions are functions and are not written: `load` asks for them.
+        """
+        from pdgpu.checkpoint import write
+
+        write(path, self)
+
+    @classmethod
+    def load(cls, path, *, motions=None, device=None, threads=0):
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+        motions : dict, optional
+            Name of a body -> list of its motions, one per scripted pin, where the saved scene had some.
+        device : str, optional
+            Another device than the saved one.
+
+        Raises
+        ------
+        FileNotFoundError
+        ValueError
+            No such file format, a version this one does not know, a truncated file, motions that are missing.
+        """
+        from pdgpu.checkpoint import read
+
+        return read(cls, path, motions or {}, device, threads)
+
+
+class _Description:
+    """The scene as it was when the simulation was built, for `save` and for names."""
+
+    def __init__(self, scene):
+        self.gravity = scene.gravity.copy()
+        self.bodies = [
+            (body, list(body.materials), list(body.pins), list(body.attachments), body.damping) for body in scene.bodies
+        ]
+        self.materials = {type(material).__name__ for body in scene.bodies for material in body.materials}
+        if any(body.attachments for body in scene.bodies):
+            self.materials.add("Attachment")
+
+
+def _check_held(scene, groups, fixed):
+    """Quasistatic: every connected part needs a pin or an attachment, or its position is not determined."""
+    held = fixed.astype(bool)
+    n = len(fixed)
+    rows, columns = [np.arange(n)], [np.arange(n)]
+    for kind, (vertices, *_) in groups.items():
+        if kind == "attachment":
+            held[vertices[:, 0]] = True
+        for k in range(1, vertices.shape[1]):
+            rows.append(vertices[:, 0])
+            columns.append(vertices[:, k])
+    rows, columns = np.concatenate(rows), np.concatenate(columns)
+    graph = scipy.sparse.coo_matrix((np.ones(len(rows)), (rows, columns)), shape=(n, n))
+    count, labels = scipy.sparse.csgraph.connected_components(graph, directed=False)
+    free = np.ones(count, dtype=bool)
+    free[labels[held]] = False
+    if free.any():
+        vertex = int(np.argmax(free[labels]))
+        body = next(body for body in scene.bodies if body.slice.start <= vertex < body.slice.stop)
+        raise ValueError(
+            f"dt: None (quasistatic), but body {body.name!r} is not held: no pin and no attachment on the part with vertex "
+            f"{vertex - body.slice.start}"
+        )

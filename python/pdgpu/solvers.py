@@ -1,0 +1,213 @@
+"""Solvers: plain, printable, picklable descriptions. What they do stands in csrc/dynamics and csrc/linear."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pdgpu.arguments import choice, integer, number
+
+__all__ = ["Chebyshev", "Direct", "Jacobi", "Newton", "ProjectiveDynamics", "capabilities"]
+
+INITIALIZATIONS = ("previous", "inertia", "inertial_target", "adaptive")  # order of PD_GUESS_... in csrc/backend.h
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chebyshev:
+    """Chebyshev semi-iterative acceleration [Wang 2015, Algorithm 1].
+
+    The update is x_{k+1} = omega (under_relaxation (x^ - x_k) + x_k - x_{k-1}) + x_{k-1}; omega is 1 for k < start,
+    2/(2 - rho^2) at k = start, then 4/(4 - rho^2 omega).
+
+    Parameters
+    ----------
+    rho : float
+        Spectral radius of the iteration that is accelerated, 0 <= rho < 1. It has to be given: an automatic choice is not
+        part of this version.
+    start : int
+        Iterations before the extrapolation sets in, at least 1.
+    under_relaxation : float
+        In (0, 1].
+    """
+
+    rho: float
+    start: int = 10
+    under_relaxation: float = 1.0
+
+    def __post_init__(self):
+        if isinstance(self.rho, str):
+            raise ValueError(f"rho: expected a number in [0, 1), got {self.rho!r}; an automatic choice is not available")
+        number("rho", self.rho, minimum=0.0, below=1.0)
+        integer("start", self.start, 1)
+        number("under_relaxation", self.under_relaxation, above=0.0, maximum=1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Direct:
+    """Sparse Cholesky factorisation (CHOLMOD), computed once and used until the matrix changes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Jacobi:
+    """Weighted Jacobi: d <- d + weight D^-1 (r - A d), from d = 0 [Wang 2015, Eq. 20].
+
+    Parameters
+    ----------
+    weight : float or "auto"
+        It converges for 0 < weight < 2/lambda, lambda the largest eigenvalue of D^-1 A: about 0.6 to 0.9 on tet meshes, so plain
+        Jacobi (weight 1) diverges there. "auto" takes 1.8 / (an estimate of lambda).
+    iterations : int
+        Per global step.
+    chebyshev : Chebyshev, optional
+        Inner acceleration, restarted in each global step.
+    """
+
+    weight: float | str = "auto"
+    iterations: int = 1
+    chebyshev: Chebyshev | None = None
+
+    def __post_init__(self):
+        if isinstance(self.weight, str):
+            choice("weight", self.weight, ("auto",))
+        else:
+            number("weight", self.weight, above=0.0)
+        integer("iterations", self.iterations, 1)
+        _check_chebyshev(self.chebyshev)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectiveDynamics:
+    """Projective Dynamics: local projections and a global linear step with a constant matrix [Bouaziz et al. 2014].
+
+    Parameters
+    ----------
+    iterations : int
+        Local-global iterations of a step.
+    linear : Direct or Jacobi
+        Solver of the global step.
+    chebyshev : Chebyshev, optional
+        Outer acceleration, over the local-global iterations [Wang 2015].
+    tolerance : float
+        Stop where the gradient norm is at most tolerance x its value at the first guess; 0: run all iterations.
+    initialization : str
+        First guess of a step: "previous", "inertia", "inertial_target" or "adaptive" [Chen et al. 2024, VBD, Eq. 17].
+    check_every : int, optional
+        Iterations between two looks at the result; by default 1 on the CPU, 8 on CUDA.
+    """
+
+    iterations: int = 10
+    linear: Direct | Jacobi = field(default_factory=Direct)
+    chebyshev: Chebyshev | None = None
+    tolerance: float = 0.0
+    initialization: str = "inertial_target"
+    check_every: int | None = None
+
+    materials = ("ARAP", "Spring", "Bending", "Volume", "Area", "StrainLimit", "Attachment")
+    linear_solvers = (Direct, Jacobi)
+    devices = ("cpu", "cuda")
+
+    def __post_init__(self):
+        _check_outer(self)
+        _check_chebyshev(self.chebyshev)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Newton:
+    """Newton's method: sparse Cholesky of the full Hessian (projected where that fails), backtracking line search.
+
+    Parameters
+    ----------
+    iterations : int
+    linear : Direct
+    line_search : bool
+        Halve the step until the incremental potential decreases; near its rounding, until the gradient norm does.
+    tolerance, initialization, check_every
+        As for ProjectiveDynamics.
+    """
+
+    iterations: int = 20
+    linear: Direct = field(default_factory=Direct)
+    line_search: bool = True
+    tolerance: float = 0.0
+    initialization: str = "inertial_target"
+    check_every: int | None = None
+
+    materials = ProjectiveDynamics.materials
+    linear_solvers = (Direct,)
+    devices = ("cpu",)
+    chebyshev = None
+
+    def __post_init__(self):
+        _check_outer(self)
+        if not isinstance(self.line_search, bool):
+            raise TypeError(f"line_search: expected True or False, got {self.line_search!r}")
+
+
+SOLVERS = (ProjectiveDynamics, Newton)
+
+
+def _check_chebyshev(value):
+    if value is not None and not isinstance(value, Chebyshev):
+        raise TypeError(f"chebyshev: expected pdgpu.Chebyshev or None, got {value!r}")
+
+
+def _check_outer(solver):
+    integer("iterations", solver.iterations, 1)
+    number("tolerance", solver.tolerance, minimum=0.0)
+    choice("initialization", solver.initialization, INITIALIZATIONS)
+    if solver.check_every is not None:
+        integer("check_every", solver.check_every, 1)
+    if not isinstance(solver.linear, solver.linear_solvers):
+        names = " or ".join(f"pdgpu.{kind.__name__}()" for kind in solver.linear_solvers)
+        raise TypeError(f"linear: {type(solver).__name__} takes {names}, got {solver.linear!r}")
+
+
+def _chebyshev_settings(chebyshev):
+    return None if chebyshev is None else (float(chebyshev.rho), int(chebyshev.start), float(chebyshev.under_relaxation))
+
+
+def settings_of(solver, device):
+    """The solver as the keyword arguments of a backend's Simulation."""
+    linear = solver.linear
+    jacobi = isinstance(linear, Jacobi)
+    return {
+        "solver": SOLVERS.index(type(solver)),
+        "iterations": int(solver.iterations),
+        "tolerance": float(solver.tolerance),
+        "check_every": int(solver.check_every or (1 if device == "cpu" else 8)),
+        "initialization": INITIALIZATIONS.index(solver.initialization),
+        "line_search": bool(getattr(solver, "line_search", False)),
+        "chebyshev": _chebyshev_settings(solver.chebyshev),
+        "linear": int(jacobi),
+        "linear_iterations": int(linear.iterations) if jacobi else 1,
+        "weight": float(linear.weight) if jacobi and linear.weight != "auto" else 0.0,
+        "linear_chebyshev": _chebyshev_settings(linear.chebyshev) if jacobi else None,
+    }
+
+
+def check_support(solver, device, materials):
+    """TypeError where the solver cannot treat a material, RuntimeError where it does not run on the device."""
+    if not isinstance(solver, SOLVERS):
+        raise TypeError(f"solver: expected a solver such as pdgpu.ProjectiveDynamics(), got {solver!r}")
+    for material in materials:
+        if material not in solver.materials:
+            raise TypeError(f"{type(solver).__name__} cannot treat the material {material}")
+    if device not in solver.devices:
+        raise RuntimeError(f"device: {type(solver).__name__} does not run on {device!r}, only on {', '.join(solver.devices)}")
+
+
+def capabilities():
+    """Which solver treats which material with which linear solver, on which device.
+
+    Returns
+    -------
+    dict
+        Name of the solver -> dict with "materials", "linear" and "devices", lists of names.
+    """
+    return {
+        solver.__name__: {
+            "materials": list(solver.materials),
+            "linear": [linear.__name__ for linear in solver.linear_solvers],
+            "devices": list(solver.devices),
+        }
+        for solver in SOLVERS
+    }
