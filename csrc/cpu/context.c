@@ -1,8 +1,14 @@
 /* Context and memory of the CPU backend: backend memory is ordinary memory, aligned for vector loads. */
+#define _DEFAULT_SOURCE 1 // madvise
 #include "cpu/context.h"
 
 #include <stdlib.h>
 #include <string.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+enum { HUGE_PAGE = 1 << 21 };
 
 pd_status pd_context_create(pd_context **out, int threads, pd_error *error) {
     *out = calloc(1, sizeof **out);
@@ -31,8 +37,12 @@ pd_status pd_device_name(int device, char name[256], pd_error *error) {
 
 pd_status pd_memory_create(pd_context *context, void **out, size_t bytes) {
     size_t rounded = (bytes / 64 + 1) * 64;
-    *out = aligned_alloc(64, rounded);
+    *out = aligned_alloc(rounded < HUGE_PAGE ? 64 : HUGE_PAGE, rounded < HUGE_PAGE ? rounded : (rounded / HUGE_PAGE + 1) * HUGE_PAGE);
     if (!*out) return pd_fail(&context->error, PD_ERROR_MEMORY, "out of memory: %zu bytes asked for", bytes);
+#ifdef MADV_HUGEPAGE
+    // large arrays in pages of 2 MB: a hundredth of the page faults when they are first touched, and fewer TLB misses later
+    if (rounded >= HUGE_PAGE) madvise(*out, rounded, MADV_HUGEPAGE);
+#endif
     memset(*out, 0, rounded);
     return PD_OK;
 }

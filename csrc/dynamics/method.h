@@ -13,11 +13,13 @@ struct pd_simulation {
     pd_model                     model;
     const pd_cholesky_functions *cholesky;
 
-    /* host side of the model: borrowed nothing, made at creation */
-    pd_element_set *sets; /* [n_sets] owned copies */
-    int             n_sets;
-    double         *masses;
-    unsigned char  *fixed;
+    /* host side of the model; the arrays are borrowed from the description */
+    pd_element_set      *sets; /* [n_sets] */
+    int                  n_sets;
+    const double        *masses;
+    const unsigned char *fixed;
+
+    /* made at creation */
     pd_corners      corners;
     pd_csr          pattern;
     pd_csr          system_matrix; /* n = 0 until first used */
@@ -26,6 +28,7 @@ struct pd_simulation {
     real           *hessian_blocks;            /* B [nnz,3,3], on first use */
     double          stiffness_sums[2];         /* sum of PD weights: of dimensionless F, and of F in metres */
     double          inertia_sum;               /* sum of m/h^2 */
+    double          matrix_trace;              /* of A: inertia_sum + sum of w |g|^2, N/m */
     double          largest_coordinate;
 
     /* state and work vectors, B [n,3] */

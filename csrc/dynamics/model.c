@@ -27,6 +27,7 @@ static pd_status upload(pd_context *context, void **out, const void *source, siz
 
 /* Rounds doubles to real on the way. */
 static pd_status upload_real(pd_context *context, real **out, const double *source, size_t count) {
+    if (sizeof(real) == sizeof(double)) return upload(context, (void **)out, source, count * sizeof(real));
     real *rounded = malloc(count * sizeof(real) + 1);
     if (!rounded) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory: %zu numbers", count);
     for (size_t i = 0; i < count; i++) rounded[i] = (real)source[i];

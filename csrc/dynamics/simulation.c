@@ -34,15 +34,7 @@ void pd_simulation_destroy(pd_simulation *self) {
         pd_model_destroy(&self->model, self->context);
         pd_context_destroy(self->context);
     }
-    for (int s = 0; s < self->n_sets; s++) {
-        free((void *)(size_t)self->sets[s].vertices);
-        free((void *)(size_t)self->sets[s].rest);
-        free((void *)(size_t)self->sets[s].parameters);
-        free((void *)(size_t)self->sets[s].damping);
-    }
     free(self->sets);
-    free(self->masses);
-    free(self->fixed);
     free(self->staging);
     pd_corners_destroy(&self->corners);
     pd_csr_destroy(&self->pattern);
@@ -50,40 +42,31 @@ void pd_simulation_destroy(pd_simulation *self) {
     free(self);
 }
 
-static void *copy_of(const void *source, size_t bytes) {
-    void *copy = malloc(bytes + 1);
-    if (copy && bytes) memcpy(copy, source, bytes);
-    return copy;
-}
-
-/* Owned copies of the description, and the sums that the rounding estimate needs. */
-static pd_status copy_description(pd_simulation *self, const pd_description *description) {
-    size_t n = (size_t)description->n_vertices;
+/* The description is borrowed; what is summed here is what the rounding estimate needs. */
+static pd_status keep_description(pd_simulation *self, const pd_description *description) {
+    size_t n = (size_t)description->n_vertices, sets_bytes = (size_t)description->n_sets * sizeof(pd_element_set);
     double h = self->settings.h;
-    self->sets = calloc((size_t)description->n_sets + 1, sizeof *self->sets);
-    self->masses = copy_of(description->masses, n * sizeof(double));
-    self->fixed = copy_of(description->fixed, n);
+    self->masses = description->masses;
+    self->fixed = description->fixed;
+    self->n_sets = description->n_sets;
+    self->sets = malloc(sets_bytes + 1);
     self->staging = calloc(n * 3 + 1, sizeof(real));
-    if (!self->sets || !self->masses || !self->fixed || !self->staging) goto memory;
-    for (int s = 0; s < description->n_sets; s++) {
-        const pd_element_set *from = &description->sets[s];
-        pd_element_set       *to = &self->sets[s];
-        pd_kind_shape         shape = pd_kind_shape_of(from->kind);
-        size_t                m = (size_t)from->n;
-        *to = (pd_element_set){.kind = from->kind, .n = from->n};
-        self->n_sets = s + 1;
-        to->vertices = copy_of(from->vertices, m * (size_t)shape.vertices * sizeof(int));
-        to->rest = copy_of(from->rest, m * (size_t)shape.rest * sizeof(double));
-        to->parameters = copy_of(from->parameters, m * (size_t)shape.parameters * sizeof(double));
-        if (!to->vertices || !to->rest || !to->parameters) goto memory;
-        if (from->damping && !(to->damping = copy_of(from->damping, m * sizeof(double)))) goto memory;
-        for (size_t e = 0; e < m; e++)
-            self->stiffness_sums[shape.columns == 1] += fabs(to->parameters[e * (size_t)shape.parameters]) * shape.columns;
+    if (!self->sets || !self->staging)
+        return pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory for a model of %d vertices", description->n_vertices);
+    if (sets_bytes) memcpy(self->sets, description->sets, sets_bytes);
+    for (int s = 0; s < self->n_sets; s++) {
+        pd_kind_shape shape = pd_kind_shape_of(self->sets[s].kind);
+        for (size_t e = 0; e < (size_t)self->sets[s].n; e++) {
+            double        w = fabs(self->sets[s].parameters[e * (size_t)shape.parameters]), square = 0.0;
+            const double *g = self->sets[s].rest + e * (size_t)shape.rest;
+            for (int i = 0; i < shape.rest; i++) square += shape.vertices > 1 ? g[i] * g[i] : 1.0 / 3.0;
+            self->stiffness_sums[shape.columns == 1] += w * shape.columns;
+            self->matrix_trace += w * square;
+        }
     }
     for (size_t i = 0; i < n; i++) self->inertia_sum += h > 0 ? self->masses[i] / (h * h) : 0.0;
+    self->matrix_trace += self->inertia_sum;
     return PD_OK;
-memory:
-    return pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory for a model of %d vertices", description->n_vertices);
 }
 
 pd_status pd_simulation_create(pd_simulation **out, const pd_description *description, const pd_settings *settings,
@@ -95,12 +78,11 @@ pd_status pd_simulation_create(pd_simulation **out, const pd_description *descri
     self->settings = *settings;
     self->cholesky = cholesky;
     int n = description->n_vertices;
-    PD_TRY(copy_description(self, description));
+    PD_TRY(keep_description(self, description));
     PD_TRY(pd_corners_create(&self->corners, n, self->sets, self->n_sets, &self->error));
     PD_TRY(pd_pattern_create(&self->pattern, n, self->sets, self->n_sets, &self->corners, &self->error));
     PD_TRY(pd_context_create(&self->context, threads, &self->error));
-    pd_description owned = {n, self->masses, self->fixed, self->sets, self->n_sets};
-    status = pd_model_create(&self->model, self->context, &owned, &self->corners);
+    status = pd_model_create(&self->model, self->context, description, &self->corners);
     real **vectors[] = {&self->x,      &self->v,       &self->v_previous, &self->load,      &self->x_t,   &self->offset,       &self->targets,
                         &self->gradient, &self->direction, &self->step,   &self->trial, &self->trial_offset, &self->trial_gradient};
     for (size_t i = 0; !status && i < sizeof vectors / sizeof *vectors; i++)
@@ -420,7 +402,7 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
         if (!check && !recording) continue;
         if (!isfinite(report[0]) || !isfinite(norm))
             status = diverged(self, iteration, "not finite");
-        else if (norm > 1e8 * first_norm && norm * norm > 1e8 * pd_simulation_rounding(self, 0.0) * self->inertia_sum)
+        else if (norm > 1e8 * first_norm && norm * norm > 1e8 * pd_simulation_rounding(self, 0.0) * self->matrix_trace)
             status = diverged(self, iteration, "the gradient norm grew by more than 1e8");
         else if (settings->tolerance > 0 && norm <= settings->tolerance * first_norm)
             result->stop = PD_STOP_CONVERGED;

@@ -1,4 +1,5 @@
 /* Sparse Cholesky on CHOLMOD's supernodal factorisation and our own triangular solves; see cholesky.h. */
+#define _GNU_SOURCE 1 /* dladdr */
 #include "host/cholesky.h"
 
 #ifdef PD_HAVE_CHOLMOD
@@ -6,6 +7,7 @@
 #include "host/supernodal_solve.h"
 
 #include <cholmod.h>
+#include <dlfcn.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,9 +128,43 @@ done:
     return status;
 }
 
+/* A threaded BLAS changes the bits of a factor with its number of threads. CHOLMOD is to be linked with a serial one; where it
+ * got a threaded OpenBLAS all the same, that is set to one thread for the time of a factorisation. */
+typedef struct blas_threads {
+    int (*get)(void);
+    void (*set)(int);
+} blas_threads;
+
+static blas_threads find_blas_threads(void) {
+    blas_threads found = {NULL, NULL};
+    Dl_info      info;
+    void        *symbol;
+    int (*start)(cholmod_common *) = cholmod_l_start;
+    memcpy(&symbol, &start, sizeof symbol);
+    if (!dladdr(symbol, &info)) return found;
+    void *library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD); // searches the libraries it depends on too
+    if (!library) return found;
+    void *get = dlsym(library, "openblas_get_num_threads"), *set = dlsym(library, "openblas_set_num_threads");
+    dlclose(library); // it stays loaded: this module links it
+    if (get && set) {
+        memcpy(&found.get, &get, sizeof get);
+        memcpy(&found.set, &set, sizeof set);
+    }
+    return found;
+}
+
+static int factorize(pd_cholesky *self) {
+    blas_threads blas = find_blas_threads();
+    int          threads = blas.get ? blas.get() : 1;
+    if (threads > 1) blas.set(1);
+    int fine = cholmod_l_factorize(self->matrix, self->factor, &self->common);
+    if (threads > 1) blas.set(threads);
+    return fine;
+}
+
 static pd_status cholesky_factor(pd_cholesky *self, const double *values, pd_error *error) {
     memcpy(self->matrix->x, values, self->matrix->nzmax * sizeof(double));
-    int fine = cholmod_l_factorize(self->matrix, self->factor, &self->common);
+    int fine = factorize(self);
     self->supernodes.values = self->factor->x;
     if (fine && self->common.status == CHOLMOD_OK && self->factor->minor >= self->factor->n) return PD_OK;
     if (self->common.status == CHOLMOD_NOT_POSDEF || (fine && self->factor->minor < self->factor->n)) {

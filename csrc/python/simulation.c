@@ -12,6 +12,7 @@ typedef struct {
     PyObject_HEAD
     pd_simulation     *core;
     PyThread_type_lock lock; /* held by the call that is inside the core */
+    PyObject          *description; /* (masses, fixed, elements): the core borrows their arrays */
     int                iterations;
 } SimulationObject;
 
@@ -117,6 +118,11 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObjec
         PyErr_NoMemory();
         goto done;
     }
+    self->description = Py_BuildValue("(OON)", masses_object, fixed_object, PyList_AsTuple(elements));
+    if (!self->description) {
+        Py_DECREF((PyObject *)self);
+        goto done;
+    }
     pd_module_state *state = PyModule_GetState(PyType_GetModule(type));
     pd_description   description = {n, PyArray_DATA(masses), PyArray_DATA(fixed), sets, n_sets};
     pd_error         error = {0};
@@ -141,6 +147,7 @@ static void simulation_dealloc(SimulationObject *self) {
     freefunc      release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     pd_simulation_destroy(self->core);
     if (self->lock) PyThread_free_lock(self->lock);
+    Py_XDECREF(self->description);
     release(self);
     Py_DECREF(type);
 }

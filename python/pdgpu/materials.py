@@ -13,10 +13,6 @@ from pdgpu.arguments import per_item
 
 __all__ = ["ARAP", "Area", "Attachment", "Bending", "Material", "Spring", "StrainLimit", "Volume"]
 
-# body type -> number of vertices of its elements
-BODY_VERTICES = {"solid": 4, "shell": 3, "rod": 2}
-
-
 class Material:
     """A constant per element, or one for all, by name."""
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from pdgpu import _host
 from pdgpu.arguments import number, per_item, real_array, vertex_indices
-from pdgpu.materials import BODY_VERTICES, Attachment, Bending, Material, Spring
+from pdgpu.materials import Attachment, Bending, Material, Spring
 from pdgpu.mesh import Mesh
 
 __all__ = ["Body", "Scene"]
@@ -34,6 +34,7 @@ class Body:
         self.name, self.type, self.points, self.mesh = name, kind, points, mesh
         self.materials, self.masses, self.damping = materials, masses, damping
         self.velocity = velocity
+        self.groups = []  # (kind, vertices of this body, rest, parameters) of every material
         self.slice = slice(first, first + len(points))
         self.pins = []  # (indices, motion or None)
         self.attachments = []  # (indices, targets, stiffness per index)
@@ -82,6 +83,14 @@ class Body:
         if isinstance(material, Bending):
             return self.mesh.hinges
         return {"solid": self.mesh.tets, "shell": self.mesh.triangles}[self.type]
+
+    def groups_of(self, material):
+        """[(kind, vertices, rest, parameters)] of a material, empty where the mesh has nothing for it."""
+        rows = self.element_rows(material)
+        if not len(rows):
+            return []
+        kind, rest, parameters = material.elements(np.take(self.points, rows, axis=0))
+        return [(kind, rows, rest, parameters)]
 
 
 class Scene:
@@ -149,13 +158,10 @@ class Scene:
                 f"({int((~used).sum())} such vertices); use mesh.without_unused_vertices()"
             )
         masses = _host.lumped_masses(mesh.points, rows, density)
-        body = self._add(kind, np.array(mesh.points), mesh, materials, masses, name, velocity, damping)
+        body = self._add(kind, mesh.points, mesh, materials, masses, name, velocity, damping)
         try:
-            for given in materials:  # every fault of a rest shape or of an array of constants shows here
-                body_rows = body.element_rows(given)
-                if len(body_rows):
-                    given.elements(mesh.points[body_rows])
-        except Exception:
+            body.groups = [group for given in materials for group in body.groups_of(given)]
+        except Exception:  # a fault of a rest shape or of an array of constants: the scene stays as it was
             self.bodies.remove(body)
             raise
         return body
@@ -206,8 +212,8 @@ class Scene:
         """Add the edges of a mesh. Material: Spring (N/m). density in kg/m, greater than 0. The rest as for `add_solid`."""
         return self._add_mesh("rod", mesh, material, density, name, velocity, damping)
 
-    def add_particles(self, points, *, mass, name=None, velocity=(0.0, 0.0, 0.0)):
-        """Add free points.
+    def add_particles(self, points, *, mass, name=None, velocity=(0.0, 0.0, 0.0), damping=0.0):
+        """Add free points. `damping` is taken like that of every body; it acts on elements, and particles have none.
 
         Parameters
         ----------
@@ -219,7 +225,7 @@ class Scene:
         points = real_array("points", points, (None, 3))
         if not len(points):
             raise ValueError("points: there are none")
-        return self._add("particles", points, None, [], per_item("mass", mass, len(points), above=0.0), name, velocity, 0.0)
+        return self._add("particles", points, None, [], per_item("mass", mass, len(points), above=0.0), name, velocity, damping)
 
     # ---- what a simulation is built from ------------------------------------------------------------------------------
 
@@ -247,25 +253,25 @@ class Scene:
         """Kind -> (vertices, rest, parameters, damping or None), all bodies together, in the order they were added."""
         groups = {}
         for body in self.bodies:
-            parts = [(material, body.element_rows(material)) for material in body.materials]
-            parts = [(material, rows, body.points[rows]) for material, rows in parts]
+            parts = list(body.groups)
             for indices, targets, stiffness in body.attachments:
-                parts.append((Attachment(stiffness), indices[:, None], targets[:, None, :]))
-            for material, rows, rest in parts:
-                if not len(rows):
-                    continue
-                kind, gradients, parameters = material.elements(rest)
-                vertices = (rows + body.slice.start).astype(np.int32)
-                groups.setdefault(kind, []).append((vertices, gradients, parameters, np.full(len(rows), body.damping)))
-        joined = {}
-        for kind, parts in groups.items():
-            vertices, rest, parameters, damping = (np.ascontiguousarray(np.concatenate(column)) for column in zip(*parts, strict=True))
-            joined[kind] = (vertices, rest, parameters, damping if damping.any() else None)
-        return joined
+                kind, rest, parameters = Attachment(stiffness).elements(targets[:, None, :])
+                parts.append((kind, indices[:, None], rest, parameters))
+            for kind, rows, rest, parameters in parts:
+                damping = np.full(len(rows), body.damping) if body.damping else None
+                vertices = rows + np.int32(body.slice.start) if body.slice.start else np.ascontiguousarray(rows)
+                groups.setdefault(kind, []).append((vertices, rest, parameters, damping))
+        return {kind: parts[0] if len(parts) == 1 else _joined(parts) for kind, parts in groups.items()}
 
     def motions(self):
         """(body, indices, motion) of every scripted pin."""
         return [(body, indices, motion) for body in self.bodies for indices, motion in body.pins if motion is not None]
 
 
-BODY_TYPES = (*BODY_VERTICES, "particles")
+def _joined(parts):
+    """The arrays of several bodies in one; damping only where one of them has it."""
+    vertices, rest, parameters = (np.concatenate([part[k] for part in parts]) for k in range(3))
+    damping = None
+    if any(part[3] is not None for part in parts):
+        damping = np.concatenate([np.zeros(len(part[0])) if part[3] is None else part[3] for part in parts])
+    return vertices, rest, parameters, damping

@@ -1,0 +1,44 @@
+"""What a result needs beside its figures: the machine, the date, the commit."""
+
+import csv
+import datetime
+import os
+import platform
+import subprocess
+
+import pdgpu
+
+
+def describe():
+    """Lines for the head of a result file."""
+    processor = platform.processor() or platform.machine()
+    try:
+        with open("/proc/cpuinfo") as file:
+            processor = next(line.split(":")[1].strip() for line in file if line.startswith("model name"))
+    except (OSError, StopIteration):
+        pass
+    try:
+        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+        if subprocess.run(["git", "status", "--porcelain"], capture_output=True, text=True).stdout.strip():
+            commit += " with local changes"
+    except (OSError, subprocess.CalledProcessError):
+        commit = "unknown"
+    return [
+        f"pdgpu {pdgpu.__version__}, commit {commit}",
+        f"{datetime.date.today().isoformat()}, {processor}, {os.cpu_count()} cores, Python {platform.python_version()}",
+    ]
+
+
+def write_table(path, header, rows):
+    """Prints a table and writes it as CSV, with the machine in comment lines."""
+    text = [[str(cell) for cell in row] for row in [header, *rows]]
+    widths = [max(len(row[k]) for row in text) for k in range(len(header))]
+    for line in describe():
+        print(line)
+    for row in text:
+        print("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)))
+    if path:
+        with open(path, "w", newline="") as file:
+            for line in describe():
+                file.write(f"# {line}\n")
+            csv.writer(file).writerows(text)
