@@ -25,9 +25,9 @@ typedef struct pd_context pd_context;
 
 /* threads >= 1 (ignored on CUDA). Errors: PD_ERROR_DEVICE where there is no usable device, PD_ERROR_MEMORY. */
 pd_status pd_context_create(pd_context **out, int threads, pd_error *error);
-void      pd_context_destroy(pd_context *context); /* NULL is allowed */
-pd_error *pd_context_error(pd_context *context);   /* where failing loops write their text */
-int       pd_context_threads(const pd_context *context);
+void pd_context_destroy(pd_context *context);    /* NULL is allowed */
+pd_error *pd_context_error(pd_context *context); /* where failing loops write their text */
+int pd_context_threads(const pd_context *context);
 
 /* Number of devices this backend can use, and the name of one; the CPU counts as one device. */
 pd_status pd_device_count(int *count, pd_error *error);
@@ -35,7 +35,7 @@ pd_status pd_device_name(int device, char name[256], pd_error *error);
 
 /* Zero-filled backend memory. Errors: PD_ERROR_MEMORY, with the size asked for. */
 pd_status pd_memory_create(pd_context *context, void **out /* B */, size_t bytes);
-void      pd_memory_destroy(pd_context *context, void *memory);
+void pd_memory_destroy(pd_context *context, void *memory);
 pd_status pd_memory_upload(pd_context *context, void *target /* B */, const void *source /* H */, size_t bytes);
 pd_status pd_memory_download(pd_context *context, void *target /* H */, const void *source /* B */, size_t bytes);
 pd_status pd_memory_copy(pd_context *context, void *target /* B */, const void *source /* B */, size_t bytes);
@@ -45,23 +45,23 @@ pd_status pd_memory_clear(pd_context *context, void *target /* B */, size_t byte
 
 /* All elements of one kind. */
 typedef struct pd_elements {
-    int   kind, n, first_corner;
-    int  *vertices;   /* B [n,k] */
+    int kind, n, first_corner;
+    int *vertices;    /* B [n,k] */
     real *rest;       /* B [n,(k-1)*d] rest gradients 1/m (springs: 1); attachments [n,3] targets, m */
     real *parameters; /* B [n,count], see elements/table.h */
     real *damping;    /* B [n] s, or NULL */
 } pd_elements;
 
 typedef struct pd_model {
-    int            n_vertices, n_kinds, n_corners;
-    pd_elements    kinds[PD_KIND_COUNT]; /* the kinds that occur */
-    real          *masses;               /* B [n] kg */
-    unsigned char *fixed;                /* B [n] 1: a pinned vertex, never moved by a solver */
-    int           *corner_start;         /* B [n+1] corners of each vertex */
-    int           *corners;              /* B [n_corners] */
-    real          *corner_forces;        /* B [n_corners,3] scratch: dE/dx of every element corner, N */
-    double        *partial_sums;         /* B [n_partial_sums] scratch of the reductions */
-    int            n_partial_sums;
+    int n_vertices, n_kinds, n_corners;
+    pd_elements kinds[PD_KIND_COUNT]; /* the kinds that occur */
+    real *masses;                     /* B [n] kg */
+    unsigned char *fixed;             /* B [n] 1: a pinned vertex, never moved by a solver */
+    int *corner_start;                /* B [n+1] corners of each vertex */
+    int *corners;                     /* B [n_corners] */
+    real *corner_forces;              /* B [n_corners,3] scratch: dE/dx of every element corner, N */
+    double *partial_sums;             /* B [n_partial_sums] scratch of the reductions */
+    int n_partial_sums;
 } pd_model;
 
 /* Elements, or vertices, that one partial sum covers; a reduction adds the partial sums in order. */
@@ -69,9 +69,9 @@ typedef struct pd_model {
 
 /* What the incremental potential needs to know of the step about to be solved. */
 typedef struct pd_step_data {
-    double      inverse_h;  /* 1/s; 0: quasistatic */
-    const real *x_t;        /* B [n,3] positions at the start of the step, m */
-    const real *load;       /* B [n,3] acceleration of gravity and external forces, m/s^2 */
+    double inverse_h; /* 1/s; 0: quasistatic */
+    const real *x_t;  /* B [n,3] positions at the start of the step, m */
+    const real *load; /* B [n,3] acceleration of gravity and external forces, m/s^2 */
 } pd_step_data;
 
 /* The parts of the incremental potential, J. */
@@ -94,8 +94,8 @@ pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_
  *   slots[kind]  B [elements,k,k] positions in the pattern    diagonal_slots  B [n]    blocks  B [nnz,3,3]  out  N/m
  * psd != 0 projects each element's Hessian to the positive semidefinite cone. Rows and columns of fixed vertices are filled
  * like the others; who factorises takes the free ones. */
-pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, int psd,
-                     int *const *slots, const int *diagonal_slots, int n_blocks, real *blocks);
+pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, int psd, int *const *slots,
+                     const int *diagonal_slots, int n_blocks, real *blocks);
 
 /* ---- time stepping -------------------------------------------------------------------------------------------------- */
 
@@ -107,21 +107,20 @@ enum { PD_GUESS_PREVIOUS, PD_GUESS_INERTIA, PD_GUESS_INERTIAL_TARGET, PD_GUESS_A
  * [0,|load|] [Chen et al. 2024, VBD, Eq. 17]; a~ = 0 where has_previous is 0 or load is 0.
  * Fixed vertices go to their targets [n,3] (rows of free vertices are not read), offset 0. h = 0: quasistatic, x = x_t. */
 pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, double h, const real *x_t, const real *v,
-                         const real *v_previous, int has_previous, const real *load, const real *targets, real *x,
-                         real *offset);
+                         const real *v_previous, int has_previous, const real *load, const real *targets, real *x, real *offset);
 
 /* v = v + h load + offset/h, for fixed vertices (x - x_t)/h; v_previous = the old v. h = 0: both zero. */
-pd_status pd_update_velocity(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t,
-                             const real *load, const real *offset, real *v, real *v_previous);
+pd_status pd_update_velocity(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *load,
+                             const real *offset, real *v, real *v_previous);
 
 /* offset = x - (x_t + h v + h^2 load); zero at fixed vertices. */
-pd_status pd_offset(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *v,
-                    const real *load, real *offset);
+pd_status pd_offset(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *v, const real *load,
+                    real *offset);
 
 /* step = alpha direction + beta step; then x += step and offset += step at free vertices.
  *   report [2]  B  out  sum |step|^2 in m^2 and the number of coordinates of x that changed */
-pd_status pd_advance(pd_context *context, const pd_model *model, double alpha, const real *direction, double beta, real *step,
-                     real *x, real *offset, double *report);
+pd_status pd_advance(pd_context *context, const pd_model *model, double alpha, const real *direction, double beta, real *step, real *x,
+                     real *offset, double *report);
 
 /* y = x + alpha d at free vertices, for trial points of a line search. */
 pd_status pd_add_scaled(pd_context *context, const pd_model *model, const real *x, double alpha, const real *d, real *y);
@@ -138,11 +137,11 @@ pd_status pd_find_not_finite(pd_context *context, const pd_model *model, const r
 
 /* Scalar matrix that acts on x, y and z alike; rows of fixed vertices are 1 on the diagonal and empty elsewhere. */
 typedef struct pd_matrix {
-    int   n;
-    int  *row_start; /* B [n+1] */
-    int  *columns;   /* B, the diagonal left out */
-    real *values;    /* B */
-    real *diagonal;  /* B [n] */
+    int n;
+    int *row_start; /* B [n+1] */
+    int *columns;   /* B, the diagonal left out */
+    real *values;   /* B */
+    real *diagonal; /* B [n] */
 } pd_matrix;
 
 /* y = A x for x, y [n,3]. */
@@ -152,8 +151,8 @@ pd_status pd_matrix_multiply(pd_context *context, const pd_matrix *matrix, const
  *     d^ = weight D^-1 (r - A d) + d,   d <- omega (d^ - d_previous) + d_previous
  * [Wang 2015, Eq. 20 and 12]. omegas [n_sweeps] H, all 1 without Chebyshev. Two scratch arrays hold the last iterates.
  *   direction  B [n,3]  out      residual r  B [n,3]  in      scratch  B [2,n,3] */
-pd_status pd_jacobi_sweeps(pd_context *context, const pd_matrix *matrix, const real *residual, double weight,
-                           const double *omegas, int n_sweeps, real *direction, real *scratch);
+pd_status pd_jacobi_sweeps(pd_context *context, const pd_matrix *matrix, const real *residual, double weight, const double *omegas,
+                           int n_sweeps, real *direction, real *scratch);
 
 /* y = D x, or D^-1 x where inverse != 0. */
 pd_status pd_apply_diagonal(pd_context *context, const pd_matrix *matrix, int inverse, const real *x, real *y);
@@ -164,8 +163,8 @@ enum { PD_BATCH_ENERGY, PD_BATCH_GRADIENT, PD_BATCH_HESSIAN, PD_BATCH_HESSIAN_PS
 
 /* One quantity of n elements of a kind, each with its own corner positions x [n,k,3].
  * out  B: energy [n] J; gradient [n,k,3] N; hessian [n,3k,3k] N/m; projection [n,3,d]. */
-pd_status pd_element_batch(pd_context *context, int kind, int quantity, int n, const real *x, const real *rest,
-                           const real *parameters, real *out);
+pd_status pd_element_batch(pd_context *context, int kind, int quantity, int n, const real *x, const real *rest, const real *parameters,
+                           real *out);
 
 #ifdef __cplusplus
 }

@@ -24,13 +24,9 @@ typedef PD_REAL real;
 #define PD_EPSILON ((real)(sizeof(real) == sizeof(float) ? 5.9604644775390625e-08 : 1.1102230246251565e-16))
 
 /* sizeof(real) is a constant: each of these compiles to the one right call. */
-PD_FUNCTION real pd_sqrt(real x) {
-    return sizeof(real) == sizeof(float) ? (real)sqrtf((float)x) : (real)sqrt((double)x);
-}
+PD_FUNCTION real pd_sqrt(real x) { return sizeof(real) == sizeof(float) ? (real)sqrtf((float)x) : (real)sqrt((double)x); }
 
-PD_FUNCTION real pd_fabs(real x) {
-    return sizeof(real) == sizeof(float) ? (real)fabsf((float)x) : (real)fabs((double)x);
-}
+PD_FUNCTION real pd_fabs(real x) { return sizeof(real) == sizeof(float) ? (real)fabsf((float)x) : (real)fabs((double)x); }
 
 PD_FUNCTION real pd_min(real a, real b) { return a < b ? a : b; }
 

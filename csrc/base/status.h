@@ -20,8 +20,8 @@ typedef enum pd_status {
 
 typedef struct pd_error {
     char text[512];
-    int  iteration; /* with PD_DIVERGED: the outer iteration, from 1 */
-    int  vertex;    /* with PD_DIVERGED: the vertex with the largest or first non-finite value */
+    int iteration; /* with PD_DIVERGED: the outer iteration, from 1 */
+    int vertex;    /* with PD_DIVERGED: the vertex with the largest or first non-finite value */
 } pd_error;
 
 #ifdef __cplusplus

@@ -12,15 +12,15 @@ enum { LANES = 16 };
 
 void pd_arap_tet_lanes(const pd_elements *g, const real *x, int begin, int end, real *f) {
     for (int e0 = begin; e0 < end; e0 += LANES) {
-        int  count = end - e0 < LANES ? end - e0 : LANES;
+        int count = end - e0 < LANES ? end - e0 : LANES;
         real F[9][LANES], R[9][LANES], G[9][LANES], w[LANES];
-        int  scalar[LANES]; // lanes the Newton iteration cannot take
+        int scalar[LANES]; // lanes the Newton iteration cannot take
 
         // gather; missing lanes repeat the last tet
         real corners[9][LANES];
         for (int l = 0; l < LANES; l++) {
-            int         e = l < count ? e0 + l : end - 1;
-            const int  *v = g->vertices + 4 * (size_t)e;
+            int e = l < count ? e0 + l : end - 1;
+            const int *v = g->vertices + 4 * (size_t)e;
             const real *x0 = x + 3 * (size_t)v[0], *rest = g->rest + 9 * (size_t)e;
             for (int a = 0; a < 3; a++) {
                 const real *xa = x + 3 * (size_t)v[a + 1];

@@ -5,7 +5,7 @@
 #include "backend.h"
 
 struct pd_context {
-    int      threads;
+    int threads;
     pd_error error;
 };
 

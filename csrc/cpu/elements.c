@@ -11,48 +11,48 @@
 #include <string.h>
 
 /* Corner positions of one element. */
-#define PD_GATHER(k, x, vertices, corners)                                                         \
-    do {                                                                                           \
-        for (int a_ = 0; a_ < (k); a_++)                                                           \
+#define PD_GATHER(k, x, vertices, corners)                                                                        \
+    do {                                                                                                          \
+        for (int a_ = 0; a_ < (k); a_++)                                                                          \
             for (int c_ = 0; c_ < 3; c_++) (corners)[3 * a_ + c_] = (x)[3 * (size_t)(vertices)[a_] + (size_t)c_]; \
     } while (0)
 
 enum { PD_REST_COUNT_POINT = 3 };
-#define PD_REST_COUNT(k, d) ((k) > 1 ? ((k)-1) * (d) : PD_REST_COUNT_POINT)
+#define PD_REST_COUNT(k, d) ((k) > 1 ? ((k) - 1) * (d) : PD_REST_COUNT_POINT)
 
 /* F of element e at positions x. */
-#define PD_DEFORMATION_AT(k, d, x, e, F)                                               \
-    do {                                                                               \
-        real at_[3 * (k)];                                                             \
-        PD_GATHER(k, x, g->vertices + (size_t)(e) * (k), at_);                         \
-        pd_element_deformation(k, d, at_, g->rest + (size_t)(e)*PD_REST_COUNT(k, d), F); \
+#define PD_DEFORMATION_AT(k, d, x, e, F)                                                   \
+    do {                                                                                   \
+        real at_[3 * (k)];                                                                 \
+        PD_GATHER(k, x, g->vertices + (size_t)(e) * (k), at_);                             \
+        pd_element_deformation(k, d, at_, g->rest + (size_t)(e) * PD_REST_COUNT(k, d), F); \
     } while (0)
 
 /* ---- energy ---------------------------------------------------------------------------------------------------------- */
 
-#define PD_ENERGY_BLOCK(KIND, name, k, d, count)                                                                             \
-    static void energy_##name(const pd_elements *g, const pd_step_data *step, const real *x, int begin, int end,             \
-                              double *elastic, double *damped) {                                                             \
-        for (int e = begin; e < end; e++) {                                                                                  \
-            const real *p = g->parameters + (size_t)e * (count);                                                             \
-            real        F[3 * (d)];                                                                                          \
-            PD_DEFORMATION_AT(k, d, x, e, F);                                                                                \
-            *elastic += (double)pd_##name##_energy(F, p);                                                                    \
-            if (!g->damping || g->damping[e] <= 0) continue;                                                                 \
-            real Ft[3 * (d)], H[9 * (d) * (d)], sum = 0;                                                                     \
-            PD_DEFORMATION_AT(k, d, step->x_t, e, Ft);                                                                       \
-            pd_##name##_hessian(Ft, p, 1, H);                                                                                \
-            for (int i = 0; i < 3 * (d); i++)                                                                                \
-                for (int j = 0; j < 3 * (d); j++) sum += (F[i] - Ft[i]) * H[3 * (d)*i + j] * (F[j] - Ft[j]);                 \
-            *damped += 0.5 * (double)g->damping[e] * step->inverse_h * (double)sum;                                          \
-        }                                                                                                                    \
+#define PD_ENERGY_BLOCK(KIND, name, k, d, count)                                                                                  \
+    static void energy_##name(const pd_elements *g, const pd_step_data *step, const real *x, int begin, int end, double *elastic, \
+                              double *damped) {                                                                                   \
+        for (int e = begin; e < end; e++) {                                                                                       \
+            const real *p = g->parameters + (size_t)e * (count);                                                                  \
+            real F[3 * (d)];                                                                                                      \
+            PD_DEFORMATION_AT(k, d, x, e, F);                                                                                     \
+            *elastic += (double)pd_##name##_energy(F, p);                                                                         \
+            if (!g->damping || g->damping[e] <= 0) continue;                                                                      \
+            real Ft[3 * (d)], H[9 * (d) * (d)], sum = 0;                                                                          \
+            PD_DEFORMATION_AT(k, d, step->x_t, e, Ft);                                                                            \
+            pd_##name##_hessian(Ft, p, 1, H);                                                                                     \
+            for (int i = 0; i < 3 * (d); i++)                                                                                     \
+                for (int j = 0; j < 3 * (d); j++) sum += (F[i] - Ft[i]) * H[3 * (d) * i + j] * (F[j] - Ft[j]);                    \
+            *damped += 0.5 * (double)g->damping[e] * step->inverse_h * (double)sum;                                               \
+        }                                                                                                                         \
     }
 PD_ELEMENT_TABLE(PD_ENERGY_BLOCK)
 
 static void energy_block(const pd_elements *g, const pd_step_data *step, const real *x, int begin, int end, double *elastic,
                          double *damped) {
     switch (g->kind) {
-#define PD_CASE(KIND, name, k, d, count)                                  \
+#define PD_CASE(KIND, name, k, d, count) \
     case KIND: energy_##name(g, step, x, begin, end, elastic, damped); break;
         PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE
@@ -68,10 +68,10 @@ pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step
     // elements, kind by kind
     for (int kind = 0; kind < model->n_kinds; kind++) {
         const pd_elements *g = &model->kinds[kind];
-        int                blocks = (g->n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
+        int blocks = (g->n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
 #pragma omp parallel for num_threads(context->threads) schedule(static)
         for (int b = 0; b < blocks; b++) {
-            int    end = (b + 1) * PD_SUM_BLOCK < g->n ? (b + 1) * PD_SUM_BLOCK : g->n;
+            int end = (b + 1) * PD_SUM_BLOCK < g->n ? (b + 1) * PD_SUM_BLOCK : g->n;
             double elastic = 0.0, damped = 0.0;
             energy_block(g, step, x, b * PD_SUM_BLOCK, end, &elastic, &damped);
             partial[2 * b] = elastic;
@@ -84,12 +84,12 @@ pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step
     }
 
     // vertices: inertia, or the load of a quasistatic step
-    int    blocks = (model->n_vertices + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
-    int    dynamic = step->inverse_h > 0;
+    int blocks = (model->n_vertices + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
+    int dynamic = step->inverse_h > 0;
     double half = 0.5 * step->inverse_h * step->inverse_h;
 #pragma omp parallel for num_threads(context->threads) schedule(static)
     for (int b = 0; b < blocks; b++) {
-        int    end = (b + 1) * PD_SUM_BLOCK < model->n_vertices ? (b + 1) * PD_SUM_BLOCK : model->n_vertices;
+        int end = (b + 1) * PD_SUM_BLOCK < model->n_vertices ? (b + 1) * PD_SUM_BLOCK : model->n_vertices;
         double sum = 0.0;
         for (int i = b * PD_SUM_BLOCK; i < end; i++) {
             if (model->fixed[i]) continue;
@@ -106,22 +106,22 @@ pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step
 
 /* ---- gradient --------------------------------------------------------------------------------------------------------- */
 
-#define PD_GRADIENT_BLOCK(KIND, name, k, d, count)                                                                             \
-    static void gradient_##name(const pd_elements *g, const pd_step_data *step, const real *x, int begin, int end, real *f) {  \
-        for (int e = begin; e < end; e++) {                                                                                    \
-            const real *p = g->parameters + (size_t)e * (count);                                                               \
-            real        F[3 * (d)], P[3 * (d)];                                                                                \
-            PD_DEFORMATION_AT(k, d, x, e, F);                                                                                  \
-            pd_##name##_gradient(F, p, P);                                                                                     \
-            if (g->damping && g->damping[e] > 0) {                                                                             \
-                real Ft[3 * (d)], H[9 * (d) * (d)], scale = g->damping[e] * (real)step->inverse_h;                             \
-                PD_DEFORMATION_AT(k, d, step->x_t, e, Ft);                                                                     \
-                pd_##name##_hessian(Ft, p, 1, H);                                                                              \
-                for (int i = 0; i < 3 * (d); i++)                                                                              \
-                    for (int j = 0; j < 3 * (d); j++) P[i] += scale * H[3 * (d)*i + j] * (F[j] - Ft[j]);                       \
-            }                                                                                                                  \
-            pd_element_forces_from_gradient(k, d, g->rest + (size_t)e * PD_REST_COUNT(k, d), P, f + (size_t)e * 3 * (k));      \
-        }                                                                                                                      \
+#define PD_GRADIENT_BLOCK(KIND, name, k, d, count)                                                                            \
+    static void gradient_##name(const pd_elements *g, const pd_step_data *step, const real *x, int begin, int end, real *f) { \
+        for (int e = begin; e < end; e++) {                                                                                   \
+            const real *p = g->parameters + (size_t)e * (count);                                                              \
+            real F[3 * (d)], P[3 * (d)];                                                                                      \
+            PD_DEFORMATION_AT(k, d, x, e, F);                                                                                 \
+            pd_##name##_gradient(F, p, P);                                                                                    \
+            if (g->damping && g->damping[e] > 0) {                                                                            \
+                real Ft[3 * (d)], H[9 * (d) * (d)], scale = g->damping[e] * (real)step->inverse_h;                            \
+                PD_DEFORMATION_AT(k, d, step->x_t, e, Ft);                                                                    \
+                pd_##name##_hessian(Ft, p, 1, H);                                                                             \
+                for (int i = 0; i < 3 * (d); i++)                                                                             \
+                    for (int j = 0; j < 3 * (d); j++) P[i] += scale * H[3 * (d) * i + j] * (F[j] - Ft[j]);                    \
+            }                                                                                                                 \
+            pd_element_forces_from_gradient(k, d, g->rest + (size_t)e * PD_REST_COUNT(k, d), P, f + (size_t)e * 3 * (k));     \
+        }                                                                                                                     \
     }
 PD_ELEMENT_TABLE(PD_GRADIENT_BLOCK)
 
@@ -131,7 +131,7 @@ static void gradient_block(const pd_elements *g, const pd_step_data *step, const
         return;
     }
     switch (g->kind) {
-#define PD_CASE(KIND, name, k, d, count)                    \
+#define PD_CASE(KIND, name, k, d, count) \
     case KIND: gradient_##name(g, step, x, begin, end, f); break;
         PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE
@@ -144,8 +144,8 @@ pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_
     // every element writes dE/dx of its own corners
     for (int kind = 0; kind < model->n_kinds; kind++) {
         const pd_elements *g = &model->kinds[kind];
-        int                blocks = (g->n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
-        real              *f = model->corner_forces + 3 * (size_t)g->first_corner;
+        int blocks = (g->n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
+        real *f = model->corner_forces + 3 * (size_t)g->first_corner;
 #pragma omp parallel for num_threads(context->threads) schedule(static)
         for (int b = 0; b < blocks; b++) {
             int end = (b + 1) * PD_SUM_BLOCK < g->n ? (b + 1) * PD_SUM_BLOCK : g->n;
@@ -155,7 +155,7 @@ pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_
 
     // every vertex gathers its corners, in order
     real inverse_h2 = (real)(step->inverse_h * step->inverse_h);
-    int  dynamic = step->inverse_h > 0;
+    int dynamic = step->inverse_h > 0;
 #pragma omp parallel for num_threads(context->threads) schedule(static)
     for (int i = 0; i < model->n_vertices; i++) {
         real sum[3] = {0, 0, 0}, m = model->masses[i];
@@ -167,8 +167,7 @@ pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_
                 sum[2] += f[2];
             }
             for (int c = 0; c < 3; c++)
-                sum[c] += dynamic ? m * inverse_h2 * offset[3 * (size_t)i + (size_t)c]
-                                  : -m * step->load[3 * (size_t)i + (size_t)c];
+                sum[c] += dynamic ? m * inverse_h2 * offset[3 * (size_t)i + (size_t)c] : -m * step->load[3 * (size_t)i + (size_t)c];
         }
         for (int c = 0; c < 3; c++) gradient[3 * (size_t)i + (size_t)c] = sum[c];
     }
@@ -181,44 +180,43 @@ pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_
  * the order of the sums stays fixed. The elements' own Hessians, the costly part, are computed in parallel, a batch ahead. */
 enum { PD_HESSIAN_BATCH = 256 };
 
-#define PD_HESSIAN_BLOCK(KIND, name, k, d, count)                                                                              \
-    static void hessian_##name(pd_context *context, const pd_elements *g, const pd_step_data *step, const real *x, int psd,    \
-                               const int *slots, real *blocks) {                                                               \
-        real batch[PD_HESSIAN_BATCH][9 * (k) * (k)];                                                                           \
-        for (int begin = 0; begin < g->n; begin += PD_HESSIAN_BATCH) {                                                         \
-            int end = begin + PD_HESSIAN_BATCH < g->n ? begin + PD_HESSIAN_BATCH : g->n;                                       \
-            _Pragma("omp parallel for num_threads(context->threads) schedule(static)") for (int e = begin; e < end; e++) {    \
-                const real *p = g->parameters + (size_t)e * (count);                                                           \
-                real        F[3 * (d)], H[9 * (d) * (d)];                                                                      \
-                PD_DEFORMATION_AT(k, d, x, e, F);                                                                              \
-                pd_##name##_hessian(F, p, psd, H);                                                                             \
-                if (g->damping && g->damping[e] > 0) {                                                                         \
-                    real Ft[3 * (d)], D[9 * (d) * (d)], scale = g->damping[e] * (real)step->inverse_h;                         \
-                    PD_DEFORMATION_AT(k, d, step->x_t, e, Ft);                                                                 \
-                    pd_##name##_hessian(Ft, p, 1, D);                                                                          \
-                    for (int i = 0; i < 9 * (d) * (d); i++) H[i] += scale * D[i];                                              \
-                }                                                                                                              \
-                pd_element_hessian_from_F(k, d, g->rest + (size_t)e * PD_REST_COUNT(k, d), H, batch[e - begin]);               \
-            }                                                                                                                  \
-            for (int e = begin; e < end; e++)                                                                                  \
-                for (int a = 0; a < (k); a++)                                                                                  \
-                    for (int b = 0; b < (k); b++) {                                                                            \
-                        real *block = blocks + 9 * (size_t)slots[((size_t)e * (k) + (size_t)a) * (k) + (size_t)b];             \
-                        for (int i = 0; i < 3; i++)                                                                            \
-                            for (int j = 0; j < 3; j++)                                                                        \
-                                block[3 * i + j] += batch[e - begin][(3 * a + i) * 3 * (k) + 3 * b + j];                       \
-                    }                                                                                                          \
-        }                                                                                                                      \
+#define PD_HESSIAN_BLOCK(KIND, name, k, d, count)                                                                                \
+    static void hessian_##name(pd_context *context, const pd_elements *g, const pd_step_data *step, const real *x, int psd,      \
+                               const int *slots, real *blocks) {                                                                 \
+        real batch[PD_HESSIAN_BATCH][9 * (k) * (k)];                                                                             \
+        for (int begin = 0; begin < g->n; begin += PD_HESSIAN_BATCH) {                                                           \
+            int end = begin + PD_HESSIAN_BATCH < g->n ? begin + PD_HESSIAN_BATCH : g->n;                                         \
+            _Pragma("omp parallel for num_threads(context->threads) schedule(static)") for (int e = begin; e < end; e++) {       \
+                const real *p = g->parameters + (size_t)e * (count);                                                             \
+                real F[3 * (d)], H[9 * (d) * (d)];                                                                               \
+                PD_DEFORMATION_AT(k, d, x, e, F);                                                                                \
+                pd_##name##_hessian(F, p, psd, H);                                                                               \
+                if (g->damping && g->damping[e] > 0) {                                                                           \
+                    real Ft[3 * (d)], D[9 * (d) * (d)], scale = g->damping[e] * (real)step->inverse_h;                           \
+                    PD_DEFORMATION_AT(k, d, step->x_t, e, Ft);                                                                   \
+                    pd_##name##_hessian(Ft, p, 1, D);                                                                            \
+                    for (int i = 0; i < 9 * (d) * (d); i++) H[i] += scale * D[i];                                                \
+                }                                                                                                                \
+                pd_element_hessian_from_F(k, d, g->rest + (size_t)e * PD_REST_COUNT(k, d), H, batch[e - begin]);                 \
+            }                                                                                                                    \
+            for (int e = begin; e < end; e++)                                                                                    \
+                for (int a = 0; a < (k); a++)                                                                                    \
+                    for (int b = 0; b < (k); b++) {                                                                              \
+                        real *block = blocks + 9 * (size_t)slots[((size_t)e * (k) + (size_t)a) * (k) + (size_t)b];               \
+                        for (int i = 0; i < 3; i++)                                                                              \
+                            for (int j = 0; j < 3; j++) block[3 * i + j] += batch[e - begin][(3 * a + i) * 3 * (k) + 3 * b + j]; \
+                    }                                                                                                            \
+        }                                                                                                                        \
     }
 PD_ELEMENT_TABLE(PD_HESSIAN_BLOCK)
 
-pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, int psd,
-                     int *const *slots, const int *diagonal_slots, int n_blocks, real *blocks) {
+pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, int psd, int *const *slots,
+                     const int *diagonal_slots, int n_blocks, real *blocks) {
     memset(blocks, 0, (size_t)n_blocks * 9 * sizeof(real));
     for (int kind = 0; kind < model->n_kinds; kind++) {
         const pd_elements *g = &model->kinds[kind];
         switch (g->kind) {
-#define PD_CASE(KIND, name, k, d, count)                                     \
+#define PD_CASE(KIND, name, k, d, count) \
     case KIND: hessian_##name(context, g, step, x, psd, slots[kind], blocks); break;
             PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE
@@ -233,34 +231,34 @@ pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_d
 
 /* ---- batches ------------------------------------------------------------------------------------------------------------ */
 
-#define PD_BATCH(KIND, name, k, d, count)                                                                                      \
+#define PD_BATCH(KIND, name, k, d, count)                                                                                       \
     static void batch_##name(pd_context *context, int quantity, int n, const real *x, const real *rest, const real *parameters, \
-                             real *out) {                                                                                      \
-        _Pragma("omp parallel for num_threads(context->threads) schedule(static)") for (int e = 0; e < n; e++) {              \
-            const real *r = rest + (size_t)e * PD_REST_COUNT(k, d), *p = parameters + (size_t)e * (count);                     \
-            real        F[3 * (d)], P[3 * (d)], H[9 * (d) * (d)];                                                              \
-            pd_element_deformation(k, d, x + (size_t)e * 3 * (k), r, F);                                                       \
-            switch (quantity) {                                                                                                \
-            case PD_BATCH_ENERGY: out[e] = pd_##name##_energy(F, p); break;                                                    \
-            case PD_BATCH_GRADIENT:                                                                                            \
-                pd_##name##_gradient(F, p, P);                                                                                 \
-                pd_element_forces_from_gradient(k, d, r, P, out + (size_t)e * 3 * (k));                                        \
-                break;                                                                                                         \
-            case PD_BATCH_HESSIAN:                                                                                             \
-            case PD_BATCH_HESSIAN_PSD:                                                                                         \
-                pd_##name##_hessian(F, p, quantity == PD_BATCH_HESSIAN_PSD, H);                                                \
-                pd_element_hessian_from_F(k, d, r, H, out + (size_t)e * 9 * (k) * (k));                                        \
-                break;                                                                                                         \
-            default: pd_##name##_projection(F, p, out + (size_t)e * 3 * (d)); break;                                           \
-            }                                                                                                                  \
-        }                                                                                                                      \
+                             real *out) {                                                                                       \
+        _Pragma("omp parallel for num_threads(context->threads) schedule(static)") for (int e = 0; e < n; e++) {                \
+            const real *r = rest + (size_t)e * PD_REST_COUNT(k, d), *p = parameters + (size_t)e * (count);                      \
+            real F[3 * (d)], P[3 * (d)], H[9 * (d) * (d)];                                                                      \
+            pd_element_deformation(k, d, x + (size_t)e * 3 * (k), r, F);                                                        \
+            switch (quantity) {                                                                                                 \
+            case PD_BATCH_ENERGY: out[e] = pd_##name##_energy(F, p); break;                                                     \
+            case PD_BATCH_GRADIENT:                                                                                             \
+                pd_##name##_gradient(F, p, P);                                                                                  \
+                pd_element_forces_from_gradient(k, d, r, P, out + (size_t)e * 3 * (k));                                         \
+                break;                                                                                                          \
+            case PD_BATCH_HESSIAN:                                                                                              \
+            case PD_BATCH_HESSIAN_PSD:                                                                                          \
+                pd_##name##_hessian(F, p, quantity == PD_BATCH_HESSIAN_PSD, H);                                                 \
+                pd_element_hessian_from_F(k, d, r, H, out + (size_t)e * 9 * (k) * (k));                                         \
+                break;                                                                                                          \
+            default: pd_##name##_projection(F, p, out + (size_t)e * 3 * (d)); break;                                            \
+            }                                                                                                                   \
+        }                                                                                                                       \
     }
 PD_ELEMENT_TABLE(PD_BATCH)
 
-pd_status pd_element_batch(pd_context *context, int kind, int quantity, int n, const real *x, const real *rest,
-                           const real *parameters, real *out) {
+pd_status pd_element_batch(pd_context *context, int kind, int quantity, int n, const real *x, const real *rest, const real *parameters,
+                           real *out) {
     switch (kind) {
-#define PD_CASE(KIND, name, k, d, count)                                                \
+#define PD_CASE(KIND, name, k, d, count) \
     case KIND: batch_##name(context, quantity, n, x, rest, parameters, out); return PD_OK;
         PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE

@@ -6,7 +6,7 @@ static inline void off_diagonal(const pd_matrix *A, int i, const real *d, real r
     real s0 = 0, s1 = 0, s2 = 0;
     for (int s = A->row_start[i]; s < A->row_start[i + 1]; s++) {
         const real *x = d + 3 * (size_t)A->columns[s];
-        real        a = A->values[s];
+        real a = A->values[s];
         s0 += a * x[0];
         s1 += a * x[1];
         s2 += a * x[2];
@@ -34,26 +34,26 @@ pd_status pd_apply_diagonal(pd_context *context, const pd_matrix *matrix, int in
 }
 
 /* One sweep: next = omega (d^ - previous) + previous, with d^ = weight D^-1 (r - A d) + d. */
-static void sweep(pd_context *context, const pd_matrix *A, const real *r, real weight, real omega, const real *d,
-                  const real *previous, real *next) {
+static void sweep(pd_context *context, const pd_matrix *A, const real *r, real weight, real omega, const real *d, const real *previous,
+                  real *next) {
 #pragma omp parallel for num_threads(context->threads) schedule(static)
     for (int i = 0; i < A->n; i++) {
         real row[3], scale = weight / A->diagonal[i];
         off_diagonal(A, i, d, row);
         for (int c = 0; c < 3; c++) {
             size_t j = 3 * (size_t)i + (size_t)c;
-            real   relaxed = scale * (r[j] - row[c] - A->diagonal[i] * d[j]) + d[j];
+            real relaxed = scale * (r[j] - row[c] - A->diagonal[i] * d[j]) + d[j];
             next[j] = omega * (relaxed - previous[j]) + previous[j];
         }
     }
 }
 
-pd_status pd_jacobi_sweeps(pd_context *context, const pd_matrix *matrix, const real *residual, double weight,
-                           const double *omegas, int n_sweeps, real *direction, real *scratch) {
+pd_status pd_jacobi_sweeps(pd_context *context, const pd_matrix *matrix, const real *residual, double weight, const double *omegas,
+                           int n_sweeps, real *direction, real *scratch) {
     // three buffers take turns, so that the last sweep writes `direction`; from d = 0 the first needs no product
     size_t bytes = (size_t)matrix->n * 3 * sizeof(real);
-    real  *buffers[3] = {scratch, scratch + 3 * (size_t)matrix->n, direction};
-    int    shift = (2 - (n_sweeps - 1) % 3 + 3) % 3;
+    real *buffers[3] = {scratch, scratch + 3 * (size_t)matrix->n, direction};
+    int shift = (2 - (n_sweeps - 1) % 3 + 3) % 3;
     real *first = buffers[shift % 3];
 #pragma omp parallel for num_threads(context->threads) schedule(static)
     for (int i = 0; i < matrix->n; i++)

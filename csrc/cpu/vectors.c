@@ -31,13 +31,12 @@ pd_status pd_find_not_finite(pd_context *context, const pd_model *model, const r
 }
 
 pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, double h, const real *x_t, const real *v,
-                         const real *v_previous, int has_previous, const real *load, const real *targets, real *x,
-                         real *offset) {
+                         const real *v_previous, int has_previous, const real *load, const real *targets, real *x, real *offset) {
     real dt = (real)h, dt2 = (real)(h * h);
 #pragma omp parallel for num_threads(context->threads) schedule(static)
     for (int i = 0; i < model->n_vertices; i++) {
         const real *a = load + 3 * i;
-        real        along = 0; // of load: the adaptive guess keeps this share of it
+        real along = 0; // of load: the adaptive guess keeps this share of it
         if (guess == PD_GUESS_ADAPTIVE && has_previous && h > 0) {
             real dot = 0, square = 0;
             for (int c = 0; c < 3; c++) {
@@ -47,7 +46,7 @@ pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, 
             if (square > 0) along = pd_min(pd_max(dot / square, (real)0), (real)1);
         }
         for (int c = 0; c < 3; c++) {
-            int  j = 3 * i + c;
+            int j = 3 * i + c;
             real inertia = dt * v[j], target = dt2 * a[c];
             if (model->fixed[i])
                 x[j] = targets[j], offset[j] = 0;
@@ -64,8 +63,8 @@ pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, 
     return PD_OK;
 }
 
-pd_status pd_update_velocity(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t,
-                             const real *load, const real *offset, real *v, real *v_previous) {
+pd_status pd_update_velocity(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *load,
+                             const real *offset, real *v, real *v_previous) {
     real dt = (real)h, inverse = (real)(h > 0 ? 1.0 / h : 0.0);
 #pragma omp parallel for num_threads(context->threads) schedule(static)
     for (int i = 0; i < model->n_vertices; i++)
@@ -81,24 +80,23 @@ pd_status pd_update_velocity(pd_context *context, const pd_model *model, double 
     return PD_OK;
 }
 
-pd_status pd_offset(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *v,
-                    const real *load, real *offset) {
+pd_status pd_offset(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *v, const real *load,
+                    real *offset) {
     real dt = (real)h, dt2 = (real)(h * h);
 #pragma omp parallel for num_threads(context->threads) schedule(static)
     for (int i = 0; i < model->n_vertices; i++)
-        for (int j = 3 * i; j < 3 * i + 3; j++)
-            offset[j] = model->fixed[i] ? 0 : (x[j] - x_t[j]) - (dt * v[j] + dt2 * load[j]);
+        for (int j = 3 * i; j < 3 * i + 3; j++) offset[j] = model->fixed[i] ? 0 : (x[j] - x_t[j]) - (dt * v[j] + dt2 * load[j]);
     return PD_OK;
 }
 
-pd_status pd_advance(pd_context *context, const pd_model *model, double alpha, const real *direction, double beta, real *step,
-                     real *x, real *offset, double *report) {
-    int     n = model->n_vertices, blocks = (n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
+pd_status pd_advance(pd_context *context, const pd_model *model, double alpha, const real *direction, double beta, real *step, real *x,
+                     real *offset, double *report) {
+    int n = model->n_vertices, blocks = (n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
     double *squares = model->partial_sums, *changes = model->partial_sums + blocks;
-    real    a = (real)alpha, b = (real)beta;
+    real a = (real)alpha, b = (real)beta;
 #pragma omp parallel for num_threads(context->threads) schedule(static)
     for (int block = 0; block < blocks; block++) {
-        int    end = (block + 1) * PD_SUM_BLOCK < n ? (block + 1) * PD_SUM_BLOCK : n;
+        int end = (block + 1) * PD_SUM_BLOCK < n ? (block + 1) * PD_SUM_BLOCK : n;
         double square = 0.0, changed = 0.0;
         for (int i = block * PD_SUM_BLOCK; i < end; i++) {
             if (model->fixed[i]) continue;

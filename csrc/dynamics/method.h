@@ -7,51 +7,51 @@
 typedef struct pd_newton pd_newton;
 
 struct pd_simulation {
-    pd_error                     error;
-    pd_settings                  settings;
-    pd_context                  *context;
-    pd_model                     model;
+    pd_error error;
+    pd_settings settings;
+    pd_context *context;
+    pd_model model;
     const pd_cholesky_functions *cholesky;
 
     /* host side of the model; the arrays are borrowed from the description */
-    pd_element_set      *sets; /* [n_sets] */
-    int                  n_sets;
-    const double        *masses;
+    pd_element_set *sets; /* [n_sets] */
+    int n_sets;
+    const double *masses;
     const unsigned char *fixed;
 
     /* made at creation */
-    pd_corners      corners;
-    pd_csr          pattern;
-    pd_csr          system_matrix; /* n = 0 until first used */
-    int            *slots[PD_KIND_COUNT];      /* B, on first use */
-    int            *diagonal_slots;            /* B, on first use */
-    real           *hessian_blocks;            /* B [nnz,3,3], on first use */
-    double          stiffness_sums[2];         /* sum of PD weights: of dimensionless F, and of F in metres */
-    double          inertia_sum;               /* sum of m/h^2 */
-    double          matrix_trace;              /* of A: inertia_sum + sum of w |g|^2, N/m */
-    double          largest_coordinate;
+    pd_corners corners;
+    pd_csr pattern;
+    pd_csr system_matrix;      /* n = 0 until first used */
+    int *slots[PD_KIND_COUNT]; /* B, on first use */
+    int *diagonal_slots;       /* B, on first use */
+    real *hessian_blocks;      /* B [nnz,3,3], on first use */
+    double stiffness_sums[2];  /* sum of PD weights: of dimensionless F, and of F in metres */
+    double inertia_sum;        /* sum of m/h^2 */
+    double matrix_trace;       /* of A: inertia_sum + sum of w |g|^2, N/m */
+    double largest_coordinate;
 
     /* state and work vectors, B [n,3] */
     real *x, *v, *v_previous, *load;
     real *x_t, *offset, *targets;
     real *gradient, *direction, *step;
     real *trial, *trial_offset, *trial_gradient;
-    int   has_previous;
+    int has_previous;
 
     double *scalars; /* B [PD_ENERGY_COUNT + 2] */
-    real   *staging; /* H [n,3] */
+    real *staging;   /* H [n,3] */
 
     /* solvers */
     pd_direct *direct;
     pd_jacobi *jacobi;
     pd_newton *newton;
-    int        prepared;
+    int prepared;
 };
 
 /* Runs an expression that returns a status and leaves through `done:` where it failed. */
-#define PD_TRY(expression)                       \
-    do {                                         \
-        if ((status = (expression))) goto done;  \
+#define PD_TRY(expression)                      \
+    do {                                        \
+        if ((status = (expression))) goto done; \
     } while (0)
 
 typedef struct pd_method {
@@ -68,10 +68,9 @@ void pd_newton_destroy(pd_newton *newton);
 
 /* Shared by the methods: */
 pd_step_data pd_simulation_step_data(const pd_simulation *self);
-pd_status    pd_simulation_norm(pd_simulation *self, const real *vector, double *norm);
+pd_status pd_simulation_norm(pd_simulation *self, const real *vector, double *norm);
 /* Sum of the parts of G at x, offset (B). `magnitude`, may be NULL: the sum of their absolute values. */
-pd_status pd_simulation_potential_at(pd_simulation *self, const real *x, const real *offset, double *potential,
-                                     double *magnitude);
+pd_status pd_simulation_potential_at(pd_simulation *self, const real *x, const real *offset, double *potential, double *magnitude);
 /* What rounding alone may change in a potential whose parts add up to `magnitude`, J. */
 double pd_simulation_rounding(const pd_simulation *self, double magnitude);
 /* Makes slots and hessian_blocks. */

@@ -38,17 +38,17 @@ static pd_status upload_real(pd_context *context, real **out, const double *sour
 
 pd_status pd_model_create(pd_model *out, pd_context *context, const pd_description *description, const pd_corners *corners) {
     pd_status status = PD_OK;
-    size_t    n = (size_t)description->n_vertices;
-    int       largest = description->n_vertices, first_corner = 0;
+    size_t n = (size_t)description->n_vertices;
+    int largest = description->n_vertices, first_corner = 0;
     memset(out, 0, sizeof *out);
     out->n_vertices = description->n_vertices;
     out->n_corners = corners->n_corners;
 
     for (int s = 0; s < description->n_sets; s++) {
         const pd_element_set *set = &description->sets[s];
-        pd_kind_shape         shape = pd_kind_shape_of(set->kind);
-        pd_elements          *g = &out->kinds[out->n_kinds++];
-        size_t                m = (size_t)set->n;
+        pd_kind_shape shape = pd_kind_shape_of(set->kind);
+        pd_elements *g = &out->kinds[out->n_kinds++];
+        size_t m = (size_t)set->n;
         *g = (pd_elements){.kind = set->kind, .n = set->n, .first_corner = first_corner};
         first_corner += set->n * shape.vertices;
         if (set->n > largest) largest = set->n;

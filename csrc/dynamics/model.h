@@ -7,15 +7,15 @@
 
 /* Everything of a scene that does not move: plain double arrays, borrowed for the call. */
 typedef struct pd_description {
-    int                   n_vertices;
-    const double         *masses; /* [n] kg */
-    const unsigned char  *fixed;  /* [n] */
-    const pd_element_set *sets;   /* [n_sets], each kind at most once */
-    int                   n_sets;
+    int n_vertices;
+    const double *masses;       /* [n] kg */
+    const unsigned char *fixed; /* [n] */
+    const pd_element_set *sets; /* [n_sets], each kind at most once */
+    int n_sets;
 } pd_description;
 
 /* Rounds once, to `real`, and uploads; `corners` is the gather list of the same sets. Errors: PD_ERROR_MEMORY, PD_ERROR_VALUE. */
 pd_status pd_model_create(pd_model *out, pd_context *context, const pd_description *description, const pd_corners *corners);
-void      pd_model_destroy(pd_model *model, pd_context *context);
+void pd_model_destroy(pd_model *model, pd_context *context);
 
 #endif

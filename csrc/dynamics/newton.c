@@ -12,13 +12,13 @@ enum { MAX_HALVINGS = 50, MAX_SHIFTS = 8 };
 
 struct pd_newton {
     const pd_cholesky_functions *library;
-    pd_cholesky                 *cholesky;
-    int                          n_free;
-    int                         *free_rows, *compressed; /* vertex of a block row; block row of a vertex or -1 */
-    int                         *column_start;           /* [3 n_free + 1] upper triangle by columns */
-    double                      *values;
-    double                      *vector; /* [n_free,3] */
-    real                        *blocks; /* H [nnz,3,3] */
+    pd_cholesky *cholesky;
+    int n_free;
+    int *free_rows, *compressed; /* vertex of a block row; block row of a vertex or -1 */
+    int *column_start;           /* [3 n_free + 1] upper triangle by columns */
+    double *values;
+    double *vector; /* [n_free,3] */
+    real *blocks;   /* H [nnz,3,3] */
 };
 
 void pd_newton_destroy(pd_newton *newton) {
@@ -36,8 +36,7 @@ void pd_newton_destroy(pd_newton *newton) {
 /* Walks the upper triangle of the free Hessian column by column: column 3f+b holds the rows of all blocks j < f and rows <= b of the
  * diagonal block. Writes rows and/or values where given; returns the number of entries. The block (i,j) of the pattern's
  * row i is read transposed, which for a symmetric Hessian is the block (j,i) of column i. */
-static int upper_triangle(const pd_newton *newton, const pd_csr *pattern, int *column_start, int *rows, double *values,
-                          double shift) {
+static int upper_triangle(const pd_newton *newton, const pd_csr *pattern, int *column_start, int *rows, double *values, double shift) {
     int next = 0;
     for (int f = 0; f < newton->n_free; f++) {
         int i = newton->free_rows[f];
@@ -48,7 +47,8 @@ static int upper_triangle(const pd_newton *newton, const pd_csr *pattern, int *c
                 if (j < 0 || j > f) continue;
                 for (int a = 0; a < (j == f ? b + 1 : 3); a++) {
                     if (rows) rows[next] = 3 * j + a;
-                    if (values) values[next] = (double)newton->blocks[9 * (size_t)s + (size_t)(3 * b + a)] + (j == f && a == b ? shift : 0.0);
+                    if (values)
+                        values[next] = (double)newton->blocks[9 * (size_t)s + (size_t)(3 * b + a)] + (j == f && a == b ? shift : 0.0);
                     next++;
                 }
             }
@@ -59,10 +59,10 @@ static int upper_triangle(const pd_newton *newton, const pd_csr *pattern, int *c
 }
 
 static pd_status prepare(pd_simulation *self) {
-    pd_status     status = PD_OK;
-    int           n = self->model.n_vertices, *rows = NULL;
+    pd_status status = PD_OK;
+    int n = self->model.n_vertices, *rows = NULL;
     const pd_csr *pattern = &self->pattern;
-    pd_newton    *newton = calloc(1, sizeof *newton);
+    pd_newton *newton = calloc(1, sizeof *newton);
     if (!newton) return pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory");
     newton->library = self->cholesky;
     PD_TRY(pd_simulation_need_hessian(self));
@@ -99,11 +99,11 @@ done:
 /* Factorises the Hessian at the iterate: as it is, then projected, then projected and shifted until it is positive
  * definite (a quasistatic body may leave a projected Hessian singular). */
 static pd_status factorise(pd_simulation *self) {
-    pd_newton   *newton = self->newton;
+    pd_newton *newton = self->newton;
     pd_step_data step = pd_simulation_step_data(self);
-    size_t       bytes = (size_t)self->pattern.row_start[self->model.n_vertices] * 9 * sizeof(real);
-    pd_status    status = PD_OK;
-    double       shift = 0.0;
+    size_t bytes = (size_t)self->pattern.row_start[self->model.n_vertices] * 9 * sizeof(real);
+    pd_status status = PD_OK;
+    double shift = 0.0;
     for (int attempt = 0; attempt < 2 + MAX_SHIFTS; attempt++) {
         if (attempt < 2) {
             PD_TRY(pd_hessian(self->context, &self->model, &step, self->x, attempt > 0, self->slots, self->diagonal_slots,
@@ -129,8 +129,8 @@ done:
 /* -H^-1 g in place of g: direction = H^-1 gradient. */
 static pd_status solve(pd_simulation *self) {
     pd_newton *newton = self->newton;
-    size_t     bytes = (size_t)self->model.n_vertices * 3 * sizeof(real);
-    pd_status  status = pd_memory_download(self->context, self->staging, self->gradient, bytes);
+    size_t bytes = (size_t)self->model.n_vertices * 3 * sizeof(real);
+    pd_status status = pd_memory_download(self->context, self->staging, self->gradient, bytes);
     if (status) return status;
     for (int f = 0; f < newton->n_free; f++)
         for (int c = 0; c < 3; c++) newton->vector[3 * f + c] = (double)self->staging[3 * (size_t)newton->free_rows[f] + (size_t)c];
@@ -143,8 +143,8 @@ static pd_status solve(pd_simulation *self) {
 /* Halves alpha until x - alpha d is better; scales the direction by it. */
 static pd_status line_search(pd_simulation *self, int *stalled) {
     pd_step_data step = pd_simulation_step_data(self);
-    pd_status    status = PD_OK;
-    double       start, magnitude, slope, gradient_norm, alpha = 1.0;
+    pd_status status = PD_OK;
+    double start, magnitude, slope, gradient_norm, alpha = 1.0;
     PD_TRY(pd_simulation_potential_at(self, self->x, self->offset, &start, &magnitude));
     PD_TRY(pd_simulation_norm(self, self->gradient, &gradient_norm));
     PD_TRY(pd_dot(self->context, &self->model, self->gradient, self->direction, self->scalars));
@@ -178,7 +178,7 @@ done:
 
 static pd_status direction(pd_simulation *self, int *stalled) {
     pd_step_data step = pd_simulation_step_data(self);
-    pd_status    status = PD_OK;
+    pd_status status = PD_OK;
     *stalled = 0;
     PD_TRY(pd_gradient(self->context, &self->model, &step, self->x, self->offset, self->gradient));
     if (self->newton->n_free == 0) {

@@ -12,7 +12,7 @@
 
 static pd_status prepare(pd_simulation *self) {
     const pd_csr *A;
-    pd_status     status = pd_simulation_system_matrix(self, &A);
+    pd_status status = pd_simulation_system_matrix(self, &A);
     if (status) return status;
     if (self->settings.linear.kind == PD_LINEAR_JACOBI)
         return pd_jacobi_create(&self->jacobi, self->context, &self->model, &self->settings.linear, A, self->fixed);
@@ -21,7 +21,7 @@ static pd_status prepare(pd_simulation *self) {
 
 static pd_status direction(pd_simulation *self, int *stalled) {
     pd_step_data step = pd_simulation_step_data(self);
-    pd_status    status = PD_OK;
+    pd_status status = PD_OK;
     *stalled = 0;
 
     // local step and right-hand side

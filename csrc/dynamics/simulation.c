@@ -25,9 +25,21 @@ void pd_simulation_destroy(pd_simulation *self) {
     pd_jacobi_destroy(self->jacobi);
     pd_newton_destroy(self->newton);
     if (self->context) {
-        void *memory[] = {self->x,      self->v,         self->v_previous, self->load,           self->x_t,
-                          self->offset, self->targets,   self->gradient,   self->direction,      self->step,
-                          self->trial,  self->trial_offset, self->trial_gradient, self->scalars, self->diagonal_slots,
+        void *memory[] = {self->x,
+                          self->v,
+                          self->v_previous,
+                          self->load,
+                          self->x_t,
+                          self->offset,
+                          self->targets,
+                          self->gradient,
+                          self->direction,
+                          self->step,
+                          self->trial,
+                          self->trial_offset,
+                          self->trial_gradient,
+                          self->scalars,
+                          self->diagonal_slots,
                           self->hessian_blocks};
         for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
         for (int k = 0; k < PD_KIND_COUNT; k++) pd_memory_destroy(self->context, self->slots[k]);
@@ -57,7 +69,7 @@ static pd_status keep_description(pd_simulation *self, const pd_description *des
     for (int s = 0; s < self->n_sets; s++) {
         pd_kind_shape shape = pd_kind_shape_of(self->sets[s].kind);
         for (size_t e = 0; e < (size_t)self->sets[s].n; e++) {
-            double        w = fabs(self->sets[s].parameters[e * (size_t)shape.parameters]), square = 0.0;
+            double w = fabs(self->sets[s].parameters[e * (size_t)shape.parameters]), square = 0.0;
             const double *g = self->sets[s].rest + e * (size_t)shape.rest;
             for (int i = 0; i < shape.rest; i++) square += shape.vertices > 1 ? g[i] * g[i] : 1.0 / 3.0;
             self->stiffness_sums[shape.columns == 1] += w * shape.columns;
@@ -71,7 +83,7 @@ static pd_status keep_description(pd_simulation *self, const pd_description *des
 
 pd_status pd_simulation_create(pd_simulation **out, const pd_description *description, const pd_settings *settings,
                                const pd_cholesky_functions *cholesky, int threads, pd_error *error) {
-    pd_status      status = PD_OK;
+    pd_status status = PD_OK;
     pd_simulation *self = calloc(1, sizeof *self);
     *out = NULL;
     if (!self) return pd_fail(error, PD_ERROR_MEMORY, "out of memory");
@@ -83,8 +95,9 @@ pd_status pd_simulation_create(pd_simulation **out, const pd_description *descri
     PD_TRY(pd_pattern_create(&self->pattern, n, self->sets, self->n_sets, &self->corners, &self->error));
     PD_TRY(pd_context_create(&self->context, threads, &self->error));
     status = pd_model_create(&self->model, self->context, description, &self->corners);
-    real **vectors[] = {&self->x,      &self->v,       &self->v_previous, &self->load,      &self->x_t,   &self->offset,       &self->targets,
-                        &self->gradient, &self->direction, &self->step,   &self->trial, &self->trial_offset, &self->trial_gradient};
+    real **vectors[] = {
+        &self->x,        &self->v,         &self->v_previous, &self->load,  &self->x_t,          &self->offset,        &self->targets,
+        &self->gradient, &self->direction, &self->step,       &self->trial, &self->trial_offset, &self->trial_gradient};
     for (size_t i = 0; !status && i < sizeof vectors / sizeof *vectors; i++)
         status = pd_memory_create(self->context, (void **)vectors[i], vector_bytes(self));
     if (!status) status = pd_memory_create(self->context, (void **)&self->scalars, (PD_ENERGY_COUNT + 2) * sizeof(double));
@@ -122,7 +135,7 @@ pd_status pd_simulation_prepare(pd_simulation *self, double *seconds) {
 /* ---- what methods and diagnostics share -------------------------------------------------------------------------------------- */
 
 pd_step_data pd_simulation_step_data(const pd_simulation *self) {
-    double       h = self->settings.h;
+    double h = self->settings.h;
     pd_step_data step = {h > 0 ? 1.0 / h : 0.0, self->x_t, self->load};
     return step;
 }
@@ -136,13 +149,12 @@ pd_status pd_simulation_norm(pd_simulation *self, const real *vector, double *no
 
 static pd_status energies_at(pd_simulation *self, const real *x, const real *offset, double *energies) {
     pd_step_data step = pd_simulation_step_data(self);
-    pd_status    status = pd_potential(self->context, &self->model, &step, x, offset, self->scalars);
+    pd_status status = pd_potential(self->context, &self->model, &step, x, offset, self->scalars);
     return status ? status : pd_memory_download(self->context, energies, self->scalars, PD_ENERGY_COUNT * sizeof(double));
 }
 
-pd_status pd_simulation_potential_at(pd_simulation *self, const real *x, const real *offset, double *potential,
-                                     double *magnitude) {
-    double    energies[PD_ENERGY_COUNT];
+pd_status pd_simulation_potential_at(pd_simulation *self, const real *x, const real *offset, double *potential, double *magnitude) {
+    double energies[PD_ENERGY_COUNT];
     pd_status status = energies_at(self, x, offset, energies);
     if (status) return status;
     *potential = 0.0;
@@ -163,7 +175,7 @@ double pd_simulation_rounding(const pd_simulation *self, double magnitude) {
 
 pd_status pd_simulation_evaluate(pd_simulation *self, double *potential, double *gradient_norm) {
     pd_step_data step = pd_simulation_step_data(self);
-    pd_status    status = pd_simulation_potential_at(self, self->x, self->offset, potential, NULL);
+    pd_status status = pd_simulation_potential_at(self, self->x, self->offset, potential, NULL);
     if (status) return status;
     // trial_gradient, not gradient: a method may still need its own
     status = pd_gradient(self->context, &self->model, &step, self->x, self->offset, self->trial_gradient);
@@ -172,10 +184,10 @@ pd_status pd_simulation_evaluate(pd_simulation *self, double *potential, double 
 
 pd_status pd_simulation_need_hessian(pd_simulation *self) {
     pd_status status = PD_OK;
-    int       n = self->model.n_vertices, *host = NULL;
+    int n = self->model.n_vertices, *host = NULL;
     if (self->hessian_blocks) return PD_OK;
     for (int s = 0; s < self->n_sets; s++) {
-        int    k = pd_kind_shape_of(self->sets[s].kind).vertices;
+        int k = pd_kind_shape_of(self->sets[s].kind).vertices;
         size_t count = (size_t)self->sets[s].n * (size_t)k * (size_t)k;
         host = malloc(count * sizeof(int) + 1);
         if (!host) goto memory;
@@ -192,8 +204,7 @@ pd_status pd_simulation_need_hessian(pd_simulation *self) {
             if (self->pattern.columns[s] == i) host[i] = s;
     if (!self->diagonal_slots) PD_TRY(pd_memory_create(self->context, (void **)&self->diagonal_slots, (size_t)n * sizeof(int)));
     PD_TRY(pd_memory_upload(self->context, self->diagonal_slots, host, (size_t)n * sizeof(int)));
-    status = pd_memory_create(self->context, (void **)&self->hessian_blocks,
-                              (size_t)self->pattern.row_start[n] * 9 * sizeof(real));
+    status = pd_memory_create(self->context, (void **)&self->hessian_blocks, (size_t)self->pattern.row_start[n] * 9 * sizeof(real));
     goto done;
 memory:
     status = pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory for the Hessian of %d vertices", n);
@@ -203,24 +214,23 @@ done:
 }
 
 pd_status pd_simulation_system_matrix(pd_simulation *self, const pd_csr **out) {
-    int    n = self->model.n_vertices;
+    int n = self->model.n_vertices;
     double h = self->settings.h, inverse_h = h > 0 ? 1.0 / h : 0.0;
     *out = &self->system_matrix;
     if (self->system_matrix.row_start) return PD_OK;
     double *scaled = malloc((size_t)n * sizeof(double) + 1);
     if (!scaled) return pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory for a system matrix of %d rows", n);
     for (int i = 0; i < n; i++) scaled[i] = self->masses[i] * inverse_h * inverse_h;
-    pd_status status = pd_system_matrix_create(&self->system_matrix, n, scaled, inverse_h, self->sets, self->n_sets,
-                                               &self->pattern, &self->corners, pd_context_threads(self->context), &self->error);
+    pd_status status = pd_system_matrix_create(&self->system_matrix, n, scaled, inverse_h, self->sets, self->n_sets, &self->pattern,
+                                               &self->corners, pd_context_threads(self->context), &self->error);
     free(scaled);
     return status;
 }
 
 /* ---- state and diagnostics --------------------------------------------------------------------------------------------------- */
 
-pd_status pd_simulation_set_state(pd_simulation *self, const real *positions, const real *velocities,
-                                  const real *previous_velocities) {
-    size_t    count = (size_t)self->model.n_vertices * 3;
+pd_status pd_simulation_set_state(pd_simulation *self, const real *positions, const real *velocities, const real *previous_velocities) {
+    size_t count = (size_t)self->model.n_vertices * 3;
     pd_status status = PD_OK;
     if (positions) {
         self->largest_coordinate = 0.0;
@@ -250,10 +260,10 @@ pd_status pd_simulation_set_load(pd_simulation *self, const real *load) {
     return keep_error(self, pd_memory_upload(self->context, self->load, load, vector_bytes(self)));
 }
 
-pd_error     *pd_simulation_error(pd_simulation *self) { return &self->error; }
-int           pd_simulation_n_vertices(const pd_simulation *self) { return self->model.n_vertices; }
+pd_error *pd_simulation_error(pd_simulation *self) { return &self->error; }
+int pd_simulation_n_vertices(const pd_simulation *self) { return self->model.n_vertices; }
 const pd_csr *pd_simulation_pattern(const pd_simulation *self) { return &self->pattern; }
-double        pd_simulation_jacobi_weight(const pd_simulation *self) { return self->jacobi ? pd_jacobi_weight(self->jacobi) : 0.0; }
+double pd_simulation_jacobi_weight(const pd_simulation *self) { return self->jacobi ? pd_jacobi_weight(self->jacobi) : 0.0; }
 
 pd_status pd_simulation_begin(pd_simulation *self) {
     return keep_error(self, pd_memory_copy(self->context, self->x_t, self->x, vector_bytes(self)));
@@ -266,8 +276,7 @@ static pd_status place_trial(pd_simulation *self, const real *x) {
         PD_TRY(pd_memory_upload(self->context, self->trial, x, vector_bytes(self)));
     else
         PD_TRY(pd_memory_copy(self->context, self->trial, self->x, vector_bytes(self)));
-    PD_TRY(pd_offset(self->context, &self->model, self->settings.h, self->trial, self->x_t, self->v, self->load,
-                     self->trial_offset));
+    PD_TRY(pd_offset(self->context, &self->model, self->settings.h, self->trial, self->x_t, self->v, self->load, self->trial_offset));
 done:
     return status;
 }
@@ -280,7 +289,7 @@ pd_status pd_simulation_energies(pd_simulation *self, const real *x, double *ene
 
 pd_status pd_simulation_gradient(pd_simulation *self, const real *x, real *gradient) {
     pd_step_data step = pd_simulation_step_data(self);
-    pd_status    status = place_trial(self, x);
+    pd_status status = place_trial(self, x);
     if (!status) status = pd_gradient(self->context, &self->model, &step, self->trial, self->trial_offset, self->trial_gradient);
     if (!status) status = pd_memory_download(self->context, gradient, self->trial_gradient, vector_bytes(self));
     return keep_error(self, status);
@@ -288,8 +297,8 @@ pd_status pd_simulation_gradient(pd_simulation *self, const real *x, real *gradi
 
 pd_status pd_simulation_hessian(pd_simulation *self, const real *x, int psd, real *blocks) {
     pd_step_data step = pd_simulation_step_data(self);
-    int          n_blocks = self->pattern.row_start[self->model.n_vertices];
-    pd_status    status = PD_OK;
+    int n_blocks = self->pattern.row_start[self->model.n_vertices];
+    pd_status status = PD_OK;
     PD_TRY(pd_simulation_need_hessian(self));
     PD_TRY(place_trial(self, x));
     PD_TRY(pd_hessian(self->context, &self->model, &step, self->trial, psd, self->slots, self->diagonal_slots, n_blocks,
@@ -304,8 +313,8 @@ done:
 /* The vertex to blame: the first with a non-finite coordinate, else the one with the largest gradient. */
 static pd_status worst_vertex(pd_simulation *self, int *vertex) {
     pd_step_data step = pd_simulation_step_data(self);
-    pd_status    status = PD_OK;
-    double       largest = -1.0;
+    pd_status status = PD_OK;
+    double largest = -1.0;
     PD_TRY(pd_find_not_finite(self->context, &self->model, self->x, vertex));
     if (*vertex >= 0) goto done;
     PD_TRY(pd_gradient(self->context, &self->model, &step, self->x, self->offset, self->trial_gradient));
@@ -313,7 +322,7 @@ static pd_status worst_vertex(pd_simulation *self, int *vertex) {
     *vertex = 0;
     for (int i = 0; i < self->model.n_vertices; i++) {
         const real *g = self->staging + 3 * (size_t)i;
-        double      square = (double)g[0] * (double)g[0] + (double)g[1] * (double)g[1] + (double)g[2] * (double)g[2];
+        double square = (double)g[0] * (double)g[0] + (double)g[1] * (double)g[1] + (double)g[2] * (double)g[2];
         if (!(square <= largest)) largest = square, *vertex = i;
     }
 done:
@@ -321,25 +330,25 @@ done:
 }
 
 static pd_status diverged(pd_simulation *self, int iteration, const char *why) {
-    int       vertex = 0;
+    int vertex = 0;
     pd_status status = worst_vertex(self, &vertex);
     if (status) return status;
     self->error.iteration = iteration;
     self->error.vertex = vertex;
-    return pd_fail(&self->error, PD_DIVERGED, "%s diverged at iteration %d: %s; worst vertex %d", method_of(self)->name, iteration,
-                   why, vertex);
+    return pd_fail(&self->error, PD_DIVERGED, "%s diverged at iteration %d: %s; worst vertex %d", method_of(self)->name, iteration, why,
+                   vertex);
 }
 
 /* One iteration inside the clock: direction, extrapolation, move. report: |step|^2 and changed coordinates; read only if asked. */
 static pd_status iterate(pd_simulation *self, double omega, int read, double report[2], int *stalled) {
     const pd_chebyshev *c = &self->settings.chebyshev;
-    pd_status           status = PD_OK;
+    pd_status status = PD_OK;
     // x_{k+1} = omega (gamma (x^ - x_k) + x_k - x_{k-1}) + x_{k-1}, written for the step s_{k+1} = x_{k+1} - x_k, with x^ = x_k - d
     double gamma = c->enabled ? c->under_relaxation : 1.0;
     PD_TRY(method_of(self)->direction(self, stalled));
     if (*stalled) goto done;
-    PD_TRY(pd_advance(self->context, &self->model, -omega * gamma, self->direction, omega - 1.0, self->step, self->x,
-                      self->offset, self->scalars));
+    PD_TRY(pd_advance(self->context, &self->model, -omega * gamma, self->direction, omega - 1.0, self->step, self->x, self->offset,
+                      self->scalars));
     if (read) PD_TRY(pd_memory_download(self->context, report, self->scalars, 2 * sizeof(double)));
 done:
     return status;
@@ -348,11 +357,11 @@ done:
 pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_observer *observer, int keep_diverged,
                              pd_step_result *result) {
     const pd_settings *settings = &self->settings;
-    pd_step_data       step = pd_simulation_step_data(self);
-    pd_status          status = PD_OK;
-    size_t             bytes = vector_bytes(self);
-    int                recording = observer && observer->record, iteration = 0, begun = 0;
-    double             omega = 1.0, first_norm = 0.0, first_potential = 0.0, potential = 0.0, norm = 0.0, magnitude = 0.0;
+    pd_step_data step = pd_simulation_step_data(self);
+    pd_status status = PD_OK;
+    size_t bytes = vector_bytes(self);
+    int recording = observer && observer->record, iteration = 0, begun = 0;
+    double omega = 1.0, first_norm = 0.0, first_potential = 0.0, potential = 0.0, norm = 0.0, magnitude = 0.0;
     *result = (pd_step_result){PD_STOP_ITERATION_CAP, 0, 0.0};
     PD_TRY(pd_simulation_prepare(self, NULL));
 
@@ -363,8 +372,8 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
         PD_TRY(pd_memory_upload(self->context, self->targets, targets, bytes));
     else
         PD_TRY(pd_memory_copy(self->context, self->targets, self->x, bytes));
-    PD_TRY(pd_first_guess(self->context, &self->model, settings->initialization, settings->h, self->x_t, self->v,
-                          self->v_previous, self->has_previous, self->load, self->targets, self->x, self->offset));
+    PD_TRY(pd_first_guess(self->context, &self->model, settings->initialization, settings->h, self->x_t, self->v, self->v_previous,
+                          self->has_previous, self->load, self->targets, self->x, self->offset));
     PD_TRY(pd_memory_clear(self->context, self->step, bytes));
     if (recording || settings->tolerance > 0) {
         PD_TRY(pd_simulation_evaluate(self, &first_potential, &first_norm));
@@ -381,7 +390,7 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
             status = PD_INTERRUPTED;
             goto done;
         }
-        int    check = (iteration + 1) % settings->check_every == 0 || iteration + 1 == settings->iterations, stalled = 0;
+        int check = (iteration + 1) % settings->check_every == 0 || iteration + 1 == settings->iterations, stalled = 0;
         double report[2] = {0.0, 1.0}, start = now();
         omega = pd_chebyshev_omega(&settings->chebyshev, iteration, omega);
         PD_TRY(iterate(self, omega, check || recording, report, &stalled));
@@ -424,8 +433,8 @@ done:
         if (begun) pd_memory_copy(self->context, self->x, self->x_t, bytes);
         return status;
     }
-    status = keep_error(self, pd_update_velocity(self->context, &self->model, settings->h, self->x, self->x_t, self->load,
-                                                 self->offset, self->v, self->v_previous));
+    status = keep_error(self, pd_update_velocity(self->context, &self->model, settings->h, self->x, self->x_t, self->load, self->offset,
+                                                 self->v, self->v_previous));
     (void)step;
     if (!status) self->has_previous = settings->h > 0;
     return status;

@@ -12,14 +12,14 @@
 enum { PD_SOLVER_PROJECTIVE_DYNAMICS, PD_SOLVER_NEWTON };
 
 typedef struct pd_settings {
-    double             h;              /* s; 0: quasistatic */
-    int                solver;
-    int                iterations;     /* outer iterations of a step */
-    double             tolerance;      /* stop at gradient norm <= tolerance x the first; 0: never */
-    int                check_every;    /* iterations between two reads of a result */
-    int                initialization; /* PD_GUESS_... */
-    int                line_search;    /* Newton */
-    pd_chebyshev       chebyshev;      /* of the outer iteration */
+    double h; /* s; 0: quasistatic */
+    int solver;
+    int iterations;         /* outer iterations of a step */
+    double tolerance;       /* stop at gradient norm <= tolerance x the first; 0: never */
+    int check_every;        /* iterations between two reads of a result */
+    int initialization;     /* PD_GUESS_... */
+    int line_search;        /* Newton */
+    pd_chebyshev chebyshev; /* of the outer iteration */
     pd_linear_settings linear;
 } pd_settings;
 
@@ -38,15 +38,15 @@ typedef struct pd_observer {
 
 typedef struct pd_step_result {
     pd_stop stop;
-    int     iterations;    /* that ran */
-    double  seconds;       /* spent in them */
+    int iterations; /* that ran */
+    double seconds; /* spent in them */
 } pd_step_result;
 
 /* `cholesky` serves the direct solvers; nothing is factorised before pd_simulation_prepare. The arrays of the description are
  * borrowed: they must outlive the simulation, unchanged. */
 pd_status pd_simulation_create(pd_simulation **out, const pd_description *description, const pd_settings *settings,
                                const pd_cholesky_functions *cholesky, int threads, pd_error *error);
-void      pd_simulation_destroy(pd_simulation *self); /* NULL is allowed */
+void pd_simulation_destroy(pd_simulation *self); /* NULL is allowed */
 
 /* Factorises, estimates weights: all that a step needs and that does not change from step to step. */
 pd_status pd_simulation_prepare(pd_simulation *self, double *seconds);
@@ -71,19 +71,18 @@ pd_status pd_simulation_hessian(pd_simulation *self, const real *x, int psd, rea
 pd_status pd_simulation_evaluate(pd_simulation *self, double *potential, double *gradient_norm);
 
 /* State, all H [n,3]; NULL leaves a part alone or unread. */
-pd_status pd_simulation_set_state(pd_simulation *self, const real *positions, const real *velocities,
-                                  const real *previous_velocities);
+pd_status pd_simulation_set_state(pd_simulation *self, const real *positions, const real *velocities, const real *previous_velocities);
 pd_status pd_simulation_get_state(pd_simulation *self, real *positions, real *velocities, real *previous_velocities);
-int       pd_simulation_has_previous(const pd_simulation *self);
+int pd_simulation_has_previous(const pd_simulation *self);
 
 /* Acceleration by gravity and external forces, H [n,3] m/s^2. */
 pd_status pd_simulation_set_load(pd_simulation *self, const real *load);
 
-pd_error     *pd_simulation_error(pd_simulation *self);
-int           pd_simulation_n_vertices(const pd_simulation *self);
+pd_error *pd_simulation_error(pd_simulation *self);
+int pd_simulation_n_vertices(const pd_simulation *self);
 const pd_csr *pd_simulation_pattern(const pd_simulation *self);
 /* The matrix of the Projective Dynamics global step over all vertices; made on first use, owned by the simulation. */
-pd_status     pd_simulation_system_matrix(pd_simulation *self, const pd_csr **out);
-double        pd_simulation_jacobi_weight(const pd_simulation *self); /* 0: not a Jacobi solver, or not prepared */
+pd_status pd_simulation_system_matrix(pd_simulation *self, const pd_csr **out);
+double pd_simulation_jacobi_weight(const pd_simulation *self); /* 0: not a Jacobi solver, or not prepared */
 
 #endif

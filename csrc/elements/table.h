@@ -38,7 +38,7 @@ typedef enum pd_kind {
 #define PD_KIND(KIND, name, k, d, count) KIND,
     PD_ELEMENT_TABLE(PD_KIND)
 #undef PD_KIND
-    PD_KIND_COUNT
+        PD_KIND_COUNT
 } pd_kind;
 
 #define PD_MAX_VERTICES   4

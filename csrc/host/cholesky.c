@@ -13,11 +13,11 @@
 #include <string.h>
 
 struct pd_cholesky {
-    int                 n, block;
-    cholmod_common      common;
-    cholmod_sparse     *matrix; /* upper triangle; its values are replaced by every factorisation */
-    cholmod_factor     *factor;
-    pd_supernodes       supernodes;
+    int n, block;
+    cholmod_common common;
+    cholmod_sparse *matrix; /* upper triangle; its values are replaced by every factorisation */
+    cholmod_factor *factor;
+    pd_supernodes supernodes;
     pd_supernodal_plan *plan;
 };
 
@@ -39,11 +39,11 @@ static pd_status library_failure(const pd_cholesky *self, pd_error *error) {
 /* Orders the graph of the blocks and spreads the permutation over their rows: for a Hessian over vertices this is nine times
  * less work than ordering its rows, and keeps each vertex's rows together. */
 static SuiteSparse_long *block_permutation(pd_cholesky *self, const int *column_start, const int *row_index) {
-    int               block = self->block, n = self->n / block;
+    int block = self->block, n = self->n / block;
     SuiteSparse_long *small = malloc(((size_t)n + 1) * sizeof *small), *full = malloc(((size_t)self->n + 1) * sizeof *full);
-    cholmod_sparse   *graph = NULL;
-    int               fine = 0;
-    size_t            count = 0;
+    cholmod_sparse *graph = NULL;
+    int fine = 0;
+    size_t count = 0;
     if (!small || !full) goto done;
     for (int c = 0; c < n; c++)
         for (int s = column_start[c * block]; s < column_start[c * block + 1]; s++) count += row_index[s] % block == 0;
@@ -70,11 +70,10 @@ done:
     return full;
 }
 
-static pd_status cholesky_create(pd_cholesky **out, int n, const int *column_start, const int *row_index, int block,
-                                 pd_error *error) {
-    pd_status         status = PD_OK;
+static pd_status cholesky_create(pd_cholesky **out, int n, const int *column_start, const int *row_index, int block, pd_error *error) {
+    pd_status status = PD_OK;
     SuiteSparse_long *permutation = NULL;
-    pd_cholesky      *self = calloc(1, sizeof *self);
+    pd_cholesky *self = calloc(1, sizeof *self);
     *out = NULL;
     if (!self) return pd_fail(error, PD_ERROR_MEMORY, "out of memory");
     self->n = n;
@@ -137,8 +136,8 @@ typedef struct blas_threads {
 
 static blas_threads find_blas_threads(void) {
     blas_threads found = {NULL, NULL};
-    Dl_info      info;
-    void        *symbol;
+    Dl_info info;
+    void *symbol;
     int (*start)(cholmod_common *) = cholmod_l_start;
     memcpy(&symbol, &start, sizeof symbol);
     if (!dladdr(symbol, &info)) return found;
@@ -155,7 +154,7 @@ static blas_threads find_blas_threads(void) {
 
 static int factorize(pd_cholesky *self) {
     blas_threads blas = find_blas_threads();
-    int          threads = blas.get ? blas.get() : 1;
+    int threads = blas.get ? blas.get() : 1;
     if (threads > 1) blas.set(1);
     int fine = cholmod_l_factorize(self->matrix, self->factor, &self->common);
     if (threads > 1) blas.set(threads);
@@ -184,8 +183,7 @@ static long long cholesky_factor_entries(const pd_cholesky *self) { return (long
 
 #else
 
-static pd_status cholesky_create(pd_cholesky **out, int n, const int *column_start, const int *row_index, int block,
-                                 pd_error *error) {
+static pd_status cholesky_create(pd_cholesky **out, int n, const int *column_start, const int *row_index, int block, pd_error *error) {
     (void)n, (void)column_start, (void)row_index, (void)block;
     *out = 0;
     return pd_fail(error, PD_ERROR_UNSUPPORTED,

@@ -3,7 +3,7 @@
 
 pd_kind_shape pd_kind_shape_of(int kind) {
     static const pd_kind_shape shapes[] = {
-#define PD_SHAPE(KIND, name, k, d, count) {k, d, (k) > 1 ? ((k)-1) * (d) : 3, count, #name},
+#define PD_SHAPE(KIND, name, k, d, count) {k, d, (k) > 1 ? ((k) - 1) * (d) : 3, count, #name},
         PD_ELEMENT_TABLE(PD_SHAPE)
 #undef PD_SHAPE
     };

@@ -5,9 +5,9 @@
 #include "elements/table.h"
 
 typedef struct pd_element_set {
-    int           kind;       /* pd_kind */
-    int           n;          /* elements */
-    const int    *vertices;   /* [n,k] */
+    int kind;                 /* pd_kind */
+    int n;                    /* elements */
+    const int *vertices;      /* [n,k] */
     const double *rest;       /* [n,(k-1)*d] rest gradients g_1.. g_{k-1}; attachments: [n,3] targets, m */
     const double *parameters; /* [n,count]; column 0 is the weight of Projective Dynamics */
     const double *damping;    /* [n] s, or NULL: none */
@@ -15,7 +15,7 @@ typedef struct pd_element_set {
 
 /* Sizes of a kind: k vertices, d columns of F, numbers in `rest`, numbers in `parameters`. */
 typedef struct pd_kind_shape {
-    int         vertices, columns, rest, parameters;
+    int vertices, columns, rest, parameters;
     const char *name;
 } pd_kind_shape;
 

@@ -15,22 +15,22 @@ typedef double lane4 __attribute__((vector_size(32)));
 #endif
 
 enum {
-    PANEL = 64,           /* columns solved by one thread between two barriers above the cut */
-    ROW_CHUNK = 128,      /* rows of one task above the cut */
-    SHARED_SIZE = 24000,  /* entries from which a supernode above the cut is worth sharing */
-    SUBTREES = 48,        /* a subtree below the cut holds at most 1/48 of the factor */
+    PANEL = 64,          /* columns solved by one thread between two barriers above the cut */
+    ROW_CHUNK = 128,     /* rows of one task above the cut */
+    SHARED_SIZE = 24000, /* entries from which a supernode above the cut is worth sharing */
+    SUBTREES = 48,       /* a subtree below the cut holds at most 1/48 of the factor */
 };
 
 struct pd_supernodal_plan {
-    int64_t  n_subtrees, n_top, max_rows;
+    int64_t n_subtrees, n_top, max_rows;
     int64_t *subtree_first, *subtree_last; /* [n_subtrees] supernodes, inclusive */
     int64_t *subtree_tail;                 /* [n_subtrees+1] where its tail starts */
     int64_t *top;                          /* [n_top] supernodes above the cut, ascending */
     int64_t *inside;                       /* [n_supernodes] rows below the diagonal block that stay in the subtree */
-    int     *tail_position;                /* [row_start[n_supernodes]] place of a row in the subtree's tail */
-    lane4   *z;                            /* [n] the vector, permuted */
-    lane4   *tail;                         /* what subtrees add to rows above the cut */
-    lane4   *front;                        /* [max_rows] rows of the shared supernode */
+    int *tail_position;                    /* [row_start[n_supernodes]] place of a row in the subtree's tail */
+    lane4 *z;                              /* [n] the vector, permuted */
+    lane4 *tail;                           /* what subtrees add to rows above the cut */
+    lane4 *front;                          /* [max_rows] rows of the shared supernode */
 };
 
 /* v[r] -= sum_j L[r + j ld] x[j]: eight columns a pass keep eight streams and one load and store of v. */
@@ -157,9 +157,9 @@ static pd_status cut_tree(pd_supernodal_plan *plan, const pd_supernodes *f, int6
 }
 
 pd_status pd_supernodal_plan_create(pd_supernodal_plan **out, const pd_supernodes *f, pd_error *error) {
-    size_t              n = (size_t)f->n_supernodes + 1;
-    pd_status           status = PD_OK;
-    int64_t            *parent = malloc(n * sizeof *parent), *size = malloc(n * sizeof *size);
+    size_t n = (size_t)f->n_supernodes + 1;
+    pd_status status = PD_OK;
+    int64_t *parent = malloc(n * sizeof *parent), *size = malloc(n * sizeof *size);
     pd_supernodal_plan *plan = calloc(1, sizeof *plan);
     *out = NULL;
     if (!plan || !parent || !size) goto memory;
@@ -214,11 +214,11 @@ enum { LOCAL_ROWS = 512 };
 
 /* One supernode of a subtree, forward: into z inside the subtree, into the tail outside it. */
 static void forward_in_subtree(const pd_supernodal_plan *plan, const pd_supernodes *f, int64_t s, lane4 *tail) {
-    int64_t        rows = rows_of(f, s), columns = columns_of(f, s), below = rows - columns, inside = plan->inside[s];
-    const double  *L = f->values + f->value_start[s];
+    int64_t rows = rows_of(f, s), columns = columns_of(f, s), below = rows - columns, inside = plan->inside[s];
+    const double *L = f->values + f->value_start[s];
     const int64_t *row = f->rows + f->row_start[s] + columns;
-    const int     *position = plan->tail_position + f->row_start[s] + columns;
-    lane4         *x = plan->z + f->super[s];
+    const int *position = plan->tail_position + f->row_start[s] + columns;
+    lane4 *x = plan->z + f->super[s];
     forward_dense(L, rows, columns, columns, x);
 
     // the rows below in blocks that fit the stack, each complete before it is scattered
@@ -234,11 +234,11 @@ static void forward_in_subtree(const pd_supernodal_plan *plan, const pd_supernod
 }
 
 static void backward_in_subtree(const pd_supernodal_plan *plan, const pd_supernodes *f, int64_t s) {
-    int64_t        rows = rows_of(f, s), columns = columns_of(f, s), below = rows - columns;
-    const double  *L = f->values + f->value_start[s];
+    int64_t rows = rows_of(f, s), columns = columns_of(f, s), below = rows - columns;
+    const double *L = f->values + f->value_start[s];
     const int64_t *row = f->rows + f->row_start[s] + columns;
-    lane4         *x = plan->z + f->super[s];
-    lane4          local[LOCAL_ROWS];
+    lane4 *x = plan->z + f->super[s];
+    lane4 local[LOCAL_ROWS];
     for (int64_t r0 = 0; r0 < below; r0 += LOCAL_ROWS) {
         int64_t count = below - r0 < LOCAL_ROWS ? below - r0 : LOCAL_ROWS;
         for (int64_t r = 0; r < count; r++) local[r] = plan->z[row[r0 + r]];
@@ -249,10 +249,10 @@ static void backward_in_subtree(const pd_supernodal_plan *plan, const pd_superno
 
 /* A supernode above the cut, forward; called by all threads of the region. Barriers are implied by `single` and `for`. */
 static void forward_shared(pd_supernodal_plan *plan, const pd_supernodes *f, int64_t s) {
-    int64_t        rows = rows_of(f, s), columns = columns_of(f, s);
-    const double  *L = f->values + f->value_start[s];
+    int64_t rows = rows_of(f, s), columns = columns_of(f, s);
+    const double *L = f->values + f->value_start[s];
     const int64_t *row = f->rows + f->row_start[s];
-    lane4         *x = plan->z + f->super[s], *front = plan->front;
+    lane4 *x = plan->z + f->super[s], *front = plan->front;
     if (rows * columns < SHARED_SIZE) {
 #pragma omp single
         {
@@ -272,7 +272,7 @@ static void forward_shared(pd_supernodal_plan *plan, const pd_supernodes *f, int
 #pragma omp for schedule(static)
         for (int64_t c = 0; c < chunks; c++) {
             int64_t r0 = from + c * ROW_CHUNK, r1 = r0 + ROW_CHUNK < rows ? r0 + ROW_CHUNK : rows;
-            lane4   local[ROW_CHUNK];
+            lane4 local[ROW_CHUNK];
             for (int64_t r = r0; r < r1; r++) local[r - r0] = plan->z[row[r]];
             subtract_columns(panel + r0, rows, r1 - r0, width, x + p, local);
             for (int64_t r = r0; r < r1; r++) plan->z[row[r]] = local[r - r0];
@@ -281,11 +281,11 @@ static void forward_shared(pd_supernodal_plan *plan, const pd_supernodes *f, int
 }
 
 static void backward_shared(pd_supernodal_plan *plan, const pd_supernodes *f, int64_t s) {
-    int64_t        rows = rows_of(f, s), columns = columns_of(f, s);
-    const double  *L = f->values + f->value_start[s];
+    int64_t rows = rows_of(f, s), columns = columns_of(f, s);
+    const double *L = f->values + f->value_start[s];
     const int64_t *row = f->rows + f->row_start[s];
-    lane4         *x = plan->z + f->super[s], *front = plan->front;
-    int            shared = rows * columns >= SHARED_SIZE;
+    lane4 *x = plan->z + f->super[s], *front = plan->front;
+    int shared = rows * columns >= SHARED_SIZE;
 #pragma omp single
     {
         for (int64_t r = 0; r < rows; r++) front[r] = plan->z[row[r]];
@@ -312,14 +312,13 @@ static void backward_shared(pd_supernodal_plan *plan, const pd_supernodes *f, in
     }
 }
 
-void pd_supernodal_solve(pd_supernodal_plan *plan, const pd_supernodes *f, const double *b, double *x, int n_columns,
-                         int threads) {
+void pd_supernodal_solve(pd_supernodal_plan *plan, const pd_supernodes *f, const double *b, double *x, int n_columns, int threads) {
     int64_t n = f->n;
 #pragma omp parallel num_threads(threads)
     {
 #pragma omp for schedule(static)
         for (int64_t i = 0; i < n; i++) {
-            lane4         v = {0};
+            lane4 v = {0};
             const double *source = b + f->permutation[i] * n_columns;
             for (int c = 0; c < n_columns; c++) v[c] = source[c];
             plan->z[i] = v;
@@ -332,9 +331,9 @@ void pd_supernodal_solve(pd_supernodal_plan *plan, const pd_supernodes *f, const
         }
 #pragma omp single
         for (int64_t t = 0; t < plan->n_subtrees; t++) {
-            int64_t        root = plan->subtree_last[t], count = plan->subtree_tail[t + 1] - plan->subtree_tail[t];
+            int64_t root = plan->subtree_last[t], count = plan->subtree_tail[t + 1] - plan->subtree_tail[t];
             const int64_t *row = f->rows + f->row_start[root] + columns_of(f, root);
-            const lane4   *tail = plan->tail + plan->subtree_tail[t];
+            const lane4 *tail = plan->tail + plan->subtree_tail[t];
             for (int64_t r = 0; r < count; r++) plan->z[row[r]] += tail[r];
         }
         for (int64_t t = 0; t < plan->n_top; t++) forward_shared(plan, f, plan->top[t]);

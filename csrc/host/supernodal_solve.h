@@ -15,10 +15,10 @@
  * rows[row_start[s] .. row_start[s+1]), the first of them its own columns; its values stand column by column at
  * values + value_start[s], leading dimension = number of rows. */
 typedef struct pd_supernodes {
-    int64_t        n, n_supernodes;
+    int64_t n, n_supernodes;
     const int64_t *super, *row_start, *value_start, *rows;
     const int64_t *permutation; /* [n] row permutation[i] of A is row i of L */
-    const double  *values;
+    const double *values;
 } pd_supernodes;
 
 typedef struct pd_supernodal_plan pd_supernodal_plan;
@@ -27,8 +27,7 @@ typedef struct pd_supernodal_plan pd_supernodal_plan;
 pd_status pd_supernodal_plan_create(pd_supernodal_plan **out, const pd_supernodes *factor, pd_error *error);
 
 /* x = (L L^T)^-1 b, b and x [n,n_columns] row-major in the order of A, n_columns 1 to 4; b may be x. */
-void pd_supernodal_solve(pd_supernodal_plan *plan, const pd_supernodes *factor, const double *b, double *x, int n_columns,
-                         int threads);
+void pd_supernodal_solve(pd_supernodal_plan *plan, const pd_supernodes *factor, const double *b, double *x, int n_columns, int threads);
 
 void pd_supernodal_plan_destroy(pd_supernodal_plan *plan);
 

@@ -163,7 +163,7 @@ void pd_pattern_slots(const pd_csr *pattern, const pd_element_set *set, int *slo
 
 /* g_a . g_b of one element, with g_0 = -sum of the others. */
 static double gradient_dot(const pd_kind_shape *shape, const double *rest, int a, int b) {
-    int    d = shape->columns;
+    int d = shape->columns;
     double ga[PD_MAX_COLUMNS] = {0}, gb[PD_MAX_COLUMNS] = {0};
     if (shape->vertices == 1) return 1.0;
     for (int i = 1; i < shape->vertices; i++)
@@ -179,19 +179,18 @@ static double gradient_dot(const pd_kind_shape *shape, const double *rest, int a
     return sum;
 }
 
-pd_status pd_system_matrix_create(pd_csr *out, int n_vertices, const double *masses_over_h2, double inverse_h,
-                                  const pd_element_set *sets, int n_sets, const pd_csr *pattern, const pd_corners *corners,
-                                  int threads, pd_error *error) {
+pd_status pd_system_matrix_create(pd_csr *out, int n_vertices, const double *masses_over_h2, double inverse_h, const pd_element_set *sets,
+                                  int n_sets, const pd_csr *pattern, const pd_corners *corners, int threads, pd_error *error) {
     (void)n_sets;
     memset(out, 0, sizeof *out);
-    size_t  nnz = (size_t)pattern->row_start[n_vertices];
+    size_t nnz = (size_t)pattern->row_start[n_vertices];
     double *full = calloc(nnz + 1, sizeof(double));
     double *diagonal = calloc((size_t)n_vertices + 1, sizeof(double));
     out->n = n_vertices;
     out->row_start = calloc((size_t)n_vertices + 1, sizeof(int));
     if (!full || !diagonal || !out->row_start) goto memory;
 
-    // one row at a time, corners in order: the sum of an entry never depends on the threads
+        // one row at a time, corners in order: the sum of an entry never depends on the threads
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1024)
     for (int i = 0; i < n_vertices; i++) {
         full[find_slot(pattern, i, i)] = masses_over_h2[i];

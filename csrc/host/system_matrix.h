@@ -7,10 +7,10 @@
 
 /* Compressed sparse rows, columns ascending in each row. Arrays are owned; pd_csr_destroy frees them. */
 typedef struct pd_csr {
-    int     n;         /* rows */
-    int    *row_start; /* [n+1] */
-    int    *columns;   /* [row_start[n]] */
-    double *values;    /* [row_start[n]], or NULL for a bare pattern */
+    int n;          /* rows */
+    int *row_start; /* [n+1] */
+    int *columns;   /* [row_start[n]] */
+    double *values; /* [row_start[n]], or NULL for a bare pattern */
 } pd_csr;
 
 void pd_csr_destroy(pd_csr *matrix);
@@ -18,13 +18,13 @@ void pd_csr_destroy(pd_csr *matrix);
 /* For every vertex, the element corners that touch it, in the order of the sets: what a gather per vertex needs.
  * Corner ids count through all sets: corner = first_corner(set) + k * element + position. */
 typedef struct pd_corners {
-    int  n_corners;
+    int n_corners;
     int *start;   /* [n_vertices+1] */
     int *corners; /* [n_corners], ascending for each vertex */
 } pd_corners;
 
 pd_status pd_corners_create(pd_corners *out, int n_vertices, const pd_element_set *sets, int n_sets, pd_error *error);
-void      pd_corners_destroy(pd_corners *corners);
+void pd_corners_destroy(pd_corners *corners);
 
 /* Pattern of the elements' Hessian: vertex i meets vertex j where an element holds both; the diagonal is always there. */
 pd_status pd_pattern_create(pd_csr *out, int n_vertices, const pd_element_set *sets, int n_sets, const pd_corners *corners,
@@ -36,9 +36,8 @@ pd_status pd_pattern_create(pd_csr *out, int n_vertices, const pd_element_set *s
  * so with the factor A stays an upper bound of the Hessian and every global step lowers the potential.
  *   masses_over_h2 [n]  kg/s^2 (0: quasistatic)      inverse_h  1/s (0: quasistatic)
  * Entries that cancel to rounding, |a_ij| <= 1e-14 sqrt(a_ii a_jj), are dropped. Order fixed: same bits for every thread count. */
-pd_status pd_system_matrix_create(pd_csr *out, int n_vertices, const double *masses_over_h2, double inverse_h,
-                                  const pd_element_set *sets, int n_sets, const pd_csr *pattern, const pd_corners *corners,
-                                  int threads, pd_error *error);
+pd_status pd_system_matrix_create(pd_csr *out, int n_vertices, const double *masses_over_h2, double inverse_h, const pd_element_set *sets,
+                                  int n_sets, const pd_csr *pattern, const pd_corners *corners, int threads, pd_error *error);
 
 /* Positions in `pattern` of every element's blocks: slots [n,k,k] for one set. */
 void pd_pattern_slots(const pd_csr *pattern, const pd_element_set *set, int *slots, int threads);

@@ -3,9 +3,9 @@
 #define PD_LINEAR_CHEBYSHEV_H
 
 typedef struct pd_chebyshev {
-    int    enabled;
+    int enabled;
     double rho;              /* spectral radius of the iteration it extrapolates, 0 <= rho < 1 */
-    int    start;            /* S >= 1: iterations before the extrapolation sets in */
+    int start;               /* S >= 1: iterations before the extrapolation sets in */
     double under_relaxation; /* gamma: x^ is moved back towards x_k by 1 - gamma */
 } pd_chebyshev;
 

@@ -7,14 +7,14 @@
 #include <stdlib.h>
 
 struct pd_direct {
-    pd_context                  *context;
+    pd_context *context;
     const pd_cholesky_functions *library;
-    pd_cholesky                 *cholesky;
-    int                          n, n_free;
-    int                         *free_rows;  /* [n_free] vertex of each row of the factor */
-    int                         *compressed; /* [n] row of each vertex, or -1 */
-    double                      *vector;     /* [n_free,3] */
-    real                        *staging;    /* [n,3] */
+    pd_cholesky *cholesky;
+    int n, n_free;
+    int *free_rows;  /* [n_free] vertex of each row of the factor */
+    int *compressed; /* [n] row of each vertex, or -1 */
+    double *vector;  /* [n_free,3] */
+    real *staging;   /* [n,3] */
 };
 
 void pd_direct_destroy(pd_direct *self) {
@@ -48,8 +48,8 @@ static void free_upper_triangle(const pd_direct *self, const pd_csr *A, int *col
 static pd_status factor(pd_direct *self, const pd_csr *A, int analyse) {
     pd_error *error = pd_context_error(self->context);
     pd_status status = PD_OK;
-    int      *column_start = malloc(((size_t)self->n_free + 1) * sizeof(int)), *rows = NULL;
-    double   *values = NULL;
+    int *column_start = malloc(((size_t)self->n_free + 1) * sizeof(int)), *rows = NULL;
+    double *values = NULL;
     if (!column_start) goto memory;
     free_upper_triangle(self, A, column_start, NULL, NULL);
     rows = malloc(((size_t)column_start[self->n_free] + 1) * sizeof *rows);
@@ -60,8 +60,8 @@ static pd_status factor(pd_direct *self, const pd_csr *A, int analyse) {
     if (!status) status = self->library->factor(self->cholesky, values, error);
     if (status == PD_ERROR_SINGULAR) {
         error->vertex = self->free_rows[error->vertex];
-        status = pd_fail(error, PD_ERROR_SINGULAR, "the system matrix is not positive definite at vertex %d: is the body held?",
-                         error->vertex);
+        status =
+            pd_fail(error, PD_ERROR_SINGULAR, "the system matrix is not positive definite at vertex %d: is the body held?", error->vertex);
     }
     goto done;
 
@@ -76,8 +76,8 @@ done:
 
 pd_status pd_direct_create(pd_direct **out, pd_context *context, const pd_cholesky_functions *cholesky, const pd_csr *A,
                            const unsigned char *fixed) {
-    pd_error  *error = pd_context_error(context);
-    pd_status  status = PD_OK;
+    pd_error *error = pd_context_error(context);
+    pd_status status = PD_OK;
     pd_direct *self = calloc(1, sizeof *self);
     *out = NULL;
     if (!self) return pd_fail(error, PD_ERROR_MEMORY, "out of memory");
@@ -109,14 +109,15 @@ done:
 pd_status pd_direct_factor(pd_direct *self, const pd_csr *A) { return self->n_free > 0 ? factor(self, A, 0) : PD_OK; }
 
 pd_status pd_direct_solve(pd_direct *self, const real *residual, real *direction) {
-    size_t    bytes = (size_t)self->n * 3 * sizeof(real);
+    size_t bytes = (size_t)self->n * 3 * sizeof(real);
     pd_status status = pd_memory_download(self->context, self->staging, residual, bytes);
     if (status) return status;
     for (int f = 0; f < self->n_free; f++)
-        for (int c = 0; c < 3; c++) self->vector[3 * (size_t)f + (size_t)c] = (double)self->staging[3 * (size_t)self->free_rows[f] + (size_t)c];
-    if (self->n_free > 0)
-        self->library->solve(self->cholesky, self->vector, self->vector, 3, pd_context_threads(self->context));
+        for (int c = 0; c < 3; c++)
+            self->vector[3 * (size_t)f + (size_t)c] = (double)self->staging[3 * (size_t)self->free_rows[f] + (size_t)c];
+    if (self->n_free > 0) self->library->solve(self->cholesky, self->vector, self->vector, 3, pd_context_threads(self->context));
     for (int f = 0; f < self->n_free; f++)
-        for (int c = 0; c < 3; c++) self->staging[3 * (size_t)self->free_rows[f] + (size_t)c] = (real)self->vector[3 * (size_t)f + (size_t)c];
+        for (int c = 0; c < 3; c++)
+            self->staging[3 * (size_t)self->free_rows[f] + (size_t)c] = (real)self->vector[3 * (size_t)f + (size_t)c];
     return pd_memory_upload(self->context, direction, self->staging, bytes);
 }

@@ -13,10 +13,10 @@
 enum { PD_LINEAR_DIRECT, PD_LINEAR_JACOBI };
 
 typedef struct pd_linear_settings {
-    int          kind;
-    int          iterations; /* per global step (Jacobi) */
-    double       weight;     /* Jacobi; 0: 1.8 / (estimate of the largest eigenvalue of D^-1 A) */
-    pd_chebyshev chebyshev;  /* restarted in each global step */
+    int kind;
+    int iterations;         /* per global step (Jacobi) */
+    double weight;          /* Jacobi; 0: 1.8 / (estimate of the largest eigenvalue of D^-1 A) */
+    pd_chebyshev chebyshev; /* restarted in each global step */
 } pd_linear_settings;
 
 /* ---- direct: one Cholesky factor for x, y and z ---------------------------------------------------------------------- */
@@ -29,17 +29,17 @@ pd_status pd_direct_create(pd_direct **out, pd_context *context, const pd_choles
 /* Factorises again with new values on the same pattern. */
 pd_status pd_direct_factor(pd_direct *self, const pd_csr *A);
 pd_status pd_direct_solve(pd_direct *self, const real *residual /* B */, real *direction /* B */);
-void      pd_direct_destroy(pd_direct *self);
+void pd_direct_destroy(pd_direct *self);
 
 /* ---- weighted Jacobi --------------------------------------------------------------------------------------------------- */
 
 typedef struct pd_jacobi pd_jacobi;
 
 /* Copies A into backend memory and, where settings->weight is 0, estimates the largest eigenvalue of D^-1 A. */
-pd_status pd_jacobi_create(pd_jacobi **out, pd_context *context, const pd_model *model, const pd_linear_settings *settings,
-                           const pd_csr *A, const unsigned char *fixed /* H */);
+pd_status pd_jacobi_create(pd_jacobi **out, pd_context *context, const pd_model *model, const pd_linear_settings *settings, const pd_csr *A,
+                           const unsigned char *fixed /* H */);
 pd_status pd_jacobi_solve(pd_jacobi *self, const real *residual /* B */, real *direction /* B */);
-double    pd_jacobi_weight(const pd_jacobi *self);
-void      pd_jacobi_destroy(pd_jacobi *self);
+double pd_jacobi_weight(const pd_jacobi *self);
+void pd_jacobi_destroy(pd_jacobi *self);
 
 #endif

@@ -10,14 +10,14 @@
 enum { POWER_ITERATIONS = 30 };
 
 struct pd_jacobi {
-    pd_context     *context;
+    pd_context *context;
     const pd_model *model;
-    pd_matrix       matrix;
-    double          weight;
-    int             iterations;
-    double         *omegas;  /* H [iterations] */
-    real           *scratch; /* B [2,n,3] */
-    double         *scalar;  /* B [1] */
+    pd_matrix matrix;
+    double weight;
+    int iterations;
+    double *omegas; /* H [iterations] */
+    real *scratch;  /* B [2,n,3] */
+    double *scalar; /* B [1] */
 };
 
 void pd_jacobi_destroy(pd_jacobi *self) {
@@ -35,10 +35,10 @@ void pd_jacobi_destroy(pd_jacobi *self) {
 /* Copies the free block, the diagonal apart; fixed rows become rows of the identity. */
 static pd_status upload_matrix(pd_jacobi *self, const pd_csr *A, const unsigned char *fixed) {
     pd_context *context = self->context;
-    pd_status   status = PD_OK;
-    size_t      n = (size_t)A->n, nnz = (size_t)A->row_start[A->n];
-    int        *row_start = malloc((n + 1) * sizeof(int)), *columns = malloc((nnz + 1) * sizeof(int));
-    real       *values = malloc((nnz + 1) * sizeof(real)), *diagonal = malloc((n + 1) * sizeof(real));
+    pd_status status = PD_OK;
+    size_t n = (size_t)A->n, nnz = (size_t)A->row_start[A->n];
+    int *row_start = malloc((n + 1) * sizeof(int)), *columns = malloc((nnz + 1) * sizeof(int));
+    real *values = malloc((nnz + 1) * sizeof(real)), *diagonal = malloc((n + 1) * sizeof(real));
     if (!row_start || !columns || !values || !diagonal) {
         status = pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for a matrix of %d rows", A->n);
         goto done;
@@ -78,9 +78,9 @@ done:
  * within 2 % on every mesh tried. x, y [n,3] B are scratch. */
 static pd_status largest_eigenvalue(pd_jacobi *self, real *x, real *y, double *lambda) {
     pd_context *context = self->context;
-    size_t      count = (size_t)self->matrix.n * 3, bytes = count * sizeof(real);
-    pd_status   status = PD_OK;
-    real       *start = malloc(bytes + 1);
+    size_t count = (size_t)self->matrix.n * 3, bytes = count * sizeof(real);
+    pd_status status = PD_OK;
+    real *start = malloc(bytes + 1);
     if (!start) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for a power iteration");
     // the same "random" start in every run: a linear congruential generator
     uint32_t state = 12345u;
@@ -106,10 +106,10 @@ done:
     return status;
 }
 
-pd_status pd_jacobi_create(pd_jacobi **out, pd_context *context, const pd_model *model, const pd_linear_settings *settings,
-                           const pd_csr *A, const unsigned char *fixed) {
-    pd_status  status = PD_OK;
-    size_t     n = (size_t)A->n;
+pd_status pd_jacobi_create(pd_jacobi **out, pd_context *context, const pd_model *model, const pd_linear_settings *settings, const pd_csr *A,
+                           const unsigned char *fixed) {
+    pd_status status = PD_OK;
+    size_t n = (size_t)A->n;
     pd_jacobi *self = calloc(1, sizeof *self);
     *out = NULL;
     if (!self) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory");
@@ -142,8 +142,7 @@ done:
 }
 
 pd_status pd_jacobi_solve(pd_jacobi *self, const real *residual, real *direction) {
-    return pd_jacobi_sweeps(self->context, &self->matrix, residual, self->weight, self->omegas, self->iterations, direction,
-                            self->scratch);
+    return pd_jacobi_sweeps(self->context, &self->matrix, residual, self->weight, self->omegas, self->iterations, direction, self->scratch);
 }
 
 double pd_jacobi_weight(const pd_jacobi *self) { return self->weight; }

@@ -11,7 +11,7 @@
 #define PD_NPY_REAL (sizeof(real) == sizeof(float) ? NPY_FLOAT32 : NPY_FLOAT64)
 
 typedef struct pd_module_state {
-    PyTypeObject                *simulation_type;
+    PyTypeObject *simulation_type;
     const pd_cholesky_functions *cholesky; /* kept alive by the module _host, which is never unloaded */
 } pd_module_state;
 

@@ -21,8 +21,8 @@ static pd_status run_batch(int kind, int quantity, int n, PyArrayObject *x, PyAr
                            PyArrayObject *out, int threads, pd_error *error) {
     pd_context *context = NULL;
     PyArrayObject *arrays[4] = {x, rest, parameters, out};
-    void       *memory[4] = {NULL, NULL, NULL, NULL};
-    size_t      bytes[4];
+    void *memory[4] = {NULL, NULL, NULL, NULL};
+    size_t bytes[4];
     for (int i = 0; i < 4; i++) bytes[i] = (size_t)PyArray_SIZE(arrays[i]) * sizeof(real);
     pd_status status = pd_context_create(&context, threads, error);
     for (int i = 0; i < 4 && !status; i++) {
@@ -38,18 +38,18 @@ static pd_status run_batch(int kind, int quantity, int n, PyArrayObject *x, PyAr
 }
 
 static PyObject *element_batch(PyObject *module, PyObject *arguments) {
-    int       kind, quantity, threads;
+    int kind, quantity, threads;
     PyObject *x_object, *rest_object, *parameters_object;
     if (!PyArg_ParseTuple(arguments, "iiOOOi:element_batch", &kind, &quantity, &x_object, &rest_object, &parameters_object, &threads))
         return NULL;
     pd_kind_shape shape = pd_kind_shape_of(kind);
     if (!shape.vertices) return PyErr_Format(PyExc_ValueError, "kind: %d is not an element kind", kind);
-    npy_intp       x_shape[3] = {-1, shape.vertices, 3};
+    npy_intp x_shape[3] = {-1, shape.vertices, 3};
     PyArrayObject *x = pd_array_in(x_object, PD_NPY_REAL, 3, x_shape, "x");
     if (!x) return NULL;
     int n = pd_array_length(x, 0, "x");
     if (n < 0) return NULL;
-    npy_intp       rest_shape[2] = {n, shape.rest}, parameters_shape[2] = {n, shape.parameters}, out_shape[3];
+    npy_intp rest_shape[2] = {n, shape.rest}, parameters_shape[2] = {n, shape.parameters}, out_shape[3];
     PyArrayObject *rest = pd_array_in(rest_object, PD_NPY_REAL, 2, rest_shape, "rest");
     if (!rest) return NULL;
     PyArrayObject *parameters = pd_array_in(parameters_object, PD_NPY_REAL, 2, parameters_shape, "parameters");
@@ -58,12 +58,10 @@ static PyObject *element_batch(PyObject *module, PyObject *arguments) {
     if (!dimensions) return PyErr_Format(PyExc_ValueError, "quantity: %d is unknown", quantity);
     PyArrayObject *out = pd_array_out(PD_NPY_REAL, dimensions, out_shape);
     if (!out) return NULL;
-    pd_error  error = {0};
+    pd_error error = {0};
     pd_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = run_batch(kind, quantity, n, x, rest, parameters, out, threads, &error);
-    Py_END_ALLOW_THREADS
-    if (status) {
+    Py_BEGIN_ALLOW_THREADS status = run_batch(kind, quantity, n, x, rest, parameters, out, threads, &error);
+    Py_END_ALLOW_THREADS if (status) {
         Py_DECREF(out);
         return pd_raise(module, status, &error);
     }

@@ -5,16 +5,16 @@
 
 #include "python/errors.h"
 
-#define PD_PASTE_(a, b)   a##b
-#define PD_PASTE(a, b)    PD_PASTE_(a, b)
-#define PD_QUOTE_(a)      #a
-#define PD_QUOTE(a)       PD_QUOTE_(a)
-#define PD_INIT_NAME      PD_PASTE(PyInit_, PD_MODULE_NAME)
+#define PD_PASTE_(a, b) a##b
+#define PD_PASTE(a, b)  PD_PASTE_(a, b)
+#define PD_QUOTE_(a)    #a
+#define PD_QUOTE(a)     PD_QUOTE_(a)
+#define PD_INIT_NAME    PD_PASTE(PyInit_, PD_MODULE_NAME)
 
 static PyObject *module_devices(PyObject *module, PyObject *arguments) {
     (void)arguments;
-    pd_error  error = {0};
-    int       count = 0;
+    pd_error error = {0};
+    int count = 0;
     pd_status status = pd_device_count(&count, &error);
     if (status) return pd_raise(module, status, &error);
     PyObject *names = PyList_New(0);
@@ -38,12 +38,12 @@ static PyMethodDef module_methods[] = {
 /* KINDS: name -> (id, vertices k, columns d, parameters), in the order of the table, so ids are 0, 1, 2, .. */
 static int add_kinds(PyObject *module) {
     PyObject *kinds = PyDict_New();
-    int       failed = !kinds;
-#define PD_ADD_KIND(KIND, name, k, d, count)                                  \
-    if (!failed) {                                                            \
-        PyObject *entry = Py_BuildValue("(iiii)", (int)(KIND), k, d, count);  \
-        failed = !entry || PyDict_SetItemString(kinds, #name, entry) < 0;     \
-        Py_XDECREF(entry);                                                    \
+    int failed = !kinds;
+#define PD_ADD_KIND(KIND, name, k, d, count)                                 \
+    if (!failed) {                                                           \
+        PyObject *entry = Py_BuildValue("(iiii)", (int)(KIND), k, d, count); \
+        failed = !entry || PyDict_SetItemString(kinds, #name, entry) < 0;    \
+        Py_XDECREF(entry);                                                   \
     }
     PD_ELEMENT_TABLE(PD_ADD_KIND)
 #undef PD_ADD_KIND

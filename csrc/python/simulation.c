@@ -9,11 +9,10 @@
 #include <string.h>
 
 typedef struct {
-    PyObject_HEAD
-    pd_simulation     *core;
+    PyObject_HEAD pd_simulation *core;
     PyThread_type_lock lock; /* held by the call that is inside the core */
-    PyObject          *description; /* (masses, fixed, elements): the core borrows their arrays */
-    int                iterations;
+    PyObject *description;   /* (masses, fixed, elements): the core borrows their arrays */
+    int iterations;
 } SimulationObject;
 
 /* One call at a time. A second one, from another thread or from an observer, is refused rather than queued: an observer
@@ -35,7 +34,7 @@ static PyObject *raise_from(SimulationObject *self, pd_status status) {
 
 /* (kind, vertices, rest, parameters, damping or None) -> set; borrows the arrays. Returns 0 with an exception set. */
 static int read_set(PyObject *item, int n_vertices, pd_element_set *set) {
-    int       kind;
+    int kind;
     PyObject *vertices_object, *rest_object, *parameters_object, *damping_object;
     if (!PyArg_ParseTuple(item, "iOOOO:elements", &kind, &vertices_object, &rest_object, &parameters_object, &damping_object)) return 0;
     pd_kind_shape shape = pd_kind_shape_of(kind);
@@ -43,12 +42,12 @@ static int read_set(PyObject *item, int n_vertices, pd_element_set *set) {
         PyErr_Format(PyExc_ValueError, "elements: kind %d is unknown", kind);
         return 0;
     }
-    npy_intp       vertices_shape[2] = {-1, shape.vertices};
+    npy_intp vertices_shape[2] = {-1, shape.vertices};
     PyArrayObject *vertices = pd_array_in(vertices_object, NPY_INT32, 2, vertices_shape, "vertices");
     if (!vertices) return 0;
     int n = pd_array_length(vertices, 0, "vertices");
     if (n < 0) return 0;
-    npy_intp       rest_shape[2] = {n, shape.rest}, parameters_shape[2] = {n, shape.parameters}, damping_shape[1] = {n};
+    npy_intp rest_shape[2] = {n, shape.rest}, parameters_shape[2] = {n, shape.parameters}, damping_shape[1] = {n};
     PyArrayObject *rest = pd_array_in(rest_object, NPY_FLOAT64, 2, rest_shape, "rest");
     if (!rest) return 0;
     PyArrayObject *parameters = pd_array_in(parameters_object, NPY_FLOAT64, 2, parameters_shape, "parameters");
@@ -74,13 +73,14 @@ static int read_chebyshev(PyObject *object, pd_chebyshev *out) {
 }
 
 static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
-    static char *names[] = {"masses",      "fixed",  "elements",          "h",      "solver",           "iterations", "tolerance", "check_every", "initialization",
-                            "line_search", "chebyshev", "linear", "linear_iterations", "weight", "linear_chebyshev", "threads",    NULL};
-    PyObject    *masses_object, *fixed_object, *elements, *chebyshev, *linear_chebyshev, *result = NULL;
-    pd_settings  settings = {0};
-    int          threads;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!diidiipOiidOi:Simulation", names, &masses_object, &fixed_object, &PyList_Type,
-                                     &elements, &settings.h, &settings.solver, &settings.iterations, &settings.tolerance,
+    static char *names[] = {"masses",           "fixed",          "elements",    "h",         "solver", "iterations",        "tolerance",
+                            "check_every",      "initialization", "line_search", "chebyshev", "linear", "linear_iterations", "weight",
+                            "linear_chebyshev", "threads",        NULL};
+    PyObject *masses_object, *fixed_object, *elements, *chebyshev, *linear_chebyshev, *result = NULL;
+    pd_settings settings = {0};
+    int threads;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!diidiipOiidOi:Simulation", names, &masses_object, &fixed_object,
+                                     &PyList_Type, &elements, &settings.h, &settings.solver, &settings.iterations, &settings.tolerance,
                                      &settings.check_every, &settings.initialization, &settings.line_search, &chebyshev,
                                      &settings.linear.kind, &settings.linear.iterations, &settings.linear.weight, &linear_chebyshev,
                                      &threads))
@@ -88,16 +88,16 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObjec
     if (!read_chebyshev(chebyshev, &settings.chebyshev) || !read_chebyshev(linear_chebyshev, &settings.linear.chebyshev)) return NULL;
     if (settings.iterations < 1 || settings.linear.iterations < 1 || settings.check_every < 1)
         return PyErr_Format(PyExc_ValueError, "iterations: must be at least 1");
-    npy_intp       any[1] = {-1};
+    npy_intp any[1] = {-1};
     PyArrayObject *masses = pd_array_in(masses_object, NPY_FLOAT64, 1, any, "masses");
     if (!masses) return NULL;
     int n = pd_array_length(masses, 0, "masses");
     if (n < 0) return NULL;
-    npy_intp       count[1] = {n};
+    npy_intp count[1] = {n};
     PyArrayObject *fixed = pd_array_in(fixed_object, NPY_UINT8, 1, count, "fixed");
     if (!fixed) return NULL;
 
-    int             n_sets = (int)PyList_Size(elements), seen[PD_KIND_COUNT] = {0};
+    int n_sets = (int)PyList_Size(elements), seen[PD_KIND_COUNT] = {0};
     pd_element_set *sets = calloc((size_t)n_sets + 1, sizeof *sets);
     if (!sets) return PyErr_NoMemory();
     for (int s = 0; s < n_sets; s++) {
@@ -108,7 +108,7 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObjec
         }
     }
 
-    allocfunc         allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     SimulationObject *self = (SimulationObject *)allocate(type, 0);
     if (!self) goto done;
     self->iterations = settings.iterations;
@@ -124,13 +124,11 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObjec
         goto done;
     }
     pd_module_state *state = PyModule_GetState(PyType_GetModule(type));
-    pd_description   description = {n, PyArray_DATA(masses), PyArray_DATA(fixed), sets, n_sets};
-    pd_error         error = {0};
-    pd_status        status;
-    Py_BEGIN_ALLOW_THREADS
-    status = pd_simulation_create(&self->core, &description, &settings, state->cholesky, threads, &error);
-    Py_END_ALLOW_THREADS
-    if (status) {
+    pd_description description = {n, PyArray_DATA(masses), PyArray_DATA(fixed), sets, n_sets};
+    pd_error error = {0};
+    pd_status status;
+    Py_BEGIN_ALLOW_THREADS status = pd_simulation_create(&self->core, &description, &settings, state->cholesky, threads, &error);
+    Py_END_ALLOW_THREADS if (status) {
         Py_DECREF((PyObject *)self);
         pd_raise(PyType_GetModule(type), status, &error);
         goto done;
@@ -144,7 +142,7 @@ done:
 
 static void simulation_dealloc(SimulationObject *self) {
     PyTypeObject *type = Py_TYPE((PyObject *)self);
-    freefunc      release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     pd_simulation_destroy(self->core);
     if (self->lock) PyThread_free_lock(self->lock);
     Py_XDECREF(self->description);
@@ -161,7 +159,7 @@ static PyArrayObject *new_vectors(SimulationObject *self) {
 
 /* An (n,3) argument or None; *data = NULL for None. Returns 0 with an exception set. */
 static int read_vectors(SimulationObject *self, PyObject *object, const char *name, const real **data) {
-    npy_intp       shape[2] = {pd_simulation_n_vertices(self->core), 3};
+    npy_intp shape[2] = {pd_simulation_n_vertices(self->core), 3};
     PyArrayObject *array = NULL;
     if (pd_array_in_or_none(&array, object, PD_NPY_REAL, 2, shape, name) < 0) return 0;
     *data = array ? PyArray_DATA(array) : NULL;
@@ -171,14 +169,12 @@ static int read_vectors(SimulationObject *self, PyObject *object, const char *na
 static PyObject *simulation_state(SimulationObject *self, PyObject *unused) {
     (void)unused;
     PyArrayObject *x = new_vectors(self), *v = new_vectors(self), *previous = new_vectors(self);
-    PyObject      *result = NULL;
+    PyObject *result = NULL;
     if (!x || !v || !previous || !enter(self)) goto done;
     pd_status status;
-    int       has_previous = pd_simulation_has_previous(self->core);
-    Py_BEGIN_ALLOW_THREADS
-    status = pd_simulation_get_state(self->core, PyArray_DATA(x), PyArray_DATA(v), PyArray_DATA(previous));
-    Py_END_ALLOW_THREADS
-    leave(self);
+    int has_previous = pd_simulation_has_previous(self->core);
+    Py_BEGIN_ALLOW_THREADS status = pd_simulation_get_state(self->core, PyArray_DATA(x), PyArray_DATA(v), PyArray_DATA(previous));
+    Py_END_ALLOW_THREADS leave(self);
     if (status)
         raise_from(self, status);
     else
@@ -191,17 +187,15 @@ done:
 }
 
 static PyObject *simulation_set_state(SimulationObject *self, PyObject *arguments) {
-    PyObject   *objects[3];
+    PyObject *objects[3];
     const real *x, *v, *previous;
     if (!PyArg_ParseTuple(arguments, "OOO:set_state", &objects[0], &objects[1], &objects[2])) return NULL;
     if (!read_vectors(self, objects[0], "positions", &x) || !read_vectors(self, objects[1], "velocities", &v) ||
         !read_vectors(self, objects[2], "previous_velocities", &previous) || !enter(self))
         return NULL;
     pd_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = pd_simulation_set_state(self->core, x, v, previous);
-    Py_END_ALLOW_THREADS
-    leave(self);
+    Py_BEGIN_ALLOW_THREADS status = pd_simulation_set_state(self->core, x, v, previous);
+    Py_END_ALLOW_THREADS leave(self);
     if (status) return raise_from(self, status);
     Py_RETURN_NONE;
 }
@@ -212,10 +206,8 @@ static PyObject *simulation_set_load(SimulationObject *self, PyObject *object) {
     if (!load) return PyErr_Format(PyExc_TypeError, "load: expected an array");
     if (!enter(self)) return NULL;
     pd_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = pd_simulation_set_load(self->core, load);
-    Py_END_ALLOW_THREADS
-    leave(self);
+    Py_BEGIN_ALLOW_THREADS status = pd_simulation_set_load(self->core, load);
+    Py_END_ALLOW_THREADS leave(self);
     if (status) return raise_from(self, status);
     Py_RETURN_NONE;
 }
@@ -225,7 +217,7 @@ static PyObject *simulation_set_load(SimulationObject *self, PyObject *object) {
 static PyObject *simulation_energies(SimulationObject *self, PyObject *object) {
     const real *x;
     if (!read_vectors(self, object, "x", &x)) return NULL;
-    npy_intp       shape[1] = {PD_ENERGY_COUNT};
+    npy_intp shape[1] = {PD_ENERGY_COUNT};
     PyArrayObject *out = pd_array_out(NPY_FLOAT64, 1, shape);
     if (!out) return NULL;
     if (!enter(self)) {
@@ -233,11 +225,9 @@ static PyObject *simulation_energies(SimulationObject *self, PyObject *object) {
         return NULL;
     }
     pd_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = pd_simulation_begin(self->core);
+    Py_BEGIN_ALLOW_THREADS status = pd_simulation_begin(self->core);
     if (!status) status = pd_simulation_energies(self->core, x, PyArray_DATA(out));
-    Py_END_ALLOW_THREADS
-    leave(self);
+    Py_END_ALLOW_THREADS leave(self);
     if (status) {
         Py_DECREF((PyObject *)out);
         return raise_from(self, status);
@@ -255,11 +245,9 @@ static PyObject *simulation_gradient(SimulationObject *self, PyObject *object) {
         return NULL;
     }
     pd_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = pd_simulation_begin(self->core);
+    Py_BEGIN_ALLOW_THREADS status = pd_simulation_begin(self->core);
     if (!status) status = pd_simulation_gradient(self->core, x, PyArray_DATA(out));
-    Py_END_ALLOW_THREADS
-    leave(self);
+    Py_END_ALLOW_THREADS leave(self);
     if (status) {
         Py_DECREF((PyObject *)out);
         return raise_from(self, status);
@@ -269,10 +257,10 @@ static PyObject *simulation_gradient(SimulationObject *self, PyObject *object) {
 
 /* (row_start, columns, values) of a sparse matrix, as fresh arrays. */
 static PyObject *csr_arrays(const pd_csr *matrix, PyArrayObject *values) {
-    npy_intp       rows[1] = {matrix->n + 1}, count[1] = {matrix->row_start[matrix->n]};
+    npy_intp rows[1] = {matrix->n + 1}, count[1] = {matrix->row_start[matrix->n]};
     PyArrayObject *row_start = pd_array_copy(NPY_INT32, 1, rows, matrix->row_start);
     PyArrayObject *columns = pd_array_copy(NPY_INT32, 1, count, matrix->columns);
-    PyObject      *result = row_start && columns && values ? Py_BuildValue("(OOO)", row_start, columns, values) : NULL;
+    PyObject *result = row_start && columns && values ? Py_BuildValue("(OOO)", row_start, columns, values) : NULL;
     Py_XDECREF((PyObject *)row_start);
     Py_XDECREF((PyObject *)columns);
     Py_XDECREF((PyObject *)values);
@@ -280,13 +268,13 @@ static PyObject *csr_arrays(const pd_csr *matrix, PyArrayObject *values) {
 }
 
 static PyObject *simulation_hessian(SimulationObject *self, PyObject *arguments) {
-    PyObject   *object;
-    int         psd;
+    PyObject *object;
+    int psd;
     const real *x;
     if (!PyArg_ParseTuple(arguments, "Op:hessian", &object, &psd)) return NULL;
     if (!read_vectors(self, object, "x", &x)) return NULL;
-    const pd_csr  *pattern = pd_simulation_pattern(self->core);
-    npy_intp       shape[3] = {pattern->row_start[pattern->n], 3, 3};
+    const pd_csr *pattern = pd_simulation_pattern(self->core);
+    npy_intp shape[3] = {pattern->row_start[pattern->n], 3, 3};
     PyArrayObject *blocks = pd_array_out(PD_NPY_REAL, 3, shape);
     if (!blocks) return NULL;
     if (!enter(self)) {
@@ -294,11 +282,9 @@ static PyObject *simulation_hessian(SimulationObject *self, PyObject *arguments)
         return NULL;
     }
     pd_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = pd_simulation_begin(self->core);
+    Py_BEGIN_ALLOW_THREADS status = pd_simulation_begin(self->core);
     if (!status) status = pd_simulation_hessian(self->core, x, psd, PyArray_DATA(blocks));
-    Py_END_ALLOW_THREADS
-    leave(self);
+    Py_END_ALLOW_THREADS leave(self);
     if (status) {
         Py_DECREF((PyObject *)blocks);
         return raise_from(self, status);
@@ -309,12 +295,10 @@ static PyObject *simulation_hessian(SimulationObject *self, PyObject *arguments)
 static PyObject *simulation_system_matrix(SimulationObject *self, PyObject *unused) {
     (void)unused;
     const pd_csr *A;
-    pd_status     status;
+    pd_status status;
     if (!enter(self)) return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    status = pd_simulation_system_matrix(self->core, &A);
-    Py_END_ALLOW_THREADS
-    leave(self);
+    Py_BEGIN_ALLOW_THREADS status = pd_simulation_system_matrix(self->core, &A);
+    Py_END_ALLOW_THREADS leave(self);
     if (status) return raise_from(self, status);
     npy_intp count[1] = {A->row_start[A->n]};
     return csr_arrays(A, pd_array_copy(NPY_FLOAT64, 1, count, A->values));
@@ -329,13 +313,11 @@ static PyObject *simulation_jacobi_weight(SimulationObject *self, PyObject *unus
 
 static PyObject *simulation_prepare(SimulationObject *self, PyObject *unused) {
     (void)unused;
-    double    seconds = 0.0;
+    double seconds = 0.0;
     pd_status status;
     if (!enter(self)) return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    status = pd_simulation_prepare(self->core, &seconds);
-    Py_END_ALLOW_THREADS
-    leave(self);
+    Py_BEGIN_ALLOW_THREADS status = pd_simulation_prepare(self->core, &seconds);
+    Py_END_ALLOW_THREADS leave(self);
     if (status) return raise_from(self, status);
     return PyFloat_FromDouble(seconds);
 }
@@ -345,11 +327,11 @@ enum { RECORD_COLUMNS = 5 };
 /* What one step records, and where. */
 typedef struct {
     SimulationObject *self;
-    PyThreadState    *thread;   /* saved while the core runs */
-    double           *record;   /* [iterations+1, 5] or NULL */
-    real             *iterates; /* [iterations+1, n, 3] or NULL */
-    PyObject         *observer; /* callable or NULL */
-    int               rows;
+    PyThreadState *thread; /* saved while the core runs */
+    double *record;        /* [iterations+1, 5] or NULL */
+    real *iterates;        /* [iterations+1, n, 3] or NULL */
+    PyObject *observer;    /* callable or NULL */
+    int rows;
 } Watch;
 
 static int interrupted(void *user) {
@@ -361,8 +343,8 @@ static int interrupted(void *user) {
 }
 
 static pd_status record(void *user, pd_simulation *core, int iteration, double seconds, double step_norm) {
-    Watch    *watch = user;
-    size_t    count = (size_t)pd_simulation_n_vertices(core) * 3;
+    Watch *watch = user;
+    size_t count = (size_t)pd_simulation_n_vertices(core) * 3;
     pd_status status = PD_OK;
     if (iteration > watch->self->iterations) return PD_OK;
     if (watch->record) {
@@ -376,7 +358,7 @@ static pd_status record(void *user, pd_simulation *core, int iteration, double s
 
     PyEval_RestoreThread(watch->thread);
     PyArrayObject *positions = new_vectors(watch->self);
-    PyObject      *answer = NULL;
+    PyObject *answer = NULL;
     if (positions) {
         status = pd_simulation_get_state(core, PyArray_DATA(positions), NULL, NULL);
         if (!status) answer = PyObject_CallFunction(watch->observer, "iddO", iteration, seconds, step_norm, positions);
@@ -389,24 +371,30 @@ static pd_status record(void *user, pd_simulation *core, int iteration, double s
 }
 
 static PyObject *simulation_step(SimulationObject *self, PyObject *arguments) {
-    PyObject       *targets_object, *record_object, *iterates_object, *observer_object;
-    int             keep_diverged;
-    const real     *targets;
-    PyArrayObject  *rows = NULL, *iterates = NULL;
-    pd_step_result  result;
+    PyObject *targets_object, *record_object, *iterates_object, *observer_object;
+    int keep_diverged;
+    const real *targets;
+    PyArrayObject *rows = NULL, *iterates = NULL;
+    pd_step_result result;
     if (!PyArg_ParseTuple(arguments, "OOOOp:step", &targets_object, &record_object, &iterates_object, &observer_object, &keep_diverged))
         return NULL;
     npy_intp rows_shape[2] = {self->iterations + 1, RECORD_COLUMNS};
     npy_intp iterates_shape[3] = {self->iterations + 1, pd_simulation_n_vertices(self->core), 3};
     if (!read_vectors(self, targets_object, "targets", &targets)) return NULL;
     if (record_object != Py_None && !(rows = pd_array_in_out(record_object, NPY_FLOAT64, 2, rows_shape, "record"))) return NULL;
-    if (iterates_object != Py_None && !(iterates = pd_array_in_out(iterates_object, PD_NPY_REAL, 3, iterates_shape, "iterates"))) return NULL;
-    if (observer_object != Py_None && !PyCallable_Check(observer_object)) return PyErr_Format(PyExc_TypeError, "observer: expected a callable");
+    if (iterates_object != Py_None && !(iterates = pd_array_in_out(iterates_object, PD_NPY_REAL, 3, iterates_shape, "iterates")))
+        return NULL;
+    if (observer_object != Py_None && !PyCallable_Check(observer_object))
+        return PyErr_Format(PyExc_TypeError, "observer: expected a callable");
     if (!enter(self)) return NULL;
 
-    Watch watch = {self, NULL, rows ? PyArray_DATA(rows) : NULL, iterates ? PyArray_DATA(iterates) : NULL,
-                   observer_object != Py_None ? observer_object : NULL, 0};
-    int   recording = watch.record || watch.iterates || watch.observer;
+    Watch watch = {self,
+                   NULL,
+                   rows ? PyArray_DATA(rows) : NULL,
+                   iterates ? PyArray_DATA(iterates) : NULL,
+                   observer_object != Py_None ? observer_object : NULL,
+                   0};
+    int recording = watch.record || watch.iterates || watch.observer;
     pd_observer observer = {&watch, recording ? record : NULL, interrupted};
     watch.thread = PyEval_SaveThread();
     pd_status status = pd_simulation_step(self->core, targets, &observer, keep_diverged, &result);
@@ -441,7 +429,8 @@ static PyMethodDef simulation_methods[] = {
     {"state", (PyCFunction)simulation_state, METH_NOARGS,
      "state($self, /)\n--\n\n(positions, velocities, previous velocities or None), fresh copies."},
     {"set_state", (PyCFunction)simulation_set_state, METH_VARARGS,
-     "set_state($self, positions, velocities, previous_velocities, /)\n--\n\nNone leaves positions or velocities as they are, and forgets the previous velocities."},
+     "set_state($self, positions, velocities, previous_velocities, /)\n--\n\nNone leaves positions or velocities as they are, and forgets "
+     "the previous velocities."},
     {"set_load", (PyCFunction)simulation_set_load, METH_O,
      "set_load($self, load, /)\n--\n\nAcceleration of gravity and external forces, (n,3) m/s^2."},
     {"energies", (PyCFunction)simulation_energies, METH_O,

@@ -61,9 +61,7 @@ def real_array(name, values, shape):
         raise ValueError(f"{name}: cannot be read as an array: {error}") from None
     if array.dtype.kind not in "fiu":
         raise TypeError(f"{name}: expected real numbers, got dtype {array.dtype}")
-    if array.ndim != len(shape) or any(
-        length is not None and length != found for length, found in zip(shape, array.shape, strict=True)
-    ):
+    if array.ndim != len(shape) or any(length is not None and length != found for length, found in zip(shape, array.shape, strict=True)):
         expected = "(" + ", ".join("any" if length is None else str(length) for length in shape) + ")"
         raise ValueError(f"{name}: expected shape {expected}, got {array.shape}")
     array = np.array(array, dtype=np.float64, order="C")

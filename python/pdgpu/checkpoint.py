@@ -46,8 +46,7 @@ def write(path, simulation):
                 "velocity": store(body.velocity),
                 "damping": damping,
                 "materials": [
-                    [type(material).__name__, {name: store(value) for name, value in material._constants.items()}]
-                    for material in materials
+                    [type(material).__name__, {name: store(value) for name, value in material._constants.items()}] for material in materials
                 ],
                 "pins": [[store(indices), motion is not None] for indices, motion in pins],
                 "attachments": [[store(part) for part in attachment] for attachment in attachments],

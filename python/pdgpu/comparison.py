@@ -105,7 +105,10 @@ class Comparison:
                 )
             )
         widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
-        lines = ["  ".join(cell.ljust(w) if k < 2 else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True))) for row in rows]
+        lines = [
+            "  ".join(cell.ljust(w) if k < 2 else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True)))
+            for row in rows
+        ]
         return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
 
     def to_csv(self, path):

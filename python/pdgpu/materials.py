@@ -13,6 +13,7 @@ from pdgpu.arguments import per_item
 
 __all__ = ["ARAP", "Area", "Attachment", "Bending", "Material", "Spring", "StrainLimit", "Volume"]
 
+
 class Material:
     """A constant per element, or one for all, by name."""
 
@@ -21,14 +22,11 @@ class Material:
     bodies = ()  # the types of body it can be given to
 
     def __init__(self, **constants):
-        self._constants = {
-            name: np.array(value, dtype=np.float64) if np.ndim(value) else value for name, value in constants.items()
-        }
+        self._constants = {name: np.array(value, dtype=np.float64) if np.ndim(value) else value for name, value in constants.items()}
 
     def __repr__(self):
         inside = ", ".join(
-            f"{name}=array of {len(value)}" if np.ndim(value) else f"{name}={value:g}"
-            for name, value in self._constants.items()
+            f"{name}=array of {len(value)}" if np.ndim(value) else f"{name}={value:g}" for name, value in self._constants.items()
         )
         return f"{type(self).__name__}({inside})"
 

@@ -223,9 +223,7 @@ class Simulation:
         except DivergenceError as error:
             error.solver = self.solver
             seconds = rows[max(getattr(error, "rows", 1) - 1, 0), 1] if rows is not None else 0.0
-            error.records = recorded(
-                getattr(error, "rows", 0), status="diverged", iteration=error.iteration, solve_seconds=float(seconds)
-            )
+            error.records = recorded(getattr(error, "rows", 0), status="diverged", iteration=error.iteration, solve_seconds=float(seconds))
             raise
         status, iterations, seconds, count = result
         self.last_step = recorded(count, status=status, iteration=iterations, solve_seconds=seconds)
@@ -346,9 +344,7 @@ class _Description:
 
     def __init__(self, scene):
         self.gravity = scene.gravity.copy()
-        self.bodies = [
-            (body, list(body.materials), list(body.pins), list(body.attachments), body.damping) for body in scene.bodies
-        ]
+        self.bodies = [(body, list(body.materials), list(body.pins), list(body.attachments), body.damping) for body in scene.bodies]
         self.materials = {type(material).__name__ for body in scene.bodies for material in body.materials}
         if any(body.attachments for body in scene.bodies):
             self.materials.add("Attachment")
