@@ -1,0 +1,225 @@
+"""The command line: compare solvers on a mesh, simulate a mesh, say what this installation is."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.resources
+import os
+import re
+import sys
+
+import numpy as np
+
+import pdgpu
+from pdgpu.backends import DEVICES, PRECISIONS, thread_count
+from pdgpu.solvers import Chebyshev, Direct, Jacobi, Newton, ProjectiveDynamics
+
+# The solvers of `compare`, by name, in the order of the legend. The iterations let each curve show its character; rho is a value
+# that helps on organic tet meshes of 1e5 to 1e6 Pa at h = 1/30 and is safe there: it is not tuned to the mesh at hand.
+SOLVERS = {
+    "pd": ("PD direct", ProjectiveDynamics(iterations=200, linear=Direct())),
+    "pd-chebyshev": ("PD direct + Chebyshev", ProjectiveDynamics(iterations=200, linear=Direct(), chebyshev=Chebyshev(rho=0.95))),
+    "pd-jacobi": ("PD damped Jacobi", ProjectiveDynamics(iterations=1000, linear=Jacobi())),
+    "newton": ("Newton", Newton(iterations=15)),
+}
+
+
+def default_mesh():
+    """The mesh that ships with pdgpu."""
+    return str(importlib.resources.files("pdgpu") / "data" / "creature.vtu")
+
+
+def _positive(text):
+    value = float(text)
+    if not (value > 0.0 and np.isfinite(value)):
+        raise argparse.ArgumentTypeError(f"must be greater than 0, got {text}")
+    return value
+
+
+def _count(text):
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
+    return value
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog="pdgpu", description="Projective Dynamics and its rivals, compared on equal terms.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+
+    def body(command):
+        command.add_argument(
+            "mesh", nargs="?", help="any file meshio reads, with tets or triangles; by default the one that ships with pdgpu"
+        )
+        command.add_argument("--dt", type=_positive, default=1 / 30, help="time step, s (1/30)")
+        command.add_argument("--young", type=_positive, default=3e5, help="Young's modulus, Pa; shells: N/m (3e5)")
+        command.add_argument("--density", type=_positive, default=1000.0, help="kg/m^3; shells: kg/m^2 (1000)")
+        command.add_argument("--device", choices=DEVICES, default="cpu")
+        command.add_argument("--dtype", choices=PRECISIONS, default="float64")
+        command.add_argument("--threads", type=int, default=0, help="0: all cores")
+        command.add_argument("--out", default="out", metavar="DIR", help="folder for what is written (out)")
+
+    compare = commands.add_parser("compare", help="solve one step from a stretched pose with every solver; plot, CSV, table, picture")
+    body(compare)
+    compare.add_argument("--solvers", nargs="+", choices=SOLVERS, default=list(SOLVERS), help="which ones (all)")
+    compare.add_argument("--stretch", type=_positive, default=1.5, help="how far the pose is stretched (1.5)")
+    simulate = commands.add_parser(
+        "simulate", help="let the stretched body go under gravity; a sequence of .vtu files with a .pvd for ParaView"
+    )
+    body(simulate)
+    simulate.add_argument("--steps", type=_count, default=60, help="time steps (60)")
+    simulate.add_argument("--iterations", type=_count, default=20, help="iterations of Projective Dynamics per step (20)")
+    simulate.add_argument("--stretch", type=_positive, default=1.2, help="how far the start is stretched (1.2)")
+    commands.add_parser("info", help="version, modules, devices, BLAS, threads")
+    return parser
+
+
+def main(arguments=None):
+    """Run a command; returns the exit code. A fault of the input is one line on standard error, exit code 2."""
+    options = _parser().parse_args(arguments)
+    try:
+        {"compare": _compare, "simulate": _simulate, "info": _info}[options.command](options)
+    except KeyboardInterrupt:
+        print("pdgpu: interrupted", file=sys.stderr)
+        return 130
+    except (OSError, RuntimeError, TypeError, ValueError) as error:
+        print(f"pdgpu: error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+# ---- the scene of both commands ----------------------------------------------------------------------------------------------
+
+
+def stretched_scene(mesh, young, density, stretch, gravity=(0.0, 0.0, 0.0)):
+    """A scene with one body held at its low end, and the pose stretched away from it.
+
+    Tets become an ARAP solid with Poisson's ratio 0.3, triangles a shell of ARAP triangles. Pinned are the vertices in the lowest
+    5 % of the height (y); flat meshes are held along their longest axis instead.
+
+    Returns
+    -------
+    (scene, body, positions (n, 3))
+    """
+    scene = pdgpu.Scene(gravity=gravity)
+    material = pdgpu.ARAP.from_young(young, 0.3)
+    if len(mesh.tets):
+        mesh = pdgpu.Mesh(mesh.points, tets=mesh.tets).without_unused_vertices()
+        body = scene.add_solid(mesh, material, density=density)
+    elif len(mesh.triangles):
+        mesh = pdgpu.Mesh(mesh.points, triangles=mesh.triangles).without_unused_vertices()
+        body = scene.add_shell(mesh, material, density=density)
+    else:
+        raise ValueError(f"mesh: {mesh!r} has neither tets nor triangles")
+    points = mesh.points
+    size = np.ptp(points, axis=0)
+    axis = 1 if size[1] >= 0.2 * size.max() else int(np.argmax(size))
+    held = points[:, axis] <= points[:, axis].min() + 0.05 * size[axis]
+    body.pin(held)
+    level = points[held, axis].max()
+    positions = points.copy()
+    positions[~held, axis] = level + stretch * (points[~held, axis] - level)
+    return scene, body, positions
+
+
+def _read(path):
+    mesh = pdgpu.read_mesh(path or default_mesh())
+    clean = mesh.without_unused_vertices()
+    if len(clean.points) < len(mesh.points):
+        print(f"{len(mesh.points) - len(clean.points)} vertices belong to no element and are left out")
+    print(f"{path or 'the mesh that ships with pdgpu'}: {clean!r}")
+    return clean
+
+
+def _compare(options):
+    mesh = _read(options.mesh)
+    scene, body, positions = stretched_scene(mesh, options.young, options.density, options.stretch)
+    solvers = {SOLVERS[key][0]: SOLVERS[key][1] for key in SOLVERS if key in options.solvers}
+    threads = thread_count(options.threads)
+    print(
+        f"one step of {options.dt:.4g} s from a pose stretched by {options.stretch:g}, E = {options.young:g}, "
+        f"{options.device}, {options.dtype}, {threads} thread{'s' if threads > 1 else ''}"
+    )
+    comparison = pdgpu.compare(
+        scene,
+        solvers,
+        dt=options.dt,
+        start=(positions, None),
+        device=options.device,
+        dtype=options.dtype,
+        threads=options.threads,
+        progress=True,
+    )
+    print()
+    print(comparison.table())
+    os.makedirs(options.out, exist_ok=True)
+    paths = [os.path.join(options.out, name) for name in ("convergence.csv", "convergence.png", "scene.png")]
+    comparison.to_csv(paths[0])
+    from pdgpu.plotting import save_convergence, save_states
+
+    save_convergence(comparison, paths[1])
+    states = {"at rest": body.points, "before the step": comparison.start_positions, "after the step": comparison.reference}
+    save_states(states, body.mesh.surface, paths[2])
+    print("\nwritten: " + ", ".join(paths))
+
+
+def _simulate(options):
+    from tqdm.auto import tqdm
+
+    mesh = _read(options.mesh)
+    scene, body, positions = stretched_scene(mesh, options.young, options.density, options.stretch, gravity=(0.0, -9.81, 0.0))
+    solver = ProjectiveDynamics(iterations=options.iterations)
+    simulation = pdgpu.Simulation(scene, solver, dt=options.dt, device=options.device, dtype=options.dtype, threads=options.threads)
+    simulation.set_state(positions=positions)
+    os.makedirs(options.out, exist_ok=True)
+    frames = []
+    for k in tqdm(range(options.steps + 1), unit="frame"):
+        if k:
+            simulation.step()
+        name = f"frame_{k:05d}.vtu"
+        frame = pdgpu.Mesh(simulation.positions, triangles=body.mesh.surface)
+        frame.write(os.path.join(options.out, name))
+        frames.append((simulation.time, name))
+    path = os.path.join(options.out, "animation.pvd")
+    with open(path, "w") as file:
+        file.write('<?xml version="1.0"?>\n<VTKFile type="Collection" version="0.1">\n<Collection>\n')
+        file.writelines(f'<DataSet timestep="{time:.9g}" file="{name}"/>\n' for time, name in frames)
+        file.write("</Collection>\n</VTKFile>\n")
+    print(f"written: {path} and {len(frames)} frames; t = {simulation.time:.4g} s")
+
+
+# ---- info ----------------------------------------------------------------------------------------------------------------------
+
+
+def _blas():
+    """Shared libraries in this process that are a BLAS, and which of them CHOLMOD would use is for the reader to see."""
+    try:
+        with open("/proc/self/maps") as file:
+            paths = {line.split()[-1] for line in file if "/" in line}
+    except OSError:
+        return []
+    return sorted(
+        path
+        for path in paths
+        if re.search(r"lib(blas|openblas|mkl|blis|scipy_openblas)[^/]*$", os.path.realpath(path)) or "/libblas" in path
+    )
+
+
+def _info(options):
+    print(f"pdgpu {pdgpu.__version__}, {os.path.dirname(pdgpu.__file__)}")
+    for device in DEVICES:
+        for short in PRECISIONS.values():
+            name = f"_{device}_{short}"
+            try:
+                module = importlib.import_module(f"pdgpu.{name}")
+            except ImportError as error:
+                print(f"{name}: not available ({error})")
+                continue
+            devices = ", ".join(module.devices())
+            print(f"{name}: {devices or 'built, but there is no device'}")
+    from pdgpu import _host
+
+    print(f"direct solver: {'CHOLMOD' if _host.HAS_CHOLMOD else 'left out of this build'}")
+    print(f"BLAS in this process: {', '.join(_blas()) or 'none found'}")
+    print(f"threads: {thread_count(0)}")
