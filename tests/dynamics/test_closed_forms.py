@@ -1,0 +1,201 @@
+"""Time steps and equilibria against answers on paper."""
+
+import dataclasses
+import itertools
+
+import inputs
+import numpy as np
+import pytest
+import scenes
+
+import pdgpu
+
+
+@pytest.mark.parametrize("solver", scenes.SOLVERS)
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-10), ("float32", 3e-5)])
+def test_free_fall(solver, dtype, tolerance):
+    """If not, time, gravity or the velocity rule is wrong in everything that moves."""
+    scene = pdgpu.Scene()
+    scene.add_solid(
+        pdgpu.Mesh(*inputs.kuhn_grid(3, 2, 2, 0.1)[:1], tets=inputs.kuhn_grid(3, 2, 2, 0.1)[1]), pdgpu.ARAP(1e5), density=1000.0
+    )
+    sim = pdgpu.Simulation(scene, dataclasses.replace(scenes.SOLVERS[solver], iterations=2), dt=0.01, dtype=dtype)
+    x = sim.positions.astype(np.float64)
+    sim.set_state(velocities=np.broadcast_to([0.0, 1.5, 0.0], x.shape))
+    sim.step(100)
+    fall = sim.positions.astype(np.float64) - x
+    np.testing.assert_allclose(fall[:, 1], -3.45405, atol=tolerance)
+    np.testing.assert_allclose(fall[:, [0, 2]], 0.0, atol=tolerance)
+    np.testing.assert_allclose(sim.velocities[:, 1], 1.5 - 9.81, rtol=tolerance)
+    assert sim.time == pytest.approx(1.0, rel=1e-14)
+
+
+def test_float32_free_fall_keeps_its_digits():
+    """If not, the velocity is taken from (x - x_t)/h, which loses 3e-5 in 100 steps [numerics A5]."""
+    scene = pdgpu.Scene()
+    scene.add_particles([[0.0, 1.0, 0.0]], mass=1.0)
+    sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=1), dt=0.01, dtype="float32")
+    sim.step(100)
+    assert sim.velocities[0, 1] == pytest.approx(-9.81, rel=5e-7)
+
+
+@pytest.mark.parametrize("solver", ["direct", "newton"])
+def test_linear_spring_loses_energy_as_implicit_euler_says(solver):
+    """If not, numerical damping is not that of implicit Euler: E50/E0 = (1 + h^2 k/m)^-50."""
+    scene = pdgpu.Scene(gravity=scenes.NO_GRAVITY)
+    scene.add_particles([[0.0, 0.0, 0.0]], mass=1.0).attach([0], (0.0, 0.0, 0.0), stiffness=100.0)
+    sim = pdgpu.Simulation(scene, scenes.SOLVERS[solver], dt=0.01)
+    sim.set_state(positions=[[0.3, -0.2, 0.1]])
+    start = sim.energies()["total"]
+    sim.step(50)
+    assert sim.energies()["total"] / start == pytest.approx(0.608038824689, abs=1e-12)
+
+
+@pytest.mark.parametrize("mesh", ["B20", "B20J"])
+def test_traction_patch(mesh):
+    """If not, stress or surface loads are wrong: x = diag(1 + f/(2 mu A0), 1, 1) X exactly, tip 0.08."""
+    points, tets = getattr(inputs, mesh)()
+    scene = pdgpu.Scene(gravity=scenes.NO_GRAVITY)
+    body = scene.add_solid(pdgpu.Mesh(points, tets=tets), pdgpu.ARAP(1e5), density=1000.0)
+    body.pin(points[:, 0] < 1e-9)
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=30), dt=None)
+    forces = np.zeros_like(points)
+    end = body.mesh.surface[(points[body.mesh.surface][:, :, 0] > 1.0 - 1e-9).all(axis=1)]
+    corner = points[end]
+    areas = 0.5 * np.linalg.norm(np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0]), axis=1)
+    np.add.at(forces[:, 0], end.ravel(), np.repeat(areas / 3.0, 3) * 1000.0 / 0.0625)
+    sim.external_forces = forces
+    sim.step()
+    np.testing.assert_allclose(sim.positions, points * [1.08, 1.0, 1.0], atol=1e-11)
+    assert not sim.velocities.any()
+
+
+def hang(forces=None):
+    """A bar that hangs along +x; its displacement along x, and the exact one u = rho g (L x - x^2/2) / (2 mu)."""
+    points, tets = inputs.B20()
+    scene = pdgpu.Scene(gravity=(9.81 if forces is None else 0.0, 0.0, 0.0))
+    scene.add_solid(pdgpu.Mesh(points, tets=tets), pdgpu.ARAP(1e5), density=1000.0).pin(points[:, 0] < 1e-9)
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=30), dt=None)
+    sim.external_forces = forces
+    sim.step()
+    x = points[:, 0]
+    return (sim.positions - points)[:, 0], 1000.0 * 9.81 * (x - 0.5 * x**2) / 2e5, x
+
+
+def test_hanging_bar():
+    """If not, gravity and elasticity do not balance; masses lumped by tets load the corners of a cell unevenly."""
+    u, exact, x = hang()
+    assert np.abs(u - exact).max() <= 3e-4
+    assert u[x > 1 - 1e-9].mean() == pytest.approx(0.024525, abs=1e-6)
+
+
+def test_hanging_bar_with_masses_lumped_by_cells():
+    """If not, the error of the hanging bar does not come from the lumping alone."""
+    points, _ = inputs.B20()
+    forces = np.zeros_like(points)
+    for offset in itertools.product((0, 1), repeat=3):
+        cells = np.array(list(itertools.product(range(20), range(5), range(5)))) + offset
+        np.add.at(forces[:, 0], cells @ [1, 21, 21 * 6], 1000.0 * 0.05**3 / 8 * 9.81)
+    u, exact, _ = hang(forces)
+    assert np.abs(u - exact).max() <= 6e-5
+
+
+def test_momentum_of_a_free_body_is_kept():
+    """If not, inner forces push a body that nothing touches."""
+    points, tets = inputs.J10()
+    scene = pdgpu.Scene(gravity=scenes.NO_GRAVITY)
+    scene.add_solid(pdgpu.Mesh(points, tets=tets), pdgpu.ARAP(1e5), density=1000.0)
+    sim = pdgpu.Simulation(scene, scenes.DIRECT, dt=1 / 60)
+    rng = np.random.default_rng(0)
+    sim.set_state(positions=points * [1.2, 0.9, 1.0], velocities=rng.normal(size=points.shape))
+    before = sim.masses @ sim.velocities
+    sim.step(10)
+    assert np.abs(sim.masses @ sim.velocities - before).max() <= 1e-11 * np.abs(sim.masses @ np.abs(sim.velocities)).max()
+
+
+def test_descent_inequality():
+    """If not, a step without outer forces can gain energy: |v+|^2/2 - <v+,v> + E+ <= E in the mass norm."""
+    points, tets = inputs.B20()
+    scene, _ = scenes.bar((points, tets), 1e5)
+    for iterations in (1, 3, 10):
+        sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=iterations, initialization="previous"), dt=1 / 30)
+        v = 0.5 * np.random.default_rng(1).normal(size=points.shape)
+        v[sim.gradient().any(axis=1) == 0] = 0.0
+        v[sim._fixed == 1] = 0.0
+        sim.set_state(positions=scenes.stretched_and_twisted(points), velocities=v)
+        for _ in range(5):
+            before, v = sim.energies()["total"], sim.velocities
+            kinetic = 0.5 * np.einsum("i,ij,ij", sim.masses, v, v)
+            sim.step()
+            w = sim.velocities
+            after = sim.energies()
+            left = after["kinetic"] - np.einsum("i,ij,ij", sim.masses, w, v) + sum(after["elastic"].values())
+            assert left <= (before - kinetic) + 1e-9 * before
+
+
+@pytest.mark.parametrize("guess", ["previous", "inertia", "inertial_target", "adaptive"])
+def test_first_guesses(guess):
+    """If not, a comparison starts its solvers from another point than it says."""
+    scene = pdgpu.Scene()
+    body = scene.add_particles([[0.0, 1.0, 0.0], [5.0, 1.0, 0.0]], mass=1.0, velocity=(1.0, 2.0, 3.0))
+    body.attach([0], (0.0, 0.0, 0.0), stiffness=40.0)
+    h, g = 0.02, np.array([0.0, -9.81, 0.0])
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=4, initialization=guess), dt=h)
+    previous = None
+    for _ in range(3):
+        x, v = sim.positions, sim.velocities
+        along = 0.0
+        if previous is not None:
+            along = np.clip((v - previous) / h @ g / (g @ g), 0.0, 1.0)[:, None]
+        expected = {
+            "previous": x,
+            "inertia": x + h * v,
+            "inertial_target": x + h * v + h * h * g,
+            "adaptive": x + h * v + h * h * along * g,
+        }[guess]
+        previous = v
+        sim.step(record="positions")
+        np.testing.assert_allclose(sim.last_step.positions[0], expected, atol=1e-14)
+
+
+def test_adaptive_guess_starts_anew_after_set_state():
+    """If not, an acceleration across a jump that the user made steers the next step."""
+    scene = pdgpu.Scene()
+    scene.add_particles([[0.0, 1.0, 0.0]], mass=1.0)
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(initialization="adaptive"), dt=0.1)
+    sim.step(2)
+    sim.set_state(positions=[[0.0, 0.0, 0.0]], velocities=[[1.0, 0.0, 0.0]])
+    sim.step(record="positions")
+    np.testing.assert_allclose(sim.last_step.positions[0], [[0.1, 0.0, 0.0]], atol=1e-15)
+
+
+def test_scripted_pins_go_where_their_motion_says():
+    """If not, a scripted handle drags the body late, or with a wrong velocity."""
+    points, tets = inputs.kuhn_grid(3, 1, 1, 0.2)
+    scene = pdgpu.Scene(gravity=scenes.NO_GRAVITY)
+    body = scene.add_solid(pdgpu.Mesh(points, tets=tets), pdgpu.ARAP(1e4), density=100.0)
+    seen = []
+
+    def motion(time, rest):
+        seen.append((time, rest.shape))
+        return rest + [0.0, 2.0 * time, 0.0]
+
+    body.pin(points[:, 0] < 1e-9, motion)
+    sim = pdgpu.Simulation(scene, scenes.DIRECT, dt=0.05)
+    sim.step(4)
+    held = points[:, 0] < 1e-9
+    np.testing.assert_allclose(sim.positions[held], points[held] + [0.0, 0.4, 0.0], atol=1e-14)
+    np.testing.assert_allclose(sim.velocities[held], np.broadcast_to([0.0, 2.0, 0.0], (held.sum(), 3)), atol=1e-12)
+    assert seen[0] == (0.05, (held.sum(), 3))
+
+
+def test_fixed_pins_stay_where_set_state_puts_them():
+    """If not, a stretched start is undone by its own pins."""
+    points, tets = inputs.kuhn_grid(2, 1, 1, 0.2)
+    scene = pdgpu.Scene()
+    scene.add_solid(pdgpu.Mesh(points, tets=tets), pdgpu.ARAP(1e4), density=100.0).pin([0, 5])
+    sim = pdgpu.Simulation(scene, scenes.DIRECT)
+    sim.set_state(positions=points + 1.0, velocities=np.ones_like(points))
+    sim.step(3)
+    np.testing.assert_array_equal(sim.positions[[0, 5]], points[[0, 5]] + 1.0)
+    np.testing.assert_array_equal(sim.velocities[[0, 5]], 0.0)

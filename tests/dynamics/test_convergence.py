@@ -1,0 +1,291 @@
+"""Iterations: counts, acceleration, stopping, records, and the same bits every time."""
+
+import dataclasses
+import pickle
+
+import inputs
+import numpy as np
+import pytest
+import scenes
+
+import pdgpu
+from pdgpu.records import COLUMNS
+
+MU = 1e5 / 2.6
+
+
+def reference_run(solver, mesh=None, dt=1 / 30, mu=MU):
+    """Relative gradient norms from the stretched and twisted bar, first guess y."""
+    points, tets = mesh or inputs.B20()
+    scene, _ = scenes.bar((points, tets), mu, gravity=(0.0, -9.81, 0.0))
+    sim = pdgpu.Simulation(scene, solver, dt=dt)
+    held = sim._fixed == 1
+    x = scenes.stretched_and_twisted(points)
+    x[held] = points[held]
+    sim.set_state(positions=x)
+    sim.step(record=True)
+    norms = sim.last_step["gradient_norm"]
+    return norms / norms[0]
+
+
+def first_crossings(relative, levels=(1e-1, 1e-2, 1e-3, 1e-4)):
+    return [int(np.argmax(relative <= level)) for level in levels]
+
+
+@pytest.mark.parametrize(
+    ("solver", "counts"),
+    [
+        (pdgpu.ProjectiveDynamics(iterations=120), (2, 20, 53, 87)),
+        (pdgpu.ProjectiveDynamics(iterations=60, chebyshev=pdgpu.Chebyshev(rho=0.933)), (2, 13, 20, 26)),
+        (pdgpu.ProjectiveDynamics(iterations=1600, linear=pdgpu.Jacobi(weight=1.0)), (189, 577, 968, 1359)),
+        (
+            pdgpu.ProjectiveDynamics(iterations=160, linear=pdgpu.Jacobi(weight=1.0), chebyshev=pdgpu.Chebyshev(rho=0.997)),
+            (34, 63, 96, 121),
+        ),
+    ],
+    ids=["direct", "direct + Chebyshev", "Jacobi", "Jacobi + Chebyshev"],
+)
+def test_iteration_counts_of_the_bar(solver, counts):
+    """If not, the method converges at another rate than Projective Dynamics does."""
+    found = first_crossings(reference_run(solver))
+    for a, b in zip(found, counts, strict=True):
+        assert abs(a - b) <= max(3, 0.1 * b), (found, counts)
+
+
+def test_outer_chebyshev_is_the_printed_recurrence():
+    """If not, the omega sequence is off by one somewhere, which no convergence plot shows."""
+    rho, start, gamma = 0.95, 3, 0.9
+    points, tets = inputs.kuhn_grid(6, 2, 2, 0.2)
+    scene, _ = scenes.bar((points, tets), 1e4)
+
+    def run(solver):
+        sim = pdgpu.Simulation(scene, dataclasses.replace(solver, initialization="previous"), dt=1 / 30)
+        return sim
+
+    plain = pdgpu.ProjectiveDynamics(iterations=1)
+    fast = pdgpu.ProjectiveDynamics(iterations=12, chebyshev=pdgpu.Chebyshev(rho=rho, start=start, under_relaxation=gamma))
+    x0 = scenes.stretched_and_twisted(points)
+    sim = run(fast)
+    sim.set_state(positions=x0)
+    sim.step(record="positions")
+    iterates = sim.last_step.positions
+    # x^ of every iterate by one plain iteration with the same inertial target: A d = -dG/dx
+    solve = run(plain)
+    solve.set_state(positions=x0)
+    A = solve.system_matrix(free=True).tocsc()
+    import scipy.sparse.linalg
+
+    factor = scipy.sparse.linalg.splu(A)
+    free = solve._fixed == 0
+    previous, x, omega = None, x0, 1.0
+    expected = [1.0] * start + [1.8223234624, 1.6982591876, 1.6211915130, 1.5767432518]
+    for k in range(12):
+        if k == start:
+            omega = 2 / (2 - rho**2)
+        elif k > start:
+            omega = 4 / (4 - rho**2 * omega)
+        if k < len(expected):
+            assert omega == pytest.approx(expected[k], abs=1e-9)
+        hat = x.copy()
+        hat[free] -= factor.solve(solve.gradient(x)[free])
+        previous = x if previous is None else previous
+        x, previous = omega * (gamma * (hat - x) + x - previous) + previous, x
+        np.testing.assert_allclose(iterates[k + 1], x, atol=1e-11)
+
+
+def test_damped_jacobi_is_the_formula():
+    """If not, the global step is another iteration than d <- d + w D^-1 (r - A d), with Chebyshev inside it or not."""
+    points, tets = inputs.kuhn_grid(4, 2, 2, 0.2)
+    scene, _ = scenes.bar((points, tets), 1e4)
+    for chebyshev in (None, pdgpu.Chebyshev(rho=0.9, start=2)):
+        for sweeps in (1, 2, 3, 4, 7):
+            linear = pdgpu.Jacobi(weight=0.6, iterations=sweeps, chebyshev=chebyshev)
+            sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=1, linear=linear, initialization="previous"), dt=1 / 30)
+            x = scenes.stretched_and_twisted(points)
+            sim.set_state(positions=x)
+            A, free = sim.system_matrix(free=True), sim._fixed == 0
+            r = -sim.gradient()[free]
+            d = previous = np.zeros_like(r)
+            omega = 1.0
+            for k in range(sweeps):
+                if chebyshev and k >= chebyshev.start:
+                    omega = 2 / (2 - 0.81) if k == chebyshev.start else 4 / (4 - 0.81 * omega)
+                hat = d + 0.6 * (r - A @ d) / A.diagonal()[:, None]
+                d, previous = omega * (hat - previous) + previous, d
+            sim.step()
+            np.testing.assert_allclose((sim.positions - x)[free], d, atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("solver", scenes.SOLVERS)
+def test_same_bits_for_any_number_of_threads(solver, dtype):
+    """If not, a result cannot be reproduced on another machine, or even twice on this one."""
+    scene, x = scenes.mixed(damping=0.01)
+    bar = inputs.J10()
+    scene.add_solid(pdgpu.Mesh(*bar[:1], tets=bar[1]), pdgpu.ARAP(1e5), density=1000.0).pin(bar[0][:, 1] < 1e-9)
+    x = np.concatenate([x, bar[0] * [1.0, 1.4, 1.0]])
+    runs = []
+    for threads in (1, 2, 3, 2):
+        sim = pdgpu.Simulation(scene, dataclasses.replace(scenes.SOLVERS[solver], iterations=4), dtype=dtype, threads=threads)
+        sim.set_state(positions=x)
+        sim.step(2, record=True)
+        record = sim.last_step
+        runs.append(
+            (
+                sim.positions.tobytes(),
+                sim.velocities.tobytes(),
+                record["incremental_potential"].tobytes(),
+                record["gradient_norm"].tobytes(),
+            )
+        )
+    assert all(run == runs[0] for run in runs[1:])
+
+
+def test_record_has_the_columns_of_the_contract():
+    """If not, notebooks that read records break."""
+    scene, x = scenes.mixed()
+    sim = pdgpu.Simulation(scene, scenes.DIRECT)
+    sim.set_state(positions=x)
+    sim.step(record="positions")
+    record = sim.last_step
+    assert tuple(record) == COLUMNS and record.status == "iteration_cap" and record.iteration == 8
+    assert all(values.dtype == np.float64 and len(values) == 9 for values in record.values())
+    assert record["iteration"].tolist() == list(range(9)) and record["seconds"][0] == 0.0 and record["step_norm"][0] == 0.0
+    assert (np.diff(record["seconds"]) > 0).all() and record.setup_seconds > 0
+    steps = np.linalg.norm((record.positions[1:] - record.positions[:-1]).reshape(8, -1), axis=1)
+    np.testing.assert_allclose(record["step_norm"][1:], steps, rtol=1e-9)
+    np.testing.assert_array_equal(record.positions[-1], sim.positions)
+    sim.step()
+    assert len(sim.last_step) == 0 and sim.last_step.status == "iteration_cap"
+
+
+def test_recorded_numbers_are_those_of_the_diagnostics():
+    """If not, the plotted potential is not the one `incremental_potential` returns."""
+    scene, x = scenes.mixed(damping=0.01)
+    sim = pdgpu.Simulation(scene, dataclasses.replace(scenes.DIRECT, initialization="previous"))
+    sim.set_state(positions=x)
+    other = pdgpu.Simulation(scene, scenes.DIRECT)
+    other.set_state(positions=x)
+    sim.step(record="positions")
+    for k, at in enumerate(sim.last_step.positions):
+        assert sim.last_step["incremental_potential"][k] == pytest.approx(other.incremental_potential(at), rel=1e-10)
+        assert sim.last_step["gradient_norm"][k] == pytest.approx(np.linalg.norm(other.gradient(at)), rel=1e-8)
+
+
+def test_recording_changes_no_bit():
+    """If not, a recorded run is another run."""
+    scene, x = scenes.mixed()
+    results = []
+    for record in (False, True, "positions"):
+        sim = pdgpu.Simulation(scene, scenes.CHEBYSHEV)
+        sim.set_state(positions=x)
+        sim.step(3, record=record)
+        results.append(sim.positions.tobytes())
+    assert results[0] == results[1] == results[2]
+
+
+def test_stops_when_converged_and_when_stalled():
+    """If not, a tolerance is ignored or a finished run goes on."""
+    scene, _ = scenes.bar(inputs.B20(), MU)
+    x = scenes.stretched_and_twisted(inputs.B20()[0])
+    sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=500, tolerance=1e-3), dt=1 / 30)
+    sim.set_state(positions=x)
+    sim.step(record=True)
+    record = sim.last_step
+    norms = record["gradient_norm"]
+    assert record.status == "converged" and norms[-1] <= 1e-3 * norms[0] < norms[-2]
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=100), dt=1 / 30)
+    sim.set_state(positions=x)
+    sim.step()
+    assert sim.last_step.status == "stalled" and sim.last_step.iteration < 40
+
+
+@pytest.mark.parametrize("record", [False, True])
+def test_divergence_raises_and_keeps_the_state(record):
+    """If not, a diverged step leaves NaN behind, silently."""
+    points, tets = inputs.J10()
+    scene, body = scenes.bar((points, tets), 1e7 / 2.6)
+    solver = pdgpu.ProjectiveDynamics(iterations=4000, linear=pdgpu.Jacobi(weight=1.9))
+    sim = pdgpu.Simulation(scene, solver, dt=1 / 30)
+    x = points * [1.5, 1.0, 1.0]
+    sim.set_state(positions=x)
+    with pytest.raises(pdgpu.DivergenceError, match="ProjectiveDynamics diverged at iteration") as caught:
+        sim.step(record=record)
+    error = caught.value
+    assert error.solver == solver and 0 < error.iteration <= 4000 and 0 <= error.vertex < len(points)
+    assert (len(error.records["iteration"]) > 1) if record else len(error.records) == 0
+    assert error.records.status == "diverged"
+    np.testing.assert_array_equal(sim.positions, x)
+    assert sim.time == 0.0 and not sim.velocities.any()
+
+
+def test_compare_returns_what_diverged():
+    """If not, one bad solver spoils the comparison of all."""
+    points, tets = inputs.J10()
+    scene, _ = scenes.bar((points, tets), 1e7 / 2.6)
+    bad = pdgpu.ProjectiveDynamics(iterations=2000, linear=pdgpu.Jacobi(weight=1.9))
+    comparison = pdgpu.compare(scene, {"bad": bad, "good": scenes.DIRECT}, start=(points * [1.5, 1.0, 1.0], None))
+    assert comparison["bad"].status == "diverged" and comparison["good"].status == "iteration_cap"
+    assert comparison["good"]["relative_loss"][-1] < 0.1
+    assert len(comparison["bad"]["iteration"]) == comparison["bad"].iteration + 1 < 2001
+
+
+def test_comparison_by_its_definitions(tmp_path):
+    """If not, relative loss and error are not what the axes of the plot say."""
+    scene, _ = scenes.bar(inputs.B20(), MU)
+    x = scenes.stretched_and_twisted(inputs.B20()[0])
+    solvers = {"direct": scenes.DIRECT, "newton": pdgpu.Newton(iterations=20)}
+    comparison = pdgpu.compare(scene, solvers, start=(x, None))
+    sim = pdgpu.Simulation(scene, scenes.DIRECT, dt=1 / 30)
+    sim.set_state(positions=x)
+    star = comparison.reference
+    G0, Gs = sim.incremental_potential(x), sim.incremental_potential(star)
+    assert np.linalg.norm(sim.gradient(star)) <= 1e-10 * np.linalg.norm(sim.gradient(x))
+    record, last = comparison["direct"], comparison.positions["direct"]
+    assert record["relative_loss"][0] == 1.0 and record["relative_error"][0] == 1.0
+    assert record["relative_loss"][-1] == pytest.approx((sim.incremental_potential(last) - Gs) / (G0 - Gs), rel=1e-9)
+    norm = [np.sqrt(np.sum(sim.masses[:, None] * d**2)) for d in (last - star, x - star)]
+    assert record["relative_error"][-1] == pytest.approx(norm[0] / norm[1], rel=1e-9)
+    assert comparison["newton"]["relative_error"][-1] < 1e-12
+    # a given reference and an array give the same
+    again = pdgpu.compare(scene, {"direct": scenes.DIRECT}, start=(x, None), reference=comparison.reference)
+    np.testing.assert_array_equal(again["direct"]["relative_loss"], record["relative_loss"])
+    path = tmp_path / "c.csv"
+    comparison.to_csv(path)
+    lines = path.read_text().splitlines()
+    assert lines[0] == "solver,iteration,seconds,incremental_potential,gradient_norm,step_norm,relative_loss,relative_error"
+    assert len(lines) == 1 + sum(len(r["iteration"]) for r in comparison.records.values())
+    assert "newton" in comparison.table()
+
+
+def test_comparison_that_starts_at_the_answer():
+    """If not, 0/0 becomes NaN in the table."""
+    scene = pdgpu.Scene(gravity=scenes.NO_GRAVITY)
+    scene.add_particles([[0.0, 0.0, 0.0]], mass=1.0)
+    comparison = pdgpu.compare(scene, {"direct": scenes.DIRECT})
+    assert comparison["direct"]["relative_loss"][-1] == 0.0 and comparison["direct"]["relative_error"][-1] == 0.0
+
+
+def test_float32_reaches_its_floor():
+    """If not, the single-precision global step is not the correction form [numerics A5]."""
+    scene, _ = scenes.bar(inputs.B20(), MU)
+    x = scenes.stretched_and_twisted(inputs.B20()[0])
+    solvers = {"direct": pdgpu.ProjectiveDynamics(iterations=150)}
+    comparison = pdgpu.compare(scene, solvers, start=(x, None), dtype="float32")
+    assert comparison["direct"]["relative_error"][-1] < 2e-5
+
+
+def test_quasistatic_body_that_is_not_held_is_named():
+    """If not, a singular system gives an arbitrary answer."""
+    scene = pdgpu.Scene()
+    scene.add_solid(pdgpu.shapes.beam((1, 1, 1), cells=(2, 2, 2)), pdgpu.ARAP(1e5), density=1.0, name="held").pin([0])
+    scene.add_solid(pdgpu.shapes.beam((1, 1, 1), cells=(2, 2, 2)), pdgpu.ARAP(1e5), density=1.0, name="loose")
+    with pytest.raises(ValueError, match="'loose' is not held"):
+        pdgpu.Simulation(scene, dt=None)
+
+
+def test_descriptions_print_compare_and_pickle():
+    """If not, a solver cannot be sent to another process or written into a table."""
+    for solver in scenes.SOLVERS.values():
+        assert eval(repr(solver), vars(pdgpu)) == solver == pickle.loads(pickle.dumps(solver))
+    assert set(pdgpu.capabilities()) == {"ProjectiveDynamics", "Newton"}

@@ -1,0 +1,195 @@
+"""Energy, gradient, Hessian and projection of every element agree with each other, in both precisions."""
+
+import numpy as np
+import pytest
+
+import pdgpu
+from pdgpu import elements
+
+TET = np.array([[0.0, 0.0, 0.0], [1.0, 0.1, 0.0], [0.2, 0.9, 0.1], [0.1, 0.2, 1.1]])
+HINGE = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.4, 0.9, 0.0], [0.6, -1.1, 0.0]])
+BENT = HINGE + [[0, 0, 0], [0, 0, 0], [0, 0, 0.4], [0, 0, 0.3]]
+CASES = {
+    "spring": (pdgpu.Spring(30.0), TET[:2]),
+    "arap tet": (pdgpu.ARAP(50.0), TET),
+    "arap triangle": (pdgpu.ARAP(50.0), TET[:3]),
+    "bending, flat": (pdgpu.Bending(2.0), HINGE),
+    "bending, curved": (pdgpu.Bending(2.0), BENT),
+    "volume": (pdgpu.Volume(40.0), TET),
+    "area": (pdgpu.Area(40.0), TET[:3]),
+    "strain limit tet": (pdgpu.StrainLimit(0.9, 1.1, 70.0), TET),
+    "strain limit triangle": (pdgpu.StrainLimit(0.9, 1.1, 70.0), TET[:3]),
+    "attachment": (pdgpu.Attachment(20.0), TET[:1]),
+}
+every_element = pytest.mark.parametrize("case", CASES, ids=list(CASES))
+
+
+def deformation(material, x, rest):
+    """F (m,3,d) by its definition, from the rest gradients."""
+    if rest.shape[1] == 1:
+        return (x - rest)[:, 0, :, None]
+    gradients, _ = material.rest_shape(rest)
+    return np.einsum("mic,mid->mcd", x[:, 1:] - x[:, :1], gradients.reshape(len(x), rest.shape[1] - 1, -1))
+
+
+def samples(case, seed=0, n=60):
+    """Deformed copies of the rest shape: near rest, strongly sheared, inverted; away from the points where F has no derivative."""
+    material, rest = CASES[case]
+    rng = np.random.default_rng(seed)
+    rest = np.broadcast_to(rest, (n, *rest.shape)).copy()
+    x = rest + rng.normal(size=rest.shape) * rng.choice([0.05, 0.3, 1.0], size=(n, 1, 1))
+    if "curved" not in case:
+        x[: n // 4, :, 2] *= -1.0  # mirrored: tets inverted
+    s = np.linalg.svd(deformation(material, x, rest), compute_uv=False)
+    fine = s[:, -1] > 0.05  # flat elements and zero lengths have tests of their own
+    if s.shape[1] == 3:
+        inverted = np.linalg.det(deformation(material, x, rest)) < 0
+        fine &= np.where(inverted, s[:, 1] - s[:, 2] > 0.05, True)
+        fine &= np.abs(s[:, 0] - s[:, 1]) > 0.02
+    if "strain" in case:
+        fine &= np.all(np.abs(np.abs(s)[:, :, None] - [0.9, 1.1]) > 0.01, axis=(1, 2))
+        if s.shape[1] == 3:
+            fine &= ~inverted
+    if "volume" in case or "area" in case:
+        fine &= np.prod(s, axis=1) < 1.8  # below the fork where the nearest point jumps
+    return material, x[fine], rest[fine]
+
+
+@every_element
+def test_gradient_is_the_derivative_of_the_energy(case):
+    """If not, every solver walks to a point that is not the minimum of what it reports."""
+    material, x, rest = samples(case)
+    assert len(x) >= 8
+    gradient, delta = elements.gradient(material, x, rest), 1e-6
+    numeric = np.empty_like(gradient)
+    for i in range(x.shape[1]):
+        for c in range(3):
+            step = np.zeros_like(x)
+            step[:, i, c] = delta
+            difference = elements.energy(material, x + step, rest) - elements.energy(material, x - step, rest)
+            numeric[:, i, c] = difference / (2 * delta)
+    scale = np.abs(numeric).max(axis=(1, 2)) + 1e-3
+    assert (np.abs(gradient - numeric).max(axis=(1, 2)) / scale).max() < 1e-5
+
+
+@every_element
+def test_hessian_is_the_derivative_of_the_gradient(case):
+    """If not, Newton loses its quadratic convergence, and the reference of every comparison with it."""
+    material, x, rest = samples(case, seed=1)
+    hessian, delta, k = elements.hessian(material, x, rest), 1e-6, x.shape[1]
+    numeric = np.empty_like(hessian)
+    for i in range(k):
+        for c in range(3):
+            step = np.zeros_like(x)
+            step[:, i, c] = delta
+            difference = elements.gradient(material, x + step, rest) - elements.gradient(material, x - step, rest)
+            numeric[:, :, 3 * i + c] = difference.reshape(len(x), -1) / (2 * delta)
+    scale = np.abs(numeric).max(axis=(1, 2)) + 1e-3
+    assert (np.abs(hessian - numeric).max(axis=(1, 2)) / scale).max() < 1e-5
+    np.testing.assert_allclose(hessian, hessian.transpose(0, 2, 1), atol=1e-12 * np.abs(hessian).max())
+
+
+@every_element
+def test_projected_hessian_is_positive_semidefinite_and_unchanged_where_it_was(case):
+    """If not, Newton's fallback factorisation fails exactly where it is needed."""
+    material, x, rest = samples(case, seed=2)
+    plain, projected = elements.hessian(material, x, rest), elements.hessian(material, x, rest, psd=True)
+    scale = np.abs(plain).max(axis=(1, 2)) + 1e-3
+    assert (np.linalg.eigvalsh(projected).min(axis=1) / scale).min() > -1e-12
+    definite = np.linalg.eigvalsh(plain).min(axis=1) > -1e-13 * scale
+    np.testing.assert_allclose(projected[definite], plain[definite], atol=1e-11 * scale.max())
+
+
+@every_element
+def test_energy_is_the_distance_to_the_projection_and_no_admissible_point_is_nearer(case):
+    """If not, Projective Dynamics minimises another energy than the one it reports."""
+    material, x, rest = samples(case, seed=3)
+    F, T = deformation(material, x, rest), elements.projection(material, x, rest)
+    assert T.shape == F.shape
+    weight = material.elements(rest)[2][:, 0]
+    distance = np.einsum("mcd,mcd->m", F - T, F - T)
+    np.testing.assert_allclose(elements.energy(material, x, rest), 0.5 * weight * distance, rtol=1e-10, atol=1e-12)
+    # other points of the same constraint set: the projections of the other samples
+    for shift in range(1, len(x)):
+        other = np.roll(T, shift, axis=0)
+        if "curved" in case or case in ("bending, flat", "attachment"):
+            break  # a length of its own for every hinge; a single point
+        assert (np.einsum("mcd,mcd->m", F - other, F - other) >= distance - 1e-10).all()
+
+
+@every_element
+def test_float32_agrees_with_float64(case):
+    """If not, one precision runs another formula."""
+    material, x, rest = samples(case, seed=4)
+    single = [array.astype(np.float32) for array in (x, rest)]
+    for function, tolerance in ((elements.energy, 2e-5), (elements.gradient, 2e-5), (elements.hessian, 2e-4), (elements.projection, 2e-5)):
+        a, b = function(material, *single), function(material, *(array.astype(np.float64) for array in single))
+        assert a.dtype == np.float32 and b.dtype == np.float64
+        assert np.abs(a - b).max() <= tolerance * max(np.abs(b).max(), 1.0)
+
+
+@every_element
+def test_flat_collapsed_and_inverted_elements_give_finite_numbers(case):
+    """If not, one degenerate element turns the whole state into NaN."""
+    material, rest = CASES[case]
+    rest = rest[None]
+    states = [
+        np.zeros_like(rest),
+        rest * [1, 1, 0],
+        rest * [1, 0, 0],
+        rest * [1, 1, -1],
+        rest * 0.5,
+        rest + 1e6,
+        rest * [1e-9, 1, 1],
+        rest * 1e5,
+    ]
+    for dtype in (np.float32, np.float64):
+        for x in states:
+            arguments = material, x.astype(dtype), rest.astype(dtype)
+            for function in (elements.energy, elements.gradient, elements.hessian, elements.projection):
+                assert np.isfinite(function(*arguments)).all(), (function, x)
+            assert np.isfinite(elements.hessian(*arguments, psd=True)).all()
+
+
+@every_element
+def test_rest_has_no_energy_and_rigid_motion_none_either(case):
+    """If not, a body at rest creeps, or a spinning one is braked."""
+    material, rest = CASES[case]
+    if case == "attachment":
+        pytest.skip("an attachment holds a place in space")
+    rotation = np.linalg.qr(np.random.default_rng(5).normal(size=(3, 3)))[0]
+    rotation *= np.sign(np.linalg.det(rotation))
+    moved = rest @ rotation.T + [0.3, -2.0, 0.7]
+    scale = material.elements(rest[None])[2][0, 0]
+    assert elements.energy(material, rest[None], rest[None])[0] <= 1e-22 * scale
+    assert elements.energy(material, moved[None], rest[None])[0] <= 1e-22 * scale
+    assert np.abs(elements.gradient(material, moved[None], rest[None])).max() <= 1e-12 * scale
+    total = elements.gradient(material, moved[None] * 1.3, rest[None]).sum(axis=1)
+    assert np.abs(total).max() <= 1e-13 * scale
+
+
+def test_constants_may_differ_from_element_to_element():
+    """If not, a heterogeneous body is simulated as a uniform one."""
+    x, rest = np.stack([TET * 1.1] * 3), np.stack([TET] * 3)
+    together = elements.energy(pdgpu.ARAP([1.0, 2.0, 5.0]), x, rest)
+    np.testing.assert_allclose(together, elements.energy(pdgpu.ARAP(1.0), x, rest) * [1, 2, 5], rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"),
+    [
+        ((pdgpu.Spring(1.0), TET[None], TET[None]), TypeError, "4 vertices"),
+        (("ARAP", TET[None], TET[None]), TypeError, "material"),
+        ((pdgpu.ARAP(1.0), TET[None, :, :2], TET[None, :, :2]), ValueError, "x: expected shape"),
+        ((pdgpu.ARAP(1.0), TET[None], TET[None, :3]), ValueError, "rest: expected shape"),
+        ((pdgpu.ARAP(1.0), TET[None] * np.nan, TET[None]), ValueError, "x: value nan at (0, 0, 0)"),
+        ((pdgpu.ARAP(1.0), TET[None], TET[None] * [1, 1, 0]), ValueError, "row 0"),
+        ((pdgpu.ARAP(1.0), TET[None] * 1j, TET[None]), TypeError, "complex"),
+        ((pdgpu.ARAP([1.0, 2.0]), TET[None], TET[None]), ValueError, "ARAP.mu"),
+    ],
+)
+def test_bad_batches_are_refused(arguments, error, text):
+    """If not, a slip in a script becomes a wrong number."""
+    with pytest.raises(error) as caught:
+        elements.energy(*arguments)
+    assert text in str(caught.value)

@@ -1,0 +1,67 @@
+"""Scenes that several tests share."""
+
+import importlib.resources
+
+import inputs
+import numpy as np
+
+import pdgpu
+
+DIRECT = pdgpu.ProjectiveDynamics(iterations=8)
+CHEBYSHEV = pdgpu.ProjectiveDynamics(iterations=8, chebyshev=pdgpu.Chebyshev(rho=0.8, start=3))
+JACOBI = pdgpu.ProjectiveDynamics(iterations=8, linear=pdgpu.Jacobi(iterations=3))
+NEWTON = pdgpu.Newton(iterations=5)
+SOLVERS = {"direct": DIRECT, "chebyshev": CHEBYSHEV, "jacobi": JACOBI, "newton": NEWTON}
+
+NO_GRAVITY = (0.0, 0.0, 0.0)
+
+
+def creature():
+    """The mesh that ships with pdgpu."""
+    return pdgpu.read_mesh(str(importlib.resources.files("pdgpu") / "data" / "creature.vtu"))
+
+
+def bar(points_and_tets, mu, gravity=NO_GRAVITY, clamp=0.05):
+    """A bar along x of density 1000, its vertices with x below `clamp` of the length pinned. Returns scene, body."""
+    points, tets = points_and_tets
+    scene = pdgpu.Scene(gravity=gravity)
+    body = scene.add_solid(pdgpu.Mesh(points, tets=tets), pdgpu.ARAP(mu), density=1000.0)
+    x = points[:, 0]
+    body.pin(x < x.min() + clamp * np.ptp(x))
+    return scene, body
+
+
+def stretched_and_twisted(points, clamp=0.05):
+    """The state of the nonlinear reference runs: stretched 1.5 times about the clamp and twisted by 1 rad."""
+    x = points.copy()
+    low, length = x[:, 0].min(), np.ptp(x[:, 0])
+    clamped = x[:, 0] < low + clamp * length
+    along = np.maximum(0.0, x[:, 0] - x[clamped, 0].max())
+    x[:, 0] += 0.5 * along
+    centre = points[:, 1:].mean(axis=0)
+    c, s = np.cos(along), np.sin(along)
+    y, z = (points[:, 1:] - centre).T
+    x[:, 1], x[:, 2] = centre[0] + c * y - s * z, centre[1] + s * y + c * z
+    return x
+
+
+def mixed(damping=0.0, seed=0):
+    """A solid, a shell, a rod and particles, with every material, pins and attachments. Returns scene, a disturbed state."""
+    scene = pdgpu.Scene()
+    beam = pdgpu.shapes.beam((1.0, 0.5, 0.5), cells=(3, 2, 2), split=5)
+    solid = scene.add_solid(beam, [pdgpu.ARAP(2e4), pdgpu.Volume(1e4), pdgpu.StrainLimit(0.95, 1.05, 1e4)], density=500.0, damping=damping)
+    solid.pin([0, 1])
+    solid.attach([7, 9], beam.points[[7, 9]] + 0.1, stiffness=300.0)
+    shell = scene.add_shell(
+        pdgpu.Mesh(*inputs.cloth(5)[:1], triangles=inputs.cloth(5)[1]),
+        [pdgpu.Spring(100.0), pdgpu.ARAP(50.0), pdgpu.Area(30.0), pdgpu.StrainLimit(0.9, 1.1, 20.0)],
+        density=0.2,
+        bending=1e-2,
+        damping=damping,
+        velocity=(0.1, 0.0, 0.2),
+    )
+    shell.pin([0])
+    scene.add_rod(pdgpu.shapes.chain(6), pdgpu.Spring(200.0), density=0.05).attach([0], (0.0, 0.0, 0.0), stiffness=50.0)
+    scene.add_particles([[2.0, 0.0, 0.0], [3.0, 0.0, 0.0]], mass=[0.1, 0.2], velocity=(0.0, 1.0, 0.0))
+    rest = scene.rest_positions()
+    return scene, rest * 1.05 + 0.02 * np.random.default_rng(seed).normal(size=rest.shape)
