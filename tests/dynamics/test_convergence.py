@@ -204,7 +204,7 @@ def test_stops_when_converged_and_when_stalled():
 def test_divergence_raises_and_keeps_the_state(record):
     """If not, a diverged step leaves NaN behind, silently."""
     points, tets = inputs.J10()
-    scene, body = scenes.bar((points, tets), 1e7 / 2.6)
+    scene, _ = scenes.bar((points, tets), 1e7 / 2.6)
     solver = pdgpu.ProjectiveDynamics(iterations=4000, linear=pdgpu.Jacobi(weight=1.9))
     sim = pdgpu.Simulation(scene, solver, dt=1 / 30)
     x = points * [1.5, 1.0, 1.0]

@@ -1,0 +1,105 @@
+/* Context and memory of the CUDA backend. */
+#include "cuda/context.cuh"
+
+#include <stdlib.h>
+#include <string.h>
+
+pd_status pd_cuda_failure(pd_context *context, cudaError_t code, const char *what) {
+    return pd_fail(&context->error, PD_ERROR_DEVICE, "CUDA: %s failed: %s", what, cudaGetErrorString(code));
+}
+
+pd_status pd_device_count(int *count, pd_error *error) {
+    (void)error;
+    // no driver and no device are no error: there is nothing to use
+    if (cudaGetDeviceCount(count) != cudaSuccess) {
+        cudaGetLastError();
+        *count = 0;
+    }
+    return PD_OK;
+}
+
+pd_status pd_device_name(int device, char name[256], pd_error *error) {
+    cudaDeviceProp properties;
+    cudaError_t code = cudaGetDeviceProperties(&properties, device);
+    if (code != cudaSuccess) return pd_fail(error, PD_ERROR_DEVICE, "device: %d: %s", device, cudaGetErrorString(code));
+    memcpy(name, properties.name, sizeof properties.name);
+    return PD_OK;
+}
+
+pd_status pd_context_create(pd_context **out, int threads, pd_error *error) {
+    *out = NULL;
+    int count = 0;
+    cudaError_t code = cudaGetDeviceCount(&count);
+    if (code != cudaSuccess || count == 0) {
+        cudaGetLastError();
+        return pd_fail(error, PD_ERROR_DEVICE, "device: no CUDA device can be used (%s)",
+                       code != cudaSuccess ? cudaGetErrorString(code) : "there is none");
+    }
+    pd_context *context = (pd_context *)calloc(1, sizeof *context);
+    if (!context) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for a context");
+    context->threads = threads > 0 ? threads : 1;
+    code = cudaStreamCreateWithFlags(&context->stream, cudaStreamNonBlocking);
+    if (code == cudaSuccess) code = cudaMalloc((void **)&context->index, sizeof(int));
+    if (code != cudaSuccess) {
+        pd_context_destroy(context);
+        return pd_fail(error, PD_ERROR_DEVICE, "device: the CUDA context could not be made: %s", cudaGetErrorString(code));
+    }
+    *out = context;
+    return PD_OK;
+}
+
+void pd_context_destroy(pd_context *context) {
+    if (!context) return;
+    if (context->stream) cudaStreamSynchronize(context->stream);
+    cudaFree(context->index);
+    if (context->stream) cudaStreamDestroy(context->stream);
+    free(context);
+}
+
+pd_error *pd_context_error(pd_context *context) { return &context->error; }
+
+int pd_context_threads(const pd_context *context) { return context->threads; }
+
+pd_status pd_memory_create(pd_context *context, void **out, size_t bytes) {
+    cudaError_t code = cudaMalloc(out, bytes ? bytes : 1);
+    if (code != cudaSuccess) {
+        size_t left = 0, total = 0;
+        cudaGetLastError();
+        cudaMemGetInfo(&left, &total);
+        *out = NULL;
+        return pd_fail(&context->error, PD_ERROR_MEMORY, "out of device memory: %zu bytes asked for, %zu free of %zu", bytes, left, total);
+    }
+    return pd_memory_clear(context, *out, bytes);
+}
+
+void pd_memory_destroy(pd_context *context, void *memory) {
+    if (!memory) return;
+    cudaStreamSynchronize(context->stream);
+    cudaFree(memory);
+}
+
+static pd_status copy(pd_context *context, void *target, const void *source, size_t bytes, cudaMemcpyKind kind, const char *what) {
+    if (!bytes) return PD_OK;
+    cudaError_t code = cudaMemcpyAsync(target, source, bytes, kind, context->stream);
+    // host memory may be freed or read as soon as this returns
+    if (code == cudaSuccess && kind != cudaMemcpyDeviceToDevice) code = cudaStreamSynchronize(context->stream);
+    return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, what);
+}
+
+pd_status pd_memory_upload(pd_context *context, void *target, const void *source, size_t bytes) {
+    return copy(context, target, source, bytes, cudaMemcpyHostToDevice, "upload");
+}
+
+pd_status pd_memory_download(pd_context *context, void *target, const void *source, size_t bytes) {
+    return copy(context, target, source, bytes, cudaMemcpyDeviceToHost, "download");
+}
+
+pd_status pd_memory_copy(pd_context *context, void *target, const void *source, size_t bytes) {
+    return copy(context, target, source, bytes, cudaMemcpyDeviceToDevice, "copy");
+}
+
+pd_status pd_memory_clear(pd_context *context, void *target, size_t bytes) {
+    if (!bytes) return PD_OK;
+    cudaError_t code = cudaMemsetAsync(target, 0, bytes, context->stream);
+    return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "clear");
+}

@@ -1,0 +1,196 @@
+/* Loops over elements: potential, gradient, and batches of single elements; one thread per element, one kernel per kind.
+ *
+ * The kernels are macros expanded over the element table, as on the CPU: the element's formula is the same inlined function. The
+ * gradient is written per corner and gathered per vertex in a fixed order: no atomics, the same bits in every run. */
+#include "elements/element.h"
+
+#include "cuda/context.cuh"
+
+#define PD_REST_COUNT(k, d) ((k) > 1 ? ((k) - 1) * (d) : 3)
+
+/* F of element e at positions x. */
+#define PD_DEFORMATION_AT(k, d, x, e, F)                                                                                                \
+    do {                                                                                                                                \
+        real at_[3 * (k)];                                                                                                              \
+        for (int a_ = 0; a_ < (k); a_++)                                                                                                \
+            for (int c_ = 0; c_ < 3; c_++) at_[3 * a_ + c_] = (x)[3 * (size_t)g.vertices[(size_t)(e) * (k) + (size_t)a_] + (size_t)c_]; \
+        pd_element_deformation(k, d, at_, g.rest + (size_t)(e) * PD_REST_COUNT(k, d), F);                                               \
+    } while (0)
+
+/* ---- energy: partial [blocks,2], elastic and damping ------------------------------------------------------------------- */
+
+#define PD_ENERGY_KERNEL(KIND, name, k, d, count)                                                                                   \
+    static __global__ void name##_energy_kernel(pd_elements g, double inverse_h, const real *x_t, const real *x, double *partial) { \
+        int begin = (int)blockIdx.x * PD_SUM_BLOCK, end = begin + PD_SUM_BLOCK < g.n ? begin + PD_SUM_BLOCK : g.n;                  \
+        double elastic = 0.0, damped = 0.0;                                                                                         \
+        for (int e = begin + (int)threadIdx.x; e < end; e += PD_THREADS) {                                                          \
+            const real *p = g.parameters + (size_t)e * (count);                                                                     \
+            real F[3 * (d)];                                                                                                        \
+            PD_DEFORMATION_AT(k, d, x, e, F);                                                                                       \
+            elastic += (double)pd_##name##_energy(F, p);                                                                            \
+            if (!g.damping || g.damping[e] <= 0) continue;                                                                          \
+            real Ft[3 * (d)], H[9 * (d) * (d)], sum = 0;                                                                            \
+            PD_DEFORMATION_AT(k, d, x_t, e, Ft);                                                                                    \
+            pd_##name##_hessian(Ft, p, 1, H);                                                                                       \
+            for (int i = 0; i < 3 * (d); i++)                                                                                       \
+                for (int j = 0; j < 3 * (d); j++) sum += (F[i] - Ft[i]) * H[3 * (d) * i + j] * (F[j] - Ft[j]);                      \
+            damped += 0.5 * (double)g.damping[e] * inverse_h * (double)sum;                                                         \
+        }                                                                                                                           \
+        elastic = pd_block_sum(elastic);                                                                                            \
+        damped = pd_block_sum(damped);                                                                                              \
+        if (threadIdx.x == 0) partial[2 * blockIdx.x] = elastic, partial[2 * blockIdx.x + 1] = damped;                              \
+    }
+PD_ELEMENT_TABLE(PD_ENERGY_KERNEL)
+
+/* energies[kind] = sum of the elastic parts; the damping parts of all kinds add up. */
+static __global__ void collect_energy_kernel(const double *partial, int blocks, int kind, double *energies) {
+    double elastic = 0.0, damped = 0.0;
+    for (int b = (int)threadIdx.x; b < blocks; b += PD_THREADS) elastic += partial[2 * b], damped += partial[2 * b + 1];
+    elastic = pd_block_sum(elastic);
+    damped = pd_block_sum(damped);
+    if (threadIdx.x == 0) energies[kind] += elastic, energies[PD_ENERGY_DAMPING] += damped;
+}
+
+static __global__ void vertex_energy_kernel(int n, const unsigned char *fixed, const real *masses, double half, const real *load,
+                                            const real *x, const real *offset, double *partial) {
+    int begin = (int)blockIdx.x * PD_SUM_BLOCK, end = begin + PD_SUM_BLOCK < n ? begin + PD_SUM_BLOCK : n;
+    double sum = 0.0;
+    for (int i = begin + (int)threadIdx.x; i < end; i += PD_THREADS) {
+        if (fixed[i]) continue;
+        double part = 0.0;
+        for (size_t j = 3 * (size_t)i; j < 3 * (size_t)i + 3; j++)
+            part += half > 0 ? half * (double)offset[j] * (double)offset[j] : -(double)load[j] * (double)x[j];
+        sum += (double)masses[i] * part;
+    }
+    sum = pd_block_sum(sum);
+    if (threadIdx.x == 0) partial[blockIdx.x] = sum;
+}
+
+pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
+                       double *energies) {
+    cudaError_t code;
+    pd_status status = pd_memory_clear(context, energies, PD_ENERGY_COUNT * sizeof *energies);
+    if (status) return status;
+    for (int kind = 0; kind < model->n_kinds; kind++) {
+        const pd_elements g = model->kinds[kind];
+        int blocks = (g.n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
+        if (blocks == 0) continue;
+        switch (g.kind) {
+#define PD_CASE(KIND, name, k, d, count)                                                                                                   \
+    case KIND:                                                                                                                             \
+        name##_energy_kernel<<<(unsigned)blocks, PD_THREADS, 0, context->stream>>>(g, step->inverse_h, step->x_t, x, model->partial_sums); \
+        break;
+            PD_ELEMENT_TABLE(PD_CASE)
+#undef PD_CASE
+        default: break;
+        }
+        collect_energy_kernel<<<1, PD_THREADS, 0, context->stream>>>(model->partial_sums, blocks, g.kind, energies);
+        code = cudaGetLastError();
+        if (code != cudaSuccess) return pd_cuda_failure(context, code, "energy kernel");
+    }
+    int blocks = (model->n_vertices + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
+    vertex_energy_kernel<<<(unsigned)blocks, PD_THREADS, 0, context->stream>>>(model->n_vertices, model->fixed, model->masses,
+                                                                               0.5 * step->inverse_h * step->inverse_h, step->load, x,
+                                                                               offset, model->partial_sums);
+    code = cudaGetLastError();
+    if (code != cudaSuccess) return pd_cuda_failure(context, code, "vertex_energy_kernel");
+    return pd_add_partial_sums(context, model->partial_sums, blocks, 1,
+                               energies + (step->inverse_h > 0 ? PD_ENERGY_INERTIA : PD_ENERGY_LOAD));
+}
+
+/* ---- gradient ------------------------------------------------------------------------------------------------------------- */
+
+#define PD_GRADIENT_KERNEL(KIND, name, k, d, count)                                                                         \
+    static __global__ void name##_gradient_kernel(pd_elements g, real inverse_h, const real *x_t, const real *x, real *f) { \
+        int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                               \
+        if (e >= g.n) return;                                                                                               \
+        const real *p = g.parameters + (size_t)e * (count);                                                                 \
+        real F[3 * (d)], P[3 * (d)];                                                                                        \
+        PD_DEFORMATION_AT(k, d, x, e, F);                                                                                   \
+        pd_##name##_gradient(F, p, P);                                                                                      \
+        if (g.damping && g.damping[e] > 0) {                                                                                \
+            real Ft[3 * (d)], H[9 * (d) * (d)], scale = g.damping[e] * inverse_h;                                           \
+            PD_DEFORMATION_AT(k, d, x_t, e, Ft);                                                                            \
+            pd_##name##_hessian(Ft, p, 1, H);                                                                               \
+            for (int i = 0; i < 3 * (d); i++)                                                                               \
+                for (int j = 0; j < 3 * (d); j++) P[i] += scale * H[3 * (d) * i + j] * (F[j] - Ft[j]);                      \
+        }                                                                                                                   \
+        pd_element_forces_from_gradient(k, d, g.rest + (size_t)e * PD_REST_COUNT(k, d), P, f + (size_t)e * 3 * (k));        \
+    }
+PD_ELEMENT_TABLE(PD_GRADIENT_KERNEL)
+
+static __global__ void gather_kernel(pd_model model, real inverse_h2, const real *load, const real *offset, real *gradient) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i >= model.n_vertices) return;
+    real sum[3] = {0, 0, 0}, m = model.masses[i];
+    if (!model.fixed[i]) {
+        for (int c = model.corner_start[i]; c < model.corner_start[i + 1]; c++) {
+            const real *f = model.corner_forces + 3 * (size_t)model.corners[c];
+            for (int a = 0; a < 3; a++) sum[a] += f[a];
+        }
+        for (int a = 0; a < 3; a++)
+            sum[a] += inverse_h2 > 0 ? m * inverse_h2 * offset[3 * (size_t)i + (size_t)a] : -m * load[3 * (size_t)i + (size_t)a];
+    }
+    for (int a = 0; a < 3; a++) gradient[3 * (size_t)i + (size_t)a] = sum[a];
+}
+
+pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
+                      real *gradient) {
+    for (int kind = 0; kind < model->n_kinds; kind++) {
+        const pd_elements g = model->kinds[kind];
+        real *f = model->corner_forces + 3 * (size_t)g.first_corner;
+        switch (g.kind) {
+#define PD_CASE(KIND, name, k, d, count) \
+    case KIND: PD_LAUNCH(context, name##_gradient_kernel, g.n, g, (real)step->inverse_h, step->x_t, x, f); break;
+            PD_ELEMENT_TABLE(PD_CASE)
+#undef PD_CASE
+        default: break;
+        }
+    }
+    PD_LAUNCH(context, gather_kernel, model->n_vertices, *model, (real)(step->inverse_h * step->inverse_h), step->load, offset, gradient);
+    return PD_OK;
+}
+
+/* ---- Hessian ------------------------------------------------------------------------------------------------------------ */
+
+pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, int psd, int *const *slots,
+                     const int *diagonal_slots, int n_blocks, real *blocks) {
+    (void)model, (void)step, (void)x, (void)psd, (void)slots, (void)diagonal_slots, (void)n_blocks, (void)blocks;
+    return pd_fail(&context->error, PD_ERROR_UNSUPPORTED, "device: the Hessian is not available on 'cuda', only on 'cpu'");
+}
+
+/* ---- batches ------------------------------------------------------------------------------------------------------------ */
+
+#define PD_BATCH_KERNEL(KIND, name, k, d, count)                                                                                          \
+    static __global__ void name##_batch_kernel(int quantity, int n, const real *x, const real *rest, const real *parameters, real *out) { \
+        int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                             \
+        if (e >= n) return;                                                                                                               \
+        const real *r = rest + (size_t)e * PD_REST_COUNT(k, d), *p = parameters + (size_t)e * (count);                                    \
+        real F[3 * (d)], P[3 * (d)], H[9 * (d) * (d)];                                                                                    \
+        pd_element_deformation(k, d, x + (size_t)e * 3 * (k), r, F);                                                                      \
+        switch (quantity) {                                                                                                               \
+        case PD_BATCH_ENERGY: out[e] = pd_##name##_energy(F, p); break;                                                                   \
+        case PD_BATCH_GRADIENT:                                                                                                           \
+            pd_##name##_gradient(F, p, P);                                                                                                \
+            pd_element_forces_from_gradient(k, d, r, P, out + (size_t)e * 3 * (k));                                                       \
+            break;                                                                                                                        \
+        case PD_BATCH_HESSIAN:                                                                                                            \
+        case PD_BATCH_HESSIAN_PSD:                                                                                                        \
+            pd_##name##_hessian(F, p, quantity == PD_BATCH_HESSIAN_PSD, H);                                                               \
+            pd_element_hessian_from_F(k, d, r, H, out + (size_t)e * 9 * (k) * (k));                                                       \
+            break;                                                                                                                        \
+        default: pd_##name##_projection(F, p, out + (size_t)e * 3 * (d)); break;                                                          \
+        }                                                                                                                                 \
+    }
+PD_ELEMENT_TABLE(PD_BATCH_KERNEL)
+
+pd_status pd_element_batch(pd_context *context, int kind, int quantity, int n, const real *x, const real *rest, const real *parameters,
+                           real *out) {
+    switch (kind) {
+#define PD_CASE(KIND, name, k, d, count) \
+    case KIND: PD_LAUNCH(context, name##_batch_kernel, n, quantity, n, x, rest, parameters, out); return PD_OK;
+        PD_ELEMENT_TABLE(PD_CASE)
+#undef PD_CASE
+    default: return pd_fail(&context->error, PD_ERROR_VALUE, "kind: %d is not an element kind", kind);
+    }
+}

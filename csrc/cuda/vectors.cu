@@ -1,0 +1,160 @@
+/* Loops over vertices and over the coordinates of vectors. */
+#include "cuda/context.cuh"
+
+/* One block per sum: its threads stride over the partial sums, always in the same order. */
+static __global__ void add_partial_sums_kernel(const double *partial, int blocks, int count, double *out) {
+    double sum = 0.0;
+    for (int b = (int)threadIdx.x; b < blocks; b += PD_THREADS) sum += partial[(size_t)b * (size_t)count + blockIdx.x];
+    sum = pd_block_sum(sum);
+    if (threadIdx.x == 0) out[blockIdx.x] = sum;
+}
+
+pd_status pd_add_partial_sums(pd_context *context, const double *partial, int blocks, int count, double *out) {
+    add_partial_sums_kernel<<<(unsigned)count, PD_THREADS, 0, context->stream>>>(partial, blocks, count, out);
+    cudaError_t code = cudaGetLastError();
+    return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "add_partial_sums_kernel");
+}
+
+/* A block covers PD_SUM_BLOCK vertices, so that the model's partial sums have room. */
+static __global__ void dot_kernel(int n, const real *x, const real *y, double *partial) {
+    long long begin = (long long)blockIdx.x * PD_SUM_BLOCK * 3, end = begin + PD_SUM_BLOCK * 3, last = 3LL * n;
+    if (end > last) end = last;
+    double sum = 0.0;
+    for (long long i = begin + threadIdx.x; i < end; i += PD_THREADS) sum += (double)x[i] * (double)y[i];
+    sum = pd_block_sum(sum);
+    if (threadIdx.x == 0) partial[blockIdx.x] = sum;
+}
+
+pd_status pd_dot(pd_context *context, const pd_model *model, const real *x, const real *y, double *out) {
+    int n = model->n_vertices, blocks = (n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
+    dot_kernel<<<(unsigned)blocks, PD_THREADS, 0, context->stream>>>(n, x, y, model->partial_sums);
+    cudaError_t code = cudaGetLastError();
+    return code == cudaSuccess ? pd_add_partial_sums(context, model->partial_sums, blocks, 1, out)
+                               : pd_cuda_failure(context, code, "dot_kernel");
+}
+
+static __global__ void find_not_finite_kernel(int n, const real *x, int *index) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i >= n) return;
+    if (!isfinite(x[3 * (size_t)i]) || !isfinite(x[3 * (size_t)i + 1]) || !isfinite(x[3 * (size_t)i + 2])) atomicMin(index, i);
+}
+
+pd_status pd_find_not_finite(pd_context *context, const pd_model *model, const real *x, int *index) {
+    int none = 0x7fffffff;
+    pd_status status = pd_memory_upload(context, context->index, &none, sizeof none);
+    if (status) return status;
+    PD_LAUNCH(context, find_not_finite_kernel, model->n_vertices, model->n_vertices, x, context->index);
+    status = pd_memory_download(context, index, context->index, sizeof *index);
+    if (*index == none) *index = -1;
+    return status;
+}
+
+static __global__ void first_guess_kernel(int n, const unsigned char *fixed, int guess, real dt, const real *x_t, const real *v,
+                                          const real *v_previous, int has_previous, const real *load, const real *targets, real *x,
+                                          real *offset) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i >= n) return;
+    size_t first = 3 * (size_t)i;
+    real along = 0; // of load: the adaptive guess keeps this share of it
+    if (guess == PD_GUESS_ADAPTIVE && has_previous && dt > 0) {
+        real dot = 0, square = 0;
+        for (size_t j = first; j < first + 3; j++) {
+            dot += (v[j] - v_previous[j]) / dt * load[j];
+            square += load[j] * load[j];
+        }
+        if (square > 0) along = pd_min(pd_max(dot / square, (real)0), (real)1);
+    }
+    for (size_t j = first; j < first + 3; j++) {
+        real inertia = dt * v[j], target = dt * dt * load[j];
+        if (fixed[i]) {
+            x[j] = targets[j], offset[j] = 0;
+        } else if (dt <= 0 || guess == PD_GUESS_PREVIOUS) {
+            x[j] = x_t[j], offset[j] = -(inertia + target);
+        } else if (guess == PD_GUESS_INERTIA) {
+            x[j] = x_t[j] + inertia, offset[j] = -target;
+        } else if (guess == PD_GUESS_INERTIAL_TARGET) {
+            x[j] = x_t[j] + (inertia + target), offset[j] = 0;
+        } else {
+            x[j] = x_t[j] + (inertia + along * target), offset[j] = (along - 1) * target;
+        }
+    }
+}
+
+pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, double h, const real *x_t, const real *v,
+                         const real *v_previous, int has_previous, const real *load, const real *targets, real *x, real *offset) {
+    PD_LAUNCH(context, first_guess_kernel, model->n_vertices, model->n_vertices, model->fixed, guess, (real)h, x_t, v, v_previous,
+              has_previous, load, targets, x, offset);
+    return PD_OK;
+}
+
+static __global__ void update_velocity_kernel(int n, const unsigned char *fixed, real dt, real inverse, const real *x, const real *x_t,
+                                              const real *load, const real *offset, real *v, real *v_previous) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i >= n) return;
+    for (size_t j = 3 * (size_t)i; j < 3 * (size_t)i + 3; j++) {
+        v_previous[j] = dt > 0 ? v[j] : 0;
+        v[j] = dt <= 0 ? 0 : fixed[i] ? (x[j] - x_t[j]) * inverse : v[j] + dt * load[j] + offset[j] * inverse;
+    }
+}
+
+pd_status pd_update_velocity(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *load,
+                             const real *offset, real *v, real *v_previous) {
+    PD_LAUNCH(context, update_velocity_kernel, model->n_vertices, model->n_vertices, model->fixed, (real)h, (real)(h > 0 ? 1.0 / h : 0.0),
+              x, x_t, load, offset, v, v_previous);
+    return PD_OK;
+}
+
+static __global__ void offset_kernel(int n, const unsigned char *fixed, real dt, const real *x, const real *x_t, const real *v,
+                                     const real *load, real *offset) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i >= n) return;
+    for (size_t j = 3 * (size_t)i; j < 3 * (size_t)i + 3; j++) offset[j] = fixed[i] ? 0 : (x[j] - x_t[j]) - (dt * v[j] + dt * dt * load[j]);
+}
+
+pd_status pd_offset(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *v, const real *load,
+                    real *offset) {
+    PD_LAUNCH(context, offset_kernel, model->n_vertices, model->n_vertices, model->fixed, (real)h, x, x_t, v, load, offset);
+    return PD_OK;
+}
+
+/* partial [blocks,2]: sum |step|^2, coordinates that changed */
+static __global__ void advance_kernel(int n, const unsigned char *fixed, real a, const real *direction, real b, real *step, real *x,
+                                      real *offset, double *partial) {
+    int begin = (int)blockIdx.x * PD_SUM_BLOCK, end = begin + PD_SUM_BLOCK < n ? begin + PD_SUM_BLOCK : n;
+    double square = 0.0, changed = 0.0;
+    for (int i = begin + (int)threadIdx.x; i < end; i += PD_THREADS) {
+        if (fixed[i]) continue;
+        for (size_t j = 3 * (size_t)i; j < 3 * (size_t)i + 3; j++) {
+            real s = a * direction[j] + b * step[j], moved = x[j] + s;
+            step[j] = s;
+            square += (double)s * (double)s;
+            changed += moved != x[j];
+            x[j] = moved;
+            offset[j] += s;
+        }
+    }
+    square = pd_block_sum(square);
+    changed = pd_block_sum(changed);
+    if (threadIdx.x == 0) partial[2 * blockIdx.x] = square, partial[2 * blockIdx.x + 1] = changed;
+}
+
+pd_status pd_advance(pd_context *context, const pd_model *model, double alpha, const real *direction, double beta, real *step, real *x,
+                     real *offset, double *report) {
+    int n = model->n_vertices, blocks = (n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
+    advance_kernel<<<(unsigned)blocks, PD_THREADS, 0, context->stream>>>(n, model->fixed, (real)alpha, direction, (real)beta, step, x,
+                                                                         offset, model->partial_sums);
+    cudaError_t code = cudaGetLastError();
+    if (code != cudaSuccess) return pd_cuda_failure(context, code, "advance_kernel");
+    return pd_add_partial_sums(context, model->partial_sums, blocks, 2, report);
+}
+
+static __global__ void add_scaled_kernel(int n, const unsigned char *fixed, const real *x, real a, const real *d, real *y) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i >= n) return;
+    for (size_t j = 3 * (size_t)i; j < 3 * (size_t)i + 3; j++) y[j] = fixed[i] ? x[j] : x[j] + a * d[j];
+}
+
+pd_status pd_add_scaled(pd_context *context, const pd_model *model, const real *x, double alpha, const real *d, real *y) {
+    PD_LAUNCH(context, add_scaled_kernel, model->n_vertices, model->n_vertices, model->fixed, x, (real)alpha, d, y);
+    return PD_OK;
+}

@@ -1,0 +1,132 @@
+"""The CUDA backend against the CPU in float64, and against itself."""
+
+import dataclasses
+import importlib
+
+import inputs
+import numpy as np
+import pytest
+import scenes
+
+import pdgpu
+from pdgpu.backends import backend
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.fixture(params=["float32", "float64"], autouse=True)
+def dtype(request):
+    try:
+        backend("cuda", request.param)
+    except RuntimeError as error:
+        pytest.skip(f"the CUDA loops are not run: {error}")
+    return request.param
+
+
+def tolerance(dtype):
+    """Relative, per iteration; in float32 against the floors of correction-form solves."""
+    return 1e-10 if dtype == "float64" else 2e-4
+
+
+EASY = {
+    "spring": (pdgpu.Spring(30.0), 2),
+    "arap_tet": (pdgpu.ARAP(50.0), 4),
+    "arap_triangle": (pdgpu.ARAP(50.0), 3),
+    "bending": (pdgpu.Bending(2.0), 4),
+    "volume": (pdgpu.Volume(40.0), 4),
+    "area": (pdgpu.Area(40.0), 3),
+    "strain_limit_tet": (pdgpu.StrainLimit(0.9, 1.1, 70.0), 4),
+    "strain_limit_triangle": (pdgpu.StrainLimit(0.9, 1.1, 70.0), 3),
+    "attachment": (pdgpu.Attachment(20.0), 1),
+}
+
+
+@pytest.mark.parametrize("kind", EASY)
+@pytest.mark.parametrize("quantity", range(5))
+def test_every_quantity_of_every_element(kind, quantity, dtype):
+    """If not, the formula that compiles for the GPU is not the one that was checked on the CPU."""
+    material, k = EASY[kind]
+    rng = np.random.default_rng(0)
+    rest = rng.normal(size=(3000, k, 3))
+    if k == 4 and kind != "bending":
+        rest[np.linalg.det(rest[:, 1:] - rest[:, :1]) < 0] *= [1.0, 1.0, -1.0]
+    x = rest + 0.2 * rng.normal(size=rest.shape)
+    x[:50] = 0.0
+    name, gradients, parameters = material.elements(rest)
+    assert name == kind
+    single = [np.ascontiguousarray(a, dtype=dtype) for a in (x, gradients, parameters)]
+    double = [np.ascontiguousarray(a, dtype=np.float64) for a in single]
+    cpu, cuda = importlib.import_module("pdgpu._cpu_f64"), backend("cuda", dtype)
+    a = cuda.element_batch(cuda.KINDS[kind][0], quantity, *single, 1).astype(np.float64)
+    b = cpu.element_batch(cpu.KINDS[kind][0], quantity, *double, 1)
+    assert np.isfinite(a).all()
+    size = np.abs(b).reshape(len(b), -1).max(axis=1)
+    error = np.abs(a - b).reshape(len(b), -1).max(axis=1) / np.maximum(size, np.median(size))
+    # near the points where a formula has no derivative rounding decides the branch: a few elements may differ
+    assert np.quantile(error, 0.98) < (1e-9 if dtype == "float64" else 1e-2)
+
+
+def run(device, dtype, solver, dt=0.01, steps=1, damping=0.01):
+    scene, x = scenes.mixed(damping=damping)
+    bar = inputs.J10()
+    scene.add_solid(pdgpu.Mesh(bar[0], tets=bar[1]), pdgpu.ARAP(1e5), density=1000.0).pin(bar[0][:, 1] < 1e-9)
+    x = np.concatenate([x, bar[0] * [1.0, 1.2, 1.0]])
+    sim = pdgpu.Simulation(scene, solver, dt=dt, device=device, dtype=dtype)
+    sim.set_state(positions=x)
+    sim.step(steps, record="positions")
+    return sim, x
+
+
+@pytest.mark.parametrize("solver", ["direct", "chebyshev", "jacobi"])
+def test_iterates_of_projective_dynamics(solver, dtype):
+    """If not, a solver on the GPU is another method than on the CPU."""
+    gpu, x = run("cuda", dtype, scenes.SOLVERS[solver])
+    cpu, _ = run("cpu", "float64", scenes.SOLVERS[solver])
+    size = np.linalg.norm(cpu.positions - x)
+    for k, (a, b) in enumerate(zip(gpu.last_step.positions, cpu.last_step.positions, strict=True)):
+        assert np.linalg.norm(a - b) <= tolerance(dtype) * (k + 1) * size
+    relative = 1e-9 if dtype == "float64" else 1e-3
+    for column in ("incremental_potential", "gradient_norm", "step_norm"):
+        np.testing.assert_allclose(gpu.last_step[column][:3], cpu.last_step[column][:3], rtol=relative)
+
+
+@pytest.mark.parametrize("solver", ["direct", "jacobi"])
+def test_same_bits_from_run_to_run(solver, dtype):
+    """If not, a result on the GPU cannot be reproduced."""
+    runs = [run("cuda", dtype, scenes.SOLVERS[solver], steps=3)[0] for _ in range(3)]
+    assert len({sim.positions.tobytes() for sim in runs}) == 1
+    assert len({sim.last_step["incremental_potential"].tobytes() for sim in runs}) == 1
+
+
+def test_diagnostics_and_quasistatic(dtype):
+    """If not, energies on the GPU are those of something else."""
+    for device in ("cuda", "cpu"):
+        scene, _ = scenes.bar(inputs.B20(), 1e5, gravity=(1.0, -2.0, 0.5))
+        solver = pdgpu.ProjectiveDynamics(iterations=5)
+        sim = pdgpu.Simulation(scene, solver, dt=None, device=device, dtype=dtype if device == "cuda" else "float64")
+        sim.step()
+        if device == "cuda":
+            found = sim.positions, sim.incremental_potential(), sim.gradient()
+    np.testing.assert_allclose(found[0], sim.positions, atol=10 * tolerance(dtype))
+    assert found[1] == pytest.approx(sim.incremental_potential(), rel=10 * tolerance(dtype))
+    np.testing.assert_allclose(found[2], sim.gradient(), atol=10 * tolerance(dtype) * np.abs(sim.gradient()).max() + 1e-4)
+
+
+def test_newton_is_refused(dtype):
+    """If not, a solver that is not on the GPU runs into something undefined."""
+    scene, _ = scenes.bar(inputs.B20(), 1e5)
+    with pytest.raises(RuntimeError, match="Newton does not run on 'cuda'"):
+        pdgpu.Simulation(scene, pdgpu.Newton(), device="cuda", dtype=dtype)
+
+
+def test_divergence_is_reported(dtype):
+    """If not, NaN spreads on the GPU without a word."""
+    points, tets = inputs.J10()
+    scene, _ = scenes.bar((points, tets), 1e7 / 2.6)
+    solver = pdgpu.ProjectiveDynamics(iterations=8000, linear=pdgpu.Jacobi(weight=1.9))
+    sim = pdgpu.Simulation(scene, dataclasses.replace(solver), dt=1 / 30, device="cuda", dtype=dtype)
+    sim.set_state(positions=points * [1.5, 1.0, 1.0])
+    before = sim.positions
+    with pytest.raises(pdgpu.DivergenceError):
+        sim.step()
+    np.testing.assert_array_equal(sim.positions, before)
