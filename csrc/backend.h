@@ -12,6 +12,7 @@
 #include "base/real.h"
 #include "base/status.h"
 #include "elements/table.h"
+#include "elements/time_step.h"
 
 #include <stddef.h>
 
@@ -99,13 +100,8 @@ pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_d
 
 /* ---- time stepping -------------------------------------------------------------------------------------------------- */
 
-enum { PD_GUESS_PREVIOUS, PD_GUESS_INERTIA, PD_GUESS_INERTIAL_TARGET, PD_GUESS_ADAPTIVE };
-
-/* First guess x and offset = x - y of a step of size h, with the inertial target y = x_t + h v + h^2 load, from the numbers
- * that make them up, so that no digits cancel: previous: offset = -(h v + h^2 load); inertia: -h^2 load; inertial target: 0;
- * adaptive: h^2 (a~ - load), a~ = the part of the last acceleration (v - v_previous)/h along load, clamped to
- * [0,|load|] [Chen et al. 2024, VBD, Eq. 17]; a~ = 0 where has_previous is 0 or load is 0.
- * Fixed vertices go to their targets [n,3] (rows of free vertices are not read), offset 0. h = 0: quasistatic, x = x_t. */
+/* First guess x and offset = x - y of a step of size h: pd_vertex_first_guess of elements/time_step.h for every free vertex; fixed
+ * vertices go to their targets [n,3] (rows of free vertices are not read), offset 0. v_previous counts where has_previous. */
 pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, double h, const real *x_t, const real *v,
                          const real *v_previous, int has_previous, const real *load, const real *targets, real *x, real *offset);
 

@@ -32,60 +32,33 @@ pd_status pd_find_not_finite(pd_context *context, const pd_model *model, const r
 
 pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, double h, const real *x_t, const real *v,
                          const real *v_previous, int has_previous, const real *load, const real *targets, real *x, real *offset) {
-    real dt = (real)h, dt2 = (real)(h * h);
 #pragma omp parallel for num_threads(context->threads) schedule(static)
     for (int i = 0; i < model->n_vertices; i++) {
-        const real *a = load + 3 * i;
-        real along = 0; // of load: the adaptive guess keeps this share of it
-        if (guess == PD_GUESS_ADAPTIVE && has_previous && h > 0) {
-            real dot = 0, square = 0;
-            for (int c = 0; c < 3; c++) {
-                dot += (v[3 * i + c] - v_previous[3 * i + c]) / dt * a[c];
-                square += a[c] * a[c];
-            }
-            if (square > 0) along = pd_min(pd_max(dot / square, (real)0), (real)1);
-        }
-        for (int c = 0; c < 3; c++) {
-            int j = 3 * i + c;
-            real inertia = dt * v[j], target = dt2 * a[c];
-            if (model->fixed[i])
-                x[j] = targets[j], offset[j] = 0;
-            else if (h <= 0 || guess == PD_GUESS_PREVIOUS)
-                x[j] = x_t[j], offset[j] = -(inertia + target);
-            else if (guess == PD_GUESS_INERTIA)
-                x[j] = x_t[j] + inertia, offset[j] = -target;
-            else if (guess == PD_GUESS_INERTIAL_TARGET)
-                x[j] = x_t[j] + (inertia + target), offset[j] = 0;
-            else
-                x[j] = x_t[j] + (inertia + along * target), offset[j] = (along - 1) * target;
-        }
+        size_t j = 3 * (size_t)i;
+        pd_vertex_first_guess(guess, (real)h, x_t + j, v + j, has_previous ? v_previous + j : NULL, load + j, x + j, offset + j);
+        for (size_t c = j; model->fixed[i] && c < j + 3; c++) x[c] = targets[c], offset[c] = 0;
     }
     return PD_OK;
 }
 
 pd_status pd_update_velocity(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *load,
                              const real *offset, real *v, real *v_previous) {
-    real dt = (real)h, inverse = (real)(h > 0 ? 1.0 / h : 0.0);
 #pragma omp parallel for num_threads(context->threads) schedule(static)
-    for (int i = 0; i < model->n_vertices; i++)
-        for (int j = 3 * i; j < 3 * i + 3; j++) {
-            v_previous[j] = h > 0 ? v[j] : 0;
-            if (h <= 0)
-                v[j] = 0;
-            else if (model->fixed[i])
-                v[j] = (x[j] - x_t[j]) * inverse;
-            else
-                v[j] = v[j] + dt * load[j] + offset[j] * inverse;
-        }
+    for (int i = 0; i < model->n_vertices; i++) {
+        size_t j = 3 * (size_t)i;
+        pd_vertex_velocity((real)h, model->fixed[i], x + j, x_t + j, load + j, offset + j, v + j, v_previous + j);
+    }
     return PD_OK;
 }
 
 pd_status pd_offset(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *v, const real *load,
                     real *offset) {
-    real dt = (real)h, dt2 = (real)(h * h);
 #pragma omp parallel for num_threads(context->threads) schedule(static)
-    for (int i = 0; i < model->n_vertices; i++)
-        for (int j = 3 * i; j < 3 * i + 3; j++) offset[j] = model->fixed[i] ? 0 : (x[j] - x_t[j]) - (dt * v[j] + dt2 * load[j]);
+    for (int i = 0; i < model->n_vertices; i++) {
+        size_t j = 3 * (size_t)i;
+        pd_vertex_offset((real)h, x + j, x_t + j, v + j, load + j, offset + j);
+        for (size_t c = j; model->fixed[i] && c < j + 3; c++) offset[c] = 0;
+    }
     return PD_OK;
 }
 

@@ -29,12 +29,10 @@
             PD_DEFORMATION_AT(k, d, x, e, F);                                                                                       \
             elastic += (double)pd_##name##_energy(F, p);                                                                            \
             if (!g.damping || g.damping[e] <= 0) continue;                                                                          \
-            real Ft[3 * (d)], H[9 * (d) * (d)], sum = 0;                                                                            \
+            real Ft[3 * (d)], H[9 * (d) * (d)];                                                                                     \
             PD_DEFORMATION_AT(k, d, x_t, e, Ft);                                                                                    \
             pd_##name##_hessian(Ft, p, 1, H);                                                                                       \
-            for (int i = 0; i < 3 * (d); i++)                                                                                       \
-                for (int j = 0; j < 3 * (d); j++) sum += (F[i] - Ft[i]) * H[3 * (d) * i + j] * (F[j] - Ft[j]);                      \
-            damped += 0.5 * (double)g.damping[e] * inverse_h * (double)sum;                                                         \
+            damped += (double)g.damping[e] * inverse_h * (double)pd_element_damping_energy(3 * (d), H, F, Ft);                      \
         }                                                                                                                           \
         elastic = pd_block_sum(elastic);                                                                                            \
         damped = pd_block_sum(damped);                                                                                              \
@@ -112,8 +110,7 @@ pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step
             real Ft[3 * (d)], H[9 * (d) * (d)], scale = g.damping[e] * inverse_h;                                           \
             PD_DEFORMATION_AT(k, d, x_t, e, Ft);                                                                            \
             pd_##name##_hessian(Ft, p, 1, H);                                                                               \
-            for (int i = 0; i < 3 * (d); i++)                                                                               \
-                for (int j = 0; j < 3 * (d); j++) P[i] += scale * H[3 * (d) * i + j] * (F[j] - Ft[j]);                      \
+            pd_element_damping_gradient(3 * (d), scale, H, F, Ft, P);                                                       \
         }                                                                                                                   \
         pd_element_forces_from_gradient(k, d, g.rest + (size_t)e * PD_REST_COUNT(k, d), P, f + (size_t)e * 3 * (k));        \
     }

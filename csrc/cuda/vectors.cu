@@ -54,30 +54,9 @@ static __global__ void first_guess_kernel(int n, const unsigned char *fixed, int
                                           real *offset) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= n) return;
-    size_t first = 3 * (size_t)i;
-    real along = 0; // of load: the adaptive guess keeps this share of it
-    if (guess == PD_GUESS_ADAPTIVE && has_previous && dt > 0) {
-        real dot = 0, square = 0;
-        for (size_t j = first; j < first + 3; j++) {
-            dot += (v[j] - v_previous[j]) / dt * load[j];
-            square += load[j] * load[j];
-        }
-        if (square > 0) along = pd_min(pd_max(dot / square, (real)0), (real)1);
-    }
-    for (size_t j = first; j < first + 3; j++) {
-        real inertia = dt * v[j], target = dt * dt * load[j];
-        if (fixed[i]) {
-            x[j] = targets[j], offset[j] = 0;
-        } else if (dt <= 0 || guess == PD_GUESS_PREVIOUS) {
-            x[j] = x_t[j], offset[j] = -(inertia + target);
-        } else if (guess == PD_GUESS_INERTIA) {
-            x[j] = x_t[j] + inertia, offset[j] = -target;
-        } else if (guess == PD_GUESS_INERTIAL_TARGET) {
-            x[j] = x_t[j] + (inertia + target), offset[j] = 0;
-        } else {
-            x[j] = x_t[j] + (inertia + along * target), offset[j] = (along - 1) * target;
-        }
-    }
+    size_t j = 3 * (size_t)i;
+    pd_vertex_first_guess(guess, dt, x_t + j, v + j, has_previous ? v_previous + j : nullptr, load + j, x + j, offset + j);
+    for (size_t c = j; fixed[i] && c < j + 3; c++) x[c] = targets[c], offset[c] = 0;
 }
 
 pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, double h, const real *x_t, const real *v,
@@ -87,20 +66,18 @@ pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, 
     return PD_OK;
 }
 
-static __global__ void update_velocity_kernel(int n, const unsigned char *fixed, real dt, real inverse, const real *x, const real *x_t,
-                                              const real *load, const real *offset, real *v, real *v_previous) {
+static __global__ void update_velocity_kernel(int n, const unsigned char *fixed, real dt, const real *x, const real *x_t, const real *load,
+                                              const real *offset, real *v, real *v_previous) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= n) return;
-    for (size_t j = 3 * (size_t)i; j < 3 * (size_t)i + 3; j++) {
-        v_previous[j] = dt > 0 ? v[j] : 0;
-        v[j] = dt <= 0 ? 0 : fixed[i] ? (x[j] - x_t[j]) * inverse : v[j] + dt * load[j] + offset[j] * inverse;
-    }
+    size_t j = 3 * (size_t)i;
+    pd_vertex_velocity(dt, fixed[i], x + j, x_t + j, load + j, offset + j, v + j, v_previous + j);
 }
 
 pd_status pd_update_velocity(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *load,
                              const real *offset, real *v, real *v_previous) {
-    PD_LAUNCH(context, update_velocity_kernel, model->n_vertices, model->n_vertices, model->fixed, (real)h, (real)(h > 0 ? 1.0 / h : 0.0),
-              x, x_t, load, offset, v, v_previous);
+    PD_LAUNCH(context, update_velocity_kernel, model->n_vertices, model->n_vertices, model->fixed, (real)h, x, x_t, load, offset, v,
+              v_previous);
     return PD_OK;
 }
 
@@ -108,7 +85,9 @@ static __global__ void offset_kernel(int n, const unsigned char *fixed, real dt,
                                      const real *load, real *offset) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= n) return;
-    for (size_t j = 3 * (size_t)i; j < 3 * (size_t)i + 3; j++) offset[j] = fixed[i] ? 0 : (x[j] - x_t[j]) - (dt * v[j] + dt * dt * load[j]);
+    size_t j = 3 * (size_t)i;
+    pd_vertex_offset(dt, x + j, x_t + j, v + j, load + j, offset + j);
+    for (size_t c = j; fixed[i] && c < j + 3; c++) offset[c] = 0;
 }
 
 pd_status pd_offset(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *v, const real *load,

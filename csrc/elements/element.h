@@ -87,4 +87,19 @@ PD_FUNCTION void pd_element_hessian_from_F(int k, int d, const real *rest, const
         }
 }
 
+/* Damping of one element with H = d2E/dF2 at the start of the step, projected, n = 3d numbers in F: the potential is
+ * k_d/(2h) (F - F_t) : H : (F - F_t), which does not brake rigid motion. Both without the factor k_d/h. */
+PD_FUNCTION real pd_element_damping_energy(int n, const real *H, const real *F, const real *F_t) {
+    real sum = 0;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) sum += (F[i] - F_t[i]) * H[n * i + j] * (F[j] - F_t[j]);
+    return (real)0.5 * sum;
+}
+
+/* P += scale H (F - F_t) */
+PD_FUNCTION void pd_element_damping_gradient(int n, real scale, const real *H, const real *F, const real *F_t, real *P) {
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) P[i] += scale * H[n * i + j] * (F[j] - F_t[j]);
+}
+
 #endif

@@ -1,0 +1,57 @@
+/* The mathematics of one vertex in one implicit Euler step: first guess, distance to the inertial target, velocity.
+ *
+ * y = x_t + h v + h^2 a is the inertial target, a the acceleration of gravity and external forces. Every quantity is formed from the
+ * numbers that make it up, so that float32 loses no digits to the size of the coordinates: x - y is accumulated from the
+ * solver's corrections, never taken as the difference of two positions. h = 0 means quasistatic: no inertia, no velocity. */
+#ifndef PD_ELEMENTS_TIME_STEP_H
+#define PD_ELEMENTS_TIME_STEP_H
+
+#include "base/real.h"
+
+enum { PD_GUESS_PREVIOUS, PD_GUESS_INERTIA, PD_GUESS_INERTIAL_TARGET, PD_GUESS_ADAPTIVE };
+
+/* First guess x [3] and offset = x - y [3] of a free vertex.
+ * Adaptive: of a, the share that the last acceleration (v - v_previous)/h has along it, clamped to [0,1]; none where there is no
+ * last step (v_previous NULL) or a = 0 [Chen et al. 2024, VBD, Eq. 17]. */
+PD_FUNCTION void pd_vertex_first_guess(int guess, real h, const real *x_t, const real *v, const real *v_previous, const real *a, real *x,
+                                       real *offset) {
+    real share = 0;
+    if (guess == PD_GUESS_ADAPTIVE && v_previous && h > 0) {
+        real along = 0, square = 0;
+        for (int c = 0; c < 3; c++) {
+            along += (v[c] - v_previous[c]) / h * a[c];
+            square += a[c] * a[c];
+        }
+        if (square > 0) share = pd_min(pd_max(along / square, (real)0), (real)1);
+    }
+    for (int c = 0; c < 3; c++) {
+        real inertia = h * v[c], fall = h * h * a[c];
+        if (h <= 0 || guess == PD_GUESS_PREVIOUS)
+            x[c] = x_t[c], offset[c] = -(inertia + fall);
+        else if (guess == PD_GUESS_INERTIA)
+            x[c] = x_t[c] + inertia, offset[c] = -fall;
+        else if (guess == PD_GUESS_INERTIAL_TARGET)
+            x[c] = x_t[c] + (inertia + fall), offset[c] = 0;
+        else
+            x[c] = x_t[c] + (inertia + share * fall), offset[c] = (share - 1) * fall;
+    }
+}
+
+/* offset [3] = x - y at a given x. */
+PD_FUNCTION void pd_vertex_offset(real h, const real *x, const real *x_t, const real *v, const real *a, real *offset) {
+    for (int c = 0; c < 3; c++) offset[c] = (x[c] - x_t[c]) - (h * v[c] + h * h * a[c]);
+}
+
+/* v [3] after the step: v + h a + offset/h; a pinned vertex has displacement/h. v_previous [3] out: the old v. */
+PD_FUNCTION void pd_vertex_velocity(real h, int fixed, const real *x, const real *x_t, const real *a, const real *offset, real *v,
+                                    real *v_previous) {
+    for (int c = 0; c < 3; c++) {
+        v_previous[c] = h > 0 ? v[c] : 0;
+        if (h <= 0)
+            v[c] = 0;
+        else
+            v[c] = fixed ? (x[c] - x_t[c]) / h : v[c] + h * a[c] + offset[c] / h;
+    }
+}
+
+#endif
