@@ -131,6 +131,8 @@ class Scene:
         damping = number("damping", damping, minimum=0.0)
         velocity = np.broadcast_to(velocity, points.shape).copy()
         body = Body(name, kind, points, mesh, materials, masses, self.n_vertices, velocity, damping)
+        # a fault of a rest shape or of an array of constants shows here, and the scene stays as it was
+        body.groups = [group for material in materials for group in body.groups_of(material)]
         self.bodies.append(body)
         return body
 
@@ -158,13 +160,7 @@ class Scene:
                 f"({int((~used).sum())} such vertices); use mesh.without_unused_vertices()"
             )
         masses = _host.lumped_masses(mesh.points, rows, density)
-        body = self._add(kind, mesh.points, mesh, materials, masses, name, velocity, damping)
-        try:
-            body.groups = [group for given in materials for group in body.groups_of(given)]
-        except Exception:  # a fault of a rest shape or of an array of constants: the scene stays as it was
-            self.bodies.remove(body)
-            raise
-        return body
+        return self._add(kind, mesh.points, mesh, materials, masses, name, velocity, damping)
 
     def add_solid(self, mesh, material, *, density, name=None, velocity=(0.0, 0.0, 0.0), damping=0.0):
         """Add the tets of a mesh.

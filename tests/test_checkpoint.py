@@ -1,0 +1,107 @@
+"""Saved simulations resume with the same bits."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+import scenes
+
+import pdgpu
+
+
+def disturbed(solver, dtype, damping=0.01):
+    scene, x = scenes.mixed(damping=damping)
+    sim = pdgpu.Simulation(scene, solver, dtype=dtype, dt=1 / 60)
+    sim.set_state(positions=x)
+    sim.external_forces = 0.01 * np.random.default_rng(5).normal(size=x.shape)
+    return sim
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("solver", scenes.SOLVERS)
+def test_resuming_gives_the_bits_of_never_stopping(solver, dtype, tmp_path):
+    """If not, a long experiment that was interrupted is another experiment."""
+    description = dataclasses.replace(scenes.SOLVERS[solver], initialization="adaptive", iterations=3)
+    through = disturbed(description, dtype)
+    through.step(5)
+    stopped = disturbed(description, dtype)
+    stopped.step(2)
+    stopped.save(tmp_path / "half")
+    resumed = pdgpu.Simulation.load(tmp_path / "half")
+    assert resumed.solver == description and resumed.dtype == np.dtype(dtype) and resumed.time == stopped.time
+    resumed.step(3)
+    assert resumed.positions.tobytes() == through.positions.tobytes()
+    assert resumed.velocities.tobytes() == through.velocities.tobytes()
+    assert resumed.time == through.time
+    assert resumed.energies() == through.energies()
+
+
+def test_quasistatic_and_arrays_of_constants(tmp_path):
+    """If not, a heterogeneous body is saved as a uniform one."""
+    mesh = pdgpu.shapes.beam((2, 1, 1), cells=(2, 1, 1))
+    scene = pdgpu.Scene()
+    scene.add_solid(mesh, pdgpu.ARAP(np.linspace(1e4, 2e4, 12)), density=np.linspace(1, 2, 12), name="ä").pin([0, 1, 2])
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(), dt=None)
+    sim.save(tmp_path / "s")
+    again = pdgpu.Simulation.load(tmp_path / "s")
+    assert again.dt is None
+    np.testing.assert_array_equal(again.masses, sim.masses)
+    sim.step()
+    again.step()
+    np.testing.assert_array_equal(again.positions, sim.positions)
+
+
+def test_scripted_motions_are_asked_for_again(tmp_path):
+    """If not, a resumed run lets go of its handle without a word."""
+    mesh = pdgpu.shapes.beam((2, 1, 1), cells=(2, 1, 1))
+
+    def motion(time, rest):
+        return rest + [0.0, time, 0.0]
+
+    scene = pdgpu.Scene()
+    scene.add_solid(mesh, pdgpu.ARAP(1e4), density=1.0, name="bar").pin([0, 1], motion)
+    sim = pdgpu.Simulation(scene)
+    sim.step(2)
+    sim.save(tmp_path / "s")
+    with pytest.raises(ValueError, match="'bar' had a scripted pin"):
+        pdgpu.Simulation.load(tmp_path / "s")
+    again = pdgpu.Simulation.load(tmp_path / "s", motions={"bar": [motion]})
+    sim.step(2)
+    again.step(2)
+    np.testing.assert_array_equal(again.positions, sim.positions)
+
+
+def rewritten(path, change):
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    header = json.loads(bytes(arrays["header"]))
+    change(header)
+    arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    with open(path, "wb") as file:
+        np.savez(file, **arrays)
+
+
+def test_what_it_does_not_know_is_refused(tmp_path):
+    """If not, a file of a later version loads as something it is not."""
+    path = tmp_path / "s"
+    disturbed(scenes.DIRECT, "float64").save(path)
+    content = path.read_bytes()
+    with pytest.raises(FileNotFoundError, match="nothing"):
+        pdgpu.Simulation.load(tmp_path / "nothing")
+    path.write_bytes(content[: len(content) // 2])
+    with pytest.raises(ValueError, match="truncated"):
+        pdgpu.Simulation.load(path)
+    path.write_bytes(b"not a simulation")
+    with pytest.raises(ValueError, match="not a saved simulation"):
+        pdgpu.Simulation.load(path)
+    for change, text in (
+        (lambda h: h.update(version=99), "version 99"),
+        (lambda h: h.update(format="other"), "not a saved simulation"),
+        (lambda h: h.pop("dt"), "dt"),
+        (lambda h: h["solver"].update(type="Magic"), "Magic"),
+    ):
+        path.write_bytes(content)
+        rewritten(path, change)
+        with pytest.raises(ValueError, match=text):
+            pdgpu.Simulation.load(path)
