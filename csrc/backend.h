@@ -47,10 +47,11 @@ pd_status pd_memory_clear(pd_context *context, void *target /* B */, size_t byte
 /* All elements of one kind. */
 typedef struct pd_elements {
     int kind, n, first_corner;
-    int *vertices;    /* B [n,k] */
-    real *rest;       /* B [n,(k-1)*d] rest gradients 1/m (springs: 1); attachments [n,3] targets, m */
-    real *parameters; /* B [n,count], see elements/table.h */
-    real *damping;    /* B [n] s, or NULL */
+    int *vertices;         /* B [n,k] */
+    real *rest;            /* B [n,(k-1)*d] rest gradients 1/m (springs: 1); attachments [n,3] targets, m */
+    real *parameters;      /* B [n,count], see elements/table.h */
+    real *damping;         /* B [n] s, or NULL */
+    real *damping_hessian; /* B [n,3d,3d] scratch, N/m in F: filled by pd_damping_hessian; NULL where damping is */
 } pd_elements;
 
 typedef struct pd_model {
@@ -85,6 +86,10 @@ enum { PD_ENERGY_INERTIA = PD_KIND_COUNT, PD_ENERGY_LOAD, PD_ENERGY_DAMPING, PD_
  *   x, offset [n,3]  B  m       energies [PD_ENERGY_COUNT]  B  out  J, elastic kinds first, by pd_kind */
 pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
                        double *energies);
+
+/* Fills damping_hessian with d2E/dF2 at x_t, projected to be positive semidefinite: once per step, since the potential, its
+ * gradient and its Hessian use it in every iteration. */
+pd_status pd_damping_hessian(pd_context *context, const pd_model *model, const real *x_t);
 
 /* gradient = dG/dx, N; zero rows at fixed vertices. For Projective Dynamics this is the local step and the right-hand side
  * in one: -gradient = M/h^2 (y - x) + sum w S^T (T - S x), with T the projection of S x [Bouaziz et al. 2014, Eq. 10]. */

@@ -32,7 +32,12 @@ def one_life(solver):
     return sim.positions
 
 
-@pytest.mark.skipif("PDGPU_SANITIZED" in os.environ, reason="the sanitizer keeps freed memory: resident memory says nothing there")
+resident_means_something = pytest.mark.skipif(
+    "PDGPU_SANITIZED" in os.environ, reason="the sanitizer keeps freed memory: resident memory says nothing there"
+)
+
+
+@resident_means_something
 def test_a_thousand_lives_leak_nothing():
     """If not, a sweep over parameters runs out of memory."""
     solvers = list(scenes.SOLVERS.values())
@@ -153,6 +158,7 @@ def test_control_c_stops_between_iterations():
     assert result.stdout.strip() == "stopped", result.stderr
 
 
+@resident_means_something
 def test_a_step_allocates_nothing_that_grows():
     """If not, long runs slow down or die."""
     scene, x = scenes.mixed()

@@ -39,10 +39,10 @@ enum { PD_REST_COUNT_POINT = 3 };
             PD_DEFORMATION_AT(k, d, x, e, F);                                                                                     \
             *elastic += (double)pd_##name##_energy(F, p);                                                                         \
             if (!g->damping || g->damping[e] <= 0) continue;                                                                      \
-            real Ft[3 * (d)], H[9 * (d) * (d)];                                                                                   \
+            real Ft[3 * (d)];                                                                                                     \
             PD_DEFORMATION_AT(k, d, step->x_t, e, Ft);                                                                            \
-            pd_##name##_hessian(Ft, p, 1, H);                                                                                     \
-            *damped += (double)g->damping[e] * step->inverse_h * (double)pd_element_damping_energy(3 * (d), H, F, Ft);            \
+            *damped += (double)g->damping[e] * step->inverse_h *                                                                  \
+                       (double)pd_element_damping_energy(3 * (d), g->damping_hessian + (size_t)e * 9 * (d) * (d), F, Ft);         \
         }                                                                                                                         \
     }
 PD_ELEMENT_TABLE(PD_ENERGY_BLOCK)
@@ -112,10 +112,9 @@ pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step
             PD_DEFORMATION_AT(k, d, x, e, F);                                                                                 \
             pd_##name##_gradient(F, p, P);                                                                                    \
             if (g->damping && g->damping[e] > 0) {                                                                            \
-                real Ft[3 * (d)], H[9 * (d) * (d)], scale = g->damping[e] * (real)step->inverse_h;                            \
+                real Ft[3 * (d)], scale = g->damping[e] * (real)step->inverse_h;                                              \
                 PD_DEFORMATION_AT(k, d, step->x_t, e, Ft);                                                                    \
-                pd_##name##_hessian(Ft, p, 1, H);                                                                             \
-                pd_element_damping_gradient(3 * (d), scale, H, F, Ft, P);                                                     \
+                pd_element_damping_gradient(3 * (d), scale, g->damping_hessian + (size_t)e * 9 * (d) * (d), F, Ft, P);        \
             }                                                                                                                 \
             pd_element_forces_from_gradient(k, d, g->rest + (size_t)e * PD_REST_COUNT(k, d), P, f + (size_t)e * 3 * (k));     \
         }                                                                                                                     \
@@ -171,6 +170,33 @@ pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_
     return PD_OK;
 }
 
+/* ---- damping ---------------------------------------------------------------------------------------------------------- */
+
+#define PD_DAMPING_BLOCK(KIND, name, k, d, count)                                                                           \
+    static void damping_##name(pd_context *context, const pd_elements *g, const real *x_t) {                                \
+        _Pragma("omp parallel for num_threads(context->threads) schedule(static)") for (int e = 0; e < g->n; e++) {         \
+            real F[3 * (d)];                                                                                                \
+            PD_DEFORMATION_AT(k, d, x_t, e, F);                                                                             \
+            pd_##name##_hessian(F, g->parameters + (size_t)e * (count), 1, g->damping_hessian + (size_t)e * 9 * (d) * (d)); \
+        }                                                                                                                   \
+    }
+PD_ELEMENT_TABLE(PD_DAMPING_BLOCK)
+
+pd_status pd_damping_hessian(pd_context *context, const pd_model *model, const real *x_t) {
+    for (int kind = 0; kind < model->n_kinds; kind++) {
+        const pd_elements *g = &model->kinds[kind];
+        if (!g->damping) continue;
+        switch (g->kind) {
+#define PD_CASE(KIND, name, k, d, count) \
+    case KIND: damping_##name(context, g, x_t); break;
+            PD_ELEMENT_TABLE(PD_CASE)
+#undef PD_CASE
+        default: break;
+        }
+    }
+    return PD_OK;
+}
+
 /* ---- Hessian ---------------------------------------------------------------------------------------------------------- */
 
 /* Elements write into shared blocks one after another: the factorisation that follows costs far more than this loop, and
@@ -189,9 +215,8 @@ enum { PD_HESSIAN_BATCH = 256 };
                 PD_DEFORMATION_AT(k, d, x, e, F);                                                                                \
                 pd_##name##_hessian(F, p, psd, H);                                                                               \
                 if (g->damping && g->damping[e] > 0) {                                                                           \
-                    real Ft[3 * (d)], D[9 * (d) * (d)], scale = g->damping[e] * (real)step->inverse_h;                           \
-                    PD_DEFORMATION_AT(k, d, step->x_t, e, Ft);                                                                   \
-                    pd_##name##_hessian(Ft, p, 1, D);                                                                            \
+                    real scale = g->damping[e] * (real)step->inverse_h;                                                          \
+                    const real *D = g->damping_hessian + (size_t)e * 9 * (d) * (d);                                              \
                     for (int i = 0; i < 9 * (d) * (d); i++) H[i] += scale * D[i];                                                \
                 }                                                                                                                \
                 pd_element_hessian_from_F(k, d, g->rest + (size_t)e * PD_REST_COUNT(k, d), H, batch[e - begin]);                 \

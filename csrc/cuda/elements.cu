@@ -29,10 +29,10 @@
             PD_DEFORMATION_AT(k, d, x, e, F);                                                                                       \
             elastic += (double)pd_##name##_energy(F, p);                                                                            \
             if (!g.damping || g.damping[e] <= 0) continue;                                                                          \
-            real Ft[3 * (d)], H[9 * (d) * (d)];                                                                                     \
+            real Ft[3 * (d)];                                                                                                       \
             PD_DEFORMATION_AT(k, d, x_t, e, Ft);                                                                                    \
-            pd_##name##_hessian(Ft, p, 1, H);                                                                                       \
-            damped += (double)g.damping[e] * inverse_h * (double)pd_element_damping_energy(3 * (d), H, F, Ft);                      \
+            damped += (double)g.damping[e] * inverse_h *                                                                            \
+                      (double)pd_element_damping_energy(3 * (d), g.damping_hessian + (size_t)e * 9 * (d) * (d), F, Ft);             \
         }                                                                                                                           \
         elastic = pd_block_sum(elastic);                                                                                            \
         damped = pd_block_sum(damped);                                                                                              \
@@ -107,10 +107,9 @@ pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step
         PD_DEFORMATION_AT(k, d, x, e, F);                                                                                   \
         pd_##name##_gradient(F, p, P);                                                                                      \
         if (g.damping && g.damping[e] > 0) {                                                                                \
-            real Ft[3 * (d)], H[9 * (d) * (d)], scale = g.damping[e] * inverse_h;                                           \
+            real Ft[3 * (d)], scale = g.damping[e] * inverse_h;                                                             \
             PD_DEFORMATION_AT(k, d, x_t, e, Ft);                                                                            \
-            pd_##name##_hessian(Ft, p, 1, H);                                                                               \
-            pd_element_damping_gradient(3 * (d), scale, H, F, Ft, P);                                                       \
+            pd_element_damping_gradient(3 * (d), scale, g.damping_hessian + (size_t)e * 9 * (d) * (d), F, Ft, P);           \
         }                                                                                                                   \
         pd_element_forces_from_gradient(k, d, g.rest + (size_t)e * PD_REST_COUNT(k, d), P, f + (size_t)e * 3 * (k));        \
     }
@@ -145,6 +144,33 @@ pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_
         }
     }
     PD_LAUNCH(context, gather_kernel, model->n_vertices, *model, (real)(step->inverse_h * step->inverse_h), step->load, offset, gradient);
+    return PD_OK;
+}
+
+/* ---- damping ---------------------------------------------------------------------------------------------------------- */
+
+#define PD_DAMPING_KERNEL(KIND, name, k, d, count)                                                                    \
+    static __global__ void name##_damping_kernel(pd_elements g, const real *x_t) {                                    \
+        int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                         \
+        if (e >= g.n) return;                                                                                         \
+        real F[3 * (d)];                                                                                              \
+        PD_DEFORMATION_AT(k, d, x_t, e, F);                                                                           \
+        pd_##name##_hessian(F, g.parameters + (size_t)e * (count), 1, g.damping_hessian + (size_t)e * 9 * (d) * (d)); \
+    }
+PD_ELEMENT_TABLE(PD_DAMPING_KERNEL)
+
+pd_status pd_damping_hessian(pd_context *context, const pd_model *model, const real *x_t) {
+    for (int kind = 0; kind < model->n_kinds; kind++) {
+        const pd_elements g = model->kinds[kind];
+        if (!g.damping) continue;
+        switch (g.kind) {
+#define PD_CASE(KIND, name, k, d, count) \
+    case KIND: PD_LAUNCH(context, name##_damping_kernel, g.n, g, x_t); break;
+            PD_ELEMENT_TABLE(PD_CASE)
+#undef PD_CASE
+        default: break;
+        }
+    }
     return PD_OK;
 }
 

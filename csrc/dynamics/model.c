@@ -10,6 +10,7 @@ void pd_model_destroy(pd_model *model, pd_context *context) {
         pd_memory_destroy(context, model->kinds[s].rest);
         pd_memory_destroy(context, model->kinds[s].parameters);
         pd_memory_destroy(context, model->kinds[s].damping);
+        pd_memory_destroy(context, model->kinds[s].damping_hessian);
     }
     pd_memory_destroy(context, model->masses);
     pd_memory_destroy(context, model->fixed);
@@ -55,7 +56,10 @@ pd_status pd_model_create(pd_model *out, pd_context *context, const pd_descripti
         if ((status = upload(context, (void **)&g->vertices, set->vertices, m * (size_t)shape.vertices * sizeof(int)))) goto done;
         if ((status = upload_real(context, &g->rest, set->rest, m * (size_t)shape.rest))) goto done;
         if ((status = upload_real(context, &g->parameters, set->parameters, m * (size_t)shape.parameters))) goto done;
-        if (set->damping && (status = upload_real(context, &g->damping, set->damping, m))) goto done;
+        if (!set->damping) continue;
+        size_t entries = 9 * (size_t)(shape.columns * shape.columns);
+        if ((status = upload_real(context, &g->damping, set->damping, m))) goto done;
+        if ((status = pd_memory_create(context, (void **)&g->damping_hessian, m * entries * sizeof(real)))) goto done;
     }
     out->n_partial_sums = 2 * (largest / PD_SUM_BLOCK + 1);
     if ((status = upload_real(context, &out->masses, description->masses, n))) goto done;

@@ -266,7 +266,9 @@ const pd_csr *pd_simulation_pattern(const pd_simulation *self) { return &self->p
 double pd_simulation_jacobi_weight(const pd_simulation *self) { return self->jacobi ? pd_jacobi_weight(self->jacobi) : 0.0; }
 
 pd_status pd_simulation_begin(pd_simulation *self) {
-    return keep_error(self, pd_memory_copy(self->context, self->x_t, self->x, vector_bytes(self)));
+    pd_status status = pd_memory_copy(self->context, self->x_t, self->x, vector_bytes(self));
+    if (!status) status = pd_damping_hessian(self->context, &self->model, self->x_t);
+    return keep_error(self, status);
 }
 
 /* trial, trial_offset = the point a diagnostic is asked for. */

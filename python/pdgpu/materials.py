@@ -61,7 +61,7 @@ class Material:
         kind = self.kind(rest.shape[1])
         gradients, measure = self.rest_shape(rest)
         parameters = np.ascontiguousarray(np.column_stack(self.parameters(rest, gradients, measure)))
-        return kind, np.ascontiguousarray(gradients.reshape(len(rest), -1)), parameters
+        return kind, np.ascontiguousarray(gradients.reshape(len(rest), gradients.shape[1] * gradients.shape[2])), parameters
 
     def parameters(self, rest, gradients, measure):
         raise NotImplementedError

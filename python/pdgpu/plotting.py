@@ -96,6 +96,10 @@ def draw_surface(axes, points, triangles, *, colour="#d98c4a", bounds=None, elev
     corners = (points[:, swap] * [1.0, -1.0, 1.0])[triangles]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
+    # both sides of a sheet are lit: normals face the viewer; of a closed surface the other side is hidden anyway
+    e, a = np.radians(elevation), np.radians(azimuth)
+    facing = normals @ np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
+    normals *= np.where(facing < 0.0, -1.0, 1.0)[:, None]
     # a key light from the viewer's upper left, a weak fill from below
     key = np.clip(normals @ _unit(-0.4, -0.7, 0.6), 0.0, 1.0)
     fill = np.clip(normals @ _unit(0.7, -0.2, -0.3), 0.0, 1.0)

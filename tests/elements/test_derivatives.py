@@ -2,57 +2,12 @@
 
 import numpy as np
 import pytest
+from element_cases import CASES, TET, central_differences, deformation, samples
 
 import pdgpu
 from pdgpu import elements
 
-TET = np.array([[0.0, 0.0, 0.0], [1.0, 0.1, 0.0], [0.2, 0.9, 0.1], [0.1, 0.2, 1.1]])
-HINGE = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.4, 0.9, 0.0], [0.6, -1.1, 0.0]])
-BENT = HINGE + [[0, 0, 0], [0, 0, 0], [0, 0, 0.4], [0, 0, 0.3]]
-CASES = {
-    "spring": (pdgpu.Spring(30.0), TET[:2]),
-    "arap tet": (pdgpu.ARAP(50.0), TET),
-    "arap triangle": (pdgpu.ARAP(50.0), TET[:3]),
-    "bending, flat": (pdgpu.Bending(2.0), HINGE),
-    "bending, curved": (pdgpu.Bending(2.0), BENT),
-    "volume": (pdgpu.Volume(40.0), TET),
-    "area": (pdgpu.Area(40.0), TET[:3]),
-    "strain limit tet": (pdgpu.StrainLimit(0.9, 1.1, 70.0), TET),
-    "strain limit triangle": (pdgpu.StrainLimit(0.9, 1.1, 70.0), TET[:3]),
-    "attachment": (pdgpu.Attachment(20.0), TET[:1]),
-}
 every_element = pytest.mark.parametrize("case", CASES, ids=list(CASES))
-
-
-def deformation(material, x, rest):
-    """F (m,3,d) by its definition, from the rest gradients."""
-    if rest.shape[1] == 1:
-        return (x - rest)[:, 0, :, None]
-    gradients, _ = material.rest_shape(rest)
-    return np.einsum("mic,mid->mcd", x[:, 1:] - x[:, :1], gradients.reshape(len(x), rest.shape[1] - 1, -1))
-
-
-def samples(case, seed=0, n=60):
-    """Deformed copies of the rest shape: near rest, strongly sheared, inverted; away from the points where F has no derivative."""
-    material, rest = CASES[case]
-    rng = np.random.default_rng(seed)
-    rest = np.broadcast_to(rest, (n, *rest.shape)).copy()
-    x = rest + rng.normal(size=rest.shape) * rng.choice([0.05, 0.3, 1.0], size=(n, 1, 1))
-    if "curved" not in case:
-        x[: n // 4, :, 2] *= -1.0  # mirrored: tets inverted
-    s = np.linalg.svd(deformation(material, x, rest), compute_uv=False)
-    fine = s[:, -1] > 0.05  # flat elements and zero lengths have tests of their own
-    if s.shape[1] == 3:
-        inverted = np.linalg.det(deformation(material, x, rest)) < 0
-        fine &= np.where(inverted, s[:, 1] - s[:, 2] > 0.05, True)
-        fine &= np.abs(s[:, 0] - s[:, 1]) > 0.02
-    if "strain" in case:
-        fine &= np.all(np.abs(np.abs(s)[:, :, None] - [0.9, 1.1]) > 0.01, axis=(1, 2))
-        if s.shape[1] == 3:
-            fine &= ~inverted
-    if "volume" in case or "area" in case:
-        fine &= np.prod(s, axis=1) < 1.8  # below the fork where the nearest point jumps
-    return material, x[fine], rest[fine]
 
 
 @every_element
@@ -60,14 +15,8 @@ def test_gradient_is_the_derivative_of_the_energy(case):
     """If not, every solver walks to a point that is not the minimum of what it reports."""
     material, x, rest = samples(case)
     assert len(x) >= 8
-    gradient, delta = elements.gradient(material, x, rest), 1e-6
-    numeric = np.empty_like(gradient)
-    for i in range(x.shape[1]):
-        for c in range(3):
-            step = np.zeros_like(x)
-            step[:, i, c] = delta
-            difference = elements.energy(material, x + step, rest) - elements.energy(material, x - step, rest)
-            numeric[:, i, c] = difference / (2 * delta)
+    gradient = elements.gradient(material, x, rest)
+    numeric = central_differences(lambda at: elements.energy(material, at, rest), x).reshape(x.shape)
     scale = np.abs(numeric).max(axis=(1, 2)) + 1e-3
     assert (np.abs(gradient - numeric).max(axis=(1, 2)) / scale).max() < 1e-5
 
@@ -76,14 +25,8 @@ def test_gradient_is_the_derivative_of_the_energy(case):
 def test_hessian_is_the_derivative_of_the_gradient(case):
     """If not, Newton loses its quadratic convergence, and the reference of every comparison with it."""
     material, x, rest = samples(case, seed=1)
-    hessian, delta, k = elements.hessian(material, x, rest), 1e-6, x.shape[1]
-    numeric = np.empty_like(hessian)
-    for i in range(k):
-        for c in range(3):
-            step = np.zeros_like(x)
-            step[:, i, c] = delta
-            difference = elements.gradient(material, x + step, rest) - elements.gradient(material, x - step, rest)
-            numeric[:, :, 3 * i + c] = difference.reshape(len(x), -1) / (2 * delta)
+    hessian = elements.hessian(material, x, rest)
+    numeric = central_differences(lambda at: elements.gradient(material, at, rest).reshape(len(x), -1), x)
     scale = np.abs(numeric).max(axis=(1, 2)) + 1e-3
     assert (np.abs(hessian - numeric).max(axis=(1, 2)) / scale).max() < 1e-5
     np.testing.assert_allclose(hessian, hessian.transpose(0, 2, 1), atol=1e-12 * np.abs(hessian).max())

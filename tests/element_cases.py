@@ -1,0 +1,69 @@
+"""One batch of elements of every kind, and its deformation by definition; shared by the tests of elements."""
+
+import numpy as np
+
+import pdgpu
+
+TET = np.array([[0.0, 0.0, 0.0], [1.0, 0.1, 0.0], [0.2, 0.9, 0.1], [0.1, 0.2, 1.1]])
+UNIT = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])  # F = the matrix applied to it
+HINGE = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.4, 0.9, 0.0], [0.6, -1.1, 0.0]])
+BENT = HINGE + [[0, 0, 0], [0, 0, 0], [0, 0, 0.4], [0, 0, 0.3]]
+CASES = {
+    "spring": (pdgpu.Spring(30.0), TET[:2]),
+    "arap tet": (pdgpu.ARAP(50.0), TET),
+    "arap triangle": (pdgpu.ARAP(50.0), TET[:3]),
+    "bending, flat": (pdgpu.Bending(2.0), HINGE),
+    "bending, curved": (pdgpu.Bending(2.0), BENT),
+    "volume": (pdgpu.Volume(40.0), TET),
+    "area": (pdgpu.Area(40.0), TET[:3]),
+    "strain limit tet": (pdgpu.StrainLimit(0.9, 1.1, 70.0), TET),
+    "strain limit triangle": (pdgpu.StrainLimit(0.9, 1.1, 70.0), TET[:3]),
+    "attachment": (pdgpu.Attachment(20.0), TET[:1]),
+}
+
+
+def deformation(material, x, rest):
+    """F (m,3,d) by its definition, from the rest gradients."""
+    if rest.shape[1] == 1:
+        return (x - rest)[:, 0, :, None]
+    gradients, _ = material.rest_shape(np.ascontiguousarray(rest, dtype=np.float64))
+    return np.einsum("mic,mid->mcd", x[:, 1:] - x[:, :1], gradients.reshape(len(x), rest.shape[1] - 1, -1))
+
+
+def samples(case, seed=0, n=60):
+    """Deformed copies of the rest shape: near rest, strongly sheared, inverted; away from the points where F has no derivative."""
+    material, rest = CASES[case]
+    rng = np.random.default_rng(seed)
+    rest = np.broadcast_to(rest, (n, *rest.shape)).copy()
+    x = rest + rng.normal(size=rest.shape) * rng.choice([0.05, 0.3, 1.0], size=(n, 1, 1))
+    if "curved" not in case:
+        x[: n // 4, :, 2] *= -1.0  # mirrored: tets inverted
+    s = np.linalg.svd(deformation(material, x, rest), compute_uv=False)
+    fine = s[:, -1] > 0.05  # flat elements and zero lengths have tests of their own
+    if s.shape[1] == 3:
+        inverted = np.linalg.det(deformation(material, x, rest)) < 0
+        fine &= np.where(inverted, s[:, 1] - s[:, 2] > 0.05, True)
+        fine &= np.abs(s[:, 0] - s[:, 1]) > 0.02
+    if "strain" in case:
+        fine &= np.all(np.abs(np.abs(s)[:, :, None] - [0.9, 1.1]) > 0.01, axis=(1, 2))
+    if "volume" in case or "area" in case:
+        fine &= np.prod(s, axis=1) < 1.8  # below the fork where the nearest point jumps
+    return material, x[fine], rest[fine]
+
+
+def rotations(n, rng):
+    """n random rotations."""
+    q = np.linalg.qr(rng.normal(size=(n, 3, 3)))[0]
+    q[:, :, 0] *= np.sign(np.linalg.det(q))[:, None]
+    return q
+
+
+def central_differences(function, x, delta=1e-6):
+    """Derivative of function(x (m,k,3)) -> (m, ...) by every coordinate of each row, (m, ..., 3k)."""
+    columns = []
+    for i in range(x.shape[1]):
+        for c in range(3):
+            step = np.zeros_like(x)
+            step[:, i, c] = delta
+            columns.append((function(x + step) - function(x - step)) / (2 * delta))
+    return np.stack(columns, axis=-1)
