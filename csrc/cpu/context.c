@@ -8,9 +8,12 @@
 #include <sys/mman.h>
 #endif
 
-enum { HUGE_PAGE = 1 << 21 };
+/* MAX_THREADS: beyond what any machine has; OpenMP ends the process where it cannot start as many as it is asked for. */
+enum { HUGE_PAGE = 1 << 21, MAX_THREADS = 1024 };
 
 pd_status pd_context_create(pd_context **out, int threads, pd_error *error) {
+    *out = NULL;
+    if (threads > MAX_THREADS) return pd_fail(error, PD_ERROR_VALUE, "threads: must be at most %d, got %d", MAX_THREADS, threads);
     *out = calloc(1, sizeof **out);
     if (!*out) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for a context");
     (*out)->threads = threads > 0 ? threads : 1;

@@ -326,6 +326,7 @@ static pd_status worst_vertex(pd_simulation *self, int *vertex) {
         const real *g = self->staging + 3 * (size_t)i;
         double square = (double)g[0] * (double)g[0] + (double)g[1] * (double)g[1] + (double)g[2] * (double)g[2];
         if (!(square <= largest)) largest = square, *vertex = i;
+        if (!isfinite(square)) break;
     }
 done:
     return status;
@@ -380,12 +381,13 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
     if (recording || settings->tolerance > 0) {
         PD_TRY(pd_simulation_evaluate(self, &first_potential, &first_norm));
         PD_TRY(pd_simulation_potential_at(self, self->x, self->offset, &first_potential, &magnitude));
-        if (!isfinite(first_norm) || !isfinite(first_potential)) {
-            status = diverged(self, 0, "the first guess is not finite");
-            goto done;
-        }
     }
+    // the first row also of a run that ends here
     if (recording) PD_TRY(observer->record(observer->user, self, 0, 0.0, 0.0));
+    if (!isfinite(first_norm) || !isfinite(first_potential)) {
+        status = diverged(self, 0, "the potential of the first guess is not finite");
+        goto done;
+    }
 
     while (iteration < settings->iterations && result->stop == PD_STOP_ITERATION_CAP) {
         if (observer && observer->interrupted && observer->interrupted(observer->user)) {
@@ -398,6 +400,12 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
         PD_TRY(iterate(self, omega, check || recording, report, &stalled));
         result->seconds += now() - start;
         if (stalled) {
+            // no decrease where nothing is finite is no answer
+            PD_TRY(pd_simulation_norm(self, self->gradient, &norm));
+            if (!isfinite(norm)) {
+                status = diverged(self, iteration, "the gradient is not finite");
+                goto done;
+            }
             result->stop = PD_STOP_STALLED;
             break;
         }

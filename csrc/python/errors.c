@@ -26,12 +26,13 @@ static int set_int(PyObject *exception, const char *name, int value) {
     return status;
 }
 
-/* Anything that goes wrong here leaves its own exception, which then says what. */
-static void raise_divergence(PyObject *module, const pd_error *error) {
+/* Anything that goes wrong here leaves its own exception, which then says what. The error is a copy: the import may run Python
+ * code, and with it another thread that puts the same simulation to work. */
+static void raise_divergence(PyObject *module, pd_error error) {
     PyObject *errors = import_errors(module);
     PyObject *type = errors ? PyObject_GetAttrString(errors, "DivergenceError") : NULL;
-    PyObject *exception = type ? PyObject_CallFunction(type, "s", error->text) : NULL;
-    if (exception && set_int(exception, "iteration", error->iteration) == 0 && set_int(exception, "vertex", error->vertex) == 0)
+    PyObject *exception = type ? PyObject_CallFunction(type, "s", error.text) : NULL;
+    if (exception && set_int(exception, "iteration", error.iteration) == 0 && set_int(exception, "vertex", error.vertex) == 0)
         PyErr_SetObject(type, exception);
     Py_XDECREF(exception);
     Py_XDECREF(type);
@@ -50,7 +51,7 @@ PyObject *pd_raise(PyObject *module, pd_status status, const pd_error *error) {
     case PD_ERROR_SINGULAR:
     case PD_ERROR_DEVICE:
     case PD_ERROR_UNSUPPORTED: exception = PyExc_RuntimeError; break;
-    case PD_DIVERGED: raise_divergence(module, error); return NULL;
+    case PD_DIVERGED: raise_divergence(module, *error); return NULL;
     case PD_INTERRUPTED:
         if (!PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
         return NULL;

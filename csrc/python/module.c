@@ -83,6 +83,8 @@ static int module_clear(PyObject *module) {
     return 0;
 }
 
+static void module_free(void *module) { (void)module_clear(module); }
+
 static PyModuleDef_Slot module_slots[] = {
     {Py_mod_exec, (void *)module_execute},
     {0, NULL},
@@ -97,6 +99,7 @@ static struct PyModuleDef module_definition = {
     .m_slots = module_slots,
     .m_traverse = module_traverse,
     .m_clear = module_clear,
+    .m_free = module_free,
 };
 
 PyMODINIT_FUNC PD_INIT_NAME(void);

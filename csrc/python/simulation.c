@@ -36,6 +36,10 @@ static PyObject *raise_from(SimulationObject *self, pd_status status) {
 static int read_set(PyObject *item, int n_vertices, pd_element_set *set) {
     int kind;
     PyObject *vertices_object, *rest_object, *parameters_object, *damping_object;
+    if (!PyTuple_Check(item)) {
+        PyErr_Format(PyExc_TypeError, "elements: expected tuples (kind, vertices, rest, parameters, damping), got %R", item);
+        return 0;
+    }
     if (!PyArg_ParseTuple(item, "iOOOO:elements", &kind, &vertices_object, &rest_object, &parameters_object, &damping_object)) return 0;
     pd_kind_shape shape = pd_kind_shape_of(kind);
     if (!shape.vertices) {
@@ -69,6 +73,10 @@ static int read_chebyshev(PyObject *object, pd_chebyshev *out) {
     *out = (pd_chebyshev){0, 0.0, 1, 1.0};
     if (object == Py_None) return 1;
     out->enabled = 1;
+    if (!PyTuple_Check(object)) {
+        PyErr_Format(PyExc_TypeError, "chebyshev: expected None or (rho, start, under_relaxation), got %R", object);
+        return 0;
+    }
     return PyArg_ParseTuple(object, "did:chebyshev", &out->rho, &out->start, &out->under_relaxation);
 }
 
@@ -76,11 +84,12 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObjec
     static char *names[] = {"masses",           "fixed",          "elements",    "h",         "solver", "iterations",        "tolerance",
                             "check_every",      "initialization", "line_search", "chebyshev", "linear", "linear_iterations", "weight",
                             "linear_chebyshev", "threads",        NULL};
-    PyObject *masses_object, *fixed_object, *elements, *chebyshev, *linear_chebyshev, *result = NULL;
+    PyObject *masses_object, *fixed_object, *list, *chebyshev, *linear_chebyshev, *elements = NULL, *result = NULL;
+    pd_element_set *sets = NULL;
     pd_settings settings = {0};
     int threads;
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!diidiipOiidOi:Simulation", names, &masses_object, &fixed_object,
-                                     &PyList_Type, &elements, &settings.h, &settings.solver, &settings.iterations, &settings.tolerance,
+                                     &PyList_Type, &list, &settings.h, &settings.solver, &settings.iterations, &settings.tolerance,
                                      &settings.check_every, &settings.initialization, &settings.line_search, &chebyshev,
                                      &settings.linear.kind, &settings.linear.iterations, &settings.linear.weight, &linear_chebyshev,
                                      &threads))
@@ -97,11 +106,22 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObjec
     PyArrayObject *fixed = pd_array_in(fixed_object, NPY_UINT8, 1, count, "fixed");
     if (!fixed) return NULL;
 
-    int n_sets = (int)PyList_Size(elements), seen[PD_KIND_COUNT] = {0};
-    pd_element_set *sets = calloc((size_t)n_sets + 1, sizeof *sets);
-    if (!sets) return PyErr_NoMemory();
-    for (int s = 0; s < n_sets; s++) {
-        if (!read_set(PyList_GetItem(elements, s), n, &sets[s])) goto done;
+    // a tuple of our own: reading a kind may call __index__, and that could change the list
+    elements = PyList_AsTuple(list);
+    if (!elements) return NULL;
+    Py_ssize_t n_sets = PyTuple_Size(elements);
+    int seen[PD_KIND_COUNT] = {0};
+    if (n_sets > PD_KIND_COUNT) {
+        PyErr_Format(PyExc_ValueError, "elements: %zd sets, but there are only %d kinds", n_sets, (int)PD_KIND_COUNT);
+        goto done;
+    }
+    sets = calloc((size_t)n_sets + 1, sizeof *sets);
+    if (!sets) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    for (Py_ssize_t s = 0; s < n_sets; s++) {
+        if (!read_set(PyTuple_GetItem(elements, s), n, &sets[s])) goto done;
         if (seen[sets[s].kind]++) {
             PyErr_Format(PyExc_ValueError, "elements: kind %d is given twice", sets[s].kind);
             goto done;
@@ -118,13 +138,13 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObjec
         PyErr_NoMemory();
         goto done;
     }
-    self->description = Py_BuildValue("(OON)", masses_object, fixed_object, PyList_AsTuple(elements));
+    self->description = Py_BuildValue("(OOO)", masses_object, fixed_object, elements);
     if (!self->description) {
         Py_DECREF((PyObject *)self);
         goto done;
     }
     pd_module_state *state = PyModule_GetState(PyType_GetModule(type));
-    pd_description description = {n, PyArray_DATA(masses), PyArray_DATA(fixed), sets, n_sets};
+    pd_description description = {n, PyArray_DATA(masses), PyArray_DATA(fixed), sets, (int)n_sets};
     pd_error error = {0};
     pd_status status;
     Py_BEGIN_ALLOW_THREADS status = pd_simulation_create(&self->core, &description, &settings, state->cholesky, threads, &error);
@@ -136,6 +156,7 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObjec
     result = (PyObject *)self;
 
 done:
+    Py_DECREF(elements);
     free(sets);
     return result;
 }
@@ -378,8 +399,8 @@ static PyObject *simulation_step(SimulationObject *self, PyObject *arguments) {
     pd_step_result result;
     if (!PyArg_ParseTuple(arguments, "OOOOp:step", &targets_object, &record_object, &iterates_object, &observer_object, &keep_diverged))
         return NULL;
-    npy_intp rows_shape[2] = {self->iterations + 1, RECORD_COLUMNS};
-    npy_intp iterates_shape[3] = {self->iterations + 1, pd_simulation_n_vertices(self->core), 3};
+    npy_intp rows_shape[2] = {(npy_intp)self->iterations + 1, RECORD_COLUMNS};
+    npy_intp iterates_shape[3] = {(npy_intp)self->iterations + 1, pd_simulation_n_vertices(self->core), 3};
     if (!read_vectors(self, targets_object, "targets", &targets)) return NULL;
     if (record_object != Py_None && !(rows = pd_array_in_out(record_object, NPY_FLOAT64, 2, rows_shape, "record"))) return NULL;
     if (iterates_object != Py_None && !(iterates = pd_array_in_out(iterates_object, PD_NPY_REAL, 3, iterates_shape, "iterates")))

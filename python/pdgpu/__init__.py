@@ -3,6 +3,11 @@
 Scenes of deformable bodies, solvers for their time steps, and the energies and residuals that tell how fast each converges.
 """
 
+from pdgpu.openmp import short_spinning
+
+with short_spinning():
+    from pdgpu import _host  # loads the OpenMP runtime
+
 from pdgpu import elements, shapes
 from pdgpu.comparison import Comparison, compare
 from pdgpu.errors import DivergenceError
@@ -36,6 +41,7 @@ __all__ = [
     "StepRecord",
     "StrainLimit",
     "Volume",
+    "_host",
     "capabilities",
     "compare",
     "elements",

@@ -8,27 +8,36 @@ import numbers
 import numpy as np
 
 
-def integer(name, value, minimum):
-    """`value` as an int of at least `minimum`."""
+def integer(name, value, minimum, maximum=2**31 - 1):
+    """`value` as an int with minimum <= value <= maximum."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name}: expected an integer, got {value!r}")
     if value < minimum:
-        raise ValueError(f"{name}: must be at least {minimum}, got {value}")
-    if value > 2**31 - 1:
-        raise ValueError(f"{name}: must be at most 2147483647, got {value}")
+        raise ValueError(f"{name}: must be at least {minimum}, got {_shortened(value)}")
+    if value > maximum:
+        raise ValueError(f"{name}: must be at most {maximum}, got {_shortened(value)}")
     return int(value)
+
+
+def _shortened(value):
+    """repr of a value for a message; Python refuses to print integers of more than 4300 digits."""
+    if isinstance(value, int) and abs(value) >= 10**40:
+        return f"an integer of {value.bit_length()} bits"
+    return repr(value)
 
 
 def number(name, value, *, minimum=-math.inf, above=-math.inf, below=math.inf, maximum=math.inf):
     """`value` as a finite float with minimum <= value <= maximum and above < value < below."""
-    if isinstance(value, bool | np.bool_ | complex | str | bytes) or value is None:
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name}: expected a number, got {value!r}")
     try:
         result = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name}: expected a number, got {value!r}") from None
+    except OverflowError:
+        result = math.inf
     if not math.isfinite(result):
-        raise ValueError(f"{name}: must be finite, got {value!r}")
+        raise ValueError(f"{name}: must be finite, got {_shortened(value)}")
     if result < minimum or result <= above or result >= below or result > maximum:
         limits = [
             text
@@ -53,18 +62,26 @@ def choice(name, value, allowed):
     return value
 
 
+def any_array(name, values):
+    """`values` as an array of whatever they hold; ValueError where they are ragged or masked."""
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name}: a masked array with masked entries cannot be used")
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ValueError(f"{name}: cannot be read as an array: {error}") from None
+
+
 def real_array(name, values, shape):
     """`values` as a finite float64 array; `shape` has None where any length will do. Always a fresh C-contiguous copy."""
-    try:
-        array = np.asarray(values)
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{name}: cannot be read as an array: {error}") from None
+    array = any_array(name, values)
     if array.dtype.kind not in "fiu":
         raise TypeError(f"{name}: expected real numbers, got dtype {array.dtype}")
     if array.ndim != len(shape) or any(length is not None and length != found for length, found in zip(shape, array.shape, strict=True)):
         expected = "(" + ", ".join("any" if length is None else str(length) for length in shape) + ")"
         raise ValueError(f"{name}: expected shape {expected}, got {array.shape}")
-    array = np.array(array, dtype=np.float64, order="C")
+    with np.errstate(over="ignore"):  # what overflows becomes infinite, and is named below
+        array = np.array(array, dtype=np.float64, order="C")
     bad = ~np.isfinite(array)
     if bad.any():
         index = tuple(int(i) for i in np.argwhere(bad)[0])
@@ -75,7 +92,7 @@ def real_array(name, values, shape):
 
 def per_item(name, values, n, *, minimum=-math.inf, above=-math.inf):
     """A number, or an array of one number per item, as (n,) float64 with every value in the limits."""
-    if np.ndim(values) == 0:
+    if any_array(name, values).ndim == 0:
         return np.full(n, number(name, values, minimum=minimum, above=above))
     array = real_array(name, values, (n,))
     for limit, bad, text in ((minimum, array < minimum, "at least"), (above, array <= above, "greater than")):
@@ -89,13 +106,10 @@ def vertex_indices(name, where, points):
     """Which vertices: indices, a boolean mask over the vertices, or a callable(points) -> mask. Sorted unique int32."""
     n = len(points)
     if callable(where):
-        where = where(np.array(points))
-        if np.asarray(where).dtype != bool:
-            raise TypeError(f"{name}: the callable must return a boolean mask, got dtype {np.asarray(where).dtype}")
-    try:
-        array = np.asarray(where)
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{name}: cannot be read as an array: {error}") from None
+        where = any_array(name, where(np.array(points)))
+        if where.dtype != bool:
+            raise TypeError(f"{name}: the callable must return a boolean mask, got dtype {where.dtype}")
+    array = any_array(name, where)
     if array.size == 0 and array.dtype.kind != "b":
         array = array.astype(np.int64)
     if array.dtype == bool:

@@ -26,9 +26,10 @@ def backend(device="cpu", dtype="float64"):
     """
     choice("device", device, DEVICES)
     try:
-        name = np.dtype(dtype).name
-    except TypeError:
-        raise ValueError(f"dtype: expected 'float32' or 'float64', got {dtype!r}") from None
+        name = None if dtype is None else np.dtype(dtype)  # NumPy takes None for float64
+    except (TypeError, ValueError):
+        name = None
+    name = name.name if name is not None and name.isnative else None
     if name not in PRECISIONS:
         raise ValueError(f"dtype: expected 'float32' or 'float64', got {dtype!r}")
     if not _host.cpu_supports_backend():
@@ -44,6 +45,9 @@ def backend(device="cpu", dtype="float64"):
 
 
 def thread_count(threads):
-    """`threads` as given, or every core this process may use where it is 0."""
-    threads = integer("threads", threads, 0)
+    """`threads` as given, or every core this process may use where it is 0.
+
+    More than the machine could ever use is refused: OpenMP ends the process where it cannot start as many as it is asked for.
+    """
+    threads = integer("threads", threads, 0, max(64, 2 * (os.cpu_count() or 1)))
     return threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else threads or os.cpu_count() or 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from pdgpu import _host
-from pdgpu.arguments import per_item
+from pdgpu.arguments import any_array, number, per_item, real_array
 
 __all__ = ["ARAP", "Area", "Attachment", "Bending", "Material", "Spring", "StrainLimit", "Volume"]
 
@@ -22,7 +22,7 @@ class Material:
     bodies = ()  # the types of body it can be given to
 
     def __init__(self, **constants):
-        self._constants = {name: np.array(value, dtype=np.float64) if np.ndim(value) else value for name, value in constants.items()}
+        self._constants = {name: _number_or_array(f"{type(self).__name__}.{name}", value) for name, value in constants.items()}
 
     def __repr__(self):
         inside = ", ".join(
@@ -67,6 +67,11 @@ class Material:
         raise NotImplementedError
 
 
+def _number_or_array(name, value):
+    """A finite number, or a finite (n,) float64 array."""
+    return real_array(name, value, (None,)) if any_array(name, value).ndim else number(name, value)
+
+
 class ARAP(Material):
     """As-rigid-as-possible: energy mu |F - R|^2 per volume (solids, mu in Pa) or area (shells, N/m), R the nearest rotation.
 
@@ -88,10 +93,10 @@ class ARAP(Material):
     @classmethod
     def from_young(cls, young, poisson):
         """mu = young / (2 (1 + poisson)); young in Pa (solids) or N/m (shells)."""
-        poisson = np.asarray(poisson, dtype=np.float64)
+        poisson = np.asarray(_number_or_array("poisson", poisson))
         if np.any(~((poisson > -1.0) & (poisson <= 0.5))):
             raise ValueError(f"poisson: must be greater than -1 and at most 0.5, got {poisson}")
-        mu = np.asarray(young, dtype=np.float64) / (2.0 * (1.0 + poisson))
+        mu = _number_or_array("young", young) / (2.0 * (1.0 + poisson))
         return cls(mu if mu.ndim else float(mu))
 
     def parameters(self, rest, gradients, measure):

@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 
 from pdgpu import _host
+from pdgpu.arguments import choice
 from pdgpu.mesh_files import read_arrays, write_arrays
 
 __all__ = ["Mesh", "read_mesh"]
@@ -150,6 +151,7 @@ class Mesh:
         ndarray, shape (n,), int32
             Colours from 0, without gaps.
         """
+        choice("method", method, ("balanced", "greedy"))
         return _host.colouring(self.unique_edges(), len(self.points), method)
 
     def quality(self):
@@ -255,7 +257,8 @@ def _as_array(values, name):
     try:
         return np.asarray(values)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"{name}: cannot be made an array ({error})") from error
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name}: cannot be made an array ({error})") from error
 
 
 def _as_points(points):

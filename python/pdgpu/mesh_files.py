@@ -53,7 +53,7 @@ _CELL_OF = {"tets": "tetra", "triangles": "triangle", "edges": "line"}
 
 def read_arrays(path):
     """Read points (n, 3) and a dict of the elements found ("tets", "triangles", "edges"); see `pdgpu.read_mesh`."""
-    path = Path(path)
+    path = as_path(path)
     suffix, compressed = _format_of(path, _READERS)
     if not path.exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
@@ -74,7 +74,7 @@ def read_arrays(path):
 
 def write_arrays(path, points, elements):
     """Write points (n, 3) and a dict of elements; see `pdgpu.Mesh.write`."""
-    path = Path(path)
+    path = as_path(path)
     suffix, compressed = _format_of(path, _WRITABLE)
     for name in elements:
         if name not in _WRITABLE[suffix]:
@@ -89,6 +89,14 @@ def write_arrays(path, points, elements):
         _write_plain(plain, suffix, points, elements)
         with open(plain, "rb") as source, gzip.open(path, "wb") as target:
             shutil.copyfileobj(source, target)
+
+
+def as_path(path):
+    """A `Path` from a str or path-like."""
+    try:
+        return Path(path)
+    except TypeError:
+        raise TypeError(f"path: expected a string or a path, got {path!r}") from None
 
 
 def _format_of(path, known):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pdgpu import _host
-from pdgpu.arguments import number, per_item, real_array, vertex_indices
+from pdgpu.arguments import any_array, number, per_item, real_array, vertex_indices
 from pdgpu.materials import Attachment, Bending, Material, Spring
 from pdgpu.mesh import Mesh
 
@@ -70,7 +70,7 @@ class Body:
             N/m.
         """
         indices = vertex_indices("where", where, self.points)
-        targets = np.asarray(targets)
+        targets = any_array("targets", targets)
         if targets.ndim == 1:
             targets = np.broadcast_to(real_array("targets", targets, (3,)), (len(indices), 3))
         targets = real_array("targets", targets, (len(indices), 3))
@@ -126,7 +126,7 @@ class Scene:
             raise TypeError(f"name: expected a string, got {name!r}")
         if any(body.name == name for body in self.bodies):
             raise ValueError(f"name: there is a body named {name!r} already")
-        velocity = np.asarray(velocity)
+        velocity = any_array("velocity", velocity)
         velocity = real_array("velocity", velocity, (3,) if velocity.ndim < 2 else (len(points), 3))
         damping = number("damping", damping, minimum=0.0)
         velocity = np.broadcast_to(velocity, points.shape).copy()
@@ -160,6 +160,10 @@ class Scene:
                 f"({int((~used).sum())} such vertices); use mesh.without_unused_vertices()"
             )
         masses = _host.lumped_masses(mesh.points, rows, density)
+        bad = ~(np.isfinite(masses) & (masses > 0.0))
+        if bad.any():
+            vertex = int(np.argmax(bad))
+            raise ValueError(f"density: vertex {vertex} would have the mass {masses[vertex]} kg, which cannot be computed with")
         return self._add(kind, mesh.points, mesh, materials, masses, name, velocity, damping)
 
     def add_solid(self, mesh, material, *, density, name=None, velocity=(0.0, 0.0, 0.0), damping=0.0):
@@ -200,7 +204,7 @@ class Scene:
             As for `add_solid`.
         """
         materials = list(material) if isinstance(material, list | tuple) else [material]
-        if np.ndim(bending) or number("bending", bending, minimum=0.0) > 0.0:
+        if any_array("bending", bending).ndim or number("bending", bending, minimum=0.0) > 0.0:
             materials.append(Bending(bending))
         return self._add_mesh("shell", mesh, materials, density, name, velocity, damping)
 

@@ -57,7 +57,7 @@ def beam(size, cells, split=6):
     """
     size = _positive("size", size, 3)
     nx, ny, nz = _counts("cells", cells, 3)
-    if split not in (5, 6):
+    if _integer("split", split) not in (5, 6):
         raise ValueError(f"split: {split!r} is neither 6 nor 5")
     _check_count("cells", cells, max((nx + 1) * (ny + 1) * (nz + 1), split * nx * ny * nz))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse
 
-from pdgpu.arguments import integer, number, real_array
+from pdgpu.arguments import choice, integer, number, real_array
 from pdgpu.backends import backend, thread_count
 from pdgpu.errors import DivergenceError
 from pdgpu.materials import MATERIAL_OF_KIND
@@ -92,8 +92,10 @@ class Simulation:
         self._start_time = 0.0
         self._external_forces = None
         self.last_step = None
-        self._set_load()
-        self._backend.set_state(self._cast(self._rest), self._cast(scene.initial_velocities()), None)
+        self._backend.set_load(self._load_of(None))
+        self._backend.set_state(
+            self._cast(self._in_range("points", self._rest)), self._cast(self._in_range("velocity", scene.initial_velocities())), None
+        )
 
     def __repr__(self):
         dt = "quasistatic" if self.dt is None else f"dt={self.dt:g}"
@@ -156,14 +158,17 @@ class Simulation:
     @external_forces.setter
     def external_forces(self, forces):
         n = len(self._masses)
-        self._external_forces = None if forces is None else real_array("external_forces", forces, (n, 3))
-        self._set_load()
+        forces = None if forces is None else real_array("external_forces", forces, (n, 3))
+        self._backend.set_load(self._load_of(forces))
+        self._external_forces = forces
 
-    def _set_load(self):
-        load = np.broadcast_to(self._gravity, self._rest.shape)
-        if self._external_forces is not None:
-            load = load + self._external_forces / self._masses[:, None]
-        self._backend.set_load(self._cast(self._in_range("external_forces", load)))
+    def _load_of(self, forces):
+        """Acceleration by gravity and external forces, (n, 3) m/s^2."""
+        load = self._in_range("gravity", np.broadcast_to(self._gravity, self._rest.shape))
+        if forces is not None:
+            with np.errstate(over="ignore"):
+                load = self._in_range("external_forces", load + forces / self._masses[:, None])
+        return self._cast(load)
 
     # ---- stepping -------------------------------------------------------------------------------------------------------
 
@@ -186,8 +191,8 @@ class Simulation:
             Ctrl-C, between two iterations; the state likewise.
         """
         n = integer("n", n, 1)
-        if record not in (False, True, "positions"):
-            raise ValueError(f"record: expected False, True or 'positions', got {record!r}")
+        if not isinstance(record, bool | np.bool_):
+            choice("record", record, ("positions",))
         steps = range(n)
         if progress:
             from tqdm.auto import tqdm

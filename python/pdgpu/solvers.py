@@ -36,9 +36,9 @@ class Chebyshev:
     def __post_init__(self):
         if isinstance(self.rho, str):
             raise ValueError(f"rho: expected a number in [0, 1), got {self.rho!r}; an automatic choice is not available")
-        number("rho", self.rho, minimum=0.0, below=1.0)
-        integer("start", self.start, 1)
-        number("under_relaxation", self.under_relaxation, above=0.0, maximum=1.0)
+        _keep(self, rho=number("rho", self.rho, minimum=0.0, below=1.0))
+        _keep(self, start=integer("start", self.start, 1))
+        _keep(self, under_relaxation=number("under_relaxation", self.under_relaxation, above=0.0, maximum=1.0))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ class Jacobi:
         It converges for 0 < weight < 2/lambda, lambda the largest eigenvalue of D^-1 A: about 0.6 to 0.9 on tet meshes, so plain
         Jacobi (weight 1) diverges there. "auto" takes 1.8 / (an estimate of lambda).
     iterations : int
-        Per global step.
+        Per global step, at most a million.
     chebyshev : Chebyshev, optional
         Inner acceleration, restarted in each global step.
     """
@@ -69,8 +69,8 @@ class Jacobi:
         if isinstance(self.weight, str):
             choice("weight", self.weight, ("auto",))
         else:
-            number("weight", self.weight, above=0.0)
-        integer("iterations", self.iterations, 1)
+            _keep(self, weight=number("weight", self.weight, above=0.0))
+        _keep(self, iterations=integer("iterations", self.iterations, 1, 10**6))
         _check_chebyshev(self.chebyshev)
 
 
@@ -145,17 +145,23 @@ class Newton:
 SOLVERS = (ProjectiveDynamics, Newton)
 
 
+def _keep(solver, **options):
+    """Checked options, as plain Python numbers whatever they came as."""
+    for name, value in options.items():
+        object.__setattr__(solver, name, value)
+
+
 def _check_chebyshev(value):
     if value is not None and not isinstance(value, Chebyshev):
         raise TypeError(f"chebyshev: expected pdgpu.Chebyshev or None, got {value!r}")
 
 
 def _check_outer(solver):
-    integer("iterations", solver.iterations, 1)
-    number("tolerance", solver.tolerance, minimum=0.0)
+    _keep(solver, iterations=integer("iterations", solver.iterations, 1))
+    _keep(solver, tolerance=number("tolerance", solver.tolerance, minimum=0.0))
     choice("initialization", solver.initialization, INITIALIZATIONS)
     if solver.check_every is not None:
-        integer("check_every", solver.check_every, 1)
+        _keep(solver, check_every=integer("check_every", solver.check_every, 1))
     if not isinstance(solver.linear, solver.linear_solvers):
         names = " or ".join(f"pdgpu.{kind.__name__}()" for kind in solver.linear_solvers)
         raise TypeError(f"linear: {type(solver).__name__} takes {names}, got {solver.linear!r}")

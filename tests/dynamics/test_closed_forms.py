@@ -66,71 +66,49 @@ def test_traction_patch(mesh):
     np.add.at(forces[:, 0], end.ravel(), np.repeat(areas / 3.0, 3) * 1000.0 / 0.0625)
     sim.external_forces = forces
     sim.step()
-    np.testing.assert_allclose(sim.positions, points * [1.08, 1.0, 1.0], atol=1e-11)
+    np.testing.assert_allclose(sim.positions, points * [1.08, 1.0, 1.0], atol=1e-12)
     assert not sim.velocities.any()
 
 
-def hang(forces=None):
-    """A bar that hangs along +x; its displacement along x, and the exact one u = rho g (L x - x^2/2) / (2 mu)."""
+def hang(solver, lumping):
+    """A bar that hangs along +x: (displacement at every iteration, exact u = rho g (L x - x^2/2) / (2 mu), vertices of the tip)."""
     points, tets = inputs.B20()
-    scene = pdgpu.Scene(gravity=(9.81 if forces is None else 0.0, 0.0, 0.0))
+    scene = pdgpu.Scene(gravity=scenes.NO_GRAVITY)
     scene.add_solid(pdgpu.Mesh(points, tets=tets), pdgpu.ARAP(1e5), density=1000.0).pin(points[:, 0] < 1e-9)
-    sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=30), dt=None)
-    sim.external_forces = forces
-    sim.step()
+    sim = pdgpu.Simulation(scene, solver, dt=None)
+    mass = sim.masses
+    if lumping == "cells":
+        mass[:] = 0.0
+        for offset in itertools.product((0, 1), repeat=3):
+            cells = np.array(list(itertools.product(range(20), range(5), range(5)))) + offset
+            np.add.at(mass, cells @ [1, 21, 21 * 6], 1000.0 * 0.05**3 / 8)
+    sim.external_forces = mass[:, None] * [9.81, 0.0, 0.0]
+    sim.step(record="positions")
     x = points[:, 0]
-    return (sim.positions - points)[:, 0], 1000.0 * 9.81 * (x - 0.5 * x**2) / 2e5, x
+    exact = np.zeros_like(points)
+    exact[:, 0] = 1000.0 * 9.81 * (x - 0.5 * x**2) / 2e5
+    return sim.last_step.positions - points, exact, x > 1 - 1e-9
 
 
-def test_hanging_bar():
-    """If not, gravity and elasticity do not balance; masses lumped by tets load the corners of a cell unevenly."""
-    u, exact, x = hang()
-    assert np.abs(u - exact).max() <= 3e-4
-    assert u[x > 1 - 1e-9].mean() == pytest.approx(0.024525, abs=1e-6)
+def test_hanging_bar_by_projective_dynamics():
+    """If not, gravity and elasticity do not balance as in the reference run, which is 60 iterations from rest."""
+    u, exact, tip = hang(pdgpu.ProjectiveDynamics(iterations=60), "tets")
+    assert u[60][tip, 0].mean() == pytest.approx(0.0245246956, abs=1e-10)
+    assert np.abs(u[60] - exact).max() == pytest.approx(2.5e-4, rel=0.02)
 
 
 def test_hanging_bar_with_masses_lumped_by_cells():
-    """If not, the error of the hanging bar does not come from the lumping alone."""
-    points, _ = inputs.B20()
-    forces = np.zeros_like(points)
-    for offset in itertools.product((0, 1), repeat=3):
-        cells = np.array(list(itertools.product(range(20), range(5), range(5)))) + offset
-        np.add.at(forces[:, 0], cells @ [1, 21, 21 * 6], 1000.0 * 0.05**3 / 8 * 9.81)
-    u, exact, _ = hang(forces)
-    assert np.abs(u - exact).max() <= 6e-5
+    """If not, the first global step (all rotations the identity) is not the Laplacian of the grid: its error is 2.0e-5."""
+    u, exact, _ = hang(pdgpu.ProjectiveDynamics(iterations=1), "cells")
+    assert np.abs(u[1] - exact).max() == pytest.approx(2.0e-5, rel=0.02)
 
 
-def test_momentum_of_a_free_body_is_kept():
-    """If not, inner forces push a body that nothing touches."""
-    points, tets = inputs.J10()
-    scene = pdgpu.Scene(gravity=scenes.NO_GRAVITY)
-    scene.add_solid(pdgpu.Mesh(points, tets=tets), pdgpu.ARAP(1e5), density=1000.0)
-    sim = pdgpu.Simulation(scene, scenes.DIRECT, dt=1 / 60)
-    rng = np.random.default_rng(0)
-    sim.set_state(positions=points * [1.2, 0.9, 1.0], velocities=rng.normal(size=points.shape))
-    before = sim.masses @ sim.velocities
-    sim.step(10)
-    assert np.abs(sim.masses @ sim.velocities - before).max() <= 1e-11 * np.abs(sim.masses @ np.abs(sim.velocities)).max()
-
-
-def test_descent_inequality():
-    """If not, a step without outer forces can gain energy: |v+|^2/2 - <v+,v> + E+ <= E in the mass norm."""
-    points, tets = inputs.B20()
-    scene, _ = scenes.bar((points, tets), 1e5)
-    for iterations in (1, 3, 10):
-        sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=iterations, initialization="previous"), dt=1 / 30)
-        v = 0.5 * np.random.default_rng(1).normal(size=points.shape)
-        v[sim.gradient().any(axis=1) == 0] = 0.0
-        v[sim._fixed == 1] = 0.0
-        sim.set_state(positions=scenes.stretched_and_twisted(points), velocities=v)
-        for _ in range(5):
-            before, v = sim.energies()["total"], sim.velocities
-            kinetic = 0.5 * np.einsum("i,ij,ij", sim.masses, v, v)
-            sim.step()
-            w = sim.velocities
-            after = sim.energies()
-            left = after["kinetic"] - np.einsum("i,ij,ij", sim.masses, w, v) + sum(after["elastic"].values())
-            assert left <= (before - kinetic) + 1e-9 * before
+@pytest.mark.parametrize(("lumping", "tolerance"), [("cells", 0.003), ("tets", 0.02)])
+def test_hanging_bar_in_balance(lumping, tolerance):
+    """If not, the bar hangs too long or too short. Masses lumped by tets load a section unevenly: warped, but right on average."""
+    u, exact, tip = hang(pdgpu.Newton(iterations=30), lumping)
+    assert np.abs(u[-1] - exact).max() <= tolerance * 0.024525
+    assert u[-1][tip, 0].mean() == pytest.approx(0.024525, rel=5e-5)
 
 
 @pytest.mark.parametrize("guess", ["previous", "inertia", "inertial_target", "adaptive"])
