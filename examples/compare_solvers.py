@@ -1,6 +1,6 @@
 """One implicit Euler step of a twisted bar with four solvers: who is how near to the answer after how many seconds?
 
-    python examples/compare_solvers.py [--out FOLDER]
+python examples/compare_solvers.py [--out FOLDER]
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """A cloth of springs with bending hangs from two corners; a third corner is lifted along a script.
 
-    python examples/hanging_cloth.py [--out FOLDER]
+python examples/hanging_cloth.py [--out FOLDER]
 """
 
 import argparse

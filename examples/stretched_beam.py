@@ -1,6 +1,6 @@
 """A soft beam is stretched to one and a half times its length, held at one end, and let go.
 
-    python examples/stretched_beam.py [--out FOLDER]
+python examples/stretched_beam.py [--out FOLDER]
 """
 
 import argparse

@@ -423,9 +423,9 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
             status = diverged(self, iteration, "not finite");
         else if (norm > 1e8 * first_norm && norm * norm > 1e8 * pd_simulation_rounding(self, 0.0) * self->matrix_trace)
             status = diverged(self, iteration, "the gradient norm grew by more than 1e8");
-        else if (settings->tolerance > 0 && norm <= settings->tolerance * first_norm)
+        else if (check && settings->tolerance > 0 && norm <= settings->tolerance * first_norm) // where a run without a record ends too
             result->stop = PD_STOP_CONVERGED;
-        else if (report[1] == 0.0)
+        else if (check && report[1] == 0.0)
             result->stop = PD_STOP_STALLED;
         if (status) goto done;
     }

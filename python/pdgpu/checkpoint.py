@@ -9,20 +9,23 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import zipfile
+from pathlib import Path
 
 import numpy as np
 
 import pdgpu.materials
 from pdgpu import solvers
+from pdgpu.arguments import integer, number, per_item, real_array
 from pdgpu.mesh import Mesh
+from pdgpu.mesh_files import as_path
 from pdgpu.scene import Scene
 
 FORMAT, VERSION = "pdgpu simulation", 1
 
 
 def write(path, simulation):
-    """Write a simulation to `path`."""
+    """Write a simulation to `path`. A file that is there already is replaced only when the new one is complete."""
+    path = Path(os.path.realpath(as_path(path)))
     description = simulation._description
     arrays, bodies = {}, []
 
@@ -70,66 +73,116 @@ def write(path, simulation):
         "solver": _describe(simulation.solver),
         "bodies": bodies,
     }
-    with open(path, "wb") as file:
-        np.savez(file, header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8), **arrays)
+    special = path.exists() and not path.is_file()  # a pipe, a device: to be written to, not to be replaced
+    unfinished = path if special else path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with open(unfinished, "wb") as file:
+            np.savez(file, header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8), **arrays)
+        if not special:
+            os.replace(unfinished, path)
+    except BaseException:
+        if not special:
+            unfinished.unlink(missing_ok=True)
+        raise
 
 
 def read(cls, path, motions, device, threads):
     """A simulation like the one that was written to `path`."""
-    if not os.path.exists(path):
-        raise FileNotFoundError(f"path: {os.fspath(path)} does not exist")
+    path = as_path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"path: {path} does not exist")
     try:
         with np.load(path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         header = json.loads(bytes(arrays.pop("header")))
         if not isinstance(header, dict) or header.get("format") != FORMAT:
-            raise KeyError("format")
-    except (KeyError, ValueError, EOFError, OSError, AttributeError, TypeError, zipfile.BadZipFile) as error:
-        raise ValueError(f"path: {os.fspath(path)} is not a saved simulation, or is truncated ({error})") from None
+            raise ValueError("it does not name the format")
+    except MemoryError:
+        raise
+    except Exception as error:  # zipfile, zlib, NumPy and json each have their own for a damaged file
+        raise ValueError(f"path: {path} is not a saved simulation, or is truncated ({error})") from None
     if header.get("version") != VERSION:
-        raise ValueError(f"path: {os.fspath(path)} has version {header.get('version')}, this pdgpu reads version {VERSION}")
+        raise ValueError(f"path: {path} has version {header.get('version')!r}, this pdgpu reads version {VERSION}")
     try:
-        return _restore(cls, header, arrays, motions, device, threads)
-    except (KeyError, IndexError, AttributeError) as error:
-        raise ValueError(f"path: {os.fspath(path)} lacks {error}: it is damaged") from None
+        scripted = {entry["name"]: sum(bool(moves) for _, moves in entry["pins"]) for entry in header["bodies"]}
+    except (KeyError, TypeError, ValueError) as error:
+        raise _damaged(path, error) from None
+    motions = _check_motions(motions, scripted)
+    try:
+        scene = _scene(header, arrays, motions)
+        solver = _solver(header["solver"])
+        dt, dtype, saved_device = header["dt"], header["dtype"], header["device"]
+        start_time, steps = number("start_time", header["start_time"]), integer("steps", header["steps"], 0)
+        state = [
+            None if name == "previous_velocities" and name not in arrays else real_array(name, arrays[name], (scene.n_vertices, 3))
+            for name in ("positions", "velocities", "previous_velocities")
+        ]
+    except (KeyError, IndexError, AttributeError, TypeError, ValueError) as error:
+        raise _damaged(path, error) from None
+    # a wrong device= or threads= is the caller's, and is named as such
+    simulation = cls(scene, solver, dt=dt, device=saved_device if device is None else device, dtype=dtype, threads=threads)
+    simulation.external_forces = arrays.get("external_forces")
+    simulation._backend.set_state(*(None if array is None else simulation._cast(array) for array in state))
+    simulation._start_time, simulation._steps = start_time, steps
+    return simulation
 
 
-def _restore(cls, header, arrays, motions, device, threads):
+def _damaged(path, error):
+    reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+    return ValueError(f"path: {path} is damaged ({reason})")
+
+
+def _check_motions(motions, scripted):
+    """Name of a body -> list of as many motions as it has scripted pins; `scripted` has their numbers."""
+    motions = {} if motions is None else motions
+    if not isinstance(motions, dict):
+        raise TypeError(f"motions: expected a dict of body name -> list of motions, got {motions!r}")
+    for name, given in motions.items():
+        if name not in scripted:
+            raise ValueError(f"motions: no body is named {name!r}; there are {list(scripted)}")
+        if not isinstance(given, list | tuple):
+            raise TypeError(f"motions: expected a list of motions for {name!r}, got {given!r}")
+    for name, count in scripted.items():
+        given = motions.get(name, ())
+        if len(given) != count:
+            raise ValueError(
+                f"motions: body {name!r} had {count} scripted pins, and {len(given)} motions were given; functions are not saved: "
+                "give them all again, in the order of the pins"
+            )
+        for motion in given:
+            if not callable(motion):
+                raise TypeError(f"motions: expected callables for {name!r}, got {motion!r}")
+    return motions
+
+
+def _scene(header, arrays, motions):
     def fetch(value):
         return arrays[value] if isinstance(value, str) else value
 
     scene = Scene(gravity=header["gravity"])
     for entry in header["bodies"]:
-        materials = [
-            getattr(pdgpu.materials, name)(**{key: fetch(value) for key, value in constants.items()})
-            for name, constants in entry["materials"]
-        ]
-        points = fetch(entry["points"])
+        materials = [_material(name, {key: fetch(value) for key, value in constants.items()}) for name, constants in entry["materials"]]
+        points = real_array("points", fetch(entry["points"]), (None, 3))
         mesh = None
-        if entry["type"] != "particles":
+        if entry["type"] in ("solid", "shell", "rod"):
             mesh = Mesh(points, *(fetch(entry[name]) for name in ("tets", "triangles", "edges")))
-        body = scene._add(
-            entry["type"], points, mesh, materials, fetch(entry["masses"]), entry["name"], fetch(entry["velocity"]), entry["damping"]
-        )
-        given = list(motions.get(entry["name"], ()))
+        elif entry["type"] != "particles" or materials:
+            raise ValueError(f"type {entry['type']!r} with {len(materials)} materials is unknown")
+        masses = per_item("masses", fetch(entry["masses"]), len(points), above=0.0)
+        body = scene._add(entry["type"], points, mesh, materials, masses, entry["name"], fetch(entry["velocity"]), entry["damping"])
+        given = iter(motions.get(entry["name"], ()))
         for indices, scripted in entry["pins"]:
-            if scripted and not given:
-                raise ValueError(f"motions: body {entry['name']!r} had a scripted pin; give its motion again")
-            body.pin(fetch(indices), given.pop(0) if scripted else None)
+            body.pin(fetch(indices), next(given) if scripted else None)
         for indices, targets, stiffness in entry["attachments"]:
             body.attach(fetch(indices), fetch(targets), fetch(stiffness))
-    simulation = cls(
-        scene,
-        _solver(header["solver"]),
-        dt=header["dt"],
-        device=device or header["device"],
-        dtype=header["dtype"],
-        threads=threads,
-    )
-    simulation.external_forces = arrays.get("external_forces")
-    simulation._backend.set_state(arrays["positions"], arrays["velocities"], arrays.get("previous_velocities"))
-    simulation._start_time, simulation._steps = header["start_time"], header["steps"]
-    return simulation
+    return scene
+
+
+def _material(name, constants):
+    """Only a material: whatever else that module holds is not to be called on the word of a file."""
+    if name not in pdgpu.materials.__all__:
+        raise ValueError(f"material {name!r} is unknown")
+    return getattr(pdgpu.materials, name)(**constants)
 
 
 def _describe(value):

@@ -341,7 +341,7 @@ class Simulation:
         """
         from pdgpu.checkpoint import read
 
-        return read(cls, path, motions or {}, device, threads)
+        return read(cls, path, motions, device, threads)
 
 
 class _Description:

@@ -54,14 +54,14 @@ def test_tolerance_is_looked_at_every_few_iterations(solver, every):
     scene, _ = scenes.bar(inputs.B20(), MU)
     x = scenes.stretched_and_twisted(inputs.B20()[0])
     given = dataclasses.replace(scenes.SOLVERS[solver], iterations=3000, tolerance=0.05, check_every=every)
-    norms = {}
+    found = {}
     for record in (False, True):
         sim = pdgpu.Simulation(scene, given, dt=1 / 30)
         sim.set_state(positions=x)
         sim.step(record=record)
         assert sim.last_step.status == "converged" and sim.last_step.iteration % every == 0
-        norms[record] = sim.positions
-    np.testing.assert_array_equal(norms[False], norms[True])
+        found[record] = sim.positions
+    np.testing.assert_array_equal(found[False], found[True])
     relative = sim.last_step["gradient_norm"] / sim.last_step["gradient_norm"][0]
     assert relative[-1] <= 0.05
 
@@ -93,14 +93,14 @@ def test_a_recorded_run_that_ends_higher_than_it_began_diverged():
     """If not, a plot shows a solver that climbs, and calls it finished."""
     points, tets = inputs.J10()
     scene, _ = scenes.bar((points, tets), 1e7 / 2.6)
-    solver = pdgpu.ProjectiveDynamics(iterations=40, linear=pdgpu.Jacobi(weight=1.9), initialization="previous")
+    solver = pdgpu.ProjectiveDynamics(iterations=15, linear=pdgpu.Jacobi(weight=1.9), initialization="previous")
     sim = pdgpu.Simulation(scene, solver, dt=1 / 30)
     sim.set_state(positions=points * [1.5, 1.0, 1.0])
     with pytest.raises(pdgpu.DivergenceError, match="potential") as caught:
         sim.step(record=True)
     records = caught.value.records
     potential, norms = records["incremental_potential"], records["gradient_norm"]
-    assert len(potential) == 41 and potential[-1] > potential[0] and norms.max() <= 1e8 * norms[0]
+    assert len(potential) == 16 and potential[-1] > potential[0] and norms.max() <= 1e8 * norms[0]
 
 
 @pytest.mark.parametrize("solver", scenes.SOLVERS)

@@ -165,7 +165,9 @@ def test_material_on_elements_it_has_no_energy_for(material, corners):
         elements.energy(material, UNIT[None, :corners], UNIT[None, :corners])
 
 
-@pytest.mark.parametrize(("corners", "material"), [(4, pdgpu.ARAP(1.0)), (3, pdgpu.Area(1.0)), (2, pdgpu.Spring(1.0)), (4, pdgpu.Bending(1.0))])
+@pytest.mark.parametrize(
+    ("corners", "material"), [(4, pdgpu.ARAP(1.0)), (3, pdgpu.Area(1.0)), (2, pdgpu.Spring(1.0)), (4, pdgpu.Bending(1.0))]
+)
 def test_rest_elements_without_measure_are_named(corners, material):
     """If not, one sliver in a file becomes a NaN somewhere else."""
     rest = np.stack([UNIT[:corners], np.zeros((corners, 3))])

@@ -1,0 +1,92 @@
+"""The commands a user types."""
+
+import csv
+import importlib.metadata
+
+import numpy as np
+import pytest
+
+import pdgpu
+from pdgpu.command_line import SOLVERS, main
+
+
+@pytest.fixture
+def mesh(tmp_path):
+    path = tmp_path / "bar.vtu"
+    pdgpu.shapes.beam((0.2, 1.0, 0.2), cells=(2, 8, 2)).write(path)
+    return str(path)
+
+
+def test_compare_writes_what_it_promises(mesh, tmp_path, capsys):
+    """If not, `make demo` ends without its picture."""
+    out = tmp_path / "results"
+    assert main(["compare", mesh, "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert all(title in printed for title, _ in SOLVERS.values())
+    assert {path.name for path in out.iterdir()} == {"convergence.csv", "convergence.png", "scene.png"}
+    with open(out / "convergence.csv") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["solver"] for row in rows} == {title for title, _ in SOLVERS.values()}
+    assert all(float(row["relative_loss"]) == 1.0 for row in rows if row["iteration"] == "0")
+    best = {title: min(float(row["relative_loss"]) for row in rows if row["solver"] == title) for title, _ in SOLVERS.values()}
+    assert best["Newton"] < 1e-10 and best["PD direct"] < 1e-2
+
+
+def test_compare_takes_shells_and_a_choice_of_solvers(tmp_path, capsys):
+    """If not, a triangle mesh cannot be compared at all."""
+    path = tmp_path / "sheet.obj"
+    pdgpu.shapes.grid((1.0, 1.0), cells=(6, 6)).write(path)
+    arguments = [
+        "compare",
+        str(path),
+        "--solvers",
+        "pd",
+        "newton",
+        "--young",
+        "100",
+        "--density",
+        "0.2",
+        "--dtype",
+        "float32",
+        "--out",
+        str(tmp_path),
+    ]
+    assert main(arguments) == 0
+    printed = capsys.readouterr().out
+    assert "Newton" in printed and "Jacobi" not in printed
+
+
+def test_simulate_writes_a_sequence_for_paraview(mesh, tmp_path):
+    """If not, nobody can look at what was simulated."""
+    out = tmp_path / "frames"
+    assert main(["simulate", mesh, "--steps", "5", "--out", str(out)]) == 0
+    import xml.etree.ElementTree as xml
+
+    sets = xml.parse(out / "animation.pvd").getroot().findall(".//DataSet")
+    assert len(sets) == 6 and float(sets[-1].get("timestep")) == pytest.approx(5 / 30)
+    first, last = (pdgpu.read_mesh(out / entry.get("file")) for entry in (sets[0], sets[-1]))
+    assert first.points.shape == last.points.shape and np.abs(first.points - last.points).max() > 1e-3
+
+
+def test_info_says_what_this_is(capsys):
+    """If not, a report of a fault lacks what it needs most."""
+    assert main(["info"]) == 0
+    printed = capsys.readouterr().out
+    for word in (pdgpu.__version__, "_cpu_f64: cpu", "_cuda_f64", "direct solver", "threads"):
+        assert word in printed
+    assert pdgpu.__version__ == importlib.metadata.version("pdgpu")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["compare", "nowhere.msh"], "nowhere.msh"),
+        (["compare", "--threads", "-2"], "threads"),
+        (["simulate", "nowhere.msh"], "nowhere.msh"),
+    ],
+)
+def test_faults_of_the_input_are_one_line(arguments, text, capsys, tmp_path):
+    """If not, a typing mistake gets a traceback."""
+    assert main([*arguments, "--out", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("pdgpu: error:") and text in error and error.count("\n") == 1

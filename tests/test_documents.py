@@ -1,0 +1,45 @@
+"""README, examples and notebooks run as printed."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
+
+
+@pytest.mark.parametrize("k", [0, 1])
+def test_readme_blocks_run_when_pasted(k, tmp_path):
+    """If not, the first thing a newcomer tries fails."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    assert len(blocks) == 2
+    environment = {**os.environ, "MPLBACKEND": "Agg"}
+    result = subprocess.run([sys.executable, "-c", blocks[k]], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stderr
+    if k == 0:
+        assert (tmp_path / "comparison.png").stat().st_size > 5000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_run_and_write_their_picture(name, tmp_path):
+    """If not, an example rots."""
+    environment = {**os.environ, "MPLBACKEND": "Agg"}
+    command = [sys.executable, str(ROOT / "examples" / f"{name}.py"), "--out", str(tmp_path)]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / f"{name}.png").stat().st_size > 10000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb")))
+def test_notebooks_execute(name, monkeypatch):
+    """If not, a study cannot be repeated."""
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    monkeypatch.setenv("PDGPU_NOTEBOOK_CELLS", "12")
+    notebook = nbformat.read(ROOT / "notebooks" / name, as_version=4)
+    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
