@@ -73,6 +73,8 @@ def write(path, simulation):
         "solver": _describe(simulation.solver),
         "bodies": bodies,
     }
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"path: the folder {path.parent} does not exist")
     special = path.exists() and not path.is_file()  # a pipe, a device: to be written to, not to be replaced
     unfinished = path if special else path.with_name(f"{path.name}.{os.getpid()}.part")
     try:

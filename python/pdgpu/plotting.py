@@ -94,6 +94,8 @@ def draw_surface(axes, points, triangles, *, colour="#d98c4a", bounds=None, elev
     points = np.asarray(points, dtype=np.float64)
     low, high = (points.min(axis=0), points.max(axis=0)) if bounds is None else np.asarray(bounds, dtype=np.float64)
     corners = (points[:, swap] * [1.0, -1.0, 1.0])[triangles]
+    flat = np.maximum(high - low, 1e-3 * (high - low).max())  # a flat body still needs a box with some height
+    low, high = 0.5 * (low + high - flat), 0.5 * (low + high + flat)
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
     # both sides of a sheet are lit: normals face the viewer; of a closed surface the other side is hidden anyway
@@ -109,7 +111,7 @@ def draw_surface(axes, points, triangles, *, colour="#d98c4a", bounds=None, elev
     axes.set_xlim(low[0], high[0])
     axes.set_ylim(-high[2], -low[2])
     axes.set_zlim(low[1], high[1])
-    axes.set_box_aspect(np.maximum((high - low)[swap], 1e-3 * (high - low).max()), zoom=1.18)
+    axes.set_box_aspect(flat[swap], zoom=1.18)
     axes.view_init(elevation, azimuth)
     axes.set_axis_off()
     return axes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse
 
-from pdgpu.arguments import choice, integer, number, real_array
+from pdgpu.arguments import integer, number, real_array
 from pdgpu.backends import backend, thread_count
 from pdgpu.errors import DivergenceError
 from pdgpu.materials import MATERIAL_OF_KIND
@@ -191,8 +191,9 @@ class Simulation:
             Ctrl-C, between two iterations; the state likewise.
         """
         n = integer("n", n, 1)
-        if not isinstance(record, bool | np.bool_):
-            choice("record", record, ("positions",))
+        if not isinstance(record, bool | np.bool_) and not (isinstance(record, str) and record == "positions"):
+            error = ValueError if isinstance(record, str) else TypeError
+            raise error(f"record: expected False, True or 'positions', got {record!r}")
         steps = range(n)
         if progress:
             from tqdm.auto import tqdm

