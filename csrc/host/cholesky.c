@@ -9,6 +9,7 @@
 #include <cholmod.h>
 #include <dlfcn.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,18 @@ static pd_status library_failure(const pd_cholesky *self, pd_error *error) {
     return pd_fail(error, PD_ERROR_VALUE, "CHOLMOD failed with status %d on %d rows", self->common.status, self->n);
 }
 
+/* METIS draws from the C library's rand(), one sequence for the whole process: two orderings at the same time would draw from each
+ * other's, and give another permutation, and other bits, than each alone. So only one runs at a time. */
+static pthread_mutex_t ordering_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int order_graph(cholmod_sparse *graph, SuiteSparse_long *permutation, cholmod_common *common) {
+    if (graph->nrow < 8) return cholmod_l_amd(graph, NULL, 0, permutation, common);
+    pthread_mutex_lock(&ordering_lock);
+    int fine = cholmod_l_metis(graph, NULL, 0, 1, permutation, common);
+    pthread_mutex_unlock(&ordering_lock);
+    return fine;
+}
+
 /* Orders the graph of the blocks and spreads the permutation over their rows: for a Hessian over vertices this is nine times
  * less work than ordering its rows, and keeps each vertex's rows together. */
 static SuiteSparse_long *block_permutation(pd_cholesky *self, const int *column_start, const int *row_index) {
@@ -56,7 +69,7 @@ static SuiteSparse_long *block_permutation(pd_cholesky *self, const int *column_
         for (int s = column_start[c * block]; s < column_start[c * block + 1]; s++)
             if (row_index[s] % block == 0) i[p[c + 1]++] = row_index[s] / block;
     }
-    fine = n < 8 ? cholmod_l_amd(graph, NULL, 0, small, &self->common) : cholmod_l_metis(graph, NULL, 0, 1, small, &self->common);
+    fine = order_graph(graph, small, &self->common);
     for (int v = 0; fine && v < n; v++)
         for (int a = 0; a < block; a++) full[v * block + a] = small[v] * block + a;
 
