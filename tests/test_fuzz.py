@@ -1,192 +1,583 @@
-"""Random garbage at every public entry: an exception, never a crash, a hang or something that is no exception of Python."""
+"""Random garbage at every public entry: an exception that says which argument was wrong, never a crash or a hang.
+
+Two kinds of attack: calls that are right but for one argument, since a call that is wrong everywhere is refused at the first
+check and goes no deeper; and files and calls of the compiled modules where everything may be wrong at once. Sizes are either
+small or absurd: what lies between is a lawful request for more memory than a test may take. PDGPU_FUZZ=1000 makes more examples.
+"""
+
+import os
+import warnings
+from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import pdgpu
 from pdgpu import _cpu_f32, _cpu_f64, _host, elements, shapes
-from pdgpu.mesh_files import read_arrays
 
-ALLOWED = (TypeError, ValueError, RuntimeError, MemoryError, OverflowError, OSError, KeyError, AttributeError)
-profile = settings(
-    max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
-)
+# DivergenceError is a RuntimeError; AttributeError, SystemError and IndexError would be our own mistakes
+ALLOWED = (TypeError, ValueError, RuntimeError, MemoryError, OverflowError, OSError)
 
-small = st.integers(0, 5)
-dtypes = st.sampled_from(["f8", "f4", "i4", "i8", "u1", "c16", "?", "O", "S3", ">f8", "f2"])
+
+def profile(examples):
+    return settings(
+        max_examples=int(os.environ.get("PDGPU_FUZZ", examples)),
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+# ---- garbage ---------------------------------------------------------------------------------------------------------------
+
+integers = st.one_of(st.integers(-3, 7), st.integers(2**31, 2**70), st.integers(-(2**70), -(2**31)), st.just(10**400), st.just(2**31 - 1))
+texts = st.text(st.characters(blacklist_characters="/\0", blacklist_categories=("Cs",)), max_size=4)
 scalars = st.one_of(
     st.none(),
     st.booleans(),
-    st.integers(-(2**70), 2**70),
+    integers,
     st.floats(),
-    st.text(max_size=4),
+    texts,
     st.binary(max_size=4),
     st.complex_numbers(),
-    st.just(object()),
+    st.sampled_from(
+        [np.float32(1.5), np.int64(3), np.bool_(True), np.complex64(1j), np.datetime64(3, "s"), np.array(2.0), np.array("2.0")]
+    ),
+    st.sampled_from([object(), len, {}, {1: 2}, {3, 4}, range(3), slice(2), Ellipsis, NotImplemented, np.float64, memoryview(b"abc")]),
 )
-shaped = st.one_of(
-    st.tuples(small), st.tuples(small, small), st.tuples(small, st.sampled_from([2, 3, 4])), st.tuples(small, small, st.just(3))
+small = st.integers(0, 5)
+shapes_of_arrays = st.one_of(
+    st.just(()),
+    st.tuples(small),
+    st.tuples(small, small),
+    st.tuples(small, st.sampled_from([2, 3, 4])),
+    st.tuples(small, small, st.just(3)),
 )
+dtypes = st.sampled_from(["f8", "f4", "f2", "i4", "i8", "i1", "u1", "u8", "c16", "?", ">f8", ">i4", "g", "m8[s]", "S3", "U2"])
+values = {"f": st.one_of(st.floats(-2, 2), st.floats(width=32)), "i": st.integers(-2, 6), "u": st.integers(0, 6)}
 
 
 @st.composite
 def any_array(draw):
-    kind, shape = draw(dtypes), draw(shaped)
-    if kind in ("O", "S3"):
-        return np.full(shape, draw(st.sampled_from([None, 1, "a"])), dtype=kind)
-    array = draw(arrays.arrays(kind, shape, fill=st.nothing()) if np.prod(shape) < 20 else st.just(np.ones(shape, kind)))
-    if array.ndim and draw(st.booleans()):
-        array = array[::-1]
-    return array
+    kind, shape = draw(dtypes), draw(shapes_of_arrays)
+    dtype = np.dtype(kind)
+    with np.errstate(all="ignore"):
+        if dtype.kind in values:
+            flat = draw(st.lists(values[dtype.kind], min_size=int(np.prod(shape)), max_size=int(np.prod(shape))))
+            array = np.array(flat, dtype=object).reshape(shape).astype(dtype)
+        else:
+            array = np.full(shape, draw(st.integers(0, 3)), dtype=dtype)
+    return draw(st.sampled_from(LAYOUTS))(array)
 
 
-good_points = arrays.arrays("f8", (5, 3), elements=st.floats(-10, 10))
-good_tets = arrays.arrays("i4", st.tuples(st.integers(1, 3), st.just(4)), elements=st.integers(-1, 5))
-garbage = st.one_of(
-    scalars, any_array(), st.lists(st.one_of(scalars, st.lists(st.floats(), max_size=4)), max_size=4), good_points, good_tets
+LAYOUTS = [
+    lambda a: a,
+    lambda a: a,
+    lambda a: a[::-1] if a.ndim else a,
+    lambda a: np.asfortranarray(a),
+    lambda a: np.broadcast_to(a, (2, *a.shape)),
+    lambda a: np.broadcast_to(a[:1], a.shape) if a.ndim and len(a) else a,
+    lambda a: np.ma.array(a, mask=np.arange(a.size).reshape(a.shape) % 2 == 0),
+    lambda a: a.astype(object),
+    lambda a: a.view(type("Subclass", (np.ndarray,), {})),
+    lambda a: a.tolist(),
+    lambda a: np.frombuffer(b"\0" + a.tobytes(), np.uint8)[1:].view(a.dtype).reshape(a.shape) if a.size else a,  # misaligned
+    lambda a: (a.setflags(write=False), a)[1],
+]
+# the right shapes with any values: what gets past the first checks
+big = st.one_of(st.floats(-1e308, 1e308), st.floats(-10, 10))
+well_formed = st.one_of(
+    arrays.arrays("f8", (12, 3), elements=big),
+    arrays.arrays("f4", (12, 3), elements=st.floats(width=32)),
+    arrays.arrays("f8", st.tuples(st.integers(0, 3), st.integers(1, 4), st.just(3)), elements=big),
+    arrays.arrays("f8", (3,), elements=big),
+    arrays.arrays("f8", (12,), elements=st.floats(1e-300, 1e300)),
+    arrays.arrays("i4", st.tuples(st.integers(0, 3), st.integers(2, 4)), elements=st.integers(-1, 12)),
+    arrays.arrays("i8", st.integers(0, 5), elements=st.integers(-1, 12)),
+    arrays.arrays("?", st.sampled_from([3, 12])),
 )
+nested = st.recursive(scalars, lambda inner: st.one_of(st.lists(inner, max_size=3), st.tuples(inner, inner)), max_leaves=5)
+garbage = st.one_of(scalars, any_array(), nested, well_formed)
 
 
 def survives(function, *arguments, **options):
-    try:
-        with np.errstate(all="ignore"):
+    """The result, or the exception if it is one of those a caller may expect."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
             return function(*arguments, **options)
-    except ALLOWED:
-        return None
+        except ALLOWED as error:
+            return error
 
 
-@profile
+# ---- one wrong argument -----------------------------------------------------------------------------------------------------
+
+BEAM = shapes.beam((1, 1, 1), cells=(2, 1, 1))
+CLOTH = shapes.grid((1, 1), cells=(3, 2))
+CORNERS = BEAM.points[BEAM.tets[:2]]
+N = len(BEAM.points)
+
+
+def scene():
+    result = pdgpu.Scene()
+    body = result.add_solid(BEAM, pdgpu.ARAP(1e4), density=1.0, name="bar")
+    body.pin([0])
+    body.attach([5], (0.0, 0.0, 0.0), 10.0)
+    return result
+
+
+def simulation():
+    return pdgpu.Simulation(scene(), pdgpu.ProjectiveDynamics(iterations=2), threads=1)
+
+
+def set_forces(forces):
+    simulation().external_forces = forces
+
+
+def saved():
+    simulation().save("saved")
+    return "saved"
+
+
+SOLVER = pdgpu.ProjectiveDynamics(iterations=2)
+MOVES = dict(velocity=(0.0, 0.0, 0.0), damping=0.0, name="b")
+STEPS = dict(tolerance=0.0, initialization="previous", check_every=1)
+
+# name -> (function, arguments that are right); a text in `why` is what a refusal may name instead of the argument
+ENTRIES = {
+    "Mesh": (pdgpu.Mesh, dict(points=BEAM.points, tets=BEAM.tets, triangles=None, edges=[[0, 1]])),
+    "Mesh.write": (BEAM.write, dict(path="beam.vtu")),
+    "Mesh.colouring": (BEAM.colouring, dict(method="greedy")),
+    "read_mesh": (pdgpu.read_mesh, dict(path="beam.vtu")),
+    "beam": (shapes.beam, dict(size=(1, 1, 1), cells=(1, 2, 1), split=6)),
+    "grid": (shapes.grid, dict(size=(1, 1), cells=(1, 2))),
+    "sphere": (shapes.sphere, dict(radius=1.0, subdivisions=1)),
+    "box": (shapes.box, dict(size=(1, 1, 1))),
+    "chain": (shapes.chain, dict(n=3, length=1.0)),
+    "ARAP": (pdgpu.ARAP, dict(mu=1.0)),
+    "ARAP.from_young": (pdgpu.ARAP.from_young, dict(young=1.0, poisson=0.3)),
+    "Spring": (pdgpu.Spring, dict(stiffness=1.0)),
+    "Bending": (pdgpu.Bending, dict(stiffness=1.0)),
+    "Volume": (pdgpu.Volume, dict(stiffness=1.0)),
+    "Area": (pdgpu.Area, dict(stiffness=1.0)),
+    "Attachment": (pdgpu.Attachment, dict(stiffness=1.0)),
+    "StrainLimit": (pdgpu.StrainLimit, dict(minimum=0.9, maximum=1.1, stiffness=1.0)),
+    "Chebyshev": (pdgpu.Chebyshev, dict(rho=0.5, start=2, under_relaxation=1.0)),
+    "Jacobi": (pdgpu.Jacobi, dict(weight="auto", iterations=2, chebyshev=None)),
+    "ProjectiveDynamics": (pdgpu.ProjectiveDynamics, dict(iterations=2, linear=pdgpu.Direct(), chebyshev=None, **STEPS)),
+    "Newton": (pdgpu.Newton, dict(iterations=2, linear=pdgpu.Direct(), line_search=True, **STEPS)),
+    "Scene": (pdgpu.Scene, dict(gravity=(0, 0, 0))),
+    "add_solid": (lambda **a: scene().add_solid(**a), dict(mesh=BEAM, material=pdgpu.ARAP(1.0), density=1.0, **MOVES)),
+    "add_shell": (lambda **a: scene().add_shell(**a), dict(mesh=CLOTH, material=pdgpu.Spring(1.0), density=1.0, bending=1.0, **MOVES)),
+    "add_rod": (lambda **a: scene().add_rod(**a), dict(mesh=shapes.chain(3), material=pdgpu.Spring(1.0), density=1.0, **MOVES)),
+    "add_particles": (lambda **a: scene().add_particles(**a), dict(points=[[0, 0, 0]], mass=1.0, **MOVES)),
+    "pin": (lambda **a: scene()["bar"].pin(**a), dict(where=[1, 2], motion=None)),
+    "attach": (lambda **a: scene()["bar"].attach(**a), dict(where=[1, 2], targets=(0, 0, 0), stiffness=1.0)),
+    "Simulation": (
+        lambda scene, **a: pdgpu.Simulation(scene() if scene is globals()["scene"] else scene, **a),
+        dict(scene=scene, solver=SOLVER, dt=0.1, contact=None, device="cpu", dtype="float32", threads=1),
+    ),
+    "set_state": (lambda **a: simulation().set_state(**a), dict(positions=BEAM.points, velocities=BEAM.points)),
+    "external_forces": (set_forces, dict(forces=BEAM.points)),
+    "step": (lambda n, **a: simulation().step(7 if isinstance(n, int) and 7 < n < 2**31 else n, **a), dict(n=1, record=True)),
+    "gradient": (lambda **a: simulation().gradient(**a), dict(x=BEAM.points)),
+    "hessian": (lambda **a: simulation().hessian(**a), dict(x=BEAM.points)),
+    "incremental_potential": (lambda **a: simulation().incremental_potential(**a), dict(x=BEAM.points)),
+    "save": (lambda **a: simulation().save(**a), dict(path="saved")),
+    "load": (lambda **a: pdgpu.Simulation.load(saved() and a.pop("path"), **a), dict(path="saved", motions=None, device="cpu", threads=1)),
+    "compare": (
+        lambda **a: pdgpu.compare(scene(), **a),
+        dict(
+            solvers={"a": SOLVER},
+            dt=0.1,
+            start=(BEAM.points, None),
+            reference=BEAM.points,
+            initialization="previous",
+            device="cpu",
+            dtype="float64",
+            threads=1,
+        ),
+    ),
+    **{
+        f"elements.{name}": (getattr(elements, name), dict(material=pdgpu.ARAP(1.0), x=CORNERS, rest=CORNERS, threads=1))
+        for name in elements.__all__
+    },
+}
+# what a refusal names where it is not the argument: the array of a pair, or a path by its value
+ALSO = {
+    "start": ("positions", "velocities"),
+    "points": ("tets", "triangles", "edges"),
+    "forces": ("external_forces",),
+    "scene": ("bodies",),
+    "rest": ("ARAP",),
+    "size": ("tets", "triangles"),  # slivers
+    "minimum": ("maximum", "stiffness"),
+    "bending": ("Bending.stiffness",),
+    "young": ("ARAP.mu",),
+}
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_one_wrong_argument(entry, tmp_path, monkeypatch):
+    """If not, a slip in one argument takes the notebook down, or its message sends the reader to another one."""
+    monkeypatch.chdir(tmp_path)
+    function, right = ENTRIES[entry]
+    BEAM.write("beam.vtu")
+    assert not isinstance(survives(function, **right), Exception)
+
+    @profile(60)
+    @given(st.sampled_from(sorted(right)), garbage)
+    def attack(name, value):
+        result = survives(function, **{**right, name: value})
+        if isinstance(result, Exception) and not isinstance(result, MemoryError | pdgpu.DivergenceError):
+            text = str(result)
+            named = [name, *ALSO.get(name, ())]
+            assert any(word in text for word in named) or (name == "path" and str(value) in text), (name, value, repr(result))
+
+    attack()
+
+
+@profile(100)
 @given(garbage, garbage, garbage, garbage)
 def test_meshes(points, tets, triangles, edges):
-    """If not, a broken mesh takes the notebook down with it."""
+    """If not, a mesh that was let through breaks in the functions that read it."""
     mesh = survives(pdgpu.Mesh, points, tets=tets, triangles=triangles, edges=edges)
-    if mesh is not None:
+    if isinstance(mesh, pdgpu.Mesh):
         for name in ("surface", "hinges", "unique_edges", "quality", "without_unused_vertices", "colouring"):
             survives(lambda name=name: (lambda value: value() if callable(value) else value)(getattr(mesh, name)))
 
 
-@profile
+@profile(100)
+@given(
+    arrays.arrays("f8", (6, 3), elements=big),
+    arrays.arrays("i4", st.tuples(st.integers(1, 4), st.just(4)), elements=st.integers(0, 5)),
+    arrays.arrays("i4", st.tuples(st.integers(1, 6), st.just(3)), elements=st.integers(0, 5)),
+    st.floats(1e-300, 1e300),
+    st.sampled_from(["float32", "float64"]),
+)
+def test_any_mesh_that_is_accepted_can_be_simulated(points, tets, triangles, constant, dtype):
+    """If not, slivers, fans, non-manifold or gigantic meshes crash in the core instead of being refused or diverging."""
+    for add, rows, materials in (
+        ("add_solid", {"tets": tets}, [pdgpu.ARAP(constant), pdgpu.Volume(constant), pdgpu.StrainLimit(0.9, 1.1, constant)]),
+        ("add_shell", {"triangles": triangles}, [pdgpu.ARAP(constant), pdgpu.Area(constant), pdgpu.Spring(1.0), pdgpu.Bending(constant)]),
+    ):
+        mesh = survives(pdgpu.Mesh, points, **rows)
+        if not isinstance(mesh, pdgpu.Mesh):
+            continue
+        whole = pdgpu.Scene()
+        if isinstance(survives(getattr(whole, add), mesh.without_unused_vertices(), materials, density=constant), Exception):
+            continue
+        whole.bodies[0].pin([0])
+        for solver in (SOLVER, pdgpu.Newton(iterations=2), pdgpu.ProjectiveDynamics(iterations=2, linear=pdgpu.Jacobi())):
+            sim = survives(pdgpu.Simulation, whole, solver, dtype=dtype, threads=1)
+            if isinstance(sim, pdgpu.Simulation):
+                survives(sim.step, record=True)
+                survives(sim.hessian)
+                assert np.isfinite(sim.positions).all()
+
+
+@profile(150)
 @given(garbage, garbage, garbage)
-def test_shapes_and_materials(a, b, c):
-    """If not, a wrong argument of a small helper is a crash."""
-    for function in (shapes.beam, shapes.grid, shapes.box, shapes.chain):
-        if not isinstance(a, int) or abs(a) < 1000:
-            survives(function, a, b if not isinstance(b, int) or abs(b) < 50 else 3)
-    for material in (pdgpu.ARAP, pdgpu.Spring, pdgpu.Bending, pdgpu.Volume, pdgpu.Area, pdgpu.Attachment):
-        survives(material, a)
-    survives(pdgpu.StrainLimit, a, b, c)
-    survives(pdgpu.Chebyshev, rho=a, start=b, under_relaxation=c)
-    survives(pdgpu.ProjectiveDynamics, iterations=a, linear=b, chebyshev=c)
+def test_a_simulation_survives_its_callers(a, b, c):
+    """If not, one bad call spoils a long experiment."""
+    whole = scene()
+    survives(whole["bar"].pin, a, b)
+    survives(whole["bar"].attach, a, b, c)
+    sim = pdgpu.Simulation(scene(), SOLVER, threads=1)
+    survives(sim.set_state, positions=a, velocities=b)
+    survives(setattr, sim, "external_forces", c)
+    survives(sim.step, record=True)
+    survives(sim.hessian, a, psd=b)
+    sim.set_state(positions=BEAM.points, velocities=np.zeros((N, 3)))
+    sim.external_forces = None
+    sim.step()
+    assert np.isfinite(sim.positions).all()
 
 
-@profile
-@given(garbage, garbage, garbage)
-def test_scenes(a, b, c):
-    """If not, building a scene from bad data is a crash."""
-    mesh = shapes.beam((1, 1, 1), cells=(1, 1, 1))
-    scene = survives(pdgpu.Scene, a) or pdgpu.Scene()
-    survives(scene.add_solid, mesh, pdgpu.ARAP(1.0), density=a, velocity=b, damping=c)
-    survives(scene.add_solid, a, b, density=c)
-    survives(scene.add_particles, a, mass=b, velocity=c)
-    body = scene.add_solid(mesh, pdgpu.ARAP(1.0), density=1.0)
-    survives(body.pin, a, b)
-    survives(body.attach, a, b, c)
-    simulation = survives(pdgpu.Simulation, scene, dt=0.1, threads=1)
-    if simulation is not None:
-        survives(simulation.step)
+@profile(60)
+@given(arrays.arrays("f8", st.tuples(st.integers(1, 2), st.integers(1, 4), st.just(3)), elements=st.floats(-1e308, 1e308)), st.data())
+def test_elements_at_any_magnitude(x, data):
+    """If not, an iteration over singular values never ends, or indexes by a NaN."""
+    rest = data.draw(arrays.arrays("f8", x.shape, elements=big))
+    constant = data.draw(st.floats(0, 1e308))
+    materials = (pdgpu.ARAP, pdgpu.Spring, pdgpu.Bending, pdgpu.Volume, pdgpu.Area, pdgpu.Attachment)
+    for material in (*(kind(constant) for kind in materials), pdgpu.StrainLimit(0.5, 2.0, constant)):
+        for name in elements.__all__:
+            for dtype in (np.float32, np.float64):
+                with np.errstate(over="ignore"):
+                    survives(getattr(elements, name), material, x.astype(dtype), rest.astype(dtype), threads=1)
+        survives(elements.hessian, material, x, x, psd=True, threads=1)
 
 
-@profile
-@given(garbage, garbage, garbage)
-def test_simulations(a, b, c):
-    """If not, one bad call kills a long experiment."""
-    scene = pdgpu.Scene()
-    scene.add_solid(shapes.beam((1, 1, 1), cells=(1, 1, 1)), pdgpu.ARAP(1.0), density=1.0).pin([0])
-    survives(pdgpu.Simulation, scene, a, dt=b, dtype=c)
-    survives(pdgpu.Simulation, scene, dt=a, device=b, threads=c if not isinstance(c, int) else min(abs(c), 4))
-    simulation = pdgpu.Simulation(scene, threads=1)
-    survives(simulation.set_state, positions=a, velocities=b)
-    survives(setattr, simulation, "external_forces", a)
-    survives(simulation.incremental_potential, a)
-    survives(simulation.gradient, b)
-    survives(simulation.hessian, c)
-    survives(simulation.step, a if not isinstance(a, int) else min(a, 3), record=b)
-    survives(pdgpu.compare, scene, a, start=b, reference=c)
-    simulation.set_state(positions=scene.rest_positions(), velocities=np.zeros((8, 3)))
-    simulation.external_forces = None
-    simulation.step()
-    assert np.isfinite(simulation.positions).all()
+# ---- the compiled modules ---------------------------------------------------------------------------------------------------
+
+POINTS, TETS = np.array(BEAM.points), np.array(BEAM.tets)
+HOST = {
+    "check_elements": (POINTS, TETS, "tets"),
+    "orient_tets": (POINTS, TETS),
+    "surface": (TETS, N),
+    "edges": (TETS, N),
+    "hinges": (np.array(CLOTH.triangles), len(CLOTH.points)),
+    "measures": (POINTS, TETS),
+    "lumped_masses": (POINTS, TETS, np.ones(len(TETS))),
+    "colouring": (TETS, N, "greedy"),
+    "rest_shape": (CORNERS, "tet"),
+    "cpu_supports_backend": (),
+}
 
 
-@profile
-@given(garbage, garbage)
-def test_elements(x, rest):
-    """If not, a batch of the wrong shape reads memory that is not its own."""
-    for material in (pdgpu.ARAP(1.0), pdgpu.Spring(2.0), pdgpu.Bending(1.0), pdgpu.Attachment(1.0)):
-        for function in (elements.energy, elements.gradient, elements.hessian, elements.projection):
-            survives(function, material, x, rest)
+def test_every_function_of_the_host_module_is_attacked():
+    """If not, a new function goes untested."""
+    assert set(HOST) == {name for name in dir(_host) if not name.startswith("_") and callable(getattr(_host, name))}
+    for name, right in HOST.items():
+        getattr(_host, name)(*right)
 
 
-@profile
-@given(st.lists(garbage, min_size=0, max_size=7), st.integers(-3, 12), st.integers(-3, 9))
-def test_modules(arguments, kind, quantity):
+@profile(300)
+@given(st.sampled_from(sorted(HOST)), st.integers(0, 2), garbage, st.lists(garbage, max_size=5))
+def test_host_module(name, which, value, everything):
     """If not, a mistake in our own Python layer is a crash instead of an exception."""
-    for name in dir(_host):
-        function = getattr(_host, name)
-        if callable(function):
-            for k in range(len(arguments) + 1):
-                survives(function, *arguments[:k])
+    if isinstance(value, int) and 7 < value < 2**31:
+        value = 7  # a count of points, and lawful
+    arguments = list(HOST[name])
+    if which < len(arguments):
+        arguments[which] = value
+    survives(getattr(_host, name), *arguments)
+    survives(
+        getattr(_host, name), *(v for v in everything if not isinstance(v, int) or v != 2**31 - 1) if name != "edges" else everything[:1]
+    )
+
+
+KIND = _cpu_f64.KINDS["arap_tet"][0]
+REST, _ = _host.rest_shape(CORNERS, "tet")
+SET = (KIND, TETS[:2].copy(), REST.reshape(2, 9).copy(), np.ones((2, 1)), None)
+CORE = [np.ones(N), np.zeros(N, np.uint8), [SET], 0.1, 0, 2, 0.0, 1, 0, False, None, 0, 1, 0.0, None, 1]
+CALLS = {
+    "prepare": (),
+    "step": (None, None, None, None, False),
+    "state": (),
+    "set_state": (np.ones((N, 3)), np.ones((N, 3)), None),
+    "set_load": (np.ones((N, 3)),),
+    "energies": (None,),
+    "gradient": (None,),
+    "hessian": (None, 0),
+    "system_matrix": (),
+    "jacobi_weight": (),
+}
+
+
+class Shrinking(list):
+    """A list whose first entry empties it when it is read as a number."""
+
+    class Kind:
+        def __init__(self, owner):
+            self.owner = owner
+
+        def __index__(self):
+            self.owner.clear()
+            return KIND
+
+    def __init__(self):
+        super().__init__([(self.Kind(self), *SET[1:]), SET])
+
+
+@profile(300)
+@given(st.integers(0, len(CORE) - 1), st.integers(0, 4), garbage, st.sampled_from([_cpu_f32, _cpu_f64]))
+def test_backend_simulation(which, part, value, module):
+    """If not, arrays that do not fit together are read past their ends."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 7:
+        value = 7  # counts of iterations
+    arguments = list(CORE)
+    arguments[which] = value
+    simulations = [survives(module.Simulation, *arguments)]
+    arguments = list(CORE)
+    arguments[2] = [tuple(value if k == part else right for k, right in enumerate(SET)), value]
+    survives(module.Simulation, *arguments)
+    arguments[2] = arguments[2][:1]
+    simulations.append(survives(module.Simulation, *arguments))
+    for sim in simulations:
+        if isinstance(sim, module.Simulation):
+            for name, right in CALLS.items():
+                survives(getattr(sim, name), *right)
+
+
+def test_every_method_of_the_backend_simulation_is_attacked():
+    """If not, a new method goes untested."""
+    assert set(CALLS) == {name for name in dir(_cpu_f64.Simulation) if not name.startswith("_")}
+    sim = _cpu_f64.Simulation(*CORE)
+    for name, right in CALLS.items():
+        getattr(sim, name)(*right)
+
+
+def test_the_backend_keeps_what_it_borrows():
+    """If not, reading a number that runs Python code leaves the constructor with freed arrays."""
     for module in (_cpu_f32, _cpu_f64):
-        survives(module.element_batch, *arguments)
-        survives(module.element_batch, kind, quantity, *arguments[:3], 1)
-        survives(module.Simulation, *arguments)
-        survives(
-            module.Simulation,
-            np.ones(2),
-            np.zeros(2, np.uint8),
-            [tuple(arguments[:5])],
-            0.1,
-            0,
-            1,
-            0.0,
-            1,
-            0,
-            False,
-            None,
-            0,
-            1,
-            0.0,
-            None,
-            1,
-        )
-        simulation = module.Simulation(np.ones(2), np.zeros(2, np.uint8), [], 0.1, 0, 1, 0.0, 1, 0, False, None, 1, 1, 0.0, None, 1)
-        for name in ("prepare", "step", "state", "set_state", "set_load", "energies", "gradient", "hessian", "system_matrix"):
-            for k in range(len(arguments) + 1):
-                survives(getattr(simulation, name), *arguments[:k])
+        arguments = list(CORE)
+        arguments[2] = Shrinking()
+        with pytest.raises(ValueError, match="given twice"):
+            module.Simulation(*arguments)
+        for wrong in ([3], [None], [[1, 2]]):
+            arguments[2] = wrong
+            with pytest.raises(TypeError, match="elements: expected tuples"):
+                module.Simulation(*arguments)
+        arguments[2], arguments[10] = [SET], 0.9
+        with pytest.raises(TypeError, match="chebyshev"):
+            module.Simulation(*arguments)
+        arguments[10], arguments[15] = None, 2**31 - 1
+        with pytest.raises(ValueError, match="threads: must be at most 1024, got 2147483647"):
+            module.Simulation(*arguments)
+        arguments[5], arguments[15] = 2**31 - 1, 1
+        with pytest.raises(ValueError, match=r"record: expected float64 array of shape \(2147483648, 5\)"):
+            module.Simulation(*arguments).step(None, np.zeros((3, 5)), None, None, False)
 
 
-@profile
-@given(st.binary(max_size=300), st.sampled_from(["msh", "vtk", "vtu", "obj", "ply", "stl", "mesh", "t", "npz", "node", "xyz", "msh.gz"]))
-def test_mesh_files(tmp_path, content, suffix):
-    """If not, a damaged file is a crash or a traceback from somebody else's reader."""
-    path = tmp_path / f"file.{suffix}"
-    path.write_bytes(content)
-    survives(read_arrays, path)
-    survives(pdgpu.read_mesh, path)
+@profile(300)
+@given(st.sampled_from(sorted(CALLS)), st.integers(0, 4), garbage, st.lists(garbage, max_size=5), st.sampled_from([_cpu_f32, _cpu_f64]))
+def test_backend_methods(name, which, value, everything, module):
+    """If not, a wrong array given to a method of the core is written past its end."""
+    sim = module.Simulation(*CORE)
+    arguments = list(CALLS[name])
+    if which < len(arguments):
+        arguments[which] = value
+    survives(getattr(sim, name), *arguments)
+    survives(getattr(sim, name), *everything)
+    survives(sim.step, *CALLS["step"])
 
 
-@profile
-@given(st.data())
-def test_saved_simulations(tmp_path, data):
-    """If not, a damaged checkpoint crashes, or loads as something else."""
-    path = tmp_path / "saved"
-    scene = pdgpu.Scene()
-    scene.add_solid(shapes.beam((1, 1, 1), cells=(1, 1, 1)), pdgpu.ARAP(1.0), density=1.0).pin([0])
-    pdgpu.Simulation(scene, threads=1).save(path)
-    content = bytearray(path.read_bytes())
+@profile(150)
+@given(st.integers(-2, 12), st.integers(-2, 7), st.integers(0, 5), garbage, st.sampled_from([_cpu_f32, _cpu_f64]))
+def test_backend_element_batch(kind, quantity, which, value, module):
+    """If not, a batch of the wrong shape reads memory that is not its own."""
+    dtype = np.float32 if module is _cpu_f32 else np.float64
+    right = [KIND, 0, CORNERS.astype(dtype), REST.reshape(2, 9).astype(dtype), np.ones((2, 1), dtype), 1]
+    survives(module.element_batch, kind, quantity, *right[2:])
+    if which < 5:
+        right[which] = value
+    survives(module.element_batch, *right)
+
+
+# ---- files ------------------------------------------------------------------------------------------------------------------
+
+
+def mutate(data, content):
+    """A few bytes changed, a piece cut out or repeated, or the end cut off."""
+    content = bytearray(content)
     for _ in range(data.draw(st.integers(1, 4))):
-        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
-    path.write_bytes(content[: data.draw(st.sampled_from([len(content), len(content) // 2, 10]))])
-    survives(pdgpu.Simulation.load, path, threads=1)
+        if not content:
+            break
+        at, length = data.draw(st.integers(0, len(content) - 1)), data.draw(st.integers(1, 30))
+        action = data.draw(st.sampled_from(["byte", "byte", "digit", "cut", "repeat", "end"]))
+        if action == "byte":
+            content[at] = data.draw(st.integers(0, 255))
+        elif action == "digit":
+            digits = [k for k, byte in enumerate(content[:20000]) if 48 <= byte <= 57] or [at]
+            content[digits[at % len(digits)]] = data.draw(st.sampled_from(b"0123456789-.ex"))
+        elif action == "cut":
+            del content[at : at + length]
+        elif action == "repeat":
+            content[at:at] = content[at : at + length]
+        else:
+            del content[at:]
+    return bytes(content)
+
+
+@pytest.mark.parametrize("suffix", ["msh", "vtk", "vtu", "mesh", "npz", "obj", "ply", "stl", "off", "node", "t", "seg", "inp", "msh.gz"])
+def test_damaged_mesh_files(suffix, tmp_path):
+    """If not, a file that was cut off in transfer is a crash, a hang or a traceback from somebody else's reader."""
+    path = tmp_path / f"mesh.{suffix}"
+    if suffix in ("t", "seg", "inp"):
+        path.write_text(
+            {
+                "t": "Vertex 0 0 0 0\nVertex 1 1 0 0\nVertex 2 0 1 0\nVertex 3 0 0 1\nTet 0 0 1 2 3\n",
+                "seg": "v 0 0 0\nv 1 0 0\ns 1 2\n",
+                "inp": "*NODE\n1, 0, 0, 0\n2, 1, 0, 0\n3, 0, 1, 0\n*ELEMENT, TYPE=S3\n1, 1, 2, 3\n",
+            }[suffix]
+        )
+    else:
+        (CLOTH if suffix in ("obj", "ply", "stl", "off") else BEAM).write(path)
+    content = path.read_bytes()
+    assert isinstance(pdgpu.read_mesh(path), pdgpu.Mesh)
+
+    @profile(40)
+    @given(st.data())
+    def attack(data):
+        path.write_bytes(data.draw(st.binary(max_size=200)) if data.draw(st.integers(0, 9)) == 0 else mutate(data, content))
+        result = survives(pdgpu.read_mesh, path)
+        if isinstance(result, Exception):
+            assert isinstance(result, ValueError | MemoryError) and Path(path).stem in str(result), repr(result)
+
+    attack()
+
+
+def test_damaged_saved_simulations(tmp_path, monkeypatch):
+    """If not, a damaged checkpoint crashes, or loads as something else."""
+    monkeypatch.chdir(tmp_path)
+    sim = simulation()
+    sim.step()
+    sim.save("whole")
+    content = Path("whole").read_bytes()
+
+    @profile(150)
+    @given(st.data())
+    def attack(data):
+        Path("damaged").write_bytes(mutate(data, content))
+        result = survives(pdgpu.Simulation.load, "damaged", threads=1)
+        if isinstance(result, Exception):
+            assert isinstance(result, ValueError | MemoryError), repr(result)
+        else:
+            assert result.positions.tobytes() == sim.positions.tobytes()
+
+    attack()
+
+
+def test_saved_simulations_with_another_header(tmp_path, monkeypatch):
+    """If not, a file that was edited, or written by somebody else, reaches the core unchecked."""
+    import json
+
+    monkeypatch.chdir(tmp_path)
+    simulation().save("whole")
+    with np.load("whole") as archive:
+        right = dict(archive)
+    header = json.loads(bytes(right.pop("header")))
+    json_values = st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-3, 7),
+        st.floats(),
+        st.sampled_from(["", "array0", "Material", "np", "cuda", "float32", "solid"]),
+    )
+    json_garbage = st.one_of(json_values, st.lists(json_values, max_size=3), st.dictionaries(st.sampled_from(["type", "mu"]), json_values))
+
+    def places(value, path=()):
+        yield path
+        inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        for key, part in inner:
+            yield from places(part, (*path, key))
+
+    everywhere = [path for path in places(header) if path]
+
+    @profile(200)
+    @given(st.sampled_from(everywhere), json_garbage, st.sampled_from([None, *sorted(right)]), garbage)
+    def attack(path, value, name, array):
+        changed = json.loads(json.dumps(header))
+        inner = changed
+        for key in path[:-1]:
+            inner = inner[key]
+        inner[path[-1]] = value
+        arrays_now = dict(right)
+        if name is not None:
+            made = survives(np.asarray, array)
+            if isinstance(made, np.ndarray) and made.dtype != object:
+                arrays_now[name] = made
+        np.savez("changed.npz", header=np.frombuffer(json.dumps(changed).encode(), np.uint8), **arrays_now)
+        result = survives(pdgpu.Simulation.load, "changed.npz", threads=1)
+        if isinstance(result, pdgpu.Simulation):
+            survives(result.step)
+        else:
+            assert isinstance(result, TypeError | ValueError | RuntimeError | MemoryError), repr(result)
+
+    attack()

@@ -1,10 +1,16 @@
-/* Context and memory of the CUDA backend. */
+/* Context and memory of the CUDA backend.
+ *
+ * Everything lives on device 0. Which device is current belongs to the thread, and other libraries in the process change it, so
+ * the memory functions set it: everything an algorithm does begins with one of them, and its launches follow on the same thread. */
 #include "cuda/context.cuh"
 
 #include <stdlib.h>
 #include <string.h>
 
+enum { PD_DEVICE = 0 };
+
 pd_status pd_cuda_failure(pd_context *context, cudaError_t code, const char *what) {
+    cudaGetLastError();
     return pd_fail(&context->error, PD_ERROR_DEVICE, "CUDA: %s failed: %s", what, cudaGetErrorString(code));
 }
 
@@ -21,7 +27,10 @@ pd_status pd_device_count(int *count, pd_error *error) {
 pd_status pd_device_name(int device, char name[256], pd_error *error) {
     cudaDeviceProp properties;
     cudaError_t code = cudaGetDeviceProperties(&properties, device);
-    if (code != cudaSuccess) return pd_fail(error, PD_ERROR_DEVICE, "device: %d: %s", device, cudaGetErrorString(code));
+    if (code != cudaSuccess) {
+        cudaGetLastError();
+        return pd_fail(error, PD_ERROR_DEVICE, "device: %d: %s", device, cudaGetErrorString(code));
+    }
     memcpy(name, properties.name, sizeof properties.name);
     return PD_OK;
 }
@@ -38,10 +47,12 @@ pd_status pd_context_create(pd_context **out, int threads, pd_error *error) {
     pd_context *context = (pd_context *)calloc(1, sizeof *context);
     if (!context) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for a context");
     context->threads = threads > 0 ? threads : 1;
-    code = cudaStreamCreateWithFlags(&context->stream, cudaStreamNonBlocking);
+    code = cudaSetDevice(PD_DEVICE);
+    if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&context->stream, cudaStreamNonBlocking);
     if (code == cudaSuccess) code = cudaMalloc((void **)&context->index, sizeof(int));
     if (code != cudaSuccess) {
         pd_context_destroy(context);
+        cudaGetLastError();
         return pd_fail(error, PD_ERROR_DEVICE, "device: the CUDA context could not be made: %s", cudaGetErrorString(code));
     }
     *out = context;
@@ -61,12 +72,16 @@ pd_error *pd_context_error(pd_context *context) { return &context->error; }
 int pd_context_threads(const pd_context *context) { return context->threads; }
 
 pd_status pd_memory_create(pd_context *context, void **out, size_t bytes) {
-    cudaError_t code = cudaMalloc(out, bytes ? bytes : 1);
+    cudaError_t code = cudaSetDevice(PD_DEVICE);
+    *out = NULL;
+    if (code == cudaSuccess) code = cudaMalloc(out, bytes ? bytes : 1);
     if (code != cudaSuccess) {
         size_t left = 0, total = 0;
-        cudaGetLastError();
-        cudaMemGetInfo(&left, &total);
         *out = NULL;
+        // an allocation also reports what an earlier kernel did wrong
+        if (code != cudaErrorMemoryAllocation) return pd_cuda_failure(context, code, "allocation");
+        cudaMemGetInfo(&left, &total);
+        cudaGetLastError();
         return pd_fail(&context->error, PD_ERROR_MEMORY, "out of device memory: %zu bytes asked for, %zu free of %zu", bytes, left, total);
     }
     return pd_memory_clear(context, *out, bytes);
@@ -74,13 +89,15 @@ pd_status pd_memory_create(pd_context *context, void **out, size_t bytes) {
 
 void pd_memory_destroy(pd_context *context, void *memory) {
     if (!memory) return;
+    cudaSetDevice(PD_DEVICE);
     cudaStreamSynchronize(context->stream);
     cudaFree(memory);
 }
 
 static pd_status copy(pd_context *context, void *target, const void *source, size_t bytes, cudaMemcpyKind kind, const char *what) {
     if (!bytes) return PD_OK;
-    cudaError_t code = cudaMemcpyAsync(target, source, bytes, kind, context->stream);
+    cudaError_t code = cudaSetDevice(PD_DEVICE);
+    if (code == cudaSuccess) code = cudaMemcpyAsync(target, source, bytes, kind, context->stream);
     // host memory may be freed or read as soon as this returns
     if (code == cudaSuccess && kind != cudaMemcpyDeviceToDevice) code = cudaStreamSynchronize(context->stream);
     return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, what);
@@ -100,6 +117,7 @@ pd_status pd_memory_copy(pd_context *context, void *target, const void *source, 
 
 pd_status pd_memory_clear(pd_context *context, void *target, size_t bytes) {
     if (!bytes) return PD_OK;
-    cudaError_t code = cudaMemsetAsync(target, 0, bytes, context->stream);
+    cudaError_t code = cudaSetDevice(PD_DEVICE);
+    if (code == cudaSuccess) code = cudaMemsetAsync(target, 0, bytes, context->stream);
     return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "clear");
 }

@@ -18,23 +18,29 @@ struct pd_context {
 
 enum { PD_THREADS = 256 };
 
-/* Records a failed runtime call. */
+/* Records a failed runtime call, and takes it back from the runtime, so that the next launch is not blamed for it. */
 pd_status pd_cuda_failure(pd_context *context, cudaError_t code, const char *what);
 
 static inline unsigned pd_grid(long long items) { return (unsigned)((items + PD_THREADS - 1) / PD_THREADS); }
 
-/* Launches kernel<<<enough blocks for n items>>>(arguments) and returns from the calling loop where that failed; no items, no launch. */
-#define PD_LAUNCH(context, kernel, n, ...)                                             \
+/* Blocks of a reduction: each covers PD_SUM_BLOCK items, so that the model's partial sums have room. */
+static inline unsigned pd_sum_blocks(int n) { return (unsigned)((n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK); }
+
+/* Launches kernel<<<blocks>>>(arguments) and returns from the calling loop where that failed; no blocks, no launch. */
+#define PD_LAUNCH_BLOCKS(context, kernel, blocks, ...)                                 \
     do {                                                                               \
-        if ((n) > 0) {                                                                 \
-            kernel<<<pd_grid(n), PD_THREADS, 0, (context)->stream>>>(__VA_ARGS__);     \
+        if ((blocks) > 0) {                                                            \
+            kernel<<<blocks, PD_THREADS, 0, (context)->stream>>>(__VA_ARGS__);         \
             cudaError_t code_ = cudaGetLastError();                                    \
             if (code_ != cudaSuccess) return pd_cuda_failure(context, code_, #kernel); \
         }                                                                              \
     } while (0)
 
+/* The same with one thread for each of n items. */
+#define PD_LAUNCH(context, kernel, n, ...) PD_LAUNCH_BLOCKS(context, kernel, pd_grid(n), __VA_ARGS__)
+
 /* Sums partial[0 .. blocks) of each of `count` interleaved sums into out[0 .. count), in a fixed order. */
-pd_status pd_add_partial_sums(pd_context *context, const double *partial, int blocks, int count, double *out);
+pd_status pd_add_partial_sums(pd_context *context, const double *partial, unsigned blocks, unsigned count, double *out);
 
 /* The sum of `value` over a block's threads, for thread 0; a fixed tree, so the same bits in every run. */
 static __device__ __forceinline__ double pd_block_sum(double value) {

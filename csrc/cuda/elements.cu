@@ -41,23 +41,23 @@
 PD_ELEMENT_TABLE(PD_ENERGY_KERNEL)
 
 /* energies[kind] = sum of the elastic parts; the damping parts of all kinds add up. */
-static __global__ void collect_energy_kernel(const double *partial, int blocks, int kind, double *energies) {
+static __global__ void collect_energy_kernel(const double *partial, unsigned blocks, int kind, double *energies) {
     double elastic = 0.0, damped = 0.0;
-    for (int b = (int)threadIdx.x; b < blocks; b += PD_THREADS) elastic += partial[2 * b], damped += partial[2 * b + 1];
+    for (unsigned b = threadIdx.x; b < blocks; b += PD_THREADS) elastic += partial[2 * b], damped += partial[2 * b + 1];
     elastic = pd_block_sum(elastic);
     damped = pd_block_sum(damped);
     if (threadIdx.x == 0) energies[kind] += elastic, energies[PD_ENERGY_DAMPING] += damped;
 }
 
-static __global__ void vertex_energy_kernel(int n, const unsigned char *fixed, const real *masses, double half, const real *load,
-                                            const real *x, const real *offset, double *partial) {
+static __global__ void vertex_energy_kernel(int n, const unsigned char *fixed, const real *masses, int dynamic, double half,
+                                            const real *load, const real *x, const real *offset, double *partial) {
     int begin = (int)blockIdx.x * PD_SUM_BLOCK, end = begin + PD_SUM_BLOCK < n ? begin + PD_SUM_BLOCK : n;
     double sum = 0.0;
     for (int i = begin + (int)threadIdx.x; i < end; i += PD_THREADS) {
         if (fixed[i]) continue;
         double part = 0.0;
         for (size_t j = 3 * (size_t)i; j < 3 * (size_t)i + 3; j++)
-            part += half > 0 ? half * (double)offset[j] * (double)offset[j] : -(double)load[j] * (double)x[j];
+            part += dynamic ? half * (double)offset[j] * (double)offset[j] : -(double)load[j] * (double)x[j];
         sum += (double)masses[i] * part;
     }
     sum = pd_block_sum(sum);
@@ -66,34 +66,26 @@ static __global__ void vertex_energy_kernel(int n, const unsigned char *fixed, c
 
 pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
                        double *energies) {
-    cudaError_t code;
+    int dynamic = step->inverse_h > 0;
     pd_status status = pd_memory_clear(context, energies, PD_ENERGY_COUNT * sizeof *energies);
     if (status) return status;
     for (int kind = 0; kind < model->n_kinds; kind++) {
         const pd_elements g = model->kinds[kind];
-        int blocks = (g.n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
+        unsigned blocks = pd_sum_blocks(g.n);
         if (blocks == 0) continue;
         switch (g.kind) {
-#define PD_CASE(KIND, name, k, d, count)                                                                                                   \
-    case KIND:                                                                                                                             \
-        name##_energy_kernel<<<(unsigned)blocks, PD_THREADS, 0, context->stream>>>(g, step->inverse_h, step->x_t, x, model->partial_sums); \
-        break;
+#define PD_CASE(KIND, name, k, d, count) \
+    case KIND: PD_LAUNCH_BLOCKS(context, name##_energy_kernel, blocks, g, step->inverse_h, step->x_t, x, model->partial_sums); break;
             PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE
         default: break;
         }
-        collect_energy_kernel<<<1, PD_THREADS, 0, context->stream>>>(model->partial_sums, blocks, g.kind, energies);
-        code = cudaGetLastError();
-        if (code != cudaSuccess) return pd_cuda_failure(context, code, "energy kernel");
+        PD_LAUNCH_BLOCKS(context, collect_energy_kernel, 1, model->partial_sums, blocks, g.kind, energies);
     }
-    int blocks = (model->n_vertices + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
-    vertex_energy_kernel<<<(unsigned)blocks, PD_THREADS, 0, context->stream>>>(model->n_vertices, model->fixed, model->masses,
-                                                                               0.5 * step->inverse_h * step->inverse_h, step->load, x,
-                                                                               offset, model->partial_sums);
-    code = cudaGetLastError();
-    if (code != cudaSuccess) return pd_cuda_failure(context, code, "vertex_energy_kernel");
-    return pd_add_partial_sums(context, model->partial_sums, blocks, 1,
-                               energies + (step->inverse_h > 0 ? PD_ENERGY_INERTIA : PD_ENERGY_LOAD));
+    unsigned blocks = pd_sum_blocks(model->n_vertices);
+    PD_LAUNCH_BLOCKS(context, vertex_energy_kernel, blocks, model->n_vertices, model->fixed, model->masses, dynamic,
+                     0.5 * step->inverse_h * step->inverse_h, step->load, x, offset, model->partial_sums);
+    return pd_add_partial_sums(context, model->partial_sums, blocks, 1, energies + (dynamic ? PD_ENERGY_INERTIA : PD_ENERGY_LOAD));
 }
 
 /* ---- gradient ------------------------------------------------------------------------------------------------------------- */
@@ -115,7 +107,7 @@ pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step
     }
 PD_ELEMENT_TABLE(PD_GRADIENT_KERNEL)
 
-static __global__ void gather_kernel(pd_model model, real inverse_h2, const real *load, const real *offset, real *gradient) {
+static __global__ void gather_kernel(pd_model model, int dynamic, real inverse_h2, const real *load, const real *offset, real *gradient) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= model.n_vertices) return;
     real sum[3] = {0, 0, 0}, m = model.masses[i];
@@ -125,7 +117,7 @@ static __global__ void gather_kernel(pd_model model, real inverse_h2, const real
             for (int a = 0; a < 3; a++) sum[a] += f[a];
         }
         for (int a = 0; a < 3; a++)
-            sum[a] += inverse_h2 > 0 ? m * inverse_h2 * offset[3 * (size_t)i + (size_t)a] : -m * load[3 * (size_t)i + (size_t)a];
+            sum[a] += dynamic ? m * inverse_h2 * offset[3 * (size_t)i + (size_t)a] : -m * load[3 * (size_t)i + (size_t)a];
     }
     for (int a = 0; a < 3; a++) gradient[3 * (size_t)i + (size_t)a] = sum[a];
 }
@@ -143,7 +135,8 @@ pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_
         default: break;
         }
     }
-    PD_LAUNCH(context, gather_kernel, model->n_vertices, *model, (real)(step->inverse_h * step->inverse_h), step->load, offset, gradient);
+    PD_LAUNCH(context, gather_kernel, model->n_vertices, *model, step->inverse_h > 0, (real)(step->inverse_h * step->inverse_h), step->load,
+              offset, gradient);
     return PD_OK;
 }
 

@@ -2,20 +2,18 @@
 #include "cuda/context.cuh"
 
 /* One block per sum: its threads stride over the partial sums, always in the same order. */
-static __global__ void add_partial_sums_kernel(const double *partial, int blocks, int count, double *out) {
+static __global__ void add_partial_sums_kernel(const double *partial, unsigned blocks, unsigned count, double *out) {
     double sum = 0.0;
-    for (int b = (int)threadIdx.x; b < blocks; b += PD_THREADS) sum += partial[(size_t)b * (size_t)count + blockIdx.x];
+    for (unsigned b = threadIdx.x; b < blocks; b += PD_THREADS) sum += partial[(size_t)b * count + blockIdx.x];
     sum = pd_block_sum(sum);
     if (threadIdx.x == 0) out[blockIdx.x] = sum;
 }
 
-pd_status pd_add_partial_sums(pd_context *context, const double *partial, int blocks, int count, double *out) {
-    add_partial_sums_kernel<<<(unsigned)count, PD_THREADS, 0, context->stream>>>(partial, blocks, count, out);
-    cudaError_t code = cudaGetLastError();
-    return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "add_partial_sums_kernel");
+pd_status pd_add_partial_sums(pd_context *context, const double *partial, unsigned blocks, unsigned count, double *out) {
+    PD_LAUNCH_BLOCKS(context, add_partial_sums_kernel, count, partial, blocks, count, out);
+    return PD_OK;
 }
 
-/* A block covers PD_SUM_BLOCK vertices, so that the model's partial sums have room. */
 static __global__ void dot_kernel(int n, const real *x, const real *y, double *partial) {
     long long begin = (long long)blockIdx.x * PD_SUM_BLOCK * 3, end = begin + PD_SUM_BLOCK * 3, last = 3LL * n;
     if (end > last) end = last;
@@ -26,11 +24,9 @@ static __global__ void dot_kernel(int n, const real *x, const real *y, double *p
 }
 
 pd_status pd_dot(pd_context *context, const pd_model *model, const real *x, const real *y, double *out) {
-    int n = model->n_vertices, blocks = (n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
-    dot_kernel<<<(unsigned)blocks, PD_THREADS, 0, context->stream>>>(n, x, y, model->partial_sums);
-    cudaError_t code = cudaGetLastError();
-    return code == cudaSuccess ? pd_add_partial_sums(context, model->partial_sums, blocks, 1, out)
-                               : pd_cuda_failure(context, code, "dot_kernel");
+    unsigned blocks = pd_sum_blocks(model->n_vertices);
+    PD_LAUNCH_BLOCKS(context, dot_kernel, blocks, model->n_vertices, x, y, model->partial_sums);
+    return pd_add_partial_sums(context, model->partial_sums, blocks, 1, out);
 }
 
 static __global__ void find_not_finite_kernel(int n, const real *x, int *index) {
@@ -40,12 +36,14 @@ static __global__ void find_not_finite_kernel(int n, const real *x, int *index) 
 }
 
 pd_status pd_find_not_finite(pd_context *context, const pd_model *model, const real *x, int *index) {
-    int none = 0x7fffffff;
-    pd_status status = pd_memory_upload(context, context->index, &none, sizeof none);
-    if (status) return status;
+    // a fill of bytes needs no host memory, so only the download waits
+    const int none = 0x7f7f7f7f;
+    *index = -1;
+    cudaError_t code = cudaMemsetAsync(context->index, 0x7f, sizeof(int), context->stream);
+    if (code != cudaSuccess) return pd_cuda_failure(context, code, "clear");
     PD_LAUNCH(context, find_not_finite_kernel, model->n_vertices, model->n_vertices, x, context->index);
-    status = pd_memory_download(context, index, context->index, sizeof *index);
-    if (*index == none) *index = -1;
+    pd_status status = pd_memory_download(context, index, context->index, sizeof *index);
+    if (status || *index == none) *index = -1;
     return status;
 }
 
@@ -119,11 +117,9 @@ static __global__ void advance_kernel(int n, const unsigned char *fixed, real a,
 
 pd_status pd_advance(pd_context *context, const pd_model *model, double alpha, const real *direction, double beta, real *step, real *x,
                      real *offset, double *report) {
-    int n = model->n_vertices, blocks = (n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
-    advance_kernel<<<(unsigned)blocks, PD_THREADS, 0, context->stream>>>(n, model->fixed, (real)alpha, direction, (real)beta, step, x,
-                                                                         offset, model->partial_sums);
-    cudaError_t code = cudaGetLastError();
-    if (code != cudaSuccess) return pd_cuda_failure(context, code, "advance_kernel");
+    unsigned blocks = pd_sum_blocks(model->n_vertices);
+    PD_LAUNCH_BLOCKS(context, advance_kernel, blocks, model->n_vertices, model->fixed, (real)alpha, direction, (real)beta, step, x, offset,
+                     model->partial_sums);
     return pd_add_partial_sums(context, model->partial_sums, blocks, 2, report);
 }
 

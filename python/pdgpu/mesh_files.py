@@ -170,6 +170,22 @@ def _read_ply(path):
     return _read_meshio(path)
 
 
+def _read_off(path):
+    """OFF: the word OFF, the counts, the points, the faces (polygons become fans). meshio reads for ever where the counts are missing."""
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    words = iter(" ".join(line.split("#", 1)[0] for line in lines).split())
+    if next(words, None) != "OFF":
+        raise ValueError("the first word is not OFF")
+    try:
+        n_points, n_faces, _ = (int(next(words)) for _ in range(3))
+        points = [[float(next(words)) for _ in range(3)] for _ in range(n_points)]
+        faces = [[int(next(words)) for _ in range(int(next(words)))] for _ in range(n_faces)]
+    except (StopIteration, RuntimeError):  # inside a comprehension the end of the words comes as RuntimeError
+        raise ValueError("it ends before its counts are reached") from None
+    triangles = [(face[0], face[i], face[i + 1]) for face in faces for i in range(1, len(face) - 1)]
+    return np.array(points, dtype=np.float64).reshape(-1, 3), _filled(triangles=triangles)
+
+
 def _read_stl(path):
     """STL repeats the corners of every triangle: equal points become one, in the order they first appear."""
     content = path.read_bytes()
@@ -292,6 +308,7 @@ def _filled(**lists):
 
 _READERS = {suffix: _read_meshio for suffix in _MESHIO_FORMATS} | {
     ".ply": _read_ply,
+    ".off": _read_off,
     ".stl": _read_stl,
     ".node": _read_tetgen,
     ".ele": _read_tetgen,
