@@ -29,16 +29,17 @@ def describe():
     ]
 
 
-def write_table(path, header, rows):
-    """Prints a table and writes it as CSV, with the machine in comment lines."""
+def write_table(path, header, rows, notes=()):
+    """Prints a table and writes it as CSV, with the machine and the notes in comment lines."""
     text = [[str(cell) for cell in row] for row in [header, *rows]]
     widths = [max(len(row[k]) for row in text) for k in range(len(header))]
-    for line in describe():
+    lines = [*describe(), *notes]
+    for line in lines:
         print(line)
     for row in text:
         print("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)))
     if path:
         with open(path, "w", newline="") as file:
-            for line in describe():
+            for line in lines:
                 file.write(f"# {line}\n")
             csv.writer(file).writerows(text)
