@@ -134,29 +134,112 @@ pd_status pd_dot(pd_context *context, const pd_model *model, const real *x, cons
 /* index = first vertex with a non-finite coordinate, or -1. */
 pd_status pd_find_not_finite(pd_context *context, const pd_model *model, const real *x, int *index /* H */);
 
-/* ---- sparse matrices over the free vertices -------------------------------------------------------------------------- */
+/* ---- linear systems: A d = r for one or several right-hand sides ------------------------------------------------------- */
 
-/* Scalar matrix that acts on x, y and z alike; rows of fixed vertices are 1 on the diagonal and empty elsewhere. */
+/* Sparse symmetric matrix that acts on every column of [n,width] vectors alike. In a simulation the rows of fixed vertices are 1 on
+ * the diagonal and empty elsewhere. */
 typedef struct pd_matrix {
     int n;
-    int *row_start; /* B [n+1] */
-    int *columns;   /* B, the diagonal left out */
-    real *values;   /* B */
-    real *diagonal; /* B [n] */
+    int *row_start;       /* B [n+1] */
+    int *columns;         /* B, the diagonal left out */
+    real *values;         /* B */
+    real *diagonal;       /* B [n] */
+    double *partial_sums; /* B [2 (n / (PD_SUM_BLOCK - 2) + 1), width] scratch of the reductions, for the widest vectors it serves */
 } pd_matrix;
 
-/* y = A x for x, y [n,3]. */
-pd_status pd_matrix_multiply(pd_context *context, const pd_matrix *matrix, const real *x, real *y);
-
-/* Weighted Jacobi with Chebyshev extrapolation, from d = 0 and d_previous = 0: for each sweep
- *     d^ = weight D^-1 (r - A d) + d,   d <- omega (d^ - d_previous) + d_previous
- * [Wang 2015, Eq. 20 and 12]. omegas [n_sweeps] H, all 1 without Chebyshev. Two scratch arrays hold the last iterates.
- *   direction  B [n,3]  out      residual r  B [n,3]  in      scratch  B [2,n,3] */
-pd_status pd_jacobi_sweeps(pd_context *context, const pd_matrix *matrix, const real *residual, double weight, const double *omegas,
-                           int n_sweeps, real *direction, real *scratch);
+/* y = A x. */
+pd_status pd_matrix_multiply(pd_context *context, const pd_matrix *matrix, int width, const real *x, real *y);
 
 /* y = D x, or D^-1 x where inverse != 0. */
-pd_status pd_apply_diagonal(pd_context *context, const pd_matrix *matrix, int inverse, const real *x, real *y);
+pd_status pd_apply_diagonal(pd_context *context, const pd_matrix *matrix, int width, int inverse, const real *x, real *y);
+
+/* q = scale D^-1 (r - A d). */
+pd_status pd_matrix_correction(pd_context *context, const pd_matrix *matrix, int width, double scale, const real *r, const real *d,
+                               real *q);
+
+/* out [2]  B: sum |r - A d|^2 with products and sums in double, and sum |d - target|^2 (0 where target is NULL). */
+pd_status pd_matrix_residual(pd_context *context, const pd_matrix *matrix, int width, const real *r, const real *d, const real *target,
+                             double *out);
+
+/* out = sum x_i y_i over n width numbers, in double. */
+pd_status pd_matrix_dot(pd_context *context, const pd_matrix *matrix, int width, const real *x, const real *y, double *out /* B */);
+
+/* Weighted Jacobi with Chebyshev extrapolation: n_sweeps times
+ *     d^ = weight D^-1 (r - A d) + d,   previous <- omega (d^ - previous) + previous,   the two change places
+ * [Wang 2015, Eq. 20 and 12]. buffers = {d, previous} in and out. omegas [n_sweeps] H; where omega is 1, previous is not read.
+ * from_zero != 0: d and previous are zero whatever the buffers hold, and the first sweep needs no product. */
+pd_status pd_jacobi_sweeps(pd_context *context, const pd_matrix *matrix, int width, const real *residual, double weight,
+                           const double *omegas, int n_sweeps, int from_zero, real *buffers[2]);
+
+/* previous <- omega (gamma (hat - d) + d - previous) + previous; hat itself where omega = gamma = 1. */
+pd_status pd_extrapolate(pd_context *context, const pd_matrix *matrix, int width, double omega, double gamma, const real *hat,
+                         const real *d, real *previous);
+
+/* The rows of a matrix sorted by colour: row t of `matrix` is row rows[t] of A; its columns are those of A. */
+typedef struct pd_coloured_matrix {
+    pd_matrix matrix;
+    int *rows;               /* B [n] */
+    int n_colours;           /* 1 and `sequential` for the natural order */
+    const int *colour_start; /* H [n_colours+1] */
+    int sequential;          /* rows of a colour depend on each other: one thread, in order */
+} pd_coloured_matrix;
+
+/* One Gauss-Seidel sweep in place, colour after colour, the rows of a colour in parallel (backward: all in reverse):
+ *     d_i += omega (r_i - sum_j a_ij d_j) / a_ii. */
+pd_status pd_gauss_seidel_sweep(pd_context *context, const pd_coloured_matrix *coloured, int width, const real *residual, double omega,
+                                int backward, real *d);
+
+/* Rows of PD_BLOCK_ROWS neighbouring vertices share most of their columns. Such a block lists the columns it reads once, and its rows
+ * address that list with 16 bits: on a GPU the list is what is loaded into shared memory, on a CPU it stays in the first-level cache.
+ * Long rows are split into segments of at most PD_SEGMENT entries, one thread each on a GPU [Lan et al. 2022, Appendix A]. */
+#define PD_BLOCK_ROWS 16
+#define PD_SEGMENT    32
+typedef struct pd_block_matrix {
+    int n, n_blocks, largest_list;
+    int *rows;             /* B [n] row of the operator at each place; block b holds the places from b PD_BLOCK_ROWS on */
+    int *list_start;       /* B [n_blocks+1] */
+    int *list;             /* B columns that a block reads */
+    int *segment_start;    /* B [n+1] segments of each place */
+    int *entry_start;      /* B [n_segments+1] */
+    unsigned short *local; /* B [n_entries] column as a position in the block's list */
+    real *values;          /* B [n_entries] */
+    real *scratch;         /* B [threads,largest_list,width], CPU only */
+} pd_block_matrix;
+
+/* hat = P in + add, extrapolated as in pd_extrapolate. previous may be neither `in` nor `add`. */
+pd_status pd_block_sweep(pd_context *context, const pd_block_matrix *P, int width, const real *in, const real *add, double omega,
+                         double gamma, const real *d, real *previous);
+
+/* The products B_is B_sj that a matrix R^2 is summed from, path by path i-s-j [Lan et al. 2022, Eq. 14]. */
+typedef struct pd_path_products {
+    long long *path_start; /* B [n_entries+1] */
+    int *via;              /* B s */
+    real *products;        /* B B_is B_sj: the A-products */
+    real *hops;            /* B [n_entries] B_ij, 0 where i and j are no neighbours */
+    unsigned char *own;    /* B [n_entries] 1: the entry (i,i) */
+} pd_path_products;
+
+/* A-coefficients from A-products: for the given places (B [n_places]) and the present diagonal D
+ *     value_ij = a own + b hop / D_i + c / D_i sum over paths of product / D_s. */
+pd_status pd_refresh_products(pd_context *context, const pd_path_products *paths, const pd_block_matrix *P, const real *diagonal, double a,
+                              double b, double c, const int *places, int n_places);
+
+/* Preconditioner of conjugate gradients: the inverse diagonal, or the inverses of the 3x3 blocks on it. */
+typedef struct pd_preconditioner {
+    int block;     /* 1 or 3; 3 only for width 1 and n a multiple of 3 */
+    real *inverse; /* B [n] or [n/3,3,3] */
+} pd_preconditioner;
+
+/* The three passes of one iteration of preconditioned conjugate gradients, every column a system of its own.
+ * sums  B [6,width]: p.q, r.z, r.z of the iteration before, r.r of every column, and room for two more. alpha = rz/pq and
+ * beta = rz/rz_before are formed where they lie, so nothing waits for the host; where pq or rz_before is not positive they are 0. */
+pd_status pd_pcg_product(pd_context *context, const pd_matrix *matrix, int width, const real *p, real *q, double *sums); /* q = A p; pq */
+/* d += alpha p; r -= alpha q; z = M^-1 r is not stored; rz_before = rz, then rz and rr anew. start != 0: d = 0, alpha = 0. */
+pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *p,
+                         const real *q, real *d, real *r, double *sums);
+/* p = M^-1 r + beta p; start != 0: beta = 0. */
+pd_status pd_pcg_turn(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *r,
+                      real *p, const double *sums);
 
 /* ---- batches of single elements (pdgpu.elements) ----------------------------------------------------------------------- */
 

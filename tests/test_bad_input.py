@@ -194,7 +194,7 @@ CASES = [
     (lambda: pdgpu.Newton(linear=pdgpu.Jacobi()), TypeError, ["linear", "Jacobi"]),
     (lambda: pdgpu.Newton(line_search="yes"), TypeError, ["line_search", "yes"]),
     (lambda: pdgpu.Chebyshev(rho=1.0), ValueError, ["rho", "1.0"]),
-    (lambda: pdgpu.Chebyshev(rho="auto"), ValueError, ["rho", "auto"]),
+    (lambda: pdgpu.Chebyshev(rho="best"), ValueError, ["rho", "best"]),
     (lambda: pdgpu.Chebyshev(rho=0.9, start=0), ValueError, ["start", "0"]),
     (lambda: pdgpu.Jacobi(weight=0.0), ValueError, ["weight", "0"]),
     (lambda: pdgpu.Jacobi(weight="best"), ValueError, ["weight", "best"]),

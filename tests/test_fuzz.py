@@ -366,7 +366,7 @@ CALLS = {
     "gradient": (None,),
     "hessian": (None, 0),
     "system_matrix": (),
-    "jacobi_weight": (),
+    "linear_weight": (),
 }
 
 

@@ -1,71 +1,309 @@
-/* Loops over the rows of a sparse matrix that acts on x, y and z alike. */
+/* Loops over the rows of a sparse matrix that acts on every column of a vector alike.
+ *
+ * One and three columns are what almost every call has: the loops are compiled for these two and, for any other number, run over the
+ * columns four at a time. A row's sum has the same order whatever the threads. */
 #include "cpu/context.h"
 
-/* row = (r - A d)_i without the diagonal term */
-static inline void off_diagonal(const pd_matrix *A, int i, const real *d, real row[3]) {
-    real s0 = 0, s1 = 0, s2 = 0;
-    for (int s = A->row_start[i]; s < A->row_start[i + 1]; s++) {
-        const real *x = d + 3 * (size_t)A->columns[s];
+#include <string.h>
+
+#define PD_INLINE static inline __attribute__((always_inline))
+
+/* Expands `call` with `columns` = 1, 3 or the number itself, so that inner loops unroll. */
+#define PD_FOR_WIDTH(width, call)      \
+    do {                               \
+        if ((width) == 1) {            \
+            enum { columns = 1 };      \
+            call;                      \
+        } else if ((width) == 3) {     \
+            enum { columns = 3 };      \
+            call;                      \
+        } else {                       \
+            const int columns = width; \
+            call;                      \
+        }                              \
+    } while (0)
+
+enum { AT_ONCE = 4 };
+
+/* sum_c = sum over the row's entries of a x[column, first + c], without the diagonal, for `count` <= AT_ONCE columns. */
+PD_INLINE void off_diagonal(const pd_matrix *A, int row, const real *x, int width, int first, int count, real *sum) {
+    for (int c = 0; c < count; c++) sum[c] = 0;
+    for (int s = A->row_start[row]; s < A->row_start[row + 1]; s++) {
+        const real *v = x + (size_t)width * (size_t)A->columns[s] + first;
         real a = A->values[s];
-        s0 += a * x[0];
-        s1 += a * x[1];
-        s2 += a * x[2];
+        for (int c = 0; c < count; c++) sum[c] += a * v[c];
     }
-    row[0] = s0, row[1] = s1, row[2] = s2;
 }
 
-pd_status pd_matrix_multiply(pd_context *context, const pd_matrix *matrix, const real *x, real *y) {
-#pragma omp parallel for num_threads(context->threads) schedule(static)
-    for (int i = 0; i < matrix->n; i++) {
-        real row[3];
-        off_diagonal(matrix, i, x, row);
-        for (size_t c = 0; c < 3; c++) y[3 * (size_t)i + c] = row[c] + matrix->diagonal[i] * x[3 * (size_t)i + c];
+/* Runs body with `first`, `count` and `sum` (the row times x) over the columns, AT_ONCE at a time. */
+#define PD_FOR_COLUMNS(A, row, x, width, body)                                             \
+    for (int first = 0; first < (width); first += AT_ONCE) {                               \
+        int count = (width) - first < AT_ONCE ? (width) - first : AT_ONCE;                 \
+        real sum[AT_ONCE];                                                                 \
+        if ((width) <= AT_ONCE)                                                            \
+            off_diagonal(A, row, x, width, 0, (width) < AT_ONCE ? (width) : AT_ONCE, sum); \
+        else                                                                               \
+            off_diagonal(A, row, x, width, first, count, sum);                             \
+        for (int c = 0; c < count; c++) { body }                                           \
     }
+
+/* Sum over blocks of a fixed size, then over the partial sums in order: the bits do not depend on the threads. */
+static double add_partial_sums(const double *partial, int n) {
+    double sum = 0.0;
+    for (int b = 0; b < n; b++) sum += partial[b];
+    return sum;
+}
+
+static int sum_blocks(const pd_matrix *A) { return (A->n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK; }
+static int block_end(const pd_matrix *A, int b) { return (b + 1) * PD_SUM_BLOCK < A->n ? (b + 1) * PD_SUM_BLOCK : A->n; }
+
+PD_INLINE void multiply(pd_context *context, const pd_matrix *A, int width, const real *x, real *y) {
+#pragma omp parallel for num_threads(context->threads) schedule(static)
+    for (int i = 0; i < A->n; i++) {
+        size_t j = (size_t)width * (size_t)i;
+        PD_FOR_COLUMNS(A, i, x, width, y[j + (size_t)(first + c)] = sum[c] + A->diagonal[i] * x[j + (size_t)(first + c)];)
+    }
+}
+
+pd_status pd_matrix_multiply(pd_context *context, const pd_matrix *matrix, int width, const real *x, real *y) {
+    PD_FOR_WIDTH(width, multiply(context, matrix, columns, x, y));
     return PD_OK;
 }
 
-pd_status pd_apply_diagonal(pd_context *context, const pd_matrix *matrix, int inverse, const real *x, real *y) {
+pd_status pd_apply_diagonal(pd_context *context, const pd_matrix *matrix, int width, int inverse, const real *x, real *y) {
 #pragma omp parallel for num_threads(context->threads) schedule(static)
     for (int i = 0; i < matrix->n; i++) {
         real scale = inverse ? 1 / matrix->diagonal[i] : matrix->diagonal[i];
-        for (size_t j = 3 * (size_t)i; j < 3 * (size_t)i + 3; j++) y[j] = scale * x[j];
+        size_t begin = (size_t)width * (size_t)i;
+        for (size_t j = begin; j < begin + (size_t)width; j++) y[j] = scale * x[j];
     }
     return PD_OK;
 }
 
-/* One sweep: next = omega (d^ - previous) + previous, with d^ = weight D^-1 (r - A d) + d. */
-static void sweep(pd_context *context, const pd_matrix *A, const real *r, real weight, real omega, const real *d, const real *previous,
-                  real *next) {
+PD_INLINE void correct(pd_context *context, const pd_matrix *A, int width, real scale, const real *r, const real *d, real *q) {
 #pragma omp parallel for num_threads(context->threads) schedule(static)
     for (int i = 0; i < A->n; i++) {
-        real row[3], scale = weight / A->diagonal[i];
-        off_diagonal(A, i, d, row);
-        for (int c = 0; c < 3; c++) {
-            size_t j = 3 * (size_t)i + (size_t)c;
-            real relaxed = scale * (r[j] - row[c] - A->diagonal[i] * d[j]) + d[j];
-            next[j] = omega * (relaxed - previous[j]) + previous[j];
+        size_t begin = (size_t)width * (size_t)i;
+        real weight = scale / A->diagonal[i];
+        PD_FOR_COLUMNS(A, i, d, width, size_t j = begin + (size_t)(first + c); q[j] = weight * (r[j] - sum[c] - A->diagonal[i] * d[j]);)
+    }
+}
+
+pd_status pd_matrix_correction(pd_context *context, const pd_matrix *matrix, int width, double scale, const real *r, const real *d,
+                               real *q) {
+    PD_FOR_WIDTH(width, correct(context, matrix, columns, (real)scale, r, d, q));
+    return PD_OK;
+}
+
+pd_status pd_matrix_residual(pd_context *context, const pd_matrix *matrix, int width, const real *r, const real *d, const real *target,
+                             double *out) {
+    const pd_matrix *A = matrix;
+    int blocks = sum_blocks(A);
+#pragma omp parallel for num_threads(context->threads) schedule(static)
+    for (int b = 0; b < blocks; b++) {
+        double residual = 0.0, distance = 0.0;
+        for (int i = b * PD_SUM_BLOCK, end = block_end(A, b); i < end; i++)
+            for (int c = 0; c < width; c++) {
+                size_t j = (size_t)width * (size_t)i + (size_t)c;
+                double defect = (double)r[j] - (double)A->diagonal[i] * (double)d[j];
+                for (int s = A->row_start[i]; s < A->row_start[i + 1]; s++)
+                    defect -= (double)A->values[s] * (double)d[(size_t)width * (size_t)A->columns[s] + (size_t)c];
+                residual += defect * defect;
+                if (!target) continue;
+                double difference = (double)d[j] - (double)target[j];
+                distance += difference * difference;
+            }
+        A->partial_sums[b] = residual;
+        A->partial_sums[blocks + b] = distance;
+    }
+    out[0] = add_partial_sums(A->partial_sums, blocks);
+    out[1] = add_partial_sums(A->partial_sums + blocks, blocks);
+    return PD_OK;
+}
+
+pd_status pd_matrix_dot(pd_context *context, const pd_matrix *matrix, int width, const real *x, const real *y, double *out) {
+    int blocks = sum_blocks(matrix);
+#pragma omp parallel for num_threads(context->threads) schedule(static)
+    for (int b = 0; b < blocks; b++) {
+        size_t begin = (size_t)width * (size_t)b * PD_SUM_BLOCK, end = (size_t)width * (size_t)block_end(matrix, b);
+        double sum = 0.0;
+        for (size_t j = begin; j < end; j++) sum += (double)x[j] * (double)y[j];
+        matrix->partial_sums[b] = sum;
+    }
+    *out = add_partial_sums(matrix->partial_sums, blocks);
+    return PD_OK;
+}
+
+/* ---- Jacobi and extrapolation -------------------------------------------------------------------------------------------------- */
+
+/* One sweep into `previous`; see pd_jacobi_sweeps. Without extrapolation `previous` is only written. */
+PD_INLINE void sweep(pd_context *context, const pd_matrix *A, int width, const real *r, real weight, real omega, int extrapolate,
+                     const real *d, real *previous) {
+#pragma omp parallel for num_threads(context->threads) schedule(static)
+    for (int i = 0; i < A->n; i++) {
+        size_t begin = (size_t)width * (size_t)i;
+        real scale = weight / A->diagonal[i];
+        PD_FOR_COLUMNS(A, i, d, width, size_t j = begin + (size_t)(first + c);
+                       real relaxed = scale * (r[j] - sum[c] - A->diagonal[i] * d[j]) + d[j];
+                       previous[j] = extrapolate ? omega * (relaxed - previous[j]) + previous[j] : relaxed;)
+    }
+}
+
+pd_status pd_jacobi_sweeps(pd_context *context, const pd_matrix *matrix, int width, const real *residual, double weight,
+                           const double *omegas, int n_sweeps, int from_zero, real *buffers[2]) {
+    for (int k = 0; k < n_sweeps; k++) {
+        real *d = buffers[0], *next = buffers[1], omega = (real)omegas[k];
+        if (k == 0 && from_zero) {
+#pragma omp parallel for num_threads(context->threads) schedule(static)
+            for (int i = 0; i < matrix->n; i++) {
+                real scale = omega * ((real)weight / matrix->diagonal[i]);
+                size_t begin = (size_t)width * (size_t)i;
+                for (size_t j = begin; j < begin + (size_t)width; j++) next[j] = scale * residual[j];
+            }
+            // the next sweep reads this iterate, which was zero
+            if (n_sweeps > 1 && omegas[1] != 1.0) memset(d, 0, (size_t)matrix->n * (size_t)width * sizeof(real));
+        } else if (omegas[k] != 1.0)
+            PD_FOR_WIDTH(width, sweep(context, matrix, columns, residual, (real)weight, omega, 1, d, next));
+        else
+            PD_FOR_WIDTH(width, sweep(context, matrix, columns, residual, (real)weight, omega, 0, d, next));
+        buffers[0] = next;
+        buffers[1] = d;
+    }
+    return PD_OK;
+}
+
+pd_status pd_extrapolate(pd_context *context, const pd_matrix *matrix, int width, double omega, double gamma, const real *hat,
+                         const real *d, real *previous) {
+    size_t count = (size_t)matrix->n * (size_t)width;
+    int plain = omega == 1.0 && gamma == 1.0;
+    real o = (real)omega, g = (real)gamma;
+#pragma omp parallel for num_threads(context->threads) schedule(static)
+    for (size_t j = 0; j < count; j++) previous[j] = plain ? hat[j] : o * (g * (hat[j] - d[j]) + d[j] - previous[j]) + previous[j];
+    return PD_OK;
+}
+
+/* ---- Gauss-Seidel ----------------------------------------------------------------------------------------------------------------- */
+
+PD_INLINE void relax_row(const pd_coloured_matrix *C, int place, int width, const real *r, real omega, real *d) {
+    const pd_matrix *A = &C->matrix;
+    size_t begin = (size_t)width * (size_t)C->rows[place];
+    real scale = omega / A->diagonal[place];
+    PD_FOR_COLUMNS(A, place, d, width, size_t j = begin + (size_t)(first + c); d[j] += scale * (r[j] - sum[c] - A->diagonal[place] * d[j]);)
+}
+
+PD_INLINE void relax(pd_context *context, const pd_coloured_matrix *C, int width, const real *r, real omega, int backward, real *d) {
+    for (int k = 0; k < C->n_colours; k++) {
+        int colour = backward ? C->n_colours - 1 - k : k, begin = C->colour_start[colour], end = C->colour_start[colour + 1];
+        if (C->sequential && backward)
+            for (int t = end - 1; t >= begin; t--) relax_row(C, t, width, r, omega, d);
+        else if (C->sequential)
+            for (int t = begin; t < end; t++) relax_row(C, t, width, r, omega, d);
+        else {
+#pragma omp parallel for num_threads(context->threads) schedule(static)
+            for (int t = begin; t < end; t++) relax_row(C, t, width, r, omega, d);
         }
     }
 }
 
-pd_status pd_jacobi_sweeps(pd_context *context, const pd_matrix *matrix, const real *residual, double weight, const double *omegas,
-                           int n_sweeps, real *direction, real *scratch) {
-    // three buffers take turns, so that the last sweep writes `direction`; from d = 0 the first needs no product
-    size_t bytes = (size_t)matrix->n * 3 * sizeof(real);
-    real *buffers[3] = {scratch, scratch + 3 * (size_t)matrix->n, direction};
-    int shift = (2 - (n_sweeps - 1) % 3 + 3) % 3;
-    real *first = buffers[shift % 3];
-#pragma omp parallel for num_threads(context->threads) schedule(static)
-    for (int i = 0; i < matrix->n; i++)
-        for (int c = 0; c < 3; c++) {
-            size_t j = 3 * (size_t)i + (size_t)c;
-            first[j] = (real)omegas[0] * ((real)weight / matrix->diagonal[i] * residual[j]);
-        }
-    pd_memory_clear(context, buffers[(shift + 2) % 3], bytes);
-    for (int k = 1; k < n_sweeps; k++) {
-        // next k overwrites the buffer of iterate k-3; iterate -1 and -2 are zero
-        real *next = buffers[(shift + k) % 3], *d = buffers[(shift + k - 1) % 3], *previous = buffers[(shift + k + 1) % 3];
-        sweep(context, matrix, residual, (real)weight, (real)omegas[k], d, previous, next);
+pd_status pd_gauss_seidel_sweep(pd_context *context, const pd_coloured_matrix *coloured, int width, const real *residual, double omega,
+                                int backward, real *d) {
+    PD_FOR_WIDTH(width, relax(context, coloured, columns, residual, (real)omega, backward, d));
+    return PD_OK;
+}
+
+/* ---- conjugate gradients ------------------------------------------------------------------------------------------------------------ */
+
+/* Per column: the sum of the partial sums [blocks,stride] of one quantity, in order. */
+static void add_columns(const double *partial, int blocks, int stride, int width, double *out) {
+    for (int c = 0; c < width; c++) {
+        double sum = 0.0;
+        for (int b = 0; b < blocks; b++) sum += partial[(size_t)b * (size_t)stride + (size_t)c];
+        out[c] = sum;
     }
+}
+
+PD_INLINE void product(pd_context *context, const pd_matrix *A, int width, const real *p, real *q) {
+    int blocks = sum_blocks(A);
+#pragma omp parallel for num_threads(context->threads) schedule(static)
+    for (int b = 0; b < blocks; b++) {
+        double *pq = A->partial_sums + (size_t)width * (size_t)b;
+        for (int c = 0; c < width; c++) pq[c] = 0.0;
+        for (int i = b * PD_SUM_BLOCK, end = block_end(A, b); i < end; i++) {
+            size_t begin = (size_t)width * (size_t)i;
+            PD_FOR_COLUMNS(A, i, p, width, size_t j = begin + (size_t)(first + c); q[j] = sum[c] + A->diagonal[i] * p[j];
+                           pq[first + c] += (double)p[j] * (double)q[j];)
+        }
+    }
+}
+
+pd_status pd_pcg_product(pd_context *context, const pd_matrix *matrix, int width, const real *p, real *q, double *sums) {
+    PD_FOR_WIDTH(width, product(context, matrix, columns, p, q));
+    add_columns(matrix->partial_sums, sum_blocks(matrix), width, width, sums);
+    return PD_OK;
+}
+
+/* (M^-1 r)_j: with blocks of three rows, width is 1 and j the row. */
+PD_INLINE real preconditioned(const pd_preconditioner *M, int width, const real *r, size_t j) {
+    if (M->block == 1) return M->inverse[j / (size_t)width] * r[j];
+    const real *row = M->inverse + 3 * j, *v = r + j / 3 * 3;
+    return row[0] * v[0] + row[1] * v[1] + row[2] * v[2];
+}
+
+/* Rows of a partial sum: a multiple of three, so that no 3x3 block of the preconditioner is cut. */
+enum { ROWS = PD_SUM_BLOCK / 3 * 3 };
+
+/* numerator / denominator per column, 0 where the denominator is not positive. */
+PD_INLINE real quotient(const double *numerator, const double *denominator, int c) {
+    return denominator[c] > 0.0 ? (real)(numerator[c] / denominator[c]) : (real)0;
+}
+
+PD_INLINE void advance(pd_context *context, const pd_matrix *A, int width, const pd_preconditioner *M, int start, const double *sums,
+                       const real *p, const real *q, real *d, real *r) {
+    int blocks = (A->n + ROWS - 1) / ROWS;
+#pragma omp parallel for num_threads(context->threads) schedule(static)
+    for (int b = 0; b < blocks; b++) {
+        double *rz = A->partial_sums + 2 * (size_t)width * (size_t)b, *rr = rz + width;
+        int first = b * ROWS, last = first + ROWS < A->n ? first + ROWS : A->n;
+        for (int c = 0; c < 2 * width; c++) rz[c] = 0.0;
+        for (int c = 0; c < width; c++) {
+            real alpha = start ? 0 : quotient(sums + width, sums, c);
+            for (size_t j = (size_t)width * (size_t)first + (size_t)c; j < (size_t)width * (size_t)last; j += (size_t)width) {
+                d[j] = start ? 0 : d[j] + alpha * p[j];
+                if (!start) r[j] -= alpha * q[j];
+            }
+        }
+        for (int i = first; i < last; i++)
+            for (int c = 0; c < width; c++) {
+                size_t j = (size_t)width * (size_t)i + (size_t)c;
+                rz[c] += (double)r[j] * (double)preconditioned(M, width, r, j);
+                rr[c] += (double)r[j] * (double)r[j];
+            }
+    }
+}
+
+pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *p,
+                         const real *q, real *d, real *r, double *sums) {
+    int blocks = (matrix->n + ROWS - 1) / ROWS;
+    PD_FOR_WIDTH(width, advance(context, matrix, columns, M, start, sums, p, q, d, r));
+    for (int c = 0; c < width; c++) sums[2 * width + c] = sums[width + c];
+    add_columns(matrix->partial_sums, blocks, 2 * width, width, sums + width);
+    add_columns(matrix->partial_sums + width, blocks, 2 * width, width, sums + 3 * width);
+    return PD_OK;
+}
+
+PD_INLINE void turn(pd_context *context, int n, int width, const pd_preconditioner *M, int start, const double *sums, const real *r,
+                    real *p) {
+#pragma omp parallel for num_threads(context->threads) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < width; c++) {
+            size_t j = (size_t)width * (size_t)i + (size_t)c;
+            real z = preconditioned(M, width, r, j);
+            p[j] = start ? z : z + quotient(sums + width, sums + 2 * width, c) * p[j];
+        }
+}
+
+pd_status pd_pcg_turn(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *r,
+                      real *p, const double *sums) {
+    PD_FOR_WIDTH(width, turn(context, matrix->n, columns, M, start, sums, r, p));
     return PD_OK;
 }

@@ -42,8 +42,7 @@ struct pd_simulation {
     real *staging;   /* H [n,3] */
 
     /* solvers */
-    pd_direct *direct;
-    pd_jacobi *jacobi;
+    pd_linear *linear; /* of the global step */
     pd_newton *newton;
     int prepared;
 };
@@ -59,6 +58,7 @@ typedef struct pd_method {
     pd_status (*prepare)(pd_simulation *self);
     /* Writes self->direction from self->x and self->offset. *stalled = 1: no direction lowers the potential. */
     pd_status (*direction)(pd_simulation *self, int *stalled);
+    int uses_linear; /* has a global step with the system matrix, solved by settings.linear */
 } pd_method;
 
 extern const pd_method pd_projective_dynamics_method;

@@ -11,12 +11,9 @@
 #include "dynamics/method.h"
 
 static pd_status prepare(pd_simulation *self) {
-    const pd_csr *A;
-    pd_status status = pd_simulation_system_matrix(self, &A);
-    if (status) return status;
-    if (self->settings.linear.kind == PD_LINEAR_JACOBI)
-        return pd_jacobi_create(&self->jacobi, self->context, &self->model, &self->settings.linear, A, self->fixed);
-    return pd_direct_create(&self->direct, self->context, self->cholesky, A, self->fixed);
+    pd_linear *linear;
+    pd_status status = pd_simulation_linear(self, &linear);
+    return status ? status : pd_linear_prepare(linear);
 }
 
 static pd_status direction(pd_simulation *self, int *stalled) {
@@ -28,13 +25,11 @@ static pd_status direction(pd_simulation *self, int *stalled) {
     PD_TRY(pd_gradient(self->context, &self->model, &step, self->x, self->offset, self->gradient));
 
     // global step: A d = gradient, used with a minus sign by the frame
-    if (self->jacobi)
-        PD_TRY(pd_jacobi_solve(self->jacobi, self->gradient, self->direction));
-    else
-        PD_TRY(pd_direct_solve(self->direct, self->gradient, self->direction));
+    pd_linear_result result;
+    PD_TRY(pd_linear_solve(self->linear, self->gradient, self->direction, NULL, &result));
 
 done:
     return status;
 }
 
-const pd_method pd_projective_dynamics_method = {"ProjectiveDynamics", prepare, direction};
+const pd_method pd_projective_dynamics_method = {"ProjectiveDynamics", prepare, direction, 1};

@@ -21,8 +21,7 @@ static const pd_method *method_of(const pd_simulation *self) {
 
 void pd_simulation_destroy(pd_simulation *self) {
     if (!self) return;
-    pd_direct_destroy(self->direct);
-    pd_jacobi_destroy(self->jacobi);
+    pd_linear_destroy(self->linear);
     pd_newton_destroy(self->newton);
     if (self->context) {
         void *memory[] = {self->x,
@@ -227,6 +226,42 @@ pd_status pd_simulation_system_matrix(pd_simulation *self, const pd_csr **out) {
     return status;
 }
 
+/* The part of the system matrix that comes from bending; out->n = 0 where nothing bends. */
+static pd_status bending_matrix(pd_simulation *self, pd_csr *out) {
+    int n = self->model.n_vertices, threads = pd_context_threads(self->context), one;
+    pd_corners corners = {0};
+    pd_csr pattern = {0};
+    double *zeros = calloc((size_t)n + 1, sizeof(double));
+    pd_status status = zeros ? PD_OK : pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory for a bending matrix of %d rows", n);
+    for (one = 0; one < self->n_sets && self->sets[one].kind != PD_BENDING; one++) {}
+    if (status || one == self->n_sets) goto done;
+    PD_TRY(pd_corners_create(&corners, n, self->sets + one, 1, &self->error));
+    PD_TRY(pd_pattern_create(&pattern, n, self->sets + one, 1, &corners, &self->error));
+    PD_TRY(pd_system_matrix_create(out, n, zeros, self->settings.h > 0 ? 1.0 / self->settings.h : 0.0, self->sets + one, 1, &pattern,
+                                   &corners, threads, &self->error));
+done:
+    pd_corners_destroy(&corners);
+    pd_csr_destroy(&pattern);
+    free(zeros);
+    return status;
+}
+
+pd_status pd_simulation_linear(pd_simulation *self, pd_linear **out) {
+    const pd_linear_settings *settings = &self->settings.linear;
+    const pd_csr *A;
+    pd_csr bending = {0};
+    pd_status status = PD_OK;
+    if (!self->linear && method_of(self)->uses_linear) {
+        PD_TRY(pd_simulation_system_matrix(self, &A));
+        if (settings->suppression == PD_SUPPRESS_BENDING) PD_TRY(bending_matrix(self, &bending));
+        PD_TRY(pd_linear_create(&self->linear, self->context, self->cholesky, settings, A, self->fixed, bending.n ? &bending : NULL, 3));
+    }
+done:
+    pd_csr_destroy(&bending);
+    *out = self->linear;
+    return keep_error(self, status);
+}
+
 /* ---- state and diagnostics --------------------------------------------------------------------------------------------------- */
 
 pd_status pd_simulation_set_state(pd_simulation *self, const real *positions, const real *velocities, const real *previous_velocities) {
@@ -263,7 +298,7 @@ pd_status pd_simulation_set_load(pd_simulation *self, const real *load) {
 pd_error *pd_simulation_error(pd_simulation *self) { return &self->error; }
 int pd_simulation_n_vertices(const pd_simulation *self) { return self->model.n_vertices; }
 const pd_csr *pd_simulation_pattern(const pd_simulation *self) { return &self->pattern; }
-double pd_simulation_jacobi_weight(const pd_simulation *self) { return self->jacobi ? pd_jacobi_weight(self->jacobi) : 0.0; }
+void pd_simulation_set_chebyshev(pd_simulation *self, const pd_chebyshev *chebyshev) { self->settings.chebyshev = *chebyshev; }
 
 pd_status pd_simulation_begin(pd_simulation *self) {
     pd_status status = pd_memory_copy(self->context, self->x_t, self->x, vector_bytes(self));

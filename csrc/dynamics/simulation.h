@@ -7,7 +7,7 @@
 #define PD_DYNAMICS_SIMULATION_H
 
 #include "dynamics/model.h"
-#include "linear/global_step.h"
+#include "linear/linear_solver.h"
 
 enum { PD_SOLVER_PROJECTIVE_DYNAMICS, PD_SOLVER_NEWTON };
 
@@ -83,6 +83,10 @@ int pd_simulation_n_vertices(const pd_simulation *self);
 const pd_csr *pd_simulation_pattern(const pd_simulation *self);
 /* The matrix of the Projective Dynamics global step over all vertices; made on first use, owned by the simulation. */
 pd_status pd_simulation_system_matrix(pd_simulation *self, const pd_csr **out);
-double pd_simulation_jacobi_weight(const pd_simulation *self); /* 0: not a Jacobi solver, or not prepared */
+/* The linear solver of the global step, made from the system matrix on first use and not prepared yet; *out = NULL where the
+ * solver has none. What it owns stays valid as long as the simulation. */
+pd_status pd_simulation_linear(pd_simulation *self, pd_linear **out);
+/* The extrapolation of the outer iteration, from the next step on. */
+void pd_simulation_set_chebyshev(pd_simulation *self, const pd_chebyshev *chebyshev);
 
 #endif

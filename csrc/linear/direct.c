@@ -1,20 +1,23 @@
-/* Direct global step: a sparse Cholesky factor, computed once and used for every iteration [Bouaziz et al. 2014, Sec. 4].
+/* Direct solver: a sparse Cholesky factor, computed once and used for every global step [Bouaziz et al. 2014, Sec. 4].
  *
  * Pinned vertices are eliminated, not penalised: only the free block is factorised. The factor is double whatever `real`
  * is; vectors are converted at this edge. */
-#include "linear/global_step.h"
+#include "linear/linear_solver.h"
 
 #include <stdlib.h>
+
+/* Right-hand sides that one pass over the factor serves. */
+enum { COLUMNS_AT_ONCE = 4 };
 
 struct pd_direct {
     pd_context *context;
     const pd_cholesky_functions *library;
     pd_cholesky *cholesky;
-    int n, n_free;
+    int n, n_free, width;
     int *free_rows;  /* [n_free] vertex of each row of the factor */
     int *compressed; /* [n] row of each vertex, or -1 */
-    double *vector;  /* [n_free,3] */
-    real *staging;   /* [n,3] */
+    double *vector;  /* [n_free,columns at once] */
+    real *staging;   /* [n,width] */
 };
 
 void pd_direct_destroy(pd_direct *self) {
@@ -60,13 +63,13 @@ static pd_status factor(pd_direct *self, const pd_csr *A, int analyse) {
     if (!status) status = self->library->factor(self->cholesky, values, error);
     if (status == PD_ERROR_SINGULAR) {
         error->vertex = self->free_rows[error->vertex];
-        status =
-            pd_fail(error, PD_ERROR_SINGULAR, "the system matrix is not positive definite at vertex %d: is the body held?", error->vertex);
+        status = pd_fail(error, PD_ERROR_SINGULAR, "the matrix is not positive definite at row %d (in a simulation: is the body held?)",
+                         error->vertex);
     }
     goto done;
 
 memory:
-    status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for the direct solver of %d vertices", self->n);
+    status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for the direct solver of %d rows", self->n);
 done:
     free(column_start);
     free(rows);
@@ -75,7 +78,7 @@ done:
 }
 
 pd_status pd_direct_create(pd_direct **out, pd_context *context, const pd_cholesky_functions *cholesky, const pd_csr *A,
-                           const unsigned char *fixed) {
+                           const unsigned char *fixed, int width) {
     pd_error *error = pd_context_error(context);
     pd_status status = PD_OK;
     pd_direct *self = calloc(1, sizeof *self);
@@ -84,17 +87,20 @@ pd_status pd_direct_create(pd_direct **out, pd_context *context, const pd_choles
     self->context = context;
     self->library = cholesky;
     self->n = A->n;
+    self->width = width;
+    size_t columns = (size_t)(width < COLUMNS_AT_ONCE ? width : COLUMNS_AT_ONCE);
     self->free_rows = malloc(((size_t)A->n + 1) * sizeof(int));
     self->compressed = malloc(((size_t)A->n + 1) * sizeof(int));
-    self->vector = malloc(((size_t)A->n * 3 + 1) * sizeof(double));
-    self->staging = calloc((size_t)A->n * 3 + 1, sizeof(real));
+    self->vector = malloc(((size_t)A->n * columns + 1) * sizeof(double));
+    self->staging = calloc((size_t)A->n * (size_t)width + 1, sizeof(real));
     if (!self->free_rows || !self->compressed || !self->vector || !self->staging) {
-        status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for the direct solver of %d vertices", A->n);
+        status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for the direct solver of %d rows", A->n);
         goto done;
     }
     for (int i = 0; i < A->n; i++) {
-        self->compressed[i] = fixed[i] ? -1 : self->n_free;
-        if (!fixed[i]) self->free_rows[self->n_free++] = i;
+        int free_row = !fixed || !fixed[i];
+        self->compressed[i] = free_row ? self->n_free : -1;
+        if (free_row) self->free_rows[self->n_free++] = i;
     }
     if (self->n_free > 0) status = factor(self, A, 1);
 
@@ -109,15 +115,19 @@ done:
 pd_status pd_direct_factor(pd_direct *self, const pd_csr *A) { return self->n_free > 0 ? factor(self, A, 0) : PD_OK; }
 
 pd_status pd_direct_solve(pd_direct *self, const real *residual, real *direction) {
-    size_t bytes = (size_t)self->n * 3 * sizeof(real);
+    size_t width = (size_t)self->width, bytes = (size_t)self->n * width * sizeof(real);
     pd_status status = pd_memory_download(self->context, self->staging, residual, bytes);
     if (status) return status;
-    for (int f = 0; f < self->n_free; f++)
-        for (int c = 0; c < 3; c++)
-            self->vector[3 * (size_t)f + (size_t)c] = (double)self->staging[3 * (size_t)self->free_rows[f] + (size_t)c];
-    if (self->n_free > 0) self->library->solve(self->cholesky, self->vector, self->vector, 3, pd_context_threads(self->context));
-    for (int f = 0; f < self->n_free; f++)
-        for (int c = 0; c < 3; c++)
-            self->staging[3 * (size_t)self->free_rows[f] + (size_t)c] = (real)self->vector[3 * (size_t)f + (size_t)c];
+    for (size_t first = 0; first < width; first += COLUMNS_AT_ONCE) {
+        size_t columns = width - first < COLUMNS_AT_ONCE ? width - first : COLUMNS_AT_ONCE;
+        for (int f = 0; f < self->n_free; f++)
+            for (size_t c = 0; c < columns; c++)
+                self->vector[columns * (size_t)f + c] = (double)self->staging[width * (size_t)self->free_rows[f] + first + c];
+        if (self->n_free > 0)
+            self->library->solve(self->cholesky, self->vector, self->vector, (int)columns, pd_context_threads(self->context));
+        for (int f = 0; f < self->n_free; f++)
+            for (size_t c = 0; c < columns; c++)
+                self->staging[width * (size_t)self->free_rows[f] + first + c] = (real)self->vector[columns * (size_t)f + c];
+    }
     return pd_memory_upload(self->context, direction, self->staging, bytes);
 }

@@ -6,16 +6,24 @@
 
 #include "backend.h"
 #include "host/cholesky.h"
+#include "linear/linear_solver.h"
 
 /* The NumPy type of `real`. */
 #define PD_NPY_REAL (sizeof(real) == sizeof(float) ? NPY_FLOAT32 : NPY_FLOAT64)
 
 typedef struct pd_module_state {
     PyTypeObject *simulation_type;
+    PyTypeObject *linear_type;
     const pd_cholesky_functions *cholesky; /* kept alive by the module _host, which is never unloaded */
 } pd_module_state;
 
 extern PyType_Spec pd_simulation_type_spec; /* simulation.c */
+extern PyType_Spec pd_linear_type_spec;     /* linear.c */
 extern PyMethodDef pd_element_methods[];    /* elements.c */
+
+/* None or (rho, start, under_relaxation). Returns 0 with an exception set. (linear.c) */
+int pd_read_chebyshev(PyObject *object, pd_chebyshev *out);
+/* The tuple that python/pdgpu/linear_solvers.py makes of a linear solver. Returns 0 with an exception set. (linear.c) */
+int pd_read_linear_settings(PyObject *object, pd_linear_settings *out);
 
 #endif

@@ -67,6 +67,9 @@ static int module_execute(PyObject *module) {
     state->simulation_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &pd_simulation_type_spec, NULL);
     if (!state->simulation_type) return -1;
     if (PyModule_AddType(module, state->simulation_type) < 0) return -1;
+    state->linear_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &pd_linear_type_spec, NULL);
+    if (!state->linear_type) return -1;
+    if (PyModule_AddType(module, state->linear_type) < 0) return -1;
     if (PyModule_AddFunctions(module, pd_element_methods) < 0) return -1;
     return add_kinds(module);
 }
@@ -74,12 +77,14 @@ static int module_execute(PyObject *module) {
 static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     pd_module_state *state = PyModule_GetState(module);
     Py_VISIT(state->simulation_type);
+    Py_VISIT(state->linear_type);
     return 0;
 }
 
 static int module_clear(PyObject *module) {
     pd_module_state *state = PyModule_GetState(module);
     Py_CLEAR(state->simulation_type);
+    Py_CLEAR(state->linear_type);
     return 0;
 }
 

@@ -68,35 +68,19 @@ static int read_set(PyObject *item, int n_vertices, pd_element_set *set) {
     return 1;
 }
 
-/* None or (rho, start, under_relaxation). */
-static int read_chebyshev(PyObject *object, pd_chebyshev *out) {
-    *out = (pd_chebyshev){0, 0.0, 1, 1.0};
-    if (object == Py_None) return 1;
-    out->enabled = 1;
-    if (!PyTuple_Check(object)) {
-        PyErr_Format(PyExc_TypeError, "chebyshev: expected None or (rho, start, under_relaxation), got %R", object);
-        return 0;
-    }
-    return PyArg_ParseTuple(object, "did:chebyshev", &out->rho, &out->start, &out->under_relaxation);
-}
-
 static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
-    static char *names[] = {"masses",           "fixed",          "elements",    "h",         "solver", "iterations",        "tolerance",
-                            "check_every",      "initialization", "line_search", "chebyshev", "linear", "linear_iterations", "weight",
-                            "linear_chebyshev", "threads",        NULL};
-    PyObject *masses_object, *fixed_object, *list, *chebyshev, *linear_chebyshev, *elements = NULL, *result = NULL;
+    static char *names[] = {"masses",      "fixed",          "elements",    "h",         "solver", "iterations", "tolerance",
+                            "check_every", "initialization", "line_search", "chebyshev", "linear", "threads",    NULL};
+    PyObject *masses_object, *fixed_object, *list, *chebyshev, *linear, *elements = NULL, *result = NULL;
     pd_element_set *sets = NULL;
     pd_settings settings = {0};
     int threads;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!diidiipOiidOi:Simulation", names, &masses_object, &fixed_object,
-                                     &PyList_Type, &list, &settings.h, &settings.solver, &settings.iterations, &settings.tolerance,
-                                     &settings.check_every, &settings.initialization, &settings.line_search, &chebyshev,
-                                     &settings.linear.kind, &settings.linear.iterations, &settings.linear.weight, &linear_chebyshev,
-                                     &threads))
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!diidiipOOi:Simulation", names, &masses_object, &fixed_object, &PyList_Type,
+                                     &list, &settings.h, &settings.solver, &settings.iterations, &settings.tolerance, &settings.check_every,
+                                     &settings.initialization, &settings.line_search, &chebyshev, &linear, &threads))
         return NULL;
-    if (!read_chebyshev(chebyshev, &settings.chebyshev) || !read_chebyshev(linear_chebyshev, &settings.linear.chebyshev)) return NULL;
-    if (settings.iterations < 1 || settings.linear.iterations < 1 || settings.check_every < 1)
-        return PyErr_Format(PyExc_ValueError, "iterations: must be at least 1");
+    if (!pd_read_chebyshev(chebyshev, &settings.chebyshev) || !pd_read_linear_settings(linear, &settings.linear)) return NULL;
+    if (settings.iterations < 1 || settings.check_every < 1) return PyErr_Format(PyExc_ValueError, "iterations: must be at least 1");
     npy_intp any[1] = {-1};
     PyArrayObject *masses = pd_array_in(masses_object, NPY_FLOAT64, 1, any, "masses");
     if (!masses) return NULL;
@@ -325,9 +309,45 @@ static PyObject *simulation_system_matrix(SimulationObject *self, PyObject *unus
     return csr_arrays(A, pd_array_copy(NPY_FLOAT64, 1, count, A->values));
 }
 
-static PyObject *simulation_jacobi_weight(SimulationObject *self, PyObject *unused) {
+/* The linear solver of the global step in *linear, NULL where the solver has none. Returns 0 with an exception set. */
+static int linear_of(SimulationObject *self, pd_linear **linear) {
+    pd_status status;
+    if (!enter(self)) return 0;
+    Py_BEGIN_ALLOW_THREADS status = pd_simulation_linear(self->core, linear);
+    Py_END_ALLOW_THREADS leave(self);
+    if (status) raise_from(self, status);
+    return !status;
+}
+
+static PyObject *simulation_linear_weight(SimulationObject *self, PyObject *unused) {
+    pd_linear *linear;
     (void)unused;
-    return PyFloat_FromDouble(pd_simulation_jacobi_weight(self->core));
+    if (!linear_of(self, &linear)) return NULL;
+    return Py_BuildValue("(dd)", linear ? pd_linear_weight(linear) : 0.0, linear ? pd_linear_largest_eigenvalue(linear) : 0.0);
+}
+
+static PyObject *simulation_set_linear(SimulationObject *self, PyObject *arguments) {
+    double weight, omega, rho;
+    PyObject *object;
+    pd_chebyshev chebyshev;
+    pd_linear *linear;
+    if (!PyArg_ParseTuple(arguments, "dddO:set_linear", &weight, &omega, &rho, &object)) return NULL;
+    if (!pd_read_chebyshev(object, &chebyshev) || !linear_of(self, &linear)) return NULL;
+    if (!linear) return PyErr_Format(PyExc_ValueError, "this solver has no linear solver");
+    if (!enter(self)) return NULL;
+    pd_status status;
+    Py_BEGIN_ALLOW_THREADS status = pd_linear_set(linear, weight, omega, rho, &chebyshev);
+    Py_END_ALLOW_THREADS leave(self);
+    if (status) return raise_from(self, status);
+    Py_RETURN_NONE;
+}
+
+static PyObject *simulation_set_chebyshev(SimulationObject *self, PyObject *object) {
+    pd_chebyshev chebyshev;
+    if (!pd_read_chebyshev(object, &chebyshev) || !enter(self)) return NULL;
+    pd_simulation_set_chebyshev(self->core, &chebyshev);
+    leave(self);
+    Py_RETURN_NONE;
 }
 
 /* ---- the step ---------------------------------------------------------------------------------------------------------------- */
@@ -461,8 +481,12 @@ static PyMethodDef simulation_methods[] = {
      "hessian($self, x, psd, /)\n--\n\n(row_start, columns, blocks) of d2G/dx2 over all vertices, blocks (nnz,3,3) N/m."},
     {"system_matrix", (PyCFunction)simulation_system_matrix, METH_NOARGS,
      "system_matrix($self, /)\n--\n\n(row_start, columns, values) of the Projective Dynamics matrix over all vertices, N/m."},
-    {"jacobi_weight", (PyCFunction)simulation_jacobi_weight, METH_NOARGS,
-     "jacobi_weight($self, /)\n--\n\nThe weight that the Jacobi global step uses; 0 for other solvers or before prepare()."},
+    {"linear_weight", (PyCFunction)simulation_linear_weight, METH_NOARGS,
+     "linear_weight($self, /)\n--\n\n(weight, estimated largest eigenvalue of D^-1 A) of a Jacobi or A-Jacobi global step."},
+    {"set_linear", (PyCFunction)simulation_set_linear, METH_VARARGS,
+     "set_linear($self, weight, omega, rho, chebyshev, /)\n--\n\nWhat the spectrum of the system matrix tells the linear solver."},
+    {"set_chebyshev", (PyCFunction)simulation_set_chebyshev, METH_O,
+     "set_chebyshev($self, chebyshev, /)\n--\n\nExtrapolation of the outer iteration: None or (rho, start, under_relaxation)."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -8,20 +8,24 @@ from pdgpu.openmp import short_spinning
 with short_spinning():
     from pdgpu import _host  # loads the OpenMP runtime
 
-from pdgpu import elements, shapes
+from pdgpu import elements, linear, shapes
 from pdgpu.comparison import Comparison, compare
 from pdgpu.errors import DivergenceError
+from pdgpu.linear_solvers import PCG, SOR, AJacobi, Chebyshev, Direct, GaussSeidel, Jacobi, SymmetricGaussSeidel
 from pdgpu.materials import ARAP, Area, Attachment, Bending, Material, Spring, StrainLimit, Volume
 from pdgpu.mesh import Mesh, read_mesh
 from pdgpu.records import StepRecord
 from pdgpu.scene import Body, Scene
 from pdgpu.simulation import Simulation
-from pdgpu.solvers import Chebyshev, Direct, Jacobi, Newton, ProjectiveDynamics, capabilities
+from pdgpu.solvers import Newton, ProjectiveDynamics, capabilities
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ARAP",
+    "PCG",
+    "SOR",
+    "AJacobi",
     "Area",
     "Attachment",
     "Bending",
@@ -30,6 +34,7 @@ __all__ = [
     "Comparison",
     "Direct",
     "DivergenceError",
+    "GaussSeidel",
     "Jacobi",
     "Material",
     "Mesh",
@@ -40,11 +45,13 @@ __all__ = [
     "Spring",
     "StepRecord",
     "StrainLimit",
+    "SymmetricGaussSeidel",
     "Volume",
     "_host",
     "capabilities",
     "compare",
     "elements",
+    "linear",
     "read_mesh",
     "shapes",
 ]

@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 
 import pdgpu.materials
-from pdgpu import solvers
+from pdgpu import linear_solvers, solvers
 from pdgpu.arguments import integer, number, per_item, real_array
+from pdgpu.automatic import Parameters
 from pdgpu.mesh import Mesh
 from pdgpu.mesh_files import as_path
 from pdgpu.scene import Scene
@@ -71,6 +72,8 @@ def write(path, simulation):
         "steps": simulation._steps,
         "gravity": list(description.gravity),
         "solver": _describe(simulation.solver),
+        "rho": simulation._rho,
+        "linear_numbers": None if simulation._numbers is None else dataclasses.asdict(simulation._numbers),
         "bodies": bodies,
     }
     if not path.parent.is_dir():
@@ -114,6 +117,7 @@ def read(cls, path, motions, device, threads):
         scene = _scene(header, arrays, motions)
         solver = _solver(header["solver"])
         dt, dtype, saved_device = header["dt"], header["dtype"], header["device"]
+        rho, numbers = _searched(header, solver)
         start_time, steps = number("start_time", header["start_time"]), integer("steps", header["steps"], 0)
         state = [
             None if name == "previous_velocities" and name not in arrays else real_array(name, arrays[name], (scene.n_vertices, 3))
@@ -126,7 +130,28 @@ def read(cls, path, motions, device, threads):
     simulation.external_forces = arrays.get("external_forces")
     simulation._backend.set_state(*(None if array is None else simulation._cast(array) for array in state))
     simulation._start_time, simulation._steps = start_time, steps
+    # what a search found before the file was written; another search, from this state, would find something else
+    if rho is not None:
+        simulation._set_rho(rho)
+    if numbers is not None:
+        simulation._numbers = Parameters(**numbers)
+        simulation._numbers.apply(solver.linear, simulation._backend.set_linear)
     return simulation
+
+
+def _searched(header, solver):
+    """rho of the outer iteration and the numbers of the linear solver, checked."""
+    rho, numbers = header.get("rho"), header.get("linear_numbers")
+    if rho is not None:
+        if getattr(solver, "chebyshev", None) is None:
+            raise ValueError("rho without a Chebyshev acceleration")
+        rho = number("rho", rho, above=0.0, below=1.0)
+    if numbers is None or not hasattr(solver, "linear") or not isinstance(numbers, dict):
+        return rho, None
+    limits = {"weight": {"minimum": 0.0}, "omega": {"above": 0.0, "below": 2.0}, "composed_rho": {"above": 0.0, "below": 1.0}}
+    checked = {name: number(name, numbers[name], **limit) for name, limit in limits.items()}
+    checked["rho"] = None if numbers["rho"] is None else number("rho", numbers["rho"], above=0.0, below=1.0)
+    return rho, checked
 
 
 def _damaged(path, error):
@@ -198,7 +223,8 @@ def _describe(value):
 def _solver(value):
     if isinstance(value, dict):
         options = {name: _solver(option) for name, option in value.items() if name != "type"}
-        if value["type"] not in solvers.__all__:
-            raise ValueError(f"solver: {value['type']!r} is unknown")
-        return getattr(solvers, value["type"])(**options)
+        for module in (solvers, linear_solvers):
+            if value["type"] in module.__all__ and value["type"] != "capabilities":
+                return getattr(module, value["type"])(**options)
+        raise ValueError(f"solver: {value['type']!r} is unknown")
     return value

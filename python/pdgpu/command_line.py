@@ -13,7 +13,8 @@ import numpy as np
 
 import pdgpu
 from pdgpu.backends import DEVICES, PRECISIONS, thread_count
-from pdgpu.solvers import Chebyshev, Direct, Jacobi, Newton, ProjectiveDynamics
+from pdgpu.linear_solvers import Chebyshev, Direct, Jacobi
+from pdgpu.solvers import Newton, ProjectiveDynamics
 
 # The solvers of `compare`, by name, in the order of the legend. The iterations let each curve show its character; rho is a value
 # that helps on organic tet meshes of 1e5 to 1e6 Pa at h = 1/30 and is safe there: it is not tuned to the mesh at hand.

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+
 import numpy as np
 import scipy.sparse
 
 from pdgpu.arguments import integer, number, real_array
+from pdgpu.automatic import resolve
 from pdgpu.backends import backend, thread_count
+from pdgpu.chebyshev_search import search
 from pdgpu.errors import DivergenceError
+from pdgpu.linear_solvers import chebyshev_settings
 from pdgpu.materials import MATERIAL_OF_KIND
 from pdgpu.records import COLUMNS, StepRecord
 from pdgpu.scene import Scene
-from pdgpu.solvers import ProjectiveDynamics, check_support, settings_of
+from pdgpu.solvers import Newton, ProjectiveDynamics, check_support, settings_of
 
 __all__ = ["Simulation"]
 
@@ -45,7 +51,12 @@ class Simulation:
 
     def __init__(self, scene, solver=None, *, dt=1 / 100, contact=None, device="cpu", dtype="float64", threads=0):
         self._build(scene, solver, dt, contact, device, dtype, threads)
-        self._setup_seconds = self._backend.prepare()
+        start = time.perf_counter()
+        if self.solver.linear_solvers is not Newton.linear_solvers:
+            self._numbers = resolve(self.solver.linear, self._backend.linear_weight(), lambda: self.system_matrix(free=True))
+            self._numbers.apply(self.solver.linear, self._backend.set_linear)
+        self._backend.prepare()
+        self._setup_seconds = time.perf_counter() - start
 
     @classmethod
     def _for_diagnostics(cls, scene, dt, threads):
@@ -88,6 +99,8 @@ class Simulation:
             **settings_of(self.solver, device),
         )
         self._setup_seconds = 0.0
+        self._numbers = None  # of the linear solver
+        self._rho = None  # of the outer iteration, once found
         self._steps = 0
         self._start_time = 0.0
         self._external_forces = None
@@ -213,7 +226,71 @@ class Simulation:
             targets[body.slice.start + indices] = self._in_range("motion", moved)
         return targets
 
+    @property
+    def parameters(self):
+        """Numbers that the solver left to the spectrum or to a search: "rho" of the outer iteration; "linear", a dict with those of the
+        linear solver ("weight", "omega", "rho"). What a search has not found yet is None."""
+        chebyshev = getattr(self.solver, "chebyshev", None)
+        result = {} if chebyshev is None else {"rho": self._rho if isinstance(chebyshev.rho, str) else chebyshev.rho}
+        if self._numbers is not None:
+            result["linear"] = self._numbers.described(self.solver.linear)
+        return result
+
+    def _search(self):
+        """rho="auto", once, on a copy of the state [Wang 2015, Sec. 5.1]."""
+        inner = getattr(getattr(self.solver, "linear", None), "chebyshev", None)
+        outer = getattr(self.solver, "chebyshev", None)
+        inner_open = inner is not None and inner.rho == "auto" and self._numbers.rho is None
+        outer_open = outer is not None and outer.rho == "auto" and self._rho is None
+        if not inner_open and not outer_open:
+            return
+        start = time.perf_counter()
+        if inner_open:
+            self._numbers.rho = self._search_inner()
+            self._numbers.composed_rho = self._numbers.rho
+            self._numbers.apply(self.solver.linear, self._backend.set_linear)
+        if outer_open:
+            self._set_rho(self._search_outer())
+        self._setup_seconds += time.perf_counter() - start
+
+    def _set_rho(self, rho):
+        self._rho = rho
+        self._backend.set_chebyshev(chebyshev_settings(self.solver.chebyshev, rho))
+
+    def _search_inner(self):
+        """On the first global step: A d = -dG/dx at the present state."""
+        from pdgpu.linear import System
+
+        free = self._fixed == 0
+        residual = self._backend.gradient(None)[free]
+        if not residual.any():  # at rest: any direction will do
+            residual = np.random.default_rng(0).normal(size=residual.shape).astype(self.dtype)
+        bending = None
+        if getattr(self.solver.linear, "suppression", None) == "bending":
+            raise ValueError("rho: 'auto' cannot be searched with suppression='bending': give a number")
+        linear = replace(self.solver.linear, iterations=None, tolerance=0.0)
+        system = System(self.system_matrix(free=True), linear, columns=3, bending=bending, dtype=self.dtype, threads=self.threads)
+        return system.solve(residual, record=False).parameters["rho"]
+
+    def _search_outer(self):
+        state, targets = self._backend.state(), self._targets()
+
+        def run(rho):
+            rows = np.zeros((self.solver.iterations + 1, len(COLUMNS)))
+            self._backend.set_chebyshev(None if rho is None else chebyshev_settings(self.solver.chebyshev, rho))
+            try:
+                _, _, _, count = self._backend.step(targets, rows, None, None, False)
+            except DivergenceError as error:
+                return np.append(rows[: max(getattr(error, "rows", 1), 1), 3], np.inf)
+            finally:
+                self._backend.set_state(*state)
+            return rows[:count, 3]
+
+        rho, _ = search(run)
+        return rho
+
     def _step(self, record, observer=None, keep_diverged=False):
+        self._search()
         rows = np.zeros((self.solver.iterations + 1, len(COLUMNS))) if record else None
         iterates = None
         if record == "positions":

@@ -2,76 +2,29 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 
 from pdgpu.arguments import choice, integer, number
+from pdgpu.linear_solvers import (
+    LINEAR_SOLVERS,
+    PCG,
+    SOR,
+    AJacobi,
+    Chebyshev,
+    Direct,
+    GaussSeidel,
+    Jacobi,
+    SymmetricGaussSeidel,
+    chebyshev_settings,
+    check_chebyshev,
+    keep,
+    linear_settings,
+)
 
-__all__ = ["Chebyshev", "Direct", "Jacobi", "Newton", "ProjectiveDynamics", "capabilities"]
+__all__ = ["Newton", "ProjectiveDynamics", "capabilities"]
 
 INITIALIZATIONS = ("previous", "inertia", "inertial_target", "adaptive")  # order of PD_GUESS_... in csrc/backend.h
-
-
-@dataclass(frozen=True, kw_only=True)
-class Chebyshev:
-    """Chebyshev semi-iterative acceleration [Wang 2015, Algorithm 1].
-
-    The update is x_{k+1} = omega (under_relaxation (x^ - x_k) + x_k - x_{k-1}) + x_{k-1}; omega is 1 for k < start,
-    2/(2 - rho^2) at k = start, then 4/(4 - rho^2 omega).
-
-    Parameters
-    ----------
-    rho : float
-        Spectral radius of the iteration that is accelerated, 0 <= rho < 1. It has to be given: an automatic choice is not
-        part of this version.
-    start : int
-        Iterations before the extrapolation sets in, at least 1.
-    under_relaxation : float
-        In (0, 1].
-    """
-
-    rho: float
-    start: int = 10
-    under_relaxation: float = 1.0
-
-    def __post_init__(self):
-        if isinstance(self.rho, str):
-            raise ValueError(f"rho: expected a number in [0, 1), got {self.rho!r}; an automatic choice is not available")
-        _keep(self, rho=number("rho", self.rho, minimum=0.0, below=1.0))
-        _keep(self, start=integer("start", self.start, 1))
-        _keep(self, under_relaxation=number("under_relaxation", self.under_relaxation, above=0.0, maximum=1.0))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Direct:
-    """Sparse Cholesky factorisation (CHOLMOD), computed once and used until the matrix changes."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Jacobi:
-    """Weighted Jacobi: d <- d + weight D^-1 (r - A d), from d = 0 [Wang 2015, Eq. 20].
-
-    Parameters
-    ----------
-    weight : float or "auto"
-        It converges for 0 < weight < 2/lambda, lambda the largest eigenvalue of D^-1 A: about 0.6 to 0.9 on tet meshes, so plain
-        Jacobi (weight 1) diverges there. "auto" takes 1.8 / (an estimate of lambda).
-    iterations : int
-        Per global step, at most a million.
-    chebyshev : Chebyshev, optional
-        Inner acceleration, restarted in each global step.
-    """
-
-    weight: float | str = "auto"
-    iterations: int = 1
-    chebyshev: Chebyshev | None = None
-
-    def __post_init__(self):
-        if isinstance(self.weight, str):
-            choice("weight", self.weight, ("auto",))
-        else:
-            _keep(self, weight=number("weight", self.weight, above=0.0))
-        _keep(self, iterations=integer("iterations", self.iterations, 1, 10**6))
-        _check_chebyshev(self.chebyshev)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,10 +35,10 @@ class ProjectiveDynamics:
     ----------
     iterations : int
         Local-global iterations of a step.
-    linear : Direct or Jacobi
-        Solver of the global step.
+    linear : Direct, Jacobi, AJacobi, GaussSeidel, SymmetricGaussSeidel, SOR or PCG
+        Solver of the global step; an iterative one starts from the current iterate and does one iteration unless it says otherwise.
     chebyshev : Chebyshev, optional
-        Outer acceleration, over the local-global iterations [Wang 2015].
+        Outer acceleration, over the local-global iterations [Wang 2015, Algorithm 1].
     tolerance : float
         Stop where the gradient norm is at most tolerance x its value at the first guess; 0: run all iterations.
     initialization : str
@@ -95,19 +48,19 @@ class ProjectiveDynamics:
     """
 
     iterations: int = 10
-    linear: Direct | Jacobi = field(default_factory=Direct)
+    linear: Direct | Jacobi | AJacobi | GaussSeidel | SymmetricGaussSeidel | SOR | PCG = field(default_factory=Direct)
     chebyshev: Chebyshev | None = None
     tolerance: float = 0.0
     initialization: str = "inertial_target"
     check_every: int | None = None
 
     materials = ("ARAP", "Spring", "Bending", "Volume", "Area", "StrainLimit", "Attachment")
-    linear_solvers = (Direct, Jacobi)
+    linear_solvers = LINEAR_SOLVERS
     devices = ("cpu", "cuda")
 
     def __post_init__(self):
         _check_outer(self)
-        _check_chebyshev(self.chebyshev)
+        _check_outer_chebyshev(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,36 +98,37 @@ class Newton:
 SOLVERS = (ProjectiveDynamics, Newton)
 
 
-def _keep(solver, **options):
-    """Checked options, as plain Python numbers whatever they came as."""
-    for name, value in options.items():
-        object.__setattr__(solver, name, value)
-
-
-def _check_chebyshev(value):
-    if value is not None and not isinstance(value, Chebyshev):
-        raise TypeError(f"chebyshev: expected pdgpu.Chebyshev or None, got {value!r}")
+def _check_outer_chebyshev(solver):
+    check_chebyshev(solver.chebyshev)
+    if solver.chebyshev is None:
+        return
+    if solver.chebyshev.rho == "lanczos":
+        raise ValueError("rho: 'lanczos' looks at a matrix; the outer iteration has none: give a number or 'auto'")
+    if solver.chebyshev.interval != "symmetric":
+        raise ValueError(f"interval: {solver.chebyshev.interval!r} is for linear solvers; the outer iteration takes 'symmetric'")
+    if isinstance(solver.linear, GaussSeidel | SOR):
+        warnings.warn(
+            f"Chebyshev acceleration over {type(solver.linear).__name__} is not sound: one-directional sweeps have complex eigenvalues; "
+            "take SymmetricGaussSeidel for the global step [Wang 2015, Sec. 5.1]",
+            stacklevel=4,
+        )
 
 
 def _check_outer(solver):
-    _keep(solver, iterations=integer("iterations", solver.iterations, 1))
-    _keep(solver, tolerance=number("tolerance", solver.tolerance, minimum=0.0))
+    keep(solver, iterations=integer("iterations", solver.iterations, 1))
+    keep(solver, tolerance=number("tolerance", solver.tolerance, minimum=0.0))
     choice("initialization", solver.initialization, INITIALIZATIONS)
+    if getattr(solver.linear, "biased", False):
+        raise ValueError("linear: the biased A-Jacobi iterates on x itself; it works in pdgpu.linear only")
     if solver.check_every is not None:
-        _keep(solver, check_every=integer("check_every", solver.check_every, 1))
+        keep(solver, check_every=integer("check_every", solver.check_every, 1))
     if not isinstance(solver.linear, solver.linear_solvers):
         names = " or ".join(f"pdgpu.{kind.__name__}()" for kind in solver.linear_solvers)
         raise TypeError(f"linear: {type(solver).__name__} takes {names}, got {solver.linear!r}")
 
 
-def _chebyshev_settings(chebyshev):
-    return None if chebyshev is None else (float(chebyshev.rho), int(chebyshev.start), float(chebyshev.under_relaxation))
-
-
 def settings_of(solver, device):
     """The solver as the keyword arguments of a backend's Simulation."""
-    linear = solver.linear
-    jacobi = isinstance(linear, Jacobi)
     return {
         "solver": SOLVERS.index(type(solver)),
         "iterations": int(solver.iterations),
@@ -182,11 +136,8 @@ def settings_of(solver, device):
         "check_every": int(solver.check_every or (1 if device == "cpu" else 8)),
         "initialization": INITIALIZATIONS.index(solver.initialization),
         "line_search": bool(getattr(solver, "line_search", False)),
-        "chebyshev": _chebyshev_settings(solver.chebyshev),
-        "linear": int(jacobi),
-        "linear_iterations": int(linear.iterations) if jacobi else 1,
-        "weight": float(linear.weight) if jacobi and linear.weight != "auto" else 0.0,
-        "linear_chebyshev": _chebyshev_settings(linear.chebyshev) if jacobi else None,
+        "chebyshev": chebyshev_settings(solver.chebyshev),
+        "linear": linear_settings(solver.linear, iterations=1, device=device),
     }
 
 

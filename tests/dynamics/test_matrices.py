@@ -83,7 +83,7 @@ def test_automatic_jacobi_weight_is_below_the_limit():
     scene.add_solid(pdgpu.Mesh(points, tets=tets), pdgpu.ARAP(MU), density=1000.0)
     for dtype in ("float64", "float32"):
         sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(linear=pdgpu.Jacobi()), dt=0.01, dtype=dtype)
-        weight = sim._backend.jacobi_weight()
+        weight = sim.parameters["linear"]["weight"]
         assert 1.8 / 1.8422774926 <= weight * (1 + 1e-6) and weight < 2.0 / 1.8422774926
 
 

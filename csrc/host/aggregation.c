@@ -1,0 +1,505 @@
+/* Aggregated Jacobi iterations; see aggregation.h. */
+#include "host/aggregation.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LONGEST_LIST = 65535 };
+
+void pd_aggregation_destroy(pd_aggregation *self) {
+    void *memory[] = {self->diagonal, self->rows, self->list_start, self->list,     self->segment_start, self->entry_start, self->local,
+                      self->values,   self->via,  self->path_start, self->products, self->hops,          self->own};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) free(memory[i]);
+    pd_csr_destroy(&self->B);
+    memset(self, 0, sizeof *self);
+}
+
+/* ---- off-diagonal part ------------------------------------------------------------------------------------------------------ */
+
+/* Entry (i,j) of a matrix with ascending columns, 0 where it has none. */
+static double entry_of(const pd_csr *matrix, int i, int j) {
+    int low = matrix->row_start[i], high = matrix->row_start[i + 1] - 1;
+    while (low <= high) {
+        int middle = low + (high - low) / 2, column = matrix->columns[middle];
+        if (column == j) return matrix->values[middle];
+        if (column < j)
+            low = middle + 1;
+        else
+            high = middle - 1;
+    }
+    return 0.0;
+}
+
+pd_status pd_off_diagonal(pd_csr *out, const pd_csr *A, const unsigned char *fixed, const pd_csr *without, double threshold,
+                          pd_error *error) {
+    size_t n = (size_t)A->n, count = (size_t)A->row_start[A->n];
+    double *largest = NULL;
+    pd_status status = PD_OK;
+    memset(out, 0, sizeof *out);
+    out->n = A->n;
+    out->row_start = malloc((n + 1) * sizeof(int));
+    out->columns = malloc((count + 1) * sizeof(int));
+    out->values = malloc((count + 1) * sizeof(double));
+    if (threshold > 0) largest = calloc(n + 1, sizeof(double));
+    if (!out->row_start || !out->columns || !out->values || (threshold > 0 && !largest)) {
+        pd_csr_destroy(out);
+        status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for a matrix of %d rows", A->n);
+        goto done;
+    }
+    for (int i = 0; largest && i < A->n; i++)
+        for (int s = A->row_start[i]; s < A->row_start[i + 1]; s++)
+            if (A->columns[s] != i) largest[i] = fmax(largest[i], fabs(A->values[s]));
+    int next = 0;
+    for (int i = 0; i < A->n; i++) {
+        out->row_start[i] = next;
+        for (int s = A->row_start[i]; s < A->row_start[i + 1] && !(fixed && fixed[i]); s++) {
+            int j = A->columns[s];
+            if (j == i || (fixed && fixed[j])) continue;
+            double value = -A->values[s], left_out = without ? entry_of(without, i, j) : 0.0;
+            // what is nothing but the left-out part goes, rounding of the two sums included
+            if (without && fabs(value + left_out) <= 1e-12 * fabs(left_out)) continue;
+            if (largest && fabs(value) < threshold * fmin(largest[i], largest[j])) continue;
+            out->columns[next] = j;
+            out->values[next++] = value + left_out;
+        }
+    }
+    out->row_start[A->n] = next;
+done:
+    free(largest);
+    return status;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------------------ */
+
+/* Grows groups of block_rows neighbours breadth-first from the lowest vertex left; a group that is walled in goes on from the next. */
+static pd_status group_rows(pd_aggregation *self, pd_error *error) {
+    const pd_csr *B = &self->B;
+    int block_rows = self->block_rows;
+    unsigned char *taken = calloc((size_t)self->n + 1, 1);
+    if (!taken) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for the blocks of %d rows", self->n);
+    int placed = 0, seed = 0;
+    for (int begin = 0; begin < self->n; begin += block_rows) {
+        int end = begin + block_rows < self->n ? begin + block_rows : self->n, head = begin;
+        while (placed < end) {
+            if (head == placed) {
+                while (taken[seed]) seed++;
+                taken[seed] = 1;
+                self->rows[placed++] = seed;
+            }
+            int i = self->rows[head++];
+            for (int s = B->row_start[i]; s < B->row_start[i + 1] && placed < end; s++)
+                if (!taken[B->columns[s]]) taken[B->columns[s]] = 1, self->rows[placed++] = B->columns[s];
+        }
+        // ascending inside the block
+        for (int a = begin + 1; a < end; a++)
+            for (int b = a; b > begin && self->rows[b] < self->rows[b - 1]; b--) {
+                int swap = self->rows[b];
+                self->rows[b] = self->rows[b - 1], self->rows[b - 1] = swap;
+            }
+    }
+    free(taken);
+    return PD_OK;
+}
+
+static int compare_ints(const void *a, const void *b) { return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b); }
+
+/* What one thread needs: stamps and a list over all vertices, and two dense rows for recomputing. */
+typedef struct worker {
+    int *stamp, *block_stamp, *found, *position;
+    int ticket; /* the last stamp given out */
+    double *row, *next;
+} worker;
+
+static void worker_destroy(worker *w) {
+    free(w->stamp);
+    free(w->block_stamp);
+    free(w->found);
+    free(w->position);
+    free(w->row);
+    free(w->next);
+}
+
+static int worker_create(worker *w, int n) {
+    size_t count = (size_t)n + 1;
+    w->ticket = 0;
+    w->stamp = malloc(count * sizeof(int));
+    w->block_stamp = malloc(count * sizeof(int));
+    w->found = malloc(2 * count * sizeof(int)); // a ring and the next one
+    w->position = malloc(count * sizeof(int));
+    w->row = calloc(count, sizeof(double));
+    w->next = calloc(count, sizeof(double));
+    if (!w->stamp || !w->block_stamp || !w->found || !w->position || !w->row || !w->next) return 0;
+    memset(w->stamp, 0xff, count * sizeof(int));
+    memset(w->block_stamp, 0xff, count * sizeof(int));
+    return 1;
+}
+
+/* Columns of row i of the operator, ascending, into w->found. `exact`: those at the end of a walk of exactly `degree` hops, and i where
+ * a_0 is not 0; otherwise those within that many hops. */
+static int reach(const pd_aggregation *self, int i, worker *w) {
+    const pd_csr *B = &self->B;
+    int count = 1, begin = 0, mark = ++w->ticket, *found = w->found;
+    found[0] = i;
+    w->stamp[i] = mark;
+    for (int hop = 0; hop < self->degree; hop++) {
+        int end = count;
+        if (self->exact) mark = ++w->ticket;
+        for (int a = begin; a < end; a++)
+            for (int s = B->row_start[found[a]]; s < B->row_start[found[a] + 1]; s++)
+                if (w->stamp[B->columns[s]] != mark) w->stamp[B->columns[s]] = mark, found[count++] = B->columns[s];
+        begin = end;
+        if (self->exact) { // only the last ring counts
+            count -= begin;
+            memmove(found, found + begin, (size_t)count * sizeof *found);
+            begin = 0;
+        }
+    }
+    if (self->exact && self->coefficients[0] != 0.0 && w->stamp[i] != mark) found[count++] = i;
+    qsort(found, (size_t)count, sizeof *found, compare_ints);
+    return count;
+}
+
+/* Entries of every place, and the length of the block's list. */
+static int count_block(const pd_aggregation *self, int b, worker *w, int *row_entries) {
+    int begin = b * self->block_rows, end = begin + self->block_rows < self->n ? begin + self->block_rows : self->n, length = 0;
+    for (int t = begin; t < end; t++) {
+        row_entries[t] = reach(self, self->rows[t], w);
+        for (int k = 0; k < row_entries[t]; k++)
+            if (w->block_stamp[w->found[k]] != b) w->block_stamp[w->found[k]] = b, length++;
+    }
+    return length;
+}
+
+static void fill_block(pd_aggregation *self, int b, worker *w) {
+    int begin = b * self->block_rows, end = begin + self->block_rows < self->n ? begin + self->block_rows : self->n, length = 0;
+    int *list = self->list + self->list_start[b];
+    for (int t = begin; t < end; t++) {
+        int count = reach(self, self->rows[t], w);
+        for (int k = 0; k < count; k++)
+            if (w->block_stamp[w->found[k]] != b) w->block_stamp[w->found[k]] = b, list[length++] = w->found[k];
+    }
+    qsort(list, (size_t)length, sizeof *list, compare_ints);
+    for (int k = 0; k < length; k++) w->position[list[k]] = k;
+    for (int t = begin; t < end; t++) {
+        int count = reach(self, self->rows[t], w), first = self->entry_start[self->segment_start[t]];
+        for (int k = 0; k < count; k++) self->local[first + k] = (unsigned short)w->position[w->found[k]];
+    }
+}
+
+/* Runs over all blocks in parallel: counts where row_entries is given, fills where it is NULL. */
+static pd_status for_blocks(pd_aggregation *self, int threads, int *row_entries, int *list_length, pd_error *error) {
+    int failed = 0;
+    (void)threads;
+#pragma omp parallel num_threads(threads)
+    {
+        worker w;
+        int made = worker_create(&w, self->n);
+        if (!made) {
+#pragma omp atomic write
+            failed = 1;
+        }
+#pragma omp for schedule(static)
+        for (int b = 0; b < self->n_blocks; b++) {
+            if (!made) continue;
+            if (row_entries)
+                list_length[b] = count_block(self, b, &w, row_entries);
+            else
+                fill_block(self, b, &w);
+        }
+        worker_destroy(&w);
+    }
+    return failed ? pd_fail(error, PD_ERROR_MEMORY, "out of memory for an aggregated operator of %d rows", self->n) : PD_OK;
+}
+
+static pd_status lay_out(pd_aggregation *self, int segment, int threads, pd_error *error) {
+    size_t n = (size_t)self->n, n_blocks = (size_t)self->n_blocks;
+    long long n_entries = 0, n_segments = 0, list_total = 0;
+    int *row_entries = malloc((n + 1) * sizeof(int)), *list_length = malloc((n_blocks + 1) * sizeof(int));
+    pd_status status = PD_OK;
+    if (!row_entries || !list_length) goto memory;
+    if ((status = for_blocks(self, threads, row_entries, list_length, error))) goto done;
+
+    for (size_t t = 0; t < n; t++) n_entries += row_entries[t], n_segments += (row_entries[t] + segment - 1) / segment;
+    for (size_t b = 0; b < n_blocks; b++) {
+        list_total += list_length[b];
+        if (list_length[b] > self->largest_list) self->largest_list = list_length[b];
+        if (list_length[b] > LONGEST_LIST) {
+            status = pd_fail(error, PD_ERROR_VALUE,
+                             "order: the rows around vertex %d reach %d columns in %d hops, more than %d; take a lower order here",
+                             self->rows[b * (size_t)self->block_rows], list_length[b], self->degree, LONGEST_LIST);
+            goto done;
+        }
+    }
+    if (n_entries > INT_MAX || list_total > INT_MAX) {
+        status = pd_fail(error, PD_ERROR_VALUE, "order: the aggregated operator would have %lld entries, more than 2^31 - 1", n_entries);
+        goto done;
+    }
+    self->list_start = malloc((n_blocks + 1) * sizeof(int));
+    self->list = malloc(((size_t)list_total + 1) * sizeof(int));
+    self->segment_start = malloc((n + 1) * sizeof(int));
+    self->entry_start = malloc(((size_t)n_segments + 1) * sizeof(int));
+    self->local = malloc(((size_t)n_entries + 1) * sizeof(unsigned short));
+    self->values = calloc((size_t)n_entries + 1, sizeof(double));
+    if (!self->list_start || !self->list || !self->segment_start || !self->entry_start || !self->local || !self->values) goto memory;
+    self->list_start[0] = 0;
+    for (size_t b = 0; b < n_blocks; b++) self->list_start[b + 1] = self->list_start[b] + list_length[b];
+    int entry = 0, piece = 0;
+    for (size_t t = 0; t < n; t++) {
+        self->segment_start[t] = piece;
+        for (int k = 0; k < row_entries[t]; k += segment) self->entry_start[piece++] = entry + k;
+        entry += row_entries[t];
+    }
+    self->segment_start[n] = piece;
+    self->entry_start[piece] = entry;
+    status = for_blocks(self, threads, NULL, NULL, error);
+    goto done;
+
+memory:
+    status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for an aggregated operator of %d rows", self->n);
+done:
+    free(row_entries);
+    free(list_length);
+    return status;
+}
+
+/* ---- A-products ---------------------------------------------------------------------------------------------------------------- */
+
+/* Number of walks of `degree` hops. */
+static pd_status count_walks(pd_aggregation *self, pd_error *error) {
+    double *walks = malloc(((size_t)self->n + 1) * sizeof(double)), *next = malloc(((size_t)self->n + 1) * sizeof(double));
+    pd_status status = PD_OK;
+    double total = 0.0;
+    if (!walks || !next) {
+        status = pd_fail(error, PD_ERROR_MEMORY, "out of memory");
+        goto done;
+    }
+    for (int i = 0; i < self->n; i++) walks[i] = 1.0;
+    for (int hop = 0; hop < self->degree; hop++) {
+        for (int i = 0; i < self->n; i++) {
+            next[i] = 0.0;
+            for (int s = self->B.row_start[i]; s < self->B.row_start[i + 1]; s++) next[i] += walks[self->B.columns[s]];
+        }
+        double *swap = walks;
+        walks = next, next = swap;
+    }
+    for (int i = 0; i < self->n; i++) total += walks[i];
+    self->n_paths = (long long)total;
+done:
+    free(walks);
+    free(next);
+    return status;
+}
+
+/* What the path i-s-j contributes: B_is B_sj, without the product of two bending parts, or nothing below the threshold. */
+static double path_product(const pd_csr *B, const pd_csr *bending, int i, int first, int second, double smallest) {
+    int s = B->columns[first], j = B->columns[second];
+    double product = B->values[first] * B->values[second];
+    if (bending) {
+        double left_out = entry_of(bending, i, s) * entry_of(bending, s, j);
+        product = fabs(product - left_out) <= 1e-12 * fabs(left_out) ? 0.0 : product - left_out;
+    }
+    return fabs(product) < smallest ? 0.0 : product;
+}
+
+/* Visits the paths of the place's row in the order (s, j): counts them per entry, or stores them at next[entry]. position [n] maps a
+ * column to the entry of this row. */
+static void visit_paths(pd_aggregation *self, const pd_csr *bending, double threshold, int place, int *position, long long *next,
+                        int store) {
+    const pd_csr *B = &self->B;
+    int i = self->rows[place];
+    double largest = 0.0;
+    for (int a = B->row_start[i]; a < B->row_start[i + 1] && threshold > 0; a++)
+        for (int b = B->row_start[B->columns[a]]; b < B->row_start[B->columns[a] + 1]; b++)
+            largest = fmax(largest, fabs(B->values[a] * B->values[b]));
+    for (int a = B->row_start[i]; a < B->row_start[i + 1]; a++)
+        for (int b = B->row_start[B->columns[a]]; b < B->row_start[B->columns[a] + 1]; b++) {
+            double product = path_product(B, bending, i, a, b, threshold * largest);
+            if (product == 0.0) continue;
+            long long *slot = &next[position[B->columns[b]]];
+            if (store) {
+                self->via[*slot] = B->columns[a];
+                self->products[*slot] = product;
+            }
+            ++*slot;
+        }
+}
+
+static pd_status store_products(pd_aggregation *self, const pd_csr *bending, double threshold, pd_error *error) {
+    int n_entries = self->entry_start[self->segment_start[self->n]];
+    size_t entries = (size_t)n_entries + 1;
+    int *position = malloc(((size_t)self->n + 1) * sizeof(int));
+    long long *next = calloc(entries, sizeof(long long));
+    pd_status status = PD_OK;
+    self->path_start = malloc(entries * sizeof(long long));
+    self->hops = calloc(entries, sizeof(double));
+    self->own = calloc(entries, 1);
+    if (!position || !next || !self->path_start || !self->hops || !self->own) goto memory;
+    for (int store = 0; store < 2; store++) {
+        for (int t = 0; t < self->n; t++) {
+            int i = self->rows[t], end = self->entry_start[self->segment_start[t + 1]];
+            const int *list = self->list + self->list_start[t / self->block_rows];
+            for (int e = self->entry_start[self->segment_start[t]]; e < end; e++) {
+                position[list[self->local[e]]] = e;
+                self->own[e] = list[self->local[e]] == i;
+            }
+            for (int s = self->B.row_start[i]; s < self->B.row_start[i + 1] && !self->exact; s++)
+                self->hops[position[self->B.columns[s]]] = self->B.values[s];
+            visit_paths(self, bending, threshold, t, position, next, store);
+        }
+        if (store) break;
+        long long total = 0;
+        for (int e = 0; e < n_entries; e++) {
+            self->path_start[e] = total;
+            total += next[e];
+            next[e] = self->path_start[e];
+        }
+        self->path_start[n_entries] = total;
+        self->n_paths = total;
+        self->via = malloc(((size_t)total + 1) * sizeof(int));
+        self->products = malloc(((size_t)total + 1) * sizeof(double));
+        if (!self->via || !self->products) goto memory;
+    }
+    goto done;
+
+memory:
+    status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for the A-products of %d rows", self->n);
+done:
+    free(position);
+    free(next);
+    return status;
+}
+
+/* Entries that no path, no hop and no diagonal feeds are dropped: what suppression is for. */
+static void drop_empty_entries(pd_aggregation *self, int segment) {
+    int kept = 0, piece = 0, begin = 0;
+    for (int t = 0; t < self->n; t++) {
+        int end = self->entry_start[self->segment_start[t + 1]], first = kept;
+        self->segment_start[t] = piece;
+        for (int e = begin; e < end; e++) {
+            if (!self->own[e] && self->hops[e] == 0.0 && self->path_start[e] == self->path_start[e + 1]) continue;
+            if ((kept - first) % segment == 0) self->entry_start[piece++] = kept;
+            self->local[kept] = self->local[e];
+            self->own[kept] = self->own[e];
+            self->hops[kept] = self->hops[e];
+            self->path_start[kept] = self->path_start[e];
+            kept++;
+        }
+        begin = end;
+    }
+    self->path_start[kept] = self->n_paths;
+    self->segment_start[self->n] = piece;
+    self->entry_start[piece] = kept;
+}
+
+/* ---- creation -------------------------------------------------------------------------------------------------------------------- */
+
+pd_status pd_aggregation_create(pd_aggregation *out, const pd_csr *B, const double *diagonal, int degree, double weight,
+                                const double *coefficients, const pd_csr *bending, double threshold, int block_rows, int segment,
+                                int threads, pd_error *error) {
+    pd_aggregation self = {0};
+    pd_status status = PD_OK;
+    size_t n = (size_t)B->n, count = (size_t)B->row_start[B->n];
+    self.n = self.B.n = B->n;
+    self.degree = degree;
+    self.weight = weight;
+    self.block_rows = block_rows;
+    self.exact = weight == 1.0;
+    for (int k = degree - 1; k >= 0; k -= 2) self.exact &= coefficients[k] == 0.0;
+    memcpy(self.coefficients, coefficients, ((size_t)degree + 1) * sizeof(double));
+    self.n_blocks = (B->n + block_rows - 1) / block_rows;
+    self.diagonal = malloc((n + 1) * sizeof(double));
+    self.rows = malloc((n + 1) * sizeof(int));
+    self.B.row_start = malloc((n + 1) * sizeof(int));
+    self.B.columns = malloc((count + 1) * sizeof(int));
+    self.B.values = malloc((count + 1) * sizeof(double));
+    if (!self.diagonal || !self.rows || !self.B.row_start || !self.B.columns || !self.B.values) {
+        status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for an aggregated operator of %d rows", B->n);
+        goto done;
+    }
+    memcpy(self.diagonal, diagonal, n * sizeof(double));
+    memcpy(self.B.row_start, B->row_start, (n + 1) * sizeof(int));
+    memcpy(self.B.columns, B->columns, count * sizeof(int));
+    memcpy(self.B.values, B->values, count * sizeof(double));
+    if ((status = group_rows(&self, error))) goto done;
+    if ((status = lay_out(&self, segment, threads, error))) goto done;
+    if ((status = count_walks(&self, error))) goto done;
+    if (degree == 2) {
+        if ((status = store_products(&self, bending, threshold, error))) goto done;
+        if (bending || threshold > 0) drop_empty_entries(&self, segment);
+    }
+done:
+    if (status)
+        pd_aggregation_destroy(&self);
+    else
+        *out = self;
+    return status;
+}
+
+/* ---- refresh ---------------------------------------------------------------------------------------------------------------------- */
+
+int pd_aggregation_affected(const pd_aggregation *self, unsigned char *marks, int *places) {
+    const pd_csr *B = &self->B;
+    // marks: 1 + the ring at which a vertex was reached
+    for (int ring = 1; ring < self->degree; ring++)
+        for (int i = 0; i < self->n; i++) {
+            if (marks[i] != ring) continue;
+            for (int s = B->row_start[i]; s < B->row_start[i + 1]; s++)
+                if (!marks[B->columns[s]]) marks[B->columns[s]] = (unsigned char)(ring + 1);
+        }
+    int count = 0;
+    for (int t = 0; t < self->n; t++)
+        if (marks[self->rows[t]]) places[count++] = t;
+    return count;
+}
+
+/* e_i^T P = a_0 e_i + a_1 e_i^T R + ..: one product with R per degree, on a dense row of which found [count] lists the support. */
+static void compute_row(pd_aggregation *self, int place, worker *w) {
+    const pd_csr *B = &self->B;
+    int i = self->rows[place], count = 1, begin = self->entry_start[self->segment_start[place]];
+    int end = self->entry_start[self->segment_start[place + 1]];
+    const int *list = self->list + self->list_start[place / self->block_rows];
+    for (int e = begin; e < end; e++) self->values[e] = list[self->local[e]] == i ? self->coefficients[0] : 0.0;
+    int mark = ++w->ticket;
+    w->found[0] = i;
+    w->stamp[i] = mark;
+    w->row[i] = 1.0;
+    for (int m = 1; m <= self->degree; m++) {
+        int reached = count;
+        for (int k = 0; k < reached; k++) {
+            int s = w->found[k];
+            double scaled = self->weight * w->row[s] / self->diagonal[s];
+            w->next[s] += (1.0 - self->weight) * w->row[s];
+            for (int b = B->row_start[s]; b < B->row_start[s + 1]; b++) {
+                int j = B->columns[b];
+                if (w->stamp[j] != mark) w->stamp[j] = mark, w->found[count++] = j;
+                w->next[j] += scaled * B->values[b];
+            }
+        }
+        double *swap = w->row;
+        w->row = w->next, w->next = swap;
+        for (int k = 0; k < count; k++) w->next[w->found[k]] = 0.0;
+        for (int e = begin; e < end; e++) self->values[e] += self->coefficients[m] * w->row[list[self->local[e]]];
+    }
+    for (int k = 0; k < count; k++) w->row[w->found[k]] = 0.0;
+}
+
+pd_status pd_aggregation_compute(pd_aggregation *self, const int *places, int n_places, int threads, pd_error *error) {
+    int failed = 0;
+    (void)threads;
+#pragma omp parallel num_threads(threads)
+    {
+        worker w;
+        int made = worker_create(&w, self->n);
+        if (!made) {
+#pragma omp atomic write
+            failed = 1;
+        }
+#pragma omp for schedule(static)
+        for (int k = 0; k < n_places; k++)
+            if (made) compute_row(self, places[k], &w);
+        worker_destroy(&w);
+    }
+    return failed ? pd_fail(error, PD_ERROR_MEMORY, "out of memory for recomputing rows of an aggregated operator") : PD_OK;
+}

@@ -1,0 +1,113 @@
+/* Gauss-Seidel in three forms: forward, symmetric (a forward and a backward sweep are one iteration), and with over-relaxation.
+ *
+ * Rows are coloured, so that the rows of a colour may be updated in parallel and the result does not depend on the threads
+ * [Fratarcangeli et al. 2016, Vivace]; the natural order, on one thread, is there for reference. Chebyshev extrapolation needs real
+ * eigenvalues: the symmetric form has them, the forward form does not [Wang 2015, Sec. 5.1]. */
+#include "host/colouring.h"
+#include "linear/linear_method.h"
+
+#include <stdlib.h>
+
+struct pd_coloured {
+    pd_coloured_matrix coloured;
+    int *colour_start; /* H */
+    int *order;        /* H */
+};
+
+void pd_coloured_destroy(pd_coloured *self, pd_context *context) {
+    if (!self) return;
+    pd_matrix_destroy(&self->coloured.matrix, context);
+    pd_memory_destroy(context, self->coloured.rows);
+    free(self->colour_start);
+    free(self->order);
+    free(self);
+}
+
+int pd_coloured_count(const pd_coloured *self) { return self ? self->coloured.n_colours : 0; }
+
+/* Greedy colours of the graph of A, ascending vertices; order lists the rows colour by colour. */
+static pd_status colour_rows(const pd_csr *A, int *order, int **colour_start, int *n_colours, pd_error *error) {
+    size_t n = (size_t)A->n, count = (size_t)A->row_start[A->n];
+    int *edges = malloc((count + 1) * sizeof(int)), *colours = malloc((n + 1) * sizeof(int)), *next = NULL;
+    pd_status status = PD_OK;
+    int n_edges = 0;
+    if (!edges || !colours) goto memory;
+    for (int i = 0; i < A->n; i++) // symmetric: edges once, as pairs (i < j), fill at most half of the entries
+        for (int s = A->row_start[i]; s < A->row_start[i + 1]; s++)
+            if (A->columns[s] > i) edges[2 * n_edges] = i, edges[2 * n_edges + 1] = A->columns[s], n_edges++;
+    PD_TRY(pd_colouring_create(colours, n_colours, edges, n_edges, 2, A->n, PD_COLOURING_GREEDY, error));
+    *colour_start = calloc((size_t)*n_colours + 1, sizeof(int));
+    next = malloc(((size_t)*n_colours + 1) * sizeof(int));
+    if (!*colour_start || !next) goto memory;
+    for (size_t i = 0; i < n; i++) (*colour_start)[colours[i] + 1]++;
+    for (int c = 0; c < *n_colours; c++) (*colour_start)[c + 1] += (*colour_start)[c], next[c] = (*colour_start)[c];
+    for (int i = 0; i < A->n; i++) order[next[colours[i]]++] = i;
+    goto done;
+
+memory:
+    status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for the colours of %d rows", A->n);
+done:
+    free(edges);
+    free(colours);
+    free(next);
+    return status;
+}
+
+static pd_status prepare(pd_linear *self) {
+    pd_error *error = pd_context_error(self->context);
+    pd_status status = PD_OK;
+    pd_coloured *own = self->coloured;
+    if (own) return pd_matrix_upload(&own->coloured.matrix, self->context, &self->A, own->order, self->added, self->width);
+    own = self->coloured = calloc(1, sizeof *own);
+    if (!own) return pd_fail(error, PD_ERROR_MEMORY, "out of memory");
+    own->order = malloc(((size_t)self->A.n + 1) * sizeof(int));
+    if (!own->order) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for the order of %d rows", self->A.n);
+    if (self->settings.natural) {
+        own->colour_start = malloc(2 * sizeof(int));
+        if (!own->colour_start) return pd_fail(error, PD_ERROR_MEMORY, "out of memory");
+        own->colour_start[0] = 0, own->colour_start[1] = self->A.n;
+        own->coloured.n_colours = own->coloured.sequential = 1;
+        for (int i = 0; i < self->A.n; i++) own->order[i] = i;
+    } else
+        PD_TRY(colour_rows(&self->A, own->order, &own->colour_start, &own->coloured.n_colours, error));
+    own->coloured.colour_start = own->colour_start;
+    PD_TRY(pd_upload_ints(self->context, &own->coloured.rows, own->order, (size_t)self->A.n));
+    PD_TRY(pd_matrix_upload(&own->coloured.matrix, self->context, &self->A, own->order, self->added, self->width));
+done:
+    return status;
+}
+
+/* In place where nothing is extrapolated; otherwise on a copy, since extrapolation needs the iterate before. */
+static pd_status sweeps(pd_linear *self, int k, int n, const double *omegas, double gamma, double relaxation, int symmetric) {
+    const pd_coloured_matrix *coloured = &self->coloured->coloured;
+    int in_place = !self->settings.chebyshev.enabled;
+    size_t bytes = pd_linear_bytes(self);
+    pd_status status = PD_OK;
+    if (k == 0) PD_TRY(pd_memory_clear(self->context, self->current, bytes));
+    if (k == 0 && !in_place) PD_TRY(pd_memory_clear(self->context, self->previous, bytes));
+    for (int j = 0; j < n; j++) {
+        real *target = in_place ? self->current : self->spare;
+        if (!in_place) PD_TRY(pd_memory_copy(self->context, target, self->current, bytes));
+        PD_TRY(pd_gauss_seidel_sweep(self->context, coloured, self->width, self->residual, relaxation, 0, target));
+        if (symmetric) PD_TRY(pd_gauss_seidel_sweep(self->context, coloured, self->width, self->residual, relaxation, 1, target));
+        if (!in_place) PD_TRY(pd_linear_accept(self, omegas[j], gamma));
+    }
+done:
+    return status;
+}
+
+static pd_status iterate_forward(pd_linear *self, int k, int n, const double *omegas, double gamma) {
+    return sweeps(self, k, n, omegas, gamma, 1.0, 0);
+}
+
+static pd_status iterate_symmetric(pd_linear *self, int k, int n, const double *omegas, double gamma) {
+    return sweeps(self, k, n, omegas, gamma, 1.0, 1);
+}
+
+static pd_status iterate_over_relaxed(pd_linear *self, int k, int n, const double *omegas, double gamma) {
+    return sweeps(self, k, n, omegas, gamma, self->settings.omega, 0);
+}
+
+const pd_linear_method pd_gauss_seidel_method = {"GaussSeidel", prepare, iterate_forward, NULL, 0};
+const pd_linear_method pd_symmetric_gauss_seidel_method = {"SymmetricGaussSeidel", prepare, iterate_symmetric, NULL, 0};
+const pd_linear_method pd_sor_method = {"SOR", prepare, iterate_over_relaxed, NULL, 0};

@@ -1,0 +1,92 @@
+/* What a linear solver contributes to the common frame (linear_solver.c), and the inside of pd_linear. */
+#ifndef PD_LINEAR_LINEAR_METHOD_H
+#define PD_LINEAR_LINEAR_METHOD_H
+
+#include "host/aggregation.h"
+#include "linear/linear_solver.h"
+
+/* Iterations that one call of a method may run: omegas are computed for so many at a time. */
+enum { PD_LINEAR_CHUNK = 64 };
+
+typedef struct pd_coloured pd_coloured;
+typedef struct pd_a_jacobi pd_a_jacobi;
+typedef struct pd_pcg pd_pcg;
+
+struct pd_linear {
+    pd_context *context;
+    const pd_cholesky_functions *cholesky;
+    pd_linear_settings settings;
+    const struct pd_linear_method *method;
+    int width, prepared;
+    const unsigned char *fixed; /* H, borrowed; may be NULL */
+    double largest_eigenvalue;  /* of D^-1 A, estimated from below; 0: not asked for */
+
+    pd_csr A;         /* H, the free block with 1 on fixed diagonals; A_0, without the added diagonal */
+    pd_csr bending;   /* H, n = 0: none */
+    double *added;    /* H [n], NULL until a diagonal is added */
+    pd_matrix matrix; /* A in backend memory; n = 0 for Direct */
+
+    /* of the solve under way, B [n,width] */
+    const real *residual, *start;
+    real *current, *previous, *spare; /* the iterate, the one before, a third; they change places */
+    real *buffers[2];                 /* memory of two of them; the third is the caller's `direction` */
+    double *scalars;                  /* B [6 width + 2]; the last two are those of a look at the residual */
+
+    pd_direct *direct;
+    pd_coloured *coloured;
+    pd_a_jacobi *a_jacobi;
+    pd_pcg *pcg;
+};
+
+#define PD_TRY(expression)                      \
+    do {                                        \
+        if ((status = (expression))) goto done; \
+    } while (0)
+
+typedef struct pd_linear_method {
+    const char *name;
+    /* Everything a solve needs; called again after pd_linear_set and pd_linear_set_diagonal. */
+    pd_status (*prepare)(pd_linear *self);
+    /* Iterations k .. k+n-1 (n <= PD_LINEAR_CHUNK) with their omegas; for k = 0 the iterate is zero whatever `current` holds. */
+    pd_status (*iterate)(pd_linear *self, int k, int n, const double *omegas, double gamma);
+    /* Spectral radius of one step of it from that of one weighted Jacobi step; NULL: the same. */
+    double (*step_rho)(const pd_linear_settings *settings, double rho);
+    /* A chunk ends with the iterate in `current` after n exchanges of current and previous; 0: it stays in place. */
+    int exchanges;
+} pd_linear_method;
+
+extern const pd_linear_method pd_direct_method;
+extern const pd_linear_method pd_jacobi_method;
+extern const pd_linear_method pd_gauss_seidel_method, pd_symmetric_gauss_seidel_method, pd_sor_method;
+extern const pd_linear_method pd_a_jacobi_method;
+extern const pd_linear_method pd_pcg_method;
+
+void pd_coloured_destroy(pd_coloured *coloured, pd_context *context);
+int pd_coloured_count(const pd_coloured *coloured);
+void pd_a_jacobi_destroy(pd_a_jacobi *a_jacobi, pd_context *context);
+pd_a_jacobi_cost pd_a_jacobi_cost_of(const pd_a_jacobi *a_jacobi);
+void pd_pcg_destroy(pd_pcg *pcg, pd_context *context);
+
+/* ---- shared by the methods (matrix.c) -------------------------------------------------------------------------------------- */
+
+/* Uploads a host matrix, its diagonal apart: row t of the result is row order[t] of A (order NULL: t). Makes the memory where
+ * out->row_start is NULL, otherwise only writes the diagonal anew. added: [n] on the diagonal, or NULL. */
+pd_status pd_matrix_upload(pd_matrix *out, pd_context *context, const pd_csr *A, const int *order, const double *added, int width);
+void pd_matrix_destroy(pd_matrix *matrix, pd_context *context);
+
+/* Backend memory filled from the host: ints as they are, doubles rounded to real. */
+pd_status pd_upload_ints(pd_context *context, int **out, const int *source, size_t count);
+pd_status pd_upload_reals(pd_context *context, real **out, const double *source, size_t count);
+
+static inline void pd_linear_exchange(pd_linear *self) {
+    real *swap = self->current;
+    self->current = self->previous;
+    self->previous = swap;
+}
+
+/* Makes `spare`, which holds x^, the next iterate, extrapolated. */
+pd_status pd_linear_accept(pd_linear *self, double omega, double gamma);
+
+static inline size_t pd_linear_bytes(const pd_linear *self) { return (size_t)self->A.n * (size_t)self->width * sizeof(real); }
+
+#endif

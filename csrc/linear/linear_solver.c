@@ -1,0 +1,283 @@
+/* The frame every linear solver runs in: Chebyshev extrapolation, stopping rules, records; see linear_solver.h. */
+#include "linear/linear_method.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Records without a change of the residual norm, to the last bit, after which a solve has stalled. */
+enum { POWER_ITERATIONS = 30, STALLED_AFTER = 8 };
+
+static const pd_linear_method *method_of(int kind) {
+    static const pd_linear_method *const methods[] = {
+        &pd_direct_method, &pd_jacobi_method, &pd_gauss_seidel_method, &pd_symmetric_gauss_seidel_method,
+        &pd_sor_method,    &pd_pcg_method,    &pd_a_jacobi_method};
+    return methods[kind];
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- direct: the frame around pd_direct ------------------------------------------------------------------------------------ */
+
+static pd_status prepare_direct(pd_linear *self) {
+    return self->direct ? pd_direct_factor(self->direct, &self->A)
+                        : pd_direct_create(&self->direct, self->context, self->cholesky, &self->A, self->fixed, self->width);
+}
+
+static pd_status iterate_direct(pd_linear *self, int k, int n, const double *omegas, double gamma) {
+    (void)k, (void)n, (void)omegas, (void)gamma;
+    return pd_direct_solve(self->direct, self->residual, self->current);
+}
+
+const pd_linear_method pd_direct_method = {"Direct", prepare_direct, iterate_direct, NULL, 0};
+
+/* ---- creation --------------------------------------------------------------------------------------------------------------- */
+
+void pd_linear_destroy(pd_linear *self) {
+    if (!self) return;
+    pd_direct_destroy(self->direct);
+    pd_coloured_destroy(self->coloured, self->context);
+    pd_a_jacobi_destroy(self->a_jacobi, self->context);
+    pd_pcg_destroy(self->pcg, self->context);
+    pd_matrix_destroy(&self->matrix, self->context);
+    pd_memory_destroy(self->context, self->buffers[0]);
+    pd_memory_destroy(self->context, self->buffers[1]);
+    pd_memory_destroy(self->context, self->scalars);
+    pd_csr_destroy(&self->A);
+    pd_csr_destroy(&self->bending);
+    free(self->added);
+    free(self);
+}
+
+/* A copy; rows and columns of fixed vertices become those of the identity. */
+static pd_status copy_matrix(pd_csr *out, const pd_csr *A, const unsigned char *fixed, pd_error *error) {
+    size_t n = (size_t)A->n, count = (size_t)A->row_start[A->n] + n;
+    out->n = A->n;
+    out->row_start = malloc((n + 1) * sizeof(int));
+    out->columns = malloc((count + 1) * sizeof(int));
+    out->values = malloc((count + 1) * sizeof(double));
+    if (!out->row_start || !out->columns || !out->values)
+        return pd_fail(error, PD_ERROR_MEMORY, "out of memory for a matrix of %d rows", A->n);
+    int next = 0;
+    for (int i = 0; i < A->n; i++) {
+        out->row_start[i] = next;
+        if (fixed && fixed[i]) {
+            out->columns[next] = i;
+            out->values[next++] = 1.0;
+            continue;
+        }
+        for (int s = A->row_start[i]; s < A->row_start[i + 1]; s++) {
+            if (fixed && fixed[A->columns[s]]) continue;
+            out->columns[next] = A->columns[s];
+            out->values[next++] = A->values[s];
+        }
+    }
+    out->row_start[n] = next;
+    return PD_OK;
+}
+
+/* Rayleigh quotient x.Ax / x.Dx after a few power iterations: a lower bound of the largest eigenvalue of D^-1 A, within 2 % on every
+ * mesh tried. x, y B [n,width] are scratch. */
+static pd_status largest_eigenvalue(pd_linear *self, real *x, real *y, double *lambda) {
+    pd_context *context = self->context;
+    size_t count = (size_t)self->A.n * (size_t)self->width, bytes = count * sizeof(real);
+    pd_status status = PD_OK;
+    real *start = malloc(bytes + 1);
+    if (!start) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for a power iteration");
+    // the same "random" start in every run: a linear congruential generator
+    uint32_t state = 12345u;
+    for (size_t i = 0; i < count; i++) {
+        state = state * 1664525u + 1013904223u;
+        start[i] = (real)((double)(state >> 8) / 16777216.0 - 0.5);
+    }
+    PD_TRY(pd_memory_upload(context, x, start, bytes));
+    for (int k = 0; k <= POWER_ITERATIONS; k++) {
+        double quotient[2];
+        PD_TRY(pd_apply_diagonal(context, &self->matrix, self->width, 0, x, y));
+        PD_TRY(pd_matrix_dot(context, &self->matrix, self->width, x, y, self->scalars));
+        PD_TRY(pd_matrix_multiply(context, &self->matrix, self->width, x, y));
+        PD_TRY(pd_matrix_dot(context, &self->matrix, self->width, x, y, self->scalars + 1));
+        PD_TRY(pd_memory_download(context, quotient, self->scalars, sizeof quotient));
+        *lambda = quotient[0] > 0 && quotient[1] > 0 ? quotient[1] / quotient[0] : 1.0;
+        PD_TRY(pd_apply_diagonal(context, &self->matrix, self->width, 1, y, x));
+    }
+done:
+    free(start);
+    return status;
+}
+
+pd_status pd_linear_create(pd_linear **out, pd_context *context, const pd_cholesky_functions *cholesky, const pd_linear_settings *settings,
+                           const pd_csr *A, const unsigned char *fixed, const pd_csr *bending, int width) {
+    pd_error *error = pd_context_error(context);
+    pd_status status = PD_OK;
+    pd_linear *self = calloc(1, sizeof *self);
+    *out = NULL;
+    if (!self) return pd_fail(error, PD_ERROR_MEMORY, "out of memory");
+    self->context = context;
+    self->cholesky = cholesky;
+    self->settings = *settings;
+    self->method = method_of(settings->kind);
+    self->width = width;
+    self->fixed = fixed;
+    PD_TRY(copy_matrix(&self->A, A, fixed, error));
+    if (bending) PD_TRY(copy_matrix(&self->bending, bending, fixed, error));
+    PD_TRY(pd_memory_create(context, (void **)&self->scalars, ((size_t)width * 6 + 2) * sizeof(double)));
+    if (settings->kind == PD_LINEAR_DIRECT && fixed) goto done; // in a simulation nobody looks at its residual
+    PD_TRY(pd_memory_create(context, (void **)&self->buffers[0], pd_linear_bytes(self)));
+    PD_TRY(pd_memory_create(context, (void **)&self->buffers[1], pd_linear_bytes(self)));
+    PD_TRY(pd_matrix_upload(&self->matrix, context, &self->A, NULL, NULL, width));
+    if (settings->kind == PD_LINEAR_JACOBI || settings->kind == PD_LINEAR_A_JACOBI) {
+        PD_TRY(largest_eigenvalue(self, self->buffers[0], self->buffers[1], &self->largest_eigenvalue));
+        if (!(settings->weight > 0)) self->settings.weight = 1.8 / self->largest_eigenvalue;
+    }
+
+done:
+    if (status)
+        pd_linear_destroy(self);
+    else
+        *out = self;
+    return status;
+}
+
+double pd_linear_weight(const pd_linear *self) { return self->settings.weight; }
+double pd_linear_largest_eigenvalue(const pd_linear *self) { return self->largest_eigenvalue; }
+const pd_matrix *pd_linear_matrix(const pd_linear *self) { return &self->matrix; }
+int pd_linear_colours(const pd_linear *self) { return pd_coloured_count(self->coloured); }
+
+pd_a_jacobi_cost pd_linear_cost(const pd_linear *self) {
+    return self->a_jacobi ? pd_a_jacobi_cost_of(self->a_jacobi) : (pd_a_jacobi_cost){0};
+}
+
+pd_status pd_linear_set(pd_linear *self, double weight, double omega, double rho, const pd_chebyshev *chebyshev) {
+    int again = self->a_jacobi && (weight != self->settings.weight || (self->settings.composed && rho != self->settings.rho));
+    if (again) { // the operator is a polynomial in both
+        pd_a_jacobi_destroy(self->a_jacobi, self->context);
+        self->a_jacobi = NULL;
+    }
+    self->settings.weight = weight;
+    self->settings.omega = omega;
+    self->settings.rho = rho;
+    self->settings.chebyshev = *chebyshev;
+    return again && self->prepared ? self->method->prepare(self) : PD_OK;
+}
+
+pd_status pd_linear_prepare(pd_linear *self) {
+    pd_status status = self->prepared ? PD_OK : self->method->prepare(self);
+    self->prepared = self->prepared || !status;
+    return status;
+}
+
+pd_status pd_linear_set_diagonal(pd_linear *self, const double *delta) {
+    size_t bytes = (size_t)self->A.n * sizeof(double);
+    pd_status status = PD_OK;
+    if (!self->added) self->added = malloc(bytes + 1);
+    if (!self->added) return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for a diagonal");
+    if (delta)
+        memcpy(self->added, delta, bytes);
+    else
+        memset(self->added, 0, bytes);
+    if (self->settings.kind == PD_LINEAR_DIRECT) { // the factor reads A itself
+        pd_csr sum = {0};
+        status = copy_matrix(&sum, &self->A, NULL, pd_context_error(self->context));
+        for (int i = 0; !status && i < sum.n; i++)
+            for (int s = sum.row_start[i]; s < sum.row_start[i + 1]; s++)
+                if (sum.columns[s] == i) sum.values[s] += self->added[i];
+        if (!status && self->direct) status = pd_direct_factor(self->direct, &sum);
+        if (!status && !self->direct)
+            status = pd_direct_create(&self->direct, self->context, self->cholesky, &sum, self->fixed, self->width);
+        pd_csr_destroy(&sum);
+        self->prepared = !status;
+    }
+    if (!status) status = pd_matrix_upload(&self->matrix, self->context, &self->A, NULL, self->added, self->width);
+    if (!status && self->prepared && self->settings.kind != PD_LINEAR_DIRECT) status = self->method->prepare(self);
+    return status;
+}
+
+/* ---- the solve ---------------------------------------------------------------------------------------------------------------- */
+
+/* Norms of r - A d and of d - target. */
+static pd_status measure(pd_linear *self, const real *d, const real *target, double *residual_norm, double *distance) {
+    double squares[2] = {0.0, 0.0};
+    pd_status status =
+        pd_matrix_residual(self->context, &self->matrix, self->width, self->residual, d, target, self->scalars + 6 * (size_t)self->width);
+    if (!status) status = pd_memory_download(self->context, squares, self->scalars + 6 * (size_t)self->width, sizeof squares);
+    *residual_norm = sqrt(squares[0]);
+    *distance = sqrt(squares[1]);
+    return status;
+}
+
+pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction, const pd_linear_observer *observer,
+                          pd_linear_result *result) {
+    const pd_linear_settings *settings = &self->settings;
+    const pd_linear_method *method = self->method;
+    pd_chebyshev chebyshev = settings->chebyshev;
+    pd_status status = PD_OK;
+    int measured = observer || settings->tolerance > 0, every = observer ? observer->every : settings->check_every, same = 0;
+    double omegas[PD_LINEAR_CHUNK], omega = 1.0, first = 0.0, last = 0.0, norm = 0.0, distance = 0.0;
+    *result = (pd_linear_result){PD_LINEAR_ITERATION_CAP, 0, 0.0};
+    PD_TRY(pd_linear_prepare(self));
+
+    // the interval that the extrapolation is made for, in terms of one step of this method
+    double gamma = chebyshev.enabled ? chebyshev.under_relaxation : 1.0;
+    if (chebyshev.enabled && method->step_rho) chebyshev.rho = method->step_rho(settings, chebyshev.rho);
+    if (chebyshev.enabled && settings->positive) {
+        gamma *= 2.0 / (2.0 - chebyshev.rho);
+        chebyshev.rho /= 2.0 - chebyshev.rho;
+    }
+
+    // the last exchange should end in the caller's memory
+    int other = method->exchanges && settings->iterations % 2;
+    self->residual = residual;
+    self->current = other ? self->buffers[0] : direction;
+    self->previous = other ? direction : self->buffers[0];
+    self->spare = self->buffers[1];
+
+    self->start = observer ? observer->start : NULL;
+    if (measured) {
+        if (self->start)
+            PD_TRY(pd_memory_copy(self->context, self->current, self->start, pd_linear_bytes(self)));
+        else
+            PD_TRY(pd_memory_clear(self->context, self->current, pd_linear_bytes(self)));
+        PD_TRY(measure(self, self->current, observer ? observer->target : NULL, &first, &distance));
+        last = first;
+        if (observer && observer->record) observer->record(observer->user, 0, 0.0, first, distance);
+        if (first == 0.0) result->stop = PD_LINEAR_CONVERGED;
+    }
+    for (int k = 0; k < settings->iterations && result->stop == PD_LINEAR_ITERATION_CAP;) {
+        if (observer && observer->interrupted && observer->interrupted(observer->user)) {
+            status = PD_INTERRUPTED;
+            goto done;
+        }
+        int n = settings->iterations - k;
+        if (n > PD_LINEAR_CHUNK) n = PD_LINEAR_CHUNK;
+        if (measured && n > every - k % every) n = every - k % every;
+        double start = now();
+        for (int j = 0; j < n; j++) omegas[j] = omega = pd_chebyshev_omega(&chebyshev, k + j, omega);
+        PD_TRY(method->iterate(self, k, n, omegas, gamma));
+        double spent = now() - start;
+        result->iterations = k += n;
+        if (measured) PD_TRY(measure(self, self->current, observer ? observer->target : NULL, &norm, &distance));
+        // a look at the residual belongs to a solver that stops by it, not to one that is watched
+        result->seconds += observer && !observer->counted ? spent : now() - start;
+        if (!measured) continue;
+        if (observer && observer->record) observer->record(observer->user, k, result->seconds, norm, distance);
+        same = norm == last ? same + 1 : 0;
+        last = norm;
+        if (!(norm <= 1e8 * first)) // NaN too
+            result->stop = PD_LINEAR_DIVERGED;
+        else if (norm == 0.0 || (settings->tolerance > 0 && norm <= settings->tolerance * first) || settings->kind == PD_LINEAR_DIRECT)
+            result->stop = PD_LINEAR_CONVERGED;
+        else if (same >= STALLED_AFTER)
+            result->stop = PD_LINEAR_STALLED;
+    }
+    if (self->current != direction) PD_TRY(pd_memory_copy(self->context, direction, self->current, pd_linear_bytes(self)));
+
+done:
+    return status;
+}

@@ -1,0 +1,112 @@
+/* Linear solvers: d with A d = r, from d = 0, for a symmetric positive definite A and one or several right-hand sides.
+ *
+ * Every solver works on the correction d, never on positions: r is formed by the caller in the best way it can (a simulation sums it
+ * from element forces, pdgpu.linear.solve forms b - A x0 in double), so float32 loses no digits to the size of x. The same
+ * object serves as the global step of Projective Dynamics (A over the vertices, three columns, rows of fixed vertices left out)
+ * and alone. */
+#ifndef PD_LINEAR_LINEAR_SOLVER_H
+#define PD_LINEAR_LINEAR_SOLVER_H
+
+#include "backend.h"
+#include "host/cholesky.h"
+#include "host/system_matrix.h"
+#include "linear/chebyshev.h"
+
+enum {
+    PD_LINEAR_DIRECT,
+    PD_LINEAR_JACOBI,
+    PD_LINEAR_GAUSS_SEIDEL,
+    PD_LINEAR_SYMMETRIC_GAUSS_SEIDEL,
+    PD_LINEAR_SOR,
+    PD_LINEAR_PCG,
+    PD_LINEAR_A_JACOBI
+};
+
+enum { PD_SUPPRESS_NOTHING, PD_SUPPRESS_THRESHOLD, PD_SUPPRESS_BENDING };
+
+typedef struct pd_linear_settings {
+    int kind;
+    int iterations;         /* of a solve */
+    double tolerance;       /* stop at |r - A d| <= tolerance |r|; 0: never */
+    int check_every;        /* iterations between two looks at the residual */
+    double weight;          /* Jacobi, A-Jacobi; 0: 1.8 / (estimate of the largest eigenvalue of D^-1 A) */
+    double omega;           /* SOR */
+    double rho;             /* spectral radius of one weighted Jacobi step, for the composed A-Jacobi */
+    int natural;            /* Gauss-Seidel: rows in their natural order instead of by colours */
+    int block;              /* PCG: 1 or 3, rows of a diagonal block of the preconditioner */
+    int order, composed;    /* A-Jacobi */
+    int suppression;        /* A-Jacobi: PD_SUPPRESS_... */
+    int biased;             /* A-Jacobi: suppress inside R^2 as printed, instead of in a preconditioner */
+    double threshold;       /* of PD_SUPPRESS_THRESHOLD */
+    int positive;           /* Chebyshev on [0, rho] instead of [-rho, rho] */
+    pd_chebyshev chebyshev; /* rho is that of one step (A-Jacobi: of one weighted Jacobi step); starts anew in every solve */
+} pd_linear_settings;
+
+typedef enum pd_linear_stop { PD_LINEAR_ITERATION_CAP, PD_LINEAR_CONVERGED, PD_LINEAR_STALLED, PD_LINEAR_DIVERGED } pd_linear_stop;
+
+typedef struct pd_linear_result {
+    pd_linear_stop stop;
+    int iterations;
+    double seconds;
+} pd_linear_result;
+
+/* Who watches a solve. With an observer, or a tolerance, divergence and stalling are noticed. */
+typedef struct pd_linear_observer {
+    void *user;
+    /* After every iteration, and for iteration 0, outside the clock: Frobenius norms of r - A d and of d - target. */
+    void (*record)(void *user, int iteration, double seconds, double residual_norm, double distance);
+    int (*interrupted)(void *user);
+    const real *target; /* B [n,width] or NULL */
+    const real *start;  /* B [n,width] or NULL: the first iterate of the biased A-Jacobi, whose answer depends on x itself */
+    int every;          /* iterations between two records */
+    int counted;        /* looking at the residual counts as time of the solver, which stops by it */
+} pd_linear_observer;
+
+/* What A-Jacobi costs. */
+typedef struct pd_a_jacobi_cost {
+    long long nonzeros, paths, bytes, rows_recomputed;
+    double refresh_seconds;
+} pd_a_jacobi_cost;
+
+typedef struct pd_linear pd_linear;
+
+/* Copies A (for fixed != NULL only its free block) into backend memory and resolves the weight. `bending`, may be NULL: the part of A
+ * that PD_SUPPRESS_BENDING leaves out. `fixed` is borrowed for the life of the solver. Nothing is factorised or coloured before pd_linear_prepare.
+ * Errors: PD_ERROR_MEMORY. */
+pd_status pd_linear_create(pd_linear **out, pd_context *context, const pd_cholesky_functions *cholesky, const pd_linear_settings *settings,
+                           const pd_csr *A, const unsigned char *fixed /* H [n] or NULL */, const pd_csr *bending, int width);
+void pd_linear_destroy(pd_linear *self); /* NULL is allowed */
+
+double pd_linear_weight(const pd_linear *self);
+/* The estimate of the largest eigenvalue of D^-1 A behind it, a lower bound; 0 for solvers without a weight. */
+double pd_linear_largest_eigenvalue(const pd_linear *self);
+/* What only a look at the spectrum can tell, set before or between solves; prepares anew what depends on it. */
+pd_status pd_linear_set(pd_linear *self, double weight, double omega, double rho, const pd_chebyshev *chebyshev);
+pd_status pd_linear_prepare(pd_linear *self);
+
+/* direction  B [n,width]  out      residual r  B [n,width]  in      observer: NULL in a simulation
+ * Memory: allocates nothing. Errors: PD_ERROR_SINGULAR where conjugate gradients meet a direction of negative curvature;
+ * PD_INTERRUPTED. Divergence is no error but result->stop. */
+pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction, const pd_linear_observer *observer,
+                          pd_linear_result *result);
+
+/* A = A_0 + diag(delta) from here on; delta [n] H, nonnegative, NULL for zero. A-Jacobi recomputes the rows that feel the change. */
+pd_status pd_linear_set_diagonal(pd_linear *self, const double *delta);
+
+int pd_linear_colours(const pd_linear *self);             /* 0: none */
+pd_a_jacobi_cost pd_linear_cost(const pd_linear *self);   /* zeros but for A-Jacobi */
+const pd_matrix *pd_linear_matrix(const pd_linear *self); /* A in backend memory; n = 0 for Direct */
+
+/* ---- direct: one Cholesky factor for all columns ------------------------------------------------------------------------ */
+
+typedef struct pd_direct pd_direct;
+
+/* Factorises the block of A over the free rows (fixed NULL: all). Errors: PD_ERROR_SINGULAR, error->vertex the row. */
+pd_status pd_direct_create(pd_direct **out, pd_context *context, const pd_cholesky_functions *cholesky, const pd_csr *A,
+                           const unsigned char *fixed /* H */, int width);
+/* Factorises again with new values on the same pattern. */
+pd_status pd_direct_factor(pd_direct *self, const pd_csr *A);
+pd_status pd_direct_solve(pd_direct *self, const real *residual /* B */, real *direction /* B */);
+void pd_direct_destroy(pd_direct *self);
+
+#endif

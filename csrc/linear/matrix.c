@@ -1,0 +1,81 @@
+/* Host matrices into backend memory. */
+#include "linear/linear_method.h"
+
+#include <stdlib.h>
+
+void pd_matrix_destroy(pd_matrix *matrix, pd_context *context) {
+    pd_memory_destroy(context, matrix->row_start);
+    pd_memory_destroy(context, matrix->columns);
+    pd_memory_destroy(context, matrix->values);
+    pd_memory_destroy(context, matrix->diagonal);
+    pd_memory_destroy(context, matrix->partial_sums);
+    *matrix = (pd_matrix){0};
+}
+
+pd_status pd_upload_ints(pd_context *context, int **out, const int *source, size_t count) {
+    pd_status status = *out ? PD_OK : pd_memory_create(context, (void **)out, count * sizeof(int));
+    return status ? status : pd_memory_upload(context, *out, source, count * sizeof(int));
+}
+
+pd_status pd_upload_reals(pd_context *context, real **out, const double *source, size_t count) {
+    real *rounded = malloc(count * sizeof(real) + 1);
+    if (!rounded) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for %zu numbers", count);
+    for (size_t i = 0; i < count; i++) rounded[i] = (real)source[i];
+    pd_status status = *out ? PD_OK : pd_memory_create(context, (void **)out, count * sizeof(real));
+    if (!status) status = pd_memory_upload(context, *out, rounded, count * sizeof(real));
+    free(rounded);
+    return status;
+}
+
+pd_status pd_matrix_upload(pd_matrix *out, pd_context *context, const pd_csr *A, const int *order, const double *added, int width) {
+    pd_status status = PD_OK;
+    size_t n = (size_t)A->n, count = (size_t)A->row_start[A->n], blocks = n / (PD_SUM_BLOCK - 2) + 1;
+    int *row_start = malloc((n + 1) * sizeof(int)), *columns = malloc((count + 1) * sizeof(int));
+    double *values = malloc((count + 1) * sizeof(double)), *diagonal = malloc((n + 1) * sizeof(double));
+    if (!row_start || !columns || !values || !diagonal) {
+        status = pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for a matrix of %d rows", A->n);
+        goto done;
+    }
+    int next = 0;
+    for (int t = 0; t < A->n; t++) {
+        int i = order ? order[t] : t;
+        row_start[t] = next;
+        diagonal[t] = added ? added[i] : 0.0;
+        for (int s = A->row_start[i]; s < A->row_start[i + 1]; s++)
+            if (A->columns[s] == i)
+                diagonal[t] += A->values[s];
+            else
+                columns[next] = A->columns[s], values[next++] = A->values[s];
+    }
+    row_start[n] = next;
+    if (!out->row_start) {
+        out->n = A->n;
+        PD_TRY(pd_memory_create(context, (void **)&out->partial_sums, 2 * blocks * (size_t)width * sizeof(double)));
+        PD_TRY(pd_upload_ints(context, &out->row_start, row_start, n + 1));
+        PD_TRY(pd_upload_ints(context, &out->columns, columns, (size_t)next));
+        PD_TRY(pd_upload_reals(context, &out->values, values, (size_t)next));
+    }
+    status = pd_upload_reals(context, &out->diagonal, diagonal, n);
+
+done:
+    free(row_start);
+    free(columns);
+    free(values);
+    free(diagonal);
+    return status;
+}
+
+pd_status pd_linear_accept(pd_linear *self, double omega, double gamma) {
+    pd_status status = PD_OK;
+    if (omega == 1.0 && gamma == 1.0) {
+        real *swap = self->previous;
+        self->previous = self->current;
+        self->current = self->spare;
+        self->spare = swap;
+        return PD_OK;
+    }
+    PD_TRY(pd_extrapolate(self->context, &self->matrix, self->width, omega, gamma, self->spare, self->current, self->previous));
+    pd_linear_exchange(self);
+done:
+    return status;
+}

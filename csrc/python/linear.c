@@ -1,0 +1,317 @@
+/* The type Linear of a backend module: one matrix, one linear solver, any number of solves (pdgpu.linear). */
+#include "python/backend_module.h"
+
+#include "python/errors.h"
+
+#include <pythread.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    PyObject_HEAD pd_context *context;
+    pd_linear *core;
+    PyThread_type_lock lock;
+    int n, width, iterations;
+    real *residual, *direction, *start, *target; /* B [n,width] */
+} LinearObject;
+
+int pd_read_chebyshev(PyObject *object, pd_chebyshev *out) {
+    *out = (pd_chebyshev){0, 0.0, 1, 1.0};
+    if (object == Py_None) return 1;
+    out->enabled = 1;
+    if (!PyTuple_Check(object)) {
+        PyErr_Format(PyExc_TypeError, "chebyshev: expected None or (rho, start, under_relaxation), got %R", object);
+        return 0;
+    }
+    if (!PyArg_ParseTuple(object, "did:chebyshev", &out->rho, &out->start, &out->under_relaxation)) return 0;
+    if (out->rho >= 0.0 && out->rho < 1.0 && out->start >= 1) return 1;
+    PyErr_Format(PyExc_ValueError, "chebyshev: rho must be in [0, 1) and start at least 1, got %R", object);
+    return 0;
+}
+
+int pd_read_linear_settings(PyObject *object, pd_linear_settings *s) {
+    PyObject *chebyshev;
+    memset(s, 0, sizeof *s);
+    if (!PyTuple_Check(object)) {
+        PyErr_Format(PyExc_TypeError, "linear: expected a tuple of settings, got %R", object);
+        return 0;
+    }
+    if (!PyArg_ParseTuple(object, "iididddiiiiiidiO:linear", &s->kind, &s->iterations, &s->tolerance, &s->check_every, &s->weight,
+                          &s->omega, &s->rho, &s->natural, &s->block, &s->order, &s->composed, &s->suppression, &s->biased, &s->threshold,
+                          &s->positive, &chebyshev))
+        return 0;
+    if (s->kind < PD_LINEAR_DIRECT || s->kind > PD_LINEAR_A_JACOBI || s->iterations < 1 || s->check_every < 1 ||
+        (s->block != 1 && s->block != 3) || s->order < 1 || s->order > 4) {
+        PyErr_Format(PyExc_ValueError, "linear: settings out of range: %R", object);
+        return 0;
+    }
+    return pd_read_chebyshev(chebyshev, &s->chebyshev);
+}
+
+static PyObject *raise_from(LinearObject *self, pd_status status) {
+    return pd_raise(PyType_GetModule(Py_TYPE((PyObject *)self)), status, pd_context_error(self->context));
+}
+
+static int enter(LinearObject *self) {
+    if (PyThread_acquire_lock(self->lock, NOWAIT_LOCK)) return 1;
+    PyErr_SetString(PyExc_RuntimeError, "the linear system is busy: another call is running on it");
+    return 0;
+}
+
+static void leave(LinearObject *self) { PyThread_release_lock(self->lock); }
+
+/* (row_start, columns, values) -> csr that borrows the arrays; checks what the core would read past. */
+static int read_csr(PyObject *object, const char *name, pd_csr *out) {
+    PyObject *parts[3];
+    npy_intp any[1] = {-1};
+    if (!PyTuple_Check(object)) {
+        PyErr_Format(PyExc_TypeError, "%s: expected (row_start, columns, values)", name);
+        return 0;
+    }
+    if (!PyArg_ParseTuple(object, "OOO", &parts[0], &parts[1], &parts[2])) return 0;
+    PyArrayObject *row_start = pd_array_in(parts[0], NPY_INT32, 1, any, "row_start");
+    if (!row_start) return 0;
+    PyArrayObject *columns = pd_array_in(parts[1], NPY_INT32, 1, any, "columns");
+    if (!columns) return 0;
+    int count = pd_array_length(columns, 0, "columns"), rows = pd_array_length(row_start, 0, "row_start");
+    if (count < 0 || rows < 0) return 0;
+    npy_intp shape[1] = {count};
+    PyArrayObject *values = pd_array_in(parts[2], NPY_FLOAT64, 1, shape, "values");
+    if (!values) return 0;
+    *out = (pd_csr){rows - 1, PyArray_DATA(row_start), PyArray_DATA(columns), PyArray_DATA(values)};
+    int valid = rows >= 2 && out->row_start[0] == 0 && out->row_start[rows - 1] == count;
+    for (int i = 0; valid && i < out->n; i++) valid = out->row_start[i] <= out->row_start[i + 1];
+    for (int s = 0; valid && s < count; s++) valid = out->columns[s] >= 0 && out->columns[s] < out->n;
+    for (int i = 0; valid && i < out->n; i++)
+        for (int s = out->row_start[i] + 1; valid && s < out->row_start[i + 1]; s++) valid = out->columns[s - 1] < out->columns[s];
+    if (!valid) PyErr_Format(PyExc_ValueError, "%s: not a square matrix in compressed rows with ascending columns", name);
+    return valid;
+}
+
+static PyObject *linear_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
+    static char *names[] = {"matrix", "bending", "width", "settings", "threads", NULL};
+    PyObject *matrix, *bending, *options;
+    int width, threads;
+    pd_csr A, bending_csr;
+    pd_linear_settings settings;
+    pd_error error = {0};
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOiOi:Linear", names, &matrix, &bending, &width, &options, &threads))
+        return NULL;
+    if (!read_csr(matrix, "matrix", &A) || !pd_read_linear_settings(options, &settings)) return NULL;
+    if (bending != Py_None && !read_csr(bending, "bending", &bending_csr)) return NULL;
+    if (bending != Py_None && bending_csr.n != A.n)
+        return PyErr_Format(PyExc_ValueError, "bending: expected %d rows, got %d", A.n, bending_csr.n);
+    if (width < 1) return PyErr_Format(PyExc_ValueError, "width: must be at least 1, got %d", width);
+    if (settings.block == 3 && (width != 1 || A.n % 3))
+        return PyErr_Format(PyExc_ValueError, "preconditioner: blocks of 3 rows need one column and a multiple of 3 rows");
+    for (int i = 0; i < A.n; i++) {
+        int found = 0;
+        for (int s = A.row_start[i]; s < A.row_start[i + 1]; s++) found |= A.columns[s] == i && A.values[s] > 0.0;
+        if (!found) return PyErr_Format(PyExc_ValueError, "matrix: the diagonal must be positive, it is not at row %d", i);
+    }
+
+    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    LinearObject *self = (LinearObject *)allocate(type, 0);
+    if (!self) return NULL;
+    pd_module_state *state = PyModule_GetState(PyType_GetModule(type));
+    size_t bytes = (size_t)A.n * (size_t)width * sizeof(real);
+    self->n = A.n, self->width = width, self->iterations = settings.iterations;
+    self->lock = PyThread_allocate_lock();
+    if (!self->lock) {
+        Py_DECREF((PyObject *)self);
+        return PyErr_NoMemory();
+    }
+    pd_status status = pd_context_create(&self->context, threads, &error);
+    if (status) {
+        Py_DECREF((PyObject *)self);
+        return pd_raise(PyType_GetModule(type), status, &error);
+    }
+    Py_BEGIN_ALLOW_THREADS status =
+        pd_linear_create(&self->core, self->context, state->cholesky, &settings, &A, NULL, bending == Py_None ? NULL : &bending_csr, width);
+    if (!status) status = pd_memory_create(self->context, (void **)&self->residual, bytes);
+    if (!status) status = pd_memory_create(self->context, (void **)&self->direction, bytes);
+    if (!status) status = pd_memory_create(self->context, (void **)&self->start, bytes);
+    if (!status) status = pd_memory_create(self->context, (void **)&self->target, bytes);
+    Py_END_ALLOW_THREADS if (status) {
+        raise_from(self, status);
+        Py_DECREF((PyObject *)self);
+        return NULL;
+    }
+    return (PyObject *)self;
+}
+
+static void linear_dealloc(LinearObject *self) {
+    PyTypeObject *type = Py_TYPE((PyObject *)self);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    pd_linear_destroy(self->core);
+    if (self->context) {
+        pd_memory_destroy(self->context, self->residual);
+        pd_memory_destroy(self->context, self->direction);
+        pd_memory_destroy(self->context, self->start);
+        pd_memory_destroy(self->context, self->target);
+        pd_context_destroy(self->context);
+    }
+    if (self->lock) PyThread_free_lock(self->lock);
+    release(self);
+    Py_DECREF(type);
+}
+
+static PyObject *linear_weight(LinearObject *self, PyObject *unused) {
+    (void)unused;
+    return Py_BuildValue("(dd)", pd_linear_weight(self->core), pd_linear_largest_eigenvalue(self->core));
+}
+
+static PyObject *linear_colours(LinearObject *self, PyObject *unused) {
+    (void)unused;
+    return PyLong_FromLong(pd_linear_colours(self->core));
+}
+
+static PyObject *linear_cost(LinearObject *self, PyObject *unused) {
+    (void)unused;
+    pd_a_jacobi_cost cost = pd_linear_cost(self->core);
+    return Py_BuildValue("(LLLLd)", cost.nonzeros, cost.paths, cost.bytes, cost.rows_recomputed, cost.refresh_seconds);
+}
+
+static PyObject *linear_set(LinearObject *self, PyObject *arguments) {
+    double weight, omega, rho;
+    PyObject *object;
+    pd_chebyshev chebyshev;
+    pd_status status;
+    if (!PyArg_ParseTuple(arguments, "dddO:set", &weight, &omega, &rho, &object)) return NULL;
+    if (!pd_read_chebyshev(object, &chebyshev) || !enter(self)) return NULL;
+    Py_BEGIN_ALLOW_THREADS status = pd_linear_set(self->core, weight, omega, rho, &chebyshev);
+    Py_END_ALLOW_THREADS leave(self);
+    if (status) return raise_from(self, status);
+    Py_RETURN_NONE;
+}
+
+static PyObject *linear_prepare(LinearObject *self, PyObject *unused) {
+    pd_status status;
+    (void)unused;
+    if (!enter(self)) return NULL;
+    Py_BEGIN_ALLOW_THREADS status = pd_linear_prepare(self->core);
+    Py_END_ALLOW_THREADS leave(self);
+    if (status) return raise_from(self, status);
+    Py_RETURN_NONE;
+}
+
+static PyObject *linear_set_diagonal(LinearObject *self, PyObject *object) {
+    npy_intp shape[1] = {self->n};
+    PyArrayObject *delta = NULL;
+    pd_status status;
+    if (pd_array_in_or_none(&delta, object, NPY_FLOAT64, 1, shape, "delta") < 0) return NULL;
+    const double *values = delta ? PyArray_DATA(delta) : NULL;
+    for (int i = 0; values && i < self->n; i++)
+        if (!(values[i] >= 0.0)) return PyErr_Format(PyExc_ValueError, "delta: must not be negative, it is at row %d", i);
+    if (!enter(self)) return NULL;
+    Py_BEGIN_ALLOW_THREADS status = pd_linear_set_diagonal(self->core, values);
+    Py_END_ALLOW_THREADS leave(self);
+    if (status) return raise_from(self, status);
+    Py_RETURN_NONE;
+}
+
+/* ---- the solve ------------------------------------------------------------------------------------------------------------ */
+
+enum { RECORD_COLUMNS = 4 };
+
+typedef struct {
+    PyThreadState *thread;
+    double *record; /* [capacity,4] or NULL */
+    npy_intp rows, capacity;
+    double first, last, distance; /* of the first and the last look */
+} Watch;
+
+static int interrupted(void *user) {
+    Watch *watch = user;
+    PyEval_RestoreThread(watch->thread);
+    int pending = PyErr_CheckSignals();
+    watch->thread = PyEval_SaveThread();
+    return pending;
+}
+
+static void record(void *user, int iteration, double seconds, double residual_norm, double distance) {
+    Watch *watch = user;
+    if (iteration == 0) watch->first = residual_norm;
+    watch->last = residual_norm;
+    watch->distance = distance;
+    if (!watch->record || watch->rows >= watch->capacity) return;
+    double *row = watch->record + watch->rows++ * RECORD_COLUMNS;
+    row[0] = iteration, row[1] = seconds, row[2] = residual_norm, row[3] = distance;
+}
+
+static PyObject *linear_solve(LinearObject *self, PyObject *arguments) {
+    PyObject *residual_object, *start_object, *target_object, *record_object;
+    int every, counted;
+    npy_intp shape[2] = {self->n, self->width}, rows[2] = {-1, RECORD_COLUMNS};
+    PyArrayObject *start = NULL, *target = NULL, *table = NULL;
+    if (!PyArg_ParseTuple(arguments, "OOOOip:solve", &residual_object, &start_object, &target_object, &record_object, &every, &counted))
+        return NULL;
+    PyArrayObject *residual = pd_array_in(residual_object, PD_NPY_REAL, 2, shape, "residual");
+    if (!residual) return NULL;
+    if (pd_array_in_or_none(&start, start_object, PD_NPY_REAL, 2, shape, "start") < 0) return NULL;
+    if (pd_array_in_or_none(&target, target_object, PD_NPY_REAL, 2, shape, "target") < 0) return NULL;
+    if (record_object != Py_None && !(table = pd_array_in_out(record_object, NPY_FLOAT64, 2, rows, "record"))) return NULL;
+    if (every < 1) return PyErr_Format(PyExc_ValueError, "every: must be at least 1, got %d", every);
+    PyArrayObject *direction = pd_array_out(PD_NPY_REAL, 2, shape);
+    if (!direction) return NULL;
+    if (!enter(self)) {
+        Py_DECREF((PyObject *)direction);
+        return NULL;
+    }
+    size_t bytes = (size_t)self->n * (size_t)self->width * sizeof(real);
+    const void *source = PyArray_DATA(residual), *target_source = target ? PyArray_DATA(target) : NULL;
+    const void *start_source = start ? PyArray_DATA(start) : NULL;
+    void *answer = PyArray_DATA(direction);
+    Watch watch = {NULL, table ? PyArray_DATA(table) : NULL, 0, table ? PyArray_DIM(table, 0) : 0, 0.0, 0.0, 0.0};
+    pd_linear_observer observer = {&watch, record, interrupted, target ? self->target : NULL, start ? self->start : NULL, every, counted};
+    pd_linear_result result;
+    watch.thread = PyEval_SaveThread();
+    pd_status status = pd_memory_upload(self->context, self->residual, source, bytes);
+    if (!status && start) status = pd_memory_upload(self->context, self->start, start_source, bytes);
+    if (!status && target) status = pd_memory_upload(self->context, self->target, target_source, bytes);
+    if (!status) status = pd_linear_solve(self->core, self->residual, self->direction, &observer, &result);
+    if (!status) status = pd_memory_download(self->context, answer, self->direction, bytes);
+    PyEval_RestoreThread(watch.thread);
+    leave(self);
+    if (status) {
+        Py_DECREF((PyObject *)direction);
+        return raise_from(self, status);
+    }
+    static const char *stops[] = {"iteration_cap", "converged", "stalled", "diverged"};
+    return Py_BuildValue("(Nsidndd)", direction, stops[result.stop], result.iterations, result.seconds, (Py_ssize_t)watch.rows, watch.first,
+                         watch.last);
+}
+
+static PyMethodDef linear_methods[] = {
+    {"weight", (PyCFunction)linear_weight, METH_NOARGS,
+     "weight($self, /)\n--\n\n(weight, estimated largest eigenvalue of D^-1 A) of Jacobi or A-Jacobi."},
+    {"colours", (PyCFunction)linear_colours, METH_NOARGS, "colours($self, /)\n--\n\nColours of a Gauss-Seidel solver once prepared, or 0."},
+    {"cost", (PyCFunction)linear_cost, METH_NOARGS,
+     "cost($self, /)\n--\n\n(nonzeros, paths, bytes, rows recomputed, seconds of the last refresh) of A-Jacobi."},
+    {"set", (PyCFunction)linear_set, METH_VARARGS,
+     "set($self, weight, omega, rho, chebyshev, /)\n--\n\nWhat the spectrum tells: weight, SOR's omega, rho of one weighted Jacobi step, "
+     "extrapolation."},
+    {"prepare", (PyCFunction)linear_prepare, METH_NOARGS, "prepare($self, /)\n--\n\nFactorises, colours, aggregates."},
+    {"set_diagonal", (PyCFunction)linear_set_diagonal, METH_O,
+     "set_diagonal($self, delta, /)\n--\n\nThe matrix becomes A_0 + diag(delta); None: A_0."},
+    {"solve", (PyCFunction)linear_solve, METH_VARARGS,
+     "solve($self, residual, start, target, record, every, counted, /)\n--\n\nSolves A d = residual from d = 0 (the biased A-Jacobi from "
+     "start); returns (d, status, iterations, "
+     "seconds, rows recorded, first and last residual norm)."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot linear_slots[] = {
+    {Py_tp_new, (void *)linear_new},
+    {Py_tp_dealloc, (void *)linear_dealloc},
+    {Py_tp_methods, linear_methods},
+    {Py_tp_doc, "A matrix and a linear solver in one precision; pdgpu.linear has the functions to use."},
+    {0, NULL},
+};
+
+PyType_Spec pd_linear_type_spec = {
+    .name = "pdgpu.backend.Linear",
+    .basicsize = sizeof(LinearObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = linear_slots,
+};

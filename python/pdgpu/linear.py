@@ -1,0 +1,506 @@
+"""Linear systems A x = b with a symmetric positive definite sparse matrix: the solvers of the global step, on their own."""
+
+from __future__ import annotations
+
+import math
+import time
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse
+
+from pdgpu.arguments import any_array, integer
+from pdgpu.automatic import resolve
+from pdgpu.backends import backend, thread_count
+from pdgpu.chebyshev_search import search
+from pdgpu.linear_solvers import (
+    LINEAR_SOLVERS,
+    PCG,
+    AJacobi,
+    Direct,
+    linear_settings,
+)
+from pdgpu.spectrum import arrays, extremes, scaled, spectral_radius_of
+
+__all__ = ["LinearResult", "System", "extreme_eigenvalues", "solve", "spectral_radius"]
+
+ITERATIONS = 1000
+# iterations of a run that looks for rho
+SEARCH_ITERATIONS = 100
+# looks at the residual of a run that records nothing and stops by nothing: divergence is noticed so late at most
+UNRECORDED_LOOKS = 64
+
+
+class LinearResult:
+    """What a solve found and how it got there.
+
+    Attributes
+    ----------
+    x : ndarray
+        In the shape of b. After "diverged" the last iterate, or x0 where that is not finite.
+    iterations : int
+    residual_norm : ndarray
+        Frobenius norm of b - A x after each iteration, row 0 at the start; without record only the first and the last.
+    relative_error : ndarray or None
+        ||x_k - reference|| / ||x_0 - reference|| in the same rows, where a reference was given.
+    seconds : ndarray
+        Solver time up to the same rows; recording is never inside.
+    status : str
+        "converged", "iteration_cap", "stalled" (eight looks without a change in the last bit of the norm) or "diverged".
+    rate : float
+        Observed: mean factor of the residual norm per iteration over the second half of the run; NaN with fewer than two.
+    predicted_rate : float
+        What the spectrum promises, computed when first asked for: the spectral radius of the iteration, with Chebyshev the
+        asymptotic rate of its polynomial, (sqrt(kappa) - 1)/(sqrt(kappa) + 1) for PCG, 0 for Direct.
+    setup_seconds : float
+        Factorisation, colours, aggregation, eigenvalues, search for rho: once per `System`.
+    parameters : dict
+        The numbers that were used: "weight", "rho" (of one Jacobi step for A-Jacobi), "omega", "colours", those that apply.
+    """
+
+    def __init__(self, system, x, status, iterations, residual_norm, relative_error, seconds):
+        self._system = system
+        self.x, self.status, self.iterations = x, status, iterations
+        self.residual_norm, self.relative_error, self.seconds = residual_norm, relative_error, seconds
+        self.setup_seconds, self.parameters = system.setup_seconds, dict(system.parameters)
+
+    @property
+    def rate(self):
+        # down to where rounding takes over
+        above = np.flatnonzero(self.residual_norm > 1e-12 * self.residual_norm[0])
+        last = int(above[-1]) if len(above) else 0
+        half = last // 2
+        if last < 2 or not np.isfinite(self.residual_norm[last]):
+            return math.nan
+        steps = self.iterations * (last - half) / (len(self.residual_norm) - 1)
+        return float((self.residual_norm[last] / self.residual_norm[half]) ** (1.0 / steps))
+
+    @cached_property
+    def predicted_rate(self):
+        return self._system.predicted_rate()
+
+    def __repr__(self):
+        return f"<LinearResult: {self.status} after {self.iterations} iterations, residual norm {self.residual_norm[-1]:.3e}>"
+
+
+def solve(A, b, solver, x0=None, record=True, *, reference=None, bending=None, threads=0):
+    """Solve A x = b for a symmetric positive definite matrix.
+
+    The solver works on the correction: A d = b - A x0 from d = 0, then x = x0 + d; the right-hand side is formed in float64, so
+    float32 loses no digits to the size of x0. Several right-hand sides are iterated together.
+
+    Parameters
+    ----------
+    A : array_like or scipy sparse, shape (n, n)
+        Symmetric, with a positive diagonal. Explicit zeros are kept: they count as neighbours for colours.
+    b : array_like, shape (n,) or (n, k)
+    solver : Direct, Jacobi, AJacobi, GaussSeidel, SymmetricGaussSeidel, SOR or PCG
+        1000 iterations unless it says otherwise. float32 is used where A, b and x0 all are float32, else float64.
+    x0 : array_like, optional
+        The start, in the shape of b; zero by default.
+    record : bool
+        Note the residual norm after every iteration, outside the clock.
+    reference : array_like, optional
+        The solution, for `relative_error`.
+    bending : sparse matrix, optional
+        The part of A that comes from bending, for ``AJacobi(suppression="bending")``.
+    threads : int
+        0: all cores. The result does not depend on it.
+
+    Returns
+    -------
+    LinearResult
+        Also where the iteration diverged: look at `status`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A matrix that is not square, symmetric, finite or positive definite (as far as the solver can tell), empty, with a
+        non-positive diagonal; b, x0 or reference of another shape; naming the argument, the index and the value.
+    """
+    b = _right_hand_side("b", b, None)
+    A = _matrix("A", A)
+    dtype = np.float32 if all(value is None or value.dtype == np.float32 for value in (A, b, _dtyped(x0))) else np.float64
+    columns = 1 if b.ndim == 1 else b.shape[1]
+    if b.shape[0] != A.shape[0]:
+        raise ValueError(f"b: expected {A.shape[0]} rows, got shape {b.shape}")
+    return System(A, solver, columns=columns, bending=bending, dtype=dtype, threads=threads).solve(b, x0, record, reference=reference)
+
+
+def spectral_radius(A, solver, *, bending=None):
+    """The spectral radius of one step of the solver: the largest |eigenvalue| of its iteration matrix, Chebyshev left aside.
+
+    It is the factor by which the error of a stationary iteration shrinks in the long run. Jacobi and A-Jacobi: from the extreme
+    eigenvalues of D^-1 A; symmetric Gauss-Seidel: from a symmetric problem; Gauss-Seidel and SOR, which are not symmetric: by
+    Arnoldi's method, or densely up to 500 rows.
+
+    Parameters
+    ----------
+    A : array_like or scipy sparse, shape (n, n)
+    solver
+        Any but PCG, which has no iteration matrix (TypeError). Direct: 0.
+
+    Returns
+    -------
+    float
+    """
+    _check_solver(solver)
+    A = _matrix("A", A).astype(np.float64)
+    return spectral_radius_of(A, solver, None if bending is None else arrays(_matrix("bending", bending, positive=False)))
+
+
+def extreme_eigenvalues(A):
+    """The smallest and the largest eigenvalue of D^-1 A, D the diagonal of A. Weighted Jacobi converges for weights below 2/largest.
+
+    Parameters
+    ----------
+    A : array_like or scipy sparse, shape (n, n)
+
+    Returns
+    -------
+    (float, float)
+    """
+    return extremes(_matrix("A", A).astype(np.float64))
+
+
+class System:
+    """A matrix and a solver, prepared once for many right-hand sides and changing diagonals.
+
+    Parameters
+    ----------
+    A, solver, bending, threads
+        As for `solve`.
+    columns : int
+        Right-hand sides that are solved together.
+    dtype : "float32" or "float64"
+
+    Attributes
+    ----------
+    parameters : dict
+    setup_seconds : float
+    """
+
+    def __init__(self, A, solver, *, columns=1, bending=None, dtype="float64", threads=0):
+        _check_solver(solver)
+        self.solver, self.columns = solver, integer("columns", columns, 1)
+        A = _matrix("A", A)
+        self.dtype = np.dtype(dtype)
+        self._A = A.astype(np.float64)
+        self._original = self._A
+        blocks = isinstance(solver, PCG) and solver.preconditioner == "block"
+        if blocks and A.shape[0] % 3:
+            raise ValueError(f"preconditioner: 'block' needs a multiple of 3 rows, got {A.shape[0]}")
+        if blocks and self.columns > 1:
+            raise ValueError(f"preconditioner: 'block' takes one column, got {self.columns}")
+        if bending is not None:
+            bending = _matrix("bending", bending, positive=False)
+            if bending.shape != A.shape:
+                raise ValueError(f"bending: expected shape {A.shape}, got {bending.shape}")
+        elif getattr(solver, "suppression", None) == "bending":
+            raise ValueError("bending: suppression='bending' needs the part of A that comes from bending")
+        self._bending = None if bending is None else arrays(bending)
+        start = time.perf_counter()
+        settings = linear_settings(solver, iterations=ITERATIONS, blocks=blocks)
+        self._iterations, self._tolerance = settings[1], settings[2]
+        self._threads = thread_count(threads)
+        self._core = backend("cpu", self.dtype).Linear(arrays(self._A), self._bending, self.columns, settings, self._threads)
+        self._numbers = resolve(solver, self._core.weight(), lambda: self._A, self._bending)
+        self._numbers.apply(solver, self._core.set)
+        self.parameters = self._numbers.described(solver)
+        self.trials = []
+        try:
+            self._core.prepare()
+        except RuntimeError as error:
+            raise _indefinite(error) from None
+        if self._core.colours():
+            self.parameters["colours"] = self._core.colours()
+        self.setup_seconds = time.perf_counter() - start
+
+    def __repr__(self):
+        return f"<System: {self._A.shape[0]} rows, {self._A.nnz} nonzeros, {self.solver!r}>"
+
+    def solve(self, b, x0=None, record=True, *, reference=None):
+        """Solve A x = b; see `pdgpu.linear.solve`."""
+        n, k = self._A.shape[0], self.columns
+        b = _right_hand_side("b", b, n)
+        shape = b.shape
+        if (1 if b.ndim == 1 else b.shape[1]) != k:
+            raise ValueError(f"b: expected {k} columns, got shape {shape}")
+        b = b.astype(np.float64).reshape(n, k)
+        start = np.zeros((n, k)) if x0 is None else _like("x0", x0, shape).reshape(n, k)
+        # a biased operator is led to a fixed point of x itself: it iterates on x from x0, the others on the correction from 0
+        absolute = getattr(self.solver, "biased", False) and self.solver.suppression is not None
+        first_iterate = np.ascontiguousarray(start, dtype=self.dtype) if absolute else None
+        start = np.zeros((n, k)) if absolute else start
+        residual = np.ascontiguousarray(b - self._A @ start, dtype=self.dtype)
+        target = None
+        if reference is not None:
+            target = np.ascontiguousarray(_like("reference", reference, shape).reshape(n, k) - start, dtype=self.dtype)
+        chebyshev = getattr(self.solver, "chebyshev", None)
+        if chebyshev is not None and chebyshev.rho == "auto" and self._numbers.rho is None and residual.any():
+            self._search(residual)
+        rows = np.zeros((self._iterations + 1, 4)) if record else np.zeros((2, 4))
+        every = 1 if record else (1 if self._tolerance > 0.0 else UNRECORDED_LOOKS)
+        try:
+            d, status, iterations, seconds, count, first, last = self._core.solve(
+                residual, first_iterate, target, rows if record else None, every, not record and self._tolerance > 0.0
+            )
+        except RuntimeError as error:
+            raise _indefinite(error) from None
+        if not record:
+            rows[0], rows[1] = (0, 0.0, first, 0.0), (iterations, seconds, last, 0.0)
+            count = 2 if iterations else 1
+        rows = rows[:count]
+        if status == "diverged":
+            self._explain_divergence()
+        x = start + d.astype(np.float64)
+        if not np.isfinite(x).all():
+            x = start
+        x = np.ascontiguousarray(x.reshape(shape), dtype=self.dtype)
+        error = None
+        if target is not None and record:
+            distance = rows[:, 3]
+            with np.errstate(invalid="ignore", divide="ignore"):
+                error = np.zeros(count) if distance[0] == 0.0 else distance / distance[0]
+        return LinearResult(self, x, status, iterations, rows[:, 2].copy(), error, rows[:, 1].copy())
+
+    def _search(self, residual):
+        """rho="auto", on the first right-hand side."""
+        start = time.perf_counter()
+        settings = list(linear_settings(self.solver, iterations=ITERATIONS))
+        settings[1], settings[2] = min(self._iterations, SEARCH_ITERATIONS), 0.0
+        core = backend("cpu", self.dtype).Linear(arrays(self._A), self._bending, self.columns, tuple(settings), self._threads)
+
+        def run(rho):
+            rows = np.zeros((settings[1] + 1, 4))
+            self._numbers.rho = rho
+            if rho is not None and getattr(self.solver, "variant", None) == "composed":
+                self._numbers.composed_rho = rho
+            self._numbers.apply(self.solver, core.set)
+            _, status, _, _, count, _, _ = core.solve(residual, None, None, rows, 1, False)
+            return np.append(rows[:count, 2], np.inf) if status == "diverged" else rows[:count, 2]
+
+        rho, self.trials = search(run)
+        self._numbers.rho = rho
+        if getattr(self.solver, "variant", None) == "composed":
+            self._numbers.composed_rho = rho
+        self._numbers.apply(self.solver, self._core.set)
+        self.parameters["rho"] = rho
+        self.setup_seconds += time.perf_counter() - start
+
+    def _explain_divergence(self):
+        """Divergence of an iteration that cannot diverge on a positive definite matrix is an indefinite matrix: say so."""
+        lowest = (
+            scipy.sparse.linalg.eigsh(
+                scaled(self._A), k=1, which="SA", tol=1e-3, v0=np.ones(self._A.shape[0]), maxiter=2000, return_eigenvectors=False
+            )
+            if self._A.shape[0] > 2
+            else np.linalg.eigvalsh(scaled(self._A).toarray())
+        )
+        if lowest[0] < -1e-9:
+            raise ValueError(f"A: not positive definite: the smallest eigenvalue of D^-1 A is about {lowest[0]:.4g}")
+
+    def add_diagonal(self, delta):
+        """Solve with A + diag(delta) from here on, A as it was given: what contact does to a system [Lan et al. 2022, Sec. 5.2].
+
+        A-Jacobi refreshes its coefficients: order 2 from the stored products, higher orders by recomputing the rows within order - 1
+        rings of a changed vertex. Numbers taken from the spectrum (rho, omega, weights) stay what they were.
+
+        Parameters
+        ----------
+        delta : array_like, shape (n,)
+            Not negative.
+        """
+        n = self._original.shape[0]
+        delta = _like("delta", delta, (n,))
+        if (delta < 0.0).any():
+            row = int(np.argmax(delta < 0.0))
+            raise ValueError(f"delta: must not be negative, got {delta[row]} at {row}")
+        self._A = (self._original + scipy.sparse.diags_array(delta)).tocsr()
+        self._core.set_diagonal(delta)
+
+    def cost(self):
+        """What A-Jacobi's operator costs.
+
+        Returns
+        -------
+        dict
+            "nonzeros" of the operator; "paths", the walks of `order` hops its entries are summed from; "bytes" it takes; "refresh_seconds"
+            and "rows_recomputed" of the last refresh. Zeros for other solvers.
+        """
+        names = ("nonzeros", "paths", "bytes", "rows_recomputed", "refresh_seconds")
+        return dict(zip(names, self._core.cost(), strict=True))
+
+    def predicted_rate(self):
+        """See `LinearResult.predicted_rate`."""
+        solver, chebyshev = self.solver, getattr(self.solver, "chebyshev", None)
+        if isinstance(solver, Direct):
+            return 0.0
+        if isinstance(solver, PCG):
+            low, high = _block_extremes(self._A) if solver.preconditioner == "block" else extremes(self._A)
+            return (math.sqrt(high / low) - 1.0) / (math.sqrt(high / low) + 1.0)
+        radius = spectral_radius_of(self._A, solver, self._bending, self.parameters.get("weight"), self.parameters.get("omega"))
+        rho = self.parameters.get("rho")
+        if chebyshev is None or rho is None or radius >= 1.0:
+            return radius
+        if isinstance(solver, AJacobi):
+            rho = rho**solver.order if solver.variant == "power" else 1.0 / math.cosh(solver.order * math.acosh(1.0 / rho))
+        gamma = chebyshev.under_relaxation
+        radius = 1.0 - gamma * (1.0 - radius)
+        if chebyshev.interval == "positive":
+            shift = 2.0 / (2.0 - rho)
+            radius, rho = abs(1.0 - shift * (1.0 - radius)), rho / (2.0 - rho)
+        growth = radius / rho  # |C_k(radius/rho)|^(1/k): 1 inside the interval
+        growth = 1.0 if growth <= 1.0 else growth + math.sqrt(growth * growth - 1.0)
+        return growth / (1.0 / rho + math.sqrt(1.0 / (rho * rho) - 1.0))
+
+
+def _block_extremes(A):
+    """Extreme eigenvalues of M^-1 A, M the 3x3 blocks on the diagonal."""
+    n = A.shape[0] // 3
+    rows = 3 * np.arange(n)[:, None] + np.arange(3)
+    blocks = np.asarray([A[r][:, r].toarray() for r in rows]) if n < 2000 else _diagonal_blocks(A, n)
+    inverse = np.linalg.inv(np.linalg.cholesky(blocks))
+    W = scipy.sparse.bsr_matrix((inverse, np.arange(n), np.arange(n + 1)), shape=A.shape)
+    return extremes((W @ A @ W.T).tocsr())
+
+
+def _diagonal_blocks(A, n):
+    coo = A.tocoo()
+    own = coo.row // 3 == coo.col // 3
+    blocks = np.zeros((n, 3, 3))
+    blocks[coo.row[own] // 3, coo.row[own] % 3, coo.col[own] % 3] = coo.data[own]
+    return blocks
+
+
+# ---- arguments --------------------------------------------------------------------------------------------------------------
+
+
+def _check_solver(solver):
+    if not isinstance(solver, LINEAR_SOLVERS):
+        raise TypeError(f"solver: expected a linear solver such as pdgpu.PCG(), got {solver!r}")
+
+
+def _indefinite(error):
+    return ValueError(f"A: {error}") if "positive definite" in str(error) else error
+
+
+def _dtyped(value):
+    return None if value is None else any_array("x0", value)
+
+
+def _finite(name, array):
+    bad = ~np.isfinite(array)
+    if bad.any():
+        index = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise ValueError(f"{name}: value {array[index]} at {index[0] if len(index) == 1 else index} is not finite")
+
+
+def _right_hand_side(name, values, n):
+    array = any_array(name, values)
+    if array.dtype.kind not in "fiu":
+        raise TypeError(f"{name}: expected real numbers, got dtype {array.dtype}")
+    if array.ndim not in (1, 2) or (array.ndim == 2 and not array.shape[1]) or (n is not None and array.shape[0] != n):
+        rows = "n" if n is None else n
+        raise ValueError(f"{name}: expected shape ({rows},) or ({rows}, k), got {array.shape}")
+    _finite(name, array)
+    return array if array.dtype == np.float32 else array.astype(np.float64)
+
+
+def _like(name, values, shape):
+    array = any_array(name, values)
+    if array.dtype.kind not in "fiu":
+        raise TypeError(f"{name}: expected real numbers, got dtype {array.dtype}")
+    if array.shape != shape:
+        raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")
+    _finite(name, array)
+    return array.astype(np.float64)
+
+
+def _matrix(name, A, positive=True):
+    """A as canonical CSR in float32 or float64, checked. Explicit zeros stay."""
+    if scipy.sparse.issparse(A):
+        _check_parts(name, A)
+        matrix = A.tocsr()
+        if matrix is A or not matrix.has_canonical_format:
+            matrix = matrix.copy()
+    else:
+        matrix = scipy.sparse.csr_matrix(_dense(name, A))
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"{name}: expected a square matrix, got shape {matrix.shape}")
+    n = matrix.shape[0]
+    if not n:
+        raise ValueError(f"{name}: the matrix is empty")
+    if matrix.dtype.kind not in "fiu":
+        raise TypeError(f"{name}: expected real numbers, got dtype {matrix.dtype}")
+    if matrix.nnz > 2**31 - 1 - n:
+        raise ValueError(f"{name}: {matrix.nnz} nonzeros are more than an index of 32 bits can count")
+    if matrix.dtype != np.float32:
+        matrix = matrix.astype(np.float64)
+    matrix.sum_duplicates()
+    bad = ~np.isfinite(matrix.data)
+    if bad.any():
+        row, column = _place(matrix, int(np.argmax(bad)))
+        raise ValueError(f"{name}: value {matrix.data[np.argmax(bad)]} at ({row}, {column}) is not finite")
+    if positive:
+        diagonal = matrix.diagonal()
+        if (diagonal <= 0.0).any():
+            row = int(np.argmax(diagonal <= 0.0))
+            raise ValueError(f"{name}: the diagonal must be positive, got {diagonal[row]} at {row}")
+    largest = float(np.abs(matrix.data).max()) if matrix.nnz else 0.0
+    difference = (matrix - matrix.T).tocoo()
+    tolerance = (1e-5 if matrix.dtype == np.float32 else 1e-10) * largest
+    if difference.nnz and float(np.abs(difference.data).max()) > tolerance:
+        worst = int(np.argmax(np.abs(difference.data)))
+        row, column = int(difference.row[worst]), int(difference.col[worst])
+        raise ValueError(f"{name}: not symmetric: {matrix[row, column]} at ({row}, {column}), {matrix[column, row]} at ({column}, {row})")
+    return _symmetric_pattern(matrix)
+
+
+def _symmetric_pattern(matrix):
+    """The same matrix, an entry at (j, i) wherever there is one at (i, j), possibly zero: colours and gathers rely on it."""
+    pattern = matrix.copy()
+    pattern.data = np.ones_like(pattern.data)
+    if (pattern - pattern.T).count_nonzero() == 0:
+        return matrix
+    coo, transposed = matrix.tocoo(), matrix.T.tocoo()
+    rows, columns = np.concatenate([coo.row, transposed.row]), np.concatenate([coo.col, transposed.col])
+    data = np.concatenate([coo.data, np.zeros_like(transposed.data)])
+    whole = scipy.sparse.coo_matrix((data, (rows, columns)), shape=matrix.shape).tocsr()
+    whole.sum_duplicates()
+    return whole
+
+
+def _dense(name, A):
+    array = any_array(name, A)
+    if array.dtype.kind not in "fiu":
+        raise TypeError(f"{name}: expected real numbers, got dtype {array.dtype}")
+    if array.ndim != 2:
+        raise ValueError(f"{name}: expected a square matrix, got shape {array.shape}")
+    return array
+
+
+def _place(matrix, entry):
+    row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
+    return row, int(matrix.indices[entry])
+
+
+def _check_parts(name, A):
+    """Hand-made compressed matrices may hold anything."""
+    for part in ("indices", "indptr", "row", "col"):
+        values = getattr(A, part, None)
+        if isinstance(values, np.ndarray) and values.dtype.kind not in "iu":
+            raise TypeError(f"{name}: {part} must hold integers, got dtype {values.dtype}")
+    if A.format in ("csr", "csc", "bsr"):
+        limit = A.shape[1 if A.format == "csr" else 0] // (A.blocksize[0] if A.format == "bsr" else 1)
+        if A.format == "bsr":
+            limit = A.shape[1] // A.blocksize[1]
+        indices = np.asarray(A.indices)
+        bad = (indices < 0) | (indices >= limit)
+        if bad.any():
+            place = int(np.argmax(bad))
+            raise ValueError(f"{name}: index {indices[place]} at {place} is out of range for {limit} columns")
+        try:
+            A.check_format(full_check=True)
+        except ValueError as error:
+            raise ValueError(f"{name}: not a valid sparse matrix: {error}") from None

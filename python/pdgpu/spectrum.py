@@ -1,0 +1,178 @@
+"""Eigenvalues that decide how fast a linear iteration converges, by Lanczos' method (ARPACK, through SciPy)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+import scipy.sparse.linalg
+
+from pdgpu import _host
+from pdgpu.backends import backend
+from pdgpu.linear_solvers import PCG, SOR, AJacobi, Direct, GaussSeidel, Jacobi, SymmetricGaussSeidel, linear_settings
+
+# up to this many rows eigenvalues are computed densely, to rounding
+DENSE = 500
+
+
+def scaled(A):
+    """D^-1/2 A D^-1/2, which has the eigenvalues of D^-1 A and is symmetric."""
+    scale = scipy.sparse.diags_array(1.0 / np.sqrt(A.diagonal()))
+    return (scale @ A @ scale).tocsr()
+
+
+def arrays(A):
+    """(row starts, columns, values) of a matrix as a backend takes them: columns ascending."""
+    A = A.tocsr()
+    if not A.has_sorted_indices:
+        A = A.sorted_indices()
+    return A.indptr.astype(np.int32), A.indices.astype(np.int32), A.data.astype(np.float64)
+
+
+def _start(n):
+    """The same start vector in every run: ARPACK's own is random."""
+    return np.random.default_rng(0).uniform(-1.0, 1.0, n)
+
+
+def _solve_with(A):
+    """x = A^-1 b as a linear operator: our Cholesky factor, or SciPy's LU where the build has none."""
+    n = A.shape[0]
+    try:
+        factor = backend().Linear(arrays(A), None, 1, linear_settings(Direct(), iterations=1), 1)
+        factor.prepare()
+    except RuntimeError as error:
+        if "positive definite" in str(error):
+            raise ValueError(f"A: {error}") from None
+        lu = scipy.sparse.linalg.splu(A.tocsc())
+        return scipy.sparse.linalg.LinearOperator((n, n), matvec=lu.solve, dtype=np.float64)
+
+    def solve(b):
+        return factor.solve(np.ascontiguousarray(b, dtype=np.float64).reshape(n, 1), None, None, None, 1, False)[0][:, 0]
+
+    return scipy.sparse.linalg.LinearOperator((n, n), matvec=solve, dtype=np.float64)
+
+
+def largest_eigenvalue(A, tolerance=1e-9):
+    """The largest eigenvalue of D^-1 A, for A as scipy CSR float64."""
+    S = scaled(A)
+    if S.shape[0] <= DENSE:
+        return float(scipy.linalg.eigvalsh(S.toarray())[-1])
+    values = scipy.sparse.linalg.eigsh(
+        S, k=1, which="LA", tol=tolerance, v0=_start(S.shape[0]), ncv=min(60, S.shape[0]), maxiter=20000, return_eigenvectors=False
+    )
+    return float(values[0])
+
+
+def smallest_eigenvalue(A):
+    """The smallest eigenvalue of D^-1 A, by Lanczos on its inverse."""
+    S = scaled(A)
+    if S.shape[0] <= DENSE:
+        return float(scipy.linalg.eigvalsh(S.toarray())[0])
+    inverse = _solve_with(S)
+    values = scipy.sparse.linalg.eigsh(inverse, k=1, which="LA", tol=1e-10, v0=_start(S.shape[0]), maxiter=5000, return_eigenvectors=False)
+    return float(1.0 / values[0])
+
+
+def extremes(A):
+    """Smallest and largest eigenvalue of D^-1 A."""
+    return smallest_eigenvalue(A), largest_eigenvalue(A)
+
+
+def jacobi_rho(weight, low, high):
+    """Spectral radius of I - weight D^-1 A."""
+    return max(abs(1.0 - weight * low), abs(1.0 - weight * high))
+
+
+def over_relaxation(low, high):
+    """Young's omega, from the spectral radius of plain Jacobi where that converges, else of Jacobi at its best weight."""
+    rho = jacobi_rho(1.0, low, high)
+    rho = rho if rho < 1.0 else (high - low) / (high + low)
+    return 2.0 / (1.0 + math.sqrt(max(0.0, 1.0 - rho * rho)))
+
+
+def chebyshev_value(order, x):
+    """C_order(x) for x >= 1."""
+    return math.cosh(order * math.acosh(max(1.0, x)))
+
+
+def _symmetric_gauss_seidel(A, solver):
+    """1 - the smallest eigenvalue of M^-1 A with M = (D + L) D^-1 (D + L)^T in the order of the sweeps."""
+    n = A.shape[0]
+    if solver.order == "colour":
+        edges = np.stack(A.nonzero(), axis=1)
+        edges = np.ascontiguousarray(edges[edges[:, 0] < edges[:, 1]], dtype=np.int32)
+        order = np.argsort(_host.colouring(edges, n, "greedy"), kind="stable")
+        A = A[order][:, order].tocsr()
+    lower = scipy.sparse.tril(A).tocsr()
+    M = (lower @ scipy.sparse.diags_array(1.0 / A.diagonal()) @ lower.T).tocsc()
+    # M^-1 A is similar to T = C^-1 A C^-T with M = C C^T, C = lower D^-1/2; its inverse C^T A^-1 C needs only the factor of A
+    C = (lower @ scipy.sparse.diags_array(1.0 / np.sqrt(A.diagonal()))).tocsr()
+    if n <= DENSE:
+        return float(1.0 - scipy.linalg.eigh(A.toarray(), M.toarray(), eigvals_only=True)[0])
+    inverse = _solve_with(A)
+    operator = scipy.sparse.linalg.LinearOperator((n, n), matvec=lambda v: C.T @ inverse.matvec(C @ v), dtype=np.float64)
+    values = scipy.sparse.linalg.eigsh(operator, k=1, which="LA", tol=1e-10, v0=_start(n), maxiter=5000, return_eigenvectors=False)
+    return float(1.0 - 1.0 / values[0])
+
+
+def _iteration_matrix(A, solver, bending, weight, omega, columns):
+    """One iteration applied to errors: columns (n, k) -> (n, k). With b = 0, an error e becomes e + d where d answers r = -A e."""
+    n, k = columns.shape
+    settings = list(linear_settings(solver, iterations=1))
+    settings[1], settings[2], settings[-1] = 1, 0.0, None
+    core = backend().Linear(arrays(A), bending, k, tuple(settings), 1)
+    core.set(weight or 1.0, omega, 0.5, None)
+
+    def step(e):
+        e = np.ascontiguousarray(e, dtype=np.float64).reshape(n, k)
+        return e + core.solve(np.ascontiguousarray(-(A @ e)), None, None, None, 1, False)[0]
+
+    return step
+
+
+def spectral_radius_of(A, solver, bending=None, weight=None, omega=None):
+    """See `pdgpu.linear.spectral_radius`; A is checked CSR float64, weight and omega are numbers where they are known."""
+    if isinstance(solver, Direct):
+        return 0.0
+    if isinstance(solver, PCG):
+        raise TypeError("solver: PCG has no iteration matrix, so no spectral radius")
+    n = A.shape[0]
+    if isinstance(solver, Jacobi | AJacobi) and not isinstance(weight, float):
+        low, high = extremes(A)
+        weight = solver.weight if not isinstance(solver.weight, str) else (1.8 / high if solver.weight == "auto" else 2.0 / (low + high))
+    if isinstance(solver, Jacobi) or (isinstance(solver, AJacobi) and solver.suppression is None):
+        rho = jacobi_rho(weight, *extremes(A))
+        if isinstance(solver, Jacobi):
+            return rho
+        return rho**solver.order if solver.variant == "power" else 1.0 / chebyshev_value(solver.order, 1.0 / rho)
+    if isinstance(solver, SymmetricGaussSeidel):
+        return _symmetric_gauss_seidel(A, solver)
+    if isinstance(solver, SOR):
+        omega = solver.omega if not isinstance(solver.omega, str) else omega or over_relaxation(*extremes(A))
+    plain = solver
+    if getattr(solver, "chebyshev", None) is not None:
+        plain = GaussSeidel(order=solver.order) if isinstance(solver, GaussSeidel) else solver
+    if n <= DENSE:
+        step = _iteration_matrix(A, plain, bending, weight, omega or 1.0, np.eye(n))
+        return float(np.abs(scipy.linalg.eigvals(step(np.eye(n)))).max())
+    step = _iteration_matrix(A, plain, bending, weight, omega or 1.0, np.empty((n, 1)))
+    operator = scipy.sparse.linalg.LinearOperator((n, n), matvec=lambda v: step(v)[:, 0], dtype=np.float64)
+    try:
+        values = scipy.sparse.linalg.eigs(
+            operator, k=1, which="LM", v0=_start(n), ncv=min(60, n - 1), tol=1e-6, maxiter=300, return_eigenvectors=False
+        )
+        return float(np.abs(values).max())
+    except scipy.sparse.linalg.ArpackNoConvergence as error:
+        # eigenvalues on a circle have no largest: the growth of a vector over many steps is what is left to measure
+        if len(error.eigenvalues):
+            return float(np.abs(error.eigenvalues).max())
+        e = _start(n).reshape(n, 1)
+        growth = 0.0
+        for k in range(400):
+            e = step(e)
+            size = float(np.sqrt(np.einsum("ij,ij->", e, e)))
+            growth += math.log(size) if k >= 200 else 0.0
+            e /= size
+        return math.exp(growth / 200)
