@@ -355,7 +355,7 @@ def test_host_module(name, which, value, everything):
 KIND = _cpu_f64.KINDS["arap_tet"][0]
 REST, _ = _host.rest_shape(CORNERS, "tet")
 SET = (KIND, TETS[:2].copy(), REST.reshape(2, 9).copy(), np.ones((2, 1)), None)
-CORE = [np.ones(N), np.zeros(N, np.uint8), [SET], 0.1, 0, 2, 0.0, 1, 0, False, None, 0, 1, 0.0, None, 1]
+CORE = [np.ones(N), np.zeros(N, np.uint8), [SET], 0.1, 0, 2, 0.0, 1, 0, False, None, 0, 1, 0.0, None, 1, 0, 1.0]
 CALLS = {
     "prepare": (),
     "step": (None, None, None, None, False),

@@ -5,6 +5,7 @@
 #include "dynamics/simulation.h"
 
 typedef struct pd_newton pd_newton;
+typedef struct pd_nonlinear_cg pd_nonlinear_cg;
 
 struct pd_simulation {
     pd_error error;
@@ -45,7 +46,9 @@ struct pd_simulation {
     pd_direct *direct;
     pd_jacobi *jacobi;
     pd_newton *newton;
+    pd_nonlinear_cg *cg;
     int prepared;
+    int iteration; /* of the step being solved, from 0 */
 };
 
 /* Runs an expression that returns a status and leaves through `done:` where it failed. */
@@ -59,12 +62,17 @@ typedef struct pd_method {
     pd_status (*prepare)(pd_simulation *self);
     /* Writes self->direction from self->x and self->offset. *stalled = 1: no direction lowers the potential. */
     pd_status (*direction)(pd_simulation *self, int *stalled);
+    /* 0: it does not minimise G, fills no self->gradient, and a G that ends higher than it began is no divergence. */
+    int minimises_potential;
 } pd_method;
 
 extern const pd_method pd_projective_dynamics_method;
 extern const pd_method pd_newton_method;
+extern const pd_method pd_nonlinear_cg_method;
+extern const pd_method pd_position_based_method;
 
 void pd_newton_destroy(pd_newton *newton);
+void pd_nonlinear_cg_destroy(pd_nonlinear_cg *cg);
 
 /* Shared by the methods: */
 pd_step_data pd_simulation_step_data(const pd_simulation *self);

@@ -37,4 +37,4 @@ done:
     return status;
 }
 
-const pd_method pd_projective_dynamics_method = {"ProjectiveDynamics", prepare, direction};
+const pd_method pd_projective_dynamics_method = {"ProjectiveDynamics", prepare, direction, 1};

@@ -40,6 +40,7 @@ pd_status pd_jacobi_create(pd_jacobi **out, pd_context *context, const pd_model 
                            const unsigned char *fixed /* H */);
 pd_status pd_jacobi_solve(pd_jacobi *self, const real *residual /* B */, real *direction /* B */);
 double pd_jacobi_weight(const pd_jacobi *self);
+const pd_matrix *pd_jacobi_matrix(const pd_jacobi *self); /* over the free vertices, owned by the solver */
 void pd_jacobi_destroy(pd_jacobi *self);
 
 #endif

@@ -146,3 +146,5 @@ pd_status pd_jacobi_solve(pd_jacobi *self, const real *residual, real *direction
 }
 
 double pd_jacobi_weight(const pd_jacobi *self) { return self->weight; }
+
+const pd_matrix *pd_jacobi_matrix(const pd_jacobi *self) { return &self->matrix; }

@@ -81,18 +81,19 @@ static int read_chebyshev(PyObject *object, pd_chebyshev *out) {
 }
 
 static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
-    static char *names[] = {"masses",           "fixed",          "elements",    "h",         "solver", "iterations",        "tolerance",
-                            "check_every",      "initialization", "line_search", "chebyshev", "linear", "linear_iterations", "weight",
-                            "linear_chebyshev", "threads",        NULL};
+    static char *names[] = {
+        "masses",           "fixed",          "elements",       "h",          "solver", "iterations",        "tolerance",
+        "check_every",      "initialization", "line_search",    "chebyshev",  "linear", "linear_iterations", "weight",
+        "linear_chebyshev", "threads",        "preconditioner", "relaxation", NULL};
     PyObject *masses_object, *fixed_object, *list, *chebyshev, *linear_chebyshev, *elements = NULL, *result = NULL;
     pd_element_set *sets = NULL;
     pd_settings settings = {0};
     int threads;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!diidiipOiidOi:Simulation", names, &masses_object, &fixed_object,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!diidiipOiidOiid:Simulation", names, &masses_object, &fixed_object,
                                      &PyList_Type, &list, &settings.h, &settings.solver, &settings.iterations, &settings.tolerance,
                                      &settings.check_every, &settings.initialization, &settings.line_search, &chebyshev,
                                      &settings.linear.kind, &settings.linear.iterations, &settings.linear.weight, &linear_chebyshev,
-                                     &threads))
+                                     &threads, &settings.preconditioner, &settings.relaxation))
         return NULL;
     if (!read_chebyshev(chebyshev, &settings.chebyshev) || !read_chebyshev(linear_chebyshev, &settings.linear.chebyshev)) return NULL;
     if (settings.iterations < 1 || settings.linear.iterations < 1 || settings.check_every < 1)

@@ -16,12 +16,13 @@ from pdgpu.mesh import Mesh, read_mesh
 from pdgpu.records import StepRecord
 from pdgpu.scene import Body, Scene
 from pdgpu.simulation import Simulation
-from pdgpu.solvers import Chebyshev, Direct, Jacobi, Newton, ProjectiveDynamics, capabilities
+from pdgpu.solvers import PBD, Chebyshev, Direct, Jacobi, Newton, NonlinearCG, ProjectiveDynamics, capabilities
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ARAP",
+    "PBD",
     "Area",
     "Attachment",
     "Bending",
@@ -34,6 +35,7 @@ __all__ = [
     "Material",
     "Mesh",
     "Newton",
+    "NonlinearCG",
     "ProjectiveDynamics",
     "Scene",
     "Simulation",

@@ -31,6 +31,8 @@ class Simulation:
         weight: float,
         linear_chebyshev: tuple[float, int, float] | None,
         threads: int,
+        preconditioner: int,
+        relaxation: float,
     ) -> Simulation: ...
     def prepare(self, /) -> float: ...
     def step(

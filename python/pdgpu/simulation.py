@@ -23,7 +23,7 @@ class Simulation:
     ----------
     scene : Scene
         Read once, now; later changes of the scene have no effect.
-    solver : ProjectiveDynamics or Newton
+    solver : ProjectiveDynamics, Newton, NonlinearCG or PBD
     dt : float or None
         Time step h, s. None: quasistatic, the inertia term is replaced by -sum (m g + f) . x.
     contact : None
@@ -38,7 +38,7 @@ class Simulation:
     TypeError
         A solver that cannot treat a material of the scene; both are named.
     ValueError
-        A scene without vertices, dt <= 0, a quasistatic body that is not held.
+        A scene without vertices, dt <= 0, a quasistatic body that is not held, PBD with dt=None.
     RuntimeError
         A device that is not there; a direct solver that the build left out.
     """
