@@ -30,7 +30,7 @@ struct pd_simulation {
     double stiffness_sums[2];  /* sum of PD weights: of dimensionless F, and of F in metres */
     double inertia_sum;        /* sum of m/h^2 */
     double matrix_trace;       /* of A: inertia_sum + sum of w |g|^2, N/m */
-    double largest_coordinate;
+    double largest_coordinate; /* of x_t, m; negative: not looked at yet, see pd_simulation_size */
 
     /* state and work vectors, B [n,3] */
     real *x, *v, *v_previous, *load;
@@ -79,8 +79,10 @@ pd_step_data pd_simulation_step_data(const pd_simulation *self);
 pd_status pd_simulation_norm(pd_simulation *self, const real *vector, double *norm);
 /* Sum of the parts of G at x, offset (B). `magnitude`, may be NULL: the sum of their absolute values. */
 pd_status pd_simulation_potential_at(pd_simulation *self, const real *x, const real *offset, double *potential, double *magnitude);
+/* The largest |coordinate| of x_t, m. Read back on the first call of a step, so that it follows from the state alone. */
+double pd_simulation_size(pd_simulation *self);
 /* What rounding alone may change in a potential whose parts add up to `magnitude`, J. */
-double pd_simulation_rounding(const pd_simulation *self, double magnitude);
+double pd_simulation_rounding(pd_simulation *self, double magnitude);
 /* Makes slots and hessian_blocks. */
 pd_status pd_simulation_need_hessian(pd_simulation *self);
 

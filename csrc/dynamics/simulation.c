@@ -172,9 +172,19 @@ pd_status pd_simulation_potential_at(pd_simulation *self, const real *x, const r
     return PD_OK;
 }
 
-double pd_simulation_rounding(const pd_simulation *self, double magnitude) {
+double pd_simulation_size(pd_simulation *self) {
+    if (self->largest_coordinate >= 0.0) return self->largest_coordinate;
+    self->largest_coordinate = 0.0;
+    // a device that fails here fails again in the next loop, which says so
+    if (pd_memory_download(self->context, self->staging, self->x_t, vector_bytes(self))) return 0.0;
+    for (size_t i = 0; i < (size_t)self->model.n_vertices * 3; i++)
+        self->largest_coordinate = fmax(self->largest_coordinate, fabs((double)self->staging[i]));
+    return self->largest_coordinate;
+}
+
+double pd_simulation_rounding(pd_simulation *self, double magnitude) {
     // E = w/2 |F - T|^2 with F known to eps: the error is eps sqrt(2 E w), and eps^2 w where E is nothing but rounding
-    double eps = 8.0 * (double)PD_EPSILON, size = self->largest_coordinate;
+    double eps = 8.0 * (double)PD_EPSILON, size = pd_simulation_size(self);
     double w = self->stiffness_sums[0] + (self->stiffness_sums[1] + self->inertia_sum) * size * size;
     return eps * (magnitude + sqrt(2.0 * magnitude * w)) + eps * eps * w;
 }
@@ -236,14 +246,8 @@ pd_status pd_simulation_system_matrix(pd_simulation *self, const pd_csr **out) {
 /* ---- state and diagnostics --------------------------------------------------------------------------------------------------- */
 
 pd_status pd_simulation_set_state(pd_simulation *self, const real *positions, const real *velocities, const real *previous_velocities) {
-    size_t count = (size_t)self->model.n_vertices * 3;
     pd_status status = PD_OK;
-    if (positions) {
-        self->largest_coordinate = 0.0;
-        for (size_t i = 0; i < count; i++)
-            if (fabs((double)positions[i]) > self->largest_coordinate) self->largest_coordinate = fabs((double)positions[i]);
-        PD_TRY(pd_memory_upload(self->context, self->x, positions, vector_bytes(self)));
-    }
+    if (positions) PD_TRY(pd_memory_upload(self->context, self->x, positions, vector_bytes(self)));
     if (velocities) PD_TRY(pd_memory_upload(self->context, self->v, velocities, vector_bytes(self)));
     self->has_previous = previous_velocities != NULL;
     if (previous_velocities) PD_TRY(pd_memory_upload(self->context, self->v_previous, previous_velocities, vector_bytes(self)));
@@ -272,6 +276,7 @@ const pd_csr *pd_simulation_pattern(const pd_simulation *self) { return &self->p
 double pd_simulation_jacobi_weight(const pd_simulation *self) { return self->jacobi ? pd_jacobi_weight(self->jacobi) : 0.0; }
 
 pd_status pd_simulation_begin(pd_simulation *self) {
+    self->largest_coordinate = -1.0;
     pd_status status = pd_memory_copy(self->context, self->x_t, self->x, vector_bytes(self));
     if (!status) status = pd_damping_hessian(self->context, &self->model, self->x_t);
     return keep_error(self, status);
@@ -434,7 +439,7 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
         if (!check && !recording) continue;
         if (!isfinite(report[0]) || !isfinite(norm))
             status = diverged(self, iteration, "not finite");
-        else if (moves > 1e8 * first_moves && moves > self->largest_coordinate)
+        else if (moves > 1e8 * first_moves && moves > pd_simulation_size(self))
             status = diverged(self, iteration, "the moves grew by more than 1e8");
         else if (minimises && norm > 1e8 * first_norm && norm * norm > 1e8 * pd_simulation_rounding(self, 0.0) * self->matrix_trace)
             status = diverged(self, iteration, "the gradient norm grew by more than 1e8");
