@@ -359,6 +359,8 @@ CORE = [np.ones(N), np.zeros(N, np.uint8), [SET], 0.1, 0, 2, 0.0, 1, 0, False, N
 CALLS = {
     "prepare": (),
     "step": (None, None, None, None, False),
+    "steps": (),
+    "set_steps": (3,),
     "state": (),
     "set_state": (np.ones((N, 3)), np.ones((N, 3)), None),
     "set_load": (np.ones((N, 3)),),

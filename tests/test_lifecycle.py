@@ -158,6 +158,19 @@ def test_control_c_stops_between_iterations():
     assert result.stdout.strip() == "stopped", result.stderr
 
 
+def test_time_and_state_agree_where_control_c_falls_between_them():
+    """If not, a run interrupted after a step has moved, but not in time, and scripted pins lag from then on."""
+    scene, x = scenes.mixed()
+    sim = pdgpu.Simulation(scene, scenes.DIRECT, dt=0.01)
+    sim._backend.step(None, None, None, None, False)  # and nothing of Python after it
+    assert sim.time == 0.01
+    sim.set_state(positions=1e200 * x)
+    assert sim._backend.step(None, None, None, None, True)[0] == "diverged" and sim.time == 0.01
+    with pytest.raises(pdgpu.DivergenceError):
+        sim.step()
+    assert sim.time == 0.01
+
+
 @resident_means_something
 def test_a_step_allocates_nothing_that_grows():
     """If not, long runs slow down or die."""

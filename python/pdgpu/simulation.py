@@ -88,7 +88,6 @@ class Simulation:
             **settings_of(self.solver, device),
         )
         self._setup_seconds = 0.0
-        self._steps = 0
         self._start_time = 0.0
         self._external_forces = None
         self.last_step = None
@@ -124,7 +123,7 @@ class Simulation:
     @property
     def time(self):
         """s; the number of steps times dt."""
-        return self._start_time + self._steps * (self.dt or 0.0)
+        return self._start_time + self._backend.steps() * (self.dt or 0.0)
 
     def set_state(self, *, positions=None, velocities=None):
         """Put the vertices somewhere, e.g. to start from a stretched pose; pinned ones too.
@@ -233,8 +232,6 @@ class Simulation:
             raise
         status, iterations, seconds, count = result
         self.last_step = recorded(count, status=status, iteration=iterations, solve_seconds=seconds)
-        if status != "diverged":
-            self._steps += 1
 
     # ---- diagnostics ------------------------------------------------------------------------------------------------------
 
