@@ -96,6 +96,11 @@ pd_status pd_damping_hessian(pd_context *context, const pd_model *model, const r
 pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
                       real *gradient);
 
+/* Position-based dynamics: moves_i = scale * sum over the constraints c of vertex i of dq_{i,c}, m; zero rows at fixed vertices.
+ * dq_{i,c} are the moves of elements/position_based.h that put element c into its constraint set, for every kind of element.
+ *   x [n,3]  B  m      moves [n,3]  B  out  m. Uses corner_forces as scratch. */
+pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double scale, const real *x, real *moves);
+
 /* The Hessian of G as 3x3 blocks on a pattern over the vertices.
  *   slots[kind]  B [elements,k,k] positions in the pattern    diagonal_slots  B [n]    blocks  B [nnz,3,3]  out  N/m
  * psd != 0 projects each element's Hessian to the positive semidefinite cone. Rows and columns of fixed vertices are filled

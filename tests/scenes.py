@@ -11,7 +11,12 @@ DIRECT = pdgpu.ProjectiveDynamics(iterations=8)
 CHEBYSHEV = pdgpu.ProjectiveDynamics(iterations=8, chebyshev=pdgpu.Chebyshev(rho=0.8, start=3))
 JACOBI = pdgpu.ProjectiveDynamics(iterations=8, linear=pdgpu.Jacobi(iterations=3))
 NEWTON = pdgpu.Newton(iterations=5)
-SOLVERS = {"direct": DIRECT, "chebyshev": CHEBYSHEV, "jacobi": JACOBI, "newton": NEWTON}
+CG = pdgpu.NonlinearCG(iterations=8)
+CG_DIRECT = pdgpu.NonlinearCG(iterations=8, preconditioner="direct")
+PBD = pdgpu.PBD(iterations=8, relaxation=0.03)
+# those that minimise the incremental potential, and all
+MINIMISERS = {"direct": DIRECT, "chebyshev": CHEBYSHEV, "jacobi": JACOBI, "newton": NEWTON, "cg": CG, "cg_direct": CG_DIRECT}
+SOLVERS = {**MINIMISERS, "pbd": PBD}
 
 NO_GRAVITY = (0.0, 0.0, 0.0)
 

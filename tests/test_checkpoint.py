@@ -37,6 +37,25 @@ def test_resuming_gives_the_bits_of_never_stopping(solver, dtype, tmp_path):
     assert resumed.energies() == through.energies()
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_resuming_far_from_where_it_started(dtype, tmp_path):
+    """If not, what counts as rounding is taken from the first state, and a run that went far resumes as another one."""
+    mesh = pdgpu.shapes.beam((0.3, 0.1, 0.1), cells=(3, 1, 1))
+    scene = pdgpu.Scene()
+    scene.add_solid(mesh, pdgpu.ARAP(1e5), density=1000.0, velocity=(1000.0, 0.0, 0.0))
+    through = pdgpu.Simulation(scene, pdgpu.Newton(iterations=30), dt=1 / 30, dtype=dtype)
+    through.set_state(positions=mesh.points * [1.3, 1.0, 1.0])
+    through.step(20)
+    through.save(tmp_path / "far")
+    resumed = pdgpu.Simulation.load(tmp_path / "far")
+    for _ in range(4):
+        through.step()
+        resumed.step()
+        assert resumed.last_step.iteration == through.last_step.iteration
+        assert resumed.positions.tobytes() == through.positions.tobytes()
+        assert resumed.velocities.tobytes() == through.velocities.tobytes()
+
+
 def test_quasistatic_and_arrays_of_constants(tmp_path):
     """If not, a heterogeneous body is saved as a uniform one."""
     mesh = pdgpu.shapes.beam((2, 1, 1), cells=(2, 1, 1))

@@ -17,6 +17,7 @@ from hypothesis.extra import numpy as arrays
 
 import pdgpu
 from pdgpu import _cpu_f32, _cpu_f64, _host, elements, shapes
+from pdgpu.linear_solvers import linear_settings
 
 # DivergenceError is a RuntimeError; AttributeError, SystemError and IndexError would be our own mistakes
 ALLOWED = (TypeError, ValueError, RuntimeError, MemoryError, OverflowError, OSError)
@@ -145,6 +146,8 @@ def saved():
 
 SOLVER = pdgpu.ProjectiveDynamics(iterations=2)
 MOVES = dict(velocity=(0.0, 0.0, 0.0), damping=0.0, name="b")
+INNER = dict(iterations=2, tolerance=0.1, chebyshev=None)
+MATRIX = np.array([[2.0, -1.0, 0.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 2.0]])
 STEPS = dict(tolerance=0.0, initialization="previous", check_every=1)
 
 # name -> (function, arguments that are right); a text in `why` is what a refusal may name instead of the argument
@@ -167,7 +170,19 @@ ENTRIES = {
     "Attachment": (pdgpu.Attachment, dict(stiffness=1.0)),
     "StrainLimit": (pdgpu.StrainLimit, dict(minimum=0.9, maximum=1.1, stiffness=1.0)),
     "Chebyshev": (pdgpu.Chebyshev, dict(rho=0.5, start=2, under_relaxation=1.0)),
-    "Jacobi": (pdgpu.Jacobi, dict(weight="auto", iterations=2, chebyshev=None)),
+    "Jacobi": (pdgpu.Jacobi, dict(weight="auto", **INNER)),
+    "AJacobi": (pdgpu.AJacobi, dict(order=2, weight=0.5, variant="power", suppression=None, biased=False, **INNER)),
+    "GaussSeidel": (pdgpu.GaussSeidel, dict(order="natural", **INNER)),
+    "SOR": (pdgpu.SOR, dict(omega=1.5, order="colour", iterations=2, tolerance=0.1)),
+    "PCG": (pdgpu.PCG, dict(preconditioner="jacobi", iterations=2, tolerance=0.1)),
+    "NonlinearCG": (pdgpu.NonlinearCG, dict(iterations=2, preconditioner="direct", **STEPS)),
+    "PBD": (pdgpu.PBD, dict(iterations=2, relaxation=0.1, chebyshev=None, **STEPS)),
+    "linear.solve": (
+        lambda **a: pdgpu.linear.solve(**a),
+        dict(A=MATRIX, b=np.ones(3), solver=pdgpu.PCG(iterations=2), x0=np.zeros(3), record=True, reference=np.ones(3), threads=1),
+    ),
+    "linear.extreme_eigenvalues": (pdgpu.linear.extreme_eigenvalues, dict(A=MATRIX)),
+    "add_diagonal": (lambda **a: pdgpu.linear.System(MATRIX, pdgpu.AJacobi()).add_diagonal(**a), dict(delta=np.ones(3))),
     "ProjectiveDynamics": (pdgpu.ProjectiveDynamics, dict(iterations=2, linear=pdgpu.Direct(), chebyshev=None, **STEPS)),
     "Newton": (pdgpu.Newton, dict(iterations=2, linear=pdgpu.Direct(), line_search=True, **STEPS)),
     "Scene": (pdgpu.Scene, dict(gravity=(0, 0, 0))),
@@ -355,10 +370,13 @@ def test_host_module(name, which, value, everything):
 KIND = _cpu_f64.KINDS["arap_tet"][0]
 REST, _ = _host.rest_shape(CORNERS, "tet")
 SET = (KIND, TETS[:2].copy(), REST.reshape(2, 9).copy(), np.ones((2, 1)), None)
-CORE = [np.ones(N), np.zeros(N, np.uint8), [SET], 0.1, 0, 2, 0.0, 1, 0, False, None, 0, 1, 0.0, None, 1]
+LINEAR = linear_settings(pdgpu.Jacobi(weight=0.5), iterations=2)
+CORE = [np.ones(N), np.zeros(N, np.uint8), [SET], 0.1, 0, 2, 0.0, 1, 0, False, None, LINEAR, 1, 1.0]
 CALLS = {
     "prepare": (),
     "step": (None, None, None, None, False),
+    "steps": (),
+    "set_steps": (3,),
     "state": (),
     "set_state": (np.ones((N, 3)), np.ones((N, 3)), None),
     "set_load": (np.ones((N, 3)),),
@@ -367,7 +385,52 @@ CALLS = {
     "hessian": (None, 0),
     "system_matrix": (),
     "linear_weight": (),
+    "set_linear": (0.5, 1.0, 0.5, None),
+    "set_chebyshev": ((0.5, 2, 1.0),),
 }
+
+
+CSR = (np.array([0, 2, 4], np.int32), np.array([0, 1, 0, 1], np.int32), np.array([2.0, -1.0, -1.0, 2.0]))
+SYSTEM = [CSR, None, 3, LINEAR, 1]
+VECTORS = np.ones((2, 3))
+SYSTEM_CALLS = {
+    "weight": (),
+    "colours": (),
+    "cost": (),
+    "set": (0.5, 1.0, 0.5, None),
+    "prepare": (),
+    "set_diagonal": (np.ones(2),),
+    "solve": (VECTORS, None, VECTORS, np.zeros((3, 4)), 1, False),
+}
+
+
+@profile(300)
+@given(st.integers(0, len(SYSTEM) - 1), st.integers(0, 15), garbage, st.sampled_from([_cpu_f32, _cpu_f64]))
+def test_backend_linear(which, part, value, module):
+    """If not, a matrix or settings that make no sense are read past their ends."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 7:
+        value = 7  # counts of iterations
+    arguments = list(SYSTEM)
+    arguments[which] = value
+    systems = [survives(module.Linear, *arguments)]
+    arguments = list(SYSTEM)
+    arguments[3] = tuple(value if k == part else right for k, right in enumerate(LINEAR))
+    systems.append(survives(module.Linear, *arguments))
+    arguments = list(SYSTEM)
+    arguments[0] = tuple(value if k == part % 3 else right for k, right in enumerate(CSR))
+    systems.append(survives(module.Linear, *arguments))
+    for system in systems:
+        if isinstance(system, module.Linear):
+            for name, right in SYSTEM_CALLS.items():
+                survives(getattr(system, name), *right)
+
+
+def test_every_method_of_the_backend_linear_is_attacked():
+    """If not, a new method goes untested."""
+    assert set(SYSTEM_CALLS) == {name for name in dir(_cpu_f64.Linear) if not name.startswith("_")}
+    system = _cpu_f64.Linear(*SYSTEM)
+    for name, right in SYSTEM_CALLS.items():
+        getattr(system, name)(*right)
 
 
 class Shrinking(list):
@@ -427,10 +490,10 @@ def test_the_backend_keeps_what_it_borrows():
         arguments[2], arguments[10] = [SET], 0.9
         with pytest.raises(TypeError, match="chebyshev"):
             module.Simulation(*arguments)
-        arguments[10], arguments[15] = None, 2**31 - 1
+        arguments[10], arguments[12] = None, 2**31 - 1
         with pytest.raises(ValueError, match="threads: must be at most 1024, got 2147483647"):
             module.Simulation(*arguments)
-        arguments[5], arguments[15] = 2**31 - 1, 1
+        arguments[5], arguments[12] = 2**31 - 1, 1
         with pytest.raises(ValueError, match=r"record: expected float64 array of shape \(2147483648, 5\)"):
             module.Simulation(*arguments).step(None, np.zeros((3, 5)), None, None, False)
 

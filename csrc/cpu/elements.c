@@ -3,7 +3,7 @@
  * Each loop is one macro expanded over the element table, so that k and d are constants, the element's formula is inlined, and
  * a new element needs nothing here. Tets with the ARAP energy, the bulk of most scenes, have a vector path of their own
  * (arap_lanes.h); it calls the same formula for several tets at once. */
-#include "elements/element.h"
+#include "elements/position_based.h"
 
 #include "cpu/arap_lanes.h"
 #include "cpu/context.h"
@@ -166,6 +166,52 @@ pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_
                 sum[c] += dynamic ? m * inverse_h2 * offset[3 * (size_t)i + (size_t)c] : -m * step->load[3 * (size_t)i + (size_t)c];
         }
         for (int c = 0; c < 3; c++) gradient[3 * (size_t)i + (size_t)c] = sum[c];
+    }
+    return PD_OK;
+}
+
+/* ---- moves of position-based dynamics ----------------------------------------------------------------------------------- */
+
+#define PD_MOVES_BLOCK(KIND, name, k, d, count)                                                                         \
+    static void moves_##name(const pd_model *model, const pd_elements *g, const real *x, int begin, int end, real *f) { \
+        for (int e = begin; e < end; e++) {                                                                             \
+            const int *vertices = g->vertices + (size_t)e * (k);                                                        \
+            real F[3 * (d)], T[3 * (d)], w[k];                                                                          \
+            PD_DEFORMATION_AT(k, d, x, e, F);                                                                           \
+            pd_##name##_projection(F, g->parameters + (size_t)e * (count), T);                                          \
+            for (int a = 0; a < (k); a++) w[a] = model->fixed[vertices[a]] ? 0 : 1 / model->masses[vertices[a]];        \
+            pd_element_moves(k, d, g->rest + (size_t)e * PD_REST_COUNT(k, d), w, F, T, f + (size_t)e * 3 * (k));        \
+        }                                                                                                               \
+    }
+PD_ELEMENT_TABLE(PD_MOVES_BLOCK)
+
+static void moves_block(const pd_model *model, const pd_elements *g, const real *x, int begin, int end, real *f) {
+    switch (g->kind) {
+#define PD_CASE(KIND, name, k, d, count) \
+    case KIND: moves_##name(model, g, x, begin, end, f); break;
+        PD_ELEMENT_TABLE(PD_CASE)
+#undef PD_CASE
+    default: break;
+    }
+}
+
+pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double scale, const real *x, real *moves) {
+    for (int kind = 0; kind < model->n_kinds; kind++) {
+        const pd_elements *g = &model->kinds[kind];
+        int blocks = (g->n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
+        real *f = model->corner_forces + 3 * (size_t)g->first_corner;
+#pragma omp parallel for num_threads(context->threads) schedule(static)
+        for (int b = 0; b < blocks; b++) {
+            int end = (b + 1) * PD_SUM_BLOCK < g->n ? (b + 1) * PD_SUM_BLOCK : g->n;
+            moves_block(model, g, x, b * PD_SUM_BLOCK, end, f);
+        }
+    }
+#pragma omp parallel for num_threads(context->threads) schedule(static)
+    for (int i = 0; i < model->n_vertices; i++) {
+        real sum[3] = {0, 0, 0};
+        for (int c = model->corner_start[i]; c < model->corner_start[i + 1] && !model->fixed[i]; c++)
+            for (int a = 0; a < 3; a++) sum[a] += model->corner_forces[3 * (size_t)model->corners[c] + (size_t)a];
+        for (int a = 0; a < 3; a++) moves[3 * (size_t)i + (size_t)a] = (real)scale * sum[a];
     }
     return PD_OK;
 }

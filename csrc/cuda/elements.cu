@@ -2,7 +2,7 @@
  *
  * The kernels are macros expanded over the element table, as on the CPU: the element's formula is the same inlined function. The
  * gradient is written per corner and gathered per vertex in a fixed order: no atomics, the same bits in every run. */
-#include "elements/element.h"
+#include "elements/position_based.h"
 
 #include "cuda/context.cuh"
 
@@ -137,6 +137,46 @@ pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_
     }
     PD_LAUNCH(context, gather_kernel, model->n_vertices, *model, step->inverse_h > 0, (real)(step->inverse_h * step->inverse_h), step->load,
               offset, gradient);
+    return PD_OK;
+}
+
+/* ---- moves of position-based dynamics ------------------------------------------------------------------------------------ */
+
+#define PD_MOVES_KERNEL(KIND, name, k, d, count)                                                                                        \
+    static __global__ void name##_moves_kernel(pd_elements g, const unsigned char *fixed, const real *masses, const real *x, real *f) { \
+        int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                           \
+        if (e >= g.n) return;                                                                                                           \
+        const int *vertices = g.vertices + (size_t)e * (k);                                                                             \
+        real F[3 * (d)], T[3 * (d)], w[k];                                                                                              \
+        PD_DEFORMATION_AT(k, d, x, e, F);                                                                                               \
+        pd_##name##_projection(F, g.parameters + (size_t)e * (count), T);                                                               \
+        for (int a = 0; a < (k); a++) w[a] = fixed[vertices[a]] ? (real)0 : (real)1 / masses[vertices[a]];                              \
+        pd_element_moves(k, d, g.rest + (size_t)e * PD_REST_COUNT(k, d), w, F, T, f + (size_t)e * 3 * (k));                             \
+    }
+PD_ELEMENT_TABLE(PD_MOVES_KERNEL)
+
+static __global__ void gather_moves_kernel(pd_model model, real scale, real *moves) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i >= model.n_vertices) return;
+    real sum[3] = {0, 0, 0};
+    for (int c = model.corner_start[i]; c < model.corner_start[i + 1] && !model.fixed[i]; c++)
+        for (int a = 0; a < 3; a++) sum[a] += model.corner_forces[3 * (size_t)model.corners[c] + (size_t)a];
+    for (int a = 0; a < 3; a++) moves[3 * (size_t)i + (size_t)a] = scale * sum[a];
+}
+
+pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double scale, const real *x, real *moves) {
+    for (int kind = 0; kind < model->n_kinds; kind++) {
+        const pd_elements g = model->kinds[kind];
+        real *f = model->corner_forces + 3 * (size_t)g.first_corner;
+        switch (g.kind) {
+#define PD_CASE(KIND, name, k, d, count) \
+    case KIND: PD_LAUNCH(context, name##_moves_kernel, g.n, g, model->fixed, model->masses, x, f); break;
+            PD_ELEMENT_TABLE(PD_CASE)
+#undef PD_CASE
+        default: break;
+        }
+    }
+    PD_LAUNCH(context, gather_moves_kernel, model->n_vertices, *model, (real)scale, moves);
     return PD_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "dynamics/simulation.h"
 
 typedef struct pd_newton pd_newton;
+typedef struct pd_nonlinear_cg pd_nonlinear_cg;
 
 struct pd_simulation {
     pd_error error;
@@ -29,7 +30,7 @@ struct pd_simulation {
     double stiffness_sums[2];  /* sum of PD weights: of dimensionless F, and of F in metres */
     double inertia_sum;        /* sum of m/h^2 */
     double matrix_trace;       /* of A: inertia_sum + sum of w |g|^2, N/m */
-    double largest_coordinate;
+    double largest_coordinate; /* of x_t, m; negative: not looked at yet, see pd_simulation_size */
 
     /* state and work vectors, B [n,3] */
     real *x, *v, *v_previous, *load;
@@ -44,7 +45,9 @@ struct pd_simulation {
     /* solvers */
     pd_linear *linear; /* of the global step */
     pd_newton *newton;
+    pd_nonlinear_cg *cg;
     int prepared;
+    int iteration; /* of the step being solved, from 0 */
 };
 
 /* Runs an expression that returns a status and leaves through `done:` where it failed. */
@@ -59,20 +62,27 @@ typedef struct pd_method {
     /* Writes self->direction from self->x and self->offset. *stalled = 1: no direction lowers the potential. */
     pd_status (*direction)(pd_simulation *self, int *stalled);
     int uses_linear; /* has a global step with the system matrix, solved by settings.linear */
+    /* 0: it does not minimise G, fills no self->gradient, and a G that ends higher than it began is no divergence. */
+    int minimises_potential;
 } pd_method;
 
 extern const pd_method pd_projective_dynamics_method;
 extern const pd_method pd_newton_method;
+extern const pd_method pd_nonlinear_cg_method;
+extern const pd_method pd_position_based_method;
 
 void pd_newton_destroy(pd_newton *newton);
+void pd_nonlinear_cg_destroy(pd_nonlinear_cg *cg);
 
 /* Shared by the methods: */
 pd_step_data pd_simulation_step_data(const pd_simulation *self);
 pd_status pd_simulation_norm(pd_simulation *self, const real *vector, double *norm);
 /* Sum of the parts of G at x, offset (B). `magnitude`, may be NULL: the sum of their absolute values. */
 pd_status pd_simulation_potential_at(pd_simulation *self, const real *x, const real *offset, double *potential, double *magnitude);
+/* The largest |coordinate| of x_t, m. Read back on the first call of a step, so that it follows from the state alone. */
+double pd_simulation_size(pd_simulation *self);
 /* What rounding alone may change in a potential whose parts add up to `magnitude`, J. */
-double pd_simulation_rounding(const pd_simulation *self, double magnitude);
+double pd_simulation_rounding(pd_simulation *self, double magnitude);
 /* Makes slots and hessian_blocks. */
 pd_status pd_simulation_need_hessian(pd_simulation *self);
 

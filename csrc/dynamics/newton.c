@@ -192,4 +192,4 @@ done:
     return status;
 }
 
-const pd_method pd_newton_method = {"Newton", prepare, direction, 0};
+const pd_method pd_newton_method = {"Newton", prepare, direction, 0, 1};

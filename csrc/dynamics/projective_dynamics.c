@@ -32,4 +32,4 @@ done:
     return status;
 }
 
-const pd_method pd_projective_dynamics_method = {"ProjectiveDynamics", prepare, direction, 1};
+const pd_method pd_projective_dynamics_method = {"ProjectiveDynamics", prepare, direction, 1, 1};

@@ -14,7 +14,12 @@ static double now(void) {
 static size_t vector_bytes(const pd_simulation *self) { return (size_t)self->model.n_vertices * 3 * sizeof(real); }
 
 static const pd_method *method_of(const pd_simulation *self) {
-    return self->settings.solver == PD_SOLVER_NEWTON ? &pd_newton_method : &pd_projective_dynamics_method;
+    switch (self->settings.solver) {
+    case PD_SOLVER_NEWTON: return &pd_newton_method;
+    case PD_SOLVER_NONLINEAR_CG: return &pd_nonlinear_cg_method;
+    case PD_SOLVER_POSITION_BASED: return &pd_position_based_method;
+    default: return &pd_projective_dynamics_method;
+    }
 }
 
 /* ---- creation ------------------------------------------------------------------------------------------------------------ */
@@ -23,6 +28,7 @@ void pd_simulation_destroy(pd_simulation *self) {
     if (!self) return;
     pd_linear_destroy(self->linear);
     pd_newton_destroy(self->newton);
+    pd_nonlinear_cg_destroy(self->cg);
     if (self->context) {
         void *memory[] = {self->x,
                           self->v,
@@ -165,9 +171,19 @@ pd_status pd_simulation_potential_at(pd_simulation *self, const real *x, const r
     return PD_OK;
 }
 
-double pd_simulation_rounding(const pd_simulation *self, double magnitude) {
+double pd_simulation_size(pd_simulation *self) {
+    if (self->largest_coordinate >= 0.0) return self->largest_coordinate;
+    self->largest_coordinate = 0.0;
+    // a device that fails here fails again in the next loop, which says so
+    if (pd_memory_download(self->context, self->staging, self->x_t, vector_bytes(self))) return 0.0;
+    for (size_t i = 0; i < (size_t)self->model.n_vertices * 3; i++)
+        self->largest_coordinate = fmax(self->largest_coordinate, fabs((double)self->staging[i]));
+    return self->largest_coordinate;
+}
+
+double pd_simulation_rounding(pd_simulation *self, double magnitude) {
     // E = w/2 |F - T|^2 with F known to eps: the error is eps sqrt(2 E w), and eps^2 w where E is nothing but rounding
-    double eps = 8.0 * (double)PD_EPSILON, size = self->largest_coordinate;
+    double eps = 8.0 * (double)PD_EPSILON, size = pd_simulation_size(self);
     double w = self->stiffness_sums[0] + (self->stiffness_sums[1] + self->inertia_sum) * size * size;
     return eps * (magnitude + sqrt(2.0 * magnitude * w)) + eps * eps * w;
 }
@@ -265,14 +281,8 @@ done:
 /* ---- state and diagnostics --------------------------------------------------------------------------------------------------- */
 
 pd_status pd_simulation_set_state(pd_simulation *self, const real *positions, const real *velocities, const real *previous_velocities) {
-    size_t count = (size_t)self->model.n_vertices * 3;
     pd_status status = PD_OK;
-    if (positions) {
-        self->largest_coordinate = 0.0;
-        for (size_t i = 0; i < count; i++)
-            if (fabs((double)positions[i]) > self->largest_coordinate) self->largest_coordinate = fabs((double)positions[i]);
-        PD_TRY(pd_memory_upload(self->context, self->x, positions, vector_bytes(self)));
-    }
+    if (positions) PD_TRY(pd_memory_upload(self->context, self->x, positions, vector_bytes(self)));
     if (velocities) PD_TRY(pd_memory_upload(self->context, self->v, velocities, vector_bytes(self)));
     self->has_previous = previous_velocities != NULL;
     if (previous_velocities) PD_TRY(pd_memory_upload(self->context, self->v_previous, previous_velocities, vector_bytes(self)));
@@ -301,6 +311,7 @@ const pd_csr *pd_simulation_pattern(const pd_simulation *self) { return &self->p
 void pd_simulation_set_chebyshev(pd_simulation *self, const pd_chebyshev *chebyshev) { self->settings.chebyshev = *chebyshev; }
 
 pd_status pd_simulation_begin(pd_simulation *self) {
+    self->largest_coordinate = -1.0;
     pd_status status = pd_memory_copy(self->context, self->x_t, self->x, vector_bytes(self));
     if (!status) status = pd_damping_hessian(self->context, &self->model, self->x_t);
     return keep_error(self, status);
@@ -398,8 +409,9 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
     pd_step_data step = pd_simulation_step_data(self);
     pd_status status = PD_OK;
     size_t bytes = vector_bytes(self);
-    int recording = observer && observer->record, iteration = 0, begun = 0;
+    int recording = observer && observer->record, iteration = 0, begun = 0, minimises = method_of(self)->minimises_potential;
     double omega = 1.0, first_norm = 0.0, first_potential = 0.0, potential = 0.0, norm = 0.0, magnitude = 0.0;
+    double moves = 0.0, first_moves = 0.0;
     *result = (pd_step_result){PD_STOP_ITERATION_CAP, 0, 0.0};
     PD_TRY(pd_simulation_prepare(self, NULL));
 
@@ -432,6 +444,7 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
         int check = (iteration + 1) % settings->check_every == 0 || iteration + 1 == settings->iterations, stalled = 0;
         double report[2] = {0.0, 1.0}, start = now();
         omega = pd_chebyshev_omega(&settings->chebyshev, iteration, omega);
+        self->iteration = iteration;
         PD_TRY(iterate(self, omega, check || recording, report, &stalled));
         result->seconds += now() - start;
         if (stalled) {
@@ -447,16 +460,23 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
         result->iterations = ++iteration;
 
         // the gradient that the direction started from costs one reduction to look at: a lagging test for runs without a record
-        if (check && !recording && settings->tolerance <= 0) {
+        if (minimises && check && !recording && settings->tolerance <= 0) {
             PD_TRY(pd_simulation_norm(self, self->gradient, &norm));
             if (first_norm <= 0.0) first_norm = norm;
+        }
+        // without a potential it is the moves that must not grow: forces may, with what is soft
+        if (!minimises && (check || recording)) {
+            PD_TRY(pd_simulation_norm(self, self->direction, &moves));
+            if (first_moves <= 0.0) first_moves = moves;
         }
         if (recording || (check && settings->tolerance > 0)) PD_TRY(pd_simulation_evaluate(self, &potential, &norm));
         if (recording) PD_TRY(observer->record(observer->user, self, iteration, result->seconds, sqrt(report[0])));
         if (!check && !recording) continue;
         if (!isfinite(report[0]) || !isfinite(norm))
             status = diverged(self, iteration, "not finite");
-        else if (norm > 1e8 * first_norm && norm * norm > 1e8 * pd_simulation_rounding(self, 0.0) * self->matrix_trace)
+        else if (moves > 1e8 * first_moves && moves > pd_simulation_size(self))
+            status = diverged(self, iteration, "the moves grew by more than 1e8");
+        else if (minimises && norm > 1e8 * first_norm && norm * norm > 1e8 * pd_simulation_rounding(self, 0.0) * self->matrix_trace)
             status = diverged(self, iteration, "the gradient norm grew by more than 1e8");
         else if (check && settings->tolerance > 0 && norm <= settings->tolerance * first_norm) // where a run without a record ends too
             result->stop = PD_STOP_CONVERGED;
@@ -464,7 +484,7 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
             result->stop = PD_STOP_STALLED;
         if (status) goto done;
     }
-    if (recording && potential > first_potential + 1e-6 * fabs(first_potential) + pd_simulation_rounding(self, magnitude))
+    if (recording && minimises && potential > first_potential + 1e-6 * fabs(first_potential) + pd_simulation_rounding(self, magnitude))
         status = iteration ? diverged(self, iteration, "the incremental potential ended above its first value") : PD_OK;
 
 done:

@@ -9,7 +9,7 @@
 #include "dynamics/model.h"
 #include "linear/linear_solver.h"
 
-enum { PD_SOLVER_PROJECTIVE_DYNAMICS, PD_SOLVER_NEWTON };
+enum { PD_SOLVER_PROJECTIVE_DYNAMICS, PD_SOLVER_NEWTON, PD_SOLVER_NONLINEAR_CG, PD_SOLVER_POSITION_BASED };
 
 typedef struct pd_settings {
     double h; /* s; 0: quasistatic */
@@ -21,6 +21,7 @@ typedef struct pd_settings {
     int line_search;        /* Newton */
     pd_chebyshev chebyshev; /* of the outer iteration */
     pd_linear_settings linear;
+    double relaxation; /* alpha of position-based dynamics */
 } pd_settings;
 
 typedef enum pd_stop { PD_STOP_ITERATION_CAP, PD_STOP_CONVERGED, PD_STOP_STALLED, PD_STOP_DIVERGED } pd_stop;

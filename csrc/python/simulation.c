@@ -13,6 +13,7 @@ typedef struct {
     PyThread_type_lock lock; /* held by the call that is inside the core */
     PyObject *description;   /* (masses, fixed, elements): the core borrows their arrays */
     int iterations;
+    long long steps; /* taken; counted with the GIL held, before Python code can run: a Ctrl-C finds it and the state in agreement */
 } SimulationObject;
 
 /* One call at a time. A second one, from another thread or from an observer, is refused rather than queued: an observer
@@ -69,15 +70,15 @@ static int read_set(PyObject *item, int n_vertices, pd_element_set *set) {
 }
 
 static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
-    static char *names[] = {"masses",      "fixed",          "elements",    "h",         "solver", "iterations", "tolerance",
-                            "check_every", "initialization", "line_search", "chebyshev", "linear", "threads",    NULL};
+    static char *names[] = {"masses",         "fixed",       "elements",  "h",      "solver",  "iterations", "tolerance", "check_every",
+                            "initialization", "line_search", "chebyshev", "linear", "threads", "relaxation", NULL};
     PyObject *masses_object, *fixed_object, *list, *chebyshev, *linear, *elements = NULL, *result = NULL;
     pd_element_set *sets = NULL;
     pd_settings settings = {0};
     int threads;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!diidiipOOi:Simulation", names, &masses_object, &fixed_object, &PyList_Type,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!diidiipOOid:Simulation", names, &masses_object, &fixed_object, &PyList_Type,
                                      &list, &settings.h, &settings.solver, &settings.iterations, &settings.tolerance, &settings.check_every,
-                                     &settings.initialization, &settings.line_search, &chebyshev, &linear, &threads))
+                                     &settings.initialization, &settings.line_search, &chebyshev, &linear, &threads, &settings.relaxation))
         return NULL;
     if (!pd_read_chebyshev(chebyshev, &settings.chebyshev) || !pd_read_linear_settings(linear, &settings.linear)) return NULL;
     if (settings.iterations < 1 || settings.check_every < 1) return PyErr_Format(PyExc_ValueError, "iterations: must be at least 1");
@@ -440,6 +441,7 @@ static PyObject *simulation_step(SimulationObject *self, PyObject *arguments) {
     watch.thread = PyEval_SaveThread();
     pd_status status = pd_simulation_step(self->core, targets, &observer, keep_diverged, &result);
     PyEval_RestoreThread(watch.thread);
+    self->steps += !status && result.stop != PD_STOP_DIVERGED;
     leave(self);
     if (status) {
         raise_from(self, status);
@@ -459,6 +461,18 @@ static PyObject *simulation_step(SimulationObject *self, PyObject *arguments) {
     return Py_BuildValue("(sidi)", stops[result.stop], result.iterations, result.seconds, watch.rows);
 }
 
+static PyObject *simulation_steps(SimulationObject *self, PyObject *unused) {
+    (void)unused;
+    return PyLong_FromLongLong(self->steps);
+}
+
+static PyObject *simulation_set_steps(SimulationObject *self, PyObject *object) {
+    long long steps = PyLong_AsLongLong(object);
+    if (steps == -1 && PyErr_Occurred()) return NULL;
+    self->steps = steps;
+    Py_RETURN_NONE;
+}
+
 /* ---- the type ----------------------------------------------------------------------------------------------------------------- */
 
 static PyMethodDef simulation_methods[] = {
@@ -467,6 +481,9 @@ static PyMethodDef simulation_methods[] = {
     {"step", (PyCFunction)simulation_step, METH_VARARGS,
      "step($self, targets, record, iterates, observer, keep_diverged, /)\n--\n\n"
      "One time step; returns (status, iterations, seconds, rows recorded)."},
+    {"steps", (PyCFunction)simulation_steps, METH_NOARGS, "steps($self, /)\n--\n\nNumber of steps taken."},
+    {"set_steps", (PyCFunction)simulation_set_steps, METH_O,
+     "set_steps($self, steps, /)\n--\n\nNumber of steps taken so far, for a resumed run."},
     {"state", (PyCFunction)simulation_state, METH_NOARGS,
      "state($self, /)\n--\n\n(positions, velocities, previous velocities or None), fresh copies."},
     {"set_state", (PyCFunction)simulation_set_state, METH_VARARGS,

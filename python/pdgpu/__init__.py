@@ -17,12 +17,13 @@ from pdgpu.mesh import Mesh, read_mesh
 from pdgpu.records import StepRecord
 from pdgpu.scene import Body, Scene
 from pdgpu.simulation import Simulation
-from pdgpu.solvers import Newton, ProjectiveDynamics, capabilities
+from pdgpu.solvers import PBD, Newton, NonlinearCG, ProjectiveDynamics, capabilities
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ARAP",
+    "PBD",
     "PCG",
     "SOR",
     "AJacobi",
@@ -39,6 +40,7 @@ __all__ = [
     "Material",
     "Mesh",
     "Newton",
+    "NonlinearCG",
     "ProjectiveDynamics",
     "Scene",
     "Simulation",

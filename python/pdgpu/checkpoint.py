@@ -69,7 +69,7 @@ def write(path, simulation):
         "device": simulation.device,
         "dtype": simulation.dtype.name,
         "start_time": simulation._start_time,
-        "steps": simulation._steps,
+        "steps": simulation._backend.steps(),
         "gravity": list(description.gravity),
         "solver": _describe(simulation.solver),
         "rho": simulation._rho,
@@ -129,7 +129,8 @@ def read(cls, path, motions, device, threads):
     simulation = cls(scene, solver, dt=dt, device=saved_device if device is None else device, dtype=dtype, threads=threads)
     simulation.external_forces = arrays.get("external_forces")
     simulation._backend.set_state(*(None if array is None else simulation._cast(array) for array in state))
-    simulation._start_time, simulation._steps = start_time, steps
+    simulation._backend.set_steps(steps)
+    simulation._start_time = start_time
     # what a search found before the file was written; another search, from this state, would find something else
     if rho is not None:
         simulation._set_rho(rho)

@@ -222,6 +222,8 @@ class System:
     def solve(self, b, x0=None, record=True, *, reference=None):
         """Solve A x = b; see `pdgpu.linear.solve`."""
         n, k = self._A.shape[0], self.columns
+        if not isinstance(record, bool | np.bool_):
+            raise TypeError(f"record: expected True or False, got {record!r}")
         b = _right_hand_side("b", b, n)
         shape = b.shape
         if (1 if b.ndim == 1 else b.shape[1]) != k:
@@ -386,7 +388,7 @@ def _indefinite(error):
 
 
 def _dtyped(value):
-    return None if value is None else any_array("x0", value)
+    return None if value is None else any_array("x0", value)  # checked when it is used
 
 
 def _finite(name, array):

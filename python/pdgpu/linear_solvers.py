@@ -67,7 +67,7 @@ def check_chebyshev(value):
 
 def _check_iteration(solver):
     if solver.iterations is not None:
-        keep(solver, iterations=integer("iterations", solver.iterations, 1, 10**7))
+        keep(solver, iterations=integer("iterations", solver.iterations, 1, 10**6))
     keep(solver, tolerance=number("tolerance", solver.tolerance, minimum=0.0, below=1.0))
     check_chebyshev(getattr(solver, "chebyshev", None))
 

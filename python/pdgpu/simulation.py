@@ -17,7 +17,7 @@ from pdgpu.linear_solvers import chebyshev_settings
 from pdgpu.materials import MATERIAL_OF_KIND
 from pdgpu.records import COLUMNS, StepRecord
 from pdgpu.scene import Scene
-from pdgpu.solvers import Newton, ProjectiveDynamics, check_support, settings_of
+from pdgpu.solvers import ProjectiveDynamics, check_support, settings_of
 
 __all__ = ["Simulation"]
 
@@ -29,7 +29,7 @@ class Simulation:
     ----------
     scene : Scene
         Read once, now; later changes of the scene have no effect.
-    solver : ProjectiveDynamics or Newton
+    solver : ProjectiveDynamics, Newton, NonlinearCG or PBD
     dt : float or None
         Time step h, s. None: quasistatic, the inertia term is replaced by -sum (m g + f) . x.
     contact : None
@@ -44,7 +44,7 @@ class Simulation:
     TypeError
         A solver that cannot treat a material of the scene; both are named.
     ValueError
-        A scene without vertices, dt <= 0, a quasistatic body that is not held.
+        A scene without vertices, dt <= 0, a quasistatic body that is not held, PBD with dt=None.
     RuntimeError
         A device that is not there; a direct solver that the build left out.
     """
@@ -52,7 +52,7 @@ class Simulation:
     def __init__(self, scene, solver=None, *, dt=1 / 100, contact=None, device="cpu", dtype="float64", threads=0):
         self._build(scene, solver, dt, contact, device, dtype, threads)
         start = time.perf_counter()
-        if self.solver.linear_solvers is not Newton.linear_solvers:
+        if isinstance(self.solver, ProjectiveDynamics):
             self._numbers = resolve(self.solver.linear, self._backend.linear_weight(), lambda: self.system_matrix(free=True))
             self._numbers.apply(self.solver.linear, self._backend.set_linear)
         self._backend.prepare()
@@ -101,7 +101,6 @@ class Simulation:
         self._setup_seconds = 0.0
         self._numbers = None  # of the linear solver
         self._rho = None  # of the outer iteration, once found
-        self._steps = 0
         self._start_time = 0.0
         self._external_forces = None
         self.last_step = None
@@ -137,7 +136,7 @@ class Simulation:
     @property
     def time(self):
         """s; the number of steps times dt."""
-        return self._start_time + self._steps * (self.dt or 0.0)
+        return self._start_time + self._backend.steps() * (self.dt or 0.0)
 
     def set_state(self, *, positions=None, velocities=None):
         """Put the vertices somewhere, e.g. to start from a stretched pose; pinned ones too.
@@ -310,8 +309,6 @@ class Simulation:
             raise
         status, iterations, seconds, count = result
         self.last_step = recorded(count, status=status, iteration=iterations, solve_seconds=seconds)
-        if status != "diverged":
-            self._steps += 1
 
     # ---- diagnostics ------------------------------------------------------------------------------------------------------
 

@@ -48,7 +48,7 @@ def test_divergence_raises_and_keeps_the_state(record):
 
 
 @pytest.mark.parametrize("every", [1, 4])
-@pytest.mark.parametrize("solver", scenes.SOLVERS)
+@pytest.mark.parametrize("solver", scenes.MINIMISERS)
 def test_tolerance_is_looked_at_every_few_iterations(solver, every):
     """If not, `check_every` or the tolerance is not what the description of the solver says."""
     scene, _ = scenes.bar(inputs.B20(), MU)
