@@ -1,7 +1,7 @@
 """Every refusal of the linear solvers names the argument that is wrong."""
 
+import linear.problems as problems
 import numpy as np
-import problems
 import pytest
 import scipy.sparse as sparse
 

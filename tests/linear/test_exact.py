@@ -2,8 +2,8 @@
 
 import dataclasses
 
+import linear.problems as problems
 import numpy as np
-import problems
 import pytest
 import scipy.sparse as sparse
 import scipy.sparse.linalg
@@ -393,12 +393,15 @@ def test_overestimated_rho_never_diverges():
 def test_rates():
     """If not, the rate that is measured and the one that theory predicts do not describe the same run."""
     problem = problems.solid("K10", 1e6, 0.01)
-    rho = 0.97879
-    result = solved(problem, pdgpu.Jacobi(weight=1.0), 400)
+    rho = 0.97879483
+    # the usual start has its centre of mass where the solution has it, so that the slowest mode, a translation, is not in its error
+    start = problem.start + np.random.default_rng(0).normal(size=problem.start.shape)
+    result = linear.solve(problem.A, problem.b, pdgpu.Jacobi(weight=1.0, iterations=600), x0=start)
     assert result.predicted_rate == pytest.approx(rho, abs=2e-3)
-    assert result.rate == pytest.approx(rho, abs=5e-3)
-    result = solved(problem, pdgpu.Jacobi(weight=1.0, chebyshev=chebyshev(rho)), 80)
-    assert result.predicted_rate == pytest.approx(rho / (1.0 + np.sqrt(1.0 - rho**2)), abs=5e-3)
+    assert result.rate == pytest.approx(rho, abs=2e-3)
+    result = linear.solve(problem.A, problem.b, pdgpu.Jacobi(weight=1.0, iterations=80, chebyshev=chebyshev(rho)), x0=start)
+    assert result.predicted_rate == pytest.approx(rho / (1.0 + np.sqrt(1.0 - rho**2)), abs=2e-3)
+    assert result.rate == pytest.approx(result.predicted_rate, abs=5e-2)
 
 
 # --- conjugate gradients ---------------------------------------------------------------------------------------------------------

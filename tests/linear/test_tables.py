@@ -4,7 +4,7 @@ A count is the first crossing; a count that is left out takes too long to check.
 only, so they may move by a tenth or by 3. rho is exact: the largest eigenvalue by a shift-and-invert Lanczos method.
 """
 
-import problems
+import linear.problems as problems
 import pytest
 
 import pdgpu
