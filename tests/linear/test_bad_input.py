@@ -107,35 +107,31 @@ def test_indices_of_64_bits_and_unsorted_rows():
         assert np.array_equal(linear.solve(unsorted, B, solver).x, expected)
 
 
-@pytest.mark.parametrize(
-    ("b", "error"),
-    [
-        (np.ones(N + 1), ValueError),
-        (np.ones((N + 1, 3)), ValueError),
-        (np.ones((3, N)), ValueError),
-        (np.ones((N, 3, 1)), ValueError),
-        (np.ones((N, 0)), ValueError),
-        (np.float64(1.0), ValueError),
-        (np.full(N, np.nan), ValueError),
-        (np.full((N, 2), np.inf), ValueError),
-        (np.ones(N, dtype=complex), TypeError),
-        (np.full(N, None), TypeError),
-        (["a"] * N, TypeError),
-        (None, TypeError),
-    ],
-)
+NOT_VECTORS = [
+    (np.ones(N + 1), ValueError),
+    (np.ones((N + 1, 3)), ValueError),
+    (np.ones((3, N)), ValueError),
+    (np.ones((N, 3, 1)), ValueError),
+    (np.ones((N, 0)), ValueError),
+    (np.float64(1.0), ValueError),
+    (np.full(N, np.nan), ValueError),
+    (np.full((N, 2), np.inf), ValueError),
+    (np.ones(N, dtype=complex), TypeError),
+    (np.full(N, None), TypeError),
+    (["a"] * N, TypeError),
+]
+
+
 @pytest.mark.parametrize("name", ["b", "x0", "reference"])
-def test_vectors(name, b, error):
+def test_vectors(name):
     """If not, a vector of a wrong length or kind is read past its end or spreads NaN."""
-    if b is None and name != "b":
-        pytest.skip("None stands for the default")
-    arguments = {"b": B, name: b}
-    with pytest.raises(error, match=rf"\b{name}\b"):
-        linear.solve(good(), arguments.pop("b"), pdgpu.Jacobi(weight=0.5), **arguments)
     system = linear.System(good(), pdgpu.Jacobi(weight=0.5), columns=3)
-    arguments = {"b": B, name: b}
-    with pytest.raises(error, match=rf"\b{name}\b"):
-        system.solve(arguments.pop("b"), **arguments)
+    for vector, error in NOT_VECTORS + ([(None, TypeError)] if name == "b" else []):
+        arguments = {"b": B, name: vector}
+        with pytest.raises(error, match=rf"\b{name}\b"):
+            linear.solve(good(), solver=pdgpu.Jacobi(weight=0.5), **arguments)
+        with pytest.raises(error, match=rf"\b{name}\b"):
+            system.solve(**arguments)
 
 
 @pytest.mark.parametrize("name", ["x0", "reference"])
@@ -220,7 +216,7 @@ BAD_OPTIONS = [
     (pdgpu.AJacobi, "weight", (0.0, -1.0, np.nan, "best", None)),
     (pdgpu.AJacobi, "order", (0, -1, 5, 1.5, "2", None)),
     (pdgpu.AJacobi, "variant", ("fast", None, 1)),
-    (pdgpu.AJacobi, "suppression", (-1.0, np.nan, "springs")),
+    (pdgpu.AJacobi, "suppression", (0.0, 1.0, -1.0, np.nan, "springs")),
     (pdgpu.AJacobi, "biased", (1, "yes", None)),
     (pdgpu.GaussSeidel, "order", ("random", None, 1)),
     (pdgpu.SymmetricGaussSeidel, "order", ("random", None, 1)),
@@ -230,9 +226,12 @@ BAD_OPTIONS = [
     (pdgpu.Chebyshev, "start", (0, -1, 1.5, None)),
     (pdgpu.Chebyshev, "under_relaxation", (0.0, -1.0, 1.5, np.nan)),
     (pdgpu.Chebyshev, "interval", ("negative", None, 1)),
-    (pdgpu.Chebyshev, "rho", (1.0, -0.1, 1.5, np.nan, "best", None)),
+    (pdgpu.Chebyshev, "rho", (0.0, 1.0, -0.1, 1.5, np.nan, "best", None)),
     *((solver, "iterations", (0, -1, 1.5, "10")) for solver in (pdgpu.Jacobi, pdgpu.AJacobi, pdgpu.GaussSeidel, pdgpu.SOR, pdgpu.PCG)),
-    *((solver, "tolerance", (-1.0, np.nan, "1e-3")) for solver in (pdgpu.Jacobi, pdgpu.AJacobi, pdgpu.GaussSeidel, pdgpu.SOR, pdgpu.PCG)),
+    *(
+        (solver, "tolerance", (-1.0, 1.0, np.nan, "1e-3"))
+        for solver in (pdgpu.Jacobi, pdgpu.AJacobi, pdgpu.GaussSeidel, pdgpu.SOR, pdgpu.PCG)
+    ),
     *((solver, "chebyshev", (0.5, "auto", pdgpu.Jacobi())) for solver in (pdgpu.Jacobi, pdgpu.AJacobi, pdgpu.SymmetricGaussSeidel)),
 ]
 
@@ -240,10 +239,32 @@ BAD_OPTIONS = [
 @pytest.mark.parametrize(("solver", "name", "values"), BAD_OPTIONS, ids=[f"{solver.__name__}-{name}" for solver, name, _ in BAD_OPTIONS])
 def test_options_of_the_solvers(solver, name, values):
     """If not, an option out of its range is found out by the result, or not at all."""
-    required = {"rho": 0.5} if solver is pdgpu.Chebyshev else {}
     for value in values:
         with pytest.raises((TypeError, ValueError), match=name):
-            solver(**(required | {name: value}))
+            solver(**{name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("biased", {"biased": True, "order": 3, "suppression": "bending"}),
+        ("suppression", {"suppression": "bending", "order": 1}),
+        ("suppression", {"suppression": 0.1, "order": 2, "variant": "composed"}),
+    ],
+)
+def test_options_that_exclude_each_other(name, options):
+    """If not, an option that has no effect is accepted in silence."""
+    with pytest.raises(ValueError, match=name):
+        pdgpu.AJacobi(**options)
+
+
+def test_chebyshev_where_it_cannot_help():
+    """If not, somebody waits for the gain of an acceleration that theory rules out."""
+    for solver in (pdgpu.SOR, pdgpu.PCG, pdgpu.Direct):
+        with pytest.raises(TypeError, match="chebyshev"):
+            solver(chebyshev=pdgpu.Chebyshev(rho=0.5))
+    with pytest.warns(UserWarning, match="complex eigenvalues"):
+        pdgpu.GaussSeidel(chebyshev=pdgpu.Chebyshev(rho=0.5))
 
 
 @pytest.mark.parametrize(
