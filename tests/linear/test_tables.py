@@ -10,6 +10,8 @@ import pytest
 import pdgpu
 from pdgpu import linear
 
+pytestmark = pytest.mark.slow
+
 BUNNY, ARMADILLO = "ipc_bunny.msh", "ipc_Armadillo13K.msh.gz"
 
 PROBLEMS = {
