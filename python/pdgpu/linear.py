@@ -318,7 +318,8 @@ class System:
         if (delta < 0.0).any():
             row = int(np.argmax(delta < 0.0))
             raise ValueError(f"delta: must not be negative, got {delta[row]} at {row}")
-        self._A = (self._original + scipy.sparse.diags_array(delta)).tocsr()
+        self._A = self._original.copy()  # a sum would drop stored zeros, which colours count
+        self._A.setdiag(self._original.diagonal() + delta)
         self._core.set_diagonal(delta)
 
     def cost(self):

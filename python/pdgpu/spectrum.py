@@ -101,7 +101,8 @@ def _symmetric_gauss_seidel(A, solver):
     """1 - the smallest eigenvalue of M^-1 A with M = (D + L) D^-1 (D + L)^T in the order of the sweeps."""
     n = A.shape[0]
     if solver.order == "colour":
-        edges = np.stack(A.nonzero(), axis=1)
+        rows = np.repeat(np.arange(n), np.diff(A.indptr))  # stored zeros are neighbours too: A.nonzero() would drop them
+        edges = np.stack([rows, A.indices], axis=1)
         edges = np.ascontiguousarray(edges[edges[:, 0] < edges[:, 1]], dtype=np.int32)
         order = np.argsort(_host.colouring(edges, n, "greedy"), kind="stable")
         A = A[order][:, order].tocsr()
