@@ -8,27 +8,50 @@
 
 #define PD_INLINE static inline __attribute__((always_inline))
 
-/* Expands `call` with `columns` = 1, 3 or the number itself, so that inner loops unroll. */
-#define PD_FOR_WIDTH(width, call)      \
-    do {                               \
-        if ((width) == 1) {            \
-            enum { columns = 1 };      \
-            call;                      \
-        } else if ((width) == 3) {     \
-            enum { columns = 3 };      \
-            call;                      \
-        } else {                       \
-            const int columns = width; \
-            call;                      \
-        }                              \
-    } while (0)
+/* Runs `body` over blocks of rows [begin,end) in parallel, with `columns` = 1, 3 or the number itself. The constants stand inside the
+ * parallel region: what OpenMP outlines is compiled apart from its caller, and would take the width for a variable. */
+#define PD_FOR_BLOCKS(context, n, block_rows, width, body)                                                                             \
+    _Pragma("omp parallel for num_threads((context)->threads) schedule(static)") for (int block = 0;                                   \
+                                                                                      block < ((n) + (block_rows) - 1) / (block_rows); \
+                                                                                      block++) {                                       \
+        int begin = block * (block_rows), end = begin + (block_rows) < (n) ? begin + (block_rows) : (n);                               \
+        if ((width) == 1) {                                                                                                            \
+            enum { columns = 1 };                                                                                                      \
+            body;                                                                                                                      \
+        } else if ((width) == 3) {                                                                                                     \
+            enum { columns = 3 };                                                                                                      \
+            body;                                                                                                                      \
+        } else {                                                                                                                       \
+            const int columns = (width);                                                                                               \
+            body;                                                                                                                      \
+        }                                                                                                                              \
+    }
 
 enum { AT_ONCE = 4 };
 
+/* The matrix streams through once per sweep beside half a dozen other streams, which is more than the hardware prefetcher follows: asked
+ * for AHEAD entries early, a sweep over a million rows takes half the time. A prefetch past the end of an array is harmless. */
+enum { AHEAD = 512 };
+#ifdef __GNUC__
+#define PD_PREFETCH(address) __builtin_prefetch(address)
+#else
+#define PD_PREFETCH(address) ((void)0)
+#endif
+
+PD_INLINE void prefetch_row(const pd_matrix *A, int begin, int end) {
+    enum { REALS = 64 / sizeof(real), INTS = 64 / sizeof(int) };
+    PD_PREFETCH(A->values + begin + AHEAD);
+    PD_PREFETCH(A->columns + begin + AHEAD);
+    for (int s = begin + REALS; s < end; s += REALS) PD_PREFETCH(A->values + s + AHEAD);
+    for (int s = begin + INTS; s < end; s += INTS) PD_PREFETCH(A->columns + s + AHEAD);
+}
+
 /* sum_c = sum over the row's entries of a x[column, first + c], without the diagonal, for `count` <= AT_ONCE columns. */
 PD_INLINE void off_diagonal(const pd_matrix *A, int row, const real *x, int width, int first, int count, real *sum) {
+    int begin = A->row_start[row], end = A->row_start[row + 1];
+    if (first == 0) prefetch_row(A, begin, end);
     for (int c = 0; c < count; c++) sum[c] = 0;
-    for (int s = A->row_start[row]; s < A->row_start[row + 1]; s++) {
+    for (int s = begin; s < end; s++) {
         const real *v = x + (size_t)width * (size_t)A->columns[s] + first;
         real a = A->values[s];
         for (int c = 0; c < count; c++) sum[c] += a * v[c];
@@ -57,16 +80,15 @@ static double add_partial_sums(const double *partial, int n) {
 static int sum_blocks(const pd_matrix *A) { return (A->n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK; }
 static int block_end(const pd_matrix *A, int b) { return (b + 1) * PD_SUM_BLOCK < A->n ? (b + 1) * PD_SUM_BLOCK : A->n; }
 
-PD_INLINE void multiply(pd_context *context, const pd_matrix *A, int width, const real *x, real *y) {
-#pragma omp parallel for num_threads(context->threads) schedule(static)
-    for (int i = 0; i < A->n; i++) {
-        size_t j = (size_t)width * (size_t)i;
-        PD_FOR_COLUMNS(A, i, x, width, y[j + (size_t)(first + c)] = sum[c] + A->diagonal[i] * x[j + (size_t)(first + c)];)
+PD_INLINE void multiply(const pd_matrix *A, int width, int begin, int end, const real *x, real *y) {
+    for (int i = begin; i < end; i++) {
+        size_t row = (size_t)width * (size_t)i;
+        PD_FOR_COLUMNS(A, i, x, width, y[row + (size_t)(first + c)] = sum[c] + A->diagonal[i] * x[row + (size_t)(first + c)];)
     }
 }
 
 pd_status pd_matrix_multiply(pd_context *context, const pd_matrix *matrix, int width, const real *x, real *y) {
-    PD_FOR_WIDTH(width, multiply(context, matrix, columns, x, y));
+    PD_FOR_BLOCKS(context, matrix->n, PD_SUM_BLOCK, width, multiply(matrix, columns, begin, end, x, y))
     return PD_OK;
 }
 
@@ -80,18 +102,17 @@ pd_status pd_apply_diagonal(pd_context *context, const pd_matrix *matrix, int wi
     return PD_OK;
 }
 
-PD_INLINE void correct(pd_context *context, const pd_matrix *A, int width, real scale, const real *r, const real *d, real *q) {
-#pragma omp parallel for num_threads(context->threads) schedule(static)
-    for (int i = 0; i < A->n; i++) {
-        size_t begin = (size_t)width * (size_t)i;
+PD_INLINE void correct(const pd_matrix *A, int width, int begin, int end, real scale, const real *r, const real *d, real *q) {
+    for (int i = begin; i < end; i++) {
+        size_t row = (size_t)width * (size_t)i;
         real weight = scale / A->diagonal[i];
-        PD_FOR_COLUMNS(A, i, d, width, size_t j = begin + (size_t)(first + c); q[j] = weight * (r[j] - sum[c] - A->diagonal[i] * d[j]);)
+        PD_FOR_COLUMNS(A, i, d, width, size_t j = row + (size_t)(first + c); q[j] = weight * (r[j] - sum[c] - A->diagonal[i] * d[j]);)
     }
 }
 
 pd_status pd_matrix_correction(pd_context *context, const pd_matrix *matrix, int width, double scale, const real *r, const real *d,
                                real *q) {
-    PD_FOR_WIDTH(width, correct(context, matrix, columns, (real)scale, r, d, q));
+    PD_FOR_BLOCKS(context, matrix->n, PD_SUM_BLOCK, width, correct(matrix, columns, begin, end, (real)scale, r, d, q))
     return PD_OK;
 }
 
@@ -137,13 +158,12 @@ pd_status pd_matrix_dot(pd_context *context, const pd_matrix *matrix, int width,
 /* ---- Jacobi and extrapolation -------------------------------------------------------------------------------------------------- */
 
 /* One sweep into `previous`; see pd_jacobi_sweeps. Without extrapolation `previous` is only written. */
-PD_INLINE void sweep(pd_context *context, const pd_matrix *A, int width, const real *r, real weight, real omega, int extrapolate,
+PD_INLINE void sweep(const pd_matrix *A, int width, int begin, int end, const real *r, real weight, real omega, int extrapolate,
                      const real *d, real *previous) {
-#pragma omp parallel for num_threads(context->threads) schedule(static)
-    for (int i = 0; i < A->n; i++) {
-        size_t begin = (size_t)width * (size_t)i;
+    for (int i = begin; i < end; i++) {
+        size_t row = (size_t)width * (size_t)i;
         real scale = weight / A->diagonal[i];
-        PD_FOR_COLUMNS(A, i, d, width, size_t j = begin + (size_t)(first + c);
+        PD_FOR_COLUMNS(A, i, d, width, size_t j = row + (size_t)(first + c);
                        real relaxed = scale * (r[j] - sum[c] - A->diagonal[i] * d[j]) + d[j];
                        previous[j] = extrapolate ? omega * (relaxed - previous[j]) + previous[j] : relaxed;)
     }
@@ -151,21 +171,24 @@ PD_INLINE void sweep(pd_context *context, const pd_matrix *A, int width, const r
 
 pd_status pd_jacobi_sweeps(pd_context *context, const pd_matrix *matrix, int width, const real *residual, double weight,
                            const double *omegas, int n_sweeps, int from_zero, real *buffers[2]) {
+    int n = matrix->n;
+    real w = (real)weight;
     for (int k = 0; k < n_sweeps; k++) {
         real *d = buffers[0], *next = buffers[1], omega = (real)omegas[k];
         if (k == 0 && from_zero) {
 #pragma omp parallel for num_threads(context->threads) schedule(static)
-            for (int i = 0; i < matrix->n; i++) {
-                real scale = omega * ((real)weight / matrix->diagonal[i]);
-                size_t begin = (size_t)width * (size_t)i;
-                for (size_t j = begin; j < begin + (size_t)width; j++) next[j] = scale * residual[j];
+            for (int i = 0; i < n; i++) {
+                real scale = omega * (w / matrix->diagonal[i]);
+                size_t row = (size_t)width * (size_t)i;
+                for (size_t j = row; j < row + (size_t)width; j++) next[j] = scale * residual[j];
             }
             // the next sweep reads this iterate, which was zero
-            if (n_sweeps > 1 && omegas[1] != 1.0) memset(d, 0, (size_t)matrix->n * (size_t)width * sizeof(real));
-        } else if (omegas[k] != 1.0)
-            PD_FOR_WIDTH(width, sweep(context, matrix, columns, residual, (real)weight, omega, 1, d, next));
-        else
-            PD_FOR_WIDTH(width, sweep(context, matrix, columns, residual, (real)weight, omega, 0, d, next));
+            if (n_sweeps > 1 && omegas[1] != 1.0) memset(d, 0, (size_t)n * (size_t)width * sizeof(real));
+        } else if (omegas[k] != 1.0) {
+            PD_FOR_BLOCKS(context, n, PD_SUM_BLOCK, width, sweep(matrix, columns, begin, end, residual, w, omega, 1, d, next))
+        } else {
+            PD_FOR_BLOCKS(context, n, PD_SUM_BLOCK, width, sweep(matrix, columns, begin, end, residual, w, omega, 0, d, next))
+        }
         buffers[0] = next;
         buffers[1] = d;
     }
@@ -191,23 +214,25 @@ PD_INLINE void relax_row(const pd_coloured_matrix *C, int place, int width, cons
     PD_FOR_COLUMNS(A, place, d, width, size_t j = begin + (size_t)(first + c); d[j] += scale * (r[j] - sum[c] - A->diagonal[place] * d[j]);)
 }
 
-PD_INLINE void relax(pd_context *context, const pd_coloured_matrix *C, int width, const real *r, real omega, int backward, real *d) {
-    for (int k = 0; k < C->n_colours; k++) {
-        int colour = backward ? C->n_colours - 1 - k : k, begin = C->colour_start[colour], end = C->colour_start[colour + 1];
-        if (C->sequential && backward)
-            for (int t = end - 1; t >= begin; t--) relax_row(C, t, width, r, omega, d);
-        else if (C->sequential)
-            for (int t = begin; t < end; t++) relax_row(C, t, width, r, omega, d);
-        else {
-#pragma omp parallel for num_threads(context->threads) schedule(static)
-            for (int t = begin; t < end; t++) relax_row(C, t, width, r, omega, d);
-        }
-    }
+PD_INLINE void relax_rows(const pd_coloured_matrix *C, int width, int begin, int end, const real *r, real omega, int backward, real *d) {
+    if (backward)
+        for (int t = end - 1; t >= begin; t--) relax_row(C, t, width, r, omega, d);
+    else
+        for (int t = begin; t < end; t++) relax_row(C, t, width, r, omega, d);
 }
 
 pd_status pd_gauss_seidel_sweep(pd_context *context, const pd_coloured_matrix *coloured, int width, const real *residual, double omega,
                                 int backward, real *d) {
-    PD_FOR_WIDTH(width, relax(context, coloured, columns, residual, (real)omega, backward, d));
+    real o = (real)omega;
+    for (int k = 0; k < coloured->n_colours; k++) {
+        int colour = backward ? coloured->n_colours - 1 - k : k, start = coloured->colour_start[colour];
+        int rows = coloured->colour_start[colour + 1] - start;
+        if (coloured->sequential) {
+            relax_rows(coloured, width, start, start + rows, residual, o, backward, d);
+            continue;
+        }
+        PD_FOR_BLOCKS(context, rows, PD_SUM_BLOCK, width, relax_rows(coloured, columns, start + begin, start + end, residual, o, 0, d))
+    }
     return PD_OK;
 }
 
@@ -222,22 +247,20 @@ static void add_columns(const double *partial, int blocks, int stride, int width
     }
 }
 
-PD_INLINE void product(pd_context *context, const pd_matrix *A, int width, const real *p, real *q) {
-    int blocks = sum_blocks(A);
-#pragma omp parallel for num_threads(context->threads) schedule(static)
-    for (int b = 0; b < blocks; b++) {
-        double *pq = A->partial_sums + (size_t)width * (size_t)b;
-        for (int c = 0; c < width; c++) pq[c] = 0.0;
-        for (int i = b * PD_SUM_BLOCK, end = block_end(A, b); i < end; i++) {
-            size_t begin = (size_t)width * (size_t)i;
-            PD_FOR_COLUMNS(A, i, p, width, size_t j = begin + (size_t)(first + c); q[j] = sum[c] + A->diagonal[i] * p[j];
-                           pq[first + c] += (double)p[j] * (double)q[j];)
-        }
+PD_INLINE void product(const pd_matrix *A, int width, int begin, int end, const real *p, real *q, double *partial) {
+    // few columns: in registers
+    double few[AT_ONCE], *out = partial + (size_t)width * (size_t)(begin / PD_SUM_BLOCK), *pq = width <= AT_ONCE ? few : out;
+    for (int c = 0; c < width; c++) pq[c] = 0.0;
+    for (int i = begin; i < end; i++) {
+        size_t row = (size_t)width * (size_t)i;
+        PD_FOR_COLUMNS(A, i, p, width, size_t j = row + (size_t)(first + c); q[j] = sum[c] + A->diagonal[i] * p[j];
+                       pq[first + c] += (double)p[j] * (double)q[j];)
     }
+    if (pq != out) memcpy(out, pq, (size_t)width * sizeof(double));
 }
 
 pd_status pd_pcg_product(pd_context *context, const pd_matrix *matrix, int width, const real *p, real *q, double *sums) {
-    PD_FOR_WIDTH(width, product(context, matrix, columns, p, q));
+    PD_FOR_BLOCKS(context, matrix->n, PD_SUM_BLOCK, width, product(matrix, columns, begin, end, p, q, matrix->partial_sums))
     add_columns(matrix->partial_sums, sum_blocks(matrix), width, width, sums);
     return PD_OK;
 }
@@ -257,53 +280,49 @@ PD_INLINE real quotient(const double *numerator, const double *denominator, int 
     return denominator[c] > 0.0 ? (real)(numerator[c] / denominator[c]) : (real)0;
 }
 
-PD_INLINE void advance(pd_context *context, const pd_matrix *A, int width, const pd_preconditioner *M, int start, const double *sums,
+PD_INLINE void advance(const pd_matrix *A, int width, int begin, int end, const pd_preconditioner *M, int start, const double *sums,
                        const real *p, const real *q, real *d, real *r) {
-    int blocks = (A->n + ROWS - 1) / ROWS;
-#pragma omp parallel for num_threads(context->threads) schedule(static)
-    for (int b = 0; b < blocks; b++) {
-        double *rz = A->partial_sums + 2 * (size_t)width * (size_t)b, *rr = rz + width;
-        int first = b * ROWS, last = first + ROWS < A->n ? first + ROWS : A->n;
-        for (int c = 0; c < 2 * width; c++) rz[c] = 0.0;
-        for (int c = 0; c < width; c++) {
-            real alpha = start ? 0 : quotient(sums + width, sums, c);
-            for (size_t j = (size_t)width * (size_t)first + (size_t)c; j < (size_t)width * (size_t)last; j += (size_t)width) {
-                d[j] = start ? 0 : d[j] + alpha * p[j];
-                if (!start) r[j] -= alpha * q[j];
-            }
+    double few[2 * AT_ONCE], *out = A->partial_sums + 2 * (size_t)width * (size_t)(begin / ROWS);
+    double *rz = width <= AT_ONCE ? few : out, *rr = rz + width;
+    for (int c = 0; c < 2 * width; c++) rz[c] = 0.0;
+    for (int c = 0; c < width; c++) {
+        real alpha = start ? 0 : quotient(sums + width, sums, c);
+        for (size_t j = (size_t)width * (size_t)begin + (size_t)c; j < (size_t)width * (size_t)end; j += (size_t)width) {
+            d[j] = start ? 0 : d[j] + alpha * p[j];
+            if (!start) r[j] -= alpha * q[j];
         }
-        for (int i = first; i < last; i++)
-            for (int c = 0; c < width; c++) {
-                size_t j = (size_t)width * (size_t)i + (size_t)c;
-                rz[c] += (double)r[j] * (double)preconditioned(M, width, r, j);
-                rr[c] += (double)r[j] * (double)r[j];
-            }
     }
+    for (int i = begin; i < end; i++)
+        for (int c = 0; c < width; c++) {
+            size_t j = (size_t)width * (size_t)i + (size_t)c;
+            rz[c] += (double)r[j] * (double)preconditioned(M, width, r, j);
+            rr[c] += (double)r[j] * (double)r[j];
+        }
+    if (rz != out) memcpy(out, rz, 2 * (size_t)width * sizeof(double));
 }
 
 pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *p,
                          const real *q, real *d, real *r, double *sums) {
     int blocks = (matrix->n + ROWS - 1) / ROWS;
-    PD_FOR_WIDTH(width, advance(context, matrix, columns, M, start, sums, p, q, d, r));
+    PD_FOR_BLOCKS(context, matrix->n, ROWS, width, advance(matrix, columns, begin, end, M, start, sums, p, q, d, r))
     for (int c = 0; c < width; c++) sums[2 * width + c] = sums[width + c];
     add_columns(matrix->partial_sums, blocks, 2 * width, width, sums + width);
     add_columns(matrix->partial_sums + width, blocks, 2 * width, width, sums + 3 * width);
     return PD_OK;
 }
 
-PD_INLINE void turn(pd_context *context, int n, int width, const pd_preconditioner *M, int start, const double *sums, const real *r,
-                    real *p) {
-#pragma omp parallel for num_threads(context->threads) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < width; c++) {
+PD_INLINE void turn(int width, int begin, int end, const pd_preconditioner *M, int start, const double *sums, const real *r, real *p) {
+    for (int c = 0; c < width; c++) {
+        real beta = start ? 0 : quotient(sums + width, sums + 2 * width, c);
+        for (int i = begin; i < end; i++) {
             size_t j = (size_t)width * (size_t)i + (size_t)c;
-            real z = preconditioned(M, width, r, j);
-            p[j] = start ? z : z + quotient(sums + width, sums + 2 * width, c) * p[j];
+            p[j] = preconditioned(M, width, r, j) + (start ? 0 : beta * p[j]);
         }
+    }
 }
 
 pd_status pd_pcg_turn(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *r,
                       real *p, const double *sums) {
-    PD_FOR_WIDTH(width, turn(context, matrix->n, columns, M, start, sums, r, p));
+    PD_FOR_BLOCKS(context, matrix->n, ROWS, width, turn(columns, begin, end, M, start, sums, r, p))
     return PD_OK;
 }

@@ -274,4 +274,4 @@ done:
     return status;
 }
 
-const pd_linear_method pd_a_jacobi_method = {"AJacobi", prepare, iterate, step_rho, 1};
+const pd_linear_method pd_a_jacobi_method = {"AJacobi", prepare, iterate, step_rho, NULL, 1};

@@ -108,6 +108,6 @@ static pd_status iterate_over_relaxed(pd_linear *self, int k, int n, const doubl
     return sweeps(self, k, n, omegas, gamma, self->settings.omega, 0);
 }
 
-const pd_linear_method pd_gauss_seidel_method = {"GaussSeidel", prepare, iterate_forward, NULL, 0};
-const pd_linear_method pd_symmetric_gauss_seidel_method = {"SymmetricGaussSeidel", prepare, iterate_symmetric, NULL, 0};
-const pd_linear_method pd_sor_method = {"SOR", prepare, iterate_over_relaxed, NULL, 0};
+const pd_linear_method pd_gauss_seidel_method = {"GaussSeidel", prepare, iterate_forward, NULL, NULL, 0};
+const pd_linear_method pd_symmetric_gauss_seidel_method = {"SymmetricGaussSeidel", prepare, iterate_symmetric, NULL, NULL, 0};
+const pd_linear_method pd_sor_method = {"SOR", prepare, iterate_over_relaxed, NULL, NULL, 0};

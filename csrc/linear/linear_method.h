@@ -51,6 +51,8 @@ typedef struct pd_linear_method {
     pd_status (*iterate)(pd_linear *self, int k, int n, const double *omegas, double gamma);
     /* Spectral radius of one step of it from that of one weighted Jacobi step; NULL: the same. */
     double (*step_rho)(const pd_linear_settings *settings, double rho);
+    /* Norm of the residual as the method carries it along, where that costs less than a look; NULL: it has none. */
+    pd_status (*residual_norm)(pd_linear *self, double *norm);
     /* A chunk ends with the iterate in `current` after n exchanges of current and previous; 0: it stays in place. */
     int exchanges;
 } pd_linear_method;

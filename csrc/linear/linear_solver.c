@@ -35,7 +35,7 @@ static pd_status iterate_direct(pd_linear *self, int k, int n, const double *ome
     return pd_direct_solve(self->direct, self->residual, self->current);
 }
 
-const pd_linear_method pd_direct_method = {"Direct", prepare_direct, iterate_direct, NULL, 0};
+const pd_linear_method pd_direct_method = {"Direct", prepare_direct, iterate_direct, NULL, NULL, 0};
 
 /* ---- creation --------------------------------------------------------------------------------------------------------------- */
 
@@ -262,7 +262,13 @@ pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction
         PD_TRY(method->iterate(self, k, n, omegas, gamma));
         double spent = now() - start;
         result->iterations = k += n;
-        if (measured) PD_TRY(measure(self, self->current, observer ? observer->target : NULL, &norm, &distance));
+        // a solver that stops by the residual may carry its norm along; what it says is looked at once before it is believed
+        int carried = method->residual_norm && settings->tolerance > 0 && (!observer || observer->counted);
+        if (carried) {
+            PD_TRY(method->residual_norm(self, &norm));
+            carried = norm > settings->tolerance * first && norm <= 1e8 * first && k < settings->iterations;
+        }
+        if (measured && !carried) PD_TRY(measure(self, self->current, observer ? observer->target : NULL, &norm, &distance));
         // a look at the residual belongs to a solver that stops by it, not to one that is watched
         result->seconds += observer && !observer->counted ? spent : now() - start;
         if (!measured) continue;

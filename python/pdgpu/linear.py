@@ -234,7 +234,7 @@ class System:
         absolute = getattr(self.solver, "biased", False) and self.solver.suppression is not None
         first_iterate = np.ascontiguousarray(start, dtype=self.dtype) if absolute else None
         start = np.zeros((n, k)) if absolute else start
-        residual = np.ascontiguousarray(b - self._A @ start, dtype=self.dtype)
+        residual = np.ascontiguousarray(b - self._A @ start if start.any() else b, dtype=self.dtype)
         target = None
         if reference is not None:
             target = np.ascontiguousarray(_like("reference", reference, shape).reshape(n, k) - start, dtype=self.dtype)
