@@ -266,39 +266,57 @@ pd_status pd_pcg_product(pd_context *context, const pd_matrix *matrix, int width
 }
 
 /* (M^-1 r)_j: with blocks of three rows, width is 1 and j the row. */
-PD_INLINE real preconditioned(const pd_preconditioner *M, int width, const real *r, size_t j) {
-    if (M->block == 1) return M->inverse[j / (size_t)width] * r[j];
+PD_INLINE real preconditioned(const pd_preconditioner *M, int block, int width, const real *r, size_t j) {
+    if (block == 1) return M->inverse[j / (size_t)width] * r[j];
     const real *row = M->inverse + 3 * j, *v = r + j / 3 * 3;
     return row[0] * v[0] + row[1] * v[1] + row[2] * v[2];
 }
 
-/* Rows of a partial sum: a multiple of three, so that no 3x3 block of the preconditioner is cut. */
-enum { ROWS = PD_SUM_BLOCK / 3 * 3 };
+/* Rows of a partial sum: a multiple of three, so that no 3x3 block of the preconditioner is cut. Sums run in LANES, added in order at
+ * the end: one chain of additions would be slower than the memory. */
+enum { ROWS = PD_SUM_BLOCK / 3 * 3, LANES = 4 };
 
 /* numerator / denominator per column, 0 where the denominator is not positive. */
 PD_INLINE real quotient(const double *numerator, const double *denominator, int c) {
     return denominator[c] > 0.0 ? (real)(numerator[c] / denominator[c]) : (real)0;
 }
 
+/* r.M^-1 r and r.r of one column over the rows of a block. */
+PD_INLINE void add_products(const pd_preconditioner *M, int block, int width, int c, int begin, int end, const real *r, double *rz,
+                            double *rr) {
+    double z_lanes[LANES] = {0}, r_lanes[LANES] = {0};
+    int i = begin;
+    for (; i + LANES <= end; i += LANES)
+        for (int lane = 0; lane < LANES; lane++) {
+            size_t j = (size_t)width * (size_t)(i + lane) + (size_t)c;
+            z_lanes[lane] += (double)r[j] * (double)preconditioned(M, block, width, r, j);
+            r_lanes[lane] += (double)r[j] * (double)r[j];
+        }
+    for (; i < end; i++) {
+        size_t j = (size_t)width * (size_t)i + (size_t)c;
+        z_lanes[0] += (double)r[j] * (double)preconditioned(M, block, width, r, j);
+        r_lanes[0] += (double)r[j] * (double)r[j];
+    }
+    *rz = (z_lanes[0] + z_lanes[1]) + (z_lanes[2] + z_lanes[3]);
+    *rr = (r_lanes[0] + r_lanes[1]) + (r_lanes[2] + r_lanes[3]);
+}
+
 PD_INLINE void advance(const pd_matrix *A, int width, int begin, int end, const pd_preconditioner *M, int start, const double *sums,
                        const real *p, const real *q, real *d, real *r) {
-    double few[2 * AT_ONCE], *out = A->partial_sums + 2 * (size_t)width * (size_t)(begin / ROWS);
-    double *rz = width <= AT_ONCE ? few : out, *rr = rz + width;
-    for (int c = 0; c < 2 * width; c++) rz[c] = 0.0;
+    double *rz = A->partial_sums + 2 * (size_t)width * (size_t)(begin / ROWS);
+    if (start) memset(d + (size_t)width * (size_t)begin, 0, (size_t)width * (size_t)(end - begin) * sizeof(real));
     for (int c = 0; c < width; c++) {
-        real alpha = start ? 0 : quotient(sums + width, sums, c);
-        for (size_t j = (size_t)width * (size_t)begin + (size_t)c; j < (size_t)width * (size_t)end; j += (size_t)width) {
-            d[j] = start ? 0 : d[j] + alpha * p[j];
-            if (!start) r[j] -= alpha * q[j];
-        }
-    }
-    for (int i = begin; i < end; i++)
-        for (int c = 0; c < width; c++) {
+        real alpha = quotient(sums + width, sums, c);
+        for (int i = begin; i < end && !start; i++) {
             size_t j = (size_t)width * (size_t)i + (size_t)c;
-            rz[c] += (double)r[j] * (double)preconditioned(M, width, r, j);
-            rr[c] += (double)r[j] * (double)r[j];
+            d[j] += alpha * p[j];
+            r[j] -= alpha * q[j];
         }
-    if (rz != out) memcpy(out, rz, 2 * (size_t)width * sizeof(double));
+        if (M->block == 1)
+            add_products(M, 1, width, c, begin, end, r, rz + c, rz + width + c);
+        else
+            add_products(M, 3, width, c, begin, end, r, rz + c, rz + width + c);
+    }
 }
 
 pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *p,
@@ -311,18 +329,24 @@ pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width
     return PD_OK;
 }
 
-PD_INLINE void turn(int width, int begin, int end, const pd_preconditioner *M, int start, const double *sums, const real *r, real *p) {
+PD_INLINE void turn(int width, int begin, int end, const pd_preconditioner *M, int block, int start, const double *sums, const real *r,
+                    real *p) {
     for (int c = 0; c < width; c++) {
         real beta = start ? 0 : quotient(sums + width, sums + 2 * width, c);
         for (int i = begin; i < end; i++) {
             size_t j = (size_t)width * (size_t)i + (size_t)c;
-            p[j] = preconditioned(M, width, r, j) + (start ? 0 : beta * p[j]);
+            p[j] = preconditioned(M, block, width, r, j) + beta * p[j];
         }
     }
 }
 
 pd_status pd_pcg_turn(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *r,
                       real *p, const double *sums) {
-    PD_FOR_BLOCKS(context, matrix->n, ROWS, width, turn(columns, begin, end, M, start, sums, r, p))
+    if (start) memset(p, 0, (size_t)matrix->n * (size_t)width * sizeof(real)); // it may hold anything, and 0 times that
+    if (M->block == 1) {
+        PD_FOR_BLOCKS(context, matrix->n, ROWS, width, turn(columns, begin, end, M, 1, start, sums, r, p))
+    } else {
+        PD_FOR_BLOCKS(context, matrix->n, ROWS, width, turn(columns, begin, end, M, 3, start, sums, r, p))
+    }
     return PD_OK;
 }
