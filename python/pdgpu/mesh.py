@@ -167,6 +167,10 @@ class Mesh:
               angle between two faces of each tet, in degrees (regular: 70.53).
             - ``"areas"`` (m,) m², ``"triangle_ratios"`` (m,): 4√3 A / Σ l², 1 for the equilateral triangle.
             - ``"edge_lengths"`` (e,) m, in the order of `unique_edges`.
+            - ``"jacobi_eigenvalue"``: the largest eigenvalue lambda of D⁻¹A, A the Projective Dynamics matrix of the mesh, D its
+              diagonal, in the limit of a stiff body (ARAP for tets, or triangles, or springs for edges; it depends on the shape of
+              the elements alone), and ``"jacobi_weight"``, 1.8 / lambda: weighted Jacobi converges for weights below 2 / lambda, so
+              plain Jacobi diverges where lambda is 2 or more. NaN where an element is flat, since it has no rest shape.
         """
         result = {}
         if len(self.tets):
@@ -182,6 +186,9 @@ class Mesh:
             result["areas"] = areas
             result["triangle_ratios"] = 4 * np.sqrt(3) * areas / np.where(squares > 0, squares, 1)
         result["edge_lengths"] = _host.measures(self.points, self.unique_edges())
+        if len(result["edge_lengths"]):
+            largest = _largest_jacobi_eigenvalue(self.without_unused_vertices())
+            result["jacobi_eigenvalue"], result["jacobi_weight"] = largest, 1.8 / largest
         return result
 
     def without_unused_vertices(self):
@@ -289,6 +296,29 @@ def _as_elements(elements, k, n_points, name):
             row, column = np.argwhere(outside)[0]
             raise ValueError(f"{name}: index {array[row, column]} at row {row} is out of range for {n_points} points")
     return np.array(array, dtype=np.int32, order="C")
+
+
+def _largest_jacobi_eigenvalue(mesh):
+    """Of D^-1 A without inertia; a time step of 10^4 s leaves none."""
+    from pdgpu.materials import ARAP, Spring
+    from pdgpu.scene import Scene
+    from pdgpu.simulation import Simulation
+    from pdgpu.spectrum import largest_eigenvalue
+
+    scene = Scene()
+    try:
+        if len(mesh.tets):
+            mesh = Mesh(mesh.points, tets=mesh.tets).without_unused_vertices()
+            scene.add_solid(mesh, ARAP(1.0), density=1.0)
+        elif len(mesh.triangles):
+            mesh = Mesh(mesh.points, triangles=mesh.triangles).without_unused_vertices()
+            scene.add_shell(mesh, ARAP(1.0), density=1.0)
+        else:
+            scene.add_rod(mesh, Spring(1.0), density=1.0)
+    except ValueError:
+        return float("nan")
+    size = float(np.ptp(mesh.points, axis=0).max())
+    return largest_eigenvalue(Simulation._for_diagnostics(scene, 1e4 * max(size, 1e-3), 1).system_matrix(), tolerance=1e-6)
 
 
 def _sum_of_squared_edges(corners):

@@ -239,6 +239,10 @@ def check_support(solver, device, materials):
     for material in materials:
         if material not in solver.materials:
             raise TypeError(f"{type(solver).__name__} cannot treat the material {material}")
+    if device != "cpu" and getattr(solver.linear, "order", None) == "natural":
+        raise RuntimeError(
+            f"device: the natural order of {type(solver.linear).__name__} is sequential and runs on 'cpu' only, not on {device!r}"
+        )
     if device not in solver.devices:
         raise RuntimeError(f"device: {type(solver).__name__} does not run on {device!r}, only on {', '.join(solver.devices)}")
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import pdgpu
 from pdgpu import _host
 
 TOPOLOGIES = {"edge": 2, "triangle": 3, "tet": 4}
@@ -179,3 +180,23 @@ def test_impossible_densities_are_named():
         _host.lumped_masses(points, edges, np.array([np.nan, 1.0]))
     with pytest.raises(ValueError, match=r"density: .*\(2,\).*\(3,\)"):
         _host.lumped_masses(points, edges, np.ones(3))
+
+
+@pytest.mark.parametrize(("build", "largest"), [(inputs.K10, 2.0), (inputs.F10, 5 / 3), (inputs.J10, 2.01078)])
+def test_quality_tells_when_jacobi_diverges(build, largest):
+    """If not, a user learns of a diverging weight from a failed run."""
+    points, tets = build()
+    quality = pdgpu.Mesh(points, tets=tets).quality()
+    assert quality["jacobi_eigenvalue"] == pytest.approx(largest, rel=1e-5)
+    assert quality["jacobi_weight"] == pytest.approx(1.8 / largest, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "largest"), [("ipc_bunny.msh", 2.7557), ("ipc_sphere1K.msh", 2.1888), ("ipc_Armadillo13K.msh.gz", 2.3912)]
+)
+def test_quality_of_real_meshes(name, largest):
+    """If not, the eigenvalue is that of another matrix: on these meshes plain Jacobi diverges."""
+    mesh = pdgpu.read_mesh(inputs.data_file(f"tet/{name}"))
+    for scale in (1.0, 1e-3):
+        quality = pdgpu.Mesh(scale * mesh.points, tets=mesh.tets).quality()
+        assert quality["jacobi_eigenvalue"] == pytest.approx(largest, rel=1e-4)
