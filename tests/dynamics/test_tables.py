@@ -36,7 +36,7 @@ def gradient_norms(mesh, young, dt, solver, divergence=False):
     return norms / norms[0]
 
 
-def crossings(norms, count=len(LEVELS)):
+def crossings(norms, count=4):
     return [int(np.argmax(norms <= level)) if (norms <= level).any() else None for level in LEVELS[:count]]
 
 
