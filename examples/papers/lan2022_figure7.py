@@ -1,8 +1,8 @@
-"""Linear solvers of one global step of a tablecloth: Lan et al. 2022 (penetration-free projective dynamics on the GPU), Figure 7.
+"""Linear solvers of one global step of a tablecloth: Lan et al. 2022 (penetration-free projective dynamics), Figure 7.
 
-A square cloth of 30,000 degrees of freedom (springs of 1000 N/m, time step 1/100 s), pinned at two corners, swings for some frames. Then one
-global step A d = r is solved from d = 0: the step's own r, under gravity (low frequencies), and a sharp force on a single vertex. The
-error is measured against a direct solve. Rows: the two loads; columns: iterations and time (one thread of the CPU; the paper's is a GPU).
+A square cloth of 30,000 degrees of freedom (springs of 1000 N/m, time step 1/100 s), pinned at two corners, swings for some frames. Then
+one global step A d = r is solved from d = 0: the step's own r, under gravity (low frequencies), and a sharp force on a single vertex. The
+error is measured against a direct solve. Rows: the two loads; columns: iterations and time (one thread of a CPU; the paper's is a GPU).
 
 python examples/papers/lan2022_figure7.py [--out FOLDER] [--quick]
 """
