@@ -39,7 +39,7 @@ def deformed(points, stretch, twist):
 bar = pdgpu.shapes.beam((0.25, 1.0, 0.25), cells=(5, 20, 5))
 points = bar.points.copy()
 inner = np.all((points > 1e-9) & (points < np.array([0.25, 1.0, 0.25]) - 1e-9), axis=1)
-points[inner] += np.random.default_rng(1).uniform(-0.35, 0.35, (inner.sum(), 3)) * 0.05
+points[inner] += np.random.default_rng(7).uniform(-0.3, 0.3, (inner.sum(), 3)) * 0.05
 poor = pdgpu.Mesh(points, tets=bar.tets)
 creature = pdgpu.read_mesh(importlib.resources.files("pdgpu") / "data" / "creature.vtu")
 bodies = {"(a) creature": (creature, 0.3, 1.0), "(b) bar with poor tets": (poor, 0.5, 1.0)}
