@@ -36,6 +36,20 @@ def test_examples_run_and_write_their_picture(name, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "examples" / "papers").glob("*.py")))
+def test_figures_of_papers_are_reproduced(name, tmp_path):
+    """If not, a claim of a paper can no longer be held against a measurement."""
+    environment = {**os.environ, "MPLBACKEND": "Agg"}
+    command = [sys.executable, str(ROOT / "examples" / "papers" / f"{name}.py"), "--quick", "--out", str(tmp_path)]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stderr
+    assert re.fullmatch(r"claim: .+\nmeasured: .+\n", result.stdout)
+    assert (tmp_path / f"{name}.png").stat().st_size > 10000
+    tables = sorted(tmp_path.glob("*.csv"))
+    assert tables and all(path.read_text().startswith("# claim: ") for path in tables)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb")))
 def test_notebooks_execute(name, monkeypatch):
     """If not, a study cannot be repeated."""

@@ -49,7 +49,7 @@ pd_status pd_block_sweep(pd_context *context, const pd_block_matrix *P, int widt
                          double gamma, const real *d, real *previous) {
     int plain = omega == 1.0 && gamma == 1.0;
     real o = (real)omega, g = (real)gamma;
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(pd_threads(context, P->n, 50 * width)) schedule(static)
     for (int b = 0; b < P->n_blocks; b++) {
         real *x = P->scratch + (size_t)omp_get_thread_num() * (size_t)P->largest_list * (size_t)width;
         if (width == 1)
@@ -64,7 +64,7 @@ pd_status pd_block_sweep(pd_context *context, const pd_block_matrix *P, int widt
 
 pd_status pd_refresh_products(pd_context *context, const pd_path_products *paths, const pd_block_matrix *P, const real *diagonal, double a,
                               double b, double c, const int *places, int n_places) {
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(pd_threads(context, n_places, 500)) schedule(static)
     for (int k = 0; k < n_places; k++) {
         int t = places[k], end = P->entry_start[P->segment_start[t + 1]];
         real inverse = 1 / diagonal[P->rows[t]];

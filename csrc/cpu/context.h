@@ -9,4 +9,10 @@ struct pd_context {
     pd_error error;
 };
 
+/* Threads worth waking for so many items of so many nanoseconds each: a parallel region costs some ten microseconds, and much more
+ * where another process holds a core. The bits of a result do not depend on it. */
+static inline int pd_threads(const pd_context *context, long long items, int nanoseconds) {
+    return items * nanoseconds < 30000 ? 1 : context->threads;
+}
+
 #endif

@@ -10,22 +10,27 @@
 
 /* Runs `body` over blocks of rows [begin,end) in parallel, with `columns` = 1, 3 or the number itself. The constants stand inside the
  * parallel region: what OpenMP outlines is compiled apart from its caller, and would take the width for a variable. */
-#define PD_FOR_BLOCKS(context, n, block_rows, width, body)                                                                             \
-    _Pragma("omp parallel for num_threads((context)->threads) schedule(static)") for (int block = 0;                                   \
-                                                                                      block < ((n) + (block_rows) - 1) / (block_rows); \
-                                                                                      block++) {                                       \
-        int begin = block * (block_rows), end = begin + (block_rows) < (n) ? begin + (block_rows) : (n);                               \
-        if ((width) == 1) {                                                                                                            \
-            enum { columns = 1 };                                                                                                      \
-            body;                                                                                                                      \
-        } else if ((width) == 3) {                                                                                                     \
-            enum { columns = 3 };                                                                                                      \
-            body;                                                                                                                      \
-        } else {                                                                                                                       \
-            const int columns = (width);                                                                                               \
-            body;                                                                                                                      \
-        }                                                                                                                              \
+// clang-format off
+#define PD_FOR_BLOCKS(context, n, block_rows, width, body)                                      \
+    {                                                                                           \
+        const int n_blocks = ((n) + (block_rows) - 1) / (block_rows);                           \
+        const int n_threads = pd_threads(context, n, 10 * (width));                             \
+        _Pragma("omp parallel for num_threads(n_threads) schedule(static)")                     \
+        for (int block = 0; block < n_blocks; block++) {                                        \
+            int begin = block * (block_rows), end = begin + (block_rows) < (n) ? begin + (block_rows) : (n); \
+            if ((width) == 1) {                                                                 \
+                enum { columns = 1 };                                                           \
+                body;                                                                           \
+            } else if ((width) == 3) {                                                          \
+                enum { columns = 3 };                                                           \
+                body;                                                                           \
+            } else {                                                                            \
+                const int columns = (width);                                                    \
+                body;                                                                           \
+            }                                                                                   \
+        }                                                                                       \
     }
+// clang-format on
 
 enum { AT_ONCE = 4 };
 
@@ -93,7 +98,7 @@ pd_status pd_matrix_multiply(pd_context *context, const pd_matrix *matrix, int w
 }
 
 pd_status pd_apply_diagonal(pd_context *context, const pd_matrix *matrix, int width, int inverse, const real *x, real *y) {
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(pd_threads(context, matrix->n, 2 * width)) schedule(static)
     for (int i = 0; i < matrix->n; i++) {
         real scale = inverse ? 1 / matrix->diagonal[i] : matrix->diagonal[i];
         size_t begin = (size_t)width * (size_t)i;
@@ -120,7 +125,7 @@ pd_status pd_matrix_residual(pd_context *context, const pd_matrix *matrix, int w
                              double *out) {
     const pd_matrix *A = matrix;
     int blocks = sum_blocks(A);
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(pd_threads(context, A->n, 20 * width)) schedule(static)
     for (int b = 0; b < blocks; b++) {
         double residual = 0.0, distance = 0.0;
         for (int i = b * PD_SUM_BLOCK, end = block_end(A, b); i < end; i++)
@@ -144,7 +149,7 @@ pd_status pd_matrix_residual(pd_context *context, const pd_matrix *matrix, int w
 
 pd_status pd_matrix_dot(pd_context *context, const pd_matrix *matrix, int width, const real *x, const real *y, double *out) {
     int blocks = sum_blocks(matrix);
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(pd_threads(context, matrix->n, 2 * width)) schedule(static)
     for (int b = 0; b < blocks; b++) {
         size_t begin = (size_t)width * (size_t)b * PD_SUM_BLOCK, end = (size_t)width * (size_t)block_end(matrix, b);
         double sum = 0.0;
@@ -176,7 +181,7 @@ pd_status pd_jacobi_sweeps(pd_context *context, const pd_matrix *matrix, int wid
     for (int k = 0; k < n_sweeps; k++) {
         real *d = buffers[0], *next = buffers[1], omega = (real)omegas[k];
         if (k == 0 && from_zero) {
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(pd_threads(context, n, 2 * width)) schedule(static)
             for (int i = 0; i < n; i++) {
                 real scale = omega * (w / matrix->diagonal[i]);
                 size_t row = (size_t)width * (size_t)i;
@@ -200,7 +205,7 @@ pd_status pd_extrapolate(pd_context *context, const pd_matrix *matrix, int width
     size_t count = (size_t)matrix->n * (size_t)width;
     int plain = omega == 1.0 && gamma == 1.0;
     real o = (real)omega, g = (real)gamma;
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(pd_threads(context, (long long)count, 1)) schedule(static)
     for (size_t j = 0; j < count; j++) previous[j] = plain ? hat[j] : o * (g * (hat[j] - d[j]) + d[j] - previous[j]) + previous[j];
     return PD_OK;
 }

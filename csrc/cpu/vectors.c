@@ -10,7 +10,7 @@ static double add_partial_sums(const double *partial, int n) {
 
 pd_status pd_dot(pd_context *context, const pd_model *model, const real *x, const real *y, double *out) {
     int n = model->n_vertices, blocks = (n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(pd_threads(context, n, 3)) schedule(static)
     for (int b = 0; b < blocks; b++) {
         size_t begin = (size_t)b * PD_SUM_BLOCK * 3, end = begin + PD_SUM_BLOCK * 3;
         if (end > (size_t)n * 3) end = (size_t)n * 3;
@@ -32,7 +32,7 @@ pd_status pd_find_not_finite(pd_context *context, const pd_model *model, const r
 
 pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, double h, const real *x_t, const real *v,
                          const real *v_previous, int has_previous, const real *load, const real *targets, real *x, real *offset) {
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 5)) schedule(static)
     for (int i = 0; i < model->n_vertices; i++) {
         size_t j = 3 * (size_t)i;
         pd_vertex_first_guess(guess, (real)h, x_t + j, v + j, has_previous ? v_previous + j : NULL, load + j, x + j, offset + j);
@@ -43,7 +43,7 @@ pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, 
 
 pd_status pd_update_velocity(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *load,
                              const real *offset, real *v, real *v_previous) {
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 5)) schedule(static)
     for (int i = 0; i < model->n_vertices; i++) {
         size_t j = 3 * (size_t)i;
         pd_vertex_velocity((real)h, model->fixed[i], x + j, x_t + j, load + j, offset + j, v + j, v_previous + j);
@@ -53,7 +53,7 @@ pd_status pd_update_velocity(pd_context *context, const pd_model *model, double 
 
 pd_status pd_offset(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *v, const real *load,
                     real *offset) {
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 5)) schedule(static)
     for (int i = 0; i < model->n_vertices; i++) {
         size_t j = 3 * (size_t)i;
         pd_vertex_offset((real)h, x + j, x_t + j, v + j, load + j, offset + j);
@@ -67,7 +67,7 @@ pd_status pd_advance(pd_context *context, const pd_model *model, double alpha, c
     int n = model->n_vertices, blocks = (n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
     double *squares = model->partial_sums, *changes = model->partial_sums + blocks;
     real a = (real)alpha, b = (real)beta;
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(pd_threads(context, n, 10)) schedule(static)
     for (int block = 0; block < blocks; block++) {
         int end = (block + 1) * PD_SUM_BLOCK < n ? (block + 1) * PD_SUM_BLOCK : n;
         double square = 0.0, changed = 0.0;
@@ -92,7 +92,7 @@ pd_status pd_advance(pd_context *context, const pd_model *model, double alpha, c
 
 pd_status pd_add_scaled(pd_context *context, const pd_model *model, const real *x, double alpha, const real *d, real *y) {
     real a = (real)alpha;
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 5)) schedule(static)
     for (int i = 0; i < model->n_vertices; i++)
         for (int j = 3 * i; j < 3 * i + 3; j++) y[j] = model->fixed[i] ? x[j] : x[j] + a * d[j];
     return PD_OK;
