@@ -90,6 +90,37 @@ def test_iterates_of_projective_dynamics(solver, dtype):
         np.testing.assert_allclose(gpu.last_step[column][:3], cpu.last_step[column][:3], rtol=relative)
 
 
+LINEAR = {
+    "jacobi": pdgpu.Jacobi(weight=0.6, iterations=7, chebyshev=pdgpu.Chebyshev(rho=0.9, start=2)),
+    "gauss-seidel": pdgpu.GaussSeidel(iterations=3),
+    "symmetric": pdgpu.SymmetricGaussSeidel(iterations=3, chebyshev=pdgpu.Chebyshev(rho=0.8, start=1)),
+    "sor": pdgpu.SOR(omega=1.3, iterations=3),
+    "pcg": pdgpu.PCG(iterations=6),
+    "a-jacobi 2": pdgpu.AJacobi(order=2, weight=0.6, iterations=3),
+    "a-jacobi 3": pdgpu.AJacobi(order=3, weight=0.6, variant="composed", iterations=3, chebyshev=pdgpu.Chebyshev(rho=0.9, start=1)),
+    "suppressed": pdgpu.AJacobi(order=2, weight=0.6, suppression=0.05, iterations=3),
+}
+
+
+@pytest.mark.parametrize("linear", sorted(LINEAR))
+def test_linear_solvers_of_the_global_step(linear, dtype):
+    """If not, a loop of a linear solver on the GPU is another one than on the CPU."""
+    solver = pdgpu.ProjectiveDynamics(iterations=4, linear=LINEAR[linear])
+    gpu, x = run("cuda", dtype, solver)
+    cpu, _ = run("cpu", "float64", solver)
+    size = np.linalg.norm(cpu.positions - x)
+    for k, (a, b) in enumerate(zip(gpu.last_step.positions, cpu.last_step.positions, strict=True)):
+        assert np.linalg.norm(a - b) <= tolerance(dtype) * (k + 1) * size
+
+
+def test_the_natural_order_is_refused(dtype):
+    """If not, a sequential sweep runs in parallel on the GPU and gives other numbers each time."""
+    scene, _ = scenes.bar(inputs.B20(), 1e5)
+    solver = pdgpu.ProjectiveDynamics(linear=pdgpu.GaussSeidel(order="natural"))
+    with pytest.raises(RuntimeError, match="natural order"):
+        pdgpu.Simulation(scene, solver, device="cuda", dtype=dtype)
+
+
 @pytest.mark.parametrize("solver", ["direct", "jacobi"])
 def test_same_bits_from_run_to_run(solver, dtype):
     """If not, a result on the GPU cannot be reproduced."""
