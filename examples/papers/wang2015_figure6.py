@@ -23,7 +23,7 @@ parser.add_argument("--out", default="out")
 parser.add_argument("--quick", action="store_true", help="a small cloth, few iterations")
 options = parser.parse_args()
 os.makedirs(options.out, exist_ok=True)
-CELLS, ITERATIONS = (15, 30) if options.quick else (60, 200)
+CELLS, ITERATIONS = (15, 16) if options.quick else (50, 150)
 DT, RHO = 1 / 30, 0.999
 COLOURS = ("#332288", "#0072B2", "#56B4E9", "#E69F00", "#D55E00")
 
@@ -49,15 +49,15 @@ def creature():
 
 
 def constraint_errors(scene, positions, velocities, alpha, rho):
-    """(error after every iteration relative to the first, did it diverge)."""
+    """(error after every iteration relative to the first, did it end above that)."""
     chebyshev = None if rho is None else pdgpu.Chebyshev(rho=rho)
     simulation = pdgpu.Simulation(scene, pdgpu.PBD(iterations=ITERATIONS, relaxation=alpha, chebyshev=chebyshev), dt=DT)
     simulation.set_state(positions=positions, velocities=velocities)
     try:
         simulation.step(record="positions")
-        record, diverged = simulation.last_step, False
+        record = simulation.last_step
     except pdgpu.DivergenceError as error:
-        record, diverged = error.records, True
+        record = error.records
     # all elements of a kind have the same stiffness, so the elastic energy is the sum of squares
     probe = pdgpu.Simulation(scene, pdgpu.PBD(), dt=DT)
     energies = []
@@ -65,13 +65,14 @@ def constraint_errors(scene, positions, velocities, alpha, rho):
         if np.isfinite(iterate).all():
             probe.set_state(positions=iterate)
             energies.append(sum(probe.energies()["elastic"].values()))
-    return np.sqrt(np.array(energies) / energies[0]), diverged
+    error = np.sqrt(np.array(energies) / energies[0])
+    return error, not np.isfinite(record.positions[-1]).all() or error[-1] > 1.0
 
 
 cases = {
     "(a) triangles, springs": (cloth(0.0), (0.1, 0.2, 0.25, 0.3)),
     "(b) triangles, springs and hinges": (cloth(1e-4), (0.1, 0.2, 0.25, 0.3)),
-    "(c) tets": (creature(), (0.0025, 0.02, 0.045, 0.1)),
+    "(c) tets": (creature(), (0.045, 0.1) if options.quick else (0.0025, 0.02, 0.045, 0.1)),
 }
 figure, panels = plt.subplots(1, 3, figsize=(15.0, 4.8), layout="constrained")
 rows, parts = [], []
@@ -89,10 +90,12 @@ for axes, (title, (state, alphas)) in zip(panels, cases.items(), strict=True):
             ends.append("diverged" if diverged else f"{error[-1]:.3f}")
         results.append(f"alpha {alpha}: {' -> '.join(ends)}")
     parts.append(f"{title[4:]}: {', '.join(results)}")
-    axes.set_ylim(0.05 if "tets" in title else 0.3, 2.0)
+    axes.set_ylim(0.2, 2.0)
+    axes.set_yticks([0.2, 0.3, 0.5, 1.0, 2.0], ["0.2", "0.3", "0.5", "1", "2"])
+    axes.minorticks_off()
     axes.set_title(title, loc="left", fontsize=11)
     axes.set_xlabel("iterations")
-    axes.grid(True, which="both", color="0.92")
+    axes.grid(True, color="0.9")
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=9)
 panels[0].set_ylabel("constraint error / its first value")
