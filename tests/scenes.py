@@ -50,6 +50,18 @@ def stretched_and_twisted(points, clamp=0.05):
     return x
 
 
+def in_tension():
+    """A 10 x 10 cloth with bending, stretched by 5 %: slack cloth has no unique answer."""
+    points, triangles = inputs.cloth(10)
+    scene = pdgpu.Scene(gravity=(0.0, 0.0, -9.81))
+    shell = scene.add_shell(pdgpu.Mesh(points, triangles=triangles), pdgpu.Spring(100.0), density=0.2, bending=1e-3)
+    boundary = (points[:, :2] == 0.0).any(axis=1) | (points[:, :2] > 1 - 1e-9).any(axis=1)
+    shell.pin(boundary)
+    x = points * 1.05
+    x[~boundary] += 0.01 * np.random.default_rng(0).normal(size=((~boundary).sum(), 3))
+    return scene, x
+
+
 def mixed(damping=0.0, seed=0):
     """A solid, a shell, a rod and particles, with every material, pins and attachments. Returns scene, a disturbed state."""
     scene = pdgpu.Scene()

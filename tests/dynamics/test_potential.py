@@ -108,18 +108,6 @@ def converge(scene, x, dt, solver, **options):
     return sim.positions
 
 
-def in_tension():
-    """A 10 x 10 cloth with bending, stretched by 5 %: slack cloth has no unique answer."""
-    points, triangles = inputs.cloth(10)
-    scene = pdgpu.Scene(gravity=(0.0, 0.0, -9.81))
-    shell = scene.add_shell(pdgpu.Mesh(points, triangles=triangles), pdgpu.Spring(100.0), density=0.2, bending=1e-3)
-    boundary = (points[:, :2] == 0.0).any(axis=1) | (points[:, :2] > 1 - 1e-9).any(axis=1)
-    shell.pin(boundary)
-    x = points * 1.05
-    x[~boundary] += 0.01 * np.random.default_rng(0).normal(size=((~boundary).sum(), 3))
-    return scene, x
-
-
 @pytest.mark.parametrize("case", ["bar", "creature", "sphere", "bunny", "cloth", "mixed"])
 def test_projective_dynamics_and_newton_reach_the_same_answer(case):
     """If not, the two minimise different functions, and comparing them means nothing."""
@@ -136,7 +124,7 @@ def test_projective_dynamics_and_newton_reach_the_same_answer(case):
         scene.add_solid(mesh, pdgpu.ARAP(2e4), density=1000.0).pin(mesh.points[:, 1] < 0.05)
         x = mesh.points * [1.0, 1.3, 1.0]
     elif case == "cloth":
-        scene, x = in_tension()
+        scene, x = scenes.in_tension()
     else:
         scene, _ = scenes.mixed(damping=0.01)
         x = scene.rest_positions() * 1.02
