@@ -121,29 +121,42 @@ pd_status pd_matrix_correction(pd_context *context, const pd_matrix *matrix, int
     return PD_OK;
 }
 
+/* Partial sums of a block of rows: |r - A d|^2 and |d - target|^2. */
+PD_INLINE void measure_rows(const pd_matrix *A, int width, int begin, int end, const real *r, const real *d, const real *target,
+                            double *residual, double *distance) {
+    double squares = 0.0, differences = 0.0;
+    for (int i = begin; i < end; i++) {
+        const real *x = d + (size_t)width * (size_t)i;
+        int start = A->row_start[i], stop = A->row_start[i + 1];
+        prefetch_row(A, start, stop);
+        for (int first = 0; first < width; first += AT_ONCE) {
+            int count = width - first < AT_ONCE ? width - first : AT_ONCE;
+            double sum[AT_ONCE];
+            for (int c = 0; c < count; c++) sum[c] = (double)A->diagonal[i] * (double)x[first + c];
+            for (int s = start; s < stop; s++) {
+                const real *v = d + (size_t)width * (size_t)A->columns[s] + first;
+                for (int c = 0; c < count; c++) sum[c] += (double)A->values[s] * (double)v[c];
+            }
+            for (int c = 0; c < count; c++) {
+                size_t j = (size_t)width * (size_t)i + (size_t)(first + c);
+                double defect = (double)r[j] - sum[c], difference = target ? (double)d[j] - (double)target[j] : 0.0;
+                squares += defect * defect;
+                differences += difference * difference;
+            }
+        }
+    }
+    *residual = squares;
+    *distance = differences;
+}
+
 pd_status pd_matrix_residual(pd_context *context, const pd_matrix *matrix, int width, const real *r, const real *d, const real *target,
                              double *out) {
-    const pd_matrix *A = matrix;
-    int blocks = sum_blocks(A);
-#pragma omp parallel for num_threads(pd_threads(context, A->n, 20 * width)) schedule(static)
-    for (int b = 0; b < blocks; b++) {
-        double residual = 0.0, distance = 0.0;
-        for (int i = b * PD_SUM_BLOCK, end = block_end(A, b); i < end; i++)
-            for (int c = 0; c < width; c++) {
-                size_t j = (size_t)width * (size_t)i + (size_t)c;
-                double defect = (double)r[j] - (double)A->diagonal[i] * (double)d[j];
-                for (int s = A->row_start[i]; s < A->row_start[i + 1]; s++)
-                    defect -= (double)A->values[s] * (double)d[(size_t)width * (size_t)A->columns[s] + (size_t)c];
-                residual += defect * defect;
-                if (!target) continue;
-                double difference = (double)d[j] - (double)target[j];
-                distance += difference * difference;
-            }
-        A->partial_sums[b] = residual;
-        A->partial_sums[blocks + b] = distance;
-    }
-    out[0] = add_partial_sums(A->partial_sums, blocks);
-    out[1] = add_partial_sums(A->partial_sums + blocks, blocks);
+    double *sums = matrix->partial_sums;
+    int blocks = sum_blocks(matrix);
+    PD_FOR_BLOCKS(context, matrix->n, PD_SUM_BLOCK, width,
+                  measure_rows(matrix, columns, begin, end, r, d, target, sums + block, sums + blocks + block))
+    out[0] = add_partial_sums(sums, blocks);
+    out[1] = add_partial_sums(sums + blocks, blocks);
     return PD_OK;
 }
 

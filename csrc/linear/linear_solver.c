@@ -212,6 +212,19 @@ static pd_status measure(pd_linear *self, const real *d, const real *target, dou
     return status;
 }
 
+/* The same at d = 0, which needs no product. */
+static pd_status measure_zero(pd_linear *self, const real *target, double *residual_norm, double *distance) {
+    double squares[2] = {0.0, 0.0}, *out = self->scalars + 6 * (size_t)self->width;
+    pd_status status = PD_OK;
+    PD_TRY(pd_matrix_dot(self->context, &self->matrix, self->width, self->residual, self->residual, out));
+    if (target) PD_TRY(pd_matrix_dot(self->context, &self->matrix, self->width, target, target, out + 1));
+    PD_TRY(pd_memory_download(self->context, squares, out, (target ? 2 : 1) * sizeof(double)));
+    *residual_norm = sqrt(squares[0]);
+    *distance = sqrt(squares[1]);
+done:
+    return status;
+}
+
 pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction, const pd_linear_observer *observer,
                           pd_linear_result *result) {
     const pd_linear_settings *settings = &self->settings;
@@ -240,11 +253,14 @@ pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction
 
     self->start = observer ? observer->start : NULL;
     if (measured) {
-        if (self->start)
+        const real *target = observer ? observer->target : NULL;
+        if (self->start) {
             PD_TRY(pd_memory_copy(self->context, self->current, self->start, pd_linear_bytes(self)));
-        else
+            PD_TRY(measure(self, self->current, target, &first, &distance));
+        } else {
             PD_TRY(pd_memory_clear(self->context, self->current, pd_linear_bytes(self)));
-        PD_TRY(measure(self, self->current, observer ? observer->target : NULL, &first, &distance));
+            PD_TRY(measure_zero(self, target, &first, &distance));
+        }
         last = first;
         if (observer && observer->record) observer->record(observer->user, 0, 0.0, first, distance);
         if (first == 0.0) result->stop = PD_LINEAR_CONVERGED;
