@@ -40,15 +40,17 @@ class Parameters:
         return result
 
 
-def resolve(solver, estimate, matrix, bending=None, stacklevel=4):
+def resolve(solver, estimate, matrix, bending=None, outer=None, stacklevel=4):
     """Parameters of a linear solver.
 
     estimate : (weight, largest)
         The backend's weight, and its lower bound of the largest eigenvalue of D^-1 A.
     matrix : callable
         The matrix as scipy CSR float64; called only where the spectrum is needed.
+    outer : Chebyshev, optional
+        Acceleration of the iteration that the solver is a part of.
 
-    Warns where a weight makes Jacobi diverge, or, with rho="auto", takes another.
+    Warns where a weight makes Jacobi diverge, or, with rho="auto" inside or outside, takes another.
     """
     weight, largest = estimate
     result = Parameters(weight=weight)
@@ -56,7 +58,8 @@ def resolve(solver, estimate, matrix, bending=None, stacklevel=4):
     if isinstance(solver, SOR):
         result.omega = over_relaxation(*extremes(matrix())) if isinstance(solver.omega, str) else solver.omega
     if isinstance(solver, Jacobi | AJacobi):
-        result.weight = _weight(solver, weight, largest, rho, matrix, stacklevel)
+        searched = "auto" in (rho, getattr(outer, "rho", None))
+        result.weight = _weight(solver, weight, largest, searched, matrix, stacklevel)
     composed = isinstance(solver, AJacobi) and solver.variant == "composed"
     if isinstance(rho, float):
         result.rho = result.composed_rho = rho
@@ -67,7 +70,7 @@ def resolve(solver, estimate, matrix, bending=None, stacklevel=4):
     return result
 
 
-def _weight(solver, weight, largest, rho, matrix, stacklevel):
+def _weight(solver, weight, largest, searched, matrix, stacklevel):
     if solver.weight == "optimal":
         return 2.0 / sum(extremes(matrix()))
     if isinstance(solver.weight, str) or weight * largest < 2.0:
@@ -77,7 +80,7 @@ def _weight(solver, weight, largest, rho, matrix, stacklevel):
         f"{type(solver).__name__}(weight={solver.weight:g}): the largest eigenvalue of D^-1 A is at least {largest:.4g}, so weighted "
         f"Jacobi converges only for weights below {2.0 / largest:.4g}, and this one diverges"
     )
-    if rho == "auto":
+    if searched:
         warnings.warn(f"{cause}; rho='auto' takes the weight {1.8 / largest:.4g} instead", stacklevel=stacklevel)
         return 1.8 / largest
     warnings.warn(f"{cause}; weight='auto' takes {1.8 / largest:.4g} here", stacklevel=stacklevel)

@@ -144,15 +144,29 @@ def _searched(header, solver):
     """rho of the outer iteration and the numbers of the linear solver, checked."""
     rho, numbers = header.get("rho"), header.get("linear_numbers")
     if rho is not None:
-        if getattr(solver, "chebyshev", None) is None:
-            raise ValueError("rho without a Chebyshev acceleration")
-        rho = number("rho", rho, above=0.0, below=1.0)
-    if numbers is None or not hasattr(solver, "linear") or not isinstance(numbers, dict):
+        rho = _found("rho", rho, getattr(solver, "chebyshev", None))
+    if numbers is None:
         return rho, None
+    if not isinstance(numbers, dict) or not isinstance(solver, solvers.ProjectiveDynamics):
+        raise ValueError(f"linear_numbers: {numbers!r} are not those of a {type(solver).__name__}")
     limits = {"weight": {"minimum": 0.0}, "omega": {"above": 0.0, "below": 2.0}, "composed_rho": {"above": 0.0, "below": 1.0}}
     checked = {name: number(name, numbers[name], **limit) for name, limit in limits.items()}
-    checked["rho"] = None if numbers["rho"] is None else number("rho", numbers["rho"], above=0.0, below=1.0)
+    checked["rho"] = numbers["rho"]
+    chebyshev = getattr(solver.linear, "chebyshev", None)
+    if checked["rho"] is not None:
+        checked["rho"] = _found("linear rho", checked["rho"], chebyshev, getattr(chebyshev, "rho", None))
+    if getattr(solver.linear, "weight", None) is not None and not checked["weight"] > 0.0:
+        raise ValueError("weight: must be positive")
     return rho, checked
+
+
+def _found(name, rho, chebyshev, given=None):
+    """A rho that a search or the spectrum found, for an acceleration that leaves it to them."""
+    if chebyshev is None:
+        raise ValueError(f"{name} without a Chebyshev acceleration")
+    if not isinstance(chebyshev.rho, str) and rho != given:
+        raise ValueError(f"{name}: {rho!r} for an acceleration with {chebyshev.rho!r}")
+    return number(name, rho, minimum=0.0, below=1.0)
 
 
 def _damaged(path, error):

@@ -12,7 +12,7 @@ import scipy.sparse
 from pdgpu.arguments import any_array, integer
 from pdgpu.automatic import resolve
 from pdgpu.backends import backend, thread_count
-from pdgpu.chebyshev_search import search
+from pdgpu.chebyshev_search import floor_of, search
 from pdgpu.linear_solvers import (
     LINEAR_SOLVERS,
     PCG,
@@ -282,9 +282,10 @@ class System:
             _, status, _, _, count, _, _ = core.solve(residual, None, None, rows, 1, False)
             return np.append(rows[:count, 2], np.inf) if status == "diverged" else rows[:count, 2]
 
-        rho, self.trials = search(run)
-        self._numbers.rho = rho
-        if getattr(self.solver, "variant", None) == "composed":
+        composed_rho = self._numbers.composed_rho
+        rho, self.trials = search(run, floor_of(self.dtype))
+        self._numbers.rho, self._numbers.composed_rho = rho, composed_rho
+        if getattr(self.solver, "variant", None) == "composed" and rho > 0.0:
             self._numbers.composed_rho = rho
         self._numbers.apply(self.solver, self._core.set)
         self.parameters["rho"] = rho

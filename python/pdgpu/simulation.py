@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,7 @@ import scipy.sparse
 from pdgpu.arguments import integer, number, real_array
 from pdgpu.automatic import resolve
 from pdgpu.backends import backend, thread_count
-from pdgpu.chebyshev_search import search
+from pdgpu.chebyshev_search import floor_of, search
 from pdgpu.errors import DivergenceError
 from pdgpu.linear_solvers import chebyshev_settings
 from pdgpu.materials import MATERIAL_OF_KIND
@@ -53,7 +54,9 @@ class Simulation:
         self._build(scene, solver, dt, contact, device, dtype, threads)
         start = time.perf_counter()
         if isinstance(self.solver, ProjectiveDynamics):
-            self._numbers = resolve(self.solver.linear, self._backend.linear_weight(), lambda: self.system_matrix(free=True))
+            self._numbers = resolve(
+                self.solver.linear, self._backend.linear_weight(), lambda: self.system_matrix(free=True), outer=self.solver.chebyshev
+            )
             self._numbers.apply(self.solver.linear, self._backend.set_linear)
         self._backend.prepare()
         self._setup_seconds = time.perf_counter() - start
@@ -236,7 +239,7 @@ class Simulation:
         return result
 
     def _search(self):
-        """rho="auto", once, on a copy of the state [Wang 2015, Sec. 5.1]."""
+        """rho="auto", once, on a copy of the state [Wang 2015, Sec. 5.1]; put off while a step has nothing to accelerate."""
         inner = getattr(getattr(self.solver, "linear", None), "chebyshev", None)
         outer = getattr(self.solver, "chebyshev", None)
         inner_open = inner is not None and inner.rho == "auto" and self._numbers.rho is None
@@ -245,16 +248,18 @@ class Simulation:
             return
         start = time.perf_counter()
         if inner_open:
-            self._numbers.rho = self._search_inner()
-            self._numbers.composed_rho = self._numbers.rho
+            rho = self._search_inner()
+            self._numbers.rho = rho
+            self._numbers.composed_rho = rho or self._numbers.composed_rho
             self._numbers.apply(self.solver.linear, self._backend.set_linear)
         if outer_open:
             self._set_rho(self._search_outer())
         self._setup_seconds += time.perf_counter() - start
 
     def _set_rho(self, rho):
+        """rho of the outer iteration; None: not found yet, and no acceleration."""
         self._rho = rho
-        self._backend.set_chebyshev(chebyshev_settings(self.solver.chebyshev, rho))
+        self._backend.set_chebyshev(None if rho is None else chebyshev_settings(self.solver.chebyshev, rho))
 
     def _search_inner(self):
         """On the first global step: A d = -dG/dx at the present state."""
@@ -264,15 +269,25 @@ class Simulation:
         residual = self._backend.gradient(None)[free]
         if not residual.any():  # at rest: any direction will do
             residual = np.random.default_rng(0).normal(size=residual.shape).astype(self.dtype)
-        bending = None
         if getattr(self.solver.linear, "suppression", None) == "bending":
             raise ValueError("rho: 'auto' cannot be searched with suppression='bending': give a number")
         linear = replace(self.solver.linear, iterations=None, tolerance=0.0)
-        system = System(self.system_matrix(free=True), linear, columns=3, bending=bending, dtype=self.dtype, threads=self.threads)
+        if hasattr(linear, "weight"):  # the one that is used, which has been warned of where it is another one
+            linear = replace(linear, weight=self._numbers.weight)
+        system = System(self.system_matrix(free=True), linear, columns=3, dtype=self.dtype, threads=self.threads)
         return system.solve(residual, record=False).parameters["rho"]
 
     def _search_outer(self):
-        state, targets = self._backend.state(), self._targets()
+        """None where the step ends before the acceleration would set in, or moves nothing: a later one tells more."""
+        if self.solver.iterations <= self.solver.chebyshev.start:
+            warnings.warn(
+                f"rho='auto': the acceleration starts after {self.solver.chebyshev.start} iterations, and the solver does "
+                f"{self.solver.iterations}: nothing is accelerated",
+                stacklevel=5,
+            )
+            return 0.0
+        state, steps, targets = self._backend.state(), self._backend.steps(), self._targets()
+        least = 16.0 * float(np.finfo(self.dtype).eps) * float(np.linalg.norm(state[0].astype(np.float64)))
 
         def run(rho):
             rows = np.zeros((self.solver.iterations + 1, len(COLUMNS)))
@@ -283,10 +298,17 @@ class Simulation:
                 return np.append(rows[: max(getattr(error, "rows", 1), 1), 3], np.inf)
             finally:
                 self._backend.set_state(*state)
+                self._backend.set_steps(steps)
+            if rho is None and (count - 1 <= self.solver.chebyshev.start or rows[1:count, 4].max() <= least):
+                raise _NothingToSearch
             return rows[:count, 3]
 
-        rho, _ = search(run)
-        return rho
+        try:
+            return search(run, floor_of(self.dtype))[0]
+        except _NothingToSearch:
+            return None
+        finally:
+            self._backend.set_chebyshev(None)
 
     def _step(self, record, observer=None, keep_diverged=False):
         self._search()
@@ -417,6 +439,10 @@ class Simulation:
         from pdgpu.checkpoint import read
 
         return read(cls, path, motions, device, threads)
+
+
+class _NothingToSearch(Exception):
+    """A run that says nothing about rho."""
 
 
 class _Description:
