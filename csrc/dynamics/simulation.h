@@ -9,7 +9,17 @@
 #include "dynamics/model.h"
 #include "linear/linear_solver.h"
 
-enum { PD_SOLVER_PROJECTIVE_DYNAMICS, PD_SOLVER_NEWTON, PD_SOLVER_NONLINEAR_CG, PD_SOLVER_POSITION_BASED };
+enum {
+    PD_SOLVER_PROJECTIVE_DYNAMICS,
+    PD_SOLVER_NEWTON,
+    PD_SOLVER_NONLINEAR_CG,
+    PD_SOLVER_POSITION_BASED,
+    PD_SOLVER_VERTEX_BLOCK_DESCENT,
+    PD_SOLVER_BLOCK_JACOBI,
+    PD_SOLVER_GRADIENT_DESCENT,
+    PD_SOLVER_QUASI_NEWTON,
+    PD_SOLVER_XPBD
+};
 
 typedef struct pd_settings {
     double h; /* s; 0: quasistatic */
@@ -18,7 +28,9 @@ typedef struct pd_settings {
     double tolerance;       /* stop at gradient norm <= tolerance x the first; 0: never */
     int check_every;        /* iterations between two reads of a result */
     int initialization;     /* PD_GUESS_... */
-    int line_search;        /* Newton */
+    int line_search;        /* of the methods that have one */
+    int history;            /* pairs that quasi-Newton keeps */
+    const int *colours;     /* [n] vertex colours of vertex block descent, borrowed; NULL for the other methods */
     pd_chebyshev chebyshev; /* of the outer iteration */
     pd_linear_settings linear;
     double relaxation; /* alpha of position-based dynamics */

@@ -29,6 +29,8 @@ class Simulation:
         linear: tuple[Any, ...],
         threads: int,
         relaxation: float,
+        history: int,
+        colours: NDArray[np.int32] | None,
     ) -> Simulation: ...
     def prepare(self, /) -> float: ...
     def step(

@@ -99,6 +99,7 @@ class Simulation:
             elements,
             self.dt or 0.0,
             threads=self.threads,
+            colours=None,
             **settings_of(self.solver, device),
         )
         self._setup_seconds = 0.0

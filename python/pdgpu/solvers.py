@@ -22,10 +22,23 @@ from pdgpu.linear_solvers import (
     linear_settings,
 )
 
-__all__ = ["PBD", "Newton", "NonlinearCG", "ProjectiveDynamics", "capabilities"]
+__all__ = [
+    "PBD",
+    "XPBD",
+    "BlockJacobi",
+    "GradientDescent",
+    "Newton",
+    "NonlinearCG",
+    "ProjectiveDynamics",
+    "QuasiNewton",
+    "VertexBlockDescent",
+    "capabilities",
+]
 
 INITIALIZATIONS = ("previous", "inertia", "inertial_target", "adaptive")  # order of PD_GUESS_... in csrc/backend.h
 PRECONDITIONERS = ("jacobi", "direct")
+COLOURINGS = ("greedy", "balanced")
+HYPERELASTIC = ("NeoHookean", "StVK", "Corotated")  # no nearest point of a constraint set, so no Projective Dynamics and no PBD
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +68,7 @@ class ProjectiveDynamics:
     initialization: str = "inertial_target"
     check_every: int | None = None
 
-    materials = ("ARAP", "Spring", "Bending", "Volume", "Area", "StrainLimit", "Attachment")
+    materials = ("ARAP", "Spring", "Bending", "Volume", "Area", "StrainLimit", "Attachment", "WorldBox")
     linear_solvers = LINEAR_SOLVERS
     devices = ("cpu", "cuda")
 
@@ -85,15 +98,14 @@ class Newton:
     initialization: str = "inertial_target"
     check_every: int | None = None
 
-    materials = ProjectiveDynamics.materials
+    materials = ProjectiveDynamics.materials + HYPERELASTIC
     linear_solvers = (Direct,)
     devices = ("cpu",)
     chebyshev = None
 
     def __post_init__(self):
         _check_outer(self)
-        if not isinstance(self.line_search, bool):
-            raise TypeError(f"line_search: expected True or False, got {self.line_search!r}")
+        _check_line_search(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,7 +190,185 @@ class PBD:
         keep(self, relaxation=number("relaxation", self.relaxation, above=0.0))
 
 
-SOLVERS = (ProjectiveDynamics, Newton, NonlinearCG, PBD)  # order of PD_SOLVER_... in csrc/dynamics/simulation.h
+@dataclass(frozen=True, kw_only=True)
+class VertexBlockDescent:
+    """Vertex Block Descent: Gauss-Seidel over vertices, a 3x3 Newton step each, colour after colour [Chen et al. 2024, Algorithm 1].
+
+    Parameters
+    ----------
+    iterations : int
+        Sweeps over all vertices of a step.
+    chebyshev : Chebyshev, optional
+        Acceleration after each full sweep [Chen et al. 2024, Eqs. 18-19]. The iteration is no symmetric one, so a large rho
+        diverges: 0.95 is safe on most scenes, 0.99 on few.
+    line_search : bool
+        Halve a vertex's step until its own part of the incremental potential decreases [Chen et al. 2024, Sec. 3.2].
+    colouring : "balanced" or "greedy"
+        Vertices of a colour share no element and move in parallel; "balanced" evens out the sizes of the colours.
+    tolerance, check_every
+        As for ProjectiveDynamics.
+    initialization : str
+        As for ProjectiveDynamics; "adaptive" by default [Chen et al. 2024, Eq. 17].
+    """
+
+    iterations: int = 20
+    chebyshev: Chebyshev | None = None
+    line_search: bool = False
+    colouring: str = "balanced"
+    tolerance: float = 0.0
+    initialization: str = "adaptive"
+    check_every: int | None = None
+
+    materials = ProjectiveDynamics.materials + HYPERELASTIC
+    linear_solvers = ()
+    devices = ("cpu",)
+    linear = None
+
+    def __post_init__(self):
+        _check_outer(self)
+        _check_outer_chebyshev(self)
+        _check_line_search(self)
+        choice("colouring", self.colouring, COLOURINGS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockJacobi:
+    """All vertices at once, each by its own 3x3 block of the Hessian: x <- x - alpha H_ii^-1 g_i [Chen et al. 2024, Sec. 5.4].
+
+    Parameters
+    ----------
+    iterations : int
+    chebyshev : Chebyshev, optional
+    line_search : bool
+        Test the incremental potential every 8 iterations; where it grew, go back to the last state that passed and shorten alpha by
+        0.7 [Wang and Yang 2016, Algorithm 1]. Without it most scenes diverge.
+    tolerance, initialization, check_every
+        As for ProjectiveDynamics.
+    """
+
+    iterations: int = 20
+    chebyshev: Chebyshev | None = None
+    line_search: bool = True
+    tolerance: float = 0.0
+    initialization: str = "inertial_target"
+    check_every: int | None = None
+
+    materials = VertexBlockDescent.materials
+    linear_solvers = ()
+    devices = ("cpu",)
+    linear = None
+
+    def __post_init__(self):
+        _check_outer(self)
+        _check_outer_chebyshev(self)
+        _check_line_search(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradientDescent:
+    """Gradient descent with the diagonal of the Hessian as preconditioner: x <- x - alpha D^-1 g [Wang and Yang 2016].
+
+    Parameters
+    ----------
+    iterations, chebyshev, line_search, tolerance, initialization, check_every
+        As for BlockJacobi.
+    """
+
+    iterations: int = 20
+    chebyshev: Chebyshev | None = None
+    line_search: bool = True
+    tolerance: float = 0.0
+    initialization: str = "inertial_target"
+    check_every: int | None = None
+
+    materials = VertexBlockDescent.materials
+    linear_solvers = ()
+    devices = ("cpu",)
+    linear = None
+
+    def __post_init__(self):
+        _check_outer(self)
+        _check_outer_chebyshev(self)
+        _check_line_search(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuasiNewton:
+    """L-BFGS on the incremental potential, started from the matrix of Projective Dynamics [Liu et al. 2017, Algorithm 2].
+
+    Parameters
+    ----------
+    iterations : int
+    history : int
+        Pairs of steps and gradient differences that are kept; 0: the matrix alone.
+    linear : Direct
+        Solver of the systems with the constant matrix A = M/h^2 + sum w S^T S.
+    line_search : bool
+        As for Newton.
+    tolerance, initialization, check_every
+        As for ProjectiveDynamics.
+    """
+
+    iterations: int = 20
+    history: int = 5
+    linear: Direct = field(default_factory=Direct)
+    line_search: bool = True
+    tolerance: float = 0.0
+    initialization: str = "inertial_target"
+    check_every: int | None = None
+
+    materials = VertexBlockDescent.materials
+    linear_solvers = (Direct,)
+    devices = ("cpu",)
+    chebyshev = None
+
+    def __post_init__(self):
+        _check_outer(self)
+        _check_line_search(self)
+        keep(self, history=integer("history", self.history, 0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class XPBD:
+    """Extended position-based dynamics: constraints with compliance, Gauss-Seidel over their colours [Macklin et al. 2016].
+
+    Parameters
+    ----------
+    iterations : int
+    tolerance, initialization, check_every
+        As for ProjectiveDynamics.
+    """
+
+    iterations: int = 20
+    tolerance: float = 0.0
+    initialization: str = "inertial_target"
+    check_every: int | None = None
+
+    materials = VertexBlockDescent.materials
+    linear_solvers = ()
+    devices = ("cpu",)
+    linear = chebyshev = None
+
+    def __post_init__(self):
+        _check_outer(self)
+
+
+SOLVERS = (
+    ProjectiveDynamics,
+    Newton,
+    NonlinearCG,
+    PBD,
+    VertexBlockDescent,
+    BlockJacobi,
+    GradientDescent,
+    QuasiNewton,
+    XPBD,
+)  # order of PD_SOLVER_... in csrc/dynamics/simulation.h
+
+
+def _check_line_search(solver):
+    if not isinstance(solver.line_search, bool):
+        raise TypeError(f"line_search: expected True or False, got {solver.line_search!r}")
 
 
 def _check_outer_chebyshev(solver):
@@ -229,6 +419,7 @@ def settings_of(solver, device):
         "chebyshev": chebyshev_settings(solver.chebyshev),
         "linear": linear_settings(_linear_of(solver), iterations=1, device=device),
         "relaxation": float(getattr(solver, "relaxation", 1.0)),
+        "history": int(getattr(solver, "history", 0)),
     }
 
 
