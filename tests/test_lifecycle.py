@@ -137,15 +137,17 @@ def test_an_observer_that_asks_its_own_simulation_gets_an_error():
 def test_control_c_stops_between_iterations():
     """If not, a wrong iteration count can only be killed, with everything in the notebook."""
     script = f"""
-        import os, signal, sys, threading, time
+        import faulthandler, os, signal, sys, threading, time
         sys.path.insert(0, {os.path.dirname(__file__)!r})
-        import numpy as np
         import test_lifecycle
+        # a shell starts what it puts in the background with SIGINT ignored, and Python then leaves it so
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        faulthandler.dump_traceback_later(60, exit=True)
         sim = test_lifecycle.long_simulation()
         before = sim.positions
-        threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         start = time.perf_counter()
         try:
+            threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
             sim.step()
         except KeyboardInterrupt:
             assert time.perf_counter() - start < 10
