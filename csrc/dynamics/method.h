@@ -50,12 +50,6 @@ struct pd_simulation {
     int iteration; /* of the step being solved, from 0 */
 };
 
-/* Runs an expression that returns a status and leaves through `done:` where it failed. */
-#define PD_TRY(expression)                      \
-    do {                                        \
-        if ((status = (expression))) goto done; \
-    } while (0)
-
 typedef struct pd_method {
     const char *name;
     pd_status (*prepare)(pd_simulation *self);
