@@ -17,7 +17,7 @@ from pdgpu.mesh import Mesh, read_mesh
 from pdgpu.records import StepRecord
 from pdgpu.scene import Body, Scene
 from pdgpu.simulation import Simulation
-from pdgpu.solvers import PBD, Newton, NonlinearCG, ProjectiveDynamics, capabilities
+from pdgpu.solvers import PBD, BlockJacobi, GradientDescent, Newton, NonlinearCG, ProjectiveDynamics, VertexBlockDescent, capabilities
 
 __version__ = "0.1.0"
 
@@ -30,12 +30,14 @@ __all__ = [
     "Area",
     "Attachment",
     "Bending",
+    "BlockJacobi",
     "Body",
     "Chebyshev",
     "Comparison",
     "Direct",
     "DivergenceError",
     "GaussSeidel",
+    "GradientDescent",
     "Jacobi",
     "Material",
     "Mesh",
@@ -48,6 +50,7 @@ __all__ = [
     "StepRecord",
     "StrainLimit",
     "SymmetricGaussSeidel",
+    "VertexBlockDescent",
     "Volume",
     "_host",
     "capabilities",
