@@ -16,7 +16,7 @@ from pdgpu.chebyshev_search import floor_of, search
 from pdgpu.errors import DivergenceError
 from pdgpu.linear_solvers import chebyshev_settings
 from pdgpu.materials import MATERIAL_OF_KIND
-from pdgpu.records import COLUMNS, StepRecord
+from pdgpu.records import COLUMNS, PHASES, StepRecord
 from pdgpu.scene import Scene
 from pdgpu.solvers import ProjectiveDynamics, check_support, settings_of
 
@@ -294,7 +294,7 @@ class Simulation:
             rows = np.zeros((self.solver.iterations + 1, len(COLUMNS)))
             self._backend.set_chebyshev(None if rho is None else chebyshev_settings(self.solver.chebyshev, rho))
             try:
-                _, _, _, count = self._backend.step(targets, rows, None, None, False)
+                _, _, _, count, _ = self._backend.step(targets, rows, None, None, False)
             except DivergenceError as error:
                 return np.append(rows[: max(getattr(error, "rows", 1), 1), 3], np.inf)
             finally:
@@ -330,8 +330,9 @@ class Simulation:
             seconds = rows[max(getattr(error, "rows", 1) - 1, 0), 1] if rows is not None else 0.0
             error.records = recorded(getattr(error, "rows", 0), status="diverged", iteration=error.iteration, solve_seconds=float(seconds))
             raise
-        status, iterations, seconds, count = result
-        self.last_step = recorded(count, status=status, iteration=iterations, solve_seconds=seconds)
+        status, iterations, seconds, count, phases = result
+        phases = dict(zip(PHASES, phases, strict=True))
+        self.last_step = recorded(count, status=status, iteration=iterations, solve_seconds=seconds, phases=phases)
 
     # ---- diagnostics ------------------------------------------------------------------------------------------------------
 
