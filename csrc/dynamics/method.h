@@ -6,6 +6,7 @@
 
 typedef struct pd_newton pd_newton;
 typedef struct pd_nonlinear_cg pd_nonlinear_cg;
+typedef struct pd_quasi_newton pd_quasi_newton;
 
 struct pd_simulation {
     pd_error error;
@@ -46,6 +47,7 @@ struct pd_simulation {
     pd_linear *linear; /* of the global step */
     pd_newton *newton;
     pd_nonlinear_cg *cg;
+    pd_quasi_newton *quasi_newton;
     int prepared;
     int iteration; /* of the step being solved, from 0 */
 };
@@ -70,9 +72,11 @@ extern const pd_method pd_projective_dynamics_method;
 extern const pd_method pd_newton_method;
 extern const pd_method pd_nonlinear_cg_method;
 extern const pd_method pd_position_based_method;
+extern const pd_method pd_quasi_newton_method;
 
 void pd_newton_destroy(pd_newton *newton);
 void pd_nonlinear_cg_destroy(pd_nonlinear_cg *cg);
+void pd_quasi_newton_destroy(pd_quasi_newton *quasi_newton);
 
 /* Shared by the methods: */
 pd_step_data pd_simulation_step_data(const pd_simulation *self);

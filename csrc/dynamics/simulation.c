@@ -18,6 +18,7 @@ static const pd_method *method_of(const pd_simulation *self) {
     case PD_SOLVER_NEWTON: return &pd_newton_method;
     case PD_SOLVER_NONLINEAR_CG: return &pd_nonlinear_cg_method;
     case PD_SOLVER_POSITION_BASED: return &pd_position_based_method;
+    case PD_SOLVER_QUASI_NEWTON: return &pd_quasi_newton_method;
     default: return &pd_projective_dynamics_method;
     }
 }
@@ -29,6 +30,7 @@ void pd_simulation_destroy(pd_simulation *self) {
     pd_linear_destroy(self->linear);
     pd_newton_destroy(self->newton);
     pd_nonlinear_cg_destroy(self->cg);
+    pd_quasi_newton_destroy(self->quasi_newton);
     if (self->context) {
         void *memory[] = {self->x,
                           self->v,

@@ -17,7 +17,7 @@ from pdgpu.mesh import Mesh, read_mesh
 from pdgpu.records import StepRecord
 from pdgpu.scene import Body, Scene
 from pdgpu.simulation import Simulation
-from pdgpu.solvers import PBD, Newton, NonlinearCG, ProjectiveDynamics, capabilities
+from pdgpu.solvers import PBD, Newton, NonlinearCG, ProjectiveDynamics, QuasiNewton, capabilities
 
 __version__ = "0.1.0"
 
@@ -42,6 +42,7 @@ __all__ = [
     "Newton",
     "NonlinearCG",
     "ProjectiveDynamics",
+    "QuasiNewton",
     "Scene",
     "Simulation",
     "Spring",

@@ -30,7 +30,7 @@ class Simulation:
     ----------
     scene : Scene
         Read once, now; later changes of the scene have no effect.
-    solver : ProjectiveDynamics, Newton, NonlinearCG or PBD
+    solver : ProjectiveDynamics, Newton, NonlinearCG, QuasiNewton or PBD
     dt : float or None
         Time step h, s. None: quasistatic, the inertia term is replaced by -sum (m g + f) . x.
     contact : None
