@@ -32,7 +32,7 @@ class Simulation(ReadBack):
     ----------
     scene : Scene
         Read once, now; later changes of the scene have no effect.
-    solver : ProjectiveDynamics, Newton, NonlinearCG or PBD
+    solver : ProjectiveDynamics, Newton, NonlinearCG, QuasiNewton or PBD
     dt : float or None
         Time step h, s. None: quasistatic, the inertia term is replaced by -sum (m g + f) . x.
     contact : None
@@ -78,7 +78,7 @@ class Simulation(ReadBack):
         self._build(scene, Newton(), dt, None, "cpu", "float64", threads)  # it takes every material
         return self
 
-    def _build(self, scene, solver, dt, contact, device, dtype, threads):
+    def _build(self, scene, solver, dt, contact, device, dtype, threads, colours=None):
         if not isinstance(scene, Scene):
             raise TypeError(f"scene: expected a pdgpu.Scene, got {scene!r}")
         if not scene.n_vertices:
@@ -103,8 +103,8 @@ class Simulation(ReadBack):
         self._motions = scene.motions()
         self._subspace = scene.subspace()
         check_slides(self.solver, self._subspace)
-        self._colours = None
-        if hasattr(self.solver, "colouring"):
+        self._colours = colours
+        if colours is None and hasattr(self.solver, "colouring"):
             self._colours = vertex_colours([group[0] for group in groups.values()], len(self._masses), self.solver.colouring)
         self._materials = {MATERIAL_OF_KIND[kind] for kind in groups} | {type(m).__name__ for body in scene.bodies for m in body.materials}
         if self.dt is None:
@@ -401,7 +401,8 @@ class Simulation(ReadBack):
         if not len(result.new_vertices):
             return result
         torn = type(self).__new__(type(self))
-        torn._build(scene, self.solver, self.dt, None, self.device, self.dtype, self.threads)
+        colours = None if self._colours is None else self._colours[origin.rows]
+        torn._build(scene, self.solver, self.dt, None, self.device, self.dtype, self.threads, colours)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what there is to say of the weights was said when the simulation was made
             torn._prepare()
