@@ -12,12 +12,35 @@ from pdgpu import elements, linear, shapes
 from pdgpu.comparison import Comparison, compare
 from pdgpu.errors import DivergenceError
 from pdgpu.linear_solvers import PCG, SOR, AJacobi, Chebyshev, Direct, GaussSeidel, Jacobi, SymmetricGaussSeidel
-from pdgpu.materials import ARAP, Area, Attachment, Bending, Material, Spring, StrainLimit, Volume
+from pdgpu.materials import (
+    ARAP,
+    Area,
+    Attachment,
+    Bending,
+    Corotated,
+    Material,
+    NeoHookean,
+    Spring,
+    StrainLimit,
+    StVK,
+    Volume,
+    WorldBox,
+)
 from pdgpu.mesh import Mesh, read_mesh
 from pdgpu.records import StepRecord
 from pdgpu.scene import Body, Scene
 from pdgpu.simulation import Simulation
-from pdgpu.solvers import PBD, BlockJacobi, GradientDescent, Newton, NonlinearCG, ProjectiveDynamics, VertexBlockDescent, capabilities
+from pdgpu.solvers import (
+    PBD,
+    BlockJacobi,
+    GradientDescent,
+    Newton,
+    NonlinearCG,
+    ProjectiveDynamics,
+    QuasiNewton,
+    VertexBlockDescent,
+    capabilities,
+)
 
 __version__ = "0.1.0"
 
@@ -34,6 +57,7 @@ __all__ = [
     "Body",
     "Chebyshev",
     "Comparison",
+    "Corotated",
     "Direct",
     "DivergenceError",
     "GaussSeidel",
@@ -41,17 +65,21 @@ __all__ = [
     "Jacobi",
     "Material",
     "Mesh",
+    "NeoHookean",
     "Newton",
     "NonlinearCG",
     "ProjectiveDynamics",
+    "QuasiNewton",
     "Scene",
     "Simulation",
     "Spring",
+    "StVK",
     "StepRecord",
     "StrainLimit",
     "SymmetricGaussSeidel",
     "VertexBlockDescent",
     "Volume",
+    "WorldBox",
     "_host",
     "capabilities",
     "compare",
