@@ -11,6 +11,7 @@
  * that, iterating on x itself, since the fixed point it is led to depends on it. */
 #include "base/clock.h"
 #include "linear/linear_method.h"
+#include "linear/upload.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -12,12 +12,25 @@ from pdgpu import elements, linear, shapes
 from pdgpu.comparison import Comparison, compare
 from pdgpu.errors import DivergenceError
 from pdgpu.linear_solvers import PCG, SOR, AJacobi, Chebyshev, Direct, GaussSeidel, Jacobi, SymmetricGaussSeidel
-from pdgpu.materials import ARAP, Area, Attachment, Bending, Material, Spring, StrainLimit, Volume
+from pdgpu.materials import (
+    ARAP,
+    Area,
+    Attachment,
+    Bending,
+    Corotated,
+    Material,
+    NeoHookean,
+    Spring,
+    StrainLimit,
+    StVK,
+    Volume,
+    WorldBox,
+)
 from pdgpu.mesh import Mesh, read_mesh
 from pdgpu.records import StepRecord
 from pdgpu.scene import Body, Scene
 from pdgpu.simulation import Simulation
-from pdgpu.solvers import PBD, Newton, NonlinearCG, ProjectiveDynamics, capabilities
+from pdgpu.solvers import PBD, BlockJacobi, GradientDescent, Newton, NonlinearCG, ProjectiveDynamics, VertexBlockDescent, capabilities
 
 __version__ = "0.1.0"
 
@@ -30,25 +43,32 @@ __all__ = [
     "Area",
     "Attachment",
     "Bending",
+    "BlockJacobi",
     "Body",
     "Chebyshev",
     "Comparison",
+    "Corotated",
     "Direct",
     "DivergenceError",
     "GaussSeidel",
+    "GradientDescent",
     "Jacobi",
     "Material",
     "Mesh",
+    "NeoHookean",
     "Newton",
     "NonlinearCG",
     "ProjectiveDynamics",
     "Scene",
     "Simulation",
     "Spring",
+    "StVK",
     "StepRecord",
     "StrainLimit",
     "SymmetricGaussSeidel",
+    "VertexBlockDescent",
     "Volume",
+    "WorldBox",
     "_host",
     "capabilities",
     "compare",

@@ -19,8 +19,8 @@ from pdgpu.linear_solvers import chebyshev_settings
 from pdgpu.materials import MATERIAL_OF_KIND
 from pdgpu.readback import ReadBack, gravity_energy, kinetic_energy
 from pdgpu.records import COLUMNS, PHASES, StepRecord
-from pdgpu.scene import Scene
-from pdgpu.solvers import ProjectiveDynamics, check_support, settings_of
+from pdgpu.scene import Scene, vertex_colours
+from pdgpu.solvers import Newton, ProjectiveDynamics, check_slides, check_support, settings_of
 
 __all__ = ["Simulation"]
 
@@ -75,10 +75,24 @@ class Simulation(ReadBack):
     def _for_diagnostics(cls, scene, dt, threads):
         """A float64 simulation on the CPU that evaluates G but is never stepped: nothing is factorised."""
         self = cls.__new__(cls)
-        self._build(scene, None, dt, None, "cpu", "float64", threads)
+        self._build(scene, Newton(), dt, None, "cpu", "float64", threads)  # it takes every material
         return self
 
-    def _build(self, scene, solver, dt, contact, device, dtype, threads):
+    @classmethod
+    def _resumed(cls, scene, solver, dt, device, dtype, threads, colours, steps, start_time, state, forces):
+        """A simulation in the midst of a run: `state` as the backend has it; `colours` (n,) or None: coloured anew."""
+        self = cls.__new__(cls)
+        self._build(scene, solver, dt, None, device, dtype, threads, colours)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what there is to say of the weights was said when the run began
+            self._prepare()
+        self.external_forces = forces
+        self._backend.set_state(*(None if array is None else self._cast(array) for array in state))
+        self._backend.set_steps(steps)
+        self._start_time = start_time
+        return self
+
+    def _build(self, scene, solver, dt, contact, device, dtype, threads, colours=None):
         if not isinstance(scene, Scene):
             raise TypeError(f"scene: expected a pdgpu.Scene, got {scene!r}")
         if not scene.n_vertices:
@@ -102,6 +116,11 @@ class Simulation(ReadBack):
         self._rest = scene.rest_positions()
         self._motions = scene.motions()
         self._materials = {MATERIAL_OF_KIND[kind] for kind in groups} | {type(m).__name__ for body in scene.bodies for m in body.materials}
+        self._subspace = scene.subspace()
+        check_slides(self.solver, self._subspace)
+        self._colours = colours
+        if colours is None and hasattr(self.solver, "colouring"):
+            self._colours = vertex_colours([group[0] for group in groups.values()], len(self._masses), self.solver.colouring)
         if self.dt is None:
             _check_held(scene, groups, self._fixed)
         elements = [(module.KINDS[kind][0], *groups[kind]) for kind in self._kinds if kind in groups]
@@ -111,7 +130,8 @@ class Simulation(ReadBack):
             elements,
             self.dt or 0.0,
             threads=self.threads,
-            colours=None,
+            colours=self._colours,
+            subspace=self._subspace,
             **settings_of(self.solver, device),
         )
         self._setup_seconds = 0.0
@@ -394,17 +414,21 @@ class Simulation(ReadBack):
         scene, result, origin = cut_scene(self._scene, body, edges)
         if not len(result.new_vertices):
             return result
-        torn = type(self).__new__(type(self))
-        torn._build(scene, self.solver, self.dt, None, self.device, self.dtype, self.threads)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what there is to say of the weights was said when the simulation was made
-            torn._prepare()
-        torn._backend.set_state(*(None if array is None else array[origin.rows] for array in state))
-        torn._backend.set_steps(steps)
-        torn._start_time, torn.last_step = self._start_time, self.last_step
+        torn = self._resumed(
+            scene,
+            self.solver,
+            self.dt,
+            self.device,
+            self.dtype,
+            self.threads,
+            None if self._colours is None else self._colours[origin.rows],
+            steps,
+            self._start_time,
+            [None if array is None else array[origin.rows] for array in state],
+            None if self._external_forces is None else self._external_forces[origin.rows] * origin.share[:, None],
+        )
+        torn.last_step = self.last_step
         torn._setup_seconds += self._setup_seconds
-        if self._external_forces is not None:
-            torn.external_forces = self._external_forces[origin.rows] * origin.share[:, None]
         torn._keep_searched(self._rho, self._numbers)
         self.__dict__.update(torn.__dict__)
         return result
