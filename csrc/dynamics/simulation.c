@@ -15,6 +15,7 @@ static const pd_method *method_of(const pd_simulation *self) {
     case PD_SOLVER_VERTEX_BLOCK_DESCENT: return &pd_vertex_block_descent_method;
     case PD_SOLVER_BLOCK_JACOBI: return &pd_block_jacobi_method;
     case PD_SOLVER_GRADIENT_DESCENT: return &pd_gradient_descent_method;
+    case PD_SOLVER_QUASI_NEWTON: return &pd_quasi_newton_method;
     default: return &pd_projective_dynamics_method;
     }
 }
@@ -27,6 +28,7 @@ void pd_simulation_destroy(pd_simulation *self) {
     pd_newton_destroy(self->newton);
     pd_nonlinear_cg_destroy(self->cg);
     pd_descent_destroy(self->descent);
+    pd_quasi_newton_destroy(self->quasi_newton);
     if (self->context) {
         void *memory[] = {self->x,
                           self->v,
@@ -412,7 +414,7 @@ static pd_status diverged(pd_simulation *self, int iteration, const char *why) {
 }
 
 /* One iteration inside the clock: direction, extrapolation by the next omega, move. report: |step|^2 and changed coordinates; read only
- * if asked. The seconds of the two phases go into *times; on a device whose loops run on after their call, a phase is billed for what it
+ * if asked. The seconds of the two phases go into *times. On a device whose loops run on after their call, a phase is billed for what it
  * waits for. */
 static pd_status iterate(pd_simulation *self, double *omega, int read, double report[2], int *stalled, pd_iteration *times) {
     const pd_chebyshev *c = &self->settings.chebyshev;
@@ -428,6 +430,7 @@ static pd_status iterate(pd_simulation *self, double *omega, int read, double re
     *omega = pd_chebyshev_omega(c, self->iteration - self->restarted, *omega);
     PD_TRY(pd_advance(self->context, &self->model, -*omega * gamma, self->direction, *omega - 1.0, self->step, self->x, self->offset,
                       self->scalars));
+    if (method_of(self)->finish && self->iteration + 1 == self->settings.iterations) PD_TRY(method_of(self)->finish(self));
     if (read) PD_TRY(pd_memory_download(self->context, report, self->scalars, 2 * sizeof(double)));
     times->advance_seconds = pd_seconds() - middle;
 done:
@@ -514,17 +517,19 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
             PD_TRY(observer->record(observer->user, self, &row));
         }
         if (!check && !recording) continue;
-        if (!isfinite(report[0]) || !isfinite(norm))
-            status = diverged(self, iteration, "not finite");
-        else if (moves > 1e8 * first_moves && moves > pd_simulation_size(self))
-            status = diverged(self, iteration, "the moves grew by more than 1e8");
-        else if (minimises && norm > 1e8 * first_norm && norm * norm > 1e8 * pd_simulation_rounding(self, 0.0) * self->matrix_trace)
-            status = diverged(self, iteration, "the gradient norm grew by more than 1e8");
-        else if (check && settings->tolerance > 0 && norm <= settings->tolerance * first_norm) // where a run without a record ends too
+        if (!self->guarded) {
+            if (!isfinite(report[0]) || !isfinite(norm))
+                status = diverged(self, iteration, "not finite");
+            else if (moves > 1e8 * first_moves && moves > pd_simulation_size(self))
+                status = diverged(self, iteration, "the moves grew by more than 1e8");
+            else if (minimises && norm > 1e8 * first_norm && norm * norm > 1e8 * pd_simulation_rounding(self, 0.0) * self->matrix_trace)
+                status = diverged(self, iteration, "the gradient norm grew by more than 1e8");
+            if (status) goto done;
+        }
+        if (check && settings->tolerance > 0 && norm <= settings->tolerance * first_norm) // where a run without a record ends too
             result->stop = PD_STOP_CONVERGED;
         else if (check && report[1] == 0.0)
             result->stop = PD_STOP_STALLED;
-        if (status) goto done;
     }
     if (recording && minimises && potential > first_potential + 1e-6 * fabs(first_potential) + pd_simulation_rounding(self, magnitude))
         status = iteration ? diverged(self, iteration, "the incremental potential ended above its first value") : PD_OK;

@@ -32,7 +32,7 @@ class Simulation(ReadBack):
     ----------
     scene : Scene
         Read once, now; later changes of the scene have no effect.
-    solver : ProjectiveDynamics, Newton, NonlinearCG or PBD
+    solver : ProjectiveDynamics, Newton, NonlinearCG, QuasiNewton or PBD
     dt : float or None
         Time step h, s. None: quasistatic, the inertia term is replaced by -sum (m g + f) . x.
     contact : None
@@ -115,12 +115,12 @@ class Simulation(ReadBack):
         self._gravity = scene.gravity.copy()
         self._rest = scene.rest_positions()
         self._motions = scene.motions()
-        self._materials = {MATERIAL_OF_KIND[kind] for kind in groups} | {type(m).__name__ for body in scene.bodies for m in body.materials}
         self._subspace = scene.subspace()
         check_slides(self.solver, self._subspace)
         self._colours = colours
         if colours is None and hasattr(self.solver, "colouring"):
             self._colours = vertex_colours([group[0] for group in groups.values()], len(self._masses), self.solver.colouring)
+        self._materials = {MATERIAL_OF_KIND[kind] for kind in groups} | {type(m).__name__ for body in scene.bodies for m in body.materials}
         if self.dt is None:
             _check_held(scene, groups, self._fixed)
         elements = [(module.KINDS[kind][0], *groups[kind]) for kind in self._kinds if kind in groups]

@@ -218,4 +218,14 @@ def test_descriptions_print_compare_and_pickle():
     """If not, a solver cannot be sent to another process or written into a table."""
     for solver in scenes.SOLVERS.values():
         assert eval(repr(solver), vars(pdgpu)) == solver == pickle.loads(pickle.dumps(solver))
-    assert set(pdgpu.capabilities()) == {"ProjectiveDynamics", "Newton", "NonlinearCG", "PBD"}
+    assert set(pdgpu.capabilities()) == {
+        "ProjectiveDynamics",
+        "Newton",
+        "NonlinearCG",
+        "PBD",
+        "VertexBlockDescent",
+        "BlockJacobi",
+        "GradientDescent",
+        "QuasiNewton",
+        "XPBD",
+    }
