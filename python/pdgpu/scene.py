@@ -174,8 +174,8 @@ class Scene:
 
     def copy(self):
         """A scene with copies of the bodies."""
-        other = Scene(self.gravity)
-        other.bodies = [body.copy() for body in self.bodies]
+        other = copy.copy(self)
+        other.gravity, other.bodies = self.gravity.copy(), [body.copy() for body in self.bodies]
         return other
 
     @property
