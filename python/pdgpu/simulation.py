@@ -461,6 +461,9 @@ class _Description:
         self.materials = {type(material).__name__ for body in scene.bodies for material in body.materials}
         if any(body.attachments for body in scene.bodies):
             self.materials.add("Attachment")
+        self.world_box = scene.world_box
+        if scene.world_box is not None:
+            self.materials.add("WorldBox")
 
 
 def _check_held(scene, groups, fixed):
