@@ -77,6 +77,7 @@ def write(path, simulation):
         "start_time": simulation._start_time,
         "steps": simulation._backend.steps(),
         "gravity": list(scene.gravity),
+        "world_box": None if scene.world_box is None else {n: store(v) for n, v in scene.world_box._constants.items()},
         "solver": _describe(simulation.solver),
         "rho": simulation._rho,
         "linear_numbers": None if simulation._numbers is None else dataclasses.asdict(simulation._numbers),
@@ -207,6 +208,8 @@ def _scene(header, arrays, motions):
         return arrays[value] if isinstance(value, str) else value
 
     scene = Scene(gravity=header["gravity"])
+    if header.get("world_box") is not None:
+        scene.set_world_box(**{name: fetch(value) for name, value in header["world_box"].items()})
     for entry in header["bodies"]:
         materials = [_material(name, {key: fetch(value) for key, value in constants.items()}) for name, constants in entry["materials"]]
         points = real_array("points", fetch(entry["points"]), (None, 3))
@@ -266,7 +269,8 @@ def _material(name, constants):
     """Only a material: whatever else that module holds is not to be called on the word of a file."""
     if name not in pdgpu.materials.__all__:
         raise ValueError(f"material {name!r} is unknown")
-    return getattr(pdgpu.materials, name)(**constants)
+    material = getattr(pdgpu.materials, name)
+    return material.from_young(**constants) if "young" in constants else material(**constants)
 
 
 def _describe(value):

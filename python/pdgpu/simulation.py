@@ -383,8 +383,9 @@ class Simulation(ReadBack):
         velocity [Chen et al. 2024, VBD, Sec. 4]. Copies are appended to the vertices of the body, so later bodies move up in all
         arrays: `bodies` has the slices. Masses are lumped anew, and external forces and attachments of a vertex are shared out by
         mass; the springs of an edge that came apart share its stiffness. So mass, momentum and stretch energy stay the same. Hinges
-        across the cut are gone. Copies of pinned vertices are pinned, and a scripted motion is asked as before, for the vertices the
-        body had when it was added. An outer rho="auto" that was found stays; the scene the simulation was made from is not touched.
+        across the cut are gone. Copies of vertices that are pinned or slide do the same, a scripted motion is asked as before, for the
+        vertices the body had when it was added, and the world box acts on every copy. A rho="auto" that was found stays; the scene
+        the simulation was made from is not touched.
 
         Parameters
         ----------
@@ -398,7 +399,7 @@ class Simulation(ReadBack):
         Returns
         -------
         Cut
-            body, new_vertices, parents, joined (the number of edges that came not apart).
+            body, new_vertices, parents, joined (the number of edges that did not come apart).
 
         Raises
         ------
