@@ -75,7 +75,7 @@ static pd_status keep_description(pd_simulation *self, const pd_description *des
     for (int s = 0; s < self->n_sets; s++) {
         pd_kind_shape shape = pd_kind_shape_of(self->sets[s].kind);
         for (size_t e = 0; e < (size_t)self->sets[s].n; e++) {
-            double w = fabs(self->sets[s].parameters[e * (size_t)shape.parameters]), square = 0.0;
+            double w = pd_largest_stiffness(self->sets[s].kind, self->sets[s].parameters + e * (size_t)shape.parameters), square = 0.0;
             const double *g = self->sets[s].rest + e * (size_t)shape.rest;
             for (int i = 0; i < shape.rest; i++) square += shape.vertices > 1 ? g[i] * g[i] : 1.0 / 3.0;
             self->stiffness_sums[shape.columns == 1] += w * shape.columns;
