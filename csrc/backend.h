@@ -59,6 +59,7 @@ typedef struct pd_model {
     pd_elements kinds[PD_KIND_COUNT]; /* the kinds that occur */
     real *masses;                     /* B [n] kg */
     unsigned char *fixed;             /* B [n] 1: a pinned vertex, never moved by a solver */
+    real *subspace;                   /* B [n,3,3] projector on the line or plane a vertex is held in, or NULL: all are free in space */
     int *corner_start;                /* B [n+1] corners of each vertex */
     int *corners;                     /* B [n_corners] */
     real *corner_forces;              /* B [n_corners,3] scratch: dE/dx of every element corner, N */
@@ -107,6 +108,43 @@ pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double
  * like the others; who factorises takes the free ones. */
 pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, int psd, int *const *slots,
                      const int *diagonal_slots, int n_blocks, real *blocks);
+
+/* ---- sweeps over vertices ----------------------------------------------------------------------------------------------- */
+
+/* Corners of neo-Hookean tets are stored in groups of as many, field by field, so that one vector instruction serves a group. */
+#define PD_CORNER_LANES 8
+
+/* The free vertices in the order of a sweep, with all that each of them needs of its elements. The positions of a sweep lie in a
+ * buffer of their own, [n_vertices,4] with the fourth number unused, at places where neighbours in the mesh are close together; the
+ * turns of a colour go through the places in ascending order. */
+typedef struct pd_vertex_sweep {
+    int n; /* turns: free vertices */
+    int n_colours;
+    const int *colour_start;           /* H [n_colours+1] turns of each colour; its vertices share no element */
+    int *order;                        /* B [n_vertices] vertex at each place */
+    int *vertices, *places;            /* B [n] vertex and place of each turn */
+    real *diagonal;                    /* B [n] N/m: m/h^2 and what is constant of the blocks of the neo-Hookean corners */
+    int *corner_places[PD_KIND_COUNT]; /* B [elements,k] places of the corners, for each kind of the model */
+    int *corner_start;                 /* B [n+1] */
+    int *corners;                      /* B [n_corners,2] index of the kind in the model, and element * k + corner */
+    int *group_start;                  /* B [n+1] groups of undamped neo-Hookean corners */
+    int *group_places;                 /* B [groups,3,PD_CORNER_LANES] places of the opposite face */
+    real *group_numbers;               /* B [groups,PD_CORNER_NUMBERS,PD_CORNER_LANES], zero in unused lanes; elements/vertex_step.h */
+} pd_vertex_sweep;
+
+typedef enum pd_sweep_step {
+    PD_SWEEP_BLOCK,    /* d = H_ii^-1 g_i with the 3x3 block of the vertex */
+    PD_SWEEP_DIAGONAL, /* d = diag(H_ii)^-1 g_i */
+    PD_SWEEP_SEARCH    /* the block's d, halved until the potential of the vertex does not grow */
+} pd_sweep_step;
+
+/* One sweep over all vertices, colour after colour, the vertices of a colour in parallel: with g_i and H_ii the gradient of G and
+ * its 3x3 block (the elements' indefinite parts clamped, pd_NAME_block), d_i as `kind` says,
+ *     positions_i -= d_i (where in_place != 0),    direction_i = d_i.
+ *   x, offset  B [n_vertices,3]  m      positions  B [n_vertices,4]  scratch      direction  B [n_vertices,3] out, m; 0 at fixed
+ * [Chen et al. 2024, VBD, Algorithm 1; in_place = 0: Block Jacobi.] */
+pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
+                            pd_sweep_step kind, int in_place, const real *x, const real *offset, real *positions, real *direction);
 
 /* ---- time stepping -------------------------------------------------------------------------------------------------- */
 
@@ -269,10 +307,19 @@ pd_status pd_hessian_preconditioner(pd_context *context, const pd_hessian_matrix
 
 /* ---- batches of single elements (pdgpu.elements) ----------------------------------------------------------------------- */
 
-enum { PD_BATCH_ENERGY, PD_BATCH_GRADIENT, PD_BATCH_HESSIAN, PD_BATCH_HESSIAN_PSD, PD_BATCH_PROJECTION };
+enum {
+    PD_BATCH_ENERGY,
+    PD_BATCH_GRADIENT,
+    PD_BATCH_HESSIAN,
+    PD_BATCH_HESSIAN_PSD,
+    PD_BATCH_PROJECTION,
+    PD_BATCH_STRESS, /* dE/dF [3,d] */
+    PD_BATCH_BLOCKS  /* pd_NAME_block of every corner, [k,3,3] */
+};
 
 /* One quantity of n elements of a kind, each with its own corner positions x [n,k,3].
- * out  B: energy [n] J; gradient [n,k,3] N; hessian [n,3k,3k] N/m; projection [n,3,d]. */
+ * out  B: energy [n] J; gradient [n,k,3] N; hessian [n,3k,3k] N/m; projection and stress dE/dF [n,3,d]; blocks [n,k,3,3] N/m.
+ * Errors: PD_ERROR_VALUE for an unknown kind, or the projection of one that has none. */
 pd_status pd_element_batch(pd_context *context, int kind, int quantity, int n, const real *x, const real *rest, const real *parameters,
                            real *out);
 

@@ -4,6 +4,7 @@
  * a new element needs nothing here. Tets with the ARAP energy, the bulk of most scenes, have a vector path of their own
  * (arap_lanes.h); it calls the same formula for several tets at once. */
 #include "elements/position_based.h"
+#include "elements/vertex_step.h"
 
 #include "cpu/arap_lanes.h"
 #include "cpu/context.h"
@@ -17,10 +18,7 @@
             for (int c_ = 0; c_ < 3; c_++) (corners)[3 * a_ + c_] = (x)[3 * (size_t)(vertices)[a_] + (size_t)c_]; \
     } while (0)
 
-enum { PD_REST_COUNT_POINT = 3 };
-#define PD_REST_COUNT(k, d) ((k) > 1 ? ((k) - 1) * (d) : PD_REST_COUNT_POINT)
-
-/* F of element e at positions x. */
+/* F of element e of g at positions x. */
 #define PD_DEFORMATION_AT(k, d, x, e, F)                                                   \
     do {                                                                                   \
         real at_[3 * (k)];                                                                 \
@@ -164,6 +162,7 @@ pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_
             }
             for (int c = 0; c < 3; c++)
                 sum[c] += dynamic ? m * inverse_h2 * offset[3 * (size_t)i + (size_t)c] : -m * step->load[3 * (size_t)i + (size_t)c];
+            if (model->subspace) pd_vertex_project(model->subspace + 9 * (size_t)i, sum);
         }
         for (int c = 0; c < 3; c++) gradient[3 * (size_t)i + (size_t)c] = sum[c];
     }
@@ -183,13 +182,13 @@ pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_
             pd_element_moves(k, d, g->rest + (size_t)e * PD_REST_COUNT(k, d), w, F, T, f + (size_t)e * 3 * (k));        \
         }                                                                                                               \
     }
-PD_ELEMENT_TABLE(PD_MOVES_BLOCK)
+PD_PROJECTIVE_TABLE(PD_MOVES_BLOCK)
 
 static void moves_block(const pd_model *model, const pd_elements *g, const real *x, int begin, int end, real *f) {
     switch (g->kind) {
 #define PD_CASE(KIND, name, k, d, count) \
     case KIND: moves_##name(model, g, x, begin, end, f); break;
-        PD_ELEMENT_TABLE(PD_CASE)
+        PD_PROJECTIVE_TABLE(PD_CASE)
 #undef PD_CASE
     default: break;
     }
@@ -317,14 +316,42 @@ pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_d
                 pd_##name##_hessian(F, p, quantity == PD_BATCH_HESSIAN_PSD, H);                                                 \
                 pd_element_hessian_from_F(k, d, r, H, out + (size_t)e * 9 * (k) * (k));                                         \
                 break;                                                                                                          \
-            default: pd_##name##_projection(F, p, out + (size_t)e * 3 * (d)); break;                                            \
+            case PD_BATCH_BLOCKS:                                                                                               \
+                for (int a = 0; a < (k); a++) {                                                                                 \
+                    real along[3] = {0, 0, 0};                                                                                  \
+                    if ((k) > 1) pd_element_corner_gradient(k, d, r, a, along);                                                 \
+                    pd_##name##_block(F, p, along, out + ((size_t)e * (k) + (size_t)a) * 9);                                    \
+                }                                                                                                               \
+                break;                                                                                                          \
+            default: pd_##name##_gradient(F, p, out + (size_t)e * 3 * (d)); break;                                              \
             }                                                                                                                   \
         }                                                                                                                       \
     }
 PD_ELEMENT_TABLE(PD_BATCH)
 
+#define PD_PROJECT(KIND, name, k, d, count)                                                                                      \
+    static void project_##name(pd_context *context, int n, const real *x, const real *rest, const real *parameters, real *out) { \
+        _Pragma("omp parallel for num_threads(context->threads) schedule(static)") for (int e = 0; e < n; e++) {                 \
+            real F[3 * (d)];                                                                                                     \
+            pd_element_deformation(k, d, x + (size_t)e * 3 * (k), rest + (size_t)e * PD_REST_COUNT(k, d), F);                    \
+            pd_##name##_projection(F, parameters + (size_t)e * (count), out + (size_t)e * 3 * (d));                              \
+        }                                                                                                                        \
+    }
+PD_PROJECTIVE_TABLE(PD_PROJECT)
+
+static pd_status project_batch(pd_context *context, int kind, int n, const real *x, const real *rest, const real *parameters, real *out) {
+    switch (kind) {
+#define PD_CASE(KIND, name, k, d, count) \
+    case KIND: project_##name(context, n, x, rest, parameters, out); return PD_OK;
+        PD_PROJECTIVE_TABLE(PD_CASE)
+#undef PD_CASE
+    default: return pd_fail(&context->error, PD_ERROR_VALUE, "kind: %d has no projection", kind);
+    }
+}
+
 pd_status pd_element_batch(pd_context *context, int kind, int quantity, int n, const real *x, const real *rest, const real *parameters,
                            real *out) {
+    if (quantity == PD_BATCH_PROJECTION) return project_batch(context, kind, n, x, rest, parameters, out);
     switch (kind) {
 #define PD_CASE(KIND, name, k, d, count) \
     case KIND: batch_##name(context, quantity, n, x, rest, parameters, out); return PD_OK;

@@ -6,8 +6,6 @@
 
 #include "cuda/context.cuh"
 
-#define PD_REST_COUNT(k, d) ((k) > 1 ? ((k) - 1) * (d) : 3)
-
 /* F of element e at positions x. */
 #define PD_DEFORMATION_AT(k, d, x, e, F)                                                                                                \
     do {                                                                                                                                \

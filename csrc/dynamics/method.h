@@ -6,6 +6,7 @@
 
 typedef struct pd_newton pd_newton;
 typedef struct pd_nonlinear_cg pd_nonlinear_cg;
+typedef struct pd_descent pd_descent;
 typedef struct pd_quasi_newton pd_quasi_newton;
 
 struct pd_simulation {
@@ -20,6 +21,7 @@ struct pd_simulation {
     int n_sets;
     const double *masses;
     const unsigned char *fixed;
+    const double *subspace; /* [n,3,3] or NULL */
 
     /* made at creation */
     pd_corners corners;
@@ -47,9 +49,11 @@ struct pd_simulation {
     pd_linear *linear; /* of the global step */
     pd_newton *newton;
     pd_nonlinear_cg *cg;
+    pd_descent *descent;
     pd_quasi_newton *quasi_newton;
     int prepared;
     int iteration; /* of the step being solved, from 0 */
+    int restarted; /* iteration at which the Chebyshev weights began; a method that goes back to an earlier state sets it */
 };
 
 /* Runs an expression that returns a status and leaves through `done:` where it failed. */
@@ -63,19 +67,23 @@ typedef struct pd_method {
     pd_status (*prepare)(pd_simulation *self);
     /* Writes self->direction from self->x and self->offset. *stalled = 1: no direction lowers the potential. */
     pd_status (*direction)(pd_simulation *self, int *stalled);
-    int uses_linear; /* has a global step with the system matrix, solved by settings.linear */
-    /* 0: it does not minimise G, fills no self->gradient, and a G that ends higher than it began is no divergence. */
-    int minimises_potential;
+    int uses_linear;         /* has a global step with the system matrix, solved by settings.linear */
+    int minimises_potential; /* 0: it does not minimise G, and a G that ends higher than it began is no divergence */
+    int fills_gradient;      /* direction leaves dG/dx of the x it started from in self->gradient */
 } pd_method;
 
 extern const pd_method pd_projective_dynamics_method;
 extern const pd_method pd_newton_method;
 extern const pd_method pd_nonlinear_cg_method;
 extern const pd_method pd_position_based_method;
+extern const pd_method pd_vertex_block_descent_method;
+extern const pd_method pd_block_jacobi_method;
+extern const pd_method pd_gradient_descent_method;
 extern const pd_method pd_quasi_newton_method;
 
 void pd_newton_destroy(pd_newton *newton);
 void pd_nonlinear_cg_destroy(pd_nonlinear_cg *cg);
+void pd_descent_destroy(pd_descent *descent);
 void pd_quasi_newton_destroy(pd_quasi_newton *quasi_newton);
 
 /* Shared by the methods: */
@@ -87,6 +95,9 @@ pd_status pd_simulation_potential_at(pd_simulation *self, const real *x, const r
 double pd_simulation_size(pd_simulation *self);
 /* What rounding alone may change in a potential whose parts add up to `magnitude`, J. */
 double pd_simulation_rounding(pd_simulation *self, double magnitude);
+/* Restricts a Hessian, blocks [nnz,3,3] H, to the lines and planes that vertices are held in: block (i,j) becomes P_i B P_j. With
+ * `filled` the diagonal gets t (I - P_i), t of the block's own size, so that the matrix keeps its inverse. */
+void pd_simulation_restrict(const pd_simulation *self, real *blocks, int filled);
 /* Makes slots and hessian_blocks. */
 pd_status pd_simulation_need_hessian(pd_simulation *self);
 

@@ -1,7 +1,8 @@
 /* From the host's description of a scene to a model in backend memory; see model.h. */
 #include "dynamics/model.h"
 
-#include <stdlib.h>
+#include "linear/upload.h"
+
 #include <string.h>
 
 void pd_model_destroy(pd_model *model, pd_context *context) {
@@ -14,27 +15,12 @@ void pd_model_destroy(pd_model *model, pd_context *context) {
     }
     pd_memory_destroy(context, model->masses);
     pd_memory_destroy(context, model->fixed);
+    pd_memory_destroy(context, model->subspace);
     pd_memory_destroy(context, model->corner_start);
     pd_memory_destroy(context, model->corners);
     pd_memory_destroy(context, model->corner_forces);
     pd_memory_destroy(context, model->partial_sums);
     memset(model, 0, sizeof *model);
-}
-
-static pd_status upload(pd_context *context, void **out, const void *source, size_t bytes) {
-    pd_status status = pd_memory_create(context, out, bytes);
-    return status ? status : pd_memory_upload(context, *out, source, bytes);
-}
-
-/* Rounds doubles to real on the way. */
-static pd_status upload_real(pd_context *context, real **out, const double *source, size_t count) {
-    if (sizeof(real) == sizeof(double)) return upload(context, (void **)out, source, count * sizeof(real));
-    real *rounded = malloc(count * sizeof(real) + 1);
-    if (!rounded) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory: %zu numbers", count);
-    for (size_t i = 0; i < count; i++) rounded[i] = (real)source[i];
-    pd_status status = upload(context, (void **)out, rounded, count * sizeof(real));
-    free(rounded);
-    return status;
 }
 
 pd_status pd_model_create(pd_model *out, pd_context *context, const pd_description *description, const pd_corners *corners) {
@@ -53,19 +39,20 @@ pd_status pd_model_create(pd_model *out, pd_context *context, const pd_descripti
         *g = (pd_elements){.kind = set->kind, .n = set->n, .first_corner = first_corner};
         first_corner += set->n * shape.vertices;
         if (set->n > largest) largest = set->n;
-        if ((status = upload(context, (void **)&g->vertices, set->vertices, m * (size_t)shape.vertices * sizeof(int)))) goto done;
-        if ((status = upload_real(context, &g->rest, set->rest, m * (size_t)shape.rest))) goto done;
-        if ((status = upload_real(context, &g->parameters, set->parameters, m * (size_t)shape.parameters))) goto done;
+        if ((status = pd_upload(context, (void **)&g->vertices, set->vertices, m * (size_t)shape.vertices * sizeof(int)))) goto done;
+        if ((status = pd_upload_reals(context, &g->rest, set->rest, m * (size_t)shape.rest))) goto done;
+        if ((status = pd_upload_reals(context, &g->parameters, set->parameters, m * (size_t)shape.parameters))) goto done;
         if (!set->damping) continue;
         size_t entries = 9 * (size_t)(shape.columns * shape.columns);
-        if ((status = upload_real(context, &g->damping, set->damping, m))) goto done;
+        if ((status = pd_upload_reals(context, &g->damping, set->damping, m))) goto done;
         if ((status = pd_memory_create(context, (void **)&g->damping_hessian, m * entries * sizeof(real)))) goto done;
     }
     out->n_partial_sums = 2 * (largest / PD_SUM_BLOCK + 1);
-    if ((status = upload_real(context, &out->masses, description->masses, n))) goto done;
-    if ((status = upload(context, (void **)&out->fixed, description->fixed, n))) goto done;
-    if ((status = upload(context, (void **)&out->corner_start, corners->start, (n + 1) * sizeof(int)))) goto done;
-    if ((status = upload(context, (void **)&out->corners, corners->corners, (size_t)corners->n_corners * sizeof(int)))) goto done;
+    if ((status = pd_upload_reals(context, &out->masses, description->masses, n))) goto done;
+    if ((status = pd_upload(context, (void **)&out->fixed, description->fixed, n))) goto done;
+    if (description->subspace && (status = pd_upload_reals(context, &out->subspace, description->subspace, n * 9))) goto done;
+    if ((status = pd_upload(context, (void **)&out->corner_start, corners->start, (n + 1) * sizeof(int)))) goto done;
+    if ((status = pd_upload(context, (void **)&out->corners, corners->corners, (size_t)corners->n_corners * sizeof(int)))) goto done;
     if ((status = pd_memory_create(context, (void **)&out->corner_forces, (size_t)corners->n_corners * 3 * sizeof(real)))) goto done;
     status = pd_memory_create(context, (void **)&out->partial_sums, (size_t)out->n_partial_sums * sizeof(double));
 

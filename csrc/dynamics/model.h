@@ -10,6 +10,7 @@ typedef struct pd_description {
     int n_vertices;
     const double *masses;       /* [n] kg */
     const unsigned char *fixed; /* [n] */
+    const double *subspace;     /* [n,3,3] projector on the line or plane a vertex is held in; NULL: none is */
     const pd_element_set *sets; /* [n_sets], each kind at most once */
     int n_sets;
 } pd_description;

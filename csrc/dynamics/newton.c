@@ -122,6 +122,7 @@ static pd_status factorise(pd_simulation *self) {
             PD_TRY(pd_hessian(self->context, &self->model, &step, self->x, attempt > 0, self->slots, self->diagonal_slots,
                               self->pattern.row_start[self->model.n_vertices], self->hessian_blocks));
             PD_TRY(pd_memory_download(self->context, newton->blocks, self->hessian_blocks, bytes));
+            pd_simulation_restrict(self, newton->blocks, 1);
         } else if (attempt == 2) {
             double trace = 0.0;
             for (int c = 0; c < 3 * newton->n_free; c++) trace += fabs(newton->values[newton->column_start[c + 1] - 1]);
@@ -193,4 +194,5 @@ done:
     return status;
 }
 
-const pd_method pd_newton_method = {"Newton", prepare, direction, 0, 1};
+const pd_method pd_newton_method = {
+    .name = "Newton", .prepare = prepare, .direction = direction, .minimises_potential = 1, .fills_gradient = 1};

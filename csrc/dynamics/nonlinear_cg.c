@@ -95,4 +95,5 @@ done:
     return status;
 }
 
-const pd_method pd_nonlinear_cg_method = {"NonlinearCG", prepare, direction, 1, 1};
+const pd_method pd_nonlinear_cg_method = {
+    .name = "NonlinearCG", .prepare = prepare, .direction = direction, .uses_linear = 1, .minimises_potential = 1, .fills_gradient = 1};

@@ -32,4 +32,9 @@ done:
     return status;
 }
 
-const pd_method pd_projective_dynamics_method = {"ProjectiveDynamics", prepare, direction, 1, 1};
+const pd_method pd_projective_dynamics_method = {.name = "ProjectiveDynamics",
+                                                 .prepare = prepare,
+                                                 .direction = direction,
+                                                 .uses_linear = 1,
+                                                 .minimises_potential = 1,
+                                                 .fills_gradient = 1};

@@ -145,4 +145,5 @@ done:
     return status;
 }
 
-const pd_method pd_quasi_newton_method = {"QuasiNewton", prepare, direction, 1, 1};
+const pd_method pd_quasi_newton_method = {
+    .name = "QuasiNewton", .prepare = prepare, .direction = direction, .uses_linear = 1, .minimises_potential = 1, .fills_gradient = 1};

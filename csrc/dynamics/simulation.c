@@ -18,6 +18,9 @@ static const pd_method *method_of(const pd_simulation *self) {
     case PD_SOLVER_NEWTON: return &pd_newton_method;
     case PD_SOLVER_NONLINEAR_CG: return &pd_nonlinear_cg_method;
     case PD_SOLVER_POSITION_BASED: return &pd_position_based_method;
+    case PD_SOLVER_VERTEX_BLOCK_DESCENT: return &pd_vertex_block_descent_method;
+    case PD_SOLVER_BLOCK_JACOBI: return &pd_block_jacobi_method;
+    case PD_SOLVER_GRADIENT_DESCENT: return &pd_gradient_descent_method;
     case PD_SOLVER_QUASI_NEWTON: return &pd_quasi_newton_method;
     default: return &pd_projective_dynamics_method;
     }
@@ -30,6 +33,7 @@ void pd_simulation_destroy(pd_simulation *self) {
     pd_linear_destroy(self->linear);
     pd_newton_destroy(self->newton);
     pd_nonlinear_cg_destroy(self->cg);
+    pd_descent_destroy(self->descent);
     pd_quasi_newton_destroy(self->quasi_newton);
     if (self->context) {
         void *memory[] = {self->x,
@@ -67,6 +71,7 @@ static pd_status keep_description(pd_simulation *self, const pd_description *des
     double h = self->settings.h;
     self->masses = description->masses;
     self->fixed = description->fixed;
+    self->subspace = description->subspace;
     self->n_sets = description->n_sets;
     self->sets = malloc(sets_bytes + 1);
     self->staging = calloc(n * 3 + 1, sizeof(real));
@@ -345,6 +350,29 @@ pd_status pd_simulation_gradient(pd_simulation *self, const real *x, real *gradi
     return keep_error(self, status);
 }
 
+/* C = A B, in double whatever `real` is. */
+static void multiply3(const double *A, const double *B, double *C) {
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) C[3 * i + j] = A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
+}
+
+void pd_simulation_restrict(const pd_simulation *self, real *blocks, int filled) {
+    const pd_csr *pattern = &self->pattern;
+    for (int i = 0; i < pattern->n && self->subspace; i++)
+        for (int s = pattern->row_start[i]; s < pattern->row_start[i + 1]; s++) {
+            const double *P = self->subspace + 9 * (size_t)i, *Q = self->subspace + 9 * (size_t)pattern->columns[s];
+            double block[9], left[9], trace = 0.0;
+            for (int c = 0; c < 9; c++) block[c] = (double)blocks[9 * (size_t)s + (size_t)c];
+            for (int c = 0; c < 9; c += 4) trace += fabs(block[c]);
+            multiply3(P, block, left);
+            multiply3(left, Q, block);
+            for (int c = 0; c < 9; c++) {
+                double fill = filled && pattern->columns[s] == i ? trace / 3.0 * ((double)(c % 4 == 0) - P[c]) : 0.0;
+                blocks[9 * (size_t)s + (size_t)c] = (real)(block[c] + fill);
+            }
+        }
+}
+
 pd_status pd_simulation_hessian(pd_simulation *self, const real *x, int psd, real *blocks) {
     pd_step_data step = pd_simulation_step_data(self);
     int n_blocks = self->pattern.row_start[self->model.n_vertices];
@@ -354,6 +382,7 @@ pd_status pd_simulation_hessian(pd_simulation *self, const real *x, int psd, rea
     PD_TRY(pd_hessian(self->context, &self->model, &step, self->trial, psd, self->slots, self->diagonal_slots, n_blocks,
                       self->hessian_blocks));
     PD_TRY(pd_memory_download(self->context, blocks, self->hessian_blocks, (size_t)n_blocks * 9 * sizeof(real)));
+    pd_simulation_restrict(self, blocks, 0);
 done:
     return keep_error(self, status);
 }
@@ -390,15 +419,17 @@ static pd_status diverged(pd_simulation *self, int iteration, const char *why) {
                    vertex);
 }
 
-/* One iteration inside the clock: direction, extrapolation, move. report: |step|^2 and changed coordinates; read only if asked. */
-static pd_status iterate(pd_simulation *self, double omega, int read, double report[2], int *stalled) {
+/* One iteration inside the clock: direction, extrapolation by the next omega, move. report: |step|^2 and changed coordinates; read only
+ * if asked. */
+static pd_status iterate(pd_simulation *self, double *omega, int read, double report[2], int *stalled) {
     const pd_chebyshev *c = &self->settings.chebyshev;
     pd_status status = PD_OK;
     // x_{k+1} = omega (gamma (x^ - x_k) + x_k - x_{k-1}) + x_{k-1}, written for the step s_{k+1} = x_{k+1} - x_k, with x^ = x_k - d
     double gamma = c->enabled ? c->under_relaxation : 1.0;
     PD_TRY(method_of(self)->direction(self, stalled));
     if (*stalled) goto done;
-    PD_TRY(pd_advance(self->context, &self->model, -omega * gamma, self->direction, omega - 1.0, self->step, self->x, self->offset,
+    *omega = pd_chebyshev_omega(c, self->iteration - self->restarted, *omega);
+    PD_TRY(pd_advance(self->context, &self->model, -*omega * gamma, self->direction, *omega - 1.0, self->step, self->x, self->offset,
                       self->scalars));
     if (read) PD_TRY(pd_memory_download(self->context, report, self->scalars, 2 * sizeof(double)));
 done:
@@ -411,7 +442,8 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
     pd_step_data step = pd_simulation_step_data(self);
     pd_status status = PD_OK;
     size_t bytes = vector_bytes(self);
-    int recording = observer && observer->record, iteration = 0, begun = 0, minimises = method_of(self)->minimises_potential;
+    int recording = observer && observer->record, iteration = 0, begun = 0;
+    int minimises = method_of(self)->minimises_potential, fills_gradient = method_of(self)->fills_gradient;
     double omega = 1.0, first_norm = 0.0, first_potential = 0.0, potential = 0.0, norm = 0.0, magnitude = 0.0;
     double moves = 0.0, first_moves = 0.0;
     *result = (pd_step_result){PD_STOP_ITERATION_CAP, 0, 0.0};
@@ -427,6 +459,7 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
     PD_TRY(pd_first_guess(self->context, &self->model, settings->initialization, settings->h, self->x_t, self->v, self->v_previous,
                           self->has_previous, self->load, self->targets, self->x, self->offset));
     PD_TRY(pd_memory_clear(self->context, self->step, bytes));
+    self->restarted = 0;
     if (recording || settings->tolerance > 0) {
         PD_TRY(pd_simulation_evaluate(self, &first_potential, &first_norm));
         PD_TRY(pd_simulation_potential_at(self, self->x, self->offset, &first_potential, &magnitude));
@@ -445,9 +478,8 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
         }
         int check = (iteration + 1) % settings->check_every == 0 || iteration + 1 == settings->iterations, stalled = 0;
         double report[2] = {0.0, 1.0}, start = now();
-        omega = pd_chebyshev_omega(&settings->chebyshev, iteration, omega);
         self->iteration = iteration;
-        PD_TRY(iterate(self, omega, check || recording, report, &stalled));
+        PD_TRY(iterate(self, &omega, check || recording, report, &stalled));
         result->seconds += now() - start;
         if (stalled) {
             // no decrease where nothing is finite is no answer
@@ -462,13 +494,13 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
         result->iterations = ++iteration;
 
         // the gradient that the direction started from costs one reduction to look at: a lagging test for runs without a record
-        if (minimises && check && !recording && settings->tolerance <= 0) {
+        if (fills_gradient && check && !recording && settings->tolerance <= 0) {
             PD_TRY(pd_simulation_norm(self, self->gradient, &norm));
             if (first_norm <= 0.0) first_norm = norm;
         }
-        // without a potential it is the moves that must not grow: forces may, with what is soft
-        if (!minimises && (check || recording)) {
-            PD_TRY(pd_simulation_norm(self, self->direction, &moves));
+        // without a gradient at hand, or a potential (forces may grow with what is soft), it is the moves that must not grow
+        if (!fills_gradient && (check || recording)) {
+            moves = sqrt(report[0]);
             if (first_moves <= 0.0) first_moves = moves;
         }
         if (recording || (check && settings->tolerance > 0)) PD_TRY(pd_simulation_evaluate(self, &potential, &norm));

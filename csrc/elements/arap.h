@@ -33,13 +33,28 @@ PD_FUNCTION real pd_arap_tet_energy(const real *F, const real *p) {
     return (real)0.5 * p[0] * sum;
 }
 
-PD_FUNCTION void pd_arap_tet_hessian(const real *F, const real *p, int psd, real *H) {
-    real U[9], s[3], V[9], w = p[0];
+/* Singular vectors and the second derivatives by the singular values; see isotropic.h. */
+PD_FUNCTION void pd_arap_tet_parts(const real *F, const real *p, real U[9], real V[9], real block[9], real symmetric[3], real twist[3]) {
+    real s[3], w = p[0];
     pd_svd3(F, U, s, V);
-    real block[9] = {w, 0, 0, 0, w, 0, 0, 0, w}, symmetric[3] = {w, w, w};
-    real twist[3] = {w * ((real)1 - pd_singular_quotient(2, s[0] + s[1])), w * ((real)1 - pd_singular_quotient(2, s[0] + s[2])),
-                     w * ((real)1 - pd_singular_quotient(2, s[1] + s[2]))};
+    for (int i = 0; i < 9; i++) block[i] = i % 4 == 0 ? w : 0;
+    for (int pair = 0; pair < 3; pair++) {
+        int i = pair == 2 ? 1 : 0, j = pair == 0 ? 1 : 2;
+        symmetric[pair] = w;
+        twist[pair] = w * ((real)1 - pd_singular_quotient(2, s[i] + s[j]));
+    }
+}
+
+PD_FUNCTION void pd_arap_tet_hessian(const real *F, const real *p, int psd, real *H) {
+    real U[9], V[9], block[9], symmetric[3], twist[3];
+    pd_arap_tet_parts(F, p, U, V, block, symmetric, twist);
     pd_isotropic_hessian3(U, V, block, symmetric, twist, psd, H);
+}
+
+PD_FUNCTION void pd_arap_tet_block(const real *F, const real *p, const real *g, real *B) {
+    real U[9], V[9], block[9], symmetric[3], twist[3];
+    pd_arap_tet_parts(F, p, U, V, block, symmetric, twist);
+    pd_isotropic_block3(U, V, block, symmetric, twist, g, B);
 }
 
 PD_FUNCTION void pd_arap_triangle_projection(const real *F, const real *p, real *T) {
@@ -60,12 +75,27 @@ PD_FUNCTION real pd_arap_triangle_energy(const real *F, const real *p) {
     return (real)0.5 * p[0] * sum;
 }
 
-PD_FUNCTION void pd_arap_triangle_hessian(const real *F, const real *p, int psd, real *H) {
-    real U[9], s[2], V[4], w = p[0];
+PD_FUNCTION void pd_arap_triangle_parts(const real *F, const real *p, real U[9], real V[4], real block[4], real *symmetric, real *twist,
+                                        real normal[2]) {
+    real s[2], w = p[0];
     pd_svd32(F, U, s, V);
-    real block[4] = {w, 0, 0, w}, twist = w * ((real)1 - pd_singular_quotient(2, s[0] + s[1]));
-    real normal[2] = {w * ((real)1 - pd_singular_quotient(1, s[0])), w * ((real)1 - pd_singular_quotient(1, s[1]))};
-    pd_isotropic_hessian32(U, V, block, w, twist, normal, psd, H);
+    block[0] = block[3] = w;
+    block[1] = block[2] = 0;
+    *symmetric = w;
+    *twist = w * ((real)1 - pd_singular_quotient(2, s[0] + s[1]));
+    for (int i = 0; i < 2; i++) normal[i] = w * ((real)1 - pd_singular_quotient(1, s[i]));
+}
+
+PD_FUNCTION void pd_arap_triangle_hessian(const real *F, const real *p, int psd, real *H) {
+    real U[9], V[4], block[4], symmetric, twist, normal[2];
+    pd_arap_triangle_parts(F, p, U, V, block, &symmetric, &twist, normal);
+    pd_isotropic_hessian32(U, V, block, symmetric, twist, normal, psd, H);
+}
+
+PD_FUNCTION void pd_arap_triangle_block(const real *F, const real *p, const real *g, real *B) {
+    real U[9], V[4], block[4], symmetric, twist, normal[2];
+    pd_arap_triangle_parts(F, p, U, V, block, &symmetric, &twist, normal);
+    pd_isotropic_block32(U, V, block, symmetric, twist, normal, g, B);
 }
 
 #endif

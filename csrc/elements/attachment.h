@@ -20,6 +20,11 @@ PD_FUNCTION void pd_attachment_hessian(const real *F, const real *p, int psd, re
     for (int i = 0; i < 9; i++) H[i] = i % 4 == 0 ? p[0] : 0;
 }
 
+PD_FUNCTION void pd_attachment_block(const real *F, const real *p, const real *g, real *B) {
+    (void)g;
+    pd_attachment_hessian(F, p, 1, B);
+}
+
 PD_FUNCTION void pd_attachment_projection(const real *F, const real *p, real *T) {
     (void)F;
     (void)p;

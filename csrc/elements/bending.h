@@ -27,6 +27,11 @@ PD_FUNCTION void pd_bending_hessian(const real *F, const real *p, int psd, real 
         pd_attachment_hessian(F, p, psd, H);
 }
 
+PD_FUNCTION void pd_bending_block(const real *F, const real *p, const real *g, real *B) {
+    pd_bending_hessian(F, p, 1, B);
+    for (int i = 0; i < 9; i++) B[i] *= g[0] * g[0];
+}
+
 PD_FUNCTION void pd_bending_projection(const real *F, const real *p, real *T) {
     if (p[1] > 0)
         pd_spring_projection(F, p, T);

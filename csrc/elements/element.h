@@ -11,10 +11,18 @@
 #include "elements/arap.h"
 #include "elements/attachment.h"
 #include "elements/bending.h"
+#include "elements/corotated.h"
+#include "elements/neo_hookean.h"
 #include "elements/spring.h"
 #include "elements/strain_limit.h"
+#include "elements/stvk.h"
 #include "elements/table.h"
 #include "elements/volume.h"
+#include "elements/world_box.h"
+
+/* Numbers of `rest` of one element. */
+enum { PD_REST_COUNT_POINT = 3 };
+#define PD_REST_COUNT(k, d) ((k) > 1 ? ((k) - 1) * (d) : PD_REST_COUNT_POINT)
 
 /* F [3,d] out from the corner positions x [k,3]. Differences are taken first: a body far from the origin loses no digits. */
 PD_FUNCTION void pd_element_deformation(int k, int d, const real *x, const real *rest, real *F) {

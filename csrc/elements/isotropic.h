@@ -91,4 +91,46 @@ PD_FUNCTION void pd_isotropic_hessian32(const real U[9], const real V[4], const 
     pd_isotropic_mirror(6, H);
 }
 
+/* B [9] out: the block of a corner with rest gradient g, sum_bc g_b g_c d2Psi/dF_ab dF_cd, from the same parts, each projected to be
+ * positive semidefinite: with gamma = V^T g every mode maps to one vector in the frame of U, and no 9x9 matrix is formed. */
+PD_FUNCTION void pd_isotropic_block3(const real U[9], const real V[9], const real parts[9], const real symmetric[3], const real twist[3],
+                                     const real g[3], real B[9]) {
+    real M[9], gamma[3], right[9];
+    for (int i = 0; i < 9; i++) M[i] = parts[i];
+    pd_symmetric3_project_psd(M);
+    for (int i = 0; i < 3; i++) gamma[i] = V[i] * g[0] + V[3 + i] * g[1] + V[6 + i] * g[2];
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) M[3 * i + j] *= gamma[i] * gamma[j];
+    for (int pair = 0; pair < 3; pair++) {
+        int i = pair == 2 ? 1 : 0, j = pair == 0 ? 1 : 2;
+        real s = (real)0.5 * pd_max(symmetric[pair], 0), t = (real)0.5 * pd_max(twist[pair], 0);
+        M[4 * i] += (s + t) * gamma[j] * gamma[j];
+        M[4 * j] += (s + t) * gamma[i] * gamma[i];
+        M[3 * i + j] += (s - t) * gamma[i] * gamma[j];
+        M[3 * j + i] = M[3 * i + j];
+    }
+    pd_matrix3_multiply_transpose(M, U, right);
+    pd_matrix3_multiply(U, right, B);
+    B[3] = B[1], B[6] = B[2], B[7] = B[5];
+}
+
+/* The same for a 3x2 F: g [2], one pair and the two normal modes. */
+PD_FUNCTION void pd_isotropic_block32(const real U[9], const real V[4], const real parts[4], real symmetric, real twist,
+                                      const real normal[2], const real g[2], real B[9]) {
+    real M[9] = {parts[0], parts[1], 0, parts[2], parts[3], 0, 0, 0, 0}, right[9];
+    real gamma[2] = {V[0] * g[0] + V[2] * g[1], V[1] * g[0] + V[3] * g[1]};
+    real s = (real)0.5 * pd_max(symmetric, 0), t = (real)0.5 * pd_max(twist, 0);
+    pd_symmetric3_project_psd(M);
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 2; j++) M[3 * i + j] *= gamma[i] * gamma[j];
+    M[0] += (s + t) * gamma[1] * gamma[1];
+    M[4] += (s + t) * gamma[0] * gamma[0];
+    M[1] += (s - t) * gamma[0] * gamma[1];
+    M[3] = M[1];
+    M[8] = pd_max(normal[0], 0) * gamma[0] * gamma[0] + pd_max(normal[1], 0) * gamma[1] * gamma[1];
+    pd_matrix3_multiply_transpose(M, U, right);
+    pd_matrix3_multiply(U, right, B);
+    B[3] = B[1], B[6] = B[2], B[7] = B[5];
+}
+
 #endif

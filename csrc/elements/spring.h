@@ -45,4 +45,9 @@ PD_FUNCTION void pd_spring_hessian(const real *F, const real *p, int psd, real *
         for (int j = 0; j < 3; j++) H[3 * i + j] = p[0] * ((i == j ? across : (real)0) + ((real)1 - across) * (e[i] * e[j]));
 }
 
+PD_FUNCTION void pd_spring_block(const real *F, const real *p, const real *g, real *B) {
+    pd_spring_hessian(F, p, 1, B);
+    for (int i = 0; i < 9; i++) B[i] *= g[0] * g[0];
+}
+
 #endif

@@ -48,8 +48,9 @@ PD_FUNCTION void pd_strain_limit_tet_gradient(const real *F, const real *p, real
     pd_svd3_compose(U, s, V, P);
 }
 
-PD_FUNCTION void pd_strain_limit_tet_hessian(const real *F, const real *p, int psd, real *H) {
-    real U[9], s[3], V[9], block[9], symmetric[3], twist[3];
+PD_FUNCTION void pd_strain_limit_tet_parts(const real *F, const real *p, real U[9], real V[9], real block[9], real symmetric[3],
+                                           real twist[3]) {
+    real s[3];
     pd_svd3(F, U, s, V);
     for (int i = 0; i < 9; i++) block[i] = 0;
     for (int i = 0; i < 3; i++) block[4 * i] = pd_strain_limit_clamp(s[i], p) == s[i] ? 0 : p[0];
@@ -58,7 +59,18 @@ PD_FUNCTION void pd_strain_limit_tet_hessian(const real *F, const real *p, int p
         symmetric[pair] = pd_strain_limit_symmetric(s[i], s[j], p);
         twist[pair] = pd_strain_limit_twist(s[i], s[j], p);
     }
+}
+
+PD_FUNCTION void pd_strain_limit_tet_hessian(const real *F, const real *p, int psd, real *H) {
+    real U[9], V[9], block[9], symmetric[3], twist[3];
+    pd_strain_limit_tet_parts(F, p, U, V, block, symmetric, twist);
     pd_isotropic_hessian3(U, V, block, symmetric, twist, psd, H);
+}
+
+PD_FUNCTION void pd_strain_limit_tet_block(const real *F, const real *p, const real *g, real *B) {
+    real U[9], V[9], block[9], symmetric[3], twist[3];
+    pd_strain_limit_tet_parts(F, p, U, V, block, symmetric, twist);
+    pd_isotropic_block3(U, V, block, symmetric, twist, g, B);
 }
 
 PD_FUNCTION void pd_strain_limit_tet_projection(const real *F, const real *p, real *T) {
@@ -85,15 +97,30 @@ PD_FUNCTION void pd_strain_limit_triangle_gradient(const real *F, const real *p,
     pd_svd32_compose(U, s, V, P);
 }
 
-PD_FUNCTION void pd_strain_limit_triangle_hessian(const real *F, const real *p, int psd, real *H) {
-    real U[9], s[2], V[4], block[4] = {0, 0, 0, 0}, normal[2];
+PD_FUNCTION void pd_strain_limit_triangle_parts(const real *F, const real *p, real U[9], real V[4], real block[4], real *symmetric,
+                                                real *twist, real normal[2]) {
+    real s[2];
     pd_svd32(F, U, s, V);
+    block[1] = block[2] = 0;
     for (int i = 0; i < 2; i++) {
         real c = pd_strain_limit_clamp(s[i], p);
         block[3 * i] = c == s[i] ? 0 : p[0];
         normal[i] = c == s[i] ? 0 : p[0] * ((real)1 - pd_singular_quotient(c, s[i]));
     }
-    pd_isotropic_hessian32(U, V, block, pd_strain_limit_symmetric(s[0], s[1], p), pd_strain_limit_twist(s[0], s[1], p), normal, psd, H);
+    *symmetric = pd_strain_limit_symmetric(s[0], s[1], p);
+    *twist = pd_strain_limit_twist(s[0], s[1], p);
+}
+
+PD_FUNCTION void pd_strain_limit_triangle_hessian(const real *F, const real *p, int psd, real *H) {
+    real U[9], V[4], block[4], symmetric, twist, normal[2];
+    pd_strain_limit_triangle_parts(F, p, U, V, block, &symmetric, &twist, normal);
+    pd_isotropic_hessian32(U, V, block, symmetric, twist, normal, psd, H);
+}
+
+PD_FUNCTION void pd_strain_limit_triangle_block(const real *F, const real *p, const real *g, real *B) {
+    real U[9], V[4], block[4], symmetric, twist, normal[2];
+    pd_strain_limit_triangle_parts(F, p, U, V, block, &symmetric, &twist, normal);
+    pd_isotropic_block32(U, V, block, symmetric, twist, normal, g, B);
 }
 
 PD_FUNCTION void pd_strain_limit_triangle_projection(const real *F, const real *p, real *T) {

@@ -10,20 +10,25 @@
  * g_i^T (d2E/dF2) g_j, and Projective Dynamics sees w g_i.g_j and w T g_i with the projection T = argmin over the constraint
  * set of |F - T| [Bouaziz et al. 2014, Eq. 3].
  *
- * Each element NAME is one header with four functions; F, P and T are row-major 3 x d, H is (3d) x (3d) with row index a*d+b
- * for entry (a,b) of F, p [count] are the element's parameters, rest volume included, p[0] the weight w of Projective Dynamics:
+ * Each element NAME is one header with these functions; F, P and T are row-major 3 x d, H is (3d) x (3d) with row index a*d+b
+ * for entry (a,b) of F, p [count] are the element's parameters, rest volume included, p[0] the weight w of the matrix
+ * M/h^2 + sum w S^T S (of Projective Dynamics, of quasi-Newton):
  *
  *     real pd_NAME_energy    (const real *F, const real *p);                     J
  *     void pd_NAME_gradient  (const real *F, const real *p, real *P);            dE/dF
  *     void pd_NAME_hessian   (const real *F, const real *p, int psd, real *H);   d2E/dF2; psd != 0: nearest positive semidefinite
- *     void pd_NAME_projection(const real *F, const real *p, real *T);            the nearest point of the constraint set
+ *     void pd_NAME_block     (const real *F, const real *p, const real *g, real *B);    the 3x3 block of a corner with rest gradient
+ *         g [d], sum_bc g_b g_c d2E/dF_ab dF_cd, by a direct formula; exact where that is positive semidefinite, else with its
+ *         indefinite part clamped; k = 1: g is not read
+ *     void pd_NAME_projection(const real *F, const real *p, real *T);            the nearest point of the constraint set, where it has one
  *
  * A new material is one new header and one line here. */
 #ifndef PD_ELEMENTS_TABLE_H
 #define PD_ELEMENTS_TABLE_H
 
 /*  X(KIND, name, vertices k, columns d, parameters)                       parameters                         */
-#define PD_ELEMENT_TABLE(X)                                                                                       \
+/* Elements with a constraint set: Projective Dynamics and position-based dynamics take these only. */
+#define PD_PROJECTIVE_TABLE(X)                                                                                    \
     X(PD_SPRING, spring, 2, 1, 2)                               /* stiffness k [N/m], rest length [m]          */ \
     X(PD_ARAP_TET, arap_tet, 4, 3, 1)                           /* 2 mu volume [J]                             */ \
     X(PD_ARAP_TRIANGLE, arap_triangle, 3, 2, 1)                 /* 2 mu area [J]                               */ \
@@ -32,7 +37,20 @@
     X(PD_AREA, area, 3, 2, 1)                                   /* k area [J]                                  */ \
     X(PD_STRAIN_LIMIT_TET, strain_limit_tet, 4, 3, 3)           /* k volume [J], minimum, maximum              */ \
     X(PD_STRAIN_LIMIT_TRIANGLE, strain_limit_triangle, 3, 2, 3) /* k area [J], minimum, maximum                */ \
-    X(PD_ATTACHMENT, attachment, 1, 1, 1)                       /* stiffness k [N/m]                           */
+    X(PD_ATTACHMENT, attachment, 1, 1, 1)                       /* stiffness k [N/m]                           */ \
+    X(PD_WORLD_BOX, world_box, 1, 1, 7)                         /* stiffness k [N/m], lower [3], upper [3] m   */
+
+/* Hyperelastic energies that are no distance to a set. */
+#define PD_HYPERELASTIC_TABLE(X)                                                                            \
+    X(PD_NEO_HOOKEAN_TET, neo_hookean_tet, 4, 3, 2)       /* 2 mu volume, lam volume [J]                 */ \
+    X(PD_STVK_TET, stvk_tet, 4, 3, 2)                     /* 2 mu volume, lam volume [J]                 */ \
+    X(PD_STVK_TRIANGLE, stvk_triangle, 3, 2, 2)           /* 2 mu area, lam area [J]                     */ \
+    X(PD_COROTATED_TET, corotated_tet, 4, 3, 2)           /* 2 mu volume, lam volume [J]                 */ \
+    X(PD_COROTATED_TRIANGLE, corotated_triangle, 3, 2, 2) /* 2 mu area, lam area [J]                     */
+
+#define PD_ELEMENT_TABLE(X) \
+    PD_PROJECTIVE_TABLE(X)  \
+    PD_HYPERELASTIC_TABLE(X)
 
 typedef enum pd_kind {
 #define PD_KIND(KIND, name, k, d, count) KIND,
@@ -43,6 +61,6 @@ typedef enum pd_kind {
 
 #define PD_MAX_VERTICES   4
 #define PD_MAX_COLUMNS    3
-#define PD_MAX_PARAMETERS 3
+#define PD_MAX_PARAMETERS 7
 
 #endif

@@ -153,18 +153,17 @@ PD_FUNCTION void pd_volume_projection(const real *F, const real *p, real *T) {
     pd_svd3_compose(U, q, V, T);
 }
 
-PD_FUNCTION void pd_volume_hessian(const real *F, const real *p, int psd, real *H) {
-    real U[9], s[3], V[9], q[3], d[3];
+PD_FUNCTION void pd_volume_parts(const real *F, const real *p, real U[9], real V[9], real block[9], real symmetric[3], real twist[3]) {
+    real s[3], q[3], d[3];
     pd_svd3(F, U, s, V);
     pd_volume_project(s, q, d);
 
     /* lambda q_k of the pair (i,j) is d_j/q_i, at most 1: q_0 >= 1 and q_1 >= q_2, so no quotient overflows. */
-    real k_01 = d[1] / q[0], k_02 = d[2] / q[0], k_12 = d[2] / q[1];
-    real symmetric[3] = {p[0] * ((real)1 - pd_singular_quotient(1, (real)1 - k_01)),
-                         p[0] * ((real)1 - pd_singular_quotient(1, (real)1 - k_02)),
-                         p[0] * ((real)1 - pd_singular_quotient(1, (real)1 - k_12))};
-    real twist[3] = {p[0] * ((real)1 - pd_singular_quotient(1, (real)1 + k_01)), p[0] * ((real)1 - pd_singular_quotient(1, (real)1 + k_02)),
-                     p[0] * ((real)1 - pd_singular_quotient(1, (real)1 + k_12))};
+    real k_01 = d[1] / q[0], k_02 = d[2] / q[0], k_12 = d[2] / q[1], k[3] = {k_01, k_02, k_12};
+    for (int pair = 0; pair < 3; pair++) {
+        symmetric[pair] = p[0] * ((real)1 - pd_singular_quotient(1, (real)1 - k[pair]));
+        twist[pair] = p[0] * ((real)1 - pd_singular_quotient(1, (real)1 + k[pair]));
+    }
 
     /* Columns n_0, n_1: orthonormal, perpendicular to the constraint's normal (1/q_i) [Duff et al. 2017, Building an Orthonormal
      * Basis, Revisited]. */
@@ -177,13 +176,24 @@ PD_FUNCTION void pd_volume_hessian(const real *F, const real *p, int psd, real *
     real k_n_1[3] = {n_1[0] + k_01 * n_1[1] + k_02 * n_1[2], k_01 * n_1[0] + n_1[1] + k_12 * n_1[2],
                      k_02 * n_1[0] + k_12 * n_1[1] + n_1[2]};
     real m_00 = pd_dot3(n_0, k_n_0), m_01 = pd_dot3(n_0, k_n_1), m_11 = pd_dot3(n_1, k_n_1);
-    real inverse = pd_singular_quotient(1, m_00 * m_11 - m_01 * m_01), block[9];
+    real inverse = pd_singular_quotient(1, m_00 * m_11 - m_01 * m_01);
     for (int i = 0; i < 3; i++)
         for (int j = i; j < 3; j++) {
             real moved = m_11 * n_0[i] * n_0[j] - m_01 * (n_0[i] * n_1[j] + n_1[i] * n_0[j]) + m_00 * n_1[i] * n_1[j];
             block[3 * i + j] = block[3 * j + i] = p[0] * ((i == j ? (real)1 : (real)0) - inverse * moved);
         }
+}
+
+PD_FUNCTION void pd_volume_hessian(const real *F, const real *p, int psd, real *H) {
+    real U[9], V[9], block[9], symmetric[3], twist[3];
+    pd_volume_parts(F, p, U, V, block, symmetric, twist);
     pd_isotropic_hessian3(U, V, block, symmetric, twist, psd, H);
+}
+
+PD_FUNCTION void pd_volume_block(const real *F, const real *p, const real *g, real *B) {
+    real U[9], V[9], block[9], symmetric[3], twist[3];
+    pd_volume_parts(F, p, U, V, block, symmetric, twist);
+    pd_isotropic_block3(U, V, block, symmetric, twist, g, B);
 }
 
 /* q = the nearest point to s with q_0 q_1 = 1, d = s - q, and 1 - lambda, 1 + lambda; s_0 >= s_1 >= 0.
@@ -235,18 +245,33 @@ PD_FUNCTION void pd_area_projection(const real *F, const real *p, real *T) {
     pd_svd32_compose(U, q, V, T);
 }
 
-PD_FUNCTION void pd_area_hessian(const real *F, const real *p, int psd, real *H) {
-    real U[9], s[2], V[4], q[2], d[2], minus, plus;
+PD_FUNCTION void pd_area_parts(const real *F, const real *p, real U[9], real V[4], real block[4], real *symmetric, real *twist,
+                               real normal[2]) {
+    real s[2], q[2], d[2], minus, plus;
     pd_svd32(F, U, s, V);
     pd_area_project(s, q, d, &minus, &plus);
 
     /* The tangent of q_0 q_1 = 1 is n = (1, -r)/sqrt(1 + r^2), r = q_1/q_0 <= 1, and n^T K n = 1 - 2 lambda r/(1 + r^2). */
     real r = q[1] / q[0], square = (real)1 + r * r, lambda = plus - (real)1;
     real inverse = pd_singular_quotient(1, (real)1 - (real)2 * lambda * r / square) / square;
-    real block[4] = {p[0] * ((real)1 - inverse), p[0] * inverse * r, p[0] * inverse * r, p[0] * ((real)1 - inverse * r * r)};
-    real symmetric = p[0] * ((real)1 - pd_singular_quotient(1, minus)), twist = p[0] * ((real)1 - pd_singular_quotient(1, plus));
-    real normal[2] = {p[0] * ((real)1 - pd_singular_quotient(q[0], s[0])), p[0] * ((real)1 - pd_singular_quotient(q[1], s[1]))};
+    block[0] = p[0] * ((real)1 - inverse);
+    block[1] = block[2] = p[0] * inverse * r;
+    block[3] = p[0] * ((real)1 - inverse * r * r);
+    *symmetric = p[0] * ((real)1 - pd_singular_quotient(1, minus));
+    *twist = p[0] * ((real)1 - pd_singular_quotient(1, plus));
+    for (int i = 0; i < 2; i++) normal[i] = p[0] * ((real)1 - pd_singular_quotient(q[i], s[i]));
+}
+
+PD_FUNCTION void pd_area_hessian(const real *F, const real *p, int psd, real *H) {
+    real U[9], V[4], block[4], symmetric, twist, normal[2];
+    pd_area_parts(F, p, U, V, block, &symmetric, &twist, normal);
     pd_isotropic_hessian32(U, V, block, symmetric, twist, normal, psd, H);
+}
+
+PD_FUNCTION void pd_area_block(const real *F, const real *p, const real *g, real *B) {
+    real U[9], V[4], block[4], symmetric, twist, normal[2];
+    pd_area_parts(F, p, U, V, block, &symmetric, &twist, normal);
+    pd_isotropic_block32(U, V, block, symmetric, twist, normal, g, B);
 }
 
 #endif

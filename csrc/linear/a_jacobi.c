@@ -10,6 +10,7 @@
  * printed in Eq. 16, it moves the fixed point, for a cloth with weak bending by a quarter of the distance travelled: `biased` shows
  * that, iterating on x itself, since the fixed point it is led to depends on it. */
 #include "linear/linear_method.h"
+#include "linear/upload.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
  * eigenvalues: the symmetric form has them, the forward form does not [Wang 2015, Sec. 5.1]. */
 #include "host/colouring.h"
 #include "linear/linear_method.h"
+#include "linear/upload.h"
 
 #include <stdlib.h>
 

@@ -76,10 +76,6 @@ void pd_pcg_destroy(pd_pcg *pcg, pd_context *context);
 pd_status pd_matrix_upload(pd_matrix *out, pd_context *context, const pd_csr *A, const int *order, const double *added, int width);
 void pd_matrix_destroy(pd_matrix *matrix, pd_context *context);
 
-/* Backend memory filled from the host: ints as they are, doubles rounded to real. */
-pd_status pd_upload_ints(pd_context *context, int **out, const int *source, size_t count);
-pd_status pd_upload_reals(pd_context *context, real **out, const double *source, size_t count);
-
 static inline void pd_linear_exchange(pd_linear *self) {
     real *swap = self->current;
     self->current = self->previous;

@@ -1,5 +1,6 @@
 /* Host matrices into backend memory. */
 #include "linear/linear_method.h"
+#include "linear/upload.h"
 
 #include <stdlib.h>
 
@@ -10,21 +11,6 @@ void pd_matrix_destroy(pd_matrix *matrix, pd_context *context) {
     pd_memory_destroy(context, matrix->diagonal);
     pd_memory_destroy(context, matrix->partial_sums);
     *matrix = (pd_matrix){0};
-}
-
-pd_status pd_upload_ints(pd_context *context, int **out, const int *source, size_t count) {
-    pd_status status = *out ? PD_OK : pd_memory_create(context, (void **)out, count * sizeof(int));
-    return status ? status : pd_memory_upload(context, *out, source, count * sizeof(int));
-}
-
-pd_status pd_upload_reals(pd_context *context, real **out, const double *source, size_t count) {
-    real *rounded = malloc(count * sizeof(real) + 1);
-    if (!rounded) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for %zu numbers", count);
-    for (size_t i = 0; i < count; i++) rounded[i] = (real)source[i];
-    pd_status status = *out ? PD_OK : pd_memory_create(context, (void **)out, count * sizeof(real));
-    if (!status) status = pd_memory_upload(context, *out, rounded, count * sizeof(real));
-    free(rounded);
-    return status;
 }
 
 pd_status pd_matrix_upload(pd_matrix *out, pd_context *context, const pd_csr *A, const int *order, const double *added, int width) {

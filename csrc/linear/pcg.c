@@ -1,6 +1,7 @@
 /* Preconditioned conjugate gradients [Hestenes and Stiefel 1952; Golub and Van Loan 1996, Algorithm 10.3.1], every column with its own
  * alpha and beta: three passes over the vectors per iteration, scalars in backend memory. */
 #include "linear/linear_method.h"
+#include "linear/upload.h"
 
 #include <math.h>
 #include <stdlib.h>

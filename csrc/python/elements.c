@@ -5,14 +5,16 @@
 #include "python/errors.h"
 
 /* Shape of the result of a quantity; returns its number of dimensions, 0 for an unknown quantity. */
-static int result_shape(int quantity, npy_intp n, const pd_kind_shape *shape, npy_intp out[3]) {
+static int result_shape(int quantity, npy_intp n, const pd_kind_shape *shape, npy_intp out[4]) {
     out[0] = n;
     switch (quantity) {
     case PD_BATCH_ENERGY: return 1;
     case PD_BATCH_GRADIENT: out[1] = shape->vertices, out[2] = 3; return 3;
     case PD_BATCH_HESSIAN:
     case PD_BATCH_HESSIAN_PSD: out[1] = out[2] = 3 * shape->vertices; return 3;
-    case PD_BATCH_PROJECTION: out[1] = 3, out[2] = shape->columns; return 3;
+    case PD_BATCH_PROJECTION:
+    case PD_BATCH_STRESS: out[1] = 3, out[2] = shape->columns; return 3;
+    case PD_BATCH_BLOCKS: out[1] = shape->vertices, out[2] = out[3] = 3; return 4;
     default: return 0;
     }
 }
@@ -49,7 +51,7 @@ static PyObject *element_batch(PyObject *module, PyObject *arguments) {
     if (!x) return NULL;
     int n = pd_array_length(x, 0, "x");
     if (n < 0) return NULL;
-    npy_intp rest_shape[2] = {n, shape.rest}, parameters_shape[2] = {n, shape.parameters}, out_shape[3];
+    npy_intp rest_shape[2] = {n, shape.rest}, parameters_shape[2] = {n, shape.parameters}, out_shape[4];
     PyArrayObject *rest = pd_array_in(rest_object, PD_NPY_REAL, 2, rest_shape, "rest");
     if (!rest) return NULL;
     PyArrayObject *parameters = pd_array_in(parameters_object, PD_NPY_REAL, 2, parameters_shape, "parameters");
@@ -71,7 +73,8 @@ static PyObject *element_batch(PyObject *module, PyObject *arguments) {
 PyMethodDef pd_element_methods[] = {
     {"element_batch", element_batch, METH_VARARGS,
      "element_batch($module, kind, quantity, x, rest, parameters, threads, /)\n--\n\n"
-     "One quantity (0 energy, 1 gradient, 2 Hessian, 3 projected Hessian, 4 projection) of n elements of a kind.\n"
+     "One quantity (0 energy, 1 gradient, 2 Hessian, 3 projected Hessian, 4 projection, 5 dE/dF, 6 corner blocks) of n elements of a "
+     "kind.\n"
      "x (n,k,3), rest (n,rest), parameters (n,count), all of this module's precision."},
     {NULL, NULL, 0, NULL},
 };

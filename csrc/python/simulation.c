@@ -11,7 +11,7 @@
 typedef struct {
     PyObject_HEAD pd_simulation *core;
     PyThread_type_lock lock; /* held by the call that is inside the core */
-    PyObject *description;   /* (masses, fixed, elements, colours): the core borrows their arrays */
+    PyObject *description;   /* (masses, fixed, elements, colours, subspace): the core borrows their arrays */
     int iterations;
     long long steps; /* taken; counted with the GIL held, before Python code can run: a Ctrl-C finds it and the state in agreement */
 } SimulationObject;
@@ -73,14 +73,14 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObjec
     static char *names[] = {"masses",    "fixed",       "elements",       "h",           "solver",    "iterations",
                             "tolerance", "check_every", "initialization", "line_search", "chebyshev", "linear",
                             "threads",   "relaxation",  "history",        "colours",     NULL};
-    PyObject *masses_object, *fixed_object, *list, *chebyshev, *linear, *colours_object, *elements = NULL, *result = NULL;
+    PyObject *masses_object, *fixed_object, *list, *chebyshev, *linear, *colours_object, *subspace_object, *elements = NULL, *result = NULL;
     pd_element_set *sets = NULL;
     pd_settings settings = {0};
     int threads;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!diidiipOOidiO:Simulation", names, &masses_object, &fixed_object,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!diidiipOOidiOO:Simulation", names, &masses_object, &fixed_object,
                                      &PyList_Type, &list, &settings.h, &settings.solver, &settings.iterations, &settings.tolerance,
                                      &settings.check_every, &settings.initialization, &settings.line_search, &chebyshev, &linear, &threads,
-                                     &settings.relaxation, &settings.history, &colours_object))
+                                     &settings.relaxation, &settings.history, &colours_object, &subspace_object))
         return NULL;
     if (!pd_read_chebyshev(chebyshev, &settings.chebyshev) || !pd_read_linear_settings(linear, &settings.linear)) return NULL;
     if (settings.iterations < 1 || settings.check_every < 1) return PyErr_Format(PyExc_ValueError, "iterations: must be at least 1");
@@ -90,9 +90,11 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObjec
     int n = pd_array_length(masses, 0, "masses");
     if (n < 0) return NULL;
     npy_intp count[1] = {n};
-    PyArrayObject *fixed = pd_array_in(fixed_object, NPY_UINT8, 1, count, "fixed"), *colours = NULL;
+    PyArrayObject *fixed = pd_array_in(fixed_object, NPY_UINT8, 1, count, "fixed"), *colours = NULL, *subspace = NULL;
     if (!fixed) return NULL;
     if (pd_array_in_or_none(&colours, colours_object, NPY_INT32, 1, count, "colours") < 0) return NULL;
+    npy_intp subspace_shape[3] = {n, 3, 3};
+    if (pd_array_in_or_none(&subspace, subspace_object, NPY_FLOAT64, 3, subspace_shape, "subspace") < 0) return NULL;
     settings.colours = colours ? PyArray_DATA(colours) : NULL;
 
     // a tuple of our own: reading a kind may call __index__, and that could change the list
@@ -127,13 +129,14 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObjec
         PyErr_NoMemory();
         goto done;
     }
-    self->description = Py_BuildValue("(OOOO)", masses_object, fixed_object, elements, colours_object);
+    self->description = Py_BuildValue("(OOOOO)", masses_object, fixed_object, elements, colours_object, subspace_object);
     if (!self->description) {
         Py_DECREF((PyObject *)self);
         goto done;
     }
     pd_module_state *state = PyModule_GetState(PyType_GetModule(type));
-    pd_description description = {n, PyArray_DATA(masses), PyArray_DATA(fixed), sets, (int)n_sets};
+    pd_description description = {n,    PyArray_DATA(masses), PyArray_DATA(fixed), subspace ? PyArray_DATA(subspace) : NULL,
+                                  sets, (int)n_sets};
     pd_error error = {0};
     pd_status status;
     Py_BEGIN_ALLOW_THREADS status = pd_simulation_create(&self->core, &description, &settings, state->cholesky, threads, &error);

@@ -17,7 +17,17 @@ from pdgpu.mesh import Mesh, read_mesh
 from pdgpu.records import StepRecord
 from pdgpu.scene import Body, Scene
 from pdgpu.simulation import Simulation
-from pdgpu.solvers import PBD, Newton, NonlinearCG, ProjectiveDynamics, QuasiNewton, capabilities
+from pdgpu.solvers import (
+    PBD,
+    BlockJacobi,
+    GradientDescent,
+    Newton,
+    NonlinearCG,
+    ProjectiveDynamics,
+    QuasiNewton,
+    VertexBlockDescent,
+    capabilities,
+)
 
 __version__ = "0.1.0"
 
@@ -30,12 +40,14 @@ __all__ = [
     "Area",
     "Attachment",
     "Bending",
+    "BlockJacobi",
     "Body",
     "Chebyshev",
     "Comparison",
     "Direct",
     "DivergenceError",
     "GaussSeidel",
+    "GradientDescent",
     "Jacobi",
     "Material",
     "Mesh",
@@ -49,6 +61,7 @@ __all__ = [
     "StepRecord",
     "StrainLimit",
     "SymmetricGaussSeidel",
+    "VertexBlockDescent",
     "Volume",
     "_host",
     "capabilities",

@@ -31,6 +31,7 @@ class Simulation:
         relaxation: float,
         history: int,
         colours: NDArray[np.int32] | None,
+        subspace: NDArray[np.float64] | None,
     ) -> Simulation: ...
     def prepare(self, /) -> float: ...
     def step(

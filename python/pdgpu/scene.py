@@ -37,6 +37,7 @@ class Body:
         self.groups = []  # (kind, vertices of this body, rest, parameters) of every material
         self.slice = slice(first, first + len(points))
         self.pins = []  # (indices, motion or None)
+        self.slides = []  # (indices, projector (3, 3) on the line or plane)
         self.attachments = []  # (indices, targets, stiffness per index)
 
     def __repr__(self):
@@ -56,6 +57,44 @@ class Body:
         if motion is not None and not callable(motion):
             raise TypeError(f"motion: expected a callable(time, rest_points), got {motion!r}")
         self.pins.append((vertex_indices("where", where, self.points), motion))
+
+    def slide(self, where, *, line=None, plane=None):
+        """Hold vertices on a line or in a plane, each through the point where the state puts it; along it they move freely.
+
+        A bilateral constraint in a subspace [Chen et al. 2024, VBD, Sec. 3.4]; VertexBlockDescent, BlockJacobi, GradientDescent and
+        Newton with a direct solver take it.
+
+        Parameters
+        ----------
+        where : as for `pin`
+            A vertex slides once; where it is pinned as well, the pin holds.
+        line : array_like, shape (3,)
+            Direction of the line. Give `line` or `plane`.
+        plane : array_like, shape (3,)
+            Normal of the plane.
+
+        Raises
+        ------
+        ValueError
+            A direction of zero length, a vertex that slides already, both or neither of `line` and `plane`.
+        """
+        if (line is None) == (plane is None):
+            raise ValueError("slide: give either line, the direction of a line, or plane, the normal of a plane")
+        name, given = ("line", line) if plane is None else ("plane", plane)
+        direction = real_array(name, given, (3,))
+        largest = np.abs(direction).max()
+        if largest == 0.0:
+            raise ValueError(f"{name}: a direction of zero length, {given!r}, holds nothing")
+        direction = direction / largest
+        direction /= np.sqrt(direction @ direction)
+        along = np.outer(direction, direction)
+        indices = vertex_indices("where", where, self.points)
+        held = np.zeros(len(self.points), dtype=bool)
+        for others, _ in self.slides:
+            held[others] = True
+        if held[indices].any():
+            raise ValueError(f"where: vertex {int(indices[np.argmax(held[indices])])} slides already")
+        self.slides.append((indices, along if plane is None else np.eye(3) - along))
 
     def attach(self, where, targets, stiffness=1e6):
         """Hold vertices softly: a spring of rest length zero from each to its target.
@@ -249,6 +288,16 @@ class Scene:
                 fixed[body.slice.start + indices] = 1
         return fixed
 
+    def subspace(self):
+        """(n, 3, 3) float64, the projector on the line or plane each vertex is held in; None where none is."""
+        if not any(body.slides for body in self.bodies):
+            return None
+        projectors = np.tile(np.eye(3), (self.n_vertices, 1, 1))
+        for body in self.bodies:
+            for indices, projector in body.slides:
+                projectors[body.slice.start + indices] = projector
+        return projectors
+
     def element_groups(self):
         """Kind -> (vertices, rest, parameters, damping or None), all bodies together, in the order they were added."""
         groups = {}
@@ -275,3 +324,17 @@ def _joined(parts):
     if any(part[3] is not None for part in parts):
         damping = np.concatenate([np.zeros(len(part[0])) if part[3] is None else part[3] for part in parts])
     return vertices, rest, parameters, damping
+
+
+def vertex_colours(elements, n, method):
+    """(n,) int32 colours for vertices 0 .. n-1, so that no two of one element agree; `elements` are arrays (m, k), of any k.
+
+    method : "greedy" (ascending vertex, smallest free colour) or "balanced" (as many colours, of nearly equal sizes)
+    """
+    several = [rows for rows in elements if rows.shape[1] > 1]
+    if len(several) == 1:
+        return _host.colouring(several[0], n, method)
+    # the graph of all elements, as the graph of their edges
+    pairs = [rows[:, [a, b]] for rows in several for a in range(rows.shape[1]) for b in range(a + 1, rows.shape[1])]
+    edges = np.ascontiguousarray(np.concatenate(pairs)) if pairs else np.zeros((0, 2), dtype=np.int32)
+    return _host.colouring(edges, n, method)

@@ -17,8 +17,8 @@ from pdgpu.errors import DivergenceError
 from pdgpu.linear_solvers import chebyshev_settings
 from pdgpu.materials import MATERIAL_OF_KIND
 from pdgpu.records import COLUMNS, StepRecord
-from pdgpu.scene import Scene
-from pdgpu.solvers import ProjectiveDynamics, check_support, settings_of
+from pdgpu.scene import Scene, vertex_colours
+from pdgpu.solvers import ProjectiveDynamics, check_slides, check_support, settings_of
 
 __all__ = ["Simulation"]
 
@@ -90,6 +90,11 @@ class Simulation:
         self._rest = scene.rest_positions()
         self._motions = scene.motions()
         self._description = _Description(scene)
+        self._subspace = scene.subspace()
+        check_slides(self.solver, self._subspace)
+        self._colours = None
+        if hasattr(self.solver, "colouring"):
+            self._colours = vertex_colours([group[0] for group in groups.values()], len(self._masses), self.solver.colouring)
         if self.dt is None:
             _check_held(scene, groups, self._fixed)
         elements = [(module.KINDS[kind][0], *groups[kind]) for kind in self._kinds if kind in groups]
@@ -99,7 +104,8 @@ class Simulation:
             elements,
             self.dt or 0.0,
             threads=self.threads,
-            colours=None,
+            colours=self._colours,
+            subspace=self._subspace,
             **settings_of(self.solver, device),
         )
         self._setup_seconds = 0.0

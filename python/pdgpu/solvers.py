@@ -105,6 +105,7 @@ class Newton:
     materials = ProjectiveDynamics.materials + HYPERELASTIC
     linear_solvers = (Direct, PCG)
     devices = ("cpu",)
+    slides = True
     chebyshev = None
 
     def __post_init__(self):
@@ -226,6 +227,7 @@ class VertexBlockDescent:
     materials = ProjectiveDynamics.materials + HYPERELASTIC
     linear_solvers = ()
     devices = ("cpu",)
+    slides = True
     linear = None
 
     def __post_init__(self):
@@ -260,6 +262,7 @@ class BlockJacobi:
     materials = VertexBlockDescent.materials
     linear_solvers = ()
     devices = ("cpu",)
+    slides = True
     linear = None
 
     def __post_init__(self):
@@ -288,6 +291,7 @@ class GradientDescent:
     materials = VertexBlockDescent.materials
     linear_solvers = ()
     devices = ("cpu",)
+    slides = True
     linear = None
 
     def __post_init__(self):
@@ -444,6 +448,14 @@ def check_support(solver, device, materials):
         )
     if device not in solver.devices:
         raise RuntimeError(f"device: {type(solver).__name__} does not run on {device!r}, only on {', '.join(solver.devices)}")
+
+
+def check_slides(solver, subspace):
+    """ValueError where vertices are held on a line or plane and the solver cannot keep them there."""
+    if subspace is None or (getattr(solver, "slides", False) and isinstance(solver.linear, Direct | None)):
+        return
+    takers = ", ".join(kind.__name__ for kind in SOLVERS if getattr(kind, "slides", False))
+    raise ValueError(f"slide: {solver!r} cannot hold vertices on a line or plane; {takers} (with a direct solver) can")
 
 
 def capabilities():

@@ -1,0 +1,60 @@
+/* Stable neo-Hookean energy of a tet, without the logarithmic term [Smith, de Goes, Kim 2018, Stable Neo-Hookean Flesh Simulation].
+ *
+ *     Psi = mu/2 (|F|^2 - 3) - mu (J - 1) + lam/2 (J - 1)^2,    J = det F,    E = volume Psi
+ *     dPsi/dF = mu F + (lam (J - 1) - mu) C,    C = cof F = dJ/dF
+ *
+ * p = {2 mu volume, lam volume [J]}. The usual form mu/2 (|F|^2 - 3) + lam/2 (J - 1 - mu/lam)^2 less its value at rest: zero there, and without
+ * cancellation. Its small strains are those of the Lame constants mu and lam - mu. With the signed singular values of svd.h,
+ * g = lam (J - 1) - mu, pairs (i,j) and k the third, all derivatives are polynomials:
+ *     B_ii = mu + lam (s_j s_k)^2,    B_ij = lam s_i s_j s_k^2 + g s_k,    symmetric = mu - g s_k,    twist = mu + g s_k.
+ * J is affine in one corner, so the block of a corner is mu |g|^2 I + lam c c^T with c = C g: positive definite at every F, inverted ones
+ * included. F = 0 is a stable point too: a tet collapsed to a point stays there. */
+#ifndef PD_ELEMENTS_NEO_HOOKEAN_H
+#define PD_ELEMENTS_NEO_HOOKEAN_H
+
+#include "base/svd.h"
+#include "elements/isotropic.h"
+
+/* Psi volume = mu/2 |F - cof F|^2-free form: |F|^2 - 3 - 2 (J - 1) is summed from F - I, so that it keeps its digits near rest. */
+PD_FUNCTION real pd_neo_hookean_tet_energy(const real *F, const real *p) {
+    // with D = F - I: |F|^2 - 3 = |D|^2 + 2 tr D, and J - 1 = tr D + (second invariant of D) + det D
+    real D[9], C[9], square = 0, second, third, change;
+    for (int i = 0; i < 9; i++) D[i] = F[i] - (real)(i % 4 == 0);
+    for (int i = 0; i < 9; i++) square += D[i] * D[i];
+    pd_matrix3_cofactor(D, C);
+    second = C[0] + C[4] + C[8];
+    third = pd_dot3(D, C);
+    change = D[0] + D[4] + D[8] + second + third;
+    return (real)0.5 * (p[0] * ((real)0.5 * square - second - third) + p[1] * change * change);
+}
+
+PD_FUNCTION void pd_neo_hookean_tet_gradient(const real *F, const real *p, real *P) {
+    real C[9], mu = (real)0.5 * p[0];
+    pd_matrix3_cofactor(F, C);
+    real pressure = p[1] * (pd_dot3(F, C) - (real)1) - mu;
+    for (int i = 0; i < 9; i++) P[i] = mu * F[i] + pressure * C[i];
+}
+
+PD_FUNCTION void pd_neo_hookean_tet_hessian(const real *F, const real *p, int psd, real *H) {
+    real U[9], s[3], V[9], block[9], symmetric[3], twist[3], mu = (real)0.5 * p[0];
+    pd_svd3(F, U, s, V);
+    real pressure = p[1] * (s[0] * s[1] * s[2] - (real)1) - mu;
+    for (int pair = 0; pair < 3; pair++) {
+        int i = pair == 2 ? 1 : 0, j = pair == 0 ? 1 : 2, k = 3 - i - j;
+        block[4 * k] = mu + p[1] * (s[i] * s[j]) * (s[i] * s[j]);
+        block[3 * i + j] = block[3 * j + i] = p[1] * (s[i] * s[k]) * (s[j] * s[k]) + pressure * s[k];
+        symmetric[pair] = mu - pressure * s[k];
+        twist[pair] = mu + pressure * s[k];
+    }
+    pd_isotropic_hessian3(U, V, block, symmetric, twist, psd, H);
+}
+
+PD_FUNCTION void pd_neo_hookean_tet_block(const real *F, const real *p, const real *g, real *B) {
+    real C[9], c[3], mu = (real)0.5 * p[0];
+    pd_matrix3_cofactor(F, C);
+    for (int i = 0; i < 3; i++) c[i] = pd_dot3(C + 3 * i, g);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) B[3 * i + j] = (i == j ? mu * pd_dot3(g, g) : 0) + p[1] * (c[i] * c[j]);
+}
+
+#endif

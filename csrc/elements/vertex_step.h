@@ -1,0 +1,108 @@
+/* One vertex of a Gauss-Seidel or Jacobi sweep: what a neo-Hookean tet contributes to it, and its 3x3 step
+ * [Chen et al. 2024, VBD, Sec. 3.2, Eqs. 7-9]. */
+#ifndef PD_ELEMENTS_VERTEX_STEP_H
+#define PD_ELEMENTS_VERTEX_STEP_H
+
+#include "elements/element.h"
+#include "elements/time_step.h"
+
+/* Numbers of a neo-Hookean corner, see pd_neo_hookean_corner. */
+enum { PD_CORNER_A, PD_CORNER_B, PD_CORNER_C, PD_CORNER_SCALE, PD_CORNER_LAM, PD_CORNER_MU, PD_CORNER_NUMBERS };
+
+/* The energy of neo_hookean.h seen from one corner i: with the face (a, b, c) opposite to it, oriented to see i in front,
+ *
+ *     F g_i = sum_j (x_j - x_i) g_j.g_i,      cof(F) g_i = scale (x_b - x_a) x (x_c - x_a) =: c,      det F = c.(x_i - x_a),
+ *
+ * since det F is affine in x_i and vanishes where x_i lies in the face. No 3x3 matrix is formed, and a corner needs six numbers
+ * instead of nine rest gradients.
+ *   ea, eb, ec [3]  x_a - x_i, x_b - x_i, x_c - x_i, m      numbers  mu V g_j.g_i for a, b, c; scale = 1/(6 V); lam V; mu V
+ *   sum [9]  in/out  gradient (3) in N, and the upper triangle (6) of lam V c c^T in N/m; the rest of the block, mu V |g_i|^2 I,
+ *   does not change and is the caller's. */
+PD_FUNCTION void pd_neo_hookean_corner(const real ea[3], const real eb[3], const real ec[3], const real numbers[PD_CORNER_NUMBERS],
+                                       real sum[9]) {
+    real u[3], v[3], c[3];
+    for (int i = 0; i < 3; i++) u[i] = eb[i] - ea[i], v[i] = ec[i] - ea[i];
+    pd_cross3(u, v, c);
+    for (int i = 0; i < 3; i++) c[i] *= numbers[PD_CORNER_SCALE];
+    real pressure = numbers[PD_CORNER_LAM] * (-pd_dot3(c, ea) - (real)1) - numbers[PD_CORNER_MU];
+    for (int i = 0; i < 3; i++)
+        sum[i] += numbers[PD_CORNER_A] * ea[i] + numbers[PD_CORNER_B] * eb[i] + numbers[PD_CORNER_C] * ec[i] + pressure * c[i];
+    real l0 = numbers[PD_CORNER_LAM] * c[0], l1 = numbers[PD_CORNER_LAM] * c[1], l2 = numbers[PD_CORNER_LAM] * c[2];
+    sum[3] += l0 * c[0];
+    sum[4] += l0 * c[1];
+    sum[5] += l0 * c[2];
+    sum[6] += l1 * c[1];
+    sum[7] += l1 * c[2];
+    sum[8] += l2 * c[2];
+}
+
+/* g [d] out: the rest gradient of corner a of an element of k > 1 vertices; see element.h. */
+PD_FUNCTION void pd_element_corner_gradient(int k, int d, const real *rest, int a, real *g) {
+    for (int b = 0; b < d; b++) {
+        real sum = 0;
+        for (int i = 1; i < k; i++) sum += rest[d * (i - 1) + b];
+        g[b] = a > 0 ? rest[d * (a - 1) + b] : -sum;
+    }
+}
+
+/* sum [9] as above, += P g and the upper triangle of the block B [9]; k = 1: P itself. */
+PD_FUNCTION void pd_element_add_corner(int k, int d, const real *P, const real *g, const real *B, real sum[9]) {
+    for (int i = 0; i < 3; i++) {
+        real along = k == 1 ? P[i] : 0;
+        for (int b = 0; b < d && k > 1; b++) along += P[d * i + b] * g[b];
+        sum[i] += along;
+    }
+    sum[3] += B[0];
+    sum[4] += B[1];
+    sum[5] += B[2];
+    sum[6] += B[4];
+    sum[7] += B[5];
+    sum[8] += B[8];
+}
+
+/* B [9] += scale g^T H g, the block of a corner from H = d2E/dF2 [3d,3d]; k = 1: scale H. */
+PD_FUNCTION void pd_element_add_block_from_F(int k, int d, real scale, const real *H, const real *g, real *B) {
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            real sum = k == 1 ? H[3 * i + j] : 0;
+            for (int b = 0; b < d && k > 1; b++)
+                for (int c = 0; c < d; c++) sum += g[b] * H[3 * d * (d * i + b) + d * j + c] * g[c];
+            B[3 * i + j] += scale * sum;
+        }
+}
+
+/* Below this share of (tr H / 3)^3, det H is rounding [Chen et al. 2024, Sec. 3.2, with a relative threshold]. */
+#define PD_VERTEX_RANK ((real)(sizeof(real) == sizeof(float) ? 1e-6 : 1e-12))
+
+/* d [3] = H^-1 g for a symmetric positive definite H, upper triangle {00, 01, 02, 11, 12, 22}, by its LDL^T factors; 0 where H is
+ * singular up to rounding: such a vertex waits for its neighbours to move. */
+PD_FUNCTION void pd_vertex_step(const real H[6], const real g[3], real d[3]) {
+    real mean = (H[0] + H[3] + H[5]) / (real)3;
+    real l1 = H[1] / H[0], l2 = H[2] / H[0];
+    real d1 = H[3] - l1 * H[1], w = H[4] - l1 * H[2];
+    real l3 = w / d1, d2 = H[5] - l2 * H[2] - l3 * w;
+    // divided one by one: the product of three stiffnesses leaves the range of float. A NaN passes, to be found by the frame.
+    if (!(mean > 0) || (H[0] / mean) * (d1 / mean) * (d2 / mean) <= PD_VERTEX_RANK) {
+        d[0] = d[1] = d[2] = mean == mean ? 0 : mean;
+        return;
+    }
+    real y1 = g[1] - l1 * g[0], y2 = g[2] - l2 * g[0] - l3 * y1;
+    d[2] = y2 / d2;
+    d[1] = y1 / d1 - l3 * d[2];
+    d[0] = g[0] / H[0] - l1 * d[1] - l2 * d[2];
+}
+
+/* Keeps a vertex in a line or plane: g <- P g and H <- P H P + t (I - P), with the projector P [9] and t the mean of the diagonal
+ * of P H P. The step of the 3x3 system is then that of the 1x1 or 2x2 one in the line or plane [Chen et al. 2024, Sec. 3.4]. */
+PD_FUNCTION void pd_vertex_restrict(const real P[9], real H[6], real g[3]) {
+    real full[9] = {H[0], H[1], H[2], H[1], H[3], H[4], H[2], H[4], H[5]}, right[9], both[9];
+    pd_matrix3_multiply(full, P, right);
+    pd_matrix3_multiply(P, right, both);
+    real rank = P[0] + P[4] + P[8], t = (both[0] + both[4] + both[8]) / pd_max(rank, (real)1);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) both[3 * i + j] += t * ((real)(i == j) - P[3 * i + j]);
+    H[0] = both[0], H[1] = both[1], H[2] = both[2], H[3] = both[4], H[4] = both[5], H[5] = both[8];
+    pd_vertex_project(P, g);
+}
+
+#endif

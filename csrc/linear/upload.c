@@ -1,0 +1,23 @@
+/* Backend memory filled from the host; see upload.h. */
+#include "linear/upload.h"
+
+#include <stdlib.h>
+
+pd_status pd_upload(pd_context *context, void **out, const void *source, size_t bytes) {
+    pd_status status = *out ? PD_OK : pd_memory_create(context, out, bytes);
+    return status ? status : pd_memory_upload(context, *out, source, bytes);
+}
+
+pd_status pd_upload_ints(pd_context *context, int **out, const int *source, size_t count) {
+    return pd_upload(context, (void **)out, source, count * sizeof(int));
+}
+
+pd_status pd_upload_reals(pd_context *context, real **out, const double *source, size_t count) {
+    if (sizeof(real) == sizeof(double)) return pd_upload(context, (void **)out, source, count * sizeof(real));
+    real *rounded = malloc(count * sizeof(real) + 1);
+    if (!rounded) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for %zu numbers", count);
+    for (size_t i = 0; i < count; i++) rounded[i] = (real)source[i];
+    pd_status status = pd_upload(context, (void **)out, rounded, count * sizeof(real));
+    free(rounded);
+    return status;
+}
