@@ -56,12 +56,6 @@ struct pd_simulation {
     int restarted; /* iteration at which the Chebyshev weights began; a method that goes back to an earlier state sets it */
 };
 
-/* Runs an expression that returns a status and leaves through `done:` where it failed. */
-#define PD_TRY(expression)                      \
-    do {                                        \
-        if ((status = (expression))) goto done; \
-    } while (0)
-
 typedef struct pd_method {
     const char *name;
     pd_status (*prepare)(pd_simulation *self);

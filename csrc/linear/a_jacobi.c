@@ -169,10 +169,10 @@ static pd_status create(pd_linear *self) {
     const pd_linear_settings *settings = &self->settings;
     int n = self->A.n, suppress = settings->suppression;
     pd_csr B = {0}, bending = {0};
-    double a[PD_LARGEST_DEGREE + 1], *diagonal = malloc(((size_t)n + 1) * sizeof(double));
+    double a[PD_LARGEST_DEGREE + 1];
     pd_status status = PD_OK;
     pd_a_jacobi *own = self->a_jacobi = calloc(1, sizeof *own);
-    if (!own || !diagonal) {
+    if (!own) {
         status = pd_fail(error, PD_ERROR_MEMORY, "out of memory");
         goto done;
     }
@@ -184,17 +184,12 @@ static pd_status create(pd_linear *self) {
         status = pd_fail(error, PD_ERROR_MEMORY, "out of memory");
         goto done;
     }
-    for (int i = 0; i < n; i++) {
-        diagonal[i] = self->added ? self->added[i] : 0.0;
-        for (int s = self->A.row_start[i]; s < self->A.row_start[i + 1]; s++)
-            if (self->A.columns[s] == i) diagonal[i] += self->A.values[s];
-    }
     int biased = suppress != PD_SUPPRESS_NOTHING && settings->biased, has_bending = suppress == PD_SUPPRESS_BENDING && self->bending.n > 0;
     PD_TRY(pd_off_diagonal(&B, &self->A, NULL, own->suppressed && has_bending ? &self->bending : NULL,
                            own->suppressed && suppress == PD_SUPPRESS_THRESHOLD ? settings->threshold : 0.0, error));
     if (biased && has_bending) PD_TRY(pd_off_diagonal(&bending, &self->bending, NULL, NULL, 0.0, error));
     int degree = polynomial(settings, own->suppressed, a);
-    PD_TRY(pd_aggregation_create(&own->aggregation, &B, diagonal, degree, settings->weight, a, bending.n ? &bending : NULL,
+    PD_TRY(pd_aggregation_create(&own->aggregation, &B, degree, settings->weight, a, bending.n ? &bending : NULL,
                                  biased && suppress == PD_SUPPRESS_THRESHOLD ? settings->threshold : 0.0, PD_BLOCK_ROWS, PD_SEGMENT,
                                  pd_context_threads(self->context), error));
     own->made = 1;
@@ -203,7 +198,6 @@ static pd_status create(pd_linear *self) {
 done:
     pd_csr_destroy(&B);
     pd_csr_destroy(&bending);
-    free(diagonal);
     return status;
 }
 

@@ -72,7 +72,7 @@ static int read_set(PyObject *item, int n_vertices, pd_element_set *set) {
 static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
     static char *names[] = {"masses",    "fixed",       "elements",       "h",           "solver",    "iterations",
                             "tolerance", "check_every", "initialization", "line_search", "chebyshev", "linear",
-                            "threads",   "relaxation",  "history",        "colours",     NULL};
+                            "threads",   "relaxation",  "history",        "colours",     "subspace",  NULL};
     PyObject *masses_object, *fixed_object, *list, *chebyshev, *linear, *colours_object, *subspace_object, *elements = NULL, *result = NULL;
     pd_element_set *sets = NULL;
     pd_settings settings = {0};

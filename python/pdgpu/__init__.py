@@ -12,7 +12,20 @@ from pdgpu import elements, linear, shapes
 from pdgpu.comparison import Comparison, compare
 from pdgpu.errors import DivergenceError
 from pdgpu.linear_solvers import PCG, SOR, AJacobi, Chebyshev, Direct, GaussSeidel, Jacobi, SymmetricGaussSeidel
-from pdgpu.materials import ARAP, Area, Attachment, Bending, Material, Spring, StrainLimit, Volume
+from pdgpu.materials import (
+    ARAP,
+    Area,
+    Attachment,
+    Bending,
+    Corotated,
+    Material,
+    NeoHookean,
+    Spring,
+    StrainLimit,
+    StVK,
+    Volume,
+    WorldBox,
+)
 from pdgpu.mesh import Mesh, read_mesh
 from pdgpu.records import StepRecord
 from pdgpu.scene import Body, Scene
@@ -44,6 +57,7 @@ __all__ = [
     "Body",
     "Chebyshev",
     "Comparison",
+    "Corotated",
     "Direct",
     "DivergenceError",
     "GaussSeidel",
@@ -51,6 +65,7 @@ __all__ = [
     "Jacobi",
     "Material",
     "Mesh",
+    "NeoHookean",
     "Newton",
     "NonlinearCG",
     "ProjectiveDynamics",
@@ -58,11 +73,13 @@ __all__ = [
     "Scene",
     "Simulation",
     "Spring",
+    "StVK",
     "StepRecord",
     "StrainLimit",
     "SymmetricGaussSeidel",
     "VertexBlockDescent",
     "Volume",
+    "WorldBox",
     "_host",
     "capabilities",
     "compare",

@@ -6,12 +6,27 @@ the parameters of csrc/elements/table.h. The formulas themselves stand in csrc/e
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from pdgpu import _host
 from pdgpu.arguments import any_array, number, per_item, real_array
 
-__all__ = ["ARAP", "Area", "Attachment", "Bending", "Material", "Spring", "StrainLimit", "Volume"]
+__all__ = [
+    "ARAP",
+    "Area",
+    "Attachment",
+    "Bending",
+    "Corotated",
+    "Material",
+    "NeoHookean",
+    "Spring",
+    "StVK",
+    "StrainLimit",
+    "Volume",
+    "WorldBox",
+]
 
 
 class Material:
@@ -237,9 +252,150 @@ class Attachment(Material):
         return self.kind(rest.shape[1]), np.ascontiguousarray(rest.reshape(n, 3)), np.ascontiguousarray(stiffness[:, None])
 
 
+class WorldBox(Material):
+    """A box that vertices are pushed back into: energy k/2 |x - clamp(x, lower, upper)|^2, k in N/m; scenes get it by `set_world_box`.
+
+    [Chen et al. 2024, VBD, Sec. 3.4]
+    """
+
+    kinds = {1: "world_box"}
+
+    def __init__(self, lower, upper, stiffness):
+        self._lower, self._upper = (np.asarray(side, dtype=np.float64) for side in (lower, upper))
+        super().__init__(stiffness=stiffness)
+        self.constant("stiffness", np.size(stiffness))
+
+    def elements(self, rest):
+        """`rest` (m,1,3) are the origins that the sides are measured from."""
+        n = len(rest)
+        stiffness = self.constant("stiffness", n)
+        sides = np.broadcast_to(np.concatenate([self._lower, self._upper]), (n, 6))
+        return self.kind(rest.shape[1]), np.ascontiguousarray(rest.reshape(n, 3)), np.column_stack([stiffness, sides])
+
+
+class _Lame(Material):
+    """A material of two constants mu and lam, which may also be given as Young's modulus and Poisson's ratio."""
+
+    bodies = ("solid", "shell")
+
+    def __init__(self, mu, lam):
+        super().__init__(mu=mu, lam=lam)
+        n = max(np.size(mu), np.size(lam))
+        self.constant("mu", n)
+        self.constant("lam", n)
+
+    @classmethod
+    def from_young(cls, young, poisson):
+        """The material of a Young's modulus and a Poisson's ratio, either of which may be an array, one per element.
+
+        Parameters
+        ----------
+        young : float or array_like, shape (elements,)
+            Pa for solids, N/m (modulus times thickness) for shells; at least 0.
+        poisson : float or array_like, shape (elements,)
+            At least 0 and below 0.5 (shells: at most 0.5).
+
+        Both are kept, and converted when the material meets its elements: mu = young/(2 (1 + poisson)), lam =
+        young poisson/((1 + poisson)(1 - 2 poisson)) for solids, young poisson/(1 - poisson^2) (plane stress) for shells.
+        """
+        self = cls.__new__(cls)
+        Material.__init__(self, young=young, poisson=poisson)
+        n = max(np.size(young), np.size(poisson))
+        self.constant("young", n)
+        ratio = self.constant("poisson", n)
+        limit = 0.5 if "shell" in cls.bodies else np.nextafter(0.5, 0.0)
+        if (ratio > limit).any():
+            index = int(np.argmax(ratio > limit))
+            raise ValueError(f"{cls.__name__}.poisson: must be {'at most' if limit == 0.5 else 'below'} 0.5, got {ratio[index]} at {index}")
+        return self
+
+    def lame(self, n, d):
+        """(mu, lam), each (n,), of elements whose F has d columns."""
+        if "mu" in self._constants:
+            return self.constant("mu", n), self.constant("lam", n)
+        young, poisson = self.constant("young", n), self.constant("poisson", n)
+        return self._converted(young, poisson, d)
+
+    def _converted(self, young, poisson, d):
+        if d == 3 and (poisson >= 0.5).any():
+            index = int(np.argmax(poisson >= 0.5))
+            raise ValueError(f"{type(self).__name__}.poisson: must be below 0.5 for solids, got {poisson[index]} at {index}")
+        lam = young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson)) if d == 3 else young * poisson / (1.0 - poisson**2)
+        return young / (2.0 * (1.0 + poisson)), lam
+
+    def parameters(self, rest, gradients, measure):
+        mu, lam = self.lame(len(rest), gradients.shape[2])
+        return [2.0 * mu * measure, lam * measure]
+
+
+class NeoHookean(_Lame):
+    """Stable neo-Hookean solids without the logarithmic term [Smith, de Goes, Kim 2018].
+
+    Energy mu/2 (|F|^2 - 3) - mu (det F - 1) + lam/2 (det F - 1)^2 per volume, zero at rest. At small strains mu is the shear modulus
+    and lam - mu Lame's second constant: `from_young` takes mu = young/(2 (1 + poisson)), lam = mu/(1 - 2 poisson).
+
+    Parameters
+    ----------
+    mu, lam : float or array_like, shape (tets,)
+        Pa, at least 0. lam <= mu/3 is refused (the rest shape would be unstable); lam < mu warns (a negative Poisson's ratio).
+    """
+
+    kinds = {4: "neo_hookean_tet"}
+    bodies = ("solid",)
+
+    def __init__(self, mu, lam):
+        super().__init__(mu, lam)
+        n = max(np.size(mu), np.size(lam))
+        mu, lam = self.constant("mu", n), self.constant("lam", n)
+        unstable = lam <= mu / 3.0
+        unstable &= (mu > 0.0) | (lam > 0.0)
+        if unstable.any():
+            index = int(np.argmax(unstable))
+            raise ValueError(
+                f"NeoHookean.lam: must be greater than mu/3, or the rest shape is unstable; got lam = {lam[index]:g} "
+                f"with mu = {mu[index]:g} at index {index}"
+            )
+        if (lam < mu).any():
+            index = int(np.argmax(lam < mu))
+            warnings.warn(
+                f"NeoHookean.lam: {lam[index]:g} is less than mu = {mu[index]:g} at index {index}: Poisson's ratio is negative",
+                stacklevel=2,
+            )
+
+    def _converted(self, young, poisson, d):
+        mu = young / (2.0 * (1.0 + poisson))
+        return mu, mu / (1.0 - 2.0 * poisson)
+
+
+class StVK(_Lame):
+    """Saint Venant-Kirchhoff: energy mu |E|^2 + lam/2 tr(E)^2 per volume or area, E = (F^T F - I)/2 [Volino et al. 2009].
+
+    Weak under compression: a flattened element has no force that pushes it back.
+
+    Parameters
+    ----------
+    mu, lam : float or array_like, shape (elements,)
+        Pa (solids) or N/m (shells), at least 0.
+    """
+
+    kinds = {4: "stvk_tet", 3: "stvk_triangle"}
+
+
+class Corotated(_Lame):
+    """Co-rotated linear elasticity: energy mu |F - R|^2 + lam/2 tr(R^T F - I)^2 per volume or area [Müller and Gross 2004].
+
+    Parameters
+    ----------
+    mu, lam : float or array_like, shape (elements,)
+        Pa (solids) or N/m (shells), at least 0.
+    """
+
+    kinds = {4: "corotated_tet", 3: "corotated_triangle"}
+
+
 # kind of csrc/elements/table.h -> name of its material, for the energies by material
 MATERIAL_OF_KIND = {
     kind: material.__name__
-    for material in (ARAP, Spring, Bending, Volume, Area, StrainLimit, Attachment)
+    for material in (ARAP, Spring, Bending, Volume, Area, StrainLimit, Attachment, WorldBox, NeoHookean, StVK, Corotated)
     for kind in material.kinds.values()
 }

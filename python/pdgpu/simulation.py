@@ -18,7 +18,7 @@ from pdgpu.linear_solvers import chebyshev_settings
 from pdgpu.materials import MATERIAL_OF_KIND
 from pdgpu.records import COLUMNS, StepRecord
 from pdgpu.scene import Scene, vertex_colours
-from pdgpu.solvers import ProjectiveDynamics, check_slides, check_support, settings_of
+from pdgpu.solvers import Newton, ProjectiveDynamics, check_slides, check_support, settings_of
 
 __all__ = ["Simulation"]
 
@@ -65,7 +65,7 @@ class Simulation:
     def _for_diagnostics(cls, scene, dt, threads):
         """A float64 simulation on the CPU that evaluates G but is never stepped: nothing is factorised."""
         self = cls.__new__(cls)
-        self._build(scene, None, dt, None, "cpu", "float64", threads)
+        self._build(scene, Newton(), dt, None, "cpu", "float64", threads)  # it takes every material
         return self
 
     def _build(self, scene, solver, dt, contact, device, dtype, threads):
