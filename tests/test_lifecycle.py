@@ -102,7 +102,7 @@ def test_one_simulation_in_two_threads_is_refused_and_the_interpreter_stays_free
     before = sim.positions
     seen = {}
 
-    def observer(iteration, seconds, step_norm, positions):
+    def observer(iteration, *_):
         if iteration == 0:
             seen["started"] = time.perf_counter()
         if seen.get("stop"):

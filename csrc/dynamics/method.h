@@ -53,6 +53,7 @@ struct pd_simulation {
     pd_quasi_newton *quasi_newton;
     int prepared;
     int iteration; /* of the step being solved, from 0 */
+    int guarded;   /* the method goes back by itself from iterates that blow up: the frame does not test for them */
     int restarted; /* iteration at which the Chebyshev weights began; a method that goes back to an earlier state sets it */
 };
 
@@ -64,6 +65,8 @@ typedef struct pd_method {
     int uses_linear;         /* has a global step with the system matrix, solved by settings.linear */
     int minimises_potential; /* 0: it does not minimise G, and a G that ends higher than it began is no divergence */
     int fills_gradient;      /* direction leaves dG/dx of the x it started from in self->gradient */
+    /* After the last iteration's move, inside the clock; NULL: nothing to do. */
+    pd_status (*finish)(pd_simulation *self);
 } pd_method;
 
 extern const pd_method pd_projective_dynamics_method;

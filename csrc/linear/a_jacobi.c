@@ -9,13 +9,13 @@
  * Suppression leaves small couplings out. As a preconditioner, x += (I + R_s + .. ) w D^-1 (r - A x), it keeps the answer; inside R^2, as
  * printed in Eq. 16, it moves the fixed point, for a cloth with weak bending by a quarter of the distance travelled: `biased` shows
  * that, iterating on x itself, since the fixed point it is led to depends on it. */
+#include "base/clock.h"
 #include "linear/linear_method.h"
 #include "linear/upload.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct pd_a_jacobi {
     pd_aggregation aggregation; /* H */
@@ -44,12 +44,6 @@ void pd_a_jacobi_destroy(pd_a_jacobi *self, pd_context *context) {
 }
 
 pd_a_jacobi_cost pd_a_jacobi_cost_of(const pd_a_jacobi *self) { return self->cost; }
-
-static double seconds_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* C_l(1/rho) */
 static double chebyshev_polynomial(int order, double x) {
@@ -93,7 +87,7 @@ static pd_status refresh(pd_linear *self, const int *places, int n_places) {
     pd_aggregation *aggregation = &own->aggregation;
     pd_error *error = pd_context_error(self->context);
     pd_status status = PD_OK;
-    double start = seconds_now();
+    double start = pd_seconds();
     const double *a = aggregation->coefficients;
     double w = aggregation->weight;
     if (aggregation->degree == 2) {
@@ -114,7 +108,7 @@ static pd_status refresh(pd_linear *self, const int *places, int n_places) {
         }
     }
     own->cost.rows_recomputed = n_places;
-    own->cost.refresh_seconds = seconds_now() - start;
+    own->cost.refresh_seconds = pd_seconds() - start;
 done:
     return status;
 }

@@ -14,7 +14,7 @@ from pdgpu.materials import Material
 
 __all__ = ["energy", "gradient", "hessian", "projection"]
 
-_ENERGY, _GRADIENT, _HESSIAN, _HESSIAN_PSD, _PROJECTION = range(5)
+ENERGY, GRADIENT, HESSIAN, HESSIAN_PSD, PROJECTION = range(5)
 
 
 def _batch(quantity, material, x, rest, threads):
@@ -25,8 +25,11 @@ def _batch(quantity, material, x, rest, threads):
     rest = real_array("rest", rest, (None, None, 3))
     if rest.shape != x.shape:
         raise ValueError(f"rest: expected shape {x.shape} as x, got {rest.shape}")
-    kind, gradients, parameters = material.elements(rest)
-    dtype = np.float32 if single else np.float64
+    return of_kind(quantity, *material.elements(rest), x, dtype=np.float32 if single else np.float64, threads=threads)
+
+
+def of_kind(quantity, kind, gradients, parameters, x, *, dtype=np.float64, threads=0):
+    """A quantity of elements whose rest shape and parameters are known already, as `Material.elements` returns them."""
     module = backend("cpu", dtype)
     arrays = (np.ascontiguousarray(array, dtype=dtype) for array in (x, gradients, parameters))
     return module.element_batch(module.KINDS[kind][0], quantity, *arrays, thread_count(threads))
@@ -49,12 +52,12 @@ def energy(material, x, rest, *, threads=0):
     ValueError
         A wrong shape, a coordinate that is not finite, a rest element without volume, area or length.
     """
-    return _batch(_ENERGY, material, x, rest, threads)
+    return _batch(ENERGY, material, x, rest, threads)
 
 
 def gradient(material, x, rest, *, threads=0):
     """Derivative of `energy` by the corner positions, (m, k, 3) N. Arguments and errors as for `energy`."""
-    return _batch(_GRADIENT, material, x, rest, threads)
+    return _batch(GRADIENT, material, x, rest, threads)
 
 
 def hessian(material, x, rest, *, psd=False, threads=0):
@@ -64,7 +67,7 @@ def hessian(material, x, rest, *, psd=False, threads=0):
         Project each element's Hessian by F to the nearest positive semidefinite matrix, analytically
         [Smith, de Goes, Kim 2019].
     """
-    return _batch(_HESSIAN_PSD if psd else _HESSIAN, material, x, rest, threads)
+    return _batch(HESSIAN_PSD if psd else HESSIAN, material, x, rest, threads)
 
 
 def projection(material, x, rest, *, threads=0):
@@ -73,4 +76,4 @@ def projection(material, x, rest, *, threads=0):
     d is 3 for tets, 2 for triangles, 1 for springs, hinges and attachments [Bouaziz et al. 2014, Eq. 3]. Arguments and errors as
     for `energy`.
     """
-    return _batch(_PROJECTION, material, x, rest, threads)
+    return _batch(PROJECTION, material, x, rest, threads)

@@ -182,7 +182,8 @@ def test_comparison_by_its_definitions(tmp_path):
     path = tmp_path / "c.csv"
     comparison.to_csv(path)
     lines = path.read_text().splitlines()
-    assert lines[0] == "solver,iteration,seconds,incremental_potential,gradient_norm,step_norm,relative_loss,relative_error"
+    names = "solver,iteration,seconds,incremental_potential,gradient_norm,step_norm,relative_loss,relative_error"
+    assert lines[0] == names + ",direction_seconds,advance_seconds"
     assert len(lines) == 1 + sum(len(r["iteration"]) for r in comparison.records.values())
     assert "newton" in comparison.table()
 
