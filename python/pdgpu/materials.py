@@ -276,7 +276,9 @@ class WorldBox(Material):
         lower, upper = _side("WorldBox.lower", lower), _side("WorldBox.upper", upper)
         if not (lower < upper).all():
             axis = int(np.argmin(lower < upper))
-            raise ValueError(f"WorldBox.lower: must be less than upper on every axis, got {lower[axis]:g} and {upper[axis]:g} on axis {axis}")
+            raise ValueError(
+                f"WorldBox.lower: must be less than upper on every axis, got {lower[axis]:g} and {upper[axis]:g} on axis {axis}"
+            )
         self._constants = {"lower": lower, "upper": upper, **self._constants}
 
     def __repr__(self):
