@@ -284,6 +284,27 @@ pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width
 pd_status pd_pcg_turn(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *r,
                       real *p, const double *sums);
 
+/* The Hessian of G as pd_hessian fills it, as a matrix over the coordinates of the free vertices: rows and columns of fixed ones count
+ * as zero. */
+typedef struct pd_hessian_matrix {
+    int n;                      /* vertices */
+    const int *row_start;       /* B [n+1] */
+    const int *columns;         /* B [nnz] */
+    const int *diagonal_slots;  /* B [n] */
+    const real *blocks;         /* B [nnz,3,3] */
+    const unsigned char *fixed; /* B [n] */
+    double shift;               /* N/m, added to the diagonal */
+    double *partial_sums;       /* B [n / PD_SUM_BLOCK + 1] scratch of the reductions */
+} pd_hessian_matrix;
+
+/* q = (H + shift I) p, zero at fixed vertices; p must be zero there. sums [1]  B  out  p.q. The pass of conjugate gradients for which pd_pcg_product
+ * stands elsewhere; pd_pcg_advance and pd_pcg_turn serve both, with width 1 and 3n rows. */
+pd_status pd_hessian_product(pd_context *context, const pd_hessian_matrix *H, const real *p, real *q, double *sums);
+
+/* The preconditioner's inverses by elements/preconditioner.h; zero at fixed vertices, so that conjugate gradients never move them.
+ * indefinite [1]  B  out  the number of free vertices whose diagonal, or block on it, is not positive definite. */
+pd_status pd_hessian_preconditioner(pd_context *context, const pd_hessian_matrix *H, const pd_preconditioner *M, double *indefinite);
+
 /* ---- batches of single elements (pdgpu.elements) ----------------------------------------------------------------------- */
 
 enum {

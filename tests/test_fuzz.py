@@ -189,6 +189,7 @@ ENTRIES = {
     "add_diagonal": (lambda **a: pdgpu.linear.System(MATRIX, pdgpu.AJacobi()).add_diagonal(**a), dict(delta=np.ones(3))),
     "ProjectiveDynamics": (pdgpu.ProjectiveDynamics, dict(iterations=2, linear=pdgpu.Direct(), chebyshev=None, **STEPS)),
     "Newton": (pdgpu.Newton, dict(iterations=2, linear=pdgpu.Direct(), line_search=True, **STEPS)),
+    "QuasiNewton": (pdgpu.QuasiNewton, dict(iterations=2, history=2, linear=pdgpu.Direct(), line_search=True, **STEPS)),
     "Scene": (pdgpu.Scene, dict(gravity=(0, 0, 0))),
     "add_solid": (lambda **a: scene().add_solid(**a), dict(mesh=BEAM, material=pdgpu.ARAP(1.0), density=1.0, **MOVES)),
     "add_shell": (lambda **a: scene().add_shell(**a), dict(mesh=CLOTH, material=pdgpu.Spring(1.0), density=1.0, bending=1.0, **MOVES)),

@@ -63,7 +63,9 @@ def test_failed_constructions_leak_nothing():
     kind, linear = module.KINDS["arap_tet"][0], linear_settings(pdgpu.Direct(), iterations=1)
     for _ in range(200):
         with pytest.raises(ValueError, match="index 5000 is out of range"):
-            module.Simulation(masses, fixed, [(kind, vertices, rest, parameters, None)], 0.1, 0, 1, 0.0, 1, 0, False, None, linear, 1, 1.0)
+            module.Simulation(
+                masses, fixed, [(kind, vertices, rest, parameters, None)], 0.1, 0, 1, 0.0, 1, 0, False, None, linear, 1, 1.0, 5, None
+            )
     assert counts == [sys.getrefcount(array) for array in (masses, fixed, vertices, rest, parameters)]
 
 
@@ -100,7 +102,7 @@ def test_one_simulation_in_two_threads_is_refused_and_the_interpreter_stays_free
     before = sim.positions
     seen = {}
 
-    def observer(iteration, seconds, step_norm, positions):
+    def observer(iteration, *_):
         if iteration == 0:
             seen["started"] = time.perf_counter()
         if seen.get("stop"):
@@ -137,15 +139,17 @@ def test_an_observer_that_asks_its_own_simulation_gets_an_error():
 def test_control_c_stops_between_iterations():
     """If not, a wrong iteration count can only be killed, with everything in the notebook."""
     script = f"""
-        import os, signal, sys, threading, time
+        import faulthandler, os, signal, sys, threading, time
         sys.path.insert(0, {os.path.dirname(__file__)!r})
-        import numpy as np
         import test_lifecycle
+        # a shell starts what it puts in the background with SIGINT ignored, and Python then leaves it so
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        faulthandler.dump_traceback_later(60, exit=True)
         sim = test_lifecycle.long_simulation()
         before = sim.positions
-        threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         start = time.perf_counter()
         try:
+            threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
             sim.step()
         except KeyboardInterrupt:
             assert time.perf_counter() - start < 10

@@ -24,6 +24,12 @@ typedef struct pd_error {
     int vertex;    /* with PD_DIVERGED: the vertex with the largest or first non-finite value */
 } pd_error;
 
+/* Runs an expression that returns a status and leaves through `done:` where it failed. */
+#define PD_TRY(expression)                      \
+    do {                                        \
+        if ((status = (expression))) goto done; \
+    } while (0)
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -7,8 +7,6 @@
 static int omp_get_thread_num(void) { return 0; }
 #endif
 
-#define PD_INLINE static inline __attribute__((always_inline))
-
 /* One row: segments summed apart and then in order, as the threads of a GPU do it. x: the block's columns, [list,width]. */
 PD_INLINE void row_product(const pd_block_matrix *P, int place, int width, int column, int count, const real *x, real *total) {
     for (int c = 0; c < count; c++) total[c] = 0;

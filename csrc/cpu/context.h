@@ -1,8 +1,11 @@
-/* What a CPU context holds. */
+/* What a CPU context holds, and what the loops share. */
 #ifndef PD_CPU_CONTEXT_H
 #define PD_CPU_CONTEXT_H
 
 #include "backend.h"
+
+/* A loop body that is compiled anew for every constant it is called with. */
+#define PD_INLINE static inline __attribute__((always_inline))
 
 struct pd_context {
     int threads;
@@ -14,5 +17,15 @@ struct pd_context {
 static inline int pd_threads(const pd_context *context, long long items, int nanoseconds) {
     return items * nanoseconds < 30000 ? 1 : context->threads;
 }
+
+/* Sum over blocks of a fixed size, then over the partial sums in order: the bits do not depend on the threads. */
+static inline double pd_add_partial_sums(const double *partial, int n) {
+    double sum = 0.0;
+    for (int b = 0; b < n; b++) sum += partial[b];
+    return sum;
+}
+
+/* x.y of vectors [n,width], summed in double over blocks of PD_SUM_BLOCK rows; partial_sums: room for one number per block. */
+double pd_dot_of_rows(const pd_context *context, int n, int width, const real *x, const real *y, double *partial_sums);
 
 #endif

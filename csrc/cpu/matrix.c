@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#define PD_INLINE static inline __attribute__((always_inline))
-
 /* Runs `body` over blocks of rows [begin,end) in parallel, with `columns` = 1, 3 or the number itself. The constants stand inside the
  * parallel region: what OpenMP outlines is compiled apart from its caller, and would take the width for a variable. */
 // clang-format off
@@ -75,15 +73,7 @@ PD_INLINE void off_diagonal(const pd_matrix *A, int row, const real *x, int widt
         for (int c = 0; c < count; c++) { body }                                           \
     }
 
-/* Sum over blocks of a fixed size, then over the partial sums in order: the bits do not depend on the threads. */
-static double add_partial_sums(const double *partial, int n) {
-    double sum = 0.0;
-    for (int b = 0; b < n; b++) sum += partial[b];
-    return sum;
-}
-
 static int sum_blocks(const pd_matrix *A) { return (A->n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK; }
-static int block_end(const pd_matrix *A, int b) { return (b + 1) * PD_SUM_BLOCK < A->n ? (b + 1) * PD_SUM_BLOCK : A->n; }
 
 PD_INLINE void multiply(const pd_matrix *A, int width, int begin, int end, const real *x, real *y) {
     for (int i = begin; i < end; i++) {
@@ -155,21 +145,13 @@ pd_status pd_matrix_residual(pd_context *context, const pd_matrix *matrix, int w
     int blocks = sum_blocks(matrix);
     PD_FOR_BLOCKS(context, matrix->n, PD_SUM_BLOCK, width,
                   measure_rows(matrix, columns, begin, end, r, d, target, sums + block, sums + blocks + block))
-    out[0] = add_partial_sums(sums, blocks);
-    out[1] = add_partial_sums(sums + blocks, blocks);
+    out[0] = pd_add_partial_sums(sums, blocks);
+    out[1] = pd_add_partial_sums(sums + blocks, blocks);
     return PD_OK;
 }
 
 pd_status pd_matrix_dot(pd_context *context, const pd_matrix *matrix, int width, const real *x, const real *y, double *out) {
-    int blocks = sum_blocks(matrix);
-#pragma omp parallel for num_threads(pd_threads(context, matrix->n, 2 * width)) schedule(static)
-    for (int b = 0; b < blocks; b++) {
-        size_t begin = (size_t)width * (size_t)b * PD_SUM_BLOCK, end = (size_t)width * (size_t)block_end(matrix, b);
-        double sum = 0.0;
-        for (size_t j = begin; j < end; j++) sum += (double)x[j] * (double)y[j];
-        matrix->partial_sums[b] = sum;
-    }
-    *out = add_partial_sums(matrix->partial_sums, blocks);
+    *out = pd_dot_of_rows(context, matrix->n, width, x, y, matrix->partial_sums);
     return PD_OK;
 }
 

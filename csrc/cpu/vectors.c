@@ -1,24 +1,21 @@
 /* Loops over vertices and over the coordinates of vectors. */
 #include "cpu/context.h"
 
-/* Sum over blocks of a fixed size, then over the partial sums in order: the bits do not depend on the threads. */
-static double add_partial_sums(const double *partial, int n) {
-    double sum = 0.0;
-    for (int b = 0; b < n; b++) sum += partial[b];
-    return sum;
+double pd_dot_of_rows(const pd_context *context, int n, int width, const real *x, const real *y, double *partial_sums) {
+    int blocks = (n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
+#pragma omp parallel for num_threads(pd_threads(context, n, 2 * width)) schedule(static)
+    for (int b = 0; b < blocks; b++) {
+        int last = (b + 1) * PD_SUM_BLOCK < n ? (b + 1) * PD_SUM_BLOCK : n;
+        size_t begin = (size_t)width * (size_t)b * PD_SUM_BLOCK, end = (size_t)width * (size_t)last;
+        double sum = 0.0;
+        for (size_t j = begin; j < end; j++) sum += (double)x[j] * (double)y[j];
+        partial_sums[b] = sum;
+    }
+    return pd_add_partial_sums(partial_sums, blocks);
 }
 
 pd_status pd_dot(pd_context *context, const pd_model *model, const real *x, const real *y, double *out) {
-    int n = model->n_vertices, blocks = (n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
-#pragma omp parallel for num_threads(pd_threads(context, n, 3)) schedule(static)
-    for (int b = 0; b < blocks; b++) {
-        size_t begin = (size_t)b * PD_SUM_BLOCK * 3, end = begin + PD_SUM_BLOCK * 3;
-        if (end > (size_t)n * 3) end = (size_t)n * 3;
-        double sum = 0.0;
-        for (size_t i = begin; i < end; i++) sum += (double)x[i] * (double)y[i];
-        model->partial_sums[b] = sum;
-    }
-    *out = add_partial_sums(model->partial_sums, blocks);
+    *out = pd_dot_of_rows(context, model->n_vertices, 3, x, y, model->partial_sums);
     return PD_OK;
 }
 
@@ -86,8 +83,8 @@ pd_status pd_advance(pd_context *context, const pd_model *model, double alpha, c
         squares[block] = square;
         changes[block] = changed;
     }
-    report[0] = add_partial_sums(squares, blocks);
-    report[1] = add_partial_sums(changes, blocks);
+    report[0] = pd_add_partial_sums(squares, blocks);
+    report[1] = pd_add_partial_sums(changes, blocks);
     return PD_OK;
 }
 

@@ -7,6 +7,7 @@
 typedef struct pd_newton pd_newton;
 typedef struct pd_nonlinear_cg pd_nonlinear_cg;
 typedef struct pd_descent pd_descent;
+typedef struct pd_quasi_newton pd_quasi_newton;
 
 struct pd_simulation {
     pd_error error;
@@ -49,16 +50,12 @@ struct pd_simulation {
     pd_newton *newton;
     pd_nonlinear_cg *cg;
     pd_descent *descent;
+    pd_quasi_newton *quasi_newton;
     int prepared;
     int iteration; /* of the step being solved, from 0 */
+    int guarded;   /* the method goes back by itself from iterates that blow up: the frame does not test for them */
     int restarted; /* iteration at which the Chebyshev weights began; a method that goes back to an earlier state sets it */
 };
-
-/* Runs an expression that returns a status and leaves through `done:` where it failed. */
-#define PD_TRY(expression)                      \
-    do {                                        \
-        if ((status = (expression))) goto done; \
-    } while (0)
 
 typedef struct pd_method {
     const char *name;
@@ -68,6 +65,8 @@ typedef struct pd_method {
     int uses_linear;         /* has a global step with the system matrix, solved by settings.linear */
     int minimises_potential; /* 0: it does not minimise G, and a G that ends higher than it began is no divergence */
     int fills_gradient;      /* direction leaves dG/dx of the x it started from in self->gradient */
+    /* After the last iteration's move, inside the clock; NULL: nothing to do. */
+    pd_status (*finish)(pd_simulation *self);
 } pd_method;
 
 extern const pd_method pd_projective_dynamics_method;
@@ -77,10 +76,12 @@ extern const pd_method pd_position_based_method;
 extern const pd_method pd_vertex_block_descent_method;
 extern const pd_method pd_block_jacobi_method;
 extern const pd_method pd_gradient_descent_method;
+extern const pd_method pd_quasi_newton_method;
 
 void pd_newton_destroy(pd_newton *newton);
 void pd_nonlinear_cg_destroy(pd_nonlinear_cg *cg);
 void pd_descent_destroy(pd_descent *descent);
+void pd_quasi_newton_destroy(pd_quasi_newton *quasi_newton);
 
 /* Shared by the methods: */
 pd_step_data pd_simulation_step_data(const pd_simulation *self);

@@ -1,14 +1,19 @@
-/* Newton's method on the incremental potential, with a sparse Cholesky factor and a backtracking line search.
+/* Newton's method on the incremental potential, with a sparse Cholesky factor or conjugate gradients, and a backtracking line search.
  *
  * The Hessian is factorised as it is; only where its Cholesky fails are the elements' Hessians projected to be positive
  * semidefinite, since projection alone is only linearly convergent where an element's Hessian stays indefinite at the minimum.
  * Near the minimum the potential no longer resolves a decrease: a step that changes it by no more than rounding is
- * taken if it lowers the gradient norm by a tenth, so the iteration goes on down to the floor of the gradient and ends there. */
-#include "dynamics/method.h"
+ * taken if it lowers the gradient norm by a tenth, so the iteration goes on down to the floor of the gradient and ends there.
+ *
+ * Conjugate gradients (inexact Newton) follow the same rule: where they meet negative curvature in the full Hessian they start anew
+ * with the projected one, and where even that is singular with a shift on its diagonal. Where the tolerance is left to this method it is the
+ * forcing term min(0.1, sqrt(|g| / |g_0|)): superlinear convergence [Nocedal and Wright 2006, Theorem 7.2]. */
+#include "dynamics/hessian_cg.h"
+#include "dynamics/line_search.h"
 
 #include <stdlib.h>
 
-enum { MAX_HALVINGS = 50, MAX_SHIFTS = 8 };
+enum { MAX_SHIFTS = 8 };
 
 struct pd_newton {
     const pd_cholesky_functions *library;
@@ -19,11 +24,14 @@ struct pd_newton {
     double *values;
     double *vector; /* [n_free,3] */
     real *blocks;   /* H [nnz,3,3] */
+    pd_hessian_cg *cg;
+    double first_norm; /* of the gradient in this step, N */
 };
 
 void pd_newton_destroy(pd_newton *newton) {
     if (!newton) return;
-    if (newton->library) newton->library->destroy(newton->cholesky);
+    pd_hessian_cg_destroy(newton->cg);
+    if (newton->library && newton->cholesky) newton->library->destroy(newton->cholesky);
     free(newton->free_rows);
     free(newton->compressed);
     free(newton->column_start);
@@ -66,6 +74,11 @@ static pd_status prepare(pd_simulation *self) {
     if (!newton) return pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory");
     newton->library = self->cholesky;
     PD_TRY(pd_simulation_need_hessian(self));
+    if (self->settings.linear.kind == PD_LINEAR_PCG) {
+        for (int i = 0; i < n; i++) newton->n_free += !self->fixed[i];
+        PD_TRY(pd_hessian_cg_create(&newton->cg, self));
+        goto done;
+    }
     newton->free_rows = malloc(((size_t)n + 1) * sizeof(int));
     newton->compressed = malloc(((size_t)n + 1) * sizeof(int));
     newton->column_start = malloc(((size_t)n * 3 + 1) * sizeof(int));
@@ -141,37 +154,21 @@ static pd_status solve(pd_simulation *self) {
     return pd_memory_upload(self->context, self->direction, self->staging, bytes);
 }
 
-/* Halves alpha until x - alpha d is better; scales the direction by it. */
-static pd_status line_search(pd_simulation *self, int *stalled) {
+/* The same by conjugate gradients: on the Hessian as it is, on the projected one, on the projected and shifted one. */
+static pd_status solve_inexactly(pd_simulation *self) {
+    pd_newton *newton = self->newton;
     pd_step_data step = pd_simulation_step_data(self);
     pd_status status = PD_OK;
-    double start, magnitude, slope, gradient_norm, alpha = 1.0;
-    PD_TRY(pd_simulation_potential_at(self, self->x, self->offset, &start, &magnitude));
-    PD_TRY(pd_simulation_norm(self, self->gradient, &gradient_norm));
-    PD_TRY(pd_dot(self->context, &self->model, self->gradient, self->direction, self->scalars));
-    PD_TRY(pd_memory_download(self->context, &slope, self->scalars, sizeof slope));
-    double rounding = pd_simulation_rounding(self, magnitude);
-    *stalled = 1;
-    for (int k = 0; k < MAX_HALVINGS && *stalled; k++, alpha *= 0.5) {
-        double trial, trial_norm;
-        PD_TRY(pd_add_scaled(self->context, &self->model, self->x, -alpha, self->direction, self->trial));
-        PD_TRY(pd_add_scaled(self->context, &self->model, self->offset, -alpha, self->direction, self->trial_offset));
-        PD_TRY(pd_simulation_potential_at(self, self->trial, self->trial_offset, &trial, NULL));
-        int better = trial <= start - 1e-4 * alpha * slope && start - trial > rounding;
-        if (!better && fabs(trial - start) <= rounding) {
-            PD_TRY(pd_gradient(self->context, &self->model, &step, self->trial, self->trial_offset, self->trial_gradient));
-            PD_TRY(pd_simulation_norm(self, self->trial_gradient, &trial_norm));
-            better = trial_norm < 0.9 * gradient_norm;
-        }
-        if (better) {
-            *stalled = 0;
-            break;
-        }
-    }
-    // the frame subtracts the direction: scale it by alpha
-    if (!*stalled && alpha < 1.0) {
-        PD_TRY(pd_memory_clear(self->context, self->trial, (size_t)self->model.n_vertices * 3 * sizeof(real)));
-        PD_TRY(pd_add_scaled(self->context, &self->model, self->trial, alpha, self->direction, self->direction));
+    double tolerance = self->settings.linear.tolerance, norm;
+    PD_TRY(pd_simulation_norm(self, self->gradient, &norm));
+    if (self->iteration == 0) newton->first_norm = norm;
+    if (tolerance <= 0) tolerance = norm < newton->first_norm ? fmin(0.1, sqrt(norm / newton->first_norm)) : 0.1;
+    double shift = fmax(1e-10, 8.0 * (double)PD_EPSILON) * self->matrix_trace / newton->n_free;
+    for (int attempt = 0, indefinite = 1; attempt < 3 && indefinite; attempt++) {
+        if (attempt < 2)
+            PD_TRY(pd_hessian(self->context, &self->model, &step, self->x, attempt > 0, self->slots, self->diagonal_slots,
+                              self->pattern.row_start[self->model.n_vertices], self->hessian_blocks));
+        PD_TRY(pd_hessian_cg_solve(newton->cg, self, tolerance, attempt < 2 ? 0.0 : shift, attempt < 2, &indefinite));
     }
 done:
     return status;
@@ -186,9 +183,13 @@ static pd_status direction(pd_simulation *self, int *stalled) {
         *stalled = 1;
         return PD_OK;
     }
-    PD_TRY(factorise(self));
-    PD_TRY(solve(self));
-    if (self->settings.line_search) PD_TRY(line_search(self, stalled));
+    if (self->newton->cg) {
+        PD_TRY(solve_inexactly(self));
+    } else {
+        PD_TRY(factorise(self));
+        PD_TRY(solve(self));
+    }
+    if (self->settings.line_search) PD_TRY(pd_line_search(self, PD_NEAR_GRADIENT_NORM, stalled));
 done:
     return status;
 }

@@ -38,21 +38,41 @@ typedef struct pd_settings {
 
 typedef enum pd_stop { PD_STOP_ITERATION_CAP, PD_STOP_CONVERGED, PD_STOP_STALLED, PD_STOP_DIVERGED } pd_stop;
 
+/* The parts of a step whose seconds are kept apart, in the order they run in. */
+typedef enum pd_phase {
+    PD_PHASE_BEGIN,       /* copies of the state, damping Hessians */
+    PD_PHASE_FIRST_GUESS, /* with the targets of scripted pins */
+    PD_PHASE_DIRECTION,   /* of all iterations: the method's own work */
+    PD_PHASE_ADVANCE,     /* of all iterations: extrapolation, move, and reading back how far */
+    PD_PHASE_VELOCITY,
+    PD_PHASE_COUNT
+} pd_phase;
+
 typedef struct pd_simulation pd_simulation;
+
+/* What the frame knows of an iteration; all 0 at the first guess. */
+typedef struct pd_iteration {
+    int number;               /* from 1 */
+    double seconds;           /* of this iteration and all before it */
+    double direction_seconds; /* of this iteration */
+    double advance_seconds;   /* of this iteration */
+    double step_norm;         /* m */
+} pd_iteration;
 
 /* Who watches a step; any of the functions may be NULL. */
 typedef struct pd_observer {
     void *user;
-    /* Called at the first guess (iteration 0, seconds 0) and after every iteration, outside the clock. x is in backend memory. */
-    pd_status (*record)(void *user, pd_simulation *simulation, int iteration, double seconds, double step_norm);
+    /* Called at the first guess and after every iteration, outside the clock. x is in backend memory. */
+    pd_status (*record)(void *user, pd_simulation *simulation, const pd_iteration *iteration);
     /* Called between iterations; nonzero stops the step and leaves the state where it was. */
     int (*interrupted)(void *user);
 } pd_observer;
 
 typedef struct pd_step_result {
     pd_stop stop;
-    int iterations; /* that ran */
-    double seconds; /* spent in them */
+    int iterations;                /* that ran */
+    double seconds;                /* spent in them */
+    double phases[PD_PHASE_COUNT]; /* s; direction and advance add up to `seconds` */
 } pd_step_result;
 
 /* `cholesky` serves the direct solvers; nothing is factorised before pd_simulation_prepare. The arrays of the description are

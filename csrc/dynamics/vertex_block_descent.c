@@ -79,16 +79,18 @@ const pd_method pd_vertex_block_descent_method = {
 
 /* ---- Block Jacobi and gradient descent ----------------------------------------------------------------------------------------- */
 
-static pd_status prepare_jacobi(pd_simulation *self) { return create(self, NULL, 1, self->settings.line_search); }
+static pd_status prepare_jacobi(pd_simulation *self) {
+    self->guarded = self->settings.line_search;
+    return create(self, NULL, 1, self->settings.line_search);
+}
 
-/* Goes back to the last good state where G has grown since. */
-static pd_status test_potential(pd_simulation *self) {
+/* Goes back to the last good state where G has grown since; the first state of a step is good. */
+static pd_status test_potential(pd_simulation *self, int first) {
     pd_descent *descent = self->descent;
     pd_status status = PD_OK;
     size_t bytes = (size_t)self->model.n_vertices * 3 * sizeof(real);
     double potential, magnitude;
     PD_TRY(pd_simulation_potential_at(self, self->x, self->offset, &potential, &magnitude));
-    int first = self->iteration == 0;
     if (first) descent->alpha = 1.0;
     if (first || potential <= descent->good_potential + pd_simulation_rounding(self, magnitude)) {
         descent->good_potential = potential;
@@ -108,7 +110,7 @@ done:
 static pd_status jacobi(pd_simulation *self, pd_sweep_step kind) {
     pd_status status = PD_OK;
     size_t bytes = (size_t)self->model.n_vertices * 3 * sizeof(real);
-    if (self->settings.line_search && self->iteration % TEST_EVERY == 0) PD_TRY(test_potential(self));
+    if (self->settings.line_search && self->iteration % TEST_EVERY == 0) PD_TRY(test_potential(self, self->iteration == 0));
     PD_TRY(sweep(self, kind, 0));
     if (self->settings.line_search && self->descent->alpha < 1.0) {
         PD_TRY(pd_memory_clear(self->context, self->trial, bytes));
@@ -117,6 +119,9 @@ static pd_status jacobi(pd_simulation *self, pd_sweep_step kind) {
 done:
     return status;
 }
+
+/* What came after the last test counts only if it passes too. */
+static pd_status finish(pd_simulation *self) { return self->settings.line_search ? test_potential(self, 0) : PD_OK; }
 
 static pd_status block_direction(pd_simulation *self, int *stalled) {
     *stalled = 0;
@@ -129,6 +134,6 @@ static pd_status diagonal_direction(pd_simulation *self, int *stalled) {
 }
 
 const pd_method pd_block_jacobi_method = {
-    .name = "BlockJacobi", .prepare = prepare_jacobi, .direction = block_direction, .minimises_potential = 1};
+    .name = "BlockJacobi", .prepare = prepare_jacobi, .direction = block_direction, .finish = finish, .minimises_potential = 1};
 const pd_method pd_gradient_descent_method = {
-    .name = "GradientDescent", .prepare = prepare_jacobi, .direction = diagonal_direction, .minimises_potential = 1};
+    .name = "GradientDescent", .prepare = prepare_jacobi, .direction = diagonal_direction, .finish = finish, .minimises_potential = 1};

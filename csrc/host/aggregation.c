@@ -136,6 +136,28 @@ static int worker_create(worker *w, int n) {
     return 1;
 }
 
+/* One piece of work: number k of what `data` says, with a worker of its thread. */
+typedef void task(pd_aggregation *self, int k, worker *w, const void *data);
+
+static pd_status run_in_parallel(pd_aggregation *self, task *run, int n_tasks, const void *data, int threads, pd_error *error) {
+    int failed = 0;
+    (void)threads;
+#pragma omp parallel num_threads(threads)
+    {
+        worker w;
+        int made = worker_create(&w, self->n);
+        if (!made) {
+#pragma omp atomic write
+            failed = 1;
+        }
+#pragma omp for schedule(static)
+        for (int k = 0; k < n_tasks; k++)
+            if (made) run(self, k, &w, data);
+        worker_destroy(&w);
+    }
+    return failed ? pd_fail(error, PD_ERROR_MEMORY, "out of memory for an aggregated operator of %d rows", self->n) : PD_OK;
+}
+
 /* Columns of row i of the operator, ascending, into w->found. `exact`: those at the end of a walk of exactly `degree` hops, and i where
  * a_0 is not 0; otherwise those within that many hops. */
 static int reach(const pd_aggregation *self, int i, worker *w) {
@@ -161,18 +183,24 @@ static int reach(const pd_aggregation *self, int i, worker *w) {
     return count;
 }
 
-/* Entries of every place, and the length of the block's list. */
-static int count_block(const pd_aggregation *self, int b, worker *w, int *row_entries) {
+typedef struct counts {
+    int *row_entries, *list_length; /* [n] by place, [n_blocks] */
+} counts;
+
+/* Entries of every place of block b, and the length of its list. */
+static void count_block(pd_aggregation *self, int b, worker *w, const void *data) {
+    const counts *out = data;
     int begin = b * self->block_rows, end = begin + self->block_rows < self->n ? begin + self->block_rows : self->n, length = 0;
     for (int t = begin; t < end; t++) {
-        row_entries[t] = reach(self, self->rows[t], w);
-        for (int k = 0; k < row_entries[t]; k++)
+        int count = out->row_entries[t] = reach(self, self->rows[t], w);
+        for (int k = 0; k < count; k++)
             if (w->block_stamp[w->found[k]] != b) w->block_stamp[w->found[k]] = b, length++;
     }
-    return length;
+    out->list_length[b] = length;
 }
 
-static void fill_block(pd_aggregation *self, int b, worker *w) {
+static void fill_block(pd_aggregation *self, int b, worker *w, const void *unused) {
+    (void)unused;
     int begin = b * self->block_rows, end = begin + self->block_rows < self->n ? begin + self->block_rows : self->n, length = 0;
     int *list = self->list + self->list_start[b];
     for (int t = begin; t < end; t++) {
@@ -188,38 +216,13 @@ static void fill_block(pd_aggregation *self, int b, worker *w) {
     }
 }
 
-/* Runs over all blocks in parallel: counts where row_entries is given, fills where it is NULL. */
-static pd_status for_blocks(pd_aggregation *self, int threads, int *row_entries, int *list_length, pd_error *error) {
-    int failed = 0;
-    (void)threads;
-#pragma omp parallel num_threads(threads)
-    {
-        worker w;
-        int made = worker_create(&w, self->n);
-        if (!made) {
-#pragma omp atomic write
-            failed = 1;
-        }
-#pragma omp for schedule(static)
-        for (int b = 0; b < self->n_blocks; b++) {
-            if (!made) continue;
-            if (row_entries)
-                list_length[b] = count_block(self, b, &w, row_entries);
-            else
-                fill_block(self, b, &w);
-        }
-        worker_destroy(&w);
-    }
-    return failed ? pd_fail(error, PD_ERROR_MEMORY, "out of memory for an aggregated operator of %d rows", self->n) : PD_OK;
-}
-
 static pd_status lay_out(pd_aggregation *self, int segment, int threads, pd_error *error) {
     size_t n = (size_t)self->n, n_blocks = (size_t)self->n_blocks;
     long long n_entries = 0, n_segments = 0, list_total = 0;
     int *row_entries = malloc((n + 1) * sizeof(int)), *list_length = malloc((n_blocks + 1) * sizeof(int));
     pd_status status = PD_OK;
     if (!row_entries || !list_length) goto memory;
-    if ((status = for_blocks(self, threads, row_entries, list_length, error))) goto done;
+    if ((status = run_in_parallel(self, count_block, self->n_blocks, &(counts){row_entries, list_length}, threads, error))) goto done;
 
     for (size_t t = 0; t < n; t++) n_entries += row_entries[t], n_segments += (row_entries[t] + segment - 1) / segment;
     for (size_t b = 0; b < n_blocks; b++) {
@@ -253,7 +256,7 @@ static pd_status lay_out(pd_aggregation *self, int segment, int threads, pd_erro
     }
     self->segment_start[n] = piece;
     self->entry_start[piece] = entry;
-    status = for_blocks(self, threads, NULL, NULL, error);
+    status = run_in_parallel(self, fill_block, self->n_blocks, NULL, threads, error);
     goto done;
 
 memory:
@@ -395,9 +398,8 @@ static void drop_empty_entries(pd_aggregation *self, int segment) {
 
 /* ---- creation -------------------------------------------------------------------------------------------------------------------- */
 
-pd_status pd_aggregation_create(pd_aggregation *out, const pd_csr *B, const double *diagonal, int degree, double weight,
-                                const double *coefficients, const pd_csr *bending, double threshold, int block_rows, int segment,
-                                int threads, pd_error *error) {
+pd_status pd_aggregation_create(pd_aggregation *out, const pd_csr *B, int degree, double weight, const double *coefficients,
+                                const pd_csr *bending, double threshold, int block_rows, int segment, int threads, pd_error *error) {
     pd_aggregation self = {0};
     pd_status status = PD_OK;
     size_t n = (size_t)B->n, count = (size_t)B->row_start[B->n];
@@ -409,7 +411,7 @@ pd_status pd_aggregation_create(pd_aggregation *out, const pd_csr *B, const doub
     for (int k = degree - 1; k >= 0; k -= 2) self.exact &= coefficients[k] == 0.0;
     memcpy(self.coefficients, coefficients, ((size_t)degree + 1) * sizeof(double));
     self.n_blocks = (B->n + block_rows - 1) / block_rows;
-    self.diagonal = malloc((n + 1) * sizeof(double));
+    self.diagonal = calloc(n + 1, sizeof(double));
     self.rows = malloc((n + 1) * sizeof(int));
     self.B.row_start = malloc((n + 1) * sizeof(int));
     self.B.columns = malloc((count + 1) * sizeof(int));
@@ -418,7 +420,6 @@ pd_status pd_aggregation_create(pd_aggregation *out, const pd_csr *B, const doub
         status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for an aggregated operator of %d rows", B->n);
         goto done;
     }
-    memcpy(self.diagonal, diagonal, n * sizeof(double));
     memcpy(self.B.row_start, B->row_start, (n + 1) * sizeof(int));
     memcpy(self.B.columns, B->columns, count * sizeof(int));
     memcpy(self.B.values, B->values, count * sizeof(double));
@@ -455,8 +456,9 @@ int pd_aggregation_affected(const pd_aggregation *self, unsigned char *marks, in
 }
 
 /* e_i^T P = a_0 e_i + a_1 e_i^T R + ..: one product with R per degree, on a dense row of which found [count] lists the support. */
-static void compute_row(pd_aggregation *self, int place, worker *w) {
+static void compute_row(pd_aggregation *self, int number, worker *w, const void *places) {
     const pd_csr *B = &self->B;
+    int place = ((const int *)places)[number];
     int i = self->rows[place], count = 1, begin = self->entry_start[self->segment_start[place]];
     int end = self->entry_start[self->segment_start[place + 1]];
     const int *list = self->list + self->list_start[place / self->block_rows];
@@ -486,20 +488,5 @@ static void compute_row(pd_aggregation *self, int place, worker *w) {
 }
 
 pd_status pd_aggregation_compute(pd_aggregation *self, const int *places, int n_places, int threads, pd_error *error) {
-    int failed = 0;
-    (void)threads;
-#pragma omp parallel num_threads(threads)
-    {
-        worker w;
-        int made = worker_create(&w, self->n);
-        if (!made) {
-#pragma omp atomic write
-            failed = 1;
-        }
-#pragma omp for schedule(static)
-        for (int k = 0; k < n_places; k++)
-            if (made) compute_row(self, places[k], &w);
-        worker_destroy(&w);
-    }
-    return failed ? pd_fail(error, PD_ERROR_MEMORY, "out of memory for recomputing rows of an aggregated operator") : PD_OK;
+    return run_in_parallel(self, compute_row, n_places, places, threads, error);
 }

@@ -46,11 +46,11 @@ typedef struct pd_aggregation {
 
 /* Symbolic part: blocks, pattern, and for degree 2 the A-products. `bending` and `threshold` leave products out, degree 2 only
  * [Lan et al. 2022, Eq. 16]: with bending (off-diagonal part of that part of A) the products of two bending entries; with
- * threshold > 0 those below threshold x the largest of their row. Both bias the fixed point and exist to show it.
+ * threshold > 0 those below threshold x the largest of their row. Both bias the fixed point and exist to show it. The diagonal is left zero,
+ * for the caller to write before the values are computed.
  * Errors: PD_ERROR_MEMORY; PD_ERROR_VALUE where one row of the pattern has more than 65,535 entries or all of them more than 2^31. */
-pd_status pd_aggregation_create(pd_aggregation *out, const pd_csr *B, const double *diagonal, int degree, double weight,
-                                const double *coefficients, const pd_csr *bending, double threshold, int block_rows, int segment,
-                                int threads, pd_error *error);
+pd_status pd_aggregation_create(pd_aggregation *out, const pd_csr *B, int degree, double weight, const double *coefficients,
+                                const pd_csr *bending, double threshold, int block_rows, int segment, int threads, pd_error *error);
 void pd_aggregation_destroy(pd_aggregation *self);
 
 /* The places whose rows feel a change of the diagonal at the marked vertices: those within degree - 1 rings. places [n] out, ascending;

@@ -9,13 +9,13 @@
  * Suppression leaves small couplings out. As a preconditioner, x += (I + R_s + .. ) w D^-1 (r - A x), it keeps the answer; inside R^2, as
  * printed in Eq. 16, it moves the fixed point, for a cloth with weak bending by a quarter of the distance travelled: `biased` shows
  * that, iterating on x itself, since the fixed point it is led to depends on it. */
+#include "base/clock.h"
 #include "linear/linear_method.h"
 #include "linear/upload.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct pd_a_jacobi {
     pd_aggregation aggregation; /* H */
@@ -44,12 +44,6 @@ void pd_a_jacobi_destroy(pd_a_jacobi *self, pd_context *context) {
 }
 
 pd_a_jacobi_cost pd_a_jacobi_cost_of(const pd_a_jacobi *self) { return self->cost; }
-
-static double seconds_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* C_l(1/rho) */
 static double chebyshev_polynomial(int order, double x) {
@@ -93,7 +87,7 @@ static pd_status refresh(pd_linear *self, const int *places, int n_places) {
     pd_aggregation *aggregation = &own->aggregation;
     pd_error *error = pd_context_error(self->context);
     pd_status status = PD_OK;
-    double start = seconds_now();
+    double start = pd_seconds();
     const double *a = aggregation->coefficients;
     double w = aggregation->weight;
     if (aggregation->degree == 2) {
@@ -114,7 +108,7 @@ static pd_status refresh(pd_linear *self, const int *places, int n_places) {
         }
     }
     own->cost.rows_recomputed = n_places;
-    own->cost.refresh_seconds = seconds_now() - start;
+    own->cost.refresh_seconds = pd_seconds() - start;
 done:
     return status;
 }
@@ -169,10 +163,10 @@ static pd_status create(pd_linear *self) {
     const pd_linear_settings *settings = &self->settings;
     int n = self->A.n, suppress = settings->suppression;
     pd_csr B = {0}, bending = {0};
-    double a[PD_LARGEST_DEGREE + 1], *diagonal = malloc(((size_t)n + 1) * sizeof(double));
+    double a[PD_LARGEST_DEGREE + 1];
     pd_status status = PD_OK;
     pd_a_jacobi *own = self->a_jacobi = calloc(1, sizeof *own);
-    if (!own || !diagonal) {
+    if (!own) {
         status = pd_fail(error, PD_ERROR_MEMORY, "out of memory");
         goto done;
     }
@@ -184,17 +178,12 @@ static pd_status create(pd_linear *self) {
         status = pd_fail(error, PD_ERROR_MEMORY, "out of memory");
         goto done;
     }
-    for (int i = 0; i < n; i++) {
-        diagonal[i] = self->added ? self->added[i] : 0.0;
-        for (int s = self->A.row_start[i]; s < self->A.row_start[i + 1]; s++)
-            if (self->A.columns[s] == i) diagonal[i] += self->A.values[s];
-    }
     int biased = suppress != PD_SUPPRESS_NOTHING && settings->biased, has_bending = suppress == PD_SUPPRESS_BENDING && self->bending.n > 0;
     PD_TRY(pd_off_diagonal(&B, &self->A, NULL, own->suppressed && has_bending ? &self->bending : NULL,
                            own->suppressed && suppress == PD_SUPPRESS_THRESHOLD ? settings->threshold : 0.0, error));
     if (biased && has_bending) PD_TRY(pd_off_diagonal(&bending, &self->bending, NULL, NULL, 0.0, error));
     int degree = polynomial(settings, own->suppressed, a);
-    PD_TRY(pd_aggregation_create(&own->aggregation, &B, diagonal, degree, settings->weight, a, bending.n ? &bending : NULL,
+    PD_TRY(pd_aggregation_create(&own->aggregation, &B, degree, settings->weight, a, bending.n ? &bending : NULL,
                                  biased && suppress == PD_SUPPRESS_THRESHOLD ? settings->threshold : 0.0, PD_BLOCK_ROWS, PD_SEGMENT,
                                  pd_context_threads(self->context), error));
     own->made = 1;
@@ -203,7 +192,6 @@ static pd_status create(pd_linear *self) {
 done:
     pd_csr_destroy(&B);
     pd_csr_destroy(&bending);
-    free(diagonal);
     return status;
 }
 

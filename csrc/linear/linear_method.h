@@ -38,11 +38,6 @@ struct pd_linear {
     pd_pcg *pcg;
 };
 
-#define PD_TRY(expression)                      \
-    do {                                        \
-        if ((status = (expression))) goto done; \
-    } while (0)
-
 typedef struct pd_linear_method {
     const char *name;
     /* Everything a solve needs; called again after pd_linear_set and pd_linear_set_diagonal. */

@@ -1,11 +1,11 @@
 /* The frame every linear solver runs in: Chebyshev extrapolation, stopping rules, records; see linear_solver.h. */
+#include "base/clock.h"
 #include "linear/linear_method.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Records without a change of the residual norm, to the last bit, after which a solve has stalled. */
 enum { POWER_ITERATIONS = 30, STALLED_AFTER = 8 };
@@ -15,12 +15,6 @@ static const pd_linear_method *method_of(int kind) {
         &pd_direct_method, &pd_jacobi_method, &pd_gauss_seidel_method, &pd_symmetric_gauss_seidel_method,
         &pd_sor_method,    &pd_pcg_method,    &pd_a_jacobi_method};
     return methods[kind];
-}
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* ---- direct: the frame around pd_direct ------------------------------------------------------------------------------------ */
@@ -273,10 +267,10 @@ pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction
         int n = settings->iterations - k;
         if (n > PD_LINEAR_CHUNK) n = PD_LINEAR_CHUNK;
         if (measured && n > every - k % every) n = every - k % every;
-        double start = now();
+        double start = pd_seconds();
         for (int j = 0; j < n; j++) omegas[j] = omega = pd_chebyshev_omega(&chebyshev, k + j, omega);
         PD_TRY(method->iterate(self, k, n, omegas, gamma));
-        double spent = now() - start;
+        double spent = pd_seconds() - start;
         result->iterations = k += n;
         // a solver that stops by the residual may carry its norm along; what it says is looked at once before it is believed
         int carried = method->residual_norm && settings->tolerance > 0 && (!observer || observer->counted);
@@ -286,7 +280,7 @@ pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction
         }
         if (measured && !carried) PD_TRY(measure(self, self->current, observer ? observer->target : NULL, &norm, &distance));
         // a look at the residual belongs to a solver that stops by it, not to one that is watched
-        result->seconds += observer && !observer->counted ? spent : now() - start;
+        result->seconds += observer && !observer->counted ? spent : pd_seconds() - start;
         if (!measured) continue;
         if (observer && observer->record) observer->record(observer->user, k, result->seconds, norm, distance);
         same = norm == last ? same + 1 : 0;

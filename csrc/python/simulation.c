@@ -371,13 +371,13 @@ static PyObject *simulation_prepare(SimulationObject *self, PyObject *unused) {
     return PyFloat_FromDouble(seconds);
 }
 
-enum { RECORD_COLUMNS = 5 };
+enum { RECORD_COLUMNS = 7 };
 
 /* What one step records, and where. */
 typedef struct {
     SimulationObject *self;
     PyThreadState *thread; /* saved while the core runs */
-    double *record;        /* [iterations+1, 5] or NULL */
+    double *record;        /* [iterations+1, 7] or NULL */
     real *iterates;        /* [iterations+1, n, 3] or NULL */
     PyObject *observer;    /* callable or NULL */
     int rows;
@@ -391,18 +391,19 @@ static int interrupted(void *user) {
     return pending;
 }
 
-static pd_status record(void *user, pd_simulation *core, int iteration, double seconds, double step_norm) {
+static pd_status record(void *user, pd_simulation *core, const pd_iteration *iteration) {
     Watch *watch = user;
     size_t count = (size_t)pd_simulation_n_vertices(core) * 3;
     pd_status status = PD_OK;
-    if (iteration > watch->self->iterations) return PD_OK;
+    if (iteration->number > watch->self->iterations) return PD_OK;
     if (watch->record) {
-        double *row = watch->record + (size_t)iteration * RECORD_COLUMNS;
-        row[0] = iteration, row[1] = seconds, row[4] = step_norm;
+        double *row = watch->record + (size_t)iteration->number * RECORD_COLUMNS;
+        row[0] = iteration->number, row[1] = iteration->seconds, row[4] = iteration->step_norm;
+        row[5] = iteration->direction_seconds, row[6] = iteration->advance_seconds;
         status = pd_simulation_evaluate(core, &row[2], &row[3]);
     }
-    if (!status && watch->iterates) status = pd_simulation_get_state(core, watch->iterates + (size_t)iteration * count, NULL, NULL);
-    watch->rows = iteration + 1;
+    if (!status && watch->iterates) status = pd_simulation_get_state(core, watch->iterates + (size_t)iteration->number * count, NULL, NULL);
+    watch->rows = iteration->number + 1;
     if (status || !watch->observer) return status;
 
     PyEval_RestoreThread(watch->thread);
@@ -410,7 +411,9 @@ static pd_status record(void *user, pd_simulation *core, int iteration, double s
     PyObject *answer = NULL;
     if (positions) {
         status = pd_simulation_get_state(core, PyArray_DATA(positions), NULL, NULL);
-        if (!status) answer = PyObject_CallFunction(watch->observer, "iddO", iteration, seconds, step_norm, positions);
+        if (!status)
+            answer = PyObject_CallFunction(watch->observer, "iddddO", iteration->number, iteration->seconds, iteration->direction_seconds,
+                                           iteration->advance_seconds, iteration->step_norm, positions);
     }
     if (!status && !answer) status = PD_INTERRUPTED; // the observer's exception is pending
     Py_XDECREF(answer);
@@ -465,7 +468,9 @@ static PyObject *simulation_step(SimulationObject *self, PyObject *arguments) {
         return NULL;
     }
     static const char *stops[] = {"iteration_cap", "converged", "stalled", "diverged"};
-    return Py_BuildValue("(sidi)", stops[result.stop], result.iterations, result.seconds, watch.rows);
+    const double *p = result.phases;
+    return Py_BuildValue("(sidi(ddddd))", stops[result.stop], result.iterations, result.seconds, watch.rows, p[PD_PHASE_BEGIN],
+                         p[PD_PHASE_FIRST_GUESS], p[PD_PHASE_DIRECTION], p[PD_PHASE_ADVANCE], p[PD_PHASE_VELOCITY]);
 }
 
 static PyObject *simulation_steps(SimulationObject *self, PyObject *unused) {
@@ -487,7 +492,7 @@ static PyMethodDef simulation_methods[] = {
      "prepare($self, /)\n--\n\nFactorises and estimates what the solver needs; returns the seconds it took, 0 the second time."},
     {"step", (PyCFunction)simulation_step, METH_VARARGS,
      "step($self, targets, record, iterates, observer, keep_diverged, /)\n--\n\n"
-     "One time step; returns (status, iterations, seconds, rows recorded)."},
+     "One time step; returns (status, iterations, seconds, rows recorded, seconds of the five phases)."},
     {"steps", (PyCFunction)simulation_steps, METH_NOARGS, "steps($self, /)\n--\n\nNumber of steps taken."},
     {"set_steps", (PyCFunction)simulation_set_steps, METH_O,
      "set_steps($self, steps, /)\n--\n\nNumber of steps taken so far, for a resumed run."},

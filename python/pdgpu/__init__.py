@@ -30,7 +30,17 @@ from pdgpu.mesh import Mesh, read_mesh
 from pdgpu.records import StepRecord
 from pdgpu.scene import Body, Scene
 from pdgpu.simulation import Simulation
-from pdgpu.solvers import PBD, BlockJacobi, GradientDescent, Newton, NonlinearCG, ProjectiveDynamics, VertexBlockDescent, capabilities
+from pdgpu.solvers import (
+    PBD,
+    BlockJacobi,
+    GradientDescent,
+    Newton,
+    NonlinearCG,
+    ProjectiveDynamics,
+    QuasiNewton,
+    VertexBlockDescent,
+    capabilities,
+)
 
 __version__ = "0.1.0"
 
@@ -59,6 +69,7 @@ __all__ = [
     "Newton",
     "NonlinearCG",
     "ProjectiveDynamics",
+    "QuasiNewton",
     "Scene",
     "Simulation",
     "Spring",

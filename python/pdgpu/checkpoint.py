@@ -27,7 +27,7 @@ FORMAT, VERSION = "pdgpu simulation", 1
 def write(path, simulation):
     """Write a simulation to `path`. A file that is there already is replaced only when the new one is complete."""
     path = Path(os.path.realpath(as_path(path)))
-    description = simulation._description
+    scene = simulation._scene
     arrays, bodies = {}, []
 
     def store(value):
@@ -37,7 +37,7 @@ def write(path, simulation):
         arrays[name] = np.asarray(value)
         return name
 
-    for body, materials, pins, attachments, damping in description.bodies:
+    for body in scene.bodies:
         bodies.append(
             {
                 "name": body.name,
@@ -48,12 +48,15 @@ def write(path, simulation):
                 "edges": store(body.mesh.edges) if body.mesh else None,
                 "masses": store(body.masses),
                 "velocity": store(body.velocity),
-                "damping": damping,
+                "damping": body.damping,
+                "density": None if body.density is None else store(body.density),
+                "parents": None if body.parents is None else store(body.parents),
                 "materials": [
-                    [type(material).__name__, {name: store(value) for name, value in material._constants.items()}] for material in materials
+                    [type(material).__name__, {name: store(value) for name, value in material._constants.items()}]
+                    for material in body.materials
                 ],
-                "pins": [[store(indices), motion is not None] for indices, motion in pins],
-                "attachments": [[store(part) for part in attachment] for attachment in attachments],
+                "pins": [[store(indices), motion is not None] for indices, motion in body.pins],
+                "attachments": [[store(part) for part in attachment] for attachment in body.attachments],
             }
         )
     x, v, previous = simulation._backend.state()
@@ -70,8 +73,8 @@ def write(path, simulation):
         "dtype": simulation.dtype.name,
         "start_time": simulation._start_time,
         "steps": simulation._backend.steps(),
-        "gravity": list(description.gravity),
-        "world_box": None if description.world_box is None else {n: store(v) for n, v in description.world_box._constants.items()},
+        "gravity": list(scene.gravity),
+        "world_box": None if scene.world_box is None else {name: store(value) for name, value in scene.world_box._constants.items()},
         "solver": _describe(simulation.solver),
         "rho": simulation._rho,
         "linear_numbers": None if simulation._numbers is None else dataclasses.asdict(simulation._numbers),
@@ -214,13 +217,29 @@ def _scene(header, arrays, motions):
         elif entry["type"] != "particles" or materials:
             raise ValueError(f"type {entry['type']!r} with {len(materials)} materials is unknown")
         masses = per_item("masses", fetch(entry["masses"]), len(points), above=0.0)
-        body = scene._add(entry["type"], points, mesh, materials, masses, entry["name"], fetch(entry["velocity"]), entry["damping"])
+        density = None
+        if mesh is not None and entry.get("density") is not None:  # files of pdgpu 0.1 have none
+            rows = {"solid": mesh.tets, "shell": mesh.triangles, "rod": mesh.edges}[entry["type"]]
+            density = per_item("density", fetch(entry["density"]), len(rows), above=0.0)
+        body = scene._add(
+            entry["type"], points, mesh, materials, masses, entry["name"], fetch(entry["velocity"]), entry["damping"], density
+        )
+        if entry.get("parents") is not None:
+            body.parents = _parents(fetch(entry["parents"]), len(points))
         given = iter(motions.get(entry["name"], ()))
         for indices, scripted in entry["pins"]:
             body.pin(fetch(indices), next(given) if scripted else None)
         for indices, targets, stiffness in entry["attachments"]:
             body.attach(fetch(indices), fetch(targets), fetch(stiffness))
     return scene
+
+
+def _parents(rows, n):
+    """Which vertex each descends from: an earlier one, or itself where it is one of those the body was added with."""
+    rows = real_array("parents", rows, (n,)).astype(np.int32)
+    if (rows < 0).any() or (rows > np.arange(n)).any() or (rows[rows] != rows).any():
+        raise ValueError("parents: they are not those of a cut body")
+    return rows
 
 
 def _material(name, constants):

@@ -8,21 +8,15 @@ import dataclasses
 import numpy as np
 
 from pdgpu.arguments import choice, real_array
+from pdgpu.records import COLUMNS as STEP_COLUMNS
 from pdgpu.records import StepRecord
 from pdgpu.simulation import Simulation
 from pdgpu.solvers import INITIALIZATIONS, SOLVERS, Newton
 
 __all__ = ["Comparison", "compare"]
 
-COLUMNS = (
-    "iteration",
-    "seconds",
-    "incremental_potential",
-    "gradient_norm",
-    "step_norm",
-    "relative_loss",
-    "relative_error",
-)
+# of a table: those of a step, with the errors before the timings
+COLUMNS = (*STEP_COLUMNS[:5], "relative_loss", "relative_error", *STEP_COLUMNS[5:])
 
 # what Newton must reach to serve as the reference, relative to the first gradient norm
 REFERENCE_TOLERANCE = 1e-10
@@ -231,7 +225,7 @@ def _run(simulation, evaluator, x_star, g_star):
     """One step; its record and last iterate."""
     rows, last = [], []
 
-    def observe(iteration, seconds, step_norm, positions):
+    def observe(iteration, seconds, direction_seconds, advance_seconds, step_norm, positions):
         x = positions.astype(np.float64)
         finite = bool(np.isfinite(x).all())
         row = {
@@ -240,6 +234,8 @@ def _run(simulation, evaluator, x_star, g_star):
             "incremental_potential": evaluator.potential(x) if finite else np.inf,
             "gradient_norm": evaluator.gradient_norm(x) if finite else np.inf,
             "step_norm": step_norm,
+            "direction_seconds": direction_seconds,
+            "advance_seconds": advance_seconds,
         }
         if x_star is not None:
             row["error"] = evaluator.distance(x, x_star) if finite else np.inf
@@ -247,7 +243,7 @@ def _run(simulation, evaluator, x_star, g_star):
         last[:] = [x]
 
     simulation._step(False, observer=observe, keep_diverged=True)
-    columns = {name: np.array([row[name] for row in rows]) for name in COLUMNS[:5]}
+    columns = {name: np.array([row[name] for row in rows]) for name in STEP_COLUMNS}
     if x_star is not None:
         columns["relative_loss"] = _ratio(columns["incremental_potential"] - g_star)
         columns["relative_error"] = _ratio(np.array([row["error"] for row in rows]))
@@ -258,6 +254,7 @@ def _run(simulation, evaluator, x_star, g_star):
         iteration=len(rows) - 1,
         setup_seconds=step.setup_seconds,
         solve_seconds=float(columns["seconds"][-1]),
+        phases=step.phases,
     )
     return record, last[0]
 
@@ -278,7 +275,7 @@ def _newton_reference(scene, dt, start, initialization, threads, evaluator):
     norms = {}
     best = {}
 
-    def observe(iteration, seconds, step_norm, positions):
+    def observe(iteration, seconds, direction_seconds, advance_seconds, step_norm, positions):
         norm = evaluator.gradient_norm(positions)
         norms.setdefault("first", norm)
         if iteration == 0 or norm <= norms["last"]:

@@ -362,19 +362,13 @@ class System:
 def _block_extremes(A):
     """Extreme eigenvalues of M^-1 A, M the 3x3 blocks on the diagonal."""
     n = A.shape[0] // 3
-    rows = 3 * np.arange(n)[:, None] + np.arange(3)
-    blocks = np.asarray([A[r][:, r].toarray() for r in rows]) if n < 2000 else _diagonal_blocks(A, n)
-    inverse = np.linalg.inv(np.linalg.cholesky(blocks))
-    W = scipy.sparse.bsr_matrix((inverse, np.arange(n), np.arange(n + 1)), shape=A.shape)
-    return extremes((W @ A @ W.T).tocsr())
-
-
-def _diagonal_blocks(A, n):
     coo = A.tocoo()
     own = coo.row // 3 == coo.col // 3
     blocks = np.zeros((n, 3, 3))
     blocks[coo.row[own] // 3, coo.row[own] % 3, coo.col[own] % 3] = coo.data[own]
-    return blocks
+    inverse = np.linalg.inv(np.linalg.cholesky(blocks))
+    W = scipy.sparse.bsr_matrix((inverse, np.arange(n), np.arange(n + 1)), shape=A.shape)
+    return extremes((W @ A @ W.T).tocsr())
 
 
 # ---- arguments --------------------------------------------------------------------------------------------------------------

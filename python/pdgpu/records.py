@@ -6,13 +6,20 @@ from collections.abc import Mapping
 
 import numpy as np
 
-__all__ = ["COLUMNS", "StepRecord"]
+__all__ = ["COLUMNS", "PHASES", "StepRecord"]
 
-COLUMNS = ("iteration", "seconds", "incremental_potential", "gradient_norm", "step_norm")
+# in the order of a row that csrc/python/simulation.c fills
+COLUMNS = ("iteration", "seconds", "incremental_potential", "gradient_norm", "step_norm", "direction_seconds", "advance_seconds")
+
+# of a step, in the order of pd_phase (csrc/dynamics/simulation.h)
+PHASES = ("begin", "first_guess", "direction", "advance", "velocity")
 
 
 class StepRecord(Mapping):
     """Column -> float64 array, one number per recorded iteration; row 0 is the first guess. Empty where nothing was recorded.
+
+    "seconds" runs on from row to row; "direction_seconds" (the method's own work) and "advance_seconds" (extrapolation and move) are
+    those of the one iteration, and add up to it. On "cuda" a phase is billed for what it waits for.
 
     Attributes
     ----------
@@ -24,14 +31,18 @@ class StepRecord(Mapping):
         Factorisation and estimates of the solver, spent once when the simulation was built.
     solve_seconds : float
         Spent in the iterations, recorded or not.
+    phases : dict
+        Where the time of the step went, recorded or not, s: "begin" (copies of the state, damping Hessians), "first_guess",
+        "direction" and "advance" (all iterations; together `solve_seconds`), "velocity". Empty where the step raised.
     positions : ndarray or None
         Iterates, (rows, n, 3) m, after ``record="positions"``.
     """
 
-    def __init__(self, columns, *, status, iteration, setup_seconds, solve_seconds, positions=None):
+    def __init__(self, columns, *, status, iteration, setup_seconds, solve_seconds, phases=None, positions=None):
         self._columns = {name: np.asarray(values, dtype=np.float64) for name, values in columns.items()}
         self.status, self.iteration = status, iteration
         self.setup_seconds, self.solve_seconds = setup_seconds, solve_seconds
+        self.phases = {} if phases is None else dict(phases)
         self.positions = positions
 
     def __getitem__(self, column):

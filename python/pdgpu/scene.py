@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 
 from pdgpu import _host
@@ -26,14 +28,18 @@ class Body:
         None for particles.
     masses : ndarray, shape (n,), float64
         Lumped masses, kg.
+    density : ndarray or None
+        One number per tet, triangle or edge, kg/m^3, kg/m^2 or kg/m; None for particles.
+    parents : ndarray of int32, shape (n,), or None
+        After a cut (`Simulation.cut`): the vertex of the body as it was added that each vertex descends from.
     slice : slice
         Its rows in the arrays of a simulation.
     """
 
-    def __init__(self, name, kind, points, mesh, materials, masses, first, velocity, damping):
+    def __init__(self, name, kind, points, mesh, materials, masses, first, velocity, damping, density=None):
         self.name, self.type, self.points, self.mesh = name, kind, points, mesh
         self.materials, self.masses, self.damping = materials, masses, damping
-        self.velocity = velocity
+        self.velocity, self.density, self.parents = velocity, density, None
         self.groups = []  # (kind, vertices of this body, rest, parameters) of every material
         self.slice = slice(first, first + len(points))
         self.pins = []  # (indices, motion or None)
@@ -42,6 +48,16 @@ class Body:
 
     def __repr__(self):
         return f"<{self.type} {self.name!r}: {len(self.points)} vertices, {', '.join(map(repr, self.materials)) or 'no material'}>"
+
+    def copy(self):
+        """A body of its own: what is pinned, attached or written to one of the two is not seen by the other."""
+        other = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, list):
+                setattr(other, name, list(value))
+            elif isinstance(value, np.ndarray) and value.flags.writeable:
+                setattr(other, name, value.copy())
+        return other
 
     def pin(self, where, motion=None):
         """Hold vertices: hard, they move only as `motion` says.
@@ -131,6 +147,14 @@ class Body:
         kind, rest, parameters = material.elements(np.take(self.points, rows, axis=0))
         return [(kind, rows, rest, parameters)]
 
+    def all_groups(self):
+        """`groups` and those of the attachments."""
+        groups = list(self.groups)
+        for indices, targets, stiffness in self.attachments:
+            kind, rest, parameters = Attachment(stiffness).elements(targets[:, None, :])
+            groups.append((kind, indices[:, None], rest, parameters))
+        return groups
+
 
 class Scene:
     """Bodies under gravity.
@@ -149,6 +173,13 @@ class Scene:
     def __repr__(self):
         return f"Scene({len(self.bodies)} bodies, {self.n_vertices} vertices)"
 
+    def copy(self):
+        """A scene with copies of the bodies."""
+        other = Scene(self.gravity)
+        other.bodies = [body.copy() for body in self.bodies]
+        other.world_box = self.world_box
+        return other
+
     @property
     def n_vertices(self):
         return sum(len(body.points) for body in self.bodies)
@@ -160,7 +191,17 @@ class Scene:
                 return body
         raise KeyError(f"no body is named {name!r}; there are {[body.name for body in self.bodies]}")
 
-    def _add(self, kind, points, mesh, materials, masses, name, velocity, damping):
+    def find(self, body):
+        """The body of this scene that a body or a name stands for; ValueError where there is none of that name."""
+        name = body.name if isinstance(body, Body) else body
+        if not isinstance(name, str):
+            raise TypeError(f"body: expected a body or its name, got {body!r}")
+        for candidate in self.bodies:
+            if candidate.name == name:
+                return candidate
+        raise ValueError(f"body: no body is named {name!r}; there are {[candidate.name for candidate in self.bodies]}")
+
+    def _add(self, kind, points, mesh, materials, masses, name, velocity, damping, density=None):
         name = f"{kind}{len(self.bodies)}" if name is None else name
         if not isinstance(name, str):
             raise TypeError(f"name: expected a string, got {name!r}")
@@ -170,7 +211,7 @@ class Scene:
         velocity = real_array("velocity", velocity, (3,) if velocity.ndim < 2 else (len(points), 3))
         damping = number("damping", damping, minimum=0.0)
         velocity = np.broadcast_to(velocity, points.shape).copy()
-        body = Body(name, kind, points, mesh, materials, masses, self.n_vertices, velocity, damping)
+        body = Body(name, kind, points, mesh, materials, masses, self.n_vertices, velocity, damping, density)
         # a fault of a rest shape or of an array of constants shows here, and the scene stays as it was
         body.groups = [group for material in materials for group in body.groups_of(material)]
         self.bodies.append(body)
@@ -204,7 +245,7 @@ class Scene:
         if bad.any():
             vertex = int(np.argmax(bad))
             raise ValueError(f"density: vertex {vertex} would have the mass {masses[vertex]} kg, which cannot be computed with")
-        return self._add(kind, mesh.points, mesh, materials, masses, name, velocity, damping)
+        return self._add(kind, mesh.points, mesh, materials, masses, name, velocity, damping, density)
 
     def add_solid(self, mesh, material, *, density, name=None, velocity=(0.0, 0.0, 0.0), damping=0.0):
         """Add the tets of a mesh.
@@ -316,22 +357,23 @@ class Scene:
                 projectors[body.slice.start + indices] = projector
         return projectors
 
+    def groups_of(self, body):
+        """[(kind, vertices of the body, rest, parameters)] of its materials, its attachments and the world box."""
+        groups = body.all_groups()
+        if self.world_box is not None:
+            rows = np.arange(len(body.points), dtype=np.int32)[:, None]
+            kind, rest, parameters = self.world_box.elements(np.zeros((len(rows), 1, 3)))
+            groups.append((kind, rows, rest, parameters))
+        return groups
+
     def element_groups(self):
         """Kind -> (vertices, rest, parameters, damping or None), all bodies together, in the order they were added."""
         groups = {}
         for body in self.bodies:
-            parts = list(body.groups)
-            for indices, targets, stiffness in body.attachments:
-                kind, rest, parameters = Attachment(stiffness).elements(targets[:, None, :])
-                parts.append((kind, indices[:, None], rest, parameters))
-            for kind, rows, rest, parameters in parts:
-                damping = np.full(len(rows), body.damping) if body.damping else None
+            for kind, rows, rest, parameters in self.groups_of(body):
+                damping = np.full(len(rows), body.damping) if body.damping and kind != "world_box" else None
                 vertices = rows + np.int32(body.slice.start) if body.slice.start else np.ascontiguousarray(rows)
                 groups.setdefault(kind, []).append((vertices, rest, parameters, damping))
-        if self.world_box is not None:
-            vertices = np.arange(self.n_vertices, dtype=np.int32)[:, None]
-            kind, rest, parameters = self.world_box.elements(np.zeros((len(vertices), 1, 3)))
-            groups[kind] = [(vertices, rest, parameters, None)]
         return {kind: parts[0] if len(parts) == 1 else _joined(parts) for kind, parts in groups.items()}
 
     def motions(self):

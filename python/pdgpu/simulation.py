@@ -13,24 +13,26 @@ from pdgpu.arguments import integer, number, real_array
 from pdgpu.automatic import resolve
 from pdgpu.backends import backend, thread_count
 from pdgpu.chebyshev_search import floor_of, search
+from pdgpu.cutting import cut_scene
 from pdgpu.errors import DivergenceError
 from pdgpu.linear_solvers import chebyshev_settings
 from pdgpu.materials import MATERIAL_OF_KIND
-from pdgpu.records import COLUMNS, StepRecord
+from pdgpu.readback import ReadBack, gravity_energy, kinetic_energy
+from pdgpu.records import COLUMNS, PHASES, StepRecord
 from pdgpu.scene import Scene, vertex_colours
 from pdgpu.solvers import Newton, ProjectiveDynamics, check_slides, check_support, settings_of
 
 __all__ = ["Simulation"]
 
 
-class Simulation:
+class Simulation(ReadBack):
     """Steps a scene in time with a solver.
 
     Parameters
     ----------
     scene : Scene
         Read once, now; later changes of the scene have no effect.
-    solver : ProjectiveDynamics, Newton, NonlinearCG or PBD
+    solver : ProjectiveDynamics, Newton, NonlinearCG, QuasiNewton or PBD
     dt : float or None
         Time step h, s. None: quasistatic, the inertia term is replaced by -sum (m g + f) . x.
     contact : None
@@ -52,14 +54,22 @@ class Simulation:
 
     def __init__(self, scene, solver=None, *, dt=1 / 100, contact=None, device="cpu", dtype="float64", threads=0):
         self._build(scene, solver, dt, contact, device, dtype, threads)
+        self._prepare()
+
+    def _prepare(self):
+        """What is computed once, before the first step, and counts as setup."""
         start = time.perf_counter()
         if isinstance(self.solver, ProjectiveDynamics):
             self._numbers = resolve(
-                self.solver.linear, self._backend.linear_weight(), lambda: self.system_matrix(free=True), outer=self.solver.chebyshev
+                self.solver.linear,
+                self._backend.linear_weight(),
+                lambda: self.system_matrix(free=True),
+                outer=self.solver.chebyshev,
+                stacklevel=5,
             )
             self._numbers.apply(self.solver.linear, self._backend.set_linear)
         self._backend.prepare()
-        self._setup_seconds = time.perf_counter() - start
+        self._setup_seconds += time.perf_counter() - start
 
     @classmethod
     def _for_diagnostics(cls, scene, dt, threads):
@@ -68,7 +78,7 @@ class Simulation:
         self._build(scene, Newton(), dt, None, "cpu", "float64", threads)  # it takes every material
         return self
 
-    def _build(self, scene, solver, dt, contact, device, dtype, threads):
+    def _build(self, scene, solver, dt, contact, device, dtype, threads, colours=None):
         if not isinstance(scene, Scene):
             raise TypeError(f"scene: expected a pdgpu.Scene, got {scene!r}")
         if not scene.n_vertices:
@@ -80,6 +90,8 @@ class Simulation:
         self.threads = thread_count(threads)
         module = backend(device, dtype)
         self.device, self.dtype = device, np.dtype(dtype)
+        # a copy of its own: what happens to the scene from now on has no effect
+        self._scene = scene = scene.copy()
         groups = scene.element_groups()
         check_support(self.solver, device, {MATERIAL_OF_KIND[kind] for kind in groups})
 
@@ -89,12 +101,12 @@ class Simulation:
         self._gravity = scene.gravity.copy()
         self._rest = scene.rest_positions()
         self._motions = scene.motions()
-        self._description = _Description(scene)
         self._subspace = scene.subspace()
         check_slides(self.solver, self._subspace)
-        self._colours = None
-        if hasattr(self.solver, "colouring"):
+        self._colours = colours
+        if colours is None and hasattr(self.solver, "colouring"):
             self._colours = vertex_colours([group[0] for group in groups.values()], len(self._masses), self.solver.colouring)
+        self._materials = {MATERIAL_OF_KIND[kind] for kind in groups} | {type(m).__name__ for body in scene.bodies for m in body.materials}
         if self.dt is None:
             _check_held(scene, groups, self._fixed)
         elements = [(module.KINDS[kind][0], *groups[kind]) for kind in self._kinds if kind in groups]
@@ -137,6 +149,12 @@ class Simulation:
     def velocities(self):
         """(n, 3) m/s, a fresh copy."""
         return self._backend.state()[1]
+
+    @property
+    def bodies(self):
+        """The bodies as the simulation has them, a tuple of Body: after `cut` with other meshes and slices than those of the scene.
+        Copies: pinning one of them holds nothing here."""
+        return tuple(body.copy() for body in self._scene.bodies)
 
     @property
     def masses(self):
@@ -231,8 +249,10 @@ class Simulation:
         targets = self.positions
         time = self.time + (self.dt or 0.0)
         for body, indices, motion in self._motions:
-            moved = real_array(f"motion of {body.name!r}", motion(time, body.points[indices].copy()), (len(indices), 3))
-            targets[body.slice.start + indices] = self._in_range("motion", moved)
+            # copies of a vertex, made by a cut, go where it goes
+            asked, place = np.unique(indices if body.parents is None else body.parents[indices], return_inverse=True)
+            moved = real_array(f"motion of {body.name!r}", motion(time, body.points[asked].copy()), (len(asked), 3))
+            targets[body.slice.start + indices] = self._in_range("motion", moved)[place]
         return targets
 
     @property
@@ -300,7 +320,7 @@ class Simulation:
             rows = np.zeros((self.solver.iterations + 1, len(COLUMNS)))
             self._backend.set_chebyshev(None if rho is None else chebyshev_settings(self.solver.chebyshev, rho))
             try:
-                _, _, _, count = self._backend.step(targets, rows, None, None, False)
+                _, _, _, count, _ = self._backend.step(targets, rows, None, None, False)
             except DivergenceError as error:
                 return np.append(rows[: max(getattr(error, "rows", 1), 1), 3], np.inf)
             finally:
@@ -336,8 +356,74 @@ class Simulation:
             seconds = rows[max(getattr(error, "rows", 1) - 1, 0), 1] if rows is not None else 0.0
             error.records = recorded(getattr(error, "rows", 0), status="diverged", iteration=error.iteration, solve_seconds=float(seconds))
             raise
-        status, iterations, seconds, count = result
-        self.last_step = recorded(count, status=status, iteration=iterations, solve_seconds=seconds)
+        status, iterations, seconds, count, phases = result
+        phases = dict(zip(PHASES, phases, strict=True))
+        self.last_step = recorded(count, status=status, iteration=iterations, solve_seconds=seconds, phases=phases)
+
+    # ---- tearing ----------------------------------------------------------------------------------------------------------
+
+    def cut(self, body, edges):
+        """Cut a shell along edges, between two steps, and build the model anew.
+
+        Around each vertex of a cut edge every fan of triangles but the first gets a copy of the vertex, with its position and
+        velocity [Chen et al. 2024, VBD, Sec. 4]. Copies are appended to the vertices of the body, so later bodies move up in all
+        arrays: `bodies` has the slices. Masses are lumped anew, and external forces and attachments of a vertex are shared out by
+        mass; the springs of an edge that came apart share its stiffness. So mass, momentum and stretch energy stay the same. Hinges
+        across the cut are gone. Copies of pinned vertices are pinned, and a scripted motion is asked as before, for the vertices the
+        body had when it was added. An outer rho="auto" that was found stays; the scene the simulation was made from is not touched.
+
+        Parameters
+        ----------
+        body : Body or str
+            A shell, or its name.
+        edges : array_like of int, shape (m, 2)
+            Inner edges as pairs of vertices of the body, numbered as in `bodies`. The inner edges of a mesh are
+            ``mesh.hinges[:, :2]``. A cut that no vertex comes apart by, such as a single edge away from the boundary, changes nothing:
+            edges are not remembered, so give it again together with its neighbours.
+
+        Returns
+        -------
+        Cut
+            body, new_vertices, parents, joined (the number of edges that came not apart).
+
+        Raises
+        ------
+        TypeError
+            Indices given as floats.
+        ValueError
+            A body that is no shell; edges that are not in its mesh, lie on its boundary or are given twice; dt=None and a part that is
+            no longer held. The simulation stays as it was.
+        RuntimeError
+            Called while a step is running.
+        """
+        state, steps = self._backend.state(), self._backend.steps()
+        scene, result, origin = cut_scene(self._scene, body, edges)
+        if not len(result.new_vertices):
+            return result
+        torn = type(self).__new__(type(self))
+        colours = None if self._colours is None else self._colours[origin.rows]
+        torn._build(scene, self.solver, self.dt, None, self.device, self.dtype, self.threads, colours)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what there is to say of the weights was said when the simulation was made
+            torn._prepare()
+        torn._backend.set_state(*(None if array is None else array[origin.rows] for array in state))
+        torn._backend.set_steps(steps)
+        torn._start_time, torn.last_step = self._start_time, self.last_step
+        torn._setup_seconds += self._setup_seconds
+        if self._external_forces is not None:
+            torn.external_forces = self._external_forces[origin.rows] * origin.share[:, None]
+        torn._keep_searched(self._rho, self._numbers)
+        self.__dict__.update(torn.__dict__)
+        return result
+
+    def _keep_searched(self, rho, numbers):
+        """What rho="auto" has found is not searched for again."""
+        if rho is not None:
+            self._set_rho(rho)
+        inner = getattr(getattr(self.solver, "linear", None), "chebyshev", None)
+        if inner is not None and inner.rho == "auto" and numbers is not None and numbers.rho is not None:
+            self._numbers.rho, self._numbers.composed_rho = numbers.rho, numbers.composed_rho
+            self._numbers.apply(self.solver.linear, self._backend.set_linear)
 
     # ---- diagnostics ------------------------------------------------------------------------------------------------------
 
@@ -354,14 +440,14 @@ class Simulation:
             the step about to be solved), "total".
         """
         parts = self._backend.energies(None)
-        x, v, _ = (None if array is None else array.astype(np.float64) for array in self._backend.state())
+        x, v = self._state64()
         elastic = {}
         for kind, value in zip(self._kinds, parts, strict=False):
-            if value != 0.0 or MATERIAL_OF_KIND[kind] in self._description.materials:
+            if value != 0.0 or MATERIAL_OF_KIND[kind] in self._materials:
                 elastic[MATERIAL_OF_KIND[kind]] = elastic.get(MATERIAL_OF_KIND[kind], 0.0) + float(value)
         result = {
-            "kinetic": float(0.5 * np.einsum("i,ij,ij->", self._masses, v, v)),
-            "gravity": float(-np.einsum("i,ij,j->", self._masses, x, self._gravity)),
+            "kinetic": kinetic_energy(self._masses, v),
+            "gravity": gravity_energy(self._masses, x, self._gravity),
             "elastic": elastic,
             "damping": float(parts[-1]),
             "contact": 0.0,
@@ -450,20 +536,6 @@ class Simulation:
 
 class _NothingToSearch(Exception):
     """A run that says nothing about rho."""
-
-
-class _Description:
-    """The scene as it was when the simulation was built, for `save` and for names."""
-
-    def __init__(self, scene):
-        self.gravity = scene.gravity.copy()
-        self.bodies = [(body, list(body.materials), list(body.pins), list(body.attachments), body.damping) for body in scene.bodies]
-        self.materials = {type(material).__name__ for body in scene.bodies for material in body.materials}
-        if any(body.attachments for body in scene.bodies):
-            self.materials.add("Attachment")
-        self.world_box = scene.world_box
-        if scene.world_box is not None:
-            self.materials.add("WorldBox")
 
 
 def _check_held(scene, groups, fixed):

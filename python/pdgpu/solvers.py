@@ -79,12 +79,16 @@ class ProjectiveDynamics:
 
 @dataclass(frozen=True, kw_only=True)
 class Newton:
-    """Newton's method: sparse Cholesky of the full Hessian (projected where that fails), backtracking line search.
+    """Newton's method: the full Hessian (projected where it is not positive definite), backtracking line search.
 
     Parameters
     ----------
     iterations : int
-    linear : Direct
+    linear : Direct or PCG
+        Solver of the linear systems with the Hessian. PCG makes it an inexact Newton method: every solve starts from 0 and ends after
+        `PCG.iterations`, by default 1000, or at a residual of `PCG.tolerance` times the gradient; tolerance=0 leaves that to the
+        forcing term min(0.1, sqrt(|g|/|g_0|)), which keeps the convergence superlinear [Nocedal and Wright 2006, Eq. 7.3]. Its
+        preconditioner "block" takes the vertices' 3x3 blocks. Negative curvature: the solve is started anew with projected elements.
     line_search : bool
         Halve the step until the incremental potential decreases; near its rounding, until the gradient norm does.
     tolerance, initialization, check_every
@@ -92,14 +96,14 @@ class Newton:
     """
 
     iterations: int = 20
-    linear: Direct = field(default_factory=Direct)
+    linear: Direct | PCG = field(default_factory=Direct)
     line_search: bool = True
     tolerance: float = 0.0
     initialization: str = "inertial_target"
     check_every: int | None = None
 
     materials = ProjectiveDynamics.materials + HYPERELASTIC
-    linear_solvers = (Direct,)
+    linear_solvers = (Direct, PCG)
     devices = ("cpu",)
     slides = True
     chebyshev = None
@@ -298,13 +302,16 @@ class GradientDescent:
 
 @dataclass(frozen=True, kw_only=True)
 class QuasiNewton:
-    """L-BFGS on the incremental potential, started from the matrix of Projective Dynamics [Liu et al. 2017, Algorithm 2].
+    """L-BFGS on the incremental potential, started from the matrix of Projective Dynamics [Liu et al. 2017, Sec. 4 and 5].
+
+    For a material without a projection w is 2 mu volume (area), the Laplacian that Liu et al. take as the first guess of the Hessian.
 
     Parameters
     ----------
     iterations : int
     history : int
-        Pairs of steps and gradient differences that are kept; 0: the matrix alone.
+        Pairs of steps and gradient differences that are kept within a step, at most 1000; 0: the matrix alone, which without line
+        search is Projective Dynamics.
     linear : Direct
         Solver of the systems with the constant matrix A = M/h^2 + sum w S^T S.
     line_search : bool
@@ -329,7 +336,7 @@ class QuasiNewton:
     def __post_init__(self):
         _check_outer(self)
         _check_line_search(self)
-        keep(self, history=integer("history", self.history, 0))
+        keep(self, history=integer("history", self.history, 0, 1000))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -413,6 +420,7 @@ def _linear_of(solver):
 
 def settings_of(solver, device):
     """The solver as the keyword arguments of a backend's Simulation."""
+    newton = isinstance(solver, Newton)  # its matrix is the Hessian: blocks of three rows, and one iteration would be no solve
     return {
         "solver": SOLVERS.index(type(solver)),
         "iterations": int(solver.iterations),
@@ -421,7 +429,7 @@ def settings_of(solver, device):
         "initialization": INITIALIZATIONS.index(solver.initialization),
         "line_search": bool(getattr(solver, "line_search", False)),
         "chebyshev": chebyshev_settings(solver.chebyshev),
-        "linear": linear_settings(_linear_of(solver), iterations=1, device=device),
+        "linear": linear_settings(_linear_of(solver), iterations=1000 if newton else 1, device=device, blocks=newton),
         "relaxation": float(getattr(solver, "relaxation", 1.0)),
         "history": int(getattr(solver, "history", 0)),
     }

@@ -182,7 +182,8 @@ def test_comparison_by_its_definitions(tmp_path):
     path = tmp_path / "c.csv"
     comparison.to_csv(path)
     lines = path.read_text().splitlines()
-    assert lines[0] == "solver,iteration,seconds,incremental_potential,gradient_norm,step_norm,relative_loss,relative_error"
+    names = "solver,iteration,seconds,incremental_potential,gradient_norm,step_norm,relative_loss,relative_error"
+    assert lines[0] == names + ",direction_seconds,advance_seconds"
     assert len(lines) == 1 + sum(len(r["iteration"]) for r in comparison.records.values())
     assert "newton" in comparison.table()
 
@@ -217,4 +218,14 @@ def test_descriptions_print_compare_and_pickle():
     """If not, a solver cannot be sent to another process or written into a table."""
     for solver in scenes.SOLVERS.values():
         assert eval(repr(solver), vars(pdgpu)) == solver == pickle.loads(pickle.dumps(solver))
-    assert set(pdgpu.capabilities()) == {"ProjectiveDynamics", "Newton", "NonlinearCG", "PBD"}
+    assert set(pdgpu.capabilities()) == {
+        "ProjectiveDynamics",
+        "Newton",
+        "NonlinearCG",
+        "PBD",
+        "VertexBlockDescent",
+        "BlockJacobi",
+        "GradientDescent",
+        "QuasiNewton",
+        "XPBD",
+    }

@@ -59,6 +59,8 @@ def test_all_six_sides_and_every_body():
     assert sim.energies()["elastic"]["WorldBox"] == pytest.approx(0.5e4 * (6 * 1.0 + 1.0 + 9.0), rel=1e-12)
     assert set(sim.energies()["elastic"]) == {"WorldBox", "Spring"}
     gradient = sim.gradient()
+    np.testing.assert_allclose(sim.forces(), -gradient, atol=1e-9)
+    assert sum(body["total"] for body in sim.body_energies().values()) == pytest.approx(sim.energies()["total"], rel=1e-12)
     np.testing.assert_allclose(gradient[:6], 1e4 * np.concatenate([np.eye(3), -np.eye(3)]), atol=1e-9)
     second = pdgpu.Scene()
     second.add_particles([[0.0, 0.0, 0.0]], mass=1.0)

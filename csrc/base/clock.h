@@ -1,0 +1,13 @@
+/* The clock of every timing: seconds that never run backwards. Only differences mean something. */
+#ifndef PD_BASE_CLOCK_H
+#define PD_BASE_CLOCK_H
+
+#include <time.h>
+
+static inline double pd_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+#endif

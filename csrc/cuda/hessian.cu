@@ -1,0 +1,52 @@
+/* Loops over the rows of the Hessian of G, in blocks of 3x3 numbers: one thread per vertex. */
+#include "elements/preconditioner.h"
+
+#include "cuda/context.cuh"
+
+static __global__ void product_kernel(pd_hessian_matrix H, const real *p, real *q) {
+    int begin = (int)blockIdx.x * PD_SUM_BLOCK, end = begin + PD_SUM_BLOCK < H.n ? begin + PD_SUM_BLOCK : H.n;
+    double pq = 0.0;
+    for (int i = begin + (int)threadIdx.x; i < end; i += PD_THREADS) {
+        size_t row = 3 * (size_t)i;
+        real sum[3] = {0, 0, 0};
+        for (int s = H.row_start[i]; s < H.row_start[i + 1] && !H.fixed[i]; s++) {
+            const real *block = H.blocks + 9 * (size_t)s, *v = p + 3 * (size_t)H.columns[s];
+            for (int a = 0; a < 3; a++) sum[a] += block[3 * a] * v[0] + block[3 * a + 1] * v[1] + block[3 * a + 2] * v[2];
+        }
+        for (size_t a = 0; a < 3; a++) {
+            if (!H.fixed[i]) sum[a] += (real)H.shift * p[row + a];
+            q[row + a] = sum[a];
+            pq += (double)p[row + a] * (double)sum[a];
+        }
+    }
+    pq = pd_block_sum(pq);
+    if (threadIdx.x == 0) H.partial_sums[blockIdx.x] = pq;
+}
+
+pd_status pd_hessian_product(pd_context *context, const pd_hessian_matrix *H, const real *p, real *q, double *sums) {
+    PD_LAUNCH_BLOCKS(context, product_kernel, pd_sum_blocks(H->n), *H, p, q);
+    return pd_add_partial_sums(context, H->partial_sums, pd_sum_blocks(H->n), 1, sums);
+}
+
+static __global__ void preconditioner_kernel(pd_hessian_matrix H, pd_preconditioner M) {
+    int begin = (int)blockIdx.x * PD_SUM_BLOCK, end = begin + PD_SUM_BLOCK < H.n ? begin + PD_SUM_BLOCK : H.n;
+    size_t count = 3 * (size_t)M.block;
+    double bad = 0.0;
+    for (int i = begin + (int)threadIdx.x; i < end; i += PD_THREADS) {
+        const real *block = H.blocks + 9 * (size_t)H.diagonal_slots[i];
+        real *inverse = M.inverse + count * (size_t)i;
+        if (H.fixed[i])
+            for (size_t a = 0; a < count; a++) inverse[a] = 0;
+        else
+            bad += (M.block == 1 ? pd_diagonal_inverse(block, (real)H.shift, inverse) : pd_block_inverse(block, (real)H.shift, inverse))
+                       ? 0.0
+                       : 1.0;
+    }
+    bad = pd_block_sum(bad);
+    if (threadIdx.x == 0) H.partial_sums[blockIdx.x] = bad;
+}
+
+pd_status pd_hessian_preconditioner(pd_context *context, const pd_hessian_matrix *H, const pd_preconditioner *M, double *indefinite) {
+    PD_LAUNCH_BLOCKS(context, preconditioner_kernel, pd_sum_blocks(H->n), *H, *M);
+    return pd_add_partial_sums(context, H->partial_sums, pd_sum_blocks(H->n), 1, indefinite);
+}

@@ -1,0 +1,92 @@
+/* Conjugate gradients on the Hessian of the incremental potential; see hessian_cg.h. The passes are those of linear/pcg.c but for the
+ * product, since here rows are 3x3 blocks and those of fixed vertices are left out where they lie. */
+#include "dynamics/hessian_cg.h"
+
+#include <stdlib.h>
+
+struct pd_hessian_cg {
+    pd_context *context;
+    pd_hessian_matrix H;
+    pd_matrix rows; /* 3n rows and the scratch of their reductions, for the passes that ask for no more */
+    pd_preconditioner M;
+    int *row_start, *columns;  /* B, owned */
+    real *residual, *p, *q;    /* B [n,3] */
+    double *sums, *indefinite; /* B [6], [1] */
+};
+
+void pd_hessian_cg_destroy(pd_hessian_cg *self) {
+    if (!self) return;
+    void *memory[] = {self->row_start,  self->columns,   self->residual,         self->p, self->q, self->sums,
+                      self->indefinite, self->M.inverse, self->rows.partial_sums};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
+    free(self);
+}
+
+pd_status pd_hessian_cg_create(pd_hessian_cg **out, pd_simulation *simulation) {
+    pd_context *context = simulation->context;
+    const pd_csr *pattern = &simulation->pattern;
+    size_t n = (size_t)simulation->model.n_vertices, entries = (size_t)pattern->row_start[n];
+    pd_status status = PD_OK;
+    pd_hessian_cg *self = calloc(1, sizeof *self);
+    *out = NULL;
+    if (!self) return pd_fail(&simulation->error, PD_ERROR_MEMORY, "out of memory");
+    self->context = context;
+    self->rows.n = 3 * (int)n;
+    self->M.block = simulation->settings.linear.block;
+    size_t sums = 2 * (3 * n / (PD_SUM_BLOCK - 2) + 1);
+    PD_TRY(pd_memory_create(context, (void **)&self->row_start, (n + 1) * sizeof(int)));
+    PD_TRY(pd_memory_create(context, (void **)&self->columns, entries * sizeof(int)));
+    PD_TRY(pd_memory_upload(context, self->row_start, pattern->row_start, (n + 1) * sizeof(int)));
+    PD_TRY(pd_memory_upload(context, self->columns, pattern->columns, entries * sizeof(int)));
+    PD_TRY(pd_memory_create(context, (void **)&self->residual, 3 * n * sizeof(real)));
+    PD_TRY(pd_memory_create(context, (void **)&self->p, 3 * n * sizeof(real)));
+    PD_TRY(pd_memory_create(context, (void **)&self->q, 3 * n * sizeof(real)));
+    PD_TRY(pd_memory_create(context, (void **)&self->M.inverse, 3 * n * (size_t)self->M.block * sizeof(real)));
+    PD_TRY(pd_memory_create(context, (void **)&self->sums, 6 * sizeof(double)));
+    PD_TRY(pd_memory_create(context, (void **)&self->indefinite, sizeof(double)));
+    PD_TRY(pd_memory_create(context, (void **)&self->rows.partial_sums, sums * sizeof(double)));
+    self->H = (pd_hessian_matrix){
+        (int)n, self->row_start,        self->columns, simulation->diagonal_slots, simulation->hessian_blocks, simulation->model.fixed,
+        0.0,    self->rows.partial_sums};
+done:
+    if (status)
+        pd_hessian_cg_destroy(self);
+    else
+        *out = self;
+    return status;
+}
+
+pd_status pd_hessian_cg_solve(pd_hessian_cg *self, pd_simulation *simulation, double tolerance, double shift, int give_up,
+                              int *indefinite) {
+    pd_context *context = self->context;
+    real *d = simulation->direction, *r = self->residual;
+    size_t bytes = (size_t)self->rows.n * sizeof(real);
+    pd_status status = PD_OK;
+    double sums[4], bad, first;
+    *indefinite = 0;
+    self->H.shift = shift;
+    PD_TRY(pd_hessian_preconditioner(context, &self->H, &self->M, self->indefinite));
+    PD_TRY(pd_memory_download(context, &bad, self->indefinite, sizeof bad));
+    *indefinite = bad > 0.0;
+    if (*indefinite && give_up) goto done;
+
+    PD_TRY(pd_memory_copy(context, r, simulation->gradient, bytes));
+    PD_TRY(pd_pcg_advance(context, &self->rows, 1, &self->M, 1, self->p, self->q, d, r, self->sums));
+    PD_TRY(pd_memory_download(context, sums, self->sums, sizeof sums));
+    first = sqrt(sums[3]);
+    tolerance = fmax(tolerance, (double)PD_EPSILON);
+    for (int k = 0; k < simulation->settings.linear.iterations && sqrt(sums[3]) > tolerance * first; k++) {
+        PD_TRY(pd_pcg_turn(context, &self->rows, 1, &self->M, k == 0, r, self->p, self->sums));
+        PD_TRY(pd_hessian_product(context, &self->H, self->p, self->q, self->sums));
+        PD_TRY(pd_memory_download(context, sums, self->sums, sizeof sums));
+        if (!(sums[0] > 0.0)) {
+            *indefinite = 1;
+            if (k == 0 && !give_up) PD_TRY(pd_memory_copy(context, d, self->p, bytes));
+            break;
+        }
+        PD_TRY(pd_pcg_advance(context, &self->rows, 1, &self->M, 0, self->p, self->q, d, r, self->sums));
+        PD_TRY(pd_memory_download(context, sums, self->sums, sizeof sums));
+    }
+done:
+    return status;
+}

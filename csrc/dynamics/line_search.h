@@ -1,0 +1,21 @@
+/* The backtracking line search of Newton and quasi-Newton. */
+#ifndef PD_DYNAMICS_LINE_SEARCH_H
+#define PD_DYNAMICS_LINE_SEARCH_H
+
+#include "dynamics/method.h"
+
+/* What a step must do where it changes the potential by no more than rounding. */
+enum {
+    PD_NEAR_GRADIENT_NORM, /* lower the gradient norm by a tenth: for steps that converge faster than linearly, and end where they cannot */
+    PD_NEAR_SLOPE          /* the approximate Wolfe condition: for steps that may raise that norm on their way */
+};
+
+/* Halves alpha from 1 on until x - alpha d lowers the potential, d = self->direction, and scales d by alpha, which is what the frame
+ * subtracts. self->gradient must be that at x. *stalled = 1 where 50 halvings found no decrease; d is left as it was then.
+ * Armijo's condition with 1e-4 [Nocedal and Wright 2006, Eq. 3.4] decides as long as the potential resolves it. Below that
+ * (pd_simulation_rounding) the gradient at the trial point does, by `near`: PD_NEAR_SLOPE asks for g(x - alpha d).d >= -0.8 g(x).d, which
+ * for a potential that is quadratic along d is Armijo's condition with 0.1 [Hager and Zhang 2005, approximate Wolfe conditions].
+ * Memory: allocates nothing; uses trial, trial_offset, trial_gradient and scalars of the simulation. */
+pd_status pd_line_search(pd_simulation *self, int near, int *stalled);
+
+#endif

@@ -1,0 +1,33 @@
+/* Preconditioner of conjugate gradients on the Hessian of G: the inverse of one vertex's diagonal block, or of its diagonal. */
+#ifndef PD_ELEMENTS_PRECONDITIONER_H
+#define PD_ELEMENTS_PRECONDITIONER_H
+
+#include "base/matrix3.h"
+
+/* inverse [3] out: 1/(H_aa + shift), H [3,3]. An entry below 1e-10 of the block's mean is taken for that, a block without any positive
+ * entry for zero: its vertex stays. Returns 1 where all three entries are positive. */
+PD_FUNCTION int pd_diagonal_inverse(const real *H, real shift, real *inverse) {
+    real diagonal[3] = {H[0] + shift, H[4] + shift, H[8] + shift};
+    real mean = (pd_max(diagonal[0], 0) + pd_max(diagonal[1], 0) + pd_max(diagonal[2], 0)) / 3;
+    for (int a = 0; a < 3; a++) inverse[a] = mean > 0 ? (real)1 / pd_max(diagonal[a], (real)1e-10 * mean) : (real)0;
+    return diagonal[0] > 0 && diagonal[1] > 0 && diagonal[2] > 0;
+}
+
+/* inverse [3,3] out: (H + shift I)^-1 of a symmetric H [3,3], symmetric to the bit. Returns 1 where that is positive
+ * definite beyond rounding, by its minors; elsewhere inverse is that of its diagonal. */
+PD_FUNCTION int pd_block_inverse(const real *H, real shift, real *inverse) {
+    real scaled[9], C[9], diagonal[3], trace = H[0] + H[4] + H[8] + 3 * shift;
+    int positive = pd_diagonal_inverse(H, shift, diagonal);
+    for (int i = 0; i < 9; i++) scaled[i] = positive ? (i % 4 == 0 ? H[i] + shift : H[i]) / trace : 0; // neither over- nor underflow
+    pd_matrix3_cofactor(scaled, C);
+    real determinant = pd_dot3(scaled, C);
+    if (positive && C[8] > 0 && determinant > (real)4 * PD_EPSILON * (scaled[0] * scaled[4] * scaled[8])) {
+        for (int i = 0; i < 3; i++)
+            for (int j = i; j < 3; j++) inverse[3 * i + j] = inverse[3 * j + i] = C[3 * i + j] / determinant / trace;
+        return 1;
+    }
+    for (int i = 0; i < 9; i++) inverse[i] = i % 4 == 0 ? diagonal[i / 4] : 0;
+    return 0;
+}
+
+#endif

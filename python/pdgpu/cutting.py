@@ -1,0 +1,211 @@
+"""Tearing: a shell cut along edges, as a new scene; `Simulation.cut` carries the state over.
+
+Around each vertex of a cut edge the triangles form fans, joined over the edges that are not cut. The first fan keeps the vertex and
+every further one gets a copy of it, so that triangles keep their rest shape, their constants and their place in every array. Copies
+share no element with their original: colours, like velocities, are inherited [Chen et al. 2024, VBD, Sec. 4].
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from pdgpu import _host
+from pdgpu.arguments import any_array
+from pdgpu.materials import Bending, Spring
+from pdgpu.mesh import Mesh
+from pdgpu.scene import Body
+
+__all__ = ["Cut"]
+
+
+class Cut(NamedTuple):
+    """What `Simulation.cut` did.
+
+    Attributes
+    ----------
+    body : Body
+        The body after the cut, as in `Simulation.bodies`.
+    new_vertices : ndarray of int32, shape (d,)
+        Vertices of the body that the cut made; they come after the old ones.
+    parents : ndarray of int32, shape (d,)
+        The vertex that each is a copy of.
+    joined : int
+        How many of the given edges still join their triangles, since no vertex came apart at either end.
+    """
+
+    body: Body
+    new_vertices: np.ndarray
+    parents: np.ndarray
+    joined: int
+
+
+class Origin(NamedTuple):
+    """How the vertices of a scene follow from those before the cut: copies of `rows`, with their share of what is divided."""
+
+    rows: np.ndarray  # (n,) vertex before
+    share: np.ndarray  # (n,) by mass; 1 where nothing was divided
+
+
+def cut_scene(scene, body, edges):
+    """(scene, Cut, Origin) of cutting a body of a scene; the scene given stays as it is. Errors as `Simulation.cut` says."""
+    body = scene.find(body)
+    if body.type != "shell":
+        raise ValueError(f"body: only a shell can be cut, and {body.name!r} is a {body.type}")
+    if len(body.mesh.tets) or len(body.mesh.edges):
+        raise ValueError(f"body: {body.name!r} has tets or edges beside its triangles; only a mesh of triangles can be cut")
+    if body.density is None:
+        raise ValueError(f"body: the file that {body.name!r} was loaded from does not hold its density, so it cannot be cut")
+    n = len(body.points)
+    sides = _Sides(body.mesh.triangles, n)
+    edges = _checked(edges, sides, body.name)
+    triangles, parents, joined = _separated(sides, edges)
+    new_vertices = np.arange(n, n + len(parents), dtype=np.int32)
+
+    after, place = scene.copy(), scene.bodies.index(body)
+    if len(parents):
+        rows = np.concatenate([np.arange(n, dtype=np.int32), parents])
+        torn, share = _torn(after.bodies[place], triangles, rows)
+        after.bodies[place] = torn
+        for later in after.bodies[place + 1 :]:
+            later.slice = slice(later.slice.start + len(parents), later.slice.stop + len(parents))
+    else:
+        rows, share = np.arange(n), np.ones(n)
+    first, last = body.slice.start, body.slice.stop
+    everything = np.arange(scene.n_vertices)
+    origin = Origin(
+        np.concatenate([everything[:first], first + rows, everything[last:]]),
+        np.concatenate([np.ones(first), share, np.ones(scene.n_vertices - last)]),
+    )
+    return after, Cut(after.bodies[place].copy(), new_vertices, parents, joined), origin
+
+
+class _Sides:
+    """The 3 m sides of triangles, each with the two corners (3 t + c) it ends at; sides of one edge have the same key."""
+
+    def __init__(self, triangles, n_vertices):
+        self.triangles, self.n_vertices = triangles, n_vertices
+        corner = np.arange(triangles.size).reshape(-1, 3)
+        start, end = triangles.ravel().astype(np.int64), np.roll(triangles, -1, axis=1).ravel().astype(np.int64)
+        ends = np.stack([corner.ravel(), np.roll(corner, -1, axis=1).ravel()])
+        self.low = np.where(start < end, *ends)
+        self.high = np.where(start < end, *ends[::-1])
+        keys = self.key(start, end)
+        order = np.argsort(keys, kind="stable")
+        self.low, self.high, self.keys = self.low[order], self.high[order], keys[order]
+
+    def key(self, a, b):
+        return np.minimum(a, b) * np.int64(self.n_vertices) + np.maximum(a, b)
+
+
+def _checked(edges, sides, name):
+    """Edges to cut as (m, 2) int64; every refusal names the row and its vertices."""
+    edges = any_array("edges", edges)
+    if edges.size == 0 and edges.shape in ((0,), (0, 2)):
+        return np.zeros((0, 2), dtype=np.int64)
+    if edges.dtype.kind not in "iu":
+        raise TypeError(f"edges: expected integer indices, got dtype {edges.dtype}")
+    if edges.ndim != 2 or edges.shape[1] != 2:
+        raise ValueError(f"edges: expected shape (m, 2), got {edges.shape}")
+    outside = (edges < 0) | (edges >= sides.n_vertices)
+    if outside.any():
+        row, column = np.argwhere(outside)[0]
+        raise ValueError(f"edges: index {edges[row, column]} at row {row} is out of range for {sides.n_vertices} vertices")
+    edges = edges.astype(np.int64)
+    keys = sides.key(*edges.T)
+    first = np.searchsorted(sides.keys, keys)
+    count = np.searchsorted(sides.keys, keys, side="right") - first
+    _, once = np.unique(keys, return_index=True)
+    again = np.ones(len(keys), dtype=bool)
+    again[once] = False
+    for bad, text in (
+        (count == 0, f"is no edge of {name!r}"),
+        (count == 1, f"is on the boundary of {name!r}: only one triangle is there"),
+        (again, "is given twice"),
+    ):
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise ValueError(f"edges: ({edges[row, 0]}, {edges[row, 1]}) at row {row} {text}")
+    return edges
+
+
+def _separated(sides, edges):
+    """(triangles, parents of the new vertices, number of edges that stay joined)."""
+    triangles, n = sides.triangles.copy(), sides.n_vertices
+    same = sides.keys[1:] == sides.keys[:-1]
+    is_cut = np.isin(sides.keys[1:], sides.key(*edges.T))
+    a, b = np.flatnonzero(same & ~is_cut), np.flatnonzero(same & ~is_cut) + 1
+    rows, columns = np.concatenate([sides.low[a], sides.high[a]]), np.concatenate([sides.low[b], sides.high[b]])
+    graph = scipy.sparse.coo_matrix((np.ones(len(rows), dtype=bool), (rows, columns)), shape=(triangles.size,) * 2)
+    labels = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
+
+    # a fan is a component of corners around one vertex; they are numbered by vertex, then by their first triangle
+    touched = np.zeros(n, dtype=bool)
+    touched[edges] = True
+    at = triangles.reshape(-1)
+    corners = np.flatnonzero(touched[at])
+    _, first, fan = np.unique(labels[corners], return_index=True, return_inverse=True)
+    first = corners[first]
+    order = np.lexsort((first, at[first]))
+    vertex = at[first[order]]
+    further = np.zeros(len(order), dtype=bool)
+    further[1:] = vertex[1:] == vertex[:-1]
+    vertices = np.empty(len(order), dtype=np.int32)
+    vertices[order] = np.where(further, n - 1 + np.cumsum(further), vertex)
+    at[corners] = vertices[fan]
+
+    a, b = np.flatnonzero(same & is_cut), np.flatnonzero(same & is_cut) + 1
+    apart = (at[sides.low[a]] != at[sides.low[b]]) | (at[sides.high[a]] != at[sides.high[b]])
+    return triangles, vertex[further].astype(np.int32), len(edges) - len(np.unique(sides.keys[a[apart]]))
+
+
+def _torn(body, triangles, rows):
+    """(body, share of its parent's mass per vertex): a copy of `body` with other triangles; vertex i descends from rows[i]."""
+    torn = body.copy()
+    torn.mesh = Mesh(body.points[rows], triangles=triangles)
+    torn.points = torn.mesh.points
+    torn.masses = _host.lumped_masses(torn.points, torn.mesh.triangles, body.density)
+    torn.velocity = body.velocity[rows]
+    torn.parents = rows if body.parents is None else body.parents[rows]
+    torn.slice = slice(body.slice.start, body.slice.start + len(rows))
+    share = torn.masses / np.bincount(rows, weights=torn.masses)[rows]
+    # a copy is held where its original is; the springs of an attachment are shared out, so that their sum stays
+    torn.pins = [(_descendants(indices, rows)[0], motion) for indices, motion in body.pins]
+    torn.attachments = []
+    for indices, targets, stiffness in body.attachments:
+        here, of = _descendants(indices, rows)
+        torn.attachments.append((here, targets[of], stiffness[of] * share[here]))
+    torn.materials = [_carried(material, body, torn, rows) for material in body.materials]
+    torn.groups = [group for material in torn.materials for group in torn.groups_of(material)]
+    return torn, share
+
+
+def _descendants(indices, rows):
+    """Vertices that descend from `indices` (ascending), ascending, and the place of their parents in `indices`."""
+    here = np.flatnonzero(np.isin(rows, indices)).astype(np.int32)
+    return here, np.searchsorted(indices, rows[here])
+
+
+def _carried(material, body, torn, rows):
+    """A material whose constants, where they are arrays, or must become ones, follow the elements of the torn body."""
+    if isinstance(material, Spring):
+        # an edge that became several has the stiffness it had, in sum
+        old, new = body.mesh.unique_edges(), torn.mesh.unique_edges()
+    elif isinstance(material, Bending):
+        old, new = body.mesh.hinges[:, :2], torn.mesh.hinges[:, :2]
+    else:
+        return material  # one constant per triangle, and triangles keep their places
+    n = len(body.points)
+    keys = old[:, 0].astype(np.int64) * n + old[:, 1]
+    order = np.argsort(keys)
+    parents = np.sort(rows[new].astype(np.int64), axis=1)
+    origin = order[np.searchsorted(keys, parents[:, 0] * n + parents[:, 1], sorter=order)]
+    stiffness = material.constant("stiffness", len(old))[origin]
+    if isinstance(material, Spring):
+        stiffness = stiffness / np.bincount(origin)[origin]
+    carried = copy.copy(material)
+    carried._constants = {"stiffness": stiffness}
+    return carried

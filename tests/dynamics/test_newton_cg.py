@@ -1,0 +1,158 @@
+"""Newton with conjugate gradients as its inner solver, against textbook PCG and Newton with a factorisation."""
+
+import inputs
+import numpy as np
+import pytest
+import scenes
+import scipy.linalg
+import scipy.sparse
+import scipy.sparse.linalg
+
+import pdgpu
+
+both = pytest.mark.parametrize("preconditioner", ["jacobi", "block"])
+
+
+def one_iteration(scene, x, dt=1 / 30, line_search=False, **options):
+    """Before a step, and its only move: sim, x_1 - x_0 over the free coordinates."""
+    solver = pdgpu.Newton(iterations=1, linear=pdgpu.PCG(**options), line_search=line_search, initialization="previous")
+    sim = pdgpu.Simulation(scene, solver, dt=dt)
+    sim.set_state(positions=x)
+    free = np.repeat(sim._fixed == 0, 3)
+    gradient = sim.gradient().ravel()[free]
+    hessians = [sim.hessian(psd=psd).tocsr()[free][:, free] for psd in (False, True)]
+    sim.step()
+    moved = (sim.positions - x).ravel()
+    assert not moved[~free].any()
+    return gradient, hessians, moved[free]
+
+
+def textbook(H, g, preconditioner, count):
+    """`count` iterations of PCG for H d = g from d = 0."""
+    n = len(g)
+    if preconditioner == "jacobi":
+        inverse = scipy.sparse.diags(1 / H.diagonal())
+    else:
+        inverse = scipy.sparse.block_diag([np.linalg.inv(H[i : i + 3, i : i + 3].toarray()) for i in range(0, n, 3)]).tocsr()
+    d, r = np.zeros(n), g.copy()
+    z = p = inverse @ r
+    for _ in range(count):
+        H_p, r_z = H @ p, r @ z
+        assert p @ H_p > 0
+        d, r = d + r_z / (p @ H_p) * p, r - r_z / (p @ H_p) * H_p
+        z = inverse @ r
+        p = z + (z @ r) / r_z * p
+    return d
+
+
+@both
+@pytest.mark.parametrize("count", [1, 3, 8])
+def test_inner_iterations_are_textbook_pcg(preconditioner, count):
+    """If not, product, preconditioner or the treatment of pinned vertices is another one."""
+    scene, _ = scenes.mixed(damping=0.01)
+    x = scene.rest_positions() * 1.02
+    g, (H, _), moved = one_iteration(scene, x, preconditioner=preconditioner, iterations=count, tolerance=1e-14)
+    np.testing.assert_allclose(moved, -textbook(H, g, preconditioner, count), atol=1e-12)
+
+
+@both
+def test_a_tight_tolerance_solves_the_system(preconditioner):
+    """If not, the inner solve ends early, or solves something else than H d = g."""
+    scene, _ = scenes.mixed(damping=0.01)
+    x = scene.rest_positions() * 1.02
+    g, (H, _), moved = one_iteration(scene, x, preconditioner=preconditioner, tolerance=1e-13)
+    np.testing.assert_allclose(moved, -scipy.sparse.linalg.spsolve(H.tocsc(), g), atol=1e-9)
+
+
+@both
+def test_negative_curvature_goes_to_the_projected_hessian(preconditioner):
+    """If not, crushed springs send Newton uphill."""
+    points, triangles = inputs.cloth(4)
+    scene = pdgpu.Scene(gravity=scenes.NO_GRAVITY)
+    scene.add_shell(pdgpu.Mesh(points, triangles=triangles), pdgpu.Spring(100.0), density=0.2).pin([0])
+    x = points / 3 + 0.01 * np.random.default_rng(0).normal(size=points.shape)
+    g, (H, projected), moved = one_iteration(scene, x, preconditioner=preconditioner, tolerance=1e-13)
+    assert scipy.linalg.eigvalsh(H.toarray()).min() < 0 < scipy.linalg.eigvalsh(projected.toarray()).min()
+    np.testing.assert_allclose(moved, -scipy.sparse.linalg.spsolve(projected.tocsc(), g), atol=1e-9)
+
+
+def test_the_forcing_term_is_kept():
+    """If not, the inner solves do more than they need, or the outer iteration is not superlinear."""
+    scene, body = scenes.bar(inputs.B20(), 1e5 / 2.6)
+    solver = pdgpu.Newton(iterations=6, linear=pdgpu.PCG(), line_search=False, initialization="previous")
+    sim = pdgpu.Simulation(scene, solver, dt=1 / 30)
+    x = body.points * [1.2, 1.0, 1.0]
+    sim.set_state(positions=x)
+    other = pdgpu.Simulation(scene, solver, dt=1 / 30)
+    other.set_state(positions=x)
+    sim.step(record="positions")
+    iterates = sim.last_step.positions
+    norms = [np.linalg.norm(other.gradient(at)) for at in iterates]
+    for k in range(4):
+        g = other.gradient(iterates[k]).ravel()
+        residual = np.linalg.norm(g + other.hessian(iterates[k]) @ (iterates[k + 1] - iterates[k]).ravel())
+        limit = min(0.1, np.sqrt(norms[k] / norms[0])) * norms[k]
+        assert 1e-3 * limit < residual <= 1.01 * limit
+    assert norms[5] < 1e-6 * norms[0]
+
+
+@both
+@pytest.mark.parametrize("case", ["bar", "cloth", "mixed", "inverted"])
+def test_it_reaches_the_answer_of_the_direct_solver(preconditioner, case):
+    """If not, it stops at something that is no minimum of the potential."""
+    if case in ("bar", "inverted"):
+        scene, body = scenes.bar(inputs.B20(), 1e5 / 2.6)
+        x = scenes.stretched_and_twisted(body.points) if case == "bar" else body.points * [1.0, 1.0, -0.5]
+    elif case == "cloth":
+        scene, x = scenes.in_tension()
+    else:
+        scene, _ = scenes.mixed(damping=0.01)
+        x = scene.rest_positions() * 1.02
+    solvers = {"cg": pdgpu.Newton(iterations=60, linear=pdgpu.PCG(preconditioner=preconditioner))}
+    comparison = pdgpu.compare(scene, solvers, start=(x, None))
+    assert comparison["cg"].status == "stalled" and comparison["cg"]["relative_error"][-1] <= 1e-9
+
+
+@both
+def test_float32_follows_float64(preconditioner):
+    """If not, the inner solve loses what single precision still has."""
+    scene, body = scenes.bar(inputs.B20(), 1e5 / 2.6)
+    x = scenes.stretched_and_twisted(body.points)
+    solvers = {"cg": pdgpu.Newton(iterations=20, linear=pdgpu.PCG(preconditioner=preconditioner))}
+    comparison = pdgpu.compare(scene, solvers, start=(x, None), dtype="float32")
+    assert comparison["cg"]["relative_error"][-1] < 5e-6
+
+
+def test_quasistatic():
+    """If not, a body at rest under its weight is not found without inertia."""
+    scene, body = scenes.bar(inputs.B20J(), 1e5, gravity=(9.81, -1.0, 0.0))
+    answers = []
+    for solver in (pdgpu.Newton(iterations=40), pdgpu.Newton(iterations=40, linear=pdgpu.PCG())):
+        sim = pdgpu.Simulation(scene, solver, dt=None)
+        sim.step()
+        answers.append(sim.positions - body.points)
+    assert np.linalg.norm(answers[1] - answers[0]) <= 1e-8 * np.linalg.norm(answers[0])
+
+
+def test_a_slack_chain_without_inertia_neither_fails_nor_makes_nan():
+    """If not, a singular projected Hessian ends the run: a chain folded together has no stiffness across."""
+    chain = pdgpu.shapes.chain(6)
+    scene = pdgpu.Scene(gravity=(0.0, -9.81, 0.0))
+    scene.add_rod(chain, pdgpu.Spring(100.0), density=0.1).pin([0])
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=60, linear=pdgpu.PCG()), dt=None)
+    sim.set_state(positions=chain.points * 0.2)
+    sim.step(record=True)
+    assert np.isfinite(sim.positions).all() and sim.last_step["incremental_potential"][-1] < sim.last_step["incremental_potential"][0]
+
+
+@both
+def test_everything_pinned_stalls(preconditioner):
+    """If not, 0/0 makes a NaN of a scene in which nothing can move."""
+    scene = pdgpu.Scene()
+    body = scene.add_solid(pdgpu.shapes.beam((1, 1, 1), cells=(1, 1, 1)), pdgpu.ARAP(1e5), density=1000.0)
+    body.pin(np.arange(8))
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(linear=pdgpu.PCG(preconditioner=preconditioner)))
+    sim.set_state(positions=body.points * 1.1)
+    sim.step()
+    assert sim.last_step.status == "stalled"
+    np.testing.assert_array_equal(sim.positions, body.points * 1.1)
