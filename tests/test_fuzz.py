@@ -181,6 +181,10 @@ ENTRIES = {
     "Area": (pdgpu.Area, dict(stiffness=1.0)),
     "Attachment": (pdgpu.Attachment, dict(stiffness=1.0)),
     "StrainLimit": (pdgpu.StrainLimit, dict(minimum=0.9, maximum=1.1, stiffness=1.0)),
+    "NeoHookean": (pdgpu.NeoHookean, dict(mu=1.0, lam=2.0)),
+    "StVK.from_young": (pdgpu.StVK.from_young, dict(young=1.0, poisson=0.3)),
+    "Corotated": (pdgpu.Corotated, dict(mu=1.0, lam=2.0)),
+    "WorldBox": (pdgpu.WorldBox, dict(lower=(0, 0, 0), upper=(1, 1, np.inf), stiffness=1.0)),
     "Chebyshev": (pdgpu.Chebyshev, dict(rho=0.5, start=2, under_relaxation=1.0)),
     "Jacobi": (pdgpu.Jacobi, dict(weight="auto", **INNER)),
     "AJacobi": (pdgpu.AJacobi, dict(order=2, weight=0.5, variant="power", suppression=None, biased=False, **INNER)),
@@ -205,6 +209,7 @@ ENTRIES = {
     "add_particles": (lambda **a: scene().add_particles(**a), dict(points=[[0, 0, 0]], mass=1.0, **MOVES)),
     "pin": (lambda **a: scene()["bar"].pin(**a), dict(where=[1, 2], motion=None)),
     "attach": (lambda **a: scene()["bar"].attach(**a), dict(where=[1, 2], targets=(0, 0, 0), stiffness=1.0)),
+    "set_world_box": (lambda **a: scene().set_world_box(**a), dict(lower=(0, 0, 0), upper=(1, 1, np.inf), stiffness=1.0)),
     "Simulation": (
         lambda scene, **a: pdgpu.Simulation(scene() if scene is globals()["scene"] else scene, **a),
         dict(scene=scene, solver=SOLVER, dt=0.1, contact=None, device="cpu", dtype="float32", threads=1),
@@ -250,7 +255,9 @@ ALSO = {
     "size": ("tets", "triangles"),  # slivers
     "minimum": ("maximum", "stiffness"),
     "bending": ("Bending.stiffness",),
-    "young": ("ARAP.mu",),
+    "young": ("ARAP.mu", "poisson"),
+    "mu": ("lam",),
+    "upper": ("lower",),
 }
 
 
@@ -296,6 +303,7 @@ def test_any_mesh_that_is_accepted_can_be_simulated(points, tets, triangles, con
     """If not, slivers, fans, non-manifold or gigantic meshes crash in the core instead of being refused or diverging."""
     for add, rows, materials in (
         ("add_solid", {"tets": tets}, [pdgpu.ARAP(constant), pdgpu.Volume(constant), pdgpu.StrainLimit(0.9, 1.1, constant)]),
+        ("add_solid", {"tets": tets}, [pdgpu.NeoHookean(constant, constant), pdgpu.StVK(constant, 1.0), pdgpu.Corotated(1.0, constant)]),
         ("add_shell", {"triangles": triangles}, [pdgpu.ARAP(constant), pdgpu.Area(constant), pdgpu.Spring(1.0), pdgpu.Bending(constant)]),
     ):
         mesh = survives(pdgpu.Mesh, points, **rows)
@@ -338,7 +346,9 @@ def test_elements_at_any_magnitude(x, data):
     rest = data.draw(arrays.arrays("f8", x.shape, elements=big))
     constant = data.draw(st.floats(0, 1e308))
     materials = (pdgpu.ARAP, pdgpu.Spring, pdgpu.Bending, pdgpu.Volume, pdgpu.Area, pdgpu.Attachment)
-    for material in (*(kind(constant) for kind in materials), pdgpu.StrainLimit(0.5, 2.0, constant)):
+    several = [pdgpu.StrainLimit(0.5, 2.0, constant), pdgpu.StVK(1.0, constant), pdgpu.Corotated(constant, 1.0)]
+    several += [pdgpu.NeoHookean(1.0, 1.0 + constant), pdgpu.WorldBox((0, 0, 0), (1, 1, 1), 1.0 + constant)]
+    for material in (*(kind(constant) for kind in materials), *several):
         for name in elements.__all__:
             for dtype in (np.float32, np.float64):
                 with np.errstate(over="ignore"):
