@@ -399,7 +399,7 @@ KIND = _cpu_f64.KINDS["arap_tet"][0]
 REST, _ = _host.rest_shape(CORNERS, "tet")
 SET = (KIND, TETS[:2].copy(), REST.reshape(2, 9).copy(), np.ones((2, 1)), None)
 LINEAR = linear_settings(pdgpu.Jacobi(weight=0.5), iterations=2)
-CORE = [np.ones(N), np.zeros(N, np.uint8), [SET], 0.1, 0, 2, 0.0, 1, 0, False, None, LINEAR, 1, 1.0]
+CORE = [np.ones(N), np.zeros(N, np.uint8), [SET], 0.1, 0, 2, 0.0, 1, 0, False, None, LINEAR, 1, 1.0, 5, None, None]
 CALLS = {
     "prepare": (),
     "step": (None, None, None, None, False),
@@ -522,8 +522,8 @@ def test_the_backend_keeps_what_it_borrows():
         with pytest.raises(ValueError, match="threads: must be at most 1024, got 2147483647"):
             module.Simulation(*arguments)
         arguments[5], arguments[12] = 2**31 - 1, 1
-        with pytest.raises(ValueError, match=r"record: expected float64 array of shape \(2147483648, 5\)"):
-            module.Simulation(*arguments).step(None, np.zeros((3, 5)), None, None, False)
+        with pytest.raises(ValueError, match=r"record: expected float64 array of shape \(2147483648, 7\)"):
+            module.Simulation(*arguments).step(None, np.zeros((3, 7)), None, None, False)
 
 
 @profile(300)

@@ -10,6 +10,7 @@ with short_spinning():
 
 from pdgpu import elements, linear, shapes
 from pdgpu.comparison import Comparison, compare
+from pdgpu.cutting import Cut
 from pdgpu.errors import DivergenceError
 from pdgpu.linear_solvers import PCG, SOR, AJacobi, Chebyshev, Direct, GaussSeidel, Jacobi, SymmetricGaussSeidel
 from pdgpu.materials import (
@@ -58,6 +59,7 @@ __all__ = [
     "Chebyshev",
     "Comparison",
     "Corotated",
+    "Cut",
     "Direct",
     "DivergenceError",
     "GaussSeidel",

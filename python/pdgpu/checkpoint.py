@@ -255,14 +255,11 @@ def _projector(matrix):
 
 
 def _colours(colours, scene):
-    """Colours of the vertices, none of them twice in an element."""
-    colours = real_array("colours", colours, (scene.n_vertices,)).astype(np.int32)
+    """Colours of the vertices; the core refuses them where two neighbours have the same."""
+    colours = real_array("colours", colours, (scene.n_vertices,))
     if (colours < 0).any() or (colours >= scene.n_vertices).any():
-        raise ValueError("colours: out of range")
-    for rows, *_ in scene.element_groups().values():
-        if rows.shape[1] > 1 and (np.diff(np.sort(colours[rows], axis=1), axis=1) == 0).any():
-            raise ValueError("colours: two vertices of one element have the same")
-    return colours
+        raise ValueError(f"colours: must be from 0 to {scene.n_vertices - 1}")
+    return colours.astype(np.int32)
 
 
 def _material(name, constants):
