@@ -430,8 +430,8 @@ static pd_status iterate(pd_simulation *self, double *omega, int read, double re
     *omega = pd_chebyshev_omega(c, self->iteration - self->restarted, *omega);
     PD_TRY(pd_advance(self->context, &self->model, -*omega * gamma, self->direction, *omega - 1.0, self->step, self->x, self->offset,
                       self->scalars));
-    if (method_of(self)->finish && self->iteration + 1 == self->settings.iterations) PD_TRY(method_of(self)->finish(self));
     if (read) PD_TRY(pd_memory_download(self->context, report, self->scalars, 2 * sizeof(double)));
+    if (method_of(self)->finish && self->iteration + 1 == self->settings.iterations) PD_TRY(method_of(self)->finish(self));
     times->advance_seconds = pd_seconds() - middle;
 done:
     return status;

@@ -147,14 +147,6 @@ class Body:
         kind, rest, parameters = material.elements(np.take(self.points, rows, axis=0))
         return [(kind, rows, rest, parameters)]
 
-    def all_groups(self):
-        """`groups` and those of the attachments."""
-        groups = list(self.groups)
-        for indices, targets, stiffness in self.attachments:
-            kind, rest, parameters = Attachment(stiffness).elements(targets[:, None, :])
-            groups.append((kind, indices[:, None], rest, parameters))
-        return groups
-
 
 class Scene:
     """Bodies under gravity.
@@ -175,9 +167,8 @@ class Scene:
 
     def copy(self):
         """A scene with copies of the bodies."""
-        other = Scene(self.gravity)
-        other.bodies = [body.copy() for body in self.bodies]
-        other.world_box = self.world_box
+        other = copy.copy(self)
+        other.gravity, other.bodies = self.gravity.copy(), [body.copy() for body in self.bodies]
         return other
 
     @property
@@ -357,21 +348,24 @@ class Scene:
                 projectors[body.slice.start + indices] = projector
         return projectors
 
-    def groups_of(self, body):
-        """[(kind, vertices of the body, rest, parameters)] of its materials, its attachments and the world box."""
-        groups = body.all_groups()
+    def elements_of(self, body):
+        """[(kind, vertices of the body, rest, parameters, damped)]: of its materials, its attachments, and the world box."""
+        groups = [(*group, True) for group in body.groups]
+        for indices, targets, stiffness in body.attachments:
+            kind, rest, parameters = Attachment(stiffness).elements(targets[:, None, :])
+            groups.append((kind, indices[:, None], rest, parameters, True))
         if self.world_box is not None:
-            rows = np.arange(len(body.points), dtype=np.int32)[:, None]
-            kind, rest, parameters = self.world_box.elements(np.zeros((len(rows), 1, 3)))
-            groups.append((kind, rows, rest, parameters))
+            vertices = np.arange(len(body.points), dtype=np.int32)[:, None]
+            kind, rest, parameters = self.world_box.elements(np.zeros((len(vertices), 1, 3)))
+            groups.append((kind, vertices, rest, parameters, False))
         return groups
 
     def element_groups(self):
         """Kind -> (vertices, rest, parameters, damping or None), all bodies together, in the order they were added."""
         groups = {}
         for body in self.bodies:
-            for kind, rows, rest, parameters in self.groups_of(body):
-                damping = np.full(len(rows), body.damping) if body.damping and kind != "world_box" else None
+            for kind, rows, rest, parameters, damped in self.elements_of(body):
+                damping = np.full(len(rows), body.damping) if damped and body.damping else None
                 vertices = rows + np.int32(body.slice.start) if body.slice.start else np.ascontiguousarray(rows)
                 groups.setdefault(kind, []).append((vertices, rest, parameters, damping))
         return {kind: parts[0] if len(parts) == 1 else _joined(parts) for kind, parts in groups.items()}
