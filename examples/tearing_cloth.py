@@ -58,7 +58,9 @@ for shown in (0.25, 0.4, 0.6):
     energy = sim.energies()["elastic"]
     print(f"t = {sim.time:.2f} s   {len(sim.masses)} vertices   stretch energy {sum(energy.values()) - energy['Bending']:.2f} J")
     states.append((sim.time, sim.positions, cloth.mesh.triangles))
-print(f"{n_cuts} cuts, {1e3 * seconds / max(n_cuts, 1):.0f} ms each with the new model; mass changed by {sim.masses.sum() / mass - 1.0:.0e}")
+print(
+    f"{n_cuts} cuts, {1e3 * seconds / max(n_cuts, 1):.0f} ms each with the new model; mass changed by {sim.masses.sum() / mass - 1.0:.0e}"
+)
 
 every = np.concatenate([positions for _, positions, _ in states])
 figure = plt.figure(figsize=(4.6 * len(states), 4.2), layout="constrained")

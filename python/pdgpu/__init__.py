@@ -32,6 +32,7 @@ from pdgpu.scene import Body, Scene
 from pdgpu.simulation import Simulation
 from pdgpu.solvers import (
     PBD,
+    XPBD,
     BlockJacobi,
     GradientDescent,
     Newton,
@@ -49,6 +50,7 @@ __all__ = [
     "PBD",
     "PCG",
     "SOR",
+    "XPBD",
     "AJacobi",
     "Area",
     "Attachment",
