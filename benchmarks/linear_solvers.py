@@ -13,10 +13,7 @@ Counted bytes per row, in float64 with 32-bit columns (r: entries of a row besid
 """
 
 import argparse
-import os
-import platform
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,13 +21,12 @@ import time
 import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
-from machine import write_table
+from machine import compile_triad, triad_seconds, write_table
 
 import pdgpu
 from pdgpu.backends import thread_count
 
 REPETITIONS = 7
-TRIAD_NUMBERS = 2**26
 
 
 def grid_matrix(cells):
@@ -66,21 +62,6 @@ def iteration_timer(A, b, solver, dtype):
     return measure
 
 
-def triad_timer(n, dtype):
-    """Seconds of a = b + s c per n numbers, on as many threads, over arrays that no cache holds."""
-    command = [TRIAD, str(np.dtype(dtype).itemsize), str(TRIAD_NUMBERS), str(THREADS)]
-    return lambda: float(subprocess.run(command, capture_output=True, text=True, check=True).stdout) * n / TRIAD_NUMBERS
-
-
-def compile_triad(folder):
-    """The yardstick, compiled like the solvers: for processors with AVX2."""
-    program = os.path.join(folder, "triad")
-    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "triad.c")
-    architecture = ["-march=x86-64-v3"] if platform.machine() in ("x86_64", "AMD64") else []
-    subprocess.run([os.environ.get("CC", "cc"), "-O3", "-std=c11", "-fopenmp", *architecture, source, "-o", program], check=True)
-    return program
-
-
 def bandwidths(A, dtype):
     """Rows of the table: name, ms, bytes per row, GB/s, share of the triad."""
     n, entries = A.shape[0], (A.nnz - A.shape[0]) / A.shape[0]
@@ -100,7 +81,7 @@ def bandwidths(A, dtype):
         "SOR": pdgpu.SOR(omega=1.5, iterations=32),
         "PCG": pdgpu.PCG(iterations=32),
     }
-    timers = {"triad": triad_timer(n, dtype)}
+    timers = {"triad": lambda: triad_seconds(TRIAD, n, dtype, THREADS)}
     timers.update({name: iteration_timer(A, b, solver, dtype) for name, solver in solvers.items()})
     seconds = medians(timers)
     triad = counted["triad"] * n / seconds["triad"]

@@ -6,7 +6,11 @@ import os
 import platform
 import subprocess
 
+import numpy as np
+
 import pdgpu
+
+TRIAD_NUMBERS = 2**26
 
 
 def describe():
@@ -43,3 +47,18 @@ def write_table(path, header, rows, notes=()):
             for line in lines:
                 file.write(f"# {line}\n")
             csv.writer(file).writerows(text)
+
+
+def compile_triad(folder):
+    """The yardstick of memory bandwidth, compiled like the solvers: for processors with AVX2."""
+    program = os.path.join(folder, "triad")
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "triad.c")
+    architecture = ["-march=x86-64-v3"] if platform.machine() in ("x86_64", "AMD64") else []
+    subprocess.run([os.environ.get("CC", "cc"), "-O3", "-std=c11", "-fopenmp", *architecture, source, "-o", program], check=True)
+    return program
+
+
+def triad_seconds(program, n, dtype, threads):
+    """Seconds of a = b + s c per n numbers, over arrays that no cache holds."""
+    command = [program, str(np.dtype(dtype).itemsize), str(TRIAD_NUMBERS), str(threads)]
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout) * n / TRIAD_NUMBERS

@@ -1,5 +1,5 @@
 /* The triad a = b + s c, the yardstick of memory bandwidth [McCalpin 1995, STREAM]: `triad BYTES_PER_NUMBER COUNT THREADS` prints the
- * median seconds of eleven passes. Memory is touched first by the thread that uses it. linear_solvers.py compiles and runs it. */
+ * median seconds of eleven passes. Memory is touched first by the thread that uses it. machine.py compiles and runs it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

@@ -64,7 +64,7 @@ def test_failed_constructions_leak_nothing():
     for _ in range(200):
         with pytest.raises(ValueError, match="index 5000 is out of range"):
             module.Simulation(
-                masses, fixed, [(kind, vertices, rest, parameters, None)], 0.1, 0, 1, 0.0, 1, 0, False, None, linear, 1, 1.0, 5, None
+                masses, fixed, [(kind, vertices, rest, parameters, None)], 0.1, 0, 1, 0.0, 1, 0, False, None, linear, 1, 1.0, 5, None, None
             )
     assert counts == [sys.getrefcount(array) for array in (masses, fixed, vertices, rest, parameters)]
 

@@ -77,7 +77,7 @@ static pd_status keep_description(pd_simulation *self, const pd_description *des
     for (int s = 0; s < self->n_sets; s++) {
         pd_kind_shape shape = pd_kind_shape_of(self->sets[s].kind);
         for (size_t e = 0; e < (size_t)self->sets[s].n; e++) {
-            double w = fabs(self->sets[s].parameters[e * (size_t)shape.parameters]), square = 0.0;
+            double w = pd_largest_stiffness(self->sets[s].kind, self->sets[s].parameters + e * (size_t)shape.parameters), square = 0.0;
             const double *g = self->sets[s].rest + e * (size_t)shape.rest;
             for (int i = 0; i < shape.rest; i++) square += shape.vertices > 1 ? g[i] * g[i] : 1.0 / 3.0;
             self->stiffness_sums[shape.columns == 1] += w * shape.columns;
@@ -433,8 +433,8 @@ static pd_status iterate(pd_simulation *self, double *omega, int read, double re
     *omega = pd_chebyshev_omega(c, self->iteration - self->restarted, *omega);
     PD_TRY(pd_advance(self->context, &self->model, -*omega * gamma, self->direction, *omega - 1.0, self->step, self->x, self->offset,
                       self->scalars));
-    if (method_of(self)->finish && self->iteration + 1 == self->settings.iterations) PD_TRY(method_of(self)->finish(self));
     if (read) PD_TRY(pd_memory_download(self->context, report, self->scalars, 2 * sizeof(double)));
+    if (method_of(self)->finish && self->iteration + 1 == self->settings.iterations) PD_TRY(method_of(self)->finish(self));
     times->advance_seconds = pd_seconds() - middle;
 done:
     return status;

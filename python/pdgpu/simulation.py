@@ -78,6 +78,20 @@ class Simulation(ReadBack):
         self._build(scene, Newton(), dt, None, "cpu", "float64", threads)  # it takes every material
         return self
 
+    @classmethod
+    def _resumed(cls, scene, solver, dt, device, dtype, threads, colours, steps, start_time, state, forces):
+        """A simulation in the midst of a run: `state` as the backend has it; `colours` (n,) or None: coloured anew."""
+        self = cls.__new__(cls)
+        self._build(scene, solver, dt, None, device, dtype, threads, colours)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what there is to say of the weights was said when the run began
+            self._prepare()
+        self.external_forces = forces
+        self._backend.set_state(*(None if array is None else self._cast(array) for array in state))
+        self._backend.set_steps(steps)
+        self._start_time = start_time
+        return self
+
     def _build(self, scene, solver, dt, contact, device, dtype, threads, colours=None):
         if not isinstance(scene, Scene):
             raise TypeError(f"scene: expected a pdgpu.Scene, got {scene!r}")
@@ -374,8 +388,9 @@ class Simulation(ReadBack):
         velocity [Chen et al. 2024, VBD, Sec. 4]. Copies are appended to the vertices of the body, so later bodies move up in all
         arrays: `bodies` has the slices. Masses are lumped anew, and external forces and attachments of a vertex are shared out by
         mass; the springs of an edge that came apart share its stiffness. So mass, momentum and stretch energy stay the same. Hinges
-        across the cut are gone. Copies of pinned vertices are pinned, and a scripted motion is asked as before, for the vertices the
-        body had when it was added. An outer rho="auto" that was found stays; the scene the simulation was made from is not touched.
+        across the cut are gone. Copies of vertices that are pinned or slide do the same, a scripted motion is asked as before, for the
+        vertices the body had when it was added, and the world box acts on every copy. A rho="auto" that was found stays; the scene
+        the simulation was made from is not touched.
 
         Parameters
         ----------
@@ -389,7 +404,7 @@ class Simulation(ReadBack):
         Returns
         -------
         Cut
-            body, new_vertices, parents, joined (the number of edges that came not apart).
+            body, new_vertices, parents, joined (the number of edges that did not come apart).
 
         Raises
         ------
@@ -405,18 +420,21 @@ class Simulation(ReadBack):
         scene, result, origin = cut_scene(self._scene, body, edges)
         if not len(result.new_vertices):
             return result
-        torn = type(self).__new__(type(self))
-        colours = None if self._colours is None else self._colours[origin.rows]
-        torn._build(scene, self.solver, self.dt, None, self.device, self.dtype, self.threads, colours)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what there is to say of the weights was said when the simulation was made
-            torn._prepare()
-        torn._backend.set_state(*(None if array is None else array[origin.rows] for array in state))
-        torn._backend.set_steps(steps)
-        torn._start_time, torn.last_step = self._start_time, self.last_step
+        torn = self._resumed(
+            scene,
+            self.solver,
+            self.dt,
+            self.device,
+            self.dtype,
+            self.threads,
+            None if self._colours is None else self._colours[origin.rows],
+            steps,
+            self._start_time,
+            [None if array is None else array[origin.rows] for array in state],
+            None if self._external_forces is None else self._external_forces[origin.rows] * origin.share[:, None],
+        )
+        torn.last_step = self.last_step
         torn._setup_seconds += self._setup_seconds
-        if self._external_forces is not None:
-            torn.external_forces = self._external_forces[origin.rows] * origin.share[:, None]
         torn._keep_searched(self._rho, self._numbers)
         self.__dict__.update(torn.__dict__)
         return result
