@@ -16,10 +16,11 @@ QUASI_NEWTON = pdgpu.QuasiNewton(iterations=8, history=3)
 CG = pdgpu.NonlinearCG(iterations=8)
 CG_DIRECT = pdgpu.NonlinearCG(iterations=8, preconditioner="direct")
 PBD = pdgpu.PBD(iterations=8, relaxation=0.03)
+XPBD = pdgpu.XPBD(iterations=8)
 # those that minimise the incremental potential, and all
 MINIMISERS = {"direct": DIRECT, "chebyshev": CHEBYSHEV, "jacobi": JACOBI, "newton": NEWTON, "cg": CG, "cg_direct": CG_DIRECT}
 MINIMISERS.update(newton_cg=NEWTON_CG, quasi_newton=QUASI_NEWTON)
-SOLVERS = {**MINIMISERS, "pbd": PBD}
+SOLVERS = {**MINIMISERS, "pbd": PBD, "xpbd": XPBD}
 
 NO_GRAVITY = (0.0, 0.0, 0.0)
 

@@ -16,6 +16,7 @@ static const pd_method *method_of(const pd_simulation *self) {
     case PD_SOLVER_BLOCK_JACOBI: return &pd_block_jacobi_method;
     case PD_SOLVER_GRADIENT_DESCENT: return &pd_gradient_descent_method;
     case PD_SOLVER_QUASI_NEWTON: return &pd_quasi_newton_method;
+    case PD_SOLVER_XPBD: return &pd_xpbd_method;
     default: return &pd_projective_dynamics_method;
     }
 }
@@ -29,6 +30,7 @@ void pd_simulation_destroy(pd_simulation *self) {
     pd_nonlinear_cg_destroy(self->cg);
     pd_descent_destroy(self->descent);
     pd_quasi_newton_destroy(self->quasi_newton);
+    pd_xpbd_destroy(self->xpbd);
     if (self->context) {
         void *memory[] = {self->x,
                           self->v,
@@ -309,6 +311,7 @@ pd_status pd_simulation_set_load(pd_simulation *self, const real *load) {
 pd_error *pd_simulation_error(pd_simulation *self) { return &self->error; }
 int pd_simulation_n_vertices(const pd_simulation *self) { return self->model.n_vertices; }
 const pd_csr *pd_simulation_pattern(const pd_simulation *self) { return &self->pattern; }
+int pd_simulation_constraint_colours(const pd_simulation *self) { return pd_xpbd_colours(self->xpbd); }
 void pd_simulation_set_chebyshev(pd_simulation *self, const pd_chebyshev *chebyshev) { self->settings.chebyshev = *chebyshev; }
 
 pd_status pd_simulation_begin(pd_simulation *self) {

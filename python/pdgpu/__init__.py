@@ -33,6 +33,7 @@ from pdgpu.scene import Body, Scene
 from pdgpu.simulation import Simulation
 from pdgpu.solvers import (
     PBD,
+    XPBD,
     BlockJacobi,
     GradientDescent,
     Newton,
@@ -50,6 +51,7 @@ __all__ = [
     "PBD",
     "PCG",
     "SOR",
+    "XPBD",
     "AJacobi",
     "Area",
     "Attachment",

@@ -20,7 +20,7 @@ from pdgpu.materials import MATERIAL_OF_KIND
 from pdgpu.readback import ReadBack, gravity_energy, kinetic_energy
 from pdgpu.records import COLUMNS, PHASES, StepRecord
 from pdgpu.scene import Scene, vertex_colours
-from pdgpu.solvers import Newton, ProjectiveDynamics, check_slides, check_support, settings_of
+from pdgpu.solvers import XPBD, Newton, ProjectiveDynamics, check_slides, check_support, settings_of
 
 __all__ = ["Simulation"]
 
@@ -32,7 +32,7 @@ class Simulation(ReadBack):
     ----------
     scene : Scene
         Read once, now; later changes of the scene have no effect.
-    solver : ProjectiveDynamics, Newton, NonlinearCG, QuasiNewton or PBD
+    solver : ProjectiveDynamics, Newton, NonlinearCG, QuasiNewton, VertexBlockDescent, BlockJacobi, GradientDescent, XPBD or PBD
     dt : float or None
         Time step h, s. None: quasistatic, the inertia term is replaced by -sum (m g + f) . x.
     contact : None
@@ -47,7 +47,7 @@ class Simulation(ReadBack):
     TypeError
         A solver that cannot treat a material of the scene; both are named.
     ValueError
-        A scene without vertices, dt <= 0, a quasistatic body that is not held, PBD with dt=None.
+        A scene without vertices, dt <= 0, a quasistatic body that is not held, PBD or XPBD with dt=None.
     RuntimeError
         A device that is not there; a direct solver that the build left out.
     """
@@ -272,11 +272,16 @@ class Simulation(ReadBack):
     @property
     def parameters(self):
         """Numbers that the solver left to the spectrum or to a search: "rho" of the outer iteration; "linear", a dict with those of the
-        linear solver ("weight", "omega", "rho"). What a search has not found yet is None."""
+        linear solver ("weight", "omega", "rho"); "colours", how many a sweep over vertices (VertexBlockDescent) or elements (XPBD) takes in
+        turn. What a search has not found yet is None."""
         chebyshev = getattr(self.solver, "chebyshev", None)
         result = {} if chebyshev is None else {"rho": self._rho if isinstance(chebyshev.rho, str) else chebyshev.rho}
         if self._numbers is not None:
             result["linear"] = self._numbers.described(self.solver.linear)
+        if self._colours is not None:
+            result["colours"] = int(self._colours.max()) + 1
+        elif isinstance(self.solver, XPBD):
+            result["colours"] = self._backend.constraint_colours()
         return result
 
     def _search(self):
