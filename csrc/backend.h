@@ -146,6 +146,24 @@ typedef enum pd_sweep_step {
 pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
                             pd_sweep_step kind, int in_place, const real *x, const real *offset, real *positions, real *direction);
 
+/* ---- sweeps over constraints -------------------------------------------------------------------------------------------- */
+
+/* All elements in the order of a sweep, and what extended position-based dynamics keeps of each through a step. */
+typedef struct pd_constraint_sweep {
+    int n_segments;
+    const int *segment_start;         /* H [n_segments+1] runs of `elements` of one colour and one kind, colour after colour */
+    const int *segment_kinds;         /* H [n_segments] index of the kind in the model */
+    int *elements;                    /* B elements of a colour share no free vertex */
+    real *multipliers[PD_KIND_COUNT]; /* B [elements] lambda, for each kind of the model; neo-Hookean [elements,2] */
+    real *normals[PD_KIND_COUNT];     /* B [elements,3,d] dC/dF of the last visit; neo-Hookean NULL */
+} pd_constraint_sweep;
+
+/* One Gauss-Seidel sweep over all constraints by elements/xpbd.h, the elements of a colour in parallel: positions_i += dx_i and
+ * direction_i -= dx_i for every move dx_i of a free vertex. Damping plays no part.
+ *   compliance  1/h^2, 1/s^2      positions, direction  B [n_vertices,3]  in/out  m */
+pd_status pd_sweep_constraints(pd_context *context, const pd_model *model, const pd_constraint_sweep *sweep, double compliance,
+                               real *positions, real *direction);
+
 /* ---- time stepping -------------------------------------------------------------------------------------------------- */
 
 /* First guess x and offset = x - y of a step of size h: pd_vertex_first_guess of elements/time_step.h for every free vertex; fixed

@@ -10,6 +10,13 @@
 
 enum { PD_POSITION_STRIDE = 4, PD_SEARCH_HALVINGS = 30 };
 
+/* One function per kind of element. In a kernel they are calls: inlined all together they take a compiler many minutes. */
+#ifdef __CUDACC__
+#define PD_TURN_FUNCTION static __device__ __noinline__
+#else
+#define PD_TURN_FUNCTION static inline
+#endif
+
 /* ---- one corner of any element --------------------------------------------------------------------------------------------- */
 
 /* Corner positions at [k,3] of one element out of x [n,stride]. */
@@ -19,48 +26,48 @@ PD_FUNCTION void pd_turn_gather(int k, int stride, const real *x, const int *ver
 }
 
 /* Adds gradient and block of one corner to sum, see vertex_step.h; and the energy of its element, damping included. */
-#define PD_CORNER(KIND, name, k, d, count)                                                                                             \
-    PD_FUNCTION void pd_turn_corner_##name(const pd_elements *g, const int *places, const pd_step_data *step, const real *positions,   \
-                                           int corner, real sum[9]) {                                                                  \
-        int e = corner / (k), a = corner % (k);                                                                                        \
-        const real *p = g->parameters + (size_t)e * (count), *rest = g->rest + (size_t)e * PD_REST_COUNT(k, d);                        \
-        real at[3 * (k)], F[3 * (d)], P[3 * (d)], B[9], along[3] = {0, 0, 0};                                                          \
-        pd_turn_gather(k, PD_POSITION_STRIDE, positions, places + (size_t)e * (k), at);                                                \
-        pd_element_deformation(k, d, at, rest, F);                                                                                     \
-        if ((k) > 1) pd_element_corner_gradient(k, d, rest, a, along);                                                                 \
-        pd_##name##_gradient(F, p, P);                                                                                                 \
-        pd_##name##_block(F, p, along, B);                                                                                             \
-        if (g->damping && g->damping[e] > 0) {                                                                                         \
-            real Ft[3 * (d)], scale = g->damping[e] * (real)step->inverse_h;                                                           \
-            const real *H = g->damping_hessian + (size_t)e * 9 * (d) * (d);                                                            \
-            pd_turn_gather(k, 3, step->x_t, g->vertices + (size_t)e * (k), at);                                                        \
-            pd_element_deformation(k, d, at, rest, Ft);                                                                                \
-            pd_element_damping_gradient(3 * (d), scale, H, F, Ft, P);                                                                  \
-            pd_element_add_block_from_F(k, d, scale, H, along, B);                                                                     \
-        }                                                                                                                              \
-        pd_element_add_corner(k, d, P, along, B, sum);                                                                                 \
-    }                                                                                                                                  \
-    PD_FUNCTION double pd_turn_energy_##name(const pd_elements *g, const int *places, const pd_step_data *step, const real *positions, \
-                                             int e) {                                                                                  \
-        const real *rest = g->rest + (size_t)e * PD_REST_COUNT(k, d);                                                                  \
-        real at[3 * (k)], F[3 * (d)];                                                                                                  \
-        pd_turn_gather(k, PD_POSITION_STRIDE, positions, places + (size_t)e * (k), at);                                                \
-        pd_element_deformation(k, d, at, rest, F);                                                                                     \
-        double energy = (double)pd_##name##_energy(F, g->parameters + (size_t)e * (count));                                            \
-        if (g->damping && g->damping[e] > 0) {                                                                                         \
-            real Ft[3 * (d)];                                                                                                          \
-            pd_turn_gather(k, 3, step->x_t, g->vertices + (size_t)e * (k), at);                                                        \
-            pd_element_deformation(k, d, at, rest, Ft);                                                                                \
-            energy += (double)g->damping[e] * step->inverse_h *                                                                        \
-                      (double)pd_element_damping_energy(3 * (d), g->damping_hessian + (size_t)e * 9 * (d) * (d), F, Ft);               \
-        }                                                                                                                              \
-        return energy;                                                                                                                 \
+#define PD_CORNER(KIND, name, k, d, count)                                                                                                \
+    PD_TURN_FUNCTION void pd_turn_corner_##name(const pd_elements *g, const int *places, const pd_step_data *step, const real *positions, \
+                                                int corner, real sum[9]) {                                                                \
+        int e = corner / (k), a = corner % (k);                                                                                           \
+        const real *p = g->parameters + (size_t)e * (count), *rest = g->rest + (size_t)e * PD_REST_COUNT(k, d);                           \
+        real at[3 * (k)], F[3 * (d)], P[3 * (d)], B[9], along[3] = {0, 0, 0};                                                             \
+        pd_turn_gather(k, PD_POSITION_STRIDE, positions, places + (size_t)e * (k), at);                                                   \
+        pd_element_deformation(k, d, at, rest, F);                                                                                        \
+        if ((k) > 1) pd_element_corner_gradient(k, d, rest, a, along);                                                                    \
+        pd_##name##_gradient(F, p, P);                                                                                                    \
+        pd_##name##_block(F, p, along, B);                                                                                                \
+        if (g->damping && g->damping[e] > 0) {                                                                                            \
+            real Ft[3 * (d)], scale = g->damping[e] * (real)step->inverse_h;                                                              \
+            const real *H = g->damping_hessian + (size_t)e * 9 * (d) * (d);                                                               \
+            pd_turn_gather(k, 3, step->x_t, g->vertices + (size_t)e * (k), at);                                                           \
+            pd_element_deformation(k, d, at, rest, Ft);                                                                                   \
+            pd_element_damping_gradient(3 * (d), scale, H, F, Ft, P);                                                                     \
+            pd_element_add_block_from_F(k, d, scale, H, along, B);                                                                        \
+        }                                                                                                                                 \
+        pd_element_add_corner(k, d, P, along, B, sum);                                                                                    \
+    }                                                                                                                                     \
+    PD_TURN_FUNCTION double pd_turn_energy_##name(const pd_elements *g, const int *places, const pd_step_data *step,                      \
+                                                  const real *positions, int e) {                                                         \
+        const real *rest = g->rest + (size_t)e * PD_REST_COUNT(k, d);                                                                     \
+        real at[3 * (k)], F[3 * (d)];                                                                                                     \
+        pd_turn_gather(k, PD_POSITION_STRIDE, positions, places + (size_t)e * (k), at);                                                   \
+        pd_element_deformation(k, d, at, rest, F);                                                                                        \
+        double energy = (double)pd_##name##_energy(F, g->parameters + (size_t)e * (count));                                               \
+        if (g->damping && g->damping[e] > 0) {                                                                                            \
+            real Ft[3 * (d)];                                                                                                             \
+            pd_turn_gather(k, 3, step->x_t, g->vertices + (size_t)e * (k), at);                                                           \
+            pd_element_deformation(k, d, at, rest, Ft);                                                                                   \
+            energy += (double)g->damping[e] * step->inverse_h *                                                                           \
+                      (double)pd_element_damping_energy(3 * (d), g->damping_hessian + (size_t)e * 9 * (d) * (d), F, Ft);                  \
+        }                                                                                                                                 \
+        return energy;                                                                                                                    \
     }
 
 PD_ELEMENT_TABLE(PD_CORNER)
 
-PD_FUNCTION void pd_turn_add_corner(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, const real *positions,
-                                    const int *entry, real sum[9]) {
+PD_TURN_FUNCTION void pd_turn_add_corner(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
+                                         const real *positions, const int *entry, real sum[9]) {
     const pd_elements *g = &model->kinds[entry[0]];
     const int *places = sweep->corner_places[entry[0]];
     switch (g->kind) {
@@ -73,8 +80,8 @@ PD_FUNCTION void pd_turn_add_corner(const pd_model *model, const pd_vertex_sweep
 }
 
 /* Sum of the energies of a turn's elements, and of their absolute values. Only sweeps without groups come here. */
-PD_FUNCTION double pd_turn_energy(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, const real *positions,
-                                  int turn, double *magnitude) {
+PD_TURN_FUNCTION double pd_turn_energy(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, const real *positions,
+                                       int turn, double *magnitude) {
     double sum = 0.0;
     *magnitude = 0.0;
     for (int s = sweep->corner_start[turn]; s < sweep->corner_start[turn + 1]; s++) {
@@ -97,8 +104,8 @@ PD_FUNCTION double pd_turn_energy(const pd_model *model, const pd_vertex_sweep *
 /* ---- one turn ---------------------------------------------------------------------------------------------------------------- */
 
 /* The step d of a turn at the present positions; sum [9] in: that of its groups, see vertex_step.h. */
-PD_FUNCTION void pd_turn_step(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, pd_sweep_step kind,
-                              const real *offset, const real *positions, int turn, real sum[9], real d[3]) {
+PD_TURN_FUNCTION void pd_turn_step(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, pd_sweep_step kind,
+                                   const real *offset, const real *positions, int turn, real sum[9], real d[3]) {
     int vertex = sweep->vertices[turn];
     real m = model->masses[vertex], inverse_h2 = (real)(step->inverse_h * step->inverse_h);
     for (int s = sweep->corner_start[turn]; s < sweep->corner_start[turn + 1]; s++)
@@ -123,8 +130,8 @@ PD_FUNCTION void pd_turn_step(const pd_model *model, const pd_vertex_sweep *swee
 }
 
 /* Halves d until the vertex's part of G does not grow beyond rounding, and moves the vertex; no move where no length does. */
-PD_FUNCTION void pd_turn_search(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, const real *offset,
-                                real *positions, int turn, real d[3]) {
+PD_TURN_FUNCTION void pd_turn_search(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, const real *offset,
+                                     real *positions, int turn, real d[3]) {
     int vertex = sweep->vertices[turn];
     real *own = positions + PD_POSITION_STRIDE * (size_t)sweep->places[turn];
     const real start[3] = {own[0], own[1], own[2]}, *o = offset + 3 * (size_t)vertex, *load = step->load + 3 * (size_t)vertex;

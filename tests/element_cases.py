@@ -19,7 +19,15 @@ CASES = {
     "strain limit tet": (pdgpu.StrainLimit(0.9, 1.1, 70.0), TET),
     "strain limit triangle": (pdgpu.StrainLimit(0.9, 1.1, 70.0), TET[:3]),
     "attachment": (pdgpu.Attachment(20.0), TET[:1]),
+    "world box": (pdgpu.WorldBox([-0.2, -np.inf, -0.1], [0.3, 0.25, np.inf], 20.0), TET[:1]),
+    "neo-Hookean tet": (pdgpu.NeoHookean(30.0, 90.0), TET),
+    "stvk tet": (pdgpu.StVK(30.0, 50.0), TET),
+    "stvk triangle": (pdgpu.StVK(30.0, 50.0), TET[:3]),
+    "corotated tet": (pdgpu.Corotated(30.0, 50.0), TET),
+    "corotated triangle": (pdgpu.Corotated(30.0, 50.0), TET[:3]),
 }
+PROJECTIVE = [name for name, (material, _) in CASES.items() if material.projective]
+HELD = ("attachment", "world box")  # these hold a place in space
 
 
 def deformation(material, x, rest):
@@ -46,6 +54,9 @@ def samples(case, seed=0, n=60):
         fine &= np.abs(s[:, 0] - s[:, 1]) > 0.02
     if "strain" in case:
         fine &= np.all(np.abs(np.abs(s)[:, :, None] - [0.9, 1.1]) > 0.01, axis=(1, 2))
+    if case == "world box":
+        sides = np.stack([material._constants["lower"], material._constants["upper"]])
+        fine &= np.all(np.abs((x - rest)[:, 0, None] - sides) > 1e-3, axis=(1, 2))
     if "volume" in case or "area" in case:
         fine &= np.prod(s, axis=1) < 1.8  # below the fork where the nearest point jumps
     return material, x[fine], rest[fine]

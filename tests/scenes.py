@@ -13,13 +13,19 @@ JACOBI = pdgpu.ProjectiveDynamics(iterations=8, linear=pdgpu.Jacobi(iterations=3
 NEWTON = pdgpu.Newton(iterations=5)
 NEWTON_CG = pdgpu.Newton(iterations=5, linear=pdgpu.PCG(preconditioner="block"))
 QUASI_NEWTON = pdgpu.QuasiNewton(iterations=8, history=3)
+VBD = pdgpu.VertexBlockDescent(iterations=8)
+VBD_SEARCH = pdgpu.VertexBlockDescent(iterations=8, line_search=True, initialization="inertial_target")
+BLOCK_JACOBI = pdgpu.BlockJacobi(iterations=12)
+GRADIENT_DESCENT = pdgpu.GradientDescent(iterations=12, chebyshev=pdgpu.Chebyshev(rho=0.8, start=3))
 CG = pdgpu.NonlinearCG(iterations=8)
 CG_DIRECT = pdgpu.NonlinearCG(iterations=8, preconditioner="direct")
 PBD = pdgpu.PBD(iterations=8, relaxation=0.03)
+XPBD = pdgpu.XPBD(iterations=8)
 # those that minimise the incremental potential, and all
 MINIMISERS = {"direct": DIRECT, "chebyshev": CHEBYSHEV, "jacobi": JACOBI, "newton": NEWTON, "cg": CG, "cg_direct": CG_DIRECT}
 MINIMISERS.update(newton_cg=NEWTON_CG, quasi_newton=QUASI_NEWTON)
-SOLVERS = {**MINIMISERS, "pbd": PBD}
+MINIMISERS.update(vbd=VBD, vbd_search=VBD_SEARCH, block_jacobi=BLOCK_JACOBI, gradient_descent=GRADIENT_DESCENT)
+SOLVERS = {**MINIMISERS, "pbd": PBD, "xpbd": XPBD}
 
 NO_GRAVITY = (0.0, 0.0, 0.0)
 

@@ -135,6 +135,18 @@ def simulation():
     return pdgpu.Simulation(scene(), pdgpu.ProjectiveDynamics(iterations=2), threads=1)
 
 
+def torn():
+    """A cloth with everything that a file holds of one, cut from its side to its middle."""
+    result = pdgpu.Scene()
+    body = result.add_shell(CLOTH, [pdgpu.Spring(1e3), pdgpu.StVK(10.0, 10.0)], density=1.0, bending=0.1, name="cloth")
+    body.pin([0])
+    body.slide([2, 5], plane=(0.0, 0.0, 1.0))
+    body.attach([6], (0.0, 0.0, 0.0), 10.0)
+    sim = pdgpu.Simulation(result, pdgpu.VertexBlockDescent(iterations=2), threads=1)
+    sim.cut("cloth", [[1, 5]])
+    return sim
+
+
 def set_forces(forces):
     simulation().external_forces = forces
 
@@ -169,6 +181,10 @@ ENTRIES = {
     "Area": (pdgpu.Area, dict(stiffness=1.0)),
     "Attachment": (pdgpu.Attachment, dict(stiffness=1.0)),
     "StrainLimit": (pdgpu.StrainLimit, dict(minimum=0.9, maximum=1.1, stiffness=1.0)),
+    "NeoHookean": (pdgpu.NeoHookean, dict(mu=1.0, lam=2.0)),
+    "StVK.from_young": (pdgpu.StVK.from_young, dict(young=1.0, poisson=0.3)),
+    "Corotated": (pdgpu.Corotated, dict(mu=1.0, lam=2.0)),
+    "WorldBox": (pdgpu.WorldBox, dict(lower=(0, 0, 0), upper=(1, 1, np.inf), stiffness=1.0)),
     "Chebyshev": (pdgpu.Chebyshev, dict(rho=0.5, start=2, under_relaxation=1.0)),
     "Jacobi": (pdgpu.Jacobi, dict(weight="auto", **INNER)),
     "AJacobi": (pdgpu.AJacobi, dict(order=2, weight=0.5, variant="power", suppression=None, biased=False, **INNER)),
@@ -186,6 +202,7 @@ ENTRIES = {
     "ProjectiveDynamics": (pdgpu.ProjectiveDynamics, dict(iterations=2, linear=pdgpu.Direct(), chebyshev=None, **STEPS)),
     "Newton": (pdgpu.Newton, dict(iterations=2, linear=pdgpu.Direct(), line_search=True, **STEPS)),
     "QuasiNewton": (pdgpu.QuasiNewton, dict(iterations=2, history=2, linear=pdgpu.Direct(), line_search=True, **STEPS)),
+    "XPBD": (pdgpu.XPBD, dict(iterations=2, **STEPS)),
     "Scene": (pdgpu.Scene, dict(gravity=(0, 0, 0))),
     "add_solid": (lambda **a: scene().add_solid(**a), dict(mesh=BEAM, material=pdgpu.ARAP(1.0), density=1.0, **MOVES)),
     "add_shell": (lambda **a: scene().add_shell(**a), dict(mesh=CLOTH, material=pdgpu.Spring(1.0), density=1.0, bending=1.0, **MOVES)),
@@ -193,6 +210,7 @@ ENTRIES = {
     "add_particles": (lambda **a: scene().add_particles(**a), dict(points=[[0, 0, 0]], mass=1.0, **MOVES)),
     "pin": (lambda **a: scene()["bar"].pin(**a), dict(where=[1, 2], motion=None)),
     "attach": (lambda **a: scene()["bar"].attach(**a), dict(where=[1, 2], targets=(0, 0, 0), stiffness=1.0)),
+    "set_world_box": (lambda **a: scene().set_world_box(**a), dict(lower=(0, 0, 0), upper=(1, 1, np.inf), stiffness=1.0)),
     "Simulation": (
         lambda scene, **a: pdgpu.Simulation(scene() if scene is globals()["scene"] else scene, **a),
         dict(scene=scene, solver=SOLVER, dt=0.1, contact=None, device="cpu", dtype="float32", threads=1),
@@ -203,6 +221,11 @@ ENTRIES = {
     "gradient": (lambda **a: simulation().gradient(**a), dict(x=BEAM.points)),
     "hessian": (lambda **a: simulation().hessian(**a), dict(x=BEAM.points)),
     "incremental_potential": (lambda **a: simulation().incremental_potential(**a), dict(x=BEAM.points)),
+    "forces": (lambda **a: simulation().forces(**a), dict(body="bar")),
+    "element_energies": (lambda **a: simulation().element_energies(**a), dict(body="bar")),
+    "element_forces": (lambda **a: simulation().element_forces(**a), dict(body="bar")),
+    "stress": (lambda **a: simulation().stress(**a), dict(body="bar", measure="cauchy")),
+    "cut": (lambda **a: torn().cut(**a), dict(body="cloth", edges=[[5, 9]])),
     "save": (lambda **a: simulation().save(**a), dict(path="saved")),
     "load": (lambda **a: pdgpu.Simulation.load(saved() and a.pop("path"), **a), dict(path="saved", motions=None, device="cpu", threads=1)),
     "compare": (
@@ -233,7 +256,9 @@ ALSO = {
     "size": ("tets", "triangles"),  # slivers
     "minimum": ("maximum", "stiffness"),
     "bending": ("Bending.stiffness",),
-    "young": ("ARAP.mu",),
+    "young": ("ARAP.mu", "poisson"),
+    "mu": ("lam",),
+    "upper": ("lower",),
 }
 
 
@@ -279,6 +304,7 @@ def test_any_mesh_that_is_accepted_can_be_simulated(points, tets, triangles, con
     """If not, slivers, fans, non-manifold or gigantic meshes crash in the core instead of being refused or diverging."""
     for add, rows, materials in (
         ("add_solid", {"tets": tets}, [pdgpu.ARAP(constant), pdgpu.Volume(constant), pdgpu.StrainLimit(0.9, 1.1, constant)]),
+        ("add_solid", {"tets": tets}, [pdgpu.NeoHookean(constant, constant), pdgpu.StVK(constant, 1.0), pdgpu.Corotated(1.0, constant)]),
         ("add_shell", {"triangles": triangles}, [pdgpu.ARAP(constant), pdgpu.Area(constant), pdgpu.Spring(1.0), pdgpu.Bending(constant)]),
     ):
         mesh = survives(pdgpu.Mesh, points, **rows)
@@ -321,7 +347,9 @@ def test_elements_at_any_magnitude(x, data):
     rest = data.draw(arrays.arrays("f8", x.shape, elements=big))
     constant = data.draw(st.floats(0, 1e308))
     materials = (pdgpu.ARAP, pdgpu.Spring, pdgpu.Bending, pdgpu.Volume, pdgpu.Area, pdgpu.Attachment)
-    for material in (*(kind(constant) for kind in materials), pdgpu.StrainLimit(0.5, 2.0, constant)):
+    several = [pdgpu.StrainLimit(0.5, 2.0, constant), pdgpu.StVK(1.0, constant), pdgpu.Corotated(constant, 1.0)]
+    several += [pdgpu.NeoHookean(1.0, 1.0 + constant), pdgpu.WorldBox((0, 0, 0), (1, 1, 1), 1.0 + constant)]
+    for material in (*(kind(constant) for kind in materials), *several):
         for name in elements.__all__:
             for dtype in (np.float32, np.float64):
                 with np.errstate(over="ignore"):
@@ -372,7 +400,7 @@ KIND = _cpu_f64.KINDS["arap_tet"][0]
 REST, _ = _host.rest_shape(CORNERS, "tet")
 SET = (KIND, TETS[:2].copy(), REST.reshape(2, 9).copy(), np.ones((2, 1)), None)
 LINEAR = linear_settings(pdgpu.Jacobi(weight=0.5), iterations=2)
-CORE = [np.ones(N), np.zeros(N, np.uint8), [SET], 0.1, 0, 2, 0.0, 1, 0, False, None, LINEAR, 1, 1.0]
+CORE = [np.ones(N), np.zeros(N, np.uint8), [SET], 0.1, 0, 2, 0.0, 1, 0, False, None, LINEAR, 1, 1.0, 5, None, None]
 CALLS = {
     "prepare": (),
     "step": (None, None, None, None, False),
@@ -385,6 +413,7 @@ CALLS = {
     "gradient": (None,),
     "hessian": (None, 0),
     "system_matrix": (),
+    "constraint_colours": (),
     "linear_weight": (),
     "set_linear": (0.5, 1.0, 0.5, None),
     "set_chebyshev": ((0.5, 2, 1.0),),
@@ -495,8 +524,8 @@ def test_the_backend_keeps_what_it_borrows():
         with pytest.raises(ValueError, match="threads: must be at most 1024, got 2147483647"):
             module.Simulation(*arguments)
         arguments[5], arguments[12] = 2**31 - 1, 1
-        with pytest.raises(ValueError, match=r"record: expected float64 array of shape \(2147483648, 5\)"):
-            module.Simulation(*arguments).step(None, np.zeros((3, 5)), None, None, False)
+        with pytest.raises(ValueError, match=r"record: expected float64 array of shape \(2147483648, 7\)"):
+            module.Simulation(*arguments).step(None, np.zeros((3, 7)), None, None, False)
 
 
 @profile(300)
@@ -598,12 +627,13 @@ def test_damaged_saved_simulations(tmp_path, monkeypatch):
     attack()
 
 
-def test_saved_simulations_with_another_header(tmp_path, monkeypatch):
+@pytest.mark.parametrize("made", [simulation, torn])
+def test_saved_simulations_with_another_header(made, tmp_path, monkeypatch):
     """If not, a file that was edited, or written by somebody else, reaches the core unchecked."""
     import json
 
     monkeypatch.chdir(tmp_path)
-    simulation().save("whole")
+    made().save("whole")
     with np.load("whole") as archive:
         right = dict(archive)
     header = json.loads(bytes(right.pop("header")))
@@ -634,9 +664,9 @@ def test_saved_simulations_with_another_header(tmp_path, monkeypatch):
         inner[path[-1]] = value
         arrays_now = dict(right)
         if name is not None:
-            made = survives(np.asarray, array)
-            if isinstance(made, np.ndarray) and made.dtype != object:
-                arrays_now[name] = made
+            given_array = survives(np.asarray, array)
+            if isinstance(given_array, np.ndarray) and given_array.dtype != object:
+                arrays_now[name] = given_array
         np.savez("changed.npz", header=np.frombuffer(json.dumps(changed).encode(), np.uint8), **arrays_now)
         result = survives(pdgpu.Simulation.load, "changed.npz", threads=1)
         if isinstance(result, pdgpu.Simulation):

@@ -56,6 +56,20 @@ def test_energies_of_elements_and_bodies_add_up():
     assert sim.element_energies(particles) == {} and bodies[particles]["elastic"] == {}
 
 
+def test_the_world_box_is_part_of_it():
+    """If not, forces and energies of a scene with a floor do not add up."""
+    scene, x = scenes.mixed(damping=0.01)
+    scene.set_world_box((-np.inf, 0.1, -np.inf), (np.inf, np.inf, 0.2), 700.0)
+    sim = pdgpu.Simulation(scene, scenes.NEWTON)
+    sim.set_state(positions=x)
+    outside = x - np.clip(x, [-np.inf, 0.1, -np.inf], [np.inf, np.inf, 0.2])
+    np.testing.assert_allclose(sim.element_energies()["WorldBox"], 350.0 * (outside**2).sum(axis=1), rtol=1e-12)
+    whole, bodies = sim.energies(), sim.body_energies()
+    assert sum(body["elastic"]["WorldBox"] for body in bodies.values()) == pytest.approx(whole["elastic"]["WorldBox"], rel=1e-12)
+    particles = scene.bodies[-1]
+    np.testing.assert_allclose(sim.forces(particles), -700.0 * outside[particles.slice], rtol=1e-12)
+
+
 def test_energies_of_elements_are_in_the_order_of_the_mesh():
     """If not, the colours of a plot are on the wrong elements."""
     scene, sim = moving()
@@ -117,6 +131,24 @@ def test_stress_of_a_stretched_bar_by_hand(a):
     # biaxial: sigma_1 = P_1 / b, the other area having changed
     sim, bar, _ = stretched((a, 1.25, 1.0))
     np.testing.assert_allclose(sim.stress(bar)[:, 0, 0], 2.0 * MU * (a - 1.0) / 1.25, rtol=1e-9)
+
+
+@pytest.mark.parametrize("a, P", [(0.5, -310000.0), (1.5, 104074.07407407407), (2.0, 173750.0)])
+def test_stress_of_a_neo_hookean_bar_with_free_sides(a, P):
+    """If not, a tensile test does not give the curve of the material: b is the width at which the sides carry nothing."""
+    mu, lam = 1e5, 1e6
+    b = np.sqrt((1.0 + mu / lam - mu / (lam * a)) / a)
+    sim, bar, _ = stretched((a, b, b), materials=pdgpu.NeoHookean(mu, lam))
+    expected = np.diag([P, 0.0, 0.0])
+    assert mu * a - mu / a * b**2 == pytest.approx(P, rel=1e-9)
+    np.testing.assert_allclose(sim.stress(bar, "first_piola"), np.broadcast_to(expected, (72, 3, 3)), atol=1e-9 * abs(P))
+    np.testing.assert_allclose(sim.stress(bar), np.broadcast_to(expected / b**2, (72, 3, 3)), atol=1e-9 * abs(P) / b**2)
+
+
+def test_stress_of_a_clamped_saint_venant_bar():
+    """If not, the second material of the tables has a stress of its own: P = a (mu + lam/2) (a^2 - 1) along the bar."""
+    sim, bar, _ = stretched((1.3, 1.0, 1.0), materials=pdgpu.StVK(2e4, 3e4))
+    np.testing.assert_allclose(sim.stress(bar, "first_piola")[:, 0, 0], 1.3 * (2e4 + 1.5e4) * (1.3**2 - 1.0), rtol=1e-9)
 
 
 def test_stress_turns_with_the_body():

@@ -345,7 +345,7 @@ static pd_status project_batch(pd_context *context, int kind, int n, const real 
     case KIND: project_##name(context, n, x, rest, parameters, out); return PD_OK;
         PD_PROJECTIVE_TABLE(PD_CASE)
 #undef PD_CASE
-    default: return pd_fail(&context->error, PD_ERROR_VALUE, "kind: %d has no projection", kind);
+    default: return pd_fail(&context->error, PD_ERROR_TYPE, "kind: %d has no projection", kind);
     }
 }
 

@@ -7,7 +7,7 @@
 
 #include "cpu/context.h"
 
-enum { LANES = PD_CORNER_LANES, STRIDE = PD_POSITION_STRIDE };
+enum { LANES = PD_CORNER_LANES, STRIDE = PD_POSITION_STRIDE, AHEAD = 8 };
 
 /* ---- groups of neo-Hookean corners ------------------------------------------------------------------------------------------- */
 
@@ -19,6 +19,10 @@ static void add_groups(const pd_vertex_sweep *sweep, const real *positions, int 
     for (int group = sweep->group_start[turn]; group < sweep->group_start[turn + 1]; group++) {
         const int *places = sweep->group_places + (size_t)group * 3 * LANES;
         const real *numbers = sweep->group_numbers + (size_t)group * PD_CORNER_NUMBERS * LANES;
+        for (int line = 0; line < LANES * PD_CORNER_NUMBERS; line += 64 / (int)sizeof(real))
+            __builtin_prefetch(numbers + AHEAD * LANES * PD_CORNER_NUMBERS + line);
+        __builtin_prefetch(places + AHEAD * 3 * LANES);
+        __builtin_prefetch(places + AHEAD * 3 * LANES + 16);
         real edges[9][LANES]; // x_a - x_i, x_b - x_i, x_c - x_i
         for (int j = 0; j < 3; j++)
             for (int l = 0; l < LANES; l++) {
@@ -26,20 +30,7 @@ static void add_groups(const pd_vertex_sweep *sweep, const real *positions, int 
                 for (int c = 0; c < 3; c++) edges[3 * j + c][l] = other[c] - own[c];
             }
 #pragma omp simd
-        for (int l = 0; l < LANES; l++) {
-            real ea[3] = {edges[0][l], edges[1][l], edges[2][l]}, eb[3] = {edges[3][l], edges[4][l], edges[5][l]},
-                 ec[3] = {edges[6][l], edges[7][l], edges[8][l]};
-            real corner[PD_CORNER_NUMBERS] = {numbers[l],
-                                              numbers[LANES + l],
-                                              numbers[2 * LANES + l],
-                                              numbers[3 * LANES + l],
-                                              numbers[4 * LANES + l],
-                                              numbers[5 * LANES + l]};
-            real total[9] = {lanes[0][l], lanes[1][l], lanes[2][l], lanes[3][l], lanes[4][l],
-                             lanes[5][l], lanes[6][l], lanes[7][l], lanes[8][l]};
-            pd_neo_hookean_corner(ea, eb, ec, corner, total);
-            for (int i = 0; i < 9; i++) lanes[i][l] = total[i];
-        }
+        for (int l = 0; l < LANES; l++) pd_neo_hookean_corner(LANES, &edges[0][l], numbers + l, &lanes[0][l]);
     }
     for (int i = 0; i < 9; i++) {
         real total = 0;

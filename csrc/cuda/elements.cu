@@ -3,6 +3,7 @@
  * The kernels are macros expanded over the element table, as on the CPU: the element's formula is the same inlined function. The
  * gradient is written per corner and gathered per vertex in a fixed order: no atomics, the same bits in every run. */
 #include "elements/position_based.h"
+#include "elements/vertex_step.h"
 
 #include "cuda/context.cuh"
 
@@ -151,7 +152,7 @@ pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_
         for (int a = 0; a < (k); a++) w[a] = fixed[vertices[a]] ? (real)0 : (real)1 / masses[vertices[a]];                              \
         pd_element_moves(k, d, g.rest + (size_t)e * PD_REST_COUNT(k, d), w, F, T, f + (size_t)e * 3 * (k));                             \
     }
-PD_ELEMENT_TABLE(PD_MOVES_KERNEL)
+PD_PROJECTIVE_TABLE(PD_MOVES_KERNEL)
 
 static __global__ void gather_moves_kernel(pd_model model, real scale, real *moves) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
@@ -169,7 +170,7 @@ pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double
         switch (g.kind) {
 #define PD_CASE(KIND, name, k, d, count) \
     case KIND: PD_LAUNCH(context, name##_moves_kernel, g.n, g, model->fixed, model->masses, x, f); break;
-            PD_ELEMENT_TABLE(PD_CASE)
+            PD_PROJECTIVE_TABLE(PD_CASE)
 #undef PD_CASE
         default: break;
         }
@@ -233,13 +234,41 @@ pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_d
             pd_##name##_hessian(F, p, quantity == PD_BATCH_HESSIAN_PSD, H);                                                               \
             pd_element_hessian_from_F(k, d, r, H, out + (size_t)e * 9 * (k) * (k));                                                       \
             break;                                                                                                                        \
-        default: pd_##name##_projection(F, p, out + (size_t)e * 3 * (d)); break;                                                          \
+        case PD_BATCH_BLOCKS:                                                                                                             \
+            for (int a = 0; a < (k); a++) {                                                                                               \
+                real along[3] = {0, 0, 0};                                                                                                \
+                if ((k) > 1) pd_element_corner_gradient(k, d, r, a, along);                                                               \
+                pd_##name##_block(F, p, along, out + ((size_t)e * (k) + (size_t)a) * 9);                                                  \
+            }                                                                                                                             \
+            break;                                                                                                                        \
+        default: pd_##name##_gradient(F, p, out + (size_t)e * 3 * (d)); break;                                                            \
         }                                                                                                                                 \
     }
 PD_ELEMENT_TABLE(PD_BATCH_KERNEL)
 
+#define PD_PROJECT_KERNEL(KIND, name, k, d, count)                                                                            \
+    static __global__ void name##_project_kernel(int n, const real *x, const real *rest, const real *parameters, real *out) { \
+        int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                 \
+        if (e >= n) return;                                                                                                   \
+        real F[3 * (d)];                                                                                                      \
+        pd_element_deformation(k, d, x + (size_t)e * 3 * (k), rest + (size_t)e * PD_REST_COUNT(k, d), F);                     \
+        pd_##name##_projection(F, parameters + (size_t)e * (count), out + (size_t)e * 3 * (d));                               \
+    }
+PD_PROJECTIVE_TABLE(PD_PROJECT_KERNEL)
+
+static pd_status project_batch(pd_context *context, int kind, int n, const real *x, const real *rest, const real *parameters, real *out) {
+    switch (kind) {
+#define PD_CASE(KIND, name, k, d, count) \
+    case KIND: PD_LAUNCH(context, name##_project_kernel, n, n, x, rest, parameters, out); return PD_OK;
+        PD_PROJECTIVE_TABLE(PD_CASE)
+#undef PD_CASE
+    default: return pd_fail(&context->error, PD_ERROR_TYPE, "kind: %d has no projection", kind);
+    }
+}
+
 pd_status pd_element_batch(pd_context *context, int kind, int quantity, int n, const real *x, const real *rest, const real *parameters,
                            real *out) {
+    if (quantity == PD_BATCH_PROJECTION) return project_batch(context, kind, n, x, rest, parameters, out);
     switch (kind) {
 #define PD_CASE(KIND, name, k, d, count) \
     case KIND: PD_LAUNCH(context, name##_batch_kernel, n, quantity, n, x, rest, parameters, out); return PD_OK;

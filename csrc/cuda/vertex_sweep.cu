@@ -20,7 +20,7 @@ static __device__ void add_groups(const pd_vertex_sweep &sweep, const real *posi
             }
             for (int j = 0; j < PD_CORNER_NUMBERS; j++)
                 numbers[j] = sweep.group_numbers[((size_t)group * PD_CORNER_NUMBERS + (size_t)j) * PD_CORNER_LANES + (size_t)l];
-            pd_neo_hookean_corner(edges, edges + 3, edges + 6, numbers, sum);
+            pd_neo_hookean_corner(1, edges, numbers, sum);
         }
 }
 

@@ -7,7 +7,7 @@
  *
  * Conjugate gradients (inexact Newton) follow the same rule: where they meet negative curvature in the full Hessian they start anew
  * with the projected one, and where even that is singular with a shift on its diagonal. Where the tolerance is left to this method it is the
- * forcing term min(0.1, sqrt(|g| / |g_0|)): superlinear convergence [Nocedal and Wright 2006, Theorem 7.2]. */
+ * forcing term min(0.01, sqrt(|g| / |g_0|)): superlinear convergence [Nocedal and Wright 2006, Theorem 7.2]. */
 #include "dynamics/hessian_cg.h"
 #include "dynamics/line_search.h"
 
@@ -162,7 +162,7 @@ static pd_status solve_inexactly(pd_simulation *self) {
     double tolerance = self->settings.linear.tolerance, norm;
     PD_TRY(pd_simulation_norm(self, self->gradient, &norm));
     if (self->iteration == 0) newton->first_norm = norm;
-    if (tolerance <= 0) tolerance = norm < newton->first_norm ? fmin(0.1, sqrt(norm / newton->first_norm)) : 0.1;
+    if (tolerance <= 0) tolerance = norm < newton->first_norm ? fmin(0.01, sqrt(norm / newton->first_norm)) : 0.01;
     double shift = fmax(1e-10, 8.0 * (double)PD_EPSILON) * self->matrix_trace / newton->n_free;
     for (int attempt = 0, indefinite = 1; attempt < 3 && indefinite; attempt++) {
         if (attempt < 2)

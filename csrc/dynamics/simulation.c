@@ -16,6 +16,7 @@ static const pd_method *method_of(const pd_simulation *self) {
     case PD_SOLVER_BLOCK_JACOBI: return &pd_block_jacobi_method;
     case PD_SOLVER_GRADIENT_DESCENT: return &pd_gradient_descent_method;
     case PD_SOLVER_QUASI_NEWTON: return &pd_quasi_newton_method;
+    case PD_SOLVER_XPBD: return &pd_xpbd_method;
     default: return &pd_projective_dynamics_method;
     }
 }
@@ -29,6 +30,7 @@ void pd_simulation_destroy(pd_simulation *self) {
     pd_nonlinear_cg_destroy(self->cg);
     pd_descent_destroy(self->descent);
     pd_quasi_newton_destroy(self->quasi_newton);
+    pd_xpbd_destroy(self->xpbd);
     if (self->context) {
         void *memory[] = {self->x,
                           self->v,
@@ -75,7 +77,7 @@ static pd_status keep_description(pd_simulation *self, const pd_description *des
     for (int s = 0; s < self->n_sets; s++) {
         pd_kind_shape shape = pd_kind_shape_of(self->sets[s].kind);
         for (size_t e = 0; e < (size_t)self->sets[s].n; e++) {
-            double w = fabs(self->sets[s].parameters[e * (size_t)shape.parameters]), square = 0.0;
+            double w = pd_largest_stiffness(self->sets[s].kind, self->sets[s].parameters + e * (size_t)shape.parameters), square = 0.0;
             const double *g = self->sets[s].rest + e * (size_t)shape.rest;
             for (int i = 0; i < shape.rest; i++) square += shape.vertices > 1 ? g[i] * g[i] : 1.0 / 3.0;
             self->stiffness_sums[shape.columns == 1] += w * shape.columns;
@@ -309,6 +311,7 @@ pd_status pd_simulation_set_load(pd_simulation *self, const real *load) {
 pd_error *pd_simulation_error(pd_simulation *self) { return &self->error; }
 int pd_simulation_n_vertices(const pd_simulation *self) { return self->model.n_vertices; }
 const pd_csr *pd_simulation_pattern(const pd_simulation *self) { return &self->pattern; }
+int pd_simulation_constraint_colours(const pd_simulation *self) { return pd_xpbd_colours(self->xpbd); }
 void pd_simulation_set_chebyshev(pd_simulation *self, const pd_chebyshev *chebyshev) { self->settings.chebyshev = *chebyshev; }
 
 pd_status pd_simulation_begin(pd_simulation *self) {
@@ -430,8 +433,8 @@ static pd_status iterate(pd_simulation *self, double *omega, int read, double re
     *omega = pd_chebyshev_omega(c, self->iteration - self->restarted, *omega);
     PD_TRY(pd_advance(self->context, &self->model, -*omega * gamma, self->direction, *omega - 1.0, self->step, self->x, self->offset,
                       self->scalars));
-    if (method_of(self)->finish && self->iteration + 1 == self->settings.iterations) PD_TRY(method_of(self)->finish(self));
     if (read) PD_TRY(pd_memory_download(self->context, report, self->scalars, 2 * sizeof(double)));
+    if (method_of(self)->finish && self->iteration + 1 == self->settings.iterations) PD_TRY(method_of(self)->finish(self));
     times->advance_seconds = pd_seconds() - middle;
 done:
     return status;

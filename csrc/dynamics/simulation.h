@@ -119,6 +119,8 @@ pd_status pd_simulation_system_matrix(pd_simulation *self, const pd_csr **out);
 /* The linear solver of the global step, made from the system matrix on first use and not prepared yet; *out = NULL where the
  * solver has none. What it owns stays valid as long as the simulation. */
 pd_status pd_simulation_linear(pd_simulation *self, pd_linear **out);
+/* Colours of the elements in a sweep over constraints, once prepared; 0 for methods without one. */
+int pd_simulation_constraint_colours(const pd_simulation *self);
 /* The extrapolation of the outer iteration, from the next step on. */
 void pd_simulation_set_chebyshev(pd_simulation *self, const pd_chebyshev *chebyshev);
 

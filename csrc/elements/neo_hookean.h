@@ -3,9 +3,9 @@
  *     Psi = mu/2 (|F|^2 - 3) - mu (J - 1) + lam/2 (J - 1)^2,    J = det F,    E = volume Psi
  *     dPsi/dF = mu F + (lam (J - 1) - mu) C,    C = cof F = dJ/dF
  *
- * p = {2 mu volume, lam volume [J]}. The usual form mu/2 (|F|^2 - 3) + lam/2 (J - 1 - mu/lam)^2 less its value at rest: zero there, and without
- * cancellation. Its small strains are those of the Lame constants mu and lam - mu. With the signed singular values of svd.h,
- * g = lam (J - 1) - mu, pairs (i,j) and k the third, all derivatives are polynomials:
+ * p = {2 mu volume, lam volume [J]}. The usual form mu/2 (|F|^2 - 3) + lam/2 (J - 1 - mu/lam)^2 less its value at rest. Its small
+ * strains are those of the Lame constants mu and lam - mu. With the signed singular values of svd.h, g = lam (J - 1) - mu, pairs (i,j)
+ * and k the third, all derivatives are polynomials:
  *     B_ii = mu + lam (s_j s_k)^2,    B_ij = lam s_i s_j s_k^2 + g s_k,    symmetric = mu - g s_k,    twist = mu + g s_k.
  * J is affine in one corner, so the block of a corner is mu |g|^2 I + lam c c^T with c = C g: positive definite at every F, inverted ones
  * included. F = 0 is a stable point too: a tet collapsed to a point stays there. */
@@ -15,17 +15,25 @@
 #include "base/svd.h"
 #include "elements/isotropic.h"
 
-/* Psi volume = mu/2 |F - cof F|^2-free form: |F|^2 - 3 - 2 (J - 1) is summed from F - I, so that it keeps its digits near rest. */
+/* Returns |F|^2 - 3 - 2 (J - 1), and *change = J - 1. At rest both terms of the first are small and nearly equal, in whatever direction
+ * the tet has turned: with the Green strain E = (F^T F - I)/2 and its invariants, |F|^2 - 3 = 2 I_1 and J^2 - 1 = 2 I_1 + 4 I_2 + 8 I_3,
+ * and what is left of the difference is quadratic in E. Under large strains it is the invariants that cancel: there, as it stands. */
+PD_FUNCTION real pd_neo_hookean_shear(const real *F, real *change) {
+    real E[9], C[9], square = 0, J = pd_matrix3_determinant(F);
+    pd_matrix3_transpose_multiply(F, F, E);
+    for (int i = 0; i < 9; i++) E[i] = (real)0.5 * (E[i] - (real)(i % 4 == 0)), square += E[i] * E[i];
+    real first = E[0] + E[4] + E[8];
+    *change = J - (real)1;
+    if (!(J > 0 && square < (real)0.25)) return (real)2 * (first - *change);
+    pd_matrix3_cofactor(E, C);
+    real second = C[0] + C[4] + C[8], third = pd_dot3(E, C);
+    *change = ((real)2 * first + (real)4 * second + (real)8 * third) / (J + (real)1);
+    return ((real)2 * first * *change - (real)8 * second - (real)16 * third) / (J + (real)1);
+}
+
 PD_FUNCTION real pd_neo_hookean_tet_energy(const real *F, const real *p) {
-    // with D = F - I: |F|^2 - 3 = |D|^2 + 2 tr D, and J - 1 = tr D + (second invariant of D) + det D
-    real D[9], C[9], square = 0, second, third, change;
-    for (int i = 0; i < 9; i++) D[i] = F[i] - (real)(i % 4 == 0);
-    for (int i = 0; i < 9; i++) square += D[i] * D[i];
-    pd_matrix3_cofactor(D, C);
-    second = C[0] + C[4] + C[8];
-    third = pd_dot3(D, C);
-    change = D[0] + D[4] + D[8] + second + third;
-    return (real)0.5 * (p[0] * ((real)0.5 * square - second - third) + p[1] * change * change);
+    real change, shear = pd_neo_hookean_shear(F, &change);
+    return (real)0.25 * p[0] * shear + (real)0.5 * p[1] * change * change;
 }
 
 PD_FUNCTION void pd_neo_hookean_tet_gradient(const real *F, const real *p, real *P) {

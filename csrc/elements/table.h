@@ -18,8 +18,8 @@
  *     void pd_NAME_gradient  (const real *F, const real *p, real *P);            dE/dF
  *     void pd_NAME_hessian   (const real *F, const real *p, int psd, real *H);   d2E/dF2; psd != 0: nearest positive semidefinite
  *     void pd_NAME_block     (const real *F, const real *p, const real *g, real *B);    the 3x3 block of a corner with rest gradient
- *         g [d], sum_bc g_b g_c d2E/dF_ab dF_cd, by a direct formula; exact where that is positive semidefinite, else with its
- *         indefinite part clamped; k = 1: g is not read
+ *         g [d], sum_bc g_b g_c d2E/dF_ab dF_cd, by a direct formula without H; always positive semidefinite, what can be indefinite
+ *         clamped at zero: never below the exact block; k = 1: g is not read
  *     void pd_NAME_projection(const real *F, const real *p, real *T);            the nearest point of the constraint set, where it has one
  *
  * A new material is one new header and one line here. */

@@ -15,25 +15,30 @@ enum { PD_CORNER_A, PD_CORNER_B, PD_CORNER_C, PD_CORNER_SCALE, PD_CORNER_LAM, PD
  *
  * since det F is affine in x_i and vanishes where x_i lies in the face. No 3x3 matrix is formed, and a corner needs six numbers
  * instead of nine rest gradients.
- *   ea, eb, ec [3]  x_a - x_i, x_b - x_i, x_c - x_i, m      numbers  mu V g_j.g_i for a, b, c; scale = 1/(6 V); lam V; mu V
- *   sum [9]  in/out  gradient (3) in N, and the upper triangle (6) of lam V c c^T in N/m; the rest of the block, mu V |g_i|^2 I,
+ * Number i of an array lies at i * stride, so that a loop over lanes becomes vector instructions; scalars only, for the same reason.
+ *   edges    [9]  in      x_a - x_i, x_b - x_i, x_c - x_i, m
+ *   numbers  [PD_CORNER_NUMBERS]  in  mu V g_j.g_i for a, b, c; scale = 1/(6 V); lam V; mu V
+ *   sum      [9]  in/out  gradient (3) in N, and the upper triangle (6) of lam V c c^T in N/m; the rest of the block, mu V |g_i|^2 I,
  *   does not change and is the caller's. */
-PD_FUNCTION void pd_neo_hookean_corner(const real ea[3], const real eb[3], const real ec[3], const real numbers[PD_CORNER_NUMBERS],
-                                       real sum[9]) {
-    real u[3], v[3], c[3];
-    for (int i = 0; i < 3; i++) u[i] = eb[i] - ea[i], v[i] = ec[i] - ea[i];
-    pd_cross3(u, v, c);
-    for (int i = 0; i < 3; i++) c[i] *= numbers[PD_CORNER_SCALE];
-    real pressure = numbers[PD_CORNER_LAM] * (-pd_dot3(c, ea) - (real)1) - numbers[PD_CORNER_MU];
-    for (int i = 0; i < 3; i++)
-        sum[i] += numbers[PD_CORNER_A] * ea[i] + numbers[PD_CORNER_B] * eb[i] + numbers[PD_CORNER_C] * ec[i] + pressure * c[i];
-    real l0 = numbers[PD_CORNER_LAM] * c[0], l1 = numbers[PD_CORNER_LAM] * c[1], l2 = numbers[PD_CORNER_LAM] * c[2];
-    sum[3] += l0 * c[0];
-    sum[4] += l0 * c[1];
-    sum[5] += l0 * c[2];
-    sum[6] += l1 * c[1];
-    sum[7] += l1 * c[2];
-    sum[8] += l2 * c[2];
+PD_FUNCTION void pd_neo_hookean_corner(int stride, const real *edges, const real *numbers, real *sum) {
+    real ax = edges[0], ay = edges[stride], az = edges[2 * stride];
+    real bx = edges[3 * stride], by = edges[4 * stride], bz = edges[5 * stride];
+    real cx = edges[6 * stride], cy = edges[7 * stride], cz = edges[8 * stride];
+    real ux = bx - ax, uy = by - ay, uz = bz - az, vx = cx - ax, vy = cy - ay, vz = cz - az;
+    real scale = numbers[PD_CORNER_SCALE * stride], lam = numbers[PD_CORNER_LAM * stride];
+    real nx = scale * (uy * vz - uz * vy), ny = scale * (uz * vx - ux * vz), nz = scale * (ux * vy - uy * vx); // cof(F) g_i
+    real pressure = lam * (-(nx * ax + ny * ay + nz * az) - (real)1) - numbers[PD_CORNER_MU * stride];
+    real ka = numbers[PD_CORNER_A * stride], kb = numbers[PD_CORNER_B * stride], kc = numbers[PD_CORNER_C * stride];
+    real lx = lam * nx, ly = lam * ny;
+    sum[0] += ka * ax + kb * bx + kc * cx + pressure * nx;
+    sum[stride] += ka * ay + kb * by + kc * cy + pressure * ny;
+    sum[2 * stride] += ka * az + kb * bz + kc * cz + pressure * nz;
+    sum[3 * stride] += lx * nx;
+    sum[4 * stride] += lx * ny;
+    sum[5 * stride] += lx * nz;
+    sum[6 * stride] += ly * ny;
+    sum[7 * stride] += ly * nz;
+    sum[8 * stride] += lam * nz * nz;
 }
 
 /* g [d] out: the rest gradient of corner a of an element of k > 1 vertices; see element.h. */

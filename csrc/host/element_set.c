@@ -1,6 +1,8 @@
 /* The sizes of every element kind, read off the one table. */
 #include "host/element_set.h"
 
+#include <math.h>
+
 pd_kind_shape pd_kind_shape_of(int kind) {
     static const pd_kind_shape shapes[] = {
 #define PD_SHAPE(KIND, name, k, d, count) {k, d, (k) > 1 ? ((k) - 1) * (d) : 3, count, #name},
@@ -9,4 +11,15 @@ pd_kind_shape pd_kind_shape_of(int kind) {
     };
     static const pd_kind_shape unknown = {0, 0, 0, 0, "unknown"};
     return kind >= 0 && kind < PD_KIND_COUNT ? shapes[kind] : unknown;
+}
+
+double pd_largest_stiffness(int kind, const double *parameters) {
+    switch (kind) {
+        // {2 mu, lam}: 2 mu + d lam for a change of size, StVK and co-rotated; neo-Hookean 3 lam - mu or 2 mu
+#define PD_CASE(KIND, name, k, d, count) \
+    case KIND: return fabs(parameters[0]) + (d) * fabs(parameters[1]);
+        PD_HYPERELASTIC_TABLE(PD_CASE)
+#undef PD_CASE
+    default: return fabs(parameters[0]);
+    }
 }

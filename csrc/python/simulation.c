@@ -327,6 +327,11 @@ static int linear_of(SimulationObject *self, pd_linear **linear) {
     return !status;
 }
 
+static PyObject *simulation_constraint_colours(SimulationObject *self, PyObject *unused) {
+    (void)unused;
+    return PyLong_FromLong(pd_simulation_constraint_colours(self->core));
+}
+
 static PyObject *simulation_linear_weight(SimulationObject *self, PyObject *unused) {
     pd_linear *linear;
     (void)unused;
@@ -510,6 +515,8 @@ static PyMethodDef simulation_methods[] = {
      "hessian($self, x, psd, /)\n--\n\n(row_start, columns, blocks) of d2G/dx2 over all vertices, blocks (nnz,3,3) N/m."},
     {"system_matrix", (PyCFunction)simulation_system_matrix, METH_NOARGS,
      "system_matrix($self, /)\n--\n\n(row_start, columns, values) of the Projective Dynamics matrix over all vertices, N/m."},
+    {"constraint_colours", (PyCFunction)simulation_constraint_colours, METH_NOARGS,
+     "constraint_colours($self, /)\n--\n\nColours of the elements in a sweep over constraints; 0 where the solver has none."},
     {"linear_weight", (PyCFunction)simulation_linear_weight, METH_NOARGS,
      "linear_weight($self, /)\n--\n\n(weight, estimated largest eigenvalue of D^-1 A) of a Jacobi or A-Jacobi global step."},
     {"set_linear", (PyCFunction)simulation_set_linear, METH_VARARGS,

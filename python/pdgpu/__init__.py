@@ -10,6 +10,7 @@ with short_spinning():
 
 from pdgpu import elements, linear, shapes
 from pdgpu.comparison import Comparison, compare
+from pdgpu.cutting import Cut
 from pdgpu.errors import DivergenceError
 from pdgpu.linear_solvers import PCG, SOR, AJacobi, Chebyshev, Direct, GaussSeidel, Jacobi, SymmetricGaussSeidel
 from pdgpu.materials import (
@@ -32,6 +33,7 @@ from pdgpu.scene import Body, Scene
 from pdgpu.simulation import Simulation
 from pdgpu.solvers import (
     PBD,
+    XPBD,
     BlockJacobi,
     GradientDescent,
     Newton,
@@ -49,6 +51,7 @@ __all__ = [
     "PBD",
     "PCG",
     "SOR",
+    "XPBD",
     "AJacobi",
     "Area",
     "Attachment",
@@ -58,6 +61,7 @@ __all__ = [
     "Chebyshev",
     "Comparison",
     "Corotated",
+    "Cut",
     "Direct",
     "DivergenceError",
     "GaussSeidel",

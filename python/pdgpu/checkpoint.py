@@ -15,7 +15,7 @@ import numpy as np
 
 import pdgpu.materials
 from pdgpu import linear_solvers, solvers
-from pdgpu.arguments import integer, number, per_item, real_array
+from pdgpu.arguments import integer, number, per_item, real_array, vertex_indices
 from pdgpu.automatic import Parameters
 from pdgpu.mesh import Mesh
 from pdgpu.mesh_files import as_path
@@ -56,6 +56,7 @@ def write(path, simulation):
                     for material in body.materials
                 ],
                 "pins": [[store(indices), motion is not None] for indices, motion in body.pins],
+                "slides": [[store(part) for part in slide] for slide in body.slides],
                 "attachments": [[store(part) for part in attachment] for attachment in body.attachments],
             }
         )
@@ -63,6 +64,8 @@ def write(path, simulation):
     arrays["positions"], arrays["velocities"] = x, v
     if previous is not None:
         arrays["previous_velocities"] = previous
+    if simulation._colours is not None:  # after a cut they are inherited, not what a colouring of the scene would give
+        arrays["colours"] = simulation._colours
     if simulation._external_forces is not None:
         arrays["external_forces"] = simulation._external_forces
     header = {
@@ -74,6 +77,7 @@ def write(path, simulation):
         "start_time": simulation._start_time,
         "steps": simulation._backend.steps(),
         "gravity": list(scene.gravity),
+        "world_box": None if scene.world_box is None else {n: store(v) for n, v in scene.world_box._constants.items()},
         "solver": _describe(simulation.solver),
         "rho": simulation._rho,
         "linear_numbers": None if simulation._numbers is None else dataclasses.asdict(simulation._numbers),
@@ -121,6 +125,7 @@ def read(cls, path, motions, device, threads):
         solver = _solver(header["solver"])
         dt, dtype, saved_device = header["dt"], header["dtype"], header["device"]
         rho, numbers = _searched(header, solver)
+        colours = _colours(arrays["colours"], scene) if "colours" in arrays and hasattr(solver, "colouring") else None
         start_time, steps = number("start_time", header["start_time"]), integer("steps", header["steps"], 0)
         state = [
             None if name == "previous_velocities" and name not in arrays else real_array(name, arrays[name], (scene.n_vertices, 3))
@@ -129,11 +134,9 @@ def read(cls, path, motions, device, threads):
     except (KeyError, IndexError, AttributeError, TypeError, ValueError) as error:
         raise _damaged(path, error) from None
     # a wrong device= or threads= is the caller's, and is named as such
-    simulation = cls(scene, solver, dt=dt, device=saved_device if device is None else device, dtype=dtype, threads=threads)
-    simulation.external_forces = arrays.get("external_forces")
-    simulation._backend.set_state(*(None if array is None else simulation._cast(array) for array in state))
-    simulation._backend.set_steps(steps)
-    simulation._start_time = start_time
+    device = saved_device if device is None else device
+    forces = arrays.get("external_forces")
+    simulation = cls._resumed(scene, solver, dt, device, dtype, threads, colours, steps, start_time, state, forces)
     # what a search found before the file was written; another search, from this state, would find something else
     if rho is not None:
         simulation._set_rho(rho)
@@ -205,6 +208,8 @@ def _scene(header, arrays, motions):
         return arrays[value] if isinstance(value, str) else value
 
     scene = Scene(gravity=header["gravity"])
+    if header.get("world_box") is not None:
+        scene.set_world_box(**{name: fetch(value) for name, value in header["world_box"].items()})
     for entry in header["bodies"]:
         materials = [_material(name, {key: fetch(value) for key, value in constants.items()}) for name, constants in entry["materials"]]
         points = real_array("points", fetch(entry["points"]), (None, 3))
@@ -226,6 +231,8 @@ def _scene(header, arrays, motions):
         given = iter(motions.get(entry["name"], ()))
         for indices, scripted in entry["pins"]:
             body.pin(fetch(indices), next(given) if scripted else None)
+        for indices, projector in entry.get("slides", ()):
+            body.slides.append((vertex_indices("slides", fetch(indices), points), _projector(fetch(projector))))
         for indices, targets, stiffness in entry["attachments"]:
             body.attach(fetch(indices), fetch(targets), fetch(stiffness))
     return scene
@@ -239,11 +246,28 @@ def _parents(rows, n):
     return rows
 
 
+def _projector(matrix):
+    """The projector on a line or a plane."""
+    matrix = real_array("slides", matrix, (3, 3))
+    if not (np.allclose(matrix, matrix.T) and np.allclose(matrix @ matrix, matrix)):
+        raise ValueError("slides: a matrix is no projector")
+    return matrix
+
+
+def _colours(colours, scene):
+    """Colours of the vertices; the core refuses them where two neighbours have the same."""
+    colours = real_array("colours", colours, (scene.n_vertices,))
+    if (colours < 0).any() or (colours >= scene.n_vertices).any():
+        raise ValueError(f"colours: must be from 0 to {scene.n_vertices - 1}")
+    return colours.astype(np.int32)
+
+
 def _material(name, constants):
     """Only a material: whatever else that module holds is not to be called on the word of a file."""
     if name not in pdgpu.materials.__all__:
         raise ValueError(f"material {name!r} is unknown")
-    return getattr(pdgpu.materials, name)(**constants)
+    material = getattr(pdgpu.materials, name)
+    return material.from_young(**constants) if "young" in constants else material(**constants)
 
 
 def _describe(value):

@@ -14,7 +14,7 @@ import numpy as np
 import pdgpu
 from pdgpu.backends import DEVICES, PRECISIONS, thread_count
 from pdgpu.linear_solvers import PCG, Chebyshev, Direct, Jacobi
-from pdgpu.solvers import PBD, Newton, NonlinearCG, ProjectiveDynamics, QuasiNewton
+from pdgpu.solvers import PBD, XPBD, BlockJacobi, GradientDescent, Newton, NonlinearCG, ProjectiveDynamics, QuasiNewton, VertexBlockDescent
 
 # The solvers of `compare`, by name, in the order of the legend. The iterations let each curve show its character; rho is a value
 # that helps on organic tet meshes of 1e5 to 1e6 Pa at h = 1/30 and is safe there: it is not tuned to the mesh at hand.
@@ -22,10 +22,15 @@ SOLVERS = {
     "pd": ("PD direct", ProjectiveDynamics(iterations=200, linear=Direct())),
     "pd-chebyshev": ("PD direct + Chebyshev", ProjectiveDynamics(iterations=200, linear=Direct(), chebyshev=Chebyshev(rho=0.95))),
     "pd-jacobi": ("PD damped Jacobi", ProjectiveDynamics(iterations=1000, linear=Jacobi())),
+    "vbd": ("VBD", VertexBlockDescent(iterations=400)),
+    "vbd-chebyshev": ("VBD + Chebyshev", VertexBlockDescent(iterations=400, chebyshev=Chebyshev(rho=0.95))),
+    "block-jacobi": ("Block Jacobi", BlockJacobi(iterations=400)),
+    "gradient-descent": ("Gradient descent + Chebyshev", GradientDescent(iterations=400, chebyshev=Chebyshev(rho=0.95))),
     "newton": ("Newton", Newton(iterations=15)),
     "newton-cg": ("Newton, inner CG", Newton(iterations=15, linear=PCG())),
     "quasi-newton": ("Quasi-Newton", QuasiNewton(iterations=60)),
     "cg": ("Nonlinear CG", NonlinearCG(iterations=400)),
+    "xpbd": ("XPBD", XPBD(iterations=400)),
     "pbd": ("PBD", PBD(iterations=400, relaxation=0.045)),
 }
 

@@ -174,6 +174,7 @@ def _torn(body, triangles, rows):
     share = torn.masses / np.bincount(rows, weights=torn.masses)[rows]
     # a copy is held where its original is; the springs of an attachment are shared out, so that their sum stays
     torn.pins = [(_descendants(indices, rows)[0], motion) for indices, motion in body.pins]
+    torn.slides = [(_descendants(indices, rows)[0], projector) for indices, projector in body.slides]
     torn.attachments = []
     for indices, targets, stiffness in body.attachments:
         here, of = _descendants(indices, rows)

@@ -1,7 +1,8 @@
-"""Single elements in batches: energy, gradient, Hessian and projection of any material.
+"""Single elements in batches: energy, gradient, Hessian, corner blocks and projection of any material.
 
 Everything is computed in float32 if all inputs are float32, else in float64. The kind of element follows from the material and
-the number of vertices k: Spring 2; ARAP, StrainLimit 3 or 4; Area 3; Volume, Bending 4; Attachment 1 (`rest` is its target).
+the number of vertices k: Spring 2; ARAP, StrainLimit, StVK, Corotated 3 or 4; Area 3; NeoHookean, Volume, Bending 4; Attachment 1
+(`rest` is its target), WorldBox 1 (its sides are measured from `rest`).
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from pdgpu.arguments import real_array
 from pdgpu.backends import backend, thread_count
 from pdgpu.materials import Material
 
-__all__ = ["energy", "gradient", "hessian", "projection"]
+__all__ = ["blocks", "energy", "gradient", "hessian", "projection"]
 
-ENERGY, GRADIENT, HESSIAN, HESSIAN_PSD, PROJECTION = range(5)
+ENERGY, GRADIENT, HESSIAN, HESSIAN_PSD, PROJECTION, STRESS, BLOCKS = range(7)  # PD_BATCH_... of csrc/backend.h
 
 
 def _batch(quantity, material, x, rest, threads):
@@ -25,6 +26,8 @@ def _batch(quantity, material, x, rest, threads):
     rest = real_array("rest", rest, (None, None, 3))
     if rest.shape != x.shape:
         raise ValueError(f"rest: expected shape {x.shape} as x, got {rest.shape}")
+    if quantity == PROJECTION and not material.projective:
+        raise TypeError(f"material: {type(material).__name__} has no projection: its energy is no distance to a constraint set")
     return of_kind(quantity, *material.elements(rest), x, dtype=np.float32 if single else np.float64, threads=threads)
 
 
@@ -70,10 +73,20 @@ def hessian(material, x, rest, *, psd=False, threads=0):
     return _batch(HESSIAN_PSD if psd else HESSIAN, material, x, rest, threads)
 
 
+def blocks(material, x, rest, *, threads=0):
+    """What each element adds to the 3x3 block of each of its vertices, (m, k, 3, 3) N/m [Chen et al. 2024, VBD, Eq. 9].
+
+    The diagonal blocks of `hessian`, by formulas that form no (3k, 3k) matrix, and always positive semidefinite: exact for
+    NeoHookean; for the others what can be indefinite (under compression, as a rule) is clamped at zero, so that a block is never
+    below the exact one. Arguments and errors as for `energy`.
+    """
+    return _batch(BLOCKS, material, x, rest, threads)
+
+
 def projection(material, x, rest, *, threads=0):
     """The nearest point of the constraint set to F of each element, (m, 3, d): the local step of Projective Dynamics.
 
     d is 3 for tets, 2 for triangles, 1 for springs, hinges and attachments [Bouaziz et al. 2014, Eq. 3]. Arguments and errors as
-    for `energy`.
+    for `energy`; TypeError also for NeoHookean, StVK and Corotated, whose energies are no distance to a set.
     """
     return _batch(PROJECTION, material, x, rest, threads)

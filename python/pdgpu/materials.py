@@ -35,6 +35,7 @@ class Material:
     kinds = {}  # vertices of an element -> kind of csrc/elements/table.h
     topologies = {}  # vertices of an element -> topology of _host.rest_shape, where it differs from the default
     bodies = ()  # the types of body it can be given to
+    projective = True  # an energy of the distance to a constraint set, which Projective Dynamics needs
 
     def __init__(self, **constants):
         self._constants = {name: _number_or_array(f"{type(self).__name__}.{name}", value) for name, value in constants.items()}
@@ -253,124 +254,159 @@ class Attachment(Material):
 
 
 class WorldBox(Material):
-    """A box that vertices are pushed back into: energy k/2 |x - clamp(x, lower, upper)|^2, k in N/m; scenes get it by `set_world_box`.
+    """A box that vertices are pushed back into: energy k/2 |x - clamp(x, lower, upper)|^2 per vertex, in J.
 
-    [Chen et al. 2024, VBD, Sec. 3.4]
+    A unilateral constraint as a potential energy [Chen et al. 2024, VBD, Sec. 3.4]; scenes get it by `Scene.set_world_box`. On its own
+    (`pdgpu.elements`) the sides are measured from `rest`.
+
+    Parameters
+    ----------
+    lower, upper : array_like, shape (3,)
+        Sides, m; lower < upper on every axis. A side may be infinite.
+    stiffness : float or array_like, shape (vertices,)
+        k, N/m, greater than 0.
     """
 
     kinds = {1: "world_box"}
+    positive = ("stiffness",)
 
     def __init__(self, lower, upper, stiffness):
-        self._lower, self._upper = (np.asarray(side, dtype=np.float64) for side in (lower, upper))
         super().__init__(stiffness=stiffness)
         self.constant("stiffness", np.size(stiffness))
+        lower, upper = _side("WorldBox.lower", lower), _side("WorldBox.upper", upper)
+        if not (lower < upper).all():
+            axis = int(np.argmin(lower < upper))
+            raise ValueError(
+                f"WorldBox.lower: must be less than upper on every axis, got {lower[axis]:g} and {upper[axis]:g} on axis {axis}"
+            )
+        self._constants = {"lower": lower, "upper": upper, **self._constants}
+
+    def __repr__(self):
+        lower, upper, stiffness = self._constants.values()
+        shown = f"array of {len(stiffness)}" if np.ndim(stiffness) else f"{stiffness:g}"
+        return f"WorldBox(lower={lower.tolist()}, upper={upper.tolist()}, stiffness={shown})"
 
     def elements(self, rest):
-        """`rest` (m,1,3) are the origins that the sides are measured from."""
+        """`rest` (m,1,3) are the points that the sides are measured from."""
         n = len(rest)
-        stiffness = self.constant("stiffness", n)
-        sides = np.broadcast_to(np.concatenate([self._lower, self._upper]), (n, 6))
-        return self.kind(rest.shape[1]), np.ascontiguousarray(rest.reshape(n, 3)), np.column_stack([stiffness, sides])
+        sides = np.tile(np.concatenate([self._constants["lower"], self._constants["upper"]]), (n, 1))
+        return self.kind(rest.shape[1]), np.ascontiguousarray(rest.reshape(n, 3)), np.column_stack([self.constant("stiffness", n), sides])
 
 
-class _Lame(Material):
-    """A material of two constants mu and lam, which may also be given as Young's modulus and Poisson's ratio."""
+def _side(name, value):
+    """Three numbers, each finite or infinite."""
+    array = any_array(name, value)
+    infinite = np.isinf(array) if array.dtype.kind == "f" else np.zeros(array.shape, dtype=bool)
+    finite = real_array(name, np.where(infinite, 0.0, array) if infinite.any() else array, (3,))
+    finite[infinite] = array[infinite]
+    return finite
+
+
+class _Hyperelastic(Material):
+    """An energy of two constants mu and lam, which may also be given as Young's modulus and Poisson's ratio.
+
+    No distance to a constraint set: Newton and the descent methods take it, Projective Dynamics and position-based dynamics do not.
+    """
 
     bodies = ("solid", "shell")
+    projective = False
 
     def __init__(self, mu, lam):
         super().__init__(mu=mu, lam=lam)
         n = max(np.size(mu), np.size(lam))
-        self.constant("mu", n)
-        self.constant("lam", n)
+        self._check(self.constant("mu", n), self.constant("lam", n))
+
+    def __repr__(self):
+        shown = super().__repr__()
+        return shown.replace("(", ".from_young(", 1) if "young" in self._constants else shown
+
+    def _check(self, mu, lam):
+        """Refuses constants that make no material."""
 
     @classmethod
     def from_young(cls, young, poisson):
         """The material of a Young's modulus and a Poisson's ratio, either of which may be an array, one per element.
+
+        Both are kept, and converted when the material meets its elements: mu = young / (2 (1 + poisson)), and lam by the class.
 
         Parameters
         ----------
         young : float or array_like, shape (elements,)
             Pa for solids, N/m (modulus times thickness) for shells; at least 0.
         poisson : float or array_like, shape (elements,)
-            At least 0 and below 0.5 (shells: at most 0.5).
-
-        Both are kept, and converted when the material meets its elements: mu = young/(2 (1 + poisson)), lam =
-        young poisson/((1 + poisson)(1 - 2 poisson)) for solids, young poisson/(1 - poisson^2) (plane stress) for shells.
+            At least 0 and less than 0.5; on shells at most 0.5.
         """
         self = cls.__new__(cls)
         Material.__init__(self, young=young, poisson=poisson)
         n = max(np.size(young), np.size(poisson))
         self.constant("young", n)
-        ratio = self.constant("poisson", n)
-        limit = 0.5 if "shell" in cls.bodies else np.nextafter(0.5, 0.0)
-        if (ratio > limit).any():
-            index = int(np.argmax(ratio > limit))
-            raise ValueError(f"{cls.__name__}.poisson: must be {'at most' if limit == 0.5 else 'below'} 0.5, got {ratio[index]} at {index}")
+        self._check_poisson(self.constant("poisson", n), solid=cls.bodies == ("solid",))
         return self
 
+    def _check_poisson(self, poisson, solid):
+        bad = poisson >= 0.5 if solid else poisson > 0.5
+        if bad.any():
+            index, limit = int(np.argmax(bad)), "less than 0.5 for a solid" if solid else "at most 0.5"
+            raise ValueError(f"{type(self).__name__}.poisson: must be {limit}, got {poisson[index]:g} at {index}")
+
     def lame(self, n, d):
-        """(mu, lam), each (n,), of elements whose F has d columns."""
+        """(mu, lam), each (n,) float64, on elements whose F has d columns: 3 for tets, 2 for triangles."""
         if "mu" in self._constants:
             return self.constant("mu", n), self.constant("lam", n)
         young, poisson = self.constant("young", n), self.constant("poisson", n)
+        self._check_poisson(poisson, solid=d == 3)
         return self._converted(young, poisson, d)
 
     def _converted(self, young, poisson, d):
-        if d == 3 and (poisson >= 0.5).any():
-            index = int(np.argmax(poisson >= 0.5))
-            raise ValueError(f"{type(self).__name__}.poisson: must be below 0.5 for solids, got {poisson[index]} at {index}")
-        lam = young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson)) if d == 3 else young * poisson / (1.0 - poisson**2)
-        return young / (2.0 * (1.0 + poisson)), lam
+        # 3D, and plane stress of a thin sheet
+        ratio = poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson)) if d == 3 else poisson / (1.0 - poisson**2)
+        return young / (2.0 * (1.0 + poisson)), young * ratio
 
     def parameters(self, rest, gradients, measure):
         mu, lam = self.lame(len(rest), gradients.shape[2])
         return [2.0 * mu * measure, lam * measure]
 
 
-class NeoHookean(_Lame):
-    """Stable neo-Hookean solids without the logarithmic term [Smith, de Goes, Kim 2018].
+class NeoHookean(_Hyperelastic):
+    """Stable neo-Hookean solids: energy mu/2 (|F|^2 - 3) - mu (det F - 1) + lam/2 (det F - 1)^2 per volume.
 
-    Energy mu/2 (|F|^2 - 3) - mu (det F - 1) + lam/2 (det F - 1)^2 per volume, zero at rest. At small strains mu is the shear modulus
-    and lam - mu Lame's second constant: `from_young` takes mu = young/(2 (1 + poisson)), lam = mu/(1 - 2 poisson).
+    [Smith, de Goes, Kim 2018] without the logarithmic term, shifted to be zero at rest. It is defined at every F and pushes inverted
+    tets back; a tet collapsed to a point stays one. At small strains mu is the shear modulus and lam - mu Lame's second constant:
+    Young's modulus is mu (3 lam - mu)/lam, Poisson's ratio (lam - mu)/(2 lam), and `from_young` takes lam = mu / (1 - 2 poisson).
 
     Parameters
     ----------
     mu, lam : float or array_like, shape (tets,)
-        Pa, at least 0. lam <= mu/3 is refused (the rest shape would be unstable); lam < mu warns (a negative Poisson's ratio).
+        Pa, at least 0. lam <= mu/3 is refused: the bulk modulus lam - mu/3 would not be positive, and the rest shape unstable.
+        mu/3 < lam < mu, a negative Poisson's ratio, warns.
     """
 
     kinds = {4: "neo_hookean_tet"}
     bodies = ("solid",)
 
-    def __init__(self, mu, lam):
-        super().__init__(mu, lam)
-        n = max(np.size(mu), np.size(lam))
-        mu, lam = self.constant("mu", n), self.constant("lam", n)
+    def _check(self, mu, lam):
         unstable = lam <= mu / 3.0
-        unstable &= (mu > 0.0) | (lam > 0.0)
         if unstable.any():
-            index = int(np.argmax(unstable))
+            i = int(np.argmax(unstable))
             raise ValueError(
-                f"NeoHookean.lam: must be greater than mu/3, or the rest shape is unstable; got lam = {lam[index]:g} "
-                f"with mu = {mu[index]:g} at index {index}"
+                f"NeoHookean.lam: must be greater than mu/3, or the rest shape is unstable; got lam = {lam[i]:g} with mu = {mu[i]:g} at {i}"
             )
         if (lam < mu).any():
-            index = int(np.argmax(lam < mu))
-            warnings.warn(
-                f"NeoHookean.lam: {lam[index]:g} is less than mu = {mu[index]:g} at index {index}: Poisson's ratio is negative",
-                stacklevel=2,
-            )
+            i = int(np.argmax(lam < mu))
+            text = f"NeoHookean.lam: {lam[i]:g} is less than mu = {mu[i]:g} at {i}: Poisson's ratio (lam - mu)/(2 lam) is negative"
+            warnings.warn(text, stacklevel=3)
 
     def _converted(self, young, poisson, d):
         mu = young / (2.0 * (1.0 + poisson))
         return mu, mu / (1.0 - 2.0 * poisson)
 
 
-class StVK(_Lame):
-    """Saint Venant-Kirchhoff: energy mu |E|^2 + lam/2 tr(E)^2 per volume or area, E = (F^T F - I)/2 [Volino et al. 2009].
+class StVK(_Hyperelastic):
+    """Saint Venant-Kirchhoff: energy mu |E|^2 + lam/2 tr(E)^2 per volume or area, E = (F^T F - I)/2.
 
-    Weak under compression: a flattened element has no force that pushes it back.
+    [Volino, Magnenat-Thalmann, Faure 2009]. mu and lam are the constants of Lame at small strains; `from_young` takes
+    lam = young poisson/((1 + poisson)(1 - 2 poisson)) on solids and young poisson/(1 - poisson^2), plane stress, on shells.
+    It softens under compression: below 1/sqrt(3) of its length a bar gives way, and an inverted tet may rest mirrored.
 
     Parameters
     ----------
@@ -381,8 +417,10 @@ class StVK(_Lame):
     kinds = {4: "stvk_tet", 3: "stvk_triangle"}
 
 
-class Corotated(_Lame):
-    """Co-rotated linear elasticity: energy mu |F - R|^2 + lam/2 tr(R^T F - I)^2 per volume or area [Müller and Gross 2004].
+class Corotated(_Hyperelastic):
+    """Co-rotated linear elasticity: energy mu |F - R|^2 + lam/2 tr(R^T F - I)^2 per volume or area, R the nearest rotation.
+
+    [Müller and Gross 2004; Sifakis and Barbic 2012]: ARAP with a second constant. mu, lam and `from_young` as for StVK.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ class ReadBack:
         """(rows in the body's vertices (m,k), quantity (m,...)) of every group of elements of a body, as material -> list."""
         x = self._state64()[0][body.slice]
         found = {}
-        for kind, rows, rest, parameters in body.all_groups():
+        for kind, rows, rest, parameters, _ in self._scene.elements_of(body):
             values = of_kind(quantity, kind, rest, parameters, x[rows], threads=self.threads)
             found.setdefault(MATERIAL_OF_KIND[kind], []).append((rows, values))
         return found
@@ -71,8 +71,8 @@ class ReadBack:
         -------
         dict
             Name of a material -> (m,) float64, in the order of `mesh.tets` (solids), `mesh.triangles` (shells), `mesh.edges` (rods);
-            Spring on solids and shells: `mesh.unique_edges()`; Bending: `mesh.hinges`; Attachment: in the order given. The mesh is
-            that of `bodies`.
+            Spring on solids and shells: `mesh.unique_edges()`; Bending: `mesh.hinges`; Attachment: in the order given; WorldBox:
+            every vertex. The mesh is that of `bodies`.
 
         Raises
         ------
@@ -96,9 +96,9 @@ class ReadBack:
         return {name: -gradients for name, gradients in self._by_material(GRADIENT, self._scene.find(body)).items()}
 
     def forces(self, body=None):
-        """Elastic force on every vertex, (n, 3) float64 N: the sum over all elements, attachments included; pinned vertices too.
+        """Elastic force on every vertex, (n, 3) float64 N: the sum over all elements, attachments and world box included.
 
-        Where nothing moves, what holds a pinned vertex is minus this and minus its weight.
+        Pinned vertices have theirs too: where nothing moves, what holds one of them is minus this and minus its weight.
 
         Parameters
         ----------

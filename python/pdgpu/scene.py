@@ -8,7 +8,7 @@ import numpy as np
 
 from pdgpu import _host
 from pdgpu.arguments import any_array, number, per_item, real_array, vertex_indices
-from pdgpu.materials import Attachment, Bending, Material, Spring
+from pdgpu.materials import Attachment, Bending, Material, Spring, WorldBox
 from pdgpu.mesh import Mesh
 
 __all__ = ["Body", "Scene"]
@@ -147,14 +147,6 @@ class Body:
         kind, rest, parameters = material.elements(np.take(self.points, rows, axis=0))
         return [(kind, rows, rest, parameters)]
 
-    def all_groups(self):
-        """`groups` and those of the attachments."""
-        groups = list(self.groups)
-        for indices, targets, stiffness in self.attachments:
-            kind, rest, parameters = Attachment(stiffness).elements(targets[:, None, :])
-            groups.append((kind, indices[:, None], rest, parameters))
-        return groups
-
 
 class Scene:
     """Bodies under gravity.
@@ -168,14 +160,15 @@ class Scene:
     def __init__(self, gravity=(0.0, -9.81, 0.0)):
         self.gravity = real_array("gravity", gravity, (3,))
         self.bodies = []
+        self.world_box = None
 
     def __repr__(self):
         return f"Scene({len(self.bodies)} bodies, {self.n_vertices} vertices)"
 
     def copy(self):
         """A scene with copies of the bodies."""
-        other = Scene(self.gravity)
-        other.bodies = [body.copy() for body in self.bodies]
+        other = copy.copy(self)
+        other.gravity, other.bodies = self.gravity.copy(), [body.copy() for body in self.bodies]
         return other
 
     @property
@@ -253,7 +246,7 @@ class Scene:
         mesh : Mesh
             Every vertex must belong to a tet.
         material : Material or list of Material
-            ARAP, Volume, StrainLimit (Pa), Spring (N/m, on the edges).
+            NeoHookean, StVK, Corotated, ARAP, Volume, StrainLimit (Pa), Spring (N/m, on the edges).
         density : float or array_like, shape (tets,)
             kg/m^3, greater than 0.
         name : str, optional
@@ -274,7 +267,7 @@ class Scene:
         Parameters
         ----------
         material : Material or list of Material
-            Spring, ARAP, Area, StrainLimit, Bending (N/m; bending J).
+            Spring, StVK, Corotated, ARAP, Area, StrainLimit, Bending (N/m; bending J).
         density : float or array_like, shape (triangles,)
             kg/m^2, greater than 0.
         bending : float or array_like, shape (hinges,)
@@ -305,6 +298,23 @@ class Scene:
         if not len(points):
             raise ValueError("points: there are none")
         return self._add("particles", points, None, [], per_item("mass", mass, len(points), above=0.0), name, velocity, damping)
+
+    def set_world_box(self, lower, upper, stiffness):
+        """Push every vertex of every body back into a box: energy stiffness/2 |x - clamp(x, lower, upper)|^2 per vertex.
+
+        A unilateral constraint as a potential energy [Chen et al. 2024, VBD, Sec. 3.4], so a resting body sinks in a little. It acts on
+        the bodies that are there when the simulation is built, is no damper, and appears in `Simulation.energies` as "WorldBox". A
+        second call replaces the box. The matrix of Projective Dynamics gets `stiffness` on the diagonal of every vertex, of those
+        inside the box too, which then move more slowly per iteration the stiffer the box.
+
+        Parameters
+        ----------
+        lower, upper : array_like, shape (3,)
+            m, lower < upper; a side may be infinite, as in lower=(-inf, 0, -inf), upper=(inf, inf, inf) for a floor.
+        stiffness : float
+            N/m, greater than 0.
+        """
+        self.world_box = WorldBox(lower, upper, number("stiffness", stiffness, above=0.0))
 
     # ---- what a simulation is built from ------------------------------------------------------------------------------
 
@@ -338,12 +348,24 @@ class Scene:
                 projectors[body.slice.start + indices] = projector
         return projectors
 
+    def elements_of(self, body):
+        """[(kind, vertices of the body, rest, parameters, damped)]: of its materials, its attachments, and the world box."""
+        groups = [(*group, True) for group in body.groups]
+        for indices, targets, stiffness in body.attachments:
+            kind, rest, parameters = Attachment(stiffness).elements(targets[:, None, :])
+            groups.append((kind, indices[:, None], rest, parameters, True))
+        if self.world_box is not None:
+            vertices = np.arange(len(body.points), dtype=np.int32)[:, None]
+            kind, rest, parameters = self.world_box.elements(np.zeros((len(vertices), 1, 3)))
+            groups.append((kind, vertices, rest, parameters, False))
+        return groups
+
     def element_groups(self):
         """Kind -> (vertices, rest, parameters, damping or None), all bodies together, in the order they were added."""
         groups = {}
         for body in self.bodies:
-            for kind, rows, rest, parameters in body.all_groups():
-                damping = np.full(len(rows), body.damping) if body.damping else None
+            for kind, rows, rest, parameters, damped in self.elements_of(body):
+                damping = np.full(len(rows), body.damping) if damped and body.damping else None
                 vertices = rows + np.int32(body.slice.start) if body.slice.start else np.ascontiguousarray(rows)
                 groups.setdefault(kind, []).append((vertices, rest, parameters, damping))
         return {kind: parts[0] if len(parts) == 1 else _joined(parts) for kind, parts in groups.items()}

@@ -20,7 +20,7 @@ from pdgpu.materials import MATERIAL_OF_KIND
 from pdgpu.readback import ReadBack, gravity_energy, kinetic_energy
 from pdgpu.records import COLUMNS, PHASES, StepRecord
 from pdgpu.scene import Scene, vertex_colours
-from pdgpu.solvers import Newton, ProjectiveDynamics, check_slides, check_support, settings_of
+from pdgpu.solvers import XPBD, Newton, ProjectiveDynamics, check_slides, check_support, settings_of
 
 __all__ = ["Simulation"]
 
@@ -32,7 +32,7 @@ class Simulation(ReadBack):
     ----------
     scene : Scene
         Read once, now; later changes of the scene have no effect.
-    solver : ProjectiveDynamics, Newton, NonlinearCG, QuasiNewton or PBD
+    solver : ProjectiveDynamics, Newton, NonlinearCG, QuasiNewton, VertexBlockDescent, BlockJacobi, GradientDescent, XPBD or PBD
     dt : float or None
         Time step h, s. None: quasistatic, the inertia term is replaced by -sum (m g + f) . x.
     contact : None
@@ -47,7 +47,7 @@ class Simulation(ReadBack):
     TypeError
         A solver that cannot treat a material of the scene; both are named.
     ValueError
-        A scene without vertices, dt <= 0, a quasistatic body that is not held, PBD with dt=None.
+        A scene without vertices, dt <= 0, a quasistatic body that is not held, PBD or XPBD with dt=None.
     RuntimeError
         A device that is not there; a direct solver that the build left out.
     """
@@ -76,6 +76,20 @@ class Simulation(ReadBack):
         """A float64 simulation on the CPU that evaluates G but is never stepped: nothing is factorised."""
         self = cls.__new__(cls)
         self._build(scene, Newton(), dt, None, "cpu", "float64", threads)  # it takes every material
+        return self
+
+    @classmethod
+    def _resumed(cls, scene, solver, dt, device, dtype, threads, colours, steps, start_time, state, forces):
+        """A simulation in the midst of a run: `state` as the backend has it; `colours` (n,) or None: coloured anew."""
+        self = cls.__new__(cls)
+        self._build(scene, solver, dt, None, device, dtype, threads, colours)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what there is to say of the weights was said when the run began
+            self._prepare()
+        self.external_forces = forces
+        self._backend.set_state(*(None if array is None else self._cast(array) for array in state))
+        self._backend.set_steps(steps)
+        self._start_time = start_time
         return self
 
     def _build(self, scene, solver, dt, contact, device, dtype, threads, colours=None):
@@ -258,11 +272,16 @@ class Simulation(ReadBack):
     @property
     def parameters(self):
         """Numbers that the solver left to the spectrum or to a search: "rho" of the outer iteration; "linear", a dict with those of the
-        linear solver ("weight", "omega", "rho"). What a search has not found yet is None."""
+        linear solver ("weight", "omega", "rho"); "colours", how many a sweep over vertices (VertexBlockDescent) or elements (XPBD) takes in
+        turn. What a search has not found yet is None."""
         chebyshev = getattr(self.solver, "chebyshev", None)
         result = {} if chebyshev is None else {"rho": self._rho if isinstance(chebyshev.rho, str) else chebyshev.rho}
         if self._numbers is not None:
             result["linear"] = self._numbers.described(self.solver.linear)
+        if self._colours is not None:
+            result["colours"] = int(self._colours.max()) + 1
+        elif isinstance(self.solver, XPBD):
+            result["colours"] = self._backend.constraint_colours()
         return result
 
     def _search(self):
@@ -369,8 +388,9 @@ class Simulation(ReadBack):
         velocity [Chen et al. 2024, VBD, Sec. 4]. Copies are appended to the vertices of the body, so later bodies move up in all
         arrays: `bodies` has the slices. Masses are lumped anew, and external forces and attachments of a vertex are shared out by
         mass; the springs of an edge that came apart share its stiffness. So mass, momentum and stretch energy stay the same. Hinges
-        across the cut are gone. Copies of pinned vertices are pinned, and a scripted motion is asked as before, for the vertices the
-        body had when it was added. An outer rho="auto" that was found stays; the scene the simulation was made from is not touched.
+        across the cut are gone. Copies of vertices that are pinned or slide do the same, a scripted motion is asked as before, for the
+        vertices the body had when it was added, and the world box acts on every copy. A rho="auto" that was found stays; the scene
+        the simulation was made from is not touched.
 
         Parameters
         ----------
@@ -384,7 +404,7 @@ class Simulation(ReadBack):
         Returns
         -------
         Cut
-            body, new_vertices, parents, joined (the number of edges that came not apart).
+            body, new_vertices, parents, joined (the number of edges that did not come apart).
 
         Raises
         ------
@@ -400,18 +420,21 @@ class Simulation(ReadBack):
         scene, result, origin = cut_scene(self._scene, body, edges)
         if not len(result.new_vertices):
             return result
-        torn = type(self).__new__(type(self))
-        colours = None if self._colours is None else self._colours[origin.rows]
-        torn._build(scene, self.solver, self.dt, None, self.device, self.dtype, self.threads, colours)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what there is to say of the weights was said when the simulation was made
-            torn._prepare()
-        torn._backend.set_state(*(None if array is None else array[origin.rows] for array in state))
-        torn._backend.set_steps(steps)
-        torn._start_time, torn.last_step = self._start_time, self.last_step
+        torn = self._resumed(
+            scene,
+            self.solver,
+            self.dt,
+            self.device,
+            self.dtype,
+            self.threads,
+            None if self._colours is None else self._colours[origin.rows],
+            steps,
+            self._start_time,
+            [None if array is None else array[origin.rows] for array in state],
+            None if self._external_forces is None else self._external_forces[origin.rows] * origin.share[:, None],
+        )
+        torn.last_step = self.last_step
         torn._setup_seconds += self._setup_seconds
-        if self._external_forces is not None:
-            torn.external_forces = self._external_forces[origin.rows] * origin.share[:, None]
         torn._keep_searched(self._rho, self._numbers)
         self.__dict__.update(torn.__dict__)
         return result

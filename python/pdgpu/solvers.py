@@ -87,7 +87,7 @@ class Newton:
     linear : Direct or PCG
         Solver of the linear systems with the Hessian. PCG makes it an inexact Newton method: every solve starts from 0 and ends after
         `PCG.iterations`, by default 1000, or at a residual of `PCG.tolerance` times the gradient; tolerance=0 leaves that to the
-        forcing term min(0.1, sqrt(|g|/|g_0|)), which keeps the convergence superlinear [Nocedal and Wright 2006, Eq. 7.3]. Its
+        forcing term min(0.01, sqrt(|g|/|g_0|)), which keeps the convergence superlinear [Nocedal and Wright 2006, Eq. 7.3]. Its
         preconditioner "block" takes the vertices' 3x3 blocks. Negative curvature: the solve is started anew with projected elements.
     line_search : bool
         Halve the step until the incremental potential decreases; near its rounding, until the gradient norm does.
@@ -341,13 +341,30 @@ class QuasiNewton:
 
 @dataclass(frozen=True, kw_only=True)
 class XPBD:
-    """Extended position-based dynamics: constraints with compliance, Gauss-Seidel over their colours [Macklin et al. 2016].
+    """Extended position-based dynamics: constraints with compliance, Gauss-Seidel over their colours [Macklin et al. 2016, Eq. 18].
+
+    Every element is a constraint C = sqrt(2 E) of compliance 1, E its energy: sqrt(k) (l - L) for a spring, sqrt(2 mu V) |F - R| for an
+    ARAP tet. A neo-Hookean tet is two, sqrt(mu V) |F| and sqrt(lam V) (J - 1 - mu/lam) [Macklin and Müller 2021]. A multiplier per
+    constraint, zero at the start of a step, makes the stiffness that of the material however many iterations run. Elements of a colour
+    share no vertex that moves. Linear and angular momentum are preserved; damping plays no part.
+
+    It does not minimise the incremental potential G, but is reported by G and its gradient like the other solvers; a G that ends above
+    its first value is no divergence here. Its limit is the answer of the other solvers where the constraints' gradients do not turn
+    within a step (a chain along a line, small steps); else it differs, since Eq. 18 leaves out the Hessians of the constraints and keeps
+    what was pushed along their earlier gradients. The sweeps always start from the inertial target: `initialization` sets only where
+    the record begins.
 
     Parameters
     ----------
     iterations : int
+        Sweeps over all constraints of a step.
     tolerance, initialization, check_every
         As for ProjectiveDynamics.
+
+    Raises
+    ------
+    ValueError
+        By `Simulation`, with dt=None.
     """
 
     iterations: int = 20

@@ -10,6 +10,7 @@ import pdgpu
 
 ARAP, VOLUME, LIMIT = pdgpu.ARAP(40.0), pdgpu.Volume(30.0), pdgpu.StrainLimit(0.97, 1.03, 50.0)
 AREA, SPRING = pdgpu.Area(20.0), pdgpu.Spring(25.0)
+NEO_HOOKEAN, STVK, COROTATED = pdgpu.NeoHookean(20.0, 60.0), pdgpu.StVK(20.0, 30.0), pdgpu.Corotated(20.0, 30.0)
 BODIES = {
     "solid ARAP": ("solid", [ARAP]),
     "solid Volume": ("solid", [VOLUME]),
@@ -25,6 +26,15 @@ BODIES = {
     "curved shell, all": ("curved", [SPRING, ARAP, AREA, LIMIT, pdgpu.Bending(2.0)]),
     "rod Spring": ("rod", [SPRING]),
     "particles": ("particles", []),
+}
+HYPERELASTIC = {
+    "solid NeoHookean": ("solid", [NEO_HOOKEAN]),
+    "solid StVK": ("solid", [STVK]),
+    "solid Corotated": ("solid", [COROTATED]),
+    "solid, all hyperelastic": ("solid", [NEO_HOOKEAN, STVK, COROTATED, ARAP]),
+    "shell StVK": ("shell", [STVK]),
+    "shell Corotated": ("shell", [COROTATED]),
+    "curved shell, hyperelastic": ("curved", [STVK, COROTATED, SPRING, pdgpu.Bending(2.0)]),
 }
 
 
@@ -58,13 +68,14 @@ WAYS = [
 ]
 
 
-@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("body", [*BODIES, *HYPERELASTIC])
 def test_derivatives(body):
     """If not, the solvers stop where the potential they report still falls."""
     for dt, pinned, attached, damping in WAYS:
         if dt is None and body == "particles" and (not pinned or not attached):
             continue  # a particle that nothing holds
-        scene = build(*BODIES[body], pinned, attached, damping)
+        scene = build(*{**BODIES, **HYPERELASTIC}[body], pinned, attached, damping)
+        scene.set_world_box((-np.inf, 0.05, -0.1), (1.9, np.inf, np.inf), 11.0)
         sim = pdgpu.Simulation(scene, pdgpu.Newton(), dt=dt)
         rng = np.random.default_rng(4)
         n = scene.n_vertices

@@ -66,7 +66,7 @@ def test_velocity_rule(solver):
     np.testing.assert_array_equal(sim.gradient(), fresh.gradient())
 
 
-@pytest.mark.parametrize("solver", ["direct", "chebyshev", "newton", "cg_direct", "pbd"])
+@pytest.mark.parametrize("solver", ["direct", "chebyshev", "newton", "cg_direct", "quasi_newton", "pbd", "xpbd"])
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 2e-5)])
 def test_momentum_of_a_free_body(solver, dtype, tolerance):
     """If not, a body that nothing touches starts to move."""
@@ -82,7 +82,7 @@ def test_momentum_of_a_free_body(solver, dtype, tolerance):
     assert np.abs(sim.masses @ sim.positions.astype(float) - centre - before * 10 / 60).max() <= tolerance * sim.masses.sum()
 
 
-@pytest.mark.parametrize("solver", ["direct", "newton"])
+@pytest.mark.parametrize("solver", ["direct", "newton", "newton_cg", "quasi_newton", "xpbd"])
 def test_mass_on_a_spring_of_some_length(solver):
     """If not, a spring with a rest length loses energy faster or slower than implicit Euler: (1 + h^2 k/m)^-50."""
     scene = pdgpu.Scene(gravity=scenes.NO_GRAVITY)
@@ -98,7 +98,7 @@ def test_mass_on_a_spring_of_some_length(solver):
 
 
 @pytest.mark.parametrize("guess", ["previous", "inertial_target"])
-@pytest.mark.parametrize("solver", ["direct", "newton", "cg", "cg_direct"])
+@pytest.mark.parametrize("solver", ["direct", "newton", "newton_cg", "cg", "cg_direct", "quasi_newton"])
 def test_descent_inequality(solver, guess):
     """If not, a step can put energy into a body that nothing drives.
 
@@ -170,7 +170,7 @@ def test_scripted_pins_are_where_they_go_from_the_first_guess_on(solver, guess):
         old = target
 
 
-@pytest.mark.parametrize("solver", ["direct", "chebyshev", "jacobi", "newton", "pbd"])
+@pytest.mark.parametrize("solver", ["direct", "chebyshev", "jacobi", "newton", "quasi_newton", "pbd", "xpbd"])
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-11), ("float32", 1e-3)])
 def test_a_body_far_away_changes_nothing(solver, dtype, tolerance):
     """If not, results depend on what else is in the scene."""

@@ -204,3 +204,37 @@ def test_scaling():
     soft = record(("B20", 2e4, 1e5), vbd(20))
     stiff = record(("B20", 2e6, 1e7), vbd(20), dt=1 / 300)
     np.testing.assert_allclose(soft["relative_loss"], stiff["relative_loss"], rtol=1e-9)
+
+
+NEWTON = [(SOFT, (3, 4, 5, 6)), (MIDDLE, (4, 5, 6, 7)), (STIFF, (4, 5, 5, 6)), (BUNNY, (7, 9, 12, 14))]
+
+
+@pytest.mark.parametrize("case, counts", NEWTON)
+def test_newton(case, counts):
+    """The reference of every comparison would take another path."""
+    assert_counts(record(case, pdgpu.Newton(iterations=enough(counts)))["relative_loss"], counts)
+
+
+@pytest.mark.parametrize("case, counts", NEWTON[:3])
+@pytest.mark.parametrize("preconditioner", ["jacobi", "block"])
+def test_newton_with_inner_conjugate_gradients(case, counts, preconditioner):
+    """Its inner solves would be too loose to be called Newton's; the bunny has more than one minimum, and paths to either."""
+    solver = pdgpu.Newton(iterations=enough(counts), linear=pdgpu.PCG(preconditioner=preconditioner))
+    assert_counts(record(case, solver)["relative_loss"], counts)
+
+
+@pytest.mark.parametrize(
+    "case, counts", [(SOFT, (2, 6, 10, 15)), (MIDDLE, (2, 10, 19, 28)), (STIFF, (4, 8, 12, 16)), (BUNNY, (3, 12, 25, 51))]
+)
+def test_quasi_newton(case, counts):
+    """The Laplacian 2 mu V would be another one, or its line search."""
+    assert_counts(record(case, pdgpu.QuasiNewton(iterations=enough(counts), history=0))["relative_loss"], counts)
+
+
+@pytest.mark.parametrize(
+    "case, counts", [(SOFT, (2, 6, 10, 15)), (MIDDLE, (2, 10, 19, 28)), (STIFF, (4, 8, 12, 16)), (BUNNY, (3, 12, 25, 51))]
+)
+def test_history_saves_iterations(case, counts):
+    """L-BFGS would cost more and gain nothing over the matrix alone."""
+    found = crossings(record(case, pdgpu.QuasiNewton(iterations=enough(counts)))["relative_loss"])
+    assert all(ours <= 0.8 * theirs for ours, theirs in zip(found[2:], counts[2:], strict=True))

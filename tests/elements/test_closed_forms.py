@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from element_cases import UNIT
+from element_cases import UNIT, rotations
 
 import pdgpu
 from pdgpu import elements
@@ -100,3 +100,137 @@ def test_strain_limit_clamps_singular_values():
     sigma = np.array([1.7, 1.05, 0.4])
     P = elements.projection(pdgpu.StrainLimit(0.8, 1.2, 1.0), (UNIT * sigma)[None], UNIT[None])[0]
     np.testing.assert_allclose(P, np.diag([1.2, 1.05, 0.8]), atol=1e-14)
+
+
+def uniaxial(material, a, b, corners=4):
+    """(energy per measure, P_xx, P_yy) of a unit element under diag(a, b, b)."""
+    x = UNIT[:corners] * [a, b, b]
+    measure = {4: 1 / 6, 3: 1 / 2}[corners]
+    energy = elements.energy(material, x[None], UNIT[None, :corners])[0]
+    P = elements.gradient(material, x[None], UNIT[None, :corners])[0] / measure
+    return energy / measure, P[1, 0], P[2, 1]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "stress", "energy"),
+    [
+        (1.5, 0.8299933065, 104074.07407407, 28611.1111111),
+        (0.5, 1.3416407865, -310000.0, None),
+        (2.0, 0.7245688373, 173750.0, None),
+        (1.0, 1.0, 0.0, 0.0),
+    ],
+)
+def test_neo_hookean_uniaxial_stretch_with_free_sides(a, b, stress, energy):
+    """If not, the pressure of a stretched bar is wrong: b^2 = (alpha - mu/(lam a))/a, P = mu a - (mu/a) b^2, alpha = 1 + mu/lam."""
+    mu, lam = 1e5, 1e6
+    b_squared = (1 + mu / lam - mu / (lam * a)) / a
+    assert b == pytest.approx(np.sqrt(b_squared), abs=1e-10)
+    found, along, across = uniaxial(pdgpu.NeoHookean(mu, lam), a, np.sqrt(b_squared))
+    assert along == pytest.approx(mu * a - mu / a * b_squared, rel=1e-9, abs=1e-9)
+    assert along == pytest.approx(stress, rel=1e-9, abs=1e-9)
+    assert across == pytest.approx(0.0, abs=1e-9 * mu)
+    if energy is not None:
+        assert found == pytest.approx(energy, rel=1e-9, abs=1e-12)
+
+
+def test_neo_hookean_energy_of_a_point_and_of_a_mirror_image():
+    """If not, the energy is not the one without the logarithm, or not shifted to zero at rest: Psi(0) = (lam - mu)/2."""
+    mu, lam = 1e5, 1e6
+    assert uniaxial(pdgpu.NeoHookean(mu, lam), 0.0, 0.0)[0] == pytest.approx(0.5 * (lam - mu), rel=1e-12)
+    assert uniaxial(pdgpu.NeoHookean(mu, lam), -1.0, 1.0)[0] == pytest.approx(2.0 * mu + 2.0 * lam, rel=1e-12)
+
+
+def test_neo_hookean_energy_keeps_its_digits_near_rest():
+    """If not, a line search in float32 sees noise instead of an energy: mu/2 (|F|^2 - 3) and mu (J - 1) are nearly equal there.
+
+    F = Q diag(1 + e): the energy is mu/2 (sum e^2 - 2 sum e_i e_j - 2 e_0 e_1 e_2) + lam/2 (J - 1)^2.
+    """
+    mu, lam, rng = 3.0, 10.0, np.random.default_rng(6)
+    for dtype, size in ((np.float64, 1e-7), (np.float32, 2e-3)):
+        for Q in (np.eye(3), *rotations(20, rng)):
+            e = size * rng.normal(size=3)
+            pairs, triple = e[0] * e[1] + e[0] * e[2] + e[1] * e[2], e[0] * e[1] * e[2]
+            J_1 = e.sum() + pairs + triple
+            expected = (0.5 * mu * (e @ e - 2 * pairs - 2 * triple) + 0.5 * lam * J_1**2) / 6.0
+            x = ((UNIT * (1.0 + e)) @ Q.T).astype(dtype)
+            found = elements.energy(pdgpu.NeoHookean(mu, lam), x[None], UNIT[None].astype(dtype))[0]
+            # rounding moves a strain by eps, and so the energy by w e eps, w = 3 lam
+            slack = 8 * 3 * lam * np.finfo(dtype).eps * (np.linalg.norm(e) + np.finfo(dtype).eps)
+            assert found == pytest.approx(expected, abs=slack), (dtype, Q)
+    # from one of its two forms to the other, nothing jumps
+    scales = np.linspace(0.5, 2.0, 4001)
+    x = scales[:, None, None] * UNIT
+    energy = 6.0 * elements.energy(pdgpu.NeoHookean(mu, lam), x, np.broadcast_to(UNIT, x.shape))
+    J = scales**3
+    np.testing.assert_allclose(energy, 0.5 * mu * (3 * scales**2 - 3) - mu * (J - 1) + 0.5 * lam * (J - 1) ** 2, atol=1e-13)
+
+
+UNIAXIAL = {  # E and nu of the sheet or solid; what they stretch: a, energy/E, P/E, and the lateral stretch
+    "StVK": (pdgpu.StVK, lambda a: ((a**2 - 1) ** 2 / 8, a * (a**2 - 1) / 2), lambda a, nu: np.sqrt(1 - nu * (a**2 - 1))),
+    "Corotated": (pdgpu.Corotated, lambda a: ((a - 1) ** 2 / 2, a - 1), lambda a, nu: 1 - nu * (a - 1)),
+}
+
+
+@pytest.mark.parametrize("name", UNIAXIAL)
+@pytest.mark.parametrize("corners", [4, 3])
+@pytest.mark.parametrize("a", [0.8, 1.0, 1.3])
+def test_uniaxial_stretch_with_free_sides(name, corners, a):
+    """If not, Young's modulus of a test bar is not the one that was asked for."""
+    young, poisson = 7.0, 0.3
+    kind, expected, lateral = UNIAXIAL[name]
+    energy, along, across = uniaxial(kind.from_young(young, poisson), a, lateral(a, poisson), corners)
+    assert energy == pytest.approx(young * expected(a)[0], rel=1e-12, abs=1e-15)
+    assert along == pytest.approx(young * expected(a)[1], rel=1e-12, abs=1e-15)
+    assert across == pytest.approx(0.0, abs=1e-14)
+
+
+def test_stvk_and_corotated_without_lam_are_known_energies():
+    """If not, mu means another constant: mu |E|^2 of a doubled tet, and ARAP."""
+    assert uniaxial(pdgpu.StVK(3.0, 0.0), 2.0, 2.0)[0] == pytest.approx(3.0 * 3 * 1.5**2, rel=1e-14)
+    x = np.random.default_rng(7).normal(size=(30, 4, 3))
+    rest = np.broadcast_to(UNIT, x.shape)
+    for corners in (4, 3):
+        for function in (elements.energy, elements.gradient, elements.hessian):
+            arap, corotated = (function(m, x[:, :corners], rest[:, :corners]) for m in (pdgpu.ARAP(3.0), pdgpu.Corotated(3.0, 0.0)))
+            np.testing.assert_allclose(corotated, arap, atol=1e-11 * np.abs(arap).max())
+
+
+@pytest.mark.parametrize("corners", [4, 3])
+@pytest.mark.parametrize("poisson", [0.0, 0.3, 0.45])
+@pytest.mark.parametrize("kind", [pdgpu.NeoHookean, pdgpu.StVK, pdgpu.Corotated])
+def test_small_strains_are_those_of_linear_elasticity(kind, poisson, corners):
+    """If not, from_young gives another Young's modulus or Poisson's ratio than it says (3D for tets, plane stress for triangles)."""
+    if corners == 3 and kind is pdgpu.NeoHookean:
+        pytest.skip("a material of solids")
+    young, d = 2.9e5, corners - 1
+    H = elements.hessian(kind.from_young(young, poisson), UNIT[None, :corners], UNIT[None, :corners])[0]
+    mu = young / (2 * (1 + poisson))
+    lam = young * poisson / ((1 + poisson) * (1 - 2 * poisson)) if d == 3 else young * poisson / (1 - poisson**2)
+    rng = np.random.default_rng(8)
+    for _ in range(5):
+        A = np.zeros((3, 3))
+        A[:d, :d] = rng.normal(size=(d, d))
+        u, strain = (UNIT[:corners] @ A.T).ravel(), 0.5 * (A + A.T)
+        expected = (mu * np.sum(strain**2) + 0.5 * lam * np.trace(strain) ** 2) / (6 if d == 3 else 2)
+        assert 0.5 * u @ H @ u == pytest.approx(expected, rel=1e-12)
+
+
+def test_neo_hookean_moduli():
+    """If not, mu and lam are taken for the constants of Lame: E = mu (3 lam - mu)/lam, nu = (lam - mu)/(2 lam)."""
+    rest, a, b = UNIT[None], 1e5, 1e6
+    assert (a * (3 * b - a) / b, (b - a) / (2 * b)) == (290000.0, 0.45)
+    given, converted = (elements.hessian(m, rest, rest) for m in (pdgpu.NeoHookean(a, b), pdgpu.NeoHookean.from_young(290000.0, 0.45)))
+    np.testing.assert_allclose(converted, given, rtol=1e-12, atol=1e-9)
+
+
+def test_world_box():
+    """If not, a wall pushes from the wrong side, or an open side pushes at all."""
+    box = pdgpu.WorldBox([0.0, -np.inf, -1.0], [1.0, 2.0, np.inf], 6.0)
+    origin = np.zeros((4, 1, 3))
+    x = np.array([[[0.5, -1e9, 1e9]], [[-0.5, 0, 0]], [[1.25, 2.5, -2.0]], [[1.0, 2.0, -1.0]]])
+    np.testing.assert_array_equal(elements.energy(box, x, origin), [0.0, 0.75, 3.0 * (0.0625 + 0.25 + 1.0), 0.0])
+    np.testing.assert_array_equal(elements.gradient(box, x, origin)[:, 0], [[0, 0, 0], [-3, 0, 0], [1.5, 3, -6], [0, 0, 0]])
+    np.testing.assert_array_equal(
+        elements.blocks(box, x, origin)[:, 0], [np.diag(6.0 * np.array(d)) for d in ([0, 0, 0], [1, 0, 0], [1, 1, 1], [0, 0, 0])]
+    )
+    np.testing.assert_array_equal(elements.projection(box, x, origin)[2, :, 0], [1.0, 2.0, -1.0])

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from element_cases import CASES, UNIT, deformation, rotations, samples
+from element_cases import CASES, PROJECTIVE, UNIT, deformation, rotations, samples
 
 import pdgpu
 from pdgpu import elements
 
-every_element = pytest.mark.parametrize("case", CASES, ids=list(CASES))
+every_projection = pytest.mark.parametrize("case", PROJECTIVE)
 
 
 def admissible(case, T, rng):
@@ -19,6 +19,9 @@ def admissible(case, T, rng):
     turn = np.where(rng.random(size=(m, 1, 1)) < 0.7, near, far)
     if case in ("attachment", "bending, flat"):
         return np.zeros_like(T)
+    if case == "world box":
+        lower, upper = (CASES[case][0]._constants[side][:, None] for side in ("lower", "upper"))
+        return np.clip(T + 10.0 ** rng.uniform(-4, 0, size=(m, 1, 1)) * rng.normal(size=T.shape), lower, upper)
     if case in ("spring", "bending, curved") or "arap" in case:
         return turn @ T  # a length, or orthonormal columns
     u, s, vt = np.linalg.svd(T, full_matrices=False)
@@ -34,7 +37,7 @@ def admissible(case, T, rng):
     return turn @ np.einsum("mak,mk,mkb->mab", u, s, vt)
 
 
-@every_element
+@every_projection
 def test_no_admissible_point_is_nearer_than_the_projection(case):
     """If not, the local step goes to another point, and its force is not the gradient of the energy."""
     material, x, rest = samples(case, seed=6)
@@ -46,7 +49,7 @@ def test_no_admissible_point_is_nearer_than_the_projection(case):
         assert (other >= distance * (1 - 1e-12) - 1e-12).all()
 
 
-@every_element
+@every_projection
 def test_projection_is_admissible(case):
     """If not, the target of an element breaks the very constraint it stands for."""
     material, x, rest = samples(case, seed=8)
@@ -63,6 +66,9 @@ def test_projection_is_admissible(case):
     elif case in ("spring", "bending, curved"):
         at_rest = deformation(material, rest, rest)
         np.testing.assert_allclose(s[:, 0], np.linalg.norm(at_rest, axis=(1, 2)), rtol=1e-13)
+    elif case == "world box":
+        lower, upper = material._constants["lower"], material._constants["upper"]
+        assert (T[:, :, 0] >= lower).all() and (T[:, :, 0] <= upper).all()
     else:
         assert not T.any()
 
@@ -96,7 +102,7 @@ def test_weight_times_distance_to_the_projection_is_the_gradient(material, corne
     np.testing.assert_allclose(found.sum(axis=1), 0.0, atol=1e-13)
 
 
-@every_element
+@pytest.mark.parametrize("case", [case for case in CASES if case != "world box"])  # its walls do not turn
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-11), (np.float32, 2e-4)])
 def test_turning_and_moving_an_element_turns_its_forces(case, dtype, tolerance):
     """If not, material depends on the direction of the axes, and a spinning body changes its stiffness."""
@@ -113,8 +119,10 @@ def test_turning_and_moving_an_element_turns_its_forces(case, dtype, tolerance):
     pairs = [
         (elements.energy(material, *after), elements.energy(material, *given)),
         (elements.gradient(material, *after), elements.gradient(material, *given) @ Q.transpose(0, 2, 1)),
-        (elements.projection(material, *after), Q @ elements.projection(material, *given)),
+        (elements.blocks(material, *after), Q[:, None] @ elements.blocks(material, *given) @ Q.transpose(0, 2, 1)[:, None]),
     ]
+    if material.projective:
+        pairs.append((elements.projection(material, *after), Q @ elements.projection(material, *given)))
     block = np.einsum("ij,mab->miajb", np.eye(k), Q).reshape(len(x), 3 * k, 3 * k)
     for psd in (False, True):
         hessian = elements.hessian(material, *given, psd=psd)
@@ -137,7 +145,7 @@ def test_rotation_of_a_turned_body_is_its_rotation(dtype, tolerance):
 def test_batches_do_not_depend_on_threads_or_order():
     """If not, the same element gives another number next to other neighbours."""
     material, x, rest = samples("volume", seed=13)
-    for function in (elements.energy, elements.gradient, elements.hessian, elements.projection):
+    for function in (elements.energy, elements.gradient, elements.hessian, elements.blocks, elements.projection):
         one = function(material, x, rest, threads=1)
         np.testing.assert_array_equal(one, function(material, x, rest, threads=3))
         np.testing.assert_array_equal(one[::-1], function(material, x[::-1], rest[::-1]))
@@ -156,6 +164,9 @@ def test_batches_do_not_depend_on_threads_or_order():
         (pdgpu.StrainLimit(0.9, 1.1, 1.0), 2),
         (pdgpu.Spring(1.0), 3),
         (pdgpu.Attachment(1.0), 2),
+        (pdgpu.NeoHookean(1.0, 2.0), 3),
+        (pdgpu.StVK(1.0, 2.0), 2),
+        (pdgpu.Corotated(1.0, 2.0), 1),
     ],
     ids=repr,
 )
@@ -163,6 +174,13 @@ def test_material_on_elements_it_has_no_energy_for(material, corners):
     """If not, four corners of a tet are silently read as a hinge, or as nothing."""
     with pytest.raises(TypeError, match=f"{type(material).__name__}.*{corners} vert"):
         elements.energy(material, UNIT[None, :corners], UNIT[None, :corners])
+
+
+@pytest.mark.parametrize("material", [pdgpu.NeoHookean(1.0, 2.0), pdgpu.StVK(1.0, 2.0), pdgpu.Corotated(1.0, 2.0)], ids=repr)
+def test_energies_that_are_no_distance_have_no_projection(material):
+    """If not, a local step is computed for a material that has none."""
+    with pytest.raises(TypeError, match=f"{type(material).__name__} has no projection"):
+        elements.projection(material, UNIT[None], UNIT[None])
 
 
 @pytest.mark.parametrize(
