@@ -350,9 +350,11 @@ class XPBD:
 
     It does not minimise the incremental potential G, but is reported by G and its gradient like the other solvers; a G that ends above
     its first value is no divergence here. Its limit is the answer of the other solvers where the constraints' gradients do not turn
-    within a step (a chain along a line, small steps); else it differs, since Eq. 18 leaves out the Hessians of the constraints and keeps
-    what was pushed along their earlier gradients. The sweeps always start from the inertial target: `initialization` sets only where
-    the record begins.
+    within a step (a chain along a line, small steps); else it differs, since Eq. 18 leaves out the Hessians of the constraints and
+    keeps what was pushed along their earlier gradients. Measured on a stretched cloth: by 9 % of what the springs move it at h = 1/30
+    s, 3 % at 1/300, 0.2 % at 1/3000. The constraints of a neo-Hookean tet balance at rest instead of being zero there, so a large step
+    moves a body at rest: a soft tet of 0.5 m (mu 1e4, lam 3e4 Pa) by 10 % of its edges at h = 1/30 s, by 5e-5 at 1/300. The sweeps
+    always start from the inertial target: `initialization` sets only where the record begins.
 
     Parameters
     ----------

@@ -219,6 +219,15 @@ def test_small_steps_bring_the_limit_to_that_of_newton():
     assert errors[1] < 0.1 * errors[0] < 0.01
 
 
+def test_small_steps_leave_a_neo_hookean_body_at_rest():
+    """If not, its two constraints do not balance at rest: what is left falls at least with h^2."""
+    moved = []
+    for h in (1 / 300, 1 / 3000):
+        scene = one("NeoHookean")
+        moved.append(np.abs(solved(scene, scene.rest_positions(), None, pdgpu.XPBD(iterations=50), h) - scene.rest_positions()).max())
+    assert moved[1] < 0.011 * moved[0] < 1e-4
+
+
 def test_a_box_that_holds_again_gives_back_what_it_pushed():
     """If not, a unilateral constraint that was touched on the way leaves its mark on the answer."""
     scene = pdgpu.Scene(gravity=scenes.NO_GRAVITY)
