@@ -60,8 +60,10 @@ for line, (mu, rho) in enumerate(MATERIALS.items()):
     frames["converged"] = reference[lowest]
     for column, (name, positions) in enumerate(frames.items()):
         axes = figure.add_subplot(3, 7, 7 * line + column + 1, projection="3d")
-        draw_surface(axes, positions, mesh.surface, bounds=((0.0, -2.0, 0.0), (4.0, 1.0, 1.0)), azimuth=-80.0)
-        axes.set_title(f"mu {mu:g}\n{name}", fontsize=9)
+        inside = np.abs(positions).max() < 10.0
+        shown = positions if inside else mesh.points
+        draw_surface(axes, shown, mesh.surface if inside else [], bounds=((0.0, -2.0, 0.0), (4.0, 1.0, 1.0)), azimuth=-80.0)
+        axes.set_title(f"mu {mu:g}\n{name}{'' if inside else ': out of bounds'}", fontsize=9)
     parts.append(f"mu {mu:g} (sag {depth:.2f} m): {', '.join(found)}")
 figure.savefig(os.path.join(options.out, "chen2024_figure13.png"), dpi=110)
 
