@@ -137,6 +137,10 @@ PD_TURN_FUNCTION void pd_turn_search(const pd_model *model, const pd_vertex_swee
     const real start[3] = {own[0], own[1], own[2]}, *o = offset + 3 * (size_t)vertex, *load = step->load + 3 * (size_t)vertex;
     double m = (double)model->masses[vertex], inverse_h2 = step->inverse_h * step->inverse_h, magnitude, before, after;
     before = pd_turn_energy(model, sweep, step, positions, turn, &magnitude);
+    if (!(magnitude - magnitude == 0)) { // not finite: no length is better, and the frame has to see it
+        for (int c = 0; c < 3; c++) d[c] = (real)(magnitude - magnitude);
+        return;
+    }
     for (int halving = 0; halving < PD_SEARCH_HALVINGS; halving++) {
         double change = 0.0;
         for (int c = 0; c < 3; c++) {

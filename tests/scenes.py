@@ -13,7 +13,7 @@ JACOBI = pdgpu.ProjectiveDynamics(iterations=8, linear=pdgpu.Jacobi(iterations=3
 NEWTON = pdgpu.Newton(iterations=5)
 NEWTON_CG = pdgpu.Newton(iterations=5, linear=pdgpu.PCG(preconditioner="block"))
 QUASI_NEWTON = pdgpu.QuasiNewton(iterations=8, history=3)
-VBD = pdgpu.VertexBlockDescent(iterations=8)
+VBD = pdgpu.VertexBlockDescent(iterations=8, initialization="inertial_target")
 VBD_SEARCH = pdgpu.VertexBlockDescent(iterations=8, line_search=True, initialization="inertial_target")
 BLOCK_JACOBI = pdgpu.BlockJacobi(iterations=12)
 GRADIENT_DESCENT = pdgpu.GradientDescent(iterations=12, chebyshev=pdgpu.Chebyshev(rho=0.8, start=3))

@@ -469,7 +469,7 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
     PD_TRY(pd_memory_clear(self->context, self->step, bytes));
     self->restarted = 0;
     result->phases[PD_PHASE_FIRST_GUESS] = pd_seconds() - start;
-    if (recording || settings->tolerance > 0) {
+    if (recording || settings->tolerance > 0 || self->guarded) { // who guards himself against what grows needs a finite beginning
         PD_TRY(pd_simulation_evaluate(self, &first_potential, &first_norm));
         PD_TRY(pd_simulation_potential_at(self, self->x, self->offset, &first_potential, &magnitude));
     }
