@@ -270,7 +270,8 @@ def growth(sizes, threads, out):
         "triad GB/s",
     )
     notes = [
-        f"neo-Hookean beam; medians of {ROUNDS} processes x {REPETITIONS} repetitions; the least time, to which other processes add nothing, gives the rest; exponent: from the smallest size"
+        f"neo-Hookean beam; medians and least of {ROUNDS} processes x {REPETITIONS} repetitions",
+        "the least time, which other processes disturb least, gives the other columns; exponent: from the smallest size",
     ]
     write_table(
         f"{out}_growth.csv" if out else None, (*header, "set-up s", "peak bytes/vertex"), sorted(rows, key=lambda row: row[:3]), notes
@@ -318,7 +319,8 @@ def against_peers(cells, threads, out):
         versions.append(f"{name} {importlib.metadata.version(name)}")
     notes = [
         f"neo-Hookean beam, no contact; medians of {ROUNDS} processes x {REPETITIONS} repetitions; {', '.join(versions)}",
-        f"'x pdgpu': least times, the same precision and threads; 'from converged': after {CHECKED} iterations on a beam of {CHECK_SIZE} cells",
+        "'x pdgpu': least times, the same precision and threads",
+        f"'from converged': after {CHECKED} iterations on a beam of {CHECK_SIZE} cells",
     ]
     header = ("program", "precision", "threads", "vertices", "tets", "ms/iteration", "least ms", "x pdgpu", "set-up s", "from converged")
     write_table(f"{out}_peers.csv" if out else None, header, rows, notes)
