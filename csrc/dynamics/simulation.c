@@ -406,7 +406,7 @@ done:
     return status;
 }
 
-static pd_status diverged(pd_simulation *self, int iteration, const char *why) {
+pd_status pd_simulation_diverged(pd_simulation *self, int iteration, const char *why) {
     int vertex = 0;
     pd_status status = worst_vertex(self, &vertex);
     if (status) return status;
@@ -443,7 +443,6 @@ done:
 pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_observer *observer, int keep_diverged,
                              pd_step_result *result) {
     const pd_settings *settings = &self->settings;
-    pd_step_data step = pd_simulation_step_data(self);
     pd_status status = PD_OK;
     size_t bytes = vector_bytes(self);
     int recording = observer && observer->record, iteration = 0, begun = 0;
@@ -476,7 +475,7 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
     // the first row also of a run that ends here
     if (recording) PD_TRY(observer->record(observer->user, self, &row));
     if (!isfinite(first_norm) || !isfinite(first_potential)) {
-        status = diverged(self, 0, "the potential of the first guess is not finite");
+        status = pd_simulation_diverged(self, 0, "the potential of the first guess is not finite");
         goto done;
     }
 
@@ -496,7 +495,7 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
             // no decrease where nothing is finite is no answer
             PD_TRY(pd_simulation_norm(self, self->gradient, &norm));
             if (!isfinite(norm)) {
-                status = diverged(self, iteration, "the gradient is not finite");
+                status = pd_simulation_diverged(self, iteration, "the gradient is not finite");
                 goto done;
             }
             result->stop = PD_STOP_STALLED;
@@ -522,11 +521,11 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
         if (!check && !recording) continue;
         if (!self->guarded) {
             if (!isfinite(report[0]) || !isfinite(norm))
-                status = diverged(self, iteration, "not finite");
+                status = pd_simulation_diverged(self, iteration, "not finite");
             else if (moves > 1e8 * first_moves && moves > pd_simulation_size(self))
-                status = diverged(self, iteration, "the moves grew by more than 1e8");
+                status = pd_simulation_diverged(self, iteration, "the moves grew by more than 1e8");
             else if (minimises && norm > 1e8 * first_norm && norm * norm > 1e8 * pd_simulation_rounding(self, 0.0) * self->matrix_trace)
-                status = diverged(self, iteration, "the gradient norm grew by more than 1e8");
+                status = pd_simulation_diverged(self, iteration, "the gradient norm grew by more than 1e8");
             if (status) goto done;
         }
         if (check && settings->tolerance > 0 && norm <= settings->tolerance * first_norm) // where a run without a record ends too
@@ -535,7 +534,7 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
             result->stop = PD_STOP_STALLED;
     }
     if (recording && minimises && potential > first_potential + 1e-6 * fabs(first_potential) + pd_simulation_rounding(self, magnitude))
-        status = iteration ? diverged(self, iteration, "the incremental potential ended above its first value") : PD_OK;
+        status = iteration ? pd_simulation_diverged(self, iteration, "the incremental potential ended above its first value") : PD_OK;
 
 done:
     status = keep_error(self, status);
@@ -552,7 +551,6 @@ done:
     status = keep_error(self, pd_update_velocity(self->context, &self->model, settings->h, self->x, self->x_t, self->load, self->offset,
                                                  self->v, self->v_previous));
     result->phases[PD_PHASE_VELOCITY] = pd_seconds() - start;
-    (void)step;
     if (!status) self->has_previous = settings->h > 0;
     return status;
 }

@@ -86,9 +86,10 @@ PD_FUNCTION void pd_vertex_step(const real H[6], const real g[3], real d[3]) {
     real l1 = H[1] / H[0], l2 = H[2] / H[0];
     real d1 = H[3] - l1 * H[1], w = H[4] - l1 * H[2];
     real l3 = w / d1, d2 = H[5] - l2 * H[2] - l3 * w;
-    // divided one by one: the product of three stiffnesses leaves the range of float. A NaN passes, to be found by the frame.
-    if (!(mean > 0) || (H[0] / mean) * (d1 / mean) * (d2 / mean) <= PD_VERTEX_RANK) {
-        d[0] = d[1] = d[2] = mean == mean ? 0 : mean;
+    // divided one by one: the product of three stiffnesses leaves the range of float. A pivot of 0, as of a spring along an axis, makes
+    // the product NaN. What is not finite in H passes on, to be found by the frame.
+    if (!((H[0] / mean) * (d1 / mean) * (d2 / mean) > PD_VERTEX_RANK)) {
+        d[0] = d[1] = d[2] = (mean + H[1] + H[2] + H[4]) * 0;
         return;
     }
     real y1 = g[1] - l1 * g[0], y2 = g[2] - l2 * g[0] - l3 * y1;

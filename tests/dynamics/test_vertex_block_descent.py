@@ -212,6 +212,39 @@ def test_collapsed_body_stays_finite():
     assert np.isfinite(sim.positions).all()
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("solver", DESCENTS)
+def test_a_singular_block_moves_nothing(solver, axis, dtype):
+    """A spring along an axis, without inertia, has a block with one pivot and two zeros: 0/0 would reach the positions."""
+    points = np.zeros((4, 3))
+    points[:, axis] = np.arange(4.0)
+    scene = pdgpu.Scene(gravity=-9.81 * np.eye(3)[axis])
+    rod = scene.add_rod(pdgpu.Mesh(points, edges=[[0, 1], [1, 2], [2, 3]]), pdgpu.Spring(1e3), density=1.0)
+    rod.pin([3])
+    sim = pdgpu.Simulation(scene, solver(iterations=5), dt=None, dtype=dtype)
+    sim.step(2)
+    others = np.delete(np.arange(3), axis)
+    assert np.array_equal(sim.positions[:, others], points[:, others])
+    if solver is not pdgpu.GradientDescent:  # its step is along the axis
+        assert np.array_equal(sim.positions, points)
+
+
+@pytest.mark.parametrize("solver", DESCENTS)
+def test_a_potential_that_is_not_finite_is_a_divergence(solver):
+    """Block Jacobi and gradient descent test G themselves: a first guess that nothing can be compared with would pass as an answer."""
+    scene, _, _ = soft_bar()
+    sim = pdgpu.Simulation(scene, solver(initialization="inertial_target"), dt=1 / 30)
+    start, velocities = sim.positions, sim.velocities
+    velocities[4] = 1e200
+    sim.set_state(velocities=velocities)
+    with pytest.raises(pdgpu.DivergenceError, match=solver.__name__) as caught:
+        sim.step()
+    assert caught.value.vertex is not None
+    assert np.array_equal(sim.positions, start)
+    assert np.array_equal(sim.velocities, velocities)
+
+
 def test_bad_input():
     """What cannot be computed would be accepted."""
     scene, body, _ = soft_bar()
