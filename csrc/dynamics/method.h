@@ -100,8 +100,6 @@ double pd_simulation_rounding(pd_simulation *self, double magnitude);
 /* Restricts a Hessian, blocks [nnz,3,3] H, to the lines and planes that vertices are held in: block (i,j) becomes P_i B P_j. With
  * `filled` the diagonal gets t (I - P_i), t of the block's own size, so that the matrix keeps its inverse. */
 void pd_simulation_restrict(const pd_simulation *self, real *blocks, int filled);
-/* PD_DIVERGED, with solver, iteration, reason and worst vertex in the error. */
-pd_status pd_simulation_diverged(pd_simulation *self, int iteration, const char *why);
 /* Makes slots and hessian_blocks. */
 pd_status pd_simulation_need_hessian(pd_simulation *self);
 

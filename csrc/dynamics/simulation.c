@@ -406,7 +406,7 @@ done:
     return status;
 }
 
-pd_status pd_simulation_diverged(pd_simulation *self, int iteration, const char *why) {
+static pd_status diverged(pd_simulation *self, int iteration, const char *why) {
     int vertex = 0;
     pd_status status = worst_vertex(self, &vertex);
     if (status) return status;
@@ -475,7 +475,7 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
     // the first row also of a run that ends here
     if (recording) PD_TRY(observer->record(observer->user, self, &row));
     if (!isfinite(first_norm) || !isfinite(first_potential)) {
-        status = pd_simulation_diverged(self, 0, "the potential of the first guess is not finite");
+        status = diverged(self, 0, "the potential of the first guess is not finite");
         goto done;
     }
 
@@ -495,7 +495,7 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
             // no decrease where nothing is finite is no answer
             PD_TRY(pd_simulation_norm(self, self->gradient, &norm));
             if (!isfinite(norm)) {
-                status = pd_simulation_diverged(self, iteration, "the gradient is not finite");
+                status = diverged(self, iteration, "the gradient is not finite");
                 goto done;
             }
             result->stop = PD_STOP_STALLED;
@@ -521,11 +521,11 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
         if (!check && !recording) continue;
         if (!self->guarded) {
             if (!isfinite(report[0]) || !isfinite(norm))
-                status = pd_simulation_diverged(self, iteration, "not finite");
+                status = diverged(self, iteration, "not finite");
             else if (moves > 1e8 * first_moves && moves > pd_simulation_size(self))
-                status = pd_simulation_diverged(self, iteration, "the moves grew by more than 1e8");
+                status = diverged(self, iteration, "the moves grew by more than 1e8");
             else if (minimises && norm > 1e8 * first_norm && norm * norm > 1e8 * pd_simulation_rounding(self, 0.0) * self->matrix_trace)
-                status = pd_simulation_diverged(self, iteration, "the gradient norm grew by more than 1e8");
+                status = diverged(self, iteration, "the gradient norm grew by more than 1e8");
             if (status) goto done;
         }
         if (check && settings->tolerance > 0 && norm <= settings->tolerance * first_norm) // where a run without a record ends too
@@ -534,7 +534,7 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
             result->stop = PD_STOP_STALLED;
     }
     if (recording && minimises && potential > first_potential + 1e-6 * fabs(first_potential) + pd_simulation_rounding(self, magnitude))
-        status = iteration ? pd_simulation_diverged(self, iteration, "the incremental potential ended above its first value") : PD_OK;
+        status = iteration ? diverged(self, iteration, "the incremental potential ended above its first value") : PD_OK;
 
 done:
     status = keep_error(self, status);

@@ -92,10 +92,6 @@ static pd_status test_potential(pd_simulation *self, int first) {
     double potential, magnitude;
     PD_TRY(pd_simulation_potential_at(self, self->x, self->offset, &potential, &magnitude));
     if (first) descent->alpha = 1.0;
-    if (first && !isfinite(potential)) { // the frame does not look, and there is no good state to go back to
-        status = pd_simulation_diverged(self, 0, "the potential of the first guess is not finite");
-        goto done;
-    }
     if (first || potential <= descent->good_potential + pd_simulation_rounding(self, magnitude)) {
         descent->good_potential = potential;
         PD_TRY(pd_memory_copy(self->context, descent->good_x, self->x, bytes));
