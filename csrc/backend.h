@@ -65,6 +65,7 @@ typedef struct pd_model {
     real *corner_forces;              /* B [n_corners,3] scratch: dE/dx of every element corner, N */
     double *partial_sums;             /* B [n_partial_sums] scratch of the reductions */
     int n_partial_sums;
+    real *element_hessians; /* B scratch of pd_hessian, pd_hessian_scratch bytes; NULL until somebody wants a Hessian */
 } pd_model;
 
 /* Elements, or vertices, that one partial sum covers; a reduction adds the partial sums in order. */
@@ -105,7 +106,9 @@ pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double
 /* The Hessian of G as 3x3 blocks on a pattern over the vertices.
  *   slots[kind]  B [elements,k,k] positions in the pattern    diagonal_slots  B [n]    blocks  B [nnz,3,3]  out  N/m
  * psd != 0 projects each element's Hessian to the positive semidefinite cone. Rows and columns of fixed vertices are filled
- * like the others; who factorises takes the free ones. */
+ * like the others; who factorises takes the free ones. pd_hessian_scratch: bytes of backend memory that model->element_hessians must
+ * hold before the first call; 0: none. */
+size_t pd_hessian_scratch(const pd_model *model);
 pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, int psd, int *const *slots,
                      const int *diagonal_slots, int n_blocks, real *blocks);
 
