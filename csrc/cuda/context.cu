@@ -35,6 +35,20 @@ pd_status pd_device_name(int device, char name[256], pd_error *error) {
     return PD_OK;
 }
 
+/* PDGPU_JACOBI; see pd_sweeps_way. */
+static pd_status sweeps_way(pd_sweeps_way *out, pd_error *error) {
+    const char *way = getenv("PDGPU_JACOBI");
+    *out = PD_SWEEPS_BY_SIZE;
+    if (!way || !way[0]) return PD_OK;
+    if (strcmp(way, "persistent") == 0)
+        *out = PD_SWEEPS_PERSISTENT;
+    else if (strcmp(way, "launches") == 0)
+        *out = PD_SWEEPS_LAUNCHES;
+    else
+        return pd_fail(error, PD_ERROR_VALUE, "PDGPU_JACOBI: expected 'persistent' or 'launches', got '%.60s'", way);
+    return PD_OK;
+}
+
 pd_status pd_context_create(pd_context **out, int threads, pd_error *error) {
     *out = NULL;
     int count = 0;
@@ -47,7 +61,13 @@ pd_status pd_context_create(pd_context **out, int threads, pd_error *error) {
     pd_context *context = (pd_context *)calloc(1, sizeof *context);
     if (!context) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for a context");
     context->threads = threads > 0 ? threads : 1;
+    pd_status status = sweeps_way(&context->sweeps, error);
+    if (status) {
+        free(context);
+        return status;
+    }
     code = cudaSetDevice(PD_DEVICE);
+    if (code == cudaSuccess) code = cudaDeviceGetAttribute(&context->multiprocessors, cudaDevAttrMultiProcessorCount, PD_DEVICE);
     if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&context->stream, cudaStreamNonBlocking);
     if (code == cudaSuccess) code = cudaMalloc((void **)&context->index, sizeof(int));
     if (code != cudaSuccess) {
