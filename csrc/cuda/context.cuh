@@ -5,6 +5,8 @@
 #include "backend.h"
 #include "cuda/launch.cuh"
 
+#include <cub/block/block_reduce.cuh>
+
 /* How several sweeps of an iterative solver are run: in one launch that stays where that pays, or always, or never. Which of the two
  * it is can be forced for measurements and tests by the environment variable PDGPU_JACOBI=persistent|launches, read with the context. */
 typedef enum pd_sweeps_way { PD_SWEEPS_BY_SIZE, PD_SWEEPS_PERSISTENT, PD_SWEEPS_LAUNCHES } pd_sweeps_way;
@@ -37,17 +39,12 @@ static inline unsigned pd_sum_blocks(int n) { return (unsigned)((n + PD_SUM_BLOC
 /* Sums partial[0 .. blocks) of each of `count` interleaved sums into out[0 .. count), in a fixed order. */
 pd_status pd_add_partial_sums(pd_context *context, const double *partial, unsigned blocks, unsigned count, double *out);
 
-/* The sum of `value` over a block's threads, for thread 0; a fixed tree, so the same bits in every run. */
+/* The sum of `value` over a block's threads, for thread 0; in a fixed order, so the same bits in every run. */
 static __device__ __forceinline__ double pd_block_sum(double value) {
-    __shared__ double warps[PD_THREADS / 32];
-    for (int shift = 16; shift > 0; shift /= 2) value += __shfl_down_sync(0xffffffffu, value, shift);
+    using Reduce = cub::BlockReduce<double, PD_THREADS, cub::BLOCK_REDUCE_WARP_REDUCTIONS>;
+    __shared__ typename Reduce::TempStorage storage;
     __syncthreads(); // the last sum may still be read
-    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = value;
-    __syncthreads();
-    value = threadIdx.x < PD_THREADS / 32 ? warps[threadIdx.x] : 0.0;
-    if (threadIdx.x < 32)
-        for (int shift = PD_THREADS / 64; shift > 0; shift /= 2) value += __shfl_down_sync(0xffffffffu, value, shift);
-    return value;
+    return Reduce(storage).Sum(value);
 }
 
 #endif

@@ -68,7 +68,7 @@ static pd_status launches(pd_context *context, const pd_matrix *matrix, int widt
 /* W = width. The first rows of the grid are kept in registers; where the grid has fewer groups of lanes than there are rows, the others
  * are read anew in every sweep. */
 template <int W>
-static __global__ void __launch_bounds__(PD_THREADS)
+static __global__ void __launch_bounds__(PD_THREADS, 4)
     jacobi_kernel(pd_matrix A, const real *r, real weight, omegas omega, int n_sweeps, int from_zero, real *d, real *next) {
     cooperative_groups::grid_group grid = cooperative_groups::this_grid();
     int groups = (int)gridDim.x * PD_ROWS;
@@ -98,6 +98,7 @@ static __global__ void __launch_bounds__(PD_THREADS)
             for (int e = 0; e < KEPT; e++)
 #pragma unroll
                 for (int c = 0; c < W; c++) sum[c] += values[e] * d[(size_t)W * (size_t)columns[e] + (size_t)c];
+#pragma unroll 1
             for (int s = begin + KEPT * PD_LANES + row.lane; s < end; s += PD_LANES)
 #pragma unroll
                 for (int c = 0; c < W; c++) sum[c] += A.values[s] * d[(size_t)W * (size_t)A.columns[s] + (size_t)c];
@@ -109,6 +110,7 @@ static __global__ void __launch_bounds__(PD_THREADS)
         before = last;
         last = value;
 
+#pragma unroll 1
         for (int first = groups; first < A.n; first += groups) {
             pd_row other = pd_row_of(first + (int)blockIdx.x * PD_ROWS, A.n);
             real others = zero ? (real)0 : pd_off_diagonal<W>(A, other, W, 0, d);
