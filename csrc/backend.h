@@ -274,6 +274,11 @@ typedef struct pd_block_matrix {
 pd_status pd_block_sweep(pd_context *context, const pd_block_matrix *P, int width, const real *in, const real *add, double omega,
                          double gamma, const real *d, real *previous);
 
+/* n_sweeps times previous <- P d + add, extrapolated as in pd_extrapolate, then the two change places. buffers = {d, previous} in and
+ * out; omegas [n_sweeps] H. */
+pd_status pd_block_sweeps(pd_context *context, const pd_block_matrix *P, int width, const real *add, const double *omegas, double gamma,
+                          int n_sweeps, real *buffers[2]);
+
 /* The products B_is B_sj that a matrix R^2 is summed from, path by path i-s-j [Lan et al. 2022, Eq. 14]. */
 typedef struct pd_path_products {
     long long *path_start; /* B [n_entries+1] */
