@@ -43,6 +43,7 @@ struct pd_simulation {
     real *gradient, *direction, *step;
     real *trial, *trial_offset, *trial_gradient;
     int has_previous;
+    int shared; /* others may read x and v */
 
     double *scalars; /* B [PD_ENERGY_COUNT + 2] */
     real *staging;   /* H [n,3] */

@@ -306,6 +306,16 @@ done:
 
 int pd_simulation_has_previous(const pd_simulation *self) { return self->has_previous; }
 
+void pd_simulation_share(pd_simulation *self, real **positions, real **velocities) {
+    self->shared = 1;
+    *positions = self->x;
+    *velocities = self->v;
+}
+
+pd_status pd_simulation_wait(pd_simulation *self) { return keep_error(self, pd_context_wait(self->context)); }
+pd_place pd_simulation_place(const pd_simulation *self) { return pd_context_place(self->context); }
+pd_counts pd_simulation_counts(const pd_simulation *self) { return pd_context_counts(self->context); }
+
 pd_status pd_simulation_set_load(pd_simulation *self, const real *load) {
     return keep_error(self, pd_memory_upload(self->context, self->load, load, vector_bytes(self)));
 }
@@ -554,6 +564,7 @@ done:
     start = pd_seconds();
     status = keep_error(self, pd_update_velocity(self->context, &self->model, settings->h, self->x, self->x_t, self->load, self->offset,
                                                  self->v, self->v_previous));
+    if (!status && self->shared) status = pd_simulation_wait(self);
     result->phases[PD_PHASE_VELOCITY] = pd_seconds() - start;
     if (!status) self->has_previous = settings->h > 0;
     return status;
