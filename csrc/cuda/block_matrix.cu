@@ -40,6 +40,18 @@ static __device__ __forceinline__ block_row row_of(const pd_block_matrix &P, int
     return row;
 }
 
+/* Shared memory of a block: columns of its list, and the list. No part of the templates, since a C++ compiler gives variables in those no
+ * section of their own (launch.cuh). */
+static __device__ __forceinline__ real *shared_columns() {
+    __shared__ real x[LIST * 3];
+    return x;
+}
+
+static __device__ __forceinline__ int *shared_list() {
+    __shared__ int list[LIST];
+    return list;
+}
+
 /* x [list,W] = columns first .. first + W - 1 of `in` at the block's list, by all threads of the block. */
 template <int W>
 static __device__ __forceinline__ void load_list(const int *list, int length, int width, int first, const real *in, real *x) {
@@ -82,7 +94,7 @@ static __device__ __forceinline__ real extrapolated(real hat, real omega, real g
 template <int W>
 static __global__ void block_sweep_kernel(pd_block_matrix P, int width, const real *in, const real *add, real omega, real gamma, int plain,
                                           const real *d, real *previous) {
-    __shared__ real x[LIST * W];
+    real *x = shared_columns();
     block_row row = row_of(P, (int)blockIdx.x);
     int shared = row.list_length <= LIST;
     for (int first = 0; first < width; first += W) {
@@ -118,8 +130,8 @@ pd_status pd_block_sweep(pd_context *context, const pd_block_matrix *P, int widt
 template <int W>
 static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(float) ? 3 : 2)
     block_sweeps_kernel(pd_block_matrix P, const real *add, omegas omega, real gamma, int n_sweeps, real *d, real *previous) {
-    __shared__ real x[LIST * W];
-    __shared__ int list[LIST];
+    real *x = shared_columns();
+    int *list = shared_list();
     cooperative_groups::grid_group grid = cooperative_groups::this_grid();
     block_row row = row_of(P, (int)blockIdx.x);
     int own = row.inside && row.lane < W, kept = row.list_length <= LIST;

@@ -33,7 +33,7 @@ pd_status pd_context_create(pd_context **out, int threads, pd_error *error) {
     pd_context *context = (pd_context *)calloc(1, sizeof *context);
     if (!context) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for a context");
     context->threads = threads > 0 ? threads : 1;
-    pd_status status = sweeps_way(&context->sweeps, error);
+    status = sweeps_way(&context->sweeps, error);
     if (status) {
         free(context);
         return status;
