@@ -183,9 +183,9 @@ pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double
 /* ---- damping ---------------------------------------------------------------------------------------------------------- */
 
 /* One copy of each element's Hessian for all kernels that want it: its eigenvalues are the bulk of what there is to compile here. */
-#define PD_HESSIAN_OF_F(KIND, name, k, d, count)                                                               \
+#define PD_HESSIAN_OF_F(KIND, name, k, d, count)                                                              \
     static __device__ __noinline__ void name##_hessian_of_F(const real *F, const real *p, int psd, real *H) { \
-        pd_##name##_hessian(F, p, psd, H);                                                                     \
+        pd_##name##_hessian(F, p, psd, H);                                                                    \
     }
 PD_ELEMENT_TABLE(PD_HESSIAN_OF_F)
 
@@ -287,11 +287,11 @@ pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_d
         for (int begin = 0, end; begin < g.n; begin = end) {
             end = g.n - begin < PD_HESSIAN_BATCH ? g.n : begin + PD_HESSIAN_BATCH;
             switch (g.kind) {
-#define PD_CASE(KIND, name, k, d, count)                                                                                               \
-    case KIND:                                                                                                                         \
-        PD_LAUNCH(context, name##_hessian_kernel, end - begin, g, inverse_h, x, psd, begin, end, hessians);                            \
+#define PD_CASE(KIND, name, k, d, count)                                                                                                 \
+    case KIND:                                                                                                                           \
+        PD_LAUNCH(context, name##_hessian_kernel, end - begin, g, inverse_h, x, psd, begin, end, hessians);                              \
         PD_LAUNCH(context, gather_hessian_kernel<k>, 3LL * model->n_vertices, *model, g.first_corner, begin, end, hessians, slots[kind], \
-                  blocks);                                                                                                             \
+                  blocks);                                                                                                               \
         break;
                 PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE

@@ -11,12 +11,12 @@
 enum { PD_LANES = 4, PD_ROWS = PD_THREADS / PD_LANES }; /* threads of a row, rows of a block */
 
 /* Starts kernel<3>(arguments) for vectors of three columns, and kernel<1> for all others. */
-#define PD_LAUNCH_BY_WIDTH(context, kernel, width, blocks, ...)           \
-    do {                                                                  \
-        if ((width) == 3)                                                 \
-            PD_LAUNCH_BLOCKS(context, kernel<3>, blocks, __VA_ARGS__);    \
-        else                                                              \
-            PD_LAUNCH_BLOCKS(context, kernel<1>, blocks, __VA_ARGS__);    \
+#define PD_LAUNCH_BY_WIDTH(context, kernel, width, blocks, ...)        \
+    do {                                                               \
+        if ((width) == 3)                                              \
+            PD_LAUNCH_BLOCKS(context, kernel<3>, blocks, __VA_ARGS__); \
+        else                                                           \
+            PD_LAUNCH_BLOCKS(context, kernel<1>, blocks, __VA_ARGS__); \
     } while (0)
 
 /* Blocks that hold PD_LANES threads for each of n rows. */

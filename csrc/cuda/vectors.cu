@@ -47,9 +47,9 @@ pd_status pd_find_not_finite(pd_context *context, const pd_model *model, const r
     return status;
 }
 
-static __global__ void first_guess_kernel(int n, const unsigned char *fixed, const real *subspace, int guess, real dt, const real *x_t, const real *v,
-                                          const real *v_previous, int has_previous, const real *load, const real *targets, real *x,
-                                          real *offset) {
+static __global__ void first_guess_kernel(int n, const unsigned char *fixed, const real *subspace, int guess, real dt, const real *x_t,
+                                          const real *v, const real *v_previous, int has_previous, const real *load, const real *targets,
+                                          real *x, real *offset) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= n) return;
     size_t j = 3 * (size_t)i;
@@ -60,8 +60,8 @@ static __global__ void first_guess_kernel(int n, const unsigned char *fixed, con
 
 pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, double h, const real *x_t, const real *v,
                          const real *v_previous, int has_previous, const real *load, const real *targets, real *x, real *offset) {
-    PD_LAUNCH(context, first_guess_kernel, model->n_vertices, model->n_vertices, model->fixed, model->subspace, guess, (real)h, x_t, v, v_previous,
-              has_previous, load, targets, x, offset);
+    PD_LAUNCH(context, first_guess_kernel, model->n_vertices, model->n_vertices, model->fixed, model->subspace, guess, (real)h, x_t, v,
+              v_previous, has_previous, load, targets, x, offset);
     return PD_OK;
 }
 
