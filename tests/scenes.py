@@ -29,6 +29,23 @@ SOLVERS = {**MINIMISERS, "pbd": PBD, "xpbd": XPBD}
 
 NO_GRAVITY = (0.0, 0.0, 0.0)
 
+# those whose iterations need the host for nothing: on a GPU the frame looks at every check_every-th only
+RESIDENT = {
+    "jacobi": pdgpu.ProjectiveDynamics(linear=pdgpu.Jacobi(weight=0.6, iterations=3, chebyshev=pdgpu.Chebyshev(rho=0.9, start=2))),
+    "jacobi, even": pdgpu.ProjectiveDynamics(linear=pdgpu.Jacobi(weight=0.6, iterations=2)),
+    "chebyshev": pdgpu.ProjectiveDynamics(linear=pdgpu.Jacobi(weight=0.6), chebyshev=pdgpu.Chebyshev(rho=0.8, start=3)),
+    "gauss-seidel": pdgpu.ProjectiveDynamics(linear=pdgpu.GaussSeidel(iterations=2)),
+    "symmetric": pdgpu.ProjectiveDynamics(linear=pdgpu.SymmetricGaussSeidel(iterations=3, chebyshev=pdgpu.Chebyshev(rho=0.8, start=1))),
+    "pcg": pdgpu.ProjectiveDynamics(linear=pdgpu.PCG(iterations=4)),
+    "a-jacobi": pdgpu.ProjectiveDynamics(linear=pdgpu.AJacobi(order=2, weight=0.6, iterations=3)),
+    "suppressed": pdgpu.ProjectiveDynamics(linear=pdgpu.AJacobi(order=2, weight=0.6, suppression=0.05, iterations=2)),
+    "vbd": pdgpu.VertexBlockDescent(),
+    "vbd_search": pdgpu.VertexBlockDescent(line_search=True),
+    "block_jacobi": pdgpu.BlockJacobi(line_search=False),
+    "pbd": pdgpu.PBD(relaxation=0.03),
+    "xpbd": pdgpu.XPBD(),
+}
+
 
 def creature():
     """The mesh that ships with pdgpu."""
