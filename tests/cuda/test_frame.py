@@ -66,6 +66,15 @@ def test_the_host_waits_only_where_it_looks(solver, dtype):
     sim.step(2)
     counts = counts_of(sim)
     assert counts == {"waits": 3, "allocations": 0, "captures": 0, "launches": 3}
+    assert 0.0 < sim.last_step.device_seconds <= sim.last_step.solve_seconds
+
+
+def test_one_look_at_the_end(dtype):
+    """If not, a graph grows with check_every until it fills the memory, or the host waits in between."""
+    sim = simulation(scenes.RESIDENT["jacobi"], dtype, iterations=40, check_every=1000)
+    sim.step(2)
+    counts = counts_of(sim)
+    assert counts == {"waits": 1, "allocations": 0, "captures": 0, "launches": 3}
 
 
 def test_settings_that_change_reach_the_graphs(dtype):
