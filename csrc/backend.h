@@ -233,6 +233,11 @@ pd_status pd_add_scaled(pd_context *context, const pd_model *model, const real *
 /* out = sum x_i y_i over 3n numbers, in double. */
 pd_status pd_dot(pd_context *context, const pd_model *model, const real *x, const real *y, double *out /* B */);
 
+/* Nonlinear conjugate gradients: p = z + beta p, and d = alpha p, over 3n numbers; beta and alpha from sums [PD_CONJUGATE_COUNT]  B, as
+ * elements/conjugate_step.h says. */
+pd_status pd_conjugate_turn(pd_context *context, const pd_model *model, const double *sums, const real *z, real *p);
+pd_status pd_conjugate_scale(pd_context *context, const pd_model *model, const double *sums, const real *p, real *d);
+
 /* index = first vertex with a non-finite coordinate, or -1. */
 pd_status pd_find_not_finite(pd_context *context, const pd_model *model, const real *x, int *index /* H */);
 

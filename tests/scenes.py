@@ -42,6 +42,7 @@ RESIDENT = {
     "vbd": pdgpu.VertexBlockDescent(),
     "vbd_search": pdgpu.VertexBlockDescent(line_search=True),
     "block_jacobi": pdgpu.BlockJacobi(line_search=False),
+    "cg": pdgpu.NonlinearCG(),
     "pbd": pdgpu.PBD(relaxation=0.03),
     "xpbd": pdgpu.XPBD(),
 }
