@@ -8,6 +8,7 @@ there is none, their columns stay empty and the table says so.
 """
 
 import argparse
+import contextlib
 import functools
 import os
 import statistics
@@ -56,14 +57,64 @@ def wall(run):
 
 def seconds_per_iteration(cases, tiny=False):
     """{name: (median, least, greatest)} from {name: (few, many, seconds)}, seconds(iterations) a function; the cases take turns."""
-    samples = {name: [] for name in cases}
-    for repetition in range(2 if tiny else REPETITIONS + 1):
-        for name, (few, many, seconds) in cases.items():
+
+    def timer(few, many, seconds):
+        def sample():
             short = seconds(few)
-            sample = (seconds(many) - short) / (many - few)
+            return (seconds(many) - short) / (many - few)
+
+        return sample
+
+    return medians({name: timer(*case) for name, case in cases.items()}, tiny)
+
+
+def sweeps_timer(A, b, solver, device, dtype, way=None):
+    """Seconds of one iteration of a linear solver: its own clock over all that the solver runs, with one look at the end.
+
+    way: "persistent" or "launches" for the sweeps of Jacobi and A-Jacobi on CUDA, None: as pdgpu chooses.
+    """
+    import numpy as np
+
+    import pdgpu
+
+    with environment(PDGPU_JACOBI=way):
+        system = pdgpu.linear.System(A, solver, columns=b.shape[1], dtype=dtype, device=device)
+    residual = np.ascontiguousarray(b, dtype=dtype)
+
+    def seconds():
+        _, _, iterations, total, *_ = system._core.solve(residual, None, None, None, solver.iterations, False)
+        return total / iterations
+
+    return seconds
+
+
+def medians(timers, tiny=False):
+    """{name: (median, least, greatest)} from {name: function that returns seconds}; the timers take turns."""
+    samples = {name: [] for name in timers}
+    for repetition in range(2 if tiny else REPETITIONS + 1):
+        for name, timer in timers.items():
+            sample = timer()
             if repetition:  # the first is cold
                 samples[name].append(sample)
     return {name: (statistics.median(values), min(values), max(values)) for name, values in samples.items()}
+
+
+@contextlib.contextmanager
+def environment(**variables):
+    """Variables of the environment set, or with None removed, for a while."""
+    before = {name: os.environ.get(name) for name in variables}
+
+    def put(values):
+        for name, value in values.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
+
+    put(variables)
+    try:
+        yield
+    finally:
+        put(before)
 
 
 def microseconds(value):

@@ -15,12 +15,13 @@ of the matrix, each array once (r: entries of a row beside the diagonal, s: size
 
 import numpy as np
 import scipy.sparse
-from device import copy_bandwidth, microseconds, options, seconds_per_iteration, yardstick
+from device import copy_bandwidth, medians, microseconds, options, sweeps_timer, yardstick
 from machine import write_table
 
 import pdgpu
 
 GRIDS = {False: ((215, 1), (149, 3)), True: ((5, 1), (4, 3))}
+SWEEPS = {False: 128, True: 3}  # the look at the end costs about as much as one
 SOLVERS = {
     "Jacobi": lambda n: pdgpu.Jacobi(weight=0.9, iterations=n),
     "Jacobi-Chebyshev": lambda n: pdgpu.Jacobi(weight=0.9, iterations=n, chebyshev=pdgpu.Chebyshev(rho=0.99, start=1)),
@@ -54,15 +55,8 @@ def counted_bytes(what, r, s, w):
     }[what]
 
 
-def timer(A, b, solver, device, dtype, few, many):
-    systems = {n: pdgpu.linear.System(A, solver(n), columns=b.shape[1], dtype=dtype, device=device) for n in (few, many)}
-    # the solver's own clock: the right-hand side is formed and sent outside
-    return few, many, lambda n: float(systems[n].solve(b, record=False).seconds[-1])
-
-
 def main():
     chosen = options(__doc__)
-    few, many = (1, 3) if chosen.tiny else (8, 72)
     bandwidth = copy_bandwidth(chosen.tiny)
     rows = []
     for n, width in GRIDS[chosen.tiny]:
@@ -77,8 +71,8 @@ def main():
             }
             found = yardstick(*marks.values())
             seconds = {what: (found[mark], None, None) for what, mark in marks.items()}
-            for what, solver in SOLVERS.items():  # one at a time: ten million rows in two systems are memory enough
-                seconds.update(seconds_per_iteration({what: timer(A, b, solver, chosen.device, dtype, few, many)}, chosen.tiny))
+            for what, solver in SOLVERS.items():  # one at a time, for the memory
+                seconds.update(medians({what: sweeps_timer(A, b, solver(SWEEPS[chosen.tiny]), chosen.device, dtype)}, chosen.tiny))
             for what, (median, least, most) in seconds.items():
                 counted = counted_bytes(what, r, np.dtype(dtype).itemsize, width)
                 speed = counted * A.shape[0] / median if median and median > 0 else None

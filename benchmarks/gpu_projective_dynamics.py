@@ -128,7 +128,13 @@ def growth(chosen):
 def main():
     chosen = options(__doc__)
     header = ("mesh", "what", "vertices", "tets", "us", "least us", "most us", "counted MB", "floor us")
-    rows = [header, *reach(chosen), (), ("tets", "what", "dtype", "cpu ms", f"{chosen.device} ms", f"cpu / {chosen.device}"), *growth(chosen)]
+    rows = [
+        header,
+        *reach(chosen),
+        (),
+        ("tets", "what", "dtype", "cpu ms", f"{chosen.device} ms", f"cpu / {chosen.device}"),
+        *growth(chosen),
+    ]
     width = len(header)
     rows = [(*row, *[""] * (width - len(row))) for row in rows]
     notes = [*chosen.names, "floor: counted bytes at the copy bandwidth of this run; on 55 thousand tets they lie in the L2 of a large GPU"]

@@ -3,7 +3,8 @@
 The beams of the paper [Chen et al. 2024, Sec. 5.1]: blocks of 30 x 2 x 3 cells of six tets, neo-Hookean, float32, stretched and let go,
 without contact. 620 of them are 230,640 vertices and 669,600 tets in 8 colours; with --large 129,000, 48 million vertices and 139 million
 tets: whether they fit, how long it takes to build them, and 40 iterations. Bytes are counted as in vertex_block_descent.py; the floor is
-those bytes at the copy bandwidth measured in the same run, plus an empty graph of as many launches as there are colours.
+those bytes at the copy bandwidth measured in the same run, plus an empty graph of as many launches as there are colours. The threads that
+share a vertex are chosen by PDGPU_TURN_THREADS; one thread a vertex is the plain kernel that the others are held against.
 
     python benchmarks/gpu_vertex_block_descent.py [--large] [--out FILE.csv] [--tiny] [--device cuda]
 """
@@ -13,7 +14,7 @@ import subprocess
 import time
 
 import numpy as np
-from device import copy_bandwidth, microseconds, options, ratio, seconds_per_iteration, wall, yardstick
+from device import copy_bandwidth, environment, microseconds, options, ratio, seconds_per_iteration, wall, yardstick
 from machine import write_table
 from vertex_block_descent import counted_bytes
 
@@ -24,6 +25,9 @@ BEAMS = {False: 620, True: 2}
 LARGE = {False: 129_000, True: 3}
 MU, LAM, DENSITY, STEP, STRETCH = 2e5, 1e6, 1000.0, 1 / 300, 1.3
 PAPER_ITERATIONS = 40
+# {kernel: threads that share a vertex}
+PLAIN = "1 thread"
+THREADS = {"as pdgpu chooses": None, PLAIN: "1", **{f"{n} threads": str(n) for n in (4, 8, 16, 32)}}
 
 
 def beams(count):
@@ -76,8 +80,8 @@ def small(chosen):
     mesh, held = beams(BEAMS[chosen.tiny])
     scene, start = scene_of(mesh, held), mesh.points * [STRETCH, 1.0, 1.0]
     cases = {}
-    for name, choose in variants(chosen.device).items():
-        with choose:
+    for name, threads in THREADS.items() if chosen.device == "cuda" else {"on the CPU": None}.items():
+        with environment(PDGPU_TURN_THREADS=threads):
             simulations = {n: simulation_of(scene, n, chosen.device) for n in (few, many)}
         runs = {n: runner(simulation, start) for n, simulation in simulations.items()}
         cases[name] = (few, many, lambda n, runs=runs: runs[n](n))
@@ -103,7 +107,20 @@ def small(chosen):
                 ratio(plain, spread[0]),
             )
         )
-    header = ("kernel", "vertices", "tets", "colours", "us", "least us", "most us", "bytes/vertex", "GB/s", "of copy", "floor us", "x plain")
+    header = (
+        "kernel",
+        "vertices",
+        "tets",
+        "colours",
+        "us",
+        "least us",
+        "most us",
+        "bytes/vertex",
+        "GB/s",
+        "of copy",
+        "floor us",
+        "x plain",
+    )
     write_table(chosen.out, header, rows, [*chosen.names, f"copy: {gigabytes(bandwidth)} GB/s read and written"])
 
 

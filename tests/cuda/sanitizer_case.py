@@ -29,7 +29,7 @@ def hyperelastic_scene():
     for k, material in enumerate((pdgpu.NeoHookean(2e4, 5e4), pdgpu.StVK(2e4, 5e4), pdgpu.Corotated(2e4, 5e4))):
         moved = pdgpu.Mesh(mesh.points + [0.0, 0.0, 0.5 * k], tets=mesh.tets)
         damping = 1e-3 if k == 1 else 0.0
-        scene.add_solid(moved, [material, pdgpu.WorldBox((-9.0, -0.1, -9.0), (9.0, 9.0, 9.0), 1e4)], density=900.0, damping=damping).pin([0, 1])
+        scene.add_solid(moved, material, density=900.0, damping=damping).pin([0, 1])
     rest = scene.rest_positions()
     return scene, rest + 0.01 * np.random.default_rng(0).normal(size=rest.shape)
 
