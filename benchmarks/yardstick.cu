@@ -117,8 +117,7 @@ Spread copy(cudaStream_t stream, int multiprocessors, size_t bytes) {
     if (!n) fail("copy: fewer bytes than one vector");
     float4 *in = allocate<float4>(n), *out = allocate<float4>(n);
     CHECK(pd_launch(stream, false, full_grid(n, multiprocessors), PD_THREADS, fill_kernel, 4 * n, reinterpret_cast<float *>(in)));
-    Spread engine =
-        measure(stream, [&] { CHECK(cudaMemcpyAsync(out, in, n * sizeof(float4), cudaMemcpyDeviceToDevice, stream)); });
+    Spread engine = measure(stream, [&] { CHECK(cudaMemcpyAsync(out, in, n * sizeof(float4), cudaMemcpyDeviceToDevice, stream)); });
     Spread kernel = measure(stream, [&] {
         CHECK(pd_launch(stream, false, full_grid(n, multiprocessors), PD_THREADS, copy_kernel, n, static_cast<const float4 *>(in), out));
     });
@@ -251,7 +250,7 @@ template <typename T> T *upload(const std::vector<T> &values) {
 
 /* A product Y = A X for one pair of vectors or blocks of columns, prepared once. */
 template <typename T> class Product {
-public:
+  public:
     Product(cudaStream_t stream, const Matrix &A, int width) : n(A.n), width(width) {
         std::vector<T> values(A.values.begin(), A.values.end()), diagonals((size_t)A.n);
         for (int i = 0; i < A.n; i++)
@@ -288,7 +287,7 @@ public:
     const int n, width;
     T *diagonal;
 
-private:
+  private:
     static constexpr cudaDataType type = sizeof(T) == 4 ? CUDA_R_32F : CUDA_R_64F;
     static constexpr cusparseOperation_t plain = CUSPARSE_OPERATION_NON_TRANSPOSE;
     static constexpr cusparseSpMVAlg_t spmv = CUSPARSE_SPMV_ALG_DEFAULT;
@@ -341,7 +340,8 @@ private:
 template <typename T> Spread sparse(cudaStream_t stream, bool jacobi, const Matrix &A, int width) {
     Product<T> product(stream, A, width);
     int count = A.n * width;
-    T *r = allocate<T>((size_t)count), *y = allocate<T>((size_t)count), *vectors[2] = {allocate<T>((size_t)count), allocate<T>((size_t)count)};
+    T *r = allocate<T>((size_t)count), *y = allocate<T>((size_t)count),
+      *vectors[2] = {allocate<T>((size_t)count), allocate<T>((size_t)count)};
     for (T *vector : {r, vectors[0], vectors[1]})
         CHECK(pd_launch(stream, false, pd_grid(count), PD_THREADS, vector_kernel<T>, count, vector));
     product.prepare(vectors[0], y);
