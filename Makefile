@@ -7,14 +7,16 @@
 # make cuda     build with the CUDA modules, which nvcc has to be there for, and import them
 # make cuda-on-host  the CUDA kernels compiled for the CPU, and the tests of the CUDA backend on them; no GPU, no nvcc
 # make wheel    dist/: a self-contained wheel with SuiteSparse and BLAS inside
-# make gpu      on a machine with a GPU: build the CUDA modules, run GPU tests and benchmarks; `make gpu-bring` fills the
-#               folder bring/ with what such a machine needs when it has no network
+# make gpu      on a machine with a GPU: build the CUDA modules, run GPU tests, compute-sanitizer and benchmarks into OUT
+#               PARTS="build tests sanitizer benchmarks" for some of them, GPU_SECONDS=570 where a call may not take longer; `make gpu-bring`
+#               fills the folder bring/ with what such a machine needs when it has no network
 # make clean    removes build/ and dist/; .venv stays
 PYTHON ?= python3
 VENV   ?= .venv
 OUT    ?= out
 MESH   ?=
 TESTS  ?=
+PARTS  ?=
 # AUTO: the CUDA modules are built where nvcc and csrc/cuda/*.cu are. OFF leaves the direct solver out: PDGPU_CHOLMOD=OFF.
 PDGPU_CUDA    ?= AUTO
 PDGPU_CHOLMOD ?= ON
@@ -79,7 +81,7 @@ cuda-on-host: build
 	scripts/cuda_on_host $(TESTS)
 
 gpu:
-	scripts/gpu
+	scripts/gpu $(PARTS)
 
 gpu-bring: wheel
 	scripts/gpu_bring

@@ -1,5 +1,6 @@
 """Scenes that several tests share."""
 
+import dataclasses
 import importlib.resources
 
 import inputs
@@ -27,6 +28,18 @@ MINIMISERS.update(newton_cg=NEWTON_CG, quasi_newton=QUASI_NEWTON)
 MINIMISERS.update(vbd=VBD, vbd_search=VBD_SEARCH, block_jacobi=BLOCK_JACOBI, gradient_descent=GRADIENT_DESCENT)
 SOLVERS = {**MINIMISERS, "pbd": PBD, "xpbd": XPBD}
 
+# the linear solvers, with numbers that need no look at the spectrum and few iterations
+LINEAR_SOLVERS = {
+    "jacobi": pdgpu.Jacobi(weight=0.6, iterations=7, chebyshev=pdgpu.Chebyshev(rho=0.9, start=2)),
+    "gauss-seidel": pdgpu.GaussSeidel(iterations=3),
+    "symmetric": pdgpu.SymmetricGaussSeidel(iterations=3, chebyshev=pdgpu.Chebyshev(rho=0.8, start=1)),
+    "sor": pdgpu.SOR(omega=1.3, iterations=3),
+    "pcg": pdgpu.PCG(iterations=6),
+    "a-jacobi 2": pdgpu.AJacobi(order=2, weight=0.6, iterations=3),
+    "a-jacobi 3": pdgpu.AJacobi(order=3, weight=0.6, variant="composed", iterations=3, chebyshev=pdgpu.Chebyshev(rho=0.9, start=1)),
+    "suppressed": pdgpu.AJacobi(order=2, weight=0.6, suppression=0.05, iterations=3),
+}
+
 NO_GRAVITY = (0.0, 0.0, 0.0)
 
 # those whose iterations need the host for nothing: on a GPU the frame looks at every check_every-th only
@@ -46,6 +59,10 @@ RESIDENT = {
     "pbd": pdgpu.PBD(relaxation=0.03),
     "xpbd": pdgpu.XPBD(),
 }
+
+
+def shortened(solver, iterations):
+    return dataclasses.replace(solver, iterations=iterations)
 
 
 def creature():

@@ -215,7 +215,7 @@ cudaError_t cudaGetDevice(int *number) { return *number = 0, cudaSuccess; }
 cudaError_t cudaSetDevice(int number) { return number == 0 ? cudaSuccess : fail(cudaErrorInvalidDevice); }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int number) {
     if (number != 0) return fail(cudaErrorInvalidDevice);
-    *out = {"the CPU in place of a CUDA device", REGION, 3, 9, 0};
+    *out = {"the CPU in place of a CUDA device", REGION, 3, 9, 0, 1 << 20};
     return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int) {
