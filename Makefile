@@ -1,7 +1,7 @@
 # make demo     build, then compare every solver on a mesh: out/convergence.png, out/convergence.csv, out/scene.png
 #               MESH=path (any file meshio reads; the mesh that ships with pdgpu)   OUT=folder (out)
 # make build    .venv with pdgpu and what its tests need; seconds when nothing changed
-# make test     build, then the tests             TESTS="tests/elements -k polar" for some of them
+# make test     build, then the tests             TESTS="tests/elements -k polar" for some of them, JOBS=1 one after the other
 # make lint     formatting and lint of C, CUDA and Python; `make format` puts right what it can
 # make sanitize the tests under the address and undefined-behaviour sanitizers
 # make cuda     build with the CUDA modules, which nvcc has to be there for, and import them
@@ -16,13 +16,14 @@ VENV   ?= .venv
 OUT    ?= out
 MESH   ?=
 TESTS  ?=
+JOBS   ?= 2
 PARTS  ?=
 # AUTO: the CUDA modules are built where nvcc and csrc/cuda/*.cu are. OFF leaves the direct solver out: PDGPU_CHOLMOD=OFF.
 PDGPU_CUDA    ?= AUTO
 PDGPU_CHOLMOD ?= ON
 PDGPU_WERROR  ?= ON
 
-export PYTHON VENV OUT PDGPU_CHOLMOD
+export PYTHON VENV OUT JOBS PDGPU_CHOLMOD
 .DELETE_ON_ERROR:
 .PHONY: always build test demo wheel lint format sanitize cuda cuda-on-host gpu gpu-bring clean
 
@@ -54,7 +55,7 @@ $(VENV)/.built: $(SOURCES) $(VENV)/.tools $(VENV)/.options
 	mv $@.new $@
 
 test: build
-	$(BIN)/python -m pytest -q $(TESTS)
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(TESTS)
 
 demo: build
 	$(BIN)/python -m pdgpu compare $(MESH) --out $(OUT)
