@@ -18,7 +18,8 @@ enum {
     PD_SOLVER_BLOCK_JACOBI,
     PD_SOLVER_GRADIENT_DESCENT,
     PD_SOLVER_QUASI_NEWTON,
-    PD_SOLVER_XPBD
+    PD_SOLVER_XPBD,
+    PD_SOLVER_ADMM
 };
 
 typedef struct pd_settings {

@@ -23,6 +23,7 @@ from pdgpu.linear_solvers import (
 )
 
 __all__ = [
+    "ADMM",
     "PBD",
     "XPBD",
     "BlockJacobi",
@@ -383,6 +384,46 @@ class XPBD:
         _check_outer(self)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ADMM:
+    """ADMM: the elements' own minimisations and a global linear step with a constant matrix [Overby et al. 2017, ADMM ⊇ PD].
+
+    Each element minimises E(z) + w/2 |z - F(x) - u|^2 by itself, damping included: in closed form where E is the squared distance to a
+    constraint set, else by at most 20 Newton steps. u, zero at the start of a step, sums up F(x) - z. The weight w is that of the
+    matrix of Projective Dynamics, 2 mu volume (area) for a solid (shell), whatever lam is: the nearer to incompressible, the more
+    iterations. A fixed point is a stationary point of the incremental potential G, but on the way G may rise: a G that ends above its
+    first value is no divergence here.
+
+    Parameters
+    ----------
+    iterations : int
+        Local-global iterations of a step.
+    linear : Direct
+        Solver of the systems with the constant matrix A = M/h^2 + sum w S^T S.
+    tolerance, initialization, check_every
+        As for ProjectiveDynamics.
+
+    Raises
+    ------
+    ValueError
+        In the first step, where an element has lam > 0 and mu = 0: its weight would be zero.
+    """
+
+    iterations: int = 20
+    linear: Direct = field(default_factory=Direct)
+    tolerance: float = 0.0
+    initialization: str = "inertial_target"
+    check_every: int | None = None
+
+    materials = VertexBlockDescent.materials
+    linear_solvers = (Direct,)
+    devices = ("cpu",)
+    chebyshev = None
+
+    def __post_init__(self):
+        _check_outer(self)
+
+
 SOLVERS = (
     ProjectiveDynamics,
     Newton,
@@ -393,6 +434,7 @@ SOLVERS = (
     GradientDescent,
     QuasiNewton,
     XPBD,
+    ADMM,
 )  # order of PD_SOLVER_... in csrc/dynamics/simulation.h
 
 
