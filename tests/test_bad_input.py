@@ -226,6 +226,7 @@ CASES = [
     (lambda: pdgpu.Simulation(held(), pdgpu.PBD(), dt=None), ValueError, ["dt", "None", "PBD"]),
     (lambda: pdgpu.Simulation(held(), pdgpu.XPBD(), dt=None), ValueError, ["dt", "None", "XPBD"]),
     (lambda: pdgpu.ADMM(iterations=0), ValueError, ["iterations", "0"]),
+    (lambda: pdgpu.ADMM(weight=0.0), ValueError, ["weight", "0"]),
     (lambda: pdgpu.ADMM(linear=pdgpu.PCG()), TypeError, ["linear", "Direct"]),
     (lambda: pdgpu.XPBD(iterations=0), ValueError, ["iterations", "0"]),
     (lambda: pdgpu.XPBD(linear=pdgpu.Direct()), TypeError, ["linear"]),

@@ -35,6 +35,7 @@ typedef struct pd_settings {
     pd_chebyshev chebyshev; /* of the outer iteration */
     pd_linear_settings linear;
     double relaxation; /* alpha of position-based dynamics */
+    double weight;     /* factor on the weights of ADMM's hyperelastic elements */
 } pd_settings;
 
 typedef enum pd_stop { PD_STOP_ITERATION_CAP, PD_STOP_CONVERGED, PD_STOP_STALLED, PD_STOP_DIVERGED } pd_stop;

@@ -1,7 +1,7 @@
 /* The local problem of ADMM for one element [Overby, Brown, Li, Narain 2017, ADMM ⊇ Projective Dynamics, local step].
  *
- * With the scaled dual u [3,d] and p = F + u, w the element's weight in the matrix M/h^2 + sum w S^T S (parameters[0], times
- * 1 + k_d/h where it is damped):
+ * With the scaled dual u [3,d] and p = F + u, w the element's weight in the matrix M/h^2 + sum w S^T S (pd_admm_weight of
+ * host/element_set.h, times 1 + k_d/h where it is damped):
  *
  *     z = argmin E(z) + k_d/(2h) (z - F_t) : H : (z - F_t) + w/2 |z - p|^2,    u' = p - z,    P = w (F - z + u') = w (2 u' - u).
  *
@@ -92,7 +92,7 @@ PD_FUNCTION double pd_admm_quadratic(int n, double w, real scale, const real *H,
 PD_ELEMENT_TABLE(PD_ADMM_NEWTON)
 #undef PD_ADMM_NEWTON
 
-/* E = w/2 |F - T(F)|^2: z lies half way from p to its nearest point, which is that of all the points between. */
+/* E = w/2 |F - T(F)|^2, with the same w: z lies half way from p to its nearest point, which is that of all the points between. */
 #define PD_ADMM_CLOSED(KIND, name, k, d, count)                                                   \
     PD_ADMM_FUNCTION void pd_admm_closed_##name(const real *parameters, const real *p, real *z) { \
         pd_##name##_projection(p, parameters, z);                                                 \
@@ -101,18 +101,18 @@ PD_ELEMENT_TABLE(PD_ADMM_NEWTON)
 PD_PROJECTIVE_TABLE(PD_ADMM_CLOSED)
 #undef PD_ADMM_CLOSED
 
-/* One local step: u [3,d] in and out, P [3,d] out. */
-#define PD_ADMM_LOCAL(name, d, minimise)                                                                                                   \
-    PD_ADMM_FUNCTION void pd_admm_local_##name(const real *F, const real *parameters, real scale, const real *H, const real *F_t, real *u, \
-                                               real *P) {                                                                                  \
-        real w = parameters[0] * (1 + scale), p[3 * (d)], z[3 * (d)];                                                                      \
-        for (int i = 0; i < 3 * (d); i++) p[i] = F[i] + u[i], z[i] = F[i];                                                                 \
-        minimise;                                                                                                                          \
-        for (int i = 0; i < 3 * (d); i++) {                                                                                                \
-            real dual = p[i] - z[i];                                                                                                       \
-            P[i] = w * (2 * dual - u[i]);                                                                                                  \
-            u[i] = dual;                                                                                                                   \
-        }                                                                                                                                  \
+/* One local step: u [3,d] in and out, P [3,d] out; weight is the element's, not damped yet. */
+#define PD_ADMM_LOCAL(name, d, minimise)                                                                                      \
+    PD_ADMM_FUNCTION void pd_admm_local_##name(const real *F, const real *parameters, real weight, real scale, const real *H, \
+                                               const real *F_t, real *u, real *P) {                                           \
+        real w = weight * (1 + scale), p[3 * (d)], z[3 * (d)];                                                                \
+        for (int i = 0; i < 3 * (d); i++) p[i] = F[i] + u[i], z[i] = F[i];                                                    \
+        minimise;                                                                                                             \
+        for (int i = 0; i < 3 * (d); i++) {                                                                                   \
+            real dual = p[i] - z[i];                                                                                          \
+            P[i] = w * (2 * dual - u[i]);                                                                                     \
+            u[i] = dual;                                                                                                      \
+        }                                                                                                                     \
     }
 #define PD_ADMM_PROJECTIVE(KIND, name, k, d, count)                                                  \
     PD_ADMM_LOCAL(name, d, if (scale > 0) pd_admm_newton_##name(parameters, w, scale, H, F_t, p, z); \
