@@ -76,9 +76,9 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObjec
                             "history",     "colours",        "subspace",    "weight",    NULL};
     PyObject *masses_object, *fixed_object, *list, *chebyshev, *linear, *colours_object, *subspace_object, *elements = NULL, *result = NULL;
     pd_element_set *sets = NULL;
-    pd_settings settings = {0};
+    pd_settings settings = {.weight = 1.0};
     int threads;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!diidiipOOidiOOd:Simulation", names, &masses_object, &fixed_object,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!diidiipOOidiOO|d:Simulation", names, &masses_object, &fixed_object,
                                      &PyList_Type, &list, &settings.h, &settings.solver, &settings.iterations, &settings.tolerance,
                                      &settings.check_every, &settings.initialization, &settings.line_search, &chebyshev, &linear, &threads,
                                      &settings.relaxation, &settings.history, &colours_object, &subspace_object, &settings.weight))
