@@ -2,7 +2,7 @@
 
 The scene of gpu_vertex_block_descent.py: beams of 30 x 2 x 3 cells of six tets, neo-Hookean, float32, for Vertex Block Descent. Each
 size is built in a process of its own; the memory is the largest the process ever had, less what importing took. With device="cpu" the model
-lies in that memory too; on a GPU it does not. The seconds of the first allocation of memory nobody touched for a while dominate on a virtual machine,
+lies in that memory too; on a GPU it does not. On a virtual machine memory that nobody touched for a while is slow to get,
 so a size is built twice and the second time counts.
 
     python benchmarks/large_model.py [--beams 1300 2600 5200] [--threads 1 2] [--device cpu] [--out FILE.csv]
