@@ -41,6 +41,12 @@ pd_place pd_context_place(const pd_context *context);
 /* Returns when all that was asked of the device is done. */
 pd_status pd_context_wait(pd_context *context);
 
+/* Two places in the sequence of loops, PD_MARK_BEGIN and PD_MARK_END, and the seconds between the last two by the device's clock (the CPU: the
+ * host's). A mark waits for nothing and is not captured; the seconds are there once the host has waited for what came after the end. */
+enum { PD_MARK_BEGIN, PD_MARK_END };
+pd_status pd_mark(pd_context *context, int which);
+pd_status pd_marked_seconds(pd_context *context, double *seconds);
+
 /* What a context has been asked for since it was made. */
 typedef struct pd_counts {
     long long waits; /* calls in which the host waits for the device: uploads, downloads, pd_context_wait; the CPU counts the same calls */
@@ -132,6 +138,17 @@ pd_status pd_damping_hessian(pd_context *context, const pd_model *model, const r
  * in one: -gradient = M/h^2 (y - x) + sum w S^T (T - S x), with T the projection of S x [Bouaziz et al. 2014, Eq. 10]. */
 pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
                       real *gradient);
+
+/* gradient_i = the sum of corner_forces over the corners of vertex i, in order, plus m/h^2 offset (quasistatic: -m load); zero rows at
+ * fixed vertices. The second half of pd_gradient and of pd_admm_local. */
+pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_step_data *step, const real *offset, real *gradient);
+
+/* The local step of ADMM by elements/admm.h, and the right-hand side of its global step:
+ *     residual = M/h^2 offset + sum w S^T (F(x) - z + u), N; zero rows at fixed vertices.
+ *   weights  H [n_kinds] of B [elements]      in      w of each element before damping
+ *   duals    H [n_kinds] of B [elements,3,d]  in/out  scaled, in the units of F. Uses corner_forces as scratch. */
+pd_status pd_admm_local(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
+                        real *const *weights, real *const *duals, real *residual);
 
 /* Position-based dynamics: moves_i = scale * sum over the constraints c of vertex i of dq_{i,c}, m; zero rows at fixed vertices.
  * dq_{i,c} are the moves of elements/position_based.h that put element c into its constraint set, for every kind of element.
@@ -229,6 +246,11 @@ pd_status pd_add_scaled(pd_context *context, const pd_model *model, const real *
 
 /* out = sum x_i y_i over 3n numbers, in double. */
 pd_status pd_dot(pd_context *context, const pd_model *model, const real *x, const real *y, double *out /* B */);
+
+/* Nonlinear conjugate gradients: p = z + beta p, and d = alpha p, over 3n numbers; beta and alpha from sums [PD_CONJUGATE_COUNT]  B, as
+ * elements/conjugate_step.h says. */
+pd_status pd_conjugate_turn(pd_context *context, const pd_model *model, const double *sums, const real *z, real *p);
+pd_status pd_conjugate_scale(pd_context *context, const pd_model *model, const double *sums, const real *p, real *d);
 
 /* index = first vertex with a non-finite coordinate, or -1. */
 pd_status pd_find_not_finite(pd_context *context, const pd_model *model, const real *x, int *index /* H */);

@@ -17,6 +17,7 @@ const pd_method *pd_simulation_method(const pd_simulation *self) {
     case PD_SOLVER_GRADIENT_DESCENT: return &pd_gradient_descent_method;
     case PD_SOLVER_QUASI_NEWTON: return &pd_quasi_newton_method;
     case PD_SOLVER_XPBD: return &pd_xpbd_method;
+    case PD_SOLVER_ADMM: return &pd_admm_method;
     default: return &pd_projective_dynamics_method;
     }
 }
@@ -31,6 +32,7 @@ void pd_simulation_destroy(pd_simulation *self) {
     pd_descent_destroy(self->descent);
     pd_quasi_newton_destroy(self->quasi_newton);
     pd_xpbd_destroy(self->xpbd);
+    pd_admm_destroy(self->admm);
     if (self->context) {
         pd_chunks_destroy(self->chunks, self->context);
         void *memory[] = {self->x,
@@ -445,6 +447,7 @@ static pd_status iterate(pd_simulation *self, int n, pd_look look, int recording
     times->advance_seconds = seconds[1];
     if (status || *stalled) return status;
     start = pd_seconds();
+    if (look) PD_TRY(pd_mark(self->context, PD_MARK_END));
     if (look) PD_TRY(pd_memory_download(self->context, report, self->scalars, (look == PD_LOOK_GRADIENT ? 3 : 2) * sizeof *report));
     if (method->finish && self->iteration + 1 == self->settings.iterations) PD_TRY(method->finish(self));
     times->advance_seconds += pd_seconds() - start;
@@ -462,7 +465,7 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
     double omega = 1.0, first_norm = 0.0, first_potential = 0.0, potential = 0.0, norm = 0.0, magnitude = 0.0;
     double moves = 0.0, first_moves = 0.0, start;
     pd_iteration row = {0};
-    *result = (pd_step_result){PD_STOP_ITERATION_CAP, 0, 0.0, {0.0}};
+    *result = (pd_step_result){PD_STOP_ITERATION_CAP, 0, 0.0, {0.0}, 0.0};
     PD_TRY(pd_simulation_prepare(self, NULL));
 
     // first guess: x, offset = x - y
@@ -491,6 +494,8 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
         goto done;
     }
 
+    PD_TRY(pd_mark(self->context, PD_MARK_BEGIN));
+    PD_TRY(pd_mark(self->context, PD_MARK_END)); // of a run that is never looked at
     while (iteration < settings->iterations && result->stop == PD_STOP_ITERATION_CAP) {
         if (observer && observer->interrupted && observer->interrupted(observer->user)) {
             status = PD_INTERRUPTED;
@@ -566,6 +571,7 @@ done:
     start = pd_seconds();
     status = keep_error(self, pd_update_velocity(self->context, &self->model, settings->h, self->x, self->x_t, self->load, self->offset,
                                                  self->v, self->v_previous));
+    if (!status && iteration) status = keep_error(self, pd_marked_seconds(self->context, &result->device_seconds));
     if (!status && self->shared) status = pd_simulation_wait(self);
     result->phases[PD_PHASE_VELOCITY] = pd_seconds() - start;
     if (!status) self->has_previous = settings->h > 0;

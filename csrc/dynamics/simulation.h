@@ -18,7 +18,8 @@ enum {
     PD_SOLVER_BLOCK_JACOBI,
     PD_SOLVER_GRADIENT_DESCENT,
     PD_SOLVER_QUASI_NEWTON,
-    PD_SOLVER_XPBD
+    PD_SOLVER_XPBD,
+    PD_SOLVER_ADMM
 };
 
 typedef struct pd_settings {
@@ -34,6 +35,7 @@ typedef struct pd_settings {
     pd_chebyshev chebyshev; /* of the outer iteration */
     pd_linear_settings linear;
     double relaxation; /* alpha of position-based dynamics */
+    double weight;     /* factor on the weights of ADMM's hyperelastic elements */
 } pd_settings;
 
 typedef enum pd_stop { PD_STOP_ITERATION_CAP, PD_STOP_CONVERGED, PD_STOP_STALLED, PD_STOP_DIVERGED } pd_stop;
@@ -73,6 +75,7 @@ typedef struct pd_step_result {
     int iterations;                /* that ran */
     double seconds;                /* spent in them */
     double phases[PD_PHASE_COUNT]; /* s; direction and advance add up to `seconds` */
+    double device_seconds;         /* from the first loop of the iterations to the last one that was looked at, by the device's clock */
 } pd_step_result;
 
 /* `cholesky` serves the direct solvers; nothing is factorised before pd_simulation_prepare. The arrays of the description are

@@ -71,17 +71,17 @@ static int read_set(PyObject *item, int n_vertices, pd_element_set *set) {
 }
 
 static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
-    static char *names[] = {"masses",    "fixed",       "elements",       "h",           "solver",    "iterations",
-                            "tolerance", "check_every", "initialization", "line_search", "chebyshev", "linear",
-                            "threads",   "relaxation",  "history",        "colours",     "subspace",  NULL};
+    static char *names[] = {"masses",      "fixed",          "elements",    "h",         "solver", "iterations", "tolerance",
+                            "check_every", "initialization", "line_search", "chebyshev", "linear", "threads",    "relaxation",
+                            "history",     "colours",        "subspace",    "weight",    NULL};
     PyObject *masses_object, *fixed_object, *list, *chebyshev, *linear, *colours_object, *subspace_object, *elements = NULL, *result = NULL;
     pd_element_set *sets = NULL;
-    pd_settings settings = {0};
+    pd_settings settings = {.weight = 1.0};
     int threads;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!diidiipOOidiOO:Simulation", names, &masses_object, &fixed_object,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!diidiipOOidiOO|d:Simulation", names, &masses_object, &fixed_object,
                                      &PyList_Type, &list, &settings.h, &settings.solver, &settings.iterations, &settings.tolerance,
                                      &settings.check_every, &settings.initialization, &settings.line_search, &chebyshev, &linear, &threads,
-                                     &settings.relaxation, &settings.history, &colours_object, &subspace_object))
+                                     &settings.relaxation, &settings.history, &colours_object, &subspace_object, &settings.weight))
         return NULL;
     if (!pd_read_chebyshev(chebyshev, &settings.chebyshev) || !pd_read_linear_settings(linear, &settings.linear)) return NULL;
     if (settings.iterations < 1 || settings.check_every < 1) return PyErr_Format(PyExc_ValueError, "iterations: must be at least 1");
@@ -514,8 +514,8 @@ static PyObject *simulation_step(SimulationObject *self, PyObject *arguments) {
     }
     static const char *stops[] = {"iteration_cap", "converged", "stalled", "diverged"};
     const double *p = result.phases;
-    return Py_BuildValue("(sidi(ddddd))", stops[result.stop], result.iterations, result.seconds, watch.rows, p[PD_PHASE_BEGIN],
-                         p[PD_PHASE_FIRST_GUESS], p[PD_PHASE_DIRECTION], p[PD_PHASE_ADVANCE], p[PD_PHASE_VELOCITY]);
+    return Py_BuildValue("(sidi(ddddd)d)", stops[result.stop], result.iterations, result.seconds, watch.rows, p[PD_PHASE_BEGIN],
+                         p[PD_PHASE_FIRST_GUESS], p[PD_PHASE_DIRECTION], p[PD_PHASE_ADVANCE], p[PD_PHASE_VELOCITY], result.device_seconds);
 }
 
 static PyObject *simulation_steps(SimulationObject *self, PyObject *unused) {
@@ -537,7 +537,7 @@ static PyMethodDef simulation_methods[] = {
      "prepare($self, /)\n--\n\nFactorises and estimates what the solver needs; returns the seconds it took, 0 the second time."},
     {"step", (PyCFunction)simulation_step, METH_VARARGS,
      "step($self, targets, record, iterates, observer, keep_diverged, /)\n--\n\n"
-     "One time step; returns (status, iterations, seconds, rows recorded, seconds of the five phases)."},
+     "One time step; returns (status, iterations, seconds, rows recorded, seconds of the five phases, of the device)."},
     {"steps", (PyCFunction)simulation_steps, METH_NOARGS, "steps($self, /)\n--\n\nNumber of steps taken."},
     {"set_steps", (PyCFunction)simulation_set_steps, METH_O,
      "set_steps($self, steps, /)\n--\n\nNumber of steps taken so far, for a resumed run."},
