@@ -138,6 +138,17 @@ pd_status pd_damping_hessian(pd_context *context, const pd_model *model, const r
 pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
                       real *gradient);
 
+/* gradient_i = the sum of corner_forces over the corners of vertex i, in order, plus m/h^2 offset (quasistatic: -m load); zero rows at
+ * fixed vertices. The second half of pd_gradient and of pd_admm_local. */
+pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_step_data *step, const real *offset, real *gradient);
+
+/* The local step of ADMM by elements/admm.h, and the right-hand side of its global step:
+ *     residual = M/h^2 offset + sum w S^T (F(x) - z + u), N; zero rows at fixed vertices.
+ *   weights  H [n_kinds] of B [elements]      in      w of each element before damping
+ *   duals    H [n_kinds] of B [elements,3,d]  in/out  scaled, in the units of F. Uses corner_forces as scratch. */
+pd_status pd_admm_local(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
+                        real *const *weights, real *const *duals, real *residual);
+
 /* Position-based dynamics: moves_i = scale * sum over the constraints c of vertex i of dq_{i,c}, m; zero rows at fixed vertices.
  * dq_{i,c} are the moves of elements/position_based.h that put element c into its constraint set, for every kind of element.
  *   x [n,3]  B  m      moves [n,3]  B  out  m. Uses corner_forces as scratch. */

@@ -134,6 +134,10 @@ pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_
         default: break;
         }
     }
+    return pd_gather_forces(context, model, step, offset, gradient);
+}
+
+pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_step_data *step, const real *offset, real *gradient) {
     PD_LAUNCH(context, gather_kernel, model->n_vertices, *model, step->inverse_h > 0, (real)(step->inverse_h * step->inverse_h), step->load,
               offset, gradient);
     return PD_OK;

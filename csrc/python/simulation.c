@@ -71,17 +71,17 @@ static int read_set(PyObject *item, int n_vertices, pd_element_set *set) {
 }
 
 static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
-    static char *names[] = {"masses",    "fixed",       "elements",       "h",           "solver",    "iterations",
-                            "tolerance", "check_every", "initialization", "line_search", "chebyshev", "linear",
-                            "threads",   "relaxation",  "history",        "colours",     "subspace",  NULL};
+    static char *names[] = {"masses",      "fixed",          "elements",    "h",         "solver", "iterations", "tolerance",
+                            "check_every", "initialization", "line_search", "chebyshev", "linear", "threads",    "relaxation",
+                            "history",     "colours",        "subspace",    "weight",    NULL};
     PyObject *masses_object, *fixed_object, *list, *chebyshev, *linear, *colours_object, *subspace_object, *elements = NULL, *result = NULL;
     pd_element_set *sets = NULL;
-    pd_settings settings = {0};
+    pd_settings settings = {.weight = 1.0};
     int threads;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!diidiipOOidiOO:Simulation", names, &masses_object, &fixed_object,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!diidiipOOidiOO|d:Simulation", names, &masses_object, &fixed_object,
                                      &PyList_Type, &list, &settings.h, &settings.solver, &settings.iterations, &settings.tolerance,
                                      &settings.check_every, &settings.initialization, &settings.line_search, &chebyshev, &linear, &threads,
-                                     &settings.relaxation, &settings.history, &colours_object, &subspace_object))
+                                     &settings.relaxation, &settings.history, &colours_object, &subspace_object, &settings.weight))
         return NULL;
     if (!pd_read_chebyshev(chebyshev, &settings.chebyshev) || !pd_read_linear_settings(linear, &settings.linear)) return NULL;
     if (settings.iterations < 1 || settings.check_every < 1) return PyErr_Format(PyExc_ValueError, "iterations: must be at least 1");
