@@ -5,6 +5,7 @@
 # make lint     formatting and lint of C, CUDA and Python; `make format` puts right what it can
 # make sanitize the tests under the address and undefined-behaviour sanitizers
 # make cuda     build with the CUDA modules, which nvcc has to be there for, and import them
+# make cuda-on-host  the CUDA kernels compiled for the CPU, and the tests of the CUDA backend on them; no GPU, no nvcc
 # make wheel    dist/: a self-contained wheel with SuiteSparse and BLAS inside
 # make gpu      on a machine with a GPU: build the CUDA modules, run GPU tests and benchmarks; `make gpu-bring` fills the
 #               folder bring/ with what such a machine needs when it has no network
@@ -21,7 +22,7 @@ PDGPU_WERROR  ?= ON
 
 export PYTHON VENV OUT PDGPU_CHOLMOD
 .DELETE_ON_ERROR:
-.PHONY: always build test demo wheel lint format sanitize cuda gpu gpu-bring clean
+.PHONY: always build test demo wheel lint format sanitize cuda cuda-on-host gpu gpu-bring clean
 
 # Folders are in the list too: their time changes when a file in them is removed.
 SOURCES := $(shell find csrc python -name __pycache__ -prune -o -print) pyproject.toml CMakeLists.txt README.md LICENSE NOTICE
@@ -73,6 +74,9 @@ sanitize: build
 cuda: PDGPU_CUDA = ON
 cuda: build
 	cd $(VENV) && bin/python -c "import pdgpu._cuda_f32, pdgpu._cuda_f64; print('cuda: both modules import')"
+
+cuda-on-host: build
+	scripts/cuda_on_host $(TESTS)
 
 gpu:
 	scripts/gpu

@@ -12,15 +12,16 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-#define TRIAD(real, name)                                                              \
-    static void name(real *a, const real *b, const real *c, size_t n, int threads) {   \
-        _Pragma("omp parallel for num_threads(threads) schedule(static)")              \
-        for (size_t i = 0; i < n; i++) a[i] = b[i] + (real)0.5 * c[i];                 \
+#define TRIAD(real, name)                                                                                                                \
+    static void name(real *a, const real *b, const real *c, size_t n, int threads) {                                                     \
+        _Pragma("omp parallel for num_threads(threads) schedule(static)") for (size_t i = 0; i < n; i++) a[i] = b[i] + (real)0.5 * c[i]; \
     }
 TRIAD(double, triad_double)
 TRIAD(float, triad_float)
 
-static int ascending(const void *a, const void *b) { return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b); }
+static int ascending(const void *a, const void *b) {
+    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
 
 int main(int argc, char **argv) {
     if (argc != 4) return 2;

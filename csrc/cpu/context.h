@@ -10,6 +10,7 @@
 struct pd_context {
     int threads;
     pd_error error;
+    pd_counts counts;
 };
 
 /* Threads worth waking for so many items of so many nanoseconds each: a parallel region costs some ten microseconds, and much more

@@ -74,8 +74,10 @@ pd_status pd_advance(pd_context *context, const pd_model *model, double alpha, c
             for (int j = 3 * i; j < 3 * i + 3; j++) {
                 real s = a * direction[j] + b * step[j], moved = x[j] + s;
                 step[j] = s;
-                square += (double)s * (double)s;
-                changed += moved != x[j];
+                if (report) {
+                    square += (double)s * (double)s;
+                    changed += moved != x[j];
+                }
                 x[j] = moved;
                 offset[j] += s;
             }
@@ -83,6 +85,7 @@ pd_status pd_advance(pd_context *context, const pd_model *model, double alpha, c
         squares[block] = square;
         changes[block] = changed;
     }
+    if (!report) return PD_OK;
     report[0] = pd_add_partial_sums(squares, blocks);
     report[1] = pd_add_partial_sums(changes, blocks);
     return PD_OK;

@@ -1,0 +1,456 @@
+/* The device of the stand-in runtime: memory, streams that run at once or record, and the fibers a kernel's threads are. */
+#include <cooperative_groups.h>
+#include <cuda_runtime.h>
+
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include <setjmp.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(p, n)   ((void)(p), (void)(n))
+#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+static inline void __sanitizer_start_switch_fiber(void **, const void *, size_t) {}
+static inline void __sanitizer_finish_switch_fiber(void *, const void **, size_t *) {}
+#endif
+
+static void die(const char *what) {
+    fprintf(stderr, "CUDA on the host: %s (block %u, thread %u)\n", what, blockIdx.x, threadIdx.x);
+    abort();
+}
+
+// ---- memory: one region, closed while no kernel and no copy runs ------------------------------------------------------------------------
+
+static std::recursive_mutex device; // kernels and copies of one thread at a time
+static std::map<char *, size_t> allocations;
+static char *region = nullptr;
+static size_t in_reach = 0; // bytes from the region's start that were ever handed out
+enum : size_t { REGION = (size_t)4 << 30, GAP = 256 };
+static int open_depth = 0;
+
+struct Open {
+    std::lock_guard<std::recursive_mutex> lock{device};
+    Open() {
+        if (open_depth++ == 0 && in_reach) mprotect(region, in_reach, PROT_READ | PROT_WRITE);
+    }
+    ~Open() {
+        if (--open_depth == 0 && in_reach) mprotect(region, in_reach, PROT_NONE);
+    }
+};
+
+static cudaError_t last_error = cudaSuccess;
+static cudaError_t fail(cudaError_t code) { return last_error = code; }
+
+cudaError_t cudaMalloc(void **out, size_t bytes) {
+    Open open;
+    *out = nullptr;
+    if (!region) region = (char *)mmap(nullptr, REGION, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    // first fit
+    char *place = region;
+    for (auto &[begin, size] : allocations) {
+        if ((size_t)(begin - place) >= bytes + GAP) break;
+        place = begin + (size + GAP + 255) / 256 * 256;
+    }
+    if (bytes > REGION || (size_t)(place - region) + bytes + GAP > REGION) return fail(cudaErrorMemoryAllocation);
+    size_t end = ((size_t)(place - region) + bytes + GAP + 4095) / 4096 * 4096;
+    if (end > in_reach) mprotect(region + in_reach, end - in_reach, PROT_READ | PROT_WRITE), in_reach = end;
+    ASAN_UNPOISON_MEMORY_REGION(place, bytes);
+    memset(place, 0xff, bytes);
+    ASAN_POISON_MEMORY_REGION(place + bytes, GAP);
+    allocations[place] = bytes;
+    *out = place;
+    return cudaSuccess;
+}
+
+cudaError_t cudaFree(void *memory) {
+    Open open;
+    if (!memory) return cudaSuccess;
+    auto found = allocations.find((char *)memory);
+    if (found == allocations.end()) die("cudaFree of what cudaMalloc did not give");
+    ASAN_POISON_MEMORY_REGION(memory, found->second);
+    allocations.erase(found);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *left, size_t *total) {
+    size_t used = 0;
+    for (auto &[begin, size] : allocations) used += size;
+    *total = REGION;
+    *left = REGION - used;
+    return cudaSuccess;
+}
+
+static bool on_device(const void *p) { return region && (const char *)p >= region && (const char *)p < region + REGION; }
+
+// ---- streams, graphs, events --------------------------------------------------------------------------------------------------------------
+
+struct pd_on_host_graph {
+    std::vector<std::function<void()>> work;
+};
+struct pd_on_host_stream {
+    pd_on_host_graph *capture = nullptr;
+    bool invalid = false;
+};
+struct pd_on_host_event {
+    std::chrono::steady_clock::time_point time;
+};
+
+/* At once, or later by a graph. */
+static cudaError_t submit(cudaStream_t stream, std::function<void()> work) {
+    if (stream && stream->capture)
+        stream->capture->work.push_back(std::move(work));
+    else
+        work();
+    return cudaSuccess;
+}
+
+static cudaError_t refuse_in_capture(cudaStream_t stream) {
+    if (!stream || !stream->capture) return cudaSuccess;
+    stream->invalid = true;
+    return fail(cudaErrorStreamCaptureUnsupported);
+}
+
+cudaError_t cudaMemcpyAsync(void *target, const void *source, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+    bool to = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+    bool from = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+    if (on_device(target) != to || on_device(source) != from) return fail(cudaErrorInvalidValue);
+    if (!to || !from) // memory of the host may be gone when the graph runs
+        if (cudaError_t code = refuse_in_capture(stream)) return code;
+    return submit(stream, [=]() {
+        Open open;
+        memcpy(target, source, bytes);
+    });
+}
+
+cudaError_t cudaMemsetAsync(void *target, int value, size_t bytes, cudaStream_t stream) {
+    if (!on_device(target)) return fail(cudaErrorInvalidValue);
+    return submit(stream, [=]() {
+        Open open;
+        memset(target, value, bytes);
+    });
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned) { return *out = new pd_on_host_stream, cudaSuccess; }
+cudaError_t cudaStreamDestroy(cudaStream_t stream) { return delete stream, cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return refuse_in_capture(stream); }
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
+cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+    if (stream->capture) return fail(cudaErrorInvalidValue);
+    stream->capture = new pd_on_host_graph;
+    stream->invalid = false;
+    return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *out) {
+    *out = stream->capture;
+    stream->capture = nullptr;
+    if (!*out) return fail(cudaErrorInvalidValue);
+    if (!stream->invalid) return cudaSuccess;
+    delete *out;
+    *out = nullptr;
+    return fail(cudaErrorStreamCaptureInvalidated);
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long) {
+    return *out = new pd_on_host_graph(*graph), cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
+    return submit(stream, [=]() {
+        for (auto &work : graph->work) work();
+    });
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return delete graph, cudaSuccess; }
+
+cudaError_t cudaEventCreate(cudaEvent_t *out) { return *out = new pd_on_host_event, cudaSuccess; }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned) { return cudaEventCreate(out); }
+cudaError_t cudaEventDestroy(cudaEvent_t event) { return delete event, cudaSuccess; }
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    return submit(stream, [=]() { event->time = std::chrono::steady_clock::now(); });
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to) {
+    *ms = std::chrono::duration<float, std::milli>(to->time - from->time).count();
+    return cudaSuccess;
+}
+
+// ---- what is asked of the device -----------------------------------------------------------------------------------------------------------
+
+const char *cudaGetErrorName(cudaError_t code) { return code == cudaSuccess ? "cudaSuccess" : "cudaError"; }
+const char *cudaGetErrorString(cudaError_t code) {
+    switch (code) {
+    case cudaSuccess: return "no error";
+    case cudaErrorInvalidValue: return "invalid argument";
+    case cudaErrorMemoryAllocation: return "out of memory";
+    case cudaErrorInvalidConfiguration: return "invalid configuration argument";
+    case cudaErrorStreamCaptureUnsupported: return "operation not permitted when stream is capturing";
+    default: return "an error of the stand-in runtime";
+    }
+}
+cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
+cudaError_t cudaPeekAtLastError() { return last_error; }
+cudaError_t cudaDriverGetVersion(int *version) { return *version = 13000, cudaSuccess; }
+cudaError_t cudaRuntimeGetVersion(int *version) { return *version = 13000, cudaSuccess; }
+cudaError_t cudaGetDeviceCount(int *count) { return *count = 1, cudaSuccess; }
+cudaError_t cudaGetDevice(int *number) { return *number = 0, cudaSuccess; }
+cudaError_t cudaSetDevice(int number) { return number == 0 ? cudaSuccess : fail(cudaErrorInvalidDevice); }
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int number) {
+    if (number != 0) return fail(cudaErrorInvalidDevice);
+    *out = {"the CPU in place of a CUDA device", REGION, 3, 9, 0};
+    return cudaSuccess;
+}
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int) {
+    *value = attribute == cudaDevAttrMultiProcessorCount ? 3 : attribute == cudaDevAttrCooperativeLaunch ? 1 : 48 << 10;
+    return cudaSuccess;
+}
+
+// ---- fibers ----------------------------------------------------------------------------------------------------------------------------------
+
+uint3 threadIdx, blockIdx;
+dim3 blockDim, gridDim;
+
+extern "C" __attribute__((weak)) char __start_pd_shared[], __stop_pd_shared[]; // set by the linker: all shared variables
+
+enum { STACK = 256 << 10, WARP = 32, LARGEST_VALUE = 32 };
+enum Wait { RUNS, ENDED, AT_BARRIER, AT_WARP, AT_GRID };
+
+struct Context {
+    ucontext_t first; // until it runs for the first time
+    jmp_buf here;
+    bool started;
+};
+struct Fiber {
+    Context context;
+    char *stack;
+    void *fake; // of the address sanitizer
+};
+struct Thread {
+    Wait wait = RUNS;
+    Fiber *fiber = nullptr; // while it waits
+    unsigned mask = 0;      // of the warp barrier it waits at, and what it brings there and fetches
+    int from = 0;
+    char value[LARGEST_VALUE], fetched[LARGEST_VALUE];
+};
+struct Block {
+    unsigned index = 0, started = 0;
+    std::vector<Thread> threads;
+    std::vector<char> shared; // while another block runs
+};
+
+static Context scheduler;
+static const void *scheduler_stack;
+static size_t scheduler_size;
+static std::vector<Fiber *> idle;
+static const std::function<void()> *body;
+static Block *block;
+static unsigned thread; // of the block
+static Fiber *running;
+static bool backwards; // every other launch starts the last thread first
+
+static void change(Context &from, Context &to) {
+#if defined(__SANITIZE_ADDRESS__)
+    swapcontext(&from.first, &to.first); // the sanitizer does not follow a jump to another stack
+#else
+    if (_setjmp(from.here)) return; // without the system calls of swapcontext
+    if (std::exchange(to.started, true)) _longjmp(to.here, 1);
+    setcontext(&to.first);
+#endif
+}
+
+static void to_scheduler() {
+    Fiber *self = running;
+    __sanitizer_start_switch_fiber(&self->fake, scheduler_stack, scheduler_size);
+    change(self->context, scheduler);
+    __sanitizer_finish_switch_fiber(self->fake, &scheduler_stack, &scheduler_size);
+}
+
+static void select(unsigned number) {
+    thread = number;
+    threadIdx = {number, 0, 0};
+}
+
+static bool select_next() {
+    unsigned n = (unsigned)block->threads.size();
+    if (block->started == n) return false;
+    select(backwards ? n - 1 - block->started : block->started);
+    block->started++;
+    return true;
+}
+
+/* A fiber takes one thread after the other for as long as none of them waits: most kernels need a single fiber. */
+static void fiber_main() {
+    __sanitizer_finish_switch_fiber(nullptr, &scheduler_stack, &scheduler_size);
+    for (;;) {
+        do {
+            (*body)();
+            block->threads[thread].wait = ENDED;
+        } while (select_next());
+        to_scheduler();
+    }
+}
+
+static void to_fiber(Fiber *fiber) {
+    void *fake = nullptr;
+    running = fiber;
+    __sanitizer_start_switch_fiber(&fake, fiber->stack, STACK);
+    scheduler.started = true;
+    change(scheduler, fiber->context);
+    __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
+    if (block->threads[thread].wait == ENDED)
+        idle.push_back(fiber);
+    else
+        block->threads[thread].fiber = fiber;
+}
+
+static Fiber *idle_fiber() {
+    if (idle.empty()) {
+        Fiber *fiber = new Fiber();
+        fiber->stack = (char *)mmap(nullptr, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        getcontext(&fiber->context.first);
+        fiber->context.first.uc_stack.ss_sp = fiber->stack;
+        fiber->context.first.uc_stack.ss_size = STACK;
+        makecontext(&fiber->context.first, fiber_main, 0);
+        idle.push_back(fiber);
+    }
+    Fiber *fiber = idle.back();
+    idle.pop_back();
+    return fiber;
+}
+
+static void wait_at(Wait what) {
+    if (!block) die("a barrier outside a kernel");
+    block->threads[thread].wait = what;
+    to_scheduler();
+}
+
+void pd_on_host_barrier() { wait_at(AT_BARRIER); }
+void pd_on_host_grid_barrier() { wait_at(AT_GRID); }
+int pd_on_host_lane() { return (int)(thread % WARP); }
+void pd_on_host_warp_barrier(unsigned mask) {
+    char nothing;
+    pd_on_host_exchange(mask, pd_on_host_lane(), &nothing, 0);
+}
+void pd_on_host_exchange(unsigned mask, int from, void *mine, size_t bytes) {
+    Thread &self = block->threads[thread];
+    if (bytes > LARGEST_VALUE) die("a shuffle of a type this large");
+    if (!(mask >> pd_on_host_lane() & 1u)) die("a thread that its own mask leaves out");
+    self.mask = mask;
+    self.from = from;
+    memcpy(self.value, mine, bytes);
+    wait_at(AT_WARP);
+    memcpy(mine, self.fetched, bytes);
+}
+
+/* Lets the lanes of a warp go on that all wait with the same mask. */
+static bool release_warp(Block &b, unsigned first) {
+    bool released = false;
+    for (unsigned lane = 0; lane < WARP && first + lane < b.threads.size(); lane++) {
+        Thread *warp = &b.threads[first];
+        if (warp[lane].wait != AT_WARP) continue;
+        unsigned mask = warp[lane].mask;
+        bool complete = true;
+        for (unsigned other = 0; other < WARP; other++) {
+            if (!(mask >> other & 1u) || first + other >= b.threads.size()) continue;
+            if (warp[other].wait == ENDED) die("a lane that the mask of a shuffle names has ended");
+            complete &= warp[other].wait == AT_WARP && warp[other].mask == mask;
+        }
+        if (!complete) continue;
+        for (unsigned other = 0; other < WARP && first + other < b.threads.size(); other++) {
+            if (!(mask >> other & 1u)) continue;
+            Thread &to = warp[other];
+            bool known = mask >> to.from & 1u && first + (unsigned)to.from < b.threads.size();
+            if (known)
+                memcpy(to.fetched, warp[to.from].value, LARGEST_VALUE);
+            else
+                memset(to.fetched, 0xff, LARGEST_VALUE);
+            to.wait = RUNS;
+        }
+        released = true;
+    }
+    return released;
+}
+
+static bool release_block(Block &b) {
+    for (Thread &t : b.threads)
+        if (t.wait != AT_BARRIER) return false;
+    for (Thread &t : b.threads) t.wait = RUNS;
+    return true;
+}
+
+static size_t shared_bytes() { return __start_pd_shared ? (size_t)(__stop_pd_shared - __start_pd_shared) : 0; }
+
+/* Runs a block until all its threads have ended or wait for other blocks. */
+static void run_block(Block &b) {
+    block = &b;
+    blockIdx = {b.index, 0, 0};
+    if (size_t bytes = shared_bytes()) memcpy(__start_pd_shared, b.shared.data(), bytes);
+    while (select_next()) to_fiber(idle_fiber());
+    for (bool released = true; released;) {
+        for (unsigned t = 0; t < b.threads.size(); t++)
+            if (b.threads[t].wait == RUNS && b.threads[t].fiber) {
+                Fiber *fiber = b.threads[t].fiber;
+                b.threads[t].fiber = nullptr;
+                select(t);
+                to_fiber(fiber);
+            }
+        released = release_block(b);
+        for (unsigned first = 0; first < b.threads.size(); first += WARP) released |= release_warp(b, first);
+    }
+    for (Thread &t : b.threads) {
+        if (t.wait == AT_BARRIER) die("a __syncthreads() that not all threads of the block reach");
+        if (t.wait == AT_WARP) die("a shuffle that not all lanes of its mask reach");
+    }
+    if (size_t bytes = shared_bytes()) memcpy(b.shared.data(), __start_pd_shared, bytes);
+    block = nullptr;
+}
+
+static void prepare(Block &b, unsigned index, unsigned threads) {
+    b.index = index;
+    b.started = 0;
+    b.threads.assign(threads, Thread());
+    b.shared.assign(shared_bytes(), (char)0xff);
+}
+
+static void run(const cudaLaunchConfig_t &config, bool cooperative, const std::function<void()> &kernel) {
+    static unsigned launches;
+    static std::vector<Block> blocks;
+    Open open;
+    unsigned n = config.gridDim.x, threads = config.blockDim.x, step = n % 7919 ? 7919 % n : 1, first = launches++ % n;
+    if (!step) step = 1;
+    body = &kernel;
+    gridDim = config.gridDim;
+    blockDim = config.blockDim;
+    backwards = launches % 2;
+    if (blocks.size() < (cooperative ? n : 1)) blocks.resize(cooperative ? n : 1);
+    for (unsigned k = 0; k < n; k++) {
+        Block &b = blocks[cooperative ? k : 0];
+        prepare(b, (unsigned)((first + (unsigned long long)k * step) % n), threads);
+        if (!cooperative) run_block(b);
+        if (!cooperative && b.threads[0].wait == AT_GRID) die("a grid barrier in a launch that is not cooperative");
+    }
+    for (bool waiting = cooperative; waiting;) {
+        unsigned at_grid = 0;
+        for (unsigned k = 0; k < n; k++) {
+            for (Thread &t : blocks[k].threads)
+                if (t.wait == AT_GRID) t.wait = RUNS;
+            run_block(blocks[k]);
+            for (Thread &t : blocks[k].threads) at_grid += t.wait == AT_GRID;
+        }
+        waiting = at_grid > 0;
+        if (waiting && at_grid != n * threads) die("a grid barrier that not all threads reach");
+    }
+}
+
+cudaError_t pd_on_host_launch(const cudaLaunchConfig_t &config, std::function<void()> kernel) {
+    bool cooperative = config.numAttrs > 0 && config.attrs[0].val.cooperative;
+    unsigned threads = config.blockDim.x;
+    if (!config.gridDim.x || !threads || threads > 1024 || config.dynamicSmemBytes) return fail(cudaErrorInvalidConfiguration);
+    if (cooperative && config.gridDim.x > 3) return fail(cudaErrorCooperativeLaunchTooLarge);
+    return submit(config.stream, [config, cooperative, kernel]() { run(config, cooperative, kernel); });
+}
