@@ -3,15 +3,9 @@
  * The T threads of a turn stride over its corners, add up what they have in a fixed butterfly of shuffles, and solve the 3x3 system each for
  * itself; the first one writes. Vertices of a colour share no element, so no turn of a launch reads a position that another one writes: a
  * turn's own position is read by its own threads before they meet in the butterfly, and written after it. */
-static __device__ double turn_total(int lanes, double value);
-static __device__ void turn_wait(int lanes);
-#define PD_TURN_TOTAL(lanes, value) turn_total(lanes, value)
-#define PD_TURN_WAIT(lanes)         turn_wait(lanes)
-#include "vertex_turn.h"
-
 #include "cuda/context.cuh"
 
-/* The threads of a warp that share a turn with the calling one; a turn's threads may be elsewhere than those of its neighbours. */
+/* The threads of a warp that share a turn with the calling one. Turns of a warp run apart in a line search: each waits for its own. */
 static __device__ unsigned turn_mask(int lanes) {
     return lanes == 32 ? 0xffffffffu : ((1u << lanes) - 1u) << (threadIdx.x % 32u / (unsigned)lanes * (unsigned)lanes);
 }
@@ -22,7 +16,9 @@ static __device__ double turn_total(int lanes, double value) {
     return value;
 }
 
-static __device__ void turn_wait(int lanes) { __syncwarp(turn_mask(lanes)); }
+#define PD_TURN_TOTAL(lanes, value) turn_total(lanes, value)
+#define PD_TURN_WAIT(lanes)         __syncwarp(turn_mask(lanes))
+#include "vertex_turn.h"
 
 /* ---- positions in the order of the places ---------------------------------------------------------------------------------------- */
 

@@ -226,7 +226,7 @@ class VertexBlockDescent:
 
     materials = ProjectiveDynamics.materials + HYPERELASTIC
     linear_solvers = ()
-    devices = ("cpu",)
+    devices = ("cpu", "cuda")
     slides = True
     linear = None
 
@@ -261,7 +261,7 @@ class BlockJacobi:
 
     materials = VertexBlockDescent.materials
     linear_solvers = ()
-    devices = ("cpu",)
+    devices = ("cpu", "cuda")
     slides = True
     linear = None
 
@@ -290,7 +290,7 @@ class GradientDescent:
 
     materials = VertexBlockDescent.materials
     linear_solvers = ()
-    devices = ("cpu",)
+    devices = ("cpu", "cuda")
     slides = True
     linear = None
 
@@ -376,7 +376,7 @@ class XPBD:
 
     materials = VertexBlockDescent.materials
     linear_solvers = ()
-    devices = ("cpu",)
+    devices = ("cpu", "cuda")
     linear = chebyshev = None
 
     def __post_init__(self):
