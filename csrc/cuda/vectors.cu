@@ -47,9 +47,9 @@ pd_status pd_find_not_finite(pd_context *context, const pd_model *model, const r
     return status;
 }
 
-static __global__ void first_guess_kernel(int n, const unsigned char *fixed, const real *subspace, int guess, real dt,
-                                          const real *x_t, const real *v, const real *v_previous, int has_previous, const real *load,
-                                          const real *targets, real *x, real *offset) {
+static __global__ void first_guess_kernel(int n, const unsigned char *fixed, const real *subspace, int guess, real dt, const real *x_t,
+                                          const real *v, const real *v_previous, int has_previous, const real *load, const real *targets,
+                                          real *x, real *offset) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= n) return;
     size_t j = 3 * (size_t)i;

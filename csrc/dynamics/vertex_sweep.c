@@ -132,7 +132,8 @@ static pd_status list_corners(builder *b, pd_vertex_sweep *out, int grouped) {
     // contents
     for (size_t t = 0; t < n; t++) {
         int vertex = b->vertices[t];
-        size_t next = 2 * (size_t)corner_start[t], lane = (size_t)group_start[t] * PD_CORNER_LANES, end = (size_t)group_start[t + 1] * PD_CORNER_LANES;
+        size_t next = 2 * (size_t)corner_start[t], lane = (size_t)group_start[t] * PD_CORNER_LANES,
+               end = (size_t)group_start[t + 1] * PD_CORNER_LANES;
         double own = self->masses[vertex] * inverse_h2;
         for (size_t l = lane; l < end; l++) // an unused lane reads the vertex itself and multiplies it by zero
             for (int j = 0; j < 3; j++)
