@@ -1,9 +1,9 @@
 """Sweeps over vertices and constraints on CUDA: every iterate against the CPU in float64, and against itself.
 
-The error of an iterate is its distance from the CPU's over the distance the body has moved since the start, |x - x_cpu| / |x_cpu - x_t|, and
-may grow by 1e-10 per iteration in float64. In float32 it may reach the floor of correction-form solves in ill-conditioned scenes, 8e-5, and
-what the size of the coordinates costs when they are stored: 6e-8 |x| / |x_cpu - x_t|. Where a vertex halves its step, rounding may decide
-how often: 1e-3 then (on the CPU float32 was seen to be 2.3e-4 from float64).
+The error of an iterate is its distance from the CPU's over the distance the body has moved since the start, |x - x_cpu| / |x_cpu - x_t|.
+It may grow by 1e-10 per iteration in float64. In float32 it may reach the floor of correction-form solves in ill-conditioned scenes,
+8e-5, and what the size of the coordinates costs when they are stored: 6e-8 |x| / |x_cpu - x_t|. Where a vertex halves its step, rounding
+may decide how often: 1e-3 then (on the CPU float32 was seen to be 2.3e-4 from float64).
 """
 
 import inputs
@@ -39,7 +39,7 @@ def dtype(request):
     return request.param
 
 
-# ---- scenes: each returns a scene and a start -------------------------------------------------------------------------------------------
+# ---- scenes: each returns a scene and a start --------------------------------------------------------------------------------------
 
 
 def solid(material, damping=0.0, disturbance=0.01, cells=(3, 2, 2), hold=None):
@@ -100,7 +100,7 @@ MATERIALS = {
 }
 
 
-# ---- comparing ------------------------------------------------------------------------------------------------------------------------------
+# ---- comparing ---------------------------------------------------------------------------------------------------------------------
 
 
 def run(device, dtype, solver, scene, start, steps=1, dt=STEP):
@@ -156,7 +156,7 @@ def test_degenerate_starts(start, solver, dtype):
     assert_same_iterates(dtype, SOLVERS[solver], scene, STARTS[start](points))
 
 
-# ---- shapes of a sweep -----------------------------------------------------------------------------------------------------------------
+# ---- shapes of a sweep -------------------------------------------------------------------------------------------------------------
 
 
 def fan():
