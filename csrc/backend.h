@@ -41,6 +41,12 @@ pd_place pd_context_place(const pd_context *context);
 /* Returns when all that was asked of the device is done. */
 pd_status pd_context_wait(pd_context *context);
 
+/* Two places in the sequence of loops, PD_MARK_BEGIN and PD_MARK_END, and the seconds between the last two by the device's clock (the CPU: the
+ * host's). A mark waits for nothing and is not captured; the seconds are there once the host has waited for what came after the end. */
+enum { PD_MARK_BEGIN, PD_MARK_END };
+pd_status pd_mark(pd_context *context, int which);
+pd_status pd_marked_seconds(pd_context *context, double *seconds);
+
 /* What a context has been asked for since it was made. */
 typedef struct pd_counts {
     long long waits; /* calls in which the host waits for the device: uploads, downloads, pd_context_wait; the CPU counts the same calls */
@@ -228,6 +234,11 @@ pd_status pd_add_scaled(pd_context *context, const pd_model *model, const real *
 
 /* out = sum x_i y_i over 3n numbers, in double. */
 pd_status pd_dot(pd_context *context, const pd_model *model, const real *x, const real *y, double *out /* B */);
+
+/* Nonlinear conjugate gradients: p = z + beta p, and d = alpha p, over 3n numbers; beta and alpha from sums [PD_CONJUGATE_COUNT]  B, as
+ * elements/conjugate_step.h says. */
+pd_status pd_conjugate_turn(pd_context *context, const pd_model *model, const double *sums, const real *z, real *p);
+pd_status pd_conjugate_scale(pd_context *context, const pd_model *model, const double *sums, const real *p, real *d);
 
 /* index = first vertex with a non-finite coordinate, or -1. */
 pd_status pd_find_not_finite(pd_context *context, const pd_model *model, const real *x, int *index /* H */);

@@ -2,6 +2,8 @@
 #define _DEFAULT_SOURCE 1 // madvise
 #include "cpu/context.h"
 
+#include "base/clock.h"
+
 #include <stdlib.h>
 #include <string.h>
 #ifdef __linux__
@@ -47,6 +49,16 @@ pd_status pd_device_count(int *count, pd_error *error) {
 pd_status pd_device_name(int device, char name[256], pd_error *error) {
     if (device != 0) return pd_fail(error, PD_ERROR_VALUE, "device: %d is out of range for 1 device", device);
     memcpy(name, "cpu", 4);
+    return PD_OK;
+}
+
+pd_status pd_mark(pd_context *context, int which) {
+    context->marks[which] = pd_seconds();
+    return PD_OK;
+}
+
+pd_status pd_marked_seconds(pd_context *context, double *seconds) {
+    *seconds = context->marks[PD_MARK_END] - context->marks[PD_MARK_BEGIN];
     return PD_OK;
 }
 

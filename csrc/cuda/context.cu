@@ -20,6 +20,7 @@ pd_status pd_context_create(pd_context **out, int threads, pd_error *error) {
     context->threads = threads > 0 ? threads : 1;
     cudaError_t code = cudaSetDevice(PD_DEVICE);
     if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&context->stream, cudaStreamNonBlocking);
+    for (int m = 0; m < 2 && code == cudaSuccess; m++) code = cudaEventCreate(&context->marks[m]);
     if (code == cudaSuccess) code = cudaMalloc((void **)&context->index, sizeof(int));
     if (code != cudaSuccess) {
         status = pd_cuda_failure(context, code, "making a context");
@@ -35,6 +36,8 @@ void pd_context_destroy(pd_context *context) {
     if (!context) return;
     if (context->stream) cudaStreamSynchronize(context->stream);
     cudaFree(context->index);
+    for (int m = 0; m < 2; m++)
+        if (context->marks[m]) cudaEventDestroy(context->marks[m]);
     if (context->stream) cudaStreamDestroy(context->stream);
     cudaGetLastError();
     free(context);
@@ -56,6 +59,20 @@ pd_status pd_context_wait(pd_context *context) {
     context->counts.waits++;
     if (code == cudaSuccess) code = cudaStreamSynchronize(context->stream);
     return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "waiting for the device");
+}
+
+pd_status pd_mark(pd_context *context, int which) {
+    cudaError_t code = use_device(context);
+    if (code == cudaSuccess) code = cudaEventRecord(context->marks[which], context->stream);
+    return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "a mark");
+}
+
+pd_status pd_marked_seconds(pd_context *context, double *seconds) {
+    float milliseconds = 0;
+    cudaError_t code = use_device(context);
+    if (code == cudaSuccess) code = cudaEventElapsedTime(&milliseconds, context->marks[PD_MARK_BEGIN], context->marks[PD_MARK_END]);
+    *seconds = 1e-3 * (double)milliseconds;
+    return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "reading the marks");
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------------------ */

@@ -1,4 +1,6 @@
 /* Loops over vertices and over the coordinates of vectors. */
+#include "elements/conjugate_step.h"
+
 #include "cuda/context.cuh"
 
 /* One block per sum: its threads stride over the partial sums, always in the same order. */
@@ -27,6 +29,28 @@ pd_status pd_dot(pd_context *context, const pd_model *model, const real *x, cons
     unsigned blocks = pd_sum_blocks(model->n_vertices);
     PD_LAUNCH_BLOCKS(context, dot_kernel, blocks, model->n_vertices, x, y, model->partial_sums);
     return pd_add_partial_sums(context, model->partial_sums, blocks, 1, out);
+}
+
+static __global__ void turn_kernel(size_t count, const double *sums, const real *z, real *p) {
+    size_t j = (size_t)blockIdx.x * PD_THREADS + threadIdx.x;
+    if (j < count) p[j] = z[j] + (real)pd_conjugate_beta(sums) * p[j];
+}
+
+pd_status pd_conjugate_turn(pd_context *context, const pd_model *model, const double *sums, const real *z, real *p) {
+    size_t count = 3 * (size_t)model->n_vertices;
+    PD_LAUNCH(context, turn_kernel, (long long)count, count, sums, z, p);
+    return PD_OK;
+}
+
+static __global__ void scale_kernel(size_t count, const double *sums, const real *p, real *d) {
+    size_t j = (size_t)blockIdx.x * PD_THREADS + threadIdx.x;
+    if (j < count) d[j] = (real)pd_conjugate_alpha(sums) * p[j];
+}
+
+pd_status pd_conjugate_scale(pd_context *context, const pd_model *model, const double *sums, const real *p, real *d) {
+    size_t count = 3 * (size_t)model->n_vertices;
+    PD_LAUNCH(context, scale_kernel, (long long)count, count, sums, p, d);
+    return PD_OK;
 }
 
 static __global__ void find_not_finite_kernel(int n, const real *x, int *index) {

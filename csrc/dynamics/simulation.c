@@ -443,6 +443,7 @@ static pd_status iterate(pd_simulation *self, int n, pd_look look, int recording
     times->advance_seconds = seconds[1];
     if (status || *stalled) return status;
     start = pd_seconds();
+    if (look) PD_TRY(pd_mark(self->context, PD_MARK_END));
     if (look) PD_TRY(pd_memory_download(self->context, report, self->scalars, (look == PD_LOOK_GRADIENT ? 3 : 2) * sizeof *report));
     if (method->finish && self->iteration + 1 == self->settings.iterations) PD_TRY(method->finish(self));
     times->advance_seconds += pd_seconds() - start;
@@ -460,7 +461,7 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
     double omega = 1.0, first_norm = 0.0, first_potential = 0.0, potential = 0.0, norm = 0.0, magnitude = 0.0;
     double moves = 0.0, first_moves = 0.0, start;
     pd_iteration row = {0};
-    *result = (pd_step_result){PD_STOP_ITERATION_CAP, 0, 0.0, {0.0}};
+    *result = (pd_step_result){PD_STOP_ITERATION_CAP, 0, 0.0, {0.0}, 0.0};
     PD_TRY(pd_simulation_prepare(self, NULL));
 
     // first guess: x, offset = x - y
@@ -489,6 +490,8 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
         goto done;
     }
 
+    PD_TRY(pd_mark(self->context, PD_MARK_BEGIN));
+    PD_TRY(pd_mark(self->context, PD_MARK_END)); // of a run that is never looked at
     while (iteration < settings->iterations && result->stop == PD_STOP_ITERATION_CAP) {
         if (observer && observer->interrupted && observer->interrupted(observer->user)) {
             status = PD_INTERRUPTED;
@@ -564,6 +567,7 @@ done:
     start = pd_seconds();
     status = keep_error(self, pd_update_velocity(self->context, &self->model, settings->h, self->x, self->x_t, self->load, self->offset,
                                                  self->v, self->v_previous));
+    if (!status && iteration) status = keep_error(self, pd_marked_seconds(self->context, &result->device_seconds));
     if (!status && self->shared) status = pd_simulation_wait(self);
     result->phases[PD_PHASE_VELOCITY] = pd_seconds() - start;
     if (!status) self->has_previous = settings->h > 0;

@@ -73,6 +73,7 @@ typedef struct pd_step_result {
     int iterations;                /* that ran */
     double seconds;                /* spent in them */
     double phases[PD_PHASE_COUNT]; /* s; direction and advance add up to `seconds` */
+    double device_seconds;         /* from the first loop of the iterations to the last one that was looked at, by the device's clock */
 } pd_step_result;
 
 /* `cholesky` serves the direct solvers; nothing is factorised before pd_simulation_prepare. The arrays of the description are

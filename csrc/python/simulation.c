@@ -514,8 +514,8 @@ static PyObject *simulation_step(SimulationObject *self, PyObject *arguments) {
     }
     static const char *stops[] = {"iteration_cap", "converged", "stalled", "diverged"};
     const double *p = result.phases;
-    return Py_BuildValue("(sidi(ddddd))", stops[result.stop], result.iterations, result.seconds, watch.rows, p[PD_PHASE_BEGIN],
-                         p[PD_PHASE_FIRST_GUESS], p[PD_PHASE_DIRECTION], p[PD_PHASE_ADVANCE], p[PD_PHASE_VELOCITY]);
+    return Py_BuildValue("(sidi(ddddd)d)", stops[result.stop], result.iterations, result.seconds, watch.rows, p[PD_PHASE_BEGIN],
+                         p[PD_PHASE_FIRST_GUESS], p[PD_PHASE_DIRECTION], p[PD_PHASE_ADVANCE], p[PD_PHASE_VELOCITY], result.device_seconds);
 }
 
 static PyObject *simulation_steps(SimulationObject *self, PyObject *unused) {
@@ -537,7 +537,7 @@ static PyMethodDef simulation_methods[] = {
      "prepare($self, /)\n--\n\nFactorises and estimates what the solver needs; returns the seconds it took, 0 the second time."},
     {"step", (PyCFunction)simulation_step, METH_VARARGS,
      "step($self, targets, record, iterates, observer, keep_diverged, /)\n--\n\n"
-     "One time step; returns (status, iterations, seconds, rows recorded, seconds of the five phases)."},
+     "One time step; returns (status, iterations, seconds, rows recorded, seconds of the five phases, of the device)."},
     {"steps", (PyCFunction)simulation_steps, METH_NOARGS, "steps($self, /)\n--\n\nNumber of steps taken."},
     {"set_steps", (PyCFunction)simulation_set_steps, METH_O,
      "set_steps($self, steps, /)\n--\n\nNumber of steps taken so far, for a resumed run."},

@@ -158,7 +158,7 @@ struct cudaLaunchConfig_t {
 struct cudaDeviceProp {
     char name[256];
     size_t totalGlobalMem;
-    int multiProcessorCount, major, minor;
+    int multiProcessorCount, major, minor, l2CacheSize;
 };
 
 const char *cudaGetErrorString(cudaError_t);
