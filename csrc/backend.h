@@ -179,11 +179,13 @@ typedef struct pd_vertex_sweep {
     int *vertices, *places;            /* B [n] vertex and place of each turn */
     real *diagonal;                    /* B [n] N/m: m/h^2 and what is constant of the blocks of the neo-Hookean corners */
     int *corner_places[PD_KIND_COUNT]; /* B [elements,k] places of the corners, for each kind of the model */
+    int n_corners;                     /* in the list of corners */
     int *corner_start;                 /* B [n+1] */
     int *corners;                      /* B [n_corners,2] index of the kind in the model, and element * k + corner */
     int *group_start;                  /* B [n+1] groups of undamped neo-Hookean corners */
     int *group_places;                 /* B [groups,3,PD_CORNER_LANES] places of the opposite face */
     real *group_numbers;               /* B [groups,PD_CORNER_NUMBERS,PD_CORNER_LANES], zero in unused lanes; elements/vertex_step.h */
+    int turn_threads;                  /* threads that share a turn on CUDA: 1, 4, 8, 16 or 32; 0: the loop chooses */
 } pd_vertex_sweep;
 
 typedef enum pd_sweep_step {

@@ -117,6 +117,7 @@ static __global__ void gather_kernel(pd_model model, int dynamic, real inverse_h
         }
         for (int a = 0; a < 3; a++)
             sum[a] += dynamic ? m * inverse_h2 * offset[3 * (size_t)i + (size_t)a] : -m * load[3 * (size_t)i + (size_t)a];
+        if (model.subspace) pd_vertex_project(model.subspace + 9 * (size_t)i, sum);
     }
     for (int a = 0; a < 3; a++) gradient[3 * (size_t)i + (size_t)a] = sum[a];
 }

@@ -227,7 +227,7 @@ class VertexBlockDescent:
 
     materials = ProjectiveDynamics.materials + HYPERELASTIC
     linear_solvers = ()
-    devices = ("cpu",)
+    devices = ("cpu", "cuda")
     slides = True
     linear = None
 
@@ -262,7 +262,7 @@ class BlockJacobi:
 
     materials = VertexBlockDescent.materials
     linear_solvers = ()
-    devices = ("cpu",)
+    devices = ("cpu", "cuda")
     slides = True
     linear = None
 
@@ -291,7 +291,7 @@ class GradientDescent:
 
     materials = VertexBlockDescent.materials
     linear_solvers = ()
-    devices = ("cpu",)
+    devices = ("cpu", "cuda")
     slides = True
     linear = None
 
@@ -377,7 +377,7 @@ class XPBD:
 
     materials = VertexBlockDescent.materials
     linear_solvers = ()
-    devices = ("cpu",)
+    devices = ("cpu", "cuda")
     linear = chebyshev = None
 
     def __post_init__(self):
