@@ -108,6 +108,7 @@ typedef struct pd_model {
     real *corner_forces;              /* B [n_corners,3] scratch: dE/dx of every element corner, N */
     double *partial_sums;             /* B [n_partial_sums] scratch of the reductions */
     int n_partial_sums;
+    real *element_hessians; /* B scratch of pd_hessian, pd_hessian_scratch bytes; NULL until somebody wants a Hessian */
 } pd_model;
 
 /* Elements, or vertices, that one partial sum covers; a reduction adds the partial sums in order. */
@@ -159,7 +160,9 @@ pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double
 /* The Hessian of G as 3x3 blocks on a pattern over the vertices.
  *   slots[kind]  B [elements,k,k] positions in the pattern    diagonal_slots  B [n]    blocks  B [nnz,3,3]  out  N/m
  * psd != 0 projects each element's Hessian to the positive semidefinite cone. Rows and columns of fixed vertices are filled
- * like the others; who factorises takes the free ones. */
+ * like the others; who factorises takes the free ones. pd_hessian_scratch: bytes of backend memory that model->element_hessians must
+ * hold before the first call; 0: none. */
+size_t pd_hessian_scratch(const pd_model *model);
 pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, int psd, int *const *slots,
                      const int *diagonal_slots, int n_blocks, real *blocks);
 
@@ -331,6 +334,11 @@ typedef struct pd_block_matrix {
 /* hat = P in + add, extrapolated as in pd_extrapolate. previous may be neither `in` nor `add`. */
 pd_status pd_block_sweep(pd_context *context, const pd_block_matrix *P, int width, const real *in, const real *add, double omega,
                          double gamma, const real *d, real *previous);
+
+/* n_sweeps times previous <- P d + add, extrapolated as in pd_extrapolate, then the two change places. buffers = {d, previous} in and
+ * out; omegas [n_sweeps] H. */
+pd_status pd_block_sweeps(pd_context *context, const pd_block_matrix *P, int width, const real *add, const double *omegas, double gamma,
+                          int n_sweeps, real *buffers[2]);
 
 /* The products B_is B_sj that a matrix R^2 is summed from, path by path i-s-j [Lan et al. 2022, Eq. 14]. */
 typedef struct pd_path_products {

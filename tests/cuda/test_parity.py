@@ -146,13 +146,6 @@ def test_diagnostics_and_quasistatic(dtype):
     np.testing.assert_allclose(found[2], sim.gradient(), atol=10 * tolerance(dtype) * np.abs(sim.gradient()).max() + 1e-4)
 
 
-def test_newton_is_refused(dtype):
-    """If not, a solver that is not on the GPU runs into something undefined."""
-    scene, _ = scenes.bar(inputs.B20(), 1e5)
-    with pytest.raises(RuntimeError, match="Newton does not run on 'cuda'"):
-        pdgpu.Simulation(scene, pdgpu.Newton(), device="cuda", dtype=dtype)
-
-
 def test_divergence_is_reported(dtype):
     """If not, NaN spreads on the GPU without a word."""
     points, tets = inputs.J10()
