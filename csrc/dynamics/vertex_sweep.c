@@ -92,10 +92,10 @@ static double corner_numbers(const double *rest, const double *parameters, int c
         const double *other = g[opposite[corner][j]];
         numbers[PD_CORNER_A + j] = mu * (g[corner][0] * other[0] + g[corner][1] * other[1] + g[corner][2] * other[2]);
     }
-    numbers[PD_CORNER_SCALE] = g[1][0] * (g[2][1] * g[3][2] - g[2][2] * g[3][1]) + g[1][1] * (g[2][2] * g[3][0] - g[2][0] * g[3][2]) +
-                               g[1][2] * (g[2][0] * g[3][1] - g[2][1] * g[3][0]);
-    numbers[PD_CORNER_LAM] = parameters[1];
-    numbers[PD_CORNER_MU] = mu;
+    double inverse = g[1][0] * (g[2][1] * g[3][2] - g[2][2] * g[3][1]) + g[1][1] * (g[2][2] * g[3][0] - g[2][0] * g[3][2]) +
+                     g[1][2] * (g[2][0] * g[3][1] - g[2][1] * g[3][0]); // 1/(6 V)
+    numbers[PD_CORNER_VOLUME] = parameters[1] * inverse * inverse;
+    numbers[PD_CORNER_PRESSURE] = (parameters[1] + mu) * inverse;
     return own;
 }
 
