@@ -59,6 +59,8 @@ pd_counts pd_context_counts(const pd_context *context);
  * `error` says why; that is no failure. */
 pd_status pd_device_count(int *count, pd_error *error);
 pd_status pd_device_name(int device, char name[256], pd_error *error);
+/* What the backend runs on besides the device: versions of runtime and driver; "" on the CPU. */
+void pd_device_versions(char text[256]);
 
 /* Zero-filled backend memory. Errors: PD_ERROR_MEMORY, with the size asked for. */
 pd_status pd_memory_create(pd_context *context, void **out /* B */, size_t bytes);
@@ -180,11 +182,13 @@ typedef struct pd_vertex_sweep {
     int *vertices, *places;            /* B [n] vertex and place of each turn */
     real *diagonal;                    /* B [n] N/m: m/h^2 and what is constant of the blocks of the neo-Hookean corners */
     int *corner_places[PD_KIND_COUNT]; /* B [elements,k] places of the corners, for each kind of the model */
+    int n_corners;                     /* in the list of corners */
     int *corner_start;                 /* B [n+1] */
     int *corners;                      /* B [n_corners,2] index of the kind in the model, and element * k + corner */
     int *group_start;                  /* B [n+1] groups of undamped neo-Hookean corners */
     int *group_places;                 /* B [groups,3,PD_CORNER_LANES] places of the opposite face */
     real *group_numbers;               /* B [groups,PD_CORNER_NUMBERS,PD_CORNER_LANES], zero in unused lanes; elements/vertex_step.h */
+    int turn_threads;                  /* threads that share a turn on CUDA: 1, 4, 8, 16 or 32; 0: the loop chooses */
 } pd_vertex_sweep;
 
 typedef enum pd_sweep_step {

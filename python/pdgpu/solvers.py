@@ -228,7 +228,7 @@ class VertexBlockDescent:
 
     materials = ProjectiveDynamics.materials + HYPERELASTIC
     linear_solvers = ()
-    devices = ("cpu",)
+    devices = ("cpu", "cuda")
     slides = True
     linear = None
 
@@ -263,7 +263,7 @@ class BlockJacobi:
 
     materials = VertexBlockDescent.materials
     linear_solvers = ()
-    devices = ("cpu",)
+    devices = ("cpu", "cuda")
     slides = True
     linear = None
 
@@ -292,7 +292,7 @@ class GradientDescent:
 
     materials = VertexBlockDescent.materials
     linear_solvers = ()
-    devices = ("cpu",)
+    devices = ("cpu", "cuda")
     slides = True
     linear = None
 
@@ -378,7 +378,7 @@ class XPBD:
 
     materials = VertexBlockDescent.materials
     linear_solvers = ()
-    devices = ("cpu",)
+    devices = ("cpu", "cuda")
     linear = chebyshev = None
 
     def __post_init__(self):
