@@ -70,34 +70,53 @@ static pd_status checked_measure(double *measure, const double *x, const int *si
     return PD_OK;
 }
 
-pd_status pd_rest_shapes(double *gradients, double *measures, const double *rest, int n, pd_topology topology, pd_error *error) {
+/* One element; x [k,3]. */
+static pd_status rest_shape(double *g, double *measure, const double *x, int row, int k, pd_topology topology, pd_error *error) {
     static const int vertices[4] = {0, 1, 2, 3}, other_wing[3] = {0, 1, 3};
-    int k, d;
-    pd_topology_shape(topology, &k, &d);
+    for (int c = 0; c < 3 * k; c++)
+        if (!isfinite(x[c]))
+            return pd_fail(error, PD_ERROR_NOT_FINITE, "rest: coordinate %g at row %d, vertex %d, column %d is not finite", x[c], row,
+                           c / 3, c % 3);
 
-    for (int row = 0; row < n; row++) {
-        const double *x = rest + (size_t)row * (size_t)(3 * k);
-        double *g = gradients + (size_t)row * (size_t)((k - 1) * d);
-        for (int c = 0; c < 3 * k; c++)
-            if (!isfinite(x[c]))
-                return pd_fail(error, PD_ERROR_NOT_FINITE, "rest: coordinate %g at row %d, vertex %d, column %d is not finite", x[c], row,
-                               c / 3, c % 3);
-
-        pd_status status = checked_measure(&measures[row], x, vertices, topology == PD_TOPOLOGY_HINGE ? 3 : k, row, error);
+    pd_status status = checked_measure(measure, x, vertices, topology == PD_TOPOLOGY_HINGE ? 3 : k, row, error);
+    if (status) return status;
+    switch (topology) {
+    case PD_TOPOLOGY_EDGE: g[0] = 1.0; break;
+    case PD_TOPOLOGY_TRIANGLE: triangle_gradients(g, x, *measure); break;
+    case PD_TOPOLOGY_TET: tet_gradients(g, x, *measure); break;
+    case PD_TOPOLOGY_HINGE: {
+        double wing;
+        status = checked_measure(&wing, x, other_wing, 3, row, error);
         if (status) return status;
-        switch (topology) {
-        case PD_TOPOLOGY_EDGE: g[0] = 1.0; break;
-        case PD_TOPOLOGY_TRIANGLE: triangle_gradients(g, x, measures[row]); break;
-        case PD_TOPOLOGY_TET: tet_gradients(g, x, measures[row]); break;
-        case PD_TOPOLOGY_HINGE: {
-            double wing;
-            status = checked_measure(&wing, x, other_wing, 3, row, error);
-            if (status) return status;
-            measures[row] += wing;
-            hinge_gradients(g, x);
-            break;
-        }
-        }
+        *measure += wing;
+        hinge_gradients(g, x);
+        break;
+    }
     }
     return PD_OK;
+}
+
+/* Rows from which on more than one thread is worth its start. */
+enum { MANY_ROWS = 1000000 };
+
+pd_status pd_rest_shapes(double *gradients, double *measures, const double *rest, const int *rows, int n, pd_topology topology,
+                         pd_error *error) {
+    int k, d, faulty = n;
+    pd_topology_shape(topology, &k, &d);
+#pragma omp parallel for if (n > MANY_ROWS) schedule(static) reduction(min : faulty)
+    for (int row = 0; row < n; row++) {
+        double gathered[12];
+        const double *x = rows ? gathered : rest + (size_t)row * (size_t)(3 * k);
+        for (int c = 0; rows && c < 3 * k; c++)
+            gathered[c] = rest[3 * (size_t)rows[(size_t)row * (size_t)k + (size_t)(c / 3)] + (size_t)(c % 3)];
+        if (rest_shape(gradients + (size_t)row * (size_t)((k - 1) * d), &measures[row], x, row, k, topology, NULL) && row < faulty)
+            faulty = row;
+    }
+    if (faulty == n) return PD_OK;
+    double x[12], g[9], measure; // once more, for the text
+    for (int c = 0; c < 3 * k; c++) {
+        size_t corner = (size_t)faulty * (size_t)k + (size_t)(c / 3);
+        x[c] = rest[3 * (rows ? (size_t)rows[corner] : corner) + (size_t)(c % 3)];
+    }
+    return rest_shape(g, &measure, x, faulty, k, topology, error);
 }

@@ -62,9 +62,11 @@ class Material:
 
     def rest_shape(self, rest):
         """(gradients (m,k-1,d), measure (m,)) of rest positions (m,k,3); see _host.rest_shape."""
-        k = rest.shape[1]
-        topology = self.topologies.get(k, {4: "tet", 3: "triangle", 2: "edge"}[k])
-        return _host.rest_shape(rest, topology)
+        return _host.rest_shape(rest, self.topology(rest.shape[1]))
+
+    def topology(self, k):
+        """What _host.rest_shape calls elements of k vertices."""
+        return self.topologies.get(k, {4: "tet", 3: "triangle", 2: "edge"}[k])
 
     def kind(self, k):
         """The element kind on elements of k vertices; TypeError where there is none."""
@@ -76,8 +78,19 @@ class Material:
         """(kind, rest (m,r), parameters (m,p)) for rest positions (m,k,3), float64: what csrc/elements/table.h asks for."""
         kind = self.kind(rest.shape[1])
         gradients, measure = self.rest_shape(rest)
+        return kind, *self._arrays(rest, gradients, measure)
+
+    def elements_at(self, points, rows):
+        """`elements` of the rest positions points[rows], (m,k,3), which are not all held at once where the parameters can do without."""
+        if self.topologies:  # hinges
+            return self.elements(np.take(points, rows, axis=0))
+        kind = self.kind(rows.shape[1])
+        gradients, measure = _host.rest_shape(points, self.topology(rows.shape[1]), rows)
+        return kind, *self._arrays(rows, gradients, measure)
+
+    def _arrays(self, rest, gradients, measure):
         parameters = np.ascontiguousarray(np.column_stack(self.parameters(rest, gradients, measure)))
-        return kind, np.ascontiguousarray(gradients.reshape(len(rest), gradients.shape[1] * gradients.shape[2])), parameters
+        return np.ascontiguousarray(gradients.reshape(len(rest), gradients.shape[1] * gradients.shape[2])), parameters
 
     def parameters(self, rest, gradients, measure):
         raise NotImplementedError
