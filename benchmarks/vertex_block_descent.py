@@ -9,7 +9,7 @@ number of iterations. Newton is written in Warp, whose CPU device runs on one th
 solve the same energy: `newton` takes Lame's lambda, lam - mu. That they do is checked first, on a small beam: the distance of their
 solution after CHECKED iterations from the converged one, over the distance of the first guess.
 
-Counted bytes of an iteration per vertex: of each corner (a tet at one of its vertices) 6 numbers and 3 places; positions, read once by
+Counted bytes of an iteration per vertex: of each corner (a tet at one of its vertices) 5 numbers and 3 places; positions, read once by
 every colour, 4 numbers each; masses, diagonals, x - y and moves in the turn of a vertex 11 numbers and 24 bytes of places and starts;
 the copy of the positions before a sweep and the frame's x, step and x - y after it 29 numbers and 5 bytes, a write into a cache line
 being two transfers.
@@ -221,7 +221,7 @@ def measure(cases):
 
 
 def counted_bytes(corners, size, colours=8):
-    return corners * (6 * size + 12) + colours * 4 * size + 11 * size + 24 + 29 * size + 5
+    return corners * (5 * size + 12) + colours * 4 * size + 11 * size + 24 + 29 * size + 5
 
 
 def growth(sizes, threads, out):

@@ -1,7 +1,11 @@
 /* One vertex of a sweep, for the loops of both backends: gradient and 3x3 block from its elements, its step, its line search.
  *
  * pd_vertex_sweep in backend.h says where everything lies. The groups of neo-Hookean corners are summed by the loops themselves, each in
- * the way its machine likes; they begin with that sum. */
+ * the way its machine likes; then come the other corners, then the step.
+ *
+ * A turn may be shared by several threads, `lanes` of them with numbers `lane` from 0, which take the corners in turns: thread `lane` those
+ * that many after the first, and so on every `lanes`. A loop that shares turns says how its threads add up what they have and how they wait
+ * for each other before it includes this file; every thread must get the same bits. */
 #ifndef PD_VERTEX_TURN_H
 #define PD_VERTEX_TURN_H
 
@@ -9,6 +13,11 @@
 #include "elements/vertex_step.h"
 
 enum { PD_POSITION_STRIDE = 4, PD_SEARCH_HALVINGS = 30 };
+
+#ifndef PD_TURN_TOTAL
+#define PD_TURN_TOTAL(lanes, value) (value) /* the sum of a double over the threads of a turn */
+#define PD_TURN_WAIT(lanes)         ((void)0)
+#endif
 
 /* One function per kind of element. In a kernel they are calls: inlined all together they take a compiler many minutes. */
 #ifdef __CUDACC__
@@ -79,12 +88,18 @@ PD_TURN_FUNCTION void pd_turn_add_corner(const pd_model *model, const pd_vertex_
     }
 }
 
+/* Adds to sum [9] what this thread has of the turn's corners that lie in no group. */
+PD_TURN_FUNCTION void pd_turn_add_corners(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
+                                          const real *positions, int turn, int lane, int lanes, real sum[9]) {
+    for (int s = sweep->corner_start[turn] + lane; s < sweep->corner_start[turn + 1]; s += lanes)
+        pd_turn_add_corner(model, sweep, step, positions, sweep->corners + 2 * (size_t)s, sum);
+}
+
 /* Sum of the energies of a turn's elements, and of their absolute values. Only sweeps without groups come here. */
 PD_TURN_FUNCTION double pd_turn_energy(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, const real *positions,
-                                       int turn, double *magnitude) {
-    double sum = 0.0;
-    *magnitude = 0.0;
-    for (int s = sweep->corner_start[turn]; s < sweep->corner_start[turn + 1]; s++) {
+                                       int turn, int lane, int lanes, double *magnitude) {
+    double sum = 0.0, absolute = 0.0;
+    for (int s = sweep->corner_start[turn] + lane; s < sweep->corner_start[turn + 1]; s += lanes) {
         const int *entry = sweep->corners + 2 * (size_t)s, *places = sweep->corner_places[entry[0]];
         const pd_elements *g = &model->kinds[entry[0]];
         double energy = 0.0;
@@ -96,20 +111,19 @@ PD_TURN_FUNCTION double pd_turn_energy(const pd_model *model, const pd_vertex_sw
         default: break;
         }
         sum += energy;
-        *magnitude += fabs(energy);
+        absolute += fabs(energy);
     }
-    return sum;
+    *magnitude = PD_TURN_TOTAL(lanes, absolute);
+    return PD_TURN_TOTAL(lanes, sum);
 }
 
 /* ---- one turn ---------------------------------------------------------------------------------------------------------------- */
 
-/* The step d of a turn at the present positions; sum [9] in: that of its groups, see vertex_step.h. */
-PD_TURN_FUNCTION void pd_turn_step(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, pd_sweep_step kind,
-                                   const real *offset, const real *positions, int turn, real sum[9], real d[3]) {
+/* The step d of a turn; sum [9] in: that of all its corners, see vertex_step.h. */
+PD_FUNCTION void pd_turn_step(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, pd_sweep_step kind,
+                              const real *offset, int turn, real sum[9], real d[3]) {
     int vertex = sweep->vertices[turn];
     real m = model->masses[vertex], inverse_h2 = (real)(step->inverse_h * step->inverse_h);
-    for (int s = sweep->corner_start[turn]; s < sweep->corner_start[turn + 1]; s++)
-        pd_turn_add_corner(model, sweep, step, positions, sweep->corners + 2 * (size_t)s, sum);
     for (int c = 0; c < 3; c++)
         sum[c] +=
             step->inverse_h > 0 ? m * inverse_h2 * offset[3 * (size_t)vertex + (size_t)c] : -m * step->load[3 * (size_t)vertex + (size_t)c];
@@ -131,12 +145,12 @@ PD_TURN_FUNCTION void pd_turn_step(const pd_model *model, const pd_vertex_sweep 
 
 /* Halves d until the vertex's part of G does not grow beyond rounding, and moves the vertex; no move where no length does. */
 PD_TURN_FUNCTION void pd_turn_search(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, const real *offset,
-                                     real *positions, int turn, real d[3]) {
+                                     real *positions, int turn, int lane, int lanes, real d[3]) {
     int vertex = sweep->vertices[turn];
     real *own = positions + PD_POSITION_STRIDE * (size_t)sweep->places[turn];
     const real start[3] = {own[0], own[1], own[2]}, *o = offset + 3 * (size_t)vertex, *load = step->load + 3 * (size_t)vertex;
     double m = (double)model->masses[vertex], inverse_h2 = step->inverse_h * step->inverse_h, magnitude, before, after;
-    before = pd_turn_energy(model, sweep, step, positions, turn, &magnitude);
+    before = pd_turn_energy(model, sweep, step, positions, turn, lane, lanes, &magnitude);
     if (!(magnitude - magnitude == 0)) { // not finite: no length is better, and the frame has to see it
         for (int c = 0; c < 3; c++) d[c] = (real)(magnitude - magnitude);
         return;
@@ -146,14 +160,20 @@ PD_TURN_FUNCTION void pd_turn_search(const pd_model *model, const pd_vertex_swee
         for (int c = 0; c < 3; c++) {
             double move = (double)d[c];
             change += step->inverse_h > 0 ? m * inverse_h2 * move * (0.5 * move - (double)o[c]) : m * (double)load[c] * move;
-            own[c] = start[c] - d[c];
         }
+        PD_TURN_WAIT(lanes); // the last energy is read
+        for (int c = 0; c < 3 && lane == 0; c++) own[c] = start[c] - d[c];
+        PD_TURN_WAIT(lanes);
         double noise = 4.0 * (double)PD_EPSILON * (magnitude + fabs(change)), unused;
-        after = pd_turn_energy(model, sweep, step, positions, turn, &unused);
+        after = pd_turn_energy(model, sweep, step, positions, turn, lane, lanes, &unused);
         if (change + after - before <= noise) return;
         for (int c = 0; c < 3; c++) d[c] *= (real)0.5;
     }
-    for (int c = 0; c < 3; c++) own[c] = start[c], d[c] = 0;
+    PD_TURN_WAIT(lanes);
+    for (int c = 0; c < 3; c++) {
+        if (lane == 0) own[c] = start[c];
+        d[c] = 0;
+    }
 }
 
 #endif

@@ -122,6 +122,13 @@ def test_bodies_and_solvers_a_material_fits():
             assert kind.__name__ in capabilities[type(solver).__name__]["materials"]
 
 
+def test_the_sweeps_say_that_they_run_on_cuda():
+    """If not, a reader of capabilities() looks elsewhere for a solver that runs on his GPU."""
+    capabilities = pdgpu.capabilities()
+    for name in ("VertexBlockDescent", "BlockJacobi", "GradientDescent", "XPBD"):
+        assert capabilities[name]["devices"] == ["cpu", "cuda"]
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_saved_scene_keeps_its_materials(dtype, tmp_path):
     """If not, a run that is resumed continues with other constants, or without its walls."""

@@ -280,6 +280,11 @@ enum { PD_HESSIAN_BATCH = 256 };
     }
 PD_ELEMENT_TABLE(PD_HESSIAN_BLOCK)
 
+size_t pd_hessian_scratch(const pd_model *model) {
+    (void)model;
+    return 0; // a batch of elements fits on the stack
+}
+
 pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, int psd, int *const *slots,
                      const int *diagonal_slots, int n_blocks, real *blocks) {
     memset(blocks, 0, (size_t)n_blocks * 9 * sizeof(real));

@@ -51,9 +51,10 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
             for (int turn = sweep->colour_start[colour]; turn < sweep->colour_start[colour + 1]; turn++) {
                 real sum[9] = {0}, d[3];
                 if (sweep->group_start[turn + 1] > sweep->group_start[turn]) add_groups(sweep, positions, turn, sum);
-                pd_turn_step(model, sweep, step, kind, offset, positions, turn, sum, d);
+                pd_turn_add_corners(model, sweep, step, positions, turn, 0, 1, sum);
+                pd_turn_step(model, sweep, step, kind, offset, turn, sum, d);
                 if (kind == PD_SWEEP_SEARCH)
-                    pd_turn_search(model, sweep, step, offset, positions, turn, d);
+                    pd_turn_search(model, sweep, step, offset, positions, turn, 0, 1, d);
                 else if (in_place)
                     for (int c = 0; c < 3; c++) positions[STRIDE * (size_t)sweep->places[turn] + (size_t)c] -= d[c];
                 for (int c = 0; c < 3; c++) direction[3 * (size_t)sweep->vertices[turn] + (size_t)c] = d[c];

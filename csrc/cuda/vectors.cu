@@ -71,20 +71,21 @@ pd_status pd_find_not_finite(pd_context *context, const pd_model *model, const r
     return status;
 }
 
-static __global__ void first_guess_kernel(int n, const unsigned char *fixed, int guess, real dt, const real *x_t, const real *v,
-                                          const real *v_previous, int has_previous, const real *load, const real *targets, real *x,
-                                          real *offset) {
+static __global__ void first_guess_kernel(int n, const unsigned char *fixed, const real *subspace, int guess, real dt, const real *x_t,
+                                          const real *v, const real *v_previous, int has_previous, const real *load, const real *targets,
+                                          real *x, real *offset) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= n) return;
     size_t j = 3 * (size_t)i;
     pd_vertex_first_guess(guess, dt, x_t + j, v + j, has_previous ? v_previous + j : nullptr, load + j, x + j, offset + j);
+    if (subspace) pd_vertex_keep(subspace + 3 * j, x_t + j, x + j, offset + j);
     for (size_t c = j; fixed[i] && c < j + 3; c++) x[c] = targets[c], offset[c] = 0;
 }
 
 pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, double h, const real *x_t, const real *v,
                          const real *v_previous, int has_previous, const real *load, const real *targets, real *x, real *offset) {
-    PD_LAUNCH(context, first_guess_kernel, model->n_vertices, model->n_vertices, model->fixed, guess, (real)h, x_t, v, v_previous,
-              has_previous, load, targets, x, offset);
+    PD_LAUNCH(context, first_guess_kernel, model->n_vertices, model->n_vertices, model->fixed, model->subspace, guess, (real)h, x_t, v,
+              v_previous, has_previous, load, targets, x, offset);
     return PD_OK;
 }
 

@@ -1,49 +1,129 @@
-/* Sweeps over vertices, one thread per vertex and one launch per colour. */
-#include "vertex_turn.h"
-
+/* Sweeps over vertices [Chen et al. 2024, VBD, Sec. 4]: one launch per colour, several threads per vertex.
+ *
+ * The T threads of a turn stride over its corners, add up what they have in a fixed butterfly of shuffles, and solve the 3x3 system each for
+ * itself; the first one writes. Vertices of a colour share no element, so no turn of a launch reads a position that another one writes: a
+ * turn's own position is read by its own threads before they meet in the butterfly, and written after it. */
 #include "cuda/context.cuh"
 
-static __global__ void place_kernel(int n, const int *order, const real *x, real *positions) {
+/* The threads of a warp that share a turn with the calling one. Turns of a warp run apart in a line search: each waits for its own. */
+static __device__ unsigned turn_mask(int lanes) {
+    return lanes == 32 ? 0xffffffffu : ((1u << lanes) - 1u) << (threadIdx.x % 32u / (unsigned)lanes * (unsigned)lanes);
+}
+
+static __device__ double turn_total(int lanes, double value) {
+    unsigned mask = turn_mask(lanes);
+    for (int shift = lanes / 2; shift > 0; shift /= 2) value += __shfl_xor_sync(mask, value, shift);
+    return value;
+}
+
+#define PD_TURN_TOTAL(lanes, value) turn_total(lanes, value)
+#define PD_TURN_WAIT(lanes)         __syncwarp(turn_mask(lanes))
+#include "vertex_turn.h"
+
+/* ---- positions in the order of the places ---------------------------------------------------------------------------------------- */
+
+/* A position with the number that fills it up, so that it moves in transfers of 16 bytes. */
+struct alignas(16) place_position {
+    real c[PD_POSITION_STRIDE];
+};
+
+static __global__ void place_kernel(int n, const int *order, const real *x, place_position *positions) {
     int place = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (place >= n) return;
-    for (int c = 0; c < 3; c++) positions[PD_POSITION_STRIDE * (size_t)place + (size_t)c] = x[3 * (size_t)order[place] + (size_t)c];
+    const real *from = x + 3 * (size_t)order[place];
+    positions[place] = place_position{{from[0], from[1], from[2], 0}};
 }
 
-static __device__ void add_groups(const pd_vertex_sweep &sweep, const real *positions, int turn, real sum[9]) {
-    const real *own = positions + PD_POSITION_STRIDE * (size_t)sweep.places[turn];
-    for (int group = sweep.group_start[turn]; group < sweep.group_start[turn + 1]; group++)
-        for (int l = 0; l < PD_CORNER_LANES; l++) {
-            real edges[9], numbers[PD_CORNER_NUMBERS];
-            for (int j = 0; j < 3; j++) {
-                int place = sweep.group_places[((size_t)group * 3 + (size_t)j) * PD_CORNER_LANES + (size_t)l];
-                for (int c = 0; c < 3; c++) edges[3 * j + c] = positions[PD_POSITION_STRIDE * (size_t)place + (size_t)c] - own[c];
-            }
-            for (int j = 0; j < PD_CORNER_NUMBERS; j++)
-                numbers[j] = sweep.group_numbers[((size_t)group * PD_CORNER_NUMBERS + (size_t)j) * PD_CORNER_LANES + (size_t)l];
-            pd_neo_hookean_corner(1, edges, numbers, sum);
+/* ---- turns ------------------------------------------------------------------------------------------------------------------------- */
+
+/* Thread `lane` of `lanes` takes the corners of the turn's groups in turns. */
+static __device__ __forceinline__ void add_groups(const pd_vertex_sweep &sweep, const place_position *positions, int turn, int lane,
+                                                  int lanes, real sum[9]) {
+    const place_position own = positions[sweep.places[turn]];
+    const int begin = sweep.group_start[turn], corners = (sweep.group_start[turn + 1] - begin) * PD_CORNER_LANES;
+    for (int i = lane; i < corners; i += lanes) {
+        const size_t group = (size_t)(begin + i / PD_CORNER_LANES), l = (size_t)(i % PD_CORNER_LANES);
+        const int *places = sweep.group_places + group * 3 * PD_CORNER_LANES + l;
+        const real *from = sweep.group_numbers + group * PD_CORNER_NUMBERS * PD_CORNER_LANES + l;
+        real edges[9], numbers[PD_CORNER_NUMBERS];
+        for (int j = 0; j < PD_CORNER_NUMBERS; j++) numbers[j] = from[j * PD_CORNER_LANES];
+        for (int j = 0; j < 3; j++) {
+            const place_position other = positions[places[j * PD_CORNER_LANES]];
+            for (int c = 0; c < 3; c++) edges[3 * j + c] = other.c[c] - own.c[c];
         }
+        pd_neo_hookean_corner(1, edges, numbers, sum);
+    }
 }
 
-static __global__ void turn_kernel(pd_model model, pd_vertex_sweep sweep, pd_step_data step, pd_sweep_step kind, int in_place, int begin,
-                                   int end, const real *offset, real *positions, real *direction) {
-    int turn = begin + (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (turn >= end) return;
-    real sum[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, d[3];
-    add_groups(sweep, positions, turn, sum);
-    pd_turn_step(&model, &sweep, &step, kind, offset, positions, turn, sum, d);
-    if (kind == PD_SWEEP_SEARCH)
-        pd_turn_search(&model, &sweep, &step, offset, positions, turn, d);
-    else if (in_place)
-        for (int c = 0; c < 3; c++) positions[PD_POSITION_STRIDE * (size_t)sweep.places[turn] + (size_t)c] -= d[c];
+static __device__ __forceinline__ void move_vertex(const pd_vertex_sweep &sweep, int turn, const real d[3], place_position *positions) {
+    place_position *own = positions + sweep.places[turn], moved = *own;
+    for (int c = 0; c < 3; c++) moved.c[c] -= d[c];
+    *own = moved;
+}
+
+static __device__ __forceinline__ void write_direction(const pd_vertex_sweep &sweep, int turn, const real d[3], real *direction) {
     for (int c = 0; c < 3; c++) direction[3 * (size_t)sweep.vertices[turn] + (size_t)c] = d[c];
+}
+
+/* Turns with groups of neo-Hookean corners and nothing else. */
+template <int T>
+static __global__ void __launch_bounds__(PD_THREADS)
+    group_turn_kernel(pd_model model, pd_vertex_sweep sweep, pd_step_data step, pd_sweep_step kind, int in_place, int begin, int end,
+                      const real *offset, place_position *positions, real *direction) {
+    const int turn = begin + (int)(blockIdx.x * (PD_THREADS / T) + threadIdx.x / T), lane = (int)threadIdx.x % T;
+    real sum[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, d[3];
+    if (turn < end) add_groups(sweep, positions, turn, lane, T, sum);
+    for (int shift = T / 2; shift > 0; shift /= 2) // every thread gets the same bits: a + b is b + a
+        for (int i = 0; i < 9; i++) sum[i] += __shfl_xor_sync(0xffffffffu, sum[i], shift);
+    if (turn >= end) return;
+    pd_turn_step(&model, &sweep, &step, kind, offset, turn, sum, d);
+    if (lane > 0) return;
+    if (in_place) move_vertex(sweep, turn, d, positions);
+    write_direction(sweep, turn, d, direction);
+}
+
+/* Turns with corners of any kind, and with a line search. The functions of the elements are compiled once for every kernel that calls them,
+ * so the number of lanes is no constant here. */
+template <bool SEARCH>
+static __global__ void __launch_bounds__(PD_THREADS)
+    corner_turn_kernel(pd_model model, pd_vertex_sweep sweep, pd_step_data step, pd_sweep_step kind, int in_place, int lanes, int begin,
+                       int end, const real *offset, place_position *positions, real *direction) {
+    const unsigned thread = blockIdx.x * PD_THREADS + threadIdx.x;
+    const int turn = begin + (int)(thread / (unsigned)lanes), lane = (int)(thread % (unsigned)lanes);
+    real sum[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, d[3];
+    if (turn < end) {
+        if (!SEARCH) add_groups(sweep, positions, turn, lane, lanes, sum); // with a search no corner is in a group
+        pd_turn_add_corners(&model, &sweep, &step, positions->c, turn, lane, lanes, sum);
+    }
+    for (int shift = lanes / 2; shift > 0; shift /= 2)
+        for (int i = 0; i < 9; i++) sum[i] += __shfl_xor_sync(0xffffffffu, sum[i], shift);
+    if (turn >= end) return;
+    pd_turn_step(&model, &sweep, &step, kind, offset, turn, sum, d);
+    if (SEARCH) pd_turn_search(&model, &sweep, &step, offset, positions->c, turn, lane, lanes, d);
+    if (lane > 0) return;
+    if (!SEARCH && in_place) move_vertex(sweep, turn, d, positions);
+    write_direction(sweep, turn, d, direction);
 }
 
 pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
                             pd_sweep_step kind, int in_place, const real *x, const real *offset, real *positions, real *direction) {
-    PD_LAUNCH(context, place_kernel, model->n_vertices, model->n_vertices, sweep->order, x, positions);
+    const int lanes = sweep->turn_threads > 0 ? sweep->turn_threads : PD_CORNER_LANES;
+    place_position *places = (place_position *)positions;
+    auto groups = group_turn_kernel<8>;
+    if (lanes == 1) groups = group_turn_kernel<1>;
+    if (lanes == 4) groups = group_turn_kernel<4>;
+    if (lanes == 16) groups = group_turn_kernel<16>;
+    if (lanes == 32) groups = group_turn_kernel<32>;
+    const auto corners = kind == PD_SWEEP_SEARCH ? corner_turn_kernel<true> : corner_turn_kernel<false>;
+
+    PD_LAUNCH(context, place_kernel, model->n_vertices, model->n_vertices, sweep->order, x, places);
     for (int colour = 0; colour < sweep->n_colours; colour++) {
         int begin = sweep->colour_start[colour], end = sweep->colour_start[colour + 1];
-        PD_LAUNCH(context, turn_kernel, end - begin, *model, *sweep, *step, kind, in_place, begin, end, offset, positions, direction);
+        unsigned blocks = pd_grid((long long)(end - begin) * lanes);
+        if (kind == PD_SWEEP_SEARCH || sweep->n_corners > 0)
+            PD_LAUNCH_BLOCKS(context, corners, blocks, *model, *sweep, *step, kind, in_place, lanes, begin, end, offset, places, direction);
+        else
+            PD_LAUNCH_BLOCKS(context, groups, blocks, *model, *sweep, *step, kind, in_place, begin, end, offset, places, direction);
     }
     return PD_OK;
 }

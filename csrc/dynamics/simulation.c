@@ -224,6 +224,8 @@ pd_status pd_simulation_need_hessian(pd_simulation *self) {
         free(host);
         host = NULL;
     }
+    size_t scratch = pd_hessian_scratch(&self->model);
+    if (scratch && !self->model.element_hessians) PD_TRY(pd_memory_create(self->context, (void **)&self->model.element_hessians, scratch));
     host = malloc((size_t)n * sizeof(int) + 1);
     if (!host) goto memory;
     for (int i = 0; i < n; i++)

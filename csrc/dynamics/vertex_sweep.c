@@ -99,10 +99,10 @@ static double corner_numbers(const double *rest, const double *parameters, int c
         const double *other = g[opposite[corner][j]];
         numbers[PD_CORNER_A + j] = mu * (g[corner][0] * other[0] + g[corner][1] * other[1] + g[corner][2] * other[2]);
     }
-    numbers[PD_CORNER_SCALE] = g[1][0] * (g[2][1] * g[3][2] - g[2][2] * g[3][1]) + g[1][1] * (g[2][2] * g[3][0] - g[2][0] * g[3][2]) +
-                               g[1][2] * (g[2][0] * g[3][1] - g[2][1] * g[3][0]);
-    numbers[PD_CORNER_LAM] = parameters[1];
-    numbers[PD_CORNER_MU] = mu;
+    double inverse = g[1][0] * (g[2][1] * g[3][2] - g[2][2] * g[3][1]) + g[1][1] * (g[2][2] * g[3][0] - g[2][0] * g[3][2]) +
+                     g[1][2] * (g[2][0] * g[3][1] - g[2][1] * g[3][0]); // 1/(6 V)
+    numbers[PD_CORNER_VOLUME] = parameters[1] * inverse * inverse;
+    numbers[PD_CORNER_PRESSURE] = (parameters[1] + mu) * inverse;
     return own;
 }
 
@@ -212,6 +212,7 @@ static pd_status list_corners(builder *b, pd_vertex_sweep *out, int grouped) {
         PD_TRY(pd_memory_upload(context, out->group_numbers + PD_CORNER_NUMBERS * first_lane, lists.numbers,
                                 lanes * PD_CORNER_NUMBERS * sizeof(real)));
     }
+    out->n_corners = lists.corner_start[n];
     PD_TRY(pd_upload(context, (void **)&out->corner_start, lists.corner_start, (n + 1) * sizeof(int)));
     PD_TRY(pd_upload(context, (void **)&out->group_start, lists.group_start, (n + 1) * sizeof(int)));
     PD_TRY(pd_upload(context, (void **)&out->diagonal, lists.diagonal, n * sizeof(real)));
@@ -226,6 +227,19 @@ done:
     free(lists.numbers);
     free(lists.diagonal);
     return status;
+}
+
+/* PDGPU_TURN_THREADS, for measuring; unset: 0. */
+static pd_status read_turn_threads(pd_simulation *self, int *threads) {
+    const char *text = getenv("PDGPU_TURN_THREADS");
+    *threads = 0;
+    if (!text || !*text) return PD_OK;
+    char *end;
+    long value = strtol(text, &end, 10);
+    if (*end || (value != 1 && value != 4 && value != 8 && value != 16 && value != 32))
+        return pd_fail(&self->error, PD_ERROR_VALUE, "PDGPU_TURN_THREADS: expected 1, 4, 8, 16 or 32, got '%s'", text);
+    *threads = (int)value;
+    return PD_OK;
 }
 
 /* The corners of every element as places. */
@@ -250,6 +264,7 @@ pd_status pd_vertex_sweep_create(pd_vertex_sweep *out, pd_simulation *simulation
     size_t n = (size_t)simulation->model.n_vertices;
     builder b = {.simulation = simulation};
     memset(out, 0, sizeof *out);
+    PD_TRY(read_turn_threads(simulation, &out->turn_threads));
     b.order = malloc(n * sizeof(int) + 1);
     b.place_of = malloc(n * sizeof(int) + 1);
     b.vertices = malloc(n * sizeof(int) + 1);

@@ -7,29 +7,31 @@
 #include "elements/time_step.h"
 
 /* Numbers of a neo-Hookean corner, see pd_neo_hookean_corner. */
-enum { PD_CORNER_A, PD_CORNER_B, PD_CORNER_C, PD_CORNER_SCALE, PD_CORNER_LAM, PD_CORNER_MU, PD_CORNER_NUMBERS };
+enum { PD_CORNER_A, PD_CORNER_B, PD_CORNER_C, PD_CORNER_VOLUME, PD_CORNER_PRESSURE, PD_CORNER_NUMBERS };
 
 /* The energy of neo_hookean.h seen from one corner i: with the face (a, b, c) opposite to it, oriented to see i in front,
  *
- *     F g_i = sum_j (x_j - x_i) g_j.g_i,      cof(F) g_i = scale (x_b - x_a) x (x_c - x_a) =: c,      det F = c.(x_i - x_a),
+ *     F g_i = sum_j (x_j - x_i) g_j.g_i,      cof(F) g_i = n/(6 V),  n = (x_b - x_a) x (x_c - x_a),      det F = n.(x_i - x_a)/(6 V),
  *
- * since det F is affine in x_i and vanishes where x_i lies in the face. No 3x3 matrix is formed, and a corner needs six numbers
- * instead of nine rest gradients.
+ * since det F is affine in x_i and vanishes where x_i lies in the face. With volume = lam/(36 V) and pressure = (lam + mu)/6,
+ *
+ *     (lam V (det F - 1) - mu V) cof(F) g_i = (volume n.(x_i - x_a) - pressure) n,      lam V (cof(F) g_i)(cof(F) g_i)^T = volume n n^T,
+ *
+ * so no 3x3 matrix is formed, and a corner needs five numbers instead of nine rest gradients.
  * Number i of an array lies at i * stride, so that a loop over lanes becomes vector instructions; scalars only, for the same reason.
  *   edges    [9]  in      x_a - x_i, x_b - x_i, x_c - x_i, m
- *   numbers  [PD_CORNER_NUMBERS]  in  mu V g_j.g_i for a, b, c; scale = 1/(6 V); lam V; mu V
- *   sum      [9]  in/out  gradient (3) in N, and the upper triangle (6) of lam V c c^T in N/m; the rest of the block, mu V |g_i|^2 I,
+ *   numbers  [PD_CORNER_NUMBERS]  in  mu V g_j.g_i for a, b, c, N/m; volume, N/m^5; pressure, N/m^2
+ *   sum      [9]  in/out  gradient (3) in N, and the upper triangle (6) of volume n n^T in N/m; the rest of the block, mu V |g_i|^2 I,
  *   does not change and is the caller's. */
 PD_FUNCTION void pd_neo_hookean_corner(int stride, const real *edges, const real *numbers, real *sum) {
     real ax = edges[0], ay = edges[stride], az = edges[2 * stride];
     real bx = edges[3 * stride], by = edges[4 * stride], bz = edges[5 * stride];
     real cx = edges[6 * stride], cy = edges[7 * stride], cz = edges[8 * stride];
     real ux = bx - ax, uy = by - ay, uz = bz - az, vx = cx - ax, vy = cy - ay, vz = cz - az;
-    real scale = numbers[PD_CORNER_SCALE * stride], lam = numbers[PD_CORNER_LAM * stride];
-    real nx = scale * (uy * vz - uz * vy), ny = scale * (uz * vx - ux * vz), nz = scale * (ux * vy - uy * vx); // cof(F) g_i
-    real pressure = lam * (-(nx * ax + ny * ay + nz * az) - (real)1) - numbers[PD_CORNER_MU * stride];
+    real nx = uy * vz - uz * vy, ny = uz * vx - ux * vz, nz = ux * vy - uy * vx;
+    real volume = numbers[PD_CORNER_VOLUME * stride], lx = volume * nx, ly = volume * ny, lz = volume * nz;
+    real pressure = -(lx * ax + ly * ay + lz * az) - numbers[PD_CORNER_PRESSURE * stride];
     real ka = numbers[PD_CORNER_A * stride], kb = numbers[PD_CORNER_B * stride], kc = numbers[PD_CORNER_C * stride];
-    real lx = lam * nx, ly = lam * ny;
     sum[0] += ka * ax + kb * bx + kc * cx + pressure * nx;
     sum[stride] += ka * ay + kb * by + kc * cy + pressure * ny;
     sum[2 * stride] += ka * az + kb * bz + kc * cz + pressure * nz;
@@ -38,7 +40,7 @@ PD_FUNCTION void pd_neo_hookean_corner(int stride, const real *edges, const real
     sum[5 * stride] += lx * nz;
     sum[6 * stride] += ly * ny;
     sum[7 * stride] += ly * nz;
-    sum[8 * stride] += lam * nz * nz;
+    sum[8 * stride] += lz * nz;
 }
 
 /* g [d] out: the rest gradient of corner a of an element of k > 1 vertices; see element.h. */

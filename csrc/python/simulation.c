@@ -200,6 +200,35 @@ done:
     return result;
 }
 
+/* One of them, without the transfer of the others. */
+static PyObject *one_state(SimulationObject *self, int velocities) {
+    PyArrayObject *out = new_vectors(self);
+    if (!out) return NULL;
+    if (!enter(self)) {
+        Py_DECREF((PyObject *)out);
+        return NULL;
+    }
+    pd_status status;
+    Py_BEGIN_ALLOW_THREADS status =
+        pd_simulation_get_state(self->core, velocities ? NULL : PyArray_DATA(out), velocities ? PyArray_DATA(out) : NULL, NULL);
+    Py_END_ALLOW_THREADS leave(self);
+    if (status) {
+        Py_DECREF((PyObject *)out);
+        return raise_from(self, status);
+    }
+    return (PyObject *)out;
+}
+
+static PyObject *simulation_positions(SimulationObject *self, PyObject *unused) {
+    (void)unused;
+    return one_state(self, 0);
+}
+
+static PyObject *simulation_velocities(SimulationObject *self, PyObject *unused) {
+    (void)unused;
+    return one_state(self, 1);
+}
+
 static PyObject *simulation_set_state(SimulationObject *self, PyObject *arguments) {
     PyObject *objects[3];
     const real *x, *v, *previous;
@@ -547,6 +576,8 @@ static PyMethodDef simulation_methods[] = {
      "set_steps($self, steps, /)\n--\n\nNumber of steps taken so far, for a resumed run."},
     {"state", (PyCFunction)simulation_state, METH_NOARGS,
      "state($self, /)\n--\n\n(positions, velocities, previous velocities or None), fresh copies."},
+    {"positions", (PyCFunction)simulation_positions, METH_NOARGS, "positions($self, /)\n--\n\nA fresh copy."},
+    {"velocities", (PyCFunction)simulation_velocities, METH_NOARGS, "velocities($self, /)\n--\n\nA fresh copy."},
     {"set_state", (PyCFunction)simulation_set_state, METH_VARARGS,
      "set_state($self, positions, velocities, previous_velocities, /)\n--\n\nNone leaves positions or velocities as they are, and forgets "
      "the previous velocities."},

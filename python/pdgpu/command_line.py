@@ -238,8 +238,8 @@ def _info(options):
             except ImportError as error:
                 print(f"{name}: not available ({error})")
                 continue
-            devices = ", ".join(module.devices())
-            print(f"{name}: {devices or 'built, but there is no device'}")
+            devices, versions = ", ".join(module.devices()), module.versions()
+            print(f"{name}: {devices or f'built, but {module.unavailable()}'}{f' ({versions})' if versions else ''}")
     from pdgpu import _host
 
     print(f"direct solver: {'CHOLMOD' if _host.HAS_CHOLMOD else 'left out of this build'}")

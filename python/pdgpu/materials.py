@@ -60,13 +60,11 @@ class Material:
 
     positive = ()
 
-    def rest_shape(self, rest):
-        """(gradients (m,k-1,d), measure (m,)) of rest positions (m,k,3); see _host.rest_shape."""
-        return _host.rest_shape(rest, self.topology(rest.shape[1]))
-
-    def topology(self, k):
-        """What _host.rest_shape calls elements of k vertices."""
-        return self.topologies.get(k, {4: "tet", 3: "triangle", 2: "edge"}[k])
+    def rest_shape(self, rest, rows=None):
+        """(gradients (m,k-1,d), measure (m,)) of rest positions (m,k,3), or of rows (m,k) of points (n,3); see _host.rest_shape."""
+        k = rest.shape[1] if rows is None else rows.shape[1]
+        topology = self.topologies.get(k, {4: "tet", 3: "triangle", 2: "edge"}[k])
+        return _host.rest_shape(rest, topology, rows)
 
     def kind(self, k):
         """The element kind on elements of k vertices; TypeError where there is none."""
@@ -74,25 +72,23 @@ class Material:
             raise TypeError(f"{type(self).__name__} has no energy on elements of {k} vertices, only of {sorted(self.kinds)}")
         return self.kinds[k]
 
-    def elements(self, rest):
-        """(kind, rest (m,r), parameters (m,p)) for rest positions (m,k,3), float64: what csrc/elements/table.h asks for."""
-        kind = self.kind(rest.shape[1])
-        gradients, measure = self.rest_shape(rest)
-        return kind, *self._arrays(rest, gradients, measure)
+    def elements(self, rest, rows=None):
+        """(kind, rest (m,r), parameters (m,p)) for rest positions (m,k,3), or for rows (m,k) of points (n,3), float64: what
+        csrc/elements/table.h asks for."""
+        kind = self.kind((rest if rows is None else rows).shape[1])
+        gradients, measure = self.rest_shape(rest, rows)
+        # the positions of all corners take more memory than anything else, and few materials need them
+        corners = rest if rows is None else np.take(rest, rows, axis=0) if self.needs_positions else rows
+        parameters = self.parameters(corners, gradients, measure)
+        together = np.empty((len(measure), len(parameters)))
+        for column, values in enumerate(parameters):
+            together[:, column] = values
+        return kind, gradients.reshape(len(measure), gradients.shape[1] * gradients.shape[2]), together
 
-    def elements_at(self, points, rows):
-        """`elements` of the rest positions points[rows], (m,k,3), which are not all held at once where the parameters can do without."""
-        if self.topologies:  # hinges
-            return self.elements(np.take(points, rows, axis=0))
-        kind = self.kind(rows.shape[1])
-        gradients, measure = _host.rest_shape(points, self.topology(rows.shape[1]), rows)
-        return kind, *self._arrays(rows, gradients, measure)
-
-    def _arrays(self, rest, gradients, measure):
-        parameters = np.ascontiguousarray(np.column_stack(self.parameters(rest, gradients, measure)))
-        return np.ascontiguousarray(gradients.reshape(len(rest), gradients.shape[1] * gradients.shape[2])), parameters
+    needs_positions = False
 
     def parameters(self, rest, gradients, measure):
+        """The columns of the parameters; `rest` is (m,k,3) where the class says needs_positions, else only its length counts."""
         raise NotImplementedError
 
 
@@ -170,6 +166,8 @@ class Bending(Material):
     def __init__(self, stiffness):
         super().__init__(stiffness=stiffness)
         self.constant("stiffness", np.size(stiffness))
+
+    needs_positions = True
 
     def parameters(self, rest, gradients, measure):
         differences = rest[:, 1:] - rest[:, :1]

@@ -157,12 +157,12 @@ class Simulation(ReadBack):
     @property
     def positions(self):
         """(n, 3) m, a fresh copy in the simulation's dtype."""
-        return self._backend.state()[0]
+        return self._backend.positions()
 
     @property
     def velocities(self):
         """(n, 3) m/s, a fresh copy."""
-        return self._backend.state()[1]
+        return self._backend.velocities()
 
     @property
     def device_positions(self):

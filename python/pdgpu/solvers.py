@@ -18,6 +18,7 @@ from pdgpu.linear_solvers import (
     SymmetricGaussSeidel,
     chebyshev_settings,
     check_chebyshev,
+    check_order,
     keep,
     linear_settings,
 )
@@ -105,7 +106,7 @@ class Newton:
 
     materials = ProjectiveDynamics.materials + HYPERELASTIC
     linear_solvers = (Direct, PCG)
-    devices = ("cpu",)
+    devices = ("cpu", "cuda")
     slides = True
     chebyshev = None
 
@@ -138,7 +139,7 @@ class NonlinearCG:
 
     materials = ProjectiveDynamics.materials
     linear_solvers = ()
-    devices = ("cpu",)
+    devices = ("cpu", "cuda")
     linear = chebyshev = None
 
     def __post_init__(self):
@@ -187,7 +188,7 @@ class PBD:
 
     materials = ProjectiveDynamics.materials
     linear_solvers = ()
-    devices = ("cpu",)
+    devices = ("cpu", "cuda")
     linear = None
 
     def __post_init__(self):
@@ -227,7 +228,7 @@ class VertexBlockDescent:
 
     materials = ProjectiveDynamics.materials + HYPERELASTIC
     linear_solvers = ()
-    devices = ("cpu",)
+    devices = ("cpu", "cuda")
     slides = True
     linear = None
 
@@ -262,7 +263,7 @@ class BlockJacobi:
 
     materials = VertexBlockDescent.materials
     linear_solvers = ()
-    devices = ("cpu",)
+    devices = ("cpu", "cuda")
     slides = True
     linear = None
 
@@ -291,7 +292,7 @@ class GradientDescent:
 
     materials = VertexBlockDescent.materials
     linear_solvers = ()
-    devices = ("cpu",)
+    devices = ("cpu", "cuda")
     slides = True
     linear = None
 
@@ -331,7 +332,7 @@ class QuasiNewton:
 
     materials = VertexBlockDescent.materials
     linear_solvers = (Direct,)
-    devices = ("cpu",)
+    devices = ("cpu", "cuda")
     chebyshev = None
 
     def __post_init__(self):
@@ -377,7 +378,7 @@ class XPBD:
 
     materials = VertexBlockDescent.materials
     linear_solvers = ()
-    devices = ("cpu",)
+    devices = ("cpu", "cuda")
     linear = chebyshev = None
 
     def __post_init__(self):
@@ -505,10 +506,7 @@ def check_support(solver, device, materials):
     for material in materials:
         if material not in solver.materials:
             raise TypeError(f"{type(solver).__name__} cannot treat the material {material}")
-    if device != "cpu" and getattr(solver.linear, "order", None) == "natural":
-        raise RuntimeError(
-            f"device: the natural order of {type(solver.linear).__name__} is sequential and runs on 'cpu' only, not on {device!r}"
-        )
+    check_order(solver.linear, device)
     if device not in solver.devices:
         raise RuntimeError(f"device: {type(solver).__name__} does not run on {device!r}, only on {', '.join(solver.devices)}")
 
