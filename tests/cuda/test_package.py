@@ -184,7 +184,10 @@ def test_records_say_what_happened(solver, dtype):
     assert len(record["iteration"]) == len(record.positions) == record.iteration + 1
     assert record.positions[-1].tobytes() == sim.positions.tobytes()
     moved = np.linalg.norm(np.diff(record.positions.astype(np.float64), axis=0).reshape(record.iteration, -1), axis=1)
-    np.testing.assert_allclose(record["step_norm"][1:], moved, rtol=1e-2, atol=1e-5 if dtype == "float32" else 1e-12)
+    count = record.iteration
+    if isinstance(solver, pdgpu.BlockJacobi | pdgpu.GradientDescent):
+        count -= 1  # the last test of the potential may have gone back to an earlier state
+    np.testing.assert_allclose(record["step_norm"][1:][:count], moved[:count], rtol=1e-2, atol=1e-5 if dtype == "float32" else 1e-12)
     assert (np.diff(record["seconds"]) >= 0).all() and record.status in ("iteration_cap", "converged", "stalled")
 
 
