@@ -17,6 +17,7 @@ BUILDS = [Path(os.environ["PDGPU_BUILD"])] if "PDGPU_BUILD" in os.environ else [
 ALLOWED = {
     (r"\w+_energy_kernel", ""): (None, "once or a few times a step, not in every iteration"),
     (r"\w+_damping_kernel", ""): (None, "fills d2E/dF2 of an element, 81 numbers, once a step"),
+    (r"\w+_hessian_kernel", ""): (None, "d2E/dF2 of an element, 81 numbers, for a factorisation or a solve that costs far more"),
     (r"\w+_(batch|project)_kernel", ""): (None, "single elements for pdgpu.elements, in no step at all"),
 }
 
