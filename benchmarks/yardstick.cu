@@ -32,7 +32,7 @@
 
 namespace {
 
-constexpr int REPETITIONS = 15, WARM = 3, SWEEPS = 32;
+constexpr int REPETITIONS = 15, WARM = 3;
 
 [[noreturn]] void fail(const std::string &text) {
     std::fprintf(stderr, "yardstick: %s\n", text.c_str());
@@ -338,6 +338,7 @@ template <typename T> class Product {
 };
 
 template <typename T> Spread sparse(cudaStream_t stream, bool jacobi, const Matrix &A, int width) {
+    const int SWEEPS = 32;
     Product<T> product(stream, A, width);
     int count = A.n * width;
     T *r = allocate<T>((size_t)count), *y = allocate<T>((size_t)count),

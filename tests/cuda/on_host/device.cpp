@@ -32,7 +32,8 @@ static std::recursive_mutex device; // kernels and copies of one thread at a tim
 static std::map<char *, size_t> allocations;
 static char *region = nullptr;
 static size_t in_reach = 0; // bytes from the region's start that were ever handed out
-enum : size_t { REGION = (size_t)4 << 30, GAP = 256 };
+// pages of 2 MiB, where the kernel has them: closing and opening costs by the page
+enum : size_t { REGION = (size_t)4 << 30, GAP = 256, PAGE = (size_t)2 << 20 };
 static int open_depth = 0;
 
 struct Open {
@@ -58,7 +59,11 @@ static cudaError_t planned(const char *call) {
 cudaError_t cudaMalloc(void **out, size_t bytes) {
     Open open;
     *out = nullptr;
-    if (!region) region = (char *)mmap(nullptr, REGION, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (!region) {
+        char *all = (char *)mmap(nullptr, REGION + PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        region = all + (PAGE - (uintptr_t)all % PAGE);
+        madvise(region, REGION, MADV_HUGEPAGE);
+    }
     // first fit
     char *place = region;
     for (auto &[begin, size] : allocations) {
@@ -67,7 +72,7 @@ cudaError_t cudaMalloc(void **out, size_t bytes) {
     }
     if (planned("cudaMalloc")) return last_error;
     if (bytes > REGION || (size_t)(place - region) + bytes + GAP > REGION) return fail(cudaErrorMemoryAllocation);
-    size_t end = ((size_t)(place - region) + bytes + GAP + 4095) / 4096 * 4096;
+    size_t end = ((size_t)(place - region) + bytes + GAP + PAGE - 1) / PAGE * PAGE;
     if (end > in_reach) mprotect(region + in_reach, end - in_reach, PROT_READ | PROT_WRITE), in_reach = end;
     ASAN_UNPOISON_MEMORY_REGION(place, bytes);
     memset(place, 0xff, bytes);
