@@ -86,8 +86,8 @@ def run(device, dtype, solver, dt=0.01, steps=1, damping=0.01):
 
 
 ON_CUDA = [name for name, solver in scenes.SOLVERS.items() if "cuda" in solver.devices]
-# their systems and searches multiply what rounding leaves by the condition of a matrix
-SENSITIVE = ("newton", "newton_cg", "quasi_newton", "cg_direct")
+# their systems and searches multiply what rounding leaves by the condition of a matrix; ADMM's element minimisations end by a tolerance
+SENSITIVE = ("newton", "newton_cg", "quasi_newton", "cg_direct", "admm")
 
 
 @pytest.mark.parametrize("solver", ON_CUDA)
@@ -102,7 +102,9 @@ def test_iterates(solver, dtype):
         assert np.linalg.norm(a - b) <= allowed * (k + 1) * size
     relative = 1e-9 if dtype == "float64" else 1e-3
     for column in ("incremental_potential", "gradient_norm", "step_norm"):
-        np.testing.assert_allclose(gpu.last_step[column][:3], cpu.last_step[column][:3], rtol=relative)
+        found, expected = gpu.last_step[column][:3], cpu.last_step[column][:3]
+        # Newton's gradient falls so fast that in float32 its third norm is rounding of the first by a percent
+        np.testing.assert_allclose(found, expected, rtol=relative, atol=0.01 * relative * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("linear", sorted(scenes.LINEAR_SOLVERS))
