@@ -74,6 +74,7 @@ static pd_status prepare(pd_simulation *self) {
         PD_TRY(pd_memory_create(self->context, (void **)&admm->duals[s], dual_bytes(&self->model.kinds[s])));
     }
     for (size_t i = 0; i < n; i++) inertia[i] = self->masses[i] * inverse_h * inverse_h;
+    PD_TRY(pd_simulation_need_pattern(self));
     PD_TRY(pd_system_matrix_create(&A, (int)n, inertia, inverse_h, weighed, self->n_sets, &self->pattern, &self->corners,
                                    pd_context_threads(self->context), &self->error));
     PD_TRY(pd_linear_create(&admm->linear, self->context, self->cholesky, &self->settings.linear, &A, self->fixed, NULL, 3));

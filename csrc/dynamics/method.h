@@ -28,7 +28,7 @@ struct pd_simulation {
 
     /* made at creation */
     pd_corners corners;
-    pd_csr pattern;
+    pd_csr pattern;            /* row_start NULL until first used */
     pd_csr system_matrix;      /* n = 0 until first used */
     int *slots[PD_KIND_COUNT]; /* B, on first use */
     int *diagonal_slots;       /* B, on first use */
@@ -112,7 +112,9 @@ double pd_simulation_rounding(pd_simulation *self, double magnitude);
 /* Restricts a Hessian, blocks [nnz,3,3] H, to the lines and planes that vertices are held in: block (i,j) becomes P_i B P_j. With
  * `filled` the diagonal gets t (I - P_i), t of the block's own size, so that the matrix keeps its inverse. */
 void pd_simulation_restrict(const pd_simulation *self, real *blocks, int filled);
-/* Makes slots and hessian_blocks. */
+/* Makes the pattern of the Hessian. */
+pd_status pd_simulation_need_pattern(pd_simulation *self);
+/* Makes it, slots and hessian_blocks. */
 pd_status pd_simulation_need_hessian(pd_simulation *self);
 
 #endif

@@ -103,7 +103,6 @@ pd_status pd_simulation_create(pd_simulation **out, const pd_description *descri
     int n = description->n_vertices;
     PD_TRY(keep_description(self, description));
     PD_TRY(pd_corners_create(&self->corners, n, self->sets, self->n_sets, &self->error));
-    PD_TRY(pd_pattern_create(&self->pattern, n, self->sets, self->n_sets, &self->corners, &self->error));
     PD_TRY(pd_context_create(&self->context, threads, &self->error));
     PD_TRY(pd_chunks_create(&self->chunks, &self->error));
     status = pd_model_create(&self->model, self->context, description, &self->corners);
@@ -204,10 +203,16 @@ pd_status pd_simulation_evaluate(pd_simulation *self, double *potential, double 
     return status ? status : pd_simulation_norm(self, self->trial_gradient, gradient_norm);
 }
 
+pd_status pd_simulation_need_pattern(pd_simulation *self) {
+    if (self->pattern.row_start) return PD_OK;
+    return pd_pattern_create(&self->pattern, self->model.n_vertices, self->sets, self->n_sets, &self->corners, &self->error);
+}
+
 pd_status pd_simulation_need_hessian(pd_simulation *self) {
     pd_status status = PD_OK;
     int n = self->model.n_vertices, *host = NULL;
     if (self->hessian_blocks) return PD_OK;
+    PD_TRY(pd_simulation_need_pattern(self));
     for (int s = 0; s < self->n_sets; s++) {
         int k = pd_kind_shape_of(self->sets[s].kind).vertices;
         size_t count = (size_t)self->sets[s].n * (size_t)k * (size_t)k;
@@ -242,11 +247,13 @@ pd_status pd_simulation_system_matrix(pd_simulation *self, const pd_csr **out) {
     double h = self->settings.h, inverse_h = h > 0 ? 1.0 / h : 0.0;
     *out = &self->system_matrix;
     if (self->system_matrix.row_start) return PD_OK;
+    pd_status status = pd_simulation_need_pattern(self);
+    if (status) return status;
     double *scaled = malloc((size_t)n * sizeof(double) + 1);
     if (!scaled) return pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory for a system matrix of %d rows", n);
     for (int i = 0; i < n; i++) scaled[i] = self->masses[i] * inverse_h * inverse_h;
-    pd_status status = pd_system_matrix_create(&self->system_matrix, n, scaled, inverse_h, self->sets, self->n_sets, &self->pattern,
-                                               &self->corners, pd_context_threads(self->context), &self->error);
+    status = pd_system_matrix_create(&self->system_matrix, n, scaled, inverse_h, self->sets, self->n_sets, &self->pattern, &self->corners,
+                                     pd_context_threads(self->context), &self->error);
     free(scaled);
     return status;
 }
@@ -326,7 +333,11 @@ pd_status pd_simulation_set_load(pd_simulation *self, const real *load) {
 
 pd_error *pd_simulation_error(pd_simulation *self) { return &self->error; }
 int pd_simulation_n_vertices(const pd_simulation *self) { return self->model.n_vertices; }
-const pd_csr *pd_simulation_pattern(const pd_simulation *self) { return &self->pattern; }
+pd_status pd_simulation_pattern(pd_simulation *self, const pd_csr **out) {
+    *out = &self->pattern;
+    return pd_simulation_need_pattern(self);
+}
+
 int pd_simulation_constraint_colours(const pd_simulation *self) { return pd_xpbd_colours(self->xpbd); }
 
 void pd_simulation_set_chebyshev(pd_simulation *self, const pd_chebyshev *chebyshev) {
@@ -392,9 +403,10 @@ void pd_simulation_restrict(const pd_simulation *self, real *blocks, int filled)
 
 pd_status pd_simulation_hessian(pd_simulation *self, const real *x, int psd, real *blocks) {
     pd_step_data step = pd_simulation_step_data(self);
-    int n_blocks = self->pattern.row_start[self->model.n_vertices];
     pd_status status = PD_OK;
+    int n_blocks = 0;
     PD_TRY(pd_simulation_need_hessian(self));
+    n_blocks = self->pattern.row_start[self->model.n_vertices];
     PD_TRY(place_trial(self, x));
     PD_TRY(pd_hessian(self->context, &self->model, &step, self->trial, psd, self->slots, self->diagonal_slots, n_blocks,
                       self->hessian_blocks));

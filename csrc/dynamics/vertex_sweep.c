@@ -24,8 +24,6 @@ typedef struct builder {
     int *order, *place_of;  /* [n_vertices] */
     int *vertices, *places; /* [n] */
     int *colour_start;
-    int *first_corner;   /* [n_sets+1] */
-    int *kind_of_corner; /* [n_corners] set of each corner */
 } builder;
 
 static void builder_free(builder *b) {
@@ -34,8 +32,6 @@ static void builder_free(builder *b) {
     free(b->vertices);
     free(b->places);
     free(b->colour_start);
-    free(b->first_corner);
-    free(b->kind_of_corner);
 }
 
 /* Turns sorted by colour, by place within a colour. */
@@ -64,13 +60,24 @@ static pd_status sort_turns(builder *b, pd_vertex_sweep *out, const int *colours
 
 static pd_status check_colours(const builder *b, const int *colours) {
     pd_simulation *self = b->simulation;
-    for (int i = 0; i < self->model.n_vertices; i++) {
+    for (int i = 0; i < self->model.n_vertices; i++)
         if (colours[i] < 0) return pd_fail(&self->error, PD_ERROR_VALUE, "colours: %d at vertex %d is negative", colours[i], i);
-        for (int s = self->pattern.row_start[i]; s < self->pattern.row_start[i + 1]; s++) {
-            int j = self->pattern.columns[s];
-            if (j != i && colours[j] == colours[i])
-                return pd_fail(&self->error, PD_ERROR_VALUE, "colours: neighbours %d and %d have the same colour %d", i, j, colours[i]);
-        }
+    for (int s = 0; s < self->n_sets; s++) {
+        const pd_element_set *set = &self->sets[s];
+        int k = pd_kind_shape_of(set->kind).vertices, first = set->n; // the first element with two equal colours
+#pragma omp parallel for num_threads(pd_context_threads(self->context)) schedule(static) reduction(min : first)
+        for (int e = 0; e < set->n; e++)
+            for (int a = 0; a < k; a++)
+                for (int c = 0; c < a; c++) {
+                    int i = set->vertices[(size_t)e * (size_t)k + (size_t)a], j = set->vertices[(size_t)e * (size_t)k + (size_t)c];
+                    if (i != j && colours[i] == colours[j] && e < first) first = e;
+                }
+        for (int a = 0; first < set->n && a < k; a++)
+            for (int c = 0; c < a; c++) {
+                int i = set->vertices[(size_t)first * (size_t)k + (size_t)c], j = set->vertices[(size_t)first * (size_t)k + (size_t)a];
+                if (i != j && colours[i] == colours[j])
+                    return pd_fail(&self->error, PD_ERROR_VALUE, "colours: neighbours %d and %d have the same colour %d", i, j, colours[i]);
+            }
     }
     return PD_OK;
 }
@@ -99,84 +106,126 @@ static double corner_numbers(const double *rest, const double *parameters, int c
     return own;
 }
 
-/* Which corners each turn reads: groups of neo-Hookean ones, and a list of all others. */
-static pd_status list_corners(builder *b, pd_vertex_sweep *out, int grouped) {
-    pd_simulation *self = b->simulation;
-    pd_status status = PD_OK;
-    size_t n = (size_t)b->n;
-    double inverse_h2 = self->settings.h > 0 ? 1.0 / (self->settings.h * self->settings.h) : 0.0;
-    int *corner_start = calloc(n + 1, sizeof(int)), *group_start = calloc(n + 1, sizeof(int)), *corners = NULL, *group_places = NULL;
-    real *numbers = NULL, *diagonal = malloc(n * sizeof(real) + 1);
-    if (!corner_start || !group_start || !diagonal) goto memory;
+/* Which corners each turn reads: groups of neo-Hookean ones, and a list of all others. They are written for a piece of the turns at a
+ * time, into host memory that is used again for the next: together they are the largest arrays of a simulation. */
+typedef struct corner_lists {
+    int *corner_start, *group_start;  /* [n+1] */
+    size_t first_corner, first_group; /* of the piece */
+    int *corners, *group_places;
+    real *numbers, *diagonal; /* diagonal [n] of all turns */
+} corner_lists;
 
-    // sizes
-    for (size_t t = 0; t < n; t++) {
+enum { PIECE = 1 << 17 }; /* turns */
+
+static size_t piece_end(const builder *b, size_t first) { return first + PIECE < (size_t)b->n ? first + PIECE : (size_t)b->n; }
+
+/* How many corners and groups each turn has. */
+static void count_corners(const builder *b, corner_lists *lists, int grouped) {
+    const pd_simulation *self = b->simulation;
+#pragma omp parallel for num_threads(pd_context_threads(self->context)) schedule(static)
+    for (int t = 0; t < b->n; t++) {
         int vertex = b->vertices[t], lanes = 0, others = 0;
         for (int s = self->corners.start[vertex]; s < self->corners.start[vertex + 1]; s++) {
-            int corner = self->corners.corners[s], kind = b->kind_of_corner[corner];
-            int k = pd_kind_shape_of(self->sets[kind].kind).vertices;
-            if (is_grouped(&self->sets[kind], (corner - b->first_corner[kind]) / k, grouped))
+            int element, position;
+            const pd_element_set *set = pd_corner_set(self->sets, self->corners.corners[s], &element, &position);
+            if (is_grouped(set, element, grouped))
                 lanes++;
             else
                 others++;
         }
-        corner_start[t + 1] = corner_start[t] + others;
-        group_start[t + 1] = group_start[t] + (lanes + PD_CORNER_LANES - 1) / PD_CORNER_LANES;
+        lists->corner_start[t + 1] = others;
+        lists->group_start[t + 1] = (lanes + PD_CORNER_LANES - 1) / PD_CORNER_LANES;
     }
-    size_t n_corners = (size_t)corner_start[n], n_lanes = (size_t)group_start[n] * PD_CORNER_LANES;
-    corners = malloc(n_corners * 2 * sizeof(int) + 1);
-    group_places = malloc(n_lanes * 3 * sizeof(int) + 1);
-    numbers = calloc(n_lanes * PD_CORNER_NUMBERS + 1, sizeof(real));
-    if (!corners || !group_places || !numbers) goto memory;
+    for (size_t t = 0; t < (size_t)b->n; t++) { // neither sum exceeds the number of corners, which is an int
+        lists->corner_start[t + 1] += lists->corner_start[t];
+        lists->group_start[t + 1] += lists->group_start[t];
+    }
+}
 
-    // contents
-    for (size_t t = 0; t < n; t++) {
-        int vertex = b->vertices[t];
-        size_t next = 2 * (size_t)corner_start[t], lane = (size_t)group_start[t] * PD_CORNER_LANES,
-               end = (size_t)group_start[t + 1] * PD_CORNER_LANES;
-        double own = self->masses[vertex] * inverse_h2;
-        for (size_t l = lane; l < end; l++) // an unused lane reads the vertex itself and multiplies it by zero
-            for (int j = 0; j < 3; j++)
-                group_places[(l / PD_CORNER_LANES * 3 + (size_t)j) * PD_CORNER_LANES + l % PD_CORNER_LANES] = b->places[t];
-        for (int s = self->corners.start[vertex]; s < self->corners.start[vertex + 1]; s++) {
-            int corner = self->corners.corners[s], kind = b->kind_of_corner[corner], local = corner - b->first_corner[kind];
-            const pd_element_set *set = &self->sets[kind];
-            pd_kind_shape shape = pd_kind_shape_of(set->kind);
-            int element = local / shape.vertices;
-            if (!is_grouped(set, element, grouped)) {
-                corners[next++] = kind;
-                corners[next++] = local;
-                continue;
-            }
-            double values[PD_CORNER_NUMBERS];
-            own += corner_numbers(set->rest + 9 * (size_t)element, set->parameters + 2 * (size_t)element, local % 4, values);
-            size_t group = lane / PD_CORNER_LANES, l = lane % PD_CORNER_LANES;
-            for (int j = 0; j < 3; j++)
-                group_places[(group * 3 + (size_t)j) * PD_CORNER_LANES + l] =
-                    b->place_of[set->vertices[4 * (size_t)element + (size_t)opposite[local % 4][j]]];
-            for (int j = 0; j < PD_CORNER_NUMBERS; j++)
-                numbers[(group * PD_CORNER_NUMBERS + (size_t)j) * PD_CORNER_LANES + l] = (real)values[j];
-            lane++;
+static void list_turn(const builder *b, corner_lists *lists, int grouped, double inverse_h2, int t) {
+    const pd_simulation *self = b->simulation;
+    int vertex = b->vertices[t];
+    int *corners = lists->corners + 2 * ((size_t)lists->corner_start[t] - lists->first_corner);
+    size_t lane = ((size_t)lists->group_start[t] - lists->first_group) * PD_CORNER_LANES;
+    size_t end = ((size_t)lists->group_start[t + 1] - lists->first_group) * PD_CORNER_LANES;
+    double own = self->masses[vertex] * inverse_h2;
+    for (size_t l = lane; l < end; l++) // an unused lane reads the vertex itself and multiplies it by zero
+        for (int j = 0; j < 3; j++)
+            lists->group_places[(l / PD_CORNER_LANES * 3 + (size_t)j) * PD_CORNER_LANES + l % PD_CORNER_LANES] = b->places[t];
+    for (size_t i = lane * PD_CORNER_NUMBERS; i < end * PD_CORNER_NUMBERS; i++) lists->numbers[i] = 0;
+    for (int s = self->corners.start[vertex]; s < self->corners.start[vertex + 1]; s++) {
+        int element, position;
+        const pd_element_set *set = pd_corner_set(self->sets, self->corners.corners[s], &element, &position);
+        if (!is_grouped(set, element, grouped)) {
+            *corners++ = (int)(set - self->sets);
+            *corners++ = element * pd_kind_shape_of(set->kind).vertices + position;
+            continue;
         }
-        diagonal[t] = (real)own;
+        double values[PD_CORNER_NUMBERS];
+        own += corner_numbers(set->rest + 9 * (size_t)element, set->parameters + 2 * (size_t)element, position, values);
+        size_t group = lane / PD_CORNER_LANES, l = lane % PD_CORNER_LANES;
+        for (int j = 0; j < 3; j++)
+            lists->group_places[(group * 3 + (size_t)j) * PD_CORNER_LANES + l] =
+                b->place_of[set->vertices[4 * (size_t)element + (size_t)opposite[position][j]]];
+        for (int j = 0; j < PD_CORNER_NUMBERS; j++)
+            lists->numbers[(group * PD_CORNER_NUMBERS + (size_t)j) * PD_CORNER_LANES + l] = (real)values[j];
+        lane++;
     }
-    out->n_corners = corner_start[n];
-    PD_TRY(pd_upload(self->context, (void **)&out->corner_start, corner_start, (n + 1) * sizeof(int)));
-    PD_TRY(pd_upload(self->context, (void **)&out->corners, corners, n_corners * 2 * sizeof(int)));
-    PD_TRY(pd_upload(self->context, (void **)&out->group_start, group_start, (n + 1) * sizeof(int)));
-    PD_TRY(pd_upload(self->context, (void **)&out->group_places, group_places, n_lanes * 3 * sizeof(int)));
-    PD_TRY(pd_upload(self->context, (void **)&out->group_numbers, numbers, n_lanes * PD_CORNER_NUMBERS * sizeof(real)));
-    PD_TRY(pd_upload(self->context, (void **)&out->diagonal, diagonal, n * sizeof(real)));
+    lists->diagonal[t] = (real)own;
+}
+
+static pd_status list_corners(builder *b, pd_vertex_sweep *out, int grouped) {
+    pd_simulation *self = b->simulation;
+    pd_context *context = self->context;
+    pd_status status = PD_OK;
+    size_t n = (size_t)b->n, most_corners = 0, most_lanes = 0;
+    double inverse_h2 = self->settings.h > 0 ? 1.0 / (self->settings.h * self->settings.h) : 0.0;
+    corner_lists lists = {.corner_start = calloc(n + 1, sizeof(int)), .group_start = calloc(n + 1, sizeof(int))};
+    lists.diagonal = malloc(n * sizeof(real) + 1);
+    if (!lists.corner_start || !lists.group_start || !lists.diagonal) goto memory;
+    count_corners(b, &lists, grouped);
+    for (size_t first = 0; first < n; first += PIECE) {
+        size_t end = piece_end(b, first), corners = (size_t)(lists.corner_start[end] - lists.corner_start[first]);
+        size_t lanes = (size_t)(lists.group_start[end] - lists.group_start[first]) * PD_CORNER_LANES;
+        if (corners > most_corners) most_corners = corners;
+        if (lanes > most_lanes) most_lanes = lanes;
+    }
+    lists.corners = malloc(most_corners * 2 * sizeof(int) + 1);
+    lists.group_places = malloc(most_lanes * 3 * sizeof(int) + 1);
+    lists.numbers = malloc(most_lanes * PD_CORNER_NUMBERS * sizeof(real) + 1);
+    if (!lists.corners || !lists.group_places || !lists.numbers) goto memory;
+
+    size_t n_lanes = (size_t)lists.group_start[n] * PD_CORNER_LANES;
+    PD_TRY(pd_memory_create(context, (void **)&out->corners, (size_t)lists.corner_start[n] * 2 * sizeof(int)));
+    PD_TRY(pd_memory_create(context, (void **)&out->group_places, n_lanes * 3 * sizeof(int)));
+    PD_TRY(pd_memory_create(context, (void **)&out->group_numbers, n_lanes * PD_CORNER_NUMBERS * sizeof(real)));
+    for (size_t first = 0; first < n; first += PIECE) {
+        size_t end = piece_end(b, first);
+        lists.first_corner = (size_t)lists.corner_start[first];
+        lists.first_group = (size_t)lists.group_start[first];
+#pragma omp parallel for num_threads(pd_context_threads(context)) schedule(static)
+        for (int t = (int)first; t < (int)end; t++) list_turn(b, &lists, grouped, inverse_h2, t);
+        size_t corners = (size_t)lists.corner_start[end] - lists.first_corner, first_lane = lists.first_group * PD_CORNER_LANES;
+        size_t lanes = ((size_t)lists.group_start[end] - lists.first_group) * PD_CORNER_LANES;
+        PD_TRY(pd_memory_upload(context, out->corners + 2 * lists.first_corner, lists.corners, corners * 2 * sizeof(int)));
+        PD_TRY(pd_memory_upload(context, out->group_places + 3 * first_lane, lists.group_places, lanes * 3 * sizeof(int)));
+        PD_TRY(pd_memory_upload(context, out->group_numbers + PD_CORNER_NUMBERS * first_lane, lists.numbers,
+                                lanes * PD_CORNER_NUMBERS * sizeof(real)));
+    }
+    out->n_corners = lists.corner_start[n];
+    PD_TRY(pd_upload(context, (void **)&out->corner_start, lists.corner_start, (n + 1) * sizeof(int)));
+    PD_TRY(pd_upload(context, (void **)&out->group_start, lists.group_start, (n + 1) * sizeof(int)));
+    PD_TRY(pd_upload(context, (void **)&out->diagonal, lists.diagonal, n * sizeof(real)));
     goto done;
 memory:
     status = pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory for a sweep over %d vertices", b->n);
 done:
-    free(corner_start);
-    free(group_start);
-    free(corners);
-    free(group_places);
-    free(numbers);
-    free(diagonal);
+    free(lists.corner_start);
+    free(lists.group_start);
+    free(lists.corners);
+    free(lists.group_places);
+    free(lists.numbers);
+    free(lists.diagonal);
     return status;
 }
 
@@ -201,6 +250,7 @@ static pd_status place_elements(builder *b, pd_vertex_sweep *out) {
         size_t count = (size_t)set->n * (size_t)pd_kind_shape_of(set->kind).vertices;
         int *places = malloc(count * sizeof(int) + 1);
         if (!places) return pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory for a sweep over %d elements", set->n);
+#pragma omp parallel for num_threads(pd_context_threads(self->context)) schedule(static)
         for (size_t i = 0; i < count; i++) places[i] = b->place_of[set->vertices[i]];
         pd_status status = pd_upload(self->context, (void **)&out->corner_places[s], places, count * sizeof(int));
         free(places);
@@ -219,19 +269,12 @@ pd_status pd_vertex_sweep_create(pd_vertex_sweep *out, pd_simulation *simulation
     b.place_of = malloc(n * sizeof(int) + 1);
     b.vertices = malloc(n * sizeof(int) + 1);
     b.places = malloc(n * sizeof(int) + 1);
-    b.first_corner = calloc((size_t)simulation->n_sets + 1, sizeof(int));
-    b.kind_of_corner = malloc((size_t)simulation->corners.n_corners * sizeof(int) + 1);
-    if (!b.order || !b.place_of || !b.vertices || !b.places || !b.first_corner || !b.kind_of_corner) {
+    if (!b.order || !b.place_of || !b.vertices || !b.places) {
         status = pd_fail(&simulation->error, PD_ERROR_MEMORY, "out of memory for a sweep over %zu vertices", n);
         goto done;
     }
-    for (int s = 0, corner = 0; s < simulation->n_sets; s++) {
-        int count = simulation->sets[s].n * pd_kind_shape_of(simulation->sets[s].kind).vertices;
-        b.first_corner[s] = corner;
-        for (int end = corner + count; corner < end; corner++) b.kind_of_corner[corner] = s;
-    }
     if (colours) PD_TRY(check_colours(&b, colours));
-    PD_TRY(pd_breadth_first_order(b.order, &simulation->pattern, &simulation->error));
+    PD_TRY(pd_breadth_first_order(b.order, (int)n, simulation->sets, &simulation->corners, &simulation->error));
     for (size_t place = 0; place < n; place++) b.place_of[b.order[place]] = (int)place;
     PD_TRY(sort_turns(&b, out, colours));
     PD_TRY(list_corners(&b, out, grouped));

@@ -49,8 +49,7 @@ pd_status pd_corners_create(pd_corners *out, int n_vertices, const pd_element_se
     return PD_OK;
 }
 
-/* The set, element and position of a corner; sets are few, so a scan is enough. */
-static const pd_element_set *corner_set(const pd_element_set *sets, int corner, int *element, int *position) {
+const pd_element_set *pd_corner_set(const pd_element_set *sets, int corner, int *element, int *position) {
     int first = 0;
     for (const pd_element_set *set = sets;; set++) {
         int k = pd_kind_shape_of(set->kind).vertices;
@@ -101,7 +100,7 @@ pd_status pd_pattern_create(pd_csr *out, int n_vertices, const pd_element_set *s
             if (row) row[0] = i;
             for (int c = corners->start[i]; c < corners->start[i + 1]; c++) {
                 int element, position;
-                const pd_element_set *set = corner_set(sets, corners->corners[c], &element, &position);
+                const pd_element_set *set = pd_corner_set(sets, corners->corners[c], &element, &position);
                 int k = pd_kind_shape_of(set->kind).vertices;
                 for (int b = 0; b < k; b++) {
                     int j = set->vertices[(int64_t)element * k + b];
@@ -196,7 +195,7 @@ pd_status pd_system_matrix_create(pd_csr *out, int n_vertices, const double *mas
         full[find_slot(pattern, i, i)] = masses_over_h2[i];
         for (int c = corners->start[i]; c < corners->start[i + 1]; c++) {
             int element, a;
-            const pd_element_set *set = corner_set(sets, corners->corners[c], &element, &a);
+            const pd_element_set *set = pd_corner_set(sets, corners->corners[c], &element, &a);
             pd_kind_shape shape = pd_kind_shape_of(set->kind);
             double w = set->parameters[(int64_t)element * shape.parameters];
             if (set->damping) w *= 1.0 + set->damping[element] * inverse_h;

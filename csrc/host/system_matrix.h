@@ -26,6 +26,9 @@ typedef struct pd_corners {
 pd_status pd_corners_create(pd_corners *out, int n_vertices, const pd_element_set *sets, int n_sets, pd_error *error);
 void pd_corners_destroy(pd_corners *corners);
 
+/* The set, element and position in it of a corner; sets are few, so they are looked at in turn. */
+const pd_element_set *pd_corner_set(const pd_element_set *sets, int corner, int *element, int *position);
+
 /* Pattern of the elements' Hessian: vertex i meets vertex j where an element holds both; the diagonal is always there. */
 pd_status pd_pattern_create(pd_csr *out, int n_vertices, const pd_element_set *sets, int n_sets, const pd_corners *corners,
                             pd_error *error);

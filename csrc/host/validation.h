@@ -16,7 +16,7 @@ pd_status pd_elements_check(const int *elements, int n_elements, int k, int n_po
 
 /* Makes every tet positive by swapping the last two vertices of those with negative volume.
  *   tets [n_tets,4]  in/out     n_flipped  out  how many were negative     points [.,3]  in  m
- * The indices must have been checked. After a failure the tets before the one at fault may have been swapped.
+ * The indices must have been checked. After a failure any tet but the flat ones may have been swapped.
  * Memory: allocates nothing. Errors: PD_ERROR_VALUE where |volume| <= 1e-12 of the longest edge cubed. */
 pd_status pd_tets_orient(int *tets, int *n_flipped, const double *points, int n_tets, pd_error *error);
 

@@ -13,11 +13,17 @@ pd_status pd_upload_ints(pd_context *context, int **out, const int *source, size
 }
 
 pd_status pd_upload_reals(pd_context *context, real **out, const double *source, size_t count) {
+    enum { PIECE = 1 << 22 };
     if (sizeof(real) == sizeof(double)) return pd_upload(context, (void **)out, source, count * sizeof(real));
-    real *rounded = malloc(count * sizeof(real) + 1);
+    pd_status status = *out ? PD_OK : pd_memory_create(context, (void **)out, count * sizeof(real));
+    real *rounded = malloc((count < PIECE ? count : PIECE) * sizeof(real) + 1);
     if (!rounded) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for %zu numbers", count);
-    for (size_t i = 0; i < count; i++) rounded[i] = (real)source[i];
-    pd_status status = pd_upload(context, (void **)out, rounded, count * sizeof(real));
+    for (size_t first = 0; !status && first < count; first += PIECE) {
+        int piece = (int)(count - first < PIECE ? count - first : PIECE);
+#pragma omp parallel for num_threads(piece < 100000 ? 1 : pd_context_threads(context)) schedule(static)
+        for (int i = 0; i < piece; i++) rounded[i] = (real)source[first + (size_t)i];
+        status = pd_memory_upload(context, *out + first, rounded, (size_t)piece * sizeof(real));
+    }
     free(rounded);
     return status;
 }

@@ -355,7 +355,12 @@ static PyObject *simulation_hessian(SimulationObject *self, PyObject *arguments)
     const real *x;
     if (!PyArg_ParseTuple(arguments, "Op:hessian", &object, &psd)) return NULL;
     if (!read_vectors(self, object, "x", &x)) return NULL;
-    const pd_csr *pattern = pd_simulation_pattern(self->core);
+    const pd_csr *pattern;
+    pd_status status;
+    if (!enter(self)) return NULL;
+    Py_BEGIN_ALLOW_THREADS status = pd_simulation_pattern(self->core, &pattern);
+    Py_END_ALLOW_THREADS leave(self);
+    if (status) return raise_from(self, status);
     npy_intp shape[3] = {pattern->row_start[pattern->n], 3, 3};
     PyArrayObject *blocks = pd_array_out(PD_NPY_REAL, 3, shape);
     if (!blocks) return NULL;
@@ -363,7 +368,6 @@ static PyObject *simulation_hessian(SimulationObject *self, PyObject *arguments)
         Py_DECREF((PyObject *)blocks);
         return NULL;
     }
-    pd_status status;
     Py_BEGIN_ALLOW_THREADS status = pd_simulation_begin(self->core);
     if (!status) status = pd_simulation_hessian(self->core, x, psd, PyArray_DATA(blocks));
     Py_END_ALLOW_THREADS leave(self);

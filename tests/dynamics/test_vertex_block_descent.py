@@ -269,3 +269,26 @@ def test_bad_input():
         pdgpu.VertexBlockDescent(colouring="rainbow")
     with pytest.raises(TypeError, match="line_search: "):
         pdgpu.BlockJacobi(line_search=1)
+
+
+def test_a_beam_among_many_moves_as_it_does_alone():
+    """If not, the lists of a sweep go wrong where they are written in several pieces, or a sum of sizes does."""
+    beam = pdgpu.shapes.beam((3.0, 1.0, 1.0), cells=(30, 2, 3))
+    n, count = len(beam.points), 360
+    rng = np.random.default_rng(0)
+    start = beam.points + 0.01 * rng.normal(size=beam.points.shape)
+
+    def moved(copies):
+        points = np.tile(beam.points, (copies, 1))
+        tets = (beam.tets[None] + n * np.arange(copies, dtype=np.int32)[:, None, None]).reshape(-1, 4)
+        scene = pdgpu.Scene()
+        scene.add_solid(pdgpu.Mesh(points, tets=tets), pdgpu.NeoHookean(1e4, 1e5), density=1000.0)
+        sim = pdgpu.Simulation(scene, pdgpu.BlockJacobi(iterations=1, line_search=False), dt=1e-3)
+        sim.set_state(positions=np.tile(start, (copies, 1)))
+        sim.step()
+        return sim.positions.reshape(copies, n, 3)
+
+    assert n * count > 2**17  # vertices of a piece
+    alone, many = moved(1)[0], moved(count)
+    assert np.abs(alone - start).max() > 1e-5
+    assert np.array_equal(many, np.broadcast_to(alone, many.shape))
