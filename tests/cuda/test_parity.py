@@ -86,7 +86,7 @@ def run(device, dtype, solver, dt=0.01, steps=1, damping=0.01):
 
 
 ON_CUDA = [name for name, solver in scenes.SOLVERS.items() if "cuda" in solver.devices]
-# their systems and searches multiply what rounding leaves by the condition of a matrix
+# their systems and searches multiply what rounding leaves by the condition of a matrix; ADMM's element minimisations end by a tolerance
 SENSITIVE = ("newton", "newton_cg", "quasi_newton", "cg_direct", "admm")
 
 
