@@ -94,10 +94,10 @@ def sweeps_timer(A, b, solver, device, dtype, way=None):
 def medians(timers, tiny=False):
     """{name: (median, least, greatest)} from {name: function that returns seconds}; the timers take turns."""
     samples = {name: [] for name in timers}
-    for repetition in range(2 if tiny else REPETITIONS + 1):
+    for repetition in range(1 if tiny else REPETITIONS + 1):
         for name, timer in timers.items():
             sample = timer()
-            if repetition:  # the first is cold
+            if repetition or tiny:  # the first is cold
                 samples[name].append(sample)
     return {name: (statistics.median(values), min(values), max(values)) for name, values in samples.items()}
 

@@ -83,6 +83,7 @@ pd_status pd_capture_begin(pd_context *context);
 /* Ends every capture that was begun, also one in which a loop failed: *out = NULL then. */
 pd_status pd_capture_end(pd_context *context, pd_graph **out);
 pd_status pd_graph_launch(pd_context *context, const pd_graph *graph);
+int pd_graph_nodes(const pd_graph *graph);                   /* kernels, copies and clears in it */
 void pd_graph_destroy(pd_context *context, pd_graph *graph); /* NULL is allowed */
 
 /* ---- the model in backend memory ---------------------------------------------------------------------------------- */

@@ -1,31 +1,34 @@
 /* The passes of preconditioned conjugate gradients; scalars stay on the device. */
-#include "cuda/context.cuh"
+#include "cuda/rows.cuh"
 
 /* Rows of a partial sum: a multiple of three, so that no 3x3 block of the preconditioner is cut. */
 enum { ROWS = PD_SUM_BLOCK / 3 * 3 };
 
 static unsigned row_blocks(int n) { return (unsigned)((n + ROWS - 1) / ROWS); }
 
-static __global__ void product_kernel(pd_matrix A, int width, const real *p, real *q, double *partial) {
-    int end = (int)(blockIdx.x + 1) * ROWS < A.n ? (int)(blockIdx.x + 1) * ROWS : A.n;
-    for (int c = 0; c < width; c++) {
-        double pq = 0.0;
-        for (int i = (int)blockIdx.x * ROWS + (int)threadIdx.x; i < end; i += PD_THREADS) {
-            size_t j = (size_t)width * (size_t)i + (size_t)c;
-            real sum = A.diagonal[i] * p[j];
-            for (int s = A.row_start[i]; s < A.row_start[i + 1]; s++)
-                sum += A.values[s] * p[(size_t)width * (size_t)A.columns[s] + (size_t)c];
-            q[j] = sum;
+/* partial [blocks,width]; a partial sum covers ROWS rows, which PD_ROWS at a time are walked. */
+template <int W> static __global__ void product_kernel(pd_matrix A, int width, const real *p, real *q, double *partial) {
+    int begin = (int)blockIdx.x * ROWS, end = begin + ROWS < A.n ? begin + ROWS : A.n;
+    for (int first = 0; first < width; first += W) {
+        double pq = 0.0; // of column first + lane
+        for (int round = begin; round < end; round += PD_ROWS) {
+            pd_row row = pd_row_of(round, end);
+            real sum = pd_off_diagonal<W>(A, row, width, first, p);
+            if (!row.inside || row.lane >= W) continue;
+            size_t j = (size_t)width * (size_t)row.i + (size_t)(first + row.lane);
+            q[j] = sum += A.diagonal[row.i] * p[j];
             pq += (double)p[j] * (double)sum;
         }
-        pq = pd_block_sum(pq);
-        if (threadIdx.x == 0) partial[(size_t)blockIdx.x * (size_t)width + (size_t)c] = pq;
+        for (int c = 0; c < W; c++) {
+            double column = pd_block_sum((int)threadIdx.x % PD_LANES == c ? pq : 0.0);
+            if (threadIdx.x == 0) partial[(size_t)blockIdx.x * (size_t)width + (size_t)(first + c)] = column;
+        }
     }
 }
 
 pd_status pd_pcg_product(pd_context *context, const pd_matrix *matrix, int width, const real *p, real *q, double *sums) {
     unsigned blocks = row_blocks(matrix->n);
-    PD_LAUNCH_BLOCKS(context, product_kernel, blocks, *matrix, width, p, q, matrix->partial_sums);
+    PD_LAUNCH_BY_WIDTH(context, product_kernel, width, blocks, *matrix, width, p, q, matrix->partial_sums);
     return pd_add_partial_sums(context, matrix->partial_sums, blocks, (unsigned)width, sums);
 }
 
@@ -40,30 +43,33 @@ static __device__ __forceinline__ real quotient(const double *numerator, const d
     return denominator[c] > 0.0 ? (real)(numerator[c] / denominator[c]) : (real)0;
 }
 
+/* The numbers of a block's rows in one run, neighbouring threads side by side; a stride that is a multiple of the width keeps every thread
+ * in its column. Wider vectors than a block has threads take their columns in turn. partial [blocks,2,width] */
 static __global__ void advance_kernel(int n, int width, pd_preconditioner M, int start, const double *sums, const real *p, const real *q,
                                       real *d, real *r, double *partial) {
-    int first = (int)blockIdx.x * ROWS, last = first + ROWS < n ? first + ROWS : n;
-    for (int c = 0; c < width; c++) {
-        real alpha = start ? (real)0 : quotient(sums + width, sums, c);
-        for (int i = first + (int)threadIdx.x; i < last; i += PD_THREADS) {
-            size_t j = (size_t)width * (size_t)i + (size_t)c;
+    int rows = (int)blockIdx.x * ROWS + ROWS < n ? ROWS : n - (int)blockIdx.x * ROWS;
+    int columns = width < PD_THREADS ? width : PD_THREADS, stride = PD_THREADS / columns * columns, t = (int)threadIdx.x;
+    for (int first = 0; first < width; first += columns) {
+        int among = width - first < columns ? width - first : columns, own = t % columns, active = t < stride && own < among;
+        size_t column = (size_t)(first + own), begin = (size_t)blockIdx.x * ROWS;
+        real alpha = start || !active ? (real)0 : quotient(sums + width, sums, (int)column);
+        for (int i = t / columns; active && i < rows; i += stride / columns) {
+            size_t j = (size_t)width * (begin + (size_t)i) + column;
             d[j] = start ? (real)0 : d[j] + alpha * p[j];
             if (!start) r[j] -= alpha * q[j];
         }
-    }
-    __syncthreads(); // a 3x3 block reads rows of other threads
-    for (int c = 0; c < width; c++) {
+        if (M.block == 3) __syncthreads(); // a 3x3 block reads rows of other threads
         double rz = 0.0, rr = 0.0;
-        for (int i = first + (int)threadIdx.x; i < last; i += PD_THREADS) {
-            size_t j = (size_t)width * (size_t)i + (size_t)c;
+        for (int i = t / columns; active && i < rows; i += stride / columns) {
+            size_t j = (size_t)width * (begin + (size_t)i) + column;
             rz += (double)r[j] * (double)preconditioned(M, width, r, j);
             rr += (double)r[j] * (double)r[j];
         }
-        rz = pd_block_sum(rz);
-        rr = pd_block_sum(rr);
-        if (threadIdx.x == 0) {
-            partial[2 * (size_t)width * (size_t)blockIdx.x + (size_t)c] = rz;
-            partial[2 * (size_t)width * (size_t)blockIdx.x + (size_t)(width + c)] = rr;
+        for (int c = 0; c < among; c++) {
+            double z = pd_block_sum(active && own == c ? rz : 0.0), squares = pd_block_sum(active && own == c ? rr : 0.0);
+            if (t != 0) continue;
+            partial[2 * (size_t)width * (size_t)blockIdx.x + (size_t)(first + c)] = z;
+            partial[2 * (size_t)width * (size_t)blockIdx.x + (size_t)(width + first + c)] = squares;
         }
     }
 }
@@ -87,18 +93,17 @@ pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width
     return PD_OK;
 }
 
-static __global__ void turn_kernel(int n, int width, pd_preconditioner M, int start, const double *sums, const real *r, real *p) {
-    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i >= n) return;
-    for (int c = 0; c < width; c++) {
-        size_t j = (size_t)width * (size_t)i + (size_t)c;
-        real z = preconditioned(M, width, r, j);
-        p[j] = start ? z : z + quotient(sums + width, sums + 2 * width, c) * p[j];
-    }
+static __global__ void turn_kernel(long long count, int width, pd_preconditioner M, int start, const double *sums, const real *r, real *p) {
+    long long t = (long long)blockIdx.x * PD_THREADS + threadIdx.x;
+    if (t >= count) return;
+    size_t j = (size_t)t;
+    real z = preconditioned(M, width, r, j);
+    p[j] = start ? z : z + quotient(sums + width, sums + 2 * width, (int)(j % (size_t)width)) * p[j];
 }
 
 pd_status pd_pcg_turn(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *r,
                       real *p, const double *sums) {
-    PD_LAUNCH(context, turn_kernel, matrix->n, matrix->n, width, *M, start, sums, r, p);
+    long long count = (long long)matrix->n * width;
+    PD_LAUNCH(context, turn_kernel, count, count, width, *M, start, sums, r, p);
     return PD_OK;
 }

@@ -158,6 +158,7 @@ pd_status pd_memory_clear(pd_context *context, void *target, size_t bytes) {
 
 struct pd_graph {
     cudaGraphExec_t executable;
+    size_t nodes;
 };
 
 int pd_can_capture(const pd_context *context) {
@@ -186,7 +187,8 @@ pd_status pd_capture_end(pd_context *context, pd_graph **out) {
         status = pd_fail(&context->error, PD_ERROR_MEMORY, "out of memory for a graph");
         goto done;
     }
-    code = cudaGraphInstantiate(&graph->executable, recorded, 0);
+    code = cudaGraphGetNodes(recorded, NULL, &graph->nodes);
+    if (code == cudaSuccess) code = cudaGraphInstantiate(&graph->executable, recorded, 0);
     if (code != cudaSuccess) {
         free(graph);
         status = pd_cuda_failure(context, code, "making a graph");
@@ -205,6 +207,8 @@ pd_status pd_graph_launch(pd_context *context, const pd_graph *graph) {
     context->counts.launches++;
     return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "launch of a graph");
 }
+
+int pd_graph_nodes(const pd_graph *graph) { return (int)graph->nodes; }
 
 void pd_graph_destroy(pd_context *context, pd_graph *graph) {
     if (!graph) return;

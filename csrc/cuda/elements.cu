@@ -5,7 +5,7 @@
 #include "elements/position_based.h"
 #include "elements/vertex_step.h"
 
-#include "cuda/context.cuh"
+#include "cuda/rows.cuh"
 
 /* F of element e at positions x. */
 #define PD_DEFORMATION_AT(k, d, x, e, F)                                                                                                \
@@ -106,20 +106,26 @@ pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step
     }
 PD_ELEMENT_TABLE(PD_GRADIENT_KERNEL)
 
+/* PD_LANES threads gather the corners of a vertex: on the small meshes of interactive scenes one thread each would leave most of the
+ * device without work. */
 static __global__ void gather_kernel(pd_model model, int dynamic, real inverse_h2, const real *load, const real *offset, real *gradient) {
-    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i >= model.n_vertices) return;
+    pd_row row = pd_row_of((int)blockIdx.x * PD_ROWS, model.n_vertices);
+    int i = row.inside ? row.i : 0, moves = row.inside && !model.fixed[i];
+    int end = moves ? model.corner_start[i + 1] : 0;
     real sum[3] = {0, 0, 0}, m = model.masses[i];
-    if (!model.fixed[i]) {
-        for (int c = model.corner_start[i]; c < model.corner_start[i + 1]; c++) {
-            const real *f = model.corner_forces + 3 * (size_t)model.corners[c];
-            for (int a = 0; a < 3; a++) sum[a] += f[a];
-        }
+    for (int c = (moves ? model.corner_start[i] : 0) + row.lane; c < end; c += PD_LANES) {
+        const real *f = model.corner_forces + 3 * (size_t)model.corners[c];
+#pragma unroll
+        for (int a = 0; a < 3; a++) sum[a] += f[a];
+    }
+    pd_add_lanes<PD_LANES>(sum);
+    if (moves) {
+#pragma unroll
         for (int a = 0; a < 3; a++)
             sum[a] += dynamic ? m * inverse_h2 * offset[3 * (size_t)i + (size_t)a] : -m * load[3 * (size_t)i + (size_t)a];
         if (model.subspace) pd_vertex_project(model.subspace + 9 * (size_t)i, sum);
     }
-    for (int a = 0; a < 3; a++) gradient[3 * (size_t)i + (size_t)a] = sum[a];
+    if (row.inside && row.lane < 3) gradient[3 * (size_t)i + (size_t)row.lane] = pd_of_lane(sum, row.lane);
 }
 
 pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
@@ -139,8 +145,8 @@ pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_
 }
 
 pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_step_data *step, const real *offset, real *gradient) {
-    PD_LAUNCH(context, gather_kernel, model->n_vertices, *model, step->inverse_h > 0, (real)(step->inverse_h * step->inverse_h), step->load,
-              offset, gradient);
+    PD_LAUNCH_BLOCKS(context, gather_kernel, pd_row_blocks(model->n_vertices), *model, step->inverse_h > 0,
+                     (real)(step->inverse_h * step->inverse_h), step->load, offset, gradient);
     return PD_OK;
 }
 

@@ -1,23 +1,26 @@
-/* Loops over the rows of the Hessian of G, in blocks of 3x3 numbers: one thread per vertex. */
+/* Loops over the rows of the Hessian of G, in blocks of 3x3 numbers: several threads per vertex, as rows.cuh says. */
 #include "elements/preconditioner.h"
 
-#include "cuda/context.cuh"
+#include "cuda/rows.cuh"
 
 static __global__ void product_kernel(pd_hessian_matrix H, const real *p, real *q) {
     int begin = (int)blockIdx.x * PD_SUM_BLOCK, end = begin + PD_SUM_BLOCK < H.n ? begin + PD_SUM_BLOCK : H.n;
     double pq = 0.0;
-    for (int i = begin + (int)threadIdx.x; i < end; i += PD_THREADS) {
-        size_t row = 3 * (size_t)i;
+    for (int round = begin; round < end; round += PD_ROWS) {
+        pd_row row = pd_row_of(round, end);
+        int i = row.inside ? row.i : 0, moves = row.inside && !H.fixed[i], last = moves ? H.row_start[i + 1] : 0;
         real sum[3] = {0, 0, 0};
-        for (int s = H.row_start[i]; s < H.row_start[i + 1] && !H.fixed[i]; s++) {
+        for (int s = (moves ? H.row_start[i] : 0) + row.lane; s < last; s += PD_LANES) {
             const real *block = H.blocks + 9 * (size_t)s, *v = p + 3 * (size_t)H.columns[s];
+#pragma unroll
             for (int a = 0; a < 3; a++) sum[a] += block[3 * a] * v[0] + block[3 * a + 1] * v[1] + block[3 * a + 2] * v[2];
         }
-        for (size_t a = 0; a < 3; a++) {
-            if (!H.fixed[i]) sum[a] += (real)H.shift * p[row + a];
-            q[row + a] = sum[a];
-            pq += (double)p[row + a] * (double)sum[a];
-        }
+        pd_add_lanes<PD_LANES>(sum);
+        if (!row.inside || row.lane >= 3) continue;
+        size_t j = 3 * (size_t)i + (size_t)row.lane;
+        real value = pd_of_lane(sum, row.lane) + (moves ? (real)H.shift * p[j] : (real)0);
+        q[j] = value;
+        pq += (double)p[j] * (double)value;
     }
     pq = pd_block_sum(pq);
     if (threadIdx.x == 0) H.partial_sums[blockIdx.x] = pq;

@@ -3,11 +3,16 @@
 
 #include "cuda/context.cuh"
 
-/* One block per sum: its threads stride over the partial sums, always in the same order. */
+/* One block per sum: its threads stride over the partial sums, always in the same order, four of them on the way at a time. */
 static __global__ void add_partial_sums_kernel(const double *partial, unsigned blocks, unsigned count, double *out) {
-    double sum = 0.0;
-    for (unsigned b = threadIdx.x; b < blocks; b += PD_THREADS) sum += partial[(size_t)b * count + blockIdx.x];
-    sum = pd_block_sum(sum);
+    double part[4] = {0.0, 0.0, 0.0, 0.0};
+    for (unsigned first = threadIdx.x; first < blocks; first += 4 * PD_THREADS)
+#pragma unroll
+        for (unsigned u = 0; u < 4; u++) {
+            unsigned b = first + u * PD_THREADS;
+            part[u] += b < blocks ? partial[(size_t)b * count + blockIdx.x] : 0.0;
+        }
+    double sum = pd_block_sum((part[0] + part[1]) + (part[2] + part[3]));
     if (threadIdx.x == 0) out[blockIdx.x] = sum;
 }
 

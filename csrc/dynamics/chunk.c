@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* LONGEST bounds the nodes of a graph, and how long a Ctrl-C waits. PLACES bounds the memory: with Chebyshev every chunk of a step has
- * weights of its own until they have converged in the last bit of `real`. Chunks beyond it run as loops. */
-enum { LONGEST = 16, PLACES = 64 };
+/* LONGEST bounds a graph, and how long a Ctrl-C waits. PLACES and NODES bound the memory: with Chebyshev every chunk of a step has weights of
+ * its own until they have converged in the last bit of `real`, and one iteration may be a thousand sweeps. Chunks beyond them run as loops. */
+enum { LONGEST = 16, PLACES = 64, NODES = 32768 };
 
 /* All that tells the loops of one chunk from those of another. */
 typedef struct chunk {
@@ -25,8 +25,9 @@ typedef struct table {
 } table;
 
 struct pd_chunks {
-    table kept[2]; /* of runs that are recorded, and of those that are not: one long record fills a table */
-    int revision;  /* of the linear solver when they were made */
+    table kept[2];   /* of runs that are recorded, and of those that are not: one long record fills a table */
+    int revision;    /* of the linear solver when they were made */
+    long long nodes; /* of all graphs */
 };
 
 pd_status pd_chunks_create(pd_chunks **out, pd_error *error) {
@@ -42,6 +43,7 @@ void pd_chunks_forget(pd_chunks *chunks, pd_context *context) {
         }
         chunks->kept[t].n = 0;
     }
+    chunks->nodes = 0;
 }
 
 void pd_chunks_destroy(pd_chunks *chunks, pd_context *context) {
@@ -145,9 +147,12 @@ pd_status pd_chunk_run(pd_simulation *self, int n, pd_look look, int recording, 
     // the first time as loops: a step that comes once is not worth a graph, and by the second time every kernel has been loaded
     table *kept = &self->chunks->kept[recording != 0];
     int known, place = place_of(kept, &wanted, &known);
-    if (!known) return run_loops(self, n, look, omega, stalled, seconds);
+    if (!known || (!kept->graphs[place] && self->chunks->nodes >= NODES)) return run_loops(self, n, look, omega, stalled, seconds);
     pd_status status = PD_OK;
-    if (!kept->graphs[place]) PD_TRY(capture(self, n, look, *omega, &kept->graphs[place]));
+    if (!kept->graphs[place]) {
+        PD_TRY(capture(self, n, look, *omega, &kept->graphs[place]));
+        self->chunks->nodes += pd_graph_nodes(kept->graphs[place]);
+    }
     PD_TRY(pd_graph_launch(self->context, kept->graphs[place]));
     *omega = last;
     self->iteration += n - 1;

@@ -418,7 +418,7 @@ class ADMM:
 
     materials = VertexBlockDescent.materials
     linear_solvers = (Direct,)
-    devices = ("cpu",)
+    devices = ("cpu", "cuda")
     chebyshev = None
 
     def __post_init__(self):

@@ -29,8 +29,9 @@ def of(solvers, **changes):
 
 # an iteration amplifies rounding differently in every method; what is tested here are the data that reach it
 def close(gpu, cpu, dtype, size):
-    """Within 1e-8, in float32 1e-3, of how far things moved."""
-    np.testing.assert_allclose(gpu, cpu, rtol=0, atol=(1e-8 if dtype == "float64" else 1e-3) * size)
+    """Within 1e-8, in float32 1e-3, of how far things moved; and to the rounding of a number of that size."""
+    allowed = 1e-8 * size if dtype == "float64" else 1e-3 * size + 4 * np.finfo(np.float32).eps * np.abs(cpu).max()
+    np.testing.assert_allclose(gpu, cpu, rtol=0, atol=allowed)
 
 
 def pair(build, dtype):
@@ -184,7 +185,10 @@ def test_records_say_what_happened(solver, dtype):
     assert len(record["iteration"]) == len(record.positions) == record.iteration + 1
     assert record.positions[-1].tobytes() == sim.positions.tobytes()
     moved = np.linalg.norm(np.diff(record.positions.astype(np.float64), axis=0).reshape(record.iteration, -1), axis=1)
-    np.testing.assert_allclose(record["step_norm"][1:], moved, rtol=1e-2, atol=1e-5 if dtype == "float32" else 1e-12)
+    count = record.iteration
+    if isinstance(solver, pdgpu.BlockJacobi | pdgpu.GradientDescent):
+        count -= 1  # the last test of the potential may have gone back to an earlier state
+    np.testing.assert_allclose(record["step_norm"][1:][:count], moved[:count], rtol=1e-2, atol=1e-5 if dtype == "float32" else 1e-12)
     assert (np.diff(record["seconds"]) >= 0).all() and record.status in ("iteration_cap", "converged", "stalled")
 
 

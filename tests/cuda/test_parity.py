@@ -102,7 +102,9 @@ def test_iterates(solver, dtype):
         assert np.linalg.norm(a - b) <= allowed * (k + 1) * size
     relative = 1e-9 if dtype == "float64" else 1e-3
     for column in ("incremental_potential", "gradient_norm", "step_norm"):
-        np.testing.assert_allclose(gpu.last_step[column][:3], cpu.last_step[column][:3], rtol=relative)
+        expected = cpu.last_step[column][:3]
+        # a gradient that has all but vanished is known to the rounding of where it began
+        np.testing.assert_allclose(gpu.last_step[column][:3], expected, rtol=relative, atol=1e-2 * relative * expected.max())
 
 
 @pytest.mark.parametrize("linear", sorted(scenes.LINEAR_SOLVERS))

@@ -166,6 +166,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *out) {
     *out = nullptr;
     return fail(cudaErrorStreamCaptureInvalidated);
 }
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *, size_t *count) { return *count = graph->work.size(), cudaSuccess; }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long) {
     return *out = new pd_on_host_graph(*graph), cudaSuccess;
 }
