@@ -1,8 +1,21 @@
 /* Sweeps over vertices [Chen et al. 2024, VBD, Sec. 4]: one launch per colour, several threads per vertex.
  *
- * The T threads of a turn stride over its corners, add up what they have in a fixed butterfly of shuffles, and solve the 3x3 system each for
- * itself; the first one writes. Vertices of a colour share no element, so no turn of a launch reads a position that another one writes: a
- * turn's own position is read by its own threads before they meet in the butterfly, and written after it. */
+ * The T threads of a turn stride over its corners, add up what they have in a fixed butterfly of shuffles, and solve the 3x3 system
+ * each for itself; the first one writes. Vertices of a colour share no element, so no turn of a launch reads a position that another one
+ * writes: a turn's own position is read by its own threads before they meet in the butterfly, and written after it.
+ *
+ * Counted in float for beams of 30 x 2 x 3 cells of six tets, 11.6 corners a vertex, 14.3 with the unused lanes of their groups; bytes
+ * per vertex and iteration:
+ *     corners   14.3 x (5 numbers + 3 places)                                                        458
+ *     a turn    vertex, place, diagonal, mass, start of groups 20, x - y 12, position 32, d 12         76
+ *     place     order 4, x 12, position 16                                                            32
+ *     frame     d 12, step, x, x - y 24 each, fixed 1                                                 85
+ * and the positions of neighbours, which stay in the cache: 651 bytes, 150 MB for 620 beams. A launch for each of the 8 colours, and
+ * three more. Idle lanes: 19 % with T = 4 or 8, 37 % with 16, 64 % with 32. Warp instructions a turn, with about 75 a corner, 18 a step
+ * of the butterfly and 90 for the rest: 59 with T = 1, 72 with 4, 92 with 8, 156 with 16, 255 with 32. With 8 the threads read whole
+ * sectors of 32 bytes, with less only a part of each at a time: T = 8, until a GPU says otherwise (PDGPU_TURN_THREADS).
+ *
+ * Memory on the device, in float: the sweep 32 bytes a lane of a group and 40 a vertex; model and state 165 a vertex and 124 a tet. */
 #include "cuda/context.cuh"
 
 /* The threads of a warp that share a turn with the calling one. Turns of a warp run apart in a line search: each waits for its own. */
