@@ -1,7 +1,7 @@
 """What the benchmarks of the GPU share: their options, the clock, and the yardsticks of the same run.
 
-An iteration is timed from outside: the time of a run of many iterations less that of a run of few, over the difference. A run ends when
-the device has finished, so set-up, copies of the state and the wait at the end drop out. Medians of warm runs, the cases in turn.
+The clock is the device's: events around the iterations of a step (`last_step.device_seconds`), a step of many iterations less one of few,
+over the difference, so what a step costs once drops out. Medians of warm runs, the cases in turn.
 
 The yardsticks come from yardstick.cu, which `make gpu` compiles to build/gpu/yardstick; PDGPU_YARDSTICK names another program. Where
 there is none, their columns stay empty and the table says so.
@@ -13,7 +13,6 @@ import functools
 import os
 import statistics
 import subprocess
-import time
 from pathlib import Path
 
 from pdgpu.backends import DEVICES, backend
@@ -44,15 +43,19 @@ def options(document, **more):
 # ---- the clock -----------------------------------------------------------------------------------------------------------------
 
 
-def wall(run):
-    """Seconds of a run, which must end when the device has finished."""
+def step_timer(simulations, start):
+    """A function of the number of iterations: device seconds of those of a step from `start` at rest; simulations {iterations: one}."""
+    import numpy as np
 
-    def timed(iterations):
-        start = time.perf_counter()
-        run(iterations)
-        return time.perf_counter() - start
+    rest = np.zeros_like(start)
 
-    return timed
+    def seconds(iterations):
+        simulation = simulations[iterations]
+        simulation.set_state(positions=start, velocities=rest)
+        simulation.step()
+        return simulation.last_step.device_seconds
+
+    return seconds
 
 
 def seconds_per_iteration(cases, tiny=False):

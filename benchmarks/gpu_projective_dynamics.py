@@ -15,7 +15,7 @@ iteration is linear in the sweeps: eleven sweeps less one, divided by ten, show 
 import os
 
 import numpy as np
-from device import copy_bandwidth, microseconds, options, ratio, seconds_per_iteration, wall, yardstick
+from device import copy_bandwidth, microseconds, options, ratio, seconds_per_iteration, step_timer, yardstick
 from machine import write_table
 
 import pdgpu
@@ -35,18 +35,11 @@ def case(mesh, linear, device, dtype, few, many, chebyshev=None):
     """(few, many, seconds of that many iterations)"""
     scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
     scene.add_solid(mesh, pdgpu.ARAP(1e6), density=1000.0).pin(mesh.points[:, 0] <= mesh.points[:, 0].min() + 1e-9)
-    start = mesh.points * [1.3, 1.0, 1.0]
-    rest = np.zeros_like(start)
     simulations = {}
     for iterations in (few, many):
         solver = pdgpu.ProjectiveDynamics(iterations=iterations, linear=linear, chebyshev=chebyshev, check_every=iterations)
         simulations[iterations] = pdgpu.Simulation(scene, solver, dt=1 / 30, device=device, dtype=dtype)
-
-    def seconds(iterations):
-        simulations[iterations].set_state(positions=start, velocities=rest)
-        return wall(lambda _: simulations[iterations].step())(iterations)
-
-    return few, many, seconds
+    return few, many, step_timer(simulations, mesh.points * [1.3, 1.0, 1.0])
 
 
 def reach_meshes(tiny):

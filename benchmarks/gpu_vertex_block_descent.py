@@ -10,11 +10,12 @@ share a vertex are chosen by PDGPU_TURN_THREADS; one thread a vertex is the plai
 """
 
 import resource
+import statistics
 import subprocess
 import time
 
 import numpy as np
-from device import copy_bandwidth, environment, microseconds, options, ratio, seconds_per_iteration, wall, yardstick
+from device import copy_bandwidth, environment, microseconds, options, ratio, seconds_per_iteration, step_timer, yardstick
 from machine import write_table
 from vertex_block_descent import counted_bytes
 
@@ -53,16 +54,6 @@ def simulation_of(scene, iterations, device):
     return pdgpu.Simulation(scene, solver, dt=STEP, device=device, dtype="float32")
 
 
-def runner(simulation, start):
-    rest = np.zeros_like(start)
-
-    def run(_):
-        simulation.set_state(positions=start, velocities=rest)
-        return wall(lambda _: simulation.step())(_)
-
-    return run
-
-
 def floor(corners, colours, n, chosen):
     """(bytes per vertex, copy bandwidth, seconds of the floor)"""
     counted = counted_bytes(corners, 4, colours)
@@ -83,8 +74,7 @@ def small(chosen):
     for name, threads in THREADS.items() if chosen.device == "cuda" else {"on the CPU": None}.items():
         with environment(PDGPU_TURN_THREADS=threads):
             simulations = {n: simulation_of(scene, n, chosen.device) for n in (few, many)}
-        runs = {n: runner(simulation, start) for n, simulation in simulations.items()}
-        cases[name] = (few, many, lambda n, runs=runs: runs[n](n))
+        cases[name] = (few, many, step_timer(simulations, start))
         colours = simulations[few].parameters["colours"]
     times = seconds_per_iteration(cases, chosen.tiny)
     n = len(mesh.points)
@@ -146,10 +136,9 @@ def large(chosen):
     n, tets, colours = len(mesh.points), len(mesh.tets), simulation.parameters["colours"]
     print(f"{n} vertices, {tets} tets: mesh {meshed - begin:.1f} s, scene and simulation {built - meshed:.1f} s", flush=True)
     after = memory_in_use(chosen)
-    run = runner(simulation, mesh.points * [STRETCH, 1.0, 1.0])
-    run(0)
-    samples = sorted((run(0), simulation.last_step.solve_seconds) for _ in range(1 if chosen.tiny else 5))
-    step, iterations = samples[len(samples) // 2]
+    seconds = step_timer({PAPER_ITERATIONS: simulation}, mesh.points * [STRETCH, 1.0, 1.0])
+    seconds(PAPER_ITERATIONS)  # cold
+    iterations = statistics.median(seconds(PAPER_ITERATIONS) for _ in range(1 if chosen.tiny else 5))
     counted, bandwidth, least = floor(4 * tets / n, colours, n, chosen)
     speed = counted * n * PAPER_ITERATIONS / iterations
     row = (
@@ -160,15 +149,14 @@ def large(chosen):
         f"{built - meshed:.1f}",
         f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2:.1f}",
         "" if before is None or after is None else f"{(after - before) / 1024:.1f}",
-        f"{step:.3f}",
         f"{iterations:.3f}",
         f"{counted:.0f}",
         gigabytes(speed),
         ratio(speed, bandwidth),
         "" if least is None else f"{least * PAPER_ITERATIONS:.3f}",
     )
-    header = ("vertices", "tets", "colours", "mesh s", "build s", "host GiB", "device GiB", "step s", f"{PAPER_ITERATIONS} iterations s")
-    notes = [*chosen.names, f"copy: {gigabytes(bandwidth)} GB/s read and written; medians of {len(samples)} warm steps"]
+    header = ("vertices", "tets", "colours", "mesh s", "build s", "host GiB", "device GiB", f"{PAPER_ITERATIONS} iterations s")
+    notes = [*chosen.names, f"copy: {gigabytes(bandwidth)} GB/s read and written; median of warm steps"]
     write_table(chosen.out, (*header, "bytes/vertex", "GB/s", "of copy", "floor s"), [row], notes)
 
 

@@ -59,6 +59,8 @@ pd_counts pd_context_counts(const pd_context *context);
  * `error` says why; that is no failure. */
 pd_status pd_device_count(int *count, pd_error *error);
 pd_status pd_device_name(int device, char name[256], pd_error *error);
+/* What the backend runs on besides the device: versions of runtime and driver; "" on the CPU. */
+void pd_device_versions(char text[256]);
 
 /* Zero-filled backend memory. Errors: PD_ERROR_MEMORY, with the size asked for. */
 pd_status pd_memory_create(pd_context *context, void **out /* B */, size_t bytes);
@@ -106,6 +108,7 @@ typedef struct pd_model {
     real *corner_forces;              /* B [n_corners,3] scratch: dE/dx of every element corner, N */
     double *partial_sums;             /* B [n_partial_sums] scratch of the reductions */
     int n_partial_sums;
+    real *element_hessians; /* B scratch of pd_hessian, pd_hessian_scratch bytes; NULL until somebody wants a Hessian */
 } pd_model;
 
 /* Elements, or vertices, that one partial sum covers; a reduction adds the partial sums in order. */
@@ -138,6 +141,17 @@ pd_status pd_damping_hessian(pd_context *context, const pd_model *model, const r
 pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
                       real *gradient);
 
+/* gradient_i = the sum of corner_forces over the corners of vertex i, in order, plus m/h^2 offset (quasistatic: -m load); zero rows at
+ * fixed vertices. The second half of pd_gradient and of pd_admm_local. */
+pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_step_data *step, const real *offset, real *gradient);
+
+/* The local step of ADMM by elements/admm.h, and the right-hand side of its global step:
+ *     residual = M/h^2 offset + sum w S^T (F(x) - z + u), N; zero rows at fixed vertices.
+ *   weights  H [n_kinds] of B [elements]      in      w of each element before damping
+ *   duals    H [n_kinds] of B [elements,3,d]  in/out  scaled, in the units of F. Uses corner_forces as scratch. */
+pd_status pd_admm_local(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
+                        real *const *weights, real *const *duals, real *residual);
+
 /* Position-based dynamics: moves_i = scale * sum over the constraints c of vertex i of dq_{i,c}, m; zero rows at fixed vertices.
  * dq_{i,c} are the moves of elements/position_based.h that put element c into its constraint set, for every kind of element.
  *   x [n,3]  B  m      moves [n,3]  B  out  m. Uses corner_forces as scratch. */
@@ -146,7 +160,9 @@ pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double
 /* The Hessian of G as 3x3 blocks on a pattern over the vertices.
  *   slots[kind]  B [elements,k,k] positions in the pattern    diagonal_slots  B [n]    blocks  B [nnz,3,3]  out  N/m
  * psd != 0 projects each element's Hessian to the positive semidefinite cone. Rows and columns of fixed vertices are filled
- * like the others; who factorises takes the free ones. */
+ * like the others; who factorises takes the free ones. pd_hessian_scratch: bytes of backend memory that model->element_hessians must
+ * hold before the first call; 0: none. */
+size_t pd_hessian_scratch(const pd_model *model);
 pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, int psd, int *const *slots,
                      const int *diagonal_slots, int n_blocks, real *blocks);
 
@@ -318,6 +334,11 @@ typedef struct pd_block_matrix {
 /* hat = P in + add, extrapolated as in pd_extrapolate. previous may be neither `in` nor `add`. */
 pd_status pd_block_sweep(pd_context *context, const pd_block_matrix *P, int width, const real *in, const real *add, double omega,
                          double gamma, const real *d, real *previous);
+
+/* n_sweeps times previous <- P d + add, extrapolated as in pd_extrapolate, then the two change places. buffers = {d, previous} in and
+ * out; omegas [n_sweeps] H. */
+pd_status pd_block_sweeps(pd_context *context, const pd_block_matrix *P, int width, const real *add, const double *omegas, double gamma,
+                          int n_sweeps, real *buffers[2]);
 
 /* The products B_is B_sj that a matrix R^2 is summed from, path by path i-s-j [Lan et al. 2022, Eq. 14]. */
 typedef struct pd_path_products {

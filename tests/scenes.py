@@ -22,11 +22,12 @@ CG = pdgpu.NonlinearCG(iterations=8)
 CG_DIRECT = pdgpu.NonlinearCG(iterations=8, preconditioner="direct")
 PBD = pdgpu.PBD(iterations=8, relaxation=0.03)
 XPBD = pdgpu.XPBD(iterations=8)
+ADMM = pdgpu.ADMM(iterations=8)
 # those that minimise the incremental potential, and all
 MINIMISERS = {"direct": DIRECT, "chebyshev": CHEBYSHEV, "jacobi": JACOBI, "newton": NEWTON, "cg": CG, "cg_direct": CG_DIRECT}
 MINIMISERS.update(newton_cg=NEWTON_CG, quasi_newton=QUASI_NEWTON)
 MINIMISERS.update(vbd=VBD, vbd_search=VBD_SEARCH, block_jacobi=BLOCK_JACOBI, gradient_descent=GRADIENT_DESCENT)
-SOLVERS = {**MINIMISERS, "pbd": PBD, "xpbd": XPBD}
+SOLVERS = {**MINIMISERS, "pbd": PBD, "xpbd": XPBD, "admm": ADMM}
 
 # the linear solvers, with numbers that need no look at the spectrum and few iterations
 LINEAR_SOLVERS = {

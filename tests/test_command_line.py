@@ -74,6 +74,9 @@ def test_info_says_what_this_is(capsys):
     printed = capsys.readouterr().out
     for word in (pdgpu.__version__, "_cpu_f64: cpu", "_cuda_f64", "direct solver", "threads"):
         assert word in printed
+    cuda = next(line for line in printed.splitlines() if line.startswith("_cuda_f64: "))
+    # where it was built: which runtime, and the GPU or why none can be used
+    assert "not available" in cuda or ("CUDA runtime" in cuda and ("no " in cuda or "driver for CUDA" in cuda))
     assert pdgpu.__version__ == importlib.metadata.version("pdgpu")
 
 

@@ -202,6 +202,7 @@ ENTRIES = {
     "ProjectiveDynamics": (pdgpu.ProjectiveDynamics, dict(iterations=2, linear=pdgpu.Direct(), chebyshev=None, **STEPS)),
     "Newton": (pdgpu.Newton, dict(iterations=2, linear=pdgpu.Direct(), line_search=True, **STEPS)),
     "QuasiNewton": (pdgpu.QuasiNewton, dict(iterations=2, history=2, linear=pdgpu.Direct(), line_search=True, **STEPS)),
+    "ADMM": (pdgpu.ADMM, dict(iterations=2, weight=1.0, **STEPS)),
     "XPBD": (pdgpu.XPBD, dict(iterations=2, **STEPS)),
     "Scene": (pdgpu.Scene, dict(gravity=(0, 0, 0))),
     "add_solid": (lambda **a: scene().add_solid(**a), dict(mesh=BEAM, material=pdgpu.ARAP(1.0), density=1.0, **MOVES)),

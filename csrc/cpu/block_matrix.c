@@ -60,6 +60,17 @@ pd_status pd_block_sweep(pd_context *context, const pd_block_matrix *P, int widt
     return PD_OK;
 }
 
+pd_status pd_block_sweeps(pd_context *context, const pd_block_matrix *P, int width, const real *add, const double *omegas, double gamma,
+                          int n_sweeps, real *buffers[2]) {
+    for (int k = 0; k < n_sweeps; k++) {
+        real *d = buffers[0], *previous = buffers[1];
+        pd_block_sweep(context, P, width, d, add, omegas[k], gamma, d, previous);
+        buffers[0] = previous;
+        buffers[1] = d;
+    }
+    return PD_OK;
+}
+
 pd_status pd_refresh_products(pd_context *context, const pd_path_products *paths, const pd_block_matrix *P, const real *diagonal, double a,
                               double b, double c, const int *places, int n_places) {
 #pragma omp parallel for num_threads(pd_threads(context, n_places, 500)) schedule(static)

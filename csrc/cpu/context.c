@@ -52,6 +52,8 @@ pd_status pd_device_name(int device, char name[256], pd_error *error) {
     return PD_OK;
 }
 
+void pd_device_versions(char text[256]) { text[0] = 0; }
+
 pd_status pd_mark(pd_context *context, int which) {
     context->marks[which] = pd_seconds();
     return PD_OK;

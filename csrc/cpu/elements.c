@@ -147,7 +147,10 @@ pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_
         }
     }
 
-    // every vertex gathers its corners, in order
+    return pd_gather_forces(context, model, step, offset, gradient);
+}
+
+pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_step_data *step, const real *offset, real *gradient) {
     real inverse_h2 = (real)(step->inverse_h * step->inverse_h);
     int dynamic = step->inverse_h > 0;
 #pragma omp parallel for num_threads(context->threads) schedule(static)
@@ -276,6 +279,11 @@ enum { PD_HESSIAN_BATCH = 256 };
         }                                                                                                                        \
     }
 PD_ELEMENT_TABLE(PD_HESSIAN_BLOCK)
+
+size_t pd_hessian_scratch(const pd_model *model) {
+    (void)model;
+    return 0; // a batch of elements fits on the stack
+}
 
 pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, int psd, int *const *slots,
                      const int *diagonal_slots, int n_blocks, real *blocks) {

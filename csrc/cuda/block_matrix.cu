@@ -1,61 +1,245 @@
 /* Loops over a sparse operator in blocks of neighbouring rows; see pd_block_matrix in backend.h.
  *
- * A CUDA block takes PD_BLOCK_ROWS rows: it loads the columns they share into shared memory once, its threads sum segments of rows,
- * and one thread per row adds the segments in order [Lan et al. 2022, Appendix A]. */
+ * After Lan et al. [2022, Appendix A]: a CUDA block takes the 16 rows of neighbouring vertices and loads the columns they share into shared memory once;
+ * the sum of a row is split over several threads, 16 here where the paper has 4, since they read neighbouring entries together. All
+ * columns of the vectors are done in one pass, so that an entry, 6 bytes in float, is read once. Coefficients go straight to the thread that uses
+ * them: each serves one row only, and the way through shared memory would save nothing. Positions in shared memory are 3 numbers apart for
+ * three columns, which no two of 32 banks share.
+ *
+ * As for Jacobi there are two ways to run many sweeps: one launch each, or one cooperative launch in which a block keeps the coefficients
+ * of 128 entries a row in registers and its list of columns in shared memory. */
 #include "cuda/context.cuh"
 
-/* Columns that fit into shared memory at a time, and segments of a block summed at a time. */
-enum { LIST = 1024, SEGMENTS = PD_THREADS };
+#include <cooperative_groups.h>
 
+/* Threads of a row; columns that fit into shared memory at a time; entries that a thread keeps; sweeps of one launch. */
+enum { ROW_LANES = PD_THREADS / PD_BLOCK_ROWS, LIST = 1024, KEPT = 8, SWEEPS = 64 };
+
+/* Fewest sweeps for which the kernel that stays is taken; it is taken only where every block of rows finds room. Counted, not
+ * measured; see jacobi.cu. */
+enum { SWEEPS_THAT_PAY = 3 };
+
+struct omegas {
+    real at[SWEEPS];
+};
+
+/* One thread's place in a block of rows. */
+struct block_row {
+    int place, lane, inside, begin, end, list_begin, list_length;
+};
+
+static __device__ __forceinline__ block_row row_of(const pd_block_matrix &P, int block) {
+    block_row row;
+    row.place = block * PD_BLOCK_ROWS + (int)threadIdx.x / ROW_LANES;
+    row.lane = (int)threadIdx.x % ROW_LANES;
+    row.inside = row.place < P.n;
+    row.begin = row.inside ? P.entry_start[P.segment_start[row.place]] : 0;
+    row.end = row.inside ? P.entry_start[P.segment_start[row.place + 1]] : 0;
+    row.list_begin = P.list_start[block];
+    row.list_length = P.list_start[block + 1] - row.list_begin;
+    return row;
+}
+
+/* Shared memory of a block: columns of its list, and the list. No part of the templates, since a C++ compiler gives variables in those no
+ * section of their own (launch.cuh). */
+static __device__ __forceinline__ real *shared_columns() {
+    __shared__ real x[LIST * 3];
+    return x;
+}
+
+static __device__ __forceinline__ int *shared_list() {
+    __shared__ int list[LIST];
+    return list;
+}
+
+/* x [list,W] = columns first .. first + W - 1 of `in` at the block's list, by all threads of the block. */
+template <int W>
+static __device__ __forceinline__ void load_list(const int *list, int length, int width, int first, const real *in, real *x) {
+    for (int k = (int)threadIdx.x; k < length * W; k += PD_THREADS)
+        x[k] = in[(size_t)width * (size_t)list[k / W] + (size_t)(first + k % W)];
+}
+
+/* Adds entries begin .. end of a row, this thread's share, to sum. x NULL: the list is too long for shared memory. */
+template <int W>
+static __device__ __forceinline__ void add_entries(const pd_block_matrix &P, const block_row &row, int begin, int width, int first,
+                                                   const real *in, const real *x, real (&sum)[W]) {
+#pragma unroll 2
+    for (int e = begin + row.lane; e < row.end; e += ROW_LANES) {
+        int k = P.local[e];
+        const real *v = x ? x + W * k : in + (size_t)width * (size_t)P.list[row.list_begin + k] + (size_t)first;
+        real a = P.values[e];
+#pragma unroll
+        for (int c = 0; c < W; c++) sum[c] += a * v[c];
+    }
+}
+
+/* Adds up the shares of a row's threads in a fixed order; of column `lane`, for lanes below W. */
+template <int W> static __device__ __forceinline__ real row_sum(real (&sum)[W], int lane) {
+#pragma unroll
+    for (int shift = ROW_LANES / 2; shift > 0; shift /= 2)
+#pragma unroll
+        for (int c = 0; c < W; c++) sum[c] += __shfl_xor_sync(0xffffffffu, sum[c], shift, ROW_LANES);
+    real value = sum[0];
+#pragma unroll
+    for (int c = 1; c < W; c++) value = lane == c ? sum[c] : value;
+    return value;
+}
+
+static __device__ __forceinline__ real extrapolated(real hat, real omega, real gamma, int plain, real d, real previous) {
+    return plain ? hat : omega * (gamma * (hat - d) + d - previous) + previous;
+}
+
+/* ---- one launch per sweep ---------------------------------------------------------------------------------------------------------- */
+
+template <int W>
 static __global__ void block_sweep_kernel(pd_block_matrix P, int width, const real *in, const real *add, real omega, real gamma, int plain,
                                           const real *d, real *previous) {
-    __shared__ real x[LIST];
-    __shared__ real sums[SEGMENTS];
-    int begin = P.list_start[blockIdx.x], length = P.list_start[blockIdx.x + 1] - begin;
-    int first = (int)blockIdx.x * PD_BLOCK_ROWS, last = first + PD_BLOCK_ROWS < P.n ? first + PD_BLOCK_ROWS : P.n;
-    int shared = length <= LIST;
-    for (int c = 0; c < width; c++) {
-        for (int k = (int)threadIdx.x; shared && k < length; k += PD_THREADS)
-            x[k] = in[(size_t)width * (size_t)P.list[begin + k] + (size_t)c];
-        real total = 0;
-        int place = first + (int)threadIdx.x; // of the threads that own a row
-        for (int round = P.segment_start[first]; round < P.segment_start[last]; round += SEGMENTS) {
-            __syncthreads();
-            int s = round + (int)threadIdx.x;
-            real sum = 0;
-            if (s < P.segment_start[last])
-                for (int e = P.entry_start[s]; e < P.entry_start[s + 1]; e++) {
-                    int k = P.local[e];
-                    sum += P.values[e] * (shared ? x[k] : in[(size_t)width * (size_t)P.list[begin + k] + (size_t)c]);
-                }
-            sums[threadIdx.x] = sum;
-            __syncthreads();
-            if (place < last)
-                for (int t = P.segment_start[place]; t < P.segment_start[place + 1]; t++)
-                    if (t >= round && t < round + SEGMENTS) total += sums[t - round];
-        }
+    real *x = shared_columns();
+    block_row row = row_of(P, (int)blockIdx.x);
+    int shared = row.list_length <= LIST;
+    for (int first = 0; first < width; first += W) {
+        real sum[W];
+#pragma unroll
+        for (int c = 0; c < W; c++) sum[c] = 0;
+        __syncthreads(); // the columns before are still read
+        if (shared) load_list<W>(P.list + row.list_begin, row.list_length, width, first, in, x);
         __syncthreads();
-        if (place >= last) continue;
-        size_t j = (size_t)width * (size_t)P.rows[place] + (size_t)c;
-        real hat = total + add[j];
-        previous[j] = plain ? hat : omega * (gamma * (hat - d[j]) + d[j] - previous[j]) + previous[j];
+        add_entries<W>(P, row, row.begin, width, first, in, shared ? x : nullptr, sum);
+        real total = row_sum<W>(sum, row.lane);
+        if (!row.inside || row.lane >= W) continue;
+        size_t j = (size_t)width * (size_t)P.rows[row.place] + (size_t)(first + row.lane);
+        previous[j] = extrapolated(total + add[j], omega, gamma, plain, d[j], plain ? (real)0 : previous[j]);
     }
 }
 
 pd_status pd_block_sweep(pd_context *context, const pd_block_matrix *P, int width, const real *in, const real *add, double omega,
                          double gamma, const real *d, real *previous) {
-    PD_LAUNCH_BLOCKS(context, block_sweep_kernel, (unsigned)P->n_blocks, *P, width, in, add, (real)omega, (real)gamma,
-                     omega == 1.0 && gamma == 1.0, d, previous);
+    unsigned blocks = (unsigned)P->n_blocks;
+    int plain = omega == 1.0 && gamma == 1.0;
+    if (width == 3)
+        PD_LAUNCH_BLOCKS(context, block_sweep_kernel<3>, blocks, *P, width, in, add, (real)omega, (real)gamma, plain, d, previous);
+    else
+        PD_LAUNCH_BLOCKS(context, block_sweep_kernel<1>, blocks, *P, width, in, add, (real)omega, (real)gamma, plain, d, previous);
     return PD_OK;
 }
 
+/* ---- one launch for all ------------------------------------------------------------------------------------------------------------- */
+
+/* W = width. The first block of rows of a CUDA block stays in registers and shared memory; where there are more than the grid has
+ * blocks, the others are read anew in every sweep. */
+template <int W>
+static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(float) ? 3 : 2)
+    block_sweeps_kernel(pd_block_matrix P, const real *add, omegas omega, real gamma, int n_sweeps, real *d, real *previous) {
+    real *x = shared_columns();
+    int *list = shared_list();
+    cooperative_groups::grid_group grid = cooperative_groups::this_grid();
+    block_row row = row_of(P, (int)blockIdx.x);
+    int own = row.inside && row.lane < W, kept = row.list_length <= LIST;
+    size_t j = own ? (size_t)W * (size_t)P.rows[row.place] + (size_t)row.lane : 0;
+    real values[KEPT], constant = own ? add[j] : (real)0, last = own ? d[j] : (real)0, before = own ? previous[j] : (real)0;
+    int local[KEPT];
+#pragma unroll
+    for (int k = 0; k < KEPT; k++) { // entries past the row's end count nothing
+        int e = row.begin + k * ROW_LANES + row.lane;
+        values[k] = e < row.end ? P.values[e] : (real)0;
+        local[k] = e < row.end ? P.local[e] : 0;
+    }
+    for (int k = (int)threadIdx.x; kept && k < row.list_length; k += PD_THREADS) list[k] = P.list[row.list_begin + k];
+    if (row.list_length == 0 && threadIdx.x < W) x[threadIdx.x] = 0; // what the entries that count nothing read
+    __syncthreads();
+
+    for (int s = 0; s < n_sweeps; s++) {
+        int plain = omega.at[s] == (real)1 && gamma == (real)1;
+        real sum[W];
+#pragma unroll
+        for (int c = 0; c < W; c++) sum[c] = 0;
+        if (kept) load_list<W>(list, row.list_length, W, 0, d, x);
+        __syncthreads();
+        if (kept) {
+#pragma unroll
+            for (int k = 0; k < KEPT; k++)
+#pragma unroll
+                for (int c = 0; c < W; c++) sum[c] += values[k] * x[W * local[k] + c];
+            add_entries<W>(P, row, row.begin + KEPT * ROW_LANES, W, 0, d, x, sum);
+        } else
+            add_entries<W>(P, row, row.begin, W, 0, d, nullptr, sum);
+        real total = row_sum<W>(sum, row.lane);
+        real next = extrapolated(total + constant, omega.at[s], gamma, plain, last, before);
+        if (own) previous[j] = next;
+        before = last;
+        last = next;
+        __syncthreads(); // x is still read
+
+#pragma unroll 1
+        for (int block = (int)(blockIdx.x + gridDim.x); block < P.n_blocks; block += (int)gridDim.x) {
+            block_row other = row_of(P, block);
+            int shared = other.list_length <= LIST;
+#pragma unroll
+            for (int c = 0; c < W; c++) sum[c] = 0;
+            if (shared) load_list<W>(P.list + other.list_begin, other.list_length, W, 0, d, x);
+            __syncthreads();
+            add_entries<W>(P, other, other.begin, W, 0, d, shared ? x : nullptr, sum);
+            total = row_sum<W>(sum, other.lane);
+            __syncthreads();
+            if (!other.inside || other.lane >= W) continue;
+            size_t at = (size_t)W * (size_t)P.rows[other.place] + (size_t)other.lane;
+            previous[at] = extrapolated(total + add[at], omega.at[s], gamma, plain, d[at], plain ? (real)0 : previous[at]);
+        }
+        real *swap = d;
+        d = previous;
+        previous = swap;
+        if (s + 1 < n_sweeps) grid.sync();
+    }
+}
+
+template <int W>
+static pd_status one_launch(pd_context *context, const pd_block_matrix *P, const real *add, const double *omega, real gamma, int n_sweeps,
+                            unsigned blocks, real *buffers[2]) {
+    for (int first = 0; first < n_sweeps; first += SWEEPS) {
+        int n = n_sweeps - first < SWEEPS ? n_sweeps - first : SWEEPS;
+        omegas list = {};
+        for (int k = 0; k < n; k++) list.at[k] = (real)omega[first + k];
+        PD_LAUNCH_COOPERATIVE(context, block_sweeps_kernel<W>, blocks, PD_THREADS, *P, add, list, gamma, n, buffers[0], buffers[1]);
+        if (n % 2) {
+            real *swap = buffers[0];
+            buffers[0] = buffers[1];
+            buffers[1] = swap;
+        }
+    }
+    return PD_OK;
+}
+
+pd_status pd_block_sweeps(pd_context *context, const pd_block_matrix *P, int width, const real *add, const double *omega, double gamma,
+                          int n_sweeps, real *buffers[2]) {
+    unsigned wanted = (unsigned)P->n_blocks, room = 0;
+    int asked = context->sweeps == PD_SWEEPS_PERSISTENT;
+    if (context->sweeps != PD_SWEEPS_LAUNCHES && (width == 3 || width == 1) && (asked || n_sweeps >= SWEEPS_THAT_PAY))
+        room = width == 3 ? pd_resident_blocks(context, block_sweeps_kernel<3>) : pd_resident_blocks(context, block_sweeps_kernel<1>);
+    if (room > 0 && (wanted <= room || asked)) {
+        unsigned blocks = wanted < room ? wanted : room;
+        return width == 3 ? one_launch<3>(context, P, add, omega, (real)gamma, n_sweeps, blocks, buffers)
+                          : one_launch<1>(context, P, add, omega, (real)gamma, n_sweeps, blocks, buffers);
+    }
+    for (int k = 0; k < n_sweeps; k++) {
+        pd_status status = pd_block_sweep(context, P, width, buffers[0], add, omega[k], gamma, buffers[0], buffers[1]);
+        if (status) return status;
+        real *swap = buffers[0];
+        buffers[0] = buffers[1];
+        buffers[1] = swap;
+    }
+    return PD_OK;
+}
+
+/* ---- coefficients from products --------------------------------------------------------------------------------------------------- */
+
+/* ROW_LANES threads for each place: neighbouring threads read neighbouring entries. */
 static __global__ void refresh_products_kernel(pd_path_products paths, pd_block_matrix P, const real *diagonal, real a, real b, real c,
                                                const int *places, int n_places) {
-    int k = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    int k = (int)((blockIdx.x * PD_THREADS + threadIdx.x) / ROW_LANES), lane = (int)threadIdx.x % ROW_LANES;
     if (k >= n_places) return;
     int t = places[k], end = P.entry_start[P.segment_start[t + 1]];
     real inverse = 1 / diagonal[P.rows[t]];
-    for (int e = P.entry_start[P.segment_start[t]]; e < end; e++) {
+    for (int e = P.entry_start[P.segment_start[t]] + lane; e < end; e += ROW_LANES) {
         real sum = 0;
         for (long long p = paths.path_start[e]; p < paths.path_start[e + 1]; p++) sum += paths.products[p] / diagonal[paths.via[p]];
         P.values[e] = a * (real)paths.own[e] + inverse * (b * paths.hops[e] + c * sum);
@@ -64,6 +248,7 @@ static __global__ void refresh_products_kernel(pd_path_products paths, pd_block_
 
 pd_status pd_refresh_products(pd_context *context, const pd_path_products *paths, const pd_block_matrix *P, const real *diagonal, double a,
                               double b, double c, const int *places, int n_places) {
-    PD_LAUNCH(context, refresh_products_kernel, n_places, *paths, *P, diagonal, (real)a, (real)b, (real)c, places, n_places);
+    PD_LAUNCH(context, refresh_products_kernel, (long long)n_places * ROW_LANES, *paths, *P, diagonal, (real)a, (real)b, (real)c, places,
+              n_places);
     return PD_OK;
 }

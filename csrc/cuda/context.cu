@@ -5,9 +5,24 @@
 #include "cuda/context.cuh"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* A capture began on the right device, and only what belongs into the graph is called until it ends. */
 static cudaError_t use_device(const pd_context *context) { return context->capturing ? cudaSuccess : cudaSetDevice(PD_DEVICE); }
+
+/* PDGPU_JACOBI; see pd_sweeps_way. */
+static pd_status sweeps_way(pd_sweeps_way *out, pd_error *error) {
+    const char *way = getenv("PDGPU_JACOBI");
+    *out = PD_SWEEPS_BY_SIZE;
+    if (!way || !way[0]) return PD_OK;
+    if (strcmp(way, "persistent") == 0)
+        *out = PD_SWEEPS_PERSISTENT;
+    else if (strcmp(way, "launches") == 0)
+        *out = PD_SWEEPS_LAUNCHES;
+    else
+        return pd_fail(error, PD_ERROR_VALUE, "PDGPU_JACOBI: expected 'persistent' or 'launches', got '%.60s'", way);
+    return PD_OK;
+}
 
 pd_status pd_context_create(pd_context **out, int threads, pd_error *error) {
     *out = NULL;
@@ -18,7 +33,13 @@ pd_status pd_context_create(pd_context **out, int threads, pd_error *error) {
     pd_context *context = (pd_context *)calloc(1, sizeof *context);
     if (!context) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for a context");
     context->threads = threads > 0 ? threads : 1;
+    status = sweeps_way(&context->sweeps, error);
+    if (status) {
+        free(context);
+        return status;
+    }
     cudaError_t code = cudaSetDevice(PD_DEVICE);
+    if (code == cudaSuccess) code = cudaDeviceGetAttribute(&context->multiprocessors, cudaDevAttrMultiProcessorCount, PD_DEVICE);
     if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&context->stream, cudaStreamNonBlocking);
     for (int m = 0; m < 2 && code == cudaSuccess; m++) code = cudaEventCreate(&context->marks[m]);
     if (code == cudaSuccess) code = cudaMalloc((void **)&context->index, sizeof(int));

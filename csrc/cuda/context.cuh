@@ -7,8 +7,14 @@
 
 #include <cub/block/block_reduce.cuh>
 
+/* How several sweeps of an iterative solver are run: in one launch that stays where that pays, or always, or never. Which of the two
+ * it is can be forced for measurements and tests by the environment variable PDGPU_JACOBI=persistent|launches, read with the context. */
+typedef enum pd_sweeps_way { PD_SWEEPS_BY_SIZE, PD_SWEEPS_PERSISTENT, PD_SWEEPS_LAUNCHES } pd_sweeps_way;
+
 struct pd_context {
     cudaStream_t stream;
+    pd_sweeps_way sweeps;
+    int multiprocessors;
     int threads;   /* of the host, for what the host does: the triangular solves of a direct solver */
     int *index;    /* device: one integer for searches */
     int capturing; /* between pd_capture_begin and pd_capture_end: the stream records and runs nothing */
@@ -22,6 +28,16 @@ enum { PD_DEVICE = 0 };
 /* Records a failed runtime call, and takes it back from the runtime, so that the next launch is not blamed for it. PD_ERROR_MEMORY where
  * memory ran out, else PD_ERROR_DEVICE; the text says so where the device's context is lost for good. */
 pd_status pd_cuda_failure(pd_context *context, cudaError_t code, const char *what);
+
+/* Blocks of PD_THREADS threads of a kernel that can be resident at once; 0 where the runtime cannot tell. */
+template <typename Kernel> static inline unsigned pd_resident_blocks(const pd_context *context, Kernel kernel) {
+    int blocks = 0;
+    if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, PD_THREADS, 0) != cudaSuccess) {
+        cudaGetLastError();
+        return 0;
+    }
+    return (unsigned)(blocks * context->multiprocessors);
+}
 
 /* Blocks of a reduction: each covers PD_SUM_BLOCK items, so that the model's partial sums have room. */
 static inline unsigned pd_sum_blocks(int n) { return (unsigned)((n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK); }

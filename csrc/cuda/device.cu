@@ -1,6 +1,7 @@
 /* Which device there is, and what went wrong with it, in words: no driver, one too old, a device hidden, a context that is lost. */
 #include "cuda/context.cuh"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,4 +82,16 @@ pd_status pd_device_name(int device, char name[256], pd_error *error) {
     }
     memcpy(name, properties.name, sizeof properties.name);
     return PD_OK;
+}
+
+void pd_device_versions(char text[256]) {
+    int driver = 0, runtime = 0;
+    cudaDriverGetVersion(&driver);
+    cudaRuntimeGetVersion(&runtime);
+    cudaGetLastError();
+    int written = snprintf(text, 256, "CUDA runtime %d.%d", runtime / 1000, runtime % 1000 / 10);
+    if (driver > 0)
+        snprintf(text + written, 256 - (size_t)written, ", driver for CUDA up to %d.%d", driver / 1000, driver % 1000 / 10);
+    else
+        snprintf(text + written, 256 - (size_t)written, ", no driver");
 }

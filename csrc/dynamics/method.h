@@ -9,6 +9,7 @@ typedef struct pd_nonlinear_cg pd_nonlinear_cg;
 typedef struct pd_descent pd_descent;
 typedef struct pd_quasi_newton pd_quasi_newton;
 typedef struct pd_xpbd pd_xpbd;
+typedef struct pd_admm pd_admm;
 typedef struct pd_chunks pd_chunks; /* chunk.h */
 
 struct pd_simulation {
@@ -55,6 +56,7 @@ struct pd_simulation {
     pd_descent *descent;
     pd_quasi_newton *quasi_newton;
     pd_xpbd *xpbd;
+    pd_admm *admm;
     int prepared;
     pd_chunks *chunks;
     int iteration; /* of the step being solved, from 0 */
@@ -87,12 +89,14 @@ extern const pd_method pd_block_jacobi_method;
 extern const pd_method pd_gradient_descent_method;
 extern const pd_method pd_quasi_newton_method;
 extern const pd_method pd_xpbd_method;
+extern const pd_method pd_admm_method;
 
 void pd_newton_destroy(pd_newton *newton);
 void pd_nonlinear_cg_destroy(pd_nonlinear_cg *cg);
 void pd_descent_destroy(pd_descent *descent);
 void pd_quasi_newton_destroy(pd_quasi_newton *quasi_newton);
 void pd_xpbd_destroy(pd_xpbd *xpbd);
+void pd_admm_destroy(pd_admm *admm);
 int pd_xpbd_colours(const pd_xpbd *xpbd); /* 0: NULL */
 
 /* Shared by the methods: */

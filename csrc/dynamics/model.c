@@ -20,6 +20,7 @@ void pd_model_destroy(pd_model *model, pd_context *context) {
     pd_memory_destroy(context, model->corners);
     pd_memory_destroy(context, model->corner_forces);
     pd_memory_destroy(context, model->partial_sums);
+    pd_memory_destroy(context, model->element_hessians);
     memset(model, 0, sizeof *model);
 }
 

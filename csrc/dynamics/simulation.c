@@ -17,6 +17,7 @@ const pd_method *pd_simulation_method(const pd_simulation *self) {
     case PD_SOLVER_GRADIENT_DESCENT: return &pd_gradient_descent_method;
     case PD_SOLVER_QUASI_NEWTON: return &pd_quasi_newton_method;
     case PD_SOLVER_XPBD: return &pd_xpbd_method;
+    case PD_SOLVER_ADMM: return &pd_admm_method;
     default: return &pd_projective_dynamics_method;
     }
 }
@@ -31,6 +32,7 @@ void pd_simulation_destroy(pd_simulation *self) {
     pd_descent_destroy(self->descent);
     pd_quasi_newton_destroy(self->quasi_newton);
     pd_xpbd_destroy(self->xpbd);
+    pd_admm_destroy(self->admm);
     if (self->context) {
         pd_chunks_destroy(self->chunks, self->context);
         void *memory[] = {self->x,
@@ -217,6 +219,8 @@ pd_status pd_simulation_need_hessian(pd_simulation *self) {
         free(host);
         host = NULL;
     }
+    size_t scratch = pd_hessian_scratch(&self->model);
+    if (scratch && !self->model.element_hessians) PD_TRY(pd_memory_create(self->context, (void **)&self->model.element_hessians, scratch));
     host = malloc((size_t)n * sizeof(int) + 1);
     if (!host) goto memory;
     for (int i = 0; i < n; i++)

@@ -18,7 +18,8 @@ enum {
     PD_SOLVER_BLOCK_JACOBI,
     PD_SOLVER_GRADIENT_DESCENT,
     PD_SOLVER_QUASI_NEWTON,
-    PD_SOLVER_XPBD
+    PD_SOLVER_XPBD,
+    PD_SOLVER_ADMM
 };
 
 typedef struct pd_settings {
@@ -34,6 +35,7 @@ typedef struct pd_settings {
     pd_chebyshev chebyshev; /* of the outer iteration */
     pd_linear_settings linear;
     double relaxation; /* alpha of position-based dynamics */
+    double weight;     /* factor on the weights of ADMM's hyperelastic elements */
 } pd_settings;
 
 typedef enum pd_stop { PD_STOP_ITERATION_CAP, PD_STOP_CONVERGED, PD_STOP_STALLED, PD_STOP_DIVERGED } pd_stop;

@@ -23,3 +23,13 @@ double pd_largest_stiffness(int kind, const double *parameters) {
     default: return fabs(parameters[0]);
     }
 }
+
+double pd_admm_weight(int kind, const double *parameters) {
+    switch (kind) {
+#define PD_CASE(KIND, name, k, d, count) \
+    case KIND: return parameters[0] + parameters[1];
+        PD_HYPERELASTIC_TABLE(PD_CASE)
+#undef PD_CASE
+    default: return parameters[0];
+    }
+}

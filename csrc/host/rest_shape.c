@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 void pd_topology_shape(pd_topology topology, int *k, int *d) {
     *k = topology == PD_TOPOLOGY_EDGE ? 2 : topology == PD_TOPOLOGY_TRIANGLE ? 3 : 4;
@@ -62,6 +63,17 @@ static void hinge_gradients(double *gradients, const double *x) {
     gradients[2] = -c02 - c04;
 }
 
+/* Elements from which on threads are worth starting. */
+enum { PARALLEL_FROM = 50000 };
+
+/* x [k,3] = the corners of an element: rows [n,k] of points, or, where rows is NULL, k points after each other. */
+static void corners_of(double *x, const double *points, const int *rows, int row, int k) {
+    for (int i = 0; i < k; i++) {
+        size_t begin = (size_t)row * (size_t)k + (size_t)i;
+        memcpy(x + 3 * i, points + 3 * (rows ? (size_t)rows[begin] : begin), 3 * sizeof(double));
+    }
+}
+
 /* The measure of one simplex of the element, refused where it is degenerate. */
 static pd_status checked_measure(double *measure, const double *x, const int *simplex, int k, int row, pd_error *error) {
     *measure = pd_measure(x, simplex, k);
@@ -70,34 +82,46 @@ static pd_status checked_measure(double *measure, const double *x, const int *si
     return PD_OK;
 }
 
-pd_status pd_rest_shapes(double *gradients, double *measures, const double *rest, int n, pd_topology topology, pd_error *error) {
+/* Gradients and measure of element `row`, whose corners lie at x. */
+static pd_status rest_shape(double *g, double *measure, const double *x, int row, pd_topology topology, int k, pd_error *error) {
     static const int vertices[4] = {0, 1, 2, 3}, other_wing[3] = {0, 1, 3};
-    int k, d;
-    pd_topology_shape(topology, &k, &d);
-
-    for (int row = 0; row < n; row++) {
-        const double *x = rest + (size_t)row * (size_t)(3 * k);
-        double *g = gradients + (size_t)row * (size_t)((k - 1) * d);
-        for (int c = 0; c < 3 * k; c++)
-            if (!isfinite(x[c]))
-                return pd_fail(error, PD_ERROR_NOT_FINITE, "rest: coordinate %g at row %d, vertex %d, column %d is not finite", x[c], row,
-                               c / 3, c % 3);
-
-        pd_status status = checked_measure(&measures[row], x, vertices, topology == PD_TOPOLOGY_HINGE ? 3 : k, row, error);
+    for (int c = 0; c < 3 * k; c++)
+        if (!isfinite(x[c]))
+            return pd_fail(error, PD_ERROR_NOT_FINITE, "rest: coordinate %g at row %d, vertex %d, column %d is not finite", x[c], row,
+                           c / 3, c % 3);
+    pd_status status = checked_measure(measure, x, vertices, topology == PD_TOPOLOGY_HINGE ? 3 : k, row, error);
+    if (status) return status;
+    switch (topology) {
+    case PD_TOPOLOGY_EDGE: g[0] = 1.0; break;
+    case PD_TOPOLOGY_TRIANGLE: triangle_gradients(g, x, *measure); break;
+    case PD_TOPOLOGY_TET: tet_gradients(g, x, *measure); break;
+    case PD_TOPOLOGY_HINGE: {
+        double wing;
+        status = checked_measure(&wing, x, other_wing, 3, row, error);
         if (status) return status;
-        switch (topology) {
-        case PD_TOPOLOGY_EDGE: g[0] = 1.0; break;
-        case PD_TOPOLOGY_TRIANGLE: triangle_gradients(g, x, measures[row]); break;
-        case PD_TOPOLOGY_TET: tet_gradients(g, x, measures[row]); break;
-        case PD_TOPOLOGY_HINGE: {
-            double wing;
-            status = checked_measure(&wing, x, other_wing, 3, row, error);
-            if (status) return status;
-            measures[row] += wing;
-            hinge_gradients(g, x);
-            break;
-        }
-        }
+        *measure += wing;
+        hinge_gradients(g, x);
+        break;
+    }
     }
     return PD_OK;
+}
+
+pd_status pd_rest_shapes(double *gradients, double *measures, const double *points, const int *rows, int n, pd_topology topology,
+                         pd_error *error) {
+    int k, d, bad = n;
+    pd_topology_shape(topology, &k, &d);
+    // the first element that is refused is named, whatever the threads find first
+#pragma omp parallel for schedule(static) reduction(min : bad) if (n > PARALLEL_FROM)
+    for (int row = 0; row < n; row++) {
+        pd_error unused;
+        double x[12];
+        corners_of(x, points, rows, row, k);
+        if (rest_shape(gradients + (size_t)row * (size_t)((k - 1) * d), &measures[row], x, row, topology, k, &unused) && row < bad)
+            bad = row;
+    }
+    if (bad == n) return PD_OK;
+    double x[12];
+    corners_of(x, points, rows, bad, k);
+    return rest_shape(gradients + (size_t)bad * (size_t)((k - 1) * d), &measures[bad], x, bad, topology, k, error);
 }

@@ -19,7 +19,8 @@ typedef enum pd_topology {
 void pd_topology_shape(pd_topology topology, int *k, int *d);
 
 /* Rest gradients and measure of n elements.
- *   gradients [n,k-1,d]  out  1/m (edge: 1; hinge: 1)     measures [n]  out     rest [n,k,3]  in  m
+ *   gradients [n,k-1,d]  out  1/m (edge: 1; hinge: 1)     measures [n]  out     points [.,3]  in  m
+ *   rows [n,k]  in  indices of points, in range; NULL: points holds the corners of all elements one after the other, [n,k,3]
  * Triangle frame: first axis along x_1 - x_0, second towards x_2. Hinge: g_i = c_i for i = 1, 2, 3, and c_0 = -(c_1+c_2+c_3),
  *     c = (c03 + c04, c01 + c02, -c01 - c03, -c02 - c04),
  * where c01, c03 are the cotangents at x_0, x_1 of the triangle with x_2, and c02, c04 those of the one with x_3; the bending
@@ -28,6 +29,7 @@ void pd_topology_shape(pd_topology topology, int *k, int *d);
  * Memory: allocates nothing.
  * Errors: PD_ERROR_NOT_FINITE for a coordinate, PD_ERROR_VALUE for an element of zero measure (edge: length 0; triangle, wing:
  * area <= 1e-12 longest edge^2; tet: |volume| <= 1e-12 longest edge^3). */
-pd_status pd_rest_shapes(double *gradients, double *measures, const double *rest, int n, pd_topology topology, pd_error *error);
+pd_status pd_rest_shapes(double *gradients, double *measures, const double *points, const int *rows, int n, pd_topology topology,
+                         pd_error *error);
 
 #endif

@@ -254,11 +254,10 @@ static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, do
             j++;
         }
     }
-    for (; j < k + n; j++) {
-        PD_TRY(pd_block_sweep(context, &own->P, self->width, self->current, own->constant, omegas[j - k], gamma, self->current,
-                              self->previous));
-        pd_linear_exchange(self);
-    }
+    real *buffers[2] = {self->current, self->previous};
+    status = pd_block_sweeps(context, &own->P, self->width, own->constant, omegas + (j - k), gamma, k + n - j, buffers);
+    self->current = buffers[0];
+    self->previous = buffers[1];
 done:
     return status;
 }

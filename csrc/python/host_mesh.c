@@ -246,26 +246,40 @@ static PyObject *colouring(PyObject *module, PyObject *arguments, PyObject *keyw
     return (PyObject *)colours;
 }
 
-PyDoc_STRVAR(rest_shape_doc, "rest_shape($module, /, rest, topology)\n--\n\n"
-                             "Rest gradients (m,k-1,d) and measures (m,) of elements with rest positions rest (m,k,3). topology:\n"
-                             "'edge' (k 2, d 1), 'triangle' (3, 2), 'tet' (4, 3) or 'hinge' (4, 1). ValueError for a degenerate row.");
+PyDoc_STRVAR(rest_shape_doc,
+             "rest_shape($module, /, rest, topology, rows=None)\n--\n\n"
+             "Rest gradients (m,k-1,d) and measures (m,) of elements with rest positions rest (m,k,3), or with corners rows\n"
+             "(m,k) of points rest (n,3). topology: 'edge' (k 2, d 1), 'triangle' (3, 2), 'tet' (4, 3) or 'hinge' (4, 1).\n"
+             "ValueError for a degenerate row.");
 
 static PyObject *rest_shape(PyObject *module, PyObject *arguments, PyObject *keywords) {
-    static char *names[] = {"rest", "topology", NULL};
+    static char *names[] = {"rest", "topology", "rows", NULL};
     static const char *const topology_names[] = {"edge", "triangle", "tet", "hinge"};
     static const pd_topology topologies[] = {PD_TOPOLOGY_EDGE, PD_TOPOLOGY_TRIANGLE, PD_TOPOLOGY_TET, PD_TOPOLOGY_HINGE};
-    PyObject *rest_object;
+    PyObject *rest_object, *rows_object = Py_None;
+    PyArrayObject *rest, *rows = NULL;
     const char *topology_name;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "Os:rest_shape", names, &rest_object, &topology_name)) return NULL;
-    int which = 0, k, d;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "Os|O:rest_shape", names, &rest_object, &topology_name, &rows_object))
+        return NULL;
+    int which = 0, k, d, m, n = 0;
     while (which < 4 && strcmp(topology_name, topology_names[which]) != 0) which++;
     if (which == 4) return PyErr_Format(PyExc_ValueError, "topology: '%s' is none of edge, triangle, tet, hinge", topology_name);
     pd_topology_shape(topologies[which], &k, &d);
 
-    npy_intp rest_shape_expected[3] = {-1, k, 3};
-    PyArrayObject *rest = pd_array_in(rest_object, NPY_FLOAT64, 3, rest_shape_expected, "rest");
-    int m = rest ? pd_array_length(rest, 0, "rest") : -1;
-    if (m < 0) return NULL;
+    pd_error error;
+    pd_status status = PD_OK;
+    if (rows_object == Py_None) {
+        npy_intp expected[3] = {-1, k, 3};
+        rest = pd_array_in(rest_object, NPY_FLOAT64, 3, expected, "rest");
+        m = rest ? pd_array_length(rest, 0, "rest") : -1;
+        if (m < 0) return NULL;
+    } else {
+        rest = points_in(rest_object, &n);
+        rows = rest ? elements_in(rows_object, k, k, &m, &k, "rows") : NULL;
+        if (!rows) return NULL;
+        status = pd_elements_check(ints(rows), m, k, n, "rows", &error);
+        if (status) return pd_raise(module, status, &error);
+    }
     npy_intp gradients_shape[3] = {m, k - 1, d};
     PyArrayObject *gradients = pd_array_out(NPY_FLOAT64, 3, gradients_shape);
     PyArrayObject *measure = gradients ? pd_array_out(NPY_FLOAT64, 1, gradients_shape) : NULL;
@@ -273,11 +287,8 @@ static PyObject *rest_shape(PyObject *module, PyObject *arguments, PyObject *key
         Py_XDECREF((PyObject *)gradients);
         return NULL;
     }
-
-    pd_error error;
-    pd_status status;
-    Py_BEGIN_ALLOW_THREADS status =
-        pd_rest_shapes(PyArray_DATA(gradients), PyArray_DATA(measure), doubles(rest), m, topologies[which], &error);
+    Py_BEGIN_ALLOW_THREADS status = pd_rest_shapes(PyArray_DATA(gradients), PyArray_DATA(measure), doubles(rest), rows ? ints(rows) : NULL,
+                                                   m, topologies[which], &error);
     Py_END_ALLOW_THREADS if (status) {
         Py_DECREF(gradients);
         Py_DECREF(measure);

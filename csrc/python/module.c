@@ -42,11 +42,20 @@ static PyObject *module_unavailable(PyObject *module, PyObject *arguments) {
     return PyUnicode_DecodeUTF8(error.text, (Py_ssize_t)strlen(error.text), "replace");
 }
 
+static PyObject *module_versions(PyObject *module, PyObject *arguments) {
+    (void)module;
+    (void)arguments;
+    char text[256];
+    pd_device_versions(text);
+    return PyUnicode_FromString(text);
+}
+
 static PyMethodDef module_methods[] = {
     {"devices", module_devices, METH_NOARGS,
      "devices($module, /)\n--\n\nNames of the devices this backend can use; empty where there is none."},
     {"unavailable", module_unavailable, METH_NOARGS,
      "unavailable($module, /)\n--\n\nWhy there is no device this backend can use; None where there is one."},
+    {"versions", module_versions, METH_NOARGS, "versions($module, /)\n--\n\nOf the device's runtime and driver; empty on the CPU."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -71,17 +71,17 @@ static int read_set(PyObject *item, int n_vertices, pd_element_set *set) {
 }
 
 static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
-    static char *names[] = {"masses",    "fixed",       "elements",       "h",           "solver",    "iterations",
-                            "tolerance", "check_every", "initialization", "line_search", "chebyshev", "linear",
-                            "threads",   "relaxation",  "history",        "colours",     "subspace",  NULL};
+    static char *names[] = {"masses",      "fixed",          "elements",    "h",         "solver", "iterations", "tolerance",
+                            "check_every", "initialization", "line_search", "chebyshev", "linear", "threads",    "relaxation",
+                            "history",     "colours",        "subspace",    "weight",    NULL};
     PyObject *masses_object, *fixed_object, *list, *chebyshev, *linear, *colours_object, *subspace_object, *elements = NULL, *result = NULL;
     pd_element_set *sets = NULL;
-    pd_settings settings = {0};
+    pd_settings settings = {.weight = 1.0};
     int threads;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!diidiipOOidiOO:Simulation", names, &masses_object, &fixed_object,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!diidiipOOidiOO|d:Simulation", names, &masses_object, &fixed_object,
                                      &PyList_Type, &list, &settings.h, &settings.solver, &settings.iterations, &settings.tolerance,
                                      &settings.check_every, &settings.initialization, &settings.line_search, &chebyshev, &linear, &threads,
-                                     &settings.relaxation, &settings.history, &colours_object, &subspace_object))
+                                     &settings.relaxation, &settings.history, &colours_object, &subspace_object, &settings.weight))
         return NULL;
     if (!pd_read_chebyshev(chebyshev, &settings.chebyshev) || !pd_read_linear_settings(linear, &settings.linear)) return NULL;
     if (settings.iterations < 1 || settings.check_every < 1) return PyErr_Format(PyExc_ValueError, "iterations: must be at least 1");
@@ -198,6 +198,35 @@ done:
     Py_XDECREF((PyObject *)v);
     Py_XDECREF((PyObject *)previous);
     return result;
+}
+
+/* One of them, without the transfer of the others. */
+static PyObject *one_state(SimulationObject *self, int velocities) {
+    PyArrayObject *out = new_vectors(self);
+    if (!out) return NULL;
+    if (!enter(self)) {
+        Py_DECREF((PyObject *)out);
+        return NULL;
+    }
+    pd_status status;
+    Py_BEGIN_ALLOW_THREADS status =
+        pd_simulation_get_state(self->core, velocities ? NULL : PyArray_DATA(out), velocities ? PyArray_DATA(out) : NULL, NULL);
+    Py_END_ALLOW_THREADS leave(self);
+    if (status) {
+        Py_DECREF((PyObject *)out);
+        return raise_from(self, status);
+    }
+    return (PyObject *)out;
+}
+
+static PyObject *simulation_positions(SimulationObject *self, PyObject *unused) {
+    (void)unused;
+    return one_state(self, 0);
+}
+
+static PyObject *simulation_velocities(SimulationObject *self, PyObject *unused) {
+    (void)unused;
+    return one_state(self, 1);
 }
 
 static PyObject *simulation_set_state(SimulationObject *self, PyObject *arguments) {
@@ -543,6 +572,8 @@ static PyMethodDef simulation_methods[] = {
      "set_steps($self, steps, /)\n--\n\nNumber of steps taken so far, for a resumed run."},
     {"state", (PyCFunction)simulation_state, METH_NOARGS,
      "state($self, /)\n--\n\n(positions, velocities, previous velocities or None), fresh copies."},
+    {"positions", (PyCFunction)simulation_positions, METH_NOARGS, "positions($self, /)\n--\n\nA fresh copy."},
+    {"velocities", (PyCFunction)simulation_velocities, METH_NOARGS, "velocities($self, /)\n--\n\nA fresh copy."},
     {"set_state", (PyCFunction)simulation_set_state, METH_VARARGS,
      "set_state($self, positions, velocities, previous_velocities, /)\n--\n\nNone leaves positions or velocities as they are, and forgets "
      "the previous velocities."},

@@ -32,6 +32,7 @@ from pdgpu.records import StepRecord
 from pdgpu.scene import Body, Scene
 from pdgpu.simulation import Simulation
 from pdgpu.solvers import (
+    ADMM,
     PBD,
     XPBD,
     BlockJacobi,
@@ -47,6 +48,7 @@ from pdgpu.solvers import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "ADMM",
     "ARAP",
     "PBD",
     "PCG",

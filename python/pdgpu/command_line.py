@@ -14,7 +14,18 @@ import numpy as np
 import pdgpu
 from pdgpu.backends import DEVICES, PRECISIONS, thread_count
 from pdgpu.linear_solvers import PCG, Chebyshev, Direct, Jacobi
-from pdgpu.solvers import PBD, XPBD, BlockJacobi, GradientDescent, Newton, NonlinearCG, ProjectiveDynamics, QuasiNewton, VertexBlockDescent
+from pdgpu.solvers import (
+    ADMM,
+    PBD,
+    XPBD,
+    BlockJacobi,
+    GradientDescent,
+    Newton,
+    NonlinearCG,
+    ProjectiveDynamics,
+    QuasiNewton,
+    VertexBlockDescent,
+)
 
 # The solvers of `compare`, by name, in the order of the legend. The iterations let each curve show its character; rho is a value
 # that helps on organic tet meshes of 1e5 to 1e6 Pa at h = 1/30 and is safe there: it is not tuned to the mesh at hand.
@@ -30,6 +41,7 @@ SOLVERS = {
     "newton-cg": ("Newton, inner CG", Newton(iterations=15, linear=PCG())),
     "quasi-newton": ("Quasi-Newton", QuasiNewton(iterations=60)),
     "cg": ("Nonlinear CG", NonlinearCG(iterations=400)),
+    "admm": ("ADMM", ADMM(iterations=200)),
     "xpbd": ("XPBD", XPBD(iterations=400)),
     "pbd": ("PBD", PBD(iterations=400, relaxation=0.045)),
 }
@@ -226,8 +238,8 @@ def _info(options):
             except ImportError as error:
                 print(f"{name}: not available ({error})")
                 continue
-            devices = ", ".join(module.devices())
-            print(f"{name}: {devices or 'built, but there is no device'}")
+            devices, versions = ", ".join(module.devices()), module.versions()
+            print(f"{name}: {devices or f'built, but {module.unavailable()}'}{f' ({versions})' if versions else ''}")
     from pdgpu import _host
 
     print(f"direct solver: {'CHOLMOD' if _host.HAS_CHOLMOD else 'left out of this build'}")

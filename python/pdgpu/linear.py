@@ -18,6 +18,7 @@ from pdgpu.linear_solvers import (
     PCG,
     AJacobi,
     Direct,
+    check_order,
     linear_settings,
 )
 from pdgpu.spectrum import arrays, extremes, scaled, spectral_radius_of
@@ -83,7 +84,7 @@ class LinearResult:
         return f"<LinearResult: {self.status} after {self.iterations} iterations, residual norm {self.residual_norm[-1]:.3e}>"
 
 
-def solve(A, b, solver, x0=None, record=True, *, reference=None, bending=None, threads=0):
+def solve(A, b, solver, x0=None, record=True, *, reference=None, bending=None, device="cpu", threads=0):
     """Solve A x = b for a symmetric positive definite matrix.
 
     The solver works on the correction: A d = b - A x0 from d = 0, then x = x0 + d; the right-hand side is formed in float64, so
@@ -104,6 +105,9 @@ def solve(A, b, solver, x0=None, record=True, *, reference=None, bending=None, t
         The solution, for `relative_error`.
     bending : sparse matrix, optional
         The part of A that comes from bending, for ``AJacobi(suppression="bending")``.
+    device : "cpu" or "cuda"
+        Where the iterations run. On "cuda" a Direct solver's triangular solves stay on the host; a solver with a tolerance looks at its
+        residual every 8 iterations unless it records, so it may end up to 7 later than on the CPU.
     threads : int
         0: all cores. The result does not depend on it.
 
@@ -117,6 +121,8 @@ def solve(A, b, solver, x0=None, record=True, *, reference=None, bending=None, t
     TypeError, ValueError
         A matrix that is not square, symmetric, finite or positive definite (as far as the solver can tell), empty, with a
         non-positive diagonal; b, x0 or reference of another shape; naming the argument, the index and the value.
+    RuntimeError
+        A device that is not there, or `order="natural"` on another than the CPU.
     """
     b = _right_hand_side("b", b, None)
     A = _matrix("A", A)
@@ -124,7 +130,8 @@ def solve(A, b, solver, x0=None, record=True, *, reference=None, bending=None, t
     columns = 1 if b.ndim == 1 else b.shape[1]
     if b.shape[0] != A.shape[0]:
         raise ValueError(f"b: expected {A.shape[0]} rows, got shape {b.shape}")
-    return System(A, solver, columns=columns, bending=bending, dtype=dtype, threads=threads).solve(b, x0, record, reference=reference)
+    system = System(A, solver, columns=columns, bending=bending, dtype=dtype, device=device, threads=threads)
+    return system.solve(b, x0, record, reference=reference)
 
 
 def spectral_radius(A, solver, *, bending=None):
@@ -168,8 +175,8 @@ class System:
 
     Parameters
     ----------
-    A, solver, bending, threads
-        As for `solve`.
+    A, solver, bending, device, threads
+        As for `solve`. What the spectrum tells (weights, omega, rho) is computed on the CPU.
     columns : int
         Right-hand sides that are solved together.
     dtype : "float32" or "float64"
@@ -180,8 +187,10 @@ class System:
     setup_seconds : float
     """
 
-    def __init__(self, A, solver, *, columns=1, bending=None, dtype="float64", threads=0):
+    def __init__(self, A, solver, *, columns=1, bending=None, dtype="float64", device="cpu", threads=0):
         _check_solver(solver)
+        module = backend(device, dtype)
+        check_order(solver, device)
         self.solver, self.columns = solver, integer("columns", columns, 1)
         A = _matrix("A", A)
         self.dtype = np.dtype(dtype)
@@ -200,10 +209,10 @@ class System:
             raise ValueError("bending: suppression='bending' needs the part of A that comes from bending")
         self._bending = None if bending is None else arrays(bending)
         start = time.perf_counter()
-        settings = linear_settings(solver, iterations=ITERATIONS, blocks=blocks)
-        self._iterations, self._tolerance = settings[1], settings[2]
-        self._threads = thread_count(threads)
-        self._core = backend("cpu", self.dtype).Linear(arrays(self._A), self._bending, self.columns, settings, self._threads)
+        settings = linear_settings(solver, iterations=ITERATIONS, device=device, blocks=blocks)
+        self._iterations, self._tolerance, self._check_every = settings[1:4]
+        self._threads, self._device = thread_count(threads), device
+        self._core = module.Linear(arrays(self._A), self._bending, self.columns, settings, self._threads)
         self._numbers = resolve(solver, self._core.weight(), lambda: self._A, self._bending)
         self._numbers.apply(solver, self._core.set)
         self.parameters = self._numbers.described(solver)
@@ -242,7 +251,7 @@ class System:
         if chebyshev is not None and chebyshev.rho == "auto" and self._numbers.rho is None and residual.any():
             self._search(residual)
         rows = np.zeros((self._iterations + 1, 4)) if record else np.zeros((2, 4))
-        every = 1 if record else (1 if self._tolerance > 0.0 else UNRECORDED_LOOKS)
+        every = 1 if record else (self._check_every if self._tolerance > 0.0 else UNRECORDED_LOOKS)
         try:
             d, status, iterations, seconds, count, first, last = self._core.solve(
                 residual, first_iterate, target, rows if record else None, every, not record and self._tolerance > 0.0
@@ -269,9 +278,9 @@ class System:
     def _search(self, residual):
         """rho="auto", on the first right-hand side."""
         start = time.perf_counter()
-        settings = list(linear_settings(self.solver, iterations=ITERATIONS))
+        settings = list(linear_settings(self.solver, iterations=ITERATIONS, device=self._device))
         settings[1], settings[2] = min(self._iterations, SEARCH_ITERATIONS), 0.0
-        core = backend("cpu", self.dtype).Linear(arrays(self._A), self._bending, self.columns, tuple(settings), self._threads)
+        core = backend(self._device, self.dtype).Linear(arrays(self._A), self._bending, self.columns, tuple(settings), self._threads)
 
         def run(rho):
             rows = np.zeros((settings[1] + 1, 4))

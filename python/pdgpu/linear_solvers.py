@@ -283,6 +283,12 @@ def chebyshev_settings(chebyshev, rho=None):
     return None if isinstance(rho, str) else (float(rho), int(chebyshev.start), float(chebyshev.under_relaxation))
 
 
+def check_order(solver, device):
+    """RuntimeError where the rows have to be taken one after the other, which only the CPU does."""
+    if device != "cpu" and getattr(solver, "order", None) == "natural":
+        raise RuntimeError(f"device: the natural order of {type(solver).__name__} is sequential and runs on 'cpu' only, not on {device!r}")
+
+
 def linear_settings(solver, *, iterations, device="cpu", blocks=False):
     """The tuple that csrc/python/linear.c reads. What only the spectrum can tell is left for `set`.
 

@@ -60,11 +60,11 @@ class Material:
 
     positive = ()
 
-    def rest_shape(self, rest):
-        """(gradients (m,k-1,d), measure (m,)) of rest positions (m,k,3); see _host.rest_shape."""
-        k = rest.shape[1]
+    def rest_shape(self, rest, rows=None):
+        """(gradients (m,k-1,d), measure (m,)) of rest positions (m,k,3), or of rows (m,k) of points (n,3); see _host.rest_shape."""
+        k = rest.shape[1] if rows is None else rows.shape[1]
         topology = self.topologies.get(k, {4: "tet", 3: "triangle", 2: "edge"}[k])
-        return _host.rest_shape(rest, topology)
+        return _host.rest_shape(rest, topology, rows)
 
     def kind(self, k):
         """The element kind on elements of k vertices; TypeError where there is none."""
@@ -72,14 +72,23 @@ class Material:
             raise TypeError(f"{type(self).__name__} has no energy on elements of {k} vertices, only of {sorted(self.kinds)}")
         return self.kinds[k]
 
-    def elements(self, rest):
-        """(kind, rest (m,r), parameters (m,p)) for rest positions (m,k,3), float64: what csrc/elements/table.h asks for."""
-        kind = self.kind(rest.shape[1])
-        gradients, measure = self.rest_shape(rest)
-        parameters = np.ascontiguousarray(np.column_stack(self.parameters(rest, gradients, measure)))
-        return kind, np.ascontiguousarray(gradients.reshape(len(rest), gradients.shape[1] * gradients.shape[2])), parameters
+    def elements(self, rest, rows=None):
+        """(kind, rest (m,r), parameters (m,p)) for rest positions (m,k,3), or for rows (m,k) of points (n,3), float64: what
+        csrc/elements/table.h asks for."""
+        kind = self.kind((rest if rows is None else rows).shape[1])
+        gradients, measure = self.rest_shape(rest, rows)
+        # the positions of all corners take more memory than anything else, and few materials need them
+        corners = rest if rows is None else np.take(rest, rows, axis=0) if self.needs_positions else rows
+        parameters = self.parameters(corners, gradients, measure)
+        together = np.empty((len(measure), len(parameters)))
+        for column, values in enumerate(parameters):
+            together[:, column] = values
+        return kind, gradients.reshape(len(measure), gradients.shape[1] * gradients.shape[2]), together
+
+    needs_positions = False
 
     def parameters(self, rest, gradients, measure):
+        """The columns of the parameters; `rest` is (m,k,3) where the class says needs_positions, else only its length counts."""
         raise NotImplementedError
 
 
@@ -157,6 +166,8 @@ class Bending(Material):
     def __init__(self, stiffness):
         super().__init__(stiffness=stiffness)
         self.constant("stiffness", np.size(stiffness))
+
+    needs_positions = True
 
     def parameters(self, rest, gradients, measure):
         differences = rest[:, 1:] - rest[:, :1]

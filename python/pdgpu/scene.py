@@ -144,7 +144,7 @@ class Body:
         rows = self.element_rows(material)
         if not len(rows):
             return []
-        kind, rest, parameters = material.elements(np.take(self.points, rows, axis=0))
+        kind, rest, parameters = material.elements(self.points, rows)
         return [(kind, rows, rest, parameters)]
 
 

@@ -32,7 +32,7 @@ class Simulation(ReadBack):
     ----------
     scene : Scene
         Read once, now; later changes of the scene have no effect.
-    solver : ProjectiveDynamics, Newton, NonlinearCG, QuasiNewton, VertexBlockDescent, BlockJacobi, GradientDescent, XPBD or PBD
+    solver : ProjectiveDynamics, Newton, NonlinearCG, QuasiNewton, VertexBlockDescent, BlockJacobi, GradientDescent, ADMM, XPBD or PBD
     dt : float or None
         Time step h, s. None: quasistatic, the inertia term is replaced by -sum (m g + f) . x.
     contact : None
@@ -157,12 +157,12 @@ class Simulation(ReadBack):
     @property
     def positions(self):
         """(n, 3) m, a fresh copy in the simulation's dtype."""
-        return self._backend.state()[0]
+        return self._backend.positions()
 
     @property
     def velocities(self):
         """(n, 3) m/s, a fresh copy."""
-        return self._backend.state()[1]
+        return self._backend.velocities()
 
     @property
     def device_positions(self):

@@ -85,14 +85,21 @@ def run(device, dtype, solver, dt=0.01, steps=1, damping=0.01):
     return sim, x
 
 
-@pytest.mark.parametrize("solver", ["direct", "chebyshev", "jacobi"])
-def test_iterates_of_projective_dynamics(solver, dtype):
+ON_CUDA = [name for name, solver in scenes.SOLVERS.items() if "cuda" in solver.devices]
+# their systems and searches multiply what rounding leaves by the condition of a matrix
+SENSITIVE = ("newton", "newton_cg", "quasi_newton", "cg_direct")
+
+
+@pytest.mark.parametrize("solver", ON_CUDA)
+def test_iterates(solver, dtype):
     """If not, a solver on the GPU is another method than on the CPU."""
     gpu, x = run("cuda", dtype, scenes.SOLVERS[solver])
     cpu, _ = run("cpu", "float64", scenes.SOLVERS[solver])
     size = np.linalg.norm(cpu.positions - x)
-    for k, (a, b) in enumerate(zip(gpu.last_step.positions, cpu.last_step.positions, strict=True)):
-        assert np.linalg.norm(a - b) <= tolerance(dtype) * (k + 1) * size
+    allowed = (10 if solver in SENSITIVE else 1) * tolerance(dtype)
+    # in float32 a method may come to a halt some iterations earlier
+    for k, (a, b) in enumerate(zip(gpu.last_step.positions, cpu.last_step.positions, strict=dtype == "float64")):
+        assert np.linalg.norm(a - b) <= allowed * (k + 1) * size
     relative = 1e-9 if dtype == "float64" else 1e-3
     for column in ("incremental_potential", "gradient_norm", "step_norm"):
         np.testing.assert_allclose(gpu.last_step[column][:3], cpu.last_step[column][:3], rtol=relative)
@@ -117,7 +124,7 @@ def test_the_natural_order_is_refused(dtype):
         pdgpu.Simulation(scene, solver, device="cuda", dtype=dtype)
 
 
-@pytest.mark.parametrize("solver", ["direct", "jacobi"])
+@pytest.mark.parametrize("solver", ON_CUDA)
 def test_same_bits_from_run_to_run(solver, dtype):
     """If not, a result on the GPU cannot be reproduced."""
     runs = [run("cuda", dtype, scenes.SOLVERS[solver], steps=3)[0] for _ in range(3)]
@@ -137,13 +144,6 @@ def test_diagnostics_and_quasistatic(dtype):
     np.testing.assert_allclose(found[0], sim.positions, atol=10 * tolerance(dtype))
     assert found[1] == pytest.approx(sim.incremental_potential(), rel=10 * tolerance(dtype))
     np.testing.assert_allclose(found[2], sim.gradient(), atol=10 * tolerance(dtype) * np.abs(sim.gradient()).max() + 1e-4)
-
-
-def test_newton_is_refused(dtype):
-    """If not, a solver that is not on the GPU runs into something undefined."""
-    scene, _ = scenes.bar(inputs.B20(), 1e5)
-    with pytest.raises(RuntimeError, match="Newton does not run on 'cuda'"):
-        pdgpu.Simulation(scene, pdgpu.Newton(), device="cuda", dtype=dtype)
 
 
 def test_divergence_is_reported(dtype):

@@ -228,4 +228,5 @@ def test_descriptions_print_compare_and_pickle():
         "GradientDescent",
         "QuasiNewton",
         "XPBD",
+        "ADMM",
     }

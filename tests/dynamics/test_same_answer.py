@@ -21,6 +21,7 @@ ANY_MATERIAL = {
     "gradient descent": pdgpu.GradientDescent(iterations=4000),
     "gradient descent + Chebyshev": pdgpu.GradientDescent(iterations=1500, chebyshev=CHEBYSHEV),
     "Newton, CG": pdgpu.Newton(iterations=60, linear=pdgpu.PCG()),
+    "ADMM": pdgpu.ADMM(iterations=3000),
     "quasi-Newton": pdgpu.QuasiNewton(iterations=200),
     "quasi-Newton, no history": pdgpu.QuasiNewton(iterations=600, history=0),
 }

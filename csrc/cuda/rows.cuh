@@ -1,0 +1,68 @@
+/* Rows of a sparse matrix, PD_LANES neighbouring threads each, all columns of the vectors in one pass.
+ *
+ * Neighbouring threads read neighbouring entries, and an entry is read once for all columns: a row of 14 entries, as tets make them, and
+ * three columns in float cost 112 bytes of matrix and 52 of vectors; a column at a time through the cache it would be 336. Vectors of
+ * another width than 1 and 3 are taken a column at a time. Every thread of a warp must come along: rows outside are empty ones. */
+#ifndef PD_CUDA_ROWS_CUH
+#define PD_CUDA_ROWS_CUH
+
+#include "cuda/context.cuh"
+
+enum { PD_LANES = 4, PD_ROWS = PD_THREADS / PD_LANES }; /* threads of a row, rows of a block */
+
+/* Starts kernel<3>(arguments) for vectors of three columns, and kernel<1> for all others. */
+#define PD_LAUNCH_BY_WIDTH(context, kernel, width, blocks, ...)        \
+    do {                                                               \
+        if ((width) == 3)                                              \
+            PD_LAUNCH_BLOCKS(context, kernel<3>, blocks, __VA_ARGS__); \
+        else                                                           \
+            PD_LAUNCH_BLOCKS(context, kernel<1>, blocks, __VA_ARGS__); \
+    } while (0)
+
+/* Blocks that hold PD_LANES threads for each of n rows. */
+static inline unsigned pd_row_blocks(int n) { return pd_grid((long long)n * PD_LANES); }
+
+/* The thread's place: row first + its group of lanes in the block; a row at or past `end` is `inside` = 0. */
+struct pd_row {
+    int i, lane, inside;
+};
+
+static __device__ __forceinline__ pd_row pd_row_of(int first, int end) {
+    int i = first + (int)threadIdx.x / PD_LANES;
+    return {i, (int)threadIdx.x % PD_LANES, i < end};
+}
+
+/* Adds up the sums of `lanes` neighbouring threads in a fixed order; all of them get the result, to the same bit. */
+template <int lanes, int W, typename T> static __device__ __forceinline__ void pd_add_lanes(T (&sum)[W]) {
+#pragma unroll
+    for (int shift = lanes / 2; shift > 0; shift /= 2)
+#pragma unroll
+        for (int c = 0; c < W; c++) sum[c] += __shfl_xor_sync(0xffffffffu, sum[c], shift, lanes);
+}
+
+/* sum[lane], without a run-time index into registers. */
+template <int W, typename T> static __device__ __forceinline__ T pd_of_lane(const T (&sum)[W], int lane) {
+    T value = sum[0];
+#pragma unroll
+    for (int c = 1; c < W; c++) value = lane == c ? sum[c] : value;
+    return value;
+}
+
+/* (A x)_i without the diagonal term for columns first .. first + W - 1 of x [n,width]: of column first + lane, for lanes below W. */
+template <int W, typename T = real>
+static __device__ __forceinline__ T pd_off_diagonal(const pd_matrix &A, pd_row row, int width, int first, const real *x) {
+    T sum[W];
+#pragma unroll
+    for (int c = 0; c < W; c++) sum[c] = 0;
+    int begin = row.inside ? A.row_start[row.i] : 0, end = row.inside ? A.row_start[row.i + 1] : 0;
+    for (int s = begin + row.lane; s < end; s += PD_LANES) {
+        T a = (T)A.values[s];
+        const real *v = x + (size_t)width * (size_t)A.columns[s] + (size_t)first;
+#pragma unroll
+        for (int c = 0; c < W; c++) sum[c] += a * (T)v[c];
+    }
+    pd_add_lanes<PD_LANES>(sum);
+    return pd_of_lane(sum, row.lane);
+}
+
+#endif

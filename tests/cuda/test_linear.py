@@ -1,0 +1,229 @@
+"""Linear systems on CUDA against the CPU in float64, iterate by iterate."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sparse
+
+import pdgpu
+from pdgpu.backends import backend
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.fixture(params=["float32", "float64"])
+def dtype(request):
+    try:
+        backend("cuda", request.param)
+    except RuntimeError as error:
+        pytest.skip(f"the CUDA loops are not run: {error}")
+    return request.param
+
+
+@pytest.fixture(params=["persistent", "launches"])
+def way(request, monkeypatch):
+    """Both ways of running many sweeps, whatever the size would choose."""
+    monkeypatch.setenv("PDGPU_JACOBI", request.param)
+    return request.param
+
+
+def laplacian(entries, n):
+    """Graph Laplacian + 0.3, with random weights."""
+    rng = np.random.default_rng(n)
+    i, j = entries
+    w = rng.uniform(0.2, 1.0, len(i))
+    W = sparse.coo_array((w, (i, j)), shape=(n, n)).tocsr()
+    W = W + W.T
+    return sparse.csr_array(sparse.diags_array(W.sum(axis=1) + 0.3) - W)
+
+
+def random_graph(n, degree):
+    rng = np.random.default_rng(degree)
+    i, j = rng.integers(0, n, (2, n * degree // 2))
+    return laplacian((i[i != j], j[i != j]), n)
+
+
+def star(n):
+    """One row of n - 1 neighbours, and a ring through them."""
+    rim = np.arange(1, n)
+    return laplacian((np.concatenate([np.zeros(n - 1, int), rim[:-1]]), np.concatenate([rim, rim[1:]])), n)
+
+
+def mesh():
+    beam = pdgpu.shapes.beam((1.0, 0.6, 0.6), cells=(3, 2, 2), split=5)
+    points, tets = beam.points, beam.tets
+    pairs = np.unique(np.sort(tets[:, [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]].reshape(-1, 2), axis=1), axis=0)
+    return laplacian(pairs.T, len(points))
+
+
+def with_empty_rows():
+    """Rows and columns of the identity among others, as pinned vertices have them."""
+    n = 90
+    A = random_graph(n, 5).tolil()
+    for i in (0, 3, 63, 64, 89):
+        A[i, :] = 0.0
+        A[:, i] = 0.0
+        A[i, i] = 1.0
+    A = A.tocsr()
+    A.eliminate_zeros()
+    return A
+
+
+def everything():
+    """A long row, empty rows and a mesh in one matrix: more rows than one block of any kernel takes."""
+    return sparse.csr_array(sparse.block_diag([star(1010), with_empty_rows(), mesh()]))
+
+
+MATRICES = {
+    "one row": lambda: sparse.csr_array(np.array([[2.0]])),
+    "diagonal": lambda: sparse.diags_array(np.linspace(1.0, 3.0, 70)).tocsr(),
+    "mesh": mesh,
+    "everything": everything,
+}
+
+SOLVERS = {
+    "jacobi": pdgpu.Jacobi(weight=0.6, iterations=5),
+    "chebyshev": pdgpu.Jacobi(weight=0.6, iterations=6, chebyshev=pdgpu.Chebyshev(rho=0.9, start=2)),
+    "chebyshev at once": pdgpu.Jacobi(weight=0.6, iterations=6, chebyshev=pdgpu.Chebyshev(rho=0.9, start=1, under_relaxation=0.9)),
+    "gauss-seidel": pdgpu.GaussSeidel(iterations=4),
+    "symmetric": pdgpu.SymmetricGaussSeidel(iterations=3, chebyshev=pdgpu.Chebyshev(rho=0.8, start=1)),
+    "sor": pdgpu.SOR(omega=1.3, iterations=4),
+    "pcg": pdgpu.PCG(iterations=6),
+    "direct": pdgpu.Direct(),
+    "a-jacobi 1": pdgpu.AJacobi(order=1, weight=0.6, iterations=5),
+    "a-jacobi 2": pdgpu.AJacobi(order=2, weight=0.6, iterations=5, chebyshev=pdgpu.Chebyshev(rho=0.9, start=1)),
+    "a-jacobi 3": pdgpu.AJacobi(order=3, weight=0.6, iterations=6),
+    "suppressed": pdgpu.AJacobi(order=2, weight=0.6, suppression=0.05, iterations=4),
+}
+
+
+def systems(name, solver, columns, dtype, device="cuda"):
+    """A system, a right-hand side and a start, all exact in float32."""
+    A = MATRICES[name]()
+    A.data = A.data.astype(np.float32).astype(np.float64)
+    rng = np.random.default_rng(columns)
+    b, x0 = rng.normal(size=(2, A.shape[0], columns)).astype(np.float32).astype(np.float64)
+    return pdgpu.linear.System(A, solver, columns=columns, device=device, dtype=dtype), b, x0
+
+
+def compare(name, solver, columns, dtype):
+    """Iterate of a run without a look in between; where the record is taken every sweep is a call of its own."""
+    found = {}
+    for record in (False, True):
+        gpu, b, x0 = systems(name, solver, columns, dtype)
+        found[record] = gpu.solve(b, x0, record)
+    cpu, b, x0 = systems(name, solver, columns, "float64", "cpu")
+    expected = cpu.solve(b, x0)
+    size = np.linalg.norm(expected.x - x0)
+    bound = 1e-10 if dtype == "float64" else 2e-5
+    for record, result in found.items():
+        assert result.status == expected.status or dtype == "float32"
+        assert np.linalg.norm(result.x - expected.x) <= bound * size, f"record={record}"
+    if expected.status == "iteration_cap":
+        a, b = found[True].residual_norm, expected.residual_norm
+        np.testing.assert_allclose(a, b, rtol=1e-9 if dtype == "float64" else 1e-3, atol=(1e-13 if dtype == "float64" else 1e-5) * b[0])
+
+
+SWEPT = [name for name in SOLVERS if "jacobi" in name or "chebyshev" in name]  # there are two ways to run their sweeps
+
+
+@pytest.mark.parametrize("solver", SWEPT)
+def test_sweeps(solver, dtype, way):
+    """If not, Jacobi or A-Jacobi on the GPU is another one than on the CPU."""
+    compare("everything", SOLVERS[solver], 3, dtype)
+
+
+@pytest.mark.parametrize("solver", [name for name in SOLVERS if name not in SWEPT])
+def test_solvers(solver, dtype):
+    """If not, a linear solver on the GPU is another one than on the CPU."""
+    compare("everything", SOLVERS[solver], 3, dtype)
+
+
+@pytest.mark.parametrize("name", ["one row", "diagonal"])
+@pytest.mark.parametrize("solver", ["chebyshev", "symmetric", "pcg", "a-jacobi 2"])
+def test_nothing_beside_the_diagonal(solver, name, dtype, way):
+    """If not, a body of one vertex, or one without elements, gets numbers out of nowhere."""
+    compare(name, SOLVERS[solver], 3, dtype)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 5])
+@pytest.mark.parametrize("solver", ["chebyshev", "symmetric", "pcg", "a-jacobi 2"])
+def test_other_widths(solver, columns, dtype, way):
+    """If not, only vectors of three columns are solved for."""
+    compare("mesh", SOLVERS[solver], columns, dtype)
+
+
+@pytest.mark.parametrize("kind", [pdgpu.Jacobi, pdgpu.AJacobi])
+def test_more_sweeps_than_one_launch_takes(kind, dtype, way):
+    """If not, a long run loses its place where the second launch begins."""
+    for iterations in (64, 67):
+        compare("mesh", kind(weight=0.6, iterations=iterations, chebyshev=pdgpu.Chebyshev(rho=0.9, start=2)), 3, dtype)
+
+
+def test_blocks_of_three_rows(dtype):
+    """If not, the block preconditioner of conjugate gradients is another one on the GPU."""
+    A = sparse.csr_array(sparse.kron(mesh(), np.array([[2.0, 0.5, 0.1], [0.5, 1.5, 0.2], [0.1, 0.2, 1.0]])))
+    b = np.random.default_rng(0).normal(size=A.shape[0])
+    solver = pdgpu.PCG(preconditioner="block", iterations=5)
+    found = pdgpu.linear.System(A, solver, device="cuda", dtype=dtype).solve(b)
+    expected = pdgpu.linear.solve(A, b, solver)
+    np.testing.assert_allclose(found.x, expected.x, rtol=0, atol=(1e-11 if dtype == "float64" else 1e-5) * np.abs(expected.x).max())
+
+
+def test_changing_diagonal(dtype):
+    """If not, A-Jacobi refreshes its coefficients to those of another matrix."""
+    for order in (2, 3):
+        solver = pdgpu.AJacobi(order=order, weight=0.6, iterations=8)
+        found = []
+        for device, precision in (("cuda", dtype), ("cpu", "float64")):
+            system, b, x0 = systems("mesh", solver, 3, precision, device)
+            delta = np.zeros(len(b))
+            delta[::7] = 2.0
+            system.add_diagonal(delta)
+            found.append(system.solve(b, x0).x)
+        np.testing.assert_allclose(*found, atol=1e-11 if dtype == "float64" else 1e-5)
+
+
+def test_stops_by_its_tolerance(dtype):
+    """If not, a solve on the GPU runs on for ever, or ends too early."""
+    system, b, x0 = systems("mesh", pdgpu.PCG(tolerance=1e-4, iterations=200), 3, dtype)
+    for record in (True, False):
+        result = system.solve(b, x0, record)
+        assert result.status == "converged"
+        assert result.residual_norm[-1] <= 1e-4 * result.residual_norm[0]
+        assert np.linalg.norm(b - system._A @ result.x) <= 2e-4 * np.linalg.norm(b - system._A @ x0)
+
+
+def test_solve_takes_a_device(dtype):
+    """If not, pdgpu.linear.solve(device="cuda") runs on the CPU or in another precision."""
+    A, b = mesh().astype(dtype), np.ones(mesh().shape[0], dtype=dtype)
+    result = pdgpu.linear.solve(A, b, pdgpu.PCG(tolerance=1e-5), device="cuda")
+    assert result.x.dtype == dtype and result.status == "converged"
+    np.testing.assert_allclose(A @ result.x, b, atol=1e-3)
+
+
+def test_rho_is_looked_for_on_the_device(dtype):
+    """If not, rho="auto" accelerates by a number that was found for other sweeps."""
+    solver = pdgpu.Jacobi(weight=0.6, iterations=40, chebyshev=pdgpu.Chebyshev(rho="auto"))
+    gpu, b, x0 = systems("mesh", solver, 3, dtype)
+    result = gpu.solve(b, x0)
+    assert 0.0 < result.parameters["rho"] < 1.0
+    assert result.residual_norm[-1] < 0.1 * result.residual_norm[0]
+
+
+@pytest.mark.parametrize("solver", ["chebyshev", "symmetric", "pcg", "a-jacobi 2"])
+def test_same_bits_from_run_to_run(solver, dtype, way):
+    """If not, a solve on the GPU cannot be reproduced."""
+    system, b, x0 = systems("mesh", SOLVERS[solver], 3, dtype)
+    assert len({system.solve(b, x0, False).x.tobytes() for _ in range(3)}) == 1
+
+
+def test_refusals(dtype, monkeypatch):
+    """If not, a sequential sweep runs in parallel, or a wish that nobody reads goes unnoticed."""
+    A = mesh()
+    with pytest.raises(RuntimeError, match="natural order of GaussSeidel"):
+        pdgpu.linear.System(A, pdgpu.GaussSeidel(order="natural"), device="cuda", dtype=dtype)
+    with pytest.raises(ValueError, match="device: expected one of"):
+        pdgpu.linear.solve(A, np.ones(A.shape[0]), pdgpu.Jacobi(), device="gpu")
+    monkeypatch.setenv("PDGPU_JACOBI", "fast")
+    with pytest.raises(ValueError, match="PDGPU_JACOBI: expected 'persistent' or 'launches', got 'fast'"):
+        pdgpu.linear.System(A, pdgpu.Jacobi(), device="cuda", dtype=dtype)

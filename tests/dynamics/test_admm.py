@@ -1,0 +1,128 @@
+"""ADMM: the elements' minimisations, the order of the updates, the fixed point, the refusals."""
+
+import inputs
+import numpy as np
+import pytest
+import scenes
+
+import pdgpu
+
+MATERIALS = {
+    "ARAP": pdgpu.ARAP(2e4),
+    "NeoHookean": pdgpu.NeoHookean(2e4, 1e5),
+    "StVK": pdgpu.StVK(2e4, 3e4),
+    "Corotated": pdgpu.Corotated(2e4, 1e5),
+}
+
+
+def stretched_bar(material):
+    """A clamped bar of density 1000 without gravity, and its points stretched by half."""
+    points, tets = inputs.B20()
+    scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
+    scene.add_solid(pdgpu.Mesh(points, tets=tets), material, density=1000.0).pin(points[:, 0] == 0)
+    return scene, points * (1.5, 1.0, 1.0)
+
+
+def solved(scene, start, solver, **options):
+    sim = pdgpu.Simulation(scene, solver, dt=1 / 30, **options)
+    sim.set_state(positions=start)
+    sim.step()
+    return sim.positions.copy()
+
+
+@pytest.mark.parametrize("material", MATERIALS)
+def test_limit_is_newtons_answer(material):
+    """If not, an element's minimisation or its dual is wrong: the limit would balance other forces than those of G."""
+    scene, start = stretched_bar(MATERIALS[material])
+    newton = solved(scene, start, pdgpu.Newton(iterations=60, initialization="previous"))
+    x = solved(scene, start, pdgpu.ADMM(iterations=400, initialization="previous"))
+    assert np.abs(x - newton).max() < 1e-6 * np.ptp(start, axis=0).max()
+
+
+@pytest.mark.parametrize("damping", [0.0, 0.01])
+def test_every_material_at_once_and_damped(damping):
+    """If not, ADMM leaves out an element, or the damping that G has."""
+    scene, start = scenes.mixed(damping=damping)
+    newton = solved(scene, start, pdgpu.Newton(iterations=100, initialization="previous"))
+    x = solved(scene, start, pdgpu.ADMM(iterations=2000, initialization="previous"))
+    assert np.abs(x - newton).max() < 1e-6
+
+
+def test_iterations_of_a_spring_on_paper():
+    """If not, the updates run in another order, or with another weight, than in the paper."""
+    k, mass, length, h = 100.0, 0.5, 1.0, 0.1
+    scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
+    rod = scene.add_rod(pdgpu.Mesh([[0.0, 0, 0], [length, 0, 0]], edges=[[0, 1]]), pdgpu.Spring(k), density=2 * mass / length)
+    rod.pin([0])
+    y = 1.5
+    x, u, inertia = y, 0.0, mass / h**2
+    for iterations in range(1, 6):
+        # E = w/2 (z - L)^2: z minimises w/2 (z - L)^2 + w/2 (z - x - u)^2; then u, then x
+        w = k
+        z = (length + x + u) / 2
+        u += x - z
+        x = (inertia * y + w * (z - u)) / (inertia + w)
+        sim = pdgpu.Simulation(scene, pdgpu.ADMM(iterations=iterations, initialization="previous"), dt=h)
+        sim.set_state(positions=[[0.0, 0, 0], [y, 0, 0]])
+        sim.step()
+        assert sim.positions[1, 0] == pytest.approx(x, rel=1e-13)
+
+
+def test_equilibrium_of_several_steps_stays():
+    """If not, the duals of one step leak into the next: two steps of one simulation differ from a fresh one."""
+    scene, start = stretched_bar(MATERIALS["NeoHookean"])
+    solver = pdgpu.ADMM(iterations=5)
+    sim = pdgpu.Simulation(scene, solver, dt=1 / 30)
+    sim.set_state(positions=start)
+    sim.step()
+    fresh = pdgpu.Simulation(scene, solver, dt=1 / 30)
+    fresh.set_state(positions=sim.positions, velocities=sim.velocities)
+    sim.step()
+    fresh.step()
+    assert np.array_equal(sim.positions, fresh.positions)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_threads_change_nothing(dtype):
+    """If they do, no run can be repeated on another machine."""
+    scene, start = scenes.mixed(damping=0.01)
+    one, two = (solved(scene, start, pdgpu.ADMM(iterations=4), threads=threads, dtype=dtype) for threads in (1, 2))
+    assert np.array_equal(one, two)
+
+
+def test_float32_reaches_what_it_can_resolve():
+    """If not, single precision is of no use with this solver."""
+    scene, start = stretched_bar(MATERIALS["NeoHookean"])
+    solver = pdgpu.ADMM(iterations=200, initialization="previous")
+    single, double = solved(scene, start, solver, dtype="float32"), solved(scene, start, solver)
+    assert np.abs(single - double).max() < 1e-5 * np.ptp(start, axis=0).max()
+
+
+def test_without_shear_modulus():
+    """If not, a fluid-like material would lose its pressure: 2 mu, the weight of Projective Dynamics, is 0 there."""
+    points, tets = inputs.B20()
+    scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
+    scene.add_solid(pdgpu.Mesh(points, tets=tets), pdgpu.NeoHookean(0.0, 1e5), density=1000.0)
+    start = points * 1.02
+    newton = solved(scene, start, pdgpu.Newton(iterations=60, initialization="previous"))
+    x = solved(scene, start, pdgpu.ADMM(iterations=50, initialization="previous"))
+    assert np.abs(x - newton).max() < 0.2 * np.abs(newton - start).max()
+
+
+@pytest.mark.parametrize("weight", [0.5, 2.0])
+def test_weight_changes_the_way_not_the_limit(weight):
+    """If not, the weight of the matrix and that of the elements' minimisations disagree."""
+    scene, start = stretched_bar(MATERIALS["NeoHookean"])
+    newton = solved(scene, start, pdgpu.Newton(iterations=60, initialization="previous"))
+    x = solved(scene, start, pdgpu.ADMM(iterations=300, weight=weight, initialization="previous"))
+    few = [solved(scene, start, pdgpu.ADMM(iterations=5, weight=w, initialization="previous")) for w in (1.0, weight)]
+    assert np.abs(x - newton).max() < 1e-6
+    assert np.abs(few[0] - few[1]).max() > 1e-4
+
+
+def test_slides_are_refused():
+    """If not, vertices would leave the plane they are held in."""
+    scene, _ = stretched_bar(MATERIALS["ARAP"])
+    scene.bodies[0].slide([5], plane=(0.0, 0.0, 1.0))
+    with pytest.raises(ValueError, match="slide"):
+        pdgpu.Simulation(scene, pdgpu.ADMM(), dt=0.01)
