@@ -81,8 +81,9 @@ static __device__ __forceinline__ void write_direction(const pd_vertex_sweep &sw
 /* Turns with groups of neo-Hookean corners and nothing else. */
 template <int T>
 static __global__ void __launch_bounds__(PD_THREADS)
-    group_turn_kernel(pd_model model, pd_vertex_sweep sweep, pd_step_data step, pd_sweep_step kind, int in_place, int begin, int end,
-                      const real *offset, place_position *positions, real *direction) {
+    group_turn_kernel(const __grid_constant__ pd_model model, const __grid_constant__ pd_vertex_sweep sweep,
+                      const __grid_constant__ pd_step_data step, pd_sweep_step kind, int in_place, int begin, int end, const real *offset,
+                      place_position *positions, real *direction) {
     const int turn = begin + (int)(blockIdx.x * (PD_THREADS / T) + threadIdx.x / T), lane = (int)threadIdx.x % T;
     real sum[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, d[3];
     if (turn < end) add_groups(sweep, positions, turn, lane, T, sum);
@@ -96,13 +97,15 @@ static __global__ void __launch_bounds__(PD_THREADS)
 }
 
 /* Turns with corners of any kind, and with a line search. The functions of the elements are compiled once for every kernel that calls them,
- * so the number of lanes is no constant here. */
+ * so the number of lanes is no constant here. Their arguments lie in constant memory: without __grid_constant__ every thread that calls one
+ * would copy all 1.2 KB of them into local memory first. */
 template <bool SEARCH>
 static __global__ void __launch_bounds__(PD_THREADS)
-    corner_turn_kernel(pd_model model, pd_vertex_sweep sweep, pd_step_data step, pd_sweep_step kind, int in_place, int lanes, int begin,
-                       int end, const real *offset, place_position *positions, real *direction) {
-    const unsigned thread = blockIdx.x * PD_THREADS + threadIdx.x;
-    const int turn = begin + (int)(thread / (unsigned)lanes), lane = (int)(thread % (unsigned)lanes);
+    corner_turn_kernel(const __grid_constant__ pd_model model, const __grid_constant__ pd_vertex_sweep sweep,
+                       const __grid_constant__ pd_step_data step, pd_sweep_step kind, int in_place, int lanes, int begin, int end,
+                       const real *offset, place_position *positions, real *direction) {
+    const unsigned per_block = PD_THREADS / (unsigned)lanes;
+    const int turn = begin + (int)(blockIdx.x * per_block + threadIdx.x / (unsigned)lanes), lane = (int)(threadIdx.x % (unsigned)lanes);
     real sum[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, d[3];
     if (turn < end) {
         if (!SEARCH) add_groups(sweep, positions, turn, lane, lanes, sum); // with a search no corner is in a group

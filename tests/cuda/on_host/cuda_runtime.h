@@ -30,6 +30,7 @@ using std::min;
 #define __forceinline__ inline
 #define __noinline__    __attribute__((noinline))
 #define __launch_bounds__(...)
+#define __grid_constant__
 #define __align__(n) __attribute__((aligned(n)))
 // one section for all shared variables, so that a block's copy of them can be put away while another block runs
 #define __shared__ static __attribute__((section("pd_shared")))
