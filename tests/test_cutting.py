@@ -1,5 +1,6 @@
 """A shell that is cut between steps: what stays, what goes, and what is refused."""
 
+import os
 import time
 
 import inputs
@@ -431,4 +432,5 @@ def test_a_large_sheet_is_cut_in_a_moment():
     edges = mesh.hinges[:, :2][np.random.default_rng(0).permutation(len(mesh.hinges))[:5000]]
     start = time.process_time()  # other processes do not count
     _, result, _ = cut_scene(scene, cloth, edges)
-    assert time.process_time() - start < 5.0 and len(result.parents) > 1000
+    limit = 5.0 if "PDGPU_SANITIZED" in os.environ else 1.0
+    assert time.process_time() - start < limit and len(result.parents) > 1000

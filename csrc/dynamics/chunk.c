@@ -52,6 +52,11 @@ void pd_chunks_destroy(pd_chunks *chunks, pd_context *context) {
     free(chunks);
 }
 
+int pd_always_capturable(const pd_simulation *self) {
+    (void)self;
+    return 1;
+}
+
 static int capturable(const pd_simulation *self) {
     const pd_method *method = pd_simulation_method(self);
     return pd_can_capture(self->context) && method->capturable && method->capturable(self);

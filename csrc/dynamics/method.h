@@ -100,6 +100,7 @@ void pd_admm_destroy(pd_admm *admm);
 int pd_xpbd_colours(const pd_xpbd *xpbd); /* 0: NULL */
 
 /* Shared by the methods: */
+int pd_always_capturable(const pd_simulation *self); /* 1: for methods that can be captured with any settings */
 const pd_method *pd_simulation_method(const pd_simulation *self);
 pd_step_data pd_simulation_step_data(const pd_simulation *self);
 pd_status pd_simulation_norm(pd_simulation *self, const real *vector, double *norm);

@@ -23,9 +23,4 @@ static pd_status direction(pd_simulation *self, int *stalled) {
     return pd_constraint_moves(self->context, &self->model, -self->settings.relaxation, self->x, self->direction);
 }
 
-static int capturable(const pd_simulation *self) {
-    (void)self;
-    return 1;
-}
-
-const pd_method pd_position_based_method = {.name = "PBD", .prepare = prepare, .direction = direction, .capturable = capturable};
+const pd_method pd_position_based_method = {.name = "PBD", .prepare = prepare, .direction = direction, .capturable = pd_always_capturable};

@@ -75,13 +75,8 @@ static pd_status direction(pd_simulation *self, int *stalled) {
 }
 
 /* A search along the step of a vertex is made where the vertex is. */
-static int capturable(const pd_simulation *self) {
-    (void)self;
-    return 1;
-}
-
 const pd_method pd_vertex_block_descent_method = {
-    .name = "VertexBlockDescent", .prepare = prepare, .direction = direction, .minimises_potential = 1, .capturable = capturable};
+    .name = "VertexBlockDescent", .prepare = prepare, .direction = direction, .minimises_potential = 1, .capturable = pd_always_capturable};
 
 /* ---- Block Jacobi and gradient descent ----------------------------------------------------------------------------------------- */
 

@@ -152,9 +152,4 @@ done:
     return status;
 }
 
-static int capturable(const pd_simulation *self) {
-    (void)self;
-    return 1;
-}
-
-const pd_method pd_xpbd_method = {.name = "XPBD", .prepare = prepare, .direction = direction, .capturable = capturable};
+const pd_method pd_xpbd_method = {.name = "XPBD", .prepare = prepare, .direction = direction, .capturable = pd_always_capturable};

@@ -1,10 +1,28 @@
-"""Which tests of the CUDA backend can run here."""
+"""What the tests of the CUDA backend share: the precisions, and whether the kernels run on a device or on the CPU."""
 
 import pytest
 
 from pdgpu.backends import backend
 
 ON_HOST = "the CPU in place of a CUDA device"  # the name that tests/cuda/on_host gives its device
+
+
+@pytest.fixture(params=["float32", "float64"])
+def dtype(request):
+    try:
+        backend("cuda", request.param)
+    except RuntimeError as error:
+        pytest.skip(f"the CUDA loops are not run: {error}")
+    return request.param
+
+
+@pytest.fixture
+def on_host():
+    """Whether the kernels run on the CPU."""
+    try:
+        return ON_HOST in backend("cuda", "float32").devices()
+    except RuntimeError as error:
+        pytest.skip(f"the CUDA loops are not run: {error}")
 
 
 def pytest_runtest_setup(item):

@@ -5,18 +5,8 @@ import pytest
 import scipy.sparse as sparse
 
 import pdgpu
-from pdgpu.backends import backend
 
 pytestmark = pytest.mark.gpu
-
-
-@pytest.fixture(params=["float32", "float64"])
-def dtype(request):
-    try:
-        backend("cuda", request.param)
-    except RuntimeError as error:
-        pytest.skip(f"the CUDA loops are not run: {error}")
-    return request.param
 
 
 @pytest.fixture(params=["persistent", "launches"])

@@ -8,18 +8,8 @@ import pytest
 import scenes
 
 import pdgpu
-from pdgpu.backends import backend
 
-pytestmark = pytest.mark.gpu
-
-
-@pytest.fixture(params=["float32", "float64"], autouse=True)
-def dtype(request):
-    try:
-        backend("cuda", request.param)
-    except RuntimeError as error:
-        pytest.skip(f"the CUDA loops are not run: {error}")
-    return request.param
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("dtype")]
 
 
 def of(solvers, **changes):

@@ -12,7 +12,6 @@ import pytest
 import scenes
 
 import pdgpu
-from pdgpu.backends import backend
 
 pytestmark = pytest.mark.gpu
 
@@ -28,15 +27,6 @@ SOLVERS = {
     "gradient-descent": pdgpu.GradientDescent(iterations=10, chebyshev=pdgpu.Chebyshev(rho=0.8, start=2)),
     "xpbd": pdgpu.XPBD(iterations=6),
 }
-
-
-@pytest.fixture(params=["float32", "float64"])
-def dtype(request):
-    try:
-        backend("cuda", request.param)
-    except RuntimeError as error:
-        pytest.skip(f"the CUDA loops are not run: {error}")
-    return request.param
 
 
 # ---- scenes: each returns a scene and a start --------------------------------------------------------------------------------------
