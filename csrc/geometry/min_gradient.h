@@ -1,8 +1,10 @@
-/* The fixed-slope Newton search of Projective IPC [Li et al. 2023, Sec. 6], made safe.
+/* The minimum-gradient Newton search of Projective IPC [Li et al. 2023, Sec. 6], made safe.
  *
  * The volume of the four corners is a cubic of t; its critical points cut [0,1] into at most three monotone pieces. On a piece that falls
- * to zero the search steps by (value - target) / |m| with m the steepest slope on the piece, which cannot overshoot. What differs from the
- * paper, and why:
+ * to zero the search steps by (value - target) / |m| with m the steepest slope on the bracket, which cannot overshoot. What differs from
+ * the paper, and why:
+ *   - m is that of the bracket that is left, whose far end is halved while the value there is past zero: with one slope for all steps a
+ *     piece that falls steeply first, or last, takes hundreds (p99 124 and 196 in the paper's cases II and III);
  *   - target and stop are eta/2 and eta of the value the piece starts with, not zero: for a vertex that falls on a resting triangle the
  *     cubic is a line, and one step to zero ends in the contact;
  *   - all pieces are searched, and both signs: the first coplanarity is often no contact;
@@ -10,8 +12,7 @@
  *     contact there) or the distance has fallen to the part that is to be kept: the inside test, of an interval and never of an instant;
  *   - a separation and all rounding are part of the level that counts as zero. Inside it, as at a coplanar start, the pair advances by its
  *     distance too.
- * The volume bounds the distance only through the shape of the pair: the distance that is left may be any positive number. Near a
- * double root a fixed slope makes tiny steps; the budget then ends the search, early and safe. */
+ * The volume bounds the distance only through the shape of the pair: the distance that is left may be any positive number. */
 #ifndef PD_GEOMETRY_MIN_GRADIENT_H
 #define PD_GEOMETRY_MIN_GRADIENT_H
 
@@ -83,13 +84,16 @@ PD_FUNCTION pd_collision pd_collision_min_gradient(const pd_motion *motion, real
                     t = end;
                     break;
                 }
-                real descent = pd_max(pd_cubic_descent(A, B, C, sign, t, end), 0) + slope_error, target = PD_MIN_GRADIENT_ETA * above;
+                real target = PD_MIN_GRADIENT_ETA * above, beyond = end; // at `beyond` the value is at or past the level
                 while (above > target) {
                     if (k >= PD_MIN_GRADIENT_BUDGET) return pd_collision_of(t, k, PD_CUT_SHORT);
+                    real descent = pd_max(pd_cubic_descent(A, B, C, sign, t, beyond), 0) + slope_error;
                     real next = t + (above - (real)0.5 * target) / descent * ((real)1 - (real)8 * u);
-                    if (!(next > t) || next >= end) break; // a step below the resolution of t, or rounding at the end of the piece
+                    if (!(next > t) || next >= beyond) break; // a step below the resolution of t, or rounding at the end of the bracket
                     t = next, k++;
                     above = sign * pd_cubic_value(b, t) - level;
+                    real middle = (real)0.5 * (t + beyond);
+                    if (!(sign * pd_cubic_value(b, middle) > level)) beyond = middle;
                 }
                 if (t > stop) return pd_collision_of(1, k, PD_NO_CONTACT);
             }

@@ -209,8 +209,8 @@ def hessian(pair, x, *, squared=False, threads=0):
 def lower_bound(pair, x, *, threads=0):
     """A number that is never above the exact distance of exactly these coordinates, rounding included, (n,) m.
 
-    For well-shaped pairs it is below the distance by some 1e-15 (float32: 1e-6) of the size of the pair; for slivers and nearly parallel edges
-    by at most the width of what rounding leaves undecided. Arguments and errors as for `gradient`.
+    For well-shaped pairs it is below the distance by some 1e-15 (float32: 1e-6) of the size of the pair; for slivers and nearly parallel
+    edges by at most the width of what rounding leaves undecided. Arguments and errors as for `gradient`.
     """
     return _quantity(pair, BOUND, x, threads)
 
