@@ -2,10 +2,10 @@
  *
  * Deliberately another method than the library's. The corners move along lines, so the first contact is at t = 0, at a root of the cubic
  * det(e1, e2, e3)(t), or, where the four corners stay coplanar, at a root of a component of a cross product (a vertex on an edge's line)
- * or of a coordinate difference (vertex on vertex). At each candidate, in order, the distance is computed; zero means contact.
+ * or of a coordinate difference (vertex on vertex). At each candidate, in order, the distance is computed; what is below 1e-18 of the pair's size means contact.
  *
  * Reads from stdin: int32 n; then for each query int32 edge_edge, double x_t0[12], x_t1[12], t. Writes for each query five doubles:
- * time of contact (nan: none), 1 if t is later than it, distance at 0, distance at t, distance at the contact; relative to nothing, m. */
+ * time of contact (nan: none), 1 if t is later than it, distance at 0, distance at t, distance at the contact, m. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
