@@ -1,5 +1,7 @@
 """A minimum separation: what is closer counts as contact, and a start that is already closer is reported."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -62,5 +64,5 @@ def test_larger_separation_is_never_later():
     x0, x1 = random.uniform(-1, 1, (2, 500, 4, 3))
     for _, function in PAIRS:
         contacts = [np.isfinite(function(x0, x1, separation=s).toi) for s in (0.0, 0.01, 0.1, 0.5)]
-        for few, many in zip(contacts, contacts[1:], strict=False):
+        for few, many in itertools.pairwise(contacts):
             assert (many | ~few).all()
