@@ -21,6 +21,7 @@ typedef struct pd_module_state {
 extern PyType_Spec pd_simulation_type_spec; /* simulation.c */
 extern PyType_Spec pd_linear_type_spec;     /* linear.c */
 extern PyMethodDef pd_element_methods[];    /* elements.c */
+extern PyMethodDef pd_geometry_methods[];   /* geometry.c */
 
 /* None or (rho, start, under_relaxation). Returns 0 with an exception set. (linear.c) */
 int pd_read_chebyshev(PyObject *object, pd_chebyshev *out);

@@ -98,6 +98,7 @@ static int module_execute(PyObject *module) {
     if (!state->device_array_type) return -1;
     if (PyModule_AddType(module, state->device_array_type) < 0) return -1;
     if (PyModule_AddFunctions(module, pd_element_methods) < 0) return -1;
+    if (PyModule_AddFunctions(module, pd_geometry_methods) < 0) return -1;
     return add_kinds(module);
 }
 

@@ -8,7 +8,7 @@ from pdgpu.openmp import short_spinning
 with short_spinning():
     from pdgpu import _host  # loads the OpenMP runtime
 
-from pdgpu import elements, linear, shapes
+from pdgpu import ccd, elements, geometry, linear, shapes
 from pdgpu.comparison import Comparison, compare
 from pdgpu.cutting import Cut
 from pdgpu.errors import DivergenceError
@@ -88,8 +88,10 @@ __all__ = [
     "WorldBox",
     "_host",
     "capabilities",
+    "ccd",
     "compare",
     "elements",
+    "geometry",
     "linear",
     "read_mesh",
     "shapes",
