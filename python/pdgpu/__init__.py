@@ -9,6 +9,7 @@ with short_spinning():
     from pdgpu import _host  # loads the OpenMP runtime
 
 from pdgpu import elements, linear, shapes
+from pdgpu.certificate import Certificate, certify
 from pdgpu.comparison import Comparison, compare
 from pdgpu.cutting import Cut
 from pdgpu.errors import DivergenceError
@@ -58,6 +59,7 @@ __all__ = [
     "Bending",
     "BlockJacobi",
     "Body",
+    "Certificate",
     "Chebyshev",
     "Comparison",
     "Corotated",
@@ -86,6 +88,7 @@ __all__ = [
     "WorldBox",
     "_host",
     "capabilities",
+    "certify",
     "compare",
     "elements",
     "linear",
