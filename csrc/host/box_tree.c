@@ -7,9 +7,7 @@
 
 enum { LEAF = 8, DEEPEST = 32 };
 
-pd_host_box pd_box_of_nothing(void) {
-    return (pd_host_box){{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
-}
+pd_host_box pd_box_of_nothing(void) { return (pd_host_box){{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}}; }
 
 void pd_box_add(pd_host_box *box, const double point[3]) {
     for (int k = 0; k < 3; k++) {

@@ -23,10 +23,10 @@ typedef struct on_segment {
 enum { MOST_SEGMENTS = 4, MOST_BOUNDS = 4 };
 
 typedef struct contact {
-    pd_polynomial volume;                       /* zero where the points are coplanar; not used where has_volume is 0 */
-    pd_polynomial normal_squared;               /* zero where the triangle or the parallelogram of the edges is degenerate */
-    pd_polynomial bounds[MOST_BOUNDS];          /* none negative: inside, if coplanar and not degenerate */
-    on_segment segments[MOST_SEGMENTS];         /* one of them holds: contact, if degenerate */
+    pd_polynomial volume;               /* zero where the points are coplanar; not used where has_volume is 0 */
+    pd_polynomial normal_squared;       /* zero where the triangle or the parallelogram of the edges is degenerate */
+    pd_polynomial bounds[MOST_BOUNDS];  /* none negative: inside, if coplanar and not degenerate */
+    on_segment segments[MOST_SEGMENTS]; /* one of them holds: contact, if degenerate */
     int has_volume, n_bounds, n_segments;
 } contact;
 

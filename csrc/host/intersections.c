@@ -76,9 +76,7 @@ static int between(const double p[3], const double a[3], const double b[3]) {
     return 1;
 }
 
-static int point_on_segment(const double p[3], const double a[3], const double b[3]) {
-    return between(p, a, b) && collinear(a, b, p);
-}
+static int point_on_segment(const double p[3], const double a[3], const double b[3]) { return between(p, a, b) && collinear(a, b, p); }
 
 /* Whether segments pq and ab, seen along an axis, meet: the classical test with orientations, for points of a common plane that the
  * axis does not lie in. */
@@ -250,8 +248,8 @@ pd_status pd_intersections_find(pd_intersections *out, const double *points, con
         if (collinear(a, b, c)) out->flat_triangles[out->n_flat_triangles++] = i;
     }
     scene s = {points, simplices, alone};
-    PD_TRY(pd_host_pairs_find(&out->edge_triangle, edge_boxes, n_edges, triangle_boxes, n_triangles, edge_meets_triangle, &s, threads,
-                              error));
+    PD_TRY(
+        pd_host_pairs_find(&out->edge_triangle, edge_boxes, n_edges, triangle_boxes, n_triangles, edge_meets_triangle, &s, threads, error));
     PD_TRY(pd_host_pairs_find(&out->edge_edge, alone_boxes, n_alone, alone_boxes, n_alone, edge_meets_edge, &s, threads, error));
     for (size_t i = 0; i < out->edge_edge.n; i++)
         for (int k = 0; k < 2; k++) out->edge_edge.pairs[i][k] = alone[out->edge_edge.pairs[i][k]];

@@ -113,8 +113,7 @@ static double squared_distance(const pair_kind *kind, int i, int j) {
     return kind->k_second == 3 ? point_triangle_squared(x[0], x[1], x[2], x[3]) : point_segment_squared(x[0], x[1], x[2]);
 }
 
-static void search(nearest *best, const pair_kind *kind, int i, const pd_host_box *box, const pd_box_tree *tree,
-                   const pd_host_box *boxes) {
+static void search(nearest *best, const pair_kind *kind, int i, const pd_host_box *box, const pd_box_tree *tree, const pd_host_box *boxes) {
     int stack[64], depth = 0, first_leaf = 1 << (tree->levels - 1), n_nodes = 2 * first_leaf;
     stack[depth++] = 1;
     while (depth > 0) {
@@ -174,12 +173,13 @@ done:
     return status;
 }
 
-pd_status pd_smallest_gap(pd_gap *out, const double *points, const int *vertices, int n_vertices, const pd_simplices *simplices, int threads,
-                          pd_error *error) {
+pd_status pd_smallest_gap(pd_gap *out, const double *points, const int *vertices, int n_vertices, const pd_simplices *simplices,
+                          int threads, pd_error *error) {
     *out = (pd_gap){INFINITY, PD_GAP_NONE, {-1, -1}};
     pd_status status = PD_OK;
     int n_alone = 0;
-    int *alone = malloc(((size_t)simplices->n_edges + 1) * sizeof *alone), *rows = malloc(((size_t)simplices->n_edges + 1) * 2 * sizeof *rows);
+    int *alone = malloc(((size_t)simplices->n_edges + 1) * sizeof *alone),
+        *rows = malloc(((size_t)simplices->n_edges + 1) * 2 * sizeof *rows);
     if (!alone || !rows) {
         status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for %d edges", simplices->n_edges);
         goto done;

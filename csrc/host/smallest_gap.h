@@ -17,7 +17,7 @@ typedef struct pd_gap {
  * a sliver's far side apart, so small distances are good to that and no more.
  *   points [n,3]  in  m      vertices [n_vertices]  in  those that take part, ascending
  * Errors: PD_ERROR_MEMORY. The same for any number of threads. */
-pd_status pd_smallest_gap(pd_gap *out, const double *points, const int *vertices, int n_vertices, const pd_simplices *simplices, int threads,
-                          pd_error *error);
+pd_status pd_smallest_gap(pd_gap *out, const double *points, const int *vertices, int n_vertices, const pd_simplices *simplices,
+                          int threads, pd_error *error);
 
 #endif

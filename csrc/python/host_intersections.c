@@ -69,21 +69,21 @@ static int scene_in(scene *s, PyObject *module, PyObject *points, PyObject *vert
     return 1;
 }
 
+#ifdef PD_HAVE_GMP
 static PyObject *pairs_out(const pd_pair_list *list) {
     npy_intp shape[2] = {(npy_intp)list->n, 2};
     return (PyObject *)pd_array_copy(NPY_INT32, 2, shape, list->pairs);
 }
 
-#ifdef PD_HAVE_GMP
 #define UNLESS_GMP(module)
 #else
-#define UNLESS_GMP(module)                                                                                             \
-    do {                                                                                                               \
-        pd_error missing;                                                                                              \
-        return pd_raise(module,                                                                                        \
-                        pd_fail(&missing, PD_ERROR_UNSUPPORTED,                                                        \
-                                "this build of pdgpu has no GMP, which exact intersection tests need (PDGPU_GMP=ON)"), \
-                        &missing);                                                                                     \
+#define UNLESS_GMP(module)                                                                                                                 \
+    do {                                                                                                                                   \
+        pd_error missing;                                                                                                                  \
+        return pd_raise(                                                                                                                   \
+            module,                                                                                                                        \
+            pd_fail(&missing, PD_ERROR_UNSUPPORTED, "this build of pdgpu has no GMP, which exact intersection tests need (PDGPU_GMP=ON)"), \
+            &missing);                                                                                                                     \
     } while (0)
 #endif
 
@@ -160,11 +160,12 @@ static PyObject *contact_times(PyObject *module, PyObject *arguments) {
     npy_intp shape[3] = {-1, -1, 3};
     PyArrayObject *x = pd_array_in(object, NPY_FLOAT64, 3, shape, "x");
     if (!x) return NULL;
-    npy_intp n = PyArray_DIM(x, 0), rows = PyArray_DIM(x, 1);
+    npy_intp rows = PyArray_DIM(x, 1);
     if ((rows != 8 && rows != 6) || (n_first != 1 && n_first != 2) || (rows == 6 && n_first == 2))
         return PyErr_Format(PyExc_ValueError, "x: expected 8 rows a pair, or 6 with n_first = 1, got %zd", (Py_ssize_t)rows);
     UNLESS_GMP(module);
 #ifdef PD_HAVE_GMP
+    npy_intp n = PyArray_DIM(x, 0);
     PyArrayObject *out = pd_array_out(NPY_FLOAT64, 1, &n);
     if (!out) return NULL;
     double *times = PyArray_DATA(out);
