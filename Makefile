@@ -1,20 +1,23 @@
 # make demo     build, then compare every solver on a mesh: out/convergence.png, out/convergence.csv, out/scene.png
 #               MESH=path (any file meshio reads; the mesh that ships with pdgpu)   OUT=folder (out)
 # make build    .venv with pdgpu and what its tests need; seconds when nothing changed
-# make test     build, then the tests             TESTS="tests/elements -k polar" for some of them
+# make test     build, then the tests             TESTS="tests/elements -k polar" for some of them, JOBS=1 one after the other
 # make lint     formatting and lint of C, CUDA and Python; `make format` puts right what it can
 # make sanitize the tests under the address and undefined-behaviour sanitizers
 # make cuda     build with the CUDA modules, which nvcc has to be there for, and import them
 # make cuda-on-host  the CUDA kernels compiled for the CPU, and the tests of the CUDA backend on them; no GPU, no nvcc
 # make wheel    dist/: a self-contained wheel with SuiteSparse and BLAS inside
-# make gpu      on a machine with a GPU: build the CUDA modules, run GPU tests and benchmarks; `make gpu-bring` fills the
-#               folder bring/ with what such a machine needs when it has no network
+# make gpu      on a machine with a GPU: build the CUDA modules, run GPU tests, compute-sanitizer and benchmarks into OUT
+#               PARTS="build tests sanitizer benchmarks" for some of them, GPU_SECONDS=570 where a call may not take longer; `make gpu-bring`
+#               fills the folder bring/ with what such a machine needs when it has no network
 # make clean    removes build/ and dist/; .venv stays
 PYTHON ?= python3
 VENV   ?= .venv
 OUT    ?= out
 MESH   ?=
 TESTS  ?=
+JOBS   ?= 2
+PARTS  ?=
 # AUTO: the CUDA modules are built where nvcc and csrc/cuda/*.cu are. OFF leaves the direct solver out: PDGPU_CHOLMOD=OFF;
 # the exact intersection tests: PDGPU_GMP=OFF.
 PDGPU_CUDA    ?= AUTO
@@ -22,7 +25,7 @@ PDGPU_CHOLMOD ?= ON
 PDGPU_GMP     ?= ON
 PDGPU_WERROR  ?= ON
 
-export PYTHON VENV OUT PDGPU_CHOLMOD PDGPU_GMP
+export PYTHON VENV OUT JOBS PDGPU_CHOLMOD PDGPU_GMP
 .DELETE_ON_ERROR:
 .PHONY: always build test demo wheel lint format sanitize cuda cuda-on-host gpu gpu-bring clean
 
@@ -55,7 +58,7 @@ $(VENV)/.built: $(SOURCES) $(VENV)/.tools $(VENV)/.options
 	mv $@.new $@
 
 test: build
-	$(BIN)/python -m pytest -q $(TESTS)
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(TESTS)
 
 demo: build
 	$(BIN)/python -m pdgpu compare $(MESH) --out $(OUT)
@@ -82,7 +85,7 @@ cuda-on-host: build
 	scripts/cuda_on_host $(TESTS)
 
 gpu:
-	scripts/gpu
+	scripts/gpu $(PARTS)
 
 gpu-bring: wheel
 	scripts/gpu_bring

@@ -21,16 +21,23 @@ def describe():
             processor = next(line.split(":")[1].strip() for line in file if line.startswith("model name"))
     except (OSError, StopIteration):
         pass
+    return [
+        f"pdgpu {pdgpu.__version__}, commit {_commit()}",
+        f"{datetime.date.today().isoformat()}, {processor}, {os.cpu_count()} cores, Python {platform.python_version()}",
+    ]
+
+
+def _commit():
+    """PDGPU_COMMIT says it where the tree came without .git (scripts/gpu)."""
+    if os.environ.get("PDGPU_COMMIT"):
+        return os.environ["PDGPU_COMMIT"]
     try:
         commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
         if subprocess.run(["git", "status", "--porcelain"], capture_output=True, text=True).stdout.strip():
             commit += " with local changes"
     except (OSError, subprocess.CalledProcessError):
-        commit = "unknown"
-    return [
-        f"pdgpu {pdgpu.__version__}, commit {commit}",
-        f"{datetime.date.today().isoformat()}, {processor}, {os.cpu_count()} cores, Python {platform.python_version()}",
-    ]
+        return "unknown"
+    return commit
 
 
 def write_table(path, header, rows, notes=()):

@@ -30,7 +30,33 @@ void pd_context_destroy(pd_context *context);    /* NULL is allowed */
 pd_error *pd_context_error(pd_context *context); /* where failing loops write their text */
 int pd_context_threads(const pd_context *context);
 
-/* Number of devices this backend can use, and the name of one; the CPU counts as one device. */
+/* Where backend memory lies, for other libraries that are to read it in place. */
+typedef struct pd_place {
+    int on_device; /* 0: host memory */
+    int device;    /* number of the device */
+    void *stream;  /* NULL on the host */
+} pd_place;
+pd_place pd_context_place(const pd_context *context);
+
+/* Returns when all that was asked of the device is done. */
+pd_status pd_context_wait(pd_context *context);
+
+/* Two places in the sequence of loops, PD_MARK_BEGIN and PD_MARK_END, and the seconds between the last two by the device's clock (the CPU: the
+ * host's). A mark waits for nothing and is not captured; the seconds are there once the host has waited for what came after the end. */
+enum { PD_MARK_BEGIN, PD_MARK_END };
+pd_status pd_mark(pd_context *context, int which);
+pd_status pd_marked_seconds(pd_context *context, double *seconds);
+
+/* What a context has been asked for since it was made. */
+typedef struct pd_counts {
+    long long waits; /* calls in which the host waits for the device: uploads, downloads, pd_context_wait; the CPU counts the same calls */
+    long long allocations;        /* pd_memory_create */
+    long long captures, launches; /* of graphs */
+} pd_counts;
+pd_counts pd_context_counts(const pd_context *context);
+
+/* Number of devices this backend can use, and the name of one; the CPU counts as one device. Where there is none, the text of
+ * `error` says why; that is no failure. */
 pd_status pd_device_count(int *count, pd_error *error);
 pd_status pd_device_name(int device, char name[256], pd_error *error);
 
@@ -41,6 +67,21 @@ pd_status pd_memory_upload(pd_context *context, void *target /* B */, const void
 pd_status pd_memory_download(pd_context *context, void *target /* H */, const void *source /* B */, size_t bytes);
 pd_status pd_memory_copy(pd_context *context, void *target /* B */, const void *source /* B */, size_t bytes);
 pd_status pd_memory_clear(pd_context *context, void *target /* B */, size_t bytes);
+
+/* ---- graphs ------------------------------------------------------------------------------------------------------- */
+
+/* A sequence of loops with the arguments of one time, to be asked for again as a whole: on a GPU one launch instead of one for each
+ * kernel. Between begin and end loops and pd_memory_copy and pd_memory_clear are recorded and not run; all that waits or allocates
+ * (uploads, downloads, pd_memory_create) is forbidden there. Arguments are kept by value and pointers as they are. */
+typedef struct pd_graph pd_graph;
+
+/* 0: this backend cannot; nobody calls the four below. */
+int pd_can_capture(const pd_context *context);
+pd_status pd_capture_begin(pd_context *context);
+/* Ends every capture that was begun, also one in which a loop failed: *out = NULL then. */
+pd_status pd_capture_end(pd_context *context, pd_graph **out);
+pd_status pd_graph_launch(pd_context *context, const pd_graph *graph);
+void pd_graph_destroy(pd_context *context, pd_graph *graph); /* NULL is allowed */
 
 /* ---- the model in backend memory ---------------------------------------------------------------------------------- */
 
@@ -180,7 +221,7 @@ pd_status pd_offset(pd_context *context, const pd_model *model, double h, const 
                     real *offset);
 
 /* step = alpha direction + beta step; then x += step and offset += step at free vertices.
- *   report [2]  B  out  sum |step|^2 in m^2 and the number of coordinates of x that changed */
+ *   report [2]  B  out  sum |step|^2 in m^2 and the number of coordinates of x that changed; NULL: not asked for, and not summed */
 pd_status pd_advance(pd_context *context, const pd_model *model, double alpha, const real *direction, double beta, real *step, real *x,
                      real *offset, double *report);
 
@@ -191,6 +232,11 @@ pd_status pd_add_scaled(pd_context *context, const pd_model *model, const real *
 
 /* out = sum x_i y_i over 3n numbers, in double. */
 pd_status pd_dot(pd_context *context, const pd_model *model, const real *x, const real *y, double *out /* B */);
+
+/* Nonlinear conjugate gradients: p = z + beta p, and d = alpha p, over 3n numbers; beta and alpha from sums [PD_CONJUGATE_COUNT]  B, as
+ * elements/conjugate_step.h says. */
+pd_status pd_conjugate_turn(pd_context *context, const pd_model *model, const double *sums, const real *z, real *p);
+pd_status pd_conjugate_scale(pd_context *context, const pd_model *model, const double *sums, const real *p, real *d);
 
 /* index = first vertex with a non-finite coordinate, or -1. */
 pd_status pd_find_not_finite(pd_context *context, const pd_model *model, const real *x, int *index /* H */);

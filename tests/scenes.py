@@ -1,5 +1,6 @@
 """Scenes that several tests share."""
 
+import dataclasses
 import importlib.resources
 
 import inputs
@@ -27,7 +28,41 @@ MINIMISERS.update(newton_cg=NEWTON_CG, quasi_newton=QUASI_NEWTON)
 MINIMISERS.update(vbd=VBD, vbd_search=VBD_SEARCH, block_jacobi=BLOCK_JACOBI, gradient_descent=GRADIENT_DESCENT)
 SOLVERS = {**MINIMISERS, "pbd": PBD, "xpbd": XPBD}
 
+# the linear solvers, with numbers that need no look at the spectrum and few iterations
+LINEAR_SOLVERS = {
+    "jacobi": pdgpu.Jacobi(weight=0.6, iterations=7, chebyshev=pdgpu.Chebyshev(rho=0.9, start=2)),
+    "gauss-seidel": pdgpu.GaussSeidel(iterations=3),
+    "symmetric": pdgpu.SymmetricGaussSeidel(iterations=3, chebyshev=pdgpu.Chebyshev(rho=0.8, start=1)),
+    "sor": pdgpu.SOR(omega=1.3, iterations=3),
+    "pcg": pdgpu.PCG(iterations=6),
+    "a-jacobi 2": pdgpu.AJacobi(order=2, weight=0.6, iterations=3),
+    "a-jacobi 3": pdgpu.AJacobi(order=3, weight=0.6, variant="composed", iterations=3, chebyshev=pdgpu.Chebyshev(rho=0.9, start=1)),
+    "suppressed": pdgpu.AJacobi(order=2, weight=0.6, suppression=0.05, iterations=3),
+}
+
 NO_GRAVITY = (0.0, 0.0, 0.0)
+
+# those whose iterations need the host for nothing: on a GPU the frame looks at every check_every-th only
+RESIDENT = {
+    "jacobi": pdgpu.ProjectiveDynamics(linear=pdgpu.Jacobi(weight=0.6, iterations=3, chebyshev=pdgpu.Chebyshev(rho=0.9, start=2))),
+    "jacobi, even": pdgpu.ProjectiveDynamics(linear=pdgpu.Jacobi(weight=0.6, iterations=2)),
+    "chebyshev": pdgpu.ProjectiveDynamics(linear=pdgpu.Jacobi(weight=0.6), chebyshev=pdgpu.Chebyshev(rho=0.8, start=3)),
+    "gauss-seidel": pdgpu.ProjectiveDynamics(linear=pdgpu.GaussSeidel(iterations=2)),
+    "symmetric": pdgpu.ProjectiveDynamics(linear=pdgpu.SymmetricGaussSeidel(iterations=3, chebyshev=pdgpu.Chebyshev(rho=0.8, start=1))),
+    "pcg": pdgpu.ProjectiveDynamics(linear=pdgpu.PCG(iterations=4)),
+    "a-jacobi": pdgpu.ProjectiveDynamics(linear=pdgpu.AJacobi(order=2, weight=0.6, iterations=3)),
+    "suppressed": pdgpu.ProjectiveDynamics(linear=pdgpu.AJacobi(order=2, weight=0.6, suppression=0.05, iterations=2)),
+    "vbd": pdgpu.VertexBlockDescent(),
+    "vbd_search": pdgpu.VertexBlockDescent(line_search=True),
+    "block_jacobi": pdgpu.BlockJacobi(line_search=False),
+    "cg": pdgpu.NonlinearCG(),
+    "pbd": pdgpu.PBD(relaxation=0.03),
+    "xpbd": pdgpu.XPBD(),
+}
+
+
+def shortened(solver, iterations):
+    return dataclasses.replace(solver, iterations=iterations)
 
 
 def creature():

@@ -2,6 +2,8 @@
 #define _DEFAULT_SOURCE 1 // madvise
 #include "cpu/context.h"
 
+#include "base/clock.h"
+
 #include <stdlib.h>
 #include <string.h>
 #ifdef __linux__
@@ -26,6 +28,18 @@ pd_error *pd_context_error(pd_context *context) { return &context->error; }
 
 int pd_context_threads(const pd_context *context) { return context->threads; }
 
+pd_place pd_context_place(const pd_context *context) {
+    (void)context;
+    return (pd_place){0, 0, NULL};
+}
+
+pd_status pd_context_wait(pd_context *context) {
+    context->counts.waits++;
+    return PD_OK;
+}
+
+pd_counts pd_context_counts(const pd_context *context) { return context->counts; }
+
 pd_status pd_device_count(int *count, pd_error *error) {
     (void)error;
     *count = 1;
@@ -38,6 +52,16 @@ pd_status pd_device_name(int device, char name[256], pd_error *error) {
     return PD_OK;
 }
 
+pd_status pd_mark(pd_context *context, int which) {
+    context->marks[which] = pd_seconds();
+    return PD_OK;
+}
+
+pd_status pd_marked_seconds(pd_context *context, double *seconds) {
+    *seconds = context->marks[PD_MARK_END] - context->marks[PD_MARK_BEGIN];
+    return PD_OK;
+}
+
 pd_status pd_memory_create(pd_context *context, void **out, size_t bytes) {
     size_t rounded = (bytes / 64 + 1) * 64;
     *out = aligned_alloc(rounded < HUGE_PAGE ? 64 : HUGE_PAGE, rounded < HUGE_PAGE ? rounded : (rounded / HUGE_PAGE + 1) * HUGE_PAGE);
@@ -47,6 +71,7 @@ pd_status pd_memory_create(pd_context *context, void **out, size_t bytes) {
     if (rounded >= HUGE_PAGE) madvise(*out, rounded, MADV_HUGEPAGE);
 #endif
     memset(*out, 0, rounded);
+    context->counts.allocations++;
     return PD_OK;
 }
 
@@ -62,10 +87,12 @@ pd_status pd_memory_copy(pd_context *context, void *target, const void *source, 
 }
 
 pd_status pd_memory_upload(pd_context *context, void *target, const void *source, size_t bytes) {
+    context->counts.waits++;
     return pd_memory_copy(context, target, source, bytes);
 }
 
 pd_status pd_memory_download(pd_context *context, void *target, const void *source, size_t bytes) {
+    context->counts.waits++;
     return pd_memory_copy(context, target, source, bytes);
 }
 
@@ -74,3 +101,26 @@ pd_status pd_memory_clear(pd_context *context, void *target, size_t bytes) {
     memset(target, 0, bytes);
     return PD_OK;
 }
+
+/* ---- graphs: a loop on the CPU is a function call already ------------------------------------------------------------------ */
+
+int pd_can_capture(const pd_context *context) {
+    (void)context;
+    return 0;
+}
+
+pd_status pd_capture_begin(pd_context *context) {
+    return pd_fail(&context->error, PD_ERROR_UNSUPPORTED, "graphs: the CPU backend has none");
+}
+
+pd_status pd_capture_end(pd_context *context, pd_graph **out) {
+    *out = NULL;
+    return pd_capture_begin(context);
+}
+
+pd_status pd_graph_launch(pd_context *context, const pd_graph *graph) {
+    (void)graph;
+    return pd_capture_begin(context);
+}
+
+void pd_graph_destroy(pd_context *context, pd_graph *graph) { (void)context, (void)graph; }

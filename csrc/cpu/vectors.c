@@ -1,5 +1,6 @@
 /* Loops over vertices and over the coordinates of vectors. */
 #include "cpu/context.h"
+#include "elements/conjugate_step.h"
 
 double pd_dot_of_rows(const pd_context *context, int n, int width, const real *x, const real *y, double *partial_sums) {
     int blocks = (n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
@@ -16,6 +17,22 @@ double pd_dot_of_rows(const pd_context *context, int n, int width, const real *x
 
 pd_status pd_dot(pd_context *context, const pd_model *model, const real *x, const real *y, double *out) {
     *out = pd_dot_of_rows(context, model->n_vertices, 3, x, y, model->partial_sums);
+    return PD_OK;
+}
+
+pd_status pd_conjugate_turn(pd_context *context, const pd_model *model, const double *sums, const real *z, real *p) {
+    int n = 3 * model->n_vertices;
+    real beta = (real)pd_conjugate_beta(sums);
+#pragma omp parallel for num_threads(pd_threads(context, n, 1)) schedule(static)
+    for (int j = 0; j < n; j++) p[j] = z[j] + beta * p[j];
+    return PD_OK;
+}
+
+pd_status pd_conjugate_scale(pd_context *context, const pd_model *model, const double *sums, const real *p, real *d) {
+    int n = 3 * model->n_vertices;
+    real alpha = (real)pd_conjugate_alpha(sums);
+#pragma omp parallel for num_threads(pd_threads(context, n, 1)) schedule(static)
+    for (int j = 0; j < n; j++) d[j] = alpha * p[j];
     return PD_OK;
 }
 
@@ -74,8 +91,10 @@ pd_status pd_advance(pd_context *context, const pd_model *model, double alpha, c
             for (int j = 3 * i; j < 3 * i + 3; j++) {
                 real s = a * direction[j] + b * step[j], moved = x[j] + s;
                 step[j] = s;
-                square += (double)s * (double)s;
-                changed += moved != x[j];
+                if (report) {
+                    square += (double)s * (double)s;
+                    changed += moved != x[j];
+                }
                 x[j] = moved;
                 offset[j] += s;
             }
@@ -83,6 +102,7 @@ pd_status pd_advance(pd_context *context, const pd_model *model, double alpha, c
         squares[block] = square;
         changes[block] = changed;
     }
+    if (!report) return PD_OK;
     report[0] = pd_add_partial_sums(squares, blocks);
     report[1] = pd_add_partial_sums(changes, blocks);
     return PD_OK;

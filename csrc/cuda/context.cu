@@ -1,59 +1,32 @@
-/* Context and memory of the CUDA backend.
+/* Context, memory and graphs of the CUDA backend; what can fail before the first kernel runs is in device.cu.
  *
- * Everything lives on device 0. Which device is current belongs to the thread, and other libraries in the process change it, so
- * the memory functions set it: everything an algorithm does begins with one of them, and its launches follow on the same thread. */
+ * Everything lives on device PD_DEVICE. Which device is current belongs to the thread, and other libraries in the process change it,
+ * so the functions here set it: everything an algorithm does begins with one of them, and its launches follow on the same thread. */
 #include "cuda/context.cuh"
 
 #include <stdlib.h>
-#include <string.h>
 
-enum { PD_DEVICE = 0 };
-
-pd_status pd_cuda_failure(pd_context *context, cudaError_t code, const char *what) {
-    cudaGetLastError();
-    return pd_fail(&context->error, PD_ERROR_DEVICE, "CUDA: %s failed: %s", what, cudaGetErrorString(code));
-}
-
-pd_status pd_device_count(int *count, pd_error *error) {
-    (void)error;
-    // no driver and no device are no error: there is nothing to use
-    if (cudaGetDeviceCount(count) != cudaSuccess) {
-        cudaGetLastError();
-        *count = 0;
-    }
-    return PD_OK;
-}
-
-pd_status pd_device_name(int device, char name[256], pd_error *error) {
-    cudaDeviceProp properties;
-    cudaError_t code = cudaGetDeviceProperties(&properties, device);
-    if (code != cudaSuccess) {
-        cudaGetLastError();
-        return pd_fail(error, PD_ERROR_DEVICE, "device: %d: %s", device, cudaGetErrorString(code));
-    }
-    memcpy(name, properties.name, sizeof properties.name);
-    return PD_OK;
-}
+/* A capture began on the right device, and only what belongs into the graph is called until it ends. */
+static cudaError_t use_device(const pd_context *context) { return context->capturing ? cudaSuccess : cudaSetDevice(PD_DEVICE); }
 
 pd_status pd_context_create(pd_context **out, int threads, pd_error *error) {
     *out = NULL;
     int count = 0;
-    cudaError_t code = cudaGetDeviceCount(&count);
-    if (code != cudaSuccess || count == 0) {
-        cudaGetLastError();
-        return pd_fail(error, PD_ERROR_DEVICE, "device: no CUDA device can be used (%s)",
-                       code != cudaSuccess ? cudaGetErrorString(code) : "there is none");
-    }
+    pd_status status = pd_device_count(&count, error);
+    if (status) return status;
+    if (count == 0) return PD_ERROR_DEVICE; // the text is there already
     pd_context *context = (pd_context *)calloc(1, sizeof *context);
     if (!context) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for a context");
     context->threads = threads > 0 ? threads : 1;
-    code = cudaSetDevice(PD_DEVICE);
+    cudaError_t code = cudaSetDevice(PD_DEVICE);
     if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&context->stream, cudaStreamNonBlocking);
+    for (int m = 0; m < 2 && code == cudaSuccess; m++) code = cudaEventCreate(&context->marks[m]);
     if (code == cudaSuccess) code = cudaMalloc((void **)&context->index, sizeof(int));
     if (code != cudaSuccess) {
+        status = pd_cuda_failure(context, code, "making a context");
+        if (error) *error = context->error;
         pd_context_destroy(context);
-        cudaGetLastError();
-        return pd_fail(error, PD_ERROR_DEVICE, "device: the CUDA context could not be made: %s", cudaGetErrorString(code));
+        return status;
     }
     *out = context;
     return PD_OK;
@@ -63,7 +36,10 @@ void pd_context_destroy(pd_context *context) {
     if (!context) return;
     if (context->stream) cudaStreamSynchronize(context->stream);
     cudaFree(context->index);
+    for (int m = 0; m < 2; m++)
+        if (context->marks[m]) cudaEventDestroy(context->marks[m]);
     if (context->stream) cudaStreamDestroy(context->stream);
+    cudaGetLastError();
     free(context);
 }
 
@@ -71,9 +47,40 @@ pd_error *pd_context_error(pd_context *context) { return &context->error; }
 
 int pd_context_threads(const pd_context *context) { return context->threads; }
 
+pd_counts pd_context_counts(const pd_context *context) { return context->counts; }
+
+pd_place pd_context_place(const pd_context *context) {
+    pd_place place = {1, PD_DEVICE, context->stream};
+    return place;
+}
+
+pd_status pd_context_wait(pd_context *context) {
+    cudaError_t code = use_device(context);
+    context->counts.waits++;
+    if (code == cudaSuccess) code = cudaStreamSynchronize(context->stream);
+    return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "waiting for the device");
+}
+
+pd_status pd_mark(pd_context *context, int which) {
+    cudaError_t code = use_device(context);
+    if (code == cudaSuccess) code = cudaEventRecord(context->marks[which], context->stream);
+    return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "a mark");
+}
+
+pd_status pd_marked_seconds(pd_context *context, double *seconds) {
+    float milliseconds = 0;
+    cudaError_t code = use_device(context);
+    if (code == cudaSuccess) code = cudaEventElapsedTime(&milliseconds, context->marks[PD_MARK_BEGIN], context->marks[PD_MARK_END]);
+    *seconds = 1e-3 * (double)milliseconds;
+    return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "reading the marks");
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------------------ */
+
 pd_status pd_memory_create(pd_context *context, void **out, size_t bytes) {
-    cudaError_t code = cudaSetDevice(PD_DEVICE);
+    cudaError_t code = use_device(context);
     *out = NULL;
+    context->counts.allocations++;
     if (code == cudaSuccess) code = cudaMalloc(out, bytes ? bytes : 1);
     if (code != cudaSuccess) {
         size_t left = 0, total = 0;
@@ -92,14 +99,18 @@ void pd_memory_destroy(pd_context *context, void *memory) {
     cudaSetDevice(PD_DEVICE);
     cudaStreamSynchronize(context->stream);
     cudaFree(memory);
+    cudaGetLastError();
 }
 
 static pd_status copy(pd_context *context, void *target, const void *source, size_t bytes, cudaMemcpyKind kind, const char *what) {
     if (!bytes) return PD_OK;
-    cudaError_t code = cudaSetDevice(PD_DEVICE);
+    cudaError_t code = use_device(context);
     if (code == cudaSuccess) code = cudaMemcpyAsync(target, source, bytes, kind, context->stream);
-    // host memory may be freed or read as soon as this returns
-    if (code == cudaSuccess && kind != cudaMemcpyDeviceToDevice) code = cudaStreamSynchronize(context->stream);
+    if (kind != cudaMemcpyDeviceToDevice) {
+        // host memory may be freed or read as soon as this returns
+        context->counts.waits++;
+        if (code == cudaSuccess) code = cudaStreamSynchronize(context->stream);
+    }
     return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, what);
 }
 
@@ -117,7 +128,68 @@ pd_status pd_memory_copy(pd_context *context, void *target, const void *source, 
 
 pd_status pd_memory_clear(pd_context *context, void *target, size_t bytes) {
     if (!bytes) return PD_OK;
-    cudaError_t code = cudaSetDevice(PD_DEVICE);
+    cudaError_t code = use_device(context);
     if (code == cudaSuccess) code = cudaMemsetAsync(target, 0, bytes, context->stream);
     return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "clear");
+}
+
+/* ---- graphs ------------------------------------------------------------------------------------------------------------------ */
+
+struct pd_graph {
+    cudaGraphExec_t executable;
+};
+
+int pd_can_capture(const pd_context *context) {
+    (void)context;
+    return 1;
+}
+
+pd_status pd_capture_begin(pd_context *context) {
+    cudaError_t code = cudaSetDevice(PD_DEVICE);
+    // relaxed: other threads, and other libraries in this one, may allocate meanwhile; nothing here does
+    if (code == cudaSuccess) code = cudaStreamBeginCapture(context->stream, cudaStreamCaptureModeRelaxed);
+    if (code != cudaSuccess) return pd_cuda_failure(context, code, "beginning a capture");
+    context->capturing = 1;
+    return PD_OK;
+}
+
+pd_status pd_capture_end(pd_context *context, pd_graph **out) {
+    cudaGraph_t recorded = NULL;
+    pd_status status = PD_OK;
+    *out = NULL;
+    context->capturing = 0;
+    cudaError_t code = cudaStreamEndCapture(context->stream, &recorded);
+    if (code != cudaSuccess || !recorded) return pd_cuda_failure(context, code ? code : cudaErrorStreamCaptureInvalidated, "a capture");
+    pd_graph *graph = (pd_graph *)calloc(1, sizeof *graph);
+    if (!graph) {
+        status = pd_fail(&context->error, PD_ERROR_MEMORY, "out of memory for a graph");
+        goto done;
+    }
+    code = cudaGraphInstantiate(&graph->executable, recorded, 0);
+    if (code != cudaSuccess) {
+        free(graph);
+        status = pd_cuda_failure(context, code, "making a graph");
+        goto done;
+    }
+    context->counts.captures++;
+    *out = graph;
+done:
+    cudaGraphDestroy(recorded);
+    return status;
+}
+
+pd_status pd_graph_launch(pd_context *context, const pd_graph *graph) {
+    cudaError_t code = cudaSetDevice(PD_DEVICE);
+    if (code == cudaSuccess) code = cudaGraphLaunch(graph->executable, context->stream);
+    context->counts.launches++;
+    return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "launch of a graph");
+}
+
+void pd_graph_destroy(pd_context *context, pd_graph *graph) {
+    if (!graph) return;
+    cudaSetDevice(PD_DEVICE);
+    cudaStreamSynchronize(context->stream);
+    cudaGraphExecDestroy(graph->executable);
+    cudaGetLastError();
+    free(graph);
 }

@@ -9,12 +9,18 @@
 
 struct pd_context {
     cudaStream_t stream;
-    int threads; /* of the host, for what the host does: the triangular solves of a direct solver */
-    int *index;  /* device: one integer for searches */
+    int threads;   /* of the host, for what the host does: the triangular solves of a direct solver */
+    int *index;    /* device: one integer for searches */
+    int capturing; /* between pd_capture_begin and pd_capture_end: the stream records and runs nothing */
+    cudaEvent_t marks[2];
+    pd_counts counts;
     pd_error error;
 };
 
-/* Records a failed runtime call, and takes it back from the runtime, so that the next launch is not blamed for it. */
+enum { PD_DEVICE = 0 };
+
+/* Records a failed runtime call, and takes it back from the runtime, so that the next launch is not blamed for it. PD_ERROR_MEMORY where
+ * memory ran out, else PD_ERROR_DEVICE; the text says so where the device's context is lost for good. */
 pd_status pd_cuda_failure(pd_context *context, cudaError_t code, const char *what);
 
 /* Blocks of a reduction: each covers PD_SUM_BLOCK items, so that the model's partial sums have room. */

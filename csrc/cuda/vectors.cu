@@ -1,4 +1,6 @@
 /* Loops over vertices and over the coordinates of vectors. */
+#include "elements/conjugate_step.h"
+
 #include "cuda/context.cuh"
 
 /* One block per sum: its threads stride over the partial sums, always in the same order. */
@@ -27,6 +29,28 @@ pd_status pd_dot(pd_context *context, const pd_model *model, const real *x, cons
     unsigned blocks = pd_sum_blocks(model->n_vertices);
     PD_LAUNCH_BLOCKS(context, dot_kernel, blocks, model->n_vertices, x, y, model->partial_sums);
     return pd_add_partial_sums(context, model->partial_sums, blocks, 1, out);
+}
+
+static __global__ void turn_kernel(size_t count, const double *sums, const real *z, real *p) {
+    size_t j = (size_t)blockIdx.x * PD_THREADS + threadIdx.x;
+    if (j < count) p[j] = z[j] + (real)pd_conjugate_beta(sums) * p[j];
+}
+
+pd_status pd_conjugate_turn(pd_context *context, const pd_model *model, const double *sums, const real *z, real *p) {
+    size_t count = 3 * (size_t)model->n_vertices;
+    PD_LAUNCH(context, turn_kernel, (long long)count, count, sums, z, p);
+    return PD_OK;
+}
+
+static __global__ void scale_kernel(size_t count, const double *sums, const real *p, real *d) {
+    size_t j = (size_t)blockIdx.x * PD_THREADS + threadIdx.x;
+    if (j < count) d[j] = (real)pd_conjugate_alpha(sums) * p[j];
+}
+
+pd_status pd_conjugate_scale(pd_context *context, const pd_model *model, const double *sums, const real *p, real *d) {
+    size_t count = 3 * (size_t)model->n_vertices;
+    PD_LAUNCH(context, scale_kernel, (long long)count, count, sums, p, d);
+    return PD_OK;
 }
 
 static __global__ void find_not_finite_kernel(int n, const real *x, int *index) {
@@ -94,6 +118,12 @@ pd_status pd_offset(pd_context *context, const pd_model *model, double h, const 
     return PD_OK;
 }
 
+/* The move of one coordinate: one formula, so that looking at a step changes no bit of it. The last step is not read where it does not
+ * count. */
+static __device__ __forceinline__ real next_step(real a, real direction, real b, const real *step) {
+    return b != 0 ? a * direction + b * *step : a * direction;
+}
+
 /* partial [blocks,2]: sum |step|^2, coordinates that changed */
 static __global__ void advance_kernel(int n, const unsigned char *fixed, real a, const real *direction, real b, real *step, real *x,
                                       real *offset, double *partial) {
@@ -102,7 +132,7 @@ static __global__ void advance_kernel(int n, const unsigned char *fixed, real a,
     for (int i = begin + (int)threadIdx.x; i < end; i += PD_THREADS) {
         if (fixed[i]) continue;
         for (size_t j = 3 * (size_t)i; j < 3 * (size_t)i + 3; j++) {
-            real s = a * direction[j] + b * step[j], moved = x[j] + s;
+            real s = next_step(a, direction[j], b, step + j), moved = x[j] + s;
             step[j] = s;
             square += (double)s * (double)s;
             changed += moved != x[j];
@@ -115,9 +145,25 @@ static __global__ void advance_kernel(int n, const unsigned char *fixed, real a,
     if (threadIdx.x == 0) partial[2 * blockIdx.x] = square, partial[2 * blockIdx.x + 1] = changed;
 }
 
+/* The same without the report, one thread per coordinate: neighbouring threads read neighbouring numbers. */
+static __global__ void move_kernel(size_t count, const unsigned char *fixed, real a, const real *direction, real b, real *step, real *x,
+                                   real *offset) {
+    size_t j = (size_t)blockIdx.x * PD_THREADS + threadIdx.x;
+    if (j >= count || fixed[j / 3]) return;
+    real s = next_step(a, direction[j], b, step + j);
+    step[j] = s;
+    x[j] += s;
+    offset[j] += s;
+}
+
 pd_status pd_advance(pd_context *context, const pd_model *model, double alpha, const real *direction, double beta, real *step, real *x,
                      real *offset, double *report) {
     unsigned blocks = pd_sum_blocks(model->n_vertices);
+    if (!report) {
+        size_t count = 3 * (size_t)model->n_vertices;
+        PD_LAUNCH(context, move_kernel, (long long)count, count, model->fixed, (real)alpha, direction, (real)beta, step, x, offset);
+        return PD_OK;
+    }
     PD_LAUNCH_BLOCKS(context, advance_kernel, blocks, model->n_vertices, model->fixed, (real)alpha, direction, (real)beta, step, x, offset,
                      model->partial_sums);
     return pd_add_partial_sums(context, model->partial_sums, blocks, 2, report);

@@ -9,6 +9,7 @@ typedef struct pd_nonlinear_cg pd_nonlinear_cg;
 typedef struct pd_descent pd_descent;
 typedef struct pd_quasi_newton pd_quasi_newton;
 typedef struct pd_xpbd pd_xpbd;
+typedef struct pd_chunks pd_chunks; /* chunk.h */
 
 struct pd_simulation {
     pd_error error;
@@ -42,6 +43,7 @@ struct pd_simulation {
     real *gradient, *direction, *step;
     real *trial, *trial_offset, *trial_gradient;
     int has_previous;
+    int shared; /* others may read x and v */
 
     double *scalars; /* B [PD_ENERGY_COUNT + 2] */
     real *staging;   /* H [n,3] */
@@ -54,6 +56,7 @@ struct pd_simulation {
     pd_quasi_newton *quasi_newton;
     pd_xpbd *xpbd;
     int prepared;
+    pd_chunks *chunks;
     int iteration; /* of the step being solved, from 0 */
     int guarded;   /* the method goes back by itself from iterates that blow up: the frame does not test for them */
     int restarted; /* iteration at which the Chebyshev weights began; a method that goes back to an earlier state sets it */
@@ -69,6 +72,10 @@ typedef struct pd_method {
     int fills_gradient;      /* direction leaves dG/dx of the x it started from in self->gradient */
     /* After the last iteration's move, inside the clock; NULL: nothing to do. */
     pd_status (*finish)(pd_simulation *self);
+    /* Whether direction, with these settings, can be captured into a graph: it waits for nothing, never stalls, passes the same pointers
+     * and numbers every time (iteration 0 of a step may differ from the others), and ends with its buffers as it found them.
+     * NULL: it cannot. */
+    int (*capturable)(const pd_simulation *self);
 } pd_method;
 
 extern const pd_method pd_projective_dynamics_method;
@@ -89,6 +96,7 @@ void pd_xpbd_destroy(pd_xpbd *xpbd);
 int pd_xpbd_colours(const pd_xpbd *xpbd); /* 0: NULL */
 
 /* Shared by the methods: */
+const pd_method *pd_simulation_method(const pd_simulation *self);
 pd_step_data pd_simulation_step_data(const pd_simulation *self);
 pd_status pd_simulation_norm(pd_simulation *self, const real *vector, double *norm);
 /* Sum of the parts of G at x, offset (B). `magnitude`, may be NULL: the sum of their absolute values. */

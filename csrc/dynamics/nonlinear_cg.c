@@ -19,19 +19,21 @@
  *
  * Signs: the frame subtracts the direction, so gradient, z and p here are the negatives of the above. */
 #include "dynamics/method.h"
+#include "elements/conjugate_step.h"
 
 #include <stdlib.h>
 
 struct pd_nonlinear_cg {
     pd_context *context;
     real *p;             /* B [n,3] search direction */
+    double *sums;        /* B [PD_CONJUGATE_COUNT] */
     pd_linear *diagonal; /* one Jacobi sweep of weight 1: D^-1 r; it also holds A for the product A p */
-    double last_product;
 };
 
 void pd_nonlinear_cg_destroy(pd_nonlinear_cg *cg) {
     if (!cg) return;
     pd_memory_destroy(cg->context, cg->p);
+    pd_memory_destroy(cg->context, cg->sums);
     pd_linear_destroy(cg->diagonal);
     free(cg);
 }
@@ -45,6 +47,7 @@ static pd_status prepare(pd_simulation *self) {
     if (!self->cg) return pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory");
     self->cg->context = self->context;
     if (!self->cg->p) PD_TRY(pd_memory_create(self->context, (void **)&self->cg->p, (size_t)self->model.n_vertices * 3 * sizeof(real)));
+    if (!self->cg->sums) PD_TRY(pd_memory_create(self->context, (void **)&self->cg->sums, PD_CONJUGATE_COUNT * sizeof(double)));
     PD_TRY(pd_simulation_system_matrix(self, &A));
     if (!self->cg->diagonal)
         PD_TRY(pd_linear_create(&self->cg->diagonal, self->context, self->cholesky, &diagonal, A, self->fixed, NULL, 3));
@@ -56,44 +59,43 @@ done:
     return status;
 }
 
-static pd_status product(pd_simulation *self, const real *x, const real *y, double *out) {
-    pd_status status = pd_dot(self->context, &self->model, x, y, self->scalars);
-    return status ? status : pd_memory_download(self->context, out, self->scalars, sizeof *out);
-}
-
 static pd_status direction(pd_simulation *self, int *stalled) {
     pd_nonlinear_cg *cg = self->cg;
+    pd_context *context = self->context;
+    const pd_model *model = &self->model;
     pd_step_data step = pd_simulation_step_data(self);
     pd_status status = PD_OK;
-    size_t bytes = (size_t)self->model.n_vertices * 3 * sizeof(real);
     real *z = self->direction, *A_p = self->trial;
-    double z_r, slope, curvature;
+    double *sums = cg->sums; // the scalars stay where the vectors are: the host decides nothing
     *stalled = 0;
-    PD_TRY(pd_gradient(self->context, &self->model, &step, self->x, self->offset, self->gradient));
+    if (self->iteration == 0) {
+        PD_TRY(pd_memory_clear(context, cg->p, (size_t)model->n_vertices * 3 * sizeof(real)));
+        PD_TRY(pd_memory_clear(context, sums, PD_CONJUGATE_COUNT * sizeof *sums));
+    }
+    PD_TRY(pd_gradient(context, model, &step, self->x, self->offset, self->gradient));
     pd_linear_result result;
     PD_TRY(pd_linear_solve(self->linear ? self->linear : cg->diagonal, self->gradient, z, NULL, &result));
 
     // p = z + beta p
-    PD_TRY(product(self, z, self->gradient, &z_r));
-    slope = z_r;
-    if (self->iteration > 0 && cg->last_product > 0) {
-        PD_TRY(pd_add_scaled(self->context, &self->model, z, z_r / cg->last_product, cg->p, cg->p));
-        PD_TRY(product(self, cg->p, self->gradient, &slope));
-    }
-    if (self->iteration == 0 || !(cg->last_product > 0) || slope <= 0) {
-        PD_TRY(pd_memory_copy(self->context, cg->p, z, bytes));
-        slope = z_r;
-    }
-    cg->last_product = z_r;
+    PD_TRY(pd_dot(context, model, z, self->gradient, sums + PD_CONJUGATE_ZR));
+    PD_TRY(pd_dot(context, model, cg->p, self->gradient, sums + PD_CONJUGATE_PR));
+    PD_TRY(pd_conjugate_turn(context, model, sums, z, cg->p));
 
-    // the direction of the frame is alpha p; slope is 0 where the gradient is, and NaN goes through
-    PD_TRY(pd_matrix_multiply(self->context, pd_linear_matrix(cg->diagonal), 3, cg->p, A_p));
-    PD_TRY(product(self, cg->p, A_p, &curvature));
-    PD_TRY(pd_memory_clear(self->context, self->direction, bytes));
-    PD_TRY(pd_add_scaled(self->context, &self->model, self->direction, slope == 0.0 ? 0.0 : slope / curvature, cg->p, self->direction));
+    // the direction of the frame is alpha p
+    PD_TRY(pd_matrix_multiply(context, pd_linear_matrix(cg->diagonal), 3, cg->p, A_p));
+    PD_TRY(pd_dot(context, model, cg->p, A_p, sums + PD_CONJUGATE_PAP));
+    PD_TRY(pd_conjugate_scale(context, model, sums, cg->p, self->direction));
+    PD_TRY(pd_memory_copy(context, sums + PD_CONJUGATE_LAST, sums + PD_CONJUGATE_ZR, sizeof *sums));
 done:
     return status;
 }
 
-const pd_method pd_nonlinear_cg_method = {
-    .name = "NonlinearCG", .prepare = prepare, .direction = direction, .uses_linear = 1, .minimises_potential = 1, .fills_gradient = 1};
+static int capturable(const pd_simulation *self) { return pd_linear_capturable(self->linear ? self->linear : self->cg->diagonal); }
+
+const pd_method pd_nonlinear_cg_method = {.name = "NonlinearCG",
+                                          .prepare = prepare,
+                                          .direction = direction,
+                                          .uses_linear = 1,
+                                          .minimises_potential = 1,
+                                          .fills_gradient = 1,
+                                          .capturable = capturable};

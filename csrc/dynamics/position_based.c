@@ -23,4 +23,9 @@ static pd_status direction(pd_simulation *self, int *stalled) {
     return pd_constraint_moves(self->context, &self->model, -self->settings.relaxation, self->x, self->direction);
 }
 
-const pd_method pd_position_based_method = {.name = "PBD", .prepare = prepare, .direction = direction};
+static int capturable(const pd_simulation *self) {
+    (void)self;
+    return 1;
+}
+
+const pd_method pd_position_based_method = {.name = "PBD", .prepare = prepare, .direction = direction, .capturable = capturable};

@@ -32,9 +32,12 @@ done:
     return status;
 }
 
+static int capturable(const pd_simulation *self) { return self->linear && pd_linear_capturable(self->linear); }
+
 const pd_method pd_projective_dynamics_method = {.name = "ProjectiveDynamics",
                                                  .prepare = prepare,
                                                  .direction = direction,
                                                  .uses_linear = 1,
                                                  .minimises_potential = 1,
-                                                 .fills_gradient = 1};
+                                                 .fills_gradient = 1,
+                                                 .capturable = capturable};

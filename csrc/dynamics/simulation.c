@@ -1,13 +1,13 @@
 /* The frame every solver runs in; see simulation.h. */
 #include "base/clock.h"
-#include "dynamics/method.h"
+#include "dynamics/chunk.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static size_t vector_bytes(const pd_simulation *self) { return (size_t)self->model.n_vertices * 3 * sizeof(real); }
 
-static const pd_method *method_of(const pd_simulation *self) {
+const pd_method *pd_simulation_method(const pd_simulation *self) {
     switch (self->settings.solver) {
     case PD_SOLVER_NEWTON: return &pd_newton_method;
     case PD_SOLVER_NONLINEAR_CG: return &pd_nonlinear_cg_method;
@@ -32,6 +32,7 @@ void pd_simulation_destroy(pd_simulation *self) {
     pd_quasi_newton_destroy(self->quasi_newton);
     pd_xpbd_destroy(self->xpbd);
     if (self->context) {
+        pd_chunks_destroy(self->chunks, self->context);
         void *memory[] = {self->x,
                           self->v,
                           self->v_previous,
@@ -102,6 +103,7 @@ pd_status pd_simulation_create(pd_simulation **out, const pd_description *descri
     PD_TRY(pd_corners_create(&self->corners, n, self->sets, self->n_sets, &self->error));
     PD_TRY(pd_pattern_create(&self->pattern, n, self->sets, self->n_sets, &self->corners, &self->error));
     PD_TRY(pd_context_create(&self->context, threads, &self->error));
+    PD_TRY(pd_chunks_create(&self->chunks, &self->error));
     status = pd_model_create(&self->model, self->context, description, &self->corners);
     real **vectors[] = {
         &self->x,        &self->v,         &self->v_previous, &self->load,  &self->x_t,          &self->offset,        &self->targets,
@@ -133,7 +135,7 @@ pd_status pd_simulation_prepare(pd_simulation *self, double *seconds) {
     double start = pd_seconds();
     if (seconds) *seconds = 0.0;
     if (self->prepared) return PD_OK;
-    pd_status status = keep_error(self, method_of(self)->prepare(self));
+    pd_status status = keep_error(self, pd_simulation_method(self)->prepare(self));
     if (status) return status;
     self->prepared = 1;
     if (seconds) *seconds = pd_seconds() - start;
@@ -270,7 +272,7 @@ pd_status pd_simulation_linear(pd_simulation *self, pd_linear **out) {
     const pd_csr *A;
     pd_csr bending = {0};
     pd_status status = PD_OK;
-    if (!self->linear && method_of(self)->uses_linear) {
+    if (!self->linear && pd_simulation_method(self)->uses_linear) {
         PD_TRY(pd_simulation_system_matrix(self, &A));
         if (settings->suppression == PD_SUPPRESS_BENDING) PD_TRY(bending_matrix(self, &bending));
         PD_TRY(pd_linear_create(&self->linear, self->context, self->cholesky, settings, A, self->fixed, bending.n ? &bending : NULL, 3));
@@ -304,6 +306,16 @@ done:
 
 int pd_simulation_has_previous(const pd_simulation *self) { return self->has_previous; }
 
+void pd_simulation_share(pd_simulation *self, real **positions, real **velocities) {
+    self->shared = 1;
+    *positions = self->x;
+    *velocities = self->v;
+}
+
+pd_status pd_simulation_wait(pd_simulation *self) { return keep_error(self, pd_context_wait(self->context)); }
+pd_place pd_simulation_place(const pd_simulation *self) { return pd_context_place(self->context); }
+pd_counts pd_simulation_counts(const pd_simulation *self) { return pd_context_counts(self->context); }
+
 pd_status pd_simulation_set_load(pd_simulation *self, const real *load) {
     return keep_error(self, pd_memory_upload(self->context, self->load, load, vector_bytes(self)));
 }
@@ -312,7 +324,11 @@ pd_error *pd_simulation_error(pd_simulation *self) { return &self->error; }
 int pd_simulation_n_vertices(const pd_simulation *self) { return self->model.n_vertices; }
 const pd_csr *pd_simulation_pattern(const pd_simulation *self) { return &self->pattern; }
 int pd_simulation_constraint_colours(const pd_simulation *self) { return pd_xpbd_colours(self->xpbd); }
-void pd_simulation_set_chebyshev(pd_simulation *self, const pd_chebyshev *chebyshev) { self->settings.chebyshev = *chebyshev; }
+
+void pd_simulation_set_chebyshev(pd_simulation *self, const pd_chebyshev *chebyshev) {
+    self->settings.chebyshev = *chebyshev;
+    pd_chunks_forget(self->chunks, self->context); // those of the old weights will not come again
+}
 
 pd_status pd_simulation_begin(pd_simulation *self) {
     self->largest_coordinate = -1.0;
@@ -412,30 +428,25 @@ static pd_status diverged(pd_simulation *self, int iteration, const char *why) {
     if (status) return status;
     self->error.iteration = iteration;
     self->error.vertex = vertex;
-    return pd_fail(&self->error, PD_DIVERGED, "%s diverged at iteration %d: %s; worst vertex %d", method_of(self)->name, iteration, why,
-                   vertex);
+    return pd_fail(&self->error, PD_DIVERGED, "%s diverged at iteration %d: %s; worst vertex %d", pd_simulation_method(self)->name,
+                   iteration, why, vertex);
 }
 
-/* One iteration inside the clock: direction, extrapolation by the next omega, move. report: |step|^2 and changed coordinates; read only
- * if asked. The seconds of the two phases go into *times. On a device whose loops run on after their call, a phase is billed for what it
- * waits for. */
-static pd_status iterate(pd_simulation *self, double *omega, int read, double report[2], int *stalled, pd_iteration *times) {
-    const pd_chebyshev *c = &self->settings.chebyshev;
-    pd_status status = PD_OK;
-    // x_{k+1} = omega (gamma (x^ - x_k) + x_k - x_{k-1}) + x_{k-1}, written for the step s_{k+1} = x_{k+1} - x_k, with x^ = x_k - d
-    double gamma = c->enabled ? c->under_relaxation : 1.0;
-    double start = pd_seconds(), middle;
-    times->advance_seconds = 0.0;
-    status = method_of(self)->direction(self, stalled);
-    middle = pd_seconds();
-    times->direction_seconds = middle - start;
-    if (status || *stalled) goto done;
-    *omega = pd_chebyshev_omega(c, self->iteration - self->restarted, *omega);
-    PD_TRY(pd_advance(self->context, &self->model, -*omega * gamma, self->direction, *omega - 1.0, self->step, self->x, self->offset,
-                      self->scalars));
-    if (read) PD_TRY(pd_memory_download(self->context, report, self->scalars, 2 * sizeof(double)));
-    if (method_of(self)->finish && self->iteration + 1 == self->settings.iterations) PD_TRY(method_of(self)->finish(self));
-    times->advance_seconds = pd_seconds() - middle;
+/* The next n iterations inside the clock; with `look` they end with reading back the report of pd_chunk_run. The seconds of the two phases
+ * go into *times. On a device whose loops run on after their call, a phase is billed for what it waits for: the look for all of it. */
+static pd_status iterate(pd_simulation *self, int n, pd_look look, int recording, double *omega, double report[3], int *stalled,
+                         pd_iteration *times) {
+    const pd_method *method = pd_simulation_method(self);
+    double seconds[2], start;
+    pd_status status = pd_chunk_run(self, n, look, recording, omega, stalled, seconds);
+    times->direction_seconds = seconds[0];
+    times->advance_seconds = seconds[1];
+    if (status || *stalled) return status;
+    start = pd_seconds();
+    if (look) PD_TRY(pd_mark(self->context, PD_MARK_END));
+    if (look) PD_TRY(pd_memory_download(self->context, report, self->scalars, (look == PD_LOOK_GRADIENT ? 3 : 2) * sizeof *report));
+    if (method->finish && self->iteration + 1 == self->settings.iterations) PD_TRY(method->finish(self));
+    times->advance_seconds += pd_seconds() - start;
 done:
     return status;
 }
@@ -446,11 +457,11 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
     pd_status status = PD_OK;
     size_t bytes = vector_bytes(self);
     int recording = observer && observer->record, iteration = 0, begun = 0;
-    int minimises = method_of(self)->minimises_potential, fills_gradient = method_of(self)->fills_gradient;
+    int minimises = pd_simulation_method(self)->minimises_potential, fills_gradient = pd_simulation_method(self)->fills_gradient;
     double omega = 1.0, first_norm = 0.0, first_potential = 0.0, potential = 0.0, norm = 0.0, magnitude = 0.0;
     double moves = 0.0, first_moves = 0.0, start;
     pd_iteration row = {0};
-    *result = (pd_step_result){PD_STOP_ITERATION_CAP, 0, 0.0, {0.0}};
+    *result = (pd_step_result){PD_STOP_ITERATION_CAP, 0, 0.0, {0.0}, 0.0};
     PD_TRY(pd_simulation_prepare(self, NULL));
 
     // first guess: x, offset = x - y
@@ -479,15 +490,22 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
         goto done;
     }
 
+    PD_TRY(pd_mark(self->context, PD_MARK_BEGIN));
+    PD_TRY(pd_mark(self->context, PD_MARK_END)); // of a run that is never looked at
     while (iteration < settings->iterations && result->stop == PD_STOP_ITERATION_CAP) {
         if (observer && observer->interrupted && observer->interrupted(observer->user)) {
             status = PD_INTERRUPTED;
             goto done;
         }
-        int check = (iteration + 1) % settings->check_every == 0 || iteration + 1 == settings->iterations, stalled = 0;
-        double report[2] = {0.0, 1.0};
         self->iteration = iteration;
-        PD_TRY(iterate(self, &omega, check || recording, report, &stalled, &row));
+        int n = pd_chunk_length(self, recording), stalled = 0;
+        int check = (iteration + n) % settings->check_every == 0 || iteration + n == settings->iterations;
+        double report[3] = {0.0, 1.0, 0.0};
+        // the gradient that the direction started from comes with the report: a lagging test for runs without a record
+        pd_look look = fills_gradient && check && !recording && settings->tolerance <= 0 ? PD_LOOK_GRADIENT
+                       : check || recording                                              ? PD_LOOK_MOVES
+                                                                                         : PD_LOOK_NONE;
+        PD_TRY(iterate(self, n, look, recording, &omega, report, &stalled, &row));
         result->phases[PD_PHASE_DIRECTION] += row.direction_seconds;
         result->phases[PD_PHASE_ADVANCE] += row.advance_seconds;
         result->seconds += row.direction_seconds + row.advance_seconds;
@@ -501,11 +519,10 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
             result->stop = PD_STOP_STALLED;
             break;
         }
-        result->iterations = ++iteration;
+        result->iterations = iteration += n;
 
-        // the gradient that the direction started from costs one reduction to look at: a lagging test for runs without a record
-        if (fills_gradient && check && !recording && settings->tolerance <= 0) {
-            PD_TRY(pd_simulation_norm(self, self->gradient, &norm));
+        if (look == PD_LOOK_GRADIENT) {
+            norm = sqrt(report[2]);
             if (first_norm <= 0.0) first_norm = norm;
         }
         // without a gradient at hand, or a potential (forces may grow with what is soft), it is the moves that must not grow
@@ -550,6 +567,8 @@ done:
     start = pd_seconds();
     status = keep_error(self, pd_update_velocity(self->context, &self->model, settings->h, self->x, self->x_t, self->load, self->offset,
                                                  self->v, self->v_previous));
+    if (!status && iteration) status = keep_error(self, pd_marked_seconds(self->context, &result->device_seconds));
+    if (!status && self->shared) status = pd_simulation_wait(self);
     result->phases[PD_PHASE_VELOCITY] = pd_seconds() - start;
     if (!status) self->has_previous = settings->h > 0;
     return status;

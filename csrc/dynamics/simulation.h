@@ -73,6 +73,7 @@ typedef struct pd_step_result {
     int iterations;                /* that ran */
     double seconds;                /* spent in them */
     double phases[PD_PHASE_COUNT]; /* s; direction and advance add up to `seconds` */
+    double device_seconds;         /* from the first loop of the iterations to the last one that was looked at, by the device's clock */
 } pd_step_result;
 
 /* `cholesky` serves the direct solvers; nothing is factorised before pd_simulation_prepare. The arrays of the description are
@@ -107,6 +108,15 @@ pd_status pd_simulation_evaluate(pd_simulation *self, double *potential, double 
 pd_status pd_simulation_set_state(pd_simulation *self, const real *positions, const real *velocities, const real *previous_velocities);
 pd_status pd_simulation_get_state(pd_simulation *self, real *positions, real *velocities, real *previous_velocities);
 int pd_simulation_has_previous(const pd_simulation *self);
+
+/* Positions and velocities where they lie, B [n,3], for others to read and write between steps; valid as long as the simulation. Written
+ * positions count like those of pd_simulation_set_state, but for the previous velocities, which are kept: the step starts from what it finds.
+ * From the first call on a step ends with a wait for the device, so that its result can be read from any stream. */
+void pd_simulation_share(pd_simulation *self, real **positions, real **velocities);
+/* Returns when all that was asked of the device is done. */
+pd_status pd_simulation_wait(pd_simulation *self);
+pd_place pd_simulation_place(const pd_simulation *self);
+pd_counts pd_simulation_counts(const pd_simulation *self);
 
 /* Acceleration by gravity and external forces, H [n,3] m/s^2. */
 pd_status pd_simulation_set_load(pd_simulation *self, const real *load);

@@ -74,8 +74,14 @@ static pd_status direction(pd_simulation *self, int *stalled) {
     return sweep(self, self->settings.line_search ? PD_SWEEP_SEARCH : PD_SWEEP_BLOCK, 1);
 }
 
+/* A search along the step of a vertex is made where the vertex is. */
+static int capturable(const pd_simulation *self) {
+    (void)self;
+    return 1;
+}
+
 const pd_method pd_vertex_block_descent_method = {
-    .name = "VertexBlockDescent", .prepare = prepare, .direction = direction, .minimises_potential = 1};
+    .name = "VertexBlockDescent", .prepare = prepare, .direction = direction, .minimises_potential = 1, .capturable = capturable};
 
 /* ---- Block Jacobi and gradient descent ----------------------------------------------------------------------------------------- */
 
@@ -133,7 +139,18 @@ static pd_status diagonal_direction(pd_simulation *self, int *stalled) {
     return jacobi(self, PD_SWEEP_DIAGONAL);
 }
 
-const pd_method pd_block_jacobi_method = {
-    .name = "BlockJacobi", .prepare = prepare_jacobi, .direction = block_direction, .finish = finish, .minimises_potential = 1};
-const pd_method pd_gradient_descent_method = {
-    .name = "GradientDescent", .prepare = prepare_jacobi, .direction = diagonal_direction, .finish = finish, .minimises_potential = 1};
+/* Whether G grew is decided on the host. */
+static int capturable_jacobi(const pd_simulation *self) { return !self->settings.line_search; }
+
+const pd_method pd_block_jacobi_method = {.name = "BlockJacobi",
+                                          .prepare = prepare_jacobi,
+                                          .direction = block_direction,
+                                          .finish = finish,
+                                          .minimises_potential = 1,
+                                          .capturable = capturable_jacobi};
+const pd_method pd_gradient_descent_method = {.name = "GradientDescent",
+                                              .prepare = prepare_jacobi,
+                                              .direction = diagonal_direction,
+                                              .finish = finish,
+                                              .minimises_potential = 1,
+                                              .capturable = capturable_jacobi};

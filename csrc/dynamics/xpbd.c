@@ -152,4 +152,9 @@ done:
     return status;
 }
 
-const pd_method pd_xpbd_method = {.name = "XPBD", .prepare = prepare, .direction = direction};
+static int capturable(const pd_simulation *self) {
+    (void)self;
+    return 1;
+}
+
+const pd_method pd_xpbd_method = {.name = "XPBD", .prepare = prepare, .direction = direction, .capturable = capturable};

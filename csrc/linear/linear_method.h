@@ -18,6 +18,8 @@ struct pd_linear {
     pd_linear_settings settings;
     const struct pd_linear_method *method;
     int width, prepared;
+    int revision;               /* of what a solve is asked with: see pd_linear_revision */
+    int measured;               /* in the solve under way somebody looks at the residual */
     const unsigned char *fixed; /* H, borrowed; may be NULL */
     double largest_eigenvalue;  /* of D^-1 A, estimated from below; 0: not asked for */
 

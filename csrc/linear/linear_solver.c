@@ -142,6 +142,8 @@ done:
 double pd_linear_weight(const pd_linear *self) { return self->settings.weight; }
 double pd_linear_largest_eigenvalue(const pd_linear *self) { return self->largest_eigenvalue; }
 const pd_matrix *pd_linear_matrix(const pd_linear *self) { return &self->matrix; }
+int pd_linear_capturable(const pd_linear *self) { return self->settings.kind != PD_LINEAR_DIRECT && !(self->settings.tolerance > 0); }
+int pd_linear_revision(const pd_linear *self) { return self->revision; }
 int pd_linear_colours(const pd_linear *self) { return pd_coloured_count(self->coloured); }
 
 pd_a_jacobi_cost pd_linear_cost(const pd_linear *self) {
@@ -154,6 +156,7 @@ pd_status pd_linear_set(pd_linear *self, double weight, double omega, double rho
         pd_a_jacobi_destroy(self->a_jacobi, self->context);
         self->a_jacobi = NULL;
     }
+    self->revision++;
     self->settings.weight = weight;
     self->settings.omega = omega;
     self->settings.rho = rho;
@@ -170,6 +173,7 @@ pd_status pd_linear_prepare(pd_linear *self) {
 pd_status pd_linear_set_diagonal(pd_linear *self, const double *delta) {
     size_t bytes = (size_t)self->A.n * sizeof(double);
     pd_status status = PD_OK;
+    self->revision++;
     if (!self->added) self->added = malloc(bytes + 1);
     if (!self->added) return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for a diagonal");
     if (delta)
@@ -244,6 +248,7 @@ pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction
     self->current = other ? self->buffers[0] : direction;
     self->previous = other ? direction : self->buffers[0];
     self->spare = self->buffers[1];
+    self->measured = measured;
 
     self->start = observer ? observer->start : NULL;
     if (measured) {

@@ -85,13 +85,19 @@ pd_status pd_linear_set(pd_linear *self, double weight, double omega, double rho
 pd_status pd_linear_prepare(pd_linear *self);
 
 /* direction  B [n,width]  out      residual r  B [n,width]  in      observer: NULL in a simulation
- * Memory: allocates nothing. Errors: PD_ERROR_SINGULAR where conjugate gradients meet a direction of negative curvature;
- * PD_INTERRUPTED. Divergence is no error but result->stop. */
+ * Memory: allocates nothing. Errors: PD_ERROR_SINGULAR where conjugate gradients meet a direction of negative curvature
+ * and the residual is looked at (observer or tolerance; else they stay where they are); PD_INTERRUPTED. Divergence is no error but result->stop. */
 pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction, const pd_linear_observer *observer,
                           pd_linear_result *result);
 
 /* A = A_0 + diag(delta) from here on; delta [n] H, nonnegative, NULL for zero. A-Jacobi recomputes the rows that feel the change. */
 pd_status pd_linear_set_diagonal(pd_linear *self, const double *delta);
+
+/* Whether a solve without an observer runs on the device alone, with the same arguments every time: so it can be part of a graph. Direct
+ * solves on the host, and a tolerance is tested there. */
+int pd_linear_capturable(const pd_linear *self);
+/* Grows with every change (pd_linear_set, pd_linear_set_diagonal) that a graph made before does not know of. */
+int pd_linear_revision(const pd_linear *self);
 
 int pd_linear_colours(const pd_linear *self);             /* 0: none */
 pd_a_jacobi_cost pd_linear_cost(const pd_linear *self);   /* zeros but for A-Jacobi */

@@ -3,7 +3,10 @@
 #define PD_IMPORT_ARRAY
 #include "python/backend_module.h"
 
+#include "python/device_array.h"
 #include "python/errors.h"
+
+#include <string.h>
 
 #define PD_PASTE_(a, b) a##b
 #define PD_PASTE(a, b)  PD_PASTE_(a, b)
@@ -29,9 +32,21 @@ static PyObject *module_devices(PyObject *module, PyObject *arguments) {
     return names;
 }
 
+static PyObject *module_unavailable(PyObject *module, PyObject *arguments) {
+    (void)arguments;
+    pd_error error = {0};
+    int count = 0;
+    pd_status status = pd_device_count(&count, &error);
+    if (status) return pd_raise(module, status, &error);
+    if (count > 0) Py_RETURN_NONE;
+    return PyUnicode_DecodeUTF8(error.text, (Py_ssize_t)strlen(error.text), "replace");
+}
+
 static PyMethodDef module_methods[] = {
     {"devices", module_devices, METH_NOARGS,
      "devices($module, /)\n--\n\nNames of the devices this backend can use; empty where there is none."},
+    {"unavailable", module_unavailable, METH_NOARGS,
+     "unavailable($module, /)\n--\n\nWhy there is no device this backend can use; None where there is one."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -70,6 +85,9 @@ static int module_execute(PyObject *module) {
     state->linear_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &pd_linear_type_spec, NULL);
     if (!state->linear_type) return -1;
     if (PyModule_AddType(module, state->linear_type) < 0) return -1;
+    state->device_array_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &pd_device_array_type_spec, NULL);
+    if (!state->device_array_type) return -1;
+    if (PyModule_AddType(module, state->device_array_type) < 0) return -1;
     if (PyModule_AddFunctions(module, pd_element_methods) < 0) return -1;
     return add_kinds(module);
 }
@@ -78,6 +96,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     pd_module_state *state = PyModule_GetState(module);
     Py_VISIT(state->simulation_type);
     Py_VISIT(state->linear_type);
+    Py_VISIT(state->device_array_type);
     return 0;
 }
 
@@ -85,6 +104,7 @@ static int module_clear(PyObject *module) {
     pd_module_state *state = PyModule_GetState(module);
     Py_CLEAR(state->simulation_type);
     Py_CLEAR(state->linear_type);
+    Py_CLEAR(state->device_array_type);
     return 0;
 }
 

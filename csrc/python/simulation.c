@@ -2,6 +2,7 @@
 #include "python/backend_module.h"
 
 #include "dynamics/simulation.h"
+#include "python/device_array.h"
 #include "python/errors.h"
 
 #include <pythread.h>
@@ -223,6 +224,45 @@ static PyObject *simulation_set_load(SimulationObject *self, PyObject *object) {
     Py_END_ALLOW_THREADS leave(self);
     if (status) return raise_from(self, status);
     Py_RETURN_NONE;
+}
+
+/* ---- what lies in the backend's memory --------------------------------------------------------------------------------------- */
+
+static int settle(PyObject *object) {
+    SimulationObject *self = (SimulationObject *)object;
+    if (!enter(self)) return 0;
+    pd_status status;
+    Py_BEGIN_ALLOW_THREADS status = pd_simulation_wait(self->core);
+    Py_END_ALLOW_THREADS leave(self);
+    if (status) raise_from(self, status);
+    return !status;
+}
+
+static PyObject *device_array(SimulationObject *self, int velocities) {
+    real *x, *v;
+    if (!enter(self)) return NULL;
+    pd_simulation_share(self->core, &x, &v);
+    leave(self);
+    pd_module_state *state = PyModule_GetState(PyType_GetModule(Py_TYPE((PyObject *)self)));
+    return pd_device_array_create(state->device_array_type, (PyObject *)self, settle, pd_simulation_place(self->core), velocities ? v : x,
+                                  pd_simulation_n_vertices(self->core));
+}
+
+static PyObject *simulation_device_positions(SimulationObject *self, PyObject *unused) {
+    (void)unused;
+    return device_array(self, 0);
+}
+
+static PyObject *simulation_device_velocities(SimulationObject *self, PyObject *unused) {
+    (void)unused;
+    return device_array(self, 1);
+}
+
+static PyObject *simulation_counts(SimulationObject *self, PyObject *unused) {
+    (void)unused;
+    pd_counts counts = pd_simulation_counts(self->core);
+    return Py_BuildValue("{sLsLsLsL}", "waits", counts.waits, "allocations", counts.allocations, "captures", counts.captures, "launches",
+                         counts.launches);
 }
 
 /* ---- diagnostics ----------------------------------------------------------------------------------------------------------- */
@@ -474,8 +514,8 @@ static PyObject *simulation_step(SimulationObject *self, PyObject *arguments) {
     }
     static const char *stops[] = {"iteration_cap", "converged", "stalled", "diverged"};
     const double *p = result.phases;
-    return Py_BuildValue("(sidi(ddddd))", stops[result.stop], result.iterations, result.seconds, watch.rows, p[PD_PHASE_BEGIN],
-                         p[PD_PHASE_FIRST_GUESS], p[PD_PHASE_DIRECTION], p[PD_PHASE_ADVANCE], p[PD_PHASE_VELOCITY]);
+    return Py_BuildValue("(sidi(ddddd)d)", stops[result.stop], result.iterations, result.seconds, watch.rows, p[PD_PHASE_BEGIN],
+                         p[PD_PHASE_FIRST_GUESS], p[PD_PHASE_DIRECTION], p[PD_PHASE_ADVANCE], p[PD_PHASE_VELOCITY], result.device_seconds);
 }
 
 static PyObject *simulation_steps(SimulationObject *self, PyObject *unused) {
@@ -497,7 +537,7 @@ static PyMethodDef simulation_methods[] = {
      "prepare($self, /)\n--\n\nFactorises and estimates what the solver needs; returns the seconds it took, 0 the second time."},
     {"step", (PyCFunction)simulation_step, METH_VARARGS,
      "step($self, targets, record, iterates, observer, keep_diverged, /)\n--\n\n"
-     "One time step; returns (status, iterations, seconds, rows recorded, seconds of the five phases)."},
+     "One time step; returns (status, iterations, seconds, rows recorded, seconds of the five phases, of the device)."},
     {"steps", (PyCFunction)simulation_steps, METH_NOARGS, "steps($self, /)\n--\n\nNumber of steps taken."},
     {"set_steps", (PyCFunction)simulation_set_steps, METH_O,
      "set_steps($self, steps, /)\n--\n\nNumber of steps taken so far, for a resumed run."},
@@ -506,6 +546,12 @@ static PyMethodDef simulation_methods[] = {
     {"set_state", (PyCFunction)simulation_set_state, METH_VARARGS,
      "set_state($self, positions, velocities, previous_velocities, /)\n--\n\nNone leaves positions or velocities as they are, and forgets "
      "the previous velocities."},
+    {"device_positions", (PyCFunction)simulation_device_positions, METH_NOARGS,
+     "device_positions($self, /)\n--\n\nThe positions where they lie, as a DeviceArray that keeps this object alive."},
+    {"device_velocities", (PyCFunction)simulation_device_velocities, METH_NOARGS,
+     "device_velocities($self, /)\n--\n\nThe velocities where they lie, as a DeviceArray that keeps this object alive."},
+    {"counts", (PyCFunction)simulation_counts, METH_NOARGS,
+     "counts($self, /)\n--\n\nSo far: waits of the host for the device, allocations of backend memory, captures and launches of graphs."},
     {"set_load", (PyCFunction)simulation_set_load, METH_O,
      "set_load($self, load, /)\n--\n\nAcceleration of gravity and external forces, (n,3) m/s^2."},
     {"energies", (PyCFunction)simulation_energies, METH_O,

@@ -39,8 +39,9 @@ def backend(device="cpu", dtype="float64"):
         loaded = importlib.import_module(f"pdgpu.{module}")
     except ImportError as error:
         raise RuntimeError(f"device: {device!r} is not available: the module {module} cannot be loaded ({error})") from None
-    if device != "cpu" and not loaded.devices():
-        raise RuntimeError(f"device: {device!r} is not available: no device was found")
+    reason = loaded.unavailable()
+    if reason:
+        raise RuntimeError(f"device: {device!r} is not available: no device was found, {reason}")
     return loaded
 
 

@@ -165,6 +165,33 @@ class Simulation(ReadBack):
         return self._backend.state()[1]
 
     @property
+    def device_positions(self):
+        """The positions where the simulation keeps them, for other libraries to read and write in place without a copy.
+
+        An object for ``cupy.from_dlpack``, ``torch.from_dlpack``, ``warp.from_dlpack`` or, with device="cpu", ``numpy.from_dlpack``:
+        it speaks DLPack (``__dlpack__``, versioned or not), on a GPU the CUDA array interface and on the CPU NumPy's. Shape
+        (n, 3), m, in the simulation's dtype.
+
+        - Contents change with `step`. What was taken stays valid as long as somebody keeps it; once the simulation is cut it moves no
+          more, and the cut simulation has other memory: ask anew.
+        - It may be written between steps, which does what ``set_state(positions=...)`` does without its checks: the next step
+          starts from what it finds. One thing differs: initialization="adaptive" keeps the acceleration of the step before.
+        - Who reads or writes on a stream of his own must be done before the next call of this simulation. `step` returns when the device
+          is done, once this was asked for.
+
+        Raises
+        ------
+        RuntimeError
+            Called while a step is running.
+        """
+        return self._backend.device_positions()
+
+    @property
+    def device_velocities(self):
+        """The velocities where the simulation keeps them, (n, 3) m/s; see `device_positions`."""
+        return self._backend.device_velocities()
+
+    @property
     def bodies(self):
         """The bodies as the simulation has them, a tuple of Body: after `cut` with other meshes and slices than those of the scene.
         Copies: pinning one of them holds nothing here."""
@@ -339,7 +366,7 @@ class Simulation(ReadBack):
             rows = np.zeros((self.solver.iterations + 1, len(COLUMNS)))
             self._backend.set_chebyshev(None if rho is None else chebyshev_settings(self.solver.chebyshev, rho))
             try:
-                _, _, _, count, _ = self._backend.step(targets, rows, None, None, False)
+                _, _, _, count, _, _ = self._backend.step(targets, rows, None, None, False)
             except DivergenceError as error:
                 return np.append(rows[: max(getattr(error, "rows", 1), 1), 3], np.inf)
             finally:
@@ -375,9 +402,11 @@ class Simulation(ReadBack):
             seconds = rows[max(getattr(error, "rows", 1) - 1, 0), 1] if rows is not None else 0.0
             error.records = recorded(getattr(error, "rows", 0), status="diverged", iteration=error.iteration, solve_seconds=float(seconds))
             raise
-        status, iterations, seconds, count, phases = result
+        status, iterations, seconds, count, phases, device_seconds = result
         phases = dict(zip(PHASES, phases, strict=True))
-        self.last_step = recorded(count, status=status, iteration=iterations, solve_seconds=seconds, phases=phases)
+        self.last_step = recorded(
+            count, status=status, iteration=iterations, solve_seconds=seconds, phases=phases, device_seconds=device_seconds
+        )
 
     # ---- tearing ----------------------------------------------------------------------------------------------------------
 

@@ -98,22 +98,10 @@ def test_iterates_of_projective_dynamics(solver, dtype):
         np.testing.assert_allclose(gpu.last_step[column][:3], cpu.last_step[column][:3], rtol=relative)
 
 
-LINEAR = {
-    "jacobi": pdgpu.Jacobi(weight=0.6, iterations=7, chebyshev=pdgpu.Chebyshev(rho=0.9, start=2)),
-    "gauss-seidel": pdgpu.GaussSeidel(iterations=3),
-    "symmetric": pdgpu.SymmetricGaussSeidel(iterations=3, chebyshev=pdgpu.Chebyshev(rho=0.8, start=1)),
-    "sor": pdgpu.SOR(omega=1.3, iterations=3),
-    "pcg": pdgpu.PCG(iterations=6),
-    "a-jacobi 2": pdgpu.AJacobi(order=2, weight=0.6, iterations=3),
-    "a-jacobi 3": pdgpu.AJacobi(order=3, weight=0.6, variant="composed", iterations=3, chebyshev=pdgpu.Chebyshev(rho=0.9, start=1)),
-    "suppressed": pdgpu.AJacobi(order=2, weight=0.6, suppression=0.05, iterations=3),
-}
-
-
-@pytest.mark.parametrize("linear", sorted(LINEAR))
+@pytest.mark.parametrize("linear", sorted(scenes.LINEAR_SOLVERS))
 def test_linear_solvers_of_the_global_step(linear, dtype):
     """If not, a loop of a linear solver on the GPU is another one than on the CPU."""
-    solver = pdgpu.ProjectiveDynamics(iterations=4, linear=LINEAR[linear])
+    solver = pdgpu.ProjectiveDynamics(iterations=4, linear=scenes.LINEAR_SOLVERS[linear])
     gpu, x = run("cuda", dtype, solver)
     cpu, _ = run("cpu", "float64", solver)
     size = np.linalg.norm(cpu.positions - x)

@@ -48,6 +48,13 @@ struct Open {
 static cudaError_t last_error = cudaSuccess;
 static cudaError_t fail(cudaError_t code) { return last_error = code; }
 
+/* What a test wants to go wrong: the environment names a call and what it returns, PD_ON_HOST_FAILS="cudaMalloc 2". */
+static cudaError_t planned(const char *call) {
+    const char *plan = getenv("PD_ON_HOST_FAILS");
+    size_t length = strlen(call);
+    return plan && !strncmp(plan, call, length) && plan[length] == ' ' ? fail((cudaError_t)atoi(plan + length)) : cudaSuccess;
+}
+
 cudaError_t cudaMalloc(void **out, size_t bytes) {
     Open open;
     *out = nullptr;
@@ -58,6 +65,7 @@ cudaError_t cudaMalloc(void **out, size_t bytes) {
         if ((size_t)(begin - place) >= bytes + GAP) break;
         place = begin + (size + GAP + 255) / 256 * 256;
     }
+    if (planned("cudaMalloc")) return last_error;
     if (bytes > REGION || (size_t)(place - region) + bytes + GAP > REGION) return fail(cudaErrorMemoryAllocation);
     size_t end = ((size_t)(place - region) + bytes + GAP + 4095) / 4096 * 4096;
     if (end > in_reach) mprotect(region + in_reach, end - in_reach, PROT_READ | PROT_WRITE), in_reach = end;
@@ -139,7 +147,9 @@ cudaError_t cudaMemsetAsync(void *target, int value, size_t bytes, cudaStream_t 
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned) { return *out = new pd_on_host_stream, cudaSuccess; }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) { return delete stream, cudaSuccess; }
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return refuse_in_capture(stream); }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    return planned("cudaStreamSynchronize") ? last_error : refuse_in_capture(stream);
+}
 cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
 cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
 
@@ -195,14 +205,17 @@ const char *cudaGetErrorString(cudaError_t code) {
 }
 cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
 cudaError_t cudaPeekAtLastError() { return last_error; }
-cudaError_t cudaDriverGetVersion(int *version) { return *version = 13000, cudaSuccess; }
+cudaError_t cudaDriverGetVersion(int *version) {
+    const char *planned_version = getenv("PD_ON_HOST_DRIVER");
+    return *version = planned_version ? atoi(planned_version) : 13000, cudaSuccess;
+}
 cudaError_t cudaRuntimeGetVersion(int *version) { return *version = 13000, cudaSuccess; }
-cudaError_t cudaGetDeviceCount(int *count) { return *count = 1, cudaSuccess; }
+cudaError_t cudaGetDeviceCount(int *count) { return *count = 1, planned("cudaGetDeviceCount"); }
 cudaError_t cudaGetDevice(int *number) { return *number = 0, cudaSuccess; }
 cudaError_t cudaSetDevice(int number) { return number == 0 ? cudaSuccess : fail(cudaErrorInvalidDevice); }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int number) {
     if (number != 0) return fail(cudaErrorInvalidDevice);
-    *out = {"the CPU in place of a CUDA device", REGION, 3, 9, 0};
+    *out = {"the CPU in place of a CUDA device", REGION, 3, 9, 0, 1 << 20};
     return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int) {
@@ -450,6 +463,7 @@ static void run(const cudaLaunchConfig_t &config, bool cooperative, const std::f
 cudaError_t pd_on_host_launch(const cudaLaunchConfig_t &config, std::function<void()> kernel) {
     bool cooperative = config.numAttrs > 0 && config.attrs[0].val.cooperative;
     unsigned threads = config.blockDim.x;
+    if (planned("launch")) return last_error;
     if (!config.gridDim.x || !threads || threads > 1024 || config.dynamicSmemBytes) return fail(cudaErrorInvalidConfiguration);
     if (cooperative && config.gridDim.x > 3) return fail(cudaErrorCooperativeLaunchTooLarge);
     return submit(config.stream, [config, cooperative, kernel]() { run(config, cooperative, kernel); });

@@ -1,0 +1,157 @@
+/* Chunks of iterations, and the graphs that replay them; see chunk.h. */
+#include "dynamics/chunk.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* LONGEST bounds the nodes of a graph, and how long a Ctrl-C waits. PLACES bounds the memory: with Chebyshev every chunk of a step has
+ * weights of its own until they have converged in the last bit of `real`. Chunks beyond it run as loops. */
+enum { LONGEST = 16, PLACES = 64 };
+
+/* All that tells the loops of one chunk from those of another. */
+typedef struct chunk {
+    int n;
+    int first; /* iteration 0 of a step, which a method may begin differently */
+    pd_look look;
+    real weights[LONGEST][2]; /* alpha and beta of pd_advance */
+} chunk;
+
+typedef struct table {
+    int n;
+    chunk chunks[PLACES];
+    pd_graph *graphs[PLACES]; /* NULL: occurred once */
+} table;
+
+struct pd_chunks {
+    table kept[2]; /* of runs that are recorded, and of those that are not: one long record fills a table */
+    int revision;  /* of the linear solver when they were made */
+};
+
+pd_status pd_chunks_create(pd_chunks **out, pd_error *error) {
+    *out = calloc(1, sizeof **out);
+    return *out ? PD_OK : pd_fail(error, PD_ERROR_MEMORY, "out of memory for the graphs of a simulation");
+}
+
+void pd_chunks_forget(pd_chunks *chunks, pd_context *context) {
+    for (int t = 0; t < 2; t++) {
+        for (int i = 0; i < chunks->kept[t].n; i++) {
+            pd_graph_destroy(context, chunks->kept[t].graphs[i]);
+            chunks->kept[t].graphs[i] = NULL;
+        }
+        chunks->kept[t].n = 0;
+    }
+}
+
+void pd_chunks_destroy(pd_chunks *chunks, pd_context *context) {
+    if (!chunks) return;
+    pd_chunks_forget(chunks, context);
+    free(chunks);
+}
+
+static int capturable(const pd_simulation *self) {
+    const pd_method *method = pd_simulation_method(self);
+    return pd_can_capture(self->context) && method->capturable && method->capturable(self);
+}
+
+int pd_chunk_length(const pd_simulation *self, int recording) {
+    int every = self->settings.check_every, n = every - self->iteration % every, left = self->settings.iterations - self->iteration;
+    if (recording || !capturable(self)) return 1;
+    if (n > left) n = left;
+    return n < LONGEST ? n : LONGEST;
+}
+
+/* The weights of the move in iteration k of a run of the extrapolation: omega goes on to that iteration.
+ * x_{k+1} = omega (gamma (x^ - x_k) + x_k - x_{k-1}) + x_{k-1}, written for the step s_{k+1} = x_{k+1} - x_k, with x^ = x_k - d */
+static void next_weights(const pd_chebyshev *c, int k, double *omega, double weights[2]) {
+    double gamma = c->enabled ? c->under_relaxation : 1.0;
+    *omega = pd_chebyshev_omega(c, k, *omega);
+    weights[0] = -*omega * gamma;
+    weights[1] = *omega - 1.0;
+}
+
+/* The loops of a chunk. */
+static pd_status run_loops(pd_simulation *self, int n, pd_look look, double *omega, int *stalled, double seconds[2]) {
+    const pd_method *method = pd_simulation_method(self);
+    pd_status status = PD_OK;
+    for (int j = 0; j < n; j++) {
+        pd_look report = j == n - 1 ? look : PD_LOOK_NONE;
+        double weights[2], start = pd_seconds(), middle;
+        if (j) self->iteration++;
+        status = method->direction(self, stalled);
+        middle = pd_seconds();
+        seconds[0] += middle - start;
+        if (status || *stalled) return status;
+        next_weights(&self->settings.chebyshev, self->iteration - self->restarted, omega, weights);
+        PD_TRY(pd_advance(self->context, &self->model, weights[0], self->direction, weights[1], self->step, self->x, self->offset,
+                          report ? self->scalars : NULL));
+        if (report == PD_LOOK_GRADIENT) PD_TRY(pd_dot(self->context, &self->model, self->gradient, self->gradient, self->scalars + 2));
+        seconds[1] += pd_seconds() - middle;
+    }
+done:
+    return status;
+}
+
+static pd_status capture(pd_simulation *self, int n, pd_look look, double omega, pd_graph **out) {
+    double seconds[2] = {0.0, 0.0};
+    int stalled = 0, begin = self->iteration;
+    pd_status status = pd_capture_begin(self->context);
+    if (status) return status;
+    status = run_loops(self, n, look, &omega, &stalled, seconds);
+    self->iteration = begin;
+    // a capture that was begun must end, whatever happened in it
+    pd_status ended = pd_capture_end(self->context, out);
+    if (status && !ended) {
+        pd_graph_destroy(self->context, *out);
+        *out = NULL;
+    }
+    return status ? status : ended;
+}
+
+/* The place of a chunk in its table; one that was not there is entered. -1: no room. */
+static int place_of(table *kept, const chunk *wanted, int *known) {
+    for (int i = 0; i < kept->n; i++) {
+        *known = memcmp(&kept->chunks[i], wanted, sizeof *wanted) == 0;
+        if (*known) return i;
+    }
+    *known = 0;
+    if (kept->n == PLACES) return -1;
+    kept->chunks[kept->n] = *wanted;
+    return kept->n++;
+}
+
+pd_status pd_chunk_run(pd_simulation *self, int n, pd_look look, int recording, double *omega, int *stalled, double seconds[2]) {
+    seconds[0] = seconds[1] = 0.0;
+    *stalled = 0;
+    if (!capturable(self)) return run_loops(self, n, look, omega, stalled, seconds);
+
+    int revision = self->linear ? pd_linear_revision(self->linear) : 0;
+    if (revision != self->chunks->revision) pd_chunks_forget(self->chunks, self->context);
+    self->chunks->revision = revision;
+
+    chunk wanted;
+    double last = *omega, start = pd_seconds();
+    memset(&wanted, 0, sizeof wanted); // compared as bytes
+    wanted.n = n;
+    wanted.first = self->iteration == 0;
+    wanted.look = look;
+    for (int j = 0; j < n; j++) {
+        double weights[2];
+        next_weights(&self->settings.chebyshev, self->iteration + j - self->restarted, &last, weights);
+        wanted.weights[j][0] = (real)weights[0];
+        wanted.weights[j][1] = (real)weights[1];
+    }
+    // the first time as loops: a step that comes once is not worth a graph, and by the second time every kernel has been loaded
+    table *kept = &self->chunks->kept[recording != 0];
+    int known, place = place_of(kept, &wanted, &known);
+    if (!known) return run_loops(self, n, look, omega, stalled, seconds);
+    pd_status status = PD_OK;
+    if (!kept->graphs[place]) PD_TRY(capture(self, n, look, *omega, &kept->graphs[place]));
+    PD_TRY(pd_graph_launch(self->context, kept->graphs[place]));
+    *omega = last;
+    self->iteration += n - 1;
+    seconds[0] = pd_seconds() - start;
+done:
+    return status;
+}

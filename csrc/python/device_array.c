@@ -1,0 +1,248 @@
+/* The type DeviceArray: vectors of a simulation in its own memory, for other libraries to read and write in place.
+ *
+ * It speaks DLPack (dmlc.github.io/dlpack, Python specification of the array API standard), versioned and not, and on a GPU the CUDA array
+ * interface, version 3, on the CPU NumPy's array interface, so that np.asarray works too. Whoever takes the memory keeps the array, and
+ * with it the backend's simulation, alive.
+ *
+ * Order on a GPU: __dlpack__ waits until the simulation's stream has done what it was asked for, so that a consumer may use the memory
+ * from any stream; the CUDA array interface names the stream instead, as it asks for. What a consumer does must be over before the next
+ * step, which does not know of it. */
+#include "python/device_array.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+/* ---- DLPack, version 1.0: the layout of its structures is the protocol ----------------------------------------------------------- */
+
+enum { DL_CPU = 1, DL_CUDA = 2, DL_FLOAT = 2 };
+
+typedef struct {
+    int32_t type, id;
+} DLDevice;
+
+typedef struct {
+    void *data;
+    DLDevice device;
+    int32_t n_dimensions;
+    uint8_t code, bits;
+    uint16_t lanes;
+    int64_t *shape, *strides; /* in numbers */
+    uint64_t byte_offset;
+} DLTensor;
+
+typedef struct DLManagedTensor {
+    DLTensor tensor;
+    void *context;
+    void (*deleter)(struct DLManagedTensor *);
+} DLManagedTensor;
+
+typedef struct DLManagedTensorVersioned {
+    uint32_t major, minor;
+    void *context;
+    void (*deleter)(struct DLManagedTensorVersioned *);
+    uint64_t flags; /* 0: writable, not a copy */
+    DLTensor tensor;
+} DLManagedTensorVersioned;
+
+static const char NAME[] = "dltensor", NAME_VERSIONED[] = "dltensor_versioned";
+
+typedef struct {
+    PyObject_HEAD PyObject *owner;
+    pd_settle settle;
+    pd_place place;
+    real *data;
+    int64_t shape[2], strides[2]; /* here, so that every tensor that keeps the array can point to them */
+} DeviceArray;
+
+PyObject *pd_device_array_create(PyTypeObject *type, PyObject *owner, pd_settle settle, pd_place place, real *data, int n) {
+    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    DeviceArray *self = (DeviceArray *)allocate(type, 0);
+    if (!self) return NULL;
+    Py_INCREF(owner);
+    self->owner = owner;
+    self->settle = settle;
+    self->place = place;
+    self->data = data;
+    self->shape[0] = n, self->shape[1] = 3;
+    self->strides[0] = 3, self->strides[1] = 1;
+    return (PyObject *)self;
+}
+
+static void device_array_dealloc(DeviceArray *self) {
+    PyTypeObject *type = Py_TYPE((PyObject *)self);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    Py_XDECREF(self->owner);
+    release(self);
+    Py_DECREF(type);
+}
+
+static DLDevice device_of(const DeviceArray *self) { return (DLDevice){self->place.on_device ? DL_CUDA : DL_CPU, self->place.device}; }
+
+static DLTensor tensor_of(DeviceArray *self) {
+    return (DLTensor){.data = self->data,
+                      .device = device_of(self),
+                      .n_dimensions = 2,
+                      .code = DL_FLOAT,
+                      .bits = 8 * sizeof(real),
+                      .lanes = 1,
+                      .shape = self->shape,
+                      .strides = self->strides};
+}
+
+/* A consumer may let go from any thread, also after the interpreter has ended. */
+static void let_go(void *array) {
+    if (!Py_IsInitialized()) return;
+    PyGILState_STATE state = PyGILState_Ensure();
+    Py_DECREF((PyObject *)array);
+    PyGILState_Release(state);
+}
+
+static void delete_tensor(DLManagedTensor *managed) {
+    let_go(managed->context);
+    free(managed);
+}
+
+static void delete_versioned(DLManagedTensorVersioned *managed) {
+    let_go(managed->context);
+    free(managed);
+}
+
+/* A consumer renames the capsule and takes over the tensor; one that nobody took still has its name. */
+static void capsule_dealloc(PyObject *capsule) {
+    if (PyCapsule_IsValid(capsule, NAME)) {
+        DLManagedTensor *managed = PyCapsule_GetPointer(capsule, NAME);
+        managed->deleter(managed);
+    } else if (PyCapsule_IsValid(capsule, NAME_VERSIONED)) {
+        DLManagedTensorVersioned *managed = PyCapsule_GetPointer(capsule, NAME_VERSIONED);
+        managed->deleter(managed);
+    }
+}
+
+/* The optional arguments that ask for something else than this memory where it is. Returns 0 with BufferError. */
+static int can_give(DeviceArray *self, PyObject *wanted, PyObject *copy) {
+    int type, id;
+    DLDevice device = device_of(self);
+    if (copy == Py_True) {
+        PyErr_SetString(PyExc_BufferError, "copy: True, but this is the memory itself; copy what you got");
+        return 0;
+    }
+    if (wanted == Py_None) return 1;
+    if (!PyTuple_Check(wanted)) {
+        PyErr_Format(PyExc_TypeError, "dl_device: expected None or a tuple (type, number), got %R", wanted);
+        return 0;
+    }
+    if (!PyArg_ParseTuple(wanted, "ii:dl_device", &type, &id)) return 0;
+    if (type == device.type && id == device.id) return 1;
+    PyErr_Format(PyExc_BufferError, "dl_device: the memory is on device (%d, %d), not on (%d, %d)", (int)device.type, (int)device.id, type,
+                 id);
+    return 0;
+}
+
+static PyObject *device_array_dlpack(DeviceArray *self, PyObject *arguments, PyObject *keywords) {
+    static char *names[] = {"stream", "max_version", "dl_device", "copy", NULL};
+    PyObject *stream = Py_None, *version = Py_None, *wanted = Py_None, *copy = Py_None;
+    int major = 0, minor = 0;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$OOOO:__dlpack__", names, &stream, &version, &wanted, &copy)) return NULL;
+    if (version != Py_None && !PyTuple_Check(version))
+        return PyErr_Format(PyExc_TypeError, "max_version: expected None or a tuple (major, minor), got %R", version);
+    if (version != Py_None && !PyArg_ParseTuple(version, "ii:max_version", &major, &minor)) return NULL;
+    if (!can_give(self, wanted, copy)) return NULL;
+    long number = -1;
+    if (stream != Py_None) {
+        number = PyLong_AsLong(stream);
+        if (number == -1 && PyErr_Occurred()) return NULL;
+        if (!self->place.on_device) return PyErr_Format(PyExc_ValueError, "stream: expected None for memory of the CPU, got %R", stream);
+    }
+    // -1: the consumer does not want us to wait
+    if ((stream == Py_None || number != -1) && !self->settle(self->owner)) return NULL;
+
+    void *managed = calloc(1, major >= 1 ? sizeof(DLManagedTensorVersioned) : sizeof(DLManagedTensor));
+    if (!managed) return PyErr_NoMemory();
+    if (major >= 1)
+        *(DLManagedTensorVersioned *)managed =
+            (DLManagedTensorVersioned){.major = 1, .context = self, .deleter = delete_versioned, .tensor = tensor_of(self)};
+    else
+        *(DLManagedTensor *)managed = (DLManagedTensor){.tensor = tensor_of(self), .context = self, .deleter = delete_tensor};
+    PyObject *capsule = PyCapsule_New(managed, major >= 1 ? NAME_VERSIONED : NAME, capsule_dealloc);
+    if (!capsule) {
+        free(managed);
+        return NULL;
+    }
+    Py_INCREF((PyObject *)self);
+    return capsule;
+}
+
+static PyObject *device_array_device(DeviceArray *self, PyObject *unused) {
+    (void)unused;
+    DLDevice device = device_of(self);
+    return Py_BuildValue("(ii)", (int)device.type, (int)device.id);
+}
+
+/* ---- the interfaces that are dicts ------------------------------------------------------------------------------------------------ */
+
+/* Version 3 of both; strides None: C-contiguous. */
+static PyObject *interface(DeviceArray *self) {
+    return Py_BuildValue("{s(ii)sss(NO)sOsi}", "shape", (int)self->shape[0], 3, "typestr", sizeof(real) == sizeof(float) ? "<f4" : "<f8",
+                         "data", PyLong_FromVoidPtr(self->data), Py_False, "strides", Py_None, "version", 3);
+}
+
+static PyObject *missing(const char *name, const char *where) {
+    return PyErr_Format(PyExc_AttributeError, "%s: this memory is not on %s", name, where);
+}
+
+static PyObject *device_array_interface(DeviceArray *self, void *unused) {
+    (void)unused;
+    return self->place.on_device ? missing("__array_interface__", "the CPU") : interface(self);
+}
+
+static PyObject *device_array_cuda_interface(DeviceArray *self, void *unused) {
+    (void)unused;
+    if (!self->place.on_device) return missing("__cuda_array_interface__", "a CUDA device");
+    PyObject *result = interface(self), *stream = result ? PyLong_FromVoidPtr(self->place.stream) : NULL;
+    if (!stream || PyDict_SetItemString(result, "stream", stream) < 0) Py_CLEAR(result);
+    Py_XDECREF(stream);
+    return result;
+}
+
+static PyObject *device_array_shape(DeviceArray *self, void *unused) {
+    (void)unused;
+    return Py_BuildValue("(ii)", (int)self->shape[0], 3);
+}
+
+static PyObject *device_array_repr(DeviceArray *self) {
+    return PyUnicode_FromFormat("<pdgpu.DeviceArray: (%d, 3) %s on %s>", (int)self->shape[0],
+                                sizeof(real) == sizeof(float) ? "float32" : "float64", self->place.on_device ? "'cuda'" : "'cpu'");
+}
+
+static PyMethodDef device_array_methods[] = {
+    {"__dlpack__", (PyCFunction)(void (*)(void))device_array_dlpack, METH_VARARGS | METH_KEYWORDS,
+     "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
+     "The memory as a DLPack capsule, writable. BufferError for a copy or another device."},
+    {"__dlpack_device__", (PyCFunction)device_array_device, METH_NOARGS,
+     "__dlpack_device__($self, /)\n--\n\n(type, number): (1, 0) is the CPU, (2, 0) the first CUDA device."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef device_array_attributes[] = {
+    {"__array_interface__", (getter)device_array_interface, NULL, "NumPy's array interface, where the memory is on the CPU.", NULL},
+    {"__cuda_array_interface__", (getter)device_array_cuda_interface, NULL,
+     "The CUDA array interface, where the memory is on a CUDA device; it names the simulation's stream.", NULL},
+    {"shape", (getter)device_array_shape, NULL, "(n, 3)", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot device_array_slots[] = {
+    {Py_tp_dealloc, (void *)device_array_dealloc},
+    {Py_tp_repr, (void *)device_array_repr},
+    {Py_tp_methods, device_array_methods},
+    {Py_tp_getset, device_array_attributes},
+    {Py_tp_doc, "Vectors of a simulation where they lie, (n,3); Simulation.device_positions describes their use."},
+    {0, NULL},
+};
+
+PyType_Spec pd_device_array_type_spec = {
+    .name = "pdgpu.backend.DeviceArray",
+    .basicsize = sizeof(DeviceArray),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = device_array_slots,
+};

@@ -1,0 +1,102 @@
+/* Kernels that are right and kernels that are wrong, to see that the stand-in runtime tells them apart: faults NAME; see ../test_on_host.py. */
+#include "cuda/launch.cuh"
+
+#include <cooperative_groups.h>
+#include <cub/block/block_reduce.cuh>
+
+static __global__ void sum_kernel(int n, const double *in, double *out) {
+    using Reduce = cub::BlockReduce<double, PD_THREADS>;
+    __shared__ typename Reduce::TempStorage storage;
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    double value = i < n ? in[i] : 0.0, lanes = value;
+    for (int shift = 16; shift > 0; shift /= 2) lanes += __shfl_down_sync(0xffffffffu, lanes, (unsigned)shift);
+    double sum = Reduce(storage).Sum(value);
+    if (threadIdx.x == 0) out[2 * blockIdx.x] = sum, out[2 * blockIdx.x + 1] = lanes;
+}
+
+/* Every thread adds its left neighbour's number, over the borders of blocks, twice. */
+static __global__ void turn_kernel(int n, double *x) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    for (int k = 0; k < 2; k++) {
+        double left = x[(i + n - 1) % n];
+        cooperative_groups::this_grid().sync();
+        x[i] += left;
+        cooperative_groups::this_grid().sync();
+    }
+}
+
+static __global__ void shared_kernel(double *out) {
+    __shared__ double never_written[PD_THREADS];
+    out[threadIdx.x] = never_written[threadIdx.x];
+}
+
+static __global__ void divergent_kernel(double *out) {
+    if (threadIdx.x < 100) return;
+    __syncthreads();
+    out[threadIdx.x] = 1.0;
+}
+
+static __global__ void ended_lane_kernel(double *out) {
+    if (threadIdx.x % 32 == 7) return;
+    out[threadIdx.x] = __shfl_xor_sync(0xffffffffu, (double)threadIdx.x, 1);
+}
+
+static double *device_numbers(int n) {
+    double *memory = nullptr, *numbers = new double[(size_t)n];
+    for (int i = 0; i < n; i++) numbers[i] = i;
+    if (cudaMalloc((void **)&memory, (size_t)n * sizeof(double))) exit(3);
+    if (cudaMemcpyAsync(memory, numbers, (size_t)n * sizeof(double), cudaMemcpyHostToDevice, nullptr)) exit(3);
+    delete[] numbers;
+    return memory;
+}
+
+static void print(const double *memory, int n) {
+    double *numbers = new double[(size_t)n];
+    if (cudaMemcpyAsync(numbers, memory, (size_t)n * sizeof(double), cudaMemcpyDeviceToHost, nullptr)) exit(3);
+    for (int i = 0; i < n; i++) printf("%g ", numbers[i]);
+    delete[] numbers;
+}
+
+int main(int, char **arguments) {
+    const char *name = arguments[1];
+    cudaStream_t stream;
+    cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    double *x = device_numbers(3 * PD_THREADS), *out = device_numbers(3 * PD_THREADS);
+    cudaError_t code = cudaSuccess;
+    if (!strcmp(name, "sum")) {
+        code = pd_launch(stream, false, 3, PD_THREADS, sum_kernel, 2 * PD_THREADS + 1, x, out);
+        print(out, 6);
+    } else if (!strcmp(name, "turn")) {
+        code = pd_launch(stream, true, 3, PD_THREADS, turn_kernel, 3 * PD_THREADS, x);
+        print(x, 4);
+    } else if (!strcmp(name, "turn without cooperation"))
+        code = pd_launch(stream, false, 3, PD_THREADS, turn_kernel, 3 * PD_THREADS, x);
+    else if (!strcmp(name, "turn too large"))
+        code = pd_launch(stream, true, 4, PD_THREADS, turn_kernel, 3 * PD_THREADS, x);
+    else if (!strcmp(name, "graph")) {
+        cudaGraph_t graph;
+        cudaGraphExec_t ready;
+        cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+        pd_launch(stream, true, 3, PD_THREADS, turn_kernel, 3 * PD_THREADS, x);
+        cudaStreamEndCapture(stream, &graph);
+        print(x, 4);
+        cudaGraphInstantiate(&ready, graph);
+        cudaGraphLaunch(ready, stream);
+        cudaGraphLaunch(ready, stream);
+        print(x, 4);
+    } else if (!strcmp(name, "copy in a capture")) {
+        double host;
+        cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+        code = cudaMemcpyAsync(&host, x, sizeof host, cudaMemcpyDeviceToHost, stream);
+    } else if (!strcmp(name, "shared")) {
+        code = pd_launch(stream, false, 1, PD_THREADS, shared_kernel, out);
+        print(out, 2);
+    } else if (!strcmp(name, "divergent"))
+        code = pd_launch(stream, false, 1, PD_THREADS, divergent_kernel, out);
+    else if (!strcmp(name, "ended lane"))
+        code = pd_launch(stream, false, 1, PD_THREADS, ended_lane_kernel, out);
+    else if (!strcmp(name, "host reads"))
+        return (int)x[0];
+    if (code) printf("%s", cudaGetErrorString(code));
+    return 0;
+}

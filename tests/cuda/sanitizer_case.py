@@ -1,0 +1,82 @@
+"""Every solver and every linear solver once on the GPU, on a scene so small that compute-sanitizer is through with it in minutes.
+
+    compute-sanitizer --tool memcheck python tests/cuda/sanitizer_case.py [float32 float64]
+
+The scene has every material, pins, attachments, damping and a world box; the sizes are no multiples of a block or a warp. What comes out
+is only looked at for being finite: the tests compare it.
+"""
+
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+import scenes
+
+import pdgpu
+from pdgpu.backends import backend
+
+STEPS, ITERATIONS = 2, 4
+
+
+def hyperelastic_scene():
+    """Materials that Projective Dynamics does not take, in a world box."""
+    scene = pdgpu.Scene()
+    mesh = pdgpu.shapes.beam((0.6, 0.2, 0.2), cells=(4, 1, 1))
+    for k, material in enumerate((pdgpu.NeoHookean(2e4, 5e4), pdgpu.StVK(2e4, 5e4), pdgpu.Corotated(2e4, 5e4))):
+        moved = pdgpu.Mesh(mesh.points + [0.0, 0.0, 0.5 * k], tets=mesh.tets)
+        damping = 1e-3 if k == 1 else 0.0
+        scene.add_solid(moved, material, density=900.0, damping=damping).pin([0, 1])
+    rest = scene.rest_positions()
+    return scene, rest + 0.01 * np.random.default_rng(0).normal(size=rest.shape)
+
+
+def run(name, scene, positions, solver, dtype):
+    if "cuda" not in solver.devices:
+        print(f"  {name}: does not run on cuda")
+        return
+    simulation = pdgpu.Simulation(scene, solver, dt=1 / 200, device="cuda", dtype=dtype)
+    simulation.set_state(positions=positions)
+    simulation.step(STEPS, record=True)
+    simulation.energies()
+    if not np.isfinite(simulation.positions).all() or not np.isfinite(simulation.gradient()).all():
+        raise SystemExit(f"sanitizer_case: {name} in {dtype}: positions are not finite")
+    print(f"  {name}")
+
+
+def linear_solvers(dtype):
+    """On the system matrix of the scene; those that `pdgpu.linear` has on the GPU."""
+    scene, _ = scenes.mixed()
+    A = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(linear=pdgpu.Jacobi(weight=0.5)), dt=1 / 200).system_matrix(free=True)
+    b = np.random.default_rng(0).normal(size=(A.shape[0], 3))
+    for name, solver in scenes.LINEAR_SOLVERS.items():
+        try:
+            system = pdgpu.linear.System(A, solver, columns=3, dtype=dtype, device="cuda")
+        except TypeError as error:
+            print(f"  pdgpu.linear: not on cuda ({error})")
+            return
+        result = system.solve(b)
+        if not np.isfinite(result.x).all():
+            raise SystemExit(f"sanitizer_case: {name} in {dtype}: the solution is not finite")
+        print(f"  linear: {name}")
+
+
+def main():
+    warnings.simplefilter("ignore")  # what there is to say of weights and rho does not matter here
+    for dtype in sys.argv[1:] or ("float32", "float64"):
+        print(f"{dtype} on {backend('cuda', dtype).devices()[0]}", flush=True)
+        for name, solver in scenes.SOLVERS.items():
+            scene, positions = scenes.mixed(damping=0.01)
+            run(name, scene, positions, scenes.shortened(solver, ITERATIONS), dtype)
+            if "NeoHookean" in solver.materials:
+                run(f"{name}, hyperelastic", *hyperelastic_scene(), scenes.shortened(solver, ITERATIONS), dtype)
+        for name, linear in scenes.LINEAR_SOLVERS.items():
+            run(f"projective dynamics, {name}", *scenes.mixed(), pdgpu.ProjectiveDynamics(iterations=2, linear=linear), dtype)
+        linear_solvers(dtype)
+
+
+if __name__ == "__main__":
+    main()

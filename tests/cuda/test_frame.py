@@ -1,0 +1,143 @@
+"""The frame of a step on a CUDA device: iterations in graphs, no waits but the looks, its memory in other hands."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import scenes
+
+import pdgpu
+from pdgpu.backends import backend
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.fixture(params=["float32", "float64"], autouse=True)
+def dtype(request):
+    try:
+        backend("cuda", request.param)
+    except RuntimeError as error:
+        pytest.skip(f"the CUDA loops are not run: {error}")
+    return request.param
+
+
+def simulation(solver, dtype, state=None, **options):
+    if "cuda" not in solver.devices:
+        pytest.skip(f"{type(solver).__name__} does not run on 'cuda'")
+    scene, x = scenes.mixed(damping=0.01)
+    # the first guess must follow from positions and velocities alone
+    sim = pdgpu.Simulation(scene, dataclasses.replace(solver, initialization="inertial_target", **options), device="cuda", dtype=dtype)
+    sim.set_state(positions=x if state is None else state[0], velocities=None if state is None else state[1])
+    return sim
+
+
+def counts_of(sim, **options):
+    before = sim._backend.counts()
+    sim.step(**options)
+    after = sim._backend.counts()
+    return {name: after[name] - before[name] for name in after}
+
+
+@pytest.mark.parametrize("solver", scenes.RESIDENT)
+def test_a_replayed_step_has_the_bits_of_loops(solver, dtype):
+    """If not, a graph has other pointers or numbers in it than the iterations it stands for."""
+    options = {"iterations": 11, "check_every": 4}
+    sim = simulation(scenes.RESIDENT[solver], dtype, **options)
+    for step in range(4):
+        state = sim.positions, sim.velocities
+        launches = counts_of(sim)["launches"]
+        assert launches == (0, 3, 3, 3)[step] or (step == 0 and launches <= 1)  # the middle chunk may equal an earlier one
+        # a new simulation comes to every chunk for the first time, and runs it as loops; one look at a time
+        fresh = simulation(scenes.RESIDENT[solver], dtype, state, **options)
+        fresh.step()
+        np.testing.assert_array_equal(sim.positions, fresh.positions)
+        np.testing.assert_array_equal(sim.velocities, fresh.velocities)
+        if step == 3:
+            recorded = simulation(scenes.RESIDENT[solver], dtype, state, **options)
+            recorded.step(record=True)
+            assert len(recorded.last_step["iteration"]) == 12
+            np.testing.assert_array_equal(sim.positions, recorded.positions)
+
+
+@pytest.mark.parametrize("solver", scenes.RESIDENT)
+def test_the_host_waits_only_where_it_looks(solver, dtype):
+    """If not, a loop waits for the device in every iteration, which costs more than its kernel."""
+    sim = simulation(scenes.RESIDENT[solver], dtype, iterations=20, check_every=8)
+    sim.step(2)
+    counts = counts_of(sim)
+    assert counts == {"waits": 3, "allocations": 0, "captures": 0, "launches": 3}
+    assert 0.0 < sim.last_step.device_seconds <= sim.last_step.solve_seconds
+
+
+def test_one_look_at_the_end(dtype):
+    """If not, a graph grows with check_every until it fills the memory, or the host waits in between."""
+    sim = simulation(scenes.RESIDENT["jacobi"], dtype, iterations=40, check_every=1000)
+    sim.step(2)
+    counts = counts_of(sim)
+    assert counts == {"waits": 1, "allocations": 0, "captures": 0, "launches": 3}
+
+
+def test_settings_that_change_reach_the_graphs(dtype):
+    """If not, a graph goes on with the weights of before."""
+    solver = pdgpu.ProjectiveDynamics(
+        iterations=9, linear=pdgpu.Jacobi(weight=0.6, iterations=2), chebyshev=pdgpu.Chebyshev(rho=0.5, start=2)
+    )
+    sim = simulation(solver, dtype)
+    sim.step(3)
+    for change, arguments in (("set_chebyshev", ((0.8, 2, 0.9),)), ("set_linear", (0.4, 1.0, 0.0, None)), ("set_chebyshev", (None,))):
+        getattr(sim._backend, change)(*arguments)
+        for _ in range(3):
+            fresh = simulation(solver, dtype, (sim.positions, sim.velocities))
+            fresh._backend.set_chebyshev(*(((0.8, 2, 0.9),) if arguments != (None,) else arguments))
+            if change == "set_linear" or arguments == (None,):
+                fresh._backend.set_linear(0.4, 1.0, 0.0, None)
+            fresh.step()
+            sim.step()
+            np.testing.assert_array_equal(sim.positions, fresh.positions)
+
+
+def test_more_chunks_than_there_is_room_for(dtype):
+    """If not, a step with as many weights as iterations fills the memory with graphs, or runs wrong ones."""
+    solver = pdgpu.ProjectiveDynamics(
+        iterations=100, check_every=1, linear=pdgpu.Jacobi(weight=0.6), chebyshev=pdgpu.Chebyshev(rho=0.9999, start=1)
+    )
+    sim = simulation(solver, dtype)
+    sim.step()
+    state = sim.positions, sim.velocities
+    counts = counts_of(sim)
+    assert 0 < counts["captures"] <= 64 and counts["launches"] < 100
+    fresh = simulation(solver, dtype, state)
+    fresh.step()
+    np.testing.assert_array_equal(sim.positions, fresh.positions)
+
+
+def test_memory_in_other_hands(dtype):
+    """If not, another library gets an address it cannot use, or one of host memory."""
+    sim = simulation(scenes.RESIDENT["jacobi"], dtype, iterations=3)
+    array = sim.device_positions
+    assert array.__dlpack_device__() == (2, 0)
+    assert not hasattr(array, "__array_interface__")
+    interface = array.__cuda_array_interface__
+    assert interface["version"] == 3 and interface["shape"] == sim.positions.shape and interface["strides"] is None
+    assert interface["typestr"] == np.dtype(dtype).str and interface["data"][1] is False
+    assert interface["stream"] not in (0, None)
+    waits = counts_of(sim)["waits"]
+    assert waits == 2  # the look, and that the step ends with its result
+    before = sim._backend.counts()["waits"]
+    assert "dltensor_versioned" in repr(array.__dlpack__(stream=1, max_version=(1, 0)))
+    assert sim._backend.counts()["waits"] == before + 1
+    assert "dltensor" in repr(array.__dlpack__(stream=-1))
+    assert sim._backend.counts()["waits"] == before + 1
+
+
+def test_cupy_shares_the_memory(dtype):
+    """If not, what a reader computes with CuPy is of a copy, or comes too early."""
+    cupy = pytest.importorskip("cupy", reason="cupy is not installed: its side of the exchange is not checked")
+    sim = simulation(scenes.RESIDENT["jacobi"], dtype, iterations=3)
+    for take in (cupy.from_dlpack, cupy.asarray):
+        x = take(sim.device_positions)
+        sim.step()
+        np.testing.assert_array_equal(x.get(), sim.positions)
+        x[:] = x + 1
+        cupy.cuda.get_current_stream().synchronize()
+        np.testing.assert_array_equal(x.get(), sim.positions)

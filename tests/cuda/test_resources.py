@@ -1,0 +1,95 @@
+"""What ptxas says of the kernels: those of an iteration keep nothing in local memory, in any precision or architecture of the build.
+
+A build with nvcc leaves the report beside each object file (scripts/keep_resource_usage); without one there is nothing to look at.
+"""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+BUILDS = [Path(os.environ["PDGPU_BUILD"])] if "PDGPU_BUILD" in os.environ else [ROOT / "build" / "make", ROOT / "build" / "gpu" / "cmake"]
+
+# Every kernel not listed here has neither a stack frame nor spills. (kernels, precision or "": both): the most bytes of either, None for
+# any number, and why.
+ALLOWED = {
+    (r"\w+_energy_kernel", ""): (None, "once or a few times a step, not in every iteration"),
+    (r"\w+_damping_kernel", ""): (None, "fills d2E/dF2 of an element, 81 numbers, once a step"),
+    (r"\w+_(batch|project)_kernel", ""): (None, "single elements for pdgpu.elements, in no step at all"),
+}
+
+
+def reports():
+    """{(module, source): text} of the newest build that has any."""
+    for build in BUILDS:
+        found = sorted(build.glob("CMakeFiles/_cuda_f??.dir/**/*.resources"))
+        if found:
+            return {(path.parts[len(build.parts) + 1][6:9], path.name.split(".")[0]): path for path in found}
+    return {}
+
+
+def plain_name(mangled):
+    """The kernel's own name out of a mangled one, in which each name stands behind its length."""
+    for match in re.finditer(r"\d+", mangled):
+        name = mangled[match.end() : match.end() + int(match[0])]
+        if name.endswith("_kernel"):
+            return name
+    return mangled
+
+
+def kernels(path):
+    """[(architecture, name, stack bytes, spilled bytes)] of a report."""
+    rows, name, architecture = [], None, None
+    for line in path.read_text().splitlines():
+        if match := re.search(r"Compiling entry function '(\w+)' for '(\w+)'", line):
+            name, architecture = plain_name(match[1]), match[2]
+        elif name and (match := re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", line)):
+            rows.append((architecture, name, int(match[1]), int(match[2]) + int(match[3])))
+            name = None
+    return rows
+
+
+def allowances(name, module):
+    return [bytes for (pattern, real), (bytes, _) in ALLOWED.items() if real in ("", module) and re.fullmatch(pattern, name)]
+
+
+def current():
+    """The reports, or a reason to skip."""
+    found = reports()
+    if not found:
+        pytest.skip("no build with nvcc has left its report: registers and spills are not checked")
+    for (_, source), path in found.items():
+        file = ROOT / "csrc" / "cuda" / f"{source}.cu"
+        if not file.exists() or file.stat().st_mtime > path.stat().st_mtime:
+            pytest.skip(f"the report of {source}.cu is older than the file: registers and spills are not checked")
+    return found
+
+
+def test_kernels_keep_nothing_in_local_memory():
+    """If not, a kernel that is bound by memory moves bytes nobody counted."""
+    faults, seen = set(), 0
+    for (module, _), path in current().items():
+        for architecture, name, stack, spilled in kernels(path):
+            seen += 1
+            allowed = allowances(name, module)
+            if None not in allowed and max(stack, spilled) > max(allowed, default=0):
+                faults.add(
+                    f"{module} {architecture} {name}: {stack} bytes of stack frame, {spilled} spilled, {max(allowed, default=0)} allowed"
+                )
+    assert not faults, "\n".join(sorted(faults))
+    assert seen > 100, f"only {seen} kernels were found in the reports"
+
+
+def test_every_allowance_is_used():
+    """If not, the table allows what no kernel needs any more, and hides the next regression."""
+    found = {(module, name) for (module, _), path in current().items() for _, name, *sizes in kernels(path) if max(sizes) > 0}
+    for pattern, real in ALLOWED:
+        assert any(re.fullmatch(pattern, name) and real in ("", module) for module, name in found), f"{pattern!r} {real} is not needed"
+
+
+def test_names_come_out_of_mangled_ones():
+    """If not, the table is held against names that no kernel has."""
+    assert plain_name("_Z11turn_kernel8pd_model15pd_vertex_sweep") == "turn_kernel"
+    assert plain_name("_ZN46_INTERNAL_f0ea2ea2_15_vertex_sweep_cu_25537c7a17group_turn_kernelILi8EEEv8pd_model") == "group_turn_kernel"
