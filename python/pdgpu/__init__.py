@@ -8,7 +8,7 @@ from pdgpu.openmp import short_spinning
 with short_spinning():
     from pdgpu import _host  # loads the OpenMP runtime
 
-from pdgpu import elements, linear, shapes
+from pdgpu import collision, elements, linear, shapes
 from pdgpu.certificate import Certificate, certify
 from pdgpu.comparison import Comparison, compare
 from pdgpu.cutting import Cut
@@ -89,6 +89,7 @@ __all__ = [
     "_host",
     "capabilities",
     "certify",
+    "collision",
     "compare",
     "elements",
     "linear",

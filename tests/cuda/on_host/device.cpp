@@ -147,9 +147,7 @@ cudaError_t cudaMemsetAsync(void *target, int value, size_t bytes, cudaStream_t 
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned) { return *out = new pd_on_host_stream, cudaSuccess; }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) { return delete stream, cudaSuccess; }
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-    return planned("cudaStreamSynchronize") ? last_error : refuse_in_capture(stream);
-}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return planned("cudaStreamSynchronize") ? last_error : refuse_in_capture(stream); }
 cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
 cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
 
