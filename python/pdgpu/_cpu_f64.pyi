@@ -104,3 +104,19 @@ class Linear:
     def solve(
         self, residual: Real, start: Real | None, target: Real | None, record: NDArray[np.float64] | None, every: int, counted: bool, /
     ) -> tuple[Real, str, int, float, int, float, float]: ...
+
+class BroadPhase:
+    def __new__(
+        cls,
+        method: int,
+        rest: Real,
+        vertices: NDArray[np.int32],
+        edges: NDArray[np.int32],
+        triangles: NDArray[np.int32],
+        vertex_tags: NDArray[np.int32],
+        edge_tags: NDArray[np.int32],
+        triangle_tags: NDArray[np.int32],
+        threads: int,
+    ) -> BroadPhase: ...
+    def find(self, x_t0: Real, x_t1: Real | None, margin: float, rebuild: bool, /) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...
+    def counts(self, /) -> tuple[int, int, int, int]: ...
