@@ -20,6 +20,7 @@ import numpy as np
 
 from pdgpu.arguments import any_array, choice, real_array
 from pdgpu.backends import backend, thread_count
+from pdgpu.intersections import find_intersections
 
 __all__ = [
     "Closest",
@@ -28,6 +29,7 @@ __all__ = [
     "VertexTriangleFeature",
     "edge_edge",
     "edge_edge_mollifier",
+    "find_intersections",
     "gradient",
     "hessian",
     "lower_bound",
