@@ -418,6 +418,11 @@ CALLS = {
     "linear_weight": (),
     "set_linear": (0.5, 1.0, 0.5, None),
     "set_chebyshev": ((0.5, 2, 1.0),),
+    "positions": (),
+    "velocities": (),
+    "device_positions": (),
+    "device_velocities": (),
+    "counts": (),
 }
 
 

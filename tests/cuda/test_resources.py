@@ -21,6 +21,7 @@ ALLOWED = {
         800,
         "9 x 9 second derivatives of an element, indexed by its loops; once per linear solve",
     ),
+    (r"\w+_admm_kernel", ""): (600, "a Newton minimisation inside every element; its systems are indexed by loops"),
     (r"corner_turn_kernel", ""): (
         1400,
         "calls a function for every kind of element; turns of neo-Hookean tets alone have group_turn_kernel",
