@@ -18,19 +18,21 @@ MESH   ?=
 TESTS  ?=
 JOBS   ?= 2
 PARTS  ?=
-# AUTO: the CUDA modules are built where nvcc and csrc/cuda/*.cu are. OFF leaves the direct solver out: PDGPU_CHOLMOD=OFF.
+# AUTO: the CUDA modules are built where nvcc and csrc/cuda/*.cu are. OFF leaves the direct solver out: PDGPU_CHOLMOD=OFF;
+# the exact intersection tests: PDGPU_GMP=OFF.
 PDGPU_CUDA    ?= AUTO
 PDGPU_CHOLMOD ?= ON
+PDGPU_GMP     ?= ON
 PDGPU_WERROR  ?= ON
 
-export PYTHON VENV OUT JOBS PDGPU_CHOLMOD
+export PYTHON VENV OUT JOBS PDGPU_CHOLMOD PDGPU_GMP
 .DELETE_ON_ERROR:
 .PHONY: always build test demo wheel lint format sanitize cuda cuda-on-host gpu gpu-bring clean
 
 # Folders are in the list too: their time changes when a file in them is removed.
 SOURCES := $(shell find csrc python -name __pycache__ -prune -o -print) pyproject.toml CMakeLists.txt README.md LICENSE NOTICE
 BIN     := $(VENV)/bin
-OPTIONS := PDGPU_CUDA=$(PDGPU_CUDA) PDGPU_CHOLMOD=$(PDGPU_CHOLMOD) PDGPU_WERROR=$(PDGPU_WERROR)
+OPTIONS := PDGPU_CUDA=$(PDGPU_CUDA) PDGPU_CHOLMOD=$(PDGPU_CHOLMOD) PDGPU_GMP=$(PDGPU_GMP) PDGPU_WERROR=$(PDGPU_WERROR)
 
 build: $(VENV)/.built
 
@@ -51,7 +53,8 @@ $(VENV)/.built: $(SOURCES) $(VENV)/.tools $(VENV)/.options
 	touch $@.new
 	$(BIN)/python -m pip install --quiet --no-build-isolation \
 	    -C build-dir=build/make -C cmake.define.PDGPU_WERROR=$(PDGPU_WERROR) \
-	    -C cmake.define.PDGPU_CUDA=$(PDGPU_CUDA) -C cmake.define.PDGPU_CHOLMOD=$(PDGPU_CHOLMOD) ".[viz,test,lint]"
+	    -C cmake.define.PDGPU_CUDA=$(PDGPU_CUDA) -C cmake.define.PDGPU_CHOLMOD=$(PDGPU_CHOLMOD) \
+	    -C cmake.define.PDGPU_GMP=$(PDGPU_GMP) ".[viz,test,lint]"
 	mv $@.new $@
 
 test: build

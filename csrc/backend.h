@@ -411,6 +411,42 @@ enum {
 pd_status pd_element_batch(pd_context *context, int kind, int quantity, int n, const real *x, const real *rest, const real *parameters,
                            real *out);
 
+/* ---- pairs of primitives and their collisions ------------------------------------------------------------------------ */
+
+/* The closest points of n pairs of a kind of geometry/pair.h with k corners, each with its own x [n,k,3], m.
+ *   weights  B [n,k]  out        gap  B [n,3]  out  m        normal  B [n,3]  out
+ *   distance B [n]    out  m     feature B [n] out */
+pd_status pd_pair_closest_batch(pd_context *context, int kind, int n, const real *x, real *weights, real *gap, real *normal, real *distance,
+                                int *feature);
+
+/* What pd_pair_batch computes. */
+enum {
+    PD_PAIR_GRADIENT,         /* of the distance, [n,k,3] */
+    PD_PAIR_GRADIENT_SQUARED, /* of its square, m */
+    PD_PAIR_HESSIAN,          /* of the distance, [n,3k,3k] 1/m */
+    PD_PAIR_HESSIAN_SQUARED,  /* of its square */
+    PD_PAIR_BOUND             /* a number that is never above the distance, [n] m */
+};
+
+/* One quantity of n pairs; x B [n,k,3] m, out B. */
+pd_status pd_pair_batch(pd_context *context, int kind, int quantity, int n, const real *x, real *out);
+
+/* The mollifier of n pairs of edges (geometry/mollifier.h), and where asked for (not NULL) its derivatives.
+ *   x, rest  B [n,4,3]  in  m      value  B [n]  out      gradient  B [n,4,3]  out  1/m      hessian  B [n,12,12]  out  1/m^2 */
+pd_status pd_mollifier_batch(pd_context *context, int n, const real *x, const real *rest, real *value, real *gradient, real *hessian);
+
+/* The time of impact of n pairs that move along straight lines; kind PD_VERTEX_TRIANGLE or PD_EDGE_EDGE, method of geometry/collision.h.
+ *   x_t0, x_t1  B [n_vertices,3]  in  m            corners  B [n,4]  in   rows of x; NULL: pair i has rows 4i .. 4i+3
+ *   separation  m, >= 0                            time     B [n]    out  in [0,1], 1 also where there is no contact
+ *   iterations  B [n]  out                         reason   B [n]    out  PD_NO_CONTACT, .. of geometry/motion.h */
+pd_status pd_collision_times(pd_context *context, int kind, int method, int n, const real *x_t0, const real *x_t1, const int *corners,
+                             real separation, real *time, int *iterations, unsigned char *reason);
+
+/* The earliest of these times that is not later than *time, and its pair: the smallest index where several are equal. Nothing found:
+ * *time stays, *index is -1. Pairs that cannot come first are left early; the result does not depend on the order. */
+pd_status pd_earliest_collision(pd_context *context, int kind, int method, int n, const real *x_t0, const real *x_t1, const int *corners,
+                                real separation, real *time /* H in/out */, int *index /* H out */);
+
 #ifdef __cplusplus
 }
 #endif

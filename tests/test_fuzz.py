@@ -361,6 +361,8 @@ def test_elements_at_any_magnitude(x, data):
 # ---- the compiled modules ---------------------------------------------------------------------------------------------------
 
 POINTS, TETS = np.array(BEAM.points), np.array(BEAM.tets)
+CLOTH_EDGES = _host.edges(np.array(CLOTH.triangles), len(CLOTH.points))
+SURFACE = (np.array(CLOTH.triangles), CLOTH_EDGES, np.zeros(len(CLOTH_EDGES), np.uint8))
 HOST = {
     "check_elements": (POINTS, TETS, "tets"),
     "orient_tets": (POINTS, TETS),
@@ -372,6 +374,10 @@ HOST = {
     "colouring": (TETS, N, "greedy"),
     "rest_shape": (CORNERS, "tet"),
     "cpu_supports_backend": (),
+    "find_intersections": (CLOTH.points, *SURFACE, 1),
+    "find_crossings": (CLOTH.points, CLOTH.points + 0.1, np.arange(len(CLOTH.points), dtype=np.int32), *SURFACE, 1),
+    "smallest_gap": (CLOTH.points, np.arange(len(CLOTH.points), dtype=np.int32), *SURFACE, 1),
+    "contact_times": (np.ones((3, 8, 3)), 1),
 }
 
 

@@ -15,12 +15,15 @@ typedef struct pd_module_state {
     PyTypeObject *simulation_type;
     PyTypeObject *linear_type;
     PyTypeObject *device_array_type;
+    PyTypeObject *broad_phase_type;        /* NULL on CUDA, which has no loops for it yet */
     const pd_cholesky_functions *cholesky; /* kept alive by the module _host, which is never unloaded */
 } pd_module_state;
 
-extern PyType_Spec pd_simulation_type_spec; /* simulation.c */
-extern PyType_Spec pd_linear_type_spec;     /* linear.c */
-extern PyMethodDef pd_element_methods[];    /* elements.c */
+extern PyType_Spec pd_simulation_type_spec;  /* simulation.c */
+extern PyType_Spec pd_linear_type_spec;      /* linear.c */
+extern PyType_Spec pd_broad_phase_type_spec; /* broad_phase.c */
+extern PyMethodDef pd_element_methods[];     /* elements.c */
+extern PyMethodDef pd_geometry_methods[];    /* geometry.c */
 
 /* None or (rho, start, under_relaxation). Returns 0 with an exception set. (linear.c) */
 int pd_read_chebyshev(PyObject *object, pd_chebyshev *out);

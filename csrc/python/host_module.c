@@ -35,6 +35,12 @@ static PyMethodDef module_methods[] = {
 static int host_execute(PyObject *module) {
     if (pd_arrays_import() < 0) return -1;
     if (PyModule_AddFunctions(module, pd_host_mesh_methods) < 0) return -1;
+    if (PyModule_AddFunctions(module, pd_host_intersection_methods) < 0) return -1;
+#ifdef PD_HAVE_GMP
+    if (PyModule_AddObjectRef(module, "HAS_GMP", Py_True) < 0) return -1;
+#else
+    if (PyModule_AddObjectRef(module, "HAS_GMP", Py_False) < 0) return -1;
+#endif
     if (pd_host_add_cholesky(module) < 0) return -1;
     return 0;
 }

@@ -8,7 +8,8 @@ from pdgpu.openmp import short_spinning
 with short_spinning():
     from pdgpu import _host  # loads the OpenMP runtime
 
-from pdgpu import elements, linear, shapes
+from pdgpu import ccd, collision, elements, geometry, linear, shapes
+from pdgpu.certificate import Certificate, certify
 from pdgpu.comparison import Comparison, compare
 from pdgpu.cutting import Cut
 from pdgpu.errors import DivergenceError
@@ -60,6 +61,7 @@ __all__ = [
     "Bending",
     "BlockJacobi",
     "Body",
+    "Certificate",
     "Chebyshev",
     "Comparison",
     "Corotated",
@@ -88,8 +90,12 @@ __all__ = [
     "WorldBox",
     "_host",
     "capabilities",
+    "ccd",
+    "certify",
+    "collision",
     "compare",
     "elements",
+    "geometry",
     "linear",
     "read_mesh",
     "shapes",

@@ -5,8 +5,10 @@ from numpy.typing import NDArray
 
 _Float64 = NDArray[np.float64]
 _Int32 = NDArray[np.int32]
+_UInt8 = NDArray[np.uint8]
 
 HAS_CHOLMOD: bool
+HAS_GMP: bool
 cholesky: object
 
 def cpu_supports_backend() -> bool: ...
@@ -21,3 +23,13 @@ def colouring(elements: _Int32, n_points: int, method: Literal["balanced", "gree
 def rest_shape(
     rest: _Float64, topology: Literal["edge", "triangle", "tet", "hinge"], rows: _Int32 | None = None
 ) -> tuple[_Float64, _Float64]: ...
+def find_intersections(
+    points: _Float64, triangles: _Int32, edges: _Int32, alone: _UInt8, threads: int, /
+) -> tuple[_Int32, _Int32, _Int32]: ...
+def find_crossings(
+    points_0: _Float64, points_1: _Float64, vertices: _Int32, triangles: _Int32, edges: _Int32, alone: _UInt8, threads: int, /
+) -> tuple[_Int32, _Float64, _Int32, _Float64, _Int32, _Float64]: ...
+def contact_times(x: _Float64, n_first: int, /) -> _Float64: ...
+def smallest_gap(
+    points: _Float64, vertices: _Int32, triangles: _Int32, edges: _Int32, alone: _UInt8, threads: int, /
+) -> tuple[float, int, int, int]: ...

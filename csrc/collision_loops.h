@@ -1,0 +1,132 @@
+/* The loops of the broad phase: a part of backend.h, under the same rules, that only collision detection includes.
+ *
+ * Keys are 64-bit numbers whose upper part orders and whose lower `index_bits` bits are the number of a primitive. Every order of
+ * equal keys is settled by that number, so nothing depends on the number of threads; what is appended to a pd_pair_buffer comes in no
+ * order, and is sorted before anybody reads it. */
+#ifndef PD_COLLISION_LOOPS_H
+#define PD_COLLISION_LOOPS_H
+
+#include "backend.h"
+#include "geometry/box.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Primitives of one kind: n of k corners each. */
+typedef struct pd_primitives {
+    int n, k, index_bits; /* n <= 2^index_bits */
+    int *corners;         /* B [n,k] */
+    int *tags;            /* B [n] geometry/box.h */
+    pd_box *boxes;        /* B [n] m */
+} pd_primitives;
+
+/* Where pairs are appended: first << second_bits | second. found counts all of them, also those beyond the capacity, which are not
+ * stored; the caller then makes room and runs the loop again. */
+typedef struct pd_pair_buffer {
+    uint64_t *keys; /* B [capacity] */
+    size_t capacity, found;
+    int second_bits;
+} pd_pair_buffer;
+
+/* boxes of all primitives; x_t1 may be NULL, geometry/box.h. */
+pd_status pd_primitive_boxes(pd_context *context, pd_primitives *primitives, const real *x_t0, const real *x_t1, real margin);
+
+/* bound = box around all boxes, the box of nothing where n is 0;  mean_size = mean of their longest sides, m    H out */
+pd_status pd_boxes_bound(pd_context *context, int n, const pd_box *boxes, pd_box *bound, double *mean_size);
+
+/* keys [n]  B  out: Morton code in the scene, then the number of the box. */
+pd_status pd_morton_keys(pd_context *context, int n, int index_bits, const pd_box *boxes, const pd_box *scene, uint64_t *keys);
+
+/* Sorts keys [n] by the bits from first_bit to last_bit - 1, keeping the order of equals; the result lies in keys.
+ *   scratch [n]  B;  counts  B [PD_SORT_COUNTS] */
+#define PD_SORT_COUNTS (256 * 64)
+pd_status pd_sort_keys(pd_context *context, size_t n, int first_bit, int last_bit, uint64_t *keys, uint64_t *scratch, uint32_t *counts);
+
+/* pairs [n,2]  B  out  of sorted keys. */
+pd_status pd_unpack_pairs(pd_context *context, size_t n, int second_bits, const uint64_t *keys, int *pairs);
+
+/* ---- a tree of boxes --------------------------------------------------------------------------------------------------------- */
+
+/* A node and, right after it, all that is below it: whoever does not want to look inside goes on at `escape`. */
+typedef struct pd_tree_node {
+    pd_box box;
+    int escape; /* the first node that is not below this one */
+    int item;   /* the primitive of a leaf; -1 inside */
+} pd_tree_node;
+
+typedef struct pd_tree {
+    int n;               /* leaves; 2 n - 1 nodes, none where n is 0 */
+    pd_tree_node *nodes; /* B [2n-1] in preorder */
+    int *place;          /* B [n] node of the leaf with the i-th key */
+} pd_tree;
+
+/* The tree over sorted keys [n], split where the highest differing bit changes [Karras 2012, Maximizing Parallelism]. No boxes yet. */
+pd_status pd_tree_build(pd_context *context, pd_tree *tree, int index_bits, const uint64_t *keys);
+
+/* All boxes, leaves from boxes [n] of the primitives: a refit. */
+pd_status pd_tree_fit(pd_context *context, pd_tree *tree, const pd_box *boxes);
+
+/* cost  H out: sum of the areas of all nodes over that of the root; 0 where the root has none. */
+pd_status pd_tree_cost(pd_context *context, const pd_tree *tree, double *cost);
+
+/* Appends every pair of a primitive of `first` and one of the tree's (`second`) that may collide and whose boxes overlap. */
+pd_status pd_tree_pairs(pd_context *context, const pd_primitives *first, const pd_tree *tree, const pd_primitives *second,
+                        pd_pair_buffer *out);
+
+/* The same for two of the tree's own, i < j. */
+pd_status pd_tree_own_pairs(pd_context *context, const pd_tree *tree, const pd_primitives *primitives, pd_pair_buffer *out);
+
+/* ---- patches ------------------------------------------------------------------------------------------------------------------ */
+
+/* Primitives of one kind grouped into patches. */
+typedef struct pd_patch_items {
+    int *start; /* B [n_patches+1] */
+    int *items; /* B [n] */
+} pd_patch_items;
+
+/* boxes [n_patches] of the patches, of all the primitives in them: kinds of them, each with its grouping. */
+pd_status pd_patch_boxes(pd_context *context, int n_patches, int n_kinds, const pd_primitives *kinds, const pd_patch_items *items,
+                         pd_box *boxes);
+
+/* Appends what may collide and overlaps among the pairs of a list, keys [n]  B, packed with out->second_bits. */
+pd_status pd_listed_pairs(pd_context *context, size_t n, const uint64_t *keys, const pd_primitives *first, const pd_primitives *second,
+                          pd_pair_buffer *out);
+
+/* Appends the pairs between the patches of each pair of patches [n_patch_pairs] (keys with patch_bits), both ways round where `first` and
+ * `second` are different kinds, i < j where they are the same. */
+pd_status pd_patch_pairs(pd_context *context, size_t n_patch_pairs, const uint64_t *patch_pairs, int patch_bits, const pd_primitives *first,
+                         const pd_patch_items *first_items, const pd_primitives *second, const pd_patch_items *second_items,
+                         pd_pair_buffer *out);
+
+/* ---- a hashed grid ------------------------------------------------------------------------------------------------------------ */
+
+/* Every primitive in all the cells it covers on its level: at most eight. */
+typedef struct pd_grid {
+    int finest, hash_bits;
+    pd_box scene;       /* lower corner of all cells */
+    uint64_t levels;    /* bit l: some primitive is on level finest + l */
+    signed char *level; /* B [n] above the finest */
+    int *first_entry;   /* B [n+1] */
+    uint64_t *entries;  /* B [8 n] hash of the cell << index_bits | primitive */
+    int *bucket_start;  /* B [2^hash_bits+1] */
+} pd_grid;
+
+/* level, levels, first_entry and, in n_entries H, their number. */
+pd_status pd_grid_count(pd_context *context, pd_grid *grid, const pd_primitives *primitives, size_t *n_entries);
+/* entries, unsorted. */
+pd_status pd_grid_fill(pd_context *context, pd_grid *grid, const pd_primitives *primitives);
+/* bucket_start of sorted entries. */
+pd_status pd_grid_index(pd_context *context, pd_grid *grid, size_t n_entries, int index_bits);
+
+/* Appends the pairs of a primitive of `query` with one of `target` on the same or a coarser level; `swapped`: only on a coarser one, and
+ * the pair the other way round. own: query and target are the same, i < j. Each pair is found in one cell only, the one that holds the
+ * lower corner of what the two boxes share. */
+pd_status pd_grid_pairs(pd_context *context, const pd_grid *query_grid, const pd_primitives *query, const pd_grid *target_grid,
+                        const pd_primitives *target, int own, int swapped, pd_pair_buffer *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

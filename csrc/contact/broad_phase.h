@@ -1,0 +1,55 @@
+/* Which primitives may collide in a step: every pair of vertex and triangle, and of two edges, whose boxes overlap.
+ *
+ * Three structures give the same sorted list:
+ *     PD_BROAD_PHASE_TREE     a linear bounding volume hierarchy over swept boxes, one over triangles, one over edges [Karras 2012]
+ *     PD_BROAD_PHASE_PATCHES  voxel patches with a tree above them, whose topology stays, and listed pairs inside a patch
+ *                             [Lan et al. 2022, Projective IPC, Sec. 7.2]
+ *     PD_BROAD_PHASE_HASH     a hashed grid [Wu et al. 2022, two-way collision handling, Sec. 3.1], of several levels, so that a huge
+ *                             triangle among tiny ones covers no more cells than they do */
+#ifndef PD_CONTACT_BROAD_PHASE_H
+#define PD_CONTACT_BROAD_PHASE_H
+
+#include "collision_loops.h"
+
+enum { PD_BROAD_PHASE_TREE, PD_BROAD_PHASE_PATCHES, PD_BROAD_PHASE_HASH, PD_BROAD_PHASE_COUNT };
+
+enum { PD_VERTICES, PD_EDGES, PD_TRIANGLES, PD_PRIMITIVE_KINDS };
+
+typedef struct pd_broad_phase pd_broad_phase;
+
+typedef struct pd_broad_phase_description {
+    int method, n_points;
+    int n[PD_PRIMITIVE_KINDS];              /* vertices that take part, edges, triangles */
+    const int *corners[PD_PRIMITIVE_KINDS]; /* H [n,1] [n,2] [n,3] */
+    const int *tags[PD_PRIMITIVE_KINDS];    /* H [n] geometry/box.h */
+    const real *rest;                       /* H [n_points,3] m, where patches are formed; used by PD_BROAD_PHASE_PATCHES only */
+} pd_broad_phase_description;
+
+/* Pairs of one kind: vertex and triangle, or two edges i < j; rows of corners, sorted. */
+typedef struct pd_pairs {
+    size_t n;
+    int *pairs; /* B [n,2] */
+} pd_pairs;
+
+/* What a broad phase has done, and what it holds. */
+typedef struct pd_broad_phase_counts {
+    long long builds, refits; /* of trees; searches of a hashed grid count as builds */
+    long long retries;        /* searches that had to be run again with more room */
+    size_t pair_capacity;     /* pairs there is room for, of both kinds */
+} pd_broad_phase_counts;
+
+/* Memory: all of it here, but for the lists of pairs, which double when they are too short and never shrink.
+ * Errors: PD_ERROR_MEMORY, PD_ERROR_VALUE for more than 2^27 primitives of a kind. */
+pd_status pd_broad_phase_create(pd_broad_phase **out, pd_context *context, const pd_broad_phase_description *description);
+void pd_broad_phase_destroy(pd_broad_phase *phase); /* NULL is allowed */
+
+/* All pairs whose boxes, each widened by margin, overlap. A tree is refitted to the new boxes, and built again where that has made it half
+ * as costly again as it was, or `rebuild` says so.
+ *   x_t0, x_t1 [n_points,3]  B  in  m; x_t1 NULL: nothing moves      margin >= 0 m
+ * The lists stay valid until the next call. Errors: PD_ERROR_MEMORY. */
+pd_status pd_broad_phase_find(pd_broad_phase *phase, const real *x_t0, const real *x_t1, real margin, int rebuild,
+                              pd_pairs *vertex_triangle, pd_pairs *edge_edge);
+
+pd_broad_phase_counts pd_broad_phase_counted(const pd_broad_phase *phase);
+
+#endif

@@ -1,0 +1,22 @@
+/* Patches: the primitives of each voxel of the rest shape, in groups of bounded size; see patches.c. */
+#ifndef PD_CONTACT_PATCHES_H
+#define PD_CONTACT_PATCHES_H
+
+#include "contact/broad_phase.h"
+
+typedef struct pd_patches {
+    int n, bits; /* n <= 2^bits */
+    pd_patch_items items[PD_PRIMITIVE_KINDS];
+    pd_box *boxes;                         /* B [n] */
+    pd_tree tree;                          /* over the patches; its topology stays */
+    uint64_t *vertex_triangle, *edge_edge; /* B pairs inside a patch that may collide */
+    size_t n_vertex_triangle, n_edge_edge;
+} pd_patches;
+
+/* Forms the patches over primitives whose boxes are those of the rest shape. keys, scratch and counts: as pd_sort_keys, for as many keys as
+ * there are primitives of any kind. */
+pd_status pd_patches_create(pd_patches *patches, pd_context *context, const pd_primitives *primitives, uint64_t *keys, uint64_t *scratch,
+                            uint32_t *counts);
+void pd_patches_destroy(pd_patches *patches, pd_context *context);
+
+#endif

@@ -1,0 +1,44 @@
+/* Appending to a pair buffer from many threads: each gathers a block of its own before it asks for room. */
+#ifndef PD_CPU_APPEND_H
+#define PD_CPU_APPEND_H
+
+#include "collision_loops.h"
+
+#include <string.h>
+
+enum { PD_APPEND_BLOCK = 512 };
+
+typedef struct pd_appender {
+    pd_pair_buffer *out;
+    int n;
+    uint64_t keys[PD_APPEND_BLOCK];
+} pd_appender;
+
+static inline void pd_append_flush(pd_appender *appender) {
+    pd_pair_buffer *out = appender->out;
+    size_t count = (size_t)appender->n, place;
+#pragma omp atomic capture
+    {
+        place = out->found;
+        out->found += count;
+    }
+    if (place < out->capacity)
+        memcpy(out->keys + place, appender->keys, (count < out->capacity - place ? count : out->capacity - place) * sizeof *out->keys);
+    appender->n = 0;
+}
+
+static inline void pd_append(pd_appender *appender, int first, int second) {
+    appender->keys[appender->n++] = (uint64_t)first << appender->out->second_bits | (uint64_t)second;
+    if (appender->n == PD_APPEND_BLOCK) pd_append_flush(appender);
+}
+
+/* i and j are of the same kind. */
+static inline void pd_append_ordered(pd_appender *appender, int i, int j) { pd_append(appender, i < j ? i : j, i < j ? j : i); }
+
+/* Whether two primitives are a pair, their boxes known to overlap. */
+static inline int pd_may_collide(const pd_primitives *first, int i, const pd_primitives *second, int j) {
+    return pd_primitives_may_collide(first->tags[i], first->corners + (size_t)i * (size_t)first->k, first->k, second->tags[j],
+                                     second->corners + (size_t)j * (size_t)second->k, second->k);
+}
+
+#endif

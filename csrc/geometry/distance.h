@@ -1,0 +1,108 @@
+/* The distance of any pair, its gradient and its Hessian by the corner positions.
+ *
+ * With g_k = sum_j (d beta_j / d lambda_k) x_j the derivative of the gap by a free parameter, M = (g_k . g_l) and D = |gap|^2:
+ * D(x) = min over lambda of phi(x, lambda) = |gap|^2, so its gradient is that of phi at the minimum, and
+ *
+ *     dD/dx_i = 2 beta_i gap,       H = phi_xx - phi_xl phi_ll^-1 phi_lx       (Schur complement; derived here)
+ *     H_ij = 2 [ beta_i beta_j (I - P) - sum_kl M^-1_kl (beta_i c_lj g_k gap^T + c_ki beta_j gap g_l^T + c_ki c_lj gap gap^T) ]
+ *
+ * with c_ki = d beta_i / d lambda_k and P the projector on span(g_k). One formula serves every feature of every pair. For the
+ * distance d itself, with n = gap / d:
+ *
+ *     dd/dx_i = beta_i n
+ *     H_ij = beta_i beta_j (I - P - n n^T) / d - sum_kl M^-1_kl (beta_i c_lj g_k n^T + c_ki beta_j n g_l^T + d c_ki c_lj n n^T)
+ *
+ * With two free parameters I - P = n n^T, so nothing is divided by d and the Hessian stays finite through touching. With fewer the
+ * first term has no limit at d = 0 and is left out there. Across the border of two features the Hessian jumps; the gradient does not. */
+#ifndef PD_GEOMETRY_DISTANCE_H
+#define PD_GEOMETRY_DISTANCE_H
+
+#include "geometry/edge_edge.h"
+#include "geometry/vertex_triangle.h"
+
+/* Closest points of a pair; x [k,3] m. Any finite coordinates: far away, tiny or huge ones are moved and scaled by powers of two first. */
+PD_FUNCTION void pd_pair_closest(int kind, const real *x, pd_closest *out) {
+    int k = pd_pair_corners(kind);
+    real local[12];
+    for (int j = 0; j < k; j++)
+        for (int i = 0; i < 3; i++) local[3 * j + i] = x[3 * j + i];
+    real scale = pd_length_scale(pd_largest(x, 3 * k)), size = 0;
+    for (int j = 1; j < k; j++)
+        for (int i = 0; i < 3; i++) size = pd_max(size, pd_fabs(scale * x[3 * j + i] - scale * x[i]));
+    // two factors, since one alone could overflow where the pair is tiny beside its place
+    real second = pd_length_scale(size);
+    for (int i = 0; i < 3 * k; i++) local[i] = (scale * x[i]) * second;
+    switch (kind) {
+    case PD_VERTEX_VERTEX: pd_vertex_vertex_closest(local, out); break;
+    case PD_VERTEX_EDGE: pd_vertex_edge_closest(local, out); break;
+    case PD_VERTEX_TRIANGLE: pd_vertex_triangle_closest(local, out); break;
+    default: pd_edge_edge_closest(local, out); break;
+    }
+    out->distance = out->distance / second / scale;
+    for (int i = 0; i < 3; i++) out->gap[i] = out->gap[i] / second / scale;
+}
+
+/* out [k,3]: the derivative of the distance (or, squared != 0, of its square, m) at the closest points. At distance 0 that of the
+ * distance is one of the many one-sided ones. */
+PD_FUNCTION void pd_closest_gradient(const pd_closest *closest, int corners, int squared, real *out) {
+    for (int j = 0; j < corners; j++)
+        for (int i = 0; i < 3; i++) out[3 * j + i] = closest->weights[j] * (squared ? (real)2 * closest->gap[i] : closest->normal[i]);
+}
+
+/* M^-1 [4] and the derivatives g [2,3] of the gap by the free parameters. A singular M (an edge without length cannot have a free
+ * parameter, two parallel ones can) leaves out the second one. */
+PD_FUNCTION void pd_closest_parameters(const pd_closest *closest, const real *x, int corners, real g[6], real inverse[4]) {
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < 3; i++) {
+            real sum = 0; // the slopes add up to zero: differences from the first corner lose nothing to a far origin
+            for (int j = 1; j < corners; j++) sum += closest->slopes[k][j] * (x[3 * j + i] - x[i]);
+            g[3 * k + i] = sum;
+        }
+    for (int i = 0; i < 4; i++) inverse[i] = 0;
+    real a = pd_dot3(g, g), b = pd_dot3(g, g + 3), c = pd_dot3(g + 3, g + 3), cross[3];
+    pd_cross3(g, g + 3, cross);
+    real determinant = pd_dot3(cross, cross); // of M, without cancellation
+    if (closest->n_free == 2 && determinant > PD_PARALLEL * PD_PARALLEL * a * c) {
+        inverse[0] = c / determinant, inverse[3] = a / determinant;
+        inverse[1] = inverse[2] = -b / determinant;
+    } else if (closest->n_free > 0 && a > 0) {
+        inverse[0] = (real)1 / a;
+    }
+}
+
+/* out [3k,3k], exactly symmetric: the second derivative of the distance, 1/m, or of its square, without unit. */
+PD_FUNCTION void pd_closest_hessian(const pd_closest *closest, const real *x, int corners, int squared, real *out) {
+    const real *beta = closest->weights, *n = closest->normal;
+    real g[6], inverse[4], across[9], d = closest->distance;
+    pd_closest_parameters(closest, x, corners, g, inverse);
+
+    // across: what is left of I when the free directions are taken out (and for d itself the direction of the gap)
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            real projected = 0;
+            for (int k = 0; k < 2; k++)
+                for (int l = 0; l < 2; l++) projected += inverse[2 * k + l] * g[3 * k + i] * g[3 * l + j];
+            across[3 * i + j] = (real)(i == j) - projected - (squared ? (real)0 : n[i] * n[j]);
+            if (closest->n_free == 2) across[3 * i + j] = squared ? n[i] * n[j] : (real)0;
+        }
+    real of_across = squared ? (real)2 : d > 0 ? (real)1 / d : (real)0, of_rest = squared ? (real)2 * d : (real)1;
+
+    int size = 3 * corners;
+    for (int p = 0; p < corners; p++)
+        for (int q = p; q < corners; q++)
+            for (int i = 0; i < 3; i++)
+                for (int j = 0; j < 3; j++) {
+                    real rest = 0;
+                    for (int k = 0; k < 2; k++)
+                        for (int l = 0; l < 2; l++) {
+                            real c_p = closest->slopes[k][p], c_q = closest->slopes[l][q];
+                            rest += inverse[2 * k + l] * (beta[p] * c_q * g[3 * k + i] * n[j] + c_p * beta[q] * n[i] * g[3 * l + j] +
+                                                          d * c_p * c_q * n[i] * n[j]);
+                        }
+                    out[size * (3 * p + i) + 3 * q + j] = of_across * beta[p] * beta[q] * across[3 * i + j] - of_rest * rest;
+                }
+    for (int r = 0; r < size; r++)
+        for (int c = 0; c < r; c++) out[size * r + c] = out[size * c + r];
+}
+
+#endif

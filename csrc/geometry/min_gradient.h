@@ -1,0 +1,120 @@
+/* The minimum-gradient Newton search of Projective IPC [Li et al. 2023, Sec. 6], made safe.
+ *
+ * The volume of the four corners is a cubic of t; its critical points cut [0,1] into at most three monotone pieces. On a piece that falls
+ * to zero the search steps by (value - target) / |m| with m the steepest slope on the bracket, which cannot overshoot. What differs from
+ * the paper, and why:
+ *   - m is that of the bracket that is left, whose far end is halved while the value there is past zero: with one slope for all steps a
+ *     piece that falls steeply first, or last, takes hundreds (p99 124 and 196 in the paper's cases II and III);
+ *   - target and stop are eta/2 and eta of the value the piece starts with, not zero: for a vertex that falls on a resting triangle the
+ *     cubic is a line, and one step to zero ends in the contact;
+ *   - all pieces are searched, and both signs: the first coplanarity is often no contact;
+ *   - coplanarity is only where a contact may be. From there the pair advances by its distance until the coplanarity is behind it (no
+ *     contact there) or the distance has fallen to the part that is to be kept: the inside test, of an interval and never of an instant;
+ *   - a separation and all rounding are part of the level that counts as zero. Inside it, as at a coplanar start, the pair advances by its
+ *     distance too.
+ * The volume bounds the distance only through the shape of the pair: the distance that is left may be any positive number. */
+#ifndef PD_GEOMETRY_MIN_GRADIENT_H
+#define PD_GEOMETRY_MIN_GRADIENT_H
+
+#include "geometry/coplanarity.h"
+
+enum { PD_MIN_GRADIENT_BUDGET = 1000 };
+#define PD_MIN_GRADIENT_ETA ((real)0.1)
+
+/* The critical points of the cubic inside (0,1), ascending, then 1; returns how many numbers `ends` [3] got. A point that rounding moves is
+ * moved where the cubic is flat: its value changes by less than the error of the coefficients. */
+PD_FUNCTION int pd_cubic_pieces(real A, real B, real C, real ends[3]) {
+    int n = 0;
+    real discriminant = B * B - (real)3 * A * C;
+    if (discriminant > 0) {
+        real root = pd_sqrt(discriminant), q = B < 0 ? root - B : -(B + root);
+        real first = A != 0 ? q / ((real)3 * A) : (real)-1, second = q != 0 ? C / q : (real)-1;
+        if (first > second) {
+            real swap = first;
+            first = second, second = swap;
+        }
+        if (first > 0 && first < 1) ends[n++] = first;
+        if (second > 0 && second < 1 && second > first) ends[n++] = second;
+    }
+    ends[n++] = 1;
+    return n;
+}
+
+PD_FUNCTION real pd_cubic_value(const real b[4], real t) {
+    real c[4];
+    pd_coplanarity_restrict(b, t, c);
+    return c[0];
+}
+
+/* The steepest descent, > 0, of sign * cubic on [t, end]: the derivative 3At^2 + 2Bt + C is least at an end or at its vertex. */
+PD_FUNCTION real pd_cubic_descent(real A, real B, real C, real sign, real t, real end) {
+    real least = pd_min(sign * (((real)3 * A * t + (real)2 * B) * t + C), sign * (((real)3 * A * end + (real)2 * B) * end + C));
+    if (sign * A > 0) {
+        real vertex = -B / ((real)3 * A);
+        if (vertex > t && vertex < end) least = pd_min(least, sign * (C + B * vertex));
+    }
+    return -least;
+}
+
+/* stop: as for pd_collision_certified */
+PD_FUNCTION pd_collision pd_collision_min_gradient(const pd_motion *motion, real stop) {
+    const real u = PD_EPSILON, s = PD_STEP_FRACTION, xi = motion->separation;
+    real d = pd_motion_distance(motion, 0);
+    if (!(d > xi)) return pd_collision_of(0, 0, PD_START_TOO_CLOSE);
+    real gap = ((real)1 - s) * (d - xi);
+    if (d - xi - motion->speed >= gap) return pd_collision_of(1, 0, PD_NO_CONTACT);
+
+    pd_coplanarity volume;
+    pd_coplanarity_create(motion, &volume);
+    const real *b = volume.b;
+    // what counts as zero: where |volume| is above it the pair is more than the separation apart, also after another rounding
+    real level = (xi + motion->slack) * volume.normal * ((real)1 + (real)8 * u) + volume.error;
+    real A = b[3] - b[0] + (real)3 * (b[1] - b[2]), B = (real)3 * (b[2] - (real)2 * b[1] + b[0]), C = (real)3 * (b[1] - b[0]);
+    real slope_error = (real)64 * u * pd_largest(b, 4), ends[3] = {1, 1, 1};
+    int n_pieces = pd_cubic_pieces(A, B, C, ends), k = 0;
+
+    real t = 0;
+    for (int piece = 0; piece < n_pieces; piece++) {
+        real end = ends[piece];
+        while (t < end) {
+            real value = pd_cubic_value(b, t), sign = value < 0 ? (real)-1 : (real)1, above = pd_fabs(value) - level;
+            int approaching = above > 0;
+            if (approaching) {
+                if (sign * pd_cubic_value(b, end) > level) { // monotone: nothing on this piece
+                    t = end;
+                    break;
+                }
+                real target = PD_MIN_GRADIENT_ETA * above, beyond = end; // at `beyond` the value is at or past the level
+                while (above > target) {
+                    if (k >= PD_MIN_GRADIENT_BUDGET) return pd_collision_of(t, k, PD_CUT_SHORT);
+                    real descent = pd_max(pd_cubic_descent(A, B, C, sign, t, beyond), 0) + slope_error;
+                    real next = t + (above - (real)0.5 * target) / descent * ((real)1 - (real)8 * u);
+                    if (!(next > t) || next >= beyond) break; // a step below the resolution of t, or rounding at the end of the bracket
+                    t = next, k++;
+                    above = sign * pd_cubic_value(b, t) - level;
+                    real middle = (real)0.5 * (t + beyond);
+                    if (!(sign * pd_cubic_value(b, middle) > level)) beyond = middle;
+                }
+                if (t > stop) return pd_collision_of(1, k, PD_NO_CONTACT);
+            }
+            // Through the coplanarity, by distances. The pair is beyond it when the volume is clear of the level on the other side, or, if it
+            // began inside the level, on any side.
+            for (;;) {
+                if (k >= PD_MIN_GRADIENT_BUDGET) return pd_collision_of(t, k, PD_CUT_SHORT);
+                d = pd_motion_distance(motion, t);
+                k++;
+                if (d - xi < gap && t > 0) return pd_collision_of(t, k, PD_CONTACT);
+                real next = t + s * (d - xi) / motion->speed * ((real)1 - (real)4 * u);
+                if (next >= 1) return pd_collision_of(1, k, PD_NO_CONTACT);
+                if (!(next > t)) return pd_collision_of(t, k, PD_CUT_SHORT);
+                t = next;
+                if (t > stop) return pd_collision_of(1, k, PD_NO_CONTACT);
+                real now = pd_cubic_value(b, t);
+                if (t >= end || (approaching ? -sign * now > level : pd_fabs(now) > level)) break;
+            }
+        }
+    }
+    return pd_collision_of(1, k, PD_NO_CONTACT);
+}
+
+#endif

@@ -1,0 +1,262 @@
+/* Time of first contact of one moving pair, without rounding; see crossings.h.
+ *
+ * That a pair touches at time t is a combination of signs of polynomials in t of degree at most 4, and the times at which it does are a
+ * closed set. Between neighbouring roots of all these polynomials nothing changes, so if there is a contact at all, the first one is at
+ * 0, at 1, or at a root of one of them; and since the four points must be coplanar, at a root of that cubic unless it vanishes
+ * identically. The combination is evaluated at each of these algebraic numbers (exact_polynomial.h). */
+#include "host/crossings.h"
+
+#include "host/exact_polynomial.h"
+#include "host/exact_predicates.h"
+
+/* A moving vector: three polynomials. */
+typedef struct moving {
+    pd_polynomial k[3];
+} moving;
+
+/* A point is on a segment where cross = 0 and dot <= 0. */
+typedef struct on_segment {
+    moving cross;      /* (b - a) x (p - a) */
+    pd_polynomial dot; /* (p - a) . (p - b) */
+} on_segment;
+
+enum { MOST_SEGMENTS = 4, MOST_BOUNDS = 4 };
+
+typedef struct contact {
+    pd_polynomial volume;               /* zero where the points are coplanar; not used where has_volume is 0 */
+    pd_polynomial normal_squared;       /* zero where the triangle or the parallelogram of the edges is degenerate */
+    pd_polynomial bounds[MOST_BOUNDS];  /* none negative: inside, if coplanar and not degenerate */
+    on_segment segments[MOST_SEGMENTS]; /* one of them holds: contact, if degenerate */
+    int has_volume, n_bounds, n_segments;
+} contact;
+
+static void moving_create(moving *m) {
+    for (int i = 0; i < 3; i++) pd_polynomial_create(&m->k[i]);
+}
+
+static void moving_destroy(moving *m) {
+    for (int i = 0; i < 3; i++) pd_polynomial_destroy(&m->k[i]);
+}
+
+static void moving_subtract(moving *out, const moving *a, const moving *b) {
+    for (int i = 0; i < 3; i++) pd_polynomial_subtract(&out->k[i], &a->k[i], &b->k[i]);
+}
+
+static void moving_cross(moving *out, const moving *a, const moving *b) {
+    pd_polynomial product;
+    pd_polynomial_create(&product);
+    for (int i = 0; i < 3; i++) {
+        int j = (i + 1) % 3, k = (i + 2) % 3;
+        pd_polynomial_multiply(&out->k[i], &a->k[j], &b->k[k]);
+        pd_polynomial_multiply(&product, &a->k[k], &b->k[j]);
+        pd_polynomial_subtract(&out->k[i], &out->k[i], &product);
+    }
+    pd_polynomial_destroy(&product);
+}
+
+static void moving_dot(pd_polynomial *out, const moving *a, const moving *b) {
+    pd_polynomial product;
+    pd_polynomial_create(&product);
+    pd_polynomial_multiply(out, &a->k[0], &b->k[0]);
+    for (int i = 1; i < 3; i++) {
+        pd_polynomial_multiply(&product, &a->k[i], &b->k[i]);
+        pd_polynomial_add(out, out, &product);
+    }
+    pd_polynomial_destroy(&product);
+}
+
+static void contact_create(contact *c) {
+    pd_polynomial_create(&c->volume);
+    pd_polynomial_create(&c->normal_squared);
+    for (int i = 0; i < MOST_BOUNDS; i++) pd_polynomial_create(&c->bounds[i]);
+    for (int i = 0; i < MOST_SEGMENTS; i++) {
+        moving_create(&c->segments[i].cross);
+        pd_polynomial_create(&c->segments[i].dot);
+    }
+    c->has_volume = c->n_bounds = c->n_segments = 0;
+}
+
+static void contact_destroy(contact *c) {
+    pd_polynomial_destroy(&c->volume);
+    pd_polynomial_destroy(&c->normal_squared);
+    for (int i = 0; i < MOST_BOUNDS; i++) pd_polynomial_destroy(&c->bounds[i]);
+    for (int i = 0; i < MOST_SEGMENTS; i++) {
+        moving_destroy(&c->segments[i].cross);
+        pd_polynomial_destroy(&c->segments[i].dot);
+    }
+}
+
+/* n points at times 0 and 1 (x [2 n,3]) as moving points with integer coefficients, all scaled by the same power of two. */
+static void moving_points(moving *points, const double *x, int n) {
+    mpz_t whole[24];
+    for (int i = 0; i < 6 * n; i++) mpz_init(whole[i]);
+    pd_whole_numbers(whole, x, 6 * n);
+    for (int i = 0; i < n; i++) {
+        moving_create(&points[i]);
+        for (int k = 0; k < 3; k++) {
+            pd_polynomial *p = &points[i].k[k];
+            mpz_set(p->c[0], whole[3 * i + k]);
+            mpz_sub(p->c[1], whole[3 * (n + i) + k], whole[3 * i + k]);
+            p->degree = mpz_sgn(p->c[1]) ? 1 : mpz_sgn(p->c[0]) ? 0 : -1;
+        }
+    }
+    for (int i = 0; i < 6 * n; i++) mpz_clear(whole[i]);
+}
+
+static void add_segment(contact *c, const moving *p, const moving *a, const moving *b) {
+    on_segment *segment = &c->segments[c->n_segments++];
+    moving side, to_a, to_b;
+    moving_create(&side);
+    moving_create(&to_a);
+    moving_create(&to_b);
+    moving_subtract(&side, b, a);
+    moving_subtract(&to_a, p, a);
+    moving_subtract(&to_b, p, b);
+    moving_cross(&segment->cross, &side, &to_a);
+    moving_dot(&segment->dot, &to_a, &to_b);
+    moving_destroy(&side);
+    moving_destroy(&to_a);
+    moving_destroy(&to_b);
+}
+
+/* ---- the decision ------------------------------------------------------------------------------------------------------------ */
+
+/* Whether the pair touches at the i-th of these roots. */
+static int touches(const contact *c, const pd_roots *roots, int i) {
+    if (c->has_volume) {
+        if (pd_root_sign(roots, i, &c->volume) != 0) return 0;
+        if (pd_root_sign(roots, i, &c->normal_squared) != 0) {
+            for (int k = 0; k < c->n_bounds; k++)
+                if (pd_root_sign(roots, i, &c->bounds[k]) < 0) return 0;
+            return 1;
+        }
+    }
+    for (int s = 0; s < c->n_segments; s++) {
+        const on_segment *segment = &c->segments[s];
+        int on_line = 1;
+        for (int k = 0; k < 3 && on_line; k++) on_line = pd_root_sign(roots, i, &segment->cross.k[k]) == 0;
+        if (on_line && pd_root_sign(roots, i, &segment->dot) <= 0) return 1;
+    }
+    return 0;
+}
+
+/* The first contact at a root of p, or `earliest` where that is before it. -1: none. */
+static double first_at_roots(const contact *c, const pd_polynomial *p, double earliest) {
+    if (p->degree < 1) return earliest;
+    pd_roots roots;
+    pd_roots_create(&roots, p);
+    for (int i = 0; i < roots.n; i++) {
+        double t = pd_root_below(&roots, i);
+        if (earliest >= 0.0 && t >= earliest) break;
+        if (!touches(c, &roots, i)) continue;
+        earliest = t;
+        break;
+    }
+    pd_roots_destroy(&roots);
+    return earliest;
+}
+
+static double first_contact(const contact *c) {
+    if (c->has_volume && c->volume.degree == 0) return -1.0;
+    if (c->has_volume && c->volume.degree > 0) return first_at_roots(c, &c->volume, -1.0);
+
+    /* always coplanar: the roots of everything, and of t (t - 1) for the ends */
+    pd_polynomial ends;
+    pd_polynomial_create(&ends);
+    mpz_set_si(ends.c[1], -1);
+    mpz_set_si(ends.c[2], 1);
+    ends.degree = 2;
+    double earliest = first_at_roots(c, &ends, -1.0);
+    pd_polynomial_destroy(&ends);
+    if (c->has_volume) {
+        earliest = first_at_roots(c, &c->normal_squared, earliest);
+        for (int k = 0; k < c->n_bounds; k++) earliest = first_at_roots(c, &c->bounds[k], earliest);
+    }
+    for (int s = 0; s < c->n_segments; s++) {
+        for (int k = 0; k < 3; k++) earliest = first_at_roots(c, &c->segments[s].cross.k[k], earliest);
+        earliest = first_at_roots(c, &c->segments[s].dot, earliest);
+    }
+    return earliest;
+}
+
+double pd_vertex_triangle_contact(const double *x) {
+    moving point[4], side[3], to_vertex, normal, product;
+    contact c;
+    contact_create(&c);
+    moving_points(point, x, 4);
+    for (int i = 0; i < 3; i++) {
+        moving_create(&side[i]);
+        moving_subtract(&side[i], &point[1 + (i + 1) % 3], &point[1 + i]);
+    }
+    moving_create(&to_vertex);
+    moving_create(&normal);
+    moving_create(&product);
+    moving_cross(&normal, &side[0], &side[1]); /* the same as (t1 - t0) x (t2 - t0) */
+    moving_subtract(&to_vertex, &point[0], &point[1]);
+    moving_dot(&c.volume, &normal, &to_vertex);
+    moving_dot(&c.normal_squared, &normal, &normal);
+    c.has_volume = 1;
+    for (int i = 0; i < 3; i++) {
+        moving_subtract(&to_vertex, &point[0], &point[1 + i]);
+        moving_cross(&product, &side[i], &to_vertex);
+        moving_dot(&c.bounds[c.n_bounds++], &product, &normal);
+        add_segment(&c, &point[0], &point[1 + i], &point[1 + (i + 1) % 3]);
+    }
+    double t = first_contact(&c);
+    for (int i = 0; i < 4; i++) moving_destroy(&point[i]);
+    for (int i = 0; i < 3; i++) moving_destroy(&side[i]);
+    moving_destroy(&to_vertex);
+    moving_destroy(&normal);
+    moving_destroy(&product);
+    contact_destroy(&c);
+    return t;
+}
+
+double pd_edge_edge_contact(const double *x) {
+    moving point[4], a, b, between, normal, product;
+    contact c;
+    contact_create(&c);
+    moving_points(point, x, 4);
+    moving_create(&a);
+    moving_create(&b);
+    moving_create(&between);
+    moving_create(&normal);
+    moving_create(&product);
+    moving_subtract(&a, &point[1], &point[0]);
+    moving_subtract(&b, &point[3], &point[2]);
+    moving_subtract(&between, &point[2], &point[0]);
+    moving_cross(&normal, &a, &b);
+    moving_dot(&c.volume, &normal, &between);
+    moving_dot(&c.normal_squared, &normal, &normal);
+    c.has_volume = 1;
+    /* the lines meet at a0 + s a = b0 + r b with s |n|^2 = (between x b) . n and r |n|^2 = (between x a) . n */
+    for (int i = 0; i < 2; i++) {
+        moving_cross(&product, &between, i ? &a : &b);
+        moving_dot(&c.bounds[2 * i], &product, &normal);
+        pd_polynomial_subtract(&c.bounds[2 * i + 1], &c.normal_squared, &c.bounds[2 * i]);
+        add_segment(&c, &point[i], &point[2], &point[3]);
+        add_segment(&c, &point[2 + i], &point[0], &point[1]);
+    }
+    c.n_bounds = 4;
+    double t = first_contact(&c);
+    for (int i = 0; i < 4; i++) moving_destroy(&point[i]);
+    moving_destroy(&a);
+    moving_destroy(&b);
+    moving_destroy(&between);
+    moving_destroy(&normal);
+    moving_destroy(&product);
+    contact_destroy(&c);
+    return t;
+}
+
+double pd_vertex_edge_contact(const double *x) {
+    moving point[3];
+    contact c;
+    contact_create(&c);
+    moving_points(point, x, 3);
+    add_segment(&c, &point[0], &point[1], &point[2]);
+    double t = first_contact(&c);
+    for (int i = 0; i < 3; i++) moving_destroy(&point[i]);
+    contact_destroy(&c);
+    return t;
+}

@@ -1,0 +1,56 @@
+/* Polynomials in one variable with integer coefficients, and their signs at each other's roots, without any rounding.
+ *
+ * Whether two bodies touch between two frames is a question about signs: of a few polynomials in the time t, at the roots of one
+ * of them. A root is never computed. It is held by an interval of dyadic rationals that contains no other root, and the sign of a
+ * polynomial q at the root of p in (a,b) is a Tarski query, the difference of the sign changes of the signed remainder sequence of
+ * p and p' q at a and at b [Basu, Pollack, Roy 2006, Algorithms in Real Algebraic Geometry, Theorem 2.73].
+ *
+ * Memory: GMP's, which ends the process where the system has none left; the numbers here have some thousand bits. */
+#ifndef PD_HOST_EXACT_POLYNOMIAL_H
+#define PD_HOST_EXACT_POLYNOMIAL_H
+
+#include <gmp.h>
+
+/* p' q with p and q of degree 4 */
+enum { PD_POLYNOMIAL_TERMS = 8, PD_POLYNOMIAL_ROOTS = 6 };
+
+/* c[0] + c[1] t + ..; degree -1 is the zero polynomial. All coefficients are initialised from _create to _destroy. */
+typedef struct pd_polynomial {
+    mpz_t c[PD_POLYNOMIAL_TERMS];
+    int degree;
+} pd_polynomial;
+
+void pd_polynomial_create(pd_polynomial *p);
+void pd_polynomial_destroy(pd_polynomial *p);
+void pd_polynomial_copy(pd_polynomial *out, const pd_polynomial *p);
+
+/* out = a +- b, a b; out may be a or b. The degree of a product is at most PD_POLYNOMIAL_TERMS - 1. */
+void pd_polynomial_add(pd_polynomial *out, const pd_polynomial *a, const pd_polynomial *b);
+void pd_polynomial_subtract(pd_polynomial *out, const pd_polynomial *a, const pd_polynomial *b);
+void pd_polynomial_multiply(pd_polynomial *out, const pd_polynomial *a, const pd_polynomial *b);
+
+/* A root: in the open interval (low, high) / 2^shift, the only root of its polynomial there, or exactly low / 2^shift. */
+typedef struct pd_root {
+    mpz_t low, high;
+    unsigned long shift;
+    int exact;
+} pd_root;
+
+/* The distinct roots of one polynomial in [0,1], ascending. */
+typedef struct pd_roots {
+    pd_polynomial base; /* the polynomial without its exact roots: no end of an interval is a root of it */
+    pd_root root[PD_POLYNOMIAL_ROOTS];
+    int n;
+} pd_roots;
+
+/* p must not be the zero polynomial, and at most of degree 4. */
+void pd_roots_create(pd_roots *roots, const pd_polynomial *p);
+void pd_roots_destroy(pd_roots *roots);
+
+/* -1, 0 or 1: the sign of q (degree at most 4) at the i-th root. */
+int pd_root_sign(const pd_roots *roots, int i, const pd_polynomial *q);
+
+/* The largest multiple of 2^-60 that is not above the i-th root, rounded down to a double: at most 2^-52 below it. */
+double pd_root_below(const pd_roots *roots, int i);
+
+#endif

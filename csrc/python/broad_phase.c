@@ -1,0 +1,182 @@
+/* The type BroadPhase of a backend module: pairs of primitives whose boxes overlap (pdgpu.collision). */
+#include "python/backend_module.h"
+
+#include "contact/broad_phase.h"
+#include "python/errors.h"
+
+#include <pythread.h>
+#include <string.h>
+
+typedef struct {
+    PyObject_HEAD pd_context *context;
+    pd_broad_phase *core;
+    PyThread_type_lock lock;
+    int n_points;
+    real *x_t0, *x_t1; /* B [n_points,3] */
+} BroadPhaseObject;
+
+static PyObject *raise_from(BroadPhaseObject *self, pd_status status) {
+    return pd_raise(PyType_GetModule(Py_TYPE((PyObject *)self)), status, pd_context_error(self->context));
+}
+
+static int enter(BroadPhaseObject *self) {
+    if (PyThread_acquire_lock(self->lock, NOWAIT_LOCK)) return 1;
+    PyErr_SetString(PyExc_RuntimeError, "the broad phase is busy: another call is running on it");
+    return 0;
+}
+
+static void leave(BroadPhaseObject *self) { PyThread_release_lock(self->lock); }
+
+/* Corners (n,k) and tags (n,) of one kind. Returns 0 with an exception set. */
+static int read_primitives(PyObject *corners_object, PyObject *tags_object, int kind, pd_broad_phase_description *d, const char *name) {
+    npy_intp shape[2] = {-1, kind + 1}, tag_shape[1];
+    PyArrayObject *corners = pd_array_in(corners_object, NPY_INT32, 2, shape, name);
+    if (!corners || (d->n[kind] = pd_array_length(corners, 0, name)) < 0) return 0;
+    tag_shape[0] = d->n[kind];
+    PyArrayObject *tags = pd_array_in(tags_object, NPY_INT32, 1, tag_shape, "tags");
+    if (!tags) return 0;
+    d->corners[kind] = PyArray_DATA(corners);
+    d->tags[kind] = PyArray_DATA(tags);
+    for (npy_intp i = 0; i < PyArray_SIZE(corners); i++)
+        if (d->corners[kind][i] < 0 || d->corners[kind][i] >= d->n_points) {
+            PyErr_Format(PyExc_ValueError, "%s: index %d at row %zd is out of range for %d points", name, d->corners[kind][i],
+                         (Py_ssize_t)(i / (kind + 1)), d->n_points);
+            return 0;
+        }
+    return 1;
+}
+
+static PyObject *broad_phase_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
+    static char *names[] = {"method",      "rest",      "vertices",      "edges",   "triangles",
+                            "vertex_tags", "edge_tags", "triangle_tags", "threads", NULL};
+    PyObject *rest_object, *corners[PD_PRIMITIVE_KINDS], *tags[PD_PRIMITIVE_KINDS];
+    pd_broad_phase_description d;
+    pd_error error = {0};
+    int threads;
+    memset(&d, 0, sizeof d);
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "iOOOOOOOi:BroadPhase", names, &d.method, &rest_object, &corners[PD_VERTICES],
+                                     &corners[PD_EDGES], &corners[PD_TRIANGLES], &tags[PD_VERTICES], &tags[PD_EDGES], &tags[PD_TRIANGLES],
+                                     &threads))
+        return NULL;
+    if (d.method < 0 || d.method >= PD_BROAD_PHASE_COUNT) return PyErr_Format(PyExc_ValueError, "method: %d is unknown", d.method);
+    npy_intp shape[2] = {-1, 3};
+    PyArrayObject *rest = pd_array_in(rest_object, PD_NPY_REAL, 2, shape, "rest");
+    if (!rest || (d.n_points = pd_array_length(rest, 0, "rest")) < 0) return NULL;
+    d.rest = PyArray_DATA(rest);
+    static const char *kinds[PD_PRIMITIVE_KINDS] = {"vertices", "edges", "triangles"};
+    for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++)
+        if (!read_primitives(corners[kind], tags[kind], kind, &d, kinds[kind])) return NULL;
+
+    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    BroadPhaseObject *self = (BroadPhaseObject *)allocate(type, 0);
+    if (!self) return NULL;
+    self->n_points = d.n_points;
+    self->lock = PyThread_allocate_lock();
+    if (!self->lock) {
+        Py_DECREF((PyObject *)self);
+        return PyErr_NoMemory();
+    }
+    pd_status status = pd_context_create(&self->context, threads, &error);
+    if (status) {
+        Py_DECREF((PyObject *)self);
+        return pd_raise(PyType_GetModule(type), status, &error);
+    }
+    size_t bytes = 3 * (size_t)d.n_points * sizeof(real) + 1;
+    Py_BEGIN_ALLOW_THREADS status = pd_broad_phase_create(&self->core, self->context, &d);
+    if (!status) status = pd_memory_create(self->context, (void **)&self->x_t0, bytes);
+    if (!status) status = pd_memory_create(self->context, (void **)&self->x_t1, bytes);
+    Py_END_ALLOW_THREADS if (status) {
+        raise_from(self, status);
+        Py_DECREF((PyObject *)self);
+        return NULL;
+    }
+    return (PyObject *)self;
+}
+
+static void broad_phase_dealloc(BroadPhaseObject *self) {
+    PyTypeObject *type = Py_TYPE((PyObject *)self);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    if (self->context) {
+        pd_broad_phase_destroy(self->core);
+        pd_memory_destroy(self->context, self->x_t0);
+        pd_memory_destroy(self->context, self->x_t1);
+        pd_context_destroy(self->context);
+    }
+    if (self->lock) PyThread_free_lock(self->lock);
+    release(self);
+    Py_DECREF((PyObject *)type);
+}
+
+/* The rows of a list in a new array. */
+static PyArrayObject *rows_of(BroadPhaseObject *self, const pd_pairs *list, pd_status *status) {
+    npy_intp shape[2] = {(npy_intp)list->n, 2};
+    PyArrayObject *rows = pd_array_out(NPY_INT32, 2, shape);
+    if (rows) *status = pd_memory_download(self->context, PyArray_DATA(rows), list->pairs, (size_t)PyArray_NBYTES(rows));
+    return rows;
+}
+
+static PyObject *broad_phase_find(BroadPhaseObject *self, PyObject *arguments) {
+    PyObject *x_t0_object, *x_t1_object;
+    PyArrayObject *x_t1 = NULL;
+    npy_intp shape[2] = {self->n_points, 3};
+    double margin;
+    int rebuild;
+    if (!PyArg_ParseTuple(arguments, "OOdp:find", &x_t0_object, &x_t1_object, &margin, &rebuild)) return NULL;
+    PyArrayObject *x_t0 = pd_array_in(x_t0_object, PD_NPY_REAL, 2, shape, "x_t0");
+    if (!x_t0 || pd_array_in_or_none(&x_t1, x_t1_object, PD_NPY_REAL, 2, shape, "x_t1") < 0) return NULL;
+    if (!(margin >= 0.0)) return PyErr_Format(PyExc_ValueError, "margin: must not be negative");
+    /* the margin in this precision, not below what was asked for */
+    real wide = (real)margin;
+    if ((double)wide < margin) wide += (real)4 * PD_EPSILON * wide;
+    if (!enter(self)) return NULL;
+    pd_pairs vertex_triangle, edge_edge;
+    pd_status status;
+    size_t bytes = 3 * (size_t)self->n_points * sizeof(real);
+    const void *start = PyArray_DATA(x_t0), *end = x_t1 ? PyArray_DATA(x_t1) : NULL;
+    Py_BEGIN_ALLOW_THREADS status = pd_memory_upload(self->context, self->x_t0, start, bytes);
+    if (!status && end) status = pd_memory_upload(self->context, self->x_t1, end, bytes);
+    if (!status) status = pd_broad_phase_find(self->core, self->x_t0, end ? self->x_t1 : NULL, wide, rebuild, &vertex_triangle, &edge_edge);
+    Py_END_ALLOW_THREADS PyArrayObject *lists[2] = {NULL, NULL};
+    if (!status) lists[0] = rows_of(self, &vertex_triangle, &status);
+    if (!status && lists[0]) lists[1] = rows_of(self, &edge_edge, &status);
+    leave(self);
+    if (status) raise_from(self, status);
+    if (status || !lists[1]) {
+        Py_XDECREF((PyObject *)lists[0]);
+        Py_XDECREF((PyObject *)lists[1]);
+        return NULL;
+    }
+    return Py_BuildValue("(NN)", lists[0], lists[1]);
+}
+
+static PyObject *broad_phase_counts(BroadPhaseObject *self, PyObject *unused) {
+    (void)unused;
+    if (!enter(self)) return NULL;
+    pd_broad_phase_counts counts = pd_broad_phase_counted(self->core);
+    leave(self);
+    return Py_BuildValue("(LLLn)", counts.builds, counts.refits, counts.retries, (Py_ssize_t)counts.pair_capacity);
+}
+
+static PyMethodDef broad_phase_methods[] = {
+    {"find", (PyCFunction)broad_phase_find, METH_VARARGS,
+     "find($self, x_t0, x_t1, margin, rebuild, /)\n--\n\n(vertex, triangle) and (edge, edge) pairs whose boxes, swept from x_t0 to x_t1 "
+     "(or "
+     "None) and widened by margin, overlap."},
+    {"counts", (PyCFunction)broad_phase_counts, METH_NOARGS, "counts($self, /)\n--\n\n(builds, refits, retries, pair capacity)."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot broad_phase_slots[] = {
+    {Py_tp_new, (void *)broad_phase_new},
+    {Py_tp_dealloc, (void *)broad_phase_dealloc},
+    {Py_tp_methods, broad_phase_methods},
+    {Py_tp_doc, "Primitives and a structure that finds which of them may collide; pdgpu.collision has the class to use."},
+    {0, NULL},
+};
+
+PyType_Spec pd_broad_phase_type_spec = {
+    .name = "pdgpu.backend.BroadPhase",
+    .basicsize = sizeof(BroadPhaseObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = broad_phase_slots,
+};

@@ -1,0 +1,254 @@
+/* Batches of pairs of primitives: closest points, derivatives of the distance, its lower bound, the mollifier, times of impact. */
+#include "python/backend_module.h"
+
+#include "geometry/collision.h"
+#include "python/errors.h"
+
+#include <limits.h>
+
+enum { MOST_ARRAYS = 8 };
+
+/* The arrays of a call in the order of the loop's arguments, mirrored in backend memory: the first n_in are read, the rest written.
+ * A NULL array stays NULL. */
+typedef struct mirror {
+    int n_arrays, n_in;
+    PyArrayObject *arrays[MOST_ARRAYS];
+    void *memory[MOST_ARRAYS];
+} mirror;
+
+static pd_status mirror_upload(pd_context *context, mirror *mirror) {
+    pd_status status = PD_OK;
+    for (int i = 0; i < mirror->n_arrays && !status; i++) {
+        if (!mirror->arrays[i]) continue;
+        size_t bytes = (size_t)PyArray_NBYTES(mirror->arrays[i]);
+        status = pd_memory_create(context, &mirror->memory[i], bytes);
+        if (!status && i < mirror->n_in) status = pd_memory_upload(context, mirror->memory[i], PyArray_DATA(mirror->arrays[i]), bytes);
+    }
+    return status;
+}
+
+static pd_status mirror_download(pd_context *context, mirror *mirror) {
+    pd_status status = PD_OK;
+    for (int i = mirror->n_in; i < mirror->n_arrays && !status; i++)
+        if (mirror->arrays[i])
+            status =
+                pd_memory_download(context, PyArray_DATA(mirror->arrays[i]), mirror->memory[i], (size_t)PyArray_NBYTES(mirror->arrays[i]));
+    return status;
+}
+
+typedef struct pair_call {
+    int loop, kind, quantity, n, index; /* quantity: or the method */
+    real separation, time;
+} pair_call;
+
+enum { LOOP_CLOSEST, LOOP_PAIR, LOOP_MOLLIFIER, LOOP_TIMES, LOOP_EARLIEST };
+
+/* Runs a loop on the mirrored arrays, without the GIL. */
+static pd_status run_loop(pair_call *call, mirror *mirror, int threads, pd_error *error) {
+    pd_context *context = NULL;
+    void **m = mirror->memory;
+    pd_status status = pd_context_create(&context, threads, error);
+    if (status) return status;
+    status = mirror_upload(context, mirror);
+    if (!status) switch (call->loop) {
+        case LOOP_CLOSEST: status = pd_pair_closest_batch(context, call->kind, call->n, m[0], m[1], m[2], m[3], m[4], m[5]); break;
+        case LOOP_PAIR: status = pd_pair_batch(context, call->kind, call->quantity, call->n, m[0], m[1]); break;
+        case LOOP_MOLLIFIER: status = pd_mollifier_batch(context, call->n, m[0], m[1], m[2], m[3], m[4]); break;
+        case LOOP_TIMES:
+            status = pd_collision_times(context, call->kind, call->quantity, call->n, m[0], m[1], m[2], call->separation, m[3], m[4], m[5]);
+            break;
+        default:
+            status = pd_earliest_collision(context, call->kind, call->quantity, call->n, m[0], m[1], m[2], call->separation, &call->time,
+                                           &call->index);
+        }
+    if (!status) status = mirror_download(context, mirror);
+    if (status) *error = *pd_context_error(context);
+    for (int i = 0; i < mirror->n_arrays; i++) pd_memory_destroy(context, m[i]);
+    pd_context_destroy(context);
+    return status;
+}
+
+/* Runs the loop and returns 0; or drops the results, raises and returns -1. */
+static int run(PyObject *module, pair_call *call, mirror *mirror, int threads) {
+    pd_error error = {0};
+    pd_status status = PD_OK;
+    int complete = 1;
+    for (int i = mirror->n_in; i < mirror->n_arrays; i++) complete = complete && (mirror->arrays[i] || call->loop == LOOP_MOLLIFIER);
+    if (complete) {
+        Py_BEGIN_ALLOW_THREADS status = run_loop(call, mirror, threads, &error);
+        Py_END_ALLOW_THREADS
+    }
+    if (complete && !status) return 0;
+    for (int i = mirror->n_in; i < mirror->n_arrays; i++) Py_CLEAR(mirror->arrays[i]);
+    if (status) pd_raise(module, status, &error);
+    return -1;
+}
+
+static int check_kind(int kind, int first) {
+    if (kind >= first && kind < PD_PAIR_COUNT) return 0;
+    PyErr_Format(PyExc_ValueError, "kind: %d is not a kind of pair", kind);
+    return -1;
+}
+
+/* x (n,k,3) of this module's precision; returns n, or -1 with an exception. */
+static int read_pairs(PyObject *object, int corners, PyArrayObject **x, const char *name) {
+    npy_intp shape[3] = {-1, corners, 3};
+    *x = pd_array_in(object, PD_NPY_REAL, 3, shape, name);
+    return *x ? pd_array_length(*x, 0, name) : -1;
+}
+
+static PyObject *pair_closest(PyObject *module, PyObject *arguments) {
+    int kind, threads;
+    PyObject *x_object;
+    PyArrayObject *x;
+    if (!PyArg_ParseTuple(arguments, "iOi:pair_closest", &kind, &x_object, &threads)) return NULL;
+    if (check_kind(kind, 0) < 0) return NULL;
+    int k = pd_pair_corners(kind), n = read_pairs(x_object, k, &x, "x");
+    if (n < 0) return NULL;
+    npy_intp per_corner[2] = {n, k}, vectors[2] = {n, 3}, scalars[1] = {n};
+    mirror mirror = {.n_arrays = 6, .n_in = 1, .arrays = {x}};
+    mirror.arrays[1] = pd_array_out(PD_NPY_REAL, 2, per_corner);
+    mirror.arrays[2] = pd_array_out(PD_NPY_REAL, 2, vectors);
+    mirror.arrays[3] = pd_array_out(PD_NPY_REAL, 2, vectors);
+    mirror.arrays[4] = pd_array_out(PD_NPY_REAL, 1, scalars);
+    mirror.arrays[5] = pd_array_out(NPY_INT32, 1, scalars);
+    pair_call call = {.loop = LOOP_CLOSEST, .kind = kind, .n = n};
+    if (run(module, &call, &mirror, threads) < 0) return NULL;
+    return Py_BuildValue("(NNNNN)", mirror.arrays[1], mirror.arrays[2], mirror.arrays[3], mirror.arrays[4], mirror.arrays[5]);
+}
+
+static PyObject *pair_batch(PyObject *module, PyObject *arguments) {
+    int kind, quantity, threads;
+    PyObject *x_object;
+    PyArrayObject *x;
+    if (!PyArg_ParseTuple(arguments, "iiOi:pair_batch", &kind, &quantity, &x_object, &threads)) return NULL;
+    if (check_kind(kind, 0) < 0) return NULL;
+    if (quantity < 0 || quantity > PD_PAIR_BOUND) return PyErr_Format(PyExc_ValueError, "quantity: %d is unknown", quantity);
+    int k = pd_pair_corners(kind), n = read_pairs(x_object, k, &x, "x");
+    if (n < 0) return NULL;
+    npy_intp shape[3] = {n, k, 3};
+    int dimensions = quantity == PD_PAIR_BOUND ? 1 : 3;
+    if (quantity == PD_PAIR_HESSIAN || quantity == PD_PAIR_HESSIAN_SQUARED) shape[1] = shape[2] = 3 * k;
+    mirror mirror = {.n_arrays = 2, .n_in = 1, .arrays = {x, pd_array_out(PD_NPY_REAL, dimensions, shape)}};
+    pair_call call = {.loop = LOOP_PAIR, .kind = kind, .quantity = quantity, .n = n};
+    if (run(module, &call, &mirror, threads) < 0) return NULL;
+    return (PyObject *)mirror.arrays[1];
+}
+
+static PyObject *mollifier(PyObject *module, PyObject *arguments) {
+    int derivatives, threads;
+    PyObject *x_object, *rest_object;
+    PyArrayObject *x, *rest;
+    if (!PyArg_ParseTuple(arguments, "OOii:mollifier", &x_object, &rest_object, &derivatives, &threads)) return NULL;
+    int n = read_pairs(x_object, 4, &x, "x");
+    if (n < 0) return NULL;
+    npy_intp rest_shape[3] = {n, 4, 3}, scalars[1] = {n}, matrices[3] = {n, 12, 12};
+    rest = pd_array_in(rest_object, PD_NPY_REAL, 3, rest_shape, "rest");
+    if (!rest) return NULL;
+    mirror mirror = {.n_arrays = 5, .n_in = 2, .arrays = {x, rest, pd_array_out(PD_NPY_REAL, 1, scalars)}};
+    int complete = mirror.arrays[2] != NULL;
+    if (complete && derivatives) {
+        mirror.arrays[3] = pd_array_out(PD_NPY_REAL, 3, rest_shape);
+        mirror.arrays[4] = pd_array_out(PD_NPY_REAL, 3, matrices);
+        complete = mirror.arrays[3] && mirror.arrays[4];
+    }
+    pair_call call = {.loop = LOOP_MOLLIFIER, .n = n};
+    if (!complete) {
+        for (int i = 2; i < 5; i++) Py_CLEAR(mirror.arrays[i]);
+        return NULL;
+    }
+    if (run(module, &call, &mirror, threads) < 0) return NULL;
+    if (!derivatives) return (PyObject *)mirror.arrays[2];
+    return Py_BuildValue("(NNN)", mirror.arrays[2], mirror.arrays[3], mirror.arrays[4]);
+}
+
+/* What both collision loops read: (kind, method, x_t0, x_t1, corners or None, separation, .., threads). Rows of x are checked here, so that
+ * no index can leave it. Returns 0, or -1 with an exception. */
+static int read_motion(PyObject *x_t0, PyObject *x_t1, PyObject *corners, double separation, pair_call *call, mirror *mirror) {
+    npy_intp shape[2] = {-1, 3}, corner_shape[2] = {-1, 4};
+    if (check_kind(call->kind, PD_VERTEX_TRIANGLE) < 0) return -1;
+    if (call->quantity < 0 || call->quantity >= PD_CCD_COUNT) {
+        PyErr_Format(PyExc_ValueError, "method: %d is unknown", call->quantity);
+        return -1;
+    }
+    if (!(separation >= 0)) {
+        PyErr_SetString(PyExc_ValueError, "separation: must be at least 0");
+        return -1;
+    }
+    call->separation = (real)separation;
+    if (!(mirror->arrays[0] = pd_array_in(x_t0, PD_NPY_REAL, 2, shape, "x_t0"))) return -1;
+    shape[0] = PyArray_DIM(mirror->arrays[0], 0);
+    if (!(mirror->arrays[1] = pd_array_in(x_t1, PD_NPY_REAL, 2, shape, "x_t1"))) return -1;
+    if (pd_array_in_or_none(&mirror->arrays[2], corners, NPY_INT32, 2, corner_shape, "corners") < 0) return -1;
+    if (!mirror->arrays[2]) {
+        if (shape[0] % 4 || shape[0] / 4 > INT_MAX) {
+            PyErr_Format(PyExc_ValueError, "x_t0: expected four rows for each pair, got %zd rows", (Py_ssize_t)shape[0]);
+            return -1;
+        }
+        call->n = (int)(shape[0] / 4);
+        return 0;
+    }
+    call->n = pd_array_length(mirror->arrays[2], 0, "corners");
+    if (call->n < 0) return -1;
+    const int *rows = PyArray_DATA(mirror->arrays[2]);
+    for (npy_intp i = 0; i < 4 * (npy_intp)call->n; i++)
+        if (rows[i] < 0 || rows[i] >= shape[0]) {
+            PyErr_Format(PyExc_ValueError, "corners: index %d at (%zd, %d) is out of range for %zd points", rows[i], (Py_ssize_t)(i / 4),
+                         (int)(i % 4), (Py_ssize_t)shape[0]);
+            return -1;
+        }
+    return 0;
+}
+
+static PyObject *collision_times(PyObject *module, PyObject *arguments) {
+    int threads;
+    double separation;
+    PyObject *x_t0, *x_t1, *corners;
+    pair_call call = {.loop = LOOP_TIMES};
+    mirror mirror = {.n_arrays = 6, .n_in = 3};
+    if (!PyArg_ParseTuple(arguments, "iiOOOdi:collision_times", &call.kind, &call.quantity, &x_t0, &x_t1, &corners, &separation, &threads))
+        return NULL;
+    if (read_motion(x_t0, x_t1, corners, separation, &call, &mirror) < 0) return NULL;
+    npy_intp scalars[1] = {call.n};
+    mirror.arrays[3] = pd_array_out(PD_NPY_REAL, 1, scalars);
+    mirror.arrays[4] = pd_array_out(NPY_INT32, 1, scalars);
+    mirror.arrays[5] = pd_array_out(NPY_UINT8, 1, scalars);
+    if (run(module, &call, &mirror, threads) < 0) return NULL;
+    return Py_BuildValue("(NNN)", mirror.arrays[3], mirror.arrays[4], mirror.arrays[5]);
+}
+
+static PyObject *earliest_collision(PyObject *module, PyObject *arguments) {
+    int threads;
+    double separation, time;
+    PyObject *x_t0, *x_t1, *corners;
+    pair_call call = {.loop = LOOP_EARLIEST, .index = -1};
+    mirror mirror = {.n_arrays = 3, .n_in = 3};
+    if (!PyArg_ParseTuple(arguments, "iiOOOddi:earliest_collision", &call.kind, &call.quantity, &x_t0, &x_t1, &corners, &separation, &time,
+                          &threads))
+        return NULL;
+    if (read_motion(x_t0, x_t1, corners, separation, &call, &mirror) < 0) return NULL;
+    call.time = (real)time;
+    if (run(module, &call, &mirror, threads) < 0) return NULL;
+    return Py_BuildValue("(di)", (double)call.time, call.index);
+}
+
+PyMethodDef pd_geometry_methods[] = {
+    {"pair_closest", pair_closest, METH_VARARGS,
+     "pair_closest($module, kind, x, threads, /)\n--\n\n"
+     "Weights (n,k), gap (n,3), normal (n,3), distance (n,) and feature (n,) int32 of n pairs (0 vertex-vertex, 1 vertex-edge,\n"
+     "2 vertex-triangle, 3 edge-edge); x (n,k,3) of this module's precision."},
+    {"pair_batch", pair_batch, METH_VARARGS,
+     "pair_batch($module, kind, quantity, x, threads, /)\n--\n\n"
+     "One quantity of n pairs: 0 gradient of the distance, 1 of its square, 2 Hessian of the distance, 3 of its square, 4 lower bound."},
+    {"mollifier", mollifier, METH_VARARGS,
+     "mollifier($module, x, rest, derivatives, threads, /)\n--\n\n"
+     "The mollifier (n,) of n pairs of edges; with derivatives also its gradient (n,4,3) and Hessian (n,12,12)."},
+    {"collision_times", collision_times, METH_VARARGS,
+     "collision_times($module, kind, method, x_t0, x_t1, corners, separation, threads, /)\n--\n\n"
+     "Time (n,), iterations (n,) int32 and reason (n,) uint8 of n moving pairs; method 0 certified, 1 min_gradient, 2 additive.\n"
+     "x_t0, x_t1 (m,3); corners (n,4) int32 rows of them, or None: four rows after the other are a pair."},
+    {"earliest_collision", earliest_collision, METH_VARARGS,
+     "earliest_collision($module, kind, method, x_t0, x_t1, corners, separation, time, threads, /)\n--\n\n"
+     "The earliest time up to `time` and its pair's index, or `time` and -1. Arguments as of collision_times."},
+    {NULL, NULL, 0, NULL},
+};

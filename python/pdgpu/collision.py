@@ -1,0 +1,237 @@
+"""Which parts of a scene may collide: broad phases, and proximity sets that live longer than one search.
+
+A broad phase names every pair of a vertex and a triangle, and of two edges, that could come near each other in a step; what they do
+exactly is for `pdgpu.ccd` and `pdgpu.geometry` to say.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from pdgpu.arguments import any_array, choice, number, real_array, vertex_indices
+from pdgpu.backends import backend, thread_count
+from pdgpu.intersections import JudgedScene
+
+__all__ = ["BroadPhase", "Pairs", "ProximitySet"]
+
+METHODS = ("lbvh", "patches", "hash")  # PD_BROAD_PHASE_... of csrc/contact/broad_phase.h
+
+FIXED, SELF, BODY_SHIFT = 1, 2, 2  # PD_TAG_... of csrc/geometry/box.h
+
+
+class Pairs(NamedTuple):
+    """What may collide.
+
+    Attributes
+    ----------
+    vertex_triangle : ndarray, shape (k, 2), int32
+        A vertex and a row of `BroadPhase.triangles`, sorted.
+    edge_edge : ndarray, shape (l, 2), int32
+        Two rows of `BroadPhase.edges`, the smaller first, sorted.
+    """
+
+    vertex_triangle: np.ndarray
+    edge_edge: np.ndarray
+
+
+class BroadPhase:
+    """Triangles, edges and their vertices, and a structure that finds which of them are near each other.
+
+    All methods give the same pairs, for any number of threads: those whose boxes overlap, each around its primitive at every time of the
+    step, widened by half the distance asked for and rounded outwards. Pairs with a common vertex, and of two primitives whose vertices
+    are all fixed, are left out. Lists of pairs have room that doubles when it is too little; no pair is ever lost for want of it.
+
+    Parameters
+    ----------
+    points : array_like, shape (n, 3)
+        Rest positions, m: "patches" forms its patches there; for the others only their number matters.
+    triangles : array_like of int, shape (t, 3)
+    edges : array_like of int, shape (r, 2), optional
+        Edges beside those of the triangles.
+    particles : array_like of int, shape (p,), optional
+        Vertices to be tested against triangles though no triangle or edge uses them.
+    method : {"lbvh", "patches", "hash"}
+        "lbvh": trees of boxes along a Morton curve [Karras 2012], refitted from step to step and built again once refitting has made
+        one 1.5 times as costly. "patches": groups of primitives by voxels at rest, a tree above them whose structure never changes, and
+        lists of the pairs inside each [Lan et al. 2022, Projective IPC, Sec. 7.2]. "hash": a hashed grid [Wu et al. 2022, two-way
+        collision handling, Sec. 3.1] with a level for every size of primitive.
+    fixed : indices, mask or callable, optional
+        Vertices that never move.
+    bodies : array_like of int, shape (n,), optional
+        The body of each vertex, from 0; one body where it is left out. A triangle or edge lies in one body.
+    self_collision : bool or array_like of bool, one per body
+        Whether primitives of the same body are pairs.
+    dtype : {"float64", "float32"}
+    threads : int
+        0: all cores.
+
+    Attributes
+    ----------
+    edges : ndarray, shape (e, 2), int32
+        The edges of the triangles and those given, i < j, sorted.
+    triangles : ndarray, shape (t, 3), int32
+    vertices : ndarray of int32
+        The vertices that take part.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A coordinate that is not finite, an index out of range, a vertex repeated in a row, a triangle or edge across bodies.
+    """
+
+    def __init__(
+        self,
+        points,
+        triangles,
+        edges=None,
+        *,
+        particles=None,
+        method="lbvh",
+        fixed=None,
+        bodies=None,
+        self_collision=True,
+        dtype="float64",
+        threads=0,
+    ):
+        choice("method", method, METHODS)
+        module = backend("cpu", dtype)
+        points = real_array("points", points, (None, 3))
+        n = len(points)
+        rows = JudgedScene(n, triangles, edges, particles)
+        self.method, self.n_points, self.dtype = method, n, np.dtype(dtype)
+        self.triangles, self.vertices = rows.triangles, rows.vertices
+        self.edges = np.ascontiguousarray(rows.edges[rows.edges[:, 0] != rows.edges[:, 1]])
+        tags = self._tags(points, fixed, bodies, self_collision)
+        corners = (self.vertices.reshape(-1, 1), self.edges, self.triangles)
+        per_primitive = [
+            self._primitive_tags(name, part, tags) for name, part in zip(("vertices", "edges", "triangles"), corners, strict=True)
+        ]
+        self._core = module.BroadPhase(
+            METHODS.index(method), self._positions("points", points), *corners, *per_primitive, thread_count(threads)
+        )
+
+    def _tags(self, points, fixed, bodies, self_collision):
+        """Of each vertex: whether it is fixed, whether its body collides with itself, and its body."""
+        if bodies is None:
+            bodies = np.zeros(self.n_points, np.int64)
+        bodies = any_array("bodies", bodies)
+        if bodies.dtype.kind not in "iu":
+            raise TypeError(f"bodies: expected integers, got dtype {bodies.dtype}")
+        if bodies.shape != (self.n_points,):
+            raise ValueError(f"bodies: expected shape ({self.n_points},), got {bodies.shape}")
+        bad = (bodies < 0) | (bodies >= 2**28)
+        if bad.any():
+            index = int(np.argmax(bad))
+            raise ValueError(f"bodies: must be between 0 and {2**28 - 1}, got {bodies[index]} at {index}")
+        own = any_array("self_collision", self_collision)
+        if own.dtype != bool:
+            raise TypeError(f"self_collision: expected booleans, got dtype {own.dtype}")
+        n_bodies = int(bodies.max(initial=-1)) + 1
+        if own.ndim and own.shape != (n_bodies,):
+            raise ValueError(f"self_collision: expected shape ({n_bodies},), one per body, got {own.shape}")
+        tags = bodies.astype(np.int32) << BODY_SHIFT | np.where(np.broadcast_to(own, n_bodies)[bodies], SELF, 0).astype(np.int32)
+        if fixed is not None:
+            tags[vertex_indices("fixed", fixed, points)] |= FIXED
+        return tags
+
+    @staticmethod
+    def _primitive_tags(name, corners, tags):
+        of_corners = tags[corners]
+        mixed = (of_corners >> BODY_SHIFT != of_corners[:, :1] >> BODY_SHIFT).any(axis=1)
+        if mixed.any():
+            row = int(np.argmax(mixed))
+            raise ValueError(f"bodies: row {row} of {name} has vertices of bodies {(of_corners[row] >> BODY_SHIFT).tolist()}")
+        fixed = (of_corners & FIXED).all(axis=1)
+        return np.ascontiguousarray(of_corners[:, 0] & ~FIXED | fixed, dtype=np.int32)
+
+    def _positions(self, name, x):
+        x = real_array(name, x, (self.n_points, 3))
+        largest = 1e37 if self.dtype == np.float32 else 1e307
+        bad = np.abs(x) > largest
+        if bad.any():
+            index = tuple(int(i) for i in np.argwhere(bad)[0])
+            raise ValueError(f"{name}: value {x[index]} at {index} is too large for {self.dtype}")
+        return np.ascontiguousarray(x, dtype=self.dtype)
+
+    def pairs(self, x_t0, x_t1=None, *, distance=0.0, rebuild=False):
+        """Every pair that may come within a distance while all vertices move straight from x_t0 to x_t1.
+
+        Parameters
+        ----------
+        x_t0, x_t1 : array_like, shape (n, 3)
+            Positions at the start and the end of the step, m; without x_t1 nothing moves. float64 is rounded to the dtype first: the
+            pairs are those of the rounded positions.
+        distance : float
+            m; each box is widened by half of it.
+        rebuild : bool
+            Build the trees of "lbvh" anew rather than refit them. The pairs are the same.
+
+        Returns
+        -------
+        Pairs
+        """
+        distance = number("distance", distance, minimum=0.0, maximum=1e37 if self.dtype == np.float32 else 1e307)
+        start = self._positions("x_t0", x_t0)
+        end = None if x_t1 is None else self._positions("x_t1", x_t1)
+        vertex_triangle, edge_edge = self._core.find(start, end, 0.5 * distance, bool(rebuild))
+        if len(vertex_triangle):
+            vertex_triangle[:, 0] = self.vertices[vertex_triangle[:, 0]]
+        return Pairs(vertex_triangle, edge_edge)
+
+    @property
+    def counts(self):
+        """What was done so far: `builds` and `refits` of trees (grids: builds), `retries` for want of room, `pair_capacity`."""
+        return dict(zip(("builds", "refits", "retries", "pair_capacity"), self._core.counts(), strict=True))
+
+
+class ProximitySet:
+    """Pairs near each other, searched for again only when they may have become too few [Wu et al. 2022, two-way collision handling, Eq. 4].
+
+    A search takes every pair that may be within `maximum` and sets D = maximum. While positions move, every distance changes by at most
+    twice the largest move, so that all pairs nearer than D - 2 max |Δx| are still in the set; D is lowered by as much at each update, and
+    once it is not above `minimum` the set is searched for anew.
+
+    Parameters
+    ----------
+    broad_phase : BroadPhase
+    minimum, maximum : float
+        m, minimum < maximum. The paper takes 2 mm and 4 mm.
+
+    Attributes
+    ----------
+    pairs : Pairs
+        Contains every pair nearer than `distance`.
+    distance : float
+        D, m; rounded down.
+    searches, updates : int
+    """
+
+    def __init__(self, broad_phase, minimum, maximum):
+        if not isinstance(broad_phase, BroadPhase):
+            raise TypeError(f"broad_phase: expected a BroadPhase, got {broad_phase!r}")
+        self.broad_phase = broad_phase
+        self.minimum = number("minimum", minimum, minimum=0.0)
+        self.maximum = number("maximum", maximum, above=self.minimum)
+        self.pairs, self.distance = Pairs(np.zeros((0, 2), np.int32), np.zeros((0, 2), np.int32)), 0.0
+        self.searches = self.updates = 0
+        self._x = None
+
+    def update(self, x):
+        """Take note of new positions, (n, 3) m, and return the pairs: the old ones, or those of a new search."""
+        x = self.broad_phase._positions("x", x).astype(np.float64)
+        self.updates += 1
+        if self._x is not None and len(x):
+            with np.errstate(over="ignore"):
+                move = math.sqrt(float(((x - self._x) ** 2).sum(axis=1).max()))
+            # the move is off by less than 1e-14 of itself and of the coordinates it is the difference of
+            move += 1e-14 * (move + float(np.abs(x).max()))
+            self.distance = (self.distance - 2.0 * move) * (1.0 - 1e-15)
+        self._x = x
+        if not self.distance > self.minimum or not self.searches:
+            self.pairs = self.broad_phase.pairs(x, distance=self.maximum)
+            self.distance = self.maximum
+            self.searches += 1
+        return self.pairs

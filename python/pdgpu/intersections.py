@@ -1,0 +1,134 @@
+"""The judge: every place where a mesh meets itself, found with exact arithmetic.
+
+Nothing here is shared with the collision detection that solvers use, so that it can be asked whether they kept their promise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pdgpu import _host
+from pdgpu.arguments import any_array, real_array
+from pdgpu.backends import thread_count
+
+__all__ = ["Intersections", "find_intersections"]
+
+
+@dataclass(frozen=True, eq=False)
+class Intersections:
+    """What `find_intersections` found. Truth value and length: whether, and how many, pairs intersect.
+
+    Attributes
+    ----------
+    edges : ndarray, shape (e, 2), int32
+        The edges of the triangles and those given, i < j, sorted: what the pairs below number.
+    edge_triangle : ndarray, shape (k, 2), int32
+        An edge (row of `edges`) and a triangle (row of the argument) that have more in common than a vertex, sorted.
+    edge_edge : ndarray, shape (l, 2), int32
+        Two edges of no triangle that have more in common than a vertex, i < j, sorted.
+    flat_triangles : ndarray, shape (m,), int32
+        Triangles of zero area. They are no intersections, and their neighbours are tested against them as against any other.
+    """
+
+    edges: np.ndarray
+    edge_triangle: np.ndarray
+    edge_edge: np.ndarray
+    flat_triangles: np.ndarray
+
+    def __len__(self):
+        return len(self.edge_triangle) + len(self.edge_edge)
+
+    def __str__(self):
+        return f"{len(self.edge_triangle)} edge-triangle and {len(self.edge_edge)} edge-edge intersections"
+
+
+def find_intersections(points, triangles, edges=None, *, particles=None, threads=0):
+    """Every intersection of triangles and edges with each other, decided exactly.
+
+    Triangles, edges and vertices are closed sets that may meet in the vertices they share and nowhere else: touching counts, and so
+    do an edge that folds onto its neighbour and triangles that overlap in their common plane. Two triangles that meet do so on an
+    edge of one of them, so all edges are tested against all triangles, and edges of no triangle against each other too. Orientation
+    predicates are evaluated in double with an error bound, and in integers of GMP where that does not decide.
+
+    Parameters
+    ----------
+    points : array_like, shape (n, 3)
+        Coordinates in m, of any real dtype; float32 is exact in float64.
+    triangles : array_like of int, shape (t, 3)
+        May have no row.
+    edges : array_like of int, shape (r, 2), optional
+        Edges beside those of the triangles, such as rods.
+    particles : array_like of int, shape (p,), optional
+        Vertices that are bodies of their own: tested against triangles and against edges of no triangle. Other vertices that no
+        triangle and no edge uses, such as the inner ones of a solid, are not looked at.
+    threads : int
+        0: all cores. The result does not depend on it.
+
+    Returns
+    -------
+    Intersections
+        With particles, the last rows of its `edges` are (i, i) for each particle i.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A coordinate that is not finite, an index out of range, a vertex repeated in a row: with argument, row and value.
+    RuntimeError
+        This build has no GMP.
+    """
+    points = real_array("points", points, (None, 3))
+    scene = JudgedScene(len(points), triangles, edges, particles)
+    return scene.intersections(points, thread_count(threads))
+
+
+class JudgedScene:
+    """Checked triangles, edges and particles over n points, as the functions of `_host` take them."""
+
+    def __init__(self, n_points, triangles, edges, particles):
+        self.n_points = n_points
+        self.triangles = _rows("triangles", triangles, 3, n_points)
+        others = _rows("edges", edges, 2, n_points)
+        own = _host.edges(self.triangles, n_points) if len(self.triangles) else np.zeros((0, 2), np.int32)
+        everything = np.concatenate([own, np.sort(others, axis=1)])
+        dots = _rows("particles", particles, 1, n_points)
+        self.edges = np.unique(everything, axis=0) if len(others) else everything
+        self.edges = np.ascontiguousarray(np.concatenate([self.edges, np.repeat(np.unique(dots, axis=0), 2, axis=1)]), dtype=np.int32)
+        key = self.edges[:, 0].astype(np.int64) * n_points + self.edges[:, 1]
+        self.alone = (~np.isin(key, own[:, 0].astype(np.int64) * n_points + own[:, 1])).astype(np.uint8)
+        self.vertices = np.unique(np.concatenate([self.triangles.ravel(), self.edges.ravel()])).astype(np.int32)
+
+    def intersections(self, points, threads):
+        return Intersections(self.edges, *_host.find_intersections(points, self.triangles, self.edges, self.alone, threads))
+
+    def crossings(self, points_0, points_1, threads):
+        return _host.find_crossings(points_0, points_1, self.vertices, self.triangles, self.edges, self.alone, threads)
+
+    def smallest_gap(self, points, threads):
+        return _host.smallest_gap(points, self.vertices, self.triangles, self.edges, self.alone, threads)
+
+
+def _rows(name, rows, k, n_points):
+    """Rows of k indices, (m, k) int32; an empty array where there are none."""
+    if rows is None:
+        return np.zeros((0, k), np.int32)
+    array = any_array(name, rows)
+    if array.size == 0:
+        return np.zeros((0, k), np.int32)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name}: expected integer indices, got dtype {array.dtype}")
+    expected = "(any,)" if k == 1 else f"(any, {k})"
+    if array.shape[1:] != (() if k == 1 else (k,)):
+        raise ValueError(f"{name}: expected shape {expected}, got {array.shape}")
+    array = array.reshape(-1, k)
+    bad = (array < 0) | (array >= n_points)
+    if bad.any():
+        row, column = (int(i) for i in np.argwhere(bad)[0])
+        raise ValueError(f"{name}: index {array[row, column]} at row {row} is out of range for {n_points} points")
+    for i in range(k):
+        repeated = (array[:, i : i + 1] == array[:, i + 1 :]).any(axis=1)
+        if repeated.any():
+            row = int(np.argmax(repeated))
+            raise ValueError(f"{name}: row {row} repeats vertex {array[row, i]}")
+    return np.ascontiguousarray(array, dtype=np.int32)

@@ -1,0 +1,250 @@
+"""The broad phase: three structures, one answer, and that is the one of brute force."""
+
+import hashlib
+import itertools
+
+import numpy as np
+import pytest
+
+import pdgpu
+from pdgpu.collision import METHODS, BroadPhase, Pairs, ProximitySet
+
+
+def digest(pairs):
+    return hashlib.sha256(b"|".join(np.ascontiguousarray(part, np.int32).tobytes() for part in pairs)).hexdigest()
+
+
+def brute_force(phase, x_t0, x_t1, distance, fixed=None, bodies=None, own=True):
+    """All pairs whose widened boxes overlap, by comparing all boxes with all."""
+    n = phase.n_points
+    fixed = np.zeros(n, bool) if fixed is None else fixed
+    bodies = np.zeros(n, int) if bodies is None else np.asarray(bodies)
+    own = np.broadcast_to(np.asarray(own), int(bodies.max(initial=0)) + 1)
+    x = np.stack([x_t0, x_t0 if x_t1 is None else x_t1]).astype(phase.dtype)
+
+    def boxes(rows):
+        corners = x[:, rows].astype(np.float64)
+        return corners.min(axis=(0, 2)) - distance / 2, corners.max(axis=(0, 2)) + distance / 2
+
+    def pairs(first, second, upper):
+        (low_a, high_a), (low_b, high_b) = boxes(first), boxes(second)
+        overlap = (low_a[:, None] <= high_b).all(axis=2) & (low_b <= high_a[:, None]).all(axis=2)
+        overlap &= ~(first[:, None, :, None] == second[None, :, None, :]).any(axis=(2, 3))
+        overlap &= ~(fixed[first].all(axis=1)[:, None] & fixed[second].all(axis=1))
+        body_a, body_b = bodies[first[:, 0]][:, None], bodies[second[:, 0]]
+        overlap &= (body_a != body_b) | own[body_a]
+        return np.argwhere(np.triu(overlap, 1) if upper else overlap).astype(np.int32)
+
+    vertex_triangle = pairs(phase.vertices[:, None], phase.triangles, False)
+    vertex_triangle[:, 0] = phase.vertices[vertex_triangle[:, 0]]
+    return Pairs(vertex_triangle, pairs(phase.edges, phase.edges, True))
+
+
+def random_scene(seed):
+    """Points at rest and their motion, triangles, rods and options; sizes from none to some hundred, shapes from points to planes."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([3, 4, 12, 60, 200]))
+    rest = rng.random((n, 3)) * 10.0 ** rng.integers(-3, 4)
+    shape = seed % 6
+    if shape == 1:
+        rest[:, 2] = 0.5  # flat
+    if shape == 2:
+        rest = np.round(rest / rest.max() * 4)  # a lattice: touching and degenerate boxes
+    if shape == 3:
+        rest[: n // 2] = rest[0]  # many in one place
+    if shape == 4:
+        rest += 1e4 * np.ptp(rest)
+    n_triangles, n_rods = int(rng.integers(0, 2 * n)), int(rng.integers(0, n))
+    triangles = np.array([rng.choice(n, 3, replace=False) for _ in range(n_triangles)]).reshape(-1, 3)
+    rods = np.array([rng.choice(n, 2, replace=False) for _ in range(n_rods)]).reshape(-1, 2)
+    if shape == 5:  # one huge and many tiny triangles
+        centres = rng.random((n, 1, 3))
+        tiny = centres + 0.01 * rng.standard_normal((n, 3, 3))
+        rest = np.concatenate([tiny.reshape(-1, 3), [[-9, -9, 0.5], [9, -9, 0.5], [0, 9, 0.5]]])
+        triangles = np.arange(len(rest)).reshape(-1, 3)
+        rods = np.zeros((0, 2), int)
+    size = np.ptp(rest, axis=0).max(initial=0.0)
+    end = None if seed % 4 == 0 else rest + (0.0 if shape == 2 else 0.1 * size) * rng.standard_normal(rest.shape)
+    distance = 0.0 if shape == 2 or seed % 3 == 0 else 0.03 * size
+    options = {}
+    if seed % 5 == 1:
+        options["fixed"] = rng.random(len(rest)) < 0.5
+    return rest, end, triangles, rods, distance, options
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_brute_force(seed):
+    """If it failed, a pair that touches would never be looked at, and a simulation would pass through itself."""
+    rest, end, triangles, rods, distance, options = random_scene(seed)
+    dtype = "float32" if seed % 2 else "float64"
+    expected = None
+    for method, threads in itertools.product(METHODS, (1, 2)):
+        phase = BroadPhase(rest, triangles, rods, method=method, dtype=dtype, threads=threads, **options)
+        found = phase.pairs(rest, end, distance=distance)
+        if expected is None:
+            expected = brute_force(phase, rest, end, distance, **options)
+        for part, wanted in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(part, wanted, err_msg=f"{method}, {threads} threads")
+        assert digest(found) == digest(expected)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("own", [True, False, [True, False, True]])
+def test_bodies(method, own):
+    """Self-collision body by body, and collisions between bodies in any case."""
+    rng = np.random.default_rng(11)
+    sphere = pdgpu.shapes.sphere(0.5, 2)
+    n = len(sphere.points)
+    points = np.concatenate([sphere.points + rng.random(3) * 0.4 for _ in range(3)])
+    triangles = np.concatenate([sphere.triangles + n * k for k in range(3)])
+    bodies = np.repeat([0, 1, 2], n)
+    fixed = bodies == 2
+    phase = BroadPhase(points, triangles, method=method, bodies=bodies, self_collision=own, fixed=fixed)
+    found = phase.pairs(points, distance=0.05)
+    assert digest(found) == digest(brute_force(phase, points, None, 0.05, fixed, bodies, own))
+    assert len(found.vertex_triangle) > 0 and len(found.edge_edge) > 0
+    assert not (fixed[found.vertex_triangle[:, 0]] & fixed[phase.triangles[found.vertex_triangle[:, 1], 0]]).any()
+
+
+def test_refit_and_rebuild():
+    """A refitted tree finds what a new one does; a scrambled scene makes it build again."""
+    rng = np.random.default_rng(12)
+    grid = pdgpu.shapes.grid((1, 1), cells=(20, 20))
+    phases = {method: BroadPhase(grid.points, grid.triangles, method=method) for method in METHODS}
+    x = grid.points.copy()
+    for step in range(6):
+        x = x + 0.01 * rng.standard_normal(x.shape)
+        expected = digest(phases["lbvh"].pairs(x, distance=0.02, rebuild=True)) if step == 5 else None
+        digests = {digest(phase.pairs(x, distance=0.02)) for phase in phases.values()}
+        assert len(digests) == 1 and (expected is None or digests == {expected})
+    counts = phases["lbvh"].counts
+    assert counts["builds"] == 4 and counts["refits"] >= 8
+    scrambled = rng.permutation(x)
+    assert digest(phases["lbvh"].pairs(scrambled)) == digest(phases["hash"].pairs(scrambled)) == digest(phases["patches"].pairs(scrambled))
+    assert phases["lbvh"].counts["builds"] > 4
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_room_grows_and_no_pair_is_lost(method):
+    """Far more pairs than the first lists hold; the room is at most twice what was needed, and is kept."""
+    rng = np.random.default_rng(13)
+    points = rng.random((300, 3))
+    triangles = np.arange(300).reshape(-1, 3)
+    phase = BroadPhase(points, triangles, method=method)
+    found = phase.pairs(points, distance=2.0)  # everything is near everything
+    assert len(found.vertex_triangle) == 300 * 99 and len(found.edge_edge) == 300 * 297 // 2
+    counts = phase.counts
+    assert counts["retries"] >= 2
+    needed = len(found.vertex_triangle) + len(found.edge_edge)
+    assert needed <= counts["pair_capacity"] <= 2 * needed
+    assert digest(phase.pairs(points, distance=2.0)) == digest(found)
+    assert phase.counts["retries"] == counts["retries"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_few_primitives(method, dtype):
+    """None, one and two of a kind."""
+    nothing = BroadPhase(np.zeros((0, 3)), [], method=method, dtype=dtype).pairs(np.zeros((0, 3)))
+    assert [part.shape for part in nothing] == [(0, 2), (0, 2)]
+    one = [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
+    assert [len(part) for part in BroadPhase(one, [[0, 1, 2]], method=method, dtype=dtype).pairs(one)] == [0, 0]
+    two = one + [[0, 0, 0.5], [1, 0, 0.5], [0, 1, 0.5]]
+    phase = BroadPhase(two, [[0, 1, 2], [3, 4, 5]], method=method, dtype=dtype)
+    assert [len(part) for part in phase.pairs(two)] == [0, 0]
+    assert [len(part) for part in phase.pairs(two, distance=0.5)] == [6, 9]  # touching boxes overlap
+    assert [len(part) for part in phase.pairs(two, distance=0.49)] == [0, 0]
+    down = np.array(two) - np.repeat([[0, 0, 0], [0, 0, 1.0]], 3, axis=0)
+    assert [len(part) for part in phase.pairs(two, down)] == [6, 9]
+    rods = [[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]]
+    assert BroadPhase(rods, [], [[0, 1], [2, 3]], method=method, dtype=dtype).pairs(rods).edge_edge.tolist() == [[0, 1]]
+    particle = one + [[0.2, 0.2, 0]]
+    phase = BroadPhase(particle, [[0, 1, 2]], particles=[3], method=method, dtype=dtype)
+    assert phase.pairs(particle).vertex_triangle.tolist() == [[3, 0]]
+    same = BroadPhase(np.ones((6, 3)), [[0, 1, 2], [3, 4, 5]], method=method, dtype=dtype)
+    assert [len(part) for part in same.pairs(np.ones((6, 3)))] == [6, 9]
+
+
+def test_every_contact_is_among_the_pairs():
+    """What the exact judge sees in a step has overlapping boxes in float32 too, once distances allow for its rounding."""
+    rng = np.random.default_rng(14)
+    if not pdgpu._host.HAS_GMP:
+        pytest.skip("this build has no GMP")
+    points = rng.random((90, 3)).astype(np.float32)
+    end = (points + 0.3 * rng.standard_normal(points.shape)).astype(np.float32)
+    triangles = np.arange(90).reshape(-1, 3)
+    crossings = pdgpu.certify([points, end], triangles, gap=False).crossings
+    assert len(crossings) > 20
+    for method in METHODS:
+        found = BroadPhase(points, triangles, method=method, dtype="float32").pairs(points, end)
+        sets = {"vertex-triangle": set(map(tuple, found.vertex_triangle.tolist())), "edge-edge": set(map(tuple, found.edge_edge.tolist()))}
+        assert all((crossing.first, crossing.second) in sets[crossing.kind] for crossing in crossings)
+
+
+def test_proximity_set():
+    """Every pair nearer than the distance it vouches for is in the set, and it searches only when it must."""
+    rng = np.random.default_rng(15)
+    points = rng.random((150, 3))
+    triangles = np.arange(150).reshape(-1, 3)
+    phase = BroadPhase(points, triangles, method="hash")
+    near = ProximitySet(phase, 0.02, 0.06)
+    x = points
+    for _ in range(40):
+        x = x + 0.003 * (rng.random(x.shape) - 0.5)
+        pairs = near.update(x)
+        assert near.minimum < near.distance <= near.maximum
+        # pairs whose boxes are within the distance contain all that are nearer than it; test those that really are
+        candidates = phase.pairs(x, distance=near.distance)
+        held = set(map(tuple, pairs.vertex_triangle.tolist()))
+        for vertex, row in candidates.vertex_triangle.tolist():
+            corners = x[triangles[row]]
+            weights = rng.dirichlet([1.0] * 3, 50)
+            if np.linalg.norm(weights @ corners - x[vertex], axis=1).min() < near.distance:
+                assert (vertex, row) in held
+    assert near.updates == 40 and 1 < near.searches < 30
+    searches = near.searches
+    near.update(x)
+    assert near.searches == searches  # nothing moved
+    near.update(x + 1.0)
+    assert near.searches == searches + 1
+
+
+POINTS = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("change", "exception", "message"),
+    [
+        ({"method": "octree"}, ValueError, "method: expected one of"),
+        ({"triangles": [[0, 1, 4]]}, ValueError, "triangles: index 4 at row 0 is out of range for 4 points"),
+        ({"points": [[0, 0, np.nan]] * 4}, ValueError, r"points: value nan at \(0, 2\) is not finite"),
+        ({"bodies": [0, 0, 1, 1]}, ValueError, r"bodies: row 1 of edges has vertices of bodies \[0, 1\]"),
+        ({"bodies": [0, 0]}, ValueError, r"bodies: expected shape \(4,\)"),
+        ({"bodies": [0, 0, 0, -1]}, ValueError, "bodies: must be between 0 and .*, got -1 at 3"),
+        ({"self_collision": [True, True]}, ValueError, r"self_collision: expected shape \(1,\)"),
+        ({"self_collision": 1}, TypeError, "self_collision: expected booleans"),
+        ({"fixed": [7]}, ValueError, "fixed: index 7 at 0 is out of range"),
+        ({"dtype": "float16"}, ValueError, "dtype: expected"),
+    ],
+)
+def test_bad_arguments(change, exception, message):
+    arguments = {"points": POINTS, "triangles": [[0, 1, 2]], **change}
+    with pytest.raises(exception, match=message):
+        BroadPhase(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("x_t0", "x_t1", "options", "message"),
+    [
+        (np.full((4, 3), np.nan), None, {}, r"x_t0: value nan at \(0, 0\) is not finite"),
+        (POINTS, np.full((4, 3), np.inf), {}, r"x_t1: value inf at \(0, 0\) is not finite"),
+        (POINTS[:3], None, {}, r"x_t0: expected shape \(4, 3\), got \(3, 3\)"),
+        (POINTS, None, {"distance": -1}, "distance: must be at least 0"),
+        (POINTS, None, {"distance": np.nan}, "distance: must be finite"),
+        (np.full((4, 3), 1e38), None, {}, r"x_t0: value 1e\+38 at \(0, 0\) is too large for float32"),
+    ],
+)
+def test_bad_positions(x_t0, x_t1, options, message):
+    phase = BroadPhase(POINTS, [[0, 1, 2]], dtype="float32")
+    with pytest.raises(ValueError, match=message):
+        phase.pairs(x_t0, x_t1, **options)

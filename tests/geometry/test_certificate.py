@@ -1,0 +1,245 @@
+"""The judge between frames: contacts at exact times, none missed, none invented."""
+
+import math
+import os
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pdgpu
+from pdgpu import _host
+
+pytestmark = pytest.mark.skipif(not _host.HAS_GMP, reason="this build has no GMP")
+
+TRIANGLE = np.array([[0, 0, 0], [4, 0, 0], [0, 4, 0]], dtype=float)
+
+
+def data(name):
+    folder = os.environ.get("PDGPU_DATA")
+    if not folder or not (Path(folder) / "ccd" / name).exists():
+        pytest.skip(f"PDGPU_DATA has no ccd/{name}")
+    return np.load(Path(folder) / "ccd" / name)
+
+
+def vertex_triangle(start, end, triangle_0=TRIANGLE, triangle_1=None):
+    triangle_1 = triangle_0 if triangle_1 is None else triangle_1
+    x = np.concatenate([[start], triangle_0, [end], triangle_1]).astype(float)
+    return _host.contact_times(x[None], 1)[0]
+
+
+def edge_edge(a_0, b_0, a_1, b_1):
+    return _host.contact_times(np.concatenate([a_0, b_0, a_1, b_1]).astype(float)[None], 2)[0]
+
+
+def below(exact, t):
+    """Whether t is a time of contact rounded down as promised."""
+    return 0 <= exact - Fraction(float(t)) <= Fraction(1, 2**52)
+
+
+def test_vertex_and_triangle_at_rest():
+    """Contacts with a resting triangle are rational times."""
+    for k in range(1, 20):
+        assert below(Fraction(k, 20), vertex_triangle([1, 1, k], [1, 1, k - 20]))
+    assert vertex_triangle([1, 1, 1], [1, 1, 0]) == 1.0
+    assert vertex_triangle([1, 1, 0], [1, 1, 1]) == 0.0
+    assert vertex_triangle([1, 1, 1], [1, 1, 5e-324]) == -1.0
+    assert vertex_triangle([3, 3, 1], [3, 3, -1]) == -1.0
+    assert below(Fraction(1, 2), vertex_triangle([2, 2, 1], [2, 2, -1]))  # through a side
+    assert vertex_triangle([2, 2 + 2.0**-50, 1], [2, 2 + 2.0**-50, -1]) == -1.0
+
+
+def test_always_coplanar():
+    """The cubic vanishes identically: contacts on a side, at a corner, and none."""
+    assert below(Fraction(1, 2), vertex_triangle([-1, 1, 0], [1, 1, 0]))
+    assert below(Fraction(1, 3), vertex_triangle([-1, -1, 0], [2, 2, 0]))
+    assert vertex_triangle([-1, -1, 0], [-2, 9, 0]) == -1.0
+    assert vertex_triangle([1, 1, 0], [9, 9, 0]) == 0.0
+    flat = np.array([[0, 0, 0], [4, 0, 0], [2, 0, 0]], dtype=float)
+    assert below(Fraction(1, 4), vertex_triangle([1, 1, 0], [1, -3, 0], flat))
+    assert vertex_triangle([5, 1, 0], [5, -3, 0], flat) == -1.0
+    # everything moves along one line
+    assert below(Fraction(1, 5), vertex_triangle([5, 0, 0], [0, 0, 0], flat))
+
+
+def test_second_coplanarity():
+    """Edges that are coplanar all the time meet only once one has come within the other."""
+    a_0, a_1 = [[-1, 0, 0], [1, 0, 0]], [[-1, 0, 0], [1, 0, 0]]
+    b_0, b_1 = [[5, -1, -1], [5, 1, 1]], [[-4, -1, -1], [-4, 1, 1]]  # always crosses the line of a; inside for x <= 1
+    assert below(Fraction(4, 9), edge_edge(a_0, b_0, a_1, b_1))
+
+
+def test_double_root():
+    """The determinant is proportional to (1 - 2 t)^2: it does not change sign, and there is a contact."""
+    # a along x at height 1 - 2 t; b along y, of length 2 |1 - 2 t|: a point at the time of contact
+    a_0, a_1 = [[-1, 0, 1], [1, 0, 1]], [[-1, 0, -1], [1, 0, -1]]
+    b_0, b_1 = [[0, -1, 0], [0, 1, 0]], [[0, 1, 0], [0, -1, 0]]
+    assert below(Fraction(1, 2), edge_edge(a_0, b_0, a_1, b_1))
+
+
+def test_edges():
+    assert below(
+        Fraction(1, 2), edge_edge([[-1, 0, 1], [1, 0, 1]], [[0, -1, 0], [0, 1, 0]], [[-1, 0, -1], [1, 0, -1]], [[0, -1, 0], [0, 1, 0]])
+    )
+    parallel = [[0, 0, 0], [1, 0, 0]]
+    assert below(Fraction(1, 3), edge_edge([[0.5, 0, 1], [2, 0, 1]], parallel, [[0.5, 0, -2], [2, 0, -2]], parallel))
+    assert edge_edge([[1.5, 0, 1], [2, 0, 1]], parallel, [[1.5, 0, -2], [2, 0, -2]], parallel) == -1.0
+    point = [[0.5, 0, 1], [0.5, 0, 1]]
+    assert below(Fraction(1, 2), edge_edge(point, parallel, [[0.5, 0, -1], [0.5, 0, -1]], parallel))
+
+
+@pytest.mark.parametrize("scale", [2.0**-300, 2.0**-10, 1.0, 2.0**10, 2.0**300])
+def test_random_contacts_are_where_they_were_made(scale):
+    """A vertex is aimed at a point of a moving triangle: there must be a contact, no later than aimed at."""
+    rng = np.random.default_rng(5)
+    for _ in range(100):
+        t = float(rng.integers(1, 16)) / 16
+        ends = rng.integers(-8, 9, (2, 3, 3)).astype(float) * 16  # whole, so that the aimed point is exact
+        weights = rng.multinomial(16, [1 / 3] * 3) / 16
+        target = weights @ (ends[0] * (1 - t) + ends[1] * t)
+        velocity = rng.integers(-64, 65, 3) * 16.0
+        found = vertex_triangle((target - velocity * t) * scale, (target + velocity * (1 - t)) * scale, ends[0] * scale, ends[1] * scale)
+        assert 0 <= found <= t
+
+
+@pytest.mark.parametrize("is_edge", [False, True])
+def test_labelled_queries(is_edge):
+    """Public queries with exact labels and times: no difference is allowed."""
+    queries = data("queries_handcrafted.npz")
+    chosen = queries["is_ee"] == is_edge
+    times = _host.contact_times(np.ascontiguousarray(queries["X"][chosen]), 2 if is_edge else 1)
+    np.testing.assert_array_equal(times >= 0, queries["hit"][chosen])
+    np.testing.assert_allclose(times[times >= 0], queries["toi"][chosen][times >= 0], rtol=0, atol=2.0**-52)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["cloth_funnel", "armadillo_rollers"])
+def test_whole_step_of_a_mesh(name):
+    """All contacts of a step, found through boxes and filter, are the listed ones and no others."""
+    frame = data(f"frame_{name}.npz")
+    start, end = frame["V0"].astype(float), frame["V1"].astype(float)
+    certificate = pdgpu.certify([start, end], frame["F"], gap=False)
+    found = {kind: set() for kind in ("vertex-triangle", "edge-edge")}
+    for crossing in certificate.crossings:
+        found[crossing.kind].add((crossing.first, crossing.second))
+    assert found["vertex-triangle"] == set(map(tuple, frame["vf"][frame["vf_hit"]].tolist()))
+    edges = {tuple(edge): i for i, edge in enumerate(certificate.edges.tolist())}
+    own = np.array([edges[tuple(edge)] for edge in frame["E"].tolist()])
+    expected = {tuple(sorted(own[pair].tolist())) for pair in frame["ee"][frame["ee_hit"]]}
+    assert found["edge-edge"] == expected
+    assert bool(certificate.intersections.get(0)) == (name == "cloth_funnel")
+
+
+def two_sheets(n=8):
+    grid = pdgpu.shapes.grid((1, 1), cells=(n, n))
+    return np.concatenate([grid.points, grid.points + [0.013, 0.017, 0.1]]), np.concatenate(
+        [grid.triangles, grid.triangles + len(grid.points)]
+    )
+
+
+def test_clean_trajectory():
+    """Sheets that slide over each other: the gap and its frame are those of the paper."""
+    points, triangles = two_sheets()
+    upper = np.arange(len(points)) >= len(points) // 2
+    frames = [points + np.outer(upper, [0.2 * k, 0, -0.03 * k + (k == 3) * 0.08]) for k in range(4)]
+    certificate = pdgpu.certify(frames, triangles)
+    assert certificate and certificate.clean and certificate.frames == 4
+    assert not certificate.crossings and not certificate.intersections
+    assert math.isclose(certificate.smallest_gap, 0.04, rel_tol=1e-12)
+    assert certificate.worst_pair.frame == 2
+    assert "4 frames without" in str(certificate)
+
+
+def test_tunnelling_is_seen():
+    """Both frames are clean, the step between them is not: only a judge of the motion can tell."""
+    points, triangles = two_sheets()
+    upper = np.arange(len(points)) >= len(points) // 2
+    certificate = pdgpu.certify(iter([points, points - np.outer(upper, [0, 0, 0.2])]), triangles)
+    assert not certificate and not certificate.intersections
+    assert {crossing.frame for crossing in certificate.crossings} == {0}
+    assert {crossing.kind for crossing in certificate.crossings} == {"vertex-triangle", "edge-edge"}
+    np.testing.assert_allclose([crossing.time for crossing in certificate.crossings], 0.5, rtol=1e-12)
+    assert "crossings" in str(certificate)
+
+
+def test_intersecting_frame():
+    points, triangles = two_sheets()
+    bent = points.copy()
+    bent[-1, 2] = -0.5
+    certificate = pdgpu.certify([points, bent], triangles)
+    assert list(certificate.intersections) == [1] and certificate.smallest_gap == 0.0 and certificate.worst_pair.frame == 1
+
+
+def test_folding_of_neighbours():
+    """A hinge that closes flat, and one that passes through itself, are seen though the triangles share an edge."""
+    hinge = np.array([[0, 0, 0], [4, 0, 0], [1, 4, 0], [1.5, 1, 2]], dtype=float)
+    triangles = [[0, 1, 2], [1, 0, 3]]
+    for height in (0, -2):
+        end = hinge.copy()
+        end[3, 2] = height
+        certificate = pdgpu.certify([hinge, end], triangles)
+        assert [(crossing.kind, crossing.first, crossing.second) for crossing in certificate.crossings] == [("vertex-triangle", 3, 0)]
+        assert below(Fraction(2, 2 - height), certificate.crossings[0].time)
+
+
+def test_rods_and_particles():
+    """A particle through a face and through a rod, a rod folded onto its neighbour."""
+    points = np.concatenate([TRIANGLE, [[1, 1, 1], [9, 0, 0], [9, 2, 2], [9, 2, 0]]])
+    end = points.copy()
+    end[3] = [1, 1, -1]
+    assert not pdgpu.certify([points, end], [[0, 1, 2]]).crossings
+    (crossing,) = pdgpu.certify([points, end], [[0, 1, 2]], particles=[3]).crossings[:1]
+    assert crossing[2:] == ("vertex-triangle", 3, 0) and crossing.time == 0.5
+    end = points.copy()
+    end[6] = [9, 0, 2]
+    certificate = pdgpu.certify([points, end], edges=[[4, 5], [5, 6]])
+    assert [crossing[2:] for crossing in certificate.crossings] == [("vertex-edge", 6, 0)]
+
+
+def test_smallest_gap_against_brute_force():
+    """The tree finds the nearest pair of all; a distance computed by minimising over sampled points is never smaller."""
+    rng = np.random.default_rng(7)
+    for n in (2, 5, 30):
+        points = rng.standard_normal((3 * n, 3))
+        triangles = np.arange(3 * n, dtype=np.int32).reshape(n, 3)
+        gap = pdgpu.certify([points], triangles).smallest_gap
+        w = rng.dirichlet([0.5] * 3, 300)
+        samples = np.einsum("sk,tkx->tsx", w, points[triangles])
+        sampled = min(np.sqrt(((samples[i][:, None] - samples[j][None]) ** 2).sum(-1).min()) for i in range(n) for j in range(i))
+        assert gap <= sampled
+    rows = [np.array([[0, 0, 0], [2, 0, 0], [0, 2, 0], [0.3, 0.4, 0.7], [5, 5, 0.7], [5, 6, 3]], dtype=float)]
+    certificate = pdgpu.certify(rows, [[0, 1, 2], [3, 4, 5]])
+    assert certificate.smallest_gap == pytest.approx(0.7, rel=1e-15)
+    assert certificate.worst_pair == (0, "vertex-triangle", 3, 0)
+    crossed = np.array([[-1, 0, 0], [1, 0, 0], [0, -1, 0.5], [0, 1, 0.5]])
+    certificate = pdgpu.certify([crossed], edges=[[0, 1], [2, 3]])
+    assert certificate.smallest_gap == 0.5 and certificate.worst_pair.kind == "edge-edge"
+    assert math.isinf(pdgpu.certify([TRIANGLE], [[0, 1, 2]]).smallest_gap)
+    assert math.isnan(pdgpu.certify([TRIANGLE], [[0, 1, 2]], gap=False).smallest_gap)
+
+
+def test_meshes_and_threads():
+    sphere = pdgpu.shapes.sphere(1.0, 2)
+    meshes = [sphere, pdgpu.Mesh(sphere.points * 1.5 + 3, triangles=sphere.triangles)]
+    one, two = (pdgpu.certify(meshes, threads=threads) for threads in (1, 2))
+    assert one.clean and one.smallest_gap == two.smallest_gap and one.worst_pair == two.worst_pair
+    points, triangles = two_sheets()
+    squashed = points * [1, 1, -1.0]
+    one, two = (pdgpu.certify([points, squashed], triangles, threads=threads) for threads in (1, 2))
+    assert one.crossings == two.crossings and one.crossings
+
+
+@pytest.mark.parametrize(
+    ("trajectory", "message"),
+    [
+        ([], "trajectory: has no frames"),
+        ([TRIANGLE, TRIANGLE[:2]], r"trajectory\[1\]: expected shape \(3, 3\), got \(2, 3\)"),
+        ([TRIANGLE, TRIANGLE + np.inf], r"trajectory\[1\]: value inf at \(0, 0\) is not finite"),
+    ],
+)
+def test_bad_input(trajectory, message):
+    with pytest.raises(ValueError, match=message):
+        pdgpu.certify(trajectory, [[0, 1, 2]])
+    with pytest.raises(ValueError, match="triangles: needed"):
+        pdgpu.certify([TRIANGLE])
