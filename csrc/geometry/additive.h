@@ -9,12 +9,12 @@
 
 enum { PD_ADDITIVE_BUDGET = 10000 };
 
-/* stop: as for pd_collision_certified */
-PD_FUNCTION pd_collision pd_collision_additive(const pd_motion *motion, real stop) {
+/* d, stop: as for pd_collision_certified */
+PD_FUNCTION pd_collision pd_collision_additive(const pd_motion *motion, real d, real stop) {
     const real u = PD_EPSILON, s = PD_STEP_FRACTION, xi = motion->separation;
-    real d = pd_motion_distance(motion, 0);
     if (!(d > xi)) return pd_collision_of(0, 0, PD_START_TOO_CLOSE);
     real gap = ((real)1 - s) * (d - xi), t = 0;
+    if (pd_motion_is_free(d, xi, motion->speed * stop)) return pd_collision_of(1, 0, PD_NO_CONTACT);
     for (int k = 1; k <= PD_ADDITIVE_BUDGET; k++) {
         real next = t + s * (d - xi) / motion->speed * ((real)1 - (real)4 * u); // infinite without relative motion
         if (!(next < 1)) return pd_collision_of(1, k, PD_NO_CONTACT);

@@ -17,15 +17,14 @@
 
 enum { PD_CERTIFIED_BUDGET = 300 };
 
-/* stop: a time after which nobody asks any more (1, or the earliest contact found so far). A result later than it may be cut off there, one
+/* d: pd_motion_distance at t = 0. stop: a time after which nobody asks any more (1, or the earliest contact found so far). A result later than it may be cut off there, one
  * up to it does not depend on it. */
-PD_FUNCTION pd_collision pd_collision_certified(const pd_motion *motion, real stop) {
+PD_FUNCTION pd_collision pd_collision_certified(const pd_motion *motion, real d, real stop) {
     const real u = PD_EPSILON, s = PD_STEP_FRACTION, xi = motion->separation;
-    real d = pd_motion_distance(motion, 0);
     if (!(d > xi)) return pd_collision_of(0, 0, PD_START_TOO_CLOSE);
     real gap = ((real)1 - s) * (d - xi), t = 0;
-    if (d - xi - motion->speed >= gap) return pd_collision_of(1, 0, PD_NO_CONTACT);
-    if (s * (d - xi) * ((real)1 - (real)16 * u) > motion->speed * stop) return pd_collision_of(1, 0, PD_NO_CONTACT);
+    // no step is shorter than the first, so nothing after `stop` is of interest
+    if (pd_motion_is_free(d, xi, motion->speed * stop)) return pd_collision_of(1, 0, PD_NO_CONTACT);
 
     pd_coplanarity volume;
     pd_coplanarity_create(motion, &volume);

@@ -56,13 +56,12 @@ PD_FUNCTION real pd_cubic_descent(real A, real B, real C, real sign, real t, rea
     return -least;
 }
 
-/* stop: as for pd_collision_certified */
-PD_FUNCTION pd_collision pd_collision_min_gradient(const pd_motion *motion, real stop) {
+/* d, stop: as for pd_collision_certified */
+PD_FUNCTION pd_collision pd_collision_min_gradient(const pd_motion *motion, real d, real stop) {
     const real u = PD_EPSILON, s = PD_STEP_FRACTION, xi = motion->separation;
-    real d = pd_motion_distance(motion, 0);
     if (!(d > xi)) return pd_collision_of(0, 0, PD_START_TOO_CLOSE);
     real gap = ((real)1 - s) * (d - xi);
-    if (d - xi - motion->speed >= gap) return pd_collision_of(1, 0, PD_NO_CONTACT);
+    if (pd_motion_is_free(d, xi, motion->speed * stop)) return pd_collision_of(1, 0, PD_NO_CONTACT);
 
     pd_coplanarity volume;
     pd_coplanarity_create(motion, &volume);
