@@ -46,9 +46,9 @@ PD_LANE_FUNCTION real pd_bound_of_parts(real end_square, int inside, real q, rea
     return inside ? pd_min(low, pd_max(plane, width)) : low; // no branch: this runs in vector registers, see cpu/geometry_ccd.c
 }
 
-PD_LANE_FUNCTION real pd_vertex_triangle_bound(pd_vector p, pd_vector t0, pd_vector t1, pd_vector t2) {
-    pd_vector q = pd_vector_subtract(p, t0), r = pd_vector_subtract(p, t1);
-    pd_vector e = pd_vector_subtract(t1, t0), f = pd_vector_subtract(t2, t0), g = pd_vector_subtract(t2, t1);
+PD_LANE_FUNCTION real pd_vertex_triangle_bound(pd_points4 x) {
+    pd_vector q = pd_vector_subtract(x.a, x.b), r = pd_vector_subtract(x.a, x.c);
+    pd_vector e = pd_vector_subtract(x.c, x.b), f = pd_vector_subtract(x.d, x.b), g = pd_vector_subtract(x.d, x.c);
     real ee = pd_vector_dot(e, e), ff = pd_vector_dot(f, f), gg = pd_vector_dot(g, g);
     real end = pd_min(pd_min(pd_segment_square(q, e, ee), pd_segment_square(q, f, ff)), pd_segment_square(r, g, gg));
     pd_vector n = pd_vector_cross(e, f);
@@ -60,11 +60,11 @@ PD_LANE_FUNCTION real pd_vertex_triangle_bound(pd_vector p, pd_vector t0, pd_vec
     return pd_bound_of_parts(end, inside, lq, nn, pd_vector_dot(q, n), le, lf, pd_sqrt(pd_max(pd_max(ee, ff), gg)));
 }
 
-PD_LANE_FUNCTION real pd_edge_edge_bound(pd_vector a0, pd_vector a1, pd_vector b0, pd_vector b1) {
-    pd_vector q = pd_vector_subtract(b0, a0), e = pd_vector_subtract(a1, a0), f = pd_vector_subtract(b1, b0);
+PD_LANE_FUNCTION real pd_edge_edge_bound(pd_points4 x) {
+    pd_vector q = pd_vector_subtract(x.c, x.a), e = pd_vector_subtract(x.b, x.a), f = pd_vector_subtract(x.d, x.c);
     real ee = pd_vector_dot(e, e), ff = pd_vector_dot(f, f);
-    real to_a = pd_min(pd_segment_square(q, e, ee), pd_segment_square(pd_vector_subtract(b1, a0), e, ee));
-    real to_b = pd_min(pd_segment_square(pd_vector_subtract(a0, b0), f, ff), pd_segment_square(pd_vector_subtract(a1, b0), f, ff));
+    real to_a = pd_min(pd_segment_square(q, e, ee), pd_segment_square(pd_vector_subtract(x.d, x.a), e, ee));
+    real to_b = pd_min(pd_segment_square(pd_vector_subtract(x.a, x.c), f, ff), pd_segment_square(pd_vector_subtract(x.b, x.c), f, ff));
     pd_vector n = pd_vector_cross(e, f);
     real nn = pd_vector_dot(n, n);
     real s = pd_vector_dot(pd_vector_cross(q, f), n), t = pd_vector_dot(pd_vector_cross(q, e), n);
@@ -74,9 +74,9 @@ PD_LANE_FUNCTION real pd_edge_edge_bound(pd_vector a0, pd_vector a1, pd_vector b
     return pd_bound_of_parts(pd_min(to_a, to_b), inside, lq, nn, pd_vector_dot(q, n), le, lf, pd_max(le, lf));
 }
 
-/* Of either kind; a, b, c, d are the corners in the order of pair.h. */
-PD_LANE_FUNCTION real pd_moving_pair_bound(int kind, pd_vector a, pd_vector b, pd_vector c, pd_vector d) {
-    return kind == PD_VERTEX_TRIANGLE ? pd_vertex_triangle_bound(a, b, c, d) : pd_edge_edge_bound(a, b, c, d);
+/* Of either kind. */
+PD_LANE_FUNCTION real pd_points4_bound(int kind, pd_points4 x) {
+    return kind == PD_VERTEX_TRIANGLE ? pd_vertex_triangle_bound(x) : pd_edge_edge_bound(x);
 }
 
 /* For any pair as it stands, x [k,3] m: the bound of the exact distance of exactly these coordinates; never below zero. */
@@ -92,15 +92,15 @@ PD_FUNCTION real pd_pair_distance_bound(int kind, const real *x) {
         }
     real second = pd_length_scale(size), low;
     for (int i = 0; i < 3 * k; i++) local[i] *= second;
-    pd_vector a = pd_vector_load(local), b = pd_vector_load(local + 3), c = pd_vector_load(local + 6), d = pd_vector_load(local + 9);
+    pd_points4 corners = pd_points4_load(local);
     if (kind == PD_VERTEX_VERTEX) {
-        low = pd_sqrt(pd_vector_dot(b, b)) * ((real)1 - (real)8 * PD_EPSILON);
+        low = pd_sqrt(pd_vector_dot(corners.b, corners.b)) * ((real)1 - (real)8 * PD_EPSILON);
     } else if (kind == PD_VERTEX_EDGE) {
-        pd_vector e = pd_vector_subtract(c, b);
+        pd_vector q = pd_vector_subtract(corners.a, corners.b), e = pd_vector_subtract(corners.c, corners.b);
         real square = pd_vector_dot(e, e);
-        low = pd_bound_of_parts(pd_segment_square(pd_vector_subtract(a, b), e, square), 0, 0, 0, 0, 0, 0, pd_sqrt(square));
+        low = pd_bound_of_parts(pd_segment_square(q, e, square), 0, 0, 0, 0, 0, 0, pd_sqrt(square));
     } else {
-        low = pd_moving_pair_bound(kind, a, b, c, d);
+        low = pd_points4_bound(kind, corners);
     }
     low -= PD_BOUND_ROUNDING * size * second;
     return pd_max(low / second / scale * ((real)1 - (real)2 * PD_EPSILON), 0);

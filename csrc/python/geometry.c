@@ -8,18 +8,23 @@
 
 enum { MOST_ARRAYS = 8 };
 
-/* The arrays of a call in the order of the loop's arguments, mirrored in backend memory: the first n_in are read, the rest written.
- * A NULL array stays NULL. */
+/* The arrays of a call in the order of the loop's arguments, as the backend sees them: where backend memory is host memory in place, else
+ * mirrored there. The first n_in are read, the rest written. A NULL array stays NULL. */
 typedef struct mirror {
-    int n_arrays, n_in;
+    int n_arrays, n_in, in_place;
     PyArrayObject *arrays[MOST_ARRAYS];
     void *memory[MOST_ARRAYS];
 } mirror;
 
 static pd_status mirror_upload(pd_context *context, mirror *mirror) {
     pd_status status = PD_OK;
+    mirror->in_place = !pd_context_place(context).on_device;
     for (int i = 0; i < mirror->n_arrays && !status; i++) {
         if (!mirror->arrays[i]) continue;
+        if (mirror->in_place) {
+            mirror->memory[i] = PyArray_DATA(mirror->arrays[i]);
+            continue;
+        }
         size_t bytes = (size_t)PyArray_NBYTES(mirror->arrays[i]);
         status = pd_memory_create(context, &mirror->memory[i], bytes);
         if (!status && i < mirror->n_in) status = pd_memory_upload(context, mirror->memory[i], PyArray_DATA(mirror->arrays[i]), bytes);
@@ -30,7 +35,7 @@ static pd_status mirror_upload(pd_context *context, mirror *mirror) {
 static pd_status mirror_download(pd_context *context, mirror *mirror) {
     pd_status status = PD_OK;
     for (int i = mirror->n_in; i < mirror->n_arrays && !status; i++)
-        if (mirror->arrays[i])
+        if (mirror->arrays[i] && !mirror->in_place)
             status =
                 pd_memory_download(context, PyArray_DATA(mirror->arrays[i]), mirror->memory[i], (size_t)PyArray_NBYTES(mirror->arrays[i]));
     return status;
@@ -63,7 +68,7 @@ static pd_status run_loop(pair_call *call, mirror *mirror, int threads, pd_error
         }
     if (!status) status = mirror_download(context, mirror);
     if (status) *error = *pd_context_error(context);
-    for (int i = 0; i < mirror->n_arrays; i++) pd_memory_destroy(context, m[i]);
+    for (int i = 0; i < mirror->n_arrays && !mirror->in_place; i++) pd_memory_destroy(context, m[i]);
     pd_context_destroy(context);
     return status;
 }
