@@ -196,7 +196,12 @@ static int read_motion(PyObject *x_t0, PyObject *x_t1, PyObject *corners, double
     call->n = pd_array_length(mirror->arrays[2], 0, "corners");
     if (call->n < 0) return -1;
     const int *rows = PyArray_DATA(mirror->arrays[2]);
-    for (npy_intp i = 0; i < 4 * (npy_intp)call->n; i++)
+    int least = 0, most = -1;
+    for (npy_intp i = 0; i < 4 * (npy_intp)call->n; i++) {
+        least = rows[i] < least ? rows[i] : least;
+        most = rows[i] > most ? rows[i] : most;
+    }
+    for (npy_intp i = 0; (least < 0 || most >= shape[0]) && i < 4 * (npy_intp)call->n; i++)
         if (rows[i] < 0 || rows[i] >= shape[0]) {
             PyErr_Format(PyExc_ValueError, "corners: index %d at (%zd, %d) is out of range for %zd points", rows[i], (Py_ssize_t)(i / 4),
                          (int)(i % 4), (Py_ssize_t)shape[0]);
