@@ -472,30 +472,34 @@ class TriangleMesh(Collider):
     def displacement(self, points, start, end):
         x = real_array("points", points, (None, 3))
         at_start, at_end = self.positions(number("start", start)), self.positions(number("end", end))
-        corners, found, _ = self._nearest(x, at_start, 0)
+        corners, found = self._nearest(x, at_start, 0)
         return np.einsum("nk,nki->ni", -found.weights[:, 1:], (at_end - at_start)[corners])
 
     def _nearest(self, x, positions, threads):
-        """Corners (n, 3) of the triangles nearest to x, the closest points, and the triangles."""
+        """Corners (n, 3) of the triangles nearest to x, and `Closest` of the two."""
         x = np.ascontiguousarray(x, dtype=np.float64)
-        triangle = _host.nearest_triangles(positions, self.triangles, x, thread_count(threads))
-        corners = self.triangles[triangle]
+        corners = self.triangles[_host.nearest_triangles(positions, self.triangles, x, thread_count(threads))]
         pairs = np.concatenate([x[:, None], positions[corners]], axis=1)
-        return corners, geometry.vertex_triangle(pairs, threads=threads), triangle
+        return corners, geometry.vertex_triangle(pairs, threads=threads)
 
     def _query(self, x, time, threads):
         positions = self.positions(time)
-        corners, found, _ = self._nearest(x, positions, threads)
+        corners, found = self._nearest(x, positions, threads)
         x64 = np.ascontiguousarray(x, dtype=np.float64)
-        side = np.ones(len(x))
+        side = out = np.ones(len(x))
         if self.closed:
-            side[_host.are_inside(positions, self.triangles, x64, threads).astype(bool)] = -1.0
-            # on the surface itself out is where the triangles say, turned outwards
-            a, b, c = np.moveaxis(positions[self.triangles] - positions[self.triangles[0, 0]], 1, 0)
-            outwards = 1.0 if np.einsum("ti,ti->", a, np.cross(b, c)) >= 0.0 else -1.0
-            a, b, c = np.moveaxis(positions[corners], 1, 0)
-            faces = outwards * np.einsum("ti,ti->t", np.cross(b - a, c - a), found.normal)
-            side = np.where(found.distance > 0.0, side, np.where(faces < 0.0, -1.0, 1.0))
+            side = np.where(_host.are_inside(positions, self.triangles, x64, threads), -1.0, 1.0)
+            # within rounding of the surface the gap has no direction of its own: out is where the triangle says, turned outwards
+            close = found.distance <= 1e-12 * np.abs(positions).max()
+            faces = np.einsum("ni,ni->n", self._outwards(positions, corners), found.normal)
+            out = np.where(close, np.where(faces < 0.0, -1.0, 1.0), side)
+        normal = out[:, None] * found.normal
         distance = side * found.distance + 0.0
-        normal = side[:, None] * found.normal
         return SurfacePoints(*(np.ascontiguousarray(array, dtype=x.dtype) for array in (distance, normal, normal, x64 - found.gap)))
+
+    def _outwards(self, positions, corners):
+        """Vectors out of the triangles with these corners (n, 3): turned round where the volume enclosed comes out negative."""
+        a, b, c = np.moveaxis(positions[self.triangles] - positions[self.triangles[0, 0]], 1, 0)
+        volume = np.einsum("ti,ti->", a, np.cross(b, c))
+        a, b, c = np.moveaxis(positions[corners], 1, 0)
+        return np.cross(b - a, c - a) * (1.0 if volume >= 0.0 else -1.0)
