@@ -402,7 +402,8 @@ class SignedDistanceField(Collider):
             nodes = np.prod(counts)
         if not nodes <= MOST_NODES:
             shape = " x ".join(f"{count:.0f}" for count in counts)
-            raise ValueError(f"spacing: {spacing:g} m would need {shape} = {nodes:.0f} nodes, at most {MOST_NODES} can be had")
+            needed = f"{spacing:g} m with a padding of {padding:g} m would need {shape} = {nodes:.0f} nodes"
+            raise ValueError(f"spacing: {needed}, at most {MOST_NODES} can be had")
         if spacing < 1e-9 * np.abs([low, high]).max():
             raise ValueError(f"spacing: {spacing:g} m is too fine for coordinates up to {np.abs([low, high]).max():g} m")
         origin, counts = tuple(low.tolist()), tuple(int(count) for count in counts)
