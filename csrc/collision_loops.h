@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* Primitives of one kind: n of k corners each. */
+/* Primitives of one kind: n of k corners each. Patches are primitives without corners. */
 typedef struct pd_primitives {
     int n, k, index_bits; /* n <= 2^index_bits */
     int *corners;         /* B [n,k] */
@@ -21,12 +21,12 @@ typedef struct pd_primitives {
     pd_box *boxes;        /* B [n] m */
 } pd_primitives;
 
-/* Where pairs are appended: first << second_bits | second. found counts all of them, also those beyond the capacity, which are not
+/* Where pairs are appended: first << second_bits | second, first < 2^first_bits. found counts all of them, also those beyond the capacity, which are not
  * stored; the caller then makes room and runs the loop again. */
 typedef struct pd_pair_buffer {
     uint64_t *keys; /* B [capacity] */
     size_t capacity, found;
-    int second_bits;
+    int first_bits, second_bits;
 } pd_pair_buffer;
 
 /* boxes of all primitives; x_t1 may be NULL, geometry/box.h. */
@@ -43,35 +43,33 @@ pd_status pd_morton_keys(pd_context *context, int n, int index_bits, const pd_bo
 #define PD_SORT_COUNTS (256 * 64)
 pd_status pd_sort_keys(pd_context *context, size_t n, int first_bit, int last_bit, uint64_t *keys, uint64_t *scratch, uint32_t *counts);
 
-/* pairs [n,2]  B  out  of sorted keys. */
-pd_status pd_unpack_pairs(pd_context *context, size_t n, int second_bits, const uint64_t *keys, int *pairs);
+/* items [n]  B  out: the lower index_bits of each key. */
+pd_status pd_key_items(pd_context *context, int n, int index_bits, const uint64_t *keys, int *items);
+
+/* pairs [found,2]  B  out: what was appended, sorted; found <= capacity. The keys may be in any order afterwards.
+ *   scratch [capacity]  B;  counts  B [PD_SORT_COUNTS] */
+pd_status pd_sort_pairs(pd_context *context, pd_pair_buffer *buffer, uint64_t *scratch, uint32_t *counts, int *pairs);
 
 /* ---- a tree of boxes --------------------------------------------------------------------------------------------------------- */
 
-/* A node and, right after it, all that is below it: whoever does not want to look inside goes on at `escape`. */
-typedef struct pd_tree_node {
-    pd_box box;
-    int escape; /* the first node that is not below this one */
-    int item;   /* the primitive of a leaf; -1 inside */
-} pd_tree_node;
+/* A tree over the primitives of one kind. What it is made of is each backend's own affair. */
+typedef struct pd_tree pd_tree;
 
-typedef struct pd_tree {
-    int n;               /* leaves; 2 n - 1 nodes, none where n is 0 */
-    pd_tree_node *nodes; /* B [2n-1] in preorder */
-    int *place;          /* B [n] node of the leaf with the i-th key */
-} pd_tree;
+/* Room for a tree over n primitives, of which there are no more later. */
+pd_status pd_tree_create(pd_context *context, pd_tree **tree, int n);
+void pd_tree_destroy(pd_context *context, pd_tree *tree); /* NULL is allowed */
 
-/* The tree over sorted keys [n], split where the highest differing bit changes [Karras 2012, Maximizing Parallelism]. No boxes yet. */
-pd_status pd_tree_build(pd_context *context, pd_tree *tree, int index_bits, const uint64_t *keys);
+/* The tree over the sorted keys [n] of primitives, split where the highest differing bit changes [Karras 2012, Maximizing Parallelism].
+ * No boxes yet. */
+pd_status pd_tree_build(pd_context *context, pd_tree *tree, const pd_primitives *primitives, const uint64_t *keys);
 
-/* All boxes, leaves from boxes [n] of the primitives: a refit. */
-pd_status pd_tree_fit(pd_context *context, pd_tree *tree, const pd_box *boxes);
+/* All boxes, from those of the primitives: a refit.
+ *   cost  H out: sum of the areas of all nodes over that of the root, 0 where the root has none; NULL: not wanted */
+pd_status pd_tree_fit(pd_context *context, pd_tree *tree, const pd_primitives *primitives, double *cost);
 
-/* cost  H out: sum of the areas of all nodes over that of the root; 0 where the root has none. */
-pd_status pd_tree_cost(pd_context *context, const pd_tree *tree, double *cost);
-
-/* Appends every pair of a primitive of `first` and one of the tree's (`second`) that may collide and whose boxes overlap. */
-pd_status pd_tree_pairs(pd_context *context, const pd_primitives *first, const pd_tree *tree, const pd_primitives *second,
+/* Appends every pair of a primitive of `first` and one of the tree's (`second`) that may collide and whose boxes overlap.
+ *   order [n]  B  in  first's primitives, neighbours in space close together: for speed only */
+pd_status pd_tree_pairs(pd_context *context, const pd_primitives *first, const int *order, const pd_tree *tree, const pd_primitives *second,
                         pd_pair_buffer *out);
 
 /* The same for two of the tree's own, i < j. */

@@ -16,11 +16,10 @@ typedef struct pair_list {
     pd_pair_buffer buffer;
     uint64_t *scratch; /* B [capacity] */
     int *pairs;        /* B [capacity,2] */
-    int key_bits;
 } pair_list;
 
 typedef struct primitive_tree {
-    pd_tree tree;
+    pd_tree *tree;
     double cost; /* when it was built; 0 before */
 } primitive_tree;
 
@@ -29,6 +28,7 @@ struct pd_broad_phase {
     int method;
     pd_primitives primitives[PD_PRIMITIVE_KINDS];
     primitive_tree trees[PD_PRIMITIVE_KINDS]; /* of edges and triangles */
+    int *vertex_order;                        /* B [n] vertices along the curve of the last build */
     pd_grid grids[PD_PRIMITIVE_KINDS];
     pd_patches patches;
     uint64_t *keys, *scratch; /* B: of primitives, or of the entries of a grid */
@@ -59,10 +59,10 @@ static pd_status resize(pd_broad_phase *phase, pair_list *list, size_t capacity)
     return status;
 }
 
-static pd_status create_list(pd_broad_phase *phase, pair_list *list, int first_bits, int second_bits) {
+static pd_status create_list(pd_broad_phase *phase, pair_list *list, int first_bits, int second_bits, int n) {
+    list->buffer.first_bits = first_bits;
     list->buffer.second_bits = second_bits;
-    list->key_bits = first_bits + second_bits;
-    return resize(phase, list, FEWEST_PAIRS);
+    return resize(phase, list, n > FEWEST_PAIRS ? (size_t)n : FEWEST_PAIRS);
 }
 
 static pd_status create_primitives(pd_broad_phase *phase, const pd_broad_phase_description *d, int kind) {
@@ -78,12 +78,9 @@ static pd_status create_primitives(pd_broad_phase *phase, const pd_broad_phase_d
     PD_TRY(pd_memory_create(context, (void **)&p->tags, (n + 1) * sizeof *p->tags));
     PD_TRY(pd_memory_upload(context, p->tags, d->tags[kind], n * sizeof *p->tags));
     PD_TRY(pd_memory_create(context, (void **)&p->boxes, (n + 1) * sizeof *p->boxes));
-    if (d->method == PD_BROAD_PHASE_TREE && kind != PD_VERTICES) {
-        pd_tree *tree = &phase->trees[kind].tree;
-        tree->n = p->n;
-        PD_TRY(pd_memory_create(context, (void **)&tree->nodes, (2 * n + 1) * sizeof *tree->nodes));
-        PD_TRY(pd_memory_create(context, (void **)&tree->place, (n + 1) * sizeof *tree->place));
-    }
+    if (d->method == PD_BROAD_PHASE_TREE && kind == PD_VERTICES)
+        PD_TRY(pd_memory_create(context, (void **)&phase->vertex_order, (n + 1) * sizeof *phase->vertex_order));
+    if (d->method == PD_BROAD_PHASE_TREE && kind != PD_VERTICES) PD_TRY(pd_tree_create(context, &phase->trees[kind].tree, p->n));
     if (d->method == PD_BROAD_PHASE_HASH) {
         pd_grid *grid = &phase->grids[kind];
         grid->hash_bits = p->index_bits + 1 < MOST_HASH_BITS ? p->index_bits + 1 : MOST_HASH_BITS;
@@ -106,7 +103,8 @@ static pd_status create_patches(pd_broad_phase *phase, const pd_broad_phase_desc
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++)
         PD_TRY(pd_primitive_boxes(phase->context, &phase->primitives[kind], rest, NULL, 0));
     PD_TRY(pd_patches_create(&phase->patches, phase->context, phase->primitives, phase->keys, phase->scratch, phase->sort_counts));
-    PD_TRY(create_list(phase, &phase->patch_pairs, phase->patches.bits, phase->patches.bits));
+    const pd_primitives *patches = &phase->patches.patches;
+    PD_TRY(create_list(phase, &phase->patch_pairs, patches->index_bits, patches->index_bits, patches->n));
     phase->counts.builds++;
 done:
     pd_memory_destroy(phase->context, rest);
@@ -134,9 +132,9 @@ pd_status pd_broad_phase_create(pd_broad_phase **out, pd_context *context, const
     PD_TRY(pd_memory_create(context, (void **)&phase->scratch, (n_keys + 1) * sizeof *phase->scratch));
     PD_TRY(pd_memory_create(context, (void **)&phase->sort_counts, PD_SORT_COUNTS * sizeof *phase->sort_counts));
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++) PD_TRY(create_primitives(phase, d, kind));
-    PD_TRY(
-        create_list(phase, &phase->vertex_triangle, phase->primitives[PD_VERTICES].index_bits, phase->primitives[PD_TRIANGLES].index_bits));
-    PD_TRY(create_list(phase, &phase->edge_edge, phase->primitives[PD_EDGES].index_bits, phase->primitives[PD_EDGES].index_bits));
+    const pd_primitives *p = phase->primitives;
+    PD_TRY(create_list(phase, &phase->vertex_triangle, p[PD_VERTICES].index_bits, p[PD_TRIANGLES].index_bits, d->n[PD_VERTICES]));
+    PD_TRY(create_list(phase, &phase->edge_edge, p[PD_EDGES].index_bits, p[PD_EDGES].index_bits, d->n[PD_EDGES]));
     if (d->method == PD_BROAD_PHASE_PATCHES) PD_TRY(create_patches(phase, d));
 done:
     if (status) {
@@ -154,8 +152,7 @@ void pd_broad_phase_destroy(pd_broad_phase *phase) {
         pd_memory_destroy(context, phase->primitives[kind].corners);
         pd_memory_destroy(context, phase->primitives[kind].tags);
         pd_memory_destroy(context, phase->primitives[kind].boxes);
-        pd_memory_destroy(context, phase->trees[kind].tree.nodes);
-        pd_memory_destroy(context, phase->trees[kind].tree.place);
+        pd_tree_destroy(context, phase->trees[kind].tree);
         pd_memory_destroy(context, phase->grids[kind].level);
         pd_memory_destroy(context, phase->grids[kind].first_entry);
         pd_memory_destroy(context, phase->grids[kind].entries);
@@ -168,6 +165,7 @@ void pd_broad_phase_destroy(pd_broad_phase *phase) {
         pd_memory_destroy(context, lists[i]->scratch);
         pd_memory_destroy(context, lists[i]->pairs);
     }
+    pd_memory_destroy(context, phase->vertex_order);
     pd_memory_destroy(context, phase->keys);
     pd_memory_destroy(context, phase->scratch);
     pd_memory_destroy(context, phase->sort_counts);
@@ -176,19 +174,32 @@ void pd_broad_phase_destroy(pd_broad_phase *phase) {
 
 /* ---- the structures -------------------------------------------------------------------------------------------------------- */
 
+/* phase->keys: the primitives of a kind along the Morton curve. */
+static pd_status sort_along_curve(pd_broad_phase *phase, int kind) {
+    const pd_primitives *p = &phase->primitives[kind];
+    pd_box scene;
+    double mean;
+    pd_status status;
+    PD_TRY(pd_boxes_bound(phase->context, p->n, p->boxes, &scene, &mean));
+    PD_TRY(pd_morton_keys(phase->context, p->n, p->index_bits, p->boxes, &scene, phase->keys));
+    PD_TRY(pd_sort_keys(phase->context, (size_t)p->n, p->index_bits, 64, phase->keys, phase->scratch, phase->sort_counts));
+done:
+    return status;
+}
+
 static pd_status build_tree(pd_broad_phase *phase, int kind) {
     pd_context *context = phase->context;
     const pd_primitives *p = &phase->primitives[kind];
     primitive_tree *t = &phase->trees[kind];
-    pd_box scene;
-    double mean;
     pd_status status;
-    PD_TRY(pd_boxes_bound(context, p->n, p->boxes, &scene, &mean));
-    PD_TRY(pd_morton_keys(context, p->n, p->index_bits, p->boxes, &scene, phase->keys));
-    PD_TRY(pd_sort_keys(context, (size_t)p->n, p->index_bits, 64, phase->keys, phase->scratch, phase->sort_counts));
-    PD_TRY(pd_tree_build(context, &t->tree, p->index_bits, phase->keys));
-    PD_TRY(pd_tree_fit(context, &t->tree, p->boxes));
-    PD_TRY(pd_tree_cost(context, &t->tree, &t->cost));
+    if (kind == PD_TRIANGLES) { /* the vertices that will look for them */
+        const pd_primitives *vertices = &phase->primitives[PD_VERTICES];
+        PD_TRY(sort_along_curve(phase, PD_VERTICES));
+        PD_TRY(pd_key_items(context, vertices->n, vertices->index_bits, phase->keys, phase->vertex_order));
+    }
+    PD_TRY(sort_along_curve(phase, kind));
+    PD_TRY(pd_tree_build(context, t->tree, p, phase->keys));
+    PD_TRY(pd_tree_fit(context, t->tree, p, &t->cost));
     phase->counts.builds++;
 done:
     return status;
@@ -199,8 +210,7 @@ static pd_status update_tree(pd_broad_phase *phase, int kind, int rebuild) {
     double cost;
     if (rebuild || !(t->cost > 0.0)) return build_tree(phase, kind);
     pd_status status;
-    PD_TRY(pd_tree_fit(phase->context, &t->tree, phase->primitives[kind].boxes));
-    PD_TRY(pd_tree_cost(phase->context, &t->tree, &cost));
+    PD_TRY(pd_tree_fit(phase->context, t->tree, &phase->primitives[kind], &cost));
     phase->counts.refits++;
     if (!(cost <= COST_LIMIT * t->cost)) return build_tree(phase, kind);
 done:
@@ -244,7 +254,7 @@ done:
 
 typedef pd_status append_pairs(pd_broad_phase *phase, pd_pair_buffer *out);
 
-/* Runs `append` until its pairs have room, and sorts them. */
+/* Runs `append` until its pairs have room. */
 static pd_status fill_list(pd_broad_phase *phase, pair_list *list, append_pairs *append) {
     pd_status status;
     for (;;) {
@@ -259,14 +269,18 @@ static pd_status fill_list(pd_broad_phase *phase, pair_list *list, append_pairs 
         PD_TRY(resize(phase, list, capacity));
         phase->counts.retries++;
     }
-    PD_TRY(pd_sort_keys(phase->context, list->buffer.found, 0, list->key_bits, list->buffer.keys, list->scratch, phase->sort_counts));
-    PD_TRY(pd_unpack_pairs(phase->context, list->buffer.found, list->buffer.second_bits, list->buffer.keys, list->pairs));
 done:
     return status;
 }
 
+static pd_status sort_list(pd_broad_phase *phase, pair_list *list, pd_pairs *out) {
+    pd_status status = pd_sort_pairs(phase->context, &list->buffer, list->scratch, phase->sort_counts, list->pairs);
+    *out = (pd_pairs){list->buffer.found, list->pairs};
+    return status;
+}
+
 static pd_status append_patch_pairs(pd_broad_phase *phase, pd_pair_buffer *out) {
-    return pd_tree_own_pairs(phase->context, &phase->patches.tree, NULL, out);
+    return pd_tree_own_pairs(phase->context, phase->patches.tree, &phase->patches.patches, out);
 }
 
 static pd_status append_vertex_triangle(pd_broad_phase *phase, pd_pair_buffer *out) {
@@ -276,11 +290,11 @@ static pd_status append_vertex_triangle(pd_broad_phase *phase, pd_pair_buffer *o
     const pd_patches *patches = &phase->patches;
     pd_status status = PD_OK;
     switch (phase->method) {
-    case PD_BROAD_PHASE_TREE: return pd_tree_pairs(context, vertices, &phase->trees[PD_TRIANGLES].tree, triangles, out);
+    case PD_BROAD_PHASE_TREE: return pd_tree_pairs(context, vertices, phase->vertex_order, phase->trees[PD_TRIANGLES].tree, triangles, out);
     case PD_BROAD_PHASE_PATCHES:
         PD_TRY(pd_listed_pairs(context, patches->n_vertex_triangle, patches->vertex_triangle, vertices, triangles, out));
-        return pd_patch_pairs(context, phase->patch_pairs.buffer.found, phase->patch_pairs.buffer.keys, patches->bits, vertices,
-                              &patches->items[PD_VERTICES], triangles, &patches->items[PD_TRIANGLES], out);
+        return pd_patch_pairs(context, phase->patch_pairs.buffer.found, phase->patch_pairs.buffer.keys, patches->patches.index_bits,
+                              vertices, &patches->items[PD_VERTICES], triangles, &patches->items[PD_TRIANGLES], out);
     default: /* whichever is on the finer level looks for the other */
         PD_TRY(pd_grid_pairs(context, &grids[PD_VERTICES], vertices, &grids[PD_TRIANGLES], triangles, 0, 0, out));
         return pd_grid_pairs(context, &grids[PD_TRIANGLES], triangles, &grids[PD_VERTICES], vertices, 0, 1, out);
@@ -296,11 +310,11 @@ static pd_status append_edge_edge(pd_broad_phase *phase, pd_pair_buffer *out) {
     const pd_patch_items *items = &patches->items[PD_EDGES];
     pd_status status = PD_OK;
     switch (phase->method) {
-    case PD_BROAD_PHASE_TREE: return pd_tree_own_pairs(context, &phase->trees[PD_EDGES].tree, edges, out);
+    case PD_BROAD_PHASE_TREE: return pd_tree_own_pairs(context, phase->trees[PD_EDGES].tree, edges, out);
     case PD_BROAD_PHASE_PATCHES:
         PD_TRY(pd_listed_pairs(context, patches->n_edge_edge, patches->edge_edge, edges, edges, out));
-        return pd_patch_pairs(context, phase->patch_pairs.buffer.found, phase->patch_pairs.buffer.keys, patches->bits, edges, items, edges,
-                              items, out);
+        return pd_patch_pairs(context, phase->patch_pairs.buffer.found, phase->patch_pairs.buffer.keys, patches->patches.index_bits, edges,
+                              items, edges, items, out);
     default: return pd_grid_pairs(context, &phase->grids[PD_EDGES], edges, &phase->grids[PD_EDGES], edges, 1, 0, out);
     }
 done:
@@ -317,16 +331,16 @@ pd_status pd_broad_phase_find(pd_broad_phase *phase, const real *x_t0, const rea
         PD_TRY(update_tree(phase, PD_TRIANGLES, rebuild));
         PD_TRY(update_tree(phase, PD_EDGES, rebuild));
     } else if (phase->method == PD_BROAD_PHASE_PATCHES) {
-        PD_TRY(pd_patch_boxes(context, patches->n, PD_PRIMITIVE_KINDS, phase->primitives, patches->items, patches->boxes));
-        PD_TRY(pd_tree_fit(context, &patches->tree, patches->boxes));
+        PD_TRY(pd_patch_boxes(context, patches->patches.n, PD_PRIMITIVE_KINDS, phase->primitives, patches->items, patches->patches.boxes));
+        PD_TRY(pd_tree_fit(context, patches->tree, &patches->patches, NULL));
         phase->counts.refits++;
         PD_TRY(fill_list(phase, &phase->patch_pairs, append_patch_pairs));
     } else
         PD_TRY(build_grids(phase));
     PD_TRY(fill_list(phase, &phase->vertex_triangle, append_vertex_triangle));
+    PD_TRY(sort_list(phase, &phase->vertex_triangle, vertex_triangle));
     PD_TRY(fill_list(phase, &phase->edge_edge, append_edge_edge));
-    *vertex_triangle = (pd_pairs){phase->vertex_triangle.buffer.found, phase->vertex_triangle.pairs};
-    *edge_edge = (pd_pairs){phase->edge_edge.buffer.found, phase->edge_edge.pairs};
+    PD_TRY(sort_list(phase, &phase->edge_edge, edge_edge));
 done:
     return status;
 }

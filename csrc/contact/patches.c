@@ -58,6 +58,7 @@ pd_status pd_patches_create(pd_patches *patches, pd_context *context, const pd_p
                             uint32_t *counts) {
     memset(patches, 0, sizeof *patches);
     pd_error *error = pd_context_error(context);
+    pd_primitives *all = &patches->patches;
     pd_status status = PD_OK;
     size_t n = 0, largest = 0;
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++) {
@@ -93,55 +94,56 @@ pd_status pd_patches_create(pd_patches *patches, pd_context *context, const pd_p
         int of_kind[PD_PRIMITIVE_KINDS] = {0}, most = 0;
         for (; end < n && members[end].voxel == members[i].voxel; end++) {
             int k = of_kind[members[end].kind]++;
-            patch_of[end] = patches->n + k / PATCH_LIMIT;
+            patch_of[end] = all->n + k / PATCH_LIMIT;
             if (k / PATCH_LIMIT > most) most = k / PATCH_LIMIT;
         }
-        patches->n += most + 1;
+        all->n += most + 1;
         i = end;
     }
-    while (((long long)1 << patches->bits) < patches->n) patches->bits++;
+    while (((long long)1 << all->index_bits) < all->n) all->index_bits++;
 
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++) {
         int n_items = primitives[kind].n;
-        int *start = host[kind].start = calloc((size_t)patches->n + 2, sizeof *start);
+        int *start = host[kind].start = calloc((size_t)all->n + 2, sizeof *start);
         int *items = host[kind].items = malloc(((size_t)n_items + 1) * sizeof *items);
         if (!start || !items) {
-            status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for %d patches", patches->n);
+            status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for %d patches", all->n);
             goto done;
         }
         for (size_t i = 0; i < n; i++)
             if (members[i].kind == kind) start[patch_of[i] + 1]++;
-        for (int patch = 0; patch < patches->n; patch++) start[patch + 1] += start[patch];
+        for (int patch = 0; patch < all->n; patch++) start[patch + 1] += start[patch];
         for (size_t i = 0; i < n; i++)
             if (members[i].kind == kind) items[start[patch_of[i]]++] = members[i].item;
-        for (int patch = patches->n; patch > 0; patch--) start[patch] = start[patch - 1];
+        for (int patch = all->n; patch > 0; patch--) start[patch] = start[patch - 1];
         start[0] = 0;
-        PD_TRY(copy_out(context, (void **)&patches->items[kind].start, start, ((size_t)patches->n + 1) * sizeof *start));
+        PD_TRY(copy_out(context, (void **)&patches->items[kind].start, start, ((size_t)all->n + 1) * sizeof *start));
         PD_TRY(copy_out(context, (void **)&patches->items[kind].items, items, (size_t)n_items * sizeof *items));
     }
     for (int same = 0; same < 2; same++) {
         int first = same ? PD_EDGES : PD_VERTICES, second = same ? PD_EDGES : PD_TRIANGLES, bits = primitives[second].index_bits;
-        size_t count = pairs_inside(NULL, patches->n, &host[first], &host[second], same, bits);
+        size_t count = pairs_inside(NULL, all->n, &host[first], &host[second], same, bits);
         free(listed);
         listed = malloc((count + 1) * sizeof *listed);
         if (!listed) {
             status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for %zu pairs inside patches", count);
             goto done;
         }
-        pairs_inside(listed, patches->n, &host[first], &host[second], same, bits);
+        pairs_inside(listed, all->n, &host[first], &host[second], same, bits);
         PD_TRY(copy_out(context, (void **)(same ? &patches->edge_edge : &patches->vertex_triangle), listed, count * sizeof *listed));
         *(same ? &patches->n_edge_edge : &patches->n_vertex_triangle) = count;
     }
 
-    patches->tree.n = patches->n;
-    PD_TRY(pd_memory_create(context, (void **)&patches->boxes, ((size_t)patches->n + 1) * sizeof *patches->boxes));
-    PD_TRY(pd_memory_create(context, (void **)&patches->tree.nodes, (2 * (size_t)patches->n + 1) * sizeof *patches->tree.nodes));
-    PD_TRY(pd_memory_create(context, (void **)&patches->tree.place, ((size_t)patches->n + 1) * sizeof *patches->tree.place));
-    PD_TRY(pd_patch_boxes(context, patches->n, PD_PRIMITIVE_KINDS, primitives, patches->items, patches->boxes));
-    PD_TRY(pd_boxes_bound(context, patches->n, patches->boxes, &bound, &mean));
-    PD_TRY(pd_morton_keys(context, patches->n, patches->bits, patches->boxes, &bound, keys));
-    PD_TRY(pd_sort_keys(context, (size_t)patches->n, patches->bits, 64, keys, scratch, counts));
-    PD_TRY(pd_tree_build(context, &patches->tree, patches->bits, keys));
+    PD_TRY(pd_memory_create(context, (void **)&all->boxes, ((size_t)all->n + 1) * sizeof *all->boxes));
+    PD_TRY(pd_memory_create(context, (void **)&all->corners, 1));
+    for (size_t i = 0; i < n; i++) patch_of[i] = PD_TAG_SELF;
+    PD_TRY(copy_out(context, (void **)&all->tags, patch_of, (size_t)all->n * sizeof *all->tags));
+    PD_TRY(pd_tree_create(context, &patches->tree, all->n));
+    PD_TRY(pd_patch_boxes(context, all->n, PD_PRIMITIVE_KINDS, primitives, patches->items, all->boxes));
+    PD_TRY(pd_boxes_bound(context, all->n, all->boxes, &bound, &mean));
+    PD_TRY(pd_morton_keys(context, all->n, all->index_bits, all->boxes, &bound, keys));
+    PD_TRY(pd_sort_keys(context, (size_t)all->n, all->index_bits, 64, keys, scratch, counts));
+    PD_TRY(pd_tree_build(context, patches->tree, all, keys));
 done:
     free(members);
     free(boxes);
@@ -159,9 +161,10 @@ void pd_patches_destroy(pd_patches *patches, pd_context *context) {
         pd_memory_destroy(context, patches->items[kind].start);
         pd_memory_destroy(context, patches->items[kind].items);
     }
-    pd_memory_destroy(context, patches->boxes);
-    pd_memory_destroy(context, patches->tree.nodes);
-    pd_memory_destroy(context, patches->tree.place);
+    pd_memory_destroy(context, patches->patches.boxes);
+    pd_memory_destroy(context, patches->patches.corners);
+    pd_memory_destroy(context, patches->patches.tags);
+    pd_tree_destroy(context, patches->tree);
     pd_memory_destroy(context, patches->vertex_triangle);
     pd_memory_destroy(context, patches->edge_edge);
 }

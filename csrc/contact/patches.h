@@ -5,10 +5,9 @@
 #include "contact/broad_phase.h"
 
 typedef struct pd_patches {
-    int n, bits; /* n <= 2^bits */
+    pd_primitives patches; /* of no corners; any two may collide */
     pd_patch_items items[PD_PRIMITIVE_KINDS];
-    pd_box *boxes;                         /* B [n] */
-    pd_tree tree;                          /* over the patches; its topology stays */
+    pd_tree *tree;                         /* over the patches; its topology stays */
     uint64_t *vertex_triangle, *edge_edge; /* B pairs inside a patch that may collide */
     size_t n_vertex_triangle, n_edge_edge;
 } pd_patches;

@@ -88,11 +88,20 @@ pd_status pd_sort_keys(pd_context *context, size_t n, int first_bit, int last_bi
     return PD_OK;
 }
 
-pd_status pd_unpack_pairs(pd_context *context, size_t n, int second_bits, const uint64_t *keys, int *pairs) {
-    uint64_t mask = ((uint64_t)1 << second_bits) - 1;
+pd_status pd_key_items(pd_context *context, int n, int index_bits, const uint64_t *keys, int *items) {
+#pragma omp parallel for schedule(static) num_threads(pd_threads(context, n, 1))
+    for (int i = 0; i < n; i++) items[i] = (int)(keys[i] & (((uint64_t)1 << index_bits) - 1));
+    return PD_OK;
+}
+
+pd_status pd_sort_pairs(pd_context *context, pd_pair_buffer *buffer, uint64_t *scratch, uint32_t *counts, int *pairs) {
+    size_t n = buffer->found;
+    uint64_t *keys = buffer->keys, mask = ((uint64_t)1 << buffer->second_bits) - 1;
+    pd_status status = pd_sort_keys(context, n, 0, buffer->first_bits + buffer->second_bits, keys, scratch, counts);
+    if (status) return status;
 #pragma omp parallel for schedule(static) num_threads(pd_threads(context, (long long)n, 2))
     for (size_t i = 0; i < n; i++) {
-        pairs[2 * i] = (int)(keys[i] >> second_bits);
+        pairs[2 * i] = (int)(keys[i] >> buffer->second_bits);
         pairs[2 * i + 1] = (int)(keys[i] & mask);
     }
     return PD_OK;

@@ -82,13 +82,18 @@ PD_FUNCTION uint64_t pd_spread_bits(uint64_t x) {
     return x;
 }
 
-/* The place of a box's middle on the Morton curve through `scene`, with `bits` <= 21 bits for each axis. */
+/* The place of a box's middle on the Morton curve through `scene`, with `bits` <= 21 bits for each axis. Cells are cubes: cells that are
+ * flat like the scene would put places far from each other side by side. */
 PD_FUNCTION uint64_t pd_morton_code(const pd_box *box, const pd_box *scene, int bits) {
     uint64_t code = 0;
+    double size = 0, cells = (double)((uint64_t)1 << bits);
     for (int axis = 0; axis < 3; axis++) {
-        double size = (double)scene->high[axis] - (double)scene->low[axis], cells = (double)((uint64_t)1 << bits);
+        double side = (double)scene->high[axis] - (double)scene->low[axis];
+        if (side > size) size = side;
+    }
+    for (int axis = 0; axis < 3; axis++) {
         double place = (0.5 * (double)box->low[axis] + 0.5 * (double)box->high[axis] - (double)scene->low[axis]) / size * cells;
-        /* a flat scene gives 0/0, which fails both comparisons */
+        /* a scene of one point gives 0/0, which fails both comparisons */
         uint64_t cell = place >= cells - 1 ? (uint64_t)(cells - 1) : place > 0 ? (uint64_t)place : 0;
         code |= pd_spread_bits(cell) << axis;
     }
