@@ -52,4 +52,7 @@ pd_status pd_broad_phase_find(pd_broad_phase *phase, const real *x_t0, const rea
 
 pd_broad_phase_counts pd_broad_phase_counted(const pd_broad_phase *phase);
 
+/* Seconds of the last search by the device's clock: of the boxes and the structure, and of the pairs; 0 before the first. Waits for it. */
+pd_status pd_broad_phase_seconds(pd_broad_phase *phase, double *structure, double *pairs);
+
 #endif
