@@ -3,6 +3,7 @@
 
 #include "contact/patches.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,7 +137,8 @@ static pd_status create_patches(pd_broad_phase *phase, const pd_broad_phase_desc
     PD_TRY(pd_memory_upload(phase->context, rest, d->rest, bytes));
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++)
         PD_TRY(pd_primitive_boxes(phase->context, &phase->primitives[kind], rest, NULL, 0));
-    PD_TRY(pd_patches_create(&phase->patches, phase->context, phase->primitives, phase->keys, phase->scratch, &phase->work, phase->findings->bounds));
+    PD_TRY(pd_patches_create(&phase->patches, phase->context, phase->primitives, phase->keys, phase->scratch, &phase->work,
+                             phase->findings->bounds));
     const pd_primitives *patches = &phase->patches.patches;
     PD_TRY(create_list(phase, PATCH_PAIRS, patches->index_bits, patches->index_bits, patches->n));
     phase->counts.builds++;
@@ -227,7 +229,7 @@ static pd_status build_tree(pd_broad_phase *phase, int kind) {
     const pd_primitives *p = &phase->primitives[kind];
     primitive_tree *t = &phase->trees[kind];
     pd_status status;
-    t->cost = 0.0; /* until it stands */
+    t->cost = 0.0;              /* until it stands */
     if (kind == PD_TRIANGLES) { /* the vertices that will look for them */
         const pd_primitives *vertices = &phase->primitives[PD_VERTICES];
         PD_TRY(sort_along_curve(phase, PD_VERTICES));
@@ -282,6 +284,7 @@ static pd_status build_grids(pd_broad_phase *phase) {
     }
     for (int axis = 0; axis < 3; axis++)
         if ((double)scene.high[axis] - (double)scene.low[axis] > width) width = (double)scene.high[axis] - (double)scene.low[axis];
+    if (!(width <= DBL_MAX)) return pd_fail(pd_context_error(context), PD_ERROR_NOT_FINITE, "broad phase: a position is infinite");
     int coarsest, finest;
     (void)frexp(width, &coarsest);
     (void)frexp(size, &finest);
@@ -342,8 +345,8 @@ static pd_status append_edge_edge(pd_broad_phase *phase, pd_pair_buffer *out) {
     case PD_BROAD_PHASE_TREE: return pd_tree_own_pairs(context, phase->trees[PD_EDGES].tree, edges, out);
     case PD_BROAD_PHASE_PATCHES:
         PD_TRY(pd_listed_pairs(context, patches->n_edge_edge, patches->edge_edge, edges, edges, out));
-        return pd_patch_pairs(context, phase->lists[PATCH_PAIRS].n, phase->lists[PATCH_PAIRS].buffer.keys, patches->patches.index_bits, edges,
-                              items, edges, items, out);
+        return pd_patch_pairs(context, phase->lists[PATCH_PAIRS].n, phase->lists[PATCH_PAIRS].buffer.keys, patches->patches.index_bits,
+                              edges, items, edges, items, out);
     default: return pd_grid_pairs(context, &phase->grids[PD_EDGES], edges, &phase->grids[PD_EDGES], edges, 1, 0, out);
     }
 done:

@@ -19,8 +19,8 @@ struct pd_tree {
     int *arrivals;    // [2n-1] children of each inner node that are fitted
     double *partial;  // [PD_MOST_PARTS]
     // while it is built: of the inner node i, which begins or ends at leaf i
-    int *other_end, *split;    // [n] the leaf where its range has its other end; the last leaf of its left half
-    int *above, *above_leaf;   // [n] 2 * the inner node above it, or above leaf i, + 1 where it is the left child; -1: none
+    int *other_end, *split;  // [n] the leaf where its range has its other end; the last leaf of its left half
+    int *above, *above_leaf; // [n] 2 * the inner node above it, or above leaf i, + 1 where it is the left child; -1: none
 };
 
 void pd_tree_destroy(pd_context *context, pd_tree *tree) {

@@ -115,9 +115,10 @@ static __global__ void grid_pairs_kernel(pd_grid query_grid, pd_primitives query
             if (pair) {
                 pd_box other = target.boxes[j];
                 const int cell[3] = {walk.x, walk.y, walk.z};
-                pair = pd_boxes_overlap(&box, &other) &&
-                       pd_boxes_share_in_cell(&box, &other, &target_grid.scene, pd_cells_per_metre(target_grid.finest + walk.above), cell) &&
-                       pd_may_collide(&query, i, &target, j);
+                pair =
+                    pd_boxes_overlap(&box, &other) &&
+                    pd_boxes_share_in_cell(&box, &other, &target_grid.scene, pd_cells_per_metre(target_grid.finest + walk.above), cell) &&
+                    pd_may_collide(&query, i, &target, j);
             }
         }
         uint64_t key = own ? pd_ordered_key(out, i, j) : pd_pair_key(out, swapped ? j : i, swapped ? i : j);

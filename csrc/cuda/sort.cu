@@ -53,8 +53,7 @@ static __global__ void unpack_kernel(size_t n, int second_bits, const uint64_t *
 
 pd_status pd_sort_pairs(pd_context *context, size_t n, pd_pair_buffer *buffer, uint64_t *scratch, const pd_work *work, int *pairs) {
     uint64_t *sorted;
-    pd_status status =
-        sort_either(context, n, 0, buffer->first_bits + buffer->second_bits, buffer->keys, scratch, work, &sorted);
+    pd_status status = sort_either(context, n, 0, buffer->first_bits + buffer->second_bits, buffer->keys, scratch, work, &sorted);
     if (status) return status;
     PD_LAUNCH(context, unpack_kernel, (long long)n, n, buffer->second_bits, sorted, (int2 *)pairs);
     return PD_OK;

@@ -119,8 +119,10 @@ PD_FUNCTION int pd_primitives_may_collide(int tag_a, const int *corners_a, int k
 /* Cells of level l are cubes of the side 2^l m, from the lower corner of the scene. A box of a level covers at most two along each axis. */
 PD_FUNCTION double pd_cells_per_metre(int level) { return ldexp(1.0, -level); }
 
+/* Coordinates that are no numbers, and overlap nothing, are in cell 0. */
 PD_FUNCTION int pd_cell_of(real x, real scene_low, double cells_per_metre) {
-    return (int)floor(((double)x - (double)scene_low) * cells_per_metre);
+    double cell = floor(((double)x - (double)scene_low) * cells_per_metre);
+    return fabs(cell) < 1073741824.0 ? (int)cell : 0;
 }
 
 /* The finest level, from `finest` on, on which a box covers at most two cells along each axis. */

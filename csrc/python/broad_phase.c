@@ -173,7 +173,8 @@ static PyMethodDef broad_phase_methods[] = {
      "find($self, x_t0, x_t1, margin, rebuild, /)\n--\n\n(vertex, triangle) and (edge, edge) pairs whose boxes, swept from x_t0 to x_t1 "
      "(or "
      "None) and widened by margin, overlap."},
-    {"counts", (PyCFunction)broad_phase_counts, METH_NOARGS, "counts($self, /)\n--\n\n(builds, refits, retries, pair capacity, waits, allocations)."},
+    {"counts", (PyCFunction)broad_phase_counts, METH_NOARGS,
+     "counts($self, /)\n--\n\n(builds, refits, retries, pair capacity, waits, allocations)."},
     {"seconds", (PyCFunction)broad_phase_seconds, METH_NOARGS,
      "seconds($self, /)\n--\n\nOf the last search, by the device's clock: (structure, pairs)."},
     {NULL, NULL, 0, NULL},
