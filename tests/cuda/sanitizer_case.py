@@ -1,4 +1,4 @@
-"""Every solver, every linear solver and every broad phase once on the GPU, on a scene so small that compute-sanitizer is through with it in minutes.
+"""Every solver, linear solver and broad phase once on the GPU, on a scene so small that compute-sanitizer is through with it in minutes.
 
     compute-sanitizer --tool memcheck python tests/cuda/sanitizer_case.py [float32 float64]
 
