@@ -41,11 +41,11 @@ pd_place pd_context_place(const pd_context *context);
 /* Returns when all that was asked of the device is done. */
 pd_status pd_context_wait(pd_context *context);
 
-/* Two places in the sequence of loops, PD_MARK_BEGIN and PD_MARK_END, and the seconds between the last two by the device's clock (the CPU: the
- * host's). A mark waits for nothing and is not captured; the seconds are there once the host has waited for what came after the end. */
-enum { PD_MARK_BEGIN, PD_MARK_END };
+/* Places in the sequence of loops, and the seconds between the last two of their kinds by the device's clock (the CPU: the host's). A mark
+ * waits for nothing and is not captured; the seconds are there once the host has waited for what came after the later one. */
+enum { PD_MARK_BEGIN, PD_MARK_MIDDLE, PD_MARK_END, PD_MARK_COUNT };
 pd_status pd_mark(pd_context *context, int which);
-pd_status pd_marked_seconds(pd_context *context, double *seconds);
+pd_status pd_marked_seconds(pd_context *context, int from, int to, double *seconds);
 
 /* What a context has been asked for since it was made. */
 typedef struct pd_counts {
@@ -446,6 +446,16 @@ pd_status pd_collision_times(pd_context *context, int kind, int method, int n, c
  * *time stays, *index is -1. Pairs that cannot come first are left early; the result does not depend on the order. */
 pd_status pd_earliest_collision(pd_context *context, int kind, int method, int n, const real *x_t0, const real *x_t1, const int *corners,
                                 real separation, real *time /* H in/out */, int *index /* H out */);
+
+/* ---- colliders -------------------------------------------------------------------------------------------------------- */
+
+typedef struct pd_collider pd_collider; /* geometry/collider.h */
+
+/* What a collider (H; the values of its grid B) says of n points.
+ *   x       B [n,3]  in   m        distance  B [n]    out  m, negative inside      gradient  B [n,3]  out  of the distance
+ *   normal  B [n,3]  out  unit     closest   B [n,3]  out  m */
+pd_status pd_collider_batch(pd_context *context, const pd_collider *collider, int n, const real *x, real *distance, real *gradient,
+                            real *normal, real *closest);
 
 #ifdef __cplusplus
 }

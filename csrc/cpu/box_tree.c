@@ -4,8 +4,41 @@
 
 #include "collision_loops.h"
 
+#include <stdlib.h>
+
+/* A node and, right after it, all that is below it: whoever does not want to look inside goes on at `escape`. */
+typedef struct pd_tree_node {
+    pd_box box;
+    int escape; /* the first node that is not below this one */
+    int item;   /* the primitive of a leaf; -1 inside */
+} pd_tree_node;
+
+struct pd_tree {
+    int n;               /* leaves; 2 n - 1 nodes, none where n is 0 */
+    pd_tree_node *nodes; /* [2n-1] in preorder */
+    int *place;          /* [n] node of the leaf with the i-th key */
+};
+
 /* Subtrees that are made or fitted at the same time: some more than threads, so that unequal ones even out. */
 enum { TASKS = 256, DEEPEST = 128, BLOCKS = 64 };
+
+pd_status pd_tree_create(pd_context *context, pd_tree **tree, int n) {
+    pd_status status = PD_OK;
+    *tree = calloc(1, sizeof **tree);
+    if (!*tree) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for a tree");
+    (*tree)->n = n;
+    PD_TRY(pd_memory_create(context, (void **)&(*tree)->nodes, (2 * (size_t)n + 1) * sizeof *(*tree)->nodes));
+    PD_TRY(pd_memory_create(context, (void **)&(*tree)->place, ((size_t)n + 1) * sizeof *(*tree)->place));
+done:
+    return status;
+}
+
+void pd_tree_destroy(pd_context *context, pd_tree *tree) {
+    if (!tree) return;
+    pd_memory_destroy(context, tree->nodes);
+    pd_memory_destroy(context, tree->place);
+    free(tree);
+}
 
 /* ---- topology ----------------------------------------------------------------------------------------------------------------- */
 
@@ -58,8 +91,9 @@ static void make_subtree(pd_tree *tree, int index_bits, const uint64_t *keys, ra
     }
 }
 
-pd_status pd_tree_build(pd_context *context, pd_tree *tree, int index_bits, const uint64_t *keys) {
+pd_status pd_tree_build(pd_context *context, pd_tree *tree, const pd_primitives *primitives, const uint64_t *keys) {
     if (tree->n == 0) return PD_OK;
+    int index_bits = primitives->index_bits;
     range tasks[TASKS + 2], halves[2];
     int n_tasks = 0, first = 0, threads = pd_threads(context, tree->n, 100);
     tasks[n_tasks++] = (range){0, tree->n - 1, 0};
@@ -93,8 +127,12 @@ static void fit_range(pd_tree_node *nodes, const pd_box *boxes, int first, int e
     }
 }
 
-pd_status pd_tree_fit(pd_context *context, pd_tree *tree, const pd_box *boxes) {
+static void measure(const pd_context *context, const pd_tree *tree, double *cost);
+
+pd_status pd_tree_fit(pd_context *context, pd_tree *tree, const pd_primitives *primitives, double *cost) {
+    if (cost) *cost = 0.0;
     if (tree->n == 0) return PD_OK;
+    const pd_box *boxes = primitives->boxes;
     int queue[2 * TASKS + 2], top[TASKS], n_queue = 0, n_top = 0, n_nodes = 2 * tree->n - 1, n_tasks = 0;
     int threads = pd_threads(context, n_nodes, 5), enough = threads > 1 ? n_nodes / 64 : n_nodes;
     pd_tree_node *nodes = tree->nodes;
@@ -112,14 +150,14 @@ pd_status pd_tree_fit(pd_context *context, pd_tree *tree, const pd_box *boxes) {
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (int i = 0; i < n_tasks; i++) fit_range(nodes, boxes, queue[i], nodes[queue[i]].escape);
     for (int i = n_top - 1; i >= 0; i--) fit_node(nodes, top[i]);
+    if (cost) measure(context, tree, cost);
     return PD_OK;
 }
 
-pd_status pd_tree_cost(pd_context *context, const pd_tree *tree, double *cost) {
-    double partial[BLOCKS], root = tree->n > 0 ? pd_box_area(&tree->nodes[0].box) : 0.0;
+static void measure(const pd_context *context, const pd_tree *tree, double *cost) {
+    double partial[BLOCKS], root = pd_box_area(&tree->nodes[0].box);
     int n_nodes = 2 * tree->n - 1;
-    *cost = 0.0;
-    if (!(root > 0.0)) return PD_OK;
+    if (!(root > 0.0)) return;
 #pragma omp parallel for schedule(static) num_threads(pd_threads(context, n_nodes, 3))
     for (int block = 0; block < BLOCKS; block++) {
         double sum = 0.0;
@@ -128,28 +166,68 @@ pd_status pd_tree_cost(pd_context *context, const pd_tree *tree, double *cost) {
         partial[block] = sum;
     }
     *cost = pd_add_partial_sums(partial, BLOCKS) / root;
-    return PD_OK;
 }
 
 /* ---- pairs ---------------------------------------------------------------------------------------------------------------------- */
 
-pd_status pd_tree_pairs(pd_context *context, const pd_primitives *first, const pd_tree *tree, const pd_primitives *second,
+/* Neighbouring primitives go through the tree together, as far as the box around all of them has to: one test of a leaf is then a few
+ * vector instructions for LANES boxes. */
+enum { LANES = 16 };
+
+typedef struct lanes {
+    real low[3][LANES], high[3][LANES]; /* unused lanes hold the box of nothing */
+    pd_box whole;
+    int item[LANES], n;
+} lanes;
+
+static void lanes_clear(lanes *l) {
+    l->n = 0;
+    l->whole = pd_box_empty();
+    for (int axis = 0; axis < 3; axis++)
+        for (int i = 0; i < LANES; i++) l->low[axis][i] = l->whole.low[axis], l->high[axis][i] = l->whole.high[axis];
+}
+
+static void lanes_add(lanes *l, int item, const pd_box *box) {
+    for (int axis = 0; axis < 3; axis++) l->low[axis][l->n] = box->low[axis], l->high[axis][l->n] = box->high[axis];
+    pd_box_add(&l->whole, box);
+    l->item[l->n++] = item;
+}
+
+/* Which lanes overlap a box; whether any does. */
+static int lanes_overlap(const lanes *l, const pd_box *box, unsigned char hit[LANES]) {
+    int any = 0;
+    for (int i = 0; i < LANES; i++) {
+        int overlaps = (l->low[0][i] <= box->high[0]) & (box->low[0] <= l->high[0][i]) & (l->low[1][i] <= box->high[1]) &
+                       (box->low[1] <= l->high[1][i]) & (l->low[2][i] <= box->high[2]) & (box->low[2] <= l->high[2][i]);
+        hit[i] = (unsigned char)overlaps;
+        any |= overlaps;
+    }
+    return any;
+}
+
+pd_status pd_tree_pairs(pd_context *context, const pd_primitives *first, const int *order, const pd_tree *tree, const pd_primitives *second,
                         pd_pair_buffer *out) {
     const pd_tree_node *nodes = tree->nodes;
     int end = 2 * tree->n - 1, n = tree->n > 0 ? first->n : 0;
 #pragma omp parallel num_threads(pd_threads(context, n, 200))
     {
         pd_appender appender = {.out = out};
-#pragma omp for schedule(dynamic, 256)
-        for (int i = 0; i < n; i++) {
-            pd_box box = first->boxes[i];
+        unsigned char hit[LANES];
+        lanes group;
+#pragma omp for schedule(dynamic, 16)
+        for (int start = 0; start < n; start += LANES) {
+            lanes_clear(&group);
+            for (int i = start; i < n && i < start + LANES; i++) lanes_add(&group, order[i], &first->boxes[order[i]]);
             for (int node = 0; node < end;) {
-                if (!pd_boxes_overlap(&box, &nodes[node].box)) {
-                    node = nodes[node].escape;
+                const pd_tree_node *at = &nodes[node];
+                if (!pd_boxes_overlap(&group.whole, &at->box)) {
+                    node = at->escape;
                     continue;
                 }
-                int j = nodes[node++].item;
-                if (j >= 0 && pd_may_collide(first, i, second, j)) pd_append(&appender, i, j);
+                node++;
+                if (at->item < 0 || !lanes_overlap(&group, &at->box, hit)) continue;
+                for (int i = 0; i < group.n; i++)
+                    if (hit[i] && pd_may_collide(first, group.item[i], second, at->item)) pd_append(&appender, group.item[i], at->item);
             }
         }
         pd_append_flush(&appender);
@@ -157,24 +235,34 @@ pd_status pd_tree_pairs(pd_context *context, const pd_primitives *first, const p
     return PD_OK;
 }
 
-/* A leaf looks only at what comes after it in preorder: every pair is met once, and none of the common ancestors is tested. */
+/* A leaf looks only at what comes after it in preorder: every pair is met once, and no ancestor of a group's first leaf is tested. */
 pd_status pd_tree_own_pairs(pd_context *context, const pd_tree *tree, const pd_primitives *primitives, pd_pair_buffer *out) {
     const pd_tree_node *nodes = tree->nodes;
     int end = 2 * tree->n - 1;
 #pragma omp parallel num_threads(pd_threads(context, tree->n, 200))
     {
         pd_appender appender = {.out = out};
-#pragma omp for schedule(dynamic, 256)
-        for (int leaf = 0; leaf < tree->n; leaf++) {
-            int node = tree->place[leaf], i = nodes[node].item;
-            pd_box box = nodes[node].box;
-            for (node++; node < end;) {
-                if (!pd_boxes_overlap(&box, &nodes[node].box)) {
-                    node = nodes[node].escape;
+        unsigned char hit[LANES];
+        lanes group;
+#pragma omp for schedule(dynamic, 16)
+        for (int start = 0; start < tree->n; start += LANES) {
+            lanes_clear(&group);
+            for (int leaf = start; leaf < tree->n && leaf < start + LANES; leaf++)
+                lanes_add(&group, nodes[tree->place[leaf]].item, &nodes[tree->place[leaf]].box);
+            int before = 1; /* leaves of the group that come before the node */
+            for (int node = tree->place[start] + 1; node < end;) {
+                const pd_tree_node *at = &nodes[node];
+                if (!pd_boxes_overlap(&group.whole, &at->box)) {
+                    node = at->escape;
                     continue;
                 }
-                int j = nodes[node++].item;
-                if (j >= 0 && (!primitives || pd_may_collide(primitives, i, primitives, j))) pd_append_ordered(&appender, i, j);
+                node++;
+                if (at->item < 0) continue;
+                while (before < group.n && tree->place[start + before] < node - 1) before++;
+                if (!lanes_overlap(&group, &at->box, hit)) continue;
+                for (int i = 0; i < before; i++)
+                    if (hit[i] && pd_may_collide(primitives, group.item[i], primitives, at->item))
+                        pd_append_ordered(&appender, group.item[i], at->item);
             }
         }
         pd_append_flush(&appender);

@@ -6,7 +6,13 @@
 #include <string.h>
 
 /* Blocks of a reduction: as many whatever the number of threads, so that the bits do not depend on it. */
-enum { BLOCKS = 64, BUCKETS = 256, DIGIT = 8, MOST_PARTS = PD_SORT_COUNTS / BUCKETS };
+enum { BLOCKS = 64, BUCKETS = 256, DIGIT = 8, MOST_PARTS = 64 };
+
+pd_status pd_work_bytes(pd_context *context, size_t n, size_t *bytes) {
+    (void)context, (void)n;
+    *bytes = MOST_PARTS * BUCKETS * sizeof(uint32_t); /* counts of pd_sort_keys */
+    return PD_OK;
+}
 
 static int block_start(int n, int block) { return (int)((long long)n * block / BLOCKS); }
 
@@ -18,7 +24,8 @@ pd_status pd_primitive_boxes(pd_context *context, pd_primitives *primitives, con
     return PD_OK;
 }
 
-pd_status pd_boxes_bound(pd_context *context, int n, const pd_box *boxes, pd_box *bound, double *mean_size) {
+pd_status pd_boxes_bound(pd_context *context, int n, const pd_box *boxes, const pd_work *work, pd_bound *bound) {
+    (void)work;
     pd_box partial[BLOCKS];
     double sizes[BLOCKS];
 #pragma omp parallel for schedule(static) num_threads(pd_threads(context, n, 3))
@@ -34,22 +41,23 @@ pd_status pd_boxes_bound(pd_context *context, int n, const pd_box *boxes, pd_box
         partial[block] = all;
         sizes[block] = sum;
     }
-    *bound = pd_box_empty();
-    for (int block = 0; block < BLOCKS; block++) pd_box_add(bound, &partial[block]);
-    *mean_size = n > 0 ? pd_add_partial_sums(sizes, BLOCKS) / n : 0.0;
+    bound->box = pd_box_empty();
+    for (int block = 0; block < BLOCKS; block++) pd_box_add(&bound->box, &partial[block]);
+    bound->mean_size = n > 0 ? pd_add_partial_sums(sizes, BLOCKS) / n : 0.0;
     return PD_OK;
 }
 
-pd_status pd_morton_keys(pd_context *context, int n, int index_bits, const pd_box *boxes, const pd_box *scene, uint64_t *keys) {
+pd_status pd_morton_keys(pd_context *context, int n, int index_bits, const pd_box *boxes, const pd_bound *scene, uint64_t *keys) {
     int bits = (64 - index_bits) / 3 < 21 ? (64 - index_bits) / 3 : 21;
 #pragma omp parallel for schedule(static) num_threads(pd_threads(context, n, 10))
-    for (int i = 0; i < n; i++) keys[i] = pd_morton_code(&boxes[i], scene, bits) << index_bits | (uint64_t)i;
+    for (int i = 0; i < n; i++) keys[i] = pd_morton_code(&boxes[i], &scene->box, bits) << index_bits | (uint64_t)i;
     return PD_OK;
 }
 
 /* Least significant digit first. Each part of the keys has its own counts, and every part's share of a digit goes behind those of the
  * parts before it: stable, so the parts may be as many as there are threads. */
-pd_status pd_sort_keys(pd_context *context, size_t n, int first_bit, int last_bit, uint64_t *keys, uint64_t *scratch, uint32_t *counts) {
+pd_status pd_sort_keys(pd_context *context, size_t n, int first_bit, int last_bit, uint64_t *keys, uint64_t *scratch, const pd_work *work) {
+    uint32_t *counts = work->memory;
     int parts = pd_threads(context, (long long)n, 5);
     if (parts > MOST_PARTS) parts = MOST_PARTS;
     uint64_t *from = keys, *to = scratch;
@@ -88,11 +96,19 @@ pd_status pd_sort_keys(pd_context *context, size_t n, int first_bit, int last_bi
     return PD_OK;
 }
 
-pd_status pd_unpack_pairs(pd_context *context, size_t n, int second_bits, const uint64_t *keys, int *pairs) {
-    uint64_t mask = ((uint64_t)1 << second_bits) - 1;
+pd_status pd_key_items(pd_context *context, int n, int index_bits, const uint64_t *keys, int *items) {
+#pragma omp parallel for schedule(static) num_threads(pd_threads(context, n, 1))
+    for (int i = 0; i < n; i++) items[i] = (int)(keys[i] & (((uint64_t)1 << index_bits) - 1));
+    return PD_OK;
+}
+
+pd_status pd_sort_pairs(pd_context *context, size_t n, pd_pair_buffer *buffer, uint64_t *scratch, const pd_work *work, int *pairs) {
+    uint64_t *keys = buffer->keys, mask = ((uint64_t)1 << buffer->second_bits) - 1;
+    pd_status status = pd_sort_keys(context, n, 0, buffer->first_bits + buffer->second_bits, keys, scratch, work);
+    if (status) return status;
 #pragma omp parallel for schedule(static) num_threads(pd_threads(context, (long long)n, 2))
     for (size_t i = 0; i < n; i++) {
-        pairs[2 * i] = (int)(keys[i] >> second_bits);
+        pairs[2 * i] = (int)(keys[i] >> buffer->second_bits);
         pairs[2 * i + 1] = (int)(keys[i] & mask);
     }
     return PD_OK;

@@ -10,6 +10,7 @@ with short_spinning():
 
 from pdgpu import ccd, collision, elements, geometry, linear, shapes
 from pdgpu.certificate import Certificate, certify
+from pdgpu.colliders import Box, Capsule, Collider, Plane, SignedDistanceField, Sphere, TriangleMesh
 from pdgpu.comparison import Comparison, compare
 from pdgpu.cutting import Cut
 from pdgpu.errors import DivergenceError
@@ -61,8 +62,11 @@ __all__ = [
     "Bending",
     "BlockJacobi",
     "Body",
+    "Box",
+    "Capsule",
     "Certificate",
     "Chebyshev",
+    "Collider",
     "Comparison",
     "Corotated",
     "Cut",
@@ -76,15 +80,19 @@ __all__ = [
     "NeoHookean",
     "Newton",
     "NonlinearCG",
+    "Plane",
     "ProjectiveDynamics",
     "QuasiNewton",
     "Scene",
+    "SignedDistanceField",
     "Simulation",
+    "Sphere",
     "Spring",
     "StVK",
     "StepRecord",
     "StrainLimit",
     "SymmetricGaussSeidel",
+    "TriangleMesh",
     "VertexBlockDescent",
     "Volume",
     "WorldBox",
