@@ -210,8 +210,9 @@ static int read_motion(PyObject *x_t0, PyObject *x_t1, PyObject *corners, double
     }
     for (npy_intp i = 0; (least < 0 || most >= shape[0]) && i < 4 * (npy_intp)call->n; i++)
         if (rows[i] < 0 || rows[i] >= shape[0]) {
-            PyErr_Format(PyExc_ValueError, "corners: index %d at (%zd, %d) is out of range for %zd points", rows[i], (Py_ssize_t)(i / 4),
-                         (int)(i % 4), (Py_ssize_t)shape[0]);
+            PyErr_Format(PyExc_ValueError, "%s: index %d at (%zd, %d) is out of range for %zd points",
+                         call->kind == PD_EDGE_EDGE ? "edge_edge" : "vertex_triangle", rows[i], (Py_ssize_t)(i / 4), (int)(i % 4),
+                         (Py_ssize_t)shape[0]);
             return -1;
         }
     return 0;

@@ -64,6 +64,8 @@ def choice(name, value, allowed):
 
 def any_array(name, values):
     """`values` as an array of whatever they hold; ValueError where they are ragged or masked."""
+    if type(values) is np.ndarray:
+        return values
     if np.ma.is_masked(values):
         raise ValueError(f"{name}: a masked array with masked entries cannot be used")
     try:
@@ -82,10 +84,15 @@ def real_array(name, values, shape):
 
 def real_view(name, values, shape, dtype):
     """`values` as a finite C-contiguous array of a real dtype: themselves where they are one, for what only reads them."""
-    array = _real_of_shape(name, values, shape)
+    return _finite(name, contiguous(_real_of_shape(name, values, shape), dtype))
+
+
+def contiguous(array, dtype):
+    """`array` as the compiled modules take it: itself, or a copy where dtype, order or alignment are others."""
+    if array.dtype == dtype and array.flags.c_contiguous and array.flags.aligned:
+        return array
     with np.errstate(over="ignore"):
-        array = np.require(array, dtype, ["C", "A"])
-    return _finite(name, array)
+        return np.array(array, dtype=dtype, order="C")
 
 
 def _real_of_shape(name, values, shape):

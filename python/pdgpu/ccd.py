@@ -19,7 +19,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from pdgpu.arguments import any_array, choice, number, real_view
+from pdgpu.arguments import any_array, choice, contiguous, number, real_view
 from pdgpu.backends import backend, thread_count
 from pdgpu.geometry import PAIRS, common_precision, corners_array
 
@@ -156,10 +156,11 @@ def _pair_list(name, values, n):
         raise TypeError(f"{name}: expected indices, got dtype {array.dtype}")
     if array.ndim != 2 or array.shape[1] != 4:
         raise ValueError(f"{name}: expected shape (any, 4), got {array.shape}")
-    if array.min() < 0 or array.max() >= n:
+    # what does not fit into 32 bits must not become another index; the core looks at those that do
+    if array.dtype != np.int32 and (array.min() < 0 or array.max() >= n):
         row, column = np.argwhere((array < 0) | (array >= n))[0]
         raise ValueError(f"{name}: index {array[row, column]} at ({row}, {column}) is out of range for {n} points")
-    return np.require(array, np.int32, ["C", "A"])
+    return contiguous(array, np.int32)
 
 
 def earliest(points_t0, points_t1, *, vertex_triangle=(), edge_edge=(), separation=0.0, method="certified", device="cpu", threads=0):
