@@ -40,7 +40,7 @@ pd_status pd_morton_keys(pd_context *context, int n, int index_bits, const pd_bo
 
 /* Sorts keys [n] by the bits from first_bit to last_bit - 1, keeping the order of equals; the result lies in keys.
  *   scratch [n]  B;  counts  B [PD_SORT_COUNTS] */
-#define PD_SORT_COUNTS (256 * 64)
+#define PD_SORT_COUNTS (4096 * 64)
 pd_status pd_sort_keys(pd_context *context, size_t n, int first_bit, int last_bit, uint64_t *keys, uint64_t *scratch, uint32_t *counts);
 
 /* items [n]  B  out: the lower index_bits of each key. */

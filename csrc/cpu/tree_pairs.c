@@ -28,19 +28,21 @@ PD_INLINE unsigned neighbours(const pd_leaf *a, int i, int k_a, const pd_leaf *b
 
 /* Pairs of two leaves, box_b being the box around b. same: a is b. own: both are of the same tree. */
 PD_INLINE void pairs_of_leaves(pd_appender *appender, const pd_leaf *a, int k_a, const pd_leaf *b, int k_b, const pd_box *box_b, int own) {
+    uint64_t found = 0; /* bit 8 i + j: the i-th of a and the j-th of b */
     for (unsigned waiting = lanes_overlap(&a->boxes, box_b); waiting;) {
         int i = next_bit(&waiting);
         pd_box box = lane_box(&a->boxes, i);
         unsigned hits = lanes_overlap(&b->boxes, &box) & ~neighbours(a, i, k_a, b, k_b);
         if (own && a == b) hits &= ~1u << i;
-        while (hits) {
-            int j = next_bit(&hits);
-            if (!pd_tags_may_collide(a->tags[i], b->tags[j])) continue;
-            if (own)
-                pd_append_ordered(appender, a->items[i], b->items[j]);
-            else
-                pd_append(appender, a->items[i], b->items[j]);
-        }
+        found |= (uint64_t)hits << LANES * i;
+    }
+    for (; found; found &= found - 1) {
+        int bit = __builtin_ctzll(found), i = bit / LANES, j = bit % LANES;
+        if (!pd_tags_may_collide(a->tags[i], b->tags[j])) continue;
+        if (own)
+            pd_append_ordered(appender, a->items[i], b->items[j]);
+        else
+            pd_append(appender, a->items[i], b->items[j]);
     }
 }
 

@@ -91,9 +91,10 @@ PD_FUNCTION uint64_t pd_morton_code(const pd_box *box, const pd_box *scene, int 
         double side = (double)scene->high[axis] - (double)scene->low[axis];
         if (side > size) size = side;
     }
+    double per_metre = cells / size;
     for (int axis = 0; axis < 3; axis++) {
-        double place = (0.5 * (double)box->low[axis] + 0.5 * (double)box->high[axis] - (double)scene->low[axis]) / size * cells;
-        /* a scene of one point gives 0/0, which fails both comparisons */
+        double place = (0.5 * (double)box->low[axis] + 0.5 * (double)box->high[axis] - (double)scene->low[axis]) * per_metre;
+        /* a scene of one point gives 0 times infinity, which fails both comparisons */
         uint64_t cell = place >= cells - 1 ? (uint64_t)(cells - 1) : place > 0 ? (uint64_t)place : 0;
         code |= pd_spread_bits(cell) << axis;
     }
