@@ -475,6 +475,41 @@ def test_every_method_of_the_backend_linear_is_attacked():
         getattr(system, name)(*right)
 
 
+POINTS = np.random.default_rng(0).random((6, 3))
+PAIRED = (
+    np.arange(6, dtype=np.int32)[:, None],
+    np.array([[0, 1], [1, 2], [3, 4]], np.int32),
+    np.array([[0, 1, 2], [3, 4, 5]], np.int32),
+)
+TAGS = tuple(np.full(len(corners), 2, np.int32) for corners in PAIRED)
+SEARCH_CALLS = {"find": (POINTS, POINTS + 0.1, 0.1, True), "counts": (), "seconds": ()}
+
+
+@profile(300)
+@given(st.integers(-1, 3), st.integers(0, 7), st.integers(0, 3), garbage, st.lists(garbage, max_size=5))
+def test_backend_broad_phase(method, which, part, value, everything):
+    """If not, a primitive whose corners are no points is read past the end of the positions."""
+    arguments = [POINTS, *PAIRED, *TAGS, 1]
+    arguments[which] = 7 if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 7 else value
+    phases = [survives(_cpu_f64.BroadPhase, method, *arguments), survives(_cpu_f64.BroadPhase, method % 3, POINTS, *PAIRED, *TAGS, 1)]
+    for phase in phases:
+        if isinstance(phase, _cpu_f64.BroadPhase):
+            find = list(SEARCH_CALLS["find"])
+            survives(phase.find, *find)
+            find[part] = value
+            survives(phase.find, *find)
+            survives(phase.find, *everything)
+            extreme = POINTS.copy()
+            extreme[part, part % 3] = (np.nan, np.inf, 1e308, -1e308)[which % 4]
+            survives(phase.find, extreme, None if part % 2 else POINTS, *find[2:])
+            assert len(phase.counts()) == 6 and len(phase.seconds()) == 2
+
+
+def test_every_method_of_the_backend_broad_phase_is_attacked():
+    """If not, a new method goes untested."""
+    assert set(SEARCH_CALLS) == {name for name in dir(_cpu_f64.BroadPhase) if not name.startswith("_")}
+
+
 class Shrinking(list):
     """A list whose first entry empties it when it is read as a number."""
 

@@ -55,7 +55,7 @@ static size_t pairs_inside(uint64_t *keys, int n_patches, const pd_patch_items *
 }
 
 pd_status pd_patches_create(pd_patches *patches, pd_context *context, const pd_primitives *primitives, uint64_t *keys, uint64_t *scratch,
-                            uint32_t *counts) {
+                            const pd_work *work, pd_bound *bound) {
     memset(patches, 0, sizeof *patches);
     pd_error *error = pd_context_error(context);
     pd_primitives *all = &patches->patches;
@@ -70,16 +70,18 @@ pd_status pd_patches_create(pd_patches *patches, pd_context *context, const pd_p
     int *patch_of = malloc((n + 1) * sizeof *patch_of); /* of each member */
     pd_patch_items host[PD_PRIMITIVE_KINDS] = {{NULL, NULL}, {NULL, NULL}, {NULL, NULL}};
     uint64_t *listed = NULL;
-    pd_box scene = pd_box_empty(), bound;
-    double size = 0.0, mean;
+    pd_box scene = pd_box_empty();
+    pd_bound of_kind;
+    double size = 0.0;
     if (!members || !boxes || !patch_of) {
         status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for the patches of %zu primitives", n);
         goto done;
     }
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++) {
-        PD_TRY(pd_boxes_bound(context, primitives[kind].n, primitives[kind].boxes, &bound, &mean));
-        if (primitives[kind].n > 0) pd_box_add(&scene, &bound);
-        if (mean > size) size = mean;
+        PD_TRY(pd_boxes_bound(context, primitives[kind].n, primitives[kind].boxes, work, bound));
+        PD_TRY(pd_memory_download(context, &of_kind, bound, sizeof of_kind));
+        pd_box_add(&scene, &of_kind.box);
+        if (of_kind.mean_size > size) size = of_kind.mean_size;
     }
     n = 0;
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++) {
@@ -91,9 +93,9 @@ pd_status pd_patches_create(pd_patches *patches, pd_context *context, const pd_p
     /* the k-th of a kind in a voxel goes to the (k / PATCH_LIMIT)-th patch of the voxel */
     for (size_t i = 0; i < n;) {
         size_t end = i;
-        int of_kind[PD_PRIMITIVE_KINDS] = {0}, most = 0;
+        int count[PD_PRIMITIVE_KINDS] = {0}, most = 0;
         for (; end < n && members[end].voxel == members[i].voxel; end++) {
-            int k = of_kind[members[end].kind]++;
+            int k = count[members[end].kind]++;
             patch_of[end] = all->n + k / PATCH_LIMIT;
             if (k / PATCH_LIMIT > most) most = k / PATCH_LIMIT;
         }
@@ -140,9 +142,9 @@ pd_status pd_patches_create(pd_patches *patches, pd_context *context, const pd_p
     PD_TRY(copy_out(context, (void **)&all->tags, patch_of, (size_t)all->n * sizeof *all->tags));
     PD_TRY(pd_tree_create(context, &patches->tree, all->n));
     PD_TRY(pd_patch_boxes(context, all->n, PD_PRIMITIVE_KINDS, primitives, patches->items, all->boxes));
-    PD_TRY(pd_boxes_bound(context, all->n, all->boxes, &bound, &mean));
-    PD_TRY(pd_morton_keys(context, all->n, all->index_bits, all->boxes, &bound, keys));
-    PD_TRY(pd_sort_keys(context, (size_t)all->n, all->index_bits, 64, keys, scratch, counts));
+    PD_TRY(pd_boxes_bound(context, all->n, all->boxes, work, bound));
+    PD_TRY(pd_morton_keys(context, all->n, all->index_bits, all->boxes, bound, keys));
+    PD_TRY(pd_sort_keys(context, (size_t)all->n, all->index_bits, 64, keys, scratch, work));
     PD_TRY(pd_tree_build(context, patches->tree, all, keys));
 done:
     free(members);

@@ -12,10 +12,10 @@ typedef struct pd_patches {
     size_t n_vertex_triangle, n_edge_edge;
 } pd_patches;
 
-/* Forms the patches over primitives whose boxes are those of the rest shape. keys, scratch and counts: as pd_sort_keys, for as many keys as
- * there are primitives of any kind. */
+/* Forms the patches over primitives whose boxes are those of the rest shape. keys, scratch and work: as pd_sort_keys, for as many keys as
+ * there are primitives of any kind; bound [1] B is written over. */
 pd_status pd_patches_create(pd_patches *patches, pd_context *context, const pd_primitives *primitives, uint64_t *keys, uint64_t *scratch,
-                            uint32_t *counts);
+                            const pd_work *work, pd_bound *bound);
 void pd_patches_destroy(pd_patches *patches, pd_context *context);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { LANES = 8, VECTOR_BYTES = 32, PER_VECTOR = VECTOR_BYTES / sizeof(real), PARTS = LANES / PER_VECTOR, ALL_LANES = (1 << LANES) - 1 };
+enum { LANES = 8, VECTOR_BYTES = 32, PER_VECTOR = VECTOR_BYTES / sizeof(real), PARTS = LANES / PER_VECTOR };
 
 /* Lanes that are not used hold the box of nothing, which overlaps none. */
 typedef struct box_lanes {
@@ -69,9 +69,9 @@ PD_INLINE unsigned bits_of_lanes(int_vector truth) {
 #endif
 }
 
-PD_INLINE truth_vector lanes_apart(const box_lanes *lanes, int part, const pd_box *box, int axis) {
+PD_INLINE truth_vector lanes_overlap_along(const box_lanes *lanes, int part, const pd_box *box, int axis) {
     const real_vector *low = (const real_vector *)lanes->low[axis] + part, *high = (const real_vector *)lanes->high[axis] + part;
-    return (*low > box->high[axis]) | (*high < box->low[axis]);
+    return (*low <= box->high[axis]) & (*high >= box->low[axis]);
 }
 
 /* Bit i: pd_boxes_overlap of the i-th lane and the box. */
@@ -79,10 +79,11 @@ PD_INLINE unsigned lanes_overlap(const box_lanes *lanes, const pd_box *box) {
     unsigned bits = 0;
 #pragma GCC unroll 2
     for (int part = 0; part < (int)PARTS; part++) {
-        truth_vector apart = lanes_apart(lanes, part, box, 0) | lanes_apart(lanes, part, box, 1) | lanes_apart(lanes, part, box, 2);
-        bits |= signs_of(apart) << part * (int)PER_VECTOR;
+        truth_vector overlap =
+            lanes_overlap_along(lanes, part, box, 0) & lanes_overlap_along(lanes, part, box, 1) & lanes_overlap_along(lanes, part, box, 2);
+        bits |= signs_of(overlap) << part * (int)PER_VECTOR;
     }
-    return ~bits & ALL_LANES;
+    return bits;
 }
 
 #endif

@@ -3,7 +3,6 @@
 
 #include "collision_loops.h"
 
-
 /* Blocks of a reduction: as many whatever the number of threads, so that the bits do not depend on it. */
 enum { BLOCKS = 64 };
 
@@ -17,7 +16,8 @@ pd_status pd_primitive_boxes(pd_context *context, pd_primitives *primitives, con
     return PD_OK;
 }
 
-pd_status pd_boxes_bound(pd_context *context, int n, const pd_box *boxes, pd_box *bound, double *mean_size) {
+pd_status pd_boxes_bound(pd_context *context, int n, const pd_box *boxes, const pd_work *work, pd_bound *bound) {
+    (void)work;
     pd_box partial[BLOCKS];
     double sizes[BLOCKS];
 #pragma omp parallel for schedule(static) num_threads(pd_threads(context, n, 3))
@@ -33,16 +33,16 @@ pd_status pd_boxes_bound(pd_context *context, int n, const pd_box *boxes, pd_box
         partial[block] = all;
         sizes[block] = sum;
     }
-    *bound = pd_box_empty();
-    for (int block = 0; block < BLOCKS; block++) pd_box_add(bound, &partial[block]);
-    *mean_size = n > 0 ? pd_add_partial_sums(sizes, BLOCKS) / n : 0.0;
+    bound->box = pd_box_empty();
+    for (int block = 0; block < BLOCKS; block++) pd_box_add(&bound->box, &partial[block]);
+    bound->mean_size = n > 0 ? pd_add_partial_sums(sizes, BLOCKS) / n : 0.0;
     return PD_OK;
 }
 
-pd_status pd_morton_keys(pd_context *context, int n, int index_bits, const pd_box *boxes, const pd_box *scene, uint64_t *keys) {
+pd_status pd_morton_keys(pd_context *context, int n, int index_bits, const pd_box *boxes, const pd_bound *scene, uint64_t *keys) {
     int bits = (64 - index_bits) / 3 < 21 ? (64 - index_bits) / 3 : 21;
 #pragma omp parallel for schedule(static) num_threads(pd_threads(context, n, 10))
-    for (int i = 0; i < n; i++) keys[i] = pd_morton_code(&boxes[i], scene, bits) << index_bits | (uint64_t)i;
+    for (int i = 0; i < n; i++) keys[i] = pd_morton_code(&boxes[i], &scene->box, bits) << index_bits | (uint64_t)i;
     return PD_OK;
 }
 

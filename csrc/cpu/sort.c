@@ -7,10 +7,17 @@
 
 /* Bits of a digit: as many buckets are written to at the same time. 4096 of them still fit the second cache; sorting 11.6 million pairs by
  * digits of 8, 10, 11 bits took 1.25, 1.15, 1.1 times as long. */
-enum { DIGIT = 12, SHORT_DIGIT = 8, FEW_KEYS = 1 << 15, MOST_PARTS = PD_SORT_COUNTS >> DIGIT };
+enum { DIGIT = 12, SHORT_DIGIT = 8, FEW_KEYS = 1 << 15, MOST_PARTS = 64 };
 
 /* Pairs of a bucket: sorted inside the first cache or so. From 1024 to 16384 it makes no difference. */
 enum { BUCKET = 2048, BUCKET_DIGIT = 9, INSERTION = 24 };
+
+/* Counts of MOST_PARTS parts. */
+pd_status pd_work_bytes(pd_context *context, size_t n, size_t *bytes) {
+    (void)context, (void)n;
+    *bytes = (MOST_PARTS << DIGIT) * sizeof(uint32_t);
+    return PD_OK;
+}
 
 /* Each part of the keys has its own counts: as many parts as there are threads, because what they give is the same. */
 static int parts_of(const pd_context *context, size_t n) {
@@ -61,12 +68,12 @@ static void move_to_buckets(size_t n, int parts, int bit, size_t n_buckets, cons
 }
 
 /* Least significant digit first. */
-pd_status pd_sort_keys(pd_context *context, size_t n, int first_bit, int last_bit, uint64_t *keys, uint64_t *scratch, uint32_t *counts) {
+pd_status pd_sort_keys(pd_context *context, size_t n, int first_bit, int last_bit, uint64_t *keys, uint64_t *scratch, const pd_work *work) {
     int most = n < FEW_KEYS ? SHORT_DIGIT : DIGIT, passes = (last_bit - first_bit + most - 1) / most;
     uint64_t *from = keys, *to = scratch;
     for (int pass = 0, bit = first_bit; pass < passes; pass++) {
         int width = (last_bit - bit) / (passes - pass);
-        move_to_buckets(n, parts_of(context, n), bit, (size_t)1 << width, from, to, counts);
+        move_to_buckets(n, parts_of(context, n), bit, (size_t)1 << width, from, to, work->memory);
         bit += width;
         uint64_t *swap = from;
         from = to;
@@ -104,8 +111,8 @@ static const uint64_t *sort_bucket(size_t n, int bits, uint64_t *keys, uint64_t 
 
 /* Most significant digit first, into buckets that a cache holds: the rest is done inside each, and is twice as fast there as by going
  * through all pairs digit by digit. */
-pd_status pd_sort_pairs(pd_context *context, pd_pair_buffer *buffer, uint64_t *scratch, uint32_t *counts, int *pairs) {
-    size_t n = buffer->found;
+pd_status pd_sort_pairs(pd_context *context, size_t n, pd_pair_buffer *buffer, uint64_t *scratch, const pd_work *work, int *pairs) {
+    uint32_t *counts = work->memory;
     uint64_t mask = ((uint64_t)1 << buffer->second_bits) - 1;
     int parts = parts_of(context, n), key_bits = buffer->first_bits + buffer->second_bits, bits = 0;
     while (bits < key_bits && bits < DIGIT && n >> bits > BUCKET) bits++;

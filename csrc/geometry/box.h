@@ -125,8 +125,10 @@ PD_FUNCTION int pd_primitives_may_collide(int tag_a, const int *corners_a, int k
 /* Cells of level l are cubes of the side 2^l m, from the lower corner of the scene. A box of a level covers at most two along each axis. */
 PD_FUNCTION double pd_cells_per_metre(int level) { return ldexp(1.0, -level); }
 
+/* Coordinates that are no numbers, and overlap nothing, are in cell 0. */
 PD_FUNCTION int pd_cell_of(real x, real scene_low, double cells_per_metre) {
-    return (int)floor(((double)x - (double)scene_low) * cells_per_metre);
+    double cell = floor(((double)x - (double)scene_low) * cells_per_metre);
+    return fabs(cell) < 1073741824.0 ? (int)cell : 0;
 }
 
 /* The finest level, from `finest` on, on which a box covers at most two cells along each axis. */
@@ -146,6 +148,32 @@ PD_FUNCTION int pd_level_of_box(const pd_box *box, const pd_box *scene, int fine
             per_metre *= 0.5;
         }
     return level;
+}
+
+/* The cells a box covers on a level: at most two along each axis where it is its own level or a coarser one. */
+typedef struct pd_cells {
+    int low[3], high[3];
+} pd_cells;
+
+PD_FUNCTION pd_cells pd_cells_of_box(const pd_box *box, const pd_box *scene, int level) {
+    pd_cells cells;
+    double per_metre = pd_cells_per_metre(level);
+    for (int axis = 0; axis < 3; axis++) {
+        cells.low[axis] = pd_cell_of(box->low[axis], scene->low[axis], per_metre);
+        cells.high[axis] = pd_cell_of(box->high[axis], scene->low[axis], per_metre);
+    }
+    return cells;
+}
+
+PD_FUNCTION int pd_cell_count(const pd_cells *cells) {
+    return (cells->high[0] - cells->low[0] + 1) * (cells->high[1] - cells->low[1] + 1) * (cells->high[2] - cells->low[2] + 1);
+}
+
+/* Whether the lower corner of what two boxes share lies in a cell. Both boxes cover that cell, and it is one only. */
+PD_FUNCTION int pd_boxes_share_in_cell(const pd_box *a, const pd_box *b, const pd_box *scene, double cells_per_metre, const int cell[3]) {
+    for (int axis = 0; axis < 3; axis++)
+        if (pd_cell_of(pd_max(a->low[axis], b->low[axis]), scene->low[axis], cells_per_metre) != cell[axis]) return 0;
+    return 1;
 }
 
 /* A number in [0, 2^bits) for a cell, the same for every primitive in it; cells that share one are told apart by whoever looks there. */
