@@ -1,13 +1,13 @@
 """How long does the search for what may collide take, with each structure, and against ipctk's?
 
-Four scenes, each moving by 0.3 of an edge in a step, crumpled by 0.1, with a distance of 0.2: a wavy cloth, at two sizes more for the growth;
-twenty layers half an edge apart, where every primitive has many partners; and cloth with large triangles through it and a floor of two
-huge ones. Boxes are those of ipctk with an inflation radius of half the distance; the pairs that only one of the two names must be of
-boxes that touch within the rounding of float32, which some of ipctk's structures work in.
+Scenes, each moving by 0.3 of an edge in a step, crumpled by 0.1, with a distance of 0.2: a wavy cloth, at two more sizes for the growth;
+twenty layers half an edge apart, where every primitive has many partners; cloth with large triangles through it above two huge ones. Boxes
+are those of ipctk with an inflation radius of half the distance; pairs that only one of the two names must be of boxes that touch within
+the rounding of float32, in which some of ipctk's structures work.
 
 The time is that of a call from Python with all that it returns, by the wall clock, the least of ROUNDS in which all programs take turns:
-the machine may be shared. ipctk runs on float64. "of ipctk" is the time of its fastest structure in the same scene, on as many threads, over
-this one. Where a structure took SLOW times as long as ipctk's fastest in the first round, it runs no more.
+the machine may be shared. ipctk runs on float64. "of_ipctk" is the time of its fastest structure in the same scene on as many threads over
+this one. Where a structure of ipctk's took SLOW times as long as its fastest in the first round, it runs no more.
 
     python benchmarks/broad_phase.py [--out FILE.csv] [--threads 1 2] [--scenes wavy80 layers80 ...] [--tiny]
 """
