@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import pdgpu
-from pdgpu import _cpu_f32, _cpu_f64, _host, elements, shapes
+from pdgpu import _cpu_f32, _cpu_f64, _host, ccd, elements, geometry, shapes
 from pdgpu.linear_solvers import linear_settings
 
 # DivergenceError is a RuntimeError; AttributeError, SystemError and IndexError would be our own mistakes
@@ -265,6 +265,35 @@ ENTRIES = {
             initialization="previous",
             device="cpu",
             dtype="float64",
+            threads=1,
+        ),
+    ),
+    **{
+        f"geometry.{name}": (getattr(geometry, name), dict(x=CORNERS[:, :k], device="cpu", threads=1))
+        for name, k in zip(geometry.PAIRS, geometry.CORNERS, strict=True)
+    },
+    **{
+        f"geometry.{function.__name__}": (function, dict(pair="edge_edge", x=CORNERS, device="cpu", threads=1))
+        for function in (geometry.gradient, geometry.hessian, geometry.lower_bound)
+    },
+    "geometry.edge_edge_mollifier": (geometry.edge_edge_mollifier, dict(x=CORNERS, rest=CORNERS, device="cpu", threads=1)),
+    **{
+        f"ccd.{function.__name__}": (
+            function,
+            dict(x_t0=CORNERS, x_t1=CORNERS, separation=0.1, method="additive", device="cpu", threads=1),
+        )
+        for function in (ccd.vertex_triangle, ccd.edge_edge)
+    },
+    "ccd.earliest": (
+        ccd.earliest,
+        dict(
+            points_t0=BEAM.points,
+            points_t1=BEAM.points,
+            vertex_triangle=[[0, 1, 2, 3]],
+            edge_edge=[[0, 1, 2, 3]],
+            separation=0.0,
+            method="certified",
+            device="cpu",
             threads=1,
         ),
     ),
@@ -616,6 +645,47 @@ def test_backend_methods(name, which, value, everything, module):
     survives(getattr(sim, name), *arguments)
     survives(getattr(sim, name), *everything)
     survives(sim.step, *CALLS["step"])
+
+
+def pair_calls(dtype):
+    """Right calls of a module's functions of pairs."""
+    x, points, rows = CORNERS.astype(dtype), BEAM.points.astype(dtype), TETS[:2].copy()
+    return {
+        "pair_closest": (2, x, 1),
+        "pair_batch": (3, 1, x, 1),
+        "mollifier": (x, x, 1, 1),
+        "collision_times": (2, 0, points, points, rows, 0.0, 1),
+        "earliest_collision": (3, 2, points, points, rows, 0.0, 1.0, 1),
+    }
+
+
+PAIR_CALLS = {module: pair_calls(dtype) for module, dtype in ((_cpu_f32, np.float32), (_cpu_f64, np.float64))}
+
+
+def test_every_function_of_the_backend_is_attacked():
+    """If not, a new function goes untested."""
+    plain = {name for name in dir(_cpu_f64) if not name.startswith("_") and not isinstance(getattr(_cpu_f64, name), type | dict)}
+    assert plain == {"devices", "unavailable", "versions", "element_batch", "collider_query", *PAIR_CALLS[_cpu_f64]}
+    for module, calls in PAIR_CALLS.items():
+        for name, right in calls.items():
+            getattr(module, name)(*right)
+
+
+@profile(300)
+@given(
+    st.sampled_from(sorted(PAIR_CALLS[_cpu_f64])),
+    st.integers(0, 7),
+    garbage,
+    st.lists(garbage, max_size=8),
+    st.sampled_from([_cpu_f32, _cpu_f64]),
+)
+def test_backend_pairs(name, which, value, everything, module):
+    """If not, an index reads past the points, or a batch of the wrong shape memory that is not its own."""
+    arguments = list(PAIR_CALLS[module][name])
+    if which < len(arguments):
+        arguments[which] = value
+    survives(getattr(module, name), *arguments)
+    survives(getattr(module, name), *everything)
 
 
 @profile(150)
