@@ -42,8 +42,7 @@ typedef struct chunk {
 /* Those from items[start] on; returns where the next chunk starts. */
 static int load_chunk(chunk *chunk, const pd_primitives *primitives, const int *items, int start, int end) {
     for (chunk->n = 0; chunk->n < CHUNK && start < end; start += LANES, chunk->n++)
-        chunk->boxes[chunk->n] =
-            leaf_fill(&chunk->leaves[chunk->n], primitives, items + start, end - start < LANES ? end - start : LANES);
+        chunk->boxes[chunk->n] = leaf_fill(&chunk->leaves[chunk->n], primitives, items + start, end - start < LANES ? end - start : LANES);
     return start;
 }
 
