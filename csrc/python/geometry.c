@@ -11,17 +11,22 @@
 enum { MOST_ARRAYS = 8 };
 
 /* The arrays of a call in the order of the loop's arguments, mirrored in backend memory: the first n_in are read, the rest written.
- * A NULL array stays NULL. */
+ * A NULL array stays NULL. Where backend memory is host memory the loop gets the arrays themselves: a grid of distances may be large. */
 typedef struct mirror {
-    int n_arrays, n_in;
+    int n_arrays, n_in, borrowed;
     PyArrayObject *arrays[MOST_ARRAYS];
     void *memory[MOST_ARRAYS];
 } mirror;
 
 static pd_status mirror_upload(pd_context *context, mirror *mirror) {
     pd_status status = PD_OK;
+    mirror->borrowed = !pd_context_place(context).on_device;
     for (int i = 0; i < mirror->n_arrays && !status; i++) {
         if (!mirror->arrays[i]) continue;
+        if (mirror->borrowed) {
+            mirror->memory[i] = PyArray_DATA(mirror->arrays[i]);
+            continue;
+        }
         size_t bytes = (size_t)PyArray_NBYTES(mirror->arrays[i]);
         status = pd_memory_create(context, &mirror->memory[i], bytes);
         if (!status && i < mirror->n_in) status = pd_memory_upload(context, mirror->memory[i], PyArray_DATA(mirror->arrays[i]), bytes);
@@ -32,7 +37,7 @@ static pd_status mirror_upload(pd_context *context, mirror *mirror) {
 static pd_status mirror_download(pd_context *context, mirror *mirror) {
     pd_status status = PD_OK;
     for (int i = mirror->n_in; i < mirror->n_arrays && !status; i++)
-        if (mirror->arrays[i])
+        if (mirror->arrays[i] && !mirror->borrowed)
             status =
                 pd_memory_download(context, PyArray_DATA(mirror->arrays[i]), mirror->memory[i], (size_t)PyArray_NBYTES(mirror->arrays[i]));
     return status;
@@ -70,7 +75,7 @@ static pd_status run_loop(pair_call *call, mirror *mirror, int threads, pd_error
         }
     if (!status) status = mirror_download(context, mirror);
     if (status) *error = *pd_context_error(context);
-    for (int i = 0; i < mirror->n_arrays; i++) pd_memory_destroy(context, m[i]);
+    for (int i = 0; i < mirror->n_arrays && !mirror->borrowed; i++) pd_memory_destroy(context, m[i]);
     pd_context_destroy(context);
     return status;
 }
