@@ -22,7 +22,7 @@ typedef struct pd_host_grid {
 
 /* nearest [n]  out  of queries [n,3] m: the nearest triangle, the smallest index where several are equally near.
  *   threads >= 1; the result does not depend on it.
- * Memory: one box a triangle and a tree of them. Errors: PD_ERROR_MEMORY. */
+ * Memory: 60 bytes a triangle and a tree of boxes, one more box a triangle while it is built. Errors: PD_ERROR_MEMORY. */
 pd_status pd_surface_nearest(int *nearest, const pd_host_surface *surface, const double *queries, int n, int threads, pd_error *error);
 
 /* values [n0,n1,n2]  out  m: the distance of every node, without sign. Memory and errors likewise. */

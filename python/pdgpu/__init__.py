@@ -12,6 +12,7 @@ from pdgpu import ccd, collision, elements, geometry, linear, shapes, surface
 from pdgpu.certificate import Certificate, certify
 from pdgpu.colliders import Box, Capsule, Collider, Plane, SignedDistanceField, Sphere, TriangleMesh
 from pdgpu.comparison import Comparison, compare
+from pdgpu.contacts import Contacts
 from pdgpu.cutting import Cut
 from pdgpu.errors import DivergenceError
 from pdgpu.linear_solvers import PCG, SOR, AJacobi, Chebyshev, Direct, GaussSeidel, Jacobi, SymmetricGaussSeidel
@@ -31,7 +32,7 @@ from pdgpu.materials import (
 )
 from pdgpu.mesh import Mesh, read_mesh
 from pdgpu.records import StepRecord
-from pdgpu.scene import Body, Scene
+from pdgpu.scene import Body, Obstacle, Scene
 from pdgpu.simulation import Simulation
 from pdgpu.solvers import (
     ADMM,
@@ -68,6 +69,7 @@ __all__ = [
     "Chebyshev",
     "Collider",
     "Comparison",
+    "Contacts",
     "Corotated",
     "Cut",
     "Direct",
@@ -80,6 +82,7 @@ __all__ = [
     "NeoHookean",
     "Newton",
     "NonlinearCG",
+    "Obstacle",
     "Plane",
     "ProjectiveDynamics",
     "QuasiNewton",

@@ -13,6 +13,7 @@ from pdgpu.arguments import integer, number, real_array
 from pdgpu.automatic import resolve
 from pdgpu.backends import backend, thread_count
 from pdgpu.chebyshev_search import floor_of, search
+from pdgpu.contacts import find_contacts
 from pdgpu.cutting import cut_scene
 from pdgpu.errors import DivergenceError
 from pdgpu.linear_solvers import chebyshev_settings
@@ -590,12 +591,11 @@ class Simulation(ReadBack):
         Notes
         -----
         Surfaces of solids, triangles of shells, edges of rods, particles and obstacle meshes are tested with each other, vertices with
-        triangles and edges with edges, but for those that share a vertex and for those that are pinned throughout; all vertices are tested
-        with the other obstacles, inside which the distance is negative. Particles are not tested with edges nor with each other. The
-        pairs come from a broad phase that is kept and refitted from call to call; on a GPU the positions are read back.
+        triangles and edges with edges, but for those that share a vertex and for those that are pinned throughout. Particles are not tested
+        with edges nor with each other, and no distance of two meshes is negative. All vertices are tested with the other obstacles, inside
+        which the distance is negative. The pairs come from a broad phase that is kept and refitted from call to call; on a GPU the
+        positions are read back.
         """
-        from pdgpu.contacts import find_contacts
-
         return find_contacts(self, distance, bodies, self_collision, unique)
 
     # ---- save and load ------------------------------------------------------------------------------------------------------
