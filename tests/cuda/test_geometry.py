@@ -143,7 +143,7 @@ def test_published_answers(method, dtype):
         x, hit, toi = data["X"][mask], data["hit"][mask], data["toi"][mask]
         hit = hit & (x.astype(dtype) == x).all(axis=(1, 2))  # rounded to float32 the others are other queries
         found = MOVING[kind](x[:, :4].astype(dtype), x[:, 4:].astype(dtype), method=method, device="cuda")
-        assert hit.sum() > 30
+        assert hit.sum() > 20  # 21 edge-edge hits are exact in float32
         assert (found.toi <= toi)[hit].all()
 
 
