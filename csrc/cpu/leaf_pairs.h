@@ -44,7 +44,7 @@ PD_INLINE unsigned neighbours(const pd_leaf *a, int i, int k_a, const pd_leaf *b
     int_vector common = {0};
     for (int cb = 0; cb < k_b; cb++)
         for (int ca = 0; ca < k_a; ca++) common |= *(const int_vector *)b->corners[cb] == a->corners[ca][i];
-    return bits_of_lanes(common);
+    return bits_of_lanes(&common);
 }
 
 /* Appends the pairs of two leaves, box_b being the box around b. own: both hold primitives of the same kind; where they are the same leaf,
