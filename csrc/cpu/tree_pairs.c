@@ -5,12 +5,13 @@
  * it: all with one vector test of eight boxes. On a cloth of 80000 triangles with 59463 and 209985 pairs these are 7.1 vector tests for
  * each pair of vertex and triangle, and 4.2 for each pair of edges.
  *
- * Tried, in milliseconds of one thread for the 269448 pairs of that cloth, trees built anew, float64, all included; this takes 24.5:
- *     a binary tree, each primitive alone through its nodes in preorder                                                     about 120
- *     the same, 16 neighbours together [Karras 2012's tree either way]                                                           109
- *     this, but no mask of common corners unless a test of eight boxes has found something: branches hard to foresee              31
- *     this, but pairs written as soon as eight boxes are tested, and not two leaves: the same                                     27
- *     a Hilbert curve instead of Morton's: 2 ms less for searching, 19 ms more for the keys as computed bit by bit                44 */
+ * What all of it took, on one thread in float64 with trees built anew, and what was tried before:
+ *     24 ms   as it is
+ *     26 ms   each primitive's pairs written before the next is tested: more branches that are hard to foresee
+ *     30 ms   and common corners looked for only where eight boxes were found to overlap: one more such branch
+ *     44 ms   along a Hilbert curve: 2 ms less for searching, but its keys are computed bit by bit
+ *     72 ms   a binary tree in preorder [Karras 2012], 16 neighbours together
+ *     81 ms   a binary tree, each primitive alone */
 #include "cpu/box_tree.h"
 
 enum { GROUP = LANES * LANES };
