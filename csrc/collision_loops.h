@@ -78,12 +78,12 @@ typedef struct pd_tree pd_tree;
 pd_status pd_tree_create(pd_context *context, pd_tree **tree, int n);
 void pd_tree_destroy(pd_context *context, pd_tree *tree); /* NULL is allowed */
 
-/* The tree over the sorted keys [n] of primitives, split where the highest differing bit changes [Karras 2012, Maximizing Parallelism].
- * No boxes yet. */
+/* The tree over the sorted keys [n] of primitives. No boxes yet. */
 pd_status pd_tree_build(pd_context *context, pd_tree *tree, const pd_primitives *primitives, const uint64_t *keys);
 
 /* All boxes, from those of the primitives: a refit.
- *   cost [1]  B  out: sum of the areas of all nodes over that of the root, 0 where the root has none; NULL: not wanted */
+ *   cost [1]  B  out: what searching it costs: the sum of its boxes' areas over that of the root's, 0 where the root has none;
+ *             NULL: not wanted */
 pd_status pd_tree_fit(pd_context *context, pd_tree *tree, const pd_primitives *primitives, double *cost);
 
 /* Appends every pair of a primitive of `first` and one of the tree's (`second`) that may collide and whose boxes overlap.

@@ -91,9 +91,10 @@ PD_FUNCTION uint64_t pd_morton_code(const pd_box *box, const pd_box *scene, int 
         double side = (double)scene->high[axis] - (double)scene->low[axis];
         if (side > size) size = side;
     }
+    double per_metre = cells / size;
     for (int axis = 0; axis < 3; axis++) {
-        double place = (0.5 * (double)box->low[axis] + 0.5 * (double)box->high[axis] - (double)scene->low[axis]) / size * cells;
-        /* a scene of one point gives 0/0, which fails both comparisons */
+        double place = (0.5 * (double)box->low[axis] + 0.5 * (double)box->high[axis] - (double)scene->low[axis]) * per_metre;
+        /* a scene of one point gives 0 times infinity, which fails both comparisons */
         uint64_t cell = place >= cells - 1 ? (uint64_t)(cells - 1) : place > 0 ? (uint64_t)place : 0;
         code |= pd_spread_bits(cell) << axis;
     }
@@ -103,11 +104,16 @@ PD_FUNCTION uint64_t pd_morton_code(const pd_box *box, const pd_box *scene, int 
 /* What a primitive is, besides its corners. */
 enum { PD_TAG_FIXED = 1, PD_TAG_SELF = 2, PD_TAG_BODY_SHIFT = 2 };
 
-/* Whether two primitives may collide at all, tags = PD_TAG_FIXED where no corner ever moves | PD_TAG_SELF where the body collides with
- * itself | body << PD_TAG_BODY_SHIFT: not both fixed, of different bodies or of one that collides with itself, and no common corner. */
-PD_FUNCTION int pd_primitives_may_collide(int tag_a, const int *corners_a, int k_a, int tag_b, const int *corners_b, int k_b) {
+/* Whether primitives of two tags may collide, tag = PD_TAG_FIXED where no corner ever moves | PD_TAG_SELF where the body collides with
+ * itself | body << PD_TAG_BODY_SHIFT: not both fixed, of different bodies or of one that collides with itself. */
+PD_FUNCTION int pd_tags_may_collide(int tag_a, int tag_b) {
     if (tag_a & tag_b & PD_TAG_FIXED) return 0;
-    if (tag_a >> PD_TAG_BODY_SHIFT == tag_b >> PD_TAG_BODY_SHIFT && !(tag_a & PD_TAG_SELF)) return 0;
+    return tag_a >> PD_TAG_BODY_SHIFT != tag_b >> PD_TAG_BODY_SHIFT || tag_a & PD_TAG_SELF;
+}
+
+/* Whether two primitives may collide at all: their tags allow it, and they have no common corner. */
+PD_FUNCTION int pd_primitives_may_collide(int tag_a, const int *corners_a, int k_a, int tag_b, const int *corners_b, int k_b) {
+    if (!pd_tags_may_collide(tag_a, tag_b)) return 0;
     for (int i = 0; i < k_a; i++)
         for (int j = 0; j < k_b; j++)
             if (corners_a[i] == corners_b[j]) return 0;
