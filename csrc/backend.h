@@ -447,6 +447,16 @@ pd_status pd_collision_times(pd_context *context, int kind, int method, int n, c
 pd_status pd_earliest_collision(pd_context *context, int kind, int method, int n, const real *x_t0, const real *x_t1, const int *corners,
                                 real separation, real *time /* H in/out */, int *index /* H out */);
 
+/* ---- colliders -------------------------------------------------------------------------------------------------------- */
+
+typedef struct pd_collider pd_collider; /* geometry/collider.h */
+
+/* What a collider (H; the values of its grid B) says of n points.
+ *   x       B [n,3]  in   m        distance  B [n]    out  m, negative inside      gradient  B [n,3]  out  of the distance
+ *   normal  B [n,3]  out  unit     closest   B [n,3]  out  m */
+pd_status pd_collider_batch(pd_context *context, const pd_collider *collider, int n, const real *x, real *distance, real *gradient,
+                            real *normal, real *closest);
+
 #ifdef __cplusplus
 }
 #endif

@@ -91,6 +91,60 @@ def test_scripted_motions_are_asked_for_again(tmp_path):
     np.testing.assert_array_equal(again.positions, sim.positions)
 
 
+def drifting(time):
+    return np.eye(3), (time, 0.0, 0.0)
+
+
+def growing(time, rest):
+    return (1.0 + time) * rest
+
+
+def test_obstacles_are_saved(tmp_path):
+    """If not, a resumed run has lost its floor, or has another one."""
+    ball = pdgpu.shapes.sphere(1.0, 1)
+    scene = pdgpu.Scene()
+    scene.add_particles(np.random.default_rng(0).random((20, 3)), mass=1.0)
+    scene.add_obstacle(pdgpu.Plane((0, -1, 0), (0, 1, 0)), name="floor")
+    scene.add_obstacle(pdgpu.Sphere((0, 0, 0), 0.3), drifting, name="ball")
+    scene.add_obstacle(pdgpu.Capsule((0, 0, 0), (1, 0, 0), 0.1))
+    scene.add_obstacle(pdgpu.Box((1, 2, 3), (1, 1, 1), rotation=np.eye(3)[[1, 2, 0]]), name="box")
+    scene.add_obstacle(pdgpu.Box((1, 2, 3)))
+    scene.add_obstacle(pdgpu.SignedDistanceField.from_mesh(ball, spacing=0.4), drifting, name="field")
+    scene.add_obstacle(ball, growing, name="mesh")
+    sim = pdgpu.Simulation(scene)
+    sim.step(3)
+    sim.save(tmp_path / "s")
+    motions = {"ball": [drifting], "field": [drifting], "mesh": [growing]}
+    again = pdgpu.Simulation.load(tmp_path / "s", motions=motions)
+    assert [obstacle.name for obstacle in again.obstacles] == [obstacle.name for obstacle in sim.obstacles]
+    x = np.random.default_rng(1).normal(size=(50, 3))
+    for a, b in zip(sim.obstacles, again.obstacles, strict=True):
+        assert type(a.collider) is type(b.collider) and repr(a.collider).split("motion")[0] == repr(b.collider).split("motion")[0]
+        for u, v in zip(a.collider.query(x, 0.3), b.collider.query(x, 0.3), strict=True):
+            assert u.tobytes() == v.tobytes()
+    found, expected = again.contacts(0.5), sim.contacts(0.5)
+    assert len(expected) > 20 and found.distance.tobytes() == expected.distance.tobytes()
+    for given, text in (
+        (None, "obstacle 'ball' had 1 motions, and 0"),
+        ({**motions, "floor": [drifting]}, "obstacle 'floor' had 0 motions, and 1"),
+        ({**motions, "tree": [drifting]}, "no body or obstacle is named 'tree'"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            pdgpu.Simulation.load(tmp_path / "s", motions=given)
+
+
+def test_files_without_obstacles_are_those_of_before(tmp_path):
+    """If not, an earlier pdgpu cannot read a file that has nothing new in it, or reads one with obstacles and forgets them."""
+    for obstacle, version in ((False, 1), (True, 2)):
+        scene = pdgpu.Scene()
+        scene.add_particles([[0, 0, 0]], mass=1.0)
+        if obstacle:
+            scene.add_obstacle(pdgpu.Sphere((0, 0, 0), 1.0))
+        pdgpu.Simulation(scene).save(tmp_path / "s")
+        with np.load(tmp_path / "s") as archive:
+            assert json.loads(bytes(archive["header"]))["version"] == version
+
+
 def rewritten(path, change):
     with np.load(path) as archive:
         arrays = dict(archive)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import pdgpu
-from pdgpu import _cpu_f32, _cpu_f64, _host, elements, shapes
+from pdgpu import _cpu_f32, _cpu_f64, _host, ccd, elements, geometry, shapes
 from pdgpu.linear_solvers import linear_settings
 
 # DivergenceError is a RuntimeError; AttributeError, SystemError and IndexError would be our own mistakes
@@ -119,16 +119,23 @@ def survives(function, *arguments, **options):
 
 BEAM = shapes.beam((1, 1, 1), cells=(2, 1, 1))
 CLOTH = shapes.grid((1, 1), cells=(3, 2))
+BALL = shapes.sphere(1.0, 0)
 CORNERS = BEAM.points[BEAM.tets[:2]]
 N = len(BEAM.points)
 
 
 def scene():
     result = pdgpu.Scene()
+    result.add_obstacle(pdgpu.Box((1, 1, 1), rotation=np.eye(3)))
+    result.add_obstacle(BALL, name="ball")
     body = result.add_solid(BEAM, pdgpu.ARAP(1e4), density=1.0, name="bar")
     body.pin([0])
     body.attach([5], (0.0, 0.0, 0.0), 10.0)
     return result
+
+
+def field():
+    return pdgpu.SignedDistanceField(np.linalg.norm(np.mgrid[-1:2, -1:2, -1:2], axis=0) - 0.5, (-1, -1, -1), 1.0)
 
 
 def simulation():
@@ -212,6 +219,25 @@ ENTRIES = {
     "pin": (lambda **a: scene()["bar"].pin(**a), dict(where=[1, 2], motion=None)),
     "attach": (lambda **a: scene()["bar"].attach(**a), dict(where=[1, 2], targets=(0, 0, 0), stiffness=1.0)),
     "set_world_box": (lambda **a: scene().set_world_box(**a), dict(lower=(0, 0, 0), upper=(1, 1, np.inf), stiffness=1.0)),
+    "Plane": (pdgpu.Plane, dict(point=(0, 0, 0), normal=(0, 1, 0), motion=None)),
+    "Sphere": (pdgpu.Sphere, dict(centre=(0, 0, 0), radius=1.0, motion=None)),
+    "Capsule": (pdgpu.Capsule, dict(start=(0, 0, 0), end=(1, 0, 0), radius=1.0, motion=None)),
+    "Box": (pdgpu.Box, dict(size=(1, 2, 3), centre=(0, 0, 0), rotation=np.eye(3), motion=None)),
+    "SignedDistanceField": (
+        pdgpu.SignedDistanceField,
+        dict(values=np.ones((2, 2, 2)), origin=(0, 0, 0), spacing=1.0, mesh=None, motion=None),
+    ),
+    "SignedDistanceField.from_mesh": (
+        pdgpu.SignedDistanceField.from_mesh,
+        dict(mesh=BALL, spacing=0.5, padding=1.0, motion=None, threads=1),
+    ),
+    "TriangleMesh": (pdgpu.TriangleMesh, dict(mesh=BALL, motion=None)),
+    "Collider.query": (pdgpu.Box((1, 1, 1)).query, dict(points=[[0.0, 1.0, 2.0]], time=1.0, threads=1)),
+    "SignedDistanceField.query": (field().query, dict(points=[[0.0, 1.0, 2.0]], time=1.0, threads=1)),
+    "TriangleMesh.query": (pdgpu.TriangleMesh(BALL).query, dict(points=[[0.0, 1.0, 2.0]], time=1.0, threads=1)),
+    "displacement": (pdgpu.TriangleMesh(BALL).displacement, dict(points=[[0.0, 1.0, 2.0]], start=1.0, end=2.0)),
+    "add_obstacle": (lambda **a: scene().add_obstacle(**a), dict(mesh_or_shape=BALL, motion=None, name="b")),
+    "contacts": (lambda **a: simulation().contacts(**a), dict(distance=0.1, bodies=["bar"], self_collision=True, unique=True)),
     "Simulation": (
         lambda scene, **a: pdgpu.Simulation(scene() if scene is globals()["scene"] else scene, **a),
         dict(scene=scene, solver=SOLVER, dt=0.1, contact=None, device="cpu", dtype="float32", threads=1),
@@ -239,6 +265,35 @@ ENTRIES = {
             initialization="previous",
             device="cpu",
             dtype="float64",
+            threads=1,
+        ),
+    ),
+    **{
+        f"geometry.{name}": (getattr(geometry, name), dict(x=CORNERS[:, :k], device="cpu", threads=1))
+        for name, k in zip(geometry.PAIRS, geometry.CORNERS, strict=True)
+    },
+    **{
+        f"geometry.{function.__name__}": (function, dict(pair="edge_edge", x=CORNERS, device="cpu", threads=1))
+        for function in (geometry.gradient, geometry.hessian, geometry.lower_bound)
+    },
+    "geometry.edge_edge_mollifier": (geometry.edge_edge_mollifier, dict(x=CORNERS, rest=CORNERS, device="cpu", threads=1)),
+    **{
+        f"ccd.{function.__name__}": (
+            function,
+            dict(x_t0=CORNERS, x_t1=CORNERS, separation=0.1, method="additive", device="cpu", threads=1),
+        )
+        for function in (ccd.vertex_triangle, ccd.edge_edge)
+    },
+    "ccd.earliest": (
+        ccd.earliest,
+        dict(
+            points_t0=BEAM.points,
+            points_t1=BEAM.points,
+            vertex_triangle=[[0, 1, 2, 3]],
+            edge_edge=[[0, 1, 2, 3]],
+            separation=0.0,
+            method="certified",
+            device="cpu",
             threads=1,
         ),
     ),
@@ -378,6 +433,10 @@ HOST = {
     "find_crossings": (CLOTH.points, CLOTH.points + 0.1, np.arange(len(CLOTH.points), dtype=np.int32), *SURFACE, 1),
     "smallest_gap": (CLOTH.points, np.arange(len(CLOTH.points), dtype=np.int32), *SURFACE, 1),
     "contact_times": (np.ones((3, 8, 3)), 1),
+    "check_closed": (np.array(BALL.triangles), len(BALL.points)),
+    "nearest_triangles": (np.array(BALL.points), np.array(BALL.triangles), np.ones((2, 3)), 1),
+    "are_inside": (np.array(BALL.points), np.array(BALL.triangles), np.ones((2, 3)), 1),
+    "distance_grid": (np.array(BALL.points), np.array(BALL.triangles), (-1.0, -1.0, -1.0), 0.5, (3, 4, 5), 1),
 }
 
 
@@ -588,6 +647,47 @@ def test_backend_methods(name, which, value, everything, module):
     survives(sim.step, *CALLS["step"])
 
 
+def pair_calls(dtype):
+    """Right calls of a module's functions of pairs."""
+    x, points, rows = CORNERS.astype(dtype), BEAM.points.astype(dtype), TETS[:2].copy()
+    return {
+        "pair_closest": (2, x, 1),
+        "pair_batch": (3, 1, x, 1),
+        "mollifier": (x, x, 1, 1),
+        "collision_times": (2, 0, points, points, rows, 0.0, 1),
+        "earliest_collision": (3, 2, points, points, rows, 0.0, 1.0, 1),
+    }
+
+
+PAIR_CALLS = {module: pair_calls(dtype) for module, dtype in ((_cpu_f32, np.float32), (_cpu_f64, np.float64))}
+
+
+def test_every_function_of_the_backend_is_attacked():
+    """If not, a new function goes untested."""
+    plain = {name for name in dir(_cpu_f64) if not name.startswith("_") and not isinstance(getattr(_cpu_f64, name), type | dict)}
+    assert plain == {"devices", "unavailable", "versions", "element_batch", "collider_query", *PAIR_CALLS[_cpu_f64]}
+    for module, calls in PAIR_CALLS.items():
+        for name, right in calls.items():
+            getattr(module, name)(*right)
+
+
+@profile(300)
+@given(
+    st.sampled_from(sorted(PAIR_CALLS[_cpu_f64])),
+    st.integers(0, 7),
+    garbage,
+    st.lists(garbage, max_size=8),
+    st.sampled_from([_cpu_f32, _cpu_f64]),
+)
+def test_backend_pairs(name, which, value, everything, module):
+    """If not, an index reads past the points, or a batch of the wrong shape memory that is not its own."""
+    arguments = list(PAIR_CALLS[module][name])
+    if which < len(arguments):
+        arguments[which] = value
+    survives(getattr(module, name), *arguments)
+    survives(getattr(module, name), *everything)
+
+
 @profile(150)
 @given(st.integers(-2, 12), st.integers(-2, 7), st.integers(0, 5), garbage, st.sampled_from([_cpu_f32, _cpu_f64]))
 def test_backend_element_batch(kind, quantity, which, value, module):
@@ -598,6 +698,20 @@ def test_backend_element_batch(kind, quantity, which, value, module):
     if which < 5:
         right[which] = value
     survives(module.element_batch, *right)
+
+
+@profile(200)
+@given(st.integers(-2, 6), st.integers(0, 6), garbage, st.sampled_from([_cpu_f32, _cpu_f64]))
+def test_backend_collider_query(shape, which, value, module):
+    """If not, a grid of the wrong shape is read past its end."""
+    dtype = np.float32 if module is _cpu_f32 else np.float64
+    frame, size, values = np.ones((4, 3)), np.ones(4), np.ones((2, 3, 2), dtype)
+    for number, grid in ((shape, None), (4, values), (shape, values)):
+        right = [number, frame, size, 0.5, grid, np.ones((5, 3), dtype), 1]
+        survives(module.collider_query, *right)
+        if which < 6:
+            right[which] = value
+        survives(module.collider_query, *right)
 
 
 # ---- files ------------------------------------------------------------------------------------------------------------------

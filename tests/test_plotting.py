@@ -4,11 +4,13 @@ import inputs
 import matplotlib
 
 matplotlib.use("Agg")
+import matplotlib.pyplot
 import numpy as np
 import pytest
 import scenes
 
 import pdgpu
+from pdgpu import plotting
 
 
 @pytest.fixture(scope="module")
@@ -37,3 +39,52 @@ def test_unknown_axes_are_refused(comparison):
     """If not, a slip gives an empty plot."""
     with pytest.raises(ValueError, match="y: expected one of"):
         comparison.plot(y="energy")
+
+
+def scene_of_everything():
+    scene = pdgpu.Scene()
+    scene.add_solid(pdgpu.shapes.beam((1, 1, 1), cells=(1, 1, 1)), pdgpu.ARAP(1.0), density=1.0, name="solid")
+    scene.add_shell(pdgpu.shapes.grid((1, 1), (2, 2)), pdgpu.Spring(1.0), density=1.0)
+    scene.add_rod(pdgpu.shapes.chain(3), pdgpu.Spring(1.0), density=1.0)
+    scene.add_particles([[0.5, 1.5, 0.5]], mass=1.0)
+    ball = pdgpu.shapes.sphere(0.5, 2)
+    turn = np.array([[0, 1, 0], [-1, 0, 0], [0, 0, 1.0]])
+    shapes = {
+        "plane": pdgpu.Plane((0, -0.2, 0), (0.1, 1, 0)),
+        "sphere": pdgpu.Sphere((2, 0, 0), 0.5, motion=lambda time: (turn, (time, 0, 0))),
+        "capsule": pdgpu.Capsule((0, 0, 2), (1, 0, 2), 0.3),
+        "box": pdgpu.Box((1, 0.5, 0.2), (0, 2, 0), turn),
+        "field": pdgpu.SignedDistanceField(np.linalg.norm(np.mgrid[-2:3, -2:3, -2:3], axis=0) - 1, (-2, -2, -2), 1.0, mesh=ball),
+        "mesh": pdgpu.TriangleMesh(ball, motion=lambda time, rest: rest + [0, time, 0]),
+        "unseen": pdgpu.SignedDistanceField(np.ones((2, 2, 2)), (0, 0, 0), 1.0),
+    }
+    for name, shape in shapes.items():
+        scene.add_obstacle(shape, name=name)
+    return scene
+
+
+def test_colliders_are_drawn_where_they_are():
+    """If not, the picture shows an obstacle somewhere else than the contacts are."""
+    for obstacle in scene_of_everything().obstacles:
+        surface = plotting.collider_surface(obstacle.collider, 0.7)
+        if obstacle.name == "unseen":
+            assert surface is None
+            continue
+        points, triangles = surface
+        if obstacle.name != "field":  # whose mesh and whose grid are two things
+            np.testing.assert_allclose(obstacle.collider.distance(points, 0.7), 0, atol=1e-12)
+        assert triangles.max() < len(points) and len(triangles) >= 12
+
+
+def test_a_simulation_and_its_contacts():
+    """If not, bodies, obstacles or contacts are left out of the picture, or drawn at other places."""
+    sim = pdgpu.Simulation(scene_of_everything())
+    axes = matplotlib.pyplot.figure().add_subplot(projection="3d")
+    plotting.draw_simulation(axes, sim, colours={"solid": "red"}, opacity={"plane": 0.3}, bounds=((-1, -1, -1), (3, 3, 3)))
+    assert sorted(type(artist).__name__ for artist in axes.collections) == ["Line3DCollection", "Path3DCollection", "Poly3DCollection"]
+    near = sim.contacts(0.3, self_collision=False)
+    segments = plotting.draw_contacts(axes, near)
+    assert len(near) > 0 and segments.get_array().tolist() == near.distance.tolist() and segments in axes.collections
+    assert len(axes.collections) == 4
+    plotting.draw_contacts(axes, near[:0])
+    matplotlib.pyplot.gcf().canvas.draw()

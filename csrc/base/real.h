@@ -2,7 +2,7 @@
  *
  * `real` is fixed by the compiler flag -DPD_REAL=float|double; the same tree is built once per precision. Element functions
  * are written once with PD_FUNCTION, so the CPU loops and the CUDA kernels call the very same formula. Code in csrc/host/ is
- * always double and does not include this file. */
+ * always double: it includes this file only by way of csrc/geometry, for a formula that stands there, and leaves PD_REAL alone. */
 #ifndef PD_BASE_REAL_H
 #define PD_BASE_REAL_H
 

@@ -1,5 +1,4 @@
 /* The search of a tree of boxes on the CPU; see collision_loops.h. */
-#include "cpu/append.h"
 #include "cpu/box_tree.h"
 
 enum { GROUP = LANES * LANES };
@@ -11,40 +10,6 @@ typedef struct group {
     int index; /* of the node, where it belongs to the tree that is searched; else -1 */
     int k;     /* corners of each primitive */
 } group;
-
-static int next_bit(unsigned *bits) {
-    int bit = __builtin_ctz(*bits);
-    *bits &= *bits - 1;
-    return bit;
-}
-
-/* Lanes of b that have a corner in common with the i-th primitive of a. */
-PD_INLINE unsigned neighbours(const pd_leaf *a, int i, int k_a, const pd_leaf *b, int k_b) {
-    int_vector common = {0};
-    for (int cb = 0; cb < k_b; cb++)
-        for (int ca = 0; ca < k_a; ca++) common |= *(const int_vector *)b->corners[cb] == a->corners[ca][i];
-    return bits_of_lanes(common);
-}
-
-/* Pairs of two leaves, box_b being the box around b. same: a is b. own: both are of the same tree. */
-PD_INLINE void pairs_of_leaves(pd_appender *appender, const pd_leaf *a, int k_a, const pd_leaf *b, int k_b, const pd_box *box_b, int own) {
-    uint64_t found = 0; /* bit 8 i + j: the i-th of a and the j-th of b */
-    for (unsigned waiting = lanes_overlap(&a->boxes, box_b); waiting;) {
-        int i = next_bit(&waiting);
-        pd_box box = lane_box(&a->boxes, i);
-        unsigned hits = lanes_overlap(&b->boxes, &box) & ~neighbours(a, i, k_a, b, k_b);
-        if (own && a == b) hits &= ~1u << i;
-        found |= (uint64_t)hits << LANES * i;
-    }
-    for (; found; found &= found - 1) {
-        int bit = __builtin_ctzll(found), i = bit / LANES, j = bit % LANES;
-        if (!pd_tags_may_collide(a->tags[i], b->tags[j])) continue;
-        if (own)
-            pd_append_ordered(appender, a->items[i], b->items[j]);
-        else
-            pd_append(appender, a->items[i], b->items[j]);
-    }
-}
 
 /* Pairs of a group and the leaves below a node of level 1. */
 PD_INLINE void pairs_of_group(pd_appender *appender, const group *g, const pd_tree *tree, int node, int k_a, int k_b, int own) {
@@ -94,17 +59,9 @@ pd_status pd_tree_pairs(pd_context *context, const pd_primitives *first, const i
         pd_leaf leaves[LANES];
 #pragma omp for schedule(dynamic, 4)
         for (int index = 0; index < n_groups; index++) {
-            lanes_clear(&node);
-            for (int leaf = 0; leaf < LANES; leaf++) {
-                pd_box all = pd_box_empty();
-                int start = index * GROUP + leaf * LANES;
-                lanes_clear(&leaves[leaf].boxes);
-                for (int i = 0; i < LANES && start + i < first->n; i++) {
-                    const pd_box *box = &first->boxes[order[start + i]];
-                    leaf_put(&leaves[leaf], i, first, order[start + i]);
-                    lane_put(&leaves[leaf].boxes, i, box);
-                    pd_box_add(&all, box);
-                }
+            for (int leaf = 0, start = index * GROUP; leaf < LANES; leaf++, start += LANES) {
+                int count = first->n - start < LANES ? first->n - start : LANES;
+                pd_box all = leaf_fill(&leaves[leaf], first, order + start, count);
                 lane_put(&node, leaf, &all);
             }
             group g = {&node, leaves, -1, first->k};

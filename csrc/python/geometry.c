@@ -1,6 +1,8 @@
-/* Batches of pairs of primitives: closest points, derivatives of the distance, its lower bound, the mollifier, times of impact. */
+/* Batches of pairs of primitives: closest points, derivatives of the distance, its lower bound, the mollifier, times of impact; points near
+ * a collider. */
 #include "python/backend_module.h"
 
+#include "geometry/collider.h"
 #include "geometry/collision.h"
 #include "python/errors.h"
 
@@ -8,18 +10,23 @@
 
 enum { MOST_ARRAYS = 8 };
 
-/* The arrays of a call in the order of the loop's arguments, mirrored in backend memory: the first n_in are read, the rest written.
- * A NULL array stays NULL. */
+/* The arrays of a call in the order of the loop's arguments, as the backend sees them: where backend memory is host memory in place, else
+ * mirrored there. The first n_in are read, the rest written. A NULL array stays NULL. */
 typedef struct mirror {
-    int n_arrays, n_in;
+    int n_arrays, n_in, in_place;
     PyArrayObject *arrays[MOST_ARRAYS];
     void *memory[MOST_ARRAYS];
 } mirror;
 
 static pd_status mirror_upload(pd_context *context, mirror *mirror) {
     pd_status status = PD_OK;
+    mirror->in_place = !pd_context_place(context).on_device;
     for (int i = 0; i < mirror->n_arrays && !status; i++) {
         if (!mirror->arrays[i]) continue;
+        if (mirror->in_place) {
+            mirror->memory[i] = PyArray_DATA(mirror->arrays[i]);
+            continue;
+        }
         size_t bytes = (size_t)PyArray_NBYTES(mirror->arrays[i]);
         status = pd_memory_create(context, &mirror->memory[i], bytes);
         if (!status && i < mirror->n_in) status = pd_memory_upload(context, mirror->memory[i], PyArray_DATA(mirror->arrays[i]), bytes);
@@ -30,7 +37,7 @@ static pd_status mirror_upload(pd_context *context, mirror *mirror) {
 static pd_status mirror_download(pd_context *context, mirror *mirror) {
     pd_status status = PD_OK;
     for (int i = mirror->n_in; i < mirror->n_arrays && !status; i++)
-        if (mirror->arrays[i])
+        if (mirror->arrays[i] && !mirror->in_place)
             status =
                 pd_memory_download(context, PyArray_DATA(mirror->arrays[i]), mirror->memory[i], (size_t)PyArray_NBYTES(mirror->arrays[i]));
     return status;
@@ -39,9 +46,10 @@ static pd_status mirror_download(pd_context *context, mirror *mirror) {
 typedef struct pair_call {
     int loop, kind, quantity, n, index; /* quantity: or the method */
     real separation, time;
+    pd_collider collider;
 } pair_call;
 
-enum { LOOP_CLOSEST, LOOP_PAIR, LOOP_MOLLIFIER, LOOP_TIMES, LOOP_EARLIEST };
+enum { LOOP_CLOSEST, LOOP_PAIR, LOOP_MOLLIFIER, LOOP_TIMES, LOOP_EARLIEST, LOOP_COLLIDER };
 
 /* Runs a loop on the mirrored arrays, without the GIL. */
 static pd_status run_loop(pair_call *call, mirror *mirror, int threads, pd_error *error) {
@@ -57,13 +65,17 @@ static pd_status run_loop(pair_call *call, mirror *mirror, int threads, pd_error
         case LOOP_TIMES:
             status = pd_collision_times(context, call->kind, call->quantity, call->n, m[0], m[1], m[2], call->separation, m[3], m[4], m[5]);
             break;
+        case LOOP_COLLIDER:
+            call->collider.grid.values = m[1];
+            status = pd_collider_batch(context, &call->collider, call->n, m[0], m[2], m[3], m[4], m[5]);
+            break;
         default:
             status = pd_earliest_collision(context, call->kind, call->quantity, call->n, m[0], m[1], m[2], call->separation, &call->time,
                                            &call->index);
         }
     if (!status) status = mirror_download(context, mirror);
     if (status) *error = *pd_context_error(context);
-    for (int i = 0; i < mirror->n_arrays; i++) pd_memory_destroy(context, m[i]);
+    for (int i = 0; i < mirror->n_arrays && !mirror->in_place; i++) pd_memory_destroy(context, m[i]);
     pd_context_destroy(context);
     return status;
 }
@@ -191,10 +203,16 @@ static int read_motion(PyObject *x_t0, PyObject *x_t1, PyObject *corners, double
     call->n = pd_array_length(mirror->arrays[2], 0, "corners");
     if (call->n < 0) return -1;
     const int *rows = PyArray_DATA(mirror->arrays[2]);
-    for (npy_intp i = 0; i < 4 * (npy_intp)call->n; i++)
+    int least = 0, most = -1;
+    for (npy_intp i = 0; i < 4 * (npy_intp)call->n; i++) {
+        least = rows[i] < least ? rows[i] : least;
+        most = rows[i] > most ? rows[i] : most;
+    }
+    for (npy_intp i = 0; (least < 0 || most >= shape[0]) && i < 4 * (npy_intp)call->n; i++)
         if (rows[i] < 0 || rows[i] >= shape[0]) {
-            PyErr_Format(PyExc_ValueError, "corners: index %d at (%zd, %d) is out of range for %zd points", rows[i], (Py_ssize_t)(i / 4),
-                         (int)(i % 4), (Py_ssize_t)shape[0]);
+            PyErr_Format(PyExc_ValueError, "%s: index %d at (%zd, %d) is out of range for %zd points",
+                         call->kind == PD_EDGE_EDGE ? "edge_edge" : "vertex_triangle", rows[i], (Py_ssize_t)(i / 4), (int)(i % 4),
+                         (Py_ssize_t)shape[0]);
             return -1;
         }
     return 0;
@@ -232,6 +250,66 @@ static PyObject *earliest_collision(PyObject *module, PyObject *arguments) {
     return Py_BuildValue("(di)", (double)call.time, call.index);
 }
 
+/* The collider of a call but for the values of its grid. Returns 0, or -1 with an exception. */
+static int read_collider(int shape, PyObject *frame_object, PyObject *size_object, double spacing, PyObject *values_object, pair_call *call,
+                         mirror *mirror) {
+    npy_intp frame_shape[2] = {4, 3}, size_shape[1] = {4}, grid_shape[3] = {-1, -1, -1};
+    pd_collider *collider = &call->collider;
+    if (shape < 0 || shape >= PD_COLLIDER_COUNT) {
+        PyErr_Format(PyExc_ValueError, "shape: %d is unknown", shape);
+        return -1;
+    }
+    PyArrayObject *frame = pd_array_in(frame_object, NPY_FLOAT64, 2, frame_shape, "frame");
+    PyArrayObject *size = frame ? pd_array_in(size_object, NPY_FLOAT64, 1, size_shape, "size") : NULL;
+    if (!size || pd_array_in_or_none(&mirror->arrays[1], values_object, PD_NPY_REAL, 3, grid_shape, "values") < 0) return -1;
+    const double *rows = PyArray_DATA(frame), *numbers = PyArray_DATA(size);
+    collider->shape = shape;
+    for (int i = 0; i < 9; i++) collider->rotation[i] = (real)rows[i];
+    for (int i = 0; i < 3; i++) collider->translation[i] = (real)rows[9 + i];
+    for (int i = 0; i < 4; i++) collider->size[i] = (real)numbers[i];
+    if ((shape == PD_DISTANCE_GRID) != (mirror->arrays[1] != NULL)) {
+        PyErr_SetString(PyExc_ValueError, "values: a grid needs them, and only a grid takes them");
+        return -1;
+    }
+    if (shape != PD_DISTANCE_GRID) return 0;
+    collider->grid.spacing = (real)spacing;
+    if (!(collider->grid.spacing > 0)) {
+        PyErr_SetString(PyExc_ValueError, "spacing: must be positive");
+        return -1;
+    }
+    for (int i = 0; i < 3; i++) {
+        collider->grid.n[i] = pd_array_length(mirror->arrays[1], i, "values");
+        if (collider->grid.n[i] < 0) return -1;
+        if (collider->grid.n[i] < 2) {
+            PyErr_Format(PyExc_ValueError, "values: expected at least 2 nodes along axis %d, got %d", i, collider->grid.n[i]);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static PyObject *collider_query(PyObject *module, PyObject *arguments) {
+    int shape, threads;
+    double spacing;
+    PyObject *frame, *size, *values, *x_object;
+    npy_intp vectors[2] = {-1, 3};
+    pair_call call = {.loop = LOOP_COLLIDER};
+    mirror mirror = {.n_arrays = 6, .n_in = 2};
+    if (!PyArg_ParseTuple(arguments, "iOOdOOi:collider_query", &shape, &frame, &size, &spacing, &values, &x_object, &threads)) return NULL;
+    if (read_collider(shape, frame, size, spacing, values, &call, &mirror) < 0) return NULL;
+    if (!(mirror.arrays[0] = pd_array_in(x_object, PD_NPY_REAL, 2, vectors, "x"))) return NULL;
+    if ((call.n = pd_array_length(mirror.arrays[0], 0, "x")) < 0) return NULL;
+    const real *x = PyArray_DATA(mirror.arrays[0]);
+    for (npy_intp i = 0; i < 3 * (npy_intp)call.n; i++)
+        if (!isfinite(x[i]))
+            return PyErr_Format(PyExc_ValueError, "x: the value at (%zd, %d) is not finite", (Py_ssize_t)(i / 3), (int)(i % 3));
+    vectors[0] = call.n;
+    mirror.arrays[2] = pd_array_out(PD_NPY_REAL, 1, vectors);
+    for (int i = 3; i < 6; i++) mirror.arrays[i] = pd_array_out(PD_NPY_REAL, 2, vectors);
+    if (run(module, &call, &mirror, threads) < 0) return NULL;
+    return Py_BuildValue("(NNNN)", mirror.arrays[2], mirror.arrays[3], mirror.arrays[4], mirror.arrays[5]);
+}
+
 PyMethodDef pd_geometry_methods[] = {
     {"pair_closest", pair_closest, METH_VARARGS,
      "pair_closest($module, kind, x, threads, /)\n--\n\n"
@@ -250,5 +328,9 @@ PyMethodDef pd_geometry_methods[] = {
     {"earliest_collision", earliest_collision, METH_VARARGS,
      "earliest_collision($module, kind, method, x_t0, x_t1, corners, separation, time, threads, /)\n--\n\n"
      "The earliest time up to `time` and its pair's index, or `time` and -1. Arguments as of collision_times."},
+    {"collider_query", collider_query, METH_VARARGS,
+     "collider_query($module, shape, frame, size, spacing, values, x, threads, /)\n--\n\n"
+     "Signed distance (n,), gradient (n,3), normal (n,3) and closest point (n,3) of x (n,3); shape 0 plane, 1 sphere, 2 capsule,\n"
+     "3 cuboid, 4 grid; frame (4,3) float64: rotation, translation; size (4,) float64; values (i,j,k) of a grid, else None."},
     {NULL, NULL, 0, NULL},
 };

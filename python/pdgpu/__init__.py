@@ -8,9 +8,11 @@ from pdgpu.openmp import short_spinning
 with short_spinning():
     from pdgpu import _host  # loads the OpenMP runtime
 
-from pdgpu import ccd, collision, elements, geometry, linear, shapes
+from pdgpu import ccd, collision, elements, geometry, linear, shapes, surface
 from pdgpu.certificate import Certificate, certify
+from pdgpu.colliders import Box, Capsule, Collider, Plane, SignedDistanceField, Sphere, TriangleMesh
 from pdgpu.comparison import Comparison, compare
+from pdgpu.contacts import Contacts
 from pdgpu.cutting import Cut
 from pdgpu.errors import DivergenceError
 from pdgpu.linear_solvers import PCG, SOR, AJacobi, Chebyshev, Direct, GaussSeidel, Jacobi, SymmetricGaussSeidel
@@ -30,7 +32,7 @@ from pdgpu.materials import (
 )
 from pdgpu.mesh import Mesh, read_mesh
 from pdgpu.records import StepRecord
-from pdgpu.scene import Body, Scene
+from pdgpu.scene import Body, Obstacle, Scene
 from pdgpu.simulation import Simulation
 from pdgpu.solvers import (
     ADMM,
@@ -61,9 +63,13 @@ __all__ = [
     "Bending",
     "BlockJacobi",
     "Body",
+    "Box",
+    "Capsule",
     "Certificate",
     "Chebyshev",
+    "Collider",
     "Comparison",
+    "Contacts",
     "Corotated",
     "Cut",
     "Direct",
@@ -76,15 +82,20 @@ __all__ = [
     "NeoHookean",
     "Newton",
     "NonlinearCG",
+    "Obstacle",
+    "Plane",
     "ProjectiveDynamics",
     "QuasiNewton",
     "Scene",
+    "SignedDistanceField",
     "Simulation",
+    "Sphere",
     "Spring",
     "StVK",
     "StepRecord",
     "StrainLimit",
     "SymmetricGaussSeidel",
+    "TriangleMesh",
     "VertexBlockDescent",
     "Volume",
     "WorldBox",
@@ -99,4 +110,5 @@ __all__ = [
     "linear",
     "read_mesh",
     "shapes",
+    "surface",
 ]

@@ -22,6 +22,16 @@ def collision_times(
 def earliest_collision(
     kind: int, method: int, x_t0: Real, x_t1: Real, corners: NDArray[np.int32] | None, separation: float, time: float, threads: int, /
 ) -> tuple[float, int]: ...
+def collider_query(
+    shape: int,
+    frame: NDArray[np.float64],
+    size: NDArray[np.float64],
+    spacing: float,
+    values: Real | None,
+    x: Real,
+    threads: int,
+    /,
+) -> tuple[Real, Real, Real, Real]: ...
 
 class DeviceArray:
     @property

@@ -14,14 +14,15 @@ from pathlib import Path
 import numpy as np
 
 import pdgpu.materials
-from pdgpu import linear_solvers, solvers
+from pdgpu import colliders, linear_solvers, solvers
 from pdgpu.arguments import integer, number, per_item, real_array, vertex_indices
 from pdgpu.automatic import Parameters
 from pdgpu.mesh import Mesh
 from pdgpu.mesh_files import as_path
 from pdgpu.scene import Scene
 
-FORMAT, VERSION = "pdgpu simulation", 1
+FORMAT, VERSION = "pdgpu simulation", 2
+WITHOUT_OBSTACLES = 1  # the version of a file without obstacles, which earlier versions of pdgpu read too
 
 
 def write(path, simulation):
@@ -60,6 +61,17 @@ def write(path, simulation):
                 "attachments": [[store(part) for part in attachment] for attachment in body.attachments],
             }
         )
+    obstacles = []
+    for obstacle in scene.obstacles:
+        shape = {key: None if value is None else store(value) for key, value in _numbers(obstacle.collider).items()}
+        obstacles.append(
+            {
+                "name": obstacle.name,
+                "type": type(obstacle.collider).__name__,
+                "shape": shape,
+                "moves": obstacle.collider.motion is not None,
+            }
+        )
     x, v, previous = simulation._backend.state()
     arrays["positions"], arrays["velocities"] = x, v
     if previous is not None:
@@ -70,7 +82,7 @@ def write(path, simulation):
         arrays["external_forces"] = simulation._external_forces
     header = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if obstacles else WITHOUT_OBSTACLES,
         "dt": simulation.dt,
         "device": simulation.device,
         "dtype": simulation.dtype.name,
@@ -82,6 +94,7 @@ def write(path, simulation):
         "rho": simulation._rho,
         "linear_numbers": None if simulation._numbers is None else dataclasses.asdict(simulation._numbers),
         "bodies": bodies,
+        "obstacles": obstacles,
     }
     if not path.parent.is_dir():
         raise FileNotFoundError(f"path: the folder {path.parent} does not exist")
@@ -113,13 +126,14 @@ def read(cls, path, motions, device, threads):
         raise
     except Exception as error:  # zipfile, zlib, NumPy and json each have their own for a damaged file
         raise ValueError(f"path: {path} is not a saved simulation, or is truncated ({error})") from None
-    if header.get("version") != VERSION:
-        raise ValueError(f"path: {path} has version {header.get('version')!r}, this pdgpu reads version {VERSION}")
+    if header.get("version") not in (WITHOUT_OBSTACLES, VERSION):
+        raise ValueError(f"path: {path} has version {header.get('version')!r}, this pdgpu reads up to version {VERSION}")
     try:
-        scripted = {entry["name"]: sum(bool(moves) for _, moves in entry["pins"]) for entry in header["bodies"]}
+        pins = {entry["name"]: sum(bool(moves) for _, moves in entry["pins"]) for entry in header["bodies"]}
+        obstacles = {entry["name"]: int(bool(entry["moves"])) for entry in header.get("obstacles", ())}
     except (KeyError, TypeError, ValueError) as error:
         raise _damaged(path, error) from None
-    motions = _check_motions(motions, scripted)
+    motions = _check_motions(motions, pins, obstacles)
     try:
         scene = _scene(header, arrays, motions)
         solver = _solver(header["solver"])
@@ -180,21 +194,23 @@ def _damaged(path, error):
     return ValueError(f"path: {path} is damaged ({reason})")
 
 
-def _check_motions(motions, scripted):
-    """Name of a body -> list of as many motions as it has scripted pins; `scripted` has their numbers."""
+def _check_motions(motions, pins, obstacles):
+    """Name -> list of motions, of a body as many as it has scripted pins, of an obstacle that moves one; the numbers are given by name."""
+    scripted = pins | obstacles
     motions = {} if motions is None else motions
     if not isinstance(motions, dict):
         raise TypeError(f"motions: expected a dict of body name -> list of motions, got {motions!r}")
     for name, given in motions.items():
         if name not in scripted:
-            raise ValueError(f"motions: no body is named {name!r}; there are {list(scripted)}")
+            raise ValueError(f"motions: no body or obstacle is named {name!r}; there are {list(scripted)}")
         if not isinstance(given, list | tuple):
             raise TypeError(f"motions: expected a list of motions for {name!r}, got {given!r}")
     for name, count in scripted.items():
         given = motions.get(name, ())
         if len(given) != count:
+            what = f"obstacle {name!r} had {count} motions" if name in obstacles else f"body {name!r} had {count} scripted pins"
             raise ValueError(
-                f"motions: body {name!r} had {count} scripted pins, and {len(given)} motions were given; functions are not saved: "
+                f"motions: {what}, and {len(given)} motions were given; functions are not saved: "
                 "give them all again, in the order of the pins"
             )
         for motion in given:
@@ -235,7 +251,31 @@ def _scene(header, arrays, motions):
             body.slides.append((vertex_indices("slides", fetch(indices), points), _projector(fetch(projector))))
         for indices, targets, stiffness in entry["attachments"]:
             body.attach(fetch(indices), fetch(targets), fetch(stiffness))
+    for entry in header.get("obstacles", ()):
+        shape = {key: None if value is None else fetch(value) for key, value in entry["shape"].items()}
+        (motion,) = motions.get(entry["name"], ()) if entry["moves"] else (None,)
+        scene.add_obstacle(_collider(entry["type"], shape), motion, name=entry["name"])
     return scene
+
+
+ELEMENTS = ("tets", "triangles", "edges")
+
+
+def _numbers(collider):
+    """What a collider is made of, but for its motion: numbers, arrays and None."""
+    parts = {field.name: getattr(collider, field.name) for field in dataclasses.fields(collider) if field.init}
+    del parts["motion"]
+    mesh = parts.pop("mesh", None)
+    return parts if mesh is None else parts | {f"mesh_{name}": getattr(mesh, name) for name in ("points", *ELEMENTS)}
+
+
+def _collider(name, parts):
+    """Only a collider, as `_material`."""
+    if name not in colliders.__all__ or name in ("Collider", "SurfacePoints"):
+        raise ValueError(f"collider {name!r} is unknown")
+    if "mesh_points" in parts:
+        parts["mesh"] = Mesh(parts.pop("mesh_points"), *(parts.pop(f"mesh_{name}") for name in ELEMENTS))
+    return getattr(colliders, name)(**parts)
 
 
 def _parents(rows, n):

@@ -1,17 +1,19 @@
-"""Scenes: bodies, what holds them, and the arrays a simulation is built from."""
+"""Scenes: bodies, what holds them, obstacles, and the arrays a simulation is built from."""
 
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pdgpu import _host
 from pdgpu.arguments import any_array, number, per_item, real_array, vertex_indices
+from pdgpu.colliders import Collider, TriangleMesh
 from pdgpu.materials import Attachment, Bending, Material, Spring, WorldBox
 from pdgpu.mesh import Mesh
 
-__all__ = ["Body", "Scene"]
+__all__ = ["Body", "Obstacle", "Scene"]
 
 
 class Body:
@@ -148,8 +150,23 @@ class Body:
         return [(kind, rows, rest, parameters)]
 
 
+@dataclass(frozen=True)
+class Obstacle:
+    """A collider of a scene; made by `Scene.add_obstacle`.
+
+    Attributes
+    ----------
+    name : str
+    collider : Collider
+        With its motion.
+    """
+
+    name: str
+    collider: Collider
+
+
 class Scene:
-    """Bodies under gravity.
+    """Bodies under gravity, and obstacles.
 
     Parameters
     ----------
@@ -160,15 +177,18 @@ class Scene:
     def __init__(self, gravity=(0.0, -9.81, 0.0)):
         self.gravity = real_array("gravity", gravity, (3,))
         self.bodies = []
+        self.obstacles = []
         self.world_box = None
 
     def __repr__(self):
-        return f"Scene({len(self.bodies)} bodies, {self.n_vertices} vertices)"
+        obstacles = f", {len(self.obstacles)} obstacles" if self.obstacles else ""
+        return f"Scene({len(self.bodies)} bodies, {self.n_vertices} vertices{obstacles})"
 
     def copy(self):
-        """A scene with copies of the bodies."""
+        """A scene with copies of the bodies and with the same obstacles, which do not change."""
         other = copy.copy(self)
         other.gravity, other.bodies = self.gravity.copy(), [body.copy() for body in self.bodies]
+        other.obstacles = list(self.obstacles)
         return other
 
     @property
@@ -176,11 +196,11 @@ class Scene:
         return sum(len(body.points) for body in self.bodies)
 
     def __getitem__(self, name):
-        """The body of that name."""
-        for body in self.bodies:
-            if body.name == name:
-                return body
-        raise KeyError(f"no body is named {name!r}; there are {[body.name for body in self.bodies]}")
+        """The body or obstacle of that name."""
+        for part in (*self.bodies, *self.obstacles):
+            if part.name == name:
+                return part
+        raise KeyError(f"no body is named {name!r}; there are {[part.name for part in (*self.bodies, *self.obstacles)]}")
 
     def find(self, body):
         """The body of this scene that a body or a name stands for; ValueError where there is none of that name."""
@@ -192,12 +212,16 @@ class Scene:
                 return candidate
         raise ValueError(f"body: no body is named {name!r}; there are {[candidate.name for candidate in self.bodies]}")
 
-    def _add(self, kind, points, mesh, materials, masses, name, velocity, damping, density=None):
-        name = f"{kind}{len(self.bodies)}" if name is None else name
+    def _new_name(self, name):
         if not isinstance(name, str):
             raise TypeError(f"name: expected a string, got {name!r}")
-        if any(body.name == name for body in self.bodies):
-            raise ValueError(f"name: there is a body named {name!r} already")
+        for what, parts in (("a body", self.bodies), ("an obstacle", self.obstacles)):
+            if any(part.name == name for part in parts):
+                raise ValueError(f"name: there is {what} named {name!r} already")
+        return name
+
+    def _add(self, kind, points, mesh, materials, masses, name, velocity, damping, density=None):
+        name = self._new_name(f"{kind}{len(self.bodies)}" if name is None else name)
         velocity = any_array("velocity", velocity)
         velocity = real_array("velocity", velocity, (3,) if velocity.ndim < 2 else (len(points), 3))
         damping = number("damping", damping, minimum=0.0)
@@ -298,6 +322,46 @@ class Scene:
         if not len(points):
             raise ValueError("points: there are none")
         return self._add("particles", points, None, [], per_item("mass", mass, len(points), above=0.0), name, velocity, damping)
+
+    def add_obstacle(self, mesh_or_shape, motion=None, *, name=None):
+        """Add something that bodies may come near and that none of them moves.
+
+        Nothing responds to obstacles so far: a simulation steps as if they were not there. `Simulation.contacts` finds what is near them.
+
+        Parameters
+        ----------
+        mesh_or_shape : Mesh or Collider
+            A mesh, whose surface counts, or Plane, Sphere, Capsule, Box, SignedDistanceField, TriangleMesh.
+        motion : callable, optional
+            Of a mesh: callable(time, rest_points (n, 3)) -> positions (n, 3); of another collider: callable(time) -> (rotation (3, 3),
+            translation (3,)). Without it the obstacle stands still, or moves as the collider's own motion says. The time is s.
+        name : str, optional
+            Bodies and obstacles have different names.
+
+        Returns
+        -------
+        Obstacle
+
+        Raises
+        ------
+        TypeError
+            Something else than a mesh or a collider; a motion that cannot be called.
+        ValueError
+            A mesh without a surface, a name that is taken, a motion for a collider that has one.
+        """
+        if isinstance(mesh_or_shape, Mesh):
+            collider = TriangleMesh(mesh_or_shape)
+        elif isinstance(mesh_or_shape, Collider):
+            collider = mesh_or_shape
+        else:
+            raise TypeError(f"mesh_or_shape: expected a pdgpu.Mesh or a collider such as pdgpu.Sphere, got {mesh_or_shape!r}")
+        if motion is not None:
+            if collider.motion is not None:
+                raise ValueError("motion: the collider has one already")
+            collider = replace(collider, motion=motion)
+        obstacle = Obstacle(self._new_name(f"obstacle{len(self.obstacles)}" if name is None else name), collider)
+        self.obstacles.append(obstacle)
+        return obstacle
 
     def set_world_box(self, lower, upper, stiffness):
         """Push every vertex of every body back into a box: energy stiffness/2 |x - clamp(x, lower, upper)|^2 per vertex.

@@ -13,6 +13,7 @@ from pdgpu.arguments import integer, number, real_array
 from pdgpu.automatic import resolve
 from pdgpu.backends import backend, thread_count
 from pdgpu.chebyshev_search import floor_of, search
+from pdgpu.contacts import find_contacts
 from pdgpu.cutting import cut_scene
 from pdgpu.errors import DivergenceError
 from pdgpu.linear_solvers import chebyshev_settings
@@ -139,6 +140,7 @@ class Simulation(ReadBack):
         self._rho = None  # of the outer iteration, once found
         self._start_time = 0.0
         self._external_forces = None
+        self._proximity = {}  # selection -> ContactSearch
         self.last_step = None
         self._backend.set_load(self._load_of(None))
         self._backend.set_state(
@@ -201,6 +203,11 @@ class Simulation(ReadBack):
     def masses(self):
         """Lumped masses, (n,) float64, kg."""
         return self._masses.copy()
+
+    @property
+    def obstacles(self):
+        """The obstacles of the scene, a tuple of Obstacle. Nothing responds to them so far; `contacts` finds what is near them."""
+        return tuple(self._scene.obstacles)
 
     @property
     def time(self):
@@ -552,6 +559,45 @@ class Simulation(ReadBack):
             matrix.sort_indices()
         return matrix
 
+    # ---- proximity ----------------------------------------------------------------------------------------------------------
+
+    def contacts(self, distance, *, bodies=None, self_collision=True, unique=True):
+        """What is near what at the present positions, obstacles where they are at the present time.
+
+        A query: nothing in a step depends on it.
+
+        Parameters
+        ----------
+        distance : float
+            Pairs that are at most this far from each other, m.
+        bodies : list of Body, Obstacle or str, optional
+            Only pairs of two of these, or of one with itself; all bodies and obstacles where it is left out.
+        self_collision : bool
+            Whether a body is looked at for pairs with itself.
+        unique : bool
+            Name each pair of nearest features (vertex, edge, triangle) once, though several pairs of a vertex and a triangle, and of two
+            edges, have it: a vertex nearest to an edge of two triangles is one contact then. False: every pair.
+
+        Returns
+        -------
+        Contacts
+
+        Raises
+        ------
+        TypeError, ValueError
+            A distance that is negative or not finite, a name that no body and no obstacle has, a motion of an obstacle that returns
+            something else than it should.
+
+        Notes
+        -----
+        Surfaces of solids, triangles of shells, edges of rods, particles and obstacle meshes are tested with each other, vertices with
+        triangles and edges with edges, but for those that share a vertex and for those that are pinned throughout. Particles are not tested
+        with edges nor with each other, and no distance of two meshes is negative. All vertices are tested with the other obstacles, inside
+        which the distance is negative. The pairs come from a broad phase that is kept and refitted from call to call; on a GPU the
+        positions are read back.
+        """
+        return find_contacts(self, distance, bodies, self_collision, unique)
+
     # ---- save and load ------------------------------------------------------------------------------------------------------
 
     def save(self, path):
@@ -571,7 +617,8 @@ class Simulation(ReadBack):
         ----------
         path : str or os.PathLike
         motions : dict, optional
-            Name of a body -> list of its motions, one per scripted pin, where the saved scene had some.
+            Name of a body -> list of its motions, one per scripted pin, and of an obstacle that moves -> [its motion], where the saved
+            scene had some.
         device : str, optional
             Another device than the saved one.
 

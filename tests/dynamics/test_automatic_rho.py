@@ -52,6 +52,7 @@ def iterations_to(sim, level):
     return int(below[0]) if len(below) else len(norms)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("iterations", [120, 400])
 def test_outer_search_halves_the_iterations_of_a_bar(iterations, dtype):
@@ -63,6 +64,7 @@ def test_outer_search_halves_the_iterations_of_a_bar(iterations, dtype):
     assert 0.98 < sim.parameters["rho"] < 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("iterations", [80, 300])
 def test_outer_search_halves_the_iterations_of_direct_steps(iterations):
     """If not, the search finds the rho of another solver: by hand it takes 36 iterations instead of 262."""
@@ -71,6 +73,7 @@ def test_outer_search_halves_the_iterations_of_direct_steps(iterations):
     assert iterations_to(sim, 1e-3) <= 131
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [pdgpu.Direct(), pdgpu.Jacobi(), pdgpu.SymmetricGaussSeidel()])
 def test_outer_search_halves_the_iterations_of_a_cloth(kind):
     """If not, the search works on solids only."""
@@ -81,6 +84,7 @@ def test_outer_search_halves_the_iterations_of_a_cloth(kind):
     assert iterations_to(simulation(scene, x, dataclasses.replace(solver, chebyshev=AUTO, iterations=plain)), 1e-3) <= plain / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bar", "cloth"])
 @pytest.mark.parametrize("kind", [pdgpu.Jacobi, pdgpu.SymmetricGaussSeidel])
 def test_inner_search_halves_the_iterations_of_a_global_step(kind, name):
@@ -180,6 +184,7 @@ def test_scripted_pins_move_in_a_searched_step():
     np.testing.assert_allclose(sim.positions[held], body.points[held] + [0.0, 0.0, 2 * DT], atol=1e-14)
 
 
+@pytest.mark.slow
 def test_compare_searches_for_every_solver():
     """If not, the comparison shows a solver without the acceleration it is named after."""
     scene, x = twisted_bar()
@@ -292,6 +297,7 @@ def test_a_weight_that_diverges_is_replaced_before_the_search(place):
     assert norms[-1] < 0.1 * norms[0]
 
 
+@pytest.mark.slow
 def test_a_weight_that_diverges_on_a_real_mesh_is_replaced():
     """If not, the automatic solver fails on the first mesh that is not a grid."""
     mesh = pdgpu.read_mesh(inputs.data_file("tet/ipc_bunny.msh"))

@@ -67,6 +67,7 @@ def test_matrices_are_those_of_the_simulation():
 LOADS = [(1e5, 0.01), (1e5, 1 / 30), (1e6, 0.01), (1e6, 1 / 30), (1e7, 1 / 30)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "gaps"),
     [

@@ -1,0 +1,506 @@
+"""Colliders: planes, spheres, capsules, boxes, distances on a grid and triangle meshes, standing still or moved by a script.
+
+Each answers for a batch of points how far its surface is, with the sign of the side: negative inside. Descriptions like all others:
+frozen, printable, picklable where their motion is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from pdgpu import _host, geometry
+from pdgpu.arguments import number, real_array
+from pdgpu.backends import backend, thread_count
+from pdgpu.geometry import common_precision
+from pdgpu.intersections import find_intersections
+from pdgpu.mesh import Mesh
+
+__all__ = ["Box", "Capsule", "Collider", "Plane", "SignedDistanceField", "Sphere", "SurfacePoints", "TriangleMesh"]
+
+MOST_NODES = 2**27  # of a grid: 1 GiB of distances
+LARGEST = {"float32": 1e37, "float64": 1e307}  # m, coordinates that differences of can be formed
+
+
+class SurfacePoints(NamedTuple):
+    """What a collider says of n points.
+
+    Attributes
+    ----------
+    distance : ndarray, shape (n,)
+        To the surface, m, negative inside.
+    gradient : ndarray, shape (n, 3)
+        Of the distance by the point. Equal to `normal`, but for a grid, whose interpolated distance is not exact.
+    normal : ndarray, shape (n, 3)
+        Unit vector out of the collider.
+    closest : ndarray, shape (n, 3)
+        The nearest point of the surface, m.
+    """
+
+    distance: np.ndarray
+    gradient: np.ndarray
+    normal: np.ndarray
+    closest: np.ndarray
+
+
+class Collider:
+    """What all colliders can do; use one of the classes below."""
+
+    def query(self, points, time=0.0, *, threads=0):
+        """Distance, gradient, normal and nearest point of the surface, all at once.
+
+        Parameters
+        ----------
+        points : array_like, shape (n, 3)
+            m; computed in float32 if they are, else in float64.
+        time : float
+            s; where the motion has taken the collider.
+        threads : int
+            0: all cores. The result does not depend on it.
+
+        Returns
+        -------
+        SurfacePoints
+
+        Raises
+        ------
+        TypeError, ValueError
+            A wrong shape, a coordinate that is not finite; a motion that returns something else than it should.
+        """
+        dtype = common_precision(points)
+        x = real_array("points", points, (None, 3))
+        bad = np.abs(x) > LARGEST[np.dtype(dtype).name]
+        if bad.any():
+            index = tuple(int(i) for i in np.argwhere(bad)[0])
+            raise ValueError(f"points: value {x[index]} at {index} is too large for {np.dtype(dtype).name}")
+        return self._query(np.ascontiguousarray(x, dtype=dtype), number("time", time), thread_count(threads))
+
+    def distance(self, points, time=0.0, *, threads=0):
+        """Signed distance of points (n, 3) from the surface, (n,) m, negative inside. Arguments and errors as for `query`.
+
+        It never changes by more than the points move (Lipschitz constant 1), but for `SignedDistanceField`.
+        """
+        return self.query(points, time, threads=threads).distance
+
+    def gradient(self, points, time=0.0, *, threads=0):
+        """Derivative of `distance` by the points, (n, 3). Where there is none, as in the centre of a sphere, a fixed unit vector."""
+        return self.query(points, time, threads=threads).gradient
+
+    def normals(self, points, time=0.0, *, threads=0):
+        """Unit vectors out of the collider, (n, 3)."""
+        return self.query(points, time, threads=threads).normal
+
+    def closest_points(self, points, time=0.0, *, threads=0):
+        """The nearest points of the surface, (n, 3) m."""
+        return self.query(points, time, threads=threads).closest
+
+    def displacement(self, points, start, end):
+        """How far the collider carries points from one time to another: (n, 3) m.
+
+        Parameters
+        ----------
+        points : array_like, shape (n, 3)
+            Where they are at `start`, m, fixed to the collider; of a triangle mesh, to the point of its surface nearest to each.
+        start, end : float
+            s.
+        """
+        x = real_array("points", points, (None, 3))
+        rotation_0, translation_0 = self.placement(number("start", start))
+        rotation_1, translation_1 = self.placement(number("end", end))
+        turn = rotation_1 @ rotation_0.T
+        return (x - translation_0) @ (turn - np.eye(3)).T + (translation_1 - translation_0)
+
+    def placement(self, time=0.0):
+        """Rotation (3, 3) and translation (3,), m, at a time: x -> rotation @ x + translation takes the collider as described there."""
+        if self.motion is None:
+            return np.eye(3), np.zeros(3)
+        moved = self.motion(time)
+        if not isinstance(moved, list | tuple) or len(moved) != 2:
+            raise TypeError(f"motion: expected a rotation (3, 3) and a translation (3,) at time {time}, got {moved!r}")
+        rotation = _rotation(f"motion: rotation at time {time}", moved[0])
+        return rotation, real_array(f"motion: translation at time {time}", moved[1], (3,))
+
+    def _query(self, x, time, threads):
+        shape, rotation, translation, size, spacing, values = self._core(x.dtype)
+        turn, shift = self.placement(time)
+        frame = np.concatenate([turn @ rotation, [turn @ translation + shift]])
+        size = np.concatenate([size, np.zeros(4 - len(size))])
+        if not (np.abs(np.append(frame, size)) <= LARGEST[x.dtype.name]).all():
+            raise ValueError(f"time: at {time} {self!r} is too large or too far away for {x.dtype.name}")
+        return SurfacePoints(*backend("cpu", x.dtype).collider_query(shape, frame, size, spacing, values, x, threads))
+
+
+def _keep(self, **values):
+    """Puts checked values into a frozen description."""
+    for name, value in values.items():
+        object.__setattr__(self, name, value)
+    motion = self.motion
+    if motion is not None and not callable(motion):
+        raise TypeError(f"motion: expected a callable(time), got {motion!r}")
+
+
+def _vector(name, value):
+    """Three finite numbers as a tuple, which prints and compares."""
+    return tuple(real_array(name, value, (3,)).tolist())
+
+
+def _rotation(name, matrix):
+    """The rotation next to a matrix (3, 3) that is one to 1e-6."""
+    matrix = real_array(name, matrix, (3, 3))
+    with np.errstate(over="ignore", invalid="ignore"):
+        off = np.abs(matrix.T @ matrix - np.eye(3))
+    if not off.max() <= 1e-6:
+        index = tuple(int(i) for i in np.unravel_index(np.argmax(off), (3, 3)))
+        raise ValueError(f"{name}: not orthogonal, the transpose times itself differs from the identity by {off[index]:.3g} at {index}")
+    if np.linalg.det(matrix) < 0.0:
+        raise ValueError(f"{name}: a reflection, its determinant is {np.linalg.det(matrix):.3g}")
+    if not off.any():
+        return matrix
+    u, _, v = np.linalg.svd(matrix)
+    return u @ v
+
+
+@dataclass(frozen=True)
+class Plane(Collider):
+    """The half space below a plane, such as a floor.
+
+    Parameters
+    ----------
+    point : array_like, shape (3,)
+        On the plane, m.
+    normal : array_like, shape (3,)
+        Out of the half space; any length but zero, kept as a unit vector.
+    motion : callable(time) -> (rotation (3, 3), translation (3,)), optional
+        Where the collider is at a time (s): a point x of it at rotation @ x + translation.
+    """
+
+    point: tuple
+    normal: tuple
+    _: KW_ONLY
+    motion: Callable | None = None
+
+    def __post_init__(self):
+        direction = real_array("normal", self.normal, (3,))
+        largest = np.abs(direction).max()
+        if largest == 0.0:
+            raise ValueError(f"normal: a direction of zero length, {self.normal!r}")
+        direction = direction / largest
+        _keep(self, point=_vector("point", self.point), normal=tuple((direction / np.linalg.norm(direction)).tolist()))
+
+    def _core(self, dtype):
+        return 0, np.eye(3), np.array(self.point), np.array(self.normal), 1.0, None
+
+
+@dataclass(frozen=True)
+class Sphere(Collider):
+    """A ball.
+
+    Parameters
+    ----------
+    centre : array_like, shape (3,)
+        m. There the normal is the x axis of the collider, since every direction would do.
+    radius : float
+        m, greater than 0.
+    motion : as for `Plane`
+    """
+
+    centre: tuple
+    radius: float
+    _: KW_ONLY
+    motion: Callable | None = None
+
+    def __post_init__(self):
+        _keep(self, centre=_vector("centre", self.centre), radius=number("radius", self.radius, above=0.0))
+
+    def _core(self, dtype):
+        return 1, np.eye(3), np.array(self.centre), np.array([self.radius]), 1.0, None
+
+
+@dataclass(frozen=True)
+class Capsule(Collider):
+    """All points within a radius of a segment.
+
+    Parameters
+    ----------
+    start, end : array_like, shape (3,)
+        Of the segment, m; where they are equal the capsule is a ball. On the segment the normal is a fixed one across it.
+    radius : float
+        m, greater than 0.
+    motion : as for `Plane`
+    """
+
+    start: tuple
+    end: tuple
+    radius: float
+    _: KW_ONLY
+    motion: Callable | None = None
+
+    def __post_init__(self):
+        _keep(
+            self,
+            start=_vector("start", self.start),
+            end=_vector("end", self.end),
+            radius=number("radius", self.radius, above=0.0),
+        )
+
+    def _core(self, dtype):
+        half_start, half_end = 0.5 * np.array(self.start), 0.5 * np.array(self.end)
+        return 2, np.eye(3), half_start + half_end, np.append(half_end - half_start, self.radius), 1.0, None
+
+
+@dataclass(frozen=True)
+class Box(Collider):
+    """A solid box. `pdgpu.shapes.box` makes a mesh of one.
+
+    Parameters
+    ----------
+    size : array_like, shape (3,)
+        Lengths of its sides, m, greater than 0.
+    centre : array_like, shape (3,)
+        m.
+    rotation : array_like, shape (3, 3), optional
+        Its columns are the directions of the sides; the axes of space where it is left out.
+    motion : as for `Plane`
+
+    Notes
+    -----
+    The distance is exact inside and outside. Where several sides are equally near, the first of x, y, z gives the normal.
+    """
+
+    size: tuple
+    centre: tuple = (0.0, 0.0, 0.0)
+    rotation: tuple | None = None
+    _: KW_ONLY
+    motion: Callable | None = None
+
+    def __post_init__(self):
+        size = real_array("size", self.size, (3,))
+        if (size <= 0.0).any():
+            index = int(np.argmax(size <= 0.0))
+            raise ValueError(f"size: must be greater than 0, got {size[index]} at {index}")
+        rotation = self.rotation
+        if rotation is not None:
+            rotation = tuple(map(tuple, _rotation("rotation", rotation).tolist()))
+        _keep(self, size=tuple(size.tolist()), centre=_vector("centre", self.centre), rotation=rotation)
+
+    def _core(self, dtype):
+        rotation = np.eye(3) if self.rotation is None else np.array(self.rotation)
+        return 3, rotation, np.array(self.centre), 0.5 * np.array(self.size), 1.0, None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SignedDistanceField(Collider):
+    """A signed distance on the nodes of a grid, trilinear between them.
+
+    Parameters
+    ----------
+    values : array_like, shape (nx, ny, nz)
+        Distance at node (i, j, k), negative inside, m; at least 2 nodes along each axis, none negative on the boundary of the grid, so
+        that the surface lies inside.
+    origin : array_like, shape (3,)
+        Where node (0, 0, 0) is, m.
+    spacing : float
+        Between nodes, m.
+    mesh : Mesh, optional
+        What the distance is measured from. Only pictures use it.
+    motion : as for `Plane`
+
+    Notes
+    -----
+    What interpolation gives is within h^2/8 (|f_xx| + |f_yy| + |f_zz|) of the distance f in a cell where f is smooth, h the spacing, and
+    within sqrt(3)/2 h anywhere; the zero level rounds off edges by as much. `gradient` is the exact derivative of the interpolated
+    distance, which jumps from cell to cell; it is no unit vector, and no longer than sqrt(3). `normals` are its direction, and closest
+    points lie at distance times normal, so they are approximate.
+
+    Outside the grid, with q the point of the grid's box nearest to p, the distance is sqrt(f(q)^2 + |p - q|^2), which is continuous.
+    Where f(q) is the distance of q from a surface inside the box, that of p is at least this, and more by less than f(q).
+    """
+
+    values: np.ndarray
+    origin: tuple
+    spacing: float
+    _: KW_ONLY
+    mesh: Mesh | None = None
+    motion: Callable | None = None
+    _rounded: dict = field(default_factory=dict, init=False)  # dtype -> the values in it
+
+    def __post_init__(self):
+        values = real_array("values", self.values, (None, None, None))
+        if min(values.shape) < 2:
+            raise ValueError(f"values: expected at least 2 nodes along each axis, got shape {values.shape}")
+        inner = values[1:-1, 1:-1, 1:-1].copy()
+        values[1:-1, 1:-1, 1:-1] = 0.0
+        if (values < 0.0).any():
+            index = tuple(int(i) for i in np.argwhere(values < 0.0)[0])
+            raise ValueError(f"values: the surface must lie inside the grid, but {values[index]} at {index}, on its boundary, is negative")
+        values[1:-1, 1:-1, 1:-1] = inner
+        values.flags.writeable = False
+        if self.mesh is not None and not isinstance(self.mesh, Mesh):
+            raise TypeError(f"mesh: expected a pdgpu.Mesh, got {self.mesh!r}")
+        _keep(self, values=values, origin=_vector("origin", self.origin), spacing=number("spacing", self.spacing, above=0.0))
+
+    def __repr__(self):
+        nodes = " x ".join(map(str, self.values.shape))
+        return f"SignedDistanceField({nodes} nodes, origin={self.origin}, spacing={self.spacing:g}, motion={self.motion!r})"
+
+    def __reduce__(self):
+        return _field_of, (np.array(self.values), self.origin, self.spacing, self.mesh, self.motion)
+
+    @classmethod
+    def from_mesh(cls, mesh, *, spacing, padding=None, motion=None, threads=0):
+        """The distance from a closed surface on a grid around it.
+
+        Parameters
+        ----------
+        mesh : Mesh
+            Its surface: closed, two triangles at every edge that run the same way round, not meeting itself. As a whole it may be turned
+            outwards or inwards; surfaces inside others enclose holes.
+        spacing : float
+            m. The grid has ((size + 2 padding) / spacing + 1) nodes along an axis, rounded up, 2^27 in all at most, 8 bytes each.
+        padding : float, optional
+            From the surface to the boundary of the grid, m, at least (and by default twice) the spacing.
+        motion : as for `Plane`
+        threads : int
+            0: all cores. The result does not depend on it.
+
+        Raises
+        ------
+        ValueError
+            An open or non-manifold surface, inconsistent orientation, a surface that meets itself: with the edge or triangle; a spacing
+            that gives too many nodes, with their number.
+        RuntimeError
+            This build has no GMP.
+
+        Notes
+        -----
+        The distance of every node is that of its nearest triangle, found through a tree of boxes. Its sign is exact: the parity of the
+        triangles above the node, in integer arithmetic where rounding could decide, with ties broken by an infinitesimal shift
+        [Edelsbrunner and Mücke 1990, simulation of simplicity].
+        """
+        if not isinstance(mesh, Mesh):
+            raise TypeError(f"mesh: expected a pdgpu.Mesh, got {mesh!r}")
+        triangles = mesh.surface
+        try:
+            _host.check_closed(triangles, len(mesh.points))
+        except ValueError as error:
+            raise ValueError(f"mesh: {error}") from None
+        found = find_intersections(mesh.points, triangles, threads=threads)
+        if found:
+            edge, triangle = found.edge_triangle[0]
+            others = f", and {len(found) - 1} pairs more" if len(found) > 1 else ""
+            raise ValueError(f"mesh: its surface meets itself: edge {tuple(found.edges[edge].tolist())} and triangle {triangle}{others}")
+        spacing = number("spacing", spacing, above=0.0)
+        padding = 2.0 * spacing if padding is None else number("padding", padding, minimum=spacing)
+        used = mesh.points[triangles]
+        low, high = used.min(axis=(0, 1)) - padding, used.max(axis=(0, 1)) + padding
+        with np.errstate(over="ignore"):
+            size = high - low
+            counts = np.ceil(size / spacing) + 1.0
+            nodes = np.prod(counts)
+        if not nodes <= MOST_NODES:
+            shape = " x ".join(f"{count:.0f}" for count in counts)
+            needed = f"{spacing:g} m with a padding of {padding:g} m would need {shape} = {nodes:.0f} nodes"
+            raise ValueError(f"spacing: {needed}, at most {MOST_NODES} can be had")
+        if spacing < 1e-9 * np.abs([low, high]).max():
+            raise ValueError(f"spacing: {spacing:g} m is too fine for coordinates up to {np.abs([low, high]).max():g} m")
+        origin, counts = tuple(low.tolist()), tuple(int(count) for count in counts)
+        values = _host.distance_grid(mesh.points, triangles, origin, spacing, counts, thread_count(threads))
+        return cls(values, origin, spacing, mesh=mesh, motion=motion)
+
+    def _core(self, dtype):
+        rounded = self._rounded.setdefault(dtype.name, self.values if dtype == np.float64 else self.values.astype(dtype))
+        return 4, np.eye(3), np.array(self.origin), np.zeros(0), self.spacing, rounded
+
+
+def _field_of(values, origin, spacing, mesh, motion):
+    return SignedDistanceField(values, origin, spacing, mesh=mesh, motion=motion)
+
+
+@dataclass(frozen=True, eq=False)
+class TriangleMesh(Collider):
+    """The surface of a mesh.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        With triangles, or tets, whose surface counts.
+    motion : callable(time, rest_points (n, 3)) -> positions (n, 3), optional
+        Where the vertices of the mesh are at a time (s), m.
+
+    Attributes
+    ----------
+    triangles : ndarray, shape (t, 3), int32
+        The surface.
+    closed : bool
+        Whether every edge has two triangles that run the same way round. Only then is there an inside, decided exactly, which takes GMP;
+        otherwise no distance is negative.
+    """
+
+    mesh: Mesh
+    _: KW_ONLY
+    motion: Callable | None = None
+
+    def __post_init__(self):
+        if not isinstance(self.mesh, Mesh):
+            raise TypeError(f"mesh: expected a pdgpu.Mesh, got {self.mesh!r}")
+        if not len(self.mesh.surface):
+            raise ValueError(f"mesh: a collider needs triangles or tets, and {self.mesh!r} has none")
+        _keep(self)
+        try:
+            _host.check_closed(self.triangles, len(self.mesh.points))
+            object.__setattr__(self, "closed", True)
+        except ValueError:
+            object.__setattr__(self, "closed", False)
+
+    @property
+    def triangles(self):
+        return self.mesh.surface
+
+    def positions(self, time=0.0):
+        """Where the vertices of the mesh are at a time, (n, 3) m."""
+        rest = self.mesh.points
+        if self.motion is None:
+            return rest
+        return real_array(f"motion: positions at time {time}", self.motion(time, rest.copy()), rest.shape)
+
+    def placement(self, time=0.0):
+        """Not for a mesh, which `positions` places: raises TypeError."""
+        raise TypeError("placement: a triangle mesh is moved vertex by vertex; positions(time) has them")
+
+    def displacement(self, points, start, end):
+        x = real_array("points", points, (None, 3))
+        at_start, at_end = self.positions(number("start", start)), self.positions(number("end", end))
+        corners, found = self._nearest(x, at_start, 0)
+        return np.einsum("nk,nki->ni", -found.weights[:, 1:], (at_end - at_start)[corners])
+
+    def _nearest(self, x, positions, threads):
+        """Corners (n, 3) of the triangles nearest to x, and `Closest` of the two."""
+        x = np.ascontiguousarray(x, dtype=np.float64)
+        corners = self.triangles[_host.nearest_triangles(positions, self.triangles, x, thread_count(threads))]
+        pairs = np.concatenate([x[:, None], positions[corners]], axis=1)
+        return corners, geometry.vertex_triangle(pairs, threads=threads)
+
+    def _query(self, x, time, threads):
+        positions = self.positions(time)
+        corners, found = self._nearest(x, positions, threads)
+        x64 = np.ascontiguousarray(x, dtype=np.float64)
+        side = out = np.ones(len(x))
+        if self.closed:
+            side = np.where(_host.are_inside(positions, self.triangles, x64, threads), -1.0, 1.0)
+            # within rounding of the surface the gap has no direction of its own: out is where the triangle says, turned outwards
+            close = found.distance <= 1e-12 * np.abs(positions).max()
+            faces = np.einsum("ni,ni->n", self._outwards(positions, corners), found.normal)
+            out = np.where(close, np.where(faces < 0.0, -1.0, 1.0), side)
+        normal = out[:, None] * found.normal
+        distance = side * found.distance + 0.0
+        return SurfacePoints(*(np.ascontiguousarray(array, dtype=x.dtype) for array in (distance, normal, normal, x64 - found.gap)))
+
+    def _outwards(self, positions, corners):
+        """Vectors out of the triangles with these corners (n, 3): turned round where the volume enclosed comes out negative."""
+        a, b, c = np.moveaxis(positions[self.triangles] - positions[self.triangles[0, 0]], 1, 0)
+        volume = np.einsum("ti,ti->", a, np.cross(b, c))
+        a, b, c = np.moveaxis(positions[corners], 1, 0)
+        return np.cross(b - a, c - a) * (1.0 if volume >= 0.0 else -1.0)
