@@ -34,8 +34,7 @@ static inline void pd_swap_buffers(real *buffers[2]) {
 }
 
 /* launch(omegas, first, n): sweeps first .. first + n - 1 from buffers[0], each from one buffer into the other. The result is in buffers[0]. */
-template <typename Launch>
-static inline pd_status pd_launch_sweeps(const double *omega, int n_sweeps, real *buffers[2], Launch launch) {
+template <typename Launch> static inline pd_status pd_launch_sweeps(const double *omega, int n_sweeps, real *buffers[2], Launch launch) {
     for (int first = 0; first < n_sweeps; first += PD_SWEEPS_OF_LAUNCH) {
         int n = n_sweeps - first < PD_SWEEPS_OF_LAUNCH ? n_sweeps - first : (int)PD_SWEEPS_OF_LAUNCH;
         pd_omegas omegas = {};

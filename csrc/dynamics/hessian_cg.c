@@ -16,8 +16,8 @@ struct pd_hessian_cg {
 
 void pd_hessian_cg_destroy(pd_hessian_cg *self) {
     if (!self) return;
-    void *memory[] = {self->row_start,  self->columns,   self->residual,         self->p, self->q, self->sums,
-                      self->M.inverse, self->rows.partial_sums};
+    void *memory[] = {self->row_start, self->columns, self->residual,  self->p,
+                      self->q,         self->sums,    self->M.inverse, self->rows.partial_sums};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
     free(self);
 }
