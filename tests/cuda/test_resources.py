@@ -17,7 +17,6 @@ BUILDS = [Path(os.environ["PDGPU_BUILD"])] if "PDGPU_BUILD" in os.environ else [
 ALLOWED = {
     (r"\w+_batch_kernel", ""): (None, "single elements for pdgpu.elements, in no step at all"),
     (r"(closest|pair|collision|mollifier)_kernel", ""): (None, "single pairs for pdgpu.geometry and pdgpu.ccd, in no step so far"),
-    (r"collider_kernel", ""): (200, "single points for pdgpu.colliders, in no step so far"),
     (r"\w+_damping_kernel", ""): (256, "fills d2E/dF2 of an element, 81 numbers, once a step"),
     (r"\w+_hessian_kernel", ""): (
         800,

@@ -277,6 +277,7 @@ REFUSED = [
     (lambda: build(BOX, 0.2, padding=0.1), ValueError, ["padding", "0.1"]),
     (lambda: build(BOX, 0.2, motion=3), TypeError, ["motion", "3"]),
     (lambda: build(BOX, 0.2, threads=-1), ValueError, ["threads", "-1"]),
+    (lambda: pdgpu.TriangleMesh(BOX, motion=lambda t, x: x + 1e38).distance(np.zeros((1, 3), np.float32)), ValueError, ["time", "float32"]),
     (lambda: pdgpu.TriangleMesh(BOX, motion=lambda t, x: x[:2]).distance([[0, 0, 0]]), ValueError, ["motion", "(2, 3)", "0.0"]),
 ]
 
