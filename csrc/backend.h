@@ -41,11 +41,11 @@ pd_place pd_context_place(const pd_context *context);
 /* Returns when all that was asked of the device is done. */
 pd_status pd_context_wait(pd_context *context);
 
-/* Two places in the sequence of loops, PD_MARK_BEGIN and PD_MARK_END, and the seconds between the last two by the device's clock (the CPU: the
- * host's). A mark waits for nothing and is not captured; the seconds are there once the host has waited for what came after the end. */
-enum { PD_MARK_BEGIN, PD_MARK_END };
+/* Places in the sequence of loops, and the seconds between the last two of their kinds by the device's clock (the CPU: the host's). A mark
+ * waits for nothing and is not captured; the seconds are there once the host has waited for what came after the later one. */
+enum { PD_MARK_BEGIN, PD_MARK_MIDDLE, PD_MARK_END, PD_MARK_COUNT };
 pd_status pd_mark(pd_context *context, int which);
-pd_status pd_marked_seconds(pd_context *context, double *seconds);
+pd_status pd_marked_seconds(pd_context *context, int from, int to, double *seconds);
 
 /* What a context has been asked for since it was made. */
 typedef struct pd_counts {

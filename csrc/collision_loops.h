@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* Primitives of one kind: n of k corners each. */
+/* Primitives of one kind: n of k corners each. Patches are primitives without corners. */
 typedef struct pd_primitives {
     int n, k, index_bits; /* n <= 2^index_bits */
     int *corners;         /* B [n,k] */
@@ -21,57 +21,74 @@ typedef struct pd_primitives {
     pd_box *boxes;        /* B [n] m */
 } pd_primitives;
 
-/* Where pairs are appended: first << second_bits | second. found counts all of them, also those beyond the capacity, which are not
- * stored; the caller then makes room and runs the loop again. */
+/* Whether two primitives are a pair, their boxes known to overlap. */
+PD_FUNCTION int pd_may_collide(const pd_primitives *first, int i, const pd_primitives *second, int j) {
+    return pd_primitives_may_collide(first->tags[i], first->corners + (size_t)i * (size_t)first->k, first->k, second->tags[j],
+                                     second->corners + (size_t)j * (size_t)second->k, second->k);
+}
+
+/* Where pairs are appended: first << second_bits | second, first < 2^first_bits. found counts all of them, also those beyond the
+ * capacity, which are not stored; the caller then makes room and runs the loop again. */
 typedef struct pd_pair_buffer {
-    uint64_t *keys; /* B [capacity] */
-    size_t capacity, found;
-    int second_bits;
+    uint64_t *keys;  /* B [capacity] */
+    uint64_t *found; /* B [1] */
+    size_t capacity;
+    int first_bits, second_bits;
 } pd_pair_buffer;
+
+/* Memory for sums, scans and sorts while they run; all loops of a broad phase share it. */
+typedef struct pd_work {
+    void *memory; /* B [bytes] */
+    size_t bytes; /* pd_work_bytes of at least as many primitives or keys as a loop is given */
+} pd_work;
+pd_status pd_work_bytes(pd_context *context, size_t n, size_t *bytes);
 
 /* boxes of all primitives; x_t1 may be NULL, geometry/box.h. */
 pd_status pd_primitive_boxes(pd_context *context, pd_primitives *primitives, const real *x_t0, const real *x_t1, real margin);
 
-/* bound = box around all boxes, the box of nothing where n is 0;  mean_size = mean of their longest sides, m    H out */
-pd_status pd_boxes_bound(pd_context *context, int n, const pd_box *boxes, pd_box *bound, double *mean_size);
+/* The box around all of n boxes, the box of nothing where n is 0, and the mean of their longest sides, m. */
+typedef struct pd_bound {
+    pd_box box;
+    double mean_size;
+} pd_bound;
 
-/* keys [n]  B  out: Morton code in the scene, then the number of the box. */
-pd_status pd_morton_keys(pd_context *context, int n, int index_bits, const pd_box *boxes, const pd_box *scene, uint64_t *keys);
+/* bound [1]  B  out */
+pd_status pd_boxes_bound(pd_context *context, int n, const pd_box *boxes, const pd_work *work, pd_bound *bound);
+
+/* keys [n]  B  out: Morton code in the scene, then the number of the box.    scene [1]  B */
+pd_status pd_morton_keys(pd_context *context, int n, int index_bits, const pd_box *boxes, const pd_bound *scene, uint64_t *keys);
 
 /* Sorts keys [n] by the bits from first_bit to last_bit - 1, keeping the order of equals; the result lies in keys.
- *   scratch [n]  B;  counts  B [PD_SORT_COUNTS] */
-#define PD_SORT_COUNTS (256 * 64)
-pd_status pd_sort_keys(pd_context *context, size_t n, int first_bit, int last_bit, uint64_t *keys, uint64_t *scratch, uint32_t *counts);
+ *   scratch [n]  B */
+pd_status pd_sort_keys(pd_context *context, size_t n, int first_bit, int last_bit, uint64_t *keys, uint64_t *scratch, const pd_work *work);
 
-/* pairs [n,2]  B  out  of sorted keys. */
-pd_status pd_unpack_pairs(pd_context *context, size_t n, int second_bits, const uint64_t *keys, int *pairs);
+/* items [n]  B  out: the lower index_bits of each key. */
+pd_status pd_key_items(pd_context *context, int n, int index_bits, const uint64_t *keys, int *items);
+
+/* pairs [n,2]  B  out: the n pairs that were appended, sorted; n <= capacity. The keys may be in any order afterwards.
+ *   scratch [n]  B */
+pd_status pd_sort_pairs(pd_context *context, size_t n, pd_pair_buffer *buffer, uint64_t *scratch, const pd_work *work, int *pairs);
 
 /* ---- a tree of boxes --------------------------------------------------------------------------------------------------------- */
 
-/* A node and, right after it, all that is below it: whoever does not want to look inside goes on at `escape`. */
-typedef struct pd_tree_node {
-    pd_box box;
-    int escape; /* the first node that is not below this one */
-    int item;   /* the primitive of a leaf; -1 inside */
-} pd_tree_node;
+/* A tree over the primitives of one kind. What it is made of is each backend's own affair. */
+typedef struct pd_tree pd_tree;
 
-typedef struct pd_tree {
-    int n;               /* leaves; 2 n - 1 nodes, none where n is 0 */
-    pd_tree_node *nodes; /* B [2n-1] in preorder */
-    int *place;          /* B [n] node of the leaf with the i-th key */
-} pd_tree;
+/* Room for a tree over n primitives, of which there are no more later. */
+pd_status pd_tree_create(pd_context *context, pd_tree **tree, int n);
+void pd_tree_destroy(pd_context *context, pd_tree *tree); /* NULL is allowed */
 
-/* The tree over sorted keys [n], split where the highest differing bit changes [Karras 2012, Maximizing Parallelism]. No boxes yet. */
-pd_status pd_tree_build(pd_context *context, pd_tree *tree, int index_bits, const uint64_t *keys);
+/* The tree over the sorted keys [n] of primitives. No boxes yet. */
+pd_status pd_tree_build(pd_context *context, pd_tree *tree, const pd_primitives *primitives, const uint64_t *keys);
 
-/* All boxes, leaves from boxes [n] of the primitives: a refit. */
-pd_status pd_tree_fit(pd_context *context, pd_tree *tree, const pd_box *boxes);
+/* All boxes, from those of the primitives: a refit.
+ *   cost [1]  B  out: what searching it costs: the sum of its boxes' areas over that of the root's, 0 where the root has none;
+ *             NULL: not wanted */
+pd_status pd_tree_fit(pd_context *context, pd_tree *tree, const pd_primitives *primitives, double *cost);
 
-/* cost  H out: sum of the areas of all nodes over that of the root; 0 where the root has none. */
-pd_status pd_tree_cost(pd_context *context, const pd_tree *tree, double *cost);
-
-/* Appends every pair of a primitive of `first` and one of the tree's (`second`) that may collide and whose boxes overlap. */
-pd_status pd_tree_pairs(pd_context *context, const pd_primitives *first, const pd_tree *tree, const pd_primitives *second,
+/* Appends every pair of a primitive of `first` and one of the tree's (`second`) that may collide and whose boxes overlap.
+ *   order [n]  B  in  first's primitives, neighbours in space close together: for speed only */
+pd_status pd_tree_pairs(pd_context *context, const pd_primitives *first, const int *order, const pd_tree *tree, const pd_primitives *second,
                         pd_pair_buffer *out);
 
 /* The same for two of the tree's own, i < j. */
@@ -105,15 +122,19 @@ pd_status pd_patch_pairs(pd_context *context, size_t n_patch_pairs, const uint64
 typedef struct pd_grid {
     int finest, hash_bits;
     pd_box scene;       /* lower corner of all cells */
-    uint64_t levels;    /* bit l: some primitive is on level finest + l */
+    uint64_t levels;    /* bit l: some primitive is on level finest + l; from pd_grid_size */
     signed char *level; /* B [n] above the finest */
     int *first_entry;   /* B [n+1] */
     uint64_t *entries;  /* B [8 n] hash of the cell << index_bits | primitive */
     int *bucket_start;  /* B [2^hash_bits+1] */
 } pd_grid;
 
-/* level, levels, first_entry and, in n_entries H, their number. */
-pd_status pd_grid_count(pd_context *context, pd_grid *grid, const pd_primitives *primitives, size_t *n_entries);
+typedef struct pd_grid_size {
+    uint64_t levels, n_entries;
+} pd_grid_size;
+
+/* level and first_entry.    size [1]  B  out */
+pd_status pd_grid_count(pd_context *context, pd_grid *grid, const pd_primitives *primitives, const pd_work *work, pd_grid_size *size);
 /* entries, unsorted. */
 pd_status pd_grid_fill(pd_context *context, pd_grid *grid, const pd_primitives *primitives);
 /* bucket_start of sorted entries. */

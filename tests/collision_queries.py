@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -131,6 +132,17 @@ def generate(name, n, edge_edge, random):
     return x, end
 
 
+@dataclass
+class Truth:
+    """Arrays over n queries, the last two (m, n) over m times for each."""
+
+    time: np.ndarray  # of the first contact; nan: none
+    before: np.ndarray  # distance at the start, m
+    contact: np.ndarray  # distance at the contact, m; nan: none
+    late: np.ndarray  # bool: the time given is after the contact
+    after: np.ndarray  # distance at the time given, at most 1, m
+
+
 class Judge:
     """The compiled collision_truth.c."""
 
@@ -142,13 +154,14 @@ class Judge:
         )
 
     def __call__(self, edge_edge, x_t0, x_t1, t):
-        """Rows: time of first contact (nan: none), whether t is later, distance at 0, at t, and at the contact; (n, 5)."""
-        n = len(x_t0)
-        record = np.zeros(n, dtype=[("kind", "<i4"), ("numbers", "<f8", 25)])
+        """What is true of n queries, and of the times t (m, n) that m methods return for them: a `Truth`."""
+        n, m = len(x_t0), len(t)
+        record = np.zeros(n, dtype=[("kind", "<i4"), ("numbers", "<f8", 24 + m)])
         record["kind"] = int(edge_edge)
         record["numbers"][:, :12] = np.reshape(x_t0, (n, 12))
         record["numbers"][:, 12:24] = np.reshape(x_t1, (n, 12))
-        record["numbers"][:, 24] = t
-        data = np.int32(n).tobytes() + record.tobytes()
+        record["numbers"][:, 24:] = np.transpose(t)
+        data = np.int32([n, m]).tobytes() + record.tobytes()
         output = subprocess.run([str(self.program)], input=data, stdout=subprocess.PIPE, check=True).stdout
-        return np.frombuffer(output, dtype=np.float64).reshape(n, 5)
+        numbers = np.frombuffer(output, dtype=np.float64).reshape(n, 3 + 2 * m).T
+        return Truth(*numbers[:3], numbers[3 : 3 + m] != 0, numbers[3 + m :])

@@ -4,13 +4,16 @@
  * det(e1, e2, e3)(t), or, where the four corners stay coplanar, at a root of a component of a cross product (a vertex on an edge's line)
  * or of a coordinate difference (vertex on vertex). At each candidate, in order, the distance is computed; what is below 1e-18 of the pair's size means contact.
  *
- * Reads from stdin: int32 n; then for each query int32 edge_edge, double x_t0[12], x_t1[12], t. Writes for each query five doubles:
- * time of contact (nan: none), 1 if t is later than it, distance at 0, distance at t, distance at the contact, m. */
+ * Reads from stdin: int32 n, m; then for each query int32 edge_edge, double x_t0[12], x_t1[12], t[m], m <= MOST_TIMES. Writes for each query
+ * 3 + 2 m doubles: time of contact (nan: none), distance at 0 and at the contact, m; for each t 1 if it is later than the contact; for
+ * each t the distance there. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 typedef __float128 quad;
+
+enum { MOST_TIMES = 8 };
 
 static quad absolute(quad x) { return x < 0 ? -x : x; }
 
@@ -157,7 +160,7 @@ static int ascending(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-static void judge(int edge_edge, const double *x_t0, const double *x_t1, double t, double out[5]) {
+static void judge(int edge_edge, const double *x_t0, const double *x_t1, int m, const double *t, double *out) {
     quad x[12], v[12], at[12], e[3][3], d[3][3], size = 0;
     for (int i = 0; i < 12; i++) {
         x[i] = (quad)x_t0[i] - (quad)x_t0[i % 3];
@@ -189,29 +192,32 @@ static void judge(int edge_edge, const double *x_t0, const double *x_t1, double 
         }
     }
     qsort(list.t, (size_t)list.n, sizeof list.t[0], ascending);
-    out[0] = out[4] = NAN;
-    out[1] = 0;
+    out[0] = out[2] = NAN;
+    for (int j = 0; j < m; j++) out[3 + j] = 0;
     for (int k = 0; k < list.n; k++) {
         place(x, v, list.t[k], at);
         quad gap = distance(edge_edge, at);
         if (!(gap <= 1e-18Q * size)) continue;
-        out[0] = (double)list.t[k], out[4] = (double)gap;
-        out[1] = (quad)t > list.t[k];
+        out[0] = (double)list.t[k], out[2] = (double)gap;
+        for (int j = 0; j < m; j++) out[3 + j] = (quad)t[j] > list.t[k];
         break;
     }
-    out[2] = (double)distance(edge_edge, x);
-    place(x, v, t < 1 ? (quad)t : 1, at);
-    out[3] = (double)distance(edge_edge, at);
+    out[1] = (double)distance(edge_edge, x);
+    for (int j = 0; j < m; j++) {
+        place(x, v, t[j] < 1 ? (quad)t[j] : 1, at);
+        out[3 + m + j] = (double)distance(edge_edge, at);
+    }
 }
 
 int main(void) {
-    int n, edge_edge;
-    double numbers[25], out[5];
-    if (fread(&n, sizeof n, 1, stdin) != 1) return 1;
+    int n, m, edge_edge;
+    double numbers[24 + MOST_TIMES], out[3 + 2 * MOST_TIMES];
+    if (fread(&n, sizeof n, 1, stdin) != 1 || fread(&m, sizeof m, 1, stdin) != 1 || m < 0 || m > MOST_TIMES) return 1;
+    size_t n_in = 24 + (size_t)m, n_out = 3 + 2 * (size_t)m;
     for (int i = 0; i < n; i++) {
-        if (fread(&edge_edge, sizeof edge_edge, 1, stdin) != 1 || fread(numbers, sizeof(double), 25, stdin) != 25) return 1;
-        judge(edge_edge, numbers, numbers + 12, numbers[24], out);
-        if (fwrite(out, sizeof(double), 5, stdout) != 5) return 1;
+        if (fread(&edge_edge, sizeof edge_edge, 1, stdin) != 1 || fread(numbers, sizeof(double), n_in, stdin) != n_in) return 1;
+        judge(edge_edge, numbers, numbers + 12, m, numbers + 24, out);
+        if (fwrite(out, sizeof(double), n_out, stdout) != n_out) return 1;
     }
     return 0;
 }

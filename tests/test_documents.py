@@ -12,11 +12,11 @@ ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
 
 
-@pytest.mark.parametrize("k", range(5))
+@pytest.mark.parametrize("k", range(6))
 def test_readme_blocks_run_when_pasted(k, tmp_path):
     """If not, the first thing a newcomer tries fails."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     environment = {**os.environ, "MPLBACKEND": "Agg"}
     result = subprocess.run([sys.executable, "-c", blocks[k]], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr

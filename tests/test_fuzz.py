@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import pdgpu
-from pdgpu import _cpu_f32, _cpu_f64, _host, elements, shapes
+from pdgpu import _cpu_f32, _cpu_f64, _host, ccd, elements, geometry, shapes
 from pdgpu.linear_solvers import linear_settings
 
 # DivergenceError is a RuntimeError; AttributeError, SystemError and IndexError would be our own mistakes
@@ -269,6 +269,35 @@ ENTRIES = {
         ),
     ),
     **{
+        f"geometry.{name}": (getattr(geometry, name), dict(x=CORNERS[:, :k], device="cpu", threads=1))
+        for name, k in zip(geometry.PAIRS, geometry.CORNERS, strict=True)
+    },
+    **{
+        f"geometry.{function.__name__}": (function, dict(pair="edge_edge", x=CORNERS, device="cpu", threads=1))
+        for function in (geometry.gradient, geometry.hessian, geometry.lower_bound)
+    },
+    "geometry.edge_edge_mollifier": (geometry.edge_edge_mollifier, dict(x=CORNERS, rest=CORNERS, device="cpu", threads=1)),
+    **{
+        f"ccd.{function.__name__}": (
+            function,
+            dict(x_t0=CORNERS, x_t1=CORNERS, separation=0.1, method="additive", device="cpu", threads=1),
+        )
+        for function in (ccd.vertex_triangle, ccd.edge_edge)
+    },
+    "ccd.earliest": (
+        ccd.earliest,
+        dict(
+            points_t0=BEAM.points,
+            points_t1=BEAM.points,
+            vertex_triangle=[[0, 1, 2, 3]],
+            edge_edge=[[0, 1, 2, 3]],
+            separation=0.0,
+            method="certified",
+            device="cpu",
+            threads=1,
+        ),
+    ),
+    **{
         f"elements.{name}": (getattr(elements, name), dict(material=pdgpu.ARAP(1.0), x=CORNERS, rest=CORNERS, threads=1))
         for name in elements.__all__
     },
@@ -505,6 +534,41 @@ def test_every_method_of_the_backend_linear_is_attacked():
         getattr(system, name)(*right)
 
 
+POINTS = np.random.default_rng(0).random((6, 3))
+PAIRED = (
+    np.arange(6, dtype=np.int32)[:, None],
+    np.array([[0, 1], [1, 2], [3, 4]], np.int32),
+    np.array([[0, 1, 2], [3, 4, 5]], np.int32),
+)
+TAGS = tuple(np.full(len(corners), 2, np.int32) for corners in PAIRED)
+SEARCH_CALLS = {"find": (POINTS, POINTS + 0.1, 0.1, True), "counts": (), "seconds": ()}
+
+
+@profile(300)
+@given(st.integers(-1, 3), st.integers(0, 7), st.integers(0, 3), garbage, st.lists(garbage, max_size=5))
+def test_backend_broad_phase(method, which, part, value, everything):
+    """If not, a primitive whose corners are no points is read past the end of the positions."""
+    arguments = [POINTS, *PAIRED, *TAGS, 1]
+    arguments[which] = 7 if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 7 else value
+    phases = [survives(_cpu_f64.BroadPhase, method, *arguments), survives(_cpu_f64.BroadPhase, method % 3, POINTS, *PAIRED, *TAGS, 1)]
+    for phase in phases:
+        if isinstance(phase, _cpu_f64.BroadPhase):
+            find = list(SEARCH_CALLS["find"])
+            survives(phase.find, *find)
+            find[part] = value
+            survives(phase.find, *find)
+            survives(phase.find, *everything)
+            extreme = POINTS.copy()
+            extreme[part, part % 3] = (np.nan, np.inf, 1e308, -1e308)[which % 4]
+            survives(phase.find, extreme, None if part % 2 else POINTS, *find[2:])
+            assert len(phase.counts()) == 6 and len(phase.seconds()) == 2
+
+
+def test_every_method_of_the_backend_broad_phase_is_attacked():
+    """If not, a new method goes untested."""
+    assert set(SEARCH_CALLS) == {name for name in dir(_cpu_f64.BroadPhase) if not name.startswith("_")}
+
+
 class Shrinking(list):
     """A list whose first entry empties it when it is read as a number."""
 
@@ -581,6 +645,47 @@ def test_backend_methods(name, which, value, everything, module):
     survives(getattr(sim, name), *arguments)
     survives(getattr(sim, name), *everything)
     survives(sim.step, *CALLS["step"])
+
+
+def pair_calls(dtype):
+    """Right calls of a module's functions of pairs."""
+    x, points, rows = CORNERS.astype(dtype), BEAM.points.astype(dtype), TETS[:2].copy()
+    return {
+        "pair_closest": (2, x, 1),
+        "pair_batch": (3, 1, x, 1),
+        "mollifier": (x, x, 1, 1),
+        "collision_times": (2, 0, points, points, rows, 0.0, 1),
+        "earliest_collision": (3, 2, points, points, rows, 0.0, 1.0, 1),
+    }
+
+
+PAIR_CALLS = {module: pair_calls(dtype) for module, dtype in ((_cpu_f32, np.float32), (_cpu_f64, np.float64))}
+
+
+def test_every_function_of_the_backend_is_attacked():
+    """If not, a new function goes untested."""
+    plain = {name for name in dir(_cpu_f64) if not name.startswith("_") and not isinstance(getattr(_cpu_f64, name), type | dict)}
+    assert plain == {"devices", "unavailable", "versions", "element_batch", "collider_query", *PAIR_CALLS[_cpu_f64]}
+    for module, calls in PAIR_CALLS.items():
+        for name, right in calls.items():
+            getattr(module, name)(*right)
+
+
+@profile(300)
+@given(
+    st.sampled_from(sorted(PAIR_CALLS[_cpu_f64])),
+    st.integers(0, 7),
+    garbage,
+    st.lists(garbage, max_size=8),
+    st.sampled_from([_cpu_f32, _cpu_f64]),
+)
+def test_backend_pairs(name, which, value, everything, module):
+    """If not, an index reads past the points, or a batch of the wrong shape memory that is not its own."""
+    arguments = list(PAIR_CALLS[module][name])
+    if which < len(arguments):
+        arguments[which] = value
+    survives(getattr(module, name), *arguments)
+    survives(getattr(module, name), *everything)
 
 
 @profile(150)

@@ -3,6 +3,7 @@
 
 #include "contact/patches.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,17 +12,27 @@ static const double COST_LIMIT = 1.5;
 
 enum { MOST_PRIMITIVES = 1 << 27, FEWEST_PAIRS = 1024, MOST_LEVELS = 20, MOST_HASH_BITS = 26 };
 
+enum { VERTEX_TRIANGLE, EDGE_EDGE, PATCH_PAIRS, LISTS };
+
 /* A list of pairs in the making: keys appended, sorted, unpacked. */
 typedef struct pair_list {
     pd_pair_buffer buffer;
     uint64_t *scratch; /* B [capacity] */
     int *pairs;        /* B [capacity,2] */
-    int key_bits;
+    size_t n;
 } pair_list;
 
+/* What loops find out and the host wants to know: read in one piece, so that it waits once. */
+typedef struct findings {
+    pd_bound bounds[PD_PRIMITIVE_KINDS];
+    pd_grid_size grids[PD_PRIMITIVE_KINDS];
+    double costs[PD_PRIMITIVE_KINDS];
+    uint64_t found[LISTS];
+} findings;
+
 typedef struct primitive_tree {
-    pd_tree tree;
-    double cost; /* when it was built; 0 before */
+    pd_tree *tree;
+    double cost; /* when it was built; 0: there is none */
 } primitive_tree;
 
 struct pd_broad_phase {
@@ -29,11 +40,15 @@ struct pd_broad_phase {
     int method;
     pd_primitives primitives[PD_PRIMITIVE_KINDS];
     primitive_tree trees[PD_PRIMITIVE_KINDS]; /* of edges and triangles */
+    int *vertex_order;                        /* B [n] vertices along the curve of the last build */
     pd_grid grids[PD_PRIMITIVE_KINDS];
     pd_patches patches;
     uint64_t *keys, *scratch; /* B: of primitives, or of the entries of a grid */
-    uint32_t *sort_counts;    /* B [PD_SORT_COUNTS] */
-    pair_list vertex_triangle, edge_edge, patch_pairs;
+    pd_work work;
+    pair_list lists[LISTS];
+    findings *findings; /* B [1] */
+    findings seen;      /* the same when the host last looked */
+    int searched;
     pd_broad_phase_counts counts;
 };
 
@@ -43,6 +58,19 @@ static int bits_of(long long n) {
     int bits = 1;
     while (((long long)1 << bits) < n) bits++;
     return bits;
+}
+
+static pd_status make_work(pd_broad_phase *phase, size_t n) {
+    pd_work *work = &phase->work;
+    size_t bytes;
+    pd_status status = pd_work_bytes(phase->context, n, &bytes);
+    if (status || bytes <= work->bytes) return status;
+    pd_memory_destroy(phase->context, work->memory);
+    work->memory = NULL;
+    work->bytes = 0;
+    status = pd_memory_create(phase->context, &work->memory, bytes);
+    if (!status) work->bytes = bytes;
+    return status;
 }
 
 static pd_status resize(pd_broad_phase *phase, pair_list *list, size_t capacity) {
@@ -55,14 +83,21 @@ static pd_status resize(pd_broad_phase *phase, pair_list *list, size_t capacity)
     pd_status status = pd_memory_create(phase->context, (void **)&list->buffer.keys, capacity * sizeof *list->buffer.keys);
     if (!status) status = pd_memory_create(phase->context, (void **)&list->scratch, capacity * sizeof *list->scratch);
     if (!status) status = pd_memory_create(phase->context, (void **)&list->pairs, 2 * capacity * sizeof *list->pairs);
+    if (!status) status = make_work(phase, capacity);
     if (!status) list->buffer.capacity = capacity;
     return status;
 }
 
-static pd_status create_list(pd_broad_phase *phase, pair_list *list, int first_bits, int second_bits) {
+static pd_status create_list(pd_broad_phase *phase, int which, int first_bits, int second_bits, int n) {
+    pair_list *list = &phase->lists[which];
+    list->buffer.found = &phase->findings->found[which];
+    list->buffer.first_bits = first_bits;
     list->buffer.second_bits = second_bits;
-    list->key_bits = first_bits + second_bits;
-    return resize(phase, list, FEWEST_PAIRS);
+    return resize(phase, list, n > FEWEST_PAIRS ? (size_t)n : FEWEST_PAIRS);
+}
+
+static pd_status look(pd_broad_phase *phase) {
+    return pd_memory_download(phase->context, &phase->seen, phase->findings, sizeof phase->seen);
 }
 
 static pd_status create_primitives(pd_broad_phase *phase, const pd_broad_phase_description *d, int kind) {
@@ -78,12 +113,9 @@ static pd_status create_primitives(pd_broad_phase *phase, const pd_broad_phase_d
     PD_TRY(pd_memory_create(context, (void **)&p->tags, (n + 1) * sizeof *p->tags));
     PD_TRY(pd_memory_upload(context, p->tags, d->tags[kind], n * sizeof *p->tags));
     PD_TRY(pd_memory_create(context, (void **)&p->boxes, (n + 1) * sizeof *p->boxes));
-    if (d->method == PD_BROAD_PHASE_TREE && kind != PD_VERTICES) {
-        pd_tree *tree = &phase->trees[kind].tree;
-        tree->n = p->n;
-        PD_TRY(pd_memory_create(context, (void **)&tree->nodes, (2 * n + 1) * sizeof *tree->nodes));
-        PD_TRY(pd_memory_create(context, (void **)&tree->place, (n + 1) * sizeof *tree->place));
-    }
+    if (d->method == PD_BROAD_PHASE_TREE && kind == PD_VERTICES)
+        PD_TRY(pd_memory_create(context, (void **)&phase->vertex_order, (n + 1) * sizeof *phase->vertex_order));
+    if (d->method == PD_BROAD_PHASE_TREE && kind != PD_VERTICES) PD_TRY(pd_tree_create(context, &phase->trees[kind].tree, p->n));
     if (d->method == PD_BROAD_PHASE_HASH) {
         pd_grid *grid = &phase->grids[kind];
         grid->hash_bits = p->index_bits + 1 < MOST_HASH_BITS ? p->index_bits + 1 : MOST_HASH_BITS;
@@ -105,8 +137,10 @@ static pd_status create_patches(pd_broad_phase *phase, const pd_broad_phase_desc
     PD_TRY(pd_memory_upload(phase->context, rest, d->rest, bytes));
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++)
         PD_TRY(pd_primitive_boxes(phase->context, &phase->primitives[kind], rest, NULL, 0));
-    PD_TRY(pd_patches_create(&phase->patches, phase->context, phase->primitives, phase->keys, phase->scratch, phase->sort_counts));
-    PD_TRY(create_list(phase, &phase->patch_pairs, phase->patches.bits, phase->patches.bits));
+    PD_TRY(pd_patches_create(&phase->patches, phase->context, phase->primitives, phase->keys, phase->scratch, &phase->work,
+                             phase->findings->bounds));
+    const pd_primitives *patches = &phase->patches.patches;
+    PD_TRY(create_list(phase, PATCH_PAIRS, patches->index_bits, patches->index_bits, patches->n));
     phase->counts.builds++;
 done:
     pd_memory_destroy(phase->context, rest);
@@ -132,11 +166,12 @@ pd_status pd_broad_phase_create(pd_broad_phase **out, pd_context *context, const
     phase->method = d->method;
     PD_TRY(pd_memory_create(context, (void **)&phase->keys, (n_keys + 1) * sizeof *phase->keys));
     PD_TRY(pd_memory_create(context, (void **)&phase->scratch, (n_keys + 1) * sizeof *phase->scratch));
-    PD_TRY(pd_memory_create(context, (void **)&phase->sort_counts, PD_SORT_COUNTS * sizeof *phase->sort_counts));
+    PD_TRY(make_work(phase, n_keys));
+    PD_TRY(pd_memory_create(context, (void **)&phase->findings, sizeof *phase->findings));
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++) PD_TRY(create_primitives(phase, d, kind));
-    PD_TRY(
-        create_list(phase, &phase->vertex_triangle, phase->primitives[PD_VERTICES].index_bits, phase->primitives[PD_TRIANGLES].index_bits));
-    PD_TRY(create_list(phase, &phase->edge_edge, phase->primitives[PD_EDGES].index_bits, phase->primitives[PD_EDGES].index_bits));
+    const pd_primitives *p = phase->primitives;
+    PD_TRY(create_list(phase, VERTEX_TRIANGLE, p[PD_VERTICES].index_bits, p[PD_TRIANGLES].index_bits, d->n[PD_VERTICES]));
+    PD_TRY(create_list(phase, EDGE_EDGE, p[PD_EDGES].index_bits, p[PD_EDGES].index_bits, d->n[PD_EDGES]));
     if (d->method == PD_BROAD_PHASE_PATCHES) PD_TRY(create_patches(phase, d));
 done:
     if (status) {
@@ -154,55 +189,81 @@ void pd_broad_phase_destroy(pd_broad_phase *phase) {
         pd_memory_destroy(context, phase->primitives[kind].corners);
         pd_memory_destroy(context, phase->primitives[kind].tags);
         pd_memory_destroy(context, phase->primitives[kind].boxes);
-        pd_memory_destroy(context, phase->trees[kind].tree.nodes);
-        pd_memory_destroy(context, phase->trees[kind].tree.place);
+        pd_tree_destroy(context, phase->trees[kind].tree);
         pd_memory_destroy(context, phase->grids[kind].level);
         pd_memory_destroy(context, phase->grids[kind].first_entry);
         pd_memory_destroy(context, phase->grids[kind].entries);
         pd_memory_destroy(context, phase->grids[kind].bucket_start);
     }
     pd_patches_destroy(&phase->patches, context);
-    pair_list *lists[3] = {&phase->vertex_triangle, &phase->edge_edge, &phase->patch_pairs};
-    for (int i = 0; i < 3; i++) {
-        pd_memory_destroy(context, lists[i]->buffer.keys);
-        pd_memory_destroy(context, lists[i]->scratch);
-        pd_memory_destroy(context, lists[i]->pairs);
+    for (int which = 0; which < LISTS; which++) {
+        pd_memory_destroy(context, phase->lists[which].buffer.keys);
+        pd_memory_destroy(context, phase->lists[which].scratch);
+        pd_memory_destroy(context, phase->lists[which].pairs);
     }
+    pd_memory_destroy(context, phase->vertex_order);
     pd_memory_destroy(context, phase->keys);
     pd_memory_destroy(context, phase->scratch);
-    pd_memory_destroy(context, phase->sort_counts);
+    pd_memory_destroy(context, phase->work.memory);
+    pd_memory_destroy(context, phase->findings);
     free(phase);
 }
 
 /* ---- the structures -------------------------------------------------------------------------------------------------------- */
 
+/* phase->keys: the primitives of a kind along the Morton curve. */
+static pd_status sort_along_curve(pd_broad_phase *phase, int kind) {
+    pd_context *context = phase->context;
+    const pd_primitives *p = &phase->primitives[kind];
+    pd_bound *scene = &phase->findings->bounds[kind];
+    pd_status status;
+    PD_TRY(pd_boxes_bound(context, p->n, p->boxes, &phase->work, scene));
+    PD_TRY(pd_morton_keys(context, p->n, p->index_bits, p->boxes, scene, phase->keys));
+    PD_TRY(pd_sort_keys(context, (size_t)p->n, p->index_bits, 64, phase->keys, phase->scratch, &phase->work));
+done:
+    return status;
+}
+
 static pd_status build_tree(pd_broad_phase *phase, int kind) {
     pd_context *context = phase->context;
     const pd_primitives *p = &phase->primitives[kind];
     primitive_tree *t = &phase->trees[kind];
-    pd_box scene;
-    double mean;
     pd_status status;
-    PD_TRY(pd_boxes_bound(context, p->n, p->boxes, &scene, &mean));
-    PD_TRY(pd_morton_keys(context, p->n, p->index_bits, p->boxes, &scene, phase->keys));
-    PD_TRY(pd_sort_keys(context, (size_t)p->n, p->index_bits, 64, phase->keys, phase->scratch, phase->sort_counts));
-    PD_TRY(pd_tree_build(context, &t->tree, p->index_bits, phase->keys));
-    PD_TRY(pd_tree_fit(context, &t->tree, p->boxes));
-    PD_TRY(pd_tree_cost(context, &t->tree, &t->cost));
+    t->cost = 0.0;              /* until it stands */
+    if (kind == PD_TRIANGLES) { /* the vertices that will look for them */
+        const pd_primitives *vertices = &phase->primitives[PD_VERTICES];
+        PD_TRY(sort_along_curve(phase, PD_VERTICES));
+        PD_TRY(pd_key_items(context, vertices->n, vertices->index_bits, phase->keys, phase->vertex_order));
+    }
+    PD_TRY(sort_along_curve(phase, kind));
+    PD_TRY(pd_tree_build(context, t->tree, p, phase->keys));
+    PD_TRY(pd_tree_fit(context, t->tree, p, &phase->findings->costs[kind]));
     phase->counts.builds++;
 done:
     return status;
 }
 
-static pd_status update_tree(pd_broad_phase *phase, int kind, int rebuild) {
-    primitive_tree *t = &phase->trees[kind];
-    double cost;
-    if (rebuild || !(t->cost > 0.0)) return build_tree(phase, kind);
+/* Refits the trees, and builds those that have become too costly, or all. */
+static pd_status update_trees(pd_broad_phase *phase, int rebuild) {
+    static const int kinds[2] = {PD_TRIANGLES, PD_EDGES};
+    int build[2], again = 0;
     pd_status status;
-    PD_TRY(pd_tree_fit(phase->context, &t->tree, phase->primitives[kind].boxes));
-    PD_TRY(pd_tree_cost(phase->context, &t->tree, &cost));
-    phase->counts.refits++;
-    if (!(cost <= COST_LIMIT * t->cost)) return build_tree(phase, kind);
+    for (int i = 0; i < 2; i++) {
+        primitive_tree *t = &phase->trees[kinds[i]];
+        build[i] = rebuild || !(t->cost > 0.0);
+        PD_TRY(build[i] ? build_tree(phase, kinds[i])
+                        : pd_tree_fit(phase->context, t->tree, &phase->primitives[kinds[i]], &phase->findings->costs[kinds[i]]));
+        phase->counts.refits += !build[i];
+    }
+    PD_TRY(look(phase));
+    for (int i = 0; i < 2; i++) {
+        if (build[i] || phase->seen.costs[kinds[i]] <= COST_LIMIT * phase->trees[kinds[i]].cost) continue;
+        build[i] = again = 1;
+        PD_TRY(build_tree(phase, kinds[i]));
+    }
+    if (again) PD_TRY(look(phase));
+    for (int i = 0; i < 2; i++)
+        if (build[i]) phase->trees[kinds[i]].cost = phase->seen.costs[kinds[i]];
 done:
     return status;
 }
@@ -210,29 +271,37 @@ done:
 /* Cells about as large as the boxes are on average, and not so many that their numbers overflow. */
 static pd_status build_grids(pd_broad_phase *phase) {
     pd_context *context = phase->context;
-    pd_box scene = pd_box_empty(), bound;
-    double size = 0.0, mean, width = 0.0;
+    pd_box scene = pd_box_empty();
+    double size = 0.0, width = 0.0;
     pd_status status;
+    for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++)
+        PD_TRY(pd_boxes_bound(context, phase->primitives[kind].n, phase->primitives[kind].boxes, &phase->work,
+                              &phase->findings->bounds[kind]));
+    PD_TRY(look(phase));
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++) {
-        PD_TRY(pd_boxes_bound(context, phase->primitives[kind].n, phase->primitives[kind].boxes, &bound, &mean));
-        pd_box_add(&scene, &bound);
-        if (mean > size) size = mean;
+        pd_box_add(&scene, &phase->seen.bounds[kind].box);
+        if (phase->seen.bounds[kind].mean_size > size) size = phase->seen.bounds[kind].mean_size;
     }
     for (int axis = 0; axis < 3; axis++)
         if ((double)scene.high[axis] - (double)scene.low[axis] > width) width = (double)scene.high[axis] - (double)scene.low[axis];
+    if (!(width <= DBL_MAX)) return pd_fail(pd_context_error(context), PD_ERROR_NOT_FINITE, "broad phase: a position is infinite");
     int coarsest, finest;
     (void)frexp(width, &coarsest);
     (void)frexp(size, &finest);
     if (!(size > 0.0) || finest < coarsest - MOST_LEVELS) finest = coarsest - MOST_LEVELS;
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++) {
+        phase->grids[kind].finest = finest;
+        phase->grids[kind].scene = scene;
+        PD_TRY(pd_grid_count(context, &phase->grids[kind], &phase->primitives[kind], &phase->work, &phase->findings->grids[kind]));
+    }
+    PD_TRY(look(phase));
+    for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++) {
         const pd_primitives *p = &phase->primitives[kind];
         pd_grid *grid = &phase->grids[kind];
-        size_t n;
-        grid->finest = finest;
-        grid->scene = scene;
-        PD_TRY(pd_grid_count(context, grid, p, &n));
+        size_t n = (size_t)phase->seen.grids[kind].n_entries;
+        grid->levels = phase->seen.grids[kind].levels;
         PD_TRY(pd_grid_fill(context, grid, p));
-        PD_TRY(pd_sort_keys(context, n, p->index_bits, p->index_bits + grid->hash_bits, grid->entries, phase->scratch, phase->sort_counts));
+        PD_TRY(pd_sort_keys(context, n, p->index_bits, p->index_bits + grid->hash_bits, grid->entries, phase->scratch, &phase->work));
         PD_TRY(pd_grid_index(context, grid, n, p->index_bits));
         phase->counts.builds++;
     }
@@ -242,31 +311,8 @@ done:
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------------------ */
 
-typedef pd_status append_pairs(pd_broad_phase *phase, pd_pair_buffer *out);
-
-/* Runs `append` until its pairs have room, and sorts them. */
-static pd_status fill_list(pd_broad_phase *phase, pair_list *list, append_pairs *append) {
-    pd_status status;
-    for (;;) {
-        list->buffer.found = 0;
-        PD_TRY(append(phase, &list->buffer));
-        if (list->buffer.found <= list->buffer.capacity) break;
-        if (list->buffer.found > UINT32_MAX)
-            return pd_fail(pd_context_error(phase->context), PD_ERROR_MEMORY, "broad phase: %zu pairs are more than a list can hold",
-                           list->buffer.found);
-        size_t capacity = 2 * list->buffer.capacity;
-        while (capacity < list->buffer.found) capacity *= 2;
-        PD_TRY(resize(phase, list, capacity));
-        phase->counts.retries++;
-    }
-    PD_TRY(pd_sort_keys(phase->context, list->buffer.found, 0, list->key_bits, list->buffer.keys, list->scratch, phase->sort_counts));
-    PD_TRY(pd_unpack_pairs(phase->context, list->buffer.found, list->buffer.second_bits, list->buffer.keys, list->pairs));
-done:
-    return status;
-}
-
 static pd_status append_patch_pairs(pd_broad_phase *phase, pd_pair_buffer *out) {
-    return pd_tree_own_pairs(phase->context, &phase->patches.tree, NULL, out);
+    return pd_tree_own_pairs(phase->context, phase->patches.tree, &phase->patches.patches, out);
 }
 
 static pd_status append_vertex_triangle(pd_broad_phase *phase, pd_pair_buffer *out) {
@@ -276,11 +322,11 @@ static pd_status append_vertex_triangle(pd_broad_phase *phase, pd_pair_buffer *o
     const pd_patches *patches = &phase->patches;
     pd_status status = PD_OK;
     switch (phase->method) {
-    case PD_BROAD_PHASE_TREE: return pd_tree_pairs(context, vertices, &phase->trees[PD_TRIANGLES].tree, triangles, out);
+    case PD_BROAD_PHASE_TREE: return pd_tree_pairs(context, vertices, phase->vertex_order, phase->trees[PD_TRIANGLES].tree, triangles, out);
     case PD_BROAD_PHASE_PATCHES:
         PD_TRY(pd_listed_pairs(context, patches->n_vertex_triangle, patches->vertex_triangle, vertices, triangles, out));
-        return pd_patch_pairs(context, phase->patch_pairs.buffer.found, phase->patch_pairs.buffer.keys, patches->bits, vertices,
-                              &patches->items[PD_VERTICES], triangles, &patches->items[PD_TRIANGLES], out);
+        return pd_patch_pairs(context, phase->lists[PATCH_PAIRS].n, phase->lists[PATCH_PAIRS].buffer.keys, patches->patches.index_bits,
+                              vertices, &patches->items[PD_VERTICES], triangles, &patches->items[PD_TRIANGLES], out);
     default: /* whichever is on the finer level looks for the other */
         PD_TRY(pd_grid_pairs(context, &grids[PD_VERTICES], vertices, &grids[PD_TRIANGLES], triangles, 0, 0, out));
         return pd_grid_pairs(context, &grids[PD_TRIANGLES], triangles, &grids[PD_VERTICES], vertices, 0, 1, out);
@@ -296,15 +342,62 @@ static pd_status append_edge_edge(pd_broad_phase *phase, pd_pair_buffer *out) {
     const pd_patch_items *items = &patches->items[PD_EDGES];
     pd_status status = PD_OK;
     switch (phase->method) {
-    case PD_BROAD_PHASE_TREE: return pd_tree_own_pairs(context, &phase->trees[PD_EDGES].tree, edges, out);
+    case PD_BROAD_PHASE_TREE: return pd_tree_own_pairs(context, phase->trees[PD_EDGES].tree, edges, out);
     case PD_BROAD_PHASE_PATCHES:
         PD_TRY(pd_listed_pairs(context, patches->n_edge_edge, patches->edge_edge, edges, edges, out));
-        return pd_patch_pairs(context, phase->patch_pairs.buffer.found, phase->patch_pairs.buffer.keys, patches->bits, edges, items, edges,
-                              items, out);
+        return pd_patch_pairs(context, phase->lists[PATCH_PAIRS].n, phase->lists[PATCH_PAIRS].buffer.keys, patches->patches.index_bits,
+                              edges, items, edges, items, out);
     default: return pd_grid_pairs(context, &phase->grids[PD_EDGES], edges, &phase->grids[PD_EDGES], edges, 1, 0, out);
     }
 done:
     return status;
+}
+
+static pd_status append_pairs(pd_broad_phase *phase, int which) {
+    pd_pair_buffer *out = &phase->lists[which].buffer;
+    switch (which) {
+    case VERTEX_TRIANGLE: return append_vertex_triangle(phase, out);
+    case EDGE_EDGE: return append_edge_edge(phase, out);
+    default: return append_patch_pairs(phase, out);
+    }
+}
+
+/* Appends to the lists first .. last until their pairs have room, with one look for all of them. */
+static pd_status fill_lists(pd_broad_phase *phase, int first, int last) {
+    pd_context *context = phase->context;
+    int missing[LISTS] = {1, 1, 1}, again = 1;
+    pd_status status = PD_OK;
+    while (again) {
+        again = 0;
+        for (int which = first; which <= last; which++) {
+            if (!missing[which]) continue;
+            PD_TRY(pd_memory_clear(context, phase->lists[which].buffer.found, sizeof *phase->lists[which].buffer.found));
+            PD_TRY(append_pairs(phase, which));
+        }
+        PD_TRY(look(phase));
+        for (int which = first; which <= last; which++) {
+            pair_list *list = &phase->lists[which];
+            size_t found = (size_t)phase->seen.found[which];
+            size_t capacity = list->buffer.capacity > 0 ? list->buffer.capacity : FEWEST_PAIRS; /* 0: memory ran out before */
+            list->n = found;
+            missing[which] = found > list->buffer.capacity;
+            if (!missing[which]) continue;
+            if (found > UINT32_MAX)
+                return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "broad phase: %zu pairs are more than a list can hold", found);
+            while (capacity < found) capacity *= 2;
+            PD_TRY(resize(phase, list, capacity));
+            phase->counts.retries++;
+            again = 1;
+        }
+    }
+done:
+    return status;
+}
+
+static pd_status sort_list(pd_broad_phase *phase, int which, pd_pairs *pairs) {
+    pair_list *list = &phase->lists[which];
+    *pairs = (pd_pairs){list->n, list->pairs};
+    return pd_sort_pairs(phase->context, list->n, &list->buffer, list->scratch, &phase->work, list->pairs);
 }
 
 pd_status pd_broad_phase_find(pd_broad_phase *phase, const real *x_t0, const real *x_t1, real margin, int rebuild,
@@ -312,27 +405,40 @@ pd_status pd_broad_phase_find(pd_broad_phase *phase, const real *x_t0, const rea
     pd_context *context = phase->context;
     pd_patches *patches = &phase->patches;
     pd_status status;
+    PD_TRY(pd_mark(context, PD_MARK_BEGIN));
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++) PD_TRY(pd_primitive_boxes(context, &phase->primitives[kind], x_t0, x_t1, margin));
-    if (phase->method == PD_BROAD_PHASE_TREE) {
-        PD_TRY(update_tree(phase, PD_TRIANGLES, rebuild));
-        PD_TRY(update_tree(phase, PD_EDGES, rebuild));
-    } else if (phase->method == PD_BROAD_PHASE_PATCHES) {
-        PD_TRY(pd_patch_boxes(context, patches->n, PD_PRIMITIVE_KINDS, phase->primitives, patches->items, patches->boxes));
-        PD_TRY(pd_tree_fit(context, &patches->tree, patches->boxes));
+    if (phase->method == PD_BROAD_PHASE_TREE)
+        PD_TRY(update_trees(phase, rebuild));
+    else if (phase->method == PD_BROAD_PHASE_PATCHES) {
+        PD_TRY(pd_patch_boxes(context, patches->patches.n, PD_PRIMITIVE_KINDS, phase->primitives, patches->items, patches->patches.boxes));
+        PD_TRY(pd_tree_fit(context, patches->tree, &patches->patches, NULL));
         phase->counts.refits++;
-        PD_TRY(fill_list(phase, &phase->patch_pairs, append_patch_pairs));
     } else
         PD_TRY(build_grids(phase));
-    PD_TRY(fill_list(phase, &phase->vertex_triangle, append_vertex_triangle));
-    PD_TRY(fill_list(phase, &phase->edge_edge, append_edge_edge));
-    *vertex_triangle = (pd_pairs){phase->vertex_triangle.buffer.found, phase->vertex_triangle.pairs};
-    *edge_edge = (pd_pairs){phase->edge_edge.buffer.found, phase->edge_edge.pairs};
+    PD_TRY(pd_mark(context, PD_MARK_MIDDLE));
+    if (phase->method == PD_BROAD_PHASE_PATCHES) PD_TRY(fill_lists(phase, PATCH_PAIRS, PATCH_PAIRS));
+    PD_TRY(fill_lists(phase, VERTEX_TRIANGLE, EDGE_EDGE));
+    PD_TRY(sort_list(phase, VERTEX_TRIANGLE, vertex_triangle));
+    PD_TRY(sort_list(phase, EDGE_EDGE, edge_edge));
+    PD_TRY(pd_mark(context, PD_MARK_END));
+    phase->searched = 1;
 done:
     return status;
 }
 
 pd_broad_phase_counts pd_broad_phase_counted(const pd_broad_phase *phase) {
     pd_broad_phase_counts counts = phase->counts;
-    counts.pair_capacity = phase->vertex_triangle.buffer.capacity + phase->edge_edge.buffer.capacity;
+    counts.pair_capacity = phase->lists[VERTEX_TRIANGLE].buffer.capacity + phase->lists[EDGE_EDGE].buffer.capacity;
     return counts;
+}
+
+pd_status pd_broad_phase_seconds(pd_broad_phase *phase, double *structure, double *pairs) {
+    pd_status status = PD_OK;
+    *structure = *pairs = 0.0;
+    if (!phase->searched) return PD_OK;
+    PD_TRY(pd_context_wait(phase->context));
+    PD_TRY(pd_marked_seconds(phase->context, PD_MARK_BEGIN, PD_MARK_MIDDLE, structure));
+    PD_TRY(pd_marked_seconds(phase->context, PD_MARK_MIDDLE, PD_MARK_END, pairs));
+done:
+    return status;
 }

@@ -46,10 +46,13 @@ void pd_broad_phase_destroy(pd_broad_phase *phase); /* NULL is allowed */
 /* All pairs whose boxes, each widened by margin, overlap. A tree is refitted to the new boxes, and built again where that has made it half
  * as costly again as it was, or `rebuild` says so.
  *   x_t0, x_t1 [n_points,3]  B  in  m; x_t1 NULL: nothing moves      margin >= 0 m
- * The lists stay valid until the next call. Errors: PD_ERROR_MEMORY. */
+ * The lists stay valid until the next call. Primitives with NaN are in no pair. Errors: PD_ERROR_MEMORY, PD_ERROR_NOT_FINITE. */
 pd_status pd_broad_phase_find(pd_broad_phase *phase, const real *x_t0, const real *x_t1, real margin, int rebuild,
                               pd_pairs *vertex_triangle, pd_pairs *edge_edge);
 
 pd_broad_phase_counts pd_broad_phase_counted(const pd_broad_phase *phase);
+
+/* Seconds of the last search by the device's clock: of the boxes and the structure, and of the pairs; 0 before the first. Waits for it. */
+pd_status pd_broad_phase_seconds(pd_broad_phase *phase, double *structure, double *pairs);
 
 #endif

@@ -55,9 +55,10 @@ static size_t pairs_inside(uint64_t *keys, int n_patches, const pd_patch_items *
 }
 
 pd_status pd_patches_create(pd_patches *patches, pd_context *context, const pd_primitives *primitives, uint64_t *keys, uint64_t *scratch,
-                            uint32_t *counts) {
+                            const pd_work *work, pd_bound *bound) {
     memset(patches, 0, sizeof *patches);
     pd_error *error = pd_context_error(context);
+    pd_primitives *all = &patches->patches;
     pd_status status = PD_OK;
     size_t n = 0, largest = 0;
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++) {
@@ -69,16 +70,18 @@ pd_status pd_patches_create(pd_patches *patches, pd_context *context, const pd_p
     int *patch_of = malloc((n + 1) * sizeof *patch_of); /* of each member */
     pd_patch_items host[PD_PRIMITIVE_KINDS] = {{NULL, NULL}, {NULL, NULL}, {NULL, NULL}};
     uint64_t *listed = NULL;
-    pd_box scene = pd_box_empty(), bound;
-    double size = 0.0, mean;
+    pd_box scene = pd_box_empty();
+    pd_bound of_kind;
+    double size = 0.0;
     if (!members || !boxes || !patch_of) {
         status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for the patches of %zu primitives", n);
         goto done;
     }
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++) {
-        PD_TRY(pd_boxes_bound(context, primitives[kind].n, primitives[kind].boxes, &bound, &mean));
-        if (primitives[kind].n > 0) pd_box_add(&scene, &bound);
-        if (mean > size) size = mean;
+        PD_TRY(pd_boxes_bound(context, primitives[kind].n, primitives[kind].boxes, work, bound));
+        PD_TRY(pd_memory_download(context, &of_kind, bound, sizeof of_kind));
+        pd_box_add(&scene, &of_kind.box);
+        if (of_kind.mean_size > size) size = of_kind.mean_size;
     }
     n = 0;
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++) {
@@ -90,58 +93,59 @@ pd_status pd_patches_create(pd_patches *patches, pd_context *context, const pd_p
     /* the k-th of a kind in a voxel goes to the (k / PATCH_LIMIT)-th patch of the voxel */
     for (size_t i = 0; i < n;) {
         size_t end = i;
-        int of_kind[PD_PRIMITIVE_KINDS] = {0}, most = 0;
+        int count[PD_PRIMITIVE_KINDS] = {0}, most = 0;
         for (; end < n && members[end].voxel == members[i].voxel; end++) {
-            int k = of_kind[members[end].kind]++;
-            patch_of[end] = patches->n + k / PATCH_LIMIT;
+            int k = count[members[end].kind]++;
+            patch_of[end] = all->n + k / PATCH_LIMIT;
             if (k / PATCH_LIMIT > most) most = k / PATCH_LIMIT;
         }
-        patches->n += most + 1;
+        all->n += most + 1;
         i = end;
     }
-    while (((long long)1 << patches->bits) < patches->n) patches->bits++;
+    while (((long long)1 << all->index_bits) < all->n) all->index_bits++;
 
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++) {
         int n_items = primitives[kind].n;
-        int *start = host[kind].start = calloc((size_t)patches->n + 2, sizeof *start);
+        int *start = host[kind].start = calloc((size_t)all->n + 2, sizeof *start);
         int *items = host[kind].items = malloc(((size_t)n_items + 1) * sizeof *items);
         if (!start || !items) {
-            status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for %d patches", patches->n);
+            status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for %d patches", all->n);
             goto done;
         }
         for (size_t i = 0; i < n; i++)
             if (members[i].kind == kind) start[patch_of[i] + 1]++;
-        for (int patch = 0; patch < patches->n; patch++) start[patch + 1] += start[patch];
+        for (int patch = 0; patch < all->n; patch++) start[patch + 1] += start[patch];
         for (size_t i = 0; i < n; i++)
             if (members[i].kind == kind) items[start[patch_of[i]]++] = members[i].item;
-        for (int patch = patches->n; patch > 0; patch--) start[patch] = start[patch - 1];
+        for (int patch = all->n; patch > 0; patch--) start[patch] = start[patch - 1];
         start[0] = 0;
-        PD_TRY(copy_out(context, (void **)&patches->items[kind].start, start, ((size_t)patches->n + 1) * sizeof *start));
+        PD_TRY(copy_out(context, (void **)&patches->items[kind].start, start, ((size_t)all->n + 1) * sizeof *start));
         PD_TRY(copy_out(context, (void **)&patches->items[kind].items, items, (size_t)n_items * sizeof *items));
     }
     for (int same = 0; same < 2; same++) {
         int first = same ? PD_EDGES : PD_VERTICES, second = same ? PD_EDGES : PD_TRIANGLES, bits = primitives[second].index_bits;
-        size_t count = pairs_inside(NULL, patches->n, &host[first], &host[second], same, bits);
+        size_t count = pairs_inside(NULL, all->n, &host[first], &host[second], same, bits);
         free(listed);
         listed = malloc((count + 1) * sizeof *listed);
         if (!listed) {
             status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for %zu pairs inside patches", count);
             goto done;
         }
-        pairs_inside(listed, patches->n, &host[first], &host[second], same, bits);
+        pairs_inside(listed, all->n, &host[first], &host[second], same, bits);
         PD_TRY(copy_out(context, (void **)(same ? &patches->edge_edge : &patches->vertex_triangle), listed, count * sizeof *listed));
         *(same ? &patches->n_edge_edge : &patches->n_vertex_triangle) = count;
     }
 
-    patches->tree.n = patches->n;
-    PD_TRY(pd_memory_create(context, (void **)&patches->boxes, ((size_t)patches->n + 1) * sizeof *patches->boxes));
-    PD_TRY(pd_memory_create(context, (void **)&patches->tree.nodes, (2 * (size_t)patches->n + 1) * sizeof *patches->tree.nodes));
-    PD_TRY(pd_memory_create(context, (void **)&patches->tree.place, ((size_t)patches->n + 1) * sizeof *patches->tree.place));
-    PD_TRY(pd_patch_boxes(context, patches->n, PD_PRIMITIVE_KINDS, primitives, patches->items, patches->boxes));
-    PD_TRY(pd_boxes_bound(context, patches->n, patches->boxes, &bound, &mean));
-    PD_TRY(pd_morton_keys(context, patches->n, patches->bits, patches->boxes, &bound, keys));
-    PD_TRY(pd_sort_keys(context, (size_t)patches->n, patches->bits, 64, keys, scratch, counts));
-    PD_TRY(pd_tree_build(context, &patches->tree, patches->bits, keys));
+    PD_TRY(pd_memory_create(context, (void **)&all->boxes, ((size_t)all->n + 1) * sizeof *all->boxes));
+    PD_TRY(pd_memory_create(context, (void **)&all->corners, 1));
+    for (size_t i = 0; i < n; i++) patch_of[i] = PD_TAG_SELF;
+    PD_TRY(copy_out(context, (void **)&all->tags, patch_of, (size_t)all->n * sizeof *all->tags));
+    PD_TRY(pd_tree_create(context, &patches->tree, all->n));
+    PD_TRY(pd_patch_boxes(context, all->n, PD_PRIMITIVE_KINDS, primitives, patches->items, all->boxes));
+    PD_TRY(pd_boxes_bound(context, all->n, all->boxes, work, bound));
+    PD_TRY(pd_morton_keys(context, all->n, all->index_bits, all->boxes, bound, keys));
+    PD_TRY(pd_sort_keys(context, (size_t)all->n, all->index_bits, 64, keys, scratch, work));
+    PD_TRY(pd_tree_build(context, patches->tree, all, keys));
 done:
     free(members);
     free(boxes);
@@ -159,9 +163,10 @@ void pd_patches_destroy(pd_patches *patches, pd_context *context) {
         pd_memory_destroy(context, patches->items[kind].start);
         pd_memory_destroy(context, patches->items[kind].items);
     }
-    pd_memory_destroy(context, patches->boxes);
-    pd_memory_destroy(context, patches->tree.nodes);
-    pd_memory_destroy(context, patches->tree.place);
+    pd_memory_destroy(context, patches->patches.boxes);
+    pd_memory_destroy(context, patches->patches.corners);
+    pd_memory_destroy(context, patches->patches.tags);
+    pd_tree_destroy(context, patches->tree);
     pd_memory_destroy(context, patches->vertex_triangle);
     pd_memory_destroy(context, patches->edge_edge);
 }

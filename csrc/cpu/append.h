@@ -19,8 +19,8 @@ static inline void pd_append_flush(pd_appender *appender) {
     size_t count = (size_t)appender->n, place;
 #pragma omp atomic capture
     {
-        place = out->found;
-        out->found += count;
+        place = *out->found;
+        *out->found += count;
     }
     if (place < out->capacity)
         memcpy(out->keys + place, appender->keys, (count < out->capacity - place ? count : out->capacity - place) * sizeof *out->keys);
@@ -34,11 +34,5 @@ static inline void pd_append(pd_appender *appender, int first, int second) {
 
 /* i and j are of the same kind. */
 static inline void pd_append_ordered(pd_appender *appender, int i, int j) { pd_append(appender, i < j ? i : j, i < j ? j : i); }
-
-/* Whether two primitives are a pair, their boxes known to overlap. */
-static inline int pd_may_collide(const pd_primitives *first, int i, const pd_primitives *second, int j) {
-    return pd_primitives_may_collide(first->tags[i], first->corners + (size_t)i * (size_t)first->k, first->k, second->tags[j],
-                                     second->corners + (size_t)j * (size_t)second->k, second->k);
-}
 
 #endif

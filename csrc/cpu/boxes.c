@@ -1,12 +1,10 @@
-/* Boxes, Morton keys and the sorting of keys on the CPU; see collision_loops.h. */
+/* Boxes and Morton keys on the CPU; see collision_loops.h. */
 #include "cpu/context.h"
 
 #include "collision_loops.h"
 
-#include <string.h>
-
 /* Blocks of a reduction: as many whatever the number of threads, so that the bits do not depend on it. */
-enum { BLOCKS = 64, BUCKETS = 256, DIGIT = 8, MOST_PARTS = PD_SORT_COUNTS / BUCKETS };
+enum { BLOCKS = 64 };
 
 static int block_start(int n, int block) { return (int)((long long)n * block / BLOCKS); }
 
@@ -18,7 +16,8 @@ pd_status pd_primitive_boxes(pd_context *context, pd_primitives *primitives, con
     return PD_OK;
 }
 
-pd_status pd_boxes_bound(pd_context *context, int n, const pd_box *boxes, pd_box *bound, double *mean_size) {
+pd_status pd_boxes_bound(pd_context *context, int n, const pd_box *boxes, const pd_work *work, pd_bound *bound) {
+    (void)work;
     pd_box partial[BLOCKS];
     double sizes[BLOCKS];
 #pragma omp parallel for schedule(static) num_threads(pd_threads(context, n, 3))
@@ -34,66 +33,21 @@ pd_status pd_boxes_bound(pd_context *context, int n, const pd_box *boxes, pd_box
         partial[block] = all;
         sizes[block] = sum;
     }
-    *bound = pd_box_empty();
-    for (int block = 0; block < BLOCKS; block++) pd_box_add(bound, &partial[block]);
-    *mean_size = n > 0 ? pd_add_partial_sums(sizes, BLOCKS) / n : 0.0;
+    bound->box = pd_box_empty();
+    for (int block = 0; block < BLOCKS; block++) pd_box_add(&bound->box, &partial[block]);
+    bound->mean_size = n > 0 ? pd_add_partial_sums(sizes, BLOCKS) / n : 0.0;
     return PD_OK;
 }
 
-pd_status pd_morton_keys(pd_context *context, int n, int index_bits, const pd_box *boxes, const pd_box *scene, uint64_t *keys) {
+pd_status pd_morton_keys(pd_context *context, int n, int index_bits, const pd_box *boxes, const pd_bound *scene, uint64_t *keys) {
     int bits = (64 - index_bits) / 3 < 21 ? (64 - index_bits) / 3 : 21;
 #pragma omp parallel for schedule(static) num_threads(pd_threads(context, n, 10))
-    for (int i = 0; i < n; i++) keys[i] = pd_morton_code(&boxes[i], scene, bits) << index_bits | (uint64_t)i;
+    for (int i = 0; i < n; i++) keys[i] = pd_morton_code(&boxes[i], &scene->box, bits) << index_bits | (uint64_t)i;
     return PD_OK;
 }
 
-/* Least significant digit first. Each part of the keys has its own counts, and every part's share of a digit goes behind those of the
- * parts before it: stable, so the parts may be as many as there are threads. */
-pd_status pd_sort_keys(pd_context *context, size_t n, int first_bit, int last_bit, uint64_t *keys, uint64_t *scratch, uint32_t *counts) {
-    int parts = pd_threads(context, (long long)n, 5);
-    if (parts > MOST_PARTS) parts = MOST_PARTS;
-    uint64_t *from = keys, *to = scratch;
-    for (int bit = first_bit; bit < last_bit; bit += DIGIT) {
-        uint64_t mask = last_bit - bit < DIGIT ? ((uint64_t)1 << (last_bit - bit)) - 1 : BUCKETS - 1;
-#pragma omp parallel for schedule(static) num_threads(parts)
-        for (int part = 0; part < parts; part++) {
-            uint32_t *count = counts + (size_t)part * BUCKETS;
-            memset(count, 0, BUCKETS * sizeof *count);
-            size_t start = n * (size_t)part / (size_t)parts, end = n * (size_t)(part + 1) / (size_t)parts;
-            for (size_t i = start; i < end; i++) count[from[i] >> bit & mask]++;
-        }
-        uint32_t sum = 0;
-        int used = 0;
-        for (int digit = 0; digit < BUCKETS; digit++) {
-            uint32_t before = sum;
-            for (int part = 0; part < parts; part++) {
-                uint32_t count = counts[(size_t)part * BUCKETS + (size_t)digit];
-                counts[(size_t)part * BUCKETS + (size_t)digit] = sum;
-                sum += count;
-            }
-            used += sum > before;
-        }
-        if (used < 2) continue; /* all keys have the same digit */
-#pragma omp parallel for schedule(static) num_threads(parts)
-        for (int part = 0; part < parts; part++) {
-            uint32_t *count = counts + (size_t)part * BUCKETS;
-            size_t start = n * (size_t)part / (size_t)parts, end = n * (size_t)(part + 1) / (size_t)parts;
-            for (size_t i = start; i < end; i++) to[count[from[i] >> bit & mask]++] = from[i];
-        }
-        uint64_t *swap = from;
-        from = to;
-        to = swap;
-    }
-    if (from != keys && n > 0) memcpy(keys, from, n * sizeof *keys);
-    return PD_OK;
-}
-
-pd_status pd_unpack_pairs(pd_context *context, size_t n, int second_bits, const uint64_t *keys, int *pairs) {
-    uint64_t mask = ((uint64_t)1 << second_bits) - 1;
-#pragma omp parallel for schedule(static) num_threads(pd_threads(context, (long long)n, 2))
-    for (size_t i = 0; i < n; i++) {
-        pairs[2 * i] = (int)(keys[i] >> second_bits);
-        pairs[2 * i + 1] = (int)(keys[i] & mask);
-    }
+pd_status pd_key_items(pd_context *context, int n, int index_bits, const uint64_t *keys, int *items) {
+#pragma omp parallel for schedule(static) num_threads(pd_threads(context, n, 1))
+    for (int i = 0; i < n; i++) items[i] = (int)(keys[i] & (((uint64_t)1 << index_bits) - 1));
     return PD_OK;
 }

@@ -59,8 +59,8 @@ pd_status pd_mark(pd_context *context, int which) {
     return PD_OK;
 }
 
-pd_status pd_marked_seconds(pd_context *context, double *seconds) {
-    *seconds = context->marks[PD_MARK_END] - context->marks[PD_MARK_BEGIN];
+pd_status pd_marked_seconds(pd_context *context, int from, int to, double *seconds) {
+    *seconds = context->marks[to] - context->marks[from];
     return PD_OK;
 }
 

@@ -11,7 +11,7 @@ struct pd_context {
     int threads;
     pd_error error;
     pd_counts counts;
-    double marks[2]; /* s */
+    double marks[PD_MARK_COUNT]; /* s */
 };
 
 /* Threads worth waking for so many items of so many nanoseconds each: a parallel region costs some ten microseconds, and much more

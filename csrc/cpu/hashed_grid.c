@@ -4,38 +4,21 @@
 
 #include "collision_loops.h"
 
-/* The cells a box covers on a level: at most two along each axis where it is its own level or a coarser one. */
-typedef struct cells {
-    int low[3], high[3];
-} cells;
-
-static cells cells_of(const pd_box *box, const pd_box *scene, int level) {
-    cells c;
-    double per_metre = pd_cells_per_metre(level);
-    for (int axis = 0; axis < 3; axis++) {
-        c.low[axis] = pd_cell_of(box->low[axis], scene->low[axis], per_metre);
-        c.high[axis] = pd_cell_of(box->high[axis], scene->low[axis], per_metre);
-    }
-    return c;
-}
-
-static int count_of(const cells *c) { return (c->high[0] - c->low[0] + 1) * (c->high[1] - c->low[1] + 1) * (c->high[2] - c->low[2] + 1); }
-
-pd_status pd_grid_count(pd_context *context, pd_grid *grid, const pd_primitives *primitives, size_t *n_entries) {
+pd_status pd_grid_count(pd_context *context, pd_grid *grid, const pd_primitives *primitives, const pd_work *work, pd_grid_size *size) {
+    (void)work;
     uint64_t levels = 0;
     int n = primitives->n;
 #pragma omp parallel for schedule(static) num_threads(pd_threads(context, n, 50)) reduction(| : levels)
     for (int i = 0; i < n; i++) {
         int level = pd_level_of_box(&primitives->boxes[i], &grid->scene, grid->finest);
-        cells c = cells_of(&primitives->boxes[i], &grid->scene, level);
+        pd_cells c = pd_cells_of_box(&primitives->boxes[i], &grid->scene, level);
         grid->level[i] = (signed char)(level - grid->finest);
-        grid->first_entry[i + 1] = count_of(&c);
+        grid->first_entry[i + 1] = pd_cell_count(&c);
         levels |= (uint64_t)1 << (level - grid->finest);
     }
-    grid->levels = levels;
     grid->first_entry[0] = 0;
     for (int i = 0; i < n; i++) grid->first_entry[i + 1] += grid->first_entry[i];
-    *n_entries = (size_t)grid->first_entry[n];
+    *size = (pd_grid_size){levels, (uint64_t)grid->first_entry[n]};
     return PD_OK;
 }
 
@@ -44,7 +27,7 @@ pd_status pd_grid_fill(pd_context *context, pd_grid *grid, const pd_primitives *
 #pragma omp parallel for schedule(static) num_threads(pd_threads(context, n, 100))
     for (int i = 0; i < n; i++) {
         int level = grid->finest + grid->level[i], entry = grid->first_entry[i];
-        cells c = cells_of(&primitives->boxes[i], &grid->scene, level);
+        pd_cells c = pd_cells_of_box(&primitives->boxes[i], &grid->scene, level);
         for (int x = c.low[0]; x <= c.high[0]; x++)
             for (int y = c.low[1]; y <= c.high[1]; y++)
                 for (int z = c.low[2]; z <= c.high[2]; z++)
@@ -65,13 +48,6 @@ pd_status pd_grid_index(pd_context *context, pd_grid *grid, size_t n_entries, in
     return PD_OK;
 }
 
-/* Whether the lower corner of what the boxes share lies in a cell. Both boxes cover that cell, and it is one only. */
-static int shares_in_cell(const pd_box *a, const pd_box *b, const pd_box *scene, double per_metre, const int cell[3]) {
-    for (int axis = 0; axis < 3; axis++)
-        if (pd_cell_of(pd_max(a->low[axis], b->low[axis]), scene->low[axis], per_metre) != cell[axis]) return 0;
-    return 1;
-}
-
 pd_status pd_grid_pairs(pd_context *context, const pd_grid *query_grid, const pd_primitives *query, const pd_grid *target_grid,
                         const pd_primitives *target, int own, int swapped, pd_pair_buffer *out) {
     uint64_t mask = ((uint64_t)1 << target->index_bits) - 1;
@@ -87,7 +63,7 @@ pd_status pd_grid_pairs(pd_context *context, const pd_grid *query_grid, const pd
                 if (!(target_grid->levels >> above & 1)) continue;
                 int level = target_grid->finest + above, cell[3];
                 double per_metre = pd_cells_per_metre(level);
-                cells c = cells_of(&box, &target_grid->scene, level);
+                pd_cells c = pd_cells_of_box(&box, &target_grid->scene, level);
                 for (cell[0] = c.low[0]; cell[0] <= c.high[0]; cell[0]++)
                     for (cell[1] = c.low[1]; cell[1] <= c.high[1]; cell[1]++)
                         for (cell[2] = c.low[2]; cell[2] <= c.high[2]; cell[2]++) {
@@ -99,7 +75,7 @@ pd_status pd_grid_pairs(pd_context *context, const pd_grid *query_grid, const pd
                                 int j = (int)(target_grid->entries[e] & mask);
                                 if (target_grid->level[j] != above || (own && above == query_grid->level[i] && j <= i)) continue;
                                 if (!pd_boxes_overlap(&box, &target->boxes[j])) continue;
-                                if (!shares_in_cell(&box, &target->boxes[j], &target_grid->scene, per_metre, cell)) continue;
+                                if (!pd_boxes_share_in_cell(&box, &target->boxes[j], &target_grid->scene, per_metre, cell)) continue;
                                 if (!pd_may_collide(query, i, target, j)) continue;
                                 if (own)
                                     pd_append_ordered(&appender, i, j);

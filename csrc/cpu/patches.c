@@ -1,8 +1,5 @@
 /* Pairs through patches on the CPU; see collision_loops.h. */
-#include "cpu/append.h"
-#include "cpu/context.h"
-
-#include "collision_loops.h"
+#include "cpu/leaf_pairs.h"
 
 pd_status pd_patch_boxes(pd_context *context, int n_patches, int n_kinds, const pd_primitives *kinds, const pd_patch_items *items,
                          pd_box *boxes) {
@@ -33,18 +30,34 @@ pd_status pd_listed_pairs(pd_context *context, size_t n, const uint64_t *keys, c
     return PD_OK;
 }
 
+/* Primitives of a patch, or some of them where they are many, as leaves. */
+enum { CHUNK = 4 };
+
+typedef struct chunk {
+    pd_leaf leaves[CHUNK];
+    pd_box boxes[CHUNK];
+    int n;
+} chunk;
+
+/* Those from items[start] on; returns where the next chunk starts. */
+static int load_chunk(chunk *chunk, const pd_primitives *primitives, const int *items, int start, int end) {
+    for (chunk->n = 0; chunk->n < CHUNK && start < end; start += LANES, chunk->n++)
+        chunk->boxes[chunk->n] = leaf_fill(&chunk->leaves[chunk->n], primitives, items + start, end - start < LANES ? end - start : LANES);
+    return start;
+}
+
 static void pairs_of_patches(pd_appender *appender, int p, int q, const pd_primitives *first, const pd_patch_items *first_items,
                              const pd_primitives *second, const pd_patch_items *second_items) {
-    for (int a = first_items->start[p]; a < first_items->start[p + 1]; a++) {
-        int i = first_items->items[a];
-        pd_box box = first->boxes[i];
-        for (int b = second_items->start[q]; b < second_items->start[q + 1]; b++) {
-            int j = second_items->items[b];
-            if (!pd_boxes_overlap(&box, &second->boxes[j]) || !pd_may_collide(first, i, second, j)) continue;
-            if (first == second)
-                pd_append_ordered(appender, i, j);
-            else
-                pd_append(appender, i, j);
+    chunk of_p, of_q;
+    for (int a = first_items->start[p]; a < first_items->start[p + 1];) {
+        a = load_chunk(&of_p, first, first_items->items, a, first_items->start[p + 1]);
+        for (int b = second_items->start[q]; b < second_items->start[q + 1];) {
+            b = load_chunk(&of_q, second, second_items->items, b, second_items->start[q + 1]);
+            for (int i = 0; i < of_p.n; i++)
+                for (int j = 0; j < of_q.n; j++) {
+                    if (!pd_boxes_overlap(&of_p.boxes[i], &of_q.boxes[j])) continue;
+                    pairs_of_leaves(appender, &of_p.leaves[i], first->k, &of_q.leaves[j], second->k, &of_q.boxes[j], first == second);
+                }
         }
     }
 }

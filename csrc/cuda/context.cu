@@ -41,7 +41,7 @@ pd_status pd_context_create(pd_context **out, int threads, pd_error *error) {
     cudaError_t code = cudaSetDevice(PD_DEVICE);
     if (code == cudaSuccess) code = cudaDeviceGetAttribute(&context->multiprocessors, cudaDevAttrMultiProcessorCount, PD_DEVICE);
     if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&context->stream, cudaStreamNonBlocking);
-    for (int m = 0; m < 2 && code == cudaSuccess; m++) code = cudaEventCreate(&context->marks[m]);
+    for (int m = 0; m < PD_MARK_COUNT && code == cudaSuccess; m++) code = cudaEventCreate(&context->marks[m]);
     if (code == cudaSuccess) code = cudaMalloc((void **)&context->index, sizeof(int));
     if (code != cudaSuccess) {
         status = pd_cuda_failure(context, code, "making a context");
@@ -57,7 +57,7 @@ void pd_context_destroy(pd_context *context) {
     if (!context) return;
     if (context->stream) cudaStreamSynchronize(context->stream);
     cudaFree(context->index);
-    for (int m = 0; m < 2; m++)
+    for (int m = 0; m < PD_MARK_COUNT; m++)
         if (context->marks[m]) cudaEventDestroy(context->marks[m]);
     if (context->stream) cudaStreamDestroy(context->stream);
     cudaGetLastError();
@@ -88,10 +88,10 @@ pd_status pd_mark(pd_context *context, int which) {
     return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "a mark");
 }
 
-pd_status pd_marked_seconds(pd_context *context, double *seconds) {
+pd_status pd_marked_seconds(pd_context *context, int from, int to, double *seconds) {
     float milliseconds = 0;
     cudaError_t code = use_device(context);
-    if (code == cudaSuccess) code = cudaEventElapsedTime(&milliseconds, context->marks[PD_MARK_BEGIN], context->marks[PD_MARK_END]);
+    if (code == cudaSuccess) code = cudaEventElapsedTime(&milliseconds, context->marks[from], context->marks[to]);
     *seconds = 1e-3 * (double)milliseconds;
     return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "reading the marks");
 }

@@ -18,7 +18,7 @@ struct pd_context {
     int threads;   /* of the host, for what the host does: the triangular solves of a direct solver */
     int *index;    /* device: one integer for searches */
     int capturing; /* between pd_capture_begin and pd_capture_end: the stream records and runs nothing */
-    cudaEvent_t marks[2];
+    cudaEvent_t marks[PD_MARK_COUNT];
     pd_counts counts;
     pd_error error;
 };

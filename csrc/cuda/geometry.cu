@@ -5,6 +5,9 @@
 #include "geometry/distance.h"
 #include "geometry/mollifier.h"
 
+#include <climits>
+#include <cstring>
+
 static __global__ void closest_kernel(int kind, int n, const real *x, real *weights, real *gap, real *normal, real *distance,
                                       int *feature) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
@@ -60,16 +63,21 @@ pd_status pd_mollifier_batch(pd_context *context, int n, const real *x, const re
     return PD_OK;
 }
 
-static __global__ void collision_kernel(int kind, int method, int n, const real *x_t0, const real *x_t1, const int *corners,
-                                        real separation, real *time, int *iterations, unsigned char *reason) {
-    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p >= n) return;
+static __device__ __forceinline__ pd_collision collision_of(int kind, int method, int p, const real *x_t0, const real *x_t1,
+                                                            const int *corners, real separation, real stop) {
     real x0[12], x1[12];
     for (int j = 0; j < 4; j++) {
         size_t place = 4 * (size_t)p + (size_t)j, row = corners ? (size_t)corners[place] : place;
         for (int i = 0; i < 3; i++) x0[3 * j + i] = x_t0[3 * row + i], x1[3 * j + i] = x_t1[3 * row + i];
     }
-    pd_collision found = pd_pair_collision(kind, method, x0, x1, separation, 1);
+    return pd_pair_collision(kind, method, x0, x1, separation, stop);
+}
+
+static __global__ void collision_kernel(int kind, int method, int n, const real *x_t0, const real *x_t1, const int *corners,
+                                        real separation, real *time, int *iterations, unsigned char *reason) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p >= n) return;
+    pd_collision found = collision_of(kind, method, p, x_t0, x_t1, corners, separation, 1);
     time[p] = found.time;
     iterations[p] = found.iterations;
     reason[p] = (unsigned char)found.reason;
@@ -81,8 +89,58 @@ pd_status pd_collision_times(pd_context *context, int kind, int method, int n, c
     return PD_OK;
 }
 
+/* The earliest time so far, as the bits of a double, which are in the order of the numbers from 0 up; and its pair. */
+typedef struct earliest_so_far {
+    unsigned long long time;
+    int index;
+} earliest_so_far;
+
+static __host__ __device__ __forceinline__ unsigned long long bits_of_time(real time) {
+    double wide = (double)time;
+    unsigned long long bits;
+    memcpy(&bits, &wide, sizeof bits);
+    return bits;
+}
+
+static __host__ __device__ __forceinline__ real time_of_bits(unsigned long long bits) {
+    double wide;
+    memcpy(&wide, &bits, sizeof wide);
+    return (real)wide;
+}
+
+/* The least time, or when that is known (for_index) the smallest index of those that have it: the same code, so that it finds the same bits
+ * again. Atomic minima do not depend on the order. */
+static __global__ void earliest_kernel(int kind, int method, int n, const real *x_t0, const real *x_t1, const int *corners, real separation,
+                                       int for_index, earliest_so_far *earliest) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p >= n) return;
+    real stop = time_of_bits(*(volatile unsigned long long *)&earliest->time);
+    pd_collision found = collision_of(kind, method, p, x_t0, x_t1, corners, separation, stop);
+    if (found.reason == PD_NO_CONTACT || found.time > stop) return;
+    if (for_index)
+        atomicMin(&earliest->index, p);
+    else
+        atomicMin(&earliest->time, bits_of_time(found.time));
+}
+
+static pd_status find_earliest(pd_context *context, int kind, int method, int n, const real *x_t0, const real *x_t1, const int *corners,
+                               real separation, int for_index, earliest_so_far *earliest) {
+    PD_LAUNCH(context, earliest_kernel, n, kind, method, n, x_t0, x_t1, corners, separation, for_index, earliest);
+    return PD_OK;
+}
+
 pd_status pd_earliest_collision(pd_context *context, int kind, int method, int n, const real *x_t0, const real *x_t1, const int *corners,
                                 real separation, real *time, int *index) {
-    (void)kind, (void)method, (void)n, (void)x_t0, (void)x_t1, (void)corners, (void)separation, (void)time, (void)index;
-    return pd_fail(&context->error, PD_ERROR_UNSUPPORTED, "device: the earliest collision is not available on 'cuda', only on 'cpu'");
+    earliest_so_far found = {bits_of_time(*time), INT_MAX};
+    void *memory = NULL;
+    pd_status status = pd_memory_create(context, &memory, sizeof found);
+    if (!status) status = pd_memory_upload(context, memory, &found, sizeof found);
+    for (int for_index = 0; for_index < 2 && !status; for_index++)
+        status = find_earliest(context, kind, method, n, x_t0, x_t1, corners, separation, for_index, (earliest_so_far *)memory);
+    if (!status) status = pd_memory_download(context, &found, memory, sizeof found);
+    pd_memory_destroy(context, memory);
+    if (status) return status;
+    *time = time_of_bits(found.time);
+    *index = found.index == INT_MAX ? -1 : found.index;
+    return PD_OK;
 }

@@ -13,7 +13,7 @@
 enum { PD_THREADS = 256 };
 
 /* Blocks that hold one thread for each of n items. */
-static inline unsigned pd_grid(long long items) { return (unsigned)((items + PD_THREADS - 1) / PD_THREADS); }
+static inline unsigned pd_thread_blocks(long long items) { return (unsigned)((items + PD_THREADS - 1) / PD_THREADS); }
 
 template <typename... Parameters, typename... Arguments>
 static inline cudaError_t pd_launch(cudaStream_t stream, bool cooperative, unsigned blocks, unsigned threads, void (*kernel)(Parameters...),
@@ -42,7 +42,7 @@ static inline cudaError_t pd_launch(cudaStream_t stream, bool cooperative, unsig
 #define PD_LAUNCH_SHAPE(context, kernel, blocks, threads, ...) PD_LAUNCH_CHECKED(context, false, kernel, blocks, threads, __VA_ARGS__)
 #define PD_LAUNCH_BLOCKS(context, kernel, blocks, ...)         PD_LAUNCH_SHAPE(context, kernel, blocks, PD_THREADS, __VA_ARGS__)
 /* One thread for each of n items. */
-#define PD_LAUNCH(context, kernel, n, ...) PD_LAUNCH_BLOCKS(context, kernel, pd_grid(n), __VA_ARGS__)
+#define PD_LAUNCH(context, kernel, n, ...) PD_LAUNCH_BLOCKS(context, kernel, pd_thread_blocks(n), __VA_ARGS__)
 /* All blocks are resident at once and may wait for each other with cooperative_groups::this_grid().sync(). */
 #define PD_LAUNCH_COOPERATIVE(context, kernel, blocks, threads, ...) PD_LAUNCH_CHECKED(context, true, kernel, blocks, threads, __VA_ARGS__)
 

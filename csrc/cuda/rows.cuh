@@ -20,7 +20,7 @@ enum { PD_LANES = 4, PD_ROWS = PD_THREADS / PD_LANES }; /* threads of a row, row
     } while (0)
 
 /* Blocks that hold PD_LANES threads for each of n rows. */
-static inline unsigned pd_row_blocks(int n) { return pd_grid((long long)n * PD_LANES); }
+static inline unsigned pd_row_blocks(int n) { return pd_thread_blocks((long long)n * PD_LANES); }
 
 /* The thread's place: row first + its group of lanes in the block; a row at or past `end` is `inside` = 0. */
 struct pd_row {

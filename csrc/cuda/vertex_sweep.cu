@@ -135,7 +135,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
     PD_LAUNCH(context, place_kernel, model->n_vertices, model->n_vertices, sweep->order, x, places);
     for (int colour = 0; colour < sweep->n_colours; colour++) {
         int begin = sweep->colour_start[colour], end = sweep->colour_start[colour + 1];
-        unsigned blocks = pd_grid((long long)(end - begin) * lanes);
+        unsigned blocks = pd_thread_blocks((long long)(end - begin) * lanes);
         if (kind == PD_SWEEP_SEARCH || sweep->n_corners > 0)
             PD_LAUNCH_BLOCKS(context, corners, blocks, *model, *sweep, *step, kind, in_place, lanes, begin, end, offset, places, direction);
         else

@@ -583,7 +583,8 @@ done:
     start = pd_seconds();
     status = keep_error(self, pd_update_velocity(self->context, &self->model, settings->h, self->x, self->x_t, self->load, self->offset,
                                                  self->v, self->v_previous));
-    if (!status && iteration) status = keep_error(self, pd_marked_seconds(self->context, &result->device_seconds));
+    if (!status && iteration)
+        status = keep_error(self, pd_marked_seconds(self->context, PD_MARK_BEGIN, PD_MARK_END, &result->device_seconds));
     if (!status && self->shared) status = pd_simulation_wait(self);
     result->phases[PD_PHASE_VELOCITY] = pd_seconds() - start;
     if (!status) self->has_previous = settings->h > 0;

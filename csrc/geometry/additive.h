@@ -9,14 +9,13 @@
 
 enum { PD_ADDITIVE_BUDGET = 10000 };
 
-/* stop: as for pd_collision_certified */
-PD_FUNCTION pd_collision pd_collision_additive(const pd_motion *motion, real stop) {
-    const real u = PD_EPSILON, s = PD_STEP_FRACTION, xi = motion->separation;
-    real d = pd_motion_distance(motion, 0);
-    if (!(d > xi)) return pd_collision_of(0, 0, PD_START_TOO_CLOSE);
-    real gap = ((real)1 - s) * (d - xi), t = 0;
+/* distance, stop: as for pd_motion_collision */
+PD_FUNCTION pd_collision pd_collision_additive(const pd_motion *motion, real distance, real stop) {
+    const real xi = motion->separation;
+    const real gap = ((real)1 - PD_STEP_FRACTION) * (distance - xi);
+    real d = distance, t = 0;
     for (int k = 1; k <= PD_ADDITIVE_BUDGET; k++) {
-        real next = t + s * (d - xi) / motion->speed * ((real)1 - (real)4 * u); // infinite without relative motion
+        real next = t + pd_motion_step(d, xi, motion->speed);
         if (!(next < 1)) return pd_collision_of(1, k, PD_NO_CONTACT);
         d = pd_motion_distance(motion, next);
         if (d - xi < (real)0.999 * gap) return pd_collision_of(t > 0 ? t : next, k, PD_CONTACT);

@@ -82,13 +82,19 @@ PD_FUNCTION uint64_t pd_spread_bits(uint64_t x) {
     return x;
 }
 
-/* The place of a box's middle on the Morton curve through `scene`, with `bits` <= 21 bits for each axis. */
+/* The place of a box's middle on the Morton curve through `scene`, with `bits` <= 21 bits for each axis. Cells are cubes: cells that are
+ * flat like the scene would put places far from each other side by side. */
 PD_FUNCTION uint64_t pd_morton_code(const pd_box *box, const pd_box *scene, int bits) {
     uint64_t code = 0;
+    double size = 0, cells = (double)((uint64_t)1 << bits);
     for (int axis = 0; axis < 3; axis++) {
-        double size = (double)scene->high[axis] - (double)scene->low[axis], cells = (double)((uint64_t)1 << bits);
-        double place = (0.5 * (double)box->low[axis] + 0.5 * (double)box->high[axis] - (double)scene->low[axis]) / size * cells;
-        /* a flat scene gives 0/0, which fails both comparisons */
+        double side = (double)scene->high[axis] - (double)scene->low[axis];
+        if (side > size) size = side;
+    }
+    double per_metre = cells / size;
+    for (int axis = 0; axis < 3; axis++) {
+        double place = (0.5 * (double)box->low[axis] + 0.5 * (double)box->high[axis] - (double)scene->low[axis]) * per_metre;
+        /* a scene of one point gives 0 times infinity, which fails both comparisons */
         uint64_t cell = place >= cells - 1 ? (uint64_t)(cells - 1) : place > 0 ? (uint64_t)place : 0;
         code |= pd_spread_bits(cell) << axis;
     }
@@ -98,11 +104,16 @@ PD_FUNCTION uint64_t pd_morton_code(const pd_box *box, const pd_box *scene, int 
 /* What a primitive is, besides its corners. */
 enum { PD_TAG_FIXED = 1, PD_TAG_SELF = 2, PD_TAG_BODY_SHIFT = 2 };
 
-/* Whether two primitives may collide at all, tags = PD_TAG_FIXED where no corner ever moves | PD_TAG_SELF where the body collides with
- * itself | body << PD_TAG_BODY_SHIFT: not both fixed, of different bodies or of one that collides with itself, and no common corner. */
-PD_FUNCTION int pd_primitives_may_collide(int tag_a, const int *corners_a, int k_a, int tag_b, const int *corners_b, int k_b) {
+/* Whether primitives of two tags may collide, tag = PD_TAG_FIXED where no corner ever moves | PD_TAG_SELF where the body collides with
+ * itself | body << PD_TAG_BODY_SHIFT: not both fixed, of different bodies or of one that collides with itself. */
+PD_FUNCTION int pd_tags_may_collide(int tag_a, int tag_b) {
     if (tag_a & tag_b & PD_TAG_FIXED) return 0;
-    if (tag_a >> PD_TAG_BODY_SHIFT == tag_b >> PD_TAG_BODY_SHIFT && !(tag_a & PD_TAG_SELF)) return 0;
+    return tag_a >> PD_TAG_BODY_SHIFT != tag_b >> PD_TAG_BODY_SHIFT || tag_a & PD_TAG_SELF;
+}
+
+/* Whether two primitives may collide at all: their tags allow it, and they have no common corner. */
+PD_FUNCTION int pd_primitives_may_collide(int tag_a, const int *corners_a, int k_a, int tag_b, const int *corners_b, int k_b) {
+    if (!pd_tags_may_collide(tag_a, tag_b)) return 0;
     for (int i = 0; i < k_a; i++)
         for (int j = 0; j < k_b; j++)
             if (corners_a[i] == corners_b[j]) return 0;
@@ -114,8 +125,10 @@ PD_FUNCTION int pd_primitives_may_collide(int tag_a, const int *corners_a, int k
 /* Cells of level l are cubes of the side 2^l m, from the lower corner of the scene. A box of a level covers at most two along each axis. */
 PD_FUNCTION double pd_cells_per_metre(int level) { return ldexp(1.0, -level); }
 
+/* Coordinates that are no numbers, and overlap nothing, are in cell 0. */
 PD_FUNCTION int pd_cell_of(real x, real scene_low, double cells_per_metre) {
-    return (int)floor(((double)x - (double)scene_low) * cells_per_metre);
+    double cell = floor(((double)x - (double)scene_low) * cells_per_metre);
+    return fabs(cell) < 1073741824.0 ? (int)cell : 0;
 }
 
 /* The finest level, from `finest` on, on which a box covers at most two cells along each axis. */
@@ -135,6 +148,32 @@ PD_FUNCTION int pd_level_of_box(const pd_box *box, const pd_box *scene, int fine
             per_metre *= 0.5;
         }
     return level;
+}
+
+/* The cells a box covers on a level: at most two along each axis where it is its own level or a coarser one. */
+typedef struct pd_cells {
+    int low[3], high[3];
+} pd_cells;
+
+PD_FUNCTION pd_cells pd_cells_of_box(const pd_box *box, const pd_box *scene, int level) {
+    pd_cells cells;
+    double per_metre = pd_cells_per_metre(level);
+    for (int axis = 0; axis < 3; axis++) {
+        cells.low[axis] = pd_cell_of(box->low[axis], scene->low[axis], per_metre);
+        cells.high[axis] = pd_cell_of(box->high[axis], scene->low[axis], per_metre);
+    }
+    return cells;
+}
+
+PD_FUNCTION int pd_cell_count(const pd_cells *cells) {
+    return (cells->high[0] - cells->low[0] + 1) * (cells->high[1] - cells->low[1] + 1) * (cells->high[2] - cells->low[2] + 1);
+}
+
+/* Whether the lower corner of what two boxes share lies in a cell. Both boxes cover that cell, and it is one only. */
+PD_FUNCTION int pd_boxes_share_in_cell(const pd_box *a, const pd_box *b, const pd_box *scene, double cells_per_metre, const int cell[3]) {
+    for (int axis = 0; axis < 3; axis++)
+        if (pd_cell_of(pd_max(a->low[axis], b->low[axis]), scene->low[axis], cells_per_metre) != cell[axis]) return 0;
+    return 1;
 }
 
 /* A number in [0, 2^bits) for a cell, the same for every primitive in it; cells that share one are told apart by whoever looks there. */

@@ -8,8 +8,9 @@
  * a coplanar start, double roots and coplanarities that are no contact ("walked through" by the first bound) are all alike here.
  *
  * Guarantee, in exact arithmetic and with every rounding counted (distance_bound.h, motion.h, coplanarity.h): no contact in [0, time], and
- * the distance there, also of positions rounded once more, is at least separation + 0.999 (1 - s) (d_0 - separation), d_0 the lower bound
- * of the distance at the start. */
+ * the distance there, also of positions rounded once more, is at least separation + 0.999 (1 - s) (d_0 - separation), d_0 the motion's
+ * distance at the start. For the positions themselves d_0 may be taken without the slack, pd_pair_distance_bound: of the slack in the
+ * distance at the time returned, 0.9 is more than what rounding of the motion takes from a true distance. */
 #ifndef PD_GEOMETRY_CERTIFIED_H
 #define PD_GEOMETRY_CERTIFIED_H
 
@@ -17,15 +18,11 @@
 
 enum { PD_CERTIFIED_BUDGET = 300 };
 
-/* stop: a time after which nobody asks any more (1, or the earliest contact found so far). A result later than it may be cut off there, one
- * up to it does not depend on it. */
-PD_FUNCTION pd_collision pd_collision_certified(const pd_motion *motion, real stop) {
-    const real u = PD_EPSILON, s = PD_STEP_FRACTION, xi = motion->separation;
-    real d = pd_motion_distance(motion, 0);
-    if (!(d > xi)) return pd_collision_of(0, 0, PD_START_TOO_CLOSE);
-    real gap = ((real)1 - s) * (d - xi), t = 0;
-    if (d - xi - motion->speed >= gap) return pd_collision_of(1, 0, PD_NO_CONTACT);
-    if (s * (d - xi) * ((real)1 - (real)16 * u) > motion->speed * stop) return pd_collision_of(1, 0, PD_NO_CONTACT);
+/* distance, stop: as for pd_motion_collision */
+PD_FUNCTION pd_collision pd_collision_certified(const pd_motion *motion, real distance, real stop) {
+    const real u = PD_EPSILON, xi = motion->separation;
+    const real gap = ((real)1 - PD_STEP_FRACTION) * (distance - xi);
+    real d = distance, t = 0;
 
     pd_coplanarity volume;
     pd_coplanarity_create(motion, &volume);
@@ -33,16 +30,16 @@ PD_FUNCTION pd_collision pd_collision_certified(const pd_motion *motion, real st
     if (pd_coplanarity_excluded(volume.b, volume.b[0] < 0 ? (real)-1 : (real)1, level)) return pd_collision_of(1, 0, PD_NO_CONTACT);
 
     for (int k = 1; k <= PD_CERTIFIED_BUDGET; k++) {
-        real c[4], step = s * (d - xi) / motion->speed;
+        real c[4], step = pd_motion_step(d, xi, motion->speed);
         pd_coplanarity_restrict(volume.b, t, c);
         real sign = c[0] < 0 ? (real)-1 : (real)1, above = pd_fabs(c[0]) - level;
         if (above > 0) {
             if (pd_coplanarity_excluded(c, sign, level)) return pd_collision_of(1, k, PD_NO_CONTACT);
             real slope = (real)3 * pd_max(pd_max(sign * (c[0] - c[1]), sign * (c[1] - c[2])), sign * (c[2] - c[3]));
             if (!(slope > 0)) return pd_collision_of(1, k, PD_NO_CONTACT);
-            step = pd_max(step, above * ((real)1 - t) / slope * ((real)1 - (real)8 * u));
+            step = pd_max(step, above * ((real)1 - t) / slope * ((real)1 - (real)12 * u));
         }
-        real next = t + step * ((real)1 - (real)4 * u);
+        real next = t + step;
         if (next >= 1) return pd_collision_of(1, k, PD_NO_CONTACT);
         d = pd_motion_distance(motion, next);
         // the first step ends at the target itself, or beyond it by what the bound loses: it is safe by construction

@@ -17,42 +17,40 @@ typedef struct pd_coplanarity {
     real error;  /* bound of the error of b and of values computed from it by convex combinations */
 } pd_coplanarity;
 
+typedef struct pd_edges {
+    pd_vector e1, e2, e3;
+} pd_edges;
+
+PD_FUNCTION pd_edges pd_edges_of(int kind, pd_points4 x) {
+    int vt = kind == PD_VERTEX_TRIANGLE;
+    pd_edges out;
+    out.e1 = vt ? pd_vector_subtract(x.a, x.b) : pd_vector_subtract(x.c, x.a);
+    out.e2 = vt ? pd_vector_subtract(x.c, x.b) : pd_vector_subtract(x.b, x.a);
+    out.e3 = vt ? pd_vector_subtract(x.d, x.b) : pd_vector_subtract(x.d, x.c);
+    return out;
+}
+
+PD_FUNCTION real pd_larger_norm(pd_vector a, pd_vector b) { return pd_sqrt(pd_max(pd_vector_dot(a, a), pd_vector_dot(b, b))); }
+
 /* With m_i the largest |e_i| of both ends and r the rounding of a coordinate of a position:
  *   computed triple product - exact one of the rounded vectors <= 8u m1 m2 m3; restricted to [t,1] 10u more; a slope taken from
  *   differences of such coefficients 3 (20u + u) m1 m2 m3 more
  *   e_i off by 2 sqrt(3) r + u |e_i|: 3.5 r (m1 m2 + m1 m3 + m2 m3) + 3u m1 m2 m3 */
 PD_FUNCTION void pd_coplanarity_create(const pd_motion *motion, pd_coplanarity *out) {
     const real u = PD_EPSILON;
-    // rows: e1, e2, e3 as differences of corners
-    int vt = motion->kind == PD_VERTEX_TRIANGLE;
-    int plus[3], minus[3];
-    plus[0] = vt ? 0 : 2, plus[1] = vt ? 2 : 1, plus[2] = 3;
-    minus[0] = vt ? 1 : 0, minus[1] = vt ? 1 : 0, minus[2] = vt ? 1 : 2;
-    real s[3][3], f[3][3], m[3];
-    for (int k = 0; k < 3; k++) {
-        const real *x1 = motion->x + 3 * plus[k], *x0 = motion->x + 3 * minus[k];
-        const real *v1 = motion->v + 3 * plus[k], *v0 = motion->v + 3 * minus[k];
-        for (int i = 0; i < 3; i++) {
-            s[k][i] = x1[i] - x0[i];
-            f[k][i] = (x1[i] + v1[i]) - (x0[i] + v0[i]);
-        }
-        m[k] = pd_sqrt(pd_max(pd_dot3(s[k], s[k]), pd_dot3(f[k], f[k])));
-    }
-    real n0[3], n1[3], n2[3], c[3];
-    pd_cross3(s[1], s[2], n0);
-    pd_cross3(f[1], f[2], n2);
-    pd_cross3(s[1], f[2], n1);
-    pd_cross3(f[1], s[2], c);
-    for (int i = 0; i < 3; i++) n1[i] = (real)0.5 * (n1[i] + c[i]);
+    pd_edges s = pd_edges_of(motion->kind, motion->x), f = pd_edges_of(motion->kind, pd_points4_along(motion->x, 1, motion->v));
+    real m1 = pd_larger_norm(s.e1, f.e1), m2 = pd_larger_norm(s.e2, f.e2), m3 = pd_larger_norm(s.e3, f.e3);
+    // Bernstein coefficients of n
+    pd_vector n0 = pd_vector_cross(s.e2, s.e3), n2 = pd_vector_cross(f.e2, f.e3);
+    pd_vector n1 = pd_vector_scale((real)0.5, pd_vector_add(pd_vector_cross(s.e2, f.e3), pd_vector_cross(f.e2, s.e3)));
     const real third = (real)1 / (real)3;
-    out->b[0] = pd_dot3(s[0], n0);
-    out->b[1] = third * (pd_dot3(f[0], n0) + (real)2 * pd_dot3(s[0], n1));
-    out->b[2] = third * (pd_dot3(s[0], n2) + (real)2 * pd_dot3(f[0], n1));
-    out->b[3] = pd_dot3(f[0], n2);
-    real across = m[1] * m[2], volume = m[0] * across;
-    out->error = (real)96 * u * volume + (real)4 * motion->rounding * (m[0] * (m[1] + m[2]) + across);
-    out->normal = pd_sqrt(pd_max(pd_max(pd_dot3(n0, n0), pd_dot3(n1, n1)), pd_dot3(n2, n2))) * ((real)1 + (real)8 * u) +
-                  (real)8 * u * across + (real)4 * motion->rounding * (m[1] + m[2]);
+    out->b[0] = pd_vector_dot(s.e1, n0);
+    out->b[1] = third * (pd_vector_dot(f.e1, n0) + (real)2 * pd_vector_dot(s.e1, n1));
+    out->b[2] = third * (pd_vector_dot(s.e1, n2) + (real)2 * pd_vector_dot(f.e1, n1));
+    out->b[3] = pd_vector_dot(f.e1, n2);
+    out->error = (real)96 * u * (m1 * m2 * m3) + (real)4 * motion->rounding * (m1 * (m2 + m3) + m2 * m3);
+    out->normal = pd_sqrt(pd_max(pd_max(pd_vector_dot(n0, n0), pd_vector_dot(n1, n1)), pd_vector_dot(n2, n2))) * ((real)1 + (real)8 * u) +
+                  (real)8 * u * (m2 * m3) + (real)4 * motion->rounding * (m2 + m3);
 }
 
 /* c [4]: the coefficients of vol on [t,1], by de Casteljau's construction; c[0] is vol(t). */

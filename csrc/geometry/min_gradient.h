@@ -56,13 +56,10 @@ PD_FUNCTION real pd_cubic_descent(real A, real B, real C, real sign, real t, rea
     return -least;
 }
 
-/* stop: as for pd_collision_certified */
-PD_FUNCTION pd_collision pd_collision_min_gradient(const pd_motion *motion, real stop) {
-    const real u = PD_EPSILON, s = PD_STEP_FRACTION, xi = motion->separation;
-    real d = pd_motion_distance(motion, 0);
-    if (!(d > xi)) return pd_collision_of(0, 0, PD_START_TOO_CLOSE);
-    real gap = ((real)1 - s) * (d - xi);
-    if (d - xi - motion->speed >= gap) return pd_collision_of(1, 0, PD_NO_CONTACT);
+/* distance, stop: as for pd_motion_collision */
+PD_FUNCTION pd_collision pd_collision_min_gradient(const pd_motion *motion, real distance, real stop) {
+    const real u = PD_EPSILON, xi = motion->separation;
+    const real gap = ((real)1 - PD_STEP_FRACTION) * (distance - xi);
 
     pd_coplanarity volume;
     pd_coplanarity_create(motion, &volume);
@@ -73,6 +70,8 @@ PD_FUNCTION pd_collision pd_collision_min_gradient(const pd_motion *motion, real
     real slope_error = (real)64 * u * pd_largest(b, 4), ends[3] = {1, 1, 1};
     int n_pieces = pd_cubic_pieces(A, B, C, ends), k = 0;
 
+    // what the distance allows at once is safe whatever the volume says: no result is earlier
+    const real first = pd_motion_step(distance, xi, motion->speed);
     real t = 0;
     for (int piece = 0; piece < n_pieces; piece++) {
         real end = ends[piece];
@@ -86,7 +85,7 @@ PD_FUNCTION pd_collision pd_collision_min_gradient(const pd_motion *motion, real
                 }
                 real target = PD_MIN_GRADIENT_ETA * above, beyond = end; // at `beyond` the value is at or past the level
                 while (above > target) {
-                    if (k >= PD_MIN_GRADIENT_BUDGET) return pd_collision_of(t, k, PD_CUT_SHORT);
+                    if (k >= PD_MIN_GRADIENT_BUDGET) return pd_collision_of(pd_max(t, first), k, PD_CUT_SHORT);
                     real descent = pd_max(pd_cubic_descent(A, B, C, sign, t, beyond), 0) + slope_error;
                     real next = t + (above - (real)0.5 * target) / descent * ((real)1 - (real)8 * u);
                     if (!(next > t) || next >= beyond) break; // a step below the resolution of t, or rounding at the end of the bracket
@@ -100,13 +99,13 @@ PD_FUNCTION pd_collision pd_collision_min_gradient(const pd_motion *motion, real
             // Through the coplanarity, by distances. The pair is beyond it when the volume is clear of the level on the other side, or, if it
             // began inside the level, on any side.
             for (;;) {
-                if (k >= PD_MIN_GRADIENT_BUDGET) return pd_collision_of(t, k, PD_CUT_SHORT);
-                d = pd_motion_distance(motion, t);
+                if (k >= PD_MIN_GRADIENT_BUDGET) return pd_collision_of(pd_max(t, first), k, PD_CUT_SHORT);
+                real d = pd_motion_distance(motion, t);
                 k++;
-                if (d - xi < gap && t > 0) return pd_collision_of(t, k, PD_CONTACT);
-                real next = t + s * (d - xi) / motion->speed * ((real)1 - (real)4 * u);
+                if (d - xi < gap && t > 0) return pd_collision_of(pd_max(t, first), k, PD_CONTACT);
+                real next = t + pd_motion_step(d, xi, motion->speed);
                 if (next >= 1) return pd_collision_of(1, k, PD_NO_CONTACT);
-                if (!(next > t)) return pd_collision_of(t, k, PD_CUT_SHORT);
+                if (!(next > t)) return pd_collision_of(pd_max(t, first), k, PD_CUT_SHORT);
                 t = next;
                 if (t > stop) return pd_collision_of(1, k, PD_NO_CONTACT);
                 real now = pd_cubic_value(b, t);

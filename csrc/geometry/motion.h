@@ -8,7 +8,8 @@
  *     local position  u L            local displacement  u D + u V        their sum at t   u (L + V)
  *     the caller's    u (X + 2 D)
  *
- * and a distance sees each on both sides, in three coordinates: 2 sqrt(3) times the sum is below u (4 X + 11 D + 8 L + 11 V). */
+ * and a distance sees each on both sides, in three coordinates: 2 sqrt(3) times the sum is below u (4 X + 11 D + 8 L + 11 V).
+ */
 #ifndef PD_GEOMETRY_MOTION_H
 #define PD_GEOMETRY_MOTION_H
 
@@ -17,58 +18,85 @@
 typedef struct pd_motion {
     int kind;        /* PD_VERTEX_TRIANGLE or PD_EDGE_EDGE */
     int usable;      /* 0: the coordinates are too large to be subtracted */
-    real x[12];      /* local positions at t = 0, scaled */
-    real v[12];      /* displacements without their mean, scaled */
+    pd_points4 x;    /* local positions at t = 0, scaled */
+    pd_points4 v;    /* displacements without their mean, scaled */
     real separation; /* scaled */
     real slack;      /* bound of all rounding of a distance, scaled */
     real rounding;   /* the same per coordinate of a local position */
     real speed;      /* bound of |d distance / dt|, scaled */
 } pd_motion;
 
+/* The part s of the distance to the separation that a step may use up, and with it the part 1 - s that is always kept. */
+#define PD_STEP_FRACTION ((real)0.9)
+
+/* Displacements without their mean. */
+PD_LANE_FUNCTION pd_points4 pd_motion_relative(pd_points4 displacement) {
+    pd_vector sum = pd_vector_add(pd_vector_add(displacement.a, displacement.b), pd_vector_add(displacement.c, displacement.d));
+    return pd_points4_shift(displacement, pd_vector_scale((real)0.25, sum));
+}
+
+/* The largest coordinates, X, D, L and V above, m. */
+typedef struct pd_motion_size {
+    real world, displacement, position, relative;
+} pd_motion_size;
+
+PD_LANE_FUNCTION pd_motion_size pd_motion_size_of(pd_points4 x_t0, pd_points4 x_t1, pd_points4 x, pd_points4 v) {
+    pd_motion_size out;
+    out.world = pd_max(pd_points4_largest(x_t0), pd_points4_largest(x_t1));
+    out.displacement = pd_points4_largest(pd_points4_subtract(x_t1, x_t0));
+    out.position = pd_points4_largest(x);
+    out.relative = pd_points4_largest(v);
+    return out;
+}
+
+PD_LANE_FUNCTION real pd_motion_slack(pd_motion_size size) {
+    return PD_EPSILON * ((real)4 * size.world + (real)11 * size.displacement + (real)8 * size.position + (real)11 * size.relative);
+}
+
+/* The bound of |d distance / dt|: each primitive is as fast as its fastest corner. The true displacements differ from the rounded ones by
+ * u (D + V) per coordinate. */
+PD_LANE_FUNCTION real pd_motion_speed(int kind, pd_points4 v, pd_motion_size size) {
+    real a = pd_vector_dot(v.a, v.a), b = pd_vector_dot(v.b, v.b), cd = pd_max(pd_vector_dot(v.c, v.c), pd_vector_dot(v.d, v.d));
+    real first = kind == PD_VERTEX_TRIANGLE ? a : pd_max(a, b), second = kind == PD_VERTEX_TRIANGLE ? pd_max(b, cd) : cd;
+    return (pd_sqrt(first) + pd_sqrt(second)) * ((real)1 + (real)8 * PD_EPSILON) +
+           (real)4 * PD_EPSILON * (size.displacement + size.relative);
+}
+
+/* Whether a motion of this size can be computed with as it is, without a scale. */
+PD_LANE_FUNCTION int pd_motion_is_regular(pd_motion_size size) {
+    real largest = pd_max(size.position, size.relative);
+    return (largest >= (real)(1.0 / 1024)) & (largest <= (real)1024);
+}
+
 /* x_t0, x_t1 [4,3] m; separation >= 0 m. */
 PD_FUNCTION void pd_motion_create(int kind, const real x_t0[12], const real x_t1[12], real separation, pd_motion *out) {
-    const real u = PD_EPSILON;
-    real world = 0, displacement = 0, size = 0, length = 0, squares[4];
+    const real u = PD_EPSILON, most = sizeof(real) == sizeof(float) ? (real)1e37 : (real)1e307;
+    pd_points4 start = pd_points4_load(x_t0), end = pd_points4_load(x_t1);
     out->kind = kind;
-    for (int i = 0; i < 12; i++) {
-        out->x[i] = x_t0[i] - x_t0[i % 3];
-        out->v[i] = x_t1[i] - x_t0[i];
-        world = pd_max(world, pd_max(pd_fabs(x_t0[i]), pd_fabs(x_t1[i])));
-        displacement = pd_max(displacement, pd_fabs(out->v[i]));
-    }
-    for (int i = 0; i < 3; i++) {
-        real mean = (real)0.25 * ((out->v[i] + out->v[3 + i]) + (out->v[6 + i] + out->v[9 + i]));
-        for (int j = 0; j < 4; j++) out->v[3 * j + i] -= mean;
-    }
-    for (int i = 0; i < 12; i++) {
-        size = pd_max(size, pd_fabs(out->x[i]));
-        length = pd_max(length, pd_fabs(out->v[i]));
-    }
-    real largest = sizeof(real) == sizeof(float) ? (real)1e37 : (real)1e307;
-    out->usable = world < largest && length < largest;
+    out->x = pd_points4_shift(start, start.a);
+    out->v = pd_motion_relative(pd_points4_subtract(end, start));
+    pd_motion_size size = pd_motion_size_of(start, end, out->x, out->v);
+    out->usable = size.world < most && size.relative < most;
     out->separation = separation;
-    out->rounding = u * ((real)2 * size + (real)3 * length + displacement);
-    out->slack = u * ((real)4 * world + (real)11 * displacement + (real)8 * size + (real)11 * length);
-
-    real scale = pd_length_scale(pd_max(size, length));
-    if (scale != 1) {
-        for (int i = 0; i < 12; i++) out->x[i] *= scale, out->v[i] *= scale;
+    out->rounding = u * ((real)2 * size.position + (real)3 * size.relative + size.displacement);
+    out->slack = pd_motion_slack(size);
+    if (!pd_motion_is_regular(size)) {
+        real scale = pd_length_scale(pd_max(size.position, size.relative));
+        out->x = pd_points4_scale(scale, out->x), out->v = pd_points4_scale(scale, out->v);
         out->separation *= scale, out->rounding *= scale, out->slack *= scale;
-        length *= scale, displacement *= scale;
+        size.relative *= scale, size.displacement *= scale;
     }
-    for (int j = 0; j < 4; j++) squares[j] = pd_dot3(out->v + 3 * j, out->v + 3 * j);
-    real fastest = kind == PD_VERTEX_TRIANGLE ? pd_sqrt(squares[0]) + pd_sqrt(pd_max(squares[1], pd_max(squares[2], squares[3])))
-                                              : pd_sqrt(pd_max(squares[0], squares[1])) + pd_sqrt(pd_max(squares[2], squares[3]));
-    // the true displacements differ from the rounded ones by u (D + V) per coordinate
-    out->speed = fastest * ((real)1 + (real)8 * u) + (real)4 * u * (displacement + length);
+    out->speed = pd_motion_speed(kind, out->v, size);
 }
 
 /* A lower bound of the distance at t in [0,1], rounding of everything included; may be negative. */
 PD_FUNCTION real pd_motion_distance(const pd_motion *motion, real t) {
-    real x[12];
-    for (int i = 0; i < 12; i++) x[i] = motion->x[i] + t * motion->v[i];
-    real low = motion->kind == PD_VERTEX_TRIANGLE ? pd_vertex_triangle_bound(x) : pd_edge_edge_bound(x);
-    return low - motion->slack;
+    return pd_points4_bound(motion->kind, pd_points4_along(motion->x, t, motion->v)) - motion->slack;
+}
+
+/* How long a pair at `distance` may move and keep the part that is always kept; infinite without relative motion. */
+PD_LANE_FUNCTION real pd_motion_step(real distance, real separation, real speed) {
+    return PD_STEP_FRACTION * (distance - separation) / speed * ((real)1 - (real)4 * PD_EPSILON);
 }
 
 /* What a collision test returns. */
@@ -89,8 +117,5 @@ PD_FUNCTION pd_collision pd_collision_of(real time, int iterations, int reason) 
     out.time = time, out.iterations = iterations, out.reason = reason;
     return out;
 }
-
-/* The part s of the distance to the separation that a step may use up, and with it the part 1 - s that is always kept. */
-#define PD_STEP_FRACTION ((real)0.9)
 
 #endif

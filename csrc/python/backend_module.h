@@ -15,7 +15,7 @@ typedef struct pd_module_state {
     PyTypeObject *simulation_type;
     PyTypeObject *linear_type;
     PyTypeObject *device_array_type;
-    PyTypeObject *broad_phase_type;        /* NULL on CUDA, which has no loops for it yet */
+    PyTypeObject *broad_phase_type;
     const pd_cholesky_functions *cholesky; /* kept alive by the module _host, which is never unloaded */
 } pd_module_state;
 

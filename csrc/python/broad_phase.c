@@ -153,8 +153,19 @@ static PyObject *broad_phase_counts(BroadPhaseObject *self, PyObject *unused) {
     (void)unused;
     if (!enter(self)) return NULL;
     pd_broad_phase_counts counts = pd_broad_phase_counted(self->core);
+    pd_counts context = pd_context_counts(self->context);
     leave(self);
-    return Py_BuildValue("(LLLn)", counts.builds, counts.refits, counts.retries, (Py_ssize_t)counts.pair_capacity);
+    return Py_BuildValue("(LLLnLL)", counts.builds, counts.refits, counts.retries, (Py_ssize_t)counts.pair_capacity, context.waits,
+                         context.allocations);
+}
+
+static PyObject *broad_phase_seconds(BroadPhaseObject *self, PyObject *unused) {
+    double structure, pairs;
+    (void)unused;
+    if (!enter(self)) return NULL;
+    pd_status status = pd_broad_phase_seconds(self->core, &structure, &pairs);
+    leave(self);
+    return status ? raise_from(self, status) : Py_BuildValue("(dd)", structure, pairs);
 }
 
 static PyMethodDef broad_phase_methods[] = {
@@ -162,7 +173,10 @@ static PyMethodDef broad_phase_methods[] = {
      "find($self, x_t0, x_t1, margin, rebuild, /)\n--\n\n(vertex, triangle) and (edge, edge) pairs whose boxes, swept from x_t0 to x_t1 "
      "(or "
      "None) and widened by margin, overlap."},
-    {"counts", (PyCFunction)broad_phase_counts, METH_NOARGS, "counts($self, /)\n--\n\n(builds, refits, retries, pair capacity)."},
+    {"counts", (PyCFunction)broad_phase_counts, METH_NOARGS,
+     "counts($self, /)\n--\n\n(builds, refits, retries, pair capacity, waits, allocations)."},
+    {"seconds", (PyCFunction)broad_phase_seconds, METH_NOARGS,
+     "seconds($self, /)\n--\n\nOf the last search, by the device's clock: (structure, pairs)."},
     {NULL, NULL, 0, NULL},
 };
 

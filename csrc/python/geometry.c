@@ -10,20 +10,20 @@
 
 enum { MOST_ARRAYS = 8 };
 
-/* The arrays of a call in the order of the loop's arguments, mirrored in backend memory: the first n_in are read, the rest written.
- * A NULL array stays NULL. Where backend memory is host memory the loop gets the arrays themselves: a grid of distances may be large. */
+/* The arrays of a call in the order of the loop's arguments, as the backend sees them: where backend memory is host memory in place, else
+ * mirrored there. The first n_in are read, the rest written. A NULL array stays NULL. */
 typedef struct mirror {
-    int n_arrays, n_in, borrowed;
+    int n_arrays, n_in, in_place;
     PyArrayObject *arrays[MOST_ARRAYS];
     void *memory[MOST_ARRAYS];
 } mirror;
 
 static pd_status mirror_upload(pd_context *context, mirror *mirror) {
     pd_status status = PD_OK;
-    mirror->borrowed = !pd_context_place(context).on_device;
+    mirror->in_place = !pd_context_place(context).on_device;
     for (int i = 0; i < mirror->n_arrays && !status; i++) {
         if (!mirror->arrays[i]) continue;
-        if (mirror->borrowed) {
+        if (mirror->in_place) {
             mirror->memory[i] = PyArray_DATA(mirror->arrays[i]);
             continue;
         }
@@ -37,7 +37,7 @@ static pd_status mirror_upload(pd_context *context, mirror *mirror) {
 static pd_status mirror_download(pd_context *context, mirror *mirror) {
     pd_status status = PD_OK;
     for (int i = mirror->n_in; i < mirror->n_arrays && !status; i++)
-        if (mirror->arrays[i] && !mirror->borrowed)
+        if (mirror->arrays[i] && !mirror->in_place)
             status =
                 pd_memory_download(context, PyArray_DATA(mirror->arrays[i]), mirror->memory[i], (size_t)PyArray_NBYTES(mirror->arrays[i]));
     return status;
@@ -75,7 +75,7 @@ static pd_status run_loop(pair_call *call, mirror *mirror, int threads, pd_error
         }
     if (!status) status = mirror_download(context, mirror);
     if (status) *error = *pd_context_error(context);
-    for (int i = 0; i < mirror->n_arrays && !mirror->borrowed; i++) pd_memory_destroy(context, m[i]);
+    for (int i = 0; i < mirror->n_arrays && !mirror->in_place; i++) pd_memory_destroy(context, m[i]);
     pd_context_destroy(context);
     return status;
 }
@@ -203,10 +203,16 @@ static int read_motion(PyObject *x_t0, PyObject *x_t1, PyObject *corners, double
     call->n = pd_array_length(mirror->arrays[2], 0, "corners");
     if (call->n < 0) return -1;
     const int *rows = PyArray_DATA(mirror->arrays[2]);
-    for (npy_intp i = 0; i < 4 * (npy_intp)call->n; i++)
+    int least = 0, most = -1;
+    for (npy_intp i = 0; i < 4 * (npy_intp)call->n; i++) {
+        least = rows[i] < least ? rows[i] : least;
+        most = rows[i] > most ? rows[i] : most;
+    }
+    for (npy_intp i = 0; (least < 0 || most >= shape[0]) && i < 4 * (npy_intp)call->n; i++)
         if (rows[i] < 0 || rows[i] >= shape[0]) {
-            PyErr_Format(PyExc_ValueError, "corners: index %d at (%zd, %d) is out of range for %zd points", rows[i], (Py_ssize_t)(i / 4),
-                         (int)(i % 4), (Py_ssize_t)shape[0]);
+            PyErr_Format(PyExc_ValueError, "%s: index %d at (%zd, %d) is out of range for %zd points",
+                         call->kind == PD_EDGE_EDGE ? "edge_edge" : "vertex_triangle", rows[i], (Py_ssize_t)(i / 4), (int)(i % 4),
+                         (Py_ssize_t)shape[0]);
             return -1;
         }
     return 0;

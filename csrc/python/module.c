@@ -97,11 +97,9 @@ static int module_execute(PyObject *module) {
     state->device_array_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &pd_device_array_type_spec, NULL);
     if (!state->device_array_type) return -1;
     if (PyModule_AddType(module, state->device_array_type) < 0) return -1;
-#ifndef PD_CUDA
     state->broad_phase_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &pd_broad_phase_type_spec, NULL);
     if (!state->broad_phase_type) return -1;
     if (PyModule_AddType(module, state->broad_phase_type) < 0) return -1;
-#endif
     if (PyModule_AddFunctions(module, pd_element_methods) < 0) return -1;
     if (PyModule_AddFunctions(module, pd_geometry_methods) < 0) return -1;
     return add_kinds(module);

@@ -8,7 +8,7 @@ from pdgpu.openmp import short_spinning
 with short_spinning():
     from pdgpu import _host  # loads the OpenMP runtime
 
-from pdgpu import ccd, collision, elements, geometry, linear, shapes
+from pdgpu import ccd, collision, elements, geometry, linear, shapes, surface
 from pdgpu.certificate import Certificate, certify
 from pdgpu.colliders import Box, Capsule, Collider, Plane, SignedDistanceField, Sphere, TriangleMesh
 from pdgpu.comparison import Comparison, compare
@@ -110,4 +110,5 @@ __all__ = [
     "linear",
     "read_mesh",
     "shapes",
+    "surface",
 ]

@@ -64,6 +64,8 @@ def choice(name, value, allowed):
 
 def any_array(name, values):
     """`values` as an array of whatever they hold; ValueError where they are ragged or masked."""
+    if type(values) is np.ndarray:
+        return values
     if np.ma.is_masked(values):
         raise ValueError(f"{name}: a masked array with masked entries cannot be used")
     try:
@@ -74,17 +76,38 @@ def any_array(name, values):
 
 def real_array(name, values, shape):
     """`values` as a finite float64 array; `shape` has None where any length will do. Always a fresh C-contiguous copy."""
+    array = _real_of_shape(name, values, shape)
+    with np.errstate(over="ignore"):  # what overflows becomes infinite, and is named below
+        array = np.array(array, dtype=np.float64, order="C")
+    return _finite(name, array)
+
+
+def real_view(name, values, shape, dtype):
+    """`values` as a finite C-contiguous array of a real dtype: themselves where they are one, for what only reads them."""
+    return _finite(name, contiguous(_real_of_shape(name, values, shape), dtype))
+
+
+def contiguous(array, dtype):
+    """`array` as the compiled modules take it: itself, or a copy where dtype, order or alignment are others."""
+    if array.dtype == dtype and array.flags.c_contiguous and array.flags.aligned:
+        return array
+    with np.errstate(over="ignore"):
+        return np.array(array, dtype=dtype, order="C")
+
+
+def _real_of_shape(name, values, shape):
     array = any_array(name, values)
     if array.dtype.kind not in "fiu":
         raise TypeError(f"{name}: expected real numbers, got dtype {array.dtype}")
     if array.ndim != len(shape) or any(length is not None and length != found for length, found in zip(shape, array.shape, strict=True)):
         expected = "(" + ", ".join("any" if length is None else str(length) for length in shape) + ")"
         raise ValueError(f"{name}: expected shape {expected}, got {array.shape}")
-    with np.errstate(over="ignore"):  # what overflows becomes infinite, and is named below
-        array = np.array(array, dtype=np.float64, order="C")
-    bad = ~np.isfinite(array)
-    if bad.any():
-        index = tuple(int(i) for i in np.argwhere(bad)[0])
+    return array
+
+
+def _finite(name, array):
+    if not np.isfinite(array).all():
+        index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         place = index[0] if len(index) == 1 else index
         raise ValueError(f"{name}: value {array[index]} at {place} is not finite")
     return array

@@ -12,6 +12,8 @@ from pdgpu.arguments import choice, integer
 
 DEVICES = ("cpu", "cuda")
 PRECISIONS = {"float32": "f32", "float64": "f64"}
+# OpenMP ends the process where it cannot start as many threads as it is asked for
+MOST_THREADS = max(64, 2 * (os.cpu_count() or 1))
 
 
 def backend(device="cpu", dtype="float64"):
@@ -48,7 +50,7 @@ def backend(device="cpu", dtype="float64"):
 def thread_count(threads):
     """`threads` as given, or every core this process may use where it is 0.
 
-    More than the machine could ever use is refused: OpenMP ends the process where it cannot start as many as it is asked for.
+    More than the machine could ever use is refused.
     """
-    threads = integer("threads", threads, 0, max(64, 2 * (os.cpu_count() or 1)))
+    threads = integer("threads", threads, 0, MOST_THREADS)
     return threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else threads or os.cpu_count() or 1

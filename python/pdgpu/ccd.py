@@ -19,7 +19,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from pdgpu.arguments import any_array, choice, number, real_array
+from pdgpu.arguments import any_array, choice, contiguous, number, real_view
 from pdgpu.backends import backend, thread_count
 from pdgpu.geometry import PAIRS, common_precision, corners_array
 
@@ -81,14 +81,14 @@ def _separation(value, dtype):
     return float(single) if dtype == np.float32 else value
 
 
-def _times(pair, x_t0, x_t1, separation, method, threads):
+def _times(pair, x_t0, x_t1, separation, method, device, threads):
     choice("method", method, METHODS)
     dtype = common_precision(x_t0, x_t1)
     x_t0 = corners_array("x_t0", x_t0, 4, dtype)
     x_t1 = corners_array("x_t1", x_t1, 4, dtype)
     if x_t1.shape != x_t0.shape:
         raise ValueError(f"x_t1: expected shape {x_t0.shape} as x_t0, got {x_t1.shape}")
-    time, iterations, reason = backend("cpu", dtype).collision_times(
+    time, iterations, reason = backend(device, dtype).collision_times(
         PAIRS.index(pair),
         METHODS.index(method),
         x_t0.reshape(-1, 3),
@@ -101,7 +101,7 @@ def _times(pair, x_t0, x_t1, separation, method, threads):
     return Collisions(time, iterations, reason)
 
 
-def vertex_triangle(x_t0, x_t1, separation=0.0, method="certified", *, threads=0):
+def vertex_triangle(x_t0, x_t1, separation=0.0, method="certified", *, device="cpu", threads=0):
     """Times of impact of moving vertices and triangles.
 
     Parameters
@@ -112,8 +112,11 @@ def vertex_triangle(x_t0, x_t1, separation=0.0, method="certified", *, threads=0
         The distance that counts as contact, m.
     method : {"certified", "min_gradient", "additive"}
         See the module.
+    device : {"cpu", "cuda"}
+        Where it is computed; arrays go there and back with every call. Two devices round differently: both times are safe, and nearly the
+        same.
     threads : int
-        0: all cores. The result does not depend on it.
+        0: all cores. The result does not depend on it. Ignored on "cuda".
 
     Returns
     -------
@@ -126,18 +129,23 @@ def vertex_triangle(x_t0, x_t1, separation=0.0, method="certified", *, threads=0
         A wrong shape, a coordinate that is not finite, a negative separation, an unknown method.
     TypeError
         Something other than real numbers.
+    RuntimeError
+        A device that is not there.
 
     Notes
     -----
-    "certified" and "additive" keep a tenth of the distance beyond the separation: at the time returned it is at least
-    separation + 0.0999 (d₀ - separation). "min_gradient" keeps some.
+    "certified" and "additive" keep a tenth of the distance beyond the separation, as far as it can be seen: at the time returned it is at
+    least separation + 0.0999 (b - separation), with b = `geometry.lower_bound` of the start. That is 0.099 of the distance d₀ itself
+    unless b is below 0.991 d₀. It may be where a triangle is thin or edges are nearly parallel, by some sqrt(64 u) of their size, u = 6e-8
+    in float32 and 1.1e-16 in float64: in benchmarks/ccd_queries.py as little as 0.02 d₀ was left in float32, never less than 0.099 d₀
+    in float64. "min_gradient" keeps some.
     """
-    return _times("vertex_triangle", x_t0, x_t1, separation, method, threads)
+    return _times("vertex_triangle", x_t0, x_t1, separation, method, device, threads)
 
 
-def edge_edge(x_t0, x_t1, separation=0.0, method="certified", *, threads=0):
+def edge_edge(x_t0, x_t1, separation=0.0, method="certified", *, device="cpu", threads=0):
     """Times of impact of moving pairs of edges: rows ea0, ea1, eb0, eb1. All else as for `vertex_triangle`."""
-    return _times("edge_edge", x_t0, x_t1, separation, method, threads)
+    return _times("edge_edge", x_t0, x_t1, separation, method, device, threads)
 
 
 def _pair_list(name, values, n):
@@ -148,14 +156,14 @@ def _pair_list(name, values, n):
         raise TypeError(f"{name}: expected indices, got dtype {array.dtype}")
     if array.ndim != 2 or array.shape[1] != 4:
         raise ValueError(f"{name}: expected shape (any, 4), got {array.shape}")
-    bad = (array < 0) | (array >= n)
-    if bad.any():
-        row, column = np.argwhere(bad)[0]
+    # what does not fit into 32 bits must not become another index; the core looks at those that do
+    if array.dtype != np.int32 and (array.min() < 0 or array.max() >= n):
+        row, column = np.argwhere((array < 0) | (array >= n))[0]
         raise ValueError(f"{name}: index {array[row, column]} at ({row}, {column}) is out of range for {n} points")
-    return np.ascontiguousarray(array, dtype=np.int32)
+    return contiguous(array, np.int32)
 
 
-def earliest(points_t0, points_t1, *, vertex_triangle=(), edge_edge=(), separation=0.0, method="certified", threads=0):
+def earliest(points_t0, points_t1, *, vertex_triangle=(), edge_edge=(), separation=0.0, method="certified", device="cpu", threads=0):
     """The largest part of a step that all pairs can take: the earliest time of impact of the lists.
 
     Pairs that cannot come first are left early, so this is faster than the smallest `toi` of all queries, and the same number.
@@ -166,8 +174,8 @@ def earliest(points_t0, points_t1, *, vertex_triangle=(), edge_edge=(), separati
         All points at the start and at the end of the step, m.
     vertex_triangle, edge_edge : array_like of int, shape (m, 4)
         Rows of `points_t0`: vertex and triangle corners; ends of edge a and of edge b.
-    separation, method, threads
-        As for `vertex_triangle`.
+    separation, method, device, threads
+        As for `vertex_triangle`, and so are the errors. An index that is out of range is a ValueError.
 
     Returns
     -------
@@ -176,11 +184,10 @@ def earliest(points_t0, points_t1, *, vertex_triangle=(), edge_edge=(), separati
     """
     choice("method", method, METHODS)
     dtype = common_precision(points_t0, points_t1)
-    starts, ends = real_array("points_t0", points_t0, (None, 3)), real_array("points_t1", points_t1, (None, 3))
+    starts, ends = (real_view(name, x, (None, 3), dtype) for name, x in (("points_t0", points_t0), ("points_t1", points_t1)))
     if ends.shape != starts.shape:
         raise ValueError(f"points_t1: expected shape {starts.shape} as points_t0, got {ends.shape}")
-    starts, ends = (np.ascontiguousarray(array, dtype=dtype) for array in (starts, ends))
-    separation, threads, module = _separation(separation, dtype), thread_count(threads), backend("cpu", dtype)
+    separation, threads, module = _separation(separation, dtype), thread_count(threads), backend(device, dtype)
     best = Earliest(np.inf, None, -1)
     for pair, values in (("vertex_triangle", vertex_triangle), ("edge_edge", edge_edge)):
         rows = _pair_list(pair, values, len(starts))

@@ -12,6 +12,8 @@ from pdgpu.arguments import real_array
 from pdgpu.backends import thread_count
 from pdgpu.intersections import JudgedScene
 from pdgpu.mesh import Mesh
+from pdgpu.scene import Scene
+from pdgpu.surface import SceneSurface
 
 __all__ = ["Certificate", "Crossing", "WorstPair", "certify"]
 
@@ -79,7 +81,7 @@ class Certificate:
         return text + gap
 
 
-def certify(trajectory, triangles=None, edges=None, *, particles=None, gap=True, threads=0):
+def certify(trajectory, triangles=None, edges=None, *, particles=None, times=None, gap=True, threads=0):
     """Whether a trajectory keeps a mesh out of itself, decided exactly, frame by frame and between the frames.
 
     In each frame, every intersection is found as by `pdgpu.geometry.find_intersections`. Between two frames all vertices move straight
@@ -93,7 +95,10 @@ def certify(trajectory, triangles=None, edges=None, *, particles=None, gap=True,
     trajectory : iterable of array_like of shape (n, 3), or of Mesh
         The frames, m; at most two are held at a time. Of meshes the first gives triangles (`surface`) and edges.
     triangles, edges, particles : array_like of int, optional
-        As for `find_intersections`.
+        As for `find_intersections`. Or a Scene instead of triangles: its surfaces, rods and particles, and its obstacle meshes, whose
+        vertices are numbered after those of the bodies (`SceneSurface`). Other obstacles, such as planes, are not looked at.
+    times : array_like, shape (frames,), optional
+        s; where the obstacle meshes are at each frame. Needed where one of them moves.
     gap : bool
         Also look for the smallest distance in each frame, in double: off by some 1e-15 of the size of the pair.
     threads : int
@@ -106,11 +111,20 @@ def certify(trajectory, triangles=None, edges=None, *, particles=None, gap=True,
     Raises
     ------
     TypeError, ValueError
-        Frames of different shapes, no frames, coordinates that are not finite, bad indices: with argument, row and value.
+        Frames of different shapes, no frames, coordinates that are not finite, bad indices, not a time for each frame where they are
+        needed: with argument, row and value.
     RuntimeError
         This build has no GMP.
     """
     threads = thread_count(threads)
+    if isinstance(triangles, Scene):
+        if edges is not None or particles is not None:
+            raise TypeError("triangles: a Scene has edges and particles of its own")
+        surface = SceneSurface(triangles)
+        trajectory = _with_obstacles(trajectory, triangles.n_vertices, surface, times)
+        triangles, edges, particles = surface.triangles, surface.edges, surface.particles
+    elif times is not None:
+        raise TypeError("times: only a Scene in place of triangles takes them")
     scene, previous, found, crossings = None, None, {}, []
     smallest, worst, frame = math.inf if gap else math.nan, None, -1
     for frame, entry in enumerate(trajectory):
@@ -143,3 +157,19 @@ def certify(trajectory, triangles=None, edges=None, *, particles=None, gap=True,
     if scene is None:
         raise ValueError("trajectory: has no frames")
     return Certificate(frame + 1, smallest, worst, found, crossings, scene.edges)
+
+
+def _with_obstacles(trajectory, n_vertices, surface, times):
+    """The frames of a scene's bodies, each with the vertices of the obstacle meshes at its time."""
+    if times is not None:
+        times = real_array("times", times, (None,))
+    elif any(mesh.motion is not None for _, mesh in surface.meshes):
+        raise ValueError("times: needed, because an obstacle of the scene moves")
+    frame = -1
+    for frame, entry in enumerate(trajectory):
+        points = real_array(f"trajectory[{frame}]", entry.points if isinstance(entry, Mesh) else entry, (n_vertices, 3))
+        if times is not None and frame == len(times):
+            raise ValueError(f"times: expected one for each frame, got {len(times)} for more frames")
+        yield surface.positions(points, 0.0 if times is None else float(times[frame]))
+    if times is not None and frame + 1 != len(times):
+        raise ValueError(f"times: expected one for each of {frame + 1} frames, got {len(times)}")

@@ -65,8 +65,10 @@ class BroadPhase:
     self_collision : bool or array_like of bool, one per body
         Whether primitives of the same body are pairs.
     dtype : {"float64", "float32"}
+    device : {"cpu", "cuda"}
+        Where the search runs. The pairs are the same.
     threads : int
-        0: all cores.
+        0: all cores. On "cuda" nothing depends on it.
 
     Attributes
     ----------
@@ -80,6 +82,8 @@ class BroadPhase:
     ------
     TypeError, ValueError
         A coordinate that is not finite, an index out of range, a vertex repeated in a row, a triangle or edge across bodies.
+    RuntimeError
+        A device that is not there.
     """
 
     def __init__(
@@ -94,14 +98,15 @@ class BroadPhase:
         bodies=None,
         self_collision=True,
         dtype="float64",
+        device="cpu",
         threads=0,
     ):
         choice("method", method, METHODS)
-        module = backend("cpu", dtype)
+        module = backend(device, dtype)
         points = real_array("points", points, (None, 3))
         n = len(points)
         rows = JudgedScene(n, triangles, edges, particles)
-        self.method, self.n_points, self.dtype = method, n, np.dtype(dtype)
+        self.method, self.n_points, self.dtype, self.device = method, n, np.dtype(dtype), device
         self.triangles, self.vertices = rows.triangles, rows.vertices
         self.edges = np.ascontiguousarray(rows.edges[rows.edges[:, 0] != rows.edges[:, 1]])
         tags = self._tags(points, fixed, bodies, self_collision)
@@ -183,8 +188,17 @@ class BroadPhase:
 
     @property
     def counts(self):
-        """What was done so far: `builds` and `refits` of trees (grids: builds), `retries` for want of room, `pair_capacity`."""
-        return dict(zip(("builds", "refits", "retries", "pair_capacity"), self._core.counts(), strict=True))
+        """What was done so far: `builds` and `refits` of trees (grids: builds), `retries` for want of room, `pair_capacity`.
+
+        Also `waits` of the host for the device, copies to and from it among them, and `allocations` of the device's memory.
+        """
+        names = ("builds", "refits", "retries", "pair_capacity", "waits", "allocations")
+        return dict(zip(names, self._core.counts(), strict=True))
+
+    @property
+    def seconds(self):
+        """Of the last search, by the device's clock: (boxes and structure, pairs), s. 0 before the first."""
+        return self._core.seconds()
 
 
 class ProximitySet:

@@ -11,9 +11,10 @@ import numpy as np
 
 from pdgpu import geometry
 from pdgpu.arguments import number
-from pdgpu.colliders import LARGEST, TriangleMesh
+from pdgpu.colliders import LARGEST
 from pdgpu.collision import BroadPhase
 from pdgpu.scene import Body, Obstacle
+from pdgpu.surface import SceneSurface
 
 __all__ = ["Contacts"]
 
@@ -104,7 +105,8 @@ def find_contacts(simulation, distance, bodies, self_collision, unique):
     for name, flag in (("self_collision", self_collision), ("unique", unique)):
         if not isinstance(flag, bool | np.bool_):
             raise TypeError(f"{name}: expected True or False, got {flag!r}")
-    names = tuple(part.name for part in (*simulation._scene.bodies, *simulation._scene.obstacles))
+    scene = simulation._scene
+    names = tuple(part.name for part in (*scene.bodies, *scene.obstacles))
     if bodies is None:
         chosen = tuple(range(len(names)))
     else:
@@ -115,65 +117,34 @@ def find_contacts(simulation, distance, bodies, self_collision, unique):
     key = (chosen, bool(self_collision))
     if key not in simulation._proximity:
         # one search is kept: another selection is another set of trees
-        simulation._proximity = {key: ContactSearch(simulation, names, chosen, bool(self_collision))}
+        simulation._proximity = {key: ContactSearch(simulation, chosen, bool(self_collision))}
     return simulation._proximity[key].find(simulation, distance, bool(unique))
 
 
 class ContactSearch:
     """The primitives of chosen bodies and obstacles, numbered through, and their broad phase."""
 
-    def __init__(self, simulation, names, chosen, self_collision):
-        scene, self.names = simulation._scene, names
-        self.meshes, self.shapes = [], []  # (place in names, collider) of the obstacles that are meshes, and of the others
-        parts = {"triangles": [], "edges": [], "particles": []}
-        rest, fixed, owner = [simulation._rest], [simulation._fixed], [np.zeros(len(simulation._rest), np.int64)]
-        for place, body in enumerate(scene.bodies):
-            owner[0][body.slice] = place
-            if place not in chosen:
-                continue
-            first = body.slice.start
-            if body.type == "particles":
-                parts["particles"].append(np.arange(first, body.slice.stop))
-            elif body.type == "rod":
-                parts["edges"].append(body.mesh.edges + first)
-            else:
-                parts["triangles"].append((body.mesh.surface if body.type == "solid" else body.mesh.triangles) + first)
-        n = len(simulation._rest)
-        for place, obstacle in enumerate(scene.obstacles, start=len(scene.bodies)):
-            collider = obstacle.collider
-            if not isinstance(collider, TriangleMesh):
-                if place in chosen:
-                    self.shapes.append((place, collider))
-                continue
-            # an obstacle that is not chosen keeps its numbers, so that those of the others do not depend on the choice
-            self.meshes.append((place in chosen, collider))
-            if place in chosen:
-                parts["triangles"].append(collider.triangles + n)
-            rest.append(collider.mesh.points)
-            fixed.append(np.ones(len(rest[-1]), np.uint8))
-            owner.append(np.full(len(rest[-1]), place))
-            n += len(rest[-1])
-        self.owner = np.concatenate(owner).astype(np.int32)
-        joined = {name: np.concatenate(rows) if rows else None for name, rows in parts.items()}
+    def __init__(self, simulation, chosen, self_collision):
+        self.surface = surface = SceneSurface(simulation._scene, chosen)
+        fixed = np.ones(len(surface.rest), bool)  # obstacles are
+        fixed[: len(simulation._fixed)] = simulation._fixed
         self.phase = BroadPhase(
-            np.concatenate(rest),
-            joined["triangles"],
-            joined["edges"],
-            particles=joined["particles"],
-            fixed=np.concatenate(fixed).astype(bool),
-            bodies=self.owner,
+            surface.rest,
+            surface.triangles,
+            surface.edges,
+            particles=surface.particles,
+            fixed=fixed,
+            bodies=surface.owner,
             self_collision=self_collision,
             dtype=simulation.dtype,
             threads=simulation.threads,
         )
         self.threads = simulation.threads
-        own = self.phase.vertices[self.phase.vertices < len(simulation._rest)]
-        self.free = own[simulation._fixed[own] == 0]  # the vertices that colliders are asked about
+        self.free = self.phase.vertices[~fixed[self.phase.vertices]]  # the vertices that colliders are asked about
 
     def find(self, simulation, distance, unique):
-        x, time = simulation.positions, simulation.time
-        moved = [collider.positions(time) if chosen else collider.mesh.points for chosen, collider in self.meshes]
-        positions = np.concatenate([x, *moved]).astype(simulation.dtype)
+        time = simulation.time
+        positions = self.surface.positions(simulation.positions, time).astype(simulation.dtype)
         pairs = self.phase.pairs(positions, distance=distance)
         found = []
         if len(pairs.vertex_triangle):
@@ -188,7 +159,7 @@ class ContactSearch:
             columns = [column[first] for column in columns]
         columns = [np.concatenate(column) for column in zip(columns, *self._of_shapes(positions, time, distance), strict=True)]
         kind, feature, *others, _ = columns
-        return Contacts(np.array(KINDS)[kind], np.array(FEATURES)[feature], *others, self.names, positions)
+        return Contacts(np.array(KINDS)[kind], np.array(FEATURES)[feature], *others, self.surface.names, positions)
 
     @staticmethod
     def _nothing(dtype):
@@ -216,7 +187,7 @@ class ContactSearch:
                     closest.distance[near],
                     closest.normal[near],
                     np.stack([first, first - gap], axis=1),
-                    self.owner[rows[:, [0, first_of_second]]],
+                    self.surface.owner[rows[:, [0, first_of_second]]],
                     nearest,
                 ]
             )
@@ -224,7 +195,7 @@ class ContactSearch:
 
     def _of_shapes(self, positions, time, distance):
         """Columns of the vertices near each collider that is no mesh."""
-        for place, collider in self.shapes:
+        for place, collider in self.surface.shapes:
             x = positions[self.free]
             surface = collider.query(x, time, threads=self.threads)
             near = np.flatnonzero(surface.distance <= distance)
@@ -232,7 +203,7 @@ class ContactSearch:
             vertices[:, 0] = self.free[near]
             weights = np.zeros((len(near), 4), positions.dtype)
             weights[:, 0] = 1.0
-            bodies = np.stack([self.owner[vertices[:, 0]], np.full(len(near), place, np.int32)], axis=1)
+            bodies = np.stack([self.surface.owner[vertices[:, 0]], np.full(len(near), place, np.int32)], axis=1)
             yield [
                 np.full(len(near), VERTEX_COLLIDER, np.int8),
                 np.full(len(near), FEATURES.index("vertex-collider"), np.int8),

@@ -8,7 +8,7 @@ A pair is an array of corner positions (k, 3), m; functions take n of them, (n, 
     edge_edge        k = 4   rows a0, a1; b0, b1
 
 Everything is computed in float32 if all inputs are float32, else in float64. Segments without length and triangles without area are
-pairs like any other.
+pairs like any other. `device` is "cpu" or "cuda"; arrays go there and back with every call.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from pdgpu.arguments import any_array, choice, real_array
+from pdgpu.arguments import any_array, choice, real_view
 from pdgpu.backends import backend, thread_count
 from pdgpu.intersections import find_intersections
 
@@ -114,35 +114,36 @@ def corners_array(name, x, k, dtype, n=None):
     array = any_array(name, x)
     if array.size == 0 and array.ndim == 1:
         array = np.zeros((0, k, 3))
-    return np.ascontiguousarray(real_array(name, array, (n, k, 3)), dtype=dtype)
+    return real_view(name, array, (n, k, 3), dtype)
 
 
-def _closest(pair, x, threads):
+def _closest(pair, x, device, threads):
     kind, dtype = PAIRS.index(pair), common_precision(x)
     x = corners_array("x", x, CORNERS[kind], dtype)
-    weights, gap, normal, distance, feature = backend("cpu", dtype).pair_closest(kind, x, thread_count(threads))
+    weights, gap, normal, distance, feature = backend(device, dtype).pair_closest(kind, x, thread_count(threads))
     return Closest(distance, weights, gap, normal, feature)
 
 
-def vertex_vertex(x, *, threads=0):
+def vertex_vertex(x, *, device="cpu", threads=0):
     """Distance of pairs of vertices; see `vertex_triangle`. x: (n, 2, 3), rows p, a."""
-    return _closest("vertex_vertex", x, threads)
+    return _closest("vertex_vertex", x, device, threads)
 
 
-def vertex_edge(x, *, threads=0):
+def vertex_edge(x, *, device="cpu", threads=0):
     """Closest points of vertices and edges; see `vertex_triangle`. x: (n, 3, 3), rows p, e0, e1."""
-    return _closest("vertex_edge", x, threads)
+    return _closest("vertex_edge", x, device, threads)
 
 
-def vertex_triangle(x, *, threads=0):
+def vertex_triangle(x, *, device="cpu", threads=0):
     """Closest points of vertices and triangles.
 
     Parameters
     ----------
     x : array_like, shape (n, 4, 3)
         Rows p, t0, t1, t2, m.
+    device : {"cpu", "cuda"}
     threads : int
-        0: all cores. The result does not depend on it.
+        0: all cores. The result does not depend on it. Ignored on "cuda".
 
     Returns
     -------
@@ -154,31 +155,33 @@ def vertex_triangle(x, *, threads=0):
         A wrong shape, or a coordinate that is not finite.
     TypeError
         Something other than real numbers.
+    RuntimeError
+        A device that is not there.
 
     Notes
     -----
     A triangle is three segments and, where the vertex projects into it, a plane; the nearest is taken [Ericson 2005, Real-Time Collision
     Detection, Sec. 5.1].
     """
-    return _closest("vertex_triangle", x, threads)
+    return _closest("vertex_triangle", x, device, threads)
 
 
-def edge_edge(x, *, threads=0):
+def edge_edge(x, *, device="cpu", threads=0):
     """Closest points of pairs of edges; see `vertex_triangle`. x: (n, 4, 3), rows a0, a1, b0, b1.
 
     Of parallel edges, where a whole interval is equally near, one pair of closest points is returned: an end and the other edge.
     """
-    return _closest("edge_edge", x, threads)
+    return _closest("edge_edge", x, device, threads)
 
 
-def _quantity(pair, quantity, x, threads):
+def _quantity(pair, quantity, x, device, threads):
     choice("pair", pair, PAIRS)
     kind, dtype = PAIRS.index(pair), common_precision(x)
     x = corners_array("x", x, CORNERS[kind], dtype)
-    return backend("cpu", dtype).pair_batch(kind, quantity, x, thread_count(threads))
+    return backend(device, dtype).pair_batch(kind, quantity, x, thread_count(threads))
 
 
-def gradient(pair, x, *, squared=False, threads=0):
+def gradient(pair, x, *, squared=False, device="cpu", threads=0):
     """Derivative of the distance (or of its square) by the corner positions, (n, k, 3).
 
     Parameters
@@ -189,35 +192,37 @@ def gradient(pair, x, *, squared=False, threads=0):
         m.
     squared : bool
         The derivative of the squared distance, m, instead of that of the distance, without unit.
+    device, threads
+        As for `vertex_triangle`, and so are the errors.
 
     Notes
     -----
     weight x normal, or weight x 2 gap: the closest points minimise, so their own motion adds nothing. At distance 0 the distance has no
     derivative; a one-sided one is returned.
     """
-    return _quantity(pair, GRADIENT_SQUARED if squared else GRADIENT, x, threads)
+    return _quantity(pair, GRADIENT_SQUARED if squared else GRADIENT, x, device, threads)
 
 
-def hessian(pair, x, *, squared=False, threads=0):
+def hessian(pair, x, *, squared=False, device="cpu", threads=0):
     """Second derivative of the distance, 1/m, or of its square, without unit: (n, 3k, 3k), row 3 i + axis for corner i.
 
     Exactly symmetric, in general indefinite. It jumps where the nearest feature changes, and grows without bound where a vertex or an edge
     touches an edge or a vertex; at distance 0 itself that term is left out. Face-vertex and edge-edge stay finite through touching.
     Arguments and errors as for `gradient`.
     """
-    return _quantity(pair, HESSIAN_SQUARED if squared else HESSIAN, x, threads)
+    return _quantity(pair, HESSIAN_SQUARED if squared else HESSIAN, x, device, threads)
 
 
-def lower_bound(pair, x, *, threads=0):
+def lower_bound(pair, x, *, device="cpu", threads=0):
     """A number that is never above the exact distance of exactly these coordinates, rounding included, (n,) m.
 
     For well-shaped pairs it is below the distance by some 1e-15 (float32: 1e-6) of the size of the pair; for slivers and nearly parallel
     edges by at most the width of what rounding leaves undecided. Arguments and errors as for `gradient`.
     """
-    return _quantity(pair, BOUND, x, threads)
+    return _quantity(pair, BOUND, x, device, threads)
 
 
-def edge_edge_mollifier(x, rest, *, derivatives=False, threads=0):
+def edge_edge_mollifier(x, rest, *, derivatives=False, device="cpu", threads=0):
     """The factor that makes an energy of the distance of nearly parallel edges smooth [Li et al. 2020, IPC, Eq. 24].
 
     m = (2 - c/eps) c/eps for c < eps, else 1, with c = \\|e_a x e_b\\|² and eps = 1e-3 \\|e_a\\|² \\|e_b\\|² at rest.
@@ -234,4 +239,4 @@ def edge_edge_mollifier(x, rest, *, derivatives=False, threads=0):
     rest = corners_array("rest", rest, 4, dtype)
     if rest.shape != x.shape:
         raise ValueError(f"rest: expected shape {x.shape} as x, got {rest.shape}")
-    return backend("cpu", dtype).mollifier(x, rest, int(bool(derivatives)), thread_count(threads))
+    return backend(device, dtype).mollifier(x, rest, int(bool(derivatives)), thread_count(threads))

@@ -118,6 +118,14 @@ def test_bad_input_is_named():
         ccd.earliest(points, points, vertex_triangle=[[0, 1, 2, 3], [0, 1, 4, 3]])
     with pytest.raises(ValueError, match=r"edge_edge: index -1 at \(0, 0\)"):
         ccd.earliest(points, points, edge_edge=[[-1, 1, 2, 3]])
+    for dtype in (np.int8, np.int32, np.int64):
+        for pair in ("vertex_triangle", "edge_edge"):
+            for wrong in (4, -1):
+                rows = np.array([[0, 1, 2, 3], [0, 1, 2, wrong], [0, 5, 2, 3]], dtype)
+                with pytest.raises(ValueError, match=rf"{pair}: index {wrong} at \(1, 3\) is out of range for 4 points"):
+                    ccd.earliest(points, points, **{pair: rows})
+    with pytest.raises(ValueError, match=rf"edge_edge: index {2**32} at \(0, 3\)"):
+        ccd.earliest(points, points, edge_edge=np.array([[0, 1, 2, 2**32]]))
     with pytest.raises(TypeError, match="edge_edge: expected indices, got dtype float64"):
         ccd.earliest(points, points, edge_edge=[[0.0, 1, 2, 3]])
     with pytest.raises(ValueError, match=r"points_t1: expected shape"):

@@ -30,17 +30,20 @@ def test_no_contact_is_missed(judge, name, dtype):
         random = np.random.default_rng([1, CLASSES.index(name), edge_edge])
         x0, x1 = (x.astype(dtype) for x in generate(name, QUERIES, bool(edge_edge), random))
         found = {method: function(x0, x1, method=method) for method in METHODS}
-        time, late, before, after, _ = judge(bool(edge_edge), x0, x1, found["certified"].toi).T
-        hit = ~np.isnan(time)
-        assert not late.any()
-        for method in METHODS:
+        truth = judge(bool(edge_edge), x0, x1, [found[method].toi for method in METHODS])
+        hit = ~np.isnan(truth.time)
+        seen = geometry.lower_bound("edge_edge" if edge_edge else "vertex_triangle", x0).astype(float)
+        for method, late, after in zip(METHODS, truth.late, truth.after, strict=True):
             assert np.isfinite(found[method].toi[hit]).all(), method
-            assert (found[method].toi <= time)[hit].all(), method  # time is rounded to nearest: later by less than it could be seen
-        # what is left of the distance, measured against what could be seen of it in this precision
-        moved = np.isfinite(found["certified"].toi) & (found["certified"].reason != Reason.START_TOO_CLOSE)
-        seen = geometry.lower_bound("edge_edge" if edge_edge else "vertex_triangle", x0)
-        start = before if dtype == np.float64 else seen
-        assert (after >= 0.099 * start)[moved].all()
+            assert not late[hit].any(), method
+            reported = np.isfinite(found[method].toi)
+            assert (after > 0)[reported & (found[method].reason != Reason.START_TOO_CLOSE)].all(), method
+            if method == "min_gradient":
+                continue
+            assert (after >= 0.0999 * seen)[reported].all(), method
+            # the true distance at the start, except of thin pairs in float32, where too little of it can be seen
+            if not (dtype == np.float32 and name == "slivers and parallel edges"):
+                assert (after >= 0.099 * truth.before)[reported].all(), method
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -49,7 +52,7 @@ def test_some_of_each_class_hit(judge, name):
     hits = 0
     for edge_edge in (False, True):
         x0, x1 = generate(name, 2000, edge_edge, np.random.default_rng([2, CLASSES.index(name)]))
-        hits += (~np.isnan(judge(edge_edge, x0, x1, np.zeros(2000))[:, 0])).sum()
+        hits += (~np.isnan(judge(edge_edge, x0, x1, []).time)).sum()
     assert hits > (0 if name == "grazing" else 100)
 
 
@@ -59,7 +62,8 @@ def test_the_judge_knows_the_published_truth(judge):
     for edge_edge in (0, 1):
         mask = data["is_ee"] == edge_edge
         x, hit, toi = data["X"][mask], data["hit"][mask], data["toi"][mask]
-        time, _, _, _, gap = judge(bool(edge_edge), x[:, :4], x[:, 4:], np.zeros(len(x))).T
+        truth = judge(bool(edge_edge), x[:, :4], x[:, 4:], [])
+        time, gap = truth.time, truth.contact
         assert (gap[hit] < 1e-32).all()
         np.testing.assert_array_equal(time[hit], toi[hit])
         # one query misses by 1.6e-32, which the judge calls touching

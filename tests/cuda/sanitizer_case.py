@@ -1,4 +1,4 @@
-"""Every solver and every linear solver once on the GPU, on a scene so small that compute-sanitizer is through with it in minutes.
+"""Every solver, linear solver and broad phase once on the GPU, on a scene so small that compute-sanitizer is through with it in minutes.
 
     compute-sanitizer --tool memcheck python tests/cuda/sanitizer_case.py [float32 float64]
 
@@ -18,6 +18,7 @@ import scenes
 
 import pdgpu
 from pdgpu.backends import backend
+from pdgpu.collision import METHODS, BroadPhase
 
 STEPS, ITERATIONS = 2, 4
 
@@ -64,6 +65,18 @@ def linear_solvers(dtype):
         print(f"  linear: {name}")
 
 
+def broad_phases(dtype):
+    """Built, refitted and searched with too little room at first."""
+    rng = np.random.default_rng(0)
+    points = rng.random((90, 3))
+    for method in METHODS:
+        phase = BroadPhase(points, np.arange(90).reshape(-1, 3), method=method, dtype=dtype, device="cuda")
+        sizes = [[len(part) for part in phase.pairs(points, points + 0.01, distance=distance)] for distance in (0.1, 0.2, 3.0)]
+        if sizes[-1] != [90 * 29, 90 * 87 // 2]:
+            raise SystemExit(f"sanitizer_case: {method} in {dtype} finds {sizes[-1]} pairs")
+        print(f"  broad phase: {method}")
+
+
 def main():
     warnings.simplefilter("ignore")  # what there is to say of weights and rho does not matter here
     for dtype in sys.argv[1:] or ("float32", "float64"):
@@ -76,6 +89,7 @@ def main():
         for name, linear in scenes.LINEAR_SOLVERS.items():
             run(f"projective dynamics, {name}", *scenes.mixed(), pdgpu.ProjectiveDynamics(iterations=2, linear=linear), dtype)
         linear_solvers(dtype)
+        broad_phases(dtype)
 
 
 if __name__ == "__main__":

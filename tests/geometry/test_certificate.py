@@ -230,6 +230,54 @@ def test_meshes_and_threads():
     assert one.crossings == two.crossings and one.crossings
 
 
+def falling_scene(motion=None):
+    """A sheet above a ball that is an obstacle, a rod, a particle, and a pinned body far away."""
+    scene, grid = pdgpu.Scene(), pdgpu.shapes.grid((1, 1), cells=(6, 6))
+    scene.add_shell(pdgpu.Mesh(grid.points - [0.5, 0.5, -0.5], triangles=grid.triangles), pdgpu.Spring(1e3), density=0.2)
+    scene.add_rod(pdgpu.Mesh([[5.0, 0, 0], [5.0, 1, 0]], edges=[[0, 1]]), pdgpu.Spring(1e3), density=0.1)
+    scene.add_particles([[7.0, 0, 0]], mass=1.0)
+    scene.add_obstacle(pdgpu.Plane((0, 0, -9.0), (0, 0, 1)))
+    scene.add_obstacle(pdgpu.shapes.sphere(0.3, 2), motion=motion)
+    return scene
+
+
+def test_a_scene_brings_its_surfaces_and_obstacles():
+    """If not, what goes through an obstacle is certified as free of contact."""
+    scene = falling_scene()
+    rest = np.concatenate([body.points for body in scene.bodies])
+    sheet = np.arange(len(rest)) < 49
+    frames = [rest - np.outer(sheet, [0, 0, depth]) for depth in (0.0, 0.15, 1.1)]
+    assert pdgpu.certify(frames[:2], scene).clean
+    certificate = pdgpu.certify(frames, scene)
+    assert not certificate.clean and {crossing.frame for crossing in certificate.crossings} == {1}
+    assert not certificate.intersections  # below the ball it is free again
+    surface = pdgpu.surface.SceneSurface(scene)
+    assert all(surface.owner[crossing.first] == 0 for crossing in certificate.crossings if crossing.first < 49)
+    # the same, numbered by hand
+    triangles, points = surface.triangles, [surface.positions(frame, 0.0) for frame in frames]
+    assert certificate.crossings == pdgpu.certify(points, triangles, surface.edges, particles=surface.particles).crossings
+
+
+def test_a_scene_with_a_moving_obstacle():
+    """The ball rises into a sheet at rest: seen only where the times are right."""
+    scene = falling_scene(motion=lambda time, rest: rest + [0, 0, 0.5 * time])
+    frame = np.concatenate([body.points for body in scene.bodies])
+    assert pdgpu.certify([frame] * 3, scene, times=[0.0, 0.1, 0.3]).clean
+    certificate = pdgpu.certify([frame] * 3, scene, times=[0.0, 0.2, 0.6])
+    top = [crossing for crossing in certificate.crossings if crossing.kind == "vertex-triangle"]
+    assert certificate.crossings and {crossing.frame for crossing in top} == {1}
+    assert min(crossing.time for crossing in top) == pytest.approx(0.5, abs=1e-12)  # 0.3 + 0.5 t = 0.5 at t = 0.4
+    with pytest.raises(ValueError, match="times: needed, because an obstacle of the scene moves"):
+        pdgpu.certify([frame], scene)
+    for times in ([0.0], [0.0, 0.1, 0.2]):
+        with pytest.raises(ValueError, match="times: expected one for each"):
+            pdgpu.certify([frame] * 2, scene, times=times)
+    with pytest.raises(TypeError, match="a Scene has edges and particles of its own"):
+        pdgpu.certify([frame], scene, edges=[[0, 1]], times=[0.0])
+    with pytest.raises(TypeError, match="times: only a Scene"):
+        pdgpu.certify([TRIANGLE], [[0, 1, 2]], times=[0.0])
+
+
 @pytest.mark.parametrize(
     ("trajectory", "message"),
     [

@@ -64,6 +64,7 @@ void pd_on_host_barrier();
 void pd_on_host_warp_barrier(unsigned mask);
 /* Leaves `bytes` at `mine` for the warp and fetches those of lane `from`. */
 void pd_on_host_exchange(unsigned mask, int from, void *mine, size_t bytes);
+unsigned pd_on_host_ballot(unsigned mask, int predicate);
 int pd_on_host_lane();
 
 static inline void __syncthreads() { pd_on_host_barrier(); }
@@ -86,15 +87,12 @@ template <typename T> static inline T __shfl_xor_sync(unsigned mask, T value, in
     pd_on_host_exchange(mask, from / width == lane / width ? from : lane, &value, sizeof value);
     return value;
 }
-static inline unsigned __ballot_sync(unsigned mask, int predicate) {
-    unsigned bits = 0;
-    for (int lane = 0; lane < 32; lane++)
-        if (mask >> lane & 1u) bits |= (unsigned)(__shfl_sync(mask, predicate != 0, lane)) << lane;
-    return bits;
-}
+static inline unsigned __ballot_sync(unsigned mask, int predicate) { return pd_on_host_ballot(mask, predicate); }
 static inline int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
 static inline int __all_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) == mask; }
 
+static inline int __popc(unsigned x) { return __builtin_popcount(x); }
+static inline int __clzll(long long x) { return x ? __builtin_clzll((unsigned long long)x) : 64; }
 template <typename T> static inline T __ldg(const T *p) { return *p; }
 static inline float __frcp_rn(float x) { return 1.0f / x; }
 static inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
@@ -102,6 +100,7 @@ static inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 
 // fibers do not run at the same time, so these are atomic
 template <typename T> static inline T atomicAdd(T *p, T v) { return std::exchange(*p, (T)(*p + v)); }
+template <typename T> static inline T atomicOr(T *p, T v) { return std::exchange(*p, (T)(*p | v)); }
 template <typename T> static inline T atomicMin(T *p, T v) { return std::exchange(*p, v < *p ? v : *p); }
 template <typename T> static inline T atomicMax(T *p, T v) { return std::exchange(*p, v > *p ? v : *p); }
 

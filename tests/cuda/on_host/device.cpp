@@ -234,7 +234,7 @@ dim3 blockDim, gridDim;
 
 extern "C" __attribute__((weak)) char __start_pd_shared[], __stop_pd_shared[]; // set by the linker: all shared variables
 
-enum { STACK = 256 << 10, WARP = 32, LARGEST_VALUE = 32 };
+enum { STACK = 256 << 10, WARP = 32, LARGEST_VALUE = 32, EVERY_LANE = -1 };
 enum Wait { RUNS, ENDED, AT_BARRIER, AT_WARP, AT_GRID };
 
 struct Context {
@@ -364,6 +364,20 @@ void pd_on_host_exchange(unsigned mask, int from, void *mine, size_t bytes) {
     memcpy(mine, self.fetched, bytes);
 }
 
+unsigned pd_on_host_ballot(unsigned mask, int predicate) {
+    unsigned bits = predicate != 0;
+    pd_on_host_exchange(mask, EVERY_LANE, &bits, sizeof bits);
+    return bits;
+}
+
+/* Bit l: what lane l of a ballot brings is not 0. */
+static unsigned ballot(const Thread *warp, unsigned mask, unsigned lanes) {
+    unsigned bits = 0;
+    for (unsigned lane = 0; lane < lanes; lane++)
+        if (mask >> lane & 1u && warp[lane].value[0]) bits |= 1u << lane;
+    return bits;
+}
+
 /* Lets the lanes of a warp go on that all wait with the same mask. */
 static bool release_warp(Block &b, unsigned first) {
     bool released = false;
@@ -381,12 +395,18 @@ static bool release_warp(Block &b, unsigned first) {
         for (unsigned other = 0; other < WARP && first + other < b.threads.size(); other++) {
             if (!(mask >> other & 1u)) continue;
             Thread &to = warp[other];
+            to.wait = RUNS;
+            if (to.from == EVERY_LANE) {
+                unsigned lanes = b.threads.size() - first < WARP ? (unsigned)(b.threads.size() - first) : (unsigned)WARP;
+                unsigned bits = ballot(warp, mask, lanes);
+                memcpy(to.fetched, &bits, sizeof bits);
+                continue;
+            }
             bool known = mask >> to.from & 1u && first + (unsigned)to.from < b.threads.size();
             if (known)
                 memcpy(to.fetched, warp[to.from].value, LARGEST_VALUE);
             else
                 memset(to.fetched, 0xff, LARGEST_VALUE);
-            to.wait = RUNS;
         }
         released = true;
     }

@@ -1,0 +1,70 @@
+/* Eight primitives side by side, and the pairs of those with eight others. */
+#ifndef PD_CPU_LEAF_PAIRS_H
+#define PD_CPU_LEAF_PAIRS_H
+
+#include "cpu/append.h"
+#include "cpu/box_lanes.h"
+
+enum { MOST_CORNERS = 3 };
+
+typedef struct pd_leaf {
+    box_lanes boxes;
+    int items[LANES], tags[LANES];
+    int corners[MOST_CORNERS][LANES];
+} pd_leaf;
+
+/* All of a primitive but its box goes to a place in a leaf. */
+static inline void leaf_put(pd_leaf *leaf, int i, const pd_primitives *primitives, int item) {
+    leaf->items[i] = item;
+    leaf->tags[i] = primitives->tags[item];
+    for (int c = 0; c < primitives->k; c++) leaf->corners[c][i] = primitives->corners[(size_t)item * (size_t)primitives->k + (size_t)c];
+}
+
+/* A leaf of n <= LANES primitives; returns the box around them. */
+static inline pd_box leaf_fill(pd_leaf *leaf, const pd_primitives *primitives, const int *items, int n) {
+    pd_box all = pd_box_empty();
+    lanes_clear(&leaf->boxes);
+    for (int i = 0; i < n; i++) {
+        const pd_box *box = &primitives->boxes[items[i]];
+        leaf_put(leaf, i, primitives, items[i]);
+        lane_put(&leaf->boxes, i, box);
+        pd_box_add(&all, box);
+    }
+    return all;
+}
+
+static int next_bit(unsigned *bits) {
+    int bit = __builtin_ctz(*bits);
+    *bits &= *bits - 1;
+    return bit;
+}
+
+/* Lanes of b that have a corner in common with the i-th primitive of a. */
+PD_INLINE unsigned neighbours(const pd_leaf *a, int i, int k_a, const pd_leaf *b, int k_b) {
+    int_vector common = {0};
+    for (int cb = 0; cb < k_b; cb++)
+        for (int ca = 0; ca < k_a; ca++) common |= *(const int_vector *)b->corners[cb] == a->corners[ca][i];
+    return bits_of_lanes(common);
+}
+
+/* Pairs of two leaves, box_b being the box around b. same: a is b. own: both are of the same tree. */
+PD_INLINE void pairs_of_leaves(pd_appender *appender, const pd_leaf *a, int k_a, const pd_leaf *b, int k_b, const pd_box *box_b, int own) {
+    uint64_t found = 0; /* bit 8 i + j: the i-th of a and the j-th of b */
+    for (unsigned waiting = lanes_overlap(&a->boxes, box_b); waiting;) {
+        int i = next_bit(&waiting);
+        pd_box box = lane_box(&a->boxes, i);
+        unsigned hits = lanes_overlap(&b->boxes, &box) & ~neighbours(a, i, k_a, b, k_b);
+        if (own && a == b) hits &= ~1u << i;
+        found |= (uint64_t)hits << LANES * i;
+    }
+    for (; found; found &= found - 1) {
+        int bit = __builtin_ctzll(found), i = bit / LANES, j = bit % LANES;
+        if (!pd_tags_may_collide(a->tags[i], b->tags[j])) continue;
+        if (own)
+            pd_append_ordered(appender, a->items[i], b->items[j]);
+        else
+            pd_append(appender, a->items[i], b->items[j]);
+    }
+}
+
+#endif

@@ -1,0 +1,92 @@
+/* The search of a tree of boxes on the CPU; see collision_loops.h. */
+#include "cpu/box_tree.h"
+
+enum { GROUP = LANES * LANES };
+
+/* The leaves that look for partners together: those of a node of level 1. */
+typedef struct group {
+    const box_lanes *node;
+    const pd_leaf *leaves;
+    int index; /* of the node, where it belongs to the tree that is searched; else -1 */
+    int k;     /* corners of each primitive */
+} group;
+
+/* Pairs of a group and the leaves below a node of level 1. */
+PD_INLINE void pairs_of_group(pd_appender *appender, const group *g, const pd_tree *tree, int node, int k_a, int k_b, int own) {
+    const box_lanes *lanes = &tree->nodes[1][node];
+    for (int i = 0; i < LANES; i++) {
+        pd_box box = lane_box(g->node, i);
+        unsigned hits = lanes_overlap(lanes, &box);
+        if (own && g->index == node) hits &= ~0u << i;
+        while (hits) {
+            int j = next_bit(&hits);
+            pd_box box_b = lane_box(lanes, j);
+            pairs_of_leaves(appender, &g->leaves[i], k_a, &tree->leaves[node * LANES + j], k_b, &box_b, own);
+        }
+    }
+}
+
+/* own: the group is a part of the tree, and looks only at what comes after it. */
+PD_INLINE void search(pd_appender *appender, const group *g, const pd_tree *tree, int k_a, int k_b, int own) {
+    struct place {
+        int level, node;
+    } stack[LANES * MOST_TREE_LEVELS];
+    int depth = 0;
+    pd_box whole = lanes_union(g->node);
+    stack[depth++] = (struct place){tree->top, 0};
+    while (depth > 0) {
+        struct place at = stack[--depth];
+        if (at.level == 1) {
+            pairs_of_group(appender, g, tree, at.node, k_a, k_b, own);
+            continue;
+        }
+        unsigned hits = lanes_overlap(&tree->nodes[at.level][at.node], &whole);
+        if (own) { /* nothing that ends before the group */
+            int first = (g->index >> 3 * (at.level - 2)) - at.node * LANES;
+            if (first > 0) hits &= ~0u << first;
+        }
+        while (hits) stack[depth++] = (struct place){at.level - 1, at.node * LANES + next_bit(&hits)};
+    }
+}
+
+pd_status pd_tree_pairs(pd_context *context, const pd_primitives *first, const int *order, const pd_tree *tree, const pd_primitives *second,
+                        pd_pair_buffer *out) {
+    int n_groups = tree->n > 0 ? (first->n + GROUP - 1) / GROUP : 0;
+#pragma omp parallel num_threads(pd_threads(context, n_groups, 5000))
+    {
+        pd_appender appender = {.out = out};
+        box_lanes node;
+        pd_leaf leaves[LANES];
+#pragma omp for schedule(dynamic, 4)
+        for (int index = 0; index < n_groups; index++) {
+            for (int leaf = 0, start = index * GROUP; leaf < LANES; leaf++, start += LANES) {
+                int count = first->n - start < LANES ? first->n - start : LANES;
+                pd_box all = leaf_fill(&leaves[leaf], first, order + start, count);
+                lane_put(&node, leaf, &all);
+            }
+            group g = {&node, leaves, -1, first->k};
+            search(&appender, &g, tree, 1, 3, 0);
+        }
+        pd_append_flush(&appender);
+    }
+    (void)second;
+    return PD_OK;
+}
+
+pd_status pd_tree_own_pairs(pd_context *context, const pd_tree *tree, const pd_primitives *primitives, pd_pair_buffer *out) {
+    int n_groups = tree->n > 0 ? tree->count[1] : 0, k = primitives->k;
+#pragma omp parallel num_threads(pd_threads(context, n_groups, 5000))
+    {
+        pd_appender appender = {.out = out};
+#pragma omp for schedule(dynamic, 4)
+        for (int index = 0; index < n_groups; index++) {
+            group g = {&tree->nodes[1][index], &tree->leaves[index * LANES], index, k};
+            if (k == 2)
+                search(&appender, &g, tree, 2, 2, 1);
+            else
+                search(&appender, &g, tree, k, k, 1);
+        }
+        pd_append_flush(&appender);
+    }
+    return PD_OK;
+}

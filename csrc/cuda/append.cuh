@@ -1,0 +1,71 @@
+/* Appending to a pair buffer: the lanes of a warp gather their pairs in shared memory and ask for room 32 at a time.
+ *
+ * Every lane of a warp must come along, with a pair or without: loops that append go on for as long as any lane of their warp has work.
+ * So the counter of a list, which all warps add to, is touched once for 32 pairs, and these are written side by side. */
+#ifndef PD_CUDA_APPEND_CUH
+#define PD_CUDA_APPEND_CUH
+
+#include "cuda/context.cuh"
+
+#include "collision_loops.h"
+
+enum { PD_WARP = 32, PD_WARPS = PD_THREADS / PD_WARP };
+
+#define PD_ALL_LANES 0xffffffffu
+
+static __device__ __forceinline__ int pd_lane() { return (int)(threadIdx.x % PD_WARP); }
+
+/* Room for what a warp has not yet written: less than a warpful, and what all lanes bring at once. */
+static __device__ __forceinline__ uint64_t *pd_warp_queue() {
+    __shared__ uint64_t queues[PD_WARPS][2 * PD_WARP];
+    return queues[threadIdx.x / PD_WARP];
+}
+
+struct pd_appender {
+    uint64_t *queue;
+    int waiting; // in the queue; the same in all lanes
+};
+
+static __device__ __forceinline__ pd_appender pd_append_begin() { return {pd_warp_queue(), 0}; }
+
+/* Writes the first `count` <= 32 of the queue, all lanes being done with filling it; afterwards it may be changed. */
+static __device__ __forceinline__ void pd_append_write(const pd_appender &appender, int count, const pd_pair_buffer &out) {
+    unsigned long long place = 0;
+    if (pd_lane() == 0) place = atomicAdd((unsigned long long *)out.found, (unsigned long long)count);
+    place = __shfl_sync(PD_ALL_LANES, place, 0) + (unsigned long long)pd_lane();
+    if (pd_lane() < count && place < out.capacity) out.keys[place] = appender.queue[pd_lane()];
+    __syncwarp();
+}
+
+/* Appends the keys of those lanes that have one. */
+static __device__ __forceinline__ void pd_append(pd_appender &appender, bool has, uint64_t key, const pd_pair_buffer &out) {
+    unsigned lanes = __ballot_sync(PD_ALL_LANES, has);
+    if (!lanes) return;
+    if (has) appender.queue[appender.waiting + __popc(lanes & ((1u << pd_lane()) - 1u))] = key;
+    appender.waiting += __popc(lanes);
+    if (appender.waiting < PD_WARP) return;
+    __syncwarp();
+    pd_append_write(appender, PD_WARP, out);
+    appender.waiting -= PD_WARP;
+    if (pd_lane() < appender.waiting) appender.queue[pd_lane()] = appender.queue[PD_WARP + pd_lane()];
+    __syncwarp();
+}
+
+static __device__ __forceinline__ void pd_append_end(pd_appender &appender, const pd_pair_buffer &out) {
+    __syncwarp();
+    if (appender.waiting > 0) pd_append_write(appender, appender.waiting, out);
+}
+
+static __device__ __forceinline__ uint64_t pd_pair_key(const pd_pair_buffer &out, int first, int second) {
+    return (uint64_t)first << out.second_bits | (uint64_t)second;
+}
+
+/* i and j are of the same kind. */
+static __device__ __forceinline__ uint64_t pd_ordered_key(const pd_pair_buffer &out, int i, int j) {
+    return pd_pair_key(out, i < j ? i : j, i < j ? j : i);
+}
+
+/* Blocks that hold a warp for each of n items. */
+static inline unsigned pd_warp_blocks(long long n) { return pd_thread_blocks(n * PD_WARP); }
+
+#endif

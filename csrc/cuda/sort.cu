@@ -1,0 +1,66 @@
+/* Sorting keys and scanning counts on CUDA, by CUB, whose memory is a pd_work. */
+#include "cuda/work.cuh"
+
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+
+/* Numbers of items fit into 32 bits: at most 8 entries of each of 2^27 primitives, and lists hold no more pairs. */
+static cudaError_t sort_keys(void *memory, size_t &bytes, cub::DoubleBuffer<uint64_t> &keys, size_t n, int first_bit, int last_bit,
+                             cudaStream_t stream) {
+    return cub::DeviceRadixSort::SortKeys(memory, bytes, keys, (uint32_t)n, first_bit, last_bit, stream);
+}
+
+static cudaError_t scan(void *memory, size_t &bytes, int *starts, size_t n, cudaStream_t stream) {
+    return cub::DeviceScan::ExclusiveSum(memory, bytes, starts, starts, (uint32_t)n, stream);
+}
+
+pd_status pd_work_bytes(pd_context *context, size_t n, size_t *bytes) {
+    size_t sorting = 0, scanning = 0, parts = PD_MOST_PARTS * sizeof(pd_bound);
+    cub::DoubleBuffer<uint64_t> none(nullptr, nullptr);
+    // which device it is for is asked by the thread that makes the broad phase
+    cudaError_t code = cudaSetDevice(PD_DEVICE);
+    if (code == cudaSuccess) code = sort_keys(nullptr, sorting, none, n, 0, 64, context->stream);
+    if (code == cudaSuccess) code = scan(nullptr, scanning, nullptr, n + 1, context->stream);
+    if (code != cudaSuccess) return pd_cuda_failure(context, code, "asking for the memory of a sort");
+    *bytes = sorting > scanning ? sorting : scanning;
+    if (*bytes < parts) *bytes = parts;
+    return PD_OK;
+}
+
+/* Sorts and tells where the result lies, in keys or in scratch. */
+static pd_status sort_either(pd_context *context, size_t n, int first_bit, int last_bit, uint64_t *keys, uint64_t *scratch,
+                             const pd_work *work, uint64_t **sorted) {
+    cub::DoubleBuffer<uint64_t> buffer(keys, scratch);
+    size_t bytes = work->bytes;
+    *sorted = keys;
+    if (n == 0 || first_bit >= last_bit) return PD_OK;
+    cudaError_t code = sort_keys(work->memory, bytes, buffer, n, first_bit, last_bit, context->stream);
+    if (code != cudaSuccess) return pd_cuda_failure(context, code, "a sort");
+    *sorted = buffer.Current();
+    return PD_OK;
+}
+
+pd_status pd_sort_keys(pd_context *context, size_t n, int first_bit, int last_bit, uint64_t *keys, uint64_t *scratch, const pd_work *work) {
+    uint64_t *sorted;
+    pd_status status = sort_either(context, n, first_bit, last_bit, keys, scratch, work, &sorted);
+    return status || sorted == keys ? status : pd_memory_copy(context, keys, sorted, n * sizeof *keys);
+}
+
+static __global__ void unpack_kernel(size_t n, int second_bits, const uint64_t *keys, int2 *pairs) {
+    size_t i = (size_t)blockIdx.x * PD_THREADS + threadIdx.x;
+    if (i < n) pairs[i] = make_int2((int)(keys[i] >> second_bits), (int)(keys[i] & (((uint64_t)1 << second_bits) - 1)));
+}
+
+pd_status pd_sort_pairs(pd_context *context, size_t n, pd_pair_buffer *buffer, uint64_t *scratch, const pd_work *work, int *pairs) {
+    uint64_t *sorted;
+    pd_status status = sort_either(context, n, 0, buffer->first_bits + buffer->second_bits, buffer->keys, scratch, work, &sorted);
+    if (status) return status;
+    PD_LAUNCH(context, unpack_kernel, (long long)n, n, buffer->second_bits, sorted, (int2 *)pairs);
+    return PD_OK;
+}
+
+pd_status pd_scan(pd_context *context, int n, const pd_work *work, int *starts) {
+    size_t bytes = work->bytes;
+    cudaError_t code = scan(work->memory, bytes, starts, (size_t)n + 1, context->stream);
+    return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "a scan");
+}

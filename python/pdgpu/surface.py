@@ -1,0 +1,73 @@
+"""What of a scene can touch something: triangles, edges and particles of bodies and of obstacle meshes, numbered through."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pdgpu.colliders import TriangleMesh
+
+__all__ = ["SceneSurface"]
+
+
+class SceneSurface:
+    """Surfaces of solids, triangles of shells, edges of rods, particles, and obstacle meshes.
+
+    Vertices are numbered as in the scene, those of the obstacle meshes after them, in the order of the obstacles.
+
+    Parameters
+    ----------
+    scene : Scene
+    chosen : collection of int, optional
+        Places in `names`: the others keep their numbers and have no triangles, edges or particles. All where it is left out.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of all bodies, then of all obstacles.
+    triangles, edges, particles : ndarray of int, shapes (t, 3), (r, 2), (p,)
+    owner : ndarray of int32, shape (n + m,)
+        Place in `names` of every vertex.
+    rest : ndarray, shape (n + m, 3)
+        As added to the scene, m.
+    meshes : list of (bool, TriangleMesh)
+        The obstacles that are meshes, each behind whether it is chosen.
+    shapes : list of (int, Collider)
+        The chosen obstacles that are not, each behind its place in `names`.
+    """
+
+    def __init__(self, scene, chosen=None):
+        self.names = tuple(part.name for part in (*scene.bodies, *scene.obstacles))
+        chosen = range(len(self.names)) if chosen is None else chosen
+        n = scene.n_vertices
+        self.meshes, self.shapes = [], []
+        triangles, edges, particles = [np.zeros((0, 3), np.int32)], [np.zeros((0, 2), np.int32)], [np.zeros(0, np.int32)]
+        rest, owner = [body.points for body in scene.bodies], [np.full(len(body.points), i) for i, body in enumerate(scene.bodies)]
+        for place, body in enumerate(scene.bodies):
+            if place not in chosen:
+                continue
+            first = body.slice.start
+            if body.type == "particles":
+                particles.append(np.arange(first, body.slice.stop))
+            elif body.type == "rod":
+                edges.append(body.mesh.edges + first)
+            else:
+                triangles.append((body.mesh.surface if body.type == "solid" else body.mesh.triangles) + first)
+        for place, obstacle in enumerate(scene.obstacles, start=len(scene.bodies)):
+            collider = obstacle.collider
+            if not isinstance(collider, TriangleMesh):
+                if place in chosen:
+                    self.shapes.append((place, collider))
+                continue
+            self.meshes.append((place in chosen, collider))
+            if place in chosen:
+                triangles.append(collider.triangles + n)
+            rest.append(collider.mesh.points)
+            owner.append(np.full(len(rest[-1]), place))
+            n += len(rest[-1])
+        self.triangles, self.edges, self.particles = (np.concatenate(rows) for rows in (triangles, edges, particles))
+        self.rest = np.concatenate(rest) if rest else np.zeros((0, 3))
+        self.owner = np.concatenate(owner).astype(np.int32) if owner else np.zeros(0, np.int32)
+
+    def positions(self, x, time):
+        """Positions x (n, 3) of the bodies, m, and after them those of the obstacle meshes at a time (s); at rest where not chosen."""
+        return np.concatenate([x, *(mesh.positions(time) if chosen else mesh.mesh.points for chosen, mesh in self.meshes)])
