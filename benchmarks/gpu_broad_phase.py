@@ -5,6 +5,8 @@ primitive has partners. For each method the device's time for boxes and structur
 "patches" never), and for finding, sorting and unpacking the pairs, which is theirs per second in the last columns. The CPU uses all cores.
 Every method and device must find as many pairs as the first.
 
+Last, the times of impact of all those pairs, as a batch: without the copies, which a simulation on the device does not need.
+
     python benchmarks/gpu_broad_phase.py [--out FILE.csv] [--tiny] [--device cuda]
 """
 
@@ -15,6 +17,7 @@ from device import medians, microseconds, options, ratio
 from machine import write_table
 
 import pdgpu
+from pdgpu.backends import backend
 from pdgpu.collision import METHODS, BroadPhase
 
 # triangles and dtype
@@ -23,6 +26,7 @@ CASES = {
     True: ((40, "float32"), (40, "float64")),
 }
 LAYERS = 4
+MOST_COLLISIONS = 4_000_000
 ONCE = 1_000_000  # from as many triangles on, the CPU runs once after a first search, and not ten times
 STRUCTURES = {"lbvh": ("build", "refit"), "patches": ("refit",), "hash": ("build",)}
 
@@ -73,25 +77,43 @@ def measure(triangles, dtype, chosen):
                     for name, timer in timers(phase, (start, end), distance, what).items():
                         chosen_timers[device, name] = timer
             times.update(medians(chosen_timers, chosen.tiny or once))
-        for (device, what), (median, least, most) in times.items():
-            pairs = sum(found) if what.startswith("pairs") else None
-            on_cpu = times["cpu", what][0]
-            table.append(
-                (
-                    len(rows),
-                    dtype,
-                    method,
-                    device,
-                    what,
-                    microseconds(median),
-                    microseconds(least),
-                    microseconds(most),
-                    "" if device == "cpu" else ratio(on_cpu, median),
-                    pairs or "",
-                    f"{1e-6 * pairs / median:.1f}" if pairs and median > 0 else "",
-                )
-            )
+        for (device, what), spread in times.items():
+            counted = sum(found) if what.startswith("pairs") else None
+            table.append((len(rows), dtype, method, device, what, *figures(spread, times["cpu", what][0], device, counted)))
+    times = medians(collision_timers(phases["cpu"], devices, start, end, distance, dtype), chosen.tiny or triangles >= ONCE)
+    for (device, kind), spread in times.items():
+        counted = min(MOST_COLLISIONS, found[kind == "edge-edge"])
+        table.append((len(rows), dtype, "ccd", device, kind, *figures(spread, times["cpu", kind][0], device, counted)))
     return table
+
+
+def figures(spread, on_cpu, device, pairs):
+    """Median, least and most, how many times the CPU takes as long, pairs, and millions of them per second."""
+    against = "" if device == "cpu" else ratio(on_cpu, spread[0])
+    return *map(microseconds, spread), against, pairs or "", f"{1e-6 * pairs / spread[0]:.1f}" if pairs and spread[0] > 0 else ""
+
+
+def collision_timers(phase, devices, start, end, distance, dtype):
+    """{(device, kind): function that returns seconds} for the times of impact of the pairs a broad phase finds."""
+    pairs = phase.pairs(start, end, distance=distance)
+    vertex, triangle = pairs.vertex_triangle[:MOST_COLLISIONS].T
+    first, second = pairs.edge_edge[:MOST_COLLISIONS].T
+    corners = {
+        "vertex-triangle": np.column_stack([vertex, phase.triangles[triangle]]),
+        "edge-edge": np.column_stack([phase.edges[first], phase.edges[second]]),
+    }
+    found = {}
+    for kind, rows in corners.items():
+        batch = getattr(pdgpu.ccd, kind.replace("-", "_"))
+        positions = [x[rows].astype(dtype) for x in (start, end)]
+        for device in devices:
+
+            def timer(batch=batch, positions=positions, device=device):
+                batch(*positions, device=device)
+                return backend(device, dtype).loop_seconds()
+
+            found[device, kind] = timer
+    return found
 
 
 def main():

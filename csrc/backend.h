@@ -182,7 +182,7 @@ typedef struct pd_vertex_sweep {
     int *order;                        /* B [n_vertices] vertex at each place */
     int *vertices, *places;            /* B [n] vertex and place of each turn */
     real *diagonal;                    /* B [n] N/m: m/h^2 and what is constant of the blocks of the neo-Hookean corners */
-    int *corner_places[PD_KIND_COUNT]; /* B [elements,k] places of the corners, for each kind of the model */
+    int *corner_places[PD_KIND_COUNT]; /* B [elements,k] places of the corners of each kind; NULL where all lie in groups */
     int n_corners;                     /* in the list of corners */
     int *corner_start;                 /* B [n+1] */
     int *corners;                      /* B [n_corners,2] index of the kind in the model, and element * k + corner */

@@ -315,6 +315,7 @@ ALSO = {
     "young": ("ARAP.mu", "poisson"),
     "mu": ("lam",),
     "upper": ("lower",),
+    "spacing": ("padding",),
 }
 
 
@@ -665,7 +666,7 @@ PAIR_CALLS = {module: pair_calls(dtype) for module, dtype in ((_cpu_f32, np.floa
 def test_every_function_of_the_backend_is_attacked():
     """If not, a new function goes untested."""
     plain = {name for name in dir(_cpu_f64) if not name.startswith("_") and not isinstance(getattr(_cpu_f64, name), type | dict)}
-    assert plain == {"devices", "unavailable", "versions", "element_batch", "collider_query", *PAIR_CALLS[_cpu_f64]}
+    assert plain == {"devices", "unavailable", "versions", "element_batch", "collider_query", "loop_seconds", *PAIR_CALLS[_cpu_f64]}
     for module, calls in PAIR_CALLS.items():
         for name, right in calls.items():
             getattr(module, name)(*right)

@@ -8,20 +8,12 @@
  *
  * As for Jacobi there are two ways to run many sweeps: one launch each, or one cooperative launch in which a block keeps the coefficients
  * of 128 entries a row in registers and its list of columns in shared memory. */
-#include "cuda/context.cuh"
+#include "cuda/sweeps.cuh"
 
 #include <cooperative_groups.h>
 
-/* Threads of a row; columns that fit into shared memory at a time; entries that a thread keeps; sweeps of one launch. */
-enum { ROW_LANES = PD_THREADS / PD_BLOCK_ROWS, LIST = 1024, KEPT = 8, SWEEPS = 64 };
-
-/* Fewest sweeps for which the kernel that stays is taken; it is taken only where every block of rows finds room. Counted, not
- * measured; see jacobi.cu. */
-enum { SWEEPS_THAT_PAY = 3 };
-
-struct omegas {
-    real at[SWEEPS];
-};
+/* Threads of a row; columns that fit into shared memory at a time; entries that a thread keeps. */
+enum { ROW_LANES = PD_THREADS / PD_BLOCK_ROWS, LIST = 1024, KEPT = 8 };
 
 /* One thread's place in a block of rows. */
 struct block_row {
@@ -129,7 +121,7 @@ pd_status pd_block_sweep(pd_context *context, const pd_block_matrix *P, int widt
  * blocks, the others are read anew in every sweep. */
 template <int W>
 static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(float) ? 3 : 2)
-    block_sweeps_kernel(pd_block_matrix P, const real *add, omegas omega, real gamma, int n_sweeps, real *d, real *previous) {
+    block_sweeps_kernel(pd_block_matrix P, const real *add, pd_omegas omega, real gamma, int n_sweeps, real *d, real *previous) {
     real *x = shared_columns();
     int *list = shared_list();
     cooperative_groups::grid_group grid = cooperative_groups::this_grid();
@@ -195,37 +187,22 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
 template <int W>
 static pd_status one_launch(pd_context *context, const pd_block_matrix *P, const real *add, const double *omega, real gamma, int n_sweeps,
                             unsigned blocks, real *buffers[2]) {
-    for (int first = 0; first < n_sweeps; first += SWEEPS) {
-        int n = n_sweeps - first < SWEEPS ? n_sweeps - first : SWEEPS;
-        omegas list = {};
-        for (int k = 0; k < n; k++) list.at[k] = (real)omega[first + k];
-        PD_LAUNCH_COOPERATIVE(context, block_sweeps_kernel<W>, blocks, PD_THREADS, *P, add, list, gamma, n, buffers[0], buffers[1]);
-        if (n % 2) {
-            real *swap = buffers[0];
-            buffers[0] = buffers[1];
-            buffers[1] = swap;
-        }
-    }
-    return PD_OK;
+    return pd_launch_sweeps(omega, n_sweeps, buffers, [=](const pd_omegas &omegas, int, int n) {
+        PD_LAUNCH_COOPERATIVE(context, block_sweeps_kernel<W>, blocks, PD_THREADS, *P, add, omegas, gamma, n, buffers[0], buffers[1]);
+        return PD_OK;
+    });
 }
 
 pd_status pd_block_sweeps(pd_context *context, const pd_block_matrix *P, int width, const real *add, const double *omega, double gamma,
                           int n_sweeps, real *buffers[2]) {
-    unsigned wanted = (unsigned)P->n_blocks, room = 0;
-    int asked = context->sweeps == PD_SWEEPS_PERSISTENT;
-    if (context->sweeps != PD_SWEEPS_LAUNCHES && (width == 3 || width == 1) && (asked || n_sweeps >= SWEEPS_THAT_PAY))
-        room = width == 3 ? pd_resident_blocks(context, block_sweeps_kernel<3>) : pd_resident_blocks(context, block_sweeps_kernel<1>);
-    if (room > 0 && (wanted <= room || asked)) {
-        unsigned blocks = wanted < room ? wanted : room;
+    unsigned blocks = pd_staying_blocks(context, (unsigned)P->n_blocks, width, n_sweeps, block_sweeps_kernel<3>, block_sweeps_kernel<1>);
+    if (blocks)
         return width == 3 ? one_launch<3>(context, P, add, omega, (real)gamma, n_sweeps, blocks, buffers)
                           : one_launch<1>(context, P, add, omega, (real)gamma, n_sweeps, blocks, buffers);
-    }
     for (int k = 0; k < n_sweeps; k++) {
         pd_status status = pd_block_sweep(context, P, width, buffers[0], add, omega[k], gamma, buffers[0], buffers[1]);
         if (status) return status;
-        real *swap = buffers[0];
-        buffers[0] = buffers[1];
-        buffers[1] = swap;
+        pd_swap_buffers(buffers);
     }
     return PD_OK;
 }

@@ -4,20 +4,12 @@
  * One cooperative launch for all sweeps: every row has threads of its own that keep its entries, its right-hand side and its last two
  * iterates in registers, so that a sweep only gathers the neighbours' values, writes its own and waits for the grid. */
 #include "cuda/rows.cuh"
+#include "cuda/sweeps.cuh"
 
 #include <cooperative_groups.h>
 
-/* Sweeps whose omegas travel with the arguments of one launch, and entries of a row that each of its threads keeps. */
-enum { SWEEPS = 64, KEPT = 5 };
-
-/* Fewest sweeps for which the kernel that stays is taken. It is taken only where every row finds room at once: then a sweep is a grid barrier
- * and one gather, where a launch is a start and three dependent reads (row, columns, values of the neighbours). Counted, not measured:
- * set it with the table of benchmarks/gpu_jacobi. */
-enum { SWEEPS_THAT_PAY = 3 };
-
-struct omegas {
-    real at[SWEEPS];
-};
+/* Entries of a row that each of its threads keeps. */
+enum { KEPT = 5 };
 
 /* The next iterate of one number: sum = sum over j != i of a_ij d_j. `before` counts where omega is not 1. */
 static __device__ __forceinline__ real relaxed(real r, real sum, real diagonal, real weight, real omega, real d, real before) {
@@ -57,8 +49,7 @@ static pd_status launches(pd_context *context, const pd_matrix *matrix, int widt
         else
             PD_LAUNCH_BY_WIDTH(context, sweep_kernel, width, pd_row_blocks(matrix->n), *matrix, width, r, weight, (real)omega[k],
                                from_zero && k == 1, d, next);
-        buffers[0] = next;
-        buffers[1] = d;
+        pd_swap_buffers(buffers);
     }
     return PD_OK;
 }
@@ -72,7 +63,7 @@ static pd_status launches(pd_context *context, const pd_matrix *matrix, int widt
  * are read anew in every sweep. */
 template <int W>
 static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(float) ? 4 : 3)
-    jacobi_kernel(pd_matrix A, const real *r, real weight, omegas omega, int n_sweeps, int from_zero, real *d, real *next) {
+    jacobi_kernel(pd_matrix A, const real *r, real weight, pd_omegas omega, int n_sweeps, int from_zero, real *d, real *next) {
     cooperative_groups::grid_group grid = cooperative_groups::this_grid();
     int groups = (int)gridDim.x * PD_ROWS;
     pd_row row = pd_row_of((int)blockIdx.x * PD_ROWS, A.n);
@@ -133,30 +124,17 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
 template <int W>
 static pd_status one_launch(pd_context *context, const pd_matrix *matrix, const real *r, real weight, const double *omega, int n_sweeps,
                             int from_zero, unsigned blocks, real *buffers[2]) {
-    for (int first = 0; first < n_sweeps; first += SWEEPS) {
-        int n = n_sweeps - first < SWEEPS ? n_sweeps - first : SWEEPS;
-        omegas list = {};
-        for (int k = 0; k < n; k++) list.at[k] = (real)omega[first + k];
-        PD_LAUNCH_COOPERATIVE(context, jacobi_kernel<W>, blocks, PD_THREADS, *matrix, r, weight, list, n, from_zero && first == 0,
+    return pd_launch_sweeps(omega, n_sweeps, buffers, [=](const pd_omegas &omegas, int first, int n) {
+        PD_LAUNCH_COOPERATIVE(context, jacobi_kernel<W>, blocks, PD_THREADS, *matrix, r, weight, omegas, n, from_zero && first == 0,
                               buffers[0], buffers[1]);
-        if (n % 2) {
-            real *swap = buffers[0];
-            buffers[0] = buffers[1];
-            buffers[1] = swap;
-        }
-    }
-    return PD_OK;
+        return PD_OK;
+    });
 }
 
 pd_status pd_jacobi_sweeps(pd_context *context, const pd_matrix *matrix, int width, const real *residual, double weight,
                            const double *omega, int n_sweeps, int from_zero, real *buffers[2]) {
-    unsigned wanted = pd_row_blocks(matrix->n), room = 0;
-    int asked = context->sweeps == PD_SWEEPS_PERSISTENT;
-    if (context->sweeps != PD_SWEEPS_LAUNCHES && (width == 3 || width == 1) && (asked || n_sweeps >= SWEEPS_THAT_PAY))
-        room = width == 3 ? pd_resident_blocks(context, jacobi_kernel<3>) : pd_resident_blocks(context, jacobi_kernel<1>);
-    if (room == 0 || (wanted > room && !asked))
-        return launches(context, matrix, width, residual, (real)weight, omega, n_sweeps, from_zero, buffers);
-    unsigned blocks = wanted < room ? wanted : room;
+    unsigned blocks = pd_staying_blocks(context, pd_row_blocks(matrix->n), width, n_sweeps, jacobi_kernel<3>, jacobi_kernel<1>);
+    if (!blocks) return launches(context, matrix, width, residual, (real)weight, omega, n_sweeps, from_zero, buffers);
     return width == 3 ? one_launch<3>(context, matrix, residual, (real)weight, omega, n_sweeps, from_zero, blocks, buffers)
                       : one_launch<1>(context, matrix, residual, (real)weight, omega, n_sweeps, from_zero, blocks, buffers);
 }

@@ -4,14 +4,16 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
-/* Numbers of items fit into 32 bits: at most 8 entries of each of 2^27 primitives, and lists hold no more pairs. */
+/* Keys are at most 2^32 - 1, as many as a list holds pairs; what is scanned are at most the 2^27 primitives of a kind. */
+enum { MOST_SCANNED = (1 << 27) + 1 };
+
 static cudaError_t sort_keys(void *memory, size_t &bytes, cub::DoubleBuffer<uint64_t> &keys, size_t n, int first_bit, int last_bit,
                              cudaStream_t stream) {
     return cub::DeviceRadixSort::SortKeys(memory, bytes, keys, (uint32_t)n, first_bit, last_bit, stream);
 }
 
-static cudaError_t scan(void *memory, size_t &bytes, int *starts, size_t n, cudaStream_t stream) {
-    return cub::DeviceScan::ExclusiveSum(memory, bytes, starts, starts, (uint32_t)n, stream);
+static cudaError_t scan(void *memory, size_t &bytes, int *starts, int n, cudaStream_t stream) {
+    return cub::DeviceScan::ExclusiveSum(memory, bytes, starts, starts, n, stream);
 }
 
 pd_status pd_work_bytes(pd_context *context, size_t n, size_t *bytes) {
@@ -19,8 +21,8 @@ pd_status pd_work_bytes(pd_context *context, size_t n, size_t *bytes) {
     cub::DoubleBuffer<uint64_t> none(nullptr, nullptr);
     // which device it is for is asked by the thread that makes the broad phase
     cudaError_t code = cudaSetDevice(PD_DEVICE);
-    if (code == cudaSuccess) code = sort_keys(nullptr, sorting, none, n, 0, 64, context->stream);
-    if (code == cudaSuccess) code = scan(nullptr, scanning, nullptr, n + 1, context->stream);
+    if (code == cudaSuccess) code = sort_keys(nullptr, sorting, none, n < UINT32_MAX ? n : UINT32_MAX, 0, 64, context->stream);
+    if (code == cudaSuccess) code = scan(nullptr, scanning, nullptr, n < MOST_SCANNED ? (int)n + 1 : (int)MOST_SCANNED, context->stream);
     if (code != cudaSuccess) return pd_cuda_failure(context, code, "asking for the memory of a sort");
     *bytes = sorting > scanning ? sorting : scanning;
     if (*bytes < parts) *bytes = parts;
@@ -61,6 +63,6 @@ pd_status pd_sort_pairs(pd_context *context, size_t n, pd_pair_buffer *buffer, u
 
 pd_status pd_scan(pd_context *context, int n, const pd_work *work, int *starts) {
     size_t bytes = work->bytes;
-    cudaError_t code = scan(work->memory, bytes, starts, (size_t)n + 1, context->stream);
+    cudaError_t code = scan(work->memory, bytes, starts, n + 1, context->stream);
     return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "a scan");
 }

@@ -11,13 +11,13 @@ struct pd_hessian_cg {
     pd_preconditioner M;
     int *row_start, *columns;  /* B, owned */
     real *residual, *p, *q;    /* B [n,3] */
-    double *sums, *indefinite; /* B [6], [1] */
+    double *sums, *indefinite; /* B [6], and right after them [1]: read together */
 };
 
 void pd_hessian_cg_destroy(pd_hessian_cg *self) {
     if (!self) return;
-    void *memory[] = {self->row_start,  self->columns,   self->residual,         self->p, self->q, self->sums,
-                      self->indefinite, self->M.inverse, self->rows.partial_sums};
+    void *memory[] = {self->row_start, self->columns, self->residual,  self->p,
+                      self->q,         self->sums,    self->M.inverse, self->rows.partial_sums};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
     free(self);
 }
@@ -42,8 +42,8 @@ pd_status pd_hessian_cg_create(pd_hessian_cg **out, pd_simulation *simulation) {
     PD_TRY(pd_memory_create(context, (void **)&self->p, 3 * n * sizeof(real)));
     PD_TRY(pd_memory_create(context, (void **)&self->q, 3 * n * sizeof(real)));
     PD_TRY(pd_memory_create(context, (void **)&self->M.inverse, 3 * n * (size_t)self->M.block * sizeof(real)));
-    PD_TRY(pd_memory_create(context, (void **)&self->sums, 6 * sizeof(double)));
-    PD_TRY(pd_memory_create(context, (void **)&self->indefinite, sizeof(double)));
+    PD_TRY(pd_memory_create(context, (void **)&self->sums, 7 * sizeof(double)));
+    self->indefinite = self->sums + 6;
     PD_TRY(pd_memory_create(context, (void **)&self->rows.partial_sums, sums * sizeof(double)));
     self->H = (pd_hessian_matrix){
         (int)n, self->row_start,        self->columns, simulation->diagonal_slots, simulation->hessian_blocks, simulation->model.fixed,
@@ -62,30 +62,28 @@ pd_status pd_hessian_cg_solve(pd_hessian_cg *self, pd_simulation *simulation, do
     real *d = simulation->direction, *r = self->residual;
     size_t bytes = (size_t)self->rows.n * sizeof(real);
     pd_status status = PD_OK;
-    double sums[4], bad, first;
+    double sums[7], first;
     *indefinite = 0;
     self->H.shift = shift;
     PD_TRY(pd_hessian_preconditioner(context, &self->H, &self->M, self->indefinite));
-    PD_TRY(pd_memory_download(context, &bad, self->indefinite, sizeof bad));
-    *indefinite = bad > 0.0;
-    if (*indefinite && give_up) goto done;
-
     PD_TRY(pd_memory_copy(context, r, simulation->gradient, bytes));
     PD_TRY(pd_pcg_advance(context, &self->rows, 1, &self->M, 1, self->p, self->q, d, r, self->sums));
     PD_TRY(pd_memory_download(context, sums, self->sums, sizeof sums));
+    *indefinite = sums[6] > 0.0;
+    if (*indefinite && give_up) goto done;
     first = sqrt(sums[3]);
     tolerance = fmax(tolerance, (double)PD_EPSILON);
     for (int k = 0; k < simulation->settings.linear.iterations && sqrt(sums[3]) > tolerance * first; k++) {
         PD_TRY(pd_pcg_turn(context, &self->rows, 1, &self->M, k == 0, r, self->p, self->sums));
         PD_TRY(pd_hessian_product(context, &self->H, self->p, self->q, self->sums));
+        /* along a direction of no or negative curvature alpha is 0: d stays, and one look is enough */
+        PD_TRY(pd_pcg_advance(context, &self->rows, 1, &self->M, 0, self->p, self->q, d, r, self->sums));
         PD_TRY(pd_memory_download(context, sums, self->sums, sizeof sums));
         if (!(sums[0] > 0.0)) {
             *indefinite = 1;
             if (k == 0 && !give_up) PD_TRY(pd_memory_copy(context, d, self->p, bytes));
             break;
         }
-        PD_TRY(pd_pcg_advance(context, &self->rows, 1, &self->M, 0, self->p, self->q, d, r, self->sums));
-        PD_TRY(pd_memory_download(context, sums, self->sums, sizeof sums));
     }
 done:
     return status;

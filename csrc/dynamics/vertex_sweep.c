@@ -242,12 +242,15 @@ static pd_status read_turn_threads(pd_simulation *self, int *threads) {
     return PD_OK;
 }
 
-/* The corners of every element as places. */
-static pd_status place_elements(builder *b, pd_vertex_sweep *out) {
+/* The corners of the elements as places, for the sets that have any outside the groups: a grouped corner has places of its own. */
+static pd_status place_elements(builder *b, pd_vertex_sweep *out, int grouped) {
     pd_simulation *self = b->simulation;
     for (int s = 0; s < self->n_sets; s++) {
         const pd_element_set *set = &self->sets[s];
         size_t count = (size_t)set->n * (size_t)pd_kind_shape_of(set->kind).vertices;
+        int e = 0;
+        while (e < set->n && is_grouped(set, e, grouped)) e++;
+        if (e == set->n) continue;
         int *places = malloc(count * sizeof(int) + 1);
         if (!places) return pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory for a sweep over %d elements", set->n);
 #pragma omp parallel for num_threads(pd_context_threads(self->context)) schedule(static)
@@ -278,7 +281,7 @@ pd_status pd_vertex_sweep_create(pd_vertex_sweep *out, pd_simulation *simulation
     for (size_t place = 0; place < n; place++) b.place_of[b.order[place]] = (int)place;
     PD_TRY(sort_turns(&b, out, colours));
     PD_TRY(list_corners(&b, out, grouped));
-    PD_TRY(place_elements(&b, out));
+    PD_TRY(place_elements(&b, out, grouped));
     PD_TRY(pd_upload(simulation->context, (void **)&out->order, b.order, n * sizeof(int)));
     PD_TRY(pd_upload(simulation->context, (void **)&out->vertices, b.vertices, (size_t)b.n * sizeof(int)));
     PD_TRY(pd_upload(simulation->context, (void **)&out->places, b.places, (size_t)b.n * sizeof(int)));

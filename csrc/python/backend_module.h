@@ -16,6 +16,7 @@ typedef struct pd_module_state {
     PyTypeObject *linear_type;
     PyTypeObject *device_array_type;
     PyTypeObject *broad_phase_type;
+    double loop_seconds;                   /* of the last batch of pairs */
     const pd_cholesky_functions *cholesky; /* kept alive by the module _host, which is never unloaded */
 } pd_module_state;
 

@@ -46,6 +46,7 @@ static pd_status mirror_download(pd_context *context, mirror *mirror) {
 typedef struct pair_call {
     int loop, kind, quantity, n, index; /* quantity: or the method */
     real separation, time;
+    double seconds; /* of the loop, by the device's clock */
     pd_collider collider;
 } pair_call;
 
@@ -58,6 +59,7 @@ static pd_status run_loop(pair_call *call, mirror *mirror, int threads, pd_error
     pd_status status = pd_context_create(&context, threads, error);
     if (status) return status;
     status = mirror_upload(context, mirror);
+    if (!status) status = pd_mark(context, PD_MARK_BEGIN);
     if (!status) switch (call->loop) {
         case LOOP_CLOSEST: status = pd_pair_closest_batch(context, call->kind, call->n, m[0], m[1], m[2], m[3], m[4], m[5]); break;
         case LOOP_PAIR: status = pd_pair_batch(context, call->kind, call->quantity, call->n, m[0], m[1]); break;
@@ -73,7 +75,10 @@ static pd_status run_loop(pair_call *call, mirror *mirror, int threads, pd_error
             status = pd_earliest_collision(context, call->kind, call->quantity, call->n, m[0], m[1], m[2], call->separation, &call->time,
                                            &call->index);
         }
+    if (!status) status = pd_mark(context, PD_MARK_END);
     if (!status) status = mirror_download(context, mirror);
+    if (!status) status = pd_context_wait(context);
+    if (!status) status = pd_marked_seconds(context, PD_MARK_BEGIN, PD_MARK_END, &call->seconds);
     if (status) *error = *pd_context_error(context);
     for (int i = 0; i < mirror->n_arrays && !mirror->in_place; i++) pd_memory_destroy(context, m[i]);
     pd_context_destroy(context);
@@ -90,7 +95,10 @@ static int run(PyObject *module, pair_call *call, mirror *mirror, int threads) {
         Py_BEGIN_ALLOW_THREADS status = run_loop(call, mirror, threads, &error);
         Py_END_ALLOW_THREADS
     }
-    if (complete && !status) return 0;
+    if (complete && !status) {
+        ((pd_module_state *)PyModule_GetState(module))->loop_seconds = call->seconds;
+        return 0;
+    }
     for (int i = mirror->n_in; i < mirror->n_arrays; i++) Py_CLEAR(mirror->arrays[i]);
     if (status) pd_raise(module, status, &error);
     return -1;
@@ -310,7 +318,14 @@ static PyObject *collider_query(PyObject *module, PyObject *arguments) {
     return Py_BuildValue("(NNNN)", mirror.arrays[2], mirror.arrays[3], mirror.arrays[4], mirror.arrays[5]);
 }
 
+static PyObject *loop_seconds(PyObject *module, PyObject *unused) {
+    (void)unused;
+    return PyFloat_FromDouble(((pd_module_state *)PyModule_GetState(module))->loop_seconds);
+}
+
 PyMethodDef pd_geometry_methods[] = {
+    {"loop_seconds", loop_seconds, METH_NOARGS,
+     "loop_seconds($module, /)\n--\n\nOf the last batch of pairs, without copies, by the device's clock; for measurements."},
     {"pair_closest", pair_closest, METH_VARARGS,
      "pair_closest($module, kind, x, threads, /)\n--\n\n"
      "Weights (n,k), gap (n,3), normal (n,3), distance (n,) and feature (n,) int32 of n pairs (0 vertex-vertex, 1 vertex-edge,\n"

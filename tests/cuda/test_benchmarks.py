@@ -46,6 +46,7 @@ def run(name, *options, yardstick, out):
         ("gpu_vertex_block_descent", ["--large"], {"colours": "8"}),
         ("gpu_projective_dynamics", [], {"what": "Jacobi-Chebyshev"}),
         ("gpu_broad_phase", [], {"method": "lbvh", "device": "cuda", "what": "refit", "dtype": "float64"}),
+        ("gpu_broad_phase", [], {"method": "ccd", "device": "cuda", "what": "edge-edge", "dtype": "float32"}),
         ("gpu_a_jacobi", [], {"what": "A-Jacobi 3, composed", "sweeps": "persistent"}),
         ("gpu_linear_solvers", [], {"what": "cuSPARSE product", "dtype": "float32"}),
     ],

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import inputs
 import numpy as np
 import pytest
 import scenes
@@ -48,6 +49,17 @@ def test_what_waits_by_its_nature():
     # the potential at the start, every 8 iterations and at the end, and the size of the body for what rounding may do
     counts = counts_of(simulation(scenes.BLOCK_JACOBI, iterations=n, check_every=8))
     assert counts["waits"] <= n // 8 + n // 8 + 6
+
+
+def test_conjugate_gradients_of_newton_wait_once_an_iteration():
+    """If not, the host looks at the curvature and again at the residual, which it could do together."""
+    scene, _ = scenes.bar(inputs.B20(), 1e5, gravity=(0.0, 0.0, -9.81))
+    waits = []
+    for inner in (2, 3, 6):
+        solver = pdgpu.Newton(iterations=1, linear=pdgpu.PCG(iterations=inner, tolerance=1e-14), line_search=False)
+        sim = pdgpu.Simulation(scene, solver)
+        waits.append(counts_of(sim)["waits"])
+    assert waits[1] - waits[0] == 1 and waits[2] - waits[1] == 3
 
 
 @pytest.mark.parametrize("every", [1, 3, 8, 100])
