@@ -138,8 +138,7 @@ def vertex_triangle(x_t0, x_t1, separation=0.0, method="certified", *, device="c
     least separation + 0.0999 (b - separation), with b = `geometry.lower_bound` of the start. That is 0.099 of the distance d₀ itself
     unless b is below 0.991 d₀. It may be where a triangle is thin or edges are nearly parallel, by some sqrt(64 u) of their size, u = 6e-8
     in float32 and 1.1e-16 in float64. In the 13 million queries of benchmarks/results/ccd_queries.csv as little as 0.015 d₀ ("additive":
-    0.006 d₀) was left of such pairs in float32, and never less than 0.099 d₀ of any pair in float64 or of any other pair in float32.
-    "min_gradient" keeps some.
+    0.006 d₀) was left of such pairs in float32, never less than 0.099 d₀ of any pair in float64. "min_gradient" keeps some.
     """
     return _times("vertex_triangle", x_t0, x_t1, separation, method, device, threads)
 
