@@ -5,8 +5,8 @@ of ipctk's own broad phase; both programs get the same list and are asked for th
 contact, by their own batch interface: `Candidates.compute_collision_free_stepsize` and `pdgpu.ccd.earliest`. A second list holds only the
 pairs that do collide. Each query in full, without leaving late ones early, ipctk has no batch for; it is given for pdgpu alone.
 
-Both run on the same number of threads and take turns; a figure is the fastest of the rounds, and ratios are of one run. A list of less than
-a thousand pairs is asked for twenty times in each turn: the first of them finds the caches full of the other program's data.
+Both run on the same number of threads and take turns; a figure is the fastest of the rounds, and ratios are of one run. A short list is
+asked for several times in each turn: the first of them finds the caches full of the other program's data.
 
     python benchmarks/ccd.py [--threads 1 2] [--rounds 5] [--frames cloth_funnel ...] [--out benchmarks/results/ccd.csv]
 """
@@ -75,7 +75,7 @@ def measure(frame, threads, rounds, rows):
         vertex_triangle, edge_edge = rows_of(candidates, faces, edges, np.asarray(mesh.edges))
         lists = {"vertex_triangle": vertex_triangle, "edge_edge": edge_edge, "threads": threads}
         n = len(vertex_triangle) + len(edge_edge)
-        calls = 1 if n > 1000 else 20
+        calls = 1 if n > 1_000_000 else 5 if n > 1000 else 20
         programs = {
             "ipctk additive": lambda c=candidates: c.compute_collision_free_stepsize(mesh, v0, v1, 0.0, ipctk.AdditiveCCD()),
             "ipctk tight inclusion": lambda c=candidates: c.compute_collision_free_stepsize(mesh, v0, v1, 0.0, ipctk.TightInclusionCCD()),

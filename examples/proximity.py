@@ -16,7 +16,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import pdgpu
-from pdgpu.contacts import KINDS
 from pdgpu.plotting import draw_contacts, draw_simulation
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -69,10 +68,9 @@ near = sim.contacts(NEAR, self_collision=False)
 print(f"{near} in {1e3 * (time.perf_counter() - start):.0f} ms")
 for name in ("floor", "ball", "body"):
     print(f"  cloth and {name}: {near.of('cloth', name)}")
-print("kinds:", {kind: int((near.kind == k).sum()) for k, kind in enumerate(KINDS)})
 
 # for the picture the nearest contact of each vertex of the cloth
-of_vertex = near[near.kind != KINDS.index("edge-edge")]
+of_vertex = near[near.kind != "edge-edge"]
 of_vertex = of_vertex[of_vertex.vertices[:, 0] < len(flat)]
 of_vertex = of_vertex[np.lexsort((of_vertex.distance, of_vertex.vertices[:, 0]))]
 of_vertex = of_vertex[np.unique(of_vertex.vertices[:, 0], return_index=True)[1]]

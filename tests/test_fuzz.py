@@ -315,6 +315,7 @@ ALSO = {
     "young": ("ARAP.mu", "poisson"),
     "mu": ("lam",),
     "upper": ("lower",),
+    "spacing": ("padding",),
 }
 
 

@@ -1,7 +1,8 @@
 /* Which primitives may collide in a step: every pair of vertex and triangle, and of two edges, whose boxes overlap.
  *
  * Three structures give the same sorted list:
- *     PD_BROAD_PHASE_TREE     a linear bounding volume hierarchy over swept boxes, one over triangles, one over edges [Karras 2012]
+ *     PD_BROAD_PHASE_TREE     a linear bounding volume hierarchy over swept boxes, one over triangles, one over edges: along a Morton
+ *                             curve, binary on a GPU [Karras 2012], eight boxes to a node on the CPU
  *     PD_BROAD_PHASE_PATCHES  voxel patches with a tree above them, whose topology stays, and listed pairs inside a patch
  *                             [Lan et al. 2022, Projective IPC, Sec. 7.2]
  *     PD_BROAD_PHASE_HASH     a hashed grid [Wu et al. 2022, two-way collision handling, Sec. 3.1], of several levels, so that a huge

@@ -6,8 +6,6 @@
 
 #include "geometry/box.h"
 
-#include <string.h>
-
 enum { LANES = 8, VECTOR_BYTES = 32, PER_VECTOR = VECTOR_BYTES / sizeof(real), PARTS = LANES / PER_VECTOR };
 
 /* Lanes that are not used hold the box of nothing, which overlaps none. */
@@ -46,42 +44,37 @@ static inline pd_box lanes_union(const box_lanes *lanes) {
     return all;
 }
 
-/* Bit i: the sign of the i-th number in a vector. */
-PD_INLINE unsigned signs_of(truth_vector truth) {
+/* Bit i: whether the i-th comparison in a vector holds. By address, because not every machine can pass such vectors. */
+PD_INLINE unsigned bits_of(const truth_vector *truth) {
 #ifdef __AVX__
-    return (unsigned)(sizeof(real) == sizeof(float) ? __builtin_ia32_movmskps256((__attribute__((vector_size(32))) float)truth)
-                                                    : __builtin_ia32_movmskpd256((__attribute__((vector_size(32))) double)truth));
+    return (unsigned)(sizeof(real) == sizeof(float) ? __builtin_ia32_movmskps256((__attribute__((vector_size(32))) float)*truth)
+                                                    : __builtin_ia32_movmskpd256((__attribute__((vector_size(32))) double)*truth));
 #else
     unsigned bits = 0;
-    for (int i = 0; i < (int)PER_VECTOR; i++) bits |= (unsigned)(truth[i] & 1) << i;
+    for (int i = 0; i < (int)PER_VECTOR; i++) bits |= (unsigned)((*truth)[i] & 1) << i;
     return bits;
 #endif
 }
 
-/* Bit i: the i-th number is not 0. Of integers, as many as there are lanes. */
-PD_INLINE unsigned bits_of_lanes(int_vector truth) {
+/* The same for comparisons of integers, as many as there are lanes. */
+PD_INLINE unsigned bits_of_lanes(const int_vector *truth) {
 #ifdef __AVX__
-    return (unsigned)__builtin_ia32_movmskps256((__attribute__((vector_size(32))) float)truth);
+    return (unsigned)__builtin_ia32_movmskps256((__attribute__((vector_size(32))) float)*truth);
 #else
     unsigned bits = 0;
-    for (int i = 0; i < LANES; i++) bits |= (unsigned)(truth[i] & 1) << i;
+    for (int i = 0; i < LANES; i++) bits |= (unsigned)((*truth)[i] & 1) << i;
     return bits;
 #endif
-}
-
-PD_INLINE truth_vector lanes_overlap_along(const box_lanes *lanes, int part, const pd_box *box, int axis) {
-    const real_vector *low = (const real_vector *)lanes->low[axis] + part, *high = (const real_vector *)lanes->high[axis] + part;
-    return (*low <= box->high[axis]) & (*high >= box->low[axis]);
 }
 
 /* Bit i: pd_boxes_overlap of the i-th lane and the box. */
 PD_INLINE unsigned lanes_overlap(const box_lanes *lanes, const pd_box *box) {
     unsigned bits = 0;
-#pragma GCC unroll 2
     for (int part = 0; part < (int)PARTS; part++) {
-        truth_vector overlap =
-            lanes_overlap_along(lanes, part, box, 0) & lanes_overlap_along(lanes, part, box, 1) & lanes_overlap_along(lanes, part, box, 2);
-        bits |= signs_of(overlap) << part * (int)PER_VECTOR;
+        const real_vector *low = (const real_vector *)lanes->low[0] + part, *high = (const real_vector *)lanes->high[0] + part;
+        truth_vector overlap = (low[0] <= box->high[0]) & (high[0] >= box->low[0]) & (low[PARTS] <= box->high[1]) &
+                               (high[PARTS] >= box->low[1]) & (low[2 * PARTS] <= box->high[2]) & (high[2 * PARTS] >= box->low[2]);
+        bits |= bits_of(&overlap) << part * (int)PER_VECTOR;
     }
     return bits;
 }

@@ -73,10 +73,10 @@ pd_status pd_grid_pairs(pd_context *context, const pd_grid *query_grid, const pd
                                 /* two cells of one primitive in the same bucket */
                                 if (e > start && target_grid->entries[e] == target_grid->entries[e - 1]) continue;
                                 int j = (int)(target_grid->entries[e] & mask);
-                                if (target_grid->level[j] != above || (own && above == query_grid->level[i] && j <= i)) continue;
-                                if (!pd_boxes_overlap(&box, &target->boxes[j])) continue;
+                                if (own && j <= i && above == query_grid->level[i]) continue;
+                                if (!pd_boxes_overlap(&box, &target->boxes[j]) || target_grid->level[j] != above) continue;
+                                if (!pd_may_collide(query, i, target, j)) continue; /* before what takes longer */
                                 if (!pd_boxes_share_in_cell(&box, &target->boxes[j], &target_grid->scene, per_metre, cell)) continue;
-                                if (!pd_may_collide(query, i, target, j)) continue;
                                 if (own)
                                     pd_append_ordered(&appender, i, j);
                                 else

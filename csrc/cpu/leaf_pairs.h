@@ -44,10 +44,11 @@ PD_INLINE unsigned neighbours(const pd_leaf *a, int i, int k_a, const pd_leaf *b
     int_vector common = {0};
     for (int cb = 0; cb < k_b; cb++)
         for (int ca = 0; ca < k_a; ca++) common |= *(const int_vector *)b->corners[cb] == a->corners[ca][i];
-    return bits_of_lanes(common);
+    return bits_of_lanes(&common);
 }
 
-/* Pairs of two leaves, box_b being the box around b. same: a is b. own: both are of the same tree. */
+/* Appends the pairs of two leaves, box_b being the box around b. own: both hold primitives of the same kind; where they are the same leaf,
+ * those of each primitive with what comes after it. Branches are few, because what they depend on is hard to foresee. */
 PD_INLINE void pairs_of_leaves(pd_appender *appender, const pd_leaf *a, int k_a, const pd_leaf *b, int k_b, const pd_box *box_b, int own) {
     uint64_t found = 0; /* bit 8 i + j: the i-th of a and the j-th of b */
     for (unsigned waiting = lanes_overlap(&a->boxes, box_b); waiting;) {

@@ -46,17 +46,17 @@ static int load_chunk(chunk *chunk, const pd_primitives *primitives, const int *
     return start;
 }
 
-static void pairs_of_patches(pd_appender *appender, int p, int q, const pd_primitives *first, const pd_patch_items *first_items,
-                             const pd_primitives *second, const pd_patch_items *second_items) {
-    chunk of_p, of_q;
+/* of_p and of_q: room. */
+static void pairs_of_patches(pd_appender *appender, chunk *of_p, chunk *of_q, int p, int q, const pd_primitives *first,
+                             const pd_patch_items *first_items, const pd_primitives *second, const pd_patch_items *second_items) {
     for (int a = first_items->start[p]; a < first_items->start[p + 1];) {
-        a = load_chunk(&of_p, first, first_items->items, a, first_items->start[p + 1]);
+        a = load_chunk(of_p, first, first_items->items, a, first_items->start[p + 1]);
         for (int b = second_items->start[q]; b < second_items->start[q + 1];) {
-            b = load_chunk(&of_q, second, second_items->items, b, second_items->start[q + 1]);
-            for (int i = 0; i < of_p.n; i++)
-                for (int j = 0; j < of_q.n; j++) {
-                    if (!pd_boxes_overlap(&of_p.boxes[i], &of_q.boxes[j])) continue;
-                    pairs_of_leaves(appender, &of_p.leaves[i], first->k, &of_q.leaves[j], second->k, &of_q.boxes[j], first == second);
+            b = load_chunk(of_q, second, second_items->items, b, second_items->start[q + 1]);
+            for (int i = 0; i < of_p->n; i++)
+                for (int j = 0; j < of_q->n; j++) {
+                    if (!pd_boxes_overlap(&of_p->boxes[i], &of_q->boxes[j])) continue;
+                    pairs_of_leaves(appender, &of_p->leaves[i], first->k, &of_q->leaves[j], second->k, &of_q->boxes[j], first == second);
                 }
         }
     }
@@ -69,11 +69,12 @@ pd_status pd_patch_pairs(pd_context *context, size_t n_patch_pairs, const uint64
 #pragma omp parallel num_threads(pd_threads(context, (long long)n_patch_pairs, 1000))
     {
         pd_appender appender = {.out = out};
+        chunk of_p = {0}, of_q = {0};
 #pragma omp for schedule(dynamic, 16)
         for (size_t k = 0; k < n_patch_pairs; k++) {
             int p = (int)(patch_pairs[k] >> patch_bits), q = (int)(patch_pairs[k] & mask);
-            pairs_of_patches(&appender, p, q, first, first_items, second, second_items);
-            if (first != second) pairs_of_patches(&appender, q, p, first, first_items, second, second_items);
+            pairs_of_patches(&appender, &of_p, &of_q, p, q, first, first_items, second, second_items);
+            if (first != second) pairs_of_patches(&appender, &of_p, &of_q, q, p, first, first_items, second, second_items);
         }
         pd_append_flush(&appender);
     }

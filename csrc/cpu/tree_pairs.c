@@ -1,4 +1,17 @@
-/* The search of a tree of boxes on the CPU; see collision_loops.h. */
+/* The search of a tree of boxes on the CPU; see collision_loops.h.
+ *
+ * 64 neighbours along the Morton curve, eight leaves, go through the tree together. Where they come to a node of level 1, each of their
+ * leaves is tested against the eight there, and where two leaves touch, each primitive that touches the other leaf against the eight in
+ * it: all with one vector test of eight boxes. On a cloth of 80000 triangles with 59463 and 209985 pairs these are 7.1 vector tests for
+ * each pair of vertex and triangle, and 4.2 for each pair of edges.
+ *
+ * What all of it took, on one thread in float64 with trees built anew, and what was tried before:
+ *     24 ms   as it is
+ *     26 ms   each primitive's pairs written before the next is tested: more branches that are hard to foresee
+ *     30 ms   and common corners looked for only where eight boxes were found to overlap: one more such branch
+ *     44 ms   along a Hilbert curve: 2 ms less for searching, but its keys are computed bit by bit
+ *     72 ms   a binary tree in preorder [Karras 2012], 16 neighbours together
+ *     81 ms   a binary tree, each primitive alone */
 #include "cpu/box_tree.h"
 
 enum { GROUP = LANES * LANES };
@@ -8,7 +21,6 @@ typedef struct group {
     const box_lanes *node;
     const pd_leaf *leaves;
     int index; /* of the node, where it belongs to the tree that is searched; else -1 */
-    int k;     /* corners of each primitive */
 } group;
 
 /* Pairs of a group and the leaves below a node of level 1. */
@@ -56,20 +68,22 @@ pd_status pd_tree_pairs(pd_context *context, const pd_primitives *first, const i
     {
         pd_appender appender = {.out = out};
         box_lanes node;
-        pd_leaf leaves[LANES];
+        pd_leaf leaves[LANES] = {0};
 #pragma omp for schedule(dynamic, 4)
         for (int index = 0; index < n_groups; index++) {
             for (int leaf = 0, start = index * GROUP; leaf < LANES; leaf++, start += LANES) {
-                int count = first->n - start < LANES ? first->n - start : LANES;
-                pd_box all = leaf_fill(&leaves[leaf], first, order + start, count);
+                int count = start >= first->n ? 0 : first->n - start < LANES ? first->n - start : LANES;
+                pd_box all = leaf_fill(&leaves[leaf], first, count > 0 ? order + start : order, count);
                 lane_put(&node, leaf, &all);
             }
-            group g = {&node, leaves, -1, first->k};
-            search(&appender, &g, tree, 1, 3, 0);
+            group g = {&node, leaves, -1};
+            if (first->k == 1 && second->k == 3) /* constants make the loops over corners vanish */
+                search(&appender, &g, tree, 1, 3, 0);
+            else
+                search(&appender, &g, tree, first->k, second->k, 0);
         }
         pd_append_flush(&appender);
     }
-    (void)second;
     return PD_OK;
 }
 
@@ -80,7 +94,7 @@ pd_status pd_tree_own_pairs(pd_context *context, const pd_tree *tree, const pd_p
         pd_appender appender = {.out = out};
 #pragma omp for schedule(dynamic, 4)
         for (int index = 0; index < n_groups; index++) {
-            group g = {&tree->nodes[1][index], &tree->leaves[index * LANES], index, k};
+            group g = {&tree->nodes[1][index], &tree->leaves[index * LANES], index};
             if (k == 2)
                 search(&appender, &g, tree, 2, 2, 1);
             else

@@ -56,10 +56,14 @@ PD_FUNCTION void pd_perpendicular3(const real e[3], real out[3]) {
     out[0] = 1, out[1] = out[2] = 0;
     if (!(size > 0)) return;
     for (int i = 0; i < 3; i++) unit[i] = e[i] / size;
-    int least = 0;
-    for (int i = 1; i < 3; i++)
-        if (pd_fabs(unit[i]) < pd_fabs(unit[least])) least = i;
-    axis[least] = 1;
+    // the axis that e leans to least; one after the other, not by a variable index: that would leave the registers of a GPU
+    real least = pd_min(pd_fabs(unit[0]), pd_min(pd_fabs(unit[1]), pd_fabs(unit[2])));
+    int found = 0;
+    for (int i = 0; i < 3; i++) {
+        int here = !found && pd_fabs(unit[i]) <= least;
+        axis[i] = (real)here;
+        found |= here;
+    }
     pd_cross3(unit, axis, out);
     real length = pd_norm3(out); // at least sqrt(2/3)
     for (int i = 0; i < 3; i++) out[i] /= length;

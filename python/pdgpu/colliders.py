@@ -128,9 +128,12 @@ class Collider:
         turn, shift = self.placement(time)
         frame = np.concatenate([turn @ rotation, [turn @ translation + shift]])
         size = np.concatenate([size, np.zeros(4 - len(size))])
-        if not (np.abs(np.append(frame, size)) <= LARGEST[x.dtype.name]).all():
-            raise ValueError(f"time: at {time} {self!r} is too large or too far away for {x.dtype.name}")
+        self._check_range(np.append(frame, size), time, x.dtype)
         return SurfacePoints(*backend("cpu", x.dtype).collider_query(shape, frame, size, spacing, values, x, threads))
+
+    def _check_range(self, numbers, time, dtype):
+        if not (np.abs(numbers) <= LARGEST[dtype.name]).all():
+            raise ValueError(f"time: at {time} s {self!r} is too large or too far away for {dtype.name}")
 
 
 def _keep(self, **values):
@@ -485,6 +488,7 @@ class TriangleMesh(Collider):
 
     def _query(self, x, time, threads):
         positions = self.positions(time)
+        self._check_range(positions, time, x.dtype)
         corners, found = self._nearest(x, positions, threads)
         x64 = np.ascontiguousarray(x, dtype=np.float64)
         side = out = np.ones(len(x))

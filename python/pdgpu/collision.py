@@ -54,10 +54,10 @@ class BroadPhase:
     particles : array_like of int, shape (p,), optional
         Vertices to be tested against triangles though no triangle or edge uses them.
     method : {"lbvh", "patches", "hash"}
-        "lbvh": trees of boxes along a Morton curve [Karras 2012], refitted from step to step and built again once refitting has made
-        one 1.5 times as costly. "patches": groups of primitives by voxels at rest, a tree above them whose structure never changes, and
-        lists of the pairs inside each [Lan et al. 2022, Projective IPC, Sec. 7.2]. "hash": a hashed grid [Wu et al. 2022, two-way
-        collision handling, Sec. 3.1] with a level for every size of primitive.
+        "lbvh": trees of boxes along a Morton curve, binary on a GPU [Karras 2012], with eight boxes to a node on the CPU; refitted from
+        step to step and built again once refitting has made one 1.5 times as costly. "patches": groups of primitives by voxels at rest, a
+        tree above them whose structure never changes, and lists of the pairs inside each [Lan et al. 2022, Projective IPC, Sec. 7.2].
+        "hash": a hashed grid [Wu et al. 2022, two-way collision handling, Sec. 3.1] with a level for every size of primitive.
     fixed : indices, mask or callable, optional
         Vertices that never move.
     bodies : array_like of int, shape (n,), optional
@@ -182,7 +182,7 @@ class BroadPhase:
         start = self._positions("x_t0", x_t0)
         end = None if x_t1 is None else self._positions("x_t1", x_t1)
         vertex_triangle, edge_edge = self._core.find(start, end, 0.5 * distance, bool(rebuild))
-        if len(vertex_triangle):
+        if len(self.vertices) < self.n_points:  # else a vertex has its own number
             vertex_triangle[:, 0] = self.vertices[vertex_triangle[:, 0]]
         return Pairs(vertex_triangle, edge_edge)
 

@@ -16,7 +16,7 @@ from pdgpu.collision import BroadPhase
 from pdgpu.scene import Body, Obstacle
 from pdgpu.surface import SceneSurface
 
-__all__ = ["FEATURES", "KINDS", "Contacts"]
+__all__ = ["Contacts"]
 
 KINDS = ("vertex-triangle", "edge-edge", "vertex-collider")
 VERTEX_TRIANGLE, EDGE_EDGE, VERTEX_COLLIDER = range(3)
@@ -32,11 +32,11 @@ class Contacts:
 
     Attributes
     ----------
-    kind : ndarray of int8, shape (k,)
-        Place in `pdgpu.contacts.KINDS`: "vertex-triangle", "edge-edge", "vertex-collider".
-    feature : ndarray of int8, shape (k,)
-        What is nearest to what, a place in `pdgpu.contacts.FEATURES`: "vertex-vertex", "vertex-edge", "vertex-triangle", "edge-edge",
-        "vertex-collider". Weights that are zero to rounding count as zero.
+    kind : ndarray of str, shape (k,)
+        "vertex-triangle", "edge-edge" or "vertex-collider".
+    feature : ndarray of str, shape (k,)
+        What is nearest to what: "vertex-vertex", "vertex-edge", "vertex-triangle", "edge-edge" or "vertex-collider". Weights that are zero
+        to rounding count as zero.
     vertices : ndarray of int32, shape (k, 4)
         Rows of `positions`: (vertex; t0, t1, t2), (a0, a1; b0, b1), or (vertex; -1, -1, -1) for a collider.
     weights : ndarray, shape (k, 4)
@@ -71,7 +71,7 @@ class Contacts:
         return len(self.distance)
 
     def __repr__(self):
-        counts = ", ".join(f"{int((self.kind == k).sum())} {name}" for k, name in enumerate(KINDS) if (self.kind == k).any())
+        counts = ", ".join(f"{int((self.kind == name).sum())} {name}" for name in KINDS if (self.kind == name).any())
         nearest = f", nearest at {self.distance.min():g} m" if len(self) else ""
         return f"<Contacts: {len(self)} pairs{f' ({counts})' if counts else ''}{nearest}>"
 
@@ -158,7 +158,8 @@ class ContactSearch:
             first = _first_of_each(columns)
             columns = [column[first] for column in columns]
         columns = [np.concatenate(column) for column in zip(columns, *self._of_shapes(positions, time, distance), strict=True)]
-        return Contacts(*columns[:-1], self.surface.names, positions)
+        kind, feature, *others, _ = columns
+        return Contacts(np.array(KINDS)[kind], np.array(FEATURES)[feature], *others, self.surface.names, positions)
 
     @staticmethod
     def _nothing(dtype):

@@ -32,7 +32,7 @@ class Simulation(ReadBack):
     Parameters
     ----------
     scene : Scene
-        Read once, now; later changes of the scene have no effect.
+        Read once, now; later changes of the scene have no effect. Obstacles take part in `contacts` and in pictures only.
     solver : ProjectiveDynamics, Newton, NonlinearCG, QuasiNewton, VertexBlockDescent, BlockJacobi, GradientDescent, ADMM, XPBD or PBD
     dt : float or None
         Time step h, s. None: quasistatic, the inertia term is replaced by -sum (m g + f) . x.
@@ -576,7 +576,8 @@ class Simulation(ReadBack):
             Whether a body is looked at for pairs with itself.
         unique : bool
             Name each pair of nearest features (vertex, edge, triangle) once, though several pairs of a vertex and a triangle, and of two
-            edges, have it: a vertex nearest to an edge of two triangles is one contact then. False: every pair.
+            edges, have it: a vertex nearest to an edge of two triangles is one contact then [as Wu et al. 2022, two-way collision handling,
+            choose their constraints]. False: every pair.
 
         Returns
         -------

@@ -30,6 +30,25 @@ def test_threads_do_not_change_a_bit(method):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_pair_does_not_depend_on_its_neighbours(method, dtype):
+    """If it does, the same contact has another time once a pair elsewhere comes or goes: pairs are computed several at a time."""
+    x0, x1, rows = moving_points()
+    x0, x1 = x0[rows[:333]].astype(dtype), x1[rows[:333]].astype(dtype)
+    x0[::7], x1[::7] = x0[::7] * dtype(1e4), x1[::7] * dtype(1e4)  # these must be scaled, their neighbours not
+    order = np.random.default_rng(1).permutation(len(x0))
+    for _, function in PAIRS:
+        whole, mixed = function(x0, x1, method=method), function(x0[order], x1[order], method=method)
+        parts = [slice(0, 1), slice(5, 6), slice(20, 35), slice(40, 57), slice(332, 333)]
+        found = [function(x0[part], x1[part], method=method) for part in parts]
+        for name in ("toi", "iterations", "reason"):
+            values = getattr(whole, name)
+            np.testing.assert_array_equal(getattr(mixed, name), values[order])
+            for part, alone in zip(parts, found, strict=True):
+                np.testing.assert_array_equal(getattr(alone, name), values[part])
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_earliest_is_the_smallest_of_all(method, dtype):
     """If leaving pairs early changes the result, a step can depend on the order of its pairs."""
     x0, x1, rows = moving_points()

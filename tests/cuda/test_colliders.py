@@ -30,10 +30,10 @@ def test_queries(name, dtype, on_host):
     expected = shape.query(x.astype(np.float64))
     u = np.finfo(dtype).eps
     np.testing.assert_allclose(found[0], expected.distance, rtol=32 * u, atol=32 * u)
-    # where the nearest point jumps rounding decides: a few points may differ
+    # where the nearest point jumps rounding decides, and near there it is as good as the distance from there: a few points may differ
     for a, b in zip(found[1:], expected[1:], strict=True):
-        near = np.abs(a - b).max(axis=1) < 1e-4 * np.maximum(1, np.abs(b).max(axis=1))
-        assert near.mean() > 0.999
+        near = np.abs(a - b).max(axis=1) < 1e3 * u * np.maximum(1, np.abs(b).max(axis=1))
+        assert near.mean() > 0.99
     assert backend("cuda", dtype).collider_query(number, frame, numbers, spacing, values, x[:0], 1)[0].shape == (0,)
 
 

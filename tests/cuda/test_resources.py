@@ -18,7 +18,6 @@ ALLOWED = {
     (r"\w+_batch_kernel", ""): (None, "single elements for pdgpu.elements, in no step at all"),
     (r"(closest|pair)_kernel", ""): (400, "corners and weights indexed by the kind of a pair; for pdgpu.geometry, in no step so far"),
     (r"(collision|earliest)_kernel", ""): (32, "the ends of a cubic's monotone pieces, at most three, in a loop"),
-    (r"collider_kernel", ""): (200, "single points for pdgpu.colliders, in no step so far"),
     (r"\w+_damping_kernel", ""): (256, "fills d2E/dF2 of an element, 81 numbers, once a step"),
     (r"\w+_hessian_kernel", ""): (
         800,

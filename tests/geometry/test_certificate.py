@@ -1,12 +1,11 @@
 """The judge between frames: contacts at exact times, none missed, none invented."""
 
 import math
-import os
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
+from inputs import data_file
 
 import pdgpu
 from pdgpu import _host
@@ -14,13 +13,6 @@ from pdgpu import _host
 pytestmark = pytest.mark.skipif(not _host.HAS_GMP, reason="this build has no GMP")
 
 TRIANGLE = np.array([[0, 0, 0], [4, 0, 0], [0, 4, 0]], dtype=float)
-
-
-def data(name):
-    folder = os.environ.get("PDGPU_DATA")
-    if not folder or not (Path(folder) / "ccd" / name).exists():
-        pytest.skip(f"PDGPU_DATA has no ccd/{name}")
-    return np.load(Path(folder) / "ccd" / name)
 
 
 def vertex_triangle(start, end, triangle_0=TRIANGLE, triangle_1=None):
@@ -106,7 +98,7 @@ def test_random_contacts_are_where_they_were_made(scale):
 @pytest.mark.parametrize("is_edge", [False, True])
 def test_labelled_queries(is_edge):
     """Public queries with exact labels and times: no difference is allowed."""
-    queries = data("queries_handcrafted.npz")
+    queries = np.load(data_file("ccd/queries_handcrafted.npz"))
     chosen = queries["is_ee"] == is_edge
     times = _host.contact_times(np.ascontiguousarray(queries["X"][chosen]), 2 if is_edge else 1)
     np.testing.assert_array_equal(times >= 0, queries["hit"][chosen])
@@ -117,7 +109,7 @@ def test_labelled_queries(is_edge):
 @pytest.mark.parametrize("name", ["cloth_funnel", "armadillo_rollers"])
 def test_whole_step_of_a_mesh(name):
     """All contacts of a step, found through boxes and filter, are the listed ones and no others."""
-    frame = data(f"frame_{name}.npz")
+    frame = np.load(data_file(f"ccd/frame_{name}.npz"))
     start, end = frame["V0"].astype(float), frame["V1"].astype(float)
     certificate = pdgpu.certify([start, end], frame["F"], gap=False)
     found = {kind: set() for kind in ("vertex-triangle", "edge-edge")}

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from inputs import data_file
+from scipy.spatial import ConvexHull, QhullError
 
 import pdgpu
 from pdgpu import _host
@@ -79,6 +80,35 @@ def test_signs_under_edges_that_rays_meet(shift):
     size = np.abs(x.astype(np.longdouble)).sum(axis=1)
     off = size != 1
     np.testing.assert_array_equal((mesh.distance(x) < 0)[off], (size < 1)[off])
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_signs_on_a_lattice(seed):
+    """If not, the sign is wrong where everything degenerates: hulls of lattice points, asked about all points of the lattice, so that rays
+    meet vertices and edges and run along faces. The truth is in integers."""
+    random = np.random.default_rng(seed)
+    corners = random.integers(0, 6, size=(int(random.integers(6, 14)), 3))
+    try:
+        hull = ConvexHull(corners)
+    except QhullError:  # all in one plane
+        return
+    normals = np.round(hull.equations[:, :3] / np.abs(hull.equations[:, :3]).max(axis=1)[:, None], 9)
+    triangles = hull.simplices.copy()
+    a, b, c = (corners[triangles[:, k]] for k in range(3))
+    inwards = np.einsum("ti,ti->t", np.cross(b - a, c - a), normals) < 0
+    triangles[inwards] = triangles[inwards][:, [0, 2, 1]]
+    x = np.stack(np.meshgrid(*[np.arange(-1, 7)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+    a, b, c = (corners[triangles[:, k]] for k in range(3))
+    side = np.einsum("nti,ti->nt", x[:, None] - a, np.cross(b - a, c - a))
+    inside, outside = (side < 0).all(axis=1), (side > 0).any(axis=1)
+    mesh = pdgpu.TriangleMesh(pdgpu.Mesh(corners, triangles=triangles))
+    assert mesh.closed
+    distance = mesh.distance(x)
+    np.testing.assert_array_equal(distance[inside | outside] < 0, inside[inside | outside])
+    np.testing.assert_allclose(distance[~inside & ~outside], 0, atol=1e-14)
+    # the same columns as one row of a grid each
+    field = _host.distance_grid(mesh.mesh.points, mesh.triangles, (-1.0, -1.0, -1.0), 1.0, (8, 8, 8), 2).ravel()
+    np.testing.assert_array_equal(field[inside | outside] < 0, inside[inside | outside])
 
 
 def test_second_order():
@@ -247,6 +277,7 @@ REFUSED = [
     (lambda: build(BOX, 0.2, padding=0.1), ValueError, ["padding", "0.1"]),
     (lambda: build(BOX, 0.2, motion=3), TypeError, ["motion", "3"]),
     (lambda: build(BOX, 0.2, threads=-1), ValueError, ["threads", "-1"]),
+    (lambda: pdgpu.TriangleMesh(BOX, motion=lambda t, x: x + 1e38).distance(np.zeros((1, 3), np.float32)), ValueError, ["time", "float32"]),
     (lambda: pdgpu.TriangleMesh(BOX, motion=lambda t, x: x[:2]).distance([[0, 0, 0]]), ValueError, ["motion", "(2, 3)", "0.0"]),
 ]
 
