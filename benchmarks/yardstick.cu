@@ -344,7 +344,7 @@ template <typename T> Spread sparse(cudaStream_t stream, bool jacobi, const Matr
     T *r = allocate<T>((size_t)count), *y = allocate<T>((size_t)count),
       *vectors[2] = {allocate<T>((size_t)count), allocate<T>((size_t)count)};
     for (T *vector : {r, vectors[0], vectors[1]})
-        CHECK(pd_launch(stream, false, pd_grid(count), PD_THREADS, vector_kernel<T>, count, vector));
+        CHECK(pd_launch(stream, false, pd_thread_blocks(count), PD_THREADS, vector_kernel<T>, count, vector));
     product.prepare(vectors[0], y);
     Spread spread;
     if (jacobi) {
@@ -352,7 +352,7 @@ template <typename T> Spread sparse(cudaStream_t stream, bool jacobi, const Matr
             for (int k = 0; k < SWEEPS; k++) {
                 T *d = vectors[k % 2], *previous = vectors[1 - k % 2];
                 product.multiply(d, y);
-                CHECK(pd_launch(stream, false, pd_grid(count), PD_THREADS, relax_kernel<T>, A.n, width,
+                CHECK(pd_launch(stream, false, pd_thread_blocks(count), PD_THREADS, relax_kernel<T>, A.n, width,
                                 static_cast<const T *>(product.diagonal), (T)0.9, (T)1.3, static_cast<const T *>(r),
                                 static_cast<const T *>(y), static_cast<const T *>(d), previous));
             }
