@@ -33,7 +33,22 @@ static inline pd_box leaf_fill(pd_leaf *leaf, const pd_primitives *primitives, c
     return all;
 }
 
-static int next_bit(unsigned *bits) {
+/* Some leaves, for comparing the primitives of two groups. */
+enum { CHUNK = 32 };
+
+typedef struct pd_chunk {
+    pd_leaf leaves[CHUNK / LANES];
+    pd_box boxes[CHUNK / LANES];
+    int n; /* leaves */
+} pd_chunk;
+
+/* Of n <= CHUNK primitives. */
+static inline void chunk_fill(pd_chunk *chunk, const pd_primitives *primitives, const int *items, int n) {
+    for (chunk->n = 0; n > 0; n -= LANES, items += LANES, chunk->n++)
+        chunk->boxes[chunk->n] = leaf_fill(&chunk->leaves[chunk->n], primitives, items, n < LANES ? n : LANES);
+}
+
+static inline int next_bit(unsigned *bits) {
     int bit = __builtin_ctz(*bits);
     *bits &= *bits - 1;
     return bit;
@@ -47,18 +62,23 @@ PD_INLINE unsigned neighbours(const pd_leaf *a, int i, int k_a, const pd_leaf *b
     return bits_of_lanes(&common);
 }
 
-/* Appends the pairs of two leaves, box_b being the box around b. own: both hold primitives of the same kind; where they are the same leaf,
- * those of each primitive with what comes after it. Branches are few, because what they depend on is hard to foresee. */
-PD_INLINE void pairs_of_leaves(pd_appender *appender, const pd_leaf *a, int k_a, const pd_leaf *b, int k_b, const pd_box *box_b, int own) {
-    uint64_t found = 0; /* bit 8 i + j: the i-th of a and the j-th of b */
+/* Bit 8 i + j: the boxes of the i-th of a and the j-th of b overlap, and they have no common corner; where a is b, only i < j. box_b is the
+ * box around b. Branches are few, because what they depend on is hard to foresee. */
+PD_INLINE uint64_t leaves_overlap(const pd_leaf *a, int k_a, const pd_leaf *b, int k_b, const pd_box *box_b) {
+    uint64_t found = 0;
     for (unsigned waiting = lanes_overlap(&a->boxes, box_b); waiting;) {
         int i = next_bit(&waiting);
         pd_box box = lane_box(&a->boxes, i);
         unsigned hits = lanes_overlap(&b->boxes, &box) & ~neighbours(a, i, k_a, b, k_b);
-        if (own && a == b) hits &= ~1u << i;
+        if (a == b) hits &= ~1u << i;
         found |= (uint64_t)hits << LANES * i;
     }
-    for (; found; found &= found - 1) {
+    return found;
+}
+
+/* Appends the pairs of two leaves. own: both hold primitives of the same kind. */
+PD_INLINE void pairs_of_leaves(pd_appender *appender, const pd_leaf *a, int k_a, const pd_leaf *b, int k_b, const pd_box *box_b, int own) {
+    for (uint64_t found = leaves_overlap(a, k_a, b, k_b, box_b); found; found &= found - 1) {
         int bit = __builtin_ctzll(found), i = bit / LANES, j = bit % LANES;
         if (!pd_tags_may_collide(a->tags[i], b->tags[j])) continue;
         if (own)

@@ -30,29 +30,14 @@ pd_status pd_listed_pairs(pd_context *context, size_t n, const uint64_t *keys, c
     return PD_OK;
 }
 
-/* Primitives of a patch, or some of them where they are many, as leaves. */
-enum { CHUNK = 4 };
-
-typedef struct chunk {
-    pd_leaf leaves[CHUNK];
-    pd_box boxes[CHUNK];
-    int n;
-} chunk;
-
-/* Those from items[start] on; returns where the next chunk starts. */
-static int load_chunk(chunk *chunk, const pd_primitives *primitives, const int *items, int start, int end) {
-    for (chunk->n = 0; chunk->n < CHUNK && start < end; start += LANES, chunk->n++)
-        chunk->boxes[chunk->n] = leaf_fill(&chunk->leaves[chunk->n], primitives, items + start, end - start < LANES ? end - start : LANES);
-    return start;
-}
-
 /* of_p and of_q: room. */
-static void pairs_of_patches(pd_appender *appender, chunk *of_p, chunk *of_q, int p, int q, const pd_primitives *first,
+static void pairs_of_patches(pd_appender *appender, pd_chunk *of_p, pd_chunk *of_q, int p, int q, const pd_primitives *first,
                              const pd_patch_items *first_items, const pd_primitives *second, const pd_patch_items *second_items) {
-    for (int a = first_items->start[p]; a < first_items->start[p + 1];) {
-        a = load_chunk(of_p, first, first_items->items, a, first_items->start[p + 1]);
-        for (int b = second_items->start[q]; b < second_items->start[q + 1];) {
-            b = load_chunk(of_q, second, second_items->items, b, second_items->start[q + 1]);
+    int end_p = first_items->start[p + 1], end_q = second_items->start[q + 1];
+    for (int a = first_items->start[p]; a < end_p; a += CHUNK) {
+        chunk_fill(of_p, first, first_items->items + a, end_p - a < CHUNK ? end_p - a : CHUNK);
+        for (int b = second_items->start[q]; b < end_q; b += CHUNK) {
+            chunk_fill(of_q, second, second_items->items + b, end_q - b < CHUNK ? end_q - b : CHUNK);
             for (int i = 0; i < of_p->n; i++)
                 for (int j = 0; j < of_q->n; j++) {
                     if (!pd_boxes_overlap(&of_p->boxes[i], &of_q->boxes[j])) continue;
@@ -69,7 +54,7 @@ pd_status pd_patch_pairs(pd_context *context, size_t n_patch_pairs, const uint64
 #pragma omp parallel num_threads(pd_threads(context, (long long)n_patch_pairs, 1000))
     {
         pd_appender appender = {.out = out};
-        chunk of_p = {0}, of_q = {0};
+        pd_chunk of_p = {0}, of_q = {0};
 #pragma omp for schedule(dynamic, 16)
         for (size_t k = 0; k < n_patch_pairs; k++) {
             int p = (int)(patch_pairs[k] >> patch_bits), q = (int)(patch_pairs[k] & mask);
