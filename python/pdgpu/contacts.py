@@ -101,6 +101,9 @@ def _place(names, argument, part):
 
 def find_contacts(simulation, distance, bodies, self_collision, unique):
     """What `Simulation.contacts` says."""
+    if distance is None:
+        rest = simulation._rest
+        distance = 1e-3 * float(np.linalg.norm(np.ptp(rest, axis=0))) if len(rest) else 0.0
     distance = number("distance", distance, minimum=0.0, maximum=LARGEST["float32"])
     for name, flag in (("self_collision", self_collision), ("unique", unique)):
         if not isinstance(flag, bool | np.bool_):

@@ -561,15 +561,16 @@ class Simulation(ReadBack):
 
     # ---- proximity ----------------------------------------------------------------------------------------------------------
 
-    def contacts(self, distance, *, bodies=None, self_collision=True, unique=True):
+    def contacts(self, distance=None, *, bodies=None, self_collision=True, unique=True):
         """What is near what at the present positions, obstacles where they are at the present time.
 
         A query: nothing in a step depends on it.
 
         Parameters
         ----------
-        distance : float
-            Pairs that are at most this far from each other, m.
+        distance : float, optional
+            Pairs that are at most this far from each other, m. Left out: a thousandth of the diagonal of the box around the bodies as they
+            were added, where barriers usually set in [Li et al. 2020, IPC].
         bodies : list of Body, Obstacle or str, optional
             Only pairs of two of these, or of one with itself; all bodies and obstacles where it is left out.
         self_collision : bool

@@ -95,6 +95,16 @@ def as_dict(found, kind):
     return {tuple(v): d for v, d in zip(found.vertices[rows].tolist(), found.distance[rows].tolist(), strict=True)}
 
 
+def test_the_usual_distance():
+    """If not, a question without a distance is answered for another one than documented."""
+    scene = pdgpu.Scene()
+    scene.add_particles([[0.0, 0, 0], [3.0, 4.0, 0]], mass=1.0)  # a diagonal of 5 m: up to 5 mm
+    scene.add_obstacle(pdgpu.Plane((0, 0, -0.0049), (0, 0, 1)))
+    scene.add_obstacle(pdgpu.Plane((0, 0, 0.0051), (0, 0, -1)))
+    found = pdgpu.Simulation(scene).contacts()
+    assert len(found) == 2 and set(found.bodies[:, 1]) == {1}
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("distance", [0.02, 0.15])
 def test_every_pair_within_the_distance(seed, distance):
