@@ -169,6 +169,7 @@ def test_the_same_for_any_number_of_threads():
         assert all(a.tobytes() == b.tobytes() for a, b in zip(one, three, strict=True))
 
 
+@pytest.mark.skipif(not pdgpu._host.HAS_GMP, reason="this build has no GMP: no side of a closed mesh is known")
 def test_descriptions():
     """If not, an obstacle cannot be printed, stored or sent to another process, or changes while it is used."""
     grid = pdgpu.SignedDistanceField(np.ones((2, 3, 4)), (0, 0, 0), 0.1)
