@@ -5,7 +5,7 @@
  *                             curve, binary on a GPU [Karras 2012], eight boxes to a node on the CPU
  *     PD_BROAD_PHASE_PATCHES  voxel patches with a tree above them, whose topology stays, and listed pairs inside a patch
  *                             [Lan et al. 2022, Projective IPC, Sec. 7.2]
- *     PD_BROAD_PHASE_HASH     a hashed grid [Wu et al. 2022, two-way collision handling, Sec. 3.1], of several levels, so that a huge
+ *     PD_BROAD_PHASE_HASH     a hashed grid [Wang et al. 2023, two-way interior point method, Sec. 3.1], of several levels, so that a huge
  *                             triangle among tiny ones covers no more cells than they do */
 #ifndef PD_CONTACT_BROAD_PHASE_H
 #define PD_CONTACT_BROAD_PHASE_H

@@ -57,7 +57,7 @@ class BroadPhase:
         "lbvh": trees of boxes along a Morton curve, binary on a GPU [Karras 2012], with eight boxes to a node on the CPU; refitted from
         step to step and built again once refitting has made one 1.5 times as costly. "patches": groups of primitives by voxels at rest, a
         tree above them whose structure never changes, and lists of the pairs inside each [Lan et al. 2022, Projective IPC, Sec. 7.2].
-        "hash": a hashed grid [Wu et al. 2022, two-way collision handling, Sec. 3.1] with a level for every size of primitive.
+        "hash": a hashed grid [Wang et al. 2023, two-way interior point method, Sec. 3.1] with a level for every size of primitive.
     fixed : indices, mask or callable, optional
         Vertices that never move.
     bodies : array_like of int, shape (n,), optional
@@ -202,7 +202,7 @@ class BroadPhase:
 
 
 class ProximitySet:
-    """Pairs near each other, searched for again only when they may have become too few [Wu et al. 2022, two-way collision handling, Eq. 4].
+    """Pairs near each other, searched for again only when they may be too few [Wang et al. 2023, two-way interior point method, Eq. 4].
 
     A search takes every pair that may be within `maximum` and sets D = maximum. While positions move, every distance changes by at most
     twice the largest move, so that all pairs nearer than D - 2 max |Δx| are still in the set; D is lowered by as much at each update, and

@@ -577,8 +577,8 @@ class Simulation(ReadBack):
             Whether a body is looked at for pairs with itself.
         unique : bool
             Name each pair of nearest features (vertex, edge, triangle) once, though several pairs of a vertex and a triangle, and of two
-            edges, have it: a vertex nearest to an edge of two triangles is one contact then [as Wu et al. 2022, two-way collision handling,
-            choose their constraints]. False: every pair.
+            edges, have it: a vertex nearest to an edge of two triangles is one contact then [as Wang et al. 2023, two-way interior point
+            method, choose their constraints]. False: every pair.
 
         Returns
         -------
