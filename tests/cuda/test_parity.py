@@ -117,6 +117,7 @@ def test_the_natural_order_is_refused(dtype):
         pdgpu.Simulation(scene, solver, device="cuda", dtype=dtype)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ON_CUDA)
 def test_same_bits_from_run_to_run(solver, dtype, on_host):
     """If not, a result on the GPU cannot be reproduced."""
