@@ -49,14 +49,16 @@ PD_INLINE void start_of_kind(int kind, real separation, lanes *lanes) {
     }
 }
 
-/* One copy of the code, so that whoever asks gets the same bits. */
-static __attribute__((noinline)) void start(int kind, const real *x_t0, const real *x_t1, const int *corners, int first, int count,
-                                            real separation, lanes *out) {
+/* The start of the pairs of a block, and how many they are. One copy of the code, so that whoever asks gets the same bits. */
+static __attribute__((noinline)) int start(int kind, int n, const real *x_t0, const real *x_t1, const int *corners, int block,
+                                           real separation, lanes *out) {
+    int first = LANES * block, count = n - first < LANES ? n - first : LANES;
     gather(x_t0, x_t1, corners, first, count, out);
     if (kind == PD_VERTEX_TRIANGLE)
         start_of_kind(PD_VERTEX_TRIANGLE, separation, out);
     else
         start_of_kind(PD_EDGE_EDGE, separation, out);
+    return count;
 }
 
 /* The collision of lane l; stop as for pd_motion_collision. One copy here, too. */
@@ -79,9 +81,8 @@ pd_status pd_collision_times(pd_context *context, int kind, int method, int n, c
     int blocks = n / LANES + (n % LANES > 0);
 #pragma omp parallel for num_threads(pd_threads(context, n, NANOSECONDS)) schedule(dynamic, BLOCKS)
     for (int block = 0; block < blocks; block++) {
-        int first = LANES * block, count = n - first < LANES ? n - first : LANES;
         lanes lanes;
-        start(kind, x_t0, x_t1, corners, first, count, separation, &lanes);
+        int first = LANES * block, count = start(kind, n, x_t0, x_t1, corners, block, separation, &lanes);
         for (int l = 0; l < count; l++) {
             pd_collision found =
                 is_free(&lanes, l, 1) ? pd_collision_of(1, 0, PD_NO_CONTACT) : finish(kind, method, &lanes, l, separation, 1);
@@ -99,9 +100,8 @@ pd_status pd_earliest_collision(pd_context *context, int kind, int method, int n
     int best_index = INT_MAX, blocks = n / LANES + (n % LANES > 0);
 #pragma omp parallel for num_threads(pd_threads(context, n, NANOSECONDS)) schedule(dynamic, BLOCKS)
     for (int block = 0; block < blocks; block++) {
-        int first = LANES * block, count = n - first < LANES ? n - first : LANES;
         lanes lanes;
-        start(kind, x_t0, x_t1, corners, first, count, separation, &lanes);
+        int first = LANES * block, count = start(kind, n, x_t0, x_t1, corners, block, separation, &lanes);
         for (int l = 0; l < count; l++) {
             real stop;
 #pragma omp atomic read
