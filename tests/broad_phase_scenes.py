@@ -4,6 +4,8 @@ import hashlib
 
 import numpy as np
 
+import pdgpu
+
 
 def digest(pairs):
     return hashlib.sha256(b"|".join(np.ascontiguousarray(part, np.int32).tobytes() for part in pairs)).hexdigest()
@@ -39,3 +41,12 @@ def random_scene(seed):
     if seed % 5 == 1:
         options["fixed"] = rng.random(len(rest)) < 0.5
     return rest, end, triangles, rods, distance, options
+
+
+def three_spheres(subdivisions):
+    """Spheres through each other: points, triangles, and the body of each point."""
+    rng = np.random.default_rng(11)
+    sphere = pdgpu.shapes.sphere(0.5, subdivisions)
+    n = len(sphere.points)
+    points = np.concatenate([sphere.points + rng.random(3) * 0.4 for _ in range(3)])
+    return points, np.concatenate([sphere.triangles + n * k for k in range(3)]), np.repeat([0, 1, 2], n)

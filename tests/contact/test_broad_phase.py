@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from broad_phase_scenes import digest, random_scene
+from broad_phase_scenes import digest, random_scene, three_spheres
 
 import pdgpu
 from pdgpu.collision import METHODS, BroadPhase, Pairs, ProximitySet
@@ -56,12 +56,7 @@ def test_brute_force(seed):
 @pytest.mark.parametrize("own", [True, False, [True, False, True]])
 def test_bodies(method, own):
     """Self-collision body by body, and collisions between bodies in any case."""
-    rng = np.random.default_rng(11)
-    sphere = pdgpu.shapes.sphere(0.5, 2)
-    n = len(sphere.points)
-    points = np.concatenate([sphere.points + rng.random(3) * 0.4 for _ in range(3)])
-    triangles = np.concatenate([sphere.triangles + n * k for k in range(3)])
-    bodies = np.repeat([0, 1, 2], n)
+    points, triangles, bodies = three_spheres(2)
     fixed = bodies == 2
     phase = BroadPhase(points, triangles, method=method, bodies=bodies, self_collision=own, fixed=fixed)
     found = phase.pairs(points, distance=0.05)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from broad_phase_scenes import digest, random_scene
+from broad_phase_scenes import digest, random_scene, three_spheres
 
 import pdgpu
 from pdgpu.collision import METHODS, BroadPhase
@@ -37,12 +37,7 @@ def test_the_pairs_of_the_cpu(seed, method, dtype):
 @pytest.mark.parametrize("own", [True, False, [True, False, True]])
 def test_bodies(method, own, dtype):
     """If not, bodies pass through each other, or are kept from folding onto themselves where nobody asked for it."""
-    rng = np.random.default_rng(11)
-    sphere = pdgpu.shapes.sphere(0.5, 1)
-    n = len(sphere.points)
-    points = np.concatenate([sphere.points + rng.random(3) * 0.4 for _ in range(3)])
-    triangles = np.concatenate([sphere.triangles + n * k for k in range(3)])
-    bodies = np.repeat([0, 1, 2], n)
+    points, triangles, bodies = three_spheres(1)
     cpu, cuda = both(points, triangles, method=method, bodies=bodies, self_collision=own, fixed=bodies == 2, dtype=dtype)
     found = assert_same(cpu, cuda, points, distance=0.05)
     assert len(found.vertex_triangle) > 0 and len(found.edge_edge) > 0
