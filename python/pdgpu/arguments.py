@@ -113,6 +113,19 @@ def _finite(name, array):
     return array
 
 
+LARGEST = {"float32": 1e37, "float64": 1e307}  # m, coordinates that differences of can be formed
+
+
+def coordinates(name, values, shape, dtype):
+    """`values` as finite C-contiguous coordinates of "float32" or "float64", each small enough for differences of two."""
+    array, dtype = real_array(name, values, shape), np.dtype(dtype)
+    bad = np.abs(array) > LARGEST[dtype.name]
+    if bad.any():
+        index = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise ValueError(f"{name}: value {array[index]} at {index} is too large for {dtype.name}")
+    return np.ascontiguousarray(array, dtype=dtype)
+
+
 def per_item(name, values, n, *, minimum=-math.inf, above=-math.inf):
     """A number, or an array of one number per item, as (n,) float64 with every value in the limits."""
     if any_array(name, values).ndim == 0:

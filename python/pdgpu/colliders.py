@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pdgpu import _host, geometry
-from pdgpu.arguments import number, real_array
+from pdgpu.arguments import LARGEST, coordinates, number, real_array
 from pdgpu.backends import backend, thread_count
 from pdgpu.geometry import common_precision
 from pdgpu.intersections import find_intersections
@@ -22,7 +22,6 @@ from pdgpu.mesh import Mesh
 __all__ = ["Box", "Capsule", "Collider", "Plane", "SignedDistanceField", "Sphere", "SurfacePoints", "TriangleMesh"]
 
 MOST_NODES = 2**27  # of a grid: 1 GiB of distances
-LARGEST = {"float32": 1e37, "float64": 1e307}  # m, coordinates that differences of can be formed
 
 
 class SurfacePoints(NamedTuple):
@@ -71,12 +70,8 @@ class Collider:
             A wrong shape, a coordinate that is not finite; a motion that returns something else than it should.
         """
         dtype = common_precision(points)
-        x = real_array("points", points, (None, 3))
-        bad = np.abs(x) > LARGEST[np.dtype(dtype).name]
-        if bad.any():
-            index = tuple(int(i) for i in np.argwhere(bad)[0])
-            raise ValueError(f"points: value {x[index]} at {index} is too large for {np.dtype(dtype).name}")
-        return self._query(np.ascontiguousarray(x, dtype=dtype), number("time", time), thread_count(threads))
+        x = coordinates("points", points, (None, 3), dtype)
+        return self._query(x, number("time", time), thread_count(threads))
 
     def distance(self, points, time=0.0, *, threads=0):
         """Signed distance of points (n, 3) from the surface, (n,) m, negative inside. Arguments and errors as for `query`.

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pdgpu.arguments import any_array, choice, number, real_array, vertex_indices
+from pdgpu.arguments import LARGEST, any_array, choice, coordinates, number, real_array, vertex_indices
 from pdgpu.backends import backend, thread_count
 from pdgpu.intersections import JudgedScene
 
@@ -153,13 +153,7 @@ class BroadPhase:
         return np.ascontiguousarray(of_corners[:, 0] & ~FIXED | fixed, dtype=np.int32)
 
     def _positions(self, name, x):
-        x = real_array(name, x, (self.n_points, 3))
-        largest = 1e37 if self.dtype == np.float32 else 1e307
-        bad = np.abs(x) > largest
-        if bad.any():
-            index = tuple(int(i) for i in np.argwhere(bad)[0])
-            raise ValueError(f"{name}: value {x[index]} at {index} is too large for {self.dtype}")
-        return np.ascontiguousarray(x, dtype=self.dtype)
+        return coordinates(name, x, (self.n_points, 3), self.dtype)
 
     def pairs(self, x_t0, x_t1=None, *, distance=0.0, rebuild=False):
         """Every pair that may come within a distance while all vertices move straight from x_t0 to x_t1.
@@ -178,7 +172,7 @@ class BroadPhase:
         -------
         Pairs
         """
-        distance = number("distance", distance, minimum=0.0, maximum=1e37 if self.dtype == np.float32 else 1e307)
+        distance = number("distance", distance, minimum=0.0, maximum=LARGEST[self.dtype.name])
         start = self._positions("x_t0", x_t0)
         end = None if x_t1 is None else self._positions("x_t1", x_t1)
         vertex_triangle, edge_edge = self._core.find(start, end, 0.5 * distance, bool(rebuild))

@@ -10,8 +10,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from pdgpu import geometry
-from pdgpu.arguments import number
-from pdgpu.colliders import LARGEST
+from pdgpu.arguments import LARGEST, number
 from pdgpu.collision import BroadPhase
 from pdgpu.scene import Body, Obstacle
 from pdgpu.surface import SceneSurface
