@@ -107,8 +107,7 @@ def find_contacts(simulation, distance, bodies, self_collision, unique):
     for name, flag in (("self_collision", self_collision), ("unique", unique)):
         if not isinstance(flag, bool | np.bool_):
             raise TypeError(f"{name}: expected True or False, got {flag!r}")
-    scene = simulation._scene
-    names = tuple(part.name for part in (*scene.bodies, *scene.obstacles))
+    names = simulation._scene.names
     if bodies is None:
         chosen = tuple(range(len(names)))
     else:

@@ -195,12 +195,17 @@ class Scene:
     def n_vertices(self):
         return sum(len(body.points) for body in self.bodies)
 
+    @property
+    def names(self):
+        """Of all bodies, then of all obstacles; a tuple of str."""
+        return tuple(part.name for part in (*self.bodies, *self.obstacles))
+
     def __getitem__(self, name):
         """The body or obstacle of that name."""
         for part in (*self.bodies, *self.obstacles):
             if part.name == name:
                 return part
-        raise KeyError(f"no body is named {name!r}; there are {[part.name for part in (*self.bodies, *self.obstacles)]}")
+        raise KeyError(f"no body is named {name!r}; there are {list(self.names)}")
 
     def find(self, body):
         """The body of this scene that a body or a name stands for; ValueError where there is none of that name."""

@@ -36,7 +36,7 @@ class SceneSurface:
     """
 
     def __init__(self, scene, chosen=None):
-        self.names = tuple(part.name for part in (*scene.bodies, *scene.obstacles))
+        self.names = scene.names
         chosen = range(len(self.names)) if chosen is None else chosen
         n = scene.n_vertices
         self.meshes, self.shapes = [], []
