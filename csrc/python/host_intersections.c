@@ -65,7 +65,7 @@ static int scene_in(scene *s, PyObject *module, PyObject *points, PyObject *vert
     npy_intp shape[1] = {s->simplices.n_edges};
     if (!(array = pd_array_in(alone, NPY_UINT8, 1, shape, "alone"))) return 0;
     s->simplices.alone = PyArray_DATA(array);
-    s->threads = threads < 1 ? 1 : threads > 1024 ? 1024 : threads;
+    s->threads = pd_host_threads(threads);
     return 1;
 }
 

@@ -11,4 +11,7 @@ extern PyMethodDef pd_host_surface_methods[];      /* host_surface.c: closed sur
 /* host_matrix.c: the capsule `cholesky` (host/cholesky.h) and the flag HAS_CHOLMOD. Returns -1 with an exception set. */
 int pd_host_add_cholesky(PyObject *module);
 
+/* A number of threads that OpenMP can be asked for. */
+static inline int pd_host_threads(int threads) { return threads < 1 ? 1 : threads > 1024 ? 1024 : threads; }
+
 #endif

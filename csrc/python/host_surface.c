@@ -12,8 +12,6 @@
 
 #define METHOD(function) ((PyCFunction)(void (*)(void))(function))
 
-static int threads_of(int threads) { return threads < 1 ? 1 : threads > 1024 ? 1024 : threads; }
-
 /* Triangles (m,3) whose indices are below n_points. Returns their number, or -1 with an exception. */
 static int triangles_in(PyObject *module, PyObject *object, int n_points, const int **triangles) {
     npy_intp shape[2] = {-1, 3};
@@ -97,7 +95,7 @@ static PyObject *nearest_triangles(PyObject *module, PyObject *arguments) {
     pd_error error;
     pd_status status;
     int *nearest = PyArray_DATA(out);
-    Py_BEGIN_ALLOW_THREADS status = pd_surface_nearest(nearest, &surface, queries, n, threads_of(threads), &error);
+    Py_BEGIN_ALLOW_THREADS status = pd_surface_nearest(nearest, &surface, queries, n, pd_host_threads(threads), &error);
     Py_END_ALLOW_THREADS if (!status) return (PyObject *)out;
     Py_DECREF(out);
     return pd_raise(module, status, &error);
@@ -124,7 +122,7 @@ static PyObject *are_inside(PyObject *module, PyObject *arguments) {
     pd_error error;
     pd_status status;
     unsigned char *inside = PyArray_DATA(out);
-    Py_BEGIN_ALLOW_THREADS status = pd_surface_inside(inside, &surface, queries, n, threads_of(threads), &error);
+    Py_BEGIN_ALLOW_THREADS status = pd_surface_inside(inside, &surface, queries, n, pd_host_threads(threads), &error);
     Py_END_ALLOW_THREADS if (!status) return (PyObject *)out;
     Py_DECREF(out);
     return pd_raise(module, status, &error);
@@ -159,8 +157,8 @@ static PyObject *distance_grid(PyObject *module, PyObject *arguments) {
     pd_error error;
     pd_status status;
     double *values = PyArray_DATA(out);
-    Py_BEGIN_ALLOW_THREADS status = pd_surface_grid_distance(values, &surface, &grid, threads_of(threads), &error);
-    if (!status) status = pd_surface_grid_sign(values, &surface, &grid, threads_of(threads), &error);
+    Py_BEGIN_ALLOW_THREADS status = pd_surface_grid_distance(values, &surface, &grid, pd_host_threads(threads), &error);
+    if (!status) status = pd_surface_grid_sign(values, &surface, &grid, pd_host_threads(threads), &error);
     Py_END_ALLOW_THREADS if (!status) return (PyObject *)out;
     Py_DECREF(out);
     return pd_raise(module, status, &error);
