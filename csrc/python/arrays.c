@@ -109,6 +109,11 @@ int pd_array_in_or_none(PyArrayObject **array, PyObject *object, int type, int n
     return *array ? 0 : -1;
 }
 
+PyArrayObject *pd_array_in_private(PyObject *object, int type, int n_dimensions, const npy_intp *shape, const char *name) {
+    PyArrayObject *array = pd_array_in(object, type, n_dimensions, shape, name);
+    return array ? pd_array_copy(type, n_dimensions, PyArray_DIMS(array), PyArray_DATA(array)) : NULL;
+}
+
 PyArrayObject *pd_array_in_out(PyObject *object, int type, int n_dimensions, const npy_intp *shape, const char *name) {
     PyArrayObject *array = pd_array_in(object, type, n_dimensions, shape, name);
     if (array && !PyArray_ISWRITEABLE(array)) {

@@ -33,6 +33,10 @@ PyArrayObject *pd_array_in(PyObject *object, int type, int n_dimensions, const n
 /* The same; None (or a missing argument, NULL) gives *array = NULL. Returns 0, or -1 with an exception. */
 int pd_array_in_or_none(PyArrayObject **array, PyObject *object, int type, int n_dimensions, const npy_intp *shape, const char *name);
 
+/* pd_array_in for indices that are checked and then used without the GIL: a copy that no other thread can reach, so that what was checked
+ * stays true. NEW reference, or NULL with an exception. */
+PyArrayObject *pd_array_in_private(PyObject *object, int type, int n_dimensions, const npy_intp *shape, const char *name);
+
 /* pd_array_in for an array the core writes into: also refuses one that is read-only (ValueError). */
 PyArrayObject *pd_array_in_out(PyObject *object, int type, int n_dimensions, const npy_intp *shape, const char *name);
 

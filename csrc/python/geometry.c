@@ -182,8 +182,8 @@ static PyObject *mollifier(PyObject *module, PyObject *arguments) {
     return Py_BuildValue("(NNN)", mirror.arrays[2], mirror.arrays[3], mirror.arrays[4]);
 }
 
-/* What both collision loops read: (kind, method, x_t0, x_t1, corners or None, separation, .., threads). Rows of x are checked here, so that
- * no index can leave it. Returns 0, or -1 with an exception. */
+/* What both collision loops read: (kind, method, x_t0, x_t1, corners or None, separation, .., threads). Corners are copied and checked here, so
+ * that no index can leave x whatever other threads write meanwhile; the caller lets go of the copy. Returns 0, or -1 with an exception. */
 static int read_motion(PyObject *x_t0, PyObject *x_t1, PyObject *corners, double separation, pair_call *call, mirror *mirror) {
     npy_intp shape[2] = {-1, 3}, corner_shape[2] = {-1, 4};
     if (check_kind(call->kind, PD_VERTEX_TRIANGLE) < 0) return -1;
@@ -199,8 +199,7 @@ static int read_motion(PyObject *x_t0, PyObject *x_t1, PyObject *corners, double
     if (!(mirror->arrays[0] = pd_array_in(x_t0, PD_NPY_REAL, 2, shape, "x_t0"))) return -1;
     shape[0] = PyArray_DIM(mirror->arrays[0], 0);
     if (!(mirror->arrays[1] = pd_array_in(x_t1, PD_NPY_REAL, 2, shape, "x_t1"))) return -1;
-    if (pd_array_in_or_none(&mirror->arrays[2], corners, NPY_INT32, 2, corner_shape, "corners") < 0) return -1;
-    if (!mirror->arrays[2]) {
+    if (corners == Py_None) {
         if (shape[0] % 4 || shape[0] / 4 > INT_MAX) {
             PyErr_Format(PyExc_ValueError, "x_t0: expected four rows for each pair, got %zd rows", (Py_ssize_t)shape[0]);
             return -1;
@@ -208,8 +207,9 @@ static int read_motion(PyObject *x_t0, PyObject *x_t1, PyObject *corners, double
         call->n = (int)(shape[0] / 4);
         return 0;
     }
+    if (!(mirror->arrays[2] = pd_array_in_private(corners, NPY_INT32, 2, corner_shape, "corners"))) return -1;
     call->n = pd_array_length(mirror->arrays[2], 0, "corners");
-    if (call->n < 0) return -1;
+    if (call->n < 0) goto failed;
     const int *rows = PyArray_DATA(mirror->arrays[2]);
     int least = 0, most = -1;
     for (npy_intp i = 0; i < 4 * (npy_intp)call->n; i++) {
@@ -221,9 +221,13 @@ static int read_motion(PyObject *x_t0, PyObject *x_t1, PyObject *corners, double
             PyErr_Format(PyExc_ValueError, "%s: index %d at (%zd, %d) is out of range for %zd points",
                          call->kind == PD_EDGE_EDGE ? "edge_edge" : "vertex_triangle", rows[i], (Py_ssize_t)(i / 4), (int)(i % 4),
                          (Py_ssize_t)shape[0]);
-            return -1;
+            goto failed;
         }
     return 0;
+
+failed:
+    Py_CLEAR(mirror->arrays[2]);
+    return -1;
 }
 
 static PyObject *collision_times(PyObject *module, PyObject *arguments) {
@@ -239,7 +243,9 @@ static PyObject *collision_times(PyObject *module, PyObject *arguments) {
     mirror.arrays[3] = pd_array_out(PD_NPY_REAL, 1, scalars);
     mirror.arrays[4] = pd_array_out(NPY_INT32, 1, scalars);
     mirror.arrays[5] = pd_array_out(NPY_UINT8, 1, scalars);
-    if (run(module, &call, &mirror, threads) < 0) return NULL;
+    int failed = run(module, &call, &mirror, threads) < 0;
+    Py_XDECREF((PyObject *)mirror.arrays[2]);
+    if (failed) return NULL;
     return Py_BuildValue("(NNN)", mirror.arrays[3], mirror.arrays[4], mirror.arrays[5]);
 }
 
@@ -254,7 +260,9 @@ static PyObject *earliest_collision(PyObject *module, PyObject *arguments) {
         return NULL;
     if (read_motion(x_t0, x_t1, corners, separation, &call, &mirror) < 0) return NULL;
     call.time = (real)time;
-    if (run(module, &call, &mirror, threads) < 0) return NULL;
+    int failed = run(module, &call, &mirror, threads) < 0;
+    Py_XDECREF((PyObject *)mirror.arrays[2]);
+    if (failed) return NULL;
     return Py_BuildValue("(di)", (double)call.time, call.index);
 }
 

@@ -28,18 +28,21 @@ static PyArrayObject *points_in(PyObject *object, int *n) {
     return array;
 }
 
-/* (m,k) int32 with k from k_minimum to k_maximum. Borrowed reference or NULL. */
+/* (m,k) int32 with k from k_minimum to k_maximum, as a copy that no other thread changes between the check of its indices and their use.
+ * NEW reference or NULL. */
 static PyArrayObject *elements_in(PyObject *object, int k_minimum, int k_maximum, int *m, int *k, const char *name) {
     npy_intp shape[2] = {-1, k_minimum == k_maximum ? k_minimum : -1};
-    PyArrayObject *array = pd_array_in(object, NPY_INT32, 2, shape, name);
+    PyArrayObject *array = pd_array_in_private(object, NPY_INT32, 2, shape, name);
     if (!array) return NULL;
-    if (PyArray_DIM(array, 1) < k_minimum || PyArray_DIM(array, 1) > k_maximum) {
-        PyErr_Format(PyExc_ValueError, "%s: expected %d to %d vertices per row, got %zd", name, k_minimum, k_maximum,
-                     (Py_ssize_t)PyArray_DIM(array, 1));
-        return NULL;
+    npy_intp width = PyArray_DIM(array, 1);
+    if (width < k_minimum || width > k_maximum)
+        PyErr_Format(PyExc_ValueError, "%s: expected %d to %d vertices per row, got %zd", name, k_minimum, k_maximum, (Py_ssize_t)width);
+    else if ((*m = pd_array_length(array, 0, name)) >= 0) {
+        *k = (int)width;
+        return array;
     }
-    *k = (int)PyArray_DIM(array, 1);
-    return (*m = pd_array_length(array, 0, name)) < 0 ? NULL : array;
+    Py_DECREF((PyObject *)array);
+    return NULL;
 }
 
 /* Whether a number of points given as a plain integer can be one. */
@@ -76,7 +79,8 @@ static PyObject *check_elements(PyObject *module, PyObject *arguments, PyObject 
     pd_status status;
     Py_BEGIN_ALLOW_THREADS status = pd_points_check(doubles(points), n, "points", &error);
     if (!status) status = pd_elements_check(ints(elements), m, k, n, name, &error);
-    Py_END_ALLOW_THREADS if (status) return pd_raise(module, status, &error);
+    Py_END_ALLOW_THREADS Py_DECREF((PyObject *)elements);
+    if (status) return pd_raise(module, status, &error);
     Py_RETURN_NONE;
 }
 
@@ -90,13 +94,12 @@ static PyObject *orient_tets(PyObject *module, PyObject *arguments, PyObject *ke
     int n, m, k, n_flipped = 0;
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO:orient_tets", names, &points_object, &tets_object)) return NULL;
     PyArrayObject *points = points_in(points_object, &n);
-    PyArrayObject *tets = points ? elements_in(tets_object, 4, 4, &m, &k, "tets") : NULL;
-    PyArrayObject *oriented = tets ? pd_array_copy(NPY_INT32, 2, PyArray_DIMS(tets), PyArray_DATA(tets)) : NULL;
+    PyArrayObject *oriented = points ? elements_in(tets_object, 4, 4, &m, &k, "tets") : NULL;
     if (!oriented) return NULL;
 
     pd_error error;
     pd_status status;
-    Py_BEGIN_ALLOW_THREADS status = pd_elements_check(ints(tets), m, k, n, "tets", &error);
+    Py_BEGIN_ALLOW_THREADS status = pd_elements_check(ints(oriented), m, k, n, "tets", &error);
     if (!status) status = pd_tets_orient(PyArray_DATA(oriented), &n_flipped, doubles(points), m, &error);
     Py_END_ALLOW_THREADS if (status) {
         Py_DECREF(oriented);
@@ -115,13 +118,14 @@ static PyObject *surface(PyObject *module, PyObject *arguments, PyObject *keywor
     Py_ssize_t n_points;
     int m, k, n_triangles, *triangles;
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "On:surface", names, &tets_object, &n_points)) return NULL;
-    PyArrayObject *tets = elements_in(tets_object, 4, 4, &m, &k, "tets");
-    if (!tets || !check_n_points(n_points)) return NULL;
+    PyArrayObject *tets = check_n_points(n_points) ? elements_in(tets_object, 4, 4, &m, &k, "tets") : NULL;
+    if (!tets) return NULL;
 
     pd_error error;
     pd_status status;
     Py_BEGIN_ALLOW_THREADS status = pd_surface_create(&triangles, &n_triangles, ints(tets), m, (int)n_points, &error);
-    Py_END_ALLOW_THREADS return status ? pd_raise(module, status, &error) : rows_out(triangles, n_triangles, 3);
+    Py_END_ALLOW_THREADS Py_DECREF((PyObject *)tets);
+    return status ? pd_raise(module, status, &error) : rows_out(triangles, n_triangles, 3);
 }
 
 PyDoc_STRVAR(edges_doc, "edges($module, /, elements, n_points)\n--\n\n"
@@ -134,13 +138,14 @@ static PyObject *edges(PyObject *module, PyObject *arguments, PyObject *keywords
     Py_ssize_t n_points;
     int m, k, n_edges, *rows;
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "On:edges", names, &elements_object, &n_points)) return NULL;
-    PyArrayObject *elements = elements_in(elements_object, 2, 4, &m, &k, "elements");
-    if (!elements || !check_n_points(n_points)) return NULL;
+    PyArrayObject *elements = check_n_points(n_points) ? elements_in(elements_object, 2, 4, &m, &k, "elements") : NULL;
+    if (!elements) return NULL;
 
     pd_error error;
     pd_status status;
     Py_BEGIN_ALLOW_THREADS status = pd_edges_create(&rows, &n_edges, ints(elements), m, k, (int)n_points, &error);
-    Py_END_ALLOW_THREADS return status ? pd_raise(module, status, &error) : rows_out(rows, n_edges, 2);
+    Py_END_ALLOW_THREADS Py_DECREF((PyObject *)elements);
+    return status ? pd_raise(module, status, &error) : rows_out(rows, n_edges, 2);
 }
 
 PyDoc_STRVAR(hinges_doc, "hinges($module, /, triangles, n_points)\n--\n\n"
@@ -153,13 +158,14 @@ static PyObject *hinges(PyObject *module, PyObject *arguments, PyObject *keyword
     Py_ssize_t n_points;
     int m, k, n_hinges, *rows;
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "On:hinges", names, &triangles_object, &n_points)) return NULL;
-    PyArrayObject *triangles = elements_in(triangles_object, 3, 3, &m, &k, "triangles");
-    if (!triangles || !check_n_points(n_points)) return NULL;
+    PyArrayObject *triangles = check_n_points(n_points) ? elements_in(triangles_object, 3, 3, &m, &k, "triangles") : NULL;
+    if (!triangles) return NULL;
 
     pd_error error;
     pd_status status;
     Py_BEGIN_ALLOW_THREADS status = pd_hinges_create(&rows, &n_hinges, ints(triangles), m, (int)n_points, &error);
-    Py_END_ALLOW_THREADS return status ? pd_raise(module, status, &error) : rows_out(rows, n_hinges, 4);
+    Py_END_ALLOW_THREADS Py_DECREF((PyObject *)triangles);
+    return status ? pd_raise(module, status, &error) : rows_out(rows, n_hinges, 4);
 }
 
 PyDoc_STRVAR(measures_doc, "measures($module, /, points, elements)\n--\n\n"
@@ -173,13 +179,17 @@ static PyObject *measures(PyObject *module, PyObject *arguments, PyObject *keywo
     PyArrayObject *points = points_in(points_object, &n);
     PyArrayObject *elements = points ? elements_in(elements_object, 2, 4, &m, &k, "elements") : NULL;
     PyArrayObject *result = elements ? pd_array_out(NPY_FLOAT64, 1, PyArray_DIMS(elements)) : NULL;
-    if (!result) return NULL;
+    if (!result) {
+        Py_XDECREF((PyObject *)elements);
+        return NULL;
+    }
 
     pd_error error;
     pd_status status;
     Py_BEGIN_ALLOW_THREADS status = pd_elements_check(ints(elements), m, k, n, "elements", &error);
     if (!status) pd_measures(PyArray_DATA(result), doubles(points), ints(elements), m, k);
-    Py_END_ALLOW_THREADS if (status) {
+    Py_END_ALLOW_THREADS Py_DECREF((PyObject *)elements);
+    if (status) {
         Py_DECREF(result);
         return pd_raise(module, status, &error);
     }
@@ -200,13 +210,17 @@ static PyObject *lumped_masses(PyObject *module, PyObject *arguments, PyObject *
     PyArrayObject *elements = points ? elements_in(elements_object, 2, 4, &m, &k, "elements") : NULL;
     PyArrayObject *density = elements ? pd_array_in(density_object, NPY_FLOAT64, 1, PyArray_DIMS(elements), "density") : NULL;
     PyArrayObject *masses = density ? pd_array_out(NPY_FLOAT64, 1, PyArray_DIMS(points)) : NULL;
-    if (!masses) return NULL;
+    if (!masses) {
+        Py_XDECREF((PyObject *)elements);
+        return NULL;
+    }
 
     pd_error error;
     pd_status status;
     Py_BEGIN_ALLOW_THREADS status = pd_elements_check(ints(elements), m, k, n, "elements", &error);
     if (!status) status = pd_lumped_masses(PyArray_DATA(masses), doubles(points), ints(elements), doubles(density), n, m, k, &error);
-    Py_END_ALLOW_THREADS if (status) {
+    Py_END_ALLOW_THREADS Py_DECREF((PyObject *)elements);
+    if (status) {
         Py_DECREF(masses);
         return pd_raise(module, status, &error);
     }
@@ -224,22 +238,26 @@ static PyObject *colouring(PyObject *module, PyObject *arguments, PyObject *keyw
     const char *method_name = "balanced";
     int m, k, n_colours;
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "On|s:colouring", names, &elements_object, &n_points, &method_name)) return NULL;
-    PyArrayObject *elements = elements_in(elements_object, 1, 4, &m, &k, "elements");
-    if (!elements || !check_n_points(n_points)) return NULL;
+    if (!check_n_points(n_points)) return NULL;
     pd_colouring method = PD_COLOURING_BALANCED;
     if (strcmp(method_name, "greedy") == 0)
         method = PD_COLOURING_GREEDY;
     else if (strcmp(method_name, "balanced") != 0)
         return PyErr_Format(PyExc_ValueError, "method: '%s' is neither 'greedy' nor 'balanced'", method_name);
+    PyArrayObject *elements = elements_in(elements_object, 1, 4, &m, &k, "elements");
     npy_intp shape[1] = {n_points};
-    PyArrayObject *colours = pd_array_out(NPY_INT32, 1, shape);
-    if (!colours) return NULL;
+    PyArrayObject *colours = elements ? pd_array_out(NPY_INT32, 1, shape) : NULL;
+    if (!colours) {
+        Py_XDECREF((PyObject *)elements);
+        return NULL;
+    }
 
     pd_error error;
     pd_status status;
     Py_BEGIN_ALLOW_THREADS status =
         pd_colouring_create(PyArray_DATA(colours), &n_colours, ints(elements), m, k, (int)n_points, method, &error);
-    Py_END_ALLOW_THREADS if (status) {
+    Py_END_ALLOW_THREADS Py_DECREF((PyObject *)elements);
+    if (status) {
         Py_DECREF(colours);
         return pd_raise(module, status, &error);
     }
@@ -278,18 +296,23 @@ static PyObject *rest_shape(PyObject *module, PyObject *arguments, PyObject *key
         rows = rest ? elements_in(rows_object, k, k, &m, &k, "rows") : NULL;
         if (!rows) return NULL;
         status = pd_elements_check(ints(rows), m, k, n, "rows", &error);
-        if (status) return pd_raise(module, status, &error);
+        if (status) {
+            Py_DECREF((PyObject *)rows);
+            return pd_raise(module, status, &error);
+        }
     }
     npy_intp gradients_shape[3] = {m, k - 1, d};
     PyArrayObject *gradients = pd_array_out(NPY_FLOAT64, 3, gradients_shape);
     PyArrayObject *measure = gradients ? pd_array_out(NPY_FLOAT64, 1, gradients_shape) : NULL;
     if (!measure) {
         Py_XDECREF((PyObject *)gradients);
+        Py_XDECREF((PyObject *)rows);
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS status = pd_rest_shapes(PyArray_DATA(gradients), PyArray_DATA(measure), doubles(rest), rows ? ints(rows) : NULL,
                                                    m, topologies[which], &error);
-    Py_END_ALLOW_THREADS if (status) {
+    Py_END_ALLOW_THREADS Py_XDECREF((PyObject *)rows);
+    if (status) {
         Py_DECREF(gradients);
         Py_DECREF(measure);
         return pd_raise(module, status, &error);

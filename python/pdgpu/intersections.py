@@ -118,6 +118,7 @@ def _rows(name, rows, k, n_points):
         return np.zeros((0, k), np.int32)
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name}: expected integer indices, got dtype {array.dtype}")
+    array = np.array(array)  # what is checked here is used without the lock of the interpreter: no other thread may write to it
     expected = "(any,)" if k == 1 else f"(any, {k})"
     if array.shape[1:] != (() if k == 1 else (k,)):
         raise ValueError(f"{name}: expected shape {expected}, got {array.shape}")

@@ -2,11 +2,12 @@
 
 import inspect
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
 
-from pdgpu import _host
+from pdgpu import _host, ccd
 
 POINTS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float)
 TETS = np.array([[0, 1, 2, 3]], dtype=np.int32)
@@ -104,6 +105,42 @@ def test_no_references_are_lost_on_success_or_failure():
                 function(points, bad)
     assert [sys.getrefcount(a) for a in (points, tets, bad)] == before
     assert sys.getrefcount(_host.surface(tets, 4)) == sys.getrefcount(np.empty(1))
+
+
+def test_copies_of_indices_are_let_go():
+    """If it failed, every call would leave a copy of its elements in memory."""
+    points, density = np.tile(POINTS, (1000, 1)) + np.repeat(np.arange(1000), 4)[:, None], np.ones(1000)
+    tets = np.arange(4000, dtype=np.int32).reshape(-1, 4)
+    bad = np.where(tets == 3996, 4000, tets).astype(np.int32)
+
+    def every_function(rows):
+        for call in (
+            lambda: _host.check_elements(points, rows),
+            lambda: _host.orient_tets(points, rows),
+            lambda: _host.surface(rows, 4000),
+            lambda: _host.edges(rows, 4000),
+            lambda: _host.hinges(np.ascontiguousarray(rows[:, :3]), 4000),
+            lambda: _host.measures(points, rows),
+            lambda: _host.lumped_masses(points, rows, density),
+            lambda: _host.colouring(rows, 4000),
+            lambda: _host.rest_shape(points, "tet", rows),
+            lambda: ccd.earliest(points, points + 0.1, vertex_triangle=rows),
+        ):
+            if rows is bad:
+                with pytest.raises(ValueError):
+                    call()
+            else:
+                call()
+
+    for rows in (tets, bad):
+        every_function(rows)
+    tracemalloc.start()
+    for rows in (tets, bad):
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(20):
+            every_function(rows)
+        assert tracemalloc.get_traced_memory()[0] - before < 5 * tets.nbytes
+    tracemalloc.stop()
 
 
 def test_processor_check_answers():
