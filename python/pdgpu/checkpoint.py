@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-from pathlib import Path
 
 import numpy as np
 
 import pdgpu.materials
 from pdgpu import colliders, linear_solvers, solvers
-from pdgpu.arguments import integer, number, per_item, real_array, vertex_indices
+from pdgpu.arguments import integer, number, per_item, real_array, real_view, vertex_indices
+from pdgpu.atomic_files import replacing
 from pdgpu.automatic import Parameters
 from pdgpu.mesh import Mesh
 from pdgpu.mesh_files import as_path
@@ -23,11 +22,12 @@ from pdgpu.scene import Scene
 
 FORMAT, VERSION = "pdgpu simulation", 2
 WITHOUT_OBSTACLES = 1  # the version of a file without obstacles, which earlier versions of pdgpu read too
+STATE = ("positions", "velocities", "previous_velocities")
 
 
 def write(path, simulation):
-    """Write a simulation to `path`. A file that is there already is replaced only when the new one is complete."""
-    path = Path(os.path.realpath(as_path(path)))
+    """Write a simulation to `path`, as `replacing` does. ValueError where the state is not finite."""
+    path = as_path(path)
     scene = simulation._scene
     arrays, bodies = {}, []
 
@@ -72,10 +72,9 @@ def write(path, simulation):
                 "moves": obstacle.collider.motion is not None,
             }
         )
-    x, v, previous = simulation._backend.state()
-    arrays["positions"], arrays["velocities"] = x, v
-    if previous is not None:
-        arrays["previous_velocities"] = previous
+    for name, state in zip(STATE, simulation._backend.state(), strict=True):
+        if state is not None:  # another library may have written to the memory of the simulation
+            arrays[name] = real_view(name, state, state.shape, state.dtype)
     if simulation._colours is not None:  # after a cut they are inherited, not what a colouring of the scene would give
         arrays["colours"] = simulation._colours
     if simulation._external_forces is not None:
@@ -96,19 +95,8 @@ def write(path, simulation):
         "bodies": bodies,
         "obstacles": obstacles,
     }
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"path: the folder {path.parent} does not exist")
-    special = path.exists() and not path.is_file()  # a pipe, a device: to be written to, not to be replaced
-    unfinished = path if special else path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with open(unfinished, "wb") as file:
-            np.savez(file, header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8), **arrays)
-        if not special:
-            os.replace(unfinished, path)
-    except BaseException:
-        if not special:
-            unfinished.unlink(missing_ok=True)
-        raise
+    with replacing(path) as unfinished, open(unfinished, "wb") as file:
+        np.savez(file, header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8), **arrays)
 
 
 def read(cls, path, motions, device, threads):

@@ -12,6 +12,7 @@ import sys
 import numpy as np
 
 import pdgpu
+from pdgpu.atomic_files import replacing
 from pdgpu.backends import DEVICES, PRECISIONS, thread_count
 from pdgpu.linear_solvers import PCG, Chebyshev, Direct, Jacobi
 from pdgpu.solvers import (
@@ -204,7 +205,7 @@ def _simulate(options):
         frame.write(os.path.join(options.out, name))
         frames.append((simulation.time, name))
     path = os.path.join(options.out, "animation.pvd")
-    with open(path, "w") as file:
+    with replacing(path) as unfinished, open(unfinished, "w") as file:
         file.write('<?xml version="1.0"?>\n<VTKFile type="Collection" version="0.1">\n<Collection>\n')
         file.writelines(f'<DataSet timestep="{time:.9g}" file="{name}"/>\n' for time, name in frames)
         file.write("</Collection>\n</VTKFile>\n")

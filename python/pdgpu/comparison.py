@@ -8,6 +8,7 @@ import dataclasses
 import numpy as np
 
 from pdgpu.arguments import choice, real_array
+from pdgpu.atomic_files import replacing
 from pdgpu.records import COLUMNS as STEP_COLUMNS
 from pdgpu.records import StepRecord
 from pdgpu.simulation import Simulation
@@ -109,7 +110,7 @@ class Comparison:
 
     def to_csv(self, path):
         """Write every record: the column `solver`, then those of a step; a cell without a value is empty."""
-        with open(path, "w", newline="") as file:
+        with replacing(path) as unfinished, open(unfinished, "w", newline="") as file:
             writer = csv.writer(file)
             writer.writerow(("solver", *COLUMNS))
             for name, record in self.records.items():

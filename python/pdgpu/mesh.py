@@ -206,10 +206,13 @@ class Mesh:
         ----------
         path : str or path-like
             .msh .vtk .vtu .mesh .npz hold every element; .obj .ply .stl .off triangles only; .node/.ele (a pair) tets only. With
-            .gz after it the file is compressed. STL keeps coordinates in float32.
+            .gz after it the file is compressed. STL keeps coordinates in float32. Each file is put in place whole (the two of a pair one
+            after the other); a link is followed; a file that is replaced keeps its mode.
 
         Raises
         ------
+        FileNotFoundError
+            The folder does not exist.
         ValueError
             An unknown format, or one that cannot hold the elements of this mesh.
         """

@@ -16,10 +16,13 @@ import itertools
 import os
 import shutil
 import tempfile
+import threading
 import warnings
 from pathlib import Path
 
 import numpy as np
+
+from pdgpu.atomic_files import replacing
 
 _MESHIO_FORMATS = {
     ".msh": "gmsh",
@@ -34,6 +37,7 @@ _MESHIO_FORMATS = {
     ".ele": "tetgen",
     ".obj": "obj",
 }
+_CONSOLE = threading.Lock()
 _EVERYTHING = ("tets", "triangles", "edges")
 _WRITABLE = {
     ".msh": _EVERYTHING,
@@ -79,16 +83,20 @@ def write_arrays(path, points, elements):
     for name in elements:
         if name not in _WRITABLE[suffix]:
             raise ValueError(f"{path}: {suffix} files cannot hold {name}")
-    if compressed and suffix in (".node", ".ele"):
-        raise ValueError(f"{path}: the .node and .ele pair cannot be compressed")
-    if not compressed:
-        _write_plain(path, suffix, points, elements)
+    if suffix in (".node", ".ele"):
+        if compressed:
+            raise ValueError(f"{path}: the .node and .ele pair cannot be compressed")
+        _write_tetgen(path, points, elements)
         return
-    with tempfile.TemporaryDirectory() as folder:
-        plain = Path(folder, "mesh" + suffix)
-        _write_plain(plain, suffix, points, elements)
-        with open(plain, "rb") as source, gzip.open(path, "wb") as target:
-            shutil.copyfileobj(source, target)
+    with replacing(path) as unfinished:
+        if not compressed:
+            _write_plain(unfinished, suffix, points, elements)
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            plain = Path(folder, "mesh" + suffix)
+            _write_plain(plain, suffix, points, elements)
+            with open(plain, "rb") as source, gzip.open(unfinished, "wb") as target:
+                shutil.copyfileobj(source, target)
 
 
 def as_path(path):
@@ -111,9 +119,12 @@ def _format_of(path, known):
 
 @contextlib.contextmanager
 def _quiet():
-    """meshio writes remarks to the console and warns of its own use of NumPy; neither concerns the reader of a mesh."""
+    """meshio writes remarks to the console and warns of its own use of NumPy; neither concerns the reader of a mesh.
+
+    One thread at a time: console and warnings belong to the process, and of two that set them aside one would restore the other's.
+    """
     silence = io.StringIO()
-    with contextlib.redirect_stdout(silence), contextlib.redirect_stderr(silence), warnings.catch_warnings():
+    with _CONSOLE, contextlib.redirect_stdout(silence), contextlib.redirect_stderr(silence), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # this one is a truncated file: NumPy read fewer numbers than were announced
         warnings.filterwarnings("error", message="string or file could not be read to its end")
@@ -131,6 +142,15 @@ def _write_plain(path, suffix, points, elements):
     file_format = "gmsh22" if suffix == ".msh" else _MESHIO_FORMATS[suffix]
     with _quiet():
         meshio.write(path, meshio.Mesh(points, cells), file_format=file_format)
+
+
+def _write_tetgen(path, points, elements):
+    """The pair: meshio writes both files beside each other, where links may have put them apart."""
+    with replacing(path.with_suffix(".node")) as node, replacing(path.with_suffix(".ele")) as ele, tempfile.TemporaryDirectory() as folder:
+        plain = Path(folder, "mesh.node")
+        _write_plain(plain, ".node", points, elements)
+        shutil.copyfile(plain, node)
+        shutil.copyfile(plain.with_suffix(".ele"), ele)
 
 
 def _split_polygons(faces):

@@ -8,6 +8,7 @@ import numpy as np
 
 from pdgpu import shapes
 from pdgpu.arguments import choice
+from pdgpu.atomic_files import replacing
 from pdgpu.colliders import Box, Capsule, Plane, Sphere, TriangleMesh
 
 __all__ = ["collider_surface", "draw_contacts", "draw_simulation", "draw_surface", "plot_comparison"]
@@ -259,7 +260,8 @@ def save_convergence(comparison, path):
     panels[1].set_xlim(left=0)
     panels[1].set_ylabel("")
     panels[1].get_legend().remove()
-    figure.savefig(path, dpi=130)
+    with replacing(path) as unfinished:
+        figure.savefig(unfinished, dpi=130)
     plt.close(figure)
 
 
@@ -273,5 +275,6 @@ def save_states(states, triangles, path, *, azimuth=-68.0):
         axes = figure.add_subplot(1, len(states), k + 1, projection="3d")
         draw_surface(axes, points, triangles, bounds=bounds, azimuth=azimuth)
         axes.set_title(title, fontsize=11)
-    figure.savefig(path, dpi=110)
+    with replacing(path) as unfinished:
+        figure.savefig(unfinished, dpi=110)
     plt.close(figure)

@@ -605,7 +605,16 @@ class Simulation(ReadBack):
     def save(self, path):
         """Write the scene, the solver and the state to a file; `load` resumes with the same bits.
 
-        Scripted motions are functions and are not written: `load` asks for them.
+        Scripted motions are functions and are not written: `load` asks for them. The file is put in place whole: where writing fails the one
+        before it stays, and of two that are written to one path at once one is left. A link is followed; a file that is replaced keeps
+        its mode.
+
+        Raises
+        ------
+        FileNotFoundError
+            The folder does not exist.
+        ValueError
+            Positions or velocities that are not finite, written by way of `device_positions`.
         """
         from pdgpu.checkpoint import write
 
