@@ -3,6 +3,7 @@
 #define PD_CPU_CONTEXT_H
 
 #include "backend.h"
+#include "host/team.h"
 
 /* A loop body that is compiled anew for every constant it is called with. */
 #define PD_INLINE static inline __attribute__((always_inline))
@@ -14,10 +15,9 @@ struct pd_context {
     double marks[PD_MARK_COUNT]; /* s */
 };
 
-/* Threads worth waking for so many items of so many nanoseconds each: a parallel region costs some ten microseconds, and much more
- * where another process holds a core. The bits of a result do not depend on it. */
+/* The team of a loop over `items` of so many nanoseconds each; see host/team.h. */
 static inline int pd_threads(const pd_context *context, long long items, int nanoseconds) {
-    return items * nanoseconds < 30000 ? 1 : context->threads;
+    return pd_team(context->threads, items, nanoseconds);
 }
 
 /* Sum over blocks of a fixed size, then over the partial sums in order: the bits do not depend on the threads. */

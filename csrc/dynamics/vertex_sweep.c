@@ -3,6 +3,7 @@
 
 #include "elements/vertex_step.h"
 #include "host/ordering.h"
+#include "host/team.h"
 #include "linear/upload.h"
 
 #include <stdlib.h>
@@ -65,7 +66,7 @@ static pd_status check_colours(const builder *b, const int *colours) {
     for (int s = 0; s < self->n_sets; s++) {
         const pd_element_set *set = &self->sets[s];
         int k = pd_kind_shape_of(set->kind).vertices, first = set->n; // the first element with two equal colours
-#pragma omp parallel for num_threads(pd_context_threads(self->context)) schedule(static) reduction(min : first)
+#pragma omp parallel for num_threads(pd_team(pd_context_threads(self->context), set->n, 20)) schedule(static) reduction(min : first)
         for (int e = 0; e < set->n; e++)
             for (int a = 0; a < k; a++)
                 for (int c = 0; c < a; c++) {
@@ -122,7 +123,7 @@ static size_t piece_end(const builder *b, size_t first) { return first + PIECE <
 /* How many corners and groups each turn has. */
 static void count_corners(const builder *b, corner_lists *lists, int grouped) {
     const pd_simulation *self = b->simulation;
-#pragma omp parallel for num_threads(pd_context_threads(self->context)) schedule(static)
+#pragma omp parallel for num_threads(pd_team(pd_context_threads(self->context), b->n, 100)) schedule(static)
     for (int t = 0; t < b->n; t++) {
         int vertex = b->vertices[t], lanes = 0, others = 0;
         for (int s = self->corners.start[vertex]; s < self->corners.start[vertex + 1]; s++) {
@@ -203,7 +204,7 @@ static pd_status list_corners(builder *b, pd_vertex_sweep *out, int grouped) {
         size_t end = piece_end(b, first);
         lists.first_corner = (size_t)lists.corner_start[first];
         lists.first_group = (size_t)lists.group_start[first];
-#pragma omp parallel for num_threads(pd_context_threads(context)) schedule(static)
+#pragma omp parallel for num_threads(pd_team(pd_context_threads(context), (long long)(end - first), 1000)) schedule(static)
         for (int t = (int)first; t < (int)end; t++) list_turn(b, &lists, grouped, inverse_h2, t);
         size_t corners = (size_t)lists.corner_start[end] - lists.first_corner, first_lane = lists.first_group * PD_CORNER_LANES;
         size_t lanes = ((size_t)lists.group_start[end] - lists.first_group) * PD_CORNER_LANES;
@@ -253,7 +254,7 @@ static pd_status place_elements(builder *b, pd_vertex_sweep *out, int grouped) {
         if (e == set->n) continue;
         int *places = malloc(count * sizeof(int) + 1);
         if (!places) return pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory for a sweep over %d elements", set->n);
-#pragma omp parallel for num_threads(pd_context_threads(self->context)) schedule(static)
+#pragma omp parallel for num_threads(pd_team(pd_context_threads(self->context), (long long)count, 3)) schedule(static)
         for (size_t i = 0; i < count; i++) places[i] = b->place_of[set->vertices[i]];
         pd_status status = pd_upload(self->context, (void **)&out->corner_places[s], places, count * sizeof(int));
         free(places);

@@ -1,6 +1,8 @@
 /* Aggregated Jacobi iterations; see aggregation.h. */
 #include "host/aggregation.h"
 
+#include "host/team.h"
+
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -139,10 +141,14 @@ static int worker_create(worker *w, int n) {
 /* One piece of work: number k of what `data` says, with a worker of its thread. */
 typedef void task(pd_aggregation *self, int k, worker *w, const void *data);
 
-static pd_status run_in_parallel(pd_aggregation *self, task *run, int n_tasks, const void *data, int threads, pd_error *error) {
+/* Work of a block and of a row, in ns, about. */
+enum { BLOCK_NANOSECONDS = 50000, ROW_NANOSECONDS = 1000 };
+
+static pd_status run_in_parallel(pd_aggregation *self, task *run, int n_tasks, const void *data, int nanoseconds, int threads,
+                                 pd_error *error) {
     int failed = 0;
-    (void)threads;
-#pragma omp parallel num_threads(threads)
+    (void)threads, (void)nanoseconds;
+#pragma omp parallel num_threads(pd_team(threads, n_tasks, nanoseconds))
     {
         worker w;
         int made = worker_create(&w, self->n);
@@ -222,7 +228,9 @@ static pd_status lay_out(pd_aggregation *self, int segment, int threads, pd_erro
     int *row_entries = malloc((n + 1) * sizeof(int)), *list_length = malloc((n_blocks + 1) * sizeof(int));
     pd_status status = PD_OK;
     if (!row_entries || !list_length) goto memory;
-    if ((status = run_in_parallel(self, count_block, self->n_blocks, &(counts){row_entries, list_length}, threads, error))) goto done;
+    if ((status =
+             run_in_parallel(self, count_block, self->n_blocks, &(counts){row_entries, list_length}, BLOCK_NANOSECONDS, threads, error)))
+        goto done;
 
     for (size_t t = 0; t < n; t++) n_entries += row_entries[t], n_segments += (row_entries[t] + segment - 1) / segment;
     for (size_t b = 0; b < n_blocks; b++) {
@@ -256,7 +264,7 @@ static pd_status lay_out(pd_aggregation *self, int segment, int threads, pd_erro
     }
     self->segment_start[n] = piece;
     self->entry_start[piece] = entry;
-    status = run_in_parallel(self, fill_block, self->n_blocks, NULL, threads, error);
+    status = run_in_parallel(self, fill_block, self->n_blocks, NULL, BLOCK_NANOSECONDS, threads, error);
     goto done;
 
 memory:
@@ -488,5 +496,5 @@ static void compute_row(pd_aggregation *self, int number, worker *w, const void 
 }
 
 pd_status pd_aggregation_compute(pd_aggregation *self, const int *places, int n_places, int threads, pd_error *error) {
-    return run_in_parallel(self, compute_row, n_places, places, threads, error);
+    return run_in_parallel(self, compute_row, n_places, places, ROW_NANOSECONDS, threads, error);
 }

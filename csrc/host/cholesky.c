@@ -5,6 +5,7 @@
 #ifdef PD_HAVE_CHOLMOD
 
 #include "host/supernodal_solve.h"
+#include "host/team.h"
 
 #include <cholmod.h>
 #include <dlfcn.h>
@@ -38,8 +39,24 @@ static pd_status library_failure(const pd_cholesky *self, pd_error *error) {
 }
 
 /* METIS draws from the C library's rand(), one sequence for the whole process: two orderings at the same time would draw from each
- * other's, and give another permutation, and other bits, than each alone. So only one runs at a time. */
-static pthread_mutex_t ordering_lock = PTHREAD_MUTEX_INITIALIZER;
+ * other's, and give another permutation, and other bits, than each alone. So only one runs at a time.
+ *
+ * The same for factorisations: a BLAS for one thread need not be safe for several callers. Debian's serial OpenBLAS (0.3.21) is built
+ * without locks, hands the same scratch memory to concurrent calls, and they overwrite each other's numbers without a word. */
+static pthread_mutex_t ordering_lock = PTHREAD_MUTEX_INITIALIZER, factorization_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* A fork waits for both, so that the child finds them free and what they guard whole; who holds one waits for nobody. */
+static void before_fork(void) {
+    pthread_mutex_lock(&ordering_lock);
+    pthread_mutex_lock(&factorization_lock);
+}
+
+static void after_fork(void) {
+    pthread_mutex_unlock(&factorization_lock);
+    pthread_mutex_unlock(&ordering_lock);
+}
+
+static void register_fork(void) { pthread_atfork(before_fork, after_fork, after_fork); }
 
 static int order_graph(cholmod_sparse *graph, SuiteSparse_long *permutation, cholmod_common *common) {
     if (graph->nrow < 8) return cholmod_l_amd(graph, NULL, 0, permutation, common);
@@ -89,6 +106,8 @@ static pd_status cholesky_create(pd_cholesky **out, int n, const int *column_sta
     pd_cholesky *self = calloc(1, sizeof *self);
     *out = NULL;
     if (!self) return pd_fail(error, PD_ERROR_MEMORY, "out of memory");
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, register_fork);
     self->n = n;
     self->block = block;
     cholmod_l_start(&self->common);
@@ -141,7 +160,8 @@ done:
 }
 
 /* A threaded BLAS changes the bits of a factor with its number of threads. CHOLMOD is to be linked with a serial one; where it
- * got a threaded OpenBLAS all the same, that is set to one thread for the time of a factorisation. */
+ * got a threaded OpenBLAS all the same, that is set to one thread for the time of a factorisation. CHOLMOD's own loops ask OpenMP for
+ * four threads [SuiteSparse, CHOLMOD_OMP_NUM_THREADS], whatever ours may have. */
 typedef struct blas_threads {
     int (*get)(void);
     void (*set)(int);
@@ -167,10 +187,14 @@ static blas_threads find_blas_threads(void) {
 
 static int factorize(pd_cholesky *self) {
     blas_threads blas = find_blas_threads();
+    pthread_mutex_lock(&factorization_lock);
+    int suspended = pd_team_suspend();
     int threads = blas.get ? blas.get() : 1;
     if (threads > 1) blas.set(1);
     int fine = cholmod_l_factorize(self->matrix, self->factor, &self->common);
     if (threads > 1) blas.set(threads);
+    pd_team_resume(suspended);
+    pthread_mutex_unlock(&factorization_lock);
     return fine;
 }
 

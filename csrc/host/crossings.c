@@ -7,12 +7,11 @@
  * multiply-adds or without. */
 #include "host/crossings.h"
 
+#include "host/team.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 static const double ERROR_ALONG = 0x1p-48;
 static const double SMALLEST = 0x1p-300, LARGEST = 0x1p300; /* where neither overflow nor underflow disturbs the bound */
@@ -196,7 +195,7 @@ static double contact_time(const scene *s, int kind, const int pair[2]) {
 static pd_status decide(const scene *s, int kind, pd_pair_list *list, double **times, int threads, pd_error *error) {
     *times = malloc((list->n + 1) * sizeof **times);
     if (!*times) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for %zu contacts", list->n);
-#pragma omp parallel for schedule(dynamic, 16) num_threads(threads) if (list->n > 16)
+#pragma omp parallel for schedule(dynamic, 16) num_threads(pd_team(threads, (long long)list->n, 5000))
     for (size_t i = 0; i < list->n; i++) (*times)[i] = contact_time(s, kind, list->pairs[i]);
     size_t kept = 0;
     for (size_t i = 0; i < list->n; i++) {

@@ -2,6 +2,7 @@
 #include "host/box_tree.h"
 #include "host/exact_predicates.h"
 #include "host/surface_distance.h"
+#include "host/team.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -96,7 +97,7 @@ pd_status pd_surface_inside(unsigned char *inside, const pd_host_surface *surfac
     column_tree c;
     pd_status status = column_tree_create(&c, surface, error);
     if (status) return status;
-#pragma omp parallel for schedule(dynamic, QUERIES) num_threads(threads) if (n > QUERIES)
+#pragma omp parallel for schedule(dynamic, QUERIES) num_threads(pd_team(threads, n, 1000))
     for (int i = 0; i < n; i++) {
         const double *p = queries + 3 * (size_t)i;
         column_crossings(&c, p[0], p[1], p + 2, 1, &inside[i]);
@@ -120,7 +121,7 @@ pd_status pd_surface_grid_sign(double *values, const pd_host_surface *surface, c
     PD_TRY(column_tree_create(&c, surface, error));
     created = 1;
     for (int k = 0; k < grid->n[2]; k++) z[k] = pd_host_grid_node(grid, 2, k);
-#pragma omp parallel for schedule(static) num_threads(threads)
+#pragma omp parallel for schedule(static) num_threads(pd_team(threads, n_rows, 1000))
     for (int part = 0; part < threads; part++) { /* a part has a buffer of its own */
         unsigned char *mine = crossings + (size_t)part * n_z;
         for (long long row = part; row < n_rows; row += threads) {

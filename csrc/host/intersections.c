@@ -2,12 +2,10 @@
 #include "host/intersections.h"
 
 #include "host/exact_predicates.h"
+#include "host/team.h"
 
 #include <stdlib.h>
 #include <string.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 /* ---- pairs of boxes ---------------------------------------------------------------------------------------------------------- */
 
@@ -27,7 +25,7 @@ pd_status pd_host_pairs_find(pd_pair_list *out, const pd_host_box *queries, int 
     pd_pair_list *found = calloc((size_t)n_chunks, sizeof *found);
     if (!found) failed = 1;
 
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (n_chunks > 1)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(pd_team(threads, n_queries, 500))
     for (int chunk = 0; chunk < (found ? n_chunks : 0); chunk++) {
         pd_pair_list near = {NULL, 0, 0};
         int last = (chunk + 1) * CHUNK < n_queries ? (chunk + 1) * CHUNK : n_queries, enough = 1;

@@ -2,6 +2,7 @@
 #include "host/rest_shape.h"
 
 #include "host/measure.h"
+#include "host/team.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -64,7 +65,6 @@ static void hinge_gradients(double *gradients, const double *x) {
 }
 
 /* Elements from which on threads are worth starting. */
-enum { PARALLEL_FROM = 50000 };
 
 /* x [k,3] = the corners of an element: rows [n,k] of points, or, where rows is NULL, k points after each other. */
 static void corners_of(double *x, const double *points, const int *rows, int row, int k) {
@@ -112,7 +112,7 @@ pd_status pd_rest_shapes(double *gradients, double *measures, const double *poin
     int k, d, bad = n;
     pd_topology_shape(topology, &k, &d);
     // the first element that is refused is named, whatever the threads find first
-#pragma omp parallel for schedule(static) reduction(min : bad) if (n > PARALLEL_FROM)
+#pragma omp parallel for num_threads(pd_team(pd_team_limit(), n, 100)) schedule(static) reduction(min : bad)
     for (int row = 0; row < n; row++) {
         pd_error unused;
         double x[12];

@@ -1,12 +1,11 @@
 /* Nearest pairs through a tree of boxes; see smallest_gap.h. */
 #include "host/smallest_gap.h"
 
+#include "host/team.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 /* Boxes this much (relative, squared) nearer than the best pair are opened too: more than their distance can be off. */
 static const double SLACK = 1.0 + 0x1p-40;
@@ -154,7 +153,7 @@ static pd_status nearest_of_kind(nearest *best, const pair_kind *kind, int threa
     PD_TRY(pd_box_tree_create(&tree, boxes, kind->n_second, error));
     for (int start = 0; start < kind->n_first; start += ROUND) {
         int end = kind->n_first - start < ROUND ? kind->n_first : start + ROUND, n_chunks = (end - start + CHUNK - 1) / CHUNK;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (n_chunks > 1)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(pd_team(threads, end - start, 500))
         for (int chunk = 0; chunk < n_chunks; chunk++) {
             nearest mine = *best;
             int last = start + (chunk + 1) * CHUNK < end ? start + (chunk + 1) * CHUNK : end;

@@ -1,6 +1,8 @@
 /* Parallel triangular solves with a supernodal factor; see supernodal_solve.h. */
 #include "host/supernodal_solve.h"
 
+#include "host/team.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -314,7 +316,7 @@ static void backward_shared(pd_supernodal_plan *plan, const pd_supernodes *f, in
 
 void pd_supernodal_solve(pd_supernodal_plan *plan, const pd_supernodes *f, const double *b, double *x, int n_columns, int threads) {
     int64_t n = f->n;
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(pd_team(threads, f->value_start[f->n_supernodes], 1))
     {
 #pragma omp for schedule(static)
         for (int64_t i = 0; i < n; i++) {

@@ -3,6 +3,7 @@
 
 #include "geometry/distance.h"
 #include "host/box_tree.h"
+#include "host/team.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -137,7 +138,7 @@ pd_status pd_surface_nearest(int *nearest, const pd_host_surface *surface, const
     search s;
     pd_status status = search_create(&s, surface, error);
     if (status) return status;
-#pragma omp parallel for schedule(dynamic, QUERIES) num_threads(threads) if (n > QUERIES)
+#pragma omp parallel for schedule(dynamic, QUERIES) num_threads(pd_team(threads, n, 1000))
     for (int i = 0; i < n; i++) {
         nearest[i] = 0;
         (void)nearest_distance(&s, queries + 3 * (size_t)i, &nearest[i]);
@@ -151,7 +152,7 @@ pd_status pd_surface_grid_distance(double *values, const pd_host_surface *surfac
     pd_status status = search_create(&s, surface, error);
     if (status) return status;
     long long n_rows = (long long)grid->n[0] * grid->n[1];
-#pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
+#pragma omp parallel for schedule(dynamic, 4) num_threads(pd_team(threads, n_rows * grid->n[2], 500))
     for (long long row = 0; row < n_rows; row++) {
         double p[3] = {pd_host_grid_node(grid, 0, (int)(row / grid->n[1])), pd_host_grid_node(grid, 1, (int)(row % grid->n[1])), 0.0};
         double *out = values + (size_t)row * (size_t)grid->n[2];

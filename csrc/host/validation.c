@@ -2,6 +2,7 @@
 #include "host/validation.h"
 
 #include "host/measure.h"
+#include "host/team.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -30,9 +31,8 @@ pd_status pd_elements_check(const int *elements, int n_elements, int k, int n_po
 }
 
 pd_status pd_tets_orient(int *tets, int *n_flipped, const double *points, int n_tets, pd_error *error) {
-    enum { MANY_TETS = 1000000 };   // more than one thread is worth its start
     int flat = n_tets, flipped = 0; // the first flat tet
-#pragma omp parallel for if (n_tets > MANY_TETS) schedule(static) reduction(min : flat) reduction(+ : flipped)
+#pragma omp parallel for num_threads(pd_team(pd_team_limit(), n_tets, 20)) schedule(static) reduction(min : flat) reduction(+ : flipped)
     for (int t = 0; t < n_tets; t++) {
         int *tet = tets + 4 * (size_t)t;
         double volume = pd_measure(points, tet, 4);

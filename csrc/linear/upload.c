@@ -1,6 +1,8 @@
 /* Backend memory filled from the host; see upload.h. */
 #include "linear/upload.h"
 
+#include "host/team.h"
+
 #include <stdlib.h>
 
 pd_status pd_upload(pd_context *context, void **out, const void *source, size_t bytes) {
@@ -20,7 +22,7 @@ pd_status pd_upload_reals(pd_context *context, real **out, const double *source,
     if (!rounded) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for %zu numbers", count);
     for (size_t first = 0; !status && first < count; first += PIECE) {
         int piece = (int)(count - first < PIECE ? count - first : PIECE);
-#pragma omp parallel for num_threads(piece < 100000 ? 1 : pd_context_threads(context)) schedule(static)
+#pragma omp parallel for num_threads(pd_team(pd_context_threads(context), piece, 1)) schedule(static)
         for (int i = 0; i < piece; i++) rounded[i] = (real)source[first + (size_t)i];
         status = pd_memory_upload(context, *out + first, rounded, (size_t)piece * sizeof(real));
     }

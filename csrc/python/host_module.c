@@ -6,6 +6,8 @@
 
 #include "python/host_module.h"
 
+#include "host/team.h"
+
 /* The backends of an x86-64 build are compiled for x86-64-v3 (AVX2, FMA, BMI); an older processor would die of SIGILL. */
 static int cpu_supports_backend(void) {
 #if (defined(__x86_64__) || defined(_M_X64)) && defined(__GNUC__)
@@ -34,6 +36,7 @@ static PyMethodDef module_methods[] = {
 
 static int host_execute(PyObject *module) {
     if (pd_arrays_import() < 0) return -1;
+    pd_team_survive_forks();
     if (PyModule_AddFunctions(module, pd_host_mesh_methods) < 0) return -1;
     if (PyModule_AddFunctions(module, pd_host_intersection_methods) < 0) return -1;
     if (PyModule_AddFunctions(module, pd_host_surface_methods) < 0) return -1;
