@@ -782,7 +782,7 @@ def test_damaged_saved_simulations(tmp_path, monkeypatch):
         Path("damaged").write_bytes(mutate(data, content))
         result = survives(pdgpu.Simulation.load, "damaged", threads=1)
         if isinstance(result, Exception):
-            assert isinstance(result, ValueError | MemoryError), repr(result)
+            assert isinstance(result, ValueError) and str(result).startswith("path: damaged "), repr(result)
         else:
             assert result.positions.tobytes() == sim.positions.tobytes()
 
@@ -833,7 +833,9 @@ def test_saved_simulations_with_another_header(made, tmp_path, monkeypatch):
         result = survives(pdgpu.Simulation.load, "changed.npz", threads=1)
         if isinstance(result, pdgpu.Simulation):
             survives(result.step)
+        elif isinstance(result, ValueError):
+            assert str(result).startswith(("path: changed.npz ", "motions: ")), repr(result)
         else:
-            assert isinstance(result, TypeError | ValueError | RuntimeError | MemoryError), repr(result)
+            assert isinstance(result, RuntimeError) and "'cuda' is not available" in str(result), repr(result)
 
     attack()

@@ -1,11 +1,13 @@
 """Simulations in files: a NumPy archive with a JSON header that says its format and version.
 
-Nothing is pickled, so a file from a stranger can do no harm. The state is stored in the simulation's own dtype: resuming gives
+Nothing is pickled, only the arrays that the header names are read, and what does not make sense is a ValueError that names the path: a
+file from a stranger can do no harm. The state is stored in the simulation's own dtype: resuming gives
 the same bits as never stopping.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 
@@ -13,9 +15,11 @@ import numpy as np
 
 import pdgpu.materials
 from pdgpu import colliders, linear_solvers, solvers
-from pdgpu.arguments import integer, number, per_item, real_array, real_view, vertex_indices
+from pdgpu.arguments import choice, integer, number, per_item, real_array, real_view, vertex_indices
+from pdgpu.array_archive import ArrayArchive
 from pdgpu.atomic_files import replacing
 from pdgpu.automatic import Parameters
+from pdgpu.backends import DEVICES, PRECISIONS, thread_count
 from pdgpu.mesh import Mesh
 from pdgpu.mesh_files import as_path
 from pdgpu.scene import Scene
@@ -104,48 +108,81 @@ def read(cls, path, motions, device, threads):
     path = as_path(path)
     if not path.exists():
         raise FileNotFoundError(f"path: {path} does not exist")
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        header = json.loads(bytes(arrays.pop("header")))
-        if not isinstance(header, dict) or header.get("format") != FORMAT:
-            raise ValueError("it does not name the format")
-    except MemoryError:
-        raise
-    except Exception as error:  # zipfile, zlib, NumPy and json each have their own for a damaged file
-        raise ValueError(f"path: {path} is not a saved simulation, or is truncated ({error})") from None
-    if header.get("version") not in (WITHOUT_OBSTACLES, VERSION):
-        raise ValueError(f"path: {path} has version {header.get('version')!r}, this pdgpu reads up to version {VERSION}")
-    try:
-        pins = {entry["name"]: sum(bool(moves) for _, moves in entry["pins"]) for entry in header["bodies"]}
-        obstacles = {entry["name"]: int(bool(entry["moves"])) for entry in header.get("obstacles", ())}
-    except (KeyError, TypeError, ValueError) as error:
-        raise _damaged(path, error) from None
-    motions = _check_motions(motions, pins, obstacles)
-    try:
-        scene = _scene(header, arrays, motions)
-        solver = _solver(header["solver"])
-        dt, dtype, saved_device = header["dt"], header["dtype"], header["device"]
-        rho, numbers = _searched(header, solver)
-        colours = _colours(arrays["colours"], scene) if "colours" in arrays and hasattr(solver, "colouring") else None
-        start_time, steps = number("start_time", header["start_time"]), integer("steps", header["steps"], 0)
-        state = [
-            None if name == "previous_velocities" and name not in arrays else real_array(name, arrays[name], (scene.n_vertices, 3))
-            for name in ("positions", "velocities", "previous_velocities")
-        ]
-    except (KeyError, IndexError, AttributeError, TypeError, ValueError) as error:
-        raise _damaged(path, error) from None
-    # a wrong device= or threads= is the caller's, and is named as such
-    device = saved_device if device is None else device
-    forces = arrays.get("external_forces")
-    simulation = cls._resumed(scene, solver, dt, device, dtype, threads, colours, steps, start_time, state, forces)
-    # what a search found before the file was written; another search, from this state, would find something else
-    if rho is not None:
-        simulation._set_rho(rho)
-    if numbers is not None:
-        simulation._numbers = Parameters(**numbers)
-        simulation._numbers.apply(solver.linear, simulation._backend.set_linear)
+    if device is not None:
+        choice("device", device, DEVICES)
+    thread_count(threads)
+    with _named(path, "is not a saved simulation, or is truncated"):
+        archive = ArrayArchive(path)
+    with archive:
+        with _named(path, "is not a saved simulation, or is truncated"):
+            header = _header(archive)
+        if header.get("version") not in (WITHOUT_OBSTACLES, VERSION):
+            raise ValueError(f"path: {path} has version {header.get('version')!r}, this pdgpu reads up to version {VERSION}")
+        with _named(path, "is damaged"):
+            pins = {entry["name"]: sum(_flag(moves) for _, moves in entry["pins"]) for entry in header["bodies"]}
+            obstacles = {entry["name"]: int(_flag(entry["moves"])) for entry in header.get("obstacles", ())}
+        motions = _check_motions(motions, pins, obstacles)
+        with _named(path, "is damaged"):
+            saved_device, dtype = choice("device", header["device"], DEVICES), choice("dtype", header["dtype"], PRECISIONS)
+            dt = None if header["dt"] is None else number("dt", header["dt"], above=0.0)
+            start_time, steps = number("start_time", header["start_time"]), integer("steps", header["steps"], 0)
+            solver = _solver(header["solver"])
+            if not isinstance(solver, solvers.SOLVERS):
+                raise ValueError(f"solver: {header['solver']!r} is none")
+            rho, numbers = _searched(header, solver)
+            scene = _scene(header, archive, motions)
+            state = [_state(name, archive, scene, dtype) for name in STATE]
+            colours = _colours(archive.take("colours"), scene) if "colours" in archive.names else None
+            forces = archive.take("external_forces") if "external_forces" in archive.names else None
+            if archive.names:
+                raise ValueError(f"{archive.names[0]} is in it, and its header does not name that")
+    with _named(path, "cannot be resumed"):  # not on this device, or not at all: it is the core that knows
+        if not hasattr(solver, "colouring"):
+            colours = None
+        simulation = cls._resumed(scene, solver, dt, device or saved_device, dtype, threads, colours, steps, start_time, state, forces)
+        # what a search found before the file was written; another search, from this state, would find something else
+        if rho is not None:
+            simulation._set_rho(rho)
+        if numbers is not None:
+            simulation._numbers = Parameters(**numbers)
+            simulation._numbers.apply(solver.linear, simulation._backend.set_linear)
     return simulation
+
+
+@contextlib.contextmanager
+def _named(path, what):
+    """What the content of a file leads to, becomes a ValueError that names the file."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise ValueError(f"path: {path} {what} ({reason})") from None
+
+
+def _header(archive):
+    content = archive.take("header")
+    if content.dtype != np.uint8 or content.ndim != 1:
+        raise ValueError("its header is no text")
+    header = json.loads(content.tobytes())
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise ValueError("it does not name the format")
+    return header
+
+
+def _flag(value):
+    if not isinstance(value, bool):
+        raise TypeError(f"expected true or false, got {value!r}")
+    return value
+
+
+def _state(name, archive, scene, dtype):
+    """Positions or velocities, in the dtype of the simulation; None for those of the step before where there was none."""
+    if name == "previous_velocities" and name not in archive.names:
+        return None
+    array = archive.take(name)
+    if array.dtype != dtype:
+        raise ValueError(f"{name}: expected dtype {dtype}, got {array.dtype}")
+    return real_array(name, array, (scene.n_vertices, 3))
 
 
 def _searched(header, solver):
@@ -177,11 +214,6 @@ def _found(name, rho, chebyshev, given=None):
     return number(name, rho, minimum=0.0, below=1.0)
 
 
-def _damaged(path, error):
-    reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-    return ValueError(f"path: {path} is damaged ({reason})")
-
-
 def _check_motions(motions, pins, obstacles):
     """Name -> list of motions, of a body as many as it has scripted pins, of an obstacle that moves one; the numbers are given by name."""
     scripted = pins | obstacles
@@ -207,9 +239,14 @@ def _check_motions(motions, pins, obstacles):
     return motions
 
 
-def _scene(header, arrays, motions):
+def _scene(header, archive, motions):
     def fetch(value):
-        return arrays[value] if isinstance(value, str) else value
+        """An array by its name in the archive, or a number itself."""
+        if isinstance(value, str):
+            return archive.take(value)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise TypeError(f"expected an array's name or a number, got {value!r}")
+        return value
 
     scene = Scene(gravity=header["gravity"])
     if header.get("world_box") is not None:
@@ -219,7 +256,7 @@ def _scene(header, arrays, motions):
         points = real_array("points", fetch(entry["points"]), (None, 3))
         mesh = None
         if entry["type"] in ("solid", "shell", "rod"):
-            mesh = Mesh(points, *(fetch(entry[name]) for name in ("tets", "triangles", "edges")))
+            mesh = Mesh(points, *(fetch(entry[name]) for name in ELEMENTS))
         elif entry["type"] != "particles" or materials:
             raise ValueError(f"type {entry['type']!r} with {len(materials)} materials is unknown")
         masses = per_item("masses", fetch(entry["masses"]), len(points), above=0.0)
@@ -268,7 +305,7 @@ def _collider(name, parts):
 
 def _parents(rows, n):
     """Which vertex each descends from: an earlier one, or itself where it is one of those the body was added with."""
-    rows = real_array("parents", rows, (n,)).astype(np.int32)
+    rows = _whole("parents", rows, n)
     if (rows < 0).any() or (rows > np.arange(n)).any() or (rows[rows] != rows).any():
         raise ValueError("parents: they are not those of a cut body")
     return rows
@@ -284,10 +321,17 @@ def _projector(matrix):
 
 def _colours(colours, scene):
     """Colours of the vertices; the core refuses them where two neighbours have the same."""
-    colours = real_array("colours", colours, (scene.n_vertices,))
+    colours = _whole("colours", colours, scene.n_vertices)
     if (colours < 0).any() or (colours >= scene.n_vertices).any():
         raise ValueError(f"colours: must be from 0 to {scene.n_vertices - 1}")
-    return colours.astype(np.int32)
+    return colours
+
+
+def _whole(name, array, n):
+    """n integers."""
+    if array.shape != (n,) or array.dtype.kind not in "iu" or (array > np.iinfo(np.int32).max).any():
+        raise ValueError(f"{name}: expected {n} integers, got {array!r}")
+    return array.astype(np.int32)
 
 
 def _material(name, constants):

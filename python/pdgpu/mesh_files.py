@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pdgpu.array_archive import ArrayArchive
 from pdgpu.atomic_files import replacing
 
 _MESHIO_FORMATS = {
@@ -311,13 +312,13 @@ def _read_seg(path):
 
 def _read_npz(path):
     """Arrays points, tets, triangles, edges; or V for points and T for tets or triangles, by its width."""
-    with np.load(path, allow_pickle=False) as arrays:
-        names = set(arrays.files)
+    with ArrayArchive(path, compressed=True) as archive:
+        names = archive.names
         if "points" in names:
-            return arrays["points"], {name: arrays[name] for name in _EVERYTHING if name in names}
-        if {"V", "T"} <= names:
-            elements = arrays["T"]
-            return arrays["V"], {"triangles" if elements.ndim == 2 and elements.shape[1] == 3 else "tets": elements}
+            return archive.take("points"), {name: archive.take(name) for name in _EVERYTHING if name in names}
+        if {"V", "T"} <= set(names):
+            points, elements = archive.take("V"), archive.take("T")
+            return points, {"triangles" if elements.ndim == 2 and elements.shape[1] == 3 else "tets": elements}
     raise ValueError(f"holds {', '.join(sorted(names)) or 'nothing'}; expected points, tets, triangles, edges, or V and T")
 
 

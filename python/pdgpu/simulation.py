@@ -605,9 +605,9 @@ class Simulation(ReadBack):
     def save(self, path):
         """Write the scene, the solver and the state to a file; `load` resumes with the same bits.
 
-        Scripted motions are functions and are not written: `load` asks for them. The file is put in place whole: where writing fails the one
-        before it stays, and of two that are written to one path at once one is left. A link is followed; a file that is replaced keeps
-        its mode.
+        Scripted motions are functions and are not written: `load` asks for them. The file is put in place whole: where writing fails the
+        one before it stays, and of two that are written to one path at once one is left. A link is followed; a file that is replaced
+        keeps its mode.
 
         Raises
         ------
@@ -637,7 +637,8 @@ class Simulation(ReadBack):
         ------
         FileNotFoundError
         ValueError
-            No such file format, a version this one does not know, a truncated file, motions that are missing.
+            No such file format, a version this one does not know, a truncated or damaged file, one that claims what it does not hold or
+            holds what it does not name, motions that are missing. Nothing of a file takes more memory than its size times a constant.
         """
         from pdgpu.checkpoint import read
 

@@ -1,0 +1,98 @@
+"""NumPy archives (.npz) from strangers: only the arrays that are asked for are read, and none takes more memory than is there.
+
+`numpy.load` believes what an array's own header says of its shape and allocates that much; here it is held against the archive first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import zipfile
+
+import numpy as np
+
+# one byte of a deflate stream holds at most this many (zlib, Technical Details)
+LARGEST_RATIO = 1032
+
+
+class ArrayArchive:
+    """The arrays of an .npz file by name, each read once, when it is taken. A context manager.
+
+    Parameters
+    ----------
+    path : path-like
+    compressed : bool
+        Whether members may be compressed (`numpy.savez_compressed`). Where they may not, all that is taken together is never larger
+        than the file.
+
+    Raises
+    ------
+    OSError
+        The file cannot be opened.
+    ValueError
+        It is no archive, or a damaged one. The text does not name the path: who opened it knows.
+    """
+
+    def __init__(self, path, *, compressed=False):
+        if not os.path.isfile(path):  # opening a pipe would wait for its writer
+            raise ValueError("it is no file")
+        self._allowed = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) if compressed else (zipfile.ZIP_STORED,)
+        self._file = open(path, "rb")
+        try:
+            self._left = os.fstat(self._file.fileno()).st_size
+            with _damage_named():
+                self._zip = zipfile.ZipFile(self._file)
+                members = self._zip.infolist()
+            self._members = {member.filename.removesuffix(".npy"): member for member in members}
+            if len(self._members) < len(members):
+                raise ValueError("two of its members have one name")
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self._zip.close()
+        self._file.close()
+
+    @property
+    def names(self):
+        """The names of the arrays that were not taken yet, a tuple of str."""
+        return tuple(self._members)
+
+    def take(self, name):
+        """The array of that name, read-only. KeyError where there is none, or where it was taken before."""
+        member = self._members.pop(name)
+        with _damage_named(name):
+            return self._read(member)
+
+    def _read(self, member):
+        if member.compress_type not in self._allowed:
+            raise ValueError("it is compressed, which no file of this kind is")
+        largest = member.compress_size * (1 if member.compress_type == zipfile.ZIP_STORED else LARGEST_RATIO)
+        self._left -= member.compress_size  # members that share bytes would otherwise multiply what the file holds
+        if self._left < 0 or member.file_size > largest:
+            raise ValueError(f"{member.file_size} bytes are announced, more than there are")
+        with self._zip.open(member) as file:
+            if np.lib.format.read_magic(file) != (1, 0):
+                raise ValueError("the version of the array format is not 1.0")
+            shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(file)
+            if dtype.kind not in "biuf" or dtype.subdtype is not None:
+                raise ValueError(f"expected numbers, got dtype {dtype}")
+            if any(length < 0 for length in shape) or file.tell() + math.prod(shape) * dtype.itemsize != member.file_size:
+                raise ValueError(f"shape {shape} of {dtype} does not fit its {member.file_size} bytes")
+            content = file.read()  # to the end, where the check sum is compared
+        return np.frombuffer(content, dtype=dtype).reshape(shape, order="F" if fortran_order else "C")
+
+
+@contextlib.contextmanager
+def _damage_named(name=None):
+    """zipfile, zlib and NumPy each have their own exceptions for a damaged file."""
+    try:
+        yield
+    except Exception as error:
+        reason = str(error) or type(error).__name__
+        raise ValueError(reason if name is None else f"{name}: {reason}") from error
