@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pdgpu.linear_solvers import SOR, AJacobi, Jacobi, chebyshev_settings
-from pdgpu.spectrum import extremes, jacobi_rho, over_relaxation, spectral_radius_of
+from pdgpu.spectrum import best_weight, extremes, jacobi_rho, over_relaxation, spectral_radius_of
 
 
 @dataclass
@@ -72,7 +72,7 @@ def resolve(solver, estimate, matrix, bending=None, outer=None, stacklevel=4):
 
 def _weight(solver, weight, largest, searched, matrix, stacklevel):
     if solver.weight == "optimal":
-        return 2.0 / sum(extremes(matrix()))
+        return best_weight(*extremes(matrix()))
     if isinstance(solver.weight, str) or weight * largest < 2.0:
         return weight
     # a lower bound of the largest eigenvalue is enough to be sure

@@ -15,6 +15,13 @@ import numpy as np
 # 1 - rho closer to 0 than this is rounding
 SMALLEST_GAP = 1e-9
 LARGEST_RHO = 1.0 - SMALLEST_GAP
+# iterations of a run of the search: enough to tell one rho from another
+LONGEST_RUN = 100
+
+
+def search_iterations(iterations, start):
+    """Iterations of a run of the search where the solver does so many and the extrapolation sets in at `start`."""
+    return min(iterations, max(LONGEST_RUN, 2 * start))
 
 
 def search(run, floor):

@@ -12,7 +12,7 @@ import scipy.sparse
 from pdgpu.arguments import any_array, integer
 from pdgpu.automatic import resolve
 from pdgpu.backends import backend, thread_count
-from pdgpu.chebyshev_search import floor_of, search
+from pdgpu.chebyshev_search import floor_of, search, search_iterations
 from pdgpu.linear_solvers import (
     LINEAR_SOLVERS,
     PCG,
@@ -21,15 +21,16 @@ from pdgpu.linear_solvers import (
     check_order,
     linear_settings,
 )
-from pdgpu.spectrum import arrays, extremes, scaled, spectral_radius_of
+from pdgpu.scaling import SPREAD, check_columns, exponent_of, ordinary_matrix, times_power, to_ordinary
+from pdgpu.spectrum import arrays, chebyshev_rate, composed_radius, extremes, scaled, spectral_radius_of
 
 __all__ = ["LinearResult", "System", "extreme_eigenvalues", "solve", "spectral_radius"]
 
 ITERATIONS = 1000
-# iterations of a run that looks for rho
-SEARCH_ITERATIONS = 100
 # looks at the residual of a run that records nothing and stops by nothing: divergence is noticed so late at most
 UNRECORDED_LOOKS = 64
+# residual norms below this share of the first say nothing about a rate
+FLOOR = {np.dtype(np.float32): 2e-6, np.dtype(np.float64): 1e-12}
 
 
 class LinearResult:
@@ -47,34 +48,40 @@ class LinearResult:
     seconds : ndarray
         Solver time up to the same rows; recording is never inside.
     status : str
-        "converged", "iteration_cap", "stalled" (eight looks without a change in the last bit of the norm) or "diverged".
+        "converged": the tolerance is met, the residual is zero, or what is left of the residual is rounding where nothing moves any more
+        (eight looks without a change in the last bit of the norm) or a tolerance was out of reach. "stalled": nothing moves any more, above
+        rounding, as for a singular A and a b that no x answers. "iteration_cap": all iterations ran. "diverged".
+    at_rounding : bool
+        Whether rounding is what a run "converged" by: the norm is at most (k + 8) eps || |A| |d| + |r| ||, k the entries of the
+        longest row, d the correction, r the residual at the start, eps that of the dtype, and at most a tenth of || r ||.
     rate : float
-        Observed: mean factor of the residual norm per iteration over the second half of the run; NaN with fewer than two.
+        Observed: mean factor of the residual norm per iteration over the second half of the run, down to where rounding takes over; NaN
+        with fewer than two.
     predicted_rate : float
         What the spectrum promises, computed when first asked for: the spectral radius of the iteration, with Chebyshev the
-        asymptotic rate of its polynomial, (sqrt(kappa) - 1)/(sqrt(kappa) + 1) for PCG, 0 for Direct.
+        asymptotic rate of its polynomial, (sqrt(kappa) - 1)/(sqrt(kappa) + 1) for PCG, 0 for Direct. ValueError where A is not positive
+        definite and the spectrum cannot be had.
     setup_seconds : float
         Factorisation, colours, aggregation, eigenvalues, search for rho: once per `System`.
     parameters : dict
         The numbers that were used: "weight", "rho" (of one Jacobi step for A-Jacobi), "omega", "colours", those that apply.
     """
 
-    def __init__(self, system, x, status, iterations, residual_norm, relative_error, seconds):
+    def __init__(self, system, x, status, at_rounding, iterations, residual_norm, relative_error, seconds, shares):
         self._system = system
-        self.x, self.status, self.iterations = x, status, iterations
+        self.x, self.status, self.at_rounding, self.iterations = x, status, at_rounding, iterations
         self.residual_norm, self.relative_error, self.seconds = residual_norm, relative_error, seconds
+        self._shares = shares  # residual norms over the first, down to rounding
         self.setup_seconds, self.parameters = system.setup_seconds, dict(system.parameters)
 
     @property
     def rate(self):
-        # down to where rounding takes over
-        above = np.flatnonzero(self.residual_norm > 1e-12 * self.residual_norm[0])
-        last = int(above[-1]) if len(above) else 0
+        last = len(self._shares) - 1
         half = last // 2
-        if last < 2 or not np.isfinite(self.residual_norm[last]):
+        if last < 2 or not np.isfinite(self._shares[last]):
             return math.nan
         steps = self.iterations * (last - half) / (len(self.residual_norm) - 1)
-        return float((self.residual_norm[last] / self.residual_norm[half]) ** (1.0 / steps))
+        return float((self._shares[last] / self._shares[half]) ** (1.0 / steps))
 
     @cached_property
     def predicted_rate(self):
@@ -120,7 +127,9 @@ def solve(A, b, solver, x0=None, record=True, *, reference=None, bending=None, d
     ------
     TypeError, ValueError
         A matrix that is not square, symmetric, finite or positive definite (as far as the solver can tell), empty, with a
-        non-positive diagonal; b, x0 or reference of another shape; naming the argument, the index and the value.
+        non-positive diagonal; b, x0 or reference of another shape; naming the argument, the index and the value. Numbers of any size
+        are taken, by powers of two in front; refused are a solution or a norm that the dtype cannot represent, and diagonal entries, or
+        columns of b, too far apart for it.
     RuntimeError
         A device that is not there, or `order="natural"` on another than the CPU.
     """
@@ -152,8 +161,10 @@ def spectral_radius(A, solver, *, bending=None):
     float
     """
     _check_solver(solver)
-    A = _matrix("A", A).astype(np.float64)
-    return spectral_radius_of(A, solver, None if bending is None else arrays(_matrix("bending", bending, positive=False)))
+    A, exponent = ordinary_matrix("A", _matrix("A", A).astype(np.float64), np.float64)
+    if bending is not None:
+        bending = arrays(times_power(_matrix("bending", bending, positive=False), -exponent))
+    return spectral_radius_of(A, solver, bending)
 
 
 def extreme_eigenvalues(A):
@@ -167,7 +178,7 @@ def extreme_eigenvalues(A):
     -------
     (float, float)
     """
-    return extremes(_matrix("A", A).astype(np.float64))
+    return extremes(ordinary_matrix("A", _matrix("A", A).astype(np.float64), np.float64)[0])
 
 
 class System:
@@ -194,8 +205,10 @@ class System:
         self.solver, self.columns = solver, integer("columns", columns, 1)
         A = _matrix("A", A)
         self.dtype = np.dtype(dtype)
-        self._A = A.astype(np.float64)
+        # 2^-exponent of the matrix: all that a solver sees has numbers of ordinary size
+        self._A, self._exponent = ordinary_matrix("A", A.astype(np.float64), dtype)
         self._original = self._A
+        self._magnitudes = None
         blocks = isinstance(solver, PCG) and solver.preconditioner == "block"
         if blocks and A.shape[0] % 3:
             raise ValueError(f"preconditioner: 'block' needs a multiple of 3 rows, got {A.shape[0]}")
@@ -207,7 +220,7 @@ class System:
                 raise ValueError(f"bending: expected shape {A.shape}, got {bending.shape}")
         elif getattr(solver, "suppression", None) == "bending":
             raise ValueError("bending: suppression='bending' needs the part of A that comes from bending")
-        self._bending = None if bending is None else arrays(bending)
+        self._bending = None if bending is None else arrays(times_power(bending, -self._exponent))
         start = time.perf_counter()
         settings = linear_settings(solver, iterations=ITERATIONS, device=device, blocks=blocks)
         self._iterations, self._tolerance, self._check_every = settings[1:4]
@@ -239,14 +252,16 @@ class System:
             raise ValueError(f"b: expected {k} columns, got shape {shape}")
         b = b.astype(np.float64).reshape(n, k)
         start = np.zeros((n, k)) if x0 is None else _like("x0", x0, shape).reshape(n, k)
+        target = None if reference is None else _like("reference", reference, shape).reshape(n, k)
         # a biased operator is led to a fixed point of x itself: it iterates on x from x0, the others on the correction from 0
         absolute = getattr(self.solver, "biased", False) and self.solver.suppression is not None
-        first_iterate = np.ascontiguousarray(start, dtype=self.dtype) if absolute else None
-        start = np.zeros((n, k)) if absolute else start
-        residual = np.ascontiguousarray(b - self._A @ start if start.any() else b, dtype=self.dtype)
-        target = None
-        if reference is not None:
-            target = np.ascontiguousarray(_like("reference", reference, shape).reshape(n, k) - start, dtype=self.dtype)
+        base = np.zeros((n, k)) if absolute else start
+        residual, exponent = self._residual(b, base, start)
+        shift = self._exponent - exponent  # of what has the size of x
+        residual = np.ascontiguousarray(residual, dtype=self.dtype)
+        first_iterate = np.ascontiguousarray(times_power(start, shift), dtype=self.dtype) if absolute else None
+        if target is not None:
+            target = self._target(target, base, shift)
         chebyshev = getattr(self.solver, "chebyshev", None)
         if chebyshev is not None and chebyshev.rho == "auto" and self._numbers.rho is None and residual.any():
             self._search(residual)
@@ -264,22 +279,82 @@ class System:
         rows = rows[:count]
         if status == "diverged":
             self._explain_divergence()
-        x = start + d.astype(np.float64)
-        if not np.isfinite(x).all():
-            x = start
-        x = np.ascontiguousarray(x.reshape(shape), dtype=self.dtype)
+        ended = status == "stalled" or (status == "iteration_cap" and self._tolerance > 0.0)
+        rounding = self._rounding(residual, d) if record or ended else 0.0
+        # a residual of the size of the first one is no success, though rounding be as large: d has run away where A is singular
+        at_rounding = bool(ended and rows[-1, 2] <= min(rounding, 0.1 * rows[0, 2]))
+        norms = times_power(rows[:, 2], exponent)
+        if not np.isfinite(norms[0]):
+            raise ValueError("b: the norm of the residual is too large for float64")
         error = None
         if target is not None and record:
             distance = rows[:, 3]
             with np.errstate(invalid="ignore", divide="ignore"):
                 error = np.zeros(count) if distance[0] == 0.0 else distance / distance[0]
-        return LinearResult(self, x, status, iterations, rows[:, 2].copy(), error, rows[:, 1].copy())
+        return LinearResult(
+            self,
+            self._solution(d, base, shift, status).reshape(shape),
+            "converged" if at_rounding else status,
+            at_rounding,
+            iterations,
+            norms.copy(),
+            error,
+            rows[:, 1].copy(),
+            _above(rows[:, 2], rounding, self.dtype),
+        )
+
+    def _residual(self, b, base, start):
+        """2^-e (b - A base) and e; the products are formed with numbers of ordinary size."""
+        parts = [exponent_of(b)]
+        if start.any():
+            parts.append(exponent_of(self._A.data) + self._exponent + exponent_of(start))
+        exponent = to_ordinary(max((part for part in parts if part is not None), default=None), self.dtype)
+        residual = times_power(b, -exponent)
+        if base.any():
+            residual = residual - self._A @ times_power(base, self._exponent - exponent)
+        further = to_ordinary(exponent_of(residual), self.dtype)
+        residual = times_power(residual, -further)
+        check_columns("b", residual, self.dtype)
+        return residual, exponent + further
+
+    def _target(self, reference, base, shift):
+        """What the correction should become, in its own scale."""
+        with np.errstate(over="ignore"):
+            target = times_power(reference - base, shift)
+        size = exponent_of(target)
+        if size is not None and not abs(size) <= SPREAD[self.dtype]:
+            raise ValueError(f"reference: it is too far from x0, or too close to it, to be the solution in {self.dtype}")
+        return np.ascontiguousarray(target, dtype=self.dtype)
+
+    def _solution(self, d, base, shift, status):
+        """x = base + 2^-shift d, in the dtype."""
+        with np.errstate(over="ignore"):
+            x = base + times_power(d.astype(np.float64), -shift)
+            rounded = np.ascontiguousarray(x, dtype=self.dtype)
+        if status == "diverged":
+            return rounded if np.isfinite(rounded).all() else np.ascontiguousarray(base, dtype=self.dtype)
+        if not np.isfinite(rounded).all():
+            raise ValueError(f"b: the solution is too large for {self.dtype}")
+        if d.any() and not base.any() and not np.abs(rounded).max() >= np.finfo(self.dtype).tiny:
+            raise ValueError(f"b: the solution is below the smallest number that {self.dtype} represents in full")
+        return rounded
+
+    def _rounding(self, residual, d):
+        """The norm that rounding leaves of a residual r - A d: every row is a sum of its products, and its unknown moves no more where it
+        would by less than eps |d|."""
+        if self._magnitudes is None:
+            self._magnitudes = abs(self._A)
+        if not np.isfinite(d).all():
+            return 0.0
+        longest = int(np.diff(self._A.indptr).max())
+        sums = self._magnitudes @ np.abs(d.astype(np.float64)) + np.abs(residual)
+        return float((longest + 8) * np.finfo(self.dtype).eps * np.linalg.norm(sums))
 
     def _search(self, residual):
         """rho="auto", on the first right-hand side."""
         start = time.perf_counter()
         settings = list(linear_settings(self.solver, iterations=ITERATIONS, device=self._device))
-        settings[1], settings[2] = min(self._iterations, SEARCH_ITERATIONS), 0.0
+        settings[1], settings[2] = search_iterations(self._iterations, self.solver.chebyshev.start), 0.0
         core = backend(self._device, self.dtype).Linear(arrays(self._A), self._bending, self.columns, tuple(settings), self._threads)
 
         def run(rho):
@@ -302,13 +377,15 @@ class System:
 
     def _explain_divergence(self):
         """Divergence of an iteration that cannot diverge on a positive definite matrix is an indefinite matrix: say so."""
-        lowest = (
-            scipy.sparse.linalg.eigsh(
-                scaled(self._A), k=1, which="SA", tol=1e-3, v0=np.ones(self._A.shape[0]), maxiter=2000, return_eigenvectors=False
+        S = scaled(self._A)
+        try:
+            lowest = (
+                scipy.sparse.linalg.eigsh(S, k=1, which="SA", tol=1e-3, v0=np.ones(S.shape[0]), maxiter=2000, return_eigenvectors=False)
+                if S.shape[0] > 2
+                else np.linalg.eigvalsh(S.toarray())
             )
-            if self._A.shape[0] > 2
-            else np.linalg.eigvalsh(scaled(self._A).toarray())
-        )
+        except scipy.sparse.linalg.ArpackError:  # it says nothing then
+            return
         if lowest[0] < -1e-9:
             raise ValueError(f"A: not positive definite: the smallest eigenvalue of D^-1 A is about {lowest[0]:.4g}")
 
@@ -328,8 +405,14 @@ class System:
         if (delta < 0.0).any():
             row = int(np.argmax(delta < 0.0))
             raise ValueError(f"delta: must not be negative, got {delta[row]} at {row}")
+        delta = times_power(delta, -self._exponent)
+        diagonal = self._original.diagonal() + delta
+        if not diagonal.max() <= 2.0 ** SPREAD[self.dtype]:
+            row = int(np.argmax(delta))
+            raise ValueError(f"delta: {np.ldexp(delta[row], self._exponent):g} at {row} is too large for {self.dtype} beside the matrix")
         self._A = self._original.copy()  # a sum would drop stored zeros, which colours count
-        self._A.setdiag(self._original.diagonal() + delta)
+        self._A.setdiag(diagonal)
+        self._magnitudes = None
         self._core.set_diagonal(delta)
 
     def cost(self):
@@ -351,21 +434,20 @@ class System:
             return 0.0
         if isinstance(solver, PCG):
             low, high = _block_extremes(self._A) if solver.preconditioner == "block" else extremes(self._A)
-            return (math.sqrt(high / low) - 1.0) / (math.sqrt(high / low) + 1.0)
+            root = math.sqrt(max(low, 0.0) / high)
+            return (1.0 - root) / (1.0 + root)
         radius = spectral_radius_of(self._A, solver, self._bending, self.parameters.get("weight"), self.parameters.get("omega"))
         rho = self.parameters.get("rho")
         if chebyshev is None or rho is None or radius >= 1.0:
             return radius
         if isinstance(solver, AJacobi):
-            rho = rho**solver.order if solver.variant == "power" else 1.0 / math.cosh(solver.order * math.acosh(1.0 / rho))
+            rho = rho**solver.order if solver.variant == "power" else composed_radius(solver.order, rho)
         gamma = chebyshev.under_relaxation
         radius = 1.0 - gamma * (1.0 - radius)
         if chebyshev.interval == "positive":
             shift = 2.0 / (2.0 - rho)
             radius, rho = abs(1.0 - shift * (1.0 - radius)), rho / (2.0 - rho)
-        growth = radius / rho  # |C_k(radius/rho)|^(1/k): 1 inside the interval
-        growth = 1.0 if growth <= 1.0 else growth + math.sqrt(growth * growth - 1.0)
-        return growth / (1.0 / rho + math.sqrt(1.0 / (rho * rho) - 1.0))
+        return chebyshev_rate(radius, rho)
 
 
 def _block_extremes(A):
@@ -388,12 +470,28 @@ def _check_solver(solver):
         raise TypeError(f"solver: expected a linear solver such as pdgpu.PCG(), got {solver!r}")
 
 
+def _above(norms, rounding, dtype):
+    """Norms over the first, down to the last that is not rounding."""
+    if not 0.0 < norms[0] < np.inf:
+        return np.empty(0)
+    above = np.flatnonzero(~(norms <= max(FLOOR[dtype] * norms[0], rounding)))
+    return norms[: int(above[-1]) + 1] / norms[0] if len(above) else np.empty(0)
+
+
 def _indefinite(error):
     return ValueError(f"A: {error}") if "positive definite" in str(error) else error
 
 
 def _dtyped(value):
     return None if value is None else any_array("x0", value)  # checked when it is used
+
+
+def _cast(name, array, dtype):
+    """In the dtype; finite there too, where a longer one came in."""
+    with np.errstate(over="ignore"):
+        array = array.astype(dtype)
+    _finite(name, array)
+    return array
 
 
 def _finite(name, array):
@@ -410,8 +508,7 @@ def _right_hand_side(name, values, n):
     if array.ndim not in (1, 2) or (array.ndim == 2 and not array.shape[1]) or (n is not None and array.shape[0] != n):
         rows = "n" if n is None else n
         raise ValueError(f"{name}: expected shape ({rows},) or ({rows}, k), got {array.shape}")
-    _finite(name, array)
-    return array if array.dtype == np.float32 else array.astype(np.float64)
+    return _cast(name, array, np.float32 if array.dtype == np.float32 else np.float64)
 
 
 def _like(name, values, shape):
@@ -420,8 +517,7 @@ def _like(name, values, shape):
         raise TypeError(f"{name}: expected real numbers, got dtype {array.dtype}")
     if array.shape != shape:
         raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")
-    _finite(name, array)
-    return array.astype(np.float64)
+    return _cast(name, array, np.float64)
 
 
 def _matrix(name, A, positive=True):

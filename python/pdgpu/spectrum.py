@@ -85,16 +85,38 @@ def jacobi_rho(weight, low, high):
     return max(abs(1.0 - weight * low), abs(1.0 - weight * high))
 
 
+def check_definite(low, high):
+    """What Young's omega and Jacobi's best weight are made for, to rounding."""
+    if not low > 4.0 * np.finfo(np.float64).eps * high:
+        raise ValueError(f"A: not positive definite: the smallest eigenvalue of D^-1 A is {low:.4g}, the largest {high:.4g}")
+
+
+def best_weight(low, high):
+    """Jacobi's 2 / (smallest + largest eigenvalue of D^-1 A)."""
+    check_definite(low, high)
+    return 2.0 / (low + high)
+
+
 def over_relaxation(low, high):
     """Young's omega, from the spectral radius of plain Jacobi where that converges, else of Jacobi at its best weight."""
+    check_definite(low, high)
     rho = jacobi_rho(1.0, low, high)
     rho = rho if rho < 1.0 else (high - low) / (high + low)
     return 2.0 / (1.0 + math.sqrt(max(0.0, 1.0 - rho * rho)))
 
 
-def chebyshev_value(order, x):
-    """C_order(x) for x >= 1."""
-    return math.cosh(order * math.acosh(max(1.0, x)))
+def chebyshev_rate(radius, rho):
+    """lim |C_k(radius / rho) / C_k(1 / rho)|^(1/k), 0 <= rho < 1: 1 in place of the numerator inside [-rho, rho]."""
+    growth = max(radius, rho)
+    return (growth + math.sqrt((growth - rho) * (growth + rho))) / (1.0 + math.sqrt((1.0 - rho) * (1.0 + rho)))
+
+
+def composed_radius(order, rho):
+    """1 / C_order(1 / rho) for 0 <= rho < 1; 1 above."""
+    if rho >= 1.0:
+        return 1.0
+    power = (rho / (1.0 + math.sqrt((1.0 - rho) * (1.0 + rho)))) ** order
+    return 2.0 * power / (1.0 + power * power)
 
 
 def _symmetric_gauss_seidel(A, solver):
@@ -142,12 +164,14 @@ def spectral_radius_of(A, solver, bending=None, weight=None, omega=None):
     n = A.shape[0]
     if isinstance(solver, Jacobi | AJacobi) and not isinstance(weight, float):
         low, high = extremes(A)
-        weight = solver.weight if not isinstance(solver.weight, str) else (1.8 / high if solver.weight == "auto" else 2.0 / (low + high))
+        weight = solver.weight
+        if isinstance(weight, str):
+            weight = 1.8 / high if weight == "auto" else best_weight(low, high)
     if isinstance(solver, Jacobi) or (isinstance(solver, AJacobi) and solver.suppression is None):
         rho = jacobi_rho(weight, *extremes(A))
         if isinstance(solver, Jacobi):
             return rho
-        return rho**solver.order if solver.variant == "power" else 1.0 / chebyshev_value(solver.order, 1.0 / rho)
+        return rho**solver.order if solver.variant == "power" else composed_radius(solver.order, rho)
     if isinstance(solver, SymmetricGaussSeidel):
         return _symmetric_gauss_seidel(A, solver)
     if isinstance(solver, SOR):
