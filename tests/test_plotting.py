@@ -89,3 +89,31 @@ def test_a_simulation_and_its_contacts():
     assert len(axes.collections) == 4
     plotting.draw_contacts(axes, near[:0])
     matplotlib.pyplot.gcf().canvas.draw()
+
+
+def test_a_surface_without_triangles_leaves_an_empty_panel_of_the_same_scale():
+    """If not, a study that leaves out the picture of a state out of bounds ends in a traceback after all its work."""
+    mesh = pdgpu.shapes.beam((4.0, 1.0, 1.0), cells=(2, 1, 1))
+    bounds = ((0.0, -2.0, 0.0), (4.0, 1.0, 1.0))
+    for triangles, n_drawn in ((mesh.surface, 1), ([], 0), (np.zeros((0, 3), int), 0)):
+        axes = matplotlib.pyplot.figure().add_subplot(projection="3d")
+        plotting.draw_surface(axes, mesh.points, triangles, bounds=bounds)
+        assert len(axes.collections) == n_drawn
+        np.testing.assert_allclose([axes.get_xlim(), axes.get_ylim(), axes.get_zlim()], [(0, 4), (-1, 0), (-2, 1)])
+        axes.figure.canvas.draw()
+        matplotlib.pyplot.close(axes.figure)
+
+
+@pytest.mark.parametrize(
+    ("points", "triangles", "message"),
+    [
+        ([[0, 0, 0], [1, 0, 0], [0, np.nan, 0]], [[0, 1, 2]], r"points: value nan at \(2, 1\)"),
+        (np.eye(3), [[0, 1, 3]], "triangles: .*3"),
+        (np.eye(3), [[0, 1, -1]], "triangles: .*-1"),
+        (np.eye(3), [[0.0, 1.0, 2.0]], "triangles: expected integer indices, got dtype float64"),
+    ],
+)
+def test_surfaces_that_cannot_be_drawn_are_refused(points, triangles, message):
+    """If not, another surface than the one given is drawn, or the traceback speaks of the insides of matplotlib."""
+    with pytest.raises((TypeError, ValueError), match=message):
+        plotting.draw_surface(matplotlib.pyplot.figure().add_subplot(projection="3d"), points, triangles)

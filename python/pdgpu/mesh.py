@@ -54,9 +54,7 @@ class Mesh:
         n_points = len(self._points)
         self._elements = {}
         for name, elements, k in (("tets", tets, 4), ("triangles", triangles, 3), ("edges", edges, 2)):
-            rows = _as_elements(elements, k, n_points, name)
-            _host.check_elements(self._points, rows, name)
-            self._elements[name] = rows
+            self._elements[name] = element_rows(name, elements, k, self._points)
         if not any(len(rows) for rows in self._elements.values()):
             raise ValueError(f"mesh: {n_points} points but no tets, triangles or edges")
 
@@ -281,6 +279,13 @@ def _as_points(points):
         raise ValueError("points: the mesh is empty")
     with np.errstate(over="ignore"):  # what overflows becomes infinite, and the check for finite values names it
         return np.array(array, dtype=np.float64, order="C")
+
+
+def element_rows(name, elements, k, points):
+    """`elements`, which may be None or empty, as a fresh (m, k) int32 array of rows of distinct vertices of `points`."""
+    rows = _as_elements(elements, k, len(points), name)
+    _host.check_elements(points, rows, name)
+    return rows
 
 
 def _as_elements(elements, k, n_points, name):

@@ -7,9 +7,10 @@ import itertools
 import numpy as np
 
 from pdgpu import shapes
-from pdgpu.arguments import choice
+from pdgpu.arguments import choice, real_array
 from pdgpu.atomic_files import replacing
 from pdgpu.colliders import Box, Capsule, Plane, Sphere, TriangleMesh
+from pdgpu.mesh import element_rows
 
 __all__ = ["collider_surface", "draw_contacts", "draw_simulation", "draw_surface", "plot_comparison"]
 
@@ -89,9 +90,17 @@ def draw_surface(axes, points, triangles, *, colour="#d98c4a", bounds=None, elev
     points : array_like, shape (n, 3)
         m.
     triangles : array_like of int, shape (t, 3)
+        None at all, `[]`, leaves an empty picture of the same scale.
     bounds : (low, high), two of shape (3,), optional
         The box to show, so that several pictures have the same scale; by default that of the points.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A coordinate that is not finite, an index out of range, a vertex repeated in a row.
     """
+    points = real_array("points", points, (None, 3))
+    triangles = element_rows("triangles", triangles, 3, points)
     return _draw_surfaces(axes, [(points, triangles, colour, 1.0)], bounds, elevation, azimuth)
 
 
@@ -114,7 +123,7 @@ def _draw_surfaces(axes, surfaces, bounds, elevation, azimuth):
     low, high = np.asarray(bounds, dtype=np.float64)
     flat = np.maximum(high - low, 1e-3 * (high - low).max())  # a flat body still needs a box with some height
     low, high = 0.5 * (low + high - flat), 0.5 * (low + high + flat)
-    corners = np.concatenate([_turned(points)[np.asarray(triangles)] for points, triangles, *_ in surfaces])
+    corners = np.concatenate([_turned(points)[triangles] for points, triangles, *_ in surfaces])
     base = np.concatenate([np.tile((*to_rgb(colour), opacity), (len(triangles), 1)) for _, triangles, colour, opacity in surfaces])
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
@@ -129,7 +138,8 @@ def _draw_surfaces(axes, surfaces, bounds, elevation, azimuth):
     base[:, :3] = np.clip(shade[:, None] * base[:, :3], 0.0, 1.0)
     # of a surface that is seen through, lines along the sides would be seen twice
     edges = np.where(base[:, 3:] < 1.0, base * [1.0, 1.0, 1.0, 0.0], base)
-    axes.add_collection3d(Poly3DCollection(corners, facecolors=base, edgecolors=edges, linewidths=0.2))
+    if len(corners):  # matplotlib takes no collection of nothing
+        axes.add_collection3d(Poly3DCollection(corners, facecolors=base, edgecolors=edges, linewidths=0.2))
     axes.set_xlim(low[0], high[0])
     axes.set_ylim(-high[2], -low[2])
     axes.set_zlim(low[1], high[1])
