@@ -6,22 +6,38 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
 
 
+def readme_blocks():
+    return re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+
+
 @pytest.mark.parametrize("k", range(6))
 def test_readme_blocks_run_when_pasted(k, tmp_path):
     """If not, the first thing a newcomer tries fails."""
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    blocks = readme_blocks()
     assert len(blocks) == 6
     environment = {**os.environ, "MPLBACKEND": "Agg"}
     result = subprocess.run([sys.executable, "-c", blocks[k]], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr
     if k == 0:
         assert (tmp_path / "comparison.png").stat().st_size > 5000
+
+
+def test_the_cloth_of_the_readme_hangs():
+    """If not, the first motion a newcomer sees is a sheet that stands upright on its lower corners."""
+    block = next(block for block in readme_blocks() if "sim.step(record=True)" in block)
+    names = {}
+    exec(block, names)
+    held, x = names["scene"].fixed().astype(bool), names["sim"].positions
+    assert held.any() and x[~held, 1].max() < x[held, 1].min() + 0.02
+    assert x[~held, 1].mean() < x[held, 1].min() - 0.4
+    assert np.ptp(x[:, 2]) > 0.2  # in folds, not in a plane
 
 
 @pytest.mark.slow
