@@ -6,6 +6,8 @@
 # make sanitize the tests under the address and undefined-behaviour sanitizers
 # make cuda     build with the CUDA modules, which nvcc has to be there for, and import them
 # make cuda-on-host  the CUDA kernels compiled for the CPU, and the tests of the CUDA backend on them; no GPU, no nvcc
+# make papers   every script of examples/papers in full, each within PAPERS_SECONDS (120) or the limit it names, into OUT/papers: pictures,
+#               tables and what came out; a table of their seconds, and an error that names what failed or took too long
 # make wheel    dist/: a self-contained wheel with SuiteSparse and BLAS inside
 # make gpu      on a machine with a GPU: build the CUDA modules, run GPU tests, compute-sanitizer and benchmarks into OUT
 #               PARTS="build tests sanitizer benchmarks" for some of them, GPU_SECONDS=570 where a call may not take longer; `make gpu-bring`
@@ -27,7 +29,7 @@ PDGPU_WERROR  ?= ON
 
 export PYTHON VENV OUT JOBS PDGPU_CHOLMOD PDGPU_GMP
 .DELETE_ON_ERROR:
-.PHONY: always build test demo wheel lint format sanitize cuda cuda-on-host gpu gpu-bring clean
+.PHONY: always build test demo wheel lint format sanitize cuda cuda-on-host gpu gpu-bring papers clean
 
 # Folders are in the list too: their time changes when a file in them is removed.
 SOURCES := $(shell find csrc python -name __pycache__ -prune -o -print) pyproject.toml CMakeLists.txt README.md LICENSE NOTICE
@@ -62,6 +64,9 @@ test: build
 
 demo: build
 	$(BIN)/python -m pdgpu compare $(MESH) --out $(OUT)
+
+papers: build
+	$(BIN)/python scripts/papers --out $(OUT)/papers
 
 wheel: build
 	scripts/build_wheel
