@@ -1,5 +1,6 @@
 """README, examples and notebooks run as printed."""
 
+import csv
 import os
 import re
 import subprocess
@@ -38,6 +39,56 @@ def test_the_cloth_of_the_readme_hangs():
     assert held.any() and x[~held, 1].max() < x[held, 1].min() + 0.02
     assert x[~held, 1].mean() < x[held, 1].min() - 0.4
     assert np.ptp(x[:, 2]) > 0.2  # in folds, not in a plane
+
+
+def results(name):
+    """The rows of a file of benchmarks/results."""
+    with open(ROOT / "benchmarks" / "results" / name, newline="") as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
+def spread(values):
+    return " to ".join(f"{float(f'{value:.2g}'):.0f}" for value in (min(values), max(values)))
+
+
+def test_the_readme_gives_the_figures_of_the_collision_times_in_both_precisions():
+    """If not, who computes in float32 is promised what holds in float64 alone."""
+    readme, rows = (ROOT / "README.md").read_text(), results("ccd.csv")
+    cells = [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in readme.splitlines() if line.startswith("| ipctk's")]
+    for column, program in ((2, "pdgpu certified"), (3, "pdgpu certified, float32")):
+        own = [row for row in rows if row["program"] == program]
+        few = [row for row in own if row["count"] == "134"]
+        hits = [row for row in own if row["pairs"] == "hits" and row not in few]
+        whole = [row for row in own if row["pairs"] == "all"]
+        assert [row[column] for row in cells] == [
+            spread([float(row["x additive"]) for row in whole]),
+            spread([float(row["x tight incl."]) for row in whole]),
+            spread([float(row["x additive"]) for row in hits]),
+            "{:.1f} on one thread, {:.1f} on two".format(*(float(row["x additive"]) for row in few)),
+        ]
+        steps = {(row["frame"], row["pairs"]) for row in own if float(row["step"]) == 0.0}
+        assert len(steps) == (0 if column == 2 else 5)  # "every list but one"
+
+
+def test_the_readme_gives_the_figures_of_the_queries_in_both_precisions():
+    """If not, the accuracy of a method in float64 is taken for that in float32."""
+    readme, rows = " ".join((ROOT / "README.md").read_text().split()), results("ccd_queries.csv")
+    said = {}
+    for dtype in ("float64", "float32"):
+        near, went, kept = {}, {}, {}
+        for method in ("certified", "min_gradient", "additive"):
+            own = [row for row in rows if row["dtype"] == dtype and row["method"] == method]
+            assert all(row["missed"] == row["late"] == "0" for row in own)
+            near[method] = sum(int(row["near"]) for row in own)
+            went[method] = sum(float(row["ratio"]) * int(row["timed"]) for row in own) / sum(int(row["timed"]) for row in own)
+            kept[method] = min(float(row["kept"]) for row in own)
+        said[dtype] = went["min_gradient"], went["additive"], near["min_gradient"] / near["additive"], kept
+    go, beside, times, kept = said["float64"]
+    assert f"in float64 {go:.2f} of the exact time on average against {beside:.2f}, with {times:.2f} times the near misses" in readme
+    assert min(kept["certified"], kept["additive"]) > 0.099
+    go, beside, times, kept = said["float32"]
+    assert f"in float32 {go:.2f} against {beside:.2f}, with {times:.2f} times" in readme
+    assert f'{kept["certified"]:.3f} ("certified") and {kept["additive"]:.3f} ("additive")' in readme
 
 
 @pytest.mark.slow

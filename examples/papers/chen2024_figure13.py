@@ -30,15 +30,18 @@ tip = mesh.points[:, 0] > 4.0 - 1e-9
 
 
 def sag(mu, solver):
-    """Positions after every step, (steps, n, 3)."""
+    """Positions after every step, (steps, n, 3); not numbers from a step on that diverged."""
     scene = pdgpu.Scene()
     scene.add_solid(mesh, pdgpu.NeoHookean(mu, 10.0 * mu), density=1000.0, damping=1e-6).pin(lambda points: points[:, 0] < 1e-9)
     simulation = pdgpu.Simulation(scene, solver, dt=1 / 300, threads=1)
-    states = []
-    for _ in range(STEPS):
-        simulation.step()
-        states.append(simulation.positions)
-    return np.array(states)
+    states = np.full((STEPS, *mesh.points.shape), np.nan)
+    for k in range(STEPS):
+        try:
+            simulation.step()
+        except pdgpu.DivergenceError:
+            break
+        states[k] = simulation.positions
+    return states
 
 
 figure = plt.figure(figsize=(18.0, 7.5), layout="constrained")
