@@ -36,6 +36,8 @@ struct pd_simulation {
     double stiffness_sums[2];  /* sum of PD weights: of dimensionless F, and of F in metres */
     double inertia_sum;        /* sum of m/h^2 */
     double matrix_trace;       /* of A: inertia_sum + sum of w |g|^2, N/m */
+    double *stiffness_rows;    /* H [n] bound of the Hessian's row sums near rest, N/m; see rounding.c */
+    double stiffness_norm;     /* of those of free vertices, N/m */
     double largest_coordinate; /* of x_t, m; negative: not looked at yet, see pd_simulation_size */
 
     /* state and work vectors, B [n,3] */
@@ -106,6 +108,8 @@ pd_step_data pd_simulation_step_data(const pd_simulation *self);
 pd_status pd_simulation_norm(pd_simulation *self, const real *vector, double *norm);
 /* Sum of the parts of G at x, offset (B). `magnitude`, may be NULL: the sum of their absolute values. */
 pd_status pd_simulation_potential_at(pd_simulation *self, const real *x, const real *offset, double *potential, double *magnitude);
+/* Sums up what the floors of rounding need of the description: stiffness_... , inertia_sum, matrix_trace. Errors: PD_ERROR_MEMORY. */
+pd_status pd_simulation_sum_stiffness(pd_simulation *self);
 /* The largest |coordinate| of x_t, m. Read back on the first call of a step, so that it follows from the state alone. */
 double pd_simulation_size(pd_simulation *self);
 /* What rounding alone may change in a potential whose parts add up to `magnitude`, J. */

@@ -58,16 +58,16 @@ void pd_simulation_destroy(pd_simulation *self) {
     }
     free(self->sets);
     free(self->staging);
+    free(self->stiffness_rows);
     pd_corners_destroy(&self->corners);
     pd_csr_destroy(&self->pattern);
     pd_csr_destroy(&self->system_matrix);
     free(self);
 }
 
-/* The description is borrowed; what is summed here is what the rounding estimate needs. */
+/* The description is borrowed. */
 static pd_status keep_description(pd_simulation *self, const pd_description *description) {
     size_t n = (size_t)description->n_vertices, sets_bytes = (size_t)description->n_sets * sizeof(pd_element_set);
-    double h = self->settings.h;
     self->masses = description->masses;
     self->fixed = description->fixed;
     self->subspace = description->subspace;
@@ -77,18 +77,6 @@ static pd_status keep_description(pd_simulation *self, const pd_description *des
     if (!self->sets || !self->staging)
         return pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory for a model of %d vertices", description->n_vertices);
     if (sets_bytes) memcpy(self->sets, description->sets, sets_bytes);
-    for (int s = 0; s < self->n_sets; s++) {
-        pd_kind_shape shape = pd_kind_shape_of(self->sets[s].kind);
-        for (size_t e = 0; e < (size_t)self->sets[s].n; e++) {
-            double w = pd_largest_stiffness(self->sets[s].kind, self->sets[s].parameters + e * (size_t)shape.parameters), square = 0.0;
-            const double *g = self->sets[s].rest + e * (size_t)shape.rest;
-            for (int i = 0; i < shape.rest; i++) square += shape.vertices > 1 ? g[i] * g[i] : 1.0 / 3.0;
-            self->stiffness_sums[shape.columns == 1] += w * shape.columns;
-            self->matrix_trace += w * square;
-        }
-    }
-    for (size_t i = 0; i < n; i++) self->inertia_sum += h > 0 ? self->masses[i] / (h * h) : 0.0;
-    self->matrix_trace += self->inertia_sum;
     return PD_OK;
 }
 
@@ -106,6 +94,7 @@ pd_status pd_simulation_create(pd_simulation **out, const pd_description *descri
     PD_TRY(pd_context_create(&self->context, threads, &self->error));
     PD_TRY(pd_chunks_create(&self->chunks, &self->error));
     status = pd_model_create(&self->model, self->context, description, &self->corners);
+    if (!status) PD_TRY(pd_simulation_sum_stiffness(self));
     real **vectors[] = {
         &self->x,        &self->v,         &self->v_previous, &self->load,  &self->x_t,          &self->offset,        &self->targets,
         &self->gradient, &self->direction, &self->step,       &self->trial, &self->trial_offset, &self->trial_gradient};
@@ -175,23 +164,6 @@ pd_status pd_simulation_potential_at(pd_simulation *self, const real *x, const r
         for (int i = 0; i < PD_ENERGY_COUNT; i++) *magnitude += fabs(energies[i]);
     }
     return PD_OK;
-}
-
-double pd_simulation_size(pd_simulation *self) {
-    if (self->largest_coordinate >= 0.0) return self->largest_coordinate;
-    self->largest_coordinate = 0.0;
-    // a device that fails here fails again in the next loop, which says so
-    if (pd_memory_download(self->context, self->staging, self->x_t, vector_bytes(self))) return 0.0;
-    for (size_t i = 0; i < (size_t)self->model.n_vertices * 3; i++)
-        self->largest_coordinate = fmax(self->largest_coordinate, fabs((double)self->staging[i]));
-    return self->largest_coordinate;
-}
-
-double pd_simulation_rounding(pd_simulation *self, double magnitude) {
-    // E = w/2 |F - T|^2 with F known to eps: the error is eps sqrt(2 E w), and eps^2 w where E is nothing but rounding
-    double eps = 8.0 * (double)PD_EPSILON, size = pd_simulation_size(self);
-    double w = self->stiffness_sums[0] + (self->stiffness_sums[1] + self->inertia_sum) * size * size;
-    return eps * (magnitude + sqrt(2.0 * magnitude * w)) + eps * eps * w;
 }
 
 pd_status pd_simulation_evaluate(pd_simulation *self, double *potential, double *gradient_norm) {
@@ -448,6 +420,20 @@ static pd_status diverged(pd_simulation *self, int iteration, const char *why) {
                    iteration, why, vertex);
 }
 
+/* Nothing moves, or nothing lowers G: the answer where the gradient is within the tolerance or what rounding leaves of it. */
+static pd_status end_without_decrease(pd_simulation *self, int iteration, double tolerated, pd_step_result *result) {
+    pd_step_data step = pd_simulation_step_data(self);
+    pd_status status = PD_OK;
+    double norm = 0.0;
+    PD_TRY(pd_gradient(self->context, &self->model, &step, self->x, self->offset, self->trial_gradient));
+    PD_TRY(pd_simulation_norm(self, self->trial_gradient, &norm));
+    if (!isfinite(norm)) return diverged(self, iteration, "the gradient is not finite");
+    result->at_rounding = norm <= pd_simulation_gradient_rounding(self);
+    result->stop = result->at_rounding || norm <= tolerated ? PD_STOP_CONVERGED : PD_STOP_STALLED;
+done:
+    return status;
+}
+
 /* The next n iterations inside the clock; with `look` they end with reading back the report of pd_chunk_run. The seconds of the two phases
  * go into *times. On a device whose loops run on after their call, a phase is billed for what it waits for: the look for all of it. */
 static pd_status iterate(pd_simulation *self, int n, pd_look look, int recording, double *omega, double report[3], int *stalled,
@@ -477,7 +463,7 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
     double omega = 1.0, first_norm = 0.0, first_potential = 0.0, potential = 0.0, norm = 0.0, magnitude = 0.0;
     double moves = 0.0, first_moves = 0.0, start;
     pd_iteration row = {0};
-    *result = (pd_step_result){PD_STOP_ITERATION_CAP, 0, 0.0, {0.0}, 0.0};
+    *result = (pd_step_result){.stop = PD_STOP_ITERATION_CAP};
     PD_TRY(pd_simulation_prepare(self, NULL));
 
     // first guess: x, offset = x - y
@@ -526,13 +512,7 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
         result->phases[PD_PHASE_ADVANCE] += row.advance_seconds;
         result->seconds += row.direction_seconds + row.advance_seconds;
         if (stalled) {
-            // no decrease where nothing is finite is no answer
-            PD_TRY(pd_simulation_norm(self, self->gradient, &norm));
-            if (!isfinite(norm)) {
-                status = diverged(self, iteration, "the gradient is not finite");
-                goto done;
-            }
-            result->stop = PD_STOP_STALLED;
+            PD_TRY(end_without_decrease(self, iteration, settings->tolerance * first_norm, result));
             break;
         }
         result->iterations = iteration += n;
@@ -561,10 +541,10 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
                 status = diverged(self, iteration, "the gradient norm grew by more than 1e8");
             if (status) goto done;
         }
-        if (check && settings->tolerance > 0 && norm <= settings->tolerance * first_norm) // where a run without a record ends too
+        if (check && report[1] == 0.0) // looked at only where a run without a record ends too
+            PD_TRY(end_without_decrease(self, iteration, settings->tolerance * first_norm, result));
+        else if (check && settings->tolerance > 0 && norm <= settings->tolerance * first_norm)
             result->stop = PD_STOP_CONVERGED;
-        else if (check && report[1] == 0.0)
-            result->stop = PD_STOP_STALLED;
     }
     if (recording && minimises && potential > first_potential + 1e-6 * fabs(first_potential) + pd_simulation_rounding(self, magnitude))
         status = iteration ? diverged(self, iteration, "the incremental potential ended above its first value") : PD_OK;

@@ -38,6 +38,7 @@ typedef struct pd_settings {
     double weight;     /* factor on the weights of ADMM's hyperelastic elements */
 } pd_settings;
 
+/* How a step ended; STALLED: nothing moves or no decrease is found, and the gradient is more than the tolerance or rounding allows. */
 typedef enum pd_stop { PD_STOP_ITERATION_CAP, PD_STOP_CONVERGED, PD_STOP_STALLED, PD_STOP_DIVERGED } pd_stop;
 
 /* The parts of a step whose seconds are kept apart, in the order they run in. */
@@ -72,6 +73,7 @@ typedef struct pd_observer {
 
 typedef struct pd_step_result {
     pd_stop stop;
+    int at_rounding;               /* converged, with no decrease left: the gradient is what rounding leaves of it */
     int iterations;                /* that ran */
     double seconds;                /* spent in them */
     double phases[PD_PHASE_COUNT]; /* s; direction and advance add up to `seconds` */
@@ -100,6 +102,8 @@ pd_status pd_simulation_begin(pd_simulation *self);
 /* energies [PD_ENERGY_COUNT] H of G at x [n,3] H (NULL: the present positions). */
 pd_status pd_simulation_energies(pd_simulation *self, const real *x, double *energies);
 pd_status pd_simulation_gradient(pd_simulation *self, const real *x, real *gradient /* H [n,3] */);
+/* The norm of the gradient that rounding alone leaves at the present positions, N: where no solver gets below; see rounding.c. */
+double pd_simulation_gradient_rounding(pd_simulation *self);
 /* blocks [nnz,3,3] H on the pattern of pd_simulation_pattern; psd as in backend.h. */
 pd_status pd_simulation_hessian(pd_simulation *self, const real *x, int psd, real *blocks);
 

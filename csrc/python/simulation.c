@@ -337,6 +337,18 @@ static PyObject *simulation_gradient(SimulationObject *self, PyObject *object) {
     return (PyObject *)out;
 }
 
+static PyObject *simulation_gradient_rounding(SimulationObject *self, PyObject *unused) {
+    (void)unused;
+    double norm = 0.0;
+    if (!enter(self)) return NULL;
+    pd_status status;
+    Py_BEGIN_ALLOW_THREADS status = pd_simulation_begin(self->core);
+    if (!status) norm = pd_simulation_gradient_rounding(self->core);
+    Py_END_ALLOW_THREADS leave(self);
+    if (status) return raise_from(self, status);
+    return PyFloat_FromDouble(norm);
+}
+
 /* (row_start, columns, values) of a sparse matrix, as fresh arrays. */
 static PyObject *csr_arrays(const pd_csr *matrix, PyArrayObject *values) {
     npy_intp rows[1] = {matrix->n + 1}, count[1] = {matrix->row_start[matrix->n]};
@@ -547,8 +559,9 @@ static PyObject *simulation_step(SimulationObject *self, PyObject *arguments) {
     }
     static const char *stops[] = {"iteration_cap", "converged", "stalled", "diverged"};
     const double *p = result.phases;
-    return Py_BuildValue("(sidi(ddddd)d)", stops[result.stop], result.iterations, result.seconds, watch.rows, p[PD_PHASE_BEGIN],
-                         p[PD_PHASE_FIRST_GUESS], p[PD_PHASE_DIRECTION], p[PD_PHASE_ADVANCE], p[PD_PHASE_VELOCITY], result.device_seconds);
+    return Py_BuildValue("(sNidi(ddddd)d)", stops[result.stop], PyBool_FromLong(result.at_rounding), result.iterations, result.seconds,
+                         watch.rows, p[PD_PHASE_BEGIN], p[PD_PHASE_FIRST_GUESS], p[PD_PHASE_DIRECTION], p[PD_PHASE_ADVANCE],
+                         p[PD_PHASE_VELOCITY], result.device_seconds);
 }
 
 static PyObject *simulation_steps(SimulationObject *self, PyObject *unused) {
@@ -570,7 +583,8 @@ static PyMethodDef simulation_methods[] = {
      "prepare($self, /)\n--\n\nFactorises and estimates what the solver needs; returns the seconds it took, 0 the second time."},
     {"step", (PyCFunction)simulation_step, METH_VARARGS,
      "step($self, targets, record, iterates, observer, keep_diverged, /)\n--\n\n"
-     "One time step; returns (status, iterations, seconds, rows recorded, seconds of the five phases, of the device)."},
+     "One time step; returns (status, whether at rounding, iterations, seconds, rows recorded, seconds of the five phases, of the "
+     "device)."},
     {"steps", (PyCFunction)simulation_steps, METH_NOARGS, "steps($self, /)\n--\n\nNumber of steps taken."},
     {"set_steps", (PyCFunction)simulation_set_steps, METH_O,
      "set_steps($self, steps, /)\n--\n\nNumber of steps taken so far, for a resumed run."},
@@ -592,6 +606,8 @@ static PyMethodDef simulation_methods[] = {
     {"energies", (PyCFunction)simulation_energies, METH_O,
      "energies($self, x, /)\n--\n\nParts of the incremental potential at x (None: here), J: elastic by kind, inertia, load, damping."},
     {"gradient", (PyCFunction)simulation_gradient, METH_O, "gradient($self, x, /)\n--\n\ndG/dx at x (None: here), (n,3) N."},
+    {"gradient_rounding", (PyCFunction)simulation_gradient_rounding, METH_NOARGS,
+     "gradient_rounding($self, /)\n--\n\nNorm of dG/dx, N, that rounding the present positions leaves."},
     {"hessian", (PyCFunction)simulation_hessian, METH_VARARGS,
      "hessian($self, x, psd, /)\n--\n\n(row_start, columns, blocks) of d2G/dx2 over all vertices, blocks (nnz,3,3) N/m."},
     {"system_matrix", (PyCFunction)simulation_system_matrix, METH_NOARGS,

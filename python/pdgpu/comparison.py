@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import warnings
 
 import numpy as np
 
 from pdgpu.arguments import choice, real_array
 from pdgpu.atomic_files import replacing
+from pdgpu.backends import backend
+from pdgpu.materials import MATERIAL_OF_KIND
 from pdgpu.records import COLUMNS as STEP_COLUMNS
 from pdgpu.records import StepRecord
 from pdgpu.simulation import Simulation
-from pdgpu.solvers import INITIALIZATIONS, SOLVERS, Newton
+from pdgpu.solvers import INITIALIZATIONS, SOLVERS, Newton, check_slides, check_support
 
 __all__ = ["Comparison", "compare"]
 
 # of a table: those of a step, with the errors before the timings
 COLUMNS = (*STEP_COLUMNS[:5], "relative_loss", "relative_error", *STEP_COLUMNS[5:])
 
-# what Newton must reach to serve as the reference, relative to the first gradient norm
+# what Newton must reach to serve as the reference, relative to the first gradient norm, where rounding does not end it before
 REFERENCE_TOLERANCE = 1e-10
 
 
@@ -31,6 +34,14 @@ class _Evaluator:
         self.masses = self.simulation.masses
         self.free = self.simulation._fixed == 0
         _place(self.simulation, start)
+
+    def gradient_rounding(self, dtype):
+        """The gradient norm that rounding positions to a dtype leaves, N."""
+        return self.simulation._backend.gradient_rounding() * float(np.finfo(dtype).eps / np.finfo(np.float64).eps)
+
+    def position_rounding(self, x, dtype):
+        """A bound of `distance` between two positions that are equal but for a few roundings to a dtype."""
+        return 4.0 * float(np.finfo(dtype).eps * np.abs(x).max() * np.sqrt(3.0 * self.masses[self.free].sum()))
 
     def potential(self, x):
         return self.simulation.incremental_potential(x)
@@ -58,7 +69,8 @@ class Comparison:
     Attributes
     ----------
     records : dict
-        Name -> StepRecord with the columns of a step and, where there is a reference, relative_loss and relative_error.
+        Name -> StepRecord with the columns of a step and, where there is a reference, relative_loss and relative_error. A run that starts
+        at x* to rounding has 0 there, and inf in rows that left it.
     reference : ndarray or None
         x*, (n, 3) float64 m; can be given to another `compare` of the same step.
     reference_potential : float or None
@@ -83,8 +95,9 @@ class Comparison:
         return len(self.records)
 
     def table(self):
-        """The last recorded row of every solver, as text."""
-        head = ("solver", "status", "iterations", "ms/iteration", "setup ms", "relative loss", "relative error", "gradient norm")
+        """The last recorded row of every solver, as text; "at rounding" says which of those that converged have no decrease left."""
+        measured = ("ms/iteration", "setup ms", "relative loss", "relative error", "gradient norm")
+        head = ("solver", "status", "at rounding", "iterations", *measured)
         rows = [head]
         for name, record in self.records.items():
             iterations = record.iteration
@@ -93,6 +106,7 @@ class Comparison:
                 (
                     name,
                     record.status,
+                    "yes" if record.at_rounding else "-",
                     str(iterations),
                     f"{1e3 * record.solve_seconds / max(iterations, 1):.3f}",
                     f"{1e3 * record.setup_seconds:.1f}",
@@ -103,7 +117,7 @@ class Comparison:
             )
         widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
         lines = [
-            "  ".join(cell.ljust(w) if k < 2 else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True)))
+            "  ".join(cell.ljust(w) if k < 3 else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True)))
             for row in rows
         ]
         return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
@@ -141,7 +155,8 @@ def compare(
     """Solve one step from the same state with several solvers.
 
     Every recorded number is evaluated in float64 on the CPU, at the solver's positions, whatever dtype and device it runs with.
-    A solver that diverges does not raise: its record ends there, with the status "diverged".
+    A solver that diverges does not raise: its record ends there, with the status "diverged". What a solver refuses is found out before
+    the first of them runs; one that fails later is left out with a RuntimeWarning, unless no other is left.
 
     Parameters
     ----------
@@ -153,8 +168,9 @@ def compare(
     start : (positions, velocities), optional
         (n, 3) m and m/s, either may be None; by default the rest state.
     reference : "newton", array_like of shape (n, 3), or None
-        The converged answer x*: from Newton in float64 (which raises RuntimeError if it does not reach |g| <= 1e-10 |g0|), as given,
-        or none (no relative columns).
+        The converged answer x*: from Newton in float64, down to |g| <= 1e-10 |g0| or to what rounding leaves (`StepRecord.at_rounding`), as
+        given, or none (no relative columns). Where Newton does not get there, a RuntimeWarning says how far it came, and the comparison
+        goes on without a reference.
     initialization : str
         First guess of every solver.
     device, dtype, threads
@@ -177,27 +193,37 @@ def compare(
     if start is not None and (not isinstance(start, tuple | list) or len(start) != 2):
         raise ValueError(f"start: expected (positions, velocities), got {type(start).__name__}")
     evaluator = _Evaluator(scene, dt, start, threads)
+    backend(device, dtype)
+    for solver in solvers.values():
+        check_support(solver, device, {MATERIAL_OF_KIND[kind] for kind in scene.element_groups()})
+        check_slides(solver, scene.subspace())
     n = len(evaluator.masses)
     bar = _bar(progress, len(solvers) + (reference is not None))
 
-    x_star = g_star = None
+    x_star = None
     if isinstance(reference, str):
         choice("reference", reference, ("newton",))
         bar("reference: Newton")
         x_star = _newton_reference(scene, dt, start, initialization, threads, evaluator)
     elif reference is not None:
         x_star = real_array("reference", reference, (n, 3))
-    if x_star is not None:
-        g_star = evaluator.potential(x_star)
+    g_star = None if x_star is None else evaluator.potential(x_star)
 
-    records, positions = {}, {}
+    records, positions, failures = {}, {}, []
     for name, solver in solvers.items():
         bar(name)
         solver = dataclasses.replace(solver, initialization=initialization)
-        simulation = Simulation(scene, solver, dt=dt, device=device, dtype=dtype, threads=threads)
-        _place(simulation, start)
-        records[name], positions[name] = _run(simulation, evaluator, x_star, g_star)
+        try:
+            simulation = Simulation(scene, solver, dt=dt, device=device, dtype=dtype, threads=threads)
+            _place(simulation, start)
+            records[name], positions[name] = _run(simulation, evaluator, x_star, g_star)
+        except (RuntimeError, ValueError) as error:
+            failures.append(error)
+            if len(failures) < len(solvers):
+                warnings.warn(f"{name!r} is left out of the comparison: {error}", RuntimeWarning, stacklevel=2)
     bar(None)
+    if not records:
+        raise failures[-1]
     return Comparison(records, positions, x_star, g_star, evaluator.simulation.positions)
 
 
@@ -246,12 +272,20 @@ def _run(simulation, evaluator, x_star, g_star):
     simulation._step(False, observer=observe, keep_diverged=True)
     columns = {name: np.array([row[name] for row in rows]) for name in STEP_COLUMNS}
     if x_star is not None:
-        columns["relative_loss"] = _ratio(columns["incremental_potential"] - g_star)
-        columns["relative_error"] = _ratio(np.array([row["error"] for row in rows]))
+        losses = columns["incremental_potential"] - g_star
+        errors = np.array([row["error"] for row in rows])
+        norms, dtype = columns["gradient_norm"], simulation.dtype
+        near = errors <= evaluator.position_rounding(x_star, dtype)
+        if near[0] or norms[0] <= evaluator.gradient_rounding(np.float64):  # x_0 = x*: nothing to be relative to
+            there = near | (norms <= evaluator.gradient_rounding(dtype))
+            columns["relative_loss"] = columns["relative_error"] = np.where(there, 0.0, np.inf)
+        else:
+            columns["relative_loss"], columns["relative_error"] = _ratio(losses), _ratio(errors)
     step = simulation.last_step
     record = StepRecord(
         columns,
         status=step.status,
+        at_rounding=step.at_rounding,
         iteration=len(rows) - 1,
         setup_seconds=step.setup_seconds,
         solve_seconds=float(columns["seconds"][-1]),
@@ -269,10 +303,8 @@ def _ratio(values):
 
 
 def _newton_reference(scene, dt, start, initialization, threads, evaluator):
-    """x* of the step, converged to the floor of double precision; RuntimeError where it is not."""
+    """x* of the step, converged to the floor of double precision; None, with a warning, where it is not."""
     solver = Newton(iterations=500, initialization=initialization)
-    simulation = Simulation(scene, solver, dt=dt, threads=threads)
-    _place(simulation, start)
     norms = {}
     best = {}
 
@@ -283,11 +315,23 @@ def _newton_reference(scene, dt, start, initialization, threads, evaluator):
             best["x"] = positions
         norms["last"] = norm
 
-    simulation._step(False, observer=observe, keep_diverged=True)
-    status, first, last = simulation.last_step.status, norms["first"], norms["last"]
-    if status == "diverged" or not last <= REFERENCE_TOLERANCE * first:
-        raise RuntimeError(
-            f"reference: Newton ended {status} after {simulation.last_step.iteration} iterations with gradient norm {last:.3e}, "
-            f"more than {REFERENCE_TOLERANCE:g} x its first value {first:.3e}"
+    try:
+        simulation = Simulation(scene, solver, dt=dt, threads=threads)
+        _place(simulation, start)
+        simulation._step(False, observer=observe, keep_diverged=True)
+        step, first, last = simulation.last_step, norms["first"], norms["last"]
+        if step.at_rounding or (step.status != "diverged" and last <= REFERENCE_TOLERANCE * first):
+            return best["x"].astype(np.float64)
+        said = (
+            f"Newton ended {step.status} after {step.iteration} iterations with gradient norm {last:.3e}, more than "
+            f"{REFERENCE_TOLERANCE:g} x its first value {first:.3e} and more than rounding leaves"
         )
-    return best["x"].astype(np.float64)
+    except RuntimeError as error:
+        said = f"Newton failed: {error}"
+    warnings.warn(
+        f"reference: {said}; there will be no relative_loss and no relative_error. Give reference= an array or an earlier "
+        "comparison's .reference, or None to do without",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+    return None

@@ -28,7 +28,14 @@ class StepRecord(Mapping):
     Attributes
     ----------
     status : str
-        "converged", "iteration_cap", "stalled" or "diverged".
+        How the step ended. "converged": the gradient norm is at most tolerance x its first value, or what rounding leaves (see
+        `at_rounding`). "iteration_cap": all iterations ran, which without a tolerance is how most steps end, and says nothing of how
+        close they came. "stalled": nothing moves, or a line search finds no decrease, though the gradient is larger than rounding
+        explains. "diverged".
+    at_rounding : bool
+        Converged with nothing left to gain: nothing moves or no decrease is found, and the gradient norm is at most what rounding
+        the positions, of the largest coordinate |x|, leaves of it: eps |x| times the norm over the free vertices i of sum_j |K_ij|,
+        K the stiffness near rest with m/h^2.
     iteration : int
         Iterations that ran.
     setup_seconds : float
@@ -45,9 +52,21 @@ class StepRecord(Mapping):
         Iterates, (rows, n, 3) m, after ``record="positions"``.
     """
 
-    def __init__(self, columns, *, status, iteration, setup_seconds, solve_seconds, device_seconds=0.0, phases=None, positions=None):
+    def __init__(
+        self,
+        columns,
+        *,
+        status,
+        iteration,
+        setup_seconds,
+        solve_seconds,
+        at_rounding=False,
+        device_seconds=0.0,
+        phases=None,
+        positions=None,
+    ):
         self._columns = {name: np.asarray(values, dtype=np.float64) for name, values in columns.items()}
-        self.status, self.iteration = status, iteration
+        self.status, self.at_rounding, self.iteration = status, at_rounding, iteration
         self.setup_seconds, self.solve_seconds, self.device_seconds = setup_seconds, solve_seconds, device_seconds
         self.phases = {} if phases is None else dict(phases)
         self.positions = positions
@@ -63,4 +82,5 @@ class StepRecord(Mapping):
 
     def __repr__(self):
         rows = len(next(iter(self._columns.values()), ()))
-        return f"<StepRecord: {self.status} after {self.iteration} iterations, {rows} rows of {', '.join(self) or 'nothing'}>"
+        status = f"{self.status}{' at rounding' if self.at_rounding else ''}"
+        return f"<StepRecord: {status} after {self.iteration} iterations, {rows} rows of {', '.join(self) or 'nothing'}>"

@@ -373,7 +373,7 @@ class Simulation(ReadBack):
             rows = np.zeros((self.solver.iterations + 1, len(COLUMNS)))
             self._backend.set_chebyshev(None if rho is None else chebyshev_settings(self.solver.chebyshev, rho))
             try:
-                _, _, _, count, _, _ = self._backend.step(targets, rows, None, None, False)
+                _, _, _, _, count, _, _ = self._backend.step(targets, rows, None, None, False)
             except DivergenceError as error:
                 return np.append(rows[: max(getattr(error, "rows", 1), 1), 3], np.inf)
             finally:
@@ -409,10 +409,16 @@ class Simulation(ReadBack):
             seconds = rows[max(getattr(error, "rows", 1) - 1, 0), 1] if rows is not None else 0.0
             error.records = recorded(getattr(error, "rows", 0), status="diverged", iteration=error.iteration, solve_seconds=float(seconds))
             raise
-        status, iterations, seconds, count, phases, device_seconds = result
+        status, at_rounding, iterations, seconds, count, phases, device_seconds = result
         phases = dict(zip(PHASES, phases, strict=True))
         self.last_step = recorded(
-            count, status=status, iteration=iterations, solve_seconds=seconds, phases=phases, device_seconds=device_seconds
+            count,
+            status=status,
+            at_rounding=at_rounding,
+            iteration=iterations,
+            solve_seconds=seconds,
+            phases=phases,
+            device_seconds=device_seconds,
         )
 
     # ---- tearing ----------------------------------------------------------------------------------------------------------

@@ -56,7 +56,8 @@ class ProjectiveDynamics:
     chebyshev : Chebyshev, optional
         Outer acceleration, over the local-global iterations [Wang 2015, Algorithm 1].
     tolerance : float
-        Stop where the gradient norm is at most tolerance x its value at the first guess; 0: run all iterations.
+        Stop where the gradient norm is at most tolerance x its value at the first guess; 0: run all iterations, or until nothing
+        moves or no decrease is found (`StepRecord.status`).
     initialization : str
         First guess of a step: "previous", "inertia", "inertial_target" or "adaptive" [Chen et al. 2024, VBD, Eq. 17].
     check_every : int, optional

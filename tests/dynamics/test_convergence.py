@@ -196,6 +196,68 @@ def test_comparison_that_starts_at_the_answer():
     assert comparison["direct"]["relative_loss"][-1] == 0.0 and comparison["direct"]["relative_error"][-1] == 0.0
 
 
+def test_comparison_on_stiff_cloth():
+    """If not, the reference of a stiff scene is refused for what double precision cannot do, and the comparison with it."""
+    scene = pdgpu.Scene()
+    cloth = scene.add_shell(pdgpu.shapes.grid((1.0, 1.0), cells=(20, 20)), pdgpu.Spring(1e7), density=0.2, bending=1e-4)
+    cloth.pin([0, 20])
+    comparison = pdgpu.compare(scene, {"PD": scenes.DIRECT, "Newton": pdgpu.Newton(iterations=50)}, dt=1 / 100)
+    record = comparison["Newton"]
+    assert record.status == "converged" and record.at_rounding and record["relative_error"][-1] <= 1e-9
+    assert 0.0 < comparison["PD"]["relative_loss"][-1] < 1.0
+    row = next(line for line in comparison.table().splitlines() if line.startswith("Newton"))
+    assert row.split()[1:3] == ["converged", "yes"]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("material", [pdgpu.ARAP(1e6), pdgpu.NeoHookean(1e6, 1e7), pdgpu.StVK(1e6, 1e7)])
+def test_comparison_that_starts_at_rest(material, dtype):
+    """If not, a scene at rest has no comparison, or rounding over rounding in its columns."""
+    scene = pdgpu.Scene(gravity=scenes.NO_GRAVITY)
+    scene.add_solid(pdgpu.shapes.beam((1, 0.25, 0.25), cells=(8, 2, 2)), material, density=1000.0)
+    able = [name for name, entry in pdgpu.capabilities().items() if type(material).__name__ in entry["materials"]]
+    solvers = {name: getattr(pdgpu, name)(iterations=5) for name in able if name not in ("XPBD", "PBD")}
+    comparison = pdgpu.compare(scene, solvers, dtype=dtype)
+    assert len(comparison) == len(solvers)
+    for name, record in comparison.records.items():
+        assert not record["relative_loss"].any() and not record["relative_error"].any(), name
+
+
+def test_comparison_says_who_leaves_the_answer():
+    """If not, a solver that moves a body at rest looks as good as one that leaves it alone."""
+    scene = pdgpu.Scene()  # a weight on a spring, in equilibrium
+    rod = scene.add_rod(pdgpu.Mesh([[0.0, 0.0, 0.0], [0.0, -1.0, 0.0]], edges=[[0, 1]]), pdgpu.Spring(100.0), density=1.0)
+    rod.pin([0])
+    start = ([[0.0, 0.0, 0.0], [0.0, -1.0 - 0.5 * 9.81 / 100.0, 0.0]], None)
+    comparison = pdgpu.compare(scene, {"Newton": pdgpu.Newton(), "PBD": pdgpu.PBD(iterations=1)}, start=start)
+    assert not comparison["Newton"]["relative_error"].any() and not comparison["Newton"]["relative_loss"].any()
+    assert comparison["PBD"]["relative_error"].tolist() == [0.0, np.inf] == comparison["PBD"]["relative_loss"].tolist()
+
+
+def test_no_finished_result_is_lost(monkeypatch):
+    """If not, minutes of work are thrown away for the one solver that failed."""
+    scene = pdgpu.Scene()
+    scene.add_solid(pdgpu.shapes.beam((1, 1, 1), cells=(2, 2, 2)), pdgpu.NeoHookean(1e5, 1e6), density=1e3)
+    ran = []
+    step = pdgpu.Simulation._step
+    monkeypatch.setattr(pdgpu.Simulation, "_step", lambda self, *a, **k: (ran.append(self.solver), step(self, *a, **k)))
+    with pytest.raises(TypeError, match="ProjectiveDynamics cannot treat the material NeoHookean"):
+        pdgpu.compare(scene, {"good": pdgpu.Newton(), "bad": scenes.DIRECT})
+    assert not ran  # refused before anything took its time
+
+    def fails(self, *arguments, **options):
+        if isinstance(self.solver, pdgpu.VertexBlockDescent):
+            raise RuntimeError("out of luck")
+        return step(self, *arguments, **options)
+
+    monkeypatch.setattr(pdgpu.Simulation, "_step", fails)
+    with pytest.warns(RuntimeWarning, match="'bad' is left out of the comparison: out of luck"):
+        comparison = pdgpu.compare(scene, {"good": pdgpu.Newton(), "bad": pdgpu.VertexBlockDescent()})
+    assert list(comparison) == ["good"]
+    with pytest.raises(RuntimeError, match="out of luck"):
+        pdgpu.compare(scene, {"bad": pdgpu.VertexBlockDescent()})
+
+
 def test_float32_reaches_its_floor():
     """If not, the single-precision global step is not the correction form [numerics A5]."""
     scene, _ = scenes.bar(inputs.B20(), MU)
