@@ -19,7 +19,8 @@ enum {
     PD_SOLVER_GRADIENT_DESCENT,
     PD_SOLVER_QUASI_NEWTON,
     PD_SOLVER_XPBD,
-    PD_SOLVER_ADMM
+    PD_SOLVER_ADMM,
+    PD_SOLVER_COUNT
 };
 
 typedef struct pd_settings {

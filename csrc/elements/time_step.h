@@ -8,7 +8,7 @@
 
 #include "base/real.h"
 
-enum { PD_GUESS_PREVIOUS, PD_GUESS_INERTIA, PD_GUESS_INERTIAL_TARGET, PD_GUESS_ADAPTIVE };
+enum { PD_GUESS_PREVIOUS, PD_GUESS_INERTIA, PD_GUESS_INERTIAL_TARGET, PD_GUESS_ADAPTIVE, PD_GUESS_COUNT };
 
 /* First guess x [3] and offset = x - y [3] of a free vertex.
  * Adaptive: of a, the share that the last acceleration (v - v_previous)/h has along it, clamped to [0,1]; none where there is no

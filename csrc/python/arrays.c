@@ -1,7 +1,9 @@
 /* Strict checks of NumPy arrays; see arrays.h. */
 #include "python/arrays.h"
 
+#include <float.h>
 #include <limits.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -121,6 +123,92 @@ PyArrayObject *pd_array_in_out(PyObject *object, int type, int n_dimensions, con
         return NULL;
     }
     return array;
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------------------ */
+
+/* "3" or "(3, 1)": where the value of this flat number is. */
+static void append_place(description *out, PyArrayObject *array, npy_intp flat) {
+    int n_dimensions = PyArray_NDIM(array);
+    append(out, n_dimensions == 1 ? "" : "(");
+    for (int axis = 0; axis < n_dimensions; axis++) {
+        npy_intp below = 1;
+        for (int next = axis + 1; next < n_dimensions; next++) below *= PyArray_DIM(array, next);
+        append(out, axis ? ", %lld" : "%lld", (long long)(flat / below % PyArray_DIM(array, axis)));
+    }
+    append(out, n_dimensions == 1 ? "" : ")");
+}
+
+/* "is not finite", or the limits it is beyond. */
+static void append_fault(description *out, double value, double least, double most) {
+    if (!isfinite(value) && !(isinf(least) && isinf(most)))
+        append(out, "is not finite");
+    else if (isinf(least) && isinf(most))
+        append(out, "is not a number");
+    else if (most >= DBL_MAX)
+        append(out, "is below %.10g", least);
+    else
+        append(out, "is not between %.10g and %.10g", least, most);
+}
+
+static void raise_out_of_range(const char *name, double value, double least, double most, PyArrayObject *array, npy_intp flat) {
+    description text = {{0}, 0};
+    append(&text, "value %.10g ", value);
+    if (array) {
+        append(&text, "at ");
+        append_place(&text, array, flat);
+        append(&text, " ");
+    }
+    append_fault(&text, value, least, most);
+    PyErr_Format(PyExc_ValueError, "%s: %s", name, text.text);
+}
+
+int pd_number_in_range(double value, double least, double most, const char *name) {
+    if (value >= least && value <= most) return 1;
+    raise_out_of_range(name, value, least, most, NULL, 0);
+    return 0;
+}
+
+/* Looks through blocks without a branch, and again where one of them holds something else. */
+#define CHECK_RANGE(type)                                                                              \
+    do {                                                                                               \
+        const type *values = PyArray_DATA(array);                                                      \
+        for (npy_intp first = 0; first < n; first += BLOCK) {                                          \
+            npy_intp last = n - first < BLOCK ? n : first + BLOCK;                                     \
+            int bad = 0;                                                                               \
+            for (npy_intp i = first; i < last; i++) bad |= !(values[i] >= least && values[i] <= most); \
+            for (npy_intp i = first; bad && i < last; i++)                                             \
+                if (!(values[i] >= least && values[i] <= most)) {                                      \
+                    raise_out_of_range(name, (double)values[i], least, most, array, i);                \
+                    return -1;                                                                         \
+                }                                                                                      \
+        }                                                                                              \
+    } while (0)
+
+int pd_array_check_range(PyArrayObject *array, double least, double most, const char *name) {
+    enum { BLOCK = 4096 };
+    npy_intp n = PyArray_SIZE(array);
+    switch (PyArray_TYPE(array)) {
+    case NPY_UINT8: CHECK_RANGE(unsigned char); break;
+    case NPY_FLOAT32: CHECK_RANGE(float); break;
+    case NPY_FLOAT64: CHECK_RANGE(double); break;
+    default: CHECK_RANGE(int); break;
+    }
+    return 0;
+}
+
+int pd_array_check_finite(PyArrayObject *array, const char *name) { return pd_array_check_range(array, -DBL_MAX, DBL_MAX, name); }
+
+int pd_array_check_indices(PyArrayObject *array, int n, const char *of, const char *name) {
+    const int *indices = PyArray_DATA(array);
+    npy_intp size = PyArray_SIZE(array), width = PyArray_NDIM(array) > 1 ? PyArray_DIM(array, 1) : 1;
+    for (npy_intp i = 0; i < size; i++)
+        if (indices[i] < 0 || indices[i] >= n) {
+            PyErr_Format(PyExc_ValueError, "%s: index %d at row %zd is out of range for %d %s", name, indices[i], (Py_ssize_t)(i / width),
+                         n, of);
+            return -1;
+        }
+    return 0;
 }
 
 int pd_array_length(PyArrayObject *array, int axis, const char *name) {

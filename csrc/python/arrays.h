@@ -33,12 +33,23 @@ PyArrayObject *pd_array_in(PyObject *object, int type, int n_dimensions, const n
 /* The same; None (or a missing argument, NULL) gives *array = NULL. Returns 0, or -1 with an exception. */
 int pd_array_in_or_none(PyArrayObject **array, PyObject *object, int type, int n_dimensions, const npy_intp *shape, const char *name);
 
-/* pd_array_in for indices that are checked and then used without the GIL: a copy that no other thread can reach, so that what was checked
+/* pd_array_in for what is checked and then used without the GIL, or kept: a copy that nobody else can reach, so that what was checked
  * stays true. NEW reference, or NULL with an exception. */
 PyArrayObject *pd_array_in_private(PyObject *object, int type, int n_dimensions, const npy_intp *shape, const char *name);
 
 /* pd_array_in for an array the core writes into: also refuses one that is read-only (ValueError). */
 PyArrayObject *pd_array_in_out(PyObject *object, int type, int n_dimensions, const npy_intp *shape, const char *name);
+
+/* Whether every value of a float64, float32, int32 or uint8 array lies in [least, most]; a NaN never does. Returns 0, or -1 with a
+ * ValueError that names the argument, the place and the value. pd_array_check_finite: neither NaN nor infinite. */
+int pd_array_check_range(PyArrayObject *array, double least, double most, const char *name);
+int pd_array_check_finite(PyArrayObject *array, const char *name);
+
+/* Whether every index of an int32 array lies in [0, n), n the number of what the text `of` calls them. Returns 0, or -1 with ValueError. */
+int pd_array_check_indices(PyArrayObject *array, int n, const char *of, const char *name);
+
+/* The same for one number: 1, or 0 with a ValueError. */
+int pd_number_in_range(double value, double least, double most, const char *name);
 
 /* The length of an axis as the int the core counts with. Returns -1 with ValueError where it is more than 2^31 - 1. */
 int pd_array_length(PyArrayObject *array, int axis, const char *name);

@@ -11,6 +11,14 @@
 /* The NumPy type of `real`. */
 #define PD_NPY_REAL (sizeof(real) == sizeof(float) ? NPY_FLOAT32 : NPY_FLOAT64)
 
+/* Coordinates whose differences, sums with a margin and lengths can still be formed, m (LARGEST of python/pdgpu/arguments.py). */
+#define PD_LARGEST_COORDINATE (sizeof(real) == sizeof(float) ? 1e37 : 1e307)
+
+/* Returns 0, or -1 with a ValueError, where a value of x is not a number or beyond it. */
+static inline int pd_check_coordinates(PyArrayObject *x, const char *name) {
+    return pd_array_check_range(x, -PD_LARGEST_COORDINATE, PD_LARGEST_COORDINATE, name);
+}
+
 typedef struct pd_module_state {
     PyTypeObject *simulation_type;
     PyTypeObject *linear_type;
@@ -28,6 +36,8 @@ extern PyMethodDef pd_geometry_methods[];    /* geometry.c */
 
 /* None or (rho, start, under_relaxation). Returns 0 with an exception set. (linear.c) */
 int pd_read_chebyshev(PyObject *object, pd_chebyshev *out);
+/* Whether the numbers of pd_linear_set make sense: 1, or 0 with a ValueError. (linear.c) */
+int pd_check_spectrum(double weight, double omega, double rho);
 /* The tuple that python/pdgpu/linear_solvers.py makes of a linear solver. Returns 0 with an exception set. (linear.c) */
 int pd_read_linear_settings(PyObject *object, pd_linear_settings *out);
 

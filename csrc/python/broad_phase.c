@@ -4,6 +4,7 @@
 #include "contact/broad_phase.h"
 #include "python/errors.h"
 
+#include <limits.h>
 #include <pythread.h>
 #include <string.h>
 
@@ -37,13 +38,7 @@ static int read_primitives(PyObject *corners_object, PyObject *tags_object, int 
     if (!tags) return 0;
     d->corners[kind] = PyArray_DATA(corners);
     d->tags[kind] = PyArray_DATA(tags);
-    for (npy_intp i = 0; i < PyArray_SIZE(corners); i++)
-        if (d->corners[kind][i] < 0 || d->corners[kind][i] >= d->n_points) {
-            PyErr_Format(PyExc_ValueError, "%s: index %d at row %zd is out of range for %d points", name, d->corners[kind][i],
-                         (Py_ssize_t)(i / (kind + 1)), d->n_points);
-            return 0;
-        }
-    return 1;
+    return pd_array_check_indices(corners, d->n_points, "points", name) == 0 && pd_array_check_range(tags, 0, INT_MAX, "tags") == 0;
 }
 
 static PyObject *broad_phase_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
@@ -61,7 +56,7 @@ static PyObject *broad_phase_new(PyTypeObject *type, PyObject *arguments, PyObje
     if (d.method < 0 || d.method >= PD_BROAD_PHASE_COUNT) return PyErr_Format(PyExc_ValueError, "method: %d is unknown", d.method);
     npy_intp shape[2] = {-1, 3};
     PyArrayObject *rest = pd_array_in(rest_object, PD_NPY_REAL, 2, shape, "rest");
-    if (!rest || (d.n_points = pd_array_length(rest, 0, "rest")) < 0) return NULL;
+    if (!rest || (d.n_points = pd_array_length(rest, 0, "rest")) < 0 || pd_check_coordinates(rest, "rest") < 0) return NULL;
     d.rest = PyArray_DATA(rest);
     static const char *kinds[PD_PRIMITIVE_KINDS] = {"vertices", "edges", "triangles"};
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++)
@@ -124,7 +119,8 @@ static PyObject *broad_phase_find(BroadPhaseObject *self, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "OOdp:find", &x_t0_object, &x_t1_object, &margin, &rebuild)) return NULL;
     PyArrayObject *x_t0 = pd_array_in(x_t0_object, PD_NPY_REAL, 2, shape, "x_t0");
     if (!x_t0 || pd_array_in_or_none(&x_t1, x_t1_object, PD_NPY_REAL, 2, shape, "x_t1") < 0) return NULL;
-    if (!(margin >= 0.0)) return PyErr_Format(PyExc_ValueError, "margin: must not be negative");
+    if (pd_check_coordinates(x_t0, "x_t0") < 0 || (x_t1 && pd_check_coordinates(x_t1, "x_t1") < 0)) return NULL;
+    if (!pd_number_in_range(margin, 0.0, PD_LARGEST_COORDINATE, "margin")) return NULL;
     /* the margin in this precision, not below what was asked for */
     real wide = (real)margin;
     if ((double)wide < margin) wide += (real)4 * PD_EPSILON * wide;

@@ -4,6 +4,8 @@
 #include "host/element_set.h"
 #include "python/errors.h"
 
+#include <math.h>
+
 /* Shape of the result of a quantity; returns its number of dimensions, 0 for an unknown quantity. */
 static int result_shape(int quantity, npy_intp n, const pd_kind_shape *shape, npy_intp out[4]) {
     out[0] = n;
@@ -50,12 +52,12 @@ static PyObject *element_batch(PyObject *module, PyObject *arguments) {
     PyArrayObject *x = pd_array_in(x_object, PD_NPY_REAL, 3, x_shape, "x");
     if (!x) return NULL;
     int n = pd_array_length(x, 0, "x");
-    if (n < 0) return NULL;
+    if (n < 0 || pd_array_check_finite(x, "x") < 0) return NULL;
     npy_intp rest_shape[2] = {n, shape.rest}, parameters_shape[2] = {n, shape.parameters}, out_shape[4];
     PyArrayObject *rest = pd_array_in(rest_object, PD_NPY_REAL, 2, rest_shape, "rest");
-    if (!rest) return NULL;
+    if (!rest || pd_array_check_finite(rest, "rest") < 0) return NULL;
     PyArrayObject *parameters = pd_array_in(parameters_object, PD_NPY_REAL, 2, parameters_shape, "parameters");
-    if (!parameters) return NULL;
+    if (!parameters || pd_array_check_range(parameters, -INFINITY, INFINITY, "parameters") < 0) return NULL; /* a world box may be open */
     int dimensions = result_shape(quantity, n, &shape, out_shape);
     if (!dimensions) return PyErr_Format(PyExc_ValueError, "quantity: %d is unknown", quantity);
     PyArrayObject *out = pd_array_out(PD_NPY_REAL, dimensions, out_shape);

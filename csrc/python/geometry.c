@@ -6,6 +6,7 @@
 #include "geometry/collision.h"
 #include "python/errors.h"
 
+#include <float.h>
 #include <limits.h>
 
 enum { MOST_ARRAYS = 8 };
@@ -114,7 +115,7 @@ static int check_kind(int kind, int first) {
 static int read_pairs(PyObject *object, int corners, PyArrayObject **x, const char *name) {
     npy_intp shape[3] = {-1, corners, 3};
     *x = pd_array_in(object, PD_NPY_REAL, 3, shape, name);
-    return *x ? pd_array_length(*x, 0, name) : -1;
+    return *x && pd_array_check_finite(*x, name) == 0 ? pd_array_length(*x, 0, name) : -1;
 }
 
 static PyObject *pair_closest(PyObject *module, PyObject *arguments) {
@@ -164,7 +165,7 @@ static PyObject *mollifier(PyObject *module, PyObject *arguments) {
     if (n < 0) return NULL;
     npy_intp rest_shape[3] = {n, 4, 3}, scalars[1] = {n}, matrices[3] = {n, 12, 12};
     rest = pd_array_in(rest_object, PD_NPY_REAL, 3, rest_shape, "rest");
-    if (!rest) return NULL;
+    if (!rest || pd_array_check_finite(rest, "rest") < 0) return NULL;
     mirror mirror = {.n_arrays = 5, .n_in = 2, .arrays = {x, rest, pd_array_out(PD_NPY_REAL, 1, scalars)}};
     int complete = mirror.arrays[2] != NULL;
     if (complete && derivatives) {
@@ -191,14 +192,12 @@ static int read_motion(PyObject *x_t0, PyObject *x_t1, PyObject *corners, double
         PyErr_Format(PyExc_ValueError, "method: %d is unknown", call->quantity);
         return -1;
     }
-    if (!(separation >= 0)) {
-        PyErr_SetString(PyExc_ValueError, "separation: must be at least 0");
-        return -1;
-    }
+    if (!pd_number_in_range(separation, 0.0, DBL_MAX, "separation")) return -1;
     call->separation = (real)separation;
     if (!(mirror->arrays[0] = pd_array_in(x_t0, PD_NPY_REAL, 2, shape, "x_t0"))) return -1;
     shape[0] = PyArray_DIM(mirror->arrays[0], 0);
     if (!(mirror->arrays[1] = pd_array_in(x_t1, PD_NPY_REAL, 2, shape, "x_t1"))) return -1;
+    if (pd_array_check_finite(mirror->arrays[0], "x_t0") < 0 || pd_array_check_finite(mirror->arrays[1], "x_t1") < 0) return -1;
     if (corners == Py_None) {
         if (shape[0] % 4 || shape[0] / 4 > INT_MAX) {
             PyErr_Format(PyExc_ValueError, "x_t0: expected four rows for each pair, got %zd rows", (Py_ssize_t)shape[0]);
@@ -258,6 +257,7 @@ static PyObject *earliest_collision(PyObject *module, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "iiOOOddi:earliest_collision", &call.kind, &call.quantity, &x_t0, &x_t1, &corners, &separation, &time,
                           &threads))
         return NULL;
+    if (!pd_number_in_range(time, 0.0, 1.0, "time")) return NULL;
     if (read_motion(x_t0, x_t1, corners, separation, &call, &mirror) < 0) return NULL;
     call.time = (real)time;
     int failed = run(module, &call, &mirror, threads) < 0;
@@ -278,6 +278,10 @@ static int read_collider(int shape, PyObject *frame_object, PyObject *size_objec
     PyArrayObject *frame = pd_array_in(frame_object, NPY_FLOAT64, 2, frame_shape, "frame");
     PyArrayObject *size = frame ? pd_array_in(size_object, NPY_FLOAT64, 1, size_shape, "size") : NULL;
     if (!size || pd_array_in_or_none(&mirror->arrays[1], values_object, PD_NPY_REAL, 3, grid_shape, "values") < 0) return -1;
+    if (mirror->arrays[1] && pd_check_coordinates(mirror->arrays[1], "values") < 0) return -1;
+    if (pd_array_check_range(frame, -PD_LARGEST_COORDINATE, PD_LARGEST_COORDINATE, "frame") < 0 ||
+        pd_array_check_range(size, -PD_LARGEST_COORDINATE, PD_LARGEST_COORDINATE, "size") < 0)
+        return -1;
     const double *rows = PyArray_DATA(frame), *numbers = PyArray_DATA(size);
     collider->shape = shape;
     for (int i = 0; i < 9; i++) collider->rotation[i] = (real)rows[i];
@@ -289,10 +293,8 @@ static int read_collider(int shape, PyObject *frame_object, PyObject *size_objec
     }
     if (shape != PD_DISTANCE_GRID) return 0;
     collider->grid.spacing = (real)spacing;
-    if (!(collider->grid.spacing > 0)) {
-        PyErr_SetString(PyExc_ValueError, "spacing: must be positive");
+    if (!pd_number_in_range(spacing, sizeof(real) == sizeof(float) ? (double)FLT_MIN : DBL_MIN, PD_LARGEST_COORDINATE, "spacing"))
         return -1;
-    }
     for (int i = 0; i < 3; i++) {
         collider->grid.n[i] = pd_array_length(mirror->arrays[1], i, "values");
         if (collider->grid.n[i] < 0) return -1;
@@ -315,10 +317,7 @@ static PyObject *collider_query(PyObject *module, PyObject *arguments) {
     if (read_collider(shape, frame, size, spacing, values, &call, &mirror) < 0) return NULL;
     if (!(mirror.arrays[0] = pd_array_in(x_object, PD_NPY_REAL, 2, vectors, "x"))) return NULL;
     if ((call.n = pd_array_length(mirror.arrays[0], 0, "x")) < 0) return NULL;
-    const real *x = PyArray_DATA(mirror.arrays[0]);
-    for (npy_intp i = 0; i < 3 * (npy_intp)call.n; i++)
-        if (!isfinite(x[i]))
-            return PyErr_Format(PyExc_ValueError, "x: the value at (%zd, %d) is not finite", (Py_ssize_t)(i / 3), (int)(i % 3));
+    if (pd_check_coordinates(mirror.arrays[0], "x") < 0) return NULL;
     vectors[0] = call.n;
     mirror.arrays[2] = pd_array_out(PD_NPY_REAL, 1, vectors);
     for (int i = 3; i < 6; i++) mirror.arrays[i] = pd_array_out(PD_NPY_REAL, 2, vectors);

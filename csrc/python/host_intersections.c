@@ -30,9 +30,11 @@ static PyArrayObject *rows_in(PyObject *object, int k, int *n, const char *name)
     return array && (*n = pd_array_length(array, 0, name)) >= 0 ? array : NULL;
 }
 
+/* Finite coordinates: what is exact about the judge begins with whole numbers, which a NaN or an infinity has none of. */
 static PyArrayObject *points_in(PyObject *object, int n_points, const char *name) {
     npy_intp shape[2] = {n_points, 3};
-    return pd_array_in(object, NPY_FLOAT64, 2, shape, name);
+    PyArrayObject *array = pd_array_in(object, NPY_FLOAT64, 2, shape, name);
+    return array && pd_array_check_finite(array, name) == 0 ? array : NULL;
 }
 
 /* Indices are checked one by one: an edge may have the same vertex twice. Returns 0 with an exception set. */
@@ -159,7 +161,7 @@ static PyObject *contact_times(PyObject *module, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "Oi:contact_times", &object, &n_first)) return NULL;
     npy_intp shape[3] = {-1, -1, 3};
     PyArrayObject *x = pd_array_in(object, NPY_FLOAT64, 3, shape, "x");
-    if (!x) return NULL;
+    if (!x || pd_array_check_finite(x, "x") < 0) return NULL;
     npy_intp rows = PyArray_DIM(x, 1);
     if ((rows != 8 && rows != 6) || (n_first != 1 && n_first != 2) || (rows == 6 && n_first == 2))
         return PyErr_Format(PyExc_ValueError, "x: expected 8 rows a pair, or 6 with n_first = 1, got %zd", (Py_ssize_t)rows);

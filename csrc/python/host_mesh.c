@@ -20,12 +20,15 @@ static const double *doubles(PyArrayObject *array) { return (const double *)PyAr
 
 static const int *ints(PyArrayObject *array) { return (const int *)PyArray_DATA(array); }
 
-/* (n,3) float64; *n is its length. Borrowed reference or NULL. */
-static PyArrayObject *points_in(PyObject *object, int *n) {
+/* (n,3) float64, finite; *n is its length. Borrowed reference or NULL. */
+static PyArrayObject *points_in(PyObject *module, PyObject *object, int *n) {
     static const npy_intp shape[2] = {-1, 3};
     PyArrayObject *array = pd_array_in(object, NPY_FLOAT64, 2, shape, "points");
-    if (array && (*n = pd_array_length(array, 0, "points")) < 0) return NULL;
-    return array;
+    if (!array || (*n = pd_array_length(array, 0, "points")) < 0) return NULL;
+    pd_error error;
+    pd_status status = pd_points_check(doubles(array), *n, "points", &error);
+    if (status) pd_raise(module, status, &error);
+    return status ? NULL : array;
 }
 
 /* (m,k) int32 with k from k_minimum to k_maximum, as a copy that no other thread changes between the check of its indices and their use.
@@ -71,14 +74,13 @@ static PyObject *check_elements(PyObject *module, PyObject *arguments, PyObject 
     int n, m, k;
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO|s:check_elements", names, &points_object, &elements_object, &name))
         return NULL;
-    PyArrayObject *points = points_in(points_object, &n);
+    PyArrayObject *points = points_in(module, points_object, &n);
     PyArrayObject *elements = points ? elements_in(elements_object, 1, 4, &m, &k, name) : NULL;
     if (!elements) return NULL;
 
     pd_error error;
     pd_status status;
-    Py_BEGIN_ALLOW_THREADS status = pd_points_check(doubles(points), n, "points", &error);
-    if (!status) status = pd_elements_check(ints(elements), m, k, n, name, &error);
+    Py_BEGIN_ALLOW_THREADS status = pd_elements_check(ints(elements), m, k, n, name, &error);
     Py_END_ALLOW_THREADS Py_DECREF((PyObject *)elements);
     if (status) return pd_raise(module, status, &error);
     Py_RETURN_NONE;
@@ -93,7 +95,7 @@ static PyObject *orient_tets(PyObject *module, PyObject *arguments, PyObject *ke
     PyObject *points_object, *tets_object;
     int n, m, k, n_flipped = 0;
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO:orient_tets", names, &points_object, &tets_object)) return NULL;
-    PyArrayObject *points = points_in(points_object, &n);
+    PyArrayObject *points = points_in(module, points_object, &n);
     PyArrayObject *oriented = points ? elements_in(tets_object, 4, 4, &m, &k, "tets") : NULL;
     if (!oriented) return NULL;
 
@@ -176,7 +178,7 @@ static PyObject *measures(PyObject *module, PyObject *arguments, PyObject *keywo
     PyObject *points_object, *elements_object;
     int n, m, k;
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO:measures", names, &points_object, &elements_object)) return NULL;
-    PyArrayObject *points = points_in(points_object, &n);
+    PyArrayObject *points = points_in(module, points_object, &n);
     PyArrayObject *elements = points ? elements_in(elements_object, 2, 4, &m, &k, "elements") : NULL;
     PyArrayObject *result = elements ? pd_array_out(NPY_FLOAT64, 1, PyArray_DIMS(elements)) : NULL;
     if (!result) {
@@ -206,7 +208,7 @@ static PyObject *lumped_masses(PyObject *module, PyObject *arguments, PyObject *
     int n, m, k;
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO:lumped_masses", names, &points_object, &elements_object, &density_object))
         return NULL;
-    PyArrayObject *points = points_in(points_object, &n);
+    PyArrayObject *points = points_in(module, points_object, &n);
     PyArrayObject *elements = points ? elements_in(elements_object, 2, 4, &m, &k, "elements") : NULL;
     PyArrayObject *density = elements ? pd_array_in(density_object, NPY_FLOAT64, 1, PyArray_DIMS(elements), "density") : NULL;
     PyArrayObject *masses = density ? pd_array_out(NPY_FLOAT64, 1, PyArray_DIMS(points)) : NULL;
@@ -292,7 +294,7 @@ static PyObject *rest_shape(PyObject *module, PyObject *arguments, PyObject *key
         m = rest ? pd_array_length(rest, 0, "rest") : -1;
         if (m < 0) return NULL;
     } else {
-        rest = points_in(rest_object, &n);
+        rest = points_in(module, rest_object, &n);
         rows = rest ? elements_in(rows_object, k, k, &m, &k, "rows") : NULL;
         if (!rows) return NULL;
         status = pd_elements_check(ints(rows), m, k, n, "rows", &error);

@@ -3,6 +3,8 @@
 
 #include "python/errors.h"
 
+#include <float.h>
+#include <limits.h>
 #include <pythread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +26,27 @@ int pd_read_chebyshev(PyObject *object, pd_chebyshev *out) {
         return 0;
     }
     if (!PyArg_ParseTuple(object, "did:chebyshev", &out->rho, &out->start, &out->under_relaxation)) return 0;
-    if (out->rho >= 0.0 && out->rho < 1.0 && out->start >= 1) return 1;
-    PyErr_Format(PyExc_ValueError, "chebyshev: rho must be in [0, 1) and start at least 1, got %R", object);
+    if (out->rho >= 0.0 && out->rho < 1.0 && out->start >= 1 && out->under_relaxation >= 0.0 && out->under_relaxation <= DBL_MAX) return 1;
+    PyErr_Format(PyExc_ValueError, "chebyshev: rho must be in [0, 1), start at least 1 and under_relaxation finite, got %R", object);
     return 0;
+}
+
+int pd_check_spectrum(double weight, double omega, double rho) {
+    return pd_number_in_range(weight, 0.0, DBL_MAX, "weight") && pd_number_in_range(omega, 0.0, 2.0, "omega") &&
+           pd_number_in_range(rho, 0.0, DBL_MAX, "rho");
+}
+
+/* Returns 0 with an exception set. */
+static int check_settings(const pd_linear_settings *s) {
+    return pd_number_in_range(s->kind, PD_LINEAR_DIRECT, PD_LINEAR_A_JACOBI, "linear: kind") &&
+           pd_number_in_range(s->iterations, 1, INT_MAX, "linear: iterations") &&
+           pd_number_in_range(s->tolerance, 0.0, DBL_MAX, "linear: tolerance") &&
+           pd_number_in_range(s->check_every, 1, INT_MAX, "linear: check_every") && pd_check_spectrum(s->weight, s->omega, s->rho) &&
+           pd_number_in_range(s->natural, 0, 1, "linear: natural") && pd_number_in_range(s->block, 1, 3, "linear: block") &&
+           pd_number_in_range(s->order, 1, 4, "linear: order") && pd_number_in_range(s->composed, 0, 1, "linear: composed") &&
+           pd_number_in_range(s->suppression, PD_SUPPRESS_NOTHING, PD_SUPPRESS_BENDING, "linear: suppression") &&
+           pd_number_in_range(s->biased, 0, 1, "linear: biased") && pd_number_in_range(s->threshold, 0.0, DBL_MAX, "linear: threshold") &&
+           pd_number_in_range(s->positive, 0, 1, "linear: positive");
 }
 
 int pd_read_linear_settings(PyObject *object, pd_linear_settings *s) {
@@ -40,9 +60,9 @@ int pd_read_linear_settings(PyObject *object, pd_linear_settings *s) {
                           &s->omega, &s->rho, &s->natural, &s->block, &s->order, &s->composed, &s->suppression, &s->biased, &s->threshold,
                           &s->positive, &chebyshev))
         return 0;
-    if (s->kind < PD_LINEAR_DIRECT || s->kind > PD_LINEAR_A_JACOBI || s->iterations < 1 || s->check_every < 1 ||
-        (s->block != 1 && s->block != 3) || s->order < 1 || s->order > 4) {
-        PyErr_Format(PyExc_ValueError, "linear: settings out of range: %R", object);
+    if (!check_settings(s)) return 0;
+    if (s->block == 2) {
+        PyErr_SetString(PyExc_ValueError, "linear: block: must be 1 or 3, got 2");
         return 0;
     }
     return pd_read_chebyshev(chebyshev, &s->chebyshev);
@@ -77,7 +97,7 @@ static int read_csr(PyObject *object, const char *name, pd_csr *out) {
     if (count < 0 || rows < 0) return 0;
     npy_intp shape[1] = {count};
     PyArrayObject *values = pd_array_in(parts[2], NPY_FLOAT64, 1, shape, "values");
-    if (!values) return 0;
+    if (!values || pd_array_check_finite(values, name) < 0) return 0;
     *out = (pd_csr){rows - 1, PyArray_DATA(row_start), PyArray_DATA(columns), PyArray_DATA(values)};
     int valid = rows >= 2 && out->row_start[0] == 0 && out->row_start[rows - 1] == count;
     for (int i = 0; valid && i < out->n; i++) valid = out->row_start[i] <= out->row_start[i + 1];
@@ -178,7 +198,7 @@ static PyObject *linear_set(LinearObject *self, PyObject *arguments) {
     pd_chebyshev chebyshev;
     pd_status status;
     if (!PyArg_ParseTuple(arguments, "dddO:set", &weight, &omega, &rho, &object)) return NULL;
-    if (!pd_read_chebyshev(object, &chebyshev) || !enter(self)) return NULL;
+    if (!pd_check_spectrum(weight, omega, rho) || !pd_read_chebyshev(object, &chebyshev) || !enter(self)) return NULL;
     Py_BEGIN_ALLOW_THREADS status = pd_linear_set(self->core, weight, omega, rho, &chebyshev);
     Py_END_ALLOW_THREADS leave(self);
     if (status) return raise_from(self, status);
@@ -200,9 +220,8 @@ static PyObject *linear_set_diagonal(LinearObject *self, PyObject *object) {
     PyArrayObject *delta = NULL;
     pd_status status;
     if (pd_array_in_or_none(&delta, object, NPY_FLOAT64, 1, shape, "delta") < 0) return NULL;
+    if (delta && pd_array_check_range(delta, 0.0, DBL_MAX, "delta") < 0) return NULL;
     const double *values = delta ? PyArray_DATA(delta) : NULL;
-    for (int i = 0; values && i < self->n; i++)
-        if (!(values[i] >= 0.0)) return PyErr_Format(PyExc_ValueError, "delta: must not be negative, it is at row %d", i);
     if (!enter(self)) return NULL;
     Py_BEGIN_ALLOW_THREADS status = pd_linear_set_diagonal(self->core, values);
     Py_END_ALLOW_THREADS leave(self);
@@ -247,9 +266,11 @@ static PyObject *linear_solve(LinearObject *self, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "OOOOip:solve", &residual_object, &start_object, &target_object, &record_object, &every, &counted))
         return NULL;
     PyArrayObject *residual = pd_array_in(residual_object, PD_NPY_REAL, 2, shape, "residual");
-    if (!residual) return NULL;
+    if (!residual || pd_array_check_finite(residual, "residual") < 0) return NULL;
     if (pd_array_in_or_none(&start, start_object, PD_NPY_REAL, 2, shape, "start") < 0) return NULL;
+    if (start && pd_array_check_finite(start, "start") < 0) return NULL;
     if (pd_array_in_or_none(&target, target_object, PD_NPY_REAL, 2, shape, "target") < 0) return NULL;
+    if (target && pd_array_check_finite(target, "target") < 0) return NULL;
     if (record_object != Py_None && !(table = pd_array_in_out(record_object, NPY_FLOAT64, 2, rows, "record"))) return NULL;
     if (every < 1) return PyErr_Format(PyExc_ValueError, "every: must be at least 1, got %d", every);
     PyArrayObject *direction = pd_array_out(PD_NPY_REAL, 2, shape);

@@ -5,6 +5,9 @@
 #include "python/device_array.h"
 #include "python/errors.h"
 
+#include <float.h>
+#include <limits.h>
+#include <math.h>
 #include <pythread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +15,7 @@
 typedef struct {
     PyObject_HEAD pd_simulation *core;
     PyThread_type_lock lock; /* held by the call that is inside the core */
-    PyObject *description;   /* (masses, fixed, elements, colours, subspace): the core borrows their arrays */
+    PyObject *description;   /* the arrays that the core borrows: copies of the caller's, in a list */
     int iterations;
     long long steps; /* taken; counted with the GIL held, before Python code can run: a Ctrl-C finds it and the state in agreement */
 } SimulationObject;
@@ -34,8 +37,24 @@ static PyObject *raise_from(SimulationObject *self, pd_status status) {
 
 /* ---- creation --------------------------------------------------------------------------------------------------------- */
 
-/* (kind, vertices, rest, parameters, damping or None) -> set; borrows the arrays. Returns 0 with an exception set. */
-static int read_set(PyObject *item, int n_vertices, pd_element_set *set) {
+/* pd_array_in for what the core borrows as long as it lives: a copy that no caller can reach, kept in the list. Borrowed reference, or NULL
+ * with an exception set. */
+static PyArrayObject *keep(PyObject *kept, PyObject *object, int type, int n_dimensions, const npy_intp *shape, const char *name) {
+    PyArrayObject *own = pd_array_in_private(object, type, n_dimensions, shape, name);
+    int failed = !own || PyList_Append(kept, (PyObject *)own) < 0;
+    Py_XDECREF((PyObject *)own);
+    return failed ? NULL : own;
+}
+
+/* The same for an argument that may be None: then *array = NULL. Returns 0 with an exception set. */
+static int keep_or_none(PyArrayObject **array, PyObject *kept, PyObject *object, int type, int n_dimensions, const npy_intp *shape,
+                        const char *name) {
+    *array = object == Py_None ? NULL : keep(kept, object, type, n_dimensions, shape, name);
+    return *array || object == Py_None;
+}
+
+/* (kind, vertices, rest, parameters, damping or None) -> set of arrays kept in the list. Returns 0 with an exception set. */
+static int read_set(PyObject *item, PyObject *kept, int n_vertices, pd_element_set *set) {
     int kind;
     PyObject *vertices_object, *rest_object, *parameters_object, *damping_object;
     if (!PyTuple_Check(item)) {
@@ -49,32 +68,62 @@ static int read_set(PyObject *item, int n_vertices, pd_element_set *set) {
         return 0;
     }
     npy_intp vertices_shape[2] = {-1, shape.vertices};
-    PyArrayObject *vertices = pd_array_in(vertices_object, NPY_INT32, 2, vertices_shape, "vertices");
+    PyArrayObject *vertices = keep(kept, vertices_object, NPY_INT32, 2, vertices_shape, "vertices");
     if (!vertices) return 0;
     int n = pd_array_length(vertices, 0, "vertices");
     if (n < 0) return 0;
     npy_intp rest_shape[2] = {n, shape.rest}, parameters_shape[2] = {n, shape.parameters}, damping_shape[1] = {n};
-    PyArrayObject *rest = pd_array_in(rest_object, NPY_FLOAT64, 2, rest_shape, "rest");
+    PyArrayObject *rest = keep(kept, rest_object, NPY_FLOAT64, 2, rest_shape, "rest");
     if (!rest) return 0;
-    PyArrayObject *parameters = pd_array_in(parameters_object, NPY_FLOAT64, 2, parameters_shape, "parameters");
+    PyArrayObject *parameters = keep(kept, parameters_object, NPY_FLOAT64, 2, parameters_shape, "parameters");
     if (!parameters) return 0;
-    PyArrayObject *damping = NULL;
-    if (pd_array_in_or_none(&damping, damping_object, NPY_FLOAT64, 1, damping_shape, "damping") < 0) return 0;
-    const int *ids = PyArray_DATA(vertices);
-    for (npy_intp i = 0; i < (npy_intp)n * shape.vertices; i++)
-        if (ids[i] < 0 || ids[i] >= n_vertices) {
-            PyErr_Format(PyExc_ValueError, "%s: index %d is out of range for %d vertices", shape.name, ids[i], n_vertices);
-            return 0;
-        }
-    *set = (pd_element_set){kind, n, ids, PyArray_DATA(rest), PyArray_DATA(parameters), damping ? PyArray_DATA(damping) : NULL};
+    PyArrayObject *damping;
+    if (!keep_or_none(&damping, kept, damping_object, NPY_FLOAT64, 1, damping_shape, "damping")) return 0;
+    /* a world box may be open: its limits are parameters that may be infinite */
+    if (pd_array_check_indices(vertices, n_vertices, "vertices", "vertices") < 0 || pd_array_check_finite(rest, "rest") < 0 ||
+        pd_array_check_range(parameters, -INFINITY, INFINITY, "parameters") < 0 ||
+        (damping && pd_array_check_range(damping, 0.0, DBL_MAX, "damping") < 0))
+        return 0;
+    *set = (pd_element_set){
+        kind, n, PyArray_DATA(vertices), PyArray_DATA(rest), PyArray_DATA(parameters), damping ? PyArray_DATA(damping) : NULL};
     return 1;
+}
+
+/* Vertices of one colour are moved at the same time: no two of them in an element, but for those that never move. Returns 0 with an
+ * exception set. */
+static int check_colours(const int *colours, const unsigned char *fixed, const pd_element_set *sets, Py_ssize_t n_sets) {
+    for (Py_ssize_t s = 0; s < n_sets; s++) {
+        pd_kind_shape shape = pd_kind_shape_of(sets[s].kind);
+        size_t k = (size_t)shape.vertices;
+        for (size_t e = 0; e < (size_t)sets[s].n; e++)
+            for (size_t a = 0; a < k; a++)
+                for (size_t b = a + 1; b < k; b++) {
+                    int u = sets[s].vertices[e * k + a], v = sets[s].vertices[e * k + b];
+                    if (u == v || colours[u] != colours[v] || fixed[u] || fixed[v]) continue;
+                    PyErr_Format(PyExc_ValueError, "colours: vertices %d and %d of %s %zd have the same colour %d", u, v, shape.name,
+                                 (Py_ssize_t)e, colours[u]);
+                    return 0;
+                }
+    }
+    return 1;
+}
+
+/* Returns 0 with an exception set. */
+static int check_settings(const pd_settings *s) {
+    return pd_number_in_range(s->h, 0.0, DBL_MAX, "h") && pd_number_in_range(s->solver, 0, PD_SOLVER_COUNT - 1, "solver") &&
+           pd_number_in_range(s->iterations, 1, INT_MAX, "iterations") && pd_number_in_range(s->tolerance, 0.0, DBL_MAX, "tolerance") &&
+           pd_number_in_range(s->check_every, 1, INT_MAX, "check_every") &&
+           pd_number_in_range(s->initialization, 0, PD_GUESS_COUNT - 1, "initialization") &&
+           pd_number_in_range(s->history, 0, INT_MAX, "history") && pd_number_in_range(s->relaxation, 0.0, DBL_MAX, "relaxation") &&
+           pd_number_in_range(s->weight, 0.0, DBL_MAX, "weight");
 }
 
 static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
     static char *names[] = {"masses",      "fixed",          "elements",    "h",         "solver", "iterations", "tolerance",
                             "check_every", "initialization", "line_search", "chebyshev", "linear", "threads",    "relaxation",
                             "history",     "colours",        "subspace",    "weight",    NULL};
-    PyObject *masses_object, *fixed_object, *list, *chebyshev, *linear, *colours_object, *subspace_object, *elements = NULL, *result = NULL;
+    PyObject *masses_object, *fixed_object, *list, *chebyshev, *linear, *colours_object, *subspace_object;
+    PyObject *elements = NULL, *kept = NULL, *result = NULL;
     pd_element_set *sets = NULL;
     pd_settings settings = {.weight = 1.0};
     int threads;
@@ -84,23 +133,26 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObjec
                                      &settings.relaxation, &settings.history, &colours_object, &subspace_object, &settings.weight))
         return NULL;
     if (!pd_read_chebyshev(chebyshev, &settings.chebyshev) || !pd_read_linear_settings(linear, &settings.linear)) return NULL;
-    if (settings.iterations < 1 || settings.check_every < 1) return PyErr_Format(PyExc_ValueError, "iterations: must be at least 1");
+    if (!check_settings(&settings)) return NULL;
+    if (!(kept = PyList_New(0))) return NULL;
     npy_intp any[1] = {-1};
-    PyArrayObject *masses = pd_array_in(masses_object, NPY_FLOAT64, 1, any, "masses");
-    if (!masses) return NULL;
+    PyArrayObject *masses = keep(kept, masses_object, NPY_FLOAT64, 1, any, "masses"), *fixed, *colours, *subspace;
+    if (!masses) goto done;
     int n = pd_array_length(masses, 0, "masses");
-    if (n < 0) return NULL;
-    npy_intp count[1] = {n};
-    PyArrayObject *fixed = pd_array_in(fixed_object, NPY_UINT8, 1, count, "fixed"), *colours = NULL, *subspace = NULL;
-    if (!fixed) return NULL;
-    if (pd_array_in_or_none(&colours, colours_object, NPY_INT32, 1, count, "colours") < 0) return NULL;
-    npy_intp subspace_shape[3] = {n, 3, 3};
-    if (pd_array_in_or_none(&subspace, subspace_object, NPY_FLOAT64, 3, subspace_shape, "subspace") < 0) return NULL;
+    npy_intp count[1] = {n}, subspace_shape[3] = {n, 3, 3};
+    if (n < 0 || !(fixed = keep(kept, fixed_object, NPY_UINT8, 1, count, "fixed")) ||
+        !keep_or_none(&colours, kept, colours_object, NPY_INT32, 1, count, "colours") ||
+        !keep_or_none(&subspace, kept, subspace_object, NPY_FLOAT64, 3, subspace_shape, "subspace"))
+        goto done;
+    if (pd_array_check_range(masses, 0.0, DBL_MAX, "masses") < 0 || pd_array_check_range(fixed, 0, 1, "fixed") < 0 ||
+        (colours && pd_array_check_range(colours, 0, n - 1, "colours") < 0) ||
+        (subspace && pd_array_check_finite(subspace, "subspace") < 0))
+        goto done;
     settings.colours = colours ? PyArray_DATA(colours) : NULL;
 
     // a tuple of our own: reading a kind may call __index__, and that could change the list
     elements = PyList_AsTuple(list);
-    if (!elements) return NULL;
+    if (!elements) goto done;
     Py_ssize_t n_sets = PyTuple_Size(elements);
     int seen[PD_KIND_COUNT] = {0};
     if (n_sets > PD_KIND_COUNT) {
@@ -113,12 +165,13 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObjec
         goto done;
     }
     for (Py_ssize_t s = 0; s < n_sets; s++) {
-        if (!read_set(PyTuple_GetItem(elements, s), n, &sets[s])) goto done;
+        if (!read_set(PyTuple_GetItem(elements, s), kept, n, &sets[s])) goto done;
         if (seen[sets[s].kind]++) {
             PyErr_Format(PyExc_ValueError, "elements: kind %d is given twice", sets[s].kind);
             goto done;
         }
     }
+    if (colours && !check_colours(settings.colours, PyArray_DATA(fixed), sets, n_sets)) goto done;
 
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     SimulationObject *self = (SimulationObject *)allocate(type, 0);
@@ -130,11 +183,8 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObjec
         PyErr_NoMemory();
         goto done;
     }
-    self->description = Py_BuildValue("(OOOOO)", masses_object, fixed_object, elements, colours_object, subspace_object);
-    if (!self->description) {
-        Py_DECREF((PyObject *)self);
-        goto done;
-    }
+    Py_INCREF(kept);
+    self->description = kept;
     pd_module_state *state = PyModule_GetState(PyType_GetModule(type));
     pd_description description = {n,    PyArray_DATA(masses), PyArray_DATA(fixed), subspace ? PyArray_DATA(subspace) : NULL,
                                   sets, (int)n_sets};
@@ -149,7 +199,8 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObjec
     result = (PyObject *)self;
 
 done:
-    Py_DECREF(elements);
+    Py_XDECREF(elements);
+    Py_XDECREF(kept);
     free(sets);
     return result;
 }
@@ -171,11 +222,12 @@ static PyArrayObject *new_vectors(SimulationObject *self) {
     return pd_array_out(PD_NPY_REAL, 2, shape);
 }
 
-/* An (n,3) argument or None; *data = NULL for None. Returns 0 with an exception set. */
+/* A finite (n,3) argument or None; *data = NULL for None. Returns 0 with an exception set. */
 static int read_vectors(SimulationObject *self, PyObject *object, const char *name, const real **data) {
     npy_intp shape[2] = {pd_simulation_n_vertices(self->core), 3};
     PyArrayObject *array = NULL;
     if (pd_array_in_or_none(&array, object, PD_NPY_REAL, 2, shape, name) < 0) return 0;
+    if (array && pd_array_check_finite(array, name) < 0) return 0;
     *data = array ? PyArray_DATA(array) : NULL;
     return 1;
 }
@@ -430,7 +482,7 @@ static PyObject *simulation_set_linear(SimulationObject *self, PyObject *argumen
     pd_chebyshev chebyshev;
     pd_linear *linear;
     if (!PyArg_ParseTuple(arguments, "dddO:set_linear", &weight, &omega, &rho, &object)) return NULL;
-    if (!pd_read_chebyshev(object, &chebyshev) || !linear_of(self, &linear)) return NULL;
+    if (!pd_check_spectrum(weight, omega, rho) || !pd_read_chebyshev(object, &chebyshev) || !linear_of(self, &linear)) return NULL;
     if (!linear) return PyErr_Format(PyExc_ValueError, "this solver has no linear solver");
     if (!enter(self)) return NULL;
     pd_status status;
@@ -572,6 +624,7 @@ static PyObject *simulation_steps(SimulationObject *self, PyObject *unused) {
 static PyObject *simulation_set_steps(SimulationObject *self, PyObject *object) {
     long long steps = PyLong_AsLongLong(object);
     if (steps == -1 && PyErr_Occurred()) return NULL;
+    if (steps < 0) return PyErr_Format(PyExc_ValueError, "steps: must not be negative, got %lld", steps);
     self->steps = steps;
     Py_RETURN_NONE;
 }

@@ -1,0 +1,167 @@
+"""A right call of every function, constructor and method of the compiled modules: what tests that call them directly start from.
+
+Arrays are small and new in every call of a function here, so that whoever changes one harms nobody else.
+"""
+
+import numpy as np
+
+import pdgpu
+from pdgpu import _host, shapes
+from pdgpu.linear_solvers import linear_settings
+
+BEAM, CLOTH, BALL = shapes.beam((1, 1, 1), cells=(2, 1, 1)), shapes.grid((1, 1), cells=(3, 2)), shapes.sphere(1.0, 0)
+SOLVERS = 10  # of the core, in the order of pdgpu.solvers.SOLVERS
+SETTINGS = ("masses fixed elements h solver iterations tolerance check_every initialization line_search chebyshev linear threads").split()
+SETTINGS += ["relaxation", "history", "colours", "subspace", "weight"]
+
+
+def host_calls():
+    """Name -> arguments of the functions of _host."""
+    points, tets, cloth = np.array(BEAM.points), np.array(BEAM.tets), np.array(CLOTH.points)
+    triangles, vertices = np.array(CLOTH.triangles), np.arange(len(cloth), dtype=np.int32)
+    edges = _host.edges(triangles, len(cloth))
+    surface = (triangles, edges, np.zeros(len(edges), np.uint8))
+    ball = (np.array(BALL.points), np.array(BALL.triangles))
+    pairs = np.random.default_rng(0).normal(size=(3, 8, 3))
+    return {
+        "check_elements": (points, tets, "tets"),
+        "orient_tets": (points, tets),
+        "surface": (tets, len(points)),
+        "edges": (tets, len(points)),
+        "hinges": (triangles, len(cloth)),
+        "measures": (points, tets),
+        "lumped_masses": (points, tets, np.ones(len(tets))),
+        "colouring": (tets, len(points), "greedy"),
+        "rest_shape": (points, "tet", tets),
+        "cpu_supports_backend": (),
+        "find_intersections": (cloth, *surface, 1),
+        "find_crossings": (cloth, cloth + 0.1, vertices, *surface, 1),
+        "smallest_gap": (cloth, vertices, *surface, 1),
+        "contact_times": (pairs, 1),
+        "check_closed": (ball[1], len(ball[0])),
+        "nearest_triangles": (*ball, np.ones((2, 3)), 1),
+        "are_inside": (*ball, np.ones((2, 3)), 1),
+        "distance_grid": (*ball, (-1.0, -1.0, -1.0), 0.5, (3, 4, 5), 1),
+    }
+
+
+def backend_calls(module):
+    """Name -> arguments of the functions of a backend module."""
+    dtype = real_of(module)
+    x, points, rows = BEAM.points[BEAM.tets[:2]].astype(dtype), BEAM.points.astype(dtype), np.array(BEAM.tets[:2])
+    kind, *_ = module.KINDS["arap_tet"]
+    rest = _host.rest_shape(BEAM.points, "tet", rows)[0].reshape(2, 9).astype(dtype)
+    values = np.linalg.norm(np.mgrid[-1:2, -1:2, -1:2], axis=0).astype(dtype) - dtype(0.5)
+    return {
+        "devices": (),
+        "unavailable": (),
+        "versions": (),
+        "loop_seconds": (),
+        "element_batch": (kind, 1, x, rest, np.ones((2, 1), dtype), 1),
+        "pair_closest": (2, x, 1),
+        "pair_batch": (3, 1, x, 1),
+        "mollifier": (x, x.copy(), 1, 1),
+        "collision_times": (2, 0, points, points.copy(), rows, 0.0, 1),
+        "earliest_collision": (3, 2, points, points.copy(), rows, 0.0, 1.0, 1),
+        "collider_query": (4, np.eye(4, 3), np.ones(4), 0.5, values, points, 1),
+    }
+
+
+def linear_of(solver=None):
+    """The tuple of settings a core takes."""
+    return linear_settings(solver or pdgpu.Jacobi(weight=0.5), iterations=2)
+
+
+def simulation_arguments(module, solver=0, body="beam"):
+    """Arguments of Simulation, named by SETTINGS, of one or two small bodies with a set of several kinds of elements."""
+    from pdgpu.solvers import SOLVERS as CLASSES
+    from pdgpu.solvers import settings_of
+
+    scene = pdgpu.Scene()
+    projective = CLASSES[solver] not in (pdgpu.VertexBlockDescent, pdgpu.Newton)
+    if body == "beam":
+        scene.add_solid(BEAM, pdgpu.ARAP(1e3) if projective else pdgpu.NeoHookean(1e3, 1e3), density=1.0).pin([0])
+    else:
+        scene.add_shell(CLOTH, pdgpu.Spring(1e3), density=1.0, bending=0.1, damping=0.01).pin([0])
+    groups = scene.element_groups()
+    n = scene.n_vertices
+    settings = settings_of(CLASSES[solver](iterations=2), "cpu")
+    colours = _host.colouring(_joined_edges(groups, n), n) if solver == 4 else None
+    elements = [(module.KINDS[kind][0], *group) for kind, group in groups.items()]
+    given = dict(masses=scene.masses(), fixed=scene.fixed(), elements=elements, h=0.01, threads=1, colours=colours, subspace=None)
+    return [{**settings, **given}[name] for name in SETTINGS]
+
+
+def _joined_edges(groups, n):
+    """Every pair of vertices of an element."""
+    parts = [_host.edges(np.ascontiguousarray(group[0]), n) for group in groups.values() if group[0].shape[1] > 1]
+    return np.unique(np.concatenate(parts), axis=0)
+
+
+def simulation_calls(module, n):
+    """Name -> arguments of the methods of a Simulation of n vertices."""
+    dtype = real_of(module)
+    ones = np.ones((n, 3), dtype)
+    return {
+        "prepare": (),
+        "set_state": (ones, ones.copy(), None),
+        "set_load": (ones.copy(),),
+        "step": (None, None, None, None, False),
+        "steps": (),
+        "set_steps": (3,),
+        "state": (),
+        "energies": (ones.copy(),),
+        "gradient": (ones.copy(),),
+        "hessian": (ones.copy(), False),
+        "system_matrix": (),
+        "constraint_colours": (),
+        "linear_weight": (),
+        "set_linear": (0.5, 1.0, 0.5, None),
+        "set_chebyshev": ((0.5, 2, 1.0),),
+        "positions": (),
+        "velocities": (),
+        "device_positions": (),
+        "device_velocities": (),
+        "counts": (),
+    }
+
+
+def linear_arguments(module, solver=None):
+    """Arguments of Linear: matrix, bending, width, settings, threads."""
+    matrix = (np.array([0, 2, 4], np.int32), np.array([0, 1, 0, 1], np.int32), np.array([2.0, -1.0, -1.0, 2.0]))
+    return [matrix, None, 3, linear_of(solver), 1]
+
+
+def linear_calls(module, n):
+    vectors = np.ones((2, 3), real_of(module))
+    return {
+        "weight": (),
+        "colours": (),
+        "cost": (),
+        "set": (0.5, 1.0, 0.5, None),
+        "prepare": (),
+        "set_diagonal": (np.ones(2),),
+        "solve": (vectors, None, vectors.copy(), np.zeros((3, 4)), 1, False),
+    }
+
+
+def broad_phase_arguments(module, method=0):
+    """Arguments of BroadPhase: method, rest, vertices, edges, triangles, their tags, threads."""
+    points = np.random.default_rng(0).random((6, 3)).astype(real_of(module))
+    corners = ([[0], [1], [2], [3], [4], [5]], [[0, 1], [1, 2], [3, 4]], [[0, 1, 2], [3, 4, 5]])
+    corners = [np.array(part, np.int32) for part in corners]
+    return [method, points, *corners, *(np.full(len(part), 2, np.int32) for part in corners), 1]
+
+
+def broad_phase_calls(module, n):
+    points = np.random.default_rng(1).random((6, 3)).astype(real_of(module))
+    return {"find": (points, points + real_of(module)(0.1), 0.1, True), "counts": (), "seconds": ()}
+
+
+def device_array_calls(module, n):
+    return {"__dlpack__": (), "__dlpack_device__": (), "__array_interface__": None, "__cuda_array_interface__": None, "shape": None}
+
+
+def real_of(module):
+    """The dtype of `real` in a backend module."""
+    return np.float32 if module.__name__.endswith("f32") else np.float64

@@ -1,0 +1,221 @@
+"""The compiled modules called directly with nonsense: an exception, never a crash, and no NaN taken in silence."""
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import module_calls as right
+import numpy as np
+import pytest
+
+from pdgpu import _cpu_f32, _cpu_f64, _host
+
+BACKENDS = [_cpu_f32, _cpu_f64]
+NONSENSE = [np.nan, np.inf, -np.inf]
+TYPES = {
+    "Simulation": (right.simulation_arguments, right.simulation_calls),
+    "Linear": (right.linear_arguments, right.linear_calls),
+    "BroadPhase": (right.broad_phase_arguments, right.broad_phase_calls),
+}
+
+
+def public(owner):
+    return {name for name in dir(owner) if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("module", ["_host", "_cpu_f32", "_cpu_f64"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_thousands_of_hostile_calls(module, seed):
+    """If not, a slip in a script that calls a module itself ends the process, and everything in the notebook."""
+    script = Path(__file__).with_name("hostile_calls.py")
+    command = [sys.executable, "-X", "faulthandler", script, module, str(seed), "1200"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    calls = result.stdout.splitlines()
+    assert calls[-1] == "done", f"ended with {result.returncode} in {calls[-1]}\n{result.stderr}"
+    assert len(calls) > 1200
+
+
+def test_every_function_is_among_them():
+    """If not, a new function goes untested."""
+    found = {name for name in public(_host) if callable(getattr(_host, name))}
+    assert found == set(right.host_calls())
+    for name, arguments in right.host_calls().items():
+        getattr(_host, name)(*arguments)
+    for module in BACKENDS:
+        values = {name: getattr(module, name) for name in public(module)}
+        calls = right.backend_calls(module)
+        assert {name for name, value in values.items() if not isinstance(value, type | dict)} == set(calls)
+        assert {name for name, value in values.items() if isinstance(value, type)} == {*TYPES, "DeviceArray"}
+        for name, arguments in calls.items():
+            values[name](*arguments)
+        for name, (make, methods) in TYPES.items():
+            item, calls = values[name](*make(module)), methods(module, 12)
+            assert public(values[name]) == set(calls)
+            for method, arguments in calls.items():
+                getattr(item, method)(*arguments)
+
+
+@pytest.mark.parametrize("solver", range(right.SOLVERS))
+def test_the_right_arguments_are_taken(solver):
+    """If not, the hostile calls are refused for another reason than theirs."""
+    for module in BACKENDS:
+        for body in ("beam", "cloth")[: 1 if solver == 4 else 2]:
+            sim = module.Simulation(*right.simulation_arguments(module, solver, body))
+            sim.step(None, None, None, None, False)
+
+
+def changed(arguments, place, value):
+    """The arguments with another one at a place: a number, or a path into nested tuples and arrays."""
+    first, *rest = place if isinstance(place, tuple) else (place,)
+    if isinstance(arguments, np.ndarray):
+        arguments = arguments.copy()
+        arguments[place] = value
+        return arguments
+    result = list(arguments)
+    result[first] = changed(result[first], tuple(rest), value) if rest else value
+    return type(arguments)(result)
+
+
+HOST_NUMBERS = [
+    ("find_intersections", (0, 1, 2), "points", r"\(1, 2\)"),
+    ("find_crossings", (0, 1, 2), "points", r"\(1, 2\)"),
+    ("find_crossings", (1, 0, 1), "points_1", r"\(0, 1\)"),
+    ("smallest_gap", (0, 1, 2), "points", r"\(1, 2\)"),
+    ("contact_times", (0, 1, 2, 0), "x", r"\(1, 2, 0\)"),
+]
+
+
+@pytest.mark.parametrize("value", NONSENSE)
+@pytest.mark.parametrize(("name", "place", "argument", "index"), HOST_NUMBERS)
+def test_the_judge_takes_no_coordinate_that_is_no_number(name, place, argument, index, value):
+    """If not, GMP divides by zero and the process ends (SIGFPE)."""
+    arguments = changed(right.host_calls()[name], place, value)
+    with pytest.raises(ValueError, match=rf"{argument}: value {value:g} at {index} is not finite"):
+        getattr(_host, name)(*arguments)
+
+
+@pytest.mark.parametrize("value", [*NONSENSE, 1e38])
+@pytest.mark.parametrize("method", range(3))
+def test_a_broad_phase_takes_no_coordinate_that_is_no_number(method, value):
+    """If not, a voxel is looked up by it and memory read that is none (SIGSEGV)."""
+    for module in BACKENDS if value != 1e38 else [_cpu_f32]:
+        arguments, (start, end, margin, rebuild) = right.broad_phase_arguments(module, method), right.broad_phase_calls(module, 0)["find"]
+        phase = module.BroadPhase(*arguments)
+        with pytest.raises(ValueError, match=r"x_t0: value .* at \(2, 1\) is not"):
+            phase.find(changed(start, (2, 1), value), end, margin, rebuild)
+        with pytest.raises(ValueError, match=r"x_t1: value .* at \(2, 1\) is not"):
+            phase.find(start, changed(end, (2, 1), value), margin, rebuild)
+        with pytest.raises(ValueError, match=r"rest: value .* at \(2, 1\) is not"):
+            module.BroadPhase(*changed(arguments, (1, 2, 1), value))
+        with pytest.raises(ValueError, match="margin: value"):
+            phase.find(start, end, abs(value), rebuild)
+
+
+WRONG_SETTINGS = [
+    ("solver", 99, "solver: value 99 is not between 0 and 9"),
+    ("solver", -1, "solver: value -1 is not between"),
+    ("history", -1, "history: value -1 is not between"),
+    ("initialization", 4, "initialization: value 4 is not between 0 and 3"),
+    ("initialization", -1, "initialization: value -1"),
+    ("iterations", 0, "iterations: value 0"),
+    ("check_every", 0, "check_every: value 0"),
+    ("h", np.nan, "h: value nan is not finite"),
+    ("h", -1.0, "h: value -1 is below 0"),
+    ("tolerance", np.nan, "tolerance: value nan"),
+    ("relaxation", np.inf, "relaxation: value inf"),
+    ("weight", -1.0, "weight: value -1"),
+    ("chebyshev", (np.nan, 1, 1.0), "chebyshev: rho"),
+    ("chebyshev", (0.5, 1, np.nan), "chebyshev: .* under_relaxation"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "message"), WRONG_SETTINGS)
+@pytest.mark.parametrize("solver", [0, 7])
+def test_settings_out_of_range(name, value, message, solver):
+    """If not, a number that names no solver chooses one in silence, and a negative length is a size of memory."""
+    for module in BACKENDS:
+        arguments = changed(right.simulation_arguments(module, solver), right.SETTINGS.index(name), value)
+        with pytest.raises(ValueError, match=message):
+            module.Simulation(*arguments)
+
+
+LINEAR_SETTINGS = ["kind", "iterations", "tolerance", "check_every", "weight", "omega", "rho", "natural", "block", "order", "composed"]
+LINEAR_SETTINGS += ["suppression", "biased", "threshold", "positive"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("kind", 7), ("kind", -1), ("order", 5), ("composed", 2), ("suppression", 3), ("block", 2), ("natural", -1), ("biased", 5)]
+    + [(name, value) for name in ("tolerance", "weight", "omega", "rho", "threshold") for value in (np.nan, np.inf, -1.0)],
+)
+def test_linear_settings_out_of_range(name, value):
+    """If not, an unknown variant computes something else in silence."""
+    settings = changed(right.linear_of(), LINEAR_SETTINGS.index(name), value)
+    for module in BACKENDS:
+        with pytest.raises(ValueError, match=f"{name}: "):
+            module.Linear(*changed(right.linear_arguments(module), 3, settings))
+        with pytest.raises(ValueError, match=f"{name}: "):
+            module.Simulation(*changed(right.simulation_arguments(module), right.SETTINGS.index("linear"), settings))
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        (("colours", 3), 12, "colours: value 12 at 3 is not between 0 and 11"),
+        (("colours", 3), -1, "colours: value -1 at 3 is not between"),
+        (("masses", 2), np.nan, "masses: value nan at 2 is not finite"),
+        (("masses", 2), -1.0, "masses: value -1 at 2 is below 0"),
+        (("fixed", 2), 7, "fixed: value 7 at 2 is not between 0 and 1"),
+        (("elements", 0, 1, 1, 2), 12, "vertices: index 12 at row 1 is out of range for 12 vertices"),
+        (("elements", 0, 2, 1, 2), np.inf, r"rest: value inf at \(1, 2\) is not finite"),
+        (("elements", 0, 3, 1, 0), np.nan, r"parameters: value nan at \(1, 0\) is not a number"),
+    ],
+)
+def test_arrays_of_a_model_that_make_no_sense(place, value, message):
+    """If not, a colour writes outside an array (SIGSEGV), and a NaN is found when the step is lost."""
+    for module in BACKENDS:
+        arguments = changed(right.simulation_arguments(module, 4), (right.SETTINGS.index(place[0]), *place[1:]), value)
+        with pytest.raises(ValueError, match=message):
+            module.Simulation(*arguments)
+
+
+def test_two_vertices_of_an_element_never_share_a_colour():
+    """If not, both are moved at once, each from where the other was, and the result depends on the number of threads."""
+    arguments = right.simulation_arguments(_cpu_f64, 4)
+    arguments = changed(arguments, right.SETTINGS.index("colours"), np.zeros(12, np.int32))
+    with pytest.raises(ValueError, match=r"colours: vertices \d+ and \d+ of neo_hookean_tet \d+ have the same colour 0"):
+        _cpu_f64.Simulation(*arguments)
+
+
+@pytest.mark.parametrize("solver", range(right.SOLVERS))
+def test_arrays_changed_after_construction_change_nothing(solver):
+    """If not, whoever uses an array again moves the wrong vertices, or writes past the end of the model (SIGSEGV)."""
+    ends = []
+    for spoil in (False, True):
+        arguments = right.simulation_arguments(_cpu_f64, solver)
+        arguments = [value.copy() if isinstance(value, np.ndarray) else value for value in arguments]
+        sets = [[kind, *(None if part is None else np.array(part) for part in parts)] for kind, *parts in arguments[2]]
+        arguments[2] = [tuple(parts) for parts in sets]
+        sim = _cpu_f64.Simulation(*arguments)
+        if spoil:
+            for part in (*arguments, *(part for parts in sets for part in parts)):
+                if isinstance(part, np.ndarray):
+                    part.fill(99 if part.dtype == np.uint8 else 2**30)
+        sim.set_load(np.full((12, 3), -9.81))
+        sim.set_state(np.array(right.BEAM.points), np.zeros((12, 3)), None)
+        for _ in range(2):
+            sim.step(None, None, None, None, False)
+        ends.append((sim.positions().tobytes(), sim.system_matrix()[2].tobytes(), sim.hessian(None, True)[2].tobytes()))
+    assert ends[0] == ends[1]
+
+
+@pytest.mark.parametrize("name", ["_cuda_f32", "_cuda_f64"])
+def test_modules_for_a_gpu_check_the_same(name):
+    """If not, the checks stand in one backend only."""
+    try:
+        module = importlib.import_module(f"pdgpu.{name}")
+    except ImportError:
+        pytest.skip("built without CUDA, or no CUDA libraries here")
+    with pytest.raises(ValueError, match="solver: value 99"):
+        module.Simulation(*changed(right.simulation_arguments(module), right.SETTINGS.index("solver"), 99))
