@@ -133,9 +133,13 @@ static pd_status factorise(pd_simulation *self) {
         status = newton->library->factor(newton->cholesky, newton->values, &self->error);
         if (status != PD_ERROR_SINGULAR) break;
     }
-    if (status == PD_ERROR_SINGULAR)
-        status = pd_fail(&self->error, PD_ERROR_SINGULAR, "Newton: the projected Hessian is not positive definite at vertex %d",
-                         newton->free_rows[self->error.vertex]);
+    if (status == PD_ERROR_SINGULAR) { // as where a collapsed body that is quasistatic has no stiffness left
+        self->error.iteration = self->iteration + 1;
+        self->error.vertex = newton->free_rows[self->error.vertex];
+        status = pd_fail(&self->error, PD_DIVERGED,
+                         "Newton diverged at iteration %d: the projected Hessian is not positive definite at vertex %d",
+                         self->error.iteration, self->error.vertex);
+    }
 done:
     return status;
 }

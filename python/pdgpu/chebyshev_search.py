@@ -91,6 +91,21 @@ def search(run, floor):
     return (0.0 if lowest == math.inf or plain < lowest else 1.0 - found), trials
 
 
+def settle(rho, run, longest, floor):
+    """The rho nearest to the one that runs of `longest` iterations found with which a run of full length holds.
+
+    What a nonlinear iteration does with a rho too large may show only after many iterations: 1 - rho is doubled until the norms of the
+    last tenth are no larger than those of the tenth before `longest`, or rounding. Parameters as for `search`.
+    """
+    while rho > 0.0:
+        norms = np.asarray(run(rho), dtype=np.float64)
+        crests = [np.max(part[-max(2, len(part) // 10) :]) for part in (norms[: longest + 1], norms)]
+        if np.isfinite(norms).all() and crests[1] <= max(crests[0], floor * norms[0]):
+            break
+        rho = max(1.0 - 2.0 * (1.0 - rho), 0.0)
+    return rho
+
+
 def floor_of(dtype):
     """Below this a norm, relative to its first value, is rounding."""
     return 1e-10 if np.dtype(dtype) == np.float64 else 1e-4

@@ -34,8 +34,10 @@ class Chebyshev:
         Spectral radius of the iteration that is accelerated, 0 < rho < 1; around A-Jacobi that of ONE weighted Jacobi step, which it
         powers or composes itself. "lanczos" computes it from the extreme eigenvalues of the matrix (linear solvers only). "auto"
         is the pre-simulation of Wang 2015, Section 5.1: it starts from the ratio of two successive gradient (residual) norms, then
-        tries larger and smaller values and keeps the one that reached the smallest norm; one that oscillates loses. It runs
-        once, before the first step, on a copy of the state, and its time is setup time. A step that ends before `start`, or in which
+        tries larger and smaller values and keeps the one that reached the smallest norm; one that oscillates loses. Its runs are of 100
+        iterations (twice `start` where that is more) at most, so it finds what is best for so many; around a solver that does more, the
+        result is tried at full length, and 1 - rho doubled until it holds there. The search runs once, before the first step, on a
+        copy of the state, and its time is setup time. A step that ends before `start`, or in which
         nothing moves, says nothing: the search is put off to the next. Where nothing that was tried beats the plain iteration, rho
         is 0 and that is what runs; where all of it diverges, with a warning. A weight of Jacobi that diverges is replaced first.
     start : int

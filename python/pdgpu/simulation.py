@@ -12,7 +12,7 @@ import scipy.sparse
 from pdgpu.arguments import integer, number, real_array
 from pdgpu.automatic import resolve
 from pdgpu.backends import backend, thread_count
-from pdgpu.chebyshev_search import floor_of, search
+from pdgpu.chebyshev_search import floor_of, search, search_iterations, settle
 from pdgpu.contacts import find_contacts
 from pdgpu.cutting import cut_scene
 from pdgpu.errors import DivergenceError
@@ -369,11 +369,19 @@ class Simulation(ReadBack):
         state, steps, targets = self._backend.state(), self._backend.steps(), self._targets()
         least = 16.0 * float(np.finfo(self.dtype).eps) * float(np.linalg.norm(state[0].astype(np.float64)))
 
-        def run(rho):
-            rows = np.zeros((self.solver.iterations + 1, len(COLUMNS)))
+        iterations, longest = self.solver.iterations, search_iterations(self.solver.iterations, self.solver.chebyshev.start)
+
+        def run(rho, length=longest):
+            def stop(iteration, *_):
+                if iteration == length:
+                    raise _SeenEnough
+
+            rows = np.zeros((iterations + 1, len(COLUMNS)))
             self._backend.set_chebyshev(None if rho is None else chebyshev_settings(self.solver.chebyshev, rho))
             try:
-                _, _, _, _, count, _, _ = self._backend.step(targets, rows, None, None, False)
+                _, _, _, _, count, _, _ = self._backend.step(targets, rows, None, stop if length < iterations else None, False)
+            except _SeenEnough:
+                count = length + 1
             except DivergenceError as error:
                 return np.append(rows[: max(getattr(error, "rows", 1), 1), 3], np.inf)
             finally:
@@ -383,8 +391,10 @@ class Simulation(ReadBack):
                 raise _NothingToSearch
             return rows[:count, 3]
 
+        floor = floor_of(self.dtype)
         try:
-            return search(run, floor_of(self.dtype))[0]
+            rho = search(run, floor)[0]
+            return settle(rho, lambda rho: run(rho, iterations), longest, floor) if longest < iterations else rho
         except _NothingToSearch:
             return None
         finally:
@@ -649,6 +659,10 @@ class Simulation(ReadBack):
         from pdgpu.checkpoint import read
 
         return read(cls, path, motions, device, threads)
+
+
+class _SeenEnough(Exception):
+    """A run of the search is as long as it need be."""
 
 
 class _NothingToSearch(Exception):

@@ -340,6 +340,43 @@ def test_interrupted_search_leaves_nothing_behind(found, monkeypatch):
     assert bits(sim) == bits(other) and sim.parameters == other.parameters
 
 
+@pytest.mark.parametrize(("start", "longest"), [(10, 100), (70, 140)])
+def test_runs_of_the_search_are_short(start, longest, monkeypatch):
+    """If not, a solver with many iterations searches for ten times as long as it then solves."""
+    scene, x = small_bar()
+    chebyshev, search, lengths = pdgpu.Chebyshev(rho="auto", start=start), pdgpu.simulation.search, []
+
+    def watched(run, floor):
+        def counted(rho):
+            norms = run(rho)
+            lengths.append(len(norms) - 1)
+            return norms
+
+        return search(counted, floor)
+
+    monkeypatch.setattr("pdgpu.simulation.search", watched)
+    sim = simulation(scene, x, accelerated(pdgpu.Jacobi(), 400, chebyshev))
+    sim.step(record=True)
+    assert len(lengths) > 4 and max(lengths) == longest
+    assert sim.last_step["gradient_norm"][-1] <= 1e-3 * sim.last_step["gradient_norm"][0]
+
+
+def test_a_rho_that_short_runs_find_holds_in_a_long_one():
+    """If not, what looks best after a hundred iterations blows up after three hundred, in a step with nothing set by hand."""
+    gap, tried = 1e-3, []
+
+    def run(rho):
+        tried.append(rho)
+        k = np.arange(501.0)
+        unstable = np.where(k > 300, np.exp((k - 300) * (rho - 0.997) * 1e2), 1.0)  # as a nonlinear iteration with rho too large
+        return np.append(0.97**k * unstable, [np.inf] if rho > 0.9985 else [])
+
+    assert pdgpu.chebyshev_search.settle(1.0 - gap, run, 100, 1e-10) == pytest.approx(1.0 - 4.0 * gap)
+    assert len(tried) == 3
+    assert pdgpu.chebyshev_search.settle(0.9, lambda rho: [1.0] * 200 + [np.inf], 100, 1e-10) == 0.0
+    assert pdgpu.chebyshev_search.settle(0.9, lambda rho: np.maximum(0.9 ** np.arange(500), 1e-11), 100, 1e-10) == 0.9
+
+
 def test_the_search_is_put_off_while_nothing_moves():
     """If not, a body that is dropped after a rest keeps for ever the rho of a step in which there was nothing to solve."""
     for dtype in ("float64", "float32"):

@@ -116,3 +116,21 @@ def test_plane_stress_sheet_of_stvk_and_corotated():
         right, left = points[:, 0] > 1 - 1e-9, points[:, 0] < 1e-9
         np.testing.assert_allclose(force[right].sum(axis=0), [stress, 0, 0], atol=1e-12 * young)
         assert np.abs(force[~(left | right)]).max() < 1e-12 * young
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("record", [False, True])
+def test_newton_on_a_body_without_stiffness_diverges(dtype, record):
+    """If not, a collapsed body, whose projected Hessian is zero, ends in an error that `step` does not document and `compare` not catch."""
+    points, tets = inputs.kuhn_grid(2, 1, 1, 0.5)
+    scene, body = bar(SOLIDS["StVK"], (points, tets), (0.0, -9.81, 0.0))
+    body.pin([0, 1, 2])
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=5), dt=None, dtype=dtype)
+    sim.set_state(positions=np.zeros_like(points))
+    before = sim.positions
+    with pytest.raises(
+        pdgpu.DivergenceError, match="Newton diverged at iteration 1: the projected Hessian is not positive definite"
+    ) as caught:
+        sim.step(record=record)
+    assert caught.value.iteration == 1 and not sim._fixed[caught.value.vertex] and caught.value.solver == sim.solver
+    assert np.array_equal(sim.positions, before)
