@@ -112,6 +112,7 @@ def simulation_calls(module, n):
         "state": (),
         "energies": (ones.copy(),),
         "gradient": (ones.copy(),),
+        "gradient_rounding": (),
         "hessian": (ones.copy(), False),
         "system_matrix": (),
         "constraint_colours": (),
