@@ -763,7 +763,7 @@ def test_damaged_mesh_files(suffix, tmp_path):
         path.write_bytes(data.draw(st.binary(max_size=200)) if data.draw(st.integers(0, 9)) == 0 else mutate(data, content))
         result = survives(pdgpu.read_mesh, path)
         if isinstance(result, Exception):
-            assert isinstance(result, ValueError | MemoryError) and Path(path).stem in str(result), repr(result)
+            assert isinstance(result, ValueError) and str(result).startswith(str(path)), repr(result)
 
     attack()
 

@@ -44,6 +44,8 @@ class ArrayArchive:
             with _damage_named():
                 self._zip = zipfile.ZipFile(self._file)
                 members = self._zip.infolist()
+                for member in members:  # the name of each stands twice, and is compared
+                    self._zip.open(member).close()
             self._members = {member.filename.removesuffix(".npy"): member for member in members}
             if len(self._members) < len(members):
                 raise ValueError("two of its members have one name")

@@ -223,9 +223,10 @@ def read_mesh(path, *, strict=False):
     Parameters
     ----------
     path : str or path-like
-        Through meshio .msh (Gmsh 2.2, 4.1), .vtk, .vtu, .ply, .stl (equal points merged), .mesh (Medit), .off, .inp, .node/.ele
-        (TetGen; name either); .obj; .t (Vertex and Tet lines), .seg (v and s lines), .npz (arrays points, tets, triangles, edges,
-        or V, T). Any of them, except the TetGen pair, may be compressed: .gz. Quadrilaterals and polygons become triangles.
+        Through meshio .msh (Gmsh 2.2, 4.1), .vtk, .vtu (one piece), .mesh (Medit), .inp (Abaqus, one list of nodes, other files are not
+        opened); .ply, .stl (equal points merged), .off, .obj, .node/.ele (TetGen; name either), .t (Vertex and Tet lines), .seg (v and s
+        lines), .npz (arrays points, tets, triangles, edges, or V, T). Any of them, except the TetGen pair, may be compressed: .gz.
+        Quadrilaterals and polygons become triangles; cells of a single point are passed over, and so are fields, groups and colours.
     strict : bool
         As in `Mesh`: inverted tets raise instead of being re-oriented with a warning.
 
@@ -238,8 +239,15 @@ def read_mesh(path, *, strict=False):
     FileNotFoundError
         No such file.
     ValueError
-        An unknown format, a damaged or truncated file, cells that are not tets, triangles, quadrilaterals or edges, or a mesh
-        that `Mesh` refuses. The text begins with the path.
+        An unknown format, a damaged or truncated file, fewer or more elements than the file announces, cells that are not tets,
+        triangles, quadrilaterals, polygons or edges (those of second order, hexahedra), or a mesh that `Mesh` refuses. The text
+        begins with the path.
+
+    Warns
+    -----
+    UserWarning
+        The last line of a text file has no end: it may have been cut off. (Of formats without counts, .obj, .inp, .t and .seg, a file
+        that was cut off at the end of a line cannot be told from a whole one.) Lines of an .obj that the format does not know.
     """
     points, elements = read_arrays(path)
     mesh = Mesh.__new__(Mesh)

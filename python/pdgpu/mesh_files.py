@@ -1,9 +1,7 @@
 """Mesh files: plain arrays from and to a path.
 
-meshio does most of it. What it does not do well is read here: its OBJ reader refuses common files (texture coordinates counted
-separately, relative indices, polylines), its TetGen reader never returns from a truncated file, and its STL reader cuts a binary one
-short in silence; three small formats it does not know. Whatever a reader throws at a damaged file becomes a ValueError that begins
-with the path.
+meshio reads and writes most of it; `mesh_counts` holds what it has read against what the file says, `mesh_readers` reads what it does not
+read well. Whatever a reader throws at a damaged file becomes a ValueError that begins with the path.
 """
 
 from __future__ import annotations
@@ -12,7 +10,6 @@ import contextlib
 import errno
 import gzip
 import io
-import itertools
 import os
 import shutil
 import tempfile
@@ -22,8 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
-from pdgpu.array_archive import ArrayArchive
+from pdgpu import mesh_counts, mesh_readers
 from pdgpu.atomic_files import replacing
+from pdgpu.mesh_readers import ELEMENTS, split_polygons
 
 _MESHIO_FORMATS = {
     ".msh": "gmsh",
@@ -38,14 +36,14 @@ _MESHIO_FORMATS = {
     ".ele": "tetgen",
     ".obj": "obj",
 }
+_ENDLESS = (".obj", ".off", ".inp", ".node", ".ele", ".t", ".seg")
 _CONSOLE = threading.Lock()
-_EVERYTHING = ("tets", "triangles", "edges")
 _WRITABLE = {
-    ".msh": _EVERYTHING,
-    ".vtk": _EVERYTHING,
-    ".vtu": _EVERYTHING,
-    ".mesh": _EVERYTHING,
-    ".npz": _EVERYTHING,
+    ".msh": ELEMENTS,
+    ".vtk": ELEMENTS,
+    ".vtu": ELEMENTS,
+    ".mesh": ELEMENTS,
+    ".npz": ELEMENTS,
     ".obj": ("triangles",),
     ".ply": ("triangles",),
     ".stl": ("triangles",),
@@ -64,15 +62,20 @@ def read_arrays(path):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
     try:
         if not compressed:
-            return _READERS[suffix](path)
+            arrays = _READERS[suffix](path)
+            for file in (path.with_suffix(".node"), path.with_suffix(".ele")) if suffix in (".node", ".ele") else (path,):
+                if _ends_within_a_line(file):
+                    warnings.warn(f"{file}: the last line has no end; was the file cut off?", stacklevel=3)
+            return arrays
         with tempfile.TemporaryDirectory() as folder:
-            plain = Path(folder, "mesh" + suffix)
+            plain = Path(folder, path.stem)
             with gzip.open(path, "rb") as source, open(plain, "wb") as target:
                 shutil.copyfileobj(source, target)
             return _READERS[suffix](plain)
-    except (MemoryError, FileNotFoundError, PermissionError, IsADirectoryError):
+    except (FileNotFoundError, PermissionError, IsADirectoryError, UserWarning):
         raise
-    except (Exception, SystemExit) as error:  # meshio ends the program where no reader fits
+    # meshio ends the program where no reader fits; a count that was damaged asks for more memory than there is
+    except (Exception, SystemExit) as error:
         reason = str(error) or type(error).__name__
         raise ValueError(f"{path}: cannot be read as {suffix}, damaged or truncated? ({reason})") from error
 
@@ -154,18 +157,20 @@ def _write_tetgen(path, points, elements):
         shutil.copyfile(plain.with_suffix(".ele"), ele)
 
 
-def _split_polygons(faces):
-    """Polygons with k corners, (m, k), as fans of triangles (m (k - 2), 3)."""
-    faces = np.asarray(faces)
-    fans = [faces[:, [0, i, i + 1]] for i in range(1, faces.shape[1] - 1)]
-    return np.stack(fans, axis=1).reshape(-1, 3)
+def _ends_within_a_line(path):
+    """Whether a file of text, of a format that has no word for its end, may have lost digits of its last number."""
+    content = path.read_bytes()
+    text = b"\nformat ascii" in content[:1000] if path.suffix.lower() == ".ply" else path.suffix.lower() in _ENDLESS
+    return text and bool(content[-1:].strip())
 
 
 def _read_meshio(path):
     import meshio
 
+    suffix = path.suffix.lower()
+    n_points, n_cells, n_corners = _COUNTS[suffix](path.read_bytes())
     with _quiet():
-        mesh = meshio.read(path, file_format=_MESHIO_FORMATS[path.suffix.lower()])
+        mesh = meshio.read(path, file_format=_MESHIO_FORMATS[suffix])
     points = np.asarray(mesh.points)
     if points.ndim == 2 and points.shape[1] == 2:
         points = np.column_stack([points, np.zeros(len(points))])
@@ -175,166 +180,36 @@ def _read_meshio(path):
             found["tets"].append(block.data)
         elif block.type in ("triangle", "quad") or block.type.startswith("polygon"):
             # blocks of polygons may come as lists of rows of one length
-            found["triangles"].append(_split_polygons(block.data))
+            found["triangles"].append(split_polygons(block.data))
         elif block.type == "line":
             found["edges"].append(block.data)
         elif block.type != "vertex":
             raise ValueError(f"holds cells of type {block.type}; only tetra, triangle, quad, polygon and line can be used")
+    for what, stated, read in (
+        ("points", n_points, len(points)),
+        ("cells", n_cells, sum(len(block.data) for block in mesh.cells)),
+        ("corners of cells", n_corners, sum(np.size(block.data) for block in mesh.cells)),
+    ):
+        if stated is not None and read != stated:
+            raise ValueError(f"announces {stated} {what}, of which {read} can be read")
     return points, {name: np.concatenate(parts) for name, parts in found.items() if parts}
 
 
-def _read_ply(path):
-    """meshio looks for the end of the header for ever, so it must be there."""
-    with open(path, "rb") as file:
-        if not any(line.strip() == b"end_header" for line in file):
-            raise ValueError("the header has no end")
-    return _read_meshio(path)
-
-
-def _read_off(path):
-    """OFF: the word OFF, the counts, the points, the faces (polygons become fans). meshio reads for ever where the counts are missing."""
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    words = iter(" ".join(line.split("#", 1)[0] for line in lines).split())
-    if next(words, None) != "OFF":
-        raise ValueError("the first word is not OFF")
-    try:
-        n_points, n_faces, _ = (int(next(words)) for _ in range(3))
-        points = [[float(next(words)) for _ in range(3)] for _ in range(n_points)]
-        faces = [[int(next(words)) for _ in range(int(next(words)))] for _ in range(n_faces)]
-    except (StopIteration, RuntimeError):  # inside a comprehension the end of the words comes as RuntimeError
-        raise ValueError("it ends before its counts are reached") from None
-    triangles = [(face[0], face[i], face[i + 1]) for face in faces for i in range(1, len(face) - 1)]
-    return np.array(points, dtype=np.float64).reshape(-1, 3), _filled(triangles=triangles)
-
-
-def _read_stl(path):
-    """STL repeats the corners of every triangle: equal points become one, in the order they first appear."""
-    content = path.read_bytes()
-    n = int.from_bytes(content[80:84], "little")
-    if len(content) >= 84 and len(content) == 84 + 50 * n:  # binary, whatever its first word
-        facet = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
-        points = np.frombuffer(content, dtype=facet, offset=84)["corners"].reshape(-1, 3).astype(np.float64)
-        triangles = np.arange(3 * n).reshape(-1, 3)
-    elif content.lstrip().startswith(b"solid") and b"endsolid" in content:
-        points, elements = _read_meshio(path)
-        triangles = elements["triangles"]
-    else:
-        raise ValueError("neither solid ... endsolid nor the length that its count of triangles asks for")
-    _, first, inverse = np.unique(points + 0.0, axis=0, return_index=True, return_inverse=True)  # + 0.0: -0 is 0
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return points[first[order]], {"triangles": rank[inverse.reshape(-1)][triangles]}
-
-
-def _read_obj(path):
-    """Wavefront OBJ: v, f (polygons become fans) and l lines; indices count from 1, or backwards from the last vertex."""
-    points, triangles, edges = [], [], []
-
-    def index(word):
-        number = int(word.split("/", 1)[0])
-        if number == 0 or number < -len(points):
-            raise ValueError(f"vertex {number} does not exist")
-        return number - 1 if number > 0 else len(points) + number
-
-    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").replace("\\\n", " ").splitlines(), 1):
-        words = line.split("#", 1)[0].split()
-        if not words:
-            continue
-        try:
-            if words[0] == "v":
-                points.append((float(words[1]), float(words[2]), float(words[3])))
-            elif words[0] == "f":
-                corners = [index(word) for word in words[1:]]
-                if len(corners) < 3:
-                    raise ValueError("a face needs three vertices")
-                triangles.extend((corners[0], corners[i], corners[i + 1]) for i in range(1, len(corners) - 1))
-            elif words[0] == "l":
-                corners = [index(word) for word in words[1:]]
-                edges.extend(itertools.pairwise(corners))
-        except (IndexError, ValueError) as error:
-            raise ValueError(f"line {number}: {line.strip()!r}: {error}") from error
-    return np.array(points).reshape(-1, 3), _filled(triangles=triangles, edges=edges)
-
-
-def _read_tetgen(path):
-    """The TetGen pair: .node with lines ``id x y z ...``, .ele with lines ``id a b c d ...``, ids from 0 or 1, after a line of counts."""
-    points, first = _read_tetgen_table(path.with_suffix(".node"), float, 3)
-    tets, _ = _read_tetgen_table(path.with_suffix(".ele"), int, 4)
-    return np.array(points).reshape(-1, 3), _filled(tets=[[v - first for v in tet] for tet in tets])
-
-
-def _read_tetgen_table(path, number, width):
-    """The rows of one file, `width` numbers each, and the id of the first."""
-    lines = [line.split("#", 1)[0].split() for line in path.read_text(encoding="utf-8", errors="replace").splitlines()]
-    lines = [words for words in lines if words]
-    if not lines or len(lines[0]) < 2 or int(lines[0][1]) != width:
-        raise ValueError(f"{path.name} does not begin with a number of rows and {width}")
-    n = int(lines[0][0])
-    if len(lines) < n + 1:
-        raise ValueError(f"{path.name} announces {n} rows and holds {len(lines) - 1}")
-    rows = [[number(word) for word in words[1 : width + 1]] for words in lines[1 : n + 1]]
-    if any(len(row) < width for row in rows):
-        raise ValueError(f"{path.name} has a row of fewer than {width} numbers")
-    return rows, int(lines[1][0]) if n else 0
-
-
-def _read_lines(path, point_word, point_start, element_word, element_start, k, name):
-    """Files of two kinds of line, each beginning with a word: a point's coordinates, an element's k indices."""
-    points, elements = [], []
-    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
-        words = line.split()
-        if not words or words[0].startswith("#"):
-            continue
-        if words[0] == point_word and len(words) == point_start + 3:
-            points.append([float(word) for word in words[point_start:]])
-        elif words[0] == element_word and len(words) == element_start + k:
-            elements.append([int(word) for word in words[element_start:]])
-        else:
-            raise ValueError(f"line {number}: {line.strip()!r}")
-        # where lines carry an id, the ids must count from 0 for the indices to mean the rows
-        rows = points if words[0] == point_word else elements
-        if element_start == 2 and int(words[1]) != len(rows) - 1:
-            raise ValueError(f"line {number}: {words[0]} {words[1]} where {len(rows) - 1} was expected")
-    return np.array(points).reshape(-1, 3), _filled(**{name: elements})
-
-
-def _read_t(path):
-    """The .t format: ``Vertex id x y z`` and ``Tet id a b c d`` lines, ids and indices from 0."""
-    return _read_lines(path, "Vertex", 2, "Tet", 2, 4, "tets")
-
-
-def _read_seg(path):
-    """The .seg format: ``v x y z`` and ``s i j`` lines, indices from 1."""
-    points, elements = _read_lines(path, "v", 1, "s", 1, 2, "edges")
-    return points, {name: rows - 1 for name, rows in elements.items()}
-
-
-def _read_npz(path):
-    """Arrays points, tets, triangles, edges; or V for points and T for tets or triangles, by its width."""
-    with ArrayArchive(path, compressed=True) as archive:
-        names = archive.names
-        if "points" in names:
-            return archive.take("points"), {name: archive.take(name) for name in _EVERYTHING if name in names}
-        if {"V", "T"} <= set(names):
-            points, elements = archive.take("V"), archive.take("T")
-            return points, {"triangles" if elements.ndim == 2 and elements.shape[1] == 3 else "tets": elements}
-    raise ValueError(f"holds {', '.join(sorted(names)) or 'nothing'}; expected points, tets, triangles, edges, or V and T")
-
-
-def _filled(**lists):
-    """The lists that are not empty, as arrays."""
-    return {name: np.array(rows) for name, rows in lists.items() if rows}
-
-
-_READERS = {suffix: _read_meshio for suffix in _MESHIO_FORMATS} | {
-    ".ply": _read_ply,
-    ".off": _read_off,
-    ".stl": _read_stl,
-    ".node": _read_tetgen,
-    ".ele": _read_tetgen,
-    ".obj": _read_obj,
-    ".t": _read_t,
-    ".seg": _read_seg,
-    ".npz": _read_npz,
+_COUNTS = {
+    ".msh": mesh_counts.of_gmsh,
+    ".vtk": mesh_counts.of_vtk,
+    ".vtu": mesh_counts.of_vtu,
+    ".mesh": mesh_counts.of_medit,
+    ".inp": mesh_counts.of_abaqus,
+}
+_READERS = dict.fromkeys(_COUNTS, _read_meshio) | {
+    ".ply": mesh_readers.read_ply,
+    ".stl": mesh_readers.read_stl,
+    ".off": mesh_readers.read_off,
+    ".node": mesh_readers.read_tetgen,
+    ".ele": mesh_readers.read_tetgen,
+    ".obj": mesh_readers.read_obj,
+    ".t": mesh_readers.read_t,
+    ".seg": mesh_readers.read_seg,
+    ".npz": mesh_readers.read_npz,
 }
