@@ -243,12 +243,21 @@ def test_what_cannot_be_read_is_refused():
 
 
 def test_bodies_are_copies():
-    """If not, a pin set on what a simulation shows holds in part of it."""
+    """If not, a pin set on what a simulation shows holds in part of it, or nothing."""
     scene, sim = moving()
     shown = sim.bodies
     assert [body.name for body in shown] == [body.name for body in scene.bodies]
-    shown[0].pin([5, 6])
-    scene.bodies[0].pin([3])
-    shown[0].masses[:] = 0.0
+    for change in (
+        lambda body: body.pin([5, 6]),
+        lambda body: body.slide([5], line=(1, 0, 0)),
+        lambda body: body.attach([5], (0, 0, 0)),
+        lambda body: setattr(body, "masses", 1.0),
+    ):
+        with pytest.raises(RuntimeError, match="copy of what a Simulation has of body 'solid0'"):
+            change(shown[0])
+    with pytest.raises(ValueError, match="read-only"):
+        shown[0].masses[:] = 0.0
+    with pytest.warns(UserWarning, match="keeps what it was made of"):
+        scene.bodies[0].pin([3])
     assert len(sim.bodies[0].pins) == 1 and sim.bodies[0].masses.all()
     assert sim.bodies[0].slice == scene.bodies[0].slice

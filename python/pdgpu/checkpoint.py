@@ -18,6 +18,7 @@ from pdgpu import colliders, linear_solvers, solvers
 from pdgpu.arguments import choice, integer, number, per_item, real_array, real_view, vertex_indices
 from pdgpu.array_archive import ArrayArchive
 from pdgpu.atomic_files import replacing
+from pdgpu.attributes import read_only
 from pdgpu.automatic import Parameters
 from pdgpu.backends import DEVICES, PRECISIONS, thread_count
 from pdgpu.mesh import Mesh
@@ -139,14 +140,9 @@ def read(cls, path, motions, device, threads):
     with _named(path, "cannot be resumed"):  # not on this device, or not at all: it is the core that knows
         if not hasattr(solver, "colouring"):
             colours = None
-        simulation = cls._resumed(scene, solver, dt, device or saved_device, dtype, threads, colours, steps, start_time, state, forces)
-        # what a search found before the file was written; another search, from this state, would find something else
-        if rho is not None:
-            simulation._set_rho(rho)
-        if numbers is not None:
-            simulation._numbers = Parameters(**numbers)
-            simulation._numbers.apply(solver.linear, simulation._backend.set_linear)
-    return simulation
+        numbers = None if numbers is None else Parameters(**numbers)
+        device = device or saved_device
+        return cls._resumed(scene, solver, dt, device, dtype, threads, colours, steps, start_time, state, forces, rho, numbers)
 
 
 @contextlib.contextmanager
@@ -268,14 +264,16 @@ def _scene(header, archive, motions):
             entry["type"], points, mesh, materials, masses, entry["name"], fetch(entry["velocity"]), entry["damping"], density
         )
         if entry.get("parents") is not None:
-            body.parents = _parents(fetch(entry["parents"]), len(points))
+            body._keep(parents=read_only(_parents(fetch(entry["parents"]), len(points))))
         given = iter(motions.get(entry["name"], ()))
         for indices, scripted in entry["pins"]:
-            body.pin(fetch(indices), next(given) if scripted else None)
+            body._hold("pin", "pins", vertex_indices("pins", fetch(indices), points), next(given) if scripted else None)
         for indices, projector in entry.get("slides", ()):
-            body.slides.append((vertex_indices("slides", fetch(indices), points), _projector(fetch(projector))))
-        for indices, targets, stiffness in entry["attachments"]:
-            body.attach(fetch(indices), fetch(targets), fetch(stiffness))
+            body._hold("slide", "slides", vertex_indices("slides", fetch(indices), points), _projector(fetch(projector)))
+        for attachment in entry["attachments"]:
+            indices, targets, stiffness = map(fetch, attachment)
+            if np.size(indices):  # earlier versions took, and wrote, some that hold nothing
+                body.attach(indices, targets, stiffness)
     for entry in header.get("obstacles", ()):
         shape = {key: None if value is None else fetch(value) for key, value in entry["shape"].items()}
         (motion,) = motions.get(entry["name"], ()) if entry["moves"] else (None,)

@@ -14,6 +14,7 @@ import numpy as np
 
 from pdgpu import _host, geometry
 from pdgpu.arguments import LARGEST, coordinates, number, real_array
+from pdgpu.attributes import read_only
 from pdgpu.backends import backend, thread_count
 from pdgpu.geometry import common_precision
 from pdgpu.intersections import find_intersections
@@ -335,10 +336,9 @@ class SignedDistanceField(Collider):
             index = tuple(int(i) for i in np.argwhere(values < 0.0)[0])
             raise ValueError(f"values: the surface must lie inside the grid, but {values[index]} at {index}, on its boundary, is negative")
         values[1:-1, 1:-1, 1:-1] = inner
-        values.flags.writeable = False
         if self.mesh is not None and not isinstance(self.mesh, Mesh):
             raise TypeError(f"mesh: expected a pdgpu.Mesh, got {self.mesh!r}")
-        _keep(self, values=values, origin=_vector("origin", self.origin), spacing=number("spacing", self.spacing, above=0.0))
+        _keep(self, values=read_only(values), origin=_vector("origin", self.origin), spacing=number("spacing", self.spacing, above=0.0))
 
     def __repr__(self):
         nodes = " x ".join(map(str, self.values.shape))

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pdgpu.arguments import LARGEST, any_array, choice, coordinates, number, real_array, vertex_indices
+from pdgpu.attributes import GuardedAttributes, read_only
 from pdgpu.backends import backend, thread_count
 from pdgpu.intersections import JudgedScene
 
@@ -37,7 +38,7 @@ class Pairs(NamedTuple):
     edge_edge: np.ndarray
 
 
-class BroadPhase:
+class BroadPhase(GuardedAttributes):
     """Triangles, edges and their vertices, and a structure that finds which of them are near each other.
 
     All methods give the same pairs, for any number of threads: those whose boxes overlap, each around its primitive at every time of the
@@ -86,6 +87,8 @@ class BroadPhase:
         A device that is not there.
     """
 
+    _instead = "a broad phase stays as it is, make another one"
+
     def __init__(
         self,
         points,
@@ -106,9 +109,9 @@ class BroadPhase:
         points = real_array("points", points, (None, 3))
         n = len(points)
         rows = JudgedScene(n, triangles, edges, particles)
-        self.method, self.n_points, self.dtype, self.device = method, n, np.dtype(dtype), device
-        self.triangles, self.vertices = rows.triangles, rows.vertices
-        self.edges = np.ascontiguousarray(rows.edges[rows.edges[:, 0] != rows.edges[:, 1]])
+        edges = rows.edges[rows.edges[:, 0] != rows.edges[:, 1]]
+        self._keep(method=method, n_points=n, dtype=np.dtype(dtype), device=device)
+        self._keep(triangles=read_only(rows.triangles), vertices=read_only(rows.vertices), edges=read_only(edges))
         tags = self._tags(points, fixed, bodies, self_collision)
         corners = (self.vertices.reshape(-1, 1), self.edges, self.triangles)
         per_primitive = [

@@ -15,6 +15,7 @@ import scipy.sparse
 
 from pdgpu import _host
 from pdgpu.arguments import any_array
+from pdgpu.attributes import read_only
 from pdgpu.materials import Bending, Spring
 from pdgpu.mesh import Mesh
 from pdgpu.scene import Body
@@ -69,9 +70,9 @@ def cut_scene(scene, body, edges):
     if len(parents):
         rows = np.concatenate([np.arange(n, dtype=np.int32), parents])
         torn, share = _torn(after.bodies[place], triangles, rows)
-        after.bodies[place] = torn
+        after._keep(bodies=(*after.bodies[:place], torn, *after.bodies[place + 1 :]))
         for later in after.bodies[place + 1 :]:
-            later.slice = slice(later.slice.start + len(parents), later.slice.stop + len(parents))
+            later._keep(slice=slice(later.slice.start + len(parents), later.slice.stop + len(parents)))
     else:
         rows, share = np.arange(n), np.ones(n)
     first, last = body.slice.start, body.slice.stop
@@ -80,7 +81,7 @@ def cut_scene(scene, body, edges):
         np.concatenate([everything[:first], first + rows, everything[last:]]),
         np.concatenate([np.ones(first), share, np.ones(scene.n_vertices - last)]),
     )
-    return after, Cut(after.bodies[place].copy(), new_vertices, parents, joined), origin
+    return after, Cut(after.bodies[place]._shown(), new_vertices, parents, joined), origin
 
 
 class _Sides:
@@ -164,24 +165,30 @@ def _separated(sides, edges):
 
 def _torn(body, triangles, rows):
     """(body, share of its parent's mass per vertex): a copy of `body` with other triangles; vertex i descends from rows[i]."""
-    torn = body.copy()
-    torn.mesh = Mesh(body.points[rows], triangles=triangles)
-    torn.points = torn.mesh.points
-    torn.masses = _host.lumped_masses(torn.points, torn.mesh.triangles, body.density)
-    torn.velocity = body.velocity[rows]
-    torn.parents = rows if body.parents is None else body.parents[rows]
-    torn.slice = slice(body.slice.start, body.slice.start + len(rows))
-    share = torn.masses / np.bincount(rows, weights=torn.masses)[rows]
-    # a copy is held where its original is; the springs of an attachment are shared out, so that their sum stays
-    torn.pins = [(_descendants(indices, rows)[0], motion) for indices, motion in body.pins]
-    torn.slides = [(_descendants(indices, rows)[0], projector) for indices, projector in body.slides]
-    torn.attachments = []
-    for indices, targets, stiffness in body.attachments:
-        here, of = _descendants(indices, rows)
-        torn.attachments.append((here, targets[of], stiffness[of] * share[here]))
-    torn.materials = [_carried(material, body, torn, rows) for material in body.materials]
-    torn.groups = [group for material in torn.materials for group in torn.groups_of(material)]
+    torn, mesh = body.copy(), Mesh(body.points[rows], triangles=triangles)
+    lumped = _host.lumped_masses(mesh.points, mesh.triangles, body.density)
+    share = lumped / np.bincount(rows, weights=lumped)[rows]
+    torn._masses, torn._velocity = share * body.masses[rows], body.velocity[rows]  # masses may have been set
+    torn._keep(
+        mesh=mesh,
+        points=mesh.points,
+        parents=read_only(rows if body.parents is None else body.parents[rows]),
+        slice=slice(body.slice.start, body.slice.start + len(rows)),
+        # a copy is held where its original is; the springs of an attachment are shared out, so that their sum stays
+        pins=tuple((_descendants(indices, rows)[0], motion) for indices, motion in body.pins),
+        slides=tuple((_descendants(indices, rows)[0], projector) for indices, projector in body.slides),
+        attachments=tuple(_shared_out(attachment, rows, share) for attachment in body.attachments),
+        materials=tuple(_carried(material, body, mesh, rows) for material in body.materials),
+    )
+    torn._keep(groups=tuple(group for material in torn.materials for group in torn.groups_of(material)))
     return torn, share
+
+
+def _shared_out(attachment, rows, share):
+    """The attachment of a torn body, each spring by the share of its vertex."""
+    indices, targets, stiffness = attachment
+    here, of = _descendants(indices, rows)
+    return here, targets[of], stiffness[of] * share[here]
 
 
 def _descendants(indices, rows):
@@ -190,13 +197,13 @@ def _descendants(indices, rows):
     return here, np.searchsorted(indices, rows[here])
 
 
-def _carried(material, body, torn, rows):
+def _carried(material, body, mesh, rows):
     """A material whose constants, where they are arrays, or must become ones, follow the elements of the torn body."""
     if isinstance(material, Spring):
         # an edge that became several has the stiffness it had, in sum
-        old, new = body.mesh.unique_edges(), torn.mesh.unique_edges()
+        old, new = body.mesh.unique_edges(), mesh.unique_edges()
     elif isinstance(material, Bending):
-        old, new = body.mesh.hinges[:, :2], torn.mesh.hinges[:, :2]
+        old, new = body.mesh.hinges[:, :2], mesh.hinges[:, :2]
     else:
         return material  # one constant per triangle, and triangles keep their places
     n = len(body.points)

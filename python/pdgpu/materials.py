@@ -12,6 +12,7 @@ import numpy as np
 
 from pdgpu import _host
 from pdgpu.arguments import any_array, number, per_item, real_array
+from pdgpu.attributes import GuardedAttributes
 
 __all__ = [
     "ARAP",
@@ -29,8 +30,10 @@ __all__ = [
 ]
 
 
-class Material:
+class Material(GuardedAttributes):
     """A constant per element, or one for all, by name."""
+
+    _instead = "a material stays as it is, make another one"
 
     kinds = {}  # vertices of an element -> kind of csrc/elements/table.h
     topologies = {}  # vertices of an element -> topology of _host.rest_shape, where it differs from the default

@@ -9,15 +9,16 @@ import numpy as np
 
 from pdgpu import _host
 from pdgpu.arguments import choice
+from pdgpu.attributes import GuardedAttributes, read_only
 from pdgpu.mesh_files import read_arrays, write_arrays
 
 __all__ = ["Mesh", "read_mesh"]
 
 
-class Mesh:
+class Mesh(GuardedAttributes):
     """Points in space and the elements between them.
 
-    Everything is checked and copied on construction; the arrays of a mesh are read-only and never change afterwards.
+    Everything is checked and copied on construction; the arrays of a mesh are read-only for good and never change afterwards.
 
     Parameters
     ----------
@@ -45,6 +46,8 @@ class Mesh:
         (at most 1e-12 of its longest edge cubed), no points or no elements. The text names argument, row and value.
     """
 
+    _instead = "a mesh stays as it is, make another one"
+
     def __init__(self, points, tets=None, triangles=None, edges=None, *, strict=False):
         self._build(points, tets, triangles, edges, strict, source="", stacklevel=3)
 
@@ -67,8 +70,8 @@ class Mesh:
                 raise ValueError(found)
             warnings.warn(f"{source}{found}; their last two vertices were swapped", stacklevel=stacklevel)
         self._elements["tets"] = tets
-        for array in (self._points, *self._elements.values()):
-            array.flags.writeable = False
+        # the indices are used unchecked from here on
+        self._points, self._elements = read_only(self._points), {name: read_only(rows) for name, rows in self._elements.items()}
         self._derived = {}
 
     def __reduce__(self):
@@ -101,9 +104,7 @@ class Mesh:
     def _derive(self, name, make):
         """The array `make()` returns, computed once and read-only."""
         if name not in self._derived:
-            array = make()
-            array.flags.writeable = False
-            self._derived[name] = array
+            self._derived[name] = read_only(make())
         return self._derived[name]
 
     @property

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import copy
+import warnings
+import weakref
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pdgpu import _host
 from pdgpu.arguments import any_array, number, per_item, real_array, vertex_indices
+from pdgpu.attributes import GuardedAttributes, read_only
 from pdgpu.colliders import Collider, TriangleMesh
 from pdgpu.materials import Attachment, Bending, Material, Spring, WorldBox
 from pdgpu.mesh import Mesh
@@ -16,8 +18,24 @@ from pdgpu.mesh import Mesh
 __all__ = ["Body", "Obstacle", "Scene"]
 
 
-class Body:
+class _Simulations(weakref.WeakSet):
+    """Those that were made from a scene and are still there. A copy of the scene, or one out of a file, begins with none."""
+
+    def __reduce__(self):
+        return _Simulations, ()
+
+    def warn(self, change, stacklevel=3):
+        """Says so where the scene is changed and there is one that does not see it. `stacklevel` is that of the user, 1 of the caller."""
+        if len(self):
+            text = "a Simulation that was made of this scene keeps what it was made of; only one made from here on sees this"
+            warnings.warn(f"{change}: {text}", stacklevel=stacklevel)
+
+
+class Body(GuardedAttributes):
     """One body of a scene; made by `Scene.add_solid`, `add_shell`, `add_rod`, `add_particles`.
+
+    A simulation copies the bodies when it is made: what is changed afterwards is for the next one, and a warning says so. The bodies that a
+    simulation shows (`Simulation.bodies`) cannot be changed.
 
     Attributes
     ----------
@@ -29,7 +47,15 @@ class Body:
     mesh : Mesh or None
         None for particles.
     masses : ndarray, shape (n,), float64
-        Lumped masses, kg.
+        Lumped masses, kg, greater than 0. May be set to a number or an array; elements of it until a simulation is made of them.
+    velocity : ndarray, shape (n, 3), float64
+        At the start, m/s. May be set, as the masses, also to the (3,) of all.
+    damping : float
+        Damping time k_d of its elements, s. May be set.
+    materials : tuple of Material
+    pins, slides, attachments : tuple
+        What holds it: (vertices, motion or None) of every `pin`, (vertices, projector (3, 3)) of every `slide`, (vertices, targets (k, 3),
+        stiffness (k,)) of every `attach`.
     density : ndarray or None
         One number per tet, triangle or edge, kg/m^3, kg/m^2 or kg/m; None for particles.
     parents : ndarray of int32, shape (n,), or None
@@ -38,28 +64,99 @@ class Body:
         Its rows in the arrays of a simulation.
     """
 
+    _instead = "add another body to another scene"
+    _instead_of = {"pins": "call pin", "slides": "call slide", "attachments": "call attach"}
+
     def __init__(self, name, kind, points, mesh, materials, masses, first, velocity, damping, density=None):
-        self.name, self.type, self.points, self.mesh = name, kind, points, mesh
-        self.materials, self.masses, self.damping = materials, masses, damping
-        self.velocity, self.density, self.parents = velocity, density, None
-        self.groups = []  # (kind, vertices of this body, rest, parameters) of every material
-        self.slice = slice(first, first + len(points))
-        self.pins = []  # (indices, motion or None)
-        self.slides = []  # (indices, projector (3, 3) on the line or plane)
-        self.attachments = []  # (indices, targets, stiffness per index)
+        self._keep(name=name, type=kind, points=points, mesh=mesh, materials=tuple(materials), density=density, parents=None)
+        self._keep(slice=slice(first, first + len(points)), pins=(), slides=(), attachments=())
+        # (kind, vertices of this body, rest, parameters) of every material; a fault of a rest shape or of an array of constants shows here
+        self._keep(groups=tuple(group for material in materials for group in self.groups_of(material)))
+        self._masses, self._velocity, self._damping = masses, velocity, damping
+        self._simulations = _Simulations()
+        self._is_shown = False  # by a simulation, which has its own
 
     def __repr__(self):
-        return f"<{self.type} {self.name!r}: {len(self.points)} vertices, {', '.join(map(repr, self.materials)) or 'no material'}>"
+        materials = ", ".join(map(repr, self.materials)) or "no material"
+        return f"<{', '.join([f'{self.type} {self.name!r}: {len(self.points)} vertices', materials, *self._holds()])}>"
+
+    def _holds(self):
+        """What holds the body, in words."""
+        moved = _count(pin for pin in self.pins if pin[1] is not None)
+        for count, word in ((_count(self.pins), "pinned"), (_count(self.slides), "sliding"), (_count(self.attachments), "attached")):
+            if count:
+                yield f"{count} {word}{f' ({moved} moved by a motion)' if moved and word == 'pinned' else ''}"
 
     def copy(self):
         """A body of its own: what is pinned, attached or written to one of the two is not seen by the other."""
-        other = copy.copy(self)
-        for name, value in vars(self).items():
-            if isinstance(value, list):
-                setattr(other, name, list(value))
-            elif isinstance(value, np.ndarray) and value.flags.writeable:
-                setattr(other, name, value.copy())
+        other = type(self).__new__(type(self))
+        vars(other).update(vars(self))
+        other._masses, other._velocity, other._simulations = self._masses.copy(), self._velocity.copy(), _Simulations()
         return other
+
+    __copy__ = copy
+
+    def _shown(self):
+        """A copy for a simulation to show, which refuses to be changed."""
+        other = self.copy()
+        other._close()
+        other._is_shown = True
+        return other
+
+    def _close(self):
+        """From here on the arrays can be set, which says who does not see it, but not written to, which could not."""
+        for array in (self._masses, self._velocity):
+            array.flags.writeable = False
+
+    def _check_not_shown(self, change):
+        if self._is_shown:
+            raise RuntimeError(
+                f"{change}: this is a copy of what a Simulation has of body {self.name!r}; change the body of the scene, and make "
+                "a Simulation of it then"
+            )
+
+    @property
+    def masses(self):
+        return self._masses
+
+    @masses.setter
+    def masses(self, masses):
+        self._check_not_shown("masses")
+        self._masses = per_item("masses", masses, len(self.points), above=0.0)
+        self._simulations.warn("masses", stacklevel=4)
+
+    @property
+    def velocity(self):
+        return self._velocity
+
+    @velocity.setter
+    def velocity(self, velocity):
+        self._check_not_shown("velocity")
+        self._velocity = _velocities(velocity, len(self.points))
+        self._simulations.warn("velocity", stacklevel=4)
+
+    @property
+    def damping(self):
+        return self._damping
+
+    @damping.setter
+    def damping(self, damping):
+        self._check_not_shown("damping")
+        self._damping = number("damping", damping, minimum=0.0)
+        self._simulations.warn("damping", stacklevel=4)
+
+    def _hold(self, change, name, where, *others):
+        """Adds to what holds the body; `where` are indices."""
+        self._keep(**{name: (*getattr(self, name), tuple(read_only(p) if isinstance(p, np.ndarray) else p for p in (where, *others)))})
+        self._simulations.warn(change, stacklevel=4)
+
+    def _some(self, change, where):
+        """The vertices to hold, at least one."""
+        self._check_not_shown(change)
+        indices = vertex_indices("where", where, self.points)
+        if not len(indices):
+            raise ValueError(f"where: it selects none of the {len(self.points)} vertices of {self.name!r}, so it would hold nothing")
+        return indices
 
     def pin(self, where, motion=None):
         """Hold vertices: hard, they move only as `motion` says.
@@ -71,10 +168,17 @@ class Body:
         motion : callable(time, rest_points (k, 3)) -> positions (k, 3), optional
             Where the pinned vertices are at a time (s); `rest_points` are those of the pinned vertices only, in ascending order.
             Without it they stay where the state puts them.
+
+        Raises
+        ------
+        ValueError
+            Nothing selected, an index out of range.
+        RuntimeError
+            A body that a simulation shows (`Simulation.bodies`).
         """
         if motion is not None and not callable(motion):
             raise TypeError(f"motion: expected a callable(time, rest_points), got {motion!r}")
-        self.pins.append((vertex_indices("where", where, self.points), motion))
+        self._hold("pin", "pins", self._some("pin", where), motion)
 
     def slide(self, where, *, line=None, plane=None):
         """Hold vertices on a line or in a plane, each through the point where the state puts it; along it they move freely.
@@ -94,7 +198,9 @@ class Body:
         Raises
         ------
         ValueError
-            A direction of zero length, a vertex that slides already, both or neither of `line` and `plane`.
+            A direction of zero length, nothing selected, a vertex that slides already, both or neither of `line` and `plane`.
+        RuntimeError
+            As for `pin`.
         """
         if (line is None) == (plane is None):
             raise ValueError("slide: give either line, the direction of a line, or plane, the normal of a plane")
@@ -106,13 +212,13 @@ class Body:
         direction = direction / largest
         direction /= np.sqrt(direction @ direction)
         along = np.outer(direction, direction)
-        indices = vertex_indices("where", where, self.points)
+        indices = self._some("slide", where)
         held = np.zeros(len(self.points), dtype=bool)
         for others, _ in self.slides:
             held[others] = True
         if held[indices].any():
             raise ValueError(f"where: vertex {int(indices[np.argmax(held[indices])])} slides already")
-        self.slides.append((indices, along if plane is None else np.eye(3) - along))
+        self._hold("slide", "slides", indices, along if plane is None else np.eye(3) - along)
 
     def attach(self, where, targets, stiffness=1e6):
         """Hold vertices softly: a spring of rest length zero from each to its target.
@@ -125,13 +231,18 @@ class Body:
             m.
         stiffness : float or array_like, shape (k,)
             N/m.
+
+        Raises
+        ------
+        ValueError, RuntimeError
+            As for `pin`.
         """
-        indices = vertex_indices("where", where, self.points)
+        indices = self._some("attach", where)
         targets = any_array("targets", targets)
         if targets.ndim == 1:
             targets = np.broadcast_to(real_array("targets", targets, (3,)), (len(indices), 3))
         targets = real_array("targets", targets, (len(indices), 3))
-        self.attachments.append((indices, targets, per_item("stiffness", stiffness, len(indices), above=0.0)))
+        self._hold("attach", "attachments", indices, targets, per_item("stiffness", stiffness, len(indices), above=0.0))
 
     def element_rows(self, material):
         """Rows of vertices (of this body) that a material acts on."""
@@ -165,20 +276,36 @@ class Obstacle:
     collider: Collider
 
 
-class Scene:
+class Scene(GuardedAttributes):
     """Bodies under gravity, and obstacles.
+
+    A simulation copies the scene when it is made. What is changed afterwards is for the next one, and a warning says so while the first
+    one is there.
 
     Parameters
     ----------
     gravity : array_like, shape (3,)
         m/s^2.
+
+    Attributes
+    ----------
+    gravity : ndarray, shape (3,)
+        May be set; elements of it until a simulation is made of the scene.
+    bodies : tuple of Body
+    obstacles : tuple of Obstacle
+    world_box : WorldBox or None
     """
 
+    _instead_of = {
+        "bodies": "call add_solid, add_shell, add_rod or add_particles",
+        "obstacles": "call add_obstacle",
+        "world_box": "call set_world_box",
+    }
+
     def __init__(self, gravity=(0.0, -9.81, 0.0)):
-        self.gravity = real_array("gravity", gravity, (3,))
-        self.bodies = []
-        self.obstacles = []
-        self.world_box = None
+        self._gravity = real_array("gravity", gravity, (3,))
+        self._keep(bodies=(), obstacles=(), world_box=None)
+        self._simulations = _Simulations()
 
     def __repr__(self):
         obstacles = f", {len(self.obstacles)} obstacles" if self.obstacles else ""
@@ -186,10 +313,37 @@ class Scene:
 
     def copy(self):
         """A scene with copies of the bodies and with the same obstacles, which do not change."""
-        other = copy.copy(self)
-        other.gravity, other.bodies = self.gravity.copy(), [body.copy() for body in self.bodies]
-        other.obstacles = list(self.obstacles)
+        other = Scene(self.gravity)
+        other._keep(bodies=tuple(body.copy() for body in self.bodies), obstacles=self.obstacles, world_box=self.world_box)
+        for body in other.bodies:
+            body._simulations = other._simulations
         return other
+
+    __copy__ = copy
+
+    def _checked_copy(self):
+        """A copy for a simulation, after a look at the arrays that may be written to."""
+        real_array("gravity", self.gravity, (3,))
+        for body in self.bodies:
+            per_item(f"masses of {body.name!r}", body.masses, len(body.points), above=0.0)
+            real_array(f"velocity of {body.name!r}", body.velocity, body.points.shape)
+        return self.copy()
+
+    def _take_note(self, simulation):
+        """A simulation was made of the scene, and sees no change of it."""
+        self._simulations.add(simulation)
+        self._gravity.flags.writeable = False
+        for body in self.bodies:
+            body._close()
+
+    @property
+    def gravity(self):
+        return self._gravity
+
+    @gravity.setter
+    def gravity(self, gravity):
+        self._gravity = real_array("gravity", gravity, (3,))
+        self._simulations.warn("gravity", stacklevel=4)
 
     @property
     def n_vertices(self):
@@ -227,14 +381,12 @@ class Scene:
 
     def _add(self, kind, points, mesh, materials, masses, name, velocity, damping, density=None):
         name = self._new_name(f"{kind}{len(self.bodies)}" if name is None else name)
-        velocity = any_array("velocity", velocity)
-        velocity = real_array("velocity", velocity, (3,) if velocity.ndim < 2 else (len(points), 3))
-        damping = number("damping", damping, minimum=0.0)
-        velocity = np.broadcast_to(velocity, points.shape).copy()
+        velocity, damping = _velocities(velocity, len(points)), number("damping", damping, minimum=0.0)
+        points = read_only(points) if mesh is None else mesh.points
         body = Body(name, kind, points, mesh, materials, masses, self.n_vertices, velocity, damping, density)
-        # a fault of a rest shape or of an array of constants shows here, and the scene stays as it was
-        body.groups = [group for material in materials for group in body.groups_of(material)]
-        self.bodies.append(body)
+        body._simulations = self._simulations
+        self._keep(bodies=(*self.bodies, body))
+        self._simulations.warn(f"add {name!r}", stacklevel=5 if mesh is not None else 4)
         return body
 
     def _add_mesh(self, kind, mesh, material, density, name, velocity, damping):
@@ -365,7 +517,8 @@ class Scene:
                 raise ValueError("motion: the collider has one already")
             collider = replace(collider, motion=motion)
         obstacle = Obstacle(self._new_name(f"obstacle{len(self.obstacles)}" if name is None else name), collider)
-        self.obstacles.append(obstacle)
+        self._keep(obstacles=(*self.obstacles, obstacle))
+        self._simulations.warn("add_obstacle")
         return obstacle
 
     def set_world_box(self, lower, upper, stiffness):
@@ -383,7 +536,8 @@ class Scene:
         stiffness : float
             N/m, greater than 0.
         """
-        self.world_box = WorldBox(lower, upper, number("stiffness", stiffness, above=0.0))
+        self._keep(world_box=WorldBox(lower, upper, number("stiffness", stiffness, above=0.0)))
+        self._simulations.warn("set_world_box")
 
     # ---- what a simulation is built from ------------------------------------------------------------------------------
 
@@ -442,6 +596,18 @@ class Scene:
     def motions(self):
         """(body, indices, motion) of every scripted pin."""
         return [(body, indices, motion) for body in self.bodies for indices, motion in body.pins if motion is not None]
+
+
+def _count(held):
+    """Of the vertices in what holds a body."""
+    return len(set().union(*(indices.tolist() for indices, *_ in held)))
+
+
+def _velocities(velocity, n):
+    """One velocity, or one for each of n vertices, as (n, 3)."""
+    given = any_array("velocity", velocity)
+    velocity = real_array("velocity", given, (3,) if given.ndim < 2 else (n, 3))
+    return np.broadcast_to(velocity, (n, 3)).copy()
 
 
 def _joined(parts):

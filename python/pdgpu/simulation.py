@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from pdgpu.arguments import integer, number, real_array
+from pdgpu.attributes import GuardedAttributes
 from pdgpu.automatic import resolve
 from pdgpu.backends import backend, thread_count
 from pdgpu.chebyshev_search import floor_of, search, search_iterations, settle
@@ -26,13 +27,14 @@ from pdgpu.solvers import XPBD, Newton, ProjectiveDynamics, check_slides, check_
 __all__ = ["Simulation"]
 
 
-class Simulation(ReadBack):
+class Simulation(ReadBack, GuardedAttributes):
     """Steps a scene in time with a solver.
 
     Parameters
     ----------
     scene : Scene
-        Read once, now; later changes of the scene have no effect. Obstacles take part in `contacts` and in pictures only.
+        Read once, now; later changes of the scene have no effect, which a warning says. Obstacles take part in `contacts` and in pictures
+        only.
     solver : ProjectiveDynamics, Newton, NonlinearCG, QuasiNewton, VertexBlockDescent, BlockJacobi, GradientDescent, ADMM, XPBD or PBD
     dt : float or None
         Time step h, s. None: quasistatic, the inertia term is replaced by -sum (m g + f) . x.
@@ -53,9 +55,24 @@ class Simulation(ReadBack):
         A device that is not there; a direct solver that the build left out.
     """
 
+    _instead = "make another Simulation, and give it positions and velocities by set_state"
+    _instead_of = {
+        "positions": "set_state(positions=...) puts the vertices somewhere",
+        "velocities": "set_state(velocities=...) changes them",
+        "device_positions": "it is written to in place",
+        "device_velocities": "it is written to in place",
+    }
+
     def __init__(self, scene, solver=None, *, dt=1 / 100, contact=None, device="cpu", dtype="float64", threads=0):
         self._build(scene, solver, dt, contact, device, dtype, threads)
         self._prepare()
+        scene._take_note(self)
+
+    def __reduce__(self):
+        """Copies and pickles: a simulation of its own that goes on with the same bits. Scripted motions must be picklable to be pickled."""
+        rebuilt = (self._scene, self.solver, self.dt, self.device, self.dtype.name, self.threads, self._colours)
+        run = (self._backend.steps(), self._start_time, self._backend.state(), self._external_forces, self._rho, self._numbers)
+        return type(self)._resumed, (*rebuilt, *run), {"last_step": self.last_step, "_setup_seconds": self._setup_seconds}
 
     def _prepare(self):
         """What is computed once, before the first step, and counts as setup."""
@@ -80,8 +97,9 @@ class Simulation(ReadBack):
         return self
 
     @classmethod
-    def _resumed(cls, scene, solver, dt, device, dtype, threads, colours, steps, start_time, state, forces):
-        """A simulation in the midst of a run: `state` as the backend has it; `colours` (n,) or None: coloured anew."""
+    def _resumed(cls, scene, solver, dt, device, dtype, threads, colours, steps, start_time, state, forces, rho=None, numbers=None):
+        """A simulation in the midst of a run: `state` as the backend has it; `colours` (n,) or None: coloured anew; `rho` and `numbers` as
+        an earlier search found them: another one, from this state, would find something else."""
         self = cls.__new__(cls)
         self._build(scene, solver, dt, None, device, dtype, threads, colours)
         with warnings.catch_warnings():
@@ -91,6 +109,11 @@ class Simulation(ReadBack):
         self._backend.set_state(*(None if array is None else self._cast(array) for array in state))
         self._backend.set_steps(steps)
         self._start_time = start_time
+        if rho is not None:
+            self._set_rho(rho)
+        if numbers is not None:
+            self._numbers = replace(numbers)
+            self._numbers.apply(self.solver.linear, self._backend.set_linear)
         return self
 
     def _build(self, scene, solver, dt, contact, device, dtype, threads, colours=None):
@@ -100,13 +123,16 @@ class Simulation(ReadBack):
             raise ValueError("scene: it has no bodies")
         if contact is not None:
             raise TypeError(f"contact: expected None, got {contact!r}; contact is not part of this version")
-        self.solver = ProjectiveDynamics() if solver is None else solver
-        self.dt = None if dt is None else number("dt", dt, above=0.0)
-        self.threads = thread_count(threads)
+        self._keep(
+            solver=ProjectiveDynamics() if solver is None else solver,
+            dt=None if dt is None else number("dt", dt, above=0.0),
+            threads=thread_count(threads),
+            last_step=None,
+        )
         module = backend(device, dtype)
-        self.device, self.dtype = device, np.dtype(dtype)
+        self._keep(device=device, dtype=np.dtype(dtype))
         # a copy of its own: what happens to the scene from now on has no effect
-        self._scene = scene = scene.copy()
+        self._scene = scene = scene._checked_copy()
         groups = scene.element_groups()
         check_support(self.solver, device, {MATERIAL_OF_KIND[kind] for kind in groups})
 
@@ -141,7 +167,6 @@ class Simulation(ReadBack):
         self._start_time = 0.0
         self._external_forces = None
         self._proximity = {}  # selection -> ContactSearch
-        self.last_step = None
         self._backend.set_load(self._load_of(None))
         self._backend.set_state(
             self._cast(self._in_range("points", self._rest)), self._cast(self._in_range("velocity", scene.initial_velocities())), None
@@ -196,8 +221,8 @@ class Simulation(ReadBack):
     @property
     def bodies(self):
         """The bodies as the simulation has them, a tuple of Body: after `cut` with other meshes and slices than those of the scene.
-        Copies: pinning one of them holds nothing here."""
-        return tuple(body.copy() for body in self._scene.bodies)
+        Copies that refuse to be changed: what holds a body is read when the simulation is made."""
+        return tuple(body._shown() for body in self._scene.bodies)
 
     @property
     def masses(self):
@@ -207,7 +232,7 @@ class Simulation(ReadBack):
     @property
     def obstacles(self):
         """The obstacles of the scene, a tuple of Obstacle. Nothing responds to them so far; `contacts` finds what is near them."""
-        return tuple(self._scene.obstacles)
+        return self._scene.obstacles
 
     @property
     def time(self):
@@ -421,7 +446,7 @@ class Simulation(ReadBack):
             raise
         status, at_rounding, iterations, seconds, count, phases, device_seconds = result
         phases = dict(zip(PHASES, phases, strict=True))
-        self.last_step = recorded(
+        last_step = recorded(
             count,
             status=status,
             at_rounding=at_rounding,
@@ -430,6 +455,7 @@ class Simulation(ReadBack):
             phases=phases,
             device_seconds=device_seconds,
         )
+        self._keep(last_step=last_step)
 
     # ---- tearing ----------------------------------------------------------------------------------------------------------
 
@@ -485,7 +511,7 @@ class Simulation(ReadBack):
             [None if array is None else array[origin.rows] for array in state],
             None if self._external_forces is None else self._external_forces[origin.rows] * origin.share[:, None],
         )
-        torn.last_step = self.last_step
+        torn._keep(last_step=self.last_step)
         torn._setup_seconds += self._setup_seconds
         torn._keep_searched(self._rho, self._numbers)
         self.__dict__.update(torn.__dict__)

@@ -1,0 +1,47 @@
+"""What may be changed of an object, and what may not: nothing is taken without a word and then ignored."""
+
+from __future__ import annotations
+
+import difflib
+
+import numpy as np
+
+
+def read_only(array):
+    """A copy that nobody can write to, not even after `flags.writeable = True`: what was checked of it stays true."""
+    return np.ndarray(array.shape, array.dtype, buffer=array.tobytes())
+
+
+class GuardedAttributes:
+    """A class whose public attributes are those it has, and change only as it says.
+
+    A name that is misspelt would otherwise become an attribute that nothing reads. Properties with a setter are set; what the class itself
+    changes it puts in place with `_keep`.
+    """
+
+    _instead = ""  # what to do where an attribute cannot be set
+    _instead_of = {}  # attribute -> what to do instead, where it is something else
+
+    def _keep(self, **values):
+        vars(self).update(values)
+
+    def __setattr__(self, name, value):
+        if not name.startswith("_") and getattr(getattr(type(self), name, None), "fset", None) is None:
+            raise AttributeError(self._refusal(name, "set"))
+        object.__setattr__(self, name, value)
+
+    def __delattr__(self, name):
+        if not name.startswith("_"):
+            raise AttributeError(self._refusal(name, "deleted"))
+        object.__delattr__(self, name)
+
+    def _refusal(self, name, what):
+        known = sorted(entry for entry in dir(self) if not entry.startswith("_"))
+        instead = self._instead_of.get(name, self._instead)
+        if name in known:
+            text = f"{name}: cannot be {what} on a {type(self).__name__}"
+        else:
+            near = difflib.get_close_matches(name, known, 1)
+            text = f"{name}: {type(self).__name__} has no attribute of that name"
+            instead = f"did you mean {near[0]!r}?" if near else instead
+        return f"{text}; {instead}" if instead else text
