@@ -126,14 +126,15 @@ static pd_status factorise(pd_simulation *self) {
         } else if (attempt == 2) {
             double trace = 0.0;
             for (int c = 0; c < 3 * newton->n_free; c++) trace += fabs(newton->values[newton->column_start[c + 1] - 1]);
-            shift = 1e-10 * trace / (3.0 * newton->n_free);
+            // where all elements rest on no energy at all, such as cloth within its strain limits, their stiffness gives the scale
+            shift = 1e-10 * (trace > 0.0 ? trace / 3.0 : self->matrix_trace) / newton->n_free;
         } else
             shift *= 10.0;
         upper_triangle(newton, &self->pattern, NULL, NULL, newton->values, shift);
         status = newton->library->factor(newton->cholesky, newton->values, &self->error);
         if (status != PD_ERROR_SINGULAR) break;
     }
-    if (status == PD_ERROR_SINGULAR) { // as where a collapsed body that is quasistatic has no stiffness left
+    if (status == PD_ERROR_SINGULAR) { // as where nothing is stiff, and no inertia helps
         self->error.iteration = self->iteration + 1;
         self->error.vertex = newton->free_rows[self->error.vertex];
         status = pd_fail(&self->error, PD_DIVERGED,
