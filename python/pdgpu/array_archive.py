@@ -46,12 +46,21 @@ class ArrayArchive:
                 members = self._zip.infolist()
                 for member in members:  # the name of each stands twice, and is compared
                     self._zip.open(member).close()
+                if len(members) != self._announced():  # a wrong length of one entry of the directory skips the next
+                    raise ValueError("its directory does not hold the members that it announces")
             self._members = {member.filename.removesuffix(".npy"): member for member in members}
             if len(self._members) < len(members):
                 raise ValueError("two of its members have one name")
         except BaseException:
             self._file.close()
             raise
+
+    def _announced(self):
+        """The number of members that the end of the archive states [PKWARE, .ZIP File Format Specification, 4.3.16]."""
+        self._file.seek(max(0, self._left - 2**16 - 22))
+        end = self._file.read()
+        at = end.rfind(b"PK\5\6") + 10
+        return int.from_bytes(end[at : at + 2], "little")
 
     def __enter__(self):
         return self

@@ -15,7 +15,8 @@ def replacing(path):
     """Yield the `Path` to write to; it becomes `path` when the block ends, and nothing happens to `path` where the block raises.
 
     Whoever opens `path` meanwhile reads the old file or the new one, and of several writers, threads or processes, the last one's
-    file is left whole. (A loss of power is another matter: nothing is forced to the disk.) A link is followed: the file it
+    file is left whole. (A loss of power is another matter: nothing is forced to the disk; a process that is killed outright
+    leaves a folder ``.unfinished-...`` beside `path`.) A link is followed: the file it
     points to is replaced, the link stays. A new file gets the mode that the umask leaves, a replaced one keeps mode, group and owner
     where this process may set them. What is no regular file, a pipe or a device, is written to directly.
 

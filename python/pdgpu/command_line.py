@@ -73,7 +73,7 @@ def _parser():
 
     def body(command):
         command.add_argument(
-            "mesh", nargs="?", help="any file meshio reads, with tets or triangles; by default the one that ships with pdgpu"
+            "mesh", nargs="?", help="any file pdgpu.read_mesh reads, with tets or triangles; by default the one that ships with pdgpu"
         )
         command.add_argument("--dt", type=_positive, default=1 / 30, help="time step, s (1/30)")
         command.add_argument("--young", type=_positive, default=3e5, help="Young's modulus, Pa; shells: N/m (3e5)")

@@ -14,8 +14,8 @@ import numpy as np
 
 # corners of the elements of Gmsh that can be used, and of points, which are passed over
 GMSH_CORNERS = {1: 2, 2: 3, 3: 4, 4: 4, 15: 1}
-# a tag as large as this for each node is believed: arrays as long as the largest are made of them
-LARGEST_TAG = 1000
+# meshio makes arrays as long as the largest number of a node: so many times the count of nodes are believed, and so many in any case
+LARGEST_RATIO, LARGEST_TAG = 100, 10**7
 ABAQUS_GENERATORS = frozenset(("NGEN", "NFILL", "NCOPY", "NMAP", "ELGEN", "ELCOPY", "SYSTEM"))
 
 
@@ -52,7 +52,7 @@ def _section(content, name, binary):
 
 
 def _check_tags(largest, n):
-    if n and not 0 < largest <= LARGEST_TAG * (n + 1000):
+    if n and not 0 < largest <= max(LARGEST_TAG, LARGEST_RATIO * n):
         raise ValueError(f"a node has the number {largest}")
 
 

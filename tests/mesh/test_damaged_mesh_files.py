@@ -1,9 +1,11 @@
 """Damaged mesh files: the whole mesh, or a ValueError that names the path; never fewer elements in silence."""
 
+import io
 import random
 import resource
 import signal
 import warnings
+import zipfile
 
 import numpy as np
 import pytest
@@ -371,3 +373,50 @@ def test_half_a_pair_is_refused(tmp_path):
     (tmp_path / "other.node").replace(tmp_path / "mesh.node")
     with pytest.raises(ValueError, match=r"mesh\.node: tets: index \d+ at row \d+ is out of range for 8 points"):
         read_mesh(tmp_path / "mesh.node")
+
+
+def test_npz_takes_what_it_needs_and_no_more(tmp_path):
+    """If not, an array is missing, or one that nobody asked for, or that is smaller than it says, fills the memory."""
+    path = tmp_path / "mesh.npz"
+    MIXED.write(path)
+    content = bytearray(path.read_bytes())
+    first, last = content.index(b"PK\1\2"), content.rindex(b"PK\1\2")
+    # the entry before the last takes the last for its comment
+    before = content.rindex(b"PK\1\2", first, last)
+    content[before + 32 : before + 34] = (content.rindex(b"PK\5\6") - last).to_bytes(2, "little")
+    assert read_or_refuse(path, content)[0] is None
+
+    np.savez_compressed(path, points=MIXED.points, tets=MIXED.tets, notes=np.array([{"a": 1}], dtype=object), zeros=np.zeros(2 * 10**6))
+    with Limits():
+        assert np.array_equal(read_mesh(path).tets, MIXED.tets)
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**11, 3)})
+    for compression in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA):
+        with zipfile.ZipFile(path, "w", compression) as archive:
+            archive.writestr("points.npy", header.getvalue())
+        with Limits(), pytest.raises(ValueError, match=r"mesh\.npz: .*points: "):
+            read_mesh(path)
+    np.savez(path, points=np.asfortranarray(MIXED.points), tets=MIXED.tets.astype(">i8"))
+    assert np.array_equal(read_mesh(path).points, MIXED.points) and np.array_equal(read_mesh(path).tets, MIXED.tets)
+
+
+@pytest.mark.parametrize(("name", "tag"), [("msh 2.2 text", 2 * 10**9), ("msh 2.2 binary", 2**31 - 1), ("msh 4.1 binary", 2**40)])
+def test_a_node_of_a_huge_number_is_refused(name, tag, tmp_path):
+    """If not, a table of that many entries is made for a mesh of a few points."""
+    suffix, write = FORMATS[name]
+    path = tmp_path / f"mesh{suffix}"
+    write(path)
+    content = path.read_bytes()
+    at = content.index(b"$Nodes\n") + len("$Nodes\n")
+    if name == "msh 2.2 text":
+        at = content.index(b"\n", at) + 1
+        content = content[:at] + content[at:].replace(b"1 ", b"%d " % tag, 1)
+    elif name == "msh 2.2 binary":
+        at = content.index(b"\n", at) + 1
+        content = content[:at] + tag.to_bytes(4, "little") + content[at + 4 :]
+    else:  # after the counts of the section and those of its block
+        at += 4 * 8 + 3 * 4 + 8
+        content = content[:at] + tag.to_bytes(8, "little") + content[at + 8 :]
+    path.write_bytes(content)
+    with Limits(), pytest.raises(ValueError, match=rf"mesh\.msh: .*a node has the number {tag}"):
+        read_mesh(path)
