@@ -147,8 +147,9 @@ def spectral_radius(A, solver, *, bending=None):
     """The spectral radius of one step of the solver: the largest |eigenvalue| of its iteration matrix, Chebyshev left aside.
 
     It is the factor by which the error of a stationary iteration shrinks in the long run. Jacobi and A-Jacobi: from the extreme
-    eigenvalues of D^-1 A; symmetric Gauss-Seidel: from a symmetric problem; Gauss-Seidel and SOR, which are not symmetric: by
-    Arnoldi's method, or densely up to 500 rows.
+    eigenvalues of D^-1 A; symmetric Gauss-Seidel: from a symmetric problem; Gauss-Seidel and SOR, which are not symmetric: by Young's
+    formula where the rows are consistently ordered, as those of grids, else by Arnoldi's method, or densely up to 500 rows, and up to 1500
+    where that finds no largest one. Beyond, as for an omega above the best one on a large tet mesh, a warning says how much is known.
 
     Parameters
     ----------

@@ -8,6 +8,7 @@ import scipy.sparse as sparse
 
 import pdgpu
 from pdgpu import linear
+from pdgpu.spectrum import consistently_ordered, jacobi_rho, young_radius
 
 BUNNY, ARMADILLO = "ipc_bunny.msh", "ipc_Armadillo13K.msh.gz"
 
@@ -169,14 +170,89 @@ def test_radii_of_the_sweeps_against_dense_matrices(solver, order):
     assert linear.spectral_radius(A, solver(order=order, **options)) == pytest.approx(expected, rel=1e-5)
 
 
-def small_solid():
-    """The terms of the matrix of a jittered block of 4 x 3 x 3 cells."""
-    points, tets = inputs.kuhn_grid(4, 3, 3, 0.25)
-    points = inputs.jitter(points, (4, 3, 3), 0.25, 0.3)
+def small_solid(cells=(4, 3, 3)):
+    """The terms of the matrix of a jittered block of cells."""
+    points, tets = inputs.kuhn_grid(*cells, 0.25)
+    points = inputs.jitter(points, cells, 0.25, 0.3)
     volume, gradients = problems.rest_shapes(points, tets)
     inertia = np.bincount(tets.reshape(-1), np.repeat(1000.0 * volume / 4.0, 4)) / 1e-4
     blocks = (1e6 * volume)[:, None, None] * gradients @ np.swapaxes(gradients, 1, 2)
     return len(points), problems.diagonal(inertia), (tets, blocks)
+
+
+def magnitudes(A, omega):
+    """|eigenvalues| of coloured SOR from its definition, largest first."""
+    sequence = np.argsort(problems.greedy_colours(A), kind="stable")
+    dense = A.toarray()[np.ix_(sequence, sequence)]
+    iteration = np.eye(len(dense)) - np.linalg.solve(np.tril(dense, -1) + np.diag(np.diag(dense)) / omega, dense)
+    return np.sort(np.abs(np.linalg.eigvals(iteration)))[::-1]
+
+
+def mesh(monkeypatch):
+    """A mesh of 180 vertices, treated as one with more rows than are treated densely at once."""
+    monkeypatch.setattr("pdgpu.spectrum.DENSE", 100)
+    return problems.assembled(*small_solid((5, 5, 4)))
+
+
+@pytest.mark.parametrize("omega", [1.0, 1.6, 1.9])
+def test_radius_of_over_relaxation_on_a_mesh(omega, monkeypatch):
+    """If not, beyond the best omega, where the eigenvalues crowd on a circle, the third digit is wrong without a word."""
+    A = mesh(monkeypatch)
+    assert linear.spectral_radius(A, pdgpu.SOR(omega=omega)) == pytest.approx(magnitudes(A, omega)[0], rel=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("young", "dt", "omega"), [(1e5, 0.01, 1.6), (1e5, 0.01, 1.9), (1e7, 1 / 30, 1.95)])
+def test_radius_of_over_relaxation_on_a_larger_mesh(young, dt, omega):
+    """If not, 756 rows are where it begins to be wrong."""
+    A = problems.solid("B20J", young, dt).A
+    assert linear.spectral_radius(A, pdgpu.SOR(omega=omega)) == pytest.approx(magnitudes(A, omega)[0], rel=1e-6)
+
+
+def grid(m, k, shift):
+    """A five-point grid of m x k points, its boundary held."""
+    lines = [sparse.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(n, n)) for n in (m, k)]
+    A = sparse.kron(lines[0], sparse.eye_array(k)) + sparse.kron(sparse.eye_array(m), lines[1])
+    return (A + shift * sparse.eye_array(m * k)).tocsr()
+
+
+@pytest.mark.parametrize("order", ["natural", "colour"])
+def test_radius_of_over_relaxation_on_a_grid(order):
+    """If not, the one case that is known on paper, Young's, is not found on it."""
+    m, k, shift = 60, 50, 0.05
+    A = grid(m, k, shift)
+    rho = 2.0 * (np.cos(np.pi / (m + 1)) + np.cos(np.pi / (k + 1))) / (4.0 + shift)
+    best = 2.0 / (1.0 + np.sqrt(1.0 - rho**2))
+    for omega in (0.6, 1.0, 1.4, 1.9, 1.97):
+        root = 0.5 * (omega * rho + np.sqrt(max(omega**2 * rho**2 - 4.0 * (omega - 1.0), 0.0)))
+        expected = root**2 if omega < best else omega - 1.0
+        assert linear.spectral_radius(A, pdgpu.SOR(omega=omega, order=order)) == pytest.approx(expected, rel=1e-8)
+    assert linear.spectral_radius(A, pdgpu.GaussSeidel(order=order)) == pytest.approx(rho**2, rel=1e-8)
+    small = grid(9, 6, shift)
+    for omega in (1.3, 1.9):
+        found = young_radius(omega, jacobi_rho(1.0, *linear.extreme_eigenvalues(small)))
+        assert found == pytest.approx(magnitudes(small, omega)[0], rel=1e-5)
+
+
+def test_consistent_orders():
+    """If not, Young's formula is believed where it does not hold."""
+    A = grid(7, 5, 0.1)
+    apart = sparse.block_diag([A, sparse.eye_array(3), A]).tocsr()
+    assert consistently_ordered(A) and consistently_ordered(apart) and consistently_ordered(sparse.eye_array(4).tocsr())
+    sequence = np.random.default_rng(1).permutation(35)
+    assert not consistently_ordered(A[sequence][:, sequence].tocsr())
+    ring = sparse.csr_array(2.1 * np.eye(6) - np.roll(np.eye(6), 1, 0) - np.roll(np.eye(6), -1, 0))
+    assert not consistently_ordered(ring)  # the last row comes after the first, five steps on
+    assert not consistently_ordered(problems.assembled(*small_solid()))
+
+
+def test_a_radius_that_cannot_be_had_is_said_to_be_rough(monkeypatch):
+    """If not, a figure that is right to two digits looks as good as the others."""
+    A = mesh(monkeypatch)
+    monkeypatch.setattr("pdgpu.spectrum.ARNOLDI", ((20, 1),))
+    monkeypatch.setattr("pdgpu.spectrum.DENSE_SWEEP", 100)
+    with pytest.warns(UserWarning, match=r"spectral radius of SOR on 180 rows: .* need not be the limit"):
+        assert linear.spectral_radius(A, pdgpu.SOR(omega=1.9)) == pytest.approx(0.909, abs=0.02)
 
 
 def test_radius_of_gauss_seidel_on_a_grid():
