@@ -4,6 +4,9 @@ The neo-Hookean creature that ships with pdgpu (8,880 vertices; any other tet me
 is held at its top and stretched in balance by pulling its feet down by half its height. Then the feet are let go, and one step of
 33 ms is solved from the stretched state. Relative loss over iterations and over time, for a soft material (top) and one ten times as
 stiff (bottom); accelerated runs use rho 0.95. All of it on the CPU in float64; the paper's times are those of a GPU in float32.
+A full run takes some 110 s of one core.
+
+Limit: 240 s
 
 python examples/papers/chen2024_figure17.py [--out FOLDER] [--mesh FILE] [--threads 0] [--quick]
 """

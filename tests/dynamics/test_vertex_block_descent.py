@@ -292,3 +292,24 @@ def test_a_beam_among_many_moves_as_it_does_alone():
     alone, many = moved(1)[0], moved(count)
     assert np.abs(alone - start).max() > 1e-5
     assert np.array_equal(many, np.broadcast_to(alone, many.shape))
+
+
+@pytest.mark.slow
+def test_acceleration_is_safe_where_the_readme_says_so():
+    """If not, a reader who takes rho from the README has a body that flies apart."""
+    mesh = pdgpu.shapes.beam((4.0, 1.0, 1.0), cells=(16, 4, 4))
+    scene = pdgpu.Scene()
+    scene.add_solid(mesh, pdgpu.NeoHookean(1e6, 1e7), density=1000.0, damping=1e-6).pin(lambda points: points[:, 0] < 1e-9)
+    for iterations, rho in ((3, 0.75), (10, 0.95)):
+        farthest = []
+        for chebyshev in (None, pdgpu.Chebyshev(rho=rho, start=1)):
+            solver = pdgpu.VertexBlockDescent(iterations=iterations, chebyshev=chebyshev)
+            sim, moved = pdgpu.Simulation(scene, solver, dt=1 / 60, threads=1), []
+            for _ in range(8):
+                sim.step(25)
+                moved.append(np.abs(sim.positions - mesh.points).max())
+            farthest.append(max(moved))
+        assert farthest[1] <= farthest[0]
+    one = pdgpu.VertexBlockDescent(iterations=300, chebyshev=pdgpu.Chebyshev(rho=0.98, start=1))
+    record = pdgpu.compare(scene, {"VBD": one}, dt=1 / 60, start=(mesh.points * [1.5, 1.0, 1.0], None), threads=1)["VBD"]
+    assert record["relative_loss"][-1] < 1e-6
