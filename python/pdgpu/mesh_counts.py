@@ -155,7 +155,11 @@ def _walk_binary(content, version, size, *, elements):
 
 def of_vtk(content):
     """Legacy .vtk: of an unstructured grid POINTS, CELLS and CELL_TYPES, which must agree; of another DIMENSIONS."""
-    if re.search(rb"^DATASET\s+UNSTRUCTURED_GRID\s*$", content, re.MULTILINE | re.IGNORECASE) is None:
+    kind = re.search(rb"^DATASET\s+(\w+)", content, re.MULTILINE | re.IGNORECASE)
+    kind = kind[1].decode().upper() if kind else "no DATASET"
+    if kind not in ("UNSTRUCTURED_GRID", "STRUCTURED_POINTS", "STRUCTURED_GRID", "RECTILINEAR_GRID"):
+        raise ValueError(f"holds {kind}; only UNSTRUCTURED_GRID and sheets of a structured or rectilinear grid can be read")
+    if kind != "UNSTRUCTURED_GRID":
         lengths = _vtk_counts(content, rb"DIMENSIONS\s+(\d{1,18})\s+(\d{1,18})\s+(\d{1,18})")
         if min(lengths) > 1:
             raise ValueError("holds cells of type hexahedron")

@@ -38,6 +38,8 @@ _MESHIO_FORMATS = {
 }
 _ENDLESS = (".obj", ".off", ".inp", ".node", ".ele", ".t", ".seg")
 _CONSOLE = threading.Lock()
+# a forked process has no thread that would release it
+os.register_at_fork(after_in_child=lambda: globals().update(_CONSOLE=threading.Lock()))
 _WRITABLE = {
     ".msh": ELEMENTS,
     ".vtk": ELEMENTS,

@@ -361,6 +361,9 @@ def test_surfaces_of_structured_grids(tmp_path):
     head = "# vtk DataFile Version 3.0\nsheet\nASCII\nDATASET STRUCTURED_POINTS\n"
     path.write_text(head + "DIMENSIONS 3 2 1\nORIGIN 0 0 0\nSPACING 1 1 1\n")
     assert len(read_mesh(path).triangles) == 4
+    path.write_text(head.replace("STRUCTURED_POINTS", "POLYDATA") + "POINTS 0 float\n")
+    with pytest.raises(ValueError, match="holds POLYDATA; only UNSTRUCTURED_GRID"):
+        read_mesh(path)
     path.write_text(head + "DIMENSIONS 3 2 4\nORIGIN 0 0 0\nSPACING 1 1 1\n")
     with pytest.raises(ValueError, match="hexahedron"):
         read_mesh(path)

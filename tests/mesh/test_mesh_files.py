@@ -1,13 +1,14 @@
 """Reading and writing mesh files."""
 
 import gzip
+import multiprocessing
 import warnings
 
 import inputs
 import numpy as np
 import pytest
 
-from pdgpu import shapes
+from pdgpu import mesh_files, shapes
 from pdgpu.mesh import Mesh, read_mesh
 
 MIXED = Mesh(
@@ -328,3 +329,14 @@ def test_npz_names(tmp_path):
     np.savez(path, x=TETS.points)
     with pytest.raises(ValueError, match="holds x; expected points"):
         read_mesh(path)
+
+
+def test_a_forked_process_reads_meshes(tmp_path):
+    """If not, a worker that was started while another thread read a mesh waits for ever for it to finish."""
+    path = tmp_path / "mesh.vtu"
+    MIXED.write(path)
+    with mesh_files._CONSOLE:
+        process = multiprocessing.get_context("fork").Process(target=read_mesh, args=(path,), daemon=True)
+        process.start()
+        process.join(60)
+    assert process.exitcode == 0
