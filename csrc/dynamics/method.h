@@ -38,6 +38,7 @@ struct pd_simulation {
     double matrix_trace;       /* of A: inertia_sum + sum of w |g|^2, N/m */
     double *stiffness_rows;    /* H [n] bound of the Hessian's row sums near rest, N/m; see rounding.c */
     double stiffness_norm;     /* of those of free vertices, N/m */
+    double stiffness_by_mass;  /* sqrt(sum of their squares over the masses), N/m/sqrt(kg) */
     double largest_coordinate; /* of x_t, m; negative: not looked at yet, see pd_simulation_size */
 
     /* state and work vectors, B [n,3] */
@@ -46,7 +47,12 @@ struct pd_simulation {
     real *gradient, *direction, *step;
     real *trial, *trial_offset, *trial_gradient;
     int has_previous;
-    int shared; /* others may read x and v */
+    int shared; /* others may read and write x and v */
+
+    /* energy.c */
+    double load_norm;  /* sqrt(sum of m |load|^2) over free vertices, sqrt(J)/s */
+    double reach;      /* R, sqrt(J) */
+    int watched_steps; /* since the state was set */
 
     double *scalars; /* B [PD_ENERGY_COUNT + 2] */
     real *staging;   /* H [n,3] */
@@ -73,6 +79,7 @@ typedef struct pd_method {
     pd_status (*direction)(pd_simulation *self, int *stalled);
     int uses_linear;         /* has a global step with the system matrix, solved by settings.linear */
     int minimises_potential; /* 0: it does not minimise G, and a G that ends higher than it began is no divergence */
+    int ignores_material;    /* bodies are not as stiff as their material says: its energy bounds no motion */
     int fills_gradient;      /* direction leaves dG/dx of the x it started from in self->gradient */
     /* After the last iteration's move, inside the clock; NULL: nothing to do. */
     pd_status (*finish)(pd_simulation *self);
@@ -114,6 +121,8 @@ pd_status pd_simulation_sum_stiffness(pd_simulation *self);
 double pd_simulation_size(pd_simulation *self);
 /* What rounding alone may change in a potential whose parts add up to `magnitude`, J. */
 double pd_simulation_rounding(pd_simulation *self, double magnitude);
+/* sqrt(sum of m |a|^2) of the accelerations that forces of that size, rounding of x_t, would cause, sqrt(J)/s. */
+double pd_simulation_acceleration_rounding(pd_simulation *self);
 /* Restricts a Hessian, blocks [nnz,3,3] H, to the lines and planes that vertices are held in: block (i,j) becomes P_i B P_j. With
  * `filled` the diagonal gets t (I - P_i), t of the block's own size, so that the matrix keeps its inverse. */
 void pd_simulation_restrict(const pd_simulation *self, real *blocks, int filled);

@@ -23,4 +23,5 @@ static pd_status direction(pd_simulation *self, int *stalled) {
     return pd_constraint_moves(self->context, &self->model, -self->settings.relaxation, self->x, self->direction);
 }
 
-const pd_method pd_position_based_method = {.name = "PBD", .prepare = prepare, .direction = direction, .capturable = pd_always_capturable};
+const pd_method pd_position_based_method = {
+    .name = "PBD", .prepare = prepare, .direction = direction, .ignores_material = 1, .capturable = pd_always_capturable};

@@ -53,9 +53,12 @@ pd_status pd_simulation_sum_stiffness(pd_simulation *self) {
         double inertia = h > 0 ? self->masses[i] / (h * h) : 0.0;
         self->inertia_sum += inertia;
         self->stiffness_rows[i] += inertia;
-        if (!self->fixed[i]) self->stiffness_norm += self->stiffness_rows[i] * self->stiffness_rows[i];
+        if (self->fixed[i]) continue;
+        self->stiffness_norm += self->stiffness_rows[i] * self->stiffness_rows[i];
+        self->stiffness_by_mass += self->stiffness_rows[i] * self->stiffness_rows[i] / self->masses[i];
     }
     self->stiffness_norm = sqrt(self->stiffness_norm);
+    self->stiffness_by_mass = sqrt(self->stiffness_by_mass);
     self->matrix_trace += self->inertia_sum;
     return PD_OK;
 }
@@ -83,4 +86,8 @@ double pd_simulation_rounding(pd_simulation *self, double magnitude) {
 double pd_simulation_gradient_rounding(pd_simulation *self) {
     double size = fmax(pd_simulation_size(self), largest_of(self, self->x));
     return (double)PD_EPSILON * size * self->stiffness_norm;
+}
+
+double pd_simulation_acceleration_rounding(pd_simulation *self) {
+    return (double)PD_EPSILON * pd_simulation_size(self) * self->stiffness_by_mass;
 }

@@ -1,6 +1,7 @@
 /* The frame every solver runs in; see simulation.h. */
 #include "base/clock.h"
 #include "dynamics/chunk.h"
+#include "dynamics/energy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -274,6 +275,7 @@ pd_status pd_simulation_set_state(pd_simulation *self, const real *positions, co
     if (velocities) PD_TRY(pd_memory_upload(self->context, self->v, velocities, vector_bytes(self)));
     self->has_previous = previous_velocities != NULL;
     if (previous_velocities) PD_TRY(pd_memory_upload(self->context, self->v_previous, previous_velocities, vector_bytes(self)));
+    PD_TRY(pd_energy_start(self));
 done:
     return keep_error(self, status);
 }
@@ -300,6 +302,7 @@ pd_place pd_simulation_place(const pd_simulation *self) { return pd_context_plac
 pd_counts pd_simulation_counts(const pd_simulation *self) { return pd_context_counts(self->context); }
 
 pd_status pd_simulation_set_load(pd_simulation *self, const real *load) {
+    pd_energy_set_load(self, load);
     return keep_error(self, pd_memory_upload(self->context, self->load, load, vector_bytes(self)));
 }
 
@@ -434,6 +437,19 @@ done:
     return status;
 }
 
+/* Whether the state that the step ends in has an energy that it can have. */
+static pd_status check_energy(pd_simulation *self, const real *targets, int iteration) {
+    pd_energy_excess excess;
+    pd_status status = pd_energy_step(self, targets, &excess);
+    if (status || excess.vertex < 0) return status;
+    self->error.iteration = iteration;
+    self->error.vertex = excess.vertex;
+    return pd_fail(&self->error, PD_DIVERGED,
+                   "%s diverged over the steps: the kinetic energy has come to %.3g J, where the state the run began with, load and pins "
+                   "allow %.3g J at most; fastest vertex %d",
+                   pd_simulation_method(self)->name, excess.kinetic, excess.energy, excess.vertex);
+}
+
 /* The next n iterations inside the clock; with `look` they end with reading back the report of pd_chunk_run. The seconds of the two phases
  * go into *times. On a device whose loops run on after their call, a phase is billed for what it waits for: the look for all of it. */
 static pd_status iterate(pd_simulation *self, int n, pd_look look, int recording, double *omega, double report[3], int *stalled,
@@ -548,6 +564,7 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
     }
     if (recording && minimises && potential > first_potential + 1e-6 * fabs(first_potential) + pd_simulation_rounding(self, magnitude))
         status = iteration ? diverged(self, iteration, "the incremental potential ended above its first value") : PD_OK;
+    if (!status) status = check_energy(self, targets, iteration);
 
 done:
     status = keep_error(self, status);
