@@ -152,7 +152,7 @@ def _named(path, what):
         yield
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise ValueError(f"path: {path} {what} ({reason})") from None
+        raise ValueError(f"path: {path} {what} ({reason})") from error
 
 
 def _header(archive):

@@ -97,9 +97,9 @@ def _ply_header(text):
             elements.append((words[1], int(words[2]), []))
         elif (
             words[0] == "property"
-            and len(words) in (3, 5)
             and elements
-            and all(word in PLY_TYPES for word in words[-2:0:-1] if word != "list")
+            and len(words) == (5 if "list" in words[1:2] else 3)
+            and set(words[1:-1]) <= {"list", *PLY_TYPES}
         ):
             length = PLY_TYPES[words[2]] if len(words) == 5 else None
             elements[-1][2].append((words[-1], length, PLY_TYPES[words[-2]]))
