@@ -60,6 +60,7 @@ def objects():
         ),
         "mesh": (mesh, ["points", "tets", "triangles", "edges", "surface", "tetrahedra"]),
         "material": (pdgpu.NeoHookean(1e4, 1e5), ["mu", "lam", "kinds"]),
+        "system": (pdgpu.linear.System(np.eye(3), pdgpu.PCG()), ["solver", "columns", "dtype", "parameters", "tolerance"]),
         "broad phase": (BroadPhase(mesh.points, mesh.surface), ["triangles", "edges", "vertices", "method", "threads"]),
     }
 
@@ -244,6 +245,15 @@ def test_a_copy_of_a_simulation_is_another_that_goes_on_alike(name):
         for other in others:
             assert other.positions.tobytes() == sim.positions.tobytes() and other.velocities.tobytes() == sim.velocities.tobytes()
             assert other.energies() == sim.energies() and other.time == sim.time
+
+
+@pytest.mark.parametrize("make", COPIES.values(), ids=COPIES)
+def test_a_linear_system_is_not_copied(make):
+    """If it were, `add_diagonal` on the copy would change what the original solves with, in part."""
+    system = pdgpu.linear.System(2.0 * np.eye(3), pdgpu.Direct())
+    with pytest.raises(TypeError, match="make another one"):
+        make(system)
+    np.testing.assert_allclose(system.solve(np.ones(3)).x, 0.5, rtol=1e-15)
 
 
 def test_a_copy_of_a_torn_simulation():

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from pdgpu.arguments import any_array, integer
+from pdgpu.attributes import GuardedAttributes
 from pdgpu.automatic import resolve
 from pdgpu.backends import backend, thread_count
 from pdgpu.chebyshev_search import floor_of, search, search_iterations
@@ -182,7 +183,7 @@ def extreme_eigenvalues(A):
     return extremes(ordinary_matrix("A", _matrix("A", A).astype(np.float64), np.float64)[0])
 
 
-class System:
+class System(GuardedAttributes):
     """A matrix and a solver, prepared once for many right-hand sides and changing diagonals.
 
     Parameters
@@ -199,13 +200,14 @@ class System:
     setup_seconds : float
     """
 
+    _instead = "make another System"
+
     def __init__(self, A, solver, *, columns=1, bending=None, dtype="float64", device="cpu", threads=0):
         _check_solver(solver)
         module = backend(device, dtype)
         check_order(solver, device)
-        self.solver, self.columns = solver, integer("columns", columns, 1)
+        self._keep(solver=solver, columns=integer("columns", columns, 1), dtype=np.dtype(dtype))
         A = _matrix("A", A)
-        self.dtype = np.dtype(dtype)
         # 2^-exponent of the matrix: all that a solver sees has numbers of ordinary size
         self._A, self._exponent = ordinary_matrix("A", A.astype(np.float64), dtype)
         self._original = self._A
@@ -229,15 +231,17 @@ class System:
         self._core = module.Linear(arrays(self._A), self._bending, self.columns, settings, self._threads)
         self._numbers = resolve(solver, self._core.weight(), lambda: self._A, self._bending)
         self._numbers.apply(solver, self._core.set)
-        self.parameters = self._numbers.described(solver)
-        self.trials = []
+        self._keep(parameters=self._numbers.described(solver), trials=[])
         try:
             self._core.prepare()
         except RuntimeError as error:
             raise _indefinite(error) from None
         if self._core.colours():
             self.parameters["colours"] = self._core.colours()
-        self.setup_seconds = time.perf_counter() - start
+        self._keep(setup_seconds=time.perf_counter() - start)
+
+    def __reduce__(self):
+        raise TypeError("a System holds what its solver prepared, and is neither copied nor pickled: make another one")
 
     def __repr__(self):
         return f"<System: {self._A.shape[0]} rows, {self._A.nnz} nonzeros, {self.solver!r}>"
@@ -368,13 +372,14 @@ class System:
             return np.append(rows[:count, 2], np.inf) if status == "diverged" else rows[:count, 2]
 
         composed_rho = self._numbers.composed_rho
-        rho, self.trials = search(run, floor_of(self.dtype))
+        rho, trials = search(run, floor_of(self.dtype))
+        self._keep(trials=trials)
         self._numbers.rho, self._numbers.composed_rho = rho, composed_rho
         if getattr(self.solver, "variant", None) == "composed" and rho > 0.0:
             self._numbers.composed_rho = rho
         self._numbers.apply(self.solver, self._core.set)
         self.parameters["rho"] = rho
-        self.setup_seconds += time.perf_counter() - start
+        self._keep(setup_seconds=self.setup_seconds + time.perf_counter() - start)
 
     def _explain_divergence(self):
         """Divergence of an iteration that cannot diverge on a positive definite matrix is an indefinite matrix: say so."""
