@@ -9,6 +9,10 @@ import pytest
 CALLS = {
     "ccd": ["ccd.earliest(x, x + 0.01, vertex_triangle=rows, threads=1)", "ccd.earliest(x, x + 0.01, edge_edge=rows, threads=1)"],
     "searches": ["geometry.find_intersections(x, triangles, threads=1)", "collision.BroadPhase(x, triangles, threads=1)"],
+    "modules": [
+        "_cpu_f64.BroadPhase(1, x, x0, pairs, many, tags[:0], tags[:0], tags, 1)",
+        "_cpu_f64.Linear((starts, columns, values), None, 1, settings, 1)",
+    ],
     "meshes": [
         "_host.edges(rows, 1000)",
         "_host.measures(x, rows)",
@@ -26,7 +30,8 @@ def test_indices_that_change_during_a_call(calls):
     script = f"""
         import sys, threading, time
         import numpy as np
-        from pdgpu import _host, ccd, collision, geometry
+        from pdgpu import Jacobi, _cpu_f64, _host, ccd, collision, geometry
+        from pdgpu.linear_solvers import linear_settings
 
         sys.setswitchinterval(1e-5)
         random = np.random.default_rng(0)
@@ -34,12 +39,16 @@ def test_indices_that_change_during_a_call(calls):
         rows = random.permuted(np.tile(np.arange(1000, dtype=np.int32), (40, 1)), axis=1).reshape(-1, 4)
         triangles = np.ascontiguousarray(rows[:300, :3])
         density = np.ones(len(rows))
-        good = [array.copy() for array in (rows, triangles)]
+        x0, pairs = np.zeros((0, 1), np.int32), np.zeros((0, 2), np.int32)
+        many, tags = np.ascontiguousarray(rows[:, :3]), np.zeros(len(rows), np.int32)
+        starts, columns = np.arange(100001, dtype=np.int32), np.arange(100000, dtype=np.int32)
+        values, settings = np.ones(100000), linear_settings(Jacobi(), iterations=1)
+        good = [array.copy() for array in (rows, triangles, many, columns)]
         over = threading.Event()
 
         def spoil():
             while not over.is_set():
-                for array, values in zip((rows, triangles), good):
+                for array, values in zip((rows, triangles, many, columns), good):
                     array[:] = 2**30
                     array[:] = values
 

@@ -116,6 +116,13 @@ PyArrayObject *pd_array_in_private(PyObject *object, int type, int n_dimensions,
     return array ? pd_array_copy(type, n_dimensions, PyArray_DIMS(array), PyArray_DATA(array)) : NULL;
 }
 
+PyArrayObject *pd_array_in_kept(PyObject *list, PyObject *object, int type, int n_dimensions, const npy_intp *shape, const char *name) {
+    PyArrayObject *own = pd_array_in_private(object, type, n_dimensions, shape, name);
+    int failed = !own || PyList_Append(list, (PyObject *)own) < 0;
+    Py_XDECREF((PyObject *)own);
+    return failed ? NULL : own;
+}
+
 PyArrayObject *pd_array_in_out(PyObject *object, int type, int n_dimensions, const npy_intp *shape, const char *name) {
     PyArrayObject *array = pd_array_in(object, type, n_dimensions, shape, name);
     if (array && !PyArray_ISWRITEABLE(array)) {

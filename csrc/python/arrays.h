@@ -37,6 +37,9 @@ int pd_array_in_or_none(PyArrayObject **array, PyObject *object, int type, int n
  * stays true. NEW reference, or NULL with an exception. */
 PyArrayObject *pd_array_in_private(PyObject *object, int type, int n_dimensions, const npy_intp *shape, const char *name);
 
+/* The same, kept by a list. BORROWED reference, which lives as long as the list, or NULL with an exception. */
+PyArrayObject *pd_array_in_kept(PyObject *list, PyObject *object, int type, int n_dimensions, const npy_intp *shape, const char *name);
+
 /* pd_array_in for an array the core writes into: also refuses one that is read-only (ValueError). */
 PyArrayObject *pd_array_in_out(PyObject *object, int type, int n_dimensions, const npy_intp *shape, const char *name);
 

@@ -28,20 +28,21 @@ static int enter(BroadPhaseObject *self) {
 
 static void leave(BroadPhaseObject *self) { PyThread_release_lock(self->lock); }
 
-/* Corners (n,k) and tags (n,) of one kind. Returns 0 with an exception set. */
-static int read_primitives(PyObject *corners_object, PyObject *tags_object, int kind, pd_broad_phase_description *d, const char *name) {
+/* Corners (n,k) and tags (n,) of one kind, kept by the list. Returns 0 with an exception set. */
+static int read_primitives(PyObject *corners_object, PyObject *tags_object, PyObject *kept, int kind, pd_broad_phase_description *d,
+                           const char *name) {
     npy_intp shape[2] = {-1, kind + 1}, tag_shape[1];
-    PyArrayObject *corners = pd_array_in(corners_object, NPY_INT32, 2, shape, name);
+    PyArrayObject *corners = pd_array_in_kept(kept, corners_object, NPY_INT32, 2, shape, name);
     if (!corners || (d->n[kind] = pd_array_length(corners, 0, name)) < 0) return 0;
     tag_shape[0] = d->n[kind];
-    PyArrayObject *tags = pd_array_in(tags_object, NPY_INT32, 1, tag_shape, "tags");
+    PyArrayObject *tags = pd_array_in_kept(kept, tags_object, NPY_INT32, 1, tag_shape, "tags");
     if (!tags) return 0;
     d->corners[kind] = PyArray_DATA(corners);
     d->tags[kind] = PyArray_DATA(tags);
     return pd_array_check_indices(corners, d->n_points, "points", name) == 0 && pd_array_check_range(tags, 0, INT_MAX, "tags") == 0;
 }
 
-static PyObject *broad_phase_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
+static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywords, PyObject *kept) {
     static char *names[] = {"method",      "rest",      "vertices",      "edges",   "triangles",
                             "vertex_tags", "edge_tags", "triangle_tags", "threads", NULL};
     PyObject *rest_object, *corners[PD_PRIMITIVE_KINDS], *tags[PD_PRIMITIVE_KINDS];
@@ -55,12 +56,12 @@ static PyObject *broad_phase_new(PyTypeObject *type, PyObject *arguments, PyObje
         return NULL;
     if (d.method < 0 || d.method >= PD_BROAD_PHASE_COUNT) return PyErr_Format(PyExc_ValueError, "method: %d is unknown", d.method);
     npy_intp shape[2] = {-1, 3};
-    PyArrayObject *rest = pd_array_in(rest_object, PD_NPY_REAL, 2, shape, "rest");
+    PyArrayObject *rest = pd_array_in_kept(kept, rest_object, PD_NPY_REAL, 2, shape, "rest");
     if (!rest || (d.n_points = pd_array_length(rest, 0, "rest")) < 0 || pd_check_coordinates(rest, "rest") < 0) return NULL;
     d.rest = PyArray_DATA(rest);
     static const char *kinds[PD_PRIMITIVE_KINDS] = {"vertices", "edges", "triangles"};
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++)
-        if (!read_primitives(corners[kind], tags[kind], kind, &d, kinds[kind])) return NULL;
+        if (!read_primitives(corners[kind], tags[kind], kept, kind, &d, kinds[kind])) return NULL;
 
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     BroadPhaseObject *self = (BroadPhaseObject *)allocate(type, 0);
@@ -86,6 +87,12 @@ static PyObject *broad_phase_new(PyTypeObject *type, PyObject *arguments, PyObje
         return NULL;
     }
     return (PyObject *)self;
+}
+
+static PyObject *broad_phase_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
+    PyObject *kept = PyList_New(0), *result = kept ? create(type, arguments, keywords, kept) : NULL;
+    Py_XDECREF(kept);
+    return result;
 }
 
 static void broad_phase_dealloc(BroadPhaseObject *self) {

@@ -80,8 +80,8 @@ static int enter(LinearObject *self) {
 
 static void leave(LinearObject *self) { PyThread_release_lock(self->lock); }
 
-/* (row_start, columns, values) -> csr that borrows the arrays; checks what the core would read past. */
-static int read_csr(PyObject *object, const char *name, pd_csr *out) {
+/* (row_start, columns, values) -> csr of arrays kept by the list; checks what the core would read past. */
+static int read_csr(PyObject *object, PyObject *kept, const char *name, pd_csr *out) {
     PyObject *parts[3];
     npy_intp any[1] = {-1};
     if (!PyTuple_Check(object)) {
@@ -89,14 +89,14 @@ static int read_csr(PyObject *object, const char *name, pd_csr *out) {
         return 0;
     }
     if (!PyArg_ParseTuple(object, "OOO", &parts[0], &parts[1], &parts[2])) return 0;
-    PyArrayObject *row_start = pd_array_in(parts[0], NPY_INT32, 1, any, "row_start");
+    PyArrayObject *row_start = pd_array_in_kept(kept, parts[0], NPY_INT32, 1, any, "row_start");
     if (!row_start) return 0;
-    PyArrayObject *columns = pd_array_in(parts[1], NPY_INT32, 1, any, "columns");
+    PyArrayObject *columns = pd_array_in_kept(kept, parts[1], NPY_INT32, 1, any, "columns");
     if (!columns) return 0;
     int count = pd_array_length(columns, 0, "columns"), rows = pd_array_length(row_start, 0, "row_start");
     if (count < 0 || rows < 0) return 0;
     npy_intp shape[1] = {count};
-    PyArrayObject *values = pd_array_in(parts[2], NPY_FLOAT64, 1, shape, "values");
+    PyArrayObject *values = pd_array_in_kept(kept, parts[2], NPY_FLOAT64, 1, shape, "values");
     if (!values || pd_array_check_finite(values, name) < 0) return 0;
     *out = (pd_csr){rows - 1, PyArray_DATA(row_start), PyArray_DATA(columns), PyArray_DATA(values)};
     int valid = rows >= 2 && out->row_start[0] == 0 && out->row_start[rows - 1] == count;
@@ -108,7 +108,7 @@ static int read_csr(PyObject *object, const char *name, pd_csr *out) {
     return valid;
 }
 
-static PyObject *linear_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
+static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywords, PyObject *kept) {
     static char *names[] = {"matrix", "bending", "width", "settings", "threads", NULL};
     PyObject *matrix, *bending, *options;
     int width, threads;
@@ -117,8 +117,8 @@ static PyObject *linear_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     pd_error error = {0};
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOiOi:Linear", names, &matrix, &bending, &width, &options, &threads))
         return NULL;
-    if (!read_csr(matrix, "matrix", &A) || !pd_read_linear_settings(options, &settings)) return NULL;
-    if (bending != Py_None && !read_csr(bending, "bending", &bending_csr)) return NULL;
+    if (!read_csr(matrix, kept, "matrix", &A) || !pd_read_linear_settings(options, &settings)) return NULL;
+    if (bending != Py_None && !read_csr(bending, kept, "bending", &bending_csr)) return NULL;
     if (bending != Py_None && bending_csr.n != A.n)
         return PyErr_Format(PyExc_ValueError, "bending: expected %d rows, got %d", A.n, bending_csr.n);
     if (width < 1) return PyErr_Format(PyExc_ValueError, "width: must be at least 1, got %d", width);
@@ -158,6 +158,12 @@ static PyObject *linear_new(PyTypeObject *type, PyObject *arguments, PyObject *k
         return NULL;
     }
     return (PyObject *)self;
+}
+
+static PyObject *linear_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
+    PyObject *kept = PyList_New(0), *result = kept ? create(type, arguments, keywords, kept) : NULL;
+    Py_XDECREF(kept);
+    return result;
 }
 
 static void linear_dealloc(LinearObject *self) {

@@ -37,19 +37,10 @@ static PyObject *raise_from(SimulationObject *self, pd_status status) {
 
 /* ---- creation --------------------------------------------------------------------------------------------------------- */
 
-/* pd_array_in for what the core borrows as long as it lives: a copy that no caller can reach, kept in the list. Borrowed reference, or NULL
- * with an exception set. */
-static PyArrayObject *keep(PyObject *kept, PyObject *object, int type, int n_dimensions, const npy_intp *shape, const char *name) {
-    PyArrayObject *own = pd_array_in_private(object, type, n_dimensions, shape, name);
-    int failed = !own || PyList_Append(kept, (PyObject *)own) < 0;
-    Py_XDECREF((PyObject *)own);
-    return failed ? NULL : own;
-}
-
-/* The same for an argument that may be None: then *array = NULL. Returns 0 with an exception set. */
+/* What the core borrows as long as it lives is kept in a list; *array = NULL for None. Returns 0 with an exception set. */
 static int keep_or_none(PyArrayObject **array, PyObject *kept, PyObject *object, int type, int n_dimensions, const npy_intp *shape,
                         const char *name) {
-    *array = object == Py_None ? NULL : keep(kept, object, type, n_dimensions, shape, name);
+    *array = object == Py_None ? NULL : pd_array_in_kept(kept, object, type, n_dimensions, shape, name);
     return *array || object == Py_None;
 }
 
@@ -68,14 +59,14 @@ static int read_set(PyObject *item, PyObject *kept, int n_vertices, pd_element_s
         return 0;
     }
     npy_intp vertices_shape[2] = {-1, shape.vertices};
-    PyArrayObject *vertices = keep(kept, vertices_object, NPY_INT32, 2, vertices_shape, "vertices");
+    PyArrayObject *vertices = pd_array_in_kept(kept, vertices_object, NPY_INT32, 2, vertices_shape, "vertices");
     if (!vertices) return 0;
     int n = pd_array_length(vertices, 0, "vertices");
     if (n < 0) return 0;
     npy_intp rest_shape[2] = {n, shape.rest}, parameters_shape[2] = {n, shape.parameters}, damping_shape[1] = {n};
-    PyArrayObject *rest = keep(kept, rest_object, NPY_FLOAT64, 2, rest_shape, "rest");
+    PyArrayObject *rest = pd_array_in_kept(kept, rest_object, NPY_FLOAT64, 2, rest_shape, "rest");
     if (!rest) return 0;
-    PyArrayObject *parameters = keep(kept, parameters_object, NPY_FLOAT64, 2, parameters_shape, "parameters");
+    PyArrayObject *parameters = pd_array_in_kept(kept, parameters_object, NPY_FLOAT64, 2, parameters_shape, "parameters");
     if (!parameters) return 0;
     PyArrayObject *damping;
     if (!keep_or_none(&damping, kept, damping_object, NPY_FLOAT64, 1, damping_shape, "damping")) return 0;
@@ -136,11 +127,11 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObjec
     if (!check_settings(&settings)) return NULL;
     if (!(kept = PyList_New(0))) return NULL;
     npy_intp any[1] = {-1};
-    PyArrayObject *masses = keep(kept, masses_object, NPY_FLOAT64, 1, any, "masses"), *fixed, *colours, *subspace;
+    PyArrayObject *masses = pd_array_in_kept(kept, masses_object, NPY_FLOAT64, 1, any, "masses"), *fixed, *colours, *subspace;
     if (!masses) goto done;
     int n = pd_array_length(masses, 0, "masses");
     npy_intp count[1] = {n}, subspace_shape[3] = {n, 3, 3};
-    if (n < 0 || !(fixed = keep(kept, fixed_object, NPY_UINT8, 1, count, "fixed")) ||
+    if (n < 0 || !(fixed = pd_array_in_kept(kept, fixed_object, NPY_UINT8, 1, count, "fixed")) ||
         !keep_or_none(&colours, kept, colours_object, NPY_INT32, 1, count, "colours") ||
         !keep_or_none(&subspace, kept, subspace_object, NPY_FLOAT64, 3, subspace_shape, "subspace"))
         goto done;
