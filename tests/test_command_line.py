@@ -2,6 +2,9 @@
 
 import csv
 import importlib.metadata
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -78,6 +81,15 @@ def test_info_says_what_this_is(capsys):
     # where it was built: which runtime, and the GPU or why none can be used
     assert "not available" in cuda or ("CUDA runtime" in cuda and ("no " in cuda or "driver for CUDA" in cuda))
     assert pdgpu.__version__ == importlib.metadata.version("pdgpu")
+
+
+def test_a_reader_who_has_seen_enough_is_no_error():
+    """If not, `python -m pdgpu info | head -3` ends with an error that says nothing of the installation."""
+    reads, writes = os.pipe()
+    os.close(reads)
+    result = subprocess.run([sys.executable, "-m", "pdgpu", "info"], stdout=writes, stderr=subprocess.PIPE, text=True, timeout=300)
+    os.close(writes)
+    assert result.stderr == "" and result.returncode == 141
 
 
 @pytest.mark.parametrize(

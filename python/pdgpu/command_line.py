@@ -7,6 +7,7 @@ import importlib
 import importlib.resources
 import os
 import re
+import signal
 import sys
 
 import numpy as np
@@ -103,6 +104,10 @@ def main(arguments=None):
     options = _parser().parse_args(arguments)
     try:
         {"compare": _compare, "simulate": _simulate, "info": _info}[options.command](options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # who reads what is printed has seen enough; the flush at the end of the process must not fail in turn
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
         print("pdgpu: interrupted", file=sys.stderr)
         return 130
