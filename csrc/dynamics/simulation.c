@@ -302,8 +302,15 @@ pd_place pd_simulation_place(const pd_simulation *self) { return pd_context_plac
 pd_counts pd_simulation_counts(const pd_simulation *self) { return pd_context_counts(self->context); }
 
 pd_status pd_simulation_set_load(pd_simulation *self, const real *load) {
+    pd_status status = PD_OK;
+    double h = self->settings.h;
     pd_energy_set_load(self, load);
-    return keep_error(self, pd_memory_upload(self->context, self->load, load, vector_bytes(self)));
+    // the adaptive guess asks what elasticity left of the load in the last step: as if the new load had acted in it
+    if (self->has_previous) PD_TRY(pd_add_scaled(self->context, &self->model, self->v_previous, h, self->load, self->v_previous));
+    PD_TRY(pd_memory_upload(self->context, self->load, load, vector_bytes(self)));
+    if (self->has_previous) PD_TRY(pd_add_scaled(self->context, &self->model, self->v_previous, -h, self->load, self->v_previous));
+done:
+    return keep_error(self, status);
 }
 
 pd_error *pd_simulation_error(pd_simulation *self) { return &self->error; }

@@ -125,7 +125,8 @@ pd_status pd_simulation_wait(pd_simulation *self);
 pd_place pd_simulation_place(const pd_simulation *self);
 pd_counts pd_simulation_counts(const pd_simulation *self);
 
-/* Acceleration by gravity and external forces, H [n,3] m/s^2. */
+/* Acceleration by gravity and external forces, H [n,3] m/s^2. The previous velocities become those with which the last step, under this
+ * load, would have had the acceleration by elasticity that it had. */
 pd_status pd_simulation_set_load(pd_simulation *self, const real *load);
 
 pd_error *pd_simulation_error(pd_simulation *self);

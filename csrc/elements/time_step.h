@@ -11,17 +11,23 @@
 enum { PD_GUESS_PREVIOUS, PD_GUESS_INERTIA, PD_GUESS_INERTIAL_TARGET, PD_GUESS_ADAPTIVE, PD_GUESS_COUNT };
 
 /* First guess x [3] and offset = x - y [3] of a free vertex.
- * Adaptive: of a, the share that the last acceleration (v - v_previous)/h has along it, clamped to [0,1]; none where there is no
- * last step (v_previous NULL) or a = 0 [Chen et al. 2024, VBD, Eq. 17]. */
+ * Adaptive: of a, the share that the last acceleration (v - v_previous)/h has along it, clamped to [0,1] [Chen et al. 2024, VBD, Eq. 17].
+ * Where there is no last step (v_previous NULL) it is all of a: a step whose iterations end long before inertia has its say accelerates
+ * by the share it was given, so a stiff body that begins with none never learns to fall. For the same reason the share is rounded up, by
+ * what 16 roundings of velocities and coordinates make of it: the clamp turns every loss into a drift (without: in float32 0.6 % of the
+ * velocity after 4 s of free fall, 15 % after 20 s). The guess moves by no more than those roundings of x. */
 PD_FUNCTION void pd_vertex_first_guess(int guess, real h, const real *x_t, const real *v, const real *v_previous, const real *a, real *x,
                                        real *offset) {
-    real share = 0;
+    real share = 1;
     if (guess == PD_GUESS_ADAPTIVE && v_previous && h > 0) {
-        real along = 0, square = 0;
+        real along = 0, square = 0, sum = 0, noise = 0;
         for (int c = 0; c < 3; c++) {
             along += (v[c] - v_previous[c]) / h * a[c];
             square += a[c] * a[c];
+            sum += pd_fabs(a[c]);
+            noise += (real)16 * PD_EPSILON * ((pd_fabs(v[c]) + pd_fabs(v_previous[c])) + pd_fabs(x_t[c]) / h) / h;
         }
+        along += noise * sum;
         if (square > 0) share = pd_min(pd_max(along / square, (real)0), (real)1);
     }
     for (int c = 0; c < 3; c++) {

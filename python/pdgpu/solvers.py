@@ -59,7 +59,9 @@ class ProjectiveDynamics:
         Stop where the gradient norm is at most tolerance x its value at the first guess; 0: run all iterations, or until nothing
         moves or no decrease is found (`StepRecord.status`).
     initialization : str
-        First guess of a step: "previous", "inertia", "inertial_target" or "adaptive" [Chen et al. 2024, VBD, Eq. 17].
+        First guess of a step: "previous", "inertia", "inertial_target" or "adaptive" [Chen et al. 2024, VBD, Eq. 17]: the inertial
+        target with that share of gravity and external forces which elasticity left in the last step; all of them in the first step and
+        after `set_state`.
     check_every : int, optional
         Iterations between two looks at the result; by default 1 on the CPU, 8 on CUDA.
     """

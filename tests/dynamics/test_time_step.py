@@ -34,6 +34,38 @@ def test_free_fall_at_every_step(solver, damping):
         np.testing.assert_allclose(sim.positions, exact, atol=1e-12 * n, rtol=0)
 
 
+@pytest.mark.parametrize("solver", pdgpu.solvers.SOLVERS)
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-4)])
+def test_free_fall_with_the_defaults(solver, dtype, tolerance):
+    """If not, a stiff body hangs in the air: elasticity is no force on it as a whole, so only rounding may show, some 100 of positions."""
+    scene = pdgpu.Scene()
+    if solver is pdgpu.PBD:  # its default relaxation is that of triangle meshes without hinges
+        scene.add_shell(pdgpu.shapes.grid((0.3, 0.3), cells=(5, 5)), pdgpu.Spring(1e4), density=0.2)
+    else:
+        balanced = "NeoHookean" in solver.materials and solver is not pdgpu.XPBD  # the two constraints of a tet there are never zero
+        material = pdgpu.NeoHookean(2e6, 1e7) if balanced else pdgpu.ARAP(2e6)
+        scene.add_solid(pdgpu.shapes.beam((0.3, 0.3, 0.3), cells=(3, 3, 3)), material, density=1000.0)
+    sim = pdgpu.Simulation(scene, solver(), dt=1 / 60, dtype=dtype, threads=1)
+    sim.step(60)
+    fallen = sim.positions - scene.rest_positions()
+    assert np.abs(fallen - [0.0, -9.81 * 60 * 61 / 2 / 60**2, 0.0]).max() <= tolerance
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-11), ("float32", 2e-4)])
+def test_the_adaptive_guess_learns_of_a_load_that_begins_or_turns(dtype, tolerance):
+    """If not, a stiff body that nothing pulled at in the last step does not follow a force, however long it acts."""
+    scene = pdgpu.Scene(gravity=scenes.NO_GRAVITY)
+    scene.add_solid(pdgpu.shapes.beam((0.3, 0.3, 0.3), cells=(4, 4, 4)), pdgpu.NeoHookean(2e6, 1e7), density=1000.0)
+    sim = pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(), dt=1 / 60, dtype=dtype, threads=1)
+    sim.step(2)
+    v = np.zeros(3)
+    for acceleration in ([0.0, 0.0, 5.0], [-3.0, 0.0, 0.0], [3.0, 0.0, 0.0]):
+        sim.external_forces = sim.masses[:, None] * np.array(acceleration)
+        sim.step(20)
+        v += 20 / 60 * np.array(acceleration)
+        assert np.abs(sim.velocities - v).max() <= tolerance
+
+
 @pytest.mark.parametrize(("height", "tolerance"), [(1.0, 3e-7), (10.0, 6e-7)])
 def test_float32_velocity_after_a_long_fall(height, tolerance):
     """If not, velocities come from (x - x_t)/h: 3.0e-5 is lost from 1 m, 4.5e-4 from 10 m; the rule gives 8e-8 and 2.9e-7."""
