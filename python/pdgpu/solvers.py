@@ -252,8 +252,10 @@ class BlockJacobi:
     iterations : int
     chebyshev : Chebyshev, optional
     line_search : bool
-        Test the incremental potential every 8 iterations; where it grew, go back to the last state that passed and shorten alpha by
-        0.7 [Wang and Yang 2016, Algorithm 1]. Without it most scenes diverge.
+        Test the incremental potential G after 1, 2, 4 and 8 iterations, and every 8 from there on; where it has not fallen by 0.4 of
+        alpha g.d, which its first iteration promised, go back to the last state that passed and shorten alpha by 0.7 [Wang and Yang
+        2016, Algorithm 1, with Armijo's condition]. A step ends with a test; where that fails, with a line search from the last
+        state that passed: below its first guess, unless nothing is below. Without it most scenes diverge.
     tolerance, initialization, check_every
         As for ProjectiveDynamics.
     """

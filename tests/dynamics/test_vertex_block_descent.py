@@ -4,6 +4,7 @@ import inputs
 import numpy as np
 import pytest
 import scenes
+from scipy import spatial
 
 import pdgpu
 
@@ -53,6 +54,60 @@ def test_every_sweep_lowers_the_potential_from_any_state(seed):
     potential = sim.last_step["incremental_potential"]
     assert (np.diff(potential) <= 1e-10 * abs(potential[0])).all()
     assert potential[-1] < 0.5 * potential[0]
+
+
+JACOBIS = (pdgpu.BlockJacobi, pdgpu.GradientDescent)
+
+
+def unstructured_cube():
+    """Scene and points of a free cube whose tets differ so much in size that steps of full length end in a cycle of two."""
+    rng = np.random.default_rng(4)
+    points = np.concatenate([inputs.grid_points(1, 1, 1, 1.0), rng.random((12, 3))])
+    tets = spatial.Delaunay(points).simplices.astype(np.int32)
+    volumes = np.linalg.det(points[tets[:, 1:]] - points[tets[:, :1]])
+    tets[volumes < 0] = tets[volumes < 0][:, [0, 1, 3, 2]]
+    scene = pdgpu.Scene()
+    scene.add_solid(pdgpu.Mesh(points, tets=tets[abs(volumes) > 1e-4]), pdgpu.StVK(1e5, 1e5), density=1000.0)
+    return scene, points
+
+
+@pytest.mark.parametrize("solver", JACOBIS)
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-8), ("float32", 1e-5)])
+def test_a_cycle_is_no_answer(solver, dtype, tolerance):
+    """A step that is too long would jump to and fro for ever, 3 to 6 mm beside the answer, and pass every test for growth."""
+    scene, points = unstructured_cube()
+    start = points * [1.3, 1.0, 1.0]
+    answers = []
+    for chosen in (pdgpu.Newton(iterations=100, initialization="previous"), solver(iterations=2000, initialization="previous")):
+        sim = pdgpu.Simulation(scene, chosen, dt=1 / 30, dtype=dtype, threads=1)
+        sim.set_state(positions=start)
+        sim.step()
+        answers.append(sim.positions)
+    assert np.abs(answers[1] - answers[0]).max() <= tolerance
+
+
+@pytest.mark.parametrize("solver", JACOBIS)
+def test_two_masses_on_a_spring_do_not_swap_places_for_ever(solver):
+    """The shortest cycle there is: without much inertia either end moves by the whole stretch, so the step is twice too long."""
+    scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
+    scene.add_rod(pdgpu.Mesh([[0.0, 0, 0], [1.0, 0, 0]], edges=[[0, 1]]), pdgpu.Spring(1e6), density=0.02)
+    sim = pdgpu.Simulation(scene, solver(iterations=60, initialization="previous"), dt=1 / 30, threads=1)
+    sim.set_state(positions=[[0.0, 0, 0], [1.1, 0, 0]])
+    sim.step()
+    assert np.ptp(sim.positions[:, 0]) == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("solver", JACOBIS)
+@pytest.mark.parametrize("iterations", [1, 3, 5, 7])
+def test_few_iterations_end_below_the_first_guess(solver, iterations):
+    """A body would fly on as if it were dust, its elastic energy 300 000 times what it was after 20 steps, without a word."""
+    scene, points = unstructured_cube()
+    sim = pdgpu.Simulation(scene, solver(iterations=iterations), dt=1 / 30, threads=1)
+    sim.set_state(positions=points * [1.1, 1.0, 1.0])
+    for _ in range(20):
+        sim.step(record=True)
+        potential = sim.last_step["incremental_potential"]
+        assert potential[-1] < potential[0]
 
 
 def other_materials():
