@@ -192,11 +192,12 @@ static double contact_time(const scene *s, int kind, const int pair[2]) {
 }
 
 /* Keeps the pairs of a list that do touch, with their times. */
-static pd_status decide(const scene *s, int kind, pd_pair_list *list, double **times, int threads, pd_error *error) {
+static pd_status decide(const scene *s, int kind, pd_pair_list *list, double **times, int threads, pd_interruption *interruption,
+                        pd_error *error) {
     *times = malloc((list->n + 1) * sizeof **times);
     if (!*times) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for %zu contacts", list->n);
 #pragma omp parallel for schedule(dynamic, 16) num_threads(pd_team(threads, (long long)list->n, 5000))
-    for (size_t i = 0; i < list->n; i++) (*times)[i] = contact_time(s, kind, list->pairs[i]);
+    for (size_t i = 0; i < list->n; i++) (*times)[i] = pd_interrupted(interruption) ? -1.0 : contact_time(s, kind, list->pairs[i]);
     size_t kept = 0;
     for (size_t i = 0; i < list->n; i++) {
         if ((*times)[i] < 0.0) continue;
@@ -204,11 +205,11 @@ static pd_status decide(const scene *s, int kind, pd_pair_list *list, double **t
         memcpy(list->pairs[kept++], list->pairs[i], sizeof list->pairs[i]);
     }
     list->n = kept;
-    return PD_OK;
+    return pd_interruption_status(interruption, error);
 }
 
 pd_status pd_crossings_find(pd_crossings *out, const double *points_0, const double *points_1, const int *vertices, int n_vertices,
-                            const pd_simplices *simplices, int threads, pd_error *error) {
+                            const pd_simplices *simplices, int threads, pd_interruption *interruption, pd_error *error) {
     memset(out, 0, sizeof *out);
     pd_status status = PD_OK;
     int n_edges = simplices->n_edges, n_triangles = simplices->n_triangles, n_alone = 0;
@@ -231,12 +232,14 @@ pd_status pd_crossings_find(pd_crossings *out, const double *points_0, const dou
         alone[n_alone++] = i;
     }
     PD_TRY(pd_host_pairs_find(&out->vertex_triangle, vertex_boxes, n_vertices, triangle_boxes, n_triangles, accept_vertex_triangle, &s,
-                              threads, error));
-    PD_TRY(decide(&s, VERTEX_TRIANGLE, &out->vertex_triangle, &out->times[0], threads, error));
-    PD_TRY(pd_host_pairs_find(&out->edge_edge, edge_boxes, n_edges, edge_boxes, n_edges, accept_edge_edge, &s, threads, error));
-    PD_TRY(decide(&s, EDGE_EDGE, &out->edge_edge, &out->times[1], threads, error));
-    PD_TRY(pd_host_pairs_find(&out->vertex_edge, vertex_boxes, n_vertices, alone_boxes, n_alone, accept_vertex_edge, &s, threads, error));
-    PD_TRY(decide(&s, VERTEX_EDGE, &out->vertex_edge, &out->times[2], threads, error));
+                              threads, interruption, error));
+    PD_TRY(decide(&s, VERTEX_TRIANGLE, &out->vertex_triangle, &out->times[0], threads, interruption, error));
+    PD_TRY(
+        pd_host_pairs_find(&out->edge_edge, edge_boxes, n_edges, edge_boxes, n_edges, accept_edge_edge, &s, threads, interruption, error));
+    PD_TRY(decide(&s, EDGE_EDGE, &out->edge_edge, &out->times[1], threads, interruption, error));
+    PD_TRY(pd_host_pairs_find(&out->vertex_edge, vertex_boxes, n_vertices, alone_boxes, n_alone, accept_vertex_edge, &s, threads,
+                              interruption, error));
+    PD_TRY(decide(&s, VERTEX_EDGE, &out->vertex_edge, &out->times[2], threads, interruption, error));
     for (size_t i = 0; i < out->vertex_triangle.n; i++) out->vertex_triangle.pairs[i][0] = vertices[out->vertex_triangle.pairs[i][0]];
     for (size_t i = 0; i < out->vertex_edge.n; i++) {
         out->vertex_edge.pairs[i][0] = vertices[out->vertex_edge.pairs[i][0]];

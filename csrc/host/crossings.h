@@ -18,9 +18,9 @@ typedef struct pd_crossings {
 
 /* All pairs that touch in [0,1].
  *   points_0, points_1 [n,3]  in  m     vertices [n_vertices]  in  those that take part, ascending    threads >= 1
- * Errors: PD_ERROR_MEMORY, PD_ERROR_UNSUPPORTED in a build without GMP. Zeroed or filled, _free is allowed. */
+ * Errors: PD_ERROR_MEMORY, PD_INTERRUPTED, PD_ERROR_UNSUPPORTED in a build without GMP. Zeroed or filled, _free is allowed. */
 pd_status pd_crossings_find(pd_crossings *out, const double *points_0, const double *points_1, const int *vertices, int n_vertices,
-                            const pd_simplices *simplices, int threads, pd_error *error);
+                            const pd_simplices *simplices, int threads, pd_interruption *interruption, pd_error *error);
 void pd_crossings_free(pd_crossings *crossings);
 
 /* One pair: the time of first contact, -1 where there is none. x [8,3]: four points at time 0, then at time 1. */

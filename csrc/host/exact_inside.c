@@ -93,20 +93,23 @@ static void column_crossings(const column_tree *c, const double x, const double 
 }
 
 pd_status pd_surface_inside(unsigned char *inside, const pd_host_surface *surface, const double *queries, int n, int threads,
-                            pd_error *error) {
+                            pd_interruption *interruption, pd_error *error) {
     column_tree c;
     pd_status status = column_tree_create(&c, surface, error);
     if (status) return status;
 #pragma omp parallel for schedule(dynamic, QUERIES) num_threads(pd_team(threads, n, 1000))
     for (int i = 0; i < n; i++) {
         const double *p = queries + 3 * (size_t)i;
+        inside[i] = 0;
+        if (pd_interrupted(interruption)) continue;
         column_crossings(&c, p[0], p[1], p + 2, 1, &inside[i]);
     }
     column_tree_destroy(&c);
-    return PD_OK;
+    return pd_interruption_status(interruption, error);
 }
 
-pd_status pd_surface_grid_sign(double *values, const pd_host_surface *surface, const pd_host_grid *grid, int threads, pd_error *error) {
+pd_status pd_surface_grid_sign(double *values, const pd_host_surface *surface, const pd_host_grid *grid, int threads,
+                               pd_interruption *interruption, pd_error *error) {
     column_tree c;
     pd_status status = PD_OK;
     size_t n_z = (size_t)grid->n[2];
@@ -124,7 +127,7 @@ pd_status pd_surface_grid_sign(double *values, const pd_host_surface *surface, c
 #pragma omp parallel for schedule(static) num_threads(pd_team(threads, n_rows, 1000))
     for (int part = 0; part < threads; part++) { /* a part has a buffer of its own */
         unsigned char *mine = crossings + (size_t)part * n_z;
-        for (long long row = part; row < n_rows; row += threads) {
+        for (long long row = part; row < n_rows && !pd_interrupted(interruption); row += threads) {
             double *out = values + (size_t)row * n_z;
             column_crossings(&c, pd_host_grid_node(grid, 0, (int)(row / grid->n[1])), pd_host_grid_node(grid, 1, (int)(row % grid->n[1])),
                              z, grid->n[2], mine);
@@ -135,6 +138,7 @@ pd_status pd_surface_grid_sign(double *values, const pd_host_surface *surface, c
             }
         }
     }
+    status = pd_interruption_status(interruption, error);
 done:
     if (created) column_tree_destroy(&c);
     free(z);

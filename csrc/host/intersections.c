@@ -16,7 +16,8 @@ static int compare_pairs(const void *left, const void *right) {
 }
 
 pd_status pd_host_pairs_find(pd_pair_list *out, const pd_host_box *queries, int n_queries, const pd_host_box *boxes, int n_boxes,
-                             int (*accept)(const void *data, int query, int box), const void *data, int threads, pd_error *error) {
+                             int (*accept)(const void *data, int query, int box), const void *data, int threads,
+                             pd_interruption *interruption, pd_error *error) {
     enum { CHUNK = 256 };
     int n_chunks = n_queries / CHUNK + 1, failed = 0;
     pd_box_tree tree;
@@ -29,11 +30,11 @@ pd_status pd_host_pairs_find(pd_pair_list *out, const pd_host_box *queries, int 
     for (int chunk = 0; chunk < (found ? n_chunks : 0); chunk++) {
         pd_pair_list near = {NULL, 0, 0};
         int last = (chunk + 1) * CHUNK < n_queries ? (chunk + 1) * CHUNK : n_queries, enough = 1;
-        for (int i = chunk * CHUNK; i < last && enough; i++) {
+        for (int i = chunk * CHUNK; i < last && enough && !pd_interrupted(interruption); i++) {
             near.n = 0;
             enough = pd_box_tree_query(&tree, boxes, &queries[i], i, &near);
             size_t first = found[chunk].n;
-            for (size_t k = 0; k < near.n && enough; k++)
+            for (size_t k = 0; k < near.n && enough && !pd_interrupted(interruption); k++)
                 if (accept(data, i, near.pairs[k][1])) enough = pd_pair_list_add(&found[chunk], i, near.pairs[k][1]);
             if (found[chunk].n > first + 1)
                 qsort(found[chunk].pairs + first, found[chunk].n - first, sizeof *found[chunk].pairs, compare_pairs);
@@ -52,7 +53,8 @@ pd_status pd_host_pairs_find(pd_pair_list *out, const pd_host_box *queries, int 
     }
     free(found);
     pd_box_tree_destroy(&tree);
-    return failed ? pd_fail(error, PD_ERROR_MEMORY, "out of memory for the pairs of %d and %d boxes", n_queries, n_boxes) : PD_OK;
+    if (failed) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for the pairs of %d and %d boxes", n_queries, n_boxes);
+    return pd_interruption_status(interruption, error);
 }
 
 /* ---- points and segments --------------------------------------------------------------------------------------------------- */
@@ -220,7 +222,8 @@ static pd_host_box box_of(const double *points, const int *vertices, int k) {
     return box;
 }
 
-pd_status pd_intersections_find(pd_intersections *out, const double *points, const pd_simplices *simplices, int threads, pd_error *error) {
+pd_status pd_intersections_find(pd_intersections *out, const double *points, const pd_simplices *simplices, int threads,
+                                pd_interruption *interruption, pd_error *error) {
     memset(out, 0, sizeof *out);
     pd_status status = PD_OK;
     int n_edges = simplices->n_edges, n_triangles = simplices->n_triangles, n_alone = 0;
@@ -243,12 +246,14 @@ pd_status pd_intersections_find(pd_intersections *out, const double *points, con
         const int *triangle = simplices->triangles + 3 * (size_t)i;
         triangle_boxes[i] = box_of(points, triangle, 3);
         const double *a = points + 3 * (size_t)triangle[0], *b = points + 3 * (size_t)triangle[1], *c = points + 3 * (size_t)triangle[2];
+        if (pd_interrupted(interruption)) break;
         if (collinear(a, b, c)) out->flat_triangles[out->n_flat_triangles++] = i;
     }
     scene s = {points, simplices, alone};
+    PD_TRY(pd_host_pairs_find(&out->edge_triangle, edge_boxes, n_edges, triangle_boxes, n_triangles, edge_meets_triangle, &s, threads,
+                              interruption, error));
     PD_TRY(
-        pd_host_pairs_find(&out->edge_triangle, edge_boxes, n_edges, triangle_boxes, n_triangles, edge_meets_triangle, &s, threads, error));
-    PD_TRY(pd_host_pairs_find(&out->edge_edge, alone_boxes, n_alone, alone_boxes, n_alone, edge_meets_edge, &s, threads, error));
+        pd_host_pairs_find(&out->edge_edge, alone_boxes, n_alone, alone_boxes, n_alone, edge_meets_edge, &s, threads, interruption, error));
     for (size_t i = 0; i < out->edge_edge.n; i++)
         for (int k = 0; k < 2; k++) out->edge_edge.pairs[i][k] = alone[out->edge_edge.pairs[i][k]];
 done:

@@ -8,6 +8,7 @@
 #define PD_HOST_INTERSECTIONS_H
 
 #include "host/box_tree.h"
+#include "host/interruption.h"
 
 /* Simplices over points that move from points_0 to points_1 (equal for a still frame). */
 typedef struct pd_simplices {
@@ -26,13 +27,15 @@ typedef struct pd_intersections {
 
 /* All intersections of one frame. Exact for finite coordinates; the same for any number of threads.
  *   points [n,3]  in  m      threads >= 1
- * Errors: PD_ERROR_MEMORY, PD_ERROR_UNSUPPORTED in a build without GMP. Zeroed or filled, _free is allowed. */
-pd_status pd_intersections_find(pd_intersections *out, const double *points, const pd_simplices *simplices, int threads, pd_error *error);
+ * Errors: PD_ERROR_MEMORY, PD_INTERRUPTED, PD_ERROR_UNSUPPORTED in a build without GMP. Zeroed or filled, _free is allowed. */
+pd_status pd_intersections_find(pd_intersections *out, const double *points, const pd_simplices *simplices, int threads,
+                                pd_interruption *interruption, pd_error *error);
 void pd_intersections_free(pd_intersections *intersections);
 
 /* What came of the query boxes [n_queries] against the boxes of a tree: pairs sorted by query, then by box.
  * accept(data, query, box) says which pairs are kept, and is called from several threads. */
 pd_status pd_host_pairs_find(pd_pair_list *out, const pd_host_box *queries, int n_queries, const pd_host_box *boxes, int n_boxes,
-                             int (*accept)(const void *data, int query, int box), const void *data, int threads, pd_error *error);
+                             int (*accept)(const void *data, int query, int box), const void *data, int threads,
+                             pd_interruption *interruption, pd_error *error);
 
 #endif

@@ -142,7 +142,7 @@ static pd_host_box box_of(const double *points, const int *vertices, int k) {
 }
 
 /* In rounds: every query of a round starts from the best of the rounds before, so that no result depends on who came first. */
-static pd_status nearest_of_kind(nearest *best, const pair_kind *kind, int threads, pd_error *error) {
+static pd_status nearest_of_kind(nearest *best, const pair_kind *kind, int threads, pd_interruption *interruption, pd_error *error) {
     pd_box_tree tree = {0};
     pd_status status = PD_OK;
     pd_host_box *boxes = malloc(((size_t)kind->n_second + 1) * sizeof *boxes);
@@ -157,7 +157,7 @@ static pd_status nearest_of_kind(nearest *best, const pair_kind *kind, int threa
         for (int chunk = 0; chunk < n_chunks; chunk++) {
             nearest mine = *best;
             int last = start + (chunk + 1) * CHUNK < end ? start + (chunk + 1) * CHUNK : end;
-            for (int i = start + chunk * CHUNK; i < last; i++) {
+            for (int i = start + chunk * CHUNK; i < last && !pd_interrupted(interruption); i++) {
                 pd_host_box box = box_of(kind->points, kind->first + (size_t)kind->k_first * (size_t)i, kind->k_first);
                 search(&mine, kind, i, &box, &tree, boxes);
             }
@@ -165,6 +165,7 @@ static pd_status nearest_of_kind(nearest *best, const pair_kind *kind, int threa
         }
         for (int chunk = 0; chunk < n_chunks; chunk++)
             if (is_nearer(&found[chunk], best)) *best = found[chunk];
+        PD_TRY(pd_interruption_status(interruption, error));
     }
 done:
     pd_box_tree_destroy(&tree);
@@ -173,7 +174,7 @@ done:
 }
 
 pd_status pd_smallest_gap(pd_gap *out, const double *points, const int *vertices, int n_vertices, const pd_simplices *simplices,
-                          int threads, pd_error *error) {
+                          int threads, pd_interruption *interruption, pd_error *error) {
     *out = (pd_gap){INFINITY, PD_GAP_NONE, {-1, -1}};
     pd_status status = PD_OK;
     int n_alone = 0;
@@ -195,7 +196,7 @@ pd_status pd_smallest_gap(pd_gap *out, const double *points, const int *vertices
     for (int k = 0; k < 3; k++) {
         nearest found = best;
         found.pair[0] = found.pair[1] = -1; /* at the same distance the earlier kind stays */
-        PD_TRY(nearest_of_kind(&found, &kinds[k], threads, error));
+        PD_TRY(nearest_of_kind(&found, &kinds[k], threads, interruption, error));
         if (!(found.squared < best.squared)) continue;
         best = found;
         out->kind = (pd_gap_kind)(PD_GAP_VERTEX_TRIANGLE + k);

@@ -16,8 +16,8 @@ typedef struct pd_gap {
 /* The smallest distance of one frame, computed in double: off by less than 1e-14 of the largest coordinate difference in the pair,
  * a sliver's far side apart, so small distances are good to that and no more.
  *   points [n,3]  in  m      vertices [n_vertices]  in  those that take part, ascending
- * Errors: PD_ERROR_MEMORY. The same for any number of threads. */
+ * Errors: PD_ERROR_MEMORY, PD_INTERRUPTED. The same for any number of threads. */
 pd_status pd_smallest_gap(pd_gap *out, const double *points, const int *vertices, int n_vertices, const pd_simplices *simplices,
-                          int threads, pd_error *error);
+                          int threads, pd_interruption *interruption, pd_error *error);
 
 #endif

@@ -134,20 +134,23 @@ static double nearest_distance(const search *s, const double p[3], int *nearest)
     return best;
 }
 
-pd_status pd_surface_nearest(int *nearest, const pd_host_surface *surface, const double *queries, int n, int threads, pd_error *error) {
+pd_status pd_surface_nearest(int *nearest, const pd_host_surface *surface, const double *queries, int n, int threads,
+                             pd_interruption *interruption, pd_error *error) {
     search s;
     pd_status status = search_create(&s, surface, error);
     if (status) return status;
 #pragma omp parallel for schedule(dynamic, QUERIES) num_threads(pd_team(threads, n, 1000))
     for (int i = 0; i < n; i++) {
         nearest[i] = 0;
+        if (pd_interrupted(interruption)) continue;
         (void)nearest_distance(&s, queries + 3 * (size_t)i, &nearest[i]);
     }
     search_destroy(&s);
-    return PD_OK;
+    return pd_interruption_status(interruption, error);
 }
 
-pd_status pd_surface_grid_distance(double *values, const pd_host_surface *surface, const pd_host_grid *grid, int threads, pd_error *error) {
+pd_status pd_surface_grid_distance(double *values, const pd_host_surface *surface, const pd_host_grid *grid, int threads,
+                                   pd_interruption *interruption, pd_error *error) {
     search s;
     pd_status status = search_create(&s, surface, error);
     if (status) return status;
@@ -157,11 +160,11 @@ pd_status pd_surface_grid_distance(double *values, const pd_host_surface *surfac
         double p[3] = {pd_host_grid_node(grid, 0, (int)(row / grid->n[1])), pd_host_grid_node(grid, 1, (int)(row % grid->n[1])), 0.0};
         double *out = values + (size_t)row * (size_t)grid->n[2];
         int nearest = 0; /* that of the node before is a good one to begin with */
-        for (int k = 0; k < grid->n[2]; k++) {
+        for (int k = 0; k < grid->n[2] && !pd_interrupted(interruption); k++) {
             p[2] = pd_host_grid_node(grid, 2, k);
             out[k] = nearest_distance(&s, p, &nearest);
         }
     }
     search_destroy(&s);
-    return PD_OK;
+    return pd_interruption_status(interruption, error);
 }

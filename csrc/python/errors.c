@@ -62,3 +62,11 @@ PyObject *pd_raise(PyObject *module, pd_status status, const pd_error *error) {
     Py_XDECREF(text);
     return NULL;
 }
+
+int pd_signal_raised(void *thread) {
+    PyThreadState **saved = thread;
+    PyEval_RestoreThread(*saved);
+    int raised = PyErr_CheckSignals();
+    *saved = PyEval_SaveThread();
+    return raised != 0;
+}

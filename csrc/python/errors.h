@@ -19,4 +19,9 @@
  *   module  in  the extension module, whose package holds the exception classes; NULL: pdgpu */
 PyObject *pd_raise(PyObject *module, pd_status status, const pd_error *error);
 
+/* Whether a signal's handler raised, Ctrl-C's say; its exception is then pending. For the core to ask while it runs without the GIL: takes
+ * the GIL and gives it up again. Only on Python's main thread is there ever one.
+ *   thread  in/out  a PyThreadState *: what PyEval_SaveThread returned, here and before */
+int pd_signal_raised(void *thread);
+
 #endif

@@ -105,8 +105,11 @@ static PyObject *find_intersections(PyObject *module, PyObject *arguments) {
     pd_error error;
     pd_status status;
     pd_intersections found;
-    Py_BEGIN_ALLOW_THREADS status = pd_intersections_find(&found, s.points, &s.simplices, s.threads, &error);
-    Py_END_ALLOW_THREADS if (status) return pd_raise(module, status, &error);
+    PyThreadState *thread = PyEval_SaveThread();
+    pd_interruption interruption = {pd_signal_raised, &thread, 0.0, 0};
+    status = pd_intersections_find(&found, s.points, &s.simplices, s.threads, &interruption, &error);
+    PyEval_RestoreThread(thread);
+    if (status) return pd_raise(module, status, &error);
     npy_intp shape[1] = {found.n_flat_triangles};
     PyObject *result = Py_BuildValue("(NNN)", pairs_out(&found.edge_triangle), pairs_out(&found.edge_edge),
                                      pd_array_copy(NPY_INT32, 1, shape, found.flat_triangles));
@@ -134,9 +137,11 @@ static PyObject *find_crossings(PyObject *module, PyObject *arguments) {
     pd_error error;
     pd_status status;
     pd_crossings found;
-    Py_BEGIN_ALLOW_THREADS status =
-        pd_crossings_find(&found, s.points, doubles(end), s.vertices, s.n_vertices, &s.simplices, s.threads, &error);
-    Py_END_ALLOW_THREADS if (status) return pd_raise(module, status, &error);
+    PyThreadState *thread = PyEval_SaveThread();
+    pd_interruption interruption = {pd_signal_raised, &thread, 0.0, 0};
+    status = pd_crossings_find(&found, s.points, doubles(end), s.vertices, s.n_vertices, &s.simplices, s.threads, &interruption, &error);
+    PyEval_RestoreThread(thread);
+    if (status) return pd_raise(module, status, &error);
     const pd_pair_list *lists[3] = {&found.vertex_triangle, &found.edge_edge, &found.vertex_edge};
     PyObject *times[3];
     for (int i = 0; i < 3; i++) {
@@ -155,7 +160,6 @@ PyDoc_STRVAR(contact_times_doc, "contact_times($module, x, n_first, /)\n--\n\n"
                                 "(n_first 1) or two edges (2) at time 0, then at time 1; (m,6,3): vertex and edge.");
 
 static PyObject *contact_times(PyObject *module, PyObject *arguments) {
-    (void)module;
     PyObject *object;
     int n_first;
     if (!PyArg_ParseTuple(arguments, "Oi:contact_times", &object, &n_first)) return NULL;
@@ -171,11 +175,18 @@ static PyObject *contact_times(PyObject *module, PyObject *arguments) {
     PyArrayObject *out = pd_array_out(NPY_FLOAT64, 1, &n);
     if (!out) return NULL;
     double *times = PyArray_DATA(out);
-    Py_BEGIN_ALLOW_THREADS for (npy_intp i = 0; i < n; i++) {
+    PyThreadState *thread = PyEval_SaveThread();
+    pd_interruption interruption = {pd_signal_raised, &thread, 0.0, 0};
+    for (npy_intp i = 0; i < n && !pd_interrupted(&interruption); i++) {
         const double *pair = doubles(x) + 3 * rows * i;
         times[i] = rows == 6 ? pd_vertex_edge_contact(pair) : n_first == 1 ? pd_vertex_triangle_contact(pair) : pd_edge_edge_contact(pair);
     }
-    Py_END_ALLOW_THREADS return (PyObject *)out;
+    PyEval_RestoreThread(thread);
+    pd_error error;
+    pd_status status = pd_interruption_status(&interruption, &error);
+    if (!status) return (PyObject *)out;
+    Py_DECREF((PyObject *)out);
+    return pd_raise(module, status, &error);
 #endif
 }
 
@@ -192,8 +203,11 @@ static PyObject *smallest_gap(PyObject *module, PyObject *arguments) {
     pd_error error;
     pd_status status;
     pd_gap gap;
-    Py_BEGIN_ALLOW_THREADS status = pd_smallest_gap(&gap, s.points, s.vertices, s.n_vertices, &s.simplices, s.threads, &error);
-    Py_END_ALLOW_THREADS if (status) return pd_raise(module, status, &error);
+    PyThreadState *thread = PyEval_SaveThread();
+    pd_interruption interruption = {pd_signal_raised, &thread, 0.0, 0};
+    status = pd_smallest_gap(&gap, s.points, s.vertices, s.n_vertices, &s.simplices, s.threads, &interruption, &error);
+    PyEval_RestoreThread(thread);
+    if (status) return pd_raise(module, status, &error);
     return Py_BuildValue("(diii)", gap.distance, (int)gap.kind, gap.pair[0], gap.pair[1]);
 }
 

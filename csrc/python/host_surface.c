@@ -95,8 +95,11 @@ static PyObject *nearest_triangles(PyObject *module, PyObject *arguments) {
     pd_error error;
     pd_status status;
     int *nearest = PyArray_DATA(out);
-    Py_BEGIN_ALLOW_THREADS status = pd_surface_nearest(nearest, &surface, queries, n, pd_host_threads(threads), &error);
-    Py_END_ALLOW_THREADS if (!status) return (PyObject *)out;
+    PyThreadState *thread = PyEval_SaveThread();
+    pd_interruption interruption = {pd_signal_raised, &thread, 0.0, 0};
+    status = pd_surface_nearest(nearest, &surface, queries, n, pd_host_threads(threads), &interruption, &error);
+    PyEval_RestoreThread(thread);
+    if (!status) return (PyObject *)out;
     Py_DECREF(out);
     return pd_raise(module, status, &error);
 }
@@ -122,8 +125,11 @@ static PyObject *are_inside(PyObject *module, PyObject *arguments) {
     pd_error error;
     pd_status status;
     unsigned char *inside = PyArray_DATA(out);
-    Py_BEGIN_ALLOW_THREADS status = pd_surface_inside(inside, &surface, queries, n, pd_host_threads(threads), &error);
-    Py_END_ALLOW_THREADS if (!status) return (PyObject *)out;
+    PyThreadState *thread = PyEval_SaveThread();
+    pd_interruption interruption = {pd_signal_raised, &thread, 0.0, 0};
+    status = pd_surface_inside(inside, &surface, queries, n, pd_host_threads(threads), &interruption, &error);
+    PyEval_RestoreThread(thread);
+    if (!status) return (PyObject *)out;
     Py_DECREF(out);
     return pd_raise(module, status, &error);
 #endif
@@ -157,9 +163,12 @@ static PyObject *distance_grid(PyObject *module, PyObject *arguments) {
     pd_error error;
     pd_status status;
     double *values = PyArray_DATA(out);
-    Py_BEGIN_ALLOW_THREADS status = pd_surface_grid_distance(values, &surface, &grid, pd_host_threads(threads), &error);
-    if (!status) status = pd_surface_grid_sign(values, &surface, &grid, pd_host_threads(threads), &error);
-    Py_END_ALLOW_THREADS if (!status) return (PyObject *)out;
+    PyThreadState *thread = PyEval_SaveThread();
+    pd_interruption interruption = {pd_signal_raised, &thread, 0.0, 0};
+    status = pd_surface_grid_distance(values, &surface, &grid, pd_host_threads(threads), &interruption, &error);
+    if (!status) status = pd_surface_grid_sign(values, &surface, &grid, pd_host_threads(threads), &interruption, &error);
+    PyEval_RestoreThread(thread);
+    if (!status) return (PyObject *)out;
     Py_DECREF(out);
     return pd_raise(module, status, &error);
 #endif

@@ -248,10 +248,7 @@ typedef struct {
 
 static int interrupted(void *user) {
     Watch *watch = user;
-    PyEval_RestoreThread(watch->thread);
-    int pending = PyErr_CheckSignals();
-    watch->thread = PyEval_SaveThread();
-    return pending;
+    return pd_signal_raised(&watch->thread);
 }
 
 static void record(void *user, int iteration, double seconds, double residual_norm, double distance) {

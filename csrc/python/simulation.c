@@ -518,10 +518,7 @@ typedef struct {
 
 static int interrupted(void *user) {
     Watch *watch = user;
-    PyEval_RestoreThread(watch->thread);
-    int pending = PyErr_CheckSignals();
-    watch->thread = PyEval_SaveThread();
-    return pending;
+    return pd_signal_raised(&watch->thread);
 }
 
 static pd_status record(void *user, pd_simulation *core, const pd_iteration *iteration) {
