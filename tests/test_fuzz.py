@@ -478,6 +478,7 @@ CALLS = {
     "set_load": (np.ones((N, 3)),),
     "energies": (None,),
     "gradient": (None,),
+    "gradient_rounding": (),
     "hessian": (None, 0),
     "system_matrix": (),
     "constraint_colours": (),
