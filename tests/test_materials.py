@@ -148,3 +148,17 @@ def test_a_saved_scene_keeps_its_materials(dtype, tmp_path):
     assert resumed.positions.tobytes() == through.positions.tobytes()
     assert resumed.energies() == through.energies()
     assert set(resumed.energies()["elastic"]) == {"NeoHookean", "StVK", "Corotated", "WorldBox"}
+
+
+def test_a_refusal_names_the_solvers_that_can():
+    """If not, a user tries one solver after the other."""
+    scene = pdgpu.Scene()
+    scene.add_solid(pdgpu.shapes.beam((1, 1, 1), cells=(1, 1, 1)), [pdgpu.StVK(1.0, 1.0), pdgpu.Volume(1.0)], density=1.0)
+    for solver in (pdgpu.ProjectiveDynamics(), pdgpu.PBD(), pdgpu.NonlinearCG()):
+        with pytest.raises(TypeError, match=f"{type(solver).__name__} cannot treat the material StVK; ") as caught:
+            pdgpu.Simulation(scene, solver)
+        named = str(caught.value).split("; ")[1].removesuffix(" can treat all of the scene").split(", ")
+        able = [name for name, entry in pdgpu.capabilities().items() if {"StVK", "Volume"} <= set(entry["materials"])]
+        assert named == able and len(able) >= 5
+        for name in named:
+            pdgpu.Simulation(scene, getattr(pdgpu, name)())

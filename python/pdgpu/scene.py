@@ -308,8 +308,10 @@ class Scene(GuardedAttributes):
         self._simulations = _Simulations()
 
     def __repr__(self):
-        obstacles = f", {len(self.obstacles)} obstacles" if self.obstacles else ""
-        return f"Scene({len(self.bodies)} bodies, {self.n_vertices} vertices{obstacles})"
+        count = len(self.obstacles)
+        obstacles = f", {count} obstacle{'s'[: count > 1]} that nothing responds to" if count else ""
+        box = "" if self.world_box is None else f", walls by {self.world_box!r}"
+        return f"Scene({len(self.bodies)} bodies, {self.n_vertices} vertices{obstacles}{box})"
 
     def copy(self):
         """A scene with copies of the bodies and with the same obstacles, which do not change."""
@@ -483,7 +485,8 @@ class Scene(GuardedAttributes):
     def add_obstacle(self, mesh_or_shape, motion=None, *, name=None):
         """Add something that bodies may come near and that none of them moves.
 
-        Nothing responds to obstacles so far: a simulation steps as if they were not there. `Simulation.contacts` finds what is near them.
+        Nothing responds to obstacles so far: a simulation steps as if they were not there, and warns of it when it is made.
+        `Simulation.contacts` finds what is near them; walls that push back are those of `set_world_box`.
 
         Parameters
         ----------
@@ -524,7 +527,9 @@ class Scene(GuardedAttributes):
     def set_world_box(self, lower, upper, stiffness):
         """Push every vertex of every body back into a box: energy stiffness/2 |x - clamp(x, lower, upper)|^2 per vertex.
 
-        A unilateral constraint as a potential energy [Chen et al. 2024, VBD, Sec. 3.4], so a resting body sinks in a little. It acts on
+        A unilateral constraint as a potential energy [Chen et al. 2024, VBD, Sec. 3.4], so a resting body sinks in a little, by the
+        weight on a vertex over the stiffness; PBD alone puts every vertex back, whatever the stiffness. It acts on vertices, not on the
+        faces between them, on those that start outside from the first step on and not on pinned ones, without friction, on
         the bodies that are there when the simulation is built, is no damper, and appears in `Simulation.energies` as "WorldBox". A
         second call replaces the box. The matrix of Projective Dynamics gets `stiffness` on the diagonal of every vertex, of those
         inside the box too, which then move more slowly per iteration the stiffer the box.

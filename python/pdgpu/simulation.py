@@ -22,7 +22,7 @@ from pdgpu.materials import MATERIAL_OF_KIND
 from pdgpu.readback import ReadBack, gravity_energy, kinetic_energy
 from pdgpu.records import COLUMNS, PHASES, StepRecord
 from pdgpu.scene import Scene, vertex_colours
-from pdgpu.solvers import XPBD, Newton, ProjectiveDynamics, check_slides, check_support, settings_of
+from pdgpu.solvers import XPBD, Newton, ProjectiveDynamics, check_slides, check_support, settings_of, warn_idle_acceleration
 
 __all__ = ["Simulation"]
 
@@ -65,6 +65,14 @@ class Simulation(ReadBack, GuardedAttributes):
 
     def __init__(self, scene, solver=None, *, dt=1 / 100, contact=None, device="cpu", dtype="float64", threads=0):
         self._build(scene, solver, dt, contact, device, dtype, threads)
+        warn_idle_acceleration(self.solver, stacklevel=2)
+        if scene.obstacles:
+            names = ", ".join(repr(obstacle.name) for obstacle in scene.obstacles)
+            warnings.warn(
+                f"obstacles: nothing responds to {names}, and bodies pass through; contacts() finds what is near. Walls that push back: "
+                "Scene.set_world_box",
+                stacklevel=2,
+            )
         self._prepare()
         scene._take_note(self)
 
@@ -388,12 +396,7 @@ class Simulation(ReadBack, GuardedAttributes):
     def _search_outer(self):
         """None where the step ends before the acceleration would set in, or moves nothing: a later one tells more."""
         if self.solver.iterations <= self.solver.chebyshev.start:
-            warnings.warn(
-                f"rho='auto': the acceleration starts after {self.solver.chebyshev.start} iterations, and the solver does "
-                f"{self.solver.iterations}: nothing is accelerated",
-                stacklevel=5,
-            )
-            return 0.0
+            return 0.0  # which has been warned of
         state, steps, targets = self._backend.state(), self._backend.steps(), self._targets()
         least = 16.0 * float(np.finfo(self.dtype).eps) * float(np.linalg.norm(state[0].astype(np.float64)))
 

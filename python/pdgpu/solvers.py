@@ -509,12 +509,30 @@ def check_support(solver, device, materials):
     """TypeError where the solver cannot treat a material, RuntimeError where it does not run on the device."""
     if not isinstance(solver, SOLVERS):
         raise TypeError(f"solver: expected a solver such as pdgpu.ProjectiveDynamics(), got {solver!r}")
-    for material in materials:
+    for material in sorted(materials):
         if material not in solver.materials:
-            raise TypeError(f"{type(solver).__name__} cannot treat the material {material}")
+            able = [kind.__name__ for kind in SOLVERS if materials <= set(kind.materials) and device in kind.devices]
+            raise TypeError(f"{type(solver).__name__} cannot treat the material {material}; {', '.join(able)} can treat all of the scene")
     check_order(solver.linear, device)
     if device not in solver.devices:
         raise RuntimeError(f"device: {type(solver).__name__} does not run on {device!r}, only on {', '.join(solver.devices)}")
+
+
+def warn_idle_acceleration(solver, stacklevel):
+    """Warn of Chebyshev accelerations that never set in: of the outer iteration, and of the linear solver within a global step."""
+    levels = [(type(solver).__name__, solver.chebyshev, solver.iterations, "a step")]
+    if isinstance(solver, ProjectiveDynamics):
+        inner = solver.linear
+        levels.append(
+            (f"linear={type(inner).__name__}", getattr(inner, "chebyshev", None), getattr(inner, "iterations", 1) or 1, "a global step")
+        )
+    for name, chebyshev, iterations, unit in levels:
+        if chebyshev is not None and iterations <= chebyshev.start:
+            warnings.warn(
+                f"{name}: the acceleration starts after {chebyshev.start} iterations, and {unit} has {iterations}: nothing is accelerated; "
+                "give Chebyshev a smaller start, or more iterations",
+                stacklevel=stacklevel + 1,
+            )
 
 
 def check_slides(solver, subspace):

@@ -331,3 +331,21 @@ def test_a_motion_that_fails_leaves_the_search_usable():
         sim.contacts(0.1)
     shape["rows"] = slice(None)
     np.testing.assert_array_equal(sim.contacts(0.1).vertices, expected.vertices)
+
+
+def test_a_simulation_says_that_nothing_responds_to_obstacles():
+    """If not, a body falls through its floor, and the user looks for the fault in his scene."""
+    scene = pdgpu.Scene()
+    scene.add_particles([[0.0, 1.0, 0.0]], mass=1.0)
+    scene.add_obstacle(pdgpu.Plane(point=(0.0, 0.0, 0.0), normal=(0.0, 1.0, 0.0)), name="floor")
+    assert "1 obstacle that nothing responds to" in repr(scene)
+    with pytest.warns(UserWarning, match="nothing responds to 'floor', and bodies pass through.*set_world_box"):
+        sim = pdgpu.Simulation(scene, dt=1 / 10)
+    sim.step(10)
+    assert sim.positions[0, 1] < 0.0
+    scene.set_world_box((-np.inf, 0.0, -np.inf), (np.inf,) * 3, 1e4)
+    assert "walls by WorldBox" in repr(scene)
+    with pytest.warns(UserWarning, match="obstacles"):
+        sim = pdgpu.Simulation(scene, dt=1 / 100)
+    sim.step(100)
+    assert sim.positions[0, 1] > -0.2

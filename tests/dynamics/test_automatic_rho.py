@@ -424,9 +424,9 @@ def test_a_first_step_that_ends_early_does_not_count():
 def test_an_acceleration_that_never_sets_in_says_so():
     """If not, somebody waits for a search whose result is never used, and believes in an acceleration."""
     scene, x = small_bar()
-    sim = simulation(scene, x, accelerated(pdgpu.Jacobi(), 10))
     with pytest.warns(UserWarning, match="nothing is accelerated"):
-        sim.step()
+        sim = simulation(scene, x, accelerated(pdgpu.Jacobi(), 10))
+    sim.step()
     assert sim.parameters["rho"] == 0.0
     plain = simulation(scene, x, accelerated(pdgpu.Jacobi(), 10, None))
     plain.step()

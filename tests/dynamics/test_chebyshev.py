@@ -89,3 +89,29 @@ def test_inner_chebyshev_starts_anew_in_every_global_step():
             d, previous = omega * (d + 0.6 * (r - A @ d) / A.diagonal()[:, None] - previous) + previous, d
         x[free] += d
         np.testing.assert_allclose(sim.last_step.positions[k + 1], x, atol=1e-12)
+
+
+def test_an_acceleration_that_never_sets_in_is_warned_of(recwarn):
+    """If not, somebody measures an acceleration that never took place."""
+    scene, x = scenes.mixed()
+    ten = pdgpu.Chebyshev(rho=0.9, start=10)
+    for solver, name in (
+        (pdgpu.ProjectiveDynamics(iterations=10, chebyshev=ten), "ProjectiveDynamics"),
+        (pdgpu.VertexBlockDescent(iterations=10, chebyshev=ten), "VertexBlockDescent"),
+        (pdgpu.ProjectiveDynamics(linear=pdgpu.Jacobi(weight=0.6, chebyshev=ten)), "linear=Jacobi"),
+    ):
+        with pytest.warns(UserWarning, match=f"{name}: the acceleration starts after 10 iterations.*nothing is accelerated") as caught:
+            pdgpu.Simulation(scene, solver)
+        assert caught[0].filename == __file__
+    recwarn.clear()
+    pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=11, chebyshev=ten))
+    pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(linear=pdgpu.Jacobi(weight=0.6, iterations=11, chebyshev=ten)))
+    assert not recwarn
+    # and eleven are accelerated: the last of them
+    ends = []
+    for chebyshev in (None, ten):
+        sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=11, chebyshev=chebyshev))
+        sim.set_state(positions=x)
+        sim.step()
+        ends.append(sim.positions)
+    assert (ends[0] != ends[1]).any()
