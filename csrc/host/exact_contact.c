@@ -122,7 +122,7 @@ static void add_segment(contact *c, const moving *p, const moving *a, const movi
 /* ---- the decision ------------------------------------------------------------------------------------------------------------ */
 
 /* Whether the pair touches at the i-th of these roots. */
-static int touches(const contact *c, const pd_roots *roots, int i) {
+static int touches(const contact *c, pd_roots *roots, int i) {
     if (c->has_volume) {
         if (pd_root_sign(roots, i, &c->volume) != 0) return 0;
         if (pd_root_sign(roots, i, &c->normal_squared) != 0) {

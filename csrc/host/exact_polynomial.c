@@ -65,6 +65,40 @@ static int sign_at(const pd_polynomial *p, const mpz_t x, unsigned long shift) {
     return sign;
 }
 
+/* The sign changes of the Bernstein coefficients of p on (low, high) / 2^shift: p has as many roots there, each counted as often as it is
+ * one, or an even number fewer [Basu, Pollack, Roy 2006, Theorem 10.27]; so 0 and 1 are the truth. With 0 *sign is the sign of p there.
+ * Up to positive factors the coefficients are those of (1 + y)^n p(low + (high - low) / (1 + y)). */
+static int bernstein_changes(const pd_polynomial *p, const mpz_t low, const mpz_t high, unsigned long shift, int *sign) {
+    int n = p->degree, changes = 0, last = 0;
+    mpz_t c[PD_POLYNOMIAL_TERMS], width, power;
+    mpz_init(width);
+    mpz_init_set_ui(power, 1);
+    mpz_sub(width, high, low);
+    for (int i = 0; i <= n; i++) {
+        mpz_init(c[i]);
+        mpz_mul_2exp(c[i], p->c[i], shift * (unsigned long)(n - i));
+    }
+    for (int i = 0; i < n; i++)
+        for (int j = n - 1; j >= i; j--) mpz_addmul(c[j], low, c[j + 1]);
+    for (int i = 1; i <= n && mpz_cmp_ui(width, 1) != 0; i++) {
+        mpz_mul(power, power, width);
+        mpz_mul(c[i], c[i], power);
+    }
+    for (int i = 0; i < n / 2 + n % 2; i++) mpz_swap(c[i], c[n - i]);
+    for (int i = 0; i < n; i++)
+        for (int j = n - 1; j >= i; j--) mpz_add(c[j], c[j], c[j + 1]);
+    for (int i = 0; i <= n; i++) {
+        int here = mpz_sgn(c[i]);
+        if (here && last && here != last) changes++;
+        if (here) last = here;
+        mpz_clear(c[i]);
+    }
+    mpz_clear(width);
+    mpz_clear(power);
+    *sign = last;
+    return changes;
+}
+
 /* Divides by the greatest common divisor of the coefficients, which is positive: signs stay, numbers stay small. */
 static void remove_content(pd_polynomial *p) {
     if (p->degree < 0) return;
@@ -190,7 +224,6 @@ static int lies_below(const pd_root *a, const pd_root *b) {
 void pd_roots_create(pd_roots *roots, const pd_polynomial *p) {
     pd_polynomial_create(&roots->base);
     pd_polynomial_copy(&roots->base, p);
-    remove_content(&roots->base);
     roots->n = 0;
 
     mpz_t low, high, middle;
@@ -202,8 +235,11 @@ void pd_roots_create(pd_roots *roots, const pd_polynomial *p) {
 
     /* Bisection; where a midpoint is a root it is taken out of the polynomial and all starts again without it. Depth by depth: the
      * intervals of one depth are numbered, low runs through those that hold more than one root. */
-    int found_exact = 1;
+    int sign, found_exact = bernstein_changes(&roots->base, low, high, 0, &sign) > 1;
     remainder_sequence sequence;
+    if (!found_exact && roots->base.degree >= 1 && bernstein_changes(&roots->base, low, high, 0, &sign) == 1)
+        add_root(roots, low, high, 0, 0);
+    if (found_exact) remove_content(&roots->base);
     while (found_exact && roots->base.degree >= 1) {
         found_exact = 0;
         sequence_create(&sequence, &roots->base, NULL);
@@ -297,8 +333,36 @@ void pd_roots_destroy(pd_roots *roots) {
     pd_polynomial_destroy(&roots->base);
 }
 
-int pd_root_sign(const pd_roots *roots, int i, const pd_polynomial *q) {
-    const pd_root *root = &roots->root[i];
+/* Halves the interval of a root until it is 2^-shift wide or the root is found: by the signs of the base, so not where they are the same at
+ * both ends, as around a root of even multiplicity. */
+static void refine(pd_roots *roots, int i, unsigned long shift) {
+    pd_root *root = &roots->root[i];
+    if (root->exact || root->shift >= shift) return;
+    int below = sign_at(&roots->base, root->low, root->shift);
+    if (below == sign_at(&roots->base, root->high, root->shift)) return;
+    mpz_t middle;
+    mpz_init(middle);
+    while (root->shift < shift && !root->exact) {
+        mpz_add(middle, root->low, root->high);
+        mpz_mul_2exp(root->low, root->low, 1);
+        mpz_mul_2exp(root->high, root->high, 1);
+        root->shift++;
+        int sign = sign_at(&roots->base, middle, root->shift);
+        root->exact = sign == 0;
+        mpz_set(sign == 0 || sign == below ? root->low : root->high, middle);
+    }
+    mpz_clear(middle);
+}
+
+int pd_root_sign(pd_roots *roots, int i, const pd_polynomial *q) {
+    enum { STEP = 32, ENOUGH = 128 }; /* bits; a sign that is not settled then is zero as a rule, and the remainder sequence says so */
+    pd_root *root = &roots->root[i];
+    for (unsigned long shift = root->shift; q->degree > 0 && !root->exact; shift += STEP) {
+        int sign;
+        refine(roots, i, shift);
+        if (!root->exact && bernstein_changes(q, root->low, root->high, root->shift, &sign) == 0) return sign;
+        if (root->shift < shift || shift >= ENOUGH) break;
+    }
     if (root->exact) return sign_at(q, root->low, root->shift);
     if (q->degree <= 0) return q->degree < 0 ? 0 : mpz_sgn(q->c[0]);
     remainder_sequence sequence;
@@ -308,9 +372,10 @@ int pd_root_sign(const pd_roots *roots, int i, const pd_polynomial *q) {
     return sign;
 }
 
-double pd_root_below(const pd_roots *roots, int i) {
+double pd_root_below(pd_roots *roots, int i) {
     enum { BITS = 60 };
     const pd_root *root = &roots->root[i];
+    refine(roots, i, BITS);
     mpz_t low, high, middle;
     mpz_init_set(low, root->low);
     mpz_init_set(high, root->high);

@@ -2,7 +2,7 @@
  *
  * Whether two bodies touch between two frames is a question about signs: of a few polynomials in the time t, at the roots of one
  * of them. A root is never computed. It is held by an interval of dyadic rationals that contains no other root, and the sign of a
- * polynomial q at the root of p in (a,b) is a Tarski query, the difference of the sign changes of the signed remainder sequence of
+ * polynomial q at the root of p in (a,b) is that of its Bernstein coefficients where they agree, and else a Tarski query, the difference of the sign changes of the signed remainder sequence of
  * p and p' q at a and at b [Basu, Pollack, Roy 2006, Algorithms in Real Algebraic Geometry, Theorem 2.73].
  *
  * Memory: GMP's, which ends the process where the system has none left; the numbers here have some thousand bits. */
@@ -47,10 +47,10 @@ typedef struct pd_roots {
 void pd_roots_create(pd_roots *roots, const pd_polynomial *p);
 void pd_roots_destroy(pd_roots *roots);
 
-/* -1, 0 or 1: the sign of q (degree at most 4) at the i-th root. */
-int pd_root_sign(const pd_roots *roots, int i, const pd_polynomial *q);
+/* -1, 0 or 1: the sign of q (degree at most 4) at the i-th root, whose interval may get narrower. */
+int pd_root_sign(pd_roots *roots, int i, const pd_polynomial *q);
 
 /* The largest multiple of 2^-60 that is not above the i-th root, rounded down to a double: at most 2^-52 below it. */
-double pd_root_below(const pd_roots *roots, int i);
+double pd_root_below(pd_roots *roots, int i);
 
 #endif
