@@ -121,10 +121,10 @@ static void add_segment(contact *c, const moving *p, const moving *a, const movi
 
 /* ---- the decision ------------------------------------------------------------------------------------------------------------ */
 
-/* Whether the pair touches at the i-th of these roots. */
-static int touches(const contact *c, pd_roots *roots, int i) {
+/* Whether the pair touches at the i-th of these roots of p. */
+static int touches(const contact *c, const pd_polynomial *p, pd_roots *roots, int i) {
     if (c->has_volume) {
-        if (pd_root_sign(roots, i, &c->volume) != 0) return 0;
+        if (p != &c->volume && pd_root_sign(roots, i, &c->volume) != 0) return 0;
         if (pd_root_sign(roots, i, &c->normal_squared) != 0) {
             for (int k = 0; k < c->n_bounds; k++)
                 if (pd_root_sign(roots, i, &c->bounds[k]) < 0) return 0;
@@ -148,7 +148,7 @@ static double first_at_roots(const contact *c, const pd_polynomial *p, double ea
     for (int i = 0; i < roots.n; i++) {
         double t = pd_root_below(&roots, i);
         if (earliest >= 0.0 && t >= earliest) break;
-        if (!touches(c, &roots, i)) continue;
+        if (!touches(c, p, &roots, i)) continue;
         earliest = t;
         break;
     }

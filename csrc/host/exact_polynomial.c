@@ -199,6 +199,21 @@ static int divide_out(pd_polynomial *p, const mpz_t x_in, unsigned long shift_in
     return 1;
 }
 
+/* How many roots p has in (low, high) / 2^shift, which are no roots: 0, 1, or a number greater than 1, which in a wide interval may be too
+ * large. The remainder sequence is made when Bernstein coefficients have left an interval of 2^-PATIENCE undecided. */
+static int roots_between(remainder_sequence *s, int *has_sequence, pd_polynomial *p, const mpz_t low, const mpz_t high,
+                         unsigned long shift) {
+    enum { PATIENCE = 16 };
+    int sign, changes = p->degree < 1 ? 0 : bernstein_changes(p, low, high, shift, &sign);
+    if (changes <= 1 || shift < PATIENCE) return changes;
+    if (!*has_sequence) {
+        remove_content(p);
+        sequence_create(s, p, NULL);
+        *has_sequence = 1;
+    }
+    return query(s, low, high, shift);
+}
+
 static void add_root(pd_roots *roots, const mpz_t low, const mpz_t high, unsigned long shift, int exact) {
     pd_root *root = &roots->root[roots->n++];
     mpz_init_set(root->low, low);
@@ -235,19 +250,15 @@ void pd_roots_create(pd_roots *roots, const pd_polynomial *p) {
 
     /* Bisection; where a midpoint is a root it is taken out of the polynomial and all starts again without it. Depth by depth: the
      * intervals of one depth are numbered, low runs through those that hold more than one root. */
-    int sign, found_exact = bernstein_changes(&roots->base, low, high, 0, &sign) > 1;
+    int found_exact = 1;
     remainder_sequence sequence;
-    if (!found_exact && roots->base.degree >= 1 && bernstein_changes(&roots->base, low, high, 0, &sign) == 1)
-        add_root(roots, low, high, 0, 0);
-    if (found_exact) remove_content(&roots->base);
     while (found_exact && roots->base.degree >= 1) {
-        found_exact = 0;
-        sequence_create(&sequence, &roots->base, NULL);
+        int has_sequence = found_exact = 0;
         pd_root open[PD_POLYNOMIAL_ROOTS];
         int n_open = 0, n_before = roots->n;
         mpz_set_ui(low, 0);
         mpz_set_ui(high, 1);
-        int count = query(&sequence, low, high, 0);
+        int count = roots_between(&sequence, &has_sequence, &roots->base, low, high, 0);
         if (count == 1) add_root(roots, low, high, 0, 0);
         if (count > 1) {
             mpz_init_set(open[0].low, low);
@@ -276,7 +287,7 @@ void pd_roots_create(pd_roots *roots, const pd_polynomial *p) {
             }
             for (int half = 0; half < 2; half++) {
                 mpz_srcptr a = half ? middle : low, b = half ? high : middle;
-                count = query(&sequence, a, b, shift);
+                count = roots_between(&sequence, &has_sequence, &roots->base, a, b, shift);
                 if (count == 1) add_root(roots, a, b, shift, 0);
                 if (count > 1) {
                     mpz_init_set(open[n_open].low, a);
@@ -289,7 +300,7 @@ void pd_roots_create(pd_roots *roots, const pd_polynomial *p) {
             mpz_clear(open[i].low);
             mpz_clear(open[i].high);
         }
-        sequence_destroy(&sequence);
+        if (has_sequence) sequence_destroy(&sequence);
     }
     mpz_clear(low);
     mpz_clear(high);
@@ -355,7 +366,7 @@ static void refine(pd_roots *roots, int i, unsigned long shift) {
 }
 
 int pd_root_sign(pd_roots *roots, int i, const pd_polynomial *q) {
-    enum { STEP = 32, ENOUGH = 128 }; /* bits; a sign that is not settled then is zero as a rule, and the remainder sequence says so */
+    enum { STEP = 32, ENOUGH = 512 }; /* bits; a sign that is not settled then is zero as a rule, and the remainder sequence says so */
     pd_root *root = &roots->root[i];
     for (unsigned long shift = root->shift; q->degree > 0 && !root->exact; shift += STEP) {
         int sign;
