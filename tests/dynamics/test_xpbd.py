@@ -319,7 +319,8 @@ def test_it_starts_from_the_inertial_target_whatever_the_first_guess(guess):
         sim.step(record="positions")
         iterates.append(sim.last_step.positions)
     np.testing.assert_allclose(iterates[0][1:], iterates[1][1:], atol=1e-12)
-    assert np.abs(iterates[0][0] - iterates[1][0]).max() > 5e-4
+    # on a first step "adaptive" takes the whole acceleration, which is the inertial target
+    assert guess == "adaptive" or np.abs(iterates[0][0] - iterates[1][0]).max() > 5e-4
 
 
 def test_colours():
@@ -328,7 +329,9 @@ def test_colours():
     star = pdgpu.Mesh(points, edges=[[0, i] for i in range(1, 8)])
     for pinned, count in (([], 7), ([0], 1)):
         scene = pdgpu.Scene()
-        scene.add_rod(star, pdgpu.Spring(10.0), density=1.0).pin(pinned)
+        rod = scene.add_rod(star, pdgpu.Spring(10.0), density=1.0)
+        if pinned:
+            rod.pin(pinned)
         assert pdgpu.Simulation(scene, pdgpu.XPBD()).parameters == {"colours": count}
     scene = pdgpu.Scene()
     scene.add_rod(pdgpu.shapes.chain(20), pdgpu.Spring(10.0), density=1.0)
