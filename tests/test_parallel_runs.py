@@ -124,6 +124,33 @@ def test_eight_threads_over_every_solver(dtype):
             np.testing.assert_array_equal(future.result(), alone[job], err_msg=job[1])
 
 
+@needs_cholesky
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_threads_are_started_where_there_is_work_for_them():
+    """If not, a small problem is ten times as slow as on one thread, threads=1 takes four cores, or a large problem has one only."""
+    script = """
+        import os
+        import parallel_jobs, pdgpu
+        def started(run):
+            before = len(os.listdir("/proc/self/task"))
+            run()
+            return len(os.listdir("/proc/self/task")) - before
+        def small():
+            for solver in (pdgpu.ProjectiveDynamics(), pdgpu.VertexBlockDescent(), pdgpu.QuasiNewton(), pdgpu.Newton(iterations=3)):
+                scene = pdgpu.Scene()
+                scene.add_shell(pdgpu.shapes.grid((1, 1), cells=(16, 16)), pdgpu.Spring(100.0), density=0.2, bending=1e-4).pin([0, 16])
+                pdgpu.Simulation(scene, solver, dt=0.01, threads=3).step(2)
+        print(started(small))
+        print(started(lambda: parallel_jobs.step(pdgpu.Newton(iterations=2), "float64", 1)))
+        print(started(lambda: parallel_jobs.step(pdgpu.VertexBlockDescent(), "float64", 3)))
+        print(started(small))
+    """
+    # what has a team keeps it: the small problem that comes last must not end its threads
+    # and the loops over meshes, which take no argument, have one thread here
+    lines = output_of(["-c", textwrap.dedent(script)], env={"OMP_NUM_THREADS": "1"}).split()
+    assert lines == ["0", "0", "2", "0"]
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc, and a limit on address space that is kept")
 @pytest.mark.skipif("PDGPU_SANITIZED" in os.environ, reason="the sanitizer needs terabytes of address space")
 def test_fewer_threads_where_the_system_starts_no_more():

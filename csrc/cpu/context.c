@@ -69,7 +69,7 @@ pd_status pd_marked_seconds(pd_context *context, int from, int to, double *secon
 static void move_bytes(const pd_context *context, void *target, const void *source, size_t bytes) {
     enum { PIECE = 1 << 22 };
     int pieces = (int)(bytes / PIECE + 1);
-#pragma omp parallel for num_threads(pd_threads(context, pieces, PIECE / 100)) schedule(static)
+#pragma omp parallel for num_threads(pd_threads(context, pieces - 1, PIECE / 20)) schedule(static)
     for (int p = 0; p < pieces; p++) {
         size_t first = (size_t)p * PIECE, size = bytes - first < PIECE ? bytes - first : PIECE;
         if (source)

@@ -11,8 +11,10 @@
 
 #include <string.h>
 
-/* Work of an element, in ns, about: it says what is worth a team. */
-enum { ENERGY_NANOSECONDS = 50, GRADIENT_NANOSECONDS = 70, HESSIAN_NANOSECONDS = 800 };
+/* Work of an element of k vertices and d columns, in ns: it says what is worth a team. Measured: 15 (springs) to 120 (co-rotated tets) for energy or gradient,
+ * 290 (springs) to 3300 (tets) for a Hessian put in its place. */
+enum { GRADIENT_NANOSECONDS = 30 };
+#define PD_HESSIAN_NANOSECONDS(k, d) (30 * (k) * (k) * (d))
 
 /* Corner positions of one element. */
 #define PD_GATHER(k, x, vertices, corners)                                                                        \
@@ -68,7 +70,7 @@ pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step
     for (int kind = 0; kind < model->n_kinds; kind++) {
         const pd_elements *g = &model->kinds[kind];
         int blocks = (g->n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
-#pragma omp parallel for num_threads(pd_threads(context, g->n, ENERGY_NANOSECONDS)) schedule(static)
+#pragma omp parallel for num_threads(pd_threads(context, g->n, GRADIENT_NANOSECONDS)) schedule(static)
         for (int b = 0; b < blocks; b++) {
             int end = (b + 1) * PD_SUM_BLOCK < g->n ? (b + 1) * PD_SUM_BLOCK : g->n;
             double elastic = 0.0, damped = 0.0;
@@ -223,14 +225,14 @@ pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double
 
 /* ---- damping ---------------------------------------------------------------------------------------------------------- */
 
-#define PD_DAMPING_BLOCK(KIND, name, k, d, count)                                                                                          \
-    static void damping_##name(pd_context *context, const pd_elements *g, const real *x_t) {                                               \
-        _Pragma("omp parallel for num_threads(pd_threads(context, g->n, HESSIAN_NANOSECONDS)) schedule(static)") for (int e = 0; e < g->n; \
-                                                                                                                      e++) {               \
-            real F[3 * (d)];                                                                                                               \
-            PD_DEFORMATION_AT(k, d, x_t, e, F);                                                                                            \
-            pd_##name##_hessian(F, g->parameters + (size_t)e * (count), 1, g->damping_hessian + (size_t)e * 9 * (d) * (d));                \
-        }                                                                                                                                  \
+#define PD_DAMPING_BLOCK(KIND, name, k, d, count)                                                                           \
+    static void damping_##name(pd_context *context, const pd_elements *g, const real *x_t) {                                \
+        const int team = pd_threads(context, g->n, PD_HESSIAN_NANOSECONDS(k, d));                                           \
+        _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = 0; e < g->n; e++) {                     \
+            real F[3 * (d)];                                                                                                \
+            PD_DEFORMATION_AT(k, d, x_t, e, F);                                                                             \
+            pd_##name##_hessian(F, g->parameters + (size_t)e * (count), 1, g->damping_hessian + (size_t)e * 9 * (d) * (d)); \
+        }                                                                                                                   \
     }
 PD_ELEMENT_TABLE(PD_DAMPING_BLOCK)
 
@@ -255,36 +257,33 @@ pd_status pd_damping_hessian(pd_context *context, const pd_model *model, const r
  * the order of the sums stays fixed. The elements' own Hessians, the costly part, are computed in parallel, a batch ahead. */
 enum { PD_HESSIAN_BATCH = 256 };
 
-#define PD_HESSIAN_BLOCK(KIND, name, k, d, count)                                                                                       \
-    static void hessian_##name(pd_context *context, const pd_elements *g, const pd_step_data *step, const real *x, int psd,             \
-                               const int *slots, real *blocks) {                                                                        \
-        real batch[PD_HESSIAN_BATCH][9 * (k) * (k)];                                                                                    \
-        for (int begin = 0; begin < g->n; begin += PD_HESSIAN_BATCH) {                                                                  \
-            int end = begin + PD_HESSIAN_BATCH < g->n ? begin + PD_HESSIAN_BATCH : g->n;                                                \
-            _Pragma(                                                                                                                    \
-                "omp parallel for num_threads(pd_threads(context, end - begin, HESSIAN_NANOSECONDS)) schedule(static)") for (int e =    \
-                                                                                                                                 begin; \
-                                                                                                                             e < end;   \
-                                                                                                                             e++) {     \
-                const real *p = g->parameters + (size_t)e * (count);                                                                    \
-                real F[3 * (d)], H[9 * (d) * (d)];                                                                                      \
-                PD_DEFORMATION_AT(k, d, x, e, F);                                                                                       \
-                pd_##name##_hessian(F, p, psd, H);                                                                                      \
-                if (g->damping && g->damping[e] > 0) {                                                                                  \
-                    real scale = g->damping[e] * (real)step->inverse_h;                                                                 \
-                    const real *D = g->damping_hessian + (size_t)e * 9 * (d) * (d);                                                     \
-                    for (int i = 0; i < 9 * (d) * (d); i++) H[i] += scale * D[i];                                                       \
-                }                                                                                                                       \
-                pd_element_hessian_from_F(k, d, g->rest + (size_t)e * PD_REST_COUNT(k, d), H, batch[e - begin]);                        \
-            }                                                                                                                           \
-            for (int e = begin; e < end; e++)                                                                                           \
-                for (int a = 0; a < (k); a++)                                                                                           \
-                    for (int b = 0; b < (k); b++) {                                                                                     \
-                        real *block = blocks + 9 * (size_t)slots[((size_t)e * (k) + (size_t)a) * (k) + (size_t)b];                      \
-                        for (int i = 0; i < 3; i++)                                                                                     \
-                            for (int j = 0; j < 3; j++) block[3 * i + j] += batch[e - begin][(3 * a + i) * 3 * (k) + 3 * b + j];        \
-                    }                                                                                                                   \
-        }                                                                                                                               \
+#define PD_HESSIAN_BLOCK(KIND, name, k, d, count)                                                                                \
+    static void hessian_##name(pd_context *context, const pd_elements *g, const pd_step_data *step, const real *x, int psd,      \
+                               const int *slots, real *blocks) {                                                                 \
+        real batch[PD_HESSIAN_BATCH][9 * (k) * (k)];                                                                             \
+        for (int begin = 0; begin < g->n; begin += PD_HESSIAN_BATCH) {                                                           \
+            int end = begin + PD_HESSIAN_BATCH < g->n ? begin + PD_HESSIAN_BATCH : g->n;                                         \
+            const int team = pd_threads(context, end - begin, PD_HESSIAN_NANOSECONDS(k, d));                                     \
+            _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = begin; e < end; e++) {                   \
+                const real *p = g->parameters + (size_t)e * (count);                                                             \
+                real F[3 * (d)], H[9 * (d) * (d)];                                                                               \
+                PD_DEFORMATION_AT(k, d, x, e, F);                                                                                \
+                pd_##name##_hessian(F, p, psd, H);                                                                               \
+                if (g->damping && g->damping[e] > 0) {                                                                           \
+                    real scale = g->damping[e] * (real)step->inverse_h;                                                          \
+                    const real *D = g->damping_hessian + (size_t)e * 9 * (d) * (d);                                              \
+                    for (int i = 0; i < 9 * (d) * (d); i++) H[i] += scale * D[i];                                                \
+                }                                                                                                                \
+                pd_element_hessian_from_F(k, d, g->rest + (size_t)e * PD_REST_COUNT(k, d), H, batch[e - begin]);                 \
+            }                                                                                                                    \
+            for (int e = begin; e < end; e++)                                                                                    \
+                for (int a = 0; a < (k); a++)                                                                                    \
+                    for (int b = 0; b < (k); b++) {                                                                              \
+                        real *block = blocks + 9 * (size_t)slots[((size_t)e * (k) + (size_t)a) * (k) + (size_t)b];               \
+                        for (int i = 0; i < 3; i++)                                                                              \
+                            for (int j = 0; j < 3; j++) block[3 * i + j] += batch[e - begin][(3 * a + i) * 3 * (k) + 3 * b + j]; \
+                    }                                                                                                            \
+        }                                                                                                                        \
     }
 PD_ELEMENT_TABLE(PD_HESSIAN_BLOCK)
 
@@ -314,46 +313,46 @@ pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_d
 
 /* ---- batches ------------------------------------------------------------------------------------------------------------ */
 
-#define PD_BATCH(KIND, name, k, d, count)                                                                                            \
-    static void batch_##name(pd_context *context, int quantity, int n, const real *x, const real *rest, const real *parameters,      \
-                             real *out) {                                                                                            \
-        _Pragma("omp parallel for num_threads(pd_threads(context, n, HESSIAN_NANOSECONDS)) schedule(static)") for (int e = 0; e < n; \
-                                                                                                                   e++) {            \
-            const real *r = rest + (size_t)e * PD_REST_COUNT(k, d), *p = parameters + (size_t)e * (count);                           \
-            real F[3 * (d)], P[3 * (d)], H[9 * (d) * (d)];                                                                           \
-            pd_element_deformation(k, d, x + (size_t)e * 3 * (k), r, F);                                                             \
-            switch (quantity) {                                                                                                      \
-            case PD_BATCH_ENERGY: out[e] = pd_##name##_energy(F, p); break;                                                          \
-            case PD_BATCH_GRADIENT:                                                                                                  \
-                pd_##name##_gradient(F, p, P);                                                                                       \
-                pd_element_forces_from_gradient(k, d, r, P, out + (size_t)e * 3 * (k));                                              \
-                break;                                                                                                               \
-            case PD_BATCH_HESSIAN:                                                                                                   \
-            case PD_BATCH_HESSIAN_PSD:                                                                                               \
-                pd_##name##_hessian(F, p, quantity == PD_BATCH_HESSIAN_PSD, H);                                                      \
-                pd_element_hessian_from_F(k, d, r, H, out + (size_t)e * 9 * (k) * (k));                                              \
-                break;                                                                                                               \
-            case PD_BATCH_BLOCKS:                                                                                                    \
-                for (int a = 0; a < (k); a++) {                                                                                      \
-                    real along[3] = {0, 0, 0};                                                                                       \
-                    if ((k) > 1) pd_element_corner_gradient(k, d, r, a, along);                                                      \
-                    pd_##name##_block(F, p, along, out + ((size_t)e * (k) + (size_t)a) * 9);                                         \
-                }                                                                                                                    \
-                break;                                                                                                               \
-            default: pd_##name##_gradient(F, p, out + (size_t)e * 3 * (d)); break;                                                   \
-            }                                                                                                                        \
-        }                                                                                                                            \
+#define PD_BATCH(KIND, name, k, d, count)                                                                                       \
+    static void batch_##name(pd_context *context, int quantity, int n, const real *x, const real *rest, const real *parameters, \
+                             real *out) {                                                                                       \
+        const int team = pd_threads(context, n, PD_HESSIAN_NANOSECONDS(k, d));                                                  \
+        _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = 0; e < n; e++) {                            \
+            const real *r = rest + (size_t)e * PD_REST_COUNT(k, d), *p = parameters + (size_t)e * (count);                      \
+            real F[3 * (d)], P[3 * (d)], H[9 * (d) * (d)];                                                                      \
+            pd_element_deformation(k, d, x + (size_t)e * 3 * (k), r, F);                                                        \
+            switch (quantity) {                                                                                                 \
+            case PD_BATCH_ENERGY: out[e] = pd_##name##_energy(F, p); break;                                                     \
+            case PD_BATCH_GRADIENT:                                                                                             \
+                pd_##name##_gradient(F, p, P);                                                                                  \
+                pd_element_forces_from_gradient(k, d, r, P, out + (size_t)e * 3 * (k));                                         \
+                break;                                                                                                          \
+            case PD_BATCH_HESSIAN:                                                                                              \
+            case PD_BATCH_HESSIAN_PSD:                                                                                          \
+                pd_##name##_hessian(F, p, quantity == PD_BATCH_HESSIAN_PSD, H);                                                 \
+                pd_element_hessian_from_F(k, d, r, H, out + (size_t)e * 9 * (k) * (k));                                         \
+                break;                                                                                                          \
+            case PD_BATCH_BLOCKS:                                                                                               \
+                for (int a = 0; a < (k); a++) {                                                                                 \
+                    real along[3] = {0, 0, 0};                                                                                  \
+                    if ((k) > 1) pd_element_corner_gradient(k, d, r, a, along);                                                 \
+                    pd_##name##_block(F, p, along, out + ((size_t)e * (k) + (size_t)a) * 9);                                    \
+                }                                                                                                               \
+                break;                                                                                                          \
+            default: pd_##name##_gradient(F, p, out + (size_t)e * 3 * (d)); break;                                              \
+            }                                                                                                                   \
+        }                                                                                                                       \
     }
 PD_ELEMENT_TABLE(PD_BATCH)
 
-#define PD_PROJECT(KIND, name, k, d, count)                                                                                           \
-    static void project_##name(pd_context *context, int n, const real *x, const real *rest, const real *parameters, real *out) {      \
-        _Pragma("omp parallel for num_threads(pd_threads(context, n, GRADIENT_NANOSECONDS)) schedule(static)") for (int e = 0; e < n; \
-                                                                                                                    e++) {            \
-            real F[3 * (d)];                                                                                                          \
-            pd_element_deformation(k, d, x + (size_t)e * 3 * (k), rest + (size_t)e * PD_REST_COUNT(k, d), F);                         \
-            pd_##name##_projection(F, parameters + (size_t)e * (count), out + (size_t)e * 3 * (d));                                   \
-        }                                                                                                                             \
+#define PD_PROJECT(KIND, name, k, d, count)                                                                                      \
+    static void project_##name(pd_context *context, int n, const real *x, const real *rest, const real *parameters, real *out) { \
+        const int team = pd_threads(context, n, GRADIENT_NANOSECONDS);                                                           \
+        _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = 0; e < n; e++) {                             \
+            real F[3 * (d)];                                                                                                     \
+            pd_element_deformation(k, d, x + (size_t)e * 3 * (k), rest + (size_t)e * PD_REST_COUNT(k, d), F);                    \
+            pd_##name##_projection(F, parameters + (size_t)e * (count), out + (size_t)e * 3 * (d));                              \
+        }                                                                                                                        \
     }
 PD_PROJECTIVE_TABLE(PD_PROJECT)
 

@@ -41,7 +41,7 @@ static void add_groups(const pd_vertex_sweep *sweep, const real *positions, int 
 
 pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
                             pd_sweep_step kind, int in_place, const real *x, const real *offset, real *positions, real *direction) {
-#pragma omp parallel num_threads(pd_threads(context, sweep->n, 300))
+#pragma omp parallel num_threads(pd_threads(context, sweep->n, 200))
     {
 #pragma omp for schedule(static)
         for (int place = 0; place < model->n_vertices; place++)

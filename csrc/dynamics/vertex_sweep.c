@@ -204,7 +204,7 @@ static pd_status list_corners(builder *b, pd_vertex_sweep *out, int grouped) {
         size_t end = piece_end(b, first);
         lists.first_corner = (size_t)lists.corner_start[first];
         lists.first_group = (size_t)lists.group_start[first];
-#pragma omp parallel for num_threads(pd_team(pd_context_threads(context), (long long)(end - first), 1000)) schedule(static)
+#pragma omp parallel for num_threads(pd_team(pd_context_threads(context), (long long)(end - first), 300)) schedule(static)
         for (int t = (int)first; t < (int)end; t++) list_turn(b, &lists, grouped, inverse_h2, t);
         size_t corners = (size_t)lists.corner_start[end] - lists.first_corner, first_lane = lists.first_group * PD_CORNER_LANES;
         size_t lanes = ((size_t)lists.group_start[end] - lists.first_group) * PD_CORNER_LANES;

@@ -153,7 +153,7 @@ static int find_slot(const pd_csr *pattern, int i, int j) {
 
 void pd_pattern_slots(const pd_csr *pattern, const pd_element_set *set, int *slots, int threads) {
     int k = pd_kind_shape_of(set->kind).vertices;
-#pragma omp parallel for num_threads(pd_team(threads, set->n, 300)) schedule(static)
+#pragma omp parallel for num_threads(pd_team(threads, 8LL * set->n * k, k)) schedule(static)
     for (int e = 0; e < set->n; e++) {
         const int *vertices = set->vertices + (int64_t)e * k;
         for (int a = 0; a < k; a++)
@@ -192,7 +192,7 @@ pd_status pd_system_matrix_create(pd_csr *out, int n_vertices, const double *mas
     if (!full || !diagonal || !out->row_start) goto memory;
 
         // one row at a time, corners in order: the sum of an entry never depends on the threads
-#pragma omp parallel for num_threads(pd_team(threads, n_vertices, 1000)) schedule(dynamic, 1024)
+#pragma omp parallel for num_threads(pd_team(threads, corners->start[n_vertices], 30)) schedule(dynamic, 1024)
     for (int i = 0; i < n_vertices; i++) {
         full[find_slot(pattern, i, i)] = masses_over_h2[i];
         for (int c = corners->start[i]; c < corners->start[i + 1]; c++) {

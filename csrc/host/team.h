@@ -4,8 +4,8 @@
 #ifndef PD_HOST_TEAM_H
 #define PD_HOST_TEAM_H
 
-/* Work that is worth waking threads for, in ns of one thread. A region costs a few microseconds where its threads are still spinning and
- * every core is free, some fifty where they sleep, and much more where another process holds a core. */
+/* A team is worth waking where it saves more than this. A region costs a few microseconds where its threads are still spinning and every
+ * core is free, some fifty where they sleep, and milliseconds where other processes hold the cores (benchmarks/threads.py). */
 enum { PD_TEAM_NANOSECONDS = 100000 };
 
 /* As many of `threads` as the system lets this thread start, at least 1; see team.c. */
@@ -14,7 +14,7 @@ int pd_team_started(int threads);
 /* The team, out of `threads`, of a loop over `items` of so many nanoseconds each. It is one or all and nothing between: GCC's runtime ends
  * the threads that a smaller team leaves over, and starts them anew for the next larger one. */
 static inline int pd_team(int threads, long long items, int nanoseconds) {
-    return threads <= 1 || items * nanoseconds < PD_TEAM_NANOSECONDS ? 1 : pd_team_started(threads);
+    return items * nanoseconds * (threads - 1) <= (long long)PD_TEAM_NANOSECONDS * threads ? 1 : pd_team_started(threads);
 }
 
 /* Threads for a loop whose caller has no say: what OMP_NUM_THREADS allows, or the cores of this process. */
