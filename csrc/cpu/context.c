@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #endif
 
-/* MAX_THREADS: beyond what any machine has; OpenMP ends the process where it cannot start as many as it is asked for. */
+/* MAX_THREADS: beyond what any machine has. */
 enum { HUGE_PAGE = 1 << 21, MAX_THREADS = 1024 };
 
 pd_status pd_context_create(pd_context **out, int threads, pd_error *error) {

@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-/* Work of an element of k vertices and d columns, in ns: it says what is worth a team. Measured: 15 (springs) to 120 (co-rotated tets) for energy or gradient,
- * 290 (springs) to 3300 (tets) for a Hessian put in its place. */
+/* Work of an element of k vertices and d columns, in ns: it says what is worth a team. Measured: 15 (springs) to 120 (co-rotated tets) for
+ * an energy or gradient, 290 (springs) to 3300 (tets) for a Hessian put in its place. */
 enum { GRADIENT_NANOSECONDS = 30 };
 #define PD_HESSIAN_NANOSECONDS(k, d) (30 * (k) * (k) * (d))
 

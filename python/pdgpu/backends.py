@@ -12,7 +12,7 @@ from pdgpu.arguments import choice, integer
 
 DEVICES = ("cpu", "cuda")
 PRECISIONS = {"float32": "f32", "float64": "f64"}
-# OpenMP ends the process where it cannot start as many threads as it is asked for
+# beyond this a number is a mistake; what the system does not start is not asked for (csrc/host/team.c)
 MOST_THREADS = max(64, 2 * (os.cpu_count() or 1))
 
 

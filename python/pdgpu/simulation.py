@@ -43,7 +43,8 @@ class Simulation(ReadBack, GuardedAttributes):
     device : "cpu" or "cuda"
     dtype : "float64" or "float32"
     threads : int
-        0: all cores. Results do not depend on it.
+        0: all cores. Results do not depend on it. It is the most a loop gets: one with little work has one thread, so has every loop
+        of a forked process, and there are fewer where the system starts no more.
 
     Raises
     ------
