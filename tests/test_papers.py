@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,22 @@ def test_what_is_in_order_ends_with_0(folder, tmp_path):
     result = papers("good", "--scripts", folder, "--out", tmp_path / "out")
     assert result.returncode == 0 and result.stderr == ""
     assert result.stdout.splitlines()[-1].startswith("papers: all 1 ran in full")
+
+
+def test_who_stops_the_run_stops_the_script(folder, tmp_path):
+    """If not, a script goes on for hours that nobody waits for."""
+    (folder / "endless.py").write_text("import os, sys\nprint(os.getpid(), flush=True)\nwhile True:\n    pass\n")
+    command = [sys.executable, str(ROOT / "scripts" / "papers"), "endless", "--scripts", str(folder), "--out", str(tmp_path / "out")]
+    run = subprocess.Popen(command, stdout=subprocess.PIPE)
+    log, deadline = tmp_path / "out" / "endless.txt", time.monotonic() + 60.0
+    while not (log.exists() and log.read_text().endswith("\n")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    script = int(log.read_text())
+    run.terminate()
+    run.communicate(timeout=60)
+    assert run.returncode == 143
+    with pytest.raises(ProcessLookupError):
+        os.kill(script, 0)
 
 
 @pytest.mark.parametrize(
