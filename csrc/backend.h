@@ -215,7 +215,7 @@ typedef struct pd_constraint_sweep {
     const int *segment_kinds;         /* H [n_segments] index of the kind in the model */
     int *elements;                    /* B elements of a colour share no free vertex */
     real *multipliers[PD_KIND_COUNT]; /* B [elements] lambda, for each kind of the model; neo-Hookean [elements,2] */
-    real *normals[PD_KIND_COUNT];     /* B [elements,3,d] dC/dF of the last visit; neo-Hookean NULL */
+    real *normals[PD_KIND_COUNT];     /* B [elements,3,d] dC/dF of the last visit; neo-Hookean: of the first of its two */
 } pd_constraint_sweep;
 
 /* One Gauss-Seidel sweep over all constraints by elements/xpbd.h, the elements of a colour in parallel: positions_i += dx_i and

@@ -40,16 +40,19 @@ PD_ELEMENT_TABLE(PD_CONSTRAINT)
 
 /* The deviatoric constraint and then the hydrostatic one, so that the volume has the last word. */
 PD_FUNCTION void pd_constraint_turn_neo_hookean(const pd_model *model, const pd_elements *g, int e, real compliance, real *multipliers,
-                                                real *positions, real *direction) {
+                                                real *normals, real *positions, real *direction) {
     const int *vertices = g->vertices + (size_t)e * 4;
     const real *rest = g->rest + (size_t)e * 9, *p = g->parameters + (size_t)e * 2;
-    real at[12], w[4], F[9], normal[9], moves[12] = {0}, *lambda = multipliers + 2 * (size_t)e;
+    real at[12], w[4], F[9], normal[9], moves[12] = {0}, *lambda = multipliers + 2 * (size_t)e, *kept = normals + 9 * (size_t)e;
     pd_constraint_gather(4, model, positions, vertices, at, w);
-    for (int c = 0; c < 2; c++) {
-        pd_element_deformation(4, 3, at, rest, F);
-        real C = c == 0 ? pd_xpbd_deviatoric(F, p, normal) : pd_xpbd_hydrostatic(F, p, normal);
-        pd_xpbd_project(4, 3, rest, w, C, normal, compliance, lambda + c, at, moves);
-    }
+    pd_element_deformation(4, 3, at, rest, F);
+    for (int i = 0; i < 9; i++) normal[i] = kept[i]; // in registers on a GPU
+    real C = pd_xpbd_deviatoric(F, p, normal);
+    for (int i = 0; i < 9; i++) kept[i] = normal[i];
+    pd_xpbd_project(4, 3, rest, w, C, normal, compliance, lambda, at, moves);
+    pd_element_deformation(4, 3, at, rest, F);
+    C = pd_xpbd_hydrostatic(F, p, normal);
+    pd_xpbd_project(4, 3, rest, w, C, normal, compliance, lambda + 1, at, moves);
     pd_constraint_scatter(4, model, vertices, moves, positions, direction);
 }
 

@@ -13,9 +13,10 @@
 PD_ELEMENT_TABLE(PD_CONSTRAINT_SEGMENT)
 
 static void neo_hookean_segment(pd_context *context, const pd_model *model, const pd_elements *g, const int *elements, int n,
-                                real compliance, real *multipliers, real *positions, real *direction) {
+                                real compliance, real *multipliers, real *normals, real *positions, real *direction) {
 #pragma omp parallel for num_threads(pd_threads(context, n, 200)) schedule(static)
-    for (int i = 0; i < n; i++) pd_constraint_turn_neo_hookean(model, g, elements[i], compliance, multipliers, positions, direction);
+    for (int i = 0; i < n; i++)
+        pd_constraint_turn_neo_hookean(model, g, elements[i], compliance, multipliers, normals, positions, direction);
 }
 
 pd_status pd_sweep_constraints(pd_context *context, const pd_model *model, const pd_constraint_sweep *sweep, double compliance,
@@ -26,7 +27,7 @@ pd_status pd_sweep_constraints(pd_context *context, const pd_model *model, const
         const pd_elements *g = &model->kinds[kind];
         real *multipliers = sweep->multipliers[kind], *normals = sweep->normals[kind], a = (real)compliance;
         if (g->kind == PD_NEO_HOOKEAN_TET) {
-            neo_hookean_segment(context, model, g, elements, n, a, multipliers, positions, direction);
+            neo_hookean_segment(context, model, g, elements, n, a, multipliers, normals, positions, direction);
             continue;
         }
         switch (g->kind) {

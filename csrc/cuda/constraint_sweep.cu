@@ -12,9 +12,9 @@
 PD_ELEMENT_TABLE(PD_CONSTRAINT_SEGMENT)
 
 static __global__ void neo_hookean_kernel(pd_model model, pd_elements g, const int *elements, int n, real compliance, real *multipliers,
-                                          real *positions, real *direction) {
+                                          real *normals, real *positions, real *direction) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < n) pd_constraint_turn_neo_hookean(&model, &g, elements[i], compliance, multipliers, positions, direction);
+    if (i < n) pd_constraint_turn_neo_hookean(&model, &g, elements[i], compliance, multipliers, normals, positions, direction);
 }
 
 pd_status pd_sweep_constraints(pd_context *context, const pd_model *model, const pd_constraint_sweep *sweep, double compliance,
@@ -25,7 +25,7 @@ pd_status pd_sweep_constraints(pd_context *context, const pd_model *model, const
         const pd_elements g = model->kinds[kind];
         real *multipliers = sweep->multipliers[kind], *normals = sweep->normals[kind], a = (real)compliance;
         if (g.kind == PD_NEO_HOOKEAN_TET) {
-            PD_LAUNCH(context, neo_hookean_kernel, n, *model, g, elements, n, a, multipliers, positions, direction);
+            PD_LAUNCH(context, neo_hookean_kernel, n, *model, g, elements, n, a, multipliers, normals, positions, direction);
             continue;
         }
         switch (g.kind) {

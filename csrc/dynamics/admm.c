@@ -7,9 +7,10 @@
  *     A d = M/h^2 (x - y) + sum w S^T (F(x) - z + u),   A = M/h^2 + sum w S^T S.
  *
  * u = 0 at the start of a step. A fixed point has z = F(x) and w u = dE/dF there, so that x is stationary for G; on the way to it G
- * may rise, and may end a short run above where it began, which is no divergence. Where an energy's curvature is negative, as in
- * inverted tets, the iteration may cycle about the stationary point; weights of 2 mu + 4 lam did not end that on a bunny
- * whose minimum has one inverted tet. */
+ * may rise, and may end a short run above where it began, which is no divergence. The weights are those of rest. Where an energy's
+ * curvature exceeds them, as that of neo-Hookean volume does in much stretched tets (lam (s_j s_k)^2), or is negative, as in inverted
+ * ones, the iteration may cycle about the stationary point: larger weights end the first, while weights of 2 mu + 4 lam did not end the
+ * second on a bunny whose minimum has one inverted tet. */
 #include "dynamics/method.h"
 #include "linear/upload.h"
 

@@ -3,7 +3,7 @@
  *     q_i^{k+1} = q_i^k + alpha sum_c dq_{i,c},    q^0 = y,
  *
  * with dq_{i,c} the moves of elements/position_based.h, which put constraint c where it belongs. Wang's sum, not the average of
- * Macklin et al.: a vertex of few constraints is then moved no further than its share, and momentum is preserved.
+ * Macklin et al.: a vertex of few constraints is then moved no further than its share, and linear momentum is preserved.
  *
  * No potential is minimised and no stiffness occurs: how stiff a body looks follows from the number of iterations. Inertia enters
  * only through the first guess y, so there is no quasistatic form. The iteration is I - alpha sum_c P_c near its limit, with P_c

@@ -41,12 +41,10 @@ void pd_xpbd_destroy(pd_xpbd *xpbd) {
 
 int pd_xpbd_colours(const pd_xpbd *xpbd) { return xpbd ? xpbd->n_colours : 0; }
 
-/* A neo-Hookean tet is two constraints, both smooth. */
+/* A neo-Hookean tet is two constraints, of which one is smooth. */
 static size_t multiplier_bytes(const pd_elements *g) { return (size_t)g->n * (g->kind == PD_NEO_HOOKEAN_TET ? 2 : 1) * sizeof(real); }
 
-static size_t normal_bytes(const pd_elements *g) {
-    return g->kind == PD_NEO_HOOKEAN_TET ? 0 : (size_t)g->n * 3 * (size_t)pd_kind_shape_of(g->kind).columns * sizeof(real);
-}
+static size_t normal_bytes(const pd_elements *g) { return (size_t)g->n * 3 * (size_t)pd_kind_shape_of(g->kind).columns * sizeof(real); }
 
 /* Elements by colour, and by set and number within a colour; segments end where colour or set changes. */
 static pd_status sort_elements(pd_simulation *self, pd_xpbd *xpbd, const int *colours, int n_elements) {
@@ -108,7 +106,7 @@ static pd_status prepare(pd_simulation *self) {
     for (int s = 0; s < self->model.n_kinds; s++) {
         const pd_elements *g = &self->model.kinds[s];
         PD_TRY(pd_memory_create(self->context, (void **)&xpbd->sweep.multipliers[s], multiplier_bytes(g)));
-        if (normal_bytes(g)) PD_TRY(pd_memory_create(self->context, (void **)&xpbd->sweep.normals[s], normal_bytes(g)));
+        PD_TRY(pd_memory_create(self->context, (void **)&xpbd->sweep.normals[s], normal_bytes(g)));
     }
     PD_TRY(pd_memory_create(self->context, (void **)&xpbd->positions, (size_t)self->model.n_vertices * 3 * sizeof(real)));
 done:
@@ -127,7 +125,7 @@ static pd_status start(pd_simulation *self) {
     for (int s = 0; s < self->model.n_kinds; s++) {
         const pd_elements *g = &self->model.kinds[s];
         PD_TRY(pd_memory_clear(self->context, xpbd->sweep.multipliers[s], multiplier_bytes(g)));
-        if (normal_bytes(g)) PD_TRY(pd_memory_clear(self->context, xpbd->sweep.normals[s], normal_bytes(g)));
+        PD_TRY(pd_memory_clear(self->context, xpbd->sweep.normals[s], normal_bytes(g)));
     }
     PD_TRY(pd_add_scaled(self->context, &self->model, self->x, -1.0, self->offset, xpbd->positions));
     PD_TRY(pd_memory_copy(self->context, self->direction, self->offset, (size_t)self->model.n_vertices * 3 * sizeof(real)));

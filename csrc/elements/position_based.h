@@ -8,11 +8,11 @@
  * This one formula is the distance constraint for a spring, flattening for a hinge, the move to the target for an attachment. The
  * stiffness does not occur. A pinned vertex has 1/m = 0. Momentum: sum m_i dq_i = 0, since sum g_i = 0.
  *
- * Angular momentum needs more: sum m_i x_i x dq_i is the skew part of F W^-1 (T - F)^T, and with T the projection of table.h, nearest
- * in the Frobenius norm of F, it is not zero: a tet would start to spin. Every constraint set with d > 1 is invariant under
- * rotations, so T is first turned to where the moves are smallest: T <- Q T, Q the rotation nearest to F W^-1 T^T; then
- * F W^-1 T^T is symmetric and the skew part is zero. For ARAP this Q T is the rotation of shape matching [Müller et al. 2005]. With
- * d = 1, T is parallel to F and nothing is left to turn.
+ * That they exert no torque about the positions x needs more: sum m_i x_i x dq_i is the skew part of F W^-1 (T - F)^T, and with T the
+ * projection of table.h, nearest in the Frobenius norm of F, it is not zero: a tet would start to spin. Every constraint set with
+ * d > 1 is invariant under rotations, so T is first turned to where the moves are smallest: T <- Q T, Q the rotation nearest to
+ * F W^-1 T^T; then F W^-1 T^T is symmetric and the skew part is zero. For ARAP this Q T is the rotation of shape matching [Müller et al.
+ * 2005]. With d = 1, T is parallel to F and nothing is left to turn.
  *
  * Where pinned vertices leave fewer than d free ones, W is singular and T is out of reach: the pseudo-inverse gives the moves
  * that come nearest to it. */

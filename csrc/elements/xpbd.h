@@ -12,9 +12,14 @@
  * on in the same direction; a spring then has C = +-sqrt(k) (l - L), as in the paper. At C = 0 the last dC/dF stands in for the one
  * that does not exist, so that a strain limit or a box that holds again gives back what it has pushed.
  *
- * The stable neo-Hookean energy has its zero where two terms balance, not where each is 0, and is two constraints
- * [Macklin and Müller 2021, A Constraint-based Formulation of Stable Neo-Hookean Materials, Eqs. 5, 10]:
- *     C_D = sqrt(mu V) |F|,    C_H = sqrt(lam V) (J - 1 - mu/lam),    (C_D^2 + C_H^2)/2 = E + V (3 mu/2 + mu^2/(2 lam)). */
+ * The stable neo-Hookean energy becomes two constraints, so that volume has a multiplier of its own [Macklin and Müller 2021, A
+ * Constraint-based Formulation of Stable Neo-Hookean Materials]. Theirs, sqrt(mu V) |F| and sqrt(lam V) (J - 1 - mu/lam), are not zero
+ * at rest but balance there, which takes multipliers that a step begins without: the first of a stiff material or a large step pulls a
+ * resting tet to a point. So E is split otherwise, into parts that are both zero at rest. With l = lam - mu, the Lame constant of small
+ * strains,
+ *     C_D = sqrt(2 E(mu, mu)),  E(mu, mu) = mu V/2 (|F|^2 + J^2 - 4 J) >= 0,    C_H = sqrt(l V) (J - 1),    (C_D^2 + C_H^2)/2 = E.
+ * E(mu, mu) >= 0 since |F|^2 >= 3 s^2, s^3 = J, and s^6 - 4 s^3 + 3 s^2 = s^2 (s - 1)^2 (s^2 + 2 s + 3).
+ * Where l < 0 there is C = sqrt(2 E) only. */
 #ifndef PD_ELEMENTS_XPBD_H
 #define PD_ELEMENTS_XPBD_H
 
@@ -33,19 +38,20 @@ PD_FUNCTION real pd_xpbd_constraint(int n, real energy, const real *P, real *nor
     return size;
 }
 
+/* p = {2 mu V, lam V} of a neo-Hookean tet; normal is kept as above. */
 PD_FUNCTION real pd_xpbd_deviatoric(const real *F, const real *p, real *normal) {
-    real norm = pd_matrix3_norm(F), root = pd_sqrt((real)0.5 * p[0]);
-    for (int i = 0; i < 9; i++) normal[i] = norm > 0 ? root * F[i] / norm : (real)0;
-    return root * norm;
+    real own[2] = {p[0], pd_min(p[1], (real)0.5 * p[0])}, P[9];
+    pd_neo_hookean_tet_gradient(F, own, P);
+    return pd_xpbd_constraint(9, pd_neo_hookean_tet_energy(F, own), P, normal);
 }
 
+/* normal [9]  out  dC/dF; smooth, nothing is kept. */
 PD_FUNCTION real pd_xpbd_hydrostatic(const real *F, const real *p, real *normal) {
-    real root = pd_sqrt(p[1]);
+    real root = pd_sqrt(pd_max(p[1] - (real)0.5 * p[0], (real)0)), change;
     pd_matrix3_cofactor(F, normal);
-    real J = pd_dot3(F, normal);
     for (int i = 0; i < 9; i++) normal[i] *= root;
-    // sqrt(lam V) mu/lam = mu V / sqrt(lam V)
-    return root > 0 ? root * (J - (real)1) - (real)0.5 * p[0] / root : (real)0;
+    pd_neo_hookean_shear(F, &change);
+    return root * change;
 }
 
 /* Adds the moves of one constraint to moves [k,3] and to the corner positions at [k,3], m.

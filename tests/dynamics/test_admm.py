@@ -120,6 +120,31 @@ def test_weight_changes_the_way_not_the_limit(weight):
     assert np.abs(few[0] - few[1]).max() > 1e-4
 
 
+def test_a_larger_weight_reaches_a_stretched_answer():
+    """If not, the docstring is wrong: with the weights of rest the beam ends 14 cm from the answer, however long it iterates."""
+    beam = pdgpu.shapes.beam((1.0, 0.25, 0.25), cells=(8, 2, 2))
+    scene = pdgpu.Scene()
+    scene.add_solid(beam, pdgpu.NeoHookean(1e5, 4e5), density=1000.0).pin(beam.points[:, 0] < 1e-9)
+    start = beam.points * [4.0, 1.0, 1.0]
+    newton = solved(scene, start, pdgpu.Newton(iterations=60, initialization="previous"))
+    errors = []
+    for weight in (1.0, 4.0):
+        x = solved(scene, start, pdgpu.ADMM(iterations=200, weight=weight, initialization="previous"))
+        errors.append(np.abs(x - newton).max())
+    assert errors[1] < 2e-3 < 0.05 * errors[0]
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-15), ("float32", 1e-6)])
+def test_a_body_at_rest_stays_at_rest(dtype, tolerance):
+    """If not, a cube that nothing touches changes its shape by itself."""
+    cube = pdgpu.shapes.beam((0.3, 0.3, 0.3), cells=(3, 3, 3))
+    scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
+    scene.add_solid(cube, pdgpu.NeoHookean(2e6, 1e7), density=1000.0)
+    sim = pdgpu.Simulation(scene, pdgpu.ADMM(), dt=1 / 100, dtype=dtype, threads=1)
+    sim.step(30)
+    assert np.abs(sim.positions - cube.points).max() <= tolerance
+
+
 def test_slides_are_refused():
     """If not, vertices would leave the plane they are held in."""
     scene, _ = stretched_bar(MATERIALS["ARAP"])
