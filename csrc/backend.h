@@ -276,9 +276,6 @@ typedef struct pd_matrix {
 /* y = A x. */
 pd_status pd_matrix_multiply(pd_context *context, const pd_matrix *matrix, int width, const real *x, real *y);
 
-/* y = D x, or D^-1 x where inverse != 0. */
-pd_status pd_apply_diagonal(pd_context *context, const pd_matrix *matrix, int width, int inverse, const real *x, real *y);
-
 /* q = scale D^-1 (r - A d). */
 pd_status pd_matrix_correction(pd_context *context, const pd_matrix *matrix, int width, double scale, const real *r, const real *d,
                                real *q);

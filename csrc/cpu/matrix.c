@@ -87,16 +87,6 @@ pd_status pd_matrix_multiply(pd_context *context, const pd_matrix *matrix, int w
     return PD_OK;
 }
 
-pd_status pd_apply_diagonal(pd_context *context, const pd_matrix *matrix, int width, int inverse, const real *x, real *y) {
-#pragma omp parallel for num_threads(pd_threads(context, matrix->n, 2 * width)) schedule(static)
-    for (int i = 0; i < matrix->n; i++) {
-        real scale = inverse ? 1 / matrix->diagonal[i] : matrix->diagonal[i];
-        size_t begin = (size_t)width * (size_t)i;
-        for (size_t j = begin; j < begin + (size_t)width; j++) y[j] = scale * x[j];
-    }
-    return PD_OK;
-}
-
 PD_INLINE void correct(const pd_matrix *A, int width, int begin, int end, real scale, const real *r, const real *d, real *q) {
     for (int i = begin; i < end; i++) {
         size_t row = (size_t)width * (size_t)i;

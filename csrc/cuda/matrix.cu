@@ -19,19 +19,6 @@ pd_status pd_matrix_multiply(pd_context *context, const pd_matrix *matrix, int w
     return PD_OK;
 }
 
-static __global__ void apply_diagonal_kernel(int n, int width, const real *diagonal, int inverse, const real *x, real *y) {
-    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i >= n) return;
-    real scale = inverse ? 1 / diagonal[i] : diagonal[i];
-    size_t begin = (size_t)width * (size_t)i;
-    for (size_t j = begin; j < begin + (size_t)width; j++) y[j] = scale * x[j];
-}
-
-pd_status pd_apply_diagonal(pd_context *context, const pd_matrix *matrix, int width, int inverse, const real *x, real *y) {
-    PD_LAUNCH(context, apply_diagonal_kernel, matrix->n, matrix->n, width, matrix->diagonal, inverse, x, y);
-    return PD_OK;
-}
-
 template <int W> static __global__ void correction_kernel(pd_matrix A, int width, real scale, const real *r, const real *d, real *q) {
     pd_row row = pd_row_of((int)blockIdx.x * PD_ROWS, A.n);
     for (int first = 0; first < width; first += W) {

@@ -21,7 +21,7 @@ struct pd_linear {
     int revision;               /* of what a solve is asked with: see pd_linear_revision */
     int measured;               /* in the solve under way somebody looks at the residual */
     const unsigned char *fixed; /* H, borrowed; may be NULL */
-    double largest_eigenvalue;  /* of D^-1 A, estimated from below; 0: not asked for */
+    double largest_eigenvalue;  /* of D^-1 A; 0: not asked for */
 
     pd_csr A;         /* H, the free block with 1 on fixed diagonals; A_0, without the added diagonal */
     pd_csr bending;   /* H, n = 0: none */
@@ -78,6 +78,10 @@ static inline void pd_linear_exchange(pd_linear *self) {
     self->current = self->previous;
     self->previous = swap;
 }
+
+/* The largest eigenvalue of D^-1 A to rounding (in exact arithmetic a lower bound), at least 1; `buffers` are scratch. Errors:
+ * PD_ERROR_MEMORY. */
+pd_status pd_largest_eigenvalue(pd_linear *self, double *lambda);
 
 /* Makes `spare`, which holds x^, the next iterate, extrapolated. */
 pd_status pd_linear_accept(pd_linear *self, double omega, double gamma);

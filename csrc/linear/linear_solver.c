@@ -3,12 +3,11 @@
 #include "linear/linear_method.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Records without a change of the residual norm, to the last bit, after which a solve has stalled. */
-enum { POWER_ITERATIONS = 30, STALLED_AFTER = 8 };
+enum { STALLED_AFTER = 8 };
 
 static const pd_linear_method *method_of(int kind) {
     static const pd_linear_method *const methods[] = {
@@ -76,36 +75,6 @@ static pd_status copy_matrix(pd_csr *out, const pd_csr *A, const unsigned char *
     return PD_OK;
 }
 
-/* Rayleigh quotient x.Ax / x.Dx after a few power iterations: a lower bound of the largest eigenvalue of D^-1 A, within 2 % on every
- * mesh tried. x, y B [n,width] are scratch. */
-static pd_status largest_eigenvalue(pd_linear *self, real *x, real *y, double *lambda) {
-    pd_context *context = self->context;
-    size_t count = (size_t)self->A.n * (size_t)self->width, bytes = count * sizeof(real);
-    pd_status status = PD_OK;
-    real *start = malloc(bytes + 1);
-    if (!start) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for a power iteration");
-    // the same "random" start in every run: a linear congruential generator
-    uint32_t state = 12345u;
-    for (size_t i = 0; i < count; i++) {
-        state = state * 1664525u + 1013904223u;
-        start[i] = (real)((double)(state >> 8) / 16777216.0 - 0.5);
-    }
-    PD_TRY(pd_memory_upload(context, x, start, bytes));
-    for (int k = 0; k <= POWER_ITERATIONS; k++) {
-        double quotient[2];
-        PD_TRY(pd_apply_diagonal(context, &self->matrix, self->width, 0, x, y));
-        PD_TRY(pd_matrix_dot(context, &self->matrix, self->width, x, y, self->scalars));
-        PD_TRY(pd_matrix_multiply(context, &self->matrix, self->width, x, y));
-        PD_TRY(pd_matrix_dot(context, &self->matrix, self->width, x, y, self->scalars + 1));
-        PD_TRY(pd_memory_download(context, quotient, self->scalars, sizeof quotient));
-        *lambda = quotient[0] > 0 && quotient[1] > 0 ? quotient[1] / quotient[0] : 1.0;
-        PD_TRY(pd_apply_diagonal(context, &self->matrix, self->width, 1, y, x));
-    }
-done:
-    free(start);
-    return status;
-}
-
 pd_status pd_linear_create(pd_linear **out, pd_context *context, const pd_cholesky_functions *cholesky, const pd_linear_settings *settings,
                            const pd_csr *A, const unsigned char *fixed, const pd_csr *bending, int width) {
     pd_error *error = pd_context_error(context);
@@ -127,7 +96,7 @@ pd_status pd_linear_create(pd_linear **out, pd_context *context, const pd_choles
     PD_TRY(pd_memory_create(context, (void **)&self->buffers[1], pd_linear_bytes(self)));
     PD_TRY(pd_matrix_upload(&self->matrix, context, &self->A, NULL, NULL, width));
     if (settings->kind == PD_LINEAR_JACOBI || settings->kind == PD_LINEAR_A_JACOBI) {
-        PD_TRY(largest_eigenvalue(self, self->buffers[0], self->buffers[1], &self->largest_eigenvalue));
+        PD_TRY(pd_largest_eigenvalue(self, &self->largest_eigenvalue));
         if (!(settings->weight > 0)) self->settings.weight = 1.8 / self->largest_eigenvalue;
     }
 

@@ -29,7 +29,7 @@ typedef struct pd_linear_settings {
     int iterations;         /* of a solve */
     double tolerance;       /* stop at |r - A d| <= tolerance |r|; 0: never */
     int check_every;        /* iterations between two looks at the residual */
-    double weight;          /* Jacobi, A-Jacobi; 0: 1.8 / (estimate of the largest eigenvalue of D^-1 A) */
+    double weight;          /* Jacobi, A-Jacobi; 0: 1.8 / (the largest eigenvalue of D^-1 A) */
     double omega;           /* SOR */
     double rho;             /* spectral radius of one weighted Jacobi step, for the composed A-Jacobi */
     int natural;            /* Gauss-Seidel: rows in their natural order instead of by colours */
@@ -78,7 +78,7 @@ pd_status pd_linear_create(pd_linear **out, pd_context *context, const pd_choles
 void pd_linear_destroy(pd_linear *self); /* NULL is allowed */
 
 double pd_linear_weight(const pd_linear *self);
-/* The estimate of the largest eigenvalue of D^-1 A behind it, a lower bound; 0 for solvers without a weight. */
+/* The largest eigenvalue of D^-1 A behind it; 0 for solvers without a weight. */
 double pd_linear_largest_eigenvalue(const pd_linear *self);
 /* What only a look at the spectrum can tell, set before or between solves; prepares anew what depends on it. */
 pd_status pd_linear_set(pd_linear *self, double weight, double omega, double rho, const pd_chebyshev *chebyshev);

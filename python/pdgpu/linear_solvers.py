@@ -96,8 +96,8 @@ class Jacobi:
     ----------
     weight : float, "auto" or "optimal"
         It converges for 0 < weight < 2/lambda, lambda the largest eigenvalue of D^-1 A: about 0.6 to 0.9 on tet meshes, so plain
-        Jacobi (weight 1) diverges there, and says so before the run. "auto" takes 1.8 / (an estimate of lambda); "optimal"
-        2 / (smallest + largest eigenvalue), which needs the spectrum.
+        Jacobi (weight 1) diverges there, and says so before the run. "auto" takes 1.8 / lambda, the same to rounding however the rows
+        are numbered; "optimal" 2 / (smallest + largest eigenvalue), which needs both ends of the spectrum.
     iterations : int, optional
         Per global step (1 by default), or of `pdgpu.linear.solve` (1000).
     tolerance : float

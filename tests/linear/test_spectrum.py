@@ -288,3 +288,36 @@ def test_tiny_matrices(n):
     diagonal = sparse.diags_array(np.arange(1.0, 1.0 + n)).tocsr()
     assert linear.extreme_eigenvalues(diagonal) == pytest.approx((1.0, 1.0), abs=1e-12)
     assert linear.spectral_radius(diagonal, pdgpu.Jacobi(weight=0.75)) == pytest.approx(0.25, abs=1e-12)
+
+
+def ring(n, middle=2.01):
+    """A closed chain: every row has the same numbers, and what oscillates fastest is orthogonal to what they could tell."""
+    return sparse.csr_array(middle * np.eye(n) - np.roll(np.eye(n), 1, 0) - np.roll(np.eye(n), -1, 0))
+
+
+WEIGHED = {
+    "mesh": lambda: problems.solid("B20J", 1e7, 1 / 30).A,
+    "cloth": lambda: problems.cloth(40, 1e3, 0.01).A,
+    "grid": lambda: grid(40, 30, 0.05),
+    "chain": lambda: problems.chain(400, mass=1e-4),
+    "ring": lambda: ring(128),
+    "singular": lambda: ring(6, 2.0),
+    "singular, two rows": lambda: sparse.csr_array([[1.0, -1.0], [-1.0, 1.0]]),
+    "two rows": lambda: sparse.csr_array([[2.0, -1.0], [-1.0, 2.0]]),
+    "one stiff row": lambda: (problems.chain(60) + sparse.diags_array([1e20] + 59 * [0.0])).tocsr(),
+    "diagonal": lambda: sparse.diags_array(np.arange(1.0, 30.0)).tocsr(),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", WEIGHED)
+def test_automatic_weight_does_not_depend_on_the_numbering(name, dtype):
+    """If not, the same mesh from another file converges at another rate, and with a stiff row or two, or a few rows alike, not at all."""
+    A = WEIGHED[name]()
+    n = A.shape[0]
+    expected = 1.8 / linear.extreme_eigenvalues(A)[1]
+    random, tolerance = np.random.default_rng(5), 1e-11 if dtype == "float64" else 2e-6
+    for sequence in (np.arange(n), np.arange(n)[::-1], random.permutation(n), random.permutation(n)):
+        for solver in (pdgpu.Jacobi(), pdgpu.AJacobi(order=2)):
+            found = linear.System(A[sequence][:, sequence].tocsr(), solver, dtype=dtype).parameters["weight"]
+            assert found == pytest.approx(expected, rel=tolerance)

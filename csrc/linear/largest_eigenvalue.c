@@ -1,0 +1,113 @@
+/* The largest eigenvalue of D^-1 A by Lanczos' method, in the form of conjugate gradients: their alpha and beta are the entries of its
+ * tridiagonal matrix [Golub and Van Loan 1996, Sec. 10.2.5]. Without reorthogonalisation, which the outermost eigenvalue does not need.
+ *
+ * It goes on until the value grows no more, so that it is that of the matrix, to rounding, whatever the start and the numbering of the rows.
+ * A start made of the rows' own numbers would not do: on a symmetric mesh it has the symmetry of the mesh, and what oscillates
+ * fastest often has not. */
+#include "linear/linear_method.h"
+#include "linear/upload.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+enum { MOST_STEPS = 1000, STEPS_AT_ONCE = 8 };
+
+/* Whether a symmetric tridiagonal matrix has an eigenvalue that is x or larger: by the signs of the pivots of T - x I. */
+static int reaches(const double *diagonal, const double *squares, int n, double x) {
+    double pivot = diagonal[0] - x;
+    for (int i = 1; pivot < 0.0 && i < n; i++) pivot = diagonal[i] - x - squares[i - 1] / pivot;
+    return !(pivot < 0.0);
+}
+
+/* The largest eigenvalue of a symmetric tridiagonal matrix by bisection; squares [n-1] of the entries beside the diagonal. */
+static double largest_of_tridiagonal(const double *diagonal, const double *squares, int n) {
+    double low = diagonal[0], high = diagonal[0];
+    for (int i = 0; i < n; i++) { // a diagonal entry is a lower bound, Gershgorin's discs an upper one
+        double reach = (i > 0 ? sqrt(squares[i - 1]) : 0.0) + (i + 1 < n ? sqrt(squares[i]) : 0.0);
+        low = fmax(low, diagonal[i]);
+        high = fmax(high, diagonal[i] + reach);
+    }
+    for (int k = 0; k < 60; k++) {
+        double middle = 0.5 * (low + high);
+        if (reaches(diagonal, squares, n, middle))
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The same "random" numbers in every run, by a linear congruential generator, times the root of the diagonal: in the norm that counts, all
+ * rows begin alike. */
+static void write_start(const double *diagonal, int n, double *start) {
+    uint32_t state = 12345u;
+    for (int i = 0; i < n; i++) {
+        state = state * 1664525u + 1013904223u;
+        start[i] = sqrt(diagonal[i]) * ((double)(state >> 8) / 16777216.0 - 0.5);
+    }
+}
+
+pd_status pd_largest_eigenvalue(pd_linear *self, double *lambda) {
+    pd_context *context = self->context;
+    size_t n = (size_t)self->A.n;
+    real *vectors[3] = {NULL, NULL, NULL}, *p = self->buffers[0], *q = self->buffers[1];
+    pd_preconditioner M = {1, NULL};
+    double found = 0.0, length = 0.0, bound = 1.0, last_inverse = 0.0, last_rz = 1.0, first_rz = 0.0;
+    double least = sizeof(real) == sizeof(double) ? 1e-200 : 1e-56; // of r.z: the residual goes on falling past what it is in truth
+    double settled = fmax(1e-3 * (double)PD_EPSILON, 1e-15);        // sums in double resolve more than float
+    int steps = 0, still = 0;
+    pd_status status = PD_OK;
+    double *numbers = malloc((2 * n + 2 * MOST_STEPS) * sizeof(double));
+    if (!numbers) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for an eigenvalue of %d rows", self->A.n);
+    double *inverse = numbers, *start = numbers + n, *diagonal = start + n, *squares = diagonal + MOST_STEPS;
+    for (int i = 0; i < self->A.n; i++) {
+        double row = 0.0;
+        for (int s = self->A.row_start[i]; s < self->A.row_start[i + 1]; s++) {
+            row += fabs(self->A.values[s]);
+            if (self->A.columns[s] == i) inverse[i] = self->A.values[s];
+        }
+        bound = fmax(bound, row / inverse[i]);
+    }
+    write_start(inverse, self->A.n, start);
+    for (size_t i = 0; i < n; i++) inverse[i] = 1.0 / inverse[i];
+    PD_TRY(pd_upload_reals(context, &vectors[0], inverse, n));
+    PD_TRY(pd_upload_reals(context, &vectors[1], start, n));
+    PD_TRY(pd_memory_create(context, (void **)&vectors[2], n * sizeof(real)));
+    M.inverse = vectors[0];
+    real *r = vectors[1], *d = vectors[2];
+    PD_TRY(pd_pcg_advance(context, &self->matrix, 1, &M, 1, p, q, d, r, self->scalars));
+    while (steps < MOST_STEPS) {
+        double sums[2]; // p.q, r.z
+        PD_TRY(pd_pcg_turn(context, &self->matrix, 1, &M, steps == 0, r, p, self->scalars));
+        PD_TRY(pd_pcg_product(context, &self->matrix, 1, p, q, self->scalars));
+        PD_TRY(pd_memory_download(context, sums, self->scalars, sizeof sums));
+        double beta = steps ? sums[1] / last_rz : 0.0;
+        length = sums[1] + beta * beta * length; // p.Dp: z is orthogonal to the direction before
+        double noise = 16.0 * (double)PD_EPSILON * length;
+        // nothing is left to look at, or A is not positive definite, which its solver will say
+        if (!(sums[0] >= -noise && sums[1] > least * first_rz)) break;
+        // where A is singular to rounding along p, this is the last entry, and what would follow noise
+        int last = sums[0] <= noise;
+        double inverse_alpha = last ? 0.0 : sums[0] / sums[1];
+        if (steps) squares[steps - 1] = beta * last_inverse * last_inverse;
+        diagonal[steps] = inverse_alpha + beta * last_inverse;
+        if (steps == 0) first_rz = sums[1];
+        last_inverse = inverse_alpha, last_rz = sums[1];
+        if (++steps % STEPS_AT_ONCE == 0) {
+            double grown = largest_of_tridiagonal(diagonal, squares, steps), growth = grown - found;
+            found = grown;
+            still = growth <= settled * grown ? still + 1 : 0;
+            if (still == 2) break; // once may be a rest between two values that lie close together
+        }
+        if (last) break;
+        PD_TRY(pd_pcg_advance(context, &self->matrix, 1, &M, 0, p, q, d, r, self->scalars));
+    }
+    if (steps > 0) found = largest_of_tridiagonal(diagonal, squares, steps);
+    *lambda = fmin(fmax(found, 1.0), bound); // the mean of the eigenvalues, and Gershgorin's bound
+
+done:
+    for (int i = 0; i < 3; i++) pd_memory_destroy(context, vectors[i]);
+    free(numbers);
+    return status;
+}
