@@ -1,13 +1,14 @@
 # make demo     build, then compare every solver on a mesh: out/convergence.png, out/convergence.csv, out/scene.png
 #               MESH=path (any file meshio reads; the mesh that ships with pdgpu)   OUT=folder (out)
-# make build    .venv with pdgpu and what its tests need; seconds when nothing changed
+# make build    .venv with pdgpu; seconds when nothing changed. The CUDA modules are built where a GPU is to be seen, or with PDGPU_CUDA=ON
 # make test     build, then the tests             TESTS="tests/elements -k polar" for some of them, JOBS=1 one after the other
 # make lint     formatting and lint of C, CUDA and Python; `make format` puts right what it can
-# make sanitize the tests under the address and undefined-behaviour sanitizers
+# make sanitize the tests under the address and undefined-behaviour sanitizers; CHOSEN=1 a choice of them in a quarter of the time
 # make cuda     build with the CUDA modules, which nvcc has to be there for, and import them
 # make cuda-on-host  the CUDA kernels compiled for the CPU, and the tests of the CUDA backend on them; no GPU, no nvcc
 # make papers   every script of examples/papers in full, each within PAPERS_SECONDS (120) or the limit it names, into OUT/papers: pictures,
 #               tables and what came out; a table of their seconds, and an error that names what failed or took too long
+# make golden   the bits of ten steps of every solver against those of tests/golden.csv; WRITE=1 writes them anew
 # make wheel    dist/: a self-contained wheel with SuiteSparse and BLAS inside
 # make gpu      on a machine with a GPU: build the CUDA modules, run GPU tests, compute-sanitizer and benchmarks into OUT
 #               PARTS="build tests sanitizer benchmarks" for some of them, GPU_SECONDS=570 where a call may not take longer; `make gpu-bring`
@@ -20,21 +21,27 @@ MESH   ?=
 TESTS  ?=
 JOBS   ?= 2
 PARTS  ?=
-# AUTO: the CUDA modules are built where nvcc and csrc/cuda/*.cu are. OFF leaves the direct solver out: PDGPU_CHOLMOD=OFF;
-# the exact intersection tests: PDGPU_GMP=OFF.
-PDGPU_CUDA    ?= AUTO
+WRITE  ?=
+CHOSEN ?=
+# nvcc takes ten times as long as everything else together, so CUDA modules are built only where a GPU can run them, or where they are
+# asked for: PDGPU_CUDA=ON. CUDA_ARCHITECTURES=90-real compiles for one GPU only, in half the time; empty: for all of CMakeLists.txt.
+# OFF leaves the direct solver out: PDGPU_CHOLMOD=OFF; the exact intersection tests: PDGPU_GMP=OFF.
+ifndef PDGPU_CUDA
+PDGPU_CUDA := $(shell nvidia-smi -L >/dev/null 2>&1 && echo AUTO || echo OFF)
+endif
+CUDA_ARCHITECTURES ?=
 PDGPU_CHOLMOD ?= ON
 PDGPU_GMP     ?= ON
 PDGPU_WERROR  ?= ON
 
-export PYTHON VENV OUT JOBS PDGPU_CHOLMOD PDGPU_GMP
+export PYTHON VENV OUT JOBS WRITE CHOSEN PDGPU_CHOLMOD PDGPU_GMP
 .DELETE_ON_ERROR:
-.PHONY: always build test demo wheel lint format sanitize cuda cuda-on-host gpu gpu-bring papers clean
+.PHONY: always build test demo wheel lint format sanitize golden cuda cuda-on-host gpu gpu-bring papers clean
 
 # Folders are in the list too: their time changes when a file in them is removed.
 SOURCES := $(shell find csrc python -name __pycache__ -prune -o -print) pyproject.toml CMakeLists.txt README.md LICENSE NOTICE
 BIN     := $(VENV)/bin
-OPTIONS := PDGPU_CUDA=$(PDGPU_CUDA) PDGPU_CHOLMOD=$(PDGPU_CHOLMOD) PDGPU_GMP=$(PDGPU_GMP) PDGPU_WERROR=$(PDGPU_WERROR)
+OPTIONS := PDGPU_CUDA=$(PDGPU_CUDA) CUDA_ARCHITECTURES=$(CUDA_ARCHITECTURES) PDGPU_CHOLMOD=$(PDGPU_CHOLMOD) PDGPU_GMP=$(PDGPU_GMP) PDGPU_WERROR=$(PDGPU_WERROR)
 
 build: $(VENV)/.built
 
@@ -56,10 +63,15 @@ $(VENV)/.built: $(SOURCES) $(VENV)/.tools $(VENV)/.options
 	$(BIN)/python -m pip install --quiet --no-build-isolation \
 	    -C build-dir=build/make -C cmake.define.PDGPU_WERROR=$(PDGPU_WERROR) \
 	    -C cmake.define.PDGPU_CUDA=$(PDGPU_CUDA) -C cmake.define.PDGPU_CHOLMOD=$(PDGPU_CHOLMOD) \
-	    -C cmake.define.PDGPU_GMP=$(PDGPU_GMP) ".[viz,test,lint]"
+	    -C cmake.define.PDGPU_GMP=$(PDGPU_GMP) -C "cmake.define.CMAKE_CUDA_ARCHITECTURES=$(CUDA_ARCHITECTURES)" ".[viz]"
 	mv $@.new $@
 
-test: build
+# what tests and lint need beside pdgpu itself
+$(VENV)/.development: pyproject.toml $(VENV)/.tools
+	$(BIN)/python -m pip install --quiet --group test --group lint
+	touch $@
+
+test: build $(VENV)/.development
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(TESTS)
 
 demo: build
@@ -72,13 +84,13 @@ wheel: build
 	scripts/build_wheel
 	scripts/check_wheel
 
-lint: build
+lint: build $(VENV)/.development
 	scripts/check
 
-format: build
+format: build $(VENV)/.development
 	scripts/check --fix
 
-sanitize: build
+sanitize: build $(VENV)/.development
 	scripts/sanitize $(TESTS)
 
 # The import must work where the toolkit is but no GPU: a missing driver is an error of device="cuda", not of the import.
@@ -86,8 +98,11 @@ cuda: PDGPU_CUDA = ON
 cuda: build
 	cd $(VENV) && bin/python -c "import pdgpu._cuda_f32, pdgpu._cuda_f64; print('cuda: both modules import')"
 
-cuda-on-host: build
+cuda-on-host: build $(VENV)/.development
 	scripts/cuda_on_host $(TESTS)
+
+golden: build $(VENV)/.development
+	scripts/golden $(TESTS)
 
 gpu:
 	scripts/gpu $(PARTS)

@@ -64,8 +64,6 @@ static void hinge_gradients(double *gradients, const double *x) {
     gradients[2] = -c02 - c04;
 }
 
-/* Elements from which on threads are worth starting. */
-
 /* x [k,3] = the corners of an element: rows [n,k] of points, or, where rows is NULL, k points after each other. */
 static void corners_of(double *x, const double *points, const int *rows, int row, int k) {
     for (int i = 0; i < k; i++) {
