@@ -170,9 +170,13 @@ def _read_meshio(path):
     import meshio
 
     suffix = path.suffix.lower()
-    n_points, n_cells, n_corners = _COUNTS[suffix](path.read_bytes())
-    with _quiet():
-        mesh = meshio.read(path, file_format=_MESHIO_FORMATS[suffix])
+    content = path.read_bytes()
+    n_points, n_cells, n_corners = _COUNTS[suffix](content)
+    # meshio reads what was counted, also where another program replaces the file meanwhile
+    with tempfile.TemporaryDirectory() as folder, _quiet():
+        counted = Path(folder, "mesh" + suffix)
+        counted.write_bytes(content)
+        mesh = meshio.read(counted, file_format=_MESHIO_FORMATS[suffix])
     points = np.asarray(mesh.points)
     if points.ndim == 2 and points.shape[1] == 2:
         points = np.column_stack([points, np.zeros(len(points))])

@@ -65,6 +65,7 @@ def test_bodies(method, own):
     assert not (fixed[found.vertex_triangle[:, 0]] & fixed[phase.triangles[found.vertex_triangle[:, 1], 0]]).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_large_scene(dtype):
     """Trees of several levels, sorts of long keys and the work of several threads lose nothing, and a refit loses nothing either."""

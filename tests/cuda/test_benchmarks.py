@@ -39,6 +39,7 @@ def run(name, *options, yardstick, out):
 
 
 @pytest.mark.gpu
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options", "what"),
     [
@@ -61,6 +62,7 @@ def test_benchmarks_run(name, options, what, yardstick, tmp_path):
     assert any(what.items() <= row.items() for row in rows)
 
 
+@pytest.mark.slow
 def test_the_yardstick_program_compiles_without_a_warning(tmp_path):
     """If not, there is nothing to hold the figures against."""
     nvcc = shutil.which("nvcc")

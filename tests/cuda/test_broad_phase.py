@@ -24,7 +24,7 @@ def assert_same(cpu, cuda, *positions, **options):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 36))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 36))])
 def test_the_pairs_of_the_cpu(seed, method, dtype):
     """If not, a pair that touches is never looked at on one of the two."""
     rest, end, triangles, rods, distance, options = random_scene(seed)
@@ -59,7 +59,7 @@ def geometric(n):
         (np.eye(3), [[0, 1, 2]], []),
         (np.ones((6, 3)), [[0, 1, 2], [3, 4, 5]], []),
         (np.eye(4, 3), [], [[0, 1], [2, 3]]),
-        (np.ones((600, 3)), np.arange(600).reshape(-1, 3), []),
+        pytest.param(np.ones((600, 3)), np.arange(600).reshape(-1, 3), [], marks=pytest.mark.slow),
         (geometric(60), np.arange(60).reshape(-1, 3), []),
         (geometric(60), [], np.arange(60).reshape(-1, 2)),
     ],

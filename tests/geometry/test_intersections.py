@@ -172,6 +172,7 @@ def test_particles():
     assert not find_intersections(points, [[0, 1, 2]], [[5, 6]])
 
 
+@pytest.mark.slow
 def test_threads_and_size():
     """1e5 triangles in seconds, the same for one thread and two; flat sheets are the worst case of the filter."""
     grid = pdgpu.shapes.grid((1, 1), cells=(224, 224))

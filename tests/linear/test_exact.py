@@ -344,6 +344,7 @@ def test_composed_bound(order):
         assert np.linalg.norm(root * (x - problem.solution)) <= first * bound * (1.0 + 1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [1, 2])
 def test_jacobi_converges_below_two_over_the_largest_eigenvalue_and_diverges_above(order):
     """If not, a run that blows up is reported as a result, or a run that does not as a failure."""
@@ -550,6 +551,7 @@ def test_arguments_are_left_alone(name):
 # --- single precision ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("build", "arguments", "floor"),
     [

@@ -79,6 +79,7 @@ def same(a, b, tolerance=0.0):
         assert np.array_equal(getattr(a, name), getattr(b, name)), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "n_points", "n_tets", "ratio", "median", "smallest", "largest"), TET_TABLE)
 def test_real_tet_meshes_have_the_published_counts_and_shapes(name, n_points, n_tets, ratio, median, smallest, largest, capfd):
     """If it failed, a mesh of the collection would be read wrongly, or could not be read at all."""
