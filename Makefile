@@ -3,7 +3,7 @@
 # make build    .venv with pdgpu; seconds when nothing changed. The CUDA modules are built where a GPU is to be seen, or with PDGPU_CUDA=ON
 # make test     build, then the tests             TESTS="tests/elements -k polar" for some of them, JOBS=1 one after the other
 # make lint     formatting and lint of C, CUDA and Python; `make format` puts right what it can
-# make sanitize the tests under the address and undefined-behaviour sanitizers; CHOSEN=1 a choice of them in a quarter of the time
+# make sanitize the tests under the address and undefined-behaviour sanitizers; CHOSEN=1 a choice of them, every value of every parameter
 # make cuda     build with the CUDA modules, which nvcc has to be there for, and import them
 # make cuda-on-host  the CUDA kernels compiled for the CPU, and the tests of the CUDA backend on them; no GPU, no nvcc
 # make papers   every script of examples/papers in full, each within PAPERS_SECONDS (120) or the limit it names, into OUT/papers: pictures,

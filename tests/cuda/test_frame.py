@@ -29,7 +29,11 @@ def counts_of(sim, **options):
     return {name: after[name] - before[name] for name in after}
 
 
-@pytest.mark.parametrize("solver", scenes.RESIDENT)
+# linear solvers launch most kernels; their graphs are replayed by other tests here too
+LONG = ("jacobi", "jacobi, even", "chebyshev", "gauss-seidel", "symmetric", "pcg", "suppressed")
+
+
+@pytest.mark.parametrize("solver", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in scenes.RESIDENT])
 def test_a_replayed_step_has_the_bits_of_loops(solver, dtype):
     """If not, a graph has other pointers or numbers in it than the iterations it stands for."""
     options = {"iterations": 11, "check_every": 4}
