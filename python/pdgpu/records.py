@@ -8,7 +8,7 @@ import numpy as np
 
 __all__ = ["COLUMNS", "PHASES", "StepRecord"]
 
-# in the order of a row that csrc/python/simulation.c fills
+# in the order of a row that csrc/python/simulation_step.c fills
 COLUMNS = ("iteration", "seconds", "incremental_potential", "gradient_norm", "step_norm", "direction_seconds", "advance_seconds")
 
 # of a step, in the order of pd_phase (csrc/dynamics/simulation.h)

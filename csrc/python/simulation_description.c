@@ -1,0 +1,127 @@
+/* The arrays that a simulation is made of, checked and kept: what the core trusts later. */
+#include "python/simulation_object.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* What the core borrows as long as it lives is kept in a list; *array = NULL for None. Returns 0 with an exception set. */
+static int keep_or_none(PyArrayObject **array, PyObject *kept, PyObject *object, int type, int n_dimensions, const npy_intp *shape,
+                        const char *name) {
+    *array = object == Py_None ? NULL : pd_array_in_kept(kept, object, type, n_dimensions, shape, name);
+    return *array || object == Py_None;
+}
+
+/* (kind, vertices, rest, parameters, damping or None) -> set of arrays kept in the list. Returns 0 with an exception set. */
+static int read_set(PyObject *item, PyObject *kept, int n_vertices, pd_element_set *set) {
+    int kind;
+    PyObject *vertices_object, *rest_object, *parameters_object, *damping_object;
+    if (!PyTuple_Check(item)) {
+        PyErr_Format(PyExc_TypeError, "elements: expected tuples (kind, vertices, rest, parameters, damping), got %R", item);
+        return 0;
+    }
+    if (!PyArg_ParseTuple(item, "iOOOO:elements", &kind, &vertices_object, &rest_object, &parameters_object, &damping_object)) return 0;
+    pd_kind_shape shape = pd_kind_shape_of(kind);
+    if (!shape.vertices) {
+        PyErr_Format(PyExc_ValueError, "elements: kind %d is unknown", kind);
+        return 0;
+    }
+    npy_intp vertices_shape[2] = {-1, shape.vertices};
+    PyArrayObject *vertices = pd_array_in_kept(kept, vertices_object, NPY_INT32, 2, vertices_shape, "vertices");
+    if (!vertices) return 0;
+    int n = pd_array_length(vertices, 0, "vertices");
+    if (n < 0) return 0;
+    npy_intp rest_shape[2] = {n, shape.rest}, parameters_shape[2] = {n, shape.parameters}, damping_shape[1] = {n};
+    PyArrayObject *rest = pd_array_in_kept(kept, rest_object, NPY_FLOAT64, 2, rest_shape, "rest");
+    if (!rest) return 0;
+    PyArrayObject *parameters = pd_array_in_kept(kept, parameters_object, NPY_FLOAT64, 2, parameters_shape, "parameters");
+    if (!parameters) return 0;
+    PyArrayObject *damping;
+    if (!keep_or_none(&damping, kept, damping_object, NPY_FLOAT64, 1, damping_shape, "damping")) return 0;
+    /* a world box may be open: its limits are parameters that may be infinite */
+    if (pd_array_check_indices(vertices, n_vertices, "vertices", "vertices") < 0 || pd_array_check_finite(rest, "rest") < 0 ||
+        pd_array_check_range(parameters, -INFINITY, INFINITY, "parameters") < 0 ||
+        (damping && pd_array_check_range(damping, 0.0, DBL_MAX, "damping") < 0))
+        return 0;
+    *set = (pd_element_set){
+        kind, n, PyArray_DATA(vertices), PyArray_DATA(rest), PyArray_DATA(parameters), damping ? PyArray_DATA(damping) : NULL};
+    return 1;
+}
+
+/* The list of sets, each kind at most once. Returns 0 with an exception set. */
+static int read_sets(PyObject *list, PyObject *kept, pd_description *out) {
+    int seen[PD_KIND_COUNT] = {0}, done = 0;
+    // a tuple of our own: reading a kind may call __index__, and that could change the list
+    PyObject *elements = PyList_AsTuple(list);
+    if (!elements) return 0;
+    Py_ssize_t n_sets = PyTuple_Size(elements);
+    pd_element_set *sets = NULL;
+    if (n_sets > PD_KIND_COUNT) {
+        PyErr_Format(PyExc_ValueError, "elements: %zd sets, but there are only %d kinds", n_sets, (int)PD_KIND_COUNT);
+        goto done;
+    }
+    out->sets = sets = calloc((size_t)n_sets + 1, sizeof *sets);
+    out->n_sets = (int)n_sets;
+    if (!sets) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    for (Py_ssize_t s = 0; s < n_sets; s++) {
+        if (!read_set(PyTuple_GetItem(elements, s), kept, out->n_vertices, &sets[s])) goto done;
+        if (seen[sets[s].kind]++) {
+            PyErr_Format(PyExc_ValueError, "elements: kind %d is given twice", sets[s].kind);
+            goto done;
+        }
+    }
+    done = 1;
+done:
+    Py_DECREF(elements);
+    return done;
+}
+
+int pd_read_description(PyObject *kept, PyObject *masses_object, PyObject *fixed_object, PyObject *elements, PyObject *subspace_object,
+                        pd_description *out) {
+    npy_intp any[1] = {-1};
+    PyArrayObject *masses = pd_array_in_kept(kept, masses_object, NPY_FLOAT64, 1, any, "masses"), *fixed, *subspace;
+    *out = (pd_description){0};
+    if (!masses) return 0;
+    int n = pd_array_length(masses, 0, "masses");
+    npy_intp count[1] = {n}, subspace_shape[3] = {n, 3, 3};
+    if (n < 0 || !(fixed = pd_array_in_kept(kept, fixed_object, NPY_UINT8, 1, count, "fixed")) ||
+        !keep_or_none(&subspace, kept, subspace_object, NPY_FLOAT64, 3, subspace_shape, "subspace"))
+        return 0;
+    if (pd_array_check_range(masses, 0.0, DBL_MAX, "masses") < 0 || pd_array_check_range(fixed, 0, 1, "fixed") < 0 ||
+        (subspace && pd_array_check_finite(subspace, "subspace") < 0))
+        return 0;
+    out->n_vertices = n;
+    out->masses = PyArray_DATA(masses);
+    out->fixed = PyArray_DATA(fixed);
+    out->subspace = subspace ? PyArray_DATA(subspace) : NULL;
+    return read_sets(elements, kept, out);
+}
+
+int pd_read_colours(PyObject *kept, PyObject *object, const pd_description *description, const int **out) {
+    const unsigned char *fixed = description->fixed;
+    npy_intp count[1] = {description->n_vertices};
+    PyArrayObject *array;
+    *out = NULL;
+    if (!keep_or_none(&array, kept, object, NPY_INT32, 1, count, "colours")) return 0;
+    if (!array) return 1;
+    if (pd_array_check_range(array, 0, description->n_vertices - 1, "colours") < 0) return 0;
+    const int *colours = *out = PyArray_DATA(array);
+    for (int s = 0; s < description->n_sets; s++) {
+        const pd_element_set *set = &description->sets[s];
+        pd_kind_shape shape = pd_kind_shape_of(set->kind);
+        size_t k = (size_t)shape.vertices;
+        for (size_t e = 0; e < (size_t)set->n; e++)
+            for (size_t a = 0; a < k; a++)
+                for (size_t b = a + 1; b < k; b++) {
+                    int u = set->vertices[e * k + a], v = set->vertices[e * k + b];
+                    if (u == v || colours[u] != colours[v] || fixed[u] || fixed[v]) continue;
+                    PyErr_Format(PyExc_ValueError, "colours: vertices %d and %d of %s %zd have the same colour %d", u, v, shape.name,
+                                 (Py_ssize_t)e, colours[u]);
+                    return 0;
+                }
+    }
+    return 1;
+}

@@ -1,0 +1,67 @@
+/* A simulation as Python holds it, and what the files of its type share: each takes one part of its methods (simulation.c lists them). */
+#ifndef PD_PYTHON_SIMULATION_OBJECT_H
+#define PD_PYTHON_SIMULATION_OBJECT_H
+
+#include "python/backend_module.h"
+
+#include "dynamics/simulation.h"
+
+#include <pythread.h>
+
+typedef struct pd_simulation_object {
+    PyObject_HEAD pd_simulation *core;
+    PyThread_type_lock lock; /* held by the call that is inside the core */
+    PyObject *description;   /* the arrays that the core borrows: copies of the caller's, in a list */
+    int iterations;
+    long long steps; /* taken; counted with the GIL held, before Python code can run: a Ctrl-C finds it and the state in agreement */
+} pd_simulation_object;
+
+/* One call at a time. A second one, from another thread or from an observer, is refused rather than queued: an observer
+ * that waited for its own step would wait for ever. Returns 0 with an exception set. */
+int pd_object_enter(pd_simulation_object *self);
+void pd_object_leave(pd_simulation_object *self);
+/* The exception of a status of the core; returns NULL. */
+PyObject *pd_object_raise(pd_simulation_object *self, pd_status status);
+
+/* A new array (n,3) of the module's precision. */
+PyArrayObject *pd_object_new_vectors(pd_simulation_object *self);
+/* A finite (n,3) argument or None; *data = NULL for None. Returns 0 with an exception set. */
+int pd_object_read_vectors(pd_simulation_object *self, PyObject *object, const char *name, const real **data);
+
+/* simulation_description.c: the arrays a simulation is made of, checked, and kept by a list as long as the core lives. `out->sets` is the
+ * caller's to free, after a failure too. Returns 0 with an exception set. */
+int pd_read_description(PyObject *kept, PyObject *masses, PyObject *fixed, PyObject *elements, PyObject *subspace, pd_description *out);
+/* Vertex colours [n] or None, *colours = NULL then. Vertices of one colour are moved at the same time: no two of them in an element, but
+ * for those that never move. Returns 0 with an exception set. */
+int pd_read_colours(PyObject *kept, PyObject *object, const pd_description *description, const int **colours);
+
+/* simulation_state.c */
+PyObject *pd_call_state(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_positions(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_velocities(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_set_state(pd_simulation_object *self, PyObject *arguments);
+PyObject *pd_call_set_load(pd_simulation_object *self, PyObject *object);
+PyObject *pd_call_device_positions(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_device_velocities(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_counts(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_steps(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_set_steps(pd_simulation_object *self, PyObject *object);
+
+/* simulation_diagnostics.c */
+PyObject *pd_call_energies(pd_simulation_object *self, PyObject *object);
+PyObject *pd_call_gradient(pd_simulation_object *self, PyObject *object);
+PyObject *pd_call_gradient_rounding(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_hessian(pd_simulation_object *self, PyObject *arguments);
+PyObject *pd_call_system_matrix(pd_simulation_object *self, PyObject *unused);
+
+/* simulation_solver.c */
+PyObject *pd_call_prepare(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_constraint_colours(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_linear_weight(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_set_linear(pd_simulation_object *self, PyObject *arguments);
+PyObject *pd_call_set_chebyshev(pd_simulation_object *self, PyObject *object);
+
+/* simulation_step.c */
+PyObject *pd_call_step(pd_simulation_object *self, PyObject *arguments);
+
+#endif

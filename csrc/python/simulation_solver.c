@@ -1,0 +1,59 @@
+/* What the solver of a simulation computes once, what it tells, and what only the spectrum or a search can tell it. */
+#include "python/simulation_object.h"
+
+PyObject *pd_call_prepare(pd_simulation_object *self, PyObject *unused) {
+    (void)unused;
+    double seconds = 0.0;
+    pd_status status;
+    if (!pd_object_enter(self)) return NULL;
+    Py_BEGIN_ALLOW_THREADS status = pd_simulation_prepare(self->core, &seconds);
+    Py_END_ALLOW_THREADS pd_object_leave(self);
+    if (status) return pd_object_raise(self, status);
+    return PyFloat_FromDouble(seconds);
+}
+
+/* The linear solver of the global step in *linear, NULL where the solver has none. Returns 0 with an exception set. */
+static int linear_of(pd_simulation_object *self, pd_linear **linear) {
+    pd_status status;
+    if (!pd_object_enter(self)) return 0;
+    Py_BEGIN_ALLOW_THREADS status = pd_simulation_linear(self->core, linear);
+    Py_END_ALLOW_THREADS pd_object_leave(self);
+    if (status) pd_object_raise(self, status);
+    return !status;
+}
+
+PyObject *pd_call_constraint_colours(pd_simulation_object *self, PyObject *unused) {
+    (void)unused;
+    return PyLong_FromLong(pd_simulation_constraint_colours(self->core));
+}
+
+PyObject *pd_call_linear_weight(pd_simulation_object *self, PyObject *unused) {
+    pd_linear *linear;
+    (void)unused;
+    if (!linear_of(self, &linear)) return NULL;
+    return Py_BuildValue("(dd)", linear ? pd_linear_weight(linear) : 0.0, linear ? pd_linear_largest_eigenvalue(linear) : 0.0);
+}
+
+PyObject *pd_call_set_linear(pd_simulation_object *self, PyObject *arguments) {
+    double weight, omega, rho;
+    PyObject *object;
+    pd_chebyshev chebyshev;
+    pd_linear *linear;
+    if (!PyArg_ParseTuple(arguments, "dddO:set_linear", &weight, &omega, &rho, &object)) return NULL;
+    if (!pd_check_spectrum(weight, omega, rho) || !pd_read_chebyshev(object, &chebyshev) || !linear_of(self, &linear)) return NULL;
+    if (!linear) return PyErr_Format(PyExc_ValueError, "this solver has no linear solver");
+    if (!pd_object_enter(self)) return NULL;
+    pd_status status;
+    Py_BEGIN_ALLOW_THREADS status = pd_linear_set(linear, weight, omega, rho, &chebyshev);
+    Py_END_ALLOW_THREADS pd_object_leave(self);
+    if (status) return pd_object_raise(self, status);
+    Py_RETURN_NONE;
+}
+
+PyObject *pd_call_set_chebyshev(pd_simulation_object *self, PyObject *object) {
+    pd_chebyshev chebyshev;
+    if (!pd_read_chebyshev(object, &chebyshev) || !pd_object_enter(self)) return NULL;
+    pd_simulation_set_chebyshev(self->core, &chebyshev);
+    pd_object_leave(self);
+    Py_RETURN_NONE;
+}

@@ -1,0 +1,103 @@
+/* One step: its record, its observer, and Ctrl-C. */
+#include "python/errors.h"
+#include "python/simulation_object.h"
+
+enum { RECORD_COLUMNS = 7 };
+
+/* What one step records, and where. */
+typedef struct {
+    pd_simulation_object *self;
+    PyThreadState *thread; /* saved while the core runs */
+    double *record;        /* [iterations+1, 7] or NULL */
+    real *iterates;        /* [iterations+1, n, 3] or NULL */
+    PyObject *observer;    /* callable or NULL */
+    int rows;
+} Watch;
+
+static int interrupted(void *user) {
+    Watch *watch = user;
+    return pd_signal_raised(&watch->thread);
+}
+
+static pd_status record(void *user, pd_simulation *core, const pd_iteration *iteration) {
+    Watch *watch = user;
+    size_t count = (size_t)pd_simulation_n_vertices(core) * 3;
+    pd_status status = PD_OK;
+    if (iteration->number > watch->self->iterations) return PD_OK;
+    if (watch->record) {
+        double *row = watch->record + (size_t)iteration->number * RECORD_COLUMNS;
+        row[0] = iteration->number, row[1] = iteration->seconds, row[4] = iteration->step_norm;
+        row[5] = iteration->direction_seconds, row[6] = iteration->advance_seconds;
+        status = pd_simulation_evaluate(core, &row[2], &row[3]);
+    }
+    if (!status && watch->iterates) status = pd_simulation_get_state(core, watch->iterates + (size_t)iteration->number * count, NULL, NULL);
+    watch->rows = iteration->number + 1;
+    if (status || !watch->observer) return status;
+
+    PyEval_RestoreThread(watch->thread);
+    PyArrayObject *positions = pd_object_new_vectors(watch->self);
+    PyObject *answer = NULL;
+    if (positions) {
+        status = pd_simulation_get_state(core, PyArray_DATA(positions), NULL, NULL);
+        if (!status)
+            answer = PyObject_CallFunction(watch->observer, "iddddO", iteration->number, iteration->seconds, iteration->direction_seconds,
+                                           iteration->advance_seconds, iteration->step_norm, positions);
+    }
+    if (!status && !answer) status = PD_INTERRUPTED; // the observer's exception is pending
+    Py_XDECREF(answer);
+    Py_XDECREF((PyObject *)positions);
+    watch->thread = PyEval_SaveThread();
+    return status;
+}
+
+PyObject *pd_call_step(pd_simulation_object *self, PyObject *arguments) {
+    PyObject *targets_object, *record_object, *iterates_object, *observer_object;
+    int keep_diverged;
+    const real *targets;
+    PyArrayObject *rows = NULL, *iterates = NULL;
+    pd_step_result result;
+    if (!PyArg_ParseTuple(arguments, "OOOOp:step", &targets_object, &record_object, &iterates_object, &observer_object, &keep_diverged))
+        return NULL;
+    npy_intp rows_shape[2] = {(npy_intp)self->iterations + 1, RECORD_COLUMNS};
+    npy_intp iterates_shape[3] = {(npy_intp)self->iterations + 1, pd_simulation_n_vertices(self->core), 3};
+    if (!pd_object_read_vectors(self, targets_object, "targets", &targets)) return NULL;
+    if (record_object != Py_None && !(rows = pd_array_in_out(record_object, NPY_FLOAT64, 2, rows_shape, "record"))) return NULL;
+    if (iterates_object != Py_None && !(iterates = pd_array_in_out(iterates_object, PD_NPY_REAL, 3, iterates_shape, "iterates")))
+        return NULL;
+    if (observer_object != Py_None && !PyCallable_Check(observer_object))
+        return PyErr_Format(PyExc_TypeError, "observer: expected a callable");
+    if (!pd_object_enter(self)) return NULL;
+
+    Watch watch = {self,
+                   NULL,
+                   rows ? PyArray_DATA(rows) : NULL,
+                   iterates ? PyArray_DATA(iterates) : NULL,
+                   observer_object != Py_None ? observer_object : NULL,
+                   0};
+    int recording = watch.record || watch.iterates || watch.observer;
+    pd_observer observer = {&watch, recording ? record : NULL, interrupted};
+    watch.thread = PyEval_SaveThread();
+    pd_status status = pd_simulation_step(self->core, targets, &observer, keep_diverged, &result);
+    PyEval_RestoreThread(watch.thread);
+    self->steps += !status && result.stop != PD_STOP_DIVERGED;
+    pd_object_leave(self);
+    if (status) {
+        pd_object_raise(self, status);
+        // the rows written so far go with the exception
+        if (status == PD_DIVERGED) {
+            PyObject *type, *value, *traceback;
+            PyErr_Fetch(&type, &value, &traceback);
+            PyErr_NormalizeException(&type, &value, &traceback);
+            PyObject *count = value ? PyLong_FromLong(watch.rows) : NULL;
+            if (!count || PyObject_SetAttrString(value, "rows", count) < 0) PyErr_Clear();
+            Py_XDECREF(count);
+            PyErr_Restore(type, value, traceback);
+        }
+        return NULL;
+    }
+    static const char *stops[] = {"iteration_cap", "converged", "stalled", "diverged"};
+    const double *p = result.phases;
+    return Py_BuildValue("(sNidi(ddddd)d)", stops[result.stop], PyBool_FromLong(result.at_rounding), result.iterations, result.seconds,
+                         watch.rows, p[PD_PHASE_BEGIN], p[PD_PHASE_FIRST_GUESS], p[PD_PHASE_DIRECTION], p[PD_PHASE_ADVANCE],
+                         p[PD_PHASE_VELOCITY], result.device_seconds);
+}
