@@ -448,7 +448,7 @@ pd_status pd_earliest_collision(pd_context *context, int kind, int method, int n
 
 typedef struct pd_collider pd_collider; /* geometry/collider.h */
 
-/* What a collider (H; the values of its grid B) says of n points.
+/* What a collider [1] (B, and so are the values of its grid) says of n points.
  *   x       B [n,3]  in   m        distance  B [n]    out  m, negative inside      gradient  B [n,3]  out  of the distance
  *   normal  B [n,3]  out  unit     closest   B [n,3]  out  m */
 pd_status pd_collider_batch(pd_context *context, const pd_collider *collider, int n, const real *x, real *distance, real *gradient,

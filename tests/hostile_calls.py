@@ -116,12 +116,14 @@ def objects(rng, module, count):
         ("Simulation", lambda k: right.simulation_arguments(module, k % right.SOLVERS, "cloth" if k % 3 == 0 and k % 10 != 4 else "beam")),
         ("Linear", lambda k: right.linear_arguments(module, linear[k % len(linear)])),
         ("BroadPhase", lambda k: right.broad_phase_arguments(module, k % 3)),
+        ("Proximity", lambda k: right.proximity_arguments(module, k % 2 == 1)),
     ]
     methods = {"Simulation": right.simulation_calls, "Linear": right.linear_calls, "BroadPhase": right.broad_phase_calls}
+    methods["Proximity"] = right.proximity_calls
     for k in range(count):
-        name, make = makers[k % 3]
-        made = attempt(name, getattr(module, name), spoilt(rng, make(k // 3)))
-        arguments = make(k // 3)
+        name, make = makers[k % len(makers)]
+        made = attempt(name, getattr(module, name), spoilt(rng, make(k // len(makers))))
+        arguments = make(k // len(makers))
         whole = attempt(name, getattr(module, name), arguments)
         change(rng, arguments)
         for item in (whole, made):

@@ -159,6 +159,27 @@ def broad_phase_calls(module, n):
     return {"find": (points, points + real_of(module)(0.1), 0.1, True), "counts": (), "seconds": ()}
 
 
+def proximity_arguments(module, weighted=False):
+    """Arguments of Proximity: a broad phase, vertices, owner, points asked about, owners of colliders, and rows and weights or None."""
+    phase = module.BroadPhase(*broad_phase_arguments(module))
+    rows, weights = (np.tile(np.array(row), (4, 1)) for row in ([0, 1, -1, -1], [0.5, 0.5, 0.0, 0.0]))
+    owner, asked, owners = np.zeros(6, np.int32), np.arange(4, dtype=np.int32), np.array([1, 2], np.int32)
+    return [phase, 4, owner, asked, owners, *((rows.astype(np.int32), weights.astype(real_of(module))) if weighted else (None, None))]
+
+
+def proximity_calls(module, n):
+    points = np.random.default_rng(1).random((6, 3)).astype(real_of(module))
+    values = np.linalg.norm(np.mgrid[-1:2, -1:2, -1:2], axis=0).astype(real_of(module)) - real_of(module)(0.5)
+    return {
+        "set_collider": (1, 4, np.eye(4, 3), np.ones(4), 0.5, values),
+        "update": (points[:4], points[4:], 0.1, 0.2),
+        "find": (points[:4].copy(), points[4:].copy(), 0.5, True),
+        "active": (),
+        "incidence": (),
+        "counts": (),
+    }
+
+
 def device_array_calls(module, n):
     return {"__dlpack__": (), "__dlpack_device__": (), "__array_interface__": None, "__cuda_array_interface__": None, "shape": None}
 

@@ -17,6 +17,7 @@ TYPES = {
     "Simulation": (right.simulation_arguments, right.simulation_calls),
     "Linear": (right.linear_arguments, right.linear_calls),
     "BroadPhase": (right.broad_phase_arguments, right.broad_phase_calls),
+    "Proximity": (right.proximity_arguments, right.proximity_calls),
 }
 
 

@@ -405,13 +405,15 @@ static pd_status sort_list(pd_broad_phase *phase, int which, pd_pairs *pairs) {
     return pd_sort_pairs(phase->context, list->n, &list->buffer, list->scratch, &phase->work, list->pairs);
 }
 
-pd_status pd_broad_phase_find(pd_broad_phase *phase, const real *x_t0, const real *x_t1, real margin, int rebuild,
+pd_status pd_broad_phase_find(pd_broad_phase *phase, const real *x_t0, const real *x_t1, double margin, int rebuild,
                               pd_pairs *vertex_triangle, pd_pairs *edge_edge) {
+    real wide = (real)margin; /* in this precision, not below what was asked for */
+    if ((double)wide < margin) wide += (real)4 * PD_EPSILON * wide;
     pd_context *context = phase->context;
     pd_patches *patches = &phase->patches;
     pd_status status;
     PD_TRY(pd_mark(context, PD_MARK_BEGIN));
-    for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++) PD_TRY(pd_primitive_boxes(context, &phase->primitives[kind], x_t0, x_t1, margin));
+    for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++) PD_TRY(pd_primitive_boxes(context, &phase->primitives[kind], x_t0, x_t1, wide));
     if (phase->method == PD_BROAD_PHASE_TREE)
         PD_TRY(update_trees(phase, rebuild));
     else if (phase->method == PD_BROAD_PHASE_PATCHES) {
@@ -430,6 +432,8 @@ pd_status pd_broad_phase_find(pd_broad_phase *phase, const real *x_t0, const rea
 done:
     return status;
 }
+
+const pd_primitives *pd_broad_phase_primitives(const pd_broad_phase *phase, int kind) { return &phase->primitives[kind]; }
 
 pd_broad_phase_counts pd_broad_phase_counted(const pd_broad_phase *phase) {
     pd_broad_phase_counts counts = phase->counts;

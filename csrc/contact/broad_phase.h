@@ -44,11 +44,14 @@ typedef struct pd_broad_phase_counts {
 pd_status pd_broad_phase_create(pd_broad_phase **out, pd_context *context, const pd_broad_phase_description *description);
 void pd_broad_phase_destroy(pd_broad_phase *phase); /* NULL is allowed */
 
-/* All pairs whose boxes, each widened by margin, overlap. A tree is refitted to the new boxes, and built again where that has made it half
+/* The primitives of a kind, PD_VERTICES, .. */
+const pd_primitives *pd_broad_phase_primitives(const pd_broad_phase *phase, int kind);
+
+/* All pairs whose boxes, each widened by margin (rounded up), overlap. A tree is refitted to the new boxes, and built again where that has made it half
  * as costly again as it was, or `rebuild` says so.
  *   x_t0, x_t1 [n_points,3]  B  in  m; x_t1 NULL: nothing moves      margin >= 0 m
  * The lists stay valid until the next call. Primitives with NaN are in no pair. Errors: PD_ERROR_MEMORY, PD_ERROR_NOT_FINITE. */
-pd_status pd_broad_phase_find(pd_broad_phase *phase, const real *x_t0, const real *x_t1, real margin, int rebuild,
+pd_status pd_broad_phase_find(pd_broad_phase *phase, const real *x_t0, const real *x_t1, double margin, int rebuild,
                               pd_pairs *vertex_triangle, pd_pairs *edge_edge);
 
 pd_broad_phase_counts pd_broad_phase_counted(const pd_broad_phase *phase);

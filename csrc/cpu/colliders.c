@@ -1,9 +1,13 @@
 /* The loop over points near a collider. */
 #include "cpu/context.h"
 
-#include "geometry/collider.h"
+#include "cpu/collider_point.h"
 
 enum { QUERY_NANOSECONDS = 30 };
+
+__attribute__((noinline)) void pd_collider_point(const pd_collider *collider, const real x[3], pd_surface_point *out) {
+    pd_collider_query(collider, x, out);
+}
 
 pd_status pd_collider_batch(pd_context *context, const pd_collider *collider, int n, const real *x, real *distance, real *gradient,
                             real *normal, real *closest) {
@@ -11,7 +15,7 @@ pd_status pd_collider_batch(pd_context *context, const pd_collider *collider, in
     for (int p = 0; p < n; p++) {
         size_t row = 3 * (size_t)p;
         pd_surface_point found;
-        pd_collider_query(collider, x + row, &found);
+        pd_collider_point(collider, x + row, &found);
         distance[p] = found.distance;
         for (size_t i = 0; i < 3; i++)
             gradient[row + i] = found.gradient[i], normal[row + i] = found.normal[i], closest[row + i] = found.closest[i];

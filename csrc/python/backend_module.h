@@ -24,6 +24,7 @@ typedef struct pd_module_state {
     PyTypeObject *linear_type;
     PyTypeObject *device_array_type;
     PyTypeObject *broad_phase_type;
+    PyTypeObject *proximity_type;
     double loop_seconds;                   /* of the last batch of pairs */
     const pd_cholesky_functions *cholesky; /* kept alive by the module _host, which is never unloaded */
 } pd_module_state;
@@ -31,6 +32,7 @@ typedef struct pd_module_state {
 extern PyType_Spec pd_simulation_type_spec;  /* simulation.c */
 extern PyType_Spec pd_linear_type_spec;      /* linear.c */
 extern PyType_Spec pd_broad_phase_type_spec; /* broad_phase.c */
+extern PyType_Spec pd_proximity_type_spec;   /* proximity.c */
 extern PyMethodDef pd_element_methods[];     /* elements.c */
 extern PyMethodDef pd_geometry_methods[];    /* geometry.c */
 
@@ -40,5 +42,10 @@ int pd_read_chebyshev(PyObject *object, pd_chebyshev *out);
 int pd_check_spectrum(double weight, double omega, double rho);
 /* The tuple that python/pdgpu/linear_solvers.py makes of a linear solver. Returns 0 with an exception set. (linear.c) */
 int pd_read_linear_settings(PyObject *object, pd_linear_settings *out);
+
+/* A collider but for the values of its grid, which the caller finds in *values, or NULL: a BORROWED reference. Returns 0, or -1 with an
+ * exception. (geometry.c) */
+int pd_read_collider(int shape, PyObject *frame, PyObject *size, double spacing, PyObject *values_object, pd_collider *collider,
+                     PyArrayObject **values);
 
 #endif

@@ -1,32 +1,23 @@
 /* The type BroadPhase of a backend module: pairs of primitives whose boxes overlap (pdgpu.collision). */
 #include "python/backend_module.h"
 
-#include "contact/broad_phase.h"
+#include "python/broad_phase.h"
 #include "python/errors.h"
 
 #include <limits.h>
-#include <pythread.h>
 #include <string.h>
-
-typedef struct {
-    PyObject_HEAD pd_context *context;
-    pd_broad_phase *core;
-    PyThread_type_lock lock;
-    int n_points;
-    real *x_t0, *x_t1; /* B [n_points,3] */
-} BroadPhaseObject;
 
 static PyObject *raise_from(BroadPhaseObject *self, pd_status status) {
     return pd_raise(PyType_GetModule(Py_TYPE((PyObject *)self)), status, pd_context_error(self->context));
 }
 
-static int enter(BroadPhaseObject *self) {
+int pd_broad_phase_enter(BroadPhaseObject *self) {
     if (PyThread_acquire_lock(self->lock, NOWAIT_LOCK)) return 1;
     PyErr_SetString(PyExc_RuntimeError, "the broad phase is busy: another call is running on it");
     return 0;
 }
 
-static void leave(BroadPhaseObject *self) { PyThread_release_lock(self->lock); }
+void pd_broad_phase_leave(BroadPhaseObject *self) { PyThread_release_lock(self->lock); }
 
 /* Corners (n,k) and tags (n,) of one kind, kept by the list. Returns 0 with an exception set. */
 static int read_primitives(PyObject *corners_object, PyObject *tags_object, PyObject *kept, int kind, pd_broad_phase_description *d,
@@ -128,21 +119,19 @@ static PyObject *broad_phase_find(BroadPhaseObject *self, PyObject *arguments) {
     if (!x_t0 || pd_array_in_or_none(&x_t1, x_t1_object, PD_NPY_REAL, 2, shape, "x_t1") < 0) return NULL;
     if (pd_check_coordinates(x_t0, "x_t0") < 0 || (x_t1 && pd_check_coordinates(x_t1, "x_t1") < 0)) return NULL;
     if (!pd_number_in_range(margin, 0.0, PD_LARGEST_COORDINATE, "margin")) return NULL;
-    /* the margin in this precision, not below what was asked for */
-    real wide = (real)margin;
-    if ((double)wide < margin) wide += (real)4 * PD_EPSILON * wide;
-    if (!enter(self)) return NULL;
+    if (!pd_broad_phase_enter(self)) return NULL;
     pd_pairs vertex_triangle, edge_edge;
     pd_status status;
     size_t bytes = 3 * (size_t)self->n_points * sizeof(real);
     const void *start = PyArray_DATA(x_t0), *end = x_t1 ? PyArray_DATA(x_t1) : NULL;
     Py_BEGIN_ALLOW_THREADS status = pd_memory_upload(self->context, self->x_t0, start, bytes);
     if (!status && end) status = pd_memory_upload(self->context, self->x_t1, end, bytes);
-    if (!status) status = pd_broad_phase_find(self->core, self->x_t0, end ? self->x_t1 : NULL, wide, rebuild, &vertex_triangle, &edge_edge);
+    if (!status)
+        status = pd_broad_phase_find(self->core, self->x_t0, end ? self->x_t1 : NULL, margin, rebuild, &vertex_triangle, &edge_edge);
     Py_END_ALLOW_THREADS PyArrayObject *lists[2] = {NULL, NULL};
     if (!status) lists[0] = rows_of(self, &vertex_triangle, &status);
     if (!status && lists[0]) lists[1] = rows_of(self, &edge_edge, &status);
-    leave(self);
+    pd_broad_phase_leave(self);
     if (status) raise_from(self, status);
     if (status || !lists[1]) {
         Py_XDECREF((PyObject *)lists[0]);
@@ -154,10 +143,10 @@ static PyObject *broad_phase_find(BroadPhaseObject *self, PyObject *arguments) {
 
 static PyObject *broad_phase_counts(BroadPhaseObject *self, PyObject *unused) {
     (void)unused;
-    if (!enter(self)) return NULL;
+    if (!pd_broad_phase_enter(self)) return NULL;
     pd_broad_phase_counts counts = pd_broad_phase_counted(self->core);
     pd_counts context = pd_context_counts(self->context);
-    leave(self);
+    pd_broad_phase_leave(self);
     return Py_BuildValue("(LLLnLL)", counts.builds, counts.refits, counts.retries, (Py_ssize_t)counts.pair_capacity, context.waits,
                          context.allocations);
 }
@@ -165,9 +154,9 @@ static PyObject *broad_phase_counts(BroadPhaseObject *self, PyObject *unused) {
 static PyObject *broad_phase_seconds(BroadPhaseObject *self, PyObject *unused) {
     double structure, pairs;
     (void)unused;
-    if (!enter(self)) return NULL;
+    if (!pd_broad_phase_enter(self)) return NULL;
     pd_status status = pd_broad_phase_seconds(self->core, &structure, &pairs);
-    leave(self);
+    pd_broad_phase_leave(self);
     return status ? raise_from(self, status) : Py_BuildValue("(dd)", structure, pairs);
 }
 

@@ -56,7 +56,7 @@ enum { LOOP_CLOSEST, LOOP_PAIR, LOOP_MOLLIFIER, LOOP_TIMES, LOOP_EARLIEST, LOOP_
 /* Runs a loop on the mirrored arrays, without the GIL. */
 static pd_status run_loop(pair_call *call, mirror *mirror, int threads, pd_error *error) {
     pd_context *context = NULL;
-    void **m = mirror->memory;
+    void **m = mirror->memory, *collider = NULL;
     pd_status status = pd_context_create(&context, threads, error);
     if (status) return status;
     status = mirror_upload(context, mirror);
@@ -70,7 +70,9 @@ static pd_status run_loop(pair_call *call, mirror *mirror, int threads, pd_error
             break;
         case LOOP_COLLIDER:
             call->collider.grid.values = m[1];
-            status = pd_collider_batch(context, &call->collider, call->n, m[0], m[2], m[3], m[4], m[5]);
+            status = pd_memory_create(context, &collider, sizeof call->collider);
+            if (!status) status = pd_memory_upload(context, collider, &call->collider, sizeof call->collider);
+            if (!status) status = pd_collider_batch(context, collider, call->n, m[0], m[2], m[3], m[4], m[5]);
             break;
         default:
             status = pd_earliest_collision(context, call->kind, call->quantity, call->n, m[0], m[1], m[2], call->separation, &call->time,
@@ -82,6 +84,7 @@ static pd_status run_loop(pair_call *call, mirror *mirror, int threads, pd_error
     if (!status) status = pd_marked_seconds(context, PD_MARK_BEGIN, PD_MARK_END, &call->seconds);
     if (status) *error = *pd_context_error(context);
     for (int i = 0; i < mirror->n_arrays && !mirror->in_place; i++) pd_memory_destroy(context, m[i]);
+    pd_memory_destroy(context, collider);
     pd_context_destroy(context);
     return status;
 }
@@ -266,19 +269,18 @@ static PyObject *earliest_collision(PyObject *module, PyObject *arguments) {
     return Py_BuildValue("(di)", (double)call.time, call.index);
 }
 
-/* The collider of a call but for the values of its grid. Returns 0, or -1 with an exception. */
-static int read_collider(int shape, PyObject *frame_object, PyObject *size_object, double spacing, PyObject *values_object, pair_call *call,
-                         mirror *mirror) {
+int pd_read_collider(int shape, PyObject *frame_object, PyObject *size_object, double spacing, PyObject *values_object,
+                     pd_collider *collider, PyArrayObject **values) {
     npy_intp frame_shape[2] = {4, 3}, size_shape[1] = {4}, grid_shape[3] = {-1, -1, -1};
-    pd_collider *collider = &call->collider;
+    *values = NULL;
     if (shape < 0 || shape >= PD_COLLIDER_COUNT) {
         PyErr_Format(PyExc_ValueError, "shape: %d is unknown", shape);
         return -1;
     }
     PyArrayObject *frame = pd_array_in(frame_object, NPY_FLOAT64, 2, frame_shape, "frame");
     PyArrayObject *size = frame ? pd_array_in(size_object, NPY_FLOAT64, 1, size_shape, "size") : NULL;
-    if (!size || pd_array_in_or_none(&mirror->arrays[1], values_object, PD_NPY_REAL, 3, grid_shape, "values") < 0) return -1;
-    if (mirror->arrays[1] && pd_check_coordinates(mirror->arrays[1], "values") < 0) return -1;
+    if (!size || pd_array_in_or_none(values, values_object, PD_NPY_REAL, 3, grid_shape, "values") < 0) return -1;
+    if (*values && pd_check_coordinates(*values, "values") < 0) return -1;
     if (pd_array_check_range(frame, -PD_LARGEST_COORDINATE, PD_LARGEST_COORDINATE, "frame") < 0 ||
         pd_array_check_range(size, -PD_LARGEST_COORDINATE, PD_LARGEST_COORDINATE, "size") < 0)
         return -1;
@@ -287,7 +289,7 @@ static int read_collider(int shape, PyObject *frame_object, PyObject *size_objec
     for (int i = 0; i < 9; i++) collider->rotation[i] = (real)rows[i];
     for (int i = 0; i < 3; i++) collider->translation[i] = (real)rows[9 + i];
     for (int i = 0; i < 4; i++) collider->size[i] = (real)numbers[i];
-    if ((shape == PD_DISTANCE_GRID) != (mirror->arrays[1] != NULL)) {
+    if ((shape == PD_DISTANCE_GRID) != (*values != NULL)) {
         PyErr_SetString(PyExc_ValueError, "values: a grid needs them, and only a grid takes them");
         return -1;
     }
@@ -296,7 +298,7 @@ static int read_collider(int shape, PyObject *frame_object, PyObject *size_objec
     if (!pd_number_in_range(spacing, sizeof(real) == sizeof(float) ? (double)FLT_MIN : DBL_MIN, PD_LARGEST_COORDINATE, "spacing"))
         return -1;
     for (int i = 0; i < 3; i++) {
-        collider->grid.n[i] = pd_array_length(mirror->arrays[1], i, "values");
+        collider->grid.n[i] = pd_array_length(*values, i, "values");
         if (collider->grid.n[i] < 0) return -1;
         if (collider->grid.n[i] < 2) {
             PyErr_Format(PyExc_ValueError, "values: expected at least 2 nodes along axis %d, got %d", i, collider->grid.n[i]);
@@ -314,7 +316,7 @@ static PyObject *collider_query(PyObject *module, PyObject *arguments) {
     pair_call call = {.loop = LOOP_COLLIDER};
     mirror mirror = {.n_arrays = 6, .n_in = 2};
     if (!PyArg_ParseTuple(arguments, "iOOdOOi:collider_query", &shape, &frame, &size, &spacing, &values, &x_object, &threads)) return NULL;
-    if (read_collider(shape, frame, size, spacing, values, &call, &mirror) < 0) return NULL;
+    if (pd_read_collider(shape, frame, size, spacing, values, &call.collider, &mirror.arrays[1]) < 0) return NULL;
     if (!(mirror.arrays[0] = pd_array_in(x_object, PD_NPY_REAL, 2, vectors, "x"))) return NULL;
     if ((call.n = pd_array_length(mirror.arrays[0], 0, "x")) < 0) return NULL;
     if (pd_check_coordinates(mirror.arrays[0], "x") < 0) return NULL;

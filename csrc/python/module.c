@@ -100,6 +100,9 @@ static int module_execute(PyObject *module) {
     state->broad_phase_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &pd_broad_phase_type_spec, NULL);
     if (!state->broad_phase_type) return -1;
     if (PyModule_AddType(module, state->broad_phase_type) < 0) return -1;
+    state->proximity_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &pd_proximity_type_spec, NULL);
+    if (!state->proximity_type) return -1;
+    if (PyModule_AddType(module, state->proximity_type) < 0) return -1;
     if (PyModule_AddFunctions(module, pd_element_methods) < 0) return -1;
     if (PyModule_AddFunctions(module, pd_geometry_methods) < 0) return -1;
     return add_kinds(module);
@@ -111,6 +114,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(state->linear_type);
     Py_VISIT(state->device_array_type);
     Py_VISIT(state->broad_phase_type);
+    Py_VISIT(state->proximity_type);
     return 0;
 }
 
@@ -120,6 +124,7 @@ static int module_clear(PyObject *module) {
     Py_CLEAR(state->linear_type);
     Py_CLEAR(state->device_array_type);
     Py_CLEAR(state->broad_phase_type);
+    Py_CLEAR(state->proximity_type);
     return 0;
 }
 

@@ -120,12 +120,16 @@ class Collider:
         return rotation, real_array(f"motion: translation at time {time}", moved[1], (3,))
 
     def _query(self, x, time, threads):
-        shape, rotation, translation, size, spacing, values = self._core(x.dtype)
+        return SurfacePoints(*backend("cpu", x.dtype).collider_query(*self._placed(x.dtype, time), x, threads))
+
+    def _placed(self, dtype, time):
+        """What a core takes of a collider at a time: shape, frame, size, spacing, values."""
+        shape, rotation, translation, size, spacing, values = self._core(dtype)
         turn, shift = self.placement(time)
         frame = np.concatenate([turn @ rotation, [turn @ translation + shift]])
         size = np.concatenate([size, np.zeros(4 - len(size))])
-        self._check_range(np.append(frame, size), time, x.dtype)
-        return SurfacePoints(*backend("cpu", x.dtype).collider_query(shape, frame, size, spacing, values, x, threads))
+        self._check_range(np.append(frame, size), time, dtype)
+        return shape, frame, size, spacing, values
 
     def _check_range(self, numbers, time, dtype):
         if not (np.abs(numbers) <= LARGEST[dtype.name]).all():

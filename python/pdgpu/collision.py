@@ -6,7 +6,6 @@ exactly is for `pdgpu.ccd` and `pdgpu.geometry` to say.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -178,10 +177,34 @@ class BroadPhase(GuardedAttributes):
         distance = number("distance", distance, minimum=0.0, maximum=LARGEST[self.dtype.name])
         start = self._positions("x_t0", x_t0)
         end = None if x_t1 is None else self._positions("x_t1", x_t1)
-        vertex_triangle, edge_edge = self._core.find(start, end, 0.5 * distance, bool(rebuild))
+        return self._named(*self._core.find(start, end, 0.5 * distance, bool(rebuild)))
+
+    def _named(self, vertex_triangle, edge_edge):
+        """Pairs of the lists of the core, which numbers the vertices that take part."""
         if len(self.vertices) < self.n_points:  # else a vertex has its own number
             vertex_triangle[:, 0] = self.vertices[vertex_triangle[:, 0]]
         return Pairs(vertex_triangle, edge_edge)
+
+    def proximity(self, n_vertices, *, owner=None, asked=(), collider_owner=(), rows=None, weights=None):
+        """The core that finds what is near, on the memory of this broad phase.
+
+        Parameters
+        ----------
+        n_vertices : int
+            Whose positions it is given; the points that do not follow them are driven.
+        owner : array of int32, shape (n,), optional
+            Body or obstacle of each point.
+        asked : array of int32, ascending
+            The points that colliders are asked about.
+        collider_owner : array of int32
+            Place of each collider among bodies and obstacles.
+        rows, weights : arrays (k, 4), optional
+            Point i follows the vertices rows[i], -1 for none, with these weights: an array of int32 and one of this dtype. Left out, the
+            first points are the vertices.
+        """
+        owner = np.zeros(self.n_points, np.int32) if owner is None else owner
+        asked, collider_owner = (np.array(part, np.int32) for part in (asked, collider_owner))
+        return backend(self.device, self.dtype).Proximity(self._core, n_vertices, owner, asked, collider_owner, rows, weights)
 
     @property
     def counts(self):
@@ -228,21 +251,15 @@ class ProximitySet:
         self.maximum = number("maximum", maximum, above=self.minimum)
         self.pairs, self.distance = Pairs(np.zeros((0, 2), np.int32), np.zeros((0, 2), np.int32)), 0.0
         self.searches = self.updates = 0
-        self._x = None
+        self._core = broad_phase.proximity(broad_phase.n_points)
+        self._driven = np.zeros((0, 3), broad_phase.dtype)
 
     def update(self, x):
         """Take note of new positions, (n, 3) m, and return the pairs: the old ones, or those of a new search."""
-        x = self.broad_phase._positions("x", x).astype(np.float64)
+        x = self.broad_phase._positions("x", x)
         self.updates += 1
-        if self._x is not None and len(x):
-            with np.errstate(over="ignore"):
-                move = math.sqrt(float(((x - self._x) ** 2).sum(axis=1).max()))
-            # the move is off by less than 1e-14 of itself and of the coordinates it is the difference of
-            move += 1e-14 * (move + float(np.abs(x).max()))
-            self.distance = (self.distance - 2.0 * move) * (1.0 - 1e-15)
-        self._x = x
-        if not self.distance > self.minimum or not self.searches:
-            self.pairs = self.broad_phase.pairs(x, distance=self.maximum)
-            self.distance = self.maximum
+        self.distance, found = self._core.update(x, self._driven, self.minimum, self.maximum)
+        if found is not None:
+            self.pairs = self.broad_phase._named(*found)
             self.searches += 1
         return self.pairs

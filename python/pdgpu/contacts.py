@@ -1,6 +1,6 @@
 """Proximity queries: which parts of a simulation are near each other, how far, in which direction and where.
 
-A broad phase names the pairs, `pdgpu.geometry` measures them.
+The core finds and measures them (csrc/contact/proximity.c); here they get their names.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from pdgpu import geometry
 from pdgpu.arguments import LARGEST, number
 from pdgpu.collision import BroadPhase
 from pdgpu.scene import Body, Obstacle
@@ -17,12 +16,8 @@ from pdgpu.surface import SceneSurface
 
 __all__ = ["Contacts"]
 
-KINDS = ("vertex-triangle", "edge-edge", "vertex-collider")
-VERTEX_TRIANGLE, EDGE_EDGE, VERTEX_COLLIDER = range(3)
-FEATURES = ("vertex-vertex", "vertex-edge", "vertex-triangle", "edge-edge", "vertex-collider")
-
-CHUNK = 2**18  # pairs measured at a time, so that scratch memory stays at some 100 MB
-ZERO_WEIGHT = 32  # times the spacing of floats at 1: what rounding leaves of a weight that is zero
+KINDS = ("vertex-triangle", "edge-edge", "vertex-collider")  # PD_CONTACT_... of csrc/proximity_loops.h
+FEATURES = ("vertex-vertex", "vertex-edge", "vertex-triangle", "edge-edge", "vertex-collider")  # PD_NEAREST_... of csrc/geometry
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +50,8 @@ class Contacts:
         The simulation's, and after them those of the obstacle meshes in the order of the obstacles, m.
     """
 
-    kind: np.ndarray
-    feature: np.ndarray
+    _kind: np.ndarray  # numbers, spelt out where somebody asks: 120 bytes a pair are most of what a search would have to write
+    _feature: np.ndarray
     vertices: np.ndarray
     weights: np.ndarray
     distance: np.ndarray
@@ -66,11 +61,20 @@ class Contacts:
     names: tuple
     positions: np.ndarray
 
+    @property
+    def kind(self):
+        return np.take(KINDS, self._kind)
+
+    @property
+    def feature(self):
+        return np.take(FEATURES, self._feature)
+
     def __len__(self):
         return len(self.distance)
 
     def __repr__(self):
-        counts = ", ".join(f"{int((self.kind == name).sum())} {name}" for name in KINDS if (self.kind == name).any())
+        counted = np.bincount(self._kind, minlength=len(KINDS)).tolist()
+        counts = ", ".join(f"{count} {name}" for count, name in zip(counted, KINDS, strict=True) if count)
         nearest = f", nearest at {self.distance.min():g} m" if len(self) else ""
         return f"<Contacts: {len(self)} pairs{f' ({counts})' if counts else ''}{nearest}>"
 
@@ -123,10 +127,11 @@ def find_contacts(simulation, distance, bodies, self_collision, unique):
 
 
 class ContactSearch:
-    """The primitives of chosen bodies and obstacles, numbered through, and their broad phase."""
+    """The primitives of chosen bodies and obstacles, numbered through, their broad phase, and what is near in it."""
 
     def __init__(self, simulation, chosen, self_collision):
         self.surface = surface = SceneSurface(simulation._scene, chosen)
+        self.dtype = simulation.dtype
         fixed = np.ones(len(surface.rest), bool)  # obstacles are
         fixed[: len(simulation._fixed)] = simulation._fixed
         self.phase = BroadPhase(
@@ -138,111 +143,17 @@ class ContactSearch:
             bodies=surface.owner,
             self_collision=self_collision,
             dtype=simulation.dtype,
+            device=simulation.device,
             threads=simulation.threads,
         )
-        self.threads = simulation.threads
-        self.free = self.phase.vertices[~fixed[self.phase.vertices]]  # the vertices that colliders are asked about
+        asked = self.phase.vertices[~fixed[self.phase.vertices]]  # the vertices that colliders are asked about
+        places = np.array([place for place, _ in surface.shapes], np.int32)
+        self._core = self.phase.proximity(len(simulation._fixed), owner=surface.owner, asked=asked, collider_owner=places)
 
     def find(self, simulation, distance, unique):
         time = simulation.time
-        positions = self.surface.positions(simulation.positions, time).astype(simulation.dtype)
-        pairs = self.phase.pairs(positions, distance=distance)
-        found = []
-        if len(pairs.vertex_triangle):
-            corners = np.concatenate([pairs.vertex_triangle[:, :1], self.phase.triangles[pairs.vertex_triangle[:, 1]]], axis=1)
-            found += self._measured(VERTEX_TRIANGLE, geometry.vertex_triangle, corners, positions, distance)
-        if len(pairs.edge_edge):
-            corners = self.phase.edges[pairs.edge_edge].reshape(-1, 4)
-            found += self._measured(EDGE_EDGE, geometry.edge_edge, corners, positions, distance)
-        columns = [np.concatenate(column) for column in zip(*(self._nothing(positions.dtype), *found), strict=True)]
-        if unique:
-            first = _first_of_each(columns)
-            columns = [column[first] for column in columns]
-        columns = [np.concatenate(column) for column in zip(columns, *self._of_shapes(positions, time, distance), strict=True)]
-        kind, feature, *others, _ = columns
-        return Contacts(np.array(KINDS)[kind], np.array(FEATURES)[feature], *others, self.surface.names, positions)
-
-    @staticmethod
-    def _nothing(dtype):
-        """No rows of kind, feature, vertices, weights, distance, normal, points, bodies, and what is nearest."""
-        shapes = ((np.int8, ()), (np.int8, ()), (np.int32, (4,)), (dtype, (4,)), (dtype, ()), (dtype, (3,)), (dtype, (2, 3)))
-        return [np.zeros((0, *shape), kind) for kind, shape in (*shapes, (np.int32, (2,)), (np.int32, (3,)))]
-
-    def _measured(self, kind, measure, corners, positions, distance):
-        """Columns of the pairs that are near enough, in chunks; corners (m, 4)."""
-        result, first_of_second = [], 1 if kind == VERTEX_TRIANGLE else 2
-        for start in range(0, len(corners), CHUNK):
-            rows = corners[start : start + CHUNK]
-            closest = measure(positions[rows], threads=self.threads)
-            near = np.flatnonzero(closest.distance <= distance)
-            rows, weights, gap = rows[near], closest.weights[near], closest.gap[near]
-            feature, nearest = _nearest_features(rows, weights, first_of_second)
-            # points from the weights; their difference is the gap to rounding
-            first = np.einsum("nk,nki->ni", weights[:, :first_of_second], positions[rows[:, :first_of_second]])
-            result.append(
-                [
-                    np.full(len(rows), kind, np.int8),
-                    feature,
-                    rows.astype(np.int32),
-                    weights,
-                    closest.distance[near],
-                    closest.normal[near],
-                    np.stack([first, first - gap], axis=1),
-                    self.surface.owner[rows[:, [0, first_of_second]]],
-                    nearest,
-                ]
-            )
-        return result
-
-    def _of_shapes(self, positions, time, distance):
-        """Columns of the vertices near each collider that is no mesh."""
-        for place, collider in self.surface.shapes:
-            x = positions[self.free]
-            surface = collider.query(x, time, threads=self.threads)
-            near = np.flatnonzero(surface.distance <= distance)
-            vertices = np.full((len(near), 4), -1, np.int32)
-            vertices[:, 0] = self.free[near]
-            weights = np.zeros((len(near), 4), positions.dtype)
-            weights[:, 0] = 1.0
-            bodies = np.stack([self.surface.owner[vertices[:, 0]], np.full(len(near), place, np.int32)], axis=1)
-            yield [
-                np.full(len(near), VERTEX_COLLIDER, np.int8),
-                np.full(len(near), FEATURES.index("vertex-collider"), np.int8),
-                vertices,
-                weights,
-                surface.distance[near],
-                surface.normal[near],
-                np.stack([x[near], surface.closest[near]], axis=1),
-                bodies,
-                np.full((len(near), 3), -1, np.int32),
-            ]
-
-
-def _nearest_features(vertices, weights, first_of_second):
-    """The place in FEATURES (n,), and what is nearest (n, 3): (-1, a, b) with a < b for two vertices, (a, b, c) with b < c for vertex a and
-    edge bc, -1 for a face or two edges met inside, which no other pair has in common."""
-    counts = np.abs(weights) > ZERO_WEIGHT * np.finfo(weights.dtype).eps
-    first, second = (np.where(counts, vertices, -1)[:, part] for part in (slice(0, first_of_second), slice(first_of_second, 4)))
-    n_first, n_second = (first >= 0).sum(axis=1), (second >= 0).sum(axis=1)
-    first, second = np.sort(first, axis=1), np.sort(second, axis=1)  # -1 first
-    feature = np.where(n_first == 2, np.where(n_second == 2, 3, 1), n_second - 1).astype(np.int8)
-    nearest = np.full((len(vertices), 3), -1, np.int32)
-    two = feature == 0
-    nearest[two, 1:] = np.sort(np.stack([first[two, -1], second[two, -1]], axis=1), axis=1)
-    for side, other, count in ((first, second, n_first), (second, first, n_second)):
-        one = (feature == 1) & (count == 1)
-        nearest[one, 0] = side[one, -1]
-        nearest[one, 1:] = other[one, -2:]
-    return feature, nearest
-
-
-def _first_of_each(columns):
-    """Rows, ascending, of the first contact of each two nearest features."""
-    nearest = columns[8]
-    shared = np.flatnonzero(nearest[:, 2] >= 0)
-    key = nearest[shared]
-    order = np.lexsort(key.T)  # stable: the first of equals is the first contact
-    kept = nearest[:, 2] < 0
-    kept[shared[order[:1]]] = True
-    kept[shared[order[1:][(key[order[1:]] != key[order[:-1]]).any(axis=1)]]] = True
-    return np.flatnonzero(kept)
+        driven = np.ascontiguousarray(self.surface.driven(time), dtype=self.dtype)
+        for which, (_, collider) in enumerate(self.surface.shapes):
+            self._core.set_collider(which, *collider._placed(self.dtype, time))
+        columns = self._core.find(simulation.positions, driven, distance, unique)
+        return Contacts(columns.pop("kind"), columns.pop("feature"), **columns, names=self.surface.names)

@@ -70,4 +70,8 @@ class SceneSurface:
 
     def positions(self, x, time):
         """Positions x (n, 3) of the bodies, m, and after them those of the obstacle meshes at a time (s); at rest where not chosen."""
-        return np.concatenate([x, *(mesh.positions(time) if chosen else mesh.mesh.points for chosen, mesh in self.meshes)])
+        return np.concatenate([x, self.driven(time)])
+
+    def driven(self, time):
+        """The positions (m, 3) of the obstacle meshes alone."""
+        return np.concatenate([np.zeros((0, 3)), *(mesh.positions(time) if chosen else mesh.mesh.points for chosen, mesh in self.meshes)])

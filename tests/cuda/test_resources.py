@@ -17,6 +17,10 @@ BUILDS = [Path(os.environ["PDGPU_BUILD"])] if "PDGPU_BUILD" in os.environ else [
 ALLOWED = {
     (r"\w+_batch_kernel", ""): (None, "single elements for pdgpu.elements, in no step at all"),
     (r"(closest|pair)_kernel", ""): (400, "corners and weights indexed by the kind of a pair; for pdgpu.geometry, in no step so far"),
+    (r"(support|measure)_kernel", ""): (
+        400,
+        "closest points, whose corners are indexed by the sides of a triangle; once a refresh of the pairs",
+    ),
     (r"(collision|earliest)_kernel", ""): (32, "the ends of a cubic's monotone pieces, at most three, in a loop"),
     (r"\w+_damping_kernel", ""): (256, "fills d2E/dF2 of an element, 81 numbers, once a step"),
     (r"\w+_hessian_kernel", ""): (

@@ -1,0 +1,386 @@
+/* What is near what; see proximity.h. */
+#include "contact/proximity.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { FEWEST = 1024, MOST_ROOMS = 8 };
+
+/* Active pairs have four roles each, which are numbered by an int. */
+enum { MOST_ACTIVE = INT_MAX / 4 };
+
+/* What loops find out and the host wants to know. */
+typedef struct findings {
+    uint64_t active, chosen;
+    double move[2]; /* pd_largest_move */
+} findings;
+
+struct pd_proximity {
+    pd_context *context;
+    pd_broad_phase *phase;
+    pd_surface *surface;
+    pd_colliders *colliders;
+    int *asked, *collider_owner; /* B */
+    findings *findings;          /* B [1] */
+    pd_work work;
+    long long revision;
+
+    double reach;
+    real *previous; /* B [n_points,3] where the points were when the reach was last looked after */
+    int placed;     /* 0: they were nowhere yet */
+
+    pd_candidates candidates;
+    size_t candidate_capacity;
+    unsigned char *support; /* B [candidate_capacity] */
+    int *starts;            /* B [candidate_capacity / 32 + 2] */
+
+    size_t n_active;
+    real limit; /* of the active pairs, m */
+    pd_active_pairs active;
+    int *rows; /* B [active.capacity] the candidates they are */
+
+    size_t key_capacity;
+    uint64_t *keys, *scratch; /* B [key_capacity] */
+
+    size_t n_chosen, choice_capacity;
+    int unique;
+    pd_side_names sides;
+    uint64_t *names;      /* B [choice_capacity] of nearest features */
+    unsigned char *first; /* B [choice_capacity] */
+    int *chosen;          /* B [choice_capacity] */
+
+    pd_incidence incidence;
+
+    size_t measured_capacity;
+    pd_contact_measures measured; /* on the way to the host, where its memory is another */
+};
+
+/* ---- room ------------------------------------------------------------------------------------------------------------------- */
+
+/* An array of a list: an element of so many bytes for each `shared_by` elements of the list, and two more. */
+typedef struct room {
+    void **memory; /* B */
+    size_t bytes, shared_by;
+} room;
+
+#define ROOM(array, per_element) {(void **)&(array), (per_element) * sizeof *(array), 1}
+
+/* Room for at least `needed` elements in all arrays of a list. Contents are lost. The old arrays go when the new ones are there. */
+static pd_status make_room(pd_proximity *p, size_t needed, const char *of, int n, const room *rooms, size_t *capacity) {
+    pd_context *context = p->context;
+    void *fresh[MOST_ROOMS] = {NULL};
+    size_t size = *capacity > 0 ? *capacity : FEWEST;
+    pd_status status = PD_OK;
+    if (needed <= *capacity) return PD_OK;
+    while (size < needed) size *= 2;
+    for (int i = 0; i < n && !status; i++) status = pd_memory_create(context, &fresh[i], (size / rooms[i].shared_by + 2) * rooms[i].bytes);
+    if (status) {
+        pd_error cause = *pd_context_error(context);
+        for (int i = 0; i < n; i++) pd_memory_destroy(context, fresh[i]);
+        return pd_fail(pd_context_error(context), status, "no room for %zu %s: %.300s", needed, of, cause.text);
+    }
+    for (int i = 0; i < n; i++) {
+        pd_memory_destroy(context, *rooms[i].memory);
+        *rooms[i].memory = fresh[i];
+    }
+    *capacity = size;
+    p->revision++;
+    return PD_OK;
+}
+
+/* Room for what a loop over n items needs while it runs. */
+static pd_status make_work(pd_proximity *p, size_t n) {
+    size_t bytes;
+    void *memory = NULL;
+    pd_status status = pd_work_bytes(p->context, n, &bytes);
+    if (status || bytes <= p->work.bytes) return status;
+    status = pd_memory_create(p->context, &memory, bytes);
+    if (status) return status;
+    pd_memory_destroy(p->context, p->work.memory);
+    p->work = (pd_work){memory, bytes};
+    return PD_OK;
+}
+
+static pd_status make_candidate_room(pd_proximity *p, size_t n) {
+    const room rooms[] = {ROOM(p->support, 1), {(void **)&p->starts, sizeof *p->starts, 32}};
+    pd_status status = make_room(p, n, "candidates", 2, rooms, &p->candidate_capacity);
+    return status ? status : make_work(p, p->candidate_capacity / 32 + 1);
+}
+
+static pd_status make_active_room(pd_proximity *p, size_t n) {
+    pd_active_pairs *a = &p->active;
+    const room rooms[] = {ROOM(a->kind, 1), ROOM(a->points, 4), ROOM(a->key, 1), ROOM(p->rows, 1)};
+    return make_room(p, n, "pairs that are near", 4, rooms, &a->capacity);
+}
+
+static pd_status make_key_room(pd_proximity *p, size_t n) {
+    const room rooms[] = {ROOM(p->keys, 1), ROOM(p->scratch, 1)};
+    pd_status status = make_room(p, n, "keys of pairs that are near", 2, rooms, &p->key_capacity);
+    return status ? status : make_work(p, p->key_capacity);
+}
+
+static int bits_of(uint64_t n) {
+    int bits = 1;
+    while (bits < 63 && ((uint64_t)1 << bits) < n) bits++;
+    return bits;
+}
+
+/* ---- making and unmaking ------------------------------------------------------------------------------------------------------ */
+
+static pd_status copied(pd_context *context, int **out, const int *source, int n) {
+    pd_status status = pd_memory_create(context, (void **)out, ((size_t)n + 1) * sizeof **out);
+    return status ? status : pd_memory_upload(context, *out, source, (size_t)n * sizeof **out);
+}
+
+/* A side in an open table of 2^bits places: its name, a new one where it has none. */
+static int name_of_side(uint64_t *table, int *names, int bits, int *n, int i, int j) {
+    uint64_t side = (uint64_t)((i < j ? i : j) + 1) << 32 | (uint64_t)(i < j ? j : i), mask = ((uint64_t)1 << bits) - 1;
+    uint64_t place = side * 0x9e3779b97f4a7c15ull >> (64 - bits);
+    while (table[place] && table[place] != side) place = (place + 1) & mask;
+    if (!table[place]) table[place] = side, names[place] = (*n)++;
+    return names[place];
+}
+
+/* Names of the edges and of the sides of triangles, once, on the host. */
+static pd_status name_sides(pd_proximity *p) {
+    pd_context *context = p->context;
+    const pd_primitives *edges = pd_broad_phase_primitives(p->phase, PD_EDGES),
+                        *triangles = pd_broad_phase_primitives(p->phase, PD_TRIANGLES);
+    size_t n_edges = (size_t)edges->n, n_sides = 3 * (size_t)triangles->n;
+    int bits = bits_of(2 * (n_edges + n_sides) + 1);
+    uint64_t *table = calloc((size_t)1 << bits, sizeof *table);
+    int *names = malloc(((size_t)1 << bits) * sizeof *names), *corners = malloc((2 * n_edges + n_sides + 1) * sizeof *corners);
+    int *of_edges = malloc((n_edges + 1) * sizeof *of_edges), *of_sides = malloc((n_sides + 1) * sizeof *of_sides);
+    pd_status status = PD_OK;
+    if (!table || !names || !corners || !of_edges || !of_sides)
+        PD_TRY(pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for the sides of %d triangles", triangles->n));
+    PD_TRY(pd_memory_download(context, corners, edges->corners, 2 * n_edges * sizeof *corners));
+    for (size_t i = 0; i < n_edges; i++) of_edges[i] = name_of_side(table, names, bits, &p->sides.n, corners[2 * i], corners[2 * i + 1]);
+    PD_TRY(pd_memory_download(context, corners, triangles->corners, n_sides * sizeof *corners));
+    for (size_t i = 0; i < n_sides; i++)
+        of_sides[i] = name_of_side(table, names, bits, &p->sides.n, corners[i], corners[i % 3 == 2 ? i - 2 : i + 1]);
+    p->sides.n_points = p->surface->n_points;
+    PD_TRY(copied(context, &p->sides.of_edges, of_edges, (int)n_edges));
+    PD_TRY(copied(context, &p->sides.of_sides, of_sides, (int)n_sides));
+done:
+    free(table);
+    free(names);
+    free(corners);
+    free(of_edges);
+    free(of_sides);
+    return status;
+}
+
+pd_status pd_proximity_create(pd_proximity **out, pd_context *context, pd_broad_phase *phase, pd_surface *surface, pd_colliders *colliders,
+                              const int *asked, int n_asked, const int *collider_owner) {
+    pd_status status = PD_OK;
+    pd_proximity *p = *out = calloc(1, sizeof *p);
+    if (!p) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for a proximity set");
+    p->context = context;
+    p->phase = phase, p->surface = surface, p->colliders = colliders;
+    PD_TRY(copied(context, &p->asked, asked, n_asked));
+    PD_TRY(copied(context, &p->collider_owner, collider_owner, colliders->n));
+    PD_TRY(pd_memory_create(context, (void **)&p->findings, sizeof *p->findings));
+    PD_TRY(pd_memory_create(context, (void **)&p->previous, 3 * (size_t)surface->n_points * sizeof(real) + 1));
+    PD_TRY(pd_memory_create(context, (void **)&p->incidence.start, ((size_t)surface->n_points + 1) * sizeof *p->incidence.start));
+    PD_TRY(name_sides(p));
+    PD_TRY(make_active_room(p, FEWEST));
+    p->active.count = &p->findings->active;
+    p->candidates.vertices = pd_broad_phase_primitives(phase, PD_VERTICES)->corners;
+    p->candidates.edges = pd_broad_phase_primitives(phase, PD_EDGES)->corners;
+    p->candidates.triangles = pd_broad_phase_primitives(phase, PD_TRIANGLES)->corners;
+    p->candidates.colliders = colliders->memory;
+    p->candidates.asked = p->asked;
+    p->candidates.n_asked = n_asked;
+done:
+    if (status) {
+        pd_proximity_destroy(p);
+        *out = NULL;
+    }
+    return status;
+}
+
+void pd_proximity_destroy(pd_proximity *p) {
+    if (!p) return;
+    const pd_contact_measures *m = &p->measured;
+    void *all[] = {p->asked,       p->collider_owner, p->findings,       p->work.memory,   p->previous,        p->names,
+                   p->support,     p->starts,         p->rows,           p->keys,          p->scratch,         p->first,
+                   p->active.kind, p->active.points,  p->active.key,     p->chosen,        p->incidence.start, p->incidence.roles,
+                   m->kind,        m->feature,        m->points,         m->weights,       m->distance,        m->normal,
+                   m->closest,     m->bodies,         p->sides.of_edges, p->sides.of_sides};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) pd_memory_destroy(p->context, all[i]);
+    free(p);
+}
+
+/* ---- candidates --------------------------------------------------------------------------------------------------------------- */
+
+static pd_status look(const pd_proximity *p, findings *seen) { return pd_memory_download(p->context, seen, p->findings, sizeof *seen); }
+
+pd_status pd_proximity_search(pd_proximity *p, double reach) {
+    pd_candidates *c = &p->candidates;
+    pd_pairs vertex_triangle, edge_edge;
+    pd_status status;
+    /* until the search has succeeded there are none, and nothing vouches for them */
+    c->n = c->n_vertex_triangle = c->n_edge_edge = p->n_active = p->n_chosen = 0;
+    p->reach = 0.0;
+    p->placed = 0;
+    PD_TRY(pd_broad_phase_find(p->phase, p->surface->points, NULL, 0.5 * reach, 0, &vertex_triangle, &edge_edge));
+    size_t n_colliders = (size_t)p->colliders->n * (size_t)c->n_asked, n = vertex_triangle.n + edge_edge.n + n_colliders;
+    if (n > INT_MAX)
+        return pd_fail(pd_context_error(p->context), PD_ERROR_MEMORY, "%zu pairs may be near each other, at most %d can be looked at", n,
+                       INT_MAX);
+    PD_TRY(pd_memory_copy(p->context, p->previous, p->surface->points, 3 * (size_t)p->surface->n_points * sizeof(real)));
+    c->vertex_triangle = vertex_triangle.pairs, c->edge_edge = edge_edge.pairs;
+    c->n_vertex_triangle = vertex_triangle.n, c->n_edge_edge = edge_edge.n;
+    c->n = n;
+    p->reach = reach;
+    p->placed = 1;
+done:
+    return status;
+}
+
+pd_status pd_proximity_update(pd_proximity *p, double minimum, double maximum, int *searched) {
+    pd_context *context = p->context;
+    int n = p->surface->n_points;
+    pd_status status = PD_OK;
+    *searched = 0;
+    if (p->placed && n > 0) {
+        findings seen;
+        PD_TRY(pd_largest_move(context, n, p->surface->points, p->previous, p->findings->move));
+        PD_TRY(look(p, &seen));
+        double move = sqrt(seen.move[0]);
+        /* the move is off by less than 1e-14 of itself and of the coordinates it is the difference of */
+        move += 1e-14 * (move + seen.move[1]);
+        p->reach = (p->reach - 2.0 * move) * (1.0 - 1e-15);
+        if (p->reach > minimum) PD_TRY(pd_memory_copy(context, p->previous, p->surface->points, 3 * (size_t)n * sizeof(real)));
+    }
+    if (!p->placed || !(p->reach > minimum)) {
+        PD_TRY(pd_proximity_search(p, maximum));
+        *searched = 1;
+    }
+done:
+    return status;
+}
+
+double pd_proximity_reach(const pd_proximity *p) { return p->reach; }
+
+void pd_proximity_pairs(const pd_proximity *p, pd_pairs *vertex_triangle, pd_pairs *edge_edge) {
+    *vertex_triangle = (pd_pairs){p->candidates.n_vertex_triangle, (int *)(uintptr_t)p->candidates.vertex_triangle};
+    *edge_edge = (pd_pairs){p->candidates.n_edge_edge, (int *)(uintptr_t)p->candidates.edge_edge};
+}
+
+/* ---- pairs that are near ------------------------------------------------------------------------------------------------------- */
+
+pd_status pd_proximity_activate(pd_proximity *p, double distance) {
+    pd_context *context = p->context;
+    size_t n = p->candidates.n;
+    findings seen;
+    pd_status status;
+    PD_TRY(make_candidate_room(p, n));
+    p->limit = (real)distance;
+    PD_TRY(pd_candidate_support(context, &p->candidates, p->surface->points, p->limit, p->support));
+    PD_TRY(pd_select_rows(context, n, p->support, p->starts, &p->work, p->active.capacity, p->rows, p->active.count));
+    PD_TRY(look(p, &seen));
+    if (seen.active > p->active.capacity) {
+        if (seen.active > MOST_ACTIVE)
+            return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "%llu pairs are near each other, at most %d can be listed",
+                           (unsigned long long)seen.active, MOST_ACTIVE);
+        PD_TRY(make_active_room(p, (size_t)seen.active));
+        PD_TRY(pd_select_rows(context, n, p->support, p->starts, &p->work, p->active.capacity, p->rows, p->active.count));
+    }
+    p->n_active = (size_t)seen.active;
+    p->n_chosen = 0;
+    PD_TRY(pd_active_fill(context, &p->candidates, p->rows, &p->active));
+done:
+    if (status) p->n_active = p->n_chosen = 0;
+    return status;
+}
+
+const pd_active_pairs *pd_proximity_active(const pd_proximity *p, size_t *n) {
+    *n = p->n_active;
+    return &p->active;
+}
+
+pd_status pd_proximity_incidence(pd_proximity *p, pd_incidence *out) {
+    pd_context *context = p->context;
+    size_t n = 4 * p->n_active;
+    int role_bits = bits_of(n), n_points = p->surface->n_points;
+    const room rooms[] = {ROOM(p->incidence.roles, 1)};
+    pd_status status;
+    PD_TRY(make_key_room(p, n));
+    PD_TRY(make_room(p, n, "corners of pairs that are near", 1, rooms, &p->incidence.capacity));
+    PD_TRY(pd_role_keys(context, p->n_active, &p->active, n_points, role_bits, p->keys));
+    PD_TRY(pd_sort_keys(context, n, role_bits, role_bits + bits_of((uint64_t)n_points + 1), p->keys, p->scratch, &p->work));
+    PD_TRY(pd_role_starts(context, n, n_points, role_bits, p->keys, &p->incidence));
+    *out = p->incidence;
+done:
+    return status;
+}
+
+/* p->keys: the active pairs in the order of their nearest features, and of their places where these are the same. A sort keeps the order
+ * of equals: where a key has no room for both halves of a name, the lower half goes first. */
+static pd_status sort_by_nearest(pd_proximity *p, int index_bits) {
+    pd_context *context = p->context;
+    int high = bits_of((uint64_t)p->surface->n_points + 1), low = bits_of((uint64_t)p->surface->n_points + (uint64_t)p->sides.n);
+    size_t n = p->n_active;
+    pd_status status;
+    PD_TRY(pd_nearest_names(context, n, &p->sides, &p->active, p->rows, p->support, p->names));
+    if (high + low + index_bits <= 64) {
+        PD_TRY(pd_nearest_keys(context, n, p->names, 1, PD_NAME_WHOLE, low, index_bits, p->keys));
+        return pd_sort_keys(context, n, index_bits, index_bits + high + low, p->keys, p->scratch, &p->work);
+    }
+    PD_TRY(pd_nearest_keys(context, n, p->names, 1, PD_NAME_LOW, low, index_bits, p->keys));
+    PD_TRY(pd_sort_keys(context, n, index_bits, index_bits + low, p->keys, p->scratch, &p->work));
+    PD_TRY(pd_nearest_keys(context, n, p->names, 0, PD_NAME_HIGH, low, index_bits, p->keys));
+    return pd_sort_keys(context, n, index_bits, index_bits + high, p->keys, p->scratch, &p->work);
+done:
+    return status;
+}
+
+pd_status pd_proximity_choose(pd_proximity *p, int unique, size_t *n_chosen) {
+    pd_context *context = p->context;
+    size_t n = p->n_active;
+    int index_bits = bits_of(n);
+    const room rooms[] = {ROOM(p->names, 1), ROOM(p->first, 1), ROOM(p->chosen, 1)};
+    findings seen;
+    pd_status status = PD_OK;
+    p->unique = unique;
+    p->n_chosen = n;
+    if (unique && n > 0) {
+        p->n_chosen = 0;
+        PD_TRY(make_key_room(p, n));
+        PD_TRY(make_room(p, n, "pairs to choose from", 3, rooms, &p->choice_capacity));
+        PD_TRY(sort_by_nearest(p, index_bits));
+        PD_TRY(pd_mark_first(context, n, p->names, index_bits, p->keys, p->first));
+        PD_TRY(pd_select_rows(context, n, p->first, p->starts, &p->work, n, p->chosen, &p->findings->chosen));
+        PD_TRY(look(p, &seen));
+        p->n_chosen = (size_t)seen.chosen;
+    }
+    *n_chosen = p->n_chosen;
+done:
+    return status;
+}
+
+static pd_status measure(const pd_proximity *p, const pd_contact_measures *out) {
+    return pd_measure_pairs(p->context, p->n_chosen, p->unique ? p->chosen : NULL, &p->candidates, p->rows, p->limit, p->support,
+                            &p->active, p->surface->points, p->surface->owner, p->collider_owner, out);
+}
+
+pd_status pd_proximity_measure(pd_proximity *p, const pd_contact_measures *out) {
+    pd_context *context = p->context;
+    pd_contact_measures *m = &p->measured;
+    size_t n = p->n_chosen;
+    const room rooms[] = {ROOM(m->kind, 1),     ROOM(m->feature, 1), ROOM(m->points, 4),  ROOM(m->weights, 4),
+                          ROOM(m->distance, 1), ROOM(m->normal, 3),  ROOM(m->closest, 6), ROOM(m->bodies, 2)};
+    void *const host[] = {out->kind, out->feature, out->points, out->weights, out->distance, out->normal, out->closest, out->bodies};
+    pd_status status;
+    if (!pd_context_place(context).on_device) return measure(p, out);
+    PD_TRY(make_room(p, n, "pairs that are measured", MOST_ROOMS, rooms, &p->measured_capacity));
+    PD_TRY(measure(p, m));
+    for (int i = 0; i < MOST_ROOMS; i++) PD_TRY(pd_memory_download(context, host[i], *rooms[i].memory, n * rooms[i].bytes));
+done:
+    return status;
+}
+
+long long pd_proximity_revision(const pd_proximity *p) { return p->revision; }

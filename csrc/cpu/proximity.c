@@ -1,0 +1,246 @@
+/* From the candidates of a broad phase to the pairs that are near, on the CPU; see proximity_loops.h. */
+#include "cpu/context.h"
+
+#include "candidate_turn.h"
+#include "cpu/collider_point.h"
+#include "geometry/closest_estimate.h"
+
+/* A pair costs from 10 ns to 200: small pieces, handed out as threads become free. Each result has its own place, so the order does not
+ * show. */
+enum { NANOSECONDS = 50, LANES = 16, BLOCKS = 32, MOST_PARTS = 64 };
+
+pd_status pd_embed_points(pd_context *context, int n, const int *rows, const real *weights, const real *x, real *y) {
+#pragma omp parallel for num_threads(pd_threads(context, n, 10)) schedule(static)
+    for (int i = 0; i < n; i++) pd_embedded_point(rows + 4 * (size_t)i, weights + 4 * (size_t)i, x, y + 3 * (size_t)i);
+    return PD_OK;
+}
+
+pd_status pd_largest_move(pd_context *context, int n, const real *x, const real *previous, double *move) {
+    double square = 0.0, largest = 0.0;
+#pragma omp parallel for num_threads(pd_threads(context, n, 5)) schedule(static) reduction(max : square, largest)
+    for (int p = 0; p < n; p++) {
+        const real *a = x + 3 * (size_t)p;
+        double here = pd_move_square(a, previous + 3 * (size_t)p), size = (double)pd_largest(a, 3);
+        square = here > square ? here : square;
+        largest = size > largest ? size : largest;
+    }
+    move[0] = square, move[1] = largest;
+    return PD_OK;
+}
+
+/* ---- candidates --------------------------------------------------------------------------------------------------------------- */
+
+/* LANES candidates of one kind, number l in column l. */
+typedef struct lanes {
+    real x[12][LANES];
+    real support[LANES]; /* pd_closest_estimate */
+} lanes;
+
+/* Columns without a candidate repeat the last one. */
+PD_INLINE void gather(const pd_candidates *candidates, const real *y, size_t first, int count, lanes *out) {
+    for (int l = 0; l < LANES; l++) {
+        pd_candidate candidate = pd_candidate_of(candidates, first + (size_t)(l < count ? l : count - 1));
+        for (int j = 0; j < 4; j++) {
+            const real *x = y + 3 * (size_t)candidate.points[j];
+            for (int i = 0; i < 3; i++) out->x[3 * j + i][l] = x[i];
+        }
+    }
+}
+
+PD_INLINE pd_points4 lane(real (*x)[LANES], int l) {
+    return pd_points4_of(pd_vector_of(x[0][l], x[1][l], x[2][l]), pd_vector_of(x[3][l], x[4][l], x[5][l]),
+                         pd_vector_of(x[6][l], x[7][l], x[8][l]), pd_vector_of(x[9][l], x[10][l], x[11][l]));
+}
+
+PD_INLINE void estimates_of_kind(int pair, real limit, lanes *lanes) {
+#pragma omp simd
+    for (int l = 0; l < LANES; l++) lanes->support[l] = pd_closest_estimate(pair, lane(lanes->x, l), limit);
+}
+
+static __attribute__((noinline)) void estimates(int pair, real limit, lanes *lanes) {
+    if (pair == PD_VERTEX_TRIANGLE)
+        estimates_of_kind(PD_VERTEX_TRIANGLE, limit, lanes);
+    else
+        estimates_of_kind(PD_EDGE_EDGE, limit, lanes);
+}
+
+/* The closest points of a pair: one copy of the code, so that whoever asks gets the same bits. */
+static __attribute__((noinline)) void closest_points(int pair, const real x[12], pd_closest *out) {
+    if (pair == PD_VERTEX_TRIANGLE)
+        pd_vertex_triangle_closest(x, out);
+    else
+        pd_edge_edge_closest(x, out);
+}
+
+/* The candidates of a kind that is not with colliders: n from `first` on. */
+static void support_of_kind(pd_context *context, const pd_candidates *candidates, const real *y, int pair, size_t first, size_t n,
+                            real limit, unsigned char *support) {
+    long long blocks = (long long)((n + LANES - 1) / LANES);
+#pragma omp parallel for num_threads(pd_threads(context, (long long)n, NANOSECONDS)) schedule(dynamic, BLOCKS)
+    for (long long block = 0; block < blocks; block++) {
+        lanes lanes;
+        size_t start = (size_t)block * LANES;
+        int count = n - start < LANES ? (int)(n - start) : LANES;
+        gather(candidates, y, first + start, count, &lanes);
+        estimates(pair, limit, &lanes);
+        for (int l = 0; l < count; l++) {
+            unsigned found = (unsigned)lanes.support[l];
+            if (found == PD_UNDECIDED) {
+                real x[12];
+                pd_closest closest;
+                for (int i = 0; i < 12; i++) x[i] = lanes.x[i][l];
+                closest_points(pair, x, &closest);
+                found = closest.distance <= limit ? pd_support_of_weights(closest.weights) : 0;
+            }
+            support[first + start + (size_t)l] = (unsigned char)found;
+        }
+    }
+}
+
+pd_status pd_candidate_support(pd_context *context, const pd_candidates *candidates, const real *y, real limit, unsigned char *support) {
+    size_t n_vt = candidates->n_vertex_triangle, with_collider = n_vt + candidates->n_edge_edge;
+    support_of_kind(context, candidates, y, PD_VERTEX_TRIANGLE, 0, n_vt, limit, support);
+    support_of_kind(context, candidates, y, PD_EDGE_EDGE, n_vt, candidates->n_edge_edge, limit, support);
+#pragma omp parallel for num_threads(pd_threads(context, (long long)(candidates->n - with_collider), 30)) schedule(static)
+    for (size_t row = with_collider; row < candidates->n; row++) {
+        pd_candidate candidate = pd_candidate_of(candidates, row);
+        pd_surface_point found;
+        pd_collider_point(&candidates->colliders[candidate.first], y + 3 * (size_t)candidate.second, &found);
+        support[row] = found.distance <= limit;
+    }
+    return PD_OK;
+}
+
+/* ---- selections ---------------------------------------------------------------------------------------------------------------- */
+
+/* Parts of what is selected from, one for each thread: as many as there are, because what they give is the same. */
+pd_status pd_select_rows(pd_context *context, size_t n, const unsigned char *flags, int *starts, const pd_work *work, size_t capacity,
+                         int *rows, uint64_t *found) {
+    uint64_t counts[MOST_PARTS + 1] = {0};
+    int parts = pd_threads(context, (long long)n, 1);
+    (void)starts, (void)work;
+    if (parts > MOST_PARTS) parts = MOST_PARTS;
+#pragma omp parallel num_threads(parts)
+    {
+#pragma omp for schedule(static)
+        for (int part = 0; part < parts; part++) {
+            size_t begin = n * (size_t)part / (size_t)parts, end = n * ((size_t)part + 1) / (size_t)parts;
+            uint64_t count = 0;
+            for (size_t i = begin; i < end; i++) count += flags[i] != 0;
+            counts[part + 1] = count;
+        }
+#pragma omp single
+        for (int part = 0; part < parts; part++) counts[part + 1] += counts[part];
+#pragma omp for schedule(static)
+        for (int part = 0; part < parts; part++) {
+            size_t begin = n * (size_t)part / (size_t)parts, end = n * ((size_t)part + 1) / (size_t)parts;
+            uint64_t place = counts[part];
+            for (size_t i = begin; i < end && place < capacity; i++)
+                if (flags[i]) rows[place++] = (int)i;
+        }
+    }
+    *found = counts[parts];
+    return PD_OK;
+}
+
+/* As many as are in the list. */
+static size_t count_of(const pd_active_pairs *active) {
+    return *active->count < active->capacity ? (size_t)*active->count : active->capacity;
+}
+
+pd_status pd_active_fill(pd_context *context, const pd_candidates *candidates, const int *rows, pd_active_pairs *active) {
+    size_t n = count_of(active);
+#pragma omp parallel for num_threads(pd_threads(context, (long long)n, 10)) schedule(static)
+    for (size_t i = 0; i < n; i++) {
+        pd_candidate candidate = pd_candidate_of(candidates, (size_t)rows[i]);
+        active->kind[i] = (unsigned char)candidate.kind;
+        active->key[i] = pd_candidate_key(&candidate);
+        for (size_t j = 0; j < 4; j++) active->points[4 * i + j] = candidate.points[j];
+    }
+    return PD_OK;
+}
+
+pd_status pd_measure_pairs(pd_context *context, size_t n, const int *chosen, const pd_candidates *candidates, const int *rows, real limit,
+                           const unsigned char *support, const pd_active_pairs *active, const real *y, const int *owner,
+                           const int *collider_owner, const pd_contact_measures *out) {
+#pragma omp parallel for num_threads(pd_threads(context, (long long)n, 100)) schedule(static)
+    for (size_t to = 0; to < n; to++) {
+        size_t from = chosen ? (size_t)chosen[to] : to, row = (size_t)rows[from];
+        const int *points = active->points + 4 * from;
+        int kind = active->kind[from], n_first = pd_contact_n_first(kind), owners[2] = {owner[points[0]], 0};
+        real x[12] = {0}, distance;
+        pd_contact_point point;
+        pd_gather_corners(y, points, x);
+        if (kind == PD_CONTACT_VERTEX_COLLIDER) {
+            pd_surface_point surface;
+            int collider = (int)(active->key[from] >> 31 & 0x7fffffff);
+            pd_collider_point(&candidates->colliders[collider], x, &surface);
+            pd_contact_point_of_collider(x, &surface, &point);
+            distance = surface.distance;
+            owners[1] = collider_owner[collider];
+        } else {
+            pd_closest closest;
+            closest_points(pd_contact_pair(kind), x, &closest);
+            pd_contact_point_of_pair(n_first, x, &closest, &point);
+            distance = closest.distance;
+            owners[1] = owner[points[n_first]];
+        }
+        // near is what was found to be: another copy of the code may round differently
+        pd_contact_write(out, to, active, from, support[row], pd_min(distance, limit), &point, owners);
+    }
+    return PD_OK;
+}
+
+/* ---- nearest features ----------------------------------------------------------------------------------------------------------- */
+
+pd_status pd_nearest_names(pd_context *context, size_t n, const pd_side_names *sides, const pd_active_pairs *active, const int *rows,
+                           const unsigned char *support, uint64_t *names) {
+#pragma omp parallel for num_threads(pd_threads(context, (long long)n, 10)) schedule(static)
+    for (size_t i = 0; i < n; i++)
+        names[i] = pd_nearest_name(sides, active->kind[i], active->key[i], support[rows[i]], active->points + 4 * i);
+    return PD_OK;
+}
+
+pd_status pd_nearest_keys(pd_context *context, size_t n, const uint64_t *names, int fresh, int part, int low_bits, int index_bits,
+                          uint64_t *keys) {
+    uint64_t mask = ((uint64_t)1 << index_bits) - 1;
+#pragma omp parallel for num_threads(pd_threads(context, (long long)n, 3)) schedule(static)
+    for (size_t i = 0; i < n; i++) {
+        size_t pair = fresh ? i : (size_t)(keys[i] & mask);
+        keys[i] = pd_nearest_part(names[pair], part, low_bits) << index_bits | (uint64_t)pair;
+    }
+    return PD_OK;
+}
+
+pd_status pd_mark_first(pd_context *context, size_t n, const uint64_t *names, int index_bits, const uint64_t *keys, unsigned char *first) {
+    uint64_t mask = ((uint64_t)1 << index_bits) - 1;
+#pragma omp parallel for num_threads(pd_threads(context, (long long)n, 10)) schedule(static)
+    for (size_t i = 0; i < n; i++) {
+        uint64_t pair = keys[i] & mask, name = names[pair];
+        first[pair] = name == 0 || i == 0 || names[keys[i - 1] & mask] != name;
+    }
+    return PD_OK;
+}
+
+/* ---- incidence ---------------------------------------------------------------------------------------------------------------- */
+
+pd_status pd_role_keys(pd_context *context, size_t n, const pd_active_pairs *active, int n_points, int role_bits, uint64_t *keys) {
+#pragma omp parallel for num_threads(pd_threads(context, (long long)n, 4)) schedule(static)
+    for (size_t role = 0; role < 4 * n; role++) {
+        int point = active->points[role];
+        keys[role] = (uint64_t)(point < 0 ? n_points : point) << role_bits | (uint64_t)role;
+    }
+    return PD_OK;
+}
+
+pd_status pd_role_starts(pd_context *context, size_t n, int n_points, int role_bits, const uint64_t *keys, pd_incidence *out) {
+    uint64_t mask = ((uint64_t)1 << role_bits) - 1;
+#pragma omp parallel for num_threads(pd_threads(context, (long long)n, 3)) schedule(static)
+    for (size_t i = 0; i <= n; i++) {
+        /* each role, and the end, writes the starts from the one after its predecessor's point to its own */
+        int from = i > 0 ? (int)(keys[i - 1] >> role_bits) + 1 : 0, to = i < n ? (int)(keys[i] >> role_bits) : n_points;
+        for (int point = from; point <= to; point++) out->start[point] = (int)i;
+        if (i < n) out->roles[i] = (int)(keys[i] & mask);
+    }
+    return PD_OK;
+}

@@ -1,0 +1,122 @@
+/* The loops of proximity: from the candidates of a broad phase to the pairs that are near. A part of backend.h, under the same rules, that
+ * only csrc/contact and the files of both backends include.
+ *
+ * Candidates are numbered through: the vertex-triangle pairs of the broad phase, its edge-edge pairs, then every collider with every vertex
+ * it is asked about. Each of these runs is sorted, and what is selected keeps the order: so the active pairs are sorted by kind, first and
+ * second of the pair, for any number of threads and on every device. */
+#ifndef PD_PROXIMITY_LOOPS_H
+#define PD_PROXIMITY_LOOPS_H
+
+#include "collision_loops.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Kinds of contact; the numbers go out to Python (KINDS of python/pdgpu/contacts.py). */
+enum { PD_CONTACT_VERTEX_TRIANGLE, PD_CONTACT_EDGE_EDGE, PD_CONTACT_VERTEX_COLLIDER, PD_CONTACT_KINDS };
+
+/* What may be near. */
+typedef struct pd_candidates {
+    size_t n, n_vertex_triangle, n_edge_edge; /* n: of all; the rest are vertices and colliders */
+    const int *vertex_triangle, *edge_edge;   /* B [.,2] rows of the primitives below, sorted */
+    const int *vertices, *edges, *triangles;  /* B [.,1] [.,2] [.,3] points */
+    const pd_collider *colliders;             /* B geometry/collider.h */
+    const int *asked;                         /* B [n_asked] points that each collider is asked about, ascending */
+    int n_asked;
+} pd_candidates;
+
+/* Pairs that are near, sorted by key. Loops of a step run over the capacity and stop at the count. */
+typedef struct pd_active_pairs {
+    size_t capacity;
+    uint64_t *count;     /* B [1] */
+    unsigned char *kind; /* B [capacity] PD_CONTACT_... */
+    int *points;         /* B [capacity,4] (vertex; t0, t1, t2), (a0, a1; b0, b1), (vertex; -1, -1, -1) */
+    uint64_t *key;       /* B [capacity] kind << 62 | first << 31 | second: a name that is the same in every list of the surface. First and
+                            second: point and triangle, two edges, collider and point */
+} pd_active_pairs;
+
+/* For each point the pairs it is a corner of. */
+typedef struct pd_incidence {
+    size_t capacity;
+    int *start; /* B [n_points+1] */
+    int *roles; /* B [capacity] 4 pair + corner, ascending for each point */
+} pd_incidence;
+
+/* What is said of pairs. */
+typedef struct pd_contact_measures {
+    unsigned char *kind, *feature; /* B [n] PD_CONTACT_..., PD_NEAREST_... */
+    int *points;                   /* B [n,4] */
+    real *weights;                 /* B [n,4] signed barycentric weights of the closest points */
+    real *distance, *normal;       /* B [n] m, [n,3] out of the second of the pair */
+    real *closest;                 /* B [n,2,3] the closest points of the first and of the second, m */
+    int *bodies;                   /* B [n,2] owners of both */
+} pd_contact_measures;
+
+/* ---- points ------------------------------------------------------------------------------------------------------------------- */
+
+/* y_i = sum_j weights_ij x_{rows_ij}; a row of -1 stands for nothing.
+ *   rows, weights  B [n,4]  in      x  B [.,3]  in  m      y  B [n,3]  out  m */
+pd_status pd_embed_points(pd_context *context, int n, const int *rows, const real *weights, const real *x, real *y);
+
+/* move [2]  B  out: the largest |x_i - previous_i|^2, m^2, and the largest |coordinate| of x, m, both in double */
+pd_status pd_largest_move(pd_context *context, int n, const real *x, const real *previous, double *move);
+
+/* ---- from candidates to pairs ------------------------------------------------------------------------------------------------- */
+
+/* Which candidates are at most `limit` (m) apart, and what takes part in their closest points.
+ *   y        B [n_points,3]  in   m
+ *   support  B [n]           out  geometry/nearest_feature.h, 1 for colliders; 0: farther than the limit, or no number */
+pd_status pd_candidate_support(pd_context *context, const pd_candidates *candidates, const real *y, real limit, unsigned char *support);
+
+/* rows [capacity]  B  out: the places of what is not 0 in flags [n], ascending; found [1]  B  out: how many they are, though only as many as
+ * there is room for are written.
+ *   starts  B [n / 32 + 2]  scratch      work: pd_work_bytes of n / 32 + 1 */
+pd_status pd_select_rows(pd_context *context, size_t n, const unsigned char *flags, int *starts, const pd_work *work, size_t capacity,
+                         int *rows, uint64_t *found);
+
+/* kind, points and key of the active pairs from their rows [capacity] in the candidates, as far as active->count says. */
+pd_status pd_active_fill(pd_context *context, const pd_candidates *candidates, const int *rows, pd_active_pairs *active);
+
+/* What is said of n active pairs: those of chosen [n], or the first n where it is NULL.
+ *   rows, support, limit   as above      owner  B [n_points]      collider_owner  B [.] */
+pd_status pd_measure_pairs(pd_context *context, size_t n, const int *chosen, const pd_candidates *candidates, const int *rows, real limit,
+                           const unsigned char *support, const pd_active_pairs *active, const real *y, const int *owner,
+                           const int *collider_owner, const pd_contact_measures *out);
+
+/* ---- pairs with the same nearest features ------------------------------------------------------------------------------------- */
+
+/* Numbers of the edges and of the sides of the triangles of a surface: the same number, the same two points. */
+typedef struct pd_side_names {
+    int n_points, n; /* n: different numbers */
+    int *of_edges;   /* B [edges] */
+    int *of_sides;   /* B [triangles,3] side j from corner j to the next */
+} pd_side_names;
+
+/* names [n]  B  out: of the nearest features of n active pairs, candidate_turn.h. */
+pd_status pd_nearest_names(pd_context *context, size_t n, const pd_side_names *sides, const pd_active_pairs *active, const int *rows,
+                           const unsigned char *support, uint64_t *names);
+
+/* Keys that sort by names, or by a part of them, and then by place.
+ *   keys  B [n]  in/out: place i in the lower index_bits where `fresh`; else the place that is there stays */
+enum { PD_NAME_WHOLE, PD_NAME_LOW, PD_NAME_HIGH };
+pd_status pd_nearest_keys(pd_context *context, size_t n, const uint64_t *names, int fresh, int part, int low_bits, int index_bits,
+                          uint64_t *keys);
+
+/* first [n]  B  out: 1 for each pair whose nearest features no other has, or that is the first of those that share them. keys: sorted by
+ * name, then by place. */
+pd_status pd_mark_first(pd_context *context, size_t n, const uint64_t *names, int index_bits, const uint64_t *keys, unsigned char *first);
+
+/* ---- incidence ---------------------------------------------------------------------------------------------------------------- */
+
+/* keys [4 n]  B  out: of each corner of n active pairs, its point (n_points where there is none) above 4 pair + corner, of role_bits. */
+pd_status pd_role_keys(pd_context *context, size_t n, const pd_active_pairs *active, int n_points, int role_bits, uint64_t *keys);
+
+/* start and roles of sorted keys [n]. */
+pd_status pd_role_starts(pd_context *context, size_t n, int n_points, int role_bits, const uint64_t *keys, pd_incidence *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,23 @@
+/* The type BroadPhase as the type Proximity sees it, which works on its memory. */
+#ifndef PD_PYTHON_BROAD_PHASE_H
+#define PD_PYTHON_BROAD_PHASE_H
+
+#include "python/backend_module.h"
+
+#include "contact/broad_phase.h"
+
+#include <pythread.h>
+
+typedef struct {
+    PyObject_HEAD pd_context *context;
+    pd_broad_phase *core;
+    PyThread_type_lock lock;
+    int n_points;
+    real *x_t0, *x_t1; /* B [n_points,3] */
+} BroadPhaseObject;
+
+/* One call at a time: 1, or 0 with a RuntimeError. */
+int pd_broad_phase_enter(BroadPhaseObject *self);
+void pd_broad_phase_leave(BroadPhaseObject *self);
+
+#endif
