@@ -43,7 +43,10 @@ def hostile_array(rng, array):
 
 
 def hostile(rng, value):
-    """Something wrong in place of `value`; within a tuple or list, of one of its entries."""
+    """Something wrong in place of `value`; within a tuple, list or dict, of one of its entries."""
+    if isinstance(value, dict) and rng.integers(8):
+        name = sorted(value)[rng.integers(len(value))]
+        return value | {name: hostile(rng, value[name])} if rng.integers(8) else {other: value[other] for other in value if other != name}
     if isinstance(value, tuple | list) and len(value) and rng.integers(4):
         wrong = list(value)
         place = rng.integers(len(wrong))
@@ -57,6 +60,8 @@ def hostile(rng, value):
 
 
 def holds_nan(value):
+    if isinstance(value, dict):
+        value = list(value.values())
     if isinstance(value, np.ndarray):
         return value.dtype.kind == "f" and bool(np.isnan(value).any())
     if isinstance(value, tuple | list):
@@ -65,6 +70,8 @@ def holds_nan(value):
 
 
 def described(value):
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name}: {described(part)}" for name, part in value.items()) + "}"
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{value.shape}{np.array2string(value.ravel()[:24], separator=',', max_line_width=10**6)}"
     if isinstance(value, tuple | list):
@@ -94,6 +101,8 @@ def spoilt(rng, arguments):
 
 def change(rng, value):
     """Fills the arrays that a call was given with nonsense."""
+    if isinstance(value, dict):
+        value = list(value.values())
     if isinstance(value, tuple | list):
         for part in value:
             change(rng, part)

@@ -10,9 +10,8 @@ from pdgpu import _host, shapes
 from pdgpu.linear_solvers import linear_settings
 
 BEAM, CLOTH, BALL = shapes.beam((1, 1, 1), cells=(2, 1, 1)), shapes.grid((1, 1), cells=(3, 2)), shapes.sphere(1.0, 0)
-SOLVERS = 10  # of the core, in the order of pdgpu.solvers.SOLVERS
-SETTINGS = ("masses fixed elements h solver iterations tolerance check_every initialization line_search chebyshev linear threads").split()
-SETTINGS += ["relaxation", "history", "colours", "subspace", "weight"]
+SOLVERS = len(pdgpu.solvers.SOLVERS)
+ARGUMENTS = ("masses", "fixed", "elements", "h", "solver", "settings", "threads", "subspace")  # of Simulation
 
 
 def host_calls():
@@ -73,7 +72,7 @@ def linear_of(solver=None):
 
 
 def simulation_arguments(module, solver=0, body="beam"):
-    """Arguments of Simulation, named by SETTINGS, of one or two small bodies with a set of several kinds of elements."""
+    """ARGUMENTS of one or two small bodies with a set of several kinds of elements; `solver` counts in pdgpu.solvers.SOLVERS."""
     from pdgpu.solvers import SOLVERS as CLASSES
     from pdgpu.solvers import settings_of
 
@@ -86,10 +85,10 @@ def simulation_arguments(module, solver=0, body="beam"):
     groups = scene.element_groups()
     n = scene.n_vertices
     settings = settings_of(CLASSES[solver](iterations=2), "cpu")
-    colours = _host.colouring(_joined_edges(groups, n), n) if solver == 4 else None
+    if CLASSES[solver] is pdgpu.VertexBlockDescent:
+        settings["colours"] = _host.colouring(_joined_edges(groups, n), n)
     elements = [(module.KINDS[kind][0], *group) for kind, group in groups.items()]
-    given = dict(masses=scene.masses(), fixed=scene.fixed(), elements=elements, h=0.01, threads=1, colours=colours, subspace=None)
-    return [{**settings, **given}[name] for name in SETTINGS]
+    return [scene.masses(), scene.fixed(), elements, 0.01, CLASSES[solver].__name__, settings, 1, None]
 
 
 def _joined_edges(groups, n):

@@ -467,7 +467,8 @@ KIND = _cpu_f64.KINDS["arap_tet"][0]
 REST, _ = _host.rest_shape(CORNERS, "tet")
 SET = (KIND, TETS[:2].copy(), REST.reshape(2, 9).copy(), np.ones((2, 1)), None)
 LINEAR = linear_settings(pdgpu.Jacobi(weight=0.5), iterations=2)
-CORE = [np.ones(N), np.zeros(N, np.uint8), [SET], 0.1, 0, 2, 0.0, 1, 0, False, None, LINEAR, 1, 1.0, 5, None, None]
+SETTINGS = {"iterations": 2, "tolerance": 0.0, "check_every": 1, "initialization": 0, "chebyshev": None, "linear": LINEAR}
+CORE = [np.ones(N), np.zeros(N, np.uint8), [SET], 0.1, "ProjectiveDynamics", SETTINGS, 1, None]
 CALLS = {
     "prepare": (),
     "step": (None, None, None, None, False),
@@ -596,6 +597,9 @@ def test_backend_simulation(which, part, value, module):
     arguments[which] = value
     simulations = [survives(module.Simulation, *arguments)]
     arguments = list(CORE)
+    arguments[5] = SETTINGS | {[*SETTINGS, "linear", "colours"][which]: value}
+    simulations.append(survives(module.Simulation, *arguments))
+    arguments = list(CORE)
     arguments[2] = [tuple(value if k == part else right for k, right in enumerate(SET)), value]
     survives(module.Simulation, *arguments)
     arguments[2] = arguments[2][:1]
@@ -625,15 +629,34 @@ def test_the_backend_keeps_what_it_borrows():
             arguments[2] = wrong
             with pytest.raises(TypeError, match="elements: expected tuples"):
                 module.Simulation(*arguments)
-        arguments[2], arguments[10] = [SET], 0.9
+        arguments[2], arguments[5] = [SET], SETTINGS | {"chebyshev": 0.9}
         with pytest.raises(TypeError, match="chebyshev"):
             module.Simulation(*arguments)
-        arguments[10], arguments[12] = None, 2**31 - 1
+        arguments[5], arguments[6] = SETTINGS, 2**31 - 1
         with pytest.raises(ValueError, match="threads: must be at most 1024, got 2147483647"):
             module.Simulation(*arguments)
-        arguments[5], arguments[12] = 2**31 - 1, 1
+        arguments[5], arguments[6] = SETTINGS | {"iterations": 2**31 - 1}, 1
         with pytest.raises(ValueError, match=r"record: expected float64 array of shape \(2147483648, 7\)"):
             module.Simulation(*arguments).step(None, np.zeros((3, 7)), None, None, False)
+
+
+class Clearing:
+    """A number that empties the dict it is in when it is read."""
+
+    def __init__(self, settings):
+        self.settings = settings
+
+    def __float__(self):
+        self.settings.clear()
+        return 0.0
+
+
+def test_settings_that_change_while_they_are_read():
+    """If not, a value is used after it has been freed."""
+    settings = dict(SETTINGS)
+    settings["tolerance"] = Clearing(settings)
+    with pytest.raises(TypeError, match="settings: ProjectiveDynamics needs 'check_every'"):
+        _cpu_f64.Simulation(*CORE[:5], settings, 1, None)
 
 
 @profile(300)

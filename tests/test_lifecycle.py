@@ -14,7 +14,7 @@ import pytest
 import scenes
 
 import pdgpu
-from pdgpu.linear_solvers import linear_settings
+from pdgpu.solvers import settings_of
 
 
 def resident():
@@ -60,12 +60,10 @@ def test_failed_constructions_leak_nothing():
     vertices, rest, parameters = np.zeros((500, 4), np.int32), np.zeros((500, 9)), np.zeros((500, 1))
     counts = [sys.getrefcount(array) for array in (masses, fixed, vertices, rest, parameters)]
     vertices[499, 3] = 5000
-    kind, linear = module.KINDS["arap_tet"][0], linear_settings(pdgpu.Direct(), iterations=1)
+    kind, settings = module.KINDS["arap_tet"][0], settings_of(pdgpu.Newton(), "cpu")
     for _ in range(200):
         with pytest.raises(ValueError, match="vertices: index 5000 at row 499 is out of range for 1000 vertices"):
-            module.Simulation(
-                masses, fixed, [(kind, vertices, rest, parameters, None)], 0.1, 0, 1, 0.0, 1, 0, False, None, linear, 1, 1.0, 5, None, None
-            )
+            module.Simulation(masses, fixed, [(kind, vertices, rest, parameters, None)], 0.1, "Newton", settings)
     assert counts == [sys.getrefcount(array) for array in (masses, fixed, vertices, rest, parameters)]
 
 

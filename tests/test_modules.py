@@ -9,7 +9,9 @@ import module_calls as right
 import numpy as np
 import pytest
 
+import pdgpu
 from pdgpu import _cpu_f32, _cpu_f64, _host
+from pdgpu.solvers import SOLVERS
 
 BACKENDS = [_cpu_f32, _cpu_f64]
 NONSENSE = [np.nan, np.inf, -np.inf]
@@ -67,15 +69,22 @@ def test_the_right_arguments_are_taken(solver):
 
 
 def changed(arguments, place, value):
-    """The arguments with another one at a place: a number, or a path into nested tuples and arrays."""
+    """The arguments with another one at a place: a number, or a path into nested tuples, dicts and arrays."""
     first, *rest = place if isinstance(place, tuple) else (place,)
     if isinstance(arguments, np.ndarray):
         arguments = arguments.copy()
         arguments[place] = value
         return arguments
-    result = list(arguments)
+    result = arguments.copy() if isinstance(arguments, dict) else list(arguments)
     result[first] = changed(result[first], tuple(rest), value) if rest else value
     return type(arguments)(result)
+
+
+def place_of(*path):
+    """Of an argument of Simulation, or of one of its settings, in its arguments."""
+    name, *rest = path
+    inner = name not in right.ARGUMENTS
+    return (right.ARGUMENTS.index("settings"), name, *rest) if inner else (right.ARGUMENTS.index(name), *rest)
 
 
 HOST_NUMBERS = [
@@ -114,9 +123,9 @@ def test_a_broad_phase_takes_no_coordinate_that_is_no_number(method, value):
 
 
 WRONG_SETTINGS = [
-    ("solver", 99, "solver: value 99 is not between 0 and 9"),
-    ("solver", -1, "solver: value -1 is not between"),
-    ("history", -1, "history: value -1 is not between"),
+    ("solver", "Newtom", "solver: there is no 'Newtom'"),
+    ("solver", "Newton\0", r"solver: there is no 'Newton\\x00'"),
+    ("solver", "", "solver: there is no ''"),
     ("initialization", 4, "initialization: value 4 is not between 0 and 3"),
     ("initialization", -1, "initialization: value -1"),
     ("iterations", 0, "iterations: value 0"),
@@ -124,8 +133,6 @@ WRONG_SETTINGS = [
     ("h", np.nan, "h: value nan is not finite"),
     ("h", -1.0, "h: value -1 is below 0"),
     ("tolerance", np.nan, "tolerance: value nan"),
-    ("relaxation", np.inf, "relaxation: value inf"),
-    ("weight", -1.0, "weight: value -1"),
     ("chebyshev", (np.nan, 1, 1.0), "chebyshev: rho"),
     ("chebyshev", (0.5, 1, np.nan), "chebyshev: .* under_relaxation"),
 ]
@@ -134,11 +141,62 @@ WRONG_SETTINGS = [
 @pytest.mark.parametrize(("name", "value", "message"), WRONG_SETTINGS)
 @pytest.mark.parametrize("solver", [0, 7])
 def test_settings_out_of_range(name, value, message, solver):
-    """If not, a number that names no solver chooses one in silence, and a negative length is a size of memory."""
+    """If not, a name of no solver chooses one in silence, and a negative length is a size of memory."""
     for module in BACKENDS:
-        arguments = changed(right.simulation_arguments(module, solver), right.SETTINGS.index(name), value)
+        arguments = changed(right.simulation_arguments(module, solver), place_of(name), value)
         with pytest.raises(ValueError, match=message):
             module.Simulation(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("solver", "name", "value", "message"),
+    [
+        (pdgpu.QuasiNewton, "history", -1, "history: value -1 is not between"),
+        (pdgpu.QuasiNewton, "history", 2**31, "history: value 2147483648 is not between"),
+        (pdgpu.PBD, "relaxation", np.inf, "relaxation: value inf"),
+        (pdgpu.ADMM, "weight", -1.0, "weight: value -1"),
+    ],
+)
+def test_settings_of_one_method_out_of_range(solver, name, value, message):
+    """If not, the range that a method declares is written down and not looked at."""
+    arguments = changed(right.simulation_arguments(_cpu_f64, SOLVERS.index(solver)), place_of(name), value)
+    with pytest.raises(ValueError, match=message):
+        _cpu_f64.Simulation(*arguments)
+
+
+WRONG_TYPES = [("iterations", 2.0), ("iterations", True), ("tolerance", "0"), ("line_search", 1), ("history", None), ("linear", {})]
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG_TYPES)
+def test_settings_of_another_type(name, value):
+    """If not, 2.5 iterations are 2, and a misplaced None is a number."""
+    arguments = changed(right.simulation_arguments(_cpu_f64, SOLVERS.index(pdgpu.QuasiNewton)), place_of(name), value)
+    with pytest.raises(TypeError, match=f"{name}: expected"):
+        _cpu_f64.Simulation(*arguments)
+
+
+@pytest.mark.parametrize("solver", range(right.SOLVERS))
+def test_settings_go_by_name(solver):
+    """If not, a setting that is misspelt or forgotten has some value in silence."""
+    for module in BACKENDS:
+        arguments = right.simulation_arguments(module, solver)
+        name, settings = SOLVERS[solver].__name__, arguments[right.ARGUMENTS.index("settings")]
+        assert set(settings) == set(module.SOLVERS[name])
+        for setting in settings:
+            without = {other: value for other, value in settings.items() if other != setting}
+            with pytest.raises(TypeError, match=f"settings: {name} needs '{setting}'"):
+                module.Simulation(*changed(arguments, place_of("settings"), without))
+        for unknown in ("histroy", 3, "iteration"):
+            with pytest.raises(TypeError, match=f"settings: {name} takes no {unknown!r}"):
+                module.Simulation(*changed(arguments, place_of("settings"), settings | {unknown: 1}))
+        with pytest.raises(TypeError, match="settings: expected a dict"):
+            module.Simulation(*changed(arguments, place_of("settings"), list(settings.items())))
+
+
+def test_both_languages_know_the_same_solvers():
+    """If not, a method of the core cannot be reached, or a solver of Python fails when it is first used."""
+    for module in BACKENDS:
+        assert sorted(module.SOLVERS) == sorted(kind.__name__ for kind in SOLVERS)
 
 
 LINEAR_SETTINGS = ["kind", "iterations", "tolerance", "check_every", "weight", "omega", "rho", "natural", "block", "order", "composed"]
@@ -157,7 +215,7 @@ def test_linear_settings_out_of_range(name, value):
         with pytest.raises(ValueError, match=f"{name}: "):
             module.Linear(*changed(right.linear_arguments(module), 3, settings))
         with pytest.raises(ValueError, match=f"{name}: "):
-            module.Simulation(*changed(right.simulation_arguments(module), right.SETTINGS.index("linear"), settings))
+            module.Simulation(*changed(right.simulation_arguments(module), place_of("linear"), settings))
 
 
 @pytest.mark.parametrize(
@@ -176,7 +234,7 @@ def test_linear_settings_out_of_range(name, value):
 def test_arrays_of_a_model_that_make_no_sense(place, value, message):
     """If not, a colour writes outside an array (SIGSEGV), and a NaN is found when the step is lost."""
     for module in BACKENDS:
-        arguments = changed(right.simulation_arguments(module, 4), (right.SETTINGS.index(place[0]), *place[1:]), value)
+        arguments = changed(right.simulation_arguments(module, 4), place_of(*place), value)
         with pytest.raises(ValueError, match=message):
             module.Simulation(*arguments)
 
@@ -184,7 +242,7 @@ def test_arrays_of_a_model_that_make_no_sense(place, value, message):
 def test_two_vertices_of_an_element_never_share_a_colour():
     """If not, both are moved at once, each from where the other was, and the result depends on the number of threads."""
     arguments = right.simulation_arguments(_cpu_f64, 4)
-    arguments = changed(arguments, right.SETTINGS.index("colours"), np.zeros(12, np.int32))
+    arguments = changed(arguments, place_of("colours"), np.zeros(12, np.int32))
     with pytest.raises(ValueError, match=r"colours: vertices \d+ and \d+ of neo_hookean_tet \d+ have the same colour 0"):
         _cpu_f64.Simulation(*arguments)
 
@@ -196,11 +254,12 @@ def test_arrays_changed_after_construction_change_nothing(solver):
     for spoil in (False, True):
         arguments = right.simulation_arguments(_cpu_f64, solver)
         arguments = [value.copy() if isinstance(value, np.ndarray) else value for value in arguments]
+        arguments[5] = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in arguments[5].items()}
         sets = [[kind, *(None if part is None else np.array(part) for part in parts)] for kind, *parts in arguments[2]]
         arguments[2] = [tuple(parts) for parts in sets]
         sim = _cpu_f64.Simulation(*arguments)
         if spoil:
-            for part in (*arguments, *(part for parts in sets for part in parts)):
+            for part in (*arguments, *arguments[5].values(), *(part for parts in sets for part in parts)):
                 if isinstance(part, np.ndarray):
                     part.fill(99 if part.dtype == np.uint8 else 2**30)
         sim.set_load(np.full((12, 3), -9.81))
@@ -218,5 +277,5 @@ def test_modules_for_a_gpu_check_the_same(name):
         module = importlib.import_module(f"pdgpu.{name}")
     except ImportError:
         pytest.skip("built without CUDA, or no CUDA libraries here")
-    with pytest.raises(ValueError, match="solver: value 99"):
-        module.Simulation(*changed(right.simulation_arguments(module), right.SETTINGS.index("solver"), 99))
+    with pytest.raises(ValueError, match="solver: there is no 'Newtom'"):
+        module.Simulation(*changed(right.simulation_arguments(module), place_of("solver"), "Newtom"))

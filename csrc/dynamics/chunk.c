@@ -52,18 +52,13 @@ void pd_chunks_destroy(pd_chunks *chunks, pd_context *context) {
     free(chunks);
 }
 
-int pd_always_capturable(const pd_simulation *self) {
-    (void)self;
-    return 1;
-}
-
 static int capturable(const pd_simulation *self) {
-    const pd_method *method = pd_simulation_method(self);
-    return pd_can_capture(self->context) && method->capturable && method->capturable(self);
+    return pd_can_capture(self->problem->context) && self->method->capturable && self->method->capturable(self->own);
 }
 
 int pd_chunk_length(const pd_simulation *self, int recording) {
-    int every = self->settings.check_every, n = every - self->iteration % every, left = self->settings.iterations - self->iteration;
+    int every = self->settings.check_every, n = every - self->iterate.number % every,
+        left = self->settings.iterations - self->iterate.number;
     if (recording || !capturable(self)) return 1;
     if (n > left) n = left;
     return n < LONGEST ? n : LONGEST;
@@ -79,21 +74,24 @@ static void next_weights(const pd_chebyshev *c, int k, double *omega, double wei
 }
 
 /* The loops of a chunk. */
-static pd_status run_loops(pd_simulation *self, int n, pd_look look, double *omega, int *stalled, double seconds[2]) {
-    const pd_method *method = pd_simulation_method(self);
+static pd_status run_loops(pd_simulation *self, int n, pd_look look, double *omega, double seconds[2]) {
+    const pd_problem *problem = self->problem;
+    pd_iterate *iterate = &self->iterate;
     pd_status status = PD_OK;
     for (int j = 0; j < n; j++) {
         pd_look report = j == n - 1 ? look : PD_LOOK_NONE;
         double weights[2], start = pd_seconds(), middle;
-        if (j) self->iteration++;
-        status = method->direction(self, stalled);
+        if (j) iterate->number++;
+        iterate->stalled = 0;
+        status = self->method->direction(self->own, problem, iterate);
         middle = pd_seconds();
         seconds[0] += middle - start;
-        if (status || *stalled) return status;
-        next_weights(&self->settings.chebyshev, self->iteration - self->restarted, omega, weights);
-        PD_TRY(pd_advance(self->context, &self->model, weights[0], self->direction, weights[1], self->step, self->x, self->offset,
-                          report ? self->scalars : NULL));
-        if (report == PD_LOOK_GRADIENT) PD_TRY(pd_dot(self->context, &self->model, self->gradient, self->gradient, self->scalars + 2));
+        if (status || iterate->stalled) return status;
+        next_weights(&self->settings.chebyshev, iterate->number - iterate->restarted, omega, weights);
+        PD_TRY(pd_advance(problem->context, problem->model, weights[0], iterate->direction, weights[1], iterate->step, iterate->x,
+                          iterate->offset, report ? problem->scalars : NULL));
+        if (report == PD_LOOK_GRADIENT)
+            PD_TRY(pd_dot(problem->context, problem->model, iterate->gradient, iterate->gradient, problem->scalars + 2));
         seconds[1] += pd_seconds() - middle;
     }
 done:
@@ -101,16 +99,17 @@ done:
 }
 
 static pd_status capture(pd_simulation *self, int n, pd_look look, double omega, pd_graph **out) {
+    pd_context *context = self->problem->context;
     double seconds[2] = {0.0, 0.0};
-    int stalled = 0, begin = self->iteration;
-    pd_status status = pd_capture_begin(self->context);
+    int begin = self->iterate.number;
+    pd_status status = pd_capture_begin(context);
     if (status) return status;
-    status = run_loops(self, n, look, &omega, &stalled, seconds);
-    self->iteration = begin;
+    status = run_loops(self, n, look, &omega, seconds);
+    self->iterate.number = begin;
     // a capture that was begun must end, whatever happened in it
-    pd_status ended = pd_capture_end(self->context, out);
+    pd_status ended = pd_capture_end(context, out);
     if (status && !ended) {
-        pd_graph_destroy(self->context, *out);
+        pd_graph_destroy(context, *out);
         *out = NULL;
     }
     return status ? status : ended;
@@ -128,39 +127,39 @@ static int place_of(table *kept, const chunk *wanted, int *known) {
     return kept->n++;
 }
 
-pd_status pd_chunk_run(pd_simulation *self, int n, pd_look look, int recording, double *omega, int *stalled, double seconds[2]) {
+pd_status pd_chunk_run(pd_simulation *self, int n, pd_look look, int recording, double *omega, double seconds[2]) {
     seconds[0] = seconds[1] = 0.0;
-    *stalled = 0;
-    if (!capturable(self)) return run_loops(self, n, look, omega, stalled, seconds);
+    if (!capturable(self)) return run_loops(self, n, look, omega, seconds);
 
-    int revision = self->linear ? pd_linear_revision(self->linear) : 0;
-    if (revision != self->chunks->revision) pd_chunks_forget(self->chunks, self->context);
+    int revision = self->method->linear ? pd_linear_revision(self->method->linear(self->own)) : 0;
+    if (revision != self->chunks->revision) pd_chunks_forget(self->chunks, self->problem->context);
     self->chunks->revision = revision;
 
     chunk wanted;
     double last = *omega, start = pd_seconds();
     memset(&wanted, 0, sizeof wanted); // compared as bytes
     wanted.n = n;
-    wanted.first = self->iteration == 0;
+    wanted.first = self->iterate.number == 0;
     wanted.look = look;
     for (int j = 0; j < n; j++) {
         double weights[2];
-        next_weights(&self->settings.chebyshev, self->iteration + j - self->restarted, &last, weights);
+        next_weights(&self->settings.chebyshev, self->iterate.number + j - self->iterate.restarted, &last, weights);
         wanted.weights[j][0] = (real)weights[0];
         wanted.weights[j][1] = (real)weights[1];
     }
     // the first time as loops: a step that comes once is not worth a graph, and by the second time every kernel has been loaded
     table *kept = &self->chunks->kept[recording != 0];
     int known, place = place_of(kept, &wanted, &known);
-    if (!known || (!kept->graphs[place] && self->chunks->nodes >= NODES)) return run_loops(self, n, look, omega, stalled, seconds);
+    if (!known || (!kept->graphs[place] && self->chunks->nodes >= NODES)) return run_loops(self, n, look, omega, seconds);
     pd_status status = PD_OK;
+    self->iterate.stalled = 0;
     if (!kept->graphs[place]) {
         PD_TRY(capture(self, n, look, *omega, &kept->graphs[place]));
         self->chunks->nodes += pd_graph_nodes(kept->graphs[place]);
     }
-    PD_TRY(pd_graph_launch(self->context, kept->graphs[place]));
+    PD_TRY(pd_graph_launch(self->problem->context, kept->graphs[place]));
     *omega = last;
-    self->iteration += n - 1;
+    self->iterate.number += n - 1;
     seconds[0] = pd_seconds() - start;
 done:
     return status;

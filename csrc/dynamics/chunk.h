@@ -7,7 +7,7 @@
 #ifndef PD_DYNAMICS_CHUNK_H
 #define PD_DYNAMICS_CHUNK_H
 
-#include "dynamics/method.h"
+#include "dynamics/frame.h"
 
 /* Room for the graphs of a simulation. Errors: PD_ERROR_MEMORY. */
 pd_status pd_chunks_create(pd_chunks **out, pd_error *error);
@@ -15,19 +15,19 @@ void pd_chunks_destroy(pd_chunks *chunks, pd_context *context); /* NULL is allow
 /* Settings have changed: what was captured with the old ones is of no use. */
 void pd_chunks_forget(pd_chunks *chunks, pd_context *context);
 
-/* Iterations from self->iteration on that run as one chunk: up to the next look, or one. */
+/* Iterations from self->iterate.number on that run as one chunk: up to the next look, or one. */
 int pd_chunk_length(const pd_simulation *self, int recording);
 
-/* What the last move of a chunk leaves in self->scalars for the host to look at. */
+/* What the last move of a chunk leaves in the scalars of the problem for the host to look at. */
 typedef enum pd_look {
     PD_LOOK_NONE,
     PD_LOOK_MOVES,   /* [2] |step|^2 and the number of coordinates that changed */
     PD_LOOK_GRADIENT /* [3] and |gradient|^2 where the last direction started, of a method that fills the gradient */
 } pd_look;
 
-/* Runs n iterations from self->iteration on: direction, extrapolation by the next omega, move. omega, of the iteration before, goes on.
+/* Runs n iterations from self->iterate.number on: direction, extrapolation by the next omega, move. omega, of the iteration before, goes on.
  * seconds [2]: of the directions, of the moves; all in the first where a graph was launched, since a launch does not wait.
- * *stalled: see pd_method; the last iteration has not moved then. */
-pd_status pd_chunk_run(pd_simulation *self, int n, pd_look look, int recording, double *omega, int *stalled, double seconds[2]);
+ * Where self->iterate.stalled is left at 1, the last iteration has not moved. */
+pd_status pd_chunk_run(pd_simulation *self, int n, pd_look look, int recording, double *omega, double seconds[2]);
 
 #endif

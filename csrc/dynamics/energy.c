@@ -12,21 +12,22 @@
  * those that held stayed below 1.3 R, XPBD below 3.2 R, and the eleven that blew up were 12 to 300 R at the first look that found them. */
 #include "dynamics/energy.h"
 
+#include "dynamics/potential.h"
+#include "dynamics/rounding.h"
+
 /* Steps from one look at the velocities to the next, and how far beyond the bound they may be: a hundredfold energy. */
 enum { LOOK_EVERY = 8 };
 static const double LIMIT = 10.0;
 
-static int watched(const pd_simulation *self) {
-    return self->settings.h > 0 && !self->shared && !pd_simulation_method(self)->ignores_material;
-}
+static int watched(const pd_simulation *self) { return self->settings.h > 0 && !self->shared && !self->method->ignores_material; }
 
 /* sqrt(sum m |v|^2) over free vertices of v [n,3] H, and the vertex that has most of it. */
 static double mass_norm(const pd_simulation *self, const real *v, int *vertex) {
     double sum = 0.0, largest = -1.0;
-    for (int i = 0; i < self->model.n_vertices; i++) {
+    for (int i = 0; i < self->problem->model->n_vertices; i++) {
         const real *u = v + 3 * (size_t)i;
-        double part = self->masses[i] * ((double)u[0] * (double)u[0] + (double)u[1] * (double)u[1] + (double)u[2] * (double)u[2]);
-        if (self->fixed[i]) continue;
+        double part = self->problem->masses[i] * ((double)u[0] * (double)u[0] + (double)u[1] * (double)u[1] + (double)u[2] * (double)u[2]);
+        if (self->problem->fixed[i]) continue;
         sum += part;
         if (!(part <= largest)) largest = part, *vertex = i;
     }
@@ -34,7 +35,7 @@ static double mass_norm(const pd_simulation *self, const real *v, int *vertex) {
 }
 
 static pd_status download(pd_simulation *self, const real *vector) {
-    return pd_memory_download(self->context, self->staging, vector, (size_t)self->model.n_vertices * 3 * sizeof(real));
+    return pd_memory_download(self->problem->context, self->problem->staging, vector, pd_problem_bytes(self->problem));
 }
 
 void pd_energy_set_load(pd_simulation *self, const real *load) {
@@ -43,17 +44,15 @@ void pd_energy_set_load(pd_simulation *self, const real *load) {
 }
 
 pd_status pd_energy_start(pd_simulation *self) {
-    pd_step_data step = pd_simulation_step_data(self);
     pd_status status = PD_OK;
     double energies[PD_ENERGY_COUNT], elastic = 0.0, speed;
     int vertex;
     self->watched_steps = 0;
     if (!watched(self)) return PD_OK;
-    PD_TRY(pd_potential(self->context, &self->model, &step, self->x, self->offset, self->scalars));
-    PD_TRY(pd_memory_download(self->context, energies, self->scalars, sizeof energies));
+    PD_TRY(pd_problem_energies(self->problem, self->iterate.x, self->iterate.offset, energies));
     PD_TRY(download(self, self->v));
     for (int kind = 0; kind < PD_KIND_COUNT; kind++) elastic += energies[kind];
-    speed = mass_norm(self, self->staging, &vertex);
+    speed = mass_norm(self, self->problem->staging, &vertex);
     self->reach = sqrt(speed * speed + 2.0 * elastic);
 done:
     return status;
@@ -62,17 +61,18 @@ done:
 /* What the pins' moves of this step add to R. */
 static pd_status reach_of_pins(pd_simulation *self, const real *targets, double *reach) {
     double sum = 0.0;
-    pd_status status = download(self, self->x_t);
-    for (int i = 0; !status && i < self->model.n_vertices; i++)
-        for (int c = 0; c < 3 && self->fixed[i]; c++) {
-            double move = (double)targets[3 * (size_t)i + (size_t)c] - (double)self->staging[3 * (size_t)i + (size_t)c];
-            sum += self->stiffness_rows[i] * move * move;
+    pd_status status = download(self, self->problem->x_t);
+    for (int i = 0; !status && i < self->problem->model->n_vertices; i++)
+        for (int c = 0; c < 3 && self->problem->fixed[i]; c++) {
+            double move = (double)targets[3 * (size_t)i + (size_t)c] - (double)self->problem->staging[3 * (size_t)i + (size_t)c];
+            sum += self->problem->rounding->stiffness_rows[i] * move * move;
         }
     *reach = sqrt(sum);
     return status;
 }
 
 pd_status pd_energy_step(pd_simulation *self, const real *targets, pd_energy_excess *excess) {
+    const pd_problem *problem = self->problem;
     pd_status status = PD_OK;
     double h = self->settings.h, reach = self->reach + h * self->load_norm, pins = 0.0, speed, bound;
     *excess = (pd_energy_excess){-1, 0.0, 0.0};
@@ -82,13 +82,13 @@ pd_status pd_energy_step(pd_simulation *self, const real *targets, pd_energy_exc
     if ((self->watched_steps + 1) % LOOK_EVERY == 0) {
         int vertex = 0;
         // v of the end of this step; the state keeps that of the start until the step has passed
-        PD_TRY(pd_memory_copy(self->context, self->trial, self->v, (size_t)self->model.n_vertices * 3 * sizeof(real)));
-        PD_TRY(pd_update_velocity(self->context, &self->model, h, self->x, self->x_t, self->load, self->offset, self->trial,
-                                  self->trial_offset));
-        PD_TRY(download(self, self->trial));
-        speed = mass_norm(self, self->staging, &vertex);
+        PD_TRY(pd_memory_copy(problem->context, problem->trial, self->v, pd_problem_bytes(problem)));
+        PD_TRY(pd_update_velocity(problem->context, problem->model, h, self->iterate.x, problem->x_t, problem->load, self->iterate.offset,
+                                  problem->trial, problem->trial_offset));
+        PD_TRY(download(self, problem->trial));
+        speed = mass_norm(self, problem->staging, &vertex);
         bound = LIMIT * reach;
-        if (!(speed <= bound)) bound += LIMIT * (double)(self->watched_steps + 1) * h * pd_simulation_acceleration_rounding(self);
+        if (!(speed <= bound)) bound += LIMIT * (double)(self->watched_steps + 1) * h * pd_rounding_of_acceleration(problem);
         if (!(speed <= bound)) {
             *excess = (pd_energy_excess){vertex, 0.5 * speed * speed, 0.5 * reach * reach};
             return PD_OK;

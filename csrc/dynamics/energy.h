@@ -2,7 +2,7 @@
 #ifndef PD_DYNAMICS_ENERGY_H
 #define PD_DYNAMICS_ENERGY_H
 
-#include "dynamics/method.h"
+#include "dynamics/frame.h"
 
 typedef struct pd_energy_excess {
     int vertex;             /* with the largest share of the kinetic energy; -1: all is well */

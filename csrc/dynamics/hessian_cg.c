@@ -2,10 +2,13 @@
  * product, since here rows are 3x3 blocks and those of fixed vertices are left out where they lie. */
 #include "dynamics/hessian_cg.h"
 
+#include "dynamics/block_hessian.h"
+
 #include <stdlib.h>
 
 struct pd_hessian_cg {
     pd_context *context;
+    int iterations; /* of a solve */
     pd_hessian_matrix H;
     pd_matrix rows; /* 3n rows and the scratch of their reductions, for the passes that ask for no more */
     pd_preconditioner M;
@@ -22,17 +25,18 @@ void pd_hessian_cg_destroy(pd_hessian_cg *self) {
     free(self);
 }
 
-pd_status pd_hessian_cg_create(pd_hessian_cg **out, pd_simulation *simulation) {
-    pd_context *context = simulation->context;
-    const pd_csr *pattern = &simulation->pattern;
-    size_t n = (size_t)simulation->model.n_vertices, entries = (size_t)pattern->row_start[n];
+pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, const pd_linear_settings *settings) {
+    pd_context *context = problem->context;
+    const pd_csr *pattern = &problem->hessian->pattern;
+    size_t n = (size_t)problem->model->n_vertices, entries = (size_t)pattern->row_start[n];
     pd_status status = PD_OK;
     pd_hessian_cg *self = calloc(1, sizeof *self);
     *out = NULL;
-    if (!self) return pd_fail(&simulation->error, PD_ERROR_MEMORY, "out of memory");
+    if (!self) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
     self->context = context;
     self->rows.n = 3 * (int)n;
-    self->M.block = simulation->settings.linear.block;
+    self->M.block = settings->block;
+    self->iterations = settings->iterations;
     size_t sums = 2 * (3 * n / (PD_SUM_BLOCK - 2) + 1);
     PD_TRY(pd_memory_create(context, (void **)&self->row_start, (n + 1) * sizeof(int)));
     PD_TRY(pd_memory_create(context, (void **)&self->columns, entries * sizeof(int)));
@@ -46,7 +50,7 @@ pd_status pd_hessian_cg_create(pd_hessian_cg **out, pd_simulation *simulation) {
     self->indefinite = self->sums + 6;
     PD_TRY(pd_memory_create(context, (void **)&self->rows.partial_sums, sums * sizeof(double)));
     self->H = (pd_hessian_matrix){
-        (int)n, self->row_start,        self->columns, simulation->diagonal_slots, simulation->hessian_blocks, simulation->model.fixed,
+        (int)n, self->row_start,        self->columns, problem->hessian->diagonal_slots, problem->hessian->blocks, problem->model->fixed,
         0.0,    self->rows.partial_sums};
 done:
     if (status)
@@ -56,24 +60,24 @@ done:
     return status;
 }
 
-pd_status pd_hessian_cg_solve(pd_hessian_cg *self, pd_simulation *simulation, double tolerance, double shift, int give_up,
+pd_status pd_hessian_cg_solve(pd_hessian_cg *self, const pd_iterate *iterate, double tolerance, double shift, int give_up,
                               int *indefinite) {
     pd_context *context = self->context;
-    real *d = simulation->direction, *r = self->residual;
+    real *d = iterate->direction, *r = self->residual;
     size_t bytes = (size_t)self->rows.n * sizeof(real);
     pd_status status = PD_OK;
     double sums[7], first;
     *indefinite = 0;
     self->H.shift = shift;
     PD_TRY(pd_hessian_preconditioner(context, &self->H, &self->M, self->indefinite));
-    PD_TRY(pd_memory_copy(context, r, simulation->gradient, bytes));
+    PD_TRY(pd_memory_copy(context, r, iterate->gradient, bytes));
     PD_TRY(pd_pcg_advance(context, &self->rows, 1, &self->M, 1, self->p, self->q, d, r, self->sums));
     PD_TRY(pd_memory_download(context, sums, self->sums, sizeof sums));
     *indefinite = sums[6] > 0.0;
     if (*indefinite && give_up) goto done;
     first = sqrt(sums[3]);
     tolerance = fmax(tolerance, (double)PD_EPSILON);
-    for (int k = 0; k < simulation->settings.linear.iterations && sqrt(sums[3]) > tolerance * first; k++) {
+    for (int k = 0; k < self->iterations && sqrt(sums[3]) > tolerance * first; k++) {
         PD_TRY(pd_pcg_turn(context, &self->rows, 1, &self->M, k == 0, r, self->p, self->sums));
         PD_TRY(pd_hessian_product(context, &self->H, self->p, self->q, self->sums));
         /* along a direction of no or negative curvature alpha is 0: d stays, and one look is enough */

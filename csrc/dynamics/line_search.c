@@ -1,56 +1,58 @@
 /* The backtracking line search of Newton and quasi-Newton; see line_search.h. */
 #include "dynamics/line_search.h"
 
+#include "dynamics/potential.h"
+#include "dynamics/rounding.h"
+
 enum { MAX_HALVINGS = 50 };
 
-/* x . y on the host. */
-static pd_status product(pd_simulation *self, const real *x, const real *y, double *out) {
-    pd_status status = pd_dot(self->context, &self->model, x, y, self->scalars);
-    return status ? status : pd_memory_download(self->context, out, self->scalars, sizeof *out);
-}
-
 /* Whether the trial point at x - alpha d is better by its gradient. */
-static pd_status better_by_gradient(pd_simulation *self, int near, double slope, double gradient_norm, int *better) {
-    pd_step_data step = pd_simulation_step_data(self);
+static pd_status better_by_gradient(const pd_problem *problem, const pd_iterate *iterate, int near, double slope, double gradient_norm,
+                                    int *better) {
     pd_status status = PD_OK;
     double trial;
-    PD_TRY(pd_gradient(self->context, &self->model, &step, self->trial, self->trial_offset, self->trial_gradient));
+    PD_TRY(pd_problem_gradient(problem, problem->trial, problem->trial_offset, problem->trial_gradient));
     if (near == PD_NEAR_SLOPE) {
-        PD_TRY(product(self, self->trial_gradient, self->direction, &trial));
+        PD_TRY(pd_problem_product(problem, problem->trial_gradient, iterate->direction, &trial));
         *better = trial >= -0.8 * slope;
     } else {
-        PD_TRY(pd_simulation_norm(self, self->trial_gradient, &trial));
+        PD_TRY(pd_problem_norm(problem, problem->trial_gradient, &trial));
         *better = trial < 0.9 * gradient_norm;
     }
 done:
     return status;
 }
 
-pd_status pd_line_search(pd_simulation *self, int near, int *stalled) {
+pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int near) {
+    pd_context *context = problem->context;
+    const pd_model *model = problem->model;
     pd_status status = PD_OK;
     double start, magnitude, slope, gradient_norm, alpha = 1.0;
-    PD_TRY(pd_simulation_potential_at(self, self->x, self->offset, &start, &magnitude));
-    PD_TRY(pd_simulation_norm(self, self->gradient, &gradient_norm));
-    PD_TRY(product(self, self->gradient, self->direction, &slope));
-    double rounding = pd_simulation_rounding(self, magnitude);
-    *stalled = 1;
+    PD_TRY(pd_problem_potential(problem, iterate->x, iterate->offset, &start, &magnitude));
+    PD_TRY(pd_problem_norm(problem, iterate->gradient, &gradient_norm));
+    PD_TRY(pd_problem_product(problem, iterate->gradient, iterate->direction, &slope));
+    double rounding = pd_rounding_of_potential(problem, magnitude);
+    iterate->stalled = 1;
     for (int k = 0; k < MAX_HALVINGS; k++, alpha *= 0.5) {
         double trial;
-        PD_TRY(pd_add_scaled(self->context, &self->model, self->x, -alpha, self->direction, self->trial));
-        PD_TRY(pd_add_scaled(self->context, &self->model, self->offset, -alpha, self->direction, self->trial_offset));
-        PD_TRY(pd_simulation_potential_at(self, self->trial, self->trial_offset, &trial, NULL));
+        PD_TRY(pd_add_scaled(context, model, iterate->x, -alpha, iterate->direction, problem->trial));
+        PD_TRY(pd_add_scaled(context, model, iterate->offset, -alpha, iterate->direction, problem->trial_offset));
+        PD_TRY(pd_problem_potential(problem, problem->trial, problem->trial_offset, &trial, NULL));
         int better = trial <= start - 1e-4 * alpha * slope && start - trial > rounding;
-        if (!better && fabs(trial - start) <= rounding) PD_TRY(better_by_gradient(self, near, slope, gradient_norm, &better));
+        if (!better && fabs(trial - start) <= rounding) PD_TRY(better_by_gradient(problem, iterate, near, slope, gradient_norm, &better));
         if (better) {
-            *stalled = 0;
+            iterate->stalled = 0;
             break;
         }
     }
     // the frame subtracts the direction: scale it by alpha
-    if (!*stalled && alpha < 1.0) {
-        PD_TRY(pd_memory_clear(self->context, self->trial, (size_t)self->model.n_vertices * 3 * sizeof(real)));
-        PD_TRY(pd_add_scaled(self->context, &self->model, self->trial, alpha, self->direction, self->direction));
-    }
+    if (!iterate->stalled && alpha < 1.0) PD_TRY(pd_direction_scale(problem, iterate, alpha));
 done:
     return status;
+}
+
+pd_status pd_direction_scale(const pd_problem *problem, pd_iterate *iterate, double alpha) {
+    pd_status status = pd_memory_clear(problem->context, problem->trial, pd_problem_bytes(problem));
+    if (status) return status;
+    return pd_add_scaled(problem->context, problem->model, problem->trial, alpha, iterate->direction, iterate->direction);
 }

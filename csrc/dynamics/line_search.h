@@ -10,12 +10,15 @@ enum {
     PD_NEAR_SLOPE          /* the approximate Wolfe condition: for steps that may raise that norm on their way */
 };
 
-/* Halves alpha from 1 on until x - alpha d lowers the potential, d = self->direction, and scales d by alpha, which is what the frame
- * subtracts. self->gradient must be that at x. *stalled = 1 where 50 halvings found no decrease; d is left as it was then.
+/* Halves alpha from 1 on until x - alpha d lowers the potential, d = iterate->direction, and scales d by alpha, which is what the frame
+ * subtracts. iterate->gradient must be that at x. iterate->stalled = 1 where 50 halvings found no decrease; d is left as it was then.
  * Armijo's condition with 1e-4 [Nocedal and Wright 2006, Eq. 3.4] decides as long as the potential resolves it. Below that
- * (pd_simulation_rounding) the gradient at the trial point does, by `near`: PD_NEAR_SLOPE asks for g(x - alpha d).d >= -0.8 g(x).d, which
+ * (pd_rounding_of_potential) the gradient at the trial point does, by `near`: PD_NEAR_SLOPE asks for g(x - alpha d).d >= -0.8 g(x).d, which
  * for a potential that is quadratic along d is Armijo's condition with 0.1 [Hager and Zhang 2005, approximate Wolfe conditions].
- * Memory: allocates nothing; uses trial, trial_offset, trial_gradient and scalars of the simulation. */
-pd_status pd_line_search(pd_simulation *self, int near, int *stalled);
+ * Memory: allocates nothing; uses trial, trial_offset, trial_gradient and scalars of the problem. */
+pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int near);
+
+/* direction = alpha direction. Uses trial. */
+pd_status pd_direction_scale(const pd_problem *problem, pd_iterate *iterate, double alpha);
 
 #endif

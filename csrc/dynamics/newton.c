@@ -8,14 +8,25 @@
  * Conjugate gradients (inexact Newton) follow the same rule: where they meet negative curvature in the full Hessian they start anew
  * with the projected one, and where even that is singular with a shift on its diagonal. Where the tolerance is left to this method it is the
  * forcing term min(0.01, sqrt(|g| / |g_0|)): superlinear convergence [Nocedal and Wright 2006, Theorem 7.2]. */
+#include "dynamics/block_hessian.h"
 #include "dynamics/hessian_cg.h"
 #include "dynamics/line_search.h"
+#include "dynamics/potential.h"
+#include "dynamics/rounding.h"
 
 #include <stdlib.h>
 
 enum { MAX_SHIFTS = 8 };
 
-struct pd_newton {
+typedef struct settings {
+    int line_search;
+    pd_linear_settings linear; /* direct or conjugate gradients */
+} settings;
+
+static const pd_option options[] = {PD_FLAG(settings, line_search), PD_LINEAR(settings, linear), PD_OPTIONS_END};
+
+typedef struct pd_newton {
+    settings settings;
     const pd_cholesky_functions *library;
     pd_cholesky *cholesky;
     int n_free;
@@ -26,9 +37,11 @@ struct pd_newton {
     real *blocks;   /* H [nnz,3,3] */
     pd_hessian_cg *cg;
     double first_norm; /* of the gradient in this step, N */
-};
+} pd_newton;
 
-void pd_newton_destroy(pd_newton *newton) {
+static void destroy(void *self, const pd_problem *problem) {
+    pd_newton *newton = self;
+    (void)problem;
     if (!newton) return;
     pd_hessian_cg_destroy(newton->cg);
     if (newton->library && newton->cholesky) newton->library->destroy(newton->cholesky);
@@ -66,17 +79,18 @@ static int upper_triangle(const pd_newton *newton, const pd_csr *pattern, int *c
     return next;
 }
 
-static pd_status prepare(pd_simulation *self) {
+static pd_status create(void **self, const pd_problem *problem, const void *given) {
     pd_status status = PD_OK;
-    int n = self->model.n_vertices, *rows = NULL;
-    const pd_csr *pattern = &self->pattern;
+    int n = problem->model->n_vertices, *rows = NULL;
+    const pd_csr *pattern = &problem->hessian->pattern;
     pd_newton *newton = calloc(1, sizeof *newton);
-    if (!newton) return pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory");
-    newton->library = self->cholesky;
-    PD_TRY(pd_simulation_need_hessian(self));
-    if (self->settings.linear.kind == PD_LINEAR_PCG) {
-        for (int i = 0; i < n; i++) newton->n_free += !self->fixed[i];
-        PD_TRY(pd_hessian_cg_create(&newton->cg, self));
+    if (!newton) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
+    newton->settings = *(const settings *)given;
+    newton->library = problem->cholesky;
+    PD_TRY(pd_problem_need_hessian(problem));
+    if (newton->settings.linear.kind == PD_LINEAR_PCG) {
+        for (int i = 0; i < n; i++) newton->n_free += !problem->fixed[i];
+        PD_TRY(pd_hessian_cg_create(&newton->cg, problem, &newton->settings.linear));
         goto done;
     }
     newton->free_rows = malloc(((size_t)n + 1) * sizeof(int));
@@ -86,8 +100,8 @@ static pd_status prepare(pd_simulation *self) {
     newton->blocks = malloc((size_t)pattern->row_start[n] * 9 * sizeof(real) + 1);
     if (!newton->free_rows || !newton->compressed || !newton->column_start || !newton->vector || !newton->blocks) goto memory;
     for (int i = 0; i < n; i++) {
-        newton->compressed[i] = self->fixed[i] ? -1 : newton->n_free;
-        if (!self->fixed[i]) newton->free_rows[newton->n_free++] = i;
+        newton->compressed[i] = problem->fixed[i] ? -1 : newton->n_free;
+        if (!problem->fixed[i]) newton->free_rows[newton->n_free++] = i;
     }
     int count = upper_triangle(newton, pattern, newton->column_start, NULL, NULL, 0.0);
     rows = malloc(((size_t)count + 1) * sizeof(int));
@@ -95,109 +109,103 @@ static pd_status prepare(pd_simulation *self) {
     if (!rows || !newton->values) goto memory;
     upper_triangle(newton, pattern, newton->column_start, rows, NULL, 0.0);
     if (newton->n_free > 0)
-        PD_TRY(newton->library->create(&newton->cholesky, 3 * newton->n_free, newton->column_start, rows, 3, &self->error));
+        PD_TRY(newton->library->create(&newton->cholesky, 3 * newton->n_free, newton->column_start, rows, 3, problem->error));
     goto done;
 
 memory:
-    status = pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory for Newton on %d vertices", n);
+    status = pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for Newton on %d vertices", n);
 done:
     free(rows);
     if (status)
-        pd_newton_destroy(newton);
+        destroy(newton, problem);
     else
-        self->newton = newton;
+        *self = newton;
     return status;
 }
 
 /* Factorises the Hessian at the iterate: as it is, then projected, then projected and shifted until it is positive
  * definite (a quasistatic body may leave a projected Hessian singular). */
-static pd_status factorise(pd_simulation *self) {
-    pd_newton *newton = self->newton;
-    pd_step_data step = pd_simulation_step_data(self);
-    size_t bytes = (size_t)self->pattern.row_start[self->model.n_vertices] * 9 * sizeof(real);
+static pd_status factorise(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate) {
     pd_status status = PD_OK;
     double shift = 0.0;
     for (int attempt = 0; attempt < 2 + MAX_SHIFTS; attempt++) {
         if (attempt < 2) {
-            PD_TRY(pd_hessian(self->context, &self->model, &step, self->x, attempt > 0, self->slots, self->diagonal_slots,
-                              self->pattern.row_start[self->model.n_vertices], self->hessian_blocks));
-            PD_TRY(pd_memory_download(self->context, newton->blocks, self->hessian_blocks, bytes));
-            pd_simulation_restrict(self, newton->blocks, 1);
+            PD_TRY(pd_problem_restricted_hessian(problem, iterate->x, attempt > 0, 1, newton->blocks));
         } else if (attempt == 2) {
             double trace = 0.0;
             for (int c = 0; c < 3 * newton->n_free; c++) trace += fabs(newton->values[newton->column_start[c + 1] - 1]);
             // where all elements rest on no energy at all, such as cloth within its strain limits, their stiffness gives the scale
-            shift = 1e-10 * (trace > 0.0 ? trace / 3.0 : self->matrix_trace) / newton->n_free;
+            shift = 1e-10 * (trace > 0.0 ? trace / 3.0 : problem->rounding->matrix_trace) / newton->n_free;
         } else
             shift *= 10.0;
-        upper_triangle(newton, &self->pattern, NULL, NULL, newton->values, shift);
-        status = newton->library->factor(newton->cholesky, newton->values, &self->error);
+        upper_triangle(newton, &problem->hessian->pattern, NULL, NULL, newton->values, shift);
+        status = newton->library->factor(newton->cholesky, newton->values, problem->error);
         if (status != PD_ERROR_SINGULAR) break;
     }
     if (status == PD_ERROR_SINGULAR) { // as where nothing is stiff, and no inertia helps
-        self->error.iteration = self->iteration + 1;
-        self->error.vertex = newton->free_rows[self->error.vertex];
-        status = pd_fail(&self->error, PD_DIVERGED,
+        problem->error->iteration = iterate->number + 1;
+        problem->error->vertex = newton->free_rows[problem->error->vertex];
+        status = pd_fail(problem->error, PD_DIVERGED,
                          "Newton diverged at iteration %d: the projected Hessian is not positive definite at vertex %d",
-                         self->error.iteration, self->error.vertex);
+                         problem->error->iteration, problem->error->vertex);
     }
 done:
     return status;
 }
 
 /* -H^-1 g in place of g: direction = H^-1 gradient. */
-static pd_status solve(pd_simulation *self) {
-    pd_newton *newton = self->newton;
-    size_t bytes = (size_t)self->model.n_vertices * 3 * sizeof(real);
-    pd_status status = pd_memory_download(self->context, self->staging, self->gradient, bytes);
+static pd_status solve(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate) {
+    real *staging = problem->staging;
+    pd_status status = pd_memory_download(problem->context, staging, iterate->gradient, pd_problem_bytes(problem));
     if (status) return status;
     for (int f = 0; f < newton->n_free; f++)
-        for (int c = 0; c < 3; c++) newton->vector[3 * f + c] = (double)self->staging[3 * (size_t)newton->free_rows[f] + (size_t)c];
-    newton->library->solve(newton->cholesky, newton->vector, newton->vector, 1, pd_context_threads(self->context));
+        for (int c = 0; c < 3; c++) newton->vector[3 * f + c] = (double)staging[3 * (size_t)newton->free_rows[f] + (size_t)c];
+    newton->library->solve(newton->cholesky, newton->vector, newton->vector, 1, pd_context_threads(problem->context));
     for (int f = 0; f < newton->n_free; f++)
-        for (int c = 0; c < 3; c++) self->staging[3 * (size_t)newton->free_rows[f] + (size_t)c] = (real)newton->vector[3 * f + c];
-    return pd_memory_upload(self->context, self->direction, self->staging, bytes);
+        for (int c = 0; c < 3; c++) staging[3 * (size_t)newton->free_rows[f] + (size_t)c] = (real)newton->vector[3 * f + c];
+    return pd_memory_upload(problem->context, iterate->direction, staging, pd_problem_bytes(problem));
 }
 
 /* The same by conjugate gradients: on the Hessian as it is, on the projected one, on the projected and shifted one. */
-static pd_status solve_inexactly(pd_simulation *self) {
-    pd_newton *newton = self->newton;
-    pd_step_data step = pd_simulation_step_data(self);
+static pd_status solve_inexactly(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate) {
     pd_status status = PD_OK;
-    double tolerance = self->settings.linear.tolerance, norm;
-    PD_TRY(pd_simulation_norm(self, self->gradient, &norm));
-    if (self->iteration == 0) newton->first_norm = norm;
+    double tolerance = newton->settings.linear.tolerance, norm;
+    PD_TRY(pd_problem_norm(problem, iterate->gradient, &norm));
+    if (iterate->number == 0) newton->first_norm = norm;
     if (tolerance <= 0) tolerance = norm < newton->first_norm ? fmin(0.01, sqrt(norm / newton->first_norm)) : 0.01;
-    double shift = fmax(1e-10, 8.0 * (double)PD_EPSILON) * self->matrix_trace / newton->n_free;
+    double shift = fmax(1e-10, 8.0 * (double)PD_EPSILON) * problem->rounding->matrix_trace / newton->n_free;
     for (int attempt = 0, indefinite = 1; attempt < 3 && indefinite; attempt++) {
-        if (attempt < 2)
-            PD_TRY(pd_hessian(self->context, &self->model, &step, self->x, attempt > 0, self->slots, self->diagonal_slots,
-                              self->pattern.row_start[self->model.n_vertices], self->hessian_blocks));
-        PD_TRY(pd_hessian_cg_solve(newton->cg, self, tolerance, attempt < 2 ? 0.0 : shift, attempt < 2, &indefinite));
+        if (attempt < 2) PD_TRY(pd_problem_hessian(problem, iterate->x, attempt > 0));
+        PD_TRY(pd_hessian_cg_solve(newton->cg, iterate, tolerance, attempt < 2 ? 0.0 : shift, attempt < 2, &indefinite));
     }
 done:
     return status;
 }
 
-static pd_status direction(pd_simulation *self, int *stalled) {
-    pd_step_data step = pd_simulation_step_data(self);
+static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
+    pd_newton *newton = self;
     pd_status status = PD_OK;
-    *stalled = 0;
-    PD_TRY(pd_gradient(self->context, &self->model, &step, self->x, self->offset, self->gradient));
-    if (self->newton->n_free == 0) {
-        *stalled = 1;
+    PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient));
+    if (newton->n_free == 0) {
+        iterate->stalled = 1;
         return PD_OK;
     }
-    if (self->newton->cg) {
-        PD_TRY(solve_inexactly(self));
+    if (newton->cg) {
+        PD_TRY(solve_inexactly(newton, problem, iterate));
     } else {
-        PD_TRY(factorise(self));
-        PD_TRY(solve(self));
+        PD_TRY(factorise(newton, problem, iterate));
+        PD_TRY(solve(newton, problem, iterate));
     }
-    if (self->settings.line_search) PD_TRY(pd_line_search(self, PD_NEAR_GRADIENT_NORM, stalled));
+    if (newton->settings.line_search) PD_TRY(pd_line_search(problem, iterate, PD_NEAR_GRADIENT_NORM));
 done:
     return status;
 }
 
-const pd_method pd_newton_method = {
-    .name = "Newton", .prepare = prepare, .direction = direction, .minimises_potential = 1, .fills_gradient = 1};
+const pd_method pd_newton_method = {.name = "Newton",
+                                    .options = options,
+                                    .settings_size = sizeof(settings),
+                                    .create = create,
+                                    .destroy = destroy,
+                                    .direction = direction,
+                                    .minimises_potential = 1,
+                                    .fills_gradient = 1};

@@ -18,84 +18,103 @@
  * Where G is quadratic with Hessian A (attachments, hinges flat at rest) this is the linear method.
  *
  * Signs: the frame subtracts the direction, so gradient, z and p here are the negatives of the above. */
+#include "dynamics/global_step.h"
 #include "dynamics/method.h"
+#include "dynamics/potential.h"
 #include "elements/conjugate_step.h"
 
 #include <stdlib.h>
 
-struct pd_nonlinear_cg {
-    pd_context *context;
+typedef struct settings {
+    pd_linear_settings linear; /* direct: B = A; another: B is the diagonal */
+} settings;
+
+static const pd_option options[] = {PD_LINEAR(settings, linear), PD_OPTIONS_END};
+
+typedef struct pd_nonlinear_cg {
     real *p;             /* B [n,3] search direction */
     double *sums;        /* B [PD_CONJUGATE_COUNT] */
     pd_linear *diagonal; /* one Jacobi sweep of weight 1: D^-1 r; it also holds A for the product A p */
-};
+    pd_linear *factor;   /* A^-1 r; NULL: the diagonal preconditions */
+} pd_nonlinear_cg;
 
-void pd_nonlinear_cg_destroy(pd_nonlinear_cg *cg) {
+static void destroy(void *self, const pd_problem *problem) {
+    pd_nonlinear_cg *cg = self;
     if (!cg) return;
-    pd_memory_destroy(cg->context, cg->p);
-    pd_memory_destroy(cg->context, cg->sums);
+    pd_memory_destroy(problem->context, cg->p);
+    pd_memory_destroy(problem->context, cg->sums);
     pd_linear_destroy(cg->diagonal);
+    pd_linear_destroy(cg->factor);
     free(cg);
 }
 
-static pd_status prepare(pd_simulation *self) {
-    const pd_csr *A;
-    pd_linear *linear;
+static pd_status create(void **self, const pd_problem *problem, const void *given) {
+    const settings *settings = given;
     pd_status status = PD_OK;
     pd_linear_settings diagonal = {.kind = PD_LINEAR_JACOBI, .iterations = 1, .check_every = 1, .weight = 1.0, .block = 1};
-    if (!self->cg) self->cg = calloc(1, sizeof *self->cg);
-    if (!self->cg) return pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory");
-    self->cg->context = self->context;
-    if (!self->cg->p) PD_TRY(pd_memory_create(self->context, (void **)&self->cg->p, (size_t)self->model.n_vertices * 3 * sizeof(real)));
-    if (!self->cg->sums) PD_TRY(pd_memory_create(self->context, (void **)&self->cg->sums, PD_CONJUGATE_COUNT * sizeof(double)));
-    PD_TRY(pd_simulation_system_matrix(self, &A));
-    if (!self->cg->diagonal)
-        PD_TRY(pd_linear_create(&self->cg->diagonal, self->context, self->cholesky, &diagonal, A, self->fixed, NULL, 3));
-    if (self->settings.linear.kind == PD_LINEAR_DIRECT) {
-        PD_TRY(pd_simulation_linear(self, &linear));
-        PD_TRY(pd_linear_prepare(linear));
-    }
+    pd_nonlinear_cg *cg = calloc(1, sizeof *cg);
+    if (!cg) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
+    PD_TRY(pd_memory_create(problem->context, (void **)&cg->p, pd_problem_bytes(problem)));
+    PD_TRY(pd_memory_create(problem->context, (void **)&cg->sums, PD_CONJUGATE_COUNT * sizeof(double)));
+    PD_TRY(pd_problem_linear_create(&cg->diagonal, problem, &diagonal));
+    if (settings->linear.kind == PD_LINEAR_DIRECT) PD_TRY(pd_problem_linear_create(&cg->factor, problem, &settings->linear));
 done:
+    if (status)
+        destroy(cg, problem);
+    else
+        *self = cg;
     return status;
 }
 
-static pd_status direction(pd_simulation *self, int *stalled) {
-    pd_nonlinear_cg *cg = self->cg;
-    pd_context *context = self->context;
-    const pd_model *model = &self->model;
-    pd_step_data step = pd_simulation_step_data(self);
+static pd_linear *preconditioner(const void *self) {
+    const pd_nonlinear_cg *cg = self;
+    return cg->factor ? cg->factor : cg->diagonal;
+}
+
+static pd_status refresh(void *self, const pd_problem *problem) {
+    (void)problem;
+    return pd_linear_prepare(preconditioner(self));
+}
+
+static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
+    pd_nonlinear_cg *cg = self;
+    pd_context *context = problem->context;
+    const pd_model *model = problem->model;
     pd_status status = PD_OK;
-    real *z = self->direction, *A_p = self->trial;
+    real *z = iterate->direction, *A_p = problem->trial;
     double *sums = cg->sums; // the scalars stay where the vectors are: the host decides nothing
-    *stalled = 0;
-    if (self->iteration == 0) {
-        PD_TRY(pd_memory_clear(context, cg->p, (size_t)model->n_vertices * 3 * sizeof(real)));
+    if (iterate->number == 0) {
+        PD_TRY(pd_memory_clear(context, cg->p, pd_problem_bytes(problem)));
         PD_TRY(pd_memory_clear(context, sums, PD_CONJUGATE_COUNT * sizeof *sums));
     }
-    PD_TRY(pd_gradient(context, model, &step, self->x, self->offset, self->gradient));
+    PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient));
     pd_linear_result result;
-    PD_TRY(pd_linear_solve(self->linear ? self->linear : cg->diagonal, self->gradient, z, NULL, &result));
+    PD_TRY(pd_linear_solve(preconditioner(cg), iterate->gradient, z, NULL, &result));
 
     // p = z + beta p
-    PD_TRY(pd_dot(context, model, z, self->gradient, sums + PD_CONJUGATE_ZR));
-    PD_TRY(pd_dot(context, model, cg->p, self->gradient, sums + PD_CONJUGATE_PR));
+    PD_TRY(pd_dot(context, model, z, iterate->gradient, sums + PD_CONJUGATE_ZR));
+    PD_TRY(pd_dot(context, model, cg->p, iterate->gradient, sums + PD_CONJUGATE_PR));
     PD_TRY(pd_conjugate_turn(context, model, sums, z, cg->p));
 
     // the direction of the frame is alpha p
     PD_TRY(pd_matrix_multiply(context, pd_linear_matrix(cg->diagonal), 3, cg->p, A_p));
     PD_TRY(pd_dot(context, model, cg->p, A_p, sums + PD_CONJUGATE_PAP));
-    PD_TRY(pd_conjugate_scale(context, model, sums, cg->p, self->direction));
+    PD_TRY(pd_conjugate_scale(context, model, sums, cg->p, iterate->direction));
     PD_TRY(pd_memory_copy(context, sums + PD_CONJUGATE_LAST, sums + PD_CONJUGATE_ZR, sizeof *sums));
 done:
     return status;
 }
 
-static int capturable(const pd_simulation *self) { return pd_linear_capturable(self->linear ? self->linear : self->cg->diagonal); }
+static int capturable(const void *self) { return pd_linear_capturable(preconditioner(self)); }
 
 const pd_method pd_nonlinear_cg_method = {.name = "NonlinearCG",
-                                          .prepare = prepare,
+                                          .options = options,
+                                          .settings_size = sizeof(settings),
+                                          .create = create,
+                                          .destroy = destroy,
+                                          .refresh = refresh,
                                           .direction = direction,
-                                          .uses_linear = 1,
+                                          .capturable = capturable,
+                                          .linear = preconditioner,
                                           .minimises_potential = 1,
-                                          .fills_gradient = 1,
-                                          .capturable = capturable};
+                                          .fills_gradient = 1};

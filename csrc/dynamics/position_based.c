@@ -11,17 +11,41 @@
  * constraints that meet in a vertex, which is why tets want so much less than springs. */
 #include "dynamics/method.h"
 
-static pd_status prepare(pd_simulation *self) {
-    if (self->settings.h > 0) return PD_OK;
-    return pd_fail(&self->error, PD_ERROR_VALUE,
-                   "dt: None (quasistatic), but PBD needs a time step: inertia and loads enter only through its first guess");
+#include <stdlib.h>
+
+typedef struct settings {
+    double relaxation; /* alpha */
+} settings;
+
+static const pd_option options[] = {PD_NUMBER_FROM(settings, relaxation, 0.0), PD_OPTIONS_END};
+
+static pd_status create(void **self, const pd_problem *problem, const void *given) {
+    if (!(problem->h > 0))
+        return pd_fail(problem->error, PD_ERROR_VALUE,
+                       "dt: None (quasistatic), but PBD needs a time step: inertia and loads enter only through its first guess");
+    settings *own = malloc(sizeof *own);
+    if (!own) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
+    *own = *(const settings *)given;
+    *self = own;
+    return PD_OK;
 }
 
-static pd_status direction(pd_simulation *self, int *stalled) {
-    *stalled = 0;
+static void destroy(void *self, const pd_problem *problem) {
+    (void)problem;
+    free(self);
+}
+
+static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
+    const settings *own = self;
     // the frame subtracts the direction
-    return pd_constraint_moves(self->context, &self->model, -self->settings.relaxation, self->x, self->direction);
+    return pd_constraint_moves(problem->context, problem->model, -own->relaxation, iterate->x, iterate->direction);
 }
 
-const pd_method pd_position_based_method = {
-    .name = "PBD", .prepare = prepare, .direction = direction, .ignores_material = 1, .capturable = pd_always_capturable};
+const pd_method pd_position_based_method = {.name = "PBD",
+                                            .options = options,
+                                            .settings_size = sizeof(settings),
+                                            .create = create,
+                                            .destroy = destroy,
+                                            .direction = direction,
+                                            .capturable = pd_always,
+                                            .ignores_material = 1};

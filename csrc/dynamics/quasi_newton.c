@@ -13,26 +13,40 @@
  * Projective Dynamics to the bit.
  *
  * Signs: the frame subtracts the direction d. */
+#include "dynamics/global_step.h"
 #include "dynamics/line_search.h"
+#include "dynamics/potential.h"
 
 #include <stdlib.h>
 
-struct pd_quasi_newton {
-    pd_context *context;
+typedef struct settings {
+    int history; /* pairs that are kept */
+    int line_search;
+    pd_linear_settings linear;
+} settings;
+
+static const pd_option options[] = {PD_COUNT_FROM(settings, history, 0), PD_FLAG(settings, line_search), PD_LINEAR(settings, linear),
+                                    PD_OPTIONS_END};
+
+typedef struct pd_quasi_newton {
+    int line_search;
     int size, count, next; /* capacity, pairs held, place of the next one */
+    pd_linear *linear;     /* with A */
     real *last_gradient;   /* B [n,3] of the iterate before */
     real **s, **y;         /* [size] of B [n,3] */
     double *curvature;     /* [size] s.y */
     double *factor;        /* [size] scratch of the recursion */
-};
+} pd_quasi_newton;
 
-void pd_quasi_newton_destroy(pd_quasi_newton *own) {
+static void destroy(void *self, const pd_problem *problem) {
+    pd_quasi_newton *own = self;
     if (!own) return;
     for (int i = 0; i < own->size; i++) {
-        if (own->s) pd_memory_destroy(own->context, own->s[i]);
-        if (own->y) pd_memory_destroy(own->context, own->y[i]);
+        if (own->s) pd_memory_destroy(problem->context, own->s[i]);
+        if (own->y) pd_memory_destroy(problem->context, own->y[i]);
     }
-    pd_memory_destroy(own->context, own->last_gradient);
+    pd_memory_destroy(problem->context, own->last_gradient);
+    pd_linear_destroy(own->linear);
     free(own->s);
     free(own->y);
     free(own->curvature);
@@ -40,51 +54,54 @@ void pd_quasi_newton_destroy(pd_quasi_newton *own) {
     free(own);
 }
 
-static pd_status prepare(pd_simulation *self) {
+static pd_status create(void **self, const pd_problem *problem, const void *given) {
+    const settings *settings = given;
     pd_status status = PD_OK;
-    pd_linear *linear;
-    size_t size = (size_t)self->settings.history, bytes = (size_t)self->model.n_vertices * 3 * sizeof(real);
-    pd_quasi_newton *own = self->quasi_newton;
-    if (!own) own = self->quasi_newton = calloc(1, sizeof *own);
-    if (!own) return pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory");
-    own->context = self->context;
+    size_t size = (size_t)settings->history, bytes = pd_problem_bytes(problem);
+    pd_quasi_newton *own = calloc(1, sizeof *own);
+    if (!own) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
+    own->line_search = settings->line_search;
     own->size = (int)size;
-    if (!own->s) own->s = calloc(size + 1, sizeof *own->s);
-    if (!own->y) own->y = calloc(size + 1, sizeof *own->y);
-    if (!own->curvature) own->curvature = calloc(size + 1, sizeof *own->curvature);
-    if (!own->factor) own->factor = calloc(size + 1, sizeof *own->factor);
-    if (!own->s || !own->y || !own->curvature || !own->factor)
-        return pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory for a history of %d", own->size);
-    for (size_t i = 0; i < size; i++) {
-        if (!own->s[i]) PD_TRY(pd_memory_create(self->context, (void **)&own->s[i], bytes));
-        if (!own->y[i]) PD_TRY(pd_memory_create(self->context, (void **)&own->y[i], bytes));
+    own->s = calloc(size + 1, sizeof *own->s);
+    own->y = calloc(size + 1, sizeof *own->y);
+    own->curvature = calloc(size + 1, sizeof *own->curvature);
+    own->factor = calloc(size + 1, sizeof *own->factor);
+    if (!own->s || !own->y || !own->curvature || !own->factor) {
+        status = pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for a history of %d", own->size);
+        goto done;
     }
-    if (size && !own->last_gradient) PD_TRY(pd_memory_create(self->context, (void **)&own->last_gradient, bytes));
-    PD_TRY(pd_simulation_linear(self, &linear));
-    PD_TRY(pd_linear_prepare(linear));
+    for (size_t i = 0; i < size; i++) {
+        PD_TRY(pd_memory_create(problem->context, (void **)&own->s[i], bytes));
+        PD_TRY(pd_memory_create(problem->context, (void **)&own->y[i], bytes));
+    }
+    if (size) PD_TRY(pd_memory_create(problem->context, (void **)&own->last_gradient, bytes));
+    PD_TRY(pd_problem_linear_create(&own->linear, problem, &settings->linear));
 done:
+    if (status)
+        destroy(own, problem);
+    else
+        *self = own;
     return status;
 }
 
-static pd_status product(pd_simulation *self, const real *x, const real *y, double *out) {
-    pd_status status = pd_dot(self->context, &self->model, x, y, self->scalars);
-    return status ? status : pd_memory_download(self->context, out, self->scalars, sizeof *out);
+static pd_status refresh(void *self, const pd_problem *problem) {
+    (void)problem;
+    return pd_linear_prepare(((pd_quasi_newton *)self)->linear);
 }
 
 /* Takes the pair of the iteration before into the history; the oldest makes room. */
-static pd_status remember(pd_simulation *self) {
-    pd_quasi_newton *own = self->quasi_newton;
+static pd_status remember(pd_quasi_newton *own, const pd_problem *problem, const pd_iterate *iterate) {
     pd_status status = PD_OK;
-    size_t bytes = (size_t)self->model.n_vertices * 3 * sizeof(real);
+    size_t bytes = pd_problem_bytes(problem);
     real *s = own->s[own->next], *y = own->y[own->next];
     double s_y, s_s, y_y;
     int full = own->count == own->size;
-    PD_TRY(pd_memory_copy(self->context, s, self->step, bytes));
-    PD_TRY(pd_memory_copy(self->context, y, self->gradient, bytes));
-    PD_TRY(pd_add_scaled(self->context, &self->model, y, -1.0, own->last_gradient, y));
-    PD_TRY(product(self, s, y, &s_y));
-    PD_TRY(product(self, s, s, &s_s));
-    PD_TRY(product(self, y, y, &y_y));
+    PD_TRY(pd_memory_copy(problem->context, s, iterate->step, bytes));
+    PD_TRY(pd_memory_copy(problem->context, y, iterate->gradient, bytes));
+    PD_TRY(pd_add_scaled(problem->context, problem->model, y, -1.0, own->last_gradient, y));
+    PD_TRY(pd_problem_product(problem, s, y, &s_y));
+    PD_TRY(pd_problem_product(problem, s, s, &s_s));
+    PD_TRY(pd_problem_product(problem, y, y, &y_y));
     if (s_y > (double)PD_EPSILON * sqrt(s_s) * sqrt(y_y)) {
         own->curvature[own->next] = s_y;
         own->next = (own->next + 1) % own->size;
@@ -96,54 +113,58 @@ done:
 }
 
 /* direction = B gradient: the two loops, newest pair first and oldest pair first. */
-static pd_status two_loops(pd_simulation *self) {
-    pd_quasi_newton *own = self->quasi_newton;
+static pd_status two_loops(pd_quasi_newton *own, const pd_problem *problem, const pd_iterate *iterate) {
     pd_status status = PD_OK;
-    real *q = self->trial, *r = self->direction;
+    real *q = problem->trial, *r = iterate->direction;
     pd_linear_result result;
-    PD_TRY(pd_memory_copy(self->context, q, self->gradient, (size_t)self->model.n_vertices * 3 * sizeof(real)));
+    PD_TRY(pd_memory_copy(problem->context, q, iterate->gradient, pd_problem_bytes(problem)));
     for (int k = 1; k <= own->count; k++) {
         int i = (own->next - k + own->size) % own->size;
-        PD_TRY(product(self, own->s[i], q, &own->factor[i]));
+        PD_TRY(pd_problem_product(problem, own->s[i], q, &own->factor[i]));
         own->factor[i] /= own->curvature[i];
-        PD_TRY(pd_add_scaled(self->context, &self->model, q, -own->factor[i], own->y[i], q));
+        PD_TRY(pd_add_scaled(problem->context, problem->model, q, -own->factor[i], own->y[i], q));
     }
-    PD_TRY(pd_linear_solve(self->linear, q, r, NULL, &result));
+    PD_TRY(pd_linear_solve(own->linear, q, r, NULL, &result));
     for (int k = own->count; k >= 1; k--) {
         int i = (own->next - k + own->size) % own->size;
         double y_r;
-        PD_TRY(product(self, own->y[i], r, &y_r));
-        PD_TRY(pd_add_scaled(self->context, &self->model, r, own->factor[i] - y_r / own->curvature[i], own->s[i], r));
+        PD_TRY(pd_problem_product(problem, own->y[i], r, &y_r));
+        PD_TRY(pd_add_scaled(problem->context, problem->model, r, own->factor[i] - y_r / own->curvature[i], own->s[i], r));
     }
 done:
     return status;
 }
 
-static pd_status direction(pd_simulation *self, int *stalled) {
-    pd_quasi_newton *own = self->quasi_newton;
-    pd_step_data step = pd_simulation_step_data(self);
+static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
+    pd_quasi_newton *own = self;
     pd_status status = PD_OK;
     double slope = 1.0;
-    *stalled = 0;
-    PD_TRY(pd_gradient(self->context, &self->model, &step, self->x, self->offset, self->gradient));
-    if (self->iteration == 0)
+    PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient));
+    if (iterate->number == 0)
         own->count = own->next = 0;
     else if (own->size)
-        PD_TRY(remember(self));
-    PD_TRY(two_loops(self));
-    if (own->count) PD_TRY(product(self, self->gradient, self->direction, &slope));
+        PD_TRY(remember(own, problem, iterate));
+    PD_TRY(two_loops(own, problem, iterate));
+    if (own->count) PD_TRY(pd_problem_product(problem, iterate->gradient, iterate->direction, &slope));
     if (!(slope > 0)) { // only rounding can do that; the matrix alone cannot
         own->count = 0;
-        PD_TRY(two_loops(self));
+        PD_TRY(two_loops(own, problem, iterate));
     }
-    if (own->size) {
-        size_t bytes = (size_t)self->model.n_vertices * 3 * sizeof(real);
-        PD_TRY(pd_memory_copy(self->context, own->last_gradient, self->gradient, bytes));
-    }
-    if (self->settings.line_search) PD_TRY(pd_line_search(self, PD_NEAR_SLOPE, stalled));
+    if (own->size) PD_TRY(pd_memory_copy(problem->context, own->last_gradient, iterate->gradient, pd_problem_bytes(problem)));
+    if (own->line_search) PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
 done:
     return status;
 }
 
-const pd_method pd_quasi_newton_method = {
-    .name = "QuasiNewton", .prepare = prepare, .direction = direction, .uses_linear = 1, .minimises_potential = 1, .fills_gradient = 1};
+static pd_linear *linear_of(const void *self) { return ((const pd_quasi_newton *)self)->linear; }
+
+const pd_method pd_quasi_newton_method = {.name = "QuasiNewton",
+                                          .options = options,
+                                          .settings_size = sizeof(settings),
+                                          .create = create,
+                                          .destroy = destroy,
+                                          .refresh = refresh,
+                                          .direction = direction,
+                                          .linear = linear_of,
+                                          .minimises_potential = 1,
+                                          .fills_gradient = 1};

@@ -6,7 +6,7 @@
  * which bounds sum_j |K_ij|, K the Hessian of G near rest, as w bounds an element's. No solver brings the gradient below the norm of
  * that: the answer itself, rounded, is no better. Measured, Newton ends at 0.003 to 0.1 of it (springs, hinges, ARAP, neo-Hookean, StVK and
  * co-rotated bodies, compressed to 0.3 and stretched to 4, stiffness 1e3 to 1e9, both precisions). */
-#include "dynamics/method.h"
+#include "dynamics/rounding.h"
 
 #include <stdlib.h>
 
@@ -29,13 +29,14 @@ static double gradient_lengths(const pd_kind_shape *shape, const double *rest, d
     return sum + (lengths[0] = length_of(first, d));
 }
 
-pd_status pd_simulation_sum_stiffness(pd_simulation *self) {
-    size_t n = (size_t)self->model.n_vertices;
-    double h = self->settings.h;
-    self->stiffness_rows = calloc(n + 1, sizeof(double));
-    if (!self->stiffness_rows) return pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory for a model of %zu vertices", n);
-    for (int s = 0; s < self->n_sets; s++) {
-        const pd_element_set *set = &self->sets[s];
+pd_status pd_rounding_create(pd_rounding *out, const pd_problem *problem) {
+    size_t n = (size_t)problem->model->n_vertices;
+    double h = problem->h;
+    out->largest_coordinate = -1.0;
+    out->stiffness_rows = calloc(n + 1, sizeof(double));
+    if (!out->stiffness_rows) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for a model of %zu vertices", n);
+    for (int s = 0; s < problem->n_sets; s++) {
+        const pd_element_set *set = &problem->sets[s];
         pd_kind_shape shape = pd_kind_shape_of(set->kind);
         for (size_t e = 0; e < (size_t)set->n; e++) {
             double w = pd_largest_stiffness(set->kind, set->parameters + e * (size_t)shape.parameters), square = 0.0;
@@ -43,51 +44,57 @@ pd_status pd_simulation_sum_stiffness(pd_simulation *self) {
             const double *g = set->rest + e * (size_t)shape.rest;
             double sum = gradient_lengths(&shape, g, lengths);
             for (int i = 0; i < shape.rest; i++) square += shape.vertices > 1 ? g[i] * g[i] : 1.0 / 3.0;
-            self->stiffness_sums[shape.columns == 1] += w * shape.columns;
-            self->matrix_trace += w * square;
+            out->stiffness_sums[shape.columns == 1] += w * shape.columns;
+            out->matrix_trace += w * square;
             for (int i = 0; i < shape.vertices; i++)
-                self->stiffness_rows[set->vertices[e * (size_t)shape.vertices + (size_t)i]] += w * lengths[i] * sum;
+                out->stiffness_rows[set->vertices[e * (size_t)shape.vertices + (size_t)i]] += w * lengths[i] * sum;
         }
     }
     for (size_t i = 0; i < n; i++) {
-        double inertia = h > 0 ? self->masses[i] / (h * h) : 0.0;
-        self->inertia_sum += inertia;
-        self->stiffness_rows[i] += inertia;
-        if (self->fixed[i]) continue;
-        self->stiffness_norm += self->stiffness_rows[i] * self->stiffness_rows[i];
-        self->stiffness_by_mass += self->stiffness_rows[i] * self->stiffness_rows[i] / self->masses[i];
+        double inertia = h > 0 ? problem->masses[i] / (h * h) : 0.0;
+        out->inertia_sum += inertia;
+        out->stiffness_rows[i] += inertia;
+        if (problem->fixed[i]) continue;
+        out->stiffness_norm += out->stiffness_rows[i] * out->stiffness_rows[i];
+        out->stiffness_by_mass += out->stiffness_rows[i] * out->stiffness_rows[i] / problem->masses[i];
     }
-    self->stiffness_norm = sqrt(self->stiffness_norm);
-    self->stiffness_by_mass = sqrt(self->stiffness_by_mass);
-    self->matrix_trace += self->inertia_sum;
+    out->stiffness_norm = sqrt(out->stiffness_norm);
+    out->stiffness_by_mass = sqrt(out->stiffness_by_mass);
+    out->matrix_trace += out->inertia_sum;
     return PD_OK;
 }
 
-static double largest_of(pd_simulation *self, const real *x) {
+void pd_rounding_destroy(pd_rounding *self) { free(self->stiffness_rows); }
+
+static double largest_of(const pd_problem *problem, const real *x) {
     double largest = 0.0;
     // a device that fails here fails again in the next loop, which says so
-    if (pd_memory_download(self->context, self->staging, x, (size_t)self->model.n_vertices * 3 * sizeof(real))) return 0.0;
-    for (size_t i = 0; i < (size_t)self->model.n_vertices * 3; i++) largest = fmax(largest, fabs((double)self->staging[i]));
+    if (pd_memory_download(problem->context, problem->staging, x, pd_problem_bytes(problem))) return 0.0;
+    for (size_t i = 0; i < (size_t)problem->model->n_vertices * 3; i++) largest = fmax(largest, fabs((double)problem->staging[i]));
     return largest;
 }
 
-double pd_simulation_size(pd_simulation *self) {
-    if (self->largest_coordinate < 0.0) self->largest_coordinate = largest_of(self, self->x_t);
+void pd_rounding_begin(const pd_problem *problem) { problem->rounding->largest_coordinate = -1.0; }
+
+double pd_rounding_size(const pd_problem *problem) {
+    pd_rounding *self = problem->rounding;
+    if (self->largest_coordinate < 0.0) self->largest_coordinate = largest_of(problem, problem->x_t);
     return self->largest_coordinate;
 }
 
-double pd_simulation_rounding(pd_simulation *self, double magnitude) {
+double pd_rounding_of_potential(const pd_problem *problem, double magnitude) {
     // E = w/2 |F - T|^2 with F known to eps: the error is eps sqrt(2 E w), and eps^2 w where E is nothing but rounding
-    double eps = 8.0 * (double)PD_EPSILON, size = pd_simulation_size(self);
+    const pd_rounding *self = problem->rounding;
+    double eps = 8.0 * (double)PD_EPSILON, size = pd_rounding_size(problem);
     double w = self->stiffness_sums[0] + (self->stiffness_sums[1] + self->inertia_sum) * size * size;
     return eps * (magnitude + sqrt(2.0 * magnitude * w)) + eps * eps * w;
 }
 
-double pd_simulation_gradient_rounding(pd_simulation *self) {
-    double size = fmax(pd_simulation_size(self), largest_of(self, self->x));
-    return (double)PD_EPSILON * size * self->stiffness_norm;
+double pd_rounding_of_gradient(const pd_problem *problem, const real *x) {
+    double size = fmax(pd_rounding_size(problem), largest_of(problem, x));
+    return (double)PD_EPSILON * size * problem->rounding->stiffness_norm;
 }
 
-double pd_simulation_acceleration_rounding(pd_simulation *self) {
-    return (double)PD_EPSILON * pd_simulation_size(self) * self->stiffness_by_mass;
+double pd_rounding_of_acceleration(const pd_problem *problem) {
+    return (double)PD_EPSILON * pd_rounding_size(problem) * problem->rounding->stiffness_by_mass;
 }

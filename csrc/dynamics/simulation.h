@@ -1,42 +1,27 @@
 /* One simulation: a model, a state, and the step that moves it.
  *
- * Every solver runs in the same frame (pd_simulation_step): first guess, iterations, stopping rules, records and the velocity
+ * Every solver runs in the same frame (pd_simulation_step, in frame.c): first guess, iterations, stopping rules, records and the velocity
  * update are written once; a solver contributes only the direction of one iteration (method.h). So every solver reports the
- * same quantities, computed by the same functions. */
+ * same quantities, computed by the same functions. The functions below stand in simulation.c, state.c, diagnostics.c and frame.c. */
 #ifndef PD_DYNAMICS_SIMULATION_H
 #define PD_DYNAMICS_SIMULATION_H
 
 #include "dynamics/model.h"
 #include "linear/linear_solver.h"
 
-enum {
-    PD_SOLVER_PROJECTIVE_DYNAMICS,
-    PD_SOLVER_NEWTON,
-    PD_SOLVER_NONLINEAR_CG,
-    PD_SOLVER_POSITION_BASED,
-    PD_SOLVER_VERTEX_BLOCK_DESCENT,
-    PD_SOLVER_BLOCK_JACOBI,
-    PD_SOLVER_GRADIENT_DESCENT,
-    PD_SOLVER_QUASI_NEWTON,
-    PD_SOLVER_XPBD,
-    PD_SOLVER_ADMM,
-    PD_SOLVER_COUNT
-};
+typedef struct pd_method pd_method; /* method.h */
 
 typedef struct pd_settings {
-    double h; /* s; 0: quasistatic */
-    int solver;
+    double h;                /* s; 0: quasistatic */
+    const pd_method *method; /* one of pd_methods (methods.h) */
+    const void *own;         /* the method's own settings, method->settings_size bytes that its options describe; read at creation */
+
+    /* those of the frame, which every method has: pd_frame_options (methods.h) */
     int iterations;         /* outer iterations of a step */
     double tolerance;       /* stop at gradient norm <= tolerance x the first; 0: never */
     int check_every;        /* iterations between two reads of a result */
     int initialization;     /* PD_GUESS_... */
-    int line_search;        /* of the methods that have one */
-    int history;            /* pairs that quasi-Newton keeps */
-    const int *colours;     /* [n] vertex colours of vertex block descent, borrowed; NULL for the other methods */
     pd_chebyshev chebyshev; /* of the outer iteration */
-    pd_linear_settings linear;
-    double relaxation; /* alpha of position-based dynamics */
-    double weight;     /* factor on the weights of ADMM's hyperelastic elements */
 } pd_settings;
 
 /* How a step ended; STALLED: nothing moves or no decrease is found, and the gradient is more than the tolerance or rounding allows. */
@@ -103,7 +88,7 @@ pd_status pd_simulation_begin(pd_simulation *self);
 /* energies [PD_ENERGY_COUNT] H of G at x [n,3] H (NULL: the present positions). */
 pd_status pd_simulation_energies(pd_simulation *self, const real *x, double *energies);
 pd_status pd_simulation_gradient(pd_simulation *self, const real *x, real *gradient /* H [n,3] */);
-/* The norm of the gradient that rounding alone leaves at the present positions, N: where no solver gets below; see rounding.c. */
+/* The norm of the gradient that rounding alone leaves at the present positions, N: where no solver gets below; see rounding.h. */
 double pd_simulation_gradient_rounding(pd_simulation *self);
 /* blocks [nnz,3,3] H on the pattern of pd_simulation_pattern; psd as in backend.h. */
 pd_status pd_simulation_hessian(pd_simulation *self, const real *x, int psd, real *blocks);
@@ -135,8 +120,8 @@ int pd_simulation_n_vertices(const pd_simulation *self);
 pd_status pd_simulation_pattern(pd_simulation *self, const pd_csr **out);
 /* The matrix of the Projective Dynamics global step over all vertices; made on first use, owned by the simulation. */
 pd_status pd_simulation_system_matrix(pd_simulation *self, const pd_csr **out);
-/* The linear solver of the global step, made from the system matrix on first use and not prepared yet; *out = NULL where the
- * solver has none. What it owns stays valid as long as the simulation. */
+/* The linear solver of the method's global step, made on first use and not prepared yet; *out = NULL where the method has none. What it
+ * owns stays valid as long as the simulation. */
 pd_status pd_simulation_linear(pd_simulation *self, pd_linear **out);
 /* Colours of the elements in a sweep over constraints, once prepared; 0 for methods without one. */
 int pd_simulation_constraint_colours(const pd_simulation *self);

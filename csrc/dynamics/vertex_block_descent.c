@@ -17,6 +17,8 @@
  * rounding of G, rounding decides. What ends a step must have passed too; where it does not, one line search from the last state that
  * did takes its place, so that no step ends where it began while something lowers G. */
 #include "dynamics/line_search.h"
+#include "dynamics/potential.h"
+#include "dynamics/rounding.h"
 #include "dynamics/vertex_sweep.h"
 
 #include <stdlib.h>
@@ -24,174 +26,194 @@
 enum { TEST_EVERY = 8 };
 static const double SHRINK = 0.7, DEMANDED = 0.4;
 
-struct pd_descent {
-    pd_context *context;
+/* Of all three; `colours` is that of vertex block descent alone. */
+typedef struct settings {
+    int line_search;
+    const int *colours; /* [n] */
+} settings;
+
+static const pd_option options[] = {PD_FLAG(settings, line_search), PD_OPTION(settings, colours, PD_OPTION_COLOURS, 0, 0), PD_OPTIONS_END};
+static const pd_option jacobi_options[] = {PD_FLAG(settings, line_search), PD_OPTIONS_END};
+
+typedef struct pd_descent {
     pd_vertex_sweep sweep;
     real *positions; /* B [n,4] of the sweep */
+    int line_search;
     /* with a step length only: */
     real *good_x, *good_offset; /* B [n,3] last state that passed */
     double good_potential, alpha;
     double promised; /* alpha g.d of the first iteration since */
-};
+} pd_descent;
 
-void pd_descent_destroy(pd_descent *descent) {
+static void destroy(void *self, const pd_problem *problem) {
+    pd_descent *descent = self;
     if (!descent) return;
-    pd_vertex_sweep_destroy(&descent->sweep, descent->context);
-    pd_memory_destroy(descent->context, descent->positions);
-    pd_memory_destroy(descent->context, descent->good_x);
-    pd_memory_destroy(descent->context, descent->good_offset);
+    pd_vertex_sweep_destroy(&descent->sweep, problem->context);
+    pd_memory_destroy(problem->context, descent->positions);
+    pd_memory_destroy(problem->context, descent->good_x);
+    pd_memory_destroy(problem->context, descent->good_offset);
     free(descent);
 }
 
-static pd_status create(pd_simulation *self, const int *colours, int grouped, int tested) {
+static pd_status make(void **self, const pd_problem *problem, const settings *settings, int grouped, int tested) {
     pd_status status = PD_OK;
-    size_t n = (size_t)self->model.n_vertices;
+    size_t n = (size_t)problem->model->n_vertices;
     pd_descent *descent = calloc(1, sizeof *descent);
-    if (!descent) return pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory");
-    descent->context = self->context;
-    PD_TRY(pd_vertex_sweep_create(&descent->sweep, self, colours, grouped));
-    PD_TRY(pd_memory_create(self->context, (void **)&descent->positions, n * 4 * sizeof(real)));
+    if (!descent) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
+    descent->line_search = settings->line_search;
+    PD_TRY(pd_vertex_sweep_create(&descent->sweep, problem, settings->colours, grouped));
+    PD_TRY(pd_memory_create(problem->context, (void **)&descent->positions, n * 4 * sizeof(real)));
     if (tested) {
-        PD_TRY(pd_memory_create(self->context, (void **)&descent->good_x, n * 3 * sizeof(real)));
-        PD_TRY(pd_memory_create(self->context, (void **)&descent->good_offset, n * 3 * sizeof(real)));
+        PD_TRY(pd_memory_create(problem->context, (void **)&descent->good_x, n * 3 * sizeof(real)));
+        PD_TRY(pd_memory_create(problem->context, (void **)&descent->good_offset, n * 3 * sizeof(real)));
     }
 done:
     if (status)
-        pd_descent_destroy(descent);
+        destroy(descent, problem);
     else
-        self->descent = descent;
+        *self = descent;
     return status;
 }
 
-static pd_status sweep(pd_simulation *self, pd_sweep_step kind, int in_place) {
-    pd_step_data step = pd_simulation_step_data(self);
-    return pd_sweep_vertices(self->context, &self->model, &self->descent->sweep, &step, kind, in_place, self->x, self->offset,
-                             self->descent->positions, self->direction);
+static pd_status sweep(pd_descent *descent, const pd_problem *problem, const pd_iterate *iterate, pd_sweep_step kind, int in_place) {
+    return pd_sweep_vertices(problem->context, problem->model, &descent->sweep, &problem->step, kind, in_place, iterate->x, iterate->offset,
+                             descent->positions, iterate->direction);
 }
 
 /* ---- Vertex Block Descent ---------------------------------------------------------------------------------------------------- */
 
-static pd_status prepare(pd_simulation *self) {
-    if (!self->settings.colours) return pd_fail(&self->error, PD_ERROR_VALUE, "colours: vertex block descent needs them");
-    return create(self, self->settings.colours, !self->settings.line_search, 0); // a line search wants energies, not groups
-}
-
-static pd_status direction(pd_simulation *self, int *stalled) {
-    *stalled = 0;
-    return sweep(self, self->settings.line_search ? PD_SWEEP_SEARCH : PD_SWEEP_BLOCK, 1);
+static pd_status create(void **self, const pd_problem *problem, const void *given) {
+    const settings *settings = given;
+    if (!settings->colours) return pd_fail(problem->error, PD_ERROR_VALUE, "colours: vertex block descent needs them");
+    return make(self, problem, settings, !settings->line_search, 0); // a line search wants energies, not groups
 }
 
 /* A search along the step of a vertex is made where the vertex is. */
-const pd_method pd_vertex_block_descent_method = {
-    .name = "VertexBlockDescent", .prepare = prepare, .direction = direction, .minimises_potential = 1, .capturable = pd_always_capturable};
+static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
+    pd_descent *descent = self;
+    return sweep(descent, problem, iterate, descent->line_search ? PD_SWEEP_SEARCH : PD_SWEEP_BLOCK, 1);
+}
+
+const pd_method pd_vertex_block_descent_method = {.name = "VertexBlockDescent",
+                                                  .options = options,
+                                                  .settings_size = sizeof(settings),
+                                                  .create = create,
+                                                  .destroy = destroy,
+                                                  .direction = direction,
+                                                  .capturable = pd_always,
+                                                  .minimises_potential = 1};
 
 /* ---- Block Jacobi and gradient descent ----------------------------------------------------------------------------------------- */
 
-static pd_status prepare_jacobi(pd_simulation *self) {
-    self->guarded = self->settings.line_search;
-    return create(self, NULL, 1, self->settings.line_search);
+static pd_status create_jacobi(void **self, const pd_problem *problem, const void *given) {
+    const settings *settings = given;
+    return make(self, problem, settings, 1, settings->line_search);
 }
 
 /* Goes back to the last good state where G has not fallen enough since; the first state of a step is good. */
-static pd_status test_potential(pd_simulation *self, int first, int *passed) {
-    pd_descent *descent = self->descent;
+static pd_status test_potential(pd_descent *descent, const pd_problem *problem, pd_iterate *iterate, int first, int *passed) {
+    pd_context *context = problem->context;
     pd_status status = PD_OK;
-    size_t bytes = (size_t)self->model.n_vertices * 3 * sizeof(real);
+    size_t bytes = pd_problem_bytes(problem);
     double potential, magnitude;
-    PD_TRY(pd_simulation_potential_at(self, self->x, self->offset, &potential, &magnitude));
+    PD_TRY(pd_problem_potential(problem, iterate->x, iterate->offset, &potential, &magnitude));
     if (first) descent->alpha = 1.0;
-    double rounding = pd_simulation_rounding(self, magnitude), demanded = DEMANDED * descent->promised;
+    double rounding = pd_rounding_of_potential(problem, magnitude), demanded = DEMANDED * descent->promised;
     *passed = first || potential <= descent->good_potential + rounding - (demanded > rounding ? demanded : 0.0);
     if (*passed) {
         descent->good_potential = potential;
-        PD_TRY(pd_memory_copy(self->context, descent->good_x, self->x, bytes));
-        PD_TRY(pd_memory_copy(self->context, descent->good_offset, self->offset, bytes));
+        PD_TRY(pd_memory_copy(context, descent->good_x, iterate->x, bytes));
+        PD_TRY(pd_memory_copy(context, descent->good_offset, iterate->offset, bytes));
         goto done;
     }
     descent->alpha *= SHRINK;
-    self->restarted = self->iteration;
-    PD_TRY(pd_memory_copy(self->context, self->x, descent->good_x, bytes));
-    PD_TRY(pd_memory_copy(self->context, self->offset, descent->good_offset, bytes));
-    PD_TRY(pd_memory_clear(self->context, self->step, bytes));
+    iterate->restarted = iterate->number;
+    PD_TRY(pd_memory_copy(context, iterate->x, descent->good_x, bytes));
+    PD_TRY(pd_memory_copy(context, iterate->offset, descent->good_offset, bytes));
+    PD_TRY(pd_memory_clear(context, iterate->step, bytes));
 done:
     return status;
 }
 
 /* gradient at x, and its product with direction. */
-static pd_status slope(pd_simulation *self, double *out) {
-    pd_step_data step = pd_simulation_step_data(self);
-    pd_status status = PD_OK;
-    PD_TRY(pd_gradient(self->context, &self->model, &step, self->x, self->offset, self->gradient));
-    PD_TRY(pd_dot(self->context, &self->model, self->gradient, self->direction, self->scalars));
-    PD_TRY(pd_memory_download(self->context, out, self->scalars, sizeof *out));
-done:
-    return status;
+static pd_status slope(const pd_problem *problem, const pd_iterate *iterate, double *out) {
+    pd_status status = pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient);
+    return status ? status : pd_problem_product(problem, iterate->gradient, iterate->direction, out);
 }
 
 /* Before iteration 0 and after 1, 2, 4, 8, 16, 24, ...: a few iterations are to find a step length as well. */
 static int is_tested(int iteration) { return iteration % TEST_EVERY == 0 || iteration == 1 || iteration == 2 || iteration == 4; }
 
-static pd_status jacobi(pd_simulation *self, pd_sweep_step kind) {
-    pd_descent *descent = self->descent;
+static pd_status jacobi(pd_descent *descent, const pd_problem *problem, pd_iterate *iterate, pd_sweep_step kind) {
     pd_status status = PD_OK;
-    size_t bytes = (size_t)self->model.n_vertices * 3 * sizeof(real);
-    int tested = self->settings.line_search && is_tested(self->iteration), passed;
-    if (tested) PD_TRY(test_potential(self, self->iteration == 0, &passed));
-    PD_TRY(sweep(self, kind, 0));
+    int tested = descent->line_search && is_tested(iterate->number), passed;
+    if (tested) PD_TRY(test_potential(descent, problem, iterate, iterate->number == 0, &passed));
+    PD_TRY(sweep(descent, problem, iterate, kind, 0));
     if (tested) {
-        PD_TRY(slope(self, &descent->promised));
+        PD_TRY(slope(problem, iterate, &descent->promised));
         descent->promised *= descent->alpha;
     }
-    if (self->settings.line_search && descent->alpha < 1.0) {
-        PD_TRY(pd_memory_clear(self->context, self->trial, bytes));
-        PD_TRY(pd_add_scaled(self->context, &self->model, self->trial, descent->alpha, self->direction, self->direction));
-    }
+    if (descent->line_search && descent->alpha < 1.0) PD_TRY(pd_direction_scale(problem, iterate, descent->alpha));
 done:
     return status;
 }
 
-static pd_status finish(pd_simulation *self, pd_sweep_step kind) {
+static pd_status finish(pd_descent *descent, const pd_problem *problem, pd_iterate *iterate, pd_sweep_step kind) {
+    pd_context *context = problem->context;
+    const pd_model *model = problem->model;
     pd_status status = PD_OK;
-    int passed = 1, stalled;
+    int passed = 1;
     double ignored;
-    if (self->settings.line_search) PD_TRY(test_potential(self, 0, &passed));
+    if (descent->line_search) PD_TRY(test_potential(descent, problem, iterate, 0, &passed));
     if (passed) goto done;
-    PD_TRY(sweep(self, kind, 0));
-    PD_TRY(slope(self, &ignored));
-    PD_TRY(pd_line_search(self, PD_NEAR_SLOPE, &stalled));
-    if (stalled) goto done;
-    PD_TRY(pd_add_scaled(self->context, &self->model, self->x, -1.0, self->direction, self->x));
-    PD_TRY(pd_add_scaled(self->context, &self->model, self->offset, -1.0, self->direction, self->offset));
+    PD_TRY(sweep(descent, problem, iterate, kind, 0));
+    PD_TRY(slope(problem, iterate, &ignored));
+    PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
+    if (iterate->stalled) goto done;
+    PD_TRY(pd_add_scaled(context, model, iterate->x, -1.0, iterate->direction, iterate->x));
+    PD_TRY(pd_add_scaled(context, model, iterate->offset, -1.0, iterate->direction, iterate->offset));
 done:
     return status;
 }
 
-static pd_status block_direction(pd_simulation *self, int *stalled) {
-    *stalled = 0;
-    return jacobi(self, PD_SWEEP_BLOCK);
+static pd_status block_direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
+    return jacobi(self, problem, iterate, PD_SWEEP_BLOCK);
 }
 
-static pd_status block_finish(pd_simulation *self) { return finish(self, PD_SWEEP_BLOCK); }
-
-static pd_status diagonal_direction(pd_simulation *self, int *stalled) {
-    *stalled = 0;
-    return jacobi(self, PD_SWEEP_DIAGONAL);
+static pd_status block_finish(void *self, const pd_problem *problem, pd_iterate *iterate) {
+    return finish(self, problem, iterate, PD_SWEEP_BLOCK);
 }
 
-static pd_status diagonal_finish(pd_simulation *self) { return finish(self, PD_SWEEP_DIAGONAL); }
+static pd_status diagonal_direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
+    return jacobi(self, problem, iterate, PD_SWEEP_DIAGONAL);
+}
+
+static pd_status diagonal_finish(void *self, const pd_problem *problem, pd_iterate *iterate) {
+    return finish(self, problem, iterate, PD_SWEEP_DIAGONAL);
+}
 
 /* Whether G fell is decided on the host. */
-static int capturable_jacobi(const pd_simulation *self) { return !self->settings.line_search; }
+static int capturable_jacobi(const void *self) { return !((const pd_descent *)self)->line_search; }
+
+static int guarded(const void *self) { return ((const pd_descent *)self)->line_search; }
 
 const pd_method pd_block_jacobi_method = {.name = "BlockJacobi",
-                                          .prepare = prepare_jacobi,
+                                          .options = jacobi_options,
+                                          .settings_size = sizeof(settings),
+                                          .create = create_jacobi,
+                                          .destroy = destroy,
                                           .direction = block_direction,
                                           .finish = block_finish,
-                                          .minimises_potential = 1,
-                                          .capturable = capturable_jacobi};
+                                          .capturable = capturable_jacobi,
+                                          .guarded = guarded,
+                                          .minimises_potential = 1};
 const pd_method pd_gradient_descent_method = {.name = "GradientDescent",
-                                              .prepare = prepare_jacobi,
+                                              .options = jacobi_options,
+                                              .settings_size = sizeof(settings),
+                                              .create = create_jacobi,
+                                              .destroy = destroy,
                                               .direction = diagonal_direction,
                                               .finish = diagonal_finish,
-                                              .minimises_potential = 1,
-                                              .capturable = capturable_jacobi};
+                                              .capturable = capturable_jacobi,
+                                              .guarded = guarded,
+                                              .minimises_potential = 1};

@@ -20,7 +20,7 @@ void pd_vertex_sweep_destroy(pd_vertex_sweep *sweep, pd_context *context) {
 
 /* What the pieces below share while a sweep is built, in host memory. */
 typedef struct builder {
-    pd_simulation *simulation;
+    const pd_problem *problem;
     int n;                  /* turns */
     int *order, *place_of;  /* [n_vertices] */
     int *vertices, *places; /* [n] */
@@ -37,12 +37,12 @@ static void builder_free(builder *b) {
 
 /* Turns sorted by colour, by place within a colour. */
 static pd_status sort_turns(builder *b, pd_vertex_sweep *out, const int *colours) {
-    pd_simulation *self = b->simulation;
-    int n_vertices = self->model.n_vertices, n_colours = 1;
+    const pd_problem *self = b->problem;
+    int n_vertices = self->model->n_vertices, n_colours = 1;
     for (int i = 0; colours && i < n_vertices; i++)
         if (colours[i] >= n_colours) n_colours = colours[i] + 1;
     b->colour_start = calloc((size_t)n_colours + 2, sizeof(int));
-    if (!b->colour_start) return pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory for %d colours", n_colours);
+    if (!b->colour_start) return pd_fail(self->error, PD_ERROR_MEMORY, "out of memory for %d colours", n_colours);
     for (int i = 0; i < n_vertices; i++)
         if (!self->fixed[i]) b->colour_start[(colours ? colours[i] : 0) + 2]++;
     for (int c = 0; c < n_colours; c++) b->colour_start[c + 2] += b->colour_start[c + 1];
@@ -60,9 +60,9 @@ static pd_status sort_turns(builder *b, pd_vertex_sweep *out, const int *colours
 }
 
 static pd_status check_colours(const builder *b, const int *colours) {
-    pd_simulation *self = b->simulation;
-    for (int i = 0; i < self->model.n_vertices; i++)
-        if (colours[i] < 0) return pd_fail(&self->error, PD_ERROR_VALUE, "colours: %d at vertex %d is negative", colours[i], i);
+    const pd_problem *self = b->problem;
+    for (int i = 0; i < self->model->n_vertices; i++)
+        if (colours[i] < 0) return pd_fail(self->error, PD_ERROR_VALUE, "colours: %d at vertex %d is negative", colours[i], i);
     for (int s = 0; s < self->n_sets; s++) {
         const pd_element_set *set = &self->sets[s];
         int k = pd_kind_shape_of(set->kind).vertices, first = set->n; // the first element with two equal colours
@@ -77,7 +77,7 @@ static pd_status check_colours(const builder *b, const int *colours) {
             for (int c = 0; c < a; c++) {
                 int i = set->vertices[(size_t)first * (size_t)k + (size_t)c], j = set->vertices[(size_t)first * (size_t)k + (size_t)a];
                 if (i != j && colours[i] == colours[j])
-                    return pd_fail(&self->error, PD_ERROR_VALUE, "colours: neighbours %d and %d have the same colour %d", i, j, colours[i]);
+                    return pd_fail(self->error, PD_ERROR_VALUE, "colours: neighbours %d and %d have the same colour %d", i, j, colours[i]);
             }
     }
     return PD_OK;
@@ -122,13 +122,13 @@ static size_t piece_end(const builder *b, size_t first) { return first + PIECE <
 
 /* How many corners and groups each turn has. */
 static void count_corners(const builder *b, corner_lists *lists, int grouped) {
-    const pd_simulation *self = b->simulation;
+    const pd_problem *self = b->problem;
 #pragma omp parallel for num_threads(pd_team(pd_context_threads(self->context), b->n, 100)) schedule(static)
     for (int t = 0; t < b->n; t++) {
         int vertex = b->vertices[t], lanes = 0, others = 0;
-        for (int s = self->corners.start[vertex]; s < self->corners.start[vertex + 1]; s++) {
+        for (int s = self->corners->start[vertex]; s < self->corners->start[vertex + 1]; s++) {
             int element, position;
-            const pd_element_set *set = pd_corner_set(self->sets, self->corners.corners[s], &element, &position);
+            const pd_element_set *set = pd_corner_set(self->sets, self->corners->corners[s], &element, &position);
             if (is_grouped(set, element, grouped))
                 lanes++;
             else
@@ -144,7 +144,7 @@ static void count_corners(const builder *b, corner_lists *lists, int grouped) {
 }
 
 static void list_turn(const builder *b, corner_lists *lists, int grouped, double inverse_h2, int t) {
-    const pd_simulation *self = b->simulation;
+    const pd_problem *self = b->problem;
     int vertex = b->vertices[t];
     int *corners = lists->corners + 2 * ((size_t)lists->corner_start[t] - lists->first_corner);
     size_t lane = ((size_t)lists->group_start[t] - lists->first_group) * PD_CORNER_LANES;
@@ -154,9 +154,9 @@ static void list_turn(const builder *b, corner_lists *lists, int grouped, double
         for (int j = 0; j < 3; j++)
             lists->group_places[(l / PD_CORNER_LANES * 3 + (size_t)j) * PD_CORNER_LANES + l % PD_CORNER_LANES] = b->places[t];
     for (size_t i = lane * PD_CORNER_NUMBERS; i < end * PD_CORNER_NUMBERS; i++) lists->numbers[i] = 0;
-    for (int s = self->corners.start[vertex]; s < self->corners.start[vertex + 1]; s++) {
+    for (int s = self->corners->start[vertex]; s < self->corners->start[vertex + 1]; s++) {
         int element, position;
-        const pd_element_set *set = pd_corner_set(self->sets, self->corners.corners[s], &element, &position);
+        const pd_element_set *set = pd_corner_set(self->sets, self->corners->corners[s], &element, &position);
         if (!is_grouped(set, element, grouped)) {
             *corners++ = (int)(set - self->sets);
             *corners++ = element * pd_kind_shape_of(set->kind).vertices + position;
@@ -176,11 +176,11 @@ static void list_turn(const builder *b, corner_lists *lists, int grouped, double
 }
 
 static pd_status list_corners(builder *b, pd_vertex_sweep *out, int grouped) {
-    pd_simulation *self = b->simulation;
+    const pd_problem *self = b->problem;
     pd_context *context = self->context;
     pd_status status = PD_OK;
     size_t n = (size_t)b->n, most_corners = 0, most_lanes = 0;
-    double inverse_h2 = self->settings.h > 0 ? 1.0 / (self->settings.h * self->settings.h) : 0.0;
+    double inverse_h2 = self->h > 0 ? 1.0 / (self->h * self->h) : 0.0;
     corner_lists lists = {.corner_start = calloc(n + 1, sizeof(int)), .group_start = calloc(n + 1, sizeof(int))};
     lists.diagonal = malloc(n * sizeof(real) + 1);
     if (!lists.corner_start || !lists.group_start || !lists.diagonal) goto memory;
@@ -219,7 +219,7 @@ static pd_status list_corners(builder *b, pd_vertex_sweep *out, int grouped) {
     PD_TRY(pd_upload(context, (void **)&out->diagonal, lists.diagonal, n * sizeof(real)));
     goto done;
 memory:
-    status = pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory for a sweep over %d vertices", b->n);
+    status = pd_fail(self->error, PD_ERROR_MEMORY, "out of memory for a sweep over %d vertices", b->n);
 done:
     free(lists.corner_start);
     free(lists.group_start);
@@ -231,21 +231,21 @@ done:
 }
 
 /* PDGPU_TURN_THREADS, for measuring; unset: 0. */
-static pd_status read_turn_threads(pd_simulation *self, int *threads) {
+static pd_status read_turn_threads(const pd_problem *self, int *threads) {
     const char *text = getenv("PDGPU_TURN_THREADS");
     *threads = 0;
     if (!text || !*text) return PD_OK;
     char *end;
     long value = strtol(text, &end, 10);
     if (*end || (value != 1 && value != 4 && value != 8 && value != 16 && value != 32))
-        return pd_fail(&self->error, PD_ERROR_VALUE, "PDGPU_TURN_THREADS: expected 1, 4, 8, 16 or 32, got '%s'", text);
+        return pd_fail(self->error, PD_ERROR_VALUE, "PDGPU_TURN_THREADS: expected 1, 4, 8, 16 or 32, got '%s'", text);
     *threads = (int)value;
     return PD_OK;
 }
 
 /* The corners of the elements as places, for the sets that have any outside the groups: a grouped corner has places of its own. */
 static pd_status place_elements(builder *b, pd_vertex_sweep *out, int grouped) {
-    pd_simulation *self = b->simulation;
+    const pd_problem *self = b->problem;
     for (int s = 0; s < self->n_sets; s++) {
         const pd_element_set *set = &self->sets[s];
         size_t count = (size_t)set->n * (size_t)pd_kind_shape_of(set->kind).vertices;
@@ -253,7 +253,7 @@ static pd_status place_elements(builder *b, pd_vertex_sweep *out, int grouped) {
         while (e < set->n && is_grouped(set, e, grouped)) e++;
         if (e == set->n) continue;
         int *places = malloc(count * sizeof(int) + 1);
-        if (!places) return pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory for a sweep over %d elements", set->n);
+        if (!places) return pd_fail(self->error, PD_ERROR_MEMORY, "out of memory for a sweep over %d elements", set->n);
 #pragma omp parallel for num_threads(pd_team(pd_context_threads(self->context), (long long)count, 3)) schedule(static)
         for (size_t i = 0; i < count; i++) places[i] = b->place_of[set->vertices[i]];
         pd_status status = pd_upload(self->context, (void **)&out->corner_places[s], places, count * sizeof(int));
@@ -263,33 +263,33 @@ static pd_status place_elements(builder *b, pd_vertex_sweep *out, int grouped) {
     return PD_OK;
 }
 
-pd_status pd_vertex_sweep_create(pd_vertex_sweep *out, pd_simulation *simulation, const int *colours, int grouped) {
+pd_status pd_vertex_sweep_create(pd_vertex_sweep *out, const pd_problem *problem, const int *colours, int grouped) {
     pd_status status = PD_OK;
-    size_t n = (size_t)simulation->model.n_vertices;
-    builder b = {.simulation = simulation};
+    size_t n = (size_t)problem->model->n_vertices;
+    builder b = {.problem = problem};
     memset(out, 0, sizeof *out);
-    PD_TRY(read_turn_threads(simulation, &out->turn_threads));
+    PD_TRY(read_turn_threads(problem, &out->turn_threads));
     b.order = malloc(n * sizeof(int) + 1);
     b.place_of = malloc(n * sizeof(int) + 1);
     b.vertices = malloc(n * sizeof(int) + 1);
     b.places = malloc(n * sizeof(int) + 1);
     if (!b.order || !b.place_of || !b.vertices || !b.places) {
-        status = pd_fail(&simulation->error, PD_ERROR_MEMORY, "out of memory for a sweep over %zu vertices", n);
+        status = pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for a sweep over %zu vertices", n);
         goto done;
     }
     if (colours) PD_TRY(check_colours(&b, colours));
-    PD_TRY(pd_breadth_first_order(b.order, (int)n, simulation->sets, &simulation->corners, &simulation->error));
+    PD_TRY(pd_breadth_first_order(b.order, (int)n, problem->sets, problem->corners, problem->error));
     for (size_t place = 0; place < n; place++) b.place_of[b.order[place]] = (int)place;
     PD_TRY(sort_turns(&b, out, colours));
     PD_TRY(list_corners(&b, out, grouped));
     PD_TRY(place_elements(&b, out, grouped));
-    PD_TRY(pd_upload(simulation->context, (void **)&out->order, b.order, n * sizeof(int)));
-    PD_TRY(pd_upload(simulation->context, (void **)&out->vertices, b.vertices, (size_t)b.n * sizeof(int)));
-    PD_TRY(pd_upload(simulation->context, (void **)&out->places, b.places, (size_t)b.n * sizeof(int)));
+    PD_TRY(pd_upload(problem->context, (void **)&out->order, b.order, n * sizeof(int)));
+    PD_TRY(pd_upload(problem->context, (void **)&out->vertices, b.vertices, (size_t)b.n * sizeof(int)));
+    PD_TRY(pd_upload(problem->context, (void **)&out->places, b.places, (size_t)b.n * sizeof(int)));
     out->colour_start = b.colour_start;
     b.colour_start = NULL;
 done:
     builder_free(&b);
-    if (status) pd_vertex_sweep_destroy(out, simulation->context);
+    if (status) pd_vertex_sweep_destroy(out, problem->context);
     return status;
 }

@@ -1,14 +1,14 @@
-/* The sweep of a simulation in backend memory: which vertex comes when, and what it reads. */
+/* The sweep over the vertices of a problem, in backend memory: which vertex comes when, and what it reads. */
 #ifndef PD_DYNAMICS_VERTEX_SWEEP_H
 #define PD_DYNAMICS_VERTEX_SWEEP_H
 
-#include "dynamics/method.h"
+#include "dynamics/problem.h"
 
 /* colours [n_vertices] from 0, no two vertices of an element alike; NULL: all vertices have one turn together (Jacobi).
  * The environment variable PDGPU_TURN_THREADS, read here, is for measuring: see turn_threads.
- * `grouped` != 0: undamped neo-Hookean corners get their short form. The simulation must outlive the sweep.
+ * `grouped` != 0: undamped neo-Hookean corners get their short form. The problem must outlive the sweep.
  * Errors: PD_ERROR_MEMORY, PD_ERROR_VALUE for colours that two neighbours share, or a PDGPU_TURN_THREADS that is none. */
-pd_status pd_vertex_sweep_create(pd_vertex_sweep *out, pd_simulation *simulation, const int *colours, int grouped);
+pd_status pd_vertex_sweep_create(pd_vertex_sweep *out, const pd_problem *problem, const int *colours, int grouped);
 void pd_vertex_sweep_destroy(pd_vertex_sweep *sweep, pd_context *context);
 
 #endif

@@ -18,28 +18,30 @@
 
 #include <stdlib.h>
 
-struct pd_xpbd {
-    pd_context *context;
+static const pd_option options[] = {PD_OPTIONS_END};
+
+typedef struct pd_xpbd {
     pd_constraint_sweep sweep;
     int n_colours;
     int *segment_start, *segment_kinds; /* owned, of the sweep */
     real *positions;                    /* B [n,3] of the sweep */
-};
+} pd_xpbd;
 
-void pd_xpbd_destroy(pd_xpbd *xpbd) {
+static void destroy(void *self, const pd_problem *problem) {
+    pd_xpbd *xpbd = self;
     if (!xpbd) return;
     for (int s = 0; s < PD_KIND_COUNT; s++) {
-        pd_memory_destroy(xpbd->context, xpbd->sweep.multipliers[s]);
-        pd_memory_destroy(xpbd->context, xpbd->sweep.normals[s]);
+        pd_memory_destroy(problem->context, xpbd->sweep.multipliers[s]);
+        pd_memory_destroy(problem->context, xpbd->sweep.normals[s]);
     }
-    pd_memory_destroy(xpbd->context, xpbd->sweep.elements);
-    pd_memory_destroy(xpbd->context, xpbd->positions);
+    pd_memory_destroy(problem->context, xpbd->sweep.elements);
+    pd_memory_destroy(problem->context, xpbd->positions);
     free(xpbd->segment_start);
     free(xpbd->segment_kinds);
     free(xpbd);
 }
 
-int pd_xpbd_colours(const pd_xpbd *xpbd) { return xpbd ? xpbd->n_colours : 0; }
+static int colours_of(const void *self) { return ((const pd_xpbd *)self)->n_colours; }
 
 /* A neo-Hookean tet is two constraints, of which one is smooth. */
 static size_t multiplier_bytes(const pd_elements *g) { return (size_t)g->n * (g->kind == PD_NEO_HOOKEAN_TET ? 2 : 1) * sizeof(real); }
@@ -47,20 +49,20 @@ static size_t multiplier_bytes(const pd_elements *g) { return (size_t)g->n * (g-
 static size_t normal_bytes(const pd_elements *g) { return (size_t)g->n * 3 * (size_t)pd_kind_shape_of(g->kind).columns * sizeof(real); }
 
 /* Elements by colour, and by set and number within a colour; segments end where colour or set changes. */
-static pd_status sort_elements(pd_simulation *self, pd_xpbd *xpbd, const int *colours, int n_elements) {
-    size_t bytes = ((size_t)n_elements + 2) * sizeof(int), most = (size_t)xpbd->n_colours * (size_t)self->n_sets + 2;
+static pd_status sort_elements(const pd_problem *problem, pd_xpbd *xpbd, const int *colours, int n_elements) {
+    size_t bytes = ((size_t)n_elements + 2) * sizeof(int), most = (size_t)xpbd->n_colours * (size_t)problem->n_sets + 2;
     int *start = calloc((size_t)xpbd->n_colours + 2, sizeof(int)), *order = malloc(bytes), *set_of = malloc(bytes), *number = malloc(bytes);
     pd_status status = PD_OK;
     xpbd->segment_start = calloc(most, sizeof(int));
     xpbd->segment_kinds = calloc(most, sizeof(int));
     if (!start || !order || !set_of || !number || !xpbd->segment_start || !xpbd->segment_kinds) {
-        status = pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory for the constraints of %d elements", n_elements);
+        status = pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for the constraints of %d elements", n_elements);
         goto done;
     }
     for (int e = 0; e < n_elements; e++) start[colours[e] + 1]++;
     for (int c = 0; c < xpbd->n_colours; c++) start[c + 1] += start[c];
-    for (int s = 0, e = 0; s < self->n_sets; s++)
-        for (int i = 0; i < self->sets[s].n; i++, e++) {
+    for (int s = 0, e = 0; s < problem->n_sets; s++)
+        for (int i = 0; i < problem->sets[s].n; i++, e++) {
             int place = start[colours[e]]++;
             order[place] = e;
             set_of[place] = s;
@@ -77,7 +79,7 @@ static pd_status sort_elements(pd_simulation *self, pd_xpbd *xpbd, const int *co
     xpbd->sweep.n_segments = n;
     xpbd->sweep.segment_start = xpbd->segment_start;
     xpbd->sweep.segment_kinds = xpbd->segment_kinds;
-    PD_TRY(pd_upload_ints(self->context, &xpbd->sweep.elements, number, (size_t)n_elements));
+    PD_TRY(pd_upload_ints(problem->context, &xpbd->sweep.elements, number, (size_t)n_elements));
 done:
     free(start);
     free(order);
@@ -86,68 +88,73 @@ done:
     return status;
 }
 
-static pd_status prepare(pd_simulation *self) {
+static pd_status create(void **self, const pd_problem *problem, const void *settings) {
     pd_status status = PD_OK;
     int n_elements = 0, *colours = NULL;
     pd_xpbd *xpbd = NULL;
-    if (!(self->settings.h > 0))
-        return pd_fail(&self->error, PD_ERROR_VALUE,
+    (void)settings;
+    if (!(problem->h > 0))
+        return pd_fail(problem->error, PD_ERROR_VALUE,
                        "dt: None (quasistatic), but XPBD needs a time step: inertia and loads enter only through its start");
-    for (int s = 0; s < self->n_sets; s++) n_elements += self->sets[s].n;
+    for (int s = 0; s < problem->n_sets; s++) n_elements += problem->sets[s].n;
     xpbd = calloc(1, sizeof *xpbd);
     colours = malloc(((size_t)n_elements + 1) * sizeof *colours);
     if (!xpbd || !colours) {
-        status = pd_fail(&self->error, PD_ERROR_MEMORY, "out of memory for the constraints of %d elements", n_elements);
+        status = pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for the constraints of %d elements", n_elements);
         goto done;
     }
-    xpbd->context = self->context;
-    PD_TRY(pd_element_colouring_create(colours, &xpbd->n_colours, self->sets, self->n_sets, self->fixed, &self->corners, &self->error));
-    PD_TRY(sort_elements(self, xpbd, colours, n_elements));
-    for (int s = 0; s < self->model.n_kinds; s++) {
-        const pd_elements *g = &self->model.kinds[s];
-        PD_TRY(pd_memory_create(self->context, (void **)&xpbd->sweep.multipliers[s], multiplier_bytes(g)));
-        PD_TRY(pd_memory_create(self->context, (void **)&xpbd->sweep.normals[s], normal_bytes(g)));
+    PD_TRY(pd_element_colouring_create(colours, &xpbd->n_colours, problem->sets, problem->n_sets, problem->fixed, problem->corners,
+                                       problem->error));
+    PD_TRY(sort_elements(problem, xpbd, colours, n_elements));
+    for (int s = 0; s < problem->model->n_kinds; s++) {
+        const pd_elements *g = &problem->model->kinds[s];
+        PD_TRY(pd_memory_create(problem->context, (void **)&xpbd->sweep.multipliers[s], multiplier_bytes(g)));
+        PD_TRY(pd_memory_create(problem->context, (void **)&xpbd->sweep.normals[s], normal_bytes(g)));
     }
-    PD_TRY(pd_memory_create(self->context, (void **)&xpbd->positions, (size_t)self->model.n_vertices * 3 * sizeof(real)));
+    PD_TRY(pd_memory_create(problem->context, (void **)&xpbd->positions, pd_problem_bytes(problem)));
 done:
     free(colours);
     if (status)
-        pd_xpbd_destroy(xpbd);
+        destroy(xpbd, problem);
     else
-        self->xpbd = xpbd;
+        *self = xpbd;
     return status;
 }
 
 /* Multipliers to zero, positions to y. */
-static pd_status start(pd_simulation *self) {
-    pd_xpbd *xpbd = self->xpbd;
+static pd_status start(pd_xpbd *xpbd, const pd_problem *problem, const pd_iterate *iterate) {
     pd_status status = PD_OK;
-    for (int s = 0; s < self->model.n_kinds; s++) {
-        const pd_elements *g = &self->model.kinds[s];
-        PD_TRY(pd_memory_clear(self->context, xpbd->sweep.multipliers[s], multiplier_bytes(g)));
-        PD_TRY(pd_memory_clear(self->context, xpbd->sweep.normals[s], normal_bytes(g)));
+    for (int s = 0; s < problem->model->n_kinds; s++) {
+        const pd_elements *g = &problem->model->kinds[s];
+        PD_TRY(pd_memory_clear(problem->context, xpbd->sweep.multipliers[s], multiplier_bytes(g)));
+        PD_TRY(pd_memory_clear(problem->context, xpbd->sweep.normals[s], normal_bytes(g)));
     }
-    PD_TRY(pd_add_scaled(self->context, &self->model, self->x, -1.0, self->offset, xpbd->positions));
-    PD_TRY(pd_memory_copy(self->context, self->direction, self->offset, (size_t)self->model.n_vertices * 3 * sizeof(real)));
+    PD_TRY(pd_add_scaled(problem->context, problem->model, iterate->x, -1.0, iterate->offset, xpbd->positions));
+    PD_TRY(pd_memory_copy(problem->context, iterate->direction, iterate->offset, pd_problem_bytes(problem)));
 done:
     return status;
 }
 
-static pd_status direction(pd_simulation *self, int *stalled) {
-    pd_xpbd *xpbd = self->xpbd;
+static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
+    pd_xpbd *xpbd = self;
     pd_status status = PD_OK;
-    size_t bytes = (size_t)self->model.n_vertices * 3 * sizeof(real);
-    *stalled = 0;
-    if (self->iteration == 0) {
-        PD_TRY(start(self));
+    size_t bytes = pd_problem_bytes(problem);
+    if (iterate->number == 0) {
+        PD_TRY(start(xpbd, problem, iterate));
     } else {
-        PD_TRY(pd_memory_copy(self->context, xpbd->positions, self->x, bytes));
-        PD_TRY(pd_memory_clear(self->context, self->direction, bytes));
+        PD_TRY(pd_memory_copy(problem->context, xpbd->positions, iterate->x, bytes));
+        PD_TRY(pd_memory_clear(problem->context, iterate->direction, bytes));
     }
-    PD_TRY(pd_sweep_constraints(self->context, &self->model, &xpbd->sweep, 1.0 / (self->settings.h * self->settings.h), xpbd->positions,
-                                self->direction));
+    PD_TRY(pd_sweep_constraints(problem->context, problem->model, &xpbd->sweep, 1.0 / (problem->h * problem->h), xpbd->positions,
+                                iterate->direction));
 done:
     return status;
 }
 
-const pd_method pd_xpbd_method = {.name = "XPBD", .prepare = prepare, .direction = direction, .capturable = pd_always_capturable};
+const pd_method pd_xpbd_method = {.name = "XPBD",
+                                  .options = options,
+                                  .create = create,
+                                  .destroy = destroy,
+                                  .direction = direction,
+                                  .capturable = pd_always,
+                                  .colours = colours_of};

@@ -36,6 +36,9 @@ extern PyType_Spec pd_proximity_type_spec;   /* proximity.c */
 extern PyMethodDef pd_element_methods[];     /* elements.c */
 extern PyMethodDef pd_geometry_methods[];    /* geometry.c */
 
+/* SOLVERS: name -> the names of its settings. Returns 0, or -1 with an exception set. (simulation_settings.c) */
+int pd_add_solvers(PyObject *module);
+
 /* None or (rho, start, under_relaxation). Returns 0 with an exception set. (linear.c) */
 int pd_read_chebyshev(PyObject *object, pd_chebyshev *out);
 /* Whether the numbers of pd_linear_set make sense: 1, or 0 with a ValueError. (linear.c) */

@@ -34,35 +34,18 @@ int pd_object_read_vectors(pd_simulation_object *self, PyObject *object, const c
     return 1;
 }
 
-/* Returns 0 with an exception set. */
-static int check_settings(const pd_settings *s) {
-    return pd_number_in_range(s->h, 0.0, DBL_MAX, "h") && pd_number_in_range(s->solver, 0, PD_SOLVER_COUNT - 1, "solver") &&
-           pd_number_in_range(s->iterations, 1, INT_MAX, "iterations") && pd_number_in_range(s->tolerance, 0.0, DBL_MAX, "tolerance") &&
-           pd_number_in_range(s->check_every, 1, INT_MAX, "check_every") &&
-           pd_number_in_range(s->initialization, 0, PD_GUESS_COUNT - 1, "initialization") &&
-           pd_number_in_range(s->history, 0, INT_MAX, "history") && pd_number_in_range(s->relaxation, 0.0, DBL_MAX, "relaxation") &&
-           pd_number_in_range(s->weight, 0.0, DBL_MAX, "weight");
-}
-
 static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
-    static char *names[] = {"masses",      "fixed",          "elements",    "h",         "solver", "iterations", "tolerance",
-                            "check_every", "initialization", "line_search", "chebyshev", "linear", "threads",    "relaxation",
-                            "history",     "colours",        "subspace",    "weight",    NULL};
-    PyObject *masses_object, *fixed_object, *list, *chebyshev, *linear, *colours_object, *subspace_object;
-    PyObject *kept = NULL, *result = NULL;
+    static char *names[] = {"masses", "fixed", "elements", "h", "solver", "settings", "threads", "subspace", NULL};
+    PyObject *masses, *fixed, *elements, *solver, *dict, *subspace = Py_None, *kept = NULL, *result = NULL;
     pd_description description = {0};
-    pd_settings settings = {.weight = 1.0};
-    int threads;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!diidiipOOidiOO|d:Simulation", names, &masses_object, &fixed_object,
-                                     &PyList_Type, &list, &settings.h, &settings.solver, &settings.iterations, &settings.tolerance,
-                                     &settings.check_every, &settings.initialization, &settings.line_search, &chebyshev, &linear, &threads,
-                                     &settings.relaxation, &settings.history, &colours_object, &subspace_object, &settings.weight))
+    pd_settings settings = {0};
+    int threads = 1;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!dOO|iO:Simulation", names, &masses, &fixed, &PyList_Type, &elements,
+                                     &settings.h, &solver, &dict, &threads, &subspace))
         return NULL;
-    if (!pd_read_chebyshev(chebyshev, &settings.chebyshev) || !pd_read_linear_settings(linear, &settings.linear)) return NULL;
-    if (!check_settings(&settings)) return NULL;
     if (!(kept = PyList_New(0))) return NULL;
-    if (!pd_read_description(kept, masses_object, fixed_object, list, subspace_object, &description) ||
-        !pd_read_colours(kept, colours_object, &description, &settings.colours))
+    if (!pd_read_description(kept, masses, fixed, elements, subspace, &description) ||
+        !pd_read_settings(kept, solver, dict, &description, &settings))
         goto done;
 
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
@@ -91,6 +74,7 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObjec
 done:
     Py_XDECREF(kept);
     free((void *)description.sets);
+    free((void *)settings.own);
     return result;
 }
 

@@ -35,6 +35,10 @@ int pd_read_description(PyObject *kept, PyObject *masses, PyObject *fixed, PyObj
  * for those that never move. Returns 0 with an exception set. */
 int pd_read_colours(PyObject *kept, PyObject *object, const pd_description *description, const int **colours);
 
+/* simulation_settings.c: the name of a solver and the dict of its settings; out->h has been read. `out->own` is the caller's to free, after
+ * a failure too. Returns 0 with an exception set. */
+int pd_read_settings(PyObject *kept, PyObject *solver, PyObject *dict, const pd_description *description, pd_settings *out);
+
 /* simulation_state.c */
 PyObject *pd_call_state(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_positions(pd_simulation_object *self, PyObject *unused);

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 Real = NDArray[np.floating[Any]]
 
 KINDS: dict[str, tuple[int, int, int, int]]  # name -> (id, vertices, columns of F, parameters)
+SOLVERS: dict[str, list[str]]  # name -> names of its settings, which Simulation takes in a dict, and no others
 
 def devices() -> list[str]: ...
 def unavailable() -> str | None: ...
@@ -59,19 +60,10 @@ class Simulation:
         fixed: NDArray[np.uint8],
         elements: list[tuple[int, NDArray[np.int32], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None]],
         h: float,
-        solver: int,
-        iterations: int,
-        tolerance: float,
-        check_every: int,
-        initialization: int,
-        line_search: bool,
-        chebyshev: tuple[float, int, float] | None,
-        linear: tuple[Any, ...],
-        threads: int,
-        relaxation: float,
-        history: int,
-        colours: NDArray[np.int32] | None,
-        subspace: NDArray[np.float64] | None,
+        solver: str,
+        settings: dict[str, Any],
+        threads: int = 1,
+        subspace: NDArray[np.float64] | None = None,
     ) -> Simulation: ...
     def prepare(self, /) -> float: ...
     def step(

@@ -159,16 +159,19 @@ class Simulation(ReadBack, GuardedAttributes):
         self._materials = {MATERIAL_OF_KIND[kind] for kind in groups} | {type(m).__name__ for body in scene.bodies for m in body.materials}
         if self.dt is None:
             _check_held(scene, groups, self._fixed)
+        settings = settings_of(self.solver, device)
+        if self._colours is not None:
+            settings["colours"] = self._colours
         elements = [(module.KINDS[kind][0], *groups[kind]) for kind in self._kinds if kind in groups]
         self._backend = module.Simulation(
             self._masses,
             self._fixed,
             elements,
             self.dt or 0.0,
+            type(self.solver).__name__,
+            settings,
             threads=self.threads,
-            colours=self._colours,
             subspace=self._subspace,
-            **settings_of(self.solver, device),
         )
         self._setup_seconds = 0.0
         self._numbers = None  # of the linear solver

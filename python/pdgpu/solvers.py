@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from pdgpu.arguments import choice, integer, number
 from pdgpu.linear_solvers import (
@@ -448,7 +448,7 @@ SOLVERS = (
     QuasiNewton,
     XPBD,
     ADMM,
-)  # order of PD_SOLVER_... in csrc/dynamics/simulation.h
+)
 
 
 def _check_line_search(solver):
@@ -486,28 +486,23 @@ def _check_outer(solver):
 
 
 def _linear_of(solver):
-    """The linear solver of the global step; for conjugate gradients the preconditioner, for the others one that is never made."""
+    """The linear solver of the global step; for nonlinear conjugate gradients that of the preconditioner."""
     if solver.linear is not None:
         return solver.linear
     return Direct() if getattr(solver, "preconditioner", None) == "direct" else Jacobi(weight=1.0)
 
 
 def settings_of(solver, device):
-    """The solver as the keyword arguments of a backend's Simulation."""
+    """The solver's settings by name, as the core's method of the name of its class declares them (``backend().SOLVERS``). The fields of the
+    class go over as they stand, but for those that stand for something else there; colours are the simulation's to add."""
     newton = isinstance(solver, Newton)  # its matrix is the Hessian: blocks of three rows, and one iteration would be no solve
-    return {
-        "solver": SOLVERS.index(type(solver)),
-        "iterations": int(solver.iterations),
-        "tolerance": float(solver.tolerance),
-        "check_every": int(solver.check_every or (1 if device == "cpu" else 8)),
-        "initialization": INITIALIZATIONS.index(solver.initialization),
-        "line_search": bool(getattr(solver, "line_search", False)),
-        "chebyshev": chebyshev_settings(solver.chebyshev),
-        "linear": linear_settings(_linear_of(solver), iterations=1000 if newton else 1, device=device, blocks=newton),
-        "relaxation": float(getattr(solver, "relaxation", 1.0)),
-        "history": int(getattr(solver, "history", 0)),
-        "weight": float(getattr(solver, "weight", 1.0)),
-    }
+    settings = {field.name: getattr(solver, field.name) for field in fields(solver) if field.name not in ("preconditioner", "colouring")}
+    settings["check_every"] = solver.check_every or (1 if device == "cpu" else 8)
+    settings["initialization"] = INITIALIZATIONS.index(solver.initialization)
+    settings["chebyshev"] = chebyshev_settings(solver.chebyshev)
+    if "linear" in settings or hasattr(solver, "preconditioner"):
+        settings["linear"] = linear_settings(_linear_of(solver), iterations=1000 if newton else 1, device=device, blocks=newton)
+    return settings
 
 
 def check_support(solver, device, materials):

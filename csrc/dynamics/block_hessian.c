@@ -1,0 +1,93 @@
+/* The Hessian of the incremental potential in blocks of 3x3; see block_hessian.h. */
+#include "dynamics/block_hessian.h"
+
+#include <stdlib.h>
+
+void pd_block_hessian_destroy(pd_block_hessian *self, pd_context *context) {
+    pd_csr_destroy(&self->pattern);
+    for (int k = 0; k < PD_KIND_COUNT; k++) pd_memory_destroy(context, self->slots[k]);
+    pd_memory_destroy(context, self->diagonal_slots);
+    pd_memory_destroy(context, self->blocks);
+}
+
+pd_status pd_problem_need_pattern(const pd_problem *problem) {
+    pd_block_hessian *self = problem->hessian;
+    if (self->pattern.row_start) return PD_OK;
+    return pd_pattern_create(&self->pattern, problem->model->n_vertices, problem->sets, problem->n_sets, problem->corners, problem->error);
+}
+
+pd_status pd_problem_need_hessian(const pd_problem *problem) {
+    pd_block_hessian *self = problem->hessian;
+    pd_context *context = problem->context;
+    pd_status status = PD_OK;
+    int n = problem->model->n_vertices, *host = NULL;
+    if (self->blocks) return PD_OK;
+    PD_TRY(pd_problem_need_pattern(problem));
+    for (int s = 0; s < problem->n_sets; s++) {
+        int k = pd_kind_shape_of(problem->sets[s].kind).vertices;
+        size_t count = (size_t)problem->sets[s].n * (size_t)k * (size_t)k;
+        host = malloc(count * sizeof(int) + 1);
+        if (!host) goto memory;
+        pd_pattern_slots(&self->pattern, &problem->sets[s], host, pd_context_threads(context));
+        if (!self->slots[s]) PD_TRY(pd_memory_create(context, (void **)&self->slots[s], count * sizeof(int)));
+        PD_TRY(pd_memory_upload(context, self->slots[s], host, count * sizeof(int)));
+        free(host);
+        host = NULL;
+    }
+    size_t scratch = pd_hessian_scratch(problem->model);
+    if (scratch && !problem->model->element_hessians)
+        PD_TRY(pd_memory_create(context, (void **)&problem->model->element_hessians, scratch));
+    host = malloc((size_t)n * sizeof(int) + 1);
+    if (!host) goto memory;
+    for (int i = 0; i < n; i++)
+        for (int s = self->pattern.row_start[i]; s < self->pattern.row_start[i + 1]; s++)
+            if (self->pattern.columns[s] == i) host[i] = s;
+    if (!self->diagonal_slots) PD_TRY(pd_memory_create(context, (void **)&self->diagonal_slots, (size_t)n * sizeof(int)));
+    PD_TRY(pd_memory_upload(context, self->diagonal_slots, host, (size_t)n * sizeof(int)));
+    status = pd_memory_create(context, (void **)&self->blocks, (size_t)self->pattern.row_start[n] * 9 * sizeof(real));
+    goto done;
+memory:
+    status = pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for the Hessian of %d vertices", n);
+done:
+    free(host);
+    return status;
+}
+
+pd_status pd_problem_hessian(const pd_problem *problem, const real *x, int psd) {
+    const pd_block_hessian *self = problem->hessian;
+    return pd_hessian(problem->context, problem->model, &problem->step, x, psd, self->slots, self->diagonal_slots,
+                      self->pattern.row_start[self->pattern.n], self->blocks);
+}
+
+/* C = A B, in double whatever `real` is. */
+static void multiply3(const double *A, const double *B, double *C) {
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) C[3 * i + j] = A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
+}
+
+static void restrict_blocks(const pd_problem *problem, real *blocks, int filled) {
+    const pd_csr *pattern = &problem->hessian->pattern;
+    for (int i = 0; i < pattern->n && problem->subspace; i++)
+        for (int s = pattern->row_start[i]; s < pattern->row_start[i + 1]; s++) {
+            const double *P = problem->subspace + 9 * (size_t)i, *Q = problem->subspace + 9 * (size_t)pattern->columns[s];
+            double block[9], left[9], trace = 0.0;
+            for (int c = 0; c < 9; c++) block[c] = (double)blocks[9 * (size_t)s + (size_t)c];
+            for (int c = 0; c < 9; c += 4) trace += fabs(block[c]);
+            multiply3(P, block, left);
+            multiply3(left, Q, block);
+            for (int c = 0; c < 9; c++) {
+                double fill = filled && pattern->columns[s] == i ? trace / 3.0 * ((double)(c % 4 == 0) - P[c]) : 0.0;
+                blocks[9 * (size_t)s + (size_t)c] = (real)(block[c] + fill);
+            }
+        }
+}
+
+pd_status pd_problem_restricted_hessian(const pd_problem *problem, const real *x, int psd, int filled, real *blocks) {
+    const pd_csr *pattern = &problem->hessian->pattern;
+    pd_status status = pd_problem_hessian(problem, x, psd);
+    if (!status)
+        status = pd_memory_download(problem->context, blocks, problem->hessian->blocks,
+                                    (size_t)pattern->row_start[pattern->n] * 9 * sizeof(real));
+    if (!status) restrict_blocks(problem, blocks, filled);
+    return status;
+}

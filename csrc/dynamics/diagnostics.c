@@ -1,0 +1,52 @@
+/* What a simulation tells of the step about to be solved, at any point; nothing here moves it. See simulation.h. */
+#include "dynamics/block_hessian.h"
+#include "dynamics/frame.h"
+#include "dynamics/potential.h"
+#include "dynamics/rounding.h"
+
+/* trial, trial_offset = the point a diagnostic is asked for. */
+static pd_status place_trial(pd_simulation *self, const real *x) {
+    const pd_problem *problem = self->problem;
+    pd_status status = PD_OK;
+    if (x)
+        PD_TRY(pd_memory_upload(problem->context, problem->trial, x, pd_problem_bytes(problem)));
+    else
+        PD_TRY(pd_memory_copy(problem->context, problem->trial, self->iterate.x, pd_problem_bytes(problem)));
+    PD_TRY(pd_offset(problem->context, problem->model, problem->h, problem->trial, problem->x_t, self->v, problem->load,
+                     problem->trial_offset));
+done:
+    return status;
+}
+
+pd_status pd_simulation_energies(pd_simulation *self, const real *x, double *energies) {
+    const pd_problem *problem = self->problem;
+    pd_status status = place_trial(self, x);
+    if (!status) status = pd_problem_energies(problem, problem->trial, problem->trial_offset, energies);
+    return pd_problem_keep_error(problem, status);
+}
+
+pd_status pd_simulation_gradient(pd_simulation *self, const real *x, real *gradient) {
+    const pd_problem *problem = self->problem;
+    pd_status status = place_trial(self, x);
+    if (!status) status = pd_problem_gradient(problem, problem->trial, problem->trial_offset, problem->trial_gradient);
+    if (!status) status = pd_memory_download(problem->context, gradient, problem->trial_gradient, pd_problem_bytes(problem));
+    return pd_problem_keep_error(problem, status);
+}
+
+double pd_simulation_gradient_rounding(pd_simulation *self) { return pd_rounding_of_gradient(self->problem, self->iterate.x); }
+
+pd_status pd_simulation_hessian(pd_simulation *self, const real *x, int psd, real *blocks) {
+    const pd_problem *problem = self->problem;
+    pd_status status = pd_problem_need_hessian(problem);
+    if (!status) status = place_trial(self, x);
+    if (!status) status = pd_problem_restricted_hessian(problem, problem->trial, psd, 0, blocks);
+    return pd_problem_keep_error(problem, status);
+}
+
+pd_status pd_simulation_evaluate(pd_simulation *self, double *potential, double *gradient_norm) {
+    const pd_problem *problem = self->problem;
+    pd_status status = pd_problem_potential(problem, self->iterate.x, self->iterate.offset, potential, NULL);
+    // trial_gradient, not gradient: a method may still need its own
+    if (!status) status = pd_problem_gradient(problem, self->iterate.x, self->iterate.offset, problem->trial_gradient);
+    return status ? status : pd_problem_norm(problem, problem->trial_gradient, gradient_norm);
+}

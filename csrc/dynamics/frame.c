@@ -1,0 +1,207 @@
+/* The step that every solver runs in:
+ *
+ *     begin(x_t), first guess
+ *     iterations of the solver, in chunks: direction, extrapolation, move, a look at what came of it
+ *     velocity
+ *
+ * A solver contributes the direction (method.h); stopping rules, records and the clock are here, and what counts as divergence stands in
+ * divergence.c. */
+#include "base/clock.h"
+#include "dynamics/chunk.h"
+#include "dynamics/divergence.h"
+#include "dynamics/potential.h"
+#include "dynamics/rounding.h"
+
+/* A step under way. */
+typedef struct run {
+    pd_simulation *simulation;
+    const pd_observer *observer;
+    pd_step_result *result;
+    int recording;
+    double omega; /* of the extrapolation, in the last iteration */
+    pd_growth growth;
+    pd_iteration row; /* of the record */
+} run;
+
+static pd_status first_guess(run *r, const real *targets) {
+    pd_simulation *self = r->simulation;
+    const pd_problem *problem = self->problem;
+    pd_status status = PD_OK;
+    size_t bytes = pd_problem_bytes(problem);
+    double start = pd_seconds();
+    if (targets)
+        PD_TRY(pd_memory_upload(problem->context, self->targets, targets, bytes));
+    else
+        PD_TRY(pd_memory_copy(problem->context, self->targets, self->iterate.x, bytes));
+    PD_TRY(pd_first_guess(problem->context, problem->model, self->settings.initialization, problem->h, problem->x_t, self->v,
+                          self->v_previous, self->has_previous, problem->load, self->targets, self->iterate.x, self->iterate.offset));
+    PD_TRY(pd_memory_clear(problem->context, self->iterate.step, bytes));
+    self->iterate.restarted = 0;
+    r->result->phases[PD_PHASE_FIRST_GUESS] = pd_seconds() - start;
+done:
+    return status;
+}
+
+/* What growth is measured from, and row 0 of the record. */
+static pd_status look_at_first_guess(run *r) {
+    pd_simulation *self = r->simulation;
+    const pd_iterate *iterate = &self->iterate;
+    pd_growth *growth = &r->growth;
+    pd_status status = PD_OK;
+    int guarded = self->method->guarded && self->method->guarded(self->own); // who guards himself needs a finite beginning
+    if (r->recording || self->settings.tolerance > 0 || guarded) {
+        PD_TRY(pd_simulation_evaluate(self, &growth->first_potential, &growth->first_norm));
+        PD_TRY(pd_problem_potential(self->problem, iterate->x, iterate->offset, &growth->first_potential, &growth->first_magnitude));
+    }
+    // the first row also of a run that ends here
+    if (r->recording) PD_TRY(r->observer->record(r->observer->user, self, &r->row));
+    if (!isfinite(growth->first_norm) || !isfinite(growth->first_potential))
+        status = pd_diverged(self, 0, "the potential of the first guess is not finite");
+done:
+    return status;
+}
+
+/* Nothing moves, or nothing lowers G: the answer where the gradient is within the tolerance or what rounding leaves of it. */
+static pd_status end_without_decrease(run *r, int iteration) {
+    pd_simulation *self = r->simulation;
+    const pd_problem *problem = self->problem;
+    pd_status status = PD_OK;
+    double norm = 0.0;
+    PD_TRY(pd_problem_gradient(problem, self->iterate.x, self->iterate.offset, problem->trial_gradient));
+    PD_TRY(pd_problem_norm(problem, problem->trial_gradient, &norm));
+    if (!isfinite(norm)) return pd_diverged(self, iteration, "the gradient is not finite");
+    r->result->at_rounding = norm <= pd_rounding_of_gradient(problem, self->iterate.x);
+    r->result->stop =
+        r->result->at_rounding || norm <= self->settings.tolerance * r->growth.first_norm ? PD_STOP_CONVERGED : PD_STOP_STALLED;
+done:
+    return status;
+}
+
+/* The next n iterations inside the clock; with `look` they end with reading back the report of pd_chunk_run. On a device whose loops run on
+ * after their call, a phase is billed for what it waits for: the look for all of it. */
+static pd_status run_chunk(run *r, int n, pd_look look, double report[3], int *stalled) {
+    pd_simulation *self = r->simulation;
+    const pd_problem *problem = self->problem;
+    double seconds[2], start;
+    pd_status status = pd_chunk_run(self, n, look, r->recording, &r->omega, seconds);
+    *stalled = self->iterate.stalled;
+    r->row.direction_seconds = seconds[0];
+    r->row.advance_seconds = seconds[1];
+    if (status) return status;
+    if (!*stalled) {
+        start = pd_seconds();
+        if (look) PD_TRY(pd_mark(problem->context, PD_MARK_END));
+        if (look)
+            PD_TRY(pd_memory_download(problem->context, report, problem->scalars, (look == PD_LOOK_GRADIENT ? 3 : 2) * sizeof *report));
+        if (self->method->finish && self->iterate.number + 1 == self->settings.iterations)
+            PD_TRY(self->method->finish(self->own, problem, &self->iterate));
+        r->row.advance_seconds += pd_seconds() - start;
+    }
+    r->result->phases[PD_PHASE_DIRECTION] += r->row.direction_seconds;
+    r->result->phases[PD_PHASE_ADVANCE] += r->row.advance_seconds;
+    r->result->seconds += r->row.direction_seconds + r->row.advance_seconds;
+done:
+    return status;
+}
+
+/* What came of the iterations up to this one: the record, divergence, and whether the step ends here. `check`: one at which a run
+ * without a record looks too, so that both end at the same iteration. */
+static pd_status look_at_iterate(run *r, pd_look look, const double report[3], int check) {
+    pd_simulation *self = r->simulation;
+    const pd_settings *settings = &self->settings;
+    pd_growth *growth = &r->growth;
+    pd_status status = PD_OK;
+    int iteration = r->result->iterations;
+    if (look == PD_LOOK_GRADIENT) {
+        growth->norm = sqrt(report[2]);
+        if (growth->first_norm <= 0.0) growth->first_norm = growth->norm;
+    }
+    // without a gradient at hand, or a potential (forces may grow with what is soft), it is the moves that must not grow
+    if (!self->method->fills_gradient) {
+        growth->moves = sqrt(report[0]);
+        if (growth->first_moves <= 0.0) growth->first_moves = growth->moves;
+    }
+    if (r->recording || (check && settings->tolerance > 0)) PD_TRY(pd_simulation_evaluate(self, &growth->potential, &growth->norm));
+    if (r->recording) {
+        r->row.number = iteration, r->row.seconds = r->result->seconds, r->row.step_norm = sqrt(report[0]);
+        PD_TRY(r->observer->record(r->observer->user, self, &r->row));
+    }
+    PD_TRY(pd_divergence_of_iterate(self, growth, report[0], iteration));
+    if (check && report[1] == 0.0)
+        PD_TRY(end_without_decrease(r, iteration));
+    else if (check && settings->tolerance > 0 && growth->norm <= settings->tolerance * growth->first_norm)
+        r->result->stop = PD_STOP_CONVERGED;
+done:
+    return status;
+}
+
+/* Iterations of the solver until one of the rules stops them. */
+static pd_status iterations(run *r) {
+    pd_simulation *self = r->simulation;
+    const pd_settings *settings = &self->settings;
+    pd_step_result *result = r->result;
+    pd_status status = PD_OK;
+    while (result->iterations < settings->iterations && result->stop == PD_STOP_ITERATION_CAP) {
+        if (r->observer && r->observer->interrupted && r->observer->interrupted(r->observer->user)) return PD_INTERRUPTED;
+        self->iterate.number = result->iterations;
+        int n = pd_chunk_length(self, r->recording), end = result->iterations + n, stalled;
+        int check = end % settings->check_every == 0 || end == settings->iterations;
+        double report[3] = {0.0, 1.0, 0.0};
+        // the gradient that the direction started from comes with the report: a lagging test for runs without a record
+        pd_look look = self->method->fills_gradient && check && !r->recording && settings->tolerance <= 0 ? PD_LOOK_GRADIENT
+                       : check || r->recording                                                            ? PD_LOOK_MOVES
+                                                                                                          : PD_LOOK_NONE;
+        PD_TRY(run_chunk(r, n, look, report, &stalled));
+        if (stalled) return end_without_decrease(r, result->iterations);
+        result->iterations = end;
+        if (look) PD_TRY(look_at_iterate(r, look, report, check));
+    }
+done:
+    return status;
+}
+
+static pd_status velocity(run *r) {
+    pd_simulation *self = r->simulation;
+    const pd_problem *problem = self->problem;
+    double start = pd_seconds();
+    pd_status status = pd_update_velocity(problem->context, problem->model, problem->h, self->iterate.x, problem->x_t, problem->load,
+                                          self->iterate.offset, self->v, self->v_previous);
+    if (!status && r->result->iterations)
+        status = pd_marked_seconds(problem->context, PD_MARK_BEGIN, PD_MARK_END, &r->result->device_seconds);
+    if (!status && self->shared) status = pd_simulation_wait(self);
+    r->result->phases[PD_PHASE_VELOCITY] = pd_seconds() - start;
+    if (!status) self->has_previous = problem->h > 0;
+    return status;
+}
+
+pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_observer *observer, int keep_diverged,
+                             pd_step_result *result) {
+    const pd_problem *problem = self->problem;
+    run r = {.simulation = self, .observer = observer, .result = result, .recording = observer && observer->record, .omega = 1.0};
+    pd_status status = PD_OK;
+    int begun = 0;
+    double start;
+    *result = (pd_step_result){.stop = PD_STOP_ITERATION_CAP};
+    PD_TRY(pd_simulation_prepare(self, NULL));
+
+    start = pd_seconds();
+    PD_TRY(pd_simulation_begin(self));
+    result->phases[PD_PHASE_BEGIN] = pd_seconds() - start;
+    begun = 1;
+    PD_TRY(first_guess(&r, targets));
+    PD_TRY(look_at_first_guess(&r));
+    PD_TRY(pd_mark(problem->context, PD_MARK_BEGIN));
+    PD_TRY(pd_mark(problem->context, PD_MARK_END)); // of a run that is never looked at
+    PD_TRY(iterations(&r));
+    if (r.recording) PD_TRY(pd_divergence_of_descent(self, &r.growth, result->iterations));
+    PD_TRY(pd_divergence_of_run(self, targets, result->iterations));
+
+done:
+    status = pd_problem_keep_error(problem, status);
+    if (status && begun) pd_memory_copy(problem->context, self->iterate.x, problem->x_t, pd_problem_bytes(problem));
+    if (status == PD_DIVERGED && keep_diverged) {
+        result->stop = PD_STOP_DIVERGED;
+        return PD_OK;
+    }
+    return status ? status : pd_problem_keep_error(problem, velocity(&r));
+}

@@ -1,0 +1,31 @@
+/* The inside of a simulation, for the files that make it (simulation.c), set and read it (state.c, diagnostics.c) and step it (frame.c and
+ * what that calls). Methods do not know it: they see a problem and an iterate. */
+#ifndef PD_DYNAMICS_FRAME_H
+#define PD_DYNAMICS_FRAME_H
+
+#include "dynamics/method.h"
+#include "dynamics/simulation.h"
+
+typedef struct pd_chunks pd_chunks; /* chunk.h */
+
+struct pd_simulation {
+    pd_settings settings; /* settings.own: a copy */
+    pd_problem *problem;
+    const pd_method *method;
+    void *own; /* what the method made; NULL until first used */
+    int prepared;
+    pd_chunks *chunks;
+
+    /* B [n,3]; the positions of the state are those of the iterate */
+    pd_iterate iterate;
+    real *v, *v_previous, *targets;
+    int has_previous;
+    int shared; /* others may read and write x and v */
+
+    /* energy.c */
+    double load_norm;  /* sqrt(sum of m |load|^2) over free vertices, sqrt(J)/s */
+    double reach;      /* R, sqrt(J) */
+    int watched_steps; /* since the state was set */
+};
+
+#endif

@@ -1,0 +1,34 @@
+/* The settings of a method by name: what it declares is what Python may give, and must (python/simulation_settings.c reads them). */
+#ifndef PD_DYNAMICS_OPTION_H
+#define PD_DYNAMICS_OPTION_H
+
+#include <float.h>
+#include <limits.h>
+#include <stddef.h>
+
+typedef enum pd_option_type {
+    PD_OPTION_FLAG,      /* int, 0 or 1 */
+    PD_OPTION_COUNT,     /* int in [least, most] */
+    PD_OPTION_NUMBER,    /* double in [least, most] */
+    PD_OPTION_COLOURS,   /* const int * [n_vertices], borrowed: no two vertices of an element have the same, but for those held fixed */
+    PD_OPTION_LINEAR,    /* pd_linear_settings */
+    PD_OPTION_CHEBYSHEV, /* pd_chebyshev */
+    PD_OPTION_TYPE_COUNT
+} pd_option_type;
+
+/* One setting: its name, and where it goes in the structure that the method calls its settings. A list ends with a name of NULL. */
+typedef struct pd_option {
+    const char *name;
+    pd_option_type type;
+    size_t offset;
+    double least, most;
+} pd_option;
+
+#define PD_OPTION(settings, member, type, least, most) {#member, type, offsetof(settings, member), least, most}
+#define PD_FLAG(settings, member)                      PD_OPTION(settings, member, PD_OPTION_FLAG, 0, 1)
+#define PD_COUNT_FROM(settings, member, least)         PD_OPTION(settings, member, PD_OPTION_COUNT, least, INT_MAX)
+#define PD_NUMBER_FROM(settings, member, least)        PD_OPTION(settings, member, PD_OPTION_NUMBER, least, DBL_MAX)
+#define PD_LINEAR(settings, member)                    PD_OPTION(settings, member, PD_OPTION_LINEAR, 0, 0)
+#define PD_OPTIONS_END                                 {NULL, PD_OPTION_FLAG, 0, 0, 0}
+
+#endif

@@ -1,0 +1,52 @@
+/* The problem of a step as the methods see it: a model, what is frozen in the step, and scratch. They read it; what they move is the
+ * iterate (method.h). */
+#ifndef PD_DYNAMICS_PROBLEM_H
+#define PD_DYNAMICS_PROBLEM_H
+
+#include "dynamics/model.h"
+#include "host/cholesky.h"
+
+typedef struct pd_rounding pd_rounding;           /* rounding.h */
+typedef struct pd_block_hessian pd_block_hessian; /* block_hessian.h */
+
+typedef struct pd_problem {
+    pd_error *error; /* where who fails says why */
+    pd_context *context;
+    const pd_cholesky_functions *cholesky;
+    double h; /* s; 0: quasistatic */
+
+    pd_model *model; /* in backend memory */
+    pd_step_data step;
+    real *x_t, *load; /* B [n,3] those of `step` */
+
+    /* host side of the model; the arrays of the sets, and of the next three, are borrowed from the description */
+    const pd_element_set *sets; /* [n_sets] */
+    int n_sets;
+    const double *masses;
+    const unsigned char *fixed;
+    const double *subspace; /* [n,3,3] or NULL */
+    const pd_corners *corners;
+
+    /* derived of it; what is costly is made on first use, through the functions of the files that are named */
+    pd_rounding *rounding;     /* rounding.h */
+    pd_block_hessian *hessian; /* block_hessian.h */
+    pd_csr *system_matrix;     /* global_step.h; n = 0 until first used */
+
+    /* Scratch: nothing survives the call that fills it. */
+    real *trial, *trial_offset, *trial_gradient; /* B [n,3] */
+    double *scalars;                             /* B [PD_ENERGY_COUNT + 2] */
+    real *staging;                               /* H [n,3] */
+} pd_problem;
+
+static inline size_t pd_problem_bytes(const pd_problem *self) { return (size_t)self->model->n_vertices * 3 * sizeof(real); }
+
+/* The arrays of the description are borrowed: they must outlive the problem, unchanged. h in s, 0: quasistatic.
+ * Errors: PD_ERROR_MEMORY, PD_ERROR_VALUE, those of a device. */
+pd_status pd_problem_create(pd_problem **out, const pd_description *description, double h, const pd_cholesky_functions *cholesky,
+                            int threads, pd_error *error);
+void pd_problem_destroy(pd_problem *self); /* NULL is allowed */
+
+/* A loop wrote its text into the context: keeps it in `error`, where the caller looks. Returns the status. */
+pd_status pd_problem_keep_error(const pd_problem *self, pd_status status);
+
+#endif

@@ -1,0 +1,57 @@
+/* The state of a simulation: set, read, shared, and taken as the start of a step; see simulation.h. */
+#include "dynamics/energy.h"
+#include "dynamics/frame.h"
+#include "dynamics/rounding.h"
+
+pd_status pd_simulation_set_state(pd_simulation *self, const real *positions, const real *velocities, const real *previous_velocities) {
+    pd_context *context = self->problem->context;
+    pd_status status = PD_OK;
+    size_t bytes = pd_problem_bytes(self->problem);
+    if (positions) PD_TRY(pd_memory_upload(context, self->iterate.x, positions, bytes));
+    if (velocities) PD_TRY(pd_memory_upload(context, self->v, velocities, bytes));
+    self->has_previous = previous_velocities != NULL;
+    if (previous_velocities) PD_TRY(pd_memory_upload(context, self->v_previous, previous_velocities, bytes));
+    PD_TRY(pd_energy_start(self));
+done:
+    return pd_problem_keep_error(self->problem, status);
+}
+
+pd_status pd_simulation_get_state(pd_simulation *self, real *positions, real *velocities, real *previous_velocities) {
+    pd_context *context = self->problem->context;
+    pd_status status = PD_OK;
+    size_t bytes = pd_problem_bytes(self->problem);
+    if (positions) PD_TRY(pd_memory_download(context, positions, self->iterate.x, bytes));
+    if (velocities) PD_TRY(pd_memory_download(context, velocities, self->v, bytes));
+    if (previous_velocities) PD_TRY(pd_memory_download(context, previous_velocities, self->v_previous, bytes));
+done:
+    return pd_problem_keep_error(self->problem, status);
+}
+
+int pd_simulation_has_previous(const pd_simulation *self) { return self->has_previous; }
+
+void pd_simulation_share(pd_simulation *self, real **positions, real **velocities) {
+    self->shared = 1;
+    *positions = self->iterate.x;
+    *velocities = self->v;
+}
+
+pd_status pd_simulation_set_load(pd_simulation *self, const real *load) {
+    const pd_problem *problem = self->problem;
+    pd_status status = PD_OK;
+    double h = problem->h;
+    pd_energy_set_load(self, load);
+    // the adaptive guess asks what elasticity left of the load in the last step: as if the new load had acted in it
+    if (self->has_previous) PD_TRY(pd_add_scaled(problem->context, problem->model, self->v_previous, h, problem->load, self->v_previous));
+    PD_TRY(pd_memory_upload(problem->context, problem->load, load, pd_problem_bytes(problem)));
+    if (self->has_previous) PD_TRY(pd_add_scaled(problem->context, problem->model, self->v_previous, -h, problem->load, self->v_previous));
+done:
+    return pd_problem_keep_error(problem, status);
+}
+
+pd_status pd_simulation_begin(pd_simulation *self) {
+    const pd_problem *problem = self->problem;
+    pd_rounding_begin(problem);
+    pd_status status = pd_memory_copy(problem->context, problem->x_t, self->iterate.x, pd_problem_bytes(problem));
+    if (!status) status = pd_damping_hessian(problem->context, problem->model, problem->x_t);
+    return pd_problem_keep_error(problem, status);
+}
