@@ -37,6 +37,7 @@ def host_calls():
         "find_crossings": (cloth, cloth + 0.1, vertices, *surface, 1),
         "smallest_gap": (cloth, vertices, *surface, 1),
         "contact_times": (pairs, 1),
+        "pair_matrix": (np.array([[0, 2, -1, -1], [1, 2, 0, 3]], np.int32), np.ones((2, 12, 12)), 4, 1),
         "check_closed": (ball[1], len(ball[0])),
         "nearest_triangles": (*ball, np.ones((2, 3)), 1),
         "are_inside": (*ball, np.ones((2, 3)), 1),
@@ -62,6 +63,7 @@ def backend_calls(module):
         "mollifier": (x, x.copy(), 1, 1),
         "collision_times": (2, 0, points, points.copy(), rows, 0.0, 1),
         "earliest_collision": (3, 2, points, points.copy(), rows, 0.0, 1.0, 1),
+        "contact_batch": (0, 1, 1.0, 6, np.full(1, 3, np.int32), rows[:1].copy(), *np.full((4, 1), 0.5, dtype), points, 1),
         "collider_query": (4, np.eye(4, 3), np.ones(4), 0.5, values, points, 1),
     }
 

@@ -28,6 +28,11 @@ PD_FUNCTION real pd_sqrt(real x) { return sizeof(real) == sizeof(float) ? (real)
 
 PD_FUNCTION real pd_fabs(real x) { return sizeof(real) == sizeof(float) ? (real)fabsf((float)x) : (real)fabs((double)x); }
 
+PD_FUNCTION real pd_log(real x) { return sizeof(real) == sizeof(float) ? (real)logf((float)x) : (real)log((double)x); }
+
+/* ln(1 + x) */
+PD_FUNCTION real pd_log1p(real x) { return sizeof(real) == sizeof(float) ? (real)log1pf((float)x) : (real)log1p((double)x); }
+
 PD_FUNCTION real pd_min(real a, real b) { return a < b ? a : b; }
 
 PD_FUNCTION real pd_max(real a, real b) { return a > b ? a : b; }

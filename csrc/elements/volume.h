@@ -36,8 +36,6 @@
 /* Bound on |log p| in the searches: exp of it is representable. */
 #define PD_VOLUME_LOG_LIMIT ((real)(sizeof(real) == sizeof(float) ? 80 : 700))
 
-PD_FUNCTION real pd_log(real x) { return sizeof(real) == sizeof(float) ? (real)logf((float)x) : (real)log((double)x); }
-
 PD_FUNCTION real pd_exp(real x) { return sizeof(real) == sizeof(float) ? (real)expf((float)x) : (real)exp((double)x); }
 
 PD_FUNCTION real pd_cbrt(real x) { return sizeof(real) == sizeof(float) ? (real)cbrtf((float)x) : (real)cbrt((double)x); }

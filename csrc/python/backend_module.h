@@ -35,6 +35,7 @@ extern PyType_Spec pd_broad_phase_type_spec; /* broad_phase.c */
 extern PyType_Spec pd_proximity_type_spec;   /* proximity.c */
 extern PyMethodDef pd_element_methods[];     /* elements.c */
 extern PyMethodDef pd_geometry_methods[];    /* geometry.c */
+extern PyMethodDef pd_contact_methods[];     /* contact.c */
 
 /* SOLVERS: name -> the names of its settings. Returns 0, or -1 with an exception set. (simulation_settings.c) */
 int pd_add_solvers(PyObject *module);

@@ -5,44 +5,10 @@
 #include "geometry/collider.h"
 #include "geometry/collision.h"
 #include "python/errors.h"
+#include "python/mirror.h"
 
 #include <float.h>
 #include <limits.h>
-
-enum { MOST_ARRAYS = 8 };
-
-/* The arrays of a call in the order of the loop's arguments, as the backend sees them: where backend memory is host memory in place, else
- * mirrored there. The first n_in are read, the rest written. A NULL array stays NULL. */
-typedef struct mirror {
-    int n_arrays, n_in, in_place;
-    PyArrayObject *arrays[MOST_ARRAYS];
-    void *memory[MOST_ARRAYS];
-} mirror;
-
-static pd_status mirror_upload(pd_context *context, mirror *mirror) {
-    pd_status status = PD_OK;
-    mirror->in_place = !pd_context_place(context).on_device;
-    for (int i = 0; i < mirror->n_arrays && !status; i++) {
-        if (!mirror->arrays[i]) continue;
-        if (mirror->in_place) {
-            mirror->memory[i] = PyArray_DATA(mirror->arrays[i]);
-            continue;
-        }
-        size_t bytes = (size_t)PyArray_NBYTES(mirror->arrays[i]);
-        status = pd_memory_create(context, &mirror->memory[i], bytes);
-        if (!status && i < mirror->n_in) status = pd_memory_upload(context, mirror->memory[i], PyArray_DATA(mirror->arrays[i]), bytes);
-    }
-    return status;
-}
-
-static pd_status mirror_download(pd_context *context, mirror *mirror) {
-    pd_status status = PD_OK;
-    for (int i = mirror->n_in; i < mirror->n_arrays && !status; i++)
-        if (mirror->arrays[i] && !mirror->in_place)
-            status =
-                pd_memory_download(context, PyArray_DATA(mirror->arrays[i]), mirror->memory[i], (size_t)PyArray_NBYTES(mirror->arrays[i]));
-    return status;
-}
 
 typedef struct pair_call {
     int loop, kind, quantity, n, index; /* quantity: or the method */
@@ -54,12 +20,12 @@ typedef struct pair_call {
 enum { LOOP_CLOSEST, LOOP_PAIR, LOOP_MOLLIFIER, LOOP_TIMES, LOOP_EARLIEST, LOOP_COLLIDER };
 
 /* Runs a loop on the mirrored arrays, without the GIL. */
-static pd_status run_loop(pair_call *call, mirror *mirror, int threads, pd_error *error) {
+static pd_status run_loop(pair_call *call, pd_mirror *mirror, int threads, pd_error *error) {
     pd_context *context = NULL;
     void **m = mirror->memory, *collider = NULL;
     pd_status status = pd_context_create(&context, threads, error);
     if (status) return status;
-    status = mirror_upload(context, mirror);
+    status = pd_mirror_upload(context, mirror);
     if (!status) status = pd_mark(context, PD_MARK_BEGIN);
     if (!status) switch (call->loop) {
         case LOOP_CLOSEST: status = pd_pair_closest_batch(context, call->kind, call->n, m[0], m[1], m[2], m[3], m[4], m[5]); break;
@@ -79,18 +45,18 @@ static pd_status run_loop(pair_call *call, mirror *mirror, int threads, pd_error
                                            &call->index);
         }
     if (!status) status = pd_mark(context, PD_MARK_END);
-    if (!status) status = mirror_download(context, mirror);
+    if (!status) status = pd_mirror_download(context, mirror);
     if (!status) status = pd_context_wait(context);
     if (!status) status = pd_marked_seconds(context, PD_MARK_BEGIN, PD_MARK_END, &call->seconds);
     if (status) *error = *pd_context_error(context);
-    for (int i = 0; i < mirror->n_arrays && !mirror->in_place; i++) pd_memory_destroy(context, m[i]);
+    pd_mirror_destroy(context, mirror);
     pd_memory_destroy(context, collider);
     pd_context_destroy(context);
     return status;
 }
 
 /* Runs the loop and returns 0; or drops the results, raises and returns -1. */
-static int run(PyObject *module, pair_call *call, mirror *mirror, int threads) {
+static int run(PyObject *module, pair_call *call, pd_mirror *mirror, int threads) {
     pd_error error = {0};
     pd_status status = PD_OK;
     int complete = 1;
@@ -130,7 +96,7 @@ static PyObject *pair_closest(PyObject *module, PyObject *arguments) {
     int k = pd_pair_corners(kind), n = read_pairs(x_object, k, &x, "x");
     if (n < 0) return NULL;
     npy_intp per_corner[2] = {n, k}, vectors[2] = {n, 3}, scalars[1] = {n};
-    mirror mirror = {.n_arrays = 6, .n_in = 1, .arrays = {x}};
+    pd_mirror mirror = {.n_arrays = 6, .n_in = 1, .arrays = {x}};
     mirror.arrays[1] = pd_array_out(PD_NPY_REAL, 2, per_corner);
     mirror.arrays[2] = pd_array_out(PD_NPY_REAL, 2, vectors);
     mirror.arrays[3] = pd_array_out(PD_NPY_REAL, 2, vectors);
@@ -153,7 +119,7 @@ static PyObject *pair_batch(PyObject *module, PyObject *arguments) {
     npy_intp shape[3] = {n, k, 3};
     int dimensions = quantity == PD_PAIR_BOUND ? 1 : 3;
     if (quantity == PD_PAIR_HESSIAN || quantity == PD_PAIR_HESSIAN_SQUARED) shape[1] = shape[2] = 3 * k;
-    mirror mirror = {.n_arrays = 2, .n_in = 1, .arrays = {x, pd_array_out(PD_NPY_REAL, dimensions, shape)}};
+    pd_mirror mirror = {.n_arrays = 2, .n_in = 1, .arrays = {x, pd_array_out(PD_NPY_REAL, dimensions, shape)}};
     pair_call call = {.loop = LOOP_PAIR, .kind = kind, .quantity = quantity, .n = n};
     if (run(module, &call, &mirror, threads) < 0) return NULL;
     return (PyObject *)mirror.arrays[1];
@@ -169,7 +135,7 @@ static PyObject *mollifier(PyObject *module, PyObject *arguments) {
     npy_intp rest_shape[3] = {n, 4, 3}, scalars[1] = {n}, matrices[3] = {n, 12, 12};
     rest = pd_array_in(rest_object, PD_NPY_REAL, 3, rest_shape, "rest");
     if (!rest || pd_array_check_finite(rest, "rest") < 0) return NULL;
-    mirror mirror = {.n_arrays = 5, .n_in = 2, .arrays = {x, rest, pd_array_out(PD_NPY_REAL, 1, scalars)}};
+    pd_mirror mirror = {.n_arrays = 5, .n_in = 2, .arrays = {x, rest, pd_array_out(PD_NPY_REAL, 1, scalars)}};
     int complete = mirror.arrays[2] != NULL;
     if (complete && derivatives) {
         mirror.arrays[3] = pd_array_out(PD_NPY_REAL, 3, rest_shape);
@@ -188,7 +154,7 @@ static PyObject *mollifier(PyObject *module, PyObject *arguments) {
 
 /* What both collision loops read: (kind, method, x_t0, x_t1, corners or None, separation, .., threads). Corners are copied and checked here, so
  * that no index can leave x whatever other threads write meanwhile; the caller lets go of the copy. Returns 0, or -1 with an exception. */
-static int read_motion(PyObject *x_t0, PyObject *x_t1, PyObject *corners, double separation, pair_call *call, mirror *mirror) {
+static int read_motion(PyObject *x_t0, PyObject *x_t1, PyObject *corners, double separation, pair_call *call, pd_mirror *mirror) {
     npy_intp shape[2] = {-1, 3}, corner_shape[2] = {-1, 4};
     if (check_kind(call->kind, PD_VERTEX_TRIANGLE) < 0) return -1;
     if (call->quantity < 0 || call->quantity >= PD_CCD_COUNT) {
@@ -237,7 +203,7 @@ static PyObject *collision_times(PyObject *module, PyObject *arguments) {
     double separation;
     PyObject *x_t0, *x_t1, *corners;
     pair_call call = {.loop = LOOP_TIMES};
-    mirror mirror = {.n_arrays = 6, .n_in = 3};
+    pd_mirror mirror = {.n_arrays = 6, .n_in = 3};
     if (!PyArg_ParseTuple(arguments, "iiOOOdi:collision_times", &call.kind, &call.quantity, &x_t0, &x_t1, &corners, &separation, &threads))
         return NULL;
     if (read_motion(x_t0, x_t1, corners, separation, &call, &mirror) < 0) return NULL;
@@ -256,7 +222,7 @@ static PyObject *earliest_collision(PyObject *module, PyObject *arguments) {
     double separation, time;
     PyObject *x_t0, *x_t1, *corners;
     pair_call call = {.loop = LOOP_EARLIEST, .index = -1};
-    mirror mirror = {.n_arrays = 3, .n_in = 3};
+    pd_mirror mirror = {.n_arrays = 3, .n_in = 3};
     if (!PyArg_ParseTuple(arguments, "iiOOOddi:earliest_collision", &call.kind, &call.quantity, &x_t0, &x_t1, &corners, &separation, &time,
                           &threads))
         return NULL;
@@ -314,7 +280,7 @@ static PyObject *collider_query(PyObject *module, PyObject *arguments) {
     PyObject *frame, *size, *values, *x_object;
     npy_intp vectors[2] = {-1, 3};
     pair_call call = {.loop = LOOP_COLLIDER};
-    mirror mirror = {.n_arrays = 6, .n_in = 2};
+    pd_mirror mirror = {.n_arrays = 6, .n_in = 2};
     if (!PyArg_ParseTuple(arguments, "iOOdOOi:collider_query", &shape, &frame, &size, &spacing, &values, &x_object, &threads)) return NULL;
     if (pd_read_collider(shape, frame, size, spacing, values, &call.collider, &mirror.arrays[1]) < 0) return NULL;
     if (!(mirror.arrays[0] = pd_array_in(x_object, PD_NPY_REAL, 2, vectors, "x"))) return NULL;

@@ -105,6 +105,7 @@ static int module_execute(PyObject *module) {
     if (PyModule_AddType(module, state->proximity_type) < 0) return -1;
     if (PyModule_AddFunctions(module, pd_element_methods) < 0) return -1;
     if (PyModule_AddFunctions(module, pd_geometry_methods) < 0) return -1;
+    if (PyModule_AddFunctions(module, pd_contact_methods) < 0) return -1;
     if (pd_add_solvers(module) < 0) return -1;
     return add_kinds(module);
 }

@@ -8,10 +8,11 @@ from pdgpu.openmp import short_spinning
 with short_spinning():
     from pdgpu import _host  # loads the OpenMP runtime
 
-from pdgpu import ccd, collision, elements, geometry, linear, shapes, solvers, surface
+from pdgpu import ccd, collision, contact, elements, geometry, linear, shapes, solvers, surface
 from pdgpu.certificate import Certificate, certify
 from pdgpu.colliders import Box, Capsule, Collider, Plane, SignedDistanceField, Sphere, TriangleMesh
 from pdgpu.comparison import Comparison, compare
+from pdgpu.contact import BarrierContact
 from pdgpu.contacts import Contacts
 from pdgpu.cutting import Cut
 from pdgpu.errors import DivergenceError
@@ -45,6 +46,7 @@ __all__ = [
     "AJacobi",
     "Area",
     "Attachment",
+    "BarrierContact",
     "Bending",
     "Body",
     "Box",
@@ -82,6 +84,7 @@ __all__ = [
     "certify",
     "collision",
     "compare",
+    "contact",
     "elements",
     "geometry",
     "linear",

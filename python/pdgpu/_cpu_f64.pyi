@@ -23,6 +23,21 @@ def collision_times(
 def earliest_collision(
     kind: int, method: int, x_t0: Real, x_t1: Real, corners: NDArray[np.int32] | None, separation: float, time: float, threads: int, /
 ) -> tuple[float, int]: ...
+def contact_batch(
+    law: int,
+    physical: int,
+    stiffness: float,
+    quantity: int,
+    kind: NDArray[np.int32],
+    points: NDArray[np.int32],
+    activation: Real,
+    separation: Real,
+    weight: Real,
+    threshold: Real,
+    x: Real,
+    threads: int,
+    /,
+) -> Real: ...
 def loop_seconds() -> float: ...
 def collider_query(
     shape: int,

@@ -21,6 +21,7 @@ ALLOWED = {
         400,
         "closest points, whose corners are indexed by the sides of a triangle; once a refresh of the pairs",
     ),
+    (r"contact(_hessian|_blocks)?_kernel", ""): (None, "5 x 5 and 9 x 9 matrices by rotations, corners by kind; in no step so far"),
     (r"(collision|earliest)_kernel", ""): (32, "the ends of a cubic's monotone pieces, at most three, in a loop"),
     (r"\w+_damping_kernel", ""): (256, "fills d2E/dF2 of an element, 81 numbers, once a step"),
     (r"\w+_hessian_kernel", ""): (

@@ -1,0 +1,107 @@
+/* Small symmetric matrices of any size that is known where the function is called: their projection to the positive semidefinite ones. */
+#ifndef PD_BASE_SYMMETRIC_H
+#define PD_BASE_SYMMETRIC_H
+
+#include "base/matrix3.h"
+
+enum { PD_SYMMETRIC_MOST = 9 };
+
+/* A [n,n] = Z^T T Z with T tridiagonal, diagonal d [n], below it e [n-1], by Householder reflections; A is overwritten.
+ * [Golub and Van Loan 2013, Algorithm 8.3.1] */
+PD_FUNCTION void pd_symmetric_tridiagonalise(int n, real *A, real *Z, real *d, real *e) {
+    real v[PD_SYMMETRIC_MOST], w[PD_SYMMETRIC_MOST];
+    for (int i = 0; i < n * n; i++) Z[i] = (real)(i / n == i % n);
+    for (int k = 0; k + 2 < n; k++) {
+        real below = 0;
+        for (int i = k + 2; i < n; i++) below += A[n * i + k] * A[n * i + k];
+        e[k] = A[n * (k + 1) + k];
+        if (!(below > 0)) continue;
+        real length = pd_sqrt(below + e[k] * e[k]), image = e[k] > 0 ? -length : length;
+        for (int i = 0; i < n; i++) v[i] = i > k ? A[n * i + k] : (real)0;
+        v[k + 1] -= image;
+        real factor = (real)2 / (below + v[k + 1] * v[k + 1]), dot = 0;
+        e[k] = image;
+        for (int i = k + 1; i < n; i++) {
+            real sum = 0;
+            for (int j = k + 1; j < n; j++) sum += A[n * i + j] * v[j];
+            w[i] = factor * sum;
+            dot += w[i] * v[i];
+        }
+        for (int i = k + 1; i < n; i++) w[i] -= (real)0.5 * factor * dot * v[i];
+        for (int i = k + 1; i < n; i++)
+            for (int j = k + 1; j < n; j++) A[n * i + j] -= v[i] * w[j] + w[i] * v[j];
+        for (int j = 0; j < n; j++) w[j] = 0;
+        for (int i = k + 1; i < n; i++)
+            for (int j = 0; j < n; j++) w[j] += factor * v[i] * Z[n * i + j];
+        for (int i = k + 1; i < n; i++)
+            for (int j = 0; j < n; j++) Z[n * i + j] -= v[i] * w[j];
+    }
+    for (int i = 0; i < n; i++) d[i] = A[(n + 1) * i];
+    if (n > 1) e[n - 2] = A[n * (n - 1) + n - 2];
+}
+
+/* The eigenvalues d [n], in no particular order, of the tridiagonal matrix (d, e), entries up to some 1, by implicit QL steps with Wilkinson's
+ * shift; each row of Z is turned along. Entries below the diagonal that are lost in the rounding of a matrix of this size count as zero.
+ * [Golub and Van Loan 2013, Algorithm 8.3.3, from the lower end: Bowdler et al. 1968, tql2] */
+PD_FUNCTION void pd_tridiagonal_eigen(int n, real *d, real *e, real *Z) {
+    real least = (real)0.125 * PD_EPSILON;
+    for (int l = 0; l < n; l++)
+        for (int iteration = 0; iteration < 30; iteration++) { // two or three are taken
+            int m = l;
+            while (m < n - 1 && pd_fabs(e[m]) > least) m++;
+            if (m == l) break;
+            real g = (d[l + 1] - d[l]) / ((real)2 * e[l]), r = pd_sqrt(g * g + (real)1), s = 1, c = 1, p = 0;
+            g = d[m] - d[l] + e[l] / (g + (g < 0 ? -r : r));
+            int i = m - 1;
+            for (; i >= l; i--) {
+                real f = s * e[i], b = c * e[i];
+                r = pd_sqrt(f * f + g * g);
+                e[i + 1] = r;
+                if (!(r > 0)) break;
+                s = f / r, c = g / r;
+                g = d[i + 1] - p;
+                r = (d[i] - g) * s + (real)2 * c * b;
+                p = s * r;
+                d[i + 1] = g + p;
+                g = c * r - b;
+                for (int k = 0; k < n; k++) {
+                    real upper = Z[n * i + k], lower = Z[n * (i + 1) + k];
+                    Z[n * (i + 1) + k] = s * upper + c * lower;
+                    Z[n * i + k] = c * upper - s * lower;
+                }
+            }
+            if (i >= l) { // r = 0: the matrix falls apart here
+                d[i + 1] -= p;
+                e[m] = 0;
+                continue;
+            }
+            d[l] -= p;
+            e[l] = g;
+            e[m] = 0;
+        }
+}
+
+/* Replaces S [n,n], symmetric, n <= PD_SYMMETRIC_MOST, by the nearest positive semidefinite matrix in the Frobenius norm: negative eigenvalues
+ * become zero [Higham 1988]. The result is exactly symmetric; a matrix that has none is left as it is, to the bit. Errors are a few rounding
+ * errors of |S|. */
+PD_FUNCTION void pd_symmetric_project_psd(int n, real *S) {
+    real A[PD_SYMMETRIC_MOST * PD_SYMMETRIC_MOST], Z[PD_SYMMETRIC_MOST * PD_SYMMETRIC_MOST], d[PD_SYMMETRIC_MOST], e[PD_SYMMETRIC_MOST + 1];
+    real size = pd_largest(S, n * n);
+    int negative = 0;
+    if (!(size > 0)) return;
+    for (int i = 0; i < n * n; i++) A[i] = S[i] / size;
+    pd_symmetric_tridiagonalise(n, A, Z, d, e);
+    e[n - 1] = 0;
+    pd_tridiagonal_eigen(n, d, e, Z);
+    for (int i = 0; i < n; i++) negative |= d[i] < 0;
+    if (!negative) return;
+    for (int i = 0; i < n; i++) d[i] = size * pd_max(d[i], 0);
+    for (int i = 0; i < n; i++)
+        for (int j = i; j < n; j++) {
+            real sum = 0;
+            for (int m = 0; m < n; m++) sum += d[m] * Z[n * m + i] * Z[n * m + j];
+            S[n * i + j] = S[n * j + i] = sum;
+        }
+}
+
+#endif

@@ -1,0 +1,37 @@
+/* The barrier that keeps primitives apart: infinite where they touch, zero from the activation distance on, with two continuous derivatives.
+ *
+ *     b(D, D^) = -(D - D^)^2 ln(D / D^)   for 0 < D < D^      [Li et al. 2020, Incremental Potential Contact, Eq. 6, of squared distances]
+ *
+ * With the separation xi of thick surfaces D = d^2 - xi^2 and D^ = s = dhat (2 xi + dhat) [Li et al. 2021, Codimensional IPC, Eq. 8].
+ * b = s^2 B(u) with, u = D/s and v = 1 - u,
+ *
+ *     B = -v^2 ln u,      B' = v (2 ln u - v/u),      B'' = v (1 + u)/u^2 + 2 v/u - 2 ln u
+ *
+ * in which all terms of a sum have the same sign: towards u = 1, where B falls as v^3, the only error is that of v. (Li et al. write B'' as
+ * (1/u + 2)/u - 2 ln u - 3, which cancels there.)
+ * B'' overflows in float32 below u = 1e-19, a gap of 3e-10 dhat (float64: below 1e-154).
+ *
+ * Two forms, as in ipctk 1.6 (`BarrierPotential(dhat, stiffness, use_physical_barrier)`):
+ *     plain      kappa b            kappa in J/m^4
+ *     physical   kappa dhat b/s^2   kappa in Pa where a pair is weighted with an area, m^2 [Li et al. 2023, convergent IPC] */
+#ifndef PD_ELEMENTS_CONTACT_BARRIER_H
+#define PD_ELEMENTS_CONTACT_BARRIER_H
+
+#include "base/real.h"
+
+/* ln u, from v = 1 - u where that is the more accurate of the two. */
+PD_FUNCTION real pd_barrier_log(real u, real v) { return u < (real)0.5 ? pd_log(u) : pd_log1p(-v); }
+
+PD_FUNCTION real pd_barrier_value(real u, real v) { return -v * v * pd_barrier_log(u, v); }
+
+PD_FUNCTION void pd_barrier_slopes(real u, real v, real *first, real *second) {
+    real log_u = pd_barrier_log(u, v), ratio = v / u;
+    *first = v * ((real)2 * log_u - ratio);
+    *second = ratio * (((real)1 + u) / u + (real)2) - (real)2 * log_u;
+}
+
+PD_FUNCTION real pd_barrier_scale(real stiffness, int physical, real activation, real s) {
+    return physical ? stiffness * activation : stiffness * s * s;
+}
+
+#endif

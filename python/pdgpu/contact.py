@@ -1,0 +1,348 @@
+"""Contact laws, and what they say of any surface mesh: energy, gradient, Hessian.
+
+A law gives every pair of primitives nearer than its activation distance an energy. The pairs of a mesh are
+
+    vertex and triangle    of every vertex, also those of no triangle (particles, rods)
+    edge and edge          of triangles and others
+    vertex and edge        of a particle and an edge of no triangle
+    vertex and vertex      of two particles
+
+without those that share a vertex: the collision set of Li et al. 2020 as ipctk 1.6 has it. The nearest parts of a pair may belong to other
+pairs too; each counts, so that the sum does not jump when a nearest part changes.
+
+Everything is computed in float32 if all inputs are float32, else in float64. The mesh must not intersect itself: a law sees distances
+alone, and two triangles that pierce each other have some.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+from scipy.sparse import csgraph
+from scipy.spatial import cKDTree
+
+from pdgpu import _host
+from pdgpu.arguments import coordinates, number
+from pdgpu.attributes import read_only
+from pdgpu.backends import backend, thread_count
+from pdgpu.collision import BroadPhase
+from pdgpu.geometry import common_precision
+from pdgpu.intersections import JudgedScene
+from pdgpu.linear_solvers import keep
+
+__all__ = ["BarrierContact", "ContactPairs", "energy", "find_pairs", "gradient", "hessian"]
+
+LAWS = ("BarrierContact",)  # PD_BARRIER, .. of csrc/elements/contact/table.h
+KINDS = ("vertex-vertex", "vertex-edge", "vertex-triangle", "edge-edge", "vertex-plane")  # of csrc/elements/contact/pair.h
+VERTEX_VERTEX, VERTEX_EDGE, VERTEX_TRIANGLE, EDGE_EDGE, VERTEX_PLANE = range(5)
+CORNERS = (2, 3, 4, 4, 3)
+QUANTITIES = ("distance", "threshold", "activation", "energy", "gradient", "hessian", "hessian_psd", "blocks", "blocks_psd")
+DISTANCE, THRESHOLD, ACTIVATION, ENERGY, GRADIENT, HESSIAN, HESSIAN_PSD, BLOCKS, BLOCKS_PSD = range(
+    9
+)  # PD_CONTACT_... of csrc/contact_loops.h
+
+
+@dataclass(frozen=True)
+class BarrierContact:
+    """A barrier between all pairs of primitives: nothing can come nearer than `separation` [Li et al. 2020, Incremental Potential Contact].
+
+    b(D) = -(D - s)^2 ln(D/s) for D < s, else 0, with D = d^2 - separation^2 and s = distance (2 separation + distance): infinite at the
+    separation, zero from ``separation + distance`` on, with two continuous derivatives. Pairs of edges have it multiplied by a factor
+    that vanishes where they are parallel (`pdgpu.geometry.edge_edge_mollifier`).
+
+    Parameters
+    ----------
+    distance : float
+        The activation distance, measured from the separation, m.
+    stiffness : float or "auto"
+        With `area_weighted` in Pa: a pair has the energy area x stiffness x distance x b/s^2. Without it in J/m^4: a pair has the
+        energy stiffness x b. "auto" is computed from masses, time step and moduli and so needs a scene; the functions of this module
+        want a number.
+    separation : float
+        The least distance there can be (the thickness of the material), m.
+    area_weighted : bool
+        Weight every pair with the area it stands for, so that a finer mesh is not a stiffer one [Li et al. 2023, Convergent IPC]: a
+        quarter of the vertex's area for a vertex and a triangle, of the sum of both edges' areas for two edges; a vertex or edge has a
+        third of each of its triangles. Pairs with a vertex or an edge of no triangle are unweighted: they count as 1 m^2.
+
+    Raises
+    ------
+    TypeError, ValueError
+    """
+
+    distance: float
+    stiffness: float | str = "auto"
+    separation: float = 0.0
+    area_weighted: bool = True
+
+    def __post_init__(self):
+        keep(self, distance=number("distance", self.distance, above=0.0), separation=number("separation", self.separation, minimum=0.0))
+        if isinstance(self.stiffness, str):
+            if self.stiffness != "auto":
+                raise ValueError(f"stiffness: expected a number or 'auto', got {self.stiffness!r}")
+        else:
+            keep(self, stiffness=number("stiffness", self.stiffness, above=0.0))
+        if not isinstance(self.area_weighted, bool | np.bool_):
+            raise TypeError(f"area_weighted: expected True or False, got {self.area_weighted!r}")
+        keep(self, area_weighted=bool(self.area_weighted))
+
+
+class ContactPairs:
+    """Pairs of a mesh that may act, and their energy wherever its vertices are; made by `find_pairs`. All arrays are read-only.
+
+    The sums are those of the whole mesh as long as every pair nearer than its activation distance is in the list.
+
+    Attributes
+    ----------
+    contact : BarrierContact
+    n_vertices : int
+    dtype : dtype
+        Of what they were found in: float32 only where all inputs were, and then another float32 x is evaluated in float32.
+    kind : ndarray of int32, shape (k,)
+        Places in `pdgpu.contact.KINDS`.
+    vertices : ndarray of int32, shape (k, 4)
+        Rows of x: (p, a, -1, -1), (p, e0, e1, -1), (p, t0, t1, t2), (a0, a1, b0, b1).
+    activation : ndarray, shape (k,)
+        Activation distance of each pair, measured from the separation, m.
+    weight : ndarray, shape (k,)
+        Area, m^2, or 1.
+    threshold : ndarray, shape (k,)
+        Where the mollifier of two edges ends, m^4; 0 for other pairs.
+    """
+
+    def __init__(self, contact, n_vertices, dtype, kind, vertices, activation, weight, threshold):
+        self.contact, self.n_vertices, self.dtype = contact, n_vertices, dtype
+        self.kind, self.vertices = read_only(kind.astype(np.int32)), read_only(vertices.astype(np.int32))
+        self.activation, self.weight, self.threshold = read_only(activation), read_only(weight), read_only(threshold)
+
+    def __len__(self):
+        return len(self.kind)
+
+    def __repr__(self):
+        counts = ", ".join(f"{int((self.kind == i).sum())} {name}" for i, name in enumerate(KINDS) if (self.kind == i).any())
+        return f"<ContactPairs: {len(self)} pairs{f' ({counts})' if counts else ''}>"
+
+    def distance(self, x, *, threads=0):
+        """Of each pair, (k,) m, separation not subtracted. Arguments and errors as for `energy`."""
+        return self._evaluate(DISTANCE, x, threads)
+
+    def energy(self, x, *, threads=0):
+        """Sum over the pairs, J; infinite where one is not farther apart than the separation.
+
+        Parameters
+        ----------
+        x : array_like, shape (n, 3)
+            Positions, m.
+        threads : int
+            0: all cores. The result does not depend on it.
+
+        Raises
+        ------
+        ValueError, TypeError
+            A wrong shape, a coordinate that is not finite.
+        """
+        return float(self._evaluate(ENERGY, x, threads).sum(dtype=np.float64))
+
+    def gradient(self, x, *, threads=0):
+        """Derivative of `energy` by x, (n, 3) N. ValueError also where a pair is not farther apart than the separation."""
+        corners = self._apart(self._evaluate(GRADIENT, x, threads), x)
+        used = (self.vertices >= 0).ravel()
+        rows, flat = self.vertices.ravel()[used], corners.reshape(-1, 3)[used]
+        sums = [np.bincount(rows, flat[:, axis], self.n_vertices) for axis in range(3)]
+        return np.stack(sums, axis=1).astype(corners.dtype)
+
+    def hessian(self, x, *, psd=False, threads=0):
+        """Second derivative of `energy` by x, scipy CSR (3n, 3n) N/m, row 3 i + axis for vertex i. Errors as for `gradient`.
+
+        psd : bool
+            The nearest positive semidefinite matrix of every pair instead of its Hessian.
+        """
+        blocks = self._apart(self._evaluate(HESSIAN_PSD if psd else HESSIAN, x, threads), x)
+        wide = blocks.astype(np.float64, copy=False)
+        row_start, columns, values = _host.pair_matrix(self.vertices, wide, self.n_vertices, thread_count(threads))
+        return scipy.sparse.csr_matrix((values.astype(blocks.dtype, copy=False), columns, row_start), shape=(3 * self.n_vertices,) * 2)
+
+    def _evaluate(self, quantity, x, threads):
+        x = coordinates("x", x, (self.n_vertices, 3), common_precision(x, self))
+        limits = (self.activation, np.full(len(self), self.contact.separation), self.weight, self.threshold)
+        return _batch(quantity, self.contact, self.kind, self.vertices, *limits, x, threads)
+
+    def _apart(self, result, x):
+        """`result` where no pair touches."""
+        touching = ~np.isfinite(result[(slice(None), *(0,) * (result.ndim - 1))])
+        if touching.any():
+            pair = int(np.argmax(touching))
+            distance = float(self.distance(x)[pair])
+            vertices = [int(i) for i in self.vertices[pair] if i >= 0]
+            raise ValueError(
+                f"x: the {KINDS[self.kind[pair]]} pair of vertices {vertices} is {distance:g} m apart, which must be more than the "
+                f"separation {self.contact.separation:g} m"
+            )
+        return result
+
+
+def _batch(quantity, contact, kind, points, activation, separation, weight, threshold, x, threads):
+    """One quantity of pairs over points x; the numbers of the pairs are rounded to the precision of x."""
+    settings = (LAWS.index(type(contact).__name__), int(contact.area_weighted), contact.stiffness if contact.stiffness != "auto" else 0.0)
+    numbers = [np.ascontiguousarray(column, x.dtype) for column in (activation, separation, weight, threshold)]
+    return backend("cpu", x.dtype).contact_batch(*settings, quantity, kind, points, *numbers, x, thread_count(threads))
+
+
+class _Surface:
+    """The primitives of a mesh, their areas, and which parts of it hang together."""
+
+    def __init__(self, n, triangles, edges):
+        rows = JudgedScene(n, triangles, edges, None)
+        self.n, self.triangles, self.edges = n, rows.triangles, rows.edges
+        self.rods = rows.edges[rows.alone.astype(bool)]
+        self.particles = np.setdiff1d(np.arange(n, dtype=np.int32), rows.vertices)
+
+    def areas(self, rest):
+        """Of vertices (n,) and edges (e,), m^2; nan where they belong to no triangle."""
+        corners = rest[self.triangles]
+        third = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1) / 6.0
+        sides = np.sort(self.triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1).astype(np.int64)
+        keys = self.edges.astype(np.int64) @ [self.n, 1]
+        order = np.argsort(keys)
+        place = order[np.searchsorted(keys, sides @ [self.n, 1], sorter=order)]
+        result = []
+        for where, repeats, count in ((self.triangles.ravel(), 3, self.n), (place, 3, len(self.edges))):
+            area = np.bincount(where, np.repeat(third, repeats), count)
+            result.append(np.where(np.bincount(where, minlength=count) > 0, area, np.nan))
+        return result
+
+    def parts(self):
+        """Which connected part each vertex belongs to, (n,)."""
+        graph = scipy.sparse.coo_matrix((np.ones(len(self.edges)), self.edges.T), shape=(self.n, self.n))
+        return csgraph.connected_components(graph, directed=False)[1]
+
+    def candidates(self, x, reach, threads):
+        """Kind (k,), vertices (k, 4) and area (k,) nan of all pairs nearer than reach, and some others; the areas are filled by `areas`."""
+        phase = BroadPhase(x, self.triangles, self.edges, particles=self.particles, threads=threads)
+        near = phase.pairs(x, distance=reach)
+        dots = x[self.particles]
+        two = one = np.zeros((0, 2), np.int64)
+        if len(dots):
+            tree, slack = cKDTree(dots), 1.0 + 1e-9  # more than its distances are off
+            two = np.sort(tree.query_pairs(reach * slack, output_type="ndarray"), axis=1)
+            two = two[np.lexsort(two.T[::-1])]
+            if len(self.rods):
+                ends = x[self.rods]
+                radius = 0.5 * np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1) + reach
+                found = tree.query_ball_point(ends.mean(axis=1), radius * slack, return_sorted=True)
+                counts = [len(each) for each in found]
+                one = np.stack(
+                    [np.concatenate([*map(np.asarray, found)]).astype(np.int64), np.repeat(np.arange(len(found)), counts)], axis=1
+                )
+        none = np.full((max(len(two), len(one)), 2), -1)
+        pairs = (
+            np.concatenate([self.particles[two], none[: len(two)]], axis=1),
+            np.concatenate([self.particles[one[:, :1]], self.rods[one[:, 1]], none[: len(one), :1]], axis=1),
+            np.concatenate([near.vertex_triangle[:, :1], self.triangles[near.vertex_triangle[:, 1]]], axis=1),
+            self.edges[near.edge_edge].reshape(-1, 4),
+        )
+        kind = np.repeat(np.arange(4, dtype=np.int32), [len(part) for part in pairs])
+        return kind, np.concatenate(pairs).astype(np.int32), near
+
+    def weights(self, rest, kind, near):
+        """The area of each candidate, m^2; 1 for those with a vertex or an edge of no triangle."""
+        of_vertices, of_edges = self.areas(rest)
+        weight = np.full(len(kind), np.nan)
+        weight[kind == VERTEX_TRIANGLE] = of_vertices[near.vertex_triangle[:, 0]] / 4.0
+        weight[kind == EDGE_EDGE] = of_edges[near.edge_edge].sum(axis=1) / 4.0
+        return np.where(np.isnan(weight), 1.0, weight)
+
+
+def find_pairs(contact, x, triangles, edges=None, rest=None, *, margin=0.0, threads=0):
+    """The pairs of a surface mesh that act at x, or would if their distance were less by `margin`.
+
+    Parameters
+    ----------
+    contact : BarrierContact
+    x : array_like, shape (n, 3)
+        Positions, m. Vertices of no triangle and no edge take part as particles.
+    triangles : array_like of int, shape (t, 3)
+    edges : array_like of int, shape (r, 2), optional
+        Edges beside those of the triangles.
+    rest : array_like, shape (n, 3), optional
+        Positions at rest, m: areas and the mollifier's threshold are taken there, and the activation distance of a pair within one
+        connected part of the mesh is at most 0.9 x (its distance at rest - separation), so that a fine mesh has no energy at rest.
+        Without it areas and threshold are those at x, as constants, and no activation distance is reduced.
+    margin : float
+        m. While no vertex moves by more than half of it, no pair outside the list acts.
+    threads : int
+        0: all cores. The pairs, sorted by kind and vertices, do not depend on it.
+
+    Returns
+    -------
+    ContactPairs
+
+    Raises
+    ------
+    TypeError, ValueError
+        A wrong shape, a coordinate that is not finite, an index out of range; a pair of one part that is no farther apart at rest than the
+        separation; stiffness="auto".
+    """
+    if not isinstance(contact, BarrierContact):
+        raise TypeError(f"contact: expected a BarrierContact, got {contact!r}")
+    if contact.stiffness == "auto":
+        raise ValueError("contact: stiffness='auto' is computed from the masses and moduli of a scene; a mesh alone needs a number")
+    margin = number("margin", margin, minimum=0.0)
+    dtype = common_precision(x) if rest is None else common_precision(x, rest)
+    x = coordinates("x", x, (None, 3), dtype)
+    if rest is not None:
+        rest = coordinates("rest", rest, (len(x), 3), dtype)
+    surface = _Surface(len(x), triangles, edges)
+    reach = contact.separation + contact.distance
+    kind, vertices, near = surface.candidates(x.astype(np.float64), reach + margin, threads)
+    n = len(kind)
+    weight = surface.weights((x if rest is None else rest).astype(np.float64), kind, near) if contact.area_weighted else np.ones(n)
+
+    def measured(quantity, rows, at):
+        full = [np.full(len(rows), value) for value in (contact.distance, contact.separation, 1.0, 0.0)]
+        return _batch(quantity, contact, kind[rows], vertices[rows], *full, at, threads)
+
+    kept = np.flatnonzero(measured(DISTANCE, np.arange(n), x) < reach + margin)
+    activation = np.full(len(kept), contact.distance)
+    if rest is not None:
+        part = surface.parts()[vertices]
+        other = np.array([1, 1, 1, 2])[kind[kept]]
+        within = np.flatnonzero(part[kept, 0] == part[kept, other])
+        activation[within] = measured(ACTIVATION, kept[within], rest)
+        if (activation <= 0).any():
+            pair = kept[int(np.argmax(activation <= 0))]
+            apart = float(measured(DISTANCE, np.array([pair]), rest)[0])
+            raise ValueError(
+                f"rest: the {KINDS[kind[pair]]} pair of vertices {[int(i) for i in vertices[pair] if i >= 0]} is {apart:g} m apart, which "
+                f"must be more than the separation {contact.separation:g} m"
+            )
+        acting = measured(DISTANCE, kept, x) < contact.separation + activation + margin
+        kept, activation = kept[acting], activation[acting]
+    threshold = measured(THRESHOLD, kept, x if rest is None else rest)
+    columns = (kind[kept], vertices[kept], activation, weight[kept], threshold)
+    return ContactPairs(contact, len(x), np.dtype(dtype), *columns)
+
+
+def energy(contact, x, triangles, edges=None, rest=None, *, threads=0):
+    """Energy of a contact law on a surface mesh, J; infinite where a pair is not farther apart than the separation.
+
+    Arguments and errors as for `find_pairs`. Without `rest` areas and the mollifier's threshold are those at x, but their change with x is
+    in none of the derivatives.
+    """
+    return find_pairs(contact, x, triangles, edges, rest, threads=threads).energy(x, threads=threads)
+
+
+def gradient(contact, x, triangles, edges=None, rest=None, *, threads=0):
+    """Derivative of `energy` by x, (n, 3) N. Arguments and errors as for `find_pairs`; ValueError also where the energy is infinite."""
+    return find_pairs(contact, x, triangles, edges, rest, threads=threads).gradient(x, threads=threads)
+
+
+def hessian(contact, x, triangles, edges=None, rest=None, *, psd=False, threads=0):
+    """Second derivative of `energy` by x, scipy CSR (3n, 3n) N/m, row 3 i + axis for vertex i. Errors as for `gradient`.
+
+    psd : bool
+        The nearest positive semidefinite matrix of every pair instead of its Hessian, for Newton steps that go down.
+    """
+    return find_pairs(contact, x, triangles, edges, rest, threads=threads).hessian(x, psd=psd, threads=threads)
