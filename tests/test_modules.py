@@ -241,9 +241,19 @@ def test_arrays_of_a_model_that_make_no_sense(place, value, message):
 
 def test_two_vertices_of_an_element_never_share_a_colour():
     """If not, both are moved at once, each from where the other was, and the result depends on the number of threads."""
-    arguments = right.simulation_arguments(_cpu_f64, 4)
-    arguments = changed(arguments, place_of("colours"), np.zeros(12, np.int32))
-    with pytest.raises(ValueError, match=r"colours: vertices \d+ and \d+ of neo_hookean_tet \d+ have the same colour 0"):
+    arguments = changed(right.simulation_arguments(_cpu_f64, 4), place_of("colours"), np.zeros(12, np.int32))
+    message = r"colours: vertices \d+ and \d+ of neo_hookean_tet \d+ have the same colour 0"
+    sim = _cpu_f64.Simulation(*arguments)
+    for call in (sim.prepare, lambda: sim.step(None, None, None, None, False)):
+        with pytest.raises(ValueError, match=message):
+            call()
+    _cpu_f64.Simulation(*changed(arguments, place_of("fixed"), np.ones(12, np.uint8))).prepare()  # what is held is not moved at all
+
+
+def test_vertex_block_descent_needs_colours():
+    """If not, None is read as an array."""
+    arguments = changed(right.simulation_arguments(_cpu_f64, 4), place_of("colours"), None)
+    with pytest.raises(TypeError, match="colours: expected"):
         _cpu_f64.Simulation(*arguments)
 
 

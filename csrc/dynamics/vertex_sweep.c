@@ -59,25 +59,32 @@ static pd_status sort_turns(builder *b, pd_vertex_sweep *out, const int *colours
     return PD_OK;
 }
 
+/* Whether two vertices of an element would be moved at once, each from where the other was. */
+static int clash(const pd_problem *self, const int *colours, int i, int j) {
+    return i != j && colours[i] == colours[j] && !self->fixed[i] && !self->fixed[j];
+}
+
 static pd_status check_colours(const builder *b, const int *colours) {
     const pd_problem *self = b->problem;
     for (int i = 0; i < self->model->n_vertices; i++)
         if (colours[i] < 0) return pd_fail(self->error, PD_ERROR_VALUE, "colours: %d at vertex %d is negative", colours[i], i);
     for (int s = 0; s < self->n_sets; s++) {
         const pd_element_set *set = &self->sets[s];
-        int k = pd_kind_shape_of(set->kind).vertices, first = set->n; // the first element with two equal colours
+        pd_kind_shape shape = pd_kind_shape_of(set->kind);
+        int k = shape.vertices, first = set->n; // the first element with two of one colour
 #pragma omp parallel for num_threads(pd_team(pd_context_threads(self->context), set->n, 20)) schedule(static) reduction(min : first)
         for (int e = 0; e < set->n; e++)
             for (int a = 0; a < k; a++)
                 for (int c = 0; c < a; c++) {
                     int i = set->vertices[(size_t)e * (size_t)k + (size_t)a], j = set->vertices[(size_t)e * (size_t)k + (size_t)c];
-                    if (i != j && colours[i] == colours[j] && e < first) first = e;
+                    if (e < first && clash(self, colours, i, j)) first = e;
                 }
         for (int a = 0; first < set->n && a < k; a++)
             for (int c = 0; c < a; c++) {
                 int i = set->vertices[(size_t)first * (size_t)k + (size_t)c], j = set->vertices[(size_t)first * (size_t)k + (size_t)a];
-                if (i != j && colours[i] == colours[j])
-                    return pd_fail(self->error, PD_ERROR_VALUE, "colours: neighbours %d and %d have the same colour %d", i, j, colours[i]);
+                if (clash(self, colours, i, j))
+                    return pd_fail(self->error, PD_ERROR_VALUE, "colours: vertices %d and %d of %s %d have the same colour %d", i, j,
+                                   shape.name, first, colours[i]);
             }
     }
     return PD_OK;

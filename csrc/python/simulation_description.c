@@ -100,28 +100,10 @@ int pd_read_description(PyObject *kept, PyObject *masses_object, PyObject *fixed
     return read_sets(elements, kept, out);
 }
 
-int pd_read_colours(PyObject *kept, PyObject *object, const pd_description *description, const int **out) {
-    const unsigned char *fixed = description->fixed;
+int pd_read_colours(PyObject *kept, PyObject *object, const pd_description *description, const int **colours) {
     npy_intp count[1] = {description->n_vertices};
-    PyArrayObject *array;
-    *out = NULL;
-    if (!keep_or_none(&array, kept, object, NPY_INT32, 1, count, "colours")) return 0;
-    if (!array) return 1;
-    if (pd_array_check_range(array, 0, description->n_vertices - 1, "colours") < 0) return 0;
-    const int *colours = *out = PyArray_DATA(array);
-    for (int s = 0; s < description->n_sets; s++) {
-        const pd_element_set *set = &description->sets[s];
-        pd_kind_shape shape = pd_kind_shape_of(set->kind);
-        size_t k = (size_t)shape.vertices;
-        for (size_t e = 0; e < (size_t)set->n; e++)
-            for (size_t a = 0; a < k; a++)
-                for (size_t b = a + 1; b < k; b++) {
-                    int u = set->vertices[e * k + a], v = set->vertices[e * k + b];
-                    if (u == v || colours[u] != colours[v] || fixed[u] || fixed[v]) continue;
-                    PyErr_Format(PyExc_ValueError, "colours: vertices %d and %d of %s %zd have the same colour %d", u, v, shape.name,
-                                 (Py_ssize_t)e, colours[u]);
-                    return 0;
-                }
-    }
+    PyArrayObject *array = pd_array_in_kept(kept, object, NPY_INT32, 1, count, "colours");
+    if (!array || pd_array_check_range(array, 0, description->n_vertices - 1, "colours") < 0) return 0;
+    *colours = PyArray_DATA(array);
     return 1;
 }

@@ -31,8 +31,7 @@ int pd_object_read_vectors(pd_simulation_object *self, PyObject *object, const c
 /* simulation_description.c: the arrays a simulation is made of, checked, and kept by a list as long as the core lives. `out->sets` is the
  * caller's to free, after a failure too. Returns 0 with an exception set. */
 int pd_read_description(PyObject *kept, PyObject *masses, PyObject *fixed, PyObject *elements, PyObject *subspace, pd_description *out);
-/* Vertex colours [n] or None, *colours = NULL then. Vertices of one colour are moved at the same time: no two of them in an element, but
- * for those that never move. Returns 0 with an exception set. */
+/* Vertex colours [n]; whether two of an element have the same is seen when the method is made. Returns 0 with an exception set. */
 int pd_read_colours(PyObject *kept, PyObject *object, const pd_description *description, const int **colours);
 
 /* simulation_settings.c: the name of a solver and the dict of its settings; out->h has been read. `out->own` is the caller's to free, after
