@@ -439,10 +439,23 @@ pd_status pd_mollifier_batch(pd_context *context, int n, const real *x, const re
 pd_status pd_collision_times(pd_context *context, int kind, int method, int n, const real *x_t0, const real *x_t1, const int *corners,
                              real separation, real *time, int *iterations, unsigned char *reason);
 
-/* The earliest of these times that is not later than *time, and its pair: the smallest index where several are equal. Nothing found:
- * *time stays, *index is -1. Pairs that cannot come first are left early; the result does not depend on the order. */
+/* The earliest time of impact of one list or several, and its pair. */
+typedef struct pd_earliest {
+    double time, before; /* before: the list that is being looked through */
+    int index;           /* of the pair; INT_MAX: none was found */
+} pd_earliest;
+
+/* Nothing found so far, and nobody asks for what comes later than `time` in [0,1].   earliest [1]  B  out */
+pd_status pd_earliest_begin(pd_context *context, real time, pd_earliest *earliest);
+
+/* The earliest of these times that is not later than what was found before, and its pair, pair i being number first + i: the smallest
+ * number where several are equal, if lists come in the order of their numbers. Pairs that cannot come first are left early; the result does
+ * not depend on the order. Waits for nothing.   earliest [1]  B  in/out */
 pd_status pd_earliest_collision(pd_context *context, int kind, int method, int n, const real *x_t0, const real *x_t1, const int *corners,
-                                real separation, real *time /* H in/out */, int *index /* H out */);
+                                real separation, int first, pd_earliest *earliest);
+
+/* Reads the result: the time as it was to begin with and index -1 where nothing was found.   time, index  H  out */
+pd_status pd_earliest_read(pd_context *context, const pd_earliest *earliest, real *time, int *index);
 
 /* ---- colliders -------------------------------------------------------------------------------------------------------- */
 

@@ -62,8 +62,8 @@ def backend_calls(module):
         "pair_batch": (3, 1, x, 1),
         "mollifier": (x, x.copy(), 1, 1),
         "collision_times": (2, 0, points, points.copy(), rows, 0.0, 1),
-        "earliest_collision": (3, 2, points, points.copy(), rows, 0.0, 1.0, 1),
         "contact_batch": (0, 1, 1.0, 6, np.full(1, 3, np.int32), rows[:1].copy(), *np.full((4, 1), 0.5, dtype), points, 1),
+        "earliest_collision": (2, points, points.copy(), rows, rows[:1], 0.0, 1),
         "collider_query": (4, np.eye(4, 3), np.ones(4), 0.5, values, points, 1),
     }
 

@@ -680,7 +680,7 @@ def pair_calls(dtype):
         "pair_batch": (3, 1, x, 1),
         "mollifier": (x, x, 1, 1),
         "collision_times": (2, 0, points, points, rows, 0.0, 1),
-        "earliest_collision": (3, 2, points, points, rows, 0.0, 1.0, 1),
+        "earliest_collision": (2, points, points, rows, rows[:1], 0.0, 1),
     }
 
 

@@ -94,10 +94,16 @@ pd_status pd_collision_times(pd_context *context, int kind, int method, int n, c
     return PD_OK;
 }
 
+pd_status pd_earliest_begin(pd_context *context, real time, pd_earliest *earliest) {
+    (void)context;
+    *earliest = (pd_earliest){(double)time, (double)time, INT_MAX};
+    return PD_OK;
+}
+
 pd_status pd_earliest_collision(pd_context *context, int kind, int method, int n, const real *x_t0, const real *x_t1, const int *corners,
-                                real separation, real *time, int *index) {
-    real best = *time;
-    int best_index = INT_MAX, blocks = n / LANES + (n % LANES > 0);
+                                real separation, int first_number, pd_earliest *earliest) {
+    real best = (real)earliest->time;
+    int best_index = earliest->index, blocks = n / LANES + (n % LANES > 0);
 #pragma omp parallel for num_threads(pd_threads(context, n, NANOSECONDS)) schedule(dynamic, BLOCKS)
     for (int block = 0; block < blocks; block++) {
         lanes lanes;
@@ -109,16 +115,26 @@ pd_status pd_earliest_collision(pd_context *context, int kind, int method, int n
             if (is_free(&lanes, l, stop)) continue;
             pd_collision found = finish(kind, method, &lanes, l, separation, stop);
             if (found.reason == PD_NO_CONTACT || found.time > stop) continue;
-                // rare: the earliest time falls a few dozen times in millions of pairs
+            int number = first_number + first + l;
+            // rare: the earliest time falls a few dozen times in millions of pairs
 #pragma omp critical(pd_earliest)
-            if (found.time < best || (found.time == best && first + l < best_index)) {
+            if (found.time < best || (found.time == best && number < best_index)) {
 #pragma omp atomic write
                 best = found.time;
-                best_index = first + l;
+                best_index = number;
             }
         }
     }
-    *time = best;
-    *index = best_index == INT_MAX ? -1 : best_index;
+    earliest->time = earliest->before = (double)best;
+    earliest->index = best_index;
+    return PD_OK;
+}
+
+pd_status pd_earliest_read(pd_context *context, const pd_earliest *earliest, real *time, int *index) {
+    pd_earliest found;
+    pd_status status = pd_memory_download(context, &found, earliest, sizeof found);
+    if (status) return status;
+    *time = (real)found.time;
+    *index = found.index == INT_MAX ? -1 : found.index;
     return PD_OK;
 }

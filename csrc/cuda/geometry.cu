@@ -89,58 +89,58 @@ pd_status pd_collision_times(pd_context *context, int kind, int method, int n, c
     return PD_OK;
 }
 
-/* The earliest time so far, as the bits of a double, which are in the order of the numbers from 0 up; and its pair. */
-typedef struct earliest_so_far {
-    unsigned long long time;
-    int index;
-} earliest_so_far;
-
-static __host__ __device__ __forceinline__ unsigned long long bits_of_time(real time) {
+/* Numbers that are not negative are in the order of their bits, and a minimum does not depend on the order. */
+static __device__ __forceinline__ void keep_earliest(double *earliest, real time) {
     double wide = (double)time;
     unsigned long long bits;
     memcpy(&bits, &wide, sizeof bits);
-    return bits;
+    atomicMin((unsigned long long *)earliest, bits);
 }
 
-static __host__ __device__ __forceinline__ real time_of_bits(unsigned long long bits) {
-    double wide;
-    memcpy(&wide, &bits, sizeof wide);
-    return (real)wide;
+static __global__ void begin_kernel(real time, pd_earliest *earliest) {
+    earliest->time = earliest->before = (double)time;
+    earliest->index = INT_MAX;
 }
 
-/* The least time, or when that is known (for_index) the smallest index of those that have it: the same code, so that it finds the same bits
- * again. Atomic minima do not depend on the order. */
-static __global__ void earliest_kernel(int kind, int method, int n, const real *x_t0, const real *x_t1, const int *corners, real separation,
-                                       int for_index, earliest_so_far *earliest) {
-    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p >= n) return;
-    real stop = time_of_bits(*(volatile unsigned long long *)&earliest->time);
-    pd_collision found = collision_of(kind, method, p, x_t0, x_t1, corners, separation, stop);
-    if (found.reason == PD_NO_CONTACT || found.time > stop) return;
-    if (for_index)
-        atomicMin(&earliest->index, p);
-    else
-        atomicMin(&earliest->time, bits_of_time(found.time));
-}
-
-static pd_status find_earliest(pd_context *context, int kind, int method, int n, const real *x_t0, const real *x_t1, const int *corners,
-                               real separation, int for_index, earliest_so_far *earliest) {
-    PD_LAUNCH(context, earliest_kernel, n, kind, method, n, x_t0, x_t1, corners, separation, for_index, earliest);
+pd_status pd_earliest_begin(pd_context *context, real time, pd_earliest *earliest) {
+    PD_LAUNCH_SHAPE(context, begin_kernel, 1u, 1u, time, earliest);
     return PD_OK;
 }
 
+/* The least time, or when that is known (for_index) the smallest number of those that have it: the same code, so that it finds the same
+ * bits again. */
+static __global__ void earliest_kernel(int kind, int method, int n, const real *x_t0, const real *x_t1, const int *corners, real separation,
+                                       int for_index, int first, pd_earliest *earliest) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p >= n) return;
+    real stop = (real) * (volatile double *)&earliest->time;
+    pd_collision found = collision_of(kind, method, p, x_t0, x_t1, corners, separation, stop);
+    if (found.reason == PD_NO_CONTACT || found.time > stop) return;
+    if (for_index)
+        atomicMin(&earliest->index, first + p);
+    else
+        keep_earliest(&earliest->time, found.time);
+}
+
+/* Between the two: the pair of a time that is no longer the least is forgotten. */
+static __global__ void forget_kernel(pd_earliest *earliest) {
+    if (earliest->time < earliest->before) earliest->index = INT_MAX;
+    earliest->before = earliest->time;
+}
+
 pd_status pd_earliest_collision(pd_context *context, int kind, int method, int n, const real *x_t0, const real *x_t1, const int *corners,
-                                real separation, real *time, int *index) {
-    earliest_so_far found = {bits_of_time(*time), INT_MAX};
-    void *memory = NULL;
-    pd_status status = pd_memory_create(context, &memory, sizeof found);
-    if (!status) status = pd_memory_upload(context, memory, &found, sizeof found);
-    for (int for_index = 0; for_index < 2 && !status; for_index++)
-        status = find_earliest(context, kind, method, n, x_t0, x_t1, corners, separation, for_index, (earliest_so_far *)memory);
-    if (!status) status = pd_memory_download(context, &found, memory, sizeof found);
-    pd_memory_destroy(context, memory);
+                                real separation, int first, pd_earliest *earliest) {
+    PD_LAUNCH(context, earliest_kernel, n, kind, method, n, x_t0, x_t1, corners, separation, 0, first, earliest);
+    PD_LAUNCH_SHAPE(context, forget_kernel, 1u, 1u, earliest);
+    PD_LAUNCH(context, earliest_kernel, n, kind, method, n, x_t0, x_t1, corners, separation, 1, first, earliest);
+    return PD_OK;
+}
+
+pd_status pd_earliest_read(pd_context *context, const pd_earliest *earliest, real *time, int *index) {
+    pd_earliest found;
+    pd_status status = pd_memory_download(context, &found, earliest, sizeof found);
     if (status) return status;
-    *time = time_of_bits(found.time);
+    *time = (real)found.time;
     *index = found.index == INT_MAX ? -1 : found.index;
     return PD_OK;
 }

@@ -11,7 +11,7 @@
 #include <limits.h>
 
 typedef struct pair_call {
-    int loop, kind, quantity, n, index; /* quantity: or the method */
+    int loop, kind, quantity, n, n_edge_edge, index; /* quantity: or the method */
     real separation, time;
     double seconds; /* of the loop, by the device's clock */
     pd_collider collider;
@@ -22,7 +22,7 @@ enum { LOOP_CLOSEST, LOOP_PAIR, LOOP_MOLLIFIER, LOOP_TIMES, LOOP_EARLIEST, LOOP_
 /* Runs a loop on the mirrored arrays, without the GIL. */
 static pd_status run_loop(pair_call *call, pd_mirror *mirror, int threads, pd_error *error) {
     pd_context *context = NULL;
-    void **m = mirror->memory, *collider = NULL;
+    void **m = mirror->memory, *extra = NULL; /* extra: a collider, or the earliest collision */
     pd_status status = pd_context_create(&context, threads, error);
     if (status) return status;
     status = pd_mirror_upload(context, mirror);
@@ -36,13 +36,20 @@ static pd_status run_loop(pair_call *call, pd_mirror *mirror, int threads, pd_er
             break;
         case LOOP_COLLIDER:
             call->collider.grid.values = m[1];
-            status = pd_memory_create(context, &collider, sizeof call->collider);
-            if (!status) status = pd_memory_upload(context, collider, &call->collider, sizeof call->collider);
-            if (!status) status = pd_collider_batch(context, collider, call->n, m[0], m[2], m[3], m[4], m[5]);
+            status = pd_memory_create(context, &extra, sizeof call->collider);
+            if (!status) status = pd_memory_upload(context, extra, &call->collider, sizeof call->collider);
+            if (!status) status = pd_collider_batch(context, extra, call->n, m[0], m[2], m[3], m[4], m[5]);
             break;
         default:
-            status = pd_earliest_collision(context, call->kind, call->quantity, call->n, m[0], m[1], m[2], call->separation, &call->time,
-                                           &call->index);
+            status = pd_memory_create(context, &extra, sizeof(pd_earliest));
+            if (!status) status = pd_earliest_begin(context, 1, extra);
+            if (!status)
+                status = pd_earliest_collision(context, PD_VERTEX_TRIANGLE, call->quantity, call->n, m[0], m[1], m[2], call->separation, 0,
+                                               extra);
+            if (!status)
+                status = pd_earliest_collision(context, PD_EDGE_EDGE, call->quantity, call->n_edge_edge, m[0], m[1], m[3], call->separation,
+                                               call->n, extra);
+            if (!status) status = pd_earliest_read(context, extra, &call->time, &call->index);
         }
     if (!status) status = pd_mark(context, PD_MARK_END);
     if (!status) status = pd_mirror_download(context, mirror);
@@ -50,7 +57,7 @@ static pd_status run_loop(pair_call *call, pd_mirror *mirror, int threads, pd_er
     if (!status) status = pd_marked_seconds(context, PD_MARK_BEGIN, PD_MARK_END, &call->seconds);
     if (status) *error = *pd_context_error(context);
     pd_mirror_destroy(context, mirror);
-    pd_memory_destroy(context, collider);
+    pd_memory_destroy(context, extra);
     pd_context_destroy(context);
     return status;
 }
@@ -152,11 +159,9 @@ static PyObject *mollifier(PyObject *module, PyObject *arguments) {
     return Py_BuildValue("(NNN)", mirror.arrays[2], mirror.arrays[3], mirror.arrays[4]);
 }
 
-/* What both collision loops read: (kind, method, x_t0, x_t1, corners or None, separation, .., threads). Corners are copied and checked here, so
- * that no index can leave x whatever other threads write meanwhile; the caller lets go of the copy. Returns 0, or -1 with an exception. */
-static int read_motion(PyObject *x_t0, PyObject *x_t1, PyObject *corners, double separation, pair_call *call, pd_mirror *mirror) {
-    npy_intp shape[2] = {-1, 3}, corner_shape[2] = {-1, 4};
-    if (check_kind(call->kind, PD_VERTEX_TRIANGLE) < 0) return -1;
+/* Method, positions and separation, which both collision loops read. Returns 0, or -1 with an exception. */
+static int read_motion(PyObject *x_t0, PyObject *x_t1, double separation, pair_call *call, pd_mirror *mirror) {
+    npy_intp shape[2] = {-1, 3};
     if (call->quantity < 0 || call->quantity >= PD_CCD_COUNT) {
         PyErr_Format(PyExc_ValueError, "method: %d is unknown", call->quantity);
         return -1;
@@ -166,35 +171,31 @@ static int read_motion(PyObject *x_t0, PyObject *x_t1, PyObject *corners, double
     if (!(mirror->arrays[0] = pd_array_in(x_t0, PD_NPY_REAL, 2, shape, "x_t0"))) return -1;
     shape[0] = PyArray_DIM(mirror->arrays[0], 0);
     if (!(mirror->arrays[1] = pd_array_in(x_t1, PD_NPY_REAL, 2, shape, "x_t1"))) return -1;
-    if (pd_array_check_finite(mirror->arrays[0], "x_t0") < 0 || pd_array_check_finite(mirror->arrays[1], "x_t1") < 0) return -1;
-    if (corners == Py_None) {
-        if (shape[0] % 4 || shape[0] / 4 > INT_MAX) {
-            PyErr_Format(PyExc_ValueError, "x_t0: expected four rows for each pair, got %zd rows", (Py_ssize_t)shape[0]);
-            return -1;
-        }
-        call->n = (int)(shape[0] / 4);
-        return 0;
-    }
-    if (!(mirror->arrays[2] = pd_array_in_private(corners, NPY_INT32, 2, corner_shape, "corners"))) return -1;
-    call->n = pd_array_length(mirror->arrays[2], 0, "corners");
-    if (call->n < 0) goto failed;
-    const int *rows = PyArray_DATA(mirror->arrays[2]);
-    int least = 0, most = -1;
-    for (npy_intp i = 0; i < 4 * (npy_intp)call->n; i++) {
+    return pd_array_check_finite(mirror->arrays[0], "x_t0") < 0 || pd_array_check_finite(mirror->arrays[1], "x_t1") < 0 ? -1 : 0;
+}
+
+/* Rows of x_t0, four for each pair, copied and checked here, so that no index can leave it whatever other threads write meanwhile: a NEW
+ * reference. Returns how many pairs they are, or -1 with an exception and *array = NULL. */
+static int read_corners(PyObject *corners, const pd_mirror *mirror, PyArrayObject **array, const char *name) {
+    npy_intp n_points = PyArray_DIM(mirror->arrays[0], 0), shape[2] = {-1, 4};
+    if (!(*array = pd_array_in_private(corners, NPY_INT32, 2, shape, name))) return -1;
+    int n = pd_array_length(*array, 0, name), least = 0, most = -1;
+    if (n < 0) goto failed;
+    const int *rows = PyArray_DATA(*array);
+    for (npy_intp i = 0; i < 4 * (npy_intp)n; i++) {
         least = rows[i] < least ? rows[i] : least;
         most = rows[i] > most ? rows[i] : most;
     }
-    for (npy_intp i = 0; (least < 0 || most >= shape[0]) && i < 4 * (npy_intp)call->n; i++)
-        if (rows[i] < 0 || rows[i] >= shape[0]) {
-            PyErr_Format(PyExc_ValueError, "%s: index %d at (%zd, %d) is out of range for %zd points",
-                         call->kind == PD_EDGE_EDGE ? "edge_edge" : "vertex_triangle", rows[i], (Py_ssize_t)(i / 4), (int)(i % 4),
-                         (Py_ssize_t)shape[0]);
+    for (npy_intp i = 0; (least < 0 || most >= n_points) && i < 4 * (npy_intp)n; i++)
+        if (rows[i] < 0 || rows[i] >= n_points) {
+            PyErr_Format(PyExc_ValueError, "%s: index %d at (%zd, %d) is out of range for %zd points", name, rows[i], (Py_ssize_t)(i / 4),
+                         (int)(i % 4), (Py_ssize_t)n_points);
             goto failed;
         }
-    return 0;
+    return n;
 
 failed:
-    Py_CLEAR(mirror->arrays[2]);
+    Py_CLEAR(*array);
     return -1;
 }
 
@@ -206,7 +207,16 @@ static PyObject *collision_times(PyObject *module, PyObject *arguments) {
     pd_mirror mirror = {.n_arrays = 6, .n_in = 3};
     if (!PyArg_ParseTuple(arguments, "iiOOOdi:collision_times", &call.kind, &call.quantity, &x_t0, &x_t1, &corners, &separation, &threads))
         return NULL;
-    if (read_motion(x_t0, x_t1, corners, separation, &call, &mirror) < 0) return NULL;
+    if (check_kind(call.kind, PD_VERTEX_TRIANGLE) < 0 || read_motion(x_t0, x_t1, separation, &call, &mirror) < 0) return NULL;
+    if (corners != Py_None) {
+        const char *name = call.kind == PD_EDGE_EDGE ? "edge_edge" : "vertex_triangle";
+        if ((call.n = read_corners(corners, &mirror, &mirror.arrays[2], name)) < 0) return NULL;
+    } else {
+        npy_intp rows = PyArray_DIM(mirror.arrays[0], 0);
+        if (rows % 4 || rows / 4 > INT_MAX)
+            return PyErr_Format(PyExc_ValueError, "x_t0: expected four rows for each pair, got %zd rows", (Py_ssize_t)rows);
+        call.n = (int)(rows / 4);
+    }
     npy_intp scalars[1] = {call.n};
     mirror.arrays[3] = pd_array_out(PD_NPY_REAL, 1, scalars);
     mirror.arrays[4] = pd_array_out(NPY_INT32, 1, scalars);
@@ -218,21 +228,27 @@ static PyObject *collision_times(PyObject *module, PyObject *arguments) {
 }
 
 static PyObject *earliest_collision(PyObject *module, PyObject *arguments) {
-    int threads;
-    double separation, time;
-    PyObject *x_t0, *x_t1, *corners;
+    int threads, failed = 1;
+    double separation;
+    PyObject *x_t0, *x_t1, *vertex_triangle, *edge_edge;
     pair_call call = {.loop = LOOP_EARLIEST, .index = -1};
-    pd_mirror mirror = {.n_arrays = 3, .n_in = 3};
-    if (!PyArg_ParseTuple(arguments, "iiOOOddi:earliest_collision", &call.kind, &call.quantity, &x_t0, &x_t1, &corners, &separation, &time,
+    pd_mirror mirror = {.n_arrays = 4, .n_in = 4};
+    if (!PyArg_ParseTuple(arguments, "iOOOOdi:earliest_collision", &call.quantity, &x_t0, &x_t1, &vertex_triangle, &edge_edge, &separation,
                           &threads))
         return NULL;
-    if (!pd_number_in_range(time, 0.0, 1.0, "time")) return NULL;
-    if (read_motion(x_t0, x_t1, corners, separation, &call, &mirror) < 0) return NULL;
-    call.time = (real)time;
-    int failed = run(module, &call, &mirror, threads) < 0;
+    if (read_motion(x_t0, x_t1, separation, &call, &mirror) < 0) return NULL;
+    if ((call.n = read_corners(vertex_triangle, &mirror, &mirror.arrays[2], "vertex_triangle")) < 0) return NULL;
+    if ((call.n_edge_edge = read_corners(edge_edge, &mirror, &mirror.arrays[3], "edge_edge")) < 0) goto done;
+    if (call.n > INT_MAX - call.n_edge_edge) {
+        PyErr_Format(PyExc_ValueError, "edge_edge: %d pairs and %d of the other list are more than can be numbered", call.n_edge_edge,
+                     call.n);
+        goto done;
+    }
+    failed = run(module, &call, &mirror, threads) < 0;
+done:
     Py_XDECREF((PyObject *)mirror.arrays[2]);
-    if (failed) return NULL;
-    return Py_BuildValue("(di)", (double)call.time, call.index);
+    Py_XDECREF((PyObject *)mirror.arrays[3]);
+    return failed ? NULL : Py_BuildValue("(di)", (double)call.time, call.index);
 }
 
 int pd_read_collider(int shape, PyObject *frame_object, PyObject *size_object, double spacing, PyObject *values_object,
@@ -316,8 +332,9 @@ PyMethodDef pd_geometry_methods[] = {
      "Time (n,), iterations (n,) int32 and reason (n,) uint8 of n moving pairs; method 0 certified, 1 min_gradient, 2 additive.\n"
      "x_t0, x_t1 (m,3); corners (n,4) int32 rows of them, or None: four rows after the other are a pair."},
     {"earliest_collision", earliest_collision, METH_VARARGS,
-     "earliest_collision($module, kind, method, x_t0, x_t1, corners, separation, time, threads, /)\n--\n\n"
-     "The earliest time up to `time` and its pair's index, or `time` and -1. Arguments as of collision_times."},
+     "earliest_collision($module, method, x_t0, x_t1, vertex_triangle, edge_edge, separation, threads, /)\n--\n\n"
+     "The earliest time and its pair's number, those of edge_edge behind those of vertex_triangle, or 1 and -1. Corners as of\n"
+     "collision_times."},
     {"collider_query", collider_query, METH_VARARGS,
      "collider_query($module, shape, frame, size, spacing, values, x, threads, /)\n--\n\n"
      "Signed distance (n,), gradient (n,3), normal (n,3) and closest point (n,3) of x (n,3); shape 0 plane, 1 sphere, 2 capsule,\n"

@@ -21,7 +21,14 @@ def collision_times(
     kind: int, method: int, x_t0: Real, x_t1: Real, corners: NDArray[np.int32] | None, separation: float, threads: int, /
 ) -> tuple[Real, NDArray[np.int32], NDArray[np.uint8]]: ...
 def earliest_collision(
-    kind: int, method: int, x_t0: Real, x_t1: Real, corners: NDArray[np.int32] | None, separation: float, time: float, threads: int, /
+    method: int,
+    x_t0: Real,
+    x_t1: Real,
+    vertex_triangle: NDArray[np.int32],
+    edge_edge: NDArray[np.int32],
+    separation: float,
+    threads: int,
+    /,
 ) -> tuple[float, int]: ...
 def contact_batch(
     law: int,

@@ -190,11 +190,8 @@ def earliest(points_t0, points_t1, *, vertex_triangle=(), edge_edge=(), separati
     if ends.shape != starts.shape:
         raise ValueError(f"points_t1: expected shape {starts.shape} as points_t0, got {ends.shape}")
     separation, threads, module = _separation(separation, dtype), thread_count(threads), backend(device, dtype)
-    best = Earliest(np.inf, None, -1)
-    for pair, values in (("vertex_triangle", vertex_triangle), ("edge_edge", edge_edge)):
-        rows = _pair_list(pair, values, len(starts))
-        stop = min(best.toi, 1.0)
-        time, index = module.earliest_collision(PAIRS.index(pair), METHODS.index(method), starts, ends, rows, separation, stop, threads)
-        if index >= 0 and time < best.toi:
-            best = Earliest(time, pair, index)
-    return best
+    pairs, edges = (_pair_list(*given, len(starts)) for given in (("vertex_triangle", vertex_triangle), ("edge_edge", edge_edge)))
+    time, index = module.earliest_collision(METHODS.index(method), starts, ends, pairs, edges, separation, threads)
+    if index < 0:
+        return Earliest(np.inf, None, -1)
+    return Earliest(time, "vertex_triangle", index) if index < len(pairs) else Earliest(time, "edge_edge", index - len(pairs))

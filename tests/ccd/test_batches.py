@@ -78,6 +78,12 @@ def test_earliest_of_equal_and_of_none():
     assert found == ccd.Earliest(ccd.vertex_triangle(x0[None], x1[None]).toi[0], "vertex_triangle", 0)
     assert ccd.earliest(x0, x0, vertex_triangle=row) == ccd.Earliest(np.inf, None, -1)
     assert ccd.earliest(x0, x1) == ccd.Earliest(np.inf, None, -1)
+    flat = np.array([(0, 0, 0), (1, 0, 0), (0.5, -1, 0), (0.5, 1, 0), (5, 5, 5), (6, 5, 5), (5, 6, 7), (6, 7, 7)], float)
+    crossing, apart = [0, 1, 2, 3], [4, 5, 6, 7]  # edges that cross at the start, and the first vertex in no triangle's way
+    assert ccd.earliest(flat, flat, vertex_triangle=[apart], edge_edge=[apart, crossing]) == ccd.Earliest(0.0, "edge_edge", 1)
+    touching = [0, 0, 2, 3]
+    found = ccd.earliest(flat, flat, vertex_triangle=[apart, touching], edge_edge=[crossing])
+    assert found == ccd.Earliest(0.0, "vertex_triangle", 1)  # as early as the crossing edges, and before them in the lists
 
 
 def test_huge_coordinates_are_safe():

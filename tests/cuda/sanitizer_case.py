@@ -1,4 +1,4 @@
-"""Every solver, linear solver and broad phase once on the GPU, on a scene so small that compute-sanitizer is through with it in minutes.
+"""Every solver, linear solver, broad phase and proximity once on the GPU, on a scene so small that compute-sanitizer needs minutes.
 
     compute-sanitizer --tool memcheck python tests/cuda/sanitizer_case.py [float32 float64]
 
@@ -15,6 +15,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import scenes
+from proximity_oracle import make
 
 import pdgpu
 from pdgpu.backends import backend
@@ -77,6 +78,18 @@ def broad_phases(dtype):
         print(f"  broad phase: {method}")
 
 
+def proximity(dtype):
+    """Lists that are too short at first, points that follow others, colliders, incidence, and a list that is kept."""
+    rows, weights = np.tile(np.array([0, 1, 2, -1], np.int32), (8, 1)), np.full((8, 4), 0.25, dtype)
+    _, core, x, _ = make(2, dtype=dtype, device="cuda", n_vertices=12, rows=rows, weights=weights)
+    sizes = [len(core.find(x[:12], x[8:], distance, unique)["kind"]) for distance, unique in ((0.1, True), (2.0, False), (2.0, True))]
+    start, roles = core.incidence()
+    kept = core.update(x[:12], x[8:], 0.5, 1.0)[1] is None
+    if not sizes[0] < sizes[2] < sizes[1] or start[-1] != len(roles) or not kept:
+        raise SystemExit(f"sanitizer_case: {sizes} pairs are near in {dtype}, {len(roles)} roles, kept: {kept}")
+    print(f"  proximity: {sizes}")
+
+
 def main():
     warnings.simplefilter("ignore")  # what there is to say of weights and rho does not matter here
     for dtype in sys.argv[1:] or ("float32", "float64"):
@@ -90,6 +103,7 @@ def main():
             run(f"projective dynamics, {name}", *scenes.mixed(), pdgpu.ProjectiveDynamics(iterations=2, linear=linear), dtype)
         linear_solvers(dtype)
         broad_phases(dtype)
+        proximity(dtype)
 
 
 if __name__ == "__main__":

@@ -131,6 +131,10 @@ def test_earliest_is_the_smallest_of_all(method, dtype):
         assert best == ccd.Earliest(toi.min(), kind, int(np.argmin(toi)))  # of the equal ones, the first
     both = ccd.earliest(x0, x1, **keep, method=method, device="cuda")
     assert both == min((ccd.earliest(x0, x1, **{k: v}, method=method, device="cuda") for k, v in keep.items()), key=lambda b: b.toi)
+    for first, second in ((keep["vertex_triangle"], keep["edge_edge"]), (keep["edge_edge"], keep["vertex_triangle"])):
+        lists = {"vertex_triangle": first, "edge_edge": second}
+        expected = ccd.earliest(x0, x1, **lists, method=method)
+        assert ccd.earliest(x0, x1, **lists, method=method, device="cuda").pair == expected.pair
     assert ccd.earliest(x0, x0, **keep, method=method, device="cuda") == ccd.Earliest(np.inf, None, -1)
     assert ccd.earliest(x0, x1, device="cuda") == ccd.Earliest(np.inf, None, -1)
 
