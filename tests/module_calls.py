@@ -20,6 +20,9 @@ def host_calls():
     triangles, vertices = np.array(CLOTH.triangles), np.arange(len(cloth), dtype=np.int32)
     edges = _host.edges(triangles, len(cloth))
     surface = (triangles, edges, np.zeros(len(edges), np.uint8))
+    contacts = np.array([[0, 2, -1, -1], [1, 2, 0, 3]], np.int32)
+    pattern = _host.pair_pattern(contacts, 4, 1)
+    strides = np.diff(pattern[0])[3 * np.maximum(contacts, 0)]
     ball = (np.array(BALL.points), np.array(BALL.triangles))
     pairs = np.random.default_rng(0).normal(size=(3, 8, 3))
     return {
@@ -37,7 +40,9 @@ def host_calls():
         "find_crossings": (cloth, cloth + 0.1, vertices, *surface, 1),
         "smallest_gap": (cloth, vertices, *surface, 1),
         "contact_times": (pairs, 1),
-        "pair_matrix": (np.array([[0, 2, -1, -1], [1, 2, 0, 3]], np.int32), np.ones((2, 12, 12)), 4, 1),
+        "pair_vector": (contacts.copy(), np.ones((2, 4, 3)), 4),
+        "pair_pattern": (contacts, 4, 1),
+        "pair_matrix_add": (np.zeros(len(pattern[1])), pattern[2], strides, np.ones((2, 12, 12)), 1),
         "check_closed": (ball[1], len(ball[0])),
         "nearest_triangles": (*ball, np.ones((2, 3)), 1),
         "are_inside": (*ball, np.ones((2, 3)), 1),

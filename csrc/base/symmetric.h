@@ -81,25 +81,35 @@ PD_FUNCTION void pd_tridiagonal_eigen(int n, real *d, real *e, real *Z) {
         }
 }
 
-/* Replaces S [n,n], symmetric, n <= PD_SYMMETRIC_MOST, by the nearest positive semidefinite matrix in the Frobenius norm: negative eigenvalues
- * become zero [Higham 1988]. The result is exactly symmetric; a matrix that has none is left as it is, to the bit. Errors are a few rounding
- * errors of |S|. */
-PD_FUNCTION void pd_symmetric_project_psd(int n, real *S) {
-    real A[PD_SYMMETRIC_MOST * PD_SYMMETRIC_MOST], Z[PD_SYMMETRIC_MOST * PD_SYMMETRIC_MOST], d[PD_SYMMETRIC_MOST], e[PD_SYMMETRIC_MOST + 1];
+/* The nearest positive semidefinite matrix to S [n,n], symmetric, n <= PD_SYMMETRIC_MOST, in the Frobenius norm: S without its negative
+ * eigenvalues [Higham 1988], as a sum of products: vectors [n,n] holds in its first rows z_0, z_1, .. with S+ = sum z z^T, the eigenvectors of
+ * the positive eigenvalues times their roots. Returns how many. Errors are a few rounding errors of |S|. */
+PD_FUNCTION int pd_symmetric_positive_part(int n, const real *S, real *vectors) {
+    real A[PD_SYMMETRIC_MOST * PD_SYMMETRIC_MOST], d[PD_SYMMETRIC_MOST], e[PD_SYMMETRIC_MOST];
     real size = pd_largest(S, n * n);
-    int negative = 0;
-    if (!(size > 0)) return;
+    int count = 0;
+    if (!(size > 0)) return 0;
     for (int i = 0; i < n * n; i++) A[i] = S[i] / size;
-    pd_symmetric_tridiagonalise(n, A, Z, d, e);
+    pd_symmetric_tridiagonalise(n, A, vectors, d, e);
     e[n - 1] = 0;
-    pd_tridiagonal_eigen(n, d, e, Z);
-    for (int i = 0; i < n; i++) negative |= d[i] < 0;
-    if (!negative) return;
-    for (int i = 0; i < n; i++) d[i] = size * pd_max(d[i], 0);
+    pd_tridiagonal_eigen(n, d, e, vectors);
+    for (int m = 0; m < n; m++) {
+        if (!(d[m] > 0)) continue;
+        real root = pd_sqrt(size * d[m]);
+        for (int i = 0; i < n; i++) vectors[n * count + i] = root * vectors[n * m + i];
+        count++;
+    }
+    return count;
+}
+
+/* Replaces S by that matrix, exactly symmetric. */
+PD_FUNCTION void pd_symmetric_project_psd(int n, real *S) {
+    real vectors[PD_SYMMETRIC_MOST * PD_SYMMETRIC_MOST];
+    int count = pd_symmetric_positive_part(n, S, vectors);
     for (int i = 0; i < n; i++)
         for (int j = i; j < n; j++) {
             real sum = 0;
-            for (int m = 0; m < n; m++) sum += d[m] * Z[n * m + i] * Z[n * m + j];
+            for (int m = 0; m < count; m++) sum += vectors[n * m + i] * vectors[n * m + j];
             S[n * i + j] = S[n * j + i] = sum;
         }
 }

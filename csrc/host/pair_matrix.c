@@ -7,35 +7,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROW_NANOSECONDS = 2000 };
+enum { ROW_NANOSECONDS = 2000, ADD_NANOSECONDS = 200 };
 
 static int ascending(const void *a, const void *b) {
     int left = *(const int *)a, right = *(const int *)b;
     return (left > right) - (left < right);
 }
 
-/* The vertices that share a pair with vertex i, ascending, into found; slots [n_vertices] holds -1 before and after. Returns how many. */
-static int neighbours(const pd_pair_matrix *matrix, int i, int *slots, int *found) {
+/* The vertices that share a pair with vertex i into found; places [n_vertices] holds -1 before and after. Returns how many. */
+static int neighbours(const pd_pair_pattern *pattern, int i, int *places, int *found) {
     int n = 0;
-    for (int c = matrix->start[i]; c < matrix->start[i + 1]; c++) {
-        const int *points = matrix->points + 4 * (size_t)(matrix->corners[c] / 4);
+    for (int c = pattern->start[i]; c < pattern->start[i + 1]; c++) {
+        const int *points = pattern->points + 4 * (size_t)(pattern->corners[c] / 4);
         for (int j = 0; j < 4; j++)
-            if (points[j] >= 0 && slots[points[j]] < 0) slots[points[j]] = 0, found[n++] = points[j];
+            if (points[j] >= 0 && places[points[j]] < 0) places[points[j]] = 0, found[n++] = points[j];
     }
-    for (int k = 0; k < n; k++) slots[found[k]] = -1;
-    qsort(found, (size_t)n, sizeof *found, ascending);
+    for (int k = 0; k < n; k++) places[found[k]] = -1;
     return n;
 }
 
-/* Room of one thread: slots, and the neighbours of a vertex. NULL where there is none. */
+/* Room of one thread: places, and the neighbours of a vertex. NULL where there is none. */
 static int *room_create(int n_vertices) {
     int *room = malloc((2 * (size_t)n_vertices + 1) * sizeof *room);
     for (int i = 0; room && i < n_vertices; i++) room[i] = -1;
     return room;
 }
 
-pd_status pd_pair_matrix_create(pd_pair_matrix *out, const int *points, int n_pairs, int n_vertices, int threads,
-                                pd_interruption *interruption, pd_error *error) {
+void pd_pair_vector(double *out, const int *points, const double *corners, int n_pairs, int n_vertices) {
+    memset(out, 0, 3 * (size_t)n_vertices * sizeof *out);
+    for (size_t c = 0; c < 4 * (size_t)n_pairs; c++) {
+        if (points[c] < 0) continue;
+        for (size_t a = 0; a < 3; a++) out[3 * (size_t)points[c] + a] += corners[3 * c + a];
+    }
+}
+
+pd_status pd_pair_pattern_create(pd_pair_pattern *out, const int *points, int n_pairs, int n_vertices, int threads,
+                                 pd_interruption *interruption, pd_error *error) {
     int failed = 0;
     size_t n_corners = 0;
     memset(out, 0, sizeof *out);
@@ -81,44 +88,39 @@ pd_status pd_pair_matrix_create(pd_pair_matrix *out, const int *points, int n_pa
     return pd_interruption_status(interruption, error);
 }
 
-void pd_pair_matrix_destroy(pd_pair_matrix *matrix) {
-    free(matrix->start);
-    free(matrix->corners);
-    free(matrix->row_start);
+void pd_pair_pattern_destroy(pd_pair_pattern *pattern) {
+    free(pattern->start);
+    free(pattern->corners);
+    free(pattern->row_start);
 }
 
-/* The three rows of vertex i; slots as in neighbours(). */
-static void fill_rows(const pd_pair_matrix *matrix, int i, const double *blocks, int *slots, int *found, int *columns, double *values) {
-    int n = neighbours(matrix, i, slots, found);
-    size_t first = (size_t)matrix->row_start[3 * (size_t)i], length = 3 * (size_t)n;
-    for (int k = 0; k < n; k++) slots[found[k]] = k;
+/* Columns and slots of the rows of vertex i; places as in neighbours(). */
+static void fill_rows(const pd_pair_pattern *pattern, int i, int *places, int *found, int *columns, int *slots) {
+    int n = neighbours(pattern, i, places, found), first = pattern->row_start[3 * (size_t)i];
+    size_t length = 3 * (size_t)n;
+    qsort(found, (size_t)n, sizeof *found, ascending);
+    for (int k = 0; k < n; k++) places[found[k]] = k;
     for (size_t a = 0; a < 3; a++)
-        for (size_t k = 0; k < length; k++) columns[first + a * length + k] = 3 * found[k / 3] + (int)(k % 3);
-    memset(values + first, 0, 3 * length * sizeof *values);
-    for (int c = matrix->start[i]; c < matrix->start[i + 1]; c++) {
-        size_t pair = (size_t)matrix->corners[c] / 4, corner = (size_t)matrix->corners[c] % 4;
-        const int *points = matrix->points + 4 * pair;
-        const double *rows = blocks + 144 * pair + 36 * corner;
-        for (size_t j = 0; j < 4; j++) {
-            if (points[j] < 0) continue;
-            double *place = values + first + 3 * (size_t)slots[points[j]];
-            for (size_t a = 0; a < 3; a++)
-                for (size_t b = 0; b < 3; b++) place[a * length + b] += rows[12 * a + 3 * j + b];
-        }
+        for (size_t k = 0; k < length; k++) columns[(size_t)first + a * length + k] = 3 * found[k / 3] + (int)(k % 3);
+    for (int c = pattern->start[i]; c < pattern->start[i + 1]; c++) {
+        size_t corner = (size_t)pattern->corners[c];
+        const int *points = pattern->points + corner / 4 * 4;
+        for (size_t j = 0; j < 4; j++) slots[4 * corner + j] = points[j] < 0 ? -1 : first + 3 * places[points[j]];
     }
-    for (int k = 0; k < n; k++) slots[found[k]] = -1;
+    for (int k = 0; k < n; k++) places[found[k]] = -1;
 }
 
-pd_status pd_pair_matrix_fill(const pd_pair_matrix *matrix, const double *blocks, int *columns, double *values, int threads,
-                              pd_interruption *interruption, pd_error *error) {
-    int failed = 0, n_vertices = matrix->n_vertices;
-#pragma omp parallel num_threads(pd_team(threads, matrix->n_pairs, ROW_NANOSECONDS))
+pd_status pd_pair_pattern_fill(const pd_pair_pattern *pattern, int *columns, int *slots, int threads, pd_interruption *interruption,
+                               pd_error *error) {
+    int failed = 0, n_vertices = pattern->n_vertices;
+    memset(slots, 0xff, 16 * (size_t)pattern->n_pairs * sizeof *slots); // -1
+#pragma omp parallel num_threads(pd_team(threads, pattern->n_pairs, ROW_NANOSECONDS))
     {
         int *room = room_create(n_vertices);
 #pragma omp for schedule(dynamic, 64)
         for (int i = 0; i < n_vertices; i++) {
             if (!room || pd_interrupted(interruption)) continue;
-            fill_rows(matrix, i, blocks, room, room + n_vertices, columns, values);
+            fill_rows(pattern, i, room, room + n_vertices, columns, slots);
         }
         if (!room) {
 #pragma omp atomic write
@@ -126,6 +128,30 @@ pd_status pd_pair_matrix_fill(const pd_pair_matrix *matrix, const double *blocks
         }
         free(room);
     }
-    if (failed) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for the matrix of %d pairs", matrix->n_pairs);
+    if (failed) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for the matrix of %d pairs", pattern->n_pairs);
     return pd_interruption_status(interruption, error);
+}
+
+/* The rows whose diagonal begins in first .. end - 1. */
+static void add_rows(double *values, const int *slots, const int *strides, const double *blocks, int n_pairs, int first, int end) {
+    for (size_t c = 0; c < 4 * (size_t)n_pairs; c++) {
+        const int *row = slots + 4 * c;
+        if (row[c % 4] < first || row[c % 4] >= end) continue; // also where there is no such corner
+        const double *rows = blocks + 36 * c;
+        for (size_t j = 0; j < 4; j++) {
+            if (row[j] < 0) continue;
+            double *place = values + row[j];
+            for (size_t a = 0; a < 3; a++)
+                for (size_t b = 0; b < 3; b++) place[a * (size_t)strides[c] + b] += rows[12 * a + 3 * j + b];
+        }
+    }
+}
+
+void pd_pair_matrix_add(double *values, int entries, const int *slots, const int *strides, const double *blocks, int n_pairs, int threads) {
+    // every thread goes over all pairs and adds to the rows that are its own, so that no entry depends on who comes first
+    int team = pd_team(threads, n_pairs, ADD_NANOSECONDS);
+#pragma omp parallel for num_threads(team) schedule(static)
+    for (int part = 0; part < team; part++)
+        add_rows(values, slots, strides, blocks, n_pairs, (int)((long long)entries * part / team),
+                 (int)((long long)entries * (part + 1) / team));
 }

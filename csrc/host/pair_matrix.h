@@ -1,28 +1,37 @@
-/* A sparse matrix out of the small dense ones of pairs in contact: rows and columns of vertices, three each. */
+/* A vector and a sparse matrix out of the small dense ones of pairs in contact: rows and columns of vertices, three each. */
 #ifndef PD_HOST_PAIR_MATRIX_H
 #define PD_HOST_PAIR_MATRIX_H
 
 #include "host/interruption.h"
 
-/* What is known before any value: of each vertex the (pair, corner) it takes part in, and of the matrix the lengths of its rows. */
-typedef struct pd_pair_matrix {
+/* out [n_vertices,3]: the sum of corners [n_pairs,4,3] over the pairs points [n_pairs,4] (-1: no such corner), in their order, on one thread: it
+ * takes no longer than reading the corners. */
+void pd_pair_vector(double *out, const int *points, const double *corners, int n_pairs, int n_vertices);
+
+/* Which entries the matrix of a list of pairs has, before any value is known. */
+typedef struct pd_pair_pattern {
     int n_pairs, n_vertices;
     const int *points; /* [n_pairs,4] not owned; -1: a pair has no such corner; no vertex twice in a pair */
     int *start;        /* [n_vertices+1] into corners */
     int *corners;      /* 4 pair + corner, ascending for each vertex */
     int *row_start;    /* [3 n_vertices + 1] of the matrix in CSR */
-} pd_pair_matrix;
+} pd_pair_pattern;
 
-/* Vertices and row lengths; the result does not depend on the threads. Errors: PD_ERROR_MEMORY, PD_INTERRUPTED, PD_ERROR_VALUE where the matrix
+/* Rows and their lengths; the result does not depend on the threads. Errors: PD_ERROR_MEMORY, PD_INTERRUPTED, PD_ERROR_VALUE where the matrix
  * has more than 2^31 - 1 entries. _destroy is allowed after zeroing, failure or success. */
-pd_status pd_pair_matrix_create(pd_pair_matrix *out, const int *points, int n_pairs, int n_vertices, int threads,
-                                pd_interruption *interruption, pd_error *error);
-void pd_pair_matrix_destroy(pd_pair_matrix *matrix);
+pd_status pd_pair_pattern_create(pd_pair_pattern *out, const int *points, int n_pairs, int n_vertices, int threads,
+                                 pd_interruption *interruption, pd_error *error);
+void pd_pair_pattern_destroy(pd_pair_pattern *pattern);
 
-/* The entries: sum over the pairs of blocks [12,12], added for each row in the order of the pairs. Columns ascend in a row.
- *   blocks   [n_pairs,12,12]  in, row 3 corner + axis
- *   columns  [entries]        out        values  [entries]  out */
-pd_status pd_pair_matrix_fill(const pd_pair_matrix *matrix, const double *blocks, int *columns, double *values, int threads,
-                              pd_interruption *interruption, pd_error *error);
+/* Columns, ascending in a row, and where the block of two corners of a pair begins.
+ *   columns  [entries]      out
+ *   slots    [n_pairs,4,4]  out   the entry of row 3 (vertex of the first corner), column 3 (vertex of the second); -1: no such corner */
+pd_status pd_pair_pattern_fill(const pd_pair_pattern *pattern, int *columns, int *slots, int threads, pd_interruption *interruption,
+                               pd_error *error);
+
+/* values [entries] += blocks [n_pairs,12,12], row 3 corner + axis, of some of the pairs, added to each entry in their order.
+ *   slots    [n_pairs,4,4]  in   of pd_pair_pattern_fill, of these pairs
+ *   strides  [n_pairs,4]    in   the length of each of the three rows of a corner's vertex */
+void pd_pair_matrix_add(double *values, int entries, const int *slots, const int *strides, const double *blocks, int n_pairs, int threads);
 
 #endif

@@ -43,6 +43,8 @@ DISTANCE, THRESHOLD, ACTIVATION, ENERGY, GRADIENT, HESSIAN, HESSIAN_PSD, BLOCKS,
     9
 )  # PD_CONTACT_... of csrc/contact_loops.h
 
+CHUNK = 2**11  # pairs whose Hessians are there at a time: they are 1 kB each, and should stay in the cache until they are added up
+
 
 @dataclass(frozen=True)
 class BarrierContact:
@@ -116,6 +118,7 @@ class ContactPairs:
         self.contact, self.n_vertices, self.dtype = contact, n_vertices, dtype
         self.kind, self.vertices = read_only(kind.astype(np.int32)), read_only(vertices.astype(np.int32))
         self.activation, self.weight, self.threshold = read_only(activation), read_only(weight), read_only(threshold)
+        self._pattern = None  # of the Hessian: row starts, columns, slots and strides, once it was asked for
 
     def __len__(self):
         return len(self.kind)
@@ -148,10 +151,8 @@ class ContactPairs:
     def gradient(self, x, *, threads=0):
         """Derivative of `energy` by x, (n, 3) N. ValueError also where a pair is not farther apart than the separation."""
         corners = self._apart(self._evaluate(GRADIENT, x, threads), x)
-        used = (self.vertices >= 0).ravel()
-        rows, flat = self.vertices.ravel()[used], corners.reshape(-1, 3)[used]
-        sums = [np.bincount(rows, flat[:, axis], self.n_vertices) for axis in range(3)]
-        return np.stack(sums, axis=1).astype(corners.dtype)
+        wide = corners.astype(np.float64, copy=False)
+        return _host.pair_vector(self.vertices, wide, self.n_vertices).astype(corners.dtype, copy=False)
 
     def hessian(self, x, *, psd=False, threads=0):
         """Second derivative of `energy` by x, scipy CSR (3n, 3n) N/m, row 3 i + axis for vertex i. Errors as for `gradient`.
@@ -159,21 +160,38 @@ class ContactPairs:
         psd : bool
             The nearest positive semidefinite matrix of every pair instead of its Hessian.
         """
-        blocks = self._apart(self._evaluate(HESSIAN_PSD if psd else HESSIAN, x, threads), x)
-        wide = blocks.astype(np.float64, copy=False)
-        row_start, columns, values = _host.pair_matrix(self.vertices, wide, self.n_vertices, thread_count(threads))
-        return scipy.sparse.csr_matrix((values.astype(blocks.dtype, copy=False), columns, row_start), shape=(3 * self.n_vertices,) * 2)
+        quantity = HESSIAN_PSD if psd else HESSIAN
+        corners = np.maximum(self.vertices, 0)
+        if self._pattern is None:
+            pattern = _host.pair_pattern(self.vertices, self.n_vertices, thread_count(threads))
+            self._pattern = (*pattern, np.diff(pattern[0])[3 * corners])
+        row_start, columns, slots, strides = self._pattern
+        x = coordinates("x", x, (self.n_vertices, 3), common_precision(x, self))
+        values = np.zeros(len(columns))
+        for first in range(0, len(self), CHUNK):
+            rows = slice(first, first + CHUNK)
+            own = np.arange(4 * len(corners[rows]), dtype=np.int32).reshape(-1, 4)
+            blocks = self._at(quantity, own, x[corners[rows]].reshape(-1, 3), threads, rows)
+            wide = self._apart(blocks, x, first).astype(np.float64, copy=False)
+            _host.pair_matrix_add(values, slots[rows], strides[rows], wide, thread_count(threads))
+        # copies, since the pattern serves again
+        parts = (values.astype(x.dtype, copy=False), columns.copy(), row_start.copy())
+        return scipy.sparse.csr_matrix(parts, shape=(3 * self.n_vertices,) * 2)
 
     def _evaluate(self, quantity, x, threads):
-        x = coordinates("x", x, (self.n_vertices, 3), common_precision(x, self))
-        limits = (self.activation, np.full(len(self), self.contact.separation), self.weight, self.threshold)
-        return _batch(quantity, self.contact, self.kind, self.vertices, *limits, x, threads)
+        return self._at(quantity, self.vertices, coordinates("x", x, (self.n_vertices, 3), common_precision(x, self)), threads)
 
-    def _apart(self, result, x):
-        """`result` where no pair touches."""
+    def _at(self, quantity, points, x, threads, rows=slice(None)):
+        """A quantity of some of the pairs whose corners are rows `points` of x."""
+        separation = np.full(len(points), self.contact.separation)
+        limits = (self.activation[rows], separation, self.weight[rows], self.threshold[rows])
+        return _batch(quantity, self.contact, self.kind[rows], points, *limits, x, threads)
+
+    def _apart(self, result, x, first=0):
+        """`result` of pairs from `first` on where none of them touches."""
         touching = ~np.isfinite(result[(slice(None), *(0,) * (result.ndim - 1))])
         if touching.any():
-            pair = int(np.argmax(touching))
+            pair = first + int(np.argmax(touching))
             distance = float(self.distance(x)[pair])
             vertices = [int(i) for i in self.vertices[pair] if i >= 0]
             raise ValueError(

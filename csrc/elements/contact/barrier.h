@@ -19,8 +19,8 @@
 
 #include "base/real.h"
 
-/* ln u, from v = 1 - u where that is the more accurate of the two. */
-PD_FUNCTION real pd_barrier_log(real u, real v) { return u < (real)0.5 ? pd_log(u) : pd_log1p(-v); }
+/* ln u, from v = 1 - u where u alone would lose a digit. */
+PD_FUNCTION real pd_barrier_log(real u, real v) { return u < (real)0.9 ? pd_log(u) : pd_log1p(-v); }
 
 PD_FUNCTION real pd_barrier_value(real u, real v) { return -v * v * pd_barrier_log(u, v); }
 

@@ -59,6 +59,7 @@ typedef struct pd_contact_factor {
     real basis[3][4];           /* by corners; orthonormal, zero where a feature has fewer */
     real S[25];                 /* N/m */
     real across;                /* <= 0: what is left across the n and a_k, N/m */
+    int n_axes;                 /* a_k there are */
 } pd_contact_factor;
 
 /* dhat of a pair of one body whose distance at rest is known: short of it, so that a mesh finer than dhat has no energy at rest. Not above zero
@@ -156,8 +157,7 @@ PD_FUNCTION void pd_contact_gradient(const pd_contact_law *law, const pd_contact
         for (int i = 0; i < 3; i++) out[3 * j + i] = terms.slope * (closest.weights[j] * closest.normal[i]);
 }
 
-/* The factor of phi; psd != 0: that of the nearest positive semidefinite matrix. */
-PD_FUNCTION void pd_contact_factor_of(const pd_contact_terms *terms, const pd_closest *closest, const real *x, int corners, int psd,
+PD_FUNCTION void pd_contact_factor_of(const pd_contact_terms *terms, const pd_closest *closest, const real *x, int corners,
                                       pd_contact_factor *out) {
     const real *n = closest->normal, *beta = closest->weights;
     real g[6], inverse[4], e[2][4] = {{0}}, coordinates[2][3] = {{0}}, size = 0, d = closest->distance, p = terms->p;
@@ -207,8 +207,49 @@ PD_FUNCTION void pd_contact_factor_of(const pd_contact_terms *terms, const pd_cl
             S[5 * r + 3 + k] = S[5 * (3 + k) + r] = p * d * size * coordinates[k][r];
         }
     S[0] += terms->q * size * size;
-    out->across = psd || closest->n_free == 2 ? (real)0 : -p * size * size;
-    if (psd && n_axes > 0) pd_symmetric_project_psd(5, S);
+    out->across = closest->n_free == 2 ? (real)0 : -p * size * size;
+    out->n_axes = n_axes;
+}
+
+/* Of a factor's matrix that of the nearest positive semidefinite one. */
+PD_FUNCTION void pd_contact_factor_project(pd_contact_factor *factor) {
+    factor->across = 0;
+    if (factor->n_axes > 0) pd_symmetric_project_psd(5, factor->S);
+}
+
+/* out [3k,3k] = sum over `count` vectors [.,12] of vector vector^T. */
+PD_FUNCTION void pd_contact_add_squares(const real *vectors, int count, int corners, real *out) {
+    int n = 3 * corners;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            real sum = 0;
+            for (int m = 0; m < count; m++) sum += vectors[12 * m + i] * vectors[12 * m + j];
+            out[n * i + j] = sum;
+        }
+}
+
+/* The nearest positive semidefinite matrix [3k,3k] to that of a factor: as many squares as it has positive eigenvalues, three at the most. */
+PD_FUNCTION void pd_contact_factor_squares(const pd_contact_factor *factor, int corners, real *out) {
+    real few[9], vectors[25], wide[60];
+    const real *S = factor->S;
+    int count = 0, n = factor->n_axes == 2 ? 5 : 3;
+    if (factor->n_axes == 2) {
+        count = pd_symmetric_positive_part(5, S, vectors);
+    } else { // rows 0, 1 and 3 are all there is
+        for (int r = 0; r < 3; r++)
+            for (int s = 0; s < 3; s++) few[3 * r + s] = S[5 * (r == 2 ? 3 : r) + (s == 2 ? 3 : s)];
+        count = pd_symmetric_positive_part(3, few, vectors);
+    }
+    for (int m = 0; m < count; m++) {
+        const real *z = vectors + n * m;
+        real across[3];
+        for (int a = 0; a < 3; a++) across[a] = z[n == 5 ? 3 : 2] * factor->axes[0][a] + (n == 5 ? z[4] * factor->axes[1][a] : (real)0);
+        for (int i = 0; i < corners; i++) {
+            real along = z[0] * factor->basis[0][i] + z[1] * factor->basis[1][i] + (n == 5 ? z[2] * factor->basis[2][i] : (real)0);
+            for (int a = 0; a < 3; a++) wide[12 * m + 3 * i + a] = along * factor->normal[a] + factor->basis[0][i] * across[a];
+        }
+    }
+    pd_contact_add_squares(wide, count, corners, out);
 }
 
 /* The 3x3 block of corners i and j. */
@@ -273,16 +314,16 @@ PD_FUNCTION void pd_contact_mollified_hessian(const pd_contact_terms *terms, con
             for (int j = 0; j < 4; j++) sum += half_way[12 * row + 3 * j + column % 3] * basis[column / 3][j];
             T[9 * row + column] = T[9 * column + row] = sum;
         }
-    pd_symmetric_project_psd(9, T);
-    for (int i = 0; i < 4; i++)
-        for (int j = i; j < 4; j++)
-            for (int a = 0; a < 3; a++)
-                for (int b = i == j ? a : 0; b < 3; b++) {
-                    real sum = 0;
-                    for (int r = 0; r < 3; r++)
-                        for (int s = 0; s < 3; s++) sum += basis[r][i] * T[9 * (3 * r + a) + 3 * s + b] * basis[s][j];
-                    out[12 * (3 * i + a) + 3 * j + b] = out[12 * (3 * j + b) + 3 * i + a] = sum;
-                }
+    real vectors[81], wide[108];
+    int count = pd_symmetric_positive_part(9, T, vectors);
+    for (int m = 0; m < count; m++)
+        for (int i = 0; i < 4; i++)
+            for (int a = 0; a < 3; a++) {
+                real sum = 0;
+                for (int r = 0; r < 3; r++) sum += basis[r][i] * vectors[9 * m + 3 * r + a];
+                wide[12 * m + 3 * i + a] = sum;
+            }
+    pd_contact_add_squares(wide, count, 4, out);
 }
 
 /* out [3k,3k] N/m, row 3 i + axis, exactly symmetric; psd != 0: the nearest positive semidefinite matrix. Not a number where nothing is left of
@@ -299,9 +340,13 @@ PD_FUNCTION void pd_contact_hessian(const pd_contact_law *law, const pd_contact_
         return;
     }
     int mollified = pd_contact_is_mollified(kind, x, limits->threshold);
-    pd_contact_factor_of(&terms, &closest, x, corners, psd && !mollified, &factor);
+    pd_contact_factor_of(&terms, &closest, x, corners, &factor);
     if (mollified) {
         pd_contact_mollified_hessian(&terms, &factor, &closest, x, limits->threshold, psd, out);
+        return;
+    }
+    if (psd) {
+        pd_contact_factor_squares(&factor, corners, out);
         return;
     }
     for (int i = 0; i < corners; i++)
@@ -327,7 +372,8 @@ PD_FUNCTION void pd_contact_block(const pd_contact_law *law, const pd_contact_li
         return;
     }
     int mollified = pd_contact_is_mollified(kind, x, limits->threshold);
-    pd_contact_factor_of(&terms, &closest, x, pd_contact_corners(kind), psd && !mollified, &factor);
+    pd_contact_factor_of(&terms, &closest, x, pd_contact_corners(kind), &factor);
+    if (psd && !mollified) pd_contact_factor_project(&factor);
     for (int i = 0; i < 3; i++) gradient[i] = terms.slope * (closest.weights[corner] * closest.normal[i]);
     if (mollified) {
         real whole[144], of_mollifier[12], m = pd_mollifier(x, limits->threshold, of_mollifier, NULL);
