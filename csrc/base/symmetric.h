@@ -6,7 +6,11 @@
 
 enum { PD_SYMMETRIC_MOST = 9 };
 
-/* A [n,n] = Z^T T Z with T tridiagonal, diagonal d [n], below it e [n-1], by Householder reflections; A is overwritten.
+/* Entries below this are lost in the rounding of a matrix whose largest is 1, and count as zero; their squares are still far from underflow. */
+#define PD_SYMMETRIC_LOST ((real)0.125 * PD_EPSILON)
+
+/* A [n,n] = Z^T T Z with T tridiagonal, diagonal d [n], below it e [n-1], by Householder reflections; A, entries up to 1, is
+ * overwritten.
  * [Golub and Van Loan 2013, Algorithm 8.3.1] */
 PD_FUNCTION void pd_symmetric_tridiagonalise(int n, real *A, real *Z, real *d, real *e) {
     real v[PD_SYMMETRIC_MOST], w[PD_SYMMETRIC_MOST];
@@ -15,7 +19,7 @@ PD_FUNCTION void pd_symmetric_tridiagonalise(int n, real *A, real *Z, real *d, r
         real below = 0;
         for (int i = k + 2; i < n; i++) below += A[n * i + k] * A[n * i + k];
         e[k] = A[n * (k + 1) + k];
-        if (!(below > 0)) continue;
+        if (!(below > PD_SYMMETRIC_LOST * PD_SYMMETRIC_LOST)) continue;
         real length = pd_sqrt(below + e[k] * e[k]), image = e[k] > 0 ? -length : length;
         for (int i = 0; i < n; i++) v[i] = i > k ? A[n * i + k] : (real)0;
         v[k + 1] -= image;
@@ -41,14 +45,13 @@ PD_FUNCTION void pd_symmetric_tridiagonalise(int n, real *A, real *Z, real *d, r
 }
 
 /* The eigenvalues d [n], in no particular order, of the tridiagonal matrix (d, e), entries up to some 1, by implicit QL steps with Wilkinson's
- * shift; each row of Z is turned along. Entries below the diagonal that are lost in the rounding of a matrix of this size count as zero.
+ * shift; each row of Z is turned along.
  * [Golub and Van Loan 2013, Algorithm 8.3.3, from the lower end: Bowdler et al. 1968, tql2] */
 PD_FUNCTION void pd_tridiagonal_eigen(int n, real *d, real *e, real *Z) {
-    real least = (real)0.125 * PD_EPSILON;
     for (int l = 0; l < n; l++)
         for (int iteration = 0; iteration < 30; iteration++) { // two or three are taken
             int m = l;
-            while (m < n - 1 && pd_fabs(e[m]) > least) m++;
+            while (m < n - 1 && pd_fabs(e[m]) > PD_SYMMETRIC_LOST) m++;
             if (m == l) break;
             real g = (d[l + 1] - d[l]) / ((real)2 * e[l]), r = pd_sqrt(g * g + (real)1), s = 1, c = 1, p = 0;
             g = d[m] - d[l] + e[l] / (g + (g < 0 ? -r : r));
@@ -56,8 +59,9 @@ PD_FUNCTION void pd_tridiagonal_eigen(int n, real *d, real *e, real *Z) {
             for (; i >= l; i--) {
                 real f = s * e[i], b = c * e[i];
                 r = pd_sqrt(f * f + g * g);
-                e[i + 1] = r;
-                if (!(r > 0)) break;
+                // the square of what is lost in rounding is nothing; further down the squares of f and g would underflow, and s, c be no rotation
+                e[i + 1] = r > PD_SYMMETRIC_LOST * PD_SYMMETRIC_LOST ? r : (real)0;
+                if (!(r > PD_SYMMETRIC_LOST * PD_SYMMETRIC_LOST)) break;
                 s = f / r, c = g / r;
                 g = d[i + 1] - p;
                 r = (d[i] - g) * s + (real)2 * c * b;
@@ -70,7 +74,7 @@ PD_FUNCTION void pd_tridiagonal_eigen(int n, real *d, real *e, real *Z) {
                     Z[n * i + k] = c * upper - s * lower;
                 }
             }
-            if (i >= l) { // r = 0: the matrix falls apart here
+            if (i >= l) { // the matrix falls apart here
                 d[i + 1] -= p;
                 e[m] = 0;
                 continue;

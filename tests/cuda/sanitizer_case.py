@@ -1,4 +1,5 @@
-"""Every solver, linear solver, broad phase and proximity once on the GPU, on a scene so small that compute-sanitizer needs minutes.
+"""Every solver, linear solver, broad phase, proximity and contact law once on the GPU, on scenes so small that
+compute-sanitizer needs minutes.
 
     compute-sanitizer --tool memcheck python tests/cuda/sanitizer_case.py [float32 float64]
 
@@ -15,6 +16,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import scenes
+from contact_pairs import evaluate, random_pairs
 from proximity_oracle import make
 
 import pdgpu
@@ -90,6 +92,16 @@ def proximity(dtype):
     print(f"  proximity: {sizes}")
 
 
+def contacts(dtype):
+    """Every quantity of every kind of pair."""
+    for kind, name in enumerate(pdgpu.contact.KINDS):
+        x = random_pairs(backend("cpu", "float64"), kind, 70, 0).astype(dtype)
+        for quantity in pdgpu.contact.QUANTITIES:
+            if not np.isfinite(evaluate(backend("cuda", dtype), quantity, kind, x, threshold=1e-3)).all():
+                raise SystemExit(f"sanitizer_case: the {quantity} of {name} pairs in {dtype} is not finite")
+        print(f"  contact: {name}")
+
+
 def main():
     warnings.simplefilter("ignore")  # what there is to say of weights and rho does not matter here
     for dtype in sys.argv[1:] or ("float32", "float64"):
@@ -104,6 +116,7 @@ def main():
         linear_solvers(dtype)
         broad_phases(dtype)
         proximity(dtype)
+        contacts(dtype)
 
 
 if __name__ == "__main__":

@@ -173,6 +173,7 @@ PD_FUNCTION void pd_contact_factor_of(const pd_contact_terms *terms, const pd_cl
         real lean = pd_dot3(n, g), *a = out->axes[0], *b = out->axes[1];
         for (int i = 0; i < 3; i++) a[i] = g[i] - lean * n[i];
         real length = pd_norm3(a);
+        if (!(length > 0)) length = 1, n_axes = 0; // a sliver whose g_k is rounding noise along n
         for (int i = 0; i < 3; i++) a[i] /= length;
         pd_cross3(n, a, b);
         real along = pd_dot3(g + 3, a), across = pd_dot3(g + 3, b);
@@ -197,7 +198,7 @@ PD_FUNCTION void pd_contact_factor_of(const pd_contact_terms *terms, const pd_cl
         }
         for (int j = 0; j < corners; j++) square += rest[j] * rest[j];
         coordinates[k][k + 1] = pd_sqrt(square);
-        for (int j = 0; j < corners; j++) out->basis[k + 1][j] = rest[j] / coordinates[k][k + 1];
+        for (int j = 0; j < corners && square > 0; j++) out->basis[k + 1][j] = rest[j] / coordinates[k][k + 1];
     }
 
     real *S = out->S;

@@ -216,6 +216,25 @@ def test_a_sphere_is_a_vertex_and_a_capsule_an_edge_with_the_radius_as_separatio
     np.testing.assert_allclose(evaluate(_cpu_f64, "energy", EE, axis, distance=distance, separation=radius), value, rtol=1e-11)
 
 
+@pytest.mark.parametrize("module", [_cpu_f64, _cpu_f32])
+@pytest.mark.parametrize("kind", [VE, VT, EE])
+def test_degenerate_primitives(kind, module):
+    """If it failed, one flat triangle of a scanned mesh, or two edges in line, would fill a simulation with NaN."""
+    rng = np.random.default_rng(8)
+    x = rng.integers(-1, 2, (4000, contact.CORNERS[kind], 3)).astype(float)
+    x[::3] += 1e-7 * rng.normal(size=x[::3].shape)
+    x[1::3, 2:] = x[1::3, 1:2] + rng.uniform(-1, 1, (len(x[1::3]), x.shape[1] - 2, 1)) * (x[1::3, 1:2] - x[1::3, :1])
+    x = x[evaluate(module, "distance", kind, x) > 1e-2]
+    threshold = thresholds(module, x) if kind == EE else 0.0
+    for quantity in contact.QUANTITIES:
+        assert np.isfinite(evaluate(module, quantity, kind, x, threshold=threshold, distance=3.0)).all()
+    hessian, projected = (evaluate(module, q, kind, x, threshold=threshold, distance=3.0).astype(float) for q in ("hessian", "hessian_psd"))
+    values, vectors = np.linalg.eigh(hessian)
+    expected = np.einsum("nij,nj,nkj->nik", vectors, np.maximum(values, 0), vectors)
+    error = np.abs(projected - expected).max(axis=(1, 2)) / (np.abs(hessian).max(axis=(1, 2)) + 1e-3)
+    assert error.max() < (1e-7 if module is _cpu_f64 else 0.05)  # where an edge is 1e-7 long, a part of it is rounding
+
+
 def test_units():
     """If it failed, the same scene in millimetres would be another scene."""
     for kind in (VT, EE):
