@@ -2,13 +2,13 @@
  *
  *     b(D, D^) = -(D - D^)^2 ln(D / D^)   for 0 < D < D^      [Li et al. 2020, Incremental Potential Contact, Eq. 6, of squared distances]
  *
- * With the separation xi of thick surfaces D = d^2 - xi^2 and D^ = s = dhat (2 xi + dhat) [Li et al. 2021, Codimensional IPC, Eq. 8].
+ * With the separation xi of thick surfaces [Li et al. 2021, Codimensional IPC] D = d^2 - xi^2 and D^ = s = dhat (2 xi + dhat), as in ipctk.
  * b = s^2 B(u) with, u = D/s and v = 1 - u,
  *
  *     B = -v^2 ln u,      B' = v (2 ln u - v/u),      B'' = v (1 + u)/u^2 + 2 v/u - 2 ln u
  *
- * in which all terms of a sum have the same sign: towards u = 1, where B falls as v^3, the only error is that of v. (Li et al. write B'' as
- * (1/u + 2)/u - 2 ln u - 3, which cancels there.)
+ * in which all terms of a sum have the same sign: towards u = 1, where B falls as v^3, the only error is that of v. (The usual
+ * B'' = (1/u + 2)/u - 2 ln u - 3 cancels there.)
  * B'' overflows in float32 below u = 1e-19, a gap of 3e-10 dhat (float64: below 1e-154).
  *
  * Two forms, as in ipctk 1.6 (`BarrierPotential(dhat, stiffness, use_physical_barrier)`):
