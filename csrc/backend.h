@@ -347,16 +347,56 @@ typedef struct pd_path_products {
     unsigned char *own;    /* B [n_entries] 1: the entry (i,i) */
 } pd_path_products;
 
-/* A-coefficients from A-products: for the given places (B [n_places]) and the present diagonal D
+/* A-coefficients from A-products: for the places of the marked rows (B [n], by row) and the present diagonal D
  *     value_ij = a own + b hop / D_i + c / D_i sum over paths of product / D_s. */
 pd_status pd_refresh_products(pd_context *context, const pd_path_products *paths, const pd_block_matrix *P, const real *diagonal, double a,
-                              double b, double c, const int *places, int n_places);
+                              double b, double c, const unsigned char *marks);
+
+/* The rows e_i^T (a_0 I + a_1 R + .. + a_m R^m), R = (1-w) I + w D^-1 B, of an operator for which no products are kept. Each is made by
+ * repeated products with R on the columns within m hops of its block, its support. */
+typedef struct pd_row_polynomial {
+    int degree;
+    double weight, coefficients[5]; /* w, a; degree <= 4 */
+    int *row_start, *columns;       /* B the negated off-diagonal part of A, [n+1] and */
+    double *values;                 /* B [nnz] */
+    int *support_start, *support;   /* B [n_blocks+1] and columns, ascending */
+    int largest_support;
+    int same; /* the supports are the lists of the block matrix */
+    int workers;
+    void *scratch; /* B, pd_row_scratch bytes, zero between two calls */
+} pd_row_polynomial;
+
+/* Bytes that `workers` rows in the making need; *workers: as many as this backend makes at once. */
+size_t pd_row_scratch(const pd_context *context, int n, int largest_support, int *workers);
+
+/* values of the places of the marked rows (B [n], by row) from the diagonal D (B [n]), computed in double and rounded once. */
+pd_status pd_refresh_rows(pd_context *context, const pd_row_polynomial *polynomial, const pd_block_matrix *P, const double *diagonal,
+                          const unsigned char *marks);
 
 /* Preconditioner of conjugate gradients: the inverse diagonal, or the inverses of the 3x3 blocks on it. */
 typedef struct pd_preconditioner {
     int block;     /* 1 or 3; 3 only for width 1 and n a multiple of 3 */
     real *inverse; /* B [n] or [n/3,3,3] */
 } pd_preconditioner;
+
+/* ---- a diagonal that changes: all B, [n] ---------------------------------------------------------------------------------------- */
+
+/* total = base + added; base where added is NULL. */
+pd_status pd_diagonal_sum(pd_context *context, int n, const double *base, const double *added, double *total);
+
+/* rounded_t = total of row rows[t] (rows NULL: of row t). */
+pd_status pd_diagonal_round(pd_context *context, int n, const double *total, const int *rows, real *rounded);
+
+/* The preconditioner's inverses, computed in double. blocks [n,3]: the 3x3 blocks on the diagonal, whose own diagonal `total` replaces; not
+ * read where M->block is 1. */
+pd_status pd_diagonal_inverses(pd_context *context, int n, const double *blocks, const double *total, const pd_preconditioner *M);
+
+/* marks = whether `total` differs from `last`, then last = total. */
+pd_status pd_diagonal_compare(pd_context *context, int n, const double *total, double *last, unsigned char *marks);
+
+/* wider_i = whether i or a column of row i is marked: one ring more. wider may not be marks. */
+pd_status pd_marks_spread(pd_context *context, int n, const int *row_start, const int *columns, const unsigned char *marks,
+                          unsigned char *wider);
 
 /* The three passes of one iteration of preconditioned conjugate gradients, every column a system of its own.
  * sums  B [6,width]: p.q, r.z, r.z of the iteration before, r.r of every column, and room for two more. alpha = rz/pq and

@@ -71,11 +71,15 @@ pd_status pd_block_sweeps(pd_context *context, const pd_block_matrix *P, int wid
     return PD_OK;
 }
 
+/* Rows that a thread takes at a time: the marked ones may all lie close together. */
+enum { ROWS_AT_ONCE = 64 };
+
 pd_status pd_refresh_products(pd_context *context, const pd_path_products *paths, const pd_block_matrix *P, const real *diagonal, double a,
-                              double b, double c, const int *places, int n_places) {
-#pragma omp parallel for num_threads(pd_threads(context, n_places, 500)) schedule(static)
-    for (int k = 0; k < n_places; k++) {
-        int t = places[k], end = P->entry_start[P->segment_start[t + 1]];
+                              double b, double c, const unsigned char *marks) {
+#pragma omp parallel for num_threads(pd_threads(context, P->n, 500)) schedule(dynamic, ROWS_AT_ONCE)
+    for (int t = 0; t < P->n; t++) {
+        if (!marks[P->rows[t]]) continue;
+        int end = P->entry_start[P->segment_start[t + 1]];
         real inverse = 1 / diagonal[P->rows[t]];
         for (int e = P->entry_start[P->segment_start[t]]; e < end; e++) {
             real sum = 0;

@@ -209,12 +209,12 @@ pd_status pd_block_sweeps(pd_context *context, const pd_block_matrix *P, int wid
 
 /* ---- coefficients from products --------------------------------------------------------------------------------------------------- */
 
-/* ROW_LANES threads for each place: neighbouring threads read neighbouring entries. */
+/* ROW_LANES threads for each place, of which those of marked rows stay: neighbouring threads read neighbouring entries. */
 static __global__ void refresh_products_kernel(pd_path_products paths, pd_block_matrix P, const real *diagonal, real a, real b, real c,
-                                               const int *places, int n_places) {
-    int k = (int)((blockIdx.x * PD_THREADS + threadIdx.x) / ROW_LANES), lane = (int)threadIdx.x % ROW_LANES;
-    if (k >= n_places) return;
-    int t = places[k], end = P.entry_start[P.segment_start[t + 1]];
+                                               const unsigned char *marks) {
+    int t = (int)((blockIdx.x * PD_THREADS + threadIdx.x) / ROW_LANES), lane = (int)threadIdx.x % ROW_LANES;
+    if (t >= P.n || !marks[P.rows[t]]) return;
+    int end = P.entry_start[P.segment_start[t + 1]];
     real inverse = 1 / diagonal[P.rows[t]];
     for (int e = P.entry_start[P.segment_start[t]] + lane; e < end; e += ROW_LANES) {
         real sum = 0;
@@ -224,8 +224,7 @@ static __global__ void refresh_products_kernel(pd_path_products paths, pd_block_
 }
 
 pd_status pd_refresh_products(pd_context *context, const pd_path_products *paths, const pd_block_matrix *P, const real *diagonal, double a,
-                              double b, double c, const int *places, int n_places) {
-    PD_LAUNCH(context, refresh_products_kernel, (long long)n_places * ROW_LANES, *paths, *P, diagonal, (real)a, (real)b, (real)c, places,
-              n_places);
+                              double b, double c, const unsigned char *marks) {
+    PD_LAUNCH(context, refresh_products_kernel, (long long)P->n * ROW_LANES, *paths, *P, diagonal, (real)a, (real)b, (real)c, marks);
     return PD_OK;
 }

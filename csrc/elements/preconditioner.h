@@ -1,4 +1,5 @@
-/* Preconditioner of conjugate gradients on the Hessian of G: the inverse of one vertex's diagonal block, or of its diagonal. */
+/* Preconditioners of conjugate gradients: the inverse of one vertex's diagonal block of the Hessian of G, or of its diagonal; the inverse of
+ * a 3x3 block on the diagonal of a matrix given in double. */
 #ifndef PD_ELEMENTS_PRECONDITIONER_H
 #define PD_ELEMENTS_PRECONDITIONER_H
 
@@ -28,6 +29,26 @@ PD_FUNCTION int pd_block_inverse(const real *H, real shift, real *inverse) {
     }
     for (int i = 0; i < 9; i++) inverse[i] = i % 4 == 0 ? diagonal[i / 4] : 0;
     return 0;
+}
+
+/* inverse [3,3] out: that of a symmetric positive definite matrix a by its adjugate. Returns 0 where a is not positive definite: inverse
+ * is that of its diagonal then. */
+PD_FUNCTION int pd_double_block_inverse(const double *a, double *inverse) {
+    double c00 = a[4] * a[8] - a[5] * a[7], c01 = a[5] * a[6] - a[3] * a[8], c02 = a[3] * a[7] - a[4] * a[6];
+    double determinant = a[0] * c00 + a[1] * c01 + a[2] * c02;
+    double adjugate[9] = {c00, a[2] * a[7] - a[1] * a[8], a[1] * a[5] - a[2] * a[4],
+                          c01, a[0] * a[8] - a[2] * a[6], a[2] * a[3] - a[0] * a[5],
+                          c02, a[1] * a[6] - a[0] * a[7], a[0] * a[4] - a[1] * a[3]};
+    int positive = a[0] > 0 && a[0] * a[4] - a[1] * a[3] > 0 && determinant > 0;
+    for (int i = 0; i < 9; i++) inverse[i] = positive ? adjugate[i] / determinant : i % 4 == 0 ? 1.0 / a[i] : 0.0;
+    return positive;
+}
+
+/* The same of a block [3,3] whose diagonal is replaced by `diagonal` [3]. */
+PD_FUNCTION int pd_inverse_on_diagonal(const double *block, const double *diagonal, double *inverse) {
+    double a[9];
+    for (int i = 0; i < 9; i++) a[i] = i % 4 == 0 ? diagonal[i / 4] : block[i];
+    return pd_double_block_inverse(a, inverse);
 }
 
 #endif

@@ -11,8 +11,8 @@
 enum { LONGEST_LIST = 65535 };
 
 void pd_aggregation_destroy(pd_aggregation *self) {
-    void *memory[] = {self->diagonal, self->rows, self->list_start, self->list,     self->segment_start, self->entry_start, self->local,
-                      self->values,   self->via,  self->path_start, self->products, self->hops,          self->own};
+    void *memory[] = {self->rows,       self->list_start, self->list, self->segment_start, self->entry_start,   self->local,  self->via,
+                      self->path_start, self->products,   self->hops, self->own,           self->support_start, self->support};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) free(memory[i]);
     pd_csr_destroy(&self->B);
     memset(self, 0, sizeof *self);
@@ -107,11 +107,10 @@ static pd_status group_rows(pd_aggregation *self, pd_error *error) {
 
 static int compare_ints(const void *a, const void *b) { return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b); }
 
-/* What one thread needs: stamps and a list over all vertices, and two dense rows for recomputing. */
+/* What one thread needs: stamps and a list over all vertices. */
 typedef struct worker {
     int *stamp, *block_stamp, *found, *position;
     int ticket; /* the last stamp given out */
-    double *row, *next;
 } worker;
 
 static void worker_destroy(worker *w) {
@@ -119,8 +118,6 @@ static void worker_destroy(worker *w) {
     free(w->block_stamp);
     free(w->found);
     free(w->position);
-    free(w->row);
-    free(w->next);
 }
 
 static int worker_create(worker *w, int n) {
@@ -130,9 +127,7 @@ static int worker_create(worker *w, int n) {
     w->block_stamp = malloc(count * sizeof(int));
     w->found = malloc(2 * count * sizeof(int)); // a ring and the next one
     w->position = malloc(count * sizeof(int));
-    w->row = calloc(count, sizeof(double));
-    w->next = calloc(count, sizeof(double));
-    if (!w->stamp || !w->block_stamp || !w->found || !w->position || !w->row || !w->next) return 0;
+    if (!w->stamp || !w->block_stamp || !w->found || !w->position) return 0;
     memset(w->stamp, 0xff, count * sizeof(int));
     memset(w->block_stamp, 0xff, count * sizeof(int));
     return 1;
@@ -141,8 +136,8 @@ static int worker_create(worker *w, int n) {
 /* One piece of work: number k of what `data` says, with a worker of its thread. */
 typedef void task(pd_aggregation *self, int k, worker *w, const void *data);
 
-/* Work of a block and of a row, in ns, about. */
-enum { BLOCK_NANOSECONDS = 50000, ROW_NANOSECONDS = 1000 };
+/* Work of a block in ns, about. */
+enum { BLOCK_NANOSECONDS = 50000 };
 
 static pd_status run_in_parallel(pd_aggregation *self, task *run, int n_tasks, const void *data, int nanoseconds, int threads,
                                  pd_error *error) {
@@ -166,25 +161,25 @@ static pd_status run_in_parallel(pd_aggregation *self, task *run, int n_tasks, c
 
 /* Columns of row i of the operator, ascending, into w->found. `exact`: those at the end of a walk of exactly `degree` hops, and i where
  * a_0 is not 0; otherwise those within that many hops. */
-static int reach(const pd_aggregation *self, int i, worker *w) {
+static int reach(const pd_aggregation *self, int i, int exact, worker *w) {
     const pd_csr *B = &self->B;
     int count = 1, begin = 0, mark = ++w->ticket, *found = w->found;
     found[0] = i;
     w->stamp[i] = mark;
     for (int hop = 0; hop < self->degree; hop++) {
         int end = count;
-        if (self->exact) mark = ++w->ticket;
+        if (exact) mark = ++w->ticket;
         for (int a = begin; a < end; a++)
             for (int s = B->row_start[found[a]]; s < B->row_start[found[a] + 1]; s++)
                 if (w->stamp[B->columns[s]] != mark) w->stamp[B->columns[s]] = mark, found[count++] = B->columns[s];
         begin = end;
-        if (self->exact) { // only the last ring counts
+        if (exact) { // only the last ring counts
             count -= begin;
             memmove(found, found + begin, (size_t)count * sizeof *found);
             begin = 0;
         }
     }
-    if (self->exact && self->coefficients[0] != 0.0 && w->stamp[i] != mark) found[count++] = i;
+    if (exact && self->coefficients[0] != 0.0 && w->stamp[i] != mark) found[count++] = i;
     qsort(found, (size_t)count, sizeof *found, compare_ints);
     return count;
 }
@@ -198,7 +193,7 @@ static void count_block(pd_aggregation *self, int b, worker *w, const void *data
     const counts *out = data;
     int begin = b * self->block_rows, end = begin + self->block_rows < self->n ? begin + self->block_rows : self->n, length = 0;
     for (int t = begin; t < end; t++) {
-        int count = out->row_entries[t] = reach(self, self->rows[t], w);
+        int count = out->row_entries[t] = reach(self, self->rows[t], self->exact, w);
         for (int k = 0; k < count; k++)
             if (w->block_stamp[w->found[k]] != b) w->block_stamp[w->found[k]] = b, length++;
     }
@@ -210,14 +205,14 @@ static void fill_block(pd_aggregation *self, int b, worker *w, const void *unuse
     int begin = b * self->block_rows, end = begin + self->block_rows < self->n ? begin + self->block_rows : self->n, length = 0;
     int *list = self->list + self->list_start[b];
     for (int t = begin; t < end; t++) {
-        int count = reach(self, self->rows[t], w);
+        int count = reach(self, self->rows[t], self->exact, w);
         for (int k = 0; k < count; k++)
             if (w->block_stamp[w->found[k]] != b) w->block_stamp[w->found[k]] = b, list[length++] = w->found[k];
     }
     qsort(list, (size_t)length, sizeof *list, compare_ints);
     for (int k = 0; k < length; k++) w->position[list[k]] = k;
     for (int t = begin; t < end; t++) {
-        int count = reach(self, self->rows[t], w), first = self->entry_start[self->segment_start[t]];
+        int count = reach(self, self->rows[t], self->exact, w), first = self->entry_start[self->segment_start[t]];
         for (int k = 0; k < count; k++) self->local[first + k] = (unsigned short)w->position[w->found[k]];
     }
 }
@@ -252,8 +247,7 @@ static pd_status lay_out(pd_aggregation *self, int segment, int threads, pd_erro
     self->segment_start = malloc((n + 1) * sizeof(int));
     self->entry_start = malloc(((size_t)n_segments + 1) * sizeof(int));
     self->local = malloc(((size_t)n_entries + 1) * sizeof(unsigned short));
-    self->values = calloc((size_t)n_entries + 1, sizeof(double));
-    if (!self->list_start || !self->list || !self->segment_start || !self->entry_start || !self->local || !self->values) goto memory;
+    if (!self->list_start || !self->list || !self->segment_start || !self->entry_start || !self->local) goto memory;
     self->list_start[0] = 0;
     for (size_t b = 0; b < n_blocks; b++) self->list_start[b + 1] = self->list_start[b] + list_length[b];
     int entry = 0, piece = 0;
@@ -272,6 +266,62 @@ memory:
 done:
     free(row_entries);
     free(list_length);
+    return status;
+}
+
+/* ---- supports ------------------------------------------------------------------------------------------------------------------ */
+
+/* The columns of block b's support: their number, and once there is memory for them themselves, ascending. */
+static void visit_support(pd_aggregation *self, int b, worker *w, const void *data) {
+    const counts *out = data;
+    int *support = self->support ? self->support + self->support_start[b] : NULL, length = 0;
+    int begin = b * self->block_rows, end = begin + self->block_rows < self->n ? begin + self->block_rows : self->n;
+    for (int t = begin; t < end; t++) {
+        int count = reach(self, self->rows[t], 0, w);
+        for (int k = 0; k < count; k++) {
+            if (w->block_stamp[w->found[k]] == b) continue;
+            w->block_stamp[w->found[k]] = b;
+            if (support) support[length] = w->found[k];
+            length++;
+        }
+    }
+    out->list_length[b] = length;
+    if (support) qsort(support, (size_t)length, sizeof *support, compare_ints);
+}
+
+/* What pd_refresh_rows moves on; the lists themselves unless entries were left out. */
+static pd_status find_supports(pd_aggregation *self, int threads, pd_error *error) {
+    size_t n_blocks = (size_t)self->n_blocks;
+    int *lengths = malloc((n_blocks + 1) * sizeof(int));
+    counts out = {NULL, lengths};
+    long long total = 0;
+    pd_status status = PD_OK;
+    if (!lengths) goto memory;
+    if ((status = run_in_parallel(self, visit_support, self->n_blocks, &out, BLOCK_NANOSECONDS, threads, error))) goto done;
+    for (size_t b = 0; b < n_blocks; b++) {
+        total += lengths[b];
+        if (lengths[b] > self->largest_support) self->largest_support = lengths[b];
+    }
+    if (total > INT_MAX) {
+        status = pd_fail(error, PD_ERROR_VALUE, "order: the rows of the aggregated operator reach %lld columns, more than 2^31 - 1", total);
+        goto done;
+    }
+    self->support_start = malloc((n_blocks + 1) * sizeof(int));
+    int *support = malloc(((size_t)total + 1) * sizeof(int));
+    if (!self->support_start || !support) {
+        free(support);
+        goto memory;
+    }
+    self->support = support;
+    self->support_start[0] = 0;
+    for (size_t b = 0; b < n_blocks; b++) self->support_start[b + 1] = self->support_start[b] + lengths[b];
+    status = run_in_parallel(self, visit_support, self->n_blocks, &out, BLOCK_NANOSECONDS, threads, error);
+    goto done;
+
+memory:
+    status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for an aggregated operator of %d rows", self->n);
+done:
+    free(lengths);
     return status;
 }
 
@@ -419,12 +469,11 @@ pd_status pd_aggregation_create(pd_aggregation *out, const pd_csr *B, int degree
     for (int k = degree - 1; k >= 0; k -= 2) self.exact &= coefficients[k] == 0.0;
     memcpy(self.coefficients, coefficients, ((size_t)degree + 1) * sizeof(double));
     self.n_blocks = (B->n + block_rows - 1) / block_rows;
-    self.diagonal = calloc(n + 1, sizeof(double));
     self.rows = malloc((n + 1) * sizeof(int));
     self.B.row_start = malloc((n + 1) * sizeof(int));
     self.B.columns = malloc((count + 1) * sizeof(int));
     self.B.values = malloc((count + 1) * sizeof(double));
-    if (!self.diagonal || !self.rows || !self.B.row_start || !self.B.columns || !self.B.values) {
+    if (!self.rows || !self.B.row_start || !self.B.columns || !self.B.values) {
         status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for an aggregated operator of %d rows", B->n);
         goto done;
     }
@@ -437,64 +486,14 @@ pd_status pd_aggregation_create(pd_aggregation *out, const pd_csr *B, int degree
     if (degree == 2) {
         if ((status = store_products(&self, bending, threshold, error))) goto done;
         if (bending || threshold > 0) drop_empty_entries(&self, segment);
-    }
+    } else if (self.exact) {
+        if ((status = find_supports(&self, threads, error))) goto done;
+    } else
+        self.largest_support = self.largest_list;
 done:
     if (status)
         pd_aggregation_destroy(&self);
     else
         *out = self;
     return status;
-}
-
-/* ---- refresh ---------------------------------------------------------------------------------------------------------------------- */
-
-int pd_aggregation_affected(const pd_aggregation *self, unsigned char *marks, int *places) {
-    const pd_csr *B = &self->B;
-    // marks: 1 + the ring at which a vertex was reached
-    for (int ring = 1; ring < self->degree; ring++)
-        for (int i = 0; i < self->n; i++) {
-            if (marks[i] != ring) continue;
-            for (int s = B->row_start[i]; s < B->row_start[i + 1]; s++)
-                if (!marks[B->columns[s]]) marks[B->columns[s]] = (unsigned char)(ring + 1);
-        }
-    int count = 0;
-    for (int t = 0; t < self->n; t++)
-        if (marks[self->rows[t]]) places[count++] = t;
-    return count;
-}
-
-/* e_i^T P = a_0 e_i + a_1 e_i^T R + ..: one product with R per degree, on a dense row of which found [count] lists the support. */
-static void compute_row(pd_aggregation *self, int number, worker *w, const void *places) {
-    const pd_csr *B = &self->B;
-    int place = ((const int *)places)[number];
-    int i = self->rows[place], count = 1, begin = self->entry_start[self->segment_start[place]];
-    int end = self->entry_start[self->segment_start[place + 1]];
-    const int *list = self->list + self->list_start[place / self->block_rows];
-    for (int e = begin; e < end; e++) self->values[e] = list[self->local[e]] == i ? self->coefficients[0] : 0.0;
-    int mark = ++w->ticket;
-    w->found[0] = i;
-    w->stamp[i] = mark;
-    w->row[i] = 1.0;
-    for (int m = 1; m <= self->degree; m++) {
-        int reached = count;
-        for (int k = 0; k < reached; k++) {
-            int s = w->found[k];
-            double scaled = self->weight * w->row[s] / self->diagonal[s];
-            w->next[s] += (1.0 - self->weight) * w->row[s];
-            for (int b = B->row_start[s]; b < B->row_start[s + 1]; b++) {
-                int j = B->columns[b];
-                if (w->stamp[j] != mark) w->stamp[j] = mark, w->found[count++] = j;
-                w->next[j] += scaled * B->values[b];
-            }
-        }
-        double *swap = w->row;
-        w->row = w->next, w->next = swap;
-        for (int k = 0; k < count; k++) w->next[w->found[k]] = 0.0;
-        for (int e = begin; e < end; e++) self->values[e] += self->coefficients[m] * w->row[list[self->local[e]]];
-    }
-    for (int k = 0; k < count; k++) w->row[w->found[k]] = 0.0;
-}
-
-pd_status pd_aggregation_compute(pd_aggregation *self, const int *places, int n_places, int threads, pd_error *error) {
-    return run_in_parallel(self, compute_row, n_places, places, ROW_NANOSECONDS, threads, error);
 }

@@ -8,7 +8,8 @@
  *   degree 2        the A-products B_is B_sj are stored path by path, and a refresh only scales and adds them (Eq. 14)
  *   degree 1, 3, 4  a row is recomputed as e_i^T P, by repeated products with R: the paths themselves would take gigabytes
  *
- * The operator is laid out in blocks of neighbouring rows; see pd_block_matrix in backend.h. Everything here is double. */
+ * The operator is laid out in blocks of neighbouring rows; see pd_block_matrix in backend.h. Its values are computed in backend memory, by
+ * pd_refresh_products and pd_refresh_rows. Everything here is double. */
 #ifndef PD_HOST_AGGREGATION_H
 #define PD_HOST_AGGREGATION_H
 
@@ -22,8 +23,7 @@ typedef struct pd_aggregation {
     int exact; /* w = 1 and a_0, a_1, .. only at every second power: entries an odd number of hops off vanish and are left out */
     double weight;
     double coefficients[PD_LARGEST_DEGREE + 1];
-    double *diagonal; /* [n] D, the present one */
-    pd_csr B;         /* the negated off-diagonal part */
+    pd_csr B; /* the negated off-diagonal part */
 
     int n_blocks, largest_list;
     int *rows;             /* [n] row at each place */
@@ -32,7 +32,11 @@ typedef struct pd_aggregation {
     int *segment_start;    /* [n+1] */
     int *entry_start;      /* [n_segments+1] */
     unsigned short *local; /* [n_entries] */
-    double *values;        /* [n_entries] */
+
+    /* degree 1, 3, 4: the columns within `degree` hops of a block's rows, ascending; NULL where the lists are that */
+    int *support_start; /* [n_blocks+1] */
+    int *support;
+    int largest_support;
 
     /* degree 2 */
     long long *path_start; /* [n_entries+1] */
@@ -46,19 +50,11 @@ typedef struct pd_aggregation {
 
 /* Symbolic part: blocks, pattern, and for degree 2 the A-products. `bending` and `threshold` leave products out, degree 2 only
  * [Lan et al. 2022, Eq. 16]: with bending (off-diagonal part of that part of A) the products of two bending entries; with
- * threshold > 0 those below threshold x the largest of their row. Both bias the fixed point and exist to show it. The diagonal is left zero,
- * for the caller to write before the values are computed.
+ * threshold > 0 those below threshold x the largest of their row. Both bias the fixed point and exist to show it.
  * Errors: PD_ERROR_MEMORY; PD_ERROR_VALUE where one row of the pattern has more than 65,535 entries or all of them more than 2^31. */
 pd_status pd_aggregation_create(pd_aggregation *out, const pd_csr *B, int degree, double weight, const double *coefficients,
                                 const pd_csr *bending, double threshold, int block_rows, int segment, int threads, pd_error *error);
 void pd_aggregation_destroy(pd_aggregation *self);
-
-/* The places whose rows feel a change of the diagonal at the marked vertices: those within degree - 1 rings. places [n] out, ascending;
- * returns how many. marks [n]: 1 at changed vertices; overwritten. */
-int pd_aggregation_affected(const pd_aggregation *self, unsigned char *marks, int *places);
-
-/* values of the given places from the present diagonal, whatever the degree. Errors: PD_ERROR_MEMORY. */
-pd_status pd_aggregation_compute(pd_aggregation *self, const int *places, int n_places, int threads, pd_error *error);
 
 /* -A without its diagonal, rows and columns of fixed vertices left out (fixed NULL: none). Entries of `without` (same or smaller
  * pattern, may be NULL) are subtracted, and |entry| below threshold x the largest of both its rows left out. */

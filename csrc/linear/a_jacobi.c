@@ -17,33 +17,64 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert(PD_LARGEST_DEGREE == 4, "pd_row_polynomial has room for five coefficients");
+
 struct pd_a_jacobi {
     pd_aggregation aggregation; /* H */
     int made, suppressed, order;
     double omegas[PD_LARGEST_DEGREE]; /* of the sweeps that make the constant term */
     pd_block_matrix P;                /* B */
     pd_path_products paths;           /* B, degree 2 */
-    int *places;                      /* B [n] */
+    pd_row_polynomial polynomial;     /* B, other degrees, but for its pattern, which all have */
+    double *diagonal;                 /* B [n] D that the values of P are of */
+    unsigned char *marks[2];          /* B [n] rows that feel a changed D; the first are those of the last refresh */
     real *constant, *defect;          /* B [n,width]; the defect only where suppressed */
-    unsigned char *marks;             /* H [n] */
-    int *places_host;                 /* H [n] */
     pd_a_jacobi_cost cost;
 };
 
 void pd_a_jacobi_destroy(pd_a_jacobi *self, pd_context *context) {
     if (!self) return;
-    void *memory[] = {self->P.rows,           self->P.list_start, self->P.list,         self->P.segment_start,
-                      self->P.entry_start,    self->P.local,      self->P.values,       self->P.scratch,
-                      self->paths.path_start, self->paths.via,    self->paths.products, self->paths.hops,
-                      self->paths.own,        self->places,       self->constant,       self->defect};
+    pd_row_polynomial *rows = &self->polynomial;
+    void *memory[] = {self->P.rows,
+                      self->P.list_start,
+                      self->P.list,
+                      self->P.segment_start,
+                      self->P.entry_start,
+                      self->P.local,
+                      self->P.values,
+                      self->P.scratch,
+                      self->paths.path_start,
+                      self->paths.via,
+                      self->paths.products,
+                      self->paths.hops,
+                      self->paths.own,
+                      rows->row_start,
+                      rows->columns,
+                      rows->values,
+                      rows->scratch,
+                      self->diagonal,
+                      self->marks[0],
+                      self->marks[1],
+                      self->constant,
+                      self->defect,
+                      rows->same ? NULL : rows->support_start,
+                      rows->same ? NULL : rows->support};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
     if (self->made) pd_aggregation_destroy(&self->aggregation);
-    free(self->marks);
-    free(self->places_host);
     free(self);
 }
 
-pd_a_jacobi_cost pd_a_jacobi_cost_of(const pd_a_jacobi *self) { return self->cost; }
+pd_status pd_a_jacobi_cost_of(pd_linear *self, pd_a_jacobi_cost *out) {
+    pd_a_jacobi *own = self->a_jacobi;
+    size_t n = (size_t)self->A.n;
+    unsigned char *marks = malloc(n + 1);
+    if (!marks) return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for %zu marks", n);
+    pd_status status = pd_memory_download(self->context, marks, own->marks[0], n);
+    *out = own->cost;
+    for (size_t i = 0; i < n && !status; i++) out->rows_recomputed += marks[i];
+    free(marks);
+    return status;
+}
 
 /* C_l(1/rho) */
 static double chebyshev_polynomial(int order, double x) {
@@ -81,34 +112,61 @@ static int polynomial(const pd_linear_settings *settings, int suppressed, double
     return order;
 }
 
-/* values of the given places (host list), in the backend. */
-static pd_status refresh(pd_linear *self, const int *places, int n_places) {
+/* The values of P in the rows that feel how the diagonal has changed since they were made: those within degree - 1 rings. */
+static pd_status refresh(pd_linear *self) {
     pd_a_jacobi *own = self->a_jacobi;
-    pd_aggregation *aggregation = &own->aggregation;
-    pd_error *error = pd_context_error(self->context);
+    const pd_row_polynomial *rows = &own->polynomial;
+    pd_context *context = self->context;
+    const double *a = own->aggregation.coefficients;
+    double w = own->aggregation.weight;
+    int n = self->A.n;
     pd_status status = PD_OK;
-    double start = pd_seconds();
-    const double *a = aggregation->coefficients;
-    double w = aggregation->weight;
-    if (aggregation->degree == 2) {
-        PD_TRY(pd_memory_upload(self->context, own->places, places, (size_t)n_places * sizeof(int)));
-        // (1-w) I + w D^-1 B, squared: the cross term is twice (1-w) w D^-1 B
-        PD_TRY(pd_refresh_products(self->context, &own->paths, &own->P, self->matrix.diagonal,
-                                   a[0] + a[1] * (1 - w) + a[2] * (1 - w) * (1 - w), a[1] * w + 2 * a[2] * w * (1 - w), a[2] * w * w,
-                                   own->places, n_places));
-    } else {
-        PD_TRY(pd_aggregation_compute(aggregation, places, n_places, pd_context_threads(self->context), error));
-        for (int first = 0, last; first < n_places; first = last) { // runs of neighbouring places in one upload each
-            last = first + 1;
-            while (last < n_places && places[last] == places[last - 1] + 1) last++;
-            int begin = aggregation->entry_start[aggregation->segment_start[places[first]]];
-            int end = aggregation->entry_start[aggregation->segment_start[places[last - 1] + 1]];
-            real *target = own->P.values + begin;
-            PD_TRY(pd_upload_reals(self->context, &target, aggregation->values + begin, (size_t)(end - begin)));
-        }
+    PD_TRY(pd_diagonal_compare(context, n, self->total, own->diagonal, own->marks[0]));
+    for (int ring = 1; ring < own->aggregation.degree; ring++) {
+        PD_TRY(pd_marks_spread(context, n, rows->row_start, rows->columns, own->marks[0], own->marks[1]));
+        unsigned char *swap = own->marks[0];
+        own->marks[0] = own->marks[1], own->marks[1] = swap;
     }
-    own->cost.rows_recomputed = n_places;
-    own->cost.refresh_seconds = pd_seconds() - start;
+    if (own->aggregation.degree == 2) // (1-w) I + w D^-1 B, squared: the cross term is twice (1-w) w D^-1 B
+        status = pd_refresh_products(context, &own->paths, &own->P, self->matrix.diagonal, a[0] + a[1] * (1 - w) + a[2] * (1 - w) * (1 - w),
+                                     a[1] * w + 2 * a[2] * w * (1 - w), a[2] * w * w, own->marks[0]);
+    else
+        status = pd_refresh_rows(context, rows, &own->P, own->diagonal, own->marks[0]);
+done:
+    return status;
+}
+
+/* What rows are recomputed from. */
+static pd_status upload_polynomial(pd_linear *self) {
+    pd_a_jacobi *own = self->a_jacobi;
+    pd_aggregation *from = &own->aggregation;
+    pd_row_polynomial *rows = &own->polynomial;
+    pd_context *context = self->context;
+    pd_status status = PD_OK;
+    size_t n = (size_t)from->n, count = (size_t)from->B.row_start[n];
+    rows->same = 1;
+    PD_TRY(pd_upload_ints(context, &rows->row_start, from->B.row_start, n + 1));
+    PD_TRY(pd_upload_ints(context, &rows->columns, from->B.columns, count));
+    own->cost.bytes += (long long)((n + 1 + count) * sizeof(int));
+    if (from->degree == 2) goto done;
+    rows->degree = from->degree;
+    rows->weight = from->weight;
+    memcpy(rows->coefficients, from->coefficients, sizeof rows->coefficients);
+    rows->largest_support = from->largest_support;
+    PD_TRY(pd_upload(context, (void **)&rows->values, from->B.values, count * sizeof(double)));
+    own->cost.bytes += (long long)(count * sizeof(double));
+    rows->same = !from->support;
+    rows->support_start = rows->same ? own->P.list_start : NULL;
+    rows->support = rows->same ? own->P.list : NULL;
+    if (!rows->same) {
+        size_t entries = (size_t)from->support_start[from->n_blocks];
+        PD_TRY(pd_upload_ints(context, &rows->support_start, from->support_start, (size_t)from->n_blocks + 1));
+        PD_TRY(pd_upload_ints(context, &rows->support, from->support, entries));
+        own->cost.bytes += (long long)(((size_t)from->n_blocks + 1 + entries) * sizeof(int));
+    }
+    size_t scratch = pd_row_scratch(context, from->n, rows->largest_support, &rows->workers);
+    PD_TRY(pd_memory_create(context, &rows->scratch, scratch));
+    own->cost.bytes += (long long)scratch;
 done:
     return status;
 }
@@ -130,15 +188,19 @@ static pd_status upload_operator(pd_linear *self) {
     PD_TRY(pd_upload_ints(context, &own->P.entry_start, from->entry_start, segments + 1));
     PD_TRY(pd_memory_create(context, (void **)&own->P.local, entries * sizeof(unsigned short)));
     PD_TRY(pd_memory_upload(context, own->P.local, from->local, entries * sizeof(unsigned short)));
-    PD_TRY(pd_upload_reals(context, &own->P.values, from->values, entries));
+    PD_TRY(pd_memory_create(context, (void **)&own->P.values, entries * sizeof(real)));
     PD_TRY(pd_memory_create(context, (void **)&own->P.scratch,
                             (size_t)pd_context_threads(context) * (size_t)from->largest_list * width * sizeof(real)));
-    PD_TRY(pd_memory_create(context, (void **)&own->places, n * sizeof(int)));
+    PD_TRY(pd_memory_create(context, (void **)&own->diagonal, n * sizeof(double)));
+    PD_TRY(pd_memory_create(context, (void **)&own->marks[0], n));
+    PD_TRY(pd_memory_create(context, (void **)&own->marks[1], n));
     PD_TRY(pd_memory_create(context, (void **)&own->constant, n * width * sizeof(real)));
     if (own->suppressed) PD_TRY(pd_memory_create(context, (void **)&own->defect, n * width * sizeof(real)));
     own->cost.nonzeros = (long long)entries;
     own->cost.paths = from->n_paths;
-    own->cost.bytes = (long long)(entries * (sizeof(real) + sizeof(unsigned short)) + (lists + segments + 2 * n) * sizeof(int));
+    own->cost.bytes = (long long)(entries * (sizeof(real) + sizeof(unsigned short)) + (lists + segments + 2 * n) * sizeof(int) +
+                                  n * (sizeof(double) + 2));
+    PD_TRY(upload_polynomial(self));
     if (from->degree == 2) {
         size_t paths = (size_t)from->n_paths;
         PD_TRY(pd_memory_create(context, (void **)&own->paths.path_start, (entries + 1) * sizeof(long long)));
@@ -157,11 +219,11 @@ done:
     return status;
 }
 
-/* The off-diagonal parts, the operator's structure, the first values. */
+/* The off-diagonal parts and the operator's structure; its values are zero. */
 static pd_status create(pd_linear *self) {
     pd_error *error = pd_context_error(self->context);
     const pd_linear_settings *settings = &self->settings;
-    int n = self->A.n, suppress = settings->suppression;
+    int suppress = settings->suppression;
     pd_csr B = {0}, bending = {0};
     double a[PD_LARGEST_DEGREE + 1];
     pd_status status = PD_OK;
@@ -172,12 +234,6 @@ static pd_status create(pd_linear *self) {
     }
     own->order = settings->order;
     own->suppressed = suppress != PD_SUPPRESS_NOTHING && !settings->biased;
-    own->marks = calloc((size_t)n + 1, 1);
-    own->places_host = malloc(((size_t)n + 1) * sizeof(int));
-    if (!own->marks || !own->places_host) {
-        status = pd_fail(error, PD_ERROR_MEMORY, "out of memory");
-        goto done;
-    }
     int biased = suppress != PD_SUPPRESS_NOTHING && settings->biased, has_bending = suppress == PD_SUPPRESS_BENDING && self->bending.n > 0;
     PD_TRY(pd_off_diagonal(&B, &self->A, NULL, own->suppressed && has_bending ? &self->bending : NULL,
                            own->suppressed && suppress == PD_SUPPRESS_THRESHOLD ? settings->threshold : 0.0, error));
@@ -197,26 +253,14 @@ done:
 
 static pd_status prepare(pd_linear *self) {
     pd_status status = PD_OK;
-    int n = self->A.n, fresh = !self->a_jacobi;
-    if (fresh) PD_TRY(create(self));
+    if (!self->a_jacobi) PD_TRY(create(self));
     pd_a_jacobi *own = self->a_jacobi;
-    double a[PD_LARGEST_DEGREE + 1];
-    int degree = polynomial(&self->settings, own->suppressed, a);
-    fresh |= memcmp(a, own->aggregation.coefficients, ((size_t)degree + 1) * sizeof(double)) != 0;
-    memcpy(own->aggregation.coefficients, a, ((size_t)degree + 1) * sizeof(double));
     pd_chebyshev sweeps = {self->settings.composed, self->settings.rho, 1, 1.0};
     for (int k = 0; k < own->order; k++) own->omegas[k] = pd_chebyshev_omega(&sweeps, k, k ? own->omegas[k - 1] : 1.0);
-
-    // rows that feel a changed diagonal; all of them the first time
-    memset(own->marks, 0, (size_t)n);
-    for (int i = 0; i < n; i++) {
-        double diagonal = self->added ? self->added[i] : 0.0;
-        for (int s = self->A.row_start[i]; s < self->A.row_start[i + 1]; s++)
-            if (self->A.columns[s] == i) diagonal += self->A.values[s];
-        own->marks[i] = fresh || diagonal != own->aggregation.diagonal[i];
-        own->aggregation.diagonal[i] = diagonal;
-    }
-    status = refresh(self, own->places_host, pd_aggregation_affected(&own->aggregation, own->marks, own->places_host));
+    double start = pd_seconds();
+    PD_TRY(refresh(self)); // of a new operator all rows: no diagonal is zero
+    PD_TRY(pd_context_wait(self->context));
+    own->cost.refresh_seconds = pd_seconds() - start;
 done:
     return status;
 }
@@ -262,4 +306,4 @@ done:
     return status;
 }
 
-const pd_linear_method pd_a_jacobi_method = {"AJacobi", prepare, iterate, step_rho, NULL, 1};
+const pd_linear_method pd_a_jacobi_method = {"AJacobi", prepare, refresh, iterate, step_rho, NULL, 1};

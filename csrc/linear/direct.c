@@ -32,7 +32,8 @@ void pd_direct_destroy(pd_direct *self) {
 
 /* The upper triangle of the free block by columns: A is symmetric, so column i is the part j <= i of row i.
  * With rows and values NULL only counts. */
-static void free_upper_triangle(const pd_direct *self, const pd_csr *A, int *column_start, int *rows, double *values) {
+static void free_upper_triangle(const pd_direct *self, const pd_csr *A, const double *diagonal, int *column_start, int *rows,
+                                double *values) {
     int next = 0;
     column_start[0] = 0;
     for (int f = 0; f < self->n_free; f++) {
@@ -40,7 +41,7 @@ static void free_upper_triangle(const pd_direct *self, const pd_csr *A, int *col
         for (int s = A->row_start[i]; s < A->row_start[i + 1]; s++) {
             int j = self->compressed[A->columns[s]];
             if (j < 0 || j > f) continue;
-            if (rows) rows[next] = j, values[next] = A->values[s];
+            if (rows) rows[next] = j, values[next] = diagonal && j == f ? diagonal[i] : A->values[s];
             next++;
         }
         column_start[f + 1] = next;
@@ -48,17 +49,17 @@ static void free_upper_triangle(const pd_direct *self, const pd_csr *A, int *col
 }
 
 /* Builds the triangle, and analyses it when `analyse` is set, then factorises. */
-static pd_status factor(pd_direct *self, const pd_csr *A, int analyse) {
+static pd_status factor(pd_direct *self, const pd_csr *A, const double *diagonal, int analyse) {
     pd_error *error = pd_context_error(self->context);
     pd_status status = PD_OK;
     int *column_start = malloc(((size_t)self->n_free + 1) * sizeof(int)), *rows = NULL;
     double *values = NULL;
     if (!column_start) goto memory;
-    free_upper_triangle(self, A, column_start, NULL, NULL);
+    free_upper_triangle(self, A, diagonal, column_start, NULL, NULL);
     rows = malloc(((size_t)column_start[self->n_free] + 1) * sizeof *rows);
     values = malloc(((size_t)column_start[self->n_free] + 1) * sizeof *values);
     if (!rows || !values) goto memory;
-    free_upper_triangle(self, A, column_start, rows, values);
+    free_upper_triangle(self, A, diagonal, column_start, rows, values);
     if (analyse) status = self->library->create(&self->cholesky, self->n_free, column_start, rows, 1, error);
     if (!status) status = self->library->factor(self->cholesky, values, error);
     if (status == PD_ERROR_SINGULAR) {
@@ -78,7 +79,7 @@ done:
 }
 
 pd_status pd_direct_create(pd_direct **out, pd_context *context, const pd_cholesky_functions *cholesky, const pd_csr *A,
-                           const unsigned char *fixed, int width) {
+                           const double *diagonal, const unsigned char *fixed, int width) {
     pd_error *error = pd_context_error(context);
     pd_status status = PD_OK;
     pd_direct *self = calloc(1, sizeof *self);
@@ -102,7 +103,7 @@ pd_status pd_direct_create(pd_direct **out, pd_context *context, const pd_choles
         self->compressed[i] = free_row ? self->n_free : -1;
         if (free_row) self->free_rows[self->n_free++] = i;
     }
-    if (self->n_free > 0) status = factor(self, A, 1);
+    if (self->n_free > 0) status = factor(self, A, diagonal, 1);
 
 done:
     if (status)
@@ -112,7 +113,9 @@ done:
     return status;
 }
 
-pd_status pd_direct_factor(pd_direct *self, const pd_csr *A) { return self->n_free > 0 ? factor(self, A, 0) : PD_OK; }
+pd_status pd_direct_factor(pd_direct *self, const pd_csr *A, const double *diagonal) {
+    return self->n_free > 0 ? factor(self, A, diagonal, 0) : PD_OK;
+}
 
 pd_status pd_direct_solve(pd_direct *self, const real *residual, real *direction) {
     size_t width = (size_t)self->width, bytes = (size_t)self->n * width * sizeof(real);

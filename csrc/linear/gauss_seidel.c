@@ -54,11 +54,16 @@ done:
     return status;
 }
 
+static pd_status refresh(pd_linear *self) {
+    const pd_coloured_matrix *coloured = &self->coloured->coloured;
+    return pd_diagonal_round(self->context, coloured->matrix.n, self->total, coloured->rows, coloured->matrix.diagonal);
+}
+
 static pd_status prepare(pd_linear *self) {
     pd_error *error = pd_context_error(self->context);
     pd_status status = PD_OK;
     pd_coloured *own = self->coloured;
-    if (own) return pd_matrix_upload(&own->coloured.matrix, self->context, &self->A, own->order, self->added, self->width);
+    if (own) return refresh(self);
     own = self->coloured = calloc(1, sizeof *own);
     if (!own) return pd_fail(error, PD_ERROR_MEMORY, "out of memory");
     own->order = malloc(((size_t)self->A.n + 1) * sizeof(int));
@@ -73,7 +78,8 @@ static pd_status prepare(pd_linear *self) {
         PD_TRY(colour_rows(&self->A, own->order, &own->colour_start, &own->coloured.n_colours, error));
     own->coloured.colour_start = own->colour_start;
     PD_TRY(pd_upload_ints(self->context, &own->coloured.rows, own->order, (size_t)self->A.n));
-    PD_TRY(pd_matrix_upload(&own->coloured.matrix, self->context, &self->A, own->order, self->added, self->width));
+    PD_TRY(pd_matrix_upload(&own->coloured.matrix, self->context, &self->A, own->order, self->width));
+    status = refresh(self);
 done:
     return status;
 }
@@ -109,6 +115,6 @@ static pd_status iterate_over_relaxed(pd_linear *self, int k, int n, const doubl
     return sweeps(self, k, n, omegas, gamma, self->settings.omega, 0);
 }
 
-const pd_linear_method pd_gauss_seidel_method = {"GaussSeidel", prepare, iterate_forward, NULL, NULL, 0};
-const pd_linear_method pd_symmetric_gauss_seidel_method = {"SymmetricGaussSeidel", prepare, iterate_symmetric, NULL, NULL, 0};
-const pd_linear_method pd_sor_method = {"SOR", prepare, iterate_over_relaxed, NULL, NULL, 0};
+const pd_linear_method pd_gauss_seidel_method = {"GaussSeidel", prepare, refresh, iterate_forward, NULL, NULL, 0};
+const pd_linear_method pd_symmetric_gauss_seidel_method = {"SymmetricGaussSeidel", prepare, refresh, iterate_symmetric, NULL, NULL, 0};
+const pd_linear_method pd_sor_method = {"SOR", prepare, refresh, iterate_over_relaxed, NULL, NULL, 0};

@@ -22,4 +22,4 @@ static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, do
     return status;
 }
 
-const pd_linear_method pd_jacobi_method = {"Jacobi", prepare, iterate, NULL, NULL, 1};
+const pd_linear_method pd_jacobi_method = {"Jacobi", prepare, NULL, iterate, NULL, NULL, 1};

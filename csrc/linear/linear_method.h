@@ -25,8 +25,11 @@ struct pd_linear {
 
     pd_csr A;         /* H, the free block with 1 on fixed diagonals; A_0, without the added diagonal */
     pd_csr bending;   /* H, n = 0: none */
-    double *added;    /* H [n], NULL until a diagonal is added */
     pd_matrix matrix; /* A in backend memory; n = 0 for Direct */
+    double *base;     /* B [n] the diagonal of A_0 */
+    double *uploaded; /* B [n] what pd_linear_upload_diagonal adds, or NULL */
+    int shifted;      /* whether the two may differ */
+    double *total;    /* B [n] that of A, before it is rounded to matrix.diagonal and what the methods keep of it */
 
     /* of the solve under way, B [n,width] */
     const real *residual, *start;
@@ -42,8 +45,10 @@ struct pd_linear {
 
 typedef struct pd_linear_method {
     const char *name;
-    /* Everything a solve needs; called again after pd_linear_set and pd_linear_set_diagonal. */
+    /* Everything a solve needs, with the diagonal in self->total; called again after pd_linear_set. */
     pd_status (*prepare)(pd_linear *self);
+    /* What follows from self->total alone, written anew where it lies: no memory, nothing that waits but for Direct. NULL: nothing does. */
+    pd_status (*refresh)(pd_linear *self);
     /* Iterations k .. k+n-1 (n <= PD_LINEAR_CHUNK) with their omegas; for k = 0 the iterate is zero whatever `current` holds. */
     pd_status (*iterate)(pd_linear *self, int k, int n, const double *omegas, double gamma);
     /* Spectral radius of one step of it from that of one weighted Jacobi step; NULL: the same. */
@@ -63,14 +68,13 @@ extern const pd_linear_method pd_pcg_method;
 void pd_coloured_destroy(pd_coloured *coloured, pd_context *context);
 int pd_coloured_count(const pd_coloured *coloured);
 void pd_a_jacobi_destroy(pd_a_jacobi *a_jacobi, pd_context *context);
-pd_a_jacobi_cost pd_a_jacobi_cost_of(const pd_a_jacobi *a_jacobi);
+pd_status pd_a_jacobi_cost_of(pd_linear *self, pd_a_jacobi_cost *out);
 void pd_pcg_destroy(pd_pcg *pcg, pd_context *context);
 
 /* ---- shared by the methods (matrix.c) -------------------------------------------------------------------------------------- */
 
-/* Uploads a host matrix, its diagonal apart: row t of the result is row order[t] of A (order NULL: t). Makes the memory where
- * out->row_start is NULL, otherwise only writes the diagonal anew. added: [n] on the diagonal, or NULL. */
-pd_status pd_matrix_upload(pd_matrix *out, pd_context *context, const pd_csr *A, const int *order, const double *added, int width);
+/* Makes a matrix in backend memory of one on the host, its diagonal apart: row t of the result is row order[t] of A (order NULL: t). */
+pd_status pd_matrix_upload(pd_matrix *out, pd_context *context, const pd_csr *A, const int *order, int width);
 void pd_matrix_destroy(pd_matrix *matrix, pd_context *context);
 
 static inline void pd_linear_exchange(pd_linear *self) {

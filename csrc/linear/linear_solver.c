@@ -1,6 +1,7 @@
 /* The frame every linear solver runs in: Chebyshev extrapolation, stopping rules, records; see linear_solver.h. */
 #include "base/clock.h"
 #include "linear/linear_method.h"
+#include "linear/upload.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,8 +20,20 @@ static const pd_linear_method *method_of(int kind) {
 /* ---- direct: the frame around pd_direct ------------------------------------------------------------------------------------ */
 
 static pd_status prepare_direct(pd_linear *self) {
-    return self->direct ? pd_direct_factor(self->direct, &self->A)
-                        : pd_direct_create(&self->direct, self->context, self->cholesky, &self->A, self->fixed, self->width);
+    size_t bytes = (size_t)self->A.n * sizeof(double);
+    double *diagonal = NULL;
+    pd_status status = PD_OK;
+    if (self->shifted) {
+        diagonal = malloc(bytes + 1);
+        status = diagonal ? pd_memory_download(self->context, diagonal, self->total, bytes)
+                          : pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for a diagonal");
+    }
+    if (!status)
+        status = self->direct
+                     ? pd_direct_factor(self->direct, &self->A, diagonal)
+                     : pd_direct_create(&self->direct, self->context, self->cholesky, &self->A, diagonal, self->fixed, self->width);
+    free(diagonal);
+    return status;
 }
 
 static pd_status iterate_direct(pd_linear *self, int k, int n, const double *omegas, double gamma) {
@@ -28,7 +41,7 @@ static pd_status iterate_direct(pd_linear *self, int k, int n, const double *ome
     return pd_direct_solve(self->direct, self->residual, self->current);
 }
 
-const pd_linear_method pd_direct_method = {"Direct", prepare_direct, iterate_direct, NULL, NULL, 0};
+const pd_linear_method pd_direct_method = {"Direct", prepare_direct, prepare_direct, iterate_direct, NULL, NULL, 0};
 
 /* ---- creation --------------------------------------------------------------------------------------------------------------- */
 
@@ -44,7 +57,9 @@ void pd_linear_destroy(pd_linear *self) {
     pd_memory_destroy(self->context, self->scalars);
     pd_csr_destroy(&self->A);
     pd_csr_destroy(&self->bending);
-    free(self->added);
+    pd_memory_destroy(self->context, self->base);
+    pd_memory_destroy(self->context, self->total);
+    pd_memory_destroy(self->context, self->uploaded);
     free(self);
 }
 
@@ -75,6 +90,22 @@ static pd_status copy_matrix(pd_csr *out, const pd_csr *A, const unsigned char *
     return PD_OK;
 }
 
+/* base and total: the diagonal of A_0. */
+static pd_status upload_diagonal(pd_linear *self) {
+    size_t bytes = (size_t)self->A.n * sizeof(double);
+    double *diagonal = calloc((size_t)self->A.n + 1, sizeof(double));
+    pd_status status = PD_OK;
+    if (!diagonal) return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for a diagonal");
+    for (int i = 0; i < self->A.n; i++)
+        for (int s = self->A.row_start[i]; s < self->A.row_start[i + 1]; s++)
+            if (self->A.columns[s] == i) diagonal[i] += self->A.values[s];
+    PD_TRY(pd_upload(self->context, (void **)&self->base, diagonal, bytes));
+    PD_TRY(pd_upload(self->context, (void **)&self->total, diagonal, bytes));
+done:
+    free(diagonal);
+    return status;
+}
+
 pd_status pd_linear_create(pd_linear **out, pd_context *context, const pd_cholesky_functions *cholesky, const pd_linear_settings *settings,
                            const pd_csr *A, const unsigned char *fixed, const pd_csr *bending, int width) {
     pd_error *error = pd_context_error(context);
@@ -91,10 +122,11 @@ pd_status pd_linear_create(pd_linear **out, pd_context *context, const pd_choles
     PD_TRY(copy_matrix(&self->A, A, fixed, error));
     if (bending) PD_TRY(copy_matrix(&self->bending, bending, fixed, error));
     PD_TRY(pd_memory_create(context, (void **)&self->scalars, ((size_t)width * 6 + 2) * sizeof(double)));
+    PD_TRY(upload_diagonal(self));
     if (settings->kind == PD_LINEAR_DIRECT && fixed) goto done; // in a simulation nobody looks at its residual
     PD_TRY(pd_memory_create(context, (void **)&self->buffers[0], pd_linear_bytes(self)));
     PD_TRY(pd_memory_create(context, (void **)&self->buffers[1], pd_linear_bytes(self)));
-    PD_TRY(pd_matrix_upload(&self->matrix, context, &self->A, NULL, NULL, width));
+    PD_TRY(pd_matrix_upload(&self->matrix, context, &self->A, NULL, width));
     if (settings->kind == PD_LINEAR_JACOBI || settings->kind == PD_LINEAR_A_JACOBI) {
         PD_TRY(pd_largest_eigenvalue(self, &self->largest_eigenvalue));
         if (!(settings->weight > 0)) self->settings.weight = 1.8 / self->largest_eigenvalue;
@@ -115,8 +147,9 @@ int pd_linear_capturable(const pd_linear *self) { return self->settings.kind != 
 int pd_linear_revision(const pd_linear *self) { return self->revision; }
 int pd_linear_colours(const pd_linear *self) { return pd_coloured_count(self->coloured); }
 
-pd_a_jacobi_cost pd_linear_cost(const pd_linear *self) {
-    return self->a_jacobi ? pd_a_jacobi_cost_of(self->a_jacobi) : (pd_a_jacobi_cost){0};
+pd_status pd_linear_cost(pd_linear *self, pd_a_jacobi_cost *out) {
+    *out = (pd_a_jacobi_cost){0};
+    return self->a_jacobi ? pd_a_jacobi_cost_of(self, out) : PD_OK;
 }
 
 pd_status pd_linear_set(pd_linear *self, double weight, double omega, double rho, const pd_chebyshev *chebyshev) {
@@ -139,31 +172,20 @@ pd_status pd_linear_prepare(pd_linear *self) {
     return status;
 }
 
-pd_status pd_linear_set_diagonal(pd_linear *self, const double *delta) {
-    size_t bytes = (size_t)self->A.n * sizeof(double);
+pd_status pd_linear_set_diagonal(pd_linear *self, const double *added) {
     pd_status status = PD_OK;
-    self->revision++;
-    if (!self->added) self->added = malloc(bytes + 1);
-    if (!self->added) return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for a diagonal");
-    if (delta)
-        memcpy(self->added, delta, bytes);
-    else
-        memset(self->added, 0, bytes);
-    if (self->settings.kind == PD_LINEAR_DIRECT) { // the factor reads A itself
-        pd_csr sum = {0};
-        status = copy_matrix(&sum, &self->A, NULL, pd_context_error(self->context));
-        for (int i = 0; !status && i < sum.n; i++)
-            for (int s = sum.row_start[i]; s < sum.row_start[i + 1]; s++)
-                if (sum.columns[s] == i) sum.values[s] += self->added[i];
-        if (!status && self->direct) status = pd_direct_factor(self->direct, &sum);
-        if (!status && !self->direct)
-            status = pd_direct_create(&self->direct, self->context, self->cholesky, &sum, self->fixed, self->width);
-        pd_csr_destroy(&sum);
-        self->prepared = !status;
-    }
-    if (!status) status = pd_matrix_upload(&self->matrix, self->context, &self->A, NULL, self->added, self->width);
-    if (!status && self->prepared && self->settings.kind != PD_LINEAR_DIRECT) status = self->method->prepare(self);
+    self->shifted |= added != NULL;
+    PD_TRY(pd_diagonal_sum(self->context, self->A.n, self->base, added, self->total));
+    if (self->matrix.diagonal) PD_TRY(pd_diagonal_round(self->context, self->A.n, self->total, NULL, self->matrix.diagonal));
+    if (self->prepared && self->method->refresh) PD_TRY(self->method->refresh(self));
+done:
+    self->prepared = self->prepared && !status;
     return status;
+}
+
+pd_status pd_linear_upload_diagonal(pd_linear *self, const double *added) {
+    pd_status status = added ? pd_upload(self->context, (void **)&self->uploaded, added, (size_t)self->A.n * sizeof(double)) : PD_OK;
+    return status ? status : pd_linear_set_diagonal(self, added ? self->uploaded : NULL);
 }
 
 /* ---- the solve ---------------------------------------------------------------------------------------------------------------- */

@@ -65,7 +65,7 @@ typedef struct pd_linear_observer {
 /* What A-Jacobi costs. */
 typedef struct pd_a_jacobi_cost {
     long long nonzeros, paths, bytes, rows_recomputed;
-    double refresh_seconds;
+    double refresh_seconds; /* of all rows, when the operator was made */
 } pd_a_jacobi_cost;
 
 typedef struct pd_linear pd_linear;
@@ -90,28 +90,36 @@ pd_status pd_linear_prepare(pd_linear *self);
 pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction, const pd_linear_observer *observer,
                           pd_linear_result *result);
 
-/* A = A_0 + diag(delta) from here on; delta [n] H, nonnegative, NULL for zero. A-Jacobi recomputes the rows that feel the change. */
-pd_status pd_linear_set_diagonal(pd_linear *self, const double *delta);
+/* A = A_0 + diag(added) from here on. added  B [n], nonnegative and finite, read here and not kept; NULL: zero. Only contents change, so
+ * graphs made before go on; what follows from the diagonal is made anew on the device: the preconditioner, the rows sorted by colour, and of
+ * A-Jacobi's operator the rows that feel the change. Weights, omega and rho stay, and so do the extrapolations made for them.
+ * Memory: allocates nothing. Waits for nothing.
+ * Direct is the exception: it takes the diagonal to the host and factorises anew, in memory of its own and its library's.
+ * Errors: PD_ERROR_SINGULAR from Direct; the next solve reports it again. */
+pd_status pd_linear_set_diagonal(pd_linear *self, const double *added);
+/* The same with added  H [n]. The first call makes room for it in backend memory. */
+pd_status pd_linear_upload_diagonal(pd_linear *self, const double *added);
 
 /* Whether a solve without an observer runs on the device alone, with the same arguments every time: so it can be part of a graph. Direct
  * solves on the host, and a tolerance is tested there. */
 int pd_linear_capturable(const pd_linear *self);
-/* Grows with every change (pd_linear_set, pd_linear_set_diagonal) that a graph made before does not know of. */
+/* Grows with every change (pd_linear_set) that a graph made before does not know of. */
 int pd_linear_revision(const pd_linear *self);
 
-int pd_linear_colours(const pd_linear *self);             /* 0: none */
-pd_a_jacobi_cost pd_linear_cost(const pd_linear *self);   /* zeros but for A-Jacobi */
+int pd_linear_colours(const pd_linear *self); /* 0: none */
+/* Zeros but for A-Jacobi. Waits: the rows are counted where they are marked. */
+pd_status pd_linear_cost(pd_linear *self, pd_a_jacobi_cost *out);
 const pd_matrix *pd_linear_matrix(const pd_linear *self); /* A in backend memory; n = 0 for Direct */
 
 /* ---- direct: one Cholesky factor for all columns ------------------------------------------------------------------------ */
 
 typedef struct pd_direct pd_direct;
 
-/* Factorises the block of A over the free rows (fixed NULL: all). Errors: PD_ERROR_SINGULAR, error->vertex the row. */
+/* Factorises the block of A over the free rows (fixed NULL: all), `diagonal` as below. Errors: PD_ERROR_SINGULAR, error->vertex the row. */
 pd_status pd_direct_create(pd_direct **out, pd_context *context, const pd_cholesky_functions *cholesky, const pd_csr *A,
-                           const unsigned char *fixed /* H */, int width);
-/* Factorises again with new values on the same pattern. */
-pd_status pd_direct_factor(pd_direct *self, const pd_csr *A);
+                           const double *diagonal /* H */, const unsigned char *fixed /* H */, int width);
+/* Factorises again with new values on the same pattern; diagonal H [n] in the place of that of A, or NULL. */
+pd_status pd_direct_factor(pd_direct *self, const pd_csr *A, const double *diagonal);
 pd_status pd_direct_solve(pd_direct *self, const real *residual /* B */, real *direction /* B */);
 void pd_direct_destroy(pd_direct *self);
 

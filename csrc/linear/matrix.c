@@ -13,7 +13,7 @@ void pd_matrix_destroy(pd_matrix *matrix, pd_context *context) {
     *matrix = (pd_matrix){0};
 }
 
-pd_status pd_matrix_upload(pd_matrix *out, pd_context *context, const pd_csr *A, const int *order, const double *added, int width) {
+pd_status pd_matrix_upload(pd_matrix *out, pd_context *context, const pd_csr *A, const int *order, int width) {
     pd_status status = PD_OK;
     size_t n = (size_t)A->n, count = (size_t)A->row_start[A->n], blocks = n / (PD_SUM_BLOCK - 2) + 1;
     int *row_start = malloc((n + 1) * sizeof(int)), *columns = malloc((count + 1) * sizeof(int));
@@ -26,7 +26,7 @@ pd_status pd_matrix_upload(pd_matrix *out, pd_context *context, const pd_csr *A,
     for (int t = 0; t < A->n; t++) {
         int i = order ? order[t] : t;
         row_start[t] = next;
-        diagonal[t] = added ? added[i] : 0.0;
+        diagonal[t] = 0.0;
         for (int s = A->row_start[i]; s < A->row_start[i + 1]; s++)
             if (A->columns[s] == i)
                 diagonal[t] += A->values[s];
@@ -34,13 +34,11 @@ pd_status pd_matrix_upload(pd_matrix *out, pd_context *context, const pd_csr *A,
                 columns[next] = A->columns[s], values[next++] = A->values[s];
     }
     row_start[n] = next;
-    if (!out->row_start) {
-        out->n = A->n;
-        PD_TRY(pd_memory_create(context, (void **)&out->partial_sums, 2 * blocks * (size_t)width * sizeof(double)));
-        PD_TRY(pd_upload_ints(context, &out->row_start, row_start, n + 1));
-        PD_TRY(pd_upload_ints(context, &out->columns, columns, (size_t)next));
-        PD_TRY(pd_upload_reals(context, &out->values, values, (size_t)next));
-    }
+    out->n = A->n;
+    PD_TRY(pd_memory_create(context, (void **)&out->partial_sums, 2 * blocks * (size_t)width * sizeof(double)));
+    PD_TRY(pd_upload_ints(context, &out->row_start, row_start, n + 1));
+    PD_TRY(pd_upload_ints(context, &out->columns, columns, (size_t)next));
+    PD_TRY(pd_upload_reals(context, &out->values, values, (size_t)next));
     status = pd_upload_reals(context, &out->diagonal, diagonal, n);
 
 done:

@@ -1,5 +1,6 @@
 /* Preconditioned conjugate gradients [Hestenes and Stiefel 1952; Golub and Van Loan 1996, Algorithm 10.3.1], every column with its own
  * alpha and beta: three passes over the vectors per iteration, scalars in backend memory. */
+#include "elements/preconditioner.h"
 #include "linear/linear_method.h"
 #include "linear/upload.h"
 
@@ -8,6 +9,7 @@
 
 struct pd_pcg {
     pd_preconditioner M;
+    double *blocks;   /* B [n,3] the 3x3 blocks on the diagonal, the diagonal itself apart; NULL where M.block is 1 */
     real *r, *p, *q;  /* B [n,width] */
     double *products; /* H [width] p.Ap */
 };
@@ -15,6 +17,7 @@ struct pd_pcg {
 void pd_pcg_destroy(pd_pcg *self, pd_context *context) {
     if (!self) return;
     pd_memory_destroy(context, self->M.inverse);
+    pd_memory_destroy(context, self->blocks);
     pd_memory_destroy(context, self->r);
     pd_memory_destroy(context, self->p);
     pd_memory_destroy(context, self->q);
@@ -22,52 +25,57 @@ void pd_pcg_destroy(pd_pcg *self, pd_context *context) {
     free(self);
 }
 
-/* Inverse of a symmetric positive definite 3x3 matrix by its adjugate; 0 where it is not positive definite. */
-static int invert_block(const double a[9], double *inverse) {
-    double c00 = a[4] * a[8] - a[5] * a[7], c01 = a[5] * a[6] - a[3] * a[8], c02 = a[3] * a[7] - a[4] * a[6];
-    double determinant = a[0] * c00 + a[1] * c01 + a[2] * c02;
-    if (!(a[0] > 0 && a[0] * a[4] - a[1] * a[3] > 0 && determinant > 0)) return 0;
-    double adjugate[9] = {c00, a[2] * a[7] - a[1] * a[8], a[1] * a[5] - a[2] * a[4],
-                          c01, a[0] * a[8] - a[2] * a[6], a[2] * a[3] - a[0] * a[5],
-                          c02, a[1] * a[6] - a[0] * a[7], a[0] * a[4] - a[1] * a[3]};
-    for (int i = 0; i < 9; i++) inverse[i] = adjugate[i] / determinant;
-    return 1;
+static pd_status refresh(pd_linear *self) {
+    return pd_diagonal_inverses(self->context, self->A.n, self->pcg->blocks, self->total, &self->pcg->M);
+}
+
+/* The 3x3 blocks on the diagonal, with `total` there. Errors: PD_ERROR_SINGULAR where one is not positive definite. */
+static pd_status upload_blocks(pd_linear *self, const double *total) {
+    pd_error *error = pd_context_error(self->context);
+    size_t count = 3 * (size_t)self->A.n;
+    double *blocks = calloc(count + 1, sizeof(double)), inverse[9];
+    pd_status status = PD_OK;
+    if (!blocks) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for conjugate gradients of %d rows", self->A.n);
+    for (int i = 0; i < self->A.n; i++)
+        for (int s = self->A.row_start[i]; s < self->A.row_start[i + 1]; s++)
+            if (self->A.columns[s] / 3 == i / 3) blocks[3 * i + self->A.columns[s] % 3] = self->A.values[s];
+    for (int b = 0; b < self->A.n / 3; b++)
+        if (!pd_inverse_on_diagonal(blocks + 9 * (size_t)b, total + 3 * (size_t)b, inverse)) {
+            status = pd_fail(error, PD_ERROR_SINGULAR, "the matrix is not positive definite: its diagonal block at row %d is not", 3 * b);
+            goto done;
+        }
+    status = pd_upload(self->context, (void **)&self->pcg->blocks, blocks, count * sizeof(double));
+done:
+    free(blocks);
+    return status;
 }
 
 static pd_status prepare(pd_linear *self) {
     pd_error *error = pd_context_error(self->context);
     int n = self->A.n, block = self->settings.block;
-    size_t count = (size_t)n * (size_t)block, bytes = pd_linear_bytes(self);
-    double *inverse = calloc(count + 1, sizeof(double));
+    size_t bytes = pd_linear_bytes(self);
+    double *total = NULL;
     pd_status status = PD_OK;
     pd_pcg *own = self->pcg;
     if (!own) own = self->pcg = calloc(1, sizeof *own);
     if (own && !own->products) own->products = malloc((size_t)self->width * sizeof(double));
-    if (!own || !own->products || !inverse) {
+    if (block == 3) total = malloc(((size_t)n + 1) * sizeof(double));
+    if (!own || !own->products || (block == 3 && !total)) {
         status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for conjugate gradients of %d rows", n);
         goto done;
     }
     own->M.block = block;
-    for (int i = 0; i < n; i++)
-        for (int s = self->A.row_start[i]; s < self->A.row_start[i + 1]; s++)
-            if (self->A.columns[s] / block == i / block) {
-                size_t place = (size_t)i * (size_t)block + (size_t)(self->A.columns[s] % block);
-                inverse[place] = self->A.values[s] + (self->A.columns[s] == i && self->added ? self->added[i] : 0.0);
-            }
-    for (int b = 0; b < n / block; b++) {
-        double *values = inverse + (size_t)b * (size_t)(block * block);
-        if (block == 3 && !invert_block(values, values)) {
-            status = pd_fail(error, PD_ERROR_SINGULAR, "the matrix is not positive definite: its diagonal block at row %d is not", 3 * b);
-            goto done;
-        }
-        if (block == 1) *values = 1.0 / *values;
+    if (block == 3) {
+        PD_TRY(pd_memory_download(self->context, total, self->total, (size_t)n * sizeof(double)));
+        PD_TRY(upload_blocks(self, total));
     }
-    PD_TRY(pd_upload_reals(self->context, &own->M.inverse, inverse, count));
+    if (!own->M.inverse) PD_TRY(pd_memory_create(self->context, (void **)&own->M.inverse, (size_t)n * (size_t)block * sizeof(real)));
     if (!own->r) PD_TRY(pd_memory_create(self->context, (void **)&own->r, bytes));
     if (!own->p) PD_TRY(pd_memory_create(self->context, (void **)&own->p, bytes));
     if (!own->q) PD_TRY(pd_memory_create(self->context, (void **)&own->q, bytes));
+    status = refresh(self);
 done:
-    free(inverse);
+    free(total);
     return status;
 }
 
@@ -108,4 +116,4 @@ static pd_status residual_norm(pd_linear *self, double *norm) {
     return status;
 }
 
-const pd_linear_method pd_pcg_method = {"PCG", prepare, iterate, NULL, residual_norm, 0};
+const pd_linear_method pd_pcg_method = {"PCG", prepare, refresh, iterate, NULL, residual_norm, 0};

@@ -46,6 +46,8 @@ int pd_read_chebyshev(PyObject *object, pd_chebyshev *out);
 int pd_check_spectrum(double weight, double omega, double rho);
 /* The tuple that python/pdgpu/linear_solvers.py makes of a linear solver. Returns 0 with an exception set. (linear.c) */
 int pd_read_linear_settings(PyObject *object, pd_linear_settings *out);
+/* A dict of what a context has been asked for. (linear.c) */
+PyObject *pd_build_counts(pd_counts counts);
 
 /* A collider but for the values of its grid, which the caller finds in *values, or NULL: a BORROWED reference. Returns 0, or -1 with an
  * exception. (geometry.c) */

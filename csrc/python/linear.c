@@ -1,6 +1,7 @@
 /* The type Linear of a backend module: one matrix, one linear solver, any number of solves (pdgpu.linear). */
 #include "python/backend_module.h"
 
+#include "base/clock.h"
 #include "python/errors.h"
 
 #include <float.h>
@@ -15,6 +16,7 @@ typedef struct {
     PyThread_type_lock lock;
     int n, width, iterations;
     real *residual, *direction, *start, *target; /* B [n,width] */
+    double refresh_seconds; /* of the last added diagonal, its way to the device included; below 0: none since the solver was set up */
 } LinearObject;
 
 int pd_read_chebyshev(PyObject *object, pd_chebyshev *out) {
@@ -135,7 +137,7 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywo
     if (!self) return NULL;
     pd_module_state *state = PyModule_GetState(PyType_GetModule(type));
     size_t bytes = (size_t)A.n * (size_t)width * sizeof(real);
-    self->n = A.n, self->width = width, self->iterations = settings.iterations;
+    self->n = A.n, self->width = width, self->iterations = settings.iterations, self->refresh_seconds = -1.0;
     self->lock = PyThread_allocate_lock();
     if (!self->lock) {
         Py_DECREF((PyObject *)self);
@@ -193,9 +195,25 @@ static PyObject *linear_colours(LinearObject *self, PyObject *unused) {
 }
 
 static PyObject *linear_cost(LinearObject *self, PyObject *unused) {
+    pd_a_jacobi_cost cost;
+    pd_status status;
     (void)unused;
-    pd_a_jacobi_cost cost = pd_linear_cost(self->core);
+    if (!enter(self)) return NULL;
+    Py_BEGIN_ALLOW_THREADS status = pd_linear_cost(self->core, &cost);
+    Py_END_ALLOW_THREADS leave(self);
+    if (status) return raise_from(self, status);
+    if (self->refresh_seconds >= 0.0 && cost.bytes > 0) cost.refresh_seconds = self->refresh_seconds;
     return Py_BuildValue("(LLLLd)", cost.nonzeros, cost.paths, cost.bytes, cost.rows_recomputed, cost.refresh_seconds);
+}
+
+PyObject *pd_build_counts(pd_counts counts) {
+    return Py_BuildValue("{sLsLsLsL}", "waits", counts.waits, "allocations", counts.allocations, "captures", counts.captures, "launches",
+                         counts.launches);
+}
+
+static PyObject *linear_counts(LinearObject *self, PyObject *unused) {
+    (void)unused;
+    return pd_build_counts(pd_context_counts(self->context));
 }
 
 static PyObject *linear_set(LinearObject *self, PyObject *arguments) {
@@ -205,6 +223,7 @@ static PyObject *linear_set(LinearObject *self, PyObject *arguments) {
     pd_status status;
     if (!PyArg_ParseTuple(arguments, "dddO:set", &weight, &omega, &rho, &object)) return NULL;
     if (!pd_check_spectrum(weight, omega, rho) || !pd_read_chebyshev(object, &chebyshev) || !enter(self)) return NULL;
+    self->refresh_seconds = -1.0;
     Py_BEGIN_ALLOW_THREADS status = pd_linear_set(self->core, weight, omega, rho, &chebyshev);
     Py_END_ALLOW_THREADS leave(self);
     if (status) return raise_from(self, status);
@@ -223,13 +242,16 @@ static PyObject *linear_prepare(LinearObject *self, PyObject *unused) {
 
 static PyObject *linear_set_diagonal(LinearObject *self, PyObject *object) {
     npy_intp shape[1] = {self->n};
-    PyArrayObject *delta = NULL;
+    PyArrayObject *added = NULL;
     pd_status status;
-    if (pd_array_in_or_none(&delta, object, NPY_FLOAT64, 1, shape, "delta") < 0) return NULL;
-    if (delta && pd_array_check_range(delta, 0.0, DBL_MAX, "delta") < 0) return NULL;
-    const double *values = delta ? PyArray_DATA(delta) : NULL;
+    if (pd_array_in_or_none(&added, object, NPY_FLOAT64, 1, shape, "added") < 0) return NULL;
+    if (added && pd_array_check_range(added, 0.0, DBL_MAX, "added") < 0) return NULL;
+    const double *values = added ? PyArray_DATA(added) : NULL;
     if (!enter(self)) return NULL;
-    Py_BEGIN_ALLOW_THREADS status = pd_linear_set_diagonal(self->core, values);
+    double begin = pd_seconds();
+    Py_BEGIN_ALLOW_THREADS status = pd_linear_upload_diagonal(self->core, values);
+    if (!status) status = pd_context_wait(self->context);
+    self->refresh_seconds = pd_seconds() - begin;
     Py_END_ALLOW_THREADS leave(self);
     if (status) return raise_from(self, status);
     Py_RETURN_NONE;
@@ -316,8 +338,10 @@ static PyMethodDef linear_methods[] = {
      "set($self, weight, omega, rho, chebyshev, /)\n--\n\nWhat the spectrum tells: weight, SOR's omega, rho of one weighted Jacobi step, "
      "extrapolation."},
     {"prepare", (PyCFunction)linear_prepare, METH_NOARGS, "prepare($self, /)\n--\n\nFactorises, colours, aggregates."},
+    {"counts", (PyCFunction)linear_counts, METH_NOARGS,
+     "counts($self, /)\n--\n\nSo far: waits of the host for the device, allocations of backend memory, captures and launches of graphs."},
     {"set_diagonal", (PyCFunction)linear_set_diagonal, METH_O,
-     "set_diagonal($self, delta, /)\n--\n\nThe matrix becomes A_0 + diag(delta); None: A_0."},
+     "set_diagonal($self, added, /)\n--\n\nThe matrix becomes A_0 + diag(added); None: A_0."},
     {"solve", (PyCFunction)linear_solve, METH_VARARGS,
      "solve($self, residual, start, target, record, every, counted, /)\n--\n\nSolves A d = residual from d = 0 (the biased A-Jacobi from "
      "start); returns (d, status, iterations, "

@@ -128,6 +128,8 @@ static PyMethodDef simulation_methods[] = {
      "constraint_colours($self, /)\n--\n\nColours of the elements in a sweep over constraints; 0 where the solver has none."},
     {"linear_weight", (PyCFunction)pd_call_linear_weight, METH_NOARGS,
      "linear_weight($self, /)\n--\n\n(weight, estimated largest eigenvalue of D^-1 A) of a Jacobi or A-Jacobi global step."},
+    {"set_diagonal", (PyCFunction)pd_call_set_diagonal, METH_O,
+     "set_diagonal($self, added, /)\n--\n\nThe matrix of the global step becomes A_0 + diag(added), kg/s^2; None: A_0."},
     {"set_linear", (PyCFunction)pd_call_set_linear, METH_VARARGS,
      "set_linear($self, weight, omega, rho, chebyshev, /)\n--\n\nWhat the spectrum of the system matrix tells the linear solver."},
     {"set_chebyshev", (PyCFunction)pd_call_set_chebyshev, METH_O,

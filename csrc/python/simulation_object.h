@@ -61,6 +61,7 @@ PyObject *pd_call_system_matrix(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_prepare(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_constraint_colours(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_linear_weight(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_set_diagonal(pd_simulation_object *self, PyObject *object);
 PyObject *pd_call_set_linear(pd_simulation_object *self, PyObject *arguments);
 PyObject *pd_call_set_chebyshev(pd_simulation_object *self, PyObject *object);
 

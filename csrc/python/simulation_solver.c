@@ -1,6 +1,8 @@
 /* What the solver of a simulation computes once, what it tells, and what only the spectrum or a search can tell it. */
 #include "python/simulation_object.h"
 
+#include <float.h>
+
 PyObject *pd_call_prepare(pd_simulation_object *self, PyObject *unused) {
     (void)unused;
     double seconds = 0.0;
@@ -32,6 +34,23 @@ PyObject *pd_call_linear_weight(pd_simulation_object *self, PyObject *unused) {
     (void)unused;
     if (!linear_of(self, &linear)) return NULL;
     return Py_BuildValue("(dd)", linear ? pd_linear_weight(linear) : 0.0, linear ? pd_linear_largest_eigenvalue(linear) : 0.0);
+}
+
+PyObject *pd_call_set_diagonal(pd_simulation_object *self, PyObject *object) {
+    npy_intp shape[1] = {pd_simulation_n_vertices(self->core)};
+    PyArrayObject *added = NULL;
+    pd_linear *linear;
+    if (pd_array_in_or_none(&added, object, NPY_FLOAT64, 1, shape, "added") < 0) return NULL;
+    if (added && pd_array_check_range(added, 0.0, DBL_MAX, "added") < 0) return NULL;
+    if (!linear_of(self, &linear)) return NULL;
+    if (!linear) return PyErr_Format(PyExc_ValueError, "this solver has no linear solver");
+    if (!pd_object_enter(self)) return NULL;
+    const double *values = added ? PyArray_DATA(added) : NULL;
+    pd_status status;
+    Py_BEGIN_ALLOW_THREADS status = pd_linear_upload_diagonal(linear, values);
+    Py_END_ALLOW_THREADS pd_object_leave(self);
+    if (status) return pd_object_raise(self, status);
+    Py_RETURN_NONE;
 }
 
 PyObject *pd_call_set_linear(pd_simulation_object *self, PyObject *arguments) {

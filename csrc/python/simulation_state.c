@@ -111,9 +111,7 @@ PyObject *pd_call_device_velocities(pd_simulation_object *self, PyObject *unused
 
 PyObject *pd_call_counts(pd_simulation_object *self, PyObject *unused) {
     (void)unused;
-    pd_counts counts = pd_simulation_counts(self->core);
-    return Py_BuildValue("{sLsLsLsL}", "waits", counts.waits, "allocations", counts.allocations, "captures", counts.captures, "launches",
-                         counts.launches);
+    return pd_build_counts(pd_simulation_counts(self->core));
 }
 
 PyObject *pd_call_steps(pd_simulation_object *self, PyObject *unused) {

@@ -398,8 +398,9 @@ class System(GuardedAttributes):
     def add_diagonal(self, delta):
         """Solve with A + diag(delta) from here on, A as it was given: what contact does to a system [Lan et al. 2022, Sec. 5.2].
 
-        A-Jacobi refreshes its coefficients: order 2 from the stored products, higher orders by recomputing the rows within order - 1
-        rings of a changed vertex. Numbers taken from the spectrum (rho, omega, weights) stay what they were.
+        Only contents change, on the device: after the first call nothing is allocated. A-Jacobi makes the rows within order - 1 rings of a
+        changed vertex anew, order 2 from the stored products; Direct factorises anew, on the host and in memory of its library. Numbers
+        taken from the spectrum (rho, omega, weights) stay what they were.
 
         Parameters
         ----------

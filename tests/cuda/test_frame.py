@@ -99,6 +99,29 @@ def test_settings_that_change_reach_the_graphs(dtype):
             np.testing.assert_array_equal(sim.positions, fresh.positions)
 
 
+@pytest.mark.parametrize("solver", [name for name in ("jacobi", "a-jacobi", "gauss-seidel", "pcg") if name in scenes.RESIDENT])
+def test_an_added_diagonal_keeps_the_graphs(solver, dtype):
+    """If not, every contact that comes or goes costs a capture, or a graph goes on with the matrix of before."""
+    options = {"iterations": 9, "check_every": 4}
+    sim = simulation(scenes.RESIDENT[solver], dtype, **options)
+    sim.step(3)
+    n = len(sim.positions)
+    sim._backend.set_diagonal(np.zeros(n))  # makes the room
+    for last in (10, 1, 0):
+        added = np.zeros(n)
+        added[:last] = 3.0
+        state = sim.positions, sim.velocities
+        before = sim._backend.counts()
+        sim._backend.set_diagonal(added)
+        assert counts_of(sim)["launches"] == 3
+        after = sim._backend.counts()
+        assert after["captures"] == before["captures"] and after["allocations"] == before["allocations"]
+        fresh = simulation(scenes.RESIDENT[solver], dtype, state, **options)
+        fresh._backend.set_diagonal(added)
+        fresh.step()
+        np.testing.assert_array_equal(sim.positions, fresh.positions)
+
+
 def test_more_chunks_than_there_is_room_for(dtype):
     """If not, a step with as many weights as iterations fills the memory with graphs, or runs wrong ones."""
     solver = pdgpu.ProjectiveDynamics(

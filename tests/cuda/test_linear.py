@@ -171,6 +171,59 @@ def test_changing_diagonal(dtype):
         np.testing.assert_allclose(*found, atol=1e-11 if dtype == "float64" else 1e-5)
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_added_diagonal_has_the_bits_of_a_matrix_made_anew(solver, dtype):
+    """If not, contact that comes and goes leaves its trace in a matrix on the GPU."""
+    system, b, x0 = systems("mesh", SOLVERS[solver], 3, dtype)
+    n = len(b)
+    for places in ([3, 4, 60], [60], []):
+        delta = np.zeros(n)
+        delta[places] = 2.0
+        system.add_diagonal(delta)
+        counts = system._core.counts()
+        system.add_diagonal(delta)
+        found = system.solve(b, x0).x
+        assert system._core.counts()["allocations"] == counts["allocations"]
+        A = MATRICES["mesh"]()
+        A.data = A.data.astype(np.float32).astype(np.float64)
+        A = sparse.csr_array(A + sparse.diags_array(delta))
+        fresh = pdgpu.linear.System(A, SOLVERS[solver], columns=3, device="cuda", dtype=dtype)
+        np.testing.assert_array_equal(found, fresh.solve(b, x0).x)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+@pytest.mark.parametrize("weight", [0.6, 1.0])
+def test_only_the_rows_that_feel_a_diagonal_are_made_anew(order, weight, dtype):
+    """If not, one contact costs a whole operator on the GPU, or rows next to it keep coefficients of before."""
+    A, n = sparse.csr_array(sparse.diags_array([-np.ones(99), np.full(100, 2.5), -np.ones(99)], offsets=[-1, 0, 1])), 100
+    system = pdgpu.linear.System(A, pdgpu.AJacobi(order=order, weight=weight, iterations=2), device="cuda", dtype=dtype)
+    assert system.cost()["rows_recomputed"] == n
+    b, delta, mask = np.random.default_rng(0).normal(size=n).astype(dtype), np.zeros(n), [20, 21, 70]
+    before = system.solve(b).x
+    delta[mask] = 3.0
+    system.add_diagonal(delta)
+    distance = np.abs(np.arange(n)[:, None] - mask).min(axis=1)
+    assert system.cost()["rows_recomputed"] == (distance < order).sum()
+    found = system.solve(b).x
+    np.testing.assert_array_equal(found[distance > 3 * order], before[distance > 3 * order])
+    assert (found != before)[mask].all()
+    system.add_diagonal(delta)
+    assert system.cost()["rows_recomputed"] == 0
+    np.testing.assert_array_equal(system.solve(b).x, found)
+
+
+def test_rows_made_anew_have_the_bits_of_the_cpu():
+    """If not, an operator of order 3 is another one on the GPU: its coefficients are made in double, without contraction."""
+    delta = np.zeros(mesh().shape[0])
+    delta[::9] = 1.75
+    found = []
+    for device in ("cpu", "cuda"):
+        system, b, x0 = systems("mesh", pdgpu.AJacobi(order=3, weight=0.6, iterations=1), 3, "float64", device)
+        system.add_diagonal(delta)
+        found.append(system.solve(b, x0).x)
+    np.testing.assert_allclose(*found, rtol=0, atol=1e-13)
+
+
 def test_stops_by_its_tolerance(dtype):
     """If not, a solve on the GPU runs on for ever, or ends too early."""
     system, b, x0 = systems("mesh", pdgpu.PCG(tolerance=1e-4, iterations=200), 3, dtype)
