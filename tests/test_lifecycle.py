@@ -100,8 +100,8 @@ def test_one_simulation_in_two_threads_is_refused_and_the_interpreter_stays_free
     before = sim.positions
     seen = {}
 
-    def observer(iteration, *_):
-        if iteration == 0:
+    def observer(row):
+        if row["iteration"] == 0:
             seen["started"] = time.perf_counter()
         if seen.get("stop"):
             raise StopIteration("enough")
@@ -166,7 +166,7 @@ def test_time_and_state_agree_where_control_c_falls_between_them():
     sim._backend.step(None, None, None, None, False)  # and nothing of Python after it
     assert sim.time == 0.01
     sim.set_state(positions=1e200 * x)
-    assert sim._backend.step(None, None, None, None, True)[0] == "diverged" and sim.time == 0.01
+    assert sim._backend.step(None, None, None, None, True)["status"] == "diverged" and sim.time == 0.01
     with pytest.raises(pdgpu.DivergenceError):
         sim.step()
     assert sim.time == 0.01

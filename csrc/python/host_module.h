@@ -12,6 +12,9 @@ extern PyMethodDef pd_host_contact_methods[];      /* host_contact.c: the sparse
 /* host_matrix.c: the capsule `cholesky` (host/cholesky.h) and the flag HAS_CHOLMOD. Returns -1 with an exception set. */
 int pd_host_add_cholesky(PyObject *module);
 
+/* host_names.c: RECORD_COLUMNS, LINEAR_RECORD_COLUMNS, PHASES, STOPS, ENERGIES. Returns -1 with an exception set. */
+int pd_host_add_names(PyObject *module);
+
 /* A number of threads that OpenMP can be asked for. */
 static inline int pd_host_threads(int threads) { return threads < 1 ? 1 : threads > 1024 ? 1024 : threads; }
 

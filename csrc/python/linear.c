@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "python/errors.h"
+#include "python/names.h"
 
 #include <float.h>
 #include <limits.h>
@@ -203,7 +204,8 @@ static PyObject *linear_cost(LinearObject *self, PyObject *unused) {
     Py_END_ALLOW_THREADS leave(self);
     if (status) return raise_from(self, status);
     if (self->refresh_seconds >= 0.0 && cost.bytes > 0) cost.refresh_seconds = self->refresh_seconds;
-    return Py_BuildValue("(LLLLd)", cost.nonzeros, cost.paths, cost.bytes, cost.rows_recomputed, cost.refresh_seconds);
+    return Py_BuildValue("{sLsLsLsLsd}", "nonzeros", cost.nonzeros, "paths", cost.paths, "bytes", cost.bytes, "rows_recomputed",
+                         cost.rows_recomputed, "refresh_seconds", cost.refresh_seconds);
 }
 
 PyObject *pd_build_counts(pd_counts counts) {
@@ -259,11 +261,9 @@ static PyObject *linear_set_diagonal(LinearObject *self, PyObject *object) {
 
 /* ---- the solve ------------------------------------------------------------------------------------------------------------ */
 
-enum { RECORD_COLUMNS = 4 };
-
 typedef struct {
     PyThreadState *thread;
-    double *record; /* [capacity,4] or NULL */
+    double *record; /* [capacity, PD_LINEAR_RECORD_COLUMNS] or NULL */
     npy_intp rows, capacity;
     double first, last, distance; /* of the first and the last look */
 } Watch;
@@ -279,14 +279,17 @@ static void record(void *user, int iteration, double seconds, double residual_no
     watch->last = residual_norm;
     watch->distance = distance;
     if (!watch->record || watch->rows >= watch->capacity) return;
-    double *row = watch->record + watch->rows++ * RECORD_COLUMNS;
-    row[0] = iteration, row[1] = seconds, row[2] = residual_norm, row[3] = distance;
+    double *row = watch->record + watch->rows++ * PD_LINEAR_RECORD_COLUMNS;
+    row[PD_LINEAR_RECORD_ITERATION] = iteration;
+    row[PD_LINEAR_RECORD_SECONDS] = seconds;
+    row[PD_LINEAR_RECORD_RESIDUAL_NORM] = residual_norm;
+    row[PD_LINEAR_RECORD_DISTANCE] = distance;
 }
 
 static PyObject *linear_solve(LinearObject *self, PyObject *arguments) {
     PyObject *residual_object, *start_object, *target_object, *record_object;
     int every, counted;
-    npy_intp shape[2] = {self->n, self->width}, rows[2] = {-1, RECORD_COLUMNS};
+    npy_intp shape[2] = {self->n, self->width}, rows[2] = {-1, PD_LINEAR_RECORD_COLUMNS};
     PyArrayObject *start = NULL, *target = NULL, *table = NULL;
     if (!PyArg_ParseTuple(arguments, "OOOOip:solve", &residual_object, &start_object, &target_object, &record_object, &every, &counted))
         return NULL;
@@ -323,9 +326,9 @@ static PyObject *linear_solve(LinearObject *self, PyObject *arguments) {
         Py_DECREF((PyObject *)direction);
         return raise_from(self, status);
     }
-    static const char *stops[] = {"iteration_cap", "converged", "stalled", "diverged"};
-    return Py_BuildValue("(Nsidndd)", direction, stops[result.stop], result.iterations, result.seconds, (Py_ssize_t)watch.rows, watch.first,
-                         watch.last);
+    static const char *const stops[] = {PD_LINEAR_STOP_TABLE(PD_NAME_AT)};
+    return Py_BuildValue("{sNsssisdsnsdsd}", "direction", direction, "status", stops[result.stop], "iterations", result.iterations,
+                         "seconds", result.seconds, "rows", (Py_ssize_t)watch.rows, "first_norm", watch.first, "last_norm", watch.last);
 }
 
 static PyMethodDef linear_methods[] = {
@@ -333,7 +336,7 @@ static PyMethodDef linear_methods[] = {
      "weight($self, /)\n--\n\n(weight, estimated largest eigenvalue of D^-1 A) of Jacobi or A-Jacobi."},
     {"colours", (PyCFunction)linear_colours, METH_NOARGS, "colours($self, /)\n--\n\nColours of a Gauss-Seidel solver once prepared, or 0."},
     {"cost", (PyCFunction)linear_cost, METH_NOARGS,
-     "cost($self, /)\n--\n\n(nonzeros, paths, bytes, rows recomputed, seconds of the last refresh) of A-Jacobi."},
+     "cost($self, /)\n--\n\nOf A-Jacobi, a dict: nonzeros, paths, bytes, and the rows_recomputed and refresh_seconds of the last refresh."},
     {"set", (PyCFunction)linear_set, METH_VARARGS,
      "set($self, weight, omega, rho, chebyshev, /)\n--\n\nWhat the spectrum tells: weight, SOR's omega, rho of one weighted Jacobi step, "
      "extrapolation."},
@@ -344,8 +347,8 @@ static PyMethodDef linear_methods[] = {
      "set_diagonal($self, added, /)\n--\n\nThe matrix becomes A_0 + diag(added); None: A_0."},
     {"solve", (PyCFunction)linear_solve, METH_VARARGS,
      "solve($self, residual, start, target, record, every, counted, /)\n--\n\nSolves A d = residual from d = 0 (the biased A-Jacobi from "
-     "start); returns (d, status, iterations, "
-     "seconds, rows recorded, first and last residual norm)."},
+     "start); returns a dict: direction, status, iterations, "
+     "seconds, rows (recorded), first_norm and last_norm of the residual."},
     {NULL, NULL, 0, NULL},
 };
 

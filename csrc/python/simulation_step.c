@@ -1,14 +1,13 @@
 /* One step: its record, its observer, and Ctrl-C. */
 #include "python/errors.h"
+#include "python/names.h"
 #include "python/simulation_object.h"
-
-enum { RECORD_COLUMNS = 7 };
 
 /* What one step records, and where. */
 typedef struct {
     pd_simulation_object *self;
     PyThreadState *thread; /* saved while the core runs */
-    double *record;        /* [iterations+1, 7] or NULL */
+    double *record;        /* [iterations+1, PD_RECORD_COLUMNS] or NULL */
     real *iterates;        /* [iterations+1, n, 3] or NULL */
     PyObject *observer;    /* callable or NULL */
     int rows;
@@ -25,10 +24,13 @@ static pd_status record(void *user, pd_simulation *core, const pd_iteration *ite
     pd_status status = PD_OK;
     if (iteration->number > watch->self->iterations) return PD_OK;
     if (watch->record) {
-        double *row = watch->record + (size_t)iteration->number * RECORD_COLUMNS;
-        row[0] = iteration->number, row[1] = iteration->seconds, row[4] = iteration->step_norm;
-        row[5] = iteration->direction_seconds, row[6] = iteration->advance_seconds;
-        status = pd_simulation_evaluate(core, &row[2], &row[3]);
+        double *row = watch->record + (size_t)iteration->number * PD_RECORD_COLUMNS;
+        row[PD_RECORD_ITERATION] = iteration->number;
+        row[PD_RECORD_SECONDS] = iteration->seconds;
+        row[PD_RECORD_STEP_NORM] = iteration->step_norm;
+        row[PD_RECORD_DIRECTION_SECONDS] = iteration->direction_seconds;
+        row[PD_RECORD_ADVANCE_SECONDS] = iteration->advance_seconds;
+        status = pd_simulation_evaluate(core, &row[PD_RECORD_INCREMENTAL_POTENTIAL], &row[PD_RECORD_GRADIENT_NORM]);
     }
     if (!status && watch->iterates) status = pd_simulation_get_state(core, watch->iterates + (size_t)iteration->number * count, NULL, NULL);
     watch->rows = iteration->number + 1;
@@ -40,14 +42,33 @@ static pd_status record(void *user, pd_simulation *core, const pd_iteration *ite
     if (positions) {
         status = pd_simulation_get_state(core, PyArray_DATA(positions), NULL, NULL);
         if (!status)
-            answer = PyObject_CallFunction(watch->observer, "iddddO", iteration->number, iteration->seconds, iteration->direction_seconds,
-                                           iteration->advance_seconds, iteration->step_norm, positions);
+            answer = PyObject_CallFunction(watch->observer, "({sisdsdsdsdsO})", "iteration", iteration->number, "seconds",
+                                           iteration->seconds, "direction_seconds", iteration->direction_seconds, "advance_seconds",
+                                           iteration->advance_seconds, "step_norm", iteration->step_norm, "positions", positions);
     }
     if (!status && !answer) status = PD_INTERRUPTED; // the observer's exception is pending
     Py_XDECREF(answer);
     Py_XDECREF((PyObject *)positions);
     watch->thread = PyEval_SaveThread();
     return status;
+}
+
+/* What `step` returns: a dict by name. */
+static PyObject *build_result(const pd_step_result *result, int rows) {
+    static const char *const stops[] = {PD_STOP_TABLE(PD_NAME_AT)}, *const phase_names[] = {PD_PHASE_TABLE(PD_NAME_AT)};
+    PyObject *phases = PyDict_New();
+    int failed = !phases;
+    for (int k = 0; k < PD_PHASE_COUNT && !failed; k++) {
+        PyObject *seconds = PyFloat_FromDouble(result->phases[k]);
+        failed = !seconds || PyDict_SetItemString(phases, phase_names[k], seconds) < 0;
+        Py_XDECREF(seconds);
+    }
+    if (!failed)
+        return Py_BuildValue("{sssNsisdsisNsd}", "status", stops[result->stop], "at_rounding", PyBool_FromLong(result->at_rounding),
+                             "iteration", result->iterations, "solve_seconds", result->seconds, "rows", rows, "phases", phases,
+                             "device_seconds", result->device_seconds);
+    Py_XDECREF(phases);
+    return NULL;
 }
 
 PyObject *pd_call_step(pd_simulation_object *self, PyObject *arguments) {
@@ -58,7 +79,7 @@ PyObject *pd_call_step(pd_simulation_object *self, PyObject *arguments) {
     pd_step_result result;
     if (!PyArg_ParseTuple(arguments, "OOOOp:step", &targets_object, &record_object, &iterates_object, &observer_object, &keep_diverged))
         return NULL;
-    npy_intp rows_shape[2] = {(npy_intp)self->iterations + 1, RECORD_COLUMNS};
+    npy_intp rows_shape[2] = {(npy_intp)self->iterations + 1, PD_RECORD_COLUMNS};
     npy_intp iterates_shape[3] = {(npy_intp)self->iterations + 1, pd_simulation_n_vertices(self->core), 3};
     if (!pd_object_read_vectors(self, targets_object, "targets", &targets)) return NULL;
     if (record_object != Py_None && !(rows = pd_array_in_out(record_object, NPY_FLOAT64, 2, rows_shape, "record"))) return NULL;
@@ -95,9 +116,5 @@ PyObject *pd_call_step(pd_simulation_object *self, PyObject *arguments) {
         }
         return NULL;
     }
-    static const char *stops[] = {"iteration_cap", "converged", "stalled", "diverged"};
-    const double *p = result.phases;
-    return Py_BuildValue("(sNidi(ddddd)d)", stops[result.stop], PyBool_FromLong(result.at_rounding), result.iterations, result.seconds,
-                         watch.rows, p[PD_PHASE_BEGIN], p[PD_PHASE_FIRST_GUESS], p[PD_PHASE_DIRECTION], p[PD_PHASE_ADVANCE],
-                         p[PD_PHASE_VELOCITY], result.device_seconds);
+    return build_result(&result, watch.rows);
 }

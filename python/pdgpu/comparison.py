@@ -252,18 +252,11 @@ def _run(simulation, evaluator, x_star, g_star):
     """One step; its record and last iterate."""
     rows, last = [], []
 
-    def observe(iteration, seconds, direction_seconds, advance_seconds, step_norm, positions):
-        x = positions.astype(np.float64)
+    def observe(row):
+        x = row.pop("positions").astype(np.float64)
         finite = bool(np.isfinite(x).all())
-        row = {
-            "iteration": iteration,
-            "seconds": seconds,
-            "incremental_potential": evaluator.potential(x) if finite else np.inf,
-            "gradient_norm": evaluator.gradient_norm(x) if finite else np.inf,
-            "step_norm": step_norm,
-            "direction_seconds": direction_seconds,
-            "advance_seconds": advance_seconds,
-        }
+        row["incremental_potential"] = evaluator.potential(x) if finite else np.inf
+        row["gradient_norm"] = evaluator.gradient_norm(x) if finite else np.inf
         if x_star is not None:
             row["error"] = evaluator.distance(x, x_star) if finite else np.inf
         rows.append(row)
@@ -308,11 +301,11 @@ def _newton_reference(scene, dt, start, initialization, threads, evaluator):
     norms = {}
     best = {}
 
-    def observe(iteration, seconds, direction_seconds, advance_seconds, step_norm, positions):
-        norm = evaluator.gradient_norm(positions)
+    def observe(row):
+        norm = evaluator.gradient_norm(row["positions"])
         norms.setdefault("first", norm)
-        if iteration == 0 or norm <= norms["last"]:
-            best["x"] = positions
+        if row["iteration"] == 0 or norm <= norms["last"]:
+            best["x"] = row["positions"]
         norms["last"] = norm
 
     try:

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse
 
+from pdgpu import _host
 from pdgpu.arguments import any_array, integer
 from pdgpu.attributes import GuardedAttributes
 from pdgpu.automatic import resolve
@@ -27,6 +28,7 @@ from pdgpu.spectrum import arrays, chebyshev_rate, composed_radius, extremes, sc
 
 __all__ = ["LinearResult", "System", "extreme_eigenvalues", "solve", "spectral_radius"]
 
+COLUMNS = _host.LINEAR_RECORD_COLUMNS
 ITERATIONS = 1000
 # looks at the residual of a run that records nothing and stops by nothing: divergence is noticed so late at most
 UNRECORDED_LOOKS = 64
@@ -270,30 +272,29 @@ class System(GuardedAttributes):
         chebyshev = getattr(self.solver, "chebyshev", None)
         if chebyshev is not None and chebyshev.rho == "auto" and self._numbers.rho is None and residual.any():
             self._search(residual)
-        rows = np.zeros((self._iterations + 1, 4)) if record else np.zeros((2, 4))
+        rows = np.zeros((self._iterations + 1 if record else 2, len(COLUMNS)))
+        table = {name: rows[:, k] for k, name in enumerate(COLUMNS)}
         every = 1 if record else (self._check_every if self._tolerance > 0.0 else UNRECORDED_LOOKS)
         try:
-            d, status, iterations, seconds, count, first, last = self._core.solve(
-                residual, first_iterate, target, rows if record else None, every, not record and self._tolerance > 0.0
-            )
+            found = self._core.solve(residual, first_iterate, target, rows if record else None, every, not record and self._tolerance > 0.0)
         except RuntimeError as error:
             raise _indefinite(error) from None
+        d, status, iterations, count = (found[name] for name in ("direction", "status", "iterations", "rows"))
         if not record:
-            rows[0], rows[1] = (0, 0.0, first, 0.0), (iterations, seconds, last, 0.0)
+            table["seconds"][1], table["residual_norm"][:] = found["seconds"], (found["first_norm"], found["last_norm"])
             count = 2 if iterations else 1
-        rows = rows[:count]
+        seconds, lengths, distance = (table[name][:count] for name in ("seconds", "residual_norm", "distance"))
         if status == "diverged":
             self._explain_divergence()
         ended = status == "stalled" or (status == "iteration_cap" and self._tolerance > 0.0)
         rounding = self._rounding(residual, d) if record or ended else 0.0
         # a residual of the size of the first one is no success, though rounding be as large: d has run away where A is singular
-        at_rounding = bool(ended and rows[-1, 2] <= min(rounding, 0.1 * rows[0, 2]))
-        norms = times_power(rows[:, 2], exponent)
+        at_rounding = bool(ended and lengths[-1] <= min(rounding, 0.1 * lengths[0]))
+        norms = times_power(lengths, exponent)
         if not np.isfinite(norms[0]):
             raise ValueError("b: the norm of the residual is too large for float64")
         error = None
         if target is not None and record:
-            distance = rows[:, 3]
             with np.errstate(invalid="ignore", divide="ignore"):
                 error = np.zeros(count) if distance[0] == 0.0 else distance / distance[0]
         return LinearResult(
@@ -304,8 +305,8 @@ class System(GuardedAttributes):
             iterations,
             norms.copy(),
             error,
-            rows[:, 1].copy(),
-            _above(rows[:, 2], rounding, self.dtype),
+            seconds.copy(),
+            _above(lengths, rounding, self.dtype),
         )
 
     def _residual(self, b, base, start):
@@ -363,13 +364,14 @@ class System(GuardedAttributes):
         core = backend(self._device, self.dtype).Linear(arrays(self._A), self._bending, self.columns, tuple(settings), self._threads)
 
         def run(rho):
-            rows = np.zeros((settings[1] + 1, 4))
+            rows = np.zeros((settings[1] + 1, len(COLUMNS)))
             self._numbers.rho = rho
             if rho is not None and getattr(self.solver, "variant", None) == "composed":
                 self._numbers.composed_rho = rho
             self._numbers.apply(self.solver, core.set)
-            _, status, _, _, count, _, _ = core.solve(residual, None, None, rows, 1, False)
-            return np.append(rows[:count, 2], np.inf) if status == "diverged" else rows[:count, 2]
+            found = core.solve(residual, None, None, rows, 1, False)
+            norms = rows[: found["rows"], COLUMNS.index("residual_norm")]
+            return np.append(norms, np.inf) if found["status"] == "diverged" else norms
 
         composed_rho = self._numbers.composed_rho
         rho, trials = search(run, floor_of(self.dtype))
@@ -431,8 +433,7 @@ class System(GuardedAttributes):
             "nonzeros" of the operator; "paths", the walks of `order` hops its entries are summed from; "bytes" it takes; "refresh_seconds"
             and "rows_recomputed" of the last refresh. Zeros for other solvers.
         """
-        names = ("nonzeros", "paths", "bytes", "rows_recomputed", "refresh_seconds")
-        return dict(zip(names, self._core.cost(), strict=True))
+        return self._core.cost()
 
     def predicted_rate(self):
         """See `LinearResult.predicted_rate`."""

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from pdgpu import _host
+
 __all__ = ["COLUMNS", "PHASES", "StepRecord"]
 
-# in the order of a row that csrc/python/simulation_step.c fills
-COLUMNS = ("iteration", "seconds", "incremental_potential", "gradient_norm", "step_norm", "direction_seconds", "advance_seconds")
+# of the array that a step fills
+COLUMNS = _host.RECORD_COLUMNS
 
-# of a step, in the order of pd_phase (csrc/dynamics/simulation.h)
-PHASES = ("begin", "first_guess", "direction", "advance", "velocity")
+# of a step, in their order
+PHASES = _host.PHASES
 
 
 class StepRecord(Mapping):

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse
 
+from pdgpu import _host
 from pdgpu.arguments import integer, number, real_array
 from pdgpu.attributes import GuardedAttributes
 from pdgpu.automatic import resolve
@@ -20,7 +21,7 @@ from pdgpu.errors import DivergenceError
 from pdgpu.linear_solvers import chebyshev_settings
 from pdgpu.materials import MATERIAL_OF_KIND
 from pdgpu.readback import ReadBack, gravity_energy, kinetic_energy
-from pdgpu.records import COLUMNS, PHASES, StepRecord
+from pdgpu.records import COLUMNS, StepRecord
 from pdgpu.scene import Scene, vertex_colours
 from pdgpu.solvers import XPBD, Newton, ProjectiveDynamics, check_slides, check_support, settings_of, warn_idle_acceleration
 
@@ -407,24 +408,25 @@ class Simulation(ReadBack, GuardedAttributes):
         iterations, longest = self.solver.iterations, search_iterations(self.solver.iterations, self.solver.chebyshev.start)
 
         def run(rho, length=longest):
-            def stop(iteration, *_):
-                if iteration == length:
+            def stop(row):
+                if row["iteration"] == length:
                     raise _SeenEnough
 
             rows = np.zeros((iterations + 1, len(COLUMNS)))
+            norms, moves = rows[:, COLUMNS.index("gradient_norm")], rows[:, COLUMNS.index("step_norm")]
             self._backend.set_chebyshev(None if rho is None else chebyshev_settings(self.solver.chebyshev, rho))
             try:
-                _, _, _, _, count, _, _ = self._backend.step(targets, rows, None, stop if length < iterations else None, False)
+                count = self._backend.step(targets, rows, None, stop if length < iterations else None, False)["rows"]
             except _SeenEnough:
                 count = length + 1
             except DivergenceError as error:
-                return np.append(rows[: max(getattr(error, "rows", 1), 1), 3], np.inf)
+                return np.append(norms[: max(getattr(error, "rows", 1), 1)], np.inf)
             finally:
                 self._backend.set_state(*state)
                 self._backend.set_steps(steps)
-            if rho is None and (count - 1 <= self.solver.chebyshev.start or rows[1:count, 4].max() <= least):
+            if rho is None and (count - 1 <= self.solver.chebyshev.start or moves[1:count].max() <= least):
                 raise _NothingToSearch
-            return rows[:count, 3]
+            return norms[:count]
 
         floor = floor_of(self.dtype)
         try:
@@ -451,21 +453,11 @@ class Simulation(ReadBack, GuardedAttributes):
             result = self._backend.step(self._targets(), rows, iterates, observer, keep_diverged)
         except DivergenceError as error:
             error.solver = self.solver
-            seconds = rows[max(getattr(error, "rows", 1) - 1, 0), 1] if rows is not None else 0.0
-            error.records = recorded(getattr(error, "rows", 0), status="diverged", iteration=error.iteration, solve_seconds=float(seconds))
+            count = getattr(error, "rows", 0)
+            seconds = 0.0 if rows is None else float(rows[max(count - 1, 0), COLUMNS.index("seconds")])
+            error.records = recorded(count, status="diverged", iteration=error.iteration, solve_seconds=seconds)
             raise
-        status, at_rounding, iterations, seconds, count, phases, device_seconds = result
-        phases = dict(zip(PHASES, phases, strict=True))
-        last_step = recorded(
-            count,
-            status=status,
-            at_rounding=at_rounding,
-            iteration=iterations,
-            solve_seconds=seconds,
-            phases=phases,
-            device_seconds=device_seconds,
-        )
-        self._keep(last_step=last_step)
+        self._keep(last_step=recorded(result.pop("rows"), **result))
 
     # ---- tearing ----------------------------------------------------------------------------------------------------------
 
@@ -550,17 +542,17 @@ class Simulation(ReadBack, GuardedAttributes):
             "kinetic", "gravity" (-sum m g . x), "elastic" (a dict by material), "damping" and "contact" (0: nothing has moved in
             the step about to be solved), "total".
         """
-        parts = self._backend.energies(None)
+        parts = dict(zip(_host.ENERGIES, self._backend.energies(None), strict=True))
         x, v = self._state64()
         elastic = {}
-        for kind, value in zip(self._kinds, parts, strict=False):
-            if value != 0.0 or MATERIAL_OF_KIND[kind] in self._materials:
-                elastic[MATERIAL_OF_KIND[kind]] = elastic.get(MATERIAL_OF_KIND[kind], 0.0) + float(value)
+        for kind in self._kinds:
+            if parts[kind] != 0.0 or MATERIAL_OF_KIND[kind] in self._materials:
+                elastic[MATERIAL_OF_KIND[kind]] = elastic.get(MATERIAL_OF_KIND[kind], 0.0) + float(parts[kind])
         result = {
             "kinetic": kinetic_energy(self._masses, v),
             "gravity": gravity_energy(self._masses, x, self._gravity),
             "elastic": elastic,
-            "damping": float(parts[-1]),
+            "damping": float(parts["damping"]),
             "contact": 0.0,
         }
         result["total"] = result["kinetic"] + result["gravity"] + sum(elastic.values()) + result["damping"]

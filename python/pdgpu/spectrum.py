@@ -55,7 +55,7 @@ def _solve_with(A):
         return scipy.sparse.linalg.LinearOperator((n, n), matvec=lu.solve, dtype=np.float64)
 
     def solve(b):
-        return factor.solve(np.ascontiguousarray(b, dtype=np.float64).reshape(n, 1), None, None, None, 1, False)[0][:, 0]
+        return factor.solve(np.ascontiguousarray(b, dtype=np.float64).reshape(n, 1), None, None, None, 1, False)["direction"][:, 0]
 
     return scipy.sparse.linalg.LinearOperator((n, n), matvec=solve, dtype=np.float64)
 
@@ -190,7 +190,7 @@ def _iteration_matrix(A, solver, bending, weight, omega, columns):
 
     def step(e):
         e = np.ascontiguousarray(e, dtype=np.float64).reshape(n, k)
-        return e + core.solve(np.ascontiguousarray(-(A @ e)), None, None, None, 1, False)[0]
+        return e + core.solve(np.ascontiguousarray(-(A @ e)), None, None, None, 1, False)["direction"]
 
     return step
 

@@ -1,0 +1,50 @@
+/* The names of what results are made of, each beside its constant: Python builds tables and dicts by them. _host shows them (host_names.c). */
+#ifndef PD_PYTHON_NAMES_H
+#define PD_PYTHON_NAMES_H
+
+#include "dynamics/simulation.h"
+
+/* X(constant, name) for every column of the record of a step. */
+#define PD_RECORD_TABLE(X)                            \
+    X(ITERATION, "iteration")                         \
+    X(SECONDS, "seconds")                             \
+    X(INCREMENTAL_POTENTIAL, "incremental_potential") \
+    X(GRADIENT_NORM, "gradient_norm")                 \
+    X(STEP_NORM, "step_norm")                         \
+    X(DIRECTION_SECONDS, "direction_seconds")         \
+    X(ADVANCE_SECONDS, "advance_seconds")
+
+/* The same for that of a linear solve; distance: from the target. */
+#define PD_LINEAR_RECORD_TABLE(X)     \
+    X(ITERATION, "iteration")         \
+    X(SECONDS, "seconds")             \
+    X(RESIDUAL_NORM, "residual_norm") \
+    X(DISTANCE, "distance")
+
+#define PD_RECORD_CONSTANT(NAME, name)        PD_RECORD_##NAME,
+#define PD_LINEAR_RECORD_CONSTANT(NAME, name) PD_LINEAR_RECORD_##NAME,
+enum { PD_RECORD_TABLE(PD_RECORD_CONSTANT) PD_RECORD_COLUMNS };
+enum { PD_LINEAR_RECORD_TABLE(PD_LINEAR_RECORD_CONSTANT) PD_LINEAR_RECORD_COLUMNS };
+
+/* X(constant, name) for every part of the time of a step, every way in which one ends, and every way in which a linear solve does. */
+#define PD_PHASE_TABLE(X)                  \
+    X(PD_PHASE_BEGIN, "begin")             \
+    X(PD_PHASE_FIRST_GUESS, "first_guess") \
+    X(PD_PHASE_DIRECTION, "direction")     \
+    X(PD_PHASE_ADVANCE, "advance")         \
+    X(PD_PHASE_VELOCITY, "velocity")
+#define PD_STOP_TABLE(X)                      \
+    X(PD_STOP_ITERATION_CAP, "iteration_cap") \
+    X(PD_STOP_CONVERGED, "converged")         \
+    X(PD_STOP_STALLED, "stalled")             \
+    X(PD_STOP_DIVERGED, "diverged")
+#define PD_LINEAR_STOP_TABLE(X)                 \
+    X(PD_LINEAR_ITERATION_CAP, "iteration_cap") \
+    X(PD_LINEAR_CONVERGED, "converged")         \
+    X(PD_LINEAR_STALLED, "stalled")             \
+    X(PD_LINEAR_DIVERGED, "diverged")
+
+/* An array of names, each at the place of its constant: const char *const names[] = {PD_STOP_TABLE(PD_NAME_AT)}; */
+#define PD_NAME_AT(constant, name) [constant] = name,
+
+#endif
