@@ -11,6 +11,7 @@ from pdgpu import _host
 from pdgpu.arguments import choice
 from pdgpu.attributes import GuardedAttributes, read_only
 from pdgpu.mesh_files import read_arrays, write_arrays
+from pdgpu.mesh_quality import quality_of
 
 __all__ = ["Mesh", "read_mesh"]
 
@@ -171,24 +172,7 @@ class Mesh(GuardedAttributes):
               the elements alone), and ``"jacobi_weight"``, 1.8 / lambda: weighted Jacobi converges for weights below 2 / lambda, so
               plain Jacobi diverges where lambda is 2 or more. NaN where an element is flat, since it has no rest shape.
         """
-        result = {}
-        if len(self.tets):
-            corners = self.points[self.tets]
-            volumes = _host.measures(self.points, self.tets)
-            mean_square = _sum_of_squared_edges(corners) / 6
-            result["volumes"] = volumes
-            result["volume_ratios"] = 6 * np.sqrt(2) * volumes / mean_square**1.5
-            result["dihedral_minimum"], result["dihedral_maximum"] = _dihedral_extremes(corners)
-        if len(self.triangles):
-            areas = _host.measures(self.points, self.triangles)
-            squares = _sum_of_squared_edges(self.points[self.triangles])
-            result["areas"] = areas
-            result["triangle_ratios"] = 4 * np.sqrt(3) * areas / np.where(squares > 0, squares, 1)
-        result["edge_lengths"] = _host.measures(self.points, self.unique_edges())
-        if len(result["edge_lengths"]):
-            largest = _largest_jacobi_eigenvalue(self.without_unused_vertices())
-            result["jacobi_eigenvalue"], result["jacobi_weight"] = largest, 1.8 / largest
-        return result
+        return quality_of(self)
 
     def without_unused_vertices(self):
         """A mesh without the points that belong to no element; the others keep their order. Returns a new `Mesh`."""
@@ -313,54 +297,3 @@ def _as_elements(elements, k, n_points, name):
             row, column = np.argwhere(outside)[0]
             raise ValueError(f"{name}: index {array[row, column]} at row {row} is out of range for {n_points} points")
     return np.array(array, dtype=np.int32, order="C")
-
-
-def _largest_jacobi_eigenvalue(mesh):
-    """Of D^-1 A without inertia; a time step of 10^4 s leaves none."""
-    from pdgpu.materials import ARAP, Spring
-    from pdgpu.scene import Scene
-    from pdgpu.simulation import Simulation
-    from pdgpu.spectrum import largest_eigenvalue
-
-    scene = Scene()
-    try:
-        if len(mesh.tets):
-            mesh = Mesh(mesh.points, tets=mesh.tets).without_unused_vertices()
-            scene.add_solid(mesh, ARAP(1.0), density=1.0)
-        elif len(mesh.triangles):
-            mesh = Mesh(mesh.points, triangles=mesh.triangles).without_unused_vertices()
-            scene.add_shell(mesh, ARAP(1.0), density=1.0)
-        else:
-            scene.add_rod(mesh, Spring(1.0), density=1.0)
-    except ValueError:
-        return float("nan")
-    size = float(np.ptp(mesh.points, axis=0).max())
-    return largest_eigenvalue(Simulation._for_diagnostics(scene, 1e4 * max(size, 1e-3), 1).system_matrix(), tolerance=1e-6)
-
-
-def _sum_of_squared_edges(corners):
-    """Sum over all pairs of the k vertices of the squared distance; corners (m, k, 3) -> (m,)."""
-    k = corners.shape[1]
-    total = np.zeros(len(corners))
-    for a in range(k):
-        for b in range(a + 1, k):
-            edge = corners[:, b] - corners[:, a]
-            total += np.einsum("mi,mi->m", edge, edge)
-    return total
-
-
-def _dihedral_extremes(corners):
-    """Smallest and largest angle between two faces of each tet, degrees; corners (m, 4, 3) -> (m,), (m,)."""
-    faces = ((1, 2, 3), (0, 3, 2), (0, 1, 3), (0, 2, 1))  # outward for a positive tet
-    normals = [np.cross(corners[:, b] - corners[:, a], corners[:, c] - corners[:, a]) for a, b, c in faces]
-    smallest = np.full(len(corners), 180.0)
-    largest = np.zeros(len(corners))
-    for a in range(4):
-        for b in range(a + 1, 4):
-            # the arc cosine would lose half the digits near 0 and 180 degrees, where the bad tets are
-            sine = np.linalg.norm(np.cross(normals[a], normals[b]), axis=1)
-            cosine = -np.einsum("mi,mi->m", normals[a], normals[b])
-            angle = np.degrees(np.arctan2(sine, cosine))
-            np.minimum(smallest, angle, out=smallest)
-            np.maximum(largest, angle, out=largest)
-    return smallest, largest
