@@ -9,6 +9,7 @@ with short_spinning():
     from pdgpu import _host  # loads the OpenMP runtime
 
 from pdgpu import ccd, collision, contact, elements, geometry, linear, shapes, solvers, surface
+from pdgpu.bodies import Body, Obstacle
 from pdgpu.certificate import Certificate, certify
 from pdgpu.colliders import Box, Capsule, Collider, Plane, SignedDistanceField, Sphere, TriangleMesh
 from pdgpu.comparison import Comparison, compare
@@ -33,7 +34,7 @@ from pdgpu.materials import (
 )
 from pdgpu.mesh import Mesh, read_mesh
 from pdgpu.records import StepRecord
-from pdgpu.scene import Body, Obstacle, Scene
+from pdgpu.scene import Scene
 from pdgpu.simulation import Simulation
 from pdgpu.solvers import *  # noqa: F403  (a new solver is named there alone)
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from pdgpu.arguments import LARGEST, number
+from pdgpu.bodies import Body, Obstacle
 from pdgpu.collision import BroadPhase
-from pdgpu.scene import Body, Obstacle
 from pdgpu.surface import SceneSurface
 
 __all__ = ["Contacts"]

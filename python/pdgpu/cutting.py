@@ -16,9 +16,9 @@ import scipy.sparse
 from pdgpu import _host
 from pdgpu.arguments import any_array
 from pdgpu.attributes import read_only
+from pdgpu.bodies import Body
 from pdgpu.materials import Bending, Spring
 from pdgpu.mesh import Mesh
-from pdgpu.scene import Body
 
 __all__ = ["Cut"]
 

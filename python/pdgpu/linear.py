@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 import time
-from functools import cached_property
 
 import numpy as np
 import scipy.sparse
 
 from pdgpu import _host
-from pdgpu.arguments import any_array, integer
+from pdgpu.arguments import integer
 from pdgpu.attributes import GuardedAttributes
 from pdgpu.automatic import resolve
 from pdgpu.backends import backend, thread_count
 from pdgpu.chebyshev_search import floor_of, search, search_iterations
+from pdgpu.linear_arguments import array_of_shape, array_or_none, right_hand_side, symmetric_matrix
+from pdgpu.linear_result import LinearResult, shares_above_rounding
 from pdgpu.linear_solvers import (
     LINEAR_SOLVERS,
     PCG,
@@ -32,66 +33,6 @@ COLUMNS = _host.LINEAR_RECORD_COLUMNS
 ITERATIONS = 1000
 # looks at the residual of a run that records nothing and stops by nothing: divergence is noticed so late at most
 UNRECORDED_LOOKS = 64
-# residual norms below this share of the first say nothing about a rate
-FLOOR = {np.dtype(np.float32): 2e-6, np.dtype(np.float64): 1e-12}
-
-
-class LinearResult:
-    """What a solve found and how it got there.
-
-    Attributes
-    ----------
-    x : ndarray
-        In the shape of b. After "diverged" the last iterate, or x0 where that is not finite.
-    iterations : int
-    residual_norm : ndarray
-        Frobenius norm of b - A x after each iteration, row 0 at the start; without record only the first and the last.
-    relative_error : ndarray or None
-        ||x_k - reference|| / ||x_0 - reference|| in the same rows, where a reference was given.
-    seconds : ndarray
-        Solver time up to the same rows; recording is never inside.
-    status : str
-        "converged": the tolerance is met, the residual is zero, or what is left of the residual is rounding where nothing moves any more
-        (eight looks without a change in the last bit of the norm) or a tolerance was out of reach. "stalled": nothing moves any more, above
-        rounding, as for a singular A and a b that no x answers. "iteration_cap": all iterations ran. "diverged".
-    at_rounding : bool
-        Whether rounding is what a run "converged" by: the norm is at most (k + 8) eps || |A| |d| + |r| ||, k the entries of the
-        longest row, d the correction, r the residual at the start, eps that of the dtype, and at most a tenth of || r ||.
-    rate : float
-        Observed: mean factor of the residual norm per iteration over the second half of the run, down to where rounding takes over; NaN
-        with fewer than two.
-    predicted_rate : float
-        What the spectrum promises, computed when first asked for: the spectral radius of the iteration, with Chebyshev the
-        asymptotic rate of its polynomial, (sqrt(kappa) - 1)/(sqrt(kappa) + 1) for PCG, 0 for Direct. ValueError where A is not positive
-        definite and the spectrum cannot be had.
-    setup_seconds : float
-        Factorisation, colours, aggregation, eigenvalues, search for rho: once per `System`.
-    parameters : dict
-        The numbers that were used: "weight", "rho" (of one Jacobi step for A-Jacobi), "omega", "colours", those that apply.
-    """
-
-    def __init__(self, system, x, status, at_rounding, iterations, residual_norm, relative_error, seconds, shares):
-        self._system = system
-        self.x, self.status, self.at_rounding, self.iterations = x, status, at_rounding, iterations
-        self.residual_norm, self.relative_error, self.seconds = residual_norm, relative_error, seconds
-        self._shares = shares  # residual norms over the first, down to rounding
-        self.setup_seconds, self.parameters = system.setup_seconds, dict(system.parameters)
-
-    @property
-    def rate(self):
-        last = len(self._shares) - 1
-        half = last // 2
-        if last < 2 or not np.isfinite(self._shares[last]):
-            return math.nan
-        steps = self.iterations * (last - half) / (len(self.residual_norm) - 1)
-        return float((self._shares[last] / self._shares[half]) ** (1.0 / steps))
-
-    @cached_property
-    def predicted_rate(self):
-        return self._system.predicted_rate()
-
-    def __repr__(self):
-        return f"<LinearResult: {self.status} after {self.iterations} iterations, residual norm {self.residual_norm[-1]:.3e}>"
 
 
 def solve(A, b, solver, x0=None, record=True, *, reference=None, bending=None, device="cpu", threads=0):
@@ -136,9 +77,9 @@ def solve(A, b, solver, x0=None, record=True, *, reference=None, bending=None, d
     RuntimeError
         A device that is not there, or `order="natural"` on another than the CPU.
     """
-    b = _right_hand_side("b", b, None)
-    A = _matrix("A", A)
-    dtype = np.float32 if all(value is None or value.dtype == np.float32 for value in (A, b, _dtyped(x0))) else np.float64
+    b = right_hand_side("b", b, None)
+    A = symmetric_matrix("A", A)
+    dtype = np.float32 if all(value is None or value.dtype == np.float32 for value in (A, b, array_or_none(x0))) else np.float64
     columns = 1 if b.ndim == 1 else b.shape[1]
     if b.shape[0] != A.shape[0]:
         raise ValueError(f"b: expected {A.shape[0]} rows, got shape {b.shape}")
@@ -165,9 +106,9 @@ def spectral_radius(A, solver, *, bending=None):
     float
     """
     _check_solver(solver)
-    A, exponent = ordinary_matrix("A", _matrix("A", A).astype(np.float64), np.float64)
+    A, exponent = ordinary_matrix("A", symmetric_matrix("A", A).astype(np.float64), np.float64)
     if bending is not None:
-        bending = arrays(times_power(_matrix("bending", bending, positive=False), -exponent))
+        bending = arrays(times_power(symmetric_matrix("bending", bending, positive=False), -exponent))
     return spectral_radius_of(A, solver, bending)
 
 
@@ -182,7 +123,7 @@ def extreme_eigenvalues(A):
     -------
     (float, float)
     """
-    return extremes(ordinary_matrix("A", _matrix("A", A).astype(np.float64), np.float64)[0])
+    return extremes(ordinary_matrix("A", symmetric_matrix("A", A).astype(np.float64), np.float64)[0])
 
 
 class System(GuardedAttributes):
@@ -209,7 +150,7 @@ class System(GuardedAttributes):
         module = backend(device, dtype)
         check_order(solver, device)
         self._keep(solver=solver, columns=integer("columns", columns, 1), dtype=np.dtype(dtype))
-        A = _matrix("A", A)
+        A = symmetric_matrix("A", A)
         # 2^-exponent of the matrix: all that a solver sees has numbers of ordinary size
         self._A, self._exponent = ordinary_matrix("A", A.astype(np.float64), dtype)
         self._original = self._A
@@ -220,7 +161,7 @@ class System(GuardedAttributes):
         if blocks and self.columns > 1:
             raise ValueError(f"preconditioner: 'block' takes one column, got {self.columns}")
         if bending is not None:
-            bending = _matrix("bending", bending, positive=False)
+            bending = symmetric_matrix("bending", bending, positive=False)
             if bending.shape != A.shape:
                 raise ValueError(f"bending: expected shape {A.shape}, got {bending.shape}")
         elif getattr(solver, "suppression", None) == "bending":
@@ -253,13 +194,13 @@ class System(GuardedAttributes):
         n, k = self._A.shape[0], self.columns
         if not isinstance(record, bool | np.bool_):
             raise TypeError(f"record: expected True or False, got {record!r}")
-        b = _right_hand_side("b", b, n)
+        b = right_hand_side("b", b, n)
         shape = b.shape
         if (1 if b.ndim == 1 else b.shape[1]) != k:
             raise ValueError(f"b: expected {k} columns, got shape {shape}")
         b = b.astype(np.float64).reshape(n, k)
-        start = np.zeros((n, k)) if x0 is None else _like("x0", x0, shape).reshape(n, k)
-        target = None if reference is None else _like("reference", reference, shape).reshape(n, k)
+        start = np.zeros((n, k)) if x0 is None else array_of_shape("x0", x0, shape).reshape(n, k)
+        target = None if reference is None else array_of_shape("reference", reference, shape).reshape(n, k)
         # a biased operator is led to a fixed point of x itself: it iterates on x from x0, the others on the correction from 0
         absolute = getattr(self.solver, "biased", False) and self.solver.suppression is not None
         base = np.zeros((n, k)) if absolute else start
@@ -306,7 +247,7 @@ class System(GuardedAttributes):
             norms.copy(),
             error,
             seconds.copy(),
-            _above(lengths, rounding, self.dtype),
+            shares_above_rounding(lengths, rounding, self.dtype),
         )
 
     def _residual(self, b, base, start):
@@ -410,7 +351,7 @@ class System(GuardedAttributes):
             Not negative.
         """
         n = self._original.shape[0]
-        delta = _like("delta", delta, (n,))
+        delta = array_of_shape("delta", delta, (n,))
         if (delta < 0.0).any():
             row = int(np.argmax(delta < 0.0))
             raise ValueError(f"delta: must not be negative, got {delta[row]} at {row}")
@@ -470,148 +411,10 @@ def _block_extremes(A):
     return extremes((W @ A @ W.T).tocsr())
 
 
-# ---- arguments --------------------------------------------------------------------------------------------------------------
-
-
 def _check_solver(solver):
     if not isinstance(solver, LINEAR_SOLVERS):
         raise TypeError(f"solver: expected a linear solver such as pdgpu.PCG(), got {solver!r}")
 
 
-def _above(norms, rounding, dtype):
-    """Norms over the first, down to the last that is not rounding."""
-    if not 0.0 < norms[0] < np.inf:
-        return np.empty(0)
-    above = np.flatnonzero(~(norms <= max(FLOOR[dtype] * norms[0], rounding)))
-    return norms[: int(above[-1]) + 1] / norms[0] if len(above) else np.empty(0)
-
-
 def _indefinite(error):
     return ValueError(f"A: {error}") if "positive definite" in str(error) else error
-
-
-def _dtyped(value):
-    return None if value is None else any_array("x0", value)  # checked when it is used
-
-
-def _cast(name, array, dtype):
-    """In the dtype; finite there too, where a longer one came in."""
-    with np.errstate(over="ignore"):
-        array = array.astype(dtype)
-    _finite(name, array)
-    return array
-
-
-def _finite(name, array):
-    bad = ~np.isfinite(array)
-    if bad.any():
-        index = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise ValueError(f"{name}: value {array[index]} at {index[0] if len(index) == 1 else index} is not finite")
-
-
-def _right_hand_side(name, values, n):
-    array = any_array(name, values)
-    if array.dtype.kind not in "fiu":
-        raise TypeError(f"{name}: expected real numbers, got dtype {array.dtype}")
-    if array.ndim not in (1, 2) or (array.ndim == 2 and not array.shape[1]) or (n is not None and array.shape[0] != n):
-        rows = "n" if n is None else n
-        raise ValueError(f"{name}: expected shape ({rows},) or ({rows}, k), got {array.shape}")
-    return _cast(name, array, np.float32 if array.dtype == np.float32 else np.float64)
-
-
-def _like(name, values, shape):
-    array = any_array(name, values)
-    if array.dtype.kind not in "fiu":
-        raise TypeError(f"{name}: expected real numbers, got dtype {array.dtype}")
-    if array.shape != shape:
-        raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")
-    return _cast(name, array, np.float64)
-
-
-def _matrix(name, A, positive=True):
-    """A as canonical CSR in float32 or float64, checked. Explicit zeros stay."""
-    if scipy.sparse.issparse(A):
-        _check_parts(name, A)
-        matrix = A.tocsr()
-        if matrix is A or not matrix.has_canonical_format:
-            matrix = matrix.copy()
-    else:
-        matrix = scipy.sparse.csr_matrix(_dense(name, A))
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"{name}: expected a square matrix, got shape {matrix.shape}")
-    n = matrix.shape[0]
-    if not n:
-        raise ValueError(f"{name}: the matrix is empty")
-    if matrix.dtype.kind not in "fiu":
-        raise TypeError(f"{name}: expected real numbers, got dtype {matrix.dtype}")
-    if matrix.nnz > 2**31 - 1 - n:
-        raise ValueError(f"{name}: {matrix.nnz} nonzeros are more than an index of 32 bits can count")
-    if matrix.dtype != np.float32:
-        matrix = matrix.astype(np.float64)
-    matrix.sum_duplicates()
-    bad = ~np.isfinite(matrix.data)
-    if bad.any():
-        row, column = _place(matrix, int(np.argmax(bad)))
-        raise ValueError(f"{name}: value {matrix.data[np.argmax(bad)]} at ({row}, {column}) is not finite")
-    if positive:
-        diagonal = matrix.diagonal()
-        if (diagonal <= 0.0).any():
-            row = int(np.argmax(diagonal <= 0.0))
-            raise ValueError(f"{name}: the diagonal must be positive, got {diagonal[row]} at {row}")
-    largest = float(np.abs(matrix.data).max()) if matrix.nnz else 0.0
-    difference = (matrix - matrix.T).tocoo()
-    tolerance = (1e-5 if matrix.dtype == np.float32 else 1e-10) * largest
-    if difference.nnz and float(np.abs(difference.data).max()) > tolerance:
-        worst = int(np.argmax(np.abs(difference.data)))
-        row, column = int(difference.row[worst]), int(difference.col[worst])
-        raise ValueError(f"{name}: not symmetric: {matrix[row, column]} at ({row}, {column}), {matrix[column, row]} at ({column}, {row})")
-    return _symmetric_pattern(matrix)
-
-
-def _symmetric_pattern(matrix):
-    """The same matrix, an entry at (j, i) wherever there is one at (i, j), possibly zero: colours and gathers rely on it."""
-    pattern = matrix.copy()
-    pattern.data = np.ones_like(pattern.data)
-    if (pattern - pattern.T).count_nonzero() == 0:
-        return matrix
-    coo, transposed = matrix.tocoo(), matrix.T.tocoo()
-    rows, columns = np.concatenate([coo.row, transposed.row]), np.concatenate([coo.col, transposed.col])
-    data = np.concatenate([coo.data, np.zeros_like(transposed.data)])
-    whole = scipy.sparse.coo_matrix((data, (rows, columns)), shape=matrix.shape).tocsr()
-    whole.sum_duplicates()
-    return whole
-
-
-def _dense(name, A):
-    array = any_array(name, A)
-    if array.dtype.kind not in "fiu":
-        raise TypeError(f"{name}: expected real numbers, got dtype {array.dtype}")
-    if array.ndim != 2:
-        raise ValueError(f"{name}: expected a square matrix, got shape {array.shape}")
-    return array
-
-
-def _place(matrix, entry):
-    row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
-    return row, int(matrix.indices[entry])
-
-
-def _check_parts(name, A):
-    """Hand-made compressed matrices may hold anything."""
-    for part in ("indices", "indptr", "row", "col"):
-        values = getattr(A, part, None)
-        if isinstance(values, np.ndarray) and values.dtype.kind not in "iu":
-            raise TypeError(f"{name}: {part} must hold integers, got dtype {values.dtype}")
-    if A.format in ("csr", "csc", "bsr"):
-        limit = A.shape[1 if A.format == "csr" else 0] // (A.blocksize[0] if A.format == "bsr" else 1)
-        if A.format == "bsr":
-            limit = A.shape[1] // A.blocksize[1]
-        indices = np.asarray(A.indices)
-        bad = (indices < 0) | (indices >= limit)
-        if bad.any():
-            place = int(np.argmax(bad))
-            raise ValueError(f"{name}: index {indices[place]} at {place} is out of range for {limit} columns")
-        try:
-            A.check_format(full_check=True)
-        except ValueError as error:
-            raise ValueError(f"{name}: not a valid sparse matrix: {error}") from None

@@ -9,18 +9,18 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse
 
-from pdgpu import _host
 from pdgpu.arguments import integer, number, real_array
 from pdgpu.attributes import GuardedAttributes
 from pdgpu.automatic import resolve
+from pdgpu.automatic_rho import search_inner, search_outer
 from pdgpu.backends import backend, thread_count
-from pdgpu.chebyshev_search import floor_of, search, search_iterations, settle
 from pdgpu.contacts import find_contacts
 from pdgpu.cutting import cut_scene
+from pdgpu.diagnostics import Diagnostics
 from pdgpu.errors import DivergenceError
 from pdgpu.linear_solvers import chebyshev_settings
 from pdgpu.materials import MATERIAL_OF_KIND
-from pdgpu.readback import ReadBack, gravity_energy, kinetic_energy
+from pdgpu.readback import ReadBack
 from pdgpu.records import COLUMNS, StepRecord
 from pdgpu.scene import Scene, vertex_colours
 from pdgpu.solvers import XPBD, Newton, ProjectiveDynamics, check_slides, check_support, settings_of, warn_idle_acceleration
@@ -28,7 +28,7 @@ from pdgpu.solvers import XPBD, Newton, ProjectiveDynamics, check_slides, check_
 __all__ = ["Simulation"]
 
 
-class Simulation(ReadBack, GuardedAttributes):
+class Simulation(Diagnostics, ReadBack, GuardedAttributes):
     """Steps a scene in time with a solver.
 
     Parameters
@@ -369,73 +369,18 @@ class Simulation(ReadBack, GuardedAttributes):
             return
         start = time.perf_counter()
         if inner_open:
-            rho = self._search_inner()
+            rho = search_inner(self)
             self._numbers.rho = rho
             self._numbers.composed_rho = rho or self._numbers.composed_rho
             self._numbers.apply(self.solver.linear, self._backend.set_linear)
         if outer_open:
-            self._set_rho(self._search_outer())
+            self._set_rho(search_outer(self))
         self._setup_seconds += time.perf_counter() - start
 
     def _set_rho(self, rho):
         """rho of the outer iteration; None: not found yet, and no acceleration."""
         self._rho = rho
         self._backend.set_chebyshev(None if rho is None else chebyshev_settings(self.solver.chebyshev, rho))
-
-    def _search_inner(self):
-        """On the first global step: A d = -dG/dx at the present state."""
-        from pdgpu.linear import System
-
-        free = self._fixed == 0
-        residual = self._backend.gradient(None)[free]
-        if not residual.any():  # at rest: any direction will do
-            residual = np.random.default_rng(0).normal(size=residual.shape).astype(self.dtype)
-        if getattr(self.solver.linear, "suppression", None) == "bending":
-            raise ValueError("rho: 'auto' cannot be searched with suppression='bending': give a number")
-        linear = replace(self.solver.linear, iterations=None, tolerance=0.0)
-        if hasattr(linear, "weight"):  # the one that is used, which has been warned of where it is another one
-            linear = replace(linear, weight=self._numbers.weight)
-        system = System(self.system_matrix(free=True), linear, columns=3, dtype=self.dtype, threads=self.threads)
-        return system.solve(residual, record=False).parameters["rho"]
-
-    def _search_outer(self):
-        """None where the step ends before the acceleration would set in, or moves nothing: a later one tells more."""
-        if self.solver.iterations <= self.solver.chebyshev.start:
-            return 0.0  # which has been warned of
-        state, steps, targets = self._backend.state(), self._backend.steps(), self._targets()
-        least = 16.0 * float(np.finfo(self.dtype).eps) * float(np.linalg.norm(state[0].astype(np.float64)))
-
-        iterations, longest = self.solver.iterations, search_iterations(self.solver.iterations, self.solver.chebyshev.start)
-
-        def run(rho, length=longest):
-            def stop(row):
-                if row["iteration"] == length:
-                    raise _SeenEnough
-
-            rows = np.zeros((iterations + 1, len(COLUMNS)))
-            norms, moves = rows[:, COLUMNS.index("gradient_norm")], rows[:, COLUMNS.index("step_norm")]
-            self._backend.set_chebyshev(None if rho is None else chebyshev_settings(self.solver.chebyshev, rho))
-            try:
-                count = self._backend.step(targets, rows, None, stop if length < iterations else None, False)["rows"]
-            except _SeenEnough:
-                count = length + 1
-            except DivergenceError as error:
-                return np.append(norms[: max(getattr(error, "rows", 1), 1)], np.inf)
-            finally:
-                self._backend.set_state(*state)
-                self._backend.set_steps(steps)
-            if rho is None and (count - 1 <= self.solver.chebyshev.start or moves[1:count].max() <= least):
-                raise _NothingToSearch
-            return norms[:count]
-
-        floor = floor_of(self.dtype)
-        try:
-            rho = search(run, floor)[0]
-            return settle(rho, lambda rho: run(rho, iterations), longest, floor) if longest < iterations else rho
-        except _NothingToSearch:
-            return None
-        finally:
-            self._backend.set_chebyshev(None)
 
     def _step(self, record, observer=None, keep_diverged=False):
         self._search()
@@ -528,81 +473,6 @@ class Simulation(ReadBack, GuardedAttributes):
             self._numbers.rho, self._numbers.composed_rho = numbers.rho, numbers.composed_rho
             self._numbers.apply(self.solver.linear, self._backend.set_linear)
 
-    # ---- diagnostics ------------------------------------------------------------------------------------------------------
-
-    def _positions_argument(self, x):
-        return None if x is None else self._cast(self._in_range("x", real_array("x", x, (len(self._masses), 3))))
-
-    def energies(self):
-        """Energies of the present state, J.
-
-        Returns
-        -------
-        dict
-            "kinetic", "gravity" (-sum m g . x), "elastic" (a dict by material), "damping" and "contact" (0: nothing has moved in
-            the step about to be solved), "total".
-        """
-        parts = dict(zip(_host.ENERGIES, self._backend.energies(None), strict=True))
-        x, v = self._state64()
-        elastic = {}
-        for kind in self._kinds:
-            if parts[kind] != 0.0 or MATERIAL_OF_KIND[kind] in self._materials:
-                elastic[MATERIAL_OF_KIND[kind]] = elastic.get(MATERIAL_OF_KIND[kind], 0.0) + float(parts[kind])
-        result = {
-            "kinetic": kinetic_energy(self._masses, v),
-            "gravity": gravity_energy(self._masses, x, self._gravity),
-            "elastic": elastic,
-            "damping": float(parts["damping"]),
-            "contact": 0.0,
-        }
-        result["total"] = result["kinetic"] + result["gravity"] + sum(elastic.values()) + result["damping"]
-        return result
-
-    def incremental_potential(self, x=None):
-        """G(x) of the step about to be solved, J.
-
-        G(x) = sum over free vertices m_i/(2 h^2) |x_i - y_i|^2 + elastic + damping, y = x_t + h v_t + h^2 (g + f/m).
-
-        Parameters
-        ----------
-        x : array_like, shape (n, 3), optional
-            m; by default the present positions. Rows of pinned vertices are used as given.
-        """
-        return float(np.sum(self._backend.energies(self._positions_argument(x))))
-
-    def gradient(self, x=None):
-        """dG/dx, (n, 3) N, zero rows at pinned vertices. `x` as for `incremental_potential`."""
-        return self._backend.gradient(self._positions_argument(x))
-
-    def hessian(self, x=None, *, psd=False):
-        """d2G/dx2 over the free degrees of freedom, scipy CSR (3n, 3n) N/m; rows and columns of pinned vertices are empty.
-
-        psd : bool
-            Project every element's Hessian to be positive semidefinite.
-        """
-        row_start, columns, blocks = self._backend.hessian(self._positions_argument(x), psd)
-        n = len(self._masses)
-        rows = np.repeat(np.arange(n), np.diff(row_start))
-        blocks[(self._fixed[rows] | self._fixed[columns]).astype(bool)] = 0.0
-        matrix = scipy.sparse.bsr_matrix((blocks, columns, row_start), shape=(3 * n, 3 * n)).tocsr()
-        matrix.eliminate_zeros()
-        return matrix
-
-    def system_matrix(self, *, free=False):
-        """Matrix of the Projective Dynamics global step, A = M/h^2 + sum w S^T S, scipy CSR (n, n) float64, N/m.
-
-        free : bool
-            Only the block of the free vertices, which is what is factorised.
-        """
-        row_start, columns, values = self._backend.system_matrix()
-        n = len(self._masses)
-        matrix = scipy.sparse.csr_matrix((values, columns, row_start), shape=(n, n))
-        if free:
-            keep = np.flatnonzero(self._fixed == 0)
-            matrix = matrix[keep][:, keep].tocsr()
-            matrix.sort_indices()
-        return matrix
-
     # ---- proximity ----------------------------------------------------------------------------------------------------------
 
     def contacts(self, distance=None, *, bodies=None, self_collision=True, unique=True):
@@ -687,14 +557,6 @@ class Simulation(ReadBack, GuardedAttributes):
         from pdgpu.checkpoint import read
 
         return read(cls, path, motions, device, threads)
-
-
-class _SeenEnough(Exception):
-    """A run of the search is as long as it need be."""
-
-
-class _NothingToSearch(Exception):
-    """A run that says nothing about rho."""
 
 
 def _check_held(scene, groups, fixed):

@@ -313,7 +313,7 @@ def test_interrupted_search_leaves_nothing_behind(found, monkeypatch):
     scene, x = small_bar()
     solver = accelerated(pdgpu.Jacobi(), 30, initialization="adaptive")
     sim, other = simulation(scene, x, solver), simulation(scene, x, solver)
-    before, search = bits(sim), pdgpu.simulation.search
+    before, search = bits(sim), pdgpu.automatic_rho.search
 
     def interrupted(run, floor):
         run(None)
@@ -321,7 +321,7 @@ def test_interrupted_search_leaves_nothing_behind(found, monkeypatch):
             run(found)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pdgpu.simulation.search", interrupted)
+    monkeypatch.setattr("pdgpu.automatic_rho.search", interrupted)
     with pytest.raises(KeyboardInterrupt):
         sim.step()
     assert bits(sim) == before and sim.parameters["rho"] is None
@@ -332,7 +332,7 @@ def test_interrupted_search_leaves_nothing_behind(found, monkeypatch):
         each.step()
     assert bits(sim) == bits(plain)
     monkeypatch.undo()
-    assert pdgpu.simulation.search is search
+    assert pdgpu.automatic_rho.search is search
     sim.set_state(positions=x, velocities=np.zeros_like(x))
     sim._backend.set_steps(0)
     for each in (sim, other):
@@ -344,7 +344,7 @@ def test_interrupted_search_leaves_nothing_behind(found, monkeypatch):
 def test_runs_of_the_search_are_short(start, longest, monkeypatch):
     """If not, a solver with many iterations searches for ten times as long as it then solves."""
     scene, x = small_bar()
-    chebyshev, search, lengths = pdgpu.Chebyshev(rho="auto", start=start), pdgpu.simulation.search, []
+    chebyshev, search, lengths = pdgpu.Chebyshev(rho="auto", start=start), pdgpu.automatic_rho.search, []
 
     def watched(run, floor):
         def counted(rho):
@@ -354,7 +354,7 @@ def test_runs_of_the_search_are_short(start, longest, monkeypatch):
 
         return search(counted, floor)
 
-    monkeypatch.setattr("pdgpu.simulation.search", watched)
+    monkeypatch.setattr("pdgpu.automatic_rho.search", watched)
     sim = simulation(scene, x, accelerated(pdgpu.Jacobi(), 400, chebyshev))
     sim.step(record=True)
     assert len(lengths) > 4 and max(lengths) == longest

@@ -1,0 +1,286 @@
+"""Bodies of a scene, what holds them, and obstacles."""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from dataclasses import dataclass
+
+import numpy as np
+
+from pdgpu.arguments import any_array, number, per_item, real_array, vertex_indices
+from pdgpu.attributes import GuardedAttributes, read_only
+from pdgpu.colliders import Collider
+from pdgpu.materials import Bending, Spring
+
+__all__ = ["Body", "Obstacle"]
+
+
+class _Simulations(weakref.WeakSet):
+    """Those that were made from a scene and are still there. A copy of the scene, or one out of a file, begins with none."""
+
+    def __reduce__(self):
+        return _Simulations, ()
+
+    def warn(self, change, stacklevel=3):
+        """Says so where the scene is changed and there is one that does not see it. `stacklevel` is that of the user, 1 of the caller."""
+        if len(self):
+            text = "a Simulation that was made of this scene keeps what it was made of; only one made from here on sees this"
+            warnings.warn(f"{change}: {text}", stacklevel=stacklevel)
+
+
+class Body(GuardedAttributes):
+    """One body of a scene; made by `Scene.add_solid`, `add_shell`, `add_rod`, `add_particles`.
+
+    A simulation copies the bodies when it is made: what is changed afterwards is for the next one, and a warning says so. The bodies that a
+    simulation shows (`Simulation.bodies`) cannot be changed.
+
+    Attributes
+    ----------
+    name : str
+    type : str
+        "solid", "shell", "rod" or "particles".
+    points : ndarray, shape (n, 3), float64
+        Rest positions, m.
+    mesh : Mesh or None
+        None for particles.
+    masses : ndarray, shape (n,), float64
+        Lumped masses, kg, greater than 0. May be set to a number or an array; elements of it until a simulation is made of them.
+    velocity : ndarray, shape (n, 3), float64
+        At the start, m/s. May be set, as the masses, also to the (3,) of all.
+    damping : float
+        Damping time k_d of its elements, s. May be set.
+    materials : tuple of Material
+    pins, slides, attachments : tuple
+        What holds it: (vertices, motion or None) of every `pin`, (vertices, projector (3, 3)) of every `slide`, (vertices, targets (k, 3),
+        stiffness (k,)) of every `attach`.
+    density : ndarray or None
+        One number per tet, triangle or edge, kg/m^3, kg/m^2 or kg/m; None for particles.
+    parents : ndarray of int32, shape (n,), or None
+        After a cut (`Simulation.cut`): the vertex of the body as it was added that each vertex descends from.
+    slice : slice
+        Its rows in the arrays of a simulation.
+    """
+
+    _instead = "add another body to another scene"
+    _instead_of = {"pins": "call pin", "slides": "call slide", "attachments": "call attach"}
+
+    def __init__(self, name, kind, points, mesh, materials, masses, first, velocity, damping, density=None):
+        self._keep(name=name, type=kind, points=points, mesh=mesh, materials=tuple(materials), density=density, parents=None)
+        self._keep(slice=slice(first, first + len(points)), pins=(), slides=(), attachments=())
+        # (kind, vertices of this body, rest, parameters) of every material; a fault of a rest shape or of an array of constants shows here
+        self._keep(groups=tuple(group for material in materials for group in self.groups_of(material)))
+        self._masses, self._velocity, self._damping = masses, velocity, damping
+        self._simulations = _Simulations()
+        self._is_shown = False  # by a simulation, which has its own
+
+    def __repr__(self):
+        materials = ", ".join(map(repr, self.materials)) or "no material"
+        return f"<{', '.join([f'{self.type} {self.name!r}: {len(self.points)} vertices', materials, *self._holds()])}>"
+
+    def _holds(self):
+        """What holds the body, in words."""
+        moved = _count(pin for pin in self.pins if pin[1] is not None)
+        for count, word in ((_count(self.pins), "pinned"), (_count(self.slides), "sliding"), (_count(self.attachments), "attached")):
+            if count:
+                yield f"{count} {word}{f' ({moved} moved by a motion)' if moved and word == 'pinned' else ''}"
+
+    def copy(self):
+        """A body of its own: what is pinned, attached or written to one of the two is not seen by the other."""
+        other = type(self).__new__(type(self))
+        vars(other).update(vars(self))
+        other._masses, other._velocity, other._simulations = self._masses.copy(), self._velocity.copy(), _Simulations()
+        return other
+
+    __copy__ = copy
+
+    def _shown(self):
+        """A copy for a simulation to show, which refuses to be changed."""
+        other = self.copy()
+        other._close()
+        other._is_shown = True
+        return other
+
+    def _close(self):
+        """From here on the arrays can be set, which says who does not see it, but not written to, which could not."""
+        for array in (self._masses, self._velocity):
+            array.flags.writeable = False
+
+    def _check_not_shown(self, change):
+        if self._is_shown:
+            raise RuntimeError(
+                f"{change}: this is a copy of what a Simulation has of body {self.name!r}; change the body of the scene, and make "
+                "a Simulation of it then"
+            )
+
+    @property
+    def masses(self):
+        return self._masses
+
+    @masses.setter
+    def masses(self, masses):
+        self._check_not_shown("masses")
+        self._masses = per_item("masses", masses, len(self.points), above=0.0)
+        self._simulations.warn("masses", stacklevel=4)
+
+    @property
+    def velocity(self):
+        return self._velocity
+
+    @velocity.setter
+    def velocity(self, velocity):
+        self._check_not_shown("velocity")
+        self._velocity = body_velocities(velocity, len(self.points))
+        self._simulations.warn("velocity", stacklevel=4)
+
+    @property
+    def damping(self):
+        return self._damping
+
+    @damping.setter
+    def damping(self, damping):
+        self._check_not_shown("damping")
+        self._damping = number("damping", damping, minimum=0.0)
+        self._simulations.warn("damping", stacklevel=4)
+
+    def _hold(self, change, name, where, *others):
+        """Adds to what holds the body; `where` are indices."""
+        self._keep(**{name: (*getattr(self, name), tuple(read_only(p) if isinstance(p, np.ndarray) else p for p in (where, *others)))})
+        self._simulations.warn(change, stacklevel=4)
+
+    def _some(self, change, where):
+        """The vertices to hold, at least one."""
+        self._check_not_shown(change)
+        indices = vertex_indices("where", where, self.points)
+        if not len(indices):
+            raise ValueError(f"where: it selects none of the {len(self.points)} vertices of {self.name!r}, so it would hold nothing")
+        return indices
+
+    def pin(self, where, motion=None):
+        """Hold vertices: hard, they move only as `motion` says.
+
+        Parameters
+        ----------
+        where : array_like of int, or of bool with shape (n,), or callable(points (n, 3)) -> mask
+            Vertices of this body.
+        motion : callable(time, rest_points (k, 3)) -> positions (k, 3), optional
+            Where the pinned vertices are at a time (s); `rest_points` are those of the pinned vertices only, in ascending order.
+            Without it they stay where the state puts them.
+
+        Raises
+        ------
+        ValueError
+            Nothing selected, an index out of range.
+        RuntimeError
+            A body that a simulation shows (`Simulation.bodies`).
+        """
+        if motion is not None and not callable(motion):
+            raise TypeError(f"motion: expected a callable(time, rest_points), got {motion!r}")
+        self._hold("pin", "pins", self._some("pin", where), motion)
+
+    def slide(self, where, *, line=None, plane=None):
+        """Hold vertices on a line or in a plane, each through the point where the state puts it; along it they move freely.
+
+        A bilateral constraint in a subspace [Chen et al. 2024, VBD, Sec. 3.4]; VertexBlockDescent, BlockJacobi, GradientDescent and
+        Newton with a direct solver take it.
+
+        Parameters
+        ----------
+        where : as for `pin`
+            A vertex slides once; where it is pinned as well, the pin holds.
+        line : array_like, shape (3,)
+            Direction of the line. Give `line` or `plane`.
+        plane : array_like, shape (3,)
+            Normal of the plane.
+
+        Raises
+        ------
+        ValueError
+            A direction of zero length, nothing selected, a vertex that slides already, both or neither of `line` and `plane`.
+        RuntimeError
+            As for `pin`.
+        """
+        if (line is None) == (plane is None):
+            raise ValueError("slide: give either line, the direction of a line, or plane, the normal of a plane")
+        name, given = ("line", line) if plane is None else ("plane", plane)
+        direction = real_array(name, given, (3,))
+        largest = np.abs(direction).max()
+        if largest == 0.0:
+            raise ValueError(f"{name}: a direction of zero length, {given!r}, holds nothing")
+        direction = direction / largest
+        direction /= np.sqrt(direction @ direction)
+        along = np.outer(direction, direction)
+        indices = self._some("slide", where)
+        held = np.zeros(len(self.points), dtype=bool)
+        for others, _ in self.slides:
+            held[others] = True
+        if held[indices].any():
+            raise ValueError(f"where: vertex {int(indices[np.argmax(held[indices])])} slides already")
+        self._hold("slide", "slides", indices, along if plane is None else np.eye(3) - along)
+
+    def attach(self, where, targets, stiffness=1e6):
+        """Hold vertices softly: a spring of rest length zero from each to its target.
+
+        Parameters
+        ----------
+        where : as for `pin`
+            k vertices, taken in ascending order.
+        targets : array_like, shape (k, 3) or (3,)
+            m.
+        stiffness : float or array_like, shape (k,)
+            N/m.
+
+        Raises
+        ------
+        ValueError, RuntimeError
+            As for `pin`.
+        """
+        indices = self._some("attach", where)
+        targets = any_array("targets", targets)
+        if targets.ndim == 1:
+            targets = np.broadcast_to(real_array("targets", targets, (3,)), (len(indices), 3))
+        targets = real_array("targets", targets, (len(indices), 3))
+        self._hold("attach", "attachments", indices, targets, per_item("stiffness", stiffness, len(indices), above=0.0))
+
+    def element_rows(self, material):
+        """Rows of vertices (of this body) that a material acts on."""
+        if isinstance(material, Spring):
+            return self.mesh.edges if self.type == "rod" else self.mesh.unique_edges()
+        if isinstance(material, Bending):
+            return self.mesh.hinges
+        return {"solid": self.mesh.tets, "shell": self.mesh.triangles}[self.type]
+
+    def groups_of(self, material):
+        """[(kind, vertices, rest, parameters)] of a material, empty where the mesh has nothing for it."""
+        rows = self.element_rows(material)
+        if not len(rows):
+            return []
+        kind, rest, parameters = material.elements(self.points, rows)
+        return [(kind, rows, rest, parameters)]
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """A collider of a scene; made by `Scene.add_obstacle`.
+
+    Attributes
+    ----------
+    name : str
+    collider : Collider
+        With its motion.
+    """
+
+    name: str
+    collider: Collider
+
+
+def _count(held):
+    """Of the vertices in what holds a body."""
+    return len(set().union(*(indices.tolist() for indices, *_ in held)))
+
+
+def body_velocities(velocity, n):
+    """One velocity, or one for each of n vertices, as (n, 3)."""
+    given = any_array("velocity", velocity)
+    velocity = real_array("velocity", given, (3,) if given.ndim < 2 else (n, 3))
+    return np.broadcast_to(velocity, (n, 3)).copy()

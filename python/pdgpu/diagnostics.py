@@ -1,0 +1,90 @@
+"""What a simulation tells of the step about to be solved: energies, G and its derivatives. Nothing here moves it."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse
+
+from pdgpu import _host
+from pdgpu.arguments import real_array
+from pdgpu.materials import MATERIAL_OF_KIND
+from pdgpu.readback import gravity_energy, kinetic_energy
+
+__all__ = ["Diagnostics"]
+
+
+class Diagnostics:
+    """The part of `Simulation` that evaluates G."""
+
+    def _positions_argument(self, x):
+        return None if x is None else self._cast(self._in_range("x", real_array("x", x, (len(self._masses), 3))))
+
+    def energies(self):
+        """Energies of the present state, J.
+
+        Returns
+        -------
+        dict
+            "kinetic", "gravity" (-sum m g . x), "elastic" (a dict by material), "damping" and "contact" (0: nothing has moved in
+            the step about to be solved), "total".
+        """
+        parts = dict(zip(_host.ENERGIES, self._backend.energies(None), strict=True))
+        x, v = self._state64()
+        elastic = {}
+        for kind in self._kinds:
+            if parts[kind] != 0.0 or MATERIAL_OF_KIND[kind] in self._materials:
+                elastic[MATERIAL_OF_KIND[kind]] = elastic.get(MATERIAL_OF_KIND[kind], 0.0) + float(parts[kind])
+        result = {
+            "kinetic": kinetic_energy(self._masses, v),
+            "gravity": gravity_energy(self._masses, x, self._gravity),
+            "elastic": elastic,
+            "damping": float(parts["damping"]),
+            "contact": 0.0,
+        }
+        result["total"] = result["kinetic"] + result["gravity"] + sum(elastic.values()) + result["damping"]
+        return result
+
+    def incremental_potential(self, x=None):
+        """G(x) of the step about to be solved, J.
+
+        G(x) = sum over free vertices m_i/(2 h^2) |x_i - y_i|^2 + elastic + damping, y = x_t + h v_t + h^2 (g + f/m).
+
+        Parameters
+        ----------
+        x : array_like, shape (n, 3), optional
+            m; by default the present positions. Rows of pinned vertices are used as given.
+        """
+        return float(np.sum(self._backend.energies(self._positions_argument(x))))
+
+    def gradient(self, x=None):
+        """dG/dx, (n, 3) N, zero rows at pinned vertices. `x` as for `incremental_potential`."""
+        return self._backend.gradient(self._positions_argument(x))
+
+    def hessian(self, x=None, *, psd=False):
+        """d2G/dx2 over the free degrees of freedom, scipy CSR (3n, 3n) N/m; rows and columns of pinned vertices are empty.
+
+        psd : bool
+            Project every element's Hessian to be positive semidefinite.
+        """
+        row_start, columns, blocks = self._backend.hessian(self._positions_argument(x), psd)
+        n = len(self._masses)
+        rows = np.repeat(np.arange(n), np.diff(row_start))
+        blocks[(self._fixed[rows] | self._fixed[columns]).astype(bool)] = 0.0
+        matrix = scipy.sparse.bsr_matrix((blocks, columns, row_start), shape=(3 * n, 3 * n)).tocsr()
+        matrix.eliminate_zeros()
+        return matrix
+
+    def system_matrix(self, *, free=False):
+        """Matrix of the Projective Dynamics global step, A = M/h^2 + sum w S^T S, scipy CSR (n, n) float64, N/m.
+
+        free : bool
+            Only the block of the free vertices, which is what is factorised.
+        """
+        row_start, columns, values = self._backend.system_matrix()
+        n = len(self._masses)
+        matrix = scipy.sparse.csr_matrix((values, columns, row_start), shape=(n, n))
+        if free:
+            keep = np.flatnonzero(self._fixed == 0)
+            matrix = matrix[keep][:, keep].tocsr()
+            matrix.sort_indices()
+        return matrix

@@ -1,0 +1,79 @@
+"""What a linear solve found and how it got there."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import numpy as np
+
+__all__ = ["LinearResult", "shares_above_rounding"]
+
+# residual norms below this share of the first say nothing about a rate
+FLOOR = {np.dtype(np.float32): 2e-6, np.dtype(np.float64): 1e-12}
+
+
+class LinearResult:
+    """What a solve found and how it got there.
+
+    Attributes
+    ----------
+    x : ndarray
+        In the shape of b. After "diverged" the last iterate, or x0 where that is not finite.
+    iterations : int
+    residual_norm : ndarray
+        Frobenius norm of b - A x after each iteration, row 0 at the start; without record only the first and the last.
+    relative_error : ndarray or None
+        ||x_k - reference|| / ||x_0 - reference|| in the same rows, where a reference was given.
+    seconds : ndarray
+        Solver time up to the same rows; recording is never inside.
+    status : str
+        "converged": the tolerance is met, the residual is zero, or what is left of the residual is rounding where nothing moves any more
+        (eight looks without a change in the last bit of the norm) or a tolerance was out of reach. "stalled": nothing moves any more, above
+        rounding, as for a singular A and a b that no x answers. "iteration_cap": all iterations ran. "diverged".
+    at_rounding : bool
+        Whether rounding is what a run "converged" by: the norm is at most (k + 8) eps || |A| |d| + |r| ||, k the entries of the
+        longest row, d the correction, r the residual at the start, eps that of the dtype, and at most a tenth of || r ||.
+    rate : float
+        Observed: mean factor of the residual norm per iteration over the second half of the run, down to where rounding takes over; NaN
+        with fewer than two.
+    predicted_rate : float
+        What the spectrum promises, computed when first asked for: the spectral radius of the iteration, with Chebyshev the
+        asymptotic rate of its polynomial, (sqrt(kappa) - 1)/(sqrt(kappa) + 1) for PCG, 0 for Direct. ValueError where A is not positive
+        definite and the spectrum cannot be had.
+    setup_seconds : float
+        Factorisation, colours, aggregation, eigenvalues, search for rho: once per `System`.
+    parameters : dict
+        The numbers that were used: "weight", "rho" (of one Jacobi step for A-Jacobi), "omega", "colours", those that apply.
+    """
+
+    def __init__(self, system, x, status, at_rounding, iterations, residual_norm, relative_error, seconds, shares):
+        self._system = system
+        self.x, self.status, self.at_rounding, self.iterations = x, status, at_rounding, iterations
+        self.residual_norm, self.relative_error, self.seconds = residual_norm, relative_error, seconds
+        self._shares = shares  # residual norms over the first, down to rounding
+        self.setup_seconds, self.parameters = system.setup_seconds, dict(system.parameters)
+
+    @property
+    def rate(self):
+        last = len(self._shares) - 1
+        half = last // 2
+        if last < 2 or not np.isfinite(self._shares[last]):
+            return math.nan
+        steps = self.iterations * (last - half) / (len(self.residual_norm) - 1)
+        return float((self._shares[last] / self._shares[half]) ** (1.0 / steps))
+
+    @cached_property
+    def predicted_rate(self):
+        return self._system.predicted_rate()
+
+    def __repr__(self):
+        return f"<LinearResult: {self.status} after {self.iterations} iterations, residual norm {self.residual_norm[-1]:.3e}>"
+
+
+def shares_above_rounding(norms, rounding, dtype):
+    """Norms over the first, down to the last that is not rounding."""
+    if not 0.0 < norms[0] < np.inf:
+        return np.empty(0)
+    above = np.flatnonzero(~(norms <= max(FLOOR[dtype] * norms[0], rounding)))
+    return norms[: int(above[-1]) + 1] / norms[0] if len(above) else np.empty(0)
