@@ -9,6 +9,7 @@ import os
 import warnings
 from pathlib import Path
 
+import module_calls as right
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,7 +18,6 @@ from hypothesis.extra import numpy as arrays
 
 import pdgpu
 from pdgpu import _cpu_f32, _cpu_f64, _host, ccd, elements, geometry, shapes
-from pdgpu.linear_solvers import linear_settings
 
 # DivergenceError is a RuntimeError; AttributeError, SystemError and IndexError would be our own mistakes
 ALLOWED = (TypeError, ValueError, RuntimeError, MemoryError, OverflowError, OSError)
@@ -416,36 +416,23 @@ def test_elements_at_any_magnitude(x, data):
 
 # ---- the compiled modules ---------------------------------------------------------------------------------------------------
 
-POINTS, TETS = np.array(BEAM.points), np.array(BEAM.tets)
-CLOTH_EDGES = _host.edges(np.array(CLOTH.triangles), len(CLOTH.points))
-SURFACE = (np.array(CLOTH.triangles), CLOTH_EDGES, np.zeros(len(CLOTH_EDGES), np.uint8))
-HOST = {
-    "check_elements": (POINTS, TETS, "tets"),
-    "orient_tets": (POINTS, TETS),
-    "surface": (TETS, N),
-    "edges": (TETS, N),
-    "hinges": (np.array(CLOTH.triangles), len(CLOTH.points)),
-    "measures": (POINTS, TETS),
-    "lumped_masses": (POINTS, TETS, np.ones(len(TETS))),
-    "colouring": (TETS, N, "greedy"),
-    "rest_shape": (CORNERS, "tet"),
-    "cpu_supports_backend": (),
-    "find_intersections": (CLOTH.points, *SURFACE, 1),
-    "find_crossings": (CLOTH.points, CLOTH.points + 0.1, np.arange(len(CLOTH.points), dtype=np.int32), *SURFACE, 1),
-    "smallest_gap": (CLOTH.points, np.arange(len(CLOTH.points), dtype=np.int32), *SURFACE, 1),
-    "contact_times": (np.ones((3, 8, 3)), 1),
-    "check_closed": (np.array(BALL.triangles), len(BALL.points)),
-    "nearest_triangles": (np.array(BALL.points), np.array(BALL.triangles), np.ones((2, 3)), 1),
-    "are_inside": (np.array(BALL.points), np.array(BALL.triangles), np.ones((2, 3)), 1),
-    "distance_grid": (np.array(BALL.points), np.array(BALL.triangles), (-1.0, -1.0, -1.0), 0.5, (3, 4, 5), 1),
+# right calls, of which the attacks change a part; test_modules.py sees that every function and method is among them
+HOST = right.host_calls()
+BACKENDS = [_cpu_f32, _cpu_f64]
+CORE = right.simulation_arguments(_cpu_f64)
+SET, SETTINGS = CORE[2][0], CORE[5]
+CALLS = {module: right.simulation_calls(module, len(CORE[0])) for module in BACKENDS}
+SYSTEM = right.linear_arguments(_cpu_f64)
+CSR, LINEAR = SYSTEM[0], SYSTEM[3]
+SYSTEM_CALLS = {module: right.linear_calls(module, len(CORE[0])) for module in BACKENDS}
+SEARCH = right.broad_phase_arguments(_cpu_f64)
+POINTS = SEARCH[1]
+SEARCH_CALLS = right.broad_phase_calls(_cpu_f64, len(POINTS))
+# those that an attack of their own knows more of apart
+BATCHES = {
+    module: {name: call for name, call in right.backend_calls(module).items() if call and name not in ("element_batch", "collider_query")}
+    for module in BACKENDS
 }
-
-
-def test_every_function_of_the_host_module_is_attacked():
-    """If not, a new function goes untested."""
-    assert set(HOST) == {name for name in dir(_host) if not name.startswith("_") and callable(getattr(_host, name))}
-    for name, right in HOST.items():
-        getattr(_host, name)(*right)
 
 
 @profile(300)
@@ -463,55 +450,8 @@ def test_host_module(name, which, value, everything):
     )
 
 
-KIND = _cpu_f64.KINDS["arap_tet"][0]
-REST, _ = _host.rest_shape(CORNERS, "tet")
-SET = (KIND, TETS[:2].copy(), REST.reshape(2, 9).copy(), np.ones((2, 1)), None)
-LINEAR = linear_settings(pdgpu.Jacobi(weight=0.5), iterations=2)
-SETTINGS = {"iterations": 2, "tolerance": 0.0, "check_every": 1, "initialization": 0, "chebyshev": None, "linear": LINEAR}
-CORE = [np.ones(N), np.zeros(N, np.uint8), [SET], 0.1, "ProjectiveDynamics", SETTINGS, 1, None]
-CALLS = {
-    "prepare": (),
-    "step": (None, None, None, None, False),
-    "steps": (),
-    "set_steps": (3,),
-    "state": (),
-    "set_state": (np.ones((N, 3)), np.ones((N, 3)), None),
-    "set_load": (np.ones((N, 3)),),
-    "energies": (None,),
-    "gradient": (None,),
-    "gradient_rounding": (),
-    "hessian": (None, 0),
-    "system_matrix": (),
-    "constraint_colours": (),
-    "linear_weight": (),
-    "set_diagonal": (np.ones(N),),
-    "set_linear": (0.5, 1.0, 0.5, None),
-    "set_chebyshev": ((0.5, 2, 1.0),),
-    "positions": (),
-    "velocities": (),
-    "device_positions": (),
-    "device_velocities": (),
-    "counts": (),
-}
-
-
-CSR = (np.array([0, 2, 4], np.int32), np.array([0, 1, 0, 1], np.int32), np.array([2.0, -1.0, -1.0, 2.0]))
-SYSTEM = [CSR, None, 3, LINEAR, 1]
-VECTORS = np.ones((2, 3))
-SYSTEM_CALLS = {
-    "weight": (),
-    "colours": (),
-    "cost": (),
-    "counts": (),
-    "set": (0.5, 1.0, 0.5, None),
-    "prepare": (),
-    "set_diagonal": (np.ones(2),),
-    "solve": (VECTORS, None, VECTORS, np.zeros((3, 4)), 1, False),
-}
-
-
 @profile(300)
-@given(st.integers(0, len(SYSTEM) - 1), st.integers(0, 15), garbage, st.sampled_from([_cpu_f32, _cpu_f64]))
+@given(st.integers(0, len(SYSTEM) - 1), st.integers(0, 15), garbage, st.sampled_from(BACKENDS))
 def test_backend_linear(which, part, value, module):
     """If not, a matrix or settings that make no sense are read past their ends."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 7:
@@ -520,42 +460,24 @@ def test_backend_linear(which, part, value, module):
     arguments[which] = value
     systems = [survives(module.Linear, *arguments)]
     arguments = list(SYSTEM)
-    arguments[3] = tuple(value if k == part else right for k, right in enumerate(LINEAR))
+    arguments[3] = tuple(value if k == part else kept for k, kept in enumerate(LINEAR))
     systems.append(survives(module.Linear, *arguments))
     arguments = list(SYSTEM)
-    arguments[0] = tuple(value if k == part % 3 else right for k, right in enumerate(CSR))
+    arguments[0] = tuple(value if k == part % 3 else kept for k, kept in enumerate(CSR))
     systems.append(survives(module.Linear, *arguments))
     for system in systems:
         if isinstance(system, module.Linear):
-            for name, right in SYSTEM_CALLS.items():
-                survives(getattr(system, name), *right)
-
-
-def test_every_method_of_the_backend_linear_is_attacked():
-    """If not, a new method goes untested."""
-    assert set(SYSTEM_CALLS) == {name for name in dir(_cpu_f64.Linear) if not name.startswith("_")}
-    system = _cpu_f64.Linear(*SYSTEM)
-    for name, right in SYSTEM_CALLS.items():
-        getattr(system, name)(*right)
-
-
-POINTS = np.random.default_rng(0).random((6, 3))
-PAIRED = (
-    np.arange(6, dtype=np.int32)[:, None],
-    np.array([[0, 1], [1, 2], [3, 4]], np.int32),
-    np.array([[0, 1, 2], [3, 4, 5]], np.int32),
-)
-TAGS = tuple(np.full(len(corners), 2, np.int32) for corners in PAIRED)
-SEARCH_CALLS = {"find": (POINTS, POINTS + 0.1, 0.1, True), "counts": (), "seconds": ()}
+            for name, call in SYSTEM_CALLS[module].items():
+                survives(getattr(system, name), *call)
 
 
 @profile(300)
 @given(st.integers(-1, 3), st.integers(0, 7), st.integers(0, 3), garbage, st.lists(garbage, max_size=5))
 def test_backend_broad_phase(method, which, part, value, everything):
     """If not, a primitive whose corners are no points is read past the end of the positions."""
-    arguments = [POINTS, *PAIRED, *TAGS, 1]
+    arguments = list(SEARCH[1:])
     arguments[which] = 7 if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 7 else value
-    phases = [survives(_cpu_f64.BroadPhase, method, *arguments), survives(_cpu_f64.BroadPhase, method % 3, POINTS, *PAIRED, *TAGS, 1)]
+    phases = [survives(_cpu_f64.BroadPhase, method, *arguments), survives(_cpu_f64.BroadPhase, method % 3, *SEARCH[1:])]
     for phase in phases:
         if isinstance(phase, _cpu_f64.BroadPhase):
             find = list(SEARCH_CALLS["find"])
@@ -569,11 +491,6 @@ def test_backend_broad_phase(method, which, part, value, everything):
             assert len(phase.counts()) == 6 and len(phase.seconds()) == 2
 
 
-def test_every_method_of_the_backend_broad_phase_is_attacked():
-    """If not, a new method goes untested."""
-    assert set(SEARCH_CALLS) == {name for name in dir(_cpu_f64.BroadPhase) if not name.startswith("_")}
-
-
 class Shrinking(list):
     """A list whose first entry empties it when it is read as a number."""
 
@@ -583,14 +500,14 @@ class Shrinking(list):
 
         def __index__(self):
             self.owner.clear()
-            return KIND
+            return SET[0]
 
     def __init__(self):
         super().__init__([(self.Kind(self), *SET[1:]), SET])
 
 
 @profile(300)
-@given(st.integers(0, len(CORE) - 1), st.integers(0, 4), garbage, st.sampled_from([_cpu_f32, _cpu_f64]))
+@given(st.integers(0, len(CORE) - 1), st.integers(0, 4), garbage, st.sampled_from(BACKENDS))
 def test_backend_simulation(which, part, value, module):
     """If not, arrays that do not fit together are read past their ends."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 7:
@@ -602,27 +519,19 @@ def test_backend_simulation(which, part, value, module):
     arguments[5] = SETTINGS | {[*SETTINGS, "linear", "colours"][which]: value}
     simulations.append(survives(module.Simulation, *arguments))
     arguments = list(CORE)
-    arguments[2] = [tuple(value if k == part else right for k, right in enumerate(SET)), value]
+    arguments[2] = [tuple(value if k == part else kept for k, kept in enumerate(SET)), value]
     survives(module.Simulation, *arguments)
     arguments[2] = arguments[2][:1]
     simulations.append(survives(module.Simulation, *arguments))
     for sim in simulations:
         if isinstance(sim, module.Simulation):
-            for name, right in CALLS.items():
-                survives(getattr(sim, name), *right)
-
-
-def test_every_method_of_the_backend_simulation_is_attacked():
-    """If not, a new method goes untested."""
-    assert set(CALLS) == {name for name in dir(_cpu_f64.Simulation) if not name.startswith("_")}
-    sim = _cpu_f64.Simulation(*CORE)
-    for name, right in CALLS.items():
-        getattr(sim, name)(*right)
+            for name, call in CALLS[module].items():
+                survives(getattr(sim, name), *call)
 
 
 def test_the_backend_keeps_what_it_borrows():
     """If not, reading a number that runs Python code leaves the constructor with freed arrays."""
-    for module in (_cpu_f32, _cpu_f64):
+    for module in BACKENDS:
         arguments = list(CORE)
         arguments[2] = Shrinking()
         with pytest.raises(ValueError, match="given twice"):
@@ -662,53 +571,29 @@ def test_settings_that_change_while_they_are_read():
 
 
 @profile(300)
-@given(st.sampled_from(sorted(CALLS)), st.integers(0, 4), garbage, st.lists(garbage, max_size=5), st.sampled_from([_cpu_f32, _cpu_f64]))
+@given(st.sampled_from(sorted(CALLS[_cpu_f64])), st.integers(0, 4), garbage, st.lists(garbage, max_size=5), st.sampled_from(BACKENDS))
 def test_backend_methods(name, which, value, everything, module):
     """If not, a wrong array given to a method of the core is written past its end."""
     sim = module.Simulation(*CORE)
-    arguments = list(CALLS[name])
+    arguments = list(CALLS[module][name])
     if which < len(arguments):
         arguments[which] = value
     survives(getattr(sim, name), *arguments)
     survives(getattr(sim, name), *everything)
-    survives(sim.step, *CALLS["step"])
-
-
-def pair_calls(dtype):
-    """Right calls of a module's functions of pairs."""
-    x, points, rows = CORNERS.astype(dtype), BEAM.points.astype(dtype), TETS[:2].copy()
-    return {
-        "pair_closest": (2, x, 1),
-        "pair_batch": (3, 1, x, 1),
-        "mollifier": (x, x, 1, 1),
-        "collision_times": (2, 0, points, points, rows, 0.0, 1),
-        "earliest_collision": (2, points, points, rows, rows[:1], 0.0, 1),
-    }
-
-
-PAIR_CALLS = {module: pair_calls(dtype) for module, dtype in ((_cpu_f32, np.float32), (_cpu_f64, np.float64))}
-
-
-def test_every_function_of_the_backend_is_attacked():
-    """If not, a new function goes untested."""
-    plain = {name for name in dir(_cpu_f64) if not name.startswith("_") and not isinstance(getattr(_cpu_f64, name), type | dict)}
-    assert plain == {"devices", "unavailable", "versions", "element_batch", "collider_query", "loop_seconds", *PAIR_CALLS[_cpu_f64]}
-    for module, calls in PAIR_CALLS.items():
-        for name, right in calls.items():
-            getattr(module, name)(*right)
+    survives(sim.step, *CALLS[module]["step"])
 
 
 @profile(300)
 @given(
-    st.sampled_from(sorted(PAIR_CALLS[_cpu_f64])),
+    st.sampled_from(sorted(BATCHES[_cpu_f64])),
     st.integers(0, 7),
     garbage,
     st.lists(garbage, max_size=8),
-    st.sampled_from([_cpu_f32, _cpu_f64]),
+    st.sampled_from(BACKENDS),
 )
-def test_backend_pairs(name, which, value, everything, module):
+def test_backend_batches(name, which, value, everything, module):
     """If not, an index reads past the points, or a batch of the wrong shape memory that is not its own."""
-    arguments = list(PAIR_CALLS[module][name])
+    arguments = list(BATCHES[module][name])
     if which < len(arguments):
         arguments[which] = value
     survives(getattr(module, name), *arguments)
@@ -716,29 +601,28 @@ def test_backend_pairs(name, which, value, everything, module):
 
 
 @profile(150)
-@given(st.integers(-2, 12), st.integers(-2, 7), st.integers(0, 5), garbage, st.sampled_from([_cpu_f32, _cpu_f64]))
+@given(st.integers(-2, 12), st.integers(-2, 7), st.integers(0, 5), garbage, st.sampled_from(BACKENDS))
 def test_backend_element_batch(kind, quantity, which, value, module):
     """If not, a batch of the wrong shape reads memory that is not its own."""
-    dtype = np.float32 if module is _cpu_f32 else np.float64
-    right = [KIND, 0, CORNERS.astype(dtype), REST.reshape(2, 9).astype(dtype), np.ones((2, 1), dtype), 1]
-    survives(module.element_batch, kind, quantity, *right[2:])
+    arguments = list(right.backend_calls(module)["element_batch"])
+    survives(module.element_batch, kind, quantity, *arguments[2:])
     if which < 5:
-        right[which] = value
-    survives(module.element_batch, *right)
+        arguments[which] = value
+    survives(module.element_batch, *arguments)
 
 
 @profile(200)
-@given(st.integers(-2, 6), st.integers(0, 6), garbage, st.sampled_from([_cpu_f32, _cpu_f64]))
+@given(st.integers(-2, 6), st.integers(0, 6), garbage, st.sampled_from(BACKENDS))
 def test_backend_collider_query(shape, which, value, module):
     """If not, a grid of the wrong shape is read past its end."""
     dtype = np.float32 if module is _cpu_f32 else np.float64
     frame, size, values = np.ones((4, 3)), np.ones(4), np.ones((2, 3, 2), dtype)
     for number, grid in ((shape, None), (4, values), (shape, values)):
-        right = [number, frame, size, 0.5, grid, np.ones((5, 3), dtype), 1]
-        survives(module.collider_query, *right)
+        arguments = [number, frame, size, 0.5, grid, np.ones((5, 3), dtype), 1]
+        survives(module.collider_query, *arguments)
         if which < 6:
-            right[which] = value
-        survives(module.collider_query, *right)
+            arguments[which] = value
+        survives(module.collider_query, *arguments)
 
 
 # ---- files ------------------------------------------------------------------------------------------------------------------
