@@ -43,11 +43,17 @@ PD_FUNCTION uint64_t pd_candidate_key(const pd_candidate *candidate) {
     return (uint64_t)candidate->kind << 62 | (uint64_t)candidate->first << 31 | (uint64_t)candidate->second;
 }
 
+/* PD_CONTACT_... of an active pair. */
+PD_FUNCTION int pd_contact_of_key(uint64_t key) { return (int)(key >> 62); }
+
 /* Corners of the first of a pair. */
 PD_FUNCTION int pd_contact_n_first(int kind) { return kind == PD_CONTACT_EDGE_EDGE ? 2 : 1; }
 
-/* The kind of pair (geometry/pair.h) of a contact that is not with a collider. */
-PD_FUNCTION int pd_contact_pair(int kind) { return kind == PD_CONTACT_EDGE_EDGE ? PD_EDGE_EDGE : PD_VERTEX_TRIANGLE; }
+/* The kind of pair of a contact. */
+PD_FUNCTION int pd_contact_pair(int kind) {
+    if (kind == PD_CONTACT_VERTEX_COLLIDER) return PD_VERTEX_COLLIDER;
+    return kind == PD_CONTACT_EDGE_EDGE ? PD_EDGE_EDGE : PD_VERTEX_TRIANGLE;
+}
 
 /* x [4,3] of the corners; corners that are not there are left as they are. */
 PD_FUNCTION void pd_gather_corners(const real *y, const int points[4], real x[12]) {
@@ -65,8 +71,8 @@ PD_FUNCTION int pd_feature_of_pair(int kind, unsigned support) {
 
 /* The name of the nearest features of an active pair: 0 where no other pair has them, else the number of a vertex plus one above that of a
  * vertex or, behind all points, of an edge. */
-PD_FUNCTION uint64_t pd_nearest_name(const pd_side_names *names, int kind, uint64_t key, unsigned support, const int points[4]) {
-    int corner, other, first = (int)(key >> 31 & 0x7fffffff), second = (int)(key & 0x7fffffff);
+PD_FUNCTION uint64_t pd_nearest_name(const pd_side_names *names, uint64_t key, unsigned support, const int points[4]) {
+    int kind = pd_contact_of_key(key), corner, other, first = (int)(key >> 31 & 0x7fffffff), second = (int)(key & 0x7fffffff);
     if (kind == PD_CONTACT_VERTEX_COLLIDER) return 0;
     int feature = pd_nearest_feature(pd_contact_n_first(kind), support, &corner, &other);
     if (feature == PD_NEAREST_VERTICES) {
@@ -112,8 +118,9 @@ PD_FUNCTION void pd_contact_point_of_collider(const real x[3], const pd_surface_
 PD_FUNCTION void pd_contact_write(const pd_contact_measures *out, size_t to, const pd_active_pairs *active, size_t from, unsigned support,
                                   real distance, const pd_contact_point *point, const int owners[2]) {
     const int *points = active->points + 4 * from;
-    out->kind[to] = active->kind[from];
-    out->feature[to] = (unsigned char)pd_feature_of_pair(active->kind[from], support);
+    int kind = pd_contact_of_key(active->key[from]);
+    out->kind[to] = (unsigned char)kind;
+    out->feature[to] = (unsigned char)pd_feature_of_pair(kind, support);
     out->distance[to] = distance;
     for (size_t j = 0; j < 4; j++) out->points[4 * to + j] = points[j], out->weights[4 * to + j] = point->weights[j];
     for (size_t i = 0; i < 3; i++) out->normal[3 * to + i] = point->normal[i];

@@ -13,8 +13,11 @@
 extern "C" {
 #endif
 
-/* Kinds of contact; the numbers go out to Python (KINDS of python/pdgpu/contacts.py). */
+/* Kinds of contact in the order of the lists; the numbers go out to Python (KINDS of python/pdgpu/contacts.py). */
 enum { PD_CONTACT_VERTEX_TRIANGLE, PD_CONTACT_EDGE_EDGE, PD_CONTACT_VERTEX_COLLIDER, PD_CONTACT_KINDS };
+
+/* Beside the kinds of pairs of geometry/pair.h: a vertex and a collider, which has no corners. */
+enum { PD_VERTEX_COLLIDER = 64 };
 
 /* What may be near. */
 typedef struct pd_candidates {
@@ -29,10 +32,11 @@ typedef struct pd_candidates {
 /* Pairs that are near, sorted by key. Loops of a step run over the capacity and stop at the count. */
 typedef struct pd_active_pairs {
     size_t capacity;
-    uint64_t *count;     /* B [1] */
-    unsigned char *kind; /* B [capacity] PD_CONTACT_... */
-    int *points;         /* B [capacity,4] (vertex; t0, t1, t2), (a0, a1; b0, b1), (vertex; -1, -1, -1) */
-    uint64_t *key;       /* B [capacity] kind << 62 | first << 31 | second: a name that is the same in every list of the surface. First and
+    uint64_t *count; /* B [1] */
+    int *kind;       /* B [capacity] PD_VERTEX_TRIANGLE, PD_EDGE_EDGE (contact_loops.h takes them as they are), PD_VERTEX_COLLIDER */
+    int *points;     /* B [capacity,4] (vertex; t0, t1, t2), (a0, a1; b0, b1), (vertex; -1, -1, -1) */
+    uint64_t
+        *key; /* B [capacity] PD_CONTACT_... << 62 | first << 31 | second: a name that is the same in every list of the surface. First and
                             second: point and triangle, two edges, collider and point */
 } pd_active_pairs;
 

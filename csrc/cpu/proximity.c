@@ -153,7 +153,7 @@ pd_status pd_active_fill(pd_context *context, const pd_candidates *candidates, c
 #pragma omp parallel for num_threads(pd_threads(context, (long long)n, 10)) schedule(static)
     for (size_t i = 0; i < n; i++) {
         pd_candidate candidate = pd_candidate_of(candidates, (size_t)rows[i]);
-        active->kind[i] = (unsigned char)candidate.kind;
+        active->kind[i] = pd_contact_pair(candidate.kind);
         active->key[i] = pd_candidate_key(&candidate);
         for (size_t j = 0; j < 4; j++) active->points[4 * i + j] = candidate.points[j];
     }
@@ -167,7 +167,7 @@ pd_status pd_measure_pairs(pd_context *context, size_t n, const int *chosen, con
     for (size_t to = 0; to < n; to++) {
         size_t from = chosen ? (size_t)chosen[to] : to, row = (size_t)rows[from];
         const int *points = active->points + 4 * from;
-        int kind = active->kind[from], n_first = pd_contact_n_first(kind), owners[2] = {owner[points[0]], 0};
+        int kind = pd_contact_of_key(active->key[from]), n_first = pd_contact_n_first(kind), owners[2] = {owner[points[0]], 0};
         real x[12] = {0}, distance;
         pd_contact_point point;
         pd_gather_corners(y, points, x);
@@ -196,8 +196,7 @@ pd_status pd_measure_pairs(pd_context *context, size_t n, const int *chosen, con
 pd_status pd_nearest_names(pd_context *context, size_t n, const pd_side_names *sides, const pd_active_pairs *active, const int *rows,
                            const unsigned char *support, uint64_t *names) {
 #pragma omp parallel for num_threads(pd_threads(context, (long long)n, 10)) schedule(static)
-    for (size_t i = 0; i < n; i++)
-        names[i] = pd_nearest_name(sides, active->kind[i], active->key[i], support[rows[i]], active->points + 4 * i);
+    for (size_t i = 0; i < n; i++) names[i] = pd_nearest_name(sides, active->key[i], support[rows[i]], active->points + 4 * i);
     return PD_OK;
 }
 

@@ -107,7 +107,7 @@ static __global__ void active_kernel(pd_candidates candidates, const int *rows, 
     size_t i = item_of_thread();
     if (i >= active.capacity || i >= *active.count) return;
     pd_candidate candidate = pd_candidate_of(&candidates, (size_t)rows[i]);
-    active.kind[i] = (unsigned char)candidate.kind;
+    active.kind[i] = pd_contact_pair(candidate.kind);
     active.key[i] = pd_candidate_key(&candidate);
     for (size_t j = 0; j < 4; j++) active.points[4 * i + j] = candidate.points[j];
 }
@@ -124,7 +124,7 @@ static __global__ void measure_kernel(size_t n, const int *chosen, pd_candidates
     if (to >= n) return;
     size_t from = chosen ? (size_t)chosen[to] : to, row = (size_t)rows[from];
     const int *points = active.points + 4 * from;
-    int kind = active.kind[from], owners[2] = {owner[points[0]], 0};
+    int kind = pd_contact_of_key(active.key[from]), owners[2] = {owner[points[0]], 0};
     real x[12], distance;
     pd_contact_point point;
     pd_gather_corners(y, points, x);
@@ -161,7 +161,7 @@ pd_status pd_measure_pairs(pd_context *context, size_t n, const int *chosen, con
 static __global__ void name_kernel(size_t n, pd_side_names sides, pd_active_pairs active, const int *rows, const unsigned char *support,
                                    uint64_t *names) {
     size_t i = item_of_thread();
-    if (i < n) names[i] = pd_nearest_name(&sides, active.kind[i], active.key[i], support[rows[i]], active.points + 4 * i);
+    if (i < n) names[i] = pd_nearest_name(&sides, active.key[i], support[rows[i]], active.points + 4 * i);
 }
 
 pd_status pd_nearest_names(pd_context *context, size_t n, const pd_side_names *sides, const pd_active_pairs *active, const int *rows,

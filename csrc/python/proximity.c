@@ -252,10 +252,10 @@ static PyObject *proximity_active(ProximityObject *self, PyObject *unused) {
     }
     const pd_active_pairs *active = pd_proximity_active(self->core, &n);
     pd_context *context = self->phase->context;
-    void *kind = column(columns, "kind", NPY_UINT8, (npy_intp)n, 0, 0);
+    void *kind = column(columns, "kind", NPY_INT32, (npy_intp)n, 0, 0);
     void *points = kind ? column(columns, "points", NPY_INT32, (npy_intp)n, 4, 0) : NULL;
     void *key = points ? column(columns, "key", NPY_UINT64, (npy_intp)n, 0, 0) : NULL;
-    if (key) status = pd_memory_download(context, kind, active->kind, n);
+    if (key) status = pd_memory_download(context, kind, active->kind, n * sizeof *active->kind);
     if (key && !status) status = pd_memory_download(context, points, active->points, 4 * n * sizeof *active->points);
     if (key && !status) status = pd_memory_download(context, key, active->key, n * sizeof *active->key);
     pd_broad_phase_leave(self->phase);
