@@ -10,6 +10,7 @@ from pdgpu import _host, shapes
 from pdgpu.linear_solvers import linear_settings
 
 BEAM, CLOTH, BALL = shapes.beam((1, 1, 1), cells=(2, 1, 1)), shapes.grid((1, 1), cells=(3, 2)), shapes.sphere(1.0, 0)
+CHEBYSHEV = {"rho": 0.5, "start": 2, "under_relaxation": 1.0}
 SOLVERS = len(pdgpu.solvers.SOLVERS)
 ARGUMENTS = ("masses", "fixed", "elements", "h", "solver", "settings", "threads", "subspace")  # of Simulation
 
@@ -74,7 +75,7 @@ def backend_calls(module):
 
 
 def linear_of(solver=None):
-    """The tuple of settings a core takes."""
+    """The dict of settings a core takes."""
     return linear_settings(solver or pdgpu.Jacobi(weight=0.5), iterations=2)
 
 
@@ -125,7 +126,7 @@ def simulation_calls(module, n):
         "linear_weight": (),
         "set_diagonal": (np.ones(n),),
         "set_linear": (0.5, 1.0, 0.5, None),
-        "set_chebyshev": ((0.5, 2, 1.0),),
+        "set_chebyshev": (dict(CHEBYSHEV),),
         "positions": (),
         "velocities": (),
         "device_positions": (),

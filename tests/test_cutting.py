@@ -337,10 +337,10 @@ def test_a_previous_velocity_is_carried_over():
     solver = pdgpu.Newton(iterations=3, initialization="adaptive")
     sim = disturbed(scene, solver)
     sim.step(2)
-    previous = sim._backend.state()[2]
+    previous = sim._backend.state()["previous_velocities"]
     result = sim.cut(cloth, row(4))
     first = result.body.slice.start
-    carried = sim._backend.state()[2]
+    carried = sim._backend.state()["previous_velocities"]
     np.testing.assert_array_equal(carried[first + result.new_vertices], previous[first + result.parents])
 
 

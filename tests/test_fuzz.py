@@ -460,7 +460,7 @@ def test_backend_linear(which, part, value, module):
     arguments[which] = value
     systems = [survives(module.Linear, *arguments)]
     arguments = list(SYSTEM)
-    arguments[3] = tuple(value if k == part else kept for k, kept in enumerate(LINEAR))
+    arguments[3] = LINEAR | {sorted(LINEAR)[part]: value}
     systems.append(survives(module.Linear, *arguments))
     arguments = list(SYSTEM)
     arguments[0] = tuple(value if k == part % 3 else kept for k, kept in enumerate(CSR))

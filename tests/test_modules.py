@@ -133,8 +133,10 @@ WRONG_SETTINGS = [
     ("h", np.nan, "h: value nan is not finite"),
     ("h", -1.0, "h: value -1 is below 0"),
     ("tolerance", np.nan, "tolerance: value nan"),
-    ("chebyshev", (np.nan, 1, 1.0), "chebyshev: rho"),
-    ("chebyshev", (0.5, 1, np.nan), "chebyshev: .* under_relaxation"),
+    ("chebyshev", right.CHEBYSHEV | {"rho": np.nan}, "chebyshev: rho: value nan"),
+    ("chebyshev", right.CHEBYSHEV | {"rho": 1.0}, "chebyshev: rho: value 1"),
+    ("chebyshev", right.CHEBYSHEV | {"start": 0}, "chebyshev: start: value 0"),
+    ("chebyshev", right.CHEBYSHEV | {"under_relaxation": np.nan}, "chebyshev: under_relaxation: value nan"),
 ]
 
 
@@ -164,7 +166,15 @@ def test_settings_of_one_method_out_of_range(solver, name, value, message):
         _cpu_f64.Simulation(*arguments)
 
 
-WRONG_TYPES = [("iterations", 2.0), ("iterations", True), ("tolerance", "0"), ("line_search", 1), ("history", None), ("linear", {})]
+WRONG_TYPES = [
+    ("iterations", 2.0),
+    ("iterations", True),
+    ("tolerance", "0"),
+    ("line_search", 1),
+    ("history", None),
+    ("linear", ()),
+    ("chebyshev", ()),
+]
 
 
 @pytest.mark.parametrize(("name", "value"), WRONG_TYPES)
@@ -199,23 +209,69 @@ def test_both_languages_know_the_same_solvers():
         assert sorted(module.SOLVERS) == sorted(kind.__name__ for kind in SOLVERS)
 
 
-LINEAR_SETTINGS = ["kind", "iterations", "tolerance", "check_every", "weight", "omega", "rho", "natural", "block", "order", "composed"]
-LINEAR_SETTINGS += ["suppression", "biased", "threshold", "positive"]
+LINEAR_RANGES = [("kind", 7), ("kind", -1), ("iterations", 0), ("check_every", 0), ("order", 5), ("suppression", 3), ("block", 2)]
+LINEAR_RANGES += [(name, value) for name in ("tolerance", "weight", "omega", "rho", "threshold") for value in (np.nan, np.inf, -1.0)]
+LINEAR_TYPES = [
+    ("kind", 1.0),
+    ("kind", True),
+    ("composed", 1),
+    ("natural", None),
+    ("biased", 0),
+    ("weight", "auto"),
+    ("chebyshev", (0.5, 2, 1.0)),
+]
+
+
+def with_linear_settings(module, settings):
+    """The two calls that take a linear solver's settings."""
+    yield lambda: module.Linear(*changed(right.linear_arguments(module), 3, settings))
+    yield lambda: module.Simulation(*changed(right.simulation_arguments(module), place_of("linear"), settings))
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [("kind", 7), ("kind", -1), ("order", 5), ("composed", 2), ("suppression", 3), ("block", 2), ("natural", -1), ("biased", 5)]
-    + [(name, value) for name in ("tolerance", "weight", "omega", "rho", "threshold") for value in (np.nan, np.inf, -1.0)],
+    ("name", "value", "error"), [(*case, ValueError) for case in LINEAR_RANGES] + [(*case, TypeError) for case in LINEAR_TYPES]
 )
-def test_linear_settings_out_of_range(name, value):
+def test_linear_settings_out_of_range_or_of_another_type(name, value, error):
     """If not, an unknown variant computes something else in silence."""
-    settings = changed(right.linear_of(), LINEAR_SETTINGS.index(name), value)
     for module in BACKENDS:
-        with pytest.raises(ValueError, match=f"{name}: "):
-            module.Linear(*changed(right.linear_arguments(module), 3, settings))
-        with pytest.raises(ValueError, match=f"{name}: "):
-            module.Simulation(*changed(right.simulation_arguments(module), place_of("linear"), settings))
+        for call in with_linear_settings(module, right.linear_of() | {name: value}):
+            with pytest.raises(error, match=f"{name}: "):
+                call()
+
+
+@pytest.mark.parametrize("argument", ["linear", "chebyshev"])
+def test_linear_settings_go_by_name(argument):
+    """If not, two numbers that change places, or one that is misspelt or forgotten, are another solver in silence."""
+    for module in BACKENDS:
+        settings = {"linear": right.linear_of(pdgpu.Jacobi(weight=0.5, chebyshev=pdgpu.Chebyshev(rho=0.5))), "chebyshev": right.CHEBYSHEV}
+        whole, part = settings["linear"], settings[argument]
+        wrong = [({name: part[name] for name in part if name != left_out}, f"needs '{left_out}'") for left_out in part]
+        wrong += [(part | {unknown: 1}, f"takes no {unknown!r}") for unknown in ("wieght", 3, "iteration")]
+        wrong += [(tuple(part.values()), "expected a dict")]
+        for given, message in wrong:
+            for call in with_linear_settings(module, given if argument == "linear" else whole | {"chebyshev": given}):
+                with pytest.raises(TypeError, match=f"{argument}: .*{message}"):
+                    call()
+        for order in (whole, dict(reversed(whole.items()))):
+            for call in with_linear_settings(module, order):
+                call()
+
+
+def test_what_comes_back_goes_by_name():
+    """If not, whoever reads it has to know the order, and takes velocities for positions."""
+    for module in BACKENDS:
+        sim, linear = module.Simulation(*right.simulation_arguments(module)), module.Linear(*right.linear_arguments(module))
+        x, v = (np.full((12, 3), value, right.real_of(module)) for value in (1.0, 2.0))
+        sim.set_state(velocities=v, previous_velocities=None, positions=x)
+        state = sim.state()
+        assert list(state) == ["positions", "velocities", "previous_velocities"] and state["previous_velocities"] is None
+        assert (state["positions"] == 1.0).all() and (state["velocities"] == 2.0).all()
+        assert linear.weight() == {"weight": 0.5, "largest_eigenvalue": pytest.approx(1.5, rel=0.1)}
+        assert set(sim.linear_weight()) == set(linear.weight())
+        counts = module.BroadPhase(*right.broad_phase_arguments(module)).counts()
+        assert set(counts) == {"builds", "refits", "retries", "pair_capacity", "waits", "allocations"}
+        with pytest.raises(TypeError):
+            sim.set_state(position=x, velocities=v, previous_velocities=None)
 
 
 @pytest.mark.parametrize(

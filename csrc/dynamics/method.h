@@ -2,7 +2,7 @@
 #ifndef PD_DYNAMICS_METHOD_H
 #define PD_DYNAMICS_METHOD_H
 
-#include "dynamics/option.h"
+#include "base/option.h"
 #include "dynamics/problem.h"
 #include "linear/linear_solver.h"
 

@@ -10,6 +10,26 @@
 /* Records without a change of the residual norm, to the last bit, after which a solve has stalled. */
 enum { STALLED_AFTER = 8 };
 
+#define OPTION(member, type, least, most) PD_OPTION(pd_linear_settings, member, PD_OPTION_##type, least, most)
+
+const pd_option pd_linear_options[] = {OPTION(kind, COUNT, PD_LINEAR_DIRECT, PD_LINEAR_A_JACOBI),
+                                       PD_COUNT_FROM(pd_linear_settings, iterations, 1),
+                                       PD_NUMBER_FROM(pd_linear_settings, tolerance, 0.0),
+                                       PD_COUNT_FROM(pd_linear_settings, check_every, 1),
+                                       PD_NUMBER_FROM(pd_linear_settings, weight, 0.0),
+                                       OPTION(omega, NUMBER, 0.0, 2.0),
+                                       PD_NUMBER_FROM(pd_linear_settings, rho, 0.0),
+                                       PD_FLAG(pd_linear_settings, natural),
+                                       OPTION(block, COUNT, 1, 3),
+                                       OPTION(order, COUNT, 1, 4),
+                                       PD_FLAG(pd_linear_settings, composed),
+                                       OPTION(suppression, COUNT, PD_SUPPRESS_NOTHING, PD_SUPPRESS_BENDING),
+                                       PD_FLAG(pd_linear_settings, biased),
+                                       PD_NUMBER_FROM(pd_linear_settings, threshold, 0.0),
+                                       PD_FLAG(pd_linear_settings, positive),
+                                       OPTION(chebyshev, CHEBYSHEV, 0, 0),
+                                       PD_OPTIONS_END};
+
 static const pd_linear_method *method_of(int kind) {
     static const pd_linear_method *const methods[] = {
         &pd_direct_method, &pd_jacobi_method, &pd_gauss_seidel_method, &pd_symmetric_gauss_seidel_method,

@@ -8,6 +8,7 @@
 #define PD_LINEAR_LINEAR_SOLVER_H
 
 #include "backend.h"
+#include "base/option.h"
 #include "host/cholesky.h"
 #include "host/system_matrix.h"
 #include "linear/chebyshev.h"
@@ -41,6 +42,8 @@ typedef struct pd_linear_settings {
     int positive;           /* Chebyshev on [0, rho] instead of [-rho, rho] */
     pd_chebyshev chebyshev; /* rho is that of one step (A-Jacobi: of one weighted Jacobi step); starts anew in every solve */
 } pd_linear_settings;
+
+extern const pd_option pd_linear_options[];
 
 typedef enum pd_linear_stop { PD_LINEAR_ITERATION_CAP, PD_LINEAR_CONVERGED, PD_LINEAR_STALLED, PD_LINEAR_DIVERGED } pd_linear_stop;
 

@@ -40,12 +40,14 @@ extern PyMethodDef pd_contact_methods[];     /* contact.c */
 /* SOLVERS: name -> the names of its settings. Returns 0, or -1 with an exception set. (simulation_settings.c) */
 int pd_add_solvers(PyObject *module);
 
-/* None or (rho, start, under_relaxation). Returns 0 with an exception set. (linear.c) */
+/* None or a dict of pd_chebyshev_options. Returns 0 with an exception set. (linear.c) */
 int pd_read_chebyshev(PyObject *object, pd_chebyshev *out);
 /* Whether the numbers of pd_linear_set make sense: 1, or 0 with a ValueError. (linear.c) */
 int pd_check_spectrum(double weight, double omega, double rho);
-/* The tuple that python/pdgpu/linear_solvers.py makes of a linear solver. Returns 0 with an exception set. (linear.c) */
+/* The dict of pd_linear_options that python/pdgpu/linear_solvers.py makes of a linear solver. Returns 0 with an exception set. (linear.c) */
 int pd_read_linear_settings(PyObject *object, pd_linear_settings *out);
+/* A dict: weight, largest_eigenvalue; zeros for NULL. (linear.c) */
+PyObject *pd_build_weight(const pd_linear *linear);
 /* A dict of what a context has been asked for. (linear.c) */
 PyObject *pd_build_counts(pd_counts counts);
 

@@ -147,8 +147,8 @@ static PyObject *broad_phase_counts(BroadPhaseObject *self, PyObject *unused) {
     pd_broad_phase_counts counts = pd_broad_phase_counted(self->core);
     pd_counts context = pd_context_counts(self->context);
     pd_broad_phase_leave(self);
-    return Py_BuildValue("(LLLnLL)", counts.builds, counts.refits, counts.retries, (Py_ssize_t)counts.pair_capacity, context.waits,
-                         context.allocations);
+    return Py_BuildValue("{sLsLsLsnsLsL}", "builds", counts.builds, "refits", counts.refits, "retries", counts.retries, "pair_capacity",
+                         (Py_ssize_t)counts.pair_capacity, "waits", context.waits, "allocations", context.allocations);
 }
 
 static PyObject *broad_phase_seconds(BroadPhaseObject *self, PyObject *unused) {
@@ -166,7 +166,7 @@ static PyMethodDef broad_phase_methods[] = {
      "(or "
      "None) and widened by margin, overlap."},
     {"counts", (PyCFunction)broad_phase_counts, METH_NOARGS,
-     "counts($self, /)\n--\n\n(builds, refits, retries, pair capacity, waits, allocations)."},
+     "counts($self, /)\n--\n\nA dict: builds, refits, retries, pair_capacity, waits, allocations."},
     {"seconds", (PyCFunction)broad_phase_seconds, METH_NOARGS,
      "seconds($self, /)\n--\n\nOf the last search, by the device's clock: (structure, pairs)."},
     {NULL, NULL, 0, NULL},

@@ -4,9 +4,9 @@
 #include "base/clock.h"
 #include "python/errors.h"
 #include "python/names.h"
+#include "python/options.h"
 
 #include <float.h>
-#include <limits.h>
 #include <pythread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,17 +21,11 @@ typedef struct {
 } LinearObject;
 
 int pd_read_chebyshev(PyObject *object, pd_chebyshev *out) {
+    static const pd_option_reader reader = {"chebyshev", "an extrapolation", NULL, NULL};
     *out = (pd_chebyshev){0, 0.0, 1, 1.0};
     if (object == Py_None) return 1;
     out->enabled = 1;
-    if (!PyTuple_Check(object)) {
-        PyErr_Format(PyExc_TypeError, "chebyshev: expected None or (rho, start, under_relaxation), got %R", object);
-        return 0;
-    }
-    if (!PyArg_ParseTuple(object, "did:chebyshev", &out->rho, &out->start, &out->under_relaxation)) return 0;
-    if (out->rho >= 0.0 && out->rho < 1.0 && out->start >= 1 && out->under_relaxation >= 0.0 && out->under_relaxation <= DBL_MAX) return 1;
-    PyErr_Format(PyExc_ValueError, "chebyshev: rho must be in [0, 1), start at least 1 and under_relaxation finite, got %R", object);
-    return 0;
+    return pd_read_options(&reader, object, &(pd_option_list){pd_chebyshev_options, out}, 1);
 }
 
 int pd_check_spectrum(double weight, double omega, double rho) {
@@ -39,36 +33,18 @@ int pd_check_spectrum(double weight, double omega, double rho) {
            pd_number_in_range(rho, 0.0, DBL_MAX, "rho");
 }
 
-/* Returns 0 with an exception set. */
-static int check_settings(const pd_linear_settings *s) {
-    return pd_number_in_range(s->kind, PD_LINEAR_DIRECT, PD_LINEAR_A_JACOBI, "linear: kind") &&
-           pd_number_in_range(s->iterations, 1, INT_MAX, "linear: iterations") &&
-           pd_number_in_range(s->tolerance, 0.0, DBL_MAX, "linear: tolerance") &&
-           pd_number_in_range(s->check_every, 1, INT_MAX, "linear: check_every") && pd_check_spectrum(s->weight, s->omega, s->rho) &&
-           pd_number_in_range(s->natural, 0, 1, "linear: natural") && pd_number_in_range(s->block, 1, 3, "linear: block") &&
-           pd_number_in_range(s->order, 1, 4, "linear: order") && pd_number_in_range(s->composed, 0, 1, "linear: composed") &&
-           pd_number_in_range(s->suppression, PD_SUPPRESS_NOTHING, PD_SUPPRESS_BENDING, "linear: suppression") &&
-           pd_number_in_range(s->biased, 0, 1, "linear: biased") && pd_number_in_range(s->threshold, 0.0, DBL_MAX, "linear: threshold") &&
-           pd_number_in_range(s->positive, 0, 1, "linear: positive");
+static int read_acceleration(const void *user, PyObject *value, const pd_option *option, void *place) {
+    (void)user;
+    return option->type == PD_OPTION_CHEBYSHEV && pd_read_chebyshev(value, place);
 }
 
 int pd_read_linear_settings(PyObject *object, pd_linear_settings *s) {
-    PyObject *chebyshev;
+    static const pd_option_reader reader = {"linear", "a linear solver", read_acceleration, NULL};
     memset(s, 0, sizeof *s);
-    if (!PyTuple_Check(object)) {
-        PyErr_Format(PyExc_TypeError, "linear: expected a tuple of settings, got %R", object);
-        return 0;
-    }
-    if (!PyArg_ParseTuple(object, "iididddiiiiiidiO:linear", &s->kind, &s->iterations, &s->tolerance, &s->check_every, &s->weight,
-                          &s->omega, &s->rho, &s->natural, &s->block, &s->order, &s->composed, &s->suppression, &s->biased, &s->threshold,
-                          &s->positive, &chebyshev))
-        return 0;
-    if (!check_settings(s)) return 0;
-    if (s->block == 2) {
-        PyErr_SetString(PyExc_ValueError, "linear: block: must be 1 or 3, got 2");
-        return 0;
-    }
-    return pd_read_chebyshev(chebyshev, &s->chebyshev);
+    if (!pd_read_options(&reader, object, &(pd_option_list){pd_linear_options, s}, 1)) return 0;
+    if (s->block != 2) return 1;
+    PyErr_SetString(PyExc_ValueError, "linear: block: must be 1 or 3, got 2");
+    return 0;
 }
 
 static PyObject *raise_from(LinearObject *self, pd_status status) {
@@ -185,9 +161,14 @@ static void linear_dealloc(LinearObject *self) {
     Py_DECREF(type);
 }
 
+PyObject *pd_build_weight(const pd_linear *linear) {
+    return Py_BuildValue("{sdsd}", "weight", linear ? pd_linear_weight(linear) : 0.0, "largest_eigenvalue",
+                         linear ? pd_linear_largest_eigenvalue(linear) : 0.0);
+}
+
 static PyObject *linear_weight(LinearObject *self, PyObject *unused) {
     (void)unused;
-    return Py_BuildValue("(dd)", pd_linear_weight(self->core), pd_linear_largest_eigenvalue(self->core));
+    return pd_build_weight(self->core);
 }
 
 static PyObject *linear_colours(LinearObject *self, PyObject *unused) {
@@ -333,7 +314,7 @@ static PyObject *linear_solve(LinearObject *self, PyObject *arguments) {
 
 static PyMethodDef linear_methods[] = {
     {"weight", (PyCFunction)linear_weight, METH_NOARGS,
-     "weight($self, /)\n--\n\n(weight, estimated largest eigenvalue of D^-1 A) of Jacobi or A-Jacobi."},
+     "weight($self, /)\n--\n\nOf Jacobi or A-Jacobi, a dict: weight, and the estimated largest_eigenvalue of D^-1 A."},
     {"colours", (PyCFunction)linear_colours, METH_NOARGS, "colours($self, /)\n--\n\nColours of a Gauss-Seidel solver once prepared, or 0."},
     {"cost", (PyCFunction)linear_cost, METH_NOARGS,
      "cost($self, /)\n--\n\nOf A-Jacobi, a dict: nonzeros, paths, bytes, and the rows_recomputed and refresh_seconds of the last refresh."},

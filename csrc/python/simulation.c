@@ -95,17 +95,17 @@ static PyMethodDef simulation_methods[] = {
      "prepare($self, /)\n--\n\nFactorises and estimates what the solver needs; returns the seconds it took, 0 the second time."},
     {"step", (PyCFunction)pd_call_step, METH_VARARGS,
      "step($self, targets, record, iterates, observer, keep_diverged, /)\n--\n\n"
-     "One time step; returns (status, whether at rounding, iterations, seconds, rows recorded, seconds of the five phases, of the "
-     "device)."},
+     "One time step; returns a dict: status, at_rounding, iteration (the last), solve_seconds, rows (recorded), phases (their seconds), "
+     "device_seconds."},
     {"steps", (PyCFunction)pd_call_steps, METH_NOARGS, "steps($self, /)\n--\n\nNumber of steps taken."},
     {"set_steps", (PyCFunction)pd_call_set_steps, METH_O,
      "set_steps($self, steps, /)\n--\n\nNumber of steps taken so far, for a resumed run."},
     {"state", (PyCFunction)pd_call_state, METH_NOARGS,
-     "state($self, /)\n--\n\n(positions, velocities, previous velocities or None), fresh copies."},
+     "state($self, /)\n--\n\nA dict of fresh copies: positions, velocities, and previous_velocities or None."},
     {"positions", (PyCFunction)pd_call_positions, METH_NOARGS, "positions($self, /)\n--\n\nA fresh copy."},
     {"velocities", (PyCFunction)pd_call_velocities, METH_NOARGS, "velocities($self, /)\n--\n\nA fresh copy."},
-    {"set_state", (PyCFunction)pd_call_set_state, METH_VARARGS,
-     "set_state($self, positions, velocities, previous_velocities, /)\n--\n\nNone leaves positions or velocities as they are, and forgets "
+    {"set_state", (PyCFunction)(void (*)(void))pd_call_set_state, METH_VARARGS | METH_KEYWORDS,
+     "set_state($self, /, positions, velocities, previous_velocities)\n--\n\nNone leaves positions or velocities as they are, and forgets "
      "the previous velocities."},
     {"device_positions", (PyCFunction)pd_call_device_positions, METH_NOARGS,
      "device_positions($self, /)\n--\n\nThe positions where they lie, as a DeviceArray that keeps this object alive."},
@@ -127,7 +127,8 @@ static PyMethodDef simulation_methods[] = {
     {"constraint_colours", (PyCFunction)pd_call_constraint_colours, METH_NOARGS,
      "constraint_colours($self, /)\n--\n\nColours of the elements in a sweep over constraints; 0 where the solver has none."},
     {"linear_weight", (PyCFunction)pd_call_linear_weight, METH_NOARGS,
-     "linear_weight($self, /)\n--\n\n(weight, estimated largest eigenvalue of D^-1 A) of a Jacobi or A-Jacobi global step."},
+     "linear_weight($self, /)\n--\n\nOf a Jacobi or A-Jacobi global step, a dict: weight, and the estimated largest_eigenvalue of D^-1 A; "
+     "of others zeros."},
     {"set_diagonal", (PyCFunction)pd_call_set_diagonal, METH_O,
      "set_diagonal($self, added, /)\n--\n\nThe matrix of the global step becomes A_0 + diag(added), kg/s^2; None: A_0."},
     {"set_linear", (PyCFunction)pd_call_set_linear, METH_VARARGS,

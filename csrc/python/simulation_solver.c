@@ -33,7 +33,7 @@ PyObject *pd_call_linear_weight(pd_simulation_object *self, PyObject *unused) {
     pd_linear *linear;
     (void)unused;
     if (!linear_of(self, &linear)) return NULL;
-    return Py_BuildValue("(dd)", linear ? pd_linear_weight(linear) : 0.0, linear ? pd_linear_largest_eigenvalue(linear) : 0.0);
+    return pd_build_weight(linear);
 }
 
 PyObject *pd_call_set_diagonal(pd_simulation_object *self, PyObject *object) {

@@ -14,7 +14,8 @@ PyObject *pd_call_state(pd_simulation_object *self, PyObject *unused) {
     if (status)
         pd_object_raise(self, status);
     else
-        result = Py_BuildValue("(OOO)", x, v, has_previous ? (PyObject *)previous : Py_None);
+        result = Py_BuildValue("{sOsOsO}", "positions", x, "velocities", v, "previous_velocities",
+                               has_previous ? (PyObject *)previous : Py_None);
 done:
     Py_XDECREF((PyObject *)x);
     Py_XDECREF((PyObject *)v);
@@ -51,10 +52,11 @@ PyObject *pd_call_velocities(pd_simulation_object *self, PyObject *unused) {
     return one_state(self, 1);
 }
 
-PyObject *pd_call_set_state(pd_simulation_object *self, PyObject *arguments) {
+PyObject *pd_call_set_state(pd_simulation_object *self, PyObject *arguments, PyObject *keywords) {
+    static char *names[] = {"positions", "velocities", "previous_velocities", NULL};
     PyObject *objects[3];
     const real *x, *v, *previous;
-    if (!PyArg_ParseTuple(arguments, "OOO:set_state", &objects[0], &objects[1], &objects[2])) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO:set_state", names, &objects[0], &objects[1], &objects[2])) return NULL;
     if (!pd_object_read_vectors(self, objects[0], "positions", &x) || !pd_object_read_vectors(self, objects[1], "velocities", &v) ||
         !pd_object_read_vectors(self, objects[2], "previous_velocities", &previous) || !pd_object_enter(self))
         return NULL;

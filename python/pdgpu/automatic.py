@@ -43,8 +43,8 @@ class Parameters:
 def resolve(solver, estimate, matrix, bending=None, outer=None, stacklevel=4):
     """Parameters of a linear solver.
 
-    estimate : (weight, largest)
-        The backend's weight, and its lower bound of the largest eigenvalue of D^-1 A.
+    estimate : dict
+        The backend's weight, and its lower bound of the largest_eigenvalue of D^-1 A.
     matrix : callable
         The matrix as scipy CSR float64; called only where the spectrum is needed.
     outer : Chebyshev, optional
@@ -52,7 +52,7 @@ def resolve(solver, estimate, matrix, bending=None, outer=None, stacklevel=4):
 
     Warns where a weight makes Jacobi diverge, or, with rho="auto" inside or outside, takes another.
     """
-    weight, largest = estimate
+    weight, largest = estimate["weight"], estimate["largest_eigenvalue"]
     result = Parameters(weight=weight)
     rho = getattr(getattr(solver, "chebyshev", None), "rho", None)
     if isinstance(solver, SOR):

@@ -44,7 +44,7 @@ def search_outer(simulation):
     if solver.iterations <= solver.chebyshev.start:
         return 0.0  # which has been warned of
     state, steps, targets = core.state(), core.steps(), simulation._targets()
-    least = 16.0 * float(np.finfo(simulation.dtype).eps) * float(np.linalg.norm(state[0].astype(np.float64)))
+    least = 16.0 * float(np.finfo(simulation.dtype).eps) * float(np.linalg.norm(state["positions"].astype(np.float64)))
 
     iterations, longest = solver.iterations, search_iterations(solver.iterations, solver.chebyshev.start)
 
@@ -63,7 +63,7 @@ def search_outer(simulation):
         except DivergenceError as error:
             return np.append(norms[: max(getattr(error, "rows", 1), 1)], np.inf)
         finally:
-            core.set_state(*state)
+            core.set_state(**state)
             core.set_steps(steps)
         if rho is None and (count - 1 <= solver.chebyshev.start or moves[1:count].max() <= least):
             raise _NothingToSearch

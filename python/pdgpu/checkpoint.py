@@ -77,7 +77,7 @@ def write(path, simulation):
                 "moves": obstacle.collider.motion is not None,
             }
         )
-    for name, state in zip(STATE, simulation._backend.state(), strict=True):
+    for name, state in simulation._backend.state().items():
         if state is not None:  # another library may have written to the memory of the simulation
             arrays[name] = real_view(name, state, state.shape, state.dtype)
     if simulation._colours is not None:  # after a cut they are inherited, not what a colouring of the scene would give
@@ -132,7 +132,7 @@ def read(cls, path, motions, device, threads):
                 raise ValueError(f"solver: {header['solver']!r} is none")
             rho, numbers = _searched(header, solver)
             scene = _scene(header, archive, motions)
-            state = [_state(name, archive, scene, dtype) for name in STATE]
+            state = {name: _state(name, archive, scene, dtype) for name in STATE}
             colours = _colours(archive.take("colours"), scene) if "colours" in archive.names else None
             forces = archive.take("external_forces") if "external_forces" in archive.names else None
             if archive.names:

@@ -212,8 +212,7 @@ class BroadPhase(GuardedAttributes):
 
         Also `waits` of the host for the device, copies to and from it among them, and `allocations` of the device's memory.
         """
-        names = ("builds", "refits", "retries", "pair_capacity", "waits", "allocations")
-        return dict(zip(names, self._core.counts(), strict=True))
+        return self._core.counts()
 
     @property
     def seconds(self):

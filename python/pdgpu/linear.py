@@ -169,7 +169,7 @@ class System(GuardedAttributes):
         self._bending = None if bending is None else arrays(times_power(bending, -self._exponent))
         start = time.perf_counter()
         settings = linear_settings(solver, iterations=ITERATIONS, device=device, blocks=blocks)
-        self._iterations, self._tolerance, self._check_every = settings[1:4]
+        self._iterations, self._tolerance, self._check_every = (settings[name] for name in ("iterations", "tolerance", "check_every"))
         self._threads, self._device = thread_count(threads), device
         self._core = module.Linear(arrays(self._A), self._bending, self.columns, settings, self._threads)
         self._numbers = resolve(solver, self._core.weight(), lambda: self._A, self._bending)
@@ -300,12 +300,12 @@ class System(GuardedAttributes):
     def _search(self, residual):
         """rho="auto", on the first right-hand side."""
         start = time.perf_counter()
-        settings = list(linear_settings(self.solver, iterations=ITERATIONS, device=self._device))
-        settings[1], settings[2] = search_iterations(self._iterations, self.solver.chebyshev.start), 0.0
-        core = backend(self._device, self.dtype).Linear(arrays(self._A), self._bending, self.columns, tuple(settings), self._threads)
+        settings = linear_settings(self.solver, iterations=ITERATIONS, device=self._device)
+        settings |= {"iterations": search_iterations(self._iterations, self.solver.chebyshev.start), "tolerance": 0.0}
+        core = backend(self._device, self.dtype).Linear(arrays(self._A), self._bending, self.columns, settings, self._threads)
 
         def run(rho):
-            rows = np.zeros((settings[1] + 1, len(COLUMNS)))
+            rows = np.zeros((settings["iterations"] + 1, len(COLUMNS)))
             self._numbers.rho = rho
             if rho is not None and getattr(self.solver, "variant", None) == "composed":
                 self._numbers.composed_rho = rho

@@ -278,11 +278,13 @@ LINEAR_SOLVERS = (Direct, Jacobi, GaussSeidel, SymmetricGaussSeidel, SOR, PCG, A
 
 
 def chebyshev_settings(chebyshev, rho=None):
-    """What a backend takes: None or (rho, start, under_relaxation). Without a number for rho: None."""
+    """What a backend takes: None or a dict by name (``pd_chebyshev_options``). Without a number for rho: None."""
     if chebyshev is None:
         return None
     rho = chebyshev.rho if rho is None else rho
-    return None if isinstance(rho, str) else (float(rho), int(chebyshev.start), float(chebyshev.under_relaxation))
+    if isinstance(rho, str):
+        return None
+    return {"rho": float(rho), "start": int(chebyshev.start), "under_relaxation": float(chebyshev.under_relaxation)}
 
 
 def check_order(solver, device):
@@ -292,7 +294,7 @@ def check_order(solver, device):
 
 
 def linear_settings(solver, *, iterations, device="cpu", blocks=False):
-    """The tuple that csrc/python/linear.c reads. What only the spectrum can tell is left for `set`.
+    """The settings by name, as the core declares them (``pd_linear_options``). What only the spectrum can tell is left for `set`.
 
     iterations : int
         Where the solver says none.
@@ -302,21 +304,21 @@ def linear_settings(solver, *, iterations, device="cpu", blocks=False):
     chebyshev = getattr(solver, "chebyshev", None)
     weight, suppression = getattr(solver, "weight", 0.0), getattr(solver, "suppression", None)
     omega = getattr(solver, "omega", 1.0)
-    return (
-        KINDS.index(type(solver).__name__),
-        1 if isinstance(solver, Direct) else int(solver.iterations or iterations),
-        float(getattr(solver, "tolerance", 0.0)),
-        CHECK_EVERY[device],
-        0.0 if isinstance(weight, str) else float(weight),
-        1.0 if isinstance(omega, str) else float(omega),
-        0.5,  # rho, set later where it counts
-        int(getattr(solver, "order", None) == "natural"),
-        3 if blocks and getattr(solver, "preconditioner", None) == "block" else 1,
-        solver.order if isinstance(solver, AJacobi) else 1,
-        int(getattr(solver, "variant", None) == "composed"),
-        0 if suppression is None else 2 if suppression == "bending" else 1,
-        int(getattr(solver, "biased", False)),
-        0.0 if suppression is None or isinstance(suppression, str) else float(suppression),
-        int(chebyshev is not None and chebyshev.interval == "positive"),
-        chebyshev_settings(chebyshev),
-    )
+    return {
+        "kind": KINDS.index(type(solver).__name__),
+        "iterations": 1 if isinstance(solver, Direct) else int(solver.iterations or iterations),
+        "tolerance": float(getattr(solver, "tolerance", 0.0)),
+        "check_every": CHECK_EVERY[device],
+        "weight": 0.0 if isinstance(weight, str) else float(weight),
+        "omega": 1.0 if isinstance(omega, str) else float(omega),
+        "rho": 0.5,  # set later where it counts
+        "natural": getattr(solver, "order", None) == "natural",
+        "block": 3 if blocks and getattr(solver, "preconditioner", None) == "block" else 1,
+        "order": solver.order if isinstance(solver, AJacobi) else 1,
+        "composed": getattr(solver, "variant", None) == "composed",
+        "suppression": 0 if suppression is None else 2 if suppression == "bending" else 1,
+        "biased": bool(getattr(solver, "biased", False)),
+        "threshold": 0.0 if suppression is None or isinstance(suppression, str) else float(suppression),
+        "positive": chebyshev is not None and chebyshev.interval == "positive",
+        "chebyshev": chebyshev_settings(chebyshev),
+    }

@@ -35,8 +35,8 @@ class ReadBack:
     """The part of `Simulation` that looks at elements, vertices and bodies."""
 
     def _state64(self):
-        x, v, _ = self._backend.state()
-        return x.astype(np.float64), v.astype(np.float64)
+        state = self._backend.state()
+        return state["positions"].astype(np.float64), state["velocities"].astype(np.float64)
 
     def _bodies(self, body):
         """Those of the simulation that an argument names; all for None."""

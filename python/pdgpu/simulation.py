@@ -116,7 +116,7 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
             warnings.simplefilter("ignore")  # what there is to say of the weights was said when the run began
             self._prepare()
         self.external_forces = forces
-        self._backend.set_state(*(None if array is None else self._cast(array) for array in state))
+        self._backend.set_state(**{name: None if array is None else self._cast(array) for name, array in state.items()})
         self._backend.set_steps(steps)
         self._start_time = start_time
         if rho is not None:
@@ -455,7 +455,7 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
             None if self._colours is None else self._colours[origin.rows],
             steps,
             self._start_time,
-            [None if array is None else array[origin.rows] for array in state],
+            {name: None if array is None else array[origin.rows] for name, array in state.items()},
             None if self._external_forces is None else self._external_forces[origin.rows] * origin.share[:, None],
         )
         torn._keep(last_step=self.last_step)

@@ -183,9 +183,8 @@ def _symmetric_gauss_seidel(A, solver):
 def _iteration_matrix(A, solver, bending, weight, omega, columns):
     """One iteration applied to errors: columns (n, k) -> (n, k). With b = 0, an error e becomes e + d where d answers r = -A e."""
     n, k = columns.shape
-    settings = list(linear_settings(solver, iterations=1))
-    settings[1], settings[2], settings[-1] = 1, 0.0, None
-    core = backend().Linear(arrays(A), bending, k, tuple(settings), 1)
+    settings = linear_settings(solver, iterations=1) | {"iterations": 1, "tolerance": 0.0, "chebyshev": None}
+    core = backend().Linear(arrays(A), bending, k, settings, 1)
     core.set(weight or 1.0, omega, 0.5, None)
 
     def step(e):

@@ -87,11 +87,12 @@ def test_settings_that_change_reach_the_graphs(dtype):
     )
     sim = simulation(solver, dtype)
     sim.step(3)
-    for change, arguments in (("set_chebyshev", ((0.8, 2, 0.9),)), ("set_linear", (0.4, 1.0, 0.0, None)), ("set_chebyshev", (None,))):
+    other = {"rho": 0.8, "start": 2, "under_relaxation": 0.9}
+    for change, arguments in (("set_chebyshev", (other,)), ("set_linear", (0.4, 1.0, 0.0, None)), ("set_chebyshev", (None,))):
         getattr(sim._backend, change)(*arguments)
         for _ in range(3):
             fresh = simulation(solver, dtype, (sim.positions, sim.velocities))
-            fresh._backend.set_chebyshev(*(((0.8, 2, 0.9),) if arguments != (None,) else arguments))
+            fresh._backend.set_chebyshev(*((other,) if arguments != (None,) else arguments))
             if change == "set_linear" or arguments == (None,):
                 fresh._backend.set_linear(0.4, 1.0, 0.0, None)
             fresh.step()

@@ -1,6 +1,6 @@
-/* The settings of a method by name: what it declares is what Python may give, and must (python/simulation_settings.c reads them). */
-#ifndef PD_DYNAMICS_OPTION_H
-#define PD_DYNAMICS_OPTION_H
+/* The settings of a solver by name: what it declares is what Python may give, and must (python/options.h reads them). */
+#ifndef PD_BASE_OPTION_H
+#define PD_BASE_OPTION_H
 
 #include <float.h>
 #include <limits.h>
@@ -12,11 +12,11 @@ typedef enum pd_option_type {
     PD_OPTION_NUMBER,    /* double in [least, most] */
     PD_OPTION_COLOURS,   /* const int * [n_vertices], borrowed: no two vertices of an element have the same, but for those held fixed */
     PD_OPTION_LINEAR,    /* pd_linear_settings */
-    PD_OPTION_CHEBYSHEV, /* pd_chebyshev */
+    PD_OPTION_CHEBYSHEV, /* pd_chebyshev, or None: not enabled */
     PD_OPTION_TYPE_COUNT
 } pd_option_type;
 
-/* One setting: its name, and where it goes in the structure that the method calls its settings. A list ends with a name of NULL. */
+/* One setting: its name, and where it goes in the structure that holds the settings. A list ends with a name of NULL. */
 typedef struct pd_option {
     const char *name;
     pd_option_type type;
