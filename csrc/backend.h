@@ -59,7 +59,7 @@ pd_counts pd_context_counts(const pd_context *context);
  * `error` says why; that is no failure. */
 pd_status pd_device_count(int *count, pd_error *error);
 pd_status pd_device_name(int device, char name[256], pd_error *error);
-/* What the backend runs on besides the device: versions of runtime and driver; "" on the CPU. */
+/* What the backend runs on besides the device: versions of runtime and driver; on the CPU the compiler. */
 void pd_device_versions(char text[256]);
 
 /* Zero-filled backend memory. Errors: PD_ERROR_MEMORY, with the size asked for. */

@@ -27,8 +27,10 @@ DIGITS = {"float32": 6, "float64": 12}
 
 
 def machine():
-    """What bits depend on beside the source: the C library's functions, and the kernels that BLAS chooses."""
-    return f"{platform.machine()}, {' '.join(platform.libc_ver())}, BLAS for {os.environ.get('OPENBLAS_CORETYPE', 'any processor')}"
+    """What bits depend on beside the source: the compiler, the C library's functions, and the kernels that BLAS chooses."""
+    compiler = backend("cpu", "float64").versions().strip()
+    blas = f"BLAS for {os.environ.get('OPENBLAS_CORETYPE', 'any processor')}"
+    return ", ".join((platform.machine(), compiler, " ".join(platform.libc_ver()), blas))
 
 
 def recorded(sim):

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef __linux__
@@ -52,7 +53,16 @@ pd_status pd_device_name(int device, char name[256], pd_error *error) {
     return PD_OK;
 }
 
-void pd_device_versions(char text[256]) { text[0] = 0; }
+/* The compiler and its version: the bits of a result hold for these. */
+#if defined(__clang__)
+#define COMPILER "clang " __clang_version__
+#elif defined(__GNUC__)
+#define COMPILER "gcc " __VERSION__
+#else
+#define COMPILER "an unknown compiler"
+#endif
+
+void pd_device_versions(char text[256]) { snprintf(text, 256, "%s", COMPILER); }
 
 pd_status pd_mark(pd_context *context, int which) {
     context->marks[which] = pd_seconds();
