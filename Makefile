@@ -2,6 +2,7 @@
 #               MESH=path (any file meshio reads; the mesh that ships with pdgpu)   OUT=folder (out)
 # make build    .venv with pdgpu; seconds when nothing changed. The CUDA modules are built where a GPU is to be seen, or with PDGPU_CUDA=ON
 # make test     build, then the tests             TESTS="tests/elements -k polar" for some of them, JOBS=1 one after the other
+# make stress   build, then the tests that are too long for `make test`: long scenes and large meshes; TESTS, JOBS as above
 # make lint     formatting and lint of C, CUDA and Python; `make format` puts right what it can
 # make sanitize the tests under the address and undefined-behaviour sanitizers; CHOSEN=1 a choice of them, every value of every parameter
 # make cuda     build with the CUDA modules, which nvcc has to be there for, and import them
@@ -36,7 +37,7 @@ PDGPU_WERROR  ?= ON
 
 export PYTHON VENV OUT JOBS WRITE CHOSEN PDGPU_CHOLMOD PDGPU_GMP
 .DELETE_ON_ERROR:
-.PHONY: always build test demo wheel lint format sanitize golden cuda cuda-on-host gpu gpu-bring papers clean
+.PHONY: always build test stress demo wheel lint format sanitize golden cuda cuda-on-host gpu gpu-bring papers clean
 
 # Folders are in the list too: their time changes when a file in them is removed.
 SOURCES := $(shell find csrc python -name __pycache__ -prune -o -print) pyproject.toml CMakeLists.txt README.md LICENSE NOTICE
@@ -73,6 +74,9 @@ $(VENV)/.development: pyproject.toml $(VENV)/.tools
 
 test: build $(VENV)/.development
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(TESTS)
+
+stress: build $(VENV)/.development
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --stress $(TESTS)
 
 demo: build
 	$(BIN)/python -m pdgpu compare $(MESH) --out $(OUT)

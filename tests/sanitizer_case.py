@@ -1,7 +1,7 @@
-"""Every solver, linear solver, broad phase, proximity and contact law once on the GPU, on scenes so small that
+"""Every solver, linear solver, broad phase, proximity and contact law once on a device, on scenes so small that
 compute-sanitizer needs minutes.
 
-    compute-sanitizer --tool memcheck python tests/cuda/sanitizer_case.py [float32 float64]
+    compute-sanitizer --tool memcheck python tests/sanitizer_case.py [float32 float64]
 
 The scene has every material, pins, attachments, damping and a world box; the sizes are no multiples of a block or a warp. What comes out
 is only looked at for being finite: the tests compare it.
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parent))
 
 import scenes
 from contact_pairs import evaluate, random_pairs
@@ -38,86 +38,86 @@ def hyperelastic_scene():
     return scene, rest + 0.01 * np.random.default_rng(0).normal(size=rest.shape)
 
 
-def run(name, scene, positions, solver, dtype):
-    if "cuda" not in solver.devices:
-        print(f"  {name}: does not run on cuda")
+def run(name, scene, positions, solver, device, dtype):
+    if device not in solver.devices:
+        print(f"  {name}: does not run on {device}")
         return
-    simulation = pdgpu.Simulation(scene, solver, dt=1 / 200, device="cuda", dtype=dtype)
+    simulation = pdgpu.Simulation(scene, solver, dt=1 / 200, device=device, dtype=dtype)
     simulation.set_state(positions=positions)
     simulation.step(STEPS, record=True)
     simulation.energies()
     if not np.isfinite(simulation.positions).all() or not np.isfinite(simulation.gradient()).all():
-        raise SystemExit(f"sanitizer_case: {name} in {dtype}: positions are not finite")
+        raise AssertionError(f"{name} in {dtype}: positions are not finite")
     print(f"  {name}")
 
 
-def linear_solvers(dtype):
+def linear_solvers(device, dtype):
     """On the system matrix of the scene; those that `pdgpu.linear` has on the GPU."""
     scene, _ = scenes.mixed()
     A = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(linear=pdgpu.Jacobi(weight=0.5)), dt=1 / 200).system_matrix(free=True)
     b = np.random.default_rng(0).normal(size=(A.shape[0], 3))
     for name, solver in scenes.LINEAR_SOLVERS.items():
         try:
-            system = pdgpu.linear.System(A, solver, columns=3, dtype=dtype, device="cuda")
+            system = pdgpu.linear.System(A, solver, columns=3, dtype=dtype, device=device)
         except TypeError as error:
-            print(f"  pdgpu.linear: not on cuda ({error})")
+            print(f"  pdgpu.linear: not on {device} ({error})")
             return
         result = system.solve(b)
         if not np.isfinite(result.x).all():
-            raise SystemExit(f"sanitizer_case: {name} in {dtype}: the solution is not finite")
+            raise AssertionError(f"{name} in {dtype}: the solution is not finite")
         print(f"  linear: {name}")
 
 
-def broad_phases(dtype):
+def broad_phases(device, dtype):
     """Built, refitted and searched with too little room at first."""
     rng = np.random.default_rng(0)
     points = rng.random((90, 3))
     for method in METHODS:
-        phase = BroadPhase(points, np.arange(90).reshape(-1, 3), method=method, dtype=dtype, device="cuda")
+        phase = BroadPhase(points, np.arange(90).reshape(-1, 3), method=method, dtype=dtype, device=device)
         sizes = [[len(part) for part in phase.pairs(points, points + 0.01, distance=distance)] for distance in (0.1, 0.2, 3.0)]
         if sizes[-1] != [90 * 29, 90 * 87 // 2]:
-            raise SystemExit(f"sanitizer_case: {method} in {dtype} finds {sizes[-1]} pairs")
+            raise AssertionError(f"{method} in {dtype} finds {sizes[-1]} pairs")
         print(f"  broad phase: {method}")
 
 
-def proximity(dtype):
+def proximity(device, dtype):
     """Lists that are too short at first, points that follow others, colliders, incidence, and a list that is kept."""
     rows, weights = np.tile(np.array([0, 1, 2, -1], np.int32), (8, 1)), np.full((8, 4), 0.25, dtype)
-    _, core, x, _ = make(2, dtype=dtype, device="cuda", n_vertices=12, rows=rows, weights=weights)
+    _, core, x, _ = make(2, dtype=dtype, device=device, n_vertices=12, rows=rows, weights=weights)
     sizes = [len(core.find(x[:12], x[8:], distance, unique)["kind"]) for distance, unique in ((0.1, True), (2.0, False), (2.0, True))]
     start, roles = core.incidence()
     kept = core.update(x[:12], x[8:], 0.5, 1.0)[1] is None
     if not sizes[0] < sizes[2] < sizes[1] or start[-1] != len(roles) or not kept:
-        raise SystemExit(f"sanitizer_case: {sizes} pairs are near in {dtype}, {len(roles)} roles, kept: {kept}")
+        raise AssertionError(f"{sizes} pairs are near in {dtype}, {len(roles)} roles, kept: {kept}")
     print(f"  proximity: {sizes}")
 
 
-def contacts(dtype):
+def contacts(device, dtype):
     """Every quantity of every kind of pair."""
     for kind, name in enumerate(pdgpu.contact.KINDS):
         x = random_pairs(backend("cpu", "float64"), kind, 70, 0).astype(dtype)
         for quantity in pdgpu.contact.QUANTITIES:
-            if not np.isfinite(evaluate(backend("cuda", dtype), quantity, kind, x, threshold=1e-3)).all():
-                raise SystemExit(f"sanitizer_case: the {quantity} of {name} pairs in {dtype} is not finite")
+            if not np.isfinite(evaluate(backend(device, dtype), quantity, kind, x, threshold=1e-3)).all():
+                raise AssertionError(f"the {quantity} of {name} pairs in {dtype} is not finite")
         print(f"  contact: {name}")
 
 
-def main():
+def everything(device, dtype):
     warnings.simplefilter("ignore")  # what there is to say of weights and rho does not matter here
-    for dtype in sys.argv[1:] or ("float32", "float64"):
-        print(f"{dtype} on {backend('cuda', dtype).devices()[0]}", flush=True)
-        for name, solver in scenes.SOLVERS.items():
-            scene, positions = scenes.mixed(damping=0.01)
-            run(name, scene, positions, scenes.shortened(solver, ITERATIONS), dtype)
-            if "NeoHookean" in solver.materials:
-                run(f"{name}, hyperelastic", *hyperelastic_scene(), scenes.shortened(solver, ITERATIONS), dtype)
-        for name, linear in scenes.LINEAR_SOLVERS.items():
-            run(f"projective dynamics, {name}", *scenes.mixed(), pdgpu.ProjectiveDynamics(iterations=2, linear=linear), dtype)
-        linear_solvers(dtype)
-        broad_phases(dtype)
-        proximity(dtype)
-        contacts(dtype)
+    print(f"{dtype} on {backend(device, dtype).devices()[0]}", flush=True)
+    for name, solver in scenes.SOLVERS.items():
+        scene, positions = scenes.mixed(damping=0.01)
+        run(name, scene, positions, scenes.shortened(solver, ITERATIONS), device, dtype)
+        if "NeoHookean" in solver.materials:
+            run(f"{name}, hyperelastic", *hyperelastic_scene(), scenes.shortened(solver, ITERATIONS), device, dtype)
+    for name, linear in scenes.LINEAR_SOLVERS.items():
+        run(f"projective dynamics, {name}", *scenes.mixed(), pdgpu.ProjectiveDynamics(iterations=2, linear=linear), device, dtype)
+    linear_solvers(device, dtype)
+    broad_phases(device, dtype)
+    proximity(device, dtype)
+    contacts(device, dtype)
 
 
 if __name__ == "__main__":
-    main()
+    for dtype in sys.argv[1:] or ("float32", "float64"):
+        everything("cuda", dtype)

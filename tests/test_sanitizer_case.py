@@ -1,0 +1,18 @@
+"""What the sanitizers are given to run has nothing else wrong with it."""
+
+import pytest
+import sanitizer_case
+
+from pdgpu.backends import backend
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.filterwarnings("ignore")
+def test_everything_once(device, dtype):
+    """If not, the sanitizers see a part of the code alone."""
+    try:
+        backend(device, dtype)
+    except RuntimeError as error:
+        pytest.skip(f"{device}: {error}")
+    sanitizer_case.everything(device, dtype)
