@@ -55,7 +55,8 @@ static PyMethodDef module_methods[] = {
      "devices($module, /)\n--\n\nNames of the devices this backend can use; empty where there is none."},
     {"unavailable", module_unavailable, METH_NOARGS,
      "unavailable($module, /)\n--\n\nWhy there is no device this backend can use; None where there is one."},
-    {"versions", module_versions, METH_NOARGS, "versions($module, /)\n--\n\nOf the device's runtime and driver; of the compiler on the CPU."},
+    {"versions", module_versions, METH_NOARGS,
+     "versions($module, /)\n--\n\nOf the device's runtime and driver; of the compiler on the CPU."},
     {NULL, NULL, 0, NULL},
 };
 
