@@ -156,11 +156,12 @@ def linear_calls(module, n):
 
 
 def broad_phase_arguments(module, method=0):
-    """Arguments of BroadPhase: method, rest, vertices, edges, triangles, their tags, threads."""
+    """Arguments of BroadPhase: method, rest, vertices, edges, triangles, their tags, threads, and a simulation for the first method."""
     points = np.random.default_rng(0).random((6, 3)).astype(real_of(module))
     corners = ([[0], [1], [2], [3], [4], [5]], [[0, 1], [1, 2], [3, 4]], [[0, 1, 2], [3, 4, 5]])
     corners = [np.array(part, np.int32) for part in corners]
-    return [method, points, *corners, *(np.full(len(part), 2, np.int32) for part in corners), 1]
+    simulation = None if method else module.Simulation(*simulation_arguments(module))
+    return [method, points, *corners, *(np.full(len(part), 2, np.int32) for part in corners), 1, simulation]
 
 
 def broad_phase_calls(module, n):

@@ -105,6 +105,9 @@ int pd_simulation_has_previous(const pd_simulation *self);
  * positions count like those of pd_simulation_set_state, but for the previous velocities, which are kept: the step starts from what it finds.
  * From the first call on a step ends with a wait for the device, so that its result can be read from any stream. */
 void pd_simulation_share(pd_simulation *self, real **positions, real **velocities);
+/* Where it works, and the positions as they are, B [n,3], for what reads them between steps on the same context. */
+pd_context *pd_simulation_context(const pd_simulation *self);
+const real *pd_simulation_positions(const pd_simulation *self);
 /* Returns when all that was asked of the device is done. */
 pd_status pd_simulation_wait(pd_simulation *self);
 pd_place pd_simulation_place(const pd_simulation *self);

@@ -35,6 +35,10 @@ void pd_simulation_share(pd_simulation *self, real **positions, real **velocitie
     *velocities = self->v;
 }
 
+pd_context *pd_simulation_context(const pd_simulation *self) { return self->problem->context; }
+
+const real *pd_simulation_positions(const pd_simulation *self) { return self->iterate.x; }
+
 pd_status pd_simulation_set_load(pd_simulation *self, const real *load) {
     const pd_problem *problem = self->problem;
     pd_status status = PD_OK;

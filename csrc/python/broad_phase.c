@@ -12,12 +12,19 @@ static PyObject *raise_from(BroadPhaseObject *self, pd_status status) {
 }
 
 int pd_broad_phase_enter(BroadPhaseObject *self) {
-    if (PyThread_acquire_lock(self->lock, NOWAIT_LOCK)) return 1;
-    PyErr_SetString(PyExc_RuntimeError, "the broad phase is busy: another call is running on it");
+    if (!PyThread_acquire_lock(self->lock, NOWAIT_LOCK)) {
+        PyErr_SetString(PyExc_RuntimeError, "the broad phase is busy: another call is running on it");
+        return 0;
+    }
+    if (!self->simulation || pd_object_enter(self->simulation)) return 1;
+    PyThread_release_lock(self->lock);
     return 0;
 }
 
-void pd_broad_phase_leave(BroadPhaseObject *self) { PyThread_release_lock(self->lock); }
+void pd_broad_phase_leave(BroadPhaseObject *self) {
+    if (self->simulation) pd_object_leave(self->simulation);
+    PyThread_release_lock(self->lock);
+}
 
 /* Corners (n,k) and tags (n,) of one kind, kept by the list. Returns 0 with an exception set. */
 static int read_primitives(PyObject *corners_object, PyObject *tags_object, PyObject *kept, int kind, pd_broad_phase_description *d,
@@ -34,17 +41,20 @@ static int read_primitives(PyObject *corners_object, PyObject *tags_object, PyOb
 }
 
 static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywords, PyObject *kept) {
-    static char *names[] = {"method",      "rest",      "vertices",      "edges",   "triangles",
-                            "vertex_tags", "edge_tags", "triangle_tags", "threads", NULL};
-    PyObject *rest_object, *corners[PD_PRIMITIVE_KINDS], *tags[PD_PRIMITIVE_KINDS];
+    static char *names[] = {"method",    "rest",          "vertices", "edges",      "triangles", "vertex_tags",
+                            "edge_tags", "triangle_tags", "threads",  "simulation", NULL};
+    PyTypeObject *simulation_type = ((pd_module_state *)PyType_GetModuleState(type))->simulation_type;
+    PyObject *rest_object, *corners[PD_PRIMITIVE_KINDS], *tags[PD_PRIMITIVE_KINDS], *simulation = Py_None;
     pd_broad_phase_description d;
     pd_error error = {0};
     int threads;
     memset(&d, 0, sizeof d);
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "iOOOOOOOi:BroadPhase", names, &d.method, &rest_object, &corners[PD_VERTICES],
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "iOOOOOOOi|O:BroadPhase", names, &d.method, &rest_object, &corners[PD_VERTICES],
                                      &corners[PD_EDGES], &corners[PD_TRIANGLES], &tags[PD_VERTICES], &tags[PD_EDGES], &tags[PD_TRIANGLES],
-                                     &threads))
+                                     &threads, &simulation))
         return NULL;
+    if (simulation != Py_None && Py_TYPE(simulation) != simulation_type)
+        return PyErr_Format(PyExc_TypeError, "simulation: expected one of this module, got %R", simulation);
     if (d.method < 0 || d.method >= PD_BROAD_PHASE_COUNT) return PyErr_Format(PyExc_ValueError, "method: %d is unknown", d.method);
     npy_intp shape[2] = {-1, 3};
     PyArrayObject *rest = pd_array_in_kept(kept, rest_object, PD_NPY_REAL, 2, shape, "rest");
@@ -63,16 +73,26 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywo
         Py_DECREF((PyObject *)self);
         return PyErr_NoMemory();
     }
-    pd_status status = pd_context_create(&self->context, threads, &error);
+    pd_status status = PD_OK;
+    if (simulation != Py_None) {
+        self->simulation = (pd_simulation_object *)Py_NewRef(simulation);
+        self->context = pd_simulation_context(self->simulation->core);
+    } else
+        status = pd_context_create(&self->context, threads, &error);
     if (status) {
         Py_DECREF((PyObject *)self);
         return pd_raise(PyType_GetModule(type), status, &error);
+    }
+    if (!pd_broad_phase_enter(self)) {
+        Py_DECREF((PyObject *)self);
+        return NULL;
     }
     size_t bytes = 3 * (size_t)d.n_points * sizeof(real) + 1;
     Py_BEGIN_ALLOW_THREADS status = pd_broad_phase_create(&self->core, self->context, &d);
     if (!status) status = pd_memory_create(self->context, (void **)&self->x_t0, bytes);
     if (!status) status = pd_memory_create(self->context, (void **)&self->x_t1, bytes);
-    Py_END_ALLOW_THREADS if (status) {
+    Py_END_ALLOW_THREADS pd_broad_phase_leave(self);
+    if (status) {
         raise_from(self, status);
         Py_DECREF((PyObject *)self);
         return NULL;
@@ -93,8 +113,9 @@ static void broad_phase_dealloc(BroadPhaseObject *self) {
         pd_broad_phase_destroy(self->core);
         pd_memory_destroy(self->context, self->x_t0);
         pd_memory_destroy(self->context, self->x_t1);
-        pd_context_destroy(self->context);
+        if (!self->simulation) pd_context_destroy(self->context);
     }
+    Py_XDECREF((PyObject *)self->simulation);
     if (self->lock) PyThread_free_lock(self->lock);
     release(self);
     Py_DECREF((PyObject *)type);

@@ -2,7 +2,7 @@
 #ifndef PD_PYTHON_BROAD_PHASE_H
 #define PD_PYTHON_BROAD_PHASE_H
 
-#include "python/backend_module.h"
+#include "python/simulation_object.h"
 
 #include "contact/broad_phase.h"
 
@@ -10,13 +10,14 @@
 
 typedef struct {
     PyObject_HEAD pd_context *context;
+    pd_simulation_object *simulation; /* whose context it is; NULL: its own */
     pd_broad_phase *core;
     PyThread_type_lock lock;
     int n_points;
     real *x_t0, *x_t1; /* B [n_points,3] */
 } BroadPhaseObject;
 
-/* One call at a time: 1, or 0 with a RuntimeError. */
+/* One call at a time, on the simulation too: 1, or 0 with a RuntimeError. */
 int pd_broad_phase_enter(BroadPhaseObject *self);
 void pd_broad_phase_leave(BroadPhaseObject *self);
 

@@ -128,14 +128,23 @@ static PyObject *proximity_set_collider(ProximityObject *self, PyObject *argumen
     Py_RETURN_NONE;
 }
 
-/* Positions (n,3) of vertices (x) and of driven points, such that no point is beyond the largest coordinate. Returns 0 with an exception
- * set. */
-static int read_positions(const pd_surface *surface, PyObject *x_object, PyObject *driven_object, const real **x, const real **driven) {
+/* Positions (n,3) of vertices (x; NULL for None, those of the simulation) and of driven points, such that no point that follows x is beyond
+ * the largest coordinate. Returns 0 with an exception set. */
+static int read_positions(ProximityObject *self, PyObject *x_object, PyObject *driven_object, const real **x, const real **driven) {
+    const pd_surface *surface = self->surface;
+    const pd_simulation_object *simulation = self->phase->simulation;
     npy_intp shape[2] = {surface->n_vertices, 3};
     double most = surface->rows ? PD_LARGEST_COORDINATE / (4.0 * PD_LARGEST_WEIGHT) : PD_LARGEST_COORDINATE;
-    PyArrayObject *array = pd_array_in(x_object, PD_NPY_REAL, 2, shape, "x");
-    if (!array || pd_array_check_range(array, -most, most, "x") < 0) return 0;
-    *x = PyArray_DATA(array);
+    PyArrayObject *array;
+    *x = NULL;
+    if (x_object != Py_None) {
+        array = pd_array_in(x_object, PD_NPY_REAL, 2, shape, "x");
+        if (!array || pd_array_check_range(array, -most, most, "x") < 0) return 0;
+        *x = PyArray_DATA(array);
+    } else if (!simulation || pd_simulation_n_vertices(simulation->core) != surface->n_vertices) {
+        PyErr_Format(PyExc_ValueError, "x: None is for the %d vertices of the simulation that a broad phase works on", surface->n_vertices);
+        return 0;
+    }
     shape[0] = surface->n_points - surface->n_embedded;
     array = pd_array_in(driven_object, PD_NPY_REAL, 2, shape, "driven");
     if (!array || pd_check_coordinates(array, "driven") < 0) return 0;
@@ -144,8 +153,10 @@ static int read_positions(const pd_surface *surface, PyObject *x_object, PyObjec
 }
 
 static pd_status place(ProximityObject *self, const real *x, const real *driven) {
-    pd_status status = pd_memory_upload(self->phase->context, self->x, x, 3 * (size_t)self->surface->n_vertices * sizeof(real));
-    if (!status) status = pd_surface_drive(self->surface, driven);
+    pd_status status = pd_surface_drive(self->surface, driven);
+    if (status) return status;
+    if (!x) return pd_surface_place(self->surface, pd_simulation_positions(self->phase->simulation->core));
+    status = pd_memory_upload(self->phase->context, self->x, x, 3 * (size_t)self->surface->n_vertices * sizeof(real));
     return status ? status : pd_surface_place(self->surface, self->x);
 }
 
@@ -162,8 +173,9 @@ static PyObject *proximity_update(ProximityObject *self, PyObject *arguments) {
     double minimum, maximum;
     int searched = 0;
     if (!PyArg_ParseTuple(arguments, "OOdd:update", &x_object, &driven_object, &minimum, &maximum)) return NULL;
+    if (x_object == Py_None) return PyErr_Format(PyExc_TypeError, "x: a list that is kept needs positions, got None");
     const real *x, *driven;
-    if (!read_positions(self->surface, x_object, driven_object, &x, &driven)) return NULL;
+    if (!read_positions(self, x_object, driven_object, &x, &driven)) return NULL;
     if (!pd_number_in_range(maximum, 0.0, 2.0 * PD_LARGEST_COORDINATE, "maximum")) return NULL;
     if (!pd_number_in_range(minimum, 0.0, maximum, "minimum")) return NULL;
     if (!pd_broad_phase_enter(self->phase)) return NULL;
@@ -197,14 +209,25 @@ static void *column(PyObject *columns, const char *name, int type, npy_intp n, n
 static PyObject *found(ProximityObject *self, const real *x, const real *driven, double distance, int unique, pd_status *status) {
     size_t n = 0;
     PyObject *columns = PyDict_New();
-    if (!columns) return NULL;
+    real *positions = columns ? column(columns, "positions", PD_NPY_REAL, self->surface->n_points, 3, 0) : NULL;
+    if (!positions) {
+        Py_XDECREF(columns);
+        return NULL;
+    }
     Py_BEGIN_ALLOW_THREADS *status = place(self, x, driven);
-    if (!*status) *status = pd_proximity_search(self->core, distance);
+    if (!*status)
+        *status =
+            pd_memory_download(self->phase->context, positions, self->surface->points, 3 * (size_t)self->surface->n_points * sizeof(real));
+    Py_END_ALLOW_THREADS if (*status ||
+                             pd_check_coordinates((PyArrayObject *)PyDict_GetItemString(columns, "positions"), "positions") < 0) {
+        Py_DECREF(columns);
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS *status = pd_proximity_search(self->core, distance);
     if (!*status) *status = pd_proximity_activate(self->core, distance);
     if (!*status) *status = pd_proximity_choose(self->core, unique, &n);
     Py_END_ALLOW_THREADS npy_intp rows = (npy_intp)n;
     pd_contact_measures out = {0};
-    real *positions = NULL;
     int complete = !*status && (out.kind = column(columns, "kind", NPY_UINT8, rows, 0, 0)) &&
                    (out.feature = column(columns, "feature", NPY_UINT8, rows, 0, 0)) &&
                    (out.points = column(columns, "vertices", NPY_INT32, rows, 4, 0)) &&
@@ -212,13 +235,9 @@ static PyObject *found(ProximityObject *self, const real *x, const real *driven,
                    (out.distance = column(columns, "distance", PD_NPY_REAL, rows, 0, 0)) &&
                    (out.normal = column(columns, "normal", PD_NPY_REAL, rows, 3, 0)) &&
                    (out.closest = column(columns, "points", PD_NPY_REAL, rows, 2, 3)) &&
-                   (out.bodies = column(columns, "bodies", NPY_INT32, rows, 2, 0)) &&
-                   (positions = column(columns, "positions", PD_NPY_REAL, self->surface->n_points, 3, 0));
+                   (out.bodies = column(columns, "bodies", NPY_INT32, rows, 2, 0));
     if (complete) {
         Py_BEGIN_ALLOW_THREADS *status = pd_proximity_measure(self->core, &out);
-        if (!*status)
-            *status = pd_memory_download(self->phase->context, positions, self->surface->points,
-                                         3 * (size_t)self->surface->n_points * sizeof(real));
         Py_END_ALLOW_THREADS
     }
     if (complete && !*status) return columns;
@@ -233,7 +252,7 @@ static PyObject *proximity_find(ProximityObject *self, PyObject *arguments) {
     pd_status status = PD_OK;
     if (!PyArg_ParseTuple(arguments, "OOdp:find", &x_object, &driven_object, &distance, &unique)) return NULL;
     const real *x, *driven;
-    if (!read_positions(self->surface, x_object, driven_object, &x, &driven)) return NULL;
+    if (!read_positions(self, x_object, driven_object, &x, &driven)) return NULL;
     if (!pd_number_in_range(distance, 0.0, PD_LARGEST_COORDINATE, "distance")) return NULL;
     if (!pd_broad_phase_enter(self->phase)) return NULL;
     PyObject *columns = found(self, x, driven, distance, unique, &status);

@@ -69,6 +69,8 @@ class BroadPhase(GuardedAttributes):
         Where the search runs. The pairs are the same.
     threads : int
         0: all cores. On "cuda" nothing depends on it.
+    simulation : Simulation, optional
+        One of the same device and dtype, in whose memory and with whose threads it searches: one call at a time on both.
 
     Attributes
     ----------
@@ -102,9 +104,13 @@ class BroadPhase(GuardedAttributes):
         dtype="float64",
         device="cpu",
         threads=0,
+        simulation=None,
     ):
         choice("method", method, METHODS)
         module = backend(device, dtype)
+        context = getattr(simulation, "_backend", None)
+        if simulation is not None and not isinstance(context, module.Simulation):
+            raise TypeError(f"simulation: expected one on {device!r} in {np.dtype(dtype).name}, got {simulation!r}")
         points = real_array("points", points, (None, 3))
         n = len(points)
         rows = JudgedScene(n, triangles, edges, particles)
@@ -117,7 +123,7 @@ class BroadPhase(GuardedAttributes):
             self._primitive_tags(name, part, tags) for name, part in zip(("vertices", "edges", "triangles"), corners, strict=True)
         ]
         self._core = module.BroadPhase(
-            METHODS.index(method), self._positions("points", points), *corners, *per_primitive, thread_count(threads)
+            METHODS.index(method), self._positions("points", points), *corners, *per_primitive, thread_count(threads), context
         )
 
     def _tags(self, points, fixed, bodies, self_collision):

@@ -145,6 +145,7 @@ class ContactSearch:
             dtype=simulation.dtype,
             device=simulation.device,
             threads=simulation.threads,
+            simulation=simulation,
         )
         asked = self.phase.vertices[~fixed[self.phase.vertices]]  # the vertices that colliders are asked about
         places = np.array([place for place, _ in surface.shapes], np.int32)
@@ -155,5 +156,5 @@ class ContactSearch:
         driven = np.ascontiguousarray(self.surface.driven(time), dtype=self.dtype)
         for which, (_, collider) in enumerate(self.surface.shapes):
             self._core.set_collider(which, *collider._placed(self.dtype, time))
-        columns = self._core.find(simulation.positions, driven, distance, unique)
+        columns = self._core.find(None, driven, distance, unique)  # where the simulation has them
         return Contacts(columns.pop("kind"), columns.pop("feature"), **columns, names=self.surface.names)

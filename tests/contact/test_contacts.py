@@ -7,6 +7,7 @@ import pytest
 
 import pdgpu
 from pdgpu import geometry
+from pdgpu.collision import BroadPhase
 
 CLOTH = pdgpu.shapes.grid((1.0, 1.0), (5, 5))
 BAR = pdgpu.shapes.beam((0.8, 0.2, 0.2), (4, 1, 1))
@@ -349,3 +350,45 @@ def test_a_simulation_says_that_nothing_responds_to_obstacles():
         sim = pdgpu.Simulation(scene, dt=1 / 100)
     sim.step(100)
     assert sim.positions[0, 1] > -0.2
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_search_lives_in_the_memory_of_its_simulation(dtype):
+    """If not, positions leave the device for every search, and a step cannot use what it finds."""
+    sim = simulation(dtype=dtype)
+    before = sim._backend.counts()["allocations"]
+    first = sim.contacts(0.1)
+    made = sim._backend.counts()["allocations"]
+    assert made > before
+    again = sim.contacts(0.1)
+    assert sim._backend.counts()["allocations"] == made
+    for name in ("vertices", "distance", "normal", "positions"):
+        np.testing.assert_array_equal(getattr(first, name), getattr(again, name))
+    np.testing.assert_array_equal(again.positions[: len(sim.masses)], sim.positions)
+    x = sim.positions
+    sim.step()
+    assert (sim.contacts(0.1).positions[: len(x)] == sim.positions).all() and (sim.positions != x).any()
+
+
+def test_positions_that_another_library_spoilt_are_named():
+    """If not, what is not a number is near nothing, in silence."""
+    sim = simulation()
+    np.asarray(sim.device_positions)[3, 1] = np.nan
+    with pytest.raises(ValueError, match=r"positions: .*nan"):
+        sim.contacts(0.1)
+    np.asarray(sim.device_positions)[3, 1] = 0.0
+    assert len(sim.contacts(0.1))
+
+
+def test_a_broad_phase_on_a_simulation_of_another_precision_is_refused():
+    """If not, memory of one precision is read as that of another."""
+    sim = simulation(dtype="float32")
+    with pytest.raises(TypeError, match="simulation: expected one on 'cpu' in float64"):
+        BroadPhase(CLOTH.points, CLOTH.triangles, simulation=sim)
+    with pytest.raises(TypeError, match="simulation: expected one on 'cpu' in float64, got 3"):
+        BroadPhase(CLOTH.points, CLOTH.triangles, simulation=3)
+    own = BroadPhase(CLOTH.points, CLOTH.triangles).proximity(len(CLOTH.points))
+    with pytest.raises(ValueError, match="x: None is for"):
+        own.find(None, np.zeros((0, 3)), 0.1, True)
+    with pytest.raises(TypeError, match=r"x: .* got None"):
+        own.update(None, np.zeros((0, 3)), 0.1, 0.2)
