@@ -212,7 +212,7 @@ def test_only_the_rows_that_feel_a_diagonal_are_made_anew(order, weight, dtype):
     np.testing.assert_array_equal(system.solve(b).x, found)
 
 
-def test_rows_made_anew_have_the_bits_of_the_cpu():
+def test_rows_made_anew_are_those_of_the_cpu(on_host):
     """If not, an operator of order 3 is another one on the GPU: its coefficients are made in double, without contraction."""
     delta = np.zeros(mesh().shape[0])
     delta[::9] = 1.75
