@@ -83,7 +83,7 @@ def pairs():
             yield pytest.param(name, solver, marks=pytest.mark.stress if long else ())
 
 
-@pytest.mark.parametrize("name, solver", pairs())
+@pytest.mark.parametrize("name, solver", list(pairs()))
 def test_same_answer(name, solver):
     """Two solvers would minimise two potentials, or one of them stop short: no comparison of convergence means anything then."""
     scene, start, dt = SCENES[name][0]()
