@@ -85,8 +85,8 @@ def sweeps_timer(A, b, solver, device, dtype, way=None):
     residual = np.ascontiguousarray(b, dtype=dtype)
 
     def seconds():
-        _, _, iterations, total, *_ = system._core.solve(residual, None, None, None, solver.iterations, False)
-        return total / iterations
+        found = system._core.solve(residual, None, None, None, solver.iterations, False)
+        return found["seconds"] / found["iterations"]
 
     return seconds
 
