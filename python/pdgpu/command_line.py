@@ -35,17 +35,17 @@ SOLVERS = {
     "pd": ("PD direct", ProjectiveDynamics(iterations=200, linear=Direct())),
     "pd-chebyshev": ("PD direct + Chebyshev", ProjectiveDynamics(iterations=200, linear=Direct(), chebyshev=Chebyshev(rho=0.95))),
     "pd-jacobi": ("PD damped Jacobi", ProjectiveDynamics(iterations=1000, linear=Jacobi())),
-    "vbd": ("VBD", VertexBlockDescent(iterations=200)),
-    "vbd-chebyshev": ("VBD + Chebyshev", VertexBlockDescent(iterations=200, chebyshev=Chebyshev(rho=0.95))),
-    "block-jacobi": ("Block Jacobi", BlockJacobi(iterations=200)),
-    "gradient-descent": ("Gradient descent + Chebyshev", GradientDescent(iterations=200, chebyshev=Chebyshev(rho=0.95))),
+    "vbd": ("VBD", VertexBlockDescent(iterations=100)),
+    "vbd-chebyshev": ("VBD + Chebyshev", VertexBlockDescent(iterations=100, chebyshev=Chebyshev(rho=0.95))),
+    "block-jacobi": ("Block Jacobi", BlockJacobi(iterations=100)),
+    "gradient-descent": ("Gradient descent + Chebyshev", GradientDescent(iterations=100, chebyshev=Chebyshev(rho=0.95))),
     "newton": ("Newton", Newton(iterations=15)),
     "newton-cg": ("Newton, inner CG", Newton(iterations=15, linear=PCG())),
     "quasi-newton": ("Quasi-Newton", QuasiNewton(iterations=60)),
     "cg": ("Nonlinear CG", NonlinearCG(iterations=400)),
     "admm": ("ADMM", ADMM(iterations=200)),
-    "xpbd": ("XPBD", XPBD(iterations=400)),
-    "pbd": ("PBD", PBD(iterations=400, relaxation=0.045)),
+    "xpbd": ("XPBD", XPBD(iterations=200)),
+    "pbd": ("PBD", PBD(iterations=200, relaxation=0.045)),
 }
 
 
