@@ -9,6 +9,7 @@ from pdgpu.backends import backend
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.timeout(1800)  # kernels on the CPU under a sanitizer take minutes
 def test_everything_once(device, dtype):
     """If not, the sanitizers see a part of the code alone."""
     try:
