@@ -20,6 +20,21 @@ PyObject *pd_object_raise(pd_simulation_object *self, pd_status status) {
     return pd_raise(module, status, pd_simulation_error(self->core));
 }
 
+int pd_object_call(pd_simulation_object *self, pd_core_function function, const void *given, void *out) {
+    pd_status status;
+    if (!pd_object_enter(self)) return 0;
+    Py_BEGIN_ALLOW_THREADS status = function(self->core, given, out);
+    Py_END_ALLOW_THREADS pd_object_leave(self);
+    if (status) pd_object_raise(self, status);
+    return !status;
+}
+
+PyObject *pd_object_fill(pd_simulation_object *self, pd_core_function function, const void *given, PyArrayObject *array) {
+    if (array && pd_object_call(self, function, given, PyArray_DATA(array))) return (PyObject *)array;
+    Py_XDECREF((PyObject *)array);
+    return NULL;
+}
+
 PyArrayObject *pd_object_new_vectors(pd_simulation_object *self) {
     npy_intp shape[2] = {pd_simulation_n_vertices(self->core), 3};
     return pd_array_out(PD_NPY_REAL, 2, shape);

@@ -1,57 +1,40 @@
 /* What a simulation tells of the step about to be solved: energies, derivatives, matrices. Nothing here moves it. */
 #include "python/simulation_object.h"
 
+static pd_status energies(pd_simulation *core, const void *x, void *out) {
+    pd_status status = pd_simulation_begin(core);
+    return status ? status : pd_simulation_energies(core, x, out);
+}
+
 PyObject *pd_call_energies(pd_simulation_object *self, PyObject *object) {
+    npy_intp shape[1] = {PD_ENERGY_COUNT};
     const real *x;
     if (!pd_object_read_vectors(self, object, "x", &x)) return NULL;
-    npy_intp shape[1] = {PD_ENERGY_COUNT};
-    PyArrayObject *out = pd_array_out(NPY_FLOAT64, 1, shape);
-    if (!out) return NULL;
-    if (!pd_object_enter(self)) {
-        Py_DECREF((PyObject *)out);
-        return NULL;
-    }
-    pd_status status;
-    Py_BEGIN_ALLOW_THREADS status = pd_simulation_begin(self->core);
-    if (!status) status = pd_simulation_energies(self->core, x, PyArray_DATA(out));
-    Py_END_ALLOW_THREADS pd_object_leave(self);
-    if (status) {
-        Py_DECREF((PyObject *)out);
-        return pd_object_raise(self, status);
-    }
-    return (PyObject *)out;
+    return pd_object_fill(self, energies, x, pd_array_out(NPY_FLOAT64, 1, shape));
+}
+
+static pd_status gradient(pd_simulation *core, const void *x, void *out) {
+    pd_status status = pd_simulation_begin(core);
+    return status ? status : pd_simulation_gradient(core, x, out);
 }
 
 PyObject *pd_call_gradient(pd_simulation_object *self, PyObject *object) {
     const real *x;
     if (!pd_object_read_vectors(self, object, "x", &x)) return NULL;
-    PyArrayObject *out = pd_object_new_vectors(self);
-    if (!out) return NULL;
-    if (!pd_object_enter(self)) {
-        Py_DECREF((PyObject *)out);
-        return NULL;
-    }
-    pd_status status;
-    Py_BEGIN_ALLOW_THREADS status = pd_simulation_begin(self->core);
-    if (!status) status = pd_simulation_gradient(self->core, x, PyArray_DATA(out));
-    Py_END_ALLOW_THREADS pd_object_leave(self);
-    if (status) {
-        Py_DECREF((PyObject *)out);
-        return pd_object_raise(self, status);
-    }
-    return (PyObject *)out;
+    return pd_object_fill(self, gradient, x, pd_object_new_vectors(self));
+}
+
+static pd_status gradient_rounding(pd_simulation *core, const void *given, void *norm) {
+    (void)given;
+    pd_status status = pd_simulation_begin(core);
+    if (!status) *(double *)norm = pd_simulation_gradient_rounding(core);
+    return status;
 }
 
 PyObject *pd_call_gradient_rounding(pd_simulation_object *self, PyObject *unused) {
     (void)unused;
     double norm = 0.0;
-    if (!pd_object_enter(self)) return NULL;
-    pd_status status;
-    Py_BEGIN_ALLOW_THREADS status = pd_simulation_begin(self->core);
-    if (!status) norm = pd_simulation_gradient_rounding(self->core);
-    Py_END_ALLOW_THREADS pd_object_leave(self);
-    if (status) return pd_object_raise(self, status);
-    return PyFloat_FromDouble(norm);
+    return pd_object_call(self, gradient_rounding, NULL, &norm) ? PyFloat_FromDouble(norm) : NULL;
 }
 
 /* (row_start, columns, values) of a sparse matrix, as fresh arrays. */
@@ -66,43 +49,42 @@ static PyObject *csr_arrays(const pd_csr *matrix, PyArrayObject *values) {
     return result;
 }
 
+static pd_status pattern(pd_simulation *core, const void *given, void *matrix) {
+    (void)given;
+    return pd_simulation_pattern(core, matrix);
+}
+
+typedef struct {
+    const real *x;
+    int psd;
+} hessian_request;
+
+static pd_status hessian(pd_simulation *core, const void *given, void *blocks) {
+    const hessian_request *request = given;
+    pd_status status = pd_simulation_begin(core);
+    return status ? status : pd_simulation_hessian(core, request->x, request->psd, blocks);
+}
+
 PyObject *pd_call_hessian(pd_simulation_object *self, PyObject *arguments) {
     PyObject *object;
-    int psd;
-    const real *x;
-    if (!PyArg_ParseTuple(arguments, "Op:hessian", &object, &psd)) return NULL;
-    if (!pd_object_read_vectors(self, object, "x", &x)) return NULL;
-    const pd_csr *pattern;
-    pd_status status;
-    if (!pd_object_enter(self)) return NULL;
-    Py_BEGIN_ALLOW_THREADS status = pd_simulation_pattern(self->core, &pattern);
-    Py_END_ALLOW_THREADS pd_object_leave(self);
-    if (status) return pd_object_raise(self, status);
-    npy_intp shape[3] = {pattern->row_start[pattern->n], 3, 3};
-    PyArrayObject *blocks = pd_array_out(PD_NPY_REAL, 3, shape);
-    if (!blocks) return NULL;
-    if (!pd_object_enter(self)) {
-        Py_DECREF((PyObject *)blocks);
-        return NULL;
-    }
-    Py_BEGIN_ALLOW_THREADS status = pd_simulation_begin(self->core);
-    if (!status) status = pd_simulation_hessian(self->core, x, psd, PyArray_DATA(blocks));
-    Py_END_ALLOW_THREADS pd_object_leave(self);
-    if (status) {
-        Py_DECREF((PyObject *)blocks);
-        return pd_object_raise(self, status);
-    }
-    return csr_arrays(pattern, blocks);
+    hessian_request request;
+    const pd_csr *matrix;
+    if (!PyArg_ParseTuple(arguments, "Op:hessian", &object, &request.psd)) return NULL;
+    if (!pd_object_read_vectors(self, object, "x", &request.x) || !pd_object_call(self, pattern, NULL, &matrix)) return NULL;
+    npy_intp shape[3] = {matrix->row_start[matrix->n], 3, 3};
+    PyObject *blocks = pd_object_fill(self, hessian, &request, pd_array_out(PD_NPY_REAL, 3, shape));
+    return blocks ? csr_arrays(matrix, (PyArrayObject *)blocks) : NULL;
+}
+
+static pd_status system_matrix(pd_simulation *core, const void *given, void *matrix) {
+    (void)given;
+    return pd_simulation_system_matrix(core, matrix);
 }
 
 PyObject *pd_call_system_matrix(pd_simulation_object *self, PyObject *unused) {
     (void)unused;
     const pd_csr *A;
-    pd_status status;
-    if (!pd_object_enter(self)) return NULL;
-    Py_BEGIN_ALLOW_THREADS status = pd_simulation_system_matrix(self->core, &A);
-    Py_END_ALLOW_THREADS pd_object_leave(self);
-    if (status) return pd_object_raise(self, status);
+    if (!pd_object_call(self, system_matrix, NULL, &A)) return NULL;
     npy_intp count[1] = {A->row_start[A->n]};
     return csr_arrays(A, pd_array_copy(NPY_FLOAT64, 1, count, A->values));
 }

@@ -23,6 +23,15 @@ void pd_object_leave(pd_simulation_object *self);
 /* The exception of a status of the core; returns NULL. */
 PyObject *pd_object_raise(pd_simulation_object *self, pd_status status);
 
+/* What is done inside the core: `given` is what the caller passes in, `out` where the answer goes. */
+typedef pd_status (*pd_core_function)(pd_simulation *core, const void *given, void *out);
+
+/* Enters, runs `function` without the GIL, leaves. Returns 0 with an exception set. */
+int pd_object_call(pd_simulation_object *self, pd_core_function function, const void *given, void *out);
+/* The same for an answer that is an array: takes `array`, a new one or NULL with an exception set, and returns it filled; or NULL with an
+ * exception set. */
+PyObject *pd_object_fill(pd_simulation_object *self, pd_core_function function, const void *given, PyArrayObject *array);
+
 /* A new array (n,3) of the module's precision. */
 PyArrayObject *pd_object_new_vectors(pd_simulation_object *self);
 /* A finite (n,3) argument or None; *data = NULL for None. Returns 0 with an exception set. */

@@ -3,26 +3,24 @@
 
 #include <float.h>
 
+static pd_status prepare(pd_simulation *core, const void *given, void *seconds) {
+    (void)given;
+    return pd_simulation_prepare(core, seconds);
+}
+
 PyObject *pd_call_prepare(pd_simulation_object *self, PyObject *unused) {
     (void)unused;
     double seconds = 0.0;
-    pd_status status;
-    if (!pd_object_enter(self)) return NULL;
-    Py_BEGIN_ALLOW_THREADS status = pd_simulation_prepare(self->core, &seconds);
-    Py_END_ALLOW_THREADS pd_object_leave(self);
-    if (status) return pd_object_raise(self, status);
-    return PyFloat_FromDouble(seconds);
+    return pd_object_call(self, prepare, NULL, &seconds) ? PyFloat_FromDouble(seconds) : NULL;
+}
+
+static pd_status linear_solver(pd_simulation *core, const void *given, void *linear) {
+    (void)given;
+    return pd_simulation_linear(core, linear);
 }
 
 /* The linear solver of the global step in *linear, NULL where the solver has none. Returns 0 with an exception set. */
-static int linear_of(pd_simulation_object *self, pd_linear **linear) {
-    pd_status status;
-    if (!pd_object_enter(self)) return 0;
-    Py_BEGIN_ALLOW_THREADS status = pd_simulation_linear(self->core, linear);
-    Py_END_ALLOW_THREADS pd_object_leave(self);
-    if (status) pd_object_raise(self, status);
-    return !status;
-}
+static int linear_of(pd_simulation_object *self, pd_linear **linear) { return pd_object_call(self, linear_solver, NULL, linear); }
 
 PyObject *pd_call_constraint_colours(pd_simulation_object *self, PyObject *unused) {
     (void)unused;

@@ -2,21 +2,28 @@
 #include "python/device_array.h"
 #include "python/simulation_object.h"
 
+typedef struct {
+    real *positions, *velocities, *previous;
+    int has_previous;
+} state_copies;
+
+static pd_status copy_state(pd_simulation *core, const void *given, void *out) {
+    (void)given;
+    state_copies *copies = out;
+    copies->has_previous = pd_simulation_has_previous(core);
+    return pd_simulation_get_state(core, copies->positions, copies->velocities, copies->previous);
+}
+
 PyObject *pd_call_state(pd_simulation_object *self, PyObject *unused) {
     (void)unused;
     PyArrayObject *x = pd_object_new_vectors(self), *v = pd_object_new_vectors(self), *previous = pd_object_new_vectors(self);
     PyObject *result = NULL;
-    if (!x || !v || !previous || !pd_object_enter(self)) goto done;
-    pd_status status;
-    int has_previous = pd_simulation_has_previous(self->core);
-    Py_BEGIN_ALLOW_THREADS status = pd_simulation_get_state(self->core, PyArray_DATA(x), PyArray_DATA(v), PyArray_DATA(previous));
-    Py_END_ALLOW_THREADS pd_object_leave(self);
-    if (status)
-        pd_object_raise(self, status);
-    else
-        result = Py_BuildValue("{sOsOsO}", "positions", x, "velocities", v, "previous_velocities",
-                               has_previous ? (PyObject *)previous : Py_None);
-done:
+    if (x && v && previous) {
+        state_copies copies = {PyArray_DATA(x), PyArray_DATA(v), PyArray_DATA(previous), 0};
+        if (pd_object_call(self, copy_state, NULL, &copies))
+            result = Py_BuildValue("{sOsOsO}", "positions", x, "velocities", v, "previous_velocities",
+                                   copies.has_previous ? (PyObject *)previous : Py_None);
+    }
     Py_XDECREF((PyObject *)x);
     Py_XDECREF((PyObject *)v);
     Py_XDECREF((PyObject *)previous);
@@ -24,72 +31,71 @@ done:
 }
 
 /* One of them, without the transfer of the others. */
-static PyObject *one_state(pd_simulation_object *self, int velocities) {
-    PyArrayObject *out = pd_object_new_vectors(self);
-    if (!out) return NULL;
-    if (!pd_object_enter(self)) {
-        Py_DECREF((PyObject *)out);
-        return NULL;
-    }
-    pd_status status;
-    Py_BEGIN_ALLOW_THREADS status =
-        pd_simulation_get_state(self->core, velocities ? NULL : PyArray_DATA(out), velocities ? PyArray_DATA(out) : NULL, NULL);
-    Py_END_ALLOW_THREADS pd_object_leave(self);
-    if (status) {
-        Py_DECREF((PyObject *)out);
-        return pd_object_raise(self, status);
-    }
-    return (PyObject *)out;
+static pd_status copy_positions(pd_simulation *core, const void *given, void *out) {
+    (void)given;
+    return pd_simulation_get_state(core, out, NULL, NULL);
+}
+
+static pd_status copy_velocities(pd_simulation *core, const void *given, void *out) {
+    (void)given;
+    return pd_simulation_get_state(core, NULL, out, NULL);
 }
 
 PyObject *pd_call_positions(pd_simulation_object *self, PyObject *unused) {
     (void)unused;
-    return one_state(self, 0);
+    return pd_object_fill(self, copy_positions, NULL, pd_object_new_vectors(self));
 }
 
 PyObject *pd_call_velocities(pd_simulation_object *self, PyObject *unused) {
     (void)unused;
-    return one_state(self, 1);
+    return pd_object_fill(self, copy_velocities, NULL, pd_object_new_vectors(self));
+}
+
+/* NULL for what was not given. */
+typedef struct {
+    const real *positions, *velocities, *previous;
+} given_state;
+
+static pd_status set_state(pd_simulation *core, const void *given, void *out) {
+    (void)out;
+    const given_state *state = given;
+    return pd_simulation_set_state(core, state->positions, state->velocities, state->previous);
 }
 
 PyObject *pd_call_set_state(pd_simulation_object *self, PyObject *arguments, PyObject *keywords) {
     static char *names[] = {"positions", "velocities", "previous_velocities", NULL};
     PyObject *objects[3];
-    const real *x, *v, *previous;
+    given_state state;
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO:set_state", names, &objects[0], &objects[1], &objects[2])) return NULL;
-    if (!pd_object_read_vectors(self, objects[0], "positions", &x) || !pd_object_read_vectors(self, objects[1], "velocities", &v) ||
-        !pd_object_read_vectors(self, objects[2], "previous_velocities", &previous) || !pd_object_enter(self))
+    if (!pd_object_read_vectors(self, objects[0], "positions", &state.positions) ||
+        !pd_object_read_vectors(self, objects[1], "velocities", &state.velocities) ||
+        !pd_object_read_vectors(self, objects[2], "previous_velocities", &state.previous) || !pd_object_call(self, set_state, &state, NULL))
         return NULL;
-    pd_status status;
-    Py_BEGIN_ALLOW_THREADS status = pd_simulation_set_state(self->core, x, v, previous);
-    Py_END_ALLOW_THREADS pd_object_leave(self);
-    if (status) return pd_object_raise(self, status);
     Py_RETURN_NONE;
+}
+
+static pd_status set_load(pd_simulation *core, const void *load, void *out) {
+    (void)out;
+    return pd_simulation_set_load(core, load);
 }
 
 PyObject *pd_call_set_load(pd_simulation_object *self, PyObject *object) {
     const real *load;
     if (!pd_object_read_vectors(self, object, "load", &load)) return NULL;
     if (!load) return PyErr_Format(PyExc_TypeError, "load: expected an array");
-    if (!pd_object_enter(self)) return NULL;
-    pd_status status;
-    Py_BEGIN_ALLOW_THREADS status = pd_simulation_set_load(self->core, load);
-    Py_END_ALLOW_THREADS pd_object_leave(self);
-    if (status) return pd_object_raise(self, status);
+    if (!pd_object_call(self, set_load, load, NULL)) return NULL;
     Py_RETURN_NONE;
 }
 
 /* ---- what lies in the backend's memory --------------------------------------------------------------------------------------- */
 
-static int settle(PyObject *object) {
-    pd_simulation_object *self = (pd_simulation_object *)object;
-    if (!pd_object_enter(self)) return 0;
-    pd_status status;
-    Py_BEGIN_ALLOW_THREADS status = pd_simulation_wait(self->core);
-    Py_END_ALLOW_THREADS pd_object_leave(self);
-    if (status) pd_object_raise(self, status);
-    return !status;
+static pd_status wait_for_all(pd_simulation *core, const void *given, void *out) {
+    (void)given;
+    (void)out;
+    return pd_simulation_wait(core);
 }
+
+static int settle(PyObject *object) { return pd_object_call((pd_simulation_object *)object, wait_for_all, NULL, NULL); }
 
 static PyObject *device_array(pd_simulation_object *self, int velocities) {
     real *x, *v;
