@@ -1,6 +1,8 @@
 /* What is near what; see proximity.h. */
 #include "contact/proximity.h"
 
+#include "linear/upload.h"
+
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -128,11 +130,6 @@ static int bits_of(uint64_t n) {
 
 /* ---- making and unmaking ------------------------------------------------------------------------------------------------------ */
 
-static pd_status copied(pd_context *context, int **out, const int *source, int n) {
-    pd_status status = pd_memory_create(context, (void **)out, ((size_t)n + 1) * sizeof **out);
-    return status ? status : pd_memory_upload(context, *out, source, (size_t)n * sizeof **out);
-}
-
 /* A side in an open table of 2^bits places: its name, a new one where it has none. */
 static int name_of_side(uint64_t *table, int *names, int bits, int *n, int i, int j) {
     uint64_t side = (uint64_t)((i < j ? i : j) + 1) << 32 | (uint64_t)(i < j ? j : i), mask = ((uint64_t)1 << bits) - 1;
@@ -161,8 +158,8 @@ static pd_status name_sides(pd_proximity *p) {
     for (size_t i = 0; i < n_sides; i++)
         of_sides[i] = name_of_side(table, names, bits, &p->sides.n, corners[i], corners[i % 3 == 2 ? i - 2 : i + 1]);
     p->sides.n_points = p->surface->n_points;
-    PD_TRY(copied(context, &p->sides.of_edges, of_edges, (int)n_edges));
-    PD_TRY(copied(context, &p->sides.of_sides, of_sides, (int)n_sides));
+    PD_TRY(pd_upload_ints(context, &p->sides.of_edges, of_edges, n_edges));
+    PD_TRY(pd_upload_ints(context, &p->sides.of_sides, of_sides, n_sides));
 done:
     free(table);
     free(names);
@@ -179,8 +176,8 @@ pd_status pd_proximity_create(pd_proximity **out, pd_context *context, pd_broad_
     if (!p) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for a proximity set");
     p->context = context;
     p->phase = phase, p->surface = surface, p->colliders = colliders;
-    PD_TRY(copied(context, &p->asked, asked, n_asked));
-    PD_TRY(copied(context, &p->collider_owner, collider_owner, colliders->n));
+    PD_TRY(pd_upload_ints(context, &p->asked, asked, (size_t)n_asked));
+    PD_TRY(pd_upload_ints(context, &p->collider_owner, collider_owner, (size_t)colliders->n));
     PD_TRY(pd_memory_create(context, (void **)&p->findings, sizeof *p->findings));
     PD_TRY(pd_memory_create(context, (void **)&p->previous, 3 * (size_t)surface->n_points * sizeof(real) + 1));
     PD_TRY(pd_memory_create(context, (void **)&p->incidence.start, ((size_t)surface->n_points + 1) * sizeof *p->incidence.start));

@@ -1,12 +1,9 @@
 /* The points by which a scene touches; see surface.h. */
 #include "contact/surface.h"
 
-#include <stdlib.h>
+#include "linear/upload.h"
 
-static pd_status copied(pd_context *context, void **out, const void *source, size_t bytes) {
-    pd_status status = pd_memory_create(context, out, bytes + 1);
-    return status ? status : pd_memory_upload(context, *out, source, bytes);
-}
+#include <stdlib.h>
 
 pd_status pd_surface_create(pd_surface **out, pd_context *context, const pd_surface_description *d) {
     pd_status status = PD_OK;
@@ -16,10 +13,10 @@ pd_status pd_surface_create(pd_surface **out, pd_context *context, const pd_surf
     surface->context = context;
     surface->n_points = d->n_points, surface->n_vertices = d->n_vertices, surface->n_embedded = d->n_embedded;
     PD_TRY(pd_memory_create(context, (void **)&surface->points, 3 * n * sizeof(real) + 1));
-    PD_TRY(copied(context, (void **)&surface->owner, d->owner, n * sizeof *d->owner));
+    PD_TRY(pd_upload_ints(context, &surface->owner, d->owner, n));
     if (d->rows) {
-        PD_TRY(copied(context, (void **)&surface->rows, d->rows, n_weights * sizeof *d->rows));
-        PD_TRY(copied(context, (void **)&surface->weights, d->weights, n_weights * sizeof *d->weights));
+        PD_TRY(pd_upload_ints(context, &surface->rows, d->rows, n_weights));
+        PD_TRY(pd_upload(context, (void **)&surface->weights, d->weights, n_weights * sizeof *d->weights));
     }
 done:
     if (status) {

@@ -121,8 +121,7 @@ static void broad_phase_dealloc(BroadPhaseObject *self) {
     Py_DECREF((PyObject *)type);
 }
 
-/* The rows of a list in a new array. */
-static PyArrayObject *rows_of(BroadPhaseObject *self, const pd_pairs *list, pd_status *status) {
+PyArrayObject *pd_pairs_array(BroadPhaseObject *self, const pd_pairs *list, pd_status *status) {
     npy_intp shape[2] = {(npy_intp)list->n, 2};
     PyArrayObject *rows = pd_array_out(NPY_INT32, 2, shape);
     if (rows) *status = pd_memory_download(self->context, PyArray_DATA(rows), list->pairs, (size_t)PyArray_NBYTES(rows));
@@ -150,8 +149,8 @@ static PyObject *broad_phase_find(BroadPhaseObject *self, PyObject *arguments) {
     if (!status)
         status = pd_broad_phase_find(self->core, self->x_t0, end ? self->x_t1 : NULL, margin, rebuild, &vertex_triangle, &edge_edge);
     Py_END_ALLOW_THREADS PyArrayObject *lists[2] = {NULL, NULL};
-    if (!status) lists[0] = rows_of(self, &vertex_triangle, &status);
-    if (!status && lists[0]) lists[1] = rows_of(self, &edge_edge, &status);
+    if (!status) lists[0] = pd_pairs_array(self, &vertex_triangle, &status);
+    if (!status && lists[0]) lists[1] = pd_pairs_array(self, &edge_edge, &status);
     pd_broad_phase_leave(self);
     if (status) raise_from(self, status);
     if (status || !lists[1]) {

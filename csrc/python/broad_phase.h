@@ -20,5 +20,7 @@ typedef struct {
 /* One call at a time, on the simulation too: 1, or 0 with a RuntimeError. */
 int pd_broad_phase_enter(BroadPhaseObject *self);
 void pd_broad_phase_leave(BroadPhaseObject *self);
+/* The pairs of a list in a new array (n,2), or NULL with an exception set. *status: whether they could be read back. */
+PyArrayObject *pd_pairs_array(BroadPhaseObject *self, const pd_pairs *list, pd_status *status);
 
 #endif

@@ -160,14 +160,6 @@ static pd_status place(ProximityObject *self, const real *x, const real *driven)
     return status ? status : pd_surface_place(self->surface, self->x);
 }
 
-/* The rows of a list in a new array. */
-static PyArrayObject *rows_of(ProximityObject *self, const pd_pairs *list, pd_status *status) {
-    npy_intp shape[2] = {(npy_intp)list->n, 2};
-    PyArrayObject *rows = pd_array_out(NPY_INT32, 2, shape);
-    if (rows) *status = pd_memory_download(self->phase->context, PyArray_DATA(rows), list->pairs, (size_t)PyArray_NBYTES(rows));
-    return rows;
-}
-
 static PyObject *proximity_update(ProximityObject *self, PyObject *arguments) {
     PyObject *x_object, *driven_object;
     double minimum, maximum;
@@ -185,8 +177,8 @@ static PyObject *proximity_update(ProximityObject *self, PyObject *arguments) {
     Py_BEGIN_ALLOW_THREADS status = place(self, x, driven);
     if (!status) status = pd_proximity_update(self->core, minimum, maximum, &searched);
     Py_END_ALLOW_THREADS pd_proximity_pairs(self->core, &lists[0], &lists[1]);
-    if (!status && searched) arrays[0] = rows_of(self, &lists[0], &status);
-    if (!status && arrays[0]) arrays[1] = rows_of(self, &lists[1], &status);
+    if (!status && searched) arrays[0] = pd_pairs_array(self->phase, &lists[0], &status);
+    if (!status && arrays[0]) arrays[1] = pd_pairs_array(self->phase, &lists[1], &status);
     double reach = pd_proximity_reach(self->core);
     pd_broad_phase_leave(self->phase);
     if (!status && !searched) return Py_BuildValue("(dO)", reach, Py_None);
