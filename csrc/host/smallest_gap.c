@@ -28,28 +28,34 @@ static double point_segment_squared(const double p[3], const double a[3], const 
     return dot(to, to);
 }
 
-/* The least of the distances to the sides and, where the foot of the perpendicular lies inside, to the plane. */
+/* The least of the distances to the sides and, where the foot of the perpendicular lies inside, to the foot. That is measured between
+ * points: the height over a plane whose normal is all rounding, as that of three corners on a line, would be anything. */
 static double point_triangle_squared(const double p[3], const double a[3], const double b[3], const double c[3]) {
     const double *corner[3] = {a, b, c};
-    double best = INFINITY, e[3], f[3], to[3], normal[3];
+    double best = INFINITY, e[3], f[3], to[3], normal[3], weight[3];
     for (int i = 0; i < 3; i++) best = fmin(best, point_segment_squared(p, corner[i], corner[(i + 1) % 3]));
     difference(e, b, a);
     difference(f, c, a);
     for (int k = 0; k < 3; k++) normal[k] = e[(k + 1) % 3] * f[(k + 2) % 3] - e[(k + 2) % 3] * f[(k + 1) % 3];
-    double square = dot(normal, normal);
-    if (!(square > 0.0)) return best;
+    if (!(dot(normal, normal) > 0.0)) return best;
     for (int i = 0; i < 3; i++) {
-        difference(e, corner[(i + 1) % 3], corner[i]);
+        double side[3];
+        difference(side, corner[(i + 1) % 3], corner[i]);
         difference(to, p, corner[i]);
         double turn = 0.0;
-        for (int k = 0; k < 3; k++) turn += normal[k] * (e[(k + 1) % 3] * to[(k + 2) % 3] - e[(k + 2) % 3] * to[(k + 1) % 3]);
+        for (int k = 0; k < 3; k++) turn += normal[k] * (side[(k + 1) % 3] * to[(k + 2) % 3] - side[(k + 2) % 3] * to[(k + 1) % 3]);
         if (turn < 0.0) return best;
+        weight[(i + 2) % 3] = turn;
     }
-    double height = dot(normal, to);
-    return fmin(best, height * height / square);
+    double sum = weight[0] + weight[1] + weight[2];
+    if (!(sum > 0.0)) return best;
+    difference(to, p, a);
+    for (int k = 0; k < 3; k++) to[k] -= (weight[1] * e[k] + weight[2] * f[k]) / sum;
+    return fmin(best, dot(to, to));
 }
 
-/* The least of the distances of the ends and, where both feet lie inside, of the lines. */
+/* The least of the distances of the ends and, where both feet lie inside, of the feet; measured between points, since the normal of nearly
+ * parallel edges is all rounding. */
 static double segment_segment_squared(const double p[3], const double q[3], const double a[3], const double b[3]) {
     double best = fmin(fmin(point_segment_squared(p, a, b), point_segment_squared(q, a, b)),
                        fmin(point_segment_squared(a, p, q), point_segment_squared(b, p, q)));
@@ -66,8 +72,8 @@ static double segment_segment_squared(const double p[3], const double q[3], cons
         r += normal[k] * (to[(k + 1) % 3] * e[(k + 2) % 3] - to[(k + 2) % 3] * e[(k + 1) % 3]);
     }
     if (s < 0.0 || s > square || r < 0.0 || r > square) return best;
-    double height = dot(normal, to);
-    return fmin(best, height * height / square);
+    for (int k = 0; k < 3; k++) to[k] += (r * f[k] - s * e[k]) / square;
+    return fmin(best, dot(to, to));
 }
 
 /* ---- the nearest of a set of queries ---------------------------------------------------------------------------------------- */

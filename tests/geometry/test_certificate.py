@@ -213,6 +213,20 @@ def test_smallest_gap_against_brute_force():
     assert math.isnan(pdgpu.certify([TRIANGLE], [[0, 1, 2]], gap=False).smallest_gap)
 
 
+def test_smallest_gap_of_edges_and_corners_on_a_line():
+    """If it failed, a straight rod, whose edges lie on one line, would be reported as touching itself."""
+    rng = np.random.default_rng(3)
+    for size in (1e-3, 1.0, 1e3):
+        for _ in range(300):
+            a, along = size * rng.standard_normal(3), size * rng.standard_normal(3)
+            rod = a + np.array([[0.0], [1.0], [2.0], [3.0]]) * along + size * 1e-17 * rng.standard_normal((4, 3))
+            length = np.linalg.norm(along)
+            gap = pdgpu.certify([rod], edges=[[0, 1], [2, 3]]).smallest_gap
+            assert abs(gap - length) < 1e-14 * length + 1e-15 * np.abs(rod).max()
+            gap = pdgpu.certify([rod], triangles=[[0, 1, 2]], particles=[3]).smallest_gap
+            assert abs(gap - length) < 1e-14 * length + 1e-15 * np.abs(rod).max()
+
+
 def test_meshes_and_threads():
     sphere = pdgpu.shapes.sphere(1.0, 2)
     meshes = [sphere, pdgpu.Mesh(sphere.points * 1.5 + 3, triangles=sphere.triangles)]
