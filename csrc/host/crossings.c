@@ -7,8 +7,6 @@
  * multiply-adds or without. */
 #include "host/crossings.h"
 
-#include "host/team.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,38 +172,28 @@ static pd_host_box swept_box(const scene *s, const int *vertices, int k) {
     return box;
 }
 
-enum { VERTEX_TRIANGLE, EDGE_EDGE, VERTEX_EDGE };
-
-static double contact_time(const scene *s, int kind, const int pair[2]) {
+static double vertex_triangle_time(const void *data, const int pair[2]) {
     int corners[4];
     double x[24];
-    if (kind == VERTEX_TRIANGLE)
-        (void)vertex_triangle_corners(s, pair[0], pair[1], corners);
-    else if (kind == EDGE_EDGE)
-        (void)edge_edge_corners(s, pair[0], pair[1], corners);
-    else
-        (void)vertex_edge_corners(s, pair[0], pair[1], corners);
-    gather(x, s, corners, kind == VERTEX_EDGE ? 3 : 4);
-    return kind == VERTEX_TRIANGLE ? pd_vertex_triangle_contact(x)
-           : kind == EDGE_EDGE     ? pd_edge_edge_contact(x)
-                                   : pd_vertex_edge_contact(x);
+    (void)vertex_triangle_corners(data, pair[0], pair[1], corners);
+    gather(x, data, corners, 4);
+    return pd_vertex_triangle_contact(x);
 }
 
-/* Keeps the pairs of a list that do touch, with their times. */
-static pd_status decide(const scene *s, int kind, pd_pair_list *list, double **times, int threads, pd_interruption *interruption,
-                        pd_error *error) {
-    *times = malloc((list->n + 1) * sizeof **times);
-    if (!*times) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for %zu contacts", list->n);
-#pragma omp parallel for schedule(dynamic, 16) num_threads(pd_team(threads, (long long)list->n, 5000))
-    for (size_t i = 0; i < list->n; i++) (*times)[i] = pd_interrupted(interruption) ? -1.0 : contact_time(s, kind, list->pairs[i]);
-    size_t kept = 0;
-    for (size_t i = 0; i < list->n; i++) {
-        if ((*times)[i] < 0.0) continue;
-        (*times)[kept] = (*times)[i];
-        memcpy(list->pairs[kept++], list->pairs[i], sizeof list->pairs[i]);
-    }
-    list->n = kept;
-    return pd_interruption_status(interruption, error);
+static double edge_edge_time(const void *data, const int pair[2]) {
+    int corners[4];
+    double x[24];
+    (void)edge_edge_corners(data, pair[0], pair[1], corners);
+    gather(x, data, corners, 4);
+    return pd_edge_edge_contact(x);
+}
+
+static double vertex_edge_time(const void *data, const int pair[2]) {
+    int corners[4];
+    double x[18];
+    (void)vertex_edge_corners(data, pair[0], pair[1], corners);
+    gather(x, data, corners, 3);
+    return pd_vertex_edge_contact(x);
 }
 
 pd_status pd_crossings_find(pd_crossings *out, const double *points_0, const double *points_1, const int *vertices, int n_vertices,
@@ -233,13 +221,13 @@ pd_status pd_crossings_find(pd_crossings *out, const double *points_0, const dou
     }
     PD_TRY(pd_host_pairs_find(&out->vertex_triangle, vertex_boxes, n_vertices, triangle_boxes, n_triangles, accept_vertex_triangle, &s,
                               threads, interruption, error));
-    PD_TRY(decide(&s, VERTEX_TRIANGLE, &out->vertex_triangle, &out->times[0], threads, interruption, error));
+    PD_TRY(pd_host_pairs_time(&out->vertex_triangle, &out->times[0], vertex_triangle_time, &s, threads, interruption, error));
     PD_TRY(
         pd_host_pairs_find(&out->edge_edge, edge_boxes, n_edges, edge_boxes, n_edges, accept_edge_edge, &s, threads, interruption, error));
-    PD_TRY(decide(&s, EDGE_EDGE, &out->edge_edge, &out->times[1], threads, interruption, error));
+    PD_TRY(pd_host_pairs_time(&out->edge_edge, &out->times[1], edge_edge_time, &s, threads, interruption, error));
     PD_TRY(pd_host_pairs_find(&out->vertex_edge, vertex_boxes, n_vertices, alone_boxes, n_alone, accept_vertex_edge, &s, threads,
                               interruption, error));
-    PD_TRY(decide(&s, VERTEX_EDGE, &out->vertex_edge, &out->times[2], threads, interruption, error));
+    PD_TRY(pd_host_pairs_time(&out->vertex_edge, &out->times[2], vertex_edge_time, &s, threads, interruption, error));
     for (size_t i = 0; i < out->vertex_triangle.n; i++) out->vertex_triangle.pairs[i][0] = vertices[out->vertex_triangle.pairs[i][0]];
     for (size_t i = 0; i < out->vertex_edge.n; i++) {
         out->vertex_edge.pairs[i][0] = vertices[out->vertex_edge.pairs[i][0]];

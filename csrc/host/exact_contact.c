@@ -6,17 +6,11 @@
  * identically. The combination is evaluated at each of these algebraic numbers (exact_polynomial.h). */
 #include "host/crossings.h"
 
-#include "host/exact_polynomial.h"
-#include "host/exact_predicates.h"
-
-/* A moving vector: three polynomials. */
-typedef struct moving {
-    pd_polynomial k[3];
-} moving;
+#include "host/exact_moving.h"
 
 /* A point is on a segment where cross = 0 and dot <= 0. */
 typedef struct on_segment {
-    moving cross;      /* (b - a) x (p - a) */
+    pd_moving cross;   /* (b - a) x (p - a) */
     pd_polynomial dot; /* (p - a) . (p - b) */
 } on_segment;
 
@@ -30,47 +24,12 @@ typedef struct contact {
     int has_volume, n_bounds, n_segments;
 } contact;
 
-static void moving_create(moving *m) {
-    for (int i = 0; i < 3; i++) pd_polynomial_create(&m->k[i]);
-}
-
-static void moving_destroy(moving *m) {
-    for (int i = 0; i < 3; i++) pd_polynomial_destroy(&m->k[i]);
-}
-
-static void moving_subtract(moving *out, const moving *a, const moving *b) {
-    for (int i = 0; i < 3; i++) pd_polynomial_subtract(&out->k[i], &a->k[i], &b->k[i]);
-}
-
-static void moving_cross(moving *out, const moving *a, const moving *b) {
-    pd_polynomial product;
-    pd_polynomial_create(&product);
-    for (int i = 0; i < 3; i++) {
-        int j = (i + 1) % 3, k = (i + 2) % 3;
-        pd_polynomial_multiply(&out->k[i], &a->k[j], &b->k[k]);
-        pd_polynomial_multiply(&product, &a->k[k], &b->k[j]);
-        pd_polynomial_subtract(&out->k[i], &out->k[i], &product);
-    }
-    pd_polynomial_destroy(&product);
-}
-
-static void moving_dot(pd_polynomial *out, const moving *a, const moving *b) {
-    pd_polynomial product;
-    pd_polynomial_create(&product);
-    pd_polynomial_multiply(out, &a->k[0], &b->k[0]);
-    for (int i = 1; i < 3; i++) {
-        pd_polynomial_multiply(&product, &a->k[i], &b->k[i]);
-        pd_polynomial_add(out, out, &product);
-    }
-    pd_polynomial_destroy(&product);
-}
-
 static void contact_create(contact *c) {
     pd_polynomial_create(&c->volume);
     pd_polynomial_create(&c->normal_squared);
     for (int i = 0; i < MOST_BOUNDS; i++) pd_polynomial_create(&c->bounds[i]);
     for (int i = 0; i < MOST_SEGMENTS; i++) {
-        moving_create(&c->segments[i].cross);
+        pd_moving_create(&c->segments[i].cross);
         pd_polynomial_create(&c->segments[i].dot);
     }
     c->has_volume = c->n_bounds = c->n_segments = 0;
@@ -81,42 +40,25 @@ static void contact_destroy(contact *c) {
     pd_polynomial_destroy(&c->normal_squared);
     for (int i = 0; i < MOST_BOUNDS; i++) pd_polynomial_destroy(&c->bounds[i]);
     for (int i = 0; i < MOST_SEGMENTS; i++) {
-        moving_destroy(&c->segments[i].cross);
+        pd_moving_destroy(&c->segments[i].cross);
         pd_polynomial_destroy(&c->segments[i].dot);
     }
 }
 
-/* n points at times 0 and 1 (x [2 n,3]) as moving points with integer coefficients, all scaled by the same power of two. */
-static void moving_points(moving *points, const double *x, int n) {
-    mpz_t whole[24];
-    for (int i = 0; i < 6 * n; i++) mpz_init(whole[i]);
-    pd_whole_numbers(whole, x, 6 * n);
-    for (int i = 0; i < n; i++) {
-        moving_create(&points[i]);
-        for (int k = 0; k < 3; k++) {
-            pd_polynomial *p = &points[i].k[k];
-            mpz_set(p->c[0], whole[3 * i + k]);
-            mpz_sub(p->c[1], whole[3 * (n + i) + k], whole[3 * i + k]);
-            p->degree = mpz_sgn(p->c[1]) ? 1 : mpz_sgn(p->c[0]) ? 0 : -1;
-        }
-    }
-    for (int i = 0; i < 6 * n; i++) mpz_clear(whole[i]);
-}
-
-static void add_segment(contact *c, const moving *p, const moving *a, const moving *b) {
+static void add_segment(contact *c, const pd_moving *p, const pd_moving *a, const pd_moving *b) {
     on_segment *segment = &c->segments[c->n_segments++];
-    moving side, to_a, to_b;
-    moving_create(&side);
-    moving_create(&to_a);
-    moving_create(&to_b);
-    moving_subtract(&side, b, a);
-    moving_subtract(&to_a, p, a);
-    moving_subtract(&to_b, p, b);
-    moving_cross(&segment->cross, &side, &to_a);
-    moving_dot(&segment->dot, &to_a, &to_b);
-    moving_destroy(&side);
-    moving_destroy(&to_a);
-    moving_destroy(&to_b);
+    pd_moving side, to_a, to_b;
+    pd_moving_create(&side);
+    pd_moving_create(&to_a);
+    pd_moving_create(&to_b);
+    pd_moving_subtract(&side, b, a);
+    pd_moving_subtract(&to_a, p, a);
+    pd_moving_subtract(&to_b, p, b);
+    pd_moving_cross(&segment->cross, &side, &to_a);
+    pd_moving_dot(&segment->dot, &to_a, &to_b);
+    pd_moving_destroy(&side);
+    pd_moving_destroy(&to_a);
+    pd_moving_destroy(&to_b);
 }
 
 /* ---- the decision ------------------------------------------------------------------------------------------------------------ */
@@ -180,83 +122,83 @@ static double first_contact(const contact *c) {
 }
 
 double pd_vertex_triangle_contact(const double *x) {
-    moving point[4], side[3], to_vertex, normal, product;
+    pd_moving point[4], side[3], to_vertex, normal, product;
     contact c;
     contact_create(&c);
-    moving_points(point, x, 4);
+    pd_moving_points(point, x, 4, NULL, NULL, 0);
     for (int i = 0; i < 3; i++) {
-        moving_create(&side[i]);
-        moving_subtract(&side[i], &point[1 + (i + 1) % 3], &point[1 + i]);
+        pd_moving_create(&side[i]);
+        pd_moving_subtract(&side[i], &point[1 + (i + 1) % 3], &point[1 + i]);
     }
-    moving_create(&to_vertex);
-    moving_create(&normal);
-    moving_create(&product);
-    moving_cross(&normal, &side[0], &side[1]); /* the same as (t1 - t0) x (t2 - t0) */
-    moving_subtract(&to_vertex, &point[0], &point[1]);
-    moving_dot(&c.volume, &normal, &to_vertex);
-    moving_dot(&c.normal_squared, &normal, &normal);
+    pd_moving_create(&to_vertex);
+    pd_moving_create(&normal);
+    pd_moving_create(&product);
+    pd_moving_cross(&normal, &side[0], &side[1]); /* the same as (t1 - t0) x (t2 - t0) */
+    pd_moving_subtract(&to_vertex, &point[0], &point[1]);
+    pd_moving_dot(&c.volume, &normal, &to_vertex);
+    pd_moving_dot(&c.normal_squared, &normal, &normal);
     c.has_volume = 1;
     for (int i = 0; i < 3; i++) {
-        moving_subtract(&to_vertex, &point[0], &point[1 + i]);
-        moving_cross(&product, &side[i], &to_vertex);
-        moving_dot(&c.bounds[c.n_bounds++], &product, &normal);
+        pd_moving_subtract(&to_vertex, &point[0], &point[1 + i]);
+        pd_moving_cross(&product, &side[i], &to_vertex);
+        pd_moving_dot(&c.bounds[c.n_bounds++], &product, &normal);
         add_segment(&c, &point[0], &point[1 + i], &point[1 + (i + 1) % 3]);
     }
     double t = first_contact(&c);
-    for (int i = 0; i < 4; i++) moving_destroy(&point[i]);
-    for (int i = 0; i < 3; i++) moving_destroy(&side[i]);
-    moving_destroy(&to_vertex);
-    moving_destroy(&normal);
-    moving_destroy(&product);
+    for (int i = 0; i < 4; i++) pd_moving_destroy(&point[i]);
+    for (int i = 0; i < 3; i++) pd_moving_destroy(&side[i]);
+    pd_moving_destroy(&to_vertex);
+    pd_moving_destroy(&normal);
+    pd_moving_destroy(&product);
     contact_destroy(&c);
     return t;
 }
 
 double pd_edge_edge_contact(const double *x) {
-    moving point[4], a, b, between, normal, product;
+    pd_moving point[4], a, b, between, normal, product;
     contact c;
     contact_create(&c);
-    moving_points(point, x, 4);
-    moving_create(&a);
-    moving_create(&b);
-    moving_create(&between);
-    moving_create(&normal);
-    moving_create(&product);
-    moving_subtract(&a, &point[1], &point[0]);
-    moving_subtract(&b, &point[3], &point[2]);
-    moving_subtract(&between, &point[2], &point[0]);
-    moving_cross(&normal, &a, &b);
-    moving_dot(&c.volume, &normal, &between);
-    moving_dot(&c.normal_squared, &normal, &normal);
+    pd_moving_points(point, x, 4, NULL, NULL, 0);
+    pd_moving_create(&a);
+    pd_moving_create(&b);
+    pd_moving_create(&between);
+    pd_moving_create(&normal);
+    pd_moving_create(&product);
+    pd_moving_subtract(&a, &point[1], &point[0]);
+    pd_moving_subtract(&b, &point[3], &point[2]);
+    pd_moving_subtract(&between, &point[2], &point[0]);
+    pd_moving_cross(&normal, &a, &b);
+    pd_moving_dot(&c.volume, &normal, &between);
+    pd_moving_dot(&c.normal_squared, &normal, &normal);
     c.has_volume = 1;
     /* the lines meet at a0 + s a = b0 + r b with s |n|^2 = (between x b) . n and r |n|^2 = (between x a) . n */
     for (int i = 0; i < 2; i++) {
-        moving_cross(&product, &between, i ? &a : &b);
-        moving_dot(&c.bounds[2 * i], &product, &normal);
+        pd_moving_cross(&product, &between, i ? &a : &b);
+        pd_moving_dot(&c.bounds[2 * i], &product, &normal);
         pd_polynomial_subtract(&c.bounds[2 * i + 1], &c.normal_squared, &c.bounds[2 * i]);
         add_segment(&c, &point[i], &point[2], &point[3]);
         add_segment(&c, &point[2 + i], &point[0], &point[1]);
     }
     c.n_bounds = 4;
     double t = first_contact(&c);
-    for (int i = 0; i < 4; i++) moving_destroy(&point[i]);
-    moving_destroy(&a);
-    moving_destroy(&b);
-    moving_destroy(&between);
-    moving_destroy(&normal);
-    moving_destroy(&product);
+    for (int i = 0; i < 4; i++) pd_moving_destroy(&point[i]);
+    pd_moving_destroy(&a);
+    pd_moving_destroy(&b);
+    pd_moving_destroy(&between);
+    pd_moving_destroy(&normal);
+    pd_moving_destroy(&product);
     contact_destroy(&c);
     return t;
 }
 
 double pd_vertex_edge_contact(const double *x) {
-    moving point[3];
+    pd_moving point[3];
     contact c;
     contact_create(&c);
-    moving_points(point, x, 3);
+    pd_moving_points(point, x, 3, NULL, NULL, 0);
     add_segment(&c, &point[0], &point[1], &point[2]);
     double t = first_contact(&c);
-    for (int i = 0; i < 3; i++) moving_destroy(&point[i]);
+    for (int i = 0; i < 3; i++) pd_moving_destroy(&point[i]);
     contact_destroy(&c);
     return t;
 }

@@ -65,19 +65,15 @@ static int sign_at(const pd_polynomial *p, const mpz_t x, unsigned long shift) {
     return sign;
 }
 
-/* The sign changes of the Bernstein coefficients of p on (low, high) / 2^shift: p has as many roots there, each counted as often as it is
- * one, or an even number fewer [Basu, Pollack, Roy 2006, Theorem 10.27]; so 0 and 1 are the truth. With 0 *sign is the sign of p there.
- * Up to positive factors the coefficients are those of (1 + y)^n p(low + (high - low) / (1 + y)). */
-static int bernstein_changes(const pd_polynomial *p, const mpz_t low, const mpz_t high, unsigned long shift, int *sign) {
-    int n = p->degree, changes = 0, last = 0;
-    mpz_t c[PD_POLYNOMIAL_TERMS], width, power;
+/* c[0..degree] = the Bernstein coefficients of p on (low, high) / 2^shift up to positive factors, from high to low; c are initialised.
+ * They are the coefficients of (1 + y)^n p(low + (high - low) / (1 + y)). */
+static void bernstein(mpz_t *c, const pd_polynomial *p, const mpz_t low, const mpz_t high, unsigned long shift) {
+    int n = p->degree;
+    mpz_t width, power;
     mpz_init(width);
     mpz_init_set_ui(power, 1);
     mpz_sub(width, high, low);
-    for (int i = 0; i <= n; i++) {
-        mpz_init(c[i]);
-        mpz_mul_2exp(c[i], p->c[i], shift * (unsigned long)(n - i));
-    }
+    for (int i = 0; i <= n; i++) mpz_mul_2exp(c[i], p->c[i], shift * (unsigned long)(n - i));
     for (int i = 0; i < n; i++)
         for (int j = n - 1; j >= i; j--) mpz_addmul(c[j], low, c[j + 1]);
     for (int i = 1; i <= n && mpz_cmp_ui(width, 1) != 0; i++) {
@@ -87,16 +83,44 @@ static int bernstein_changes(const pd_polynomial *p, const mpz_t low, const mpz_
     for (int i = 0; i < n / 2 + n % 2; i++) mpz_swap(c[i], c[n - i]);
     for (int i = 0; i < n; i++)
         for (int j = n - 1; j >= i; j--) mpz_add(c[j], c[j], c[j + 1]);
-    for (int i = 0; i <= n; i++) {
+    mpz_clear(width);
+    mpz_clear(power);
+}
+
+/* The sign changes of the Bernstein coefficients of p on (low, high) / 2^shift: p has as many roots there, each counted as often as it is
+ * one, or an even number fewer [Basu, Pollack, Roy 2006, Theorem 10.27]; so 0 and 1 are the truth. With 0 *sign is the sign of p there. */
+static int bernstein_changes(const pd_polynomial *p, const mpz_t low, const mpz_t high, unsigned long shift, int *sign) {
+    int changes = 0, last = 0;
+    mpz_t c[PD_POLYNOMIAL_TERMS];
+    for (int i = 0; i <= p->degree; i++) mpz_init(c[i]);
+    bernstein(c, p, low, high, shift);
+    for (int i = 0; i <= p->degree; i++) {
         int here = mpz_sgn(c[i]);
         if (here && last && here != last) changes++;
         if (here) last = here;
         mpz_clear(c[i]);
     }
-    mpz_clear(width);
-    mpz_clear(power);
     *sign = last;
     return changes;
+}
+
+pd_signs pd_polynomial_signs(const pd_polynomial *p, unsigned long place, unsigned long shift) {
+    if (p->degree < 0) return (pd_signs){0, 0, 0};
+    mpz_t c[PD_POLYNOMIAL_TERMS], low, high;
+    for (int i = 0; i <= p->degree; i++) mpz_init(c[i]);
+    mpz_init_set_ui(low, place);
+    mpz_init_set_ui(high, place + 1);
+    bernstein(c, p, low, high, shift);
+    pd_signs signs = {mpz_sgn(c[p->degree]), 1, -1};
+    for (int i = 0; i <= p->degree; i++) {
+        int here = mpz_sgn(c[i]);
+        if (here < signs.lowest) signs.lowest = here;
+        if (here > signs.highest) signs.highest = here;
+        mpz_clear(c[i]);
+    }
+    mpz_clear(low);
+    mpz_clear(high);
+    return signs;
 }
 
 /* Divides by the greatest common divisor of the coefficients, which is positive: signs stay, numbers stay small. */

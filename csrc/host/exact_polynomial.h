@@ -11,7 +11,7 @@
 
 #include <gmp.h>
 
-/* p' q with p and q of degree 4 */
+/* p' q with p and q of degree 4; the square of a cubic */
 enum { PD_POLYNOMIAL_TERMS = 8, PD_POLYNOMIAL_ROOTS = 6 };
 
 /* c[0] + c[1] t + ..; degree -1 is the zero polynomial. All coefficients are initialised from _create to _destroy. */
@@ -28,6 +28,15 @@ void pd_polynomial_copy(pd_polynomial *out, const pd_polynomial *p);
 void pd_polynomial_add(pd_polynomial *out, const pd_polynomial *a, const pd_polynomial *b);
 void pd_polynomial_subtract(pd_polynomial *out, const pd_polynomial *a, const pd_polynomial *b);
 void pd_polynomial_multiply(pd_polynomial *out, const pd_polynomial *a, const pd_polynomial *b);
+
+/* Signs of p on an interval: at its start, and the least and the greatest of its Bernstein coefficients, between which lie those of all
+ * values there [Basu, Pollack, Roy 2006, Sec. 10.2]. */
+typedef struct pd_signs {
+    int start, lowest, highest;
+} pd_signs;
+
+/* On [place, place + 1] / 2^shift. */
+pd_signs pd_polynomial_signs(const pd_polynomial *p, unsigned long place, unsigned long shift);
 
 /* A root: in the open interval (low, high) / 2^shift, the only root of its polynomial there, or exactly low / 2^shift. */
 typedef struct pd_root {

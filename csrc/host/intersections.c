@@ -57,6 +57,22 @@ pd_status pd_host_pairs_find(pd_pair_list *out, const pd_host_box *queries, int 
     return pd_interruption_status(interruption, error);
 }
 
+pd_status pd_host_pairs_time(pd_pair_list *list, double **times, double (*time_of)(const void *data, const int pair[2]), const void *data,
+                             int threads, pd_interruption *interruption, pd_error *error) {
+    *times = malloc((list->n + 1) * sizeof **times);
+    if (!*times) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for %zu contacts", list->n);
+#pragma omp parallel for schedule(dynamic, 16) num_threads(pd_team(threads, (long long)list->n, 5000))
+    for (size_t i = 0; i < list->n; i++) (*times)[i] = pd_interrupted(interruption) ? -1.0 : time_of(data, list->pairs[i]);
+    size_t kept = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        if ((*times)[i] < 0.0) continue;
+        (*times)[kept] = (*times)[i];
+        memcpy(list->pairs[kept++], list->pairs[i], sizeof list->pairs[i]);
+    }
+    list->n = kept;
+    return pd_interruption_status(interruption, error);
+}
+
 /* ---- points and segments --------------------------------------------------------------------------------------------------- */
 
 static int same_point(const double p[3], const double q[3]) { return p[0] == q[0] && p[1] == q[1] && p[2] == q[2]; }

@@ -1,6 +1,7 @@
 /* Nearest pairs through a tree of boxes; see smallest_gap.h. */
 #include "host/smallest_gap.h"
 
+#include "host/simplex_distance.h"
 #include "host/team.h"
 
 #include <math.h>
@@ -10,71 +11,6 @@
 /* Boxes this much (relative, squared) nearer than the best pair are opened too: more than their distance can be off. */
 static const double SLACK = 1.0 + 0x1p-40;
 enum { CHUNK = 64, ROUND = 4096 };
-
-static double dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-
-static void difference(double out[3], const double a[3], const double b[3]) {
-    for (int k = 0; k < 3; k++) out[k] = a[k] - b[k];
-}
-
-static double clamp(double x) { return x < 0.0 ? 0.0 : x > 1.0 ? 1.0 : x; }
-
-static double point_segment_squared(const double p[3], const double a[3], const double b[3]) {
-    double side[3], to[3];
-    difference(side, b, a);
-    difference(to, p, a);
-    double square = dot(side, side), s = square > 0.0 ? clamp(dot(side, to) / square) : 0.0;
-    for (int k = 0; k < 3; k++) to[k] -= s * side[k];
-    return dot(to, to);
-}
-
-/* The least of the distances to the sides and, where the foot of the perpendicular lies inside, to the foot. That is measured between
- * points: the height over a plane whose normal is all rounding, as that of three corners on a line, would be anything. */
-static double point_triangle_squared(const double p[3], const double a[3], const double b[3], const double c[3]) {
-    const double *corner[3] = {a, b, c};
-    double best = INFINITY, e[3], f[3], to[3], normal[3], weight[3];
-    for (int i = 0; i < 3; i++) best = fmin(best, point_segment_squared(p, corner[i], corner[(i + 1) % 3]));
-    difference(e, b, a);
-    difference(f, c, a);
-    for (int k = 0; k < 3; k++) normal[k] = e[(k + 1) % 3] * f[(k + 2) % 3] - e[(k + 2) % 3] * f[(k + 1) % 3];
-    if (!(dot(normal, normal) > 0.0)) return best;
-    for (int i = 0; i < 3; i++) {
-        double side[3];
-        difference(side, corner[(i + 1) % 3], corner[i]);
-        difference(to, p, corner[i]);
-        double turn = 0.0;
-        for (int k = 0; k < 3; k++) turn += normal[k] * (side[(k + 1) % 3] * to[(k + 2) % 3] - side[(k + 2) % 3] * to[(k + 1) % 3]);
-        if (turn < 0.0) return best;
-        weight[(i + 2) % 3] = turn;
-    }
-    double sum = weight[0] + weight[1] + weight[2];
-    if (!(sum > 0.0)) return best;
-    difference(to, p, a);
-    for (int k = 0; k < 3; k++) to[k] -= (weight[1] * e[k] + weight[2] * f[k]) / sum;
-    return fmin(best, dot(to, to));
-}
-
-/* The least of the distances of the ends and, where both feet lie inside, of the feet; measured between points, since the normal of nearly
- * parallel edges is all rounding. */
-static double segment_segment_squared(const double p[3], const double q[3], const double a[3], const double b[3]) {
-    double best = fmin(fmin(point_segment_squared(p, a, b), point_segment_squared(q, a, b)),
-                       fmin(point_segment_squared(a, p, q), point_segment_squared(b, p, q)));
-    double e[3], f[3], to[3], normal[3];
-    difference(e, q, p);
-    difference(f, b, a);
-    difference(to, a, p);
-    for (int k = 0; k < 3; k++) normal[k] = e[(k + 1) % 3] * f[(k + 2) % 3] - e[(k + 2) % 3] * f[(k + 1) % 3];
-    double square = dot(normal, normal);
-    if (!(square > 0.0)) return best;
-    double s = 0.0, r = 0.0;
-    for (int k = 0; k < 3; k++) {
-        s += normal[k] * (to[(k + 1) % 3] * f[(k + 2) % 3] - to[(k + 2) % 3] * f[(k + 1) % 3]);
-        r += normal[k] * (to[(k + 1) % 3] * e[(k + 2) % 3] - to[(k + 2) % 3] * e[(k + 1) % 3]);
-    }
-    if (s < 0.0 || s > square || r < 0.0 || r > square) return best;
-    for (int k = 0; k < 3; k++) to[k] += (r * f[k] - s * e[k]) / square;
-    return fmin(best, dot(to, to));
-}
 
 /* ---- the nearest of a set of queries ---------------------------------------------------------------------------------------- */
 
@@ -114,8 +50,9 @@ static double squared_distance(const pair_kind *kind, int i, int j) {
             if (u[a] == v[b]) return INFINITY;
     }
     for (int b = 0; b < kind->k_second; b++) x[kind->k_first + b] = kind->points + 3 * (size_t)v[b];
-    if (kind->k_first == 2) return segment_segment_squared(x[0], x[1], x[2], x[3]);
-    return kind->k_second == 3 ? point_triangle_squared(x[0], x[1], x[2], x[3]) : point_segment_squared(x[0], x[1], x[2]);
+    double gap[3];
+    if (kind->k_first == 2) return pd_segment_segment_squared(gap, x[0], x[1], x[2], x[3]);
+    return kind->k_second == 3 ? pd_point_triangle_squared(gap, x[0], x[1], x[2], x[3]) : pd_point_segment_squared(gap, x[0], x[1], x[2]);
 }
 
 static void search(nearest *best, const pair_kind *kind, int i, const pd_host_box *box, const pd_box_tree *tree, const pd_host_box *boxes) {
