@@ -123,9 +123,9 @@ typedef struct pd_step_data {
 } pd_step_data;
 
 /* The parts of the incremental potential, J. */
-enum { PD_ENERGY_INERTIA = PD_KIND_COUNT, PD_ENERGY_LOAD, PD_ENERGY_DAMPING, PD_ENERGY_COUNT };
+enum { PD_ENERGY_INERTIA = PD_KIND_COUNT, PD_ENERGY_LOAD, PD_ENERGY_DAMPING, PD_ENERGY_CONTACT, PD_ENERGY_COUNT };
 
-/* Every part of G(x) [api: incremental potential], each summed in double over all vertices or elements of its kind:
+/* Every part of G(x) [api: incremental potential] but that of contact, which is 0 here (contact/contact.h), each summed in double over all vertices or elements of its kind:
  *     inertia   sum over free vertices of m/(2 h^2) |offset|^2, offset = x - y    (quasistatic: 0)
  *     load      quasistatic only: -sum over free vertices of m load . x
  *     damping   k_d/(2h) (F-F_t) : K+(F_t) : (F-F_t)
@@ -490,9 +490,16 @@ pd_status pd_earliest_begin(pd_context *context, real time, pd_earliest *earlies
 
 /* The earliest of these times that is not later than what was found before, and its pair, pair i being number first + i: the smallest
  * number where several are equal, if lists come in the order of their numbers. Pairs that cannot come first are left early; the result does
- * not depend on the order. Waits for nothing.   earliest [1]  B  in/out */
+ * not depend on the order. Waits for nothing.
+ *   radii  B [rows of x]  in  m, added to the separation for both primitives of a pair, equal at all their corners; NULL: zero
+ *   earliest [1]  B  in/out */
 pd_status pd_earliest_collision(pd_context *context, int kind, int method, int n, const real *x_t0, const real *x_t1, const int *corners,
-                                real separation, int first, pd_earliest *earliest);
+                                real separation, const real *radii, int first, pd_earliest *earliest);
+
+/* The same of n vertices and a plane through row `plane` of x, with row plane + 1 for its unit normal: only the plane's point moves.
+ *   vertices  B [n] rows of x */
+pd_status pd_earliest_plane_collision(pd_context *context, int n, const real *x_t0, const real *x_t1, const int *vertices, int plane,
+                                      real separation, const real *radii, int first, pd_earliest *earliest);
 
 /* Reads the result: the time as it was to begin with and index -1 where nothing was found.   time, index  H  out */
 pd_status pd_earliest_read(pd_context *context, const pd_earliest *earliest, real *time, int *index);

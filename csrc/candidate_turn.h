@@ -39,6 +39,20 @@ PD_FUNCTION pd_candidate pd_candidate_of(const pd_candidates *candidates, size_t
     return out;
 }
 
+/* What the radii of both take from their distance. */
+PD_FUNCTION real pd_candidate_radius(const pd_candidates *candidates, const pd_candidate *candidate) {
+    const int *points = candidate->points;
+    if (!candidates->radii) return 0;
+    if (candidate->kind == PD_CONTACT_VERTEX_COLLIDER) return candidates->radii[points[0]];
+    return candidates->radii[points[0]] + candidates->radii[points[candidate->kind == PD_CONTACT_EDGE_EDGE ? 2 : 1]];
+}
+
+/* Above plane `which` of the candidates. */
+PD_FUNCTION real pd_candidate_height(const pd_candidates *candidates, const real *y, int which, int point) {
+    const real *o = y + 3 * (size_t)candidates->planes[which], *x = y + 3 * (size_t)point;
+    return (x[0] - o[0]) * o[3] + (x[1] - o[1]) * o[4] + (x[2] - o[2]) * o[5];
+}
+
 PD_FUNCTION uint64_t pd_candidate_key(const pd_candidate *candidate) {
     return (uint64_t)candidate->kind << 62 | (uint64_t)candidate->first << 31 | (uint64_t)candidate->second;
 }

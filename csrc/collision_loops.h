@@ -19,6 +19,7 @@ typedef struct pd_primitives {
     int *corners;         /* B [n,k] */
     int *tags;            /* B [n] geometry/box.h */
     pd_box *boxes;        /* B [n] m */
+    real *radii;          /* B [n] m, which a box is wider by on every side; NULL: zero */
 } pd_primitives;
 
 /* Whether two primitives are a pair, their boxes known to overlap. */
@@ -43,7 +44,7 @@ typedef struct pd_work {
 } pd_work;
 pd_status pd_work_bytes(pd_context *context, size_t n, size_t *bytes);
 
-/* boxes of all primitives; x_t1 may be NULL, geometry/box.h. */
+/* boxes of all primitives, widened by margin and their radii; x_t1 may be NULL, geometry/box.h. */
 pd_status pd_primitive_boxes(pd_context *context, pd_primitives *primitives, const real *x_t0, const real *x_t1, real margin);
 
 /* The box around all of n boxes, the box of nothing where n is 0, and the mean of their longest sides, m. */

@@ -2,8 +2,8 @@
 #ifndef PD_CONTACT_LOOPS_H
 #define PD_CONTACT_LOOPS_H
 
-#include "backend.h"
 #include "elements/contact/table.h"
+#include "proximity_loops.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,6 +43,54 @@ static inline int pd_contact_quantity_size(int quantity) {
 /* One quantity of every pair; law H, x B [.,3] m, out B. Errors: PD_ERROR_VALUE for an unknown quantity. */
 pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int quantity, const pd_contact_pairs *pairs, const real *x,
                            real *out);
+
+/* ---- the pairs of a scene -------------------------------------------------------------------------------------------------------- */
+
+/* What a law needs to know of the points of a scene; all B. Distances within a body, thresholds and areas are those at rest. */
+typedef struct pd_contact_scene {
+    const real *rest;       /* [n_points,3] m */
+    const real *radii;      /* [n_points]  m, of spheres and capsules, equal at all corners of a primitive */
+    const int *bodies;      /* [n_points]  body or obstacle */
+    const real *areas;      /* [n_points]  m^2, that a vertex stands for; below 0 where it is of no triangle, or nothing is weighted */
+    const real *edge_areas; /* [n_edges]  the same of edges */
+    const int *planes;      /* [n_planes]  the row of a plane's point; that of its normal is the next */
+    real activation;        /* dhat, m */
+    real separation;        /* xi, m */
+} pd_contact_scene;
+
+/* Arrays of the pairs of a scene, as pd_contact_pairs reads them; B [capacity,..]. */
+typedef struct pd_contact_columns {
+    int *kind, *points; /* points [capacity,4], -1 where a kind has no corner */
+    real *activation, *separation, *weight, *threshold;
+} pd_contact_columns;
+
+/* The columns of n active pairs: kinds, corners and limits. A pair of two edges of which one is a particle becomes one with a vertex, a pair
+ * with a collider one with plane `first`. Weights: (area of the vertex)/4, (areas of both edges)/4, the area of the vertex above a plane, as
+ * the distance of a plane counts once and that of two meshes four times; 1 where one of them has none. */
+pd_status pd_contact_describe(pd_context *context, const pd_contact_scene *scene, const pd_active_pairs *active, int n,
+                              const pd_contact_columns *out);
+
+/* out = the sum of n values, in double and in a fixed order; `also`: added to what is there.
+ *   partial  B [n / PD_SUM_BLOCK + 1] scratch      out  B [1] */
+pd_status pd_contact_sum(pd_context *context, int n, const real *values, double *partial, int also, double *out);
+
+/* out_i += the sum over the corners of pairs at point i, for the free vertices of the model, in the subspace they are held in.
+ *   corners  B [n,4,3]      out  B [n_vertices,3] */
+pd_status pd_contact_gather(pd_context *context, const pd_model *model, const pd_incidence *incidence, const real *corners, real *out);
+
+/* blocks [diagonal_slots[i]] += the sum of the diagonal blocks at vertex i.
+ *   hessians  B [n,12,12]      diagonal_slots  B [n_vertices]      blocks  B [.,3,3] */
+pd_status pd_contact_gather_blocks(pd_context *context, const pd_model *model, const pd_incidence *incidence, const real *hessians,
+                                   const int *diagonal_slots, real *blocks);
+
+/* Of each of n pairs the product of its Hessian without the diagonal blocks with p, and p . that product. Points that are no vertices count
+ * as zero in p, whose rows are zero at fixed vertices.
+ *   points  B [n,4]      p  B [n_vertices,3]      corners  B [n,4,3]  out      values  B [n]  out */
+pd_status pd_contact_product(pd_context *context, const pd_model *model, int n, const int *points, const real *hessians, const real *p,
+                             real *corners, real *values);
+
+/* x_i += t (target_i - x_i) of n points, those whose mask is not 0 (NULL: all); exactly the target for t = 1. */
+pd_status pd_move_towards(pd_context *context, int n, const unsigned char *mask, double t, const real *target, real *x);
 
 #ifdef __cplusplus
 }

@@ -2,14 +2,103 @@
 #ifndef PD_CONTACT_TURN_H
 #define PD_CONTACT_TURN_H
 
+#include "candidate_turn.h"
 #include "contact_loops.h"
 #include "elements/contact/pair.h"
 
+/* Corners [4] of n of them at rows of y. */
+PD_FUNCTION void pd_contact_turn_corners(const real *y, const int *points, int corners, real at[12]) {
+    for (int j = 0; j < corners; j++)
+        for (int i = 0; i < 3; i++) at[3 * j + i] = y[3 * (size_t)points[j] + (size_t)i];
+}
+
+/* The mean of areas that are all there, else 1. */
+PD_FUNCTION real pd_contact_weight(real a, real b, real parts) { return a >= 0 && b >= 0 ? (a + b) / parts : (real)1; }
+
+/* Column p of an active pair; see contact_loops.h. */
+PD_FUNCTION void pd_contact_turn_describe(const pd_contact_scene *scene, const pd_active_pairs *active, size_t p,
+                                          const pd_contact_columns *out) {
+    const int *from = active->points + 4 * p;
+    int first = (int)(active->key[p] >> 31 & 0x7fffffff), second = (int)(active->key[p] & 0x7fffffff);
+    int *points = out->points + 4 * p, kind = active->kind[p], other = 1; // other: the first corner of the second primitive
+    real weight = 1, threshold = 0, at[12];
+    for (int j = 0; j < 4; j++) points[j] = from[j];
+    if (kind == PD_VERTEX_TRIANGLE) {
+        weight = pd_contact_weight(scene->areas[from[0]], 0, 4);
+    } else if (kind == PD_EDGE_EDGE) {
+        weight = pd_contact_weight(scene->edge_areas[first], scene->edge_areas[second], 4);
+        int a = pd_edge_is_point(from), b = pd_edge_is_point(from + 2);
+        other = 2;
+        if (a || b) {
+            kind = a && b ? PD_VERTEX_VERTEX : PD_VERTEX_EDGE;
+            other = 1;
+            points[0] = a ? from[0] : from[2];
+            points[1] = a ? from[2] : from[0];
+            points[2] = a && b ? -1 : a ? from[3] : from[1];
+            points[3] = -1;
+        }
+    } else {
+        kind = PD_VERTEX_PLANE;
+        weight = pd_contact_weight(scene->areas[from[0]], 0, 1);
+        points[1] = scene->planes[first], points[2] = points[1] + 1;
+    }
+    int of_plane = kind == PD_VERTEX_PLANE;
+    real separation = scene->separation + scene->radii[points[0]] + (of_plane ? (real)0 : scene->radii[points[other]]);
+    real activation = scene->activation;
+    if (!of_plane) {
+        pd_contact_turn_corners(scene->rest, points, pd_contact_corners(kind), at);
+        if (kind == PD_EDGE_EDGE) threshold = pd_mollifier_threshold(at);
+        if (scene->bodies[points[0]] == scene->bodies[points[other]]) {
+            pd_closest closest;
+            pd_contact_closest(kind, at, &closest);
+            activation = pd_contact_activation(activation, separation, closest.distance);
+        }
+    }
+    out->kind[p] = kind;
+    out->activation[p] = activation, out->separation[p] = separation;
+    out->weight[p] = weight, out->threshold[p] = threshold;
+}
+
+/* Row i of pd_contact_gather. */
+PD_FUNCTION void pd_contact_turn_gather_vertex(const pd_model *model, const pd_incidence *incidence, const real *corners, int i,
+                                               real *out) {
+    real sum[3] = {0, 0, 0};
+    if (model->fixed[i]) return;
+    for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++)
+        for (int a = 0; a < 3; a++) sum[a] += corners[3 * (size_t)incidence->roles[r] + (size_t)a];
+    if (model->subspace) pd_vertex_project(model->subspace + 9 * (size_t)i, sum);
+    for (int a = 0; a < 3; a++) out[3 * (size_t)i + (size_t)a] += sum[a];
+}
+
+/* The diagonal block of vertex i. */
+PD_FUNCTION void pd_contact_turn_gather_block(const pd_incidence *incidence, const real *hessians, int i, real *block) {
+    for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
+        int pair = incidence->roles[r] / 4, corner = incidence->roles[r] % 4;
+        const real *H = hessians + 144 * (size_t)pair + 39 * (size_t)corner;
+        for (int a = 0; a < 3; a++)
+            for (int b = 0; b < 3; b++) block[3 * a + b] += H[12 * a + b];
+    }
+}
+
+/* Pair n of pd_contact_product: out [4,3]; returns p . out. */
+PD_FUNCTION real pd_contact_turn_product(const pd_model *model, const int *points, const real *H, const real *p, real *out) {
+    real at[12], product = 0;
+    for (int j = 0; j < 4; j++)
+        for (int a = 0; a < 3; a++)
+            at[3 * j + a] = points[j] >= 0 && points[j] < model->n_vertices ? p[3 * (size_t)points[j] + (size_t)a] : (real)0;
+    for (int row = 0; row < 12; row++) {
+        real sum = 0;
+        for (int column = 0; column < 12; column++)
+            if (row / 3 != column / 3) sum += H[12 * row + column] * at[column];
+        out[row] = sum;
+        product += at[row] * sum;
+    }
+    return product;
+}
+
 /* Corner positions [k,3] and limits of pair p. */
 PD_FUNCTION void pd_contact_turn_gather(const pd_contact_pairs *pairs, const real *x, int p, real at[12], pd_contact_limits *limits) {
-    int corners = pd_contact_corners(pairs->kind[p]);
-    for (int j = 0; j < corners; j++)
-        for (int i = 0; i < 3; i++) at[3 * j + i] = x[3 * (size_t)pairs->points[4 * (size_t)p + (size_t)j] + (size_t)i];
+    pd_contact_turn_corners(x, pairs->points + 4 * (size_t)p, pd_contact_corners(pairs->kind[p]), at);
     limits->activation = pairs->activation[p];
     limits->separation = pairs->separation[p];
     limits->weight = pairs->weight[p];

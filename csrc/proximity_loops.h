@@ -27,6 +27,8 @@ typedef struct pd_candidates {
     const pd_collider *colliders;             /* B geometry/collider.h */
     const int *asked;                         /* B [n_asked] points that each collider is asked about, ascending */
     int n_asked;
+    const int *planes; /* B [.] rows of y: instead of colliders, planes through a point, with the row behind it for their unit normal */
+    const real *radii; /* B [n_points] m, equal at all corners of a primitive: its distances are less by it; NULL: zero */
 } pd_candidates;
 
 /* Pairs that are near, sorted by key. Loops of a step run over the capacity and stop at the count. */
@@ -68,7 +70,7 @@ pd_status pd_largest_move(pd_context *context, int n, const real *x, const real 
 
 /* ---- from candidates to pairs ------------------------------------------------------------------------------------------------- */
 
-/* Which candidates are at most `limit` (m) apart, and what takes part in their closest points.
+/* Which candidates are at most `limit` (m) apart, radii subtracted, and what takes part in their closest points.
  *   y        B [n_points,3]  in   m
  *   support  B [n]           out  geometry/nearest_feature.h, 1 for colliders; 0: farther than the limit, or no number */
 pd_status pd_candidate_support(pd_context *context, const pd_candidates *candidates, const real *y, real limit, unsigned char *support);
@@ -78,6 +80,9 @@ pd_status pd_candidate_support(pd_context *context, const pd_candidates *candida
  *   starts  B [n / 32 + 2]  scratch      work: pd_work_bytes of n / 32 + 1 */
 pd_status pd_select_rows(pd_context *context, size_t n, const unsigned char *flags, int *starts, const pd_work *work, size_t capacity,
                          int *rows, uint64_t *found);
+
+/* points [n,4]  B  out: the corners of n candidates from `first` on, which are not with colliders. */
+pd_status pd_candidate_points(pd_context *context, const pd_candidates *candidates, size_t first, int n, int *points);
 
 /* kind, points and key of the active pairs from their rows [capacity] in the candidates, as far as active->count says. */
 pd_status pd_active_fill(pd_context *context, const pd_candidates *candidates, const int *rows, pd_active_pairs *active);

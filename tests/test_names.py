@@ -43,11 +43,12 @@ def test_a_step_says_by_name_how_it_went():
     sim = bar()
     seen = []
     result = sim._backend.step(None, None, None, seen.append, False)
-    assert set(result) == {"status", "at_rounding", "iteration", "solve_seconds", "rows", "phases", "device_seconds"}
+    assert set(result) == {"status", "at_rounding", "iteration", "solve_seconds", "rows", "phases", "device_seconds", "behind"}
     assert tuple(result["phases"]) == PHASES == _host.PHASES and result["status"] in _host.STOPS
     assert result["solve_seconds"] == pytest.approx(result["phases"]["direction"] + result["phases"]["advance"])
     assert [row["iteration"] for row in seen] == [0, 1, 2, 3] and result["rows"] == 4
-    assert set(seen[0]) == {*COLUMNS, "positions"} - {"incremental_potential", "gradient_norm"}
+    evaluated = {"incremental_potential", "gradient_norm", "contact_potential", "friction_potential", "smallest_distance", "searches"}
+    assert set(seen[0]) == {*COLUMNS, "positions"} - evaluated - {"active_contacts", "contacts_entered", "contacts_left"}
     assert np.array_equal(seen[-1]["positions"], sim.positions)
 
 
@@ -55,10 +56,10 @@ def test_energies_go_by_the_names_of_their_kinds():
     """If not, a new material's energy is reported as that of its neighbour in the table."""
     for module in (_cpu_f32, _cpu_f64):
         kinds = list(module.KINDS)
-        assert list(_host.ENERGIES) == [*kinds, "inertia", "load", "damping"]
+        assert list(_host.ENERGIES) == [*kinds, "inertia", "load", "damping", "contact"]
         assert [module.KINDS[kind][0] for kind in kinds] == list(range(len(kinds)))
     sim = bar()
-    parts = dict(zip(_host.ENERGIES, sim._backend.energies(None), strict=True))
+    parts = dict(zip(_host.ENERGIES, sim._backend.energies(None, True), strict=True))
     assert sim.energies()["elastic"] == {"ARAP": parts["arap_tet"]} and parts["arap_tet"] > 0.0
     assert sum(parts.values()) == pytest.approx(sim.incremental_potential(), rel=1e-12)
 

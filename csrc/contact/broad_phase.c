@@ -113,6 +113,10 @@ static pd_status create_primitives(pd_broad_phase *phase, const pd_broad_phase_d
     PD_TRY(pd_memory_create(context, (void **)&p->tags, (n + 1) * sizeof *p->tags));
     PD_TRY(pd_memory_upload(context, p->tags, d->tags[kind], n * sizeof *p->tags));
     PD_TRY(pd_memory_create(context, (void **)&p->boxes, (n + 1) * sizeof *p->boxes));
+    if (d->radii[kind]) {
+        PD_TRY(pd_memory_create(context, (void **)&p->radii, (n + 1) * sizeof *p->radii));
+        PD_TRY(pd_memory_upload(context, p->radii, d->radii[kind], n * sizeof *p->radii));
+    }
     if (d->method == PD_BROAD_PHASE_TREE && kind == PD_VERTICES)
         PD_TRY(pd_memory_create(context, (void **)&phase->vertex_order, (n + 1) * sizeof *phase->vertex_order));
     if (d->method == PD_BROAD_PHASE_TREE && kind != PD_VERTICES) PD_TRY(pd_tree_create(context, &phase->trees[kind].tree, p->n));
@@ -192,6 +196,7 @@ void pd_broad_phase_destroy(pd_broad_phase *phase) {
         pd_memory_destroy(context, phase->primitives[kind].corners);
         pd_memory_destroy(context, phase->primitives[kind].tags);
         pd_memory_destroy(context, phase->primitives[kind].boxes);
+        pd_memory_destroy(context, phase->primitives[kind].radii);
         pd_tree_destroy(context, phase->trees[kind].tree);
         pd_memory_destroy(context, phase->grids[kind].level);
         pd_memory_destroy(context, phase->grids[kind].first_entry);

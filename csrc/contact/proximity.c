@@ -1,13 +1,14 @@
 /* What is near what; see proximity.h. */
 #include "contact/proximity.h"
 
+#include "contact/room.h"
 #include "linear/upload.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
-enum { FEWEST = 1024, MOST_ROOMS = 8 };
+enum { FEWEST_ACTIVE = 1024 };
 
 /* Active pairs have four roles each, which are numbered by an int. */
 enum { MOST_ACTIVE = INT_MAX / 4 };
@@ -28,7 +29,7 @@ struct pd_proximity {
     pd_work work;
     long long revision;
 
-    double reach;
+    double reach, moved, size;
     real *previous; /* B [n_points,3] where the points were when the reach was last looked after */
     int placed;     /* 0: they were nowhere yet */
 
@@ -60,37 +61,6 @@ struct pd_proximity {
 
 /* ---- room ------------------------------------------------------------------------------------------------------------------- */
 
-/* An array of a list: an element of so many bytes for each `shared_by` elements of the list, and two more. */
-typedef struct room {
-    void **memory; /* B */
-    size_t bytes, shared_by;
-} room;
-
-#define ROOM(array, per_element) {(void **)&(array), (per_element) * sizeof *(array), 1}
-
-/* Room for at least `needed` elements in all arrays of a list. Contents are lost. The old arrays go when the new ones are there. */
-static pd_status make_room(pd_proximity *p, size_t needed, const char *of, int n, const room *rooms, size_t *capacity) {
-    pd_context *context = p->context;
-    void *fresh[MOST_ROOMS] = {NULL};
-    size_t size = *capacity > 0 ? *capacity : FEWEST;
-    pd_status status = PD_OK;
-    if (needed <= *capacity) return PD_OK;
-    while (size < needed) size *= 2;
-    for (int i = 0; i < n && !status; i++) status = pd_memory_create(context, &fresh[i], (size / rooms[i].shared_by + 2) * rooms[i].bytes);
-    if (status) {
-        pd_error cause = *pd_context_error(context);
-        for (int i = 0; i < n; i++) pd_memory_destroy(context, fresh[i]);
-        return pd_fail(pd_context_error(context), status, "no room for %zu %s: %.300s", needed, of, cause.text);
-    }
-    for (int i = 0; i < n; i++) {
-        pd_memory_destroy(context, *rooms[i].memory);
-        *rooms[i].memory = fresh[i];
-    }
-    *capacity = size;
-    p->revision++;
-    return PD_OK;
-}
-
 /* Room for what a loop over n items needs while it runs. */
 static pd_status make_work(pd_proximity *p, size_t n) {
     size_t bytes;
@@ -105,20 +75,20 @@ static pd_status make_work(pd_proximity *p, size_t n) {
 }
 
 static pd_status make_candidate_room(pd_proximity *p, size_t n) {
-    const room rooms[] = {ROOM(p->support, 1), {(void **)&p->starts, sizeof *p->starts, 32}};
-    pd_status status = make_room(p, n, "candidates", 2, rooms, &p->candidate_capacity);
+    const pd_room rooms[] = {PD_ROOM(p->support, 1), {(void **)&p->starts, sizeof *p->starts, 32}};
+    pd_status status = pd_rooms_grow(p->context, n, "candidates", 2, rooms, &p->candidate_capacity, &p->revision);
     return status ? status : make_work(p, p->candidate_capacity / 32 + 1);
 }
 
 static pd_status make_active_room(pd_proximity *p, size_t n) {
     pd_active_pairs *a = &p->active;
-    const room rooms[] = {ROOM(a->kind, 1), ROOM(a->points, 4), ROOM(a->key, 1), ROOM(p->rows, 1)};
-    return make_room(p, n, "pairs that are near", 4, rooms, &a->capacity);
+    const pd_room rooms[] = {PD_ROOM(a->kind, 1), PD_ROOM(a->points, 4), PD_ROOM(a->key, 1), PD_ROOM(p->rows, 1)};
+    return pd_rooms_grow(p->context, n, "pairs that are near", 4, rooms, &a->capacity, &p->revision);
 }
 
 static pd_status make_key_room(pd_proximity *p, size_t n) {
-    const room rooms[] = {ROOM(p->keys, 1), ROOM(p->scratch, 1)};
-    pd_status status = make_room(p, n, "keys of pairs that are near", 2, rooms, &p->key_capacity);
+    const pd_room rooms[] = {PD_ROOM(p->keys, 1), PD_ROOM(p->scratch, 1)};
+    pd_status status = pd_rooms_grow(p->context, n, "keys of pairs that are near", 2, rooms, &p->key_capacity, &p->revision);
     return status ? status : make_work(p, p->key_capacity);
 }
 
@@ -182,7 +152,7 @@ pd_status pd_proximity_create(pd_proximity **out, pd_context *context, pd_broad_
     PD_TRY(pd_memory_create(context, (void **)&p->previous, 3 * (size_t)surface->n_points * sizeof(real) + 1));
     PD_TRY(pd_memory_create(context, (void **)&p->incidence.start, ((size_t)surface->n_points + 1) * sizeof *p->incidence.start));
     PD_TRY(name_sides(p));
-    PD_TRY(make_active_room(p, FEWEST));
+    PD_TRY(make_active_room(p, FEWEST_ACTIVE));
     p->active.count = &p->findings->active;
     p->candidates.vertices = pd_broad_phase_primitives(phase, PD_VERTICES)->corners;
     p->candidates.edges = pd_broad_phase_primitives(phase, PD_EDGES)->corners;
@@ -196,6 +166,11 @@ done:
         *out = NULL;
     }
     return status;
+}
+
+void pd_proximity_set_scene(pd_proximity *p, const real *radii, const int *planes) {
+    p->candidates.radii = radii;
+    p->candidates.planes = planes;
 }
 
 void pd_proximity_destroy(pd_proximity *p) {
@@ -221,6 +196,7 @@ pd_status pd_proximity_search(pd_proximity *p, double reach) {
     /* until the search has succeeded there are none, and nothing vouches for them */
     c->n = c->n_vertex_triangle = c->n_edge_edge = p->n_active = p->n_chosen = 0;
     p->reach = 0.0;
+    p->moved = HUGE_VAL;
     p->placed = 0;
     PD_TRY(pd_broad_phase_find(p->phase, p->surface->points, NULL, 0.5 * reach, 0, &vertex_triangle, &edge_edge));
     size_t n_colliders = (size_t)p->colliders->n * (size_t)c->n_asked, n = vertex_triangle.n + edge_edge.n + n_colliders;
@@ -242,11 +218,13 @@ pd_status pd_proximity_update(pd_proximity *p, double minimum, double maximum, i
     int n = p->surface->n_points;
     pd_status status = PD_OK;
     *searched = 0;
-    if (p->placed && n > 0) {
+    if (n > 0) {
         findings seen;
         PD_TRY(pd_largest_move(context, n, p->surface->points, p->previous, p->findings->move));
         PD_TRY(look(p, &seen));
-        double move = sqrt(seen.move[0]);
+        double move = p->moved = sqrt(seen.move[0]);
+        p->size = seen.move[1];
+        if (p->placed && move == 0.0) return PD_OK;
         /* the move is off by less than 1e-14 of itself and of the coordinates it is the difference of */
         move += 1e-14 * (move + seen.move[1]);
         p->reach = (p->reach - 2.0 * move) * (1.0 - 1e-15);
@@ -259,6 +237,10 @@ pd_status pd_proximity_update(pd_proximity *p, double minimum, double maximum, i
 done:
     return status;
 }
+
+double pd_proximity_moved(const pd_proximity *p) { return p->moved; }
+
+double pd_proximity_size(const pd_proximity *p) { return p->size; }
 
 double pd_proximity_reach(const pd_proximity *p) { return p->reach; }
 
@@ -299,15 +281,17 @@ const pd_active_pairs *pd_proximity_active(const pd_proximity *p, size_t *n) {
     return &p->active;
 }
 
-pd_status pd_proximity_incidence(pd_proximity *p, pd_incidence *out) {
+pd_status pd_proximity_incidence(pd_proximity *p, const int *points, pd_incidence *out) {
     pd_context *context = p->context;
+    pd_active_pairs active = p->active;
     size_t n = 4 * p->n_active;
     int role_bits = bits_of(n), n_points = p->surface->n_points;
-    const room rooms[] = {ROOM(p->incidence.roles, 1)};
+    const pd_room rooms[] = {PD_ROOM(p->incidence.roles, 1)};
     pd_status status;
+    if (points) active.points = (int *)(uintptr_t)points;
     PD_TRY(make_key_room(p, n));
-    PD_TRY(make_room(p, n, "corners of pairs that are near", 1, rooms, &p->incidence.capacity));
-    PD_TRY(pd_role_keys(context, p->n_active, &p->active, n_points, role_bits, p->keys));
+    PD_TRY(pd_rooms_grow(p->context, n, "corners of pairs that are near", 1, rooms, &p->incidence.capacity, &p->revision));
+    PD_TRY(pd_role_keys(context, p->n_active, &active, n_points, role_bits, p->keys));
     PD_TRY(pd_sort_keys(context, n, role_bits, role_bits + bits_of((uint64_t)n_points + 1), p->keys, p->scratch, &p->work));
     PD_TRY(pd_role_starts(context, n, n_points, role_bits, p->keys, &p->incidence));
     *out = p->incidence;
@@ -339,7 +323,7 @@ pd_status pd_proximity_choose(pd_proximity *p, int unique, size_t *n_chosen) {
     pd_context *context = p->context;
     size_t n = p->n_active;
     int index_bits = bits_of(n);
-    const room rooms[] = {ROOM(p->names, 1), ROOM(p->first, 1), ROOM(p->chosen, 1)};
+    const pd_room rooms[] = {PD_ROOM(p->names, 1), PD_ROOM(p->first, 1), PD_ROOM(p->chosen, 1)};
     findings seen;
     pd_status status = PD_OK;
     p->unique = unique;
@@ -347,7 +331,7 @@ pd_status pd_proximity_choose(pd_proximity *p, int unique, size_t *n_chosen) {
     if (unique && n > 0) {
         p->n_chosen = 0;
         PD_TRY(make_key_room(p, n));
-        PD_TRY(make_room(p, n, "pairs to choose from", 3, rooms, &p->choice_capacity));
+        PD_TRY(pd_rooms_grow(p->context, n, "pairs to choose from", 3, rooms, &p->choice_capacity, &p->revision));
         PD_TRY(sort_by_nearest(p, index_bits));
         PD_TRY(pd_mark_first(context, n, p->names, index_bits, p->keys, p->first));
         PD_TRY(pd_select_rows(context, n, p->first, p->starts, &p->work, n, p->chosen, &p->findings->chosen));
@@ -368,14 +352,14 @@ pd_status pd_proximity_measure(pd_proximity *p, const pd_contact_measures *out) 
     pd_context *context = p->context;
     pd_contact_measures *m = &p->measured;
     size_t n = p->n_chosen;
-    const room rooms[] = {ROOM(m->kind, 1),     ROOM(m->feature, 1), ROOM(m->points, 4),  ROOM(m->weights, 4),
-                          ROOM(m->distance, 1), ROOM(m->normal, 3),  ROOM(m->closest, 6), ROOM(m->bodies, 2)};
+    const pd_room rooms[] = {PD_ROOM(m->kind, 1),     PD_ROOM(m->feature, 1), PD_ROOM(m->points, 4),  PD_ROOM(m->weights, 4),
+                             PD_ROOM(m->distance, 1), PD_ROOM(m->normal, 3),  PD_ROOM(m->closest, 6), PD_ROOM(m->bodies, 2)};
     void *const host[] = {out->kind, out->feature, out->points, out->weights, out->distance, out->normal, out->closest, out->bodies};
     pd_status status;
     if (!pd_context_place(context).on_device) return measure(p, out);
-    PD_TRY(make_room(p, n, "pairs that are measured", MOST_ROOMS, rooms, &p->measured_capacity));
+    PD_TRY(pd_rooms_grow(p->context, n, "pairs that are measured", PD_MOST_ROOMS, rooms, &p->measured_capacity, &p->revision));
     PD_TRY(measure(p, m));
-    for (int i = 0; i < MOST_ROOMS; i++) PD_TRY(pd_memory_download(context, host[i], *rooms[i].memory, n * rooms[i].bytes));
+    for (int i = 0; i < PD_MOST_ROOMS; i++) PD_TRY(pd_memory_download(context, host[i], *rooms[i].memory, n * rooms[i].bytes));
 done:
     return status;
 }

@@ -23,6 +23,10 @@ pd_status pd_proximity_create(pd_proximity **out, pd_context *context, pd_broad_
                               const int *asked, int n_asked, const int *collider_owner);
 void pd_proximity_destroy(pd_proximity *proximity); /* NULL is allowed */
 
+/* From now on distances count from radii [n_points]  B, m, those of the broad phase, and its colliders, of which none need be set, are the
+ * planes [colliders->n]  B of pd_candidates. Both live as long as the proximity. */
+void pd_proximity_set_scene(pd_proximity *proximity, const real *radii, const int *planes);
+
 /* Takes every pair as a candidate that may be within `reach` (m) of each other at the surface's points. */
 pd_status pd_proximity_search(pd_proximity *proximity, double reach);
 
@@ -31,6 +35,12 @@ pd_status pd_proximity_search(pd_proximity *proximity, double reach);
  * a new search brings it to `maximum` [Wang et al. 2023, two-way interior point method, Eq. 4].
  *   searched  H  out  whether there was a search */
 pd_status pd_proximity_update(pd_proximity *proximity, double minimum, double maximum, int *searched);
+
+/* The largest move that the last update saw, m; infinite where it searched. 0: the points are where they were. */
+double pd_proximity_moved(const pd_proximity *proximity);
+
+/* The largest coordinate that it saw, m. */
+double pd_proximity_size(const pd_proximity *proximity);
 
 /* Every pair nearer than this (m) is a candidate; rounded down. */
 double pd_proximity_reach(const pd_proximity *proximity);
@@ -45,8 +55,8 @@ pd_status pd_proximity_activate(pd_proximity *proximity, double distance);
 /* The list, and how many there are. */
 const pd_active_pairs *pd_proximity_active(const pd_proximity *proximity, size_t *n);
 
-/* The incidence of the active pairs. */
-pd_status pd_proximity_incidence(pd_proximity *proximity, pd_incidence *out);
+/* The incidence of the active pairs, whose corners are points [n,4]  B, -1: none; NULL: those of the list. */
+pd_status pd_proximity_incidence(pd_proximity *proximity, const int *points, pd_incidence *out);
 
 /* Chooses the pairs that pd_proximity_measure tells of: of those with the same nearest features the first, or all.
  *   n  H  out */

@@ -12,7 +12,8 @@ pd_status pd_primitive_boxes(pd_context *context, pd_primitives *primitives, con
     int n = primitives->n, k = primitives->k;
 #pragma omp parallel for schedule(static) num_threads(pd_threads(context, n, 10))
     for (int i = 0; i < n; i++)
-        primitives->boxes[i] = pd_box_of_primitive(x_t0, x_t1, primitives->corners + (size_t)i * (size_t)k, k, margin);
+        primitives->boxes[i] = pd_box_of_primitive(x_t0, x_t1, primitives->corners + (size_t)i * (size_t)k, k,
+                                                   primitives->radii ? margin + primitives->radii[i] : margin);
     return PD_OK;
 }
 

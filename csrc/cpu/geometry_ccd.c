@@ -16,6 +16,7 @@ enum { NANOSECONDS = 100, LANES = 16, BLOCKS = 32 };
 /* LANES pairs, number l in column l. */
 typedef struct lanes {
     real x_t0[12][LANES], x_t1[12][LANES];
+    real separation[LANES];                           /* m */
     real distance[LANES], speed[LANES], first[LANES]; /* pd_motion_distance at 0, and the first step it allows */
     int regular[LANES];                               /* 0: the motion must be scaled, these three mean nothing */
 } lanes;
@@ -35,7 +36,7 @@ PD_INLINE pd_points4 lane(real (*x)[LANES], int l) {
                          pd_vector_of(x[6][l], x[7][l], x[8][l]), pd_vector_of(x[9][l], x[10][l], x[11][l]));
 }
 
-PD_INLINE void start_of_kind(int kind, real separation, lanes *lanes) {
+PD_INLINE void start_of_kind(int kind, lanes *lanes) {
 #pragma omp simd
     for (int l = 0; l < LANES; l++) {
         pd_points4 x_t0 = lane(lanes->x_t0, l), x_t1 = lane(lanes->x_t1, l);
@@ -44,25 +45,28 @@ PD_INLINE void start_of_kind(int kind, real separation, lanes *lanes) {
         real distance = pd_points4_bound(kind, x) - pd_motion_slack(size), speed = pd_motion_speed(kind, v, size);
         lanes->distance[l] = distance;
         lanes->speed[l] = speed;
-        lanes->first[l] = pd_motion_step(distance, separation, speed);
+        lanes->first[l] = pd_motion_step(distance, lanes->separation[l], speed);
         lanes->regular[l] = pd_motion_is_regular(size);
     }
 }
 
 /* The start of the pairs of a block, and how many they are. One copy of the code, so that whoever asks gets the same bits. */
 static __attribute__((noinline)) int start(int kind, int n, const real *x_t0, const real *x_t1, const int *corners, int block,
-                                           real separation, lanes *out) {
+                                           real separation, const real *radii, lanes *out) {
     int first = LANES * block, count = n - first < LANES ? n - first : LANES;
     gather(x_t0, x_t1, corners, first, count, out);
+    for (int l = 0; l < LANES; l++) out->separation[l] = separation;
+    for (int l = 0; l < count && radii; l++) out->separation[l] += pd_separation_of_radii(kind, radii, corners + 4 * (size_t)(first + l));
     if (kind == PD_VERTEX_TRIANGLE)
-        start_of_kind(PD_VERTEX_TRIANGLE, separation, out);
+        start_of_kind(PD_VERTEX_TRIANGLE, out);
     else
-        start_of_kind(PD_EDGE_EDGE, separation, out);
+        start_of_kind(PD_EDGE_EDGE, out);
     return count;
 }
 
 /* The collision of lane l; stop as for pd_motion_collision. One copy here, too. */
-static __attribute__((noinline)) pd_collision finish(int kind, int method, const lanes *lanes, int l, real separation, real stop) {
+static __attribute__((noinline)) pd_collision finish(int kind, int method, const lanes *lanes, int l, real stop) {
+    real separation = lanes->separation[l];
     real x_t0[12], x_t1[12];
     for (int i = 0; i < 12; i++) x_t0[i] = lanes->x_t0[i][l], x_t1[i] = lanes->x_t1[i][l];
     if (!lanes->regular[l]) return pd_pair_collision(kind, method, x_t0, x_t1, separation, stop);
@@ -82,10 +86,9 @@ pd_status pd_collision_times(pd_context *context, int kind, int method, int n, c
 #pragma omp parallel for num_threads(pd_threads(context, n, NANOSECONDS)) schedule(dynamic, BLOCKS)
     for (int block = 0; block < blocks; block++) {
         lanes lanes;
-        int first = LANES * block, count = start(kind, n, x_t0, x_t1, corners, block, separation, &lanes);
+        int first = LANES * block, count = start(kind, n, x_t0, x_t1, corners, block, separation, NULL, &lanes);
         for (int l = 0; l < count; l++) {
-            pd_collision found =
-                is_free(&lanes, l, 1) ? pd_collision_of(1, 0, PD_NO_CONTACT) : finish(kind, method, &lanes, l, separation, 1);
+            pd_collision found = is_free(&lanes, l, 1) ? pd_collision_of(1, 0, PD_NO_CONTACT) : finish(kind, method, &lanes, l, 1);
             time[first + l] = found.time;
             iterations[first + l] = found.iterations;
             reason[first + l] = (unsigned char)found.reason;
@@ -101,19 +104,19 @@ pd_status pd_earliest_begin(pd_context *context, real time, pd_earliest *earlies
 }
 
 pd_status pd_earliest_collision(pd_context *context, int kind, int method, int n, const real *x_t0, const real *x_t1, const int *corners,
-                                real separation, int first_number, pd_earliest *earliest) {
+                                real separation, const real *radii, int first_number, pd_earliest *earliest) {
     real best = (real)earliest->time;
     int best_index = earliest->index, blocks = n / LANES + (n % LANES > 0);
 #pragma omp parallel for num_threads(pd_threads(context, n, NANOSECONDS)) schedule(dynamic, BLOCKS)
     for (int block = 0; block < blocks; block++) {
         lanes lanes;
-        int first = LANES * block, count = start(kind, n, x_t0, x_t1, corners, block, separation, &lanes);
+        int first = LANES * block, count = start(kind, n, x_t0, x_t1, corners, block, separation, radii, &lanes);
         for (int l = 0; l < count; l++) {
             real stop;
 #pragma omp atomic read
             stop = best;
             if (is_free(&lanes, l, stop)) continue;
-            pd_collision found = finish(kind, method, &lanes, l, separation, stop);
+            pd_collision found = finish(kind, method, &lanes, l, stop);
             if (found.reason == PD_NO_CONTACT || found.time > stop) continue;
             int number = first_number + first + l;
             // rare: the earliest time falls a few dozen times in millions of pairs
@@ -126,6 +129,23 @@ pd_status pd_earliest_collision(pd_context *context, int kind, int method, int n
         }
     }
     earliest->time = earliest->before = (double)best;
+    earliest->index = best_index;
+    return PD_OK;
+}
+
+pd_status pd_earliest_plane_collision(pd_context *context, int n, const real *x_t0, const real *x_t1, const int *vertices, int plane,
+                                      real separation, const real *radii, int first, pd_earliest *earliest) {
+    double best = earliest->time;
+    int best_index = earliest->index;
+    (void)context; // a vertex costs some nanoseconds
+    for (int i = 0; i < n; i++) {
+        pd_collision found = pd_plane_collision(x_t0, x_t1, vertices[i], plane, radii ? separation + radii[vertices[i]] : separation);
+        if (found.reason == PD_NO_CONTACT || !((double)found.time < best || ((double)found.time == best && first + i < best_index)))
+            continue;
+        best = (double)found.time;
+        best_index = first + i;
+    }
+    earliest->time = earliest->before = best;
     earliest->index = best_index;
     return PD_OK;
 }

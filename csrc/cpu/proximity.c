@@ -85,12 +85,18 @@ static void support_of_kind(pd_context *context, const pd_candidates *candidates
         estimates(pair, limit, &lanes);
         for (int l = 0; l < count; l++) {
             unsigned found = (unsigned)lanes.support[l];
+            real reach = limit;
+            if (candidates->radii) {
+                pd_candidate candidate = pd_candidate_of(candidates, first + start + (size_t)l);
+                reach += pd_candidate_radius(candidates, &candidate);
+                if (reach > limit) found = PD_UNDECIDED;
+            }
             if (found == PD_UNDECIDED) {
                 real x[12];
                 pd_closest closest;
                 for (int i = 0; i < 12; i++) x[i] = lanes.x[i][l];
                 closest_points(pair, x, &closest);
-                found = closest.distance <= limit ? pd_support_of_weights(closest.weights) : 0;
+                found = closest.distance <= reach ? pd_support_of_weights(closest.weights) : 0;
             }
             support[first + start + (size_t)l] = (unsigned char)found;
         }
@@ -105,8 +111,20 @@ pd_status pd_candidate_support(pd_context *context, const pd_candidates *candida
     for (size_t row = with_collider; row < candidates->n; row++) {
         pd_candidate candidate = pd_candidate_of(candidates, row);
         pd_surface_point found;
-        pd_collider_point(&candidates->colliders[candidate.first], y + 3 * (size_t)candidate.second, &found);
-        support[row] = found.distance <= limit;
+        if (candidates->planes)
+            found.distance = pd_candidate_height(candidates, y, candidate.first, candidate.second);
+        else
+            pd_collider_point(&candidates->colliders[candidate.first], y + 3 * (size_t)candidate.second, &found);
+        support[row] = found.distance <= limit + pd_candidate_radius(candidates, &candidate);
+    }
+    return PD_OK;
+}
+
+pd_status pd_candidate_points(pd_context *context, const pd_candidates *candidates, size_t first, int n, int *points) {
+#pragma omp parallel for num_threads(pd_threads(context, n, 5)) schedule(static)
+    for (int i = 0; i < n; i++) {
+        pd_candidate candidate = pd_candidate_of(candidates, first + (size_t)i);
+        for (size_t j = 0; j < 4; j++) points[4 * (size_t)i + j] = candidate.points[j];
     }
     return PD_OK;
 }

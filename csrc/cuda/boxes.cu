@@ -7,7 +7,8 @@
 static __global__ void boxes_kernel(pd_primitives primitives, const real *x_t0, const real *x_t1, real margin) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x), k = primitives.k;
     if (i >= primitives.n) return;
-    primitives.boxes[i] = pd_box_of_primitive(x_t0, x_t1, primitives.corners + (size_t)i * (size_t)k, k, margin);
+    real wide = primitives.radii ? margin + primitives.radii[i] : margin;
+    primitives.boxes[i] = pd_box_of_primitive(x_t0, x_t1, primitives.corners + (size_t)i * (size_t)k, k, wide);
 }
 
 pd_status pd_primitive_boxes(pd_context *context, pd_primitives *primitives, const real *x_t0, const real *x_t1, real margin) {

@@ -34,3 +34,82 @@ pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int q
     }
     return PD_OK;
 }
+
+/* ---- the pairs of a scene: one thread per pair, or per vertex -------------------------------------------------------------------- */
+
+static __global__ void describe_kernel(pd_contact_scene scene, pd_active_pairs active, int n, pd_contact_columns out) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p < n) pd_contact_turn_describe(&scene, &active, (size_t)p, &out);
+}
+
+pd_status pd_contact_describe(pd_context *context, const pd_contact_scene *scene, const pd_active_pairs *active, int n,
+                              const pd_contact_columns *out) {
+    PD_LAUNCH(context, describe_kernel, n, *scene, *active, n, *out);
+    return PD_OK;
+}
+
+static __global__ void sum_kernel(int n, const real *values, double *partial) {
+    int begin = (int)blockIdx.x * PD_SUM_BLOCK, end = begin + PD_SUM_BLOCK < n ? begin + PD_SUM_BLOCK : n;
+    double sum = 0.0;
+    for (int i = begin + (int)threadIdx.x; i < end; i += PD_THREADS) sum += (double)values[i];
+    sum = pd_block_sum(sum);
+    if (threadIdx.x == 0) partial[blockIdx.x] = sum;
+}
+
+static __global__ void join_kernel(unsigned blocks, const double *partial, int also, double *out) {
+    double sum = 0.0;
+    for (unsigned b = threadIdx.x; b < blocks; b += PD_THREADS) sum += partial[b];
+    sum = pd_block_sum(sum);
+    if (threadIdx.x == 0) *out = (also ? *out : 0.0) + sum;
+}
+
+pd_status pd_contact_sum(pd_context *context, int n, const real *values, double *partial, int also, double *out) {
+    PD_LAUNCH_BLOCKS(context, sum_kernel, pd_sum_blocks(n), n, values, partial);
+    PD_LAUNCH_BLOCKS(context, join_kernel, 1u, pd_sum_blocks(n), partial, also, out);
+    return PD_OK;
+}
+
+static __global__ void gather_kernel(pd_model model, pd_incidence incidence, const real *corners, real *out) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i < model.n_vertices) pd_contact_turn_gather_vertex(&model, &incidence, corners, i, out);
+}
+
+pd_status pd_contact_gather(pd_context *context, const pd_model *model, const pd_incidence *incidence, const real *corners, real *out) {
+    PD_LAUNCH(context, gather_kernel, model->n_vertices, *model, *incidence, corners, out);
+    return PD_OK;
+}
+
+static __global__ void gather_blocks_kernel(int n, pd_incidence incidence, const real *hessians, const int *diagonal_slots, real *blocks) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i < n) pd_contact_turn_gather_block(&incidence, hessians, i, blocks + 9 * (size_t)diagonal_slots[i]);
+}
+
+pd_status pd_contact_gather_blocks(pd_context *context, const pd_model *model, const pd_incidence *incidence, const real *hessians,
+                                   const int *diagonal_slots, real *blocks) {
+    PD_LAUNCH(context, gather_blocks_kernel, model->n_vertices, model->n_vertices, *incidence, hessians, diagonal_slots, blocks);
+    return PD_OK;
+}
+
+static __global__ void product_kernel(pd_model model, int n, const int *points, const real *hessians, const real *p, real *corners,
+                                      real *values) {
+    int pair = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    size_t place = (size_t)pair;
+    if (pair < n) values[pair] = pd_contact_turn_product(&model, points + 4 * place, hessians + 144 * place, p, corners + 12 * place);
+}
+
+pd_status pd_contact_product(pd_context *context, const pd_model *model, int n, const int *points, const real *hessians, const real *p,
+                             real *corners, real *values) {
+    PD_LAUNCH(context, product_kernel, n, *model, n, points, hessians, p, corners, values);
+    return PD_OK;
+}
+
+static __global__ void towards_kernel(int n, const unsigned char *mask, real t, const real *target, real *x) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i >= n || (mask && !mask[i])) return;
+    for (size_t c = 3 * (size_t)i; c < 3 * (size_t)i + 3; c++) x[c] = t == (real)1 ? target[c] : x[c] + t * (target[c] - x[c]);
+}
+
+pd_status pd_move_towards(pd_context *context, int n, const unsigned char *mask, double t, const real *target, real *x) {
+    PD_LAUNCH(context, towards_kernel, n, n, mask, (real)t, target, x);
+    return PD_OK;
+}

@@ -110,10 +110,11 @@ pd_status pd_earliest_begin(pd_context *context, real time, pd_earliest *earlies
 /* The least time, or when that is known (for_index) the smallest number of those that have it: the same code, so that it finds the same
  * bits again. */
 static __global__ void earliest_kernel(int kind, int method, int n, const real *x_t0, const real *x_t1, const int *corners, real separation,
-                                       int for_index, int first, pd_earliest *earliest) {
+                                       const real *radii, int for_index, int first, pd_earliest *earliest) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (p >= n) return;
     real stop = (real) * (volatile double *)&earliest->time;
+    if (radii) separation += pd_separation_of_radii(kind, radii, corners + 4 * (size_t)p);
     pd_collision found = collision_of(kind, method, p, x_t0, x_t1, corners, separation, stop);
     if (found.reason == PD_NO_CONTACT || found.time > stop) return;
     if (for_index)
@@ -129,10 +130,30 @@ static __global__ void forget_kernel(pd_earliest *earliest) {
 }
 
 pd_status pd_earliest_collision(pd_context *context, int kind, int method, int n, const real *x_t0, const real *x_t1, const int *corners,
-                                real separation, int first, pd_earliest *earliest) {
-    PD_LAUNCH(context, earliest_kernel, n, kind, method, n, x_t0, x_t1, corners, separation, 0, first, earliest);
+                                real separation, const real *radii, int first, pd_earliest *earliest) {
+    PD_LAUNCH(context, earliest_kernel, n, kind, method, n, x_t0, x_t1, corners, separation, radii, 0, first, earliest);
     PD_LAUNCH_SHAPE(context, forget_kernel, 1u, 1u, earliest);
-    PD_LAUNCH(context, earliest_kernel, n, kind, method, n, x_t0, x_t1, corners, separation, 1, first, earliest);
+    PD_LAUNCH(context, earliest_kernel, n, kind, method, n, x_t0, x_t1, corners, separation, radii, 1, first, earliest);
+    return PD_OK;
+}
+
+static __global__ void earliest_plane_kernel(int n, const real *x_t0, const real *x_t1, const int *vertices, int plane, real separation,
+                                             const real *radii, int for_index, int first, pd_earliest *earliest) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i >= n) return;
+    pd_collision found = pd_plane_collision(x_t0, x_t1, vertices[i], plane, radii ? separation + radii[vertices[i]] : separation);
+    if (found.reason == PD_NO_CONTACT || found.time > (real) * (volatile double *)&earliest->time) return;
+    if (for_index)
+        atomicMin(&earliest->index, first + i);
+    else
+        keep_earliest(&earliest->time, found.time);
+}
+
+pd_status pd_earliest_plane_collision(pd_context *context, int n, const real *x_t0, const real *x_t1, const int *vertices, int plane,
+                                      real separation, const real *radii, int first, pd_earliest *earliest) {
+    PD_LAUNCH(context, earliest_plane_kernel, n, n, x_t0, x_t1, vertices, plane, separation, radii, 0, first, earliest);
+    PD_LAUNCH_SHAPE(context, forget_kernel, 1u, 1u, earliest);
+    PD_LAUNCH(context, earliest_plane_kernel, n, n, x_t0, x_t1, vertices, plane, separation, radii, 1, first, earliest);
     return PD_OK;
 }
 

@@ -53,9 +53,13 @@ static __global__ void support_kernel(pd_candidates candidates, const real *y, r
     pd_candidate candidate = pd_candidate_of(&candidates, row);
     real x[12];
     pd_gather_corners(y, candidate.points, x);
+    limit += pd_candidate_radius(&candidates, &candidate);
     if (candidate.kind == PD_CONTACT_VERTEX_COLLIDER) {
         pd_surface_point surface;
-        pd_collider_query(&candidates.colliders[candidate.first], x, &surface);
+        if (candidates.planes)
+            surface.distance = pd_candidate_height(&candidates, y, candidate.first, candidate.second);
+        else
+            pd_collider_query(&candidates.colliders[candidate.first], x, &surface);
         support[row] = surface.distance <= limit;
         return;
     }
@@ -69,6 +73,18 @@ static __global__ void support_kernel(pd_candidates candidates, const real *y, r
 
 pd_status pd_candidate_support(pd_context *context, const pd_candidates *candidates, const real *y, real limit, unsigned char *support) {
     PD_LAUNCH(context, support_kernel, (long long)candidates->n, *candidates, y, limit, support);
+    return PD_OK;
+}
+
+static __global__ void points_kernel(pd_candidates candidates, size_t first, int n, int *points) {
+    size_t i = item_of_thread();
+    if (i >= (size_t)n) return;
+    pd_candidate candidate = pd_candidate_of(&candidates, first + i);
+    for (size_t j = 0; j < 4; j++) points[4 * i + j] = candidate.points[j];
+}
+
+pd_status pd_candidate_points(pd_context *context, const pd_candidates *candidates, size_t first, int n, int *points) {
+    PD_LAUNCH(context, points_kernel, n, *candidates, first, n, points);
     return PD_OK;
 }
 

@@ -1,6 +1,8 @@
 /* The Hessian of the incremental potential in blocks of 3x3; see block_hessian.h. */
 #include "dynamics/block_hessian.h"
 
+#include "contact/contact.h"
+
 #include <stdlib.h>
 
 void pd_block_hessian_destroy(pd_block_hessian *self, pd_context *context) {
@@ -55,39 +57,10 @@ done:
 
 pd_status pd_problem_hessian(const pd_problem *problem, const real *x, int psd) {
     const pd_block_hessian *self = problem->hessian;
-    return pd_hessian(problem->context, problem->model, &problem->step, x, psd, self->slots, self->diagonal_slots,
-                      self->pattern.row_start[self->pattern.n], self->blocks);
-}
-
-/* C = A B, in double whatever `real` is. */
-static void multiply3(const double *A, const double *B, double *C) {
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) C[3 * i + j] = A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
-}
-
-static void restrict_blocks(const pd_problem *problem, real *blocks, int filled) {
-    const pd_csr *pattern = &problem->hessian->pattern;
-    for (int i = 0; i < pattern->n && problem->subspace; i++)
-        for (int s = pattern->row_start[i]; s < pattern->row_start[i + 1]; s++) {
-            const double *P = problem->subspace + 9 * (size_t)i, *Q = problem->subspace + 9 * (size_t)pattern->columns[s];
-            double block[9], left[9], trace = 0.0;
-            for (int c = 0; c < 9; c++) block[c] = (double)blocks[9 * (size_t)s + (size_t)c];
-            for (int c = 0; c < 9; c += 4) trace += fabs(block[c]);
-            multiply3(P, block, left);
-            multiply3(left, Q, block);
-            for (int c = 0; c < 9; c++) {
-                double fill = filled && pattern->columns[s] == i ? trace / 3.0 * ((double)(c % 4 == 0) - P[c]) : 0.0;
-                blocks[9 * (size_t)s + (size_t)c] = (real)(block[c] + fill);
-            }
-        }
-}
-
-pd_status pd_problem_restricted_hessian(const pd_problem *problem, const real *x, int psd, int filled, real *blocks) {
-    const pd_csr *pattern = &problem->hessian->pattern;
-    pd_status status = pd_problem_hessian(problem, x, psd);
-    if (!status)
-        status = pd_memory_download(problem->context, blocks, problem->hessian->blocks,
-                                    (size_t)pattern->row_start[pattern->n] * 9 * sizeof(real));
-    if (!status) restrict_blocks(problem, blocks, filled);
+    pd_contact *contact = problem->contact;
+    pd_status status = pd_hessian(problem->context, problem->model, &problem->step, x, psd, self->slots, self->diagonal_slots,
+                                  self->pattern.row_start[self->pattern.n], self->blocks);
+    if (!status && contact) status = pd_contact_hessians(contact, x, psd);
+    if (!status && contact) status = pd_contact_add_blocks(contact, problem->model, self->diagonal_slots, self->blocks);
     return status;
 }

@@ -18,10 +18,9 @@ pd_status pd_problem_need_pattern(const pd_problem *problem);
 /* Makes it, the slots and the memory of the blocks. */
 pd_status pd_problem_need_hessian(const pd_problem *problem);
 
-/* hessian->blocks = d2G/dx2 at x (B [n,3]), psd as in backend.h; pd_problem_need_hessian has been called. Memory: allocates nothing. */
+/* hessian->blocks = d2G/dx2 at x (B [n,3]), psd as in backend.h; pd_problem_need_hessian has been called. Of pairs in contact only the diagonal
+ * blocks are here: the others have no place in the pattern of the elements and stay with the pairs (contact/contact.h), for
+ * products there and for whole_hessian.h. Memory: allocates nothing but for growth of the list of pairs. */
 pd_status pd_problem_hessian(const pd_problem *problem, const real *x, int psd);
-/* The same, and brings it to the host, blocks [nnz,3,3] H, restricted to the lines and planes that vertices are held in: block (i,j) becomes
- * P_i B P_j. With `filled` the diagonal gets t (I - P_i), t of the block's own size, so that the matrix keeps its inverse. */
-pd_status pd_problem_restricted_hessian(const pd_problem *problem, const real *x, int psd, int filled, real *blocks);
 
 #endif

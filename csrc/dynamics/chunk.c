@@ -59,7 +59,7 @@ static int capturable(const pd_simulation *self) {
 int pd_chunk_length(const pd_simulation *self, int recording) {
     int every = self->settings.check_every, n = every - self->iterate.number % every,
         left = self->settings.iterations - self->iterate.number;
-    if (recording || !capturable(self)) return 1;
+    if (recording || self->safe.x || !capturable(self)) return 1;
     if (n > left) n = left;
     return n < LONGEST ? n : LONGEST;
 }

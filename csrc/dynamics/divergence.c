@@ -42,7 +42,8 @@ pd_status pd_divergence_of_iterate(pd_simulation *self, const pd_growth *growth,
     if (!isfinite(squared_moves) || !isfinite(norm)) return pd_diverged(self, iteration, "not finite");
     if (moves > 1e8 * growth->first_moves && moves > pd_rounding_size(problem))
         return pd_diverged(self, iteration, "the moves grew by more than 1e8");
-    if (self->method->minimises_potential && norm > 1e8 * growth->first_norm &&
+    // a barrier's forces grow without bound as something comes near
+    if (self->method->minimises_potential && !problem->contact && norm > 1e8 * growth->first_norm &&
         norm * norm > 1e8 * pd_rounding_of_potential(problem, 0.0) * problem->rounding->matrix_trace)
         return pd_diverged(self, iteration, "the gradient norm grew by more than 1e8");
     return PD_OK;
@@ -51,6 +52,7 @@ pd_status pd_divergence_of_iterate(pd_simulation *self, const pd_growth *growth,
 pd_status pd_divergence_of_descent(pd_simulation *self, const pd_growth *growth, int iteration) {
     double first = growth->first_potential;
     if (!self->method->minimises_potential || iteration == 0) return PD_OK;
+    if (self->safe.drives > 1) return PD_OK; // pins and obstacles have moved since, and done work
     if (!(growth->potential > first + 1e-6 * fabs(first) + pd_rounding_of_potential(self->problem, growth->first_magnitude))) return PD_OK;
     return pd_diverged(self, iteration, "the incremental potential ended above its first value");
 }

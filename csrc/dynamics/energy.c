@@ -19,7 +19,10 @@
 enum { LOOK_EVERY = 8 };
 static const double LIMIT = 10.0;
 
-static int watched(const pd_simulation *self) { return self->settings.h > 0 && !self->shared && !self->method->ignores_material; }
+/* Not with contact: what obstacles give by pushing has no bound of this kind. */
+static int watched(const pd_simulation *self) {
+    return self->settings.h > 0 && !self->shared && !self->method->ignores_material && !self->problem->contact;
+}
 
 /* sqrt(sum m |v|^2) over free vertices of v [n,3] H, and the vertex that has most of it. */
 static double mass_norm(const pd_simulation *self, const real *v, int *vertex) {

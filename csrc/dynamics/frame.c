@@ -11,6 +11,7 @@
 #include "dynamics/divergence.h"
 #include "dynamics/potential.h"
 #include "dynamics/rounding.h"
+#include "dynamics/safe_move.h"
 
 /* A step under way. */
 typedef struct run {
@@ -37,9 +38,16 @@ static pd_status first_guess(run *r, const real *targets) {
                           self->v_previous, self->has_previous, problem->load, self->targets, self->iterate.x, self->iterate.offset));
     PD_TRY(pd_memory_clear(problem->context, self->iterate.step, bytes));
     self->iterate.restarted = 0;
+    PD_TRY(pd_safe_first_guess(self));
     r->result->phases[PD_PHASE_FIRST_GUESS] = pd_seconds() - start;
 done:
     return status;
+}
+
+/* What the record says of pins and obstacles. */
+static pd_status look_at_driven(run *r) {
+    r->row.outer = r->simulation->safe.drives;
+    return pd_safe_behind(r->simulation, &r->row.behind);
 }
 
 /* What growth is measured from, and row 0 of the record. */
@@ -48,6 +56,8 @@ static pd_status look_at_first_guess(run *r) {
     const pd_iterate *iterate = &self->iterate;
     pd_growth *growth = &r->growth;
     pd_status status = PD_OK;
+    r->row.step_limit = self->safe.part;
+    if (r->recording) PD_TRY(look_at_driven(r));
     int guarded = self->method->guarded && self->method->guarded(self->own); // who guards himself needs a finite beginning
     if (r->recording || self->settings.tolerance > 0 || guarded) {
         PD_TRY(pd_simulation_evaluate(self, &growth->first_potential, &growth->first_norm));
@@ -70,9 +80,9 @@ static pd_status end_without_decrease(run *r, int iteration) {
     PD_TRY(pd_problem_gradient(problem, self->iterate.x, self->iterate.offset, problem->trial_gradient));
     PD_TRY(pd_problem_norm(problem, problem->trial_gradient, &norm));
     if (!isfinite(norm)) return pd_diverged(self, iteration, "the gradient is not finite");
-    r->result->at_rounding = norm <= pd_rounding_of_gradient(problem, self->iterate.x);
-    r->result->stop =
-        r->result->at_rounding || norm <= self->settings.tolerance * r->growth.first_norm ? PD_STOP_CONVERGED : PD_STOP_STALLED;
+    r->result->at_rounding = self->safe.arrived && norm <= pd_rounding_of_gradient(problem, self->iterate.x);
+    int within = self->safe.arrived && norm <= self->settings.tolerance * r->growth.first_norm;
+    r->result->stop = r->result->at_rounding || within ? PD_STOP_CONVERGED : PD_STOP_STALLED;
 done:
     return status;
 }
@@ -95,6 +105,8 @@ static pd_status run_chunk(run *r, int n, pd_look look, double report[3], int *s
             PD_TRY(pd_memory_download(problem->context, report, problem->scalars, (look == PD_LOOK_GRADIENT ? 3 : 2) * sizeof *report));
         if (self->method->finish && self->iterate.number + 1 == self->settings.iterations)
             PD_TRY(self->method->finish(self->own, problem, &self->iterate));
+        PD_TRY(pd_safe_limit(self));
+        report[0] *= self->safe.part * self->safe.part;
         r->row.advance_seconds += pd_seconds() - start;
     }
     r->result->phases[PD_PHASE_DIRECTION] += r->row.direction_seconds;
@@ -121,12 +133,20 @@ static pd_status look_at_iterate(run *r, pd_look look, const double report[3], i
         growth->moves = sqrt(report[0]);
         if (growth->first_moves <= 0.0) growth->first_moves = growth->moves;
     }
+    r->row.step_limit = self->safe.part;
+    if (r->recording) PD_TRY(look_at_driven(r));
     if (r->recording || (check && settings->tolerance > 0)) PD_TRY(pd_simulation_evaluate(self, &growth->potential, &growth->norm));
     if (r->recording) {
         r->row.number = iteration, r->row.seconds = r->result->seconds, r->row.step_norm = sqrt(report[0]);
         PD_TRY(r->observer->record(r->observer->user, self, &r->row));
     }
     PD_TRY(pd_divergence_of_iterate(self, growth, report[0], iteration));
+    if (!self->safe.arrived) return PD_OK; // an answer for where pins and obstacles are is none yet
+    if (check && settings->step_tolerance > 0) {
+        double move;
+        PD_TRY(pd_safe_largest_move(self, &move));
+        if (move <= settings->step_tolerance * (settings->h > 0 ? settings->h : 1.0)) r->result->stop = PD_STOP_CONVERGED;
+    }
     if (check && report[1] == 0.0)
         PD_TRY(end_without_decrease(r, iteration));
     else if (check && settings->tolerance > 0 && growth->norm <= settings->tolerance * growth->first_norm)
@@ -147,12 +167,15 @@ static pd_status iterations(run *r) {
         int n = pd_chunk_length(self, r->recording), end = result->iterations + n, stalled;
         int check = end % settings->check_every == 0 || end == settings->iterations;
         double report[3] = {0.0, 1.0, 0.0};
+        int moved;
+        PD_TRY(pd_safe_drive(self, &moved));
         // the gradient that the direction started from comes with the report: a lagging test for runs without a record
         pd_look look = self->method->fills_gradient && check && !r->recording && settings->tolerance <= 0 ? PD_LOOK_GRADIENT
                        : check || r->recording                                                            ? PD_LOOK_MOVES
                                                                                                           : PD_LOOK_NONE;
         PD_TRY(run_chunk(r, n, look, report, &stalled));
-        if (stalled) return end_without_decrease(r, result->iterations);
+        if (stalled && !moved) return end_without_decrease(r, result->iterations);
+        if (stalled) report[1] = 0.0; // for where the driven points were: they have moved, and may again
         result->iterations = end;
         if (look) PD_TRY(look_at_iterate(r, look, report, check));
     }
@@ -186,6 +209,7 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
 
     start = pd_seconds();
     PD_TRY(pd_simulation_begin(self));
+    PD_TRY(pd_safe_begin(self));
     result->phases[PD_PHASE_BEGIN] = pd_seconds() - start;
     begun = 1;
     PD_TRY(first_guess(&r, targets));
@@ -195,10 +219,11 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
     PD_TRY(iterations(&r));
     if (r.recording) PD_TRY(pd_divergence_of_descent(self, &r.growth, result->iterations));
     PD_TRY(pd_divergence_of_run(self, targets, result->iterations));
+    PD_TRY(pd_safe_behind(self, &result->behind));
 
 done:
     status = pd_problem_keep_error(problem, status);
-    if (status && begun) pd_memory_copy(problem->context, self->iterate.x, problem->x_t, pd_problem_bytes(problem));
+    if (status && begun) pd_safe_restore(self);
     if (status == PD_DIVERGED && keep_diverged) {
         result->stop = PD_STOP_DIVERGED;
         return PD_OK;

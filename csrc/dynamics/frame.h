@@ -6,7 +6,16 @@
 #include "dynamics/method.h"
 #include "dynamics/simulation.h"
 
-typedef struct pd_chunks pd_chunks; /* chunk.h */
+typedef struct pd_chunks pd_chunks;                     /* chunk.h */
+typedef struct pd_contact_recorder pd_contact_recorder; /* contact_record.h */
+
+/* safe_move.h: of a step with contact, or that stops by its moves. */
+typedef struct pd_safe {
+    real *x, *offset; /* B [n,3] where the last iteration began; NULL where nobody asks */
+    double part;      /* of the last move that contact allowed */
+    int drives;       /* times that what is driven moved in the step */
+    int arrived;      /* all that is driven is at its target */
+} pd_safe;
 
 struct pd_simulation {
     pd_settings settings; /* settings.own: a copy */
@@ -15,10 +24,12 @@ struct pd_simulation {
     void *own; /* what the method made; NULL until first used */
     int prepared;
     pd_chunks *chunks;
+    pd_contact_recorder *recorder; /* NULL until first used */
 
     /* B [n,3]; the positions of the state are those of the iterate */
     pd_iterate iterate;
     real *v, *v_previous, *targets;
+    pd_safe safe;
     int has_previous;
     int shared; /* others may read and write x and v */
 

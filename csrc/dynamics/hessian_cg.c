@@ -2,12 +2,14 @@
  * product, since here rows are 3x3 blocks and those of fixed vertices are left out where they lie. */
 #include "dynamics/hessian_cg.h"
 
+#include "contact/contact.h"
 #include "dynamics/block_hessian.h"
 
 #include <stdlib.h>
 
 struct pd_hessian_cg {
     pd_context *context;
+    const pd_problem *problem;
     int iterations; /* of a solve */
     pd_hessian_matrix H;
     pd_matrix rows; /* 3n rows and the scratch of their reductions, for the passes that ask for no more */
@@ -34,6 +36,7 @@ pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, c
     *out = NULL;
     if (!self) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
     self->context = context;
+    self->problem = problem;
     self->rows.n = 3 * (int)n;
     self->M.block = settings->block;
     self->iterations = settings->iterations;
@@ -80,6 +83,8 @@ pd_status pd_hessian_cg_solve(pd_hessian_cg *self, const pd_iterate *iterate, do
     for (int k = 0; k < self->iterations && sqrt(sums[3]) > tolerance * first; k++) {
         PD_TRY(pd_pcg_turn(context, &self->rows, 1, &self->M, k == 0, r, self->p, self->sums));
         PD_TRY(pd_hessian_product(context, &self->H, self->p, self->q, self->sums));
+        if (self->problem->contact)
+            PD_TRY(pd_contact_add_product(self->problem->contact, self->problem->model, self->p, self->q, self->sums));
         /* along a direction of no or negative curvature alpha is 0: d stays, and one look is enough */
         PD_TRY(pd_pcg_advance(context, &self->rows, 1, &self->M, 0, self->p, self->q, d, r, self->sums));
         PD_TRY(pd_memory_download(context, sums, self->sums, sizeof sums));

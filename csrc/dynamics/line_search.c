@@ -1,6 +1,7 @@
 /* The backtracking line search of Newton and quasi-Newton; see line_search.h. */
 #include "dynamics/line_search.h"
 
+#include "contact/contact.h"
 #include "dynamics/potential.h"
 #include "dynamics/rounding.h"
 
@@ -33,6 +34,12 @@ pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int nea
     PD_TRY(pd_problem_product(problem, iterate->gradient, iterate->direction, &slope));
     double rounding = pd_rounding_of_potential(problem, magnitude);
     iterate->stalled = 1;
+    if (problem->contact) { // no farther than what comes near lets it
+        PD_TRY(pd_add_scaled(context, model, iterate->x, -1.0, iterate->direction, problem->trial));
+        PD_TRY(pd_contact_limit(problem->contact, iterate->x, problem->trial, 0, &alpha));
+        iterate->limit = alpha;
+        if (!(alpha > 0.0)) return PD_OK;
+    }
     for (int k = 0; k < MAX_HALVINGS; k++, alpha *= 0.5) {
         double trial;
         PD_TRY(pd_add_scaled(context, model, iterate->x, -alpha, iterate->direction, problem->trial));

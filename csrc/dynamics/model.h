@@ -13,6 +13,7 @@ typedef struct pd_description {
     const double *subspace;     /* [n,3,3] projector on the line or plane a vertex is held in; NULL: none is */
     const pd_element_set *sets; /* [n_sets], each kind at most once */
     int n_sets;
+    const struct pd_contact_description *contact; /* contact/contact.h; NULL: nothing touches. Read at creation only */
 } pd_description;
 
 /* Rounds once, to `real`, and uploads; `corners` is the gather list of the same sets. Errors: PD_ERROR_MEMORY, PD_ERROR_VALUE. */

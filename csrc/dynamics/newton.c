@@ -13,6 +13,7 @@
 #include "dynamics/line_search.h"
 #include "dynamics/potential.h"
 #include "dynamics/rounding.h"
+#include "dynamics/whole_hessian.h"
 
 #include <stdlib.h>
 
@@ -34,7 +35,7 @@ typedef struct pd_newton {
     int *column_start;           /* [3 n_free + 1] upper triangle by columns */
     double *values;
     double *vector; /* [n_free,3] */
-    real *blocks;   /* H [nnz,3,3] */
+    int revision;   /* of the pattern that was analysed; 0: none */
     pd_hessian_cg *cg;
     double first_norm; /* of the gradient in this step, N */
 } pd_newton;
@@ -50,14 +51,15 @@ static void destroy(void *self, const pd_problem *problem) {
     free(newton->column_start);
     free(newton->values);
     free(newton->vector);
-    free(newton->blocks);
     free(newton);
 }
 
 /* Walks the upper triangle of the free Hessian column by column: column 3f+b holds the rows of all blocks j < f and rows <= b of the
  * diagonal block. Writes rows and/or values where given; returns the number of entries. The block (i,j) of the pattern's
  * row i is read transposed, which for a symmetric Hessian is the block (j,i) of column i. */
-static int upper_triangle(const pd_newton *newton, const pd_csr *pattern, int *column_start, int *rows, double *values, double shift) {
+static int upper_triangle(const pd_newton *newton, const pd_whole_hessian *whole, int *column_start, int *rows, double *values,
+                          double shift) {
+    const pd_csr *pattern = &whole->pattern;
     int next = 0;
     for (int f = 0; f < newton->n_free; f++) {
         int i = newton->free_rows[f];
@@ -69,7 +71,7 @@ static int upper_triangle(const pd_newton *newton, const pd_csr *pattern, int *c
                 for (int a = 0; a < (j == f ? b + 1 : 3); a++) {
                     if (rows) rows[next] = 3 * j + a;
                     if (values)
-                        values[next] = (double)newton->blocks[9 * (size_t)s + (size_t)(3 * b + a)] + (j == f && a == b ? shift : 0.0);
+                        values[next] = (double)whole->blocks[9 * (size_t)s + (size_t)(3 * b + a)] + (j == f && a == b ? shift : 0.0);
                     next++;
                 }
             }
@@ -79,10 +81,31 @@ static int upper_triangle(const pd_newton *newton, const pd_csr *pattern, int *c
     return next;
 }
 
+/* Analyses the pattern of the whole Hessian, where it has not been yet. */
+static pd_status analyse(pd_newton *newton, const pd_problem *problem) {
+    const pd_whole_hessian *whole = problem->whole;
+    pd_status status = PD_OK;
+    if (newton->revision == whole->revision) return PD_OK;
+    newton->library->destroy(newton->cholesky);
+    newton->cholesky = NULL;
+    newton->revision = 0;
+    int count = upper_triangle(newton, whole, newton->column_start, NULL, NULL, 0.0);
+    int *rows = malloc(((size_t)count + 1) * sizeof(int));
+    double *values = realloc(newton->values, ((size_t)count + 1) * sizeof(double));
+    if (values) newton->values = values;
+    if (!rows || !values)
+        PD_TRY(pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for Newton on %d vertices", problem->model->n_vertices));
+    upper_triangle(newton, whole, newton->column_start, rows, NULL, 0.0);
+    PD_TRY(newton->library->create(&newton->cholesky, 3 * newton->n_free, newton->column_start, rows, 3, problem->error));
+    newton->revision = whole->revision;
+done:
+    free(rows);
+    return status;
+}
+
 static pd_status create(void **self, const pd_problem *problem, const void *given) {
     pd_status status = PD_OK;
-    int n = problem->model->n_vertices, *rows = NULL;
-    const pd_csr *pattern = &problem->hessian->pattern;
+    int n = problem->model->n_vertices;
     pd_newton *newton = calloc(1, sizeof *newton);
     if (!newton) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
     newton->settings = *(const settings *)given;
@@ -97,25 +120,21 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
     newton->compressed = malloc(((size_t)n + 1) * sizeof(int));
     newton->column_start = malloc(((size_t)n * 3 + 1) * sizeof(int));
     newton->vector = malloc(((size_t)n * 3 + 1) * sizeof(double));
-    newton->blocks = malloc((size_t)pattern->row_start[n] * 9 * sizeof(real) + 1);
-    if (!newton->free_rows || !newton->compressed || !newton->column_start || !newton->vector || !newton->blocks) goto memory;
+    if (!newton->free_rows || !newton->compressed || !newton->column_start || !newton->vector) goto memory;
     for (int i = 0; i < n; i++) {
         newton->compressed[i] = problem->fixed[i] ? -1 : newton->n_free;
         if (!problem->fixed[i]) newton->free_rows[newton->n_free++] = i;
     }
-    int count = upper_triangle(newton, pattern, newton->column_start, NULL, NULL, 0.0);
-    rows = malloc(((size_t)count + 1) * sizeof(int));
-    newton->values = malloc(((size_t)count + 1) * sizeof(double));
-    if (!rows || !newton->values) goto memory;
-    upper_triangle(newton, pattern, newton->column_start, rows, NULL, 0.0);
-    if (newton->n_free > 0)
-        PD_TRY(newton->library->create(&newton->cholesky, 3 * newton->n_free, newton->column_start, rows, 3, problem->error));
+    // without contact the pattern stays: it is analysed here, where it counts as setup
+    if (newton->n_free > 0) {
+        PD_TRY(pd_problem_need_whole(problem));
+        PD_TRY(analyse(newton, problem));
+    }
     goto done;
 
 memory:
     status = pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for Newton on %d vertices", n);
 done:
-    free(rows);
     if (status)
         destroy(newton, problem);
     else
@@ -130,7 +149,8 @@ static pd_status factorise(pd_newton *newton, const pd_problem *problem, const p
     double shift = 0.0;
     for (int attempt = 0; attempt < 2 + MAX_SHIFTS; attempt++) {
         if (attempt < 2) {
-            PD_TRY(pd_problem_restricted_hessian(problem, iterate->x, attempt > 0, 1, newton->blocks));
+            PD_TRY(pd_problem_whole_hessian(problem, iterate->x, attempt > 0, 1));
+            PD_TRY(analyse(newton, problem));
         } else if (attempt == 2) {
             double trace = 0.0;
             for (int c = 0; c < 3 * newton->n_free; c++) trace += fabs(newton->values[newton->column_start[c + 1] - 1]);
@@ -138,7 +158,7 @@ static pd_status factorise(pd_newton *newton, const pd_problem *problem, const p
             shift = 1e-10 * (trace > 0.0 ? trace / 3.0 : problem->rounding->matrix_trace) / newton->n_free;
         } else
             shift *= 10.0;
-        upper_triangle(newton, &problem->hessian->pattern, NULL, NULL, newton->values, shift);
+        upper_triangle(newton, problem->whole, NULL, NULL, newton->values, shift);
         status = newton->library->factor(newton->cholesky, newton->values, problem->error);
         if (status != PD_ERROR_SINGULAR) break;
     }

@@ -1,9 +1,13 @@
 /* The incremental potential and its gradient at a point; see potential.h. */
 #include "dynamics/potential.h"
 
+#include "contact/contact.h"
+
 pd_status pd_problem_energies(const pd_problem *self, const real *x, const real *offset, double *energies) {
     pd_status status = pd_potential(self->context, self->model, &self->step, x, offset, self->scalars);
-    return status ? status : pd_memory_download(self->context, energies, self->scalars, PD_ENERGY_COUNT * sizeof(double));
+    if (!status) status = pd_memory_download(self->context, energies, self->scalars, PD_ENERGY_COUNT * sizeof(double));
+    if (!status && self->contact) status = pd_contact_potential(self->contact, x, &energies[PD_ENERGY_CONTACT]);
+    return status;
 }
 
 pd_status pd_problem_potential(const pd_problem *self, const real *x, const real *offset, double *potential, double *magnitude) {
@@ -20,7 +24,9 @@ pd_status pd_problem_potential(const pd_problem *self, const real *x, const real
 }
 
 pd_status pd_problem_gradient(const pd_problem *self, const real *x, const real *offset, real *gradient) {
-    return pd_gradient(self->context, self->model, &self->step, x, offset, gradient);
+    pd_status status = pd_gradient(self->context, self->model, &self->step, x, offset, gradient);
+    if (!status && self->contact) status = pd_contact_add_gradient(self->contact, self->model, x, gradient);
+    return status;
 }
 
 pd_status pd_problem_product(const pd_problem *self, const real *x, const real *y, double *product) {

@@ -1,8 +1,10 @@
 /* Makes the problem of a simulation, and what it points at; see problem.h. */
 #include "dynamics/problem.h"
 
+#include "contact/contact.h"
 #include "dynamics/block_hessian.h"
 #include "dynamics/rounding.h"
+#include "dynamics/whole_hessian.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,7 @@ typedef struct whole {
     pd_corners corners;
     pd_rounding rounding;
     pd_block_hessian hessian;
+    pd_whole_hessian whole;
     pd_csr system_matrix;
     pd_element_set *sets;
 } whole;
@@ -25,10 +28,12 @@ void pd_problem_destroy(pd_problem *self) {
     if (self->context) {
         void *memory[] = {self->x_t, self->load, self->trial, self->trial_offset, self->trial_gradient, self->scalars};
         for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
+        pd_contact_destroy(self->contact);
         pd_block_hessian_destroy(&all->hessian, self->context);
         pd_model_destroy(&all->model, self->context);
         pd_context_destroy(self->context);
     }
+    pd_whole_hessian_destroy(&all->whole);
     pd_rounding_destroy(&all->rounding);
     pd_corners_destroy(&all->corners);
     pd_csr_destroy(&all->system_matrix);
@@ -65,6 +70,7 @@ pd_status pd_problem_create(pd_problem **out, const pd_description *description,
     self->corners = &all->corners;
     self->rounding = &all->rounding;
     self->hessian = &all->hessian;
+    self->whole = &all->whole;
     self->system_matrix = &all->system_matrix;
     self->cholesky = cholesky;
     self->h = h;
@@ -77,6 +83,8 @@ pd_status pd_problem_create(pd_problem **out, const pd_description *description,
     for (size_t i = 0; !status && i < sizeof vectors / sizeof *vectors; i++)
         status = pd_memory_create(self->context, (void **)vectors[i], pd_problem_bytes(self));
     if (!status) status = pd_memory_create(self->context, (void **)&self->scalars, (PD_ENERGY_COUNT + 2) * sizeof(double));
+    if (!status && description->contact)
+        status = pd_contact_create(&self->contact, self->context, description->contact, description->n_vertices);
     if (status) *self->error = *pd_context_error(self->context);
     self->step = (pd_step_data){h > 0 ? 1.0 / h : 0.0, self->x_t, self->load};
 

@@ -8,6 +8,8 @@
 
 typedef struct pd_rounding pd_rounding;           /* rounding.h */
 typedef struct pd_block_hessian pd_block_hessian; /* block_hessian.h */
+typedef struct pd_whole_hessian pd_whole_hessian; /* whole_hessian.h */
+typedef struct pd_contact pd_contact;             /* contact/contact.h */
 
 typedef struct pd_problem {
     pd_error *error; /* where who fails says why */
@@ -17,7 +19,8 @@ typedef struct pd_problem {
 
     pd_model *model; /* in backend memory */
     pd_step_data step;
-    real *x_t, *load; /* B [n,3] those of `step` */
+    real *x_t, *load;    /* B [n,3] those of `step` */
+    pd_contact *contact; /* NULL: nothing touches */
 
     /* host side of the model; the arrays of the sets, and of the next three, are borrowed from the description */
     const pd_element_set *sets; /* [n_sets] */
@@ -30,6 +33,7 @@ typedef struct pd_problem {
     /* derived of it; what is costly is made on first use, through the functions of the files that are named */
     pd_rounding *rounding;     /* rounding.h */
     pd_block_hessian *hessian; /* block_hessian.h */
+    pd_whole_hessian *whole;   /* whole_hessian.h */
     pd_csr *system_matrix;     /* global_step.h; n = 0 until first used */
 
     /* Scratch: nothing survives the call that fills it. */

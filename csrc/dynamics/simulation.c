@@ -4,8 +4,10 @@
 #include "base/clock.h"
 #include "dynamics/block_hessian.h"
 #include "dynamics/chunk.h"
+#include "dynamics/contact_record.h"
 #include "dynamics/frame.h"
 #include "dynamics/global_step.h"
+#include "dynamics/safe_move.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +26,8 @@ void pd_simulation_destroy(pd_simulation *self) {
                           self->iterate.step};
         self->method->destroy(self->own, self->problem);
         pd_chunks_destroy(self->chunks, context);
+        pd_safe_destroy(self);
+        pd_contact_recorder_destroy(self->recorder);
         for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
         pd_problem_destroy(self->problem);
     }
@@ -59,6 +63,7 @@ pd_status pd_simulation_create(pd_simulation **out, const pd_description *descri
                         &self->iterate.step};
     for (size_t i = 0; !status && i < sizeof vectors / sizeof *vectors; i++)
         status = pd_memory_create(self->problem->context, (void **)vectors[i], pd_problem_bytes(self->problem));
+    if (!status) status = pd_safe_create(self);
     if (status && error) *error = *pd_context_error(self->problem->context);
 
 done:
@@ -109,6 +114,10 @@ pd_status pd_simulation_system_matrix(pd_simulation *self, const pd_csr **out) {
 int pd_simulation_constraint_colours(const pd_simulation *self) {
     return self->own && self->method->colours ? self->method->colours(self->own) : 0;
 }
+
+pd_contact *pd_simulation_contact(pd_simulation *self) { return self->problem->contact; }
+
+pd_status pd_simulation_keep_error(pd_simulation *self, pd_status status) { return pd_problem_keep_error(self->problem, status); }
 
 pd_error *pd_simulation_error(pd_simulation *self) { return self->problem->error; }
 int pd_simulation_n_vertices(const pd_simulation *self) { return self->problem->model->n_vertices; }

@@ -19,6 +19,7 @@ typedef struct pd_settings {
     /* those of the frame, which every method has: pd_frame_options (methods.h) */
     int iterations;         /* outer iterations of a step */
     double tolerance;       /* stop at gradient norm <= tolerance x the first; 0: never */
+    double step_tolerance;  /* m/s (quasistatic: m): stop where no vertex moves faster in an iteration; 0: never */
     int check_every;        /* iterations between two reads of a result */
     int initialization;     /* PD_GUESS_... */
     pd_chebyshev chebyshev; /* of the outer iteration */
@@ -46,6 +47,9 @@ typedef struct pd_iteration {
     double direction_seconds; /* of this iteration */
     double advance_seconds;   /* of this iteration */
     double step_norm;         /* m */
+    double step_limit;        /* the part of the move that contact allowed; 1: all */
+    int outer;                /* moves of what is driven so far */
+    double behind;            /* m, pd_step_result */
 } pd_iteration;
 
 /* Who watches a step; any of the functions may be NULL. */
@@ -63,6 +67,7 @@ typedef struct pd_step_result {
     int iterations;                /* that ran */
     double seconds;                /* spent in them */
     double phases[PD_PHASE_COUNT]; /* s; direction and advance add up to `seconds` */
+    double behind;                 /* m: how far from its target what is driven, pins and obstacles, was held back by what it pushes */
     double device_seconds;         /* from the first loop of the iterations to the last one that was looked at, by the device's clock */
 } pd_step_result;
 
@@ -85,13 +90,14 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
  * to it. During a step it is the step being solved. */
 pd_status pd_simulation_begin(pd_simulation *self);
 
-/* energies [PD_ENERGY_COUNT] H of G at x [n,3] H (NULL: the present positions). */
-pd_status pd_simulation_energies(pd_simulation *self, const real *x, double *energies);
+/* energies [PD_ENERGY_COUNT] H of G at x [n,3] H (NULL: the present positions). What is driven is where it goes in that step, as in the functions
+ * below, or with ahead = 0 where it is. */
+pd_status pd_simulation_energies(pd_simulation *self, const real *x, int ahead, double *energies);
 pd_status pd_simulation_gradient(pd_simulation *self, const real *x, real *gradient /* H [n,3] */);
 /* The norm of the gradient that rounding alone leaves at the present positions, N: where no solver gets below; see rounding.h. */
 double pd_simulation_gradient_rounding(pd_simulation *self);
-/* blocks [nnz,3,3] H on the pattern of pd_simulation_pattern; psd as in backend.h. */
-pd_status pd_simulation_hessian(pd_simulation *self, const real *x, int psd, real *blocks);
+/* blocks [nnz,3,3] H on *pattern, both owned by the simulation and there until its next call; psd as in backend.h. */
+pd_status pd_simulation_hessian(pd_simulation *self, const real *x, int psd, const pd_csr **pattern, const real **blocks);
 
 /* G and the gradient norm at the iterate of the step being solved; what a recorder calls. */
 pd_status pd_simulation_evaluate(pd_simulation *self, double *potential, double *gradient_norm);
@@ -116,6 +122,12 @@ pd_counts pd_simulation_counts(const pd_simulation *self);
 /* Acceleration by gravity and external forces, H [n,3] m/s^2. The previous velocities become those with which the last step, under this
  * load, would have had the acceleration by elasticity that it had. */
 pd_status pd_simulation_set_load(pd_simulation *self, const real *load);
+
+/* Contact; NULL: nothing touches. What it knows of is that of the simulation, and its functions may be called between two of these. */
+typedef struct pd_contact pd_contact; /* contact/contact.h */
+pd_contact *pd_simulation_contact(pd_simulation *self);
+/* What such a function, or a loop, has written into the context goes where pd_simulation_error looks. Returns the status. */
+pd_status pd_simulation_keep_error(pd_simulation *self, pd_status status);
 
 pd_error *pd_simulation_error(pd_simulation *self);
 int pd_simulation_n_vertices(const pd_simulation *self);

@@ -102,18 +102,28 @@ PD_FUNCTION uint64_t pd_morton_code(const pd_box *box, const pd_box *scene, int 
 }
 
 /* What a primitive is, besides its corners. */
-enum { PD_TAG_FIXED = 1, PD_TAG_SELF = 2, PD_TAG_BODY_SHIFT = 2 };
+enum { PD_TAG_FIXED = 1, PD_TAG_SELF = 2, PD_TAG_BODY_SHIFT = 2, PD_TAG_SIDE = 1 << 30 };
 
 /* Whether primitives of two tags may collide, tag = PD_TAG_FIXED where no corner ever moves | PD_TAG_SELF where the body collides with
- * itself | body << PD_TAG_BODY_SHIFT: not both fixed, of different bodies or of one that collides with itself. */
+ * itself | body << PD_TAG_BODY_SHIFT (below 2^28) | PD_TAG_SIDE for an edge of a triangle: not both fixed, of different bodies or of one that
+ * collides with itself. */
 PD_FUNCTION int pd_tags_may_collide(int tag_a, int tag_b) {
     if (tag_a & tag_b & PD_TAG_FIXED) return 0;
-    return tag_a >> PD_TAG_BODY_SHIFT != tag_b >> PD_TAG_BODY_SHIFT || tag_a & PD_TAG_SELF;
+    return (tag_a & ~PD_TAG_SIDE) >> PD_TAG_BODY_SHIFT != (tag_b & ~PD_TAG_SIDE) >> PD_TAG_BODY_SHIFT || tag_a & PD_TAG_SELF;
 }
 
-/* Whether two primitives may collide at all: their tags allow it, and they have no common corner. */
+/* Whether an edge is a particle, both of whose ends are its point. */
+PD_FUNCTION int pd_edge_is_point(const int corners[2]) { return corners[0] == corners[1]; }
+
+/* A particle meets the sides of a triangle as it meets the triangle, as a vertex. */
+PD_FUNCTION int pd_edges_are_redundant(int tag_a, const int *corners_a, int tag_b, const int *corners_b) {
+    return (tag_a & PD_TAG_SIDE && pd_edge_is_point(corners_b)) || (tag_b & PD_TAG_SIDE && pd_edge_is_point(corners_a));
+}
+
+/* Whether two primitives may collide at all: their tags allow it, they have no common corner, and no other pair says the same. */
 PD_FUNCTION int pd_primitives_may_collide(int tag_a, const int *corners_a, int k_a, int tag_b, const int *corners_b, int k_b) {
     if (!pd_tags_may_collide(tag_a, tag_b)) return 0;
+    if (k_a == 2 && k_b == 2 && pd_edges_are_redundant(tag_a, corners_a, tag_b, corners_b)) return 0;
     for (int i = 0; i < k_a; i++)
         for (int j = 0; j < k_b; j++)
             if (corners_a[i] == corners_b[j]) return 0;

@@ -32,4 +32,27 @@ PD_FUNCTION pd_collision pd_pair_collision(int kind, int method, const real x_t0
     return pd_motion_collision(&motion, method, pd_motion_distance(&motion, 0), stop);
 }
 
+/* What the radii of a pair's primitives add to its separation; points [4] rows of the corners. */
+PD_FUNCTION real pd_separation_of_radii(int kind, const real *radii, const int *points) {
+    return radii[points[0]] + radii[points[kind == PD_VERTEX_TRIANGLE ? 1 : 2]];
+}
+
+/* A vertex that moves straight towards a plane that moves along: rows of x, that of the plane's point and behind it the unit normal. The
+ * part of the way to the separation that is kept is that of the other pairs. Rounding: N . (p - o) with coordinates up to X is off by less
+ * than 16 u X, and so is what the caller makes of x_0 + t (x_1 - x_0). */
+PD_FUNCTION pd_collision pd_plane_collision(const real *x_t0, const real *x_t1, int vertex, int plane, real separation) {
+    const real *normal = x_t0 + 3 * (size_t)(plane + 1);
+    real start[3], end[3], size = 0;
+    for (size_t i = 0; i < 3; i++) {
+        size_t p = 3 * (size_t)vertex + i, o = 3 * (size_t)plane + i;
+        start[i] = x_t0[p] - x_t0[o], end[i] = x_t1[p] - x_t1[o];
+        size = pd_max(size, pd_max(pd_max(pd_fabs(x_t0[p]), pd_fabs(x_t0[o])), pd_max(pd_fabs(x_t1[p]), pd_fabs(x_t1[o]))));
+    }
+    real slack = (real)32 * PD_EPSILON * size, gap = pd_dot3(start, normal) - separation - slack;
+    real after = pd_dot3(end, normal) - separation - slack;
+    if (!(gap > 0)) return pd_collision_of(0, 0, PD_START_TOO_CLOSE);
+    if (after >= ((real)1 - PD_STEP_FRACTION) * gap) return pd_collision_of(1, 0, PD_NO_CONTACT);
+    return pd_collision_of(PD_STEP_FRACTION * gap / (gap - after) * ((real)1 - (real)4 * PD_EPSILON), 1, PD_CONTACT);
+}
+
 #endif

@@ -45,7 +45,7 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywo
                             "edge_tags", "triangle_tags", "threads",  "simulation", NULL};
     PyTypeObject *simulation_type = ((pd_module_state *)PyType_GetModuleState(type))->simulation_type;
     PyObject *rest_object, *corners[PD_PRIMITIVE_KINDS], *tags[PD_PRIMITIVE_KINDS], *simulation = Py_None;
-    pd_broad_phase_description d;
+    pd_broad_phase_description d = {0};
     pd_error error = {0};
     int threads;
     memset(&d, 0, sizeof d);

@@ -12,7 +12,17 @@
     X(GRADIENT_NORM, "gradient_norm")                 \
     X(STEP_NORM, "step_norm")                         \
     X(DIRECTION_SECONDS, "direction_seconds")         \
-    X(ADVANCE_SECONDS, "advance_seconds")
+    X(ADVANCE_SECONDS, "advance_seconds")             \
+    X(CONTACT_POTENTIAL, "contact_potential")         \
+    X(FRICTION_POTENTIAL, "friction_potential")       \
+    X(ACTIVE_CONTACTS, "active_contacts")             \
+    X(CONTACTS_ENTERED, "contacts_entered")           \
+    X(CONTACTS_LEFT, "contacts_left")                 \
+    X(SMALLEST_DISTANCE, "smallest_distance")         \
+    X(SEARCHES, "searches")                           \
+    X(STEP_LIMIT, "step_limit")                       \
+    X(OUTER, "outer")                                 \
+    X(BEHIND, "behind")
 
 /* The same for that of a linear solve; distance: from the target. */
 #define PD_LINEAR_RECORD_TABLE(X)     \

@@ -286,7 +286,7 @@ static PyObject *proximity_incidence(ProximityObject *self, PyObject *unused) {
     pd_context *context = self->phase->context;
     npy_intp n_starts[1] = {(npy_intp)self->surface->n_points + 1}, n_roles[1] = {0};
     PyArrayObject *start = pd_array_out(NPY_INT32, 1, n_starts), *roles = NULL;
-    status = start ? pd_proximity_incidence(self->core, &incidence) : PD_OK;
+    status = start ? pd_proximity_incidence(self->core, NULL, &incidence) : PD_OK;
     if (start && !status) status = pd_memory_download(context, PyArray_DATA(start), incidence.start, (size_t)PyArray_NBYTES(start));
     if (start && !status) {
         n_roles[0] = ((int *)PyArray_DATA(start))[self->surface->n_points];

@@ -50,18 +50,21 @@ int pd_object_read_vectors(pd_simulation_object *self, PyObject *object, const c
 }
 
 static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
-    static char *names[] = {"masses", "fixed", "elements", "h", "solver", "settings", "threads", "subspace", NULL};
-    PyObject *masses, *fixed, *elements, *solver, *dict, *subspace = Py_None, *kept = NULL, *result = NULL;
+    static char *names[] = {"masses", "fixed", "elements", "h", "solver", "settings", "threads", "subspace", "contact", NULL};
+    PyObject *masses, *fixed, *elements, *solver, *dict, *subspace = Py_None, *contact = Py_None, *kept = NULL, *result = NULL;
+    pd_contact_description touching;
     pd_description description = {0};
     pd_settings settings = {0};
     int threads = 1;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!dOO|iO:Simulation", names, &masses, &fixed, &PyList_Type, &elements,
-                                     &settings.h, &solver, &dict, &threads, &subspace))
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!dOO|iOO:Simulation", names, &masses, &fixed, &PyList_Type, &elements,
+                                     &settings.h, &solver, &dict, &threads, &subspace, &contact))
         return NULL;
     if (!(kept = PyList_New(0))) return NULL;
     if (!pd_read_description(kept, masses, fixed, elements, subspace, &description) ||
-        !pd_read_settings(kept, solver, dict, &description, &settings))
+        !pd_read_settings(kept, solver, dict, &description, &settings) ||
+        !pd_read_contact(kept, contact, description.n_vertices, &touching))
         goto done;
+    if (contact != Py_None) description.contact = &touching;
 
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     pd_simulation_object *self = (pd_simulation_object *)allocate(type, 0);
@@ -130,8 +133,17 @@ static PyMethodDef simulation_methods[] = {
      "counts($self, /)\n--\n\nSo far: waits of the host for the device, allocations of backend memory, captures and launches of graphs."},
     {"set_load", (PyCFunction)pd_call_set_load, METH_O,
      "set_load($self, load, /)\n--\n\nAcceleration of gravity and external forces, (n,3) m/s^2."},
-    {"energies", (PyCFunction)pd_call_energies, METH_O,
-     "energies($self, x, /)\n--\n\nParts of the incremental potential at x (None: here), J: elastic by kind, inertia, load, damping."},
+    {"energies", (PyCFunction)pd_call_energies, METH_VARARGS,
+     "energies($self, x, ahead, /)\n--\n\nParts of the incremental potential at x (None: here), J: elastic by kind, inertia, load, "
+     "damping, "
+     "contact;\nahead: what is driven is where it goes in the step."},
+    {"contact_columns", (PyCFunction)pd_call_contact_columns, METH_NOARGS,
+     "contact_columns($self, /)\n--\n\nA dict: the pairs that may act at the present positions, and what the law says of them."},
+    {"contact_row", (PyCFunction)pd_call_contact_row, METH_VARARGS,
+     "contact_row($self, x, first, /)\n--\n\nA dict: what a record says of contact at x (None: here); first: of a record."},
+    {"driven", (PyCFunction)pd_call_driven, METH_NOARGS, "driven($self, /)\n--\n\nWhere the driven points are, (m,3) m."},
+    {"set_driven", (PyCFunction)pd_call_set_driven, METH_VARARGS,
+     "set_driven($self, positions, targets, /)\n--\n\nWhere the driven points are, and go in the next step, (m,3) m; None: as it is."},
     {"gradient", (PyCFunction)pd_call_gradient, METH_O, "gradient($self, x, /)\n--\n\ndG/dx at x (None: here), (n,3) N."},
     {"gradient_rounding", (PyCFunction)pd_call_gradient_rounding, METH_NOARGS,
      "gradient_rounding($self, /)\n--\n\nNorm of dG/dx, N, that rounding the present positions leaves."},

@@ -1,16 +1,27 @@
 /* What a simulation tells of the step about to be solved: energies, derivatives, matrices. Nothing here moves it. */
 #include "python/simulation_object.h"
 
-static pd_status energies(pd_simulation *core, const void *x, void *out) {
+/* At a point, and with a choice: where driven points are, or how a Hessian is made. */
+typedef struct {
+    const real *x;
+    int choice;
+    const pd_csr *pattern; /* out */
+    const real *blocks;    /* out */
+} request;
+
+static pd_status energies(pd_simulation *core, const void *given, void *out) {
+    const request *asked = given;
     pd_status status = pd_simulation_begin(core);
-    return status ? status : pd_simulation_energies(core, x, out);
+    return status ? status : pd_simulation_energies(core, asked->x, asked->choice, out);
 }
 
-PyObject *pd_call_energies(pd_simulation_object *self, PyObject *object) {
+PyObject *pd_call_energies(pd_simulation_object *self, PyObject *arguments) {
     npy_intp shape[1] = {PD_ENERGY_COUNT};
-    const real *x;
-    if (!pd_object_read_vectors(self, object, "x", &x)) return NULL;
-    return pd_object_fill(self, energies, x, pd_array_out(NPY_FLOAT64, 1, shape));
+    PyObject *object;
+    request asked = {0};
+    if (!PyArg_ParseTuple(arguments, "Op:energies", &object, &asked.choice)) return NULL;
+    if (!pd_object_read_vectors(self, object, "x", &asked.x)) return NULL;
+    return pd_object_fill(self, energies, &asked, pd_array_out(NPY_FLOAT64, 1, shape));
 }
 
 static pd_status gradient(pd_simulation *core, const void *x, void *out) {
@@ -37,7 +48,7 @@ PyObject *pd_call_gradient_rounding(pd_simulation_object *self, PyObject *unused
     return pd_object_call(self, gradient_rounding, NULL, &norm) ? PyFloat_FromDouble(norm) : NULL;
 }
 
-/* (row_start, columns, values) of a sparse matrix, as fresh arrays. */
+/* (row_start, columns, values) of a sparse matrix, as fresh arrays. Takes the reference to values. */
 static PyObject *csr_arrays(const pd_csr *matrix, PyArrayObject *values) {
     npy_intp rows[1] = {matrix->n + 1}, count[1] = {matrix->row_start[matrix->n]};
     PyArrayObject *row_start = pd_array_copy(NPY_INT32, 1, rows, matrix->row_start);
@@ -49,31 +60,27 @@ static PyObject *csr_arrays(const pd_csr *matrix, PyArrayObject *values) {
     return result;
 }
 
-static pd_status pattern(pd_simulation *core, const void *given, void *matrix) {
-    (void)given;
-    return pd_simulation_pattern(core, matrix);
-}
-
-typedef struct {
-    const real *x;
-    int psd;
-} hessian_request;
-
-static pd_status hessian(pd_simulation *core, const void *given, void *blocks) {
-    const hessian_request *request = given;
+static pd_status hessian(pd_simulation *core, const void *given, void *out) {
+    const request *asked = given;
+    request *found = out;
     pd_status status = pd_simulation_begin(core);
-    return status ? status : pd_simulation_hessian(core, request->x, request->psd, blocks);
+    return status ? status : pd_simulation_hessian(core, asked->x, asked->choice, &found->pattern, &found->blocks);
 }
 
 PyObject *pd_call_hessian(pd_simulation_object *self, PyObject *arguments) {
-    PyObject *object;
-    hessian_request request;
-    const pd_csr *matrix;
-    if (!PyArg_ParseTuple(arguments, "Op:hessian", &object, &request.psd)) return NULL;
-    if (!pd_object_read_vectors(self, object, "x", &request.x) || !pd_object_call(self, pattern, NULL, &matrix)) return NULL;
-    npy_intp shape[3] = {matrix->row_start[matrix->n], 3, 3};
-    PyObject *blocks = pd_object_fill(self, hessian, &request, pd_array_out(PD_NPY_REAL, 3, shape));
-    return blocks ? csr_arrays(matrix, (PyArrayObject *)blocks) : NULL;
+    PyObject *object, *result = NULL;
+    request asked = {0};
+    if (!PyArg_ParseTuple(arguments, "Op:hessian", &object, &asked.choice)) return NULL;
+    if (!pd_object_read_vectors(self, object, "x", &asked.x) || !pd_object_enter(self)) return NULL;
+    // what is found lies in the core: it is copied before anybody else can enter
+    pd_status status;
+    Py_BEGIN_ALLOW_THREADS status = hessian(self->core, &asked, &asked);
+    Py_END_ALLOW_THREADS if (!status) {
+        npy_intp shape[3] = {asked.pattern->row_start[asked.pattern->n], 3, 3};
+        result = csr_arrays(asked.pattern, pd_array_copy(PD_NPY_REAL, 3, shape, asked.blocks));
+    }
+    pd_object_leave(self);
+    return status ? pd_object_raise(self, status) : result;
 }
 
 static pd_status system_matrix(pd_simulation *core, const void *given, void *matrix) {

@@ -4,6 +4,7 @@
 
 #include "python/backend_module.h"
 
+#include "contact/contact.h"
 #include "dynamics/simulation.h"
 
 #include <pythread.h>
@@ -47,6 +48,13 @@ int pd_read_colours(PyObject *kept, PyObject *object, const pd_description *desc
  * a failure too. Returns 0 with an exception set. */
 int pd_read_settings(PyObject *kept, PyObject *solver, PyObject *dict, const pd_description *description, pd_settings *out);
 
+/* simulation_contact.c: a dict of what touches (python/pdgpu/contact_scene.py), or None. Returns 0 with an exception set. */
+int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact_description *out);
+PyObject *pd_call_contact_columns(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_contact_row(pd_simulation_object *self, PyObject *arguments);
+PyObject *pd_call_driven(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_set_driven(pd_simulation_object *self, PyObject *arguments);
+
 /* simulation_state.c */
 PyObject *pd_call_state(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_positions(pd_simulation_object *self, PyObject *unused);
@@ -60,7 +68,7 @@ PyObject *pd_call_steps(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_set_steps(pd_simulation_object *self, PyObject *object);
 
 /* simulation_diagnostics.c */
-PyObject *pd_call_energies(pd_simulation_object *self, PyObject *object);
+PyObject *pd_call_energies(pd_simulation_object *self, PyObject *arguments);
 PyObject *pd_call_gradient(pd_simulation_object *self, PyObject *object);
 PyObject *pd_call_gradient_rounding(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_hessian(pd_simulation_object *self, PyObject *arguments);

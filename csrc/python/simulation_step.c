@@ -3,6 +3,8 @@
 #include "python/names.h"
 #include "python/simulation_object.h"
 
+#include "dynamics/contact_record.h"
+
 /* What one step records, and where. */
 typedef struct {
     pd_simulation_object *self;
@@ -31,6 +33,18 @@ static pd_status record(void *user, pd_simulation *core, const pd_iteration *ite
         row[PD_RECORD_DIRECTION_SECONDS] = iteration->direction_seconds;
         row[PD_RECORD_ADVANCE_SECONDS] = iteration->advance_seconds;
         status = pd_simulation_evaluate(core, &row[PD_RECORD_INCREMENTAL_POTENTIAL], &row[PD_RECORD_GRADIENT_NORM]);
+        pd_contact_row contact = {0};
+        if (!status) status = pd_simulation_contact_row(core, NULL, iteration->number == 0, &contact);
+        row[PD_RECORD_CONTACT_POTENTIAL] = contact.potential;
+        row[PD_RECORD_FRICTION_POTENTIAL] = 0.0;
+        row[PD_RECORD_ACTIVE_CONTACTS] = contact.active;
+        row[PD_RECORD_CONTACTS_ENTERED] = contact.entered;
+        row[PD_RECORD_CONTACTS_LEFT] = contact.left;
+        row[PD_RECORD_SMALLEST_DISTANCE] = contact.smallest_distance;
+        row[PD_RECORD_SEARCHES] = contact.searches;
+        row[PD_RECORD_STEP_LIMIT] = iteration->step_limit;
+        row[PD_RECORD_OUTER] = iteration->outer;
+        row[PD_RECORD_BEHIND] = iteration->behind;
     }
     if (!status && watch->iterates) status = pd_simulation_get_state(core, watch->iterates + (size_t)iteration->number * count, NULL, NULL);
     watch->rows = iteration->number + 1;
@@ -42,9 +56,11 @@ static pd_status record(void *user, pd_simulation *core, const pd_iteration *ite
     if (positions) {
         status = pd_simulation_get_state(core, PyArray_DATA(positions), NULL, NULL);
         if (!status)
-            answer = PyObject_CallFunction(watch->observer, "({sisdsdsdsdsO})", "iteration", iteration->number, "seconds",
-                                           iteration->seconds, "direction_seconds", iteration->direction_seconds, "advance_seconds",
-                                           iteration->advance_seconds, "step_norm", iteration->step_norm, "positions", positions);
+            answer =
+                PyObject_CallFunction(watch->observer, "({sisdsdsdsdsdsisdsO})", "iteration", iteration->number, "seconds",
+                                      iteration->seconds, "direction_seconds", iteration->direction_seconds, "advance_seconds",
+                                      iteration->advance_seconds, "step_norm", iteration->step_norm, "step_limit", iteration->step_limit,
+                                      "outer", iteration->outer, "behind", iteration->behind, "positions", positions);
     }
     if (!status && !answer) status = PD_INTERRUPTED; // the observer's exception is pending
     Py_XDECREF(answer);
@@ -64,9 +80,9 @@ static PyObject *build_result(const pd_step_result *result, int rows) {
         Py_XDECREF(seconds);
     }
     if (!failed)
-        return Py_BuildValue("{sssNsisdsisNsd}", "status", stops[result->stop], "at_rounding", PyBool_FromLong(result->at_rounding),
+        return Py_BuildValue("{sssNsisdsisNsdsd}", "status", stops[result->stop], "at_rounding", PyBool_FromLong(result->at_rounding),
                              "iteration", result->iterations, "solve_seconds", result->seconds, "rows", rows, "phases", phases,
-                             "device_seconds", result->device_seconds);
+                             "device_seconds", result->device_seconds, "behind", result->behind);
     Py_XDECREF(phases);
     return NULL;
 }

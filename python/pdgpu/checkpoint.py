@@ -14,7 +14,7 @@ import json
 import numpy as np
 
 import pdgpu.materials
-from pdgpu import colliders, linear_solvers, solvers
+from pdgpu import colliders, contact, linear_solvers, solvers
 from pdgpu.arguments import choice, integer, number, per_item, real_array, real_view, vertex_indices
 from pdgpu.array_archive import ArrayArchive
 from pdgpu.atomic_files import replacing
@@ -25,8 +25,9 @@ from pdgpu.mesh import Mesh
 from pdgpu.mesh_files import as_path
 from pdgpu.scene import Scene
 
-FORMAT, VERSION = "pdgpu simulation", 2
-WITHOUT_OBSTACLES = 1  # the version of a file without obstacles, which earlier versions of pdgpu read too
+FORMAT, VERSION = "pdgpu simulation", 3
+# the versions of files without contact, and without obstacles, which earlier versions of pdgpu read too
+WITHOUT_CONTACT, WITHOUT_OBSTACLES = 2, 1
 STATE = ("positions", "velocities", "previous_velocities")
 
 
@@ -82,11 +83,13 @@ def write(path, simulation):
             arrays[name] = real_view(name, state, state.shape, state.dtype)
     if simulation._colours is not None:  # after a cut they are inherited, not what a colouring of the scene would give
         arrays["colours"] = simulation._colours
+    if simulation.contact is not None:
+        arrays["driven"] = simulation._backend.driven()
     if simulation._external_forces is not None:
         arrays["external_forces"] = simulation._external_forces
     header = {
         "format": FORMAT,
-        "version": VERSION if obstacles else WITHOUT_OBSTACLES,
+        "version": VERSION if simulation.contact is not None else WITHOUT_CONTACT if obstacles else WITHOUT_OBSTACLES,
         "dt": simulation.dt,
         "device": simulation.device,
         "dtype": simulation.dtype.name,
@@ -95,6 +98,7 @@ def write(path, simulation):
         "gravity": list(scene.gravity),
         "world_box": None if scene.world_box is None else {n: store(v) for n, v in scene.world_box._constants.items()},
         "solver": _describe(simulation.solver),
+        **({} if simulation.contact is None else {"contact": _describe(simulation.contact)}),
         "rho": simulation._rho,
         "linear_numbers": None if simulation._numbers is None else dataclasses.asdict(simulation._numbers),
         "bodies": bodies,
@@ -117,7 +121,7 @@ def read(cls, path, motions, device, threads):
     with archive:
         with _named(path, "is not a saved simulation, or is truncated"):
             header = _header(archive)
-        if header.get("version") not in (WITHOUT_OBSTACLES, VERSION):
+        if header.get("version") not in (WITHOUT_OBSTACLES, WITHOUT_CONTACT, VERSION):
             raise ValueError(f"path: {path} has version {header.get('version')!r}, this pdgpu reads up to version {VERSION}")
         with _named(path, "is damaged"):
             pins = {entry["name"]: sum(_flag(moves) for _, moves in entry["pins"]) for entry in header["bodies"]}
@@ -135,6 +139,12 @@ def read(cls, path, motions, device, threads):
             state = {name: _state(name, archive, scene, dtype) for name in STATE}
             colours = _colours(archive.take("colours"), scene) if "colours" in archive.names else None
             forces = archive.take("external_forces") if "external_forces" in archive.names else None
+            law, driven = None, None
+            if header.get("contact") is not None:
+                law, driven = _solver(header["contact"]), archive.take("driven")
+                if type(law).__name__ not in contact.LAWS or driven.dtype != dtype:
+                    raise ValueError(f"contact: {header['contact']!r} is none, or driven of another dtype")
+                driven = real_array("driven", driven, (None, 3))
             if archive.names:
                 raise ValueError(f"{archive.names[0]} is in it, and its header does not name that")
     with _named(path, "cannot be resumed"):  # not on this device, or not at all: it is the core that knows
@@ -142,7 +152,8 @@ def read(cls, path, motions, device, threads):
             colours = None
         numbers = None if numbers is None else Parameters(**numbers)
         device = device or saved_device
-        return cls._resumed(scene, solver, dt, device, dtype, threads, colours, steps, start_time, state, forces, rho, numbers)
+        run = (colours, steps, start_time, state, forces, rho, numbers, driven)
+        return cls._resumed(scene, solver, dt, law, device, dtype, threads, *run)
 
 
 @contextlib.contextmanager
@@ -343,7 +354,9 @@ def _material(name, constants):
 def _describe(value):
     """A solver as nested JSON: {"type": name, option: value}."""
     if dataclasses.is_dataclass(value):
-        fields = {field.name: _describe(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        # a field that earlier versions do not know is written only where it says something
+        known = [field for field in dataclasses.fields(value) if not field.metadata or getattr(value, field.name) != field.default]
+        fields = {field.name: _describe(getattr(value, field.name)) for field in known}
         return {"type": type(value).__name__, **fields}
     return value
 
@@ -351,8 +364,9 @@ def _describe(value):
 def _solver(value):
     if isinstance(value, dict):
         options = {name: _solver(option) for name, option in value.items() if name != "type"}
-        for module in (solvers, linear_solvers):
-            if value["type"] in module.__all__ and value["type"] != "capabilities":
-                return getattr(module, value["type"])(**options)
+        for module in (solvers, linear_solvers, contact):
+            kind = getattr(module, value["type"], None) if value["type"] in module.__all__ else None
+            if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+                return kind(**options)
         raise ValueError(f"solver: {value['type']!r} is unknown")
     return value

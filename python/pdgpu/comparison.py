@@ -15,12 +15,14 @@ from pdgpu.materials import MATERIAL_OF_KIND
 from pdgpu.records import COLUMNS as STEP_COLUMNS
 from pdgpu.records import StepRecord
 from pdgpu.simulation import Simulation
-from pdgpu.solvers import INITIALIZATIONS, SOLVERS, Newton, check_slides, check_support
+from pdgpu.solvers import INITIALIZATIONS, SOLVERS, Newton, check_contact, check_slides, check_support
 
 __all__ = ["Comparison", "compare"]
 
 # of a table: those of a step, with the errors before the timings
 COLUMNS = (*STEP_COLUMNS[:5], "relative_loss", "relative_error", *STEP_COLUMNS[5:])
+
+CONTACT_COLUMNS = STEP_COLUMNS[STEP_COLUMNS.index("contact_potential") : STEP_COLUMNS.index("searches") + 1]
 
 # what Newton must reach to serve as the reference, relative to the first gradient norm, where rounding does not end it before
 REFERENCE_TOLERANCE = 1e-10
@@ -29,8 +31,8 @@ REFERENCE_TOLERANCE = 1e-10
 class _Evaluator:
     """G, gradient norm and errors in float64, at positions of any precision."""
 
-    def __init__(self, scene, dt, start, threads):
-        self.simulation = Simulation._for_diagnostics(scene, dt, threads)
+    def __init__(self, scene, dt, start, threads, contact):
+        self.simulation = Simulation._for_diagnostics(scene, dt, threads, contact)
         self.masses = self.simulation.masses
         self.free = self.simulation._fixed == 0
         _place(self.simulation, start)
@@ -50,6 +52,10 @@ class _Evaluator:
         # not np.linalg.norm: a threaded BLAS keeps its threads spinning for a while, on the cores the solver is timed on
         gradient = self.simulation.gradient(x)
         return float(np.sqrt(np.einsum("ij,ij->", gradient, gradient)))
+
+    def contact_row(self, x, first):
+        """The columns of a record that contact alone fills; `first`: of a record."""
+        return self.simulation._backend.contact_row(x, first)
 
     def distance(self, x, y):
         """Mass-weighted norm of x - y over the free vertices."""
@@ -146,6 +152,7 @@ def compare(
     dt=1 / 30,
     start=None,
     reference="newton",
+    contact=None,
     initialization="previous",
     device="cpu",
     dtype="float64",
@@ -171,6 +178,8 @@ def compare(
         The converged answer x*: from Newton in float64, down to |g| <= 1e-10 |g0| or to what rounding leaves (`StepRecord.at_rounding`), as
         given, or none (no relative columns). Where Newton does not get there, a RuntimeWarning says how far it came, and the comparison
         goes on without a reference.
+    contact : BarrierContact, optional
+        What keeps bodies apart, for all solvers: a part of the objective that they are measured on.
     initialization : str
         First guess of every solver.
     device, dtype, threads
@@ -192,11 +201,12 @@ def compare(
     choice("initialization", initialization, INITIALIZATIONS)
     if start is not None and (not isinstance(start, tuple | list) or len(start) != 2):
         raise ValueError(f"start: expected (positions, velocities), got {type(start).__name__}")
-    evaluator = _Evaluator(scene, dt, start, threads)
+    evaluator = _Evaluator(scene, dt, start, threads, contact)
     backend(device, dtype)
     for solver in solvers.values():
         check_support(solver, device, {MATERIAL_OF_KIND[kind] for kind in scene.element_groups()})
         check_slides(solver, scene.subspace())
+        check_contact(solver, contact)
     n = len(evaluator.masses)
     bar = _bar(progress, len(solvers) + (reference is not None))
 
@@ -204,7 +214,7 @@ def compare(
     if isinstance(reference, str):
         choice("reference", reference, ("newton",))
         bar("reference: Newton")
-        x_star = _newton_reference(scene, dt, start, initialization, threads, evaluator)
+        x_star = _newton_reference(scene, dt, start, initialization, threads, evaluator, contact)
     elif reference is not None:
         x_star = real_array("reference", reference, (n, 3))
     g_star = None if x_star is None else evaluator.potential(x_star)
@@ -214,7 +224,7 @@ def compare(
         bar(name)
         solver = dataclasses.replace(solver, initialization=initialization)
         try:
-            simulation = Simulation(scene, solver, dt=dt, device=device, dtype=dtype, threads=threads)
+            simulation = Simulation(scene, solver, dt=dt, contact=contact, device=device, dtype=dtype, threads=threads)
             _place(simulation, start)
             records[name], positions[name] = _run(simulation, evaluator, x_star, g_star)
         except (RuntimeError, ValueError) as error:
@@ -257,6 +267,7 @@ def _run(simulation, evaluator, x_star, g_star):
         finite = bool(np.isfinite(x).all())
         row["incremental_potential"] = evaluator.potential(x) if finite else np.inf
         row["gradient_norm"] = evaluator.gradient_norm(x) if finite else np.inf
+        row |= evaluator.contact_row(x, first=not rows) if finite else dict.fromkeys(CONTACT_COLUMNS, np.inf)
         if x_star is not None:
             row["error"] = evaluator.distance(x, x_star) if finite else np.inf
         rows.append(row)
@@ -295,7 +306,7 @@ def _ratio(values):
         return values / values[0]
 
 
-def _newton_reference(scene, dt, start, initialization, threads, evaluator):
+def _newton_reference(scene, dt, start, initialization, threads, evaluator, contact):
     """x* of the step, converged to the floor of double precision; None, with a warning, where it is not."""
     solver = Newton(iterations=500, initialization=initialization)
     norms = {}
@@ -309,10 +320,15 @@ def _newton_reference(scene, dt, start, initialization, threads, evaluator):
         norms["last"] = norm
 
     try:
-        simulation = Simulation(scene, solver, dt=dt, threads=threads)
+        simulation = Simulation(scene, solver, dt=dt, contact=contact, threads=threads)
         _place(simulation, start)
         simulation._step(False, observer=observe, keep_diverged=True)
         step, first, last = simulation.last_step, norms["first"], norms["last"]
+        if step.behind > 0.0:
+            raise ValueError(
+                f"reference: pins or obstacles are still {step.behind:g} m from where they go after {step.iteration} iterations of Newton; "
+                "take a shorter step"
+            )
         if step.at_rounding or (step.status != "diverged" and last <= REFERENCE_TOLERANCE * first):
             return best["x"].astype(np.float64)
         said = (

@@ -24,7 +24,7 @@ from scipy.sparse import csgraph
 from scipy.spatial import cKDTree
 
 from pdgpu import _host
-from pdgpu.arguments import coordinates, number
+from pdgpu.arguments import choice, coordinates, number
 from pdgpu.attributes import read_only
 from pdgpu.backends import backend, thread_count
 from pdgpu.collision import BroadPhase
@@ -34,6 +34,7 @@ from pdgpu.linear_solvers import keep
 
 __all__ = ["BarrierContact", "ContactPairs", "energy", "find_pairs", "gradient", "hessian"]
 
+GUARDS = ("impact", "reach")  # PD_GUARD_... of csrc/contact/contact.h
 LAWS = ("BarrierContact",)  # PD_BARRIER, .. of csrc/elements/contact/table.h
 KINDS = ("vertex-vertex", "vertex-edge", "vertex-triangle", "edge-edge", "vertex-plane")  # of csrc/elements/contact/pair.h
 VERTEX_VERTEX, VERTEX_EDGE, VERTEX_TRIANGLE, EDGE_EDGE, VERTEX_PLANE = range(5)
@@ -67,7 +68,11 @@ class BarrierContact:
     area_weighted : bool
         Weight every pair with the area it stands for, so that a finer mesh is not a stiffer one [Li et al. 2023, Convergent IPC]: a
         quarter of the vertex's area for a vertex and a triangle, of the sum of both edges' areas for two edges; a vertex or edge has a
-        third of each of its triangles. Pairs with a vertex or an edge of no triangle are unweighted: they count as 1 m^2.
+        third of each of its triangles, and all of the vertex's area for a vertex above a plane. Pairs with a vertex or an edge of no
+        triangle (rods, particles, spheres, capsules) are unweighted: they count as 1 m^2.
+    guard : "impact" or "reach"
+        How far an iteration of a solver may move: up to nine tenths of the way to the first touch, or every vertex up to its share of
+        the distance to what is nearest.
 
     Raises
     ------
@@ -78,6 +83,7 @@ class BarrierContact:
     stiffness: float | str = "auto"
     separation: float = 0.0
     area_weighted: bool = True
+    guard: str = "impact"
 
     def __post_init__(self):
         keep(self, distance=number("distance", self.distance, above=0.0), separation=number("separation", self.separation, minimum=0.0))
@@ -89,6 +95,7 @@ class BarrierContact:
         if not isinstance(self.area_weighted, bool | np.bool_):
             raise TypeError(f"area_weighted: expected True or False, got {self.area_weighted!r}")
         keep(self, area_weighted=bool(self.area_weighted))
+        choice("guard", self.guard, GUARDS)
 
 
 class ContactPairs:
@@ -208,16 +215,21 @@ def _batch(quantity, contact, kind, points, activation, separation, weight, thre
     return backend("cpu", x.dtype).contact_batch(*settings, quantity, kind, points, *numbers, x, thread_count(threads))
 
 
-class _Surface:
-    """The primitives of a mesh, their areas, and which parts of it hang together."""
+def pair_stiffness(contact, weight):
+    """Second derivative by the distance, N/m, of a pair of a weight half-way between the separation and where it acts."""
+    distance = contact.separation + 0.5 * contact.distance
+    pair = [np.array([0], np.int32), np.array([[0, 1, -1, -1]], np.int32)]
+    limits = [np.array([number]) for number in (contact.distance, contact.separation, weight, 0.0)]
+    return float(_batch(HESSIAN_PSD, contact, *pair, *limits, np.array([[distance, 0.0, 0.0], [0.0, 0.0, 0.0]]), 1)[0, 0, 0])
+
+
+class SurfaceAreas:
+    """The areas that the vertices (n) and edges of triangles stand for."""
 
     def __init__(self, n, triangles, edges):
-        rows = JudgedScene(n, triangles, edges, None)
-        self.n, self.triangles, self.edges = n, rows.triangles, rows.edges
-        self.rods = rows.edges[rows.alone.astype(bool)]
-        self.particles = np.setdiff1d(np.arange(n, dtype=np.int32), rows.vertices)
+        self.n, self.triangles, self.edges = n, triangles, edges
 
-    def areas(self, rest):
+    def of(self, rest):
         """Of vertices (n,) and edges (e,), m^2; nan where they belong to no triangle."""
         corners = rest[self.triangles]
         third = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1) / 6.0
@@ -230,6 +242,16 @@ class _Surface:
             area = np.bincount(where, np.repeat(third, repeats), count)
             result.append(np.where(np.bincount(where, minlength=count) > 0, area, np.nan))
         return result
+
+
+class _Surface:
+    """The primitives of a mesh, their areas, and which parts of it hang together."""
+
+    def __init__(self, n, triangles, edges):
+        rows = JudgedScene(n, triangles, edges, None)
+        self.n, self.triangles, self.edges = n, rows.triangles, rows.edges
+        self.rods = rows.edges[rows.alone.astype(bool)]
+        self.particles = np.setdiff1d(np.arange(n, dtype=np.int32), rows.vertices)
 
     def parts(self):
         """Which connected part each vertex belongs to, (n,)."""
@@ -266,7 +288,7 @@ class _Surface:
 
     def weights(self, rest, kind, near):
         """The area of each candidate, m^2; 1 for those with a vertex or an edge of no triangle."""
-        of_vertices, of_edges = self.areas(rest)
+        of_vertices, of_edges = SurfaceAreas(self.n, self.triangles, self.edges).of(rest)
         weight = np.full(len(kind), np.nan)
         weight[kind == VERTEX_TRIANGLE] = of_vertices[near.vertex_triangle[:, 0]] / 4.0
         weight[kind == EDGE_EDGE] = of_edges[near.edge_edge].sum(axis=1) / 4.0

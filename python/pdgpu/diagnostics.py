@@ -19,16 +19,21 @@ class Diagnostics:
     def _positions_argument(self, x):
         return None if x is None else self._cast(self._in_range("x", real_array("x", x, (len(self._masses), 3))))
 
+    def _energies(self, x, ahead):
+        """Parts of G, J; `ahead`: obstacles are where they go in the step about to be solved."""
+        self._aim()
+        return self._backend.energies(x, ahead)
+
     def energies(self):
         """Energies of the present state, J.
 
         Returns
         -------
         dict
-            "kinetic", "gravity" (-sum m g . x), "elastic" (a dict by material), "damping" and "contact" (0: nothing has moved in
-            the step about to be solved), "total".
+            "kinetic", "gravity" (-sum m g . x), "elastic" (a dict by material), "damping" (0: nothing has moved in the step
+            about to be solved), "contact", "total".
         """
-        parts = dict(zip(_host.ENERGIES, self._backend.energies(None), strict=True))
+        parts = dict(zip(_host.ENERGIES, self._energies(None, False), strict=True))
         x, v = self._state64()
         elastic = {}
         for kind in self._kinds:
@@ -39,9 +44,9 @@ class Diagnostics:
             "gravity": gravity_energy(self._masses, x, self._gravity),
             "elastic": elastic,
             "damping": float(parts["damping"]),
-            "contact": 0.0,
+            "contact": float(parts["contact"]),
         }
-        result["total"] = result["kinetic"] + result["gravity"] + sum(elastic.values()) + result["damping"]
+        result["total"] = result["kinetic"] + result["gravity"] + sum(elastic.values()) + result["damping"] + result["contact"]
         return result
 
     def incremental_potential(self, x=None):
@@ -54,10 +59,11 @@ class Diagnostics:
         x : array_like, shape (n, 3), optional
             m; by default the present positions. Rows of pinned vertices are used as given.
         """
-        return float(np.sum(self._backend.energies(self._positions_argument(x))))
+        return float(np.sum(self._energies(self._positions_argument(x), True)))
 
     def gradient(self, x=None):
         """dG/dx, (n, 3) N, zero rows at pinned vertices. `x` as for `incremental_potential`."""
+        self._aim()
         return self._backend.gradient(self._positions_argument(x))
 
     def hessian(self, x=None, *, psd=False):
@@ -66,6 +72,7 @@ class Diagnostics:
         psd : bool
             Project every element's Hessian to be positive semidefinite.
         """
+        self._aim()
         row_start, columns, blocks = self._backend.hessian(self._positions_argument(x), psd)
         n = len(self._masses)
         rows = np.repeat(np.arange(n), np.diff(row_start))

@@ -23,6 +23,11 @@ class StepRecord(Mapping):
     "seconds" runs on from row to row; "direction_seconds" (the method's own work) and "advance_seconds" (extrapolation and move) are
     those of the one iteration, and add up to it.
 
+    Of contact: "contact_potential" and "friction_potential", J; "active_contacts", the pairs near enough to act, "contacts_entered"
+    and "contacts_left" since the row before; "smallest_distance" of a pair that may act, m, separation not subtracted, infinite where
+    there is none; "step_limit", the part of the move that touched nothing; "outer", how often pins and obstacles have moved, and
+    "behind", how far they still have to go, m; "searches" for pairs since the first row.
+
     On "cuda" the host runs ahead of the device, and a phase is billed for what it waits for: iterations that nobody looks at cost
     their launches, and "advance", which reads the result every `check_every` iterations, the rest of the time. Sums are right: the
     last iteration of a step is always looked at, so `solve_seconds` ends when the device is done.
@@ -47,6 +52,8 @@ class StepRecord(Mapping):
     device_seconds : float
         By the device's clock (on "cpu" the host's), from the beginning of the iterations to the last one that was looked at. For
         timings without the host's share: with a record, what it took to record is in it.
+    behind : float
+        How far from its target what is driven, scripted pins and obstacles, was held back by what it pushes, m; 0: all has arrived.
     phases : dict
         Where the time of the step went, recorded or not, s: "begin" (copies of the state, damping Hessians), "first_guess",
         "direction" and "advance" (all iterations; together `solve_seconds`), "velocity". Empty where the step raised.
@@ -64,12 +71,14 @@ class StepRecord(Mapping):
         solve_seconds,
         at_rounding=False,
         device_seconds=0.0,
+        behind=0.0,
         phases=None,
         positions=None,
     ):
         self._columns = {name: np.asarray(values, dtype=np.float64) for name, values in columns.items()}
         self.status, self.at_rounding, self.iteration = status, at_rounding, iteration
         self.setup_seconds, self.solve_seconds, self.device_seconds = setup_seconds, solve_seconds, device_seconds
+        self.behind = behind
         self.phases = {} if phases is None else dict(phases)
         self.positions = positions
 

@@ -14,6 +14,7 @@ from pdgpu.attributes import GuardedAttributes
 from pdgpu.automatic import resolve
 from pdgpu.automatic_rho import search_inner, search_outer
 from pdgpu.backends import backend, thread_count
+from pdgpu.contact_scene import ContactScene
 from pdgpu.contacts import find_contacts
 from pdgpu.cutting import cut_scene
 from pdgpu.diagnostics import Diagnostics
@@ -23,7 +24,7 @@ from pdgpu.materials import MATERIAL_OF_KIND
 from pdgpu.readback import ReadBack
 from pdgpu.records import COLUMNS, StepRecord
 from pdgpu.scene import Scene, vertex_colours
-from pdgpu.solvers import XPBD, Newton, ProjectiveDynamics, check_slides, check_support, settings_of, warn_idle_acceleration
+from pdgpu.solvers import XPBD, Newton, ProjectiveDynamics, check_contact, check_slides, check_support, settings_of, warn_idle_acceleration
 
 __all__ = ["Simulation"]
 
@@ -34,13 +35,13 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
     Parameters
     ----------
     scene : Scene
-        Read once, now; later changes of the scene have no effect, which a warning says. Obstacles take part in `contacts` and in pictures
-        only.
+        Read once, now; later changes of the scene have no effect, which a warning says. Without `contact` obstacles take part in
+        `contacts` and in pictures only.
     solver : ProjectiveDynamics, Newton, NonlinearCG, QuasiNewton, VertexBlockDescent, BlockJacobi, GradientDescent, ADMM, XPBD or PBD
     dt : float or None
         Time step h, s. None: quasistatic, the inertia term is replaced by -sum (m g + f) . x.
-    contact : None
-        Contact is not part of this version.
+    contact : BarrierContact, optional
+        What keeps bodies and obstacles apart; without it nothing touches. `capabilities` tells which solvers take it.
     device : "cpu" or "cuda"
     dtype : "float64" or "float32"
     threads : int
@@ -50,7 +51,7 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
     Raises
     ------
     TypeError
-        A solver that cannot treat a material of the scene; both are named.
+        A solver that cannot treat a material of the scene, or the contact; both are named.
     ValueError
         A scene without vertices, dt <= 0, a quasistatic body that is not held, PBD or XPBD with dt=None.
     RuntimeError
@@ -68,7 +69,7 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
     def __init__(self, scene, solver=None, *, dt=1 / 100, contact=None, device="cpu", dtype="float64", threads=0):
         self._build(scene, solver, dt, contact, device, dtype, threads)
         warn_idle_acceleration(self.solver, stacklevel=2)
-        if scene.obstacles:
+        if scene.obstacles and contact is None:
             names = ", ".join(repr(obstacle.name) for obstacle in scene.obstacles)
             warnings.warn(
                 f"obstacles: nothing responds to {names}, and bodies pass through; contacts() finds what is near. Walls that push back: "
@@ -80,8 +81,9 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
 
     def __reduce__(self):
         """Copies and pickles: a simulation of its own that goes on with the same bits. Scripted motions must be picklable to be pickled."""
-        rebuilt = (self._scene, self.solver, self.dt, self.device, self.dtype.name, self.threads, self._colours)
+        rebuilt = (self._scene, self.solver, self.dt, self.contact, self.device, self.dtype.name, self.threads, self._colours)
         run = (self._backend.steps(), self._start_time, self._backend.state(), self._external_forces, self._rho, self._numbers)
+        run += (self._backend.driven(),)
         return type(self)._resumed, (*rebuilt, *run), {"last_step": self.last_step, "_setup_seconds": self._setup_seconds}
 
     def _prepare(self):
@@ -100,18 +102,35 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
         self._setup_seconds += time.perf_counter() - start
 
     @classmethod
-    def _for_diagnostics(cls, scene, dt, threads):
+    def _for_diagnostics(cls, scene, dt, threads, contact=None):
         """A float64 simulation on the CPU that evaluates G but is never stepped: nothing is factorised."""
         self = cls.__new__(cls)
-        self._build(scene, Newton(), dt, None, "cpu", "float64", threads)  # it takes every material
+        self._build(scene, Newton(), dt, contact, "cpu", "float64", threads)  # it takes every material and every contact
         return self
 
     @classmethod
-    def _resumed(cls, scene, solver, dt, device, dtype, threads, colours, steps, start_time, state, forces, rho=None, numbers=None):
-        """A simulation in the midst of a run: `state` as the backend has it; `colours` (n,) or None: coloured anew; `rho` and `numbers` as
-        an earlier search found them: another one, from this state, would find something else."""
+    def _resumed(
+        cls,
+        scene,
+        solver,
+        dt,
+        contact,
+        device,
+        dtype,
+        threads,
+        colours,
+        steps,
+        start_time,
+        state,
+        forces,
+        rho=None,
+        numbers=None,
+        driven=None,
+    ):
+        """A simulation in the midst of a run: `state` and the places `driven` of obstacles as the backend has them; `colours` (n,) or None:
+        coloured anew; `rho` and `numbers` as an earlier search found them: another one, from this state, would find something else."""
         self = cls.__new__(cls)
-        self._build(scene, solver, dt, None, device, dtype, threads, colours)
+        self._build(scene, solver, dt, contact, device, dtype, threads, colours)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what there is to say of the weights was said when the run began
             self._prepare()
@@ -119,6 +138,8 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
         self._backend.set_state(**{name: None if array is None else self._cast(array) for name, array in state.items()})
         self._backend.set_steps(steps)
         self._start_time = start_time
+        if driven is not None and len(driven):
+            self._backend.set_driven(self._cast(driven), None)
         if rho is not None:
             self._set_rho(rho)
         if numbers is not None:
@@ -131,12 +152,12 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
             raise TypeError(f"scene: expected a pdgpu.Scene, got {scene!r}")
         if not scene.n_vertices:
             raise ValueError("scene: it has no bodies")
-        if contact is not None:
-            raise TypeError(f"contact: expected None, got {contact!r}; contact is not part of this version")
+        check_contact(ProjectiveDynamics() if solver is None else solver, contact)
         self._keep(
             solver=ProjectiveDynamics() if solver is None else solver,
             dt=None if dt is None else number("dt", dt, above=0.0),
             threads=thread_count(threads),
+            contact=contact,
             last_step=None,
         )
         module = backend(device, dtype)
@@ -164,6 +185,11 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
         if self._colours is not None:
             settings["colours"] = self._colours
         elements = [(module.KINDS[kind][0], *groups[kind]) for kind in self._kinds if kind in groups]
+        self._touching = description = None
+        if contact is not None:
+            self._touching = ContactScene(scene, contact, self._fixed.astype(bool))
+            self._law = contact if contact.stiffness != "auto" else self._touching.with_stiffness(contact, self._stiffness_of_vertices())
+            description = self._touching.description(self._law, self.dtype)
         self._backend = module.Simulation(
             self._masses,
             self._fixed,
@@ -173,6 +199,7 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
             settings,
             threads=self.threads,
             subspace=self._subspace,
+            contact=description,
         )
         self._setup_seconds = 0.0
         self._numbers = None  # of the linear solver
@@ -184,6 +211,17 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
         self._backend.set_state(
             self._cast(self._in_range("points", self._rest)), self._cast(self._in_range("velocity", scene.initial_velocities())), None
         )
+
+    def _stiffness_of_vertices(self):
+        """N/m, (n,): a third of the trace of the blocks on the diagonal of G's Hessian at rest; 0 for fixed vertices."""
+        rest = self._for_diagnostics(self._scene, self.dt, self.threads)
+        return rest.hessian(self._rest, psd=True).diagonal().reshape(-1, 3).mean(axis=1)
+
+    def _aim(self):
+        """Tells the core where obstacles go in the step about to be solved."""
+        if self._touching is not None and self._touching.n_driven:
+            targets = self._touching.driven(self.time + (self.dt or 0.0))
+            self._backend.set_driven(None, self._cast(self._in_range("motion", targets)))
 
     def __repr__(self):
         dt = "quasistatic" if self.dt is None else f"dt={self.dt:g}"
@@ -348,7 +386,7 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
     def parameters(self):
         """Numbers that the solver left to the spectrum or to a search: "rho" of the outer iteration; "linear", a dict with those of the
         linear solver ("weight", "omega", "rho"); "colours", how many a sweep over vertices (VertexBlockDescent) or elements (XPBD) takes in
-        turn. What a search has not found yet is None."""
+        turn; "contact", a dict with the "stiffness" of its law. What a search has not found yet is None."""
         chebyshev = getattr(self.solver, "chebyshev", None)
         result = {} if chebyshev is None else {"rho": self._rho if isinstance(chebyshev.rho, str) else chebyshev.rho}
         if self._numbers is not None:
@@ -357,6 +395,8 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
             result["colours"] = int(self._colours.max()) + 1
         elif isinstance(self.solver, XPBD):
             result["colours"] = self._backend.constraint_colours()
+        if self.contact is not None:
+            result["contact"] = {"stiffness": self._law.stiffness}
         return result
 
     def _search(self):
@@ -394,6 +434,7 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
             kept = None if iterates is None else iterates[:count].copy()
             return StepRecord(columns, setup_seconds=self._setup_seconds, positions=kept, **state)
 
+        self._aim()
         try:
             result = self._backend.step(self._targets(), rows, iterates, observer, keep_diverged)
         except DivergenceError as error:
@@ -449,6 +490,7 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
             scene,
             self.solver,
             self.dt,
+            self.contact,
             self.device,
             self.dtype,
             self.threads,
@@ -457,6 +499,7 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
             self._start_time,
             {name: None if array is None else array[origin.rows] for name, array in state.items()},
             None if self._external_forces is None else self._external_forces[origin.rows] * origin.share[:, None],
+            driven=self._backend.driven(),
         )
         torn._keep(last_step=self.last_step)
         torn._setup_seconds += self._setup_seconds

@@ -6,6 +6,7 @@ import warnings
 from dataclasses import dataclass, field, fields
 
 from pdgpu.arguments import choice, integer, number
+from pdgpu.contact import LAWS
 from pdgpu.linear_solvers import (
     LINEAR_SOLVERS,
     PCG,
@@ -96,6 +97,9 @@ class Newton:
         preconditioner "block" takes the vertices' 3x3 blocks. Negative curvature: the solve is started anew with projected elements.
     line_search : bool
         Halve the step until the incremental potential decreases; near its rounding, until the gradient norm does.
+    step_tolerance : float
+        m/s (dt=None: m). Stop where no vertex has moved faster in an iteration [Li et al. 2020, Sec. 4.5], what is driven has arrived; 0:
+        never.
     tolerance, initialization, check_every
         As for ProjectiveDynamics.
     """
@@ -104,18 +108,21 @@ class Newton:
     linear: Direct | PCG = field(default_factory=Direct)
     line_search: bool = True
     tolerance: float = 0.0
+    step_tolerance: float = field(default=0.0, metadata={"written": "where set"})
     initialization: str = "inertial_target"
     check_every: int | None = None
 
     materials = ProjectiveDynamics.materials + HYPERELASTIC
     linear_solvers = (Direct, PCG)
     devices = ("cpu", "cuda")
+    contacts = LAWS
     slides = True
     chebyshev = None
 
     def __post_init__(self):
         _check_outer(self)
         _check_line_search(self)
+        keep(self, step_tolerance=number("step_tolerance", self.step_tolerance, minimum=0.0))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -497,6 +504,7 @@ def settings_of(solver, device):
     class go over as they stand, but for those that stand for something else there; colours are the simulation's to add."""
     newton = isinstance(solver, Newton)  # its matrix is the Hessian: blocks of three rows, and one iteration would be no solve
     settings = {field.name: getattr(solver, field.name) for field in fields(solver) if field.name not in ("preconditioner", "colouring")}
+    settings.setdefault("step_tolerance", 0.0)
     settings["check_every"] = solver.check_every or (1 if device == "cpu" else 8)
     settings["initialization"] = INITIALIZATIONS.index(solver.initialization)
     settings["chebyshev"] = chebyshev_settings(solver.chebyshev)
@@ -516,6 +524,18 @@ def check_support(solver, device, materials):
     check_order(solver.linear, device)
     if device not in solver.devices:
         raise RuntimeError(f"device: {type(solver).__name__} does not run on {device!r}, only on {', '.join(solver.devices)}")
+
+
+def check_contact(solver, contact):
+    """TypeError for what is no contact, and where the solver does not take it."""
+    if contact is None:
+        return
+    law = type(contact).__name__
+    if law not in LAWS:
+        raise TypeError(f"contact: expected one such as pdgpu.BarrierContact(1e-3), or None, got {contact!r}")
+    if law not in getattr(solver, "contacts", ()):
+        able = [kind.__name__ for kind in SOLVERS if law in getattr(kind, "contacts", ())]
+        raise TypeError(f"{type(solver).__name__} does not take {law}; {', '.join(able)} does")
 
 
 def warn_idle_acceleration(solver, stacklevel):
@@ -544,17 +564,18 @@ def check_slides(solver, subspace):
 
 
 def capabilities():
-    """Which solver treats which material with which linear solver, on which device.
+    """Which solver treats which material with which linear solver and which contact, on which device.
 
     Returns
     -------
     dict
-        Name of the solver -> dict with "materials", "linear" and "devices", lists of names.
+        Name of the solver -> dict with "materials", "linear", "contacts" and "devices", lists of names.
     """
     return {
         solver.__name__: {
             "materials": list(solver.materials),
             "linear": [linear.__name__ for linear in solver.linear_solvers],
+            "contacts": list(getattr(solver, "contacts", ())),
             "devices": list(solver.devices),
         }
         for solver in SOLVERS

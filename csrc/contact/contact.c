@@ -1,0 +1,307 @@
+/* Contact as a term of the incremental potential; see contact.h. */
+#include "contact/contact.h"
+
+#include "contact/guard.h"
+#include "contact/proximity.h"
+#include "contact/room.h"
+#include "linear/upload.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Pairs are searched for up to so many times the distance at which they act, and again once they may be too few. */
+static const double SEARCH_FACTOR = 2.0;
+
+struct pd_contact {
+    pd_context *context;
+    pd_contact_law law;
+    pd_contact_scene scene;
+    int n_vertices, n_driven;
+    double reach; /* the largest distance at which a pair acts, radii subtracted, m */
+    pd_broad_phase *phase;
+    pd_surface *surface;
+    pd_colliders *planes; /* as many as there are planes */
+    pd_proximity *proximity;
+    pd_guard *guard;
+    long long searches, revision;
+
+    real *driven, *targets, *kept; /* B [n_driven,3] m */
+    int ahead;
+
+    int n, listed; /* pairs; listed: they are those of the surface's points */
+    size_t capacity, hessian_capacity, partial_capacity;
+    pd_contact_columns columns;
+    real *values, *corners; /* B [capacity], [capacity,4,3] */
+    double *partial;        /* B [capacity / PD_SUM_BLOCK + 2] */
+    real *hessians;         /* B [hessian_capacity,12,12] */
+    pd_incidence incidence;
+    double *energy; /* B [2] */
+};
+
+/* ---- making and unmaking ------------------------------------------------------------------------------------------------------------ */
+
+static size_t driven_bytes(const pd_contact *self) { return 3 * (size_t)self->n_driven * sizeof(real); }
+
+static pd_status create_scene(pd_contact_scene *scene, pd_context *context, const pd_contact_description *d) {
+    pd_status status = PD_OK;
+    size_t n = (size_t)d->phase.n_points;
+    scene->activation = (real)d->activation, scene->separation = (real)d->separation;
+    PD_TRY(pd_upload(context, (void **)(uintptr_t)&scene->rest, d->rest, 3 * n * sizeof(real)));
+    PD_TRY(pd_upload(context, (void **)(uintptr_t)&scene->radii, d->radii, n * sizeof(real)));
+    PD_TRY(pd_upload(context, (void **)(uintptr_t)&scene->bodies, d->bodies, n * sizeof(int)));
+    PD_TRY(pd_upload(context, (void **)(uintptr_t)&scene->areas, d->areas, n * sizeof(real)));
+    PD_TRY(pd_upload(context, (void **)(uintptr_t)&scene->edge_areas, d->edge_areas, (size_t)d->phase.n[PD_EDGES] * sizeof(real)));
+    PD_TRY(pd_upload(context, (void **)(uintptr_t)&scene->planes, d->planes, (size_t)d->n_planes * sizeof(int)));
+done:
+    return status;
+}
+
+static pd_status create_searches(pd_contact *self, const pd_contact_description *d) {
+    pd_context *context = self->context;
+    pd_status status;
+    pd_surface_description surface = {d->phase.n_points, self->n_vertices, self->n_vertices, NULL, NULL, d->bodies};
+    pd_guard_description guard = {d->phase, d->separation, d->activation, self->scene.radii, d->planes, d->n_planes, d->asked, d->n_asked};
+    int *owners = calloc((size_t)d->n_planes + 1, sizeof *owners);
+    if (!owners) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for %d planes", d->n_planes);
+    PD_TRY(pd_surface_create(&self->surface, context, &surface));
+    PD_TRY(pd_broad_phase_create(&self->phase, context, &d->phase));
+    PD_TRY(pd_colliders_create(&self->planes, context, d->n_planes));
+    PD_TRY(pd_proximity_create(&self->proximity, context, self->phase, self->surface, self->planes, d->asked, d->n_asked, owners));
+    pd_proximity_set_scene(self->proximity, self->scene.radii, self->scene.planes);
+    PD_TRY(pd_guard_create(&self->guard, context, &guard));
+done:
+    free(owners);
+    return status;
+}
+
+pd_status pd_contact_create(pd_contact **out, pd_context *context, const pd_contact_description *d, int n_vertices) {
+    pd_status status = PD_OK;
+    pd_contact *self = *out = calloc(1, sizeof *self);
+    if (!self) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for contact");
+    self->context = context;
+    self->law = d->law;
+    self->n_vertices = n_vertices;
+    self->n_driven = d->phase.n_points - n_vertices;
+    self->reach = (d->activation + d->separation) * (1.0 + 8.0 * (double)PD_EPSILON);
+    PD_TRY(create_scene(&self->scene, context, d));
+    PD_TRY(create_searches(self, d));
+    PD_TRY(pd_memory_create(context, (void **)&self->energy, 2 * sizeof *self->energy));
+    real **places[] = {&self->driven, &self->targets, &self->kept};
+    for (int i = 0; i < 3; i++) PD_TRY(pd_upload(context, (void **)places[i], d->rest + 3 * (size_t)n_vertices, driven_bytes(self)));
+done:
+    if (status) {
+        pd_contact_destroy(self);
+        *out = NULL;
+    }
+    return status;
+}
+
+void pd_contact_destroy(pd_contact *self) {
+    if (!self) return;
+    const pd_contact_scene *scene = &self->scene;
+    const pd_contact_columns *c = &self->columns;
+    const void *memory[] = {scene->rest,   scene->radii, scene->bodies, scene->areas,  scene->edge_areas, scene->planes,  self->driven,
+                            self->targets, self->kept,   self->values,  self->corners, self->partial,     self->hessians, self->energy,
+                            c->kind,       c->points,    c->activation, c->separation, c->weight,         c->threshold};
+    pd_guard_destroy(self->guard);
+    pd_proximity_destroy(self->proximity);
+    pd_colliders_destroy(self->planes);
+    pd_broad_phase_destroy(self->phase);
+    pd_surface_destroy(self->surface);
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, (void *)(uintptr_t)memory[i]);
+    free(self);
+}
+
+/* ---- driven points -------------------------------------------------------------------------------------------------------------------- */
+
+int pd_contact_n_driven(const pd_contact *self) { return self->n_driven; }
+
+pd_status pd_contact_set_driven(pd_contact *self, const real *positions, const real *targets) {
+    pd_status status = PD_OK;
+    if (positions) PD_TRY(pd_memory_upload(self->context, self->driven, positions, driven_bytes(self)));
+    if (targets) PD_TRY(pd_memory_upload(self->context, self->targets, targets, driven_bytes(self)));
+done:
+    return status;
+}
+
+pd_status pd_contact_get_driven(const pd_contact *self, real *positions) {
+    return pd_memory_download(self->context, positions, self->driven, driven_bytes(self));
+}
+
+void pd_contact_look_ahead(pd_contact *self, int ahead) { self->ahead = ahead; }
+
+pd_status pd_contact_drive(pd_contact *self, double part) {
+    return pd_move_towards(self->context, self->n_driven, NULL, part, self->targets, self->driven);
+}
+
+pd_status pd_contact_keep_driven(pd_contact *self) { return pd_memory_copy(self->context, self->kept, self->driven, driven_bytes(self)); }
+
+pd_status pd_contact_restore_driven(pd_contact *self) {
+    return pd_memory_copy(self->context, self->driven, self->kept, driven_bytes(self));
+}
+
+pd_status pd_contact_behind(pd_contact *self, double *distance) {
+    double move[2] = {0.0, 0.0}, *scratch = self->energy; // room for two
+    pd_status status = PD_OK;
+    if (self->n_driven > 0) {
+        PD_TRY(pd_largest_move(self->context, self->n_driven, self->targets, self->driven, scratch));
+        PD_TRY(pd_memory_download(self->context, move, scratch, sizeof move));
+    }
+    *distance = sqrt(move[0]);
+done:
+    return status;
+}
+
+/* ---- pairs ------------------------------------------------------------------------------------------------------------------------------ */
+
+static pd_status place_points(const pd_contact *self, const real *x, const real *driven, real *points) {
+    size_t n = 3 * (size_t)self->n_vertices;
+    pd_status status = pd_memory_copy(self->context, points, x, n * sizeof(real));
+    return status ? status : pd_memory_copy(self->context, points + n, driven, driven_bytes(self));
+}
+
+static pd_status make_room(pd_contact *self, size_t n) {
+    pd_contact_columns *c = &self->columns;
+    const pd_room rooms[] = {PD_ROOM(c->kind, 1),   PD_ROOM(c->points, 4),    PD_ROOM(c->activation, 1), PD_ROOM(c->separation, 1),
+                             PD_ROOM(c->weight, 1), PD_ROOM(c->threshold, 1), PD_ROOM(self->values, 1),  PD_ROOM(self->corners, 12)};
+    const pd_room partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
+    pd_status status = pd_rooms_grow(self->context, n, "pairs in contact", 8, rooms, &self->capacity, &self->revision);
+    if (!status) status = pd_rooms_grow(self->context, n, "sums over pairs in contact", 1, partial, &self->partial_capacity, NULL);
+    return status;
+}
+
+pd_status pd_contact_place(pd_contact *self, const real *x) {
+    pd_status status;
+    int searched;
+    size_t n;
+    PD_TRY(place_points(self, x, self->ahead ? self->targets : self->driven, self->surface->points));
+    PD_TRY(pd_proximity_update(self->proximity, self->reach, SEARCH_FACTOR * self->reach, &searched));
+    self->searches += searched;
+    if (self->listed && !searched && !(pd_proximity_moved(self->proximity) > 0.0)) return PD_OK;
+    self->listed = self->n = 0;
+    PD_TRY(pd_proximity_activate(self->proximity, self->reach));
+    const pd_active_pairs *active = pd_proximity_active(self->proximity, &n);
+    PD_TRY(make_room(self, n));
+    PD_TRY(pd_contact_describe(self->context, &self->scene, active, (int)n, &self->columns));
+    PD_TRY(pd_proximity_incidence(self->proximity, self->columns.points, &self->incidence));
+    self->n = (int)n;
+    self->listed = 1;
+done:
+    return status;
+}
+
+static pd_contact_pairs pairs_of(const pd_contact *self) {
+    const pd_contact_columns *c = &self->columns;
+    return (pd_contact_pairs){self->n, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold};
+}
+
+static pd_status evaluate(const pd_contact *self, int quantity, real *out) {
+    pd_contact_pairs pairs = pairs_of(self);
+    return pd_contact_batch(self->context, &self->law, quantity, &pairs, self->surface->points, out);
+}
+
+pd_contact_view pd_contact_pairs_of(const pd_contact *self) {
+    size_t n;
+    return (pd_contact_view){self->n, self->columns, pd_proximity_active(self->proximity, &n)->key, self->hessians};
+}
+
+/* ---- the potential ------------------------------------------------------------------------------------------------------------------- */
+
+pd_status pd_contact_potential(pd_contact *self, const real *x, double *energy) {
+    pd_status status = pd_contact_place(self, x);
+    if (status) return status;
+    PD_TRY(evaluate(self, PD_CONTACT_ENERGY, self->values));
+    PD_TRY(pd_contact_sum(self->context, self->n, self->values, self->partial, 0, self->energy));
+    PD_TRY(pd_memory_download(self->context, energy, self->energy, sizeof *energy));
+done:
+    return status;
+}
+
+pd_status pd_contact_add_gradient(pd_contact *self, const pd_model *model, const real *x, real *gradient) {
+    pd_status status = pd_contact_place(self, x);
+    if (status || self->n == 0) return status;
+    PD_TRY(evaluate(self, PD_CONTACT_GRADIENT, self->corners));
+    PD_TRY(pd_contact_gather(self->context, model, &self->incidence, self->corners, gradient));
+done:
+    return status;
+}
+
+pd_status pd_contact_hessians(pd_contact *self, const real *x, int psd) {
+    pd_status status = pd_contact_place(self, x);
+    if (status) return status;
+    const pd_room rooms[] = {PD_ROOM(self->hessians, 144)};
+    PD_TRY(
+        pd_rooms_grow(self->context, (size_t)self->n, "Hessians of pairs in contact", 1, rooms, &self->hessian_capacity, &self->revision));
+    PD_TRY(evaluate(self, psd ? PD_CONTACT_HESSIAN_PSD : PD_CONTACT_HESSIAN, self->hessians));
+done:
+    return status;
+}
+
+pd_status pd_contact_add_blocks(pd_contact *self, const pd_model *model, const int *diagonal_slots, real *blocks) {
+    if (self->n == 0) return PD_OK;
+    return pd_contact_gather_blocks(self->context, model, &self->incidence, self->hessians, diagonal_slots, blocks);
+}
+
+pd_status pd_contact_add_product(pd_contact *self, const pd_model *model, const real *p, real *q, double *sums) {
+    pd_context *context = self->context;
+    pd_status status = PD_OK;
+    if (self->n == 0) return PD_OK;
+    PD_TRY(pd_contact_product(context, model, self->n, self->columns.points, self->hessians, p, self->corners, self->values));
+    PD_TRY(pd_contact_gather(context, model, &self->incidence, self->corners, q));
+    PD_TRY(pd_contact_sum(context, self->n, self->values, self->partial, 1, sums));
+done:
+    return status;
+}
+
+/* ---- for the host ------------------------------------------------------------------------------------------------------------------- */
+
+pd_status pd_contact_read(pd_contact *self, int quantity, real *out) {
+    size_t size = (size_t)pd_contact_quantity_size(quantity), n = (size_t)self->n;
+    pd_status status = PD_OK;
+    real *memory = size == 1 ? self->values : self->corners;
+    if (size != 1 && size != 12) return pd_fail(pd_context_error(self->context), PD_ERROR_VALUE, "quantity: %d is not read back", quantity);
+    PD_TRY(evaluate(self, quantity, memory));
+    PD_TRY(pd_memory_download(self->context, out, memory, n * size * sizeof(real)));
+done:
+    return status;
+}
+
+pd_status pd_contact_read_columns(pd_contact *self, const pd_contact_columns *out, uint64_t *keys) {
+    const pd_contact_columns *c = &self->columns;
+    size_t n = (size_t)self->n;
+    pd_status status = PD_OK;
+    const struct {
+        void *host;
+        const void *memory;
+        size_t bytes;
+    } columns[] = {{out->kind, c->kind, sizeof(int)},
+                   {out->points, c->points, 4 * sizeof(int)},
+                   {out->activation, c->activation, sizeof(real)},
+                   {out->separation, c->separation, sizeof(real)},
+                   {out->weight, c->weight, sizeof(real)},
+                   {out->threshold, c->threshold, sizeof(real)},
+                   {keys, pd_contact_pairs_of(self).keys, sizeof *keys}};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        if (columns[i].host) PD_TRY(pd_memory_download(self->context, columns[i].host, columns[i].memory, n * columns[i].bytes));
+done:
+    return status;
+}
+
+/* ---- the guard ------------------------------------------------------------------------------------------------------------------------ */
+
+pd_status pd_contact_limit(pd_contact *self, const real *x_0, const real *x_1, int driven, double *part) {
+    pd_status status;
+    // what the caller makes of x_0 + part (x_1 - x_0) is rounded, and so may x_1 have been
+    double rounding = 2.0 * (double)PD_EPSILON * pd_proximity_size(self->proximity);
+    PD_TRY(place_points(self, x_0, self->driven, pd_guard_start(self->guard)));
+    PD_TRY(place_points(self, x_1, driven ? self->targets : self->driven, pd_guard_end(self->guard)));
+    PD_TRY(pd_guard_part(self->guard, rounding, part));
+done:
+    return status;
+}
+
+real pd_contact_thickness(const pd_contact *self) { return self->scene.separation; }
+
+long long pd_contact_searches(const pd_contact *self) { return self->searches; }
+
+long long pd_contact_revision(const pd_contact *self) { return self->revision + pd_proximity_revision(self->proximity); }

@@ -1,0 +1,99 @@
+/* Contact as a term of the incremental potential: a law over all pairs of a scene that are near, wherever its vertices are.
+ *
+ *     C(x) = sum over pairs of the law at d(x)        (elements/contact/pair.h)
+ *
+ * The points are the vertices of the bodies and, behind them, driven points: vertices of obstacle meshes, centres of spheres, axes of capsules,
+ * points and normals of planes. Driven points have a place of their own in the state: they go towards a target in every step, and no
+ * farther than what they push lets them.
+ *
+ * Every function that takes x finds for itself which pairs act there (pd_contact_place), so C and its derivatives depend on x and on where the
+ * driven points are, and on nothing else. */
+#ifndef PD_CONTACT_CONTACT_H
+#define PD_CONTACT_CONTACT_H
+
+#include "contact/broad_phase.h"
+#include "contact_loops.h"
+
+typedef struct pd_contact pd_contact;
+
+enum { PD_GUARD_IMPACT, PD_GUARD_REACH, PD_GUARD_COUNT };
+
+/* All H; what a broad phase is told stands in `phase`, whose points are all points: those that follow vertices come first. */
+typedef struct pd_contact_description {
+    pd_contact_law law;
+    double activation, separation; /* dhat, xi: m */
+    int guard;                     /* PD_GUARD_... */
+    pd_broad_phase_description phase;
+    const real *rest;  /* [n_points,3] m */
+    const real *radii; /* [n_points] m */
+    const int *bodies; /* [n_points] */
+    const real *areas; /* [n_points] m^2, pd_contact_scene */
+    const real *edge_areas;
+    const int *planes; /* [n_planes] */
+    int n_planes;
+    const int *asked; /* [n_asked] the vertices that planes are asked about, ascending */
+    int n_asked;
+} pd_contact_description;
+
+/* Errors: PD_ERROR_MEMORY. Driven points begin at rest. */
+pd_status pd_contact_create(pd_contact **out, pd_context *context, const pd_contact_description *description, int n_vertices);
+void pd_contact_destroy(pd_contact *contact); /* NULL is allowed */
+
+/* ---- driven points: [n_driven,3] m -------------------------------------------------------------------------------------------------- */
+
+int pd_contact_n_driven(const pd_contact *contact);
+/* Where they are, and go: H; NULL leaves one alone. */
+pd_status pd_contact_set_driven(pd_contact *contact, const real *positions, const real *targets);
+pd_status pd_contact_get_driven(const pd_contact *contact, real *positions);
+/* Where the functions below take them to be: at their targets, or where they are. */
+void pd_contact_look_ahead(pd_contact *contact, int ahead);
+/* They go this part of the way that is left to their targets. */
+pd_status pd_contact_drive(pd_contact *contact, double part);
+/* Keeps where they are, and puts them back there. */
+pd_status pd_contact_keep_driven(pd_contact *contact);
+pd_status pd_contact_restore_driven(pd_contact *contact);
+/* The largest distance of a driven point from its target, m. Waits. */
+pd_status pd_contact_behind(pd_contact *contact, double *distance);
+
+/* ---- the potential: x [n_vertices,3] B m -------------------------------------------------------------------------------------------- */
+
+/* The pairs that may act at x. Free where x and the driven points are as they were. Errors: PD_ERROR_MEMORY, with the number of pairs. */
+pd_status pd_contact_place(pd_contact *contact, const real *x);
+/* J; infinite where nothing is left of a gap. Waits. */
+pd_status pd_contact_potential(pd_contact *contact, const real *x, double *energy);
+/* gradient += dC/dx at the free vertices, N; not numbers where nothing is left of a gap. */
+pd_status pd_contact_add_gradient(pd_contact *contact, const pd_model *model, const real *x, real *gradient);
+/* The Hessians of all pairs at x, for the functions below. psd: the nearest positive semidefinite ones. */
+pd_status pd_contact_hessians(pd_contact *contact, const real *x, int psd);
+/* Their diagonal blocks are added to those of a matrix in blocks; */
+pd_status pd_contact_add_blocks(pd_contact *contact, const pd_model *model, const int *diagonal_slots, real *blocks);
+/* and what else they are to a product: q += H p, sums [1] B += p . H p. */
+pd_status pd_contact_add_product(pd_contact *contact, const pd_model *model, const real *p, real *q, double *sums);
+
+/* The pairs of the last place, and their values. n and what lies in backend memory stay until the next place. */
+typedef struct pd_contact_view {
+    int n;
+    pd_contact_columns columns;
+    const uint64_t *keys;
+    const real *hessians; /* B [n,12,12] of the last pd_contact_hessians */
+} pd_contact_view;
+pd_contact_view pd_contact_pairs_of(const pd_contact *contact);
+
+/* One quantity (contact_loops.h) of the pairs of the last place, into memory of the host. */
+pd_status pd_contact_read(pd_contact *contact, int quantity, real *out);
+pd_status pd_contact_read_columns(pd_contact *contact, const pd_contact_columns *out, uint64_t *keys);
+
+/* ---- the guard -------------------------------------------------------------------------------------------------------------------- */
+
+/* The part of the way from x_0 to x_1 that all vertices can go, while the driven points go all the way to their targets where `driven`, so that no
+ * pair comes nearer than the separation; 1: all of it. Of the gap at x_0 a tenth is kept. Waits. */
+pd_status pd_contact_limit(pd_contact *contact, const real *x_0, const real *x_1, int driven, double *part);
+
+/* The separation, m, without the radii that come to it. */
+real pd_contact_thickness(const pd_contact *contact);
+/* Searches of the broad phase for pairs that are near. */
+long long pd_contact_searches(const pd_contact *contact);
+/* Changes where some list has moved to another place in memory. */
+long long pd_contact_revision(const pd_contact *contact);
+
+#endif

@@ -1,0 +1,101 @@
+/* How far the points of a scene can move; see guard.h. */
+#include "contact/guard.h"
+
+#include "contact/room.h"
+#include "geometry/collision.h"
+#include "linear/upload.h"
+#include "proximity_loops.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct pd_guard {
+    pd_context *context;
+    pd_broad_phase *phase;
+    double separation, activation;
+    const real *radii;
+    int n_planes, n_asked;
+    int *planes; /* H [n_planes] */
+    int *asked;  /* B [n_asked] */
+    real *start, *end;
+    pd_earliest *earliest; /* B [1] */
+    size_t capacity;
+    int *corners; /* B [capacity,4] */
+};
+
+pd_status pd_guard_create(pd_guard **out, pd_context *context, const pd_guard_description *d) {
+    pd_status status = PD_OK;
+    size_t bytes = 3 * (size_t)d->phase.n_points * sizeof(real);
+    pd_guard *self = *out = calloc(1, sizeof *self);
+    if (!self) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for a guard");
+    self->context = context;
+    self->separation = d->separation, self->activation = d->activation;
+    self->radii = d->radii;
+    self->n_planes = d->n_planes, self->n_asked = d->n_asked;
+    self->planes = malloc(((size_t)d->n_planes + 1) * sizeof *self->planes);
+    if (!self->planes) PD_TRY(pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for %d planes", d->n_planes));
+    if (d->n_planes) memcpy(self->planes, d->planes, (size_t)d->n_planes * sizeof *self->planes);
+    PD_TRY(pd_broad_phase_create(&self->phase, context, &d->phase));
+    PD_TRY(pd_upload_ints(context, &self->asked, d->asked, (size_t)d->n_asked));
+    PD_TRY(pd_memory_create(context, (void **)&self->start, bytes));
+    PD_TRY(pd_memory_create(context, (void **)&self->end, bytes));
+    PD_TRY(pd_memory_create(context, (void **)&self->earliest, sizeof *self->earliest));
+done:
+    if (status) {
+        pd_guard_destroy(self);
+        *out = NULL;
+    }
+    return status;
+}
+
+void pd_guard_destroy(pd_guard *self) {
+    if (!self) return;
+    void *memory[] = {self->asked, self->start, self->end, self->earliest, self->corners};
+    pd_broad_phase_destroy(self->phase);
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
+    free(self->planes);
+    free(self);
+}
+
+real *pd_guard_start(pd_guard *self) { return self->start; }
+real *pd_guard_end(pd_guard *self) { return self->end; }
+
+pd_status pd_guard_part(pd_guard *self, double rounding, double *part) {
+    pd_context *context = self->context;
+    pd_pairs vertex_triangle, edge_edge;
+    pd_status status;
+    int index;
+    // each box is wider by half of what two of them must keep; what rounding adds to that is far below the activation distance
+    double margin = 0.5 * self->separation + self->activation / 16.0;
+    PD_TRY(pd_broad_phase_find(self->phase, self->start, self->end, margin, 0, &vertex_triangle, &edge_edge));
+    size_t n = vertex_triangle.n + edge_edge.n;
+    if (n + (size_t)self->n_planes * (size_t)self->n_asked > INT_MAX)
+        return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "%zu pairs may meet, at most %d can be looked at", n, INT_MAX);
+    const pd_room rooms[] = {PD_ROOM(self->corners, 4)};
+    PD_TRY(pd_rooms_grow(context, n, "pairs that may meet", 1, rooms, &self->capacity, NULL));
+    pd_candidates candidates = {.n = n,
+                                .n_vertex_triangle = vertex_triangle.n,
+                                .n_edge_edge = edge_edge.n,
+                                .vertex_triangle = vertex_triangle.pairs,
+                                .edge_edge = edge_edge.pairs,
+                                .vertices = pd_broad_phase_primitives(self->phase, PD_VERTICES)->corners,
+                                .edges = pd_broad_phase_primitives(self->phase, PD_EDGES)->corners,
+                                .triangles = pd_broad_phase_primitives(self->phase, PD_TRIANGLES)->corners};
+    int n_vt = (int)vertex_triangle.n, n_ee = (int)edge_edge.n;
+    int *corners = self->corners;
+    real separation = (real)(self->separation + rounding), time;
+    PD_TRY(pd_candidate_points(context, &candidates, 0, (int)n, corners));
+    PD_TRY(pd_earliest_begin(context, 1, self->earliest));
+    PD_TRY(pd_earliest_collision(context, PD_VERTEX_TRIANGLE, PD_CCD_CERTIFIED, n_vt, self->start, self->end, corners, separation,
+                                 self->radii, 0, self->earliest));
+    PD_TRY(pd_earliest_collision(context, PD_EDGE_EDGE, PD_CCD_CERTIFIED, n_ee, self->start, self->end, corners + 4 * vertex_triangle.n,
+                                 separation, self->radii, n_vt, self->earliest));
+    for (int plane = 0; plane < self->n_planes; plane++)
+        PD_TRY(pd_earliest_plane_collision(context, self->n_asked, self->start, self->end, self->asked, self->planes[plane], separation,
+                                           self->radii, (int)n + plane * self->n_asked, self->earliest));
+    PD_TRY(pd_earliest_read(context, self->earliest, &time, &index));
+    *part = index < 0 ? 1.0 : (double)time;
+done:
+    return status;
+}

@@ -1,0 +1,35 @@
+/* How far the points of a scene can move without coming nearer to each other than the separation: one length for all, by the time of impact.
+ *
+ * All points move straight from where they are to where they would go. The pairs whose boxes meet on the way come from a broad phase of the
+ * guard's own, over the same primitives, since the lists of the other one are in use; each has a certified time up to which it keeps a
+ * tenth of its gap (geometry/certified.h), and the least of them is the answer [Li et al. 2020, Incremental Potential Contact, Sec. 4.4]. */
+#ifndef PD_CONTACT_GUARD_H
+#define PD_CONTACT_GUARD_H
+
+#include "contact/broad_phase.h"
+
+typedef struct pd_guard pd_guard;
+
+typedef struct pd_guard_description {
+    pd_broad_phase_description phase;
+    double separation, activation; /* m */
+    const real *radii;             /* B [n_points] m, borrowed */
+    const int *planes;             /* H [n_planes] rows of points, borrowed */
+    int n_planes;
+    const int *asked; /* H [n_asked] the points that planes are asked about */
+    int n_asked;
+} pd_guard_description;
+
+/* Errors: PD_ERROR_MEMORY. */
+pd_status pd_guard_create(pd_guard **out, pd_context *context, const pd_guard_description *description);
+void pd_guard_destroy(pd_guard *guard); /* NULL is allowed */
+
+/* The points at the beginning and the end of the way: B [n_points,3] m, for the caller to fill. */
+real *pd_guard_start(pd_guard *guard);
+real *pd_guard_end(pd_guard *guard);
+
+/* part  H  out  in [0,1] of the way.     rounding  m, what else may bring two points together that is not in the positions
+ * Waits. Errors: PD_ERROR_MEMORY. */
+pd_status pd_guard_part(pd_guard *guard, double rounding, double *part);
+
+#endif

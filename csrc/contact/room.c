@@ -1,0 +1,26 @@
+/* Room in backend memory; see room.h. */
+#include "contact/room.h"
+
+enum { FEWEST = 1024 };
+
+pd_status pd_rooms_grow(pd_context *context, size_t needed, const char *of, int n, const pd_room *rooms, size_t *capacity,
+                        long long *revision) {
+    void *fresh[PD_MOST_ROOMS] = {NULL};
+    size_t size = *capacity > 0 ? *capacity : FEWEST;
+    pd_status status = PD_OK;
+    if (needed <= *capacity) return PD_OK;
+    while (size < needed) size *= 2;
+    for (int i = 0; i < n && !status; i++) status = pd_memory_create(context, &fresh[i], (size / rooms[i].shared_by + 2) * rooms[i].bytes);
+    if (status) {
+        pd_error cause = *pd_context_error(context);
+        for (int i = 0; i < n; i++) pd_memory_destroy(context, fresh[i]);
+        return pd_fail(pd_context_error(context), status, "no room for %zu %s: %.300s", needed, of, cause.text);
+    }
+    for (int i = 0; i < n; i++) {
+        pd_memory_destroy(context, *rooms[i].memory);
+        *rooms[i].memory = fresh[i];
+    }
+    *capacity = size;
+    if (revision) ++*revision;
+    return PD_OK;
+}

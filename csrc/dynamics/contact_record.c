@@ -1,0 +1,92 @@
+/* What the record of a step says of contact; see contact_record.h. */
+#include "dynamics/contact_record.h"
+
+#include "contact/contact.h"
+#include "dynamics/frame.h"
+
+#include <stdlib.h>
+
+struct pd_contact_recorder {
+    size_t capacity;
+    uint64_t *keys, *previous; /* [capacity] of the active pairs, ascending */
+    size_t n, n_previous;
+    real *distance, *activation, *separation; /* [capacity] */
+    long long searches;                       /* when the record began */
+};
+
+static void release(pd_contact_recorder *r) {
+    void *memory[] = {r->keys, r->previous, r->distance, r->activation, r->separation};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) free(memory[i]);
+}
+
+void pd_contact_recorder_destroy(pd_contact_recorder *recorder) {
+    if (recorder) release(recorder);
+    free(recorder);
+}
+
+static pd_status need(pd_contact_recorder *r, size_t n, pd_error *error) {
+    size_t size = r->capacity > 0 ? r->capacity : 1024;
+    if (n <= r->capacity) return PD_OK;
+    while (size < n) size *= 2;
+    struct {
+        void **memory;
+        size_t bytes;
+    } arrays[] = {{(void **)&r->keys, sizeof(uint64_t)},
+                  {(void **)&r->previous, sizeof(uint64_t)},
+                  {(void **)&r->distance, sizeof(real)},
+                  {(void **)&r->activation, sizeof(real)},
+                  {(void **)&r->separation, sizeof(real)}};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        void *memory = realloc(*arrays[i].memory, size * arrays[i].bytes);
+        if (!memory) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for a record of %zu pairs in contact", n);
+        *arrays[i].memory = memory;
+    }
+    r->capacity = size;
+    return PD_OK;
+}
+
+/* Keys of one sorted list that the other has not. */
+static size_t count_missing(const uint64_t *keys, size_t n, const uint64_t *others, size_t n_others) {
+    size_t missing = 0, j = 0;
+    for (size_t i = 0; i < n; i++) {
+        while (j < n_others && others[j] < keys[i]) j++;
+        missing += j == n_others || others[j] != keys[i];
+    }
+    return missing;
+}
+
+pd_status pd_simulation_contact_row(pd_simulation *self, const real *x, int first, pd_contact_row *row) {
+    const pd_problem *problem = self->problem;
+    pd_contact *contact = problem->contact;
+    pd_error *error = problem->error;
+    pd_status status = PD_OK;
+    *row = (pd_contact_row){.smallest_distance = HUGE_VAL};
+    if (!contact) return PD_OK;
+    if (!self->recorder && !(self->recorder = calloc(1, sizeof *self->recorder)))
+        return pd_fail(error, PD_ERROR_MEMORY, "out of memory for a record of contact");
+    pd_contact_recorder *r = self->recorder;
+    double ahead = (double)pd_contact_thickness(contact);
+    if (x) PD_TRY(pd_memory_upload(problem->context, problem->trial, x, pd_problem_bytes(problem)));
+    pd_contact_look_ahead(contact, x != NULL);
+    PD_TRY(pd_contact_potential(contact, x ? problem->trial : self->iterate.x, &row->potential));
+    size_t n = (size_t)pd_contact_pairs_of(contact).n;
+    PD_TRY(need(r, n, error));
+    uint64_t *keys = r->previous;
+    r->previous = r->keys, r->n_previous = r->n;
+    r->keys = keys, r->n = 0;
+    pd_contact_columns columns = {.activation = r->activation, .separation = r->separation};
+    PD_TRY(pd_contact_read_columns(contact, &columns, r->keys));
+    PD_TRY(pd_contact_read(contact, PD_CONTACT_DISTANCE, r->distance));
+    for (size_t p = 0; p < n; p++) {
+        double d = (double)r->distance[p], separation = (double)r->separation[p];
+        row->smallest_distance = fmin(row->smallest_distance, d - (separation - ahead));
+        if (d < separation + (double)r->activation[p]) r->keys[r->n++] = r->keys[p];
+    }
+    if (first) r->searches = pd_contact_searches(contact);
+    row->active = (double)r->n;
+    row->entered = first ? 0.0 : (double)count_missing(r->keys, r->n, r->previous, r->n_previous);
+    row->left = first ? 0.0 : (double)count_missing(r->previous, r->n_previous, r->keys, r->n);
+    row->searches = (double)(pd_contact_searches(contact) - r->searches);
+done:
+    return pd_problem_keep_error(problem, status);
+}

@@ -1,0 +1,157 @@
+/* What contact has to say in a step; see safe_move.h. */
+#include "dynamics/safe_move.h"
+
+#include "contact/contact.h"
+#include "proximity_loops.h"
+
+pd_status pd_safe_create(pd_simulation *self) {
+    pd_safe *safe = &self->safe;
+    size_t bytes = pd_problem_bytes(self->problem);
+    pd_status status = PD_OK;
+    if (!self->problem->contact && !(self->settings.step_tolerance > 0)) return PD_OK;
+    PD_TRY(pd_memory_create(self->problem->context, (void **)&safe->x, bytes));
+    PD_TRY(pd_memory_create(self->problem->context, (void **)&safe->offset, bytes));
+done:
+    return status;
+}
+
+void pd_safe_destroy(pd_simulation *self) {
+    pd_memory_destroy(self->problem->context, self->safe.x);
+    pd_memory_destroy(self->problem->context, self->safe.offset);
+}
+
+pd_status pd_safe_begin(pd_simulation *self) {
+    pd_contact *contact = self->problem->contact;
+    self->safe.part = 1.0;
+    self->safe.drives = 0;
+    self->safe.arrived = 1;
+    if (!contact) return PD_OK;
+    pd_contact_look_ahead(contact, 0);
+    return pd_contact_keep_driven(contact);
+}
+
+pd_status pd_safe_restore(pd_simulation *self) {
+    const pd_problem *problem = self->problem;
+    pd_status status = pd_memory_copy(problem->context, self->iterate.x, problem->x_t, pd_problem_bytes(problem));
+    if (!status && problem->contact) status = pd_contact_restore_driven(problem->contact);
+    return status;
+}
+
+static pd_status keep(pd_simulation *self) {
+    pd_context *context = self->problem->context;
+    size_t bytes = pd_problem_bytes(self->problem);
+    pd_status status = pd_memory_copy(context, self->safe.x, self->iterate.x, bytes);
+    return status ? status : pd_memory_copy(context, self->safe.offset, self->iterate.offset, bytes);
+}
+
+/* The iterate goes back to safe + part (iterate - safe). */
+static pd_status prune(pd_simulation *self, double part) {
+    pd_context *context = self->problem->context;
+    pd_iterate *iterate = &self->iterate;
+    int n = self->problem->model->n_vertices;
+    size_t bytes = pd_problem_bytes(self->problem);
+    pd_status status = PD_OK;
+    PD_TRY(pd_move_towards(context, n, NULL, part, iterate->x, self->safe.x));
+    PD_TRY(pd_move_towards(context, n, NULL, part, iterate->offset, self->safe.offset));
+    PD_TRY(pd_memory_copy(context, iterate->x, self->safe.x, bytes));
+    PD_TRY(pd_memory_copy(context, iterate->offset, self->safe.offset, bytes));
+done:
+    return status;
+}
+
+pd_status pd_safe_first_guess(pd_simulation *self) {
+    const pd_problem *problem = self->problem;
+    pd_safe *safe = &self->safe;
+    pd_status status = PD_OK;
+    if (!safe->x) return PD_OK;
+    if (problem->contact) {
+        // where the step begins: what is near is looked for anew, so that a run that is resumed finds the same
+        PD_TRY(pd_contact_place(problem->contact, problem->x_t));
+        PD_TRY(pd_memory_copy(problem->context, safe->x, problem->x_t, pd_problem_bytes(problem)));
+        PD_TRY(pd_offset(problem->context, problem->model, problem->h, safe->x, problem->x_t, self->v, problem->load, safe->offset));
+        PD_TRY(pd_contact_limit(problem->contact, safe->x, self->iterate.x, 1, &safe->part));
+        if (safe->part < 1.0) PD_TRY(prune(self, safe->part));
+        PD_TRY(pd_contact_drive(problem->contact, safe->part));
+        safe->arrived = safe->part == 1.0;
+        safe->drives = 1;
+    }
+    PD_TRY(keep(self));
+done:
+    return status;
+}
+
+pd_status pd_safe_drive(pd_simulation *self, int *moved) {
+    const pd_problem *problem = self->problem;
+    pd_safe *safe = &self->safe;
+    pd_status status = PD_OK;
+    double part;
+    *moved = 0;
+    self->iterate.limit = 0.0;
+    if (!safe->x) return PD_OK;
+    if (!safe->arrived) {
+        int n = problem->model->n_vertices;
+        PD_TRY(pd_memory_copy(problem->context, problem->trial, self->iterate.x, pd_problem_bytes(problem)));
+        PD_TRY(pd_move_towards(problem->context, n, problem->model->fixed, 1.0, self->targets, problem->trial));
+        PD_TRY(pd_contact_limit(problem->contact, self->iterate.x, problem->trial, 1, &part));
+        PD_TRY(pd_move_towards(problem->context, n, problem->model->fixed, part, self->targets, self->iterate.x));
+        PD_TRY(pd_contact_drive(problem->contact, part));
+        safe->arrived = part == 1.0;
+        safe->drives++;
+        *moved = part > 0.0;
+    }
+    PD_TRY(keep(self));
+done:
+    return status;
+}
+
+pd_status pd_safe_limit(pd_simulation *self) {
+    const pd_problem *problem = self->problem;
+    pd_safe *safe = &self->safe;
+    pd_iterate *iterate = &self->iterate;
+    pd_status status = PD_OK;
+    safe->part = 1.0;
+    if (!problem->contact) return PD_OK;
+    if (iterate->limit > 0.0) {
+        safe->part = iterate->limit;
+        return PD_OK;
+    }
+    PD_TRY(pd_contact_limit(problem->contact, safe->x, iterate->x, 0, &safe->part));
+    if (safe->part < 1.0) {
+        size_t bytes = pd_problem_bytes(problem);
+        // the step that extrapolation goes by is the one that was taken, and its weights begin anew
+        PD_TRY(pd_memory_clear(problem->context, problem->trial, bytes));
+        PD_TRY(pd_add_scaled(problem->context, problem->model, problem->trial, safe->part, iterate->step, problem->trial));
+        PD_TRY(pd_memory_copy(problem->context, iterate->step, problem->trial, bytes));
+        iterate->restarted = iterate->number + 1;
+        PD_TRY(prune(self, safe->part));
+    }
+done:
+    return status;
+}
+
+pd_status pd_safe_largest_move(pd_simulation *self, double *move) {
+    const pd_problem *problem = self->problem;
+    double found[2];
+    pd_status status = PD_OK;
+    PD_TRY(pd_largest_move(problem->context, problem->model->n_vertices, self->iterate.x, self->safe.x, problem->scalars));
+    PD_TRY(pd_memory_download(problem->context, found, problem->scalars, sizeof found));
+    *move = sqrt(found[0]);
+done:
+    return status;
+}
+
+pd_status pd_safe_behind(pd_simulation *self, double *behind) {
+    const pd_problem *problem = self->problem;
+    pd_status status = PD_OK;
+    double found[2], driven;
+    *behind = 0.0;
+    if (self->safe.arrived) return PD_OK;
+    PD_TRY(pd_contact_behind(problem->contact, &driven));
+    PD_TRY(pd_memory_copy(problem->context, problem->trial, self->iterate.x, pd_problem_bytes(problem)));
+    PD_TRY(pd_move_towards(problem->context, problem->model->n_vertices, problem->model->fixed, 1.0, self->targets, problem->trial));
+    PD_TRY(pd_largest_move(problem->context, problem->model->n_vertices, problem->trial, self->iterate.x, problem->scalars));
+    PD_TRY(pd_memory_download(problem->context, found, problem->scalars, sizeof found));
+    *behind = fmax(driven, sqrt(found[0]));
+done:
+    return status;
+}

@@ -1,0 +1,33 @@
+/* What contact has to say in a step: how far the iterate may go, and when pins and obstacles move. frame.c asks at every iteration; without contact
+ * nothing here does anything.
+ *
+ *     x_t -> first guess            as far as nothing touches on the way, driven points along with it
+ *     before each iteration         what is driven and has not arrived goes on towards its target, as far as what it pushes lets it
+ *     after each iteration          x_safe + part (x - x_safe), where the method has not kept to that by itself (pd_iterate.limit)
+ *
+ * So every iterate can be reached from x_t on a path of straight pieces without any touch (contact/guard.h). */
+#ifndef PD_DYNAMICS_SAFE_MOVE_H
+#define PD_DYNAMICS_SAFE_MOVE_H
+
+#include "dynamics/frame.h"
+
+/* The buffers, where a step needs them. */
+pd_status pd_safe_create(pd_simulation *self);
+void pd_safe_destroy(pd_simulation *self);
+
+/* x_t is the state that a failure comes back to, driven points included; and back to it. */
+pd_status pd_safe_begin(pd_simulation *self);
+pd_status pd_safe_restore(pd_simulation *self);
+
+/* The first guess is in the iterate. */
+pd_status pd_safe_first_guess(pd_simulation *self);
+/* Before an iteration. *moved: whether something driven has moved. */
+pd_status pd_safe_drive(pd_simulation *self, int *moved);
+/* After it; pruned, the iterate's step is the part that was gone. */
+pd_status pd_safe_limit(pd_simulation *self);
+/* The largest move of a vertex in the iteration, m. */
+pd_status pd_safe_largest_move(pd_simulation *self, double *move);
+/* How far from its target what is driven is, m; 0 once it has arrived. */
+pd_status pd_safe_behind(pd_simulation *self, double *behind);
+
+#endif

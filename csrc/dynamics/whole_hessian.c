@@ -1,0 +1,212 @@
+/* The Hessian of the incremental potential on the host; see whole_hessian.h. */
+#include "dynamics/whole_hessian.h"
+
+#include "contact/contact.h"
+#include "dynamics/block_hessian.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A pattern with more blocks of contact than so many times those in use is made anew. */
+enum { MOST_UNUSED = 4 };
+
+void pd_whole_hessian_destroy(pd_whole_hessian *self) {
+    pd_csr_destroy(&self->pattern);
+    void *memory[] = {self->blocks, self->element_slots, self->points, self->hessians, self->news};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) free(memory[i]);
+}
+
+/* ---- the pattern ---------------------------------------------------------------------------------------------------------------------- */
+
+/* The place of block (i,j), or -1. */
+static int slot_of(const pd_csr *pattern, int i, int j) {
+    int low = pattern->row_start[i], high = pattern->row_start[i + 1];
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (pattern->columns[middle] < j)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < pattern->row_start[i + 1] && pattern->columns[low] == j ? low : -1;
+}
+
+static int compare_keys(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts keys [n] and keeps one of each; returns how many. */
+static size_t sort_once(uint64_t *keys, size_t n) {
+    size_t kept = 0;
+    qsort(keys, n, sizeof *keys, compare_keys);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || keys[i] != keys[i - 1]) keys[kept++] = keys[i];
+    return kept;
+}
+
+static pd_status need_news(pd_whole_hessian *self, size_t n, pd_error *error) {
+    size_t size = self->new_capacity > 0 ? self->new_capacity : 1024;
+    if (n <= self->new_capacity) return PD_OK;
+    while (size < n) size *= 2;
+    uint64_t *news = realloc(self->news, size * sizeof *news);
+    if (!news) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for %zu blocks of contact", n);
+    self->news = news;
+    self->new_capacity = size;
+    return PD_OK;
+}
+
+/* The pattern = that of `base` and the sorted keys, and where the blocks of the elements are in it. */
+static pd_status merge(pd_whole_hessian *self, const pd_csr *elements, const pd_csr *base, const uint64_t *keys, size_t n_keys,
+                       pd_error *error) {
+    int n = base->n;
+    size_t count = (size_t)base->row_start[n] + n_keys, k = 0, next = 0, n_elements = (size_t)elements->row_start[n];
+    if (count > INT_MAX / 9) return pd_fail(error, PD_ERROR_VALUE, "the Hessian has %zu blocks, more than can be numbered", count);
+    pd_csr merged = {n, malloc(((size_t)n + 1) * sizeof(int)), malloc((count + 1) * sizeof(int)), NULL};
+    real *blocks = malloc((9 * count + 1) * sizeof *blocks);
+    int *slots = malloc((n_elements + 1) * sizeof *slots);
+    if (!merged.row_start || !merged.columns || !blocks || !slots) {
+        pd_csr_destroy(&merged);
+        free(blocks);
+        free(slots);
+        return pd_fail(error, PD_ERROR_MEMORY, "out of memory for the Hessian of %d vertices with %zu blocks", n, count);
+    }
+    for (int i = 0; i < n; i++) {
+        int s = base->row_start[i], end = base->row_start[i + 1];
+        merged.row_start[i] = (int)next;
+        while (s < end || (k < n_keys && (int)(keys[k] >> 32) == i)) {
+            int fresh = k < n_keys && (int)(keys[k] >> 32) == i ? (int)(keys[k] & 0xffffffffu) : INT_MAX;
+            int known = s < end ? base->columns[s] : INT_MAX;
+            merged.columns[next++] = fresh < known ? fresh : known;
+            k += fresh <= known;
+            s += known <= fresh;
+        }
+    }
+    merged.row_start[n] = (int)next;
+    for (int i = 0; i < n; i++)
+        for (int s = elements->row_start[i]; s < elements->row_start[i + 1]; s++) slots[s] = slot_of(&merged, i, elements->columns[s]);
+    pd_csr_destroy(&self->pattern);
+    free(self->blocks);
+    free(self->element_slots);
+    self->pattern = merged, self->blocks = blocks, self->element_slots = slots;
+    self->n_of_elements = (int)n_elements;
+    self->revision++;
+    return PD_OK;
+}
+
+/* Makes sure that every pair of vertices of n pairs in contact has a block. */
+static pd_status cover(pd_whole_hessian *self, const pd_csr *elements, int n_vertices, int n, pd_error *error) {
+    pd_status status = PD_OK;
+    size_t used = 0, missing = 0;
+    if (!self->pattern.row_start) PD_TRY(merge(self, elements, elements, NULL, 0, error));
+    PD_TRY(need_news(self, 12 * (size_t)n, error));
+    for (int p = 0; p < n; p++)
+        for (int a = 0; a < 16; a++) {
+            int i = self->points[4 * (size_t)p + (size_t)(a / 4)], j = self->points[4 * (size_t)p + (size_t)(a % 4)];
+            if (i == j || i < 0 || j < 0 || i >= n_vertices || j >= n_vertices) continue;
+            missing += slot_of(&self->pattern, i, j) < 0;
+            if (slot_of(elements, i, j) < 0) self->news[used++] = (uint64_t)i << 32 | (uint64_t)j;
+        }
+    if (!missing) return PD_OK;
+    used = sort_once(self->news, used);
+    size_t of_contact = (size_t)self->pattern.row_start[n_vertices] - (size_t)self->n_of_elements;
+    if (of_contact > MOST_UNUSED * used) return merge(self, elements, elements, self->news, used, error);
+    // a copy of the pattern as it is: merge replaces it
+    pd_csr base = self->pattern;
+    self->pattern = (pd_csr){0};
+    status = merge(self, elements, &base, self->news, used, error);
+    if (status)
+        self->pattern = base;
+    else
+        pd_csr_destroy(&base);
+done:
+    return status;
+}
+
+/* ---- the blocks ------------------------------------------------------------------------------------------------------------------------ */
+
+/* C = A B, in double whatever `real` is. */
+static void multiply3(const double *A, const double *B, double *C) {
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) C[3 * i + j] = A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
+}
+
+static void restrict_blocks(const pd_problem *problem, const pd_csr *pattern, real *blocks, int filled) {
+    for (int i = 0; i < pattern->n && problem->subspace; i++)
+        for (int s = pattern->row_start[i]; s < pattern->row_start[i + 1]; s++) {
+            const double *P = problem->subspace + 9 * (size_t)i, *Q = problem->subspace + 9 * (size_t)pattern->columns[s];
+            double block[9], left[9], trace = 0.0;
+            for (int c = 0; c < 9; c++) block[c] = (double)blocks[9 * (size_t)s + (size_t)c];
+            for (int c = 0; c < 9; c += 4) trace += fabs(block[c]);
+            multiply3(P, block, left);
+            multiply3(left, Q, block);
+            for (int c = 0; c < 9; c++) {
+                double fill = filled && pattern->columns[s] == i ? trace / 3.0 * ((double)(c % 4 == 0) - P[c]) : 0.0;
+                blocks[9 * (size_t)s + (size_t)c] = (real)(block[c] + fill);
+            }
+        }
+}
+
+/* The pairs' blocks beside the diagonal, which the elements' matrix already has. */
+static void add_pairs(pd_whole_hessian *self, int n_vertices, int n) {
+    for (int p = 0; p < n; p++)
+        for (int a = 0; a < 16; a++) {
+            int i = self->points[4 * (size_t)p + (size_t)(a / 4)], j = self->points[4 * (size_t)p + (size_t)(a % 4)];
+            if (i == j || i < 0 || j < 0 || i >= n_vertices || j >= n_vertices) continue;
+            const real *from = self->hessians + 144 * (size_t)p + 36 * (size_t)(a / 4) + 3 * (size_t)(a % 4);
+            real *to = self->blocks + 9 * (size_t)slot_of(&self->pattern, i, j);
+            for (int b = 0; b < 3; b++)
+                for (int c = 0; c < 3; c++) to[3 * b + c] += from[12 * b + c];
+        }
+}
+
+/* points and hessians of the pairs in contact, on the host. */
+static pd_status read_pairs(pd_whole_hessian *self, const pd_problem *problem, int *n) {
+    pd_contact_view view = pd_contact_pairs_of(problem->contact);
+    size_t size = self->pair_capacity > 0 ? self->pair_capacity : 1024, count = (size_t)view.n;
+    pd_status status;
+    *n = view.n;
+    if (count > self->pair_capacity) {
+        while (size < count) size *= 2;
+        int *points = realloc(self->points, 4 * size * sizeof *points);
+        if (points) self->points = points;
+        real *hessians = points ? realloc(self->hessians, 144 * size * sizeof *hessians) : NULL;
+        if (hessians) self->hessians = hessians;
+        if (!hessians) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for the Hessians of %zu pairs in contact", count);
+        self->pair_capacity = size;
+    }
+    status = pd_memory_download(problem->context, self->points, view.columns.points, 4 * count * sizeof *self->points);
+    return status ? status : pd_memory_download(problem->context, self->hessians, view.hessians, 144 * count * sizeof *self->hessians);
+}
+
+pd_status pd_problem_need_whole(const pd_problem *problem) {
+    return cover(problem->whole, &problem->hessian->pattern, problem->model->n_vertices, 0, problem->error);
+}
+
+pd_status pd_problem_whole_hessian(const pd_problem *problem, const real *x, int psd, int filled) {
+    pd_whole_hessian *self = problem->whole;
+    const pd_csr *elements = &problem->hessian->pattern;
+    int n = problem->model->n_vertices, n_pairs = 0;
+    pd_status status;
+    PD_TRY(pd_problem_hessian(problem, x, psd));
+    if (problem->contact) PD_TRY(read_pairs(self, problem, &n_pairs));
+    PD_TRY(cover(self, elements, n, n_pairs, problem->error));
+    size_t of_elements = (size_t)elements->row_start[n], all = (size_t)self->pattern.row_start[n];
+    PD_TRY(pd_memory_download(problem->context, self->blocks, problem->hessian->blocks, 9 * of_elements * sizeof(real)));
+    // from the end, since a block moves to a later place or stays
+    if (all > of_elements) {
+        size_t next = all;
+        for (size_t s = of_elements; s-- > 0;) {
+            size_t to = (size_t)self->element_slots[s];
+            while (next > to + 1) memset(self->blocks + 9 * --next, 0, 9 * sizeof(real));
+            memmove(self->blocks + 9 * to, self->blocks + 9 * s, 9 * sizeof(real));
+            next = to;
+        }
+        while (next > 0) memset(self->blocks + 9 * --next, 0, 9 * sizeof(real));
+    }
+    add_pairs(self, n, n_pairs);
+    restrict_blocks(problem, &self->pattern, self->blocks, filled);
+done:
+    return status;
+}

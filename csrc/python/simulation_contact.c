@@ -1,0 +1,213 @@
+/* What touches in a simulation: the description of a scene's contact, the driven points, and the pairs as they are. */
+#include "python/simulation_object.h"
+
+#include "dynamics/contact_record.h"
+#include "elements/contact/pair.h"
+
+#include <float.h>
+
+/* An entry of the dict; a borrowed reference, or NULL with an exception set. */
+static PyObject *entry(PyObject *dict, const char *name) {
+    PyObject *object = PyDict_GetItemString(dict, name);
+    if (!object) PyErr_Format(PyExc_ValueError, "contact: %s is missing", name);
+    return object;
+}
+
+/* An array of the dict, kept by the list: its data and its length, which `shape` demands where it is not -1. Returns 0 with an exception set. */
+static int array_of(PyObject *kept, PyObject *dict, const char *name, int type, int dimensions, npy_intp *shape, const void *data) {
+    PyObject *object = entry(dict, name);
+    PyArrayObject *array = object ? pd_array_in_kept(kept, object, type, dimensions, shape, name) : NULL;
+    if (!array) return 0;
+    int length = pd_array_length(array, 0, name);
+    if (length < 0) return 0;
+    shape[0] = length;
+    *(const void **)(uintptr_t)data = PyArray_DATA(array);
+    if (type == PD_NPY_REAL) return pd_array_check_range(array, -PD_LARGEST_COORDINATE, PD_LARGEST_COORDINATE, name) == 0;
+    return 1;
+}
+
+static int indices_of(PyObject *kept, PyObject *dict, const char *name, int width, int n_points, npy_intp *rows, const int **data) {
+    npy_intp shape[2] = {-1, width};
+    if (!array_of(kept, dict, name, NPY_INT32, width > 0 ? 2 : 1, shape, data)) return 0;
+    *rows = shape[0];
+    npy_intp count = shape[0] * (width > 0 ? width : 1);
+    for (npy_intp i = 0; i < count; i++)
+        if ((*data)[i] < 0 || (*data)[i] >= n_points) {
+            PyErr_Format(PyExc_ValueError, "%s: index %d at %zd is out of range for %d points", name, (*data)[i], (Py_ssize_t)i, n_points);
+            return 0;
+        }
+    return 1;
+}
+
+static int number_of(PyObject *dict, const char *name, double least, double most, double *out) {
+    PyObject *object = entry(dict, name);
+    if (!object) return 0;
+    *out = PyFloat_AsDouble(object);
+    return !(*out == -1.0 && PyErr_Occurred()) && pd_number_in_range(*out, least, most, name);
+}
+
+int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact_description *out) {
+    static const char *const kinds[] = {"vertices", "edges", "triangles"}, *const tags[] = {"vertex_tags", "edge_tags", "triangle_tags"},
+                             *const radii[] = {"vertex_radii", "edge_radii", "triangle_radii"};
+    double law, physical, stiffness, guard, most = sizeof(real) == sizeof(float) ? FLT_MAX : DBL_MAX;
+    npy_intp points[2] = {-1, 3}, one[1], rows;
+    *out = (pd_contact_description){0};
+    if (object == Py_None) return 1;
+    if (!PyDict_Check(object)) {
+        PyErr_Format(PyExc_TypeError, "contact: expected a dict or None, got %R", object);
+        return 0;
+    }
+    if (!number_of(object, "law", 0, PD_LAW_COUNT - 1, &law) || !number_of(object, "physical", 0, 1, &physical) ||
+        !number_of(object, "stiffness", 0, most, &stiffness) || !number_of(object, "guard", 0, PD_GUARD_COUNT - 1, &guard) ||
+        !number_of(object, "activation", DBL_MIN, PD_LARGEST_COORDINATE, &out->activation) ||
+        !number_of(object, "separation", 0, PD_LARGEST_COORDINATE, &out->separation))
+        return 0;
+    out->law = (pd_contact_law){(int)law, (int)physical, (real)stiffness};
+    out->guard = (int)guard;
+    if (!array_of(kept, object, "rest", PD_NPY_REAL, 2, points, &out->rest)) return 0;
+    int n = out->phase.n_points = (int)points[0];
+    if (n < n_vertices) {
+        PyErr_Format(PyExc_ValueError, "rest: %d points are fewer than %d vertices", n, n_vertices);
+        return 0;
+    }
+    out->phase.rest = out->rest;
+    one[0] = n;
+    if (!array_of(kept, object, "radii", PD_NPY_REAL, 1, one, &out->radii) ||
+        !array_of(kept, object, "areas", PD_NPY_REAL, 1, one, &out->areas) ||
+        !array_of(kept, object, "bodies", NPY_INT32, 1, one, &out->bodies))
+        return 0;
+    for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++) {
+        if (!indices_of(kept, object, kinds[kind], kind + 1, n, &rows, &out->phase.corners[kind])) return 0;
+        out->phase.n[kind] = (int)(one[0] = rows);
+        if (!array_of(kept, object, tags[kind], NPY_INT32, 1, one, &out->phase.tags[kind]) ||
+            !array_of(kept, object, radii[kind], PD_NPY_REAL, 1, one, &out->phase.radii[kind]))
+            return 0;
+    }
+    one[0] = out->phase.n[PD_EDGES];
+    if (!array_of(kept, object, "edge_areas", PD_NPY_REAL, 1, one, &out->edge_areas)) return 0;
+    // behind the point of a plane lies its normal
+    if (!indices_of(kept, object, "planes", 0, n - 1, &rows, &out->planes)) return 0;
+    out->n_planes = (int)rows;
+    if (!indices_of(kept, object, "asked", 0, n_vertices, &rows, &out->asked)) return 0;
+    out->n_asked = (int)rows;
+    return 1;
+}
+
+/* ---- driven points --------------------------------------------------------------------------------------------------------------------- */
+
+static npy_intp n_driven(pd_simulation_object *self) {
+    pd_contact *contact = pd_simulation_contact(self->core);
+    return contact ? pd_contact_n_driven(contact) : 0;
+}
+
+static pd_status driven(pd_simulation *core, const void *given, void *out) {
+    pd_contact *contact = pd_simulation_contact(core);
+    (void)given;
+    return contact ? pd_simulation_keep_error(core, pd_contact_get_driven(contact, out)) : PD_OK;
+}
+
+PyObject *pd_call_driven(pd_simulation_object *self, PyObject *unused) {
+    npy_intp shape[2] = {n_driven(self), 3};
+    (void)unused;
+    return pd_object_fill(self, driven, NULL, pd_array_out(PD_NPY_REAL, 2, shape));
+}
+
+static pd_status set_driven(pd_simulation *core, const void *given, void *out) {
+    const real *const *places = given;
+    pd_contact *contact = pd_simulation_contact(core);
+    (void)out;
+    return contact ? pd_simulation_keep_error(core, pd_contact_set_driven(contact, places[0], places[1])) : PD_OK;
+}
+
+PyObject *pd_call_set_driven(pd_simulation_object *self, PyObject *arguments) {
+    static const char *const names[] = {"positions", "targets"};
+    PyObject *objects[2];
+    PyArrayObject *arrays[2];
+    const real *places[2] = {NULL, NULL};
+    npy_intp shape[2] = {n_driven(self), 3};
+    if (!PyArg_ParseTuple(arguments, "OO:set_driven", &objects[0], &objects[1])) return NULL;
+    for (int i = 0; i < 2; i++) {
+        if (pd_array_in_or_none(&arrays[i], objects[i], PD_NPY_REAL, 2, shape, names[i]) < 0) return NULL;
+        if (arrays[i] && pd_check_coordinates(arrays[i], names[i]) < 0) return NULL;
+        if (arrays[i]) places[i] = PyArray_DATA(arrays[i]);
+    }
+    if (!pd_object_call(self, set_driven, places, NULL)) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* ---- what a record says ---------------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const real *x;
+    int first;
+} row_request;
+
+static pd_status contact_row(pd_simulation *core, const void *given, void *out) {
+    const row_request *asked = given;
+    pd_status status = pd_simulation_begin(core);
+    return status ? status : pd_simulation_contact_row(core, asked->x, asked->first, out);
+}
+
+PyObject *pd_call_contact_row(pd_simulation_object *self, PyObject *arguments) {
+    PyObject *object;
+    row_request asked;
+    pd_contact_row row;
+    if (!PyArg_ParseTuple(arguments, "Op:contact_row", &object, &asked.first)) return NULL;
+    if (!pd_object_read_vectors(self, object, "x", &asked.x) || !pd_object_call(self, contact_row, &asked, &row)) return NULL;
+    return Py_BuildValue("{sdsdsdsdsdsdsd}", "contact_potential", row.potential, "friction_potential", 0.0, "active_contacts", row.active,
+                         "contacts_entered", row.entered, "contacts_left", row.left, "smallest_distance", row.smallest_distance, "searches",
+                         row.searches);
+}
+
+/* ---- pairs ------------------------------------------------------------------------------------------------------------------------------ */
+
+/* A column of n rows in the dictionary; its memory, or NULL with an exception set. */
+static void *column(PyObject *columns, const char *name, int type, npy_intp n, npy_intp second, npy_intp third) {
+    npy_intp shape[3] = {n, second, third};
+    PyArrayObject *array = pd_array_out(type, third ? 3 : second ? 2 : 1, shape);
+    int failed = !array || PyDict_SetItemString(columns, name, (PyObject *)array) < 0;
+    Py_XDECREF((PyObject *)array);
+    return failed ? NULL : PyArray_DATA(array); /* the dictionary keeps it */
+}
+
+static pd_status place(pd_simulation *core) {
+    pd_contact *contact = pd_simulation_contact(core);
+    pd_contact_look_ahead(contact, 0);
+    return pd_simulation_keep_error(core, pd_contact_place(contact, pd_simulation_positions(core)));
+}
+
+PyObject *pd_call_contact_columns(pd_simulation_object *self, PyObject *unused) {
+    pd_contact *contact = pd_simulation_contact(self->core);
+    pd_status status;
+    (void)unused;
+    if (!contact) return PyErr_Format(PyExc_ValueError, "contact: this simulation has none");
+    PyObject *columns = PyDict_New();
+    if (!columns || !pd_object_enter(self)) {
+        Py_XDECREF(columns);
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS status = place(self->core);
+    Py_END_ALLOW_THREADS npy_intp n = pd_contact_pairs_of(contact).n;
+    pd_contact_columns out = {0};
+    uint64_t *keys = NULL;
+    real *distance = NULL, *gradient = NULL;
+    int complete = !status && (out.kind = column(columns, "kind", NPY_INT32, n, 0, 0)) &&
+                   (out.points = column(columns, "vertices", NPY_INT32, n, 4, 0)) &&
+                   (out.activation = column(columns, "activation", PD_NPY_REAL, n, 0, 0)) &&
+                   (out.separation = column(columns, "separation", PD_NPY_REAL, n, 0, 0)) &&
+                   (out.weight = column(columns, "weight", PD_NPY_REAL, n, 0, 0)) &&
+                   (out.threshold = column(columns, "threshold", PD_NPY_REAL, n, 0, 0)) &&
+                   (keys = column(columns, "key", NPY_UINT64, n, 0, 0)) && (distance = column(columns, "distance", PD_NPY_REAL, n, 0, 0)) &&
+                   (gradient = column(columns, "gradient", PD_NPY_REAL, n, 4, 3));
+    if (complete) {
+        Py_BEGIN_ALLOW_THREADS status = pd_contact_read_columns(contact, &out, keys);
+        if (!status) status = pd_contact_read(contact, PD_CONTACT_DISTANCE, distance);
+        if (!status) status = pd_contact_read(contact, PD_CONTACT_GRADIENT, gradient);
+        Py_END_ALLOW_THREADS
+    }
+    pd_simulation_keep_error(self->core, status);
+    pd_object_leave(self);
+    if (complete && !status) return columns;
+    Py_DECREF(columns);
+    return status ? pd_object_raise(self, status) : NULL;
+}

@@ -1,0 +1,183 @@
+"""What of a scene touches, as the core takes it: points, edges and triangles of bodies and obstacles, and what a law needs of them.
+
+Vertices of the bodies come first, as in the scene; behind them lie driven points: the vertices of obstacle meshes and boxes, the centres
+of spheres and the ends of the axes of capsules, which have the collider's radius, and of each plane a point and the unit normal.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pdgpu.colliders import Box, Capsule, Plane, SignedDistanceField, Sphere
+from pdgpu.collision import BODY_SHIFT, FIXED, SELF
+from pdgpu.contact import GUARDS, LAWS, SurfaceAreas, find_pairs
+from pdgpu.contact_stiffness import automatic_stiffness
+from pdgpu.intersections import JudgedScene
+from pdgpu.shapes import box
+from pdgpu.surface import SceneSurface
+
+__all__ = ["ContactScene"]
+
+SIDE = 1 << 30  # PD_TAG_SIDE of csrc/geometry/box.h
+
+
+class ContactScene:
+    """The points of a scene that touch, and where the driven ones are at a time.
+
+    Parameters
+    ----------
+    scene : Scene
+    contact : BarrierContact
+        Its stiffness a number.
+    fixed : ndarray of bool, shape (n,)
+        Vertices that no solver moves.
+
+    Raises
+    ------
+    TypeError
+        An obstacle that is a grid of distances, which have no distance to edges and triangles.
+    ValueError
+        Two primitives of one body that are no farther apart at rest than the separation.
+    """
+
+    def __init__(self, scene, contact, fixed):
+        surface = SceneSurface(scene)
+        self.names = scene.names
+        self._parts = []  # of the driven points: a function of time, and how many they are
+        self.n_vertices = scene.n_vertices
+        n = len(surface.rest)
+        rest, owner, radii = [surface.rest], [surface.owner], [np.zeros(n)]
+        triangles, edges, particles, planes = [surface.triangles], [surface.edges], [surface.particles], []
+        if len(surface.meshes):
+            self._parts.append(surface.driven)
+        for place, collider in surface.shapes:
+            name = self.names[place]
+            if isinstance(collider, SignedDistanceField):
+                raise TypeError(f"contact: BarrierContact does not take {name!r}, a SignedDistanceField; give the mesh it was made from")
+            local, radius = _points_of(collider)
+            if isinstance(collider, Plane):
+                planes.append(n)
+            elif isinstance(collider, Sphere) or len(np.unique(local, axis=0)) == 1:
+                local = local[:1]
+                particles.append([n])
+            elif isinstance(collider, Capsule):
+                edges.append([[n, n + 1]])
+            else:
+                triangles.append(box((1.0, 1.0, 1.0)).triangles + n)
+            self._parts.append(_motion_of(collider, local, name))
+            at_start = self._parts[-1](0.0)
+            rest.append(at_start)
+            owner.append(np.full(len(at_start), place))
+            radii.append(np.full(len(at_start), radius))
+            n += len(at_start)
+        self.rest, self.owner, self.radii = np.concatenate(rest), np.concatenate(owner).astype(np.int32), np.concatenate(radii)
+        self.particles = np.concatenate(particles).astype(np.int32)
+        rows = JudgedScene(n, np.concatenate(triangles), np.concatenate(edges), self.particles)
+        self.triangles, self.edges, self.vertices = rows.triangles, rows.edges, rows.vertices
+        self.planes = np.array(planes, np.int32)
+        self._sides = ~rows.alone.astype(bool)
+        self._fixed = np.ones(n, bool)
+        self._fixed[: self.n_vertices] = fixed
+        self._check_rest(contact)
+
+    @property
+    def n_driven(self):
+        return len(self.rest) - self.n_vertices
+
+    def driven(self, time):
+        """Where the driven points are at a time (s), (n_driven, 3) m."""
+        return np.concatenate([np.zeros((0, 3)), *(part(time) for part in self._parts)])
+
+    def description(self, contact, dtype):
+        """What the core's simulation takes of contact, by name."""
+        tags = self.owner << BODY_SHIFT | SELF | np.where(self._fixed, FIXED, 0)
+        corners = {"vertices": self.vertices.reshape(-1, 1), "edges": self.edges, "triangles": self.triangles}
+        areas, edge_areas = self._areas() if contact.area_weighted else (None, None)
+        result = {
+            "law": LAWS.index(type(contact).__name__),
+            "physical": int(contact.area_weighted),
+            "stiffness": contact.stiffness,
+            "guard": GUARDS.index(contact.guard),
+            "activation": contact.distance,
+            "separation": contact.separation,
+            "rest": self.rest,
+            "radii": self.radii,
+            "bodies": self.owner,
+            "areas": _known(areas, len(self.rest)),
+            "edge_areas": _known(edge_areas, len(self.edges)),
+            "planes": self.planes,
+            "asked": self.vertices[(self.vertices < self.n_vertices) & ~self._fixed[self.vertices]],
+        }
+        for kind, rows in corners.items():
+            name = {"vertices": "vertex", "edges": "edge", "triangles": "triangle"}[kind]
+            of_corners = tags[rows]
+            own = of_corners[:, 0] & ~FIXED | (of_corners & FIXED).all(axis=1)
+            if kind == "edges":
+                own |= np.where(self._sides, SIDE, 0)
+            result[kind], result[f"{name}_tags"], result[f"{name}_radii"] = rows, own, self.radii[rows[:, 0]]
+        types = {float: dtype, np.integer: np.int32}
+        return {
+            name: np.array(value, next(types[kind] for kind in types if np.issubdtype(value.dtype, kind)))
+            if isinstance(value, np.ndarray)
+            else value
+            for name, value in result.items()
+        }
+
+    def _areas(self):
+        return SurfaceAreas(len(self.rest), self.triangles, self.edges).of(self.rest)
+
+    def with_stiffness(self, contact, stiffness_of_vertices):
+        """`contact` with the stiffness that fits the scene: `automatic_stiffness` of the free vertices (n,) N/m that touch."""
+        touching = self.vertices[self.vertices < self.n_vertices]
+        areas, _ = self._areas()
+        return automatic_stiffness(contact, _known(areas, len(self.rest))[touching], stiffness_of_vertices[touching])
+
+    def _check_rest(self, contact):
+        """Within a body all pairs must be farther apart at rest than the separation."""
+        if not contact.separation:
+            return
+        for place in range(int(self.owner[: self.n_vertices].max(initial=-1)) + 1):
+            rows = [part[(self.owner[part] == place).all(axis=1)] for part in (self.triangles, self.edges)]
+            mine = np.flatnonzero(self.owner == place)
+            local = np.zeros(len(self.rest), np.int64)
+            local[mine] = np.arange(len(mine))
+            alone = rows[1][rows[1][:, 0] != rows[1][:, 1]]
+            try:
+                find_pairs(contact, self.rest[mine], local[rows[0]], local[alone], self.rest[mine])
+            except ValueError as error:
+                raise ValueError(f"contact: body {self.names[place]!r} at rest: {error}") from None
+
+
+def _known(areas, n):
+    """-1 where there is no area."""
+    return np.full(n, -1.0) if areas is None else np.where(np.isnan(areas), -1.0, areas)
+
+
+def _points_of(collider):
+    """The points of a shape, m, and their radius."""
+    if isinstance(collider, Plane):
+        return np.array([collider.point, collider.normal]), 0.0
+    if isinstance(collider, Sphere):
+        return np.array([collider.centre]), collider.radius
+    if isinstance(collider, Capsule):
+        return np.array([collider.start, collider.end]), collider.radius
+    if isinstance(collider, Box):
+        rotation = np.eye(3) if collider.rotation is None else np.array(collider.rotation)
+        return (box(collider.size).points - 0.5 * np.array(collider.size)) @ rotation.T + np.array(collider.centre), 0.0
+    raise TypeError(f"contact: expected a collider, got {collider!r}")
+
+
+def _motion_of(collider, local, name):
+    """Where the points of a shape are at a time; of a plane its point and its normal, which must stay as it is."""
+
+    def at(time):
+        rotation, shift = collider.placement(time)
+        if not isinstance(collider, Plane):
+            return local @ rotation.T + shift
+        normal = rotation @ local[1]
+        if np.abs(normal - local[1]).max() > 1e-12:
+            raise ValueError(f"motion of {name!r}: at time {time} s the plane turns, which BarrierContact does not take; a Box may turn")
+        # through the point of the plane that is as near to the old one as can be: sliding along itself it stands still
+        return np.array([local[0] + local[1] * (local[1] @ (rotation @ local[0] + shift - local[0])), local[1]])
+
+    return at
