@@ -195,6 +195,22 @@ static int query(const remainder_sequence *s, const mpz_t low, const mpz_t high,
     return sign_changes(s, low, shift) - sign_changes(s, high, shift);
 }
 
+int pd_polynomial_stays(const pd_polynomial *p, unsigned long place, unsigned long shift) {
+    mpz_t low, high;
+    mpz_init_set_ui(low, place);
+    mpz_init_set_ui(high, place + 1);
+    int stays = sign_at(p, low, shift) > 0 && sign_at(p, high, shift) > 0;
+    if (stays && p->degree > 0) {
+        remainder_sequence sequence;
+        sequence_create(&sequence, p, NULL);
+        stays = query(&sequence, low, high, shift) <= 1; /* at a single root between positive values nothing changes its sign */
+        sequence_destroy(&sequence);
+    }
+    mpz_clear(low);
+    mpz_clear(high);
+    return stays;
+}
+
 /* Divides p by 2^shift t - x until x / 2^shift is no root any more; whether it was one. The quotients are integers, since x is odd or
  * shift is 0 and so the divisor is primitive (Gauss). */
 static int divide_out(pd_polynomial *p, const mpz_t x_in, unsigned long shift_in) {

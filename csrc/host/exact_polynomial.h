@@ -38,6 +38,10 @@ typedef struct pd_signs {
 /* On [place, place + 1] / 2^shift. */
 pd_signs pd_polynomial_signs(const pd_polynomial *p, unsigned long place, unsigned long shift);
 
+/* Whether p is positive at both ends of that interval and negative nowhere within, at most zero at one point: by Sturm's theorem. An interval
+ * with more such points is left to its halves. */
+int pd_polynomial_stays(const pd_polynomial *p, unsigned long place, unsigned long shift);
+
 /* A root: in the open interval (low, high) / 2^shift, the only root of its polynomial there, or exactly low / 2^shift. */
 typedef struct pd_root {
     mpz_t low, high;

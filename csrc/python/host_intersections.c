@@ -1,6 +1,7 @@
-/* The judge in _host: intersections of a frame, contacts between two, the smallest gap. */
+/* The judge in _host: intersections of a frame, contacts between two, what comes nearer than a separation, the smallest gap. */
 #include "python/arrays.h"
 
+#include "host/approaches.h"
 #include "host/crossings.h"
 #include "host/smallest_gap.h"
 #include "host/validation.h"
@@ -8,6 +9,7 @@
 #include "python/host_module.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 
 #define METHOD(function) ((PyCFunction)(void (*)(void))(function))
@@ -190,6 +192,79 @@ static PyObject *contact_times(PyObject *module, PyObject *arguments) {
 #endif
 }
 
+PyDoc_STRVAR(find_approaches_doc,
+             "find_approaches($module, points_0, points_1, first, second, radii, separation, fixed, same, threads, /)\n--\n\n"
+             "Pairs (k,2) of rows of first (n,1 or 2) and second (m,3 or 2) that come nearer than radii[first] + separation, or as near\n"
+             "where the separation is 0, between two frames; when, (k,); and how near they are then, (k,) m, the radius taken off.\n"
+             "fixed (points,) uint8: pairs of such vertices alone are left out. same: first and second are the same rows.");
+
+/* The rows of one side of a pair. */
+static const int *simplices_in(PyObject *module, PyObject *object, int *k, int *n, int n_points, const char *name) {
+    npy_intp shape[2] = {-1, -1};
+    PyArrayObject *array = pd_array_in(object, NPY_INT32, 2, shape, name);
+    if (!array || (*n = pd_array_length(array, 0, name)) < 0 || (*k = pd_array_length(array, 1, name)) < 0) return NULL;
+    return check_indices(module, ints(array), PyArray_SIZE(array), n_points, name) ? ints(array) : NULL;
+}
+
+static int approach_in(pd_approach_query *q, PyObject *module, PyObject *const arrays[6]) {
+    int n_points;
+    PyArrayObject *array = points_in(arrays[0], -1, "points_0");
+    if (!array || (n_points = pd_array_length(array, 0, "points_0")) < 0) return 0;
+    q->points[0] = doubles(array);
+    if (!(array = points_in(arrays[1], n_points, "points_1"))) return 0;
+    q->points[1] = doubles(array);
+    if (!(q->first = simplices_in(module, arrays[2], &q->k_first, &q->n_first, n_points, "first"))) return 0;
+    if (!(q->second = simplices_in(module, arrays[3], &q->k_second, &q->n_second, n_points, "second"))) return 0;
+    if (!(q->k_first == 1 && (q->k_second == 2 || q->k_second == 3)) && !(q->k_first == 2 && q->k_second == 2)) {
+        PyErr_Format(PyExc_ValueError, "second: expected rows of 2 or 3 beside rows of 1 in first, or of 2 beside 2, got %d beside %d",
+                     q->k_second, q->k_first);
+        return 0;
+    }
+    npy_intp shape[1] = {q->n_first};
+    if (!(array = pd_array_in(arrays[4], NPY_FLOAT64, 1, shape, "radii"))) return 0;
+    q->radii = doubles(array);
+    if (!(q->separation >= 0.0 && isfinite(q->separation))) {
+        PyErr_SetString(PyExc_ValueError, "separation: must be finite and at least 0");
+        return 0;
+    }
+    for (int i = 0; i < q->n_first; i++) {
+        if (q->radii[i] >= 0.0 && isfinite(q->radii[i]) && q->radii[i] + q->separation > 0.0) continue;
+        PyErr_Format(PyExc_ValueError, "radii: must be finite and at least 0, and greater than 0 where the separation is 0, at row %d", i);
+        return 0;
+    }
+    shape[0] = n_points;
+    if (!(array = pd_array_in(arrays[5], NPY_UINT8, 1, shape, "fixed"))) return 0;
+    q->fixed = PyArray_DATA(array);
+    return 1;
+}
+
+static PyObject *find_approaches(PyObject *module, PyObject *arguments) {
+    PyObject *arrays[6];
+    int threads;
+    pd_approach_query q = {.separation = 0.0};
+    if (!PyArg_ParseTuple(arguments, "OOOOOdOpi:find_approaches", &arrays[0], &arrays[1], &arrays[2], &arrays[3], &arrays[4], &q.separation,
+                          &arrays[5], &q.same, &threads))
+        return NULL;
+    if (!approach_in(&q, module, arrays)) return NULL;
+    threads = pd_host_threads(threads);
+    UNLESS_GMP(module);
+#ifdef PD_HAVE_GMP
+    pd_error error;
+    pd_status status;
+    pd_approaches found;
+    PyThreadState *thread = PyEval_SaveThread();
+    pd_interruption interruption = {pd_signal_raised, &thread, 0.0, 0};
+    status = pd_approaches_find(&found, &q, threads, &interruption, &error);
+    PyEval_RestoreThread(thread);
+    if (status) return pd_raise(module, status, &error);
+    npy_intp shape[1] = {(npy_intp)found.pairs.n};
+    PyObject *result = Py_BuildValue("(NNN)", pairs_out(&found.pairs), pd_array_copy(NPY_FLOAT64, 1, shape, found.times),
+                                     pd_array_copy(NPY_FLOAT64, 1, shape, found.distances));
+    pd_approaches_free(&found);
+    return result;
+#endif
+}
+
 PyDoc_STRVAR(smallest_gap_doc, "smallest_gap($module, points, vertices, triangles, edges, alone, threads, /)\n--\n\n"
                                "(distance, kind, i, j) of the nearest pair without a common vertex; kind 0 none, 1 vertex and\n"
                                "triangle, 2 two edges, 3 vertex and edge of no triangle.");
@@ -214,6 +289,7 @@ static PyObject *smallest_gap(PyObject *module, PyObject *arguments) {
 PyMethodDef pd_host_intersection_methods[] = {
     {"find_intersections", METHOD(find_intersections), METH_VARARGS, find_intersections_doc},
     {"find_crossings", METHOD(find_crossings), METH_VARARGS, find_crossings_doc},
+    {"find_approaches", METHOD(find_approaches), METH_VARARGS, find_approaches_doc},
     {"contact_times", METHOD(contact_times), METH_VARARGS, contact_times_doc},
     {"smallest_gap", METHOD(smallest_gap), METH_VARARGS, smallest_gap_doc},
     {NULL, NULL, 0, NULL},

@@ -35,6 +35,18 @@ def find_intersections(
 def find_crossings(
     points_0: _Float64, points_1: _Float64, vertices: _Int32, triangles: _Int32, edges: _Int32, alone: _UInt8, threads: int, /
 ) -> tuple[_Int32, _Float64, _Int32, _Float64, _Int32, _Float64]: ...
+def find_approaches(
+    points_0: _Float64,
+    points_1: _Float64,
+    first: _Int32,
+    second: _Int32,
+    radii: _Float64,
+    separation: float,
+    fixed: _UInt8,
+    same: bool,
+    threads: int,
+    /,
+) -> tuple[_Int32, _Float64, _Float64]: ...
 def contact_times(x: _Float64, n_first: int, /) -> _Float64: ...
 def smallest_gap(
     points: _Float64, vertices: _Int32, triangles: _Int32, edges: _Int32, alone: _UInt8, threads: int, /

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pdgpu.arguments import real_array
+from pdgpu.arguments import number, real_array
 from pdgpu.backends import thread_count
-from pdgpu.intersections import JudgedScene
+from pdgpu.intersections import PAIR_KINDS, ClosePair, JudgedScene
+from pdgpu.judged_shapes import JudgedShapes, PlacedShapes
 from pdgpu.mesh import Mesh
 from pdgpu.scene import Scene
 from pdgpu.surface import SceneSurface
@@ -18,14 +19,15 @@ from pdgpu.surface import SceneSurface
 __all__ = ["Certificate", "Crossing", "WorstPair", "certify"]
 
 Crossing = namedtuple("Crossing", "frame time kind first second")
-Crossing.__doc__ = """A contact between `frame` and the next: `time` in [0, 1] of the first touch; `kind` "vertex-triangle", "edge-edge" or
-"vertex-edge", `first` and `second` its vertex, triangle or edges."""
+Crossing.__doc__ = """A contact between `frame` and the next: `time` in [0, 1] of the first touch, or of where the two first are nearer than
+the separation; `kind` "vertex-triangle", "edge-edge" or "vertex-edge", `first` and `second` its vertex, triangle or edges. Or `kind`
+"vertex-", "edge-" or "triangle-" and "plane", "sphere", "capsule" or "box", and `second` the name of that obstacle."""
 
 WorstPair = namedtuple("WorstPair", "frame kind first second")
 WorstPair.__doc__ = """The nearest pair of a trajectory: its `frame`, and `kind`, `first` and `second` as in `Crossing`; where the frame
 intersects itself, kind is "edge-triangle" or "edge-edge"."""
 
-PAIR_KINDS = (None, "vertex-triangle", "edge-edge", "vertex-edge")  # pd_gap_kind of csrc/host/smallest_gap.h
+GAP_KINDS = (None, *PAIR_KINDS)  # pd_gap_kind of csrc/host/smallest_gap.h
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,15 +40,18 @@ class Certificate:
         Frames looked at.
     smallest_gap : float
         Smallest distance between pairs without a common vertex in any frame, m; 0 where a frame intersects itself, infinite where
-        there is no pair; NaN where it was not asked for.
+        there is no pair; NaN where it was not asked for. Obstacles that are no meshes have no part in it.
     worst_pair : WorstPair or None
         The pair at this distance.
     intersections : dict of int to Intersections
-        The frames that intersect themselves.
+        The frames that intersect themselves or an obstacle, or in which something is nearer than the separation.
     crossings : list of Crossing
-        Every pair that touches while all vertices move straight from one frame to the next, by frame, then kind, then indices.
+        Every pair that touches, or comes nearer than the separation, while all vertices move straight from one frame to the next, by
+        frame, then kind, then indices; in each frame those with obstacles that are no meshes last.
     edges : ndarray, shape (e, 2), int32
         What the edges of intersections, crossings and the worst pair number.
+    separation : float
+        What was asked for, m.
     clean : bool
         No intersections and no crossings.
     """
@@ -57,6 +62,7 @@ class Certificate:
     intersections: dict
     crossings: list
     edges: np.ndarray
+    separation: float = 0.0
 
     @property
     def clean(self):
@@ -70,7 +76,8 @@ class Certificate:
         if self.worst_pair:
             gap += f" (frame {self.worst_pair.frame}, {self.worst_pair.kind} {self.worst_pair.first} and {self.worst_pair.second})"
         if self.clean:
-            return f"{self.frames} frames without intersections or crossings{gap}"
+            near = f", nothing nearer than {self.separation:.6g} m" if self.separation else ""
+            return f"{self.frames} frames without intersections or crossings{near}{gap}"
         pairs = sum(len(found) for found in self.intersections.values())
         text = f"{self.frames} frames: {pairs} intersections in {len(self.intersections)} of them, {len(self.crossings)} crossings"
         if self.intersections:
@@ -81,7 +88,7 @@ class Certificate:
         return text + gap
 
 
-def certify(trajectory, triangles=None, edges=None, *, particles=None, times=None, gap=True, threads=0):
+def certify(trajectory, triangles=None, edges=None, *, particles=None, times=None, separation=0.0, gap=True, threads=0):
     """Whether a trajectory keeps a mesh out of itself, decided exactly, frame by frame and between the frames.
 
     In each frame, every intersection is found as by `pdgpu.geometry.find_intersections`. Between two frames all vertices move straight
@@ -90,15 +97,30 @@ def certify(trajectory, triangles=None, edges=None, *, particles=None, times=Non
     signs of others at it [Basu, Pollack, Roy 2006, Tarski queries]: nothing is missed and nothing is reported that is not there.
     Touching counts, and so do contacts at the frames themselves.
 
+    Of a Scene, planes, spheres, capsules and boxes are looked at as well, standing still or moving: they are solid, so that a vertex below
+    a plane, or a body inside of one of the others, counts in every frame it is there. Between two frames their points too move straight:
+    centres, ends of axes, corners, of a plane its point and its normal. With a `separation`, each of these pairs must also keep at
+    least that distance; of two obstacles it is asked only that they do not touch, and only of meshes.
+
+    What is exact: every verdict on a frame; without a separation also all between frames but on spheres and capsules. Distances
+    between frames are decided by bounds of polynomials with exact integer coefficients, on intervals of time that are halved down to
+    2^-40 [Basu, Pollack, Roy 2006, Sec. 10.2], and times are at most that much early. Nothing is missed. What that leaves undecided is
+    reported as too near: some pairs that are, to rounding, as far apart as they must be, in a moment in which they are nearest, edges are
+    parallel or a triangle has no area. A plane that turns is exact without a separation; with one its distance may be taken for less, by
+    the separation times 1 - cos of half the turn.
+
     Parameters
     ----------
     trajectory : iterable of array_like of shape (n, 3), or of Mesh
         The frames, m; at most two are held at a time. Of meshes the first gives triangles (`surface`) and edges.
     triangles, edges, particles : array_like of int, optional
         As for `find_intersections`. Or a Scene instead of triangles: its surfaces, rods and particles, and its obstacle meshes, whose
-        vertices are numbered after those of the bodies (`SceneSurface`). Other obstacles, such as planes, are not looked at.
+        vertices are numbered after those of the bodies (`SceneSurface`), and its other obstacles, which go by their names.
+        `SignedDistanceField` is not looked at.
     times : array_like, shape (frames,), optional
-        s; where the obstacle meshes are at each frame. Needed where one of them moves.
+        s; where the obstacles are at each frame. Needed where one of them moves.
+    separation : float
+        m, at least 0. If greater, what is exactly as far apart is far enough.
     gap : bool
         Also look for the smallest distance in each frame, in double: off by some 1e-15 of the size of the pair.
     threads : int
@@ -112,64 +134,108 @@ def certify(trajectory, triangles=None, edges=None, *, particles=None, times=Non
     ------
     TypeError, ValueError
         Frames of different shapes, no frames, coordinates that are not finite, bad indices, not a time for each frame where they are
-        needed: with argument, row and value.
+        needed, a separation that is negative or not finite: with argument, row and value.
     RuntimeError
         This build has no GMP.
     """
-    threads = thread_count(threads)
+    threads, separation = thread_count(threads), number("separation", separation, minimum=0.0)
+    scene = shapes = None
     if isinstance(triangles, Scene):
         if edges is not None or particles is not None:
             raise TypeError("triangles: a Scene has edges and particles of its own")
-        surface = SceneSurface(triangles)
-        trajectory = _with_obstacles(trajectory, triangles.n_vertices, surface, times)
-        triangles, edges, particles = surface.triangles, surface.edges, surface.particles
+        scene, shapes, surface = judged_parts(triangles)
+        trajectory = _with_obstacles(trajectory, triangles.n_vertices, surface, shapes, times)
     elif times is not None:
         raise TypeError("times: only a Scene in place of triangles takes them")
-    scene, previous, found, crossings = None, None, {}, []
+    previous, placed_before, found, crossings = None, None, {}, []
     smallest, worst, frame = math.inf if gap else math.nan, None, -1
     for frame, entry in enumerate(trajectory):
-        if isinstance(entry, Mesh):
+        points, placed = entry if shapes is not None else (entry, PlacedShapes(np.zeros((0, 3)), []))
+        if isinstance(points, Mesh):
             if frame == 0 and triangles is None and edges is None:
-                triangles, edges = entry.surface, entry.edges
-            entry = entry.points
-        points = real_array(f"trajectory[{frame}]", entry, (None if scene is None else scene.n_points, 3))
+                triangles, edges = points.surface, points.edges
+            points = points.points
+        points = real_array(f"trajectory[{frame}]", points, (None if scene is None else scene.n_points, 3))
         if scene is None:
             if triangles is None and edges is None:
                 raise ValueError("triangles: needed unless the trajectory is of meshes")
             scene = JudgedScene(len(points), triangles, edges, particles)
         here = scene.intersections(points, threads)
+        here.close_pairs.extend(close_pairs(scene, shapes, points, placed, separation, threads))
         if here:
             found[frame] = here
         if gap:
             distance, kind, *pair = scene.smallest_gap(points, threads)
-            name = PAIR_KINDS[kind]
-            if here:
+            name = GAP_KINDS[kind]
+            if len(here.edge_triangle) or len(here.edge_edge):
                 distance, name = 0.0, "edge-triangle" if len(here.edge_triangle) else "edge-edge"
                 pair = (here.edge_triangle if len(here.edge_triangle) else here.edge_edge)[0].tolist()
             if distance < smallest:
                 smallest, worst = distance, WorstPair(frame, name, *pair)
         if previous is not None:
-            lists = scene.crossings(previous, points, threads)
-            for name, pairs, times in zip(PAIR_KINDS[1:], lists[::2], lists[1::2], strict=True):
-                rows = zip(times.tolist(), pairs.tolist(), strict=True)
-                crossings.extend(Crossing(frame - 1, time, name, *pair) for time, pair in rows)
-        previous = points
-    if scene is None:
+            crossings.extend(_between(frame - 1, scene, shapes, (previous, points), (placed_before, placed), separation, threads))
+        previous, placed_before = points, placed
+    if scene is None or frame < 0:
         raise ValueError("trajectory: has no frames")
-    return Certificate(frame + 1, smallest, worst, found, crossings, scene.edges)
+    return Certificate(frame + 1, smallest, worst, found, crossings, scene.edges, separation)
 
 
-def _with_obstacles(trajectory, n_vertices, surface, times):
-    """The frames of a scene's bodies, each with the vertices of the obstacle meshes at its time."""
+def judged_parts(scene, fixed=None):
+    """JudgedScene, JudgedShapes and SceneSurface of what collides. `fixed` marks vertices of the bodies; those of obstacles are."""
+    parts = (*scene.bodies, *scene.obstacles)
+    surface = SceneSurface(scene, [place for place, part in enumerate(parts) if getattr(part, "collides", True)])
+    still = np.ones(len(surface.rest), np.uint8)
+    still[: scene.n_vertices] = 0 if fixed is None else fixed
+    judged = JudgedScene(len(still), surface.triangles, surface.edges, surface.particles, still)
+    return judged, JudgedShapes(judged, [(surface.names[place], shape) for place, shape in surface.shapes]), surface
+
+
+def close_pairs(scene, shapes, points, placed, separation, threads):
+    """The `ClosePair`s of one frame: nearer than a separation, then those with shapes."""
+    if separation:
+        for kind, (pairs, _, distances) in zip(PAIR_KINDS, scene.approaches(points, points, separation, threads), strict=True):
+            yield from (ClosePair(kind, *pair, distance) for pair, distance in zip(pairs.tolist(), distances.tolist(), strict=True))
+    if shapes is not None:
+        met = shapes.in_frame(points, placed, separation, threads)
+        yield from (ClosePair(*key, met[key]) for key in sorted(met))
+
+
+def _between(frame, scene, shapes, points, placed, separation, threads):
+    """The crossings between two frames."""
+    lists = scene.crossings(*points, threads)
+    lists = list(zip(PAIR_KINDS, lists[::2], lists[1::2], strict=True))
+    if separation:
+        nearer = zip(PAIR_KINDS, scene.approaches(*points, separation, threads), strict=True)
+        lists = [_earliest(kind, touching, found[:2]) for (kind, *touching), (_, found) in zip(lists, nearer, strict=True)]
+    for kind, pairs, times in lists:
+        yield from (Crossing(frame, time, kind, *pair) for time, pair in zip(times.tolist(), pairs.tolist(), strict=True))
+    if shapes is not None:
+        met = shapes.between(*points, *placed, separation, threads)
+        yield from (Crossing(frame, met[key], *key) for key in sorted(met))
+
+
+def _earliest(kind, *found):
+    """Each pair of some lists once, sorted, with its first time: (kind, pairs, times)."""
+    pairs, times = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = np.lexsort((times, *pairs.T[::-1]))
+    pairs, times = pairs[order], times[order]
+    first = np.ones(len(pairs), bool)
+    first[1:] = (pairs[1:] != pairs[:-1]).any(axis=1)
+    return kind, pairs[first], times[first]
+
+
+def _with_obstacles(trajectory, n_vertices, surface, shapes, times):
+    """The frames of a scene's bodies, each with the vertices of the obstacle meshes, and the other obstacles, at its time."""
     if times is not None:
         times = real_array("times", times, (None,))
-    elif any(mesh.motion is not None for _, mesh in surface.meshes):
+    elif shapes.move or any(mesh.motion is not None for _, mesh in surface.meshes):
         raise ValueError("times: needed, because an obstacle of the scene moves")
     frame = -1
     for frame, entry in enumerate(trajectory):
         points = real_array(f"trajectory[{frame}]", entry.points if isinstance(entry, Mesh) else entry, (n_vertices, 3))
         if times is not None and frame == len(times):
             raise ValueError(f"times: expected one for each frame, got {len(times)} for more frames")
-        yield surface.positions(points, 0.0 if times is None else float(times[frame]))
+        time = 0.0 if times is None else float(times[frame])
+        yield surface.positions(points, time), shapes.placed(time)
     if times is not None and frame + 1 != len(times):
         raise ValueError(f"times: expected one for each of {frame + 1} frames, got {len(times)}")

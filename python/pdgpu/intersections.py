@@ -5,7 +5,8 @@ Nothing here is shared with the collision detection that solvers use, so that it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import namedtuple
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,7 +14,11 @@ from pdgpu import _host
 from pdgpu.arguments import any_array, real_array
 from pdgpu.backends import thread_count
 
-__all__ = ["Intersections", "find_intersections"]
+__all__ = ["ClosePair", "Intersections", "find_intersections"]
+
+ClosePair = namedtuple("ClosePair", "kind first second distance")
+ClosePair.__doc__ = """Two primitives too near each other: `kind`, `first` and `second` as in `Crossing`, `distance` in m, to rounding,
+negative inside a plane, sphere or capsule, 0 where a box is met."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,18 +35,22 @@ class Intersections:
         Two edges of no triangle that have more in common than a vertex, i < j, sorted.
     flat_triangles : ndarray, shape (m,), int32
         Triangles of zero area. They are no intersections, and their neighbours are tested against them as against any other.
+    close_pairs : list of ClosePair
+        Where `certify` asked: what meets an obstacle that is no mesh, and what is nearer than the separation; by kind, then indices.
     """
 
     edges: np.ndarray
     edge_triangle: np.ndarray
     edge_edge: np.ndarray
     flat_triangles: np.ndarray
+    close_pairs: list = field(default_factory=list)
 
     def __len__(self):
-        return len(self.edge_triangle) + len(self.edge_edge)
+        return len(self.edge_triangle) + len(self.edge_edge) + len(self.close_pairs)
 
     def __str__(self):
-        return f"{len(self.edge_triangle)} edge-triangle and {len(self.edge_edge)} edge-edge intersections"
+        close = f", {len(self.close_pairs)} pairs too near" if self.close_pairs else ""
+        return f"{len(self.edge_triangle)} edge-triangle and {len(self.edge_edge)} edge-edge intersections{close}"
 
 
 def find_intersections(points, triangles, edges=None, *, particles=None, threads=0):
@@ -83,11 +92,18 @@ def find_intersections(points, triangles, edges=None, *, particles=None, threads
     return scene.intersections(points, thread_count(threads))
 
 
-class JudgedScene:
-    """Checked triangles, edges and particles over n points, as the functions of `_host` take them."""
+PAIR_KINDS = ("vertex-triangle", "edge-edge", "vertex-edge")
 
-    def __init__(self, n_points, triangles, edges, particles):
+
+class JudgedScene:
+    """Checked triangles, edges and particles over n points, as the functions of `_host` take them.
+
+    `fixed` (n,) uint8 marks vertices whose distances from each other are not asked for; whether they intersect is.
+    """
+
+    def __init__(self, n_points, triangles, edges, particles, fixed=None):
         self.n_points = n_points
+        self.fixed = np.zeros(n_points, np.uint8) if fixed is None else fixed
         self.triangles = _rows("triangles", triangles, 3, n_points)
         others = _rows("edges", edges, 2, n_points)
         own = _host.edges(self.triangles, n_points) if len(self.triangles) else np.zeros((0, 2), np.int32)
@@ -104,6 +120,19 @@ class JudgedScene:
 
     def crossings(self, points_0, points_1, threads):
         return _host.find_crossings(points_0, points_1, self.vertices, self.triangles, self.edges, self.alone, threads)
+
+    def approaches(self, points_0, points_1, separation, threads):
+        """What comes nearer than a separation between two frames: (pairs, times, distances) for each of PAIR_KINDS."""
+        vertices, alone = self.vertices[:, None], np.flatnonzero(self.alone).astype(np.int32)
+        numbers = {"triangle": None, "vertex": self.vertices, "edge": None, "alone": alone}
+        asked = (("vertex", vertices, "triangle", self.triangles), ("edge", self.edges, "edge", self.edges))
+        for kind, first, other, second in (*asked, ("vertex", vertices, "alone", self.edges[alone])):
+            radii, same = np.zeros(len(first)), kind == "edge"
+            found = _host.find_approaches(points_0, points_1, first, second, radii, separation, self.fixed, same, threads)
+            for column, name in enumerate((kind, other)):
+                if numbers[name] is not None:
+                    found[0][:, column] = numbers[name][found[0][:, column]]
+            yield found
 
     def smallest_gap(self, points, threads):
         return _host.smallest_gap(points, self.vertices, self.triangles, self.edges, self.alone, threads)

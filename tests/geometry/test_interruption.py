@@ -11,6 +11,8 @@ import pytest
 COMPUTATIONS = {
     "find_intersections": "geometry.find_intersections(soup, np.arange(len(soup), dtype=np.int32).reshape(-1, 3), threads=threads)",
     "certify": "pdgpu.certify([soup, soup[::-1]], np.arange(len(soup), dtype=np.int32).reshape(-1, 3), gap=False, threads=threads)",
+    "separation": "_host.find_approaches(soup, soup[::-1].copy(), *[np.arange(len(soup), dtype=np.int32).reshape(-1, 2)] * 2, "
+    "np.zeros(len(soup) // 2), 0.01, np.zeros(len(soup), np.uint8), True, threads)",
     "contact_times": "_host.contact_times(np.random.default_rng(1).normal(size=(10**6, 8, 3)), 2)",
     "from_mesh": "pdgpu.SignedDistanceField.from_mesh(shapes.sphere(1.0, 4), spacing=0.006, threads=threads)",
     "query": "pdgpu.TriangleMesh(shapes.sphere(1.0, 5)).query(np.random.default_rng(1).normal(size=(10**7, 3)), threads=threads)",

@@ -1,0 +1,77 @@
+"""Where a simulation with contact may start: nothing meets anything, and nothing is nearer than the separation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pdgpu.arguments import number, real_array
+from pdgpu.backends import thread_count
+from pdgpu.certificate import close_pairs, judged_parts
+from pdgpu.intersections import ClosePair
+
+__all__ = ["check_contact_start"]
+
+
+def check_contact_start(scene, positions, time=0.0, separation=0.0, *, threads=0):
+    """Refuse a state from which a contact that keeps bodies apart could not start.
+
+    Exact, by the judge of `pdgpu.certify`: every intersection, every vertex below a plane or inside a box, every primitive that touches a
+    sphere or capsule, and every pair nearer than the separation. Primitives with a common vertex are never too near each other, but they
+    intersect where they have more in common than that. Parts with `collides=False` do not take part, and neither do pairs that nothing
+    can move apart: of obstacles, of pinned vertices. `SignedDistanceField` is not looked at.
+
+    Parameters
+    ----------
+    scene : Scene
+    positions : array_like, shape (n, 3)
+        Of the bodies' vertices, m.
+    time : float
+        s; where the motions have taken the obstacles.
+    separation : float
+        m, at least 0. What is exactly as far apart is far enough; with 0 touching is too near.
+    threads : int
+        0: all cores. The result does not depend on it.
+
+    Raises
+    ------
+    ValueError
+        There is such a pair: with the names of both, their vertices (of the bodies' and then of the obstacle meshes', numbered through) and
+        their distance. Of several the nearest is named. Also arguments that are out of range.
+    TypeError
+        Arguments of a wrong type.
+    RuntimeError
+        This build has no GMP.
+    """
+    positions = real_array("positions", positions, (scene.n_vertices, 3))
+    separation, threads = number("separation", separation, minimum=0.0), thread_count(threads)
+    time = number("time", time)
+    judged, shapes, surface = judged_parts(scene, scene.fixed())
+    points, placed = surface.positions(positions, time), shapes.placed(time)
+    pairs = [*_intersecting(judged, points, threads), *close_pairs(judged, shapes, points, placed, separation, threads)]
+    if not pairs:
+        return
+    kind, *parts, distance = min(pairs, key=lambda pair: pair.distance)
+    how = "start intersecting" if distance <= 0.0 else f"start closer than the separation {separation:g} m"
+    more = f" ({len(pairs) - 1} pairs more)" if len(pairs) > 1 else ""
+    (name, primitive), (other_name, other) = (
+        _words(judged, surface, what, part) for what, part in zip(kind.split("-"), parts, strict=True)
+    )
+    raise ValueError(f"contact: {name!r} and {other_name!r} {how}: {primitive} and {other} are {distance:.6g} m apart{more}")
+
+
+def _intersecting(judged, points, threads):
+    """The intersections of one frame, but those of fixed vertices alone."""
+    found = judged.intersections(points, threads)
+    for kind, pairs, rows in (("edge-triangle", found.edge_triangle, judged.triangles), ("edge-edge", found.edge_edge, judged.edges)):
+        fixed = judged.fixed[judged.edges[pairs[:, 0]]].all(axis=1) & judged.fixed[rows[pairs[:, 1]]].all(axis=1)
+        yield from (ClosePair(kind, *pair, 0.0) for pair in pairs[~fixed].tolist())
+
+
+def _words(judged, surface, what, part):
+    """The name of a primitive's body or obstacle, and the primitive in words."""
+    if isinstance(part, str):
+        return part, f"the {what}"
+    rows = {"vertex": np.arange(judged.n_points)[:, None], "edge": judged.edges, "triangle": judged.triangles}[what]
+    corners = tuple(dict.fromkeys(rows[part].tolist()))  # an edge with the same vertex twice is a particle
+    name = surface.names[surface.owner[corners[0]]]
+    return name, f"vertex {corners[0]}" if len(corners) == 1 else f"{what} {corners}"

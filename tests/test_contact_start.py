@@ -1,0 +1,128 @@
+"""Where a contact may start: a state that is refused is named by its bodies, primitives and distance."""
+
+import math
+import time
+
+import numpy as np
+import pytest
+
+import pdgpu
+from pdgpu import _host
+from pdgpu.contact_start import check_contact_start
+
+pytestmark = pytest.mark.skipif(not _host.HAS_GMP, reason="this build has no GMP")
+
+
+def scene_of(*obstacles, height=0.0, cells=4):
+    """A cloth of (cells + 1)^2 vertices at a height, and obstacles (name, shape, motion)."""
+    scene, grid = pdgpu.Scene(), pdgpu.shapes.grid((1, 1), cells=(cells, cells))
+    mesh = pdgpu.Mesh(grid.points + [0, 0, height], triangles=grid.triangles)
+    scene.add_shell(mesh, pdgpu.Spring(1e3), density=0.2, name="cloth")
+    for name, shape, *motion in obstacles:
+        scene.add_obstacle(shape, *motion, name=name)
+    return scene
+
+
+def refusal(scene, separation=0.0, positions=None, **arguments):
+    positions = scene.rest_positions() if positions is None else positions
+    with pytest.raises(ValueError, match=r"^contact: ") as raised:
+        check_contact_start(scene, positions, separation=separation, **arguments)
+    return str(raised.value)
+
+
+def test_the_words():
+    """If not, a user is told that something is wrong with a scene of ten bodies, and not what."""
+    needle = pdgpu.Mesh([[0.3, 0.1, 0.0004], [0.3, 0.15, 9], [0.35, 0.1, 9]], triangles=[[0, 1, 2]])
+    expected = "contact: 'needle' and 'cloth' start closer than the separation 0.001 m: vertex 4 and triangle (0, 1, 3) are 0.0004 m apart"
+    assert refusal(scene_of(("needle", needle), cells=1), 0.001) == expected
+
+
+SHAPES = {
+    "plane": (pdgpu.Plane((0, 0, -0.5), (0, 0, 1)), "vertex 0 and the plane"),
+    "sphere": (pdgpu.Sphere((0.3, 0.2, -0.75), 0.25), "triangle (0, 1, 3) and the sphere"),
+    "capsule": (pdgpu.Capsule((-1, 0.3, -0.75), (2, 0.3, -0.75), 0.25), "and the capsule"),
+    "box": (pdgpu.Box((9, 9, 1), (0.3, 0.3, -1)), "and the box"),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_every_shape_is_named(name):
+    """If not, what is wrong with a plane or a ball is told of another."""
+    shape, primitives = SHAPES[name]
+    scene = scene_of((name, shape), cells=1)
+    check_contact_start(scene, scene.rest_positions(), separation=0.5)
+    text = refusal(scene, 0.625)
+    assert text.startswith(f"contact: 'cloth' and '{name}' start closer than the separation 0.625 m: ")
+    assert primitives in text and "are 0.5 m apart" in text
+    text = refusal(scene, positions=scene.rest_positions() - [0, 0, 0.75])
+    assert text.startswith(f"contact: 'cloth' and '{name}' start intersecting: ")
+    if name == "plane":
+        assert text.endswith("vertex 0 and the plane are -0.25 m apart (3 pairs more)")
+
+
+def test_meshes_rods_and_particles():
+    ball = pdgpu.shapes.sphere(0.2, 2)
+    text = refusal(scene_of(("ball", ball, lambda t, rest: rest + [0.5, 0.5, t])), time=0.1)
+    assert text.startswith("contact: ") and "'cloth'" in text and "'ball'" in text and "start intersecting: edge (" in text
+    scene = scene_of(("ball", ball, lambda t, rest: rest + [0.5, 0.5, t]))
+    check_contact_start(scene, scene.rest_positions(), 0.3, 0.05)
+    scene = scene_of()
+    scene.add_rod(pdgpu.Mesh([[2.0, 0, 0], [3, 0, 0]], edges=[[0, 1]]), pdgpu.Spring(1.0), density=1.0, name="rod")
+    scene.add_particles([[2.5, 0, 0.25], [2.5, 0, 0.375]], mass=1.0, name="dust")
+    check_contact_start(scene, scene.rest_positions(), separation=0.125)
+    text = refusal(scene, 0.1875)
+    assert "'dust' and 'dust' start closer than the separation 0.1875 m: vertex 27 and vertex 28 are 0.125 m apart" in text
+    close = scene.rest_positions()
+    close[28] = [2.75, 0.0, 0.0]
+    assert "'rod' and 'dust' start intersecting: edge (25, 26) and vertex 28 are 0 m apart" in refusal(scene, positions=close)
+    folded = scene.rest_positions()
+    folded[0] = folded[12]
+    assert "'cloth' and 'cloth' start intersecting" in refusal(scene, positions=folded)
+
+
+def test_what_cannot_be_moved_apart_may_touch():
+    """If not, a cloth nailed to a wall, or a stair of boxes, cannot be simulated."""
+    scene = scene_of(
+        ("floor", pdgpu.Plane((0, 0, -1), (0, 0, 1))),
+        ("step", pdgpu.Box((1, 1, 1), (0, 0, -1))),
+        ("block", pdgpu.Box((1, 1, 1), (0.5, 0, -1))),
+    )
+    scene.add_obstacle(pdgpu.shapes.sphere(0.4, 1), lambda t, rest: rest - [0, 0, 1], name="stone")
+    check_contact_start(scene, scene.rest_positions())
+    wall = scene_of(("wall", pdgpu.Plane((0, 0.0, 0), (0, 1, 0))))
+    assert "'cloth' and 'wall' start intersecting: vertex 0 and the plane" in refusal(wall)
+    wall["cloth"].pin(lambda points: points[:, 1] == 0.0)
+    check_contact_start(wall, wall.rest_positions())
+
+
+def test_a_separation_kept_to_the_last_bit():
+    scene = scene_of(
+        ("floor", pdgpu.Plane((0, 0, 0), (0, 0, 1))), ("bar", pdgpu.Capsule((-1, 0.5, 0.5), (2, 0.5, 0.5), 0.125)), height=0.25
+    )
+    check_contact_start(scene, scene.rest_positions(), separation=0.125)
+    assert "'bar' start closer" in refusal(scene, math.nextafter(0.125, 1.0))
+    check_contact_start(scene, scene.rest_positions() + [0, 0, -0.125], separation=0.125)
+    assert "'floor' start closer" in refusal(scene, positions=scene.rest_positions() - [0, 0, math.nextafter(0.125, 1.0)], separation=0.125)
+
+
+def test_bad_input():
+    scene = scene_of()
+    x = scene.rest_positions()
+    for separation in (-1.0, np.nan):
+        with pytest.raises(ValueError, match="separation: must be"):
+            check_contact_start(scene, x, separation=separation)
+    with pytest.raises(ValueError, match=r"positions: expected shape \(25, 3\)"):
+        check_contact_start(scene, x[1:])
+    with pytest.raises(ValueError, match=r"positions: value nan at \(0, 0\)"):
+        check_contact_start(scene, x * np.nan)
+    with pytest.raises(TypeError, match="time: expected a number"):
+        check_contact_start(scene, x, None)
+
+
+def test_tens_of_thousands_of_triangles():
+    """If not all pairs were avoided, this would take hours: 10^8 pairs of triangles alone."""
+    scene = scene_of(("floor", pdgpu.Plane((0, 0, -1), (0, 0, 1))), ("crate", pdgpu.Box((3, 3, 1), (0, 0, -1))), cells=75)
+    scene.add_obstacle(pdgpu.Sphere((0.5, 0.5, 0.3), 0.25))
+    start = time.process_time()
+    check_contact_start(scene, scene.rest_positions(), separation=1e-3)
+    assert time.process_time() - start < 60.0  # a tenth of a second where nothing else runs
