@@ -78,6 +78,7 @@ class ContactScene:
         self._sides = ~rows.alone.astype(bool)
         self._fixed = np.ones(n, bool)
         self._fixed[: self.n_vertices] = fixed
+        self.areas, self._edge_areas = SurfaceAreas(n, self.triangles, self.edges).of(self.rest)
         self._check_rest(contact)
 
     @property
@@ -92,7 +93,7 @@ class ContactScene:
         """What the core's simulation takes of contact, by name."""
         tags = self.owner << BODY_SHIFT | SELF | np.where(self._fixed, FIXED, 0)
         corners = {"vertices": self.vertices.reshape(-1, 1), "edges": self.edges, "triangles": self.triangles}
-        areas, edge_areas = self._areas() if contact.area_weighted else (None, None)
+        areas, edge_areas = (self.areas, self._edge_areas) if contact.area_weighted else (None, None)
         result = {
             "law": LAWS.index(type(contact).__name__),
             "physical": int(contact.area_weighted),
@@ -123,14 +124,10 @@ class ContactScene:
             for name, value in result.items()
         }
 
-    def _areas(self):
-        return SurfaceAreas(len(self.rest), self.triangles, self.edges).of(self.rest)
-
     def with_stiffness(self, contact, stiffness_of_vertices):
         """`contact` with the stiffness that fits the scene: `automatic_stiffness` of the free vertices (n,) N/m that touch."""
         touching = self.vertices[self.vertices < self.n_vertices]
-        areas, _ = self._areas()
-        return automatic_stiffness(contact, _known(areas, len(self.rest))[touching], stiffness_of_vertices[touching])
+        return automatic_stiffness(contact, _known(self.areas, len(self.rest))[touching], stiffness_of_vertices[touching])
 
     def _check_rest(self, contact):
         """Within a body all pairs must be farther apart at rest than the separation."""

@@ -5,7 +5,7 @@ The core finds and measures them (csrc/contact/proximity.c); here they get their
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,7 +16,8 @@ from pdgpu.surface import SceneSurface
 
 __all__ = ["Contacts"]
 
-KINDS = ("vertex-triangle", "edge-edge", "vertex-collider")  # PD_CONTACT_... of csrc/proximity_loops.h
+# the first are PD_CONTACT_... of csrc/proximity_loops.h; the others occur where there are forces
+KINDS = ("vertex-triangle", "edge-edge", "vertex-collider", "vertex-vertex", "vertex-edge")
 FEATURES = ("vertex-vertex", "vertex-edge", "vertex-triangle", "edge-edge", "vertex-collider")  # PD_NEAREST_... of csrc/geometry
 
 
@@ -27,7 +28,7 @@ class Contacts:
     Attributes
     ----------
     kind : ndarray of str, shape (k,)
-        "vertex-triangle", "edge-edge" or "vertex-collider".
+        "vertex-triangle", "edge-edge" or "vertex-collider"; of forces also "vertex-vertex" and "vertex-edge", of particles and rods.
     feature : ndarray of str, shape (k,)
         What is nearest to what: "vertex-vertex", "vertex-edge", "vertex-triangle", "edge-edge" or "vertex-collider". Weights that are zero
         to rounding count as zero.
@@ -61,6 +62,8 @@ class Contacts:
     names: tuple
     positions: np.ndarray
 
+    _per_pair = ("_kind", "_feature", "vertices", "weights", "distance", "normal", "points", "bodies")
+
     @property
     def kind(self):
         return np.take(KINDS, self._kind)
@@ -76,13 +79,13 @@ class Contacts:
         counted = np.bincount(self._kind, minlength=len(KINDS)).tolist()
         counts = ", ".join(f"{count} {name}" for count, name in zip(counted, KINDS, strict=True) if count)
         nearest = f", nearest at {self.distance.min():g} m" if len(self) else ""
-        return f"<Contacts: {len(self)} pairs{f' ({counts})' if counts else ''}{nearest}>"
+        return f"<{type(self).__name__}: {len(self)} pairs{f' ({counts})' if counts else ''}{nearest}>"
 
     def __getitem__(self, which):
         """The contacts a mask, a slice or indices select; one integer selects one."""
         rows = np.arange(len(self))[which]
         rows = np.atleast_1d(rows)
-        return replace(self, **{part.name: getattr(self, part.name)[rows] for part in fields(self)[:8]})
+        return replace(self, **{name: getattr(self, name)[rows] for name in self._per_pair})
 
     def of(self, first, second=None):
         """The contacts of a body or obstacle (or its name), or those between two."""

@@ -14,6 +14,7 @@ from pdgpu.attributes import GuardedAttributes
 from pdgpu.automatic import resolve
 from pdgpu.automatic_rho import search_inner, search_outer
 from pdgpu.backends import backend, thread_count
+from pdgpu.contact_forces import forces_of
 from pdgpu.contact_scene import ContactScene
 from pdgpu.contacts import find_contacts
 from pdgpu.cutting import cut_scene
@@ -556,6 +557,22 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
         simulation's device; the positions go through the host.
         """
         return find_contacts(self, distance, bodies, self_collision, unique)
+
+    def contact_forces(self):
+        """The pairs that push each other apart at the present positions, which are those of the end of the last step, and how hard.
+
+        Returns
+        -------
+        ContactForces
+
+        Raises
+        ------
+        ValueError
+            A simulation without contact.
+        """
+        if self.contact is None:
+            raise ValueError("contact: this simulation has none; give Simulation one, such as pdgpu.BarrierContact(1e-3)")
+        return forces_of(self)
 
     # ---- save and load ------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,119 @@
+"""The forces of contact: what the pairs of a simulation that touch push each other with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pdgpu import geometry
+from pdgpu.contact import CORNERS, EDGE_EDGE, VERTEX_EDGE, VERTEX_PLANE, VERTEX_TRIANGLE, VERTEX_VERTEX
+from pdgpu.contacts import FEATURES, KINDS, Contacts
+
+__all__ = ["ContactForces"]
+
+# of pairs, in their order: kind and nearest features as numbers of pdgpu.contacts
+NAMES = ("vertex-vertex", "vertex-edge", "vertex-triangle", "edge-edge", "vertex-collider")
+CLOSEST = {
+    VERTEX_VERTEX: geometry.vertex_vertex,
+    VERTEX_EDGE: geometry.vertex_edge,
+    VERTEX_TRIANGLE: geometry.vertex_triangle,
+    EDGE_EDGE: geometry.edge_edge,
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ContactForces(Contacts):
+    """Contacts with their forces; made by `Simulation.contact_forces`. Vertices are numbered as in `Contacts`, but behind those of the
+    bodies come all driven points: vertices of obstacle meshes and boxes, centres of spheres, ends of the axes of capsules, and of planes a
+    point and the normal. Distances and closest points are those of the surfaces of spheres and capsules.
+
+    Attributes
+    ----------
+    normal_force : ndarray, shape (k,)
+        How hard the two push each other apart, N, >= 0.
+    friction_force : ndarray, shape (k, 3)
+        On the first of the pair, N; zero without friction.
+    slip : ndarray, shape (k, 3)
+        How far the first has slid over the second in the step, m; zero without friction.
+    forces : ndarray, shape (n, 3)
+        On each vertex of the bodies, N: the sum over its contacts, and what the vertices of the pairs get of the mollifier of nearly
+        parallel edges.
+    pressure : ndarray, shape (n,)
+        |forces| over the area that a vertex stands for at rest, Pa; nan where it has none.
+    """
+
+    normal_force: np.ndarray
+    friction_force: np.ndarray
+    slip: np.ndarray
+    forces: np.ndarray
+    pressure: np.ndarray
+
+    _per_pair = (*Contacts._per_pair, "normal_force", "friction_force", "slip")
+
+
+def forces_of(simulation):
+    """What `Simulation.contact_forces` says."""
+    scene, columns = simulation._touching, simulation._backend.contact_columns()
+    acts = columns["distance"] < columns["separation"] + columns["activation"]
+    columns = {name: column[acts] for name, column in columns.items()}
+    x = np.concatenate([simulation.positions, simulation._backend.driven()])
+    kind, vertices, gradient = columns["kind"], columns["vertices"], columns["gradient"]
+    k = len(kind)
+    weights, normal, points = np.zeros((k, 4), x.dtype), np.zeros((k, 3), x.dtype), np.zeros((k, 2, 3), x.dtype)
+    distance, feature = columns["distance"].copy(), np.zeros(k, np.uint8)
+    for pair, closest in CLOSEST.items():
+        rows = np.flatnonzero(kind == pair)
+        corners = x[vertices[rows, : CORNERS[pair]]]
+        found = closest(corners, threads=simulation.threads)
+        weights[rows, : CORNERS[pair]], normal[rows] = found.weights, found.normal
+        n_first = 2 if pair == EDGE_EDGE else 1
+        points[rows, 0] = np.einsum("kc,kci->ki", found.weights[:, :n_first], corners[:, :n_first])
+        points[rows, 1] = points[rows, 0] - found.gap
+        feature[rows] = _features(pair, found.weights)
+    rows = np.flatnonzero(kind == VERTEX_PLANE)
+    weights[rows, 0], normal[rows], feature[rows] = 1.0, x[vertices[rows, 2]], FEATURES.index("vertex-collider")
+    points[rows, 0] = x[vertices[rows, 0]]
+    points[rows, 1] = points[rows, 0] - distance[rows, None] * normal[rows]
+
+    # spheres and capsules: from their centres and axes to their surfaces
+    second = np.where(kind == EDGE_EDGE, vertices[:, 2], np.where(kind == VERTEX_PLANE, -1, vertices[:, 1]))
+    radii = np.stack([scene.radii[vertices[:, 0]], np.where(second >= 0, scene.radii[second], 0.0)], axis=1)
+    distance -= radii.sum(axis=1).astype(x.dtype)
+    points -= (radii * [1.0, -1.0])[:, :, None].astype(x.dtype) * normal[:, None]
+
+    of_first = gradient[:, 0] + np.where((kind == EDGE_EDGE)[:, None], gradient[:, 1], 0.0)
+    n = scene.n_vertices
+    forces = np.zeros((n + 1, 3))
+    moving = (vertices >= 0) & (vertices < n)
+    np.add.at(forces, np.where(moving, vertices, n).ravel(), -gradient.astype(np.float64).reshape(-1, 3))
+    areas = scene.areas[:n]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pressure = np.where(areas > 0.0, np.linalg.norm(forces[:n], axis=1) / areas, np.nan)
+    plane = (kind == VERTEX_PLANE)[:, None] & (np.arange(4) > 0)
+    return ContactForces(
+        np.array([KINDS.index(name) for name in NAMES], np.uint8)[kind],
+        feature,
+        np.where(plane, -1, vertices),
+        weights,
+        distance,
+        normal,
+        points,
+        np.stack([scene.owner[vertices[:, 0]], scene.owner[np.where(second >= 0, second, vertices[:, 1])]], axis=1),
+        scene.names,
+        x,
+        -np.einsum("ki,ki->k", of_first, normal),
+        np.zeros((k, 3), x.dtype),
+        np.zeros((k, 3), x.dtype),
+        forces[:n],
+        pressure,
+    )
+
+
+def _features(pair, weights):
+    """Places in FEATURES of the nearest parts of pairs of one kind, by the corners that take part."""
+    n_first = 2 if pair == EDGE_EDGE else 1
+    parts = (weights != 0.0)[:, :n_first].sum(axis=1), (weights != 0.0)[:, n_first:].sum(axis=1)
+    low, high = np.minimum(*parts), np.maximum(*parts)
+    both = FEATURES.index("edge-edge")
+    return np.where(low == 2, both, np.array([0, 0, 1, 2])[high]).astype(np.uint8)
