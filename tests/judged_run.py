@@ -1,0 +1,79 @@
+"""Runs of the scenes of contact_scenes.py, judged step by step along the whole path by `pdgpu.certify`."""
+
+import dataclasses
+import math
+import time
+
+import numpy as np
+from contact_scenes import in_units
+
+import pdgpu
+
+
+@dataclasses.dataclass
+class Judged:
+    """What was found in a run. `contacts`: the most that acted at the end of a step. `smallest_distance`: m, of step ends."""
+
+    steps: int = 0
+    intersections: int = 0
+    contacts: int = 0
+    smallest_distance: float = math.inf
+    iterations: int = 0
+    seconds: float = 0.0
+
+
+def judged_run(case, dtype="float64", *, steps=None, sim=None, **solver):
+    """Takes the steps of a scene, or some of them with a simulation that is there already.
+
+    Where obstacles move, whose path within a step is not recorded, its end alone is judged, and only if they have
+    come as far as they should.
+    """
+    sim = case.simulation(dtype, **solver) if sim is None else sim
+    found, moving = Judged(), any(obstacle.collider.motion is not None for obstacle in case.scene.obstacles)
+    for _ in range(case.steps if steps is None else steps):
+        before = sim.positions
+        start = time.perf_counter()
+        sim.step(record="positions")
+        found.seconds += time.perf_counter() - start
+        after = sim.positions
+        if not moving:
+            judge(case, found, path(before, sim.last_step.positions, case.scene.fixed()), sim.time)
+        elif sim.last_step["behind"][-1] == 0.0:
+            judge(case, found, [after], sim.time)
+        found.steps += 1
+        found.iterations += sim.last_step.iteration
+        found.contacts = max(found.contacts, int(sim.last_step["active_contacts"][-1]))
+        found.smallest_distance = min(found.smallest_distance, float(sim.last_step["smallest_distance"][-1]))
+        assert np.array_equal(after, sim.last_step.positions[-1])
+    return found
+
+
+def path(start, iterates, fixed):
+    """The way of a step: every vertex straight to the first guess; before every iteration the pinned ones go on, and in it the others."""
+    frames = [start, iterates[0]]
+    for iterate in iterates[1:]:
+        if not np.array_equal(frames[-1][fixed == 1], iterate[fixed == 1]):
+            frames.append(np.where(fixed[:, None] == 1, iterate, frames[-1]))
+        frames.append(iterate)
+    return frames
+
+
+def judge(case, found, frames, now):
+    """Adds what `certify` says of frames, the last of them at a time."""
+    certificate = pdgpu.certify(frames, case.scene, times=[now] * len(frames), separation=case.contact.separation, gap=False)
+    found.intersections += sum(len(rows) for rows in certificate.intersections.values()) + len(certificate.crossings)
+
+
+def stiffened(case, factor):
+    return dataclasses.replace(case, contact=dataclasses.replace(case.contact, stiffness=case.contact.stiffness * factor))
+
+
+# a change of a scene, and the settings of its solver
+VARIANTS = {
+    "one iteration": lambda case: (case, {"iterations": 1}),
+    "24 steps a second": lambda case: (dataclasses.replace(case, dt=1 / 24), {}),
+    "a thousandth as stiff": lambda case: (stiffened(case, 1e-3), {}),
+    "a thousand times as stiff": lambda case: (stiffened(case, 1e3), {}),
+    "in kilometres": lambda case: (in_units(case, 1e-3), {}),
+    "in millimetres": lambda case: (in_units(case, 1e3), {}),
+}
