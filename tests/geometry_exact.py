@@ -87,3 +87,31 @@ def intersections(points, triangles, edges, alone):
             if interval and beyond([interval], end):
                 edge_edge.append((i, j))
     return edge_triangle, edge_edge
+
+
+def squared_point_segment(p, a, b):
+    side, to = vector(a, b), vector(a, p)
+    square, along = dot(side, side), dot(side, to)
+    share = min(max(Fraction(along) / square, Fraction(0)), Fraction(1)) if square else Fraction(0)
+    gap = [t - share * s for s, t in zip(side, to, strict=True)]
+    return dot(gap, gap)
+
+
+def squared_distance(first, second):
+    """Of a point or a segment from a segment or a triangle, lists of points: the least over sides and, with a foot inside, the plane."""
+    sides = [second] if len(second) == 2 else [(second[i], second[(i + 1) % 3]) for i in range(3)]
+    found = [squared_point_segment(p, *side) for p in first for side in sides]
+    if len(first) == 2:
+        found += [squared_point_segment(p, *first) for p in second]
+        u, v, to = vector(*first), vector(*second), vector(first[0], second[0])
+        normal = cross(u, v)
+        feet = [dot(cross(to, other), normal) for other in (v, u)]
+        inside = all(0 <= foot <= dot(normal, normal) for foot in feet)
+    else:
+        to = vector(second[0], first[0])
+        normal = cross(vector(second[0], second[1]), vector(second[0], second[-1]))
+        inside = all(dot(cross(normal, vector(a, b)), vector(a, first[0])) >= 0 for a, b in sides)
+    square = dot(normal, normal)
+    if square and inside:
+        found.append(dot(normal, to) ** 2 / Fraction(square))
+    return min(found)

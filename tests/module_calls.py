@@ -40,7 +40,7 @@ def host_calls():
         "find_intersections": (cloth, *surface, 1),
         "find_crossings": (cloth, cloth + 0.1, vertices, *surface, 1),
         "smallest_gap": (cloth, vertices, *surface, 1),
-        "find_approaches": (cloth, cloth + 0.1, edges, edges, np.zeros(len(edges)), 0.1, np.zeros(len(cloth), np.uint8), True, 1),
+        "find_approaches": (cloth, cloth + 0.1, edges, edges, np.zeros(len(edges)), 0.5, np.zeros(len(cloth), np.uint8), True, 1),
         "contact_times": (pairs, 1),
         "pair_vector": (contacts.copy(), np.ones((2, 4, 3)), 4),
         "pair_pattern": (contacts, 4, 1),

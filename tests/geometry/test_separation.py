@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from geometry_exact import squared_distance
 
 import pdgpu
 from pdgpu import _host, geometry
@@ -126,6 +127,31 @@ def test_random_pairs_against_samples(k, n):
             assert not near.any() or at >= times[near.argmax()] - times[1] or distances[near.argmax() - 1] < separation + step
         found += at >= 0.0
     assert 50 < found < 350
+
+
+@pytest.mark.parametrize(("k", "n"), [(1, 4), (2, 4), (1, 3)])
+def test_random_pairs_against_fractions(k, n):
+    """If not, a pair one bit nearer than it may be is certified, in a frame or at a moment between two."""
+    rng = np.random.default_rng(k + n)
+    for trial in range(150):
+        whole, t = trial % 2, Fraction(int(rng.integers(17)), 16)
+        x_0, x_1 = rng.integers(-3, 4, (2, n, 3)).astype(float) if whole else rng.normal(size=(2, n, 3))
+        start, end = ([[Fraction(value) for value in point] for point in x.tolist()] for x in (x_0, x_1))
+        at = [[(1 - t) * a + t * b for a, b in zip(p, q, strict=True)] for p, q in zip(start, end, strict=True)]
+        square = squared_distance(at[:k], at[k:])
+        enough = math.sqrt(square)
+        while Fraction(enough) ** 2 > square:
+            enough = math.nextafter(enough, 0.0)
+        too_much = math.nextafter(enough, math.inf)
+        while Fraction(too_much) ** 2 <= square:
+            enough, too_much = too_much, math.nextafter(too_much, math.inf)
+        if enough == 0.0:
+            continue
+        assert 0.0 <= pair(x_0[:k], x_0[k:], too_much, x_1[:k], x_1[k:]) <= t
+        # and where the moment is a frame, which then has to be made of doubles, exactly there
+        if t.denominator == 1:
+            x = x_1 if t else x_0
+            assert pair(x[:k], x[k:], too_much) == 0.0 and pair(x[:k], x[k:], enough) == -1.0
 
 
 def two_sheets(gap, n=6):
