@@ -6,10 +6,10 @@
 #include "contact_loops.h"
 #include "elements/contact/pair.h"
 
-/* Corners [4] of n of them at rows of y. */
+/* The corners [4,3] of a pair at rows of y; those that it has not are its first. */
 PD_FUNCTION void pd_contact_turn_corners(const real *y, const int *points, int corners, real at[12]) {
-    for (int j = 0; j < corners; j++)
-        for (int i = 0; i < 3; i++) at[3 * j + i] = y[3 * (size_t)points[j] + (size_t)i];
+    for (int j = 0; j < 4; j++)
+        for (int i = 0; i < 3; i++) at[3 * j + i] = y[3 * (size_t)points[j < corners ? j : 0] + (size_t)i];
 }
 
 /* The mean of areas that are all there, else 1. */
@@ -48,11 +48,8 @@ PD_FUNCTION void pd_contact_turn_describe(const pd_contact_scene *scene, const p
     if (!of_plane) {
         pd_contact_turn_corners(scene->rest, points, pd_contact_corners(kind), at);
         if (kind == PD_EDGE_EDGE) threshold = pd_mollifier_threshold(at);
-        if (scene->bodies[points[0]] == scene->bodies[points[other]]) {
-            pd_closest closest;
-            pd_contact_closest(kind, at, &closest);
-            activation = pd_contact_activation(activation, separation, closest.distance);
-        }
+        if (scene->bodies[points[0]] == scene->bodies[points[other]])
+            activation = pd_contact_activation(activation, separation, pd_contact_closest(kind, at).distance);
     }
     out->kind[p] = kind;
     out->activation[p] = activation, out->separation[p] = separation;
@@ -96,7 +93,7 @@ PD_FUNCTION real pd_contact_turn_product(const pd_model *model, const int *point
     return product;
 }
 
-/* Corner positions [k,3] and limits of pair p. */
+/* Corner positions [4,3] and limits of pair p. */
 PD_FUNCTION void pd_contact_turn_gather(const pd_contact_pairs *pairs, const real *x, int p, real at[12], pd_contact_limits *limits) {
     pd_contact_turn_corners(x, pairs->points + 4 * (size_t)p, pd_contact_corners(pairs->kind[p]), at);
     limits->activation = pairs->activation[p];
@@ -105,18 +102,21 @@ PD_FUNCTION void pd_contact_turn_gather(const pd_contact_pairs *pairs, const rea
     limits->threshold = pairs->threshold[p];
 }
 
-/* A quantity that is one number. */
+/* A quantity that is one number, of a pair whose closest points are known. */
+PD_LANE_FUNCTION real pd_contact_number(pd_contact_law law, int quantity, pd_contact_limits limits, int kind, pd_points4 x,
+                                        pd_nearest nearest) {
+    if (quantity == PD_CONTACT_ENERGY) return pd_contact_energy(law, limits, kind, x, nearest);
+    if (quantity == PD_CONTACT_DISTANCE) return nearest.distance;
+    return pd_contact_activation(limits.activation, limits.separation, nearest.distance);
+}
+
 PD_FUNCTION real pd_contact_turn_number(const pd_contact_law *law, int quantity, const pd_contact_pairs *pairs, const real *x, int p) {
     real at[12];
     pd_contact_limits limits;
-    pd_closest closest;
     int kind = pairs->kind[p];
     pd_contact_turn_gather(pairs, x, p, at, &limits);
-    if (quantity == PD_CONTACT_ENERGY) return pd_contact_energy(law, &limits, kind, at);
     if (quantity == PD_CONTACT_THRESHOLD) return kind == PD_EDGE_EDGE ? pd_mollifier_threshold(at) : (real)0;
-    pd_contact_closest(kind, at, &closest);
-    if (quantity == PD_CONTACT_DISTANCE) return closest.distance;
-    return pd_contact_activation(limits.activation, limits.separation, closest.distance);
+    return pd_contact_number(*law, quantity, limits, kind, pd_points4_load(at), pd_contact_closest(kind, at));
 }
 
 /* out [4,3] */
@@ -125,7 +125,9 @@ PD_FUNCTION void pd_contact_turn_gradient(const pd_contact_law *law, const pd_co
     pd_contact_limits limits;
     int kind = pairs->kind[p];
     pd_contact_turn_gather(pairs, x, p, at, &limits);
-    pd_contact_gradient(law, &limits, kind, at, out);
+    pd_points4 slopes = pd_contact_gradient(*law, limits, kind, pd_points4_load(at), pd_contact_closest(kind, at));
+    pd_vector_store(slopes.a, out), pd_vector_store(slopes.b, out + 3);
+    pd_vector_store(slopes.c, out + 6), pd_vector_store(slopes.d, out + 9);
     for (int i = 3 * pd_contact_corners(kind); i < 12; i++) out[i] = 0;
 }
 

@@ -20,6 +20,24 @@ typedef PD_REAL real;
 #define PD_FUNCTION static inline
 #endif
 
+/* A function that must disappear in its caller, since it also runs several elements in one vector register; others are left to the compiler.
+ * A loop, an array or a branch inside would keep the compiler from that. */
+#if defined(__GNUC__) && !defined(__CUDACC__)
+#define PD_LANE_FUNCTION static inline __attribute__((always_inline))
+#else
+#define PD_LANE_FUNCTION PD_FUNCTION
+#endif
+
+/* A function that is compiled by itself, so that it rounds alike wherever it is called from: which product of a difference is fused into
+ * it depends on what surrounds them. */
+#if defined(__clang__) && !defined(__CUDACC__)
+#define PD_FUNCTION_APART static __attribute__((noinline, unused))
+#elif defined(__GNUC__) && !defined(__CUDACC__)
+#define PD_FUNCTION_APART static __attribute__((noinline, noclone, unused))
+#else
+#define PD_FUNCTION_APART PD_FUNCTION
+#endif
+
 /* Half the spacing of 1 and the next real: 6e-8 in float, 1.1e-16 in double. */
 #define PD_EPSILON ((real)(sizeof(real) == sizeof(float) ? 5.9604644775390625e-08 : 1.1102230246251565e-16))
 
@@ -29,9 +47,6 @@ PD_FUNCTION real pd_sqrt(real x) { return sizeof(real) == sizeof(float) ? (real)
 PD_FUNCTION real pd_fabs(real x) { return sizeof(real) == sizeof(float) ? (real)fabsf((float)x) : (real)fabs((double)x); }
 
 PD_FUNCTION real pd_log(real x) { return sizeof(real) == sizeof(float) ? (real)logf((float)x) : (real)log((double)x); }
-
-/* ln(1 + x) */
-PD_FUNCTION real pd_log1p(real x) { return sizeof(real) == sizeof(float) ? (real)log1pf((float)x) : (real)log1p((double)x); }
 
 PD_FUNCTION real pd_min(real a, real b) { return a < b ? a : b; }
 

@@ -20,18 +20,42 @@
 #include "geometry/edge_edge.h"
 #include "geometry/vertex_triangle.h"
 
+/* Sizes of which products of four are far from overflow and underflow. */
+#define PD_PLAIN_LEAST ((real)(sizeof(real) == sizeof(float) ? 0x1p-10 : 0x1p-60))
+#define PD_PLAIN_MOST  ((real)(sizeof(real) == sizeof(float) ? 0x1p10 : 0x1p60))
+
+/* Whether the closest points of a pair can be asked for where it is. Corners that it has not: any of those that it has. */
+PD_LANE_FUNCTION int pd_points4_plain(pd_points4 x) {
+    real place = pd_points4_largest(x);
+    real size = pd_max(pd_vector_largest(pd_vector_subtract(x.b, x.a)),
+                       pd_max(pd_vector_largest(pd_vector_subtract(x.c, x.a)), pd_vector_largest(pd_vector_subtract(x.d, x.a))));
+    return (size >= PD_PLAIN_LEAST) & (place <= PD_PLAIN_MOST);
+}
+
+/* Closest points of a pair for which that holds. */
+PD_LANE_FUNCTION pd_nearest pd_pair_nearest(int kind, pd_points4 x) {
+    if (kind == PD_VERTEX_VERTEX) return pd_vertex_vertex_nearest(x.a, x.b);
+    if (kind == PD_VERTEX_EDGE) return pd_vertex_edge_nearest(x.a, x.b, x.c);
+    if (kind == PD_VERTEX_TRIANGLE) return pd_vertex_triangle_nearest(x.a, x.b, x.c, x.d);
+    return pd_edge_edge_nearest(x);
+}
+
 /* Closest points of a pair; x [k,3] m. Any finite coordinates: far away, tiny or huge ones are moved and scaled by powers of two first. */
 PD_FUNCTION void pd_pair_closest(int kind, const real *x, pd_closest *out) {
     int k = pd_pair_corners(kind);
     real local[12];
-    for (int j = 0; j < k; j++)
-        for (int i = 0; i < 3; i++) local[3 * j + i] = x[3 * j + i];
-    real scale = pd_length_scale(pd_largest(x, 3 * k)), size = 0;
-    for (int j = 1; j < k; j++)
-        for (int i = 0; i < 3; i++) size = pd_max(size, pd_fabs(scale * x[3 * j + i] - scale * x[i]));
-    // two factors, since one alone could overflow where the pair is tiny beside its place
-    real second = pd_length_scale(size);
-    for (int i = 0; i < 3 * k; i++) local[i] = (scale * x[i]) * second;
+    for (int j = 0; j < 4; j++)
+        for (int i = 0; i < 3; i++) local[3 * j + i] = x[3 * (j < k ? j : 0) + i];
+    real scale = 1, second = 1;
+    if (!pd_points4_plain(pd_points4_load(local))) {
+        real size = 0;
+        scale = pd_length_scale(pd_largest(x, 3 * k));
+        for (int j = 1; j < k; j++)
+            for (int i = 0; i < 3; i++) size = pd_max(size, pd_fabs(scale * x[3 * j + i] - scale * x[i]));
+        // two factors, since one alone could overflow where the pair is tiny beside its place
+        second = pd_length_scale(size);
+        for (int i = 0; i < 12; i++) local[i] = (scale * local[i]) * second;
+    }
     switch (kind) {
     case PD_VERTEX_VERTEX: pd_vertex_vertex_closest(local, out); break;
     case PD_VERTEX_EDGE: pd_vertex_edge_closest(local, out); break;
@@ -62,7 +86,7 @@ PD_FUNCTION void pd_closest_parameters(const pd_closest *closest, const real *x,
     real a = pd_dot3(g, g), b = pd_dot3(g, g + 3), c = pd_dot3(g + 3, g + 3), cross[3];
     pd_cross3(g, g + 3, cross);
     real determinant = pd_dot3(cross, cross); // of M, without cancellation
-    if (closest->n_free == 2 && determinant > PD_PARALLEL * PD_PARALLEL * a * c) {
+    if (closest->n_free == 2 && pd_slopes_are_two(a, c, determinant)) {
         inverse[0] = c / determinant, inverse[3] = a / determinant;
         inverse[1] = inverse[2] = -b / determinant;
     } else if (closest->n_free > 0 && a > 0) {

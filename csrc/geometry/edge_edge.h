@@ -1,96 +1,95 @@
 /* Closest points of two edges.
  *
  * Either both are met inside, or an end of one is nearest: five candidates, the nearest wins. Parallel edges, edges without length and
- * edges that lie in one another are therefore no cases of their own. x [4,3]: a0, a1, b0, b1, m. */
+ * edges that lie in one another are therefore no cases of their own. */
 #ifndef PD_GEOMETRY_EDGE_EDGE_H
 #define PD_GEOMETRY_EDGE_EDGE_H
 
-#include "geometry/pair.h"
+#include "geometry/nearest.h"
 
-/* gap = (a0 + s e) - (b0 + t f) with q = b0 - a0; from the ends where s or t is at one, so that an end point's gap is exact. */
-PD_FUNCTION void pd_edge_edge_gap(const real x[12], real s, real t, real gap[3]) {
-    const real *a = s > (real)0.5 ? x + 3 : x, *b = t > (real)0.5 ? x + 9 : x + 6;
-    real sa = s > (real)0.5 ? s - (real)1 : s, tb = t > (real)0.5 ? t - (real)1 : t;
-    for (int i = 0; i < 3; i++) gap[i] = (a[i] - b[i]) + (sa * (x[3 + i] - x[i]) - tb * (x[9 + i] - x[6 + i]));
+/* The gap a0 + s e - (b0 + t f) of the points of two edges at the places s and t. */
+typedef struct pd_edge_places {
+    real s, t;
+    pd_vector gap;
+    real square;
+} pd_edge_places;
+
+/* Of an end of A, or of any place s of it, the nearest place of B. */
+PD_LANE_FUNCTION pd_edge_places pd_edge_places_on_b(real s, pd_on_segment b) {
+    pd_edge_places out;
+    out.s = s, out.t = b.place, out.gap = b.gap, out.square = b.square;
+    return out;
+}
+
+/* Of a place t of B the nearest place of A: its gap points the other way. */
+PD_LANE_FUNCTION pd_edge_places pd_edge_places_on_a(real t, pd_on_segment a) {
+    pd_edge_places out;
+    out.s = a.place, out.t = t, out.gap = pd_vector_scale(-1, a.gap), out.square = a.square;
+    return out;
+}
+
+/* b where it may win and is nearer than a. */
+PD_LANE_FUNCTION pd_edge_places pd_edge_places_nearer(pd_edge_places a, int may_win, pd_edge_places b) {
+    int wins = may_win & (b.square < a.square);
+    a.s = wins ? b.s : a.s, a.t = wins ? b.t : a.t;
+    a.gap = pd_vector_choose(wins, b.gap, a.gap);
+    a.square = wins ? b.square : a.square;
+    return a;
 }
 
 /* Feature, weights and their slopes of the places s, t. */
-PD_FUNCTION void pd_edge_edge_set_places(pd_closest *out, real s, real t) {
-    int end_a = s <= 0 ? 0 : s >= 1 ? 1 : -1, end_b = t <= 0 ? 0 : t >= 1 ? 1 : -1;
-    pd_closest_clear(out);
-    out->weights[0] = (real)1 - s, out->weights[1] = s, out->weights[2] = t - (real)1, out->weights[3] = -t;
-    if (end_a < 0) {
-        out->slopes[0][0] = -1, out->slopes[0][1] = 1;
-        out->n_free = 1;
-    }
-    if (end_b < 0) {
-        out->slopes[out->n_free][2] = 1, out->slopes[out->n_free][3] = -1;
-        out->n_free++;
-    }
-    if (end_a >= 0 && end_b >= 0)
-        out->feature = 2 * end_a + end_b;
-    else if (end_b >= 0)
-        out->feature = 4 + end_b;
-    else if (end_a >= 0)
-        out->feature = 6 + end_a;
-    else
-        out->feature = 8;
+PD_LANE_FUNCTION void pd_edge_edge_set_places(pd_nearest *out, real s, real t) {
+    pd_per_corner none = pd_per_corner_of(0, 0, 0, 0), of_s = pd_per_corner_of(-1, 1, 0, 0), of_t = pd_per_corner_of(0, 0, 1, -1);
+    int inside_a = (s > 0) & (s < 1), inside_b = (t > 0) & (t < 1);
+    real end_a = s < 1 ? (real)0 : (real)1, end_b = t < 1 ? (real)0 : (real)1;
+    out->weights = pd_per_corner_of((real)1 - s, s, t - (real)1, -t);
+    out->first = pd_per_corner_choose(inside_a, of_s, pd_per_corner_choose(inside_b, of_t, none));
+    out->second = pd_per_corner_choose(inside_a & inside_b, of_t, none);
+    out->n_free = (inside_a ? (real)1 : (real)0) + (inside_b ? (real)1 : (real)0);
+    real of_ends = inside_b ? (real)6 + end_a : (real)2 * end_a + end_b;
+    out->feature = inside_a ? (inside_b ? (real)8 : (real)4 + end_b) : of_ends;
 }
 
-PD_FUNCTION void pd_edge_edge_closest(const real x[12], pd_closest *out) {
-    real e[3], f[3], q[3], n[3], c[3], gap[3], r[3];
-    pd_subtract3(x + 3, x, e);
-    pd_subtract3(x + 9, x + 6, f);
-    pd_subtract3(x + 6, x, q);
-    pd_cross3(e, f, n);
-    real square = pd_dot3(n, n), sizes = pd_dot3(e, e) * pd_dot3(f, f);
-    pd_cross3(q, f, c);
-    real s = pd_dot3(c, n);
-    pd_cross3(q, e, c);
-    real t = pd_dot3(c, n);
-    int inside = square > PD_PARALLEL * PD_PARALLEL * sizes && s > 0 && t > 0 && s < square && t < square;
+/* x: a0, a1, b0, b1, m, of a size of which products of four can be formed. */
+PD_LANE_FUNCTION pd_nearest pd_edge_edge_nearest(pd_points4 x) {
+    pd_vector e = pd_vector_subtract(x.b, x.a), f = pd_vector_subtract(x.d, x.c), n = pd_vector_cross(e, f);
+    pd_vector g00 = pd_vector_subtract(x.a, x.c), g01 = pd_vector_subtract(x.a, x.d); /* the gaps of the ends */
+    pd_vector g10 = pd_vector_subtract(x.b, x.c), g11 = pd_vector_subtract(x.b, x.d);
+    real ee = pd_vector_dot(e, e), ff = pd_vector_dot(f, f), square = pd_vector_dot(n, n), sizes = ee * ff;
+    real s = pd_vector_dot(pd_vector_cross(f, g00), n), t = pd_vector_dot(pd_vector_cross(e, g00), n);
+    int inside = (square > PD_PARALLEL * PD_PARALLEL * sizes) & (s > 0) & (t > 0) & (s < square) & (t < square);
     int trusted = square > PD_TRUSTED_SINE * PD_TRUSTED_SINE * sizes;
-    if (inside && trusted) {
-        pd_edge_edge_set_places(out, s / square, t / square);
-        if (out->feature == 8) { // else a place was rounded to an end
-            pd_closest_set_plane(out, n, -pd_dot3(q, n));
-            return;
-        }
-    }
+    s = s / square, t = t / square;
+    int met = inside & trusted & (s > 0) & (t > 0) & (s < 1) & (t < 1); /* else a place was rounded to an end */
 
-    // the ends: each against the other edge
-    real best_s = 0, best_t = 0, best = -1;
-    for (int end = 0; end < 4; end++) {
-        real place_s = (real)(end & 1), place_t = (real)(end & 1);
-        if (end < 2) { // a0, a1 against B
-            pd_subtract3(x + 3 * end, x + 6, r);
-            place_t = pd_segment_place(r, f);
-        } else {
-            pd_subtract3(x + 3 * end, x, r);
-            place_s = pd_segment_place(r, e);
-        }
-        pd_edge_edge_gap(x, place_s, place_t, gap);
-        real d = pd_dot3(gap, gap);
-        if (best < 0 || d < best) best = d, best_s = place_s, best_t = place_t;
-    }
-    if (inside) {
-        // Nearly parallel: the places are noise times 1 / sine^2. Each put to the best place for the other makes the error of the
-        // distance quadratic.
-        s /= square;
-        for (int i = 0; i < 3; i++) r[i] = s * e[i] - q[i];
-        t = pd_segment_place(r, f);
-        for (int i = 0; i < 3; i++) r[i] = t * f[i] + q[i];
-        s = pd_segment_place(r, e);
-        pd_edge_edge_gap(x, s, t, gap);
-        if (pd_dot3(gap, gap) < best) best_s = s, best_t = t;
-    }
-    pd_edge_edge_set_places(out, best_s, best_t);
-    pd_edge_edge_gap(x, best_s, best_t, gap);
-    pd_closest_set_gap(out, gap, pd_dot3(e, e) >= pd_dot3(f, f) ? e : f);
-    if (!(out->distance > 0) && trusted) {
-        real length = pd_norm3(n);
-        for (int i = 0; i < 3; i++) out->normal[i] = n[i] / length;
-    }
+    /* each end against the other edge */
+    pd_edge_places best = pd_edge_places_on_b(0, pd_nearest_on_segment(g00, g01, f, ff));
+    best = pd_edge_places_nearer(best, 1, pd_edge_places_on_b(1, pd_nearest_on_segment(g10, g11, f, ff)));
+    pd_vector q = pd_vector_scale(-1, g00), r = pd_vector_scale(-1, g10);
+    best = pd_edge_places_nearer(best, 1, pd_edge_places_on_a(0, pd_nearest_on_segment(q, r, e, ee)));
+    q = pd_vector_scale(-1, g01), r = pd_vector_scale(-1, g11);
+    best = pd_edge_places_nearer(best, 1, pd_edge_places_on_a(1, pd_nearest_on_segment(q, r, e, ee)));
+
+    /* Nearly parallel: the places are noise times 1 / sine^2. Each put to the best place for the other makes the error of the distance
+     * quadratic. */
+    real place = pd_nearest_on_segment(pd_vector_along(g00, s, e), pd_vector_along(g01, s, e), f, ff).place;
+    int late = place > (real)0.5;
+    real from_end = late ? (real)1 - place : -place;
+    q = pd_vector_scale(-1, pd_vector_along(pd_vector_choose(late, g01, g00), from_end, f));
+    r = pd_vector_scale(-1, pd_vector_along(pd_vector_choose(late, g11, g10), from_end, f));
+    best = pd_edge_places_nearer(best, inside & !met, pd_edge_places_on_a(place, pd_nearest_on_segment(q, r, e, ee)));
+
+    pd_nearest out;
+    pd_edge_edge_set_places(&out, met ? s : best.s, met ? t : best.t);
+    pd_nearest_set_gap(&out, best.gap, best.square, met, n, square, pd_vector_dot(g00, n));
+    out.along = pd_vector_choose(ee >= ff, e, f);
+    out.perpendicular = n, out.trusted = trusted;
+    return out;
+}
+
+PD_FUNCTION_APART void pd_edge_edge_closest(const real x[12], pd_closest *out) {
+    pd_nearest nearest = pd_edge_edge_nearest(pd_points4_load(x));
+    pd_nearest_write(&nearest, out);
 }
 
 #endif

@@ -10,6 +10,7 @@
 #define PD_GEOMETRY_MOLLIFIER_H
 
 #include "geometry/pair.h"
+#include "geometry/vector.h"
 
 #define PD_MOLLIFIER_FRACTION ((real)1e-3)
 
@@ -21,25 +22,42 @@ PD_FUNCTION real pd_mollifier_threshold(const real rest[12]) {
     return PD_MOLLIFIER_FRACTION * pd_dot3(e, e) * pd_dot3(f, f);
 }
 
-/* m, and where asked for (not NULL) its gradient [4,3] 1/m and Hessian [12,12] 1/m^2. eps = 0, an edge without length at rest: 1. */
+/* m and its derivatives by c. eps = 0, an edge without length at rest: 1. */
+typedef struct pd_mollifier_terms {
+    real value, first, second;
+    int below; /* whether m < 1 */
+} pd_mollifier_terms;
+
+PD_LANE_FUNCTION pd_mollifier_terms pd_mollifier_terms_of(real c, real threshold) {
+    pd_mollifier_terms out;
+    int flat = !(c < threshold); /* also where eps = 0 */
+    out.below = !flat;
+    real ratio = flat ? (real)1 : c / threshold;
+    out.value = ((real)2 - ratio) * ratio;
+    out.first = flat ? (real)0 : (real)2 * ((real)1 - ratio) / threshold;
+    out.second = flat ? (real)0 : (real)-2 / threshold / threshold;
+    return out;
+}
+
+/* dc/de of two edges; dc/df is pd_mollifier_slope(f, e). */
+PD_LANE_FUNCTION pd_vector pd_mollifier_slope(pd_vector e, pd_vector f) {
+    return pd_vector_scale(2, pd_vector_along(pd_vector_scale(pd_vector_dot(f, f), e), -pd_vector_dot(e, f), f));
+}
+
+/* m, and where asked for (not NULL) its gradient [4,3] 1/m and Hessian [12,12] 1/m^2. */
 PD_FUNCTION real pd_mollifier(const real x[12], real threshold, real *gradient, real *hessian) {
     real e[3], f[3], n[3];
     pd_subtract3(x + 3, x, e);
     pd_subtract3(x + 9, x + 6, f);
     pd_cross3(e, f, n);
-    real c = pd_dot3(n, n);
-    int flat = !(c < threshold); // also where eps = 0
-    real ratio = flat ? (real)1 : c / threshold;
-    real value = ((real)2 - ratio) * ratio;
-    real first = flat ? (real)0 : (real)2 * ((real)1 - ratio) / threshold; // dm/dc
-    real second = flat ? (real)0 : (real)-2 / threshold / threshold;       // d2m/dc2
+    pd_mollifier_terms terms = pd_mollifier_terms_of(pd_dot3(n, n), threshold);
+    real value = terms.value, first = terms.first, second = terms.second;
     if (!gradient && !hessian) return value;
 
-    real ee = pd_dot3(e, e), ff = pd_dot3(f, f), ef = pd_dot3(e, f), slope[6], H[36];
-    for (int i = 0; i < 3; i++) {
-        slope[i] = (real)2 * (ff * e[i] - ef * f[i]);
-        slope[3 + i] = (real)2 * (ee * f[i] - ef * e[i]);
-    }
+    pd_vector of_e = pd_mollifier_slope(pd_vector_load(e), pd_vector_load(f)),
+              of_f = pd_mollifier_slope(pd_vector_load(f), pd_vector_load(e));
+    real ee = pd_dot3(e, e), ff = pd_dot3(f, f), ef = pd_dot3(e, f), H[36];
+    real slope[6] = {of_e.x, of_e.y, of_e.z, of_f.x, of_f.y, of_f.z};
     if (gradient)
         for (int i = 0; i < 3; i++) {
             gradient[i] = -first * slope[i], gradient[3 + i] = first * slope[i];

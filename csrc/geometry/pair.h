@@ -92,14 +92,6 @@ PD_FUNCTION void pd_closest_set_gap(pd_closest *out, const real g[3], const real
     for (int i = 0; i < 3; i++) out->normal[i] = unit[i] / length;
 }
 
-/* The same where both primitives are met inside: the gap is along the common perpendicular n, exactly, and `height` = gap . n. */
-PD_FUNCTION void pd_closest_set_plane(pd_closest *out, const real n[3], real height) {
-    real length = pd_norm3(n), signed_distance = height / length, sign = signed_distance < 0 ? (real)-1 : (real)1;
-    out->distance = pd_fabs(signed_distance);
-    for (int i = 0; i < 3; i++) out->normal[i] = sign * n[i] / length;
-    for (int i = 0; i < 3; i++) out->gap[i] = out->distance * out->normal[i];
-}
-
 /* Nothing free, all weights zero: what every kind of pair starts from. */
 PD_FUNCTION void pd_closest_clear(pd_closest *out) {
     out->feature = out->n_free = 0;

@@ -5,13 +5,6 @@
 
 #include "base/real.h"
 
-/* A function that must disappear in its caller; others are left to the compiler. */
-#if defined(__GNUC__) && !defined(__CUDACC__)
-#define PD_LANE_FUNCTION static inline __attribute__((always_inline))
-#else
-#define PD_LANE_FUNCTION PD_FUNCTION
-#endif
-
 typedef struct pd_vector {
     real x, y, z;
 } pd_vector;
@@ -23,6 +16,8 @@ PD_LANE_FUNCTION pd_vector pd_vector_of(real x, real y, real z) {
 }
 
 PD_LANE_FUNCTION pd_vector pd_vector_load(const real a[3]) { return pd_vector_of(a[0], a[1], a[2]); }
+
+PD_FUNCTION void pd_vector_store(pd_vector a, real out[3]) { out[0] = a.x, out[1] = a.y, out[2] = a.z; }
 
 PD_LANE_FUNCTION pd_vector pd_vector_add(pd_vector a, pd_vector b) { return pd_vector_of(a.x + b.x, a.y + b.y, a.z + b.z); }
 

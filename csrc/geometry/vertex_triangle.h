@@ -1,91 +1,119 @@
 /* Closest points of a vertex and a vertex, an edge, a triangle.
  *
  * A triangle is three segments and, where the vertex projects into it, a plane; the nearest of them wins. So a triangle without area
- * needs no case of its own. x [k,3] in m as in pair.h, moved so that rounding is that of the pair's own size. */
+ * needs no case of its own. Corners in m as in pair.h, moved so that rounding is that of the pair's own size, and of a size of which products
+ * of four can be formed. */
 #ifndef PD_GEOMETRY_VERTEX_TRIANGLE_H
 #define PD_GEOMETRY_VERTEX_TRIANGLE_H
 
-#include "geometry/pair.h"
+#include "geometry/nearest.h"
 
-PD_FUNCTION void pd_vertex_vertex_closest(const real x[6], pd_closest *out) {
-    real gap[3], none[3] = {0, 0, 0};
-    pd_closest_clear(out);
-    out->weights[0] = 1, out->weights[1] = -1;
-    pd_subtract3(x, x + 3, gap);
-    pd_closest_set_gap(out, gap, none);
+PD_LANE_FUNCTION pd_nearest pd_vertex_vertex_nearest(pd_vector p, pd_vector a) {
+    pd_nearest out;
+    pd_vector gap = pd_vector_subtract(p, a), none = pd_vector_of(0, 0, 0);
+    out.weights = pd_per_corner_of(1, -1, 0, 0);
+    out.first = out.second = pd_per_corner_of(0, 0, 0, 0);
+    out.n_free = out.feature = 0;
+    pd_nearest_set_gap(&out, gap, pd_vector_dot(gap, gap), 0, none, 0, 0);
+    out.along = out.perpendicular = none, out.trusted = 0;
+    return out;
 }
 
-PD_FUNCTION void pd_vertex_edge_closest(const real x[9], pd_closest *out) {
-    real q[3], e[3], gap[3];
-    pd_closest_clear(out);
-    pd_subtract3(x, x + 3, q);
-    pd_subtract3(x + 6, x + 3, e);
-    real t = pd_segment_place(q, e);
-    out->feature = t <= 0 ? 0 : t >= 1 ? 1 : 2;
-    out->weights[0] = 1, out->weights[1] = t - (real)1, out->weights[2] = -t;
-    if (out->feature == 2) out->n_free = 1, out->slopes[0][1] = 1, out->slopes[0][2] = -1;
-    if (t >= 1)
-        pd_subtract3(x, x + 6, gap);
-    else
-        for (int i = 0; i < 3; i++) gap[i] = q[i] - t * e[i];
-    pd_closest_set_gap(out, gap, e);
+PD_LANE_FUNCTION pd_nearest pd_vertex_edge_nearest(pd_vector p, pd_vector e0, pd_vector e1) {
+    pd_nearest out;
+    pd_vector e = pd_vector_subtract(e1, e0), none = pd_vector_of(0, 0, 0);
+    pd_on_segment at = pd_nearest_on_segment(pd_vector_subtract(p, e0), pd_vector_subtract(p, e1), e, pd_vector_dot(e, e));
+    int inside = (at.place > 0) & (at.place < 1);
+    out.weights = pd_per_corner_of(1, at.place - (real)1, -at.place, 0);
+    out.second = pd_per_corner_of(0, 0, 0, 0);
+    out.first = pd_per_corner_choose(inside, pd_per_corner_of(0, 1, -1, 0), out.second);
+    out.n_free = inside ? (real)1 : (real)0;
+    out.feature = inside ? (real)2 : at.place < 1 ? (real)0 : (real)1;
+    pd_nearest_set_gap(&out, at.gap, at.square, 0, none, 0, 0);
+    out.along = e, out.perpendicular = none, out.trusted = 0;
+    return out;
 }
 
-PD_FUNCTION void pd_vertex_triangle_closest(const real x[12], pd_closest *out) {
-    real q[3], e[3], f[3], n[3], c[3];
-    pd_subtract3(x, x + 3, q);
-    pd_subtract3(x + 6, x + 3, e);
-    pd_subtract3(x + 9, x + 3, f);
-    pd_cross3(e, f, n);
-    real square = pd_dot3(n, n), sizes = pd_dot3(e, e) * pd_dot3(f, f);
-    pd_cross3(q, f, c);
-    real w1 = pd_dot3(c, n);
-    pd_cross3(e, q, c);
-    real w2 = pd_dot3(c, n);
-    int inside = square > PD_PARALLEL * PD_PARALLEL * sizes && w1 > 0 && w2 > 0 && w1 + w2 < square;
-    int trusted = square > PD_TRUSTED_SINE * PD_TRUSTED_SINE * sizes;
+/* What a triangle's sides and its face say, the nearest of them kept. */
+typedef struct pd_triangle_part {
+    pd_per_corner weights, first;
+    real n_free, feature;
+    pd_vector gap, along;
+    real square;
+} pd_triangle_part;
 
-    pd_closest face;
-    pd_closest_clear(&face);
-    if (inside) {
-        real gap[3];
-        w1 /= square, w2 /= square;
-        face.feature = 6, face.n_free = 2;
-        face.weights[0] = 1, face.weights[1] = -((real)1 - w1 - w2), face.weights[2] = -w1, face.weights[3] = -w2;
-        face.slopes[0][1] = 1, face.slopes[0][2] = -1;
-        face.slopes[1][1] = 1, face.slopes[1][3] = -1;
-        if (trusted) {
-            pd_closest_set_plane(&face, n, pd_dot3(q, n));
-            *out = face;
-            return;
-        }
-        for (int i = 0; i < 3; i++) gap[i] = q[i] - w1 * e[i] - w2 * f[i];
-        pd_closest_set_gap(&face, gap, e);
-    }
+/* The side from corner `start` to `end`: the slopes of its weights, 1 at the start and -1 at the end, and their features. */
+PD_LANE_FUNCTION pd_triangle_part pd_triangle_side(pd_on_segment at, pd_vector along, pd_per_corner start, pd_per_corner end, real side,
+                                                   real start_feature, real end_feature) {
+    pd_triangle_part out;
+    int inside = (at.place > 0) & (at.place < 1);
+    real rest = at.place - (real)1, kept = inside ? (real)1 : (real)0;
+    out.weights =
+        pd_per_corner_of(1, rest * start.b - at.place * end.b, rest * start.c - at.place * end.c, rest * start.d - at.place * end.d);
+    out.first = pd_per_corner_of(0, kept * (start.b - end.b), kept * (start.c - end.c), kept * (start.d - end.d));
+    out.n_free = kept;
+    out.feature = inside ? side : at.place < 1 ? start_feature : end_feature;
+    out.gap = at.gap, out.along = along, out.square = at.square;
+    return out;
+}
 
-    // the nearest of the three sides
-    for (int side = 0; side < 3; side++) {
-        int a = 1 + side, b = 1 + (side + 1) % 3;
-        real corners[9];
-        pd_closest edge;
-        for (int i = 0; i < 3; i++) corners[i] = x[i], corners[3 + i] = x[3 * a + i], corners[6 + i] = x[3 * b + i];
-        pd_vertex_edge_closest(corners, &edge);
-        if (side > 0 && !(edge.distance < out->distance)) continue;
-        pd_closest_clear(out);
-        out->feature = edge.feature == 2 ? 3 + side : edge.feature == 0 ? a - 1 : b - 1;
-        out->n_free = edge.n_free;
-        out->weights[0] = 1, out->weights[a] = edge.weights[1], out->weights[b] = edge.weights[2];
-        out->slopes[0][a] = edge.slopes[0][1], out->slopes[0][b] = edge.slopes[0][2];
-        for (int i = 0; i < 3; i++) out->gap[i] = edge.gap[i], out->normal[i] = edge.normal[i];
-        out->distance = edge.distance;
-    }
-    // In a sliver the weights of the face are rounding noise, but still those of a point of it: it may win only by being nearer.
-    if (inside && face.distance < out->distance) *out = face;
-    // a vertex that touches: the face's perpendicular is the better normal
-    if (!(out->distance > 0) && trusted) {
-        real length = pd_norm3(n);
-        for (int i = 0; i < 3; i++) out->normal[i] = n[i] / length;
-    }
+PD_LANE_FUNCTION pd_triangle_part pd_triangle_nearer(pd_triangle_part a, int may_win, pd_triangle_part b) {
+    int wins = may_win & (b.square < a.square);
+    a.weights = pd_per_corner_choose(wins, b.weights, a.weights), a.first = pd_per_corner_choose(wins, b.first, a.first);
+    a.n_free = wins ? b.n_free : a.n_free, a.feature = wins ? b.feature : a.feature;
+    a.gap = pd_vector_choose(wins, b.gap, a.gap), a.along = pd_vector_choose(wins, b.along, a.along);
+    a.square = wins ? b.square : a.square;
+    return a;
+}
+
+PD_LANE_FUNCTION pd_nearest pd_vertex_triangle_nearest(pd_vector p, pd_vector t0, pd_vector t1, pd_vector t2) {
+    pd_vector q = pd_vector_subtract(p, t0), q1 = pd_vector_subtract(p, t1), q2 = pd_vector_subtract(p, t2);
+    pd_vector e = pd_vector_subtract(t1, t0), f = pd_vector_subtract(t2, t0), n = pd_vector_cross(e, f);
+    pd_vector side1 = pd_vector_subtract(t2, t1), side2 = pd_vector_scale(-1, f);
+    real ee = pd_vector_dot(e, e), ff = pd_vector_dot(f, f), square = pd_vector_dot(n, n), sizes = ee * ff;
+    real w1 = pd_vector_dot(pd_vector_cross(q, f), n), w2 = pd_vector_dot(pd_vector_cross(e, q), n);
+    int inside = (square > PD_PARALLEL * PD_PARALLEL * sizes) & (w1 > 0) & (w2 > 0) & (w1 + w2 < square);
+    int trusted = square > PD_TRUSTED_SINE * PD_TRUSTED_SINE * sizes, met = inside & trusted;
+    w1 = w1 / square, w2 = w2 / square;
+
+    pd_triangle_part face;
+    face.weights = pd_per_corner_of(1, -((real)1 - w1 - w2), -w1, -w2);
+    face.first = pd_per_corner_of(0, 1, -1, 0);
+    face.n_free = 2, face.feature = 6;
+    face.gap = pd_vector_along(pd_vector_along(q, -w1, e), -w2, f), face.along = e;
+    face.square = met ? (real)-1 : pd_vector_dot(face.gap, face.gap);
+
+    pd_per_corner c0 = pd_per_corner_of(0, 1, 0, 0), c1 = pd_per_corner_of(0, 0, 1, 0), c2 = pd_per_corner_of(0, 0, 0, 1);
+    pd_triangle_part best = pd_triangle_side(pd_nearest_on_segment(q, q1, e, ee), e, c0, c1, 3, 0, 1);
+    pd_on_segment at = pd_nearest_on_segment(q1, q2, side1, pd_vector_dot(side1, side1));
+    best = pd_triangle_nearer(best, 1, pd_triangle_side(at, side1, c1, c2, 4, 1, 2));
+    best = pd_triangle_nearer(best, 1, pd_triangle_side(pd_nearest_on_segment(q2, q, side2, ff), side2, c2, c0, 5, 2, 0));
+    /* In a sliver the weights of the face are rounding noise, but still those of a point of it: it may win only by being nearer. */
+    best = pd_triangle_nearer(best, inside, face);
+
+    pd_nearest out;
+    int flat = best.n_free > 1;
+    out.weights = best.weights, out.first = best.first;
+    out.second = pd_per_corner_of(0, flat ? (real)1 : (real)0, 0, flat ? (real)-1 : (real)0);
+    out.n_free = best.n_free, out.feature = best.feature;
+    pd_nearest_set_gap(&out, best.gap, best.square, met, n, square, pd_vector_dot(q, n));
+    out.along = best.along, out.perpendicular = n, out.trusted = trusted;
+    return out;
+}
+
+PD_FUNCTION_APART void pd_vertex_vertex_closest(const real x[6], pd_closest *out) {
+    pd_nearest nearest = pd_vertex_vertex_nearest(pd_vector_load(x), pd_vector_load(x + 3));
+    pd_nearest_write(&nearest, out);
+}
+
+PD_FUNCTION_APART void pd_vertex_edge_closest(const real x[9], pd_closest *out) {
+    pd_nearest nearest = pd_vertex_edge_nearest(pd_vector_load(x), pd_vector_load(x + 3), pd_vector_load(x + 6));
+    pd_nearest_write(&nearest, out);
+}
+
+PD_FUNCTION_APART void pd_vertex_triangle_closest(const real x[12], pd_closest *out) {
+    pd_nearest nearest = pd_vertex_triangle_nearest(pd_vector_load(x), pd_vector_load(x + 3), pd_vector_load(x + 6), pd_vector_load(x + 9));
+    pd_nearest_write(&nearest, out);
 }
 
 #endif

@@ -17,20 +17,27 @@
 #ifndef PD_ELEMENTS_CONTACT_BARRIER_H
 #define PD_ELEMENTS_CONTACT_BARRIER_H
 
-#include "base/real.h"
+#include "base/logarithm.h"
+#include "elements/contact/table.h"
 
-/* ln u, from v = 1 - u where u alone would lose a digit. */
-PD_FUNCTION real pd_barrier_log(real u, real v) { return u < (real)0.9 ? pd_log(u) : pd_log1p(-v); }
-
-PD_FUNCTION real pd_barrier_value(real u, real v) { return -v * v * pd_barrier_log(u, v); }
-
-PD_FUNCTION void pd_barrier_slopes(real u, real v, real *first, real *second) {
-    real log_u = pd_barrier_log(u, v), ratio = v / u;
-    *first = v * ((real)2 * log_u - ratio);
-    *second = ratio * (((real)1 + u) / u + (real)2) - (real)2 * log_u;
+/* ln u, from v = 1 - u where u alone would lose a digit; also of subnormal u. */
+PD_LANE_FUNCTION real pd_barrier_log(real u, real v) {
+    real least = sizeof(real) == sizeof(float) ? (real)1e-30 : (real)1e-290;
+    int tiny = u < least;
+    return pd_logarithm(tiny ? (real)18446744073709551616.0 * u : u, -v) - (tiny ? (real)44.36141955583649980257 : (real)0); /* 2^64 */
 }
 
-PD_FUNCTION real pd_barrier_scale(real stiffness, int physical, real activation, real s) {
+PD_LANE_FUNCTION real pd_barrier_value(real u, real v) { return -v * v * pd_barrier_log(u, v); }
+
+PD_LANE_FUNCTION pd_law_slopes pd_barrier_slopes(real u, real v) {
+    pd_law_slopes out;
+    real log_u = pd_barrier_log(u, v), ratio = v / u;
+    out.first = v * ((real)2 * log_u - ratio);
+    out.second = ratio * (((real)1 + u) / u + (real)2) - (real)2 * log_u;
+    return out;
+}
+
+PD_LANE_FUNCTION real pd_barrier_scale(real stiffness, int physical, real activation, real s) {
     return physical ? stiffness * activation : stiffness * s * s;
 }
 

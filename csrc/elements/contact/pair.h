@@ -47,13 +47,23 @@ typedef struct pd_contact_limits {
 
 /* phi of a pair and its derivatives by the distance, weight included. */
 typedef struct pd_contact_terms {
-    int acts;    /* 0 beyond the activation distance, where all is zero; -1 where nothing is left of the gap; else 1 */
+    real acts;   /* 0 beyond the activation distance, where all is zero; -1 where nothing is left of the gap; else 1 */
     real energy; /* J */
-    real slope;  /* phi', N */
+    real slope;  /* phi', N; not a number where nothing is left of the gap */
     real q, p;   /* phi'' and -phi'/d, N/m */
 } pd_contact_terms;
 
-/* A pair's Hessian without mollifier as a 5x5 matrix S by an orthonormal basis: rows 0-2 are (basis[r] n), rows 3, 4 (basis[0] a_k). */
+/* A pair's Hessian without mollifier as a 5x5 matrix S by an orthonormal basis: rows 0-2 are (basis[r] n), rows 3, 4 (basis[0] a_k). By value,
+ * symmetric, and zero where nothing is named: */
+typedef struct pd_contact_parts {
+    pd_vector normal, axis0, axis1;                             /* n, a_k: orthonormal, zero where there are fewer */
+    pd_per_corner basis0, basis1, basis2;                       /* orthonormal, zero where a feature has fewer */
+    real s00, s01, s02, s11, s12, s22, s03, s13, s04, s14, s24; /* N/m */
+    real across;                                                /* <= 0: what is left across the n and a_k, N/m */
+    real n_axes;                                                /* a_k there are */
+} pd_contact_parts;
+
+/* and as arrays, with all of S. */
 typedef struct pd_contact_factor {
     real normal[3], axes[2][3]; /* n, a_k: orthonormal */
     real basis[3][4];           /* by corners; orthonormal, zero where a feature has fewer */
@@ -66,150 +76,170 @@ typedef struct pd_contact_factor {
  * where the pair is nearer at rest than the separation. */
 #define PD_CONTACT_REST_FRACTION ((real)0.9)
 
-PD_FUNCTION real pd_contact_activation(real activation, real separation, real rest_distance) {
+PD_LANE_FUNCTION real pd_contact_activation(real activation, real separation, real rest_distance) {
     return pd_min(activation, PD_CONTACT_REST_FRACTION * (rest_distance - separation));
 }
 
 PD_FUNCTION int pd_contact_corners(int kind) { return kind == PD_VERTEX_PLANE ? 3 : pd_pair_corners(kind); }
 
-PD_FUNCTION void pd_contact_closest(int kind, const real *x, pd_closest *out) {
-    if (kind != PD_VERTEX_PLANE) {
-        pd_pair_closest(kind, x, out);
-        return;
-    }
-    real gap[3];
-    pd_closest_clear(out);
-    pd_subtract3(x, x + 3, gap);
-    out->n_free = 2; // the closest point of the plane moves along with the vertex
-    out->weights[0] = 1, out->weights[1] = -1;
-    out->distance = pd_dot3(gap, x + 6);
-    for (int i = 0; i < 3; i++) out->normal[i] = x[6 + i], out->gap[i] = out->distance * x[6 + i];
-}
-
-/* phi at distance d. Products of two lengths are formed of differences, so that nothing cancels but what cancels in the differences. */
-PD_FUNCTION pd_contact_terms pd_contact_terms_of(const pd_contact_law *law, const pd_contact_limits *limits, real d) {
-    pd_contact_terms out;
-    real xi = limits->separation, reach = xi + limits->activation;
-    out.acts = d > xi ? d < reach : -1;
-    out.energy = out.slope = out.q = out.p = 0;
-    if (!out.acts) return out;
-    real s = limits->activation * ((real)2 * xi + limits->activation), u = (d - xi) * ((d + xi) / s), v = (reach - d) * ((reach + d) / s);
-    if (out.acts < 0 || !(u > 0)) { // the second where u underflows
-        out.acts = -1;
-        out.energy = (real)INFINITY;
-        return out;
-    }
-    real value = 0, first = 0, second = 0, scale = 0;
-    switch (law->kind) {
-#define PD_LAW_CASE(KIND, name)                                                                           \
-    case KIND:                                                                                            \
-        value = pd_##name##_value(u, v);                                                                  \
-        pd_##name##_slopes(u, v, &first, &second);                                                        \
-        scale = limits->weight * pd_##name##_scale(law->stiffness, law->physical, limits->activation, s); \
-        break;
-        PD_CONTACT_LAW_TABLE(PD_LAW_CASE)
-#undef PD_LAW_CASE
-    default: break;
-    }
-    real rate = (real)2 * d / s; // du/dd
-    out.energy = scale * value;
-    out.slope = scale * first * rate;
-    out.p = (real)-2 * scale * first / s;
-    out.q = scale * second * rate * rate - out.p;
+/* Closest points of a pair for which pd_points4_plain holds, and of any vertex and plane. */
+PD_LANE_FUNCTION pd_nearest pd_contact_nearest(int kind, pd_points4 x) {
+    if (kind != PD_VERTEX_PLANE) return pd_pair_nearest(kind, x);
+    pd_nearest out;
+    real height = pd_vector_dot(pd_vector_subtract(x.a, x.b), x.c);
+    out.weights = pd_per_corner_of(1, -1, 0, 0);
+    out.first = out.second = pd_per_corner_of(0, 0, 0, 0);
+    out.n_free = 2; /* the closest point of the plane moves along with the vertex */
+    out.feature = 0;
+    out.distance = height;
+    out.normal = out.along = out.perpendicular = x.c;
+    out.gap = pd_vector_scale(height, x.c);
+    out.found = out.trusted = 1;
     return out;
 }
 
-/* Whether the mollifier of a pair is below 1. */
-PD_FUNCTION int pd_contact_is_mollified(int kind, const real *x, real threshold) {
-    real e[3], f[3], n[3];
-    if (kind != PD_EDGE_EDGE || !(threshold > 0)) return 0;
-    pd_subtract3(x + 3, x, e);
-    pd_subtract3(x + 9, x + 6, f);
-    pd_cross3(e, f, n);
-    return pd_dot3(n, n) < threshold;
+/* Whether what that says holds. */
+PD_LANE_FUNCTION int pd_contact_is_plain(int kind, pd_points4 x, pd_nearest nearest) {
+    return kind == PD_VERTEX_PLANE ? 1 : pd_points4_plain(x) & nearest.found;
 }
 
-/* J; infinite where nothing is left of the gap. x [k,3] m. */
-PD_FUNCTION real pd_contact_energy(const pd_contact_law *law, const pd_contact_limits *limits, int kind, const real *x) {
+/* Closest points of any pair [4,3]; corners that it has not are its first. */
+PD_FUNCTION pd_nearest pd_contact_closest(int kind, const real *x) {
+    if (kind == PD_VERTEX_PLANE) return pd_contact_nearest(kind, pd_points4_load(x));
     pd_closest closest;
-    pd_contact_closest(kind, x, &closest);
-    pd_contact_terms terms = pd_contact_terms_of(law, limits, closest.distance);
-    if (terms.acts > 0 && pd_contact_is_mollified(kind, x, limits->threshold))
-        return terms.energy * pd_mollifier(x, limits->threshold, NULL, NULL);
-    return terms.energy;
+    pd_pair_closest(kind, x, &closest);
+    return pd_nearest_read(&closest);
 }
 
-/* out [k,3] N, the derivative of the energy; not a number where nothing is left of the gap. */
-PD_FUNCTION void pd_contact_gradient(const pd_contact_law *law, const pd_contact_limits *limits, int kind, const real *x, real *out) {
-    int corners = pd_contact_corners(kind);
-    pd_closest closest;
-    pd_contact_closest(kind, x, &closest);
-    pd_contact_terms terms = pd_contact_terms_of(law, limits, closest.distance);
-    if (terms.acts < 0) terms.slope = (real)NAN;
-    if (terms.acts > 0 && pd_contact_is_mollified(kind, x, limits->threshold)) {
-        real of_mollifier[12], m = pd_mollifier(x, limits->threshold, of_mollifier, NULL);
-        for (int j = 0; j < 4; j++)
-            for (int i = 0; i < 3; i++)
-                out[3 * j + i] = m * terms.slope * closest.weights[j] * closest.normal[i] + terms.energy * of_mollifier[3 * j + i];
-        return;
+/* What a law says at u and v = 1 - u, and what it is multiplied by. */
+typedef struct pd_law_terms {
+    real value, scale;
+    pd_law_slopes slopes;
+} pd_law_terms;
+
+PD_LANE_FUNCTION pd_law_terms pd_law_terms_of(pd_contact_law law, real u, real v, real activation, real s) {
+    pd_law_terms out;
+    switch (law.kind) {
+#define PD_LAW_CASE(KIND, name)                                                    \
+    case KIND:                                                                     \
+        out.value = pd_##name##_value(u, v);                                       \
+        out.slopes = pd_##name##_slopes(u, v);                                     \
+        out.scale = pd_##name##_scale(law.stiffness, law.physical, activation, s); \
+        break;
+        PD_CONTACT_LAW_TABLE(PD_LAW_CASE)
+#undef PD_LAW_CASE
+    default: out.value = out.scale = out.slopes.first = out.slopes.second = 0;
     }
-    for (int j = 0; j < corners; j++)
-        for (int i = 0; i < 3; i++) out[3 * j + i] = terms.slope * (closest.weights[j] * closest.normal[i]);
+    return out;
 }
 
-PD_FUNCTION void pd_contact_factor_of(const pd_contact_terms *terms, const pd_closest *closest, const real *x, int corners,
-                                      pd_contact_factor *out) {
-    const real *n = closest->normal, *beta = closest->weights;
-    real g[6], inverse[4], e[2][4] = {{0}}, coordinates[2][3] = {{0}}, size = 0, d = closest->distance, p = terms->p;
-    pd_closest_parameters(closest, x, corners, g, inverse);
-    int n_axes = inverse[3] > 0 ? 2 : inverse[0] > 0 ? 1 : 0;
-    for (int i = 0; i < 3; i++) out->normal[i] = n[i], out->axes[0][i] = out->axes[1][i] = 0;
-    for (int r = 0; r < 3; r++)
-        for (int j = 0; j < 4; j++) out->basis[r][j] = 0;
-    for (int i = 0; i < 25; i++) out->S[i] = 0;
+/* phi at distance d. Products of two lengths are formed of differences, so that nothing cancels but what cancels in the differences. */
+PD_LANE_FUNCTION pd_contact_terms pd_contact_terms_of(pd_contact_law law, pd_contact_limits limits, real d) {
+    pd_contact_terms out;
+    real xi = limits.separation, reach = xi + limits.activation;
+    real s = limits.activation * ((real)2 * xi + limits.activation), u = (d - xi) * ((d + xi) / s), v = (reach - d) * ((reach + d) / s);
+    pd_law_terms terms = pd_law_terms_of(law, u, v, limits.activation, s);
+    int near = d < reach, apart = (d > xi) & ((u > 0) | !near), acts = near & apart; /* u may underflow */
+    real scale = limits.weight * terms.scale, rate = (real)2 * d / s;                /* du/dd */
+    real p = (real)-2 * scale * terms.slopes.first / s;
+    out.acts = acts ? (real)1 : apart ? (real)0 : (real)-1;
+    out.energy = acts ? scale * terms.value : apart ? (real)0 : (real)INFINITY;
+    out.slope = acts ? scale * terms.slopes.first * rate : apart ? (real)0 : (real)NAN;
+    out.p = acts ? p : (real)0;
+    out.q = acts ? scale * terms.slopes.second * rate * rate - p : (real)0;
+    return out;
+}
 
-    // a_k and e_k. In a sliver n is the direction of the gap and leans a little towards the g_k.
-    if (n_axes > 0) {
-        real lean = pd_dot3(n, g), *a = out->axes[0], *b = out->axes[1];
-        for (int i = 0; i < 3; i++) a[i] = g[i] - lean * n[i];
-        real length = pd_norm3(a);
-        if (!(length > 0)) length = 1, n_axes = 0; // a sliver whose g_k is rounding noise along n
-        for (int i = 0; i < 3; i++) a[i] /= length;
-        pd_cross3(n, a, b);
-        real along = pd_dot3(g + 3, a), across = pd_dot3(g + 3, b);
-        if (across == 0) n_axes = 1;
-        for (int j = 0; j < corners; j++) e[0][j] = closest->slopes[0][j] / length;
-        for (int j = 0; j < corners && n_axes == 2; j++) e[1][j] = (closest->slopes[1][j] - along * e[0][j]) / across;
-        for (int i = 0; i < 3 && n_axes < 2; i++) b[i] = 0;
-    }
+/* The mollifier of a pair and its derivatives by c. */
+PD_LANE_FUNCTION pd_mollifier_terms pd_contact_mollifier(int kind, pd_points4 x, real threshold) {
+    pd_vector n = pd_vector_cross(pd_vector_subtract(x.b, x.a), pd_vector_subtract(x.d, x.c));
+    return pd_mollifier_terms_of(kind == PD_EDGE_EDGE ? pd_vector_dot(n, n) : (real)0, kind == PD_EDGE_EDGE ? threshold : (real)0);
+}
 
-    // the basis, and the e_k by it
-    for (int j = 0; j < corners; j++) size += beta[j] * beta[j];
-    size = pd_sqrt(size);
-    for (int j = 0; j < corners; j++) out->basis[0][j] = beta[j] / size;
-    for (int k = 0; k < n_axes; k++) {
-        real rest[4] = {0, 0, 0, 0}, square = 0;
-        for (int j = 0; j < corners; j++) rest[j] = e[k][j];
-        for (int r = 0; r <= k; r++) {
-            real part = 0;
-            for (int j = 0; j < corners; j++) part += out->basis[r][j] * rest[j];
-            for (int j = 0; j < corners; j++) rest[j] -= part * out->basis[r][j];
-            coordinates[k][r] = part;
-        }
-        for (int j = 0; j < corners; j++) square += rest[j] * rest[j];
-        coordinates[k][k + 1] = pd_sqrt(square);
-        for (int j = 0; j < corners && square > 0; j++) out->basis[k + 1][j] = rest[j] / coordinates[k][k + 1];
-    }
+/* J; infinite where nothing is left of the gap. */
+PD_LANE_FUNCTION real pd_contact_energy(pd_contact_law law, pd_contact_limits limits, int kind, pd_points4 x, pd_nearest nearest) {
+    pd_contact_terms terms = pd_contact_terms_of(law, limits, nearest.distance);
+    real value = pd_contact_mollifier(kind, x, limits.threshold).value;
+    return terms.acts > 0 ? value * terms.energy : terms.energy;
+}
 
+/* N, the derivative of the energy by the corners; not a number where nothing is left of the gap. */
+PD_LANE_FUNCTION pd_points4 pd_contact_gradient(pd_contact_law law, pd_contact_limits limits, int kind, pd_points4 x, pd_nearest nearest) {
+    pd_contact_terms terms = pd_contact_terms_of(law, limits, nearest.distance);
+    pd_mollifier_terms mollifier = pd_contact_mollifier(kind, x, limits.threshold);
+    pd_vector slope = pd_vector_scale(mollifier.value * terms.slope, nearest.normal);
+    pd_per_corner beta = nearest.weights;
+    pd_points4 out = pd_points4_of(pd_vector_scale(beta.a, slope), pd_vector_scale(beta.b, slope), pd_vector_scale(beta.c, slope),
+                                   pd_vector_scale(beta.d, slope));
+    if (kind != PD_EDGE_EDGE) return out;
+    pd_vector e = pd_vector_subtract(x.b, x.a), f = pd_vector_subtract(x.d, x.c);
+    real rate = terms.acts > 0 ? terms.energy * mollifier.first : (real)0; /* corners 0, 1 move e by -1, +1; corners 2, 3 move f */
+    pd_vector of_e = pd_vector_scale(rate, pd_mollifier_slope(e, f)), of_f = pd_vector_scale(rate, pd_mollifier_slope(f, e));
+    return pd_points4_of(pd_vector_subtract(out.a, of_e), pd_vector_add(out.b, of_e), pd_vector_subtract(out.c, of_f),
+                         pd_vector_add(out.d, of_f));
+}
+
+PD_LANE_FUNCTION pd_contact_parts pd_contact_parts_of(pd_contact_terms terms, pd_nearest nearest, pd_points4 x) {
+    pd_contact_parts out;
+    pd_vector n = nearest.normal, none = pd_vector_of(0, 0, 0);
+    pd_per_corner beta = nearest.weights, nothing = pd_per_corner_of(0, 0, 0, 0);
+    pd_vector g = pd_gap_slope(nearest.first, x), h = pd_gap_slope(nearest.second, x), across_both = pd_vector_cross(g, h);
+    real gg = pd_vector_dot(g, g), d = nearest.distance, p = terms.p;
+    int one = (nearest.n_free > 0) & (gg > 0);
+    int two = (nearest.n_free > 1) & pd_slopes_are_two(gg, pd_vector_dot(h, h), pd_vector_dot(across_both, across_both));
+
+    /* a_k and e_k. In a sliver n is the direction of the gap and leans a little towards the g_k. */
+    pd_vector a = pd_vector_along(g, -pd_vector_dot(n, g), n);
+    real length = pd_sqrt(pd_vector_dot(a, a));
+    one &= length > 0; /* else a sliver whose g_k is rounding noise along n */
+    a = pd_vector_choose(one, pd_vector_scale((real)1 / length, a), none);
+    pd_vector b = pd_vector_cross(n, a);
+    real along = pd_vector_dot(h, a), across = pd_vector_dot(h, b);
+    two &= one & (across != 0);
+    b = pd_vector_choose(two, b, none);
+    pd_per_corner e = pd_per_corner_choose(one, pd_per_corner_scale((real)1 / length, nearest.first), nothing);
+    pd_per_corner f = pd_per_corner_scale((real)1 / across, pd_per_corner_along(nearest.second, -along, e));
+    f = pd_per_corner_choose(two, f, nothing);
+
+    /* the basis, and the e_k by it */
+    real size = pd_sqrt(pd_per_corner_dot(beta, beta));
+    pd_per_corner b0 = pd_per_corner_scale((real)1 / size, beta);
+    real e0 = pd_per_corner_dot(b0, e), f0 = pd_per_corner_dot(b0, f);
+    e = pd_per_corner_along(e, -e0, b0), f = pd_per_corner_along(f, -f0, b0);
+    real e1 = pd_sqrt(pd_per_corner_dot(e, e));
+    pd_per_corner b1 = pd_per_corner_choose(e1 > 0, pd_per_corner_scale((real)1 / e1, e), nothing);
+    real f1 = pd_per_corner_dot(b1, f);
+    f = pd_per_corner_along(f, -f1, b1);
+    real f2 = pd_sqrt(pd_per_corner_dot(f, f));
+    out.basis0 = b0, out.basis1 = b1;
+    out.basis2 = pd_per_corner_choose(f2 > 0, pd_per_corner_scale((real)1 / f2, f), nothing);
+    out.normal = n, out.axis0 = a, out.axis1 = b;
+
+    real by_both = p * d * d, by_axis = p * d * size;
+    out.s00 = terms.q * size * size + by_both * (e0 * e0 + f0 * f0);
+    out.s01 = by_both * (e0 * e1 + f0 * f1), out.s02 = by_both * (f0 * f2);
+    out.s11 = by_both * (e1 * e1 + f1 * f1), out.s12 = by_both * (f1 * f2), out.s22 = by_both * (f2 * f2);
+    out.s03 = by_axis * e0, out.s13 = by_axis * e1;
+    out.s04 = by_axis * f0, out.s14 = by_axis * f1, out.s24 = by_axis * f2;
+    out.across = nearest.n_free > 1 ? (real)0 : -p * size * size;
+    out.n_axes = two ? (real)2 : one ? (real)1 : (real)0;
+    return out;
+}
+
+PD_FUNCTION void pd_contact_factor_of(pd_contact_terms terms, pd_nearest nearest, pd_points4 x, pd_contact_factor *out) {
+    pd_contact_parts parts = pd_contact_parts_of(terms, nearest, x);
+    pd_vector_store(parts.normal, out->normal);
+    pd_vector_store(parts.axis0, out->axes[0]), pd_vector_store(parts.axis1, out->axes[1]);
+    pd_per_corner_store(parts.basis0, out->basis[0]);
+    pd_per_corner_store(parts.basis1, out->basis[1]), pd_per_corner_store(parts.basis2, out->basis[2]);
     real *S = out->S;
-    for (int k = 0; k < n_axes; k++)
-        for (int r = 0; r < k + 2; r++) {
-            for (int s = 0; s < k + 2; s++) S[5 * r + s] += p * d * d * (coordinates[k][r] * coordinates[k][s]);
-            S[5 * r + 3 + k] = S[5 * (3 + k) + r] = p * d * size * coordinates[k][r];
-        }
-    S[0] += terms->q * size * size;
-    out->across = closest->n_free == 2 ? (real)0 : -p * size * size;
-    out->n_axes = n_axes;
+    for (int i = 0; i < 25; i++) S[i] = 0;
+    S[0] = parts.s00, S[6] = parts.s11, S[12] = parts.s22;
+    S[1] = S[5] = parts.s01, S[2] = S[10] = parts.s02, S[7] = S[11] = parts.s12;
+    S[3] = S[15] = parts.s03, S[8] = S[16] = parts.s13;
+    S[4] = S[20] = parts.s04, S[9] = S[21] = parts.s14, S[14] = S[22] = parts.s24;
+    out->across = parts.across;
+    out->n_axes = (int)parts.n_axes;
 }
 
 /* Of a factor's matrix that of the nearest positive semidefinite one. */
@@ -281,12 +311,13 @@ PD_FUNCTION void pd_contact_factor_block(const pd_contact_factor *factor, int i,
 }
 
 /* The Hessian [12,12] of m phi of two nearly parallel edges. */
-PD_FUNCTION void pd_contact_mollified_hessian(const pd_contact_terms *terms, const pd_contact_factor *factor, const pd_closest *closest,
+PD_FUNCTION void pd_contact_mollified_hessian(const pd_contact_terms *terms, const pd_contact_factor *factor, const pd_nearest *nearest,
                                               const real *x, real threshold, int psd, real *out) {
-    real of_mollifier[12], of_phi[12], B[9];
+    real of_mollifier[12], of_phi[12], weights[4], B[9];
     real m = pd_mollifier(x, threshold, of_mollifier, out);
+    pd_per_corner_store(nearest->weights, weights);
     for (int j = 0; j < 4; j++)
-        for (int i = 0; i < 3; i++) of_phi[3 * j + i] = terms->slope * closest->weights[j] * closest->normal[i];
+        for (int i = 0; i < 3; i++) of_phi[3 * j + i] = terms->slope * weights[j] * factor->normal[i];
     for (int i = 0; i < 4; i++)
         for (int j = i; j < 4; j++) {
             pd_contact_factor_block(factor, i, j, B);
@@ -328,22 +359,21 @@ PD_FUNCTION void pd_contact_mollified_hessian(const pd_contact_terms *terms, con
 }
 
 /* out [3k,3k] N/m, row 3 i + axis, exactly symmetric; psd != 0: the nearest positive semidefinite matrix. Not a number where nothing is left of
- * the gap. */
+ * the gap. x [4,3] m, corners that the kind has not are its first. */
 PD_FUNCTION void pd_contact_hessian(const pd_contact_law *law, const pd_contact_limits *limits, int kind, const real *x, int psd,
                                     real *out) {
     int corners = pd_contact_corners(kind), n = 3 * corners;
-    pd_closest closest;
+    pd_points4 at = pd_points4_load(x);
+    pd_nearest nearest = pd_contact_closest(kind, x);
+    pd_contact_terms terms = pd_contact_terms_of(*law, *limits, nearest.distance);
     pd_contact_factor factor;
-    pd_contact_closest(kind, x, &closest);
-    pd_contact_terms terms = pd_contact_terms_of(law, limits, closest.distance);
-    if (terms.acts <= 0) {
-        for (int i = 0; i < n * n; i++) out[i] = terms.acts < 0 ? (real)NAN : (real)0;
+    if (!(terms.acts > 0)) {
+        for (int i = 0; i < n * n; i++) out[i] = terms.slope;
         return;
     }
-    int mollified = pd_contact_is_mollified(kind, x, limits->threshold);
-    pd_contact_factor_of(&terms, &closest, x, corners, &factor);
-    if (mollified) {
-        pd_contact_mollified_hessian(&terms, &factor, &closest, x, limits->threshold, psd, out);
+    pd_contact_factor_of(terms, nearest, at, &factor);
+    if (pd_contact_mollifier(kind, at, limits->threshold).below) {
+        pd_contact_mollified_hessian(&terms, &factor, &nearest, x, limits->threshold, psd, out);
         return;
     }
     if (psd) {
@@ -363,27 +393,26 @@ PD_FUNCTION void pd_contact_hessian(const pd_contact_law *law, const pd_contact_
  * projected one. Both not numbers where nothing is left of the gap. */
 PD_FUNCTION void pd_contact_block(const pd_contact_law *law, const pd_contact_limits *limits, int kind, const real *x, int corner, int psd,
                                   real *gradient, real *block) {
-    pd_closest closest;
+    pd_points4 at = pd_points4_load(x);
+    pd_nearest nearest = pd_contact_closest(kind, x);
+    pd_contact_terms terms = pd_contact_terms_of(*law, *limits, nearest.distance);
+    pd_points4 slopes = pd_contact_gradient(*law, *limits, kind, at, nearest);
     pd_contact_factor factor;
-    pd_contact_closest(kind, x, &closest);
-    pd_contact_terms terms = pd_contact_terms_of(law, limits, closest.distance);
-    if (terms.acts <= 0) {
-        for (int i = 0; i < 9; i++) block[i] = terms.acts < 0 ? (real)NAN : (real)0;
-        for (int i = 0; i < 3; i++) gradient[i] = block[i];
+    pd_vector_store(corner < 2 ? corner ? slopes.b : slopes.a : corner > 2 ? slopes.d : slopes.c, gradient);
+    if (!(terms.acts > 0)) {
+        for (int i = 0; i < 9; i++) block[i] = terms.slope;
         return;
     }
-    int mollified = pd_contact_is_mollified(kind, x, limits->threshold);
-    pd_contact_factor_of(&terms, &closest, x, pd_contact_corners(kind), &factor);
-    if (psd && !mollified) pd_contact_factor_project(&factor);
-    for (int i = 0; i < 3; i++) gradient[i] = terms.slope * (closest.weights[corner] * closest.normal[i]);
+    int mollified = pd_contact_mollifier(kind, at, limits->threshold).below;
+    pd_contact_factor_of(terms, nearest, at, &factor);
     if (mollified) {
-        real whole[144], of_mollifier[12], m = pd_mollifier(x, limits->threshold, of_mollifier, NULL);
-        pd_contact_mollified_hessian(&terms, &factor, &closest, x, limits->threshold, psd, whole);
-        for (int i = 0; i < 3; i++) gradient[i] = m * gradient[i] + terms.energy * of_mollifier[3 * corner + i];
+        real whole[144];
+        pd_contact_mollified_hessian(&terms, &factor, &nearest, x, limits->threshold, psd, whole);
         for (int i = 0; i < 3; i++)
             for (int j = 0; j < 3; j++) block[3 * i + j] = whole[12 * (3 * corner + i) + 3 * corner + j];
         return;
     }
+    if (psd) pd_contact_factor_project(&factor);
     pd_contact_factor_block(&factor, corner, corner, block);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < i; j++) block[3 * i + j] = block[3 * j + i];

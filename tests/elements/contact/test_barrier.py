@@ -246,6 +246,47 @@ def test_units():
             np.testing.assert_allclose(other, 7.0**power * one, rtol=1e-9)
 
 
+@pytest.mark.parametrize("module", [_cpu_f64, _cpu_f32])
+def test_what_a_pair_stands_beside_changes_nothing(module):
+    """If it failed, the force of a contact would hang on which other contacts there are: no run could be repeated in part."""
+    rng = np.random.default_rng(12)
+    dtype = np.float32 if module is _cpu_f32 else np.float64
+    found = [random_pairs(_cpu_f64, kind, 150 + kind, 20 + kind) for kind in KINDS]
+    found[EE][::5] *= 2.0**-70 if module is _cpu_f64 else 2.0**-13  # too small for vector registers
+    corners = np.zeros((sum(map(len, found)), 4, 3), dtype)
+    kind = np.repeat(np.arange(5, dtype=np.int32), [len(x) for x in found])
+    for k, x in zip(KINDS, found, strict=True):
+        corners[kind == k, : x.shape[1]] = x
+    order = rng.permutation(len(kind))
+    points, x = np.arange(4 * len(kind), dtype=np.int32).reshape(-1, 4), corners.reshape(-1, 3)
+    one, none = np.ones(len(kind), dtype), np.zeros(len(kind), dtype)
+    threshold = np.where(kind == EE, 1e-3, 0).astype(dtype)
+    for number, quantity in enumerate(contact.QUANTITIES):
+        mixed = module.contact_batch(0, 0, 1.0, number, kind[order], points[order], one, none, one, threshold[order], x, 1)
+        for k in KINDS:
+            rows = np.flatnonzero(kind == k)
+            alone = [
+                module.contact_batch(0, 0, 1.0, number, kind[[r]], points[[r]], one[:1], none[:1], one[:1], threshold[[r]], x, 1)
+                for r in rows[:20]
+            ]
+            assert mixed[np.argsort(order)[rows[:20]]].tobytes() == np.concatenate(alone).tobytes(), (quantity, k)
+
+
+@pytest.mark.parametrize("module", [_cpu_f64, _cpu_f32])
+@pytest.mark.parametrize("kind", [VV, VE, VT, EE])
+def test_pairs_of_every_size(kind, module):
+    """If it failed, small things in contact would be pushed in another way than large ones."""
+    x = random_pairs(_cpu_f64, kind, 200, 13).astype(np.float32 if module is _cpu_f32 else float)
+    powers, tolerance = ((-200, -62, -58, 62), 1e-11) if module is _cpu_f64 else ((-24, -12, -9, 12), 1e-3)
+    for quantity, exponent in (("energy", 1), ("gradient", 0), ("hessian_psd", -1)):
+        here = evaluate(module, quantity, kind, x, physical=True).reshape(len(x), -1)
+        for power in powers:
+            size = 2.0**power
+            there = evaluate(module, quantity, kind, (x * size).astype(x.dtype), distance=size, physical=True).reshape(len(x), -1)
+            error = np.abs(there / size**exponent - here).max(axis=1) / np.abs(here).max(axis=1)
+            assert np.quantile(error, 0.98) < tolerance and np.isfinite(there).all()
+
+
 def test_a_pair_of_a_body_acts_only_where_it_is_nearer_than_at_rest():
     """If it failed, a fine mesh would push itself apart as soon as the simulation starts."""
     x = plane_pairs(np.array([0.1, 0.5, 2.0, 0.05]))
