@@ -17,15 +17,21 @@ extern "C" {
 typedef struct pd_primitives {
     int n, k, index_bits; /* n <= 2^index_bits */
     int *corners;         /* B [n,k] */
+    int *names;           /* B [n,k] the same name, the same vertex where a mesh hangs together, as of copies along a cut; NULL: corners */
     int *tags;            /* B [n] geometry/box.h */
     pd_box *boxes;        /* B [n] m */
     real *radii;          /* B [n] m, which a box is wider by on every side; NULL: zero */
 } pd_primitives;
 
+/* What primitive i is told apart by, [k]. */
+PD_FUNCTION const int *pd_names_of(const pd_primitives *primitives, int i) {
+    const int *names = primitives->names ? primitives->names : primitives->corners;
+    return names + (size_t)i * (size_t)primitives->k;
+}
+
 /* Whether two primitives are a pair, their boxes known to overlap. */
 PD_FUNCTION int pd_may_collide(const pd_primitives *first, int i, const pd_primitives *second, int j) {
-    return pd_primitives_may_collide(first->tags[i], first->corners + (size_t)i * (size_t)first->k, first->k, second->tags[j],
-                                     second->corners + (size_t)j * (size_t)second->k, second->k);
+    return pd_primitives_may_collide(first->tags[i], pd_names_of(first, i), first->k, second->tags[j], pd_names_of(second, j), second->k);
 }
 
 /* Where pairs are appended: first << second_bits | second, first < 2^first_bits. found counts all of them, also those beyond the

@@ -110,6 +110,10 @@ static pd_status create_primitives(pd_broad_phase *phase, const pd_broad_phase_d
     p->index_bits = bits_of(p->n);
     PD_TRY(pd_memory_create(context, (void **)&p->corners, (n + 1) * (size_t)p->k * sizeof *p->corners));
     PD_TRY(pd_memory_upload(context, p->corners, d->corners[kind], n * (size_t)p->k * sizeof *p->corners));
+    if (d->names[kind]) {
+        PD_TRY(pd_memory_create(context, (void **)&p->names, (n + 1) * (size_t)p->k * sizeof *p->names));
+        PD_TRY(pd_memory_upload(context, p->names, d->names[kind], n * (size_t)p->k * sizeof *p->names));
+    }
     PD_TRY(pd_memory_create(context, (void **)&p->tags, (n + 1) * sizeof *p->tags));
     PD_TRY(pd_memory_upload(context, p->tags, d->tags[kind], n * sizeof *p->tags));
     PD_TRY(pd_memory_create(context, (void **)&p->boxes, (n + 1) * sizeof *p->boxes));
@@ -197,6 +201,7 @@ void pd_broad_phase_destroy(pd_broad_phase *phase) {
         pd_memory_destroy(context, phase->primitives[kind].tags);
         pd_memory_destroy(context, phase->primitives[kind].boxes);
         pd_memory_destroy(context, phase->primitives[kind].radii);
+        pd_memory_destroy(context, phase->primitives[kind].names);
         pd_tree_destroy(context, phase->trees[kind].tree);
         pd_memory_destroy(context, phase->grids[kind].level);
         pd_memory_destroy(context, phase->grids[kind].first_entry);

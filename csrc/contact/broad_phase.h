@@ -22,6 +22,7 @@ typedef struct pd_broad_phase_description {
     int method, n_points;
     int n[PD_PRIMITIVE_KINDS];              /* vertices that take part, edges, triangles */
     const int *corners[PD_PRIMITIVE_KINDS]; /* H [n,1] [n,2] [n,3] */
+    const int *names[PD_PRIMITIVE_KINDS];   /* H as corners; NULL: corners (pd_primitives) */
     const int *tags[PD_PRIMITIVE_KINDS];    /* H [n] geometry/box.h */
     const real *radii[PD_PRIMITIVE_KINDS];  /* H [n] m, of primitives that are thicker than others; NULL: zero */
     const real *rest;                       /* H [n_points,3] m, where patches are formed; used by PD_BROAD_PHASE_PATCHES only */

@@ -10,14 +10,14 @@ enum { MOST_CORNERS = 3 };
 typedef struct pd_leaf {
     box_lanes boxes;
     int items[LANES], tags[LANES];
-    int corners[MOST_CORNERS][LANES];
+    int names[MOST_CORNERS][LANES]; /* of corners */
 } pd_leaf;
 
 /* All of a primitive but its box goes to a place in a leaf. */
 static inline void leaf_put(pd_leaf *leaf, int i, const pd_primitives *primitives, int item) {
     leaf->items[i] = item;
     leaf->tags[i] = primitives->tags[item];
-    for (int c = 0; c < primitives->k; c++) leaf->corners[c][i] = primitives->corners[(size_t)item * (size_t)primitives->k + (size_t)c];
+    for (int c = 0; c < primitives->k; c++) leaf->names[c][i] = pd_names_of(primitives, item)[c];
 }
 
 /* A leaf of n <= LANES primitives; returns the box around them. */
@@ -58,7 +58,7 @@ static inline int next_bit(unsigned *bits) {
 PD_INLINE unsigned neighbours(const pd_leaf *a, int i, int k_a, const pd_leaf *b, int k_b) {
     int_vector common = {0};
     for (int cb = 0; cb < k_b; cb++)
-        for (int ca = 0; ca < k_a; ca++) common |= *(const int_vector *)b->corners[cb] == a->corners[ca][i];
+        for (int ca = 0; ca < k_a; ca++) common |= *(const int_vector *)b->names[cb] == a->names[ca][i];
     return bits_of_lanes(&common);
 }
 
@@ -81,6 +81,10 @@ PD_INLINE void pairs_of_leaves(pd_appender *appender, const pd_leaf *a, int k_a,
     for (uint64_t found = leaves_overlap(a, k_a, b, k_b, box_b); found; found &= found - 1) {
         int bit = __builtin_ctzll(found), i = bit / LANES, j = bit % LANES;
         if (!pd_tags_may_collide(a->tags[i], b->tags[j])) continue;
+        if ((a->tags[i] | b->tags[j]) & PD_TAG_SIDE) { // of an edge
+            const int names_a[2] = {a->names[0][i], a->names[1][i]}, names_b[2] = {b->names[0][j], b->names[1][j]};
+            if (pd_edges_are_redundant(a->tags[i], names_a, b->tags[j], names_b)) continue;
+        }
         if (own)
             pd_append_ordered(appender, a->items[i], b->items[j]);
         else

@@ -42,7 +42,7 @@ pd_status pd_simulation_hessian(pd_simulation *self, const real *x, int psd, con
     const pd_problem *problem = self->problem;
     pd_status status = pd_problem_need_hessian(problem);
     if (!status) status = place_trial(self, x, 1);
-    if (!status) status = pd_problem_whole_hessian(problem, problem->trial, psd, 0);
+    if (!status) status = pd_problem_whole_hessian(problem, problem->trial, psd, 0, 0);
     *pattern = &problem->whole->pattern;
     *blocks = problem->whole->blocks;
     return pd_problem_keep_error(problem, status);

@@ -149,7 +149,7 @@ static pd_status factorise(pd_newton *newton, const pd_problem *problem, const p
     double shift = 0.0;
     for (int attempt = 0; attempt < 2 + MAX_SHIFTS; attempt++) {
         if (attempt < 2) {
-            PD_TRY(pd_problem_whole_hessian(problem, iterate->x, attempt > 0, 1));
+            PD_TRY(pd_problem_whole_hessian(problem, iterate->x, attempt > 0, 1, iterate->number == 0));
             PD_TRY(analyse(newton, problem));
         } else if (attempt == 2) {
             double trace = 0.0;

@@ -95,8 +95,8 @@ static pd_status merge(pd_whole_hessian *self, const pd_csr *elements, const pd_
     return PD_OK;
 }
 
-/* Makes sure that every pair of vertices of n pairs in contact has a block. */
-static pd_status cover(pd_whole_hessian *self, const pd_csr *elements, int n_vertices, int n, pd_error *error) {
+/* Makes sure that every pair of vertices of n pairs in contact has a block; `anew`: and that there are no others. */
+static pd_status cover(pd_whole_hessian *self, const pd_csr *elements, int n_vertices, int n, int anew, pd_error *error) {
     pd_status status = PD_OK;
     size_t used = 0, missing = 0;
     if (!self->pattern.row_start) PD_TRY(merge(self, elements, elements, NULL, 0, error));
@@ -108,10 +108,11 @@ static pd_status cover(pd_whole_hessian *self, const pd_csr *elements, int n_ver
             missing += slot_of(&self->pattern, i, j) < 0;
             if (slot_of(elements, i, j) < 0) self->news[used++] = (uint64_t)i << 32 | (uint64_t)j;
         }
-    if (!missing) return PD_OK;
-    used = sort_once(self->news, used);
     size_t of_contact = (size_t)self->pattern.row_start[n_vertices] - (size_t)self->n_of_elements;
-    if (of_contact > MOST_UNUSED * used) return merge(self, elements, elements, self->news, used, error);
+    if (!missing && !anew) return PD_OK;
+    used = sort_once(self->news, used);
+    if (!missing && of_contact == used) return PD_OK;
+    if (anew || of_contact > MOST_UNUSED * used) return merge(self, elements, elements, self->news, used, error);
     // a copy of the pattern as it is: merge replaces it
     pd_csr base = self->pattern;
     self->pattern = (pd_csr){0};
@@ -181,17 +182,17 @@ static pd_status read_pairs(pd_whole_hessian *self, const pd_problem *problem, i
 }
 
 pd_status pd_problem_need_whole(const pd_problem *problem) {
-    return cover(problem->whole, &problem->hessian->pattern, problem->model->n_vertices, 0, problem->error);
+    return cover(problem->whole, &problem->hessian->pattern, problem->model->n_vertices, 0, 0, problem->error);
 }
 
-pd_status pd_problem_whole_hessian(const pd_problem *problem, const real *x, int psd, int filled) {
+pd_status pd_problem_whole_hessian(const pd_problem *problem, const real *x, int psd, int filled, int anew) {
     pd_whole_hessian *self = problem->whole;
     const pd_csr *elements = &problem->hessian->pattern;
     int n = problem->model->n_vertices, n_pairs = 0;
     pd_status status;
     PD_TRY(pd_problem_hessian(problem, x, psd));
     if (problem->contact) PD_TRY(read_pairs(self, problem, &n_pairs));
-    PD_TRY(cover(self, elements, n, n_pairs, problem->error));
+    PD_TRY(cover(self, elements, n, n_pairs, anew, problem->error));
     size_t of_elements = (size_t)elements->row_start[n], all = (size_t)self->pattern.row_start[n];
     PD_TRY(pd_memory_download(problem->context, self->blocks, problem->hessian->blocks, 9 * of_elements * sizeof(real)));
     // from the end, since a block moves to a later place or stays

@@ -48,9 +48,10 @@ static int number_of(PyObject *dict, const char *name, double least, double most
 
 int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact_description *out) {
     static const char *const kinds[] = {"vertices", "edges", "triangles"}, *const tags[] = {"vertex_tags", "edge_tags", "triangle_tags"},
-                             *const radii[] = {"vertex_radii", "edge_radii", "triangle_radii"};
+                             *const radii[] = {"vertex_radii", "edge_radii", "triangle_radii"},
+                             *const names[] = {"vertex_names", "edge_names", "triangle_names"};
     double law, physical, stiffness, guard, most = sizeof(real) == sizeof(float) ? FLT_MAX : DBL_MAX;
-    npy_intp points[2] = {-1, 3}, one[1], rows;
+    npy_intp points[2] = {-1, 3}, one[1], rows, named;
     *out = (pd_contact_description){0};
     if (object == Py_None) return 1;
     if (!PyDict_Check(object)) {
@@ -79,6 +80,11 @@ int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++) {
         if (!indices_of(kept, object, kinds[kind], kind + 1, n, &rows, &out->phase.corners[kind])) return 0;
         out->phase.n[kind] = (int)(one[0] = rows);
+        if (!indices_of(kept, object, names[kind], kind + 1, n, &named, &out->phase.names[kind])) return 0;
+        if (named != rows) {
+            PyErr_Format(PyExc_ValueError, "%s: expected %zd rows, got %zd", names[kind], (Py_ssize_t)rows, (Py_ssize_t)named);
+            return 0;
+        }
         if (!array_of(kept, object, tags[kind], NPY_INT32, 1, one, &out->phase.tags[kind]) ||
             !array_of(kept, object, radii[kind], PD_NPY_REAL, 1, one, &out->phase.radii[kind]))
             return 0;

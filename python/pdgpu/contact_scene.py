@@ -6,7 +6,11 @@ of spheres and the ends of the axes of capsules, which have the collider's radiu
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import scipy.sparse
+from scipy.sparse import csgraph
 
 from pdgpu.colliders import Box, Capsule, Plane, SignedDistanceField, Sphere
 from pdgpu.collision import BODY_SHIFT, FIXED, SELF
@@ -42,7 +46,7 @@ class ContactScene:
 
     def __init__(self, scene, contact, fixed):
         surface = SceneSurface(scene)
-        self.names = scene.names
+        self.names, self._bodies = scene.names, scene.bodies
         self._parts = []  # of the driven points: a function of time, and how many they are
         self.n_vertices = scene.n_vertices
         n = len(surface.rest)
@@ -76,6 +80,10 @@ class ContactScene:
         self.triangles, self.edges, self.vertices = rows.triangles, rows.edges, rows.vertices
         self.planes = np.array(planes, np.int32)
         self._sides = ~rows.alone.astype(bool)
+        self._roots = np.arange(n)  # of copies of a vertex along a cut, the vertex: what meets in it is no pair
+        for body in scene.bodies:
+            if body.parents is not None:
+                self._roots[body.slice] = body.slice.start + np.asarray(body.parents)
         self._fixed = np.ones(n, bool)
         self._fixed[: self.n_vertices] = fixed
         self.areas, self._edge_areas = SurfaceAreas(n, self.triangles, self.edges).of(self.rest)
@@ -103,7 +111,7 @@ class ContactScene:
             "separation": contact.separation,
             "rest": self.rest,
             "radii": self.radii,
-            "bodies": self.owner,
+            "bodies": self._parts_of(),
             "areas": _known(areas, len(self.rest)),
             "edge_areas": _known(edge_areas, len(self.edges)),
             "planes": self.planes,
@@ -115,7 +123,7 @@ class ContactScene:
             own = of_corners[:, 0] & ~FIXED | (of_corners & FIXED).all(axis=1)
             if kind == "edges":
                 own |= np.where(self._sides, SIDE, 0)
-            result[kind], result[f"{name}_tags"], result[f"{name}_radii"] = rows, own, self.radii[rows[:, 0]]
+            result |= {kind: rows, f"{name}_names": self._roots[rows], f"{name}_tags": own, f"{name}_radii": self.radii[rows[:, 0]]}
         types = {float: dtype, np.integer: np.int32}
         return {
             name: np.array(value, next(types[kind] for kind in types if np.issubdtype(value.dtype, kind)))
@@ -123,6 +131,16 @@ class ContactScene:
             else value
             for name, value in result.items()
         }
+
+    def _parts_of(self):
+        """What of the points hangs together, (n,) int32: within a part a pair acts no farther than it allows at rest."""
+        links = [self.edges]
+        for body in self._bodies:
+            if body.type == "solid":  # an inner and an outer surface
+                links.append(body.mesh.tets[:, [0, 1, 1, 2, 2, 3]].reshape(-1, 2) + body.slice.start)
+        rows = np.concatenate(links)
+        graph = scipy.sparse.coo_matrix((np.ones(len(rows)), rows.T), shape=(len(self.rest),) * 2)
+        return csgraph.connected_components(graph, directed=False)[1].astype(np.int32)
 
     def with_stiffness(self, contact, stiffness_of_vertices):
         """`contact` with the stiffness that fits the scene: `automatic_stiffness` of the free vertices (n,) N/m that touch."""
@@ -140,7 +158,7 @@ class ContactScene:
             local[mine] = np.arange(len(mine))
             alone = rows[1][rows[1][:, 0] != rows[1][:, 1]]
             try:
-                find_pairs(contact, self.rest[mine], local[rows[0]], local[alone], self.rest[mine])
+                find_pairs(replace(contact, stiffness=1.0), self.rest[mine], local[rows[0]], local[alone], self.rest[mine])
             except ValueError as error:
                 raise ValueError(f"contact: body {self.names[place]!r} at rest: {error}") from None
 

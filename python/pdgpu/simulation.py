@@ -16,6 +16,7 @@ from pdgpu.automatic_rho import search_inner, search_outer
 from pdgpu.backends import backend, thread_count
 from pdgpu.contact_forces import forces_of
 from pdgpu.contact_scene import ContactScene
+from pdgpu.contact_start import check_contact_start
 from pdgpu.contacts import find_contacts
 from pdgpu.cutting import cut_scene
 from pdgpu.diagnostics import Diagnostics
@@ -54,7 +55,8 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
     TypeError
         A solver that cannot treat a material of the scene, or the contact; both are named.
     ValueError
-        A scene without vertices, dt <= 0, a quasistatic body that is not held, PBD or XPBD with dt=None.
+        A scene without vertices, or that starts intersecting or closer than the separation of `contact`, dt <= 0,
+        a quasistatic body that is not held, PBD or XPBD with dt=None.
     RuntimeError
         A device that is not there; a direct solver that the build left out.
     """
@@ -78,6 +80,7 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
                 stacklevel=2,
             )
         self._prepare()
+        self._check_start()
         scene._take_note(self)
 
     def __reduce__(self):
@@ -138,7 +141,7 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
         self.external_forces = forces
         self._backend.set_state(**{name: None if array is None else self._cast(array) for name, array in state.items()})
         self._backend.set_steps(steps)
-        self._start_time = start_time
+        self._start_time, self._start_is_checked = start_time, True
         if driven is not None and len(driven):
             self._backend.set_driven(self._cast(driven), None)
         if rho is not None:
@@ -206,6 +209,7 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
         self._numbers = None  # of the linear solver
         self._rho = None  # of the outer iteration, once found
         self._start_time = 0.0
+        self._start_is_checked = False
         self._external_forces = None
         self._proximity = {}  # selection -> ContactSearch
         self._backend.set_load(self._load_of(None))
@@ -297,7 +301,8 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
         Parameters
         ----------
         positions, velocities : array_like, shape (n, 3), optional
-            m, m/s. What is left out stays. The adaptive first guess starts anew.
+            m, m/s. What is left out stays. The adaptive first guess starts anew. With contact the next step raises a ValueError where
+            something meets.
         """
         n = len(self._masses)
         arrays = [
@@ -305,6 +310,15 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
             for name, value in (("positions", positions), ("velocities", velocities))
         ]
         self._backend.set_state(*arrays, None)
+        self._start_is_checked = positions is None and self._start_is_checked
+
+    def _check_start(self):
+        """With contact: nothing meets anything, and nothing is nearer than the separation. Once for every state that is set; not once a
+        shell is cut, whose copies of a vertex meet."""
+        if self.contact is None or self._start_is_checked or any(body.parents is not None for body in self._scene.bodies):
+            return
+        check_contact_start(self._scene, self.positions, self.time, self.contact.separation, threads=self.threads)
+        self._start_is_checked = True
 
     def _in_range(self, name, array):
         """Refuse what becomes infinite in float32."""
@@ -424,6 +438,7 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
         self._backend.set_chebyshev(None if rho is None else chebyshev_settings(self.solver.chebyshev, rho))
 
     def _step(self, record, observer=None, keep_diverged=False):
+        self._check_start()
         self._search()
         rows = np.zeros((self.solver.iterations + 1, len(COLUMNS))) if record else None
         iterates = None

@@ -1,0 +1,198 @@
+"""Steps with contact: what the objective is, that runs go on with the same bits, and what is refused."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import pdgpu
+
+
+def heap():
+    """Cloth, rod and particles near each other: every kind of pair of a mesh."""
+    grid = pdgpu.shapes.grid((1, 1), cells=(6, 6))
+    other = pdgpu.Mesh(grid.points * 0.7 + [0.1, 0.12, 0.011], triangles=grid.triangles)
+    rod = np.array([[0.1, 0.2, 0.025], [0.6, 0.7, 0.026], [0.9, 0.8, 0.022]])
+    sand = np.array([[0.35, 0.45, 0.032], [0.36, 0.46, 0.035], [0.62, 0.72, 0.0355], [0.5, 0.5, -0.008]])
+    scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
+    scene.add_shell(grid, pdgpu.Spring(1e2), density=0.2)
+    scene.add_shell(other, pdgpu.Spring(1e2), density=0.2)
+    scene.add_rod(pdgpu.Mesh(rod, edges=[[0, 1], [1, 2]]), pdgpu.Spring(1.0), density=0.1)
+    scene.add_particles(sand, mass=1e-3)
+    n = len(grid.points)
+    points = np.concatenate([grid.points, other.points, rod, sand])
+    return scene, points, np.concatenate([grid.triangles, other.triangles + n]), np.array([[0, 1], [1, 2]]) + 2 * n
+
+
+def falling_cloth(cells=10):
+    grid = pdgpu.shapes.grid((1, 1), cells=(cells, cells))
+    scene = pdgpu.Scene()
+    points = grid.points[:, [0, 2, 1]] + [0.0, 0.55, 0.0]
+    scene.add_shell(pdgpu.Mesh(points, triangles=grid.triangles), pdgpu.Spring(3e2), density=0.2, bending=1e-4, name="cloth")
+    scene.add_obstacle(pdgpu.Sphere((0.5, 0.2, 0.5), 0.3), name="ball")
+    scene.add_obstacle(pdgpu.Plane((0, -0.3, 0), (0, 1, 0)), name="floor")
+    return scene
+
+
+def simulation(scene, **options):
+    solver = pdgpu.Newton(iterations=60, tolerance=1e-6, linear=options.pop("linear", pdgpu.Direct()))
+    return pdgpu.Simulation(scene, solver, dt=1 / 60, contact=pdgpu.BarrierContact(0.01), **options)
+
+
+@pytest.mark.parametrize("area_weighted", [True, False])
+def test_the_energy_is_that_of_the_mesh(area_weighted):
+    """If not, solvers and `pdgpu.contact` speak of two different barriers."""
+    scene, points, triangles, edges = heap()
+    contact = pdgpu.BarrierContact(0.02, stiffness=1e3, area_weighted=area_weighted)
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(), dt=0.01, contact=contact)
+    expected = pdgpu.contact.energy(contact, points, triangles, edges, rest=points)
+    assert expected > 0.0 and sim.energies()["contact"] == pytest.approx(expected, rel=1e-12)
+    gradient = pdgpu.contact.gradient(contact, points, triangles, edges, rest=points)
+    hessian = pdgpu.contact.hessian(contact, points, triangles, edges, rest=points)
+    free = pdgpu.Simulation(scene, pdgpu.Newton(), dt=0.01)
+    assert np.abs(sim.gradient() - free.gradient() - gradient).max() <= 1e-12 * np.abs(gradient).max()
+    assert abs(sim.hessian() - free.hessian() - hessian).max() <= 1e-12 * abs(hessian).max()
+
+
+@pytest.mark.parametrize("linear", [pdgpu.Direct(), pdgpu.PCG()], ids=["direct", "pcg"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_bits(tmp_path, dtype, linear):
+    """If not, a run cannot be repeated: threads, a copy, a file and a record in mid-contact change nothing."""
+    sim = simulation(falling_cloth(), dtype=dtype, threads=1, linear=linear)
+    sim.step(12)
+    assert len(sim.contact_forces()) > 10
+    sim.save(tmp_path / "middle")
+    others = [
+        copy.copy(sim),
+        pdgpu.Simulation.load(tmp_path / "middle", threads=2),
+        simulation(falling_cloth(), dtype=dtype, threads=3, linear=linear),
+    ]
+    others[2].step(12)
+    sim.step(4)
+    for other in others:
+        other.step(3)
+        other.step(record=True)
+        assert np.array_equal(other.positions, sim.positions) and np.array_equal(other.velocities, sim.velocities)
+
+
+def test_a_cut_cloth_goes_on():
+    scene = falling_cloth()
+    sim = simulation(scene)
+    sim.step(12)
+    middle = np.isclose(scene.bodies[0].points[:, 0], 0.5)
+    edges = [pair for pair in scene.bodies[0].mesh.hinges[:, :2] if middle[pair].all()]
+    assert len(sim.cut("cloth", edges).new_vertices) == 11
+    sim.step(20)
+    assert sim.last_step.status == "converged" and sim.positions[:, 1].min() > -0.3
+
+
+def test_the_record():
+    scene = falling_cloth()
+    sim = simulation(scene)
+    sim.step(10)
+    sim.step(record=True)
+    record = sim.last_step
+    assert record["contact_potential"][-1] == pytest.approx(sim.energies()["contact"], rel=1e-9)
+    found = sim.contact_forces()
+    assert record["active_contacts"][-1] == len(found) > 0
+    assert record["smallest_distance"][-1] == pytest.approx(found.distance.min(), rel=1e-9)
+    changes = record["contacts_entered"] - record["contacts_left"]
+    assert np.array_equal(np.diff(record["active_contacts"]), changes[1:]) and changes[0] == 0.0
+    assert ((record["step_limit"] > 0.0) & (record["step_limit"] <= 1.0)).all()
+    assert (record["outer"] >= 1.0).all() and not record["behind"].any() and record.behind == 0.0
+
+
+def test_a_moving_wall_pushes():
+    """If not, an obstacle passes through what it pushes, or stops where it could go on."""
+    mesh = pdgpu.shapes.beam((0.4, 0.4, 0.4), cells=(3, 3, 3))
+    for wall in (
+        lambda motion: pdgpu.Plane((-0.05, 0, 0), (1, 0, 0), motion=motion),
+        lambda motion: pdgpu.Box((0.1, 1, 1), (-0.1, 0.2, 0.2), motion=motion),
+    ):
+        scene = pdgpu.Scene(gravity=(0, 0, 0))
+        scene.add_solid(mesh, pdgpu.NeoHookean.from_young(1e4, 0.3), density=100.0)
+        scene.add_obstacle(wall(lambda time: (np.eye(3), np.array([1.0 * time, 0.0, 0.0]))))
+        contact = pdgpu.BarrierContact(0.01)
+        sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=100, step_tolerance=1e-6), dt=1 / 50, contact=contact)
+        for _ in range(15):
+            sim.step()
+            assert sim.last_step.behind == 0.0 and sim.last_step.status == "converged"
+            assert sim.positions[:, 0].min() > -0.05 + sim.time * 1.0
+        assert sim.velocities[:, 0].mean() > 0.8
+
+
+def test_what_blocks_a_pin_holds_it_back():
+    """If not, a scripted pin goes through a wall that does not yield."""
+    grid = pdgpu.shapes.grid((1, 1), cells=(4, 4))
+    points = grid.points[:, [0, 2, 1]] + [0.0, 0.2, 0.0]
+    scene = pdgpu.Scene(gravity=(0, 0, 0))
+    cloth = scene.add_shell(pdgpu.Mesh(points, triangles=grid.triangles), pdgpu.Spring(1e2), density=0.2)
+    cloth.pin([0], motion=lambda time, rest: rest - [0.0, 2.0 * time, 0.0])
+    scene.add_obstacle(pdgpu.Box((3, 0.2, 3), (0.5, -0.1, 0.5)))
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=40, step_tolerance=1e-4), dt=1 / 50, contact=pdgpu.BarrierContact(0.01))
+    frames = [sim.positions]
+    for _ in range(8):
+        sim.step()
+        frames.append(sim.positions)
+    assert sim.last_step.behind > 0.05 and 0.0 < sim.positions[0, 1] < 0.01
+    assert pdgpu.certify(frames, scene, times=np.arange(9) / 50)
+
+
+def test_quasistatic():
+    """If not, a body at rest between pins and a plane is not in balance: the plane holds what the pins do not."""
+    mesh = pdgpu.shapes.beam((1, 1, 1), cells=(3, 3, 3))
+    scene = pdgpu.Scene(gravity=(0, 0, 0))
+    body = scene.add_solid(mesh, pdgpu.NeoHookean.from_young(1e4, 0.3), density=100.0)
+    body.pin(lambda p: p[:, 1] > 0.99, motion=lambda time, rest: rest - [0.0, 0.2, 0.0])
+    scene.add_obstacle(pdgpu.Plane((0, -0.1, 0), (0, 1, 0)))
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=200, tolerance=1e-10), dt=None, contact=pdgpu.BarrierContact(0.02))
+    sim.step()
+    assert sim.last_step.status == "converged" and sim.last_step.behind == 0.0
+    held = pdgpu.Simulation(scene, pdgpu.Newton(), dt=None)
+    held.set_state(positions=sim.positions)
+    bottom = body.points[:, 1] < 0.01
+    pushed = -held.gradient()[bottom, 1].sum()
+    found = sim.contact_forces()
+    assert -pushed == pytest.approx(found.normal_force.sum(), rel=1e-8) and found.normal_force.sum() > 500.0
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"distance": 0.0}, ValueError, "distance: "),
+        ({"distance": float("nan")}, ValueError, "distance: "),
+        ({"stiffness": -1.0}, ValueError, "stiffness: "),
+        ({"stiffness": float("inf")}, ValueError, "stiffness: "),
+        ({"separation": -1e-3}, ValueError, "separation: "),
+        ({"guard": "hope"}, ValueError, "guard: "),
+        ({"area_weighted": 1}, TypeError, "area_weighted: "),
+    ],
+)
+def test_refused_numbers(options, error, message):
+    with pytest.raises(error, match=message):
+        pdgpu.BarrierContact(**{"distance": 1e-3} | options)
+
+
+def test_refused_scenes():
+    scene = falling_cloth(4)
+    for solver in (pdgpu.VertexBlockDescent(), pdgpu.ProjectiveDynamics(), pdgpu.PBD()):
+        assert pdgpu.capabilities()[type(solver).__name__]["contacts"] == []
+        with pytest.raises(TypeError, match=f"{type(solver).__name__} does not take BarrierContact; Newton does"):
+            pdgpu.Simulation(scene, solver, contact=pdgpu.BarrierContact(0.01))
+    assert pdgpu.capabilities()["Newton"]["contacts"] == ["BarrierContact"]
+    with pytest.raises(TypeError, match="contact: expected one such as"):
+        pdgpu.Simulation(scene, pdgpu.Newton(), contact=0.01)
+    with pytest.raises(ValueError, match=r"'cloth' at rest.* must be more than the separation"):
+        pdgpu.Simulation(scene, pdgpu.Newton(), contact=pdgpu.BarrierContact(0.01, separation=0.2))
+    sim = simulation(scene)
+    x = sim.positions
+    x[:, 1] -= 0.4
+    sim.set_state(positions=x)
+    with pytest.raises(ValueError, match="'cloth' and 'ball' start intersecting"):
+        sim.step()
+    turning = pdgpu.Scene()
+    turning.add_particles([[0.0, 1.0, 0.0]], mass=1.0)
+    turn = lambda time: (np.array([[np.cos(time), -np.sin(time), 0], [np.sin(time), np.cos(time), 0], [0, 0, 1.0]]), np.zeros(3))  # noqa: E731
+    turning.add_obstacle(pdgpu.Plane((0, 0, 0), (0, 1, 0), motion=turn), name="lid")
+    with pytest.raises(ValueError, match=r"motion of 'lid': at time .* turns"):
+        pdgpu.Simulation(turning, pdgpu.Newton(), contact=pdgpu.BarrierContact(0.01, stiffness=1.0)).step()
