@@ -61,7 +61,7 @@ PD_FUNCTION int pd_polar3_newton_applies(const real F[9]) {
  *   F [9] in     R [9] out
  * Orthogonal to a few rounding errors for every finite F. Where the nearest rotation is not unique (sigma_1 + sigma_2 = 0),
  * one of them; F = 0 and nonnegative diagonal F give I. */
-PD_FUNCTION void pd_polar3(const real F[9], real R[9]) {
+PD_LARGE_FUNCTION void pd_polar3(const real F[9], real R[9]) {
     if (pd_polar3_newton_applies(F)) {
         real change = pd_polar3_newton_step(F, R);
         for (int step = 1; step < (int)PD_POLAR_NEWTON_STEPS && change > PD_POLAR_NEWTON_TOLERANCE; step++)
@@ -77,7 +77,7 @@ PD_FUNCTION void pd_polar3(const real F[9], real R[9]) {
  *   F [6] in, columns f_0 f_1     R [6] out
  * With the unit normal n of f_0 x f_1:  R = [f_0 + f_1 x n, f_1 + n x f_0] / (sigma_0 + sigma_1), the planar formula
  * F + cof F. Parallel columns to rounding, where n is lost, and F = 0: one of the nearest matrices, by pd_svd32. */
-PD_FUNCTION void pd_polar32(const real F[6], real R[6]) {
+PD_LARGE_FUNCTION void pd_polar32(const real F[6], real R[6]) {
     real scale = pd_largest(F, 6), f_0[3], f_1[3], normal[3];
     for (int i = 0; i < 3; i++) {
         f_0[i] = scale > 0 ? F[2 * i] / scale : 0;

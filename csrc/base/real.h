@@ -38,6 +38,14 @@ typedef PD_REAL real;
 #define PD_FUNCTION_APART PD_FUNCTION
 #endif
 
+/* A function that takes a compiler long and that many others call. Inlined in the kernels of a step, whose arrays a call would put into
+ * local memory; a call in files that define PD_CALL_LARGE_FUNCTIONS before they include anything. */
+#if defined(__CUDACC__) && defined(PD_CALL_LARGE_FUNCTIONS)
+#define PD_LARGE_FUNCTION static __host__ __device__ __noinline__ __attribute__((unused))
+#else
+#define PD_LARGE_FUNCTION PD_FUNCTION
+#endif
+
 /* Half the spacing of 1 and the next real: 6e-8 in float, 1.1e-16 in double. */
 #define PD_EPSILON ((real)(sizeof(real) == sizeof(float) ? 5.9604644775390625e-08 : 1.1102230246251565e-16))
 

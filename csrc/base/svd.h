@@ -93,7 +93,7 @@ PD_FUNCTION void pd_svd_finish(const real B[9], const real V[9], real U[9], real
 /* F = U diag(sigma) V^T, det U = det V = +1, sigma_0 >= sigma_1 >= |sigma_2|; only sigma_2 may be negative, with det F.
  *   F [9] in     U [9], sigma [3], V [9] out
  * F = 0 gives U = V = I. Rank one or two: U, V are still rotations, not unique. Not-finite F: not-finite results. */
-PD_FUNCTION void pd_svd3(const real F[9], real U[9], real sigma[3], real V[9]) {
+PD_LARGE_FUNCTION void pd_svd3(const real F[9], real U[9], real sigma[3], real V[9]) {
     real scale = pd_largest(F, 9), B[9];
     pd_matrix3_identity(V);
     if (scale == 0) {
@@ -116,7 +116,7 @@ PD_FUNCTION void pd_svd3(const real F[9], real U[9], real sigma[3], real V[9]) {
  * sigma_0 >= sigma_1 >= 0.
  *   F [6] in     U [9], sigma [2], V [4] out
  * The same iteration with a third column of zeros, which no rotation touches. F = 0 gives U = I, V = I. */
-PD_FUNCTION void pd_svd32(const real F[6], real U[9], real sigma[2], real V[4]) {
+PD_LARGE_FUNCTION void pd_svd32(const real F[6], real U[9], real sigma[2], real V[4]) {
     real scale = pd_largest(F, 6), B[9], V_3[9], sigma_3[3];
     pd_matrix3_identity(V_3);
     pd_matrix3_identity(U);

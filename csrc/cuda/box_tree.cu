@@ -1,6 +1,7 @@
 /* The tree of boxes on CUDA; see collision_loops.h. Binary, split where the highest differing bit of the keys changes [Karras 2012, Maximizing
  * Parallelism]: nodes in preorder, each with the place where to go on for whoever does not want to look below it. */
 #include "cuda/append.cuh"
+#include "cuda/block_sum.cuh"
 #include "cuda/work.cuh"
 
 #include <stdlib.h>

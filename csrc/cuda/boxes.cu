@@ -4,6 +4,8 @@
 
 #include "collision_loops.h"
 
+#include <cub/block/block_reduce.cuh>
+
 static __global__ void boxes_kernel(pd_primitives primitives, const real *x_t0, const real *x_t1, real margin) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x), k = primitives.k;
     if (i >= primitives.n) return;

@@ -1,4 +1,5 @@
 /* The passes of preconditioned conjugate gradients; scalars stay on the device. */
+#include "cuda/block_sum.cuh"
 #include "cuda/rows.cuh"
 
 /* Rows of a partial sum: a multiple of three, so that no 3x3 block of the preconditioner is cut. */

@@ -1,5 +1,6 @@
 /* Loops over pairs in contact, one thread per pair. */
 #include "contact_turn.h"
+#include "cuda/block_sum.cuh"
 #include "cuda/context.cuh"
 
 static __global__ void contact_kernel(pd_contact_law law, int quantity, int size, pd_contact_pairs pairs, const real *x, real *out) {

@@ -1,11 +1,9 @@
-/* What a CUDA context holds, and the sum over a block. Everything runs on the context's own stream. */
+/* What a CUDA context holds. Everything runs on the context's own stream. */
 #ifndef PD_CUDA_CONTEXT_CUH
 #define PD_CUDA_CONTEXT_CUH
 
 #include "backend.h"
 #include "cuda/launch.cuh"
-
-#include <cub/block/block_reduce.cuh>
 
 /* How several sweeps of an iterative solver are run: in one launch that stays where that pays, or always, or never. Which of the two
  * it is can be forced for measurements and tests by the environment variable PDGPU_JACOBI=persistent|launches, read with the context. */
@@ -44,13 +42,5 @@ static inline unsigned pd_sum_blocks(int n) { return (unsigned)((n + PD_SUM_BLOC
 
 /* Sums partial[0 .. blocks) of each of `count` interleaved sums into out[0 .. count), in a fixed order. */
 pd_status pd_add_partial_sums(pd_context *context, const double *partial, unsigned blocks, unsigned count, double *out);
-
-/* The sum of `value` over a block's threads, for thread 0; in a fixed order, so the same bits in every run. */
-static __device__ __forceinline__ double pd_block_sum(double value) {
-    using Reduce = cub::BlockReduce<double, PD_THREADS, cub::BLOCK_REDUCE_WARP_REDUCTIONS>;
-    __shared__ typename Reduce::TempStorage storage;
-    __syncthreads(); // the last sum may still be read
-    return Reduce(storage).Sum(value);
-}
 
 #endif

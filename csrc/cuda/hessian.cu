@@ -1,6 +1,7 @@
 /* Loops over the rows of the Hessian of G, in blocks of 3x3 numbers: several threads per vertex, as rows.cuh says. */
 #include "elements/preconditioner.h"
 
+#include "cuda/block_sum.cuh"
 #include "cuda/rows.cuh"
 
 static __global__ void product_kernel(pd_hessian_matrix H, const real *p, real *q) {

@@ -2,6 +2,7 @@
  *
  * The products are our own and not cuSPARSE's: with the diagonal apart, and fused with what follows, each pass reads the matrix once,
  * which is all there is to gain, and the modules need no library of 140 MB. */
+#include "cuda/block_sum.cuh"
 #include "cuda/rows.cuh"
 
 template <int W> static __global__ void matrix_multiply_kernel(pd_matrix A, int width, const real *x, real *y) {

@@ -1,6 +1,7 @@
 /* Loops over vertices and over the coordinates of vectors. */
 #include "elements/conjugate_step.h"
 
+#include "cuda/block_sum.cuh"
 #include "cuda/context.cuh"
 
 /* One block per sum: its threads stride over the partial sums, always in the same order, four of them on the way at a time. */

@@ -96,28 +96,28 @@ static __global__ void __launch_bounds__(PD_THREADS)
     write_direction(sweep, turn, d, direction);
 }
 
-/* Turns with corners of any kind, and with a line search. The functions of the elements are compiled once for every kernel that calls them,
- * so the number of lanes is no constant here. Their arguments lie in constant memory: without __grid_constant__ every thread that calls one
- * would copy all 1.2 KB of them into local memory first. */
-template <bool SEARCH>
+/* Turns with corners of any kind, and with a line search. ptxas compiles the functions of the elements anew for every kernel that calls
+ * them: so this is one kernel, and neither the search nor the number of lanes is a constant here. Its arguments lie in constant memory:
+ * without __grid_constant__ every thread that calls one of the functions would copy all 1.2 KB into local memory first. */
 static __global__ void __launch_bounds__(PD_THREADS)
     corner_turn_kernel(const __grid_constant__ pd_model model, const __grid_constant__ pd_vertex_sweep sweep,
                        const __grid_constant__ pd_step_data step, pd_sweep_step kind, int in_place, int lanes, int begin, int end,
                        const real *offset, place_position *positions, real *direction) {
+    const bool search = kind == PD_SWEEP_SEARCH;
     const unsigned per_block = PD_THREADS / (unsigned)lanes;
     const int turn = begin + (int)(blockIdx.x * per_block + threadIdx.x / (unsigned)lanes), lane = (int)(threadIdx.x % (unsigned)lanes);
     real sum[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, d[3];
     if (turn < end) {
-        if (!SEARCH) add_groups(sweep, positions, turn, lane, lanes, sum); // with a search no corner is in a group
+        if (!search) add_groups(sweep, positions, turn, lane, lanes, sum); // with a search no corner is in a group
         pd_turn_add_corners(&model, &sweep, &step, positions->c, turn, lane, lanes, sum);
     }
     for (int shift = lanes / 2; shift > 0; shift /= 2)
         for (int i = 0; i < 9; i++) sum[i] += __shfl_xor_sync(0xffffffffu, sum[i], shift);
     if (turn >= end) return;
     pd_turn_step(&model, &sweep, &step, kind, offset, turn, sum, d);
-    if (SEARCH) pd_turn_search(&model, &sweep, &step, offset, positions->c, turn, lane, lanes, d);
+    if (search) pd_turn_search(&model, &sweep, &step, offset, positions->c, turn, lane, lanes, d);
     if (lane > 0) return;
-    if (!SEARCH && in_place) move_vertex(sweep, turn, d, positions);
+    if (!search && in_place) move_vertex(sweep, turn, d, positions);
     write_direction(sweep, turn, d, direction);
 }
 
@@ -130,14 +130,14 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
     if (lanes == 4) groups = group_turn_kernel<4>;
     if (lanes == 16) groups = group_turn_kernel<16>;
     if (lanes == 32) groups = group_turn_kernel<32>;
-    const auto corners = kind == PD_SWEEP_SEARCH ? corner_turn_kernel<true> : corner_turn_kernel<false>;
 
     PD_LAUNCH(context, place_kernel, model->n_vertices, model->n_vertices, sweep->order, x, places);
     for (int colour = 0; colour < sweep->n_colours; colour++) {
         int begin = sweep->colour_start[colour], end = sweep->colour_start[colour + 1];
         unsigned blocks = pd_thread_blocks((long long)(end - begin) * lanes);
         if (kind == PD_SWEEP_SEARCH || sweep->n_corners > 0)
-            PD_LAUNCH_BLOCKS(context, corners, blocks, *model, *sweep, *step, kind, in_place, lanes, begin, end, offset, places, direction);
+            PD_LAUNCH_BLOCKS(context, corner_turn_kernel, blocks, *model, *sweep, *step, kind, in_place, lanes, begin, end, offset, places,
+                             direction);
         else
             PD_LAUNCH_BLOCKS(context, groups, blocks, *model, *sweep, *step, kind, in_place, begin, end, offset, places, direction);
     }

@@ -14,7 +14,7 @@
 
 enum { PD_ADMM_NEWTON_STEPS = 20, PD_ADMM_HALVINGS = 20 };
 
-/* In a kernel these are calls, one per kind: inlined all together they take a compiler many minutes. */
+/* In a kernel these are calls: inlined all together they take a compiler many minutes. */
 #ifdef __CUDACC__
 #define PD_ADMM_FUNCTION static __device__ __noinline__
 #else
@@ -56,10 +56,14 @@ PD_FUNCTION double pd_admm_quadratic(int n, double w, real scale, const real *H,
 /* z in: where Newton starts, out: the minimiser; the Hessian of E is projected, so every step goes down, and is halved until the
  * objective does not grow beyond rounding. */
 #define PD_ADMM_NEWTON(KIND, name, k, d, count)                                                                                            \
+    PD_ADMM_FUNCTION double pd_admm_objective_##name(const real *parameters, real w, real scale, const real *H, const real *F_t,           \
+                                                     const real *p, const real *z) {                                                       \
+        return (double)pd_##name##_energy(z, parameters) + pd_admm_quadratic(3 * (d), (double)w, scale, H, F_t, p, z);                     \
+    }                                                                                                                                      \
     PD_ADMM_FUNCTION void pd_admm_newton_##name(const real *parameters, real w, real scale, const real *H, const real *F_t, const real *p, \
                                                 real *z) {                                                                                 \
         enum { n_ = 3 * (d) };                                                                                                             \
-        double before = (double)pd_##name##_energy(z, parameters) + pd_admm_quadratic(n_, (double)w, scale, H, F_t, p, z);                 \
+        double before = pd_admm_objective_##name(parameters, w, scale, H, F_t, p, z);                                                      \
         for (int step = 0; step < PD_ADMM_NEWTON_STEPS; step++) {                                                                          \
             real g[n_], A[n_ * n_], next[n_], moved = 0, size = 0;                                                                         \
             pd_##name##_gradient(z, parameters, g);                                                                                        \
@@ -79,7 +83,7 @@ PD_FUNCTION double pd_admm_quadratic(int n, double w, real scale, const real *H,
             int halving = 0;                                                                                                               \
             for (; halving < PD_ADMM_HALVINGS; halving++) {                                                                                \
                 for (int i = 0; i < n_; i++) next[i] = z[i] - g[i];                                                                        \
-                after = (double)pd_##name##_energy(next, parameters) + pd_admm_quadratic(n_, (double)w, scale, H, F_t, p, next);           \
+                after = pd_admm_objective_##name(parameters, w, scale, H, F_t, p, next);                                                   \
                 if (after <= before + noise) break;                                                                                        \
                 for (int i = 0; i < n_; i++) g[i] *= (real)0.5;                                                                            \
             }                                                                                                                              \

@@ -63,8 +63,8 @@ PD_FUNCTION void pd_isotropic_mirror(int n, real *H) {
  *   symmetric  [3]   in   } quotients of the pairs          twist  [3]   in
  *                         } (0,1), (0,2), (1,2)             H      [81]  out     row index 3a+b for entry (a,b) of F
  * psd != 0: the nearest positive semidefinite matrix. The modes and the block are orthogonal, so projecting each is exact. */
-PD_FUNCTION void pd_isotropic_hessian3(const real U[9], const real V[9], const real B[9], const real symmetric[3], const real twist[3],
-                                       int psd, real H[81]) {
+PD_LARGE_FUNCTION void pd_isotropic_hessian3(const real U[9], const real V[9], const real B[9], const real symmetric[3],
+                                             const real twist[3], int psd, real H[81]) {
     real block[9];
     for (int i = 0; i < 9; i++) block[i] = B[i];
     if (psd) pd_symmetric3_project_psd(block);
@@ -80,8 +80,8 @@ PD_FUNCTION void pd_isotropic_hessian3(const real U[9], const real V[9], const r
 
 /* The 6x6 Hessian of a 3x2 F, exactly symmetric: one pair (0,1) and the two normal modes.
  *   U [9], V [4]  in      B [4]  in      symmetric, twist  in      normal [2]  in      H [36]  out, row index 2a+b */
-PD_FUNCTION void pd_isotropic_hessian32(const real U[9], const real V[4], const real B[4], real symmetric, real twist, const real normal[2],
-                                        int psd, real H[36]) {
+PD_LARGE_FUNCTION void pd_isotropic_hessian32(const real U[9], const real V[4], const real B[4], real symmetric, real twist,
+                                              const real normal[2], int psd, real H[36]) {
     real block[9] = {B[0], B[1], 0, B[2], B[3], 0, 0, 0, 0};
     if (psd) pd_symmetric3_project_psd(block);
     pd_isotropic_set_block(2, U, V, block, H);
@@ -93,8 +93,8 @@ PD_FUNCTION void pd_isotropic_hessian32(const real U[9], const real V[4], const 
 
 /* B [9] out: the block of a corner with rest gradient g, sum_bc g_b g_c d2Psi/dF_ab dF_cd, from the same parts, each projected to be
  * positive semidefinite: with gamma = V^T g every mode maps to one vector in the frame of U, and no 9x9 matrix is formed. */
-PD_FUNCTION void pd_isotropic_block3(const real U[9], const real V[9], const real parts[9], const real symmetric[3], const real twist[3],
-                                     const real g[3], real B[9]) {
+PD_LARGE_FUNCTION void pd_isotropic_block3(const real U[9], const real V[9], const real parts[9], const real symmetric[3],
+                                           const real twist[3], const real g[3], real B[9]) {
     real M[9], gamma[3], right[9];
     for (int i = 0; i < 9; i++) M[i] = parts[i];
     pd_symmetric3_project_psd(M);
@@ -115,8 +115,8 @@ PD_FUNCTION void pd_isotropic_block3(const real U[9], const real V[9], const rea
 }
 
 /* The same for a 3x2 F: g [2], one pair and the two normal modes. */
-PD_FUNCTION void pd_isotropic_block32(const real U[9], const real V[4], const real parts[4], real symmetric, real twist,
-                                      const real normal[2], const real g[2], real B[9]) {
+PD_LARGE_FUNCTION void pd_isotropic_block32(const real U[9], const real V[4], const real parts[4], real symmetric, real twist,
+                                            const real normal[2], const real g[2], real B[9]) {
     real M[9] = {parts[0], parts[1], 0, parts[2], parts[3], 0, 0, 0, 0}, right[9];
     real gamma[2] = {V[0] * g[0] + V[2] * g[1], V[1] * g[0] + V[3] * g[1]};
     real s = (real)0.5 * pd_max(symmetric, 0), t = (real)0.5 * pd_max(twist, 0);

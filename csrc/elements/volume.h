@@ -95,7 +95,7 @@ PD_FUNCTION void pd_volume_search(const real s[3], int at_ratio, real low, real 
 }
 
 /* p = the nearest point to s with p_0 p_1 p_2 = 1, and d = s - p; s_0 >= s_1 >= |s_2|. */
-PD_FUNCTION void pd_volume_project(const real s[3], real p[3], real d[3]) {
+PD_LARGE_FUNCTION void pd_volume_project(const real s[3], real p[3], real d[3]) {
     real product = s[0] * s[2] * s[1], slope;
     if (!(s[2] > 0 && product > (real)0.36787944117144233)) {
         /* Every p_i >= s_i and the slope is at least 0.38, which bounds u from below by its value at u = 0. */
@@ -196,7 +196,7 @@ PD_FUNCTION void pd_volume_block(const real *F, const real *p, const real *g, re
 
 /* q = the nearest point to s with q_0 q_1 = 1, d = s - q, and 1 - lambda, 1 + lambda; s_0 >= s_1 >= 0.
  * Equal singular values above 2 make T not unique: then q_0 > q_1 are the two roots of q + 1/q = s. */
-PD_FUNCTION void pd_area_project(const real s[2], real q[2], real d[2], real *minus, real *plus) {
+PD_LARGE_FUNCTION void pd_area_project(const real s[2], real q[2], real d[2], real *minus, real *plus) {
     real sum = s[0] + s[1], difference = s[0] - s[1], excess = sum - (real)4;
     /* Upper bounds of the root: y = s_0 always, and those of the cubic y^3 <= alpha y + beta that x <= x(s_0) gives. */
     real x = pd_volume_hypotenuse(2, s[0]), alpha = (real)0.5 * excess * (x + (real)2);

@@ -91,7 +91,8 @@ def test_iterates(solver, dtype):
     # in float32 a method may come to a halt some iterations earlier
     for k, (a, b) in enumerate(zip(gpu.last_step.positions, cpu.last_step.positions, strict=dtype == "float64")):
         assert np.linalg.norm(a - b) <= allowed * (k + 1) * size
-    relative = 1e-9 if dtype == "float64" else 1e-3
+    # one rounding of the start moves the gradient norm of ADMM's third iterate by up to 3e-9 of it, on the CPU too
+    relative = (1e-8 if solver in SENSITIVE else 1e-9) if dtype == "float64" else 1e-3
     for column in ("incremental_potential", "gradient_norm", "step_norm"):
         expected = cpu.last_step[column][:3]
         # a gradient that has all but vanished is known to the rounding of where it began
