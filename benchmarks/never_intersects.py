@@ -3,12 +3,13 @@
 The scenes of tests/contact_scenes.py: fine, and small with what makes them harder, one at a time: one iteration a step, large steps,
 barriers a thousand times too soft or too stiff, other units of length. Every step is judged along its whole path in exact arithmetic.
 "of_distance" is the smallest distance at the end of a step without the separation, in activation distances; "seconds" are those of the
-steps on one thread, with their records and without the judge.
+steps on one thread, with their records and without the judge. Ctrl-C ends it with the table of what is done.
 
     python benchmarks/never_intersects.py [--out FILE.csv] [--scenes NAME ...] [--sizes small fine] [--tiny]
 """
 
 import argparse
+import itertools
 import sys
 import time
 from pathlib import Path
@@ -49,15 +50,16 @@ def main():
     chosen = parser.parse_args()
     if chosen.tiny:
         chosen.scenes, chosen.sizes = ["thrown ball"], ["small"]
-    rows = []
-    for size in chosen.sizes:
-        for name in chosen.scenes:
-            for dtype in ("float32", "float64"):
-                for variant, case, solver in cases(name, size):
-                    start = time.perf_counter()
-                    rows.append(row(name, size, dtype, variant, case, solver))
-                    print(*rows[-1], f"({time.perf_counter() - start:.1f} s with the judge)", file=sys.stderr, flush=True)
-    write_table(chosen.out, HEADER, rows)
+    rows, notes = [], []
+    try:
+        for size, name, dtype in itertools.product(chosen.sizes, chosen.scenes, ("float32", "float64")):
+            for variant, case, solver in cases(name, size):
+                start = time.perf_counter()
+                rows.append(row(name, size, dtype, variant, case, solver))
+                print(*rows[-1], f"({time.perf_counter() - start:.1f} s with the judge)", file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        notes.append("stopped before the last scene")
+    write_table(chosen.out, HEADER, rows, notes)
     if any(int(each[HEADER.index("intersections")]) for each in rows):
         sys.exit("something went through something")
 

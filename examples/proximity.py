@@ -1,6 +1,6 @@
 """A cloth lies just above a ball, a body and a floor: what is near it, found with sim.contacts and drawn as segments.
 
-Nothing responds to obstacles yet, so the cloth is put there: every vertex is lowered until something is nearer than the gap, by steps of
+It is put there without a step: every vertex is lowered until something is nearer than the gap, by steps of
 its distance, and no steeper than a tent from vertex to vertex. The steps near the body take a signed distance field of its mesh; the
 contacts are those of the mesh itself.
 

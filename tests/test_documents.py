@@ -18,11 +18,11 @@ def readme_blocks():
     return re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
 
 
-@pytest.mark.parametrize("k", range(6))
+@pytest.mark.parametrize("k", range(7))
 def test_readme_blocks_run_when_pasted(k, tmp_path):
     """If not, the first thing a newcomer tries fails."""
     blocks = readme_blocks()
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     environment = {**os.environ, "MPLBACKEND": "Agg"}
     result = subprocess.run([sys.executable, "-c", blocks[k]], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr
@@ -116,7 +116,8 @@ def test_the_readme_gives_the_figures_of_the_other_results():
 def test_examples_run_and_write_their_picture(name, tmp_path):
     """If not, an example rots."""
     environment = {**os.environ, "MPLBACKEND": "Agg"}
-    command = [sys.executable, str(ROOT / "examples" / f"{name}.py"), "--out", str(tmp_path)]
+    script = ROOT / "examples" / f"{name}.py"
+    command = [sys.executable, str(script), "--out", str(tmp_path), *["--quick"] * ("--quick" in script.read_text())]
     result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr
     assert (tmp_path / f"{name}.png").stat().st_size > 10000

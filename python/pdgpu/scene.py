@@ -226,8 +226,8 @@ class Scene(GuardedAttributes):
     def add_obstacle(self, mesh_or_shape, motion=None, *, name=None):
         """Add something that bodies may come near and that none of them moves.
 
-        Nothing responds to obstacles so far: a simulation steps as if they were not there, and warns of it when it is made.
-        `Simulation.contacts` finds what is near them; walls that push back are those of `set_world_box`.
+        Bodies keep away from it in a simulation with `contact`; one without steps as if it were not there, and warns of that when made.
+        `Simulation.contacts` finds what is near it; walls that push back are those of `set_world_box`.
 
         Parameters
         ----------
