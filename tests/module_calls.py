@@ -12,7 +12,7 @@ from pdgpu.linear_solvers import linear_settings
 BEAM, CLOTH, BALL = shapes.beam((1, 1, 1), cells=(2, 1, 1)), shapes.grid((1, 1), cells=(3, 2)), shapes.sphere(1.0, 0)
 CHEBYSHEV = {"rho": 0.5, "start": 2, "under_relaxation": 1.0}
 SOLVERS = len(pdgpu.solvers.SOLVERS)
-ARGUMENTS = ("masses", "fixed", "elements", "h", "solver", "settings", "threads", "subspace")  # of Simulation
+ARGUMENTS = ("masses", "fixed", "elements", "h", "solver", "settings", "threads", "subspace", "contact")  # of Simulation
 
 
 def host_calls():
@@ -97,7 +97,25 @@ def simulation_arguments(module, solver=0, body="beam"):
     if CLASSES[solver] is pdgpu.VertexBlockDescent:
         settings["colours"] = _host.colouring(_joined_edges(groups, n), n)
     elements = [(module.KINDS[kind][0], *group) for kind, group in groups.items()]
-    return [scene.masses(), scene.fixed(), elements, 0.01, CLASSES[solver].__name__, settings, 1, None]
+    contact = contact_argument(scene, real_of(module)) if body == "beam" else None
+    return [scene.masses(), scene.fixed(), elements, 0.01, CLASSES[solver].__name__, settings, 1, None, contact]
+
+
+DRIVEN = 2 + 1 + 2 + 8  # of a plane, a sphere, a capsule, a box
+
+
+def contact_argument(scene, dtype):
+    """What touches, as a Simulation takes it: every kind of obstacle, far away, and bodies that nothing moves apart but a plane, since the
+    calls put all vertices in one place."""
+    from pdgpu.contact_scene import ContactScene
+
+    scene.add_obstacle(pdgpu.Plane((0, -5, 0), (0, 1, 0)))
+    scene.add_obstacle(pdgpu.Sphere((5, 5, 5), 1.0))
+    scene.add_obstacle(pdgpu.Capsule((9, 5, 5), (9, 6, 5), 1.0))
+    scene.add_obstacle(pdgpu.Box((1, 1, 1), (9, 9, 9)))
+    contact = pdgpu.BarrierContact(0.1, stiffness=1.0)
+    found = ContactScene(scene, contact, scene.fixed().astype(bool)).description(contact, dtype)
+    return found | {name: found[name] | 1 for name in found if name.endswith("_tags")}
 
 
 def _joined_edges(groups, n):
@@ -118,7 +136,11 @@ def simulation_calls(module, n):
         "steps": (),
         "set_steps": (3,),
         "state": (),
-        "energies": (ones.copy(),),
+        "energies": (ones.copy(), True),
+        "contact_row": (ones.copy(), False),
+        "contact_columns": (),
+        "driven": (),
+        "set_driven": (np.ones((DRIVEN, 3), dtype), np.zeros((DRIVEN, 3), dtype)),
         "gradient": (ones.copy(),),
         "gradient_rounding": (),
         "hessian": (ones.copy(), False),

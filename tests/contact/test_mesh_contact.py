@@ -188,7 +188,7 @@ def test_what_touches():
 def test_descriptions():
     """If it failed, a contact could not be sent to another process, or stored beside its results."""
     described = pdgpu.BarrierContact(1e-3, 2e5, separation=1e-4, area_weighted=False)
-    assert repr(described) == "BarrierContact(distance=0.001, stiffness=200000.0, separation=0.0001, area_weighted=False)"
+    assert repr(described) == "BarrierContact(distance=0.001, stiffness=200000.0, separation=0.0001, area_weighted=False, guard='impact')"
     assert pickle.loads(pickle.dumps(described)) == described and hash(described) == hash(pickle.loads(pickle.dumps(described)))
     assert pdgpu.BarrierContact(np.float32(0.5)).stiffness == "auto"
     with pytest.raises(AttributeError):
