@@ -89,6 +89,15 @@ pd_status pd_contact_gather_blocks(pd_context *context, const pd_model *model, c
 pd_status pd_contact_product(pd_context *context, const pd_model *model, int n, const int *points, const real *hessians, const real *p,
                              real *corners, real *values);
 
+/* The part of the way from x_0 to x_1 that all n_points points can go if each keeps to its own reach, half of `fraction` of the least gap of its
+ * pairs: a point of a primitive moves no farther than one of its corners, so that a pair that both sides move keeps 1 - fraction of its
+ * gap [Wang et al. 2023, two-way interior point method, Sec. 3.2].
+ *   distance, separation  B [pairs] m      farthest: the gap that points without a pair have at the least, m      rounding: what gaps are less by
+ *   part  B [1]  out  in [0,1] */
+pd_status pd_contact_reach_part(pd_context *context, int n_points, const pd_incidence *incidence, const real *distance,
+                                const real *separation, double farthest, double rounding, double fraction, const real *x_0, const real *x_1,
+                                double *part);
+
 /* x_i += t (target_i - x_i) of n points, those whose mask is not 0 (NULL: all); exactly the target for t = 1. */
 pd_status pd_move_towards(pd_context *context, int n, const unsigned char *mask, double t, const real *target, real *x);
 

@@ -67,6 +67,20 @@ PD_FUNCTION void pd_contact_turn_gather_vertex(const pd_model *model, const pd_i
     for (int a = 0; a < 3; a++) out[3 * (size_t)i + (size_t)a] += sum[a];
 }
 
+/* The part of its way that point i can go. */
+PD_FUNCTION double pd_contact_turn_reach(const pd_incidence *incidence, const real *distance, const real *separation, double farthest,
+                                         double rounding, double fraction, const real *x_0, const real *x_1, int i) {
+    double gap = farthest, square = pd_move_square(x_1 + 3 * (size_t)i, x_0 + 3 * (size_t)i);
+    if (!(square > 0.0)) return 1.0;
+    for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
+        int pair = incidence->roles[r] / 4;
+        double here = (double)distance[pair] - (double)separation[pair];
+        gap = here < gap ? here : gap;
+    }
+    double reach = 0.5 * fraction * (gap - rounding), move = sqrt(square);
+    return reach >= move ? 1.0 : reach > 0.0 ? reach / move : 0.0;
+}
+
 /* The diagonal block of vertex i. */
 PD_FUNCTION void pd_contact_turn_gather_block(const pd_incidence *incidence, const real *hessians, int i, real *block) {
     for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {

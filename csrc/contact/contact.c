@@ -9,6 +9,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* With the guard by reach pairs are listed this far beyond where they act: as far, at the most, a point may then go in two iterations. */
+static const double REACH_FACTOR = 4.0;
+
+/* The part of a gap that a move may use up, as in geometry/motion.h. */
+static const double GAP_FRACTION = 0.9;
+
 /* Pairs are searched for up to so many times the distance at which they act, and again once they may be too few. */
 static const double SEARCH_FACTOR = 2.0;
 
@@ -17,7 +23,8 @@ struct pd_contact {
     pd_contact_law law;
     pd_contact_scene scene;
     int n_vertices, n_driven;
-    double reach; /* the largest distance at which a pair acts, radii subtracted, m */
+    int by_reach; /* the guard */
+    double reach; /* the distance up to which all pairs are listed, radii subtracted, m: at least that at which they act */
     pd_broad_phase *phase;
     pd_surface *surface;
     pd_colliders *planes; /* as many as there are planes */
@@ -82,7 +89,8 @@ pd_status pd_contact_create(pd_contact **out, pd_context *context, const pd_cont
     self->law = d->law;
     self->n_vertices = n_vertices;
     self->n_driven = d->phase.n_points - n_vertices;
-    self->reach = (d->activation + d->separation) * (1.0 + 8.0 * (double)PD_EPSILON);
+    self->by_reach = d->guard == PD_GUARD_REACH;
+    self->reach = (d->activation * (self->by_reach ? REACH_FACTOR : 1.0) + d->separation) * (1.0 + 8.0 * (double)PD_EPSILON);
     PD_TRY(create_scene(&self->scene, context, d));
     PD_TRY(create_searches(self, d));
     PD_TRY(pd_memory_create(context, (void **)&self->energy, 2 * sizeof *self->energy));
@@ -291,6 +299,18 @@ done:
 
 pd_status pd_contact_limit(pd_contact *self, const real *x_0, const real *x_1, int driven, double *part) {
     pd_status status;
+    if (self->by_reach) {
+        size_t n_points = (size_t)(self->n_vertices + self->n_driven);
+        double farthest = self->reach - (double)self->scene.separation, rounding = 16.0 * (double)PD_EPSILON;
+        PD_TRY(pd_contact_place(self, x_0));
+        PD_TRY(evaluate(self, PD_CONTACT_DISTANCE, self->values));
+        PD_TRY(place_points(self, x_1, driven ? self->targets : self->driven, pd_guard_end(self->guard)));
+        PD_TRY(pd_contact_reach_part(self->context, (int)n_points, &self->incidence, self->values, self->columns.separation, farthest,
+                                     rounding * pd_proximity_size(self->proximity), GAP_FRACTION, self->surface->points,
+                                     pd_guard_end(self->guard), self->energy));
+        PD_TRY(pd_memory_download(self->context, part, self->energy, sizeof *part));
+        return PD_OK;
+    }
     // what the caller makes of x_0 + part (x_1 - x_0) is rounded, and so may x_1 have been
     double rounding = 2.0 * (double)PD_EPSILON * pd_proximity_size(self->proximity);
     PD_TRY(place_points(self, x_0, self->driven, pd_guard_start(self->guard)));

@@ -86,7 +86,9 @@ pd_status pd_contact_read_columns(pd_contact *contact, const pd_contact_columns 
 /* ---- the guard -------------------------------------------------------------------------------------------------------------------- */
 
 /* The part of the way from x_0 to x_1 that all vertices can go, while the driven points go all the way to their targets where `driven`, so that no
- * pair comes nearer than the separation; 1: all of it. Of the gap at x_0 a tenth is kept. Waits. */
+ * pair comes nearer than the separation; 1: all of it. Of the gap at x_0 a tenth is kept. By the time of impact (guard.h), or with
+ * PD_GUARD_REACH the least part of the way that a point's own reach allows: of a direction whose points depend on each other some
+ * alone would not lower G. Waits. */
 pd_status pd_contact_limit(pd_contact *contact, const real *x_0, const real *x_1, int driven, double *part);
 
 /* The separation, m, without the radii that come to it. */

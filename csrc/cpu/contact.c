@@ -219,3 +219,16 @@ pd_status pd_move_towards(pd_context *context, int n, const unsigned char *mask,
             x[c] = part == 1 ? target[c] : x[c] + part * (target[c] - x[c]);
     return PD_OK;
 }
+
+pd_status pd_contact_reach_part(pd_context *context, int n_points, const pd_incidence *incidence, const real *distance,
+                                const real *separation, double farthest, double rounding, double fraction, const real *x_0, const real *x_1,
+                                double *part) {
+    double least = 1.0;
+#pragma omp parallel for num_threads(pd_threads(context, n_points, 20)) schedule(static) reduction(min : least)
+    for (int i = 0; i < n_points; i++) {
+        double here = pd_contact_turn_reach(incidence, distance, separation, farthest, rounding, fraction, x_0, x_1, i);
+        least = here < least ? here : least;
+    }
+    *part = least;
+    return PD_OK;
+}

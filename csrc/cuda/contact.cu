@@ -3,6 +3,8 @@
 #include "cuda/block_sum.cuh"
 #include "cuda/context.cuh"
 
+#include <cstring>
+
 static __global__ void contact_kernel(pd_contact_law law, int quantity, int size, pd_contact_pairs pairs, const real *x, real *out) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (p >= pairs.n) return;
@@ -112,5 +114,26 @@ static __global__ void towards_kernel(int n, const unsigned char *mask, real t, 
 
 pd_status pd_move_towards(pd_context *context, int n, const unsigned char *mask, double t, const real *target, real *x) {
     PD_LAUNCH(context, towards_kernel, n, n, mask, (real)t, target, x);
+    return PD_OK;
+}
+
+static __global__ void reach_kernel(int n, pd_incidence incidence, const real *distance, const real *separation, double farthest,
+                                    double rounding, double fraction, const real *x_0, const real *x_1, double *part) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i >= n) return;
+    double here = pd_contact_turn_reach(&incidence, distance, separation, farthest, rounding, fraction, x_0, x_1, i);
+    // numbers that are not negative are in the order of their bits, and a minimum does not depend on the order
+    unsigned long long bits;
+    memcpy(&bits, &here, sizeof bits);
+    if (here < 1.0) atomicMin((unsigned long long *)part, bits);
+}
+
+static __global__ void all_the_way_kernel(double *part) { *part = 1.0; }
+
+pd_status pd_contact_reach_part(pd_context *context, int n_points, const pd_incidence *incidence, const real *distance,
+                                const real *separation, double farthest, double rounding, double fraction, const real *x_0, const real *x_1,
+                                double *part) {
+    PD_LAUNCH_SHAPE(context, all_the_way_kernel, 1u, 1u, part);
+    PD_LAUNCH(context, reach_kernel, n_points, n_points, *incidence, distance, separation, farthest, rounding, fraction, x_0, x_1, part);
     return PD_OK;
 }
