@@ -32,7 +32,8 @@ SIMULATION = [
     ("last_step", None, "cannot be set"),
     ("step", None, "cannot be set"),
     ("external_force", np.zeros((36, 3)), "no attribute of that name; did you mean 'external_forces'"),
-    ("contact", 1.0, "no attribute of that name"),
+    ("contact", None, "cannot be set"),
+    ("friction", 1.0, "no attribute of that name"),
 ]
 
 

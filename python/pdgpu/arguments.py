@@ -53,6 +53,13 @@ def number(name, value, *, minimum=-math.inf, above=-math.inf, below=math.inf, m
     return result
 
 
+def flag(name, value):
+    """A bool."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name}: expected True or False, got {value!r}")
+    return bool(value)
+
+
 def choice(name, value, allowed):
     """`value` if it is one of the strings `allowed`."""
     if not isinstance(value, str):

@@ -58,6 +58,8 @@ class Body(GuardedAttributes):
         One number per tet, triangle or edge, kg/m^3, kg/m^2 or kg/m; None for particles.
     parents : ndarray of int32, shape (n,), or None
         After a cut (`Simulation.cut`): the vertex of the body as it was added that each vertex descends from.
+    collides : bool
+        Whether it takes part in contact.
     slice : slice
         Its rows in the arrays of a simulation.
     """
@@ -65,7 +67,8 @@ class Body(GuardedAttributes):
     _instead = "add another body to another scene"
     _instead_of = {"pins": "call pin", "slides": "call slide", "attachments": "call attach"}
 
-    def __init__(self, name, kind, points, mesh, materials, masses, first, velocity, damping, density=None):
+    def __init__(self, name, kind, points, mesh, materials, masses, first, velocity, damping, density=None, collides=True):
+        self._keep(collides=collides)
         self._keep(name=name, type=kind, points=points, mesh=mesh, materials=tuple(materials), density=density, parents=None)
         self._keep(slice=slice(first, first + len(points)), pins=(), slides=(), attachments=())
         # (kind, vertices of this body, rest, parameters) of every material; a fault of a rest shape or of an array of constants shows here
@@ -268,10 +271,13 @@ class Obstacle:
     name : str
     collider : Collider
         With its motion.
+    collides : bool
+        Whether it takes part in contact.
     """
 
     name: str
     collider: Collider
+    collides: bool = True
 
 
 def _count(held):

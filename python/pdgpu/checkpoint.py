@@ -56,6 +56,7 @@ def write(path, simulation):
                 "masses": store(body.masses),
                 "velocity": store(body.velocity),
                 "damping": body.damping,
+                **({} if body.collides else {"collides": False}),
                 "density": None if body.density is None else store(body.density),
                 "parents": None if body.parents is None else store(body.parents),
                 "materials": [
@@ -76,6 +77,7 @@ def write(path, simulation):
                 "type": type(obstacle.collider).__name__,
                 "shape": shape,
                 "moves": obstacle.collider.motion is not None,
+                **({} if obstacle.collides else {"collides": False}),
             }
         )
     for name, state in simulation._backend.state().items():
@@ -271,9 +273,8 @@ def _scene(header, archive, motions):
         if mesh is not None and entry.get("density") is not None:  # files of pdgpu 0.1 have none
             rows = {"solid": mesh.tets, "shell": mesh.triangles, "rod": mesh.edges}[entry["type"]]
             density = per_item("density", fetch(entry["density"]), len(rows), above=0.0)
-        body = scene._add(
-            entry["type"], points, mesh, materials, masses, entry["name"], fetch(entry["velocity"]), entry["damping"], density
-        )
+        moving = (fetch(entry["velocity"]), entry["damping"], entry.get("collides", True))
+        body = scene._add(entry["type"], points, mesh, materials, masses, entry["name"], *moving, density)
         if entry.get("parents") is not None:
             body._keep(parents=read_only(_parents(fetch(entry["parents"]), len(points))))
         given = iter(motions.get(entry["name"], ()))
@@ -288,7 +289,7 @@ def _scene(header, archive, motions):
     for entry in header.get("obstacles", ()):
         shape = {key: None if value is None else fetch(value) for key, value in entry["shape"].items()}
         (motion,) = motions.get(entry["name"], ()) if entry["moves"] else (None,)
-        scene.add_obstacle(_collider(entry["type"], shape), motion, name=entry["name"])
+        scene.add_obstacle(_collider(entry["type"], shape), motion, name=entry["name"], collides=entry.get("collides", True))
     return scene
 
 

@@ -24,7 +24,7 @@ from scipy.sparse import csgraph
 from scipy.spatial import cKDTree
 
 from pdgpu import _host
-from pdgpu.arguments import choice, coordinates, number
+from pdgpu.arguments import choice, coordinates, flag, number
 from pdgpu.attributes import read_only
 from pdgpu.backends import backend, thread_count
 from pdgpu.collision import BroadPhase
@@ -92,9 +92,7 @@ class BarrierContact:
                 raise ValueError(f"stiffness: expected a number or 'auto', got {self.stiffness!r}")
         else:
             keep(self, stiffness=number("stiffness", self.stiffness, above=0.0))
-        if not isinstance(self.area_weighted, bool | np.bool_):
-            raise TypeError(f"area_weighted: expected True or False, got {self.area_weighted!r}")
-        keep(self, area_weighted=bool(self.area_weighted))
+        keep(self, area_weighted=flag("area_weighted", self.area_weighted))
         choice("guard", self.guard, GUARDS)
 
 

@@ -45,7 +45,7 @@ class ContactScene:
     """
 
     def __init__(self, scene, contact, fixed):
-        surface = SceneSurface(scene)
+        surface = SceneSurface(scene, [i for i, part in enumerate((*scene.bodies, *scene.obstacles)) if part.collides])
         self.names, self._bodies = scene.names, scene.bodies
         self._parts = []  # of the driven points: a function of time, and how many they are
         self.n_vertices = scene.n_vertices

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pdgpu.arguments import LARGEST, number
+from pdgpu.arguments import LARGEST, flag, number
 from pdgpu.bodies import Body, Obstacle
 from pdgpu.collision import BroadPhase
 from pdgpu.surface import SceneSurface
@@ -111,9 +111,7 @@ def find_contacts(simulation, distance, bodies, self_collision, unique):
         rest = simulation._rest
         distance = 1e-3 * float(np.linalg.norm(np.ptp(rest, axis=0))) if len(rest) else 0.0
     distance = number("distance", distance, minimum=0.0, maximum=LARGEST["float32"])
-    for name, flag in (("self_collision", self_collision), ("unique", unique)):
-        if not isinstance(flag, bool | np.bool_):
-            raise TypeError(f"{name}: expected True or False, got {flag!r}")
+    self_collision, unique = flag("self_collision", self_collision), flag("unique", unique)
     names = simulation._scene.names
     if bodies is None:
         chosen = tuple(range(len(names)))
@@ -122,11 +120,11 @@ def find_contacts(simulation, distance, bodies, self_collision, unique):
         if not isinstance(listed, list | tuple):
             raise TypeError(f"bodies: expected a list of bodies, obstacles or names, got {bodies!r}")
         chosen = tuple(sorted({_place(names, "bodies", part) for part in listed}))
-    key = (chosen, bool(self_collision))
+    key = (chosen, self_collision)
     if key not in simulation._proximity:
         # one search is kept: another selection is another set of trees
-        simulation._proximity = {key: ContactSearch(simulation, chosen, bool(self_collision))}
-    return simulation._proximity[key].find(simulation, distance, bool(unique))
+        simulation._proximity = {key: ContactSearch(simulation, chosen, self_collision)}
+    return simulation._proximity[key].find(simulation, distance, unique)
 
 
 class ContactSearch:

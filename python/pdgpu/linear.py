@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from pdgpu import _host
-from pdgpu.arguments import integer
+from pdgpu.arguments import flag, integer
 from pdgpu.attributes import GuardedAttributes
 from pdgpu.automatic import resolve
 from pdgpu.backends import backend, thread_count
@@ -192,8 +192,7 @@ class System(GuardedAttributes):
     def solve(self, b, x0=None, record=True, *, reference=None):
         """Solve A x = b; see `pdgpu.linear.solve`."""
         n, k = self._A.shape[0], self.columns
-        if not isinstance(record, bool | np.bool_):
-            raise TypeError(f"record: expected True or False, got {record!r}")
+        record = flag("record", record)
         b = right_hand_side("b", b, n)
         shape = b.shape
         if (1 if b.ndim == 1 else b.shape[1]) != k:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 
-from pdgpu.arguments import choice, integer, number
+from pdgpu.arguments import choice, flag, integer, number
 
 __all__ = ["PCG", "SOR", "AJacobi", "Chebyshev", "Direct", "GaussSeidel", "Jacobi", "SymmetricGaussSeidel"]
 
@@ -157,8 +157,7 @@ class AJacobi:
             choice("suppression", self.suppression, ("bending",))
         elif self.suppression is not None:
             keep(self, suppression=number("suppression", self.suppression, above=0.0, below=1.0))
-        if not isinstance(self.biased, bool):
-            raise TypeError(f"biased: expected True or False, got {self.biased!r}")
+        keep(self, biased=flag("biased", self.biased))
         if self.biased and self.order != 2:
             raise ValueError(f"biased: only order 2 has A-products to leave out, got order {self.order}")
         if self.suppression is not None and self.order < 2:

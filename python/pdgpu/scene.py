@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from pdgpu import _host
-from pdgpu.arguments import any_array, number, per_item, real_array
+from pdgpu.arguments import any_array, flag, number, per_item, real_array
 from pdgpu.attributes import GuardedAttributes, read_only
 from pdgpu.bodies import Body, Obstacle, _Simulations, body_velocities
 from pdgpu.colliders import Collider, TriangleMesh
@@ -122,17 +122,18 @@ class Scene(GuardedAttributes):
                 raise ValueError(f"name: there is {what} named {name!r} already")
         return name
 
-    def _add(self, kind, points, mesh, materials, masses, name, velocity, damping, density=None):
+    def _add(self, kind, points, mesh, materials, masses, name, velocity, damping, collides, density=None):
+        collides = flag("collides", collides)
         name = self._new_name(f"{kind}{len(self.bodies)}" if name is None else name)
         velocity, damping = body_velocities(velocity, len(points)), number("damping", damping, minimum=0.0)
         points = read_only(points) if mesh is None else mesh.points
-        body = Body(name, kind, points, mesh, materials, masses, self.n_vertices, velocity, damping, density)
+        body = Body(name, kind, points, mesh, materials, masses, self.n_vertices, velocity, damping, density, collides)
         body._simulations = self._simulations
         self._keep(bodies=(*self.bodies, body))
         self._simulations.warn(f"add {name!r}", stacklevel=5 if mesh is not None else 4)
         return body
 
-    def _add_mesh(self, kind, mesh, material, density, name, velocity, damping):
+    def _add_mesh(self, kind, mesh, material, density, name, velocity, damping, collides):
         if not isinstance(mesh, Mesh):
             raise TypeError(f"mesh: expected a pdgpu.Mesh, got {mesh!r}")
         element_name = {"solid": "tets", "shell": "triangles", "rod": "edges"}[kind]
@@ -160,9 +161,9 @@ class Scene(GuardedAttributes):
         if bad.any():
             vertex = int(np.argmax(bad))
             raise ValueError(f"density: vertex {vertex} would have the mass {masses[vertex]} kg, which cannot be computed with")
-        return self._add(kind, mesh.points, mesh, materials, masses, name, velocity, damping, density)
+        return self._add(kind, mesh.points, mesh, materials, masses, name, velocity, damping, collides, density)
 
-    def add_solid(self, mesh, material, *, density, name=None, velocity=(0.0, 0.0, 0.0), damping=0.0):
+    def add_solid(self, mesh, material, *, density, name=None, velocity=(0.0, 0.0, 0.0), damping=0.0, collides=True):
         """Add the tets of a mesh.
 
         Parameters
@@ -178,14 +179,16 @@ class Scene(GuardedAttributes):
             At the start, m/s.
         damping : float
             Damping time k_d of all its elements, s; rigid motion is not braked.
+        collides : bool
+            Whether it takes part in contact, also with itself.
 
         Returns
         -------
         Body
         """
-        return self._add_mesh("solid", mesh, material, density, name, velocity, damping)
+        return self._add_mesh("solid", mesh, material, density, name, velocity, damping, collides)
 
-    def add_shell(self, mesh, material, *, density, bending=0.0, name=None, velocity=(0.0, 0.0, 0.0), damping=0.0):
+    def add_shell(self, mesh, material, *, density, bending=0.0, name=None, velocity=(0.0, 0.0, 0.0), damping=0.0, collides=True):
         """Add the triangles of a mesh.
 
         Parameters
@@ -196,19 +199,19 @@ class Scene(GuardedAttributes):
             kg/m^2, greater than 0.
         bending : float or array_like, shape (hinges,)
             Short for adding Bending(bending) to the list, J; 0: none.
-        mesh, name, velocity, damping
+        mesh, name, velocity, damping, collides
             As for `add_solid`.
         """
         materials = list(material) if isinstance(material, list | tuple) else [material]
         if any_array("bending", bending).ndim or number("bending", bending, minimum=0.0) > 0.0:
             materials.append(Bending(bending))
-        return self._add_mesh("shell", mesh, materials, density, name, velocity, damping)
+        return self._add_mesh("shell", mesh, materials, density, name, velocity, damping, collides)
 
-    def add_rod(self, mesh, material, *, density, name=None, velocity=(0.0, 0.0, 0.0), damping=0.0):
+    def add_rod(self, mesh, material, *, density, name=None, velocity=(0.0, 0.0, 0.0), damping=0.0, collides=True):
         """Add the edges of a mesh. Material: Spring (N/m). density in kg/m, greater than 0. The rest as for `add_solid`."""
-        return self._add_mesh("rod", mesh, material, density, name, velocity, damping)
+        return self._add_mesh("rod", mesh, material, density, name, velocity, damping, collides)
 
-    def add_particles(self, points, *, mass, name=None, velocity=(0.0, 0.0, 0.0), damping=0.0):
+    def add_particles(self, points, *, mass, name=None, velocity=(0.0, 0.0, 0.0), damping=0.0, collides=True):
         """Add free points. `damping` is taken like that of every body; it acts on elements, and particles have none.
 
         Parameters
@@ -221,9 +224,9 @@ class Scene(GuardedAttributes):
         points = real_array("points", points, (None, 3))
         if not len(points):
             raise ValueError("points: there are none")
-        return self._add("particles", points, None, [], per_item("mass", mass, len(points), above=0.0), name, velocity, damping)
+        return self._add("particles", points, None, [], per_item("mass", mass, len(points), above=0.0), name, velocity, damping, collides)
 
-    def add_obstacle(self, mesh_or_shape, motion=None, *, name=None):
+    def add_obstacle(self, mesh_or_shape, motion=None, *, name=None, collides=True):
         """Add something that bodies may come near and that none of them moves.
 
         Bodies keep away from it in a simulation with `contact`; one without steps as if it were not there, and warns of that when made.
@@ -238,6 +241,8 @@ class Scene(GuardedAttributes):
             translation (3,)). Without it the obstacle stands still, or moves as the collider's own motion says. The time is s.
         name : str, optional
             Bodies and obstacles have different names.
+        collides : bool
+            Whether it takes part in contact.
 
         Returns
         -------
@@ -260,7 +265,9 @@ class Scene(GuardedAttributes):
             if collider.motion is not None:
                 raise ValueError("motion: the collider has one already")
             collider = replace(collider, motion=motion)
-        obstacle = Obstacle(self._new_name(f"obstacle{len(self.obstacles)}" if name is None else name), collider)
+        obstacle = Obstacle(
+            self._new_name(f"obstacle{len(self.obstacles)}" if name is None else name), collider, flag("collides", collides)
+        )
         self._keep(obstacles=(*self.obstacles, obstacle))
         self._simulations.warn("add_obstacle")
         return obstacle

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field, fields
 
-from pdgpu.arguments import choice, integer, number
+from pdgpu.arguments import choice, flag, integer, number
 from pdgpu.contact import LAWS
 from pdgpu.linear_solvers import (
     LINEAR_SOLVERS,
@@ -459,8 +459,7 @@ SOLVERS = (
 
 
 def _check_line_search(solver):
-    if not isinstance(solver.line_search, bool):
-        raise TypeError(f"line_search: expected True or False, got {solver.line_search!r}")
+    keep(solver, line_search=flag("line_search", solver.line_search))
 
 
 def _check_outer_chebyshev(solver):

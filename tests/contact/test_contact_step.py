@@ -196,3 +196,22 @@ def test_refused_scenes():
     turning.add_obstacle(pdgpu.Plane((0, 0, 0), (0, 1, 0), motion=turn), name="lid")
     with pytest.raises(ValueError, match=r"motion of 'lid': at time .* turns"):
         pdgpu.Simulation(turning, pdgpu.Newton(), contact=pdgpu.BarrierContact(0.01, stiffness=1.0)).step()
+
+
+def test_what_does_not_collide_takes_no_part(tmp_path):
+    """If not, what somebody left out pushes all the same, or a file forgets that it was left out."""
+    scene = pdgpu.Scene(gravity=(0, -10, 0))
+    scene.add_particles([[0.0, 0.5, 0.0]], mass=1.0, velocity=(0, -10, 0), collides=False)
+    scene.add_particles([[1.0, 0.5, 0.0]], mass=1.0, velocity=(0, -10, 0))
+    scene.add_particles([[2.0, 0.5, 0.0]], mass=1.0, velocity=(0, -10, 0))
+    scene.add_obstacle(pdgpu.Sphere((0, 0, 0), 0.2))
+    scene.add_obstacle(pdgpu.Sphere((1, 0, 0), 0.2))
+    scene.add_obstacle(pdgpu.Sphere((2, 0, 0), 0.2), collides=False)
+    contact = pdgpu.BarrierContact(0.01, stiffness=1e4)
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=50), dt=1 / 50, contact=contact)
+    sim.save(tmp_path / "file")
+    for run in (sim, pdgpu.Simulation.load(tmp_path / "file")):
+        run.step(5)
+        assert (run.positions[:, 1] < 0.0).tolist() == [True, False, True]
+    with pytest.raises(TypeError, match="collides: expected True or False, got 1"):
+        scene.add_obstacle(pdgpu.Sphere((1, 0, 0), 0.2), collides=1)
