@@ -17,11 +17,11 @@ BUILDS = [Path(os.environ["PDGPU_BUILD"])] if "PDGPU_BUILD" in os.environ else [
 ALLOWED = {
     (r"\w+_(batch|project)_kernel", ""): (None, "single elements for pdgpu.elements, in no step at all; their large functions are calls"),
     (r"(closest|pair)_kernel", ""): (400, "corners and weights indexed by the kind of a pair; for pdgpu.geometry, in no step so far"),
-    (r"(support|measure)_kernel", ""): (
+    (r"(support|measure|describe)_kernel", ""): (
         400,
         "closest points, whose corners are indexed by the sides of a triangle; once a refresh of the pairs",
     ),
-    (r"contact(_hessian|_blocks)?_kernel", ""): (None, "5 x 5 and 9 x 9 matrices by rotations, corners by kind; in no step so far"),
+    (r"contact(_hessian|_blocks)?_kernel", ""): (None, "5 x 5 and 9 x 9 matrices by rotations, corners by kind; only pairs that are near"),
     (r"(collision|earliest)_kernel", ""): (32, "the ends of a cubic's monotone pieces, at most three, in a loop"),
     (r"\w+_hessian_kernel", ""): (256, "of tets: what 81 second derivatives leave no registers for; once per linear solve"),
     (r"\w+_admm_kernel", ""): (600, "a Newton minimisation inside every element; its systems are indexed by loops"),
