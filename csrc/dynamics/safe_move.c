@@ -4,8 +4,9 @@
 #include "contact/contact.h"
 #include "proximity_loops.h"
 
-/* The guard leaves a tenth of a gap, and an iteration of Newton's method doubles a small one at most: what is driven that far each time would
- * close in on what it pushes for ever. This part of the way leaves half; so does that to a first guess, from which Newton has less far back. */
+/* The guard leaves a tenth of a gap; this part of the way leaves half. An iteration of Newton's method makes a small gap at most twice as large,
+ * and one that was cut to a part of its direction that much less: what is driven goes that part of the half, or it would close in on what it
+ * pushes for ever. */
 static const double HALF_A_GAP = 5.0 / 9.0;
 
 pd_status pd_safe_create(pd_simulation *self) {
@@ -98,7 +99,7 @@ pd_status pd_safe_drive(pd_simulation *self, int *moved) {
         PD_TRY(pd_memory_copy(problem->context, problem->trial, self->iterate.x, pd_problem_bytes(problem)));
         PD_TRY(pd_move_towards(problem->context, n, problem->model->fixed, 1.0, self->targets, problem->trial));
         PD_TRY(pd_contact_limit(problem->contact, self->iterate.x, problem->trial, 1, &part));
-        if (part < 1.0) part *= HALF_A_GAP;
+        if (part < 1.0) part *= HALF_A_GAP * safe->part;
         PD_TRY(pd_move_towards(problem->context, n, problem->model->fixed, part, self->targets, self->iterate.x));
         PD_TRY(pd_contact_drive(problem->contact, part));
         safe->arrived = part == 1.0;

@@ -54,14 +54,15 @@ def test_long_runs_of_fine_meshes_are_clean(name, dtype):
     assert found.intersections == 0 and found.contacts > 0
 
 
-def test_a_plate_does_not_close_in_on_what_it_pushes():
+@pytest.mark.parametrize("name", ["squeezed bunny", "squeezed armadillo"])  # obstacles that move, pins that move
+def test_a_plate_does_not_close_in_on_what_it_pushes(name):
     """If it failed, a scripted plate that is ahead of a body would come ten times as near in every iteration, and then neither moves."""
-    case = SCENES["squeezed armadillo"](False)
+    case = SCENES[name](False)
     sim = case.simulation(iterations=60)
     for _ in range(case.steps):
         sim.step(record=True)
         assert sim.last_step["behind"][-1] == 0.0
-        assert sim.last_step["smallest_distance"].min() > 0.01 * case.contact.distance
+        assert sim.last_step["smallest_distance"].min() > 0.02 * case.contact.distance
 
 
 # ---- what comes in the way of a step ----------------------------------------------------------------------------------------
