@@ -144,6 +144,12 @@ class Comparison:
 
         return plot_comparison(self, x, y, axes)
 
+    def plot_contact(self, *, x="iterations"):
+        """How contact converged with every solver: see `pdgpu.contact_plotting.plot_contact`. Returns a matplotlib figure."""
+        from pdgpu.contact_plotting import plot_contact
+
+        return plot_contact(self, x=x)
+
 
 def compare(
     scene,

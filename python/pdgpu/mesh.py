@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 
 from pdgpu import _host
-from pdgpu.arguments import choice
+from pdgpu.arguments import any_array, choice, real_array
 from pdgpu.attributes import GuardedAttributes, read_only
 from pdgpu.mesh_files import read_arrays, write_arrays
 from pdgpu.mesh_quality import quality_of
@@ -182,7 +182,7 @@ class Mesh(GuardedAttributes):
         new_index = np.cumsum(used, dtype=np.int32) - np.int32(1)
         return Mesh(self.points[used], *(new_index[rows] for rows in self._elements.values()))
 
-    def write(self, path):
+    def write(self, path, *, fields=None):
         """Write the mesh in the format that the end of `path` names.
 
         Parameters
@@ -191,6 +191,8 @@ class Mesh(GuardedAttributes):
             .msh .vtk .vtu .mesh .npz hold every element; .obj .ply .stl .off triangles only; .node/.ele (a pair) tets only. With
             .gz after it the file is compressed. STL keeps coordinates in float32. Each file is put in place whole (the two of a pair one
             after the other); a link is followed; a file that is replaced keeps its mode.
+        fields : dict, optional
+            Name -> real array (n,) or (n, k), numbers of the points for ParaView, such as ``{"contact_force": forces}``; .vtu and .vtk.
 
         Raises
         ------
@@ -199,7 +201,15 @@ class Mesh(GuardedAttributes):
         ValueError
             An unknown format, or one that cannot hold the elements of this mesh.
         """
-        write_arrays(path, self.points, {name: rows for name, rows in self._elements.items() if len(rows)})
+        given, fields = fields or {}, {}
+        for name, values in given.items():
+            if not isinstance(name, str):
+                raise TypeError(f"fields: expected names as keys, got {name!r}")
+            array = any_array(f"fields[{name!r}]", values)
+            if array.ndim not in (1, 2) or len(array) != len(self.points):
+                raise ValueError(f"fields[{name!r}]: expected shape ({len(self.points)},) or ({len(self.points)}, k), got {array.shape}")
+            fields[name] = real_array(f"fields[{name!r}]", array, array.shape)
+        write_arrays(path, self.points, {name: rows for name, rows in self._elements.items() if len(rows)}, fields)
 
 
 def read_mesh(path, *, strict=False):

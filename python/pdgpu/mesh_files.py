@@ -53,6 +53,7 @@ _WRITABLE = {
     ".node": ("tets",),
     ".ele": ("tets",),
 }
+_WITH_FIELDS = (".vtu", ".vtk")
 _CELL_OF = {"tets": "tetra", "triangles": "triangle", "edges": "line"}
 
 
@@ -82,10 +83,12 @@ def read_arrays(path):
         raise ValueError(f"{path}: cannot be read as {suffix}, damaged or truncated? ({reason})") from error
 
 
-def write_arrays(path, points, elements):
-    """Write points (n, 3) and a dict of elements; see `pdgpu.Mesh.write`."""
-    path = as_path(path)
+def write_arrays(path, points, elements, fields=None):
+    """Write points (n, 3), a dict of elements, and one of numbers of the points; see `pdgpu.Mesh.write`."""
+    path, fields = as_path(path), fields or {}
     suffix, compressed = _format_of(path, _WRITABLE)
+    if fields and suffix not in _WITH_FIELDS:
+        raise ValueError(f"{path}: {suffix} files cannot hold fields, only {', '.join(_WITH_FIELDS)}")
     for name in elements:
         if name not in _WRITABLE[suffix]:
             raise ValueError(f"{path}: {suffix} files cannot hold {name}")
@@ -96,11 +99,11 @@ def write_arrays(path, points, elements):
         return
     with replacing(path) as unfinished:
         if not compressed:
-            _write_plain(unfinished, suffix, points, elements)
+            _write_plain(unfinished, suffix, points, elements, fields)
             return
         with tempfile.TemporaryDirectory() as folder:
             plain = Path(folder, "mesh" + suffix)
-            _write_plain(plain, suffix, points, elements)
+            _write_plain(plain, suffix, points, elements, fields)
             with open(plain, "rb") as source, gzip.open(unfinished, "wb") as target:
                 shutil.copyfileobj(source, target)
 
@@ -137,7 +140,7 @@ def _quiet():
         yield
 
 
-def _write_plain(path, suffix, points, elements):
+def _write_plain(path, suffix, points, elements, fields=None):
     if suffix == ".npz":
         np.savez(path, points=points, **elements)
         return
@@ -147,7 +150,7 @@ def _write_plain(path, suffix, points, elements):
     # Gmsh 2.2, because meshio writes version 4.1 only for one kind of cell
     file_format = "gmsh22" if suffix == ".msh" else _MESHIO_FORMATS[suffix]
     with _quiet():
-        meshio.write(path, meshio.Mesh(points, cells), file_format=file_format)
+        meshio.write(path, meshio.Mesh(points, cells, point_data=fields or {}), file_format=file_format)
 
 
 def _write_tetgen(path, points, elements):

@@ -82,6 +82,12 @@ class StepRecord(Mapping):
         self.phases = {} if phases is None else dict(phases)
         self.positions = positions
 
+    def plot_contact(self, *, x="iterations"):
+        """How contact converged in the step, in four panels: see `pdgpu.contact_plotting.plot_contact`. Returns a matplotlib figure."""
+        from pdgpu.contact_plotting import plot_contact
+
+        return plot_contact(self, x=x)
+
     def __getitem__(self, column):
         return self._columns[column]
 

@@ -1,0 +1,90 @@
+"""Pictures of contact: how it converges within a step, and with what force bodies push each other. matplotlib is the extra `viz`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pdgpu.arguments import choice, number
+from pdgpu.plotting import LABELS, _pyplot, _turned
+
+__all__ = ["draw_forces", "plot_contact"]
+
+PANELS = (
+    ("pairs in contact", ("active_contacts", "contacts_entered", "contacts_left"), ("-", "--", ":")),
+    ("smallest distance  [m]", ("smallest_distance",), ("-",)),
+    ("part of the move allowed", ("step_limit",), ("-",)),
+    ("gradient norm  [N]", ("gradient_norm",), ("-",)),
+)
+WORDS = {"active_contacts": "acting", "contacts_entered": "entered", "contacts_left": "left"}
+
+
+def plot_contact(records, *, x="iterations", figure=None):
+    """Draw how contact converges, in four panels: pairs that act, enter and leave; the smallest distance; what part of each move was
+    allowed; the gradient norm.
+
+    Parameters
+    ----------
+    records : StepRecord, Comparison, or dict of name -> StepRecord
+        Recorded steps of simulations with contact.
+    x : "iterations" or "seconds"
+    figure : matplotlib figure, optional
+
+    Returns
+    -------
+    matplotlib figure
+    """
+    choice("x", x, ("iterations", "seconds"))
+    records = getattr(records, "records", records)
+    records = {"": records} if hasattr(records, "status") else dict(records)
+    for name, record in records.items():
+        if "active_contacts" not in record:
+            raise ValueError(f"records: {name!r} holds nothing; take the step with record=True")
+    figure = _pyplot().figure(figsize=(6.4, 7.2), layout="constrained") if figure is None else figure
+    panels = figure.subplots(len(PANELS), 1, sharex=True)
+    for axes, (label, columns, styles) in zip(panels, PANELS, strict=True):
+        for k, (name, record) in enumerate(records.items()):
+            abscissa = record["iteration" if x == "iterations" else "seconds"]
+            for column, style in zip(columns, styles, strict=True):
+                values = np.where(np.isfinite(record[column]), record[column], np.nan)
+                words = " ".join(word for word in (name, WORDS.get(column, "")) if word)
+                axes.plot(abscissa, values, style, color=f"C{k % 10}", label=words, linewidth=1.6, marker=".", markersize=4)
+        if columns[0] in ("smallest_distance", "gradient_norm"):
+            axes.set_yscale("log")
+        if columns[0] == "step_limit":
+            axes.set_ylim(-0.05, 1.05)
+        axes.set_ylabel(label)
+        axes.grid(True, which="major", color="0.88")
+        axes.spines[["top", "right"]].set_visible(False)
+    if len(records) > 1 or len(PANELS[0][1]) > 1:
+        panels[0].legend(frameon=False, fontsize=8)
+    panels[-1].set_xlabel(LABELS[x])
+    return figure
+
+
+def draw_forces(axes, forces, *, scale=None, colour="#b3122a", linewidth=1.2):
+    """Draw the contact force on every vertex as an arrow from it, in front of everything else, y up as in `draw_simulation`.
+
+    Parameters
+    ----------
+    axes : matplotlib 3D axes
+    forces : ContactForces
+    scale : float, optional
+        m/N: length of an arrow. By default the largest force is a quarter as long as what touches is wide.
+
+    Returns
+    -------
+    float
+        The scale, m/N.
+    """
+    pushed = np.flatnonzero(np.abs(forces.forces).max(axis=1) > 0.0)
+    vectors, points = forces.forces[pushed], np.asarray(forces.positions, dtype=np.float64)[pushed]
+    if scale is None:
+        largest = np.linalg.norm(vectors, axis=1).max(initial=0.0)
+        everything = np.asarray(forces.positions, dtype=np.float64)[: len(forces.forces)]
+        scale = 0.25 * float(np.linalg.norm(np.ptp(everything, axis=0))) / largest if largest > 0.0 else 1.0
+    scale = number("scale", scale, above=0.0)
+    axes.computed_zorder = False
+    if len(pushed):
+        arrows = axes.quiver(*_turned(points).T, *_turned(scale * vectors).T, color=colour, linewidth=linewidth, arrow_length_ratio=0.25)
+        arrows.set_zorder(11)
+    return scale

@@ -1,0 +1,82 @@
+"""Pictures of contact show the numbers they are made of, and files carry them."""
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot
+import meshio
+import numpy as np
+import pytest
+
+import pdgpu
+from pdgpu.contact_plotting import draw_forces, plot_contact
+
+
+@pytest.fixture(scope="module")
+def simulation():
+    grid = pdgpu.shapes.grid((1, 1), cells=(8, 8))
+    scene = pdgpu.Scene()
+    scene.add_shell(pdgpu.Mesh(grid.points[:, [0, 2, 1]] + [0, 0.51, 0], triangles=grid.triangles), pdgpu.Spring(3e2), density=0.2)
+    scene.add_obstacle(pdgpu.Sphere((0.5, 0.2, 0.5), 0.3))
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=30, tolerance=1e-8), dt=1 / 60, contact=pdgpu.BarrierContact(0.01))
+    sim.step(9)
+    sim.step(record=True)
+    return sim
+
+
+def test_panels_are_the_record(simulation):
+    """If not, the plot of how contact converges shows something else."""
+    record = simulation.last_step
+    figure = record.plot_contact()
+    lines = [line for axes in figure.axes for line in axes.get_lines()]
+    names = ("active_contacts", "contacts_entered", "contacts_left", "smallest_distance", "step_limit", "gradient_norm")
+    for line, name in zip(lines, names, strict=True):
+        values = np.where(np.isfinite(record[name]), record[name], np.nan)
+        np.testing.assert_array_equal(line.get_ydata(), values)
+        np.testing.assert_array_equal(line.get_xdata(), record["iteration"])
+    both = plot_contact({"a": record, "b": record}, x="seconds")
+    assert [text.get_text() for text in both.axes[0].get_legend().get_texts()][:4] == ["a acting", "a entered", "a left", "b acting"]
+    matplotlib.pyplot.close("all")
+    with pytest.raises(ValueError, match="x: "):
+        plot_contact(record, x="sec")
+
+
+def test_a_comparison_has_the_panels(simulation):
+    solvers = {"direct": pdgpu.Newton(iterations=6), "pcg": pdgpu.Newton(iterations=6, linear=pdgpu.PCG())}
+    cmp = pdgpu.compare(simulation._scene, solvers, start=(simulation.positions, None), dt=1 / 60, contact=pdgpu.BarrierContact(0.01))
+    assert (cmp.records["direct"]["active_contacts"] > 0).all() and cmp.records["pcg"]["relative_loss"][-1] < 1e-6
+    assert len(cmp.plot_contact().axes) == 4
+    matplotlib.pyplot.close("all")
+
+
+def test_arrows_are_the_forces(simulation):
+    """If not, the picture shows other forces than those that act."""
+    forces = simulation.contact_forces()
+    figure = matplotlib.pyplot.figure()
+    axes = figure.add_subplot(projection="3d")
+    scale = draw_forces(axes, forces)
+    largest = np.linalg.norm(forces.forces, axis=1).max()
+    assert scale * largest == pytest.approx(0.25 * np.linalg.norm(np.ptp(simulation.positions, axis=0)))
+    assert draw_forces(axes, forces, scale=2e-3) == 2e-3 and len(axes.collections) == 2
+    draw_forces(axes, forces[:0])
+    matplotlib.pyplot.close("all")
+    with pytest.raises(ValueError, match="scale: "):
+        draw_forces(axes, forces, scale=0.0)
+
+
+def test_fields_of_files(simulation, tmp_path):
+    """If not, ParaView shows other forces than those that act."""
+    forces = simulation.contact_forces()
+    mesh = pdgpu.Mesh(simulation.positions, triangles=simulation.bodies[0].mesh.triangles)
+    fields = {"contact_force": forces.forces, "pressure": np.nan_to_num(forces.pressure)}
+    for name in ("f.vtu", "f.vtk"):
+        mesh.write(tmp_path / name, fields=fields)
+        found = meshio.read(tmp_path / name).point_data
+        for key, values in fields.items():
+            np.testing.assert_allclose(np.ravel(found[key]), values.ravel(), rtol=1e-12)
+    with pytest.raises(ValueError, match="cannot hold fields"):
+        mesh.write(tmp_path / "f.obj", fields=fields)
+    with pytest.raises(ValueError, match=r"fields\['a'\]: expected shape"):
+        mesh.write(tmp_path / "f.vtu", fields={"a": np.ones(3)})
+    with pytest.raises(TypeError, match="fields: expected names"):
+        mesh.write(tmp_path / "f.vtu", fields={1: np.ones(len(mesh.points))})
