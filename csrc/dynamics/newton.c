@@ -1,7 +1,8 @@
 /* Newton's method on the incremental potential, with a sparse Cholesky factor or conjugate gradients, and a backtracking line search.
  *
  * The Hessian is factorised as it is; only where its Cholesky fails are the elements' Hessians projected to be positive
- * semidefinite, since projection alone is only linearly convergent where an element's Hessian stays indefinite at the minimum.
+ * semidefinite, since projection alone is only linearly convergent where an element's Hessian stays indefinite at the minimum. With contact
+ * an iteration or two after that begin with the projected ones.
  * Near the minimum the potential no longer resolves a decrease: a step that changes it by no more than rounding is
  * taken if it lowers the gradient norm by a tenth, so the iteration goes on down to the floor of the gradient and ends there.
  *
@@ -17,7 +18,7 @@
 
 #include <stdlib.h>
 
-enum { MAX_SHIFTS = 8 };
+enum { MAX_SHIFTS = 8, LONGEST_PAUSE = 2 };
 
 typedef struct settings {
     int line_search;
@@ -37,7 +38,8 @@ typedef struct pd_newton {
     double *vector; /* [n_free,3] */
     int revision;   /* of the pattern that was analysed; 0: none */
     pd_hessian_cg *cg;
-    double first_norm; /* of the gradient in this step, N */
+    double first_norm;     /* of the gradient in this step, N */
+    int pause, next_pause; /* iterations without a trial of the Hessian as it is: left, and after the next that fails */
 } pd_newton;
 
 static void destroy(void *self, const pd_problem *problem) {
@@ -147,7 +149,11 @@ done:
 static pd_status factorise(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate) {
     pd_status status = PD_OK;
     double shift = 0.0;
-    for (int attempt = 0; attempt < 2 + MAX_SHIFTS; attempt++) {
+    if (iterate->number == 0) newton->pause = 0, newton->next_pause = 1;
+    // a barrier is curved downwards along its contours, far from the minimum most often by more than all else makes up for
+    int projected = problem->contact && newton->pause > 0;
+    newton->pause -= projected;
+    for (int attempt = projected; attempt < 2 + MAX_SHIFTS; attempt++) {
         if (attempt < 2) {
             PD_TRY(pd_problem_whole_hessian(problem, iterate->x, attempt > 0, 1, iterate->number == 0));
             PD_TRY(analyse(newton, problem));
@@ -160,6 +166,7 @@ static pd_status factorise(pd_newton *newton, const pd_problem *problem, const p
             shift *= 10.0;
         upper_triangle(newton, problem->whole, NULL, NULL, newton->values, shift);
         status = newton->library->factor(newton->cholesky, newton->values, problem->error);
+        if (attempt == 0 && status == PD_ERROR_SINGULAR) newton->pause = newton->next_pause, newton->next_pause = LONGEST_PAUSE;
         if (status != PD_ERROR_SINGULAR) break;
     }
     if (status == PD_ERROR_SINGULAR) { // as where nothing is stiff, and no inertia helps
