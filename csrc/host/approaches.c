@@ -20,6 +20,8 @@ enum { HALVINGS = 4 };
 
 double pd_sum_above(double a, double b) { return nextafter(a + b, INFINITY); }
 
+double pd_sum_below(double a, double b) { return nextafter(a + b, 0.0); }
+
 /* The gap of points x [n,3] as in simplex_distance.h. */
 static double squared_distance(double gap[3], double (*x)[3], int n, int n_first) {
     if (n_first == 2) return pd_segment_segment_squared(gap, x[0], x[1], x[2], x[3]);
@@ -54,6 +56,20 @@ int pd_certainly_farther(const double *x, int n, int n_first, double from, doubl
         if (!(low - high > needed)) return 0;
     }
     return 1;
+}
+
+/* The distance of two points, one of each simplex, is no less than that of the simplices. With D and u as above the coordinates of such a gap
+ * are off by less than 30 u D, and the point of the other simplex by as little where weights are rounded: 2^-44 D is above all of it. */
+int pd_certainly_nearer(const double *x, int n, int n_first, double time, double distance) {
+    double at[4][3], size = 0.0, gap[3];
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < 3; k++) {
+            double at_0 = x[3 * i + k] - x[k], at_1 = x[3 * (n + i) + k] - x[3 * n + k];
+            size = fmax(size, fmax(fabs(at_0), fabs(at_1)));
+            at[i][k] = at_0 + time * (at_1 - at_0);
+        }
+    if (!(size > SMALLEST && size < LARGEST)) return 0;
+    return sqrt(squared_distance(gap, at, n, n_first)) * ABOVE + 0x1p-44 * size < distance;
 }
 
 static int farther(const double *x, int n, int n_first, double from, double to, double distance, int halvings) {

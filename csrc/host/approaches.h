@@ -40,7 +40,11 @@ double pd_approach_time(const double *x, int n, int n_first, double radius, doub
 /* Whether the pair is certainly farther apart than a distance from one time to another within [0,1]. */
 int pd_certainly_farther(const double *x, int n, int n_first, double from, double to, double distance);
 
-/* a + b, or a little more. */
+/* Whether it certainly is nearer at a time. */
+int pd_certainly_nearer(const double *x, int n, int n_first, double time, double distance);
+
+/* a + b, or a little more or less. */
 double pd_sum_above(double a, double b);
+double pd_sum_below(double a, double b);
 
 #endif

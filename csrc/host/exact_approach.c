@@ -10,6 +10,7 @@
 #include "host/exact_moving.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { MOST_FEATURES = 9, MOST_BOUNDS = 4, DEEPEST = 40, PATIENCE = 8 };
 
@@ -24,7 +25,7 @@ typedef struct approach {
     feature features[MOST_FEATURES];
     pd_polynomial limit; /* R^2 */
     const double *x;
-    double distance; /* R or a little more */
+    double distance, surely; /* R or a little more, or less */
     int n, n_first, touching, n_features;
 } approach;
 
@@ -149,6 +150,18 @@ static void add_lines(approach *a, const pd_moving *point) {
 
 /* ---- the decision ------------------------------------------------------------------------------------------------------------ */
 
+/* The same in floating point, where its rounding decides nothing: -1 where the pair is certainly farther apart throughout, -2 where that
+ * cannot be told, or not within the steps that are left. */
+static double certain_time(const approach *a, unsigned long place, unsigned long shift, int *steps) {
+    double start = ldexp((double)place, -(int)shift), end = ldexp((double)place + 1.0, -(int)shift);
+    if (--*steps < 0) return -2.0;
+    if (pd_certainly_farther(a->x, a->n, a->n_first, start, end, a->distance)) return -1.0;
+    if (pd_certainly_nearer(a->x, a->n, a->n_first, start, a->surely)) return start;
+    if (shift == DEEPEST) return pd_certainly_nearer(a->x, a->n, a->n_first, end, a->surely) ? start : -2.0;
+    double t = certain_time(a, 2 * place, shift + 1, steps);
+    return t != -1.0 ? t : certain_time(a, 2 * place + 1, shift + 1, steps);
+}
+
 typedef enum verdict { OUT, OPEN, NEAR_AT_START } verdict;
 
 static verdict judge(const approach *a, const feature *f, unsigned long place, unsigned long shift) {
@@ -183,7 +196,12 @@ static double first_near(const approach *a, unsigned features, unsigned long pla
 }
 
 double pd_approach_time(const double *x, int n, int n_first, double radius, double separation) {
-    approach a = {.x = x, .n = n, .n_first = n_first, .touching = separation == 0.0, .distance = pd_sum_above(radius, separation)};
+    approach a = {.x = x, .n = n, .n_first = n_first, .touching = separation == 0.0};
+    a.distance = pd_sum_above(radius, separation);
+    a.surely = pd_sum_below(radius, separation);
+    int moves = memcmp(x, x + 3 * n, 3 * (size_t)n * sizeof *x) != 0, steps = moves ? 4 * DEEPEST : 1;
+    double certain = certain_time(&a, 0, 0, &steps);
+    if (certain != -2.0) return certain;
     double parts[2] = {radius, separation};
     pd_moving point[4];
     mpz_t whole[2];
