@@ -111,6 +111,16 @@ def test_the_readme_gives_the_figures_of_the_other_results():
     assert f"one iteration costs {orders['2']:.0f} (order 2) or {orders['3']:.0f} (order 3) Jacobi iterations on a tet mesh" in readme
 
 
+def test_the_readme_gives_the_figures_of_contact():
+    """If not, the README promises a safety or a speed that nobody measured."""
+    readme, rows = " ".join((ROOT / "README.md").read_text().split()), results("never_intersects.csv")
+    assert all(row["intersections"] == "0" for row in rows)
+    scenes, steps = {row["scene"] for row in rows}, sum(int(row["steps"]) for row in rows)
+    assert f"in {len(rows)} runs of {len(scenes)} scenes, {steps:,} steps, it found nothing" in readme
+    speed = {row["program"]: float(row["times_as_fast"]) for row in results("contact_step.csv")}
+    assert f"{speed['pdgpu']:.1f} times as fast (`contact_step.csv`" in readme
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_examples_run_and_write_their_picture(name, tmp_path):
