@@ -38,11 +38,11 @@ def hyperelastic_scene():
     return scene, rest + 0.01 * np.random.default_rng(0).normal(size=rest.shape)
 
 
-def run(name, scene, positions, solver, device, dtype):
+def run(name, scene, positions, solver, device, dtype, contact=None):
     if device not in solver.devices:
         print(f"  {name}: does not run on {device}")
         return
-    simulation = pdgpu.Simulation(scene, solver, dt=1 / 200, device=device, dtype=dtype)
+    simulation = pdgpu.Simulation(scene, solver, dt=1 / 200, contact=contact, device=device, dtype=dtype)
     simulation.set_state(positions=positions)
     simulation.step(STEPS, record=True)
     simulation.energies()
@@ -116,6 +116,10 @@ def everything(device, dtype):
     broad_phases(device, dtype)
     proximity(device, dtype)
     contacts(device, dtype)
+    for guard in pdgpu.contact.GUARDS:
+        for linear in (pdgpu.Direct(), pdgpu.PCG()):
+            solver, contact = pdgpu.Newton(iterations=ITERATIONS, linear=linear), pdgpu.BarrierContact(0.03, guard=guard)
+            run(f"contact: {guard}, {type(linear).__name__}", scenes.heap(), None, solver, device, dtype, contact)
 
 
 if __name__ == "__main__":

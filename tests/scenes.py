@@ -127,3 +127,24 @@ def mixed(damping=0.0, seed=0):
     scene.add_particles([[2.0, 0.0, 0.0], [3.0, 0.0, 0.0]], mass=[0.1, 0.2], velocity=(0.0, 1.0, 0.0))
     rest = scene.rest_positions()
     return scene, rest * 1.05 + 0.02 * np.random.default_rng(seed).normal(size=rest.shape)
+
+
+def heap():
+    """Solids, cloth, rod and particles on every kind of obstacle, one of which moves."""
+    scene = pdgpu.Scene()
+    mesh = pdgpu.shapes.beam((0.4, 0.4, 0.4), cells=(2, 2, 2))
+    for k in range(2):
+        points = mesh.points + [0.05 * k, 0.02 + 0.42 * k, 0.0]
+        scene.add_solid(pdgpu.Mesh(points, tets=mesh.tets), pdgpu.NeoHookean.from_young(1e4, 0.3), density=200.0)
+    grid = pdgpu.shapes.grid((0.6, 0.6), cells=(5, 5))
+    cloth = pdgpu.Mesh(grid.points[:, [0, 2, 1]] + [-0.1, 0.86, -0.1], triangles=grid.triangles)
+    scene.add_shell(cloth, pdgpu.Spring(1e3), density=3.0, bending=1e-4)
+    rod = pdgpu.Mesh([[0.91, 0.23, -0.2], [0.92, 0.23, 0.2], [0.93, 0.23, 0.6]], edges=[[0, 1], [1, 2]])
+    scene.add_rod(rod, pdgpu.Spring(1e4), density=10.0)
+    scene.add_particles([[0.2, 0.88, 0.2], [0.21, 0.9, 0.2], [0.9, 0.25, 0.21]], mass=1.0)
+    scene.add_obstacle(pdgpu.Plane((0, 0, 0), (0, 1, 0)))
+    scene.add_obstacle(pdgpu.Capsule((0.7, 0.1, 0.2), (1.1, 0.1, 0.2), 0.12))
+    scene.add_obstacle(pdgpu.Sphere((0.86, 0.35, 0.17), 0.08))
+    push = lambda time: (np.eye(3), np.array([0.5 * time, 0.0, 0.0]))  # noqa: E731
+    scene.add_obstacle(pdgpu.Box((0.1, 0.5, 0.5), (-0.07, 0.3, 0.2), motion=push))
+    return scene

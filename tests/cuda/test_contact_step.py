@@ -2,31 +2,11 @@
 
 import numpy as np
 import pytest
+import scenes
 
 import pdgpu
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("dtype")]
-
-
-def heap():
-    """Solids, cloth, rod and particles on every kind of obstacle, one of which moves."""
-    scene = pdgpu.Scene()
-    mesh = pdgpu.shapes.beam((0.4, 0.4, 0.4), cells=(2, 2, 2))
-    for k in range(2):
-        points = mesh.points + [0.05 * k, 0.02 + 0.42 * k, 0.0]
-        scene.add_solid(pdgpu.Mesh(points, tets=mesh.tets), pdgpu.NeoHookean.from_young(1e4, 0.3), density=200.0)
-    grid = pdgpu.shapes.grid((0.6, 0.6), cells=(5, 5))
-    cloth = pdgpu.Mesh(grid.points[:, [0, 2, 1]] + [-0.1, 0.86, -0.1], triangles=grid.triangles)
-    scene.add_shell(cloth, pdgpu.Spring(1e3), density=3.0, bending=1e-4)
-    rod = pdgpu.Mesh([[0.91, 0.23, -0.2], [0.92, 0.23, 0.2], [0.93, 0.23, 0.6]], edges=[[0, 1], [1, 2]])
-    scene.add_rod(rod, pdgpu.Spring(1e4), density=10.0)
-    scene.add_particles([[0.2, 0.88, 0.2], [0.21, 0.9, 0.2], [0.9, 0.25, 0.21]], mass=1.0)
-    scene.add_obstacle(pdgpu.Plane((0, 0, 0), (0, 1, 0)))
-    scene.add_obstacle(pdgpu.Capsule((0.7, 0.1, 0.2), (1.1, 0.1, 0.2), 0.12))
-    scene.add_obstacle(pdgpu.Sphere((0.86, 0.35, 0.17), 0.08))
-    push = lambda time: (np.eye(3), np.array([0.5 * time, 0.0, 0.0]))  # noqa: E731
-    scene.add_obstacle(pdgpu.Box((0.1, 0.5, 0.5), (-0.07, 0.3, 0.2), motion=push))
-    return scene
 
 
 @pytest.mark.parametrize("guard", ["impact", "reach"])
@@ -34,7 +14,7 @@ def heap():
 def test_steps(linear, guard, dtype):
     """If not, a step on the GPU goes somewhere else than on the CPU, or through something."""
     # not by areas: particles have none, and as many Pa on their m^2 would shoot them away
-    scene, contact = heap(), pdgpu.BarrierContact(0.03, stiffness=1e7, area_weighted=False, guard=guard)
+    scene, contact = scenes.heap(), pdgpu.BarrierContact(0.03, stiffness=1e7, area_weighted=False, guard=guard)
     solver = pdgpu.Newton(iterations=40, tolerance=1e-9 if dtype == "float64" else 1e-6, linear=linear)
     sims = [pdgpu.Simulation(scene, solver, dt=1 / 60, contact=contact, device=device, dtype=dtype) for device in ("cpu", "cuda")]
     for step in range(3):
@@ -66,7 +46,7 @@ def test_steps(linear, guard, dtype):
 def test_lists_grow_between_steps_only(dtype):
     """If not, a step allocates where nothing new has come near."""
     sim = pdgpu.Simulation(
-        heap(), pdgpu.Newton(iterations=6), dt=1e-6, contact=pdgpu.BarrierContact(0.03, stiffness=2e4), device="cuda", dtype=dtype
+        scenes.heap(), pdgpu.Newton(iterations=6), dt=1e-6, contact=pdgpu.BarrierContact(0.03, stiffness=2e4), device="cuda", dtype=dtype
     )
     sim.step(2)
     before = sim._backend.counts()["allocations"]
