@@ -139,9 +139,7 @@ PD_FUNCTION void pd_contact_turn_gradient(const pd_contact_law *law, const pd_co
     pd_contact_limits limits;
     int kind = pairs->kind[p];
     pd_contact_turn_gather(pairs, x, p, at, &limits);
-    pd_points4 slopes = pd_contact_gradient(*law, limits, kind, pd_points4_load(at), pd_contact_closest(kind, at));
-    pd_vector_store(slopes.a, out), pd_vector_store(slopes.b, out + 3);
-    pd_vector_store(slopes.c, out + 6), pd_vector_store(slopes.d, out + 9);
+    pd_points4_store(pd_contact_gradient(*law, limits, kind, pd_points4_load(at), pd_contact_closest(kind, at)), out);
     for (int i = 3 * pd_contact_corners(kind); i < 12; i++) out[i] = 0;
 }
 

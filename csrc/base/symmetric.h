@@ -85,6 +85,25 @@ PD_FUNCTION void pd_tridiagonal_eigen(int n, real *d, real *e, real *Z) {
         }
 }
 
+/* The Jacobi rotation of rows p and q that makes s_pq zero, of a matrix with entries up to 1: row p <- c p - s q, row q <- s p + c q, and the
+ * diagonal changes by -+ tangent s_pq. Below what counts as zero it is no rotation. By value, for matrices that go several to a vector
+ * register: these all take the same way, which the steps above do not. [Golub and Van Loan 2013, Sec. 8.5] */
+typedef struct pd_symmetric_turn {
+    real c, s, tangent;
+    int counts; /* whether it turns */
+} pd_symmetric_turn;
+
+PD_LANE_FUNCTION pd_symmetric_turn pd_symmetric_turn_of(real pp, real pq, real qq) {
+    pd_symmetric_turn out;
+    out.counts = pd_fabs(pq) > PD_SYMMETRIC_LOST;
+    real apart = qq - pp, twice = (real)2 * pq, length = pd_sqrt(apart * apart + twice * twice);
+    real tangent = twice / (apart + (apart < 0 ? -length : length));
+    out.tangent = out.counts ? tangent : (real)0;
+    out.c = (real)1 / pd_sqrt((real)1 + out.tangent * out.tangent);
+    out.s = out.c * out.tangent;
+    return out;
+}
+
 /* The nearest positive semidefinite matrix to S [n,n], symmetric, n <= PD_SYMMETRIC_MOST, in the Frobenius norm: S without its negative
  * eigenvalues [Higham 1988], as a sum of products: vectors [n,n] holds in its first rows z_0, z_1, .. with S+ = sum z z^T, the eigenvectors of
  * the positive eigenvalues times their roots. Returns how many. Errors are a few rounding errors of |S|. */

@@ -3,104 +3,71 @@
  * Pairs of a kind run several per vector register, over arrays of lanes; those whose size, or whose gap, asks for more care go one by one.
  * Which these are is a matter of the pair alone, and all lanes run the same instructions, so that it does not matter what a pair stands
  * beside. */
-#include "contact_turn.h"
-#include "cpu/context.h"
+#include "cpu/contact_lanes.h"
 
-enum { LANES = 16, BLOCK = 256 };
+enum { LANES = PD_CONTACT_LANES, BLOCK = PD_CONTACT_MOST };
 enum { ENERGY_NANOSECONDS = 30, GRADIENT_NANOSECONDS = 50, HESSIAN_NANOSECONDS = 1500 };
 
-/* LANES pairs of one kind, number l in column l. */
-typedef struct lanes {
-    real x[12][LANES];
-    real activation[LANES], separation[LANES], weight[LANES], threshold[LANES];
-    int plain[LANES];       /* 0: the results mean nothing */
-    real result[12][LANES]; /* one number in row 0, or a gradient */
-} lanes;
+/* One number of every lane in row 0, or a gradient. */
+typedef struct results {
+    real number[12][LANES];
+    int plain[LANES]; /* 0: the numbers mean nothing */
+} results;
 
-/* Columns without a pair repeat the last one. */
-PD_INLINE void gather(const pd_contact_pairs *pairs, const real *x, const int *chosen, int count, lanes *out) {
-    for (int l = 0; l < LANES; l++) {
-        real at[12];
-        pd_contact_limits limits;
-        pd_contact_turn_gather(pairs, x, chosen[l < count ? l : count - 1], at, &limits);
-        for (int i = 0; i < 12; i++) out->x[i][l] = at[i];
-        out->activation[l] = limits.activation, out->separation[l] = limits.separation;
-        out->weight[l] = limits.weight, out->threshold[l] = limits.threshold;
-    }
-}
-
-PD_INLINE pd_points4 lane(real (*x)[LANES], int l) {
-    return pd_points4_of(pd_vector_of(x[0][l], x[1][l], x[2][l]), pd_vector_of(x[3][l], x[4][l], x[5][l]),
-                         pd_vector_of(x[6][l], x[7][l], x[8][l]), pd_vector_of(x[9][l], x[10][l], x[11][l]));
-}
-
-PD_INLINE pd_contact_limits limits_of(const lanes *lanes, int l) {
-    return (pd_contact_limits){lanes->activation[l], lanes->separation[l], lanes->weight[l], lanes->threshold[l]};
-}
-
-PD_INLINE void numbers_of_kind(pd_contact_law law, int quantity, int kind, lanes *lanes) {
+PD_INLINE void numbers_of_kind(pd_contact_law law, int quantity, int kind, const pd_contact_lanes *lanes, results *out) {
 #pragma omp simd
     for (int l = 0; l < LANES; l++) {
-        pd_points4 x = lane(lanes->x, l);
+        pd_points4 x = pd_contact_lanes_corners(lanes, l);
         pd_nearest nearest = pd_contact_nearest(kind, x);
-        lanes->plain[l] = pd_contact_is_plain(kind, x, nearest);
-        lanes->result[0][l] = pd_contact_number(law, quantity, limits_of(lanes, l), kind, x, nearest);
+        out->plain[l] = pd_contact_is_plain(kind, x, nearest);
+        out->number[0][l] = pd_contact_number(law, quantity, pd_contact_lanes_limits(lanes, l), kind, x, nearest);
     }
 }
 
-PD_INLINE void gradients_of_kind(pd_contact_law law, int kind, lanes *lanes) {
+PD_INLINE void gradients_of_kind(pd_contact_law law, int kind, const pd_contact_lanes *lanes, results *out) {
 #pragma omp simd
     for (int l = 0; l < LANES; l++) {
-        pd_points4 x = lane(lanes->x, l);
+        pd_points4 x = pd_contact_lanes_corners(lanes, l);
         pd_nearest nearest = pd_contact_nearest(kind, x);
-        pd_points4 slopes = pd_contact_gradient(law, limits_of(lanes, l), kind, x, nearest);
-        lanes->plain[l] = pd_contact_is_plain(kind, x, nearest);
-        lanes->result[0][l] = slopes.a.x, lanes->result[1][l] = slopes.a.y, lanes->result[2][l] = slopes.a.z;
-        lanes->result[3][l] = slopes.b.x, lanes->result[4][l] = slopes.b.y, lanes->result[5][l] = slopes.b.z;
-        lanes->result[6][l] = slopes.c.x, lanes->result[7][l] = slopes.c.y, lanes->result[8][l] = slopes.c.z;
-        lanes->result[9][l] = slopes.d.x, lanes->result[10][l] = slopes.d.y, lanes->result[11][l] = slopes.d.z;
+        pd_points4 slopes = pd_contact_gradient(law, pd_contact_lanes_limits(lanes, l), kind, x, nearest);
+        out->plain[l] = pd_contact_is_plain(kind, x, nearest);
+        out->number[0][l] = slopes.a.x, out->number[1][l] = slopes.a.y, out->number[2][l] = slopes.a.z;
+        out->number[3][l] = slopes.b.x, out->number[4][l] = slopes.b.y, out->number[5][l] = slopes.b.z;
+        out->number[6][l] = slopes.c.x, out->number[7][l] = slopes.c.y, out->number[8][l] = slopes.c.z;
+        out->number[9][l] = slopes.d.x, out->number[10][l] = slopes.d.y, out->number[11][l] = slopes.d.z;
     }
 }
 
-/* One copy of the loop for every kind, in which it is a constant. */
-#define PD_OF_KIND(kind, call)                                \
-    switch (kind) {                                           \
-    case PD_VERTEX_VERTEX: call(PD_VERTEX_VERTEX); break;     \
-    case PD_VERTEX_EDGE: call(PD_VERTEX_EDGE); break;         \
-    case PD_VERTEX_TRIANGLE: call(PD_VERTEX_TRIANGLE); break; \
-    case PD_EDGE_EDGE: call(PD_EDGE_EDGE); break;             \
-    default: call(PD_VERTEX_PLANE); break;                    \
-    }
-
-/* And one for every law. */
-static __attribute__((noinline)) void energies(const pd_contact_law *law, int kind, lanes *lanes) {
+/* One copy of each loop for every kind of pair and every law, in which both are constants. */
+static __attribute__((noinline)) void energies(const pd_contact_law *law, int kind, const pd_contact_lanes *lanes, results *out) {
     pd_contact_law own = *law;
-#define PD_CALL(KIND) numbers_of_kind(own, PD_CONTACT_ENERGY, KIND, lanes)
+#define PD_CALL(KIND) numbers_of_kind(own, PD_CONTACT_ENERGY, KIND, lanes, out)
 #define PD_LAW_CASE(LAW, name) \
-    case LAW: own.kind = LAW; PD_OF_KIND(kind, PD_CALL) break;
+    case LAW: own.kind = LAW; PD_CONTACT_OF_KIND(kind, PD_CALL) break;
     switch (law->kind) { PD_CONTACT_LAW_TABLE(PD_LAW_CASE) }
 #undef PD_LAW_CASE
 #undef PD_CALL
 }
 
-static __attribute__((noinline)) void gradients(const pd_contact_law *law, int kind, lanes *lanes) {
+static __attribute__((noinline)) void gradients(const pd_contact_law *law, int kind, const pd_contact_lanes *lanes, results *out) {
     pd_contact_law own = *law;
-#define PD_CALL(KIND) gradients_of_kind(own, KIND, lanes)
+#define PD_CALL(KIND) gradients_of_kind(own, KIND, lanes, out)
 #define PD_LAW_CASE(LAW, name) \
-    case LAW: own.kind = LAW; PD_OF_KIND(kind, PD_CALL) break;
+    case LAW: own.kind = LAW; PD_CONTACT_OF_KIND(kind, PD_CALL) break;
     switch (law->kind) { PD_CONTACT_LAW_TABLE(PD_LAW_CASE) }
 #undef PD_LAW_CASE
 #undef PD_CALL
 }
 
-static __attribute__((noinline)) void distances(const pd_contact_law *law, int quantity, int kind, lanes *lanes) {
+static __attribute__((noinline)) void distances(const pd_contact_law *law, int quantity, int kind, const pd_contact_lanes *lanes,
+                                                results *out) {
     pd_contact_law any = *law;
-#define PD_CALL(KIND)            numbers_of_kind(any, PD_CONTACT_DISTANCE, KIND, lanes)
-#define PD_CALL_ACTIVATION(KIND) numbers_of_kind(any, PD_CONTACT_ACTIVATION, KIND, lanes)
+#define PD_CALL(KIND)            numbers_of_kind(any, PD_CONTACT_DISTANCE, KIND, lanes, out)
+#define PD_CALL_ACTIVATION(KIND) numbers_of_kind(any, PD_CONTACT_ACTIVATION, KIND, lanes, out)
     if (quantity == PD_CONTACT_DISTANCE)
-        PD_OF_KIND(kind, PD_CALL)
+        PD_CONTACT_OF_KIND(kind, PD_CALL)
     else
-        PD_OF_KIND(kind, PD_CALL_ACTIVATION)
+        PD_CONTACT_OF_KIND(kind, PD_CALL_ACTIVATION)
 #undef PD_CALL
 #undef PD_CALL_ACTIVATION
 }
@@ -108,28 +75,29 @@ static __attribute__((noinline)) void distances(const pd_contact_law *law, int q
 /* A number or a gradient of some pairs of one kind. */
 static void lanes_of_kind(const pd_contact_law *law, int quantity, const pd_contact_pairs *pairs, const real *x, int kind,
                           const int *chosen, int n, real *out) {
-    lanes lanes;
+    pd_contact_lanes lanes;
+    results found;
     for (int start = 0; start < n; start += LANES) {
         int count = n - start < LANES ? n - start : LANES;
-        gather(pairs, x, chosen + start, count, &lanes);
+        pd_contact_lanes_gather(pairs, x, chosen + start, count, &lanes);
         if (quantity == PD_CONTACT_ENERGY)
-            energies(law, kind, &lanes);
+            energies(law, kind, &lanes, &found);
         else if (quantity == PD_CONTACT_GRADIENT)
-            gradients(law, kind, &lanes);
+            gradients(law, kind, &lanes, &found);
         else
-            distances(law, quantity, kind, &lanes);
+            distances(law, quantity, kind, &lanes, &found);
         for (int l = 0; l < count; l++) {
             int p = chosen[start + l];
             if (quantity != PD_CONTACT_GRADIENT) {
-                out[p] = lanes.plain[l] ? lanes.result[0][l] : pd_contact_turn_number(law, quantity, pairs, x, p);
+                out[p] = found.plain[l] ? found.number[0][l] : pd_contact_turn_number(law, quantity, pairs, x, p);
                 continue;
             }
             real *result = out + 12 * (size_t)p;
-            if (!lanes.plain[l]) {
+            if (!found.plain[l]) {
                 pd_contact_turn_gradient(law, pairs, x, p, result);
                 continue;
             }
-            for (int i = 0; i < 12; i++) result[i] = i < 3 * pd_contact_corners(kind) ? lanes.result[i][l] : (real)0;
+            for (int i = 0; i < 12; i++) result[i] = i < 3 * pd_contact_corners(kind) ? found.number[i][l] : (real)0;
         }
     }
 }
@@ -139,7 +107,11 @@ static void lanes_of_block(const pd_contact_law *law, int quantity, const pd_con
                            real *out) {
     int chosen[PD_CONTACT_PAIR_COUNT][BLOCK], counts[PD_CONTACT_PAIR_COUNT] = {0};
     for (int p = first; p < end; p++) chosen[pairs->kind[p]][counts[pairs->kind[p]]++] = p;
-    for (int kind = 0; kind < PD_CONTACT_PAIR_COUNT; kind++) lanes_of_kind(law, quantity, pairs, x, kind, chosen[kind], counts[kind], out);
+    for (int kind = 0; kind < PD_CONTACT_PAIR_COUNT; kind++)
+        if (quantity == PD_CONTACT_HESSIAN_PSD)
+            pd_contact_projected_hessians(law, pairs, x, kind, chosen[kind], counts[kind], out);
+        else
+            lanes_of_kind(law, quantity, pairs, x, kind, chosen[kind], counts[kind], out);
 }
 
 pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int quantity, const pd_contact_pairs *pairs, const real *x,
@@ -151,7 +123,7 @@ pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int q
 #pragma omp parallel for num_threads(pd_threads(context, pairs->n, nanoseconds)) schedule(static)
     for (int block = 0; block < blocks; block++) {
         int first = BLOCK * block, end = pairs->n - first < BLOCK ? pairs->n : first + BLOCK;
-        if (size <= 12 && quantity != PD_CONTACT_THRESHOLD) {
+        if (quantity == PD_CONTACT_HESSIAN_PSD || (size <= 12 && quantity != PD_CONTACT_THRESHOLD)) {
             lanes_of_block(law, quantity, pairs, x, first, end, out);
             continue;
         }
@@ -159,8 +131,7 @@ pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int q
             real *result = out + size * (size_t)p;
             switch (quantity) {
             case PD_CONTACT_THRESHOLD: *result = pd_contact_turn_number(law, quantity, pairs, x, p); break;
-            case PD_CONTACT_HESSIAN:
-            case PD_CONTACT_HESSIAN_PSD: pd_contact_turn_hessian(law, pairs, x, p, quantity == PD_CONTACT_HESSIAN_PSD, result); break;
+            case PD_CONTACT_HESSIAN: pd_contact_turn_hessian(law, pairs, x, p, 0, result); break;
             default: pd_contact_turn_blocks(law, pairs, x, p, quantity == PD_CONTACT_BLOCKS_PSD, result);
             }
         }

@@ -1,5 +1,6 @@
 /* The closest points of a pair by value, for the functions that also run several pairs in one vector register (cpu/contact.c). Numbers
- * only, no array and no branch, so that lanes stay lanes; pd_closest (pair.h) is written from it. */
+ * only, no array and no branch, so that lanes stay lanes: what is true or not is also a number, 1 or 0, where one of several is chosen.
+ * pd_closest (pair.h) is written from it. */
 #ifndef PD_GEOMETRY_NEAREST_H
 #define PD_GEOMETRY_NEAREST_H
 
@@ -61,6 +62,7 @@ PD_LANE_FUNCTION int pd_slopes_are_two(real a, real b, real cross) { return cros
 /* The point of a segment that is nearest to a point. */
 typedef struct pd_on_segment {
     real place;    /* 0 .. 1; 0 where the segment has no length */
+    real inside;   /* 1 where it is at neither end, else 0 */
     pd_vector gap; /* from it to the point; at an end it is exact */
     real square;   /* of the gap */
 } pd_on_segment;
@@ -70,6 +72,7 @@ PD_LANE_FUNCTION pd_on_segment pd_nearest_on_segment(pd_vector q, pd_vector r, p
     pd_on_segment out;
     real place = pd_min(pd_max(pd_vector_dot(q, e) / square, 0), 1);
     out.place = square > 0 ? place : (real)0;
+    out.inside = ((out.place > 0) & (out.place < 1)) ? (real)1 : (real)0;
     int late = out.place > (real)0.5;
     out.gap = pd_vector_along(pd_vector_choose(late, r, q), late ? (real)1 - out.place : -out.place, e);
     out.square = pd_vector_dot(out.gap, out.gap);

@@ -54,6 +54,10 @@ PD_LANE_FUNCTION pd_points4 pd_points4_load(const real x[12]) {
     return pd_points4_of(pd_vector_load(x), pd_vector_load(x + 3), pd_vector_load(x + 6), pd_vector_load(x + 9));
 }
 
+PD_FUNCTION void pd_points4_store(pd_points4 x, real out[12]) {
+    pd_vector_store(x.a, out), pd_vector_store(x.b, out + 3), pd_vector_store(x.c, out + 6), pd_vector_store(x.d, out + 9);
+}
+
 PD_LANE_FUNCTION pd_points4 pd_points4_subtract(pd_points4 x, pd_points4 y) {
     return pd_points4_of(pd_vector_subtract(x.a, y.a), pd_vector_subtract(x.b, y.b), pd_vector_subtract(x.c, y.c),
                          pd_vector_subtract(x.d, y.d));

@@ -23,12 +23,11 @@ PD_LANE_FUNCTION pd_nearest pd_vertex_edge_nearest(pd_vector p, pd_vector e0, pd
     pd_nearest out;
     pd_vector e = pd_vector_subtract(e1, e0), none = pd_vector_of(0, 0, 0);
     pd_on_segment at = pd_nearest_on_segment(pd_vector_subtract(p, e0), pd_vector_subtract(p, e1), e, pd_vector_dot(e, e));
-    int inside = (at.place > 0) & (at.place < 1);
     out.weights = pd_per_corner_of(1, at.place - (real)1, -at.place, 0);
+    out.first = pd_per_corner_of(0, at.inside, -at.inside, 0);
     out.second = pd_per_corner_of(0, 0, 0, 0);
-    out.first = pd_per_corner_choose(inside, pd_per_corner_of(0, 1, -1, 0), out.second);
-    out.n_free = inside ? (real)1 : (real)0;
-    out.feature = inside ? (real)2 : at.place < 1 ? (real)0 : (real)1;
+    out.n_free = at.inside;
+    out.feature = at.inside > 0 ? (real)2 : at.place < 1 ? (real)0 : (real)1;
     pd_nearest_set_gap(&out, at.gap, at.square, 0, none, 0, 0);
     out.along = e, out.perpendicular = none, out.trusted = 0;
     return out;
@@ -37,6 +36,7 @@ PD_LANE_FUNCTION pd_nearest pd_vertex_edge_nearest(pd_vector p, pd_vector e0, pd
 /* What a triangle's sides and its face say, the nearest of them kept. */
 typedef struct pd_triangle_part {
     pd_per_corner weights, first;
+    real flat; /* 1 for the face */
     real n_free, feature;
     pd_vector gap, along;
     real square;
@@ -46,13 +46,12 @@ typedef struct pd_triangle_part {
 PD_LANE_FUNCTION pd_triangle_part pd_triangle_side(pd_on_segment at, pd_vector along, pd_per_corner start, pd_per_corner end, real side,
                                                    real start_feature, real end_feature) {
     pd_triangle_part out;
-    int inside = (at.place > 0) & (at.place < 1);
-    real rest = at.place - (real)1, kept = inside ? (real)1 : (real)0;
+    real rest = at.place - (real)1, kept = at.inside;
     out.weights =
         pd_per_corner_of(1, rest * start.b - at.place * end.b, rest * start.c - at.place * end.c, rest * start.d - at.place * end.d);
     out.first = pd_per_corner_of(0, kept * (start.b - end.b), kept * (start.c - end.c), kept * (start.d - end.d));
-    out.n_free = kept;
-    out.feature = inside ? side : at.place < 1 ? start_feature : end_feature;
+    out.n_free = kept, out.flat = 0;
+    out.feature = kept > 0 ? side : at.place < 1 ? start_feature : end_feature;
     out.gap = at.gap, out.along = along, out.square = at.square;
     return out;
 }
@@ -60,6 +59,7 @@ PD_LANE_FUNCTION pd_triangle_part pd_triangle_side(pd_on_segment at, pd_vector a
 PD_LANE_FUNCTION pd_triangle_part pd_triangle_nearer(pd_triangle_part a, int may_win, pd_triangle_part b) {
     int wins = may_win & (b.square < a.square);
     a.weights = pd_per_corner_choose(wins, b.weights, a.weights), a.first = pd_per_corner_choose(wins, b.first, a.first);
+    a.flat = wins ? b.flat : a.flat;
     a.n_free = wins ? b.n_free : a.n_free, a.feature = wins ? b.feature : a.feature;
     a.gap = pd_vector_choose(wins, b.gap, a.gap), a.along = pd_vector_choose(wins, b.along, a.along);
     a.square = wins ? b.square : a.square;
@@ -79,7 +79,7 @@ PD_LANE_FUNCTION pd_nearest pd_vertex_triangle_nearest(pd_vector p, pd_vector t0
     pd_triangle_part face;
     face.weights = pd_per_corner_of(1, -((real)1 - w1 - w2), -w1, -w2);
     face.first = pd_per_corner_of(0, 1, -1, 0);
-    face.n_free = 2, face.feature = 6;
+    face.flat = 1, face.n_free = 2, face.feature = 6;
     face.gap = pd_vector_along(pd_vector_along(q, -w1, e), -w2, f), face.along = e;
     face.square = met ? (real)-1 : pd_vector_dot(face.gap, face.gap);
 
@@ -92,9 +92,8 @@ PD_LANE_FUNCTION pd_nearest pd_vertex_triangle_nearest(pd_vector p, pd_vector t0
     best = pd_triangle_nearer(best, inside, face);
 
     pd_nearest out;
-    int flat = best.n_free > 1;
     out.weights = best.weights, out.first = best.first;
-    out.second = pd_per_corner_of(0, flat ? (real)1 : (real)0, 0, flat ? (real)-1 : (real)0);
+    out.second = pd_per_corner_of(0, best.flat, 0, -best.flat);
     out.n_free = best.n_free, out.feature = best.feature;
     pd_nearest_set_gap(&out, best.gap, best.square, met, n, square, pd_vector_dot(q, n));
     out.along = best.along, out.perpendicular = n, out.trusted = trusted;

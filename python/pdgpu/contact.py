@@ -44,7 +44,7 @@ DISTANCE, THRESHOLD, ACTIVATION, ENERGY, GRADIENT, HESSIAN, HESSIAN_PSD, BLOCKS,
     9
 )  # PD_CONTACT_... of csrc/contact_loops.h
 
-CHUNK = 2**11  # pairs whose Hessians are there at a time: they are 1 kB each, and should stay in the cache until they are added up
+CHUNK = 2**9  # pairs whose Hessians are there at a time: they are 1 kB each, and should stay in the cache until they are added up
 
 
 @dataclass(frozen=True)

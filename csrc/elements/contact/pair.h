@@ -59,8 +59,8 @@ typedef struct pd_contact_parts {
     pd_vector normal, axis0, axis1;                             /* n, a_k: orthonormal, zero where there are fewer */
     pd_per_corner basis0, basis1, basis2;                       /* orthonormal, zero where a feature has fewer */
     real s00, s01, s02, s11, s12, s22, s03, s13, s04, s14, s24; /* N/m */
-    real across;                                                /* <= 0: what is left across the n and a_k, N/m */
     real n_axes;                                                /* a_k there are */
+    real across;                                                /* <= 0: what is left across the n and a_k, N/m */
 } pd_contact_parts;
 
 /* and as arrays, with all of S. */
@@ -185,8 +185,8 @@ PD_LANE_FUNCTION pd_contact_parts pd_contact_parts_of(pd_contact_terms terms, pd
     pd_per_corner beta = nearest.weights, nothing = pd_per_corner_of(0, 0, 0, 0);
     pd_vector g = pd_gap_slope(nearest.first, x), h = pd_gap_slope(nearest.second, x), across_both = pd_vector_cross(g, h);
     real gg = pd_vector_dot(g, g), d = nearest.distance, p = terms.p;
-    int one = (nearest.n_free > 0) & (gg > 0);
-    int two = (nearest.n_free > 1) & pd_slopes_are_two(gg, pd_vector_dot(h, h), pd_vector_dot(across_both, across_both));
+    int one = gg > 0; /* slopes that a pair has not are zero */
+    int two = pd_slopes_are_two(gg, pd_vector_dot(h, h), pd_vector_dot(across_both, across_both));
 
     /* a_k and e_k. In a sliver n is the direction of the gap and leans a little towards the g_k. */
     pd_vector a = pd_vector_along(g, -pd_vector_dot(n, g), n);
@@ -226,8 +226,7 @@ PD_LANE_FUNCTION pd_contact_parts pd_contact_parts_of(pd_contact_terms terms, pd
     return out;
 }
 
-PD_FUNCTION void pd_contact_factor_of(pd_contact_terms terms, pd_nearest nearest, pd_points4 x, pd_contact_factor *out) {
-    pd_contact_parts parts = pd_contact_parts_of(terms, nearest, x);
+PD_FUNCTION void pd_contact_factor_of(pd_contact_parts parts, pd_contact_factor *out) {
     pd_vector_store(parts.normal, out->normal);
     pd_vector_store(parts.axis0, out->axes[0]), pd_vector_store(parts.axis1, out->axes[1]);
     pd_per_corner_store(parts.basis0, out->basis[0]);
@@ -259,26 +258,33 @@ PD_FUNCTION void pd_contact_add_squares(const real *vectors, int count, int corn
         }
 }
 
-/* The nearest positive semidefinite matrix [3k,3k] to that of a factor: as many squares as it has positive eigenvalues, three at the most. */
-PD_FUNCTION void pd_contact_factor_squares(const pd_contact_factor *factor, int corners, real *out) {
-    real few[9], vectors[25], wide[60];
-    const real *S = factor->S;
-    int count = 0, n = factor->n_axes == 2 ? 5 : 3;
-    if (factor->n_axes == 2) {
+/* In the space of the corners the vector with coordinates z by the basis of S. */
+PD_LANE_FUNCTION pd_points4 pd_contact_parts_vector(pd_contact_parts parts, real z0, real z1, real z2, real z3, real z4) {
+    pd_per_corner b = parts.basis0, along = pd_per_corner_along(pd_per_corner_scale(z0, b), z1, parts.basis1);
+    along = pd_per_corner_along(along, z2, parts.basis2);
+    pd_vector n = parts.normal, across = pd_vector_along(pd_vector_scale(z3, parts.axis0), z4, parts.axis1);
+    return pd_points4_of(
+        pd_vector_along(pd_vector_scale(along.a, n), b.a, across), pd_vector_along(pd_vector_scale(along.b, n), b.b, across),
+        pd_vector_along(pd_vector_scale(along.c, n), b.c, across), pd_vector_along(pd_vector_scale(along.d, n), b.d, across));
+}
+
+/* The nearest positive semidefinite matrix [3k,3k] to that of parts: as many squares as S has positive eigenvalues, three at the most. */
+PD_FUNCTION void pd_contact_parts_squares(const pd_contact_parts *parts, int corners, real *out) {
+    real vectors[25], wide[60];
+    int count = 0, two = parts->n_axes > 1, n = two ? 5 : 3;
+    if (two) {
+        const real S[25] = {parts->s00, parts->s01, parts->s02, parts->s03, parts->s04, parts->s01, parts->s11, parts->s12, parts->s13,
+                            parts->s14, parts->s02, parts->s12, parts->s22, 0,          parts->s24, parts->s03, parts->s13, 0,
+                            0,          0,          parts->s04, parts->s14, parts->s24, 0,          0};
         count = pd_symmetric_positive_part(5, S, vectors);
     } else { // rows 0, 1 and 3 are all there is
-        for (int r = 0; r < 3; r++)
-            for (int s = 0; s < 3; s++) few[3 * r + s] = S[5 * (r == 2 ? 3 : r) + (s == 2 ? 3 : s)];
-        count = pd_symmetric_positive_part(3, few, vectors);
+        const real S[9] = {parts->s00, parts->s01, parts->s03, parts->s01, parts->s11, parts->s13, parts->s03, parts->s13, 0};
+        count = pd_symmetric_positive_part(3, S, vectors);
     }
     for (int m = 0; m < count; m++) {
         const real *z = vectors + n * m;
-        real across[3];
-        for (int a = 0; a < 3; a++) across[a] = z[n == 5 ? 3 : 2] * factor->axes[0][a] + (n == 5 ? z[4] * factor->axes[1][a] : (real)0);
-        for (int i = 0; i < corners; i++) {
-            real along = z[0] * factor->basis[0][i] + z[1] * factor->basis[1][i] + (n == 5 ? z[2] * factor->basis[2][i] : (real)0);
-            for (int a = 0; a < 3; a++) wide[12 * m + 3 * i + a] = along * factor->normal[a] + factor->basis[0][i] * across[a];
-        }
+        pd_points4_store(pd_contact_parts_vector(*parts, z[0], z[1], two ? z[2] : (real)0, z[two ? 3 : 2], two ? z[4] : (real)0),
+                         wide + 12 * m);
     }
     pd_contact_add_squares(wide, count, corners, out);
 }
@@ -371,13 +377,15 @@ PD_FUNCTION void pd_contact_hessian(const pd_contact_law *law, const pd_contact_
         for (int i = 0; i < n * n; i++) out[i] = terms.slope;
         return;
     }
-    pd_contact_factor_of(terms, nearest, at, &factor);
-    if (pd_contact_mollifier(kind, at, limits->threshold).below) {
-        pd_contact_mollified_hessian(&terms, &factor, &nearest, x, limits->threshold, psd, out);
+    pd_contact_parts parts = pd_contact_parts_of(terms, nearest, at);
+    int mollified = pd_contact_mollifier(kind, at, limits->threshold).below;
+    if (psd && !mollified) {
+        pd_contact_parts_squares(&parts, corners, out);
         return;
     }
-    if (psd) {
-        pd_contact_factor_squares(&factor, corners, out);
+    pd_contact_factor_of(parts, &factor);
+    if (mollified) {
+        pd_contact_mollified_hessian(&terms, &factor, &nearest, x, limits->threshold, psd, out);
         return;
     }
     for (int i = 0; i < corners; i++)
@@ -404,7 +412,7 @@ PD_FUNCTION void pd_contact_block(const pd_contact_law *law, const pd_contact_li
         return;
     }
     int mollified = pd_contact_mollifier(kind, at, limits->threshold).below;
-    pd_contact_factor_of(terms, nearest, at, &factor);
+    pd_contact_factor_of(pd_contact_parts_of(terms, nearest, at), &factor);
     if (mollified) {
         real whole[144];
         pd_contact_mollified_hessian(&terms, &factor, &nearest, x, limits->threshold, psd, whole);

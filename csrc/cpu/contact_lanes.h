@@ -1,0 +1,53 @@
+/* Pairs in contact over arrays of lanes: several of one kind per vector register. */
+#ifndef PD_CPU_CONTACT_LANES_H
+#define PD_CPU_CONTACT_LANES_H
+
+#include "contact_turn.h"
+#include "cpu/context.h"
+
+enum { PD_CONTACT_LANES = 16 };
+
+/* Pairs of one kind, number l in column l. */
+typedef struct pd_contact_lanes {
+    real x[12][PD_CONTACT_LANES];
+    real activation[PD_CONTACT_LANES], separation[PD_CONTACT_LANES], weight[PD_CONTACT_LANES], threshold[PD_CONTACT_LANES];
+} pd_contact_lanes;
+
+/* Columns without a pair repeat the last one. */
+PD_INLINE void pd_contact_lanes_gather(const pd_contact_pairs *pairs, const real *x, const int *chosen, int count, pd_contact_lanes *out) {
+    for (int l = 0; l < PD_CONTACT_LANES; l++) {
+        real at[12];
+        pd_contact_limits limits;
+        pd_contact_turn_gather(pairs, x, chosen[l < count ? l : count - 1], at, &limits);
+        for (int i = 0; i < 12; i++) out->x[i][l] = at[i];
+        out->activation[l] = limits.activation, out->separation[l] = limits.separation;
+        out->weight[l] = limits.weight, out->threshold[l] = limits.threshold;
+    }
+}
+
+PD_INLINE pd_points4 pd_contact_lanes_corners(const pd_contact_lanes *lanes, int l) {
+    const real(*x)[PD_CONTACT_LANES] = lanes->x;
+    return pd_points4_of(pd_vector_of(x[0][l], x[1][l], x[2][l]), pd_vector_of(x[3][l], x[4][l], x[5][l]),
+                         pd_vector_of(x[6][l], x[7][l], x[8][l]), pd_vector_of(x[9][l], x[10][l], x[11][l]));
+}
+
+PD_INLINE pd_contact_limits pd_contact_lanes_limits(const pd_contact_lanes *lanes, int l) {
+    return (pd_contact_limits){lanes->activation[l], lanes->separation[l], lanes->weight[l], lanes->threshold[l]};
+}
+
+/* loop(KIND) for one kind of pair, in which it is a constant: a copy of the loop for each. */
+#define PD_CONTACT_OF_KIND(kind, loop)                        \
+    switch (kind) {                                           \
+    case PD_VERTEX_VERTEX: loop(PD_VERTEX_VERTEX); break;     \
+    case PD_VERTEX_EDGE: loop(PD_VERTEX_EDGE); break;         \
+    case PD_VERTEX_TRIANGLE: loop(PD_VERTEX_TRIANGLE); break; \
+    case PD_EDGE_EDGE: loop(PD_EDGE_EDGE); break;             \
+    default: loop(PD_VERTEX_PLANE); break;                    \
+    }
+
+/* out [.,12,12] at the n chosen ones of the pairs, of one kind and at most PD_CONTACT_MOST: the nearest positive semidefinite matrix. */
+enum { PD_CONTACT_MOST = 128 };
+void pd_contact_projected_hessians(const pd_contact_law *law, const pd_contact_pairs *pairs, const real *x, int kind, const int *chosen,
+                                   int n, real *out);
+
+#endif
