@@ -25,7 +25,7 @@ REALS = (np.nan, np.inf, -np.inf, 1e308, -1e308, 1e38, 5e-324, 0.0, -1.0)
 INTEGERS = (-1, 6, 12, 99, 2**31 - 1, -(2**31))
 # a failure of the numbers, not of the call: a matrix that is not positive definite, a build or a solver without that part
 ALSO = (RuntimeError,)
-WRITTEN = {"Linear.solve": 3, "pair_matrix_add": 0}  # arguments that a call fills or adds to, whatever they held
+WRITTEN = {"Linear.solve": 3, "contact_sum": 11}  # arguments that a call fills or adds to, whatever they held
 
 
 def hostile_array(rng, array):

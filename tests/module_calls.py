@@ -22,8 +22,6 @@ def host_calls():
     edges = _host.edges(triangles, len(cloth))
     surface = (triangles, edges, np.zeros(len(edges), np.uint8))
     contacts = np.array([[0, 2, -1, -1], [1, 2, 0, 3]], np.int32)
-    pattern = _host.pair_pattern(contacts, 4, 1)
-    strides = np.diff(pattern[0])[3 * np.maximum(contacts, 0)]
     ball = (np.array(BALL.points), np.array(BALL.triangles))
     pairs = np.random.default_rng(0).normal(size=(3, 8, 3))
     return {
@@ -42,9 +40,7 @@ def host_calls():
         "smallest_gap": (cloth, vertices, *surface, 1),
         "find_approaches": (cloth, cloth + 0.1, edges, edges, np.zeros(len(edges)), 0.5, np.zeros(len(cloth), np.uint8), True, 1),
         "contact_times": (pairs, 1),
-        "pair_vector": (contacts.copy(), np.ones((2, 4, 3)), 4),
         "pair_pattern": (contacts, 4, 1),
-        "pair_matrix_add": (np.zeros(len(pattern[1])), pattern[2], strides, np.ones((2, 12, 12)), 1),
         "check_closed": (ball[1], len(ball[0])),
         "nearest_triangles": (*ball, np.ones((2, 3)), 1),
         "are_inside": (*ball, np.ones((2, 3)), 1),
@@ -59,6 +55,9 @@ def backend_calls(module):
     kind, *_ = module.KINDS["arap_tet"]
     rest = _host.rest_shape(BEAM.points, "tet", rows)[0].reshape(2, 9).astype(dtype)
     values = np.linalg.norm(np.mgrid[-1:2, -1:2, -1:2], axis=0).astype(dtype) - dtype(0.5)
+    pairs = (np.full(1, 3, np.int32), rows[:1].copy(), *np.full((4, 1), 0.5, dtype), points)
+    pattern = _host.pair_pattern(rows[:1], len(points), 1)
+    strides = np.diff(pattern[0])[3 * rows[:1]]
     return {
         "devices": (),
         "unavailable": (),
@@ -69,7 +68,8 @@ def backend_calls(module):
         "pair_batch": (3, 1, x, 1),
         "mollifier": (x, x.copy(), 1, 1),
         "collision_times": (2, 0, points, points.copy(), rows, 0.0, 1),
-        "contact_batch": (0, 1, 1.0, 6, np.full(1, 3, np.int32), rows[:1].copy(), *np.full((4, 1), 0.5, dtype), points, 1),
+        "contact_batch": (0, 1, 1.0, 6, *pairs, 1),
+        "contact_sum": (0, 1, 1.0, 6, *pairs, np.zeros(len(pattern[1])), pattern[2], strides, 1),
         "earliest_collision": (2, points, points.copy(), rows, rows[:1], 0.0, 1),
         "collider_query": (4, np.eye(4, 3), np.ones(4), 0.5, values, points, 1),
     }

@@ -6,7 +6,7 @@
 #include "cpu/contact_lanes.h"
 
 enum { LANES = PD_CONTACT_LANES, BLOCK = PD_CONTACT_MOST };
-enum { ENERGY_NANOSECONDS = 30, GRADIENT_NANOSECONDS = 50, HESSIAN_NANOSECONDS = 1500 };
+enum { ENERGY_NANOSECONDS = 30, GRADIENT_NANOSECONDS = 50, HESSIAN_NANOSECONDS = 400 };
 
 /* One number of every lane in row 0, or a gradient. */
 typedef struct results {

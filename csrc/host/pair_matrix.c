@@ -33,8 +33,7 @@ static int *room_create(int n_vertices) {
     return room;
 }
 
-void pd_pair_vector(double *out, const int *points, const double *corners, int n_pairs, int n_vertices) {
-    memset(out, 0, 3 * (size_t)n_vertices * sizeof *out);
+void pd_pair_vector_add(double *out, const int *points, const double *corners, int n_pairs) {
     for (size_t c = 0; c < 4 * (size_t)n_pairs; c++) {
         if (points[c] < 0) continue;
         for (size_t a = 0; a < 3; a++) out[3 * (size_t)points[c] + a] += corners[3 * c + a];
@@ -130,6 +129,14 @@ pd_status pd_pair_pattern_fill(const pd_pair_pattern *pattern, int *columns, int
     }
     if (failed) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for the matrix of %d pairs", pattern->n_pairs);
     return pd_interruption_status(interruption, error);
+}
+
+size_t pd_pair_slots_wrong(const int *slots, const int *strides, int n_pairs, int entries) {
+    for (size_t k = 0; k < 16 * (size_t)n_pairs; k++) {
+        int slot = slots[k], stride = strides[k / 4];
+        if (slot != -1 && (slot < 0 || stride < 0 || slot + 2LL * stride + 3 > entries)) return k + 1;
+    }
+    return 0;
 }
 
 /* The rows whose diagonal begins in first .. end - 1. */

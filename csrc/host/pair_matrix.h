@@ -4,9 +4,11 @@
 
 #include "host/interruption.h"
 
-/* out [n_vertices,3]: the sum of corners [n_pairs,4,3] over the pairs points [n_pairs,4] (-1: no such corner), in their order, on one thread: it
+#include <stddef.h>
+
+/* out [n_vertices,3] += the corners [n_pairs,4,3] of the pairs points [n_pairs,4] (-1: no such corner), in their order, on one thread: it
  * takes no longer than reading the corners. */
-void pd_pair_vector(double *out, const int *points, const double *corners, int n_pairs, int n_vertices);
+void pd_pair_vector_add(double *out, const int *points, const double *corners, int n_pairs);
 
 /* Which entries the matrix of a list of pairs has, before any value is known. */
 typedef struct pd_pair_pattern {
@@ -28,6 +30,9 @@ void pd_pair_pattern_destroy(pd_pair_pattern *pattern);
  *   slots    [n_pairs,4,4]  out   the entry of row 3 (vertex of the first corner), column 3 (vertex of the second); -1: no such corner */
 pd_status pd_pair_pattern_fill(const pd_pair_pattern *pattern, int *columns, int *slots, int threads, pd_interruption *interruption,
                                pd_error *error);
+
+/* Whether every block of n_pairs pairs lies in the values [entries]: 0, or 1 + the place in slots of one that does not. */
+size_t pd_pair_slots_wrong(const int *slots, const int *strides, int n_pairs, int entries);
 
 /* values [entries] += blocks [n_pairs,12,12], row 3 corner + axis, of some of the pairs, added to each entry in their order.
  *   slots    [n_pairs,4,4]  in   of pd_pair_pattern_fill, of these pairs

@@ -45,6 +45,24 @@ def contact_batch(
     threads: int,
     /,
 ) -> Real: ...
+def contact_sum(
+    law: int,
+    physical: int,
+    stiffness: float,
+    quantity: int,
+    kind: NDArray[np.int32],
+    points: NDArray[np.int32],
+    activation: Real,
+    separation: Real,
+    weight: Real,
+    threshold: Real,
+    x: Real,
+    values: NDArray[np.float64],
+    slots: NDArray[np.int32] | None,
+    strides: NDArray[np.int32] | None,
+    threads: int,
+    /,
+) -> int: ...
 def loop_seconds() -> float: ...
 def collider_query(
     shape: int,

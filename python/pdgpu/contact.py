@@ -44,7 +44,7 @@ DISTANCE, THRESHOLD, ACTIVATION, ENERGY, GRADIENT, HESSIAN, HESSIAN_PSD, BLOCKS,
     9
 )  # PD_CONTACT_... of csrc/contact_loops.h
 
-CHUNK = 2**9  # pairs whose Hessians are there at a time: they are 1 kB each, and should stay in the cache until they are added up
+PART = 2**15  # pairs whose derivatives are added up in one call
 
 
 @dataclass(frozen=True)
@@ -155,9 +155,10 @@ class ContactPairs:
 
     def gradient(self, x, *, threads=0):
         """Derivative of `energy` by x, (n, 3) N. ValueError also where a pair is not farther apart than the separation."""
-        corners = self._apart(self._evaluate(GRADIENT, x, threads), x)
-        wide = corners.astype(np.float64, copy=False)
-        return _host.pair_vector(self.vertices, wide, self.n_vertices).astype(corners.dtype, copy=False)
+        x = self._positions(x)
+        values = np.zeros((self.n_vertices, 3))
+        self._add(GRADIENT, values, x, threads)
+        return values.astype(x.dtype, copy=False)
 
     def hessian(self, x, *, psd=False, threads=0):
         """Second derivative of `energy` by x, scipy CSR (3n, 3n) N/m, row 3 i + axis for vertex i. Errors as for `gradient`.
@@ -165,52 +166,57 @@ class ContactPairs:
         psd : bool
             The nearest positive semidefinite matrix of every pair instead of its Hessian.
         """
-        quantity = HESSIAN_PSD if psd else HESSIAN
-        corners = np.maximum(self.vertices, 0)
         if self._pattern is None:
             pattern = _host.pair_pattern(self.vertices, self.n_vertices, thread_count(threads))
-            self._pattern = (*pattern, np.diff(pattern[0])[3 * corners])
+            self._pattern = (*pattern, np.diff(pattern[0])[3 * np.maximum(self.vertices, 0)])
         row_start, columns, slots, strides = self._pattern
-        x = coordinates("x", x, (self.n_vertices, 3), common_precision(x, self))
+        x = self._positions(x)
         values = np.zeros(len(columns))
-        for first in range(0, len(self), CHUNK):
-            rows = slice(first, first + CHUNK)
-            own = np.arange(4 * len(corners[rows]), dtype=np.int32).reshape(-1, 4)
-            blocks = self._at(quantity, own, x[corners[rows]].reshape(-1, 3), threads, rows)
-            wide = self._apart(blocks, x, first).astype(np.float64, copy=False)
-            _host.pair_matrix_add(values, slots[rows], strides[rows], wide, thread_count(threads))
+        self._add(HESSIAN_PSD if psd else HESSIAN, values, x, threads, slots, strides)
         # copies, since the pattern serves again
         parts = (values.astype(x.dtype, copy=False), columns.copy(), row_start.copy())
         return scipy.sparse.csr_matrix(parts, shape=(3 * self.n_vertices,) * 2)
 
+    def _positions(self, x):
+        return coordinates("x", x, (self.n_vertices, 3), common_precision(x, self))
+
+    def _columns(self, dtype, rows=slice(None)):
+        """Kind, vertices and limits of some of the pairs."""
+        kind = self.kind[rows]
+        limits = (self.activation[rows], np.full(len(kind), self.contact.separation), self.weight[rows], self.threshold[rows])
+        return kind, self.vertices[rows], *(np.ascontiguousarray(column, dtype) for column in limits)
+
     def _evaluate(self, quantity, x, threads):
-        return self._at(quantity, self.vertices, coordinates("x", x, (self.n_vertices, 3), common_precision(x, self)), threads)
+        x = self._positions(x)
+        return _batch(quantity, self.contact, *self._columns(x.dtype), x, threads)
 
-    def _at(self, quantity, points, x, threads, rows=slice(None)):
-        """A quantity of some of the pairs whose corners are rows `points` of x."""
-        separation = np.full(len(points), self.contact.separation)
-        limits = (self.activation[rows], separation, self.weight[rows], self.threshold[rows])
-        return _batch(quantity, self.contact, self.kind[rows], points, *limits, x, threads)
+    def _add(self, quantity, values, x, threads, slots=None, strides=None):
+        """Adds gradients or Hessians to values, a part of the pairs at a time, between which the interpreter sees to its signals."""
+        module = backend("cpu", x.dtype)
+        for first in range(0, len(self), PART):
+            rows = slice(first, first + PART)
+            places = (None, None) if slots is None else (slots[rows], strides[rows])
+            call = (*_law(self.contact), quantity, *self._columns(x.dtype, rows), x, values, *places, thread_count(threads))
+            touching = module.contact_sum(*call)
+            if touching >= 0:
+                pair = first + touching
+                distance = float(self.distance(x)[pair])
+                vertices = [int(i) for i in self.vertices[pair] if i >= 0]
+                raise ValueError(
+                    f"x: the {KINDS[self.kind[pair]]} pair of vertices {vertices} is {distance:g} m apart, which must be more than the "
+                    f"separation {self.contact.separation:g} m"
+                )
 
-    def _apart(self, result, x, first=0):
-        """`result` of pairs from `first` on where none of them touches."""
-        touching = ~np.isfinite(result[(slice(None), *(0,) * (result.ndim - 1))])
-        if touching.any():
-            pair = first + int(np.argmax(touching))
-            distance = float(self.distance(x)[pair])
-            vertices = [int(i) for i in self.vertices[pair] if i >= 0]
-            raise ValueError(
-                f"x: the {KINDS[self.kind[pair]]} pair of vertices {vertices} is {distance:g} m apart, which must be more than the "
-                f"separation {self.contact.separation:g} m"
-            )
-        return result
+
+def _law(contact):
+    """The law as numbers; a stiffness that is not known is not asked for."""
+    return LAWS.index(type(contact).__name__), int(contact.area_weighted), contact.stiffness if contact.stiffness != "auto" else 0.0
 
 
 def _batch(quantity, contact, kind, points, activation, separation, weight, threshold, x, threads):
     """One quantity of pairs over points x; the numbers of the pairs are rounded to the precision of x."""
-    settings = (LAWS.index(type(contact).__name__), int(contact.area_weighted), contact.stiffness if contact.stiffness != "auto" else 0.0)
     numbers = [np.ascontiguousarray(column, x.dtype) for column in (activation, separation, weight, threshold)]
-    return backend("cpu", x.dtype).contact_batch(*settings, quantity, kind, points, *numbers, x, thread_count(threads))
+    return backend("cpu", x.dtype).contact_batch(*_law(contact), quantity, kind, points, *numbers, x, thread_count(threads))
 
 
 def pair_stiffness(contact, weight):
