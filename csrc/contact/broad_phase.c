@@ -400,7 +400,11 @@ static pd_status fill_lists(pd_broad_phase *phase, int first, int last) {
             if (found > UINT32_MAX)
                 return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "broad phase: %zu pairs are more than a list can hold", found);
             while (capacity < found) capacity *= 2;
-            PD_TRY(resize(phase, list, capacity));
+            status = resize(phase, list, capacity);
+            if (status) {
+                pd_error cause = *pd_context_error(context);
+                PD_TRY(pd_fail(pd_context_error(context), status, "no room for %zu pairs that may meet: %.300s", found, cause.text));
+            }
             phase->counts.retries++;
             again = 1;
         }

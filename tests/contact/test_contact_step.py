@@ -1,6 +1,9 @@
 """Steps with contact: what the objective is, that runs go on with the same bits, and what is refused."""
 
 import copy
+import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -215,3 +218,54 @@ def test_what_does_not_collide_takes_no_part(tmp_path):
         assert (run.positions[:, 1] < 0.0).tolist() == [True, False, True]
     with pytest.raises(TypeError, match="collides: expected True or False, got 1"):
         scene.add_obstacle(pdgpu.Sphere((1, 0, 0), 0.2), collides=1)
+
+
+def two_bodies(order=(0, 1), length=1.0, contact_distance=0.02):
+    """A cube on a slab on a floor, in an order, with lengths in parts of a metre (forces and densities along)."""
+    scene = pdgpu.Scene(gravity=(0, -9.81 * length, 0))
+    made = {}
+    for k in order:
+        size, low, cells = (((1.0, 0.3, 1.0), (0.0, 0.03, 0.0), (3, 1, 3)), ((0.4, 0.4, 0.4), (0.25, 0.36, 0.3), (2, 2, 2)))[k]
+        mesh = pdgpu.shapes.beam(size, cells=cells)
+        points = (mesh.points + low) * length
+        material = pdgpu.NeoHookean.from_young(2e4 / length, 0.3)
+        made[k] = scene.add_solid(pdgpu.Mesh(points, tets=mesh.tets), material, density=500.0 / length**3)
+    scene.add_obstacle(pdgpu.Box((4 * length, length, 4 * length), (0.5 * length, -0.5 * length, 0.5 * length)))
+    contact = pdgpu.BarrierContact(contact_distance * length)
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=100, tolerance=1e-11), dt=1 / 50, contact=contact)
+    sim.step(12)
+    assert len(sim.contact_forces().of("obstacle0")) > 0 and len(sim.contact_forces().of(made[0], made[1])) > 0
+    return np.concatenate([sim.positions[made[k].slice] for k in (0, 1)]) / length
+
+
+def test_order_and_units():
+    """If not, the answer depends on which body was added first, or on whether somebody works in millimetres."""
+    expected = two_bodies()
+    assert np.abs(two_bodies(order=(1, 0)) - expected).max() < 1e-9
+    for length in (1e3, 1e-2):
+        assert np.abs(two_bodies(length=length) - expected).max() < 1e-9
+
+
+CROWD = """
+import resource
+import numpy as np
+import pdgpu
+
+scene = pdgpu.Scene(gravity=(0, 0, 0))
+scene.add_particles(np.random.default_rng(0).random((16_000, 3)), mass=1e-3)
+contact = pdgpu.BarrierContact(5.0, stiffness=1.0)
+sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=2, linear=pdgpu.PCG()), dt=1e-6, contact=contact, threads=1)
+before = sim.positions
+resource.setrlimit(resource.RLIMIT_AS, (1_500_000_000, resource.RLIM_INFINITY))
+try:
+    sim.step()
+except MemoryError as error:
+    print(error, np.array_equal(sim.positions, before), sim.time == 0.0)
+"""
+
+
+@pytest.mark.slow
+def test_lists_that_do_not_fit():
+    """If not, memory that runs out is a crash, or the state is lost."""
+    result = subprocess.run([sys.executable, "-c", CROWD], capture_output=True, text=True, timeout=100)
+    assert re.search(r"no room for 127992000 pairs that may meet: .* True True", result.stdout), result.stdout + result.stderr
