@@ -183,7 +183,7 @@ def certify(trajectory, triangles=None, edges=None, *, particles=None, times=Non
 def judged_parts(scene, fixed=None):
     """JudgedScene, JudgedShapes and SceneSurface of what collides. `fixed` marks vertices of the bodies; those of obstacles are."""
     parts = (*scene.bodies, *scene.obstacles)
-    surface = SceneSurface(scene, [place for place, part in enumerate(parts) if getattr(part, "collides", True)])
+    surface = SceneSurface(scene, [place for place, part in enumerate(parts) if part.collides])
     still = np.ones(len(surface.rest), np.uint8)
     still[: scene.n_vertices] = 0 if fixed is None else fixed
     judged = JudgedScene(len(still), surface.triangles, surface.edges, surface.particles, still)
