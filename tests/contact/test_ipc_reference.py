@@ -37,6 +37,7 @@ def test_the_same_minimiser_as_the_stored_one(name):
     assert_same(ours(case)[-1], theirs, np.ptp(theirs, axis=0).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_same_minimiser_as_with_ipctk(name):
     """As above, step by step, and the energy of the contacts is ipctk's too."""

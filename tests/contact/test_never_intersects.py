@@ -17,6 +17,7 @@ pytestmark = pytest.mark.skipif(not _host.HAS_GMP, reason="this build has no GMP
 DTYPES = ("float32", "float64")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", QUICK)
 def test_the_path_of_every_step_is_clean(name, dtype):
@@ -26,6 +27,7 @@ def test_the_path_of_every_step_is_clean(name, dtype):
     assert found.contacts > 0  # or it shows nothing
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("name", ["thrown ball"])
 def test_no_setting_lets_anything_through(name, variant):
@@ -54,6 +56,7 @@ def test_long_runs_of_fine_meshes_are_clean(name, dtype):
     assert found.intersections == 0 and found.contacts > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["squeezed bunny", "squeezed armadillo"])  # obstacles that move, pins that move
 def test_a_plate_does_not_close_in_on_what_it_pushes(name):
     """If it failed, a scripted plate that is ahead of a body would come ten times as near in every iteration, and then neither moves."""

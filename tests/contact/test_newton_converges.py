@@ -6,6 +6,7 @@ from contact_scenes import SCENES
 NAMES = ("cube on cube", "crossing cloths", "rings", "squeezed bunny")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_superlinear_at_the_end(name):
     """If it failed, a derivative of the barrier or the choice of the matrix would be wrong, and each step take many times as long."""
