@@ -50,7 +50,7 @@ class Scene(GuardedAttributes):
 
     def __repr__(self):
         count = len(self.obstacles)
-        obstacles = f", {count} obstacle{'s'[: count > 1]} that nothing responds to" if count else ""
+        obstacles = f", {count} obstacle{'s'[: count > 1]}" if count else ""
         box = "" if self.world_box is None else f", walls by {self.world_box!r}"
         return f"Scene({len(self.bodies)} bodies, {self.n_vertices} vertices{obstacles}{box})"
 

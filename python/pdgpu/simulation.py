@@ -75,8 +75,8 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
         if scene.obstacles and contact is None:
             names = ", ".join(repr(obstacle.name) for obstacle in scene.obstacles)
             warnings.warn(
-                f"obstacles: nothing responds to {names}, and bodies pass through; contacts() finds what is near. Walls that push back: "
-                "Scene.set_world_box",
+                f"obstacles: nothing responds to {names} without contact, and bodies pass through; give contact=pdgpu.BarrierContact(...) "
+                "to Newton, or walls that push back by Scene.set_world_box; contacts() finds what is near",
                 stacklevel=2,
             )
         self._prepare()
@@ -287,7 +287,7 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
 
     @property
     def obstacles(self):
-        """The obstacles of the scene, a tuple of Obstacle. Nothing responds to them so far; `contacts` finds what is near them."""
+        """The obstacles of the scene, a tuple of Obstacle: what a simulation with `contact` keeps away from."""
         return self._scene.obstacles
 
     @property
