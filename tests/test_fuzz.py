@@ -18,6 +18,7 @@ from hypothesis.extra import numpy as arrays
 
 import pdgpu
 from pdgpu import _cpu_f32, _cpu_f64, _host, ccd, elements, geometry, shapes
+from pdgpu.records import COLUMNS
 
 # DivergenceError is a RuntimeError; AttributeError, SystemError and IndexError would be our own mistakes
 ALLOWED = (TypeError, ValueError, RuntimeError, MemoryError, OverflowError, OSError)
@@ -419,7 +420,8 @@ def test_elements_at_any_magnitude(x, data):
 # right calls, of which the attacks change a part; test_modules.py sees that every function and method is among them
 HOST = right.host_calls()
 BACKENDS = [_cpu_f32, _cpu_f64]
-CORE = right.simulation_arguments(_cpu_f64)
+CORES = {module: right.simulation_arguments(module) for module in BACKENDS}
+CORE = CORES[_cpu_f64]
 SET, SETTINGS = CORE[2][0], CORE[5]
 CALLS = {module: right.simulation_calls(module, len(CORE[0])) for module in BACKENDS}
 SYSTEM = right.linear_arguments(_cpu_f64)
@@ -512,13 +514,13 @@ def test_backend_simulation(which, part, value, module):
     """If not, arrays that do not fit together are read past their ends."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 7:
         value = 7  # counts of iterations
-    arguments = list(CORE)
+    arguments = list(CORES[module])
     arguments[which] = value
     simulations = [survives(module.Simulation, *arguments)]
-    arguments = list(CORE)
+    arguments = list(CORES[module])
     arguments[5] = SETTINGS | {[*SETTINGS, "linear", "colours"][which]: value}
     simulations.append(survives(module.Simulation, *arguments))
-    arguments = list(CORE)
+    arguments = list(CORES[module])
     arguments[2] = [tuple(value if k == part else kept for k, kept in enumerate(SET)), value]
     survives(module.Simulation, *arguments)
     arguments[2] = arguments[2][:1]
@@ -532,7 +534,7 @@ def test_backend_simulation(which, part, value, module):
 def test_the_backend_keeps_what_it_borrows():
     """If not, reading a number that runs Python code leaves the constructor with freed arrays."""
     for module in BACKENDS:
-        arguments = list(CORE)
+        arguments = list(CORES[module])
         arguments[2] = Shrinking()
         with pytest.raises(ValueError, match="given twice"):
             module.Simulation(*arguments)
@@ -547,8 +549,8 @@ def test_the_backend_keeps_what_it_borrows():
         with pytest.raises(ValueError, match="threads: must be at most 1024, got 2147483647"):
             module.Simulation(*arguments)
         arguments[5], arguments[6] = SETTINGS | {"iterations": 2**31 - 1}, 1
-        with pytest.raises(ValueError, match=r"record: expected float64 array of shape \(2147483648, 7\)"):
-            module.Simulation(*arguments).step(None, np.zeros((3, 7)), None, None, False)
+        with pytest.raises(ValueError, match=rf"record: expected float64 array of shape \(2147483648, {len(COLUMNS)}\)"):
+            module.Simulation(*arguments).step(None, np.zeros((3, len(COLUMNS))), None, None, False)
 
 
 class Clearing:
@@ -566,7 +568,7 @@ def test_settings_that_change_while_they_are_read():
     """If not, a value is used after it has been freed."""
     settings = dict(SETTINGS)
     settings["tolerance"] = Clearing(settings)
-    with pytest.raises(TypeError, match="settings: ProjectiveDynamics needs 'check_every'"):
+    with pytest.raises(TypeError, match="settings: ProjectiveDynamics needs 'step_tolerance'"):
         _cpu_f64.Simulation(*CORE[:5], settings, 1, None)
 
 
@@ -574,7 +576,7 @@ def test_settings_that_change_while_they_are_read():
 @given(st.sampled_from(sorted(CALLS[_cpu_f64])), st.integers(0, 4), garbage, st.lists(garbage, max_size=5), st.sampled_from(BACKENDS))
 def test_backend_methods(name, which, value, everything, module):
     """If not, a wrong array given to a method of the core is written past its end."""
-    sim = module.Simulation(*CORE)
+    sim = module.Simulation(*CORES[module])
     arguments = list(CALLS[module][name])
     if which < len(arguments):
         arguments[which] = value
