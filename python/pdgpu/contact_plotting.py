@@ -12,7 +12,7 @@ __all__ = ["draw_forces", "plot_contact"]
 PANELS = (
     ("pairs in contact", ("active_contacts", "contacts_entered", "contacts_left"), ("-", "--", ":")),
     ("smallest distance  [m]", ("smallest_distance",), ("-",)),
-    ("part of the move allowed", ("step_limit",), ("-",)),
+    ("part of move allowed", ("step_limit",), ("-",)),
     ("gradient norm  [N]", ("gradient_norm",), ("-",)),
 )
 WORDS = {"active_contacts": "acting", "contacts_entered": "entered", "contacts_left": "left"}
@@ -46,17 +46,20 @@ def plot_contact(records, *, x="iterations", figure=None):
             abscissa = record["iteration" if x == "iterations" else "seconds"]
             for column, style in zip(columns, styles, strict=True):
                 values = np.where(np.isfinite(record[column]), record[column], np.nan)
-                words = " ".join(word for word in (name, WORDS.get(column, "")) if word)
-                axes.plot(abscissa, values, style, color=f"C{k % 10}", label=words, linewidth=1.6, marker=".", markersize=4)
+                axes.plot(abscissa, values, style, color=f"C{k % 10}", label=name, linewidth=1.6, marker=".", markersize=4)
         if columns[0] in ("smallest_distance", "gradient_norm"):
             axes.set_yscale("log")
         if columns[0] == "step_limit":
             axes.set_ylim(-0.05, 1.05)
-        axes.set_ylabel(label)
+        axes.set_ylabel(label, fontsize=9)
         axes.grid(True, which="major", color="0.88")
         axes.spines[["top", "right"]].set_visible(False)
-    if len(records) > 1 or len(PANELS[0][1]) > 1:
-        panels[0].legend(frameon=False, fontsize=8)
+    # what the lines of the first panel are, and which colour is which record
+    _, columns, styles = PANELS[0]
+    handles = [panels[0].plot([], [], style, color="0.3", label=WORDS[column])[0] for column, style in zip(columns, styles, strict=True)]
+    panels[0].legend(handles=handles, frameon=False, fontsize=8, ncols=3, loc="upper right")
+    if len(records) > 1:
+        panels[-1].legend(frameon=False, fontsize=8, loc="lower left")
     panels[-1].set_xlabel(LABELS[x])
     return figure
 
