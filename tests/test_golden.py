@@ -20,6 +20,7 @@ import pytest
 from pdgpu.backends import backend
 
 FILE = Path(__file__).parent / "golden.csv"
+pytestmark = pytest.mark.every
 EXACT = "PDGPU_GOLDEN" in os.environ  # in a build of the preset "golden"
 RUNS = [(scene, device, dtype) for scene in golden_cases.SCENES for device in ("cpu", "cuda") for dtype in ("float32", "float64")]
 COLUMNS = ("scene", "solver", "device", "dtype", "hash", "positions", "velocities", "potential", "gradient_norm", "tolerance")
