@@ -30,7 +30,7 @@ struct pd_contact {
     pd_colliders *planes; /* as many as there are planes */
     pd_proximity *proximity;
     pd_guard *guard;
-    long long searches, revision;
+    long long searches;
 
     real *driven, *targets, *kept; /* B [n_driven,3] m */
     int ahead;
@@ -173,7 +173,7 @@ static pd_status make_room(pd_contact *self, size_t n) {
     const pd_room rooms[] = {PD_ROOM(c->kind, 1),   PD_ROOM(c->points, 4),    PD_ROOM(c->activation, 1), PD_ROOM(c->separation, 1),
                              PD_ROOM(c->weight, 1), PD_ROOM(c->threshold, 1), PD_ROOM(self->values, 1),  PD_ROOM(self->corners, 12)};
     const pd_room partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
-    pd_status status = pd_rooms_grow(self->context, n, "pairs in contact", 8, rooms, &self->capacity, &self->revision);
+    pd_status status = pd_rooms_grow(self->context, n, "pairs in contact", 8, rooms, &self->capacity, NULL);
     if (!status) status = pd_rooms_grow(self->context, n, "sums over pairs in contact", 1, partial, &self->partial_capacity, NULL);
     return status;
 }
@@ -238,8 +238,7 @@ pd_status pd_contact_hessians(pd_contact *self, const real *x, int psd) {
     pd_status status = pd_contact_place(self, x);
     if (status) return status;
     const pd_room rooms[] = {PD_ROOM(self->hessians, 144)};
-    PD_TRY(
-        pd_rooms_grow(self->context, (size_t)self->n, "Hessians of pairs in contact", 1, rooms, &self->hessian_capacity, &self->revision));
+    PD_TRY(pd_rooms_grow(self->context, (size_t)self->n, "Hessians of pairs in contact", 1, rooms, &self->hessian_capacity, NULL));
     PD_TRY(evaluate(self, psd ? PD_CONTACT_HESSIAN_PSD : PD_CONTACT_HESSIAN, self->hessians));
 done:
     return status;
@@ -323,5 +322,3 @@ done:
 real pd_contact_thickness(const pd_contact *self) { return self->scene.separation; }
 
 long long pd_contact_searches(const pd_contact *self) { return self->searches; }
-
-long long pd_contact_revision(const pd_contact *self) { return self->revision + pd_proximity_revision(self->proximity); }

@@ -95,7 +95,5 @@ pd_status pd_contact_limit(pd_contact *contact, const real *x_0, const real *x_1
 real pd_contact_thickness(const pd_contact *contact);
 /* Searches of the broad phase for pairs that are near. */
 long long pd_contact_searches(const pd_contact *contact);
-/* Changes where some list has moved to another place in memory. */
-long long pd_contact_revision(const pd_contact *contact);
 
 #endif

@@ -106,7 +106,7 @@ static pd_status run_chunk(run *r, int n, pd_look look, double report[3], int *s
         if (self->method->finish && self->iterate.number + 1 == self->settings.iterations)
             PD_TRY(self->method->finish(self->own, problem, &self->iterate));
         PD_TRY(pd_safe_limit(self));
-        report[0] *= self->safe.part * self->safe.part;
+        report[0] *= self->safe.kept * self->safe.kept;
         r->row.advance_seconds += pd_seconds() - start;
     }
     r->result->phases[PD_PHASE_DIRECTION] += r->row.direction_seconds;

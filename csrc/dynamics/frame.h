@@ -13,6 +13,7 @@ typedef struct pd_contact_recorder pd_contact_recorder; /* contact_record.h */
 typedef struct pd_safe {
     real *x, *offset; /* B [n,3] where the last iteration began; NULL where nobody asks */
     double part;      /* of the last move that contact allowed */
+    double kept;      /* of it that was left of what the method had moved; 1 where the method kept to `part` itself */
     int drives;       /* times that what is driven moved in the step */
     int arrived;      /* all that is driven is at its target */
 } pd_safe;

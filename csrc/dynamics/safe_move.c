@@ -116,7 +116,7 @@ pd_status pd_safe_limit(pd_simulation *self) {
     pd_safe *safe = &self->safe;
     pd_iterate *iterate = &self->iterate;
     pd_status status = PD_OK;
-    safe->part = 1.0;
+    safe->part = safe->kept = 1.0;
     if (!problem->contact) return PD_OK;
     if (iterate->limit > 0.0) {
         safe->part = iterate->limit;
@@ -130,6 +130,7 @@ pd_status pd_safe_limit(pd_simulation *self) {
         PD_TRY(pd_add_scaled(problem->context, problem->model, problem->trial, safe->part, iterate->step, problem->trial));
         PD_TRY(pd_memory_copy(problem->context, iterate->step, problem->trial, bytes));
         iterate->restarted = iterate->number + 1;
+        safe->kept = safe->part;
         PD_TRY(prune(self, safe->part));
     }
 done:

@@ -2,7 +2,6 @@
 #include "dynamics/simulation.h"
 
 #include "base/clock.h"
-#include "dynamics/block_hessian.h"
 #include "dynamics/chunk.h"
 #include "dynamics/contact_record.h"
 #include "dynamics/frame.h"
@@ -102,11 +101,6 @@ pd_status pd_simulation_linear(pd_simulation *self, pd_linear **out) {
 void pd_simulation_set_chebyshev(pd_simulation *self, const pd_chebyshev *chebyshev) {
     self->settings.chebyshev = *chebyshev;
     pd_chunks_forget(self->chunks, self->problem->context); // those of the old weights will not come again
-}
-
-pd_status pd_simulation_pattern(pd_simulation *self, const pd_csr **out) {
-    *out = &self->problem->hessian->pattern;
-    return pd_problem_need_pattern(self->problem);
 }
 
 pd_status pd_simulation_system_matrix(pd_simulation *self, const pd_csr **out) { return pd_problem_system_matrix(self->problem, out); }

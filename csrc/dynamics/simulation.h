@@ -131,8 +131,6 @@ pd_status pd_simulation_keep_error(pd_simulation *self, pd_status status);
 
 pd_error *pd_simulation_error(pd_simulation *self);
 int pd_simulation_n_vertices(const pd_simulation *self);
-/* Pattern of the Hessian; made on first use, owned by the simulation. Errors: PD_ERROR_MEMORY; PD_ERROR_VALUE where it is too large. */
-pd_status pd_simulation_pattern(pd_simulation *self, const pd_csr **out);
 /* The matrix of the Projective Dynamics global step over all vertices; made on first use, owned by the simulation. */
 pd_status pd_simulation_system_matrix(pd_simulation *self, const pd_csr **out);
 /* The linear solver of the method's global step, made on first use and not prepared yet; *out = NULL where the method has none. What it

@@ -90,19 +90,40 @@ def test_a_cut_cloth_goes_on():
 
 
 def test_the_record():
-    scene = falling_cloth()
-    sim = simulation(scene)
-    sim.step(10)
-    sim.step(record=True)
-    record = sim.last_step
+    """If not, a plot of how contact converges shows something else than what happened."""
+    sim = pdgpu.Simulation(falling_cloth(), pdgpu.Newton(iterations=60, tolerance=1e-6), dt=1 / 25, contact=pdgpu.BarrierContact(0.002))
+    for _ in range(30):
+        sim.step(record="positions")
+        record = sim.last_step
+        if record["step_limit"][1:].min(initial=1.0) < 1.0:
+            break
     assert record["contact_potential"][-1] == pytest.approx(sim.energies()["contact"], rel=1e-9)
     found = sim.contact_forces()
     assert record["active_contacts"][-1] == len(found) > 0
     assert record["smallest_distance"][-1] == pytest.approx(found.distance.min(), rel=1e-9)
     changes = record["contacts_entered"] - record["contacts_left"]
     assert np.array_equal(np.diff(record["active_contacts"]), changes[1:]) and changes[0] == 0.0
-    assert ((record["step_limit"] > 0.0) & (record["step_limit"] <= 1.0)).all()
+    assert ((record["step_limit"] > 0.0) & (record["step_limit"] <= 1.0)).all() and record["step_limit"].min() < 1.0
+    moves = np.linalg.norm(np.diff(record.positions, axis=0), axis=(1, 2))
+    np.testing.assert_allclose(record["step_norm"][1:], moves, rtol=1e-6, atol=1e-14)
     assert (record["outer"] >= 1.0).all() and not record["behind"].any() and record.behind == 0.0
+
+
+def test_without_a_line_search():
+    """If not, a method that does not look where it goes goes through what is there: the frame takes back what is too far."""
+    scene = falling_cloth()
+    solver = pdgpu.Newton(iterations=12, line_search=False)
+    sim = pdgpu.Simulation(scene, solver, dt=1 / 25, contact=pdgpu.BarrierContact(0.002))
+    pruned = 0
+    for _ in range(12):
+        before = sim.positions
+        sim.step(record="positions")
+        record = sim.last_step
+        pruned += int((record["step_limit"][1:] < 1.0).sum())
+        moves = np.linalg.norm(np.diff(record.positions, axis=0), axis=(1, 2))
+        np.testing.assert_allclose(record["step_norm"][1:], moves, rtol=1e-6, atol=1e-14)
+        assert pdgpu.certify([before, *record.positions], scene, gap=False)
+    assert pruned > 0
 
 
 def test_a_moving_wall_pushes():
