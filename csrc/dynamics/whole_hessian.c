@@ -40,7 +40,7 @@ static int compare_keys(const void *a, const void *b) {
 /* Sorts keys [n] and keeps one of each; returns how many. */
 static size_t sort_once(uint64_t *keys, size_t n) {
     size_t kept = 0;
-    qsort(keys, n, sizeof *keys, compare_keys);
+    if (n > 0) qsort(keys, n, sizeof *keys, compare_keys); // there is no memory for none
     for (size_t i = 0; i < n; i++)
         if (i == 0 || keys[i] != keys[i - 1]) keys[kept++] = keys[i];
     return kept;
