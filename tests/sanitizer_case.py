@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import scenes
 from contact_pairs import evaluate, random_pairs
+from module_calls import backend_calls
 from proximity_oracle import make
 
 import pdgpu
@@ -102,6 +103,16 @@ def contacts(device, dtype):
         print(f"  contact: {name}")
 
 
+def elements(device, dtype):
+    """Every quantity of a batch of elements: energy, gradient, Hessian and projected, projection, stress, blocks."""
+    module = backend(device, dtype)
+    kind, _, *numbers = backend_calls(module)["element_batch"]
+    for quantity in range(7):
+        if not np.isfinite(module.element_batch(kind, quantity, *numbers)).all():
+            raise AssertionError(f"quantity {quantity} of elements in {dtype} is not finite")
+    print("  elements")
+
+
 def everything(device, dtype):
     warnings.simplefilter("ignore")  # what there is to say of weights and rho does not matter here
     print(f"{dtype} on {backend(device, dtype).devices()[0]}", flush=True)
@@ -116,10 +127,10 @@ def everything(device, dtype):
     broad_phases(device, dtype)
     proximity(device, dtype)
     contacts(device, dtype)
-    for guard in pdgpu.contact.GUARDS:
-        for linear in (pdgpu.Direct(), pdgpu.PCG()):
-            solver, contact = pdgpu.Newton(iterations=ITERATIONS, linear=linear), pdgpu.BarrierContact(0.03, guard=guard)
-            run(f"contact: {guard}, {type(linear).__name__}", scenes.heap(), None, solver, device, dtype, contact)
+    elements(device, dtype)
+    for guard, linear in zip(pdgpu.contact.GUARDS, (pdgpu.Direct(), pdgpu.PCG()), strict=True):
+        solver, contact = pdgpu.Newton(iterations=2, linear=linear), pdgpu.BarrierContact(0.03, guard=guard)
+        run(f"contact: {guard}, {type(linear).__name__}", scenes.heap(), None, solver, device, dtype, contact)
 
 
 if __name__ == "__main__":
