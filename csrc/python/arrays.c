@@ -231,6 +231,14 @@ PyArrayObject *pd_array_out(int type, int n_dimensions, const npy_intp *shape) {
     return (PyArrayObject *)PyArray_SimpleNew(n_dimensions, (npy_intp *)(Py_uintptr_t)shape, type);
 }
 
+void *pd_array_column(PyObject *columns, const char *name, int type, npy_intp n, npy_intp second, npy_intp third) {
+    npy_intp shape[3] = {n, second, third};
+    PyArrayObject *array = pd_array_out(type, third ? 3 : second ? 2 : 1, shape);
+    int failed = !array || PyDict_SetItemString(columns, name, (PyObject *)array) < 0;
+    Py_XDECREF((PyObject *)array);
+    return failed ? NULL : PyArray_DATA(array);
+}
+
 PyArrayObject *pd_array_copy(int type, int n_dimensions, const npy_intp *shape, const void *data) {
     PyArrayObject *array = pd_array_out(type, n_dimensions, shape);
     if (array && PyArray_NBYTES(array) > 0) memcpy(PyArray_DATA(array), data, (size_t)PyArray_NBYTES(array));

@@ -188,20 +188,11 @@ static PyObject *proximity_update(ProximityObject *self, PyObject *arguments) {
     return status ? raise_from(self, status) : NULL;
 }
 
-/* A column of n rows in the dictionary; its memory, or NULL with an exception set. */
-static void *column(PyObject *columns, const char *name, int type, npy_intp n, npy_intp second, npy_intp third) {
-    npy_intp shape[3] = {n, second, third};
-    PyArrayObject *array = pd_array_out(type, third ? 3 : second ? 2 : 1, shape);
-    int failed = !array || PyDict_SetItemString(columns, name, (PyObject *)array) < 0;
-    Py_XDECREF((PyObject *)array);
-    return failed ? NULL : PyArray_DATA(array); /* the dictionary keeps it */
-}
-
 /* What is near, in a dictionary of columns; called with the broad phase entered. NULL: *status says why, or there is an exception. */
 static PyObject *found(ProximityObject *self, const real *x, const real *driven, double distance, int unique, pd_status *status) {
     size_t n = 0;
     PyObject *columns = PyDict_New();
-    real *positions = columns ? column(columns, "positions", PD_NPY_REAL, self->surface->n_points, 3, 0) : NULL;
+    real *positions = columns ? pd_array_column(columns, "positions", PD_NPY_REAL, self->surface->n_points, 3, 0) : NULL;
     if (!positions) {
         Py_XDECREF(columns);
         return NULL;
@@ -220,14 +211,14 @@ static PyObject *found(ProximityObject *self, const real *x, const real *driven,
     if (!*status) *status = pd_proximity_choose(self->core, unique, &n);
     Py_END_ALLOW_THREADS npy_intp rows = (npy_intp)n;
     pd_contact_measures out = {0};
-    int complete = !*status && (out.kind = column(columns, "kind", NPY_UINT8, rows, 0, 0)) &&
-                   (out.feature = column(columns, "feature", NPY_UINT8, rows, 0, 0)) &&
-                   (out.points = column(columns, "vertices", NPY_INT32, rows, 4, 0)) &&
-                   (out.weights = column(columns, "weights", PD_NPY_REAL, rows, 4, 0)) &&
-                   (out.distance = column(columns, "distance", PD_NPY_REAL, rows, 0, 0)) &&
-                   (out.normal = column(columns, "normal", PD_NPY_REAL, rows, 3, 0)) &&
-                   (out.closest = column(columns, "points", PD_NPY_REAL, rows, 2, 3)) &&
-                   (out.bodies = column(columns, "bodies", NPY_INT32, rows, 2, 0));
+    int complete = !*status && (out.kind = pd_array_column(columns, "kind", NPY_UINT8, rows, 0, 0)) &&
+                   (out.feature = pd_array_column(columns, "feature", NPY_UINT8, rows, 0, 0)) &&
+                   (out.points = pd_array_column(columns, "vertices", NPY_INT32, rows, 4, 0)) &&
+                   (out.weights = pd_array_column(columns, "weights", PD_NPY_REAL, rows, 4, 0)) &&
+                   (out.distance = pd_array_column(columns, "distance", PD_NPY_REAL, rows, 0, 0)) &&
+                   (out.normal = pd_array_column(columns, "normal", PD_NPY_REAL, rows, 3, 0)) &&
+                   (out.closest = pd_array_column(columns, "points", PD_NPY_REAL, rows, 2, 3)) &&
+                   (out.bodies = pd_array_column(columns, "bodies", NPY_INT32, rows, 2, 0));
     if (complete) {
         Py_BEGIN_ALLOW_THREADS *status = pd_proximity_measure(self->core, &out);
         Py_END_ALLOW_THREADS
@@ -263,9 +254,9 @@ static PyObject *proximity_active(ProximityObject *self, PyObject *unused) {
     }
     const pd_active_pairs *active = pd_proximity_active(self->core, &n);
     pd_context *context = self->phase->context;
-    void *kind = column(columns, "kind", NPY_INT32, (npy_intp)n, 0, 0);
-    void *points = kind ? column(columns, "points", NPY_INT32, (npy_intp)n, 4, 0) : NULL;
-    void *key = points ? column(columns, "key", NPY_UINT64, (npy_intp)n, 0, 0) : NULL;
+    void *kind = pd_array_column(columns, "kind", NPY_INT32, (npy_intp)n, 0, 0);
+    void *points = kind ? pd_array_column(columns, "points", NPY_INT32, (npy_intp)n, 4, 0) : NULL;
+    void *key = points ? pd_array_column(columns, "key", NPY_UINT64, (npy_intp)n, 0, 0) : NULL;
     if (key) status = pd_memory_download(context, kind, active->kind, n * sizeof *active->kind);
     if (key && !status) status = pd_memory_download(context, points, active->points, 4 * n * sizeof *active->points);
     if (key && !status) status = pd_memory_download(context, key, active->key, n * sizeof *active->key);

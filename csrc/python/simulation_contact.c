@@ -167,15 +167,6 @@ PyObject *pd_call_contact_row(pd_simulation_object *self, PyObject *arguments) {
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------------------------------ */
 
-/* A column of n rows in the dictionary; its memory, or NULL with an exception set. */
-static void *column(PyObject *columns, const char *name, int type, npy_intp n, npy_intp second, npy_intp third) {
-    npy_intp shape[3] = {n, second, third};
-    PyArrayObject *array = pd_array_out(type, third ? 3 : second ? 2 : 1, shape);
-    int failed = !array || PyDict_SetItemString(columns, name, (PyObject *)array) < 0;
-    Py_XDECREF((PyObject *)array);
-    return failed ? NULL : PyArray_DATA(array); /* the dictionary keeps it */
-}
-
 static pd_status place(pd_simulation *core) {
     pd_contact *contact = pd_simulation_contact(core);
     pd_contact_look_ahead(contact, 0);
@@ -197,14 +188,15 @@ PyObject *pd_call_contact_columns(pd_simulation_object *self, PyObject *unused) 
     pd_contact_columns out = {0};
     uint64_t *keys = NULL;
     real *distance = NULL, *gradient = NULL;
-    int complete = !status && (out.kind = column(columns, "kind", NPY_INT32, n, 0, 0)) &&
-                   (out.points = column(columns, "vertices", NPY_INT32, n, 4, 0)) &&
-                   (out.activation = column(columns, "activation", PD_NPY_REAL, n, 0, 0)) &&
-                   (out.separation = column(columns, "separation", PD_NPY_REAL, n, 0, 0)) &&
-                   (out.weight = column(columns, "weight", PD_NPY_REAL, n, 0, 0)) &&
-                   (out.threshold = column(columns, "threshold", PD_NPY_REAL, n, 0, 0)) &&
-                   (keys = column(columns, "key", NPY_UINT64, n, 0, 0)) && (distance = column(columns, "distance", PD_NPY_REAL, n, 0, 0)) &&
-                   (gradient = column(columns, "gradient", PD_NPY_REAL, n, 4, 3));
+    int complete = !status && (out.kind = pd_array_column(columns, "kind", NPY_INT32, n, 0, 0)) &&
+                   (out.points = pd_array_column(columns, "vertices", NPY_INT32, n, 4, 0)) &&
+                   (out.activation = pd_array_column(columns, "activation", PD_NPY_REAL, n, 0, 0)) &&
+                   (out.separation = pd_array_column(columns, "separation", PD_NPY_REAL, n, 0, 0)) &&
+                   (out.weight = pd_array_column(columns, "weight", PD_NPY_REAL, n, 0, 0)) &&
+                   (out.threshold = pd_array_column(columns, "threshold", PD_NPY_REAL, n, 0, 0)) &&
+                   (keys = pd_array_column(columns, "key", NPY_UINT64, n, 0, 0)) &&
+                   (distance = pd_array_column(columns, "distance", PD_NPY_REAL, n, 0, 0)) &&
+                   (gradient = pd_array_column(columns, "gradient", PD_NPY_REAL, n, 4, 3));
     if (complete) {
         Py_BEGIN_ALLOW_THREADS status = pd_contact_read_columns(contact, &out, keys);
         if (!status) status = pd_contact_read(contact, PD_CONTACT_DISTANCE, distance);

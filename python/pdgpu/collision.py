@@ -19,7 +19,7 @@ __all__ = ["BroadPhase", "Pairs", "ProximitySet"]
 
 METHODS = ("lbvh", "patches", "hash")  # PD_BROAD_PHASE_... of csrc/contact/broad_phase.h
 
-FIXED, SELF, BODY_SHIFT = 1, 2, 2  # PD_TAG_... of csrc/geometry/box.h
+FIXED, SELF, BODY_SHIFT, SIDE = 1, 2, 2, 1 << 30  # PD_TAG_... of csrc/geometry/box.h
 
 
 class Pairs(NamedTuple):
@@ -35,6 +35,17 @@ class Pairs(NamedTuple):
 
     vertex_triangle: np.ndarray
     edge_edge: np.ndarray
+
+
+def primitive_tags(name, corners, tags):
+    """Of primitives (m, k) from the tags of their corners, int32: fixed where all corners are. They must not lie across bodies."""
+    of_corners = tags[corners]
+    mixed = (of_corners >> BODY_SHIFT != of_corners[:, :1] >> BODY_SHIFT).any(axis=1)
+    if mixed.any():
+        row = int(np.argmax(mixed))
+        raise ValueError(f"bodies: row {row} of {name} has vertices of bodies {(of_corners[row] >> BODY_SHIFT).tolist()}")
+    fixed = (of_corners & FIXED).all(axis=1)
+    return np.ascontiguousarray(of_corners[:, 0] & ~FIXED | fixed, dtype=np.int32)
 
 
 class BroadPhase(GuardedAttributes):
@@ -119,9 +130,7 @@ class BroadPhase(GuardedAttributes):
         self._keep(triangles=read_only(rows.triangles), vertices=read_only(rows.vertices), edges=read_only(edges))
         tags = self._tags(points, fixed, bodies, self_collision)
         corners = (self.vertices.reshape(-1, 1), self.edges, self.triangles)
-        per_primitive = [
-            self._primitive_tags(name, part, tags) for name, part in zip(("vertices", "edges", "triangles"), corners, strict=True)
-        ]
+        per_primitive = [primitive_tags(name, part, tags) for name, part in zip(("vertices", "edges", "triangles"), corners, strict=True)]
         self._core = module.BroadPhase(
             METHODS.index(method), self._positions("points", points), *corners, *per_primitive, thread_count(threads), context
         )
@@ -149,16 +158,6 @@ class BroadPhase(GuardedAttributes):
         if fixed is not None:
             tags[vertex_indices("fixed", fixed, points)] |= FIXED
         return tags
-
-    @staticmethod
-    def _primitive_tags(name, corners, tags):
-        of_corners = tags[corners]
-        mixed = (of_corners >> BODY_SHIFT != of_corners[:, :1] >> BODY_SHIFT).any(axis=1)
-        if mixed.any():
-            row = int(np.argmax(mixed))
-            raise ValueError(f"bodies: row {row} of {name} has vertices of bodies {(of_corners[row] >> BODY_SHIFT).tolist()}")
-        fixed = (of_corners & FIXED).all(axis=1)
-        return np.ascontiguousarray(of_corners[:, 0] & ~FIXED | fixed, dtype=np.int32)
 
     def _positions(self, name, x):
         return coordinates(name, x, (self.n_points, 3), self.dtype)

@@ -13,7 +13,7 @@ import scipy.sparse
 from scipy.sparse import csgraph
 
 from pdgpu.colliders import Box, Capsule, Plane, SignedDistanceField, Sphere
-from pdgpu.collision import BODY_SHIFT, FIXED, SELF
+from pdgpu.collision import BODY_SHIFT, FIXED, SELF, SIDE, primitive_tags
 from pdgpu.contact import GUARDS, LAWS, SurfaceAreas, find_pairs
 from pdgpu.contact_stiffness import automatic_stiffness
 from pdgpu.intersections import JudgedScene
@@ -21,8 +21,6 @@ from pdgpu.shapes import box
 from pdgpu.surface import SceneSurface
 
 __all__ = ["ContactScene"]
-
-SIDE = 1 << 30  # PD_TAG_SIDE of csrc/geometry/box.h
 
 
 class ContactScene:
@@ -119,18 +117,14 @@ class ContactScene:
         }
         for kind, rows in corners.items():
             name = {"vertices": "vertex", "edges": "edge", "triangles": "triangle"}[kind]
-            of_corners = tags[rows]
-            own = of_corners[:, 0] & ~FIXED | (of_corners & FIXED).all(axis=1)
+            own = primitive_tags(kind, rows, tags)
             if kind == "edges":
-                own |= np.where(self._sides, SIDE, 0)
+                own = own | np.where(self._sides, SIDE, 0)
             result |= {kind: rows, f"{name}_names": self._roots[rows], f"{name}_tags": own, f"{name}_radii": self.radii[rows[:, 0]]}
-        types = {float: dtype, np.integer: np.int32}
-        return {
-            name: np.array(value, next(types[kind] for kind in types if np.issubdtype(value.dtype, kind)))
-            if isinstance(value, np.ndarray)
-            else value
-            for name, value in result.items()
-        }
+        for name, value in result.items():
+            if isinstance(value, np.ndarray):
+                result[name] = np.ascontiguousarray(value, dtype if value.dtype.kind == "f" else np.int32)
+        return result
 
     def _parts_of(self):
         """What of the points hangs together, (n,) int32: within a part a pair acts no farther than it allows at rest."""

@@ -156,9 +156,10 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
             raise TypeError(f"scene: expected a pdgpu.Scene, got {scene!r}")
         if not scene.n_vertices:
             raise ValueError("scene: it has no bodies")
-        check_contact(ProjectiveDynamics() if solver is None else solver, contact)
+        solver = ProjectiveDynamics() if solver is None else solver
+        check_contact(solver, contact)
         self._keep(
-            solver=ProjectiveDynamics() if solver is None else solver,
+            solver=solver,
             dt=None if dt is None else number("dt", dt, above=0.0),
             threads=thread_count(threads),
             contact=contact,
