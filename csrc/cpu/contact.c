@@ -79,7 +79,7 @@ static void lanes_of_kind(const pd_contact_law *law, int quantity, const pd_cont
     results found;
     for (int start = 0; start < n; start += LANES) {
         int count = n - start < LANES ? n - start : LANES;
-        pd_contact_lanes_gather(pairs, x, chosen + start, count, &lanes);
+        pd_contact_lanes_gather(pairs, x, kind, chosen + start, count, &lanes);
         if (quantity == PD_CONTACT_ENERGY)
             energies(law, kind, &lanes, &found);
         else if (quantity == PD_CONTACT_GRADIENT)

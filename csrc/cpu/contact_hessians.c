@@ -169,7 +169,7 @@ void pd_contact_projected_hessians(const pd_contact_law *law, const pd_contact_p
     part_lanes found;
     for (int start = 0; start < n; start += LANES) {
         int count = n - start < LANES ? n - start : LANES;
-        pd_contact_lanes_gather(pairs, x, chosen + start, count, &lanes);
+        pd_contact_lanes_gather(pairs, x, kind, chosen + start, count, &lanes);
         parts_of_lanes(law, kind, &lanes, &found);
         for (int l = 0; l < count; l++) {
             int place = start + l;

@@ -13,15 +13,18 @@ typedef struct pd_contact_lanes {
     real activation[PD_CONTACT_LANES], separation[PD_CONTACT_LANES], weight[PD_CONTACT_LANES], threshold[PD_CONTACT_LANES];
 } pd_contact_lanes;
 
-/* Columns without a pair repeat the last one. */
-PD_INLINE void pd_contact_lanes_gather(const pd_contact_pairs *pairs, const real *x, const int *chosen, int count, pd_contact_lanes *out) {
+/* Columns without a pair repeat the last one; corners that the kind has not are its first. */
+PD_INLINE void pd_contact_lanes_gather(const pd_contact_pairs *pairs, const real *x, int kind, const int *chosen, int count,
+                                       pd_contact_lanes *out) {
+    int corners = pd_contact_corners(kind);
     for (int l = 0; l < PD_CONTACT_LANES; l++) {
-        real at[12];
-        pd_contact_limits limits;
-        pd_contact_turn_gather(pairs, x, chosen[l < count ? l : count - 1], at, &limits);
-        for (int i = 0; i < 12; i++) out->x[i][l] = at[i];
-        out->activation[l] = limits.activation, out->separation[l] = limits.separation;
-        out->weight[l] = limits.weight, out->threshold[l] = limits.threshold;
+        size_t p = (size_t)chosen[l < count ? l : count - 1];
+        for (int j = 0; j < 4; j++) {
+            const real *at = x + 3 * (size_t)pairs->points[4 * p + (size_t)(j < corners ? j : 0)];
+            for (int i = 0; i < 3; i++) out->x[3 * j + i][l] = at[i];
+        }
+        out->activation[l] = pairs->activation[p], out->separation[l] = pairs->separation[p];
+        out->weight[l] = pairs->weight[p], out->threshold[l] = pairs->threshold[p];
     }
 }
 

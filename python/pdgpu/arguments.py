@@ -120,13 +120,13 @@ def _finite(name, array):
     return array
 
 
-LARGEST = {"float32": 1e37, "float64": 1e307}  # m, coordinates that differences of can be formed
+LARGEST = {np.dtype("float32"): 1e37, np.dtype("float64"): 1e307}  # m, coordinates that differences of can be formed
 
 
 def coordinates(name, values, shape, dtype):
     """`values` as finite C-contiguous coordinates of "float32" or "float64", each small enough for differences of two."""
     array, dtype = real_array(name, values, shape), np.dtype(dtype)
-    bad = np.abs(array) > LARGEST[dtype.name]
+    bad = np.abs(array) > LARGEST[dtype]
     if bad.any():
         index = tuple(int(i) for i in np.argwhere(bad)[0])
         raise ValueError(f"{name}: value {array[index]} at {index} is too large for {dtype.name}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from functools import cache
 
 import numpy as np
 
@@ -28,15 +29,19 @@ def backend(device="cpu", dtype="float64"):
     """
     choice("device", device, DEVICES)
     try:
-        name = None if dtype is None else np.dtype(dtype)  # NumPy takes None for float64
+        found = None if dtype is None else np.dtype(dtype)  # NumPy takes None for float64
     except (TypeError, ValueError):
-        name = None
-    name = name.name if name is not None and name.isnative else None
-    if name not in PRECISIONS:
+        found = None
+    if found is None or not found.isnative or found.kind != "f" or found.itemsize not in (4, 8):
         raise ValueError(f"dtype: expected 'float32' or 'float64', got {dtype!r}")
+    return _loaded(device, found)
+
+
+@cache
+def _loaded(device, dtype):
+    module = f"_{device}_{PRECISIONS[dtype.name]}"
     if not _host.cpu_supports_backend():
         raise RuntimeError("this build of pdgpu needs a processor with AVX2 and FMA; build it with -DPDGPU_ARCH= for this one")
-    module = f"_{device}_{PRECISIONS[name]}"
     try:
         loaded = importlib.import_module(f"pdgpu.{module}")
     except ImportError as error:

@@ -132,7 +132,7 @@ class Collider:
         return shape, frame, size, spacing, values
 
     def _check_range(self, numbers, time, dtype):
-        if not (np.abs(numbers) <= LARGEST[dtype.name]).all():
+        if not (np.abs(numbers) <= LARGEST[dtype]).all():
             raise ValueError(f"time: at {time} s {self!r} is too large or too far away for {dtype.name}")
 
 

@@ -179,7 +179,7 @@ class BroadPhase(GuardedAttributes):
         -------
         Pairs
         """
-        distance = number("distance", distance, minimum=0.0, maximum=LARGEST[self.dtype.name])
+        distance = number("distance", distance, minimum=0.0, maximum=LARGEST[self.dtype])
         start = self._positions("x_t0", x_t0)
         end = None if x_t1 is None else self._positions("x_t1", x_t1)
         return self._named(*self._core.find(start, end, 0.5 * distance, bool(rebuild)))

@@ -110,7 +110,7 @@ def find_contacts(simulation, distance, bodies, self_collision, unique):
     if distance is None:
         rest = simulation._rest
         distance = 1e-3 * float(np.linalg.norm(np.ptp(rest, axis=0))) if len(rest) else 0.0
-    distance = number("distance", distance, minimum=0.0, maximum=LARGEST["float32"])
+    distance = number("distance", distance, minimum=0.0, maximum=LARGEST[np.dtype("float32")])
     self_collision, unique = flag("self_collision", self_collision), flag("unique", unique)
     names = simulation._scene.names
     if bodies is None:
