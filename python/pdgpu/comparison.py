@@ -76,7 +76,8 @@ class Comparison:
     ----------
     records : dict
         Name -> StepRecord with the columns of a step and, where there is a reference, relative_loss and relative_error. A run that starts
-        at x* to rounding has 0 there, and inf in rows that left it.
+        at x* to rounding has 0 there, and inf in rows that left it. Rows in which something driven has yet to push its way, and G at
+        its target is infinite, have an infinite loss; the others are relative to the first of them.
     reference : ndarray or None
         x*, (n, 3) float64 m; can be given to another `compare` of the same step.
     reference_potential : float or None
@@ -305,11 +306,16 @@ def _run(simulation, evaluator, x_star, g_star):
 
 
 def _ratio(values):
-    """values / values[0]; all 0 where it starts at the answer."""
-    if values[0] == 0.0:
-        return np.zeros_like(values)
+    """values / the first finite one of them; all 0 where it starts at the answer.
+
+    With contact G is infinite as long as something that is driven has yet to push its way: no loss is relative to that.
+    """
+    finite = np.flatnonzero(np.isfinite(values))
+    first = values[finite[0]] if len(finite) else values[0]
+    if first == 0.0:
+        return np.where(np.isfinite(values), values, np.inf)
     with np.errstate(invalid="ignore"):  # a diverged run may begin and end with infinity
-        return values / values[0]
+        return values / first
 
 
 def _newton_reference(scene, dt, start, initialization, threads, evaluator, contact):

@@ -10,6 +10,7 @@ from pdgpu.plotting import LABELS, _pyplot, _turned
 __all__ = ["draw_forces", "plot_contact"]
 
 PANELS = (
+    ("relative loss", ("relative_loss",), ("-",)),
     ("pairs in contact", ("active_contacts", "contacts_entered", "contacts_left"), ("-", "--", ":")),
     ("smallest distance  [m]", ("smallest_distance",), ("-",)),
     ("part of move allowed", ("step_limit",), ("-",)),
@@ -19,8 +20,8 @@ WORDS = {"active_contacts": "acting", "contacts_entered": "entered", "contacts_l
 
 
 def plot_contact(records, *, x="iterations", figure=None):
-    """Draw how contact converges, in four panels: pairs that act, enter and leave; the smallest distance; what part of each move was
-    allowed; the gradient norm.
+    """Draw how contact converges, in panels: the relative loss, of a comparison with a reference; pairs that act and, of up to three
+    records, enter and leave; the smallest distance; what part of each move was allowed; the gradient norm.
 
     Parameters
     ----------
@@ -39,26 +40,35 @@ def plot_contact(records, *, x="iterations", figure=None):
     for name, record in records.items():
         if "active_contacts" not in record:
             raise ValueError(f"records: {name!r} holds nothing; take the step with record=True")
-    figure = _pyplot().figure(figsize=(6.4, 7.2), layout="constrained") if figure is None else figure
-    panels = figure.subplots(len(PANELS), 1, sharex=True)
-    for axes, (label, columns, styles) in zip(panels, PANELS, strict=True):
+    chosen = PANELS if all("relative_loss" in record for record in records.values()) else PANELS[1:]
+    few = len(records) <= 3
+    if figure is None:
+        figure = _pyplot().figure(figsize=(6.4 if len(records) < 5 else 8.4, 1.8 * len(chosen)), layout="constrained")
+    panels = figure.subplots(len(chosen), 1, sharex=True)
+    for axes, (label, columns, styles) in zip(panels, chosen, strict=True):
         for k, (name, record) in enumerate(records.items()):
             abscissa = record["iteration" if x == "iterations" else "seconds"]
-            for column, style in zip(columns, styles, strict=True):
+            for column, style in zip(columns, styles, strict=True) if few else ((columns[0], ("-", "--", ":")[k // 10 % 3]),):
                 values = np.where(np.isfinite(record[column]), record[column], np.nan)
-                axes.plot(abscissa, values, style, color=f"C{k % 10}", label=name, linewidth=1.6, marker=".", markersize=4)
-        if columns[0] in ("smallest_distance", "gradient_norm"):
+                axes.plot(abscissa, values, style, color=f"C{k % 10}", label=name, linewidth=1.6, marker="." if few else None, markersize=4)
+        if columns[0] in ("relative_loss", "smallest_distance", "gradient_norm"):
             axes.set_yscale("log")
+        if columns[0] == "relative_loss":
+            axes.set_ylim(bottom=1e-14)
         if columns[0] == "step_limit":
             axes.set_ylim(-0.05, 1.05)
         axes.set_ylabel(label, fontsize=9)
         axes.grid(True, which="major", color="0.88")
         axes.spines[["top", "right"]].set_visible(False)
-    # what the lines of the first panel are, and which colour is which record
-    _, columns, styles = PANELS[0]
-    handles = [panels[0].plot([], [], style, color="0.3", label=WORDS[column])[0] for column, style in zip(columns, styles, strict=True)]
-    panels[0].legend(handles=handles, frameon=False, fontsize=8, ncols=3, loc="upper right")
-    if len(records) > 1:
+    pairs = panels[[label for label, _, _ in chosen].index("pairs in contact")]
+    if few:  # what the lines of that panel are
+        _, columns, styles = PANELS[1]
+        handles = [pairs.plot([], [], style, color="0.3", label=WORDS[column])[0] for column, style in zip(columns, styles, strict=True)]
+        pairs.legend(handles=handles, frameon=False, fontsize=8, ncols=3, loc="upper right")
+    if len(records) > 4:
+        figure.legend(*panels[0].get_legend_handles_labels(), frameon=False, fontsize=9, loc="outside right center")
+        panels[-1].set_xscale("symlog", linthresh=10.0 if x == "iterations" else 1e-3)  # from five iterations to five hundred
+    elif len(records) > 1:
         panels[-1].legend(frameon=False, fontsize=8, loc="lower left")
     panels[-1].set_xlabel(LABELS[x])
     return figure

@@ -46,8 +46,26 @@ def test_a_comparison_has_the_panels(simulation):
     solvers = {"direct": pdgpu.Newton(iterations=6), "pcg": pdgpu.Newton(iterations=6, linear=pdgpu.PCG())}
     cmp = pdgpu.compare(simulation._scene, solvers, start=(simulation.positions, None), dt=1 / 60, contact=pdgpu.BarrierContact(0.01))
     assert (cmp.records["direct"]["active_contacts"] > 0).all() and cmp.records["pcg"]["relative_loss"][-1] < 1e-6
-    assert len(cmp.plot_contact().axes) == 4
+    figure = cmp.plot_contact()
+    assert len(figure.axes) == 5
+    np.testing.assert_array_equal(figure.axes[0].get_lines()[1].get_ydata(), cmp.records["pcg"]["relative_loss"])
+    many = plot_contact({str(k): cmp.records["pcg"] for k in range(12)}, x="seconds")
+    assert [text.get_text() for text in many.legends[0].get_texts()] == [str(k) for k in range(12)]
+    assert len({(line.get_color(), line.get_linestyle()) for line in many.axes[0].get_lines()}) == 12
     matplotlib.pyplot.close("all")
+
+
+def test_losses_count_from_where_the_potential_is_finite():
+    """A plate that has yet to push its way makes G infinite at its target; divided by that, every loss would read 0."""
+    scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
+    mesh = pdgpu.shapes.beam((0.1, 0.1, 0.1), cells=(2, 2, 2))
+    scene.add_solid(mesh, pdgpu.ARAP(1e4), density=1000.0)
+    scene.add_obstacle(pdgpu.Plane((0.0, -5e-4, 0.0), (0.0, 1.0, 0.0)), motion=lambda time: (np.eye(3), [0.0, 0.3 * time, 0.0]))
+    contact = pdgpu.BarrierContact(1e-3, 1e5)
+    record = pdgpu.compare(scene, {"a": pdgpu.Newton(iterations=60, tolerance=1e-9)}, dt=1 / 100, contact=contact).records["a"]
+    behind, loss = record["behind"] > 0.0, record["relative_loss"]
+    assert behind.any() and np.isinf(loss[behind]).any() and np.isfinite(loss[~behind]).all()
+    assert loss[np.isfinite(loss)][0] == 1.0 and abs(loss[-1]) < 1e-8
 
 
 def test_arrows_are_the_forces(simulation):
