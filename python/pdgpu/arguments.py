@@ -83,10 +83,7 @@ def any_array(name, values):
 
 def real_array(name, values, shape):
     """`values` as a finite float64 array; `shape` has None where any length will do. Always a fresh C-contiguous copy."""
-    array = _real_of_shape(name, values, shape)
-    with np.errstate(over="ignore"):  # what overflows becomes infinite, and is named below
-        array = np.array(array, dtype=np.float64, order="C")
-    return _finite(name, array)
+    return _finite(name, _copied(_real_of_shape(name, values, shape)))
 
 
 def real_view(name, values, shape, dtype):
@@ -100,6 +97,11 @@ def contiguous(array, dtype):
         return array
     with np.errstate(over="ignore"):
         return np.array(array, dtype=dtype, order="C")
+
+
+def _copied(array):
+    with np.errstate(over="ignore"):  # what overflows becomes infinite, and is named by who asks whether all is finite
+        return np.array(array, dtype=np.float64, order="C")
 
 
 def _real_of_shape(name, values, shape):
@@ -125,10 +127,11 @@ LARGEST = {np.dtype("float32"): 1e37, np.dtype("float64"): 1e307}  # m, coordina
 
 def coordinates(name, values, shape, dtype):
     """`values` as finite C-contiguous coordinates of "float32" or "float64", each small enough for differences of two."""
-    array, dtype = real_array(name, values, shape), np.dtype(dtype)
-    bad = np.abs(array) > LARGEST[dtype]
-    if bad.any():
-        index = tuple(int(i) for i in np.argwhere(bad)[0])
+    array, dtype = _copied(_real_of_shape(name, values, shape)), np.dtype(dtype)
+    fits = np.abs(array) <= LARGEST[dtype]
+    if not fits.all():
+        _finite(name, array)
+        index = tuple(int(i) for i in np.argwhere(~fits)[0])
         raise ValueError(f"{name}: value {array[index]} at {index} is too large for {dtype.name}")
     return np.ascontiguousarray(array, dtype=dtype)
 

@@ -123,6 +123,7 @@ class ContactPairs:
         self.contact, self.n_vertices, self.dtype = contact, n_vertices, dtype
         self.kind, self.vertices = read_only(kind.astype(np.int32)), read_only(vertices.astype(np.int32))
         self.activation, self.weight, self.threshold = read_only(activation), read_only(weight), read_only(threshold)
+        self._limits = {}  # dtype -> the columns of numbers as the compiled modules take them
         self._pattern = None  # of the Hessian: row starts, columns, slots and strides, once it was asked for
 
     def __len__(self):
@@ -182,9 +183,10 @@ class ContactPairs:
 
     def _columns(self, dtype, rows=slice(None)):
         """Kind, vertices and limits of some of the pairs."""
-        kind = self.kind[rows]
-        limits = (self.activation[rows], np.full(len(kind), self.contact.separation), self.weight[rows], self.threshold[rows])
-        return kind, self.vertices[rows], *(np.ascontiguousarray(column, dtype) for column in limits)
+        if dtype not in self._limits:
+            limits = (self.activation, np.full(len(self), self.contact.separation), self.weight, self.threshold)
+            self._limits[dtype] = [np.ascontiguousarray(column, dtype) for column in limits]
+        return self.kind[rows], self.vertices[rows], *(column[rows] for column in self._limits[dtype])
 
     def _evaluate(self, quantity, x, threads):
         x = self._positions(x)

@@ -137,11 +137,12 @@ PD_LANE_FUNCTION pd_law_terms pd_law_terms_of(pd_contact_law law, real u, real v
 PD_LANE_FUNCTION pd_contact_terms pd_contact_terms_of(pd_contact_law law, pd_contact_limits limits, real d) {
     pd_contact_terms out;
     real xi = limits.separation, reach = xi + limits.activation;
-    real s = limits.activation * ((real)2 * xi + limits.activation), u = (d - xi) * ((d + xi) / s), v = (reach - d) * ((reach + d) / s);
+    real s = limits.activation * ((real)2 * xi + limits.activation), per = (real)1 / s;
+    real u = (d - xi) * ((d + xi) * per), v = (reach - d) * ((reach + d) * per);
     pd_law_terms terms = pd_law_terms_of(law, u, v, limits.activation, s);
     int near = d < reach, apart = (d > xi) & ((u > 0) | !near), acts = near & apart; /* u may underflow */
-    real scale = limits.weight * terms.scale, rate = (real)2 * d / s;                /* du/dd */
-    real p = (real)-2 * scale * terms.slopes.first / s;
+    real scale = limits.weight * terms.scale, rate = (real)2 * d * per;              /* du/dd */
+    real p = (real)-2 * scale * terms.slopes.first * per;
     out.acts = acts ? (real)1 : apart ? (real)0 : (real)-1;
     out.energy = acts ? scale * terms.value : apart ? (real)0 : (real)INFINITY;
     out.slope = acts ? scale * terms.slopes.first * rate : apart ? (real)0 : (real)NAN;
