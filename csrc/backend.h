@@ -123,7 +123,7 @@ typedef struct pd_step_data {
 } pd_step_data;
 
 /* The parts of the incremental potential, J. */
-enum { PD_ENERGY_INERTIA = PD_KIND_COUNT, PD_ENERGY_LOAD, PD_ENERGY_DAMPING, PD_ENERGY_CONTACT, PD_ENERGY_COUNT };
+enum { PD_ENERGY_INERTIA = PD_KIND_COUNT, PD_ENERGY_LOAD, PD_ENERGY_DAMPING, PD_ENERGY_CONTACT, PD_ENERGY_FRICTION, PD_ENERGY_COUNT };
 
 /* Every part of G(x) [api: incremental potential] but that of contact, which is 0 here (contact/contact.h), each summed in double over all vertices or elements of its kind:
  *     inertia   sum over free vertices of m/(2 h^2) |offset|^2, offset = x - y    (quasistatic: 0)

@@ -113,8 +113,8 @@ def contact_argument(scene, dtype):
     scene.add_obstacle(pdgpu.Sphere((5, 5, 5), 1.0))
     scene.add_obstacle(pdgpu.Capsule((9, 5, 5), (9, 6, 5), 1.0))
     scene.add_obstacle(pdgpu.Box((1, 1, 1), (9, 9, 9)))
-    contact = pdgpu.BarrierContact(0.1, stiffness=1.0)
-    found = ContactScene(scene, contact, scene.fixed().astype(bool)).description(contact, dtype)
+    contact = pdgpu.BarrierContact(0.1, stiffness=1.0, friction=0.3)
+    found = ContactScene(scene, contact, scene.fixed().astype(bool)).description(contact, dtype, 0.01)
     return found | {name: found[name] | 1 for name in found if name.endswith("_tags")}
 
 
@@ -139,6 +139,7 @@ def simulation_calls(module, n):
         "energies": (ones.copy(), True),
         "contact_row": (ones.copy(), False),
         "contact_columns": (),
+        "friction_columns": (),
         "driven": (),
         "set_driven": (np.ones((DRIVEN, 3), dtype), np.zeros((DRIVEN, 3), dtype)),
         "gradient": (ones.copy(),),

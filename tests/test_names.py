@@ -56,7 +56,7 @@ def test_energies_go_by_the_names_of_their_kinds():
     """If not, a new material's energy is reported as that of its neighbour in the table."""
     for module in (_cpu_f32, _cpu_f64):
         kinds = list(module.KINDS)
-        assert list(_host.ENERGIES) == [*kinds, "inertia", "load", "damping", "contact"]
+        assert list(_host.ENERGIES) == [*kinds, "inertia", "load", "damping", "contact", "friction"]
         assert [module.KINDS[kind][0] for kind in kinds] == list(range(len(kinds)))
     sim = bar()
     parts = dict(zip(_host.ENERGIES, sim._backend.energies(None, True), strict=True))

@@ -30,6 +30,8 @@ struct pd_contact {
     pd_colliders *planes; /* as many as there are planes */
     pd_proximity *proximity;
     pd_guard *guard;
+    pd_friction *friction[PD_LAG_COUNT]; /* NULL without friction */
+    int lag;                             /* the one that acts */
     long long searches;
 
     real *driven, *targets, *kept; /* B [n_driven,3] m */
@@ -96,6 +98,8 @@ pd_status pd_contact_create(pd_contact **out, pd_context *context, const pd_cont
     PD_TRY(pd_memory_create(context, (void **)&self->energy, 2 * sizeof *self->energy));
     real **places[] = {&self->driven, &self->targets, &self->kept};
     for (int i = 0; i < 3; i++) PD_TRY(pd_upload(context, (void **)places[i], d->rest + 3 * (size_t)n_vertices, driven_bytes(self)));
+    for (int lag = 0; lag < PD_LAG_COUNT && d->friction.extent > 0; lag++)
+        PD_TRY(pd_friction_create(&self->friction[lag], context, &d->friction, d->phase.n_points));
 done:
     if (status) {
         pd_contact_destroy(self);
@@ -111,6 +115,7 @@ void pd_contact_destroy(pd_contact *self) {
     const void *memory[] = {scene->rest,   scene->radii, scene->bodies, scene->areas,  scene->edge_areas, scene->planes,  self->driven,
                             self->targets, self->kept,   self->values,  self->corners, self->partial,     self->hessians, self->energy,
                             c->kind,       c->points,    c->activation, c->separation, c->weight,         c->threshold};
+    for (int lag = 0; lag < PD_LAG_COUNT; lag++) pd_friction_destroy(self->friction[lag]);
     pd_guard_destroy(self->guard);
     pd_proximity_destroy(self->proximity);
     pd_colliders_destroy(self->planes);
@@ -210,7 +215,45 @@ static pd_status evaluate(const pd_contact *self, int quantity, real *out) {
 
 pd_contact_view pd_contact_pairs_of(const pd_contact *self) {
     size_t n;
-    return (pd_contact_view){self->n, self->columns, pd_proximity_active(self->proximity, &n)->key, self->hessians};
+    const pd_friction *friction = self->friction[self->lag];
+    pd_contact_view view = {
+        .n = self->n, .columns = self->columns, .keys = pd_proximity_active(self->proximity, &n)->key, .hessians = self->hessians};
+    if (friction) view.friction = pd_friction_pairs_of(friction);
+    return view;
+}
+
+const real *pd_contact_points(const pd_contact *self) { return self->surface->points; }
+
+/* ---- friction ---------------------------------------------------------------------------------------------------------------------------- */
+
+pd_friction *pd_contact_friction(const pd_contact *self, int lag) { return self->friction[lag]; }
+
+pd_status pd_contact_lag_again(pd_contact *self, const real *x) {
+    pd_friction *friction = self->friction[self->lag];
+    pd_status status = PD_OK;
+    if (!friction) return PD_OK;
+    PD_TRY(pd_contact_place(self, x));
+    pd_contact_pairs pairs = pairs_of(self);
+    PD_TRY(pd_friction_lag(friction, &self->law, &pairs, &self->incidence, pd_contact_pairs_of(self).keys, self->surface->points));
+done:
+    return status;
+}
+
+pd_status pd_contact_begin(pd_contact *self, const real *x, int lag) {
+    int ahead = self->ahead;
+    pd_status status = PD_OK;
+    if (!self->friction[lag]) return PD_OK;
+    self->lag = lag;
+    self->ahead = 0;
+    PD_TRY(pd_contact_lag_again(self, x));
+    PD_TRY(pd_friction_begin(self->friction[lag], self->surface->points));
+done:
+    self->ahead = ahead;
+    return status;
+}
+
+void pd_contact_forget_step(pd_contact *self) {
+    if (self->friction[PD_LAG_OF_STEP]) pd_friction_forget(self->friction[PD_LAG_OF_STEP]);
 }
 
 /* ---- the potential ------------------------------------------------------------------------------------------------------------------- */
@@ -225,11 +268,21 @@ done:
     return status;
 }
 
+pd_status pd_contact_friction_potential(pd_contact *self, double *energy) {
+    pd_friction *friction = self->friction[self->lag];
+    *energy = 0.0;
+    return friction ? pd_friction_potential(friction, self->surface->points, energy) : PD_OK;
+}
+
 pd_status pd_contact_add_gradient(pd_contact *self, const pd_model *model, const real *x, real *gradient) {
+    pd_friction *friction = self->friction[self->lag];
     pd_status status = pd_contact_place(self, x);
-    if (status || self->n == 0) return status;
-    PD_TRY(evaluate(self, PD_CONTACT_GRADIENT, self->corners));
-    PD_TRY(pd_contact_gather(self->context, model, &self->incidence, self->corners, gradient));
+    if (status) return status;
+    if (self->n > 0) {
+        PD_TRY(evaluate(self, PD_CONTACT_GRADIENT, self->corners));
+        PD_TRY(pd_contact_gather(self->context, model, &self->incidence, self->corners, gradient));
+    }
+    if (friction) PD_TRY(pd_friction_add_gradient(friction, model, self->surface->points, gradient));
 done:
     return status;
 }
@@ -240,22 +293,28 @@ pd_status pd_contact_hessians(pd_contact *self, const real *x, int psd) {
     const pd_room rooms[] = {PD_ROOM(self->hessians, 144)};
     PD_TRY(pd_rooms_grow(self->context, (size_t)self->n, "Hessians of pairs in contact", 1, rooms, &self->hessian_capacity, NULL));
     PD_TRY(evaluate(self, psd ? PD_CONTACT_HESSIAN_PSD : PD_CONTACT_HESSIAN, self->hessians));
+    if (self->friction[self->lag]) PD_TRY(pd_friction_hessians(self->friction[self->lag], self->surface->points));
 done:
     return status;
 }
 
 pd_status pd_contact_add_blocks(pd_contact *self, const pd_model *model, const int *diagonal_slots, real *blocks) {
-    if (self->n == 0) return PD_OK;
-    return pd_contact_gather_blocks(self->context, model, &self->incidence, self->hessians, diagonal_slots, blocks);
+    pd_friction *friction = self->friction[self->lag];
+    pd_status status = PD_OK;
+    if (self->n > 0) status = pd_contact_gather_blocks(self->context, model, &self->incidence, self->hessians, diagonal_slots, blocks);
+    return status || !friction ? status : pd_friction_add_blocks(friction, model, diagonal_slots, blocks);
 }
 
 pd_status pd_contact_add_product(pd_contact *self, const pd_model *model, const real *p, real *q, double *sums) {
     pd_context *context = self->context;
+    pd_friction *friction = self->friction[self->lag];
     pd_status status = PD_OK;
-    if (self->n == 0) return PD_OK;
-    PD_TRY(pd_contact_product(context, model, self->n, self->columns.points, self->hessians, p, self->corners, self->values));
-    PD_TRY(pd_contact_gather(context, model, &self->incidence, self->corners, q));
-    PD_TRY(pd_contact_sum(context, self->n, self->values, self->partial, 1, sums));
+    if (self->n > 0) {
+        PD_TRY(pd_contact_product(context, model, self->n, self->columns.points, self->hessians, p, self->corners, self->values));
+        PD_TRY(pd_contact_gather(context, model, &self->incidence, self->corners, q));
+        PD_TRY(pd_contact_sum(context, self->n, self->values, self->partial, 1, sums));
+    }
+    if (friction) PD_TRY(pd_friction_add_product(friction, model, p, q, sums));
 done:
     return status;
 }

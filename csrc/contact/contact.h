@@ -12,6 +12,7 @@
 #define PD_CONTACT_CONTACT_H
 
 #include "contact/broad_phase.h"
+#include "contact/friction.h"
 #include "contact_loops.h"
 
 typedef struct pd_contact pd_contact;
@@ -23,6 +24,7 @@ typedef struct pd_contact_description {
     pd_contact_law law;
     double activation, separation; /* dhat, xi: m */
     int guard;                     /* PD_GUARD_... */
+    pd_friction_description friction;
     pd_broad_phase_description phase;
     const real *rest;  /* [n_points,3] m */
     const real *radii; /* [n_points] m */
@@ -55,15 +57,32 @@ pd_status pd_contact_restore_driven(pd_contact *contact);
 /* The largest distance of a driven point from its target, m. Waits. */
 pd_status pd_contact_behind(pd_contact *contact, double *distance);
 
+/* ---- friction ---------------------------------------------------------------------------------------------------------------------- */
+
+/* Of two lags the one of the last step stays until the next, whatever is asked meanwhile. */
+enum { PD_LAG_OF_STEP, PD_LAG_OF_QUESTION, PD_LAG_COUNT };
+
+/* A step begins at x [n_vertices,3] B and where the driven points are: slip counts from there, and the pairs with friction are those there.
+ * From now on the functions below mean this lag. Nothing happens without friction. Errors: PD_ERROR_MEMORY. */
+pd_status pd_contact_begin(pd_contact *contact, const real *x, int lag);
+/* The same pairs anew, with the forces they have at x; slip counts from where it did. */
+pd_status pd_contact_lag_again(pd_contact *contact, const real *x);
+/* Another state was set: nothing is known of the last step. */
+void pd_contact_forget_step(pd_contact *contact);
+/* NULL: there is no friction. */
+pd_friction *pd_contact_friction(const pd_contact *contact, int lag);
+
 /* ---- the potential: x [n_vertices,3] B m -------------------------------------------------------------------------------------------- */
 
 /* The pairs that may act at x. Free where x and the driven points are as they were. Errors: PD_ERROR_MEMORY, with the number of pairs. */
 pd_status pd_contact_place(pd_contact *contact, const real *x);
 /* J; infinite where nothing is left of a gap. Waits. */
 pd_status pd_contact_potential(pd_contact *contact, const real *x, double *energy);
-/* gradient += dC/dx at the free vertices, N; not numbers where nothing is left of a gap. */
+/* Of friction, J, at the same x as pd_contact_place was called with last. Waits. */
+pd_status pd_contact_friction_potential(pd_contact *contact, double *energy);
+/* From here on friction is part of it. gradient += d(C + D)/dx at the free vertices, N; not numbers where nothing is left of a gap. */
 pd_status pd_contact_add_gradient(pd_contact *contact, const pd_model *model, const real *x, real *gradient);
-/* The Hessians of all pairs at x, for the functions below. psd: the nearest positive semidefinite ones. */
+/* The Hessians of all pairs, for the functions below. psd: the nearest positive semidefinite ones. */
 pd_status pd_contact_hessians(pd_contact *contact, const real *x, int psd);
 /* Their diagonal blocks are added to those of a matrix in blocks; */
 pd_status pd_contact_add_blocks(pd_contact *contact, const pd_model *model, const int *diagonal_slots, real *blocks);
@@ -75,9 +94,13 @@ typedef struct pd_contact_view {
     int n;
     pd_contact_columns columns;
     const uint64_t *keys;
-    const real *hessians; /* B [n,12,12] of the last pd_contact_hessians */
+    const real *hessians;      /* B [n,12,12] of the last pd_contact_hessians */
+    pd_friction_view friction; /* of the lag that acts; no pairs without friction */
 } pd_contact_view;
 pd_contact_view pd_contact_pairs_of(const pd_contact *contact);
+
+/* Where the points of the pairs are, B [n_points,3] m, at the last place. */
+const real *pd_contact_points(const pd_contact *contact);
 
 /* One quantity (contact_loops.h) of the pairs of the last place, into memory of the host. */
 pd_status pd_contact_read(pd_contact *contact, int quantity, real *out);

@@ -66,9 +66,11 @@ pd_status pd_simulation_contact_row(pd_simulation *self, const real *x, int firs
         return pd_fail(error, PD_ERROR_MEMORY, "out of memory for a record of contact");
     pd_contact_recorder *r = self->recorder;
     double ahead = (double)pd_contact_thickness(contact);
+    if (x) PD_TRY(pd_contact_begin(contact, problem->x_t, PD_LAG_OF_QUESTION));
     if (x) PD_TRY(pd_memory_upload(problem->context, problem->trial, x, pd_problem_bytes(problem)));
     pd_contact_look_ahead(contact, x != NULL);
     PD_TRY(pd_contact_potential(contact, x ? problem->trial : self->iterate.x, &row->potential));
+    PD_TRY(pd_contact_friction_potential(contact, &row->friction));
     size_t n = (size_t)pd_contact_pairs_of(contact).n;
     PD_TRY(need(r, n, error));
     uint64_t *keys = r->previous;

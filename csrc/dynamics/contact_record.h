@@ -6,6 +6,7 @@
 
 typedef struct pd_contact_row {
     double potential;         /* J */
+    double friction;          /* its potential, J */
     double active;            /* pairs nearer than they act */
     double entered, left;     /* of them, since the row before; 0 in the first */
     double smallest_distance; /* m, radii subtracted and the separation not; infinite where no pair may act */

@@ -10,6 +10,7 @@
 static pd_status place_trial(pd_simulation *self, const real *x, int ahead) {
     const pd_problem *problem = self->problem;
     pd_status status = PD_OK;
+    if (problem->contact) PD_TRY(pd_contact_begin(problem->contact, problem->x_t, PD_LAG_OF_QUESTION));
     if (problem->contact) pd_contact_look_ahead(problem->contact, ahead);
     if (x)
         PD_TRY(pd_memory_upload(problem->context, problem->trial, x, pd_problem_bytes(problem)));

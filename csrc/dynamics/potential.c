@@ -7,6 +7,7 @@ pd_status pd_problem_energies(const pd_problem *self, const real *x, const real 
     pd_status status = pd_potential(self->context, self->model, &self->step, x, offset, self->scalars);
     if (!status) status = pd_memory_download(self->context, energies, self->scalars, PD_ENERGY_COUNT * sizeof(double));
     if (!status && self->contact) status = pd_contact_potential(self->contact, x, &energies[PD_ENERGY_CONTACT]);
+    if (!status && self->contact) status = pd_contact_friction_potential(self->contact, &energies[PD_ENERGY_FRICTION]);
     return status;
 }
 

@@ -32,7 +32,9 @@ pd_status pd_safe_begin(pd_simulation *self) {
     self->safe.arrived = 1;
     if (!contact) return PD_OK;
     pd_contact_look_ahead(contact, 0);
-    return pd_contact_keep_driven(contact);
+    // from the state alone, so that a run that is resumed finds the same
+    pd_status status = pd_contact_begin(contact, self->problem->x_t, PD_LAG_OF_STEP);
+    return status ? status : pd_contact_keep_driven(contact);
 }
 
 pd_status pd_safe_restore(pd_simulation *self) {

@@ -13,7 +13,7 @@ enum { MOST_UNUSED = 4 };
 
 void pd_whole_hessian_destroy(pd_whole_hessian *self) {
     pd_csr_destroy(&self->pattern);
-    void *memory[] = {self->blocks, self->element_slots, self->points, self->hessians, self->news};
+    void *memory[] = {self->blocks, self->element_slots, self->points, self->hessians, self->weights, self->matrices, self->news};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) free(memory[i]);
 }
 
@@ -95,7 +95,7 @@ static pd_status merge(pd_whole_hessian *self, const pd_csr *elements, const pd_
     return PD_OK;
 }
 
-/* Makes sure that every pair of vertices of n pairs in contact has a block; `anew`: and that there are no others. */
+/* Makes sure that every pair of vertices of n pairs has a block; `anew`: and that there are no others. */
 static pd_status cover(pd_whole_hessian *self, const pd_csr *elements, int n_vertices, int n, int anew, pd_error *error) {
     pd_status status = PD_OK;
     size_t used = 0, missing = 0;
@@ -149,36 +149,76 @@ static void restrict_blocks(const pd_problem *problem, const pd_csr *pattern, re
         }
 }
 
+/* How many pairs there are: in contact, and with friction. */
+typedef struct counts {
+    int contact, friction;
+} counts;
+
 /* The pairs' blocks beside the diagonal, which the elements' matrix already has. */
-static void add_pairs(pd_whole_hessian *self, int n_vertices, int n) {
-    for (int p = 0; p < n; p++)
+static void add_pairs(pd_whole_hessian *self, int n_vertices, counts n) {
+    for (int p = 0; p < n.contact + n.friction; p++)
         for (int a = 0; a < 16; a++) {
             int i = self->points[4 * (size_t)p + (size_t)(a / 4)], j = self->points[4 * (size_t)p + (size_t)(a % 4)];
             if (i == j || i < 0 || j < 0 || i >= n_vertices || j >= n_vertices) continue;
-            const real *from = self->hessians + 144 * (size_t)p + 36 * (size_t)(a / 4) + 3 * (size_t)(a % 4);
             real *to = self->blocks + 9 * (size_t)slot_of(&self->pattern, i, j);
-            for (int b = 0; b < 3; b++)
-                for (int c = 0; c < 3; c++) to[3 * b + c] += from[12 * b + c];
+            if (p < n.contact) {
+                const real *from = self->hessians + 144 * (size_t)p + 36 * (size_t)(a / 4) + 3 * (size_t)(a % 4);
+                for (int b = 0; b < 3; b++)
+                    for (int c = 0; c < 3; c++) to[3 * b + c] += from[12 * b + c];
+            } else {
+                size_t q = (size_t)(p - n.contact);
+                real weight = self->weights[4 * q + (size_t)(a / 4)] * self->weights[4 * q + (size_t)(a % 4)];
+                for (size_t b = 0; b < 9; b++) to[b] += weight * self->matrices[9 * q + b];
+            }
         }
 }
 
-/* points and hessians of the pairs in contact, on the host. */
-static pd_status read_pairs(pd_whole_hessian *self, const pd_problem *problem, int *n) {
-    pd_contact_view view = pd_contact_pairs_of(problem->contact);
-    size_t size = self->pair_capacity > 0 ? self->pair_capacity : 1024, count = (size_t)view.n;
-    pd_status status;
-    *n = view.n;
-    if (count > self->pair_capacity) {
-        while (size < count) size *= 2;
-        int *points = realloc(self->points, 4 * size * sizeof *points);
-        if (points) self->points = points;
-        real *hessians = points ? realloc(self->hessians, 144 * size * sizeof *hessians) : NULL;
-        if (hessians) self->hessians = hessians;
-        if (!hessians) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for the Hessians of %zu pairs in contact", count);
-        self->pair_capacity = size;
+static pd_status need_pairs(pd_whole_hessian *self, size_t count, pd_error *error) {
+    size_t size = self->pair_capacity > 0 ? self->pair_capacity : 1024;
+    if (count <= self->pair_capacity) return PD_OK;
+    while (size < count) size *= 2;
+    struct {
+        void **memory;
+        size_t bytes;
+    } arrays[] = {{(void **)&self->points, 4 * sizeof(int)},
+                  {(void **)&self->hessians, 144 * sizeof(real)},
+                  {(void **)&self->weights, 4 * sizeof(real)},
+                  {(void **)&self->matrices, 9 * sizeof(real)}};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        void *memory = realloc(*arrays[i].memory, size * arrays[i].bytes);
+        if (!memory) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for the Hessians of %zu pairs in contact", count);
+        *arrays[i].memory = memory;
     }
-    status = pd_memory_download(problem->context, self->points, view.columns.points, 4 * count * sizeof *self->points);
-    return status ? status : pd_memory_download(problem->context, self->hessians, view.hessians, 144 * count * sizeof *self->hessians);
+    self->pair_capacity = size;
+    return PD_OK;
+}
+
+/* points and hessians of the pairs in contact and with friction, on the host. */
+static pd_status read_pairs(pd_whole_hessian *self, const pd_problem *problem, counts *n) {
+    pd_context *context = problem->context;
+    pd_contact_view view = pd_contact_pairs_of(problem->contact);
+    const pd_lagged_pairs *lagged = &view.friction.pairs;
+    size_t count = (size_t)view.n, rubbing = (size_t)lagged->n;
+    int *points;
+    pd_status status;
+    *n = (counts){view.n, lagged->n};
+    PD_TRY(need_pairs(self, count + rubbing, problem->error));
+    PD_TRY(pd_memory_download(context, self->points, view.columns.points, 4 * count * sizeof *self->points));
+    PD_TRY(pd_memory_download(context, self->hessians, view.hessians, 144 * count * sizeof *self->hessians));
+    if (!rubbing) return PD_OK;
+    points = self->points + 4 * count;
+    PD_TRY(pd_memory_download(context, points, lagged->points, 4 * rubbing * sizeof *points));
+    PD_TRY(pd_memory_download(context, self->weights, lagged->weights, 4 * rubbing * sizeof *self->weights));
+    PD_TRY(pd_memory_download(context, self->matrices, view.friction.matrices, 9 * rubbing * sizeof *self->matrices));
+    // corners that have no part in a gap, and pairs that do not rub, want no block
+    for (size_t p = 0; p < rubbing; p++) {
+        const real *M = self->matrices + 9 * p;
+        int rubs = M[0] > 0 || M[4] > 0 || M[8] > 0;
+        for (size_t j = 4 * p; j < 4 * p + 4; j++)
+            if (!rubs || self->weights[j] == 0) points[j] = -1;
+    }
+done:
+    return status;
 }
 
 pd_status pd_problem_need_whole(const pd_problem *problem) {
@@ -188,11 +228,12 @@ pd_status pd_problem_need_whole(const pd_problem *problem) {
 pd_status pd_problem_whole_hessian(const pd_problem *problem, const real *x, int psd, int filled, int anew) {
     pd_whole_hessian *self = problem->whole;
     const pd_csr *elements = &problem->hessian->pattern;
-    int n = problem->model->n_vertices, n_pairs = 0;
+    int n = problem->model->n_vertices;
+    counts n_pairs = {0, 0};
     pd_status status;
     PD_TRY(pd_problem_hessian(problem, x, psd));
     if (problem->contact) PD_TRY(read_pairs(self, problem, &n_pairs));
-    PD_TRY(cover(self, elements, n, n_pairs, anew, problem->error));
+    PD_TRY(cover(self, elements, n, n_pairs.contact + n_pairs.friction, anew, problem->error));
     size_t of_elements = (size_t)elements->row_start[n], all = (size_t)self->pattern.row_start[n];
     PD_TRY(pd_memory_download(problem->context, self->blocks, problem->hessian->blocks, 9 * of_elements * sizeof(real)));
     // from the end, since a block moves to a later place or stays

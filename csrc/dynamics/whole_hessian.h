@@ -16,8 +16,9 @@ struct pd_whole_hessian {
     int *element_slots; /* [n_of_elements] where they go */
 
     size_t pair_capacity;
-    int *points;    /* [pair_capacity,4] */
-    real *hessians; /* [pair_capacity,12,12] */
+    int *points;              /* [pair_capacity,4] of the pairs in contact, and behind them of those with friction; -1: none */
+    real *hessians;           /* [pair_capacity,12,12] */
+    real *weights, *matrices; /* [pair_capacity,4], [pair_capacity,3,3] of those with friction: block (i,j) is weight_i weight_j matrix */
     size_t new_capacity;
     uint64_t *news; /* [new_capacity] row << 32 | column */
 };

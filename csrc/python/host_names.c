@@ -12,7 +12,7 @@ static const char *const linear_record_columns[] = {PD_LINEAR_RECORD_TABLE(LINEA
 static const char *const phases[] = {PD_PHASE_TABLE(PD_NAME_AT)};
 static const char *const stops[] = {PD_STOP_TABLE(PD_NAME_AT)};
 static const char *const energies[] = {PD_ELEMENT_TABLE(ENERGY_NAME)[PD_ENERGY_INERTIA] = "inertia", [PD_ENERGY_LOAD] = "load",
-                                       [PD_ENERGY_DAMPING] = "damping", [PD_ENERGY_CONTACT] = "contact"};
+                                       [PD_ENERGY_DAMPING] = "damping", [PD_ENERGY_CONTACT] = "contact", [PD_ENERGY_FRICTION] = "friction"};
 
 _Static_assert(sizeof phases / sizeof *phases == PD_PHASE_COUNT, "a phase without a name");
 _Static_assert(sizeof energies / sizeof *energies == PD_ENERGY_COUNT, "an energy without a name");

@@ -136,9 +136,11 @@ static PyMethodDef simulation_methods[] = {
     {"energies", (PyCFunction)pd_call_energies, METH_VARARGS,
      "energies($self, x, ahead, /)\n--\n\nParts of the incremental potential at x (None: here), J: elastic by kind, inertia, load, "
      "damping, "
-     "contact;\nahead: what is driven is where it goes in the step."},
+     "contact, friction;\nahead: what is driven is where it goes in the step."},
     {"contact_columns", (PyCFunction)pd_call_contact_columns, METH_NOARGS,
      "contact_columns($self, /)\n--\n\nA dict: the pairs that may act at the present positions, and what the law says of them."},
+    {"friction_columns", (PyCFunction)pd_call_friction_columns, METH_NOARGS,
+     "friction_columns($self, /)\n--\n\nA dict: the pairs with friction of the last step, and their forces at the present positions."},
     {"contact_row", (PyCFunction)pd_call_contact_row, METH_VARARGS,
      "contact_row($self, x, first, /)\n--\n\nA dict: what a record says of contact at x (None: here); first: of a record."},
     {"driven", (PyCFunction)pd_call_driven, METH_NOARGS, "driven($self, /)\n--\n\nWhere the driven points are, (m,3) m."},

@@ -46,6 +46,35 @@ static int number_of(PyObject *dict, const char *name, double least, double most
     return !(*out == -1.0 && PyErr_Occurred()) && pd_number_in_range(*out, least, most, name);
 }
 
+/* Who rubs on whom. Returns 0 with an exception set. */
+static int read_friction(PyObject *kept, PyObject *object, npy_intp n_points, pd_friction_description *out) {
+    npy_intp points[1] = {n_points}, square[2] = {-1, -1};
+    if (!number_of(object, "slip", 0, PD_LARGEST_COORDINATE, &out->extent)) return 0;
+    if (out->extent > 0 && !((real)out->extent > 0)) {
+        PyErr_Format(PyExc_ValueError, "slip: %g m is zero in this precision", out->extent);
+        return 0;
+    }
+    if (!array_of(kept, object, "coefficients", PD_NPY_REAL, 2, square, &out->coefficients)) return 0;
+    square[1] = square[0];
+    if (!array_of(kept, object, "coefficients", PD_NPY_REAL, 2, square, &out->coefficients)) return 0;
+    out->n_owners = (int)square[0];
+    for (npy_intp i = 0; i < square[0] * square[0]; i++) {
+        npy_intp mirrored = i % square[0] * square[0] + i / square[0];
+        if (!(out->coefficients[i] >= 0) || out->coefficients[i] != out->coefficients[mirrored]) {
+            PyErr_Format(PyExc_ValueError, "coefficients: entry %zd is negative or not symmetric", (Py_ssize_t)i);
+            return 0;
+        }
+    }
+    if (!array_of(kept, object, "owners", NPY_INT32, 1, points, &out->owners)) return 0;
+    for (npy_intp i = 0; i < n_points; i++)
+        if (out->owners[i] < 0 || out->owners[i] >= out->n_owners) {
+            PyErr_Format(PyExc_ValueError, "owners: %d at %zd is out of range for %d bodies and obstacles", out->owners[i], (Py_ssize_t)i,
+                         out->n_owners);
+            return 0;
+        }
+    return 1;
+}
+
 int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact_description *out) {
     static const char *const kinds[] = {"vertices", "edges", "triangles"}, *const tags[] = {"vertex_tags", "edge_tags", "triangle_tags"},
                              *const radii[] = {"vertex_radii", "edge_radii", "triangle_radii"},
@@ -96,7 +125,7 @@ int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact
     out->n_planes = (int)rows;
     if (!indices_of(kept, object, "asked", 0, n_vertices, &rows, &out->asked)) return 0;
     out->n_asked = (int)rows;
-    return 1;
+    return read_friction(kept, object, n, &out->friction);
 }
 
 /* ---- driven points --------------------------------------------------------------------------------------------------------------------- */
@@ -160,9 +189,9 @@ PyObject *pd_call_contact_row(pd_simulation_object *self, PyObject *arguments) {
     pd_contact_row row;
     if (!PyArg_ParseTuple(arguments, "Op:contact_row", &object, &asked.first)) return NULL;
     if (!pd_object_read_vectors(self, object, "x", &asked.x) || !pd_object_call(self, contact_row, &asked, &row)) return NULL;
-    return Py_BuildValue("{sdsdsdsdsdsdsd}", "contact_potential", row.potential, "friction_potential", 0.0, "active_contacts", row.active,
-                         "contacts_entered", row.entered, "contacts_left", row.left, "smallest_distance", row.smallest_distance, "searches",
-                         row.searches);
+    return Py_BuildValue("{sdsdsdsdsdsdsd}", "contact_potential", row.potential, "friction_potential", row.friction, "active_contacts",
+                         row.active, "contacts_entered", row.entered, "contacts_left", row.left, "smallest_distance", row.smallest_distance,
+                         "searches", row.searches);
 }
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------------------------------ */
@@ -171,6 +200,63 @@ static pd_status place(pd_simulation *core) {
     pd_contact *contact = pd_simulation_contact(core);
     pd_contact_look_ahead(contact, 0);
     return pd_simulation_keep_error(core, pd_contact_place(contact, pd_simulation_positions(core)));
+}
+
+/* Columns of the pairs with friction in the last step, as they are where the state is. */
+typedef struct {
+    npy_intp n;
+    uint64_t *keys;
+    int *points;
+    real *strength, *slip, *force, *gradient;
+} friction_columns;
+
+static pd_status read_lagged(pd_simulation *core, const friction_columns *out) {
+    pd_contact *contact = pd_simulation_contact(core);
+    pd_friction *friction = pd_contact_friction(contact, PD_LAG_OF_STEP);
+    pd_friction_view view = pd_friction_pairs_of(friction);
+    pd_context *context = pd_simulation_context(core);
+    const real *points = pd_contact_points(contact);
+    size_t n = (size_t)out->n;
+    pd_status status;
+    PD_TRY(pd_memory_download(context, out->keys, view.keys, n * sizeof *out->keys));
+    PD_TRY(pd_memory_download(context, out->points, view.pairs.points, 4 * n * sizeof *out->points));
+    PD_TRY(pd_memory_download(context, out->strength, view.pairs.strength, n * sizeof *out->strength));
+    PD_TRY(pd_friction_read(friction, PD_FRICTION_SLIP, points, out->slip));
+    PD_TRY(pd_friction_read(friction, PD_FRICTION_FORCE, points, out->force));
+    PD_TRY(pd_friction_read(friction, PD_FRICTION_GRADIENT, points, out->gradient));
+done:
+    return status;
+}
+
+PyObject *pd_call_friction_columns(pd_simulation_object *self, PyObject *unused) {
+    pd_contact *contact = pd_simulation_contact(self->core);
+    pd_status status;
+    (void)unused;
+    if (!contact) return PyErr_Format(PyExc_ValueError, "contact: this simulation has none");
+    PyObject *columns = PyDict_New();
+    if (!columns || !pd_object_enter(self)) {
+        Py_XDECREF(columns);
+        return NULL;
+    }
+    pd_friction *friction = pd_contact_friction(contact, PD_LAG_OF_STEP);
+    friction_columns out = {.n = friction ? pd_friction_pairs_of(friction).pairs.n : 0};
+    int complete = (out.keys = pd_array_column(columns, "key", NPY_UINT64, out.n, 0, 0)) &&
+                   (out.points = pd_array_column(columns, "vertices", NPY_INT32, out.n, 4, 0)) &&
+                   (out.strength = pd_array_column(columns, "strength", PD_NPY_REAL, out.n, 0, 0)) &&
+                   (out.slip = pd_array_column(columns, "slip", PD_NPY_REAL, out.n, 3, 0)) &&
+                   (out.force = pd_array_column(columns, "force", PD_NPY_REAL, out.n, 3, 0)) &&
+                   (out.gradient = pd_array_column(columns, "gradient", PD_NPY_REAL, out.n, 4, 3));
+    status = PD_OK;
+    if (complete && out.n > 0) {
+        Py_BEGIN_ALLOW_THREADS status = place(self->core);
+        if (!status) status = read_lagged(self->core, &out);
+        Py_END_ALLOW_THREADS
+    }
+    pd_simulation_keep_error(self->core, status);
+    pd_object_leave(self);
+    if (complete && !status) return columns;
+    Py_DECREF(columns);
+    return status ? pd_object_raise(self, status) : NULL;
 }
 
 PyObject *pd_call_contact_columns(pd_simulation_object *self, PyObject *unused) {

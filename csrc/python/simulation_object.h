@@ -51,6 +51,7 @@ int pd_read_settings(PyObject *kept, PyObject *solver, PyObject *dict, const pd_
 /* simulation_contact.c: a dict of what touches (python/pdgpu/contact_scene.py), or None. Returns 0 with an exception set. */
 int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact_description *out);
 PyObject *pd_call_contact_columns(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_friction_columns(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_contact_row(pd_simulation_object *self, PyObject *arguments);
 PyObject *pd_call_driven(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_set_driven(pd_simulation_object *self, PyObject *arguments);

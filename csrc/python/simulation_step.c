@@ -36,7 +36,7 @@ static pd_status record(void *user, pd_simulation *core, const pd_iteration *ite
         pd_contact_row contact = {0};
         if (!status) status = pd_simulation_contact_row(core, NULL, iteration->number == 0, &contact);
         row[PD_RECORD_CONTACT_POTENTIAL] = contact.potential;
-        row[PD_RECORD_FRICTION_POTENTIAL] = 0.0;
+        row[PD_RECORD_FRICTION_POTENTIAL] = contact.friction;
         row[PD_RECORD_ACTIVE_CONTACTS] = contact.active;
         row[PD_RECORD_CONTACTS_ENTERED] = contact.entered;
         row[PD_RECORD_CONTACTS_LEFT] = contact.left;

@@ -359,10 +359,14 @@ def _describe(value):
         known = [field for field in dataclasses.fields(value) if not field.metadata or getattr(value, field.name) != field.default]
         fields = {field.name: _describe(getattr(value, field.name)) for field in known}
         return {"type": type(value).__name__, **fields}
+    if isinstance(value, contact.PairTable):
+        return {"pairs": [[*pair, number] for pair, number in value.items()]}
     return value
 
 
 def _solver(value):
+    if isinstance(value, dict) and "pairs" in value:
+        return {(str(first), str(second)): number for first, second, number in value["pairs"]}
     if isinstance(value, dict):
         options = {name: _solver(option) for name, option in value.items() if name != "type"}
         for module in (solvers, linear_solvers, contact):

@@ -16,7 +16,8 @@ alone, and two triangles that pierce each other have some.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse
@@ -47,6 +48,41 @@ DISTANCE, THRESHOLD, ACTIVATION, ENERGY, GRADIENT, HESSIAN, HESSIAN_PSD, BLOCKS,
 PART = 2**15  # pairs whose derivatives are added up in one call
 
 
+class PairTable(Mapping):
+    """A number for pairs of names, whichever comes first: {("cloth", "floor"): 0.3}. It is not changed once it is made.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A key that is no pair of two names, a pair that is named twice, a number that is negative or not finite.
+    """
+
+    def __init__(self, name, values):
+        self._values = {}
+        for pair, value in values.items():
+            if not isinstance(pair, tuple) or len(pair) != 2 or not all(isinstance(part, str) for part in pair):
+                raise TypeError(f"{name}: expected pairs of names as keys, such as ('cloth', 'floor'), got {pair!r}")
+            value = number(f"{name}[{pair!r}]", value, minimum=0.0)
+            if tuple(sorted(pair)) in self._values:
+                raise ValueError(f"{name}: the pair {pair!r} is given twice, in whichever order")
+            self._values[tuple(sorted(pair))] = value
+
+    def __getitem__(self, pair):
+        return self._values[tuple(sorted(pair))]
+
+    def __iter__(self):
+        return iter(self._values)
+
+    def __len__(self):
+        return len(self._values)
+
+    def __repr__(self):
+        return repr(self._values)
+
+    def __hash__(self):
+        return hash(frozenset(self._values.items()))
+
+
 @dataclass(frozen=True)
 class BarrierContact:
     """A barrier between all pairs of primitives: nothing can come nearer than `separation` [Li et al. 2020, Incremental Potential Contact].
@@ -73,10 +109,24 @@ class BarrierContact:
     guard : "impact" or "reach"
         How far an iteration of a solver may move: up to nine tenths of the way to the first touch, or every vertex up to its share of
         the distance to what is nearest.
+    friction : float or dict
+        Coefficient of friction mu >= 0 of all pairs, or of pairs of bodies and obstacles by their names: {("cloth", "floor"): 0.3}, in
+        whichever order, ("cloth", "cloth") for a body with itself. Pairs that are not named have none.
+    friction_velocity : float
+        eps_v, m/s: two surfaces that slide slower than this stick, or rather creep. What lies below the cone of friction on an incline of
+        angle a creeps with eps_v (1 - sqrt(1 - tan a/mu)).
 
     Raises
     ------
     TypeError, ValueError
+
+    Notes
+    -----
+    Friction is Coulomb's, smoothed and lagged [Li et al. 2020, Incremental Potential Contact, Sec. 5]: a term sum mu lambda f0(|u|) of the
+    incremental potential, with the normal forces lambda, the tangent planes and the closest points where the step begins, and the slip u
+    from there on, less what obstacles move; f0 and its slope, which goes from 0 to 1 within eps_v dt, are those of ipctk. Nearly parallel
+    edges have the friction of their mollified force. A sphere or capsule that turns about itself drags nothing: what counts is how its
+    centre or axis moves. The functions of this module, which know no step, leave friction out.
     """
 
     distance: float
@@ -84,6 +134,8 @@ class BarrierContact:
     separation: float = 0.0
     area_weighted: bool = True
     guard: str = "impact"
+    friction: float | Mapping = field(default=0.0, metadata={"written": "where set"})
+    friction_velocity: float = field(default=1e-3, metadata={"written": "where set"})
 
     def __post_init__(self):
         keep(self, distance=number("distance", self.distance, above=0.0), separation=number("separation", self.separation, minimum=0.0))
@@ -94,6 +146,11 @@ class BarrierContact:
             keep(self, stiffness=number("stiffness", self.stiffness, above=0.0))
         keep(self, area_weighted=flag("area_weighted", self.area_weighted))
         choice("guard", self.guard, GUARDS)
+        if isinstance(self.friction, Mapping):
+            keep(self, friction=PairTable("friction", self.friction))
+        else:
+            keep(self, friction=number("friction", self.friction, minimum=0.0))
+        keep(self, friction_velocity=number("friction_velocity", self.friction_velocity, above=0.0))
 
 
 class ContactPairs:

@@ -33,12 +33,14 @@ class ContactForces(Contacts):
     normal_force : ndarray, shape (k,)
         How hard the two push each other apart, N, >= 0.
     friction_force : ndarray, shape (k, 3)
-        On the first of the pair, N; zero without friction.
+        On the first of the pair in the last step, N; zero without friction, and for pairs that did not act where the step began.
     slip : ndarray, shape (k, 3)
-        How far the first has slid over the second in the step, m; zero without friction.
+        How far the first has slid over the second in the last step, m; zero where there can be no friction force.
+    friction_limit : ndarray, shape (k,)
+        mu times the normal force where the step began, N, which |friction_force| is at most.
     forces : ndarray, shape (n, 3)
-        On each vertex of the bodies, N: the sum over its contacts, and what the vertices of the pairs get of the mollifier of nearly
-        parallel edges.
+        On each vertex of the bodies, N: the sum over its contacts, what the vertices of the pairs get of the mollifier of nearly
+        parallel edges, and the friction also of pairs that no longer act.
     pressure : ndarray, shape (n,)
         |forces| over the area that a vertex stands for at rest, Pa; nan where it has none.
     """
@@ -46,15 +48,17 @@ class ContactForces(Contacts):
     normal_force: np.ndarray
     friction_force: np.ndarray
     slip: np.ndarray
+    friction_limit: np.ndarray
     forces: np.ndarray
     pressure: np.ndarray
 
-    _per_pair = (*Contacts._per_pair, "normal_force", "friction_force", "slip")
+    _per_pair = (*Contacts._per_pair, "normal_force", "friction_force", "slip", "friction_limit")
 
 
 def forces_of(simulation):
     """What `Simulation.contact_forces` says."""
     scene, columns = simulation._touching, simulation._backend.contact_columns()
+    lagged = simulation._backend.friction_columns()
     acts = columns["distance"] < columns["separation"] + columns["activation"]
     columns = {name: column[acts] for name, column in columns.items()}
     x = np.concatenate([simulation.positions, simulation._backend.driven()])
@@ -85,8 +89,10 @@ def forces_of(simulation):
     of_first = gradient[:, 0] + np.where((kind == EDGE_EDGE)[:, None], gradient[:, 1], 0.0)
     n = scene.n_vertices
     forces = np.zeros((n + 1, 3))
-    moving = (vertices >= 0) & (vertices < n)
-    np.add.at(forces, np.where(moving, vertices, n).ravel(), -gradient.astype(np.float64).reshape(-1, 3))
+    for rows, slopes in ((vertices, gradient), (lagged["vertices"], lagged["gradient"])):
+        moving = (rows >= 0) & (rows < n)
+        np.add.at(forces, np.where(moving, rows, n).ravel(), -slopes.astype(np.float64).reshape(-1, 3))
+    rubbing = _lagged_of(columns["key"], lagged, x.dtype)
     areas = scene.areas[:n]
     with np.errstate(divide="ignore", invalid="ignore"):
         pressure = np.where(areas > 0.0, np.linalg.norm(forces[:n], axis=1) / areas, np.nan)
@@ -103,11 +109,25 @@ def forces_of(simulation):
         scene.names,
         x,
         -np.einsum("ki,ki->k", of_first, normal),
-        np.zeros((k, 3), x.dtype),
-        np.zeros((k, 3), x.dtype),
+        rubbing["force"],
+        rubbing["slip"],
+        rubbing["strength"],
         forces[:n],
         pressure,
     )
+
+
+def _lagged_of(keys, lagged, dtype):
+    """Force, slip and strength of pairs by their keys, which both lists have in ascending order; zero for those that did not rub."""
+    known = lagged["key"]
+    place = np.minimum(np.searchsorted(known, keys), max(len(known) - 1, 0))
+    found = np.flatnonzero(known[place] == keys) if len(known) else np.zeros(0, np.intp)
+    found = found[lagged["strength"][place[found]] > 0.0]
+    result = {}
+    for name in ("force", "slip", "strength"):
+        result[name] = np.zeros((len(keys), *lagged[name].shape[1:]), dtype)
+        result[name][found] = lagged[name][place[found]]
+    return result
 
 
 def _features(pair, weights):

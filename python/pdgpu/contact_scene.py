@@ -6,6 +6,7 @@ of spheres and the ends of the axes of capsules, which have the collider's radiu
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -39,12 +40,14 @@ class ContactScene:
     TypeError
         An obstacle that is a grid of distances, which have no distance to edges and triangles.
     ValueError
-        Two primitives of one body that are no farther apart at rest than the separation.
+        Two primitives of one body that are no farther apart at rest than the separation; friction of a name that no body and no
+        obstacle has.
     """
 
     def __init__(self, scene, contact, fixed):
         surface = SceneSurface(scene, [i for i, part in enumerate((*scene.bodies, *scene.obstacles)) if part.collides])
         self.names, self._bodies = scene.names, scene.bodies
+        self.coefficients = _coefficients(contact.friction, self.names)
         self._parts = []  # of the driven points: a function of time, and how many they are
         self.n_vertices = scene.n_vertices
         n = len(surface.rest)
@@ -66,7 +69,7 @@ class ContactScene:
                 edges.append([[n, n + 1]])
             else:
                 triangles.append(box((1.0, 1.0, 1.0)).triangles + n)
-            self._parts.append(_motion_of(collider, local, name))
+            self._parts.append(_motion_of(collider, local, name, self.coefficients[place].any()))
             at_start = self._parts[-1](0.0)
             rest.append(at_start)
             owner.append(np.full(len(at_start), place))
@@ -95,8 +98,8 @@ class ContactScene:
         """Where the driven points are at a time (s), (n_driven, 3) m."""
         return np.concatenate([np.zeros((0, 3)), *(part(time) for part in self._parts)])
 
-    def description(self, contact, dtype):
-        """What the core's simulation takes of contact, by name."""
+    def description(self, contact, dtype, dt):
+        """What the core's simulation takes of contact, by name; dt in s, None: quasistatic."""
         tags = self.owner << BODY_SHIFT | SELF | np.where(self._fixed, FIXED, 0)
         corners = {"vertices": self.vertices.reshape(-1, 1), "edges": self.edges, "triangles": self.triangles}
         areas, edge_areas = (self.areas, self._edge_areas) if contact.area_weighted else (None, None)
@@ -113,6 +116,9 @@ class ContactScene:
             "areas": _known(areas, len(self.rest)),
             "edge_areas": _known(edge_areas, len(self.edges)),
             "planes": self.planes,
+            "slip": contact.friction_velocity * (dt or 0.0) if self.coefficients.any() else 0.0,
+            "owners": self.owner,
+            "coefficients": self.coefficients,
             "asked": self.vertices[(self.vertices < self.n_vertices) & ~self._fixed[self.vertices]],
         }
         for kind, rows in corners.items():
@@ -157,6 +163,20 @@ class ContactScene:
                 raise ValueError(f"contact: body {self.names[place]!r} at rest: {error}") from None
 
 
+def _coefficients(friction, names):
+    """mu of every pair of bodies and obstacles, (n, n)."""
+    if not isinstance(friction, Mapping):
+        return np.full((len(names), len(names)), friction)
+    result = np.zeros((len(names), len(names)))
+    for pair, value in friction.items():
+        for name in pair:
+            if name not in names:
+                raise ValueError(f"friction: no body and no obstacle is called {name!r}; there are {', '.join(map(repr, names))}")
+        first, second = map(names.index, pair)
+        result[first, second] = result[second, first] = value
+    return result
+
+
 def _known(areas, n):
     """-1 where there is no area."""
     return np.full(n, -1.0) if areas is None else np.where(np.isnan(areas), -1.0, areas)
@@ -176,7 +196,7 @@ def _points_of(collider):
     raise TypeError(f"contact: expected a collider, got {collider!r}")
 
 
-def _motion_of(collider, local, name):
+def _motion_of(collider, local, name, rubs):
     """Where the points of a shape are at a time; of a plane its point and its normal, which must stay as it is."""
 
     def at(time):
@@ -186,6 +206,8 @@ def _motion_of(collider, local, name):
         normal = rotation @ local[1]
         if np.abs(normal - local[1]).max() > 1e-12:
             raise ValueError(f"motion of {name!r}: at time {time} s the plane turns, which BarrierContact does not take; a Box may turn")
+        if rubs:  # it takes along what lies on it
+            return np.array([rotation @ local[0] + shift, local[1]])
         # through the point of the plane that is as near to the old one as can be: sliding along itself it stands still
         return np.array([local[0] + local[1] * (local[1] @ (rotation @ local[0] + shift - local[0])), local[1]])
 

@@ -31,7 +31,8 @@ class Diagnostics:
         -------
         dict
             "kinetic", "gravity" (-sum m g . x), "elastic" (a dict by material), "damping" (0: nothing has moved in the step
-            about to be solved), "contact", "total".
+            about to be solved), "contact", "friction" (the potential of the lagged forces, which is no stored energy and not part
+            of the total: at the start of the step about to be solved a third of mu lambda eps_v dt for each contact), "total".
         """
         parts = dict(zip(_host.ENERGIES, self._energies(None, False), strict=True))
         x, v = self._state64()
@@ -45,6 +46,7 @@ class Diagnostics:
             "elastic": elastic,
             "damping": float(parts["damping"]),
             "contact": float(parts["contact"]),
+            "friction": float(parts["friction"]),
         }
         result["total"] = result["kinetic"] + result["gravity"] + sum(elastic.values()) + result["damping"] + result["contact"]
         return result
@@ -52,7 +54,7 @@ class Diagnostics:
     def incremental_potential(self, x=None):
         """G(x) of the step about to be solved, J.
 
-        G(x) = sum over free vertices m_i/(2 h^2) |x_i - y_i|^2 + elastic + damping, y = x_t + h v_t + h^2 (g + f/m).
+        G(x) = sum over free vertices m_i/(2 h^2) |x_i - y_i|^2 + elastic + damping + contact + friction, y = x_t + h v_t + h^2 (g + f/m).
 
         Parameters
         ----------

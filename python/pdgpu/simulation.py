@@ -192,9 +192,13 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
         elements = [(module.KINDS[kind][0], *groups[kind]) for kind in self._kinds if kind in groups]
         self._touching = description = None
         if contact is not None:
+            if self.dt is None and contact.friction:
+                raise ValueError(
+                    "contact: dt=None (quasistatic) with friction, which depends on how far things slide in a time step; give dt"
+                )
             self._touching = ContactScene(scene, contact, self._fixed.astype(bool))
             self._law = contact if contact.stiffness != "auto" else self._touching.with_stiffness(contact, self._stiffness_of_vertices())
-            description = self._touching.description(self._law, self.dtype)
+            description = self._touching.description(self._law, self.dtype, self.dt)
         self._backend = module.Simulation(
             self._masses,
             self._fixed,
@@ -585,6 +589,11 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
         ------
         ValueError
             A simulation without contact.
+
+        Notes
+        -----
+        Friction and slip are those of the last step at the present positions: before the first step, and after `set_state`, `load` and
+        `cut`, zero.
         """
         if self.contact is None:
             raise ValueError("contact: this simulation has none; give Simulation one, such as pdgpu.BarrierContact(1e-3)")

@@ -188,7 +188,10 @@ def test_what_touches():
 def test_descriptions():
     """If it failed, a contact could not be sent to another process, or stored beside its results."""
     described = pdgpu.BarrierContact(1e-3, 2e5, separation=1e-4, area_weighted=False)
-    assert repr(described) == "BarrierContact(distance=0.001, stiffness=200000.0, separation=0.0001, area_weighted=False, guard='impact')"
+    assert repr(described) == (
+        "BarrierContact(distance=0.001, stiffness=200000.0, separation=0.0001, area_weighted=False, guard='impact', friction=0.0, "
+        "friction_velocity=0.001)"
+    )
     assert pickle.loads(pickle.dumps(described)) == described and hash(described) == hash(pickle.loads(pickle.dumps(described)))
     assert pdgpu.BarrierContact(np.float32(0.5)).stiffness == "auto"
     with pytest.raises(AttributeError):
@@ -204,7 +207,7 @@ def test_descriptions():
         ({"distance": 1.0, "stiffness": "stiff"}, ValueError, "stiffness: expected a number or 'auto', got 'stiff'"),
         ({"distance": 1.0, "separation": -1e-3}, ValueError, "separation: must be at least 0, got -0.001"),
         ({"distance": 1.0, "area_weighted": 1}, TypeError, "area_weighted: expected True or False, got 1"),
-        ({"distance": 1.0, "friction": 0.3}, TypeError, "friction"),
+        ({"distance": 1.0, "restitution": 0.3}, TypeError, "restitution"),
     ],
 )
 def test_descriptions_that_make_no_sense(arguments, exception, message):

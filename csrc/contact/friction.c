@@ -1,0 +1,164 @@
+/* Friction as a term of the incremental potential; see friction.h. */
+#include "contact/friction.h"
+
+#include "contact/room.h"
+#include "linear/upload.h"
+
+#include <stdlib.h>
+
+struct pd_friction {
+    pd_context *context;
+    pd_friction_scene scene;
+    int n_points;
+    real extent;
+    real *begun; /* B [n_points,3] where the step began, m */
+
+    pd_lagged_pairs pairs; /* n = 0 until there is a lag */
+    pd_incidence incidence;
+    uint64_t *keys;
+    size_t capacity, key_capacity, partial_capacity;
+    real *values, *corners, *matrices; /* B [capacity], [capacity,4,3], [capacity,3,3] */
+    double *partial;                   /* B [capacity / PD_SUM_BLOCK + 2] */
+    double *energy;                    /* B [1] */
+};
+
+pd_status pd_friction_create(pd_friction **out, pd_context *context, const pd_friction_description *d, int n_points) {
+    pd_status status = PD_OK;
+    size_t n = (size_t)n_points, n_owners = (size_t)d->n_owners;
+    pd_friction *self = *out = calloc(1, sizeof *self);
+    if (!self) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for friction");
+    self->context = context;
+    self->n_points = n_points;
+    self->extent = (real)d->extent;
+    self->scene.n_owners = d->n_owners;
+    PD_TRY(pd_upload(context, (void **)(uintptr_t)&self->scene.owners, d->owners, n * sizeof(int)));
+    PD_TRY(pd_upload(context, (void **)(uintptr_t)&self->scene.coefficients, d->coefficients, n_owners * n_owners * sizeof(real)));
+    PD_TRY(pd_memory_create(context, (void **)&self->begun, 3 * n * sizeof(real)));
+    PD_TRY(pd_memory_create(context, (void **)&self->incidence.start, (n + 1) * sizeof(int)));
+    PD_TRY(pd_memory_create(context, (void **)&self->energy, sizeof *self->energy));
+done:
+    if (status) {
+        pd_friction_destroy(self);
+        *out = NULL;
+    }
+    return status;
+}
+
+void pd_friction_destroy(pd_friction *self) {
+    if (!self) return;
+    const pd_lagged_pairs *p = &self->pairs;
+    const void *memory[] = {self->scene.owners,
+                            self->scene.coefficients,
+                            self->begun,
+                            p->points,
+                            p->weights,
+                            p->normals,
+                            p->strength,
+                            self->incidence.start,
+                            self->keys,
+                            self->values,
+                            self->corners,
+                            self->matrices,
+                            self->incidence.roles,
+                            self->partial,
+                            self->energy};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, (void *)(uintptr_t)memory[i]);
+    free(self);
+}
+
+/* ---- the lag --------------------------------------------------------------------------------------------------------------------------- */
+
+pd_status pd_friction_begin(pd_friction *self, const real *y) {
+    return pd_memory_copy(self->context, self->begun, y, 3 * (size_t)self->n_points * sizeof(real));
+}
+
+static pd_status make_room(pd_friction *self, size_t n) {
+    pd_lagged_pairs *p = &self->pairs;
+    const pd_room rooms[] = {PD_ROOM(p->points, 4),      PD_ROOM(p->weights, 4),           PD_ROOM(p->normals, 3),
+                             PD_ROOM(p->strength, 1),    PD_ROOM(self->values, 1),         PD_ROOM(self->corners, 12),
+                             PD_ROOM(self->matrices, 9), PD_ROOM(self->incidence.roles, 4)};
+    const pd_room keys[] = {PD_ROOM(self->keys, 1)};
+    const pd_room partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
+    pd_status status = pd_rooms_grow(self->context, n, "pairs with friction", 8, rooms, &self->capacity, NULL);
+    if (!status) status = pd_rooms_grow(self->context, n, "names of pairs with friction", 1, keys, &self->key_capacity, NULL);
+    if (!status) status = pd_rooms_grow(self->context, n, "sums over pairs with friction", 1, partial, &self->partial_capacity, NULL);
+    return status;
+}
+
+pd_status pd_friction_lag(pd_friction *self, const pd_contact_law *law, const pd_contact_pairs *pairs, const pd_incidence *incidence,
+                          const uint64_t *keys, const real *y) {
+    pd_context *context = self->context;
+    size_t n = (size_t)pairs->n;
+    pd_status status = PD_OK;
+    self->pairs.n = 0;
+    if (n == 0) return PD_OK;
+    PD_TRY(make_room(self, n));
+    PD_TRY(pd_friction_lag_pairs(context, law, &self->scene, pairs, y, &self->pairs));
+    PD_TRY(pd_memory_copy(context, self->incidence.start, incidence->start, ((size_t)self->n_points + 1) * sizeof(int)));
+    PD_TRY(pd_memory_copy(context, self->incidence.roles, incidence->roles, 4 * n * sizeof(int)));
+    PD_TRY(pd_memory_copy(context, self->keys, keys, n * sizeof *keys));
+    self->pairs.n = (int)n;
+done:
+    return status;
+}
+
+void pd_friction_forget(pd_friction *self) { self->pairs.n = 0; }
+
+/* ---- the potential ----------------------------------------------------------------------------------------------------------------------- */
+
+static pd_status evaluate(const pd_friction *self, int quantity, const real *y, real *out) {
+    pd_slipping slipping = {y, self->begun, self->extent};
+    return pd_friction_batch(self->context, quantity, &self->pairs, &slipping, out);
+}
+
+pd_status pd_friction_potential(pd_friction *self, const real *y, double *energy) {
+    pd_status status = PD_OK;
+    *energy = 0.0;
+    if (self->pairs.n == 0) return PD_OK;
+    PD_TRY(evaluate(self, PD_FRICTION_ENERGY, y, self->values));
+    PD_TRY(pd_contact_sum(self->context, self->pairs.n, self->values, self->partial, 0, self->energy));
+    PD_TRY(pd_memory_download(self->context, energy, self->energy, sizeof *energy));
+done:
+    return status;
+}
+
+pd_status pd_friction_add_gradient(pd_friction *self, const pd_model *model, const real *y, real *gradient) {
+    if (self->pairs.n == 0) return PD_OK;
+    pd_status status = evaluate(self, PD_FRICTION_GRADIENT, y, self->corners);
+    return status ? status : pd_contact_gather(self->context, model, &self->incidence, self->corners, gradient);
+}
+
+pd_status pd_friction_hessians(pd_friction *self, const real *y) {
+    return self->pairs.n > 0 ? evaluate(self, PD_FRICTION_MATRIX, y, self->matrices) : PD_OK;
+}
+
+pd_status pd_friction_add_blocks(pd_friction *self, const pd_model *model, const int *diagonal_slots, real *blocks) {
+    if (self->pairs.n == 0) return PD_OK;
+    return pd_friction_gather_blocks(self->context, model, &self->incidence, &self->pairs, self->matrices, diagonal_slots, blocks);
+}
+
+pd_status pd_friction_add_product(pd_friction *self, const pd_model *model, const real *p, real *q, double *sums) {
+    pd_status status = PD_OK;
+    if (self->pairs.n == 0) return PD_OK;
+    PD_TRY(pd_friction_product(self->context, model, &self->pairs, self->matrices, p, self->corners, self->values));
+    PD_TRY(pd_contact_gather(self->context, model, &self->incidence, self->corners, q));
+    PD_TRY(pd_contact_sum(self->context, self->pairs.n, self->values, self->partial, 1, sums));
+done:
+    return status;
+}
+
+/* ---- for others ------------------------------------------------------------------------------------------------------------------------ */
+
+pd_friction_view pd_friction_pairs_of(const pd_friction *self) {
+    return (pd_friction_view){self->pairs, self->incidence, self->keys, self->matrices, {NULL, self->begun, self->extent}};
+}
+
+pd_status pd_friction_read(pd_friction *self, int quantity, const real *y, real *out) {
+    size_t size = (size_t)pd_friction_quantity_size(quantity);
+    pd_status status = PD_OK;
+    if (self->pairs.n == 0) return PD_OK;
+    PD_TRY(evaluate(self, quantity, y, self->corners)); // which has room for every quantity
+    PD_TRY(pd_memory_download(self->context, out, self->corners, (size_t)self->pairs.n * size * sizeof(real)));
+done:
+    return status;
+}

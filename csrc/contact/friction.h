@@ -1,0 +1,56 @@
+/* Friction as a term of the incremental potential: the pairs of a scene as they were at the lag, and what they say wherever the points are.
+ *
+ *     D(y) = sum over pairs of mu lambda f0(|u|)        (elements/contact/friction.h)
+ *
+ * The slip u counts from where the step began; normal forces, weights and normals are those of the lag. */
+#ifndef PD_CONTACT_FRICTION_H
+#define PD_CONTACT_FRICTION_H
+
+#include "friction_loops.h"
+
+typedef struct pd_friction pd_friction;
+
+/* All H. */
+typedef struct pd_friction_description {
+    double extent;            /* e = eps_v h, the slip below which friction creeps, m; 0: there is none */
+    const int *owners;        /* [n_points] */
+    const real *coefficients; /* [n_owners,n_owners] mu, symmetric */
+    int n_owners;
+} pd_friction_description;
+
+/* Errors: PD_ERROR_MEMORY. There are no pairs yet. */
+pd_status pd_friction_create(pd_friction **out, pd_context *context, const pd_friction_description *description, int n_points);
+void pd_friction_destroy(pd_friction *friction); /* NULL is allowed */
+
+/* The step begins at y [n_points,3] B. */
+pd_status pd_friction_begin(pd_friction *friction, const real *y);
+/* From now on the pairs are those at y, with the force that the law gives them there.
+ *   incidence   of their points      keys  B [n] their names
+ * Errors: PD_ERROR_MEMORY. */
+pd_status pd_friction_lag(pd_friction *friction, const pd_contact_law *law, const pd_contact_pairs *pairs, const pd_incidence *incidence,
+                          const uint64_t *keys, const real *y);
+/* There are no pairs any more. */
+void pd_friction_forget(pd_friction *friction);
+
+/* At y [n_points,3] B: as the functions of contact.h that have these names. */
+pd_status pd_friction_potential(pd_friction *friction, const real *y, double *energy);
+pd_status pd_friction_add_gradient(pd_friction *friction, const pd_model *model, const real *y, real *gradient);
+pd_status pd_friction_hessians(pd_friction *friction, const real *y);
+pd_status pd_friction_add_blocks(pd_friction *friction, const pd_model *model, const int *diagonal_slots, real *blocks);
+pd_status pd_friction_add_product(pd_friction *friction, const pd_model *model, const real *p, real *q, double *sums);
+
+/* The pairs, the incidence of their points, the matrices of the last pd_friction_hessians (B [n,3,3]) and where the points are; for whoever
+ * takes pairs one by one. */
+typedef struct pd_friction_view {
+    pd_lagged_pairs pairs;
+    pd_incidence incidence;
+    const uint64_t *keys;
+    const real *matrices;
+    pd_slipping slipping; /* without y */
+} pd_friction_view;
+pd_friction_view pd_friction_pairs_of(const pd_friction *friction);
+
+/* One quantity (friction_loops.h) of all pairs at y, into memory of the host. */
+pd_status pd_friction_read(pd_friction *friction, int quantity, const real *y, real *out);
+
+#endif

@@ -1,0 +1,50 @@
+/* Loops over pairs with friction, one thread per pair or per vertex. */
+#include "cuda/context.cuh"
+#include "friction_turn.h"
+
+static __global__ void lag_kernel(pd_contact_law law, pd_friction_scene scene, pd_contact_pairs pairs, const real *y, pd_lagged_pairs out) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p < pairs.n) pd_friction_turn_lag(&law, &scene, &pairs, y, p, &out);
+}
+
+pd_status pd_friction_lag_pairs(pd_context *context, const pd_contact_law *law, const pd_friction_scene *scene,
+                                const pd_contact_pairs *pairs, const real *y, const pd_lagged_pairs *out) {
+    PD_LAUNCH(context, lag_kernel, pairs->n, *law, *scene, *pairs, y, *out);
+    return PD_OK;
+}
+
+static __global__ void friction_kernel(int quantity, int size, pd_lagged_pairs pairs, pd_slipping slipping, real *out) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p < pairs.n) pd_friction_turn(quantity, &pairs, &slipping, p, out + (size_t)size * (size_t)p);
+}
+
+pd_status pd_friction_batch(pd_context *context, int quantity, const pd_lagged_pairs *pairs, const pd_slipping *slipping, real *out) {
+    int size = pd_friction_quantity_size(quantity);
+    if (!size) return pd_fail(&context->error, PD_ERROR_VALUE, "quantity: %d is unknown", quantity);
+    PD_LAUNCH(context, friction_kernel, pairs->n, quantity, size, *pairs, *slipping, out);
+    return PD_OK;
+}
+
+static __global__ void friction_blocks_kernel(int n, pd_incidence incidence, pd_lagged_pairs pairs, const real *matrices,
+                                              const int *diagonal_slots, real *blocks) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i < n) pd_friction_turn_gather_block(&incidence, &pairs, matrices, i, blocks + 9 * (size_t)diagonal_slots[i]);
+}
+
+pd_status pd_friction_gather_blocks(pd_context *context, const pd_model *model, const pd_incidence *incidence, const pd_lagged_pairs *pairs,
+                                    const real *matrices, const int *diagonal_slots, real *blocks) {
+    PD_LAUNCH(context, friction_blocks_kernel, model->n_vertices, model->n_vertices, *incidence, *pairs, matrices, diagonal_slots, blocks);
+    return PD_OK;
+}
+
+static __global__ void friction_product_kernel(pd_model model, pd_lagged_pairs pairs, const real *matrices, const real *p, real *corners,
+                                               real *values) {
+    int pair = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (pair < pairs.n) values[pair] = pd_friction_turn_product(&model, &pairs, matrices, p, pair, corners + 12 * (size_t)pair);
+}
+
+pd_status pd_friction_product(pd_context *context, const pd_model *model, const pd_lagged_pairs *pairs, const real *matrices, const real *p,
+                              real *corners, real *values) {
+    PD_LAUNCH(context, friction_product_kernel, pairs->n, *model, *pairs, matrices, p, corners, values);
+    return PD_OK;
+}

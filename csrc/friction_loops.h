@@ -1,0 +1,71 @@
+/* The loops over pairs with friction, once in cpu/friction.c, once in cuda/friction.cu; the rules of backend.h hold. The formulas stand in
+ * elements/contact/friction.h. */
+#ifndef PD_FRICTION_LOOPS_H
+#define PD_FRICTION_LOOPS_H
+
+#include "contact_loops.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Who rubs on whom. */
+typedef struct pd_friction_scene {
+    int n_owners;
+    const int *owners;        /* B [n_points]  body or obstacle */
+    const real *coefficients; /* B [n_owners,n_owners]  mu, symmetric */
+} pd_friction_scene;
+
+/* n pairs as they were at the lag, by field, all B. */
+typedef struct pd_lagged_pairs {
+    int n;
+    int *points;    /* [n,4]  rows of y, -1: none */
+    real *weights;  /* [n,4]  beta; 0 where there is no point */
+    real *normals;  /* [n,3]  n */
+    real *strength; /* [n]    mu lambda, N; 0: no friction */
+} pd_lagged_pairs;
+
+/* Where their points are, and where the step began. */
+typedef struct pd_slipping {
+    const real *y, *y_t; /* B [n_points,3] m */
+    real extent;         /* e, m */
+} pd_slipping;
+
+/* What pd_friction_batch computes of each pair. */
+enum {
+    PD_FRICTION_ENERGY,   /* [n] J */
+    PD_FRICTION_SLIP,     /* [n,3] u, m */
+    PD_FRICTION_FORCE,    /* [n,3] on the first of the pair, N */
+    PD_FRICTION_GRADIENT, /* [n,4,3] N */
+    PD_FRICTION_MATRIX,   /* [n,3,3] M, N/m: the Hessian's block (i,j) is beta_i beta_j M */
+    PD_FRICTION_QUANTITY_COUNT
+};
+
+/* Numbers per pair of a quantity, or 0. */
+static inline int pd_friction_quantity_size(int quantity) {
+    static const int sizes[PD_FRICTION_QUANTITY_COUNT] = {1, 3, 3, 12, 9};
+    return quantity < 0 || quantity >= PD_FRICTION_QUANTITY_COUNT ? 0 : sizes[quantity];
+}
+
+/* out = the pairs at y [.,3] B: their points, the weights and the normal of their gaps there, and mu times the normal force that the law gives
+ * them. out->n is not read. */
+pd_status pd_friction_lag_pairs(pd_context *context, const pd_contact_law *law, const pd_friction_scene *scene,
+                                const pd_contact_pairs *pairs, const real *y, const pd_lagged_pairs *out);
+
+/* One quantity of every pair. Errors: PD_ERROR_VALUE for an unknown quantity. */
+pd_status pd_friction_batch(pd_context *context, int quantity, const pd_lagged_pairs *pairs, const pd_slipping *slipping, real *out);
+
+/* blocks [diagonal_slots[i]] += the sum of the diagonal blocks at vertex i.
+ *   matrices  B [n,3,3]      diagonal_slots  B [n_vertices]      blocks  B [.,3,3] */
+pd_status pd_friction_gather_blocks(pd_context *context, const pd_model *model, const pd_incidence *incidence, const pd_lagged_pairs *pairs,
+                                    const real *matrices, const int *diagonal_slots, real *blocks);
+
+/* As pd_contact_product, of the Hessians of friction. */
+pd_status pd_friction_product(pd_context *context, const pd_model *model, const pd_lagged_pairs *pairs, const real *matrices, const real *p,
+                              real *corners, real *values);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

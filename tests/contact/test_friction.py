@@ -1,0 +1,302 @@
+"""Friction: its derivatives, its answers on paper, its bits, and what it refuses."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import pdgpu
+from pdgpu import _host
+
+SOLVERS = {"newton": pdgpu.Newton(iterations=100, tolerance=1e-9)}
+FRICTION = _host.ENERGIES.index("friction")
+
+
+def box(scene, low=(0.0, 8e-4, 0.0), size=0.2, cells=1, name="box", **options):
+    mesh = pdgpu.shapes.beam((size,) * 3, (cells,) * 3)
+    return scene.add_solid(
+        pdgpu.Mesh(mesh.points + low, tets=mesh.tets), pdgpu.NeoHookean.from_young(1e6, 0.3), density=1000.0, name=name, **options
+    )
+
+
+# ---- derivatives -------------------------------------------------------------------------------------------------------------
+
+
+def heap():
+    """Every kind of pair near each other: solids, cloth, rods and particles on a plane, a sphere, a capsule and a mesh."""
+    scene = pdgpu.Scene((0.0, 0.0, 0.0))
+    box(scene, (0.0, 2e-3, 0.0), 0.1)
+    box(scene, (0.02, 0.104, 0.01), 0.06, name="upper")
+    rod = pdgpu.Mesh([[0.11, 0.103, -0.05], [-0.05, 0.1035, -0.006]], edges=[[0, 1]])
+    scene.add_rod(rod, pdgpu.Spring(1e3), density=0.1, name="rod")
+    scene.add_particles([[0.05, 0.167, 0.03], [0.051, 0.17, 0.031], [0.03, 0.1052, -0.0283]], mass=0.01, name="sand")
+    scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), name="floor")
+    scene.add_obstacle(pdgpu.Sphere((0.202, 0.08, 0.03), 0.1), name="ball")
+    scene.add_obstacle(pdgpu.Capsule((-0.022, 0.05, -0.1), (-0.022, 0.05, 0.2), 0.02), name="bar")
+    wall = pdgpu.shapes.box((0.3, 0.3, 0.1))
+    scene.add_obstacle(pdgpu.TriangleMesh(pdgpu.Mesh(wall.points + [-0.1, 0.0, 0.102], triangles=wall.triangles)), name="wall")
+    return scene
+
+
+def in_the_heap(friction, dtype="float64"):
+    contact = pdgpu.BarrierContact(5e-3, 1e6, area_weighted=False, friction=friction, friction_velocity=0.02)
+    return pdgpu.Simulation(heap(), SOLVERS["newton"], dt=0.01, contact=contact, dtype=dtype)
+
+
+@pytest.mark.parametrize("slip", [0.0, 1e-5, 2e-4, 8e-4])
+def test_gradient_and_hessian(slip):
+    """If not, Newton's method would go where the potential does not fall."""
+    sim, without = in_the_heap(0.7), in_the_heap(0.0)
+    rng = np.random.default_rng(3)
+    x_t = sim.positions
+    assert {*sim._backend.contact_columns()["kind"]} == {0, 1, 2, 3, 4}
+    x = x_t + slip * rng.uniform(-1.0, 1.0, x_t.shape)
+    gradient = sim.gradient(x) - without.gradient(x)
+    hessian = sim.hessian(x) - without.hessian(x)
+    size = abs(hessian).max()
+    assert abs(hessian - hessian.T).max() == pytest.approx(0.0, abs=1e-9 * size)
+    assert np.linalg.eigvalsh(hessian.toarray()).min() > -1e-9 * size
+    assert np.abs(hessian - (sim.hessian(x, psd=True) - without.hessian(x, psd=True))).max() < 1e-9 * size
+
+    def energy(at):
+        return sim._energies(sim._cast(at), True)[FRICTION]
+
+    for _ in range(3):
+        along = rng.standard_normal(x.shape)
+        step = 1e-8
+        slope = (energy(x + step * along) - energy(x - step * along)) / (2.0 * step)
+        assert abs(slope - (gradient * along).sum()) < 1e-4 * (np.linalg.norm(gradient) + 1e-3) * np.linalg.norm(along)
+        change = sim.gradient(x + step * along) - sim.gradient(x - step * along)
+        change -= without.gradient(x + step * along) - without.gradient(x - step * along)
+        product = hessian @ along.ravel()
+        assert np.linalg.norm(change.ravel() / (2.0 * step) - product) < 1e-4 * np.linalg.norm(product)
+    if slip == 0.0:
+        assert np.abs(gradient).max() == 0.0 and energy(x) > 0.0
+    else:
+        # it takes energy out of every motion, and pushes no closed system
+        assert (gradient * (x - x_t)).sum() > 0.0
+
+
+def test_forces_of_a_pair():
+    """If not, friction would push what it should brake, or push a pair as a whole: for every kind of pair and every corner."""
+    sim = in_the_heap(0.7)
+    sim.set_state(velocities=np.random.default_rng(1).uniform(-0.1, 0.1, sim.positions.shape))
+    sim.step()
+    found = sim._backend.friction_columns()
+    rubs = found["strength"] > 0.0
+    assert {*np.unique(found["vertices"][rubs] >= 0, axis=0).sum(axis=1)} == {2, 3, 4}
+    total = np.abs(found["gradient"]).max(axis=(1, 2))
+    assert (np.abs(found["gradient"].sum(axis=1)).max(axis=1) <= 1e-12 * total + 1e-300).all()
+    assert ((found["force"] * found["slip"]).sum(axis=1)[rubs] < 0.0).all()
+    size = np.linalg.norm(found["force"], axis=1)
+    assert (size <= found["strength"] * (1.0 + 1e-12)).all() and (size[rubs] > 0.0).all()
+    assert np.abs(found["force"][~rubs]).max(initial=0.0) == 0.0
+
+
+# ---- answers on paper ------------------------------------------------------------------------------------------------------------
+
+ANGLE = np.arctan(0.2553)
+
+
+def on_an_incline(solver, mu, floor, steps, **options):
+    """Velocities along the incline, m/s, of a box."""
+    scene = pdgpu.Scene((9.81 * np.sin(ANGLE), -9.81 * np.cos(ANGLE), 0.0))
+    box(scene)
+    shape = pdgpu.Plane((0, 0, 0), (0, 1, 0)) if floor == "plane" else pdgpu.Box((20, 1, 20), (0, -0.5, 0))
+    scene.add_obstacle(shape, name="floor")
+    contact = pdgpu.BarrierContact(1e-3, friction=mu, **options)
+    sim = pdgpu.Simulation(scene, solver, dt=0.01, contact=contact)
+    velocities = []
+    for _ in range(steps):
+        sim.step()
+        velocities.append(float(sim.masses @ sim.velocities[:, 0] / sim.masses.sum()))
+        found = sim.contact_forces()
+        size = np.linalg.norm(found.friction_force, axis=1)
+        assert (size <= found.friction_limit * (1.0 + 1e-12)).all() and (size.any() or mu == 0.0)
+        assert ((found.friction_force * found.slip).sum(axis=1) <= 0.0).all()
+    return np.array(velocities)
+
+
+@pytest.mark.parametrize("floor", ["plane", "box"])
+@pytest.mark.parametrize("mu", [0.0, 0.1, 0.2])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_box_slides_down_an_incline(solver, mu, floor):
+    """a = g (sin a - mu cos a), to a hundredth; on the two triangles of a box normal forces pass from pair to pair within a step."""
+    velocities = on_an_incline(SOLVERS[solver], mu, floor, 100)
+    found = (velocities[-1] - velocities[49]) / 0.5
+    assert found == pytest.approx(9.81 * (np.sin(ANGLE) - mu * np.cos(ANGLE)), rel=0.01 if floor == "plane" else 0.015)
+
+
+@pytest.mark.parametrize("friction_velocity", [1e-3, 1e-2])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_box_creeps_below_the_cone(solver, friction_velocity):
+    """If not, what should stand slides away, or the smoothing is another one than that of Li et al. 2020."""
+    found = on_an_incline(SOLVERS[solver], 0.3, "plane", 60, friction_velocity=friction_velocity)[-1]
+    assert found == pytest.approx(friction_velocity * (1.0 - np.sqrt(1.0 - np.tan(ANGLE) / 0.3)), rel=0.01)
+
+
+def belt(kind):
+    """A floor that goes along x with 0.5 m/s."""
+    motion = lambda time: (np.eye(3), np.array([0.5 * time, 0.0, 0.0]))  # noqa: E731
+    if kind == "plane":
+        return pdgpu.Plane((0, 0, 0), (0, 1, 0), motion=motion)
+    if kind == "box":
+        return pdgpu.Box((4, 1, 4), (0.1, -0.5, 0.1), motion=motion)
+    grid = pdgpu.shapes.grid((4, 4), (9, 7))
+    points = grid.points[:, [0, 2, 1]] * [1, 0, 1] - [2, 0, 2]
+    return pdgpu.TriangleMesh(pdgpu.Mesh(points, triangles=grid.triangles), motion=lambda time, rest: rest + [0.5 * time, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("kind", ["plane", "box", "mesh"])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_belt_carries_a_box(solver, kind):
+    """If not, slip is measured against where an obstacle was and not against what it did."""
+    scene = pdgpu.Scene()
+    box(scene, (0.0, 9.9e-4, 0.0), velocity=(0.0, 0.0, 0.2))
+    scene.add_obstacle(belt(kind), name="belt")
+    sim = pdgpu.Simulation(scene, SOLVERS[solver], dt=0.01, contact=pdgpu.BarrierContact(1e-3, friction=0.5))
+    momentum = lambda: sim.masses @ sim.velocities / sim.masses.sum()  # noqa: E731
+    sim.step(5)
+    accelerated = momentum()
+    assert 0.1 < accelerated[0] < 0.26  # mu g t is 0.245
+    sim.step(35)
+    assert momentum()[[0, 2]] == pytest.approx([0.5, 0.0], abs=2e-3)
+    assert sim.last_step.behind == 0.0 and sim.positions[:, 0].mean() > 0.2
+
+
+def tower(n):
+    scene = pdgpu.Scene()
+    mesh = pdgpu.shapes.beam((0.2,) * 3, (1,) * 3)
+    for k in range(n):
+        points = mesh.points + [0.003 * (k % 2), 9.9e-4 + 0.20099 * k, 0.0]
+        material = pdgpu.NeoHookean.from_young(1e7, 0.3)
+        scene.add_solid(pdgpu.Mesh(points, tets=mesh.tets), material, density=1000.0, name=f"box {k}")
+    scene.add_obstacle(pdgpu.Plane((0, 0, 0), (0, 1, 0)), name="floor")
+    return scene
+
+
+def drift(n, seconds):
+    """How far the boxes of a tower move sideways, in parts of an edge."""
+    contact = pdgpu.BarrierContact(1e-3, friction=0.5)
+    sim = pdgpu.Simulation(tower(n), pdgpu.Newton(iterations=100, tolerance=1e-6), dt=0.02, contact=contact)
+    start = sim.positions
+    sim.step(round(seconds / 0.02))
+    return np.abs(sim.positions - start)[:, [0, 2]].max() / 0.2
+
+
+def test_a_tower_of_ten_stands():
+    """If not, friction at rest is an ooze: after two seconds no corner has gone a hundredth of an edge."""
+    assert drift(10, 2.0) < 0.01
+
+
+@pytest.mark.stress
+def test_a_tower_of_ten_stands_for_long():
+    assert drift(10, 20.0) < 0.01
+
+
+# ---- pairs of bodies --------------------------------------------------------------------------------------------------------------
+
+
+def test_only_named_pairs_rub():
+    """If not, ice and rubber are the same."""
+    scene = pdgpu.Scene()
+    box(scene, name="slow", velocity=(0.5, 0.0, 0.0))
+    box(scene, (0.0, 8e-4, 1.0), name="fast", velocity=(0.5, 0.0, 0.0))
+    scene.add_obstacle(pdgpu.Plane((0, 0, 0), (0, 1, 0)), name="floor")
+    contact = pdgpu.BarrierContact(1e-3, friction={("floor", "slow"): 0.5})
+    sim = pdgpu.Simulation(scene, SOLVERS["newton"], dt=0.01, contact=contact)
+    sim.step(20)
+    slow, fast = (sim.velocities[body.slice, 0].mean() for body in sim.bodies)
+    assert abs(slow) < 1e-3 and fast == pytest.approx(0.5, rel=1e-6)
+    found = sim.contact_forces()
+    assert found.of("slow", "floor").friction_limit.min() > 0.0 and not found.of("fast", "floor").friction_limit.any()
+    assert sim.energies()["friction"] > 0.0 and sim.energies()["total"] == sum(
+        sim.energies()[name] for name in ("kinetic", "gravity", "damping", "contact")
+    ) + sum(sim.energies()["elastic"].values())
+
+
+def test_the_record():
+    sim = in_the_heap(0.7)
+    sim.set_state(velocities=0.05 * np.ones_like(sim.positions))
+    sim.step(record=True)
+    column = sim.last_step["friction_potential"]
+    assert (column > 0.0).all() and column[0] > column[-1]
+    free = in_the_heap(0.0)
+    free.step(record=True)
+    assert not free.last_step["friction_potential"].any() and free.energies()["friction"] == 0.0
+
+
+# ---- bits, files, refusals ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("velocity", [0.0, 1.0], ids=["sticking", "slipping"])
+@pytest.mark.parametrize("linear", [pdgpu.Direct(), pdgpu.PCG()], ids=["direct", "pcg"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_bits(tmp_path, dtype, linear, velocity):
+    """If not, a run with friction cannot be repeated: threads, a copy, a file, questions and a record change nothing."""
+
+    def start(threads):
+        scene = tower(2)
+        contact = pdgpu.BarrierContact(1e-3, friction={("box 0", "floor"): 0.2, ("box 0", "box 1"): 0.4})
+        solver = pdgpu.Newton(iterations=40, tolerance=1e-9 if dtype == "float64" else 1e-5, linear=linear)
+        sim = pdgpu.Simulation(scene, solver, dt=0.01, contact=contact, dtype=dtype, threads=threads)
+        sim.set_state(velocities=np.array([velocity, 0.0, 0.0]) * np.ones_like(sim.positions))
+        return sim
+
+    sim = start(1)
+    sim.step(8)
+    assert (sim.contact_forces().friction_limit > 0.0).sum() > 4
+    sim.save(tmp_path / "middle")
+    others = [copy.copy(sim), pdgpu.Simulation.load(tmp_path / "middle", threads=2), start(3)]
+    assert others[1].contact == sim.contact
+    others[2].step(8)
+    sim.step(3)
+    for other in others:
+        before = other.contact_forces().forces
+        assert other.gradient(other.positions).any() and other.energies()["friction"] > 0.0
+        assert np.array_equal(before, other.contact_forces().forces)  # what is asked meanwhile is another lag
+        other.step(2)
+        other.step(record=True)
+        assert np.array_equal(other.positions, sim.positions) and np.array_equal(other.velocities, sim.velocities)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"friction": -0.1}, ValueError, "friction: "),
+        ({"friction": "ice"}, TypeError, "friction: "),
+        ({"friction": float("nan")}, ValueError, "friction: "),
+        ({"friction": {"box": 0.1}}, TypeError, "friction: expected pairs of names"),
+        ({"friction": {("a", "b", "c"): 0.1}}, TypeError, "friction: expected pairs of names"),
+        ({"friction": {("a", "b"): -0.1}}, ValueError, r"friction\[\('a', 'b'\)\]: "),
+        ({"friction": {("a", "b"): 0.1, ("b", "a"): 0.2}}, ValueError, "given twice"),
+        ({"friction_velocity": 0.0}, ValueError, "friction_velocity: "),
+    ],
+)
+def test_refused_numbers(options, error, message):
+    with pytest.raises(error, match=message):
+        pdgpu.BarrierContact(1e-3, **options)
+
+
+def test_refused_scenes():
+    scene = tower(1)
+    with pytest.raises(ValueError, match=r"friction: no body and no obstacle is called 'flor'; there are 'box 0', 'floor'"):
+        pdgpu.Simulation(scene, pdgpu.Newton(), contact=pdgpu.BarrierContact(1e-3, friction={("box 0", "flor"): 0.3}))
+    scene.bodies[0].pin([0, 1, 2, 3])
+    with pytest.raises(ValueError, match=r"contact: dt=None \(quasistatic\) with friction"):
+        pdgpu.Simulation(scene, pdgpu.Newton(), dt=None, contact=pdgpu.BarrierContact(1e-3, friction=0.3))
+    with pytest.raises(ValueError, match=r"slip: .* is zero in this precision"):
+        contact = pdgpu.BarrierContact(1e-3, friction=0.3, friction_velocity=1e-50)
+        pdgpu.Simulation(tower(1), pdgpu.Newton(), contact=contact, dtype="float32")
+
+
+def test_descriptions():
+    contact = pdgpu.BarrierContact(1e-3, friction={("floor", "box"): 0.3})
+    assert contact.friction[("box", "floor")] == contact.friction[("floor", "box")] == 0.3
+    assert "friction={('box', 'floor'): 0.3}" in repr(contact)
+    again = pickle.loads(pickle.dumps(contact))
+    assert again == contact and hash(again) == hash(contact) and contact.friction == {("box", "floor"): 0.3}
+    assert contact != pdgpu.BarrierContact(1e-3, friction=0.3)
+    with pytest.raises(TypeError):
+        contact.friction[("box", "floor")] = 0.1
