@@ -71,6 +71,7 @@ def stiffened(case, factor):
 # a change of a scene, and the settings of its solver
 VARIANTS = {
     "guard by reach": lambda case: (dataclasses.replace(case, contact=dataclasses.replace(case.contact, guard="reach")), {}),
+    "with friction": lambda case: (dataclasses.replace(case, contact=dataclasses.replace(case.contact, friction=0.5)), {}),
     "one iteration": lambda case: (case, {"iterations": 1}),
     "24 steps a second": lambda case: (dataclasses.replace(case, dt=1 / 24), {}),
     "a thousandth as stiff": lambda case: (stiffened(case, 1e-3), {}),

@@ -31,7 +31,7 @@ struct pd_contact {
     pd_proximity *proximity;
     pd_guard *guard;
     pd_friction *friction[PD_LAG_COUNT]; /* NULL without friction */
-    int lag;                             /* the one that acts */
+    int lag, lags;                       /* the one that acts; pd_contact_lags */
     long long searches;
 
     real *driven, *targets, *kept; /* B [n_driven,3] m */
@@ -98,6 +98,7 @@ pd_status pd_contact_create(pd_contact **out, pd_context *context, const pd_cont
     PD_TRY(pd_memory_create(context, (void **)&self->energy, 2 * sizeof *self->energy));
     real **places[] = {&self->driven, &self->targets, &self->kept};
     for (int i = 0; i < 3; i++) PD_TRY(pd_upload(context, (void **)places[i], d->rest + 3 * (size_t)n_vertices, driven_bytes(self)));
+    self->lags = d->friction.extent > 0 ? d->friction.lags : 1;
     for (int lag = 0; lag < PD_LAG_COUNT && d->friction.extent > 0; lag++)
         PD_TRY(pd_friction_create(&self->friction[lag], context, &d->friction, d->phase.n_points));
 done:
@@ -225,6 +226,8 @@ pd_contact_view pd_contact_pairs_of(const pd_contact *self) {
 const real *pd_contact_points(const pd_contact *self) { return self->surface->points; }
 
 /* ---- friction ---------------------------------------------------------------------------------------------------------------------------- */
+
+int pd_contact_lags(const pd_contact *self) { return self->lags; }
 
 pd_friction *pd_contact_friction(const pd_contact *self, int lag) { return self->friction[lag]; }
 

@@ -69,6 +69,8 @@ pd_status pd_contact_begin(pd_contact *contact, const real *x, int lag);
 pd_status pd_contact_lag_again(pd_contact *contact, const real *x);
 /* Another state was set: nothing is known of the last step. */
 void pd_contact_forget_step(pd_contact *contact);
+/* How often a step lags, 1 without friction: a pass of iterations goes with each. */
+int pd_contact_lags(const pd_contact *contact);
 /* NULL: there is no friction. */
 pd_friction *pd_contact_friction(const pd_contact *contact, int lag);
 

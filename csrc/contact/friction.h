@@ -16,6 +16,7 @@ typedef struct pd_friction_description {
     const int *owners;        /* [n_points] */
     const real *coefficients; /* [n_owners,n_owners] mu, symmetric */
     int n_owners;
+    int lags; /* >= 1: how often in a step the forces are lagged */
 } pd_friction_description;
 
 /* Errors: PD_ERROR_MEMORY. There are no pairs yet. */

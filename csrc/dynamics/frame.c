@@ -7,6 +7,7 @@
  * A solver contributes the direction (method.h); stopping rules, records and the clock are here, and what counts as divergence stands in
  * divergence.c. */
 #include "base/clock.h"
+#include "contact/contact.h"
 #include "dynamics/chunk.h"
 #include "dynamics/divergence.h"
 #include "dynamics/potential.h"
@@ -19,6 +20,7 @@ typedef struct run {
     const pd_observer *observer;
     pd_step_result *result;
     int recording;
+    int before;   /* iterations of the passes before this one: a step with several lags of friction has as many (contact/contact.h) */
     double omega; /* of the extrapolation, in the last iteration */
     pd_growth growth;
     pd_iteration row; /* of the record */
@@ -155,16 +157,16 @@ done:
     return status;
 }
 
-/* Iterations of the solver until one of the rules stops them. */
+/* Iterations of the solver until one of the rules stops them; a method sees those of one pass. */
 static pd_status iterations(run *r) {
     pd_simulation *self = r->simulation;
     const pd_settings *settings = &self->settings;
     pd_step_result *result = r->result;
     pd_status status = PD_OK;
-    while (result->iterations < settings->iterations && result->stop == PD_STOP_ITERATION_CAP) {
+    while (result->iterations - r->before < settings->iterations && result->stop == PD_STOP_ITERATION_CAP) {
         if (r->observer && r->observer->interrupted && r->observer->interrupted(r->observer->user)) return PD_INTERRUPTED;
-        self->iterate.number = result->iterations;
-        int n = pd_chunk_length(self, r->recording), end = result->iterations + n, stalled;
+        self->iterate.number = result->iterations - r->before;
+        int n = pd_chunk_length(self, r->recording), end = self->iterate.number + n, stalled;
         int check = end % settings->check_every == 0 || end == settings->iterations;
         double report[3] = {0.0, 1.0, 0.0};
         int moved;
@@ -176,8 +178,36 @@ static pd_status iterations(run *r) {
         PD_TRY(run_chunk(r, n, look, report, &stalled));
         if (stalled && !moved) return end_without_decrease(r, result->iterations);
         if (stalled) report[1] = 0.0; // for where the driven points were: they have moved, and may again
-        result->iterations = end;
+        result->iterations = r->before + end;
         if (look) PD_TRY(look_at_iterate(r, look, report, check));
+    }
+done:
+    return status;
+}
+
+/* The iterations of a step: one pass, and another with each further lag of friction, to which G belongs. The first norm stays, since what a
+ * tolerance is a part of is where the step began. */
+static pd_status passes(run *r) {
+    pd_simulation *self = r->simulation;
+    const pd_problem *problem = self->problem;
+    pd_step_result *result = r->result;
+    int lags = problem->contact ? pd_contact_lags(problem->contact) : 1;
+    pd_status status = PD_OK;
+    for (int pass = 0; pass < lags; pass++) {
+        if (pass > 0) {
+            PD_TRY(pd_contact_lag_again(problem->contact, self->iterate.x));
+            PD_TRY(pd_memory_clear(problem->context, self->iterate.step, pd_problem_bytes(problem)));
+            PD_TRY(pd_problem_potential(problem, self->iterate.x, self->iterate.offset, &r->growth.first_potential,
+                                        &r->growth.first_magnitude));
+            self->iterate.restarted = 0;
+            r->growth.potential = r->growth.first_potential; // of a pass that has nothing to do
+            r->omega = 1.0;
+            r->before = result->iterations;
+            result->stop = PD_STOP_ITERATION_CAP;
+            result->at_rounding = 0;
+        }
+        PD_TRY(iterations(r));
+        if (r->recording) PD_TRY(pd_divergence_of_descent(self, &r->growth, result->iterations));
     }
 done:
     return status;
@@ -216,8 +246,7 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_
     PD_TRY(look_at_first_guess(&r));
     PD_TRY(pd_mark(problem->context, PD_MARK_BEGIN));
     PD_TRY(pd_mark(problem->context, PD_MARK_END)); // of a run that is never looked at
-    PD_TRY(iterations(&r));
-    if (r.recording) PD_TRY(pd_divergence_of_descent(self, &r.growth, result->iterations));
+    PD_TRY(passes(&r));
     PD_TRY(pd_divergence_of_run(self, targets, result->iterations));
     PD_TRY(pd_safe_behind(self, &result->behind));
 

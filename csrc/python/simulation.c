@@ -70,6 +70,7 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObjec
     pd_simulation_object *self = (pd_simulation_object *)allocate(type, 0);
     if (!self) goto done;
     self->iterations = settings.iterations;
+    if (touching.friction.extent > 0) self->iterations *= touching.friction.lags;
     self->lock = PyThread_allocate_lock();
     if (!self->lock) {
         Py_DECREF((PyObject *)self);

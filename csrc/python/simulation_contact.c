@@ -49,7 +49,9 @@ static int number_of(PyObject *dict, const char *name, double least, double most
 /* Who rubs on whom. Returns 0 with an exception set. */
 static int read_friction(PyObject *kept, PyObject *object, npy_intp n_points, pd_friction_description *out) {
     npy_intp points[1] = {n_points}, square[2] = {-1, -1};
-    if (!number_of(object, "slip", 0, PD_LARGEST_COORDINATE, &out->extent)) return 0;
+    double lags;
+    if (!number_of(object, "slip", 0, PD_LARGEST_COORDINATE, &out->extent) || !number_of(object, "lags", 1, 1e6, &lags)) return 0;
+    out->lags = (int)lags;
     if (out->extent > 0 && !((real)out->extent > 0)) {
         PyErr_Format(PyExc_ValueError, "slip: %g m is zero in this precision", out->extent);
         return 0;

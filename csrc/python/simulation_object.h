@@ -13,7 +13,7 @@ typedef struct pd_simulation_object {
     PyObject_HEAD pd_simulation *core;
     PyThread_type_lock lock; /* held by the call that is inside the core */
     PyObject *description;   /* the arrays that the core borrows: copies of the caller's, in a list */
-    int iterations;
+    long long iterations;    /* at most, in a step */
     long long steps; /* taken; counted with the GIL held, before Python code can run: a Ctrl-C finds it and the state in agreement */
 } pd_simulation_object;
 

@@ -25,7 +25,7 @@ from scipy.sparse import csgraph
 from scipy.spatial import cKDTree
 
 from pdgpu import _host
-from pdgpu.arguments import choice, coordinates, flag, number
+from pdgpu.arguments import choice, coordinates, flag, integer, number
 from pdgpu.attributes import read_only
 from pdgpu.backends import backend, thread_count
 from pdgpu.collision import BroadPhase
@@ -115,6 +115,10 @@ class BarrierContact:
     friction_velocity : float
         eps_v, m/s: two surfaces that slide slower than this stick, or rather creep. What lies below the cone of friction on an incline of
         angle a creeps with eps_v (1 - sqrt(1 - tan a/mu)).
+    friction_lags : int
+        Passes of a step. After each but the last, friction takes normal forces, tangent planes and closest points from where the pass
+        ended, and the solver gets its iterations anew; a record counts them through, and its incremental potential is that of the
+        pass [Li et al. 2020, Sec. 5.5]. More of them bring |friction force| = mu x normal force at the step's end.
 
     Raises
     ------
@@ -136,6 +140,7 @@ class BarrierContact:
     guard: str = "impact"
     friction: float | Mapping = field(default=0.0, metadata={"written": "where set"})
     friction_velocity: float = field(default=1e-3, metadata={"written": "where set"})
+    friction_lags: int = field(default=1, metadata={"written": "where set"})
 
     def __post_init__(self):
         keep(self, distance=number("distance", self.distance, above=0.0), separation=number("separation", self.separation, minimum=0.0))
@@ -151,6 +156,7 @@ class BarrierContact:
         else:
             keep(self, friction=number("friction", self.friction, minimum=0.0))
         keep(self, friction_velocity=number("friction_velocity", self.friction_velocity, above=0.0))
+        keep(self, friction_lags=integer("friction_lags", self.friction_lags, 1, 1000))
 
 
 class ContactPairs:

@@ -117,6 +117,7 @@ class ContactScene:
             "edge_areas": _known(edge_areas, len(self.edges)),
             "planes": self.planes,
             "slip": contact.friction_velocity * (dt or 0.0) if self.coefficients.any() else 0.0,
+            "lags": contact.friction_lags,
             "owners": self.owner,
             "coefficients": self.coefficients,
             "asked": self.vertices[(self.vertices < self.n_vertices) & ~self._fixed[self.vertices]],

@@ -445,10 +445,13 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
     def _step(self, record, observer=None, keep_diverged=False):
         self._check_start()
         self._search()
-        rows = np.zeros((self.solver.iterations + 1, len(COLUMNS))) if record else None
+        most = self.solver.iterations
+        if self._touching is not None and self._touching.coefficients.any():
+            most *= self.contact.friction_lags
+        rows = np.zeros((most + 1, len(COLUMNS))) if record else None
         iterates = None
         if record == "positions":
-            iterates = np.empty((self.solver.iterations + 1, len(self._masses), 3), dtype=self.dtype)
+            iterates = np.empty((most + 1, len(self._masses), 3), dtype=self.dtype)
 
         def recorded(count, **state):
             columns = {} if rows is None else dict(zip(COLUMNS, rows[:count].T.copy(), strict=True))

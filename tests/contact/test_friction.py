@@ -227,6 +227,56 @@ def test_the_record():
     assert not free.last_step["friction_potential"].any() and free.energies()["friction"] == 0.0
 
 
+# ---- several lags in a step -------------------------------------------------------------------------------------------------------------
+
+
+def landing(lags, iterations=100, **options):
+    """A tilted box that comes down on its edge and slides."""
+    scene = pdgpu.Scene()
+    mesh = pdgpu.shapes.beam((0.2,) * 3, (1,) * 3)
+    c, s = np.cos(0.1), np.sin(0.1)
+    points = mesh.points @ np.array([[c, s, 0], [-s, c, 0], [0, 0, 1]])
+    points -= [0.0, points[:, 1].min() - 2e-3, 0.0]
+    material = pdgpu.NeoHookean.from_young(1e6, 0.3)
+    scene.add_solid(pdgpu.Mesh(points, tets=mesh.tets), material, density=1000.0, velocity=(0.5, -0.3, 0.0))
+    scene.add_obstacle(pdgpu.Plane((0, 0, 0), (0, 1, 0)), name="floor")
+    contact = pdgpu.BarrierContact(2e-3, friction=0.5, friction_lags=lags)
+    return pdgpu.Simulation(scene, pdgpu.Newton(iterations=iterations, tolerance=1e-10), dt=0.01, contact=contact, **options)
+
+
+def test_more_lags_come_nearer_to_the_law():
+    """If not, a further lag is a further solve of the same problem: at the end of a step |F| = mu lambda wherever something slides."""
+    faults = []
+    for lags in (1, 2, 6):
+        sim = landing(lags)
+        worst = 0.0
+        for _ in range(6):
+            sim.step()
+            found = sim.contact_forces()
+            slides = np.linalg.norm(found.slip, axis=1) > 1e-5
+            size = np.linalg.norm(found.friction_force, axis=1)
+            if slides.any():
+                worst = max(worst, (np.abs(size - 0.5 * found.normal_force)[slides] / found.normal_force[slides].max()).max())
+        faults.append(worst)
+    assert faults[0] > 0.02 and faults[1] < 0.5 * faults[0] and faults[2] < 0.1 * faults[0], faults
+
+
+def test_every_pass_has_its_iterations(tmp_path):
+    """If not, a second lag takes what the first left over, or a file resumes in another pass."""
+    sim, other = landing(3, 4), landing(3, 4, threads=1)
+    sim.step(3)
+    other.step(2)
+    other.step(record=True)
+    record = other.last_step
+    assert 8 < record.iteration <= 12 and list(record["iteration"]) == list(range(record.iteration + 1))
+    assert np.array_equal(sim.positions, other.positions)
+    sim.save(tmp_path / "middle")
+    again = pdgpu.Simulation.load(tmp_path / "middle")
+    again.step(2)
+    sim.step(2)
+    assert np.array_equal(sim.positions, again.positions) and again.contact.friction_lags == 3
+
+
 # ---- bits, files, refusals ----------------------------------------------------------------------------------------------------------
 
 
@@ -272,6 +322,8 @@ def test_bits(tmp_path, dtype, linear, velocity):
         ({"friction": {("a", "b"): -0.1}}, ValueError, r"friction\[\('a', 'b'\)\]: "),
         ({"friction": {("a", "b"): 0.1, ("b", "a"): 0.2}}, ValueError, "given twice"),
         ({"friction_velocity": 0.0}, ValueError, "friction_velocity: "),
+        ({"friction_lags": 0}, ValueError, "friction_lags: "),
+        ({"friction_lags": 1.5}, TypeError, "friction_lags: "),
     ],
 )
 def test_refused_numbers(options, error, message):

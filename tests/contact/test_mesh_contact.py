@@ -190,7 +190,7 @@ def test_descriptions():
     described = pdgpu.BarrierContact(1e-3, 2e5, separation=1e-4, area_weighted=False)
     assert repr(described) == (
         "BarrierContact(distance=0.001, stiffness=200000.0, separation=0.0001, area_weighted=False, guard='impact', friction=0.0, "
-        "friction_velocity=0.001)"
+        "friction_velocity=0.001, friction_lags=1)"
     )
     assert pickle.loads(pickle.dumps(described)) == described and hash(described) == hash(pickle.loads(pickle.dumps(described)))
     assert pdgpu.BarrierContact(np.float32(0.5)).stiffness == "auto"
