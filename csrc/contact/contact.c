@@ -243,10 +243,15 @@ done:
 }
 
 pd_status pd_contact_begin(pd_contact *self, const real *x, int lag) {
-    int ahead = self->ahead;
+    int ahead = self->ahead, begun = 0;
     pd_status status = PD_OK;
     if (!self->friction[lag]) return PD_OK;
     self->lag = lag;
+    if (lag == PD_LAG_OF_QUESTION) { // which is asked again and again from one state
+        PD_TRY(place_points(self, x, self->driven, self->surface->points));
+        PD_TRY(pd_friction_has_begun(self->friction[lag], self->surface->points, &begun));
+        if (begun) return PD_OK;
+    }
     self->ahead = 0;
     PD_TRY(pd_contact_lag_again(self, x));
     PD_TRY(pd_friction_begin(self->friction[lag], self->surface->points));

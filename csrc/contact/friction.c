@@ -12,6 +12,7 @@ struct pd_friction {
     int n_points;
     real extent;
     real *begun; /* B [n_points,3] where the step began, m */
+    int knows;   /* whether that was ever said */
 
     pd_lagged_pairs pairs; /* n = 0 until there is a lag */
     pd_incidence incidence;
@@ -19,7 +20,7 @@ struct pd_friction {
     size_t capacity, key_capacity, partial_capacity;
     real *values, *corners, *matrices; /* B [capacity], [capacity,4,3], [capacity,3,3] */
     double *partial;                   /* B [capacity / PD_SUM_BLOCK + 2] */
-    double *energy;                    /* B [1] */
+    double *energy;                    /* B [2] */
 };
 
 pd_status pd_friction_create(pd_friction **out, pd_context *context, const pd_friction_description *d, int n_points) {
@@ -35,7 +36,7 @@ pd_status pd_friction_create(pd_friction **out, pd_context *context, const pd_fr
     PD_TRY(pd_upload(context, (void **)(uintptr_t)&self->scene.coefficients, d->coefficients, n_owners * n_owners * sizeof(real)));
     PD_TRY(pd_memory_create(context, (void **)&self->begun, 3 * n * sizeof(real)));
     PD_TRY(pd_memory_create(context, (void **)&self->incidence.start, (n + 1) * sizeof(int)));
-    PD_TRY(pd_memory_create(context, (void **)&self->energy, sizeof *self->energy));
+    PD_TRY(pd_memory_create(context, (void **)&self->energy, 2 * sizeof *self->energy));
 done:
     if (status) {
         pd_friction_destroy(self);
@@ -68,7 +69,20 @@ void pd_friction_destroy(pd_friction *self) {
 
 /* ---- the lag --------------------------------------------------------------------------------------------------------------------------- */
 
+pd_status pd_friction_has_begun(pd_friction *self, const real *y, int *begun) {
+    double move[2];
+    pd_status status = PD_OK;
+    *begun = 0;
+    if (!self->knows) return PD_OK;
+    PD_TRY(pd_largest_move(self->context, self->n_points, y, self->begun, self->energy));
+    PD_TRY(pd_memory_download(self->context, move, self->energy, sizeof move));
+    *begun = move[0] == 0.0;
+done:
+    return status;
+}
+
 pd_status pd_friction_begin(pd_friction *self, const real *y) {
+    self->knows = 1;
     return pd_memory_copy(self->context, self->begun, y, 3 * (size_t)self->n_points * sizeof(real));
 }
 
@@ -91,6 +105,7 @@ pd_status pd_friction_lag(pd_friction *self, const pd_contact_law *law, const pd
     size_t n = (size_t)pairs->n;
     pd_status status = PD_OK;
     self->pairs.n = 0;
+    self->knows = 0; // until the caller says where the step began
     if (n == 0) return PD_OK;
     PD_TRY(make_room(self, n));
     PD_TRY(pd_friction_lag_pairs(context, law, &self->scene, pairs, y, &self->pairs));

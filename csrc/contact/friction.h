@@ -25,6 +25,8 @@ void pd_friction_destroy(pd_friction *friction); /* NULL is allowed */
 
 /* The step begins at y [n_points,3] B. */
 pd_status pd_friction_begin(pd_friction *friction, const real *y);
+/* Whether the last step began at y, and its lag was there. Waits. */
+pd_status pd_friction_has_begun(pd_friction *friction, const real *y, int *begun);
 /* From now on the pairs are those at y, with the force that the law gives them there.
  *   incidence   of their points      keys  B [n] their names
  * Errors: PD_ERROR_MEMORY. */

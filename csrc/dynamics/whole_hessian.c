@@ -13,7 +13,8 @@ enum { MOST_UNUSED = 4 };
 
 void pd_whole_hessian_destroy(pd_whole_hessian *self) {
     pd_csr_destroy(&self->pattern);
-    void *memory[] = {self->blocks, self->element_slots, self->points, self->hessians, self->weights, self->matrices, self->news};
+    void *memory[] = {self->blocks,   self->element_slots, self->points,      self->hessians, self->weights,
+                      self->matrices, self->keys,          self->lagged_keys, self->news};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) free(memory[i]);
 }
 
@@ -180,10 +181,9 @@ static pd_status need_pairs(pd_whole_hessian *self, size_t count, pd_error *erro
     struct {
         void **memory;
         size_t bytes;
-    } arrays[] = {{(void **)&self->points, 4 * sizeof(int)},
-                  {(void **)&self->hessians, 144 * sizeof(real)},
-                  {(void **)&self->weights, 4 * sizeof(real)},
-                  {(void **)&self->matrices, 9 * sizeof(real)}};
+    } arrays[] = {{(void **)&self->points, 4 * sizeof(int)},   {(void **)&self->hessians, 144 * sizeof(real)},
+                  {(void **)&self->weights, 4 * sizeof(real)}, {(void **)&self->matrices, 9 * sizeof(real)},
+                  {(void **)&self->keys, sizeof(uint64_t)},    {(void **)&self->lagged_keys, sizeof(uint64_t)}};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         void *memory = realloc(*arrays[i].memory, size * arrays[i].bytes);
         if (!memory) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for the Hessians of %zu pairs in contact", count);
@@ -191,6 +191,35 @@ static pd_status need_pairs(pd_whole_hessian *self, size_t count, pd_error *erro
     }
     self->pair_capacity = size;
     return PD_OK;
+}
+
+/* What n.friction pairs rub goes to the Hessians of the same pairs in contact, and those that are in contact no more are moved to the front,
+ * behind the n.contact others. Both lists are in the order of their keys. Returns how many are left. */
+static int merge_friction(pd_whole_hessian *self, counts n) {
+    const uint64_t *keys = self->keys, *end = keys + n.contact;
+    int left = 0;
+    for (int p = 0; p < n.friction; p++) {
+        const real *weights = self->weights + 4 * (size_t)p, *M = self->matrices + 9 * (size_t)p;
+        const int *points = self->points + 4 * ((size_t)n.contact + (size_t)p);
+        while (keys < end && *keys < self->lagged_keys[p]) keys++;
+        if (!(M[0] > 0 || M[4] > 0 || M[8] > 0)) continue; // it does not rub
+        if (keys < end && *keys == self->lagged_keys[p]) {
+            real *H = self->hessians + 144 * (size_t)(keys - self->keys);
+            for (int i = 0; i < 4; i++)
+                for (int j = 0; j < 4; j++) {
+                    real weight = i == j ? (real)0 : weights[i] * weights[j];
+                    for (int a = 0; a < 9; a++) H[12 * (3 * i + a / 3) + 3 * j + a % 3] += weight * M[a];
+                }
+            continue;
+        }
+        // corners that have no part in a gap want no block
+        int *to = self->points + 4 * ((size_t)n.contact + (size_t)left);
+        for (int j = 0; j < 4; j++) to[j] = weights[j] == 0 ? -1 : points[j];
+        memmove(self->weights + 4 * (size_t)left, weights, 4 * sizeof *weights);
+        memmove(self->matrices + 9 * (size_t)left, M, 9 * sizeof *M);
+        left++;
+    }
+    return left;
 }
 
 /* points and hessians of the pairs in contact and with friction, on the host. */
@@ -210,13 +239,9 @@ static pd_status read_pairs(pd_whole_hessian *self, const pd_problem *problem, c
     PD_TRY(pd_memory_download(context, points, lagged->points, 4 * rubbing * sizeof *points));
     PD_TRY(pd_memory_download(context, self->weights, lagged->weights, 4 * rubbing * sizeof *self->weights));
     PD_TRY(pd_memory_download(context, self->matrices, view.friction.matrices, 9 * rubbing * sizeof *self->matrices));
-    // corners that have no part in a gap, and pairs that do not rub, want no block
-    for (size_t p = 0; p < rubbing; p++) {
-        const real *M = self->matrices + 9 * p;
-        int rubs = M[0] > 0 || M[4] > 0 || M[8] > 0;
-        for (size_t j = 4 * p; j < 4 * p + 4; j++)
-            if (!rubs || self->weights[j] == 0) points[j] = -1;
-    }
+    PD_TRY(pd_memory_download(context, self->lagged_keys, view.friction.keys, rubbing * sizeof *self->lagged_keys));
+    PD_TRY(pd_memory_download(context, self->keys, view.keys, count * sizeof *self->keys));
+    n->friction = merge_friction(self, *n);
 done:
     return status;
 }

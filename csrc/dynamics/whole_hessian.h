@@ -16,9 +16,10 @@ struct pd_whole_hessian {
     int *element_slots; /* [n_of_elements] where they go */
 
     size_t pair_capacity;
-    int *points;              /* [pair_capacity,4] of the pairs in contact, and behind them of those with friction; -1: none */
+    int *points; /* [pair_capacity,4] of the pairs in contact, and behind them of those with friction that are not among them; -1: none */
     real *hessians;           /* [pair_capacity,12,12] */
     real *weights, *matrices; /* [pair_capacity,4], [pair_capacity,3,3] of those with friction: block (i,j) is weight_i weight_j matrix */
+    uint64_t *keys, *lagged_keys; /* [pair_capacity] of both */
     size_t new_capacity;
     uint64_t *news; /* [new_capacity] row << 32 | column */
 };
