@@ -65,30 +65,6 @@ PD_FUNCTION void pd_friction_turn(int quantity, const pd_lagged_pairs *pairs, co
     }
 }
 
-/* sum [9] += gradient, and block xx xy xz yy yz zz times `partners`, that one corner of pair p sees: for a sweep in which so many corners of
- * the pair move at once. D is convex, so what Jensen's inequality says of a barrier's corners holds of these. */
-PD_FUNCTION void pd_friction_turn_add_corner(const pd_lagged_pairs *pairs, const pd_slipping *slipping, int p, int corner, real partners,
-                                             real sum[9]) {
-    real M[9], force[3], weight = pairs->weights[4 * (size_t)p + (size_t)corner], strength = pairs->strength[p];
-    if (!(strength > 0)) return;
-    pd_vector u = pd_friction_turn_slip(pairs, slipping, p);
-    pd_friction_terms terms = pd_friction_terms_of(u, slipping->extent);
-    pd_friction_matrix(strength, pd_vector_load(pairs->normals + 3 * (size_t)p), terms, M);
-    pd_vector_store(pd_vector_scale(weight * (strength * terms.ratio), u), force);
-    for (int i = 0; i < 3; i++) sum[i] += force[i];
-    for (int i = 0, k = 3; i < 3; i++)
-        for (int j = i; j < 3; j++, k++) sum[k] += partners * weight * weight * M[3 * i + j];
-}
-
-/* The energy of pair p where this corner goes by -d, J. */
-PD_FUNCTION real pd_friction_turn_corner_energy(const pd_lagged_pairs *pairs, const pd_slipping *slipping, int p, int corner,
-                                                const real d[3]) {
-    real weight = pairs->weights[4 * (size_t)p + (size_t)corner], strength = pairs->strength[p];
-    if (!(strength > 0)) return 0;
-    pd_vector move = pd_friction_slip(pd_vector_scale(-weight, pd_vector_load(d)), pd_vector_load(pairs->normals + 3 * (size_t)p));
-    return strength * pd_friction_terms_of(pd_vector_add(pd_friction_turn_slip(pairs, slipping, p), move), slipping->extent).value;
-}
-
 /* The diagonal block of vertex i. */
 PD_FUNCTION void pd_friction_turn_gather_block(const pd_incidence *incidence, const pd_lagged_pairs *pairs, const real *matrices, int i,
                                                real *block) {

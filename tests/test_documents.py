@@ -121,6 +121,9 @@ def test_the_readme_gives_the_figures_of_contact():
     assert f"nor in {len(fine)} longer runs of finer meshes" in readme
     speed = {row["program"]: float(row["times_as_fast"]) for row in results("contact_step.csv")}
     assert f"{speed['pdgpu']:.1f} times as fast (`contact_step.csv`" in readme
+    friction = results("contact_friction.csv")[-1]
+    share, pairs = round(100 * float(friction["share"])), int(friction["pairs"])
+    assert f"Friction adds {share} % to G, its gradient and its projected Hessian of two sheets of cloth with {pairs:,} pairs" in readme
 
 
 @pytest.mark.slow
