@@ -186,7 +186,8 @@ def compare(
         given, or none (no relative columns). Where Newton does not get there, a RuntimeWarning says how far it came, and the comparison
         goes on without a reference.
     contact : BarrierContact, optional
-        What keeps bodies apart, for all solvers: a part of the objective that they are measured on.
+        What keeps bodies apart, for all solvers: a part of the objective that they are measured on. Friction is lagged once: with
+        further lags every solver would end with an objective of its own.
     initialization : str
         First guess of every solver.
     device, dtype, threads
@@ -208,6 +209,8 @@ def compare(
     choice("initialization", initialization, INITIALIZATIONS)
     if start is not None and (not isinstance(start, tuple | list) or len(start) != 2):
         raise ValueError(f"start: expected (positions, velocities), got {type(start).__name__}")
+    if getattr(contact, "friction_lags", 1) > 1:
+        raise ValueError(f"contact: friction_lags must be 1, so that there is one objective for all, got {contact.friction_lags}")
     evaluator = _Evaluator(scene, dt, start, threads, contact)
     backend(device, dtype)
     for solver in solvers.values():

@@ -261,6 +261,18 @@ def test_more_lags_come_nearer_to_the_law():
     assert faults[0] > 0.02 and faults[1] < 0.5 * faults[0] and faults[2] < 0.1 * faults[0], faults
 
 
+def test_a_comparison_has_one_objective():
+    """If not, a solver that lags twice is measured on the friction of the first lag, and looks wrong."""
+    scene = tower(2)
+    start = (scene.rest_positions(), np.full((scene.n_vertices, 3), [0.3, 0.0, 0.0]))
+    solvers = {"few": pdgpu.Newton(iterations=3), "many": pdgpu.Newton(iterations=60, tolerance=1e-10)}
+    found = pdgpu.compare(scene, solvers, dt=0.01, contact=pdgpu.BarrierContact(1e-3, friction=0.4), start=start)
+    assert found["many"]["relative_loss"][-1] < 1e-12 < found["few"]["relative_loss"][-1]
+    assert (found["few"]["friction_potential"] > 0.0).all()
+    with pytest.raises(ValueError, match="contact: friction_lags must be 1"):
+        pdgpu.compare(scene, solvers, dt=0.01, contact=pdgpu.BarrierContact(1e-3, friction=0.4, friction_lags=2), start=start)
+
+
 def test_every_pass_has_its_iterations(tmp_path):
     """If not, a second lag takes what the first left over, or a file resumes in another pass."""
     sim, other = landing(3, 4), landing(3, 4, threads=1)
