@@ -83,11 +83,16 @@ pd_status pd_contact_gather(pd_context *context, const pd_model *model, const pd
 pd_status pd_contact_gather_blocks(pd_context *context, const pd_model *model, const pd_incidence *incidence, const real *hessians,
                                    const int *diagonal_slots, real *blocks);
 
-/* Of each of n pairs the product of its Hessian without the diagonal blocks with p, and p . that product. Points that are no vertices count
+/* out_i = what bounds all pairs' Hessians from above as a diagonal matrix (pd_contact_turn_bound), N/m.
+ *   points  B [n,4]      hessians  B [n,12,12]      out  B [n_vertices] double */
+pd_status pd_contact_gather_bounds(pd_context *context, const pd_model *model, const pd_incidence *incidence, const int *points,
+                                   const real *hessians, double *out);
+
+/* Of each of n pairs the product of its Hessian, without the diagonal blocks but where `all`, with p, and p . that product. Points that are no vertices count
  * as zero in p, whose rows are zero at fixed vertices.
  *   points  B [n,4]      p  B [n_vertices,3]      corners  B [n,4,3]  out      values  B [n]  out */
-pd_status pd_contact_product(pd_context *context, const pd_model *model, int n, const int *points, const real *hessians, const real *p,
-                             real *corners, real *values);
+pd_status pd_contact_product(pd_context *context, const pd_model *model, int n, const int *points, const real *hessians, int all,
+                             const real *p, real *corners, real *values);
 
 /* The part of the way from x_0 to x_1 that all n_points points can go if each keeps to its own reach, half of `fraction` of the least gap of its
  * pairs: a point of a primitive moves no farther than one of its corners, so that a pair that both sides move keeps 1 - fraction of its

@@ -91,8 +91,29 @@ PD_FUNCTION void pd_contact_turn_gather_block(const pd_incidence *incidence, con
     }
 }
 
+/* What vertex i needs on the diagonal of a matrix that is nowhere below the sum of the pairs' Hessians, N/m: the norms of its blocks with what moves,
+ * since 2 a . H_ij b <= |H_ij| (|a|^2 + |b|^2). 0 for what is fixed. */
+PD_FUNCTION double pd_contact_turn_bound(const pd_model *model, const pd_incidence *incidence, const int *points, const real *hessians,
+                                         int i) {
+    double sum = 0.0;
+    if (model->fixed[i]) return sum;
+    for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
+        size_t pair = (size_t)(incidence->roles[r] / 4), corner = (size_t)(incidence->roles[r] % 4);
+        for (int j = 0; j < 4; j++) {
+            int other = points[4 * pair + (size_t)j];
+            const real *H = hessians + 144 * pair + 36 * corner + 3 * (size_t)j;
+            double square = 0.0;
+            if (other < 0 || other >= model->n_vertices || model->fixed[other]) continue;
+            for (int a = 0; a < 3; a++)
+                for (int b = 0; b < 3; b++) square += (double)H[12 * a + b] * (double)H[12 * a + b];
+            sum += sqrt(square);
+        }
+    }
+    return sum;
+}
+
 /* Pair n of pd_contact_product: out [4,3]; returns p . out. */
-PD_FUNCTION real pd_contact_turn_product(const pd_model *model, const int *points, const real *H, const real *p, real *out) {
+PD_FUNCTION real pd_contact_turn_product(const pd_model *model, const int *points, const real *H, int all, const real *p, real *out) {
     real at[12], product = 0;
     for (int j = 0; j < 4; j++)
         for (int a = 0; a < 3; a++)
@@ -100,7 +121,7 @@ PD_FUNCTION real pd_contact_turn_product(const pd_model *model, const int *point
     for (int row = 0; row < 12; row++) {
         real sum = 0;
         for (int column = 0; column < 12; column++)
-            if (row / 3 != column / 3) sum += H[12 * row + column] * at[column];
+            if (all || row / 3 != column / 3) sum += H[12 * row + column] * at[column];
         out[row] = sum;
         product += at[row] * sum;
     }

@@ -60,9 +60,13 @@ pd_status pd_friction_batch(pd_context *context, int quantity, const pd_lagged_p
 pd_status pd_friction_gather_blocks(pd_context *context, const pd_model *model, const pd_incidence *incidence, const pd_lagged_pairs *pairs,
                                     const real *matrices, const int *diagonal_slots, real *blocks);
 
+/* out_i += what bounds all pairs' Hessians from above as a diagonal matrix, as in pd_contact_gather_bounds. */
+pd_status pd_friction_gather_bounds(pd_context *context, const pd_model *model, const pd_incidence *incidence, const pd_lagged_pairs *pairs,
+                                    const real *matrices, double *out);
+
 /* As pd_contact_product, of the Hessians of friction. */
-pd_status pd_friction_product(pd_context *context, const pd_model *model, const pd_lagged_pairs *pairs, const real *matrices, const real *p,
-                              real *corners, real *values);
+pd_status pd_friction_product(pd_context *context, const pd_model *model, const pd_lagged_pairs *pairs, const real *matrices, int all,
+                              const real *p, real *corners, real *values);
 
 #ifdef __cplusplus
 }

@@ -75,8 +75,26 @@ PD_FUNCTION void pd_friction_turn_gather_block(const pd_incidence *incidence, co
     }
 }
 
-/* The product of pair's Hessian without the diagonal blocks: out [4,3]; returns p . out. */
-PD_FUNCTION real pd_friction_turn_product(const pd_model *model, const pd_lagged_pairs *pairs, const real *matrices, const real *p,
+/* As pd_contact_turn_bound. */
+PD_FUNCTION double pd_friction_turn_bound(const pd_model *model, const pd_incidence *incidence, const pd_lagged_pairs *pairs,
+                                          const real *matrices, int i) {
+    double sum = 0.0;
+    if (model->fixed[i]) return sum;
+    for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
+        size_t pair = (size_t)incidence->roles[r] / 4;
+        double square = 0.0, others = 0.0;
+        for (size_t a = 0; a < 9; a++) square += (double)matrices[9 * pair + a] * (double)matrices[9 * pair + a];
+        for (size_t j = 4 * pair; j < 4 * pair + 4; j++) {
+            int other = pairs->points[j];
+            if (other >= 0 && other < model->n_vertices && !model->fixed[other]) others += fabs((double)pairs->weights[j]);
+        }
+        sum += fabs((double)pairs->weights[incidence->roles[r]]) * others * sqrt(square);
+    }
+    return sum;
+}
+
+/* The product of pair's Hessian, without the diagonal blocks but where `all`: out [4,3]; returns p . out. */
+PD_FUNCTION real pd_friction_turn_product(const pd_model *model, const pd_lagged_pairs *pairs, const real *matrices, int all, const real *p,
                                           int pair, real *out) {
     const int *points = pairs->points + 4 * (size_t)pair;
     const real *weights = pairs->weights + 4 * (size_t)pair, *M = matrices + 9 * (size_t)pair;
@@ -88,7 +106,7 @@ PD_FUNCTION real pd_friction_turn_product(const pd_model *model, const pd_lagged
         sum = pd_vector_add(sum, at[j]);
     }
     for (int j = 0; j < 4; j++) {
-        pd_vector others = pd_vector_subtract(sum, at[j]);
+        pd_vector others = all ? sum : pd_vector_subtract(sum, at[j]);
         pd_vector turned = pd_vector_of(pd_vector_dot(pd_vector_load(M), others), pd_vector_dot(pd_vector_load(M + 3), others),
                                         pd_vector_dot(pd_vector_load(M + 6), others));
         pd_vector_store(pd_vector_scale(weights[j], turned), out + 3 * j);

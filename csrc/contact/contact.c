@@ -313,16 +313,37 @@ pd_status pd_contact_add_blocks(pd_contact *self, const pd_model *model, const i
     return status || !friction ? status : pd_friction_add_blocks(friction, model, diagonal_slots, blocks);
 }
 
+pd_status pd_contact_bounds(pd_contact *self, const pd_model *model, double *bounds) {
+    pd_friction *friction = self->friction[self->lag];
+    pd_status status = pd_memory_clear(self->context, bounds, (size_t)model->n_vertices * sizeof(double));
+    if (!status && self->n > 0)
+        status = pd_contact_gather_bounds(self->context, model, &self->incidence, self->columns.points, self->hessians, bounds);
+    return status || !friction ? status : pd_friction_add_bounds(friction, model, bounds);
+}
+
 pd_status pd_contact_add_product(pd_contact *self, const pd_model *model, const real *p, real *q, double *sums) {
     pd_context *context = self->context;
     pd_friction *friction = self->friction[self->lag];
     pd_status status = PD_OK;
     if (self->n > 0) {
-        PD_TRY(pd_contact_product(context, model, self->n, self->columns.points, self->hessians, p, self->corners, self->values));
+        PD_TRY(pd_contact_product(context, model, self->n, self->columns.points, self->hessians, 0, p, self->corners, self->values));
         PD_TRY(pd_contact_gather(context, model, &self->incidence, self->corners, q));
         PD_TRY(pd_contact_sum(context, self->n, self->values, self->partial, 1, sums));
     }
-    if (friction) PD_TRY(pd_friction_add_product(friction, model, p, q, sums));
+    if (friction) PD_TRY(pd_friction_add_product(friction, model, p, 0, q, sums));
+done:
+    return status;
+}
+
+pd_status pd_contact_add_curvature(pd_contact *self, const pd_model *model, const real *p, double *sum) {
+    pd_context *context = self->context;
+    pd_friction *friction = self->friction[self->lag];
+    pd_status status = PD_OK;
+    if (self->n > 0) {
+        PD_TRY(pd_contact_product(context, model, self->n, self->columns.points, self->hessians, 1, p, self->corners, self->values));
+        PD_TRY(pd_contact_sum(context, self->n, self->values, self->partial, 1, sum));
+    }
+    if (friction) PD_TRY(pd_friction_add_product(friction, model, p, 1, NULL, sum));
 done:
     return status;
 }

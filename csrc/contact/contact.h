@@ -88,8 +88,12 @@ pd_status pd_contact_add_gradient(pd_contact *contact, const pd_model *model, co
 pd_status pd_contact_hessians(pd_contact *contact, const real *x, int psd);
 /* Their diagonal blocks are added to those of a matrix in blocks; */
 pd_status pd_contact_add_blocks(pd_contact *contact, const pd_model *model, const int *diagonal_slots, real *blocks);
+/* a diagonal matrix over the vertices that is nowhere below their sum, bounds [n_vertices] B double, N/m; */
+pd_status pd_contact_bounds(pd_contact *contact, const pd_model *model, double *bounds);
 /* and what else they are to a product: q += H p, sums [1] B += p . H p. */
 pd_status pd_contact_add_product(pd_contact *contact, const pd_model *model, const real *p, real *q, double *sums);
+/* sum [1] B += p . H p with all blocks of theirs, p [n_vertices,3] B, 0 where a vertex is fixed. */
+pd_status pd_contact_add_curvature(pd_contact *contact, const pd_model *model, const real *p, double *sum);
 
 /* The pairs of the last place, and their values. n and what lies in backend memory stay until the next place. */
 typedef struct pd_contact_view {

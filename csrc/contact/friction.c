@@ -152,11 +152,16 @@ pd_status pd_friction_add_blocks(pd_friction *self, const pd_model *model, const
     return pd_friction_gather_blocks(self->context, model, &self->incidence, &self->pairs, self->matrices, diagonal_slots, blocks);
 }
 
-pd_status pd_friction_add_product(pd_friction *self, const pd_model *model, const real *p, real *q, double *sums) {
+pd_status pd_friction_add_bounds(pd_friction *self, const pd_model *model, double *bounds) {
+    if (self->pairs.n == 0) return PD_OK;
+    return pd_friction_gather_bounds(self->context, model, &self->incidence, &self->pairs, self->matrices, bounds);
+}
+
+pd_status pd_friction_add_product(pd_friction *self, const pd_model *model, const real *p, int all, real *q, double *sums) {
     pd_status status = PD_OK;
     if (self->pairs.n == 0) return PD_OK;
-    PD_TRY(pd_friction_product(self->context, model, &self->pairs, self->matrices, p, self->corners, self->values));
-    PD_TRY(pd_contact_gather(self->context, model, &self->incidence, self->corners, q));
+    PD_TRY(pd_friction_product(self->context, model, &self->pairs, self->matrices, all, p, self->corners, self->values));
+    if (q) PD_TRY(pd_contact_gather(self->context, model, &self->incidence, self->corners, q));
     PD_TRY(pd_contact_sum(self->context, self->pairs.n, self->values, self->partial, 1, sums));
 done:
     return status;

@@ -40,7 +40,10 @@ pd_status pd_friction_potential(pd_friction *friction, const real *y, double *en
 pd_status pd_friction_add_gradient(pd_friction *friction, const pd_model *model, const real *y, real *gradient);
 pd_status pd_friction_hessians(pd_friction *friction, const real *y);
 pd_status pd_friction_add_blocks(pd_friction *friction, const pd_model *model, const int *diagonal_slots, real *blocks);
-pd_status pd_friction_add_product(pd_friction *friction, const pd_model *model, const real *p, real *q, double *sums);
+/* added to bounds; */
+pd_status pd_friction_add_bounds(pd_friction *friction, const pd_model *model, double *bounds);
+/* of all blocks where `all`, else of those beside the diagonal; q may be NULL. */
+pd_status pd_friction_add_product(pd_friction *friction, const pd_model *model, const real *p, int all, real *q, double *sums);
 
 /* The pairs, the incidence of their points, the matrices of the last pd_friction_hessians (B [n,3,3]) and where the points are; for whoever
  * takes pairs one by one. */

@@ -173,12 +173,19 @@ pd_status pd_contact_gather_blocks(pd_context *context, const pd_model *model, c
     return PD_OK;
 }
 
-pd_status pd_contact_product(pd_context *context, const pd_model *model, int n, const int *points, const real *hessians, const real *p,
-                             real *corners, real *values) {
+pd_status pd_contact_gather_bounds(pd_context *context, const pd_model *model, const pd_incidence *incidence, const int *points,
+                                   const real *hessians, double *out) {
+#pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 20)) schedule(static)
+    for (int i = 0; i < model->n_vertices; i++) out[i] = pd_contact_turn_bound(model, incidence, points, hessians, i);
+    return PD_OK;
+}
+
+pd_status pd_contact_product(pd_context *context, const pd_model *model, int n, const int *points, const real *hessians, int all,
+                             const real *p, real *corners, real *values) {
 #pragma omp parallel for num_threads(pd_threads(context, n, ENERGY_NANOSECONDS)) schedule(static)
     for (int pair = 0; pair < n; pair++)
         values[pair] =
-            pd_contact_turn_product(model, points + 4 * (size_t)pair, hessians + 144 * (size_t)pair, p, corners + 12 * (size_t)pair);
+            pd_contact_turn_product(model, points + 4 * (size_t)pair, hessians + 144 * (size_t)pair, all, p, corners + 12 * (size_t)pair);
     return PD_OK;
 }
 

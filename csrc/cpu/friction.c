@@ -27,10 +27,17 @@ pd_status pd_friction_gather_blocks(pd_context *context, const pd_model *model, 
     return PD_OK;
 }
 
-pd_status pd_friction_product(pd_context *context, const pd_model *model, const pd_lagged_pairs *pairs, const real *matrices, const real *p,
-                              real *corners, real *values) {
+pd_status pd_friction_gather_bounds(pd_context *context, const pd_model *model, const pd_incidence *incidence, const pd_lagged_pairs *pairs,
+                                    const real *matrices, double *out) {
+#pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 20)) schedule(static)
+    for (int i = 0; i < model->n_vertices; i++) out[i] += pd_friction_turn_bound(model, incidence, pairs, matrices, i);
+    return PD_OK;
+}
+
+pd_status pd_friction_product(pd_context *context, const pd_model *model, const pd_lagged_pairs *pairs, const real *matrices, int all,
+                              const real *p, real *corners, real *values) {
 #pragma omp parallel for num_threads(pd_threads(context, pairs->n, PAIR_NANOSECONDS)) schedule(static)
     for (int pair = 0; pair < pairs->n; pair++)
-        values[pair] = pd_friction_turn_product(model, pairs, matrices, p, pair, corners + 12 * (size_t)pair);
+        values[pair] = pd_friction_turn_product(model, pairs, matrices, all, p, pair, corners + 12 * (size_t)pair);
     return PD_OK;
 }

@@ -93,16 +93,27 @@ pd_status pd_contact_gather_blocks(pd_context *context, const pd_model *model, c
     return PD_OK;
 }
 
-static __global__ void product_kernel(pd_model model, int n, const int *points, const real *hessians, const real *p, real *corners,
+static __global__ void bounds_kernel(pd_model model, pd_incidence incidence, const int *points, const real *hessians, double *out) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i < model.n_vertices) out[i] = pd_contact_turn_bound(&model, &incidence, points, hessians, i);
+}
+
+pd_status pd_contact_gather_bounds(pd_context *context, const pd_model *model, const pd_incidence *incidence, const int *points,
+                                   const real *hessians, double *out) {
+    PD_LAUNCH(context, bounds_kernel, model->n_vertices, *model, *incidence, points, hessians, out);
+    return PD_OK;
+}
+
+static __global__ void product_kernel(pd_model model, int n, const int *points, const real *hessians, int all, const real *p, real *corners,
                                       real *values) {
     int pair = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     size_t place = (size_t)pair;
-    if (pair < n) values[pair] = pd_contact_turn_product(&model, points + 4 * place, hessians + 144 * place, p, corners + 12 * place);
+    if (pair < n) values[pair] = pd_contact_turn_product(&model, points + 4 * place, hessians + 144 * place, all, p, corners + 12 * place);
 }
 
-pd_status pd_contact_product(pd_context *context, const pd_model *model, int n, const int *points, const real *hessians, const real *p,
-                             real *corners, real *values) {
-    PD_LAUNCH(context, product_kernel, n, *model, n, points, hessians, p, corners, values);
+pd_status pd_contact_product(pd_context *context, const pd_model *model, int n, const int *points, const real *hessians, int all,
+                             const real *p, real *corners, real *values) {
+    PD_LAUNCH(context, product_kernel, n, *model, n, points, hessians, all, p, corners, values);
     return PD_OK;
 }
 

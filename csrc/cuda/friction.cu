@@ -37,14 +37,26 @@ pd_status pd_friction_gather_blocks(pd_context *context, const pd_model *model, 
     return PD_OK;
 }
 
-static __global__ void friction_product_kernel(pd_model model, pd_lagged_pairs pairs, const real *matrices, const real *p, real *corners,
-                                               real *values) {
-    int pair = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (pair < pairs.n) values[pair] = pd_friction_turn_product(&model, &pairs, matrices, p, pair, corners + 12 * (size_t)pair);
+static __global__ void friction_bounds_kernel(pd_model model, pd_incidence incidence, pd_lagged_pairs pairs, const real *matrices,
+                                              double *out) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i < model.n_vertices) out[i] += pd_friction_turn_bound(&model, &incidence, &pairs, matrices, i);
 }
 
-pd_status pd_friction_product(pd_context *context, const pd_model *model, const pd_lagged_pairs *pairs, const real *matrices, const real *p,
-                              real *corners, real *values) {
-    PD_LAUNCH(context, friction_product_kernel, pairs->n, *model, *pairs, matrices, p, corners, values);
+pd_status pd_friction_gather_bounds(pd_context *context, const pd_model *model, const pd_incidence *incidence, const pd_lagged_pairs *pairs,
+                                    const real *matrices, double *out) {
+    PD_LAUNCH(context, friction_bounds_kernel, model->n_vertices, *model, *incidence, *pairs, matrices, out);
+    return PD_OK;
+}
+
+static __global__ void friction_product_kernel(pd_model model, pd_lagged_pairs pairs, const real *matrices, int all, const real *p,
+                                               real *corners, real *values) {
+    int pair = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (pair < pairs.n) values[pair] = pd_friction_turn_product(&model, &pairs, matrices, all, p, pair, corners + 12 * (size_t)pair);
+}
+
+pd_status pd_friction_product(pd_context *context, const pd_model *model, const pd_lagged_pairs *pairs, const real *matrices, int all,
+                              const real *p, real *corners, real *values) {
+    PD_LAUNCH(context, friction_product_kernel, pairs->n, *model, *pairs, matrices, all, p, corners, values);
     return PD_OK;
 }

@@ -11,6 +11,7 @@
  * curvature exceeds them, as that of neo-Hookean volume does in much stretched tets (lam (s_j s_k)^2), or is negative, as in inverted
  * ones, the iteration may cycle about the stationary point: larger weights end the first, while weights of 2 mu + 4 lam did not end the
  * second on a bunny whose minimum has one inverted tet. */
+#include "contact/contact.h"
 #include "dynamics/global_step.h"
 #include "dynamics/method.h"
 #include "linear/upload.h"
@@ -26,7 +27,7 @@ typedef struct settings {
 static const pd_option options[] = {PD_NUMBER_FROM(settings, weight, 0.0), PD_LINEAR(settings, linear), PD_OPTIONS_END};
 
 typedef struct pd_admm {
-    pd_linear *linear;            /* with A */
+    pd_global_step step;          /* with A */
     real *weights[PD_KIND_COUNT]; /* B [elements] of each kind of the model */
     real *duals[PD_KIND_COUNT];   /* B [elements,3,d] */
 } pd_admm;
@@ -34,7 +35,7 @@ typedef struct pd_admm {
 static void destroy(void *self, const pd_problem *problem) {
     pd_admm *admm = self;
     if (!admm) return;
-    pd_linear_destroy(admm->linear);
+    pd_global_step_destroy(&admm->step, problem->context);
     for (int s = 0; s < PD_KIND_COUNT; s++) {
         pd_memory_destroy(problem->context, admm->weights[s]);
         pd_memory_destroy(problem->context, admm->duals[s]);
@@ -80,7 +81,7 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
         PD_TRY(weigh(problem, settings->weight, set, parameters, &admm->weights[s]));
         PD_TRY(pd_memory_create(problem->context, (void **)&admm->duals[s], dual_bytes(&problem->model->kinds[s])));
     }
-    PD_TRY(pd_problem_weighed_linear_create(&admm->linear, problem, &settings->linear, weighed));
+    PD_TRY(pd_global_step_create(&admm->step, problem, &settings->linear, weighed));
 done:
     for (int s = 0; weighed && s < problem->n_sets; s++) free((void *)weighed[s].parameters);
     free(weighed);
@@ -93,7 +94,7 @@ done:
 
 static pd_status refresh(void *self, const pd_problem *problem) {
     (void)problem;
-    return pd_linear_prepare(((pd_admm *)self)->linear);
+    return pd_linear_prepare(((pd_admm *)self)->step.linear);
 }
 
 static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
@@ -101,11 +102,12 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
     pd_context *context = problem->context;
     const pd_model *model = problem->model;
     pd_status status = PD_OK;
-    pd_linear_result result;
     for (int s = 0; iterate->number == 0 && s < model->n_kinds; s++)
         PD_TRY(pd_memory_clear(context, admm->duals[s], dual_bytes(&model->kinds[s])));
     PD_TRY(pd_admm_local(context, model, &problem->step, iterate->x, iterate->offset, admm->weights, admm->duals, iterate->gradient));
-    PD_TRY(pd_linear_solve(admm->linear, iterate->gradient, iterate->direction, NULL, &result));
+    if (problem->contact) PD_TRY(pd_contact_add_gradient(problem->contact, model, iterate->x, iterate->gradient));
+    PD_TRY(pd_global_step_place(&admm->step, problem, iterate->x, iterate->number == 0));
+    PD_TRY(pd_global_step_solve(&admm->step, problem, iterate->gradient, iterate->direction));
 done:
     return status;
 }

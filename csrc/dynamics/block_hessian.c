@@ -55,12 +55,24 @@ done:
     return status;
 }
 
-pd_status pd_problem_hessian(const pd_problem *problem, const real *x, int psd) {
+static pd_status add_contact(const pd_problem *problem, const real *x, int psd) {
     const pd_block_hessian *self = problem->hessian;
     pd_contact *contact = problem->contact;
-    pd_status status = pd_hessian(problem->context, problem->model, &problem->step, x, psd, self->slots, self->diagonal_slots,
-                                  self->pattern.row_start[self->pattern.n], self->blocks);
-    if (!status && contact) status = pd_contact_hessians(contact, x, psd);
+    pd_status status = contact ? pd_contact_hessians(contact, x, psd) : PD_OK;
     if (!status && contact) status = pd_contact_add_blocks(contact, problem->model, self->diagonal_slots, self->blocks);
     return status;
+}
+
+pd_status pd_problem_hessian(const pd_problem *problem, const real *x, int psd) {
+    const pd_block_hessian *self = problem->hessian;
+    pd_status status = pd_hessian(problem->context, problem->model, &problem->step, x, psd, self->slots, self->diagonal_slots,
+                                  self->pattern.row_start[self->pattern.n], self->blocks);
+    return status ? status : add_contact(problem, x, psd);
+}
+
+pd_status pd_problem_hessian_upon(const pd_problem *problem, const real *base, const real *x) {
+    const pd_block_hessian *self = problem->hessian;
+    size_t bytes = 9 * (size_t)self->pattern.row_start[self->pattern.n] * sizeof(real);
+    pd_status status = pd_memory_copy(problem->context, self->blocks, base, bytes);
+    return status ? status : add_contact(problem, x, 1);
 }

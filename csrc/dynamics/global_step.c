@@ -1,7 +1,11 @@
-/* The matrix of the Projective Dynamics global step, and linear solvers over it; see global_step.h. */
+/* The matrix of the Projective Dynamics global step, with contact on it, and linear solvers over it; see global_step.h. */
 #include "dynamics/global_step.h"
 
+#include "contact/contact.h"
 #include "dynamics/block_hessian.h"
+#include "dynamics/method.h"
+#include "dynamics/whole_hessian.h"
+#include "linear/upload.h"
 
 #include <stdlib.h>
 
@@ -45,23 +49,99 @@ done:
     return status;
 }
 
-pd_status pd_problem_linear_create(pd_linear **out, const pd_problem *problem, const pd_linear_settings *settings) {
-    const pd_csr *A;
+/* A linear solver over A, and `base`: its blocks, where they are asked for. */
+static pd_status create_linear(pd_global_step *self, const pd_problem *problem, const pd_linear_settings *settings, const pd_csr *A) {
     pd_csr bending = {0};
     pd_status status = PD_OK;
-    PD_TRY(pd_problem_system_matrix(problem, &A));
     if (settings->suppression == PD_SUPPRESS_BENDING) PD_TRY(create_bending(&bending, problem));
-    PD_TRY(pd_linear_create(out, problem->context, problem->cholesky, settings, A, problem->fixed, bending.n ? &bending : NULL, 3));
+    PD_TRY(
+        pd_linear_create(&self->linear, problem->context, problem->cholesky, settings, A, problem->fixed, bending.n ? &bending : NULL, 3));
 done:
     pd_csr_destroy(&bending);
     return status;
 }
 
-pd_status pd_problem_weighed_linear_create(pd_linear **out, const pd_problem *problem, const pd_linear_settings *settings,
-                                           const pd_element_set *sets) {
-    pd_csr A = {0};
-    pd_status status = create_matrix(&A, problem, sets);
-    if (!status) status = pd_linear_create(out, problem->context, problem->cholesky, settings, &A, problem->fixed, NULL, 3);
-    pd_csr_destroy(&A);
+/* base = A in blocks on the pattern of the elements' Hessian, in which A leaves out what cancels. */
+static pd_status upload_base(pd_global_step *self, const pd_problem *problem, const pd_csr *A) {
+    const pd_csr *pattern = &problem->hessian->pattern;
+    size_t count = (size_t)pattern->row_start[A->n];
+    real *blocks = calloc(9 * count + 1, sizeof *blocks);
+    pd_status status = PD_OK;
+    if (!blocks) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for a matrix of %zu blocks", count);
+    for (int i = 0; i < A->n; i++)
+        for (int s = pattern->row_start[i], a = A->row_start[i]; a < A->row_start[i + 1]; s++) {
+            if (pattern->columns[s] != A->columns[a]) continue;
+            for (size_t c = 0; c < 9; c += 4) blocks[9 * (size_t)s + c] = (real)A->values[a];
+            a++;
+        }
+    status = pd_upload(problem->context, (void **)&self->base, blocks, 9 * count * sizeof *blocks);
+    free(blocks);
     return status;
+}
+
+pd_status pd_global_step_create(pd_global_step *self, const pd_problem *problem, const pd_linear_settings *settings,
+                                const pd_element_set *sets) {
+    pd_csr weighed = {0};
+    const pd_csr *A = &weighed;
+    pd_status status = PD_OK;
+    *self = (pd_global_step){.contact = problem->contact};
+    PD_TRY(sets ? create_matrix(&weighed, problem, sets) : pd_problem_system_matrix(problem, &A));
+    PD_TRY(create_linear(self, problem, settings, A));
+    if (!problem->contact) goto done;
+    if (settings->kind != PD_LINEAR_DIRECT && settings->kind != PD_LINEAR_PCG) {
+        PD_TRY(pd_memory_create(problem->context, (void **)&self->bounds, (size_t)A->n * sizeof(double)));
+        goto done;
+    }
+    PD_TRY(pd_problem_need_hessian(problem));
+    PD_TRY(upload_base(self, problem, A));
+    if (settings->kind == PD_LINEAR_DIRECT)
+        PD_TRY(pd_hessian_factor_create(&self->factor, problem));
+    else
+        PD_TRY(pd_hessian_cg_create(&self->cg, problem, settings));
+    self->tolerance = settings->tolerance;
+done:
+    pd_csr_destroy(&weighed);
+    return status;
+}
+
+void pd_global_step_destroy(pd_global_step *self, pd_context *context) {
+    pd_linear_destroy(self->linear);
+    pd_hessian_factor_destroy(self->factor);
+    pd_hessian_cg_destroy(self->cg);
+    pd_memory_destroy(context, self->base);
+    pd_memory_destroy(context, self->bounds);
+}
+
+int pd_global_step_capturable(const pd_global_step *self) { return !self->contact && pd_linear_capturable(self->linear); }
+
+pd_status pd_global_step_place(pd_global_step *self, const pd_problem *problem, const real *x, int anew) {
+    pd_status status = PD_OK;
+    if (!self->contact) return PD_OK;
+    PD_TRY(pd_contact_place(self->contact, x));
+    pd_contact_view near = pd_contact_pairs_of(self->contact);
+    self->touched = near.n > 0 || near.friction.pairs.n > 0;
+    if (self->bounds) {
+        PD_TRY(pd_contact_hessians(self->contact, x, 1));
+        PD_TRY(pd_contact_bounds(self->contact, problem->model, self->bounds));
+        PD_TRY(pd_linear_set_diagonal(self->linear, self->bounds));
+    } else if (self->cg && self->touched) {
+        PD_TRY(pd_problem_hessian_upon(problem, self->base, x));
+    } else if (self->factor && self->touched) {
+        PD_TRY(pd_problem_whole_upon(problem, self->base, x, anew));
+        status = pd_hessian_factor_update(self->factor, problem, 0.0);
+        if (status == PD_ERROR_SINGULAR)
+            status = pd_fail(problem->error, PD_ERROR_SINGULAR,
+                             "the matrix is not positive definite at row %d (in a simulation: is the body held?)", problem->error->vertex);
+    }
+done:
+    return status;
+}
+
+pd_status pd_global_step_solve(pd_global_step *self, const pd_problem *problem, real *residual, real *direction) {
+    pd_linear_result result;
+    int indefinite;
+    if (self->touched && self->factor) return pd_hessian_factor_solve(self->factor, problem, residual, direction);
+    if (!self->touched || !self->cg) return pd_linear_solve(self->linear, residual, direction, NULL, &result);
+    pd_iterate solved = {.gradient = residual, .direction = direction};
+    return pd_hessian_cg_solve(self->cg, &solved, self->tolerance, 0.0, 0, &indefinite);
 }

@@ -1,16 +1,46 @@
-/* The matrix of the Projective Dynamics global step, and linear solvers over it. */
+/* The matrix of the Projective Dynamics global step, with contact on it, and linear solvers over it. */
 #ifndef PD_DYNAMICS_GLOBAL_STEP_H
 #define PD_DYNAMICS_GLOBAL_STEP_H
 
-#include "dynamics/problem.h"
+#include "dynamics/hessian_cg.h"
+#include "dynamics/hessian_factor.h"
 #include "linear/linear_solver.h"
 
 /* A = M/h^2 + sum w S^T S over all vertices, N/m; made on first use, owned by the problem. Errors: PD_ERROR_MEMORY, PD_ERROR_VALUE. */
 pd_status pd_problem_system_matrix(const pd_problem *problem, const pd_csr **out);
-/* A linear solver over its free rows, for three columns, not prepared yet; the caller destroys it. */
-pd_status pd_problem_linear_create(pd_linear **out, const pd_problem *problem, const pd_linear_settings *settings);
-/* The same over another matrix on the pattern of A: that with the parameters of `sets` [n_sets] in place of the problem's. */
-pd_status pd_problem_weighed_linear_create(pd_linear **out, const pd_problem *problem, const pd_linear_settings *settings,
-                                           const pd_element_set *sets);
+
+/* A solver of A d = r over the free rows, three columns; with contact of (A + K) d = r, K of the pairs at a place:
+ *
+ *     Direct, PCG      their projected Hessians [Li et al. 2020, Sec. 4.2], as Newton's method has them. Direct factorises anew at every place,
+ *                      three rows a vertex, and where no pair is near has the factor of A, made once; PCG keeps the blocks
+ *                      beside A, so that tangents stay as free as they are.
+ *     the others       a diagonal above those (contact/contact.h: pd_contact_bounds), since they sweep over A. It holds tangents too, and what
+ *                      moves together, so they need more iterations.
+ *
+ * No constant bounds a barrier's curvature, so no K makes a whole step safe: whoever minimises G goes along d by a line search. */
+typedef struct pd_global_step {
+    pd_linear *linear;
+    pd_contact *contact;       /* of the problem; NULL: none, and what follows is not used */
+    real *base;                /* B [nnz,3,3] A in blocks */
+    pd_hessian_factor *factor; /* Direct */
+    pd_hessian_cg *cg;         /* PCG */
+    double tolerance;          /* of it */
+    double *bounds;            /* B [n] N/m, the others */
+    int touched;               /* whether a pair is near at the place */
+} pd_global_step;
+
+/* `sets` [n_sets] or NULL: with their parameters in the place of the problem's. Not prepared yet; after a failure destroy it too.
+ * Errors: PD_ERROR_MEMORY, PD_ERROR_VALUE. */
+pd_status pd_global_step_create(pd_global_step *self, const pd_problem *problem, const pd_linear_settings *settings,
+                                const pd_element_set *sets);
+void pd_global_step_destroy(pd_global_step *self, pd_context *context);
+/* Whether a solve can be part of a graph: not with contact, whose lists may grow. */
+int pd_global_step_capturable(const pd_global_step *self);
+
+/* K of the pairs at x (B [n,3]); `anew`: in the first iteration of a step, whole_hessian.h. Without contact nothing. Memory: allocates nothing but for
+ * growth and for what Direct factorises. Errors: PD_ERROR_SINGULAR, PD_ERROR_MEMORY. */
+pd_status pd_global_step_place(pd_global_step *self, const pd_problem *problem, const real *x, int anew);
+/* direction [n,3] from residual [n,3], both B. */
+pd_status pd_global_step_solve(pd_global_step *self, const pd_problem *problem, real *residual, real *direction);
 
 #endif

@@ -1,4 +1,4 @@
-/* The backtracking line search of Newton and quasi-Newton; see line_search.h. */
+/* The backtracking line search; see line_search.h. */
 #include "dynamics/line_search.h"
 
 #include "contact/contact.h"

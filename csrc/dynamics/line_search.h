@@ -1,4 +1,4 @@
-/* The backtracking line search of Newton and quasi-Newton. */
+/* The backtracking line search of Newton and quasi-Newton, and of whoever minimises G in contact. */
 #ifndef PD_DYNAMICS_LINE_SEARCH_H
 #define PD_DYNAMICS_LINE_SEARCH_H
 

@@ -17,9 +17,13 @@
  * (gradient norm down to 1e-8: 225 iterations, Projective Dynamics 221, "jacobi" 172, Chebyshev 52; twisted bar of 756 vertices).
  * Where G is quadratic with Hessian A (attachments, hinges flat at rest) this is the linear method.
  *
+ * With contact A is A + K(x) in p.A p, with the projected Hessians of the pairs that are near, and in the preconditioner (global_step.h). K bounds
+ * nothing, so a line search along p begins at alpha; where it finds no decrease p = z is tried before the step ends.
+ *
  * Signs: the frame subtracts the direction, so gradient, z and p here are the negatives of the above. */
+#include "contact/contact.h"
 #include "dynamics/global_step.h"
-#include "dynamics/method.h"
+#include "dynamics/line_search.h"
 #include "dynamics/potential.h"
 #include "elements/conjugate_step.h"
 
@@ -34,8 +38,8 @@ static const pd_option options[] = {PD_LINEAR(settings, linear), PD_OPTIONS_END}
 typedef struct pd_nonlinear_cg {
     real *p;             /* B [n,3] search direction */
     double *sums;        /* B [PD_CONJUGATE_COUNT] */
-    pd_linear *diagonal; /* one Jacobi sweep of weight 1: D^-1 r; it also holds A for the product A p */
-    pd_linear *factor;   /* A^-1 r; NULL: the diagonal preconditions */
+    pd_global_step step; /* the preconditioner: A^-1 r, or D^-1 r by one Jacobi sweep of weight 1 */
+    pd_linear *matrix;   /* A for the product A p, where the preconditioner does not hold it as it is; or NULL */
 } pd_nonlinear_cg;
 
 static void destroy(void *self, const pd_problem *problem) {
@@ -43,8 +47,8 @@ static void destroy(void *self, const pd_problem *problem) {
     if (!cg) return;
     pd_memory_destroy(problem->context, cg->p);
     pd_memory_destroy(problem->context, cg->sums);
-    pd_linear_destroy(cg->diagonal);
-    pd_linear_destroy(cg->factor);
+    pd_linear_destroy(cg->matrix);
+    pd_global_step_destroy(&cg->step, problem->context);
     free(cg);
 }
 
@@ -52,12 +56,17 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
     const settings *settings = given;
     pd_status status = PD_OK;
     pd_linear_settings diagonal = {.kind = PD_LINEAR_JACOBI, .iterations = 1, .check_every = 1, .weight = 1.0, .block = 1};
+    int direct = settings->linear.kind == PD_LINEAR_DIRECT;
     pd_nonlinear_cg *cg = calloc(1, sizeof *cg);
     if (!cg) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
     PD_TRY(pd_memory_create(problem->context, (void **)&cg->p, pd_problem_bytes(problem)));
     PD_TRY(pd_memory_create(problem->context, (void **)&cg->sums, PD_CONJUGATE_COUNT * sizeof(double)));
-    PD_TRY(pd_problem_linear_create(&cg->diagonal, problem, &diagonal));
-    if (settings->linear.kind == PD_LINEAR_DIRECT) PD_TRY(pd_problem_linear_create(&cg->factor, problem, &settings->linear));
+    PD_TRY(pd_global_step_create(&cg->step, problem, direct ? &settings->linear : &diagonal, NULL));
+    if (direct || problem->contact) {
+        const pd_csr *A;
+        PD_TRY(pd_problem_system_matrix(problem, &A));
+        PD_TRY(pd_linear_create(&cg->matrix, problem->context, problem->cholesky, &diagonal, A, problem->fixed, NULL, 3));
+    }
 done:
     if (status)
         destroy(cg, problem);
@@ -66,30 +75,25 @@ done:
     return status;
 }
 
-static pd_linear *preconditioner(const void *self) {
-    const pd_nonlinear_cg *cg = self;
-    return cg->factor ? cg->factor : cg->diagonal;
-}
+static pd_linear *preconditioner(const void *self) { return ((const pd_nonlinear_cg *)self)->step.linear; }
 
 static pd_status refresh(void *self, const pd_problem *problem) {
     (void)problem;
     return pd_linear_prepare(preconditioner(self));
 }
 
-static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
-    pd_nonlinear_cg *cg = self;
+/* p = z + beta p and direction = alpha p; without `also` p = z. */
+static pd_status go_on(pd_nonlinear_cg *cg, const pd_problem *problem, pd_iterate *iterate, int also) {
     pd_context *context = problem->context;
     const pd_model *model = problem->model;
     pd_status status = PD_OK;
     real *z = iterate->direction, *A_p = problem->trial;
     double *sums = cg->sums; // the scalars stay where the vectors are: the host decides nothing
-    if (iterate->number == 0) {
+    if (!also) {
         PD_TRY(pd_memory_clear(context, cg->p, pd_problem_bytes(problem)));
         PD_TRY(pd_memory_clear(context, sums, PD_CONJUGATE_COUNT * sizeof *sums));
     }
-    PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient));
-    pd_linear_result result;
-    PD_TRY(pd_linear_solve(preconditioner(cg), iterate->gradient, z, NULL, &result));
+    PD_TRY(pd_global_step_solve(&cg->step, problem, iterate->gradient, z));
 
     // p = z + beta p
     PD_TRY(pd_dot(context, model, z, iterate->gradient, sums + PD_CONJUGATE_ZR));
@@ -97,15 +101,33 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
     PD_TRY(pd_conjugate_turn(context, model, sums, z, cg->p));
 
     // the direction of the frame is alpha p
-    PD_TRY(pd_matrix_multiply(context, pd_linear_matrix(cg->diagonal), 3, cg->p, A_p));
+    PD_TRY(pd_matrix_multiply(context, pd_linear_matrix(cg->matrix ? cg->matrix : cg->step.linear), 3, cg->p, A_p));
     PD_TRY(pd_dot(context, model, cg->p, A_p, sums + PD_CONJUGATE_PAP));
+    if (problem->contact) PD_TRY(pd_contact_add_curvature(problem->contact, model, cg->p, sums + PD_CONJUGATE_PAP));
     PD_TRY(pd_conjugate_scale(context, model, sums, cg->p, iterate->direction));
     PD_TRY(pd_memory_copy(context, sums + PD_CONJUGATE_LAST, sums + PD_CONJUGATE_ZR, sizeof *sums));
 done:
     return status;
 }
 
-static int capturable(const void *self) { return pd_linear_capturable(preconditioner(self)); }
+static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
+    pd_nonlinear_cg *cg = self;
+    pd_status status = PD_OK;
+    PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient));
+    PD_TRY(pd_global_step_place(&cg->step, problem, iterate->x, iterate->number == 0));
+    PD_TRY(go_on(cg, problem, iterate, iterate->number > 0));
+    if (!problem->contact) goto done;
+    PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
+    if (!iterate->stalled) goto done;
+    // before it ends, the preconditioned gradient alone
+    PD_TRY(pd_global_step_place(&cg->step, problem, iterate->x, 0));
+    PD_TRY(go_on(cg, problem, iterate, 0));
+    PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
+done:
+    return status;
+}
+
+static int capturable(const void *self) { return pd_global_step_capturable(&((const pd_nonlinear_cg *)self)->step); }
 
 const pd_method pd_nonlinear_cg_method = {.name = "NonlinearCG",
                                           .options = options,

@@ -7,10 +7,16 @@
  *
  * Written for the correction d = x^{k+1} - x^k this is A d = M/h^2 (y - x^k) + sum w S^T (T^k - S x^k) = -dG/dx, so the right-hand
  * side is the gradient of the incremental potential, and float32 loses nothing to the size of the coordinates. Since every
- * element's Hessian is at most w S^T S, A is an upper bound of the Hessian of G and an exact global step never raises G. */
+ * element's Hessian is at most w S^T S, A is an upper bound of the Hessian of G and an exact global step never raises G.
+ *
+ * With contact the matrix is A + K(x^k), K of the pairs that are near (global_step.h), and since no constant bounds the curvature of a barrier a line
+ * search goes along d: as far as nothing touches, and halved until G falls. So G falls in every iteration there too, whatever
+ * linear solver made d. */
 #include "dynamics/global_step.h"
-#include "dynamics/method.h"
+#include "dynamics/line_search.h"
 #include "dynamics/potential.h"
+
+#include <stdlib.h>
 
 typedef struct settings {
     pd_linear_settings linear;
@@ -18,40 +24,47 @@ typedef struct settings {
 
 static const pd_option options[] = {PD_LINEAR(settings, linear), PD_OPTIONS_END};
 
-/* Its memory is the linear solver of the global step. */
-static pd_status create(void **self, const pd_problem *problem, const void *given) {
-    const settings *settings = given;
-    return pd_problem_linear_create((pd_linear **)self, problem, &settings->linear);
+/* Its memory is the global step. */
+static void destroy(void *self, const pd_problem *problem) {
+    if (self) pd_global_step_destroy(self, problem->context);
+    free(self);
 }
 
-static void destroy(void *self, const pd_problem *problem) {
-    (void)problem;
-    pd_linear_destroy(self);
+static pd_status create(void **self, const pd_problem *problem, const void *given) {
+    const settings *settings = given;
+    pd_global_step *step = calloc(1, sizeof *step);
+    if (!step) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
+    pd_status status = pd_global_step_create(step, problem, &settings->linear, NULL);
+    if (status)
+        destroy(step, problem);
+    else
+        *self = step;
+    return status;
 }
 
 static pd_status refresh(void *self, const pd_problem *problem) {
     (void)problem;
-    return pd_linear_prepare(self);
+    return pd_linear_prepare(((pd_global_step *)self)->linear);
 }
 
 static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
-    pd_linear *linear = self;
+    pd_global_step *step = self;
     pd_status status = PD_OK;
 
     // local step and right-hand side
     PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient));
 
     // global step: A d = gradient, used with a minus sign by the frame
-    pd_linear_result result;
-    PD_TRY(pd_linear_solve(linear, iterate->gradient, iterate->direction, NULL, &result));
-
+    PD_TRY(pd_global_step_place(step, problem, iterate->x, iterate->number == 0));
+    PD_TRY(pd_global_step_solve(step, problem, iterate->gradient, iterate->direction));
+    if (problem->contact) PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
 done:
     return status;
 }
 
-static int capturable(const void *self) { return pd_linear_capturable(self); }
+static int capturable(const void *self) { return pd_global_step_capturable(self); }
 
-static pd_linear *linear_of(const void *self) { return (pd_linear *)self; }
+static pd_linear *linear_of(const void *self) { return ((const pd_global_step *)self)->linear; }
 
 const pd_method pd_projective_dynamics_method = {.name = "ProjectiveDynamics",
                                                  .options = options,

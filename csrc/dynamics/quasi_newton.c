@@ -8,6 +8,8 @@
  * guess of the Hessian, is constant and factorised once; for a material without a projection its w is that of the Laplacian which
  * Liu et al. take, 2 mu volume for the solids here, and the line search makes up for what it leaves out.
  *
+ * With contact the first guess is A + K(x), K of the pairs that are near (global_step.h): their curvature is as large as it is new.
+ *
  * A pair whose curvature s.y is not positive, to rounding, is left out: B stays positive definite and d a descent direction. Pairs of
  * another step belong to another potential, so the history starts empty in each. Without history and line search this is
  * Projective Dynamics to the bit.
@@ -31,7 +33,7 @@ static const pd_option options[] = {PD_COUNT_FROM(settings, history, 0), PD_FLAG
 typedef struct pd_quasi_newton {
     int line_search;
     int size, count, next; /* capacity, pairs held, place of the next one */
-    pd_linear *linear;     /* with A */
+    pd_global_step step;   /* with A */
     real *last_gradient;   /* B [n,3] of the iterate before */
     real **s, **y;         /* [size] of B [n,3] */
     double *curvature;     /* [size] s.y */
@@ -46,7 +48,7 @@ static void destroy(void *self, const pd_problem *problem) {
         if (own->y) pd_memory_destroy(problem->context, own->y[i]);
     }
     pd_memory_destroy(problem->context, own->last_gradient);
-    pd_linear_destroy(own->linear);
+    pd_global_step_destroy(&own->step, problem->context);
     free(own->s);
     free(own->y);
     free(own->curvature);
@@ -75,7 +77,7 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
         PD_TRY(pd_memory_create(problem->context, (void **)&own->y[i], bytes));
     }
     if (size) PD_TRY(pd_memory_create(problem->context, (void **)&own->last_gradient, bytes));
-    PD_TRY(pd_problem_linear_create(&own->linear, problem, &settings->linear));
+    PD_TRY(pd_global_step_create(&own->step, problem, &settings->linear, NULL));
 done:
     if (status)
         destroy(own, problem);
@@ -86,7 +88,7 @@ done:
 
 static pd_status refresh(void *self, const pd_problem *problem) {
     (void)problem;
-    return pd_linear_prepare(((pd_quasi_newton *)self)->linear);
+    return pd_linear_prepare(((pd_quasi_newton *)self)->step.linear);
 }
 
 /* Takes the pair of the iteration before into the history; the oldest makes room. */
@@ -116,7 +118,6 @@ done:
 static pd_status two_loops(pd_quasi_newton *own, const pd_problem *problem, const pd_iterate *iterate) {
     pd_status status = PD_OK;
     real *q = problem->trial, *r = iterate->direction;
-    pd_linear_result result;
     PD_TRY(pd_memory_copy(problem->context, q, iterate->gradient, pd_problem_bytes(problem)));
     for (int k = 1; k <= own->count; k++) {
         int i = (own->next - k + own->size) % own->size;
@@ -124,7 +125,7 @@ static pd_status two_loops(pd_quasi_newton *own, const pd_problem *problem, cons
         own->factor[i] /= own->curvature[i];
         PD_TRY(pd_add_scaled(problem->context, problem->model, q, -own->factor[i], own->y[i], q));
     }
-    PD_TRY(pd_linear_solve(own->linear, q, r, NULL, &result));
+    PD_TRY(pd_global_step_solve(&own->step, problem, q, r));
     for (int k = own->count; k >= 1; k--) {
         int i = (own->next - k + own->size) % own->size;
         double y_r;
@@ -144,6 +145,7 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
         own->count = own->next = 0;
     else if (own->size)
         PD_TRY(remember(own, problem, iterate));
+    PD_TRY(pd_global_step_place(&own->step, problem, iterate->x, iterate->number == 0));
     PD_TRY(two_loops(own, problem, iterate));
     if (own->count) PD_TRY(pd_problem_product(problem, iterate->gradient, iterate->direction, &slope));
     if (!(slope > 0)) { // only rounding can do that; the matrix alone cannot
@@ -156,7 +158,7 @@ done:
     return status;
 }
 
-static pd_linear *linear_of(const void *self) { return ((const pd_quasi_newton *)self)->linear; }
+static pd_linear *linear_of(const void *self) { return ((const pd_quasi_newton *)self)->step.linear; }
 
 const pd_method pd_quasi_newton_method = {.name = "QuasiNewton",
                                           .options = options,

@@ -120,7 +120,7 @@ pd_status pd_safe_limit(pd_simulation *self) {
     pd_status status = PD_OK;
     safe->part = safe->kept = 1.0;
     if (!problem->contact) return PD_OK;
-    if (iterate->limit > 0.0) {
+    if (iterate->limit > 0.0 && !self->settings.chebyshev.enabled) { // what is extrapolated goes farther
         safe->part = iterate->limit;
         return PD_OK;
     }

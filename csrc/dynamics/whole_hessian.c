@@ -250,13 +250,13 @@ pd_status pd_problem_need_whole(const pd_problem *problem) {
     return cover(problem->whole, &problem->hessian->pattern, problem->model->n_vertices, 0, 0, problem->error);
 }
 
-pd_status pd_problem_whole_hessian(const pd_problem *problem, const real *x, int psd, int filled, int anew) {
+/* problem->whole of problem->hessian and the Hessians of the pairs. */
+static pd_status put_together(const pd_problem *problem, int filled, int anew) {
     pd_whole_hessian *self = problem->whole;
     const pd_csr *elements = &problem->hessian->pattern;
     int n = problem->model->n_vertices;
     counts n_pairs = {0, 0};
-    pd_status status;
-    PD_TRY(pd_problem_hessian(problem, x, psd));
+    pd_status status = PD_OK;
     if (problem->contact) PD_TRY(read_pairs(self, problem, &n_pairs));
     PD_TRY(cover(self, elements, n, n_pairs.contact + n_pairs.friction, anew, problem->error));
     size_t of_elements = (size_t)elements->row_start[n], all = (size_t)self->pattern.row_start[n];
@@ -276,4 +276,14 @@ pd_status pd_problem_whole_hessian(const pd_problem *problem, const real *x, int
     restrict_blocks(problem, &self->pattern, self->blocks, filled);
 done:
     return status;
+}
+
+pd_status pd_problem_whole_hessian(const pd_problem *problem, const real *x, int psd, int filled, int anew) {
+    pd_status status = pd_problem_hessian(problem, x, psd);
+    return status ? status : put_together(problem, filled, anew);
+}
+
+pd_status pd_problem_whole_upon(const pd_problem *problem, const real *base, const real *x, int anew) {
+    pd_status status = pd_problem_hessian_upon(problem, base, x);
+    return status ? status : put_together(problem, 1, anew);
 }

@@ -37,5 +37,7 @@ pd_status pd_problem_need_whole(const pd_problem *problem);
  * step says: so that the order of elimination, and with it every bit, follows from where the step begins. Memory: allocates nothing but for
  * growth. Errors: PD_ERROR_MEMORY, PD_ERROR_VALUE where it has more than 2^31 - 1 blocks. */
 pd_status pd_problem_whole_hessian(const pd_problem *problem, const real *x, int psd, int filled, int anew);
+/* The same with `base` in the place of inertia and elements (pd_problem_hessian_upon), filled. */
+pd_status pd_problem_whole_upon(const pd_problem *problem, const real *base, const real *x, int anew);
 
 #endif

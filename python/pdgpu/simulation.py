@@ -75,8 +75,8 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
         if scene.obstacles and contact is None:
             names = ", ".join(repr(obstacle.name) for obstacle in scene.obstacles)
             warnings.warn(
-                f"obstacles: nothing responds to {names} without contact, and bodies pass through; give contact=pdgpu.BarrierContact(...) "
-                "to Newton, or walls that push back by Scene.set_world_box; contacts() finds what is near",
+                f"obstacles: nothing responds to {names} without contact, and bodies pass through; give contact=pdgpu.BarrierContact(...), "
+                "or walls that push back by Scene.set_world_box; contacts() finds what is near",
                 stacklevel=2,
             )
         self._prepare()

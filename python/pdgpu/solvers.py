@@ -48,6 +48,14 @@ HYPERELASTIC = ("NeoHookean", "StVK", "Corotated")  # no nearest point of a cons
 class ProjectiveDynamics:
     """Projective Dynamics: local projections and a global linear step with a constant matrix [Bouaziz et al. 2014].
 
+    With `contact` the matrix is A + K, K of the pairs that are near the iterate, and the step is halved from the part that touches nothing
+    until the incremental potential falls [Li et al. 2020, Algorithm 1, with this matrix in the place of the Hessian]: it falls in every
+    iteration, whatever `linear` is, but with outer Chebyshev. Direct, which factorises anew in every iteration then, and PCG take for K
+    the pairs' projected Hessians; sweeps take a diagonal above those, which holds tangents too and costs iterations. Measured, one step of
+    1/500 s near rest, gradient norm down to 1e-10: cube on a floor 23 iterations, a cube on one 2000 times as light 140, a string round a
+    capsule 145. To 1e-7 with the diagonal instead, solved to the end: 551, more than 2000, and 1296; by PCG of 30 iterations 14, 92 and
+    59. What is slow without contact stays so: cloths of springs took 1800 and more.
+
     Parameters
     ----------
     iterations : int
@@ -77,6 +85,7 @@ class ProjectiveDynamics:
     materials = ("ARAP", "Spring", "Bending", "Volume", "Area", "StrainLimit", "Attachment", "WorldBox")
     linear_solvers = LINEAR_SOLVERS
     devices = ("cpu", "cuda")
+    contacts = LAWS
 
     def __post_init__(self):
         _check_outer(self)
@@ -132,6 +141,9 @@ class NonlinearCG:
     p = z + beta p with beta = (z.r)_k / (z.r)_{k-1}, and a step alpha = (p.r) / (p.A p) along it, A the matrix of Projective Dynamics.
     Since A bounds the Hessian of the incremental potential from above, the potential falls in every iteration.
 
+    With `contact` p.A p becomes p.(A + K) p with the projected Hessians K of the pairs that are near, which bound nothing: the step is
+    halved from the part that touches nothing until the potential falls. D and the factor know of K as those of ProjectiveDynamics do.
+
     Parameters
     ----------
     iterations : int
@@ -150,6 +162,7 @@ class NonlinearCG:
     materials = ProjectiveDynamics.materials
     linear_solvers = ()
     devices = ("cpu", "cuda")
+    contacts = LAWS
     linear = chebyshev = None
 
     def __post_init__(self):
@@ -322,6 +335,10 @@ class QuasiNewton:
 
     For a material without a projection w is 2 mu volume (area), the Laplacian that Liu et al. take as the first guess of the Hessian.
 
+    With `contact` the first guess is A + K with the projected Hessians K of the pairs that are near the iterate, factorised anew in every
+    iteration. Measured, one step of 1/500 s near rest, gradient norm down to 1e-10: 14 to 374 iterations on six scenes, of Newton's method
+    3 to 12.
+
     Parameters
     ----------
     iterations : int
@@ -347,6 +364,7 @@ class QuasiNewton:
     materials = VertexBlockDescent.materials
     linear_solvers = (Direct,)
     devices = ("cpu", "cuda")
+    contacts = LAWS
     chebyshev = None
 
     def __post_init__(self):

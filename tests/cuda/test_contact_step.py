@@ -1,8 +1,12 @@
 """Steps with contact on a CUDA device, against the CPU: the same pairs, and the same answer."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import scenes
+from contact_scenes import SCENES
+from resting_contact import projective
 
 import pdgpu
 
@@ -52,3 +56,27 @@ def test_lists_grow_between_steps_only(dtype):
     before = sim._backend.counts()["allocations"]
     sim.step(2)
     assert sim._backend.counts()["allocations"] == before
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [
+        pdgpu.ProjectiveDynamics(iterations=4),
+        pdgpu.ProjectiveDynamics(iterations=4, linear=pdgpu.PCG(iterations=5)),
+        pdgpu.ProjectiveDynamics(iterations=4, linear=pdgpu.Jacobi(), chebyshev=pdgpu.Chebyshev(rho=0.9, start=2)),
+        pdgpu.ProjectiveDynamics(iterations=4, linear=pdgpu.SymmetricGaussSeidel()),
+        pdgpu.QuasiNewton(iterations=4),
+        pdgpu.NonlinearCG(iterations=4),
+    ],
+    ids=["pd", "pd by pcg", "pd by jacobi", "pd by gauss-seidel", "quasi-newton", "nonlinear cg"],
+)
+def test_minimisers(solver, dtype):
+    """If not, a graph goes on with what was near before, or the matrix on the GPU is another one."""
+    case = SCENES["crossing cloths"](False)
+    scene, contact = projective(case).scene, dataclasses.replace(case.contact, friction=0.3)
+    sims = [pdgpu.Simulation(scene, solver, dt=case.dt, contact=contact, device=device, dtype=dtype) for device in ("cpu", "cuda")]
+    for sim in sims:
+        sim.step(3)
+    cpu, cuda = sims
+    assert len(cpu.contact_forces()) > 0
+    assert np.abs(cuda.positions - cpu.positions).max() < (1e-7 if dtype == "float64" else 5e-3) * np.abs(cpu.positions).max()
