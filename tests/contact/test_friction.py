@@ -9,15 +9,27 @@ import pytest
 import pdgpu
 from pdgpu import _host
 
-SOLVERS = {"newton": pdgpu.Newton(iterations=100, tolerance=1e-9)}
+# whoever takes the barrier takes friction, which is in the same G
+SOLVERS = {
+    "newton": pdgpu.Newton(iterations=100, tolerance=1e-9),
+    "newton_pcg": pdgpu.Newton(iterations=100, tolerance=1e-9, linear=pdgpu.PCG()),
+    "quasi_newton": pdgpu.QuasiNewton(iterations=400, tolerance=1e-6),
+    "nonlinear_cg": pdgpu.NonlinearCG(iterations=600, tolerance=1e-6),
+    "projective_dynamics": pdgpu.ProjectiveDynamics(iterations=600, tolerance=1e-6),
+    "vertex_block_descent": pdgpu.VertexBlockDescent(iterations=600, tolerance=1e-6),
+    "block_jacobi": pdgpu.BlockJacobi(iterations=1500, tolerance=1e-6),
+    "gradient_descent": pdgpu.GradientDescent(iterations=1500, tolerance=1e-6),
+}
+TAKEN = {name for name, able in pdgpu.capabilities().items() if "BarrierContact" in able["contacts"]}
+SOLVERS = {name: solver for name, solver in SOLVERS.items() if type(solver).__name__ in TAKEN}
 FRICTION = _host.ENERGIES.index("friction")
 
 
-def box(scene, low=(0.0, 8e-4, 0.0), size=0.2, cells=1, name="box", **options):
-    mesh = pdgpu.shapes.beam((size,) * 3, (cells,) * 3)
-    return scene.add_solid(
-        pdgpu.Mesh(mesh.points + low, tets=mesh.tets), pdgpu.NeoHookean.from_young(1e6, 0.3), density=1000.0, name=name, **options
-    )
+def box(scene, low=(0.0, 8e-4, 0.0), size=0.2, name="box", solver=SOLVERS["newton"], **options):
+    mesh = pdgpu.shapes.beam((size,) * 3, (1, 1, 1))
+    hyperelastic = "NeoHookean" in pdgpu.capabilities()[type(solver).__name__]["materials"]
+    material = pdgpu.NeoHookean.from_young(1e6, 0.3) if hyperelastic else pdgpu.ARAP(4e5)
+    return scene.add_solid(pdgpu.Mesh(mesh.points + low, tets=mesh.tets), material, density=1000.0, name=name, **options)
 
 
 # ---- derivatives -------------------------------------------------------------------------------------------------------------
@@ -102,7 +114,7 @@ ANGLE = np.arctan(0.2553)
 def on_an_incline(solver, mu, floor, steps, **options):
     """Velocities along the incline, m/s, of a box."""
     scene = pdgpu.Scene((9.81 * np.sin(ANGLE), -9.81 * np.cos(ANGLE), 0.0))
-    box(scene)
+    box(scene, (0.0, 9.9e-4, 0.0), solver=solver)
     shape = pdgpu.Plane((0, 0, 0), (0, 1, 0)) if floor == "plane" else pdgpu.Box((20, 1, 20), (0, -0.5, 0))
     scene.add_obstacle(shape, name="floor")
     contact = pdgpu.BarrierContact(1e-3, friction=mu, **options)
@@ -113,26 +125,32 @@ def on_an_incline(solver, mu, floor, steps, **options):
         velocities.append(float(sim.masses @ sim.velocities[:, 0] / sim.masses.sum()))
         found = sim.contact_forces()
         size = np.linalg.norm(found.friction_force, axis=1)
-        assert (size <= found.friction_limit * (1.0 + 1e-12)).all() and (size.any() or mu == 0.0)
+        assert (size <= found.friction_limit * (1.0 + 1e-12)).all()
         assert ((found.friction_force * found.slip).sum(axis=1) <= 0.0).all()
     return np.array(velocities)
 
 
 @pytest.mark.parametrize("floor", ["plane", "box"])
 @pytest.mark.parametrize("mu", [0.0, 0.1, 0.2])
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_a_box_slides_down_an_incline(solver, mu, floor):
+def test_a_box_slides_down_an_incline(mu, floor):
     """a = g (sin a - mu cos a), to a hundredth; on the two triangles of a box normal forces pass from pair to pair within a step."""
-    velocities = on_an_incline(SOLVERS[solver], mu, floor, 100)
+    velocities = on_an_incline(SOLVERS["newton"], mu, floor, 100)
     found = (velocities[-1] - velocities[49]) / 0.5
     assert found == pytest.approx(9.81 * (np.sin(ANGLE) - mu * np.cos(ANGLE)), rel=0.01 if floor == "plane" else 0.015)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_box_slides_with_every_solver(solver):
+    velocities = on_an_incline(SOLVERS[solver], 0.2, "plane", 30)
+    found = (velocities[-1] - velocities[14]) / 0.15
+    assert found == pytest.approx(9.81 * (np.sin(ANGLE) - 0.2 * np.cos(ANGLE)), rel=0.01)
 
 
 @pytest.mark.parametrize("friction_velocity", [1e-3, 1e-2])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_box_creeps_below_the_cone(solver, friction_velocity):
     """If not, what should stand slides away, or the smoothing is another one than that of Li et al. 2020."""
-    found = on_an_incline(SOLVERS[solver], 0.3, "plane", 60, friction_velocity=friction_velocity)[-1]
+    found = on_an_incline(SOLVERS[solver], 0.3, "plane", 40, friction_velocity=friction_velocity)[-1]
     assert found == pytest.approx(friction_velocity * (1.0 - np.sqrt(1.0 - np.tan(ANGLE) / 0.3)), rel=0.01)
 
 
@@ -148,12 +166,11 @@ def belt(kind):
     return pdgpu.TriangleMesh(pdgpu.Mesh(points, triangles=grid.triangles), motion=lambda time, rest: rest + [0.5 * time, 0.0, 0.0])
 
 
-@pytest.mark.parametrize("kind", ["plane", "box", "mesh"])
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(("solver", "kind"), [("newton", "plane"), ("newton", "box"), *((name, "mesh") for name in SOLVERS)])
 def test_a_belt_carries_a_box(solver, kind):
     """If not, slip is measured against where an obstacle was and not against what it did."""
     scene = pdgpu.Scene()
-    box(scene, (0.0, 9.9e-4, 0.0), velocity=(0.0, 0.0, 0.2))
+    box(scene, (0.0, 9.9e-4, 0.0), velocity=(0.0, 0.0, 0.2), solver=SOLVERS[solver])
     scene.add_obstacle(belt(kind), name="belt")
     sim = pdgpu.Simulation(scene, SOLVERS[solver], dt=0.01, contact=pdgpu.BarrierContact(1e-3, friction=0.5))
     momentum = lambda: sim.masses @ sim.velocities / sim.masses.sum()  # noqa: E731
@@ -321,6 +338,32 @@ def test_bits(tmp_path, dtype, linear, velocity):
         other.step(2)
         other.step(record=True)
         assert np.array_equal(other.positions, sim.positions) and np.array_equal(other.velocities, sim.velocities)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_bits_of_every_solver(tmp_path, solver):
+    """If not, one of them keeps something of a step, or of a lag, that a file does not have."""
+
+    def start(threads):
+        scene = pdgpu.Scene()
+        for k in range(2):
+            low = (0.003 * k, 9.9e-4 + 0.20099 * k, 0.0)
+            box(scene, low, name=f"box {k}", solver=SOLVERS[solver], velocity=(0.4, 0.0, 0.0))
+        scene.add_obstacle(pdgpu.Plane((0, 0, 0), (0, 1, 0)), name="floor")
+        contact = pdgpu.BarrierContact(1e-3, friction=0.3, friction_lags=2)
+        return pdgpu.Simulation(scene, SOLVERS[solver], dt=0.01, contact=contact, threads=threads)
+
+    one, three = start(1), start(3)
+    one.step(4)
+    three.step(4)
+    one.save(tmp_path / "middle")
+    again = pdgpu.Simulation.load(tmp_path / "middle", threads=2)
+    one.step(2)
+    three.step(2)
+    again.step()
+    again.step(record=True)
+    assert np.array_equal(one.positions, three.positions) and np.array_equal(one.positions, again.positions)
+    assert one.contact_forces().friction_limit.max() > 0.0 and one.velocities[:, 0].mean() < 0.3
 
 
 @pytest.mark.parametrize(
