@@ -6,6 +6,9 @@
  *
  *     A d = M/h^2 (x - y) + sum w S^T (F(x) - z + u),   A = M/h^2 + sum w S^T S.
  *
+ * With contact its gradient joins the right-hand side and the projected Hessians of the pairs at x' the matrix (global_step.h): the energy of contact
+ * has no z of its own. Moves are cut by the frame.
+ *
  * u = 0 at the start of a step. A fixed point has z = F(x) and w u = dE/dF there, so that x is stationary for G; on the way to it G
  * may rise, and may end a short run above where it began, which is no divergence. The weights are those of rest. Where an energy's
  * curvature exceeds them, as that of neo-Hookean volume does in much stretched tets (lam (s_j s_k)^2), or is negative, as in inverted

@@ -432,6 +432,11 @@ class ADMM:
     has one inverted tet ends within 0.5 % of its size; a beam of 1 m stretched by 4 (NeoHookean(1e5, 4e5), 1/30 s) 14 cm from the
     answer after 200 iterations as after 1000, with weight=4 1.1 mm and 0.8 mm, with weight=16 44 mm and 0.4 mm.
 
+    With `contact` the pairs enter the global step by their gradient and, on the matrix, by their projected Hessians at the iterate; a move
+    is cut to the part that touches nothing. Crushed elements are as bad as inverted ones: measured, a cube that one 2000 times as heavy
+    presses to a twenty-fifth of its volume cycled 0.8 % of the size of the scene from the answer; in five other scenes it came as near as
+    1e-7.
+
     Parameters
     ----------
     iterations : int
@@ -455,6 +460,7 @@ class ADMM:
     materials = VertexBlockDescent.materials
     linear_solvers = (Direct,)
     devices = ("cpu", "cuda")
+    contacts = LAWS
     chebyshev = None
 
     def __post_init__(self):
