@@ -190,7 +190,10 @@ typedef struct pd_vertex_sweep {
     int *group_places;                 /* B [groups,3,PD_CORNER_LANES] places of the opposite face */
     real *group_numbers;               /* B [groups,PD_CORNER_NUMBERS,PD_CORNER_LANES], zero in unused lanes; elements/vertex_step.h */
     int turn_threads;                  /* threads that share a turn on CUDA: 1, 4, 8, 16 or 32; 0: the loop chooses */
+    int *colours;                      /* B [n_vertices] of each vertex, -1 where it is fixed; NULL where nothing touches */
 } pd_vertex_sweep;
+
+typedef struct pd_contact_sweep pd_contact_sweep; /* friction_loops.h */
 
 typedef enum pd_sweep_step {
     PD_SWEEP_BLOCK,    /* d = H_ii^-1 g_i with the 3x3 block of the vertex */
@@ -202,9 +205,11 @@ typedef enum pd_sweep_step {
  * its 3x3 block (the elements' indefinite parts clamped, pd_NAME_block), d_i as `kind` says,
  *     positions_i -= d_i (where in_place != 0),    direction_i = d_i.
  *   x, offset  B [n_vertices,3]  m      positions  B [n_vertices,4]  scratch      direction  B [n_vertices,3] out, m; 0 at fixed
+ * contact: what touches, NULL: nothing; vertex_turn.h says what it changes.
  * [Chen et al. 2024, VBD, Algorithm 1; in_place = 0: Block Jacobi.] */
 pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
-                            pd_sweep_step kind, int in_place, const real *x, const real *offset, real *positions, real *direction);
+                            pd_sweep_step kind, int in_place, const pd_contact_sweep *contact, const real *x, const real *offset,
+                            real *positions, real *direction);
 
 /* ---- sweeps over constraints -------------------------------------------------------------------------------------------- */
 
@@ -243,6 +248,11 @@ pd_status pd_offset(pd_context *context, const pd_model *model, double h, const 
  *   report [2]  B  out  sum |step|^2 in m^2 and the number of coordinates of x that changed; NULL: not asked for, and not summed */
 pd_status pd_advance(pd_context *context, const pd_model *model, double alpha, const real *direction, double beta, real *step, real *x,
                      real *offset, double *report);
+
+/* The same with contact: a vertex that touches is not extrapolated but goes by -direction, and none farther than its reach.
+ *   touching  B [n_vertices]      reach  B [n_vertices] m, or NULL */
+pd_status pd_advance_touching(pd_context *context, const pd_model *model, double alpha, const real *direction, double beta,
+                              const unsigned char *touching, const real *reach, real *step, real *x, real *offset, double *report);
 
 /* y = x + alpha d at free vertices, for trial points of a line search. */
 pd_status pd_add_scaled(pd_context *context, const pd_model *model, const real *x, double alpha, const real *d, real *y);

@@ -103,6 +103,18 @@ pd_status pd_contact_reach_part(pd_context *context, int n_points, const pd_inci
                                 const real *separation, double farthest, double rounding, double fraction, const real *x_0, const real *x_1,
                                 double *part);
 
+/* The same reach for each of n_vertices points, m, and whether it touches: it stays so once a pair of its acts.
+ *   activation  B [pairs] m      far: the reach of a point without pairs, m; infinite where something else looks after it
+ *   reach  B [n_vertices] m  out      touching  B [n_vertices]  in/out */
+pd_status pd_contact_reaches(pd_context *context, int n_vertices, const pd_incidence *incidence, const real *distance,
+                             const pd_contact_pairs *pairs, double far, double rounding, double fraction, real *reach,
+                             unsigned char *touching);
+
+/* acting [pairs->n]  B  out: 0 where a pair is farther than it acts wherever its vertices, the points before n_vertices, go within their
+ * reach. */
+pd_status pd_contact_mark_acting(pd_context *context, int n_vertices, const pd_contact_pairs *pairs, const real *distance,
+                                 const real *reach, unsigned char *acting);
+
 /* x_i += t (target_i - x_i) of n points, those whose mask is not 0 (NULL: all); exactly the target for t = 1. */
 pd_status pd_move_towards(pd_context *context, int n, const unsigned char *mask, double t, const real *target, real *x);
 

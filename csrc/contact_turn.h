@@ -81,6 +81,32 @@ PD_FUNCTION double pd_contact_turn_reach(const pd_incidence *incidence, const re
     return reach >= move ? 1.0 : reach > 0.0 ? reach / move : 0.0;
 }
 
+/* What point i can go, m, at most `far`; touching: raised where one of its pairs acts. */
+PD_FUNCTION real pd_contact_turn_reach_of(const pd_incidence *incidence, const real *distance, const pd_contact_pairs *pairs, double far,
+                                          double rounding, double fraction, int i, unsigned char *touching) {
+    double least = INFINITY;
+    for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
+        int pair = incidence->roles[r] / 4;
+        double gap = (double)distance[pair] - (double)pairs->separation[pair];
+        least = gap < least ? gap : least;
+        if (gap < (double)pairs->activation[pair]) *touching = 1;
+    }
+    double reach = 0.5 * fraction * (least - rounding);
+    return (real)(reach >= far ? far : reach > 0.0 ? reach : 0.0);
+}
+
+/* Whether pair p can act where its vertices go no farther than their reach. */
+PD_FUNCTION unsigned char pd_contact_turn_acting(int n_vertices, const pd_contact_pairs *pairs, const real *distance, const real *reach,
+                                                 int p) {
+    real most = 0;
+    for (int j = 0; j < 4; j++) {
+        int i = pairs->points[4 * (size_t)p + (size_t)j];
+        if (i >= 0 && i < n_vertices) most = pd_max(most, reach[i]);
+    }
+    real limit = (pairs->separation[p] + pairs->activation[p]) * ((real)1 + (real)8 * PD_EPSILON);
+    return (unsigned char)!(distance[p] - (real)2 * most > limit);
+}
+
 /* The diagonal block of vertex i. */
 PD_FUNCTION void pd_contact_turn_gather_block(const pd_incidence *incidence, const real *hessians, int i, real *block) {
     for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {

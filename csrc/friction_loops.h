@@ -68,6 +68,20 @@ pd_status pd_friction_gather_bounds(pd_context *context, const pd_model *model, 
 pd_status pd_friction_product(pd_context *context, const pd_model *model, const pd_lagged_pairs *pairs, const real *matrices, int all,
                               const real *p, real *corners, real *values);
 
+/* What a sweep over vertices knows of what they touch. */
+struct pd_contact_sweep {
+    pd_contact_law law;
+    pd_contact_pairs pairs;
+    pd_incidence incidence;
+    const unsigned char *acting; /* B [pairs.n] pd_contact_mark_acting */
+    const real *reach;           /* B [n_vertices] m: how far each may go in the sweep */
+    real *points;                /* B [n_points,3] m: where all are; the sweep moves the vertices */
+
+    pd_lagged_pairs lagged; /* none without friction */
+    pd_incidence lagged_incidence;
+    pd_slipping slipping; /* y is `points` */
+};
+
 #ifdef __cplusplus
 }
 #endif

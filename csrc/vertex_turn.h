@@ -5,14 +5,22 @@
  *
  * A turn may be shared by several threads, `lanes` of them with numbers `lane` from 0, which take the corners in turns: thread `lane` those
  * that many after the first, and so on every `lanes`. A loop that shares turns says how its threads add up what they have and how they wait
- * for each other before it includes this file; every thread must get the same bits. */
+ * for each other before it includes this file; every thread must get the same bits.
+ *
+ * With contact a vertex adds what its pairs are where all points are now (pd_contact_sweep), goes no farther than its reach, and halves its
+ * step until its share of G falls. Colours know of elements alone, so two corners of a pair may move at once: turns of a colour read the
+ * points, and nobody writes them before all of these turns have ended. */
 #ifndef PD_VERTEX_TURN_H
 #define PD_VERTEX_TURN_H
 
 #include "backend.h"
 #include "elements/vertex_step.h"
+#include "friction_turn.h"
 
 enum { PD_POSITION_STRIDE = 4, PD_SEARCH_HALVINGS = 30 };
+
+/* Of what the slope promises, the least that a vertex in contact must gain. */
+#define PD_SEARCH_WORTH 0.1
 
 #ifndef PD_TURN_TOTAL
 #define PD_TURN_TOTAL(lanes, value) (value) /* the sum of a double over the threads of a turn */
@@ -117,40 +125,207 @@ PD_TURN_FUNCTION double pd_turn_energy(const pd_model *model, const pd_vertex_sw
     return PD_TURN_TOTAL(lanes, sum);
 }
 
+/* ---- what a vertex touches --------------------------------------------------------------------------------------------------- */
+
+/* How many corners of a pair move at once with vertex `vertex`, itself included; two at the most count. Each of them sees the others at rest.
+ * An energy E that is convex has E(x + sum of moves d_i) <= sum of E(x + k d_i)/k over k such corners [Jensen's inequality], so that a
+ * vertex which takes this for its share never makes the sum grow, whatever the others do; its curvature is k times that of E. */
+PD_FUNCTION real pd_turn_partners(const pd_vertex_sweep *sweep, const pd_model *model, const int *points, int vertex) {
+    int partners = 0, colour = sweep->colours[vertex];
+    for (int j = 0; j < 4; j++) partners += points[j] >= 0 && points[j] < model->n_vertices && sweep->colours[points[j]] == colour;
+    return partners > 1 ? (real)2 : (real)1;
+}
+
+PD_FUNCTION int pd_turn_touches(const pd_contact_sweep *contact, int vertex) {
+    if (!contact) return 0;
+    const int *start = contact->incidence.start + vertex, *lagged = contact->lagged_incidence.start + vertex;
+    return start[1] > start[0] || (contact->lagged.n > 0 && lagged[1] > lagged[0]);
+}
+
+/* The ends of the list of roles of a vertex in pairs with friction. */
+PD_FUNCTION int pd_turn_first_lagged(const pd_contact_sweep *contact, int vertex) {
+    return contact->lagged.n > 0 ? contact->lagged_incidence.start[vertex] : 0;
+}
+
+/* Adds to sum [9] what a role in a pair with friction gives. */
+PD_FUNCTION void pd_turn_add_friction(const pd_contact_sweep *contact, int role, real partners, real sum[9]) {
+    int p = role / 4;
+    real strength = contact->lagged.strength[p], weight = contact->lagged.weights[role], M[9];
+    if (!(strength > 0) || weight == 0) return;
+    pd_vector u = pd_friction_turn_slip(&contact->lagged, &contact->slipping, p);
+    pd_friction_terms terms = pd_friction_terms_of(u, contact->slipping.extent);
+    pd_vector slope = pd_vector_scale(weight * (strength * terms.ratio), u);
+    pd_friction_matrix(partners * weight * weight * strength, pd_vector_load(contact->lagged.normals + 3 * (size_t)p), terms, M);
+    sum[0] += slope.x, sum[1] += slope.y, sum[2] += slope.z;
+    sum[3] += M[0], sum[4] += M[1], sum[5] += M[2], sum[6] += M[4], sum[7] += M[5], sum[8] += M[8];
+}
+
+/* The share of a role in the energy of its pair with friction where it goes by -d. */
+PD_FUNCTION real pd_turn_friction_energy(const pd_contact_sweep *contact, int role, real partners, const real d[3]) {
+    int p = role / 4;
+    real strength = contact->lagged.strength[p], weight = contact->lagged.weights[role];
+    if (!(strength > 0) || weight == 0) return 0;
+    pd_vector move = pd_vector_scale(-partners * weight, pd_vector_load(d));
+    pd_vector slip = pd_friction_slip(move, pd_vector_load(contact->lagged.normals + 3 * (size_t)p));
+    pd_vector u = pd_vector_add(pd_friction_turn_slip(&contact->lagged, &contact->slipping, p), slip);
+    return strength * pd_friction_terms_of(u, contact->slipping.extent).value / partners;
+}
+
+/* sum [9] = gradient and block of all pairs of a vertex, as those of its elements. */
+PD_TURN_FUNCTION void pd_turn_contact(const pd_model *model, const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, int vertex,
+                                      int lane, int lanes, real sum[9]) {
+    const pd_incidence *incidence = &contact->incidence;
+    for (int i = 0; i < 9; i++) sum[i] = 0;
+    for (int r = incidence->start[vertex] + lane; r < incidence->start[vertex + 1]; r += lanes) {
+        int p = incidence->roles[r] / 4;
+        real at[12];
+        pd_contact_limits limits;
+        if (!contact->acting[p]) continue;
+        pd_contact_turn_gather(&contact->pairs, contact->points, p, at, &limits);
+        real partners = pd_turn_partners(sweep, model, contact->pairs.points + 4 * (size_t)p, vertex);
+        pd_contact_add_corner(&contact->law, &limits, contact->pairs.kind[p], at, incidence->roles[r] % 4, partners, sum);
+    }
+    int first = pd_turn_first_lagged(contact, vertex);
+    for (int r = first + lane; contact->lagged.n > 0 && r < contact->lagged_incidence.start[vertex + 1]; r += lanes) {
+        int role = contact->lagged_incidence.roles[r];
+        pd_turn_add_friction(contact, role, pd_turn_partners(sweep, model, contact->lagged.points + role / 4 * 4, vertex), sum);
+    }
+    if (lanes > 1)
+        for (int i = 0; i < 9; i++) sum[i] = (real)PD_TURN_TOTAL(lanes, (double)sum[i]);
+}
+
+/* The share of a vertex in the energy of its pairs where it goes by -d. */
+PD_TURN_FUNCTION double pd_turn_contact_energy(const pd_model *model, const pd_vertex_sweep *sweep, const pd_contact_sweep *contact,
+                                               int vertex, int lane, int lanes, const real d[3]) {
+    const pd_incidence *incidence = &contact->incidence;
+    double sum = 0.0;
+    for (int r = incidence->start[vertex] + lane; r < incidence->start[vertex + 1]; r += lanes) {
+        int p = incidence->roles[r] / 4, corner = incidence->roles[r] % 4, kind = contact->pairs.kind[p];
+        real at[12];
+        pd_contact_limits limits;
+        if (!contact->acting[p]) continue;
+        pd_contact_turn_gather(&contact->pairs, contact->points, p, at, &limits);
+        real partners = pd_turn_partners(sweep, model, contact->pairs.points + 4 * (size_t)p, vertex);
+        for (int j = 0; j < 4; j++)
+            if (j == corner || j >= pd_contact_corners(kind)) // corners that a kind has not are its first
+                for (int c = 0; c < 3 && (j == corner || corner == 0); c++) at[3 * j + c] -= partners * d[c];
+        pd_nearest nearest = pd_contact_closest(kind, at);
+        if (nearest.distance >= limits.separation + limits.activation) continue;
+        sum += (double)(pd_contact_energy(contact->law, limits, kind, pd_points4_load(at), nearest) / partners);
+    }
+    int first = pd_turn_first_lagged(contact, vertex);
+    for (int r = first + lane; contact->lagged.n > 0 && r < contact->lagged_incidence.start[vertex + 1]; r += lanes) {
+        int role = contact->lagged_incidence.roles[r];
+        real partners = pd_turn_partners(sweep, model, contact->lagged.points + role / 4 * 4, vertex);
+        sum += (double)pd_turn_friction_energy(contact, role, partners, d);
+    }
+    return PD_TURN_TOTAL(lanes, sum);
+}
+
+/* d of a vertex that touches: no farther than its reach. */
+PD_FUNCTION void pd_turn_limit(const pd_contact_sweep *contact, int vertex, real d[3]) {
+    real reach = contact->reach[vertex], square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+    if (square > reach * reach)
+        for (int c = 0; c < 3; c++) d[c] *= reach / pd_sqrt(square);
+}
+
+/* Halves d until what the elements lose, whose energy is the quadratic of `elastic` [9], and what the pairs gain is a loss that is worth the
+ * way; no move where no length is. */
+PD_TURN_FUNCTION void pd_turn_contact_search(const pd_model *model, const pd_vertex_sweep *sweep, const pd_contact_sweep *contact,
+                                             const real elastic[9], const real touching[9], int vertex, int lane, int lanes, real d[3]) {
+    const real none[3] = {0, 0, 0}, *H = elastic + 3;
+    double before = pd_turn_contact_energy(model, sweep, contact, vertex, lane, lanes, none), slope = 0.0, along = 0.0, curve;
+    double x = (double)d[0], y = (double)d[1], z = (double)d[2], part = 1.0;
+    if (!(before - before == 0)) return; // the frame has to see it
+    for (int c = 0; c < 3; c++) along += (double)elastic[c] * (double)d[c], slope += (double)touching[c] * (double)d[c];
+    slope += along;
+    curve = x * (double)H[0] * x + y * (double)H[3] * y + z * (double)H[5] * z +
+            2.0 * (x * (double)H[1] * y + x * (double)H[2] * z + y * (double)H[4] * z);
+    if (!(slope > 0.0)) return; // nothing to be gained by a search: d is 0 or no number
+    for (int halving = 0; halving < PD_SEARCH_HALVINGS; halving++, part *= 0.5) {
+        double after = pd_turn_contact_energy(model, sweep, contact, vertex, lane, lanes, d), own = part * (0.5 * part * curve - along);
+        double noise = 4.0 * (double)PD_EPSILON * (before + fabs(own));
+        if (own + after - before <= noise - PD_SEARCH_WORTH * part * slope) return;
+        for (int c = 0; c < 3; c++) d[c] *= (real)0.5;
+    }
+    for (int c = 0; c < 3; c++) d[c] = 0;
+}
+
 /* ---- one turn ---------------------------------------------------------------------------------------------------------------- */
 
-/* The step d of a turn; sum [9] in: that of all its corners, see vertex_step.h. */
-PD_FUNCTION void pd_turn_step(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, pd_sweep_step kind,
-                              const real *offset, int turn, real sum[9], real d[3]) {
+/* sum [9] in: that of all a turn's corners; adds inertia, or the load, and what is constant of the block. */
+PD_FUNCTION void pd_turn_add_constant(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, const real *offset,
+                                      int turn, real sum[9]) {
     int vertex = sweep->vertices[turn];
     real m = model->masses[vertex], inverse_h2 = (real)(step->inverse_h * step->inverse_h);
     for (int c = 0; c < 3; c++)
         sum[c] +=
             step->inverse_h > 0 ? m * inverse_h2 * offset[3 * (size_t)vertex + (size_t)c] : -m * step->load[3 * (size_t)vertex + (size_t)c];
-    real *gradient = sum, *H = sum + 3;
+    real *H = sum + 3;
     H[0] += sweep->diagonal[turn];
     H[3] += sweep->diagonal[turn];
     H[5] += sweep->diagonal[turn];
+}
+
+/* The step d of a turn from its whole sum [9], and from that of what it touches (NULL: nothing). */
+PD_FUNCTION void pd_turn_solve(const pd_model *model, pd_sweep_step kind, int vertex, real sum[9], real *touching, real d[3]) {
+    real *gradient = sum, *H = sum + 3;
     const real *subspace = model->subspace ? model->subspace + 9 * (size_t)vertex : NULL;
     if (subspace) pd_vertex_restrict(subspace, H, gradient);
+    if (subspace && touching) pd_vertex_restrict(subspace, touching + 3, touching);
     if (kind != PD_SWEEP_DIAGONAL) {
-        pd_vertex_step(H, gradient, d);
+        if (touching)
+            pd_vertex_step_touching(sum, touching, d);
+        else
+            pd_vertex_step(H, gradient, d);
         return;
     }
-    d[0] = H[0] > 0 ? gradient[0] / H[0] : 0;
-    d[1] = H[3] > 0 ? gradient[1] / H[3] : 0;
-    d[2] = H[5] > 0 ? gradient[2] / H[5] : 0;
+    for (int c = 0; c < 3; c++) {
+        int place = c == 0 ? 3 : c == 1 ? 6 : 8;
+        real whole = sum[place] + (touching ? touching[place] : 0);
+        d[c] = whole > 0 ? (gradient[c] + (touching ? touching[c] : 0)) / whole : 0;
+    }
     if (subspace) pd_vertex_project(subspace, d);
 }
 
+/* The step d of a turn; sum [9] in: that of all its corners, see vertex_step.h. */
+PD_FUNCTION void pd_turn_step(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, pd_sweep_step kind,
+                              const pd_contact_sweep *contact, const real *offset, int turn, int lane, int lanes, real sum[9], real d[3]) {
+    int vertex = sweep->vertices[turn];
+    real touching[9];
+    pd_turn_add_constant(model, sweep, step, offset, turn, sum);
+    if (!pd_turn_touches(contact, vertex)) {
+        pd_turn_solve(model, kind, vertex, sum, NULL, d);
+        if (contact) pd_turn_limit(contact, vertex, d);
+        return;
+    }
+    pd_turn_contact(model, sweep, contact, vertex, lane, lanes, touching);
+    pd_turn_solve(model, kind, vertex, sum, touching, d);
+    pd_turn_limit(contact, vertex, d);
+    if (kind != PD_SWEEP_SEARCH) pd_turn_contact_search(model, sweep, contact, sum, touching, vertex, lane, lanes, d);
+}
+
+/* The points follow the vertex of a turn. */
+PD_FUNCTION void pd_turn_commit(const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, const real *direction, int turn) {
+    size_t at = 3 * (size_t)sweep->vertices[turn];
+    for (size_t c = at; c < at + 3; c++) contact->points[c] -= direction[c];
+}
+
 /* Halves d until the vertex's part of G does not grow beyond rounding, and moves the vertex; no move where no length does. */
-PD_TURN_FUNCTION void pd_turn_search(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, const real *offset,
-                                     real *positions, int turn, int lane, int lanes, real d[3]) {
+PD_TURN_FUNCTION void pd_turn_search(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
+                                     const pd_contact_sweep *contact, const real *offset, real *positions, int turn, int lane, int lanes,
+                                     real d[3]) {
     int vertex = sweep->vertices[turn];
     real *own = positions + PD_POSITION_STRIDE * (size_t)sweep->places[turn];
     const real start[3] = {own[0], own[1], own[2]}, *o = offset + 3 * (size_t)vertex, *load = step->load + 3 * (size_t)vertex;
     double m = (double)model->masses[vertex], inverse_h2 = step->inverse_h * step->inverse_h, magnitude, before, after;
+    int touches = pd_turn_touches(contact, vertex);
     before = pd_turn_energy(model, sweep, step, positions, turn, lane, lanes, &magnitude);
+    if (touches) {
+        const real none[3] = {0, 0, 0};
+        double energy = pd_turn_contact_energy(model, sweep, contact, vertex, lane, lanes, none);
+        before += energy, magnitude += energy;
+    }
     if (!(magnitude - magnitude == 0)) { // not finite: no length is better, and the frame has to see it
         for (int c = 0; c < 3; c++) d[c] = (real)(magnitude - magnitude);
         return;
@@ -166,6 +341,7 @@ PD_TURN_FUNCTION void pd_turn_search(const pd_model *model, const pd_vertex_swee
         PD_TURN_WAIT(lanes);
         double noise = 4.0 * (double)PD_EPSILON * (magnitude + fabs(change)), unused;
         after = pd_turn_energy(model, sweep, step, positions, turn, lane, lanes, &unused);
+        if (touches) after += pd_turn_contact_energy(model, sweep, contact, vertex, lane, lanes, d);
         if (change + after - before <= noise) return;
         for (int c = 0; c < 3; c++) d[c] *= (real)0.5;
     }

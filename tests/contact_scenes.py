@@ -28,9 +28,9 @@ class ContactCase:
     tolerance: float = 1e-3
     positions: np.ndarray | None = None
 
-    def simulation(self, dtype="float64", *, threads=1, **solver):
+    def simulation(self, dtype="float64", *, threads=1, method=pdgpu.Newton, **solver):
         settings = {"iterations": self.iterations, "tolerance": self.tolerance, **solver}
-        sim = pdgpu.Simulation(self.scene, pdgpu.Newton(**settings), dt=self.dt, contact=self.contact, dtype=dtype, threads=threads)
+        sim = pdgpu.Simulation(self.scene, method(**settings), dt=self.dt, contact=self.contact, dtype=dtype, threads=threads)
         if self.positions is not None:
             sim.set_state(positions=self.positions)
         return sim

@@ -36,7 +36,9 @@ def judged_run(case, dtype="float64", *, steps=None, sim=None, **solver):
         sim.step(record="positions")
         found.seconds += time.perf_counter() - start
         after = sim.positions
-        if not moving:
+        if not moving and getattr(sim.solver, "line_search", False) and type(sim.solver) in GOES_BACK:
+            judge_descent(case, found, path(before, sim.last_step.positions, case.scene.fixed()), sim.time)
+        elif not moving:
             judge(case, found, path(before, sim.last_step.positions, case.scene.fixed()), sim.time)
         elif sim.last_step["behind"][-1] == 0.0:
             judge(case, found, [after], sim.time)
@@ -60,13 +62,36 @@ def path(start, iterates, fixed):
 
 def judge(case, found, frames, now):
     """Adds what `certify` says of frames, the last of them at a time."""
+    found.intersections += faults(case, frames, now)
+
+
+def faults(case, frames, now):
     certificate = pdgpu.certify(frames, case.scene, times=[now] * len(frames), separation=case.contact.separation, gap=False)
-    found.intersections += sum(len(rows) for rows in certificate.intersections.values()) + len(certificate.crossings)
+    return sum(len(rows) for rows in certificate.intersections.values()) + len(certificate.crossings)
+
+
+def judge_descent(case, found, frames, now):
+    """The same of a method that may go back to an earlier iterate, the way it came, and on from there."""
+    for k in range(1, len(frames)):
+        if all(faults(case, [frames[origin], frames[k]], now) for origin in range(k - 1, -1, -1)):
+            found.intersections += faults(case, frames[k - 1 : k + 1], now)
 
 
 def stiffened(case, factor):
     return dataclasses.replace(case, contact=dataclasses.replace(case.contact, stiffness=case.contact.stiffness * factor))
 
+
+GOES_BACK = (pdgpu.BlockJacobi, pdgpu.GradientDescent)
+
+# every solver that contact takes beside Newton, and what it is run with: a line each
+METHODS = {
+    "vertex block descent": (pdgpu.VertexBlockDescent, {"iterations": 10}),
+    "vertex block descent with a line search": (pdgpu.VertexBlockDescent, {"iterations": 5, "line_search": True}),
+    "vertex block descent, accelerated": (pdgpu.VertexBlockDescent, {"iterations": 20, "chebyshev": pdgpu.Chebyshev(rho=0.95, start=2)}),
+    "block Jacobi": (pdgpu.BlockJacobi, {"iterations": 10}),
+    "block Jacobi, accelerated": (pdgpu.BlockJacobi, {"iterations": 20, "chebyshev": pdgpu.Chebyshev(rho=0.9, start=2)}),
+    "gradient descent": (pdgpu.GradientDescent, {"iterations": 10}),
+}
 
 # a change of a scene, and the settings of its solver
 VARIANTS = {

@@ -23,8 +23,9 @@ struct pd_contact {
     pd_contact_law law;
     pd_contact_scene scene;
     int n_vertices, n_driven;
-    int by_reach; /* the guard */
-    double reach; /* the distance up to which all pairs are listed, radii subtracted, m: at least that at which they act */
+    int by_reach, widened; /* the guard; pd_contact_widen */
+    double activation;     /* dhat, m */
+    double reach;          /* the distance up to which all pairs are listed, radii subtracted, m: at least that at which they act */
     pd_broad_phase *phase;
     pd_surface *surface;
     pd_colliders *planes; /* as many as there are planes */
@@ -45,6 +46,10 @@ struct pd_contact {
     real *hessians;         /* B [hessian_capacity,12,12] */
     pd_incidence incidence;
     double *energy; /* B [2] */
+
+    real *reaches;           /* B [n_vertices] m */
+    unsigned char *touching; /* B [n_vertices] in this step so far */
+    unsigned char *acting;   /* B [capacity] pd_contact_sweep */
 };
 
 /* ---- making and unmaking ------------------------------------------------------------------------------------------------------------ */
@@ -92,10 +97,13 @@ pd_status pd_contact_create(pd_contact **out, pd_context *context, const pd_cont
     self->n_vertices = n_vertices;
     self->n_driven = d->phase.n_points - n_vertices;
     self->by_reach = d->guard == PD_GUARD_REACH;
-    self->reach = (d->activation * (self->by_reach ? REACH_FACTOR : 1.0) + d->separation) * (1.0 + 8.0 * (double)PD_EPSILON);
+    self->activation = d->activation;
     PD_TRY(create_scene(&self->scene, context, d));
+    self->reach = (d->activation * (self->by_reach ? REACH_FACTOR : 1.0) + d->separation) * (1.0 + 8.0 * (double)PD_EPSILON);
     PD_TRY(create_searches(self, d));
     PD_TRY(pd_memory_create(context, (void **)&self->energy, 2 * sizeof *self->energy));
+    PD_TRY(pd_memory_create(context, (void **)&self->reaches, (size_t)n_vertices * sizeof(real)));
+    PD_TRY(pd_memory_create(context, (void **)&self->touching, (size_t)n_vertices));
     real **places[] = {&self->driven, &self->targets, &self->kept};
     for (int i = 0; i < 3; i++) PD_TRY(pd_upload(context, (void **)places[i], d->rest + 3 * (size_t)n_vertices, driven_bytes(self)));
     self->lags = d->friction.extent > 0 ? d->friction.lags : 1;
@@ -113,9 +121,10 @@ void pd_contact_destroy(pd_contact *self) {
     if (!self) return;
     const pd_contact_scene *scene = &self->scene;
     const pd_contact_columns *c = &self->columns;
-    const void *memory[] = {scene->rest,   scene->radii, scene->bodies, scene->areas,  scene->edge_areas, scene->planes,  self->driven,
-                            self->targets, self->kept,   self->values,  self->corners, self->partial,     self->hessians, self->energy,
-                            c->kind,       c->points,    c->activation, c->separation, c->weight,         c->threshold};
+    const void *memory[] = {scene->rest,    scene->radii,  scene->bodies, scene->areas,   scene->edge_areas, scene->planes,
+                            self->driven,   self->targets, self->kept,    self->values,   self->corners,     self->partial,
+                            self->hessians, self->energy,  c->kind,       c->points,      c->activation,     c->separation,
+                            c->weight,      c->threshold,  self->reaches, self->touching, self->acting};
     for (int lag = 0; lag < PD_LAG_COUNT; lag++) pd_friction_destroy(self->friction[lag]);
     pd_guard_destroy(self->guard);
     pd_proximity_destroy(self->proximity);
@@ -176,10 +185,11 @@ static pd_status place_points(const pd_contact *self, const real *x, const real 
 
 static pd_status make_room(pd_contact *self, size_t n) {
     pd_contact_columns *c = &self->columns;
-    const pd_room rooms[] = {PD_ROOM(c->kind, 1),   PD_ROOM(c->points, 4),    PD_ROOM(c->activation, 1), PD_ROOM(c->separation, 1),
-                             PD_ROOM(c->weight, 1), PD_ROOM(c->threshold, 1), PD_ROOM(self->values, 1),  PD_ROOM(self->corners, 12)};
+    const pd_room rooms[] = {PD_ROOM(c->kind, 1),       PD_ROOM(c->points, 4),      PD_ROOM(c->activation, 1),
+                             PD_ROOM(c->separation, 1), PD_ROOM(c->weight, 1),      PD_ROOM(c->threshold, 1),
+                             PD_ROOM(self->values, 1),  PD_ROOM(self->corners, 12), PD_ROOM(self->acting, 1)};
     const pd_room partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
-    pd_status status = pd_rooms_grow(self->context, n, "pairs in contact", 8, rooms, &self->capacity, NULL);
+    pd_status status = pd_rooms_grow(self->context, n, "pairs in contact", 9, rooms, &self->capacity, NULL);
     if (!status) status = pd_rooms_grow(self->context, n, "sums over pairs in contact", 1, partial, &self->partial_capacity, NULL);
     return status;
 }
@@ -406,6 +416,52 @@ pd_status pd_contact_limit(pd_contact *self, const real *x_0, const real *x_1, i
 done:
     return status;
 }
+
+/* ---- each vertex by its own reach ----------------------------------------------------------------------------------------------------- */
+
+void pd_contact_widen(pd_contact *self) {
+    if (!self->by_reach && !self->widened) self->reach += (REACH_FACTOR - 1.0) * self->activation;
+    self->widened = 1;
+}
+
+pd_status pd_contact_begin_touching(pd_contact *self) { return pd_memory_clear(self->context, self->touching, (size_t)self->n_vertices); }
+
+static double rounding_of_reach(const pd_contact *self) { return 16.0 * (double)PD_EPSILON * pd_proximity_size(self->proximity); }
+
+double pd_contact_certain_reach(const pd_contact *self) {
+    double reach = 0.5 * GAP_FRACTION * (self->reach - (double)self->scene.separation - rounding_of_reach(self));
+    return reach > 0.0 ? reach : 0.0;
+}
+
+pd_status pd_contact_reach(pd_contact *self, const real *x, pd_contact_sweep *sweep) {
+    pd_status status;
+    PD_TRY(pd_contact_place(self, x));
+    pd_contact_pairs pairs = pairs_of(self);
+    if (self->n) PD_TRY(evaluate(self, PD_CONTACT_DISTANCE, self->values));
+    PD_TRY(pd_contact_reaches(self->context, self->n_vertices, &self->incidence, self->values, &pairs,
+                              self->by_reach ? pd_contact_certain_reach(self) : (double)INFINITY, rounding_of_reach(self), GAP_FRACTION,
+                              self->reaches, self->touching));
+    if (self->n) PD_TRY(pd_contact_mark_acting(self->context, self->n_vertices, &pairs, self->values, self->reaches, self->acting));
+    *sweep = (pd_contact_sweep){.law = self->law,
+                                .pairs = pairs,
+                                .incidence = self->incidence,
+                                .acting = self->acting,
+                                .reach = self->reaches,
+                                .points = self->surface->points};
+    if (self->friction[self->lag]) {
+        pd_friction_view view = pd_friction_pairs_of(self->friction[self->lag]);
+        sweep->lagged = view.pairs, sweep->lagged_incidence = view.incidence, sweep->slipping = view.slipping;
+        sweep->slipping.y = sweep->points;
+    }
+done:
+    return status;
+}
+
+const unsigned char *pd_contact_touching(const pd_contact *self) { return self->touching; }
+
+const real *pd_contact_reaches_of(const pd_contact *self) { return self->reaches; }
+
+int pd_contact_is_by_reach(const pd_contact *self) { return self->by_reach; }
 
 real pd_contact_thickness(const pd_contact *self) { return self->scene.separation; }
 

@@ -120,6 +120,24 @@ pd_status pd_contact_read_columns(pd_contact *contact, const pd_contact_columns 
  * alone would not lower G. Waits. */
 pd_status pd_contact_limit(pd_contact *contact, const real *x_0, const real *x_1, int driven, double *part);
 
+/* ---- each vertex by its own reach ----------------------------------------------------------------------------------------------------- */
+
+/* From now on pairs are listed from farther away, so that a vertex which is near something can go some way. */
+void pd_contact_widen(pd_contact *contact);
+/* No vertex touches so far in this step. */
+pd_status pd_contact_begin_touching(pd_contact *contact);
+/* Of all vertices at x: which touch, beside those that did before in the step; how far each may go while all go as far as they like within their
+ * reach [Wang et al. 2023, two-way interior point method, Sec. 3.2]; and what a sweep over them needs. With PD_GUARD_IMPACT a vertex without
+ * pairs has an infinite reach, and the caller sees to it that nothing happens to one that goes farther than pd_contact_certain_reach. Driven
+ * points must stay where they are. *sweep is good until the next place. */
+pd_status pd_contact_reach(pd_contact *contact, const real *x, pd_contact_sweep *sweep);
+/* Of the last place, B [n_vertices]; reach NULL before any. */
+const unsigned char *pd_contact_touching(const pd_contact *contact);
+const real *pd_contact_reaches_of(const pd_contact *contact);
+/* How far a vertex without pairs can go and meet nothing, m. */
+double pd_contact_certain_reach(const pd_contact *contact);
+int pd_contact_is_by_reach(const pd_contact *contact);
+
 /* The separation, m, without the radii that come to it. */
 real pd_contact_thickness(const pd_contact *contact);
 /* Searches of the broad phase for pairs that are near. */

@@ -1,6 +1,7 @@
 /* Loops over vertices and over the coordinates of vectors. */
 #include "cpu/context.h"
 #include "elements/conjugate_step.h"
+#include "elements/time_step.h"
 
 double pd_dot_of_rows(const pd_context *context, int n, int width, const real *x, const real *y, double *partial_sums) {
     int blocks = (n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
@@ -98,6 +99,30 @@ pd_status pd_advance(pd_context *context, const pd_model *model, double alpha, c
                 x[j] = moved;
                 offset[j] += s;
             }
+        }
+        squares[block] = square;
+        changes[block] = changed;
+    }
+    if (!report) return PD_OK;
+    report[0] = pd_add_partial_sums(squares, blocks);
+    report[1] = pd_add_partial_sums(changes, blocks);
+    return PD_OK;
+}
+
+pd_status pd_advance_touching(pd_context *context, const pd_model *model, double alpha, const real *direction, double beta,
+                              const unsigned char *touching, const real *reach, real *step, real *x, real *offset, double *report) {
+    int n = model->n_vertices, blocks = (n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
+    double *squares = model->partial_sums, *changes = model->partial_sums + blocks;
+#pragma omp parallel for num_threads(pd_threads(context, n, 20)) schedule(static)
+    for (int block = 0; block < blocks; block++) {
+        int end = (block + 1) * PD_SUM_BLOCK < n ? (block + 1) * PD_SUM_BLOCK : n;
+        double square = 0.0, changed = 0.0;
+        for (int i = block * PD_SUM_BLOCK; i < end; i++) {
+            if (model->fixed[i]) continue;
+            size_t at = 3 * (size_t)i;
+            pd_touching_step(touching[i] ? (real)-1 : (real)alpha, direction + at, touching[i] ? (real)0 : (real)beta,
+                             reach ? reach[i] : (real)INFINITY, step + at);
+            pd_touching_move(step + at, x + at, offset + at, &square, &changed);
         }
         squares[block] = square;
         changes[block] = changed;

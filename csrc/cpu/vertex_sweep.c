@@ -40,25 +40,31 @@ static void add_groups(const pd_vertex_sweep *sweep, const real *positions, int 
 }
 
 pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
-                            pd_sweep_step kind, int in_place, const real *x, const real *offset, real *positions, real *direction) {
+                            pd_sweep_step kind, int in_place, const pd_contact_sweep *contact, const real *x, const real *offset,
+                            real *positions, real *direction) {
 #pragma omp parallel num_threads(pd_threads(context, sweep->n, 200))
     {
 #pragma omp for schedule(static)
         for (int place = 0; place < model->n_vertices; place++)
             for (int c = 0; c < 3; c++) positions[STRIDE * (size_t)place + (size_t)c] = x[3 * (size_t)sweep->order[place] + (size_t)c];
-        for (int colour = 0; colour < sweep->n_colours; colour++)
+        for (int colour = 0; colour < sweep->n_colours; colour++) {
 #pragma omp for schedule(static)
             for (int turn = sweep->colour_start[colour]; turn < sweep->colour_start[colour + 1]; turn++) {
                 real sum[9] = {0}, d[3];
                 if (sweep->group_start[turn + 1] > sweep->group_start[turn]) add_groups(sweep, positions, turn, sum);
                 pd_turn_add_corners(model, sweep, step, positions, turn, 0, 1, sum);
-                pd_turn_step(model, sweep, step, kind, offset, turn, sum, d);
+                pd_turn_step(model, sweep, step, kind, contact, offset, turn, 0, 1, sum, d);
                 if (kind == PD_SWEEP_SEARCH)
-                    pd_turn_search(model, sweep, step, offset, positions, turn, 0, 1, d);
+                    pd_turn_search(model, sweep, step, contact, offset, positions, turn, 0, 1, d);
                 else if (in_place)
                     for (int c = 0; c < 3; c++) positions[STRIDE * (size_t)sweep->places[turn] + (size_t)c] -= d[c];
                 for (int c = 0; c < 3; c++) direction[3 * (size_t)sweep->vertices[turn] + (size_t)c] = d[c];
             }
+            if (!contact || !in_place) continue;
+#pragma omp for schedule(static)
+            for (int turn = sweep->colour_start[colour]; turn < sweep->colour_start[colour + 1]; turn++)
+                pd_turn_commit(sweep, contact, direction, turn);
+        }
     }
     return PD_OK;
 }

@@ -148,3 +148,28 @@ pd_status pd_contact_reach_part(pd_context *context, int n_points, const pd_inci
     PD_LAUNCH(context, reach_kernel, n_points, n_points, *incidence, distance, separation, farthest, rounding, fraction, x_0, x_1, part);
     return PD_OK;
 }
+
+static __global__ void reaches_kernel(int n, pd_incidence incidence, const real *distance, pd_contact_pairs pairs, double far,
+                                      double rounding, double fraction, real *reach, unsigned char *touching) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i < n) reach[i] = pd_contact_turn_reach_of(&incidence, distance, &pairs, far, rounding, fraction, i, touching + i);
+}
+
+pd_status pd_contact_reaches(pd_context *context, int n_vertices, const pd_incidence *incidence, const real *distance,
+                             const pd_contact_pairs *pairs, double far, double rounding, double fraction, real *reach,
+                             unsigned char *touching) {
+    PD_LAUNCH(context, reaches_kernel, n_vertices, n_vertices, *incidence, distance, *pairs, far, rounding, fraction, reach, touching);
+    return PD_OK;
+}
+
+static __global__ void acting_kernel(int n_vertices, pd_contact_pairs pairs, const real *distance, const real *reach,
+                                     unsigned char *acting) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p < pairs.n) acting[p] = pd_contact_turn_acting(n_vertices, &pairs, distance, reach, p);
+}
+
+pd_status pd_contact_mark_acting(pd_context *context, int n_vertices, const pd_contact_pairs *pairs, const real *distance,
+                                 const real *reach, unsigned char *acting) {
+    PD_LAUNCH(context, acting_kernel, pairs->n, n_vertices, *pairs, distance, reach, acting);
+    return PD_OK;
+}

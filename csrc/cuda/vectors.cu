@@ -1,5 +1,6 @@
 /* Loops over vertices and over the coordinates of vectors. */
 #include "elements/conjugate_step.h"
+#include "elements/time_step.h"
 
 #include "cuda/block_sum.cuh"
 #include "cuda/context.cuh"
@@ -174,6 +175,31 @@ pd_status pd_advance(pd_context *context, const pd_model *model, double alpha, c
     PD_LAUNCH_BLOCKS(context, advance_kernel, blocks, model->n_vertices, model->fixed, (real)alpha, direction, (real)beta, step, x, offset,
                      model->partial_sums);
     return pd_add_partial_sums(context, model->partial_sums, blocks, 2, report);
+}
+
+static __global__ void advance_touching_kernel(int n, const unsigned char *fixed, real a, const real *direction, real b,
+                                               const unsigned char *touching, const real *reach, real *step, real *x, real *offset,
+                                               double *partial) {
+    int begin = (int)blockIdx.x * PD_SUM_BLOCK, end = begin + PD_SUM_BLOCK < n ? begin + PD_SUM_BLOCK : n;
+    double square = 0.0, changed = 0.0;
+    for (int i = begin + (int)threadIdx.x; i < end; i += PD_THREADS) {
+        if (fixed[i]) continue;
+        size_t at = 3 * (size_t)i;
+        pd_touching_step(touching[i] ? (real)-1 : a, direction + at, touching[i] ? (real)0 : b, reach ? reach[i] : (real)INFINITY,
+                         step + at);
+        pd_touching_move(step + at, x + at, offset + at, &square, &changed);
+    }
+    square = pd_block_sum(square);
+    changed = pd_block_sum(changed);
+    if (threadIdx.x == 0) partial[2 * blockIdx.x] = square, partial[2 * blockIdx.x + 1] = changed;
+}
+
+pd_status pd_advance_touching(pd_context *context, const pd_model *model, double alpha, const real *direction, double beta,
+                              const unsigned char *touching, const real *reach, real *step, real *x, real *offset, double *report) {
+    unsigned blocks = pd_sum_blocks(model->n_vertices);
+    PD_LAUNCH_BLOCKS(context, advance_touching_kernel, blocks, model->n_vertices, model->fixed, (real)alpha, direction, (real)beta,
+                     touching, reach, step, x, offset, model->partial_sums);
+    return report ? pd_add_partial_sums(context, model->partial_sums, blocks, 2, report) : PD_OK;
 }
 
 static __global__ void add_scaled_kernel(int n, const unsigned char *fixed, const real *x, real a, const real *d, real *y) {

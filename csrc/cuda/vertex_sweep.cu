@@ -90,7 +90,7 @@ static __global__ void __launch_bounds__(PD_THREADS)
     for (int shift = T / 2; shift > 0; shift /= 2) // every thread gets the same bits: a + b is b + a
         for (int i = 0; i < 9; i++) sum[i] += __shfl_xor_sync(0xffffffffu, sum[i], shift);
     if (turn >= end) return;
-    pd_turn_step(&model, &sweep, &step, kind, offset, turn, sum, d);
+    pd_turn_step(&model, &sweep, &step, kind, NULL, offset, turn, lane, T, sum, d);
     if (lane > 0) return;
     if (in_place) move_vertex(sweep, turn, d, positions);
     write_direction(sweep, turn, d, direction);
@@ -101,9 +101,10 @@ static __global__ void __launch_bounds__(PD_THREADS)
  * without __grid_constant__ every thread that calls one of the functions would copy all 1.2 KB into local memory first. */
 static __global__ void __launch_bounds__(PD_THREADS)
     corner_turn_kernel(const __grid_constant__ pd_model model, const __grid_constant__ pd_vertex_sweep sweep,
-                       const __grid_constant__ pd_step_data step, pd_sweep_step kind, int in_place, int lanes, int begin, int end,
-                       const real *offset, place_position *positions, real *direction) {
+                       const __grid_constant__ pd_step_data step, const __grid_constant__ pd_contact_sweep touched, pd_sweep_step kind,
+                       int in_place, int lanes, int begin, int end, const real *offset, place_position *positions, real *direction) {
     const bool search = kind == PD_SWEEP_SEARCH;
+    const pd_contact_sweep *contact = touched.points ? &touched : NULL;
     const unsigned per_block = PD_THREADS / (unsigned)lanes;
     const int turn = begin + (int)(blockIdx.x * per_block + threadIdx.x / (unsigned)lanes), lane = (int)(threadIdx.x % (unsigned)lanes);
     real sum[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, d[3];
@@ -114,16 +115,24 @@ static __global__ void __launch_bounds__(PD_THREADS)
     for (int shift = lanes / 2; shift > 0; shift /= 2)
         for (int i = 0; i < 9; i++) sum[i] += __shfl_xor_sync(0xffffffffu, sum[i], shift);
     if (turn >= end) return;
-    pd_turn_step(&model, &sweep, &step, kind, offset, turn, sum, d);
-    if (search) pd_turn_search(&model, &sweep, &step, offset, positions->c, turn, lane, lanes, d);
+    pd_turn_step(&model, &sweep, &step, kind, contact, offset, turn, lane, lanes, sum, d);
+    if (search) pd_turn_search(&model, &sweep, &step, contact, offset, positions->c, turn, lane, lanes, d);
     if (lane > 0) return;
     if (!search && in_place) move_vertex(sweep, turn, d, positions);
     write_direction(sweep, turn, d, direction);
 }
 
+static __global__ void commit_kernel(const __grid_constant__ pd_vertex_sweep sweep, const __grid_constant__ pd_contact_sweep contact,
+                                     const real *direction, int begin, int end) {
+    int turn = begin + (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (turn < end) pd_turn_commit(&sweep, &contact, direction, turn);
+}
+
 pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
-                            pd_sweep_step kind, int in_place, const real *x, const real *offset, real *positions, real *direction) {
+                            pd_sweep_step kind, int in_place, const pd_contact_sweep *contact, const real *x, const real *offset,
+                            real *positions, real *direction) {
     const int lanes = sweep->turn_threads > 0 ? sweep->turn_threads : PD_CORNER_LANES;
+    const pd_contact_sweep touched = contact ? *contact : pd_contact_sweep{};
     place_position *places = (place_position *)positions;
     auto groups = group_turn_kernel<8>;
     if (lanes == 1) groups = group_turn_kernel<1>;
@@ -135,11 +144,12 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
     for (int colour = 0; colour < sweep->n_colours; colour++) {
         int begin = sweep->colour_start[colour], end = sweep->colour_start[colour + 1];
         unsigned blocks = pd_thread_blocks((long long)(end - begin) * lanes);
-        if (kind == PD_SWEEP_SEARCH || sweep->n_corners > 0)
-            PD_LAUNCH_BLOCKS(context, corner_turn_kernel, blocks, *model, *sweep, *step, kind, in_place, lanes, begin, end, offset, places,
-                             direction);
+        if (kind == PD_SWEEP_SEARCH || sweep->n_corners > 0 || contact)
+            PD_LAUNCH_BLOCKS(context, corner_turn_kernel, blocks, *model, *sweep, *step, touched, kind, in_place, lanes, begin, end, offset,
+                             places, direction);
         else
             PD_LAUNCH_BLOCKS(context, groups, blocks, *model, *sweep, *step, kind, in_place, begin, end, offset, places, direction);
+        if (contact && in_place) PD_LAUNCH(context, commit_kernel, end - begin, *sweep, touched, direction, begin, end);
     }
     return PD_OK;
 }

@@ -2,6 +2,8 @@
 #include "dynamics/chunk.h"
 
 #include "base/clock.h"
+#include "contact/contact.h"
+#include "dynamics/safe_move.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +55,7 @@ void pd_chunks_destroy(pd_chunks *chunks, pd_context *context) {
 }
 
 static int capturable(const pd_simulation *self) {
+    if (self->problem->contact) return 0; // what is near is asked for in every iteration, and its number read back
     return pd_can_capture(self->problem->context) && self->method->capturable && self->method->capturable(self->own);
 }
 
@@ -73,6 +76,23 @@ static void next_weights(const pd_chebyshev *c, int k, double *omega, double wei
     weights[1] = *omega - 1.0;
 }
 
+/* The move of an iteration in contact: what touches, from here on to the end of the step, is not extrapolated, since what it does changes
+ * from one iteration to the next; where the method gives each vertex a reach, extrapolation keeps to it. */
+static pd_status advance_touching(pd_simulation *self, const double weights[2], int report) {
+    const pd_problem *problem = self->problem;
+    pd_iterate *iterate = &self->iterate;
+    pd_contact_sweep ignored;
+    pd_status status = PD_OK;
+    int keeps = self->method->keeps_reach;
+    if (!keeps) PD_TRY(pd_contact_reach(problem->contact, iterate->x, &ignored));
+    if (iterate->restarted == iterate->number && iterate->number > 0) PD_TRY(pd_safe_keep(self)); // it may have gone back
+    PD_TRY(pd_advance_touching(problem->context, problem->model, weights[0], iterate->direction, weights[1],
+                               pd_contact_touching(problem->contact), keeps ? pd_contact_reaches_of(problem->contact) : NULL, iterate->step,
+                               iterate->x, iterate->offset, report ? problem->scalars : NULL));
+done:
+    return status;
+}
+
 /* The loops of a chunk. */
 static pd_status run_loops(pd_simulation *self, int n, pd_look look, double *omega, double seconds[2]) {
     const pd_problem *problem = self->problem;
@@ -88,8 +108,11 @@ static pd_status run_loops(pd_simulation *self, int n, pd_look look, double *ome
         seconds[0] += middle - start;
         if (status || iterate->stalled) return status;
         next_weights(&self->settings.chebyshev, iterate->number - iterate->restarted, omega, weights);
-        PD_TRY(pd_advance(problem->context, problem->model, weights[0], iterate->direction, weights[1], iterate->step, iterate->x,
-                          iterate->offset, report ? problem->scalars : NULL));
+        if (problem->contact && (self->method->keeps_reach || self->settings.chebyshev.enabled))
+            PD_TRY(advance_touching(self, weights, report != PD_LOOK_NONE));
+        else
+            PD_TRY(pd_advance(problem->context, problem->model, weights[0], iterate->direction, weights[1], iterate->step, iterate->x,
+                              iterate->offset, report ? problem->scalars : NULL));
         if (report == PD_LOOK_GRADIENT)
             PD_TRY(pd_dot(problem->context, problem->model, iterate->gradient, iterate->gradient, problem->scalars + 2));
         seconds[1] += pd_seconds() - middle;

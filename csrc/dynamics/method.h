@@ -14,6 +14,7 @@ typedef struct pd_iterate {
     real *step;       /* the move of the iteration before; the frame extrapolates by it */
     double limit;     /* the part of its direction that a method has found to touch nothing, and kept to; 0: it has not looked */
     int number;       /* of the iteration in the step being solved, from 0 */
+    int drives;       /* times that what is driven has moved in the step */
     int restarted;    /* the one at which the Chebyshev weights began; a method that goes back to an earlier state sets it */
     int stalled;      /* 0 when a direction is asked for; a method sets it where no direction lowers the potential */
 } pd_iterate;
@@ -46,6 +47,7 @@ typedef struct pd_method {
 
     int minimises_potential; /* 0: it does not minimise G, and a G that ends higher than it began is no divergence */
     int ignores_material;    /* bodies are not as stiff as their material says: its energy bounds no motion */
+    int keeps_reach;         /* direction keeps each vertex within its reach, and has asked for it (contact/contact.h) at the x it left */
     int fills_gradient;      /* direction leaves dG/dx of the x it started from in iterate->gradient */
 } pd_method;
 

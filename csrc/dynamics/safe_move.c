@@ -9,6 +9,11 @@
  * pushes for ever. */
 static const double HALF_A_GAP = 5.0 / 9.0;
 
+/* The same where each vertex keeps to its reach, and makes a gap larger by 0.45 at most: three quarters are left. */
+static const double QUARTER_OF_A_GAP = 2.5 / 9.0;
+
+static double driven_share(const pd_simulation *self) { return self->method->keeps_reach ? QUARTER_OF_A_GAP : HALF_A_GAP; }
+
 pd_status pd_safe_create(pd_simulation *self) {
     pd_safe *safe = &self->safe;
     size_t bytes = pd_problem_bytes(self->problem);
@@ -34,6 +39,7 @@ pd_status pd_safe_begin(pd_simulation *self) {
     pd_contact_look_ahead(contact, 0);
     // from the state alone, so that a run that is resumed finds the same
     pd_status status = pd_contact_begin(contact, self->problem->x_t, PD_LAG_OF_STEP);
+    if (!status) status = pd_contact_begin_touching(contact);
     return status ? status : pd_contact_keep_driven(contact);
 }
 
@@ -44,7 +50,7 @@ pd_status pd_safe_restore(pd_simulation *self) {
     return status;
 }
 
-static pd_status keep(pd_simulation *self) {
+pd_status pd_safe_keep(pd_simulation *self) {
     pd_context *context = self->problem->context;
     size_t bytes = pd_problem_bytes(self->problem);
     pd_status status = pd_memory_copy(context, self->safe.x, self->iterate.x, bytes);
@@ -66,6 +72,33 @@ done:
     return status;
 }
 
+/* The first guess of a method that keeps each vertex within its reach: so far goes each from safe.x. One length for all would hold back what is
+ * far from any contact as well, and what moves one vertex at a time takes many iterations to make up for that. */
+static pd_status shorten_first_guess(pd_simulation *self) {
+    const pd_problem *problem = self->problem;
+    pd_context *context = problem->context;
+    pd_iterate *iterate = &self->iterate;
+    const unsigned char *fixed = problem->model->fixed;
+    int n = problem->model->n_vertices;
+    size_t bytes = pd_problem_bytes(problem);
+    pd_contact_sweep ignored;
+    pd_status status = PD_OK;
+    PD_TRY(pd_contact_reach(problem->contact, self->safe.x, &ignored));
+    PD_TRY(pd_add_scaled(context, problem->model, self->safe.x, -1.0, iterate->x, iterate->direction));
+    PD_TRY(pd_memory_copy(context, problem->trial, self->safe.x, bytes));
+    PD_TRY(pd_memory_copy(context, problem->trial_offset, self->safe.offset, bytes));
+    PD_TRY(pd_advance_touching(context, problem->model, -1.0, iterate->direction, 0.0, pd_contact_touching(problem->contact),
+                               pd_contact_reaches_of(problem->contact), iterate->step, problem->trial, problem->trial_offset, NULL));
+    PD_TRY(pd_memory_clear(context, iterate->step, bytes));
+    // what is pinned goes where it was to go
+    PD_TRY(pd_move_towards(context, n, fixed, 1.0, iterate->x, problem->trial));
+    PD_TRY(pd_move_towards(context, n, fixed, 1.0, iterate->offset, problem->trial_offset));
+    PD_TRY(pd_memory_copy(context, iterate->x, problem->trial, bytes));
+    PD_TRY(pd_memory_copy(context, iterate->offset, problem->trial_offset, bytes));
+done:
+    return status;
+}
+
 pd_status pd_safe_first_guess(pd_simulation *self) {
     const pd_problem *problem = self->problem;
     pd_safe *safe = &self->safe;
@@ -76,14 +109,15 @@ pd_status pd_safe_first_guess(pd_simulation *self) {
         PD_TRY(pd_contact_place(problem->contact, problem->x_t));
         PD_TRY(pd_memory_copy(problem->context, safe->x, problem->x_t, pd_problem_bytes(problem)));
         PD_TRY(pd_offset(problem->context, problem->model, problem->h, safe->x, problem->x_t, self->v, problem->load, safe->offset));
+        if (self->method->keeps_reach) PD_TRY(shorten_first_guess(self));
         PD_TRY(pd_contact_limit(problem->contact, safe->x, self->iterate.x, 1, &safe->part));
-        if (safe->part < 1.0) safe->part *= HALF_A_GAP;
+        if (safe->part < 1.0) safe->part *= driven_share(self);
         if (safe->part < 1.0) PD_TRY(prune(self, safe->part));
         PD_TRY(pd_contact_drive(problem->contact, safe->part));
         safe->arrived = safe->part == 1.0;
         safe->drives = 1;
     }
-    PD_TRY(keep(self));
+    PD_TRY(pd_safe_keep(self));
 done:
     return status;
 }
@@ -95,20 +129,22 @@ pd_status pd_safe_drive(pd_simulation *self, int *moved) {
     double part;
     *moved = 0;
     self->iterate.limit = 0.0;
+    self->iterate.drives = safe->drives;
     if (!safe->x) return PD_OK;
     if (!safe->arrived) {
         int n = problem->model->n_vertices;
         PD_TRY(pd_memory_copy(problem->context, problem->trial, self->iterate.x, pd_problem_bytes(problem)));
         PD_TRY(pd_move_towards(problem->context, n, problem->model->fixed, 1.0, self->targets, problem->trial));
         PD_TRY(pd_contact_limit(problem->contact, self->iterate.x, problem->trial, 1, &part));
-        if (part < 1.0) part *= HALF_A_GAP * safe->part;
+        if (part < 1.0) part *= driven_share(self) * safe->part;
         PD_TRY(pd_move_towards(problem->context, n, problem->model->fixed, part, self->targets, self->iterate.x));
         PD_TRY(pd_contact_drive(problem->contact, part));
         safe->arrived = part == 1.0;
         safe->drives++;
+        self->iterate.drives = safe->drives;
         *moved = part > 0.0;
     }
-    PD_TRY(keep(self));
+    PD_TRY(pd_safe_keep(self));
 done:
     return status;
 }
@@ -123,6 +159,12 @@ pd_status pd_safe_limit(pd_simulation *self) {
     if (iterate->limit > 0.0 && !self->settings.chebyshev.enabled) { // what is extrapolated goes farther
         safe->part = iterate->limit;
         return PD_OK;
+    }
+    if (self->method->keeps_reach) { // only who had nothing near may have gone farther than what is certain
+        double move = 0.0;
+        int by_reach = pd_contact_is_by_reach(problem->contact);
+        if (!by_reach) PD_TRY(pd_safe_largest_move(self, &move));
+        if (by_reach || move <= pd_contact_certain_reach(problem->contact)) return PD_OK;
     }
     PD_TRY(pd_contact_limit(problem->contact, safe->x, iterate->x, 0, &safe->part));
     if (safe->part < 1.0) {

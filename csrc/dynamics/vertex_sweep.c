@@ -10,8 +10,8 @@
 #include <string.h>
 
 void pd_vertex_sweep_destroy(pd_vertex_sweep *sweep, pd_context *context) {
-    void *memory[] = {sweep->order,   sweep->vertices,    sweep->places,       sweep->diagonal,     sweep->corner_start,
-                      sweep->corners, sweep->group_start, sweep->group_places, sweep->group_numbers};
+    void *memory[] = {sweep->order,   sweep->vertices,    sweep->places,       sweep->diagonal,      sweep->corner_start,
+                      sweep->corners, sweep->group_start, sweep->group_places, sweep->group_numbers, sweep->colours};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
     for (int k = 0; k < PD_KIND_COUNT; k++) pd_memory_destroy(context, sweep->corner_places[k]);
     free((void *)sweep->colour_start);
@@ -270,6 +270,17 @@ static pd_status place_elements(builder *b, pd_vertex_sweep *out, int grouped) {
     return PD_OK;
 }
 
+/* What colours are for beside the order: to tell which corners of a pair move at once. */
+static pd_status keep_colours(pd_vertex_sweep *out, const pd_problem *self, const int *colours) {
+    size_t n = (size_t)self->model->n_vertices;
+    int *kept = malloc(n * sizeof(int) + 1);
+    if (!kept) return pd_fail(self->error, PD_ERROR_MEMORY, "out of memory for the colours of %zu vertices", n);
+    for (size_t i = 0; i < n; i++) kept[i] = self->fixed[i] ? -1 : colours ? colours[i] : 0;
+    pd_status status = pd_upload(self->context, (void **)&out->colours, kept, n * sizeof(int));
+    free(kept);
+    return status;
+}
+
 pd_status pd_vertex_sweep_create(pd_vertex_sweep *out, const pd_problem *problem, const int *colours, int grouped) {
     pd_status status = PD_OK;
     size_t n = (size_t)problem->model->n_vertices;
@@ -290,6 +301,7 @@ pd_status pd_vertex_sweep_create(pd_vertex_sweep *out, const pd_problem *problem
     PD_TRY(sort_turns(&b, out, colours));
     PD_TRY(list_corners(&b, out, grouped));
     PD_TRY(place_elements(&b, out, grouped));
+    if (problem->contact) PD_TRY(keep_colours(out, problem, colours));
     PD_TRY(pd_upload(problem->context, (void **)&out->order, b.order, n * sizeof(int)));
     PD_TRY(pd_upload(problem->context, (void **)&out->vertices, b.vertices, (size_t)b.n * sizeof(int)));
     PD_TRY(pd_upload(problem->context, (void **)&out->places, b.places, (size_t)b.n * sizeof(int)));

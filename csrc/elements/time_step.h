@@ -73,4 +73,26 @@ PD_FUNCTION void pd_vertex_velocity(real h, int fixed, const real *x, const real
     }
 }
 
+/* step [3] = a direction + b step of a vertex that may go no farther than `reach`. */
+PD_FUNCTION void pd_touching_step(real a, const real *direction, real b, real reach, real *step) {
+    real square = 0;
+    for (int c = 0; c < 3; c++) {
+        step[c] = a * direction[c] + b * step[c];
+        square += step[c] * step[c];
+    }
+    if (square > reach * reach)
+        for (int c = 0; c < 3; c++) step[c] *= reach / pd_sqrt(square);
+}
+
+/* Moves it, and adds to what an iteration reports of itself. */
+PD_FUNCTION void pd_touching_move(const real *step, real *x, real *offset, double *square, double *changed) {
+    for (int c = 0; c < 3; c++) {
+        real moved = x[c] + step[c];
+        *square += (double)step[c] * (double)step[c];
+        *changed += moved != x[c];
+        x[c] = moved;
+        offset[c] += step[c];
+    }
+}
+
 #endif

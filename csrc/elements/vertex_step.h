@@ -100,6 +100,22 @@ PD_FUNCTION void pd_vertex_step(const real H[6], const real g[3], real d[3]) {
     d[0] = g[0] / H[0] - l1 * d[1] - l2 * d[2];
 }
 
+/* The same for the sum of two such systems of which the second, of contact, may be many orders of magnitude stiffer than the first along a line
+ * or in a plane, and nothing across it: what the first says there must not be lost in the sum, and is no rounding. sums [9] as above. */
+PD_FUNCTION void pd_vertex_step_touching(const real elastic[9], const real touching[9], real d[3]) {
+    double s[9];
+    for (int i = 0; i < 9; i++) s[i] = (double)elastic[i] + (double)touching[i];
+    const double *g = s, *H = s + 3;
+    double least = 1e-14 * (H[0] + H[3] + H[5]), l1 = H[1] / H[0], l2 = H[2] / H[0];
+    double d1 = H[3] - l1 * H[1], w = H[4] - l1 * H[2], l3 = w / d1, d2 = H[5] - l2 * H[2] - l3 * w;
+    if (!(H[0] > least && d1 > least && d2 > least)) {
+        d[0] = d[1] = d[2] = (real)((H[0] + H[3] + H[5] + H[1] + H[2] + H[4]) * 0);
+        return;
+    }
+    double y1 = g[1] - l1 * g[0], y2 = g[2] - l2 * g[0] - l3 * y1, z2 = y2 / d2, z1 = y1 / d1 - l3 * z2;
+    d[0] = (real)(g[0] / H[0] - l1 * z1 - l2 * z2), d[1] = (real)z1, d[2] = (real)z2;
+}
+
 /* Keeps a vertex in a line or plane: g <- P g and H <- P H P + t (I - P), with the projector P [9] and t the mean of the diagonal
  * of P H P. The step of the 3x3 system is then that of the 1x1 or 2x2 one in the line or plane [Chen et al. 2024, Sec. 3.4]. */
 PD_FUNCTION void pd_vertex_restrict(const real P[9], real H[6], real g[3]) {

@@ -254,6 +254,7 @@ class VertexBlockDescent:
     materials = ProjectiveDynamics.materials + HYPERELASTIC
     linear_solvers = ()
     devices = ("cpu", "cuda")
+    contacts = LAWS
     slides = True
     linear = None
 
@@ -291,6 +292,7 @@ class BlockJacobi:
     materials = VertexBlockDescent.materials
     linear_solvers = ()
     devices = ("cpu", "cuda")
+    contacts = LAWS
     slides = True
     linear = None
 
@@ -320,6 +322,7 @@ class GradientDescent:
     materials = VertexBlockDescent.materials
     linear_solvers = ()
     devices = ("cpu", "cuda")
+    contacts = LAWS
     slides = True
     linear = None
 
@@ -558,7 +561,7 @@ def check_contact(solver, contact):
         raise TypeError(f"contact: expected one such as pdgpu.BarrierContact(1e-3), or None, got {contact!r}")
     if law not in getattr(solver, "contacts", ()):
         able = [kind.__name__ for kind in SOLVERS if law in getattr(kind, "contacts", ())]
-        raise TypeError(f"{type(solver).__name__} does not take {law}; {', '.join(able)} does")
+        raise TypeError(f"{type(solver).__name__} does not take {law}; these do: {', '.join(able)}")
 
 
 def warn_idle_acceleration(solver, stacklevel):

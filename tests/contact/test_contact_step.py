@@ -78,6 +78,35 @@ def test_bits(tmp_path, dtype, linear):
         assert np.array_equal(other.positions, sim.positions) and np.array_equal(other.velocities, sim.velocities)
 
 
+DESCENTS = [
+    pdgpu.VertexBlockDescent(iterations=10),
+    pdgpu.VertexBlockDescent(iterations=8, chebyshev=pdgpu.Chebyshev(rho=0.9, start=2), line_search=True),
+    pdgpu.BlockJacobi(iterations=12, chebyshev=pdgpu.Chebyshev(rho=0.9, start=2)),
+    pdgpu.GradientDescent(iterations=12),
+]
+
+
+@pytest.mark.parametrize("solver", DESCENTS, ids=lambda solver: type(solver).__name__)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_bits_of_descent(tmp_path, dtype, solver):
+    """If not, which thread turns a vertex, or what a step before knew of what touches, changes what comes out."""
+
+    def falling(threads):
+        return pdgpu.Simulation(falling_cloth(), solver, dt=1 / 60, contact=pdgpu.BarrierContact(0.01), dtype=dtype, threads=threads)
+
+    sim = falling(1)
+    sim.step(18)
+    assert len(sim.contact_forces()) > 3
+    sim.save(tmp_path / "middle")
+    others = [copy.copy(sim), pdgpu.Simulation.load(tmp_path / "middle", threads=2), falling(3)]
+    others[2].step(18)
+    sim.step(4)
+    for other in others:
+        other.step(3)
+        other.step(record=True)
+        assert np.array_equal(other.positions, sim.positions) and np.array_equal(other.velocities, sim.velocities)
+
+
 def test_a_cut_cloth_goes_on():
     scene = falling_cloth()
     sim = simulation(scene)

@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 from contact_scenes import QUICK, SCENES
-from judged_run import VARIANTS, Judged, judge, judged_run
+from judged_run import METHODS, VARIANTS, Judged, judge, judged_run
 
 import pdgpu
 from pdgpu import _host
@@ -54,6 +54,32 @@ def test_long_runs_of_fine_meshes_are_clean(name, dtype):
     """If it failed, what holds for a step of a few triangles would not hold for a scene."""
     found = judged_run(SCENES[name](True), dtype)
     assert found.intersections == 0 and found.contacts > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("iterations", [1, None])
+@pytest.mark.parametrize("name", ["needle", "rods on capsules", "crossing cloths", "thrown ball"])
+@pytest.mark.parametrize("method", METHODS)
+def test_no_solver_lets_anything_through(method, name, iterations):
+    """If it failed, a solver would be safe or not by how many iterations it gets."""
+    kind, settings = METHODS[method]
+    settings = {"tolerance": 0.0, **settings} if iterations is None else {**settings, "iterations": iterations, "chebyshev": None}
+    assert judged_run(SCENES[name](False), "float32", method=kind, **settings).intersections == 0
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("guard", pdgpu.contact.GUARDS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("iterations", [1, None])
+@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("method", METHODS)
+def test_no_solver_lets_anything_through_in_any_scene(method, name, iterations, dtype, guard):
+    """If it failed, a solver would be safe or not by how many iterations it gets."""
+    kind, settings = METHODS[method]
+    settings = {"tolerance": 0.0, **settings} if iterations is None else {**settings, "iterations": iterations, "chebyshev": None}
+    case = SCENES[name](False)
+    case = dataclasses.replace(case, contact=dataclasses.replace(case.contact, guard=guard))
+    assert judged_run(case, dtype, method=kind, **settings).intersections == 0
 
 
 @pytest.mark.slow

@@ -47,6 +47,33 @@ def test_steps(linear, guard, dtype):
     np.testing.assert_array_equal(again.positions, first.positions)
 
 
+DESCENTS = {
+    "vertex block descent": pdgpu.VertexBlockDescent(iterations=12, chebyshev=pdgpu.Chebyshev(rho=0.8, start=2)),
+    "with a line search": pdgpu.VertexBlockDescent(iterations=6, line_search=True),
+    "block Jacobi": pdgpu.BlockJacobi(iterations=12),
+    "gradient descent": pdgpu.GradientDescent(iterations=8),
+}
+
+
+@pytest.mark.parametrize("guard", ["impact", "reach"])
+@pytest.mark.parametrize("method", DESCENTS)
+def test_descent(method, guard, dtype):
+    """If not, a vertex on the GPU touches something else than on the CPU, or two of them at once write what a third one reads."""
+    scene, contact = scenes.heap(), pdgpu.BarrierContact(0.03, stiffness=1e7, area_weighted=False, guard=guard)
+    sims = [
+        pdgpu.Simulation(scene, DESCENTS[method], dt=1 / 60, contact=contact, device=device, dtype=dtype)
+        for device in ("cpu", "cuda", "cuda")
+    ]
+    for sim in sims:
+        sim.step()
+        sim.step(record=True)
+    cpu, cuda, again = sims
+    scale = np.abs(cpu.positions).max()
+    assert cpu.last_step["active_contacts"][-1] > 10
+    assert np.abs(cuda.positions - cpu.positions).max() < (1e-9 if dtype == "float64" else 1e-3) * scale
+    np.testing.assert_array_equal(again.positions, cuda.positions)
+
+
 def test_lists_grow_between_steps_only(dtype):
     """If not, a step allocates where nothing new has come near."""
     sim = pdgpu.Simulation(

@@ -398,6 +398,25 @@ PD_FUNCTION void pd_contact_hessian(const pd_contact_law *law, const pd_contact_
         }
 }
 
+/* What one corner sees while the others rest, for a step of its own: adds its rows of the gradient [3] N and the upper triangle of its block
+ * without what the turning of the normal adds, m q beta^2 n n^T [6] N/m, `partners` times. That is positive semidefinite, and all of the psd
+ * block but for terms of the order of (distance / size of the pair)^2. Not numbers where nothing is left of the gap. */
+PD_FUNCTION void pd_contact_add_corner(const pd_contact_law *law, const pd_contact_limits *limits, int kind, const real *x, int corner,
+                                       real partners, real sum[9]) {
+    pd_points4 at = pd_points4_load(x);
+    pd_nearest nearest = pd_contact_closest(kind, x);
+    if (nearest.distance >= limits->separation + limits->activation) return;
+    pd_contact_terms terms = pd_contact_terms_of(*law, *limits, nearest.distance);
+    pd_points4 slopes = pd_contact_gradient(*law, *limits, kind, at, nearest);
+    pd_vector n = nearest.normal, slope = corner < 2 ? corner ? slopes.b : slopes.a : corner > 2 ? slopes.d : slopes.c;
+    pd_per_corner weights = nearest.weights;
+    real beta = corner < 2 ? corner ? weights.b : weights.a : corner > 2 ? weights.d : weights.c;
+    real stiffness = partners * pd_contact_mollifier(kind, at, limits->threshold).value * terms.q * beta * beta;
+    sum[0] += slope.x, sum[1] += slope.y, sum[2] += slope.z;
+    sum[3] += stiffness * n.x * n.x, sum[4] += stiffness * n.x * n.y, sum[5] += stiffness * n.x * n.z;
+    sum[6] += stiffness * n.y * n.y, sum[7] += stiffness * n.y * n.z, sum[8] += stiffness * n.z * n.z;
+}
+
 /* What one corner sees: its rows of the gradient [3] N and its diagonal block [3,3] N/m of the Hessian, exactly symmetric; psd != 0: of the
  * projected one. Both not numbers where nothing is left of the gap. */
 PD_FUNCTION void pd_contact_block(const pd_contact_law *law, const pd_contact_limits *limits, int kind, const real *x, int corner, int psd,
