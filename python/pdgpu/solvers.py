@@ -561,7 +561,7 @@ def check_contact(solver, contact):
         raise TypeError(f"contact: expected one such as pdgpu.BarrierContact(1e-3), or None, got {contact!r}")
     if law not in getattr(solver, "contacts", ()):
         able = [kind.__name__ for kind in SOLVERS if law in getattr(kind, "contacts", ())]
-        raise TypeError(f"{type(solver).__name__} does not take {law}; these do: {', '.join(able)}")
+        raise TypeError(f"{type(solver).__name__} does not take {law}; {', '.join(able)} do")
 
 
 def warn_idle_acceleration(solver, stacklevel):
