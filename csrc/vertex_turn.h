@@ -30,8 +30,10 @@ enum { PD_POSITION_STRIDE = 4, PD_SEARCH_HALVINGS = 30 };
 /* One function per kind of element. In a kernel they are calls: inlined all together they take a compiler many minutes. */
 #ifdef __CUDACC__
 #define PD_TURN_FUNCTION static __device__ __noinline__
+#define PD_TURN_INLINE   static __device__ __forceinline__
 #else
 #define PD_TURN_FUNCTION static inline
+#define PD_TURN_INLINE   static inline
 #endif
 
 /* ---- one corner of any element --------------------------------------------------------------------------------------------- */
@@ -147,17 +149,18 @@ PD_FUNCTION int pd_turn_first_lagged(const pd_contact_sweep *contact, int vertex
     return contact->lagged.n > 0 ? contact->lagged_incidence.start[vertex] : 0;
 }
 
-/* Adds to sum [9] what a role in a pair with friction gives. */
-PD_FUNCTION void pd_turn_add_friction(const pd_contact_sweep *contact, int role, real partners, real sum[9]) {
+/* Adds to sum [9] what a role in a pair with friction gives, and returns its share of the energy. */
+PD_FUNCTION real pd_turn_add_friction(const pd_contact_sweep *contact, int role, real partners, real sum[9]) {
     int p = role / 4;
     real strength = contact->lagged.strength[p], weight = contact->lagged.weights[role], M[9];
-    if (!(strength > 0) || weight == 0) return;
+    if (!(strength > 0) || weight == 0) return 0;
     pd_vector u = pd_friction_turn_slip(&contact->lagged, &contact->slipping, p);
     pd_friction_terms terms = pd_friction_terms_of(u, contact->slipping.extent);
     pd_vector slope = pd_vector_scale(weight * (strength * terms.ratio), u);
     pd_friction_matrix(partners * weight * weight * strength, pd_vector_load(contact->lagged.normals + 3 * (size_t)p), terms, M);
     sum[0] += slope.x, sum[1] += slope.y, sum[2] += slope.z;
     sum[3] += M[0], sum[4] += M[1], sum[5] += M[2], sum[6] += M[4], sum[7] += M[5], sum[8] += M[8];
+    return strength * terms.value / partners;
 }
 
 /* The share of a role in the energy of its pair with friction where it goes by -d. */
@@ -171,10 +174,11 @@ PD_FUNCTION real pd_turn_friction_energy(const pd_contact_sweep *contact, int ro
     return strength * pd_friction_terms_of(u, contact->slipping.extent).value / partners;
 }
 
-/* sum [9] = gradient and block of all pairs of a vertex, as those of its elements. */
-PD_TURN_FUNCTION void pd_turn_contact(const pd_model *model, const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, int vertex,
-                                      int lane, int lanes, real sum[9]) {
+/* sum [9] = gradient and block of all pairs of a vertex, as those of its elements. Returns its share of their energy. */
+PD_TURN_FUNCTION double pd_turn_contact(const pd_model *model, const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, int vertex,
+                                        int lane, int lanes, real sum[9]) {
     const pd_incidence *incidence = &contact->incidence;
+    double energy = 0.0;
     for (int i = 0; i < 9; i++) sum[i] = 0;
     for (int r = incidence->start[vertex] + lane; r < incidence->start[vertex + 1]; r += lanes) {
         int p = incidence->roles[r] / 4;
@@ -183,15 +187,17 @@ PD_TURN_FUNCTION void pd_turn_contact(const pd_model *model, const pd_vertex_swe
         if (!contact->acting[p]) continue;
         pd_contact_turn_gather(&contact->pairs, contact->points, p, at, &limits);
         real partners = pd_turn_partners(sweep, model, contact->pairs.points + 4 * (size_t)p, vertex);
-        pd_contact_add_corner(&contact->law, &limits, contact->pairs.kind[p], at, incidence->roles[r] % 4, partners, sum);
+        energy += (double)pd_contact_add_corner(&contact->law, &limits, contact->pairs.kind[p], at, incidence->roles[r] % 4, partners, sum);
     }
     int first = pd_turn_first_lagged(contact, vertex);
     for (int r = first + lane; contact->lagged.n > 0 && r < contact->lagged_incidence.start[vertex + 1]; r += lanes) {
         int role = contact->lagged_incidence.roles[r];
-        pd_turn_add_friction(contact, role, pd_turn_partners(sweep, model, contact->lagged.points + role / 4 * 4, vertex), sum);
+        real partners = pd_turn_partners(sweep, model, contact->lagged.points + role / 4 * 4, vertex);
+        energy += (double)pd_turn_add_friction(contact, role, partners, sum);
     }
     if (lanes > 1)
         for (int i = 0; i < 9; i++) sum[i] = (real)PD_TURN_TOTAL(lanes, (double)sum[i]);
+    return PD_TURN_TOTAL(lanes, energy);
 }
 
 /* The share of a vertex in the energy of its pairs where it goes by -d. */
@@ -209,7 +215,7 @@ PD_TURN_FUNCTION double pd_turn_contact_energy(const pd_model *model, const pd_v
         for (int j = 0; j < 4; j++)
             if (j == corner || j >= pd_contact_corners(kind)) // corners that a kind has not are its first
                 for (int c = 0; c < 3 && (j == corner || corner == 0); c++) at[3 * j + c] -= partners * d[c];
-        pd_nearest nearest = pd_contact_closest(kind, at);
+        pd_nearest nearest = pd_contact_nearest_of(kind, at);
         if (nearest.distance >= limits.separation + limits.activation) continue;
         sum += (double)(pd_contact_energy(contact->law, limits, kind, pd_points4_load(at), nearest) / partners);
     }
@@ -229,12 +235,13 @@ PD_FUNCTION void pd_turn_limit(const pd_contact_sweep *contact, int vertex, real
         for (int c = 0; c < 3; c++) d[c] *= reach / pd_sqrt(square);
 }
 
-/* Halves d until what the elements lose, whose energy is the quadratic of `elastic` [9], and what the pairs gain is a loss that is worth the
- * way; no move where no length is. */
+/* Halves d until what the elements lose, whose energy is the quadratic of `elastic` [9], and what the pairs gain, of which `before` is the
+ * vertex's share where it is, is a loss that is worth the way; no move where no length is. */
 PD_TURN_FUNCTION void pd_turn_contact_search(const pd_model *model, const pd_vertex_sweep *sweep, const pd_contact_sweep *contact,
-                                             const real elastic[9], const real touching[9], int vertex, int lane, int lanes, real d[3]) {
-    const real none[3] = {0, 0, 0}, *H = elastic + 3;
-    double before = pd_turn_contact_energy(model, sweep, contact, vertex, lane, lanes, none), slope = 0.0, along = 0.0, curve;
+                                             const real elastic[9], const real touching[9], double before, int vertex, int lane, int lanes,
+                                             real d[3]) {
+    const real *H = elastic + 3;
+    double slope = 0.0, along = 0.0, curve;
     double x = (double)d[0], y = (double)d[1], z = (double)d[2], part = 1.0;
     if (!(before - before == 0)) return; // the frame has to see it
     for (int c = 0; c < 3; c++) along += (double)elastic[c] * (double)d[c], slope += (double)touching[c] * (double)d[c];
@@ -289,8 +296,9 @@ PD_FUNCTION void pd_turn_solve(const pd_model *model, pd_sweep_step kind, int ve
 }
 
 /* The step d of a turn; sum [9] in: that of all its corners, see vertex_step.h. */
-PD_FUNCTION void pd_turn_step(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, pd_sweep_step kind,
-                              const pd_contact_sweep *contact, const real *offset, int turn, int lane, int lanes, real sum[9], real d[3]) {
+PD_TURN_INLINE void pd_turn_step(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, pd_sweep_step kind,
+                                 const pd_contact_sweep *contact, const real *offset, int turn, int lane, int lanes, real sum[9],
+                                 real d[3]) {
     int vertex = sweep->vertices[turn];
     real touching[9];
     pd_turn_add_constant(model, sweep, step, offset, turn, sum);
@@ -299,10 +307,10 @@ PD_FUNCTION void pd_turn_step(const pd_model *model, const pd_vertex_sweep *swee
         if (contact) pd_turn_limit(contact, vertex, d);
         return;
     }
-    pd_turn_contact(model, sweep, contact, vertex, lane, lanes, touching);
+    double energy = pd_turn_contact(model, sweep, contact, vertex, lane, lanes, touching);
     pd_turn_solve(model, kind, vertex, sum, touching, d);
     pd_turn_limit(contact, vertex, d);
-    if (kind != PD_SWEEP_SEARCH) pd_turn_contact_search(model, sweep, contact, sum, touching, vertex, lane, lanes, d);
+    if (kind != PD_SWEEP_SEARCH) pd_turn_contact_search(model, sweep, contact, sum, touching, energy, vertex, lane, lanes, d);
 }
 
 /* The points follow the vertex of a turn. */

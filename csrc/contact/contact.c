@@ -12,6 +12,10 @@
 /* With the guard by reach pairs are listed this far beyond where they act: as far, at the most, a point may then go in two iterations. */
 static const double REACH_FACTOR = 4.0;
 
+/* The same for methods that keep each vertex within its reach under the other guard: there a vertex that nothing is near may go as far as it
+ * likes, so that what is listed need only keep such vertices out of what they would soon meet. */
+static const double WIDER = 2.0;
+
 /* The part of a gap that a move may use up, as in geometry/motion.h. */
 static const double GAP_FRACTION = 0.9;
 
@@ -24,7 +28,6 @@ struct pd_contact {
     pd_contact_scene scene;
     int n_vertices, n_driven;
     int by_reach, widened; /* the guard; pd_contact_widen */
-    double activation;     /* dhat, m */
     double reach;          /* the distance up to which all pairs are listed, radii subtracted, m: at least that at which they act */
     pd_broad_phase *phase;
     pd_surface *surface;
@@ -97,7 +100,6 @@ pd_status pd_contact_create(pd_contact **out, pd_context *context, const pd_cont
     self->n_vertices = n_vertices;
     self->n_driven = d->phase.n_points - n_vertices;
     self->by_reach = d->guard == PD_GUARD_REACH;
-    self->activation = d->activation;
     PD_TRY(create_scene(&self->scene, context, d));
     self->reach = (d->activation * (self->by_reach ? REACH_FACTOR : 1.0) + d->separation) * (1.0 + 8.0 * (double)PD_EPSILON);
     PD_TRY(create_searches(self, d));
@@ -420,7 +422,8 @@ done:
 /* ---- each vertex by its own reach ----------------------------------------------------------------------------------------------------- */
 
 void pd_contact_widen(pd_contact *self) {
-    if (!self->by_reach && !self->widened) self->reach += (REACH_FACTOR - 1.0) * self->activation;
+    if (self->by_reach || self->widened) return;
+    self->reach = (self->reach - (double)self->scene.separation) * WIDER + (double)self->scene.separation;
     self->widened = 1;
 }
 

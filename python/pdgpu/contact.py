@@ -110,8 +110,8 @@ class BarrierContact:
         How far an iteration of a solver may move: up to nine tenths of the way to the first touch, or as far as every vertex stays
         within its reach, its share of the distance to what is nearest. VertexBlockDescent, BlockJacobi and GradientDescent, whose
         vertices do not depend on each other's moves, keep each vertex within its own reach with both: under "impact" a vertex that
-        nothing is near (four activation distances) goes as far as it likes, and only where one did all are held to the first touch;
-        under "reach" no search along the way is made, and such a vertex goes 1.8 activation distances an iteration.
+        nothing is near (two activation distances) goes as far as it likes, and only where one did all are held to the first touch; under
+        "reach" no search along the way is made, such a vertex goes 1.8 activation distances an iteration, and pairs are listed up to four.
     friction : float or dict
         Coefficient of friction mu >= 0 of all pairs, or of pairs of bodies and obstacles by their names: {("cloth", "floor"): 0.3}, in
         whichever order, ("cloth", "cloth") for a body with itself. Pairs that are not named have none.

@@ -111,6 +111,13 @@ PD_FUNCTION pd_nearest pd_contact_closest(int kind, const real *x) {
     return pd_nearest_read(&closest);
 }
 
+/* The same, without a detour where the pair needs no more care than several in a register get. */
+PD_FUNCTION pd_nearest pd_contact_nearest_of(int kind, const real *x) {
+    pd_points4 at = pd_points4_load(x);
+    pd_nearest nearest = pd_contact_nearest(kind, at);
+    return pd_contact_is_plain(kind, at, nearest) ? nearest : pd_contact_closest(kind, x);
+}
+
 /* What a law says at u and v = 1 - u, and what it is multiplied by. */
 typedef struct pd_law_terms {
     real value, scale;
@@ -400,12 +407,13 @@ PD_FUNCTION void pd_contact_hessian(const pd_contact_law *law, const pd_contact_
 
 /* What one corner sees while the others rest, for a step of its own: adds its rows of the gradient [3] N and the upper triangle of its block
  * without what the turning of the normal adds, m q beta^2 n n^T [6] N/m, `partners` times. That is positive semidefinite, and all of the psd
- * block but for terms of the order of (distance / size of the pair)^2. Not numbers where nothing is left of the gap. */
-PD_FUNCTION void pd_contact_add_corner(const pd_contact_law *law, const pd_contact_limits *limits, int kind, const real *x, int corner,
+ * block but for terms of the order of (distance / size of the pair)^2. Returns the corner's share of the energy, 1/`partners` of it, J. Not
+ * numbers where nothing is left of the gap. */
+PD_FUNCTION real pd_contact_add_corner(const pd_contact_law *law, const pd_contact_limits *limits, int kind, const real *x, int corner,
                                        real partners, real sum[9]) {
     pd_points4 at = pd_points4_load(x);
-    pd_nearest nearest = pd_contact_closest(kind, x);
-    if (nearest.distance >= limits->separation + limits->activation) return;
+    pd_nearest nearest = pd_contact_nearest_of(kind, x);
+    if (nearest.distance >= limits->separation + limits->activation) return 0;
     pd_contact_terms terms = pd_contact_terms_of(*law, *limits, nearest.distance);
     pd_points4 slopes = pd_contact_gradient(*law, *limits, kind, at, nearest);
     pd_vector n = nearest.normal, slope = corner < 2 ? corner ? slopes.b : slopes.a : corner > 2 ? slopes.d : slopes.c;
@@ -415,6 +423,7 @@ PD_FUNCTION void pd_contact_add_corner(const pd_contact_law *law, const pd_conta
     sum[0] += slope.x, sum[1] += slope.y, sum[2] += slope.z;
     sum[3] += stiffness * n.x * n.x, sum[4] += stiffness * n.x * n.y, sum[5] += stiffness * n.x * n.z;
     sum[6] += stiffness * n.y * n.y, sum[7] += stiffness * n.y * n.z, sum[8] += stiffness * n.z * n.z;
+    return pd_contact_energy(*law, *limits, kind, at, nearest) / partners;
 }
 
 /* What one corner sees: its rows of the gradient [3] N and its diagonal block [3,3] N/m of the Hessian, exactly symmetric; psd != 0: of the
