@@ -92,6 +92,18 @@ METHODS = {
     "block Jacobi, accelerated": (pdgpu.BlockJacobi, {"iterations": 20, "chebyshev": pdgpu.Chebyshev(rho=0.9, start=2)}),
     "gradient descent": (pdgpu.GradientDescent, {"iterations": 10}),
 }
+# those with one matrix for all vertices, of which every test of every change sees other scenes
+WHOLE_METHODS = {
+    "quasi-Newton": (pdgpu.QuasiNewton, {"iterations": 10}),
+    "nonlinear CG": (pdgpu.NonlinearCG, {"iterations": 10}),
+    "PD, direct": (pdgpu.ProjectiveDynamics, {"iterations": 10}),
+    "PD, Jacobi, accelerated": (
+        pdgpu.ProjectiveDynamics,
+        {"iterations": 20, "linear": pdgpu.Jacobi(), "chebyshev": pdgpu.Chebyshev(rho=0.9, start=2)},
+    ),
+    "PD, PCG": (pdgpu.ProjectiveDynamics, {"iterations": 10, "linear": pdgpu.PCG(iterations=10)}),
+    "ADMM": (pdgpu.ADMM, {"iterations": 10}),
+}
 
 # a change of a scene, and the settings of its solver
 VARIANTS = {

@@ -26,8 +26,8 @@ ALLOWED = {
     (r"\w+_hessian_kernel", ""): (256, "of tets: what 81 second derivatives leave no registers for; once per linear solve"),
     (r"\w+_admm_kernel", ""): (600, "a Newton minimisation inside every element; its systems are indexed by loops"),
     (r"corner_turn_kernel", ""): (
-        256,
-        "calls a function for every kind of element; turns of neo-Hookean tets alone have group_turn_kernel",
+        400,
+        "calls a function for every kind of element, and for what a vertex touches; turns of neo-Hookean tets alone have group_turn_kernel",
     ),
 }
 
