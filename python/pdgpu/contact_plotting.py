@@ -68,6 +68,7 @@ def plot_contact(records, *, x="iterations", figure=None):
     if len(records) > 4:
         figure.legend(*panels[0].get_legend_handles_labels(), frameon=False, fontsize=9, loc="outside right center")
         panels[-1].set_xscale("symlog", linthresh=10.0 if x == "iterations" else 1e-3)  # from five iterations to five hundred
+        panels[-1].set_xlim(left=0.0)
     elif len(records) > 1:
         panels[-1].legend(frameon=False, fontsize=8, loc="lower left")
     panels[-1].set_xlabel(LABELS[x])
