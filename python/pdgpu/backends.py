@@ -34,7 +34,11 @@ def backend(device="cpu", dtype="float64"):
         found = None
     if found is None or not found.isnative or found.kind != "f" or found.itemsize not in (4, 8):
         raise ValueError(f"dtype: expected 'float32' or 'float64', got {dtype!r}")
-    return _loaded(device, found)
+    loaded = _loaded(device, found)
+    reason = loaded.unavailable()  # asked every time: a process may fork, and a device go
+    if reason:
+        raise RuntimeError(f"device: {device!r} is not available: no device was found, {reason}")
+    return loaded
 
 
 @cache
@@ -43,13 +47,9 @@ def _loaded(device, dtype):
     if not _host.cpu_supports_backend():
         raise RuntimeError("this build of pdgpu needs a processor with AVX2 and FMA; build it with -DPDGPU_ARCH= for this one")
     try:
-        loaded = importlib.import_module(f"pdgpu.{module}")
+        return importlib.import_module(f"pdgpu.{module}")
     except ImportError as error:
         raise RuntimeError(f"device: {device!r} is not available: the module {module} cannot be loaded ({error})") from None
-    reason = loaded.unavailable()
-    if reason:
-        raise RuntimeError(f"device: {device!r} is not available: no device was found, {reason}")
-    return loaded
 
 
 def thread_count(threads):
