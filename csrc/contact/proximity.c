@@ -357,7 +357,8 @@ pd_status pd_proximity_measure(pd_proximity *p, const pd_contact_measures *out) 
     void *const host[] = {out->kind, out->feature, out->points, out->weights, out->distance, out->normal, out->closest, out->bodies};
     pd_status status;
     if (!pd_context_place(context).on_device) return measure(p, out);
-    PD_TRY(pd_rooms_grow(p->context, n, "pairs that are measured", PD_MOST_ROOMS, rooms, &p->measured_capacity, &p->revision));
+    PD_TRY(pd_rooms_grow(p->context, n, "pairs that are measured", (int)(sizeof rooms / sizeof *rooms), rooms, &p->measured_capacity,
+                         &p->revision));
     PD_TRY(measure(p, m));
     for (int i = 0; i < PD_MOST_ROOMS; i++) PD_TRY(pd_memory_download(context, host[i], *rooms[i].memory, n * rooms[i].bytes));
 done:

@@ -8,6 +8,8 @@ pd_status pd_rooms_grow(pd_context *context, size_t needed, const char *of, int 
     void *fresh[PD_MOST_ROOMS] = {NULL};
     size_t size = *capacity > 0 ? *capacity : FEWEST;
     pd_status status = PD_OK;
+    if (n > PD_MOST_ROOMS)
+        return pd_fail(pd_context_error(context), PD_ERROR_VALUE, "%d arrays of %s, at most %d can grow", n, of, PD_MOST_ROOMS);
     if (needed <= *capacity) return PD_OK;
     while (size < needed) size *= 2;
     for (int i = 0; i < n && !status; i++) status = pd_memory_create(context, &fresh[i], (size / rooms[i].shared_by + 2) * rooms[i].bytes);

@@ -4,7 +4,7 @@
 
 #include "backend.h"
 
-enum { PD_MOST_ROOMS = 8 };
+enum { PD_MOST_ROOMS = 12 };
 
 /* An array of a list: an element of so many bytes for each `shared_by` elements of the list, and two more. */
 typedef struct pd_room {
