@@ -355,12 +355,12 @@ pd_status pd_proximity_measure(pd_proximity *p, const pd_contact_measures *out) 
     const pd_room rooms[] = {PD_ROOM(m->kind, 1),     PD_ROOM(m->feature, 1), PD_ROOM(m->points, 4),  PD_ROOM(m->weights, 4),
                              PD_ROOM(m->distance, 1), PD_ROOM(m->normal, 3),  PD_ROOM(m->closest, 6), PD_ROOM(m->bodies, 2)};
     void *const host[] = {out->kind, out->feature, out->points, out->weights, out->distance, out->normal, out->closest, out->bodies};
+    int arrays = (int)(sizeof rooms / sizeof *rooms);
     pd_status status;
     if (!pd_context_place(context).on_device) return measure(p, out);
-    PD_TRY(pd_rooms_grow(p->context, n, "pairs that are measured", (int)(sizeof rooms / sizeof *rooms), rooms, &p->measured_capacity,
-                         &p->revision));
+    PD_TRY(pd_rooms_grow(p->context, n, "pairs that are measured", arrays, rooms, &p->measured_capacity, &p->revision));
     PD_TRY(measure(p, m));
-    for (int i = 0; i < PD_MOST_ROOMS; i++) PD_TRY(pd_memory_download(context, host[i], *rooms[i].memory, n * rooms[i].bytes));
+    for (int i = 0; i < arrays; i++) PD_TRY(pd_memory_download(context, host[i], *rooms[i].memory, n * rooms[i].bytes));
 done:
     return status;
 }
