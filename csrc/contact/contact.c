@@ -191,8 +191,8 @@ static pd_status make_room(pd_contact *self, size_t n) {
                              PD_ROOM(c->separation, 1), PD_ROOM(c->weight, 1),      PD_ROOM(c->threshold, 1),
                              PD_ROOM(self->values, 1),  PD_ROOM(self->corners, 12), PD_ROOM(self->acting, 1)};
     const pd_room partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
-    pd_status status = pd_rooms_grow(self->context, n, "pairs in contact", 9, rooms, &self->capacity, NULL);
-    if (!status) status = pd_rooms_grow(self->context, n, "sums over pairs in contact", 1, partial, &self->partial_capacity, NULL);
+    pd_status status = pd_rooms_grow(self->context, n, "pairs in contact", PD_ROOMS(rooms), &self->capacity, NULL);
+    if (!status) status = pd_rooms_grow(self->context, n, "sums over pairs in contact", PD_ROOMS(partial), &self->partial_capacity, NULL);
     return status;
 }
 
@@ -311,7 +311,7 @@ pd_status pd_contact_hessians(pd_contact *self, const real *x, int psd) {
     pd_status status = pd_contact_place(self, x);
     if (status) return status;
     const pd_room rooms[] = {PD_ROOM(self->hessians, 144)};
-    PD_TRY(pd_rooms_grow(self->context, (size_t)self->n, "Hessians of pairs in contact", 1, rooms, &self->hessian_capacity, NULL));
+    PD_TRY(pd_rooms_grow(self->context, (size_t)self->n, "Hessians of pairs in contact", PD_ROOMS(rooms), &self->hessian_capacity, NULL));
     PD_TRY(evaluate(self, psd ? PD_CONTACT_HESSIAN_PSD : PD_CONTACT_HESSIAN, self->hessians));
     if (self->friction[self->lag]) PD_TRY(pd_friction_hessians(self->friction[self->lag], self->surface->points));
 done:

@@ -17,7 +17,7 @@ struct pd_friction {
     pd_lagged_pairs pairs; /* n = 0 until there is a lag */
     pd_incidence incidence;
     uint64_t *keys;
-    size_t capacity, key_capacity, partial_capacity;
+    size_t capacity, partial_capacity;
     real *values, *corners, *matrices; /* B [capacity], [capacity,4,3], [capacity,3,3] */
     double *partial;                   /* B [capacity / PD_SUM_BLOCK + 2] */
     double *energy;                    /* B [2] */
@@ -88,14 +88,14 @@ pd_status pd_friction_begin(pd_friction *self, const real *y) {
 
 static pd_status make_room(pd_friction *self, size_t n) {
     pd_lagged_pairs *p = &self->pairs;
-    const pd_room rooms[] = {PD_ROOM(p->points, 4),      PD_ROOM(p->weights, 4),           PD_ROOM(p->normals, 3),
-                             PD_ROOM(p->strength, 1),    PD_ROOM(self->values, 1),         PD_ROOM(self->corners, 12),
-                             PD_ROOM(self->matrices, 9), PD_ROOM(self->incidence.roles, 4)};
-    const pd_room keys[] = {PD_ROOM(self->keys, 1)};
+    const pd_room rooms[] = {
+        PD_ROOM(p->points, 4),    PD_ROOM(p->weights, 4),     PD_ROOM(p->normals, 3),     PD_ROOM(p->strength, 1),
+        PD_ROOM(self->values, 1), PD_ROOM(self->corners, 12), PD_ROOM(self->matrices, 9), PD_ROOM(self->incidence.roles, 4),
+        PD_ROOM(self->keys, 1)};
     const pd_room partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
-    pd_status status = pd_rooms_grow(self->context, n, "pairs with friction", 8, rooms, &self->capacity, NULL);
-    if (!status) status = pd_rooms_grow(self->context, n, "names of pairs with friction", 1, keys, &self->key_capacity, NULL);
-    if (!status) status = pd_rooms_grow(self->context, n, "sums over pairs with friction", 1, partial, &self->partial_capacity, NULL);
+    pd_status status = pd_rooms_grow(self->context, n, "pairs with friction", PD_ROOMS(rooms), &self->capacity, NULL);
+    if (!status)
+        status = pd_rooms_grow(self->context, n, "sums over pairs with friction", PD_ROOMS(partial), &self->partial_capacity, NULL);
     return status;
 }
 

@@ -73,7 +73,7 @@ pd_status pd_guard_part(pd_guard *self, double rounding, double *part) {
     if (n + (size_t)self->n_planes * (size_t)self->n_asked > INT_MAX)
         return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "%zu pairs may meet, at most %d can be looked at", n, INT_MAX);
     const pd_room rooms[] = {PD_ROOM(self->corners, 4)};
-    PD_TRY(pd_rooms_grow(context, n, "pairs that may meet", 1, rooms, &self->capacity, NULL));
+    PD_TRY(pd_rooms_grow(context, n, "pairs that may meet", PD_ROOMS(rooms), &self->capacity, NULL));
     pd_candidates candidates = {.n = n,
                                 .n_vertex_triangle = vertex_triangle.n,
                                 .n_edge_edge = edge_edge.n,

@@ -76,19 +76,19 @@ static pd_status make_work(pd_proximity *p, size_t n) {
 
 static pd_status make_candidate_room(pd_proximity *p, size_t n) {
     const pd_room rooms[] = {PD_ROOM(p->support, 1), {(void **)&p->starts, sizeof *p->starts, 32}};
-    pd_status status = pd_rooms_grow(p->context, n, "candidates", 2, rooms, &p->candidate_capacity, &p->revision);
+    pd_status status = pd_rooms_grow(p->context, n, "candidates", PD_ROOMS(rooms), &p->candidate_capacity, &p->revision);
     return status ? status : make_work(p, p->candidate_capacity / 32 + 1);
 }
 
 static pd_status make_active_room(pd_proximity *p, size_t n) {
     pd_active_pairs *a = &p->active;
     const pd_room rooms[] = {PD_ROOM(a->kind, 1), PD_ROOM(a->points, 4), PD_ROOM(a->key, 1), PD_ROOM(p->rows, 1)};
-    return pd_rooms_grow(p->context, n, "pairs that are near", 4, rooms, &a->capacity, &p->revision);
+    return pd_rooms_grow(p->context, n, "pairs that are near", PD_ROOMS(rooms), &a->capacity, &p->revision);
 }
 
 static pd_status make_key_room(pd_proximity *p, size_t n) {
     const pd_room rooms[] = {PD_ROOM(p->keys, 1), PD_ROOM(p->scratch, 1)};
-    pd_status status = pd_rooms_grow(p->context, n, "keys of pairs that are near", 2, rooms, &p->key_capacity, &p->revision);
+    pd_status status = pd_rooms_grow(p->context, n, "keys of pairs that are near", PD_ROOMS(rooms), &p->key_capacity, &p->revision);
     return status ? status : make_work(p, p->key_capacity);
 }
 
@@ -290,7 +290,7 @@ pd_status pd_proximity_incidence(pd_proximity *p, const int *points, pd_incidenc
     pd_status status;
     if (points) active.points = (int *)(uintptr_t)points;
     PD_TRY(make_key_room(p, n));
-    PD_TRY(pd_rooms_grow(p->context, n, "corners of pairs that are near", 1, rooms, &p->incidence.capacity, &p->revision));
+    PD_TRY(pd_rooms_grow(p->context, n, "corners of pairs that are near", PD_ROOMS(rooms), &p->incidence.capacity, &p->revision));
     PD_TRY(pd_role_keys(context, p->n_active, &active, n_points, role_bits, p->keys));
     PD_TRY(pd_sort_keys(context, n, role_bits, role_bits + bits_of((uint64_t)n_points + 1), p->keys, p->scratch, &p->work));
     PD_TRY(pd_role_starts(context, n, n_points, role_bits, p->keys, &p->incidence));
@@ -331,7 +331,7 @@ pd_status pd_proximity_choose(pd_proximity *p, int unique, size_t *n_chosen) {
     if (unique && n > 0) {
         p->n_chosen = 0;
         PD_TRY(make_key_room(p, n));
-        PD_TRY(pd_rooms_grow(p->context, n, "pairs to choose from", 3, rooms, &p->choice_capacity, &p->revision));
+        PD_TRY(pd_rooms_grow(p->context, n, "pairs to choose from", PD_ROOMS(rooms), &p->choice_capacity, &p->revision));
         PD_TRY(sort_by_nearest(p, index_bits));
         PD_TRY(pd_mark_first(context, n, p->names, index_bits, p->keys, p->first));
         PD_TRY(pd_select_rows(context, n, p->first, p->starts, &p->work, n, p->chosen, &p->findings->chosen));
@@ -355,12 +355,12 @@ pd_status pd_proximity_measure(pd_proximity *p, const pd_contact_measures *out) 
     const pd_room rooms[] = {PD_ROOM(m->kind, 1),     PD_ROOM(m->feature, 1), PD_ROOM(m->points, 4),  PD_ROOM(m->weights, 4),
                              PD_ROOM(m->distance, 1), PD_ROOM(m->normal, 3),  PD_ROOM(m->closest, 6), PD_ROOM(m->bodies, 2)};
     void *const host[] = {out->kind, out->feature, out->points, out->weights, out->distance, out->normal, out->closest, out->bodies};
-    int arrays = (int)(sizeof rooms / sizeof *rooms);
     pd_status status;
     if (!pd_context_place(context).on_device) return measure(p, out);
-    PD_TRY(pd_rooms_grow(p->context, n, "pairs that are measured", arrays, rooms, &p->measured_capacity, &p->revision));
+    PD_TRY(pd_rooms_grow(p->context, n, "pairs that are measured", PD_ROOMS(rooms), &p->measured_capacity, &p->revision));
     PD_TRY(measure(p, m));
-    for (int i = 0; i < arrays; i++) PD_TRY(pd_memory_download(context, host[i], *rooms[i].memory, n * rooms[i].bytes));
+    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
+        PD_TRY(pd_memory_download(context, host[i], *rooms[i].memory, n * rooms[i].bytes));
 done:
     return status;
 }
