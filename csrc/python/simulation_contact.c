@@ -204,6 +204,24 @@ static pd_status place(pd_simulation *core) {
     return pd_simulation_keep_error(core, pd_contact_place(contact, pd_simulation_positions(core)));
 }
 
+/* A dict for columns, with the simulation entered, or NULL with an exception. */
+static PyObject *begin_columns(pd_simulation_object *self) {
+    if (!pd_simulation_contact(self->core)) return PyErr_Format(PyExc_ValueError, "contact: this simulation has none");
+    PyObject *columns = PyDict_New();
+    if (columns && pd_object_enter(self)) return columns;
+    Py_XDECREF(columns);
+    return NULL;
+}
+
+/* Leaves the simulation. The dict where all went well, else NULL with an exception; `complete` = 0: it is set already. */
+static PyObject *end_columns(pd_simulation_object *self, PyObject *columns, int complete, pd_status status) {
+    pd_simulation_keep_error(self->core, status);
+    pd_object_leave(self);
+    if (complete && !status) return columns;
+    Py_DECREF(columns);
+    return status ? pd_object_raise(self, status) : NULL;
+}
+
 /* Columns of the pairs with friction in the last step, as they are where the state is. */
 typedef struct {
     npy_intp n;
@@ -232,14 +250,10 @@ done:
 
 PyObject *pd_call_friction_columns(pd_simulation_object *self, PyObject *unused) {
     pd_contact *contact = pd_simulation_contact(self->core);
+    PyObject *columns = begin_columns(self);
     pd_status status;
     (void)unused;
-    if (!contact) return PyErr_Format(PyExc_ValueError, "contact: this simulation has none");
-    PyObject *columns = PyDict_New();
-    if (!columns || !pd_object_enter(self)) {
-        Py_XDECREF(columns);
-        return NULL;
-    }
+    if (!columns) return NULL;
     pd_friction *friction = pd_contact_friction(contact, PD_LAG_OF_STEP);
     friction_columns out = {.n = friction ? pd_friction_pairs_of(friction).pairs.n : 0};
     int complete = (out.keys = pd_array_column(columns, "key", NPY_UINT64, out.n, 0, 0)) &&
@@ -254,23 +268,15 @@ PyObject *pd_call_friction_columns(pd_simulation_object *self, PyObject *unused)
         if (!status) status = read_lagged(self->core, &out);
         Py_END_ALLOW_THREADS
     }
-    pd_simulation_keep_error(self->core, status);
-    pd_object_leave(self);
-    if (complete && !status) return columns;
-    Py_DECREF(columns);
-    return status ? pd_object_raise(self, status) : NULL;
+    return end_columns(self, columns, complete, status);
 }
 
 PyObject *pd_call_contact_columns(pd_simulation_object *self, PyObject *unused) {
     pd_contact *contact = pd_simulation_contact(self->core);
+    PyObject *columns = begin_columns(self);
     pd_status status;
     (void)unused;
-    if (!contact) return PyErr_Format(PyExc_ValueError, "contact: this simulation has none");
-    PyObject *columns = PyDict_New();
-    if (!columns || !pd_object_enter(self)) {
-        Py_XDECREF(columns);
-        return NULL;
-    }
+    if (!columns) return NULL;
     Py_BEGIN_ALLOW_THREADS status = place(self->core);
     Py_END_ALLOW_THREADS npy_intp n = pd_contact_pairs_of(contact).n;
     pd_contact_columns out = {0};
@@ -291,9 +297,5 @@ PyObject *pd_call_contact_columns(pd_simulation_object *self, PyObject *unused) 
         if (!status) status = pd_contact_read(contact, PD_CONTACT_GRADIENT, gradient);
         Py_END_ALLOW_THREADS
     }
-    pd_simulation_keep_error(self->core, status);
-    pd_object_leave(self);
-    if (complete && !status) return columns;
-    Py_DECREF(columns);
-    return status ? pd_object_raise(self, status) : NULL;
+    return end_columns(self, columns, complete, status);
 }
