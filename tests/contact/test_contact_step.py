@@ -1,12 +1,12 @@
 """Steps with contact: what the objective is, that runs go on with the same bits, and what is refused."""
 
-import copy
 import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from same_bits import assert_same_bits
 
 import pdgpu
 
@@ -61,21 +61,11 @@ def test_the_energy_is_that_of_the_mesh(area_weighted):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_bits(tmp_path, dtype, linear):
     """If not, a run cannot be repeated: threads, a copy, a file and a record in mid-contact change nothing."""
-    sim = simulation(falling_cloth(), dtype=dtype, threads=1, linear=linear)
-    sim.step(12)
-    assert len(sim.contact_forces()) > 10
-    sim.save(tmp_path / "middle")
-    others = [
-        copy.copy(sim),
-        pdgpu.Simulation.load(tmp_path / "middle", threads=2),
-        simulation(falling_cloth(), dtype=dtype, threads=3, linear=linear),
-    ]
-    others[2].step(12)
-    sim.step(4)
-    for other in others:
-        other.step(3)
-        other.step(record=True)
-        assert np.array_equal(other.positions, sim.positions) and np.array_equal(other.velocities, sim.velocities)
+
+    def falling(threads):
+        return simulation(falling_cloth(), dtype=dtype, threads=threads, linear=linear)
+
+    assert_same_bits(falling, tmp_path, steps=12, contacts=10)
 
 
 DESCENTS = [
@@ -94,17 +84,7 @@ def test_bits_of_descent(tmp_path, dtype, solver):
     def falling(threads):
         return pdgpu.Simulation(falling_cloth(), solver, dt=1 / 60, contact=pdgpu.BarrierContact(0.01), dtype=dtype, threads=threads)
 
-    sim = falling(1)
-    sim.step(18)
-    assert len(sim.contact_forces()) > 3
-    sim.save(tmp_path / "middle")
-    others = [copy.copy(sim), pdgpu.Simulation.load(tmp_path / "middle", threads=2), falling(3)]
-    others[2].step(18)
-    sim.step(4)
-    for other in others:
-        other.step(3)
-        other.step(record=True)
-        assert np.array_equal(other.positions, sim.positions) and np.array_equal(other.velocities, sim.velocities)
+    assert_same_bits(falling, tmp_path, steps=18, contacts=3)
 
 
 def test_a_cut_cloth_goes_on():

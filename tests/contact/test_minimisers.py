@@ -1,6 +1,5 @@
 """The minimisers of G in scenes with contact: no way through, and the same bits however a run is made."""
 
-import copy
 import dataclasses
 
 import numpy as np
@@ -8,6 +7,7 @@ import pytest
 from contact_scenes import SCENES
 from judged_run import judged_run
 from resting_contact import projective
+from same_bits import assert_same_bits
 
 import pdgpu
 from pdgpu import _host
@@ -55,17 +55,7 @@ def test_nothing_goes_through(solver, name, dtype, iterations):
 def test_bits(tmp_path, solver, dtype):
     """If not, a run with contact cannot be repeated: threads, a copy, a file and a record change nothing."""
     made = SOLVERS[solver](iterations=6)
-    _, sim = simulation("cube on floor", made, dtype, threads=1)
-    sim.step(3)
-    assert len(sim.contact_forces()) > 0
-    sim.save(tmp_path / "middle")
-    others = [copy.copy(sim), pdgpu.Simulation.load(tmp_path / "middle", threads=2), simulation("cube on floor", made, dtype, threads=3)[1]]
-    others[2].step(3)
-    sim.step(3)
-    for other in others:
-        other.step(2)
-        other.step(record=True)
-        assert np.array_equal(other.positions, sim.positions) and np.array_equal(other.velocities, sim.velocities)
+    assert_same_bits(lambda threads: simulation("cube on floor", made, dtype, threads=threads)[1], tmp_path, steps=3, contacts=0, more=3)
 
 
 @pytest.mark.parametrize("guard", ["impact", "reach"])

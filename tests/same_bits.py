@@ -1,0 +1,23 @@
+"""The same run made in other ways: the bits must not tell."""
+
+import copy
+
+import numpy as np
+
+import pdgpu
+
+
+def assert_same_bits(make, folder, *, steps, contacts, more=4):
+    """Threads, a copy, a file and a record in the middle change nothing; make(threads) is a simulation, in more than so many `contacts`
+    after its first steps."""
+    sim = make(1)
+    sim.step(steps)
+    assert len(sim.contact_forces()) > contacts
+    sim.save(folder / "middle")
+    others = [copy.copy(sim), pdgpu.Simulation.load(folder / "middle", threads=2), make(3)]
+    others[2].step(steps)
+    sim.step(more)
+    for other in others:
+        other.step(more - 1)
+        other.step(record=True)
+        assert np.array_equal(other.positions, sim.positions) and np.array_equal(other.velocities, sim.velocities)
