@@ -33,6 +33,7 @@ from pdgpu.materials import (
     WorldBox,
 )
 from pdgpu.mesh import Mesh, read_mesh
+from pdgpu.rates import Rate
 from pdgpu.records import StepRecord
 from pdgpu.scene import Scene
 from pdgpu.simulation import Simulation
@@ -68,6 +69,7 @@ __all__ = [
     "NeoHookean",
     "Obstacle",
     "Plane",
+    "Rate",
     "Scene",
     "SignedDistanceField",
     "Simulation",

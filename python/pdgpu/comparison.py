@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import warnings
 
 import numpy as np
 
 from pdgpu.arguments import choice, real_array
-from pdgpu.atomic_files import replacing
 from pdgpu.backends import backend
 from pdgpu.materials import MATERIAL_OF_KIND
 from pdgpu.records import COLUMNS as STEP_COLUMNS
 from pdgpu.records import StepRecord
 from pdgpu.simulation import Simulation
 from pdgpu.solvers import INITIALIZATIONS, SOLVERS, Newton, check_contact, check_slides, check_support
+from pdgpu.tables import data_frame, joined, record_table, text_table, write_csv
 
 __all__ = ["Comparison", "compare"]
 
@@ -105,7 +104,7 @@ class Comparison:
         """The last recorded row of every solver, as text; "at rounding" says which of those that converged have no decrease left."""
         measured = ("ms/iteration", "setup ms", "relative loss", "relative error", "gradient norm")
         head = ("solver", "status", "at rounding", "iterations", *measured)
-        rows = [head]
+        rows = []
         for name, record in self.records.items():
             iterations = record.iteration
             last = {column: values[-1] for column, values in record.items()}
@@ -122,22 +121,35 @@ class Comparison:
                     f"{last['gradient_norm']:.3e}",
                 )
             )
-        widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
-        lines = [
-            "  ".join(cell.ljust(w) if k < 3 else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True)))
-            for row in rows
-        ]
-        return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
+        return text_table(head, rows, left=3)
 
-    def to_csv(self, path):
-        """Write every record: the column `solver`, then those of a step; a cell without a value is empty."""
-        with replacing(path) as unfinished, open(unfinished, "w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(("solver", *COLUMNS))
-            for name, record in self.records.items():
-                for k in range(len(record["iteration"])):
-                    cells = [record[column][k] if column in record else None for column in COLUMNS]
-                    writer.writerow([name, int(cells[0]), *(None if c is None else repr(float(c)) for c in cells[1:])])
+    def __repr__(self):
+        return f"<Comparison of {len(self)}>\n{self.table()}"
+
+    def _rows(self, further):
+        return joined(record_table(record, COLUMNS, {**further, "solver": name}) for name, record in self.records.items())
+
+    def to_dataframe(self, **further):
+        """A pandas DataFrame, a row for every recorded iteration of every solver.
+
+        Columns are those of `further` (name=value, the same in all rows: what a study varies), "solver" (the name it was compared under),
+        what the step was one of (`StepRecord.numbers`), "status", "at_rounding", "setup_seconds", and those of a step. Without a
+        reference "relative_loss" and "relative_error" are NaN.
+
+        Raises
+        ------
+        ImportError
+            pandas is not installed.
+        """
+        return data_frame(self._rows(further))
+
+    def to_csv(self, path, **further):
+        """Write the columns of `to_dataframe` to a file, in place whole; a cell without a value is empty."""
+        write_csv(path, self._rows(further))
+
+    def rates(self, column="gradient_norm", *, confidence=0.95):
+        """Name -> how fast that solver converged in its linear phase, a dict of `Rate`; see `StepRecord.rate`."""
+        return {name: record.rate(column, confidence=confidence) for name, record in self.records.items()}
 
     def plot(self, x="iterations", y="relative_loss", *, axes=None):
         """Plot a column of every solver against iterations or seconds, logarithmic. Returns matplotlib axes."""
@@ -304,6 +316,7 @@ def _run(simulation, evaluator, x_star, g_star):
         setup_seconds=step.setup_seconds,
         solve_seconds=float(columns["seconds"][-1]),
         phases=step.phases,
+        numbers=step.numbers,
     )
     return record, last[0]
 

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from pdgpu import _host
+from pdgpu.arguments import number
+from pdgpu.rates import fit_rate
+from pdgpu.tables import data_frame, record_table, text_table, write_csv
 
 __all__ = ["COLUMNS", "PHASES", "StepRecord"]
 
@@ -15,6 +18,9 @@ COLUMNS = _host.RECORD_COLUMNS
 
 # of a step, in their order
 PHASES = _host.PHASES
+
+# shown by `StepRecord.table`
+TABLE_COLUMNS = ("iteration", "seconds", "incremental_potential", "gradient_norm", "step_norm", "relative_loss", "relative_error")
 
 
 class StepRecord(Mapping):
@@ -59,6 +65,9 @@ class StepRecord(Mapping):
         "direction" and "advance" (all iterations; together `solve_seconds`), "velocity". Empty where the step raised.
     positions : ndarray or None
         Iterates, (rows, n, 3) m, after ``record="positions"``.
+    numbers : dict
+        What the step was one of: "solver", "dt" (s; NaN: quasistatic), "device", "dtype", "vertices", "pinned", "elements", "materials",
+        "contact".
     """
 
     def __init__(
@@ -74,6 +83,7 @@ class StepRecord(Mapping):
         behind=0.0,
         phases=None,
         positions=None,
+        numbers=None,
     ):
         self._columns = {name: np.asarray(values, dtype=np.float64) for name, values in columns.items()}
         self.status, self.at_rounding, self.iteration = status, at_rounding, iteration
@@ -81,6 +91,64 @@ class StepRecord(Mapping):
         self.behind = behind
         self.phases = {} if phases is None else dict(phases)
         self.positions = positions
+        self.numbers = {} if numbers is None else dict(numbers)
+
+    def to_dataframe(self, **further):
+        """A pandas DataFrame, a row for every recorded iteration.
+
+        Columns are those of `further` (name=value, the same in all rows: what a study varies), then `numbers`, "status", "at_rounding" and
+        "setup_seconds", then those of the record. Frames of several records can be put one below the other.
+
+        Raises
+        ------
+        ImportError
+            pandas is not installed.
+        """
+        return data_frame(record_table(self, COLUMNS, further))
+
+    def to_csv(self, path, **further):
+        """Write the columns of `to_dataframe` to a file, in place whole; a cell without a value is empty."""
+        write_csv(path, record_table(self, COLUMNS, further))
+
+    def rate(self, column="gradient_norm", *, confidence=0.95):
+        """How fast the step converged: the factor per iteration in the linear phase, with a confidence interval.
+
+        The logarithm of the column is described by one to four straight pieces, as many as an information criterion finds worth it
+        [Schwarz 1978]; the linear phase is the last of them that falls: what is before is the transient, what is flat behind it is
+        rounding. Where none falls, it is the last. The rate is the least-squares slope there; the interval is Student's, for as many
+        independent rows as the correlation of neighbouring residuals leaves [Bartlett 1935]. Of made-up curves of 60 rows an interval
+        of 0.95 held the rate in 0.94 of the cases without such a correlation, in 0.82 with one of 0.3, in 0.70 with 0.6. It says nothing of
+        iterations that did not run: a slower phase may follow.
+
+        Parameters
+        ----------
+        column : str
+            One that falls to zero: "gradient_norm", "step_norm"; in a comparison also "relative_error", "relative_loss".
+        confidence : float
+            Of the interval, between 0 and 1.
+
+        Returns
+        -------
+        Rate
+
+        Raises
+        ------
+        ValueError
+            A column that was not recorded.
+        """
+        if column not in self:
+            raise ValueError(f"column: {column!r} was not recorded; there is {', '.join(self) or 'nothing: step(record=True)'}")
+        confidence = number("confidence", confidence, above=0.0, below=1.0)
+        return fit_rate(self["iteration"], self[column], column, self["seconds"], confidence)
+
+    def table(self):
+        """First and last rows of what was recorded, as text."""
+        columns = [name for name in TABLE_COLUMNS if name in self]
+        n = len(next(iter(self.values()), ()))
+        kept = range(n) if n <= 8 else [*range(4), None, *range(n - 3, n)]
+        head = [name.replace("_", " ") for name in columns]
+        rows = [["..."] * len(columns) if k is None else [_text(name, self[name][k]) for name in columns] for k in kept]
+        return text_table(head, rows, left=0)
 
     def plot_contact(self, *, x="iterations"):
         """How contact converged in the step, in four panels: see `pdgpu.contact_plotting.plot_contact`. Returns a matplotlib figure."""
@@ -98,6 +166,11 @@ class StepRecord(Mapping):
         return len(self._columns)
 
     def __repr__(self):
-        rows = len(next(iter(self._columns.values()), ()))
+        n = len(next(iter(self._columns.values()), ()))
         status = f"{self.status}{' at rounding' if self.at_rounding else ''}"
-        return f"<StepRecord: {status} after {self.iteration} iterations, {rows} rows of {', '.join(self) or 'nothing'}>"
+        head = f"<StepRecord: {status} after {self.iteration} iterations, {n or 'no'} rows recorded>"
+        return f"{head}\n{self.table()}" if n else head
+
+
+def _text(name, value):
+    return str(int(value)) if name == "iteration" else f"{value:.4g}"

@@ -27,6 +27,7 @@ from pdgpu.readback import ReadBack
 from pdgpu.records import COLUMNS, StepRecord
 from pdgpu.scene import Scene, vertex_colours
 from pdgpu.solvers import XPBD, Newton, ProjectiveDynamics, check_contact, check_slides, check_support, settings_of, warn_idle_acceleration
+from pdgpu.tables import scene_numbers
 
 __all__ = ["Simulation"]
 
@@ -210,6 +211,7 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
             subspace=self._subspace,
             contact=description,
         )
+        self._said = scene_numbers(self, sum(len(group[0]) for group in groups.values()))  # by every record
         self._setup_seconds = 0.0
         self._numbers = None  # of the linear solver
         self._rho = None  # of the outer iteration, once found
@@ -456,7 +458,7 @@ class Simulation(Diagnostics, ReadBack, GuardedAttributes):
         def recorded(count, **state):
             columns = {} if rows is None else dict(zip(COLUMNS, rows[:count].T.copy(), strict=True))
             kept = None if iterates is None else iterates[:count].copy()
-            return StepRecord(columns, setup_seconds=self._setup_seconds, positions=kept, **state)
+            return StepRecord(columns, setup_seconds=self._setup_seconds, positions=kept, numbers=self._said, **state)
 
         self._aim()
         try:
