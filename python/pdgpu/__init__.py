@@ -38,6 +38,7 @@ from pdgpu.records import StepRecord
 from pdgpu.scene import Scene
 from pdgpu.simulation import Simulation
 from pdgpu.solvers import *  # noqa: F403  (a new solver is named there alone)
+from pdgpu.sweeps import Sweep, sweep
 
 __version__ = "0.1.0"
 
@@ -78,6 +79,7 @@ __all__ = [
     "StVK",
     "StepRecord",
     "StrainLimit",
+    "Sweep",
     "SymmetricGaussSeidel",
     "TriangleMesh",
     "Volume",
@@ -94,5 +96,6 @@ __all__ = [
     "read_mesh",
     "shapes",
     "surface",
+    "sweep",
 ]
 __all__ += solvers.__all__

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import scipy.sparse
@@ -166,7 +169,9 @@ class System(GuardedAttributes):
                 raise ValueError(f"bending: expected shape {A.shape}, got {bending.shape}")
         elif getattr(solver, "suppression", None) == "bending":
             raise ValueError("bending: suppression='bending' needs the part of A that comes from bending")
+        self._bending_part = bending
         self._bending = None if bending is None else arrays(times_power(bending, -self._exponent))
+        self._added = None
         start = time.perf_counter()
         settings = linear_settings(solver, iterations=ITERATIONS, device=device, blocks=blocks)
         self._iterations, self._tolerance, self._check_every = (settings[name] for name in ("iterations", "tolerance", "check_every"))
@@ -184,7 +189,22 @@ class System(GuardedAttributes):
         self._keep(setup_seconds=time.perf_counter() - start)
 
     def __reduce__(self):
-        raise TypeError("a System holds what its solver prepared, and is neither copied nor pickled: make another one")
+        """Copies and pickles: what the solver prepared is prepared anew, and what rho="auto" has found stays."""
+        A = times_power(self._original, self._exponent)
+        given = (A, self.solver, self.columns, self._bending_part, self.dtype.name, self._device, self._threads)
+        return type(self)._again, (*given, self._added, self._numbers, self.trials)
+
+    @classmethod
+    def _again(cls, A, solver, columns, bending, dtype, device, threads, added, numbers, trials):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what there is to say of the weights was said of the first one
+            self = cls(A, solver, columns=columns, bending=bending, dtype=dtype, device=device, threads=threads)
+        self._numbers = replace(numbers)
+        self._numbers.apply(solver, self._core.set)
+        self._keep(trials=list(trials), parameters={**self.parameters, **numbers.described(solver)})
+        if added is not None:
+            self.add_diagonal(added)
+        return self
 
     def __repr__(self):
         return f"<System: {self._A.shape[0]} rows, {self._A.nnz} nonzeros, {self.solver!r}>"
@@ -354,7 +374,7 @@ class System(GuardedAttributes):
         if (delta < 0.0).any():
             row = int(np.argmax(delta < 0.0))
             raise ValueError(f"delta: must not be negative, got {delta[row]} at {row}")
-        delta = times_power(delta, -self._exponent)
+        added, delta = delta, times_power(delta, -self._exponent)
         diagonal = self._original.diagonal() + delta
         if not diagonal.max() <= 2.0 ** SPREAD[self.dtype]:
             row = int(np.argmax(delta))
@@ -363,6 +383,7 @@ class System(GuardedAttributes):
         self._A.setdiag(diagonal)
         self._magnitudes = None
         self._core.set_diagonal(delta)
+        self._added = added
 
     def cost(self):
         """What A-Jacobi's operator costs.
@@ -377,25 +398,33 @@ class System(GuardedAttributes):
 
     def predicted_rate(self):
         """See `LinearResult.predicted_rate`."""
-        solver, chebyshev = self.solver, getattr(self.solver, "chebyshev", None)
-        if isinstance(solver, Direct):
-            return 0.0
-        if isinstance(solver, PCG):
-            low, high = _block_extremes(self._A) if solver.preconditioner == "block" else extremes(self._A)
-            root = math.sqrt(max(low, 0.0) / high)
-            return (1.0 - root) / (1.0 + root)
-        radius = spectral_radius_of(self._A, solver, self._bending, self.parameters.get("weight"), self.parameters.get("omega"))
-        rho = self.parameters.get("rho")
-        if chebyshev is None or rho is None or radius >= 1.0:
-            return radius
-        if isinstance(solver, AJacobi):
-            rho = rho**solver.order if solver.variant == "power" else composed_radius(solver.order, rho)
-        gamma = chebyshev.under_relaxation
-        radius = 1.0 - gamma * (1.0 - radius)
-        if chebyshev.interval == "positive":
-            shift = 2.0 / (2.0 - rho)
-            radius, rho = abs(1.0 - shift * (1.0 - radius)), rho / (2.0 - rho)
-        return chebyshev_rate(radius, rho)
+        return self._prediction()()
+
+    def _prediction(self):
+        """A callable that computes it of the matrix and the numbers as they are now; it can be pickled."""
+        return partial(_predicted_rate, self.solver, self._A, self._bending, dict(self.parameters))
+
+
+def _predicted_rate(solver, A, bending, parameters):
+    chebyshev = getattr(solver, "chebyshev", None)
+    if isinstance(solver, Direct):
+        return 0.0
+    if isinstance(solver, PCG):
+        low, high = _block_extremes(A) if solver.preconditioner == "block" else extremes(A)
+        root = math.sqrt(max(low, 0.0) / high)
+        return (1.0 - root) / (1.0 + root)
+    radius = spectral_radius_of(A, solver, bending, parameters.get("weight"), parameters.get("omega"))
+    rho = parameters.get("rho")
+    if chebyshev is None or rho is None or radius >= 1.0:
+        return radius
+    if isinstance(solver, AJacobi):
+        rho = rho**solver.order if solver.variant == "power" else composed_radius(solver.order, rho)
+    gamma = chebyshev.under_relaxation
+    radius = 1.0 - gamma * (1.0 - radius)
+    if chebyshev.interval == "positive":
+        shift = 2.0 / (2.0 - rho)
+        radius, rho = abs(1.0 - shift * (1.0 - radius)), rho / (2.0 - rho)
+    return chebyshev_rate(radius, rho)
 
 
 def _block_extremes(A):

@@ -48,7 +48,7 @@ class LinearResult:
     """
 
     def __init__(self, system, x, status, at_rounding, iterations, residual_norm, relative_error, seconds, shares):
-        self._system = system
+        self._predicted_rate = system._prediction()
         self.x, self.status, self.at_rounding, self.iterations = x, status, at_rounding, iterations
         self.residual_norm, self.relative_error, self.seconds = residual_norm, relative_error, seconds
         self._shares = shares  # residual norms over the first, down to rounding
@@ -65,7 +65,7 @@ class LinearResult:
 
     @cached_property
     def predicted_rate(self):
-        return self._system.predicted_rate()
+        return self._predicted_rate()
 
     def __repr__(self):
         return f"<LinearResult: {self.status} after {self.iterations} iterations, residual norm {self.residual_norm[-1]:.3e}>"

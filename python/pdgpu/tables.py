@@ -9,13 +9,16 @@ import numpy as np
 
 from pdgpu.atomic_files import replacing
 
-__all__ = ["IDENTITY", "data_frame", "record_table", "scene_numbers", "text_table", "write_csv"]
+__all__ = ["IDENTITY", "data_frame", "joined", "record_table", "scene_numbers", "summary", "text_table", "write_csv"]
 
 # what a row says beside the columns of a step: whose it is, of which scene, and how the step ended
 IDENTITY = (
     *("solver", "status", "at_rounding", "dt", "device", "dtype", "vertices", "pinned", "elements", "materials", "contact"),
     "setup_seconds",
 )
+
+# columns whose last row says nothing of a whole step
+NOT_OF_THE_LAST = ("iteration", "seconds", "direction_seconds", "advance_seconds")
 
 
 def scene_numbers(simulation, n_elements):
@@ -47,6 +50,23 @@ def record_table(record, columns, further=None):
         values = record[name] if name in record else np.full(n, np.nan)
         table[name] = [int(value) for value in values] if name == "iteration" else [float(value) for value in values]
     return table
+
+
+def summary(record, column="gradient_norm"):
+    """One row of a record: whose it is, how it ended, the last of every column, and the rate of the step."""
+    rate = record.rate(column)
+    return {
+        **record.numbers,
+        "status": record.status,
+        "at_rounding": record.at_rounding,
+        "iterations": record.iteration,
+        "setup_seconds": record.setup_seconds,
+        "solve_seconds": record.solve_seconds,
+        **{name: float(values[-1]) for name, values in record.items() if name not in NOT_OF_THE_LAST},
+        "rate": rate.value,
+        "rate_low": rate.low,
+        "rate_high": rate.high,
+    }
 
 
 def joined(tables):

@@ -1,0 +1,27 @@
+"""A sweep of 200 short runs on two processes, for a test that kills it: python sweep_case.py FILE TABLE."""
+
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+
+import pdgpu
+
+
+def run(n, weight, seed):
+    if weight == 0.7 and seed == 3:
+        raise RuntimeError(f"no luck with {n}")
+    A = np.diag(np.full(n, 2.5)) - np.eye(n, k=1) - np.eye(n, k=-1)
+    result = pdgpu.linear.solve(A, np.random.default_rng(seed).normal(size=n), pdgpu.Jacobi(weight=weight, iterations=50), threads=1)
+    time.sleep(0.002)
+    return {"residual": result.residual_norm[-1], "rate": result.rate, "status": result.status}
+
+
+GRID = {"n": [4, 6, 8, 10], "weight": [0.5, 0.6, 0.7, 0.8, 0.9], "seed": list(range(10))}
+
+if __name__ == "__main__":
+    with ProcessPoolExecutor(2, mp_context=get_context("fork")) as executor:
+        table = pdgpu.sweep(run, GRID, sys.argv[1], executor=executor)
+    table.to_csv(sys.argv[2])
