@@ -38,16 +38,16 @@ def sweep(
 ) -> Sweep:
     """Call a function with every combination of the values of a grid, and collect what it returns as a table.
 
-    With a `path` every case is written as soon as it is done, as one line of a file: the same call after a crash, a kill or Ctrl-C leaves out
-    what is done, and ends with the same table, which stands in the order of the grid, not of the finish. A grid may have grown meanwhile.
+    With a `path` every case is written as soon as it is done, as one line of a file: the same call after a crash, a kill or Ctrl-C leaves
+    out what is done, and ends with the same table, which stands in the order of the grid, not of the finish. A grid may have grown.
 
     Parameters
     ----------
     function : callable
-        Called as ``function(**case)``, ``pdgpu.compare`` for example, with `functools.partial` around what does not vary. It returns a dict of
-        numbers, text and None (a row), several of them in a list, or a Comparison (a row for each solver, with the last of every
-        column and the rate of its linear phase), StepRecord or LinearResult. What it raises becomes a row with the error, and the sweep
-        goes on.
+        Called as ``function(**case)``: ``pdgpu.compare`` for example, with `functools.partial` around what does not vary. It returns a
+        dict of numbers, text and None (a row), several of them in a list, or a Comparison (a row for each solver, with the last of
+        every column and the rate of its linear phase), StepRecord or LinearResult. What it raises becomes a row with the error, and
+        the sweep goes on.
     grid : dict
         Name -> list of values, which are numbers, text, True, False or None; or name -> dict of label -> value, where values are
         anything (scenes, solvers), and labels stand in the table. Each must be different from the others.
@@ -139,8 +139,10 @@ class Sweep(Sequence):
         write_csv(path, self._table())
 
     def table(self) -> str:
-        """The first and last rows as text."""
-        shown = [name for name in self.columns if name != "error" or self.failures]
+        """The first and last rows as text, in the columns that vary, as many as a line holds."""
+        always = (*self.names, "case_status", *(["error"] if self.failures else []))
+        varying = [name for name in self.columns[len(self.names) : -len(OWN)] if len({repr(row.get(name)) for row in self._rows}) > 1]
+        shown = [*self.names, *varying[: max(12 - len(always), 0)], *always[len(self.names) :]]
         kept = self._rows if len(self) <= 12 else [*self._rows[:6], None, *self._rows[-5:]]
         rows = [["..." if row is None else _text(row.get(name)) for name in shown] for row in kept]
         return text_table(shown, rows, left=len(self.names))
