@@ -17,6 +17,7 @@ from pdgpu.contact import BarrierContact
 from pdgpu.contacts import Contacts
 from pdgpu.cutting import Cut
 from pdgpu.errors import DivergenceError
+from pdgpu.histories import History
 from pdgpu.linear_solvers import PCG, SOR, AJacobi, Chebyshev, Direct, GaussSeidel, Jacobi, SymmetricGaussSeidel
 from pdgpu.materials import (
     ARAP,
@@ -33,6 +34,7 @@ from pdgpu.materials import (
     WorldBox,
 )
 from pdgpu.mesh import Mesh, read_mesh
+from pdgpu.motion import Momentum
 from pdgpu.rates import Rate
 from pdgpu.records import StepRecord
 from pdgpu.scene import Scene
@@ -64,9 +66,11 @@ __all__ = [
     "Direct",
     "DivergenceError",
     "GaussSeidel",
+    "History",
     "Jacobi",
     "Material",
     "Mesh",
+    "Momentum",
     "NeoHookean",
     "Obstacle",
     "Plane",

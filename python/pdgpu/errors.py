@@ -18,9 +18,12 @@ class DivergenceError(RuntimeError):
         The vertex with the first non-finite coordinate, or with the largest gradient.
     records : StepRecord or None
         What was recorded up to then.
+    history : History or None
+        What `Simulation.run` recorded of the steps before.
     """
 
     solver = None
     iteration = 0
     vertex = 0
     records = None
+    history = None

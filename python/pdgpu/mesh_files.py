@@ -108,6 +108,15 @@ def write_arrays(path, points, elements, fields=None):
                 shutil.copyfileobj(source, target)
 
 
+def write_cells(path, points, cells, of_points, of_cells):
+    """Write cells (kind as meshio calls it, rows) with fields of points and of cells to a .vtu or .vtk file."""
+    import meshio
+
+    mesh = meshio.Mesh(points, cells, point_data=of_points, cell_data=of_cells)
+    with replacing(path) as unfinished, _quiet():
+        meshio.write(unfinished, mesh, file_format=_MESHIO_FORMATS[path.suffix.lower()])
+
+
 def as_path(path):
     """A `Path` from a str or path-like."""
     try:

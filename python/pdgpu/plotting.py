@@ -7,12 +7,13 @@ import itertools
 import numpy as np
 
 from pdgpu import shapes
-from pdgpu.arguments import choice, real_array
+from pdgpu.arguments import choice, number, real_array
 from pdgpu.atomic_files import replacing
 from pdgpu.colliders import Box, Capsule, Plane, Sphere, TriangleMesh
 from pdgpu.mesh import element_rows
+from pdgpu.mesh_files import as_path
 
-__all__ = ["collider_surface", "draw_contacts", "draw_simulation", "draw_surface", "plot_comparison"]
+__all__ = ["animate", "collider_surface", "draw_contacts", "draw_simulation", "draw_surface", "plot_comparison"]
 
 LABELS = {
     "iterations": "iterations",
@@ -220,6 +221,68 @@ def draw_simulation(axes, simulation, *, colours=None, opacity=None, bounds=None
     for segments, colour in lines:
         axes.add_collection3d(Line3DCollection(_turned(segments), colors=colour, linewidths=1.5))
     return axes
+
+
+def animate(simulation, path, seconds, *, fps=25.0, size=(6.4, 4.8), dpi=90, bounds=None, progress=False, **drawing):
+    """Run a simulation and film it as it is drawn by `draw_simulation`, in real time as far as whole steps allow.
+
+    Parameters
+    ----------
+    simulation : Simulation
+        It is where the film ends afterwards.
+    path : str or os.PathLike
+        Ends in .gif, or in .mp4, which needs the program ffmpeg. Put in place whole.
+    seconds : float
+    fps : float
+        Frames a second, at most one a step.
+    size, dpi
+        Of a picture, inches and dots in each.
+    bounds : (low, high), two of shape (3,), optional
+        The box to show; by default that of the bodies as they are now.
+    progress : bool
+        Show a bar.
+    drawing
+        Further arguments of `draw_simulation`.
+
+    Returns
+    -------
+    History
+        What `Simulation.run` recorded at the frames.
+
+    Raises
+    ------
+    ValueError
+        Another end of the path, numbers out of range.
+    RuntimeError
+        No ffmpeg for an .mp4.
+    """
+    plt = _pyplot()
+    from matplotlib.animation import FFMpegWriter, PillowWriter
+
+    path, fps = as_path(path), number("fps", fps, above=0.0)
+    writers = {".gif": PillowWriter, ".mp4": FFMpegWriter}
+    choice("path", path.suffix.lower(), tuple(writers))
+    if path.suffix.lower() == ".mp4" and not FFMpegWriter.isAvailable():
+        raise RuntimeError("animate: .mp4 needs the program ffmpeg, which is not there; .gif does not")
+    if simulation.dt is None:
+        raise ValueError("dt: None (quasistatic): there is no time to film")
+    every = max(1, round(1.0 / (fps * simulation.dt)))
+    if bounds is None:
+        bounds = simulation.positions.min(axis=0), simulation.positions.max(axis=0)
+    figure = plt.figure(figsize=size)
+    writer = writers[path.suffix.lower()](fps=1.0 / (every * simulation.dt))
+
+    def draw(simulation):
+        figure.clear()
+        draw_simulation(figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d"), simulation, bounds=bounds, **drawing)
+        figure.text(0.03, 0.03, f"{simulation.time:.2f} s")
+        writer.grab_frame()
+
+    try:
+        with replacing(path) as unfinished, writer.saving(figure, unfinished, dpi):
+            return simulation.run(seconds, every=every, callback=draw, progress=progress)
+    finally:
+        plt.close(figure)
 
 
 def draw_contacts(axes, contacts, *, limits=None, cmap="plasma", linewidth=1.6):

@@ -23,6 +23,7 @@ from pdgpu.diagnostics import Diagnostics
 from pdgpu.errors import DivergenceError
 from pdgpu.linear_solvers import chebyshev_settings
 from pdgpu.materials import MATERIAL_OF_KIND
+from pdgpu.motion import Motion
 from pdgpu.readback import ReadBack
 from pdgpu.records import COLUMNS, StepRecord
 from pdgpu.scene import Scene, vertex_colours
@@ -32,7 +33,7 @@ from pdgpu.tables import scene_numbers
 __all__ = ["Simulation"]
 
 
-class Simulation(Diagnostics, ReadBack, GuardedAttributes):
+class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
     """Steps a scene in time with a solver.
 
     Parameters

@@ -1,0 +1,156 @@
+"""A simulation over time: runs that are recorded, momenta, and files of the whole state."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pdgpu.arguments import flag, integer, number, real_array
+from pdgpu.errors import DivergenceError
+from pdgpu.histories import History
+from pdgpu.volume_files import Film, write_state
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["Momentum", "Motion"]
+
+
+class Momentum(NamedTuple):
+    """Of all bodies together.
+
+    Attributes
+    ----------
+    linear : ndarray, shape (3,), kg m/s
+    angular : ndarray, shape (3,), kg m^2/s
+    """
+
+    linear: np.ndarray
+    angular: np.ndarray
+
+
+class Motion:
+    """The part of `Simulation` that runs, measures and writes."""
+
+    def momentum(self, body: Any = None, *, about: Any = (0.0, 0.0, 0.0)) -> Momentum:
+        """Linear and angular momentum, sum m v and sum m (x - about) x v, pinned vertices included.
+
+        Parameters
+        ----------
+        body : Body or str, optional
+            Only of this body; by default of all.
+        about : array_like, shape (3,), or "centre"
+            The point that the angular momentum is about, m; "centre": the centre of mass.
+
+        Returns
+        -------
+        Momentum
+        """
+        at = slice(None) if body is None else self._scene.find(body).slice
+        x, v = (array[at] for array in self._state64())
+        masses = self._masses[at]
+        if isinstance(about, str):
+            if about != "centre":
+                raise ValueError(f"about: expected a point or 'centre', got {about!r}")
+            about = np.einsum("i,ij->j", masses, x) / masses.sum()
+        else:
+            about = real_array("about", about, (3,))
+        return Momentum(np.einsum("i,ij->j", masses, v), np.einsum("i,ij->j", masses, np.cross(x - about, v)))
+
+    def run(self, seconds: float, *, every: int = 1, callback: Callable[[Self], Any] | None = None, progress: bool = False) -> History:
+        """Take steps for a time, and record energies, momenta and contacts.
+
+        Parameters
+        ----------
+        seconds : float
+            How long, s; as many steps as it takes to reach it.
+        every : int
+            Record and call back after every so many steps, and after the last; the steps themselves do not depend on it.
+        callback : callable, optional
+            Called with the simulation where a row is recorded, for the first time before the first step. When it returns True, the run
+            ends there.
+        progress : bool
+            Show a bar.
+
+        Returns
+        -------
+        History
+
+        Raises
+        ------
+        ValueError
+            dt=None: a quasistatic simulation has no time.
+        DivergenceError
+            As of `step`; its attribute `history` has what was recorded until then.
+        """
+        seconds, every = number("seconds", seconds, above=0.0), integer("every", every, 1)
+        progress = flag("progress", progress)
+        if callback is not None and not callable(callback):
+            raise TypeError(f"callback: expected a callable, got {callback!r}")
+        if self.dt is None:
+            raise ValueError("dt: None (quasistatic): there is no time to run for; take steps with step()")
+        n = seconds / self.dt
+        if n > 2**31:
+            raise ValueError(f"seconds: {seconds:g} s are {n:.3g} steps of {self.dt:g} s, more than can be counted")
+        n = max(math.ceil(n - 1e-6), 1)
+        history = History()
+        history._add(self, self._backend.steps(), first=True)
+        if callback is not None and callback(self) is True:
+            return history
+        bar = None
+        if progress:
+            from tqdm.auto import tqdm
+
+            bar = tqdm(total=n, unit="step")
+        try:
+            for k in range(1, n + 1):
+                self.step()
+                if bar is not None:
+                    bar.update(1)
+                if k % every == 0 or k == n:
+                    history._add(self, self._backend.steps(), first=False)
+                    if callback is not None and callback(self) is True:
+                        break
+        except DivergenceError as error:
+            error.history = history
+            raise
+        finally:
+            if bar is not None:
+                bar.close()
+        return history
+
+    def write(self, path: Any) -> None:
+        """Write all bodies as they are now, with fields, to a .vtu or .vtk file for ParaView.
+
+        Solids are their tets, shells their triangles, rods their edges, particles points; obstacles are not written. Fields of the
+        points: "velocity" (m/s), "displacement" from rest (m), "elastic_force" and "contact_force" (N), "mass" (kg), "pinned", "body" (its
+        number); of the cells: "body", "stress" (Cauchy, 9 numbers by rows, Pa) and "von_mises" (Pa), NaN where there are no tets or no
+        material on them. The file is put in place whole.
+
+        Raises
+        ------
+        ValueError
+            Another end of the path.
+        FileNotFoundError
+            The folder does not exist.
+        """
+        write_state(self, path)
+
+    def record(self, path: Any, *, append: bool = False) -> Film:
+        """Begin a film: a .pvd file, which ParaView opens, with a frame as `write` has it for every call of what is returned.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            Ends in .pvd; frames are put beside it as NAME_00000.vtu and so on.
+        append : bool
+            Go on with a film that is there, from the simulation's time on: what is in it of later times is filmed anew.
+
+        Examples
+        --------
+        >>> sim.run(5.0, every=10, callback=sim.record("out/fall.pvd"))  # doctest: +SKIP
+        """
+        return Film(self, path, flag("append", append))
