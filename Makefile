@@ -42,7 +42,9 @@ export PYTHON VENV OUT JOBS WRITE CHOSEN PDGPU_CHOLMOD PDGPU_GMP
 # Folders are in the list too: their time changes when a file in them is removed.
 SOURCES := $(shell find csrc python -name __pycache__ -prune -o -print) pyproject.toml CMakeLists.txt README.md LICENSE NOTICE
 BIN     := $(VENV)/bin
-OPTIONS := PDGPU_CUDA=$(PDGPU_CUDA) CUDA_ARCHITECTURES=$(CUDA_ARCHITECTURES) PDGPU_CHOLMOD=$(PDGPU_CHOLMOD) PDGPU_GMP=$(PDGPU_GMP) PDGPU_WERROR=$(PDGPU_WERROR)
+OPTIONS := -C build-dir=build/make -C cmake.define.PDGPU_WERROR=$(PDGPU_WERROR) \
+    -C cmake.define.PDGPU_CUDA=$(PDGPU_CUDA) -C cmake.define.PDGPU_CHOLMOD=$(PDGPU_CHOLMOD) -C cmake.define.PDGPU_GMP=$(PDGPU_GMP) \
+    -C "cmake.define.CMAKE_CUDA_ARCHITECTURES=$(CUDA_ARCHITECTURES)"
 
 build: $(VENV)/.built
 
@@ -55,16 +57,13 @@ $(VENV)/.tools: scripts/system_packages
 
 # written again only when the options differ from those of the last build
 $(VENV)/.options: always | $(VENV)/.tools
-	@echo "$(OPTIONS)" | cmp -s - $@ || echo "$(OPTIONS)" > $@
+	@echo '$(OPTIONS)' | cmp -s - $@ || echo '$(OPTIONS)' > $@
 
 # An ordinary installation, as a user has it, out of a kept CMake folder: only what changed is compiled again. The stamp bears the
 # time of the start, so that a file saved during the build is not missed.
 $(VENV)/.built: $(SOURCES) $(VENV)/.tools $(VENV)/.options
 	touch $@.new
-	$(BIN)/python -m pip install --quiet --no-build-isolation \
-	    -C build-dir=build/make -C cmake.define.PDGPU_WERROR=$(PDGPU_WERROR) \
-	    -C cmake.define.PDGPU_CUDA=$(PDGPU_CUDA) -C cmake.define.PDGPU_CHOLMOD=$(PDGPU_CHOLMOD) \
-	    -C cmake.define.PDGPU_GMP=$(PDGPU_GMP) -C "cmake.define.CMAKE_CUDA_ARCHITECTURES=$(CUDA_ARCHITECTURES)" ".[viz]"
+	$(BIN)/python -m pip install --quiet --no-build-isolation $(OPTIONS) ".[viz]"
 	mv $@.new $@
 
 # what tests and lint need beside pdgpu itself
@@ -85,7 +84,7 @@ papers: build
 	$(BIN)/python scripts/papers --out $(OUT)/papers
 
 wheel: build
-	scripts/build_wheel
+	scripts/build_wheel $(OPTIONS)
 	scripts/check_wheel
 
 lint: build $(VENV)/.development

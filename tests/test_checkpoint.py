@@ -229,7 +229,7 @@ def test_a_flipped_or_truncated_file_is_refused_or_is_the_same(dtype, tmp_path):
     good = (tmp_path / "good").read_bytes()
     draw = random.Random(7)
     refused, before = 0, megabytes()
-    for k in range(1700):
+    for k in range(500):
         content = bytearray(good)
         if k % 10 == 0:
             del content[draw.randrange(len(good)) :]
@@ -243,7 +243,7 @@ def test_a_flipped_or_truncated_file_is_refused_or_is_the_same(dtype, tmp_path):
         else:
             again.save(tmp_path / "again")
             assert (tmp_path / "again").read_bytes() == good
-    assert refused > 1000 and megabytes() - before < 200
+    assert refused > 290 and megabytes() - before < 200
 
 
 def nodes(tree, place=()):

@@ -46,7 +46,12 @@ needs_cholesky = pytest.mark.skipif(not pdgpu._host.HAS_CHOLMOD, reason="this bu
 @pytest.mark.skipif(not pdgpu._host.HAS_GMP, reason="this build leaves the judge out")
 @pytest.mark.parametrize(
     ("method", "threads", "environment"),
-    [("fork", 2, {}), ("fork", 1, {"OMP_NUM_THREADS": "1"}), ("spawn", 2, {}), ("forkserver", 2, {})],
+    [
+        ("fork", 2, {}),
+        ("fork", 1, {"OMP_NUM_THREADS": "1"}),
+        ("spawn", 2, {}),
+        pytest.param("forkserver", 2, {}, marks=pytest.mark.stress),
+    ],
     ids=["fork", "fork with one thread", "spawn", "forkserver"],
 )
 def test_a_pool_of_processes_gives_what_its_parent_gave(method, threads, environment):
