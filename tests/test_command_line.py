@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pdgpu
-from pdgpu.command_line import SOLVERS, main
+from pdgpu.command_line import SOLVERS, main, stretched_scene
 
 
 @pytest.fixture
@@ -33,6 +33,16 @@ def test_compare_writes_what_it_promises(mesh, tmp_path, capsys):
     assert all(float(row["relative_loss"]) == 1.0 for row in rows if row["iteration"] == "0")
     best = {title: min(float(row["relative_loss"]) for row in rows if row["solver"] == title) for title, _ in SOLVERS.values()}
     assert best["Newton"] < 1e-10 and best["PD direct"] < 1e-2
+
+
+def test_the_version_is_told_and_shells_are_as_light_as_cloth(capsys):
+    """If not, a report cannot say what it was made with, and a sheet weighs a tonne."""
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0 and capsys.readouterr().out == f"pdgpu {pdgpu.__version__}\n"
+    sheet, block = pdgpu.shapes.grid((1.0, 1.0), cells=(2, 2)), pdgpu.shapes.beam((1.0, 1.0, 1.0), cells=(1, 1, 1))
+    for mesh, density, mass in ((sheet, None, 0.2), (block, None, 1000.0), (sheet, 3.0, 3.0)):
+        assert stretched_scene(mesh, 1e3, density, 1.5)[0].masses().sum() == pytest.approx(mass)
 
 
 def test_compare_takes_shells_and_a_choice_of_solvers(tmp_path, capsys):

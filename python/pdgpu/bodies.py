@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 import weakref
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +13,15 @@ from pdgpu.arguments import any_array, number, per_item, real_array, vertex_indi
 from pdgpu.attributes import GuardedAttributes, read_only
 from pdgpu.colliders import Collider
 from pdgpu.materials import Bending, Spring
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import ArrayLike
+
+    from pdgpu.materials import Material
+    from pdgpu.mesh import Mesh
+    from pdgpu.types import Floats, Motion, Where
 
 __all__ = ["Body", "Obstacle"]
 
@@ -64,6 +74,20 @@ class Body(GuardedAttributes):
         Its rows in the arrays of a simulation.
     """
 
+    name: str
+    type: str
+    points: Floats
+    mesh: Mesh  # None: particles
+    materials: tuple[Material, ...]
+    density: Any
+    parents: Floats | None
+    slice: Any  # a slice, which is its own name here
+    pins: tuple[Any, ...]
+    slides: tuple[Any, ...]
+    attachments: tuple[Any, ...]
+    collides: bool
+    groups: tuple[Any, ...]
+
     _instead = "add another body to another scene"
     _instead_of = {"pins": "call pin", "slides": "call slide", "attachments": "call attach"}
 
@@ -88,7 +112,7 @@ class Body(GuardedAttributes):
             if count:
                 yield f"{count} {word}{f' ({moved} moved by a motion)' if moved and word == 'pinned' else ''}"
 
-    def copy(self):
+    def copy(self) -> Body:
         """A body of its own: what is pinned, attached or written to one of the two is not seen by the other."""
         other = type(self).__new__(type(self))
         vars(other).update(vars(self))
@@ -117,31 +141,31 @@ class Body(GuardedAttributes):
             )
 
     @property
-    def masses(self):
+    def masses(self) -> Floats:
         return self._masses
 
     @masses.setter
-    def masses(self, masses):
+    def masses(self, masses: ArrayLike) -> None:
         self._check_not_shown("masses")
         self._masses = per_item("masses", masses, len(self.points), above=0.0)
         self._simulations.warn("masses", stacklevel=4)
 
     @property
-    def velocity(self):
+    def velocity(self) -> Floats:
         return self._velocity
 
     @velocity.setter
-    def velocity(self, velocity):
+    def velocity(self, velocity: ArrayLike) -> None:
         self._check_not_shown("velocity")
         self._velocity = body_velocities(velocity, len(self.points))
         self._simulations.warn("velocity", stacklevel=4)
 
     @property
-    def damping(self):
+    def damping(self) -> float:
         return self._damping
 
     @damping.setter
-    def damping(self, damping):
+    def damping(self, damping: float) -> None:
         self._check_not_shown("damping")
         self._damping = number("damping", damping, minimum=0.0)
         self._simulations.warn("damping", stacklevel=4)
@@ -159,7 +183,7 @@ class Body(GuardedAttributes):
             raise ValueError(f"where: it selects none of the {len(self.points)} vertices of {self.name!r}, so it would hold nothing")
         return indices
 
-    def pin(self, where, motion=None):
+    def pin(self, where: Where, motion: Motion | None = None) -> None:
         """Hold vertices: hard, they move only as `motion` says.
 
         Parameters
@@ -181,7 +205,7 @@ class Body(GuardedAttributes):
             raise TypeError(f"motion: expected a callable(time, rest_points), got {motion!r}")
         self._hold("pin", "pins", self._some("pin", where), motion)
 
-    def slide(self, where, *, line=None, plane=None):
+    def slide(self, where: Where, *, line: ArrayLike | None = None, plane: ArrayLike | None = None) -> None:
         """Hold vertices on a line or in a plane, each through the point where the state puts it; along it they move freely.
 
         A bilateral constraint in a subspace [Chen et al. 2024, VBD, Sec. 3.4]; VertexBlockDescent, BlockJacobi, GradientDescent and
@@ -221,7 +245,7 @@ class Body(GuardedAttributes):
             raise ValueError(f"where: vertex {int(indices[np.argmax(held[indices])])} slides already")
         self._hold("slide", "slides", indices, along if plane is None else np.eye(3) - along)
 
-    def attach(self, where, targets, stiffness=1e6):
+    def attach(self, where: Where, targets: ArrayLike, stiffness: ArrayLike = 1e6) -> None:
         """Hold vertices softly: a spring of rest length zero from each to its target.
 
         Parameters

@@ -18,12 +18,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pdgpu.arguments import any_array, choice, contiguous, number, real_view
 from pdgpu.backends import backend, thread_count
 from pdgpu.geometry import PAIRS, common_precision, corners_array
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import ArrayLike
+
+    from pdgpu.types import Device
 
 __all__ = ["Collisions", "Earliest", "Reason", "earliest", "edge_edge", "vertex_triangle"]
 
@@ -103,7 +111,9 @@ def _times(pair, x_t0, x_t1, separation, method, device, threads):
     return Collisions(time, iterations, reason)
 
 
-def vertex_triangle(x_t0, x_t1, separation=0.0, method="certified", *, device="cpu", threads=0):
+def vertex_triangle(
+    x_t0: ArrayLike, x_t1: ArrayLike, separation: float = 0.0, method: str = "certified", *, device: Device = "cpu", threads: int = 0
+) -> Collisions:
     """Times of impact of moving vertices and triangles.
 
     Parameters
@@ -145,7 +155,9 @@ def vertex_triangle(x_t0, x_t1, separation=0.0, method="certified", *, device="c
     return _times("vertex_triangle", x_t0, x_t1, separation, method, device, threads)
 
 
-def edge_edge(x_t0, x_t1, separation=0.0, method="certified", *, device="cpu", threads=0):
+def edge_edge(
+    x_t0: ArrayLike, x_t1: ArrayLike, separation: float = 0.0, method: str = "certified", *, device: Device = "cpu", threads: int = 0
+) -> Collisions:
     """Times of impact of moving pairs of edges: rows ea0, ea1, eb0, eb1. All else as for `vertex_triangle`."""
     return _times("edge_edge", x_t0, x_t1, separation, method, device, threads)
 
@@ -165,7 +177,17 @@ def _pair_list(name, values, n):
     return contiguous(array, np.int32)
 
 
-def earliest(points_t0, points_t1, *, vertex_triangle=(), edge_edge=(), separation=0.0, method="certified", device="cpu", threads=0):
+def earliest(
+    points_t0: ArrayLike,
+    points_t1: ArrayLike,
+    *,
+    vertex_triangle: Any = (),
+    edge_edge: Any = (),
+    separation: float = 0.0,
+    method: str = "certified",
+    device: Device = "cpu",
+    threads: int = 0,
+) -> Earliest:
     """The largest part of a step that all pairs can take: the earliest time of impact of the lists.
 
     Pairs that cannot come first are left early, so this is faster than the smallest `toi` of all queries, and the same number.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import namedtuple
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from pdgpu.judged_shapes import JudgedShapes, PlacedShapes
 from pdgpu.mesh import Mesh
 from pdgpu.scene import Scene
 from pdgpu.surface import SceneSurface
+
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["Certificate", "Crossing", "WorstPair", "certify"]
 
@@ -65,7 +69,7 @@ class Certificate:
     separation: float = 0.0
 
     @property
-    def clean(self):
+    def clean(self) -> bool:
         return not self.intersections and not self.crossings
 
     def __bool__(self):
@@ -88,7 +92,17 @@ class Certificate:
         return text + gap
 
 
-def certify(trajectory, triangles=None, edges=None, *, particles=None, times=None, separation=0.0, gap=True, threads=0):
+def certify(
+    trajectory: Any,
+    triangles: Any = None,
+    edges: Any = None,
+    *,
+    particles: Any = None,
+    times: Any = None,
+    separation: float = 0.0,
+    gap: bool = True,
+    threads: int = 0,
+) -> Certificate:
     """Whether a trajectory keeps a mesh out of itself, decided exactly, frame by frame and between the frames.
 
     In each frame, every intersection is found as by `pdgpu.geometry.find_intersections`. Between two frames all vertices move straight

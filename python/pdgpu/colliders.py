@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,13 @@ from pdgpu.backends import backend, thread_count
 from pdgpu.geometry import common_precision
 from pdgpu.intersections import find_intersections
 from pdgpu.mesh import Mesh
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import ArrayLike
+
+    from pdgpu.types import Floats, Integers, Placement
 
 __all__ = ["Box", "Capsule", "Collider", "Plane", "SignedDistanceField", "Sphere", "SurfacePoints", "TriangleMesh"]
 
@@ -49,7 +56,7 @@ class SurfacePoints(NamedTuple):
 class Collider:
     """What all colliders can do; use one of the classes below."""
 
-    def query(self, points, time=0.0, *, threads=0):
+    def query(self, points: ArrayLike, time: float = 0.0, *, threads: int = 0) -> SurfacePoints:
         """Distance, gradient, normal and nearest point of the surface, all at once.
 
         Parameters
@@ -74,26 +81,26 @@ class Collider:
         x = coordinates("points", points, (None, 3), dtype)
         return self._query(x, number("time", time), thread_count(threads))
 
-    def distance(self, points, time=0.0, *, threads=0):
+    def distance(self, points: ArrayLike, time: float = 0.0, *, threads: int = 0) -> Floats:
         """Signed distance of points (n, 3) from the surface, (n,) m, negative inside. Arguments and errors as for `query`.
 
         It never changes by more than the points move (Lipschitz constant 1), but for `SignedDistanceField`.
         """
         return self.query(points, time, threads=threads).distance
 
-    def gradient(self, points, time=0.0, *, threads=0):
+    def gradient(self, points: ArrayLike, time: float = 0.0, *, threads: int = 0) -> Floats:
         """Derivative of `distance` by the points, (n, 3). Where there is none, as in the centre of a sphere, a fixed unit vector."""
         return self.query(points, time, threads=threads).gradient
 
-    def normals(self, points, time=0.0, *, threads=0):
+    def normals(self, points: ArrayLike, time: float = 0.0, *, threads: int = 0) -> Floats:
         """Unit vectors out of the collider, (n, 3)."""
         return self.query(points, time, threads=threads).normal
 
-    def closest_points(self, points, time=0.0, *, threads=0):
+    def closest_points(self, points: ArrayLike, time: float = 0.0, *, threads: int = 0) -> Floats:
         """The nearest points of the surface, (n, 3) m."""
         return self.query(points, time, threads=threads).closest
 
-    def displacement(self, points, start, end):
+    def displacement(self, points: ArrayLike, start: float, end: float) -> Any:
         """How far the collider carries points from one time to another: (n, 3) m.
 
         Parameters
@@ -109,7 +116,7 @@ class Collider:
         turn = rotation_1 @ rotation_0.T
         return (x - translation_0) @ (turn - np.eye(3)).T + (translation_1 - translation_0)
 
-    def placement(self, time=0.0):
+    def placement(self, time: float = 0.0) -> Any:
         """Rotation (3, 3) and translation (3,), m, at a time: x -> rotation @ x + translation takes the collider as described there."""
         if self.motion is None:
             return np.eye(3), np.zeros(3)
@@ -352,7 +359,9 @@ class SignedDistanceField(Collider):
         return _field_of, (np.array(self.values), self.origin, self.spacing, self.mesh, self.motion)
 
     @classmethod
-    def from_mesh(cls, mesh, *, spacing, padding=None, motion=None, threads=0):
+    def from_mesh(
+        cls, mesh: Mesh, *, spacing: float, padding: float | None = None, motion: Placement | None = None, threads: int = 0
+    ) -> SignedDistanceField:
         """The distance from a closed surface on a grid around it.
 
         Parameters
@@ -458,21 +467,21 @@ class TriangleMesh(Collider):
             object.__setattr__(self, "closed", False)
 
     @property
-    def triangles(self):
+    def triangles(self) -> Integers:
         return self.mesh.surface
 
-    def positions(self, time=0.0):
+    def positions(self, time: float = 0.0) -> Floats:
         """Where the vertices of the mesh are at a time, (n, 3) m."""
         rest = self.mesh.points
         if self.motion is None:
             return rest
         return real_array(f"motion: positions at time {time}", self.motion(time, rest.copy()), rest.shape)
 
-    def placement(self, time=0.0):
+    def placement(self, time: float = 0.0) -> Any:
         """Not for a mesh, which `positions` places: raises TypeError."""
         raise TypeError("placement: a triangle mesh is moved vertex by vertex; positions(time) has them")
 
-    def displacement(self, points, start, end):
+    def displacement(self, points: ArrayLike, start: float, end: float) -> Any:
         x = real_array("points", points, (None, 3))
         at_start, at_end = self.positions(number("start", start)), self.positions(number("end", end))
         corners, found = self._nearest(x, at_start, 0)

@@ -6,7 +6,7 @@ exactly is for `pdgpu.ccd` and `pdgpu.geometry` to say.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,13 @@ from pdgpu.arguments import LARGEST, any_array, choice, coordinates, number, rea
 from pdgpu.attributes import GuardedAttributes, read_only
 from pdgpu.backends import backend, thread_count
 from pdgpu.intersections import JudgedScene
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import ArrayLike
+
+    from pdgpu.types import Device, Integers, Precision
 
 __all__ = ["BroadPhase", "Pairs", "ProximitySet"]
 
@@ -99,24 +106,32 @@ class BroadPhase(GuardedAttributes):
         A device that is not there.
     """
 
+    method: str
+    n_points: int
+    dtype: np.dtype[Any]
+    device: Device
+    triangles: Integers
+    vertices: Integers
+    edges: Integers
+
     _instead = "a broad phase stays as it is, make another one"
 
     def __init__(
         self,
-        points,
-        triangles,
-        edges=None,
+        points: ArrayLike,
+        triangles: ArrayLike,
+        edges: ArrayLike | None = None,
         *,
-        particles=None,
-        method="lbvh",
-        fixed=None,
-        bodies=None,
-        self_collision=True,
-        dtype="float64",
-        device="cpu",
-        threads=0,
-        simulation=None,
-    ):
+        particles: Any = None,
+        method: str = "lbvh",
+        fixed: Any = None,
+        bodies: ArrayLike | None = None,
+        self_collision: bool = True,
+        dtype: Precision = "float64",
+        device: Device = "cpu",
+        threads: int = 0,
+        simulation: Any = None,
+    ) -> None:
         choice("method", method, METHODS)
         module = backend(device, dtype)
         context = getattr(simulation, "_backend", None)
@@ -162,7 +177,7 @@ class BroadPhase(GuardedAttributes):
     def _positions(self, name, x):
         return coordinates(name, x, (self.n_points, 3), self.dtype)
 
-    def pairs(self, x_t0, x_t1=None, *, distance=0.0, rebuild=False):
+    def pairs(self, x_t0: ArrayLike, x_t1: ArrayLike | None = None, *, distance: float = 0.0, rebuild: bool = False) -> Pairs:
         """Every pair that may come within a distance while all vertices move straight from x_t0 to x_t1.
 
         Parameters
@@ -190,7 +205,9 @@ class BroadPhase(GuardedAttributes):
             vertex_triangle[:, 0] = self.vertices[vertex_triangle[:, 0]]
         return Pairs(vertex_triangle, edge_edge)
 
-    def proximity(self, n_vertices, *, owner=None, asked=(), collider_owner=(), rows=None, weights=None):
+    def proximity(
+        self, n_vertices: Any, *, owner: Any = None, asked: Any = (), collider_owner: Any = (), rows: Any = None, weights: Any = None
+    ) -> ProximitySet:
         """The core that finds what is near, on the memory of this broad phase.
 
         Parameters
@@ -212,7 +229,7 @@ class BroadPhase(GuardedAttributes):
         return backend(self.device, self.dtype).Proximity(self._core, n_vertices, owner, asked, collider_owner, rows, weights)
 
     @property
-    def counts(self):
+    def counts(self) -> dict[str, Any]:
         """What was done so far: `builds` and `refits` of trees (grids: builds), `retries` for want of room, `pair_capacity`.
 
         Also `waits` of the host for the device, copies to and from it among them, and `allocations` of the device's memory.
@@ -220,7 +237,7 @@ class BroadPhase(GuardedAttributes):
         return self._core.counts()
 
     @property
-    def seconds(self):
+    def seconds(self) -> dict[str, Any]:
         """Of the last search, by the device's clock: (boxes and structure, pairs), s. 0 before the first."""
         return self._core.seconds()
 
@@ -258,7 +275,7 @@ class ProximitySet:
         self._core = broad_phase.proximity(broad_phase.n_points)
         self._driven = np.zeros((0, 3), broad_phase.dtype)
 
-    def update(self, x):
+    def update(self, x: ArrayLike) -> Any:
         """Take note of new positions, (n, 3) m, and return the pairs: the old ones, or those of a new search."""
         x = self.broad_phase._positions("x", x)
         self.updates += 1

@@ -70,6 +70,7 @@ def _count(text):
 
 def _parser():
     parser = argparse.ArgumentParser(prog="pdgpu", description="Projective Dynamics and its rivals, compared on equal terms.")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {pdgpu.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
 
     def body(command):
@@ -78,7 +79,7 @@ def _parser():
         )
         command.add_argument("--dt", type=_positive, default=1 / 30, help="time step, s (1/30)")
         command.add_argument("--young", type=_positive, default=3e5, help="Young's modulus, Pa; shells: N/m (3e5)")
-        command.add_argument("--density", type=_positive, default=1000.0, help="kg/m^3; shells: kg/m^2 (1000)")
+        command.add_argument("--density", type=_positive, help="kg/m^3 (1000); shells: kg/m^2 (0.2, a cloth)")
         command.add_argument("--device", choices=DEVICES, default="cpu")
         command.add_argument("--dtype", choices=PRECISIONS, default="float64")
         command.add_argument("--threads", type=int, default=0, help="0: all cores")
@@ -134,10 +135,10 @@ def stretched_scene(mesh, young, density, stretch, gravity=(0.0, 0.0, 0.0)):
     material = pdgpu.ARAP.from_young(young, 0.3)
     if len(mesh.tets):
         mesh = pdgpu.Mesh(mesh.points, tets=mesh.tets).without_unused_vertices()
-        body = scene.add_solid(mesh, material, density=density)
+        body = scene.add_solid(mesh, material, density=1000.0 if density is None else density)
     elif len(mesh.triangles):
         mesh = pdgpu.Mesh(mesh.points, triangles=mesh.triangles).without_unused_vertices()
-        body = scene.add_shell(mesh, material, density=density)
+        body = scene.add_shell(mesh, material, density=0.2 if density is None else density)
     else:
         raise ValueError(f"mesh: {mesh!r} has neither tets nor triangles")
     points = mesh.points

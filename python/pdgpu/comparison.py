@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +16,16 @@ from pdgpu.records import StepRecord
 from pdgpu.simulation import Simulation
 from pdgpu.solvers import INITIALIZATIONS, SOLVERS, Newton, check_contact, check_slides, check_support
 from pdgpu.tables import data_frame, joined, record_table, text_table, write_csv
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from numpy.typing import ArrayLike
+
+    from pdgpu.rates import Rate
+    from pdgpu.scene import Scene
+    from pdgpu.types import Contact, Device, Path, Precision
 
 __all__ = ["Comparison", "compare"]
 
@@ -100,7 +111,7 @@ class Comparison:
     def __len__(self):
         return len(self.records)
 
-    def table(self):
+    def table(self) -> str:
         """The last recorded row of every solver, as text; "at rounding" says which of those that converged have no decrease left."""
         measured = ("ms/iteration", "setup ms", "relative loss", "relative error", "gradient norm")
         head = ("solver", "status", "at rounding", "iterations", *measured)
@@ -129,7 +140,7 @@ class Comparison:
     def _rows(self, further):
         return joined(record_table(record, COLUMNS, {**further, "solver": name}) for name, record in self.records.items())
 
-    def to_dataframe(self, **further):
+    def to_dataframe(self, **further: Any) -> Any:
         """A pandas DataFrame, a row for every recorded iteration of every solver.
 
         Columns are those of `further` (name=value, the same in all rows: what a study varies), "solver" (the name it was compared under),
@@ -143,21 +154,21 @@ class Comparison:
         """
         return data_frame(self._rows(further))
 
-    def to_csv(self, path, **further):
+    def to_csv(self, path: Path, **further: Any) -> None:
         """Write the columns of `to_dataframe` to a file, in place whole; a cell without a value is empty."""
         write_csv(path, self._rows(further))
 
-    def rates(self, column="gradient_norm", *, confidence=0.95):
+    def rates(self, column: str = "gradient_norm", *, confidence: float = 0.95) -> dict[str, Rate]:
         """Name -> how fast that solver converged in its linear phase, a dict of `Rate`; see `StepRecord.rate`."""
         return {name: record.rate(column, confidence=confidence) for name, record in self.records.items()}
 
-    def plot(self, x="iterations", y="relative_loss", *, axes=None):
+    def plot(self, x: str = "iterations", y: str = "relative_loss", *, axes: Any = None) -> Any:
         """Plot a column of every solver against iterations or seconds, logarithmic. Returns matplotlib axes."""
         from pdgpu.plotting import plot_comparison
 
         return plot_comparison(self, x, y, axes)
 
-    def plot_contact(self, *, x="iterations"):
+    def plot_contact(self, *, x: str = "iterations") -> Any:
         """How contact converged with every solver: see `pdgpu.contact_plotting.plot_contact`. Returns a matplotlib figure."""
         from pdgpu.contact_plotting import plot_contact
 
@@ -165,19 +176,19 @@ class Comparison:
 
 
 def compare(
-    scene,
-    solvers,
+    scene: Scene,
+    solvers: Mapping[str, Any],
     *,
-    dt=1 / 30,
-    start=None,
-    reference="newton",
-    contact=None,
-    initialization="previous",
-    device="cpu",
-    dtype="float64",
-    threads=0,
-    progress=False,
-):
+    dt: float | None = 1 / 30,
+    start: tuple[ArrayLike | None, ArrayLike | None] | None = None,
+    reference: ArrayLike | str = "newton",
+    contact: Contact | None = None,
+    initialization: str = "previous",
+    device: Device = "cpu",
+    dtype: Precision = "float64",
+    threads: int = 0,
+    progress: bool = False,
+) -> Comparison:
     """Solve one step from the same state with several solvers.
 
     Every recorded number is evaluated in float64 on the CPU, at the solver's positions, whatever dtype and device it runs with.

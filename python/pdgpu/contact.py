@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
@@ -32,6 +33,13 @@ from pdgpu.collision import BroadPhase
 from pdgpu.geometry import common_precision
 from pdgpu.intersections import JudgedScene
 from pdgpu.linear_solvers import keep
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import ArrayLike
+
+    from pdgpu.types import Contact, Floats
 
 __all__ = ["BarrierContact", "ContactPairs", "energy", "find_pairs", "gradient", "hessian"]
 
@@ -199,11 +207,11 @@ class ContactPairs:
         counts = ", ".join(f"{int((self.kind == i).sum())} {name}" for i, name in enumerate(KINDS) if (self.kind == i).any())
         return f"<ContactPairs: {len(self)} pairs{f' ({counts})' if counts else ''}>"
 
-    def distance(self, x, *, threads=0):
+    def distance(self, x: ArrayLike, *, threads: int = 0) -> Floats:
         """Of each pair, (k,) m, separation not subtracted. Arguments and errors as for `energy`."""
         return self._evaluate(DISTANCE, x, threads)
 
-    def energy(self, x, *, threads=0):
+    def energy(self, x: ArrayLike, *, threads: int = 0) -> float:
         """Sum over the pairs, J; infinite where one is not farther apart than the separation.
 
         Parameters
@@ -220,14 +228,14 @@ class ContactPairs:
         """
         return float(self._evaluate(ENERGY, x, threads).sum(dtype=np.float64))
 
-    def gradient(self, x, *, threads=0):
+    def gradient(self, x: ArrayLike, *, threads: int = 0) -> Floats:
         """Derivative of `energy` by x, (n, 3) N. ValueError also where a pair is not farther apart than the separation."""
         x = self._positions(x)
         values = np.zeros((self.n_vertices, 3))
         self._add(GRADIENT, values, x, threads)
         return values.astype(x.dtype, copy=False)
 
-    def hessian(self, x, *, psd=False, threads=0):
+    def hessian(self, x: ArrayLike, *, psd: bool = False, threads: int = 0) -> Any:
         """Second derivative of `energy` by x, scipy CSR (3n, 3n) N/m, row 3 i + axis for vertex i. Errors as for `gradient`.
 
         psd : bool
@@ -437,7 +445,9 @@ def find_pairs(contact, x, triangles, edges=None, rest=None, *, margin=0.0, thre
     return ContactPairs(contact, len(x), np.dtype(dtype), *columns)
 
 
-def energy(contact, x, triangles, edges=None, rest=None, *, threads=0):
+def energy(
+    contact: Contact, x: ArrayLike, triangles: ArrayLike, edges: ArrayLike | None = None, rest: ArrayLike | None = None, *, threads: int = 0
+) -> float:
     """Energy of a contact law on a surface mesh, J; infinite where a pair is not farther apart than the separation.
 
     Arguments and errors as for `find_pairs`. Without `rest` areas and the mollifier's threshold are those at x, but their change with x is
@@ -446,12 +456,23 @@ def energy(contact, x, triangles, edges=None, rest=None, *, threads=0):
     return find_pairs(contact, x, triangles, edges, rest, threads=threads).energy(x, threads=threads)
 
 
-def gradient(contact, x, triangles, edges=None, rest=None, *, threads=0):
+def gradient(
+    contact: Contact, x: ArrayLike, triangles: ArrayLike, edges: ArrayLike | None = None, rest: ArrayLike | None = None, *, threads: int = 0
+) -> Floats:
     """Derivative of `energy` by x, (n, 3) N. Arguments and errors as for `find_pairs`; ValueError also where the energy is infinite."""
     return find_pairs(contact, x, triangles, edges, rest, threads=threads).gradient(x, threads=threads)
 
 
-def hessian(contact, x, triangles, edges=None, rest=None, *, psd=False, threads=0):
+def hessian(
+    contact: Contact,
+    x: ArrayLike,
+    triangles: ArrayLike,
+    edges: ArrayLike | None = None,
+    rest: ArrayLike | None = None,
+    *,
+    psd: bool = False,
+    threads: int = 0,
+) -> Any:
     """Second derivative of `energy` by x, scipy CSR (3n, 3n) N/m, row 3 i + axis for vertex i. Errors as for `gradient`.
 
     psd : bool

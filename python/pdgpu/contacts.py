@@ -6,6 +6,7 @@ The core finds and measures them (csrc/contact/proximity.c); here they get their
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +14,11 @@ from pdgpu.arguments import LARGEST, flag, number
 from pdgpu.bodies import Body, Obstacle
 from pdgpu.collision import BroadPhase
 from pdgpu.surface import SceneSurface
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from pdgpu.types import Floats, Owner
 
 __all__ = ["Contacts"]
 
@@ -65,11 +71,11 @@ class Contacts:
     _per_pair = ("_kind", "_feature", "vertices", "weights", "distance", "normal", "points", "bodies")
 
     @property
-    def kind(self):
+    def kind(self) -> Floats:
         return np.take(KINDS, self._kind)
 
     @property
-    def feature(self):
+    def feature(self) -> Floats:
         return np.take(FEATURES, self._feature)
 
     def __len__(self):
@@ -87,7 +93,7 @@ class Contacts:
         rows = np.atleast_1d(rows)
         return replace(self, **{name: getattr(self, name)[rows] for name in self._per_pair})
 
-    def of(self, first, second=None):
+    def of(self, first: Owner, second: Owner | None = None) -> Self:
         """The contacts of a body or obstacle (or its name), or those between two."""
         places = [_place(self.names, "second" if k else "first", part) for k, part in enumerate((first, second)) if part is not None]
         mask = (self.bodies == places[0]).any(axis=1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import scipy.sparse
 
@@ -9,6 +11,13 @@ from pdgpu import _host
 from pdgpu.arguments import real_array
 from pdgpu.materials import MATERIAL_OF_KIND
 from pdgpu.readback import gravity_energy, kinetic_energy
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import ArrayLike
+
+    from pdgpu.types import Floats
 
 __all__ = ["Diagnostics"]
 
@@ -24,7 +33,7 @@ class Diagnostics:
         self._aim()
         return self._backend.energies(x, ahead)
 
-    def energies(self):
+    def energies(self) -> dict[str, Any]:
         """Energies of the present state, J.
 
         Returns
@@ -51,7 +60,7 @@ class Diagnostics:
         result["total"] = result["kinetic"] + result["gravity"] + sum(elastic.values()) + result["damping"] + result["contact"]
         return result
 
-    def incremental_potential(self, x=None):
+    def incremental_potential(self, x: ArrayLike | None = None) -> float:
         """G(x) of the step about to be solved, J.
 
         G(x) = sum over free vertices m_i/(2 h^2) |x_i - y_i|^2 + elastic + damping + contact + friction, y = x_t + h v_t + h^2 (g + f/m).
@@ -63,12 +72,12 @@ class Diagnostics:
         """
         return float(np.sum(self._energies(self._positions_argument(x), True)))
 
-    def gradient(self, x=None):
+    def gradient(self, x: ArrayLike | None = None) -> Floats:
         """dG/dx, (n, 3) N, zero rows at pinned vertices. `x` as for `incremental_potential`."""
         self._aim()
         return self._backend.gradient(self._positions_argument(x))
 
-    def hessian(self, x=None, *, psd=False):
+    def hessian(self, x: ArrayLike | None = None, *, psd: bool = False) -> scipy.sparse.csr_matrix:
         """d2G/dx2 over the free degrees of freedom, scipy CSR (3n, 3n) N/m; rows and columns of pinned vertices are empty.
 
         psd : bool
@@ -83,7 +92,7 @@ class Diagnostics:
         matrix.eliminate_zeros()
         return matrix
 
-    def system_matrix(self, *, free=False):
+    def system_matrix(self, *, free: bool = False) -> scipy.sparse.csr_matrix:
         """Matrix of the Projective Dynamics global step, A = M/h^2 + sum w S^T S, scipy CSR (n, n) float64, N/m.
 
         free : bool

@@ -7,11 +7,18 @@ the number of vertices k: Spring 2; ARAP, StrainLimit, StVK, Corotated 3 or 4; A
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pdgpu.arguments import real_array
 from pdgpu.backends import backend, thread_count
 from pdgpu.materials import Material
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from pdgpu.types import Floats
 
 __all__ = ["blocks", "energy", "gradient", "hessian", "projection"]
 
@@ -38,7 +45,7 @@ def of_kind(quantity, kind, gradients, parameters, x, *, dtype=np.float64, threa
     return module.element_batch(module.KINDS[kind][0], quantity, *arrays, thread_count(threads))
 
 
-def energy(material, x, rest, *, threads=0):
+def energy(material: Material, x: ArrayLike, rest: ArrayLike, *, threads: int = 0) -> Floats:
     """Energy of each element, (m,) J.
 
     Parameters
@@ -58,12 +65,12 @@ def energy(material, x, rest, *, threads=0):
     return _batch(ENERGY, material, x, rest, threads)
 
 
-def gradient(material, x, rest, *, threads=0):
+def gradient(material: Material, x: ArrayLike, rest: ArrayLike, *, threads: int = 0) -> Floats:
     """Derivative of `energy` by the corner positions, (m, k, 3) N. Arguments and errors as for `energy`."""
     return _batch(GRADIENT, material, x, rest, threads)
 
 
-def hessian(material, x, rest, *, psd=False, threads=0):
+def hessian(material: Material, x: ArrayLike, rest: ArrayLike, *, psd: bool = False, threads: int = 0) -> Floats:
     """Second derivative of `energy`, (m, 3k, 3k) N/m, row 3 i + axis for corner i. Arguments and errors as for `energy`.
 
     psd : bool
@@ -73,7 +80,7 @@ def hessian(material, x, rest, *, psd=False, threads=0):
     return _batch(HESSIAN_PSD if psd else HESSIAN, material, x, rest, threads)
 
 
-def blocks(material, x, rest, *, threads=0):
+def blocks(material: Material, x: ArrayLike, rest: ArrayLike, *, threads: int = 0) -> Floats:
     """What each element adds to the 3x3 block of each of its vertices, (m, k, 3, 3) N/m [Chen et al. 2024, VBD, Eq. 9].
 
     The diagonal blocks of `hessian`, by formulas that form no (3k, 3k) matrix, and always positive semidefinite: exact for
@@ -83,7 +90,7 @@ def blocks(material, x, rest, *, threads=0):
     return _batch(BLOCKS, material, x, rest, threads)
 
 
-def projection(material, x, rest, *, threads=0):
+def projection(material: Material, x: ArrayLike, rest: ArrayLike, *, threads: int = 0) -> Floats:
     """The nearest point of the constraint set to F of each element, (m, 3, d): the local step of Projective Dynamics.
 
     d is 3 for tets, 2 for triangles, 1 for springs, hinges and attachments [Bouaziz et al. 2014, Eq. 3]. Arguments and errors as

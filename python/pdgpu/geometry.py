@@ -15,12 +15,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pdgpu.arguments import any_array, choice, real_view
 from pdgpu.backends import backend, thread_count
 from pdgpu.intersections import find_intersections
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import ArrayLike
+
+    from pdgpu.types import Device, Floats
 
 __all__ = [
     "Closest",
@@ -124,17 +132,17 @@ def _closest(pair, x, device, threads):
     return Closest(distance, weights, gap, normal, feature)
 
 
-def vertex_vertex(x, *, device="cpu", threads=0):
+def vertex_vertex(x: ArrayLike, *, device: Device = "cpu", threads: int = 0) -> Closest:
     """Distance of pairs of vertices; see `vertex_triangle`. x: (n, 2, 3), rows p, a."""
     return _closest("vertex_vertex", x, device, threads)
 
 
-def vertex_edge(x, *, device="cpu", threads=0):
+def vertex_edge(x: ArrayLike, *, device: Device = "cpu", threads: int = 0) -> Closest:
     """Closest points of vertices and edges; see `vertex_triangle`. x: (n, 3, 3), rows p, e0, e1."""
     return _closest("vertex_edge", x, device, threads)
 
 
-def vertex_triangle(x, *, device="cpu", threads=0):
+def vertex_triangle(x: ArrayLike, *, device: Device = "cpu", threads: int = 0) -> Closest:
     """Closest points of vertices and triangles.
 
     Parameters
@@ -166,7 +174,7 @@ def vertex_triangle(x, *, device="cpu", threads=0):
     return _closest("vertex_triangle", x, device, threads)
 
 
-def edge_edge(x, *, device="cpu", threads=0):
+def edge_edge(x: ArrayLike, *, device: Device = "cpu", threads: int = 0) -> Closest:
     """Closest points of pairs of edges; see `vertex_triangle`. x: (n, 4, 3), rows a0, a1, b0, b1.
 
     Of parallel edges, where a whole interval is equally near, one pair of closest points is returned: an end and the other edge.
@@ -181,7 +189,7 @@ def _quantity(pair, quantity, x, device, threads):
     return backend(device, dtype).pair_batch(kind, quantity, x, thread_count(threads))
 
 
-def gradient(pair, x, *, squared=False, device="cpu", threads=0):
+def gradient(pair: Any, x: ArrayLike, *, squared: bool = False, device: Device = "cpu", threads: int = 0) -> Any:
     """Derivative of the distance (or of its square) by the corner positions, (n, k, 3).
 
     Parameters
@@ -203,7 +211,7 @@ def gradient(pair, x, *, squared=False, device="cpu", threads=0):
     return _quantity(pair, GRADIENT_SQUARED if squared else GRADIENT, x, device, threads)
 
 
-def hessian(pair, x, *, squared=False, device="cpu", threads=0):
+def hessian(pair: Any, x: ArrayLike, *, squared: bool = False, device: Device = "cpu", threads: int = 0) -> Any:
     """Second derivative of the distance, 1/m, or of its square, without unit: (n, 3k, 3k), row 3 i + axis for corner i.
 
     Exactly symmetric, in general indefinite. It jumps where the nearest feature changes, and grows without bound where a vertex or an edge
@@ -213,7 +221,7 @@ def hessian(pair, x, *, squared=False, device="cpu", threads=0):
     return _quantity(pair, HESSIAN_SQUARED if squared else HESSIAN, x, device, threads)
 
 
-def lower_bound(pair, x, *, device="cpu", threads=0):
+def lower_bound(pair: Any, x: ArrayLike, *, device: Device = "cpu", threads: int = 0) -> Floats:
     """A number that is never above the exact distance of exactly these coordinates, rounding included, (n,) m.
 
     For well-shaped pairs it is below the distance by some 1e-15 (float32: 1e-6) of the size of the pair; for slivers and nearly parallel
@@ -222,7 +230,7 @@ def lower_bound(pair, x, *, device="cpu", threads=0):
     return _quantity(pair, BOUND, x, device, threads)
 
 
-def edge_edge_mollifier(x, rest, *, derivatives=False, device="cpu", threads=0):
+def edge_edge_mollifier(x: ArrayLike, rest: ArrayLike, *, derivatives: bool = False, device: Device = "cpu", threads: int = 0) -> Any:
     """The factor that makes an energy of the distance of nearly parallel edges smooth [Li et al. 2020, IPC, Eq. 24].
 
     m = (2 - c/eps) c/eps for c < eps, else 1, with c = \\|e_a x e_b\\|² and eps = 1e-3 \\|e_a\\|² \\|e_b\\|² at rest.

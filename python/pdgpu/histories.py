@@ -22,7 +22,7 @@ class History(Mapping):
     "solve_seconds" (0, "" and 0 in the first row).
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._rows = []
 
     def _add(self, simulation, step, first):
@@ -57,7 +57,7 @@ class History(Mapping):
     def _table(self):
         return {name: [row[name] for row in self._rows] for name in self}
 
-    def to_dataframe(self):
+    def to_dataframe(self) -> Any:
         """A pandas DataFrame, a row per recorded step. ImportError where pandas is not installed."""
         return data_frame(self._table())
 

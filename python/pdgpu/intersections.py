@@ -7,12 +7,18 @@ from __future__ import annotations
 
 from collections import namedtuple
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pdgpu import _host
 from pdgpu.arguments import any_array, real_array
 from pdgpu.backends import thread_count
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import ArrayLike
 
 __all__ = ["ClosePair", "Intersections", "find_intersections"]
 
@@ -53,7 +59,9 @@ class Intersections:
         return f"{len(self.edge_triangle)} edge-triangle and {len(self.edge_edge)} edge-edge intersections{close}"
 
 
-def find_intersections(points, triangles, edges=None, *, particles=None, threads=0):
+def find_intersections(
+    points: ArrayLike, triangles: ArrayLike, edges: ArrayLike | None = None, *, particles: Any = None, threads: int = 0
+) -> Any:
     """Every intersection of triangles and edges with each other, decided exactly.
 
     Triangles, edges and vertices are closed sets that may meet in the vertices they share and nowhere else: touching counts, and so
@@ -101,7 +109,7 @@ class JudgedScene:
     `fixed` (n,) uint8 marks vertices whose distances from each other are not asked for; whether they intersect is.
     """
 
-    def __init__(self, n_points, triangles, edges, particles, fixed=None):
+    def __init__(self, n_points: Any, triangles: Any, edges: Any, particles: Any, fixed: Any = None) -> None:
         self.n_points = n_points
         self.fixed = np.zeros(n_points, np.uint8) if fixed is None else fixed
         self.triangles = _rows("triangles", triangles, 3, n_points)
@@ -115,13 +123,13 @@ class JudgedScene:
         self.alone = (~np.isin(key, own[:, 0].astype(np.int64) * n_points + own[:, 1])).astype(np.uint8)
         self.vertices = np.unique(np.concatenate([self.triangles.ravel(), self.edges.ravel()])).astype(np.int32)
 
-    def intersections(self, points, threads):
+    def intersections(self, points: Any, threads: Any) -> Any:
         return Intersections(self.edges, *_host.find_intersections(points, self.triangles, self.edges, self.alone, threads))
 
-    def crossings(self, points_0, points_1, threads):
+    def crossings(self, points_0: Any, points_1: Any, threads: Any) -> Any:
         return _host.find_crossings(points_0, points_1, self.vertices, self.triangles, self.edges, self.alone, threads)
 
-    def approaches(self, points_0, points_1, separation, threads):
+    def approaches(self, points_0: Any, points_1: Any, separation: Any, threads: Any) -> Any:
         """What comes nearer than a separation between two frames: (pairs, times, distances) for each of PAIR_KINDS."""
         vertices, alone = self.vertices[:, None], np.flatnonzero(self.alone).astype(np.int32)
         numbers = {"triangle": None, "vertex": self.vertices, "edge": None, "alone": alone}
@@ -134,7 +142,7 @@ class JudgedScene:
                     found[0][:, column] = numbers[name][found[0][:, column]]
             yield found
 
-    def smallest_gap(self, points, threads):
+    def smallest_gap(self, points: Any, threads: Any) -> Any:
         return _host.smallest_gap(points, self.vertices, self.triangles, self.edges, self.alone, threads)
 
 

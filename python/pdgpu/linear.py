@@ -7,6 +7,7 @@ import time
 import warnings
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
@@ -30,6 +31,13 @@ from pdgpu.linear_solvers import (
 from pdgpu.scaling import SPREAD, check_columns, exponent_of, ordinary_matrix, times_power, to_ordinary
 from pdgpu.spectrum import arrays, chebyshev_rate, composed_radius, extremes, scaled, spectral_radius_of
 
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import ArrayLike
+
+    from pdgpu.types import Device, LinearSolver, Matrix, Precision, Sparse
+
 __all__ = ["LinearResult", "System", "extreme_eigenvalues", "solve", "spectral_radius"]
 
 COLUMNS = _host.LINEAR_RECORD_COLUMNS
@@ -38,7 +46,18 @@ ITERATIONS = 1000
 UNRECORDED_LOOKS = 64
 
 
-def solve(A, b, solver, x0=None, record=True, *, reference=None, bending=None, device="cpu", threads=0):
+def solve(
+    A: Matrix,
+    b: ArrayLike,
+    solver: LinearSolver,
+    x0: ArrayLike | None = None,
+    record: bool = True,
+    *,
+    reference: ArrayLike | None = None,
+    bending: Sparse | None = None,
+    device: Device = "cpu",
+    threads: int = 0,
+) -> LinearResult:
     """Solve A x = b for a symmetric positive definite matrix.
 
     The solver works on the correction: A d = b - A x0 from d = 0, then x = x0 + d; the right-hand side is formed in float64, so
@@ -90,7 +109,7 @@ def solve(A, b, solver, x0=None, record=True, *, reference=None, bending=None, d
     return system.solve(b, x0, record, reference=reference)
 
 
-def spectral_radius(A, solver, *, bending=None):
+def spectral_radius(A: Matrix, solver: LinearSolver, *, bending: Sparse | None = None) -> float:
     """The spectral radius of one step of the solver: the largest |eigenvalue| of its iteration matrix, Chebyshev left aside.
 
     It is the factor by which the error of a stationary iteration shrinks in the long run. Jacobi and A-Jacobi: from the extreme
@@ -115,7 +134,7 @@ def spectral_radius(A, solver, *, bending=None):
     return spectral_radius_of(A, solver, bending)
 
 
-def extreme_eigenvalues(A):
+def extreme_eigenvalues(A: Matrix) -> tuple[float, float]:
     """The smallest and the largest eigenvalue of D^-1 A, D the diagonal of A. Weighted Jacobi converges for weights below 2/largest.
 
     Parameters
@@ -146,9 +165,26 @@ class System(GuardedAttributes):
     setup_seconds : float
     """
 
+    solver: LinearSolver
+    columns: int
+    dtype: np.dtype[Any]
+    parameters: dict[str, Any]
+    trials: list[Any]
+    setup_seconds: float
+
     _instead = "make another System"
 
-    def __init__(self, A, solver, *, columns=1, bending=None, dtype="float64", device="cpu", threads=0):
+    def __init__(
+        self,
+        A: Matrix,
+        solver: LinearSolver,
+        *,
+        columns: int = 1,
+        bending: Sparse | None = None,
+        dtype: Precision = "float64",
+        device: Device = "cpu",
+        threads: int = 0,
+    ) -> None:
         _check_solver(solver)
         module = backend(device, dtype)
         check_order(solver, device)
@@ -209,7 +245,7 @@ class System(GuardedAttributes):
     def __repr__(self):
         return f"<System: {self._A.shape[0]} rows, {self._A.nnz} nonzeros, {self.solver!r}>"
 
-    def solve(self, b, x0=None, record=True, *, reference=None):
+    def solve(self, b: ArrayLike, x0: ArrayLike | None = None, record: bool = True, *, reference: ArrayLike | None = None) -> LinearResult:
         """Solve A x = b; see `pdgpu.linear.solve`."""
         n, k = self._A.shape[0], self.columns
         record = flag("record", record)
@@ -357,7 +393,7 @@ class System(GuardedAttributes):
         if lowest[0] < -1e-9:
             raise ValueError(f"A: not positive definite: the smallest eigenvalue of D^-1 A is about {lowest[0]:.4g}")
 
-    def add_diagonal(self, delta):
+    def add_diagonal(self, delta: ArrayLike) -> None:
         """Solve with A + diag(delta) from here on, A as it was given: what contact does to a system [Lan et al. 2022, Sec. 5.2].
 
         Only contents change, on the device: after the first call nothing is allocated. A-Jacobi makes the rows within order - 1 rings of a
@@ -385,7 +421,7 @@ class System(GuardedAttributes):
         self._core.set_diagonal(delta)
         self._added = added
 
-    def cost(self):
+    def cost(self) -> dict[str, Any]:
         """What A-Jacobi's operator costs.
 
         Returns
@@ -396,7 +432,7 @@ class System(GuardedAttributes):
         """
         return self._core.cost()
 
-    def predicted_rate(self):
+    def predicted_rate(self) -> float:
         """See `LinearResult.predicted_rate`."""
         return self._prediction()()
 

@@ -55,7 +55,7 @@ class LinearResult:
         self.setup_seconds, self.parameters = system.setup_seconds, dict(system.parameters)
 
     @property
-    def rate(self):
+    def rate(self) -> float:
         last = len(self._shares) - 1
         half = last // 2
         if last < 2 or not np.isfinite(self._shares[last]):
@@ -64,7 +64,7 @@ class LinearResult:
         return float((self._shares[last] / self._shares[half]) ** (1.0 / steps))
 
     @cached_property
-    def predicted_rate(self):
+    def predicted_rate(self) -> float:
         return self._predicted_rate()
 
     def __repr__(self):

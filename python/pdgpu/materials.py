@@ -7,12 +7,18 @@ the parameters of csrc/elements/table.h. The formulas themselves stand in csrc/e
 from __future__ import annotations
 
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pdgpu import _host
 from pdgpu.arguments import any_array, number, per_item, real_array
 from pdgpu.attributes import GuardedAttributes
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import ArrayLike
 
 __all__ = [
     "ARAP",
@@ -40,7 +46,7 @@ class Material(GuardedAttributes):
     bodies = ()  # the types of body it can be given to
     projective = True  # an energy of the distance to a constraint set, which Projective Dynamics needs
 
-    def __init__(self, **constants):
+    def __init__(self, **constants: Any) -> None:
         self._constants = {name: _number_or_array(f"{type(self).__name__}.{name}", value) for name, value in constants.items()}
 
     def __repr__(self):
@@ -56,26 +62,26 @@ class Material(GuardedAttributes):
 
     __hash__ = None
 
-    def constant(self, name, n):
+    def constant(self, name: Any, n: Any) -> Any:
         """A constant as (n,) float64."""
         limit = {"above": 0.0} if name in self.positive else {"minimum": 0.0}
         return per_item(f"{type(self).__name__}.{name}", self._constants[name], n, **limit)
 
     positive = ()
 
-    def rest_shape(self, rest, rows=None):
+    def rest_shape(self, rest: Any, rows: Any = None) -> Any:
         """(gradients (m,k-1,d), measure (m,)) of rest positions (m,k,3), or of rows (m,k) of points (n,3); see _host.rest_shape."""
         k = rest.shape[1] if rows is None else rows.shape[1]
         topology = self.topologies.get(k, {4: "tet", 3: "triangle", 2: "edge"}[k])
         return _host.rest_shape(rest, topology, rows)
 
-    def kind(self, k):
+    def kind(self, k: Any) -> Any:
         """The element kind on elements of k vertices; TypeError where there is none."""
         if k not in self.kinds:
             raise TypeError(f"{type(self).__name__} has no energy on elements of {k} vertices, only of {sorted(self.kinds)}")
         return self.kinds[k]
 
-    def elements(self, rest, rows=None):
+    def elements(self, rest: Any, rows: Any = None) -> Any:
         """(kind, rest (m,r), parameters (m,p)) for rest positions (m,k,3), or for rows (m,k) of points (n,3), float64: what
         csrc/elements/table.h asks for."""
         kind = self.kind((rest if rows is None else rows).shape[1])
@@ -90,7 +96,7 @@ class Material(GuardedAttributes):
 
     needs_positions = False
 
-    def parameters(self, rest, gradients, measure):
+    def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
         """The columns of the parameters; `rest` is (m,k,3) where the class says needs_positions, else only its length counts."""
         raise NotImplementedError
 
@@ -114,12 +120,12 @@ class ARAP(Material):
     kinds = {4: "arap_tet", 3: "arap_triangle"}
     bodies = ("solid", "shell")
 
-    def __init__(self, mu):
+    def __init__(self, mu: ArrayLike) -> None:
         super().__init__(mu=mu)
         self.constant("mu", np.size(mu))
 
     @classmethod
-    def from_young(cls, young, poisson):
+    def from_young(cls, young: ArrayLike, poisson: ArrayLike) -> ARAP:
         """mu = young / (2 (1 + poisson)); young in Pa (solids) or N/m (shells)."""
         poisson = np.asarray(_number_or_array("poisson", poisson))
         if np.any(~((poisson > -1.0) & (poisson <= 0.5))):
@@ -127,7 +133,7 @@ class ARAP(Material):
         mu = _number_or_array("young", young) / (2.0 * (1.0 + poisson))
         return cls(mu if mu.ndim else float(mu))
 
-    def parameters(self, rest, gradients, measure):
+    def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
         return [2.0 * self.constant("mu", len(rest)) * measure]
 
 
@@ -143,11 +149,11 @@ class Spring(Material):
     kinds = {2: "spring"}
     bodies = ("solid", "shell", "rod")
 
-    def __init__(self, stiffness):
+    def __init__(self, stiffness: ArrayLike) -> None:
         super().__init__(stiffness=stiffness)
         self.constant("stiffness", np.size(stiffness))
 
-    def parameters(self, rest, gradients, measure):
+    def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
         return [self.constant("stiffness", len(rest)), measure]
 
 
@@ -166,13 +172,13 @@ class Bending(Material):
     topologies = {4: "hinge"}
     bodies = ("shell",)
 
-    def __init__(self, stiffness):
+    def __init__(self, stiffness: ArrayLike) -> None:
         super().__init__(stiffness=stiffness)
         self.constant("stiffness", np.size(stiffness))
 
     needs_positions = True
 
-    def parameters(self, rest, gradients, measure):
+    def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
         differences = rest[:, 1:] - rest[:, :1]
         curvature = np.linalg.norm(np.einsum("mi,mic->mc", gradients[:, :, 0], differences), axis=1)
         size = np.einsum("mi,mi->m", np.abs(gradients[:, :, 0]), np.linalg.norm(differences, axis=2))
@@ -193,11 +199,11 @@ class Volume(Material):
     kinds = {4: "volume"}
     bodies = ("solid",)
 
-    def __init__(self, stiffness):
+    def __init__(self, stiffness: ArrayLike) -> None:
         super().__init__(stiffness=stiffness)
         self.constant("stiffness", np.size(stiffness))
 
-    def parameters(self, rest, gradients, measure):
+    def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
         return [self.constant("stiffness", len(rest)) * measure]
 
 
@@ -214,11 +220,11 @@ class Area(Material):
     kinds = {3: "area"}
     bodies = ("shell",)
 
-    def __init__(self, stiffness):
+    def __init__(self, stiffness: ArrayLike) -> None:
         super().__init__(stiffness=stiffness)
         self.constant("stiffness", np.size(stiffness))
 
-    def parameters(self, rest, gradients, measure):
+    def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
         return [self.constant("stiffness", len(rest)) * measure]
 
 
@@ -237,7 +243,7 @@ class StrainLimit(Material):
     kinds = {4: "strain_limit_tet", 3: "strain_limit_triangle"}
     bodies = ("solid", "shell")
 
-    def __init__(self, minimum, maximum, stiffness):
+    def __init__(self, minimum: ArrayLike, maximum: ArrayLike, stiffness: ArrayLike) -> None:
         super().__init__(minimum=minimum, maximum=maximum, stiffness=stiffness)
         for name, value in self._constants.items():
             self.constant(name, np.size(value))
@@ -246,7 +252,7 @@ class StrainLimit(Material):
         if np.any(np.asarray(self._constants["maximum"]) < 1.0):
             raise ValueError(f"StrainLimit.maximum: must be at least 1, got {maximum}")
 
-    def parameters(self, rest, gradients, measure):
+    def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
         n = len(rest)
         return [self.constant("stiffness", n) * measure, self.constant("minimum", n), self.constant("maximum", n)]
 
@@ -256,11 +262,11 @@ class Attachment(Material):
 
     kinds = {1: "attachment"}
 
-    def __init__(self, stiffness):
+    def __init__(self, stiffness: ArrayLike) -> None:
         super().__init__(stiffness=stiffness)
         self.constant("stiffness", np.size(stiffness))
 
-    def elements(self, rest):
+    def elements(self, rest: Any) -> Any:
         """`rest` (m,1,3) are the targets."""
         n = len(rest)
         stiffness = self.constant("stiffness", n)
@@ -284,7 +290,7 @@ class WorldBox(Material):
     kinds = {1: "world_box"}
     positive = ("stiffness",)
 
-    def __init__(self, lower, upper, stiffness):
+    def __init__(self, lower: Any, upper: ArrayLike, stiffness: ArrayLike) -> None:
         super().__init__(stiffness=stiffness)
         self.constant("stiffness", np.size(stiffness))
         lower, upper = _side("WorldBox.lower", lower), _side("WorldBox.upper", upper)
@@ -300,7 +306,7 @@ class WorldBox(Material):
         shown = f"array of {len(stiffness)}" if np.ndim(stiffness) else f"{stiffness:g}"
         return f"WorldBox(lower={lower.tolist()}, upper={upper.tolist()}, stiffness={shown})"
 
-    def elements(self, rest):
+    def elements(self, rest: Any) -> Any:
         """`rest` (m,1,3) are the points that the sides are measured from."""
         n = len(rest)
         sides = np.tile(np.concatenate([self._constants["lower"], self._constants["upper"]]), (n, 1))

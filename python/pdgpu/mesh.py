@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +13,14 @@ from pdgpu.arguments import any_array, choice, real_array
 from pdgpu.attributes import GuardedAttributes, read_only
 from pdgpu.mesh_files import read_arrays, write_arrays
 from pdgpu.mesh_quality import quality_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Literal
+
+    from numpy.typing import ArrayLike
+
+    from pdgpu.types import Floats, Integers, Path
 
 __all__ = ["Mesh", "read_mesh"]
 
@@ -49,7 +58,15 @@ class Mesh(GuardedAttributes):
 
     _instead = "a mesh stays as it is, make another one"
 
-    def __init__(self, points, tets=None, triangles=None, edges=None, *, strict=False):
+    def __init__(
+        self,
+        points: ArrayLike,
+        tets: ArrayLike | None = None,
+        triangles: ArrayLike | None = None,
+        edges: ArrayLike | None = None,
+        *,
+        strict: bool = False,
+    ) -> None:
         self._build(points, tets, triangles, edges, strict, source="", stacklevel=3)
 
     def _build(self, points, tets, triangles, edges, strict, source, stacklevel):
@@ -83,22 +100,22 @@ class Mesh(GuardedAttributes):
         return f"Mesh({len(self.points)} points, {', '.join(counts)})"
 
     @property
-    def points(self):
+    def points(self) -> Floats:
         """Coordinates, (n, 3) float64, m."""
         return self._points
 
     @property
-    def tets(self):
+    def tets(self) -> Integers:
         """Tets, (m, 4) int32, all of positive volume."""
         return self._elements["tets"]
 
     @property
-    def triangles(self):
+    def triangles(self) -> Integers:
         """Triangles, (m, 3) int32."""
         return self._elements["triangles"]
 
     @property
-    def edges(self):
+    def edges(self) -> Integers:
         """Edges that are elements of their own (rods), (m, 2) int32. For the edges of all elements see `unique_edges`."""
         return self._elements["edges"]
 
@@ -109,7 +126,7 @@ class Mesh(GuardedAttributes):
         return self._derived[name]
 
     @property
-    def surface(self):
+    def surface(self) -> Integers:
         """Triangles of the outer surface, (t, 3) int32.
 
         Of a mesh with tets, the triangles of one tet only, counter-clockwise seen from outside; otherwise `triangles`.
@@ -120,14 +137,14 @@ class Mesh(GuardedAttributes):
         return self._derive("surface", lambda: _host.surface(self.tets, len(self.points)))
 
     @property
-    def hinges(self):
+    def hinges(self) -> Integers:
         """Pairs of `triangles` that share an edge, (h, 4) int32: x0 < x1 the edge, x2 and x3 the wings.
 
         x2 lies in the triangle that runs x0 -> x1. Raises ValueError where three triangles share an edge.
         """
         return self._derive("hinges", lambda: _host.hinges(self.triangles, len(self.points)))
 
-    def unique_edges(self):
+    def unique_edges(self) -> Integers:
         """Every pair of vertices that share an element, once: (e, 2) int32, i < j, sorted."""
 
         def make():
@@ -137,7 +154,7 @@ class Mesh(GuardedAttributes):
 
         return self._derive("unique_edges", make)
 
-    def colouring(self, method="balanced"):
+    def colouring(self, method: Literal["balanced", "greedy"] = "balanced") -> Integers:
         """Colour the vertices so that no two of one element have the same colour.
 
         Parameters
@@ -154,7 +171,7 @@ class Mesh(GuardedAttributes):
         choice("method", method, ("balanced", "greedy"))
         return _host.colouring(self.unique_edges(), len(self.points), method)
 
-    def quality(self):
+    def quality(self) -> dict[str, Any]:
         """Sizes and shapes of the elements.
 
         Returns
@@ -174,7 +191,7 @@ class Mesh(GuardedAttributes):
         """
         return quality_of(self)
 
-    def without_unused_vertices(self):
+    def without_unused_vertices(self) -> Mesh:
         """A mesh without the points that belong to no element; the others keep their order. Returns a new `Mesh`."""
         used = np.zeros(len(self.points), dtype=bool)
         for rows in self._elements.values():
@@ -182,7 +199,7 @@ class Mesh(GuardedAttributes):
         new_index = np.cumsum(used, dtype=np.int32) - np.int32(1)
         return Mesh(self.points[used], *(new_index[rows] for rows in self._elements.values()))
 
-    def write(self, path, *, fields=None):
+    def write(self, path: Path, *, fields: Mapping[str, ArrayLike] | None = None) -> None:
         """Write the mesh in the format that the end of `path` names.
 
         Parameters
@@ -212,7 +229,7 @@ class Mesh(GuardedAttributes):
         write_arrays(path, self.points, {name: rows for name, rows in self._elements.items() if len(rows)}, fields)
 
 
-def read_mesh(path, *, strict=False):
+def read_mesh(path: Path, *, strict: bool = False) -> Mesh:
     """Read a mesh from a file.
 
     Parameters

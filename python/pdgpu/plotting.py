@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +13,19 @@ from pdgpu.atomic_files import replacing
 from pdgpu.colliders import Box, Capsule, Plane, Sphere, TriangleMesh
 from pdgpu.mesh import element_rows
 from pdgpu.mesh_files import as_path
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from numpy.typing import ArrayLike
+
+    from pdgpu.colliders import Collider
+    from pdgpu.comparison import Comparison
+    from pdgpu.contacts import Contacts
+    from pdgpu.histories import History
+    from pdgpu.simulation import Simulation
+    from pdgpu.types import Bounds, Options, Path
 
 __all__ = ["animate", "collider_surface", "draw_contacts", "draw_simulation", "draw_surface", "plot_comparison"]
 
@@ -32,7 +46,7 @@ def _pyplot():
     return plt
 
 
-def plot_comparison(comparison, x="iterations", y="relative_loss", axes=None):
+def plot_comparison(comparison: Comparison, x: str = "iterations", y: str = "relative_loss", axes: Any = None) -> Any:
     """Draw one curve per solver, logarithmic in y.
 
     Values that are not positive (a loss at the floor of rounding can be 0 or slightly negative) are not drawn. A solver that
@@ -82,7 +96,16 @@ def plot_comparison(comparison, x="iterations", y="relative_loss", axes=None):
     return axes
 
 
-def draw_surface(axes, points, triangles, *, colour="#d98c4a", bounds=None, elevation=12.0, azimuth=-68.0):
+def draw_surface(
+    axes: Any,
+    points: ArrayLike,
+    triangles: ArrayLike,
+    *,
+    colour: str = "#d98c4a",
+    bounds: Bounds | None = None,
+    elevation: float = 12.0,
+    azimuth: float = -68.0,
+) -> Any:
     """Draw a shaded surface, y up.
 
     Parameters
@@ -150,7 +173,7 @@ def _draw_surfaces(axes, surfaces, bounds, elevation, azimuth):
     return axes
 
 
-def collider_surface(collider, time=0.0, extent=((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0))):
+def collider_surface(collider: Collider, time: float = 0.0, extent: Any = ((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0))) -> Any:
     """Points (n, 3), m, and triangles (t, 3) that show a collider at a time; None for a SignedDistanceField that knows no mesh.
 
     extent : (low, high), two of shape (3,)
@@ -186,7 +209,16 @@ def collider_surface(collider, time=0.0, extent=((-1.0, -1.0, -1.0), (1.0, 1.0, 
     return points @ rotation.T + translation, triangles
 
 
-def draw_simulation(axes, simulation, *, colours=None, opacity=None, bounds=None, elevation=12.0, azimuth=-68.0):
+def draw_simulation(
+    axes: Any,
+    simulation: Simulation,
+    *,
+    colours: Options | None = None,
+    opacity: Options | None = None,
+    bounds: Bounds | None = None,
+    elevation: float = 12.0,
+    azimuth: float = -68.0,
+) -> Any:
     """Draw the bodies of a simulation where they are and its obstacles where they are at its time, y up.
 
     Parameters
@@ -223,7 +255,18 @@ def draw_simulation(axes, simulation, *, colours=None, opacity=None, bounds=None
     return axes
 
 
-def animate(simulation, path, seconds, *, fps=25.0, size=(6.4, 4.8), dpi=90, bounds=None, progress=False, **drawing):
+def animate(
+    simulation: Simulation,
+    path: Path,
+    seconds: float,
+    *,
+    fps: float = 25.0,
+    size: tuple[float, float] = (6.4, 4.8),
+    dpi: float = 90,
+    bounds: Bounds | None = None,
+    progress: bool = False,
+    **drawing: Any,
+) -> History:
     """Run a simulation and film it as it is drawn by `draw_simulation`, in real time as far as whole steps allow.
 
     Parameters
@@ -285,7 +328,7 @@ def animate(simulation, path, seconds, *, fps=25.0, size=(6.4, 4.8), dpi=90, bou
         plt.close(figure)
 
 
-def draw_contacts(axes, contacts, *, limits=None, cmap="plasma", linewidth=1.6):
+def draw_contacts(axes: Any, contacts: Contacts, *, limits: Any = None, cmap: str = "plasma", linewidth: float = 1.6) -> Any:
     """Draw contacts as segments between their closest points, coloured by distance, in front of everything else.
 
     Parameters
@@ -321,7 +364,7 @@ def _unit(*vector):
     return vector / np.linalg.norm(vector)
 
 
-def save_convergence(comparison, path):
+def save_convergence(comparison: Comparison, path: Path) -> None:
     """Relative loss against iterations and against seconds, side by side, as a picture."""
     plt = _pyplot()
     figure, panels = plt.subplots(1, 2, figsize=(11.0, 4.6), sharey=True, layout="constrained")
@@ -338,7 +381,7 @@ def save_convergence(comparison, path):
     plt.close(figure)
 
 
-def save_states(states, triangles, path, *, azimuth=-68.0):
+def save_states(states: Mapping[str, ArrayLike], triangles: ArrayLike, path: Path, *, azimuth: float = -68.0) -> None:
     """Surfaces side by side at one scale: `states` is a dict of title -> points (n, 3)."""
     plt = _pyplot()
     every = np.concatenate(list(states.values()))

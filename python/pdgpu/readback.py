@@ -7,6 +7,7 @@ loops of `pdgpu.elements`, so that a formula stands nowhere twice. Damping acts 
 from __future__ import annotations
 
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,18 +16,23 @@ from pdgpu.arguments import choice
 from pdgpu.elements import ENERGY, GRADIENT, of_kind
 from pdgpu.materials import MATERIAL_OF_KIND
 
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    from pdgpu.types import BodyName, Floats
+
 __all__ = ["ReadBack"]
 
 # a tet whose volume is below this fraction of its rest volume has no Cauchy stress that means anything
 FLAT = 1e-9
 
 
-def kinetic_energy(masses, velocities):
+def kinetic_energy(masses: Floats, velocities: Floats) -> float:
     """Sum of m/2 |v|^2, J."""
     return float(0.5 * np.einsum("i,ij,ij->", masses, velocities, velocities))
 
 
-def gravity_energy(masses, positions, gravity):
+def gravity_energy(masses: Floats, positions: Floats, gravity: Floats) -> float:
     """-sum m g . x, J."""
     return float(-np.einsum("i,ij,j->", masses, positions, gravity))
 
@@ -59,7 +65,7 @@ class ReadBack:
                 found.setdefault(name, []).extend(values for _, values in groups)
         return {name: np.concatenate(values) for name, values in found.items()}
 
-    def element_energies(self, body=None):
+    def element_energies(self, body: BodyName | None = None) -> dict[str, Floats]:
         """Elastic energy of every element, J.
 
         Parameters
@@ -81,7 +87,7 @@ class ReadBack:
         """
         return self._by_material(ENERGY, body)
 
-    def element_forces(self, body):
+    def element_forces(self, body: BodyName) -> dict[str, Floats]:
         """Forces of every element on its k corners, minus the derivative of its energy, N.
 
         Parameters
@@ -95,7 +101,7 @@ class ReadBack:
         """
         return {name: -gradients for name, gradients in self._by_material(GRADIENT, self._scene.find(body)).items()}
 
-    def forces(self, body=None):
+    def forces(self, body: BodyName | None = None) -> Floats:
         """Elastic force on every vertex, (n, 3) float64 N: the sum over all elements, attachments and world box included.
 
         Pinned vertices have theirs too: where nothing moves, what holds one of them is minus this and minus its weight.
@@ -115,7 +121,7 @@ class ReadBack:
             parts.append(total)
         return np.concatenate(parts)
 
-    def body_energies(self):
+    def body_energies(self) -> dict[str, Any]:
         """Energies of every body, J; each is `energies` without damping and contact, and they add up to it.
 
         Returns
@@ -136,7 +142,7 @@ class ReadBack:
             result[body.name] = energies
         return result
 
-    def stress(self, body, measure="cauchy"):
+    def stress(self, body: BodyName, measure: Literal["cauchy", "first_piola"] = "cauchy") -> Floats:
         """Elastic stress in every tet of a solid, Pa: the sum over its materials that act on tets.
 
         Springs along edges and attachments are forces on vertices and no stress of a tet; damping is left out.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +11,14 @@ from pdgpu import _host
 from pdgpu.arguments import number
 from pdgpu.rates import fit_rate
 from pdgpu.tables import data_frame, record_table, text_table, write_csv
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import ArrayLike
+
+    from pdgpu.rates import Rate
+    from pdgpu.types import Path
 
 __all__ = ["COLUMNS", "PHASES", "StepRecord"]
 
@@ -93,7 +102,7 @@ class StepRecord(Mapping):
         self.positions = positions
         self.numbers = {} if numbers is None else dict(numbers)
 
-    def to_dataframe(self, **further):
+    def to_dataframe(self, **further: Any) -> Any:
         """A pandas DataFrame, a row for every recorded iteration.
 
         Columns are those of `further` (name=value, the same in all rows: what a study varies), then `numbers`, "status", "at_rounding" and
@@ -106,11 +115,11 @@ class StepRecord(Mapping):
         """
         return data_frame(record_table(self, COLUMNS, further))
 
-    def to_csv(self, path, **further):
+    def to_csv(self, path: Path, **further: Any) -> None:
         """Write the columns of `to_dataframe` to a file, in place whole; a cell without a value is empty."""
         write_csv(path, record_table(self, COLUMNS, further))
 
-    def rate(self, column="gradient_norm", *, confidence=0.95):
+    def rate(self, column: str = "gradient_norm", *, confidence: float = 0.95) -> Rate:
         """How fast the step converged: the factor per iteration in the linear phase, with a confidence interval.
 
         The logarithm of the column is described by one to four straight pieces, as many as an information criterion finds worth it
@@ -141,7 +150,7 @@ class StepRecord(Mapping):
         confidence = number("confidence", confidence, above=0.0, below=1.0)
         return fit_rate(self["iteration"], self[column], column, self["seconds"], confidence)
 
-    def table(self):
+    def table(self) -> str:
         """First and last rows of what was recorded, as text."""
         columns = [name for name in TABLE_COLUMNS if name in self]
         n = len(next(iter(self.values()), ()))
@@ -150,7 +159,7 @@ class StepRecord(Mapping):
         rows = [["..."] * len(columns) if k is None else [_text(name, self[name][k]) for name in columns] for k in kept]
         return text_table(head, rows, left=0)
 
-    def plot_contact(self, *, x="iterations"):
+    def plot_contact(self, *, x: ArrayLike = "iterations") -> Any:
         """How contact converged in the step, in four panels: see `pdgpu.contact_plotting.plot_contact`. Returns a matplotlib figure."""
         from pdgpu.contact_plotting import plot_contact
 

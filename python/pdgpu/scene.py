@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +14,13 @@ from pdgpu.bodies import Body, Obstacle, _Simulations, body_velocities
 from pdgpu.colliders import Collider, TriangleMesh
 from pdgpu.materials import Attachment, Bending, Material, WorldBox
 from pdgpu.mesh import Mesh
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import ArrayLike
+
+    from pdgpu.types import BodyName, Floats, Materials
 
 __all__ = ["Body", "Obstacle", "Scene"]
 
@@ -37,13 +45,17 @@ class Scene(GuardedAttributes):
     world_box : WorldBox or None
     """
 
+    bodies: tuple[Body, ...]
+    obstacles: tuple[Obstacle, ...]
+    world_box: WorldBox | None
+
     _instead_of = {
         "bodies": "call add_solid, add_shell, add_rod or add_particles",
         "obstacles": "call add_obstacle",
         "world_box": "call set_world_box",
     }
 
-    def __init__(self, gravity=(0.0, -9.81, 0.0)):
+    def __init__(self, gravity: ArrayLike = (0.0, -9.81, 0.0)) -> None:
         self._gravity = real_array("gravity", gravity, (3,))
         self._keep(bodies=(), obstacles=(), world_box=None)
         self._simulations = _Simulations()
@@ -54,7 +66,7 @@ class Scene(GuardedAttributes):
         box = "" if self.world_box is None else f", walls by {self.world_box!r}"
         return f"Scene({len(self.bodies)} bodies, {self.n_vertices} vertices{obstacles}{box})"
 
-    def copy(self):
+    def copy(self) -> Scene:
         """A scene with copies of the bodies and with the same obstacles, which do not change."""
         other = Scene(self.gravity)
         other._keep(bodies=tuple(body.copy() for body in self.bodies), obstacles=self.obstacles, world_box=self.world_box)
@@ -80,20 +92,20 @@ class Scene(GuardedAttributes):
             body._close()
 
     @property
-    def gravity(self):
+    def gravity(self) -> Floats:
         return self._gravity
 
     @gravity.setter
-    def gravity(self, gravity):
+    def gravity(self, gravity: ArrayLike) -> None:
         self._gravity = real_array("gravity", gravity, (3,))
         self._simulations.warn("gravity", stacklevel=4)
 
     @property
-    def n_vertices(self):
+    def n_vertices(self) -> int:
         return sum(len(body.points) for body in self.bodies)
 
     @property
-    def names(self):
+    def names(self) -> tuple[str, ...]:
         """Of all bodies, then of all obstacles; a tuple of str."""
         return tuple(part.name for part in (*self.bodies, *self.obstacles))
 
@@ -104,7 +116,7 @@ class Scene(GuardedAttributes):
                 return part
         raise KeyError(f"no body is named {name!r}; there are {list(self.names)}")
 
-    def find(self, body):
+    def find(self, body: BodyName) -> Body:
         """The body of this scene that a body or a name stands for; ValueError where there is none of that name."""
         name = body.name if isinstance(body, Body) else body
         if not isinstance(name, str):
@@ -163,7 +175,17 @@ class Scene(GuardedAttributes):
             raise ValueError(f"density: vertex {vertex} would have the mass {masses[vertex]} kg, which cannot be computed with")
         return self._add(kind, mesh.points, mesh, materials, masses, name, velocity, damping, collides, density)
 
-    def add_solid(self, mesh, material, *, density, name=None, velocity=(0.0, 0.0, 0.0), damping=0.0, collides=True):
+    def add_solid(
+        self,
+        mesh: Mesh,
+        material: Materials,
+        *,
+        density: ArrayLike,
+        name: str | None = None,
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+        damping: float = 0.0,
+        collides: bool = True,
+    ) -> Body:
         """Add the tets of a mesh.
 
         Parameters
@@ -188,7 +210,18 @@ class Scene(GuardedAttributes):
         """
         return self._add_mesh("solid", mesh, material, density, name, velocity, damping, collides)
 
-    def add_shell(self, mesh, material, *, density, bending=0.0, name=None, velocity=(0.0, 0.0, 0.0), damping=0.0, collides=True):
+    def add_shell(
+        self,
+        mesh: Mesh,
+        material: Materials,
+        *,
+        density: ArrayLike,
+        bending: ArrayLike | Material = 0.0,
+        name: str | None = None,
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+        damping: float = 0.0,
+        collides: bool = True,
+    ) -> Body:
         """Add the triangles of a mesh.
 
         Parameters
@@ -207,11 +240,30 @@ class Scene(GuardedAttributes):
             materials.append(Bending(bending))
         return self._add_mesh("shell", mesh, materials, density, name, velocity, damping, collides)
 
-    def add_rod(self, mesh, material, *, density, name=None, velocity=(0.0, 0.0, 0.0), damping=0.0, collides=True):
+    def add_rod(
+        self,
+        mesh: Mesh,
+        material: Materials,
+        *,
+        density: ArrayLike,
+        name: str | None = None,
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+        damping: float = 0.0,
+        collides: bool = True,
+    ) -> Body:
         """Add the edges of a mesh. Material: Spring (N/m). density in kg/m, greater than 0. The rest as for `add_solid`."""
         return self._add_mesh("rod", mesh, material, density, name, velocity, damping, collides)
 
-    def add_particles(self, points, *, mass, name=None, velocity=(0.0, 0.0, 0.0), damping=0.0, collides=True):
+    def add_particles(
+        self,
+        points: ArrayLike,
+        *,
+        mass: ArrayLike,
+        name: str | None = None,
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+        damping: float = 0.0,
+        collides: bool = True,
+    ) -> Body:
         """Add free points. `damping` is taken like that of every body; it acts on elements, and particles have none.
 
         Parameters
@@ -226,7 +278,9 @@ class Scene(GuardedAttributes):
             raise ValueError("points: there are none")
         return self._add("particles", points, None, [], per_item("mass", mass, len(points), above=0.0), name, velocity, damping, collides)
 
-    def add_obstacle(self, mesh_or_shape, motion=None, *, name=None, collides=True):
+    def add_obstacle(
+        self, mesh_or_shape: Mesh | Collider, motion: Any = None, *, name: str | None = None, collides: bool = True
+    ) -> Obstacle:
         """Add something that bodies may come near and that none of them moves.
 
         Bodies keep away from it in a simulation with `contact`; one without steps as if it were not there, and warns of that when made.
@@ -272,7 +326,7 @@ class Scene(GuardedAttributes):
         self._simulations.warn("add_obstacle")
         return obstacle
 
-    def set_world_box(self, lower, upper, stiffness):
+    def set_world_box(self, lower: ArrayLike, upper: ArrayLike, stiffness: float) -> None:
         """Push every vertex of every body back into a box: energy stiffness/2 |x - clamp(x, lower, upper)|^2 per vertex.
 
         A unilateral constraint as a potential energy [Chen et al. 2024, VBD, Sec. 3.4], so a resting body sinks in a little, by the
@@ -294,19 +348,19 @@ class Scene(GuardedAttributes):
 
     # ---- what a simulation is built from ------------------------------------------------------------------------------
 
-    def rest_positions(self):
+    def rest_positions(self) -> Floats:
         """(n, 3) float64, m."""
         return np.concatenate([body.points for body in self.bodies]) if self.bodies else np.zeros((0, 3))
 
-    def masses(self):
+    def masses(self) -> Floats:
         """(n,) float64, kg."""
         return np.concatenate([body.masses for body in self.bodies])
 
-    def initial_velocities(self):
+    def initial_velocities(self) -> Floats:
         """(n, 3) float64, m/s."""
         return np.concatenate([body.velocity for body in self.bodies])
 
-    def fixed(self):
+    def fixed(self) -> Any:
         """(n,) uint8, 1 where a vertex is pinned."""
         fixed = np.zeros(self.n_vertices, dtype=np.uint8)
         for body in self.bodies:
@@ -314,7 +368,7 @@ class Scene(GuardedAttributes):
                 fixed[body.slice.start + indices] = 1
         return fixed
 
-    def subspace(self):
+    def subspace(self) -> Any:
         """(n, 3, 3) float64, the projector on the line or plane each vertex is held in; None where none is."""
         if not any(body.slides for body in self.bodies):
             return None
@@ -324,7 +378,7 @@ class Scene(GuardedAttributes):
                 projectors[body.slice.start + indices] = projector
         return projectors
 
-    def elements_of(self, body):
+    def elements_of(self, body: Body) -> Any:
         """[(kind, vertices of the body, rest, parameters, damped)]: of its materials, its attachments, and the world box."""
         groups = [(*group, True) for group in body.groups]
         for indices, targets, stiffness in body.attachments:
@@ -336,7 +390,7 @@ class Scene(GuardedAttributes):
             groups.append((kind, vertices, rest, parameters, False))
         return groups
 
-    def element_groups(self):
+    def element_groups(self) -> Any:
         """Kind -> (vertices, rest, parameters, damping or None), all bodies together, in the order they were added."""
         groups = {}
         for body in self.bodies:
@@ -346,7 +400,7 @@ class Scene(GuardedAttributes):
                 groups.setdefault(kind, []).append((vertices, rest, parameters, damping))
         return {kind: parts[0] if len(parts) == 1 else _joined(parts) for kind, parts in groups.items()}
 
-    def motions(self):
+    def motions(self) -> Any:
         """(body, indices, motion) of every scripted pin."""
         return [(body, indices, motion) for body in self.bodies for indices, motion in body.pins if motion is not None]
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import itertools
 import operator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pdgpu.mesh import Mesh
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 __all__ = ["beam", "box", "chain", "grid", "sphere"]
 
@@ -31,7 +35,7 @@ _FIVE_TETS_EVEN = _positive_tets([(0, 1, 2, 4), (3, 1, 2, 7), (5, 1, 4, 7), (6, 
 _FIVE_TETS_ODD = _positive_tets([(1, 0, 3, 5), (2, 0, 3, 6), (4, 0, 5, 6), (7, 3, 5, 6), (0, 3, 5, 6)])
 
 
-def beam(size, cells, split=6):
+def beam(size: tuple[float, float, float] | ArrayLike, cells: tuple[int, int, int] | ArrayLike, split: int = 6) -> Mesh:
     """A block of cells cut into tets, one corner at the origin.
 
     Vertex id = i + (nx+1) (j + (ny+1) k) for grid position (i, j, k); the tets of a cell are consecutive, cells run x fastest.
@@ -79,7 +83,7 @@ def beam(size, cells, split=6):
     return Mesh(points.reshape(-1, 3), tets=tets.reshape(-1, 4))
 
 
-def grid(size, cells):
+def grid(size: ArrayLike, cells: ArrayLike) -> Mesh:
     """A rectangle of triangles in the x-y plane, one corner at the origin, normals along +z.
 
     Vertex id = i + (nx+1) j; the cell with corners v00, v10, v11, v01 gives the triangles (v00, v10, v11) and (v00, v11, v01).
@@ -115,7 +119,7 @@ def grid(size, cells):
     return Mesh(points.reshape(-1, 3), triangles=triangles.reshape(-1, 3))
 
 
-def box(size):
+def box(size: ArrayLike) -> Mesh:
     """The closed surface of a box, one corner at the origin, normals outward.
 
     Parameters
@@ -139,7 +143,7 @@ def box(size):
     return Mesh(_CORNERS * size, triangles=triangles)
 
 
-def sphere(radius, subdivisions):
+def sphere(radius: float, subdivisions: int) -> Mesh:
     """The closed surface of a sphere around the origin: an icosahedron, each triangle cut in four `subdivisions` times.
 
     Parameters
@@ -186,7 +190,7 @@ def sphere(radius, subdivisions):
     return Mesh(points * radius, triangles=triangles)
 
 
-def chain(n, length=1.0):
+def chain(n: int, length: float = 1.0) -> Mesh:
     """A straight chain of `n` edges along x from the origin: n + 1 vertices in order.
 
     Parameters

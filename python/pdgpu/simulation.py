@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
@@ -29,6 +30,18 @@ from pdgpu.records import COLUMNS, StepRecord
 from pdgpu.scene import Scene, vertex_colours
 from pdgpu.solvers import XPBD, Newton, ProjectiveDynamics, check_contact, check_slides, check_support, settings_of, warn_idle_acceleration
 from pdgpu.tables import scene_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Literal, Self
+
+    from numpy.typing import ArrayLike
+
+    from pdgpu.bodies import Body, Obstacle
+    from pdgpu.contact_forces import ContactForces
+    from pdgpu.contacts import Contacts
+    from pdgpu.cutting import Cut
+    from pdgpu.types import BodyName, Contact, Device, Floats, Options, Owner, Path, Precision, Solver
 
 __all__ = ["Simulation"]
 
@@ -63,6 +76,14 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
         A device that is not there; a direct solver that the build left out.
     """
 
+    solver: Solver
+    dt: float | None
+    threads: int
+    contact: Contact | None
+    device: Device
+    dtype: np.dtype[Any]
+    last_step: StepRecord  # None before the first step
+
     _instead = "make another Simulation, and give it positions and velocities by set_state"
     _instead_of = {
         "positions": "set_state(positions=...) puts the vertices somewhere",
@@ -71,7 +92,17 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
         "device_velocities": "it is written to in place",
     }
 
-    def __init__(self, scene, solver=None, *, dt=1 / 100, contact=None, device="cpu", dtype="float64", threads=0):
+    def __init__(
+        self,
+        scene: Scene,
+        solver: Solver | None = None,
+        *,
+        dt: float | None = 1 / 100,
+        contact: Contact | None = None,
+        device: Device = "cpu",
+        dtype: Precision = "float64",
+        threads: int = 0,
+    ) -> None:
         self._build(scene, solver, dt, contact, device, dtype, threads)
         warn_idle_acceleration(self.solver, stacklevel=2)
         if scene.obstacles and contact is None:
@@ -246,17 +277,17 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
     # ---- state ----------------------------------------------------------------------------------------------------------
 
     @property
-    def positions(self):
+    def positions(self) -> Floats:
         """(n, 3) m, a fresh copy in the simulation's dtype."""
         return self._backend.positions()
 
     @property
-    def velocities(self):
+    def velocities(self) -> Floats:
         """(n, 3) m/s, a fresh copy."""
         return self._backend.velocities()
 
     @property
-    def device_positions(self):
+    def device_positions(self) -> Any:
         """The positions where the simulation keeps them, for other libraries to read and write in place without a copy.
 
         An object for ``cupy.from_dlpack``, ``torch.from_dlpack``, ``warp.from_dlpack`` or, with device="cpu", ``numpy.from_dlpack``:
@@ -278,32 +309,32 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
         return self._backend.device_positions()
 
     @property
-    def device_velocities(self):
+    def device_velocities(self) -> Any:
         """The velocities where the simulation keeps them, (n, 3) m/s; see `device_positions`."""
         return self._backend.device_velocities()
 
     @property
-    def bodies(self):
+    def bodies(self) -> tuple[Body, ...]:
         """The bodies as the simulation has them, a tuple of Body: after `cut` with other meshes and slices than those of the scene.
         Copies that refuse to be changed: what holds a body is read when the simulation is made."""
         return tuple(body._shown() for body in self._scene.bodies)
 
     @property
-    def masses(self):
+    def masses(self) -> Floats:
         """Lumped masses, (n,) float64, kg."""
         return self._masses.copy()
 
     @property
-    def obstacles(self):
+    def obstacles(self) -> tuple[Obstacle, ...]:
         """The obstacles of the scene, a tuple of Obstacle: what a simulation with `contact` keeps away from."""
         return self._scene.obstacles
 
     @property
-    def time(self):
+    def time(self) -> float:
         """s; the number of steps times dt."""
         return self._start_time + self._backend.steps() * (self.dt or 0.0)
 
-    def set_state(self, *, positions=None, velocities=None):
+    def set_state(self, *, positions: ArrayLike | None = None, velocities: ArrayLike | None = None) -> None:
         """Put the vertices somewhere, e.g. to start from a stretched pose; pinned ones too.
 
         Parameters
@@ -338,12 +369,12 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
         return array
 
     @property
-    def external_forces(self):
+    def external_forces(self) -> Floats | None:
         """(n, 3) N, added to gravity until changed; None: none."""
         return None if self._external_forces is None else self._external_forces.copy()
 
     @external_forces.setter
-    def external_forces(self, forces):
+    def external_forces(self, forces: ArrayLike | None) -> None:
         n = len(self._masses)
         forces = None if forces is None else real_array("external_forces", forces, (n, 3))
         self._backend.set_load(self._load_of(forces))
@@ -359,7 +390,7 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
 
     # ---- stepping -------------------------------------------------------------------------------------------------------
 
-    def step(self, n=1, *, record=False, progress=False):
+    def step(self, n: int = 1, *, record: bool | Literal["positions"] = False, progress: bool = False) -> None:
         """Take n time steps.
 
         Parameters
@@ -406,7 +437,7 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
         return targets
 
     @property
-    def parameters(self):
+    def parameters(self) -> dict[str, Any]:
         """Numbers that the solver left to the spectrum or to a search: "rho" of the outer iteration; "linear", a dict with those of the
         linear solver ("weight", "omega", "rho"); "colours", how many a sweep over vertices (VertexBlockDescent) or elements (XPBD) takes in
         turn; "contact", a dict with the "stiffness" of its law. What a search has not found yet is None."""
@@ -474,7 +505,7 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
 
     # ---- tearing ----------------------------------------------------------------------------------------------------------
 
-    def cut(self, body, edges):
+    def cut(self, body: BodyName, edges: ArrayLike) -> Cut:
         """Cut a shell along edges, between two steps, and build the model anew.
 
         Around each vertex of a cut edge every fan of triangles but the first gets a copy of the vertex, with its position and
@@ -545,7 +576,9 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
 
     # ---- proximity ----------------------------------------------------------------------------------------------------------
 
-    def contacts(self, distance=None, *, bodies=None, self_collision=True, unique=True):
+    def contacts(
+        self, distance: float | None = None, *, bodies: Sequence[Owner] | None = None, self_collision: bool = True, unique: bool = True
+    ) -> Contacts:
         """What is near what at the present positions, obstacles where they are at the present time.
 
         A query: nothing in a step depends on it.
@@ -584,7 +617,7 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
         """
         return find_contacts(self, distance, bodies, self_collision, unique)
 
-    def contact_forces(self):
+    def contact_forces(self) -> ContactForces:
         """The pairs that push each other apart at the present positions, which are those of the end of the last step, and how hard.
 
         Returns
@@ -607,7 +640,7 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
 
     # ---- save and load ------------------------------------------------------------------------------------------------------
 
-    def save(self, path):
+    def save(self, path: Path) -> None:
         """Write the scene, the solver and the state to a file; `load` resumes with the same bits.
 
         Scripted motions are functions and are not written: `load` asks for them. The file is put in place whole: where writing fails the
@@ -626,7 +659,7 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
         write(path, self)
 
     @classmethod
-    def load(cls, path, *, motions=None, device=None, threads=0):
+    def load(cls, path: Path, *, motions: Options | None = None, device: Device | None = None, threads: int = 0) -> Self:
         """Read what `save` wrote.
 
         Parameters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING
 
 from pdgpu.arguments import choice, flag, integer, number
 from pdgpu.contact import LAWS
@@ -23,6 +24,9 @@ from pdgpu.linear_solvers import (
     keep,
     linear_settings,
 )
+
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "ADMM",
@@ -589,7 +593,7 @@ def check_slides(solver, subspace):
     raise ValueError(f"slide: {solver!r} cannot hold vertices on a line or plane; {takers} (with a direct solver) can")
 
 
-def capabilities():
+def capabilities() -> dict[str, Any]:
     """Which solver treats which material with which linear solver and which contact, on which device.
 
     Returns

@@ -130,7 +130,7 @@ class Sweep(Sequence):
     def _table(self):
         return {name: [row.get(name) for row in self._rows] for name in self.columns}
 
-    def to_dataframe(self):
+    def to_dataframe(self) -> Any:
         """A pandas DataFrame. ImportError where pandas is not installed."""
         return data_frame(self._table())
 

@@ -1,0 +1,54 @@
+"""Names for what arguments may be, for type checkers and readers; nothing here is looked at when a program runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    import scipy.sparse
+
+    from pdgpu.bodies import Body, Obstacle
+    from pdgpu.contact import BarrierContact
+    from pdgpu.linear_solvers import PCG, SOR, AJacobi, Direct, GaussSeidel, Jacobi, SymmetricGaussSeidel
+    from pdgpu.materials import Material
+    from pdgpu.solvers import (
+        ADMM,
+        PBD,
+        XPBD,
+        BlockJacobi,
+        GradientDescent,
+        Newton,
+        NonlinearCG,
+        ProjectiveDynamics,
+        QuasiNewton,
+        VertexBlockDescent,
+    )
+
+    Solver: TypeAlias = (
+        ProjectiveDynamics | Newton | NonlinearCG | QuasiNewton | VertexBlockDescent | BlockJacobi | GradientDescent | ADMM | XPBD | PBD
+    )
+    LinearSolver: TypeAlias = Direct | Jacobi | AJacobi | GaussSeidel | SymmetricGaussSeidel | SOR | PCG
+    Contact: TypeAlias = BarrierContact
+    BodyName: TypeAlias = Body | str
+    Owner: TypeAlias = Body | Obstacle | str
+    Materials: TypeAlias = Material | list[Material] | tuple[Material, ...]
+    Sparse: TypeAlias = scipy.sparse.sparray | scipy.sparse.spmatrix
+    Matrix: TypeAlias = ArrayLike | Sparse
+
+Device: TypeAlias = Literal["cpu", "cuda"]
+Precision: TypeAlias = Literal["float32", "float64"] | type[np.float32] | type[np.float64] | np.dtype[Any]
+Path: TypeAlias = str | os.PathLike[str]
+Floats: TypeAlias = NDArray[Any]
+Integers: TypeAlias = NDArray[np.int32]
+# vertices: indices, a mask, or a function of the points that returns a mask
+Where: TypeAlias = ArrayLike | Callable[[Floats], ArrayLike]
+# of what is driven: where it is at a time, from where it is at rest
+Motion: TypeAlias = Callable[[float, Floats], ArrayLike]
+Placement: TypeAlias = Callable[[float], Any]
+Bounds: TypeAlias = tuple[ArrayLike, ArrayLike]
+Options: TypeAlias = Mapping[str, Any]
