@@ -41,6 +41,7 @@ from pdgpu.scene import Scene
 from pdgpu.simulation import Simulation
 from pdgpu.solvers import *  # noqa: F403  (a new solver is named there alone)
 from pdgpu.sweeps import Sweep, sweep
+from pdgpu.viewers import viewer
 
 __version__ = "0.1.0"
 
@@ -101,5 +102,6 @@ __all__ = [
     "shapes",
     "surface",
     "sweep",
+    "viewer",
 ]
 __all__ += solvers.__all__

@@ -1,0 +1,201 @@
+"""Looking at a simulation: k3d in notebooks and in HTML files, polyscope in a window. Both are extras, imported when first used."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdgpu.arguments import choice
+from pdgpu.atomic_files import replacing
+from pdgpu.plotting import collider_surface
+
+if TYPE_CHECKING:
+    from pdgpu.simulation import Simulation
+    from pdgpu.types import Path
+
+__all__ = ["Viewer", "viewer"]
+
+COLOURS = (0xD98C4A, 0x5B8FC7, 0x6AA879, 0xB07AA8)
+OBSTACLE = 0xB9B9B4
+
+
+def viewer(simulation: Simulation, backend: str = "auto") -> Viewer:
+    """Look at a simulation, as it is and as it moves.
+
+    Parameters
+    ----------
+    simulation : Simulation
+    backend : "auto", "k3d" or "polyscope"
+        "k3d": in a notebook, where what is returned shows itself, and in files by `Viewer.write`. "polyscope": a window, opened by
+        `Viewer.show`. "auto": "k3d" in a notebook, otherwise "polyscope".
+
+    Returns
+    -------
+    Viewer
+        With one frame, the present state. Called, or given to `Simulation.run` as the callback, it takes further ones.
+
+    Raises
+    ------
+    ImportError
+        The backend is not installed: ``pip install 'pdgpu[viewer]'``.
+
+    Examples
+    --------
+    >>> view = pdgpu.viewer(sim)  # doctest: +SKIP
+    >>> sim.run(2.0, every=4, callback=view)  # doctest: +SKIP
+    >>> view  # doctest: +SKIP
+    """
+    choice("backend", backend, ("auto", "k3d", "polyscope"))
+    if backend == "auto":
+        backend = "k3d" if "ipykernel" in sys.modules else "polyscope"
+    return Viewer(simulation, backend)
+
+
+class Viewer:
+    """Frames of a simulation, and what shows them; made by `pdgpu.viewer`."""
+
+    def __init__(self, simulation, backend):
+        self._toolkit = _imported(backend)
+        self._simulation, self.backend = simulation, backend
+        self.times: list[float] = []
+        self._frames: list[dict[str, tuple[str, Any, Any, int]]] = []
+        self._plot = None
+        self(simulation)
+
+    def __call__(self, simulation: Simulation | None = None) -> None:
+        """Take a frame of the present state; one of the same time is replaced."""
+        simulation = self._simulation if simulation is None else simulation
+        if self.times and self.times[-1] == simulation.time:
+            self.times.pop()
+            self._frames.pop()
+        self.times.append(simulation.time)
+        self._frames.append(_shapes(simulation))
+        self._plot = None
+
+    def __len__(self):
+        return len(self.times)
+
+    def __repr__(self):
+        return f"<Viewer: {len(self)} frames, {self.backend}>"
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return self.plot()._repr_mimebundle_() if self.backend == "k3d" else {"text/plain": repr(self)}
+
+    def plot(self) -> Any:
+        """The k3d plot, with a slider for the time where there is more than one frame. RuntimeError with another backend."""
+        if self.backend != "k3d":
+            raise RuntimeError(f"plot: this viewer shows by {self.backend}; make one with backend='k3d'")
+        if self._plot is None:
+            self._plot = _k3d_plot(self._toolkit, self.times, self._frames)
+        return self._plot
+
+    def write(self, path: Path) -> None:
+        """Write an HTML file that any browser shows, without a network, a server or Python; put in place whole.
+
+        Raises
+        ------
+        ValueError
+            Another end of the path.
+        RuntimeError
+            A viewer with another backend than "k3d".
+        """
+        if not os.fspath(path).lower().endswith((".html", ".htm")):
+            raise ValueError(f"path: expected a name that ends in .html, got {os.fspath(path)!r}")
+        text = self.plot().get_snapshot()
+        with replacing(path) as unfinished, open(unfinished, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def show(self) -> Any:
+        """With polyscope: open the window, and return when it is closed. With k3d: the plot."""
+        if self.backend == "k3d":
+            return self.plot()
+        _polyscope_window(self._toolkit, self.times, self._frames)
+        return None
+
+
+def _imported(backend):
+    try:
+        if backend == "k3d":
+            import k3d as toolkit
+        else:
+            import polyscope as toolkit
+    except ImportError:
+        raise ImportError(f"viewer: {backend} is not installed: pip install 'pdgpu[viewer]'") from None
+    return toolkit
+
+
+def _shapes(simulation):
+    """Name -> (kind, points (n, 3) float32, elements, colour) of bodies and obstacles as they are now."""
+    x = np.asarray(simulation.positions, dtype=np.float32)
+    shapes = {}
+    for k, body in enumerate(simulation.bodies):
+        elements = {"solid": "surface", "shell": "triangles", "rod": "edges"}.get(body.type)
+        kind = {"solid": "surface", "shell": "surface", "rod": "lines", "particles": "points"}[body.type]
+        rows = None if elements is None else np.asarray(getattr(body.mesh, elements), dtype=np.uint32)
+        shapes[body.name] = (kind, x[body.slice], rows, COLOURS[k % len(COLOURS)])
+    extent = x.min(axis=0), x.max(axis=0)
+    for obstacle in simulation.obstacles:
+        surface = collider_surface(obstacle.collider, simulation.time, extent)
+        if surface is not None:
+            shapes[obstacle.name] = ("surface", np.asarray(surface[0], np.float32), np.asarray(surface[1], np.uint32), OBSTACLE)
+    return shapes
+
+
+def _k3d_plot(k3d, times, frames):
+    plot = k3d.plot(grid_visible=False, camera_auto_fit=True, colorbar_object_id=0)
+    for name, (kind, points, rows, colour) in frames[-1].items():
+        # the shape of a plane is cut to what is there: only what keeps its elements moves
+        same = [rows is None or np.array_equal(frame[name][2], rows) if name in frame else False for frame in frames]
+        moving = all(same) and len(frames) > 1 and any(not np.array_equal(frame[name][1], points) for frame in frames)
+        where = {str(time): frame[name][1] for time, frame in zip(times, frames, strict=True)} if moving else points
+        if kind == "surface":
+            plot += k3d.mesh(where, rows, color=colour, side="double", flat_shading=True, name=name)
+        elif kind == "lines":
+            plot += k3d.lines(where, rows, indices_type="segment", color=colour, shader="simple", name=name)
+        else:
+            size = 0.02 * float(np.ptp(np.concatenate([shape[1] for shape in frames[-1].values()]), axis=0).max() or 1.0)
+            plot += k3d.points(where, point_size=size, color=colour, name=name)
+    low, high = (np.array([f(shape[1], axis=0) for shape in frames[0].values()]) for f in (np.min, np.max))
+    low, high = low.min(axis=0), high.max(axis=0)
+    middle, far = 0.5 * (low + high), 1.25 * float(np.linalg.norm(high - low) or 1.0)
+    # from the front and above, y up
+    plot.camera_auto_fit = False
+    plot.camera = [*(middle + far * np.array([0.35, 0.3, 0.9])), *middle, 0.0, 1.0, 0.0]
+    return plot
+
+
+def _polyscope_window(polyscope, times, frames):
+    """All bodies and obstacles, with a slider for the frames."""
+    if not polyscope.is_initialized():
+        polyscope.init()
+    polyscope.set_up_dir("y_up")
+    shown = {}
+    for name, (kind, points, rows, colour) in frames[0].items():
+        colour = tuple((colour >> shift & 255) / 255.0 for shift in (16, 8, 0))
+        if kind == "surface":
+            shown[name] = polyscope.register_surface_mesh(name, points, rows, color=colour)
+        elif kind == "lines":
+            shown[name] = polyscope.register_curve_network(name, points, rows, color=colour)
+        else:
+            shown[name] = polyscope.register_point_cloud(name, points, color=colour)
+    state = {"frame": 0}
+
+    def slider():
+        changed, frame = polyscope.imgui.SliderInt(f"t = {times[state['frame']]:.4g} s", state["frame"], 0, len(times) - 1)
+        if changed:
+            state["frame"] = frame
+            for name, (kind, points, _, _) in frames[frame].items():
+                update = {"surface": "update_vertex_positions", "lines": "update_node_positions", "points": "update_point_positions"}
+                if name in shown and len(points) == len(frames[0][name][1]):
+                    getattr(shown[name], update[kind])(points)
+
+    if len(times) > 1:
+        polyscope.set_user_callback(slider)
+    try:
+        polyscope.show()
+    finally:
+        polyscope.clear_user_callback()
+        polyscope.remove_all_structures()

@@ -1,0 +1,78 @@
+"""Viewers: what they are given to show. What they make of it is looked at by people."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import pdgpu
+
+
+@pytest.fixture
+def sim():
+    scene = pdgpu.Scene()
+    scene.add_solid(pdgpu.shapes.beam((0.4, 0.2, 0.2), cells=(2, 1, 1)), pdgpu.ARAP(1e4), density=1000.0, name="block")
+    chain = pdgpu.shapes.chain(4)
+    scene.add_rod(pdgpu.Mesh(chain.points + [0.0, 0.5, 0.0], edges=chain.edges), pdgpu.Spring(100.0), density=0.1, name="rod")
+    scene.add_particles([[0.0, 1.0, 0.0]], mass=1.0, name="dust")
+    scene.add_obstacle(pdgpu.Plane((0.0, -1.0, 0.0), (0.0, 1.0, 0.0)), name="floor")
+    return pdgpu.Simulation(scene, pdgpu.Newton(iterations=2), dt=0.01, contact=pdgpu.BarrierContact(1e-3))
+
+
+def test_a_plot_moves_as_the_simulation_did(sim, tmp_path):
+    """If not, what is looked at is not what was computed."""
+    pytest.importorskip("k3d")
+    view, seen = pdgpu.viewer(sim, "k3d"), {}
+
+    def frame(sim):
+        view(sim)
+        seen[str(sim.time)] = sim.positions
+
+    sim.run(0.03, callback=frame)
+    assert len(view) == 4 and view.times == pytest.approx([0.0, 0.01, 0.02, 0.03])
+    shown = {part.name: part for part in view.plot().objects}
+    assert set(shown) == {"block", "rod", "dust", "floor"}
+    block = sim.bodies[0]
+    assert set(shown["block"].vertices) == set(seen) and np.array_equal(shown["block"].indices, block.mesh.surface)
+    for time, x in seen.items():
+        np.testing.assert_allclose(shown["block"].vertices[time], x[block.slice], rtol=0.0, atol=1e-6)
+        np.testing.assert_allclose(shown["dust"].positions[time], x[-1:], rtol=0.0, atol=1e-6)
+    assert view._repr_mimebundle_()
+    view.write(tmp_path / "v.html")
+    text = (tmp_path / "v.html").read_text()
+    assert text.lstrip().lower().startswith("<!doctype html>") and 'src="http' not in text and len(text) > 100_000
+    with pytest.raises(ValueError, match=r"ends in \.html"):
+        view.write(tmp_path / "v.png")
+
+
+def test_a_window_shows_every_frame(sim, monkeypatch):
+    """If not, the slider of the window moves and nothing else does."""
+    polyscope = pytest.importorskip("polyscope")
+    view, slider, moved = pdgpu.viewer(sim, "polyscope"), [], {}
+    sim.run(0.02, callback=view)
+    polyscope.init("openGL_mock")
+
+    def show():
+        assert polyscope.has_surface_mesh("block") and polyscope.has_curve_network("rod") and polyscope.has_point_cloud("dust")
+        block = polyscope.get_surface_mesh("block")
+        monkeypatch.setattr(type(block), "update_vertex_positions", lambda mesh, x: moved.update({mesh.get_name(): x}))
+        slider[0]()
+
+    monkeypatch.setattr(polyscope, "show", show)
+    monkeypatch.setattr(polyscope, "set_user_callback", slider.append)
+    monkeypatch.setattr(polyscope.imgui, "SliderInt", lambda label, at, low, high: (True, high))
+    view.show()
+    np.testing.assert_allclose(moved["block"], sim.positions[sim.bodies[0].slice], rtol=0.0, atol=1e-6)
+    assert len(view) == 3 and not polyscope.has_surface_mesh("block")
+    with pytest.raises(RuntimeError, match="backend='k3d'"):
+        view.plot()
+
+
+@pytest.mark.parametrize("backend", ["k3d", "polyscope"])
+def test_a_viewer_that_is_not_installed_is_named(sim, backend, monkeypatch):
+    """If not, who has no viewer reads of a module, and not what to install."""
+    monkeypatch.setitem(sys.modules, backend, None)
+    with pytest.raises(ImportError, match=rf"{backend} is not installed: pip install 'pdgpu\[viewer\]'"):
+        pdgpu.viewer(sim, backend)
+    with pytest.raises(ValueError, match="backend"):
+        pdgpu.viewer(sim, "paraview")
