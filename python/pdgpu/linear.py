@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
+import scipy.sparse.linalg
 
 from pdgpu import _host
 from pdgpu.arguments import flag, integer
@@ -25,6 +26,7 @@ from pdgpu.linear_solvers import (
     PCG,
     AJacobi,
     Direct,
+    Jacobi,
     check_order,
     linear_settings,
 )
@@ -432,6 +434,40 @@ class System(GuardedAttributes):
         """
         return self._core.cost()
 
+    def operator(self) -> Any:
+        """The matrix T of one iteration on errors, without Chebyshev: x_k+1 - x* = T (x_k - x*), x* the solution.
+
+        Returns
+        -------
+        scipy CSR matrix or scipy.sparse.linalg.LinearOperator, shape (n, n), float64
+            Of Jacobi I - w D^-1 A, which is D^-1 R of A = D - R for w = 1; of AJacobi its product, the power of that or its Chebyshev
+            polynomial: matrices. Of the Gauss-Seidel kinds, and of AJacobi with suppression, which are not sparse: an operator that runs
+            an iteration for every product, with the code of the solver on the CPU.
+
+        Raises
+        ------
+        TypeError
+            Direct has no iterations, and those of PCG are no matrix; AJacobi(biased=True) does not lead to the solution.
+        """
+        solver, numbers = self.solver, self._numbers
+        if isinstance(solver, Direct | PCG):
+            raise TypeError(f"solver: {type(solver).__name__} has no iteration matrix")
+        if getattr(solver, "biased", False) and solver.suppression is not None:
+            raise TypeError("solver: AJacobi(biased=True) leads to another point than the solution, so it has no matrix on errors")
+        n = self._A.shape[0]
+        if isinstance(solver, Jacobi) or (isinstance(solver, AJacobi) and solver.suppression is None):
+            R = (scipy.sparse.eye_array(n) - scipy.sparse.diags_array(numbers.weight / self._A.diagonal()) @ self._A).tocsr()
+            return scipy.sparse.csr_matrix(R if isinstance(solver, Jacobi) else _product(R, solver, numbers.composed_rho))
+        settings = linear_settings(solver, iterations=1) | {"iterations": 1, "tolerance": 0.0, "chebyshev": None}
+        core = backend("cpu", "float64").Linear(arrays(self._A), self._bending, 1, settings, self._threads)
+        core.set(numbers.weight, numbers.omega, numbers.composed_rho, None)
+
+        def step(e):
+            e = np.ascontiguousarray(e, dtype=np.float64).reshape(n, 1)
+            return (e + core.solve(np.ascontiguousarray(-(self._A @ e)), None, None, None, 1, False)["direction"])[:, 0]
+
+        return scipy.sparse.linalg.LinearOperator((n, n), matvec=step, dtype=np.float64)
+
     def predicted_rate(self) -> float:
         """See `LinearResult.predicted_rate`."""
         return self._prediction()()
@@ -439,6 +475,21 @@ class System(GuardedAttributes):
     def _prediction(self):
         """A callable that computes it of the matrix and the numbers as they are now; it can be pickled."""
         return partial(_predicted_rate, self.solver, self._A, self._bending, dict(self.parameters))
+
+
+def _product(R, solver, rho):
+    """R^order, or C_order(R / rho) / C_order(1 / rho) with the Chebyshev polynomials C [Lan et al. 2022, Sec. 5]."""
+    before, now = scipy.sparse.eye_array(R.shape[0]).tocsr(), R
+    if solver.variant == "power":
+        for _ in range(solver.order - 1):
+            now = now @ R
+        return now
+    Y, values = R / rho, (1.0, 1.0 / rho)
+    now = Y
+    for _ in range(solver.order - 1):
+        before, now = now, 2.0 * (Y @ now) - before
+        values = (values[1], 2.0 / rho * values[1] - values[0])
+    return now / values[1]
 
 
 def _predicted_rate(solver, A, bending, parameters):
