@@ -68,13 +68,21 @@ pd_status pd_friction_gather_bounds(pd_context *context, const pd_model *model, 
 pd_status pd_friction_product(pd_context *context, const pd_model *model, const pd_lagged_pairs *pairs, const real *matrices, int all,
                               const real *p, real *corners, real *values);
 
+/* Pairs with a penalty as they were at a detection (elements/contact/penalty.h), all B; the strength of `at` is that of nothing. */
+typedef struct pd_frozen_pairs {
+    pd_lagged_pairs at;
+    real *reach;    /* [n] m; minus infinity: never pushes */
+    real stiffness; /* k, N/m; 0: there is no penalty */
+} pd_frozen_pairs;
+
 /* What a sweep over vertices knows of what they touch. */
 struct pd_contact_sweep {
     pd_contact_law law;
     pd_contact_pairs pairs;
     pd_incidence incidence;
+    pd_frozen_pairs frozen;      /* with a penalty there are no `pairs`: the incidence is theirs */
     const unsigned char *acting; /* B [pairs.n] pd_contact_mark_acting */
-    const real *reach;           /* B [n_vertices] m: how far each may go in the sweep */
+    const real *reach;           /* B [n_vertices] m: how far each may go in the sweep; NULL: as far as it likes */
     real *points;                /* B [n_points,3] m: where all are; the sweep moves the vertices */
 
     pd_lagged_pairs lagged; /* none without friction */

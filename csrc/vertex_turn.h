@@ -16,6 +16,7 @@
 #include "backend.h"
 #include "elements/vertex_step.h"
 #include "friction_turn.h"
+#include "penalty_turn.h"
 
 enum { PD_POSITION_STRIDE = 4, PD_SEARCH_HALVINGS = 30 };
 
@@ -156,6 +157,8 @@ PD_FUNCTION real pd_turn_add_friction(const pd_contact_sweep *contact, int role,
     if (!(strength > 0) || weight == 0) return 0;
     pd_vector u = pd_friction_turn_slip(&contact->lagged, &contact->slipping, p);
     pd_friction_terms terms = pd_friction_terms_of(u, contact->slipping.extent);
+    // nobody searches along a step with a penalty: the block that bounds friction from above wherever it goes [Chen et al. 2024, Eq. 16]
+    if (contact->frozen.stiffness > 0) terms.bend = 0;
     pd_vector slope = pd_vector_scale(weight * (strength * terms.ratio), u);
     pd_friction_matrix(partners * weight * weight * strength, pd_vector_load(contact->lagged.normals + 3 * (size_t)p), terms, M);
     sum[0] += slope.x, sum[1] += slope.y, sum[2] += slope.z;
@@ -184,6 +187,11 @@ PD_TURN_FUNCTION double pd_turn_contact(const pd_model *model, const pd_vertex_s
         int p = incidence->roles[r] / 4;
         real at[12];
         pd_contact_limits limits;
+        if (contact->frozen.stiffness > 0) {
+            real shares = pd_turn_partners(sweep, model, contact->frozen.at.points + 4 * (size_t)p, vertex);
+            energy += (double)pd_penalty_add_role(&contact->frozen, contact->points, incidence->roles[r], shares, sum);
+            continue;
+        }
         if (!contact->acting[p]) continue;
         pd_contact_turn_gather(&contact->pairs, contact->points, p, at, &limits);
         real partners = pd_turn_partners(sweep, model, contact->pairs.points + 4 * (size_t)p, vertex);
@@ -206,6 +214,11 @@ PD_TURN_FUNCTION double pd_turn_contact_energy(const pd_model *model, const pd_v
     const pd_incidence *incidence = &contact->incidence;
     double sum = 0.0;
     for (int r = incidence->start[vertex] + lane; r < incidence->start[vertex + 1]; r += lanes) {
+        if (contact->frozen.stiffness > 0) {
+            real shares = pd_turn_partners(sweep, model, contact->frozen.at.points + incidence->roles[r] / 4 * 4, vertex);
+            sum += (double)pd_penalty_energy_of_role(&contact->frozen, contact->points, incidence->roles[r], shares, d);
+            continue;
+        }
         int p = incidence->roles[r] / 4, corner = incidence->roles[r] % 4, kind = contact->pairs.kind[p];
         real at[12];
         pd_contact_limits limits;
@@ -230,6 +243,7 @@ PD_TURN_FUNCTION double pd_turn_contact_energy(const pd_model *model, const pd_v
 
 /* d of a vertex that touches: no farther than its reach. */
 PD_FUNCTION void pd_turn_limit(const pd_contact_sweep *contact, int vertex, real d[3]) {
+    if (!contact->reach) return;
     real reach = contact->reach[vertex], square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
     if (square > reach * reach)
         for (int c = 0; c < 3; c++) d[c] *= reach / pd_sqrt(square);
@@ -310,7 +324,8 @@ PD_TURN_INLINE void pd_turn_step(const pd_model *model, const pd_vertex_sweep *s
     double energy = pd_turn_contact(model, sweep, contact, vertex, lane, lanes, touching);
     pd_turn_solve(model, kind, vertex, sum, touching, d);
     pd_turn_limit(contact, vertex, d);
-    if (kind != PD_SWEEP_SEARCH) pd_turn_contact_search(model, sweep, contact, sum, touching, energy, vertex, lane, lanes, d);
+    if (kind != PD_SWEEP_SEARCH && !(contact->frozen.stiffness > 0)) // a penalty is a quadratic from one detection to the next
+        pd_turn_contact_search(model, sweep, contact, sum, touching, energy, vertex, lane, lanes, d);
 }
 
 /* The points follow the vertex of a turn. */

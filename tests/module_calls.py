@@ -140,6 +140,7 @@ def simulation_calls(module, n):
         "contact_row": (ones.copy(), False),
         "contact_columns": (),
         "friction_columns": (),
+        "penalty_columns": (),
         "driven": (),
         "set_driven": (np.ones((DRIVEN, 3), dtype), np.zeros((DRIVEN, 3), dtype)),
         "gradient": (ones.copy(),),

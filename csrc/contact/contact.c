@@ -35,6 +35,9 @@ struct pd_contact {
     pd_proximity *proximity;
     pd_guard *guard;
     pd_friction *friction[PD_LAG_COUNT]; /* NULL without friction */
+    pd_penalty *penalty[PD_LAG_COUNT];   /* NULL without a penalty */
+    int interval;                        /* pd_contact_interval */
+    int fresh;                           /* no detection yet since the step began */
     int lag, lags;                       /* the one that acts; pd_contact_lags */
     long long searches;
 
@@ -85,7 +88,7 @@ static pd_status create_searches(pd_contact *self, const pd_contact_description 
     PD_TRY(pd_colliders_create(&self->planes, context, d->n_planes));
     PD_TRY(pd_proximity_create(&self->proximity, context, self->phase, self->surface, self->planes, d->asked, d->n_asked, owners));
     pd_proximity_set_scene(self->proximity, self->scene.radii, self->scene.planes);
-    PD_TRY(pd_guard_create(&self->guard, context, &guard));
+    if (self->interval < 0) PD_TRY(pd_guard_create(&self->guard, context, &guard));
 done:
     free(owners);
     return status;
@@ -99,6 +102,7 @@ pd_status pd_contact_create(pd_contact **out, pd_context *context, const pd_cont
     self->law = d->law;
     self->n_vertices = n_vertices;
     self->n_driven = d->phase.n_points - n_vertices;
+    self->interval = d->penalty.interval;
     self->by_reach = d->guard == PD_GUARD_REACH;
     PD_TRY(create_scene(&self->scene, context, d));
     self->reach = (d->activation * (self->by_reach ? REACH_FACTOR : 1.0) + d->separation) * (1.0 + 8.0 * (double)PD_EPSILON);
@@ -111,6 +115,9 @@ pd_status pd_contact_create(pd_contact **out, pd_context *context, const pd_cont
     self->lags = d->friction.extent > 0 ? d->friction.lags : 1;
     for (int lag = 0; lag < PD_LAG_COUNT && d->friction.extent > 0; lag++)
         PD_TRY(pd_friction_create(&self->friction[lag], context, &d->friction, d->phase.n_points));
+    for (int lag = 0; lag < PD_LAG_COUNT && self->interval >= 0; lag++)
+        PD_TRY(pd_penalty_create(&self->penalty[lag], context, &d->penalty, self->phase, &self->scene, d->n_planes, d->asked, d->n_asked,
+                                 (double)d->law.stiffness, d->phase.n_points));
 done:
     if (status) {
         pd_contact_destroy(self);
@@ -127,7 +134,10 @@ void pd_contact_destroy(pd_contact *self) {
                             self->driven,   self->targets, self->kept,    self->values,   self->corners,     self->partial,
                             self->hessians, self->energy,  c->kind,       c->points,      c->activation,     c->separation,
                             c->weight,      c->threshold,  self->reaches, self->touching, self->acting};
-    for (int lag = 0; lag < PD_LAG_COUNT; lag++) pd_friction_destroy(self->friction[lag]);
+    for (int lag = 0; lag < PD_LAG_COUNT; lag++) {
+        pd_friction_destroy(self->friction[lag]);
+        pd_penalty_destroy(self->penalty[lag]);
+    }
     pd_guard_destroy(self->guard);
     pd_proximity_destroy(self->proximity);
     pd_colliders_destroy(self->planes);
@@ -201,6 +211,7 @@ pd_status pd_contact_place(pd_contact *self, const real *x) {
     int searched;
     size_t n;
     PD_TRY(place_points(self, x, self->ahead ? self->targets : self->driven, self->surface->points));
+    if (self->interval >= 0) return PD_OK;
     PD_TRY(pd_proximity_update(self->proximity, self->reach, SEARCH_FACTOR * self->reach, &searched));
     self->searches += searched;
     if (self->listed && !searched && !(pd_proximity_moved(self->proximity) > 0.0)) return PD_OK;
@@ -226,12 +237,29 @@ static pd_status evaluate(const pd_contact *self, int quantity, real *out) {
     return pd_contact_batch(self->context, &self->law, quantity, &pairs, self->surface->points, out);
 }
 
+/* The pairs that act, whether they are a law's or a penalty's: how many, their points and the incidence of these. */
+typedef struct acting_pairs {
+    int n;
+    const int *points;
+    const pd_incidence *incidence;
+} acting_pairs;
+
+static acting_pairs acting_of(const pd_contact *self, pd_penalty_view *view) {
+    if (!self->penalty[self->lag]) return (acting_pairs){self->n, self->columns.points, &self->incidence};
+    *view = pd_penalty_pairs_of(self->penalty[self->lag]);
+    return (acting_pairs){view->pairs.at.n, view->pairs.at.points, &view->incidence};
+}
+
 pd_contact_view pd_contact_pairs_of(const pd_contact *self) {
     size_t n;
     const pd_friction *friction = self->friction[self->lag];
     pd_contact_view view = {
         .n = self->n, .columns = self->columns, .keys = pd_proximity_active(self->proximity, &n)->key, .hessians = self->hessians};
     if (friction) view.friction = pd_friction_pairs_of(friction);
+    if (self->penalty[self->lag]) {
+        pd_penalty_view frozen = pd_penalty_pairs_of(self->penalty[self->lag]);
+        view.n = frozen.pairs.at.n, view.columns.points = frozen.pairs.at.points, view.keys = frozen.keys;
+    }
     return view;
 }
 
@@ -246,7 +274,7 @@ pd_friction *pd_contact_friction(const pd_contact *self, int lag) { return self-
 pd_status pd_contact_lag_again(pd_contact *self, const real *x) {
     pd_friction *friction = self->friction[self->lag];
     pd_status status = PD_OK;
-    if (!friction) return PD_OK;
+    if (!friction || self->interval >= 0) return PD_OK; // with a penalty every detection lags
     PD_TRY(pd_contact_place(self, x));
     pd_contact_pairs pairs = pairs_of(self);
     PD_TRY(pd_friction_lag(friction, &self->law, &pairs, &self->incidence, pd_contact_pairs_of(self).keys, self->surface->points));
@@ -254,11 +282,53 @@ done:
     return status;
 }
 
+/* A question is about the pairs that are found where it is asked from. */
+static pd_status begin_penalty(pd_contact *self, const real *x) {
+    pd_penalty *penalty = self->penalty[self->lag];
+    pd_friction *friction = self->friction[self->lag];
+    pd_status status = PD_OK;
+    PD_TRY(place_points(self, x, self->driven, self->surface->points));
+    PD_TRY(pd_penalty_begin(penalty, self->surface->points));
+    pd_penalty_forget(penalty);
+    if (friction) pd_friction_forget(friction);
+    if (friction) PD_TRY(pd_friction_begin(friction, self->surface->points));
+    self->fresh = 1;
+    if (self->lag == PD_LAG_OF_QUESTION) PD_TRY(pd_contact_detect(self, x));
+done:
+    return status;
+}
+
+pd_status pd_contact_detect(pd_contact *self, const real *x) {
+    pd_penalty *penalty = self->penalty[self->lag];
+    pd_friction *friction = self->friction[self->lag];
+    pd_status status = PD_OK;
+    if (!penalty) return PD_OK;
+    PD_TRY(pd_contact_place(self, x));
+    PD_TRY(pd_penalty_detect(penalty, self->surface->points));
+    if (friction) { // a first guess falls through what carries it: its forces are none
+        pd_penalty_view view = pd_penalty_pairs_of(penalty);
+        const real *forces_at = self->fresh ? pd_penalty_start(penalty) : self->surface->points;
+        PD_TRY(pd_friction_lag_frozen(friction, &view.pairs, &view.incidence, view.keys, forces_at));
+    }
+    self->fresh = 0;
+done:
+    return status;
+}
+
+int pd_contact_interval(const pd_contact *self) { return self->interval; }
+
+pd_penalty *pd_contact_penalty(const pd_contact *self, int lag) { return self->penalty[lag]; }
+
 pd_status pd_contact_begin(pd_contact *self, const real *x, int lag) {
     int ahead = self->ahead, begun = 0;
     pd_status status = PD_OK;
-    if (!self->friction[lag]) return PD_OK;
+    if (!self->friction[lag] && !self->penalty[lag]) return PD_OK;
     self->lag = lag;
+    if (self->penalty[lag]) {
+        self->ahead = 0;
+        PD_TRY(begin_penalty(self, x));
+        goto done;
+    }
     if (lag == PD_LAG_OF_QUESTION) { // which is asked again and again from one state
         PD_TRY(place_points(self, x, self->driven, self->surface->points));
         PD_TRY(pd_friction_has_begun(self->friction[lag], self->surface->points, &begun));
@@ -273,6 +343,7 @@ done:
 }
 
 void pd_contact_forget_step(pd_contact *self) {
+    if (self->penalty[PD_LAG_OF_STEP]) pd_penalty_forget(self->penalty[PD_LAG_OF_STEP]);
     if (self->friction[PD_LAG_OF_STEP]) pd_friction_forget(self->friction[PD_LAG_OF_STEP]);
 }
 
@@ -281,6 +352,7 @@ void pd_contact_forget_step(pd_contact *self) {
 pd_status pd_contact_potential(pd_contact *self, const real *x, double *energy) {
     pd_status status = pd_contact_place(self, x);
     if (status) return status;
+    if (self->penalty[self->lag]) return pd_penalty_potential(self->penalty[self->lag], self->surface->points, energy);
     PD_TRY(evaluate(self, PD_CONTACT_ENERGY, self->values));
     PD_TRY(pd_contact_sum(self->context, self->n, self->values, self->partial, 0, self->energy));
     PD_TRY(pd_memory_download(self->context, energy, self->energy, sizeof *energy));
@@ -298,6 +370,7 @@ pd_status pd_contact_add_gradient(pd_contact *self, const pd_model *model, const
     pd_friction *friction = self->friction[self->lag];
     pd_status status = pd_contact_place(self, x);
     if (status) return status;
+    if (self->penalty[self->lag]) PD_TRY(pd_penalty_add_gradient(self->penalty[self->lag], model, self->surface->points, gradient));
     if (self->n > 0) {
         PD_TRY(evaluate(self, PD_CONTACT_GRADIENT, self->corners));
         PD_TRY(pd_contact_gather(self->context, model, &self->incidence, self->corners, gradient));
@@ -310,9 +383,15 @@ done:
 pd_status pd_contact_hessians(pd_contact *self, const real *x, int psd) {
     pd_status status = pd_contact_place(self, x);
     if (status) return status;
+    pd_penalty_view view;
     const pd_room rooms[] = {PD_ROOM(self->hessians, 144)};
-    PD_TRY(pd_rooms_grow(self->context, (size_t)self->n, "Hessians of pairs in contact", PD_ROOMS(rooms), &self->hessian_capacity, NULL));
-    PD_TRY(evaluate(self, psd ? PD_CONTACT_HESSIAN_PSD : PD_CONTACT_HESSIAN, self->hessians));
+    size_t n = (size_t)acting_of(self, &view).n;
+    PD_TRY(make_room(self, n));
+    PD_TRY(pd_rooms_grow(self->context, n, "Hessians of pairs in contact", PD_ROOMS(rooms), &self->hessian_capacity, NULL));
+    if (self->penalty[self->lag])
+        PD_TRY(pd_penalty_hessians(self->penalty[self->lag], self->surface->points, self->hessians));
+    else
+        PD_TRY(evaluate(self, psd ? PD_CONTACT_HESSIAN_PSD : PD_CONTACT_HESSIAN, self->hessians));
     if (self->friction[self->lag]) PD_TRY(pd_friction_hessians(self->friction[self->lag], self->surface->points));
 done:
     return status;
@@ -320,27 +399,33 @@ done:
 
 pd_status pd_contact_add_blocks(pd_contact *self, const pd_model *model, const int *diagonal_slots, real *blocks) {
     pd_friction *friction = self->friction[self->lag];
+    pd_penalty_view view;
+    acting_pairs acting = acting_of(self, &view);
     pd_status status = PD_OK;
-    if (self->n > 0) status = pd_contact_gather_blocks(self->context, model, &self->incidence, self->hessians, diagonal_slots, blocks);
+    if (acting.n > 0) status = pd_contact_gather_blocks(self->context, model, acting.incidence, self->hessians, diagonal_slots, blocks);
     return status || !friction ? status : pd_friction_add_blocks(friction, model, diagonal_slots, blocks);
 }
 
 pd_status pd_contact_bounds(pd_contact *self, const pd_model *model, double *bounds) {
     pd_friction *friction = self->friction[self->lag];
+    pd_penalty_view view;
+    acting_pairs acting = acting_of(self, &view);
     pd_status status = pd_memory_clear(self->context, bounds, (size_t)model->n_vertices * sizeof(double));
-    if (!status && self->n > 0)
-        status = pd_contact_gather_bounds(self->context, model, &self->incidence, self->columns.points, self->hessians, bounds);
+    if (!status && acting.n > 0)
+        status = pd_contact_gather_bounds(self->context, model, acting.incidence, acting.points, self->hessians, bounds);
     return status || !friction ? status : pd_friction_add_bounds(friction, model, bounds);
 }
 
 pd_status pd_contact_add_product(pd_contact *self, const pd_model *model, const real *p, real *q, double *sums) {
     pd_context *context = self->context;
     pd_friction *friction = self->friction[self->lag];
+    pd_penalty_view view;
+    acting_pairs acting = acting_of(self, &view);
     pd_status status = PD_OK;
-    if (self->n > 0) {
-        PD_TRY(pd_contact_product(context, model, self->n, self->columns.points, self->hessians, 0, p, self->corners, self->values));
-        PD_TRY(pd_contact_gather(context, model, &self->incidence, self->corners, q));
-        PD_TRY(pd_contact_sum(context, self->n, self->values, self->partial, 1, sums));
+    if (acting.n > 0) {
+        PD_TRY(pd_contact_product(context, model, acting.n, acting.points, self->hessians, 0, p, self->corners, self->values));
+        PD_TRY(pd_contact_gather(context, model, acting.incidence, self->corners, q));
+        PD_TRY(pd_contact_sum(context, acting.n, self->values, self->partial, 1, sums));
     }
     if (friction) PD_TRY(pd_friction_add_product(friction, model, p, 0, q, sums));
 done:
@@ -350,10 +435,12 @@ done:
 pd_status pd_contact_add_curvature(pd_contact *self, const pd_model *model, const real *p, double *sum) {
     pd_context *context = self->context;
     pd_friction *friction = self->friction[self->lag];
+    pd_penalty_view view;
+    acting_pairs acting = acting_of(self, &view);
     pd_status status = PD_OK;
-    if (self->n > 0) {
-        PD_TRY(pd_contact_product(context, model, self->n, self->columns.points, self->hessians, 1, p, self->corners, self->values));
-        PD_TRY(pd_contact_sum(context, self->n, self->values, self->partial, 1, sum));
+    if (acting.n > 0) {
+        PD_TRY(pd_contact_product(context, model, acting.n, acting.points, self->hessians, 1, p, self->corners, self->values));
+        PD_TRY(pd_contact_sum(context, acting.n, self->values, self->partial, 1, sum));
     }
     if (friction) PD_TRY(pd_friction_add_product(friction, model, p, 1, NULL, sum));
 done:
@@ -398,6 +485,8 @@ done:
 
 pd_status pd_contact_limit(pd_contact *self, const real *x_0, const real *x_1, int driven, double *part) {
     pd_status status;
+    *part = 1.0;
+    if (self->interval >= 0) return PD_OK;
     if (self->by_reach) {
         size_t n_points = (size_t)(self->n_vertices + self->n_driven);
         double farthest = self->reach - (double)self->scene.separation, rounding = 16.0 * (double)PD_EPSILON;
@@ -422,7 +511,7 @@ done:
 /* ---- each vertex by its own reach ----------------------------------------------------------------------------------------------------- */
 
 void pd_contact_widen(pd_contact *self) {
-    if (self->by_reach || self->widened) return;
+    if (self->by_reach || self->widened || self->interval >= 0) return;
     self->reach = (self->reach - (double)self->scene.separation) * WIDER + (double)self->scene.separation;
     self->widened = 1;
 }
@@ -436,9 +525,27 @@ double pd_contact_certain_reach(const pd_contact *self) {
     return reach > 0.0 ? reach : 0.0;
 }
 
+static void add_friction(const pd_contact *self, pd_contact_sweep *sweep) {
+    if (!self->friction[self->lag]) return;
+    pd_friction_view view = pd_friction_pairs_of(self->friction[self->lag]);
+    sweep->lagged = view.pairs, sweep->lagged_incidence = view.incidence, sweep->slipping = view.slipping;
+    sweep->slipping.y = sweep->points;
+}
+
+/* Nobody has a reach. */
+static pd_status reach_with_penalty(pd_contact *self, pd_contact_sweep *sweep) {
+    pd_penalty *penalty = self->penalty[self->lag];
+    pd_penalty_view view = pd_penalty_pairs_of(penalty);
+    pd_status status = pd_penalty_mark_touching(penalty, self->surface->points, self->n_vertices, self->touching);
+    *sweep = (pd_contact_sweep){.frozen = view.pairs, .incidence = view.incidence, .points = self->surface->points};
+    add_friction(self, sweep);
+    return status;
+}
+
 pd_status pd_contact_reach(pd_contact *self, const real *x, pd_contact_sweep *sweep) {
     pd_status status;
     PD_TRY(pd_contact_place(self, x));
+    if (self->penalty[self->lag]) return reach_with_penalty(self, sweep);
     pd_contact_pairs pairs = pairs_of(self);
     if (self->n) PD_TRY(evaluate(self, PD_CONTACT_DISTANCE, self->values));
     PD_TRY(pd_contact_reaches(self->context, self->n_vertices, &self->incidence, self->values, &pairs,
@@ -451,21 +558,19 @@ pd_status pd_contact_reach(pd_contact *self, const real *x, pd_contact_sweep *sw
                                 .acting = self->acting,
                                 .reach = self->reaches,
                                 .points = self->surface->points};
-    if (self->friction[self->lag]) {
-        pd_friction_view view = pd_friction_pairs_of(self->friction[self->lag]);
-        sweep->lagged = view.pairs, sweep->lagged_incidence = view.incidence, sweep->slipping = view.slipping;
-        sweep->slipping.y = sweep->points;
-    }
+    add_friction(self, sweep);
 done:
     return status;
 }
 
 const unsigned char *pd_contact_touching(const pd_contact *self) { return self->touching; }
 
-const real *pd_contact_reaches_of(const pd_contact *self) { return self->reaches; }
+const real *pd_contact_reaches_of(const pd_contact *self) { return self->interval >= 0 ? NULL : self->reaches; }
 
 int pd_contact_is_by_reach(const pd_contact *self) { return self->by_reach; }
 
 real pd_contact_thickness(const pd_contact *self) { return self->scene.separation; }
 
-long long pd_contact_searches(const pd_contact *self) { return self->searches; }
+long long pd_contact_searches(const pd_contact *self) {
+    return self->penalty[PD_LAG_OF_STEP] ? pd_penalty_detections(self->penalty[PD_LAG_OF_STEP]) : self->searches;
+}

@@ -13,6 +13,7 @@
 
 #include "contact/broad_phase.h"
 #include "contact/friction.h"
+#include "contact/penalty.h"
 #include "contact_loops.h"
 
 typedef struct pd_contact pd_contact;
@@ -25,6 +26,7 @@ typedef struct pd_contact_description {
     double activation, separation; /* dhat, xi: m */
     int guard;                     /* PD_GUARD_... */
     pd_friction_description friction;
+    pd_penalty_description penalty;
     pd_broad_phase_description phase;
     const real *rest;  /* [n_points,3] m */
     const real *radii; /* [n_points] m */
@@ -73,6 +75,18 @@ void pd_contact_forget_step(pd_contact *contact);
 int pd_contact_lags(const pd_contact *contact);
 /* NULL: there is no friction. */
 pd_friction *pd_contact_friction(const pd_contact *contact, int lag);
+
+/* ---- penalty ------------------------------------------------------------------------------------------------------------------------
+ *
+ * In place of a law: the pairs of the functions below are then those of the last detection, nothing is limited and every gap may close. */
+
+/* The pairs of the lag that acts are from now on those of a detection from where the step began to x [n_vertices,3] B, with the friction that
+ * goes with them. Nothing happens without a penalty. Waits. Errors: PD_ERROR_MEMORY. */
+pd_status pd_contact_detect(pd_contact *contact, const real *x);
+/* Iterations from one detection to the next; 0: there is one a step; -1: there is no penalty. */
+int pd_contact_interval(const pd_contact *contact);
+/* NULL: there is none. */
+pd_penalty *pd_contact_penalty(const pd_contact *contact, int lag);
 
 /* ---- the potential: x [n_vertices,3] B m -------------------------------------------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
 
 #include "contact/room.h"
 #include "linear/upload.h"
+#include "penalty_loops.h"
 
 #include <stdlib.h>
 
@@ -109,6 +110,27 @@ pd_status pd_friction_lag(pd_friction *self, const pd_contact_law *law, const pd
     if (n == 0) return PD_OK;
     PD_TRY(make_room(self, n));
     PD_TRY(pd_friction_lag_pairs(context, law, &self->scene, pairs, y, &self->pairs));
+    PD_TRY(pd_memory_copy(context, self->incidence.start, incidence->start, ((size_t)self->n_points + 1) * sizeof(int)));
+    PD_TRY(pd_memory_copy(context, self->incidence.roles, incidence->roles, 4 * n * sizeof(int)));
+    PD_TRY(pd_memory_copy(context, self->keys, keys, n * sizeof *keys));
+    self->pairs.n = (int)n;
+done:
+    return status;
+}
+
+pd_status pd_friction_lag_frozen(pd_friction *self, const pd_frozen_pairs *pairs, const pd_incidence *incidence, const uint64_t *keys,
+                                 const real *y) {
+    pd_context *context = self->context;
+    const pd_lagged_pairs *from = &pairs->at;
+    size_t n = (size_t)from->n;
+    pd_status status = PD_OK;
+    self->pairs.n = 0;
+    if (n == 0) return PD_OK;
+    PD_TRY(make_room(self, n));
+    PD_TRY(pd_memory_copy(context, self->pairs.points, from->points, 4 * n * sizeof(int)));
+    PD_TRY(pd_memory_copy(context, self->pairs.weights, from->weights, 4 * n * sizeof(real)));
+    PD_TRY(pd_memory_copy(context, self->pairs.normals, from->normals, 3 * n * sizeof(real)));
+    PD_TRY(pd_penalty_strengths(context, &self->scene, pairs, y, self->pairs.strength));
     PD_TRY(pd_memory_copy(context, self->incidence.start, incidence->start, ((size_t)self->n_points + 1) * sizeof(int)));
     PD_TRY(pd_memory_copy(context, self->incidence.roles, incidence->roles, 4 * n * sizeof(int)));
     PD_TRY(pd_memory_copy(context, self->keys, keys, n * sizeof *keys));

@@ -32,6 +32,9 @@ pd_status pd_friction_has_begun(pd_friction *friction, const real *y, int *begun
  * Errors: PD_ERROR_MEMORY. */
 pd_status pd_friction_lag(pd_friction *friction, const pd_contact_law *law, const pd_contact_pairs *pairs, const pd_incidence *incidence,
                           const uint64_t *keys, const real *y);
+/* The same of pairs with a penalty, which have their weights and normals. */
+pd_status pd_friction_lag_frozen(pd_friction *friction, const pd_frozen_pairs *pairs, const pd_incidence *incidence, const uint64_t *keys,
+                                 const real *y);
 /* There are no pairs any more. */
 void pd_friction_forget(pd_friction *friction);
 

@@ -55,6 +55,24 @@ static size_t count_missing(const uint64_t *keys, size_t n, const uint64_t *othe
     return missing;
 }
 
+/* keys, distance, activation and separation of the n pairs that may act. */
+static pd_status read_gaps(pd_contact *contact, int lag, pd_contact_recorder *r, size_t n) {
+    pd_contact_columns columns = {.activation = r->activation, .separation = r->separation};
+    pd_penalty *penalty = pd_contact_penalty(contact, lag);
+    pd_status status = PD_OK;
+    if (!penalty) {
+        PD_TRY(pd_contact_read_columns(contact, &columns, r->keys));
+        return pd_contact_read(contact, PD_CONTACT_DISTANCE, r->distance);
+    }
+    pd_penalty_view view = pd_penalty_pairs_of(penalty);
+    PD_TRY(pd_penalty_read_back(penalty, r->keys, view.keys, n * sizeof *r->keys));
+    PD_TRY(pd_penalty_read_back(penalty, r->activation, view.pairs.reach, n * sizeof *r->activation));
+    PD_TRY(pd_penalty_read(penalty, PD_PENALTY_GAP, pd_contact_points(contact), r->distance));
+    for (size_t p = 0; p < n; p++) r->separation[p] = 0;
+done:
+    return status;
+}
+
 pd_status pd_simulation_contact_row(pd_simulation *self, const real *x, int first, pd_contact_row *row) {
     const pd_problem *problem = self->problem;
     pd_contact *contact = problem->contact;
@@ -76,9 +94,7 @@ pd_status pd_simulation_contact_row(pd_simulation *self, const real *x, int firs
     uint64_t *keys = r->previous;
     r->previous = r->keys, r->n_previous = r->n;
     r->keys = keys, r->n = 0;
-    pd_contact_columns columns = {.activation = r->activation, .separation = r->separation};
-    PD_TRY(pd_contact_read_columns(contact, &columns, r->keys));
-    PD_TRY(pd_contact_read(contact, PD_CONTACT_DISTANCE, r->distance));
+    PD_TRY(read_gaps(contact, x ? PD_LAG_OF_QUESTION : PD_LAG_OF_STEP, r, n));
     for (size_t p = 0; p < n; p++) {
         double d = (double)r->distance[p], separation = (double)r->separation[p];
         row->smallest_distance = fmin(row->smallest_distance, d - (separation - ahead));

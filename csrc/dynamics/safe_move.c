@@ -109,13 +109,15 @@ pd_status pd_safe_first_guess(pd_simulation *self) {
         PD_TRY(pd_contact_place(problem->contact, problem->x_t));
         PD_TRY(pd_memory_copy(problem->context, safe->x, problem->x_t, pd_problem_bytes(problem)));
         PD_TRY(pd_offset(problem->context, problem->model, problem->h, safe->x, problem->x_t, self->v, problem->load, safe->offset));
-        if (self->method->keeps_reach) PD_TRY(shorten_first_guess(self));
+        int penalised = pd_contact_interval(problem->contact) >= 0;
+        if (self->method->keeps_reach && !penalised) PD_TRY(shorten_first_guess(self));
         PD_TRY(pd_contact_limit(problem->contact, safe->x, self->iterate.x, 1, &safe->part));
         if (safe->part < 1.0) safe->part *= driven_share(self);
         if (safe->part < 1.0) PD_TRY(prune(self, safe->part));
         PD_TRY(pd_contact_drive(problem->contact, safe->part));
         safe->arrived = safe->part == 1.0;
         safe->drives = 1;
+        PD_TRY(pd_contact_detect(problem->contact, self->iterate.x));
     }
     PD_TRY(pd_safe_keep(self));
 done:
@@ -144,6 +146,9 @@ pd_status pd_safe_drive(pd_simulation *self, int *moved) {
         self->iterate.drives = safe->drives;
         *moved = part > 0.0;
     }
+    int interval = problem->contact ? pd_contact_interval(problem->contact) : -1;
+    if (interval > 0 && self->iterate.number > 0 && self->iterate.number % interval == 0)
+        PD_TRY(pd_contact_detect(problem->contact, self->iterate.x));
     PD_TRY(pd_safe_keep(self));
 done:
     return status;
@@ -155,7 +160,7 @@ pd_status pd_safe_limit(pd_simulation *self) {
     pd_iterate *iterate = &self->iterate;
     pd_status status = PD_OK;
     safe->part = safe->kept = 1.0;
-    if (!problem->contact) return PD_OK;
+    if (!problem->contact || pd_contact_interval(problem->contact) >= 0) return PD_OK;
     if (iterate->limit > 0.0 && !self->settings.chebyshev.enabled) { // what is extrapolated goes farther
         safe->part = iterate->limit;
         return PD_OK;

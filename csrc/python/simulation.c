@@ -140,6 +140,8 @@ static PyMethodDef simulation_methods[] = {
      "contact, friction;\nahead: what is driven is where it goes in the step."},
     {"contact_columns", (PyCFunction)pd_call_contact_columns, METH_NOARGS,
      "contact_columns($self, /)\n--\n\nA dict: the pairs that may act at the present positions, and what the law says of them."},
+    {"penalty_columns", (PyCFunction)pd_call_penalty_columns, METH_NOARGS,
+     "penalty_columns($self, /)\n--\n\nA dict: the pairs with a penalty of the last step, as they are at the present positions."},
     {"friction_columns", (PyCFunction)pd_call_friction_columns, METH_NOARGS,
      "friction_columns($self, /)\n--\n\nA dict: the pairs with friction of the last step, and their forces at the present positions."},
     {"contact_row", (PyCFunction)pd_call_contact_row, METH_VARARGS,

@@ -46,6 +46,26 @@ static int number_of(PyObject *dict, const char *name, double least, double most
     return !(*out == -1.0 && PyErr_Occurred()) && pd_number_in_range(*out, least, most, name);
 }
 
+/* The penalty, if there is one. Returns 0 with an exception set. */
+static int read_penalty(PyObject *kept, PyObject *object, int n_points, int n_triangles, pd_penalty_description *out) {
+    double interval;
+    npy_intp one[1] = {n_triangles}, rows;
+    if (!number_of(object, "detection_interval", -1, 1e9, &interval) || !number_of(object, "depth", 0, PD_LARGEST_COORDINATE, &out->depth))
+        return 0;
+    out->interval = (int)interval;
+    if (!array_of(kept, object, "outward", NPY_INT32, 1, one, &out->outward)) return 0;
+    one[0] = n_points + 1;
+    if (!array_of(kept, object, "ring_start", NPY_INT32, 1, one, &out->ring_start)) return 0;
+    if (!indices_of(kept, object, "rings", 0, n_triangles, &rows, &out->rings)) return 0;
+    out->n_rings = (int)rows;
+    for (int i = 0; i < n_points; i++)
+        if (out->ring_start[i] < 0 || out->ring_start[i + 1] < out->ring_start[i] || out->ring_start[i + 1] > rows) {
+            PyErr_Format(PyExc_ValueError, "ring_start: %d at %d is out of range", out->ring_start[i + 1], i + 1);
+            return 0;
+        }
+    return 1;
+}
+
 /* Who rubs on whom. Returns 0 with an exception set. */
 static int read_friction(PyObject *kept, PyObject *object, npy_intp n_points, pd_friction_description *out) {
     npy_intp points[1] = {n_points}, square[2] = {-1, -1};
@@ -127,7 +147,7 @@ int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact
     out->n_planes = (int)rows;
     if (!indices_of(kept, object, "asked", 0, n_vertices, &rows, &out->asked)) return 0;
     out->n_asked = (int)rows;
-    return read_friction(kept, object, n, &out->friction);
+    return read_penalty(kept, object, n, out->phase.n[PD_TRIANGLES], &out->penalty) && read_friction(kept, object, n, &out->friction);
 }
 
 /* ---- driven points --------------------------------------------------------------------------------------------------------------------- */
@@ -266,6 +286,57 @@ PyObject *pd_call_friction_columns(pd_simulation_object *self, PyObject *unused)
     if (complete && out.n > 0) {
         Py_BEGIN_ALLOW_THREADS status = place(self->core);
         if (!status) status = read_lagged(self->core, &out);
+        Py_END_ALLOW_THREADS
+    }
+    return end_columns(self, columns, complete, status);
+}
+
+/* Columns of the pairs with a penalty of the last step, as they are where the state is. */
+typedef struct {
+    npy_intp n;
+    uint64_t *keys;
+    int *points;
+    real *weights, *normals, *reach, *gap, *gradient;
+} penalty_columns;
+
+static pd_status read_penalised(pd_simulation *core, const penalty_columns *out) {
+    pd_contact *contact = pd_simulation_contact(core);
+    pd_penalty *penalty = pd_contact_penalty(contact, PD_LAG_OF_STEP);
+    pd_penalty_view view = pd_penalty_pairs_of(penalty);
+    const pd_lagged_pairs *at = &view.pairs.at;
+    const real *points = pd_contact_points(contact);
+    size_t n = (size_t)out->n;
+    pd_status status;
+    PD_TRY(pd_penalty_read_back(penalty, out->keys, view.keys, n * sizeof *out->keys));
+    PD_TRY(pd_penalty_read_back(penalty, out->points, at->points, 4 * n * sizeof *out->points));
+    PD_TRY(pd_penalty_read_back(penalty, out->weights, at->weights, 4 * n * sizeof *out->weights));
+    PD_TRY(pd_penalty_read_back(penalty, out->normals, at->normals, 3 * n * sizeof *out->normals));
+    PD_TRY(pd_penalty_read_back(penalty, out->reach, view.pairs.reach, n * sizeof *out->reach));
+    PD_TRY(pd_penalty_read(penalty, PD_PENALTY_GAP, points, out->gap));
+    PD_TRY(pd_penalty_read(penalty, PD_PENALTY_GRADIENT, points, out->gradient));
+done:
+    return status;
+}
+
+PyObject *pd_call_penalty_columns(pd_simulation_object *self, PyObject *unused) {
+    pd_contact *contact = pd_simulation_contact(self->core);
+    PyObject *columns = begin_columns(self);
+    pd_status status;
+    (void)unused;
+    if (!columns) return NULL;
+    pd_penalty *penalty = pd_contact_penalty(contact, PD_LAG_OF_STEP);
+    penalty_columns out = {.n = penalty ? pd_penalty_pairs_of(penalty).pairs.at.n : 0};
+    int complete = (out.keys = pd_array_column(columns, "key", NPY_UINT64, out.n, 0, 0)) &&
+                   (out.points = pd_array_column(columns, "vertices", NPY_INT32, out.n, 4, 0)) &&
+                   (out.weights = pd_array_column(columns, "weights", PD_NPY_REAL, out.n, 4, 0)) &&
+                   (out.normals = pd_array_column(columns, "normal", PD_NPY_REAL, out.n, 3, 0)) &&
+                   (out.reach = pd_array_column(columns, "reach", PD_NPY_REAL, out.n, 0, 0)) &&
+                   (out.gap = pd_array_column(columns, "gap", PD_NPY_REAL, out.n, 0, 0)) &&
+                   (out.gradient = pd_array_column(columns, "gradient", PD_NPY_REAL, out.n, 4, 3));
+    status = PD_OK;
+    if (complete && out.n > 0) {
+        Py_BEGIN_ALLOW_THREADS status = place(self->core);
+        if (!status) status = read_penalised(self->core, &out);
         Py_END_ALLOW_THREADS
     }
     return end_columns(self, columns, complete, status);

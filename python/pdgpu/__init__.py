@@ -35,6 +35,7 @@ from pdgpu.materials import (
 )
 from pdgpu.mesh import Mesh, read_mesh
 from pdgpu.motion import Momentum
+from pdgpu.penalty_contact import PenaltyContact
 from pdgpu.rates import Rate
 from pdgpu.records import StepRecord
 from pdgpu.scene import Scene
@@ -74,6 +75,7 @@ __all__ = [
     "Momentum",
     "NeoHookean",
     "Obstacle",
+    "PenaltyContact",
     "Plane",
     "Rate",
     "Scene",

@@ -11,6 +11,7 @@ import numpy as np
 from pdgpu.arguments import choice, real_array
 from pdgpu.backends import backend
 from pdgpu.materials import MATERIAL_OF_KIND
+from pdgpu.penalty_contact import PenaltyContact
 from pdgpu.records import COLUMNS as STEP_COLUMNS
 from pdgpu.records import StepRecord
 from pdgpu.simulation import Simulation
@@ -232,6 +233,8 @@ def compare(
     choice("initialization", initialization, INITIALIZATIONS)
     if start is not None and (not isinstance(start, tuple | list) or len(start) != 2):
         raise ValueError(f"start: expected (positions, velocities), got {type(start).__name__}")
+    if isinstance(contact, PenaltyContact):
+        raise TypeError("contact: PenaltyContact finds its pairs on the way of each solver, so that there is no objective common to all")
     if getattr(contact, "friction_lags", 1) > 1:
         raise ValueError(f"contact: friction_lags must be 1, so that there is one objective for all, got {contact.friction_lags}")
     evaluator = _Evaluator(scene, dt, start, threads, contact)

@@ -9,6 +9,7 @@ import numpy as np
 from pdgpu import geometry
 from pdgpu.contact import CORNERS, EDGE_EDGE, VERTEX_EDGE, VERTEX_PLANE, VERTEX_TRIANGLE, VERTEX_VERTEX
 from pdgpu.contacts import FEATURES, KINDS, Contacts
+from pdgpu.penalty_contact import PenaltyContact
 
 __all__ = ["ContactForces"]
 
@@ -57,28 +58,11 @@ class ContactForces(Contacts):
 
 def forces_of(simulation):
     """What `Simulation.contact_forces` says."""
-    scene, columns = simulation._touching, simulation._backend.contact_columns()
-    lagged = simulation._backend.friction_columns()
-    acts = columns["distance"] < columns["separation"] + columns["activation"]
-    columns = {name: column[acts] for name, column in columns.items()}
+    scene, lagged = simulation._touching, simulation._backend.friction_columns()
     x = np.concatenate([simulation.positions, simulation._backend.driven()])
+    measured = _frozen if isinstance(simulation.contact, PenaltyContact) else _nearest
+    columns, weights, normal, points, distance, feature = measured(simulation, x)
     kind, vertices, gradient = columns["kind"], columns["vertices"], columns["gradient"]
-    k = len(kind)
-    weights, normal, points = np.zeros((k, 4), x.dtype), np.zeros((k, 3), x.dtype), np.zeros((k, 2, 3), x.dtype)
-    distance, feature = columns["distance"].copy(), np.zeros(k, np.uint8)
-    for pair, closest in CLOSEST.items():
-        rows = np.flatnonzero(kind == pair)
-        corners = x[vertices[rows, : CORNERS[pair]]]
-        found = closest(corners, threads=simulation.threads)
-        weights[rows, : CORNERS[pair]], normal[rows] = found.weights, found.normal
-        n_first = 2 if pair == EDGE_EDGE else 1
-        points[rows, 0] = np.einsum("kc,kci->ki", found.weights[:, :n_first], corners[:, :n_first])
-        points[rows, 1] = points[rows, 0] - found.gap
-        feature[rows] = _features(pair, found.weights)
-    rows = np.flatnonzero(kind == VERTEX_PLANE)
-    weights[rows, 0], normal[rows], feature[rows] = 1.0, x[vertices[rows, 2]], FEATURES.index("vertex-collider")
-    points[rows, 0] = x[vertices[rows, 0]]
-    points[rows, 1] = points[rows, 0] - distance[rows, None] * normal[rows]
 
     # spheres and capsules: from their centres and axes to their surfaces
     second = np.where(kind == EDGE_EDGE, vertices[:, 2], np.where(kind == VERTEX_PLANE, -1, vertices[:, 1]))
@@ -115,6 +99,51 @@ def forces_of(simulation):
         forces[:n],
         pressure,
     )
+
+
+def _nearest(simulation, x):
+    """The pairs of a law that act, with the closest points they have now."""
+    columns = simulation._backend.contact_columns()
+    acts = columns["distance"] < columns["separation"] + columns["activation"]
+    columns = {name: column[acts] for name, column in columns.items()}
+    kind, vertices = columns["kind"], columns["vertices"]
+    k = len(kind)
+    weights, normal, points = np.zeros((k, 4), x.dtype), np.zeros((k, 3), x.dtype), np.zeros((k, 2, 3), x.dtype)
+    distance, feature = columns["distance"].copy(), np.zeros(k, np.uint8)
+    for pair, closest in CLOSEST.items():
+        rows = np.flatnonzero(kind == pair)
+        corners = x[vertices[rows, : CORNERS[pair]]]
+        found = closest(corners, threads=simulation.threads)
+        weights[rows, : CORNERS[pair]], normal[rows] = found.weights, found.normal
+        n_first = 2 if pair == EDGE_EDGE else 1
+        points[rows, 0] = np.einsum("kc,kci->ki", found.weights[:, :n_first], corners[:, :n_first])
+        points[rows, 1] = points[rows, 0] - found.gap
+        feature[rows] = _features(pair, found.weights)
+    rows = np.flatnonzero(kind == VERTEX_PLANE)
+    weights[rows, 0], normal[rows], feature[rows] = 1.0, x[vertices[rows, 2]], FEATURES.index("vertex-collider")
+    points[rows, 0] = x[vertices[rows, 0]]
+    points[rows, 1] = points[rows, 0] - distance[rows, None] * normal[rows]
+    return columns, weights, normal, points, distance, feature
+
+
+def _frozen(simulation, x):
+    """The pairs of a penalty that push, with the weights and normals that are held."""
+    columns = simulation._backend.penalty_columns()
+    acts = columns["gap"] < columns["reach"]
+    columns = {name: column[acts] for name, column in columns.items()}
+    vertices, weights, normal, distance = (columns[name] for name in ("vertices", "weights", "normal", "gap"))
+    of_edges = np.array([VERTEX_VERTEX, VERTEX_EDGE, EDGE_EDGE])[np.clip((vertices >= 0).sum(axis=1) - 2, 0, 2)]
+    kind = np.choose((columns["key"] >> np.uint64(62)).astype(np.intp), [VERTEX_TRIANGLE, of_edges, VERTEX_PLANE])
+    first = np.where((kind == EDGE_EDGE)[:, None], 2, 1) > np.arange(4)
+    points = np.zeros((len(kind), 2, 3), x.dtype)
+    points[:, 0] = np.einsum("kc,kci->ki", np.where(first, weights, 0.0), x[vertices])
+    points[:, 1] = points[:, 0] - distance[:, None] * normal
+    feature = np.zeros(len(kind), np.uint8)
+    for pair in (*CLOSEST, VERTEX_PLANE):
+        rows = np.flatnonzero(kind == pair)
+        feature[rows] = FEATURES.index("vertex-collider") if pair == VERTEX_PLANE else _features(pair, weights[rows])
+    weights[kind == VERTEX_PLANE] = [1.0, 0.0, 0.0, 0.0]
+    return {**columns, "kind": kind}, weights, normal, points, distance.copy(), feature
 
 
 def _lagged_of(keys, lagged, dtype):

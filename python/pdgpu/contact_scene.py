@@ -18,6 +18,7 @@ from pdgpu.collision import BODY_SHIFT, FIXED, SELF, SIDE, primitive_tags
 from pdgpu.contact import GUARDS, LAWS, SurfaceAreas, find_pairs
 from pdgpu.contact_stiffness import automatic_stiffness
 from pdgpu.intersections import JudgedScene
+from pdgpu.penalty_contact import PenaltyContact, outward, rings
 from pdgpu.shapes import box
 from pdgpu.surface import SceneSurface
 
@@ -30,7 +31,7 @@ class ContactScene:
     Parameters
     ----------
     scene : Scene
-    contact : BarrierContact
+    contact : BarrierContact or PenaltyContact
         Its stiffness a number.
     fixed : ndarray of bool, shape (n,)
         Vertices that no solver moves.
@@ -58,7 +59,8 @@ class ContactScene:
         for place, collider in surface.shapes:
             name = self.names[place]
             if isinstance(collider, SignedDistanceField):
-                raise TypeError(f"contact: BarrierContact does not take {name!r}, a SignedDistanceField; give the mesh it was made from")
+                law = type(contact).__name__
+                raise TypeError(f"contact: {law} does not take {name!r}, a SignedDistanceField; give the mesh it was made from")
             local, radius = _points_of(collider)
             if isinstance(collider, Plane):
                 planes.append(n)
@@ -102,22 +104,19 @@ class ContactScene:
         """What the core's simulation takes of contact, by name; dt in s, None: quasistatic."""
         tags = self.owner << BODY_SHIFT | SELF | np.where(self._fixed, FIXED, 0)
         corners = {"vertices": self.vertices.reshape(-1, 1), "edges": self.edges, "triangles": self.triangles}
-        areas, edge_areas = (self.areas, self._edge_areas) if contact.area_weighted else (None, None)
+        parts = self._parts_of()
+        law = self._penalty(contact, parts) if isinstance(contact, PenaltyContact) else self._barrier(contact)
+        areas, edge_areas = (self.areas, self._edge_areas) if law["physical"] else (None, None)
         result = {
-            "law": LAWS.index(type(contact).__name__),
-            "physical": int(contact.area_weighted),
+            **law,
             "stiffness": contact.stiffness,
-            "guard": GUARDS.index(contact.guard),
-            "activation": contact.distance,
-            "separation": contact.separation,
             "rest": self.rest,
             "radii": self.radii,
-            "bodies": self._parts_of(),
+            "bodies": parts,
             "areas": _known(areas, len(self.rest)),
             "edge_areas": _known(edge_areas, len(self.edges)),
             "planes": self.planes,
             "slip": contact.friction_velocity * (dt or 0.0) if self.coefficients.any() else 0.0,
-            "lags": contact.friction_lags,
             "owners": self.owner,
             "coefficients": self.coefficients,
             "asked": self.vertices[(self.vertices < self.n_vertices) & ~self._fixed[self.vertices]],
@@ -132,6 +131,39 @@ class ContactScene:
             if isinstance(value, np.ndarray):
                 result[name] = np.ascontiguousarray(value, dtype if value.dtype.kind == "f" else np.int32)
         return result
+
+    def _barrier(self, contact):
+        """What of a description a barrier decides."""
+        return {
+            "law": LAWS.index(type(contact).__name__),
+            "physical": int(contact.area_weighted),
+            "guard": GUARDS.index(contact.guard),
+            "activation": contact.distance,
+            "separation": contact.separation,
+            "lags": contact.friction_lags,
+            "detection_interval": -1,
+            "depth": 0.0,
+            "outward": np.zeros(len(self.triangles), np.int32),
+            "ring_start": np.zeros(len(self.rest) + 1, np.int32),
+            "rings": np.zeros(0, np.int32),
+        }
+
+    def _penalty(self, contact, parts):
+        """What of a description a penalty decides; parts: what hangs together."""
+        start, triangles = rings(self.triangles, len(self.rest))
+        return {
+            "law": 0,
+            "physical": 0,
+            "guard": 0,
+            "activation": contact.thickness,
+            "separation": 0.0,
+            "lags": 1,
+            "detection_interval": contact.detection_interval,
+            "depth": contact.depth,
+            "outward": outward(self._roots[self.triangles], self.rest, parts),
+            "ring_start": start,
+            "rings": triangles,
+        }
 
     def _parts_of(self):
         """What of the points hangs together, (n,) int32: within a part a pair acts no farther than it allows at rest."""
@@ -150,7 +182,7 @@ class ContactScene:
 
     def _check_rest(self, contact):
         """Within a body all pairs must be farther apart at rest than the separation."""
-        if not contact.separation:
+        if isinstance(contact, PenaltyContact) or not contact.separation:
             return
         for place in range(int(self.owner[: self.n_vertices].max(initial=-1)) + 1):
             rows = [part[(self.owner[part] == place).all(axis=1)] for part in (self.triangles, self.edges)]

@@ -25,6 +25,7 @@ from pdgpu.errors import DivergenceError
 from pdgpu.linear_solvers import chebyshev_settings
 from pdgpu.materials import MATERIAL_OF_KIND
 from pdgpu.motion import Motion
+from pdgpu.penalty_contact import PenaltyContact
 from pdgpu.readback import ReadBack
 from pdgpu.records import COLUMNS, StepRecord
 from pdgpu.scene import Scene, vertex_colours
@@ -57,7 +58,7 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
     solver : ProjectiveDynamics, Newton, NonlinearCG, QuasiNewton, VertexBlockDescent, BlockJacobi, GradientDescent, ADMM, XPBD or PBD
     dt : float or None
         Time step h, s. None: quasistatic, the inertia term is replaced by -sum (m g + f) . x.
-    contact : BarrierContact, optional
+    contact : BarrierContact or PenaltyContact, optional
         What keeps bodies and obstacles apart; without it nothing touches. `capabilities` tells which solvers take it.
     device : "cpu" or "cuda"
     dtype : "float64" or "float32"
@@ -354,7 +355,8 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
     def _check_start(self):
         """With contact: nothing meets anything, and nothing is nearer than the separation. Once for every state that is set; not once a
         shell is cut, whose copies of a vertex meet."""
-        if self.contact is None or self._start_is_checked or any(body.parents is not None for body in self._scene.bodies):
+        soft = isinstance(self.contact, PenaltyContact)  # which may start anywhere
+        if self.contact is None or soft or self._start_is_checked or any(body.parents is not None for body in self._scene.bodies):
             return
         check_contact_start(self._scene, self.positions, self.time, self.contact.separation, threads=self.threads)
         self._start_is_checked = True
@@ -481,7 +483,7 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
         self._search()
         most = self.solver.iterations
         if self._touching is not None and self._touching.coefficients.any():
-            most *= self.contact.friction_lags
+            most *= getattr(self.contact, "friction_lags", 1)
         rows = np.zeros((most + 1, len(COLUMNS))) if record else None
         iterates = None
         if record == "positions":

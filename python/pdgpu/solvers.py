@@ -42,6 +42,8 @@ __all__ = [
     "capabilities",
 ]
 
+PENALTY = "PenaltyContact"  # what is no law of the core's table
+
 INITIALIZATIONS = ("previous", "inertia", "inertial_target", "adaptive")  # order of PD_GUESS_... in csrc/backend.h
 PRECONDITIONERS = ("jacobi", "direct")
 COLOURINGS = ("greedy", "balanced")
@@ -258,7 +260,7 @@ class VertexBlockDescent:
     materials = ProjectiveDynamics.materials + HYPERELASTIC
     linear_solvers = ()
     devices = ("cpu", "cuda")
-    contacts = LAWS
+    contacts = (*LAWS, PENALTY)
     slides = True
     linear = None
 
@@ -561,7 +563,7 @@ def check_contact(solver, contact):
     if contact is None:
         return
     law = type(contact).__name__
-    if law not in LAWS:
+    if law not in (*LAWS, PENALTY):
         raise TypeError(f"contact: expected one such as pdgpu.BarrierContact(1e-3), or None, got {contact!r}")
     if law not in getattr(solver, "contacts", ()):
         able = [kind.__name__ for kind in SOLVERS if law in getattr(kind, "contacts", ())]

@@ -21,6 +21,7 @@ ALLOWED = {
         400,
         "closest points, whose corners are indexed by the sides of a triangle; once a refresh of the pairs",
     ),
+    (r"(detect|freeze)_kernel", ""): (None, "closest points and times of impact of what may touch; once a detection"),
     (r"contact(_hessian|_blocks)?_kernel", ""): (None, "5 x 5 and 9 x 9 matrices by rotations, corners by kind; only pairs that are near"),
     (r"(collision|earliest)_kernel", ""): (32, "the ends of a cubic's monotone pieces, at most three, in a loop"),
     (r"\w+_hessian_kernel", ""): (256, "of tets: what 81 second derivatives leave no registers for; once per linear solve"),

@@ -1,0 +1,262 @@
+/* A penalty as a term of the incremental potential; see penalty.h. */
+#include "contact/penalty.h"
+
+#include "contact/room.h"
+#include "linear/upload.h"
+#include "penalty_turn.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+struct pd_penalty {
+    pd_context *context;
+    pd_broad_phase *phase;
+    pd_penalty_search search;
+    int n_points, n_planes;
+    double margin; /* of each box, m */
+    real *start;   /* B [n_points,3] */
+    real *end;     /* B [n_points,3] */
+    pd_work work;
+    long long detections;
+
+    size_t candidate_capacity;
+    unsigned char *flags; /* B [candidate_capacity] */
+    int *starts;          /* B [candidate_capacity / 32 + 2] */
+    uint64_t *found;      /* B [1] */
+
+    pd_active_pairs active;
+    int *rows; /* B [active.capacity] the candidates they are */
+    pd_frozen_pairs pairs;
+    pd_incidence incidence;
+    size_t pair_capacity, partial_capacity;
+    uint64_t *keys, *scratch; /* B [4 pair_capacity] of roles */
+    real *values, *corners;   /* B [capacity], [capacity,4,3] */
+    double *partial;          /* B [capacity / PD_SUM_BLOCK + 2] */
+    double *energy;           /* B [1] */
+};
+
+pd_status pd_penalty_create(pd_penalty **out, pd_context *context, const pd_penalty_description *d, pd_broad_phase *phase,
+                            const pd_contact_scene *scene, int n_planes, const int *asked, int n_asked, double stiffness, int n_points) {
+    size_t n = (size_t)n_points;
+    pd_status status = PD_OK;
+    pd_penalty *self = *out = calloc(1, sizeof *self);
+    if (!self) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for a penalty");
+    self->context = context;
+    self->phase = phase;
+    self->n_points = n_points, self->n_planes = n_planes;
+    self->pairs.stiffness = (real)stiffness;
+    pd_penalty_search *search = &self->search;
+    search->scene = *scene;
+    search->thickness = scene->activation, search->depth = (real)d->depth;
+    double kept = (double)PD_PENALTY_KEPT * (double)scene->activation, reach = d->depth > kept ? d->depth : kept;
+    self->margin = 0.5 * reach * (1.0 + 8.0 * (double)PD_EPSILON);
+    pd_candidates *c = &search->candidates;
+    c->vertices = pd_broad_phase_primitives(phase, PD_VERTICES)->corners;
+    c->edges = pd_broad_phase_primitives(phase, PD_EDGES)->corners;
+    c->triangles = pd_broad_phase_primitives(phase, PD_TRIANGLES)->corners;
+    c->radii = scene->radii, c->planes = scene->planes;
+    PD_TRY(pd_upload_ints(context, (int **)(uintptr_t)&c->asked, asked, (size_t)n_asked));
+    c->n_asked = n_asked;
+    PD_TRY(pd_upload_ints(context, (int **)(uintptr_t)&search->outward, d->outward,
+                          (size_t)pd_broad_phase_primitives(phase, PD_TRIANGLES)->n));
+    PD_TRY(pd_upload_ints(context, (int **)(uintptr_t)&search->ring_start, d->ring_start, n + 1));
+    PD_TRY(pd_upload_ints(context, (int **)(uintptr_t)&search->rings, d->rings, (size_t)d->n_rings));
+    PD_TRY(pd_memory_create(context, (void **)&self->start, 3 * n * sizeof(real) + 1));
+    PD_TRY(pd_memory_create(context, (void **)&self->end, 3 * n * sizeof(real) + 1));
+    PD_TRY(pd_memory_create(context, (void **)&self->incidence.start, (n + 1) * sizeof(int)));
+    PD_TRY(pd_memory_create(context, (void **)&self->found, sizeof *self->found));
+    PD_TRY(pd_memory_create(context, (void **)&self->energy, sizeof *self->energy));
+    search->start = self->start, search->end = self->end;
+    pd_penalty_forget(self);
+    PD_TRY(pd_memory_clear(context, self->incidence.start, (n + 1) * sizeof(int)));
+done:
+    if (status) {
+        pd_penalty_destroy(self);
+        *out = NULL;
+    }
+    return status;
+}
+
+void pd_penalty_destroy(pd_penalty *self) {
+    if (!self) return;
+    const pd_penalty_search *s = &self->search;
+    const void *memory[] = {s->candidates.asked,
+                            s->outward,
+                            s->ring_start,
+                            s->rings,
+                            self->start,
+                            self->end,
+                            self->work.memory,
+                            self->flags,
+                            self->starts,
+                            self->found,
+                            self->active.kind,
+                            self->active.points,
+                            self->active.key,
+                            self->rows,
+                            self->pairs.at.points,
+                            self->pairs.at.weights,
+                            self->pairs.at.normals,
+                            self->pairs.at.strength,
+                            self->pairs.reach,
+                            self->incidence.start,
+                            self->incidence.roles,
+                            self->keys,
+                            self->scratch,
+                            self->values,
+                            self->corners,
+                            self->partial,
+                            self->energy};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, (void *)(uintptr_t)memory[i]);
+    free(self);
+}
+
+/* ---- detection ---------------------------------------------------------------------------------------------------------------------- */
+
+pd_status pd_penalty_begin(pd_penalty *self, const real *y) {
+    return pd_memory_copy(self->context, self->start, y, 3 * (size_t)self->n_points * sizeof(real));
+}
+
+void pd_penalty_forget(pd_penalty *self) { self->pairs.at.n = 0; }
+
+static pd_status make_work(pd_penalty *self, size_t n) {
+    size_t bytes;
+    void *memory = NULL;
+    pd_status status = pd_work_bytes(self->context, n, &bytes);
+    if (status || bytes <= self->work.bytes) return status;
+    status = pd_memory_create(self->context, &memory, bytes);
+    if (status) return status;
+    pd_memory_destroy(self->context, self->work.memory);
+    self->work = (pd_work){memory, bytes};
+    return PD_OK;
+}
+
+static pd_status make_candidate_room(pd_penalty *self, size_t n) {
+    const pd_room rooms[] = {PD_ROOM(self->flags, 1), {(void **)&self->starts, sizeof *self->starts, 32}};
+    pd_status status = pd_rooms_grow(self->context, n, "candidates", PD_ROOMS(rooms), &self->candidate_capacity, NULL);
+    return status ? status : make_work(self, self->candidate_capacity / 32 + 1);
+}
+
+static pd_status make_room(pd_penalty *self, size_t n) {
+    pd_active_pairs *a = &self->active;
+    pd_lagged_pairs *p = &self->pairs.at;
+    const pd_room found[] = {PD_ROOM(a->kind, 1), PD_ROOM(a->points, 4), PD_ROOM(a->key, 1), PD_ROOM(self->rows, 1)};
+    const pd_room rooms[] = {
+        PD_ROOM(p->points, 4),         PD_ROOM(p->weights, 4),   PD_ROOM(p->normals, 3),     PD_ROOM(p->strength, 1),
+        PD_ROOM(self->pairs.reach, 1), PD_ROOM(self->values, 1), PD_ROOM(self->corners, 12), PD_ROOM(self->incidence.roles, 4),
+        PD_ROOM(self->keys, 4),        PD_ROOM(self->scratch, 4)};
+    const pd_room partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
+    pd_status status = pd_rooms_grow(self->context, n, "pairs that are near", PD_ROOMS(found), &a->capacity, NULL);
+    if (!status) status = pd_rooms_grow(self->context, n, "pairs with a penalty", PD_ROOMS(rooms), &self->pair_capacity, NULL);
+    if (!status)
+        status = pd_rooms_grow(self->context, n, "sums over pairs with a penalty", PD_ROOMS(partial), &self->partial_capacity, NULL);
+    return status ? status : make_work(self, 4 * self->pair_capacity);
+}
+
+static int bits_of(uint64_t n) {
+    int bits = 1;
+    while (bits < 63 && ((uint64_t)1 << bits) < n) bits++;
+    return bits;
+}
+
+static pd_status list_roles(pd_penalty *self, size_t n_pairs) {
+    pd_context *context = self->context;
+    pd_active_pairs named = self->active;
+    size_t n = 4 * n_pairs;
+    int role_bits = bits_of(n);
+    pd_status status;
+    named.points = self->pairs.at.points;
+    PD_TRY(pd_role_keys(context, n_pairs, &named, self->n_points, role_bits, self->keys));
+    PD_TRY(pd_sort_keys(context, n, role_bits, role_bits + bits_of((uint64_t)self->n_points + 1), self->keys, self->scratch, &self->work));
+    PD_TRY(pd_role_starts(context, n, self->n_points, role_bits, self->keys, &self->incidence));
+done:
+    return status;
+}
+
+pd_status pd_penalty_detect(pd_penalty *self, const real *y) {
+    pd_context *context = self->context;
+    pd_candidates *c = &self->search.candidates;
+    pd_pairs vertex_triangle, edge_edge;
+    uint64_t found;
+    pd_status status;
+    pd_penalty_forget(self);
+    PD_TRY(pd_memory_copy(context, self->end, y, 3 * (size_t)self->n_points * sizeof(real)));
+    PD_TRY(pd_broad_phase_find(self->phase, self->start, self->end, self->margin, 0, &vertex_triangle, &edge_edge));
+    size_t n_planes = (size_t)self->n_planes * (size_t)c->n_asked, n = vertex_triangle.n + edge_edge.n + n_planes;
+    if (n > INT_MAX)
+        return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "%zu pairs may be near each other, at most %d can be looked at", n,
+                       INT_MAX);
+    c->vertex_triangle = vertex_triangle.pairs, c->n_vertex_triangle = vertex_triangle.n;
+    c->edge_edge = edge_edge.pairs, c->n_edge_edge = edge_edge.n;
+    c->n = n;
+    PD_TRY(make_candidate_room(self, n));
+    PD_TRY(make_room(self, 1));
+    PD_TRY(pd_penalty_find(context, &self->search, self->flags));
+    PD_TRY(pd_select_rows(context, n, self->flags, self->starts, &self->work, self->active.capacity, self->rows, self->found));
+    PD_TRY(pd_memory_download(context, &found, self->found, sizeof found));
+    if (found > self->active.capacity) {
+        if (found > INT_MAX / 4)
+            return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "%llu pairs have a penalty, at most %d can be listed",
+                           (unsigned long long)found, INT_MAX / 4);
+        PD_TRY(make_room(self, (size_t)found));
+        PD_TRY(pd_select_rows(context, n, self->flags, self->starts, &self->work, self->active.capacity, self->rows, self->found));
+    }
+    self->active.count = self->found;
+    PD_TRY(pd_active_fill(context, c, self->rows, &self->active));
+    PD_TRY(pd_penalty_freeze(context, &self->search, &self->active, (int)found, &self->pairs));
+    PD_TRY(list_roles(self, (size_t)found));
+    self->pairs.at.n = (int)found;
+    self->detections++;
+done:
+    return status;
+}
+
+/* ---- the potential --------------------------------------------------------------------------------------------------------------------- */
+
+pd_status pd_penalty_potential(pd_penalty *self, const real *y, double *energy) {
+    pd_status status = PD_OK;
+    *energy = 0.0;
+    if (self->pairs.at.n == 0) return PD_OK;
+    PD_TRY(pd_penalty_batch(self->context, PD_PENALTY_ENERGY, &self->pairs, y, self->values));
+    PD_TRY(pd_contact_sum(self->context, self->pairs.at.n, self->values, self->partial, 0, self->energy));
+    PD_TRY(pd_memory_download(self->context, energy, self->energy, sizeof *energy));
+done:
+    return status;
+}
+
+pd_status pd_penalty_add_gradient(pd_penalty *self, const pd_model *model, const real *y, real *gradient) {
+    if (self->pairs.at.n == 0) return PD_OK;
+    pd_status status = pd_penalty_batch(self->context, PD_PENALTY_GRADIENT, &self->pairs, y, self->corners);
+    return status ? status : pd_contact_gather(self->context, model, &self->incidence, self->corners, gradient);
+}
+
+pd_status pd_penalty_hessians(pd_penalty *self, const real *y, real *out) {
+    return pd_penalty_batch(self->context, PD_PENALTY_HESSIAN, &self->pairs, y, out);
+}
+
+pd_status pd_penalty_mark_touching(pd_penalty *self, const real *y, int n_vertices, unsigned char *touching) {
+    if (self->pairs.at.n == 0) return PD_OK;
+    return pd_penalty_touching(self->context, n_vertices, &self->incidence, &self->pairs, y, touching);
+}
+
+/* ---- for others ------------------------------------------------------------------------------------------------------------------------ */
+
+pd_penalty_view pd_penalty_pairs_of(const pd_penalty *self) { return (pd_penalty_view){self->pairs, self->incidence, self->active.key}; }
+
+const real *pd_penalty_start(const pd_penalty *self) { return self->start; }
+
+pd_status pd_penalty_read(pd_penalty *self, int quantity, const real *y, real *out) {
+    size_t size = (size_t)pd_penalty_quantity_size(quantity);
+    pd_status status = PD_OK;
+    if (self->pairs.at.n == 0) return PD_OK;
+    PD_TRY(pd_penalty_batch(self->context, quantity, &self->pairs, y, self->corners)); // which has room for every quantity
+    PD_TRY(pd_memory_download(self->context, out, self->corners, (size_t)self->pairs.at.n * size * sizeof(real)));
+done:
+    return status;
+}
+
+pd_status pd_penalty_read_back(const pd_penalty *self, void *out, const void *column, size_t bytes) {
+    return bytes ? pd_memory_download(self->context, out, column, bytes) : PD_OK;
+}
+
+long long pd_penalty_detections(const pd_penalty *self) { return self->detections; }

@@ -1,0 +1,61 @@
+/* The loops over pairs with a penalty, once in cpu/penalty.c, once in cuda/penalty.cu; the rules of backend.h hold. The formulas stand in
+ * elements/contact/penalty.h, what is frozen and when in penalty_turn.h. Their Hessians go the way of those of other
+ * pairs (contact_loops.h). */
+#ifndef PD_PENALTY_LOOPS_H
+#define PD_PENALTY_LOOPS_H
+
+#include "friction_loops.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a detection looks at, all B but the numbers. */
+typedef struct pd_penalty_search {
+    pd_candidates candidates;
+    pd_contact_scene scene;
+    const real *start, *end; /* [n_points,3] m: where the step began, and where all are now */
+    const int *outward;      /* [n_triangles] 1: of a closed surface, seen from outside; -1: seen from inside; 0: of an open one */
+    const int *ring_start;   /* [n_points+1] the triangles of each point, */
+    const int *rings;        /* [.] ascending */
+    real thickness, depth;   /* m */
+} pd_penalty_search;
+
+/* What pd_penalty_batch computes of each pair. */
+enum {
+    PD_PENALTY_ENERGY,   /* [n] J */
+    PD_PENALTY_GAP,      /* [n] g, m */
+    PD_PENALTY_GRADIENT, /* [n,4,3] N */
+    PD_PENALTY_HESSIAN,  /* [n,12,12] N/m */
+    PD_PENALTY_QUANTITY_COUNT
+};
+
+/* Numbers per pair of a quantity, or 0. */
+static inline int pd_penalty_quantity_size(int quantity) {
+    static const int sizes[PD_PENALTY_QUANTITY_COUNT] = {1, 1, 12, 144};
+    return quantity < 0 || quantity >= PD_PENALTY_QUANTITY_COUNT ? 0 : sizes[quantity];
+}
+
+/* flags [candidates.n]  B  out: 1 for the candidates that the detection keeps. */
+pd_status pd_penalty_find(pd_context *context, const pd_penalty_search *search, unsigned char *flags);
+
+/* out = n active pairs, frozen. Of the pairs of a vertex with one body that it is inside of only the nearest stays: the others never push. */
+pd_status pd_penalty_freeze(pd_context *context, const pd_penalty_search *search, const pd_active_pairs *active, int n,
+                            const pd_frozen_pairs *out);
+
+/* One quantity of every pair at y [.,3] B. Errors: PD_ERROR_VALUE for an unknown quantity. */
+pd_status pd_penalty_batch(pd_context *context, int quantity, const pd_frozen_pairs *pairs, const real *y, real *out);
+
+/* touching [n_vertices]  B: raised where a pair of a vertex pushes at y. */
+pd_status pd_penalty_touching(pd_context *context, int n_vertices, const pd_incidence *incidence, const pd_frozen_pairs *pairs,
+                              const real *y, unsigned char *touching);
+
+/* strength [n]  B  out: mu times the normal force at y, N. */
+pd_status pd_penalty_strengths(pd_context *context, const pd_friction_scene *scene, const pd_frozen_pairs *pairs, const real *y,
+                               real *strength);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

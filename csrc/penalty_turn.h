@@ -1,0 +1,352 @@
+/* One pair with a penalty, for the loops of both backends: what a detection finds of a candidate, and what a frozen pair says.
+ *
+ * A pair is kept where
+ *     it meets on the way from where the step began to where all are now: weights and normal are those of the first time at which the gap is
+ *     below a tenth of the thickness; both were on their own side until then [Chen et al. 2024, Sec. 3.5, continuous detection]
+ *     else it is nearer now than twice the thickness: weights and normal are those of now, the normal on the side that the pair had where the step
+ *     began; before a closed surface of another body, which knows its outside, out of it, also from as far inside as `depth` (discrete detection)
+ * and the gap along the normal is below that now: pairs that do not push may do so before the next detection.
+ *
+ * A vertex and a mesh are a pair wherever their distance has a minimum, once: where the nearest point of a triangle lies on its edge or corner and a
+ * neighbour is nearer it is none, and of the triangles that share the point the first counts. The side of such a point is that of the sum of
+ * its triangles' normals, weighted by their angles there [Bærentzen and Aanæs 2005]. Edges of triangles are pairs where both are met inside, as
+ * everything else is a vertex before a mesh. Spheres and capsules have no such rule: each triangle that their centre or axis is near to counts. */
+#ifndef PD_PENALTY_TURN_H
+#define PD_PENALTY_TURN_H
+
+#include "elements/contact/penalty.h"
+#include "friction_turn.h"
+#include "geometry/collision.h"
+#include "penalty_loops.h"
+
+enum { PD_PENALTY_MOST_ADVANCES = 32 };
+
+/* The part of the thickness below which a gap on the way is a hit. */
+#define PD_PENALTY_HIT ((real)0.1)
+
+/* Pairs are kept up to so many times the thickness: they may push before the next detection. */
+#define PD_PENALTY_KEPT ((real)2)
+
+typedef struct pd_penalty_pair {
+    int kind, keeps, inside; /* of elements/contact/pair.h; inside: of a closed body */
+    int points[4];           /* -1: none */
+    real weights[4], reach, gap;
+    real limit; /* the gap up to which it is kept, m */
+    pd_vector normal;
+} pd_penalty_pair;
+
+/* ---- sides ------------------------------------------------------------------------------------------------------------------- */
+
+PD_FUNCTION pd_vector pd_penalty_point(const real *y, int i) { return pd_vector_load(y + 3 * (size_t)i); }
+
+/* The normal of triangle t times twice its area. */
+PD_FUNCTION pd_vector pd_penalty_face(const pd_penalty_search *search, int t) {
+    const int *corners = search->candidates.triangles + 3 * (size_t)t;
+    pd_vector a = pd_penalty_point(search->end, corners[0]);
+    return pd_vector_cross(pd_vector_subtract(pd_penalty_point(search->end, corners[1]), a),
+                           pd_vector_subtract(pd_penalty_point(search->end, corners[2]), a));
+}
+
+PD_FUNCTION pd_vector pd_penalty_unit(pd_vector a) {
+    real size = pd_sqrt(pd_vector_dot(a, a));
+    return size > 0 ? pd_vector_scale((real)1 / size, a) : a;
+}
+
+/* Of the corners i and, where it is not -1, j of a surface, the sum of the unit normals of its triangles, at a corner by their angles. */
+PD_FUNCTION pd_vector pd_penalty_side(const pd_penalty_search *search, int i, int j) {
+    pd_vector sum = pd_vector_of(0, 0, 0);
+    for (int r = search->ring_start[i]; r < search->ring_start[i + 1]; r++) {
+        const int *corners = search->candidates.triangles + 3 * (size_t)search->rings[r];
+        int at = corners[0] == i ? 0 : corners[1] == i ? 1 : 2;
+        real angle = 1;
+        if (j >= 0) {
+            if (corners[0] != j && corners[1] != j && corners[2] != j) continue;
+        } else {
+            pd_vector here = pd_penalty_point(search->end, i);
+            pd_vector a = pd_vector_subtract(pd_penalty_point(search->end, corners[(at + 1) % 3]), here);
+            pd_vector b = pd_vector_subtract(pd_penalty_point(search->end, corners[(at + 2) % 3]), here);
+            pd_vector across = pd_vector_cross(a, b);
+            angle = (real)atan2((double)pd_sqrt(pd_vector_dot(across, across)), (double)pd_vector_dot(a, b));
+        }
+        sum = pd_vector_along(sum, angle, pd_penalty_unit(pd_penalty_face(search, search->rings[r])));
+    }
+    return sum;
+}
+
+/* Whether the point q of triangle t, on its corner i or on its edge i, j, is nearer to the point at q + gap than all of its neighbourhood, and t the
+ * first of the triangles that have it. */
+PD_FUNCTION int pd_penalty_is_nearest(const pd_penalty_search *search, pd_vector q, pd_vector gap, int t, int i, int j) {
+    for (int r = search->ring_start[i]; r < search->ring_start[i + 1]; r++) {
+        const int *corners = search->candidates.triangles + 3 * (size_t)search->rings[r];
+        if (j >= 0 && corners[0] != j && corners[1] != j && corners[2] != j) continue;
+        if (search->rings[r] < t) return 0;
+        if (search->rings[r] == t) continue;
+        for (int k = 0; k < 3; k++) {
+            if (corners[k] == i || corners[k] == j) continue;
+            pd_vector along = pd_vector_subtract(pd_penalty_point(search->end, corners[k]), q);
+            if (j >= 0) { // across the edge
+                pd_vector edge = pd_vector_subtract(pd_penalty_point(search->end, j), pd_penalty_point(search->end, i));
+                real square = pd_vector_dot(edge, edge);
+                if (square > 0) along = pd_vector_along(along, -pd_vector_dot(along, edge) / square, edge);
+            }
+            if (pd_vector_dot(gap, along) > 0) return 0;
+        }
+    }
+    return 1;
+}
+
+/* ---- what a detection finds ----------------------------------------------------------------------------------------------------- */
+
+/* sum_j beta_j x_j of corners [4,3] */
+PD_FUNCTION pd_vector pd_penalty_gap_of(const real weights[4], const real at[12]) {
+    pd_vector gap = pd_vector_of(0, 0, 0);
+    for (int j = 1; j < 4; j++) // differences from the first lose nothing to a far origin
+        gap = pd_vector_along(gap, weights[j], pd_vector_subtract(pd_vector_load(at + 3 * j), pd_vector_load(at)));
+    return gap;
+}
+
+/* The part of the way from at [4,3] to end at which the gap of a vertex and a triangle or of two edges has come below `hit`, or -1; at: there. */
+PD_FUNCTION int pd_penalty_meets(int pair, const real end[12], real separation, real hit, real at[12]) {
+    pd_closest closest;
+    for (int advance = 0; advance < PD_PENALTY_MOST_ADVANCES; advance++) {
+        pd_pair_closest(pair, at, &closest);
+        real gap = closest.distance - separation;
+        if (!(gap > 0)) return 0;
+        if (advance > 0 && gap <= hit) return 1;
+        pd_collision found = pd_pair_collision(pair, PD_CCD_CERTIFIED, at, end, separation, 1);
+        if (found.reason == PD_NO_CONTACT || !(found.time > 0)) return 0;
+        for (int i = 0; i < 12; i++) at[i] += found.time * (end[i] - at[i]);
+    }
+    return 0;
+}
+
+PD_FUNCTION void pd_penalty_take(const pd_nearest *nearest, pd_penalty_pair *out) {
+    pd_per_corner_store(nearest->weights, out->weights);
+    out->normal = nearest->normal;
+}
+
+/* The corners of a triangle that take part in a point of it: returns how many. */
+PD_FUNCTION int pd_penalty_corners_in(const real *weights, const int *points, int which[2]) {
+    int n = 0;
+    for (int j = 0; j < 3; j++)
+        if (weights[j] != 0) {
+            if (n < 2) which[n] = points[j];
+            n++;
+        }
+    return n;
+}
+
+/* A vertex before triangle t of a mesh, now. */
+PD_FUNCTION int pd_penalty_before_triangle(const pd_penalty_search *search, int t, int others, const real from[12], const real at[12],
+                                           const pd_nearest *nearest, pd_penalty_pair *out) {
+    int which[2] = {-1, -1}, n;
+    real distance = nearest->distance, limit = out->limit;
+    int side = others ? search->outward[t] : 0;
+    if (!(distance < (side ? pd_max(limit, search->depth) : limit))) return 0;
+    pd_penalty_take(nearest, out);
+    n = pd_penalty_corners_in(out->weights + 1, out->points + 1, which);
+    pd_vector gap = pd_vector_scale(distance, nearest->normal);
+    if (n < 3) {
+        pd_vector q = pd_vector_subtract(pd_vector_load(at), gap);
+        if (!pd_penalty_is_nearest(search, q, gap, t, which[0], n == 2 ? which[1] : -1)) return 0;
+    }
+    real along;
+    if (side) {
+        pd_vector outward = n == 3 ? pd_penalty_face(search, t) : pd_penalty_side(search, which[0], n == 2 ? which[1] : -1);
+        along = (real)side * pd_vector_dot(outward, out->normal);
+        out->inside = along < 0;
+    } else {
+        along = pd_vector_dot(pd_penalty_gap_of(out->weights, from), out->normal);
+    }
+    if (along < 0) out->normal = pd_vector_scale(-1, out->normal);
+    return 1;
+}
+
+/* Two edges, now. */
+PD_FUNCTION int pd_penalty_of_edges(const pd_penalty_search *search, int others, const real from[12], const pd_nearest *nearest,
+                                    pd_penalty_pair *out) {
+    const int *points = out->points, *start = search->ring_start;
+    int meshes = 1;
+    if (!(nearest->distance < out->limit)) return 0;
+    pd_penalty_take(nearest, out);
+    for (int j = 0; j < 4; j++) meshes = meshes && start[points[j] + 1] > start[points[j]];
+    if (!meshes) return 1; // a rod is as thick as it is on all sides
+    for (int j = 0; j < 4; j++)
+        if (out->weights[j] == 0) return 0;
+    int closed = others && search->outward[search->rings[start[points[0]]]] && search->outward[search->rings[start[points[2]]]];
+    real along;
+    if (closed) {
+        pd_vector a =
+            pd_vector_scale((real)search->outward[search->rings[start[points[0]]]], pd_penalty_side(search, points[0], points[1]));
+        pd_vector b =
+            pd_vector_scale((real)search->outward[search->rings[start[points[2]]]], pd_penalty_side(search, points[2], points[3]));
+        along = pd_vector_dot(pd_vector_subtract(b, a), out->normal);
+    } else {
+        along = pd_vector_dot(pd_penalty_gap_of(out->weights, from), out->normal);
+    }
+    if (along < 0) out->normal = pd_vector_scale(-1, out->normal);
+    return 1;
+}
+
+/* What a detection says of a pair by its corners (as a candidate has them) and its name. */
+PD_FUNCTION pd_penalty_pair pd_penalty_look(const pd_penalty_search *search, int pair, const int corners[4], uint64_t key) {
+    pd_penalty_pair out;
+    real activation, separation, weight, threshold, at[12], from[12];
+    int own = pair, points[4] = {corners[0], corners[1], corners[2], corners[3]};
+    pd_active_pairs active;
+    pd_contact_columns columns = {&out.kind, out.points, &activation, &separation, &weight, &threshold};
+    active.kind = &own, active.points = points, active.key = &key, active.count = NULL, active.capacity = 1;
+    pd_contact_turn_describe(&search->scene, &active, 0, &columns);
+    out.keeps = out.inside = 0, out.gap = 0;
+    out.reach = activation + separation;
+    out.limit = PD_PENALTY_KEPT * activation + separation;
+    pd_contact_turn_corners(search->end, out.points, pd_contact_corners(out.kind), at);
+    pd_contact_turn_corners(search->start, out.points, pd_contact_corners(out.kind), from);
+    if (out.kind == PD_VERTEX_PLANE) {
+        pd_nearest nearest = pd_contact_closest(out.kind, at);
+        pd_penalty_take(&nearest, &out);
+        out.points[2] = -1; // the row of the normal is no position
+        out.gap = nearest.distance;
+        out.keeps = out.gap < out.limit;
+        return out;
+    }
+    int n_first = pair == PD_EDGE_EDGE ? 2 : 1, others = search->scene.bodies[corners[0]] != search->scene.bodies[corners[n_first]];
+    int fat = search->scene.radii[corners[0]] > 0 || search->scene.radii[corners[n_first]] > 0;
+    if (!(out.reach > separation)) return out; // of one body, and nearer at rest than they are thick
+    real way[12], end[12];
+    pd_contact_turn_corners(search->start, corners, 4, way);
+    pd_contact_turn_corners(search->end, corners, 4, end);
+    if (pd_penalty_meets(pair, end, separation, PD_PENALTY_HIT * (out.reach - separation), way)) {
+        // the corners of its kind, where they were when it met
+        real met[12];
+        for (int j = 0; j < 4; j++) {
+            int k = 0;
+            while (k < 3 && corners[k] != out.points[j < pd_contact_corners(out.kind) ? j : 0]) k++;
+            for (int i = 0; i < 3; i++) met[3 * j + i] = way[3 * k + i];
+        }
+        pd_nearest nearest = pd_contact_closest(out.kind, met);
+        pd_penalty_take(&nearest, &out);
+        out.keeps = 1;
+    } else {
+        pd_nearest nearest = pd_contact_closest(out.kind, at);
+        if (fat || (out.kind != PD_VERTEX_TRIANGLE && out.kind != PD_EDGE_EDGE)) {
+            out.keeps = nearest.distance < out.limit;
+            pd_penalty_take(&nearest, &out);
+        } else if (out.kind == PD_VERTEX_TRIANGLE) {
+            out.keeps = pd_penalty_before_triangle(search, (int)(key & 0x7fffffff), others, from, at, &nearest, &out);
+        } else {
+            out.keeps = pd_penalty_of_edges(search, others, from, &nearest, &out);
+        }
+    }
+    if (!out.keeps) return out;
+    for (int j = pd_contact_corners(out.kind); j < 4; j++) out.weights[j] = 0;
+    out.gap = pd_vector_dot(pd_penalty_gap_of(out.weights, at), out.normal);
+    out.keeps = out.gap < out.limit;
+    return out;
+}
+
+PD_FUNCTION unsigned char pd_penalty_turn_find(const pd_penalty_search *search, size_t row) {
+    pd_candidate candidate = pd_candidate_of(&search->candidates, row);
+    return (unsigned char)pd_penalty_look(search, pd_contact_pair(candidate.kind), candidate.points, pd_candidate_key(&candidate)).keeps;
+}
+
+PD_FUNCTION void pd_penalty_turn_freeze(const pd_penalty_search *search, const pd_active_pairs *active, int p, const pd_frozen_pairs *out) {
+    size_t place = (size_t)p;
+    pd_penalty_pair pair = pd_penalty_look(search, active->kind[place], active->points + 4 * place, active->key[place]);
+    for (size_t j = 0; j < 4; j++) {
+        out->at.points[4 * place + j] = (int)j < pd_contact_corners(pair.kind) ? pair.points[j] : -1;
+        out->at.weights[4 * place + j] = pair.weights[j];
+    }
+    pd_vector_store(pair.normal, out->at.normals + 3 * place);
+    out->reach[place] = pair.reach;
+    out->at.strength[place] = pair.inside ? -pair.gap : (real)0; // how deep, until the next loop has read it
+}
+
+/* Whether pair p is not the nearest of its vertex inside its body; strength as pd_penalty_turn_freeze left it. */
+PD_FUNCTION int pd_penalty_turn_is_farther(const pd_penalty_search *search, const pd_active_pairs *active, int n, int p,
+                                           const pd_frozen_pairs *pairs) {
+    real depth = pairs->at.strength[p];
+    if (!(depth > 0)) return 0;
+    uint64_t vertex = active->key[p] >> 31;
+    int body = search->scene.bodies[active->points[4 * (size_t)p + 1]];
+    for (int step = -1; step <= 1; step += 2)
+        for (int q = p + step; q >= 0 && q < n && active->key[q] >> 31 == vertex; q += step) {
+            real other = pairs->at.strength[q];
+            if (search->scene.bodies[active->points[4 * (size_t)q + 1]] != body || !(other > 0)) continue;
+            if (other < depth || (other == depth && q < p)) return 1;
+        }
+    return 0;
+}
+
+/* ---- what a frozen pair says ----------------------------------------------------------------------------------------------------- */
+
+PD_FUNCTION real pd_penalty_turn_gap(const pd_frozen_pairs *pairs, const real *y, int p) {
+    const int *points = pairs->at.points + 4 * (size_t)p;
+    const real *weights = pairs->at.weights + 4 * (size_t)p;
+    pd_vector gap = pd_vector_of(0, 0, 0), first = pd_vector_load(y + 3 * (size_t)points[0]);
+    for (int j = 1; j < 4; j++)
+        if (weights[j] != 0) gap = pd_vector_along(gap, weights[j], pd_vector_subtract(pd_vector_load(y + 3 * (size_t)points[j]), first));
+    return pd_vector_dot(gap, pd_vector_load(pairs->at.normals + 3 * (size_t)p));
+}
+
+/* d of pair p, m. */
+PD_FUNCTION real pd_penalty_turn_depth(const pd_frozen_pairs *pairs, const real *y, int p) {
+    return pd_penalty_depth(pd_penalty_turn_gap(pairs, y, p), pairs->reach[p]);
+}
+
+PD_FUNCTION void pd_penalty_turn(int quantity, const pd_frozen_pairs *pairs, const real *y, int p, real *out) {
+    pd_vector normal = pd_vector_load(pairs->at.normals + 3 * (size_t)p);
+    real gap = pd_penalty_turn_gap(pairs, y, p), depth = pd_penalty_depth(gap, pairs->reach[p]);
+    switch (quantity) {
+    case PD_PENALTY_ENERGY: *out = pd_penalty_energy(pairs->stiffness, depth); break;
+    case PD_PENALTY_GAP: *out = gap; break;
+    case PD_PENALTY_GRADIENT:
+        for (int j = 0; j < 4; j++)
+            pd_vector_store(pd_vector_scale(-pairs->stiffness * depth * pairs->at.weights[4 * (size_t)p + (size_t)j], normal), out + 3 * j);
+        break;
+    default: {
+        const real *weights = pairs->at.weights + 4 * (size_t)p;
+        real M[9];
+        pd_penalty_matrix(depth > 0 ? pairs->stiffness : (real)0, normal, M);
+        for (int i = 0; i < 144; i++) out[i] = weights[i / 36] * weights[i % 12 / 3] * M[i / 12 % 3 * 3 + i % 3];
+    }
+    }
+}
+
+PD_FUNCTION int pd_penalty_turn_touches(const pd_incidence *incidence, const pd_frozen_pairs *pairs, const real *y, int i) {
+    for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++)
+        if (pd_penalty_turn_depth(pairs, y, incidence->roles[r] / 4) > 0) return 1;
+    return 0;
+}
+
+PD_FUNCTION real pd_penalty_turn_strength(const pd_friction_scene *scene, const pd_frozen_pairs *pairs, const real *y, int p) {
+    const int *points = pairs->at.points + 4 * (size_t)p;
+    int first = scene->owners[points[0]], second = first;
+    for (int j = 1; j < 4; j++) // the others lie behind the corners of the first, on the other side of the gap
+        if (points[j] >= 0) second = scene->owners[points[j]];
+    real coefficient = scene->coefficients[(size_t)first * (size_t)scene->n_owners + (size_t)second];
+    return coefficient > 0 ? coefficient * pairs->stiffness * pd_penalty_turn_depth(pairs, y, p) : (real)0;
+}
+
+/* Adds to sum [9] what a role gives, and returns its share of the energy; partners as for a barrier (vertex_turn.h). */
+PD_FUNCTION real pd_penalty_add_role(const pd_frozen_pairs *pairs, const real *y, int role, real partners, real sum[9]) {
+    int p = role / 4;
+    real weight = pairs->at.weights[role], depth = pd_penalty_turn_depth(pairs, y, p), M[9];
+    if (!(depth > 0) || weight == 0) return 0;
+    pd_vector normal = pd_vector_load(pairs->at.normals + 3 * (size_t)p);
+    pd_vector slope = pd_vector_scale(-pairs->stiffness * depth * weight, normal);
+    pd_penalty_matrix(partners * weight * weight * pairs->stiffness, normal, M);
+    sum[0] += slope.x, sum[1] += slope.y, sum[2] += slope.z;
+    sum[3] += M[0], sum[4] += M[1], sum[5] += M[2], sum[6] += M[4], sum[7] += M[5], sum[8] += M[8];
+    return pd_penalty_energy(pairs->stiffness, depth) / partners;
+}
+
+/* The share of a role in the energy of its pair where it goes by -d. */
+PD_FUNCTION real pd_penalty_energy_of_role(const pd_frozen_pairs *pairs, const real *y, int role, real partners, const real d[3]) {
+    int p = role / 4;
+    real along = pd_vector_dot(pd_vector_load(d), pd_vector_load(pairs->at.normals + 3 * (size_t)p));
+    real gap = pd_penalty_turn_gap(pairs, y, p) - partners * pairs->at.weights[role] * along;
+    return pd_penalty_energy(pairs->stiffness, pd_penalty_depth(gap, pairs->reach[p])) / partners;
+}
+
+#endif
