@@ -178,6 +178,12 @@ class Body(GuardedAttributes):
     def _some(self, change, where):
         """The vertices to hold, at least one."""
         self._check_not_shown(change)
+        if isinstance(where, str):
+            groups = {} if self.mesh is None else self.mesh.groups
+            if where not in groups:
+                known = ", ".join(map(repr, groups)) or "none"
+                raise ValueError(f"where: the mesh of {self.name!r} has no group {where!r}; its groups: {known}")
+            where = groups[where].vertices
         indices = vertex_indices("where", where, self.points)
         if not len(indices):
             raise ValueError(f"where: it selects none of the {len(self.points)} vertices of {self.name!r}, so it would hold nothing")
@@ -188,8 +194,8 @@ class Body(GuardedAttributes):
 
         Parameters
         ----------
-        where : array_like of int, or of bool with shape (n,), or callable(points (n, 3)) -> mask
-            Vertices of this body.
+        where : array_like of int, or of bool with shape (n,), or callable(points (n, 3)) -> mask, or str
+            Vertices of this body; a name is that of one of `Mesh.groups`.
         motion : callable(time, rest_points (k, 3)) -> positions (k, 3), optional
             Where the pinned vertices are at a time (s); `rest_points` are those of the pinned vertices only, in ascending order.
             Without it they stay where the state puts them.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,15 +12,17 @@ import numpy as np
 from pdgpu import _host
 from pdgpu.arguments import any_array, choice, real_array
 from pdgpu.attributes import GuardedAttributes, read_only
-from pdgpu.mesh_files import read_arrays, write_arrays
+from pdgpu.mesh_files import of_meshio, read_arrays, write_arrays
+from pdgpu.mesh_groups import cell_data_of, groups_of
 from pdgpu.mesh_quality import quality_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any, Literal
+    from typing import Any, Literal, Self
 
     from numpy.typing import ArrayLike
 
+    from pdgpu.mesh_groups import Group
     from pdgpu.types import Floats, Integers, Path
 
 __all__ = ["Mesh", "read_mesh"]
@@ -39,6 +42,10 @@ class Mesh(GuardedAttributes):
     strict : bool
         A tet is positive where det(x1 - x0, x2 - x0, x3 - x0) > 0. Negative ones are re-oriented by swapping their last two
         vertices, with one warning that counts them; with ``strict=True`` they raise instead.
+    groups : dict, optional
+        Name -> dict with "points", "tets", "triangles", "edges", those that the part has: indices of points or rows of elements.
+    cell_data : dict, optional
+        Name -> dict with "tets", "triangles", "edges": numbers of the elements, (m,) or (m, ...), for constants of materials.
 
     Attributes
     ----------
@@ -46,6 +53,10 @@ class Mesh(GuardedAttributes):
         Coordinates in m.
     tets, triangles, edges : ndarray, shape (m, 4), (m, 3), (m, 2), int32
         Elements; of shape (0, k) where none were given.
+    groups : mapping of str to Group
+        `Body.pin`, `attach` and `slide` take the name of one for its vertices. Not written to files.
+    cell_data : mapping of str to mapping of str to ndarray
+        ``mesh.cell_data["young"]["tets"]``. Not written to files.
 
     Raises
     ------
@@ -55,6 +66,9 @@ class Mesh(GuardedAttributes):
         A wrong shape, a coordinate that is not finite, an index out of range, a vertex repeated in a row, a tet of zero volume
         (at most 1e-12 of its longest edge cubed), no points or no elements. The text names argument, row and value.
     """
+
+    groups: Mapping[str, Group]
+    cell_data: Mapping[str, Mapping[str, Floats]]
 
     _instead = "a mesh stays as it is, make another one"
 
@@ -66,10 +80,12 @@ class Mesh(GuardedAttributes):
         edges: ArrayLike | None = None,
         *,
         strict: bool = False,
+        groups: Mapping[str, Any] | None = None,
+        cell_data: Mapping[str, Any] | None = None,
     ) -> None:
-        self._build(points, tets, triangles, edges, strict, source="", stacklevel=3)
+        self._build(points, tets, triangles, edges, strict, source="", stacklevel=3, groups=groups, cell_data=cell_data)
 
-    def _build(self, points, tets, triangles, edges, strict, source, stacklevel):
+    def _build(self, points, tets, triangles, edges, strict, source, stacklevel, groups=None, cell_data=None):
         """Fill a new mesh. `source` goes before the text of the warning; `stacklevel` makes it point at the user's line."""
         self._points = _as_points(points)
         n_points = len(self._points)
@@ -91,9 +107,26 @@ class Mesh(GuardedAttributes):
         # the indices are used unchecked from here on
         self._points, self._elements = read_only(self._points), {name: read_only(rows) for name, rows in self._elements.items()}
         self._derived = {}
+        self._keep(groups=groups_of(groups, self._elements, n_points), cell_data=cell_data_of(cell_data, self._elements))
 
     def __reduce__(self):
-        return Mesh, (self.points, self.tets, self.triangles, self.edges)
+        named = {"groups": self._given_groups(), "cell_data": {name: dict(parts) for name, parts in self.cell_data.items()}}
+        return partial(Mesh, **named), (self.points, self.tets, self.triangles, self.edges)
+
+    def _given_groups(self):
+        return {name: group.given() for name, group in self.groups.items()}
+
+    @classmethod
+    def from_meshio(cls, mesh: Any, *, strict: bool = False) -> Self:
+        """A mesh of what meshio has read or made, with its groups and cell data.
+
+        Cells, groups and numbers are taken as `read_mesh` takes them; errors and warnings are the same, without the path.
+        """
+        points, elements, named = of_meshio(mesh)
+        result = cls.__new__(cls)
+        parts = (elements.get(kind) for kind in ("tets", "triangles", "edges"))
+        result._build(points, *parts, strict, source="", stacklevel=3, **named)
+        return result
 
     def __repr__(self):
         counts = [f"{len(rows)} {name}" for name, rows in self._elements.items() if len(rows)]
@@ -197,7 +230,12 @@ class Mesh(GuardedAttributes):
         for rows in self._elements.values():
             used[rows] = True
         new_index = np.cumsum(used, dtype=np.int32) - np.int32(1)
-        return Mesh(self.points[used], *(new_index[rows] for rows in self._elements.values()))
+        groups = self._given_groups()
+        for parts in groups.values():
+            if "points" in parts:
+                parts["points"] = new_index[parts["points"][used[parts["points"]]]]
+        elements = (new_index[rows] for rows in self._elements.values())
+        return Mesh(self.points[used], *elements, groups=groups, cell_data=self.cell_data)
 
     def write(self, path: Path, *, fields: Mapping[str, ArrayLike] | None = None) -> None:
         """Write the mesh in the format that the end of `path` names.
@@ -238,7 +276,9 @@ def read_mesh(path: Path, *, strict: bool = False) -> Mesh:
         Through meshio .msh (Gmsh 2.2, 4.1), .vtk, .vtu (one piece), .mesh (Medit), .inp (Abaqus, one list of nodes, other files are not
         opened); .ply, .stl (equal points merged), .off, .obj, .node/.ele (TetGen; name either), .t (Vertex and Tet lines), .seg (v and s
         lines), .npz (arrays points, tets, triangles, edges, or V, T). Any of them, except the TetGen pair, may be compressed: .gz.
-        Quadrilaterals and polygons become triangles; cells of a single point are passed over, and so are fields, groups and colours.
+        Quadrilaterals and polygons become triangles; cells of a single point are passed over, and so are numbers of points and colours.
+        Physical groups of Gmsh (without a name "physical 7"), sets of Abaqus, groups and objects of .obj become `Mesh.groups`, numbers of
+        cells `Mesh.cell_data`.
     strict : bool
         As in `Mesh`: inverted tets raise instead of being re-oriented with a warning.
 
@@ -261,7 +301,7 @@ def read_mesh(path: Path, *, strict: bool = False) -> Mesh:
         The last line of a text file has no end: it may have been cut off. (Of formats without counts, .obj, .inp, .t and .seg, a file
         that was cut off at the end of a line cannot be told from a whole one.) Lines of an .obj that the format does not know.
     """
-    points, elements = read_arrays(path)
+    points, elements, named = read_arrays(path)
     mesh = Mesh.__new__(Mesh)
     try:
         mesh._build(
@@ -272,6 +312,7 @@ def read_mesh(path: Path, *, strict: bool = False) -> Mesh:
             strict,
             source=f"{os.fspath(path)}: ",
             stacklevel=3,
+            **named,
         )
     except (TypeError, ValueError) as error:
         raise ValueError(f"{os.fspath(path)}: {error}") from error

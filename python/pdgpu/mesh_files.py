@@ -58,14 +58,15 @@ _CELL_OF = {"tets": "tetra", "triangles": "triangle", "edges": "line"}
 
 
 def read_arrays(path):
-    """Read points (n, 3) and a dict of the elements found ("tets", "triangles", "edges"); see `pdgpu.read_mesh`."""
+    """Read points (n, 3), a dict of the elements found ("tets", "triangles", "edges"), and one with "groups" and "cell_data", which the
+    format may not have; see `pdgpu.read_mesh`."""
     path = as_path(path)
     suffix, compressed = _format_of(path, _READERS)
     if not path.exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
     try:
         if not compressed:
-            arrays = _READERS[suffix](path)
+            arrays = _with_names(_READERS[suffix](path))
             for file in (path.with_suffix(".node"), path.with_suffix(".ele")) if suffix in (".node", ".ele") else (path,):
                 if _ends_within_a_line(file):
                     warnings.warn(f"{file}: the last line has no end; was the file cut off?", stacklevel=3)
@@ -74,13 +75,18 @@ def read_arrays(path):
             plain = Path(folder, path.stem)
             with gzip.open(path, "rb") as source, open(plain, "wb") as target:
                 shutil.copyfileobj(source, target)
-            return _READERS[suffix](plain)
+            return _with_names(_READERS[suffix](plain))
     except (FileNotFoundError, PermissionError, IsADirectoryError, UserWarning):
         raise
     # meshio ends the program where no reader fits; a count that was damaged asks for more memory than there is
     except (Exception, SystemExit) as error:
         reason = str(error) or type(error).__name__
         raise ValueError(f"{path}: cannot be read as {suffix}, damaged or truncated? ({reason})") from error
+
+
+def _with_names(arrays):
+    """Points, elements and what is named, which some readers leave out."""
+    return arrays if len(arrays) == 3 else (*arrays, {})
 
 
 def write_arrays(path, points, elements, fields=None):
@@ -189,28 +195,86 @@ def _read_meshio(path):
         counted = Path(folder, "mesh" + suffix)
         counted.write_bytes(content)
         mesh = meshio.read(counted, file_format=_MESHIO_FORMATS[suffix])
-    points = np.asarray(mesh.points)
-    if points.ndim == 2 and points.shape[1] == 2:
-        points = np.column_stack([points, np.zeros(len(points))])
-    found = {"tets": [], "triangles": [], "edges": []}
-    for block in mesh.cells:
-        if block.type == "tetra":
-            found["tets"].append(block.data)
-        elif block.type in ("triangle", "quad") or block.type.startswith("polygon"):
-            # blocks of polygons may come as lists of rows of one length
-            found["triangles"].append(split_polygons(block.data))
-        elif block.type == "line":
-            found["edges"].append(block.data)
-        elif block.type != "vertex":
-            raise ValueError(f"holds cells of type {block.type}; only tetra, triangle, quad, polygon and line can be used")
     for what, stated, read in (
-        ("points", n_points, len(points)),
+        ("points", n_points, len(mesh.points)),
         ("cells", n_cells, sum(len(block.data) for block in mesh.cells)),
         ("corners of cells", n_corners, sum(np.size(block.data) for block in mesh.cells)),
     ):
         if stated is not None and read != stated:
             raise ValueError(f"announces {stated} {what}, of which {read} can be read")
-    return points, {name: np.concatenate(parts) for name, parts in found.items() if parts}
+    return of_meshio(mesh)
+
+
+def of_meshio(mesh):
+    """Points, elements, and groups and cell data of a meshio.Mesh. ValueError for cells that cannot be used."""
+    points = np.asarray(mesh.points)
+    if points.ndim == 2 and points.shape[1] == 2:
+        points = np.column_stack([points, np.zeros(len(points))])
+    found, places = {"tets": [], "triangles": [], "edges": []}, []
+    for block in mesh.cells:
+        kind, rows, split = _elements_of(block)
+        first = sum(map(len, found[kind])) if kind != "points" else 0
+        places.append((kind, rows[:, 0] if kind == "points" else first + np.arange(len(rows)), split))
+        if kind != "points":
+            found[kind].append(rows)
+    elements = {name: np.concatenate(parts) for name, parts in found.items() if parts}
+    return points, elements, {"groups": _groups(mesh, places), "cell_data": _cell_data(mesh, places)}
+
+
+def _elements_of(block):
+    """Kind and rows of a block of cells, and how many rows each cell became."""
+    if block.type == "tetra":
+        return "tets", np.asarray(block.data), 1
+    if block.type in ("triangle", "quad") or block.type.startswith("polygon"):
+        # blocks of polygons may come as lists of rows of one length
+        return "triangles", split_polygons(block.data), np.asarray(block.data).shape[1] - 2
+    if block.type == "line":
+        return "edges", np.asarray(block.data), 1
+    if block.type == "vertex":
+        return "points", np.asarray(block.data).reshape(-1, 1), 1
+    raise ValueError(f"holds cells of type {block.type}; only tetra, triangle, quad, polygon and line can be used")
+
+
+def _groups(mesh, places):
+    groups = {}
+
+    def add(name, kind, rows):
+        groups.setdefault(str(name), {}).setdefault(kind, []).append(np.asarray(rows, dtype=np.int64))
+
+    physical = mesh.cell_data.get("gmsh:physical")
+    if physical is not None:
+        dimension = {"points": 0, "edges": 1, "triangles": 2, "tets": 3}
+        names = {tuple(int(number) for number in value): name for name, value in mesh.field_data.items() if np.size(value) == 2}
+        for (kind, rows, split), tags in zip(places, physical, strict=True):
+            tags = np.repeat(np.asarray(tags), split)
+            for tag in np.unique(tags[tags != 0]):
+                add(names.get((int(tag), dimension[kind]), f"physical {int(tag)}"), kind, rows[tags == tag])
+    for name, sets in mesh.cell_sets.items():
+        if name.startswith("gmsh:") or (physical is not None and name in groups):
+            continue
+        for (kind, rows, split), chosen in zip(places, sets, strict=False):
+            if chosen is not None and np.size(chosen):
+                chosen = np.asarray(chosen, dtype=np.int64)
+                add(name, kind, rows[(chosen[:, None] * split + np.arange(split)).ravel()])
+    for name, chosen in mesh.point_sets.items():
+        add(name, "points", chosen)
+    return {name: {kind: np.concatenate(parts) for kind, parts in kinds.items()} for name, kinds in groups.items()}
+
+
+def _cell_data(mesh, places):
+    data = {}
+    for name, blocks in mesh.cell_data.items():
+        parts = {}
+        for (kind, _, split), values in zip(places, blocks, strict=True):
+            if kind != "points":
+                parts.setdefault(kind, []).append(np.repeat(np.asarray(values), split, axis=0))
+        # numbers alone, which all blocks of a kind have in one shape
+        whole = {kind: values for kind, values in parts.items() if len({value.shape[1:] for value in values}) == 1}
+        joined = {kind: np.concatenate(values) for kind, values in whole.items()}
+        joined = {kind: values for kind, values in joined.items() if values.dtype.kind in "fiu"}
+        if joined:
+            data[name] = joined
+    return data
 
 
 _COUNTS = {

@@ -257,11 +257,12 @@ def _stl_corners(content):
 
 
 def read_obj(path):
-    """Wavefront OBJ: v, f (polygons become fans) and l lines; indices count from 1, or backwards from the last vertex.
+    """Wavefront OBJ: v, f (polygons become fans), l, g and o lines; indices count from 1, or backwards from the last vertex.
 
     One warning counts the lines of words that OBJ does not know.
     """
     points, triangles, edges, unknown = [], [], [], collections.Counter()
+    groups, current, its_object = {}, (), ()  # of g lines, which may name several, and of o lines
 
     def index(word):
         number = int(word.split("/", 1)[0])
@@ -280,10 +281,18 @@ def read_obj(path):
                 corners = [index(word) for word in words[1:]]
                 if len(corners) < 3:
                     raise ValueError("a face needs three vertices")
+                for name in {*current, *its_object}:
+                    groups.setdefault(name, {}).setdefault("triangles", []).extend(range(len(triangles), len(triangles) + len(corners) - 2))
                 triangles.extend((corners[0], corners[i], corners[i + 1]) for i in range(1, len(corners) - 1))
             elif words[0] == "l":
                 corners = [index(word) for word in words[1:]]
+                for name in {*current, *its_object}:
+                    groups.setdefault(name, {}).setdefault("edges", []).extend(range(len(edges), len(edges) + len(corners) - 1))
                 edges.extend(itertools.pairwise(corners))
+            elif words[0] == "g":
+                current = tuple(words[1:])
+            elif words[0] == "o":
+                its_object = (" ".join(words[1:]),) if words[1:] else ()
             elif words[0] in OBJ_SURFACES:
                 raise ValueError("free-form surfaces and calls of other files cannot be used")
             elif words[0] not in OBJ_ATTRIBUTES:
@@ -293,7 +302,7 @@ def read_obj(path):
     if unknown:
         kinds = ", ".join(f"{count} of {word!r}" for word, count in unknown.most_common(5))
         warnings.warn(f"{path.name}: lines that OBJ does not know were passed over: {kinds}", stacklevel=4)
-    return np.array(points).reshape(-1, 3), _filled(triangles=triangles, edges=edges)
+    return np.array(points).reshape(-1, 3), _filled(triangles=triangles, edges=edges), {"groups": groups}
 
 
 # ---- TetGen, .t, .seg, .npz ----------------------------------------------------------------------------------------------------
