@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pdgpu.contact import BarrierContact
     from pdgpu.linear_solvers import PCG, SOR, AJacobi, Direct, GaussSeidel, Jacobi, SymmetricGaussSeidel
     from pdgpu.materials import Material
+    from pdgpu.penalty_contact import PenaltyContact
     from pdgpu.solvers import (
         ADMM,
         PBD,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
         ProjectiveDynamics | Newton | NonlinearCG | QuasiNewton | VertexBlockDescent | BlockJacobi | GradientDescent | ADMM | XPBD | PBD
     )
     LinearSolver: TypeAlias = Direct | Jacobi | AJacobi | GaussSeidel | SymmetricGaussSeidel | SOR | PCG
-    Contact: TypeAlias = BarrierContact
+    Contact: TypeAlias = BarrierContact | PenaltyContact
     BodyName: TypeAlias = Body | str
     Owner: TypeAlias = Body | Obstacle | str
     Materials: TypeAlias = Material | list[Material] | tuple[Material, ...]
