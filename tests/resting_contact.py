@@ -33,6 +33,9 @@ def projective(case, time=0.0, *, moving=False):
     scene = pdgpu.Scene(case.scene.gravity)
     for body in case.scene.bodies:
         materials = [as_rigid_as_possible(material) for material in body.materials]
+        if body.type == "particles":
+            scene.add_particles(body.points, mass=body.masses, velocity=body.velocity, name=body.name)
+            continue
         copy = getattr(scene, f"add_{body.type}")(
             body.mesh, materials, density=body.density, velocity=body.velocity, damping=body.damping, name=body.name
         )

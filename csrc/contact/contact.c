@@ -508,6 +508,27 @@ done:
     return status;
 }
 
+pd_status pd_contact_hits(pd_contact *self, const pd_active_pairs **hits, size_t *n) { return pd_guard_hits(self->guard, hits, n); }
+
+/* ---- for what answers contact in another way than by a law ----------------------------------------------------------------------------- */
+
+pd_status pd_contact_points_ahead(const pd_contact *self, const real *x, real *points) {
+    return place_points(self, x, self->targets, points);
+}
+
+pd_status pd_contact_points_begun(const pd_contact *self, const real *x, real *points) { return place_points(self, x, self->kept, points); }
+
+const pd_active_pairs *pd_contact_near(const pd_contact *self, size_t *n) { return pd_proximity_active(self->proximity, n); }
+
+pd_status pd_contact_distances(pd_contact *self, const real **distances) {
+    *distances = self->values;
+    return self->n ? evaluate(self, PD_CONTACT_DISTANCE, self->values) : PD_OK;
+}
+
+pd_status pd_contact_describe_pairs(const pd_contact *self, const pd_active_pairs *pairs, int n, const pd_contact_columns *out) {
+    return pd_contact_describe(self->context, &self->scene, pairs, n, out);
+}
+
 /* ---- each vertex by its own reach ----------------------------------------------------------------------------------------------------- */
 
 void pd_contact_widen(pd_contact *self) {

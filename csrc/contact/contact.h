@@ -20,6 +20,13 @@ typedef struct pd_contact pd_contact;
 
 enum { PD_GUARD_IMPACT, PD_GUARD_REACH, PD_GUARD_COUNT };
 
+/* Of frozen projections (contact/projective.h). */
+typedef struct pd_projective_description {
+    double stiffness; /* c > 0; 0: the law acts, and nothing is projected */
+    double tolerance; /* of an inner loop, in parts of the activation distance */
+    int outer, inner; /* most detections of a step, most iterations between two */
+} pd_projective_description;
+
 /* All H; what a broad phase is told stands in `phase`, whose points are all points: those that follow vertices come first. */
 typedef struct pd_contact_description {
     pd_contact_law law;
@@ -27,6 +34,7 @@ typedef struct pd_contact_description {
     int guard;                     /* PD_GUARD_... */
     pd_friction_description friction;
     pd_penalty_description penalty;
+    pd_projective_description projective;
     pd_broad_phase_description phase;
     const real *rest;  /* [n_points,3] m */
     const real *radii; /* [n_points] m */
@@ -133,6 +141,21 @@ pd_status pd_contact_read_columns(pd_contact *contact, const pd_contact_columns 
  * PD_GUARD_REACH the least part of the way that a point's own reach allows: of a direction whose points depend on each other some
  * alone would not lower G. Waits. */
 pd_status pd_contact_limit(pd_contact *contact, const real *x_0, const real *x_1, int driven, double *part);
+
+/* The pairs that come nearer than the separation on the way that the last pd_contact_limit looked at by the time of impact; guard.h. */
+pd_status pd_contact_hits(pd_contact *contact, const pd_active_pairs **hits, size_t *n);
+
+/* ---- for what answers contact in another way than by a law ----------------------------------------------------------------------------- */
+
+/* All points [n_points,3] B: x, and driven points at their targets, or where the step began. */
+pd_status pd_contact_points_ahead(const pd_contact *contact, const real *x, real *points);
+pd_status pd_contact_points_begun(const pd_contact *contact, const real *x, real *points);
+/* The active pairs of the last place. */
+const pd_active_pairs *pd_contact_near(const pd_contact *contact, size_t *n);
+/* Their distances, m, radii not subtracted, B [n]; until the next place. */
+pd_status pd_contact_distances(pd_contact *contact, const real **distances);
+/* Columns of other pairs of the scene, as of those of a place. */
+pd_status pd_contact_describe_pairs(const pd_contact *contact, const pd_active_pairs *pairs, int n, const pd_contact_columns *out);
 
 /* ---- each vertex by its own reach ----------------------------------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 #include "contact/room.h"
 #include "geometry/collision.h"
 #include "linear/upload.h"
-#include "proximity_loops.h"
+#include "projective_loops.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -22,6 +22,16 @@ struct pd_guard {
     pd_earliest *earliest; /* B [1] */
     size_t capacity;
     int *corners; /* B [capacity,4] */
+
+    /* of the last pd_guard_part; and the pairs of pd_guard_hits */
+    pd_candidates candidates;
+    real padded; /* the separation with what is rounded, m */
+    size_t flag_capacity;
+    unsigned char *flags; /* B [flag_capacity] */
+    int *starts;
+    pd_work work;
+    int *rows; /* B [hits.capacity] */
+    pd_active_pairs hits;
 };
 
 pd_status pd_guard_create(pd_guard **out, pd_context *context, const pd_guard_description *d) {
@@ -51,7 +61,8 @@ done:
 
 void pd_guard_destroy(pd_guard *self) {
     if (!self) return;
-    void *memory[] = {self->asked, self->start, self->end, self->earliest, self->corners};
+    void *memory[] = {self->asked,       self->start, self->end,       self->earliest,    self->corners,  self->flags,     self->starts,
+                      self->work.memory, self->rows,  self->hits.kind, self->hits.points, self->hits.key, self->hits.count};
     pd_broad_phase_destroy(self->phase);
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
     free(self->planes);
@@ -74,18 +85,20 @@ pd_status pd_guard_part(pd_guard *self, double rounding, double *part) {
         return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "%zu pairs may meet, at most %d can be looked at", n, INT_MAX);
     const pd_room rooms[] = {PD_ROOM(self->corners, 4)};
     PD_TRY(pd_rooms_grow(context, n, "pairs that may meet", PD_ROOMS(rooms), &self->capacity, NULL));
-    pd_candidates candidates = {.n = n,
-                                .n_vertex_triangle = vertex_triangle.n,
-                                .n_edge_edge = edge_edge.n,
-                                .vertex_triangle = vertex_triangle.pairs,
-                                .edge_edge = edge_edge.pairs,
-                                .vertices = pd_broad_phase_primitives(self->phase, PD_VERTICES)->corners,
-                                .edges = pd_broad_phase_primitives(self->phase, PD_EDGES)->corners,
-                                .triangles = pd_broad_phase_primitives(self->phase, PD_TRIANGLES)->corners};
+    self->candidates = (pd_candidates){.n = n,
+                                       .n_vertex_triangle = vertex_triangle.n,
+                                       .n_edge_edge = edge_edge.n,
+                                       .vertex_triangle = vertex_triangle.pairs,
+                                       .edge_edge = edge_edge.pairs,
+                                       .vertices = pd_broad_phase_primitives(self->phase, PD_VERTICES)->corners,
+                                       .edges = pd_broad_phase_primitives(self->phase, PD_EDGES)->corners,
+                                       .triangles = pd_broad_phase_primitives(self->phase, PD_TRIANGLES)->corners,
+                                       .asked = self->asked,
+                                       .n_asked = self->n_asked};
     int n_vt = (int)vertex_triangle.n, n_ee = (int)edge_edge.n;
     int *corners = self->corners;
-    real separation = (real)(self->separation + rounding), time;
-    PD_TRY(pd_candidate_points(context, &candidates, 0, (int)n, corners));
+    real separation = self->padded = (real)(self->separation + rounding), time;
+    PD_TRY(pd_candidate_points(context, &self->candidates, 0, (int)n, corners));
     PD_TRY(pd_earliest_begin(context, 1, self->earliest));
     PD_TRY(pd_earliest_collision(context, PD_VERTEX_TRIANGLE, PD_CCD_CERTIFIED, n_vt, self->start, self->end, corners, separation,
                                  self->radii, 0, self->earliest));
@@ -96,6 +109,56 @@ pd_status pd_guard_part(pd_guard *self, double rounding, double *part) {
                                            self->radii, (int)n + plane * self->n_asked, self->earliest));
     PD_TRY(pd_earliest_read(context, self->earliest, &time, &index));
     *part = index < 0 ? 1.0 : (double)time;
+done:
+    return status;
+}
+
+/* Room for flags of n candidates and for `found` of them. */
+static pd_status make_hit_room(pd_guard *self, size_t n, size_t found) {
+    pd_context *context = self->context;
+    pd_active_pairs *hits = &self->hits;
+    const pd_room flags[] = {PD_ROOM(self->flags, 1), {(void **)&self->starts, sizeof *self->starts, 32}};
+    const pd_room pairs[] = {PD_ROOM(self->rows, 1), PD_ROOM(hits->kind, 1), PD_ROOM(hits->points, 4), PD_ROOM(hits->key, 1)};
+    pd_status status = PD_OK;
+    size_t bytes;
+    if (!hits->count) PD_TRY(pd_memory_create(context, (void **)&hits->count, sizeof *hits->count));
+    PD_TRY(pd_rooms_grow(context, n, "pairs that may meet", PD_ROOMS(flags), &self->flag_capacity, NULL));
+    PD_TRY(pd_rooms_grow(context, found, "pairs that meet", PD_ROOMS(pairs), &hits->capacity, NULL));
+    PD_TRY(pd_work_bytes(context, self->flag_capacity / 32 + 1, &bytes));
+    if (bytes > self->work.bytes) {
+        pd_memory_destroy(context, self->work.memory);
+        self->work = (pd_work){0};
+        PD_TRY(pd_memory_create(context, &self->work.memory, bytes));
+        self->work.bytes = bytes;
+    }
+done:
+    return status;
+}
+
+pd_status pd_guard_hits(pd_guard *self, const pd_active_pairs **hits, size_t *n_hits) {
+    pd_context *context = self->context;
+    const pd_candidates *c = &self->candidates;
+    size_t n = c->n + (size_t)self->n_planes * (size_t)self->n_asked;
+    pd_status status;
+    uint64_t found;
+    PD_TRY(make_hit_room(self, n, 1));
+    unsigned char *flags = self->flags;
+    PD_TRY(pd_collision_hits(context, PD_VERTEX_TRIANGLE, (int)c->n_vertex_triangle, self->start, self->end, self->corners, self->padded,
+                             self->radii, flags));
+    PD_TRY(pd_collision_hits(context, PD_EDGE_EDGE, (int)c->n_edge_edge, self->start, self->end, self->corners + 4 * c->n_vertex_triangle,
+                             self->padded, self->radii, flags + c->n_vertex_triangle));
+    for (size_t plane = 0; plane < (size_t)self->n_planes; plane++)
+        PD_TRY(pd_plane_hits(context, self->n_asked, self->start, self->end, self->asked, self->planes[plane], self->padded, self->radii,
+                             flags + c->n + plane * (size_t)self->n_asked));
+    for (int again = 0; again < 2; again++) {
+        PD_TRY(pd_select_rows(context, n, flags, self->starts, &self->work, self->hits.capacity, self->rows, self->hits.count));
+        PD_TRY(pd_memory_download(context, &found, self->hits.count, sizeof found));
+        if (found <= self->hits.capacity) break;
+        PD_TRY(make_hit_room(self, n, (size_t)found));
+    }
+    PD_TRY(pd_active_fill(context, c, self->rows, &self->hits));
+    *hits = &self->hits;
+    *n_hits = (size_t)found;
 done:
     return status;
 }

@@ -7,6 +7,7 @@
 #define PD_CONTACT_GUARD_H
 
 #include "contact/broad_phase.h"
+#include "proximity_loops.h"
 
 typedef struct pd_guard pd_guard;
 
@@ -31,5 +32,9 @@ real *pd_guard_end(pd_guard *guard);
 /* part  H  out  in [0,1] of the way.     rounding  m, what else may bring two points together that is not in the positions
  * Waits. Errors: PD_ERROR_MEMORY. */
 pd_status pd_guard_part(pd_guard *guard, double rounding, double *part);
+
+/* The pairs that come nearer than the separation on the way that the last pd_guard_part looked at, sorted by key; they stay until the next.
+ * Waits. Errors: PD_ERROR_MEMORY. */
+pd_status pd_guard_hits(pd_guard *guard, const pd_active_pairs **hits, size_t *n);
 
 #endif

@@ -6,6 +6,7 @@
 #include "cpu/context.h"
 
 #include "geometry/collision.h"
+#include "projective_loops.h"
 
 #include <limits.h>
 
@@ -93,6 +94,29 @@ pd_status pd_collision_times(pd_context *context, int kind, int method, int n, c
             iterations[first + l] = found.iterations;
             reason[first + l] = (unsigned char)found.reason;
         }
+    }
+    return PD_OK;
+}
+
+pd_status pd_collision_hits(pd_context *context, int kind, int n, const real *x_t0, const real *x_t1, const int *corners, real separation,
+                            const real *radii, unsigned char *flags) {
+    int blocks = n / LANES + (n % LANES > 0);
+#pragma omp parallel for num_threads(pd_threads(context, n, NANOSECONDS)) schedule(dynamic, BLOCKS)
+    for (int block = 0; block < blocks; block++) {
+        lanes lanes;
+        int first = LANES * block, count = start(kind, n, x_t0, x_t1, corners, block, separation, radii, &lanes);
+        for (int l = 0; l < count; l++)
+            flags[first + l] = !is_free(&lanes, l, 1) && finish(kind, PD_CCD_CERTIFIED, &lanes, l, 1).reason != PD_NO_CONTACT;
+    }
+    return PD_OK;
+}
+
+pd_status pd_plane_hits(pd_context *context, int n, const real *x_t0, const real *x_t1, const int *vertices, int plane, real separation,
+                        const real *radii, unsigned char *flags) {
+    (void)context; // a vertex costs some nanoseconds
+    for (int i = 0; i < n; i++) {
+        real own = radii ? separation + radii[vertices[i]] : separation;
+        flags[i] = pd_plane_collision(x_t0, x_t1, vertices[i], plane, own).reason != PD_NO_CONTACT;
     }
     return PD_OK;
 }

@@ -4,6 +4,7 @@
 #include "geometry/collision.h"
 #include "geometry/distance.h"
 #include "geometry/mollifier.h"
+#include "projective_loops.h"
 
 #include <climits>
 #include <cstring>
@@ -154,6 +155,34 @@ pd_status pd_earliest_plane_collision(pd_context *context, int n, const real *x_
     PD_LAUNCH(context, earliest_plane_kernel, n, n, x_t0, x_t1, vertices, plane, separation, radii, 0, first, earliest);
     PD_LAUNCH_SHAPE(context, forget_kernel, 1u, 1u, earliest);
     PD_LAUNCH(context, earliest_plane_kernel, n, n, x_t0, x_t1, vertices, plane, separation, radii, 1, first, earliest);
+    return PD_OK;
+}
+
+static __global__ void hits_kernel(int kind, int n, const real *x_t0, const real *x_t1, const int *corners, real separation,
+                                   const real *radii, unsigned char *flags) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p >= n) return;
+    if (radii) separation += pd_separation_of_radii(kind, radii, corners + 4 * (size_t)p);
+    flags[p] = collision_of(kind, PD_CCD_CERTIFIED, p, x_t0, x_t1, corners, separation, 1).reason != PD_NO_CONTACT;
+}
+
+pd_status pd_collision_hits(pd_context *context, int kind, int n, const real *x_t0, const real *x_t1, const int *corners, real separation,
+                            const real *radii, unsigned char *flags) {
+    PD_LAUNCH(context, hits_kernel, n, kind, n, x_t0, x_t1, corners, separation, radii, flags);
+    return PD_OK;
+}
+
+static __global__ void plane_hits_kernel(int n, const real *x_t0, const real *x_t1, const int *vertices, int plane, real separation,
+                                         const real *radii, unsigned char *flags) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i >= n) return;
+    real own = radii ? separation + radii[vertices[i]] : separation;
+    flags[i] = pd_plane_collision(x_t0, x_t1, vertices[i], plane, own).reason != PD_NO_CONTACT;
+}
+
+pd_status pd_plane_hits(pd_context *context, int n, const real *x_t0, const real *x_t1, const int *vertices, int plane, real separation,
+                        const real *radii, unsigned char *flags) {
+    PD_LAUNCH(context, plane_hits_kernel, n, n, x_t0, x_t1, vertices, plane, separation, radii, flags);
     return PD_OK;
 }
 

@@ -2,7 +2,7 @@
 #include "dynamics/chunk.h"
 
 #include "base/clock.h"
-#include "contact/contact.h"
+#include "contact/projective.h"
 #include "dynamics/safe_move.h"
 
 #include <stdlib.h>
@@ -108,7 +108,11 @@ static pd_status run_loops(pd_simulation *self, int n, pd_look look, double *ome
         seconds[0] += middle - start;
         if (status || iterate->stalled) return status;
         next_weights(&self->settings.chebyshev, iterate->number - iterate->restarted, omega, weights);
-        if (problem->contact && (self->method->keeps_reach || self->settings.chebyshev.enabled))
+        if (problem->projective && self->settings.chebyshev.enabled) // what touches is not extrapolated there either
+            PD_TRY(pd_advance_touching(problem->context, problem->model, weights[0], iterate->direction, weights[1],
+                                       pd_projective_touching(problem->projective), NULL, iterate->step, iterate->x, iterate->offset,
+                                       report ? problem->scalars : NULL));
+        else if (problem->contact && !problem->projective && (self->method->keeps_reach || self->settings.chebyshev.enabled))
             PD_TRY(advance_touching(self, weights, report != PD_LOOK_NONE));
         else
             PD_TRY(pd_advance(problem->context, problem->model, weights[0], iterate->direction, weights[1], iterate->step, iterate->x,

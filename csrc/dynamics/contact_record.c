@@ -1,7 +1,7 @@
 /* What the record of a step says of contact; see contact_record.h. */
 #include "dynamics/contact_record.h"
 
-#include "contact/contact.h"
+#include "contact/projective.h"
 #include "dynamics/frame.h"
 
 #include <stdlib.h>
@@ -73,6 +73,50 @@ done:
     return status;
 }
 
+/* Room for n pairs; the keys of the row before become the previous ones. */
+static pd_status next_keys(pd_contact_recorder *r, size_t n, pd_error *error) {
+    pd_status status = need(r, n, error);
+    uint64_t *keys = r->previous;
+    if (status) return status;
+    r->previous = r->keys, r->n_previous = r->n;
+    r->keys = keys, r->n = 0;
+    return PD_OK;
+}
+
+/* Of contact by projections: in a step the pairs that it has so far, and the distances where the state is. */
+static pd_status projective_row(pd_simulation *self, const real *x, pd_contact_row *row) {
+    const pd_problem *problem = self->problem;
+    pd_contact_recorder *r = self->recorder;
+    const real *state = x ? problem->trial : self->safe.apart ? self->safe.x : self->iterate.x;
+    const uint64_t *keys;
+    pd_status status = PD_OK;
+    if (x) PD_TRY(pd_memory_upload(problem->context, problem->trial, x, pd_problem_bytes(problem)));
+    PD_TRY(pd_projective_potential(problem->projective, self->iterate.x, &row->potential));
+    size_t n_pairs = (size_t)pd_projective_pairs(problem->projective, &keys);
+    PD_TRY(pd_contact_place(problem->contact, state));
+    size_t n = (size_t)pd_contact_pairs_of(problem->contact).n;
+    PD_TRY(next_keys(r, n > n_pairs ? n : n_pairs, problem->error));
+    pd_contact_columns columns = {.separation = r->separation};
+    PD_TRY(pd_contact_read_columns(problem->contact, &columns, NULL));
+    PD_TRY(pd_contact_read(problem->contact, PD_CONTACT_DISTANCE, r->distance));
+    for (size_t p = 0; p < n; p++)
+        row->smallest_distance = fmin(row->smallest_distance,
+                                      (double)r->distance[p] - ((double)r->separation[p] - (double)pd_contact_thickness(problem->contact)));
+    PD_TRY(pd_memory_download(problem->context, r->keys, keys, n_pairs * sizeof *r->keys));
+    r->n = n_pairs;
+done:
+    return status;
+}
+
+/* What came and went since the row before; `first`: of a record. */
+static void compare_keys(pd_contact_recorder *r, const pd_contact *contact, int first, pd_contact_row *row) {
+    if (first) r->searches = pd_contact_searches(contact);
+    row->active = (double)r->n;
+    row->entered = first ? 0.0 : (double)count_missing(r->keys, r->n, r->previous, r->n_previous);
+    row->left = first ? 0.0 : (double)count_missing(r->previous, r->n_previous, r->keys, r->n);
+    row->searches = (double)(pd_contact_searches(contact) - r->searches);
+}
+
 pd_status pd_simulation_contact_row(pd_simulation *self, const real *x, int first, pd_contact_row *row) {
     const pd_problem *problem = self->problem;
     pd_contact *contact = problem->contact;
@@ -84,27 +128,25 @@ pd_status pd_simulation_contact_row(pd_simulation *self, const real *x, int firs
         return pd_fail(error, PD_ERROR_MEMORY, "out of memory for a record of contact");
     pd_contact_recorder *r = self->recorder;
     double ahead = (double)pd_contact_thickness(contact);
+    if (problem->projective) {
+        PD_TRY(projective_row(self, x, row));
+        compare_keys(r, contact, first, row);
+        goto done;
+    }
     if (x) PD_TRY(pd_contact_begin(contact, problem->x_t, PD_LAG_OF_QUESTION));
     if (x) PD_TRY(pd_memory_upload(problem->context, problem->trial, x, pd_problem_bytes(problem)));
     pd_contact_look_ahead(contact, x != NULL);
     PD_TRY(pd_contact_potential(contact, x ? problem->trial : self->iterate.x, &row->potential));
     PD_TRY(pd_contact_friction_potential(contact, &row->friction));
     size_t n = (size_t)pd_contact_pairs_of(contact).n;
-    PD_TRY(need(r, n, error));
-    uint64_t *keys = r->previous;
-    r->previous = r->keys, r->n_previous = r->n;
-    r->keys = keys, r->n = 0;
+    PD_TRY(next_keys(r, n, error));
     PD_TRY(read_gaps(contact, x ? PD_LAG_OF_QUESTION : PD_LAG_OF_STEP, r, n));
     for (size_t p = 0; p < n; p++) {
         double d = (double)r->distance[p], separation = (double)r->separation[p];
         row->smallest_distance = fmin(row->smallest_distance, d - (separation - ahead));
         if (d < separation + (double)r->activation[p]) r->keys[r->n++] = r->keys[p];
     }
-    if (first) r->searches = pd_contact_searches(contact);
-    row->active = (double)r->n;
-    row->entered = first ? 0.0 : (double)count_missing(r->keys, r->n, r->previous, r->n_previous);
-    row->left = first ? 0.0 : (double)count_missing(r->previous, r->n_previous, r->keys, r->n);
-    row->searches = (double)(pd_contact_searches(contact) - r->searches);
+    compare_keys(r, contact, first, row);
 done:
     return pd_problem_keep_error(problem, status);
 }

@@ -10,6 +10,7 @@
 #include "contact/contact.h"
 #include "dynamics/chunk.h"
 #include "dynamics/divergence.h"
+#include "dynamics/outer_loop.h"
 #include "dynamics/potential.h"
 #include "dynamics/rounding.h"
 #include "dynamics/safe_move.h"
@@ -143,7 +144,8 @@ static pd_status look_at_iterate(run *r, pd_look look, const double report[3], i
         PD_TRY(r->observer->record(r->observer->user, self, &r->row));
     }
     PD_TRY(pd_divergence_of_iterate(self, growth, report[0], iteration));
-    if (!self->safe.arrived) return PD_OK; // an answer for where pins and obstacles are is none yet
+    if (self->problem->projective) return PD_OK; // it ends by the rules of outer_loop.h
+    if (!self->safe.arrived) return PD_OK;       // an answer for where pins and obstacles are is none yet
     if (check && settings->step_tolerance > 0) {
         double move;
         PD_TRY(pd_safe_largest_move(self, &move));
@@ -163,7 +165,8 @@ static pd_status iterations(run *r) {
     const pd_settings *settings = &self->settings;
     pd_step_result *result = r->result;
     pd_status status = PD_OK;
-    while (result->iterations - r->before < settings->iterations && result->stop == PD_STOP_ITERATION_CAP) {
+    while (result->iterations - r->before < settings->iterations && result->stop == PD_STOP_ITERATION_CAP &&
+           self->safe.rounds != PD_ROUNDS_SPENT) {
         if (r->observer && r->observer->interrupted && r->observer->interrupted(r->observer->user)) return PD_INTERRUPTED;
         self->iterate.number = result->iterations - r->before;
         int n = pd_chunk_length(self, r->recording), end = self->iterate.number + n, stalled;
@@ -180,6 +183,7 @@ static pd_status iterations(run *r) {
         if (stalled) report[1] = 0.0; // for where the driven points were: they have moved, and may again
         result->iterations = r->before + end;
         if (look) PD_TRY(look_at_iterate(r, look, report, check));
+        if (self->safe.rounds == PD_ROUNDS_SETTLED) result->stop = PD_STOP_CONVERGED;
     }
 done:
     return status;
@@ -219,6 +223,7 @@ static pd_status velocity(run *r) {
     double start = pd_seconds();
     pd_status status = pd_update_velocity(problem->context, problem->model, problem->h, self->iterate.x, problem->x_t, problem->load,
                                           self->iterate.offset, self->v, self->v_previous);
+    if (!status && problem->projective) status = pd_outer_finish(self);
     if (!status && r->result->iterations)
         status = pd_marked_seconds(problem->context, PD_MARK_BEGIN, PD_MARK_END, &r->result->device_seconds);
     if (!status && self->shared) status = pd_simulation_wait(self);

@@ -16,6 +16,14 @@ typedef struct pd_safe {
     double kept;      /* of it that was left of what the method had moved; 1 where the method kept to `part` itself */
     int drives;       /* times that what is driven moved in the step */
     int arrived;      /* all that is driven is at its target */
+
+    /* outer_loop.h */
+    real *before; /* B [n,3] the iterate before the last iteration; NULL without an outer loop */
+    int outer;    /* rounds that have ended in the step */
+    int inner;    /* iterations of this round */
+    int slow;     /* rounds in a row that got no farther than a small part of their way */
+    int apart;    /* 1: the iterate may have passed through something, and the state of the step is x */
+    enum { PD_ROUNDS_GO_ON, PD_ROUNDS_SETTLED, PD_ROUNDS_SPENT } rounds;
 } pd_safe;
 
 struct pd_simulation {

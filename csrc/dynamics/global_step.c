@@ -84,10 +84,10 @@ pd_status pd_global_step_create(pd_global_step *self, const pd_problem *problem,
     pd_csr weighed = {0};
     const pd_csr *A = &weighed;
     pd_status status = PD_OK;
-    *self = (pd_global_step){.contact = problem->contact};
+    *self = (pd_global_step){.contact = problem->projective ? NULL : problem->contact}; // outer_loop.h sets the diagonal
     PD_TRY(sets ? create_matrix(&weighed, problem, sets) : pd_problem_system_matrix(problem, &A));
     PD_TRY(create_linear(self, problem, settings, A));
-    if (!problem->contact) goto done;
+    if (!self->contact) goto done;
     if (settings->kind != PD_LINEAR_DIRECT && settings->kind != PD_LINEAR_PCG) {
         PD_TRY(pd_memory_create(problem->context, (void **)&self->bounds, (size_t)A->n * sizeof(double)));
         goto done;

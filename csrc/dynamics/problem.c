@@ -1,7 +1,7 @@
 /* Makes the problem of a simulation, and what it points at; see problem.h. */
 #include "dynamics/problem.h"
 
-#include "contact/contact.h"
+#include "contact/projective.h"
 #include "dynamics/block_hessian.h"
 #include "dynamics/rounding.h"
 #include "dynamics/whole_hessian.h"
@@ -28,6 +28,7 @@ void pd_problem_destroy(pd_problem *self) {
     if (self->context) {
         void *memory[] = {self->x_t, self->load, self->trial, self->trial_offset, self->trial_gradient, self->scalars};
         for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
+        pd_projective_destroy(self->projective);
         pd_contact_destroy(self->contact);
         pd_block_hessian_destroy(&all->hessian, self->context);
         pd_model_destroy(&all->model, self->context);
@@ -85,6 +86,8 @@ pd_status pd_problem_create(pd_problem **out, const pd_description *description,
     if (!status) status = pd_memory_create(self->context, (void **)&self->scalars, (PD_ENERGY_COUNT + 2) * sizeof(double));
     if (!status && description->contact)
         status = pd_contact_create(&self->contact, self->context, description->contact, description->n_vertices);
+    if (!status && description->contact && description->contact->projective.stiffness > 0)
+        status = pd_projective_create(&self->projective, self->context, self->contact, self->model, description->contact, h);
     if (status) *self->error = *pd_context_error(self->context);
     self->step = (pd_step_data){h > 0 ? 1.0 / h : 0.0, self->x_t, self->load};
 

@@ -10,6 +10,7 @@ typedef struct pd_rounding pd_rounding;           /* rounding.h */
 typedef struct pd_block_hessian pd_block_hessian; /* block_hessian.h */
 typedef struct pd_whole_hessian pd_whole_hessian; /* whole_hessian.h */
 typedef struct pd_contact pd_contact;             /* contact/contact.h */
+typedef struct pd_projective pd_projective;       /* contact/projective.h */
 
 typedef struct pd_problem {
     pd_error *error; /* where who fails says why */
@@ -19,8 +20,9 @@ typedef struct pd_problem {
 
     pd_model *model; /* in backend memory */
     pd_step_data step;
-    real *x_t, *load;    /* B [n,3] those of `step` */
-    pd_contact *contact; /* NULL: nothing touches */
+    real *x_t, *load;          /* B [n,3] those of `step` */
+    pd_contact *contact;       /* NULL: nothing touches */
+    pd_projective *projective; /* NULL: contact is a law, a term of G; else it answers by projections, and the law does not act */
 
     /* host side of the model; the arrays of the sets, and of the next three, are borrowed from the description */
     const pd_element_set *sets; /* [n_sets] */

@@ -57,7 +57,7 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
     // global step: A d = gradient, used with a minus sign by the frame
     PD_TRY(pd_global_step_place(step, problem, iterate->x, iterate->number == 0));
     PD_TRY(pd_global_step_solve(step, problem, iterate->gradient, iterate->direction));
-    if (problem->contact) PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
+    if (problem->contact && !problem->projective) PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
 done:
     return status;
 }

@@ -2,6 +2,7 @@
 #include "dynamics/safe_move.h"
 
 #include "contact/contact.h"
+#include "dynamics/outer_loop.h"
 #include "proximity_loops.h"
 
 /* The guard leaves a tenth of a gap; this part of the way leaves half. An iteration of Newton's method makes a small gap at most twice as large,
@@ -21,6 +22,7 @@ pd_status pd_safe_create(pd_simulation *self) {
     if (!self->problem->contact && !(self->settings.step_tolerance > 0)) return PD_OK;
     PD_TRY(pd_memory_create(self->problem->context, (void **)&safe->x, bytes));
     PD_TRY(pd_memory_create(self->problem->context, (void **)&safe->offset, bytes));
+    if (self->problem->projective) PD_TRY(pd_memory_create(self->problem->context, (void **)&safe->before, bytes));
 done:
     return status;
 }
@@ -28,6 +30,7 @@ done:
 void pd_safe_destroy(pd_simulation *self) {
     pd_memory_destroy(self->problem->context, self->safe.x);
     pd_memory_destroy(self->problem->context, self->safe.offset);
+    pd_memory_destroy(self->problem->context, self->safe.before);
 }
 
 pd_status pd_safe_begin(pd_simulation *self) {
@@ -45,6 +48,7 @@ pd_status pd_safe_begin(pd_simulation *self) {
 
 pd_status pd_safe_restore(pd_simulation *self) {
     const pd_problem *problem = self->problem;
+    if (problem->projective) pd_outer_give_up(self);
     pd_status status = pd_memory_copy(problem->context, self->iterate.x, problem->x_t, pd_problem_bytes(problem));
     if (!status && problem->contact) status = pd_contact_restore_driven(problem->contact);
     return status;
@@ -103,6 +107,7 @@ pd_status pd_safe_first_guess(pd_simulation *self) {
     const pd_problem *problem = self->problem;
     pd_safe *safe = &self->safe;
     pd_status status = PD_OK;
+    if (problem->projective) return pd_outer_first_guess(self);
     if (!safe->x) return PD_OK;
     if (problem->contact) {
         // where the step begins: what is near is looked for anew, so that a run that is resumed finds the same
@@ -132,6 +137,7 @@ pd_status pd_safe_drive(pd_simulation *self, int *moved) {
     *moved = 0;
     self->iterate.limit = 0.0;
     self->iterate.drives = safe->drives;
+    if (problem->projective) return pd_outer_keep(self);
     if (!safe->x) return PD_OK;
     if (!safe->arrived) {
         int n = problem->model->n_vertices;
@@ -159,6 +165,7 @@ pd_status pd_safe_limit(pd_simulation *self) {
     pd_safe *safe = &self->safe;
     pd_iterate *iterate = &self->iterate;
     pd_status status = PD_OK;
+    if (problem->projective) return pd_outer_look(self);
     safe->part = safe->kept = 1.0;
     if (!problem->contact || pd_contact_interval(problem->contact) >= 0) return PD_OK;
     if (iterate->limit > 0.0 && !self->settings.chebyshev.enabled) { // what is extrapolated goes farther

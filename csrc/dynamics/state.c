@@ -22,7 +22,8 @@ pd_status pd_simulation_get_state(pd_simulation *self, real *positions, real *ve
     pd_context *context = self->problem->context;
     pd_status status = PD_OK;
     size_t bytes = pd_problem_bytes(self->problem);
-    if (positions) PD_TRY(pd_memory_download(context, positions, self->iterate.x, bytes));
+    // in a step whose iterate may have passed through something, where it would end now
+    if (positions) PD_TRY(pd_memory_download(context, positions, self->safe.apart ? self->safe.x : self->iterate.x, bytes));
     if (velocities) PD_TRY(pd_memory_download(context, velocities, self->v, bytes));
     if (previous_velocities) PD_TRY(pd_memory_download(context, previous_velocities, self->v_previous, bytes));
 done:

@@ -5,6 +5,7 @@
 #include "elements/contact/pair.h"
 
 #include <float.h>
+#include <limits.h>
 
 /* An entry of the dict; a borrowed reference, or NULL with an exception set. */
 static PyObject *entry(PyObject *dict, const char *name) {
@@ -97,6 +98,22 @@ static int read_friction(PyObject *kept, PyObject *object, npy_intp n_points, pd
     return 1;
 }
 
+/* Of contact by projections; an entry that is None stands for none. Returns 0 with an exception set. */
+static int read_projective(PyObject *object, pd_projective_description *out) {
+    PyObject *dict = entry(object, "projective");
+    double outer, inner, most = sizeof(real) == sizeof(float) ? FLT_MAX : DBL_MAX;
+    if (!dict || dict == Py_None) return dict != NULL;
+    if (!PyDict_Check(dict)) {
+        PyErr_Format(PyExc_TypeError, "projective: expected a dict or None, got %R", dict);
+        return 0;
+    }
+    if (!number_of(dict, "stiffness", DBL_MIN, most, &out->stiffness) || !number_of(dict, "tolerance", 0, DBL_MAX, &out->tolerance) ||
+        !number_of(dict, "outer", 1, INT_MAX, &outer) || !number_of(dict, "inner", 1, INT_MAX, &inner))
+        return 0;
+    out->outer = (int)outer, out->inner = (int)inner;
+    return 1;
+}
+
 int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact_description *out) {
     static const char *const kinds[] = {"vertices", "edges", "triangles"}, *const tags[] = {"vertex_tags", "edge_tags", "triangle_tags"},
                              *const radii[] = {"vertex_radii", "edge_radii", "triangle_radii"},
@@ -147,7 +164,8 @@ int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact
     out->n_planes = (int)rows;
     if (!indices_of(kept, object, "asked", 0, n_vertices, &rows, &out->asked)) return 0;
     out->n_asked = (int)rows;
-    return read_penalty(kept, object, n, out->phase.n[PD_TRIANGLES], &out->penalty) && read_friction(kept, object, n, &out->friction);
+    return read_penalty(kept, object, n, out->phase.n[PD_TRIANGLES], &out->penalty) && read_friction(kept, object, n, &out->friction) &&
+           read_projective(object, &out->projective);
 }
 
 /* ---- driven points --------------------------------------------------------------------------------------------------------------------- */

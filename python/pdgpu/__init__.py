@@ -36,6 +36,7 @@ from pdgpu.materials import (
 from pdgpu.mesh import Mesh, read_mesh
 from pdgpu.motion import Momentum
 from pdgpu.penalty_contact import PenaltyContact
+from pdgpu.projective_contact import ProjectiveContact
 from pdgpu.rates import Rate
 from pdgpu.records import StepRecord
 from pdgpu.scene import Scene
@@ -77,6 +78,7 @@ __all__ = [
     "Obstacle",
     "PenaltyContact",
     "Plane",
+    "ProjectiveContact",
     "Rate",
     "Scene",
     "SignedDistanceField",

@@ -31,7 +31,7 @@ class ContactScene:
     Parameters
     ----------
     scene : Scene
-    contact : BarrierContact or PenaltyContact
+    contact : BarrierContact, PenaltyContact or ProjectiveContact
         Its stiffness a number.
     fixed : ndarray of bool, shape (n,)
         Vertices that no solver moves.
@@ -119,6 +119,7 @@ class ContactScene:
             "slip": contact.friction_velocity * (dt or 0.0) if self.coefficients.any() else 0.0,
             "owners": self.owner,
             "coefficients": self.coefficients,
+            "projective": None,
             "asked": self.vertices[(self.vertices < self.n_vertices) & ~self._fixed[self.vertices]],
         }
         for kind, rows in corners.items():
@@ -184,6 +185,7 @@ class ContactScene:
         """Within a body all pairs must be farther apart at rest than the separation."""
         if isinstance(contact, PenaltyContact) or not contact.separation:
             return
+        law = contact._law() if hasattr(contact, "_law") else replace(contact, stiffness=1.0)
         for place in range(int(self.owner[: self.n_vertices].max(initial=-1)) + 1):
             rows = [part[(self.owner[part] == place).all(axis=1)] for part in (self.triangles, self.edges)]
             mine = np.flatnonzero(self.owner == place)
@@ -191,7 +193,7 @@ class ContactScene:
             local[mine] = np.arange(len(mine))
             alone = rows[1][rows[1][:, 0] != rows[1][:, 1]]
             try:
-                find_pairs(replace(contact, stiffness=1.0), self.rest[mine], local[rows[0]], local[alone], self.rest[mine])
+                find_pairs(law, self.rest[mine], local[rows[0]], local[alone], self.rest[mine])
             except ValueError as error:
                 raise ValueError(f"contact: body {self.names[place]!r} at rest: {error}") from None
 
@@ -238,7 +240,7 @@ def _motion_of(collider, local, name, rubs):
             return local @ rotation.T + shift
         normal = rotation @ local[1]
         if np.abs(normal - local[1]).max() > 1e-12:
-            raise ValueError(f"motion of {name!r}: at time {time} s the plane turns, which BarrierContact does not take; a Box may turn")
+            raise ValueError(f"motion of {name!r}: at time {time} s the plane turns, which contact does not take; a Box may turn")
         if rubs:  # it takes along what lies on it
             return np.array([rotation @ local[0] + shift, local[1]])
         # through the point of the plane that is as near to the old one as can be: sliding along itself it stands still

@@ -26,6 +26,7 @@ from pdgpu.linear_solvers import chebyshev_settings
 from pdgpu.materials import MATERIAL_OF_KIND
 from pdgpu.motion import Motion
 from pdgpu.penalty_contact import PenaltyContact
+from pdgpu.projective_contact import ProjectiveContact
 from pdgpu.readback import ReadBack
 from pdgpu.records import COLUMNS, StepRecord
 from pdgpu.scene import Scene, vertex_colours
@@ -58,7 +59,7 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
     solver : ProjectiveDynamics, Newton, NonlinearCG, QuasiNewton, VertexBlockDescent, BlockJacobi, GradientDescent, ADMM, XPBD or PBD
     dt : float or None
         Time step h, s. None: quasistatic, the inertia term is replaced by -sum (m g + f) . x.
-    contact : BarrierContact or PenaltyContact, optional
+    contact : BarrierContact, PenaltyContact or ProjectiveContact, optional
         What keeps bodies and obstacles apart; without it nothing touches. `capabilities` tells which solvers take it.
     device : "cpu" or "cuda"
     dtype : "float64" or "float32"
@@ -191,7 +192,7 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
         if not scene.n_vertices:
             raise ValueError("scene: it has no bodies")
         solver = ProjectiveDynamics() if solver is None else solver
-        check_contact(solver, contact)
+        check_contact(solver, contact, dt)
         self._keep(
             solver=solver,
             dt=None if dt is None else number("dt", dt, above=0.0),
@@ -231,8 +232,13 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
                     "contact: dt=None (quasistatic) with friction, which depends on how far things slide in a time step; give dt"
                 )
             self._touching = ContactScene(scene, contact, self._fixed.astype(bool))
-            self._law = contact if contact.stiffness != "auto" else self._touching.with_stiffness(contact, self._stiffness_of_vertices())
+            projective = isinstance(contact, ProjectiveContact)
+            self._law = contact._law() if projective else contact
+            if self._law.stiffness == "auto":
+                self._law = self._touching.with_stiffness(contact, self._stiffness_of_vertices())
             description = self._touching.description(self._law, self.dtype, self.dt)
+            if projective:  # friction is its own
+                description |= {"projective": contact._settings(), "slip": 0.0}
         self._backend = module.Simulation(
             self._masses,
             self._fixed,
@@ -451,7 +457,7 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
             result["colours"] = int(self._colours.max()) + 1
         elif isinstance(self.solver, XPBD):
             result["colours"] = self._backend.constraint_colours()
-        if self.contact is not None:
+        if self.contact is not None and not isinstance(self.contact, ProjectiveContact):
             result["contact"] = {"stiffness": self._law.stiffness}
         return result
 
@@ -629,7 +635,7 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
         Raises
         ------
         ValueError
-            A simulation without contact.
+            A simulation without contact, or with ProjectiveContact.
 
         Notes
         -----
@@ -638,6 +644,8 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
         """
         if self.contact is None:
             raise ValueError("contact: this simulation has none; give Simulation one, such as pdgpu.BarrierContact(1e-3)")
+        if isinstance(self.contact, ProjectiveContact):
+            raise ValueError("contact: ProjectiveContact has forces in the rounds of a step alone; its record says what energy they have")
         return forces_of(self)
 
     # ---- save and load ------------------------------------------------------------------------------------------------------

@@ -50,6 +50,9 @@ COLOURINGS = ("greedy", "balanced")
 HYPERELASTIC = ("NeoHookean", "StVK", "Corotated")  # no nearest point of a constraint set, so no Projective Dynamics and no PBD
 
 
+DRIVERS = ("ProjectiveContact",)  # contacts that are no law but a loop around a solver
+
+
 @dataclass(frozen=True, kw_only=True)
 class ProjectiveDynamics:
     """Projective Dynamics: local projections and a global linear step with a constant matrix [Bouaziz et al. 2014].
@@ -91,7 +94,7 @@ class ProjectiveDynamics:
     materials = ("ARAP", "Spring", "Bending", "Volume", "Area", "StrainLimit", "Attachment", "WorldBox")
     linear_solvers = LINEAR_SOLVERS
     devices = ("cpu", "cuda")
-    contacts = LAWS
+    contacts = (*LAWS, *DRIVERS)
 
     def __post_init__(self):
         _check_outer(self)
@@ -558,16 +561,20 @@ def check_support(solver, device, materials):
         raise RuntimeError(f"device: {type(solver).__name__} does not run on {device!r}, only on {', '.join(solver.devices)}")
 
 
-def check_contact(solver, contact):
-    """TypeError for what is no contact, and where the solver does not take it."""
+def check_contact(solver, contact, dt=1.0):
+    """TypeError for what is no contact, and where the solver does not take it; ValueError where contact does not take settings or dt."""
     if contact is None:
         return
     law = type(contact).__name__
-    if law not in (*LAWS, PENALTY):
+    if law not in (*LAWS, PENALTY, *DRIVERS):
         raise TypeError(f"contact: expected one such as pdgpu.BarrierContact(1e-3), or None, got {contact!r}")
     if law not in getattr(solver, "contacts", ()):
         able = [kind.__name__ for kind in SOLVERS if law in getattr(kind, "contacts", ())]
-        raise TypeError(f"{type(solver).__name__} does not take {law}; {', '.join(able)} do")
+        raise TypeError(f"{type(solver).__name__} does not take {law}; {', '.join(able)} {'do' if len(able) > 1 else 'does'}")
+    if law in DRIVERS and dt is None:
+        raise ValueError(f"contact: dt=None (quasistatic) with {law}, whose weights are masses over a time step; give dt")
+    if law in DRIVERS and solver.tolerance > 0.0:
+        raise ValueError(f"tolerance: {law} ends a step by its own; give the solver tolerance=0, got {solver.tolerance}")
 
 
 def warn_idle_acceleration(solver, stacklevel):

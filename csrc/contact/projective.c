@@ -1,0 +1,319 @@
+/* Contact by projections that are frozen from one detection to the next; see projective.h. */
+#include "contact/projective.h"
+
+#include "contact/room.h"
+#include "linear/upload.h"
+#include "projective_loops.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+/* What is kept of the pairs, and where it is put together anew: the two change places. */
+typedef struct list {
+    size_t capacity;
+    pd_kept_pairs pairs;
+} list;
+
+struct pd_projective {
+    pd_context *context;
+    pd_contact *contact;
+    const pd_model *model;
+    pd_projective_description settings;
+    double activation;
+    int n_points, acts, n;
+
+    list kept, spare;
+    pd_freezing freezing;
+    size_t capacity, partial_capacity;
+    pd_contact_columns columns;
+    pd_projected_pairs frozen;
+    real *values, *corners; /* B [capacity], [capacity,4,3] */
+    double *partial;
+
+    size_t flag_capacity; /* of what is looked through for new pairs */
+    unsigned char *flags; /* B [flag_capacity] */
+    int *rows, *starts;
+    uint64_t *found; /* B [1] */
+    pd_work flag_work, key_work;
+
+    size_t key_capacity, role_capacity;
+    uint64_t *keys, *scratch;
+    pd_incidence incidence;
+
+    real *points, *begun; /* B [n_points,3] m: ahead, and where the step began */
+    double *diagonal;     /* B [n_vertices] N/m */
+    unsigned char *touching;
+    double *energy; /* B [1] */
+};
+
+pd_status pd_projective_create(pd_projective **out, pd_context *context, pd_contact *contact, const pd_model *model,
+                               const pd_contact_description *d, double h) {
+    const pd_friction_description *friction = &d->friction;
+    pd_status status = PD_OK;
+    size_t n = (size_t)d->phase.n_points, n_vertices = (size_t)model->n_vertices, n_owners = (size_t)friction->n_owners;
+    pd_projective *self = *out = calloc(1, sizeof *self);
+    if (!self) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for contact");
+    self->context = context, self->contact = contact, self->model = model;
+    self->settings = d->projective;
+    self->activation = d->activation;
+    self->n_points = d->phase.n_points;
+    self->freezing.strength = (real)(d->projective.stiffness / (h * h));
+    self->freezing.n_owners = friction->n_owners;
+    PD_TRY(pd_upload(context, (void **)(uintptr_t)&self->freezing.owners, friction->owners, n * sizeof(int)));
+    PD_TRY(
+        pd_upload(context, (void **)(uintptr_t)&self->freezing.coefficients, friction->coefficients, n_owners * n_owners * sizeof(real)));
+    PD_TRY(pd_memory_create(context, (void **)&self->points, 3 * n * sizeof(real)));
+    PD_TRY(pd_memory_create(context, (void **)&self->begun, 3 * n * sizeof(real)));
+    PD_TRY(pd_memory_create(context, (void **)&self->diagonal, n_vertices * sizeof(double)));
+    PD_TRY(pd_memory_create(context, (void **)&self->touching, n_vertices));
+    PD_TRY(pd_memory_create(context, (void **)&self->energy, sizeof(double)));
+    PD_TRY(pd_memory_create(context, (void **)&self->found, sizeof *self->found));
+    PD_TRY(pd_memory_create(context, (void **)&self->incidence.start, (n + 1) * sizeof *self->incidence.start));
+done:
+    if (status) {
+        pd_projective_destroy(self);
+        *out = NULL;
+    }
+    return status;
+}
+
+static void release_list(pd_context *context, list *list) {
+    pd_kept_pairs *p = &list->pairs;
+    void *memory[] = {p->kind, p->points, p->key, p->stiffening, p->gap, p->normal, p->pressed};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
+}
+
+void pd_projective_destroy(pd_projective *self) {
+    if (!self) return;
+    const pd_contact_columns *c = &self->columns;
+    const pd_projected_pairs *f = &self->frozen;
+    const void *memory[] = {self->freezing.owners,
+                            self->freezing.coefficients,
+                            c->kind,
+                            c->points,
+                            c->activation,
+                            c->separation,
+                            c->weight,
+                            c->threshold,
+                            f->weights,
+                            f->normal,
+                            f->target,
+                            f->k,
+                            f->scale,
+                            f->friction,
+                            self->values,
+                            self->corners,
+                            self->partial,
+                            self->flags,
+                            self->rows,
+                            self->starts,
+                            self->found,
+                            self->flag_work.memory,
+                            self->key_work.memory,
+                            self->keys,
+                            self->scratch,
+                            self->incidence.start,
+                            self->incidence.roles,
+                            self->points,
+                            self->begun,
+                            self->diagonal,
+                            self->touching,
+                            self->energy};
+    release_list(self->context, &self->kept);
+    release_list(self->context, &self->spare);
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, (void *)(uintptr_t)memory[i]);
+    free(self);
+}
+
+const pd_projective_description *pd_projective_settings(const pd_projective *self) { return &self->settings; }
+
+double pd_projective_activation(const pd_projective *self) { return self->activation; }
+
+const double *pd_projective_diagonal(const pd_projective *self) { return self->diagonal; }
+
+const unsigned char *pd_projective_touching(const pd_projective *self) { return self->touching; }
+
+int pd_projective_pairs(const pd_projective *self, const uint64_t **keys) {
+    *keys = self->kept.pairs.key;
+    return self->acts ? self->n : 0;
+}
+
+/* ---- room ------------------------------------------------------------------------------------------------------------------------------ */
+
+static pd_status make_work(pd_projective *self, pd_work *work, size_t n) {
+    size_t bytes;
+    pd_status status = pd_work_bytes(self->context, n, &bytes);
+    if (status || bytes <= work->bytes) return status;
+    pd_memory_destroy(self->context, work->memory);
+    *work = (pd_work){0};
+    status = pd_memory_create(self->context, &work->memory, bytes);
+    if (!status) work->bytes = bytes;
+    return status;
+}
+
+static pd_status make_flag_room(pd_projective *self, size_t n) {
+    const pd_room rooms[] = {PD_ROOM(self->flags, 1), PD_ROOM(self->rows, 1), {(void **)&self->starts, sizeof *self->starts, 32}};
+    pd_status status = pd_rooms_grow(self->context, n, "pairs in contact", PD_ROOMS(rooms), &self->flag_capacity, NULL);
+    return status ? status : make_work(self, &self->flag_work, self->flag_capacity / 32 + 1);
+}
+
+static pd_status make_list_room(pd_projective *self, list *list, size_t n) {
+    pd_kept_pairs *p = &list->pairs;
+    const pd_room rooms[] = {PD_ROOM(p->kind, 1), PD_ROOM(p->points, 4), PD_ROOM(p->key, 1),    PD_ROOM(p->stiffening, 1),
+                             PD_ROOM(p->gap, 1),  PD_ROOM(p->normal, 3), PD_ROOM(p->pressed, 1)};
+    return pd_rooms_grow(self->context, n, "pairs in contact", PD_ROOMS(rooms), &list->capacity, NULL);
+}
+
+/* For what is made anew at every freeze. */
+static pd_status make_room(pd_projective *self, size_t n) {
+    pd_contact_columns *c = &self->columns;
+    pd_projected_pairs *f = &self->frozen;
+    const pd_room columns[] = {PD_ROOM(c->kind, 1),       PD_ROOM(c->points, 4), PD_ROOM(c->activation, 1),
+                               PD_ROOM(c->separation, 1), PD_ROOM(c->weight, 1), PD_ROOM(c->threshold, 1)};
+    const pd_room frozen[] = {PD_ROOM(f->weights, 4), PD_ROOM(f->normal, 3),   PD_ROOM(f->target, 1),    PD_ROOM(f->k, 1),
+                              PD_ROOM(f->scale, 1),   PD_ROOM(f->friction, 1), PD_ROOM(self->values, 1), PD_ROOM(self->corners, 12)};
+    const pd_room partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
+    const pd_room keys[] = {PD_ROOM(self->keys, 1), PD_ROOM(self->scratch, 1)}, roles[] = {PD_ROOM(self->incidence.roles, 1)};
+    pd_context *context = self->context;
+    pd_status status = PD_OK;
+    size_t before = self->capacity;
+    if (4 * n > INT_MAX) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "%zu pairs in contact are too many", n);
+    PD_TRY(pd_rooms_grow(context, n, "pairs in contact", PD_ROOMS(columns), &before, NULL));
+    PD_TRY(pd_rooms_grow(context, n, "pairs in contact", PD_ROOMS(frozen), &self->capacity, NULL));
+    PD_TRY(pd_rooms_grow(context, n, "sums over pairs in contact", PD_ROOMS(partial), &self->partial_capacity, NULL));
+    PD_TRY(pd_rooms_grow(context, 4 * n, "corners of pairs in contact", PD_ROOMS(keys), &self->key_capacity, NULL));
+    PD_TRY(pd_rooms_grow(context, 4 * n, "corners of pairs in contact", PD_ROOMS(roles), &self->role_capacity, NULL));
+    PD_TRY(make_work(self, &self->key_work, self->key_capacity));
+done:
+    return status;
+}
+
+/* ---- the pairs of a step ---------------------------------------------------------------------------------------------------------------- */
+
+/* Pairs of a list that are not known join those of the step; distances and limits: of those that are near enough. */
+static pd_status join(pd_projective *self, const pd_active_pairs *found, size_t n, const real *distances, const pd_contact_pairs *limits) {
+    pd_context *context = self->context;
+    pd_status status = PD_OK;
+    uint64_t n_new;
+    if (n == 0) return PD_OK;
+    PD_TRY(make_flag_room(self, n));
+    PD_TRY(pd_projective_mark_new(context, (int)n, found->key, distances, limits, self->n, self->kept.pairs.key, self->flags));
+    PD_TRY(pd_select_rows(context, n, self->flags, self->starts, &self->flag_work, n, self->rows, self->found));
+    PD_TRY(pd_memory_download(context, &n_new, self->found, sizeof n_new));
+    if (n_new == 0) goto done;
+    if (n_new + (uint64_t)self->n > INT_MAX / 4)
+        return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "more than %d pairs are in contact in a step", INT_MAX / 4);
+    PD_TRY(make_list_room(self, &self->spare, (size_t)self->n + (size_t)n_new));
+    PD_TRY(pd_projective_merge(context, self->n, &self->kept.pairs, (int)n_new, self->rows, found, &self->spare.pairs));
+    list swap = self->kept;
+    self->kept = self->spare, self->spare = swap;
+    self->n += (int)n_new;
+done:
+    return status;
+}
+
+pd_status pd_projective_begin(pd_projective *self, const real *x) {
+    self->n = self->frozen.n = 0;
+    self->acts = 1;
+    pd_status status = pd_contact_place(self->contact, x);
+    return status ? status : pd_contact_points_begun(self->contact, x, self->begun);
+}
+
+void pd_projective_end(pd_projective *self) { self->acts = 0; }
+
+pd_status pd_projective_limit(pd_projective *self, const real *x_0, const real *x_1, double slow, double *part) {
+    const pd_active_pairs *hits;
+    pd_status status;
+    size_t n;
+    PD_TRY(pd_contact_limit(self->contact, x_0, x_1, 1, part));
+    if (!(*part < 1.0)) return PD_OK;
+    PD_TRY(pd_contact_hits(self->contact, &hits, &n));
+    PD_TRY(join(self, hits, n, NULL, NULL));
+    if (*part < slow) PD_TRY(pd_projective_stiffen(self->context, self->n, &self->kept.pairs, (int)n, hits->key));
+done:
+    return status;
+}
+
+pd_status pd_projective_truncate(pd_projective *self, const real *x_1, real *x) {
+    pd_contact_sweep ignored;
+    pd_status status = pd_contact_reach(self->contact, x, &ignored);
+    if (status) return status;
+    return pd_projective_move_within(self->context, self->model->n_vertices, pd_contact_reaches_of(self->contact),
+                                     pd_contact_certain_reach(self->contact), x_1, x);
+}
+
+static int bits_of(uint64_t n) {
+    int bits = 1;
+    while (bits < 63 && ((uint64_t)1 << bits) < n) bits++;
+    return bits;
+}
+
+static pd_status find_roles(pd_projective *self) {
+    pd_context *context = self->context;
+    pd_active_pairs pairs = {.points = self->columns.points};
+    size_t n = 4 * (size_t)self->n;
+    int role_bits = bits_of(n);
+    pd_status status;
+    PD_TRY(pd_role_keys(context, (size_t)self->n, &pairs, self->n_points, role_bits, self->keys));
+    PD_TRY(
+        pd_sort_keys(context, n, role_bits, role_bits + bits_of((uint64_t)self->n_points + 1), self->keys, self->scratch, &self->key_work));
+    PD_TRY(pd_role_starts(context, n, self->n_points, role_bits, self->keys, &self->incidence));
+done:
+    return status;
+}
+
+pd_status pd_projective_freeze(pd_projective *self, const real *x) {
+    pd_context *context = self->context;
+    const pd_contact_columns *c = &self->columns;
+    const real *distances;
+    pd_status status;
+    size_t n_near;
+    PD_TRY(pd_contact_place(self->contact, x));
+    const pd_active_pairs *near = pd_contact_near(self->contact, &n_near);
+    PD_TRY(pd_contact_distances(self->contact, &distances));
+    pd_contact_columns at = pd_contact_pairs_of(self->contact).columns;
+    pd_contact_pairs limits = {.n = (int)n_near, .activation = at.activation, .separation = at.separation};
+    PD_TRY(join(self, near, n_near, distances, &limits));
+    PD_TRY(make_room(self, (size_t)self->n));
+    const pd_kept_pairs *kept = &self->kept.pairs;
+    pd_active_pairs all = {.kind = kept->kind, .points = kept->points, .key = kept->key};
+    if (self->n) PD_TRY(pd_contact_describe_pairs(self->contact, &all, self->n, c));
+    PD_TRY(find_roles(self));
+    self->frozen.n = self->n;
+    self->frozen.points = c->points;
+    pd_contact_pairs pairs = {self->n, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold};
+    PD_TRY(
+        pd_projective_freeze_pairs(context, self->model, &pairs, &self->freezing, pd_contact_points(self->contact), kept, &self->frozen));
+    PD_TRY(pd_projective_gather_diagonal(context, self->model, &self->incidence, &self->frozen, self->diagonal, self->touching));
+done:
+    return status;
+}
+
+pd_status pd_projective_press(pd_projective *self, const real *x) {
+    pd_status status = pd_contact_points_ahead(self->contact, x, self->points);
+    return status ? status : pd_projective_mark_pressed(self->context, &self->frozen, self->points, self->kept.pairs.pressed);
+}
+
+/* ---- the term of the objective ----------------------------------------------------------------------------------------------------------- */
+
+pd_status pd_projective_add_gradient(pd_projective *self, const real *x, real *gradient) {
+    pd_status status = PD_OK;
+    if (!self->acts || !self->frozen.n) return PD_OK;
+    PD_TRY(pd_contact_points_ahead(self->contact, x, self->points));
+    PD_TRY(pd_projective_batch(self->context, &self->frozen, self->points, self->begun, NULL, self->corners));
+    PD_TRY(pd_contact_gather(self->context, self->model, &self->incidence, self->corners, gradient));
+done:
+    return status;
+}
+
+pd_status pd_projective_potential(pd_projective *self, const real *x, double *energy) {
+    pd_status status = PD_OK;
+    *energy = 0.0;
+    if (!self->acts || !self->frozen.n) return PD_OK;
+    PD_TRY(pd_contact_points_ahead(self->contact, x, self->points));
+    PD_TRY(pd_projective_batch(self->context, &self->frozen, self->points, self->begun, self->values, NULL));
+    PD_TRY(pd_contact_sum(self->context, self->frozen.n, self->values, self->partial, 0, self->energy));
+    PD_TRY(pd_memory_download(self->context, energy, self->energy, sizeof *energy));
+done:
+    return status;
+}

@@ -1,0 +1,48 @@
+/* Contact by projections that are frozen from one detection to the next [Lan et al. 2022, Penetration-free Projective Dynamics on the GPU]: what
+ * Projective Dynamics takes in the place of a barrier, since all it changes of the matrix is its diagonal.
+ *
+ *     pairs     of a step: those that came nearer than they act at a detection, and those that a move would have brought together; they
+ *               stay to its end
+ *     freeze    at a state without touch: closest points, normals, targets and weights (elements/contact/projection.h)
+ *     between   two detections they are a term of the objective, quadratic but for what is not missing and for what slips, at any x,
+ *               also where something has passed through something
+ *
+ * Outside of a step nothing acts. */
+#ifndef PD_CONTACT_PROJECTIVE_H
+#define PD_CONTACT_PROJECTIVE_H
+
+#include "contact/contact.h"
+
+typedef struct pd_projective pd_projective;
+
+/* Borrows the contact and the model, which live as long; h in s. Errors: PD_ERROR_MEMORY. */
+pd_status pd_projective_create(pd_projective **out, pd_context *context, pd_contact *contact, const pd_model *model,
+                               const pd_contact_description *description, double h);
+void pd_projective_destroy(pd_projective *projective); /* NULL is allowed */
+const pd_projective_description *pd_projective_settings(const pd_projective *projective);
+double pd_projective_activation(const pd_projective *projective);
+
+/* A step begins at x [n_vertices,3] B, and ends. There are no pairs yet. */
+pd_status pd_projective_begin(pd_projective *projective, const real *x);
+void pd_projective_end(pd_projective *projective);
+
+/* The part of the way from x_0 to x_1, and of the driven points to their targets, that nothing touches on. The pairs that a longer one brings
+ * together become pairs of the step; with `stiffen` they are twice as stiff from the next freeze on. */
+pd_status pd_projective_limit(pd_projective *projective, const real *x_0, const real *x_1, double slow, double *part);
+/* How far each vertex may go from x while all go as far as they like and the driven points stay: x goes towards x_1 no farther than that. */
+pd_status pd_projective_truncate(pd_projective *projective, const real *x_1, real *x);
+/* The pairs that are near at x join those of the step, and all are frozen there. */
+pd_status pd_projective_freeze(pd_projective *projective, const real *x);
+/* Remembers which pairs lack something at x, where a round of iterations has ended. */
+pd_status pd_projective_press(pd_projective *projective, const real *x);
+
+/* At x, with the driven points at their targets. gradient [n_vertices,3] B +=, N; energy H, J: waits. */
+pd_status pd_projective_add_gradient(pd_projective *projective, const real *x, real *gradient);
+pd_status pd_projective_potential(pd_projective *projective, const real *x, double *energy);
+/* What bounds its curvature, B [n_vertices] N/m; and who has a pair, B [n_vertices]. Of the last freeze. */
+const double *pd_projective_diagonal(const pd_projective *projective);
+const unsigned char *pd_projective_touching(const pd_projective *projective);
+/* Pairs of the step, and their keys B, ascending. */
+int pd_projective_pairs(const pd_projective *projective, const uint64_t **keys);
+
+#endif

@@ -1,0 +1,64 @@
+/* Loops over frozen projections of pairs in contact. */
+#include "cpu/context.h"
+#include "projective_turn.h"
+
+enum { FREEZE_NANOSECONDS = 80, PAIR_NANOSECONDS = 15, SEARCH_NANOSECONDS = 20 };
+
+pd_status pd_projective_mark_new(pd_context *context, int n, const uint64_t *keys, const real *distance, const pd_contact_pairs *limits,
+                                 int n_kept, const uint64_t *kept, unsigned char *flags) {
+#pragma omp parallel for num_threads(pd_threads(context, n, SEARCH_NANOSECONDS)) schedule(static)
+    for (int p = 0; p < n; p++) flags[p] = pd_projective_turn_new(keys, distance, limits, n_kept, kept, p);
+    return PD_OK;
+}
+
+pd_status pd_projective_merge(pd_context *context, int n_kept, const pd_kept_pairs *kept, int n_new, const int *rows,
+                              const pd_active_pairs *found, const pd_kept_pairs *out) {
+#pragma omp parallel for num_threads(pd_threads(context, n_kept + n_new, SEARCH_NANOSECONDS)) schedule(static)
+    for (int e = 0; e < n_kept + n_new; e++) pd_projective_turn_merge(n_kept, kept, n_new, rows, found, out, e);
+    return PD_OK;
+}
+
+pd_status pd_projective_stiffen(pd_context *context, int n, const pd_kept_pairs *kept, int n_hit, const uint64_t *hit) {
+#pragma omp parallel for num_threads(pd_threads(context, n, SEARCH_NANOSECONDS)) schedule(static)
+    for (int p = 0; p < n; p++)
+        if (pd_projective_has(hit, n_hit, kept->key[p])) kept->stiffening[p] *= 2;
+    return PD_OK;
+}
+
+pd_status pd_projective_mark_pressed(pd_context *context, const pd_projected_pairs *pairs, const real *y, unsigned char *pressed) {
+#pragma omp parallel for num_threads(pd_threads(context, pairs->n, PAIR_NANOSECONDS)) schedule(static)
+    for (int p = 0; p < pairs->n; p++)
+        if (pd_projective_distance(pairs, y, p) < pairs->target[p]) pressed[p] = 1;
+    return PD_OK;
+}
+
+pd_status pd_projective_freeze_pairs(pd_context *context, const pd_model *model, const pd_contact_pairs *pairs, const pd_freezing *freezing,
+                                     const real *y, const pd_kept_pairs *kept, const pd_projected_pairs *out) {
+#pragma omp parallel for num_threads(pd_threads(context, pairs->n, FREEZE_NANOSECONDS)) schedule(static)
+    for (int p = 0; p < pairs->n; p++) pd_projective_turn_freeze(model, pairs, freezing, y, p, kept, out);
+    return PD_OK;
+}
+
+pd_status pd_projective_batch(pd_context *context, const pd_projected_pairs *pairs, const real *y, const real *y_0, real *values,
+                              real *corners) {
+#pragma omp parallel for num_threads(pd_threads(context, pairs->n, PAIR_NANOSECONDS)) schedule(static)
+    for (int p = 0; p < pairs->n; p++)
+        pd_projective_turn(pairs, y, y_0, p, values ? values + p : NULL, corners ? corners + 12 * (size_t)p : NULL);
+    return PD_OK;
+}
+
+pd_status pd_projective_gather_diagonal(pd_context *context, const pd_model *model, const pd_incidence *incidence,
+                                        const pd_projected_pairs *pairs, double *diagonal, unsigned char *touching) {
+#pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, PAIR_NANOSECONDS)) schedule(static)
+    for (int i = 0; i < model->n_vertices; i++) {
+        diagonal[i] = pd_projective_turn_diagonal(model, incidence, pairs, i);
+        touching[i] = incidence->start[i + 1] > incidence->start[i];
+    }
+    return PD_OK;
+}
+
+pd_status pd_projective_move_within(pd_context *context, int n, const real *reach, double far, const real *target, real *x) {
+#pragma omp parallel for num_threads(pd_threads(context, n, PAIR_NANOSECONDS)) schedule(static)
+    for (int i = 0; i < n; i++) pd_projective_turn_truncate(reach, far, target, x, i);
+    return PD_OK;
+}

@@ -1,0 +1,93 @@
+/* Loops over frozen projections of pairs in contact, one thread per pair or per vertex. */
+#include "cuda/context.cuh"
+#include "projective_turn.h"
+
+static __global__ void new_kernel(int n, const uint64_t *keys, const real *distance, pd_contact_pairs limits, int n_kept,
+                                  const uint64_t *kept, unsigned char *flags) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p < n) flags[p] = pd_projective_turn_new(keys, distance, &limits, n_kept, kept, p);
+}
+
+pd_status pd_projective_mark_new(pd_context *context, int n, const uint64_t *keys, const real *distance, const pd_contact_pairs *limits,
+                                 int n_kept, const uint64_t *kept, unsigned char *flags) {
+    PD_LAUNCH(context, new_kernel, n, n, keys, distance, limits ? *limits : pd_contact_pairs(), n_kept, kept, flags);
+    return PD_OK;
+}
+
+static __global__ void merge_kernel(int n_kept, pd_kept_pairs kept, int n_new, const int *rows, pd_active_pairs found, pd_kept_pairs out) {
+    int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (e < n_kept + n_new) pd_projective_turn_merge(n_kept, &kept, n_new, rows, &found, &out, e);
+}
+
+pd_status pd_projective_merge(pd_context *context, int n_kept, const pd_kept_pairs *kept, int n_new, const int *rows,
+                              const pd_active_pairs *found, const pd_kept_pairs *out) {
+    PD_LAUNCH(context, merge_kernel, n_kept + n_new, n_kept, *kept, n_new, rows, *found, *out);
+    return PD_OK;
+}
+
+static __global__ void stiffen_kernel(int n, pd_kept_pairs kept, int n_hit, const uint64_t *hit) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p < n && pd_projective_has(hit, n_hit, kept.key[p])) kept.stiffening[p] *= 2;
+}
+
+pd_status pd_projective_stiffen(pd_context *context, int n, const pd_kept_pairs *kept, int n_hit, const uint64_t *hit) {
+    PD_LAUNCH(context, stiffen_kernel, n, n, *kept, n_hit, hit);
+    return PD_OK;
+}
+
+static __global__ void press_kernel(pd_projected_pairs pairs, const real *y, unsigned char *pressed) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p < pairs.n && pd_projective_distance(&pairs, y, p) < pairs.target[p]) pressed[p] = 1;
+}
+
+pd_status pd_projective_mark_pressed(pd_context *context, const pd_projected_pairs *pairs, const real *y, unsigned char *pressed) {
+    PD_LAUNCH(context, press_kernel, pairs->n, *pairs, y, pressed);
+    return PD_OK;
+}
+
+static __global__ void freeze_kernel(pd_model model, pd_contact_pairs pairs, pd_freezing freezing, const real *y, pd_kept_pairs kept,
+                                     pd_projected_pairs out) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p < pairs.n) pd_projective_turn_freeze(&model, &pairs, &freezing, y, p, &kept, &out);
+}
+
+pd_status pd_projective_freeze_pairs(pd_context *context, const pd_model *model, const pd_contact_pairs *pairs, const pd_freezing *freezing,
+                                     const real *y, const pd_kept_pairs *kept, const pd_projected_pairs *out) {
+    PD_LAUNCH(context, freeze_kernel, pairs->n, *model, *pairs, *freezing, y, *kept, *out);
+    return PD_OK;
+}
+
+static __global__ void projective_kernel(pd_projected_pairs pairs, const real *y, const real *y_0, real *values, real *corners) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p < pairs.n) pd_projective_turn(&pairs, y, y_0, p, values ? values + p : NULL, corners ? corners + 12 * (size_t)p : NULL);
+}
+
+pd_status pd_projective_batch(pd_context *context, const pd_projected_pairs *pairs, const real *y, const real *y_0, real *values,
+                              real *corners) {
+    PD_LAUNCH(context, projective_kernel, pairs->n, *pairs, y, y_0, values, corners);
+    return PD_OK;
+}
+
+static __global__ void diagonal_kernel(pd_model model, pd_incidence incidence, pd_projected_pairs pairs, double *diagonal,
+                                       unsigned char *touching) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i >= model.n_vertices) return;
+    diagonal[i] = pd_projective_turn_diagonal(&model, &incidence, &pairs, i);
+    touching[i] = incidence.start[i + 1] > incidence.start[i];
+}
+
+pd_status pd_projective_gather_diagonal(pd_context *context, const pd_model *model, const pd_incidence *incidence,
+                                        const pd_projected_pairs *pairs, double *diagonal, unsigned char *touching) {
+    PD_LAUNCH(context, diagonal_kernel, model->n_vertices, *model, *incidence, *pairs, diagonal, touching);
+    return PD_OK;
+}
+
+static __global__ void truncate_kernel(int n, const real *reach, double far, const real *target, real *x) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i < n) pd_projective_turn_truncate(reach, far, target, x, i);
+}
+
+pd_status pd_projective_move_within(pd_context *context, int n, const real *reach, double far, const real *target, real *x) {
+    PD_LAUNCH(context, truncate_kernel, n, n, reach, far, target, x);
+    return PD_OK;
+}

@@ -1,0 +1,83 @@
+/* The loops over frozen projections of pairs in contact, once in cpu/projective.c, once in cuda/projective.cu; the rules of backend.h hold. */
+#ifndef PD_PROJECTIVE_LOOPS_H
+#define PD_PROJECTIVE_LOOPS_H
+
+#include "contact_loops.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What is kept of the pairs of a step from one detection to the next; B [capacity,..], sorted by key. */
+typedef struct pd_kept_pairs {
+    int *kind, *points; /* as in pd_active_pairs */
+    uint64_t *key;
+    real *stiffening;       /* >= 1, of phi */
+    real *gap;              /* that was asked for so far, m; 0: none */
+    real *normal;           /* [.,3]; zero: none */
+    unsigned char *pressed; /* whether something was missing at the end of a round */
+} pd_kept_pairs;
+
+/* Pairs as they were frozen; B. */
+typedef struct pd_projected_pairs {
+    int n;
+    int *points;    /* [n,4] -1 where a kind has no corner */
+    real *weights;  /* [n,4] beta */
+    real *normal;   /* [n,3] */
+    real *target;   /* [n] distance, m */
+    real *k;        /* [n] N/m, 0 where nothing of the pair can move */
+    real *scale;    /* [n] c phi/h^2, 1/s^2 */
+    real *friction; /* [n] mu */
+} pd_projected_pairs;
+
+/* What freezing needs to know beside the pairs. */
+typedef struct pd_freezing {
+    real strength;            /* c/h^2, 1/s^2 */
+    const int *owners;        /* B [n_points] */
+    const real *coefficients; /* B [n_owners,n_owners] mu */
+    int n_owners;
+} pd_freezing;
+
+/* flags [n]  B  out: which of n pairs with these corners [n,4] come nearer than the separation on the way from x_t0 to x_t1, as far as
+ * pd_earliest_collision can tell. */
+pd_status pd_collision_hits(pd_context *context, int kind, int n, const real *x_t0, const real *x_t1, const int *corners, real separation,
+                            const real *radii, unsigned char *flags);
+/* The same of n vertices and a plane, as pd_earliest_plane_collision. */
+pd_status pd_plane_hits(pd_context *context, int n, const real *x_t0, const real *x_t1, const int *vertices, int plane, real separation,
+                        const real *radii, unsigned char *flags);
+
+/* flags [n]  B  out: which of n keys are not among n_kept keys in ascending order and, where there are limits, name a pair nearer than it acts.
+ *   distance  B [n] m or NULL; then limits is not read */
+pd_status pd_projective_mark_new(pd_context *context, int n, const uint64_t *keys, const real *distance, const pd_contact_pairs *limits,
+                                 int n_kept, const uint64_t *kept, unsigned char *flags);
+
+/* out = the n_kept pairs and those that rows [n_new] name of `found`, sorted by key. */
+pd_status pd_projective_merge(pd_context *context, int n_kept, const pd_kept_pairs *kept, int n_new, const int *rows,
+                              const pd_active_pairs *found, const pd_kept_pairs *out);
+
+/* Those of n kept pairs whose key is among n_hit keys in ascending order become twice as stiff. */
+pd_status pd_projective_stiffen(pd_context *context, int n, const pd_kept_pairs *kept, int n_hit, const uint64_t *hit);
+
+/* Marks the pairs to which something is missing at y [n_points,3]. */
+pd_status pd_projective_mark_pressed(pd_context *context, const pd_projected_pairs *pairs, const real *y, unsigned char *pressed);
+
+/* Freezes all pairs at y: everything of out but its points, and of kept its gap and normal. */
+pd_status pd_projective_freeze_pairs(pd_context *context, const pd_model *model, const pd_contact_pairs *pairs, const pd_freezing *freezing,
+                                     const real *y, const pd_kept_pairs *kept, const pd_projected_pairs *out);
+
+/* At y, with slip from y_0: values [n] J and corners [n,4,3] N, the gradient; either NULL. */
+pd_status pd_projective_batch(pd_context *context, const pd_projected_pairs *pairs, const real *y, const real *y_0, real *values,
+                              real *corners);
+
+/* diagonal [n_vertices]  B  out: the sum of omega_j over a vertex' pairs, N/m; touching [n_vertices]  B  out: whether it has any. */
+pd_status pd_projective_gather_diagonal(pd_context *context, const pd_model *model, const pd_incidence *incidence,
+                                        const pd_projected_pairs *pairs, double *diagonal, unsigned char *touching);
+
+/* x_i goes towards its target, no farther than its reach nor than `far`, m. */
+pd_status pd_projective_move_within(pd_context *context, int n, const real *reach, double far, const real *target, real *x);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

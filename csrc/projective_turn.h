@@ -1,0 +1,139 @@
+/* One pair, or one vertex, of the loops over frozen projections, for both backends. */
+#ifndef PD_PROJECTIVE_TURN_H
+#define PD_PROJECTIVE_TURN_H
+
+#include "contact_turn.h"
+#include "elements/contact/projection.h"
+#include "projective_loops.h"
+
+/* How many of n ascending keys are below one; rows: they are those of a list at these places. */
+PD_FUNCTION int pd_projective_below(const uint64_t *keys, const int *rows, int n, uint64_t key) {
+    int first = 0;
+    while (n > 0) {
+        int half = n / 2, middle = first + half;
+        if (keys[rows ? rows[middle] : middle] < key)
+            first = middle + 1, n -= half + 1;
+        else
+            n = half;
+    }
+    return first;
+}
+
+PD_FUNCTION int pd_projective_has(const uint64_t *keys, int n, uint64_t key) {
+    int place = pd_projective_below(keys, NULL, n, key);
+    return place < n && keys[place] == key;
+}
+
+PD_FUNCTION unsigned char pd_projective_turn_new(const uint64_t *keys, const real *distance, const pd_contact_pairs *limits, int n_kept,
+                                                 const uint64_t *kept, int p) {
+    if (distance && !(distance[p] < limits->separation[p] + limits->activation[p])) return 0;
+    return (unsigned char)!pd_projective_has(kept, n_kept, keys[p]);
+}
+
+/* Element e of both lists, the kept one first. */
+PD_FUNCTION void pd_projective_turn_merge(int n_kept, const pd_kept_pairs *kept, int n_new, const int *rows, const pd_active_pairs *found,
+                                          const pd_kept_pairs *out, int e) {
+    int old = e < n_kept, row = old ? e : rows[e - n_kept];
+    uint64_t key = old ? kept->key[row] : found->key[row];
+    int to = old ? e + pd_projective_below(found->key, rows, n_new, key) : e - n_kept + pd_projective_below(kept->key, NULL, n_kept, key);
+    const int *points = (old ? kept->points : found->points) + 4 * (size_t)row;
+    out->key[to] = key;
+    out->kind[to] = old ? kept->kind[row] : found->kind[row];
+    for (size_t j = 0; j < 4; j++) out->points[4 * (size_t)to + j] = points[j];
+    for (size_t a = 0; a < 3; a++) out->normal[3 * (size_t)to + a] = old ? kept->normal[3 * (size_t)row + a] : (real)0;
+    out->stiffening[to] = old ? kept->stiffening[row] : (real)1;
+    out->gap[to] = old ? kept->gap[row] : (real)0;
+    out->pressed[to] = old ? kept->pressed[row] : 0;
+}
+
+PD_FUNCTION real pd_projective_inverse_mass(const pd_model *model, int i) {
+    return i >= 0 && i < model->n_vertices && !model->fixed[i] ? (real)1 / model->masses[i] : (real)0;
+}
+
+PD_FUNCTION void pd_projective_turn_freeze(const pd_model *model, const pd_contact_pairs *pairs, const pd_freezing *freezing, const real *y,
+                                           int p, const pd_kept_pairs *kept, const pd_projected_pairs *out) {
+    real at[12], size = 0, den = 0;
+    size_t place = (size_t)p;
+    int kind = pairs->kind[p], corners = pd_contact_corners(kind);
+    const int *points = pairs->points + 4 * place;
+    pd_contact_turn_corners(y, points, corners, at);
+    pd_nearest nearest = pd_contact_closest(kind, at);
+    pd_vector normal = nearest.normal;
+    for (int i = 3; i < 12 && kind != PD_VERTEX_PLANE; i++) size = pd_max(size, pd_fabs(at[i] - at[i % 3]));
+    // where the distance is rounding, so is its direction: the last one that was none is better
+    if (nearest.distance < (real)1e3 * PD_EPSILON * size) {
+        pd_vector before = pd_vector_load(kept->normal + 3 * place);
+        if (pd_vector_dot(before, before) > 0) normal = before;
+    }
+    pd_vector_store(normal, kept->normal + 3 * place);
+    pd_vector_store(normal, out->normal + 3 * place);
+    pd_per_corner_store(nearest.weights, out->weights + 4 * place);
+    for (int j = 0; j < 4; j++) {
+        real *weight = out->weights + 4 * place + (size_t)j;
+        if (j >= corners) *weight = 0;
+        den += *weight * *weight * pd_projective_inverse_mass(model, points[j]);
+    }
+    real gap = nearest.distance - pairs->separation[p], activation = pairs->activation[p];
+    kept->gap[p] = pd_max(kept->gap[p], pd_projection_target(gap, activation));
+    out->target[p] = pairs->separation[p] + kept->gap[p];
+    out->scale[p] = freezing->strength * pd_projection_phi(gap, activation, kept->stiffening[p]);
+    out->k[p] = den > 0 ? out->scale[p] / den : (real)0;
+    int first = freezing->owners[points[0]], second = freezing->owners[points[kind == PD_EDGE_EDGE ? 2 : 1]];
+    out->friction[p] = freezing->coefficients[(size_t)first * (size_t)freezing->n_owners + (size_t)second];
+}
+
+/* sum beta_j y_j, from the first corner on: the weights add up to nothing. */
+PD_FUNCTION pd_vector pd_projective_gap(const pd_projected_pairs *pairs, const real *y, int p) {
+    const int *points = pairs->points + 4 * (size_t)p;
+    pd_vector first = pd_vector_load(y + 3 * (size_t)points[0]), sum = pd_vector_of(0, 0, 0);
+    for (size_t j = 1; j < 4; j++) {
+        real weight = pairs->weights[4 * (size_t)p + j];
+        if (weight != 0) sum = pd_vector_along(sum, weight, pd_vector_subtract(pd_vector_load(y + 3 * (size_t)points[j]), first));
+    }
+    return sum;
+}
+
+/* How far pair p has slipped in the tangent plane. */
+PD_FUNCTION pd_vector pd_projective_slip(const pd_projected_pairs *pairs, const real *y, const real *y_0, int p) {
+    pd_vector sum = pd_vector_of(0, 0, 0), normal = pd_vector_load(pairs->normal + 3 * (size_t)p);
+    for (size_t j = 4 * (size_t)p; j < 4 * (size_t)p + 4; j++) {
+        if (pairs->weights[j] == 0) continue; // also where there is no point
+        size_t row = 3 * (size_t)pairs->points[j];
+        sum = pd_vector_along(sum, pairs->weights[j], pd_vector_subtract(pd_vector_load(y + row), pd_vector_load(y_0 + row)));
+    }
+    return pd_vector_along(sum, -pd_vector_dot(sum, normal), normal);
+}
+
+PD_FUNCTION real pd_projective_distance(const pd_projected_pairs *pairs, const real *y, int p) {
+    return pd_vector_dot(pd_vector_load(pairs->normal + 3 * (size_t)p), pd_projective_gap(pairs, y, p));
+}
+
+/* value J and corners [4,3] N of pair p; either NULL. */
+PD_FUNCTION void pd_projective_turn(const pd_projected_pairs *pairs, const real *y, const real *y_0, int p, real *value, real *corners) {
+    real k = pairs->k[p], friction = pairs->friction[p], distance = pd_projective_distance(pairs, y, p);
+    pd_vector normal = pd_vector_load(pairs->normal + 3 * (size_t)p), slip = pd_vector_of(0, 0, 0);
+    if (friction > 0 && distance < pairs->target[p]) slip = pd_projective_slip(pairs, y, y_0, p);
+    pd_projection_terms terms = pd_projection_of(pairs->target[p], distance, pd_sqrt(pd_vector_dot(slip, slip)), friction);
+    if (value) *value = k * terms.energy;
+    if (!corners) return;
+    pd_vector force = pd_vector_scale(k, pd_vector_along(pd_vector_scale(-terms.missing, normal), terms.held, slip));
+    for (size_t j = 0; j < 4; j++) pd_vector_store(pd_vector_scale(pairs->weights[4 * (size_t)p + j], force), corners + 3 * j);
+}
+
+PD_FUNCTION double pd_projective_turn_diagonal(const pd_model *model, const pd_incidence *incidence, const pd_projected_pairs *pairs,
+                                               int i) {
+    double sum = 0.0;
+    if (model->fixed[i]) return sum;
+    for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++)
+        sum += (double)pairs->scale[incidence->roles[r] / 4] * (double)model->masses[i];
+    return sum;
+}
+
+PD_FUNCTION void pd_projective_turn_truncate(const real *reach, double far, const real *target, real *x, int i) {
+    double most = (double)reach[i] < far ? (double)reach[i] : far, square = pd_move_square(target + 3 * (size_t)i, x + 3 * (size_t)i);
+    double length = sqrt(square);
+    real part = length > most ? (real)(most / length * (1.0 - 4.0 * (double)PD_EPSILON)) : (real)1;
+    for (size_t c = 3 * (size_t)i; c < 3 * (size_t)i + 3; c++) x[c] = part == 1 ? target[c] : x[c] + part * (target[c] - x[c]);
+}
+
+#endif

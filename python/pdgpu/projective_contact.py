@@ -1,0 +1,83 @@
+"""Contact by projections, for Projective Dynamics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pdgpu.arguments import integer, number
+from pdgpu.contact import BarrierContact, PairTable
+from pdgpu.linear_solvers import keep
+
+__all__ = ["ProjectiveContact"]
+
+
+@dataclass(frozen=True)
+class ProjectiveContact:
+    """Contact of Projective Dynamics that only changes the diagonal of its matrix, and lets nothing pass through anything [Lan et al. 2022,
+    Penetration-free Projective Dynamics on the GPU].
+
+    A step is rounds of iterations. At the beginning of a round every pair of primitives that is near, or that a move would have brought
+    together, gets a target distance, and closest points and normal as they are there; in the iterations it is a projection like that of an
+    element. At its end the state of the step goes towards the iterate as far as nothing touches on the way. The iterate itself goes on from
+    where it is. So every state is free of intersections, whatever the iterations did.
+
+    Parameters
+    ----------
+    distance : float
+        The activation distance, measured from the separation, m.
+    friction : float or dict
+        Coefficient of friction mu >= 0 of all pairs, or of pairs of bodies and obstacles by their names, as in `BarrierContact`. At most
+        mu times the normal force; what sticks creeps by some h g/weight.
+    separation : float
+        The least distance there can be (the thickness of the material), m.
+    weight : float
+        c: a pair weighs c phi m/h^2 on a vertex of mass m, with phi = (distance/(2 gap))^2 between 1 and 1e4. The larger, the less is
+        left of a violation within a step, and the more iterations a round takes: of their own they reduce an error to c/(1 + c).
+    outer : int
+        Most rounds of a step.
+    inner : int
+        Most iterations of a round, and never more than a quarter of those of a step, the solver's `iterations`: where the last of a
+        step's rounds is cut by a touch, that part of the motion is lost.
+    tolerance : float
+        A round ends when an iteration moves no vertex farther than this part of `distance`. A step ends after a round that nothing
+        touched in and that moved the state no farther than a hundredth of `distance`.
+
+    Raises
+    ------
+    TypeError, ValueError
+
+    Notes
+    -----
+    As printed, Algorithm 1 never begins to fall from rest, and its targets on the surface make a body stick. Here a pair with a gap of d
+    is to have one of d + 0.2 (distance - d), the weights are proportional to the masses, which keeps the momentum, and the loop ends by
+    what moves. The objective changes with every round. A record has that of the round, with the pairs' energy as "contact_potential" and
+    the rounds as "outer"; its positions are those of the state, which are free of intersections. `Simulation.energies` and its like,
+    outside of a step, leave contact out.
+    """
+
+    distance: float
+    friction: float | Mapping = field(default=0.0, kw_only=True)
+    separation: float = field(default=0.0, kw_only=True)
+    weight: float = field(default=10.0, kw_only=True)
+    outer: int = field(default=60, kw_only=True)
+    inner: int = field(default=20, kw_only=True)
+    tolerance: float = field(default=1e-4, kw_only=True)
+
+    def __post_init__(self):
+        keep(self, distance=number("distance", self.distance, above=0.0), separation=number("separation", self.separation, minimum=0.0))
+        if isinstance(self.friction, Mapping):
+            keep(self, friction=PairTable("friction", self.friction))
+        else:
+            keep(self, friction=number("friction", self.friction, minimum=0.0))
+        keep(self, weight=number("weight", self.weight, above=0.0))
+        keep(self, outer=integer("outer", self.outer, 1, 10**6), inner=integer("inner", self.inner, 1, 10**6))
+        keep(self, tolerance=number("tolerance", self.tolerance, minimum=0.0))
+
+    def _law(self):
+        """What finds the pairs; its energy does not act."""
+        return BarrierContact(self.distance, 1.0, self.separation, area_weighted=False)
+
+    def _settings(self):
+        """As the core takes them, by name."""
+        return {"stiffness": self.weight, "tolerance": self.tolerance, "outer": self.outer, "inner": self.inner}

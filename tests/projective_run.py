@@ -1,0 +1,60 @@
+"""Runs of Projective Dynamics with contact by projections, judged along the whole path of every step."""
+
+import dataclasses
+
+import numpy as np
+from contact_scenes import SCENES
+from judged_run import Judged, judge
+from resting_contact import projective
+
+import pdgpu
+
+# every linear solver that Projective Dynamics takes
+LINEAR = {
+    "Direct": pdgpu.Direct(),
+    "Jacobi": pdgpu.Jacobi(),
+    "Chebyshev": pdgpu.Jacobi(iterations=8, chebyshev=pdgpu.Chebyshev(rho=0.9, start=1)),
+    "A-Jacobi-1": pdgpu.AJacobi(order=1),
+    "A-Jacobi-2": pdgpu.AJacobi(order=2),
+    "A-Jacobi-3": pdgpu.AJacobi(order=3),
+    "PCG": pdgpu.PCG(iterations=10),
+    "Gauss-Seidel": pdgpu.GaussSeidel(),
+    "symmetric Gauss-Seidel": pdgpu.SymmetricGaussSeidel(),
+    "SOR": pdgpu.SOR(omega=1.5),
+}
+
+
+def projective_case(name, fine=False, **contact):
+    """A scene of contact_scenes.py with materials and contact of Projective Dynamics."""
+    case = projective(SCENES[name](fine), moving=True)
+    of = case.contact
+    return dataclasses.replace(
+        case, iterations=40, tolerance=0.0, contact=pdgpu.ProjectiveContact(of.distance, separation=of.separation, **contact)
+    )
+
+
+def projective_simulation(case, dtype="float64", **settings):
+    return case.simulation(dtype, method=pdgpu.ProjectiveDynamics, **settings)
+
+
+def judged_projective_run(case, dtype="float64", *, steps=None, sim=None, **settings):
+    """As judged_run.judged_run; of a round, pins and all else go straight from one state to the next."""
+    sim = projective_simulation(case, dtype, **settings) if sim is None else sim
+    found, moving = Judged(), any(obstacle.collider.motion is not None for obstacle in case.scene.obstacles)
+    for _ in range(case.steps if steps is None else steps):
+        before = sim.positions
+        sim.step(record="positions")
+        frames = [before]
+        for frame in sim.last_step.positions:
+            if not np.array_equal(frame, frames[-1]):
+                frames.append(frame)
+        if not moving:
+            judge(case, found, frames, sim.time)
+        elif sim.last_step.behind == 0.0:
+            judge(case, found, [sim.positions], sim.time)
+        found.steps += 1
+        found.iterations += sim.last_step.iteration
+        found.contacts = max(found.contacts, int(sim.last_step["active_contacts"][-1]))
+        found.smallest_distance = min(found.smallest_distance, float(sim.last_step["smallest_distance"][-1]))
+        assert np.array_equal(sim.positions, sim.last_step.positions[-1]) and np.isfinite(sim.velocities).all()
+    return found
