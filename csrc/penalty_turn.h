@@ -24,6 +24,10 @@ enum { PD_PENALTY_MOST_ADVANCES = 32 };
 /* The part of the thickness below which a gap on the way is a hit. */
 #define PD_PENALTY_HIT ((real)0.1)
 
+/* A weight up to which a point of a triangle is on its edge: where two triangles have a point in common they differ by rounding, and what is left
+ * of a distance between two points is the square of that. */
+#define PD_PENALTY_TIE ((real)16 * pd_sqrt(PD_EPSILON))
+
 /* Pairs are kept up to so many times the thickness: they may push before the next detection. */
 #define PD_PENALTY_KEPT ((real)2)
 
@@ -73,24 +77,34 @@ PD_FUNCTION pd_vector pd_penalty_side(const pd_penalty_search *search, int i, in
     return sum;
 }
 
-/* Whether the point q of triangle t, on its corner i or on its edge i, j, is nearer to the point at q + gap than all of its neighbourhood, and t the
- * first of the triangles that have it. */
-PD_FUNCTION int pd_penalty_is_nearest(const pd_penalty_search *search, pd_vector q, pd_vector gap, int t, int i, int j) {
-    for (int r = search->ring_start[i]; r < search->ring_start[i + 1]; r++) {
-        const int *corners = search->candidates.triangles + 3 * (size_t)search->rings[r];
-        if (j >= 0 && corners[0] != j && corners[1] != j && corners[2] != j) continue;
-        if (search->rings[r] < t) return 0;
-        if (search->rings[r] == t) continue;
-        for (int k = 0; k < 3; k++) {
-            if (corners[k] == i || corners[k] == j) continue;
-            pd_vector along = pd_vector_subtract(pd_penalty_point(search->end, corners[k]), q);
-            if (j >= 0) { // across the edge
-                pd_vector edge = pd_vector_subtract(pd_penalty_point(search->end, j), pd_penalty_point(search->end, i));
-                real square = pd_vector_dot(edge, edge);
-                if (square > 0) along = pd_vector_along(along, -pd_vector_dot(along, edge) / square, edge);
-            }
-            if (pd_vector_dot(gap, along) > 0) return 0;
-        }
+/* The corners of a triangle that take part in its point with these weights: which [3], the smallest first, -1 for none; returns how many. */
+PD_FUNCTION int pd_penalty_corners_in(const real weights[3], const int corners[3], int which[3]) {
+    int n = 0;
+    which[0] = which[1] = which[2] = -1;
+    for (int j = 0; j < 3; j++) {
+        if (!(pd_fabs(weights[j]) > PD_PENALTY_TIE)) continue;
+        int k = n++;
+        for (; k > 0 && which[k - 1] > corners[j]; k--) which[k] = which[k - 1];
+        which[k] = corners[j];
+    }
+    return n;
+}
+
+/* Whether the nearest point of triangle t, of the corners `which` and `distance` from vertex v, is one for all triangles around it, and t the
+ * first of those that have it. What another triangle answers here is what it finds for itself, so that of equals one is left. */
+PD_FUNCTION int pd_penalty_is_nearest(const pd_penalty_search *search, int v, int t, const int which[3], real distance) {
+    for (int r = search->ring_start[which[0]]; r < search->ring_start[which[0] + 1]; r++) {
+        int other = search->rings[r], others[3];
+        const int *corners = search->candidates.triangles + 3 * (size_t)other;
+        const int points[4] = {v, corners[0], corners[1], corners[2]};
+        real at[12];
+        pd_closest closest;
+        if (other == t || (which[1] >= 0 && corners[0] != which[1] && corners[1] != which[1] && corners[2] != which[1])) continue;
+        pd_contact_turn_corners(search->end, points, 4, at);
+        pd_pair_closest(PD_VERTEX_TRIANGLE, at, &closest);
+        pd_penalty_corners_in(closest.weights + 1, corners, others);
+        int same = others[0] == which[0] && others[1] == which[1] && others[2] == which[2];
+        if (same ? other < t : closest.distance < distance) return 0;
     }
     return 1;
 }
@@ -125,31 +139,16 @@ PD_FUNCTION void pd_penalty_take(const pd_nearest *nearest, pd_penalty_pair *out
     out->normal = nearest->normal;
 }
 
-/* The corners of a triangle that take part in a point of it: returns how many. */
-PD_FUNCTION int pd_penalty_corners_in(const real *weights, const int *points, int which[2]) {
-    int n = 0;
-    for (int j = 0; j < 3; j++)
-        if (weights[j] != 0) {
-            if (n < 2) which[n] = points[j];
-            n++;
-        }
-    return n;
-}
-
 /* A vertex before triangle t of a mesh, now. */
-PD_FUNCTION int pd_penalty_before_triangle(const pd_penalty_search *search, int t, int others, const real from[12], const real at[12],
+PD_FUNCTION int pd_penalty_before_triangle(const pd_penalty_search *search, int t, int others, const real from[12],
                                            const pd_nearest *nearest, pd_penalty_pair *out) {
-    int which[2] = {-1, -1}, n;
+    int which[3], n;
     real distance = nearest->distance, limit = out->limit;
     int side = others ? search->outward[t] : 0;
     if (!(distance < (side ? pd_max(limit, search->depth) : limit))) return 0;
     pd_penalty_take(nearest, out);
     n = pd_penalty_corners_in(out->weights + 1, out->points + 1, which);
-    pd_vector gap = pd_vector_scale(distance, nearest->normal);
-    if (n < 3) {
-        pd_vector q = pd_vector_subtract(pd_vector_load(at), gap);
-        if (!pd_penalty_is_nearest(search, q, gap, t, which[0], n == 2 ? which[1] : -1)) return 0;
-    }
+    if (n < 3 && !pd_penalty_is_nearest(search, out->points[0], t, which, distance)) return 0;
     real along;
     if (side) {
         pd_vector outward = n == 3 ? pd_penalty_face(search, t) : pd_penalty_side(search, which[0], n == 2 ? which[1] : -1);
@@ -172,7 +171,7 @@ PD_FUNCTION int pd_penalty_of_edges(const pd_penalty_search *search, int others,
     for (int j = 0; j < 4; j++) meshes = meshes && start[points[j] + 1] > start[points[j]];
     if (!meshes) return 1; // a rod is as thick as it is on all sides
     for (int j = 0; j < 4; j++)
-        if (out->weights[j] == 0) return 0;
+        if (!(pd_fabs(out->weights[j]) > PD_PENALTY_TIE)) return 0;
     int closed = others && search->outward[search->rings[start[points[0]]]] && search->outward[search->rings[start[points[2]]]];
     real along;
     if (closed) {
@@ -233,7 +232,7 @@ PD_FUNCTION pd_penalty_pair pd_penalty_look(const pd_penalty_search *search, int
             out.keeps = nearest.distance < out.limit;
             pd_penalty_take(&nearest, &out);
         } else if (out.kind == PD_VERTEX_TRIANGLE) {
-            out.keeps = pd_penalty_before_triangle(search, (int)(key & 0x7fffffff), others, from, at, &nearest, &out);
+            out.keeps = pd_penalty_before_triangle(search, (int)(key & 0x7fffffff), others, from, &nearest, &out);
         } else {
             out.keeps = pd_penalty_of_edges(search, others, from, &nearest, &out);
         }

@@ -53,9 +53,11 @@ pd_status pd_divergence_of_iterate(pd_simulation *self, const pd_growth *growth,
 pd_status pd_divergence_of_descent(pd_simulation *self, const pd_growth *growth, int iteration) {
     double first = growth->first_potential;
     if (!self->method->minimises_potential || iteration == 0) return PD_OK;
-    if (self->problem->contact && pd_contact_interval(self->problem->contact) > 0) return PD_OK; // G was another before a detection
-    if (self->problem->projective) return PD_OK;                                                 // which is frozen anew
-    if (self->safe.drives > 1) return PD_OK; // pins and obstacles have moved since, and done work
+    // G was another before a detection; and a vertex may go into what it did not press before
+    int interval = self->problem->contact ? pd_contact_interval(self->problem->contact) : -1;
+    if (interval > 0 || (interval == 0 && self->method->keeps_reach)) return PD_OK;
+    if (self->problem->projective) return PD_OK; // which is frozen anew
+    if (self->safe.drives > 1) return PD_OK;     // pins and obstacles have moved since, and done work
     if (!(growth->potential > first + 1e-6 * fabs(first) + pd_rounding_of_potential(self->problem, growth->first_magnitude))) return PD_OK;
     return pd_diverged(self, iteration, "the incremental potential ended above its first value");
 }

@@ -15,6 +15,7 @@ typedef struct pd_safe {
     double part;      /* of the last move that contact allowed */
     double kept;      /* of it that was left of what the method had moved; 1 where the method kept to `part` itself */
     int drives;       /* times that what is driven moved in the step */
+    int detections;   /* times that the pairs of a penalty were found anew in it */
     int arrived;      /* all that is driven is at its target */
 
     /* outer_loop.h */

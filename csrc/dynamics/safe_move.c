@@ -36,7 +36,7 @@ void pd_safe_destroy(pd_simulation *self) {
 pd_status pd_safe_begin(pd_simulation *self) {
     pd_contact *contact = self->problem->contact;
     self->safe.part = 1.0;
-    self->safe.drives = 0;
+    self->safe.drives = self->safe.detections = 0;
     self->safe.arrived = 1;
     if (!contact) return PD_OK;
     pd_contact_look_ahead(contact, 0);
@@ -136,7 +136,7 @@ pd_status pd_safe_drive(pd_simulation *self, int *moved) {
     double part;
     *moved = 0;
     self->iterate.limit = 0.0;
-    self->iterate.drives = safe->drives;
+    self->iterate.drives = safe->drives + safe->detections;
     if (problem->projective) return pd_outer_keep(self);
     if (!safe->x) return PD_OK;
     if (!safe->arrived) {
@@ -149,12 +149,14 @@ pd_status pd_safe_drive(pd_simulation *self, int *moved) {
         PD_TRY(pd_contact_drive(problem->contact, part));
         safe->arrived = part == 1.0;
         safe->drives++;
-        self->iterate.drives = safe->drives;
         *moved = part > 0.0;
     }
     int interval = problem->contact ? pd_contact_interval(problem->contact) : -1;
-    if (interval > 0 && self->iterate.number > 0 && self->iterate.number % interval == 0)
+    if (interval > 0 && self->iterate.number > 0 && self->iterate.number % interval == 0) {
         PD_TRY(pd_contact_detect(problem->contact, self->iterate.x));
+        safe->detections++;
+    }
+    self->iterate.drives = safe->drives + safe->detections;
     PD_TRY(pd_safe_keep(self));
 done:
     return status;

@@ -94,7 +94,7 @@ class ProjectiveDynamics:
     materials = ("ARAP", "Spring", "Bending", "Volume", "Area", "StrainLimit", "Attachment", "WorldBox")
     linear_solvers = LINEAR_SOLVERS
     devices = ("cpu", "cuda")
-    contacts = (*LAWS, *DRIVERS)
+    contacts = (*LAWS, PENALTY, *DRIVERS)
 
     def __post_init__(self):
         _check_outer(self)
@@ -133,7 +133,7 @@ class Newton:
     materials = ProjectiveDynamics.materials + HYPERELASTIC
     linear_solvers = (Direct, PCG)
     devices = ("cpu", "cuda")
-    contacts = LAWS
+    contacts = (*LAWS, PENALTY)
     slides = True
     chebyshev = None
 
@@ -171,7 +171,7 @@ class NonlinearCG:
     materials = ProjectiveDynamics.materials
     linear_solvers = ()
     devices = ("cpu", "cuda")
-    contacts = LAWS
+    contacts = (*LAWS, PENALTY)
     linear = chebyshev = None
 
     def __post_init__(self):
@@ -301,7 +301,7 @@ class BlockJacobi:
     materials = VertexBlockDescent.materials
     linear_solvers = ()
     devices = ("cpu", "cuda")
-    contacts = LAWS
+    contacts = (*LAWS, PENALTY)
     slides = True
     linear = None
 
@@ -331,7 +331,7 @@ class GradientDescent:
     materials = VertexBlockDescent.materials
     linear_solvers = ()
     devices = ("cpu", "cuda")
-    contacts = LAWS
+    contacts = (*LAWS, PENALTY)
     slides = True
     linear = None
 
@@ -376,7 +376,7 @@ class QuasiNewton:
     materials = VertexBlockDescent.materials
     linear_solvers = (Direct,)
     devices = ("cpu", "cuda")
-    contacts = LAWS
+    contacts = (*LAWS, PENALTY)
     chebyshev = None
 
     def __post_init__(self):

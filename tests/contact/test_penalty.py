@@ -1,6 +1,7 @@
 """Contact by a penalty: its derivatives, its set of pairs, its answers on paper, its bits, and what it refuses."""
 
 import copy
+import dataclasses
 import pickle
 
 import numpy as np
@@ -245,6 +246,61 @@ def test_plain_algorithm(iterations):
     assert len(sim._backend.penalty_columns()["gap"]) == 2
     np.testing.assert_allclose(sim.positions, expected, rtol=0.0, atol=1e-12)
     assert np.abs(expected - elastic.positions).max() > 1e-5
+
+
+# ---- every minimiser ---------------------------------------------------------------------------------------------------------------------
+
+MINIMISERS = {
+    "newton": pdgpu.Newton(iterations=100, tolerance=1e-9),
+    "newton_pcg": pdgpu.Newton(iterations=100, tolerance=1e-9, linear=pdgpu.PCG()),
+    "quasi_newton": pdgpu.QuasiNewton(iterations=400, tolerance=1e-7),
+    "nonlinear_cg": pdgpu.NonlinearCG(iterations=600, tolerance=1e-7),
+    "projective_dynamics": pdgpu.ProjectiveDynamics(iterations=600, tolerance=1e-7),
+    "projective_dynamics_pcg": pdgpu.ProjectiveDynamics(iterations=600, tolerance=1e-7, linear=pdgpu.PCG()),
+    "vertex_block_descent": pdgpu.VertexBlockDescent(iterations=600, tolerance=1e-7),
+    "vertex_block_descent_search": pdgpu.VertexBlockDescent(iterations=600, tolerance=1e-7, line_search=True),
+    "block_jacobi": pdgpu.BlockJacobi(iterations=1500, tolerance=1e-7),
+    "gradient_descent": pdgpu.GradientDescent(iterations=1500, tolerance=1e-7),
+}
+
+
+def pile(solver, contact, **options):
+    """Two cubes on a floor, one on the other."""
+    scene = pdgpu.Scene((0.0, 0.0, -10.0))
+    mesh = pdgpu.shapes.beam((0.1,) * 3, (1, 1, 1))
+    for i in range(2):
+        points = mesh.points + [0.03 * i, 0.02 * i, 0.0008 + 0.1008 * i]
+        scene.add_solid(pdgpu.Mesh(points, tets=mesh.tets), pdgpu.ARAP(4e5), density=1000.0, velocity=(0.2, 0.0, -0.1))
+    floor(scene)
+    return simulation(scene, contact, solver, **options)
+
+
+@pytest.mark.parametrize("name", MINIMISERS)
+def test_one_minimum(name):
+    """Of all who take it, with friction, in the third step. If not, the result depends on who computes it."""
+    contact = pdgpu.PenaltyContact(2e-3, 3e4, detection_interval=0, friction=0.5, friction_velocity=0.01)
+    sims = [pile(solver, contact) for solver in (MINIMISERS["newton"], MINIMISERS[name])]
+    for sim in sims:
+        sim.step(2)
+        sim.step(record=True)
+    expected, found = sims
+    assert expected.last_step.status == "converged"
+    assert expected.last_step["active_contacts"][-1] >= 4
+    assert np.abs(found.positions - expected.positions).max() < 2e-2 * 0.2 * 0.01  # of the way in a step
+    assert found.last_step["incremental_potential"][-1] == pytest.approx(expected.last_step["incremental_potential"][-1], rel=1e-3)
+    assert type(found.solver).__name__ in {kind for kind, able in pdgpu.capabilities().items() if "PenaltyContact" in able["contacts"]}
+
+
+@pytest.mark.parametrize("name", MINIMISERS)
+def test_bits_of_every_solver(name):
+    """For any number of threads, with detections on the way."""
+    contact = pdgpu.PenaltyContact(2e-3, 3e4, detection_interval=3, friction=0.5)
+    solver = dataclasses.replace(MINIMISERS[name], iterations=8, tolerance=0.0)
+    one, two = (pile(solver, contact, threads=threads) for threads in (1, 2))
+    for sim in (one, two):
+        sim.step(2)
+    np.testing.assert_array_equal(one.positions, two.positions)
+    assert len(one.contact_forces()) > 0
 
 
 # ---- answers on paper --------------------------------------------------------------------------------------------------------------------
