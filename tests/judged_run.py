@@ -5,7 +5,8 @@ import math
 import time
 
 import numpy as np
-from contact_scenes import in_units
+from contact_scenes import SCENES, in_units
+from resting_contact import projective
 
 import pdgpu
 
@@ -23,58 +24,81 @@ class Judged:
 
 
 def judged_run(case, dtype="float64", *, steps=None, sim=None, **solver):
-    """Takes the steps of a scene, or some of them with a simulation that is there already.
-
-    Where obstacles move, whose path within a step is not recorded, its end alone is judged, and only if they have
-    come as far as they should.
-    """
+    """Takes the steps of a scene, or some of them with a simulation that is there already."""
     sim = case.simulation(dtype, **solver) if sim is None else sim
-    found, moving = Judged(), any(obstacle.collider.motion is not None for obstacle in case.scene.obstacles)
+    found, late = Judged(), 0.0
     for _ in range(case.steps if steps is None else steps):
-        before = sim.positions
-        start = time.perf_counter()
+        before, start = sim.positions, time.perf_counter()
         sim.step(record="positions")
         found.seconds += time.perf_counter() - start
-        after = sim.positions
-        if not moving and getattr(sim.solver, "line_search", False) and type(sim.solver) in GOES_BACK:
-            judge_descent(case, found, path(before, sim.last_step.positions, case.scene.fixed()), sim.time)
-        elif not moving:
-            judge(case, found, path(before, sim.last_step.positions, case.scene.fixed()), sim.time)
-        elif sim.last_step["behind"][-1] == 0.0:
-            judge(case, found, [after], sim.time)
+        record, fixed = sim.last_step, case.scene.fixed()
+        delays = np.concatenate([[case.dt + late], delay(case, sim.time, record["behind"])])
+        frames = path(before, record.positions, fixed, sim.time - delays)
+        if getattr(sim.solver, "line_search", False) and type(sim.solver) in GOES_BACK:
+            judge_descent(case, found, frames, fixed)
+        else:
+            judge(case, found, *zip(*frames, strict=True))
+        late = delays[-1]
         found.steps += 1
-        found.iterations += sim.last_step.iteration
-        found.contacts = max(found.contacts, int(sim.last_step["active_contacts"][-1]))
-        found.smallest_distance = min(found.smallest_distance, float(sim.last_step["smallest_distance"][-1]))
-        assert np.array_equal(after, sim.last_step.positions[-1])
+        found.iterations += record.iteration
+        found.contacts = max(found.contacts, int(record["active_contacts"][-1]))
+        found.smallest_distance = min(found.smallest_distance, float(record["smallest_distance"][-1]))
+        assert np.array_equal(sim.positions, record.positions[-1])
     return found
 
 
-def path(start, iterates, fixed):
-    """The way of a step: every vertex straight to the first guess; before every iteration the pinned ones go on, and in it the others."""
-    frames = [start, iterates[0]]
-    for iterate in iterates[1:]:
-        if not np.array_equal(frames[-1][fixed == 1], iterate[fixed == 1]):
-            frames.append(np.where(fixed[:, None] == 1, iterate, frames[-1]))
-        frames.append(iterate)
+def delay(case, end, behind):
+    """How long ago obstacles should have been where they are, s: in a step they go straight, and as one, to where they are at its end."""
+    speed = 0.0
+    for obstacle in case.scene.obstacles:
+        if obstacle.collider.motion is None:
+            continue
+        there, middle, here = (place(obstacle.collider, now) for now in (end - case.dt, end - 0.5 * case.dt, end))
+        np.testing.assert_allclose(middle, 0.5 * (there + here), rtol=0.0, atol=1e-12 * np.abs(here).max())  # or a delay says too little
+        speed = max(speed, np.linalg.norm(here - there, axis=-1).max() / case.dt)
+    return np.asarray(behind) / speed if speed > 0.0 else np.zeros(len(behind))
+
+
+def place(collider, now):
+    if isinstance(collider, pdgpu.TriangleMesh):
+        return np.asarray(collider.motion(now, collider.mesh.points))
+    rotation, translation = collider.motion(now)
+    assert np.array_equal(rotation, np.eye(3))
+    return np.asarray(translation)
+
+
+def path(start, iterates, fixed, times):
+    """The way of a step, as pairs of positions and of when obstacles should be where they are.
+
+    Every vertex goes straight to the first guess; before every iteration what is pinned goes on, with the obstacles, and in it the others.
+    """
+    frames = [(start, times[0]), (iterates[0], times[1])]
+    for iterate, now in zip(iterates[1:], times[2:], strict=True):
+        last, before = frames[-1]
+        if before != now or not np.array_equal(last[fixed == 1], iterate[fixed == 1]):
+            frames.append((np.where(fixed[:, None] == 1, iterate, last), now))
+        frames.append((iterate, now))
     return frames
 
 
-def judge(case, found, frames, now):
-    """Adds what `certify` says of frames, the last of them at a time."""
-    found.intersections += faults(case, frames, now)
+def judge(case, found, frames, times):
+    """Adds what `certify` says of frames."""
+    found.intersections += faults(case, frames, times)
 
 
-def faults(case, frames, now):
-    certificate = pdgpu.certify(frames, case.scene, times=[now] * len(frames), separation=case.contact.separation, gap=False)
+def faults(case, frames, times):
+    certificate = pdgpu.certify(frames, case.scene, times=times, separation=case.contact.separation, gap=False)
     return sum(len(rows) for rows in certificate.intersections.values()) + len(certificate.crossings)
 
 
-def judge_descent(case, found, frames, now):
+def judge_descent(case, found, frames, fixed):
     """The same of a method that may go back to an earlier iterate, the way it came, and on from there."""
     for k in range(1, len(frames)):
-        if all(faults(case, [frames[origin], frames[k]], now) for origin in range(k - 1, -1, -1)):
-            found.intersections += faults(case, frames[k - 1 : k + 1], now)
+        to, now = frames[k]
+        ways = [((frames[k - 1][0], to), (frames[k - 1][1], now))]
+        ways += [((np.where(fixed[:, None] == 1, to, frames[origin][0]), to), (now, now)) for origin in range(k - 2, -1, -1)]
+        if all(faults(case, *way) for way in ways):
+            judge(case, found, *ways[0])
 
 
 def stiffened(case, factor):
@@ -96,6 +120,9 @@ METHODS = {
 WHOLE_METHODS = {
     "quasi-Newton": (pdgpu.QuasiNewton, {"iterations": 10}),
     "nonlinear CG": (pdgpu.NonlinearCG, {"iterations": 10}),
+    "nonlinear CG, direct": (pdgpu.NonlinearCG, {"iterations": 10, "preconditioner": "direct"}),
+    "Newton": (pdgpu.Newton, {"iterations": 10}),
+    "Newton-CG": (pdgpu.Newton, {"iterations": 10, "linear": pdgpu.PCG(preconditioner="block")}),
     "PD, direct": (pdgpu.ProjectiveDynamics, {"iterations": 10}),
     "PD, Jacobi, accelerated": (
         pdgpu.ProjectiveDynamics,
@@ -104,6 +131,20 @@ WHOLE_METHODS = {
     "PD, PCG": (pdgpu.ProjectiveDynamics, {"iterations": 10, "linear": pdgpu.PCG(iterations=10)}),
     "ADMM": (pdgpu.ADMM, {"iterations": 10}),
 }
+
+
+def solver_case(method, name, *, iterations=None, guard="impact", friction=0.5):
+    """(scene, what it is run with): one of the methods above, with so many iterations a step or as many as stand there."""
+    kind, settings = (METHODS | WHOLE_METHODS)[method]
+    settings = {"tolerance": 0.0, **settings}
+    if iterations is not None:
+        settings = {key: value for key, value in settings.items() if key != "chebyshev"} | {"iterations": iterations}
+    case = SCENES[name](False)
+    case = dataclasses.replace(case, contact=dataclasses.replace(case.contact, guard=guard, friction=friction))
+    if method in WHOLE_METHODS:  # of materials that all of them take
+        case = dataclasses.replace(case, scene=projective(case, moving=True).scene)
+    return case, {"method": kind, **settings}
+
 
 # a change of a scene, and the settings of its solver
 VARIANTS = {

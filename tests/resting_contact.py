@@ -32,13 +32,12 @@ def projective(case, time=0.0, *, moving=False):
     """The scene with materials that Projective Dynamics takes; unless `moving`, everything is held where scripts have it at a time."""
     scene = pdgpu.Scene(case.scene.gravity)
     for body in case.scene.bodies:
-        materials = [as_rigid_as_possible(material) for material in body.materials]
+        others = dict(velocity=body.velocity, damping=body.damping, name=body.name)
         if body.type == "particles":
-            scene.add_particles(body.points, mass=body.masses, velocity=body.velocity, name=body.name)
+            scene.add_particles(body.points, mass=body.masses, **others)
             continue
-        copy = getattr(scene, f"add_{body.type}")(
-            body.mesh, materials, density=body.density, velocity=body.velocity, damping=body.damping, name=body.name
-        )
+        materials = [as_rigid_as_possible(material) for material in body.materials]
+        copy = getattr(scene, f"add_{body.type}")(body.mesh, materials, density=body.density, **others)
         for indices, motion in body.pins:
             copy.pin(indices, motion=motion if moving or motion is None else (lambda _, rest, motion=motion: motion(time, rest)))
     for obstacle in case.scene.obstacles:
