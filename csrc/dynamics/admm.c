@@ -16,11 +16,15 @@
  * second on a bunny whose minimum has one inverted tet. */
 #include "contact/contact.h"
 #include "dynamics/global_step.h"
-#include "dynamics/method.h"
+#include "dynamics/line_search.h"
+#include "dynamics/potential.h"
+#include "dynamics/rounding.h"
 #include "linear/upload.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { MAX_HALVINGS = 30 };
 
 typedef struct settings {
     double weight; /* factor on the weights of hyperelastic elements */
@@ -100,6 +104,64 @@ static pd_status refresh(void *self, const pd_problem *problem) {
     return pd_linear_prepare(((pd_admm *)self)->step.linear);
 }
 
+/* The objective of the solve along d, less what it is at x: the quadratic part, which is known, and contact at x - alpha d; and its slope. */
+typedef struct line {
+    double slope;     /* of the quadratic part: g . d without contact */
+    double curvature; /* d . A d */
+    double contact;   /* C at x, J */
+} line;
+
+static pd_status contact_slope(const pd_problem *problem, const real *x, const real *d, double *slope) {
+    pd_status status = PD_OK;
+    PD_TRY(pd_memory_clear(problem->context, problem->trial_gradient, pd_problem_bytes(problem)));
+    PD_TRY(pd_contact_add_gradient(problem->contact, problem->model, x, problem->trial_gradient));
+    PD_TRY(pd_problem_product(problem, problem->trial_gradient, d, slope));
+done:
+    return status;
+}
+
+static pd_status contact_energy(const pd_problem *problem, const real *x, double *energy) {
+    double friction;
+    pd_status status = pd_contact_potential(problem->contact, x, energy);
+    if (!status) status = pd_contact_friction_potential(problem->contact, &friction);
+    if (!status) *energy += friction;
+    return status;
+}
+
+/* Goes as far along d as touches nothing, and half as far until the objective of the solve falls, which is quadratic but for contact. */
+static pd_status hold_back(pd_admm *admm, const pd_problem *problem, pd_iterate *iterate) {
+    pd_context *context = problem->context;
+    const real *x = iterate->x, *d = iterate->direction;
+    pd_status status = PD_OK;
+    line line;
+    double slope, of_contact, alpha = 1.0;
+    PD_TRY(pd_global_step_curvature(&admm->step, problem, d, &line.curvature));
+    PD_TRY(pd_problem_product(problem, iterate->gradient, d, &slope));
+    PD_TRY(contact_slope(problem, x, d, &of_contact));
+    PD_TRY(contact_energy(problem, x, &line.contact));
+    line.slope = slope - of_contact;
+    PD_TRY(pd_add_scaled(context, problem->model, x, -1.0, d, problem->trial));
+    PD_TRY(pd_contact_limit(problem->contact, x, problem->trial, 0, &alpha));
+    if (!(alpha > 0.0)) return PD_OK; // the frame finds the same
+    iterate->limit = alpha;
+    for (int k = 0; k < MAX_HALVINGS; k++, alpha *= 0.5) {
+        double contact, change, rounding;
+        PD_TRY(pd_add_scaled(context, problem->model, x, -alpha, d, problem->trial));
+        PD_TRY(contact_energy(problem, problem->trial, &contact));
+        change = contact - line.contact + alpha * (0.5 * alpha * line.curvature - line.slope);
+        rounding = pd_rounding_of_potential(problem, fabs(contact) + fabs(line.contact) + alpha * fabs(line.slope));
+        if (fabs(change) > rounding) {
+            if (change <= -1e-4 * alpha * slope) break;
+            continue;
+        }
+        PD_TRY(contact_slope(problem, problem->trial, d, &of_contact)); // see line_search.h
+        if (line.slope - alpha * line.curvature + of_contact >= -0.8 * slope) break;
+    }
+    if (alpha < 1.0) PD_TRY(pd_direction_scale(problem, iterate, alpha));
+done:
+    return status;
+}
+
 static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
     pd_admm *admm = self;
     pd_context *context = problem->context;
@@ -111,6 +173,7 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
     if (problem->contact) PD_TRY(pd_contact_add_gradient(problem->contact, model, iterate->x, iterate->gradient));
     PD_TRY(pd_global_step_place(&admm->step, problem, iterate->x, iterate->number == 0));
     PD_TRY(pd_global_step_solve(&admm->step, problem, iterate->gradient, iterate->direction));
+    if (problem->contact) PD_TRY(hold_back(admm, problem, iterate));
 done:
     return status;
 }

@@ -4,6 +4,7 @@
 #include "contact/contact.h"
 #include "dynamics/block_hessian.h"
 #include "dynamics/method.h"
+#include "dynamics/potential.h"
 #include "dynamics/whole_hessian.h"
 #include "linear/upload.h"
 
@@ -88,6 +89,10 @@ pd_status pd_global_step_create(pd_global_step *self, const pd_problem *problem,
     PD_TRY(sets ? create_matrix(&weighed, problem, sets) : pd_problem_system_matrix(problem, &A));
     PD_TRY(create_linear(self, problem, settings, A));
     if (!self->contact) goto done;
+    if (sets) {
+        pd_linear_settings product = {.kind = PD_LINEAR_JACOBI, .iterations = 1, .check_every = 1, .weight = 1.0, .block = 1};
+        PD_TRY(pd_linear_create(&self->alone, problem->context, problem->cholesky, &product, A, problem->fixed, NULL, 3));
+    }
     if (settings->kind != PD_LINEAR_DIRECT && settings->kind != PD_LINEAR_PCG) {
         PD_TRY(pd_memory_create(problem->context, (void **)&self->bounds, (size_t)A->n * sizeof(double)));
         goto done;
@@ -106,6 +111,7 @@ done:
 
 void pd_global_step_destroy(pd_global_step *self, pd_context *context) {
     pd_linear_destroy(self->linear);
+    pd_linear_destroy(self->alone);
     pd_hessian_factor_destroy(self->factor);
     pd_hessian_cg_destroy(self->cg);
     pd_memory_destroy(context, self->base);
@@ -144,4 +150,9 @@ pd_status pd_global_step_solve(pd_global_step *self, const pd_problem *problem, 
     if (!self->touched || !self->cg) return pd_linear_solve(self->linear, residual, direction, NULL, &result);
     pd_iterate solved = {.gradient = residual, .direction = direction};
     return pd_hessian_cg_solve(self->cg, &solved, self->tolerance, 0.0, 0, &indefinite);
+}
+
+pd_status pd_global_step_curvature(const pd_global_step *self, const pd_problem *problem, const real *p, double *curvature) {
+    pd_status status = pd_matrix_multiply(problem->context, pd_linear_matrix(self->alone), 3, p, problem->trial);
+    return status ? status : pd_problem_product(problem, p, problem->trial, curvature);
 }

@@ -26,6 +26,7 @@ typedef struct pd_global_step {
     pd_hessian_cg *cg;         /* PCG */
     double tolerance;          /* of it */
     double *bounds;            /* B [n] N/m, the others */
+    pd_linear *alone;          /* A without contact, for products, where it was made from `sets` */
     int touched;               /* whether a pair is near at the place */
 } pd_global_step;
 
@@ -42,5 +43,7 @@ int pd_global_step_capturable(const pd_global_step *self);
 pd_status pd_global_step_place(pd_global_step *self, const pd_problem *problem, const real *x, int anew);
 /* direction [n,3] from residual [n,3], both B. */
 pd_status pd_global_step_solve(pd_global_step *self, const pd_problem *problem, real *residual, real *direction);
+/* p . A p without contact, p B [n,3]: of one with contact that was made from `sets`. Waits; uses trial and scalars of the problem. */
+pd_status pd_global_step_curvature(const pd_global_step *self, const pd_problem *problem, const real *p, double *curvature);
 
 #endif
