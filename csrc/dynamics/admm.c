@@ -27,7 +27,7 @@
 enum { MAX_HALVINGS = 30 };
 
 typedef struct settings {
-    double weight; /* factor on the weights of hyperelastic elements */
+    double weight; /* factor on the weights of all elements */
     pd_linear_settings linear;
 } settings;
 
@@ -55,12 +55,11 @@ static size_t dual_bytes(const pd_elements *g) { return (size_t)g->n * 3 * (size
 /* The weights of a set: to the backend, and as column 0 of a copy of its parameters, which is what the system matrix reads. */
 static pd_status weigh(const pd_problem *problem, double weight, const pd_element_set *set, double *parameters, real **weights) {
     size_t count = (size_t)pd_kind_shape_of(set->kind).parameters;
-    double factor = set->kind < PD_NEO_HOOKEAN_TET ? 1.0 : weight; // the closed form of the others wants their own w
     double *column = malloc((size_t)set->n * sizeof(double) + 1);
     if (!column) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for the weights of %d elements", set->n);
     memcpy(parameters, set->parameters, (size_t)set->n * count * sizeof(double));
     for (size_t e = 0; e < (size_t)set->n; e++)
-        column[e] = parameters[e * count] = factor * pd_admm_weight(set->kind, set->parameters + e * count);
+        column[e] = parameters[e * count] = weight * pd_admm_weight(set->kind, set->parameters + e * count);
     pd_status status = pd_upload_reals(problem->context, weights, column, (size_t)set->n);
     free(column);
     return status;

@@ -96,11 +96,13 @@ PD_FUNCTION double pd_admm_quadratic(int n, double w, real scale, const real *H,
 PD_ELEMENT_TABLE(PD_ADMM_NEWTON)
 #undef PD_ADMM_NEWTON
 
-/* E = w/2 |F - T(F)|^2, with the same w: z lies half way from p to its nearest point, which is that of all the points between. */
-#define PD_ADMM_CLOSED(KIND, name, k, d, count)                                                   \
-    PD_ADMM_FUNCTION void pd_admm_closed_##name(const real *parameters, const real *p, real *z) { \
-        pd_##name##_projection(p, parameters, z);                                                 \
-        for (int i = 0; i < 3 * (d); i++) z[i] = (real)0.5 * (z[i] + p[i]);                       \
+/* E = k/2 |F - T(F)|^2, k the first parameter: z lies the part k / (k + w) of the way from p to its nearest point, which is that of all the points
+ * between. */
+#define PD_ADMM_CLOSED(KIND, name, k, d, count)                                                           \
+    PD_ADMM_FUNCTION void pd_admm_closed_##name(const real *parameters, real w, const real *p, real *z) { \
+        real sum = parameters[0] + w, part = sum > 0 ? parameters[0] / sum : (real)0.5;                   \
+        pd_##name##_projection(p, parameters, z);                                                         \
+        for (int i = 0; i < 3 * (d); i++) z[i] = part * z[i] + (1 - part) * p[i];                         \
     }
 PD_PROJECTIVE_TABLE(PD_ADMM_CLOSED)
 #undef PD_ADMM_CLOSED
@@ -120,7 +122,7 @@ PD_PROJECTIVE_TABLE(PD_ADMM_CLOSED)
     }
 #define PD_ADMM_PROJECTIVE(KIND, name, k, d, count)                                                  \
     PD_ADMM_LOCAL(name, d, if (scale > 0) pd_admm_newton_##name(parameters, w, scale, H, F_t, p, z); \
-                  else pd_admm_closed_##name(parameters, p, z))
+                  else pd_admm_closed_##name(parameters, w, p, z))
 #define PD_ADMM_HYPERELASTIC(KIND, name, k, d, count) PD_ADMM_LOCAL(name, d, pd_admm_newton_##name(parameters, w, scale, H, F_t, p, z))
 PD_PROJECTIVE_TABLE(PD_ADMM_PROJECTIVE)
 PD_HYPERELASTIC_TABLE(PD_ADMM_HYPERELASTIC)
