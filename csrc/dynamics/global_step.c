@@ -10,6 +10,8 @@
 
 #include <stdlib.h>
 
+enum { MAX_SHIFTS = 8 };
+
 /* M/h^2 + sum w S^T S, w the first parameter of the elements of `sets`. */
 static pd_status create_matrix(pd_csr *out, const pd_problem *problem, const pd_element_set *sets) {
     int n = problem->model->n_vertices;
@@ -120,6 +122,18 @@ void pd_global_step_destroy(pd_global_step *self, pd_context *context) {
 
 int pd_global_step_capturable(const pd_global_step *self) { return !self->contact && pd_linear_capturable(self->linear); }
 
+/* A + K is positive definite but for rounding: in blocks of float a pair that is very near can leave it none. Then it is shifted. */
+static pd_status factorise(pd_global_step *self, const pd_problem *problem) {
+    pd_status status = pd_hessian_factor_update(self->factor, problem, 0.0);
+    double shift = (double)PD_EPSILON * pd_hessian_factor_trace(self->factor) / (3.0 * problem->model->n_vertices);
+    for (int k = 0; k < MAX_SHIFTS && status == PD_ERROR_SINGULAR; k++, shift *= 10.0)
+        status = pd_hessian_factor_update(self->factor, problem, shift);
+    if (status == PD_ERROR_SINGULAR)
+        status = pd_fail(problem->error, PD_ERROR_SINGULAR, "the matrix is not positive definite at row %d (in a simulation: is the body held?)",
+                         problem->error->vertex);
+    return status;
+}
+
 pd_status pd_global_step_place(pd_global_step *self, const pd_problem *problem, const real *x, int anew) {
     pd_status status = PD_OK;
     if (!self->contact) return PD_OK;
@@ -134,10 +148,7 @@ pd_status pd_global_step_place(pd_global_step *self, const pd_problem *problem, 
         PD_TRY(pd_problem_hessian_upon(problem, self->base, x));
     } else if (self->factor && self->touched) {
         PD_TRY(pd_problem_whole_upon(problem, self->base, x, anew));
-        status = pd_hessian_factor_update(self->factor, problem, 0.0);
-        if (status == PD_ERROR_SINGULAR)
-            status = pd_fail(problem->error, PD_ERROR_SINGULAR,
-                             "the matrix is not positive definite at row %d (in a simulation: is the body held?)", problem->error->vertex);
+        status = factorise(self, problem);
     }
 done:
     return status;

@@ -52,6 +52,7 @@ pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int nea
             break;
         }
     }
+    iterate->part = alpha;
     // the frame subtracts the direction: scale it by alpha
     if (!iterate->stalled && alpha < 1.0) PD_TRY(pd_direction_scale(problem, iterate, alpha));
 done:

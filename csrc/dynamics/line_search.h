@@ -15,7 +15,8 @@ enum {
  * Armijo's condition with 1e-4 [Nocedal and Wright 2006, Eq. 3.4] decides as long as the potential resolves it. Below that
  * (pd_rounding_of_potential) the gradient at the trial point does, by `near`: PD_NEAR_SLOPE asks for g(x - alpha d).d >= -0.8 g(x).d, which
  * for a potential that is quadratic along d is Armijo's condition with 0.1 [Hager and Zhang 2005, approximate Wolfe conditions].
- * With contact it begins at the part of d that touches nothing (pd_contact_limit) instead of 1, and leaves that in iterate->limit.
+ * With contact it begins at the part of d that touches nothing (pd_contact_limit) instead of 1, and leaves that in iterate->limit, and alpha in
+ * iterate->part.
  * Memory: allocates nothing; uses trial, trial_offset, trial_gradient and scalars of the problem. */
 pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int near);
 

@@ -37,6 +37,7 @@ static const pd_option options[] = {PD_LINEAR(settings, linear), PD_OPTIONS_END}
 
 typedef struct pd_nonlinear_cg {
     real *p;             /* B [n,3] search direction */
+    int cut;             /* the last move was: it did not end where the gradient is conjugate to p */
     double *sums;        /* B [PD_CONJUGATE_COUNT] */
     pd_global_step step; /* the preconditioner: A^-1 r, or D^-1 r by one Jacobi sweep of weight 1 */
     pd_linear *matrix;   /* A for the product A p, where the preconditioner does not hold it as it is; or NULL */
@@ -115,9 +116,10 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
     pd_status status = PD_OK;
     PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient));
     PD_TRY(pd_global_step_place(&cg->step, problem, iterate->x, iterate->number == 0));
-    PD_TRY(go_on(cg, problem, iterate, iterate->number > 0));
+    PD_TRY(go_on(cg, problem, iterate, iterate->number > 0 && !cg->cut));
     if (!problem->contact) goto done;
     PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
+    cg->cut = iterate->part < 1.0;
     if (!iterate->stalled) goto done;
     // before it ends, the preconditioned gradient alone
     PD_TRY(pd_global_step_place(&cg->step, problem, iterate->x, 0));
