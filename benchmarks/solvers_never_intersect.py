@@ -1,12 +1,13 @@
 """Does any solver ever let anything through anything?
 
 The small scenes of tests/contact_scenes.py with the solvers of tests/judged_run.py, with and without friction, with both guards, in both
-precisions: each with one iteration a step, and again with as many as stand there (the two longest end earlier). Every step is judged along its whole path in exact
-arithmetic, where obstacles move as well. "steps", "intersections", "iterations" are sums of the two runs, "contacts" the most and
-"of_distance" the least of both, as in never_intersects.py. A run that ends with an error has its name in the place of "intersections".
+precisions: each with one iteration a step, and again with as many as stand there (the two longest scenes end earlier). Every step is
+judged along its whole path in exact arithmetic, where obstacles move as well. "steps", "intersections", "iterations" are sums of the two
+runs, "contacts" the most and "of_distance" the least of both, as in never_intersects.py. A run that ends with an error has its name in the
+place of "intersections".
 
 A row is written as soon as it is known, and rows that the file has are not made again: a run that was stopped goes on. Materials that not
-every solver takes stand aside for as-rigid-as-possible ones, but for those that work by the vertex.
+every solver takes stand aside for as-rigid-as-possible ones, but for solvers that work by the vertex.
 
     python benchmarks/solvers_never_intersect.py --out FILE.csv [--scenes NAME ...] [--solvers NAME ...] [--half] [--tiny]
 """

@@ -7,12 +7,13 @@
  *     A d = M/h^2 (x - y) + sum w S^T (F(x) - z + u),   A = M/h^2 + sum w S^T S.
  *
  * With contact its gradient joins the right-hand side and the projected Hessians of the pairs at x' the matrix (global_step.h): the energy of contact
- * has no z of its own. Moves are cut by the frame.
+ * has no z of its own. So the solve is a step of Newton's method, and is held back until its objective, w/2 |F(x) - z + u|^2 + inertia + contact, falls:
+ * whole steps against a stiff barrier with friction cycle.
  *
  * u = 0 at the start of a step. A fixed point has z = F(x) and w u = dE/dF there, so that x is stationary for G; on the way to it G
  * may rise, and may end a short run above where it began, which is no divergence. The weights are those of rest. Where an energy's
  * curvature exceeds them, as that of neo-Hookean volume does in much stretched tets (lam (s_j s_k)^2), or is negative, as in inverted
- * ones, the iteration may cycle about the stationary point: larger weights end the first, while weights of 2 mu + 4 lam did not end the
+ * or crushed ones, the iteration may cycle about the stationary point: larger weights end the first and the last, while weights of 2 mu + 4 lam did not end the
  * second on a bunny whose minimum has one inverted tet. */
 #include "contact/contact.h"
 #include "dynamics/global_step.h"

@@ -129,8 +129,8 @@ static pd_status factorise(pd_global_step *self, const pd_problem *problem) {
     for (int k = 0; k < MAX_SHIFTS && status == PD_ERROR_SINGULAR; k++, shift *= 10.0)
         status = pd_hessian_factor_update(self->factor, problem, shift);
     if (status == PD_ERROR_SINGULAR)
-        status = pd_fail(problem->error, PD_ERROR_SINGULAR, "the matrix is not positive definite at row %d (in a simulation: is the body held?)",
-                         problem->error->vertex);
+        status = pd_fail(problem->error, PD_ERROR_SINGULAR,
+                         "the matrix is not positive definite at row %d (in a simulation: is the body held?)", problem->error->vertex);
     return status;
 }
 

@@ -66,6 +66,12 @@ def test_no_solver_lets_anything_through(method, name, iterations):
     assert judged_run(case, "float32", **solver).intersections == 0
 
 
+def test_a_matrix_that_rounding_leaves_not_positive_is_shifted():
+    """If it failed, a step would end with an error where a pair comes so near that its stiffness has no digits left for the rest."""
+    case, solver = solver_case("nonlinear CG, direct", "thrown ball")
+    assert judged_run(case, "float32", **solver).intersections == 0
+
+
 @pytest.mark.stress
 @pytest.mark.parametrize("friction", [0.0, 0.5])
 @pytest.mark.parametrize("guard", pdgpu.contact.GUARDS)
