@@ -120,12 +120,12 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
     PD_TRY(go_on(cg, problem, iterate, iterate->number > 0 && !cg->cut));
     if (!problem->contact) goto done;
     PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
+    if (iterate->stalled) { // before it ends, the preconditioned gradient alone
+        PD_TRY(pd_global_step_place(&cg->step, problem, iterate->x, 0));
+        PD_TRY(go_on(cg, problem, iterate, 0));
+        PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
+    }
     cg->cut = iterate->part < 1.0;
-    if (!iterate->stalled) goto done;
-    // before it ends, the preconditioned gradient alone
-    PD_TRY(pd_global_step_place(&cg->step, problem, iterate->x, 0));
-    PD_TRY(go_on(cg, problem, iterate, 0));
-    PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
 done:
     return status;
 }
