@@ -239,6 +239,19 @@ ENTRIES = {
     "displacement": (pdgpu.TriangleMesh(BALL).displacement, dict(points=[[0.0, 1.0, 2.0]], start=1.0, end=2.0)),
     "add_obstacle": (lambda **a: scene().add_obstacle(**a), dict(mesh_or_shape=BALL, motion=None, name="b")),
     "contacts": (lambda **a: simulation().contacts(**a), dict(distance=0.1, bodies=["bar"], self_collision=True, unique=True)),
+    "BarrierContact": (
+        pdgpu.BarrierContact,
+        dict(
+            distance=0.1,
+            stiffness=1e3,
+            separation=0.0,
+            area_weighted=True,
+            guard="reach",
+            friction={("bar", "b"): 0.3},
+            friction_velocity=1e-3,
+            friction_lags=2,
+        ),
+    ),
     "Simulation": (
         lambda scene, **a: pdgpu.Simulation(scene() if scene is globals()["scene"] else scene, **a),
         dict(scene=scene, solver=SOLVER, dt=0.1, contact=None, device="cpu", dtype="float32", threads=1),

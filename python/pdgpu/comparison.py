@@ -236,7 +236,10 @@ def compare(
     if isinstance(contact, PenaltyContact):
         raise TypeError("contact: PenaltyContact finds its pairs on the way of each solver, so that there is no objective common to all")
     if getattr(contact, "friction_lags", 1) > 1:
-        raise ValueError(f"contact: friction_lags must be 1, so that there is one objective for all, got {contact.friction_lags}")
+        raise ValueError(
+            "contact: friction_lags must be 1, so that there is one objective for all: a second pass takes friction from where a solver "
+            f"ended the first, got {contact.friction_lags}"
+        )
     evaluator = _Evaluator(scene, dt, start, threads, contact)
     backend(device, dtype)
     for solver in solvers.values():

@@ -187,6 +187,11 @@ def test_quasistatic():
     pushed = -held.gradient()[bottom, 1].sum()
     found = sim.contact_forces()
     assert -pushed == pytest.approx(found.normal_force.sum(), rel=1e-8) and found.normal_force.sum() > 500.0
+    descent = pdgpu.VertexBlockDescent(iterations=600, tolerance=1e-9)
+    other = pdgpu.Simulation(scene, descent, dt=None, contact=pdgpu.BarrierContact(0.02))
+    other.step()
+    assert other.last_step.status == "converged"
+    np.testing.assert_allclose(other.positions, sim.positions, rtol=0.0, atol=1e-7)
 
 
 @pytest.mark.parametrize(
