@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pdgpu.linear_solvers import PCG, SOR, AJacobi, Direct, GaussSeidel, Jacobi, SymmetricGaussSeidel
     from pdgpu.materials import Material
     from pdgpu.penalty_contact import PenaltyContact
+    from pdgpu.projective_contact import ProjectiveContact
     from pdgpu.solvers import (
         ADMM,
         PBD,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
         ProjectiveDynamics | Newton | NonlinearCG | QuasiNewton | VertexBlockDescent | BlockJacobi | GradientDescent | ADMM | XPBD | PBD
     )
     LinearSolver: TypeAlias = Direct | Jacobi | AJacobi | GaussSeidel | SymmetricGaussSeidel | SOR | PCG
-    Contact: TypeAlias = BarrierContact | PenaltyContact
+    Contact: TypeAlias = BarrierContact | PenaltyContact | ProjectiveContact
     BodyName: TypeAlias = Body | str
     Owner: TypeAlias = Body | Obstacle | str
     Materials: TypeAlias = Material | list[Material] | tuple[Material, ...]
