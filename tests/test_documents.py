@@ -121,6 +121,10 @@ def test_the_readme_gives_the_figures_of_contact():
     scenes, steps = {row["scene"] for row in rows}, sum(int(row["steps"]) for row in rows)
     assert f"in {len(rows)} runs of {len(scenes)} scenes, {steps:,} steps, it found nothing" in readme
     assert f"nor in {len(fine)} longer runs of finer meshes" in readme
+    others = results("solvers_never_intersect.csv")
+    assert all(row["intersections"] == "0" for row in others)
+    solvers, steps = {row["solver"] for row in others}, sum(int(row["steps"]) for row in others)
+    assert f"{len(solvers)} solvers in the same small scenes, with one iteration a step and with more: {steps:,} steps, nothing" in readme
     speed = {row["program"]: float(row["times_as_fast"]) for row in results("contact_step.csv")}
     assert f"{speed['pdgpu']:.1f} times as fast (`contact_step.csv`" in readme
     friction = results("contact_friction.csv")[-1]
