@@ -169,8 +169,17 @@ pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_d
 
 /* ---- sweeps over vertices ----------------------------------------------------------------------------------------------- */
 
-/* Corners of neo-Hookean tets are stored in groups of as many, field by field, so that one vector instruction serves a group. */
+/* Corners of undamped tets are stored in groups of as many, field by field, so that one vector instruction serves a group. */
 #define PD_CORNER_LANES 8
+
+/* The families of corners that have groups: neo-Hookean ones (elements/vertex_step.h), ARAP and co-rotated ones (elements/rotated_corner.h). */
+enum { PD_GROUPS_NEO_HOOKEAN, PD_GROUPS_ROTATED, PD_GROUP_FAMILIES };
+
+typedef struct pd_corner_groups {
+    int *start;    /* B [n+1] groups of each turn; NULL where there are none */
+    int *places;   /* B [groups,3,PD_CORNER_LANES] places of the opposite face */
+    real *numbers; /* B [groups,numbers of a corner,PD_CORNER_LANES], zero in unused lanes */
+} pd_corner_groups;
 
 /* The free vertices in the order of a sweep, with all that each of them needs of its elements. The positions of a sweep lie in a
  * buffer of their own, [n_vertices,4] with the fourth number unused, at places where neighbours in the mesh are close together; the
@@ -186,11 +195,9 @@ typedef struct pd_vertex_sweep {
     int n_corners;                     /* in the list of corners */
     int *corner_start;                 /* B [n+1] */
     int *corners;                      /* B [n_corners,2] index of the kind in the model, and element * k + corner */
-    int *group_start;                  /* B [n+1] groups of undamped neo-Hookean corners */
-    int *group_places;                 /* B [groups,3,PD_CORNER_LANES] places of the opposite face */
-    real *group_numbers;               /* B [groups,PD_CORNER_NUMBERS,PD_CORNER_LANES], zero in unused lanes; elements/vertex_step.h */
-    int turn_threads;                  /* threads that share a turn on CUDA: 1, 4, 8, 16 or 32; 0: the loop chooses */
-    int *colours;                      /* B [n_vertices] of each vertex, -1 where it is fixed; NULL where nothing touches */
+    pd_corner_groups groups[PD_GROUP_FAMILIES];
+    int turn_threads; /* threads that share a turn on CUDA: 1, 4, 8, 16 or 32; 0: the loop chooses */
+    int *colours;     /* B [n_vertices] of each vertex, -1 where it is fixed; NULL where nothing touches */
 } pd_vertex_sweep;
 
 typedef struct pd_contact_sweep pd_contact_sweep; /* friction_loops.h */
@@ -202,7 +209,7 @@ typedef enum pd_sweep_step {
 } pd_sweep_step;
 
 /* One sweep over all vertices, colour after colour, the vertices of a colour in parallel: with g_i and H_ii the gradient of G and
- * its 3x3 block (the elements' indefinite parts clamped, pd_NAME_block), d_i as `kind` says,
+ * its 3x3 block (the elements' indefinite parts clamped, pd_NAME_block or rotated_corner.h), d_i as `kind` says,
  *     positions_i -= d_i (where in_place != 0),    direction_i = d_i.
  *   x, offset  B [n_vertices,3]  m      positions  B [n_vertices,4]  scratch      direction  B [n_vertices,3] out, m; 0 at fixed
  * contact: what touches, NULL: nothing; vertex_turn.h says what it changes.

@@ -1,6 +1,6 @@
 /* One vertex of a sweep, for the loops of both backends: gradient and 3x3 block from its elements, its step, its line search.
  *
- * pd_vertex_sweep in backend.h says where everything lies. The groups of neo-Hookean corners are summed by the loops themselves, each in
+ * pd_vertex_sweep in backend.h says where everything lies. The groups of corners are summed by the loops themselves, each in
  * the way its machine likes; then come the other corners, then the step.
  *
  * A turn may be shared by several threads, `lanes` of them with numbers `lane` from 0, which take the corners in turns: thread `lane` those
@@ -14,6 +14,7 @@
 #define PD_VERTEX_TURN_H
 
 #include "backend.h"
+#include "elements/rotated_corner.h"
 #include "elements/vertex_step.h"
 #include "friction_turn.h"
 #include "penalty_turn.h"
@@ -45,6 +46,8 @@ PD_FUNCTION void pd_turn_gather(int k, int stride, const real *x, const int *ver
         for (int c = 0; c < 3; c++) at[3 * a + c] = x[(size_t)stride * (size_t)vertices[a] + (size_t)c];
 }
 
+#define PD_IS_ROTATED(KIND) ((KIND) == PD_ARAP_TET || (KIND) == PD_COROTATED_TET)
+
 /* Adds gradient and block of one corner to sum, see vertex_step.h; and the energy of its element, damping included. */
 #define PD_CORNER(KIND, name, k, d, count)                                                                                                \
     PD_TURN_FUNCTION void pd_turn_corner_##name(const pd_elements *g, const int *places, const pd_step_data *step, const real *positions, \
@@ -55,8 +58,14 @@ PD_FUNCTION void pd_turn_gather(int k, int stride, const real *x, const int *ver
         pd_turn_gather(k, PD_POSITION_STRIDE, positions, places + (size_t)e * (k), at);                                                   \
         pd_element_deformation(k, d, at, rest, F);                                                                                        \
         if ((k) > 1) pd_element_corner_gradient(k, d, rest, a, along);                                                                    \
-        pd_##name##_gradient(F, p, P);                                                                                                    \
-        pd_##name##_block(F, p, along, B);                                                                                                \
+        if (PD_IS_ROTATED(KIND)) {                                                                                                        \
+            pd_rotated_corner(F, along, p[0], (count) > 1 ? p[(count) - 1] : 0, sum);                                                     \
+            for (int i = 0; i < 3 * (d); i++) P[i] = 0;                                                                                   \
+            for (int i = 0; i < 9; i++) B[i] = 0;                                                                                         \
+        } else {                                                                                                                          \
+            pd_##name##_gradient(F, p, P);                                                                                                \
+            pd_##name##_block(F, p, along, B);                                                                                            \
+        }                                                                                                                                 \
         if (g->damping && g->damping[e] > 0) {                                                                                            \
             real Ft[3 * (d)], scale = g->damping[e] * (real)step->inverse_h;                                                              \
             const real *H = g->damping_hessian + (size_t)e * 9 * (d) * (d);                                                               \

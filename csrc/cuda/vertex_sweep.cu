@@ -49,22 +49,47 @@ static __global__ void place_kernel(int n, const int *order, const real *x, plac
 
 /* ---- turns ------------------------------------------------------------------------------------------------------------------------- */
 
+/* The numbers of lane l of a group, and the edges x_a - x_i, x_b - x_i, x_c - x_i [9] of its corner. */
+template <int N>
+static __device__ __forceinline__ void gather_corner(const pd_corner_groups &groups, const place_position *positions,
+                                                     const place_position &own, size_t group, size_t l, real numbers[N], real edges[9]) {
+    const int *places = groups.places + group * 3 * PD_CORNER_LANES + l;
+    const real *from = groups.numbers + group * N * PD_CORNER_LANES + l;
+    for (int j = 0; j < N; j++) numbers[j] = from[j * PD_CORNER_LANES];
+    for (int j = 0; j < 3; j++) {
+        const place_position other = positions[places[j * PD_CORNER_LANES]];
+        for (int c = 0; c < 3; c++) edges[3 * j + c] = other.c[c] - own.c[c];
+    }
+}
+
 /* Thread `lane` of `lanes` takes the corners of the turn's groups in turns. */
-static __device__ __forceinline__ void add_groups(const pd_vertex_sweep &sweep, const place_position *positions, int turn, int lane,
-                                                  int lanes, real sum[9]) {
+static __device__ __forceinline__ void add_neo_hookean(const pd_vertex_sweep &sweep, const place_position *positions, int turn, int lane,
+                                                       int lanes, real sum[9]) {
+    const pd_corner_groups &groups = sweep.groups[PD_GROUPS_NEO_HOOKEAN];
     const place_position own = positions[sweep.places[turn]];
-    const int begin = sweep.group_start[turn], corners = (sweep.group_start[turn + 1] - begin) * PD_CORNER_LANES;
+    const int begin = groups.start[turn], corners = (groups.start[turn + 1] - begin) * PD_CORNER_LANES;
     for (int i = lane; i < corners; i += lanes) {
-        const size_t group = (size_t)(begin + i / PD_CORNER_LANES), l = (size_t)(i % PD_CORNER_LANES);
-        const int *places = sweep.group_places + group * 3 * PD_CORNER_LANES + l;
-        const real *from = sweep.group_numbers + group * PD_CORNER_NUMBERS * PD_CORNER_LANES + l;
         real edges[9], numbers[PD_CORNER_NUMBERS];
-        for (int j = 0; j < PD_CORNER_NUMBERS; j++) numbers[j] = from[j * PD_CORNER_LANES];
-        for (int j = 0; j < 3; j++) {
-            const place_position other = positions[places[j * PD_CORNER_LANES]];
-            for (int c = 0; c < 3; c++) edges[3 * j + c] = other.c[c] - own.c[c];
-        }
+        gather_corner<PD_CORNER_NUMBERS>(groups, positions, own, (size_t)(begin + i / PD_CORNER_LANES), (size_t)(i % PD_CORNER_LANES),
+                                         numbers, edges);
         pd_neo_hookean_corner(1, edges, numbers, sum);
+    }
+}
+
+static __device__ __noinline__ void add_rotated(const pd_vertex_sweep &sweep, const place_position *positions, int turn, int lane,
+                                                int lanes, real sum[9]) {
+    const pd_corner_groups &groups = sweep.groups[PD_GROUPS_ROTATED];
+    const place_position own = positions[sweep.places[turn]];
+    const int begin = groups.start[turn], corners = (groups.start[turn + 1] - begin) * PD_CORNER_LANES;
+    for (int i = lane; i < corners; i += lanes) {
+        real edges[9], numbers[PD_ROTATED_NUMBERS], F[9], R[9], n;
+        gather_corner<PD_ROTATED_NUMBERS>(groups, positions, own, (size_t)(begin + i / PD_CORNER_LANES), (size_t)(i % PD_CORNER_LANES),
+                                          numbers, edges);
+        if (numbers[PD_ROTATED_WEIGHT] == 0 && numbers[PD_ROTATED_LAME] == 0) continue; // an unused lane
+        pd_rotated_deformation(1, edges, numbers, F);
+        if (!pd_polar3_closed_lane(F, R, 1, &n)) n = pd_rotated_slowly(F, R);
+        const real excess = pd_rotated_add_lane(1, F, R, n, numbers, sum);
+        if (excess > 0) pd_rotated_turn_lane(1, F, R, n, excess, numbers, sum);
     }
 }
 
@@ -86,7 +111,7 @@ static __global__ void __launch_bounds__(PD_THREADS)
                       place_position *positions, real *direction) {
     const int turn = begin + (int)(blockIdx.x * (PD_THREADS / T) + threadIdx.x / T), lane = (int)threadIdx.x % T;
     real sum[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, d[3];
-    if (turn < end) add_groups(sweep, positions, turn, lane, T, sum);
+    if (turn < end) add_neo_hookean(sweep, positions, turn, lane, T, sum);
     for (int shift = T / 2; shift > 0; shift /= 2) // every thread gets the same bits: a + b is b + a
         for (int i = 0; i < 9; i++) sum[i] += __shfl_xor_sync(0xffffffffu, sum[i], shift);
     if (turn >= end) return;
@@ -109,7 +134,8 @@ static __global__ void __launch_bounds__(PD_THREADS)
     const int turn = begin + (int)(blockIdx.x * per_block + threadIdx.x / (unsigned)lanes), lane = (int)(threadIdx.x % (unsigned)lanes);
     real sum[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, d[3];
     if (turn < end) {
-        if (!search) add_groups(sweep, positions, turn, lane, lanes, sum); // with a search no corner is in a group
+        if (sweep.groups[PD_GROUPS_NEO_HOOKEAN].start) add_neo_hookean(sweep, positions, turn, lane, lanes, sum);
+        if (sweep.groups[PD_GROUPS_ROTATED].start) add_rotated(sweep, positions, turn, lane, lanes, sum);
         pd_turn_add_corners(&model, &sweep, &step, positions->c, turn, lane, lanes, sum);
     }
     for (int shift = lanes / 2; shift > 0; shift /= 2)
@@ -132,6 +158,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
                             pd_sweep_step kind, int in_place, const pd_contact_sweep *contact, const real *x, const real *offset,
                             real *positions, real *direction) {
     const int lanes = sweep->turn_threads > 0 ? sweep->turn_threads : PD_CORNER_LANES;
+    const bool rotated = sweep->groups[PD_GROUPS_ROTATED].start != NULL;
     const pd_contact_sweep touched = contact ? *contact : pd_contact_sweep{};
     place_position *places = (place_position *)positions;
     auto groups = group_turn_kernel<8>;
@@ -144,7 +171,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
     for (int colour = 0; colour < sweep->n_colours; colour++) {
         int begin = sweep->colour_start[colour], end = sweep->colour_start[colour + 1];
         unsigned blocks = pd_thread_blocks((long long)(end - begin) * lanes);
-        if (kind == PD_SWEEP_SEARCH || sweep->n_corners > 0 || contact)
+        if (kind == PD_SWEEP_SEARCH || sweep->n_corners > 0 || !sweep->groups[PD_GROUPS_NEO_HOOKEAN].start || rotated || contact)
             PD_LAUNCH_BLOCKS(context, corner_turn_kernel, blocks, *model, *sweep, *step, touched, kind, in_place, lanes, begin, end, offset,
                              places, direction);
         else

@@ -1,6 +1,7 @@
 /* Builds the sweep of a simulation, once; see vertex_sweep.h and pd_vertex_sweep in backend.h. */
 #include "dynamics/vertex_sweep.h"
 
+#include "elements/rotated_corner.h"
 #include "elements/vertex_step.h"
 #include "host/ordering.h"
 #include "host/team.h"
@@ -10,10 +11,14 @@
 #include <string.h>
 
 void pd_vertex_sweep_destroy(pd_vertex_sweep *sweep, pd_context *context) {
-    void *memory[] = {sweep->order,   sweep->vertices,    sweep->places,       sweep->diagonal,      sweep->corner_start,
-                      sweep->corners, sweep->group_start, sweep->group_places, sweep->group_numbers, sweep->colours};
+    void *memory[] = {sweep->order, sweep->vertices, sweep->places, sweep->diagonal, sweep->corner_start, sweep->corners, sweep->colours};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
     for (int k = 0; k < PD_KIND_COUNT; k++) pd_memory_destroy(context, sweep->corner_places[k]);
+    for (int f = 0; f < PD_GROUP_FAMILIES; f++) {
+        pd_memory_destroy(context, sweep->groups[f].start);
+        pd_memory_destroy(context, sweep->groups[f].places);
+        pd_memory_destroy(context, sweep->groups[f].numbers);
+    }
     free((void *)sweep->colour_start);
     memset(sweep, 0, sizeof *sweep);
 }
@@ -90,12 +95,28 @@ static pd_status check_colours(const builder *b, const int *colours) {
     return PD_OK;
 }
 
-static int is_grouped(const pd_element_set *set, int element, int grouped) {
-    return grouped && set->kind == PD_NEO_HOOKEAN_TET && (!set->damping || set->damping[element] <= 0.0);
+/* The family of an element's corners, -1 where they stand in no group. */
+static int family_of(const pd_element_set *set, int element, int grouped) {
+    if (!grouped || (set->damping && set->damping[element] > 0.0)) return -1;
+    if (set->kind == PD_NEO_HOOKEAN_TET) return PD_GROUPS_NEO_HOOKEAN;
+    return set->kind == PD_ARAP_TET || set->kind == PD_COROTATED_TET ? PD_GROUPS_ROTATED : -1;
 }
 
 /* The three other corners of a tet, turned so that their face is seen from the corner in front. */
 static const int opposite[4][3] = {{1, 3, 2}, {0, 2, 3}, {0, 3, 1}, {0, 1, 2}};
+
+/* Numbers of corner `corner` of an ARAP or co-rotated tet; see rotated_corner.h. */
+static void rotated_numbers(const pd_element_set *set, int element, int corner, double numbers[PD_ROTATED_NUMBERS]) {
+    int rotated = set->kind == PD_COROTATED_TET, count = rotated ? 2 : 1;
+    const double *rest = set->rest + 9 * (size_t)element, *parameters = set->parameters + (size_t)count * (size_t)element;
+    for (int j = 0; j < 3; j++)
+        for (int c = 0; c < 3; c++) {
+            int other = opposite[corner][j];
+            numbers[3 * j + c] = other > 0 ? rest[3 * (other - 1) + c] : -(rest[c] + rest[3 + c] + rest[6 + c]);
+        }
+    numbers[PD_ROTATED_WEIGHT] = parameters[0];
+    numbers[PD_ROTATED_LAME] = rotated ? parameters[1] : 0.0;
+}
 
 /* Numbers of corner `corner` of a neo-Hookean tet, and mu V |g_i|^2; see pd_neo_hookean_corner. */
 static double corner_numbers(const double *rest, const double *parameters, int corner, double numbers[PD_CORNER_NUMBERS]) {
@@ -114,16 +135,26 @@ static double corner_numbers(const double *rest, const double *parameters, int c
     return own;
 }
 
-/* Which corners each turn reads: groups of neo-Hookean ones, and a list of all others. They are written for a piece of the turns at a
+/* Which corners each turn reads: groups of lanes, by families, and a list of all others. They are written for a piece of the turns at a
  * time, into host memory that is used again for the next: together they are the largest arrays of a simulation. */
+typedef struct group_list {
+    int *start;   /* [n+1] */
+    size_t first; /* of the piece */
+    size_t most;  /* lanes of a piece */
+    int *places;
+    real *numbers;
+} group_list;
+
 typedef struct corner_lists {
-    int *corner_start, *group_start;  /* [n+1] */
-    size_t first_corner, first_group; /* of the piece */
-    int *corners, *group_places;
-    real *numbers, *diagonal; /* diagonal [n] of all turns */
+    int *corner_start;   /* [n+1] */
+    size_t first_corner; /* of the piece */
+    int *corners;
+    real *diagonal; /* [n] of all turns */
+    group_list groups[PD_GROUP_FAMILIES];
 } corner_lists;
 
-enum { PIECE = 1 << 17 }; /* turns */
+enum { PIECE = 1 << 17, MOST_NUMBERS = PD_ROTATED_NUMBERS }; /* turns; numbers of a corner of any family */
+static const int numbers_of[PD_GROUP_FAMILIES] = {PD_CORNER_NUMBERS, PD_ROTATED_NUMBERS};
 
 static size_t piece_end(const builder *b, size_t first) { return first + PIECE < (size_t)b->n ? first + PIECE : (size_t)b->n; }
 
@@ -132,108 +163,143 @@ static void count_corners(const builder *b, corner_lists *lists, int grouped) {
     const pd_problem *self = b->problem;
 #pragma omp parallel for num_threads(pd_team(pd_context_threads(self->context), b->n, 100)) schedule(static)
     for (int t = 0; t < b->n; t++) {
-        int vertex = b->vertices[t], lanes = 0, others = 0;
+        int vertex = b->vertices[t], lanes[PD_GROUP_FAMILIES] = {0}, others = 0;
         for (int s = self->corners->start[vertex]; s < self->corners->start[vertex + 1]; s++) {
             int element, position;
             const pd_element_set *set = pd_corner_set(self->sets, self->corners->corners[s], &element, &position);
-            if (is_grouped(set, element, grouped))
-                lanes++;
+            int family = family_of(set, element, grouped);
+            if (family >= 0)
+                lanes[family]++;
             else
                 others++;
         }
         lists->corner_start[t + 1] = others;
-        lists->group_start[t + 1] = (lanes + PD_CORNER_LANES - 1) / PD_CORNER_LANES;
+        for (int f = 0; f < PD_GROUP_FAMILIES; f++) lists->groups[f].start[t + 1] = (lanes[f] + PD_CORNER_LANES - 1) / PD_CORNER_LANES;
     }
-    for (size_t t = 0; t < (size_t)b->n; t++) { // neither sum exceeds the number of corners, which is an int
+    for (size_t t = 0; t < (size_t)b->n; t++) { // no sum exceeds the number of corners, which is an int
         lists->corner_start[t + 1] += lists->corner_start[t];
-        lists->group_start[t + 1] += lists->group_start[t];
+        for (int f = 0; f < PD_GROUP_FAMILIES; f++) lists->groups[f].start[t + 1] += lists->groups[f].start[t];
     }
+}
+
+/* An unused lane reads the vertex itself and multiplies it by zero. */
+static void clear_groups(group_list *list, int count, int place, size_t lane, size_t end) {
+    for (size_t l = lane; l < end; l++)
+        for (int j = 0; j < 3; j++) list->places[(l / PD_CORNER_LANES * 3 + (size_t)j) * PD_CORNER_LANES + l % PD_CORNER_LANES] = place;
+    for (size_t i = lane * (size_t)count; i < end * (size_t)count; i++) list->numbers[i] = 0;
 }
 
 static void list_turn(const builder *b, corner_lists *lists, int grouped, double inverse_h2, int t) {
     const pd_problem *self = b->problem;
     int vertex = b->vertices[t];
     int *corners = lists->corners + 2 * ((size_t)lists->corner_start[t] - lists->first_corner);
-    size_t lane = ((size_t)lists->group_start[t] - lists->first_group) * PD_CORNER_LANES;
-    size_t end = ((size_t)lists->group_start[t + 1] - lists->first_group) * PD_CORNER_LANES;
+    size_t lanes[PD_GROUP_FAMILIES];
     double own = self->masses[vertex] * inverse_h2;
-    for (size_t l = lane; l < end; l++) // an unused lane reads the vertex itself and multiplies it by zero
-        for (int j = 0; j < 3; j++)
-            lists->group_places[(l / PD_CORNER_LANES * 3 + (size_t)j) * PD_CORNER_LANES + l % PD_CORNER_LANES] = b->places[t];
-    for (size_t i = lane * PD_CORNER_NUMBERS; i < end * PD_CORNER_NUMBERS; i++) lists->numbers[i] = 0;
+    for (int f = 0; f < PD_GROUP_FAMILIES; f++) {
+        group_list *list = &lists->groups[f];
+        lanes[f] = ((size_t)list->start[t] - list->first) * PD_CORNER_LANES;
+        clear_groups(list, numbers_of[f], b->places[t], lanes[f], ((size_t)list->start[t + 1] - list->first) * PD_CORNER_LANES);
+    }
     for (int s = self->corners->start[vertex]; s < self->corners->start[vertex + 1]; s++) {
         int element, position;
         const pd_element_set *set = pd_corner_set(self->sets, self->corners->corners[s], &element, &position);
-        if (!is_grouped(set, element, grouped)) {
+        int family = family_of(set, element, grouped);
+        if (family < 0) {
             *corners++ = (int)(set - self->sets);
             *corners++ = element * pd_kind_shape_of(set->kind).vertices + position;
             continue;
         }
-        double values[PD_CORNER_NUMBERS];
-        own += corner_numbers(set->rest + 9 * (size_t)element, set->parameters + 2 * (size_t)element, position, values);
-        size_t group = lane / PD_CORNER_LANES, l = lane % PD_CORNER_LANES;
-        for (int j = 0; j < 3; j++)
-            lists->group_places[(group * 3 + (size_t)j) * PD_CORNER_LANES + l] =
+        double values[MOST_NUMBERS];
+        if (family == PD_GROUPS_ROTATED)
+            rotated_numbers(set, element, position, values);
+        else
+            own += corner_numbers(set->rest + 9 * (size_t)element, set->parameters + 2 * (size_t)element, position, values);
+        size_t group = lanes[family] / PD_CORNER_LANES, l = lanes[family] % PD_CORNER_LANES, count = (size_t)numbers_of[family];
+        for (size_t j = 0; j < 3; j++)
+            lists->groups[family].places[(group * 3 + j) * PD_CORNER_LANES + l] =
                 b->place_of[set->vertices[4 * (size_t)element + (size_t)opposite[position][j]]];
-        for (int j = 0; j < PD_CORNER_NUMBERS; j++)
-            lists->numbers[(group * PD_CORNER_NUMBERS + (size_t)j) * PD_CORNER_LANES + l] = (real)values[j];
-        lane++;
+        for (size_t j = 0; j < count; j++) lists->groups[family].numbers[(group * count + j) * PD_CORNER_LANES + l] = (real)values[j];
+        lanes[family]++;
     }
     lists->diagonal[t] = (real)own;
+}
+
+/* Host memory for the groups of a piece, backend memory for all. */
+static pd_status make_groups(const builder *b, group_list *list, pd_corner_groups *out, int count) {
+    const pd_problem *self = b->problem;
+    pd_status status = PD_OK;
+    size_t n = (size_t)b->n, lanes = (size_t)list->start[n] * PD_CORNER_LANES;
+    for (size_t first = 0; first < n; first += PIECE) {
+        size_t here = (size_t)(list->start[piece_end(b, first)] - list->start[first]) * PD_CORNER_LANES;
+        if (here > list->most) list->most = here;
+    }
+    if (lanes == 0) return PD_OK;
+    list->places = malloc(list->most * 3 * sizeof(int));
+    list->numbers = malloc(list->most * (size_t)count * sizeof(real));
+    if (!list->places || !list->numbers) return pd_fail(self->error, PD_ERROR_MEMORY, "out of memory for a sweep over %d vertices", b->n);
+    PD_TRY(pd_memory_create(self->context, (void **)&out->places, lanes * 3 * sizeof(int)));
+    PD_TRY(pd_memory_create(self->context, (void **)&out->numbers, lanes * (size_t)count * sizeof(real)));
+    PD_TRY(pd_upload(self->context, (void **)&out->start, list->start, (n + 1) * sizeof(int)));
+done:
+    return status;
+}
+
+static pd_status upload_groups(const builder *b, const group_list *list, pd_corner_groups *out, int count, size_t end) {
+    pd_context *context = b->problem->context;
+    pd_status status = PD_OK;
+    size_t from = list->first * PD_CORNER_LANES, lanes = ((size_t)list->start[end] - list->first) * PD_CORNER_LANES, of = (size_t)count;
+    if (lanes == 0) return PD_OK;
+    PD_TRY(pd_memory_upload(context, out->places + 3 * from, list->places, lanes * 3 * sizeof(int)));
+    PD_TRY(pd_memory_upload(context, out->numbers + of * from, list->numbers, lanes * of * sizeof(real)));
+done:
+    return status;
 }
 
 static pd_status list_corners(builder *b, pd_vertex_sweep *out, int grouped) {
     const pd_problem *self = b->problem;
     pd_context *context = self->context;
     pd_status status = PD_OK;
-    size_t n = (size_t)b->n, most_corners = 0, most_lanes = 0;
+    size_t n = (size_t)b->n, most_corners = 0;
     double inverse_h2 = self->h > 0 ? 1.0 / (self->h * self->h) : 0.0;
-    corner_lists lists = {.corner_start = calloc(n + 1, sizeof(int)), .group_start = calloc(n + 1, sizeof(int))};
-    lists.diagonal = malloc(n * sizeof(real) + 1);
-    if (!lists.corner_start || !lists.group_start || !lists.diagonal) goto memory;
+    corner_lists lists = {.corner_start = calloc(n + 1, sizeof(int)), .diagonal = malloc(n * sizeof(real) + 1)};
+    if (!lists.corner_start || !lists.diagonal) goto memory;
+    for (int f = 0; f < PD_GROUP_FAMILIES; f++)
+        if (!(lists.groups[f].start = calloc(n + 1, sizeof(int)))) goto memory;
     count_corners(b, &lists, grouped);
     for (size_t first = 0; first < n; first += PIECE) {
-        size_t end = piece_end(b, first), corners = (size_t)(lists.corner_start[end] - lists.corner_start[first]);
-        size_t lanes = (size_t)(lists.group_start[end] - lists.group_start[first]) * PD_CORNER_LANES;
+        size_t corners = (size_t)(lists.corner_start[piece_end(b, first)] - lists.corner_start[first]);
         if (corners > most_corners) most_corners = corners;
-        if (lanes > most_lanes) most_lanes = lanes;
     }
     lists.corners = malloc(most_corners * 2 * sizeof(int) + 1);
-    lists.group_places = malloc(most_lanes * 3 * sizeof(int) + 1);
-    lists.numbers = malloc(most_lanes * PD_CORNER_NUMBERS * sizeof(real) + 1);
-    if (!lists.corners || !lists.group_places || !lists.numbers) goto memory;
+    if (!lists.corners) goto memory;
 
-    size_t n_lanes = (size_t)lists.group_start[n] * PD_CORNER_LANES;
     PD_TRY(pd_memory_create(context, (void **)&out->corners, (size_t)lists.corner_start[n] * 2 * sizeof(int)));
-    PD_TRY(pd_memory_create(context, (void **)&out->group_places, n_lanes * 3 * sizeof(int)));
-    PD_TRY(pd_memory_create(context, (void **)&out->group_numbers, n_lanes * PD_CORNER_NUMBERS * sizeof(real)));
+    for (int f = 0; f < PD_GROUP_FAMILIES; f++) PD_TRY(make_groups(b, &lists.groups[f], &out->groups[f], numbers_of[f]));
     for (size_t first = 0; first < n; first += PIECE) {
         size_t end = piece_end(b, first);
         lists.first_corner = (size_t)lists.corner_start[first];
-        lists.first_group = (size_t)lists.group_start[first];
+        for (int f = 0; f < PD_GROUP_FAMILIES; f++) lists.groups[f].first = (size_t)lists.groups[f].start[first];
 #pragma omp parallel for num_threads(pd_team(pd_context_threads(context), (long long)(end - first), 300)) schedule(static)
         for (int t = (int)first; t < (int)end; t++) list_turn(b, &lists, grouped, inverse_h2, t);
-        size_t corners = (size_t)lists.corner_start[end] - lists.first_corner, first_lane = lists.first_group * PD_CORNER_LANES;
-        size_t lanes = ((size_t)lists.group_start[end] - lists.first_group) * PD_CORNER_LANES;
+        size_t corners = (size_t)lists.corner_start[end] - lists.first_corner;
         PD_TRY(pd_memory_upload(context, out->corners + 2 * lists.first_corner, lists.corners, corners * 2 * sizeof(int)));
-        PD_TRY(pd_memory_upload(context, out->group_places + 3 * first_lane, lists.group_places, lanes * 3 * sizeof(int)));
-        PD_TRY(pd_memory_upload(context, out->group_numbers + PD_CORNER_NUMBERS * first_lane, lists.numbers,
-                                lanes * PD_CORNER_NUMBERS * sizeof(real)));
+        for (int f = 0; f < PD_GROUP_FAMILIES; f++) PD_TRY(upload_groups(b, &lists.groups[f], &out->groups[f], numbers_of[f], end));
     }
     out->n_corners = lists.corner_start[n];
     PD_TRY(pd_upload(context, (void **)&out->corner_start, lists.corner_start, (n + 1) * sizeof(int)));
-    PD_TRY(pd_upload(context, (void **)&out->group_start, lists.group_start, (n + 1) * sizeof(int)));
     PD_TRY(pd_upload(context, (void **)&out->diagonal, lists.diagonal, n * sizeof(real)));
     goto done;
 memory:
     status = pd_fail(self->error, PD_ERROR_MEMORY, "out of memory for a sweep over %d vertices", b->n);
 done:
     free(lists.corner_start);
-    free(lists.group_start);
     free(lists.corners);
-    free(lists.group_places);
-    free(lists.numbers);
     free(lists.diagonal);
+    for (int f = 0; f < PD_GROUP_FAMILIES; f++) {
+        free(lists.groups[f].start);
+        free(lists.groups[f].places);
+        free(lists.groups[f].numbers);
+    }
     return status;
 }
 
@@ -257,7 +323,7 @@ static pd_status place_elements(builder *b, pd_vertex_sweep *out, int grouped) {
         const pd_element_set *set = &self->sets[s];
         size_t count = (size_t)set->n * (size_t)pd_kind_shape_of(set->kind).vertices;
         int e = 0;
-        while (e < set->n && is_grouped(set, e, grouped)) e++;
+        while (e < set->n && family_of(set, e, grouped) >= 0) e++;
         if (e == set->n) continue;
         int *places = malloc(count * sizeof(int) + 1);
         if (!places) return pd_fail(self->error, PD_ERROR_MEMORY, "out of memory for a sweep over %d elements", set->n);

@@ -1,0 +1,114 @@
+"""Sweeps over vertices of ARAP and co-rotated tets, whose rotations and blocks have a closed form of their own."""
+
+import inputs
+import numpy as np
+import pytest
+
+import pdgpu
+
+ARAP, COROTATED = pdgpu.ARAP(2e4), pdgpu.Corotated(2e4, 6e4)
+
+
+def bar(material, cells=(3, 1, 1), **options):
+    points, tets = inputs.kuhn_grid(*cells, 0.1)
+    scene = pdgpu.Scene(gravity=(0.0, -9.81, 0.0))
+    return scene, scene.add_solid(pdgpu.Mesh(points, tets=tets), material, density=1000.0, **options)
+
+
+def starts(points):
+    """Stretched, scrambled with inverted tets, and collapsed to a plane, to a line, to a point: where the closed form is no good."""
+    rng = np.random.default_rng(5)
+    return {
+        "stretched": points * (1.8, 1.0, 0.9) + 0.01 * rng.normal(size=points.shape),
+        "scrambled": points + 0.1 * rng.normal(size=points.shape),
+        "mirrored": points * (1.0, -1.0, 1.0),
+        "plane": points * (1.0, 1.0, 0.0),
+        "line": points * (1.0, 0.0, 0.0) + 1e-9 * rng.normal(size=points.shape),
+        "point": points * 1e-3,
+    }
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("damping", [0.0, 0.01])
+def test_every_sweep_lowers_the_potential_of_arap(damping, dtype):
+    """The block would be too small where a tet is stretched, pressed, inverted or flat, and G would grow."""
+    for name in starts(np.zeros((1, 3))):
+        scene, body = bar(ARAP, damping=damping)
+        body.pin([0, 1])
+        sim = pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(iterations=40, initialization="previous"), dt=1 / 30, dtype=dtype)
+        sim.set_state(positions=starts(body.points)[name])
+        sim.step(record=True)
+        potential = sim.last_step["incremental_potential"]
+        allowed = (1e-11 if dtype == "float64" else 3e-6) * abs(potential).max()
+        assert (np.diff(potential) <= allowed).all(), name
+        assert potential[-1] < 0.7 * potential[0], name
+
+
+@pytest.mark.parametrize("material", [ARAP, COROTATED], ids=["arap", "corotated"])
+@pytest.mark.parametrize("damping", [0.0, 0.02])
+def test_same_answer_as_newton(material, damping):
+    """A rotation would be off, or a gradient would not be that of the energy; damped corners go another way than the groups."""
+    scene, body = bar(material, damping=damping)
+    body.pin(body.points[:, 0] == 0)
+    start = body.points * (1.2, 1.0, 0.9)
+    answers = {}
+    for solver in (pdgpu.Newton(iterations=60, tolerance=1e-13), pdgpu.VertexBlockDescent(iterations=1500)):
+        sim = pdgpu.Simulation(scene, solver, dt=1 / 60)
+        sim.set_state(positions=start)
+        sim.step()
+        answers[type(solver)] = sim.positions
+    np.testing.assert_allclose(answers[pdgpu.VertexBlockDescent], answers[pdgpu.Newton], atol=1e-12)
+
+
+def test_where_a_corotated_tet_is_in_tension_the_step_is_newtons():
+    """What the turning of R stiffens would be lost or counted wrongly: in tension the block is the exact one."""
+    material = pdgpu.Corotated(1e4, 5e5)
+    scene, body = bar(material, cells=(2, 2, 2))
+    centre = int(np.linalg.norm(body.points - 0.1, axis=1).argmin())
+    body.pin(np.delete(np.arange(len(body.points)), centre))
+    start = body.points * (1.3, 1.2, 1.15)
+    start[centre] += (0.01, -0.008, 0.004)
+    sim = pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(iterations=1, initialization="previous"), dt=1 / 30)
+    sim.set_state(positions=start)
+    gradient = sim.gradient(start)[centre]
+    H = np.empty((3, 3))
+    for c in range(3):
+        move = np.zeros_like(start)
+        move[centre, c] = 1e-6
+        H[:, c] = (sim.gradient(start + move)[centre] - sim.gradient(start - move)[centre]) / 2e-6
+    sim.step()
+    np.testing.assert_allclose(start[centre] - sim.positions[centre], np.linalg.solve(H, gradient), rtol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["stretched", "scrambled", "mirrored", "plane", "point"])  # on a line no rotation is the nearest one
+def test_groups_and_single_corners_agree(name):
+    """A tet whose rotation needs the decomposition would be lost in its group, or spoil its neighbours there."""
+    steps = []
+    for damping in (0.0, 1e-300):  # so little that it changes nothing but the way
+        moved = []
+        for material in (ARAP, COROTATED):
+            scene, body = bar(material, damping=damping)
+            sim = pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(iterations=1, initialization="previous"), dt=1 / 30)
+            sim.set_state(positions=starts(body.points)[name])
+            sim.step()
+            moved.append(sim.positions)
+        steps.append(np.array(moved))
+    assert np.isfinite(steps).all()
+    np.testing.assert_allclose(steps[0], steps[1], rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_bits_do_not_depend_on_threads(dtype, tmp_path):
+    """A run could not be repeated, or not be resumed: nothing of a rotation is kept from visit to visit."""
+    results = []
+    for threads in (1, 2, 3):
+        scene, body = bar(COROTATED, cells=(6, 6, 6))
+        sim = pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(iterations=5), dt=1 / 30, dtype=dtype, threads=threads)
+        sim.set_state(positions=body.points * (1.5, 0.8, 1.0))
+        sim.step(2)
+        if threads == 3:
+            sim.save(tmp_path / "half")
+            sim = pdgpu.Simulation.load(tmp_path / "half", threads=threads)
+        sim.step(2)
+        results.append(sim.positions)
+    assert (results[0] == results[1]).all() and (results[0] == results[2]).all()
