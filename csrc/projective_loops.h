@@ -76,6 +76,26 @@ pd_status pd_projective_gather_diagonal(pd_context *context, const pd_model *mod
 /* x_i goes towards its target, no farther than its reach nor than `far`, m. */
 pd_status pd_projective_move_within(pd_context *context, int n, const real *reach, double far, const real *target, real *x);
 
+/* ---- restitution ---------------------------------------------------------------------------------------------------------------- */
+
+/* velocities [n_points,3]  B  out, m/s: of free vertices v [n_vertices,3], or where that is NULL what the step would have given them without
+ * forces of elasticity and contact, offset [n_vertices,3] being how far they are from there; of all else where it went from y_0 to y. */
+pd_status pd_projective_velocities(pd_context *context, const pd_model *model, int n_points, double inverse_h, const real *y,
+                                   const real *y_0, const real *offset, const real *v, real *velocities);
+
+/* wanted [n]  B  out, m/s: how fast a pair is to part, `restitution` times as fast as it came; below 0 where it is not marked or came slower
+ * than rest_speed. */
+pd_status pd_projective_rebounds(pd_context *context, const pd_projected_pairs *pairs, const unsigned char *pressed, const real *velocities,
+                                 double restitution, double rest_speed, real *wanted);
+
+/* count [n_points]  B  out: of the rebounds that a free vertex takes part in; 0 for all else. */
+pd_status pd_projective_count_rebounds(pd_context *context, const pd_model *model, int n_points, const pd_incidence *incidence,
+                                       const real *wanted, int *count);
+
+/* corners [n,4,3]  B  out, m/s: what each rebound adds to the velocities of its points, each of which is split among as many as it is in. */
+pd_status pd_projective_impulses(pd_context *context, const pd_model *model, const pd_projected_pairs *pairs, const real *wanted,
+                                 const int *count, const real *velocities, real *corners);
+
 #ifdef __cplusplus
 }
 #endif

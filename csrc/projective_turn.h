@@ -129,6 +129,42 @@ PD_FUNCTION double pd_projective_turn_diagonal(const pd_model *model, const pd_i
     return sum;
 }
 
+/* The velocity of point i. */
+PD_FUNCTION void pd_projective_turn_velocity(const pd_model *model, real inverse_h, const real *y, const real *y_0, const real *offset,
+                                             const real *v, int i, real *velocities) {
+    int is_free = i < model->n_vertices && !model->fixed[i];
+    for (size_t c = 3 * (size_t)i; c < 3 * (size_t)i + 3; c++)
+        velocities[c] = is_free && v ? v[c] : inverse_h * (y[c] - y_0[c] - (is_free ? offset[c] : (real)0));
+}
+
+PD_FUNCTION real pd_projective_turn_rebound(const pd_projected_pairs *pairs, const unsigned char *pressed, const real *velocities,
+                                            real restitution, real rest_speed, int p) {
+    real speed = pd_projective_distance(pairs, velocities, p);
+    return pressed[p] && speed < -rest_speed ? -restitution * speed : (real)-1;
+}
+
+PD_FUNCTION int pd_projective_turn_count(const pd_model *model, const pd_incidence *incidence, const real *wanted, int i) {
+    int count = 0;
+    if (i >= model->n_vertices || model->fixed[i]) return 0;
+    for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) count += wanted[incidence->roles[r] / 4] >= 0;
+    return count;
+}
+
+/* corners [4,3] of pair p. A vertex in several rebounds is a part of its mass in each, which keeps momentum and lets all of them be taken at once
+ * [Tonge et al. 2012, Mass Splitting for Jitter-Free Parallel Rigid Body Simulation]. */
+PD_FUNCTION void pd_projective_turn_impulse(const pd_model *model, const pd_projected_pairs *pairs, const real *wanted, const int *count,
+                                            const real *velocities, int p, real *corners) {
+    const int *points = pairs->points + 4 * (size_t)p;
+    const real *weights = pairs->weights + 4 * (size_t)p;
+    real den = 0, lacks = wanted[p] >= 0 ? wanted[p] - pd_projective_distance(pairs, velocities, p) : (real)0;
+    for (int j = 0; j < 4; j++)
+        if (weights[j] != 0) den += weights[j] * weights[j] * pd_projective_inverse_mass(model, points[j]) * (real)count[points[j]];
+    real impulse = lacks > 0 && den > 0 ? lacks / den : (real)0;
+    pd_vector normal = pd_vector_load(pairs->normal + 3 * (size_t)p);
+    for (int j = 0; j < 4; j++)
+        pd_vector_store(pd_vector_scale(impulse * weights[j] * pd_projective_inverse_mass(model, points[j]), normal), corners + 3 * j);
+}
+
 PD_FUNCTION void pd_projective_turn_truncate(const real *reach, double far, const real *target, real *x, int i) {
     double most = (double)reach[i] < far ? (double)reach[i] : far, square = pd_move_square(target + 3 * (size_t)i, x + 3 * (size_t)i);
     double length = sqrt(square);

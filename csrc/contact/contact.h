@@ -22,9 +22,11 @@ enum { PD_GUARD_IMPACT, PD_GUARD_REACH, PD_GUARD_COUNT };
 
 /* Of frozen projections (contact/projective.h). */
 typedef struct pd_projective_description {
-    double stiffness; /* c > 0; 0: the law acts, and nothing is projected */
-    double tolerance; /* of an inner loop, in parts of the activation distance */
-    int outer, inner; /* most detections of a step, most iterations between two */
+    double stiffness;   /* c > 0; 0: the law acts, and nothing is projected */
+    double restitution; /* in [0,1] */
+    double rest_speed;  /* m/s: what comes slower does not rebound */
+    double tolerance;   /* of an inner loop, in parts of the activation distance */
+    int outer, inner;   /* most detections of a step, most iterations between two */
 } pd_projective_description;
 
 /* All H; what a broad phase is told stands in `phase`, whose points are all points: those that follow vertices come first. */

@@ -8,6 +8,9 @@
 #include <limits.h>
 #include <stdlib.h>
 
+/* Sweeps over the pairs that rebound: a vertex is split among those it is in, and what the one gives the other has to learn. */
+enum { REBOUND_SWEEPS = 20 };
+
 /* What is kept of the pairs, and where it is put together anew: the two change places. */
 typedef struct list {
     size_t capacity;
@@ -20,6 +23,7 @@ struct pd_projective {
     const pd_model *model;
     pd_projective_description settings;
     double activation;
+    double inverse_h;
     int n_points, acts, n;
 
     list kept, spare;
@@ -44,6 +48,9 @@ struct pd_projective {
     double *diagonal;     /* B [n_vertices] N/m */
     unsigned char *touching;
     double *energy; /* B [1] */
+
+    real *velocities; /* B [n_points,3] m/s; NULL without restitution, as is: */
+    int *count;       /* B [n_points] rebounds of a vertex */
 };
 
 pd_status pd_projective_create(pd_projective **out, pd_context *context, pd_contact *contact, const pd_model *model,
@@ -57,6 +64,7 @@ pd_status pd_projective_create(pd_projective **out, pd_context *context, pd_cont
     self->settings = d->projective;
     self->activation = d->activation;
     self->n_points = d->phase.n_points;
+    self->inverse_h = 1.0 / h;
     self->freezing.strength = (real)(d->projective.stiffness / (h * h));
     self->freezing.n_owners = friction->n_owners;
     PD_TRY(pd_upload(context, (void **)(uintptr_t)&self->freezing.owners, friction->owners, n * sizeof(int)));
@@ -67,6 +75,10 @@ pd_status pd_projective_create(pd_projective **out, pd_context *context, pd_cont
     PD_TRY(pd_memory_create(context, (void **)&self->diagonal, n_vertices * sizeof(double)));
     PD_TRY(pd_memory_create(context, (void **)&self->touching, n_vertices));
     PD_TRY(pd_memory_create(context, (void **)&self->energy, sizeof(double)));
+    if (d->projective.restitution > 0) {
+        PD_TRY(pd_memory_create(context, (void **)&self->velocities, 3 * n * sizeof(real)));
+        PD_TRY(pd_memory_create(context, (void **)&self->count, n * sizeof *self->count));
+    }
     PD_TRY(pd_memory_create(context, (void **)&self->found, sizeof *self->found));
     PD_TRY(pd_memory_create(context, (void **)&self->incidence.start, (n + 1) * sizeof *self->incidence.start));
 done:
@@ -118,7 +130,9 @@ void pd_projective_destroy(pd_projective *self) {
                             self->begun,
                             self->diagonal,
                             self->touching,
-                            self->energy};
+                            self->energy,
+                            self->velocities,
+                            self->count};
     release_list(self->context, &self->kept);
     release_list(self->context, &self->spare);
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, (void *)(uintptr_t)memory[i]);
@@ -314,6 +328,32 @@ pd_status pd_projective_potential(pd_projective *self, const real *x, double *en
     PD_TRY(pd_projective_batch(self->context, &self->frozen, self->points, self->begun, self->values, NULL));
     PD_TRY(pd_contact_sum(self->context, self->frozen.n, self->values, self->partial, 0, self->energy));
     PD_TRY(pd_memory_download(self->context, energy, self->energy, sizeof *energy));
+done:
+    return status;
+}
+
+/* ---- restitution -------------------------------------------------------------------------------------------------------------------------- */
+
+pd_status pd_projective_rebound(pd_projective *self, const real *x, const real *offset, real *v) {
+    pd_context *context = self->context;
+    const pd_model *model = self->model;
+    const pd_projective_description *settings = &self->settings;
+    const pd_projected_pairs *pairs = &self->frozen;
+    size_t bytes = 3 * (size_t)model->n_vertices * sizeof(real);
+    pd_status status = PD_OK;
+    if (!self->velocities) return PD_OK;
+    PD_TRY(pd_projective_freeze(self, x));
+    const real *y = pd_contact_points(self->contact);
+    PD_TRY(pd_projective_velocities(context, model, self->n_points, self->inverse_h, y, self->begun, offset, NULL, self->velocities));
+    PD_TRY(pd_projective_rebounds(context, pairs, self->kept.pairs.pressed, self->velocities, settings->restitution, settings->rest_speed,
+                                  self->values));
+    PD_TRY(pd_projective_count_rebounds(context, model, self->n_points, &self->incidence, self->values, self->count));
+    PD_TRY(pd_projective_velocities(context, model, self->n_points, self->inverse_h, y, self->begun, offset, v, self->velocities));
+    for (int sweep = 0; sweep < REBOUND_SWEEPS && pairs->n; sweep++) {
+        PD_TRY(pd_projective_impulses(context, model, pairs, self->values, self->count, self->velocities, self->corners));
+        PD_TRY(pd_contact_gather(context, model, &self->incidence, self->corners, self->velocities));
+    }
+    PD_TRY(pd_memory_copy(context, v, self->velocities, bytes));
 done:
     return status;
 }

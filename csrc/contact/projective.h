@@ -42,6 +42,11 @@ pd_status pd_projective_potential(pd_projective *projective, const real *x, doub
 /* What bounds its curvature, B [n_vertices] N/m; and who has a pair, B [n_vertices]. Of the last freeze. */
 const double *pd_projective_diagonal(const pd_projective *projective);
 const unsigned char *pd_projective_touching(const pd_projective *projective);
+/* With restitution: of the pairs that lacked something in the step, those that came together faster than the speed of rest part with that share of
+ * it. x, where the step has ended, offset from where it would have without elasticity and contact, and the velocities v, which it changes:
+ * B [n_vertices,3]. */
+pd_status pd_projective_rebound(pd_projective *projective, const real *x, const real *offset, real *v);
+
 /* Pairs of the step, and their keys B, ascending. */
 int pd_projective_pairs(const pd_projective *projective, const uint64_t **keys);
 

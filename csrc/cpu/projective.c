@@ -62,3 +62,32 @@ pd_status pd_projective_move_within(pd_context *context, int n, const real *reac
     for (int i = 0; i < n; i++) pd_projective_turn_truncate(reach, far, target, x, i);
     return PD_OK;
 }
+
+pd_status pd_projective_velocities(pd_context *context, const pd_model *model, int n_points, double inverse_h, const real *y,
+                                   const real *y_0, const real *offset, const real *v, real *velocities) {
+#pragma omp parallel for num_threads(pd_threads(context, n_points, PAIR_NANOSECONDS)) schedule(static)
+    for (int i = 0; i < n_points; i++) pd_projective_turn_velocity(model, (real)inverse_h, y, y_0, offset, v, i, velocities);
+    return PD_OK;
+}
+
+pd_status pd_projective_rebounds(pd_context *context, const pd_projected_pairs *pairs, const unsigned char *pressed, const real *velocities,
+                                 double restitution, double rest_speed, real *wanted) {
+#pragma omp parallel for num_threads(pd_threads(context, pairs->n, PAIR_NANOSECONDS)) schedule(static)
+    for (int p = 0; p < pairs->n; p++)
+        wanted[p] = pd_projective_turn_rebound(pairs, pressed, velocities, (real)restitution, (real)rest_speed, p);
+    return PD_OK;
+}
+
+pd_status pd_projective_count_rebounds(pd_context *context, const pd_model *model, int n_points, const pd_incidence *incidence,
+                                       const real *wanted, int *count) {
+#pragma omp parallel for num_threads(pd_threads(context, n_points, PAIR_NANOSECONDS)) schedule(static)
+    for (int i = 0; i < n_points; i++) count[i] = pd_projective_turn_count(model, incidence, wanted, i);
+    return PD_OK;
+}
+
+pd_status pd_projective_impulses(pd_context *context, const pd_model *model, const pd_projected_pairs *pairs, const real *wanted,
+                                 const int *count, const real *velocities, real *corners) {
+#pragma omp parallel for num_threads(pd_threads(context, pairs->n, PAIR_NANOSECONDS)) schedule(static)
+    for (int p = 0; p < pairs->n; p++) pd_projective_turn_impulse(model, pairs, wanted, count, velocities, p, corners + 12 * (size_t)p);
+    return PD_OK;
+}

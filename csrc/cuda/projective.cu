@@ -91,3 +91,50 @@ pd_status pd_projective_move_within(pd_context *context, int n, const real *reac
     PD_LAUNCH(context, truncate_kernel, n, n, reach, far, target, x);
     return PD_OK;
 }
+
+static __global__ void velocities_kernel(pd_model model, int n, real inverse_h, const real *y, const real *y_0, const real *offset,
+                                         const real *v, real *velocities) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i < n) pd_projective_turn_velocity(&model, inverse_h, y, y_0, offset, v, i, velocities);
+}
+
+pd_status pd_projective_velocities(pd_context *context, const pd_model *model, int n_points, double inverse_h, const real *y,
+                                   const real *y_0, const real *offset, const real *v, real *velocities) {
+    PD_LAUNCH(context, velocities_kernel, n_points, *model, n_points, (real)inverse_h, y, y_0, offset, v, velocities);
+    return PD_OK;
+}
+
+static __global__ void rebounds_kernel(pd_projected_pairs pairs, const unsigned char *pressed, const real *velocities, real restitution,
+                                       real rest_speed, real *wanted) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p < pairs.n) wanted[p] = pd_projective_turn_rebound(&pairs, pressed, velocities, restitution, rest_speed, p);
+}
+
+pd_status pd_projective_rebounds(pd_context *context, const pd_projected_pairs *pairs, const unsigned char *pressed, const real *velocities,
+                                 double restitution, double rest_speed, real *wanted) {
+    PD_LAUNCH(context, rebounds_kernel, pairs->n, *pairs, pressed, velocities, (real)restitution, (real)rest_speed, wanted);
+    return PD_OK;
+}
+
+static __global__ void count_rebounds_kernel(pd_model model, int n, pd_incidence incidence, const real *wanted, int *count) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i < n) count[i] = pd_projective_turn_count(&model, &incidence, wanted, i);
+}
+
+pd_status pd_projective_count_rebounds(pd_context *context, const pd_model *model, int n_points, const pd_incidence *incidence,
+                                       const real *wanted, int *count) {
+    PD_LAUNCH(context, count_rebounds_kernel, n_points, *model, n_points, *incidence, wanted, count);
+    return PD_OK;
+}
+
+static __global__ void impulses_kernel(pd_model model, pd_projected_pairs pairs, const real *wanted, const int *count,
+                                       const real *velocities, real *corners) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p < pairs.n) pd_projective_turn_impulse(&model, &pairs, wanted, count, velocities, p, corners + 12 * (size_t)p);
+}
+
+pd_status pd_projective_impulses(pd_context *context, const pd_model *model, const pd_projected_pairs *pairs, const real *wanted,
+                                 const int *count, const real *velocities, real *corners) {
+    PD_LAUNCH(context, impulses_kernel, pairs->n, *model, *pairs, wanted, count, velocities, corners);
+    return PD_OK;
+}

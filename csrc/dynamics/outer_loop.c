@@ -119,8 +119,10 @@ done:
 }
 
 pd_status pd_outer_finish(pd_simulation *self) {
-    pd_projective_end(self->problem->projective);
-    return PD_OK;
+    pd_projective *projective = self->problem->projective;
+    pd_status status = pd_projective_rebound(projective, self->iterate.x, self->iterate.offset, self->v);
+    pd_projective_end(projective);
+    return status;
 }
 
 void pd_outer_give_up(pd_simulation *self) {

@@ -108,6 +108,7 @@ static int read_projective(PyObject *object, pd_projective_description *out) {
         return 0;
     }
     if (!number_of(dict, "stiffness", DBL_MIN, most, &out->stiffness) || !number_of(dict, "tolerance", 0, DBL_MAX, &out->tolerance) ||
+        !number_of(dict, "restitution", 0, 1, &out->restitution) || !number_of(dict, "rest_speed", 0, DBL_MAX, &out->rest_speed) ||
         !number_of(dict, "outer", 1, INT_MAX, &outer) || !number_of(dict, "inner", 1, INT_MAX, &inner))
         return 0;
     out->outer = (int)outer, out->inner = (int)inner;

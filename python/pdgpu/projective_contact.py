@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from pdgpu.arguments import integer, number
 from pdgpu.contact import BarrierContact, PairTable
 from pdgpu.linear_solvers import keep
@@ -26,6 +28,9 @@ class ProjectiveContact:
     ----------
     distance : float
         The activation distance, measured from the separation, m.
+    restitution : float
+        From 0 to 1: the part of the speed at which a pair came together that it parts with at the end of the step, where that was more
+        than 4 h |gravity|. It acts on the pairs; what a body gets back of its motion by its own elasticity comes on top.
     friction : float or dict
         Coefficient of friction mu >= 0 of all pairs, or of pairs of bodies and obstacles by their names, as in `BarrierContact`. At most
         mu times the normal force; what sticks creeps by some h g/weight.
@@ -57,6 +62,7 @@ class ProjectiveContact:
     """
 
     distance: float
+    restitution: float = field(default=0.0, kw_only=True)
     friction: float | Mapping = field(default=0.0, kw_only=True)
     separation: float = field(default=0.0, kw_only=True)
     weight: float = field(default=10.0, kw_only=True)
@@ -66,6 +72,7 @@ class ProjectiveContact:
 
     def __post_init__(self):
         keep(self, distance=number("distance", self.distance, above=0.0), separation=number("separation", self.separation, minimum=0.0))
+        keep(self, restitution=number("restitution", self.restitution, minimum=0.0, maximum=1.0))
         if isinstance(self.friction, Mapping):
             keep(self, friction=PairTable("friction", self.friction))
         else:
@@ -78,6 +85,8 @@ class ProjectiveContact:
         """What finds the pairs; its energy does not act."""
         return BarrierContact(self.distance, 1.0, self.separation, area_weighted=False)
 
-    def _settings(self):
-        """As the core takes them, by name."""
-        return {"stiffness": self.weight, "tolerance": self.tolerance, "outer": self.outer, "inner": self.inner}
+    def _settings(self, dt, gravity):
+        """As the core takes them, by name; dt in s, gravity (3,) m/s^2."""
+        rest_speed = 4.0 * dt * float(np.linalg.norm(gravity))
+        own = {"restitution": self.restitution, "rest_speed": rest_speed, "tolerance": self.tolerance}
+        return {"stiffness": self.weight, "outer": self.outer, "inner": self.inner, **own}

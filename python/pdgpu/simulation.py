@@ -238,7 +238,7 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
                 self._law = self._touching.with_stiffness(contact, self._stiffness_of_vertices())
             description = self._touching.description(self._law, self.dtype, self.dt)
             if projective:  # friction is its own
-                description |= {"projective": contact._settings(), "slip": 0.0}
+                description |= {"projective": contact._settings(self.dt, self._gravity), "slip": 0.0}
         self._backend = module.Simulation(
             self._masses,
             self._fixed,

@@ -46,6 +46,48 @@ def test_a_body_comes_to_rest_within_the_activation_distance(dt):
     assert abs(sim.velocities[0, 1]) < 1e-6 and lowest > 0.0
 
 
+@pytest.mark.parametrize("dt", [0.01, 0.0025])
+@pytest.mark.parametrize("restitution", [0.5, 1.0])
+def test_a_body_rebounds_as_high_as_restitution_says(restitution, dt):
+    """If it failed, a ball would bounce higher than it fell, or not at all."""
+    sim, heights = dropped(dt, restitution=restitution), []
+    for _ in range(round(0.9 / dt)):
+        sim.step()
+        heights.append(sim.positions[0, 1])
+    low = int(np.argmin(heights[: round(0.4 / dt)]))
+    assert min(heights) > 0.0
+    assert max(heights[low:]) / 0.5 == pytest.approx(restitution**2, abs=0.03)
+
+
+@pytest.mark.parametrize("restitution", [0.5, 1.0])
+def test_two_that_meet_part_as_newton_says(restitution):
+    """If it failed, what one gets from a rebound would not be what the other gives."""
+    scene = pdgpu.Scene((0.0, 0.0, 0.0))
+    scene.add_particles([[0.0, 0.0, 0.0]], mass=1.0, velocity=(1.0, 0.0, 0.0))
+    scene.add_particles([[0.02, 0.0, 0.0]], mass=3.0)
+    contact = pdgpu.ProjectiveContact(5e-3, restitution=restitution, inner=1000, tolerance=1e-8)
+    sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=4000), dt=0.01, contact=contact)
+    sim.step(10)
+    assert sim.velocities[:, 0] == pytest.approx([(1.0 - 3.0 * restitution) / 4.0, (1.0 + restitution) / 4.0], abs=1e-5)
+
+
+def test_of_a_body_what_touches_rebounds_and_momentum_stays():
+    """If it failed, a vertex in several pairs would be pushed by each as if it were in no other."""
+    scene = pdgpu.Scene((0.0, 0.0, 0.0))
+    stiff = pdgpu.ARAP.from_young(young=1e7, poisson=0.4)
+    bodies = [cube(0.1, 2, (side * 0.0525, 0.0, 0.0)) for side in (-1.0, 1.0)]
+    for mesh, density, speed in zip(bodies, (1000.0, 3000.0), (1.0, 0.0), strict=True):
+        scene.add_solid(mesh, stiff, density=density, velocity=(speed, 0.0, 0.0))
+    contact = pdgpu.ProjectiveContact(2e-3, restitution=1.0, inner=1000, tolerance=1e-6)
+    sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=4000), dt=0.005, contact=contact)
+    before = sim.masses @ sim.velocities
+    sim.step()
+    assert np.linalg.norm(sim.masses @ sim.velocities - before) < 1e-3 * np.linalg.norm(before)
+    left, right = (np.abs(sim.positions[:, 0]) < 0.01) & (np.arange(54) < 27), (np.abs(sim.positions[:, 0]) < 0.01) & (np.arange(54) > 26)
+    assert left.sum() == right.sum() == 9
+    assert sim.velocities[right, 0].mean() - sim.velocities[left, 0].mean() == pytest.approx(1.0, abs=0.1)
+
+
 def test_what_has_landed_goes_on_sideways():
     """If it failed, contact without friction would hold what it touches."""
     sim, slow, rounds = dropped(0.01, velocity=(1.0, 0.0, 0.0)), 0, 0
@@ -270,6 +312,8 @@ def test_a_record_says_what_happened_in_the_rounds():
         ({"distance": 0.0}, "distance"),
         ({"distance": float("nan")}, "distance"),
         ({"distance": 1e-3, "separation": -1.0}, "separation"),
+        ({"distance": 1e-3, "restitution": -0.1}, "restitution"),
+        ({"distance": 1e-3, "restitution": 1.1}, "restitution"),
         ({"distance": 1e-3, "friction": -0.1}, "friction"),
         ({"distance": 1e-3, "friction": {("a", "b"): -1.0}}, "friction"),
         ({"distance": 1e-3, "weight": 0.0}, "weight"),

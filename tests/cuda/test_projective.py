@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("dtype")]
 @pytest.mark.parametrize("name", ["bodies in a box", "sand"])
 def test_steps(name, dtype):
     """If not, a step on the GPU goes somewhere else than on the CPU, or through something."""
-    case = projective_case(name, friction=0.3, inner=5)
+    case = projective_case(name, friction=0.3, restitution=0.5, inner=5)
     solver = pdgpu.ProjectiveDynamics(iterations=12, linear=pdgpu.Jacobi(), check_every=1)
     devices, others = ("cpu", "cuda", "cuda"), {"dt": 1 / 24, "contact": case.contact, "dtype": dtype}
     cpu, cuda, again = (pdgpu.Simulation(case.scene, solver, device=device, **others) for device in devices)
