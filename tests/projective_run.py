@@ -49,9 +49,9 @@ def judged_projective_run(case, dtype="float64", *, steps=None, sim=None, **sett
             if not np.array_equal(frame, frames[-1]):
                 frames.append(frame)
         if not moving:
-            judge(case, found, frames, sim.time)
+            judge(case, found, frames, [sim.time] * len(frames))
         elif sim.last_step.behind == 0.0:
-            judge(case, found, [sim.positions], sim.time)
+            judge(case, found, [sim.positions], [sim.time])
         found.steps += 1
         found.iterations += sim.last_step.iteration
         found.contacts = max(found.contacts, int(sim.last_step["active_contacts"][-1]))
