@@ -103,17 +103,37 @@ pd_status pd_contact_reach_part(pd_context *context, int n_points, const pd_inci
                                 const real *separation, double farthest, double rounding, double fraction, const real *x_0, const real *x_1,
                                 double *part);
 
-/* The same reach for each of n_vertices points, m, and whether it touches: it stays so once a pair of its acts.
- *   activation  B [pairs] m      far: the reach of a point without pairs, m; infinite where something else looks after it
- *   reach  B [n_vertices] m  out      touching  B [n_vertices]  in/out */
+/* The same reach for each of n_vertices points, m, held in a ball as well, and whether it touches: it stays so once a pair of its acts.
+ *   balls, start  B [n_vertices] m, [n_vertices,3] m: points keep within so much of there; infinite where something else looks after them
+ *   points  B [n_vertices,3] m      reach  B [n_vertices] m  out      touching  B [n_vertices]  in/out */
 pd_status pd_contact_reaches(pd_context *context, int n_vertices, const pd_incidence *incidence, const real *distance,
-                             const pd_contact_pairs *pairs, double far, double rounding, double fraction, real *reach,
-                             unsigned char *touching);
+                             const pd_contact_pairs *pairs, const real *balls, const real *start, const real *points, double rounding,
+                             double fraction, real *reach, unsigned char *touching);
 
-/* acting [pairs->n]  B  out: 0 where a pair is farther than it acts wherever its vertices, the points before n_vertices, go within their
- * reach. */
-pd_status pd_contact_mark_acting(pd_context *context, int n_vertices, const pd_contact_pairs *pairs, const real *distance,
-                                 const real *reach, unsigned char *acting);
+/* balls [n_points]  B  out: what each point may go, m, so that no pair whose slack is above `cut` comes to act, or loses more than `fraction` of its gap;
+ * at most `far`. */
+pd_status pd_contact_balls(pd_context *context, int n_points, const pd_incidence *incidence, const real *distance,
+                           const pd_contact_pairs *pairs, double cut, double far, double rounding, double fraction, real *balls);
+
+/* used [1]  B  out: the largest part of its ball that one of n_points points has gone, of `certain` where that is smaller; infinite where a
+ * driven point, one behind the n_vertices, has moved. */
+pd_status pd_contact_used(pd_context *context, int n_points, int n_vertices, const real *balls, double certain, const real *start,
+                          const real *points, double *used);
+
+/* flags [pairs->n], role_flags [4 pairs->n]  B  out: the pairs whose slack is not above `cut`, and which of the roles of the incidence are in one. */
+pd_status pd_contact_near_flags(pd_context *context, const pd_contact_pairs *pairs, const pd_incidence *incidence, const real *distance,
+                                double rounding, double cut, int n_points, unsigned char *flags, unsigned char *role_flags);
+
+/* out = the n pairs with the given rows, and ranks [pairs]: of each of them its place among those. */
+pd_status pd_contact_take(pd_context *context, int n, const int *rows, const pd_contact_pairs *pairs, const pd_contact_columns *out,
+                          int *ranks);
+
+/* out = the incidence of these pairs, of the n_roles roles of the whole one that stand in role_rows, ascending. */
+pd_status pd_contact_take_roles(pd_context *context, int n_points, int n_roles, const int *role_rows, const int *ranks,
+                                const pd_incidence *incidence, const pd_incidence *out);
+
+/* slack [pairs->n]  B  out: what the distance of each can shrink by before it acts, less `rounding`, m. */
+pd_status pd_contact_slacks(pd_context *context, const pd_contact_pairs *pairs, const real *distance, double rounding, real *slack);
 
 /* x_i += t (target_i - x_i) of n points, those whose mask is not 0 (NULL: all); exactly the target for t = 1. */
 pd_status pd_move_towards(pd_context *context, int n, const unsigned char *mask, double t, const real *target, real *x);

@@ -81,9 +81,16 @@ PD_FUNCTION double pd_contact_turn_reach(const pd_incidence *incidence, const re
     return reach >= move ? 1.0 : reach > 0.0 ? reach / move : 0.0;
 }
 
-/* What point i can go, m, at most `far`; touching: raised where one of its pairs acts. */
-PD_FUNCTION real pd_contact_turn_reach_of(const pd_incidence *incidence, const real *distance, const pd_contact_pairs *pairs, double far,
-                                          double rounding, double fraction, int i, unsigned char *touching) {
+/* What the distance of pair p can shrink by before it acts. */
+PD_FUNCTION real pd_contact_turn_slack(const pd_contact_pairs *pairs, const real *distance, double rounding, int p) {
+    double limit = ((double)pairs->separation[p] + (double)pairs->activation[p]) * (1.0 + 8.0 * (double)PD_EPSILON);
+    return (real)((double)distance[p] - limit - rounding);
+}
+
+/* What point i can go, m; touching: raised where one of its pairs acts. */
+PD_FUNCTION real pd_contact_turn_reach_of(const pd_incidence *incidence, const real *distance, const pd_contact_pairs *pairs,
+                                          const real *balls, const real *start, const real *points, double rounding, double fraction, int i,
+                                          unsigned char *touching) {
     double least = INFINITY;
     for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
         int pair = incidence->roles[r] / 4;
@@ -92,19 +99,63 @@ PD_FUNCTION real pd_contact_turn_reach_of(const pd_incidence *incidence, const r
         if (gap < (double)pairs->activation[pair]) *touching = 1;
     }
     double reach = 0.5 * fraction * (least - rounding);
-    return (real)(reach >= far ? far : reach > 0.0 ? reach : 0.0);
+    double left = (double)balls[i] - sqrt(pd_move_square(points + 3 * (size_t)i, start + 3 * (size_t)i));
+    reach = left < reach ? left : reach;
+    return (real)(reach > 0.0 ? reach : 0.0);
 }
 
-/* Whether pair p can act where its vertices go no farther than their reach. */
-PD_FUNCTION unsigned char pd_contact_turn_acting(int n_vertices, const pd_contact_pairs *pairs, const real *distance, const real *reach,
-                                                 int p) {
-    real most = 0;
-    for (int j = 0; j < 4; j++) {
-        int i = pairs->points[4 * (size_t)p + (size_t)j];
-        if (i >= 0 && i < n_vertices) most = pd_max(most, reach[i]);
+/* The ball of point i. */
+PD_FUNCTION real pd_contact_turn_ball(const pd_incidence *incidence, const real *distance, const pd_contact_pairs *pairs, double cut,
+                                      double far, double rounding, double fraction, int i) {
+    double radius = far;
+    for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
+        int pair = incidence->roles[r] / 4;
+        double slack = (double)pd_contact_turn_slack(pairs, distance, rounding, pair);
+        if (!(slack > cut)) continue;
+        double gap = fraction * ((double)distance[pair] - (double)pairs->separation[pair] - rounding), least = slack < gap ? slack : gap;
+        radius = 0.5 * least < radius ? 0.5 * least : radius;
     }
-    real limit = (pairs->separation[p] + pairs->activation[p]) * ((real)1 + (real)8 * PD_EPSILON);
-    return (unsigned char)!(distance[p] - (real)2 * most > limit);
+    return (real)radius;
+}
+
+/* The part of its ball that point i has gone. */
+PD_FUNCTION double pd_contact_turn_used(int n_vertices, const real *balls, double certain, const real *start, const real *points, int i) {
+    double move = sqrt(pd_move_square(points + 3 * (size_t)i, start + 3 * (size_t)i));
+    double radius = (double)balls[i] < certain ? (double)balls[i] : certain;
+    if (move == 0.0) return 0.0;
+    return i < n_vertices && move < radius ? move / radius : INFINITY; // infinite also where a coordinate is no number
+}
+
+/* Row p of a list of pairs becomes row `to` of another. */
+PD_FUNCTION void pd_contact_turn_take(const pd_contact_pairs *pairs, int p, const pd_contact_columns *out, int to) {
+    out->kind[to] = pairs->kind[p];
+    for (int j = 0; j < 4; j++) out->points[4 * (size_t)to + (size_t)j] = pairs->points[4 * (size_t)p + (size_t)j];
+    out->activation[to] = pairs->activation[p], out->separation[to] = pairs->separation[p];
+    out->weight[to] = pairs->weight[p], out->threshold[to] = pairs->threshold[p];
+}
+
+/* How many of n ascending rows are below `row`. */
+PD_FUNCTION int pd_contact_turn_rows_below(const int *rows, int n, int row) {
+    int low = 0, high = n;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (rows[middle] < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The roles of point i, and at i = n_points the end of the list. */
+PD_FUNCTION void pd_contact_turn_take_roles(int n_points, int n_roles, const int *role_rows, const int *ranks,
+                                            const pd_incidence *incidence, const pd_incidence *out, int i) {
+    int begin = pd_contact_turn_rows_below(role_rows, n_roles, incidence->start[i]);
+    out->start[i] = begin;
+    for (int r = begin; i < n_points && r < n_roles && role_rows[r] < incidence->start[i + 1]; r++) {
+        int role = incidence->roles[role_rows[r]];
+        out->roles[r] = 4 * ranks[role / 4] + role % 4;
+    }
 }
 
 /* The diagonal block of vertex i. */

@@ -80,10 +80,11 @@ struct pd_contact_sweep {
     pd_contact_law law;
     pd_contact_pairs pairs;
     pd_incidence incidence;
-    pd_frozen_pairs frozen;      /* with a penalty there are no `pairs`: the incidence is theirs */
-    const unsigned char *acting; /* B [pairs.n] pd_contact_mark_acting */
-    const real *reach;           /* B [n_vertices] m: how far each may go in the sweep; NULL: as far as it likes */
-    real *points;                /* B [n_points,3] m: where all are; the sweep moves the vertices */
+    pd_frozen_pairs frozen; /* with a penalty there are no `pairs`: the incidence is theirs */
+    const real *slack;      /* B [pairs.n] pd_contact_slacks where the sweep begins */
+    real *moved;            /* B [n_points] m: how far each has gone in the sweep, at most; NULL: nobody asks */
+    const real *reach;      /* B [n_vertices] m: how far each may go in the sweep; NULL: as far as it likes */
+    real *points;           /* B [n_points,3] m: where all are; the sweep moves the vertices */
 
     pd_lagged_pairs lagged; /* none without friction */
     pd_incidence lagged_incidence;

@@ -186,6 +186,57 @@ PD_FUNCTION real pd_turn_friction_energy(const pd_contact_sweep *contact, int ro
     return strength * pd_friction_terms_of(u, contact->slipping.extent).value / partners;
 }
 
+/* Adds to sum [9] what the pairs with friction of a vertex give, those of one lane; returns its share of their energy. */
+PD_TURN_INLINE double pd_turn_add_all_friction(const pd_model *model, const pd_vertex_sweep *sweep, const pd_contact_sweep *contact,
+                                               int vertex, int lane, int lanes, real sum[9]) {
+    double energy = 0.0;
+    int first = pd_turn_first_lagged(contact, vertex);
+    for (int r = first + lane; contact->lagged.n > 0 && r < contact->lagged_incidence.start[vertex + 1]; r += lanes) {
+        int role = contact->lagged_incidence.roles[r];
+        real partners = pd_turn_partners(sweep, model, contact->lagged.points + role / 4 * 4, vertex);
+        energy += (double)pd_turn_add_friction(contact, role, partners, sum);
+    }
+    return energy;
+}
+
+/* The share of a vertex in that energy where it goes by -d. */
+PD_TURN_INLINE double pd_turn_all_friction_energy(const pd_model *model, const pd_vertex_sweep *sweep, const pd_contact_sweep *contact,
+                                                  int vertex, int lane, int lanes, const real d[3]) {
+    double energy = 0.0;
+    int first = pd_turn_first_lagged(contact, vertex);
+    for (int r = first + lane; contact->lagged.n > 0 && r < contact->lagged_incidence.start[vertex + 1]; r += lanes) {
+        int role = contact->lagged_incidence.roles[r];
+        real partners = pd_turn_partners(sweep, model, contact->lagged.points + role / 4 * 4, vertex);
+        energy += (double)pd_turn_friction_energy(contact, role, partners, d);
+    }
+    return energy;
+}
+
+/* Corners at [4,3] of a pair where one of them goes by `partners` times -d; corners that a kind has not are its first. */
+PD_FUNCTION void pd_turn_shift(int kind, int corner, real partners, const real d[3], real at[12]) {
+    for (int j = 0; j < 4; j++)
+        for (int c = 0; c < 3 && (j == corner || (corner == 0 && j >= pd_contact_corners(kind))); c++) at[3 * j + c] -= partners * d[c];
+}
+
+/* Whether pair p may act where its corners have gone since its slack was measured, and one of them `more` beyond that: a point of a primitive
+ * moves no farther than one of its corners. */
+PD_FUNCTION int pd_turn_may_act(const pd_contact_sweep *contact, int p, real more) {
+    real slack = contact->slack[p], first = 0, second = 0;
+    const int *points = contact->pairs.points + 4 * (size_t)p;
+    if (!(slack > more)) return 1;
+    int n_first = contact->pairs.kind[p] == PD_EDGE_EDGE ? 2 : 1;
+    for (int j = 0; j < 4; j++) {
+        real moved = points[j] >= 0 ? contact->moved[points[j]] : (real)0;
+        if (j < n_first)
+            first = pd_max(first, moved);
+        else
+            second = pd_max(second, moved);
+    }
+    return !(slack > (first + second + more) * ((real)1 + (real)8 * PD_EPSILON));
+}
+
+PD_FUNCTION real pd_turn_length(const real d[3]) { return pd_sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]); }
+
 /* sum [9] = gradient and block of all pairs of a vertex, as those of its elements. Returns its share of their energy. */
 PD_TURN_FUNCTION double pd_turn_contact(const pd_model *model, const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, int vertex,
                                         int lane, int lanes, real sum[9]) {
@@ -201,17 +252,12 @@ PD_TURN_FUNCTION double pd_turn_contact(const pd_model *model, const pd_vertex_s
             energy += (double)pd_penalty_add_role(&contact->frozen, contact->points, incidence->roles[r], shares, sum);
             continue;
         }
-        if (!contact->acting[p]) continue;
+        if (!pd_turn_may_act(contact, p, 0)) continue;
         pd_contact_turn_gather(&contact->pairs, contact->points, p, at, &limits);
         real partners = pd_turn_partners(sweep, model, contact->pairs.points + 4 * (size_t)p, vertex);
         energy += (double)pd_contact_add_corner(&contact->law, &limits, contact->pairs.kind[p], at, incidence->roles[r] % 4, partners, sum);
     }
-    int first = pd_turn_first_lagged(contact, vertex);
-    for (int r = first + lane; contact->lagged.n > 0 && r < contact->lagged_incidence.start[vertex + 1]; r += lanes) {
-        int role = contact->lagged_incidence.roles[r];
-        real partners = pd_turn_partners(sweep, model, contact->lagged.points + role / 4 * 4, vertex);
-        energy += (double)pd_turn_add_friction(contact, role, partners, sum);
-    }
+    energy += pd_turn_add_all_friction(model, sweep, contact, vertex, lane, lanes, sum);
     if (lanes > 1)
         for (int i = 0; i < 9; i++) sum[i] = (real)PD_TURN_TOTAL(lanes, (double)sum[i]);
     return PD_TURN_TOTAL(lanes, energy);
@@ -221,6 +267,7 @@ PD_TURN_FUNCTION double pd_turn_contact(const pd_model *model, const pd_vertex_s
 PD_TURN_FUNCTION double pd_turn_contact_energy(const pd_model *model, const pd_vertex_sweep *sweep, const pd_contact_sweep *contact,
                                                int vertex, int lane, int lanes, const real d[3]) {
     const pd_incidence *incidence = &contact->incidence;
+    real length = 2 * pd_turn_length(d); // two partners at the most
     double sum = 0.0;
     for (int r = incidence->start[vertex] + lane; r < incidence->start[vertex + 1]; r += lanes) {
         if (contact->frozen.stiffness > 0) {
@@ -231,22 +278,15 @@ PD_TURN_FUNCTION double pd_turn_contact_energy(const pd_model *model, const pd_v
         int p = incidence->roles[r] / 4, corner = incidence->roles[r] % 4, kind = contact->pairs.kind[p];
         real at[12];
         pd_contact_limits limits;
-        if (!contact->acting[p]) continue;
+        if (!pd_turn_may_act(contact, p, length)) continue;
         pd_contact_turn_gather(&contact->pairs, contact->points, p, at, &limits);
         real partners = pd_turn_partners(sweep, model, contact->pairs.points + 4 * (size_t)p, vertex);
-        for (int j = 0; j < 4; j++)
-            if (j == corner || j >= pd_contact_corners(kind)) // corners that a kind has not are its first
-                for (int c = 0; c < 3 && (j == corner || corner == 0); c++) at[3 * j + c] -= partners * d[c];
+        pd_turn_shift(kind, corner, partners, d, at);
         pd_nearest nearest = pd_contact_nearest_of(kind, at);
         if (nearest.distance >= limits.separation + limits.activation) continue;
         sum += (double)(pd_contact_energy(contact->law, limits, kind, pd_points4_load(at), nearest) / partners);
     }
-    int first = pd_turn_first_lagged(contact, vertex);
-    for (int r = first + lane; contact->lagged.n > 0 && r < contact->lagged_incidence.start[vertex + 1]; r += lanes) {
-        int role = contact->lagged_incidence.roles[r];
-        real partners = pd_turn_partners(sweep, model, contact->lagged.points + role / 4 * 4, vertex);
-        sum += (double)pd_turn_friction_energy(contact, role, partners, d);
-    }
+    sum += pd_turn_all_friction_energy(model, sweep, contact, vertex, lane, lanes, d);
     return PD_TURN_TOTAL(lanes, sum);
 }
 
@@ -258,27 +298,49 @@ PD_FUNCTION void pd_turn_limit(const pd_contact_sweep *contact, int vertex, real
         for (int c = 0; c < 3; c++) d[c] *= reach / pd_sqrt(square);
 }
 
-/* Halves d until what the elements lose, whose energy is the quadratic of `elastic` [9], and what the pairs gain, of which `before` is the
- * vertex's share where it is, is a loss that is worth the way; no move where no length is. */
+/* How a vertex in contact looks for the length of its step. */
+typedef struct pd_turn_length_search {
+    double before;       /* the vertex's share of the energy of its pairs where it is, J */
+    double along, curve; /* what the elements lose with the whole step, to first order, and their curvature along it, J */
+    double slope;        /* what all lose to first order, J */
+    double part;         /* of the whole step */
+} pd_turn_length_search;
+
+/* elastic [9]: the quadratic that the energy of the elements is, touching [9]: that of the pairs. Returns 0 where there is nothing to be
+ * looked for: d is zero or no number, or nothing is left of a gap, which the frame has to see. */
+PD_FUNCTION int pd_turn_search_begin(const real elastic[9], const real touching[9], double before, const real d[3],
+                                     pd_turn_length_search *search) {
+    const real *H = elastic + 3;
+    double x = (double)d[0], y = (double)d[1], z = (double)d[2], along = 0.0, slope = 0.0;
+    for (int c = 0; c < 3; c++) along += (double)elastic[c] * (double)d[c], slope += (double)touching[c] * (double)d[c];
+    search->before = before, search->along = along, search->slope = slope + along, search->part = 1.0;
+    search->curve = x * (double)H[0] * x + y * (double)H[3] * y + z * (double)H[5] * z +
+                    2.0 * (x * (double)H[1] * y + x * (double)H[2] * z + y * (double)H[4] * z);
+    return before - before == 0 && search->slope > 0.0;
+}
+
+/* Whether d, with which the pairs have the energy `after`, is a loss that is worth the way. */
+PD_FUNCTION int pd_turn_search_ends(const pd_turn_length_search *search, double after) {
+    double own = search->part * (0.5 * search->part * search->curve - search->along);
+    double noise = 4.0 * (double)PD_EPSILON * (search->before + fabs(own));
+    return own + after - search->before <= noise - PD_SEARCH_WORTH * search->part * search->slope;
+}
+
+/* The next d: half of it, and none at the end. */
+PD_FUNCTION void pd_turn_search_halve(pd_turn_length_search *search, int halving, real d[3]) {
+    search->part *= 0.5;
+    for (int c = 0; c < 3; c++) d[c] = halving + 1 < PD_SEARCH_HALVINGS ? d[c] * (real)0.5 : (real)0;
+}
+
 PD_TURN_FUNCTION void pd_turn_contact_search(const pd_model *model, const pd_vertex_sweep *sweep, const pd_contact_sweep *contact,
                                              const real elastic[9], const real touching[9], double before, int vertex, int lane, int lanes,
                                              real d[3]) {
-    const real *H = elastic + 3;
-    double slope = 0.0, along = 0.0, curve;
-    double x = (double)d[0], y = (double)d[1], z = (double)d[2], part = 1.0;
-    if (!(before - before == 0)) return; // the frame has to see it
-    for (int c = 0; c < 3; c++) along += (double)elastic[c] * (double)d[c], slope += (double)touching[c] * (double)d[c];
-    slope += along;
-    curve = x * (double)H[0] * x + y * (double)H[3] * y + z * (double)H[5] * z +
-            2.0 * (x * (double)H[1] * y + x * (double)H[2] * z + y * (double)H[4] * z);
-    if (!(slope > 0.0)) return; // nothing to be gained by a search: d is 0 or no number
-    for (int halving = 0; halving < PD_SEARCH_HALVINGS; halving++, part *= 0.5) {
-        double after = pd_turn_contact_energy(model, sweep, contact, vertex, lane, lanes, d), own = part * (0.5 * part * curve - along);
-        double noise = 4.0 * (double)PD_EPSILON * (before + fabs(own));
-        if (own + after - before <= noise - PD_SEARCH_WORTH * part * slope) return;
-        for (int c = 0; c < 3; c++) d[c] *= (real)0.5;
+    pd_turn_length_search search;
+    if (!pd_turn_search_begin(elastic, touching, before, d, &search)) return;
+    for (int halving = 0; halving < PD_SEARCH_HALVINGS; halving++) {
+        if (pd_turn_search_ends(&search, pd_turn_contact_energy(model, sweep, contact, vertex, lane, lanes, d))) return;
+        pd_turn_search_halve(&search, halving, d);
     }
-    for (int c = 0; c < 3; c++) d[c] = 0;
 }
 
 /* ---- one turn ---------------------------------------------------------------------------------------------------------------- */
@@ -337,10 +399,12 @@ PD_TURN_INLINE void pd_turn_step(const pd_model *model, const pd_vertex_sweep *s
         pd_turn_contact_search(model, sweep, contact, sum, touching, energy, vertex, lane, lanes, d);
 }
 
-/* The points follow the vertex of a turn. */
+/* The points follow the vertex of a turn, which has one in a sweep. */
 PD_FUNCTION void pd_turn_commit(const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, const real *direction, int turn) {
-    size_t at = 3 * (size_t)sweep->vertices[turn];
-    for (size_t c = at; c < at + 3; c++) contact->points[c] -= direction[c];
+    int vertex = sweep->vertices[turn];
+    const real *d = direction + 3 * (size_t)vertex;
+    for (int c = 0; c < 3; c++) contact->points[3 * (size_t)vertex + (size_t)c] -= d[c];
+    if (contact->moved) contact->moved[vertex] = pd_turn_length(d);
 }
 
 /* Halves d until the vertex's part of G does not grow beyond rounding, and moves the vertex; no move where no length does. */

@@ -2,6 +2,7 @@
 #include "contact/contact.h"
 
 #include "contact/guard.h"
+#include "contact/near.h"
 #include "contact/proximity.h"
 #include "contact/room.h"
 #include "linear/upload.h"
@@ -19,6 +20,9 @@ static const double WIDER = 2.0;
 /* The part of a gap that a move may use up, as in geometry/motion.h. */
 static const double GAP_FRACTION = 0.9;
 
+/* A sweep looks at pairs that are so far beyond where they act, in activation distances, and keeps clear of the others. */
+static const double NEAR = 0.5;
+
 /* Pairs are searched for up to so many times the distance at which they act, and again once they may be too few. */
 static const double SEARCH_FACTOR = 2.0;
 
@@ -34,6 +38,7 @@ struct pd_contact {
     pd_colliders *planes; /* as many as there are planes */
     pd_proximity *proximity;
     pd_guard *guard;
+    pd_near *near;
     pd_friction *friction[PD_LAG_COUNT]; /* NULL without friction */
     pd_penalty *penalty[PD_LAG_COUNT];   /* NULL without a penalty */
     int interval;                        /* pd_contact_interval */
@@ -55,7 +60,6 @@ struct pd_contact {
 
     real *reaches;           /* B [n_vertices] m */
     unsigned char *touching; /* B [n_vertices] in this step so far */
-    unsigned char *acting;   /* B [capacity] pd_contact_sweep */
 };
 
 /* ---- making and unmaking ------------------------------------------------------------------------------------------------------------ */
@@ -110,6 +114,7 @@ pd_status pd_contact_create(pd_contact **out, pd_context *context, const pd_cont
     PD_TRY(pd_memory_create(context, (void **)&self->energy, 2 * sizeof *self->energy));
     PD_TRY(pd_memory_create(context, (void **)&self->reaches, (size_t)n_vertices * sizeof(real)));
     PD_TRY(pd_memory_create(context, (void **)&self->touching, (size_t)n_vertices));
+    PD_TRY(pd_near_create(&self->near, context, n_vertices, d->phase.n_points));
     real **places[] = {&self->driven, &self->targets, &self->kept};
     for (int i = 0; i < 3; i++) PD_TRY(pd_upload(context, (void **)places[i], d->rest + 3 * (size_t)n_vertices, driven_bytes(self)));
     self->lags = d->friction.extent > 0 ? d->friction.lags : 1;
@@ -130,15 +135,16 @@ void pd_contact_destroy(pd_contact *self) {
     if (!self) return;
     const pd_contact_scene *scene = &self->scene;
     const pd_contact_columns *c = &self->columns;
-    const void *memory[] = {scene->rest,    scene->radii,  scene->bodies, scene->areas,   scene->edge_areas, scene->planes,
-                            self->driven,   self->targets, self->kept,    self->values,   self->corners,     self->partial,
-                            self->hessians, self->energy,  c->kind,       c->points,      c->activation,     c->separation,
-                            c->weight,      c->threshold,  self->reaches, self->touching, self->acting};
+    const void *memory[] = {scene->rest,    scene->radii,  scene->bodies, scene->areas,  scene->edge_areas, scene->planes,
+                            self->driven,   self->targets, self->kept,    self->values,  self->corners,     self->partial,
+                            self->hessians, self->energy,  c->kind,       c->points,     c->activation,     c->separation,
+                            c->weight,      c->threshold,  self->reaches, self->touching};
     for (int lag = 0; lag < PD_LAG_COUNT; lag++) {
         pd_friction_destroy(self->friction[lag]);
         pd_penalty_destroy(self->penalty[lag]);
     }
     pd_guard_destroy(self->guard);
+    pd_near_destroy(self->near);
     pd_proximity_destroy(self->proximity);
     pd_colliders_destroy(self->planes);
     pd_broad_phase_destroy(self->phase);
@@ -197,9 +203,8 @@ static pd_status place_points(const pd_contact *self, const real *x, const real 
 
 static pd_status make_room(pd_contact *self, size_t n) {
     pd_contact_columns *c = &self->columns;
-    const pd_room rooms[] = {PD_ROOM(c->kind, 1),       PD_ROOM(c->points, 4),      PD_ROOM(c->activation, 1),
-                             PD_ROOM(c->separation, 1), PD_ROOM(c->weight, 1),      PD_ROOM(c->threshold, 1),
-                             PD_ROOM(self->values, 1),  PD_ROOM(self->corners, 12), PD_ROOM(self->acting, 1)};
+    const pd_room rooms[] = {PD_ROOM(c->kind, 1),   PD_ROOM(c->points, 4),    PD_ROOM(c->activation, 1), PD_ROOM(c->separation, 1),
+                             PD_ROOM(c->weight, 1), PD_ROOM(c->threshold, 1), PD_ROOM(self->values, 1),  PD_ROOM(self->corners, 12)};
     const pd_room partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
     pd_status status = pd_rooms_grow(self->context, n, "pairs in contact", PD_ROOMS(rooms), &self->capacity, NULL);
     if (!status) status = pd_rooms_grow(self->context, n, "sums over pairs in contact", PD_ROOMS(partial), &self->partial_capacity, NULL);
@@ -537,11 +542,15 @@ void pd_contact_widen(pd_contact *self) {
     self->widened = 1;
 }
 
-pd_status pd_contact_begin_touching(pd_contact *self) { return pd_memory_clear(self->context, self->touching, (size_t)self->n_vertices); }
+pd_status pd_contact_begin_touching(pd_contact *self) {
+    pd_near_forget(self->near); // what is near follows from the state alone
+    return pd_memory_clear(self->context, self->touching, (size_t)self->n_vertices);
+}
 
 static double rounding_of_reach(const pd_contact *self) { return 16.0 * (double)PD_EPSILON * pd_proximity_size(self->proximity); }
 
 double pd_contact_certain_reach(const pd_contact *self) {
+    if (pd_near_certain(self->near) > 0.0) return pd_near_certain(self->near);
     double reach = 0.5 * GAP_FRACTION * (self->reach - (double)self->scene.separation - rounding_of_reach(self));
     return reach > 0.0 ? reach : 0.0;
 }
@@ -563,22 +572,38 @@ static pd_status reach_with_penalty(pd_contact *self, pd_contact_sweep *sweep) {
     return status;
 }
 
-pd_status pd_contact_reach(pd_contact *self, const real *x, pd_contact_sweep *sweep) {
+/* The pairs near x, and where the others keep to. */
+static pd_status list_near(pd_contact *self, const real *x) {
     pd_status status;
+    pd_near_forget(self->near);
     PD_TRY(pd_contact_place(self, x));
-    if (self->penalty[self->lag]) return reach_with_penalty(self, sweep);
     pd_contact_pairs pairs = pairs_of(self);
     if (self->n) PD_TRY(evaluate(self, PD_CONTACT_DISTANCE, self->values));
-    PD_TRY(pd_contact_reaches(self->context, self->n_vertices, &self->incidence, self->values, &pairs,
-                              self->by_reach ? pd_contact_certain_reach(self) : (double)INFINITY, rounding_of_reach(self), GAP_FRACTION,
-                              self->reaches, self->touching));
-    if (self->n) PD_TRY(pd_contact_mark_acting(self->context, self->n_vertices, &pairs, self->values, self->reaches, self->acting));
-    *sweep = (pd_contact_sweep){.law = self->law,
-                                .pairs = pairs,
-                                .incidence = self->incidence,
-                                .acting = self->acting,
-                                .reach = self->reaches,
-                                .points = self->surface->points};
+    double certain = pd_contact_certain_reach(self);
+    const pd_near_list list = {.pairs = &pairs,
+                               .incidence = &self->incidence,
+                               .distance = self->values,
+                               .points = self->surface->points,
+                               .cut = NEAR * (double)self->scene.activation,
+                               .far = self->by_reach ? certain : (double)INFINITY,
+                               .certain = certain,
+                               .rounding = rounding_of_reach(self),
+                               .fraction = GAP_FRACTION};
+    PD_TRY(pd_near_list_anew(self->near, &list));
+done:
+    return status;
+}
+
+pd_status pd_contact_reach(pd_contact *self, const real *x, pd_contact_sweep *sweep) {
+    real *points = self->surface->points;
+    pd_status status;
+    int holds;
+    PD_TRY(place_points(self, x, self->ahead ? self->targets : self->driven, points));
+    if (self->penalty[self->lag]) return reach_with_penalty(self, sweep);
+    PD_TRY(pd_near_holds(self->near, points, &holds));
+    if (!holds) PD_TRY(list_near(self, x));
+    *sweep = (pd_contact_sweep){.law = self->law, .reach = self->reaches, .points = points};
+    PD_TRY(pd_near_reaches(self->near, &self->law, points, self->reaches, self->touching, sweep));
     add_friction(self, sweep);
 done:
     return status;

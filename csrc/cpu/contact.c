@@ -212,17 +212,16 @@ pd_status pd_contact_reach_part(pd_context *context, int n_points, const pd_inci
 }
 
 pd_status pd_contact_reaches(pd_context *context, int n_vertices, const pd_incidence *incidence, const real *distance,
-                             const pd_contact_pairs *pairs, double far, double rounding, double fraction, real *reach,
-                             unsigned char *touching) {
+                             const pd_contact_pairs *pairs, const real *balls, const real *start, const real *points, double rounding,
+                             double fraction, real *reach, unsigned char *touching) {
 #pragma omp parallel for num_threads(pd_threads(context, n_vertices, 20)) schedule(static)
     for (int i = 0; i < n_vertices; i++)
-        reach[i] = pd_contact_turn_reach_of(incidence, distance, pairs, far, rounding, fraction, i, touching + i);
+        reach[i] = pd_contact_turn_reach_of(incidence, distance, pairs, balls, start, points, rounding, fraction, i, touching + i);
     return PD_OK;
 }
 
-pd_status pd_contact_mark_acting(pd_context *context, int n_vertices, const pd_contact_pairs *pairs, const real *distance,
-                                 const real *reach, unsigned char *acting) {
-#pragma omp parallel for num_threads(pd_threads(context, pairs->n, 5)) schedule(static)
-    for (int p = 0; p < pairs->n; p++) acting[p] = pd_contact_turn_acting(n_vertices, pairs, distance, reach, p);
+pd_status pd_contact_slacks(pd_context *context, const pd_contact_pairs *pairs, const real *distance, double rounding, real *slack) {
+#pragma omp parallel for num_threads(pd_threads(context, pairs->n, 2)) schedule(static)
+    for (int p = 0; p < pairs->n; p++) slack[p] = pd_contact_turn_slack(pairs, distance, rounding, p);
     return PD_OK;
 }

@@ -6,6 +6,7 @@
 #include "vertex_turn.h"
 
 #include "cpu/context.h"
+#include "cpu/vertex_lanes.h"
 
 enum { LANES = PD_CORNER_LANES, STRIDE = PD_POSITION_STRIDE, AHEAD = 8 };
 
@@ -99,9 +100,74 @@ static void add_groups(const pd_vertex_sweep *sweep, const real *positions, int 
     if (rotated->start && rotated->start[turn + 1] > rotated->start[turn]) add_rotated(rotated, positions, own, turn, sum);
 }
 
+/* ---- turns -------------------------------------------------------------------------------------------------------------------- */
+
+static void sum_elements(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, const real *positions, int turn,
+                         real sum[9]) {
+    for (int i = 0; i < 9; i++) sum[i] = 0;
+    add_groups(sweep, positions, turn, sum);
+    pd_turn_add_corners(model, sweep, step, positions, turn, 0, 1, sum);
+}
+
+static void finish_turn(const pd_vertex_sweep *sweep, int turn, int moves, const real d[3], real *positions, real *direction) {
+    for (int c = 0; c < 3 && moves; c++) positions[STRIDE * (size_t)sweep->places[turn] + (size_t)c] -= d[c];
+    for (int c = 0; c < 3; c++) direction[3 * (size_t)sweep->vertices[turn] + (size_t)c] = d[c];
+}
+
+/* What pd_turn_contact_search finds for the vertices of a block, all at once. */
+static void search_block(pd_vertex_block *block, const real (*elastic)[9], const real (*touching)[9], const double *energies,
+                         real (*d)[3]) {
+    pd_turn_length_search searches[PD_BLOCK_VERTICES];
+    double after[PD_BLOCK_VERTICES];
+    int left = 0;
+    for (int v = 0; v < block->n; v++) {
+        if (block->vertices[v] < 0) continue;
+        if (pd_turn_search_begin(elastic[v], touching[v], energies[v], d[v], searches + v))
+            left++;
+        else
+            block->vertices[v] = -1;
+    }
+    for (int halving = 0; halving < PD_SEARCH_HALVINGS && left > 0; halving++) {
+        pd_vertex_lanes_energies(block, (const real(*)[3])d, after);
+        for (int v = 0; v < block->n; v++) {
+            if (block->vertices[v] < 0) continue;
+            if (pd_turn_search_ends(searches + v, after[v]))
+                block->vertices[v] = -1, left--;
+            else
+                pd_turn_search_halve(searches + v, halving, d[v]);
+        }
+    }
+}
+
+/* Turns begin .. end - 1 of one colour, as pd_turn_step has them one by one. */
+static void touching_turns(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, pd_sweep_step kind,
+                           const pd_contact_sweep *contact, const real *offset, int begin, int end, const real *positions, real (*d)[3]) {
+    real elastic[PD_BLOCK_VERTICES][9], touching[PD_BLOCK_VERTICES][9];
+    double energies[PD_BLOCK_VERTICES];
+    pd_vertex_block block = {.model = model, .sweep = sweep, .contact = contact, .n = end - begin};
+    for (int v = 0; v < block.n; v++) {
+        int vertex = sweep->vertices[begin + v];
+        sum_elements(model, sweep, step, positions, begin + v, elastic[v]);
+        pd_turn_add_constant(model, sweep, step, offset, begin + v, elastic[v]);
+        block.vertices[v] = pd_turn_touches(contact, vertex) ? vertex : -1;
+    }
+    pd_vertex_lanes_contact(&block, touching, energies);
+    for (int v = 0; v < block.n; v++) {
+        int vertex = sweep->vertices[begin + v];
+        pd_turn_solve(model, kind, vertex, elastic[v], block.vertices[v] < 0 ? NULL : touching[v], d[v]);
+        pd_turn_limit(contact, vertex, d[v]);
+    }
+    if (kind != PD_SWEEP_SEARCH) search_block(&block, (const real(*)[9])elastic, (const real(*)[9])touching, energies, d);
+}
+
+static int blocks_of(const pd_vertex_sweep *sweep, int colour) {
+    return (sweep->colour_start[colour + 1] - sweep->colour_start[colour] + PD_BLOCK_VERTICES - 1) / PD_BLOCK_VERTICES;
+}
+
 pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
                             pd_sweep_step kind, int in_place, const pd_contact_sweep *contact, const real *x, const real *offset,
                             real *positions, real *direction) {
+    int in_blocks = contact && !(contact->frozen.stiffness > 0); // a penalty is a few products a pair
 #pragma omp parallel num_threads(pd_threads(context, sweep->n, 200))
     {
 #pragma omp for schedule(static)
@@ -109,18 +175,27 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
             for (int c = 0; c < 3; c++) positions[STRIDE * (size_t)place + (size_t)c] = x[3 * (size_t)sweep->order[place] + (size_t)c];
         for (int colour = 0; colour < sweep->n_colours; colour++) {
 #pragma omp for schedule(static)
-            for (int turn = sweep->colour_start[colour]; turn < sweep->colour_start[colour + 1]; turn++) {
-                real sum[9] = {0}, d[3];
-                add_groups(sweep, positions, turn, sum);
-                pd_turn_add_corners(model, sweep, step, positions, turn, 0, 1, sum);
+            for (int turn = sweep->colour_start[colour]; turn < (in_blocks ? 0 : sweep->colour_start[colour + 1]); turn++) {
+                real sum[9], d[3];
+                sum_elements(model, sweep, step, positions, turn, sum);
                 pd_turn_step(model, sweep, step, kind, contact, offset, turn, 0, 1, sum, d);
-                if (kind == PD_SWEEP_SEARCH)
-                    pd_turn_search(model, sweep, step, contact, offset, positions, turn, 0, 1, d);
-                else if (in_place)
-                    for (int c = 0; c < 3; c++) positions[STRIDE * (size_t)sweep->places[turn] + (size_t)c] -= d[c];
-                for (int c = 0; c < 3; c++) direction[3 * (size_t)sweep->vertices[turn] + (size_t)c] = d[c];
+                if (kind == PD_SWEEP_SEARCH) pd_turn_search(model, sweep, step, contact, offset, positions, turn, 0, 1, d);
+                finish_turn(sweep, turn, kind != PD_SWEEP_SEARCH && in_place, d, positions, direction);
             }
-            if (!contact || !in_place) continue;
+            if (!contact) continue;
+#pragma omp for schedule(static)
+            for (int block = 0; block < (in_blocks ? blocks_of(sweep, colour) : 0); block++) {
+                int begin = sweep->colour_start[colour] + PD_BLOCK_VERTICES * block, last = sweep->colour_start[colour + 1];
+                int end = last - begin < PD_BLOCK_VERTICES ? last : begin + PD_BLOCK_VERTICES;
+                real d[PD_BLOCK_VERTICES][3];
+                touching_turns(model, sweep, step, kind, contact, offset, begin, end, positions, d);
+                for (int turn = begin; turn < end; turn++) {
+                    real *own = d[turn - begin];
+                    if (kind == PD_SWEEP_SEARCH) pd_turn_search(model, sweep, step, contact, offset, positions, turn, 0, 1, own);
+                    finish_turn(sweep, turn, kind != PD_SWEEP_SEARCH && in_place, own, positions, direction);
+                }
+            }
+            if (!in_place) continue;
 #pragma omp for schedule(static)
             for (int turn = sweep->colour_start[colour]; turn < sweep->colour_start[colour + 1]; turn++)
                 pd_turn_commit(sweep, contact, direction, turn);

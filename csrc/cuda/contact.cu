@@ -149,27 +149,27 @@ pd_status pd_contact_reach_part(pd_context *context, int n_points, const pd_inci
     return PD_OK;
 }
 
-static __global__ void reaches_kernel(int n, pd_incidence incidence, const real *distance, pd_contact_pairs pairs, double far,
-                                      double rounding, double fraction, real *reach, unsigned char *touching) {
+static __global__ void reaches_kernel(int n, pd_incidence incidence, const real *distance, pd_contact_pairs pairs, const real *balls,
+                                      const real *start, const real *points, double rounding, double fraction, real *reach,
+                                      unsigned char *touching) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < n) reach[i] = pd_contact_turn_reach_of(&incidence, distance, &pairs, far, rounding, fraction, i, touching + i);
+    if (i < n) reach[i] = pd_contact_turn_reach_of(&incidence, distance, &pairs, balls, start, points, rounding, fraction, i, touching + i);
 }
 
 pd_status pd_contact_reaches(pd_context *context, int n_vertices, const pd_incidence *incidence, const real *distance,
-                             const pd_contact_pairs *pairs, double far, double rounding, double fraction, real *reach,
-                             unsigned char *touching) {
-    PD_LAUNCH(context, reaches_kernel, n_vertices, n_vertices, *incidence, distance, *pairs, far, rounding, fraction, reach, touching);
+                             const pd_contact_pairs *pairs, const real *balls, const real *start, const real *points, double rounding,
+                             double fraction, real *reach, unsigned char *touching) {
+    PD_LAUNCH(context, reaches_kernel, n_vertices, n_vertices, *incidence, distance, *pairs, balls, start, points, rounding, fraction,
+              reach, touching);
     return PD_OK;
 }
 
-static __global__ void acting_kernel(int n_vertices, pd_contact_pairs pairs, const real *distance, const real *reach,
-                                     unsigned char *acting) {
+static __global__ void slack_kernel(pd_contact_pairs pairs, const real *distance, double rounding, real *slack) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < pairs.n) acting[p] = pd_contact_turn_acting(n_vertices, &pairs, distance, reach, p);
+    if (p < pairs.n) slack[p] = pd_contact_turn_slack(&pairs, distance, rounding, p);
 }
 
-pd_status pd_contact_mark_acting(pd_context *context, int n_vertices, const pd_contact_pairs *pairs, const real *distance,
-                                 const real *reach, unsigned char *acting) {
-    PD_LAUNCH(context, acting_kernel, pairs->n, n_vertices, *pairs, distance, reach, acting);
+pd_status pd_contact_slacks(pd_context *context, const pd_contact_pairs *pairs, const real *distance, double rounding, real *slack) {
+    PD_LAUNCH(context, slack_kernel, pairs->n, *pairs, distance, rounding, slack);
     return PD_OK;
 }

@@ -405,25 +405,54 @@ PD_FUNCTION void pd_contact_hessian(const pd_contact_law *law, const pd_contact_
         }
 }
 
-/* What one corner sees while the others rest, for a step of its own: adds its rows of the gradient [3] N and the upper triangle of its block
- * without what the turning of the normal adds, m q beta^2 n n^T [6] N/m, `partners` times. That is positive semidefinite, and all of the psd
- * block but for terms of the order of (distance / size of the pair)^2. Returns the corner's share of the energy, 1/`partners` of it, J. Not
- * numbers where nothing is left of the gap. */
+/* What one corner sees while the others rest, for a step of its own. */
+typedef struct pd_contact_corner {
+    real energy;      /* the corner's share of the energy, 1/`partners` of it, J; infinite where nothing is left of the gap */
+    pd_vector slope;  /* its rows of the gradient, N; from here on not numbers where nothing is left of the gap */
+    pd_vector normal; /* n */
+    real
+        stiffness; /* `partners` m q beta^2, N/m: along n, the block without what the turning of the normal adds. That is positive semidefinite,
+                         and all of the psd block but for terms of the order of (distance / size of the pair)^2. */
+} pd_contact_corner;
+
+/* Of corner number `corner`, 0..3, of a pair that acts. */
+PD_LANE_FUNCTION pd_contact_corner pd_contact_corner_of(pd_contact_law law, pd_contact_limits limits, int kind, pd_points4 x,
+                                                        pd_nearest nearest, int corner, real partners) {
+    pd_contact_corner out;
+    pd_contact_terms terms = pd_contact_terms_of(law, limits, nearest.distance);
+    pd_mollifier_terms mollifier = pd_contact_mollifier(kind, x, limits.threshold);
+    pd_per_corner weights = nearest.weights;
+    real low = corner == 0 ? weights.a : weights.b, high = corner == 2 ? weights.c : weights.d, beta = corner < 2 ? low : high;
+    out.normal = nearest.normal;
+    out.slope = pd_vector_scale(beta, pd_vector_scale(mollifier.value * terms.slope, nearest.normal));
+    out.stiffness = partners * mollifier.value * terms.q * beta * beta;
+    out.energy = (terms.acts > 0 ? mollifier.value * terms.energy : terms.energy) / partners;
+    if (kind != PD_EDGE_EDGE) return out;
+    pd_vector e = pd_vector_subtract(x.b, x.a), f = pd_vector_subtract(x.d, x.c);
+    int second = corner > 1;
+    real rate = terms.acts > 0 ? terms.energy * mollifier.first : (real)0; /* as in pd_contact_gradient */
+    pd_vector own = pd_mollifier_slope(pd_vector_choose(second, f, e), pd_vector_choose(second, e, f));
+    out.slope = pd_vector_along(out.slope, (corner == 1) | (corner == 3) ? rate : -rate, own);
+    return out;
+}
+
+/* sum [9] += slope and the upper triangle of the block. */
+PD_FUNCTION void pd_contact_corner_add(pd_contact_corner corner, real sum[9]) {
+    pd_vector n = corner.normal, stiff = pd_vector_scale(corner.stiffness, n);
+    sum[0] += corner.slope.x, sum[1] += corner.slope.y, sum[2] += corner.slope.z;
+    sum[3] += stiff.x * n.x, sum[4] += stiff.x * n.y, sum[5] += stiff.x * n.z;
+    sum[6] += stiff.y * n.y, sum[7] += stiff.y * n.z, sum[8] += stiff.z * n.z;
+}
+
+/* The same of a pair whose closest points are not known; returns the share of the energy. */
 PD_FUNCTION real pd_contact_add_corner(const pd_contact_law *law, const pd_contact_limits *limits, int kind, const real *x, int corner,
                                        real partners, real sum[9]) {
     pd_points4 at = pd_points4_load(x);
     pd_nearest nearest = pd_contact_nearest_of(kind, x);
     if (nearest.distance >= limits->separation + limits->activation) return 0;
-    pd_contact_terms terms = pd_contact_terms_of(*law, *limits, nearest.distance);
-    pd_points4 slopes = pd_contact_gradient(*law, *limits, kind, at, nearest);
-    pd_vector n = nearest.normal, slope = corner < 2 ? corner ? slopes.b : slopes.a : corner > 2 ? slopes.d : slopes.c;
-    pd_per_corner weights = nearest.weights;
-    real beta = corner < 2 ? corner ? weights.b : weights.a : corner > 2 ? weights.d : weights.c;
-    real stiffness = partners * pd_contact_mollifier(kind, at, limits->threshold).value * terms.q * beta * beta;
-    sum[0] += slope.x, sum[1] += slope.y, sum[2] += slope.z;
-    sum[3] += stiffness * n.x * n.x, sum[4] += stiffness * n.x * n.y, sum[5] += stiffness * n.x * n.z;
-    sum[6] += stiffness * n.y * n.y, sum[7] += stiffness * n.y * n.z, sum[8] += stiffness * n.z * n.z;
-    return pd_contact_energy(*law, *limits, kind, at, nearest) / partners;
+    pd_contact_corner out = pd_contact_corner_of(*law, *limits, kind, at, nearest, corner, partners);
+    pd_contact_corner_add(out, sum);
+    return out.energy;
 }
 
 /* What one corner sees: its rows of the gradient [3] N and its diagonal block [3,3] N/m of the Hessian, exactly symmetric; psd != 0: of the

@@ -1,0 +1,79 @@
+/* Kernels that choose the pairs that are near. */
+#include "contact_turn.h"
+#include "cuda/context.cuh"
+
+static __device__ int item() { return (int)(blockIdx.x * PD_THREADS + threadIdx.x); }
+
+static __global__ void ball_kernel(int n, pd_incidence incidence, const real *distance, pd_contact_pairs pairs, double cut, double far,
+                                   double rounding, double fraction, real *balls) {
+    int i = item();
+    if (i < n) balls[i] = pd_contact_turn_ball(&incidence, distance, &pairs, cut, far, rounding, fraction, i);
+}
+
+pd_status pd_contact_balls(pd_context *context, int n_points, const pd_incidence *incidence, const real *distance,
+                           const pd_contact_pairs *pairs, double cut, double far, double rounding, double fraction, real *balls) {
+    PD_LAUNCH(context, ball_kernel, n_points, n_points, *incidence, distance, *pairs, cut, far, rounding, fraction, balls);
+    return PD_OK;
+}
+
+static __global__ void used_kernel(int n, int n_vertices, const real *balls, double certain, const real *start, const real *points,
+                                   double *used) {
+    int i = item();
+    if (i >= n) return;
+    double here = pd_contact_turn_used(n_vertices, balls, certain, start, points, i);
+    // numbers that are not negative are in the order of their bits, and a maximum does not depend on the order
+    unsigned long long bits;
+    memcpy(&bits, &here, sizeof bits);
+    if (here > 0.0) atomicMax((unsigned long long *)used, bits);
+}
+
+pd_status pd_contact_used(pd_context *context, int n_points, int n_vertices, const real *balls, double certain, const real *start,
+                          const real *points, double *used) {
+    pd_status status = pd_memory_clear(context, used, sizeof *used);
+    if (status) return status;
+    PD_LAUNCH(context, used_kernel, n_points, n_points, n_vertices, balls, certain, start, points, used);
+    return PD_OK;
+}
+
+static __global__ void pair_flag_kernel(pd_contact_pairs pairs, const real *distance, double rounding, double cut, unsigned char *flags) {
+    int p = item();
+    if (p < pairs.n) flags[p] = (unsigned char)!((double)pd_contact_turn_slack(&pairs, distance, rounding, p) > cut);
+}
+
+static __global__ void role_flag_kernel(int n, pd_incidence incidence, int n_points, const unsigned char *flags,
+                                        unsigned char *role_flags) {
+    int r = item();
+    if (r < n) role_flags[r] = r < incidence.start[n_points] ? flags[incidence.roles[r] / 4] : 0;
+}
+
+pd_status pd_contact_near_flags(pd_context *context, const pd_contact_pairs *pairs, const pd_incidence *incidence, const real *distance,
+                                double rounding, double cut, int n_points, unsigned char *flags, unsigned char *role_flags) {
+    PD_LAUNCH(context, pair_flag_kernel, pairs->n, *pairs, distance, rounding, cut, flags);
+    PD_LAUNCH(context, role_flag_kernel, 4 * pairs->n, 4 * pairs->n, *incidence, n_points, flags, role_flags);
+    return PD_OK;
+}
+
+static __global__ void take_kernel(int n, const int *rows, pd_contact_pairs pairs, pd_contact_columns out, int *ranks) {
+    int to = item();
+    if (to >= n) return;
+    pd_contact_turn_take(&pairs, rows[to], &out, to);
+    ranks[rows[to]] = to;
+}
+
+pd_status pd_contact_take(pd_context *context, int n, const int *rows, const pd_contact_pairs *pairs, const pd_contact_columns *out,
+                          int *ranks) {
+    PD_LAUNCH(context, take_kernel, n, n, rows, *pairs, *out, ranks);
+    return PD_OK;
+}
+
+static __global__ void take_roles_kernel(int n_points, int n_roles, const int *role_rows, const int *ranks, pd_incidence incidence,
+                                         pd_incidence out) {
+    int i = item();
+    if (i <= n_points) pd_contact_turn_take_roles(n_points, n_roles, role_rows, ranks, &incidence, &out, i);
+}
+
+pd_status pd_contact_take_roles(pd_context *context, int n_points, int n_roles, const int *role_rows, const int *ranks,
+                                const pd_incidence *incidence, const pd_incidence *out) {
+    PD_LAUNCH(context, take_roles_kernel, n_points + 1, n_points, n_roles, role_rows, ranks, *incidence, *out);
+    return PD_OK;
+}
