@@ -15,7 +15,7 @@ struct pd_near {
     int n_vertices, n_points;
     int known;
     double certain, rounding, fraction;
-    double gone; /* the largest part of its ball that a vertex had used up at the last look */
+    double gone;         /* the largest part of its ball that a vertex had used up at the last look */
     real *start, *balls; /* B [n_points,3] x_0, [n_points] radii, m */
     real *moved;         /* B [n_points] pd_contact_sweep */
     double *used;        /* B [1] */

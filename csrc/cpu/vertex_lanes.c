@@ -147,8 +147,9 @@ static void each_role(const pd_vertex_block *block, const real (*d)[3], real (*s
         if (vertex < 0) continue;
         real more = d ? 2 * pd_turn_length(d[v]) : (real)0; // two partners at the most
         for (int r = incidence->start[vertex]; r < incidence->start[vertex + 1]; r++) {
-            int p = incidence->roles[r] / 4, kind = contact->pairs.kind[p];
+            int p = incidence->roles[r] / 4;
             if (!pd_turn_may_act(contact, p, more)) continue;
+            int kind = contact->pairs.kind[p];
             roles.roles[roles.n] = incidence->roles[r], roles.owners[roles.n] = v;
             roles.partners[roles.n] = pd_turn_partners(block->sweep, block->model, contact->pairs.points + 4 * (size_t)p, vertex);
             roles.of_kind[kind][roles.counts[kind]++] = roles.n++;

@@ -1,0 +1,96 @@
+"""What does contact cost in a step of vertex block descent?
+
+Two scenes in which nearly every vertex of the surfaces touches. "blocks": four blocks of neo-Hookean tets lie on each other, each
+turned against the one below, the lowest held. "cloths": two cloths of springs, the lower one held, the upper one pressed on it. The
+activation distance is a fifth of an edge, and they begin at six tenths of it.
+
+The same scene is stepped with contact, with contact and friction, and without, in turn; "seconds" is the median processor time of a step,
+"share" the part of it that the same step without contact does not take, "pairs" those that act at the end and "friction" what friction
+adds to the part of contact.
+
+    python benchmarks/contact_descent.py [--out FILE.csv] [--steps 5] [--iterations 10] [--threads 1] [--tiny]
+"""
+
+import argparse
+import time
+
+import numpy as np
+from machine import write_table
+
+import pdgpu
+from pdgpu import shapes
+
+PART = 0.2  # activation distance / edge
+BEGIN = 0.6  # gap / activation distance
+
+
+def turned(points, angle, height):
+    c, s = np.cos(angle), np.sin(angle)
+    return points @ np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]]) + [0.0, height, 0.0]
+
+
+def blocks(cells, layers):
+    scene = pdgpu.Scene((0.0, -9.81, 0.0))
+    edge = 1.0 / cells
+    mesh = shapes.beam((1.0, layers * edge, 1.0), cells=(cells, layers, cells))
+    for k in range(4):
+        points = turned(mesh.points - [0.5, 0.0, 0.5], 0.3 * k, (layers + BEGIN * PART) * edge * k)
+        solid = pdgpu.Mesh(points, tets=mesh.tets)
+        body = scene.add_solid(solid, pdgpu.NeoHookean.from_young(1e5, 0.4), density=1000.0, name=f"block {k}")
+        if k == 0:
+            body.pin(points[:, 1] < 1e-9)
+    return scene, edge
+
+
+def cloths(cells, _):
+    scene = pdgpu.Scene((0.0, -9.81, 0.0))
+    edge = 1.0 / cells
+    flat = shapes.grid((1.0, 1.0), (cells, cells))
+    for k in range(2):
+        points = turned(flat.points[:, [0, 2, 1]] - [0.5, 0.0, 0.5], 0.3 * k, BEGIN * PART * edge * k)
+        sheet = pdgpu.Mesh(points, triangles=flat.triangles)
+        body = scene.add_shell(sheet, pdgpu.Spring(200.0), density=0.2, bending=1e-6, velocity=(0.0, -0.5 * k, 0.0), name=f"cloth {k}")
+        if k == 0:
+            body.pin(np.ones(len(points), bool))
+    return scene, edge
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", help="a CSV file with the table")
+    parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--iterations", type=int, default=10)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--tiny", action="store_true", help="sizes that show only that everything runs")
+    chosen = parser.parse_args()
+    steps = 1 if chosen.tiny else chosen.steps
+    rows = []
+    for name, make, size in (("blocks", blocks, (48, 10)), ("cloths", cloths, (100, 0))):
+        scene, edge = make(*((4, 1) if chosen.tiny else size))
+        for dtype in ("float32", "float64"):
+            sims = {}
+            for kind, friction in (("without", None), ("contact", 0.0), ("with friction", 0.4)):
+                contact = None if friction is None else pdgpu.BarrierContact(PART * edge, 1e5, friction=friction)
+                solver = pdgpu.VertexBlockDescent(iterations=chosen.iterations)
+                sims[kind] = pdgpu.Simulation(scene, solver, dt=1 / 200, contact=contact, dtype=dtype, threads=chosen.threads)
+            found = {kind: [] for kind in sims}
+            for step in range(steps + 1):  # the first makes room for lists
+                for kind, sim in sims.items():
+                    start = time.process_time()
+                    sim.step()
+                    if step:
+                        found[kind].append(time.process_time() - start)
+            seconds = {kind: float(np.median(each)) for kind, each in found.items()}
+            alone, touching = seconds["without"], seconds["contact"]
+            for kind, sim in sims.items():
+                sim.step(record=True)
+                pairs = 0 if kind == "without" else int(sim.last_step["active_contacts"][-1])
+                more = f"{(seconds[kind] - touching) / max(touching - alone, 1e-9):.2f}" if kind == "with friction" else ""
+                share = f"{1.0 - alone / seconds[kind]:.2f}"
+                rows.append((name, scene.n_vertices, dtype, chosen.threads, kind, pairs, f"{seconds[kind]:.4f}", share, more))
+    header = ("scene", "vertices", "dtype", "threads", "run", "pairs", "seconds", "share", "friction")
+    write_table(chosen.out, header, rows, ["tiny: the figures mean nothing"] * chosen.tiny)
+
+
+if __name__ == "__main__":
+    main()
