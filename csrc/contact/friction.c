@@ -100,6 +100,18 @@ static pd_status make_room(pd_friction *self, size_t n) {
     return status;
 }
 
+/* From now on there are n pairs, with these incidences and keys. */
+static pd_status take_names(pd_friction *self, size_t n, const pd_incidence *incidence, const uint64_t *keys) {
+    pd_context *context = self->context;
+    pd_status status = PD_OK;
+    PD_TRY(pd_memory_copy(context, self->incidence.start, incidence->start, ((size_t)self->n_points + 1) * sizeof(int)));
+    PD_TRY(pd_memory_copy(context, self->incidence.roles, incidence->roles, 4 * n * sizeof(int)));
+    PD_TRY(pd_memory_copy(context, self->keys, keys, n * sizeof *keys));
+    self->pairs.n = (int)n;
+done:
+    return status;
+}
+
 pd_status pd_friction_lag(pd_friction *self, const pd_contact_law *law, const pd_contact_pairs *pairs, const pd_incidence *incidence,
                           const uint64_t *keys, const real *y) {
     pd_context *context = self->context;
@@ -110,10 +122,7 @@ pd_status pd_friction_lag(pd_friction *self, const pd_contact_law *law, const pd
     if (n == 0) return PD_OK;
     PD_TRY(make_room(self, n));
     PD_TRY(pd_friction_lag_pairs(context, law, &self->scene, pairs, y, &self->pairs));
-    PD_TRY(pd_memory_copy(context, self->incidence.start, incidence->start, ((size_t)self->n_points + 1) * sizeof(int)));
-    PD_TRY(pd_memory_copy(context, self->incidence.roles, incidence->roles, 4 * n * sizeof(int)));
-    PD_TRY(pd_memory_copy(context, self->keys, keys, n * sizeof *keys));
-    self->pairs.n = (int)n;
+    status = take_names(self, n, incidence, keys);
 done:
     return status;
 }
@@ -131,10 +140,7 @@ pd_status pd_friction_lag_frozen(pd_friction *self, const pd_frozen_pairs *pairs
     PD_TRY(pd_memory_copy(context, self->pairs.weights, from->weights, 4 * n * sizeof(real)));
     PD_TRY(pd_memory_copy(context, self->pairs.normals, from->normals, 3 * n * sizeof(real)));
     PD_TRY(pd_penalty_strengths(context, &self->scene, pairs, y, self->pairs.strength));
-    PD_TRY(pd_memory_copy(context, self->incidence.start, incidence->start, ((size_t)self->n_points + 1) * sizeof(int)));
-    PD_TRY(pd_memory_copy(context, self->incidence.roles, incidence->roles, 4 * n * sizeof(int)));
-    PD_TRY(pd_memory_copy(context, self->keys, keys, n * sizeof *keys));
-    self->pairs.n = (int)n;
+    status = take_names(self, n, incidence, keys);
 done:
     return status;
 }

@@ -1,0 +1,33 @@
+"""The benchmarks of sweeps over vertices run through."""
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+
+
+def tiny_run(name, out):
+    """What a benchmark writes of tiny sizes, by rows."""
+    command = [sys.executable, str(BENCHMARKS / f"{name}.py"), "--tiny", "--out", str(out)]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=BENCHMARKS, timeout=120)
+    assert result.returncode == 0, result.stderr
+    lines = out.read_text().splitlines()
+    assert any("tiny" in line for line in lines if line.startswith("#"))
+    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
+
+
+def test_materials_are_compared_in_every_case(tmp_path):
+    """A comparison of materials would stop, leave a case out, or count iterations that never end."""
+    rows = tiny_run("vertex_block_descent_materials", tmp_path / "materials.csv")
+    assert len(rows) == 10
+    sweeps = [row for row in rows if row["solver"] == "VertexBlockDescent"]
+    assert all(row["G grew"] == "0" and 2 < int(row["iterations to 0.001"]) < 40 for row in sweeps)
+
+
+def test_contact_is_measured_in_every_run(tmp_path):
+    """The share of contact would be of a scene in which nothing touches, or a run would be left out."""
+    rows = tiny_run("contact_descent", tmp_path / "descent.csv")
+    assert len(rows) == 12 and all(float(row["seconds"]) > 0.0 for row in rows)
+    assert all((int(row["pairs"]) > 0) == (row["run"] != "without") for row in rows if row["scene"] == "blocks")
