@@ -4,9 +4,9 @@ Two scenes in which nearly every vertex of the surfaces touches. "blocks": four 
 turned against the one below, the lowest held. "cloths": two cloths of springs, the lower one held, the upper one pressed on it. The
 activation distance is a fifth of an edge, and they begin at six tenths of it.
 
-The same step is taken again and again from where the scene begins, with contact, with contact and friction, and without, in turn; "seconds"
-is its median processor time, "share" the part of it that the same step without contact does not take, "pairs" those that act where it begins
-and ends, and "friction" what friction adds to the part of contact.
+The same step is taken again and again from where the scene begins, with contact, with contact and friction, and without, in turn;
+"seconds" is its median processor time, "share" the part of it that the same step without contact does not take, "pairs" those that act
+where it begins and ends, and "friction" what friction adds to the part of contact.
 
     python benchmarks/contact_descent.py [--out FILE.csv] [--steps 5] [--iterations 10] [--threads 1] [--tiny]
 """
