@@ -23,7 +23,10 @@ ALLOWED = {
     ),
     (r"(detect|freeze)_kernel", ""): (None, "closest points and times of impact of what may touch; once a detection"),
     (r"contact(_hessian|_blocks)?_kernel", ""): (None, "5 x 5 and 9 x 9 matrices by rotations, corners by kind; only pairs that are near"),
-    (r"penalty_kernel", "f64"): (100, "twelve by twelve numbers of a pair that are asked for one by one; read back, and in a Hessian of Newton's"),
+    (r"penalty_kernel", "f64"): (
+        100,
+        "the numbers of a Hessian, by the index of a loop; in matrices of all vertices and when it is read back",
+    ),
     (r"(collision|earliest)_kernel", ""): (32, "the ends of a cubic's monotone pieces, at most three, in a loop"),
     (r"\w+_hessian_kernel", ""): (256, "of tets: what 81 second derivatives leave no registers for; once per linear solve"),
     (r"\w+_admm_kernel", ""): (600, "a Newton minimisation inside every element; its systems are indexed by loops"),
