@@ -38,6 +38,13 @@ LABELS = {
 }
 
 
+# one for each solver of `make demo`, neighbours in the legend unlike each other; lines beyond them are dashed
+CURVES = (
+    *("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#7f7f7f"),
+    *("#bcbd22", "#17becf", "#0b3c6f", "#f4b183", "#145a32", "#000000"),
+)
+
+
 def _pyplot():
     try:
         import matplotlib.pyplot as plt
@@ -73,9 +80,9 @@ def plot_comparison(comparison: Comparison, x: str = "iterations", y: str = "rel
             raise ValueError(f"y: {y!r} needs a reference, and this comparison has none")
         abscissa = record["iteration" if x == "iterations" else "seconds"]
         values = np.where(np.isfinite(record[y]) & (record[y] > 0.0), record[y], np.nan)
-        # twelve or so markers: enough to tell curves apart in print, not a carpet
-        every = max(1, len(values) // 12)
-        style = {"color": f"C{k % 10}", "marker": "osD^vP*X"[k % 8], "markersize": 4.5, "markevery": every, "linewidth": 1.6}
+        # markers as far apart as can be seen, whatever the axis: enough to tell curves apart in print, not a carpet
+        style = {"color": CURVES[k % len(CURVES)], "marker": "osD^vP*X"[k % 8], "markersize": 4.5, "markevery": 0.1, "linewidth": 1.6}
+        style["linestyle"] = ("-", "--", ":")[k // len(CURVES) % 3]
         axes.plot(abscissa, values, label=name, **style)
         if record.status == "diverged" and np.isfinite(values).any():
             last = np.flatnonzero(np.isfinite(values))[-1]
@@ -367,15 +374,16 @@ def _unit(*vector):
 def save_convergence(comparison: Comparison, path: Path) -> None:
     """Relative loss against iterations and against seconds, side by side, as a picture."""
     plt = _pyplot()
-    figure, panels = plt.subplots(1, 2, figsize=(11.0, 4.6), sharey=True, layout="constrained")
+    figure, panels = plt.subplots(1, 2, figsize=(12.5, 4.6), sharey=True, layout="constrained")
     for axes, x in zip(panels, ("iterations", "seconds"), strict=True):
         plot_comparison(comparison, x, "relative_loss", axes=axes)
+        axes.get_legend().remove()
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center", frameon=False, fontsize=9)
     panels[0].set_xscale("symlog", linthresh=10)
     panels[0].set_xlim(left=0)
     panels[1].set_xscale("symlog", linthresh=1e-2)
     panels[1].set_xlim(left=0)
     panels[1].set_ylabel("")
-    panels[1].get_legend().remove()
     with replacing(path) as unfinished:
         figure.savefig(unfinished, dpi=130)
     plt.close(figure)
