@@ -24,7 +24,8 @@ typedef struct run {
     int before;   /* iterations of the passes before this one: a step with several lags of friction has as many (contact/contact.h) */
     double omega; /* of the extrapolation, in the last iteration */
     pd_growth growth;
-    pd_iteration row; /* of the record */
+    pd_iteration row;  /* of the record */
+    const real *guess; /* H [n,3] instead of the first guess, or NULL */
 } run;
 
 static pd_status first_guess(run *r, const real *targets) {
@@ -39,6 +40,11 @@ static pd_status first_guess(run *r, const real *targets) {
         PD_TRY(pd_memory_copy(problem->context, self->targets, self->iterate.x, bytes));
     PD_TRY(pd_first_guess(problem->context, problem->model, self->settings.initialization, problem->h, problem->x_t, self->v,
                           self->v_previous, self->has_previous, problem->load, self->targets, self->iterate.x, self->iterate.offset));
+    if (r->guess) { // G is that of the state all the same
+        PD_TRY(pd_memory_upload(problem->context, self->iterate.x, r->guess, bytes));
+        PD_TRY(pd_offset(problem->context, problem->model, problem->h, self->iterate.x, problem->x_t, self->v, problem->load,
+                         self->iterate.offset));
+    }
     PD_TRY(pd_memory_clear(problem->context, self->iterate.step, bytes));
     self->iterate.restarted = 0;
     PD_TRY(pd_safe_first_guess(self));
@@ -232,10 +238,15 @@ static pd_status velocity(run *r) {
     return status;
 }
 
-pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_observer *observer, int keep_diverged,
+pd_status pd_simulation_step(pd_simulation *self, const real *targets, const real *guess, const pd_observer *observer, int keep_diverged,
                              pd_step_result *result) {
     const pd_problem *problem = self->problem;
-    run r = {.simulation = self, .observer = observer, .result = result, .recording = observer && observer->record, .omega = 1.0};
+    run r = {.simulation = self,
+             .observer = observer,
+             .result = result,
+             .recording = observer && observer->record,
+             .omega = 1.0,
+             .guess = guess};
     pd_status status = PD_OK;
     int begun = 0;
     double start;

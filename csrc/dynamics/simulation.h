@@ -80,10 +80,11 @@ void pd_simulation_destroy(pd_simulation *self); /* NULL is allowed */
 /* Factorises, estimates weights: all that a step needs and that does not change from step to step. */
 pd_status pd_simulation_prepare(pd_simulation *self, double *seconds);
 
-/* Solves one step. targets [n,3] H: where pinned vertices go (other rows unread); NULL: they stay.
+/* Solves one step. targets [n,3] H: where pinned vertices go (other rows unread); NULL: they stay. guess [n,3] H: where the iterations begin,
+ * pinned vertices at their targets; NULL: at the first guess of the settings. It is not for contact, which wants a path from the state.
  * On any failure (PD_DIVERGED, PD_INTERRUPTED, ...) the state is that of before the call; PD_DIVERGED fills
  * pd_simulation_error with iteration and vertex. `keep_diverged` != 0 returns PD_OK with stop = PD_STOP_DIVERGED instead. */
-pd_status pd_simulation_step(pd_simulation *self, const real *targets, const pd_observer *observer, int keep_diverged,
+pd_status pd_simulation_step(pd_simulation *self, const real *targets, const real *guess, const pd_observer *observer, int keep_diverged,
                              pd_step_result *result);
 
 /* The step about to be solved from the present state: every pd_simulation_energies / gradient / hessian call below refers

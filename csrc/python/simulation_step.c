@@ -88,16 +88,18 @@ static PyObject *build_result(const pd_step_result *result, int rows) {
 }
 
 PyObject *pd_call_step(pd_simulation_object *self, PyObject *arguments) {
-    PyObject *targets_object, *record_object, *iterates_object, *observer_object;
+    PyObject *targets_object, *record_object, *iterates_object, *observer_object, *guess_object = Py_None;
     int keep_diverged;
-    const real *targets;
+    const real *targets, *guess;
     PyArrayObject *rows = NULL, *iterates = NULL;
     pd_step_result result;
-    if (!PyArg_ParseTuple(arguments, "OOOOp:step", &targets_object, &record_object, &iterates_object, &observer_object, &keep_diverged))
+    if (!PyArg_ParseTuple(arguments, "OOOOp|O:step", &targets_object, &record_object, &iterates_object, &observer_object, &keep_diverged,
+                          &guess_object))
         return NULL;
     npy_intp rows_shape[2] = {(npy_intp)self->iterations + 1, PD_RECORD_COLUMNS};
     npy_intp iterates_shape[3] = {(npy_intp)self->iterations + 1, pd_simulation_n_vertices(self->core), 3};
     if (!pd_object_read_vectors(self, targets_object, "targets", &targets)) return NULL;
+    if (!pd_object_read_vectors(self, guess_object, "guess", &guess)) return NULL;
     if (record_object != Py_None && !(rows = pd_array_in_out(record_object, NPY_FLOAT64, 2, rows_shape, "record"))) return NULL;
     if (iterates_object != Py_None && !(iterates = pd_array_in_out(iterates_object, PD_NPY_REAL, 3, iterates_shape, "iterates")))
         return NULL;
@@ -114,7 +116,7 @@ PyObject *pd_call_step(pd_simulation_object *self, PyObject *arguments) {
     int recording = watch.record || watch.iterates || watch.observer;
     pd_observer observer = {&watch, recording ? record : NULL, interrupted};
     watch.thread = PyEval_SaveThread();
-    pd_status status = pd_simulation_step(self->core, targets, &observer, keep_diverged, &result);
+    pd_status status = pd_simulation_step(self->core, targets, guess, &observer, keep_diverged, &result);
     PyEval_RestoreThread(watch.thread);
     self->steps += !status && result.stop != PD_STOP_DIVERGED;
     pd_object_leave(self);

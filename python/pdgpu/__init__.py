@@ -41,6 +41,7 @@ from pdgpu.rates import Rate
 from pdgpu.records import StepRecord
 from pdgpu.scene import Scene
 from pdgpu.simulation import Simulation
+from pdgpu.snapshots import Snapshot
 from pdgpu.solvers import *  # noqa: F403  (a new solver is named there alone)
 from pdgpu.sweeps import Sweep, sweep
 from pdgpu.viewers import viewer
@@ -83,6 +84,7 @@ __all__ = [
     "Scene",
     "SignedDistanceField",
     "Simulation",
+    "Snapshot",
     "Sphere",
     "Spring",
     "StVK",

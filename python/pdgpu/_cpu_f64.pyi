@@ -114,6 +114,7 @@ class Simulation:
         iterates: Real | None,
         observer: Callable[[dict[str, Any]], object] | None,
         keep_diverged: bool,
+        guess: Real | None = None,
         /,
     ) -> dict[str, Any]: ...
     def steps(self, /) -> int: ...

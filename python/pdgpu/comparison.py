@@ -15,6 +15,7 @@ from pdgpu.penalty_contact import PenaltyContact
 from pdgpu.records import COLUMNS as STEP_COLUMNS
 from pdgpu.records import StepRecord
 from pdgpu.simulation import Simulation
+from pdgpu.snapshots import Snapshot
 from pdgpu.solvers import INITIALIZATIONS, SOLVERS, Newton, check_contact, check_slides, check_support
 from pdgpu.tables import data_frame, joined, record_table, text_table, write_csv
 
@@ -76,8 +77,9 @@ class _Evaluator:
 
 def _place(simulation, start):
     if start is not None:
-        positions, velocities = start
-        simulation.set_state(positions=positions, velocities=velocities)
+        simulation.set_state(positions=start[0], velocities=start[1])
+    if isinstance(start, Snapshot):
+        simulation._start_time = start.time
 
 
 class Comparison:
@@ -203,8 +205,9 @@ def compare(
         Name -> solver.
     dt : float or None
         s; None: quasistatic.
-    start : (positions, velocities), optional
-        (n, 3) m and m/s, either may be None; by default the rest state.
+    start : (positions, velocities) or Snapshot, optional
+        (n, 3) m and m/s, either may be None; by default the rest state. From a `Simulation.snapshot` every solver goes on
+        at its iterate, to the bit, instead of a first guess; `initialization` is not used then.
     reference : "newton", array_like of shape (n, 3), or None
         The converged answer x*: from Newton in float64, down to |g| <= 1e-10 |g0| or to what rounding leaves (`StepRecord.at_rounding`), as
         given, or none (no relative columns). Where Newton does not get there, a RuntimeWarning says how far it came, and the comparison
@@ -231,8 +234,17 @@ def compare(
         if not isinstance(solver, SOLVERS):
             raise TypeError(f"solvers: expected a solver such as pdgpu.ProjectiveDynamics() for {name!r}, got {solver!r}")
     choice("initialization", initialization, INITIALIZATIONS)
-    if start is not None and (not isinstance(start, tuple | list) or len(start) != 2):
-        raise ValueError(f"start: expected (positions, velocities), got {type(start).__name__}")
+    guess = None
+    if isinstance(start, Snapshot):
+        guess = start.iterate
+        if contact is not None:
+            raise ValueError(
+                "start: a Snapshot has no path from its state to its iterate, which contact wants; give (positions, velocities)"
+            )
+        if dt != start.dt:
+            raise ValueError(f"start: the Snapshot is one of a step of {start.dt} s, and dt is {dt}")
+    elif start is not None and (not isinstance(start, tuple | list) or len(start) != 2):
+        raise ValueError(f"start: expected (positions, velocities) or a Snapshot, got {type(start).__name__}")
     if isinstance(contact, PenaltyContact):
         raise TypeError("contact: PenaltyContact finds its pairs on the way of each solver, so that there is no objective common to all")
     if getattr(contact, "friction_lags", 1) > 1:
@@ -265,7 +277,7 @@ def compare(
         try:
             simulation = Simulation(scene, solver, dt=dt, contact=contact, device=device, dtype=dtype, threads=threads)
             _place(simulation, start)
-            records[name], positions[name] = _run(simulation, evaluator, x_star, g_star)
+            records[name], positions[name] = _run(simulation, evaluator, x_star, g_star, guess)
         except (RuntimeError, ValueError) as error:
             failures.append(error)
             if len(failures) < len(solvers):
@@ -297,7 +309,7 @@ def _bar(progress, total):
     return advance
 
 
-def _run(simulation, evaluator, x_star, g_star):
+def _run(simulation, evaluator, x_star, g_star, guess):
     """One step; its record and last iterate."""
     rows, last = [], []
 
@@ -312,7 +324,7 @@ def _run(simulation, evaluator, x_star, g_star):
         rows.append(row)
         last[:] = [x]
 
-    simulation._step(False, observer=observe, keep_diverged=True)
+    simulation._step(False, observer=observe, keep_diverged=True, guess=guess)
     columns = {name: np.array([row[name] for row in rows]) for name in STEP_COLUMNS}
     if x_star is not None:
         losses = columns["incremental_potential"] - g_star

@@ -30,6 +30,7 @@ from pdgpu.projective_contact import ProjectiveContact
 from pdgpu.readback import ReadBack
 from pdgpu.records import COLUMNS, StepRecord
 from pdgpu.scene import Scene, vertex_colours
+from pdgpu.snapshots import Snapshot, snapshot_of
 from pdgpu.solvers import XPBD, Newton, ProjectiveDynamics, check_contact, check_slides, check_support, settings_of, warn_idle_acceleration
 from pdgpu.tables import scene_numbers
 
@@ -431,6 +432,24 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
         for k in steps:
             self._step(record if k == n - 1 else False)
 
+    def snapshot(self, iterations: int = 0) -> Snapshot:
+        """The step about to be solved as it is after some iterations, for other solvers to go on from: `compare` takes it as `start`.
+
+        Parameters
+        ----------
+        iterations : int
+            Of this simulation's solver, fewer than it takes in the step; 0: at its first guess. The simulation stays where it is.
+
+        Raises
+        ------
+        ValueError
+            A simulation with contact, which wants a path from the state to every iterate, or with external forces, which `compare` does not
+            know; a step that ends before so many iterations.
+        DivergenceError
+            The step diverges before.
+        """
+        return snapshot_of(self, iterations)
+
     def _targets(self):
         """Where the pinned vertices go in this step, or None where no pin is scripted."""
         if not self._motions:
@@ -484,7 +503,8 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
         self._rho = rho
         self._backend.set_chebyshev(None if rho is None else chebyshev_settings(self.solver.chebyshev, rho))
 
-    def _step(self, record, observer=None, keep_diverged=False):
+    def _step(self, record, observer=None, keep_diverged=False, guess=None):
+        """One step; `guess` (n, 3): where the iterations begin, but for pinned vertices, which begin at their targets."""
         self._check_start()
         self._search()
         most = self.solver.iterations
@@ -502,7 +522,11 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
 
         self._aim()
         try:
-            result = self._backend.step(self._targets(), rows, iterates, observer, keep_diverged)
+            targets = self._targets()
+            if guess is not None:
+                pinned, guess = self._fixed.astype(bool), self._cast(guess).copy()
+                guess[pinned] = (self.positions if targets is None else self._cast(targets))[pinned]
+            result = self._backend.step(targets, rows, iterates, observer, keep_diverged, guess)
         except DivergenceError as error:
             error.solver = self.solver
             count = getattr(error, "rows", 0)
