@@ -97,7 +97,7 @@ def compare(name, options):
         for which in ("first", "second") if pair % 2 == 0 else ("second", "first"):
             times[which].append(run(pythons[which], name, options))
     ratios = [b / a for a, b in zip(times["first"], times["second"], strict=True)]
-    low, middle, high = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else ratios * 3
+    low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else ratios * 3
     first, second = (1e3 * statistics.median(times[which]) for which in ("first", "second"))
     return (name, options.threads, options.pairs, f"{first:.3f}", f"{second:.3f}", f"{middle:.3f}", f"{low:.3f}", f"{high:.3f}")
 

@@ -30,4 +30,4 @@ def test_an_installation_against_itself(tmp_path):
     rows = list(csv.DictReader(line for line in table.read_text().splitlines() if not line.startswith("#")))
     assert [row["case"] for row in rows] == ["VBD", "broad phase"]
     for row in rows:
-        assert float(row["low"]) <= float(row["ratio"]) <= float(row["high"])  # of tiny sizes: noise
+        assert 0.0 < float(row["low"]) <= float(row["ratio"]) <= float(row["high"])

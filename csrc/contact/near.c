@@ -69,19 +69,10 @@ void pd_near_forget(pd_near *self) { self->known = 0; }
 double pd_near_certain(const pd_near *self) { return self->known ? self->certain * (1.0 - self->gone) : 0.0; }
 
 static pd_status make_room(pd_near *self, size_t n) {
-    size_t had = self->listed, bytes;
-    void *memory = NULL;
     const pd_room rooms[] = {PD_ROOM(self->flags, 1),     PD_ROOM(self->role_flags, 4), PD_ROOM(self->rows, 1),
                              PD_ROOM(self->role_rows, 4), PD_ROOM(self->ranks, 1),      {(void **)&self->starts, sizeof *self->starts, 8}};
     pd_status status = pd_rooms_grow(self->context, n, "pairs that may be near", PD_ROOMS(rooms), &self->listed, NULL);
-    if (status || self->listed == had) return status;
-    PD_TRY(pd_work_bytes(self->context, self->listed / 8 + 1, &bytes));
-    PD_TRY(pd_memory_create(self->context, &memory, bytes));
-    pd_memory_destroy(self->context, self->work.memory);
-    self->work = (pd_work){memory, bytes};
-done:
-    if (status) self->listed = had;
-    return status;
+    return status ? status : pd_work_grow(self->context, &self->work, self->listed / 8 + 1);
 }
 
 static pd_status make_near_room(pd_near *self, size_t n) {

@@ -1,6 +1,7 @@
 /* A penalty as a term of the incremental potential; see penalty.h. */
 #include "contact/penalty.h"
 
+#include "contact/incidence.h"
 #include "contact/room.h"
 #include "linear/upload.h"
 #include "penalty_turn.h"
@@ -119,22 +120,10 @@ pd_status pd_penalty_begin(pd_penalty *self, const real *y) {
 
 void pd_penalty_forget(pd_penalty *self) { self->pairs.at.n = 0; }
 
-static pd_status make_work(pd_penalty *self, size_t n) {
-    size_t bytes;
-    void *memory = NULL;
-    pd_status status = pd_work_bytes(self->context, n, &bytes);
-    if (status || bytes <= self->work.bytes) return status;
-    status = pd_memory_create(self->context, &memory, bytes);
-    if (status) return status;
-    pd_memory_destroy(self->context, self->work.memory);
-    self->work = (pd_work){memory, bytes};
-    return PD_OK;
-}
-
 static pd_status make_candidate_room(pd_penalty *self, size_t n) {
     const pd_room rooms[] = {PD_ROOM(self->flags, 1), {(void **)&self->starts, sizeof *self->starts, 32}};
     pd_status status = pd_rooms_grow(self->context, n, "candidates", PD_ROOMS(rooms), &self->candidate_capacity, NULL);
-    return status ? status : make_work(self, self->candidate_capacity / 32 + 1);
+    return status ? status : pd_work_grow(self->context, &self->work, self->candidate_capacity / 32 + 1);
 }
 
 static pd_status make_room(pd_penalty *self, size_t n) {
@@ -150,27 +139,13 @@ static pd_status make_room(pd_penalty *self, size_t n) {
     if (!status) status = pd_rooms_grow(self->context, n, "pairs with a penalty", PD_ROOMS(rooms), &self->pair_capacity, NULL);
     if (!status)
         status = pd_rooms_grow(self->context, n, "sums over pairs with a penalty", PD_ROOMS(partial), &self->partial_capacity, NULL);
-    return status ? status : make_work(self, 4 * self->pair_capacity);
+    return status ? status : pd_work_grow(self->context, &self->work, 4 * self->pair_capacity);
 }
 
-static int bits_of(uint64_t n) {
-    int bits = 1;
-    while (bits < 63 && ((uint64_t)1 << bits) < n) bits++;
-    return bits;
-}
-
-static pd_status list_roles(pd_penalty *self, size_t n_pairs) {
-    pd_context *context = self->context;
+static pd_status list_roles(pd_penalty *self, size_t n) {
     pd_active_pairs named = self->active;
-    size_t n = 4 * n_pairs;
-    int role_bits = bits_of(n);
-    pd_status status;
     named.points = self->pairs.at.points;
-    PD_TRY(pd_role_keys(context, n_pairs, &named, self->n_points, role_bits, self->keys));
-    PD_TRY(pd_sort_keys(context, n, role_bits, role_bits + bits_of((uint64_t)self->n_points + 1), self->keys, self->scratch, &self->work));
-    PD_TRY(pd_role_starts(context, n, self->n_points, role_bits, self->keys, &self->incidence));
-done:
-    return status;
+    return pd_incidence_list(self->context, n, &named, self->n_points, self->keys, self->scratch, &self->work, &self->incidence);
 }
 
 pd_status pd_penalty_detect(pd_penalty *self, const real *y) {

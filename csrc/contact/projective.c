@@ -1,6 +1,7 @@
 /* Contact by projections that are frozen from one detection to the next; see projective.h. */
 #include "contact/projective.h"
 
+#include "contact/incidence.h"
 #include "contact/room.h"
 #include "linear/upload.h"
 #include "projective_loops.h"
@@ -154,21 +155,10 @@ int pd_projective_pairs(const pd_projective *self, const uint64_t **keys) {
 
 /* ---- room ------------------------------------------------------------------------------------------------------------------------------ */
 
-static pd_status make_work(pd_projective *self, pd_work *work, size_t n) {
-    size_t bytes;
-    pd_status status = pd_work_bytes(self->context, n, &bytes);
-    if (status || bytes <= work->bytes) return status;
-    pd_memory_destroy(self->context, work->memory);
-    *work = (pd_work){0};
-    status = pd_memory_create(self->context, &work->memory, bytes);
-    if (!status) work->bytes = bytes;
-    return status;
-}
-
 static pd_status make_flag_room(pd_projective *self, size_t n) {
     const pd_room rooms[] = {PD_ROOM(self->flags, 1), PD_ROOM(self->rows, 1), {(void **)&self->starts, sizeof *self->starts, 32}};
     pd_status status = pd_rooms_grow(self->context, n, "pairs in contact", PD_ROOMS(rooms), &self->flag_capacity, NULL);
-    return status ? status : make_work(self, &self->flag_work, self->flag_capacity / 32 + 1);
+    return status ? status : pd_work_grow(self->context, &self->flag_work, self->flag_capacity / 32 + 1);
 }
 
 static pd_status make_list_room(pd_projective *self, list *list, size_t n) {
@@ -197,7 +187,7 @@ static pd_status make_room(pd_projective *self, size_t n) {
     PD_TRY(pd_rooms_grow(context, n, "sums over pairs in contact", PD_ROOMS(partial), &self->partial_capacity, NULL));
     PD_TRY(pd_rooms_grow(context, 4 * n, "corners of pairs in contact", PD_ROOMS(keys), &self->key_capacity, NULL));
     PD_TRY(pd_rooms_grow(context, 4 * n, "corners of pairs in contact", PD_ROOMS(roles), &self->role_capacity, NULL));
-    PD_TRY(make_work(self, &self->key_work, self->key_capacity));
+    PD_TRY(pd_work_grow(self->context, &self->key_work, self->key_capacity));
 done:
     return status;
 }
@@ -256,24 +246,10 @@ pd_status pd_projective_truncate(pd_projective *self, const real *x_1, real *x) 
                                      pd_contact_certain_reach(self->contact), x_1, x);
 }
 
-static int bits_of(uint64_t n) {
-    int bits = 1;
-    while (bits < 63 && ((uint64_t)1 << bits) < n) bits++;
-    return bits;
-}
-
 static pd_status find_roles(pd_projective *self) {
-    pd_context *context = self->context;
     pd_active_pairs pairs = {.points = self->columns.points};
-    size_t n = 4 * (size_t)self->n;
-    int role_bits = bits_of(n);
-    pd_status status;
-    PD_TRY(pd_role_keys(context, (size_t)self->n, &pairs, self->n_points, role_bits, self->keys));
-    PD_TRY(
-        pd_sort_keys(context, n, role_bits, role_bits + bits_of((uint64_t)self->n_points + 1), self->keys, self->scratch, &self->key_work));
-    PD_TRY(pd_role_starts(context, n, self->n_points, role_bits, self->keys, &self->incidence));
-done:
-    return status;
+    return pd_incidence_list(self->context, (size_t)self->n, &pairs, self->n_points, self->keys, self->scratch, &self->key_work,
+                             &self->incidence);
 }
 
 pd_status pd_projective_freeze(pd_projective *self, const real *x) {

@@ -1,6 +1,7 @@
 /* What is near what; see proximity.h. */
 #include "contact/proximity.h"
 
+#include "contact/incidence.h"
 #include "contact/room.h"
 #include "linear/upload.h"
 
@@ -61,23 +62,10 @@ struct pd_proximity {
 
 /* ---- room ------------------------------------------------------------------------------------------------------------------- */
 
-/* Room for what a loop over n items needs while it runs. */
-static pd_status make_work(pd_proximity *p, size_t n) {
-    size_t bytes;
-    void *memory = NULL;
-    pd_status status = pd_work_bytes(p->context, n, &bytes);
-    if (status || bytes <= p->work.bytes) return status;
-    status = pd_memory_create(p->context, &memory, bytes);
-    if (status) return status;
-    pd_memory_destroy(p->context, p->work.memory);
-    p->work = (pd_work){memory, bytes};
-    return PD_OK;
-}
-
 static pd_status make_candidate_room(pd_proximity *p, size_t n) {
     const pd_room rooms[] = {PD_ROOM(p->support, 1), {(void **)&p->starts, sizeof *p->starts, 32}};
     pd_status status = pd_rooms_grow(p->context, n, "candidates", PD_ROOMS(rooms), &p->candidate_capacity, &p->revision);
-    return status ? status : make_work(p, p->candidate_capacity / 32 + 1);
+    return status ? status : pd_work_grow(p->context, &p->work, p->candidate_capacity / 32 + 1);
 }
 
 static pd_status make_active_room(pd_proximity *p, size_t n) {
@@ -89,13 +77,7 @@ static pd_status make_active_room(pd_proximity *p, size_t n) {
 static pd_status make_key_room(pd_proximity *p, size_t n) {
     const pd_room rooms[] = {PD_ROOM(p->keys, 1), PD_ROOM(p->scratch, 1)};
     pd_status status = pd_rooms_grow(p->context, n, "keys of pairs that are near", PD_ROOMS(rooms), &p->key_capacity, &p->revision);
-    return status ? status : make_work(p, p->key_capacity);
-}
-
-static int bits_of(uint64_t n) {
-    int bits = 1;
-    while (bits < 63 && ((uint64_t)1 << bits) < n) bits++;
-    return bits;
+    return status ? status : pd_work_grow(p->context, &p->work, p->key_capacity);
 }
 
 /* ---- making and unmaking ------------------------------------------------------------------------------------------------------ */
@@ -115,7 +97,7 @@ static pd_status name_sides(pd_proximity *p) {
     const pd_primitives *edges = pd_broad_phase_primitives(p->phase, PD_EDGES),
                         *triangles = pd_broad_phase_primitives(p->phase, PD_TRIANGLES);
     size_t n_edges = (size_t)edges->n, n_sides = 3 * (size_t)triangles->n;
-    int bits = bits_of(2 * (n_edges + n_sides) + 1);
+    int bits = pd_key_bits(2 * (n_edges + n_sides) + 1);
     uint64_t *table = calloc((size_t)1 << bits, sizeof *table);
     int *names = malloc(((size_t)1 << bits) * sizeof *names), *corners = malloc((2 * n_edges + n_sides + 1) * sizeof *corners);
     int *of_edges = malloc((n_edges + 1) * sizeof *of_edges), *of_sides = malloc((n_sides + 1) * sizeof *of_sides);
@@ -285,15 +267,13 @@ pd_status pd_proximity_incidence(pd_proximity *p, const int *points, pd_incidenc
     pd_context *context = p->context;
     pd_active_pairs active = p->active;
     size_t n = 4 * p->n_active;
-    int role_bits = bits_of(n), n_points = p->surface->n_points;
+    int n_points = p->surface->n_points;
     const pd_room rooms[] = {PD_ROOM(p->incidence.roles, 1)};
     pd_status status;
     if (points) active.points = (int *)(uintptr_t)points;
     PD_TRY(make_key_room(p, n));
     PD_TRY(pd_rooms_grow(p->context, n, "corners of pairs that are near", PD_ROOMS(rooms), &p->incidence.capacity, &p->revision));
-    PD_TRY(pd_role_keys(context, p->n_active, &active, n_points, role_bits, p->keys));
-    PD_TRY(pd_sort_keys(context, n, role_bits, role_bits + bits_of((uint64_t)n_points + 1), p->keys, p->scratch, &p->work));
-    PD_TRY(pd_role_starts(context, n, n_points, role_bits, p->keys, &p->incidence));
+    PD_TRY(pd_incidence_list(context, p->n_active, &active, n_points, p->keys, p->scratch, &p->work, &p->incidence));
     *out = p->incidence;
 done:
     return status;
@@ -303,7 +283,7 @@ done:
  * of equals: where a key has no room for both halves of a name, the lower half goes first. */
 static pd_status sort_by_nearest(pd_proximity *p, int index_bits) {
     pd_context *context = p->context;
-    int high = bits_of((uint64_t)p->surface->n_points + 1), low = bits_of((uint64_t)p->surface->n_points + (uint64_t)p->sides.n);
+    int high = pd_key_bits((uint64_t)p->surface->n_points + 1), low = pd_key_bits((uint64_t)p->surface->n_points + (uint64_t)p->sides.n);
     size_t n = p->n_active;
     pd_status status;
     PD_TRY(pd_nearest_names(context, n, &p->sides, &p->active, p->rows, p->support, p->names));
@@ -322,7 +302,7 @@ done:
 pd_status pd_proximity_choose(pd_proximity *p, int unique, size_t *n_chosen) {
     pd_context *context = p->context;
     size_t n = p->n_active;
-    int index_bits = bits_of(n);
+    int index_bits = pd_key_bits(n);
     const pd_room rooms[] = {PD_ROOM(p->names, 1), PD_ROOM(p->first, 1), PD_ROOM(p->chosen, 1)};
     findings seen;
     pd_status status = PD_OK;

@@ -26,3 +26,15 @@ pd_status pd_rooms_grow(pd_context *context, size_t needed, const char *of, int 
     if (revision) ++*revision;
     return PD_OK;
 }
+
+pd_status pd_work_grow(pd_context *context, pd_work *work, size_t n) {
+    size_t bytes;
+    void *memory = NULL;
+    pd_status status = pd_work_bytes(context, n, &bytes);
+    if (status || bytes <= work->bytes) return status;
+    status = pd_memory_create(context, &memory, bytes);
+    if (status) return status;
+    pd_memory_destroy(context, work->memory);
+    *work = (pd_work){memory, bytes};
+    return PD_OK;
+}

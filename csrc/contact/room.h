@@ -3,6 +3,7 @@
 #define PD_CONTACT_ROOM_H
 
 #include "backend.h"
+#include "collision_loops.h"
 
 enum { PD_MOST_ROOMS = 12 };
 
@@ -21,5 +22,8 @@ typedef struct pd_room {
  * that a failure leaves the list as it was. Errors: PD_ERROR_MEMORY, with the number and what they are rooms `of`. */
 pd_status pd_rooms_grow(pd_context *context, size_t needed, const char *of, int n, const pd_room *rooms, size_t *capacity,
                         long long *revision);
+
+/* What a loop over n items needs while it runs; contents are lost where it grows. Errors: PD_ERROR_MEMORY, and it is as it was. */
+pd_status pd_work_grow(pd_context *context, pd_work *work, size_t n);
 
 #endif
