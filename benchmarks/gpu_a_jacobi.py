@@ -73,31 +73,29 @@ def measure(name, A, chosen):
         mark = f"jacobi:float:3:file:{path}"
         times["Jacobi on cuSPARSE", None] = (yardstick(mark)[mark], None, None)
     first = min(spread[0] for (what, _), spread in times.items() if what == "A-Jacobi 1, power")
-    rows = []
     for (what, way), spread in times.items():
         order, variant, _ = solvers.get(what, (1, "power", None))
         worth = math.sqrt(order) if variant == "power" else order
-        rows.append(
-            (
-                name,
-                3 * A.shape[0],
-                f"{(A.nnz - A.shape[0]) / A.shape[0]:.1f}",
-                what,
-                way or "",
-                *map(microseconds, spread),
-                ratio(order * first, spread[0]),
-                ratio(worth * first, spread[0]),
-            )
+        yield (
+            name,
+            3 * A.shape[0],
+            f"{(A.nnz - A.shape[0]) / A.shape[0]:.1f}",
+            what,
+            way or "",
+            *map(microseconds, spread),
+            ratio(order * first, spread[0]),
+            ratio(worth * first, spread[0]),
         )
-    return rows
 
 
 def main():
     chosen = options(__doc__)
-    rows = []
-    for unknowns in UNKNOWNS[chosen.tiny]:
-        for name, matrix in (("cloth", cloth_matrix), ("beam", beam_matrix)):
-            rows += measure(name, matrix(unknowns), chosen)
+    rows = (
+        row
+        for unknowns in UNKNOWNS[chosen.tiny]
+        for name, matrix in (("cloth", cloth_matrix), ("beam", beam_matrix))
+        for row in measure(name, matrix(unknowns), chosen)
+    )
     header = ("matrix", "unknowns", "entries/row", "what", "sweeps", "us", "least us", "most us", "performance", "with Chebyshev")
     write_table(chosen.out, header, rows, [*chosen.names, "float32, three columns; 'performance': the paper's, of the faster A-Jacobi 1"])
 

@@ -59,7 +59,7 @@ def timers(phase, positions, distance, what):
 def measure(triangles, dtype, chosen):
     rest, start, end, rows, distance = crumpled(triangles)
     devices = dict.fromkeys((chosen.device, "cpu"))
-    found, table = None, []
+    found = None
     for method in METHODS:
         phases = {device: BroadPhase(rest, rows, method=method, dtype=dtype, device=device) for device in devices}
         for device, phase in phases.items():  # also the first, cold search
@@ -79,12 +79,11 @@ def measure(triangles, dtype, chosen):
             times.update(medians(chosen_timers, chosen.tiny or once))
         for (device, what), spread in times.items():
             counted = sum(found) if what.startswith("pairs") else None
-            table.append((len(rows), dtype, method, device, what, *figures(spread, times["cpu", what][0], device, counted)))
+            yield len(rows), dtype, method, device, what, *figures(spread, times["cpu", what][0], device, counted)
     times = medians(collision_timers(phases["cpu"], devices, start, end, distance, dtype), chosen.tiny or triangles >= ONCE)
     for (device, kind), spread in times.items():
         counted = min(MOST_COLLISIONS, found[kind == "edge-edge"])
-        table.append((len(rows), dtype, "ccd", device, kind, *figures(spread, times["cpu", kind][0], device, counted)))
-    return table
+        yield len(rows), dtype, "ccd", device, kind, *figures(spread, times["cpu", kind][0], device, counted)
 
 
 def figures(spread, on_cpu, device, pairs):
@@ -118,7 +117,7 @@ def collision_timers(phase, devices, start, end, distance, dtype):
 
 def main():
     chosen = options(__doc__)
-    rows = [row for triangles, dtype in CASES[chosen.tiny] for row in measure(triangles, dtype, chosen)]
+    rows = (row for triangles, dtype in CASES[chosen.tiny] for row in measure(triangles, dtype, chosen))
     header = ("triangles", "dtype", "method", "device", "what", "us", "least", "most", "cpu_over_this", "pairs", "Mpairs_per_s")
     once = f"from {ONCE} triangles on the CPU is timed once"
     write_table(chosen.out, header, rows, [*chosen.names, "medians by the device's clock, the cases in turn", once])

@@ -55,10 +55,8 @@ def counted_bytes(what, r, s, w):
     }[what]
 
 
-def main():
-    chosen = options(__doc__)
-    bandwidth = copy_bandwidth(chosen.tiny)
-    rows = []
+def measure(chosen, bandwidth):
+    """Rows, as they are measured."""
     for n, width in GRIDS[chosen.tiny]:
         A = grid_matrix(n)
         r = (A.nnz - A.shape[0]) / A.shape[0]
@@ -71,28 +69,33 @@ def main():
             }
             found = yardstick(*marks.values())
             seconds = {what: (found[mark], None, None) for what, mark in marks.items()}
-            for what, solver in SOLVERS.items():  # one at a time, for the memory
-                seconds.update(medians({what: sweeps_timer(A, b, solver(SWEEPS[chosen.tiny]), chosen.device, dtype)}, chosen.tiny))
-            for what, (median, least, most) in seconds.items():
+            for what in (*marks, *SOLVERS):  # one at a time, for the memory
+                if what in SOLVERS:
+                    timer = sweeps_timer(A, b, SOLVERS[what](SWEEPS[chosen.tiny]), chosen.device, dtype)
+                    seconds.update(medians({what: timer}, chosen.tiny))
+                median, least, most = seconds[what]
                 counted = counted_bytes(what, r, np.dtype(dtype).itemsize, width)
                 speed = counted * A.shape[0] / median if median and median > 0 else None
-                rows.append(
-                    (
-                        A.shape[0] * width,
-                        width,
-                        dtype,
-                        what,
-                        microseconds(median),
-                        microseconds(least),
-                        microseconds(most),
-                        f"{counted:.0f}",
-                        "" if speed is None else f"{speed / 1e9:.0f}",
-                        "" if speed is None or bandwidth is None else f"{speed / bandwidth:.2f}",
-                    )
+                yield (
+                    A.shape[0] * width,
+                    width,
+                    dtype,
+                    what,
+                    microseconds(median),
+                    microseconds(least),
+                    microseconds(most),
+                    f"{counted:.0f}",
+                    "" if speed is None else f"{speed / 1e9:.0f}",
+                    "" if speed is None or bandwidth is None else f"{speed / bandwidth:.2f}",
                 )
+
+
+def main():
+    chosen = options(__doc__)
+    bandwidth = copy_bandwidth(chosen.tiny)
     notes = [*chosen.names, f"copy: {bandwidth / 1e9:.0f} GB/s read and written" if bandwidth else "copy: not measured"]
     header = ("unknowns", "columns", "dtype", "what", "us", "least us", "most us", "bytes/row", "GB/s", "of copy")
-    write_table(chosen.out, header, rows, notes)
+    write_table(chosen.out, header, measure(chosen, bandwidth), notes)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ iteration is linear in the sweeps: eleven sweeps less one, divided by ten, show 
     python benchmarks/gpu_projective_dynamics.py [--out FILE.csv] [--tiny] [--device cuda]
 """
 
+import itertools
 import os
 
 import numpy as np
@@ -78,17 +79,15 @@ def reach(chosen):
     graphs = [f"graph:{LOOPS * nodes}" for nodes in NODES]
     empty = yardstick(*graphs)
     bandwidth = copy_bandwidth(chosen.tiny)
-    rows = []
     for (name, what), spread in times.items():
         mesh = meshes[name]
         entries = 2 * len(np.unique(np.sort(mesh.tets[:, [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]].reshape(-1, 2), axis=1), axis=0))
         counted = counted_bytes(mesh, entries)
         floor = counted / bandwidth if bandwidth else None
-        rows.append((name, what, len(mesh.points), len(mesh.tets), *map(microseconds, spread), f"{counted / 1e6:.1f}", microseconds(floor)))
+        yield name, what, len(mesh.points), len(mesh.tets), *map(microseconds, spread), f"{counted / 1e6:.1f}", microseconds(floor)
     for nodes, graph in zip(NODES, graphs, strict=True):
         value = None if empty[graph] is None else empty[graph] / LOOPS
-        rows.append((f"empty graph, {nodes} node{'s' if nodes > 1 else ''} an iteration", "", "", "", microseconds(value), "", "", "", ""))
-    return rows
+        yield f"empty graph, {nodes} node{'s' if nodes > 1 else ''} an iteration", "", "", "", microseconds(value)
 
 
 def milliseconds(mesh, dtype, devices, tiny):
@@ -106,7 +105,8 @@ def milliseconds(mesh, dtype, devices, tiny):
 
 
 def growth(chosen):
-    rows = []
+    yield ()
+    yield "tets", "what", "dtype", "cpu ms", f"{chosen.device} ms", f"cpu / {chosen.device}"
     for cells in SIZES[chosen.tiny]:
         mesh = pdgpu.shapes.beam((8.0, 1.0, 1.0), cells=cells)
         for dtype in ("float32", "float64"):
@@ -114,24 +114,15 @@ def growth(chosen):
             for name in dict.fromkeys(what for what, _ in median):
                 cpu, device = median[name, "cpu"], median[name, chosen.device]
                 # a difference of two medians may drown in their scatter
-                rows.append((len(mesh.tets), name, dtype, f"{cpu:.3f}", f"{device:.3f}", ratio(cpu, device)))
-    return rows
+                yield len(mesh.tets), name, dtype, f"{cpu:.3f}", f"{device:.3f}", ratio(cpu, device)
 
 
 def main():
     chosen = options(__doc__)
     header = ("mesh", "what", "vertices", "tets", "us", "least us", "most us", "counted MB", "floor us")
-    rows = [
-        header,
-        *reach(chosen),
-        (),
-        ("tets", "what", "dtype", "cpu ms", f"{chosen.device} ms", f"cpu / {chosen.device}"),
-        *growth(chosen),
-    ]
-    width = len(header)
-    rows = [(*row, *[""] * (width - len(row))) for row in rows]
+    rows = ((*row, *[""] * (len(header) - len(row))) for row in itertools.chain(reach(chosen), growth(chosen)))
     notes = [*chosen.names, "floor: counted bytes at the copy bandwidth of this run; on 55 thousand tets they lie in the L2 of a large GPU"]
-    write_table(chosen.out, rows[0], rows[1:], notes)
+    write_table(chosen.out, header, rows, notes)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 """What a result needs beside its figures: the machine, the date, the commit."""
 
+import contextlib
 import csv
 import datetime
+import itertools
 import os
 import platform
 import subprocess
@@ -41,19 +43,23 @@ def _commit():
 
 
 def write_table(path, header, rows, notes=()):
-    """Prints a table and writes it as CSV, with the machine and the notes in comment lines."""
-    text = [[str(cell) for cell in row] for row in [header, *rows]]
-    widths = [max(len(row[k]) for row in text) for k in range(len(header))]
-    lines = [*describe(), *notes]
-    for line in lines:
-        print(line)
-    for row in text:
-        print("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)))
-    if path:
-        with open(path, "w", newline="") as file:
-            for line in lines:
+    """Prints a table and writes it as CSV, with the machine and the notes in comment lines.
+
+    Each row is out, here and in the file, as soon as `rows` yields it, so that what is measured is kept where the next one fails.
+    """
+    widths = [0] * len(header)
+    with contextlib.nullcontext() if path is None else open(path, "w", newline="") as file:
+        for line in [*describe(), *notes]:
+            print(line)
+            if file:
                 file.write(f"# {line}\n")
-            csv.writer(file).writerows(text)
+        for row in itertools.chain([header], rows):
+            text = [str(cell) for cell in row]
+            widths = [max(width, len(cell)) for width, cell in zip(widths, text, strict=True)]
+            print("  ".join(cell.rjust(width) for cell, width in zip(text, widths, strict=True)), flush=True)
+            if file:
+                csv.writer(file).writerow(text)
+                file.flush()
 
 
 def compile_triad(folder):
