@@ -5,7 +5,7 @@ their median, since the machine may be shared: the least says what the machine c
 second thread can only be in the way, to a solid where it should pay.
 
 `runs`: eight independent runs, each with threads=1: one after the other, and four at a time in threads and in processes.
-Factorisations take turns in a process (csrc/host/cholesky.c), so a solver that factorises in every iteration gains least from threads.
+Factorisations take turns in a process (csrc/sparse/cholesky.c), so a solver that factorises in every iteration gains least from threads.
 
     python benchmarks/threads.py [iterations|runs] [--out FILE.csv] [--rounds N]
 """

@@ -427,7 +427,7 @@ pd_status pd_pcg_turn(pd_context *context, const pd_matrix *matrix, int width, c
                       real *p, const double *sums);
 
 /* The Hessian of G as pd_hessian fills it, as a matrix over the coordinates of the free vertices: rows and columns of fixed ones count
- * as zero. */
+ * as zero; at a vertex that is held on a line or in a plane the product is projected on it, and so p must be. */
 typedef struct pd_hessian_matrix {
     int n;                      /* vertices */
     const int *row_start;       /* B [n+1] */
@@ -435,6 +435,7 @@ typedef struct pd_hessian_matrix {
     const int *diagonal_slots;  /* B [n] */
     const real *blocks;         /* B [nnz,3,3] */
     const unsigned char *fixed; /* B [n] */
+    const real *subspace;       /* B [n,3,3] projectors, or NULL */
     double shift;               /* N/m, added to the diagonal */
     double *partial_sums;       /* B [n / PD_SUM_BLOCK + 1] scratch of the reductions */
 } pd_hessian_matrix;

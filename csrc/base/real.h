@@ -1,8 +1,8 @@
 /* The one floating-point type of a build, and the mark of a function that compiles as C11 and as CUDA C++.
  *
  * `real` is fixed by the compiler flag -DPD_REAL=float|double; the same tree is built once per precision. Element functions
- * are written once with PD_FUNCTION, so the CPU loops and the CUDA kernels call the very same formula. Code in csrc/host/ is
- * always double: it includes this file only by way of csrc/geometry, for a formula that stands there, and leaves PD_REAL alone. */
+ * are written once with PD_FUNCTION, so the CPU loops and the CUDA kernels call the very same formula. Code in csrc/mesh, csrc/sparse and
+ * csrc/judge is always double: it includes this file only by way of csrc/geometry, for a formula that stands there, and leaves PD_REAL alone. */
 #ifndef PD_BASE_REAL_H
 #define PD_BASE_REAL_H
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A refitted tree is built again when its cost has grown by this factor (contact.md of the design, section E). */
+/* A refitted tree is built again when the surface-area cost of a search through it has grown by this factor. */
 static const double COST_LIMIT = 1.5;
 
 enum { MOST_PRIMITIVES = 1 << 27, FEWEST_PAIRS = 1024, MOST_LEVELS = 20, MOST_HASH_BITS = 26 };

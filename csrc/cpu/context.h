@@ -3,7 +3,7 @@
 #define PD_CPU_CONTEXT_H
 
 #include "backend.h"
-#include "host/team.h"
+#include "threads/team.h"
 
 /* A loop body that is compiled anew for every constant it is called with. */
 #define PD_INLINE static inline __attribute__((always_inline))
@@ -15,7 +15,7 @@ struct pd_context {
     double marks[PD_MARK_COUNT]; /* s */
 };
 
-/* The team of a loop over `items` of so many nanoseconds each; see host/team.h. */
+/* The team of a loop over `items` of so many nanoseconds each; see threads/team.h. */
 static inline int pd_threads(const pd_context *context, long long items, int nanoseconds) {
     return pd_team(context->threads, items, nanoseconds);
 }

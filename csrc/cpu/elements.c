@@ -52,6 +52,10 @@ PD_ELEMENT_TABLE(PD_ENERGY_BLOCK)
 
 static void energy_block(const pd_elements *g, const pd_step_data *step, const real *x, int begin, int end, double *elastic,
                          double *damped) {
+    if (g->kind == PD_ARAP_TET) {
+        pd_arap_tet_energy_lanes(g, step, x, begin, end, elastic, damped);
+        return;
+    }
     switch (g->kind) {
 #define PD_CASE(KIND, name, k, d, count) \
     case KIND: energy_##name(g, step, x, begin, end, elastic, damped); break;
@@ -125,8 +129,8 @@ pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step
 PD_ELEMENT_TABLE(PD_GRADIENT_BLOCK)
 
 static void gradient_block(const pd_elements *g, const pd_step_data *step, const real *x, int begin, int end, real *f) {
-    if (g->kind == PD_ARAP_TET && !g->damping) {
-        pd_arap_tet_lanes(g, x, begin, end, f);
+    if (g->kind == PD_ARAP_TET) {
+        pd_arap_tet_gradient_lanes(g, step, x, begin, end, f);
         return;
     }
     switch (g->kind) {

@@ -22,6 +22,7 @@ pd_status pd_hessian_product(pd_context *context, const pd_hessian_matrix *H, co
                 const real *block = H->blocks + 9 * (size_t)s, *v = p + 3 * (size_t)H->columns[s];
                 for (int a = 0; a < 3; a++) sum[a] += block[3 * a] * v[0] + block[3 * a + 1] * v[1] + block[3 * a + 2] * v[2];
             }
+            if (H->subspace) pd_vertex_project(H->subspace + 9 * (size_t)i, sum);
             for (size_t a = 0; a < 3; a++) {
                 if (!H->fixed[i]) sum[a] += (real)H->shift * p[row + a];
                 q[row + a] = sum[a];
@@ -47,8 +48,7 @@ pd_status pd_hessian_preconditioner(pd_context *context, const pd_hessian_matrix
             if (H->fixed[i])
                 for (size_t a = 0; a < count; a++) inverse[a] = 0;
             else
-                bad += !(M->block == 1 ? pd_diagonal_inverse(block, (real)H->shift, inverse)
-                                       : pd_block_inverse(block, (real)H->shift, inverse));
+                bad += !pd_vertex_inverse(block, (real)H->shift, M->block, H->subspace ? H->subspace + 9 * (size_t)i : NULL, inverse);
         }
         H->partial_sums[b] = bad;
     }

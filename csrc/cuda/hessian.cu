@@ -17,6 +17,7 @@ static __global__ void product_kernel(pd_hessian_matrix H, const real *p, real *
             for (int a = 0; a < 3; a++) sum[a] += block[3 * a] * v[0] + block[3 * a + 1] * v[1] + block[3 * a + 2] * v[2];
         }
         pd_add_lanes<PD_LANES>(sum);
+        if (H.subspace && moves) pd_vertex_project(H.subspace + 9 * (size_t)i, sum);
         if (!row.inside || row.lane >= 3) continue;
         size_t j = 3 * (size_t)i + (size_t)row.lane;
         real value = pd_of_lane(sum, row.lane) + (moves ? (real)H.shift * p[j] : (real)0);
@@ -42,9 +43,7 @@ static __global__ void preconditioner_kernel(pd_hessian_matrix H, pd_preconditio
         if (H.fixed[i])
             for (size_t a = 0; a < count; a++) inverse[a] = 0;
         else
-            bad += (M.block == 1 ? pd_diagonal_inverse(block, (real)H.shift, inverse) : pd_block_inverse(block, (real)H.shift, inverse))
-                       ? 0.0
-                       : 1.0;
+            bad += pd_vertex_inverse(block, (real)H.shift, M.block, H.subspace ? H.subspace + 9 * (size_t)i : NULL, inverse) ? 0.0 : 1.0;
     }
     bad = pd_block_sum(bad);
     if (threadIdx.x == 0) H.partial_sums[blockIdx.x] = bad;

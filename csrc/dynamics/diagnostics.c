@@ -48,11 +48,3 @@ pd_status pd_simulation_hessian(pd_simulation *self, const real *x, int psd, con
     *blocks = problem->whole->blocks;
     return pd_problem_keep_error(problem, status);
 }
-
-pd_status pd_simulation_evaluate(pd_simulation *self, double *potential, double *gradient_norm) {
-    const pd_problem *problem = self->problem;
-    pd_status status = pd_problem_potential(problem, self->iterate.x, self->iterate.offset, potential, NULL);
-    // trial_gradient, not gradient: a method may still need its own
-    if (!status) status = pd_problem_gradient(problem, self->iterate.x, self->iterate.offset, problem->trial_gradient);
-    return status ? status : pd_problem_norm(problem, problem->trial_gradient, gradient_norm);
-}

@@ -59,18 +59,27 @@ static pd_status look_at_driven(run *r) {
     return pd_safe_behind(r->simulation, &r->row.behind);
 }
 
+/* G, the sum of the sizes of its parts unless NULL, and the gradient norm at the iterate: what a record says and rules look at. */
+static pd_status evaluate(const pd_simulation *self, double *potential, double *magnitude, double *gradient_norm) {
+    const pd_problem *problem = self->problem;
+    const pd_iterate *iterate = &self->iterate;
+    pd_status status = pd_problem_potential(problem, iterate->x, iterate->offset, potential, magnitude);
+    // trial_gradient, not gradient: a method may still need its own
+    if (!status) status = pd_problem_gradient(problem, iterate->x, iterate->offset, problem->trial_gradient);
+    return status ? status : pd_problem_norm(problem, problem->trial_gradient, gradient_norm);
+}
+
 /* What growth is measured from, and row 0 of the record. */
 static pd_status look_at_first_guess(run *r) {
     pd_simulation *self = r->simulation;
-    const pd_iterate *iterate = &self->iterate;
     pd_growth *growth = &r->growth;
     pd_status status = PD_OK;
     r->row.step_limit = self->safe.part;
     if (r->recording) PD_TRY(look_at_driven(r));
     int guarded = self->method->guarded && self->method->guarded(self->own); // who guards himself needs a finite beginning
     if (r->recording || self->settings.tolerance > 0 || guarded) {
-        PD_TRY(pd_simulation_evaluate(self, &growth->first_potential, &growth->first_norm));
-        PD_TRY(pd_problem_potential(self->problem, iterate->x, iterate->offset, &growth->first_potential, &growth->first_magnitude));
+        PD_TRY(evaluate(self, &growth->first_potential, &growth->first_magnitude, &growth->first_norm));
+        r->row.potential = growth->first_potential, r->row.gradient_norm = growth->first_norm;
     }
     // the first row also of a run that ends here
     if (r->recording) PD_TRY(r->observer->record(r->observer->user, self, &r->row));
@@ -144,9 +153,10 @@ static pd_status look_at_iterate(run *r, pd_look look, const double report[3], i
     }
     r->row.step_limit = self->safe.part;
     if (r->recording) PD_TRY(look_at_driven(r));
-    if (r->recording || (check && settings->tolerance > 0)) PD_TRY(pd_simulation_evaluate(self, &growth->potential, &growth->norm));
+    if (r->recording || (check && settings->tolerance > 0)) PD_TRY(evaluate(self, &growth->potential, NULL, &growth->norm));
     if (r->recording) {
         r->row.number = iteration, r->row.seconds = r->result->seconds, r->row.step_norm = sqrt(report[0]);
+        r->row.potential = growth->potential, r->row.gradient_norm = growth->norm;
         PD_TRY(r->observer->record(r->observer->user, self, &r->row));
     }
     PD_TRY(pd_divergence_of_iterate(self, growth, report[0], iteration));

@@ -52,9 +52,15 @@ pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, c
     PD_TRY(pd_memory_create(context, (void **)&self->sums, 7 * sizeof(double)));
     self->indefinite = self->sums + 6;
     PD_TRY(pd_memory_create(context, (void **)&self->rows.partial_sums, sums * sizeof(double)));
-    self->H = (pd_hessian_matrix){
-        (int)n, self->row_start,        self->columns, problem->hessian->diagonal_slots, problem->hessian->blocks, problem->model->fixed,
-        0.0,    self->rows.partial_sums};
+    self->H = (pd_hessian_matrix){(int)n,
+                                  self->row_start,
+                                  self->columns,
+                                  problem->hessian->diagonal_slots,
+                                  problem->hessian->blocks,
+                                  problem->model->fixed,
+                                  problem->model->subspace,
+                                  0.0,
+                                  self->rows.partial_sums};
 done:
     if (status)
         pd_hessian_cg_destroy(self);

@@ -3,7 +3,7 @@
 #define PD_DYNAMICS_MODEL_H
 
 #include "backend.h"
-#include "host/system_matrix.h"
+#include "sparse/system_matrix.h"
 
 /* Everything of a scene that does not move: plain double arrays, borrowed for the call. */
 typedef struct pd_description {

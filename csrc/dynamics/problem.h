@@ -4,7 +4,7 @@
 #define PD_DYNAMICS_PROBLEM_H
 
 #include "dynamics/model.h"
-#include "host/cholesky.h"
+#include "sparse/cholesky.h"
 
 typedef struct pd_rounding pd_rounding;           /* rounding.h */
 typedef struct pd_block_hessian pd_block_hessian; /* block_hessian.h */

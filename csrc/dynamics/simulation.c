@@ -84,6 +84,7 @@ pd_status pd_simulation_prepare(pd_simulation *self, double *seconds) {
     if (self->prepared) return PD_OK;
     pd_status status = need_method(self);
     if (!status && self->method->refresh) status = self->method->refresh(self->own, self->problem);
+    if (!status && seconds) status = pd_context_wait(self->problem->context); // the clock is the host's
     if (status) return pd_problem_keep_error(self->problem, status);
     self->prepared = 1;
     if (seconds) *seconds = pd_seconds() - start;

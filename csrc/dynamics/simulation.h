@@ -47,6 +47,8 @@ typedef struct pd_iteration {
     double direction_seconds; /* of this iteration */
     double advance_seconds;   /* of this iteration */
     double step_norm;         /* m */
+    double potential;         /* G, J */
+    double gradient_norm;     /* N */
     double step_limit;        /* the part of the move that contact allowed; 1: all */
     int outer;                /* moves of what is driven so far */
     double behind;            /* m, pd_step_result */
@@ -99,9 +101,6 @@ pd_status pd_simulation_gradient(pd_simulation *self, const real *x, real *gradi
 double pd_simulation_gradient_rounding(pd_simulation *self);
 /* blocks [nnz,3,3] H on *pattern, both owned by the simulation and there until its next call; psd as in backend.h. */
 pd_status pd_simulation_hessian(pd_simulation *self, const real *x, int psd, const pd_csr **pattern, const real **blocks);
-
-/* G and the gradient norm at the iterate of the step being solved; what a recorder calls. */
-pd_status pd_simulation_evaluate(pd_simulation *self, double *potential, double *gradient_norm);
 
 /* State, all H [n,3]; NULL leaves a part alone or unread. */
 pd_status pd_simulation_set_state(pd_simulation *self, const real *positions, const real *velocities, const real *previous_velocities);

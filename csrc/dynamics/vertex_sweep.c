@@ -3,9 +3,9 @@
 
 #include "elements/rotated_corner.h"
 #include "elements/vertex_step.h"
-#include "host/ordering.h"
-#include "host/team.h"
 #include "linear/upload.h"
+#include "sparse/ordering.h"
+#include "threads/team.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -13,8 +13,8 @@
  * The sweep moves a copy of the positions, and hands the frame the sum of each vertex's moves: float32 loses nothing to the size of
  * the coordinates. */
 #include "dynamics/method.h"
-#include "host/element_colouring.h"
 #include "linear/upload.h"
+#include "mesh/element_colouring.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* The local problem of ADMM for one element [Overby, Brown, Li, Narain 2017, ADMM ⊇ Projective Dynamics, local step].
  *
  * With the scaled dual u [3,d] and p = F + u, w the element's weight in the matrix M/h^2 + sum w S^T S (pd_admm_weight of
- * host/element_set.h, times 1 + k_d/h where it is damped):
+ * mesh/element_set.h, times 1 + k_d/h where it is damped):
  *
  *     z = argmin E(z) + k_d/(2h) (z - F_t) : H : (z - F_t) + w/2 |z - p|^2,    u' = p - z,    P = w (F - z + u') = w (2 u' - u).
  *

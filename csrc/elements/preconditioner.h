@@ -4,6 +4,7 @@
 #define PD_ELEMENTS_PRECONDITIONER_H
 
 #include "base/matrix3.h"
+#include "elements/vertex_step.h"
 
 /* inverse [3] out: 1/(H_aa + shift), H [3,3]. An entry below 1e-10 of the block's mean is taken for that, a block without any positive
  * entry for zero: its vertex stays. Returns 1 where all three entries are positive. */
@@ -29,6 +30,20 @@ PD_FUNCTION int pd_block_inverse(const real *H, real shift, real *inverse) {
     }
     for (int i = 0; i < 9; i++) inverse[i] = i % 4 == 0 ? diagonal[i / 4] : 0;
     return 0;
+}
+
+/* inverse [3] or [3,3] out, by `block` 1 or 3: the inverse of a vertex's diagonal or diagonal block, plus shift. Of a vertex that is held on a line or in
+ * a plane (`subspace` [3,3], its projector, else NULL) the inverse of the block restricted to it, as pd_vertex_restrict has it; or a
+ * multiple of the identity: neither leads out of the subspace. Returns 1 where what is inverted is positive definite. */
+PD_FUNCTION int pd_vertex_inverse(const real *H, real shift, int block, const real *subspace, real *inverse) {
+    if (!subspace) return block == 1 ? pd_diagonal_inverse(H, shift, inverse) : pd_block_inverse(H, shift, inverse);
+    real half[6] = {H[0], H[1], H[2], H[4], H[5], H[8]}, none[3] = {0, 0, 0};
+    pd_vertex_restrict(subspace, half, none);
+    real full[9] = {half[0], half[1], half[2], half[1], half[3], half[4], half[2], half[4], half[5]};
+    if (block == 3 && pd_block_inverse(full, shift, inverse)) return 1;
+    real mean = (half[0] + half[3] + half[5]) / 3 + shift;
+    for (int i = 0; i < 3 * block; i++) inverse[i] = block == 1 || i % 4 == 0 ? (mean > 0 ? (real)1 / mean : (real)0) : (real)0;
+    return block == 1 && mean > 0;
 }
 
 /* inverse [3,3] out: that of a symmetric positive definite matrix a by its adjugate. Returns 0 where a is not positive definite: inverse

@@ -1,4 +1,4 @@
-/* The minimum-gradient Newton search of Projective IPC [Li et al. 2023, Sec. 6], made safe.
+/* The minimum-gradient Newton search of Projective IPC [Lan et al. 2022, Sec. 6], made safe.
  *
  * The volume of the four corners is a cubic of t; its critical points cut [0,1] into at most three monotone pieces. On a piece that falls
  * to zero the search steps by (value - target) / |m| with m the steepest slope on the bracket, which cannot overshoot. What differs from

@@ -3,9 +3,9 @@
  * Rows are coloured, so that the rows of a colour may be updated in parallel and the result does not depend on the threads
  * [Fratarcangeli et al. 2016, Vivace]; the natural order, on one thread, is there for reference. Chebyshev extrapolation needs real
  * eigenvalues: the symmetric form has them, the forward form does not [Wang 2015, Sec. 5.1]. */
-#include "host/colouring.h"
 #include "linear/linear_method.h"
 #include "linear/upload.h"
+#include "mesh/colouring.h"
 
 #include <stdlib.h>
 

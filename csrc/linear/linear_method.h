@@ -2,8 +2,8 @@
 #ifndef PD_LINEAR_LINEAR_METHOD_H
 #define PD_LINEAR_LINEAR_METHOD_H
 
-#include "host/aggregation.h"
 #include "linear/linear_solver.h"
+#include "sparse/aggregation.h"
 
 /* Iterations that one call of a method may run: omegas are computed for so many at a time. */
 enum { PD_LINEAR_CHUNK = 64 };

@@ -9,9 +9,9 @@
 
 #include "backend.h"
 #include "base/option.h"
-#include "host/cholesky.h"
-#include "host/system_matrix.h"
 #include "linear/chebyshev.h"
+#include "sparse/cholesky.h"
+#include "sparse/system_matrix.h"
 
 enum {
     PD_LINEAR_DIRECT,

@@ -1,7 +1,7 @@
 /* Backend memory filled from the host; see upload.h. */
 #include "linear/upload.h"
 
-#include "host/team.h"
+#include "threads/team.h"
 
 #include <stdlib.h>
 

@@ -5,8 +5,8 @@
 #include "python/arrays.h"
 
 #include "backend.h"
-#include "host/cholesky.h"
 #include "linear/linear_solver.h"
+#include "sparse/cholesky.h"
 
 /* The NumPy type of `real`. */
 #define PD_NPY_REAL (sizeof(real) == sizeof(float) ? NPY_FLOAT32 : NPY_FLOAT64)

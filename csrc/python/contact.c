@@ -3,9 +3,9 @@
 
 #include "contact_loops.h"
 #include "elements/contact/pair.h"
-#include "host/pair_matrix.h"
 #include "python/errors.h"
 #include "python/mirror.h"
+#include "sparse/pair_matrix.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Batches of single elements: one quantity of one kind, for tests and for other people's code. */
 #include "python/backend_module.h"
 
-#include "host/element_set.h"
+#include "mesh/element_set.h"
 #include "python/errors.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 /* What _host does for contacts: the sparse matrix of many pairs. */
 #include "python/arrays.h"
 
-#include "host/pair_matrix.h"
 #include "python/errors.h"
 #include "python/host_module.h"
+#include "sparse/pair_matrix.h"
 
 /* points (n,4) as a private copy with every index below n_vertices and none twice in a row. NEW reference, or NULL with an exception. */
 static PyArrayObject *points_in(PyObject *object, int n_vertices) {

@@ -1,10 +1,10 @@
 /* The judge in _host: intersections of a frame, contacts between two, what comes nearer than a separation, the smallest gap. */
 #include "python/arrays.h"
 
-#include "host/approaches.h"
-#include "host/crossings.h"
-#include "host/smallest_gap.h"
-#include "host/validation.h"
+#include "judge/approaches.h"
+#include "judge/crossings.h"
+#include "judge/smallest_gap.h"
+#include "mesh/validation.h"
 #include "python/errors.h"
 #include "python/host_module.h"
 

@@ -1,7 +1,7 @@
 /* The Cholesky functions of _host, as a capsule: the other modules factorise through it and link no sparse library. */
 #include "python/host_module.h"
 
-#include "host/cholesky.h"
+#include "sparse/cholesky.h"
 
 int pd_host_add_cholesky(PyObject *module) {
     PyObject *capsule = PyCapsule_New((void *)(size_t)&pd_cholesky_library, PD_CHOLESKY_CAPSULE, NULL);

@@ -1,12 +1,12 @@
-/* Mesh functions of _host: arguments in, one call of csrc/host without the GIL, arrays out. */
+/* Mesh functions of _host: arguments in, one call of csrc/mesh without the GIL, arrays out. */
 #include "python/arrays.h"
 
-#include "host/colouring.h"
-#include "host/mass.h"
-#include "host/measure.h"
-#include "host/rest_shape.h"
-#include "host/topology.h"
-#include "host/validation.h"
+#include "mesh/colouring.h"
+#include "mesh/mass.h"
+#include "mesh/measure.h"
+#include "mesh/rest_shape.h"
+#include "mesh/topology.h"
+#include "mesh/validation.h"
 #include "python/errors.h"
 #include "python/host_module.h"
 

@@ -6,7 +6,7 @@
 
 #include "python/host_module.h"
 
-#include "host/team.h"
+#include "threads/team.h"
 
 /* The backends of an x86-64 build are compiled for x86-64-v3 (AVX2, FMA, BMI); an older processor would die of SIGILL. */
 static int cpu_supports_backend(void) {

@@ -9,7 +9,7 @@ extern PyMethodDef pd_host_intersection_methods[]; /* host_intersections.c: the 
 extern PyMethodDef pd_host_surface_methods[];      /* host_surface.c: closed surfaces, distances to them */
 extern PyMethodDef pd_host_contact_methods[];      /* host_contact.c: the sparse matrix of pairs in contact */
 
-/* host_matrix.c: the capsule `cholesky` (host/cholesky.h) and the flag HAS_CHOLMOD. Returns -1 with an exception set. */
+/* host_matrix.c: the capsule `cholesky` (sparse/cholesky.h) and the flag HAS_CHOLMOD. Returns -1 with an exception set. */
 int pd_host_add_cholesky(PyObject *module);
 
 /* host_names.c: RECORD_COLUMNS, LINEAR_RECORD_COLUMNS, PHASES, STOPS, ENERGIES. Returns -1 with an exception set. */

@@ -1,9 +1,9 @@
 /* Closed surfaces in _host: their check, nearest triangles, inside and outside, distances on a grid. */
 #include "python/arrays.h"
 
-#include "host/closed_surface.h"
-#include "host/surface_distance.h"
-#include "host/validation.h"
+#include "judge/surface_distance.h"
+#include "mesh/closed_surface.h"
+#include "mesh/validation.h"
 #include "python/errors.h"
 #include "python/host_module.h"
 

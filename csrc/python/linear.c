@@ -218,6 +218,7 @@ static PyObject *linear_prepare(LinearObject *self, PyObject *unused) {
     (void)unused;
     if (!enter(self)) return NULL;
     Py_BEGIN_ALLOW_THREADS status = pd_linear_prepare(self->core);
+    if (!status) status = pd_context_wait(self->context); // who calls this has a clock in the hand
     Py_END_ALLOW_THREADS leave(self);
     if (status) return raise_from(self, status);
     Py_RETURN_NONE;

@@ -32,9 +32,10 @@ static pd_status record(void *user, pd_simulation *core, const pd_iteration *ite
         row[PD_RECORD_STEP_NORM] = iteration->step_norm;
         row[PD_RECORD_DIRECTION_SECONDS] = iteration->direction_seconds;
         row[PD_RECORD_ADVANCE_SECONDS] = iteration->advance_seconds;
-        status = pd_simulation_evaluate(core, &row[PD_RECORD_INCREMENTAL_POTENTIAL], &row[PD_RECORD_GRADIENT_NORM]);
+        row[PD_RECORD_INCREMENTAL_POTENTIAL] = iteration->potential;
+        row[PD_RECORD_GRADIENT_NORM] = iteration->gradient_norm;
         pd_contact_row contact = {0};
-        if (!status) status = pd_simulation_contact_row(core, NULL, iteration->number == 0, &contact);
+        status = pd_simulation_contact_row(core, NULL, iteration->number == 0, &contact);
         row[PD_RECORD_CONTACT_POTENTIAL] = contact.potential;
         row[PD_RECORD_FRICTION_POTENTIAL] = contact.friction;
         row[PD_RECORD_ACTIVE_CONTACTS] = contact.active;

@@ -13,7 +13,7 @@ from pdgpu.arguments import choice, integer
 
 DEVICES = ("cpu", "cuda")
 PRECISIONS = {"float32": "f32", "float64": "f64"}
-# beyond this a number is a mistake; what the system does not start is not asked for (csrc/host/team.c)
+# beyond this a number is a mistake; what the system does not start is not asked for (csrc/threads/team.c)
 MOST_THREADS = max(64, 2 * (os.cpu_count() or 1))
 
 

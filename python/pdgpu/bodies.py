@@ -215,7 +215,7 @@ class Body(GuardedAttributes):
         """Hold vertices on a line or in a plane, each through the point where the state puts it; along it they move freely.
 
         A bilateral constraint in a subspace [Chen et al. 2024, VBD, Sec. 3.4]; VertexBlockDescent, BlockJacobi, GradientDescent and
-        Newton with a direct solver take it.
+        Newton take it.
 
         Parameters
         ----------

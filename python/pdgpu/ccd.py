@@ -5,7 +5,7 @@ All corners move along straight lines, x(t) = x_t0 + t (x_t1 - x_t0), t in [0, 1
 and it misses none. A method may report a contact that is only a near miss, where the distance falls below a tenth of what it was.
 
     "certified"     conservative advancement by distance and volume, with every rounding counted; the default
-    "min_gradient"  the minimum-gradient Newton search for coplanarity [Li et al. 2023, Projective IPC, Sec. 6], made safe
+    "min_gradient"  the minimum-gradient Newton search for coplanarity [Lan et al. 2022, Projective IPC, Sec. 6], made safe
     "additive"      advancement by distances alone [Li et al. 2021, Codimensional IPC, Alg. 1]
 
 Everything is computed in float32 if all inputs are float32, else in float64. In float32, separations and gaps below about 64 · 6e-8 of the

@@ -595,10 +595,10 @@ def warn_idle_acceleration(solver, stacklevel):
 
 def check_slides(solver, subspace):
     """ValueError where vertices are held on a line or plane and the solver cannot keep them there."""
-    if subspace is None or (getattr(solver, "slides", False) and isinstance(solver.linear, Direct | None)):
+    if subspace is None or getattr(solver, "slides", False):
         return
     takers = ", ".join(kind.__name__ for kind in SOLVERS if getattr(kind, "slides", False))
-    raise ValueError(f"slide: {solver!r} cannot hold vertices on a line or plane; {takers} (with a direct solver) can")
+    raise ValueError(f"slide: {solver!r} cannot hold vertices on a line or plane; {takers} can")
 
 
 def capabilities() -> dict[str, Any]:

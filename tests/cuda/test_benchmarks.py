@@ -1,6 +1,7 @@
 """The benchmarks of the GPU run through at tiny sizes: a machine with a GPU is there too seldom to look for typing errors on it."""
 
 import csv
+import importlib
 import os
 import shutil
 import subprocess
@@ -60,6 +61,21 @@ def test_benchmarks_run(name, options, what, yardstick, tmp_path):
         pytest.skip(f"the benchmarks of the GPU are not run: {error}")
     rows = run(name, *options, yardstick=yardstick, out=tmp_path / "table.csv")
     assert any(what.items() <= row.items() for row in rows)
+
+
+def test_a_row_is_kept_when_the_next_one_fails(tmp_path, monkeypatch):
+    """If not, minutes with a GPU leave nothing behind because its last benchmark ran out of memory."""
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    machine = importlib.import_module("machine")
+
+    def rows():
+        yield 1, "a"
+        yield 2, "b"
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        machine.write_table(tmp_path / "table.csv", ("number", "letter"), rows(), ["a note"])
+    assert (tmp_path / "table.csv").read_text().splitlines()[-4:] == ["# a note", "number,letter", "1,a", "2,b"]
 
 
 @pytest.mark.slow

@@ -115,7 +115,8 @@ def test_runs_without_a_record(name, dtype):
     np.testing.assert_array_equal(silent.positions, recorded.positions)
 
 
-def test_what_slides_stays_in_its_plane(dtype):
+@pytest.mark.parametrize("linear", [pdgpu.Direct(), pdgpu.PCG(iterations=200, preconditioner="block"), pdgpu.PCG(iterations=200)])
+def test_what_slides_stays_in_its_plane(dtype, linear):
     """If not, a slider leaves its plane on the GPU."""
     beam = pdgpu.shapes.beam((1.0, 0.3, 0.3), cells=(3, 1, 1))
     left = np.flatnonzero(beam.points[:, 0] < 1e-9)
@@ -124,7 +125,7 @@ def test_what_slides_stays_in_its_plane(dtype):
         scene = pdgpu.Scene(gravity=(1.0, -9.81, 0.0))
         body = scene.add_solid(beam, pdgpu.NeoHookean(1e4, 3e4), density=1000.0)
         body.slide(left, plane=(1.0, 0.0, 0.0))
-        sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=6), device=device, dtype=precision)
+        sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=6, linear=linear), device=device, dtype=precision)
         sim.set_state(velocities=np.tile([0.3, 0.0, 0.1], (len(beam.points), 1)))
         sim.step(3)
         found[device] = sim.positions.astype(np.float64)

@@ -56,6 +56,12 @@ def test_a_graph_runs_what_was_captured_and_only_when_launched(run):
     assert "not permitted when stream is capturing" in run("copy in a capture").stdout
 
 
+def test_nothing_runs_before_it_is_waited_for(run):
+    """If not, a clock that is read, or a number that is used, before the device has come to it looks right here and is wrong on a GPU."""
+    before, after = run("too early").stdout.split()
+    assert (float(before), float(after)) == (0, sum(range(256)))
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [("divergent", "a __syncthreads() that not all threads"), ("ended lane", "a lane that the mask of a shuffle names has ended")],

@@ -168,7 +168,15 @@ def test_same_answer_on_everything_at_once(solver):
     assert distance_to_newton(scene, start, 1 / 100, solver(iterations=3000, initialization="previous")) < 1e-6
 
 
-@pytest.mark.parametrize("solver", DESCENTS)
+def inner_cg(preconditioner):
+    def solver(iterations, initialization):
+        linear = pdgpu.PCG(preconditioner=preconditioner, iterations=300, tolerance=1e-6)
+        return pdgpu.Newton(iterations=20, tolerance=1e-9, linear=linear, initialization=initialization)
+
+    return solver
+
+
+@pytest.mark.parametrize("solver", [*DESCENTS, inner_cg("jacobi"), inner_cg("block")])
 @pytest.mark.parametrize("hold", ["line", "plane"])
 def test_vertices_on_lines_and_in_planes(solver, hold):
     """A held vertex would leave its line or plane, or the solvers find different answers on it."""

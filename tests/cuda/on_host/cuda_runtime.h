@@ -119,6 +119,7 @@ enum cudaError_t {
     cudaErrorNoKernelImageForDevice = 209,
     cudaErrorECCUncorrectable = 214,
     cudaErrorUnsupportedPtxVersion = 222,
+    cudaErrorNotReady = 600,
     cudaErrorIllegalAddress = 700,
     cudaErrorLaunchTimeout = 702,
     cudaErrorContextIsDestroyed = 709,

@@ -1,10 +1,12 @@
-/* The device of the stand-in runtime: memory, streams that run at once or record, and the fibers a kernel's threads are. */
+/* The device of the stand-in runtime: memory, streams that run when somebody waits or record, and the fibers a kernel's threads are. */
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
 #include <chrono>
+#include <deque>
 #include <map>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include <setjmp.h>
@@ -82,7 +84,10 @@ cudaError_t cudaMalloc(void **out, size_t bytes) {
     return cudaSuccess;
 }
 
+static void finish_all();
+
 cudaError_t cudaFree(void *memory) {
+    finish_all();
     Open open;
     if (!memory) return cudaSuccess;
     auto found = allocations.find((char *)memory);
@@ -110,18 +115,38 @@ struct pd_on_host_graph {
 struct pd_on_host_stream {
     pd_on_host_graph *capture = nullptr;
     bool invalid = false;
+    std::deque<std::function<void()>> waiting;
 };
 struct pd_on_host_event {
     std::chrono::steady_clock::time_point time;
+    cudaStream_t waiting = nullptr; // the stream it is asked for on and has not come to yet
 };
+static std::set<cudaStream_t> streams;
 
-/* At once, or later by a graph. */
+/* Nothing runs before somebody waits for it: who reads the clock, or the host's memory, too early finds out here and not on a GPU. */
 static cudaError_t submit(cudaStream_t stream, std::function<void()> work) {
-    if (stream && stream->capture)
+    std::lock_guard<std::recursive_mutex> lock{device};
+    if (!stream)
+        work();
+    else if (stream->capture)
         stream->capture->work.push_back(std::move(work));
     else
-        work();
+        stream->waiting.push_back(std::move(work));
     return cudaSuccess;
+}
+
+static void finish(cudaStream_t stream) {
+    std::lock_guard<std::recursive_mutex> lock{device};
+    while (!stream->waiting.empty()) {
+        std::function<void()> work = std::move(stream->waiting.front());
+        stream->waiting.pop_front();
+        work();
+    }
+}
+
+static void finish_all() {
+    std::lock_guard<std::recursive_mutex> lock{device};
+    for (cudaStream_t stream : streams) finish(stream);
 }
 
 static cudaError_t refuse_in_capture(cudaStream_t stream) {
@@ -150,11 +175,24 @@ cudaError_t cudaMemsetAsync(void *target, int value, size_t bytes, cudaStream_t 
     });
 }
 
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned) { return *out = new pd_on_host_stream, cudaSuccess; }
-cudaError_t cudaStreamDestroy(cudaStream_t stream) { return delete stream, cudaSuccess; }
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return planned("cudaStreamSynchronize") ? last_error : refuse_in_capture(stream); }
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
-cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned) {
+    std::lock_guard<std::recursive_mutex> lock{device};
+    streams.insert(*out = new pd_on_host_stream);
+    return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    std::lock_guard<std::recursive_mutex> lock{device};
+    finish(stream);
+    streams.erase(stream);
+    delete stream;
+    return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    if (cudaError_t code = refuse_in_capture(stream)) return code;
+    finish(stream); // also where the wait is to go wrong: the caller's memory may be gone afterwards
+    return planned("cudaStreamSynchronize");
+}
+cudaError_t cudaDeviceSynchronize() { return finish_all(), cudaSuccess; }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
     if (stream->capture) return fail(cudaErrorInvalidValue);
@@ -186,10 +224,18 @@ cudaError_t cudaEventCreate(cudaEvent_t *out) { return *out = new pd_on_host_eve
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned) { return cudaEventCreate(out); }
 cudaError_t cudaEventDestroy(cudaEvent_t event) { return delete event, cudaSuccess; }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-    return submit(stream, [=]() { event->time = std::chrono::steady_clock::now(); });
+    event->waiting = stream;
+    return submit(stream, [=]() { event->time = std::chrono::steady_clock::now(), event->waiting = nullptr; });
 }
-cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    if (event->waiting) finish(event->waiting);
+    return cudaSuccess;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+    return submit(stream, [=]() { cudaEventSynchronize(event); });
+}
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to) {
+    if (from->waiting || to->waiting) return fail(cudaErrorNotReady);
     *ms = std::chrono::duration<float, std::milli>(to->time - from->time).count();
     return cudaSuccess;
 }
@@ -203,6 +249,7 @@ const char *cudaGetErrorString(cudaError_t code) {
     case cudaErrorInvalidValue: return "invalid argument";
     case cudaErrorMemoryAllocation: return "out of memory";
     case cudaErrorInvalidConfiguration: return "invalid configuration argument";
+    case cudaErrorNotReady: return "device not ready";
     case cudaErrorStreamCaptureUnsupported: return "operation not permitted when stream is capturing";
     default: return "an error of the stand-in runtime";
     }

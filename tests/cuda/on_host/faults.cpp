@@ -51,6 +51,7 @@ static double *device_numbers(int n) {
 }
 
 static void print(const double *memory, int n) {
+    cudaDeviceSynchronize();
     double *numbers = new double[(size_t)n];
     if (cudaMemcpyAsync(numbers, memory, (size_t)n * sizeof(double), cudaMemcpyDeviceToHost, nullptr)) exit(3);
     for (int i = 0; i < n; i++) printf("%g ", numbers[i]);
@@ -84,6 +85,14 @@ int main(int, char **arguments) {
         cudaGraphLaunch(ready, stream);
         cudaGraphLaunch(ready, stream);
         print(x, 4);
+    } else if (!strcmp(name, "too early")) {
+        double first[2] = {0, 0};
+        for (double &number : first) {
+            code = pd_launch(stream, false, 3, PD_THREADS, sum_kernel, 2 * PD_THREADS + 1, x, out);
+            cudaMemcpyAsync(&number, out, sizeof number, cudaMemcpyDeviceToHost, nullptr); // of another stream
+            cudaStreamSynchronize(stream);
+        }
+        printf("%g %g", first[0], first[1]);
     } else if (!strcmp(name, "copy in a capture")) {
         double host;
         cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
@@ -97,6 +106,7 @@ int main(int, char **arguments) {
         code = pd_launch(stream, false, 1, PD_THREADS, ended_lane_kernel, out);
     else if (!strcmp(name, "host reads"))
         return (int)x[0];
+    cudaStreamSynchronize(stream);
     if (code) printf("%s", cudaGetErrorString(code));
     return 0;
 }

@@ -1,0 +1,33 @@
+/* The host's view of one kind of element: plain double arrays, as the Python layer built them. */
+#ifndef PD_MESH_ELEMENT_SET_H
+#define PD_MESH_ELEMENT_SET_H
+
+#include "elements/table.h"
+
+typedef struct pd_element_set {
+    int kind;                 /* pd_kind */
+    int n;                    /* elements */
+    const int *vertices;      /* [n,k] */
+    const double *rest;       /* [n,(k-1)*d] rest gradients g_1.. g_{k-1}; attachments: [n,3] targets, m */
+    const double *parameters; /* [n,count]; column 0 is the weight of Projective Dynamics */
+    const double *damping;    /* [n] s, or NULL: none */
+} pd_element_set;
+
+/* Sizes of a kind: k vertices, d columns of F, numbers in `rest`, numbers in `parameters`. */
+typedef struct pd_kind_shape {
+    int vertices, columns, rest, parameters;
+    const char *name;
+} pd_kind_shape;
+
+/* The shape of `kind`; its vertices are 0 for an unknown kind. */
+pd_kind_shape pd_kind_shape_of(int kind);
+
+/* The largest eigenvalue of d2E/dF2 near rest, or a little more, from the parameters of one element: how stiff it is where rounding of
+ * F becomes rounding of E. */
+double pd_largest_stiffness(int kind, const double *parameters);
+
+/* The weight of an element in ADMM, which should lie between the least and the greatest curvature of its energy: that of Projective
+ * Dynamics where there is a projection, (2 mu + lam) volume or area for the hyperelastic ones. */
+double pd_admm_weight(int kind, const double *parameters);
+
+#endif

@@ -1,0 +1,34 @@
+/* Triangular solves with a supernodal Cholesky factor: L L^T x = b for up to four right-hand sides, in parallel.
+ *
+ * A Projective Dynamics step repeats this solve with one factor and three right-hand sides (x, y, z). The vectors are kept four
+ * wide, so one row is one AVX register and the factor is read once for all of them. The elimination tree is cut into subtrees
+ * of a fixed size, which threads take as tasks; above the cut a supernode's rows are shared out. Where the cut is and how
+ * rows are blocked depends on the factor alone, so the bits of the result do not depend on the number of threads. */
+#ifndef PD_SPARSE_SUPERNODAL_SOLVE_H
+#define PD_SPARSE_SUPERNODAL_SOLVE_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+/* The factor as CHOLMOD stores it (borrowed): supernode s owns the columns super[s] .. super[s+1]; its rows are
+ * rows[row_start[s] .. row_start[s+1]), the first of them its own columns; its values stand column by column at
+ * values + value_start[s], leading dimension = number of rows. */
+typedef struct pd_supernodes {
+    int64_t n, n_supernodes;
+    const int64_t *super, *row_start, *value_start, *rows;
+    const int64_t *permutation; /* [n] row permutation[i] of A is row i of L */
+    const double *values;
+} pd_supernodes;
+
+typedef struct pd_supernodal_plan pd_supernodal_plan;
+
+/* Memory: [n,4] doubles and the tails of the subtrees; nothing is allocated later. */
+pd_status pd_supernodal_plan_create(pd_supernodal_plan **out, const pd_supernodes *factor, pd_error *error);
+
+/* x = (L L^T)^-1 b, b and x [n,n_columns] row-major in the order of A, n_columns 1 to 4; b may be x. */
+void pd_supernodal_solve(pd_supernodal_plan *plan, const pd_supernodes *factor, const double *b, double *x, int n_columns, int threads);
+
+void pd_supernodal_plan_destroy(pd_supernodal_plan *plan);
+
+#endif

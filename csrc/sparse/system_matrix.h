@@ -1,0 +1,37 @@
+/* Sparse matrices over the vertices: the graph of the elements, and the matrix of the Projective Dynamics global step. */
+#ifndef PD_SPARSE_SYSTEM_MATRIX_H
+#define PD_SPARSE_SYSTEM_MATRIX_H
+
+#include "base/status.h"
+#include "mesh/corners.h"
+
+/* Compressed sparse rows, columns ascending in each row. Arrays are owned; pd_csr_destroy frees them. */
+typedef struct pd_csr {
+    int n;          /* rows */
+    int *row_start; /* [n+1] */
+    int *columns;   /* [row_start[n]] */
+    double *values; /* [row_start[n]], or NULL for a bare pattern */
+} pd_csr;
+
+void pd_csr_destroy(pd_csr *matrix);
+
+/* Entry (i,j) of a matrix with ascending columns, 0 where it has none. */
+double pd_csr_entry(const pd_csr *matrix, int i, int j);
+
+/* Pattern of the elements' Hessian: vertex i meets vertex j where an element holds both; the diagonal is always there. */
+pd_status pd_pattern_create(pd_csr *out, int n_vertices, const pd_element_set *sets, int n_sets, const pd_corners *corners,
+                            pd_error *error);
+
+/* The matrix of the Projective Dynamics global step [Bouaziz et al. 2014, Eq. 10],
+ *     A = M/h^2 + sum_e (1 + k_d/h) w_e S_e^T S_e,   (S^T S)_ij = g_i . g_j,
+ * over all vertices. k_d is the damping time [s] of the element: the damping potential's Hessian is at most (k_d/h) w S^T S,
+ * so with the factor A stays an upper bound of the Hessian and every global step lowers the potential.
+ *   masses_over_h2 [n]  kg/s^2 (0: quasistatic)      inverse_h  1/s (0: quasistatic)
+ * Entries that cancel to rounding, |a_ij| <= 1e-14 sqrt(a_ii a_jj), are dropped. Order fixed: same bits for every thread count. */
+pd_status pd_system_matrix_create(pd_csr *out, int n_vertices, const double *masses_over_h2, double inverse_h, const pd_element_set *sets,
+                                  int n_sets, const pd_csr *pattern, const pd_corners *corners, int threads, pd_error *error);
+
+/* Positions in `pattern` of every element's blocks: slots [n,k,k] for one set. */
+void pd_pattern_slots(const pd_csr *pattern, const pd_element_set *set, int *slots, int threads);
+
+#endif
