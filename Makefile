@@ -9,6 +9,7 @@
 # make cuda-on-host  the CUDA kernels compiled for the CPU, and the tests of the CUDA backend on them; no GPU, no nvcc
 # make papers   every script of examples/papers in full, each within PAPERS_SECONDS (120) or the limit it names, into OUT/papers: pictures,
 #               tables and what came out; a table of their seconds, and an error that names what failed or took too long
+# make docs     the guide and the reference of all classes and functions as HTML: OUT/docs/index.html
 # make golden   the bits of ten steps of every solver against those of tests/golden.csv; WRITE=1 writes them anew
 # make wheel    dist/: a self-contained wheel with SuiteSparse and BLAS inside
 # make gpu      on a machine with a GPU: build the CUDA modules, run GPU tests, compute-sanitizer and benchmarks into OUT
@@ -35,9 +36,9 @@ PDGPU_CHOLMOD ?= ON
 PDGPU_GMP     ?= ON
 PDGPU_WERROR  ?= ON
 
-export PYTHON VENV OUT JOBS WRITE CHOSEN PDGPU_CHOLMOD PDGPU_GMP
+export PYTHON VENV OUT JOBS WRITE CHOSEN PDGPU_CUDA PDGPU_CHOLMOD PDGPU_GMP
 .DELETE_ON_ERROR:
-.PHONY: always build test stress demo wheel lint format sanitize golden cuda cuda-on-host gpu gpu-bring papers clean
+.PHONY: always build test stress demo wheel lint format sanitize golden cuda cuda-on-host gpu gpu-bring papers docs clean
 
 # Folders are in the list too: their time changes when a file in them is removed.
 SOURCES := $(shell find csrc python -name __pycache__ -prune -o -print) pyproject.toml CMakeLists.txt README.md LICENSE NOTICE
@@ -82,6 +83,10 @@ demo: build
 
 papers: build
 	$(BIN)/python scripts/papers --out $(OUT)/papers
+
+docs: build
+	$(BIN)/python -m pip install --quiet --group docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs $(OUT)/docs
 
 wheel: build
 	scripts/build_wheel $(OPTIONS)

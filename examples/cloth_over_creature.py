@@ -49,12 +49,11 @@ colours = {"cloth": "#c8553d", "creature": "#8d99a6", "floor": "#f2efe9"}
 def draw(axes):
     axes.clear()
     draw_simulation(axes, sim, colours=colours, **view)
-    axes.set_box_aspect(np.ptp(view["bounds"], axis=0)[[0, 2, 1]], zoom=1.0)
     axes.patch.set_visible(False)
 
 
 film = plt.figure(figsize=(6.4, 4.4))
-screen = film.add_axes((-0.05, -0.3, 1.1, 1.6), projection="3d")
+screen = film.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d")
 writer = PillowWriter(fps=20)  # a third of the speed of life
 if not arguments.quick:
     writer.setup(film, os.path.join(arguments.out, "cloth_over_creature.gif"), dpi=80)
@@ -71,8 +70,8 @@ for step in range(steps + 1):
         judged += time.perf_counter() - start
     if step in shown:
         k = shown.index(step)
-        draw(figure.add_axes((0.245 * k - 0.03, -0.26, 0.33, 0.33 * 13.0 / 3.2), projection="3d"))
-        figure.text(0.245 * k + 0.135, 0.02, f"{sim.time:.2f} s", ha="center", fontsize=12)
+        draw(figure.add_axes((0.25 * k, 0.08, 0.25, 0.92), projection="3d"))
+        figure.text(0.25 * k + 0.125, 0.02, f"{sim.time:.2f} s", ha="center", fontsize=12)
         near = sim.last_step["smallest_distance"][-1] if step else np.nan
         print(f"t = {sim.time:.2f} s   nearest {1e3 * near:.3f} mm   after {time.perf_counter() - begin - judged:.0f} s")
     if not arguments.quick:

@@ -31,7 +31,6 @@ sim.set_state(velocities=0.5 * np.sin(3.0 * np.pi * sheet.points[:, :1]) * [0.0,
 edges = sheet.unique_edges()
 rest = np.linalg.norm(np.diff(sheet.points[edges], axis=1)[:, 0], axis=1)
 BOUNDS = ((0.0, 0.0, -0.3), (1.0, 1.0, 0.3))
-LEFT, MIDDLE = (-0.01, 0.255, 0.49, 0.72), (0.17, 0.145, 0.135, 0.135)  # of the panels, and of the cloth in them, in widths of the figure
 figure = plt.figure(figsize=(13.0, 3.8))
 for k, steps in enumerate(STEPS):
     if steps:
@@ -39,14 +38,11 @@ for k, steps in enumerate(STEPS):
     stretch = np.linalg.norm(np.diff(sim.positions[edges], axis=1)[:, 0], axis=1) / rest
     speed = np.linalg.norm(sim.velocities, axis=1).max()
     print(f"t = {sim.time:.1f} s   longest edge {100 * (stretch.max() - 1):4.1f} % over its rest length   fastest {speed:.2f} m/s")
-    # matplotlib draws in squares: these overlap where nothing is
-    axes = figure.add_axes((LEFT[k], -0.09, 0.34, 0.34 * 13.0 / 3.8), projection="3d")
+    axes = figure.add_axes((0.25 * k, 0.1, 0.25, 0.9), projection="3d")
     draw_simulation(axes, sim, bounds=BOUNDS, azimuth=-70.0, elevation=16.0)
-    axes.set_box_aspect(np.ptp(BOUNDS, axis=0)[[0, 2, 1]], zoom=0.98)
-    axes.patch.set_visible(False)
     axes.computed_zorder = False
     x, y, z = sim.positions[corners].T
-    axes.scatter(x, -z, y, s=40, color="#2f4858", depthshade=False, zorder=10)
-    figure.text(LEFT[k] + MIDDLE[k], 0.02, f"{sim.time:.1f} s", ha="center", fontsize=12)
+    axes.scatter(x, -z, y, s=40, color="#2f4858", depthshade=False, zorder=10, clip_on=False)
+    figure.text(0.25 * k + 0.125, 0.02, f"{sim.time:.1f} s", ha="center", fontsize=12)
 figure.savefig(os.path.join(out, "hanging_cloth.png"), dpi=110)
 print("written:", os.path.join(out, "hanging_cloth.png"))

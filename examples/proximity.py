@@ -78,16 +78,14 @@ of_vertex = of_vertex[np.unique(of_vertex.vertices[:, 0], return_index=True)[1]]
 figure = plt.figure(figsize=(13.0, 4.2))
 view = dict(bounds=((-0.62, 0.0, -0.37), (0.62, 0.36, 0.37)), elevation=22.0, azimuth=-74.0)
 colours = {"cloth": "#d98c4a", "floor": "#ffffff", "ball": "#a3b1bd", "body": "#a3b1bd"}
-# matplotlib draws in squares: these reach beyond the figure, where nothing is
-panels = [figure.add_axes((left, -0.25, 0.46, 0.46 * 13.0 / 4.2), projection="3d") for left in (0.0, 0.45)]
+panels = [figure.add_axes((left, 0.02, 0.44, 0.88), projection="3d") for left in (0.01, 0.47)]
 draw_simulation(panels[0], sim, colours=colours, **view)
 draw_simulation(panels[1], sim, colours=colours, opacity={"cloth": 0.12, "floor": 0.6}, **view)
 segments = draw_contacts(panels[1], of_vertex, limits=(0.01, NEAR))
 for panel, title in zip(
     panels, ("a cloth, a ball, a body, a floor", f"nearest contacts of its vertices, up to {1e3 * NEAR:.0f} mm"), strict=True
 ):
-    panel.set_box_aspect(np.ptp(view["bounds"], axis=0)[[0, 2, 1]], zoom=1.13)
-    figure.text(panel.get_position().x0 + 0.23, 0.93, title, ha="center", fontsize=11)
+    figure.text(panel.get_position(original=True).x0 + 0.22, 0.93, title, ha="center", fontsize=11)
 figure.colorbar(segments, cax=figure.add_axes((0.925, 0.2, 0.012, 0.6)), label="distance [m]")
 figure.savefig(os.path.join(arguments.out, "proximity.png"), dpi=110)
 print("written:", os.path.join(arguments.out, "proximity.png"))

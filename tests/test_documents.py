@@ -1,4 +1,4 @@
-"""README, examples and notebooks run as printed."""
+"""README, docs, examples and notebooks run as printed."""
 
 import csv
 import os
@@ -10,20 +10,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import pdgpu
+
 ROOT = Path(__file__).parent.parent
 # what an example needs beside what the tests install; skipped where it is not there
 NEEDS = {"sweep_on_dask": "distributed"}
 EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
 
 
-def readme_blocks():
-    return re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+PROSE = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def prose():
+    """The README and the pages of docs, in one line."""
+    return " ".join(" ".join(path.read_text() for path in PROSE).split())
+
+
+def printed_blocks():
+    return [block for path in PROSE for block in re.findall(r"```python\n(.*?)```", path.read_text(), re.S)]
 
 
 @pytest.mark.parametrize("k", range(7))
-def test_readme_blocks_run_when_pasted(k, tmp_path):
+def test_printed_programs_run_when_pasted(k, tmp_path):
     """If not, the first thing a newcomer tries fails."""
-    blocks = readme_blocks()
+    blocks = printed_blocks()
     assert len(blocks) == 7
     environment = {**os.environ, "MPLBACKEND": "Agg"}
     result = subprocess.run([sys.executable, "-c", blocks[k]], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
@@ -32,9 +42,9 @@ def test_readme_blocks_run_when_pasted(k, tmp_path):
         assert (tmp_path / "comparison.png").stat().st_size > 5000
 
 
-def test_the_cloth_of_the_readme_hangs():
+def test_the_cloth_of_the_tour_hangs():
     """If not, the first motion a newcomer sees is a sheet that stands upright on its lower corners."""
-    block = next(block for block in readme_blocks() if "sim.step(record=True)" in block)
+    block = next(block for block in printed_blocks() if "sim.step(record=True)" in block)
     names = {}
     exec(block, names)
     held, x = names["scene"].fixed().astype(bool), names["sim"].positions
@@ -53,10 +63,10 @@ def spread(values):
     return " to ".join(f"{float(f'{value:.2g}'):.0f}" for value in (min(values), max(values)))
 
 
-def test_the_readme_gives_the_figures_of_the_collision_times_in_both_precisions():
+def test_the_prose_gives_the_figures_of_the_collision_times_in_both_precisions():
     """If not, who computes in float32 is promised what holds in float64 alone."""
-    readme, rows = (ROOT / "README.md").read_text(), results("ccd.csv")
-    cells = [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in readme.splitlines() if line.startswith("| ipctk's")]
+    page, rows = (ROOT / "docs" / "speed.md").read_text(), results("ccd.csv")
+    cells = [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("| ipctk's")]
     for column, program in ((2, "pdgpu certified"), (3, "pdgpu certified, float32")):
         own = [row for row in rows if row["program"] == program]
         few = [row for row in own if row["count"] == "134"]
@@ -72,9 +82,9 @@ def test_the_readme_gives_the_figures_of_the_collision_times_in_both_precisions(
         assert len(steps) == (0 if column == 2 else 5)  # "every list but one"
 
 
-def test_the_readme_gives_the_figures_of_the_queries_in_both_precisions():
+def test_the_prose_gives_the_figures_of_the_queries_in_both_precisions():
     """If not, the accuracy of a method in float64 is taken for that in float32."""
-    readme, rows = " ".join((ROOT / "README.md").read_text().split()), results("ccd_queries.csv")
+    text, rows = prose(), results("ccd_queries.csv")
     said = {}
     for dtype in ("float64", "float32"):
         near, went, kept = {}, {}, {}
@@ -86,50 +96,66 @@ def test_the_readme_gives_the_figures_of_the_queries_in_both_precisions():
             kept[method] = min(float(row["kept"]) for row in own)
         said[dtype] = went["min_gradient"], went["additive"], near["min_gradient"] / near["additive"], kept
     go, beside, times, kept = said["float64"]
-    assert f"in float64 {go:.2f} of the exact time on average against {beside:.2f}, with {times:.2f} times the near misses" in readme
+    assert f"in float64 {go:.2f} of the exact time on average against {beside:.2f}, with {times:.2f} times the near misses" in text
     assert min(kept["certified"], kept["additive"]) > 0.099
     go, beside, times, kept = said["float32"]
-    assert f"in float32 {go:.2f} against {beside:.2f}, with {times:.2f} times" in readme
-    assert f'{kept["certified"]:.3f} ("certified") and {kept["additive"]:.3f} ("additive")' in readme
+    assert f"in float32 {go:.2f} against {beside:.2f}, with {times:.2f} times" in text
+    assert f'{kept["certified"]:.3f} ("certified") and {kept["additive"]:.3f} ("additive")' in text
 
 
-def test_the_readme_gives_the_figures_of_the_other_results():
+def test_the_prose_gives_the_figures_of_the_other_results():
     """If not, the README claims a speed that nobody measured."""
-    readme = " ".join((ROOT / "README.md").read_text().split())
+    text = prose()
     steps = [
         row for name in ("armadillo13k", "creature") for row in results(f"projective_dynamics_{name}.csv") if row["what"] == "PD iteration"
     ]
     one, two = (spread([float(row["x libigl"]) for row in steps if row["threads"] == threads]) for threads in "12")
-    assert f"was {one} times as fast on one thread, and {two} times on two" in readme
+    assert f"was {one} times as fast on one thread, and {two} times on two" in text
+    assert f"runs {one.split()[0]} to {two.split()[-1]} times as fast as libigl's" in text
     rows = {(row["scene"], row["threads"], row["program"]): row for row in results("broad_phase.csv")}
     built = {key: row for key, row in rows.items() if key[2] == "lbvh, built, float64"}
     ratios = [float(row["of_ipctk"]) for row in built.values()]
-    assert f"{min(ratios):.1f} to {max(ratios):.1f} times as fast as ipctk's LBVH" in readme
+    assert f"{min(ratios):.1f} to {max(ratios):.1f} times as fast as ipctk's LBVH" in text
     others = [float(row["of_ipctk"]) for key, row in rows.items() if key[2] in ("patches, float64", "hash, float64")]
-    assert f"Patches and the hashed grid are {min(others):.1f} to {max(others):.1f} times as fast as it" in readme
+    assert f"Patches and the hashed grid are {min(others):.1f} to {max(others):.1f} times as fast as it" in text
     refitted = [float(rows[(*key[:2], "lbvh, refitted, float64")]["ms"]) / float(row["ms"]) for key, row in built.items()]
-    assert f"refitted instead of built it takes {min(refitted):.1f} to {max(refitted):.1f} of the time" in readme
+    assert f"refitted instead of built it takes {min(refitted):.1f} to {max(refitted):.1f} of the time" in text
     orders = {row["order"]: float(row["of Jacobi"]) for row in results("linear_solvers_a_jacobi.csv") if row["matrix"] == "creature"}
-    assert f"one iteration costs {orders['2']:.0f} (order 2) or {orders['3']:.0f} (order 3) Jacobi iterations on a tet mesh" in readme
+    assert f"one iteration costs {orders['2']:.0f} (order 2) or {orders['3']:.0f} (order 3) Jacobi iterations on a tet mesh" in text
 
 
-def test_the_readme_gives_the_figures_of_contact():
+def test_the_prose_gives_the_figures_of_contact():
     """If not, the README promises a safety or a speed that nobody measured."""
-    readme, rows = " ".join((ROOT / "README.md").read_text().split()), results("never_intersects.csv")
+    text, rows = prose(), results("never_intersects.csv")
     fine = results("never_intersects_fine.csv")
     assert all(row["intersections"] == "0" for row in [*rows, *fine])
     scenes, steps = {row["scene"] for row in rows}, sum(int(row["steps"]) for row in rows)
-    assert f"in {len(rows)} runs of {len(scenes)} scenes, {steps:,} steps, it found nothing" in readme
-    assert f"nor in {len(fine)} longer runs of finer meshes" in readme
+    assert f"in {len(rows)} runs of {len(scenes)} scenes, {steps:,} steps, it found nothing" in text
+    assert f"nor in {len(fine)} longer runs of finer meshes" in text
     others = results("solvers_never_intersect.csv")
     assert all(row["intersections"] == "0" for row in others)
     solvers, steps = {row["solver"] for row in others}, sum(int(row["steps"]) for row in others)
-    assert f"{len(solvers)} solvers in the same small scenes, with one iteration a step and with more: {steps:,} steps, nothing" in readme
+    assert f"{len(solvers)} solvers in the same small scenes, with one iteration a step and with more: {steps:,} steps, nothing" in text
+    assert f"{len(solvers)} solvers, {len({row['scene'] for row in others})} scenes, {steps:,} steps, and a judge" in text
     speed = {row["program"]: float(row["times_as_fast"]) for row in results("contact_step.csv")}
-    assert f"{speed['pdgpu']:.1f} times as fast (`contact_step.csv`" in readme
+    assert f"{speed['pdgpu']:.1f} times as fast (`contact_step.csv`" in text
     friction = results("contact_friction.csv")[-1]
     share, pairs = round(100 * float(friction["share"])), int(friction["pairs"])
-    assert f"Friction adds {share} % to G, its gradient and its projected Hessian of two sheets of cloth with {pairs:,} pairs" in readme
+    assert f"Friction adds {share} % to G, its gradient and its projected Hessian of two sheets of cloth with {pairs:,} pairs" in text
+
+
+def test_links_lead_somewhere():
+    """If not, who follows the README ends at an error page."""
+    for path in PROSE:
+        for target in re.findall(r"\]\(([^)#]+)\)", path.read_text()):
+            assert target.startswith("http") or (path.parent / target).exists(), (path.name, target)
+
+
+def test_the_reference_names_everything_public():
+    """If not, a class that one can use is nowhere explained."""
+    text = "".join(path.read_text() for path in (ROOT / "docs" / "reference").glob("*.rst"))
+    named = set(re.findall(r"^\.\. auto\w+:: pdgpu\.(\w+)$", text, re.MULTILINE))
+    assert named >= {name for name in pdgpu.__all__ if not name.startswith("_")}
 
 
 @pytest.mark.slow

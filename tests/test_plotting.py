@@ -91,6 +91,51 @@ def test_a_simulation_and_its_contacts():
     matplotlib.pyplot.gcf().canvas.draw()
 
 
+def fills(axes):
+    """Whether what is drawn reaches the sides of the axes, and that it does not leave them: shares of width and height."""
+    from mpl_toolkits.mplot3d import proj3d
+
+    axes.figure.canvas.draw()
+    corners = np.array([[x, y, z] for x in axes.get_xlim() for y in axes.get_ylim() for z in axes.get_zlim()])
+    x, y, _ = proj3d.proj_transform(*corners.T, axes.get_proj())
+    seen = axes.transData.transform(np.column_stack([x, y])) / axes.figure.bbox.size
+    place = axes.get_position(original=True)
+    assert (seen >= [place.x0, place.y0]).all() and (seen <= [place.x1, place.y1]).all()
+    return np.ptp(seen, axis=0) / [place.width, place.height]
+
+
+@pytest.mark.parametrize("size", [(4.0, 0.3, 0.3), (0.3, 4.0, 0.3), (0.3, 0.3, 4.0), (1.0, 1.0, 1.0), (2.0, 0.0, 1.0)])
+@pytest.mark.parametrize("place", [(0.0, 0.0, 1.0, 1.0), (0.1, 0.1, 0.8, 0.2), (0.2, 0.05, 0.1, 0.9)])
+def test_a_body_fills_the_axes_and_stays_within(size, place):
+    """If not, long bodies are cut off at both ends, or small in the middle of nothing."""
+    points = pdgpu.shapes.beam((1.0, 1.0, 1.0), cells=(2, 2, 2))
+    axes = matplotlib.pyplot.figure(figsize=(6.0, 5.0)).add_axes(place, projection="3d")
+    plotting.draw_surface(axes, points.points * size, points.surface)
+    assert 0.7 < fills(axes).max() <= 1.0
+    matplotlib.pyplot.close(axes.figure)
+
+
+def test_colours_of_vertices():
+    """If not, a picture of stresses shows something else, or those of two bodies on two scales."""
+    scene, sheet = pdgpu.Scene(), pdgpu.shapes.grid((1.0, 1.0), cells=(1, 1))
+    for name in ("one", "two"):
+        scene.add_shell(sheet, pdgpu.Spring(1e3), density=0.1, name=name)
+    sim = pdgpu.Simulation(scene)
+    axes = matplotlib.pyplot.figure().add_subplot(projection="3d")
+    plotting.draw_simulation(axes, sim, colours={"one": np.zeros(4), "two": np.ones(4)}, cmap="gray", boundaries=True)
+    faces = next(artist for artist in axes.collections if type(artist).__name__ == "Poly3DCollection").get_facecolor()
+    np.testing.assert_allclose(np.sort(faces[:, :3].max(axis=1) > 0.2), [False, False, True, True])
+    axes.figure.canvas.draw()
+    assert sum(len(artist.get_segments()) for artist in axes.collections if type(artist).__name__ == "Line3DCollection") == 8
+    plotting.draw_surface(axes, sheet.points, sheet.triangles, colour=[[1, 0, 0]] * 4)
+    assert (axes.collections[-1].get_facecolor()[:, 1:3] == 0).all()
+    with pytest.raises(ValueError, match=r"colour: expected shape \(4\), got \(3,\)"):
+        plotting.draw_surface(axes, sheet.points, sheet.triangles, colour=np.zeros(3) + 7.0)
+    with pytest.raises(ValueError, match=r"one: value nan at"):
+        plotting.draw_simulation(axes, sim, colours={"one": [0, 1, 2, np.nan]})
+    matplotlib.pyplot.close(axes.figure)
+
+
 def test_a_surface_without_triangles_leaves_an_empty_panel_of_the_same_scale():
     """If not, a study that leaves out the picture of a state out of bounds ends in a traceback after all its work."""
     mesh = pdgpu.shapes.beam((4.0, 1.0, 1.0), cells=(2, 1, 1))

@@ -31,7 +31,8 @@ WRONG = {
 def test_a_checker_passes_the_readme_and_names_what_is_wrong(tmp_path):
     """If not, an editor underlines what works, or nothing of what does not."""
     pytest.importorskip("mypy")
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    text = "".join((ROOT / name).read_text() for name in ("README.md", "docs/tour.md"))
+    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
     right = [tmp_path / f"block{k}.py" for k in range(len(blocks))]
     for path, block in zip(right, blocks, strict=True):
         path.write_text(block)

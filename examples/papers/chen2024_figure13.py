@@ -44,7 +44,7 @@ def sag(mu, solver):
     return states
 
 
-figure = plt.figure(figsize=(18.0, 7.5), layout="constrained")
+figure = plt.figure(figsize=(18.0, 6.6), layout="constrained")
 rows, parts = [], []
 for line, (mu, rho) in enumerate(MATERIALS.items()):
     reference = sag(mu, pdgpu.Newton(iterations=50, tolerance=1e-8))
@@ -61,12 +61,13 @@ for line, (mu, rho) in enumerate(MATERIALS.items()):
             frames[f"{count} iterations{', accelerated' if chebyshev else ''}"] = states[lowest]
         found.append(f"{count} iterations {' / '.join(ends)}")
     frames["converged"] = reference[lowest]
+    inside = {name: np.abs(positions).max() < 10.0 for name, positions in frames.items()}
+    every = np.concatenate([mesh.points, *(positions for name, positions in frames.items() if inside[name])])
     for column, (name, positions) in enumerate(frames.items()):
         axes = figure.add_subplot(3, 7, 7 * line + column + 1, projection="3d")
-        inside = np.abs(positions).max() < 10.0
-        shown = positions if inside else mesh.points
-        draw_surface(axes, shown, mesh.surface if inside else [], bounds=((0.0, -2.0, 0.0), (4.0, 1.0, 1.0)), azimuth=-80.0)
-        axes.set_title(f"mu {mu:g}\n{name}{'' if inside else ': out of bounds'}", fontsize=9)
+        shown, triangles = (positions, mesh.surface) if inside[name] else (mesh.points, [])
+        draw_surface(axes, shown, triangles, bounds=(every.min(axis=0), every.max(axis=0)), azimuth=-80.0)
+        axes.set_title(f"mu {mu:g}\n{name}{'' if inside[name] else ': out of bounds'}", fontsize=9)
     parts.append(f"mu {mu:g} (sag {depth:.2f} m): {', '.join(found)}")
 figure.savefig(os.path.join(options.out, "chen2024_figure13.png"), dpi=110)
 

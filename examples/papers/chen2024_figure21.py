@@ -59,7 +59,7 @@ for axes, (springs, stiffness) in zip(panels, STIFFNESSES.items(), strict=False)
         style = {"color": colour, "linestyle": line, "linewidth": 1.6, "alpha": 1.0 if springs == "stiff" else 0.55}
         panels[2].semilogy(times, 100.0 * np.maximum(expansions, 1e-6), label=f"{springs}, {name}", **style)
     axes.set_title(f"{springs}: {stiffness:g} N/m", loc="left", fontsize=11)
-    axes.set_aspect("equal")
+    axes.set_aspect("equal", adjustable="datalim")
     axes.set_xlabel("m")
 panels[1].legend(frameon=False, fontsize=9, loc="lower left")
 panels[2].axhline(0.7, color="0.6", linewidth=0.8, linestyle=":")

@@ -44,7 +44,7 @@ def fall(stiff, solver):
     return lengths, simulation.positions
 
 
-figure, panels = plt.subplots(1, 6, figsize=(14.0, 5.6), sharex=True, sharey=True, layout="constrained")
+figure, panels = plt.subplots(1, 6, figsize=(14.0, 4.0), sharex=True, sharey=True, layout="constrained")
 rows, parts = [], []
 for first, (arrangement, stiff) in zip((0, 3), ARRANGEMENTS.items(), strict=True):
     longest = {}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from pdgpu.arguments import choice, number
-from pdgpu.plotting import LABELS, _pyplot, _turned
+from pdgpu.body_plotting import turned
+from pdgpu.plotting import LABELS, _pyplot
 
 __all__ = ["draw_forces", "plot_contact"]
 
@@ -99,6 +100,6 @@ def draw_forces(axes, forces, *, scale=None, colour="#b3122a", linewidth=1.2):
     scale = number("scale", scale, above=0.0)
     axes.computed_zorder = False
     if len(pushed):
-        arrows = axes.quiver(*_turned(points).T, *_turned(scale * vectors).T, color=colour, linewidth=linewidth, arrow_length_ratio=0.25)
+        arrows = axes.quiver(*turned(points).T, *turned(scale * vectors).T, color=colour, linewidth=linewidth, arrow_length_ratio=0.25)
         arrows.set_zorder(11)
     return scale

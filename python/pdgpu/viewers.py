@@ -10,7 +10,7 @@ import numpy as np
 
 from pdgpu.arguments import choice
 from pdgpu.atomic_files import replacing
-from pdgpu.plotting import collider_surface
+from pdgpu.body_plotting import collider_surface
 
 if TYPE_CHECKING:
     from pdgpu.simulation import Simulation
