@@ -82,8 +82,8 @@ def linear_of(solver=None):
 
 def simulation_arguments(module, solver=0, body="beam"):
     """ARGUMENTS of one or two small bodies with a set of several kinds of elements; `solver` counts in pdgpu.solvers.SOLVERS."""
+    from pdgpu.solver_support import settings_of
     from pdgpu.solvers import SOLVERS as CLASSES
-    from pdgpu.solvers import settings_of
 
     scene = pdgpu.Scene()
     projective = CLASSES[solver] not in (pdgpu.VertexBlockDescent, pdgpu.Newton)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from pdgpu.linear import System
 from pdgpu.linear_solvers import chebyshev_settings
 from pdgpu.records import COLUMNS
 
-__all__ = ["search_inner", "search_outer"]
+__all__ = ["AutomaticRho"]
 
 
 class _SeenEnough(Exception):
@@ -77,3 +78,39 @@ def search_outer(simulation):
         return None
     finally:
         core.set_chebyshev(None)
+
+
+class AutomaticRho:
+    """The part of `Simulation` that finds what its solver leaves to a search, and keeps it."""
+
+    def _search(self):
+        """rho="auto", once, on a copy of the state [Wang 2015, Sec. 5.1]; put off while a step has nothing to accelerate."""
+        inner = getattr(getattr(self.solver, "linear", None), "chebyshev", None)
+        outer = getattr(self.solver, "chebyshev", None)
+        inner_open = inner is not None and inner.rho == "auto" and self._numbers.rho is None
+        outer_open = outer is not None and outer.rho == "auto" and self._rho is None
+        if not inner_open and not outer_open:
+            return
+        start = time.perf_counter()
+        if inner_open:
+            rho = search_inner(self)
+            self._numbers.rho = rho
+            self._numbers.composed_rho = rho or self._numbers.composed_rho
+            self._numbers.apply(self.solver.linear, self._backend.set_linear)
+        if outer_open:
+            self._set_rho(search_outer(self))
+        self._setup_seconds += time.perf_counter() - start
+
+    def _set_rho(self, rho):
+        """rho of the outer iteration; None: not found yet, and no acceleration."""
+        self._rho = rho
+        self._backend.set_chebyshev(None if rho is None else chebyshev_settings(self.solver.chebyshev, rho))
+
+    def _keep_searched(self, rho, numbers):
+        """What rho="auto" has found is not searched for again."""
+        if rho is not None:
+            self._set_rho(rho)
+        inner = getattr(getattr(self.solver, "linear", None), "chebyshev", None)
+        if inner is not None and inner.rho == "auto" and numbers is not None and numbers.rho is not None:
+            self._numbers.rho, self._numbers.composed_rho = numbers.rho, numbers.composed_rho
+            self._numbers.apply(self.solver.linear, self._backend.set_linear)

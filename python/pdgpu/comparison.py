@@ -16,7 +16,8 @@ from pdgpu.records import COLUMNS as STEP_COLUMNS
 from pdgpu.records import StepRecord
 from pdgpu.simulation import Simulation
 from pdgpu.snapshots import Snapshot
-from pdgpu.solvers import INITIALIZATIONS, SOLVERS, Newton, check_contact, check_slides, check_support
+from pdgpu.solver_support import check_contact, check_slides, check_support
+from pdgpu.solvers import INITIALIZATIONS, SOLVERS, Newton
 from pdgpu.tables import data_frame, joined, record_table, text_table, write_csv
 
 if TYPE_CHECKING:

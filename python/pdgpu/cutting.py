@@ -1,4 +1,4 @@
-"""Tearing: a shell cut along edges, as a new scene; `Simulation.cut` carries the state over.
+"""Tearing: a shell cut along edges, as a new scene, and a simulation that goes on with it.
 
 Around each vertex of a cut edge the triangles form fans, joined over the edges that are not cut. The first fan keeps the vertex and
 every further one gets a copy of it, so that triangles keep their rest shape, their constants and their place in every array. Copies
@@ -8,7 +8,7 @@ share no element with their original: colours, like velocities, are inherited [C
 from __future__ import annotations
 
 import copy
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -20,7 +20,12 @@ from pdgpu.bodies import Body
 from pdgpu.materials import Bending, Spring
 from pdgpu.mesh import Mesh
 
-__all__ = ["Cut"]
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from pdgpu.types import BodyName
+
+__all__ = ["Cut", "Cutting"]
 
 
 class Cut(NamedTuple):
@@ -217,3 +222,67 @@ def _carried(material, body, mesh, rows):
     carried = copy.copy(material)
     carried._constants = {"stiffness": stiffness}
     return carried
+
+
+class Cutting:
+    """The part of `Simulation` that tears shells."""
+
+    def cut(self, body: BodyName, edges: ArrayLike) -> Cut:
+        """Cut a shell along edges, between two steps, and build the model anew.
+
+        Around each vertex of a cut edge every fan of triangles but the first gets a copy of the vertex, with its position and
+        velocity [Chen et al. 2024, VBD, Sec. 4]. Copies are appended to the vertices of the body, so later bodies move up in all
+        arrays: `bodies` has the slices. Masses are lumped anew, and external forces and attachments of a vertex are shared out by
+        mass; the springs of an edge that came apart share its stiffness. So mass, momentum and stretch energy stay the same. Hinges
+        across the cut are gone. Copies of vertices that are pinned or slide do the same, a scripted motion is asked as before, for the
+        vertices the body had when it was added, and the world box acts on every copy. A rho="auto" that was found stays; the scene
+        the simulation was made from is not touched.
+
+        Parameters
+        ----------
+        body : Body or str
+            A shell, or its name.
+        edges : array_like of int, shape (m, 2)
+            Inner edges as pairs of vertices of the body, numbered as in `bodies`. The inner edges of a mesh are
+            ``mesh.hinges[:, :2]``. A cut that no vertex comes apart by, such as a single edge away from the boundary, changes nothing:
+            edges are not remembered, so give it again together with its neighbours.
+
+        Returns
+        -------
+        Cut
+            body, new_vertices, parents, joined (the number of edges that did not come apart).
+
+        Raises
+        ------
+        TypeError
+            Indices given as floats.
+        ValueError
+            A body that is no shell; edges that are not in its mesh, lie on its boundary or are given twice; dt=None and a part that is
+            no longer held. The simulation stays as it was.
+        RuntimeError
+            Called while a step is running.
+        """
+        state, steps = self._backend.state(), self._backend.steps()
+        scene, result, origin = cut_scene(self._scene, body, edges)
+        if not len(result.new_vertices):
+            return result
+        torn = self._resumed(
+            scene,
+            self.solver,
+            self.dt,
+            self.contact,
+            self.device,
+            self.dtype,
+            self.threads,
+            None if self._colours is None else self._colours[origin.rows],
+            steps,
+            self._start_time,
+            {name: None if array is None else array[origin.rows] for name, array in state.items()},
+            None if self._external_forces is None else self._external_forces[origin.rows] * origin.share[:, None],
+            driven=self._backend.driven(),
+        )
+        torn._keep(last_step=self.last_step)
+        torn._setup_seconds += self._setup_seconds
+        torn._keep_searched(self._rho, self._numbers)
+        self.__dict__.update(torn.__dict__)
+        return result

@@ -8,21 +8,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse
 
 from pdgpu.arguments import integer, number, real_array
 from pdgpu.attributes import GuardedAttributes
 from pdgpu.automatic import resolve
-from pdgpu.automatic_rho import search_inner, search_outer
+from pdgpu.automatic_rho import AutomaticRho
 from pdgpu.backends import backend, thread_count
-from pdgpu.contact_forces import forces_of
+from pdgpu.contact_queries import ContactQueries
 from pdgpu.contact_scene import ContactScene
 from pdgpu.contact_start import check_contact_start
-from pdgpu.contacts import find_contacts
-from pdgpu.cutting import cut_scene
+from pdgpu.cutting import Cutting
 from pdgpu.diagnostics import Diagnostics
 from pdgpu.errors import DivergenceError
-from pdgpu.linear_solvers import chebyshev_settings
+from pdgpu.held_parts import check_held
 from pdgpu.materials import MATERIAL_OF_KIND
 from pdgpu.motion import Motion
 from pdgpu.penalty_contact import PenaltyContact
@@ -31,25 +29,20 @@ from pdgpu.readback import ReadBack
 from pdgpu.records import COLUMNS, StepRecord
 from pdgpu.scene import Scene, vertex_colours
 from pdgpu.snapshots import Snapshot, snapshot_of
-from pdgpu.solvers import XPBD, Newton, ProjectiveDynamics, check_contact, check_slides, check_support, settings_of, warn_idle_acceleration
+from pdgpu.solver_support import check_contact, check_slides, check_support, settings_of, warn_idle_acceleration
+from pdgpu.solvers import XPBD, Newton, ProjectiveDynamics
+from pdgpu.state import State
 from pdgpu.tables import scene_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any, Literal, Self
 
-    from numpy.typing import ArrayLike
-
-    from pdgpu.bodies import Body, Obstacle
-    from pdgpu.contact_forces import ContactForces
-    from pdgpu.contacts import Contacts
-    from pdgpu.cutting import Cut
-    from pdgpu.types import BodyName, Contact, Device, Floats, Options, Owner, Path, Precision, Solver
+    from pdgpu.types import Contact, Device, Options, Path, Precision, Solver
 
 __all__ = ["Simulation"]
 
 
-class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
+class Simulation(State, Motion, Diagnostics, ReadBack, ContactQueries, Cutting, AutomaticRho, GuardedAttributes):
     """Steps a scene in time with a solver.
 
     Parameters
@@ -221,7 +214,7 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
             self._colours = vertex_colours([group[0] for group in groups.values()], len(self._masses), self.solver.colouring)
         self._materials = {MATERIAL_OF_KIND[kind] for kind in groups} | {type(m).__name__ for body in scene.bodies for m in body.materials}
         if self.dt is None:
-            _check_held(scene, groups, self._fixed)
+            check_held(scene, groups, self._fixed)
         settings = settings_of(self.solver, device)
         if self._colours is not None:
             settings["colours"] = self._colours
@@ -279,86 +272,6 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
         dt = "quasistatic" if self.dt is None else f"dt={self.dt:g}"
         return f"<Simulation: {len(self._masses)} vertices, {self.solver!r}, {dt}, {self.device}, {self.dtype.name}, t={self.time:g}>"
 
-    def _cast(self, array):
-        return np.ascontiguousarray(array, dtype=self.dtype)
-
-    # ---- state ----------------------------------------------------------------------------------------------------------
-
-    @property
-    def positions(self) -> Floats:
-        """(n, 3) m, a fresh copy in the simulation's dtype."""
-        return self._backend.positions()
-
-    @property
-    def velocities(self) -> Floats:
-        """(n, 3) m/s, a fresh copy."""
-        return self._backend.velocities()
-
-    @property
-    def device_positions(self) -> Any:
-        """The positions where the simulation keeps them, for other libraries to read and write in place without a copy.
-
-        An object for ``cupy.from_dlpack``, ``torch.from_dlpack``, ``warp.from_dlpack`` or, with device="cpu", ``numpy.from_dlpack``:
-        it speaks DLPack (``__dlpack__``, versioned or not), on a GPU the CUDA array interface and on the CPU NumPy's. Shape
-        (n, 3), m, in the simulation's dtype.
-
-        - Contents change with `step`. What was taken stays valid as long as somebody keeps it; once the simulation is cut it moves no
-          more, and the cut simulation has other memory: ask anew.
-        - It may be written between steps, which does what ``set_state(positions=...)`` does without its checks: the next step
-          starts from what it finds. One thing differs: initialization="adaptive" keeps the acceleration of the step before.
-        - Who reads or writes on a stream of his own must be done before the next call of this simulation. `step` returns when the device
-          is done, once this was asked for.
-
-        Raises
-        ------
-        RuntimeError
-            Called while a step is running.
-        """
-        return self._backend.device_positions()
-
-    @property
-    def device_velocities(self) -> Any:
-        """The velocities where the simulation keeps them, (n, 3) m/s; see `device_positions`."""
-        return self._backend.device_velocities()
-
-    @property
-    def bodies(self) -> tuple[Body, ...]:
-        """The bodies as the simulation has them, a tuple of Body: after `cut` with other meshes and slices than those of the scene.
-        Copies that refuse to be changed: what holds a body is read when the simulation is made."""
-        return tuple(body._shown() for body in self._scene.bodies)
-
-    @property
-    def masses(self) -> Floats:
-        """Lumped masses, (n,) float64, kg."""
-        return self._masses.copy()
-
-    @property
-    def obstacles(self) -> tuple[Obstacle, ...]:
-        """The obstacles of the scene, a tuple of Obstacle: what a simulation with `contact` keeps away from."""
-        return self._scene.obstacles
-
-    @property
-    def time(self) -> float:
-        """s; the number of steps times dt."""
-        return self._start_time + self._backend.steps() * (self.dt or 0.0)
-
-    def set_state(self, *, positions: ArrayLike | None = None, velocities: ArrayLike | None = None) -> None:
-        """Put the vertices somewhere, e.g. to start from a stretched pose; pinned ones too.
-
-        Parameters
-        ----------
-        positions, velocities : array_like, shape (n, 3), optional
-            m, m/s. What is left out stays. The adaptive first guess starts anew. With contact the next step raises a ValueError where
-            something meets.
-        """
-        n = len(self._masses)
-        arrays = [
-            None if value is None else self._cast(self._in_range(name, real_array(name, value, (n, 3))))
-            for name, value in (("positions", positions), ("velocities", velocities))
-        ]
-        self._backend.set_state(*arrays, None)
-        self._start_is_checked = positions is None and self._start_is_checked
-
     def _check_start(self):
         """With contact: nothing meets anything, and nothing is nearer than the separation. Once for every state that is set; not once a
         shell is cut, whose copies of a vertex meet."""
@@ -367,35 +280,6 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
             return
         check_contact_start(self._scene, self.positions, self.time, self.contact.separation, threads=self.threads)
         self._start_is_checked = True
-
-    def _in_range(self, name, array):
-        """Refuse what becomes infinite in float32."""
-        limit = float(np.finfo(self.dtype).max)
-        bad = np.abs(array) > limit
-        if bad.any():
-            index = tuple(int(i) for i in np.argwhere(bad)[0])
-            raise ValueError(f"{name}: value {array[index]} at {index} is out of range for {self.dtype.name}")
-        return array
-
-    @property
-    def external_forces(self) -> Floats | None:
-        """(n, 3) N, added to gravity until changed; None: none."""
-        return None if self._external_forces is None else self._external_forces.copy()
-
-    @external_forces.setter
-    def external_forces(self, forces: ArrayLike | None) -> None:
-        n = len(self._masses)
-        forces = None if forces is None else real_array("external_forces", forces, (n, 3))
-        self._backend.set_load(self._load_of(forces))
-        self._external_forces = forces
-
-    def _load_of(self, forces):
-        """Acceleration by gravity and external forces, (n, 3) m/s^2."""
-        load = self._in_range("gravity", np.broadcast_to(self._gravity, self._rest.shape))
-        if forces is not None:
-            with np.errstate(over="ignore"):
-                load = self._in_range("external_forces", load + forces / self._masses[:, None])
-        return self._cast(load)
 
     # ---- stepping -------------------------------------------------------------------------------------------------------
 
@@ -480,29 +364,6 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
             result["contact"] = {"stiffness": self._law.stiffness}
         return result
 
-    def _search(self):
-        """rho="auto", once, on a copy of the state [Wang 2015, Sec. 5.1]; put off while a step has nothing to accelerate."""
-        inner = getattr(getattr(self.solver, "linear", None), "chebyshev", None)
-        outer = getattr(self.solver, "chebyshev", None)
-        inner_open = inner is not None and inner.rho == "auto" and self._numbers.rho is None
-        outer_open = outer is not None and outer.rho == "auto" and self._rho is None
-        if not inner_open and not outer_open:
-            return
-        start = time.perf_counter()
-        if inner_open:
-            rho = search_inner(self)
-            self._numbers.rho = rho
-            self._numbers.composed_rho = rho or self._numbers.composed_rho
-            self._numbers.apply(self.solver.linear, self._backend.set_linear)
-        if outer_open:
-            self._set_rho(search_outer(self))
-        self._setup_seconds += time.perf_counter() - start
-
-    def _set_rho(self, rho):
-        """rho of the outer iteration; None: not found yet, and no acceleration."""
-        self._rho = rho
-        self._backend.set_chebyshev(None if rho is None else chebyshev_settings(self.solver.chebyshev, rho))
-
     def _step(self, record, observer=None, keep_diverged=False, guess=None):
         """One step; `guess` (n, 3): where the iterations begin, but for pinned vertices, which begin at their targets."""
         self._check_start()
@@ -534,143 +395,6 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
             error.records = recorded(count, status="diverged", iteration=error.iteration, solve_seconds=seconds)
             raise
         self._keep(last_step=recorded(result.pop("rows"), **result))
-
-    # ---- tearing ----------------------------------------------------------------------------------------------------------
-
-    def cut(self, body: BodyName, edges: ArrayLike) -> Cut:
-        """Cut a shell along edges, between two steps, and build the model anew.
-
-        Around each vertex of a cut edge every fan of triangles but the first gets a copy of the vertex, with its position and
-        velocity [Chen et al. 2024, VBD, Sec. 4]. Copies are appended to the vertices of the body, so later bodies move up in all
-        arrays: `bodies` has the slices. Masses are lumped anew, and external forces and attachments of a vertex are shared out by
-        mass; the springs of an edge that came apart share its stiffness. So mass, momentum and stretch energy stay the same. Hinges
-        across the cut are gone. Copies of vertices that are pinned or slide do the same, a scripted motion is asked as before, for the
-        vertices the body had when it was added, and the world box acts on every copy. A rho="auto" that was found stays; the scene
-        the simulation was made from is not touched.
-
-        Parameters
-        ----------
-        body : Body or str
-            A shell, or its name.
-        edges : array_like of int, shape (m, 2)
-            Inner edges as pairs of vertices of the body, numbered as in `bodies`. The inner edges of a mesh are
-            ``mesh.hinges[:, :2]``. A cut that no vertex comes apart by, such as a single edge away from the boundary, changes nothing:
-            edges are not remembered, so give it again together with its neighbours.
-
-        Returns
-        -------
-        Cut
-            body, new_vertices, parents, joined (the number of edges that did not come apart).
-
-        Raises
-        ------
-        TypeError
-            Indices given as floats.
-        ValueError
-            A body that is no shell; edges that are not in its mesh, lie on its boundary or are given twice; dt=None and a part that is
-            no longer held. The simulation stays as it was.
-        RuntimeError
-            Called while a step is running.
-        """
-        state, steps = self._backend.state(), self._backend.steps()
-        scene, result, origin = cut_scene(self._scene, body, edges)
-        if not len(result.new_vertices):
-            return result
-        torn = self._resumed(
-            scene,
-            self.solver,
-            self.dt,
-            self.contact,
-            self.device,
-            self.dtype,
-            self.threads,
-            None if self._colours is None else self._colours[origin.rows],
-            steps,
-            self._start_time,
-            {name: None if array is None else array[origin.rows] for name, array in state.items()},
-            None if self._external_forces is None else self._external_forces[origin.rows] * origin.share[:, None],
-            driven=self._backend.driven(),
-        )
-        torn._keep(last_step=self.last_step)
-        torn._setup_seconds += self._setup_seconds
-        torn._keep_searched(self._rho, self._numbers)
-        self.__dict__.update(torn.__dict__)
-        return result
-
-    def _keep_searched(self, rho, numbers):
-        """What rho="auto" has found is not searched for again."""
-        if rho is not None:
-            self._set_rho(rho)
-        inner = getattr(getattr(self.solver, "linear", None), "chebyshev", None)
-        if inner is not None and inner.rho == "auto" and numbers is not None and numbers.rho is not None:
-            self._numbers.rho, self._numbers.composed_rho = numbers.rho, numbers.composed_rho
-            self._numbers.apply(self.solver.linear, self._backend.set_linear)
-
-    # ---- proximity ----------------------------------------------------------------------------------------------------------
-
-    def contacts(
-        self, distance: float | None = None, *, bodies: Sequence[Owner] | None = None, self_collision: bool = True, unique: bool = True
-    ) -> Contacts:
-        """What is near what at the present positions, obstacles where they are at the present time.
-
-        A query: nothing in a step depends on it.
-
-        Parameters
-        ----------
-        distance : float, optional
-            Pairs that are at most this far from each other, m. Left out: a thousandth of the diagonal of the box around the bodies as they
-            were added, where barriers usually set in [Li et al. 2020, IPC].
-        bodies : list of Body, Obstacle or str, optional
-            Only pairs of two of these, or of one with itself; all bodies and obstacles where it is left out.
-        self_collision : bool
-            Whether a body is looked at for pairs with itself.
-        unique : bool
-            Name each pair of nearest features (vertex, edge, triangle) once, though several pairs of a vertex and a triangle, and of two
-            edges, have it: a vertex nearest to an edge of two triangles is one contact then [as Wang et al. 2023, two-way interior point
-            method, choose their constraints]. False: every pair.
-
-        Returns
-        -------
-        Contacts
-
-        Raises
-        ------
-        TypeError, ValueError
-            A distance that is negative or not finite, a name that no body and no obstacle has, a motion of an obstacle that returns
-            something else than it should.
-
-        Notes
-        -----
-        Surfaces of solids, triangles of shells, edges of rods, particles and obstacle meshes are tested with each other, vertices with
-        triangles and edges with edges, but for those that share a vertex and for those that are pinned throughout. Particles are not tested
-        with edges nor with each other, and no distance of two meshes is negative. All vertices are tested with the other obstacles, inside
-        which the distance is negative. The pairs come from a broad phase that is kept and refitted from call to call, on the
-        simulation's device; the positions go through the host.
-        """
-        return find_contacts(self, distance, bodies, self_collision, unique)
-
-    def contact_forces(self) -> ContactForces:
-        """The pairs that push each other apart at the present positions, which are those of the end of the last step, and how hard.
-
-        Returns
-        -------
-        ContactForces
-
-        Raises
-        ------
-        ValueError
-            A simulation without contact, or with ProjectiveContact.
-
-        Notes
-        -----
-        Friction and slip are those of the last step at the present positions: before the first step, and after `set_state`, `load` and
-        `cut`, zero.
-        """
-        if self.contact is None:
-            raise ValueError("contact: this simulation has none; give Simulation one, such as pdgpu.BarrierContact(1e-3)")
-        if isinstance(self.contact, ProjectiveContact):
-            raise ValueError("contact: ProjectiveContact has forces in the rounds of a step alone; its record says what energy they have")
-        return forces_of(self)
 
     # ---- save and load ------------------------------------------------------------------------------------------------------
 
@@ -715,28 +439,3 @@ class Simulation(Diagnostics, Motion, ReadBack, GuardedAttributes):
         from pdgpu.checkpoint import read
 
         return read(cls, path, motions, device, threads)
-
-
-def _check_held(scene, groups, fixed):
-    """Quasistatic: every connected part needs a pin or an attachment, or its position is not determined."""
-    held = fixed.astype(bool)
-    n = len(fixed)
-    rows, columns = [np.arange(n)], [np.arange(n)]
-    for kind, (vertices, *_) in groups.items():
-        if kind == "attachment":
-            held[vertices[:, 0]] = True
-        for k in range(1, vertices.shape[1]):
-            rows.append(vertices[:, 0])
-            columns.append(vertices[:, k])
-    rows, columns = np.concatenate(rows), np.concatenate(columns)
-    graph = scipy.sparse.coo_matrix((np.ones(len(rows)), (rows, columns)), shape=(n, n))
-    count, labels = scipy.sparse.csgraph.connected_components(graph, directed=False)
-    free = np.ones(count, dtype=bool)
-    free[labels[held]] = False
-    if free.any():
-        vertex = int(np.argmax(free[labels]))
-        body = next(body for body in scene.bodies if body.slice.start <= vertex < body.slice.stop)
-        raise ValueError(
-            f"dt: None (quasistatic), but body {body.name!r} is not held: no pin and no attachment on the part with vertex "
-            f"{vertex - body.slice.start}"
-        )

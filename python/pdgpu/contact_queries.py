@@ -1,0 +1,86 @@
+"""What a simulation says of what touches: pairs that are near, and forces between them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdgpu.contact_forces import forces_of
+from pdgpu.contacts import find_contacts
+from pdgpu.projective_contact import ProjectiveContact
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pdgpu.contact_forces import ContactForces
+    from pdgpu.contacts import Contacts
+    from pdgpu.types import Owner
+
+__all__ = ["ContactQueries"]
+
+
+class ContactQueries:
+    """The part of `Simulation` that looks at what is near what."""
+
+    def contacts(
+        self, distance: float | None = None, *, bodies: Sequence[Owner] | None = None, self_collision: bool = True, unique: bool = True
+    ) -> Contacts:
+        """What is near what at the present positions, obstacles where they are at the present time.
+
+        A query: nothing in a step depends on it.
+
+        Parameters
+        ----------
+        distance : float, optional
+            Pairs that are at most this far from each other, m. Left out: a thousandth of the diagonal of the box around the bodies as they
+            were added, where barriers usually set in [Li et al. 2020, IPC].
+        bodies : list of Body, Obstacle or str, optional
+            Only pairs of two of these, or of one with itself; all bodies and obstacles where it is left out.
+        self_collision : bool
+            Whether a body is looked at for pairs with itself.
+        unique : bool
+            Name each pair of nearest features (vertex, edge, triangle) once, though several pairs of a vertex and a triangle, and of two
+            edges, have it: a vertex nearest to an edge of two triangles is one contact then [as Wang et al. 2023, two-way interior point
+            method, choose their constraints]. False: every pair.
+
+        Returns
+        -------
+        Contacts
+
+        Raises
+        ------
+        TypeError, ValueError
+            A distance that is negative or not finite, a name that no body and no obstacle has, a motion of an obstacle that returns
+            something else than it should.
+
+        Notes
+        -----
+        Surfaces of solids, triangles of shells, edges of rods, particles and obstacle meshes are tested with each other, vertices with
+        triangles and edges with edges, but for those that share a vertex and for those that are pinned throughout. Particles are not tested
+        with edges nor with each other, and no distance of two meshes is negative. All vertices are tested with the other obstacles, inside
+        which the distance is negative. The pairs come from a broad phase that is kept and refitted from call to call, on the
+        simulation's device; the positions go through the host.
+        """
+        return find_contacts(self, distance, bodies, self_collision, unique)
+
+    def contact_forces(self) -> ContactForces:
+        """The pairs that push each other apart at the present positions, which are those of the end of the last step, and how hard.
+
+        Returns
+        -------
+        ContactForces
+
+        Raises
+        ------
+        ValueError
+            A simulation without contact, or with ProjectiveContact.
+
+        Notes
+        -----
+        Friction and slip are those of the last step at the present positions: before the first step, and after `set_state`, `load` and
+        `cut`, zero.
+        """
+        if self.contact is None:
+            raise ValueError("contact: this simulation has none; give Simulation one, such as pdgpu.BarrierContact(1e-3)")
+        if isinstance(self.contact, ProjectiveContact):
+            raise ValueError("contact: ProjectiveContact has forces in the rounds of a step alone; its record says what energy they have")
+        return forces_of(self)

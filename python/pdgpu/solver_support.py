@@ -1,0 +1,87 @@
+"""What a solver takes: materials, contacts and slides, checked against a scene; and its settings as the core wants them."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import fields
+
+from pdgpu.contact import LAWS
+from pdgpu.linear_solvers import Direct, Jacobi, chebyshev_settings, check_order, linear_settings
+from pdgpu.solvers import DRIVERS, INITIALIZATIONS, PENALTY, SOLVERS, Newton, ProjectiveDynamics
+
+__all__ = ["check_contact", "check_slides", "check_support", "settings_of", "warn_idle_acceleration"]
+
+
+def _linear_of(solver):
+    """The linear solver of the global step; for nonlinear conjugate gradients that of the preconditioner."""
+    if solver.linear is not None:
+        return solver.linear
+    return Direct() if getattr(solver, "preconditioner", None) == "direct" else Jacobi(weight=1.0)
+
+
+def settings_of(solver, device):
+    """The solver's settings by name, as the core's method of the name of its class declares them (``backend().SOLVERS``). The fields of the
+    class go over as they stand, but for those that stand for something else there; colours are the simulation's to add."""
+    newton = isinstance(solver, Newton)  # its matrix is the Hessian: blocks of three rows, and one iteration would be no solve
+    settings = {field.name: getattr(solver, field.name) for field in fields(solver) if field.name not in ("preconditioner", "colouring")}
+    settings.setdefault("step_tolerance", 0.0)
+    settings["check_every"] = solver.check_every or (1 if device == "cpu" else 8)
+    settings["initialization"] = INITIALIZATIONS.index(solver.initialization)
+    settings["chebyshev"] = chebyshev_settings(solver.chebyshev)
+    if "linear" in settings or hasattr(solver, "preconditioner"):
+        settings["linear"] = linear_settings(_linear_of(solver), iterations=1000 if newton else 1, device=device, blocks=newton)
+    return settings
+
+
+def check_support(solver, device, materials):
+    """TypeError where the solver cannot treat a material, RuntimeError where it does not run on the device."""
+    if not isinstance(solver, SOLVERS):
+        raise TypeError(f"solver: expected a solver such as pdgpu.ProjectiveDynamics(), got {solver!r}")
+    for material in sorted(materials):
+        if material not in solver.materials:
+            able = [kind.__name__ for kind in SOLVERS if materials <= set(kind.materials) and device in kind.devices]
+            raise TypeError(f"{type(solver).__name__} cannot treat the material {material}; {', '.join(able)} can treat all of the scene")
+    check_order(solver.linear, device)
+    if device not in solver.devices:
+        raise RuntimeError(f"device: {type(solver).__name__} does not run on {device!r}, only on {', '.join(solver.devices)}")
+
+
+def check_contact(solver, contact, dt=1.0):
+    """TypeError for what is no contact, and where the solver does not take it; ValueError where contact does not take settings or dt."""
+    if contact is None:
+        return
+    law = type(contact).__name__
+    if law not in (*LAWS, PENALTY, *DRIVERS):
+        raise TypeError(f"contact: expected one such as pdgpu.BarrierContact(1e-3), or None, got {contact!r}")
+    if law not in getattr(solver, "contacts", ()):
+        able = [kind.__name__ for kind in SOLVERS if law in getattr(kind, "contacts", ())]
+        raise TypeError(f"{type(solver).__name__} does not take {law}; {', '.join(able)} {'do' if len(able) > 1 else 'does'}")
+    if law in DRIVERS and dt is None:
+        raise ValueError(f"contact: dt=None (quasistatic) with {law}, whose weights are masses over a time step; give dt")
+    if law in DRIVERS and solver.tolerance > 0.0:
+        raise ValueError(f"tolerance: {law} ends a step by its own; give the solver tolerance=0, got {solver.tolerance}")
+
+
+def warn_idle_acceleration(solver, stacklevel):
+    """Warn of Chebyshev accelerations that never set in: of the outer iteration, and of the linear solver within a global step."""
+    levels = [(type(solver).__name__, solver.chebyshev, solver.iterations, "a step")]
+    if isinstance(solver, ProjectiveDynamics):
+        inner = solver.linear
+        levels.append(
+            (f"linear={type(inner).__name__}", getattr(inner, "chebyshev", None), getattr(inner, "iterations", 1) or 1, "a global step")
+        )
+    for name, chebyshev, iterations, unit in levels:
+        if chebyshev is not None and iterations <= chebyshev.start:
+            warnings.warn(
+                f"{name}: the acceleration starts after {chebyshev.start} iterations, and {unit} has {iterations}: nothing is accelerated; "
+                "give Chebyshev a smaller start, or more iterations",
+                stacklevel=stacklevel + 1,
+            )
+
+
+def check_slides(solver, subspace):
+    """ValueError where vertices are held on a line or plane and the solver cannot keep them there."""
+    if subspace is None or getattr(solver, "slides", False):
+        return
+    takers = ", ".join(kind.__name__ for kind in SOLVERS if getattr(kind, "slides", False))
+    raise ValueError(f"slide: {solver!r} cannot hold vertices on a line or plane; {takers} can")

@@ -1,0 +1,130 @@
+"""The state of a simulation: positions, velocities, time, and what is added to gravity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdgpu.arguments import real_array
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import ArrayLike
+
+    from pdgpu.bodies import Body, Obstacle
+    from pdgpu.types import Floats
+
+__all__ = ["State"]
+
+
+class State:
+    """The part of `Simulation` that gives its state out and takes another one in."""
+
+    def _cast(self, array):
+        return np.ascontiguousarray(array, dtype=self.dtype)
+
+    @property
+    def positions(self) -> Floats:
+        """(n, 3) m, a fresh copy in the simulation's dtype."""
+        return self._backend.positions()
+
+    @property
+    def velocities(self) -> Floats:
+        """(n, 3) m/s, a fresh copy."""
+        return self._backend.velocities()
+
+    @property
+    def device_positions(self) -> Any:
+        """The positions where the simulation keeps them, for other libraries to read and write in place without a copy.
+
+        An object for ``cupy.from_dlpack``, ``torch.from_dlpack``, ``warp.from_dlpack`` or, with device="cpu", ``numpy.from_dlpack``:
+        it speaks DLPack (``__dlpack__``, versioned or not), on a GPU the CUDA array interface and on the CPU NumPy's. Shape
+        (n, 3), m, in the simulation's dtype.
+
+        - Contents change with `step`. What was taken stays valid as long as somebody keeps it; once the simulation is cut it moves no
+          more, and the cut simulation has other memory: ask anew.
+        - It may be written between steps, which does what ``set_state(positions=...)`` does without its checks: the next step
+          starts from what it finds. One thing differs: initialization="adaptive" keeps the acceleration of the step before.
+        - Who reads or writes on a stream of his own must be done before the next call of this simulation. `step` returns when the device
+          is done, once this was asked for.
+
+        Raises
+        ------
+        RuntimeError
+            Called while a step is running.
+        """
+        return self._backend.device_positions()
+
+    @property
+    def device_velocities(self) -> Any:
+        """The velocities where the simulation keeps them, (n, 3) m/s; see `device_positions`."""
+        return self._backend.device_velocities()
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        """The bodies as the simulation has them, a tuple of Body: after `cut` with other meshes and slices than those of the scene.
+        Copies that refuse to be changed: what holds a body is read when the simulation is made."""
+        return tuple(body._shown() for body in self._scene.bodies)
+
+    @property
+    def masses(self) -> Floats:
+        """Lumped masses, (n,) float64, kg."""
+        return self._masses.copy()
+
+    @property
+    def obstacles(self) -> tuple[Obstacle, ...]:
+        """The obstacles of the scene, a tuple of Obstacle: what a simulation with `contact` keeps away from."""
+        return self._scene.obstacles
+
+    @property
+    def time(self) -> float:
+        """s; the number of steps times dt."""
+        return self._start_time + self._backend.steps() * (self.dt or 0.0)
+
+    def set_state(self, *, positions: ArrayLike | None = None, velocities: ArrayLike | None = None) -> None:
+        """Put the vertices somewhere, e.g. to start from a stretched pose; pinned ones too.
+
+        Parameters
+        ----------
+        positions, velocities : array_like, shape (n, 3), optional
+            m, m/s. What is left out stays. The adaptive first guess starts anew. With contact the next step raises a ValueError where
+            something meets.
+        """
+        n = len(self._masses)
+        arrays = [
+            None if value is None else self._cast(self._in_range(name, real_array(name, value, (n, 3))))
+            for name, value in (("positions", positions), ("velocities", velocities))
+        ]
+        self._backend.set_state(*arrays, None)
+        self._start_is_checked = positions is None and self._start_is_checked
+
+    def _in_range(self, name, array):
+        """Refuse what becomes infinite in float32."""
+        limit = float(np.finfo(self.dtype).max)
+        bad = np.abs(array) > limit
+        if bad.any():
+            index = tuple(int(i) for i in np.argwhere(bad)[0])
+            raise ValueError(f"{name}: value {array[index]} at {index} is out of range for {self.dtype.name}")
+        return array
+
+    @property
+    def external_forces(self) -> Floats | None:
+        """(n, 3) N, added to gravity until changed; None: none."""
+        return None if self._external_forces is None else self._external_forces.copy()
+
+    @external_forces.setter
+    def external_forces(self, forces: ArrayLike | None) -> None:
+        n = len(self._masses)
+        forces = None if forces is None else real_array("external_forces", forces, (n, 3))
+        self._backend.set_load(self._load_of(forces))
+        self._external_forces = forces
+
+    def _load_of(self, forces):
+        """Acceleration by gravity and external forces, (n, 3) m/s^2."""
+        load = self._in_range("gravity", np.broadcast_to(self._gravity, self._rest.shape))
+        if forces is not None:
+            with np.errstate(over="ignore"):
+                load = self._in_range("external_forces", load + forces / self._masses[:, None])
+        return self._cast(load)
