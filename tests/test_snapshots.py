@@ -62,19 +62,116 @@ def test_every_solver_goes_on_from_the_same_iterate(scripted):
     assert rounded["vbd"]["incremental_potential"][0] == sim.incremental_potential(taken.iterate.astype(np.float32))
 
 
+def on_a_ball(dtype="float64", **contact):
+    """A cloth that lies on a moving ball and slides, after some steps."""
+    scene = pdgpu.Scene()
+    sheet = pdgpu.shapes.grid((0.4, 0.4), cells=(10, 10))
+    flat = pdgpu.Mesh(sheet.points[:, [0, 2, 1]] + [-0.2, 0.103, -0.2], triangles=sheet.triangles[:, ::-1])
+    scene.add_shell(flat, pdgpu.Spring(200.0), density=0.3, bending=1e-4, velocity=(0.0, -1.0, 0.0), name="cloth")
+    scene.add_obstacle(pdgpu.Sphere((0.0, 0.0, 0.0), 0.1), motion=lambda time: (np.eye(3), [0.3 * time, 0.0, 0.0]), name="ball")
+    law = pdgpu.BarrierContact(**{"distance": 2e-3, "stiffness": 1e5, "friction": 0.3, "area_weighted": False, **contact})
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=6, tolerance=1e-3), dt=1 / 100, contact=law, dtype=dtype)
+    sim.step(4)
+    return scene, sim
+
+
+def forces_of(sim):
+    found = sim.contact_forces()
+    return np.concatenate([found.normal_force, found.friction_force.ravel(), found.slip.ravel()])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_snapshot_in_contact_changes_nothing(dtype):
+    """If not, looking into a step changes what rubs on what, or forgets how far something had slipped."""
+    (_, sim), (_, twin) = on_a_ball(dtype), on_a_ball(dtype)
+    before = forces_of(sim)
+    taken = sim.snapshot(3)
+    assert before.size and before.any() and np.array_equal(forces_of(sim), before) and sim.time == twin.time
+    twin.step(record="positions")
+    assert np.array_equal(twin.last_step.positions[3], taken.iterate) and twin.last_step.iteration > 3
+    sim.step()
+    assert np.array_equal(sim.positions, twin.positions) and np.array_equal(sim.velocities, twin.velocities)
+    assert np.array_equal(forces_of(sim), forces_of(twin))
+
+
+def test_every_solver_goes_on_in_contact():
+    """If not, solvers that are compared from one iterate have other pairs, other friction or another ball there."""
+    scene, sim = on_a_ball()
+    taken = sim.snapshot(3)
+    first = sim.incremental_potential(taken.iterate)
+    solvers = {
+        "newton": pdgpu.Newton(iterations=30),
+        "pd": scenes.DIRECT,
+        "vbd": scenes.VBD,
+        "block_jacobi": scenes.BLOCK_JACOBI,
+        "cg": scenes.CG,
+    }
+    given = {"dt": 1 / 100, "start": taken, "contact": sim.contact}
+    comparison = pdgpu.compare(scene, solvers, **given)
+    for name, record in comparison.records.items():
+        assert record["incremental_potential"][0] == first and record["active_contacts"][0] > 0.0, name
+        assert record["incremental_potential"][-1] < first and record["smallest_distance"].min() > 0.0, name
+    assert abs(comparison["newton"]["relative_loss"][-1]) < 1e-6
+    # the answer is that of the step itself
+    sim.step()
+    whole = pdgpu.compare(scene, {"newton": solvers["newton"]}, **given | {"start": taken._replace(iterate=sim.positions)}, reference=None)
+    np.testing.assert_allclose(whole.positions["newton"], comparison.reference, rtol=0.0, atol=1e-8)
+    again = pdgpu.compare(scene, solvers, **given, reference=None, threads=1)
+    assert all(np.array_equal(again.positions[name], comparison.positions[name]) for name in solvers)
+    # Newton's iterations look at the iterate alone: three and two are five
+    pieces = pdgpu.compare(scene, {"newton": pdgpu.Newton(iterations=2)}, **given, reference=None).positions["newton"]
+    five = on_a_ball()[1].snapshot(5).iterate
+    np.testing.assert_allclose(pieces, five, rtol=0.0, atol=1e-12)
+
+
+def test_every_solver_goes_on_under_the_same_forces():
+    """If not, a wind that blows in the run is calm where its solvers are compared."""
+    scene, sim = simulation(scenes.DIRECT)
+    calm = sim.incremental_potential(sim.positions * 1.01)
+    sim.external_forces = np.full(sim.positions.shape, 3.0) * sim.masses[:, None]
+    taken = sim.snapshot(4)
+    comparison = pdgpu.compare(scene, scenes.MINIMISERS, dt=1 / 50, start=taken)
+    first = sim.incremental_potential(taken.iterate)
+    assert all(record["incremental_potential"][0] == first for record in comparison.records.values())
+    assert sim.incremental_potential(sim.positions * 1.01) != calm
+    newton = pdgpu.Simulation(scene, pdgpu.Newton(iterations=40), dt=1 / 50)
+    newton.set_state(positions=sim.positions, velocities=sim.velocities)
+    newton.external_forces = sim.external_forces
+    newton.step()
+    np.testing.assert_allclose(newton.positions, comparison.reference, rtol=0.0, atol=1e-9)
+
+
 def test_snapshots_that_are_none_are_refused():
     """If not, solvers are compared on a step that is not the one that was looked into."""
     scene, sim = simulation(scenes.DIRECT)
     taken = sim.snapshot()
     with pytest.raises(ValueError, match=r"a step of 0\.02 s, and dt is 0\.1"):
         pdgpu.compare(scene, {"a": scenes.DIRECT}, dt=0.1, start=taken)
-    with pytest.raises(ValueError, match="start: a Snapshot has no path"):
+    with pytest.raises(ValueError, match=r"a step with contact None, and contact is BarrierContact\("):
         pdgpu.compare(scene, {"a": scenes.NEWTON}, dt=1 / 50, start=taken, contact=pdgpu.BarrierContact(1e-3))
     with pytest.raises(ValueError, match="iterations"):
         sim.snapshot(-1)
-    sim.external_forces = np.zeros_like(sim.positions)
-    with pytest.raises(ValueError, match="external_forces"):
-        sim.snapshot()
-    touching = pdgpu.Simulation(scene, scenes.NEWTON, contact=pdgpu.BarrierContact(1e-3))
-    with pytest.raises(ValueError, match="contact"):
-        touching.snapshot()
+    soft = pdgpu.Simulation(scene, scenes.NEWTON, contact=pdgpu.PenaltyContact(1e-3, 1e3))
+    with pytest.raises(ValueError, match="contact: PenaltyContact finds its pairs"):
+        soft.snapshot()
+    with pytest.raises(ValueError, match="friction_lags must be 1"):
+        on_a_ball(friction_lags=2)[1].snapshot()
+    touched, sim = on_a_ball()
+    given = {"dt": 1 / 100, "contact": sim.contact, "reference": None}
+    with pytest.raises(ValueError, match="is of float64, and rounded to float32"):
+        pdgpu.compare(touched, {"a": scenes.NEWTON}, start=sim.snapshot(3), dtype="float32", **given)
+    below = sim.positions
+    below[len(below) // 2, 1] -= 0.15
+    with pytest.raises(ValueError, match="'cloth' and 'ball' start intersecting"):
+        pdgpu.compare(touched, {"a": scenes.NEWTON}, start=sim.snapshot()._replace(iterate=below), **given)
+
+
+def test_a_step_that_is_not_where_it_goes_has_no_snapshot():
+    """If not, solvers go on with an obstacle somewhere on its way, each with another objective."""
+    scene = pdgpu.Scene(gravity=scenes.NO_GRAVITY)
+    scene.add_solid(pdgpu.shapes.beam((0.1, 0.1, 0.1), cells=(2, 2, 2)), pdgpu.ARAP(1e4), density=1000.0)
+    lid = pdgpu.Plane((0.0, 0.101, 0.0), (0.0, -1.0, 0.0))
+    scene.add_obstacle(lid, motion=lambda time: (np.eye(3), [0.0, -5.0 * time, 0.0]))
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=10), dt=1 / 100, contact=pdgpu.BarrierContact(1e-3))
+    with pytest.raises(ValueError, match=r"iterations: pins or obstacles are 0\.0\d+ m from where they go after 1, held back"):
+        sim.snapshot(1)

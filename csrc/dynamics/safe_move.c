@@ -129,6 +129,23 @@ done:
     return status;
 }
 
+pd_status pd_safe_go_on(pd_simulation *self) {
+    const pd_problem *problem = self->problem;
+    pd_safe *safe = &self->safe;
+    pd_status status = PD_OK;
+    if (problem->projective) return pd_outer_first_guess(self);
+    if (!safe->x) return PD_OK;
+    if (problem->contact) {
+        PD_TRY(pd_contact_place(problem->contact, problem->x_t)); // as in every step
+        PD_TRY(pd_contact_drive(problem->contact, 1.0));
+        safe->arrived = safe->drives = 1;
+        PD_TRY(pd_contact_detect(problem->contact, self->iterate.x));
+    }
+    PD_TRY(pd_safe_keep(self));
+done:
+    return status;
+}
+
 pd_status pd_safe_drive(pd_simulation *self, int *moved) {
     const pd_problem *problem = self->problem;
     pd_safe *safe = &self->safe;

@@ -83,7 +83,8 @@ void pd_simulation_destroy(pd_simulation *self); /* NULL is allowed */
 pd_status pd_simulation_prepare(pd_simulation *self, double *seconds);
 
 /* Solves one step. targets [n,3] H: where pinned vertices go (other rows unread); NULL: they stay. guess [n,3] H: where the iterations begin,
- * pinned vertices at their targets; NULL: at the first guess of the settings. It is not for contact, which wants a path from the state.
+ * pinned vertices at their targets; NULL: at the first guess of the settings. With a barrier it is an iterate of this step that was come to
+ * without touching anything, and with everything driven at its target: nothing is looked at on the way there.
  * On any failure (PD_DIVERGED, PD_INTERRUPTED, ...) the state is that of before the call; PD_DIVERGED fills
  * pd_simulation_error with iteration and vertex. `keep_diverged` != 0 returns PD_OK with stop = PD_STOP_DIVERGED instead. */
 pd_status pd_simulation_step(pd_simulation *self, const real *targets, const real *guess, const pd_observer *observer, int keep_diverged,

@@ -15,7 +15,7 @@ from pdgpu.penalty_contact import PenaltyContact
 from pdgpu.records import COLUMNS as STEP_COLUMNS
 from pdgpu.records import StepRecord
 from pdgpu.simulation import Simulation
-from pdgpu.snapshots import Snapshot
+from pdgpu.snapshots import Snapshot, check_same_step, place
 from pdgpu.solver_support import check_contact, check_slides, check_support
 from pdgpu.solvers import INITIALIZATIONS, SOLVERS, Newton
 from pdgpu.tables import data_frame, joined, record_table, text_table, write_csv
@@ -77,10 +77,10 @@ class _Evaluator:
 
 
 def _place(simulation, start):
-    if start is not None:
-        simulation.set_state(positions=start[0], velocities=start[1])
     if isinstance(start, Snapshot):
-        simulation._start_time = start.time
+        place(simulation, start)
+    elif start is not None:
+        simulation.set_state(positions=start[0], velocities=start[1])
 
 
 class Comparison:
@@ -208,7 +208,8 @@ def compare(
         s; None: quasistatic.
     start : (positions, velocities) or Snapshot, optional
         (n, 3) m and m/s, either may be None; by default the rest state. From a `Simulation.snapshot` every solver goes on
-        at its iterate, to the bit, instead of a first guess; `initialization` is not used then.
+        at its iterate, to the bit, instead of a first guess; `initialization` is not used then. dt and contact must be those of the
+        simulation it was taken from, whose external forces act.
     reference : "newton", array_like of shape (n, 3), or None
         The converged answer x*: from Newton in float64, down to |g| <= 1e-10 |g0| or to what rounding leaves (`StepRecord.at_rounding`), as
         given, or none (no relative columns). Where Newton does not get there, a RuntimeWarning says how far it came, and the comparison
@@ -238,12 +239,7 @@ def compare(
     guess = None
     if isinstance(start, Snapshot):
         guess = start.iterate
-        if contact is not None:
-            raise ValueError(
-                "start: a Snapshot has no path from its state to its iterate, which contact wants; give (positions, velocities)"
-            )
-        if dt != start.dt:
-            raise ValueError(f"start: the Snapshot is one of a step of {start.dt} s, and dt is {dt}")
+        check_same_step(start, dt, contact, dtype)
     elif start is not None and (not isinstance(start, tuple | list) or len(start) != 2):
         raise ValueError(f"start: expected (positions, velocities) or a Snapshot, got {type(start).__name__}")
     if isinstance(contact, PenaltyContact):

@@ -327,8 +327,8 @@ class Simulation(State, Motion, Diagnostics, ReadBack, ContactQueries, Cutting, 
         Raises
         ------
         ValueError
-            A simulation with contact, which wants a path from the state to every iterate, or with external forces, which `compare` does not
-            know; a step that ends before so many iterations.
+            A step that ends before so many iterations, or in which something driven has not arrived after them; contact by another law than
+            BarrierContact, or with several lags of friction: no other solver would have the same objective.
         DivergenceError
             The step diverges before.
         """
@@ -387,6 +387,8 @@ class Simulation(State, Motion, Diagnostics, ReadBack, ContactQueries, Cutting, 
             if guess is not None:
                 pinned, guess = self._fixed.astype(bool), self._cast(guess).copy()
                 guess[pinned] = (self.positions if targets is None else self._cast(targets))[pinned]
+                if self.contact is not None:
+                    check_contact_start(self._scene, guess, self.time + (self.dt or 0.0), self.contact.separation, threads=self.threads)
             result = self._backend.step(targets, rows, iterates, observer, keep_diverged, guess)
         except DivergenceError as error:
             error.solver = self.solver

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import copy
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from pdgpu.arguments import integer
+from pdgpu.contact import BarrierContact
 
-__all__ = ["Snapshot", "snapshot_of"]
+if TYPE_CHECKING:
+    from pdgpu.types import Contact
+
+__all__ = ["Snapshot", "check_same_step", "place", "snapshot_of"]
 
 
 class Snapshot(NamedTuple):
@@ -25,6 +30,12 @@ class Snapshot(NamedTuple):
         Where the step begins, s.
     dt : float or None
         s
+    external_forces : ndarray, shape (n, 3), or None
+        N
+    contact : BarrierContact or None
+        Under which the iterate was come to.
+    driven : ndarray, shape (m, 3), or None
+        Where the step found the points of what obstacles move, m.
     """
 
     positions: np.ndarray
@@ -33,6 +44,9 @@ class Snapshot(NamedTuple):
     iteration: int
     time: float
     dt: float | None
+    external_forces: np.ndarray | None = None
+    contact: Contact | None = None
+    driven: np.ndarray | None = None
 
 
 class _Taken(Exception):
@@ -41,26 +55,59 @@ class _Taken(Exception):
 
 def snapshot_of(simulation, iterations):
     """What `Simulation.snapshot` says."""
-    iterations = integer("iterations", iterations, 0)
-    if simulation.contact is not None:
-        raise ValueError("contact: it wants a path from the state to every iterate, and a Snapshot has none")
-    if simulation.external_forces is not None:
-        raise ValueError("external_forces: compare does not know them, so the step would be another one; take them away, or use gravity")
-    core, last_step, found = simulation._backend, simulation.last_step, {}
-    state, steps = core.state(), core.steps()
-    positions, velocities, time = simulation.positions, simulation.velocities, simulation.time
+    iterations, contact = integer("iterations", iterations, 0), simulation.contact
+    if contact is not None and not isinstance(contact, BarrierContact):
+        raise ValueError(
+            f"contact: {type(contact).__name__} finds its pairs on the way of each solver, so that no other could go on; BarrierContact can"
+        )
+    if contact is not None and contact.friction_lags > 1:
+        raise ValueError(f"contact: friction_lags must be 1, so that there is one objective in the step, got {contact.friction_lags}")
+    found = {}
 
     def observe(row):
         if row["iteration"] == iterations:
-            found["iterate"] = row["positions"].copy()
+            found.update(iterate=row["positions"].copy(), behind=row["behind"])
             raise _Taken
 
+    # under contact a step has a memory of its own, of what touched and how it slipped: that of the simulation stays as it is
+    stepped = simulation if contact is None else copy.copy(simulation)
+    core, last_step = stepped._backend, stepped.last_step
+    state, steps = core.state(), core.steps()
+    driven = None if contact is None else core.driven()
+    begun = {"positions": simulation.positions, "velocities": simulation.velocities, "time": simulation.time, "dt": simulation.dt}
     try:
-        simulation._step(False, observer=observe)
+        stepped._step(False, observer=observe)
     except _Taken:
-        return Snapshot(positions, velocities, found["iterate"], iterations, time, simulation.dt)
-    ended = simulation.last_step
+        if found["behind"] > 0.0:
+            raise ValueError(
+                f"iterations: pins or obstacles are {found['behind']:g} m from where they go after {iterations}, held back by what they "
+                "push, so that G is another one for each solver; take more, or a shorter step"
+            ) from None
+        forces = simulation.external_forces
+        return Snapshot(**begun, iterate=found["iterate"], iteration=iterations, external_forces=forces, contact=contact, driven=driven)
+    ended = stepped.last_step
     core.set_state(**state)
     core.set_steps(steps)
-    simulation._keep(last_step=last_step)
+    stepped._keep(last_step=last_step)
     raise ValueError(f"iterations: the step ends ({ended.status}) after {ended.iteration}, so there is none after {iterations}")
+
+
+def check_same_step(snapshot, dt, contact, dtype):
+    """ValueError where solvers could not go on from a Snapshot with the `dt`, `contact` and `dtype` of a comparison."""
+    if dt != snapshot.dt:
+        raise ValueError(f"start: the Snapshot is one of a step of {snapshot.dt} s, and dt is {dt}")
+    if contact != snapshot.contact:
+        raise ValueError(f"start: the Snapshot is one of a step with contact {snapshot.contact!r}, and contact is {contact!r}")
+    if contact is not None and not np.array_equal(snapshot.iterate.astype(dtype), snapshot.iterate):
+        raise ValueError(
+            f"start: the Snapshot is of {snapshot.iterate.dtype.name}, and rounded to {np.dtype(dtype).name} what nearly touches may touch"
+        )
+
+
+def place(simulation, snapshot):
+    """Put a simulation where the step of a Snapshot begins."""
+    simulation.set_state(positions=snapshot.positions, velocities=snapshot.velocities)
+    simulation.external_forces = snapshot.external_forces
+    simulation._start_time = snapshot.time
+    if snapshot.driven is not None and len(snapshot.driven):
+        simulation._backend.set_driven(simulation._cast(snapshot.driven), None)
