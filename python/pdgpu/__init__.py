@@ -11,7 +11,7 @@ with short_spinning():
 from pdgpu import ccd, collision, contact, elements, geometry, linear, shapes, solvers, surface
 from pdgpu.bodies import Body, Obstacle
 from pdgpu.certificate import Certificate, certify
-from pdgpu.colliders import Box, Capsule, Collider, Plane, SignedDistanceField, Sphere, TriangleMesh
+from pdgpu.colliders import Box, Capsule, Collider, Plane, Sphere, TriangleMesh
 from pdgpu.comparison import Comparison, compare
 from pdgpu.contact import BarrierContact
 from pdgpu.contacts import Contacts
@@ -19,13 +19,13 @@ from pdgpu.cutting import Cut
 from pdgpu.errors import DivergenceError
 from pdgpu.histories import History
 from pdgpu.linear_solvers import PCG, SOR, AJacobi, Chebyshev, Direct, GaussSeidel, Jacobi, SymmetricGaussSeidel
+from pdgpu.material import Material
 from pdgpu.materials import (
     ARAP,
     Area,
     Attachment,
     Bending,
     Corotated,
-    Material,
     NeoHookean,
     Spring,
     StrainLimit,
@@ -40,6 +40,7 @@ from pdgpu.projective_contact import ProjectiveContact
 from pdgpu.rates import Rate
 from pdgpu.records import StepRecord
 from pdgpu.scene import Scene
+from pdgpu.signed_distance_field import SignedDistanceField
 from pdgpu.simulation import Simulation
 from pdgpu.snapshots import Snapshot
 from pdgpu.solvers import *  # noqa: F403  (a new solver is named there alone)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from pdgpu.materials import Material
+    from pdgpu.material import Material
     from pdgpu.mesh import Mesh
     from pdgpu.types import Floats, Motion, Where
 

@@ -7,17 +7,15 @@ frozen, printable, picklable where their motion is.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from pdgpu import _host, geometry
 from pdgpu.arguments import LARGEST, coordinates, number, real_array
-from pdgpu.attributes import read_only
 from pdgpu.backends import backend, thread_count
 from pdgpu.geometry import common_precision
-from pdgpu.intersections import find_intersections
 from pdgpu.mesh import Mesh
 
 if TYPE_CHECKING:
@@ -25,11 +23,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from pdgpu.types import Floats, Integers, Placement
+    from pdgpu.types import Floats, Integers
 
-__all__ = ["Box", "Capsule", "Collider", "Plane", "SignedDistanceField", "Sphere", "SurfacePoints", "TriangleMesh"]
-
-MOST_NODES = 2**27  # of a grid: 1 GiB of distances
+__all__ = ["Box", "Capsule", "Collider", "Plane", "Sphere", "SurfacePoints", "TriangleMesh"]
 
 
 class SurfacePoints(NamedTuple):
@@ -143,7 +139,7 @@ class Collider:
             raise ValueError(f"time: at {time} s {self!r} is too large or too far away for {dtype.name}")
 
 
-def _keep(self, **values):
+def keep_shape(self, **values):
     """Puts checked values into a frozen description."""
     for name, value in values.items():
         object.__setattr__(self, name, value)
@@ -152,7 +148,7 @@ def _keep(self, **values):
         raise TypeError(f"motion: expected a callable(time), got {motion!r}")
 
 
-def _vector(name, value):
+def vector(name, value):
     """Three finite numbers as a tuple, which prints and compares."""
     return tuple(real_array(name, value, (3,)).tolist())
 
@@ -198,7 +194,7 @@ class Plane(Collider):
         if largest == 0.0:
             raise ValueError(f"normal: a direction of zero length, {self.normal!r}")
         direction = direction / largest
-        _keep(self, point=_vector("point", self.point), normal=tuple((direction / np.linalg.norm(direction)).tolist()))
+        keep_shape(self, point=vector("point", self.point), normal=tuple((direction / np.linalg.norm(direction)).tolist()))
 
     def _core(self, dtype):
         return 0, np.eye(3), np.array(self.point), np.array(self.normal), 1.0, None
@@ -223,7 +219,7 @@ class Sphere(Collider):
     motion: Callable | None = None
 
     def __post_init__(self):
-        _keep(self, centre=_vector("centre", self.centre), radius=number("radius", self.radius, above=0.0))
+        keep_shape(self, centre=vector("centre", self.centre), radius=number("radius", self.radius, above=0.0))
 
     def _core(self, dtype):
         return 1, np.eye(3), np.array(self.centre), np.array([self.radius]), 1.0, None
@@ -249,10 +245,10 @@ class Capsule(Collider):
     motion: Callable | None = None
 
     def __post_init__(self):
-        _keep(
+        keep_shape(
             self,
-            start=_vector("start", self.start),
-            end=_vector("end", self.end),
+            start=vector("start", self.start),
+            end=vector("end", self.end),
             radius=number("radius", self.radius, above=0.0),
         )
 
@@ -294,140 +290,11 @@ class Box(Collider):
         rotation = self.rotation
         if rotation is not None:
             rotation = tuple(map(tuple, _rotation("rotation", rotation).tolist()))
-        _keep(self, size=tuple(size.tolist()), centre=_vector("centre", self.centre), rotation=rotation)
+        keep_shape(self, size=tuple(size.tolist()), centre=vector("centre", self.centre), rotation=rotation)
 
     def _core(self, dtype):
         rotation = np.eye(3) if self.rotation is None else np.array(self.rotation)
         return 3, rotation, np.array(self.centre), 0.5 * np.array(self.size), 1.0, None
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class SignedDistanceField(Collider):
-    """A signed distance on the nodes of a grid, trilinear between them.
-
-    Parameters
-    ----------
-    values : array_like, shape (nx, ny, nz)
-        Distance at node (i, j, k), negative inside, m; at least 2 nodes along each axis, none negative on the boundary of the grid, so
-        that the surface lies inside.
-    origin : array_like, shape (3,)
-        Where node (0, 0, 0) is, m.
-    spacing : float
-        Between nodes, m.
-    mesh : Mesh, optional
-        What the distance is measured from. Only pictures use it.
-    motion : as for `Plane`
-
-    Notes
-    -----
-    What interpolation gives is within h^2/8 (|f_xx| + |f_yy| + |f_zz|) of the distance f in a cell where f is smooth, h the spacing, and
-    within sqrt(3)/2 h anywhere; the zero level rounds off edges by as much. `gradient` is the exact derivative of the interpolated
-    distance, which jumps from cell to cell; it is no unit vector, and no longer than sqrt(3). `normals` are its direction, and closest
-    points lie at distance times normal, so they are approximate.
-
-    Outside the grid, with q the point of the grid's box nearest to p, the distance is sqrt(f(q)^2 + |p - q|^2), which is continuous.
-    Where f(q) is the distance of q from a surface inside the box, that of p is at least this, and more by less than f(q).
-    """
-
-    values: np.ndarray
-    origin: tuple
-    spacing: float
-    _: KW_ONLY
-    mesh: Mesh | None = None
-    motion: Callable | None = None
-    _rounded: dict = field(default_factory=dict, init=False)  # dtype -> the values in it
-
-    def __post_init__(self):
-        values = real_array("values", self.values, (None, None, None))
-        if min(values.shape) < 2:
-            raise ValueError(f"values: expected at least 2 nodes along each axis, got shape {values.shape}")
-        inner = values[1:-1, 1:-1, 1:-1].copy()
-        values[1:-1, 1:-1, 1:-1] = 0.0
-        if (values < 0.0).any():
-            index = tuple(int(i) for i in np.argwhere(values < 0.0)[0])
-            raise ValueError(f"values: the surface must lie inside the grid, but {values[index]} at {index}, on its boundary, is negative")
-        values[1:-1, 1:-1, 1:-1] = inner
-        if self.mesh is not None and not isinstance(self.mesh, Mesh):
-            raise TypeError(f"mesh: expected a pdgpu.Mesh, got {self.mesh!r}")
-        _keep(self, values=read_only(values), origin=_vector("origin", self.origin), spacing=number("spacing", self.spacing, above=0.0))
-
-    def __repr__(self):
-        nodes = " x ".join(map(str, self.values.shape))
-        return f"SignedDistanceField({nodes} nodes, origin={self.origin}, spacing={self.spacing:g}, motion={self.motion!r})"
-
-    def __reduce__(self):
-        return _field_of, (np.array(self.values), self.origin, self.spacing, self.mesh, self.motion)
-
-    @classmethod
-    def from_mesh(
-        cls, mesh: Mesh, *, spacing: float, padding: float | None = None, motion: Placement | None = None, threads: int = 0
-    ) -> SignedDistanceField:
-        """The distance from a closed surface on a grid around it.
-
-        Parameters
-        ----------
-        mesh : Mesh
-            Its surface: closed, two triangles at every edge that run the same way round, not meeting itself. As a whole it may be turned
-            outwards or inwards; surfaces inside others enclose holes.
-        spacing : float
-            m. The grid has ((size + 2 padding) / spacing + 1) nodes along an axis, rounded up, 2^27 in all at most, 8 bytes each.
-        padding : float, optional
-            From the surface to the boundary of the grid, m, at least (and by default twice) the spacing.
-        motion : as for `Plane`
-        threads : int
-            0: all cores. The result does not depend on it.
-
-        Raises
-        ------
-        ValueError
-            An open or non-manifold surface, inconsistent orientation, a surface that meets itself: with the edge or triangle; a spacing
-            that gives too many nodes, with their number.
-        RuntimeError
-            This build has no GMP.
-
-        Notes
-        -----
-        The distance of every node is that of its nearest triangle, found through a tree of boxes. Its sign is exact: the parity of the
-        triangles above the node, in integer arithmetic where rounding could decide, with ties broken by an infinitesimal shift
-        [Edelsbrunner and Mücke 1990, simulation of simplicity].
-        """
-        if not isinstance(mesh, Mesh):
-            raise TypeError(f"mesh: expected a pdgpu.Mesh, got {mesh!r}")
-        triangles = mesh.surface
-        try:
-            _host.check_closed(triangles, len(mesh.points))
-        except ValueError as error:
-            raise ValueError(f"mesh: {error}") from None
-        found = find_intersections(mesh.points, triangles, threads=threads)
-        if found:
-            edge, triangle = found.edge_triangle[0]
-            others = f", and {len(found) - 1} pairs more" if len(found) > 1 else ""
-            raise ValueError(f"mesh: its surface meets itself: edge {tuple(found.edges[edge].tolist())} and triangle {triangle}{others}")
-        spacing = number("spacing", spacing, above=0.0)
-        padding = 2.0 * spacing if padding is None else number("padding", padding, minimum=spacing)
-        used = mesh.points[triangles]
-        low, high = used.min(axis=(0, 1)) - padding, used.max(axis=(0, 1)) + padding
-        with np.errstate(over="ignore"):
-            size = high - low
-            counts = np.ceil(size / spacing) + 1.0
-            nodes = np.prod(counts)
-        if not nodes <= MOST_NODES:
-            shape = " x ".join(f"{count:.0f}" for count in counts)
-            needed = f"{spacing:g} m with a padding of {padding:g} m would need {shape} = {nodes:.0f} nodes"
-            raise ValueError(f"spacing: {needed}, at most {MOST_NODES} can be had")
-        if spacing < 1e-9 * np.abs([low, high]).max():
-            raise ValueError(f"spacing: {spacing:g} m is too fine for coordinates up to {np.abs([low, high]).max():g} m")
-        origin, counts = tuple(low.tolist()), tuple(int(count) for count in counts)
-        values = _host.distance_grid(mesh.points, triangles, origin, spacing, counts, thread_count(threads))
-        return cls(values, origin, spacing, mesh=mesh, motion=motion)
-
-    def _core(self, dtype):
-        rounded = self._rounded.setdefault(dtype.name, self.values if dtype == np.float64 else self.values.astype(dtype))
-        return 4, np.eye(3), np.array(self.origin), np.zeros(0), self.spacing, rounded
-
-
-def _field_of(values, origin, spacing, mesh, motion):
-    return SignedDistanceField(values, origin, spacing, mesh=mesh, motion=motion)
 
 
 @dataclass(frozen=True, eq=False)
@@ -459,7 +326,7 @@ class TriangleMesh(Collider):
             raise TypeError(f"mesh: expected a pdgpu.Mesh, got {self.mesh!r}")
         if not len(self.mesh.surface):
             raise ValueError(f"mesh: a collider needs triangles or tets, and {self.mesh!r} has none")
-        _keep(self)
+        keep_shape(self)
         try:
             _host.check_closed(self.triangles, len(self.mesh.points))
             object.__setattr__(self, "closed", True)

@@ -22,16 +22,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
-from scipy.sparse import csgraph
-from scipy.spatial import cKDTree
 
 from pdgpu import _host
 from pdgpu.arguments import choice, coordinates, flag, integer, number
 from pdgpu.attributes import read_only
 from pdgpu.backends import backend, thread_count
-from pdgpu.collision import BroadPhase
+from pdgpu.contact_surface import KINDS, TouchingSurface
 from pdgpu.geometry import common_precision
-from pdgpu.intersections import JudgedScene
 from pdgpu.linear_solvers import keep
 
 if TYPE_CHECKING:
@@ -45,9 +42,6 @@ __all__ = ["BarrierContact", "ContactPairs", "energy", "find_pairs", "gradient",
 
 GUARDS = ("impact", "reach")  # PD_GUARD_... of csrc/contact/contact.h
 LAWS = ("BarrierContact",)  # PD_BARRIER, .. of csrc/elements/contact/table.h
-KINDS = ("vertex-vertex", "vertex-edge", "vertex-triangle", "edge-edge", "vertex-plane")  # of csrc/elements/contact/pair.h
-VERTEX_VERTEX, VERTEX_EDGE, VERTEX_TRIANGLE, EDGE_EDGE, VERTEX_PLANE = range(5)
-CORNERS = (2, 3, 4, 4, 3)
 QUANTITIES = ("distance", "threshold", "activation", "energy", "gradient", "hessian", "hessian_psd", "blocks", "blocks_psd")
 DISTANCE, THRESHOLD, ACTIVATION, ENERGY, GRADIENT, HESSIAN, HESSIAN_PSD, BLOCKS, BLOCKS_PSD = range(
     9
@@ -303,78 +297,6 @@ def pair_stiffness(contact, weight):
     return float(_batch(HESSIAN_PSD, contact, *pair, *limits, np.array([[distance, 0.0, 0.0], [0.0, 0.0, 0.0]]), 1)[0, 0, 0])
 
 
-class SurfaceAreas:
-    """The areas that the vertices (n) and edges of triangles stand for."""
-
-    def __init__(self, n, triangles, edges):
-        self.n, self.triangles, self.edges = n, triangles, edges
-
-    def of(self, rest):
-        """Of vertices (n,) and edges (e,), m^2; nan where they belong to no triangle."""
-        corners = rest[self.triangles]
-        third = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1) / 6.0
-        sides = np.sort(self.triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1).astype(np.int64)
-        keys = self.edges.astype(np.int64) @ [self.n, 1]
-        order = np.argsort(keys)
-        place = order[np.searchsorted(keys, sides @ [self.n, 1], sorter=order)]
-        result = []
-        for where, repeats, count in ((self.triangles.ravel(), 3, self.n), (place, 3, len(self.edges))):
-            area = np.bincount(where, np.repeat(third, repeats), count)
-            result.append(np.where(np.bincount(where, minlength=count) > 0, area, np.nan))
-        return result
-
-
-class _Surface:
-    """The primitives of a mesh, their areas, and which parts of it hang together."""
-
-    def __init__(self, n, triangles, edges):
-        rows = JudgedScene(n, triangles, edges, None)
-        self.n, self.triangles, self.edges = n, rows.triangles, rows.edges
-        self.rods = rows.edges[rows.alone.astype(bool)]
-        self.particles = np.setdiff1d(np.arange(n, dtype=np.int32), rows.vertices)
-
-    def parts(self):
-        """Which connected part each vertex belongs to, (n,)."""
-        graph = scipy.sparse.coo_matrix((np.ones(len(self.edges)), self.edges.T), shape=(self.n, self.n))
-        return csgraph.connected_components(graph, directed=False)[1]
-
-    def candidates(self, x, reach, threads):
-        """Kind (k,), vertices (k, 4) and area (k,) nan of all pairs nearer than reach, and some others; the areas are filled by `areas`."""
-        phase = BroadPhase(x, self.triangles, self.edges, particles=self.particles, threads=threads)
-        near = phase.pairs(x, distance=reach)
-        dots = x[self.particles]
-        two = one = np.zeros((0, 2), np.int64)
-        if len(dots):
-            tree, slack = cKDTree(dots), 1.0 + 1e-9  # more than its distances are off
-            two = np.sort(tree.query_pairs(reach * slack, output_type="ndarray"), axis=1)
-            two = two[np.lexsort(two.T[::-1])]
-            if len(self.rods):
-                ends = x[self.rods]
-                radius = 0.5 * np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1) + reach
-                found = tree.query_ball_point(ends.mean(axis=1), radius * slack, return_sorted=True)
-                counts = [len(each) for each in found]
-                one = np.stack(
-                    [np.concatenate([*map(np.asarray, found)]).astype(np.int64), np.repeat(np.arange(len(found)), counts)], axis=1
-                )
-        none = np.full((max(len(two), len(one)), 2), -1)
-        pairs = (
-            np.concatenate([self.particles[two], none[: len(two)]], axis=1),
-            np.concatenate([self.particles[one[:, :1]], self.rods[one[:, 1]], none[: len(one), :1]], axis=1),
-            np.concatenate([near.vertex_triangle[:, :1], self.triangles[near.vertex_triangle[:, 1]]], axis=1),
-            self.edges[near.edge_edge].reshape(-1, 4),
-        )
-        kind = np.repeat(np.arange(4, dtype=np.int32), [len(part) for part in pairs])
-        return kind, np.concatenate(pairs).astype(np.int32), near
-
-    def weights(self, rest, kind, near):
-        """The area of each candidate, m^2; 1 for those with a vertex or an edge of no triangle."""
-        of_vertices, of_edges = SurfaceAreas(self.n, self.triangles, self.edges).of(rest)
-        weight = np.full(len(kind), np.nan)
-        weight[kind == VERTEX_TRIANGLE] = of_vertices[near.vertex_triangle[:, 0]] / 4.0
-        weight[kind == EDGE_EDGE] = of_edges[near.edge_edge].sum(axis=1) / 4.0
-        return np.where(np.isnan(weight), 1.0, weight)
-
-
 def find_pairs(contact, x, triangles, edges=None, rest=None, *, margin=0.0, threads=0):
     """The pairs of a surface mesh that act at x, or would if their distance were less by `margin`.
 
@@ -414,7 +336,7 @@ def find_pairs(contact, x, triangles, edges=None, rest=None, *, margin=0.0, thre
     x = coordinates("x", x, (None, 3), dtype)
     if rest is not None:
         rest = coordinates("rest", rest, (len(x), 3), dtype)
-    surface = _Surface(len(x), triangles, edges)
+    surface = TouchingSurface(len(x), triangles, edges)
     reach = contact.separation + contact.distance
     kind, vertices, near = surface.candidates(x.astype(np.float64), reach + margin, threads)
     n = len(kind)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pdgpu import geometry
-from pdgpu.contact import CORNERS, EDGE_EDGE, VERTEX_EDGE, VERTEX_PLANE, VERTEX_TRIANGLE, VERTEX_VERTEX
+from pdgpu.contact_surface import CORNERS, EDGE_EDGE, VERTEX_EDGE, VERTEX_PLANE, VERTEX_TRIANGLE, VERTEX_VERTEX
 from pdgpu.contacts import FEATURES, KINDS, Contacts
 from pdgpu.penalty_contact import PenaltyContact
 

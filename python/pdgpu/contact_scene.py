@@ -13,13 +13,15 @@ import numpy as np
 import scipy.sparse
 from scipy.sparse import csgraph
 
-from pdgpu.colliders import Box, Capsule, Plane, SignedDistanceField, Sphere
+from pdgpu.colliders import Box, Capsule, Plane, Sphere
 from pdgpu.collision import BODY_SHIFT, FIXED, SELF, SIDE, primitive_tags
-from pdgpu.contact import GUARDS, LAWS, SurfaceAreas, find_pairs
+from pdgpu.contact import GUARDS, LAWS, find_pairs
 from pdgpu.contact_stiffness import automatic_stiffness
+from pdgpu.contact_surface import SurfaceAreas
 from pdgpu.intersections import JudgedScene
 from pdgpu.penalty_contact import PenaltyContact, outward, rings
 from pdgpu.shapes import box
+from pdgpu.signed_distance_field import SignedDistanceField
 from pdgpu.surface import SceneSurface
 
 __all__ = ["ContactScene"]

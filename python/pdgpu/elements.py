@@ -13,7 +13,7 @@ import numpy as np
 
 from pdgpu.arguments import real_array
 from pdgpu.backends import backend, thread_count
-from pdgpu.materials import Material
+from pdgpu.material import Material
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

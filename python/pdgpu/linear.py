@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
 from dataclasses import replace
@@ -20,9 +19,9 @@ from pdgpu.automatic import resolve
 from pdgpu.backends import backend, thread_count
 from pdgpu.chebyshev_search import floor_of, search, search_iterations
 from pdgpu.linear_arguments import array_of_shape, array_or_none, right_hand_side, symmetric_matrix
+from pdgpu.linear_rates import check_solver, extreme_eigenvalues, predicted_rate, product_of, spectral_radius
 from pdgpu.linear_result import LinearResult, shares_above_rounding
 from pdgpu.linear_solvers import (
-    LINEAR_SOLVERS,
     PCG,
     AJacobi,
     Direct,
@@ -31,7 +30,7 @@ from pdgpu.linear_solvers import (
     linear_settings,
 )
 from pdgpu.scaling import SPREAD, check_columns, exponent_of, ordinary_matrix, times_power, to_ordinary
-from pdgpu.spectrum import arrays, chebyshev_rate, composed_radius, extremes, scaled, spectral_radius_of
+from pdgpu.spectrum import arrays, scaled
 
 if TYPE_CHECKING:
     from typing import Any
@@ -111,45 +110,6 @@ def solve(
     return system.solve(b, x0, record, reference=reference)
 
 
-def spectral_radius(A: Matrix, solver: LinearSolver, *, bending: Sparse | None = None) -> float:
-    """The spectral radius of one step of the solver: the largest |eigenvalue| of its iteration matrix, Chebyshev left aside.
-
-    It is the factor by which the error of a stationary iteration shrinks in the long run. Jacobi and A-Jacobi: from the extreme
-    eigenvalues of D^-1 A; symmetric Gauss-Seidel: from a symmetric problem; Gauss-Seidel and SOR, which are not symmetric: by Young's
-    formula where the rows are consistently ordered, as those of grids, else by Arnoldi's method, or densely up to 500 rows, and up to 1500
-    where that finds no largest one. Beyond, as for an omega above the best one on a large tet mesh, a warning says how much is known.
-
-    Parameters
-    ----------
-    A : array_like or scipy sparse, shape (n, n)
-    solver
-        Any but PCG, which has no iteration matrix (TypeError). Direct: 0.
-
-    Returns
-    -------
-    float
-    """
-    _check_solver(solver)
-    A, exponent = ordinary_matrix("A", symmetric_matrix("A", A).astype(np.float64), np.float64)
-    if bending is not None:
-        bending = arrays(times_power(symmetric_matrix("bending", bending, positive=False), -exponent))
-    return spectral_radius_of(A, solver, bending)
-
-
-def extreme_eigenvalues(A: Matrix) -> tuple[float, float]:
-    """The smallest and the largest eigenvalue of D^-1 A, D the diagonal of A. Weighted Jacobi converges for weights below 2/largest.
-
-    Parameters
-    ----------
-    A : array_like or scipy sparse, shape (n, n)
-
-    Returns
-    -------
-    (float, float)
-    """
-    return extremes(ordinary_matrix("A", symmetric_matrix("A", A).astype(np.float64), np.float64)[0])
-
-
 class System(GuardedAttributes):
     """A matrix and a solver, prepared once for many right-hand sides and changing diagonals.
 
@@ -187,7 +147,7 @@ class System(GuardedAttributes):
         device: Device = "cpu",
         threads: int = 0,
     ) -> None:
-        _check_solver(solver)
+        check_solver(solver)
         module = backend(device, dtype)
         check_order(solver, device)
         self._keep(solver=solver, columns=integer("columns", columns, 1), dtype=np.dtype(dtype))
@@ -457,7 +417,7 @@ class System(GuardedAttributes):
         n = self._A.shape[0]
         if isinstance(solver, Jacobi) or (isinstance(solver, AJacobi) and solver.suppression is None):
             R = (scipy.sparse.eye_array(n) - scipy.sparse.diags_array(numbers.weight / self._A.diagonal()) @ self._A).tocsr()
-            return scipy.sparse.csr_matrix(R if isinstance(solver, Jacobi) else _product(R, solver, numbers.composed_rho))
+            return scipy.sparse.csr_matrix(R if isinstance(solver, Jacobi) else product_of(R, solver, numbers.composed_rho))
         settings = linear_settings(solver, iterations=1) | {"iterations": 1, "tolerance": 0.0, "chebyshev": None}
         core = backend("cpu", "float64").Linear(arrays(self._A), self._bending, 1, settings, self._threads)
         core.set(numbers.weight, numbers.omega, numbers.composed_rho, None)
@@ -474,61 +434,7 @@ class System(GuardedAttributes):
 
     def _prediction(self):
         """A callable that computes it of the matrix and the numbers as they are now; it can be pickled."""
-        return partial(_predicted_rate, self.solver, self._A, self._bending, dict(self.parameters))
-
-
-def _product(R, solver, rho):
-    """R^order, or C_order(R / rho) / C_order(1 / rho) with the Chebyshev polynomials C [Lan et al. 2022, Sec. 5]."""
-    before, now = scipy.sparse.eye_array(R.shape[0]).tocsr(), R
-    if solver.variant == "power":
-        for _ in range(solver.order - 1):
-            now = now @ R
-        return now
-    Y, values = R / rho, (1.0, 1.0 / rho)
-    now = Y
-    for _ in range(solver.order - 1):
-        before, now = now, 2.0 * (Y @ now) - before
-        values = (values[1], 2.0 / rho * values[1] - values[0])
-    return now / values[1]
-
-
-def _predicted_rate(solver, A, bending, parameters):
-    chebyshev = getattr(solver, "chebyshev", None)
-    if isinstance(solver, Direct):
-        return 0.0
-    if isinstance(solver, PCG):
-        low, high = _block_extremes(A) if solver.preconditioner == "block" else extremes(A)
-        root = math.sqrt(max(low, 0.0) / high)
-        return (1.0 - root) / (1.0 + root)
-    radius = spectral_radius_of(A, solver, bending, parameters.get("weight"), parameters.get("omega"))
-    rho = parameters.get("rho")
-    if chebyshev is None or rho is None or radius >= 1.0:
-        return radius
-    if isinstance(solver, AJacobi):
-        rho = rho**solver.order if solver.variant == "power" else composed_radius(solver.order, rho)
-    gamma = chebyshev.under_relaxation
-    radius = 1.0 - gamma * (1.0 - radius)
-    if chebyshev.interval == "positive":
-        shift = 2.0 / (2.0 - rho)
-        radius, rho = abs(1.0 - shift * (1.0 - radius)), rho / (2.0 - rho)
-    return chebyshev_rate(radius, rho)
-
-
-def _block_extremes(A):
-    """Extreme eigenvalues of M^-1 A, M the 3x3 blocks on the diagonal."""
-    n = A.shape[0] // 3
-    coo = A.tocoo()
-    own = coo.row // 3 == coo.col // 3
-    blocks = np.zeros((n, 3, 3))
-    blocks[coo.row[own] // 3, coo.row[own] % 3, coo.col[own] % 3] = coo.data[own]
-    inverse = np.linalg.inv(np.linalg.cholesky(blocks))
-    W = scipy.sparse.bsr_matrix((inverse, np.arange(n), np.arange(n + 1)), shape=A.shape)
-    return extremes((W @ A @ W.T).tocsr())
-
-
-def _check_solver(solver):
-    if not isinstance(solver, LINEAR_SOLVERS):
-        raise TypeError(f"solver: expected a linear solver such as pdgpu.PCG(), got {solver!r}")
+        return partial(predicted_rate, self.solver, self._A, self._bending, dict(self.parameters))
 
 
 def _indefinite(error):

@@ -12,7 +12,8 @@ from pdgpu.arguments import any_array, flag, number, per_item, real_array
 from pdgpu.attributes import GuardedAttributes, read_only
 from pdgpu.bodies import Body, Obstacle, _Simulations, body_velocities
 from pdgpu.colliders import Collider, TriangleMesh
-from pdgpu.materials import Attachment, Bending, Material, WorldBox
+from pdgpu.material import Material
+from pdgpu.materials import Attachment, Bending, WorldBox
 from pdgpu.mesh import Mesh
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pdgpu.bodies import Body, Obstacle
     from pdgpu.contact import BarrierContact
     from pdgpu.linear_solvers import PCG, SOR, AJacobi, Direct, GaussSeidel, Jacobi, SymmetricGaussSeidel
-    from pdgpu.materials import Material
+    from pdgpu.material import Material
     from pdgpu.penalty_contact import PenaltyContact
     from pdgpu.projective_contact import ProjectiveContact
     from pdgpu.solvers import (
