@@ -172,9 +172,6 @@ pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_d
 /* Corners of undamped tets are stored in groups of as many, field by field, so that one vector instruction serves a group. */
 #define PD_CORNER_LANES 8
 
-/* The families of corners that have groups: neo-Hookean ones (elements/vertex_step.h), ARAP and co-rotated ones (elements/rotated_corner.h). */
-enum { PD_GROUPS_NEO_HOOKEAN, PD_GROUPS_ROTATED, PD_GROUP_FAMILIES };
-
 typedef struct pd_corner_groups {
     int *start;    /* B [n+1] groups of each turn; NULL where there are none */
     int *places;   /* B [groups,3,PD_CORNER_LANES] places of the opposite face */
@@ -195,7 +192,7 @@ typedef struct pd_vertex_sweep {
     int n_corners;                     /* in the list of corners */
     int *corner_start;                 /* B [n+1] */
     int *corners;                      /* B [n_corners,2] index of the kind in the model, and element * k + corner */
-    pd_corner_groups groups[PD_GROUP_FAMILIES];
+    pd_corner_groups groups[PD_CORNER_FAMILIES];
     int turn_threads; /* threads that share a turn on CUDA: 1, 4, 8, 16 or 32; 0: the loop chooses */
     int *colours;     /* B [n_vertices] of each vertex, -1 where it is fixed; NULL where nothing touches */
 } pd_vertex_sweep;

@@ -23,24 +23,9 @@ PD_FUNCTION void pd_constraint_scatter(int k, const pd_model *model, const int *
         }
 }
 
-#define PD_CONSTRAINT(KIND, name, k, d, count)                                                                                         \
-    PD_FUNCTION void pd_constraint_turn_##name(const pd_model *model, const pd_elements *g, int e, real compliance, real *multipliers, \
-                                               real *normals, real *positions, real *direction) {                                      \
-        const int *vertices = g->vertices + (size_t)e * (k);                                                                           \
-        const real *rest = g->rest + (size_t)e * PD_REST_COUNT(k, d), *p = g->parameters + (size_t)e * (count);                        \
-        real at[3 * (k)], w[k], F[3 * (d)], P[3 * (d)], moves[3 * (k)] = {0}, *normal = normals + (size_t)e * 3 * (d);                 \
-        pd_constraint_gather(k, model, positions, vertices, at, w);                                                                    \
-        pd_element_deformation(k, d, at, rest, F);                                                                                     \
-        pd_##name##_gradient(F, p, P);                                                                                                 \
-        real C = pd_xpbd_constraint(3 * (d), pd_##name##_energy(F, p), P, normal);                                                     \
-        pd_xpbd_project(k, d, rest, w, C, normal, compliance, multipliers + e, at, moves);                                             \
-        pd_constraint_scatter(k, model, vertices, moves, positions, direction);                                                        \
-    }
-PD_ELEMENT_TABLE(PD_CONSTRAINT)
-
-/* The deviatoric constraint and then the hydrostatic one, so that the volume has the last word. */
-PD_FUNCTION void pd_constraint_turn_neo_hookean(const pd_model *model, const pd_elements *g, int e, real compliance, real *multipliers,
-                                                real *normals, real *positions, real *direction) {
+/* A neo-Hookean tet: the deviatoric constraint and then the hydrostatic one, so that the volume has the last word. */
+PD_FUNCTION void pd_constraint_turn_split(const pd_model *model, const pd_elements *g, int e, real compliance, real *multipliers,
+                                          real *normals, real *positions, real *direction) {
     const int *vertices = g->vertices + (size_t)e * 4;
     const real *rest = g->rest + (size_t)e * 9, *p = g->parameters + (size_t)e * 2;
     real at[12], w[4], F[9], normal[9], moves[12] = {0}, *lambda = multipliers + 2 * (size_t)e, *kept = normals + 9 * (size_t)e;
@@ -55,5 +40,24 @@ PD_FUNCTION void pd_constraint_turn_neo_hookean(const pd_model *model, const pd_
     pd_xpbd_project(4, 3, rest, w, C, normal, compliance, lambda + 1, at, moves);
     pd_constraint_scatter(4, model, vertices, moves, positions, direction);
 }
+
+#define PD_CONSTRAINT(KIND, name, k, d, count, constraints, corners)                                                                   \
+    PD_FUNCTION void pd_constraint_turn_##name(const pd_model *model, const pd_elements *g, int e, real compliance, real *multipliers, \
+                                               real *normals, real *positions, real *direction) {                                      \
+        if ((constraints) == 2) {                                                                                                      \
+            pd_constraint_turn_split(model, g, e, compliance, multipliers, normals, positions, direction);                             \
+            return;                                                                                                                    \
+        }                                                                                                                              \
+        const int *vertices = g->vertices + (size_t)e * (k);                                                                           \
+        const real *rest = g->rest + (size_t)e * PD_REST_COUNT(k, d), *p = g->parameters + (size_t)e * (count);                        \
+        real at[3 * (k)], w[k], F[3 * (d)], P[3 * (d)], moves[3 * (k)] = {0}, *normal = normals + (size_t)e * 3 * (d);                 \
+        pd_constraint_gather(k, model, positions, vertices, at, w);                                                                    \
+        pd_element_deformation(k, d, at, rest, F);                                                                                     \
+        pd_##name##_gradient(F, p, P);                                                                                                 \
+        real C = pd_xpbd_constraint(3 * (d), pd_##name##_energy(F, p), P, normal);                                                     \
+        pd_xpbd_project(k, d, rest, w, C, normal, compliance, multipliers + e, at, moves);                                             \
+        pd_constraint_scatter(k, model, vertices, moves, positions, direction);                                                        \
+    }
+PD_ELEMENT_TABLE(PD_CONSTRAINT)
 
 #endif

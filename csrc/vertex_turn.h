@@ -46,10 +46,8 @@ PD_FUNCTION void pd_turn_gather(int k, int stride, const real *x, const int *ver
         for (int c = 0; c < 3; c++) at[3 * a + c] = x[(size_t)stride * (size_t)vertices[a] + (size_t)c];
 }
 
-#define PD_IS_ROTATED(KIND) ((KIND) == PD_ARAP_TET || (KIND) == PD_COROTATED_TET)
-
 /* Adds gradient and block of one corner to sum, see vertex_step.h; and the energy of its element, damping included. */
-#define PD_CORNER(KIND, name, k, d, count)                                                                                                \
+#define PD_CORNER(KIND, name, k, d, count, constraints, corners)                                                                          \
     PD_TURN_FUNCTION void pd_turn_corner_##name(const pd_elements *g, const int *places, const pd_step_data *step, const real *positions, \
                                                 int corner, real sum[9]) {                                                                \
         int e = corner / (k), a = corner % (k);                                                                                           \
@@ -58,7 +56,7 @@ PD_FUNCTION void pd_turn_gather(int k, int stride, const real *x, const int *ver
         pd_turn_gather(k, PD_POSITION_STRIDE, positions, places + (size_t)e * (k), at);                                                   \
         pd_element_deformation(k, d, at, rest, F);                                                                                        \
         if ((k) > 1) pd_element_corner_gradient(k, d, rest, a, along);                                                                    \
-        if (PD_IS_ROTATED(KIND)) {                                                                                                        \
+        if ((corners) == PD_CORNERS_ROTATED) {                                                                                            \
             pd_rotated_corner(F, along, p[0], (count) > 1 ? p[(count) - 1] : 0, sum);                                                     \
             for (int i = 0; i < 3 * (d); i++) P[i] = 0;                                                                                   \
             for (int i = 0; i < 9; i++) B[i] = 0;                                                                                         \
@@ -100,7 +98,7 @@ PD_TURN_FUNCTION void pd_turn_add_corner(const pd_model *model, const pd_vertex_
     const pd_elements *g = &model->kinds[entry[0]];
     const int *places = sweep->corner_places[entry[0]];
     switch (g->kind) {
-#define PD_CASE(KIND, name, k, d, count) \
+#define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: pd_turn_corner_##name(g, places, step, positions, entry[1], sum); break;
         PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE
@@ -124,7 +122,7 @@ PD_TURN_FUNCTION double pd_turn_energy(const pd_model *model, const pd_vertex_sw
         const pd_elements *g = &model->kinds[entry[0]];
         double energy = 0.0;
         switch (g->kind) {
-#define PD_CASE(KIND, name, k, d, count) \
+#define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: energy = pd_turn_energy_##name(g, places, step, positions, entry[1] / (k)); break;
             PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE

@@ -3,7 +3,7 @@
 
 #include "cpu/context.h"
 
-#define PD_ADMM_ELEMENTS(KIND, name, k, d, count)                                                                                     \
+#define PD_ADMM_ELEMENTS(KIND, name, k, d, count, ...)                                                                                \
     static void local_##name(pd_context *context, const pd_elements *g, const pd_step_data *step, const real *x, const real *weights, \
                              real *u, real *f) {                                                                                      \
         _Pragma("omp parallel for num_threads(pd_threads(context, g->n, 500)) schedule(static)") for (int e = 0; e < g->n; e++) {     \
@@ -28,7 +28,7 @@ pd_status pd_admm_local(pd_context *context, const pd_model *model, const pd_ste
         const pd_elements *g = &model->kinds[kind];
         real *f = model->corner_forces + 3 * (size_t)g->first_corner;
         switch (g->kind) {
-#define PD_CASE(KIND, name, k, d, count) \
+#define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: local_##name(context, g, step, x, weights[kind], duals[kind], f); break;
             PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE

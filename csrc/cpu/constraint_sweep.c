@@ -4,20 +4,13 @@
 
 #include "cpu/context.h"
 
-#define PD_CONSTRAINT_SEGMENT(KIND, name, k, d, count)                                                                       \
+#define PD_CONSTRAINT_SEGMENT(KIND, name, k, d, count, ...)                                                                  \
     static void segment_##name(pd_context *context, const pd_model *model, const pd_elements *g, const int *elements, int n, \
                                real compliance, real *multipliers, real *normals, real *positions, real *direction) {        \
         _Pragma("omp parallel for num_threads(pd_threads(context, n, 200)) schedule(static)") for (int i = 0; i < n; i++)    \
             pd_constraint_turn_##name(model, g, elements[i], compliance, multipliers, normals, positions, direction);        \
     }
 PD_ELEMENT_TABLE(PD_CONSTRAINT_SEGMENT)
-
-static void neo_hookean_segment(pd_context *context, const pd_model *model, const pd_elements *g, const int *elements, int n,
-                                real compliance, real *multipliers, real *normals, real *positions, real *direction) {
-#pragma omp parallel for num_threads(pd_threads(context, n, 200)) schedule(static)
-    for (int i = 0; i < n; i++)
-        pd_constraint_turn_neo_hookean(model, g, elements[i], compliance, multipliers, normals, positions, direction);
-}
 
 pd_status pd_sweep_constraints(pd_context *context, const pd_model *model, const pd_constraint_sweep *sweep, double compliance,
                                real *positions, real *direction) {
@@ -26,12 +19,8 @@ pd_status pd_sweep_constraints(pd_context *context, const pd_model *model, const
         const int *elements = sweep->elements + sweep->segment_start[s];
         const pd_elements *g = &model->kinds[kind];
         real *multipliers = sweep->multipliers[kind], *normals = sweep->normals[kind], a = (real)compliance;
-        if (g->kind == PD_NEO_HOOKEAN_TET) {
-            neo_hookean_segment(context, model, g, elements, n, a, multipliers, normals, positions, direction);
-            continue;
-        }
         switch (g->kind) {
-#define PD_CASE(KIND, name, k, d, count) \
+#define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: segment_##name(context, model, g, elements, n, a, multipliers, normals, positions, direction); break;
             PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE

@@ -33,7 +33,7 @@ enum { GRADIENT_NANOSECONDS = 30 };
 
 /* ---- energy ---------------------------------------------------------------------------------------------------------- */
 
-#define PD_ENERGY_BLOCK(KIND, name, k, d, count)                                                                                  \
+#define PD_ENERGY_BLOCK(KIND, name, k, d, count, ...)                                                                             \
     static void energy_##name(const pd_elements *g, const pd_step_data *step, const real *x, int begin, int end, double *elastic, \
                               double *damped) {                                                                                   \
         for (int e = begin; e < end; e++) {                                                                                       \
@@ -57,7 +57,7 @@ static void energy_block(const pd_elements *g, const pd_step_data *step, const r
         return;
     }
     switch (g->kind) {
-#define PD_CASE(KIND, name, k, d, count) \
+#define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: energy_##name(g, step, x, begin, end, elastic, damped); break;
         PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE
@@ -111,7 +111,7 @@ pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step
 
 /* ---- gradient --------------------------------------------------------------------------------------------------------- */
 
-#define PD_GRADIENT_BLOCK(KIND, name, k, d, count)                                                                            \
+#define PD_GRADIENT_BLOCK(KIND, name, k, d, count, ...)                                                                       \
     static void gradient_##name(const pd_elements *g, const pd_step_data *step, const real *x, int begin, int end, real *f) { \
         for (int e = begin; e < end; e++) {                                                                                   \
             const real *p = g->parameters + (size_t)e * (count);                                                              \
@@ -134,7 +134,7 @@ static void gradient_block(const pd_elements *g, const pd_step_data *step, const
         return;
     }
     switch (g->kind) {
-#define PD_CASE(KIND, name, k, d, count) \
+#define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: gradient_##name(g, step, x, begin, end, f); break;
         PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE
@@ -183,7 +183,7 @@ pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_
 
 /* ---- moves of position-based dynamics ----------------------------------------------------------------------------------- */
 
-#define PD_MOVES_BLOCK(KIND, name, k, d, count)                                                                         \
+#define PD_MOVES_BLOCK(KIND, name, k, d, count, ...)                                                                    \
     static void moves_##name(const pd_model *model, const pd_elements *g, const real *x, int begin, int end, real *f) { \
         for (int e = begin; e < end; e++) {                                                                             \
             const int *vertices = g->vertices + (size_t)e * (k);                                                        \
@@ -198,7 +198,7 @@ PD_PROJECTIVE_TABLE(PD_MOVES_BLOCK)
 
 static void moves_block(const pd_model *model, const pd_elements *g, const real *x, int begin, int end, real *f) {
     switch (g->kind) {
-#define PD_CASE(KIND, name, k, d, count) \
+#define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: moves_##name(model, g, x, begin, end, f); break;
         PD_PROJECTIVE_TABLE(PD_CASE)
 #undef PD_CASE
@@ -229,7 +229,7 @@ pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double
 
 /* ---- damping ---------------------------------------------------------------------------------------------------------- */
 
-#define PD_DAMPING_BLOCK(KIND, name, k, d, count)                                                                           \
+#define PD_DAMPING_BLOCK(KIND, name, k, d, count, ...)                                                                      \
     static void damping_##name(pd_context *context, const pd_elements *g, const real *x_t) {                                \
         const int team = pd_threads(context, g->n, PD_HESSIAN_NANOSECONDS(k, d));                                           \
         _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = 0; e < g->n; e++) {                     \
@@ -245,7 +245,7 @@ pd_status pd_damping_hessian(pd_context *context, const pd_model *model, const r
         const pd_elements *g = &model->kinds[kind];
         if (!g->damping) continue;
         switch (g->kind) {
-#define PD_CASE(KIND, name, k, d, count) \
+#define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: damping_##name(context, g, x_t); break;
             PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE
@@ -261,7 +261,7 @@ pd_status pd_damping_hessian(pd_context *context, const pd_model *model, const r
  * the order of the sums stays fixed. The elements' own Hessians, the costly part, are computed in parallel, a batch ahead. */
 enum { PD_HESSIAN_BATCH = 256 };
 
-#define PD_HESSIAN_BLOCK(KIND, name, k, d, count)                                                                                \
+#define PD_HESSIAN_BLOCK(KIND, name, k, d, count, ...)                                                                           \
     static void hessian_##name(pd_context *context, const pd_elements *g, const pd_step_data *step, const real *x, int psd,      \
                                const int *slots, real *blocks) {                                                                 \
         real batch[PD_HESSIAN_BATCH][9 * (k) * (k)];                                                                             \
@@ -302,7 +302,7 @@ pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_d
     for (int kind = 0; kind < model->n_kinds; kind++) {
         const pd_elements *g = &model->kinds[kind];
         switch (g->kind) {
-#define PD_CASE(KIND, name, k, d, count) \
+#define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: hessian_##name(context, g, step, x, psd, slots[kind], blocks); break;
             PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE
@@ -317,7 +317,7 @@ pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_d
 
 /* ---- batches ------------------------------------------------------------------------------------------------------------ */
 
-#define PD_BATCH(KIND, name, k, d, count)                                                                                       \
+#define PD_BATCH(KIND, name, k, d, count, ...)                                                                                  \
     static void batch_##name(pd_context *context, int quantity, int n, const real *x, const real *rest, const real *parameters, \
                              real *out) {                                                                                       \
         const int team = pd_threads(context, n, PD_HESSIAN_NANOSECONDS(k, d));                                                  \
@@ -349,7 +349,7 @@ pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_d
     }
 PD_ELEMENT_TABLE(PD_BATCH)
 
-#define PD_PROJECT(KIND, name, k, d, count)                                                                                      \
+#define PD_PROJECT(KIND, name, k, d, count, ...)                                                                                 \
     static void project_##name(pd_context *context, int n, const real *x, const real *rest, const real *parameters, real *out) { \
         const int team = pd_threads(context, n, GRADIENT_NANOSECONDS);                                                           \
         _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = 0; e < n; e++) {                             \
@@ -362,7 +362,7 @@ PD_PROJECTIVE_TABLE(PD_PROJECT)
 
 static pd_status project_batch(pd_context *context, int kind, int n, const real *x, const real *rest, const real *parameters, real *out) {
     switch (kind) {
-#define PD_CASE(KIND, name, k, d, count) \
+#define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: project_##name(context, n, x, rest, parameters, out); return PD_OK;
         PD_PROJECTIVE_TABLE(PD_CASE)
 #undef PD_CASE
@@ -374,7 +374,7 @@ pd_status pd_element_batch(pd_context *context, int kind, int quantity, int n, c
                            real *out) {
     if (quantity == PD_BATCH_PROJECTION) return project_batch(context, kind, n, x, rest, parameters, out);
     switch (kind) {
-#define PD_CASE(KIND, name, k, d, count) \
+#define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: batch_##name(context, quantity, n, x, rest, parameters, out); return PD_OK;
         PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE

@@ -93,7 +93,7 @@ static void add_rotated(const pd_corner_groups *groups, const real *positions, c
 }
 
 static void add_groups(const pd_vertex_sweep *sweep, const real *positions, int turn, real sum[9]) {
-    const pd_corner_groups *neo_hookean = &sweep->groups[PD_GROUPS_NEO_HOOKEAN], *rotated = &sweep->groups[PD_GROUPS_ROTATED];
+    const pd_corner_groups *neo_hookean = &sweep->groups[PD_CORNERS_NEO_HOOKEAN], *rotated = &sweep->groups[PD_CORNERS_ROTATED];
     const real *own = positions + STRIDE * (size_t)sweep->places[turn];
     if (neo_hookean->start && neo_hookean->start[turn + 1] > neo_hookean->start[turn])
         add_neo_hookean(neo_hookean, positions, own, turn, sum);

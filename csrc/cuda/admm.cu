@@ -3,7 +3,7 @@
 
 #include "cuda/context.cuh"
 
-#define PD_ADMM_KERNEL(KIND, name, k, d, count)                                                                                            \
+#define PD_ADMM_KERNEL(KIND, name, k, d, count, ...)                                                                                       \
     static __global__ void name##_admm_kernel(pd_elements g, real inverse_h, const real *x_t, const real *x, const real *weights, real *u, \
                                               real *f) {                                                                                   \
         int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                              \
@@ -27,7 +27,7 @@ pd_status pd_admm_local(pd_context *context, const pd_model *model, const pd_ste
         const pd_elements g = model->kinds[kind];
         real *f = model->corner_forces + 3 * (size_t)g.first_corner;
         switch (g.kind) {
-#define PD_CASE(KIND, name, k, d, count) \
+#define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: PD_LAUNCH(context, name##_admm_kernel, g.n, g, (real)step->inverse_h, step->x_t, x, weights[kind], duals[kind], f); break;
             PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE

@@ -3,19 +3,13 @@
 
 #include "cuda/context.cuh"
 
-#define PD_CONSTRAINT_SEGMENT(KIND, name, k, d, count)                                                                         \
+#define PD_CONSTRAINT_SEGMENT(KIND, name, k, d, count, ...)                                                                    \
     static __global__ void name##_segment_kernel(pd_model model, pd_elements g, const int *elements, int n, real compliance,   \
                                                  real *multipliers, real *normals, real *positions, real *direction) {         \
         int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                  \
         if (i < n) pd_constraint_turn_##name(&model, &g, elements[i], compliance, multipliers, normals, positions, direction); \
     }
 PD_ELEMENT_TABLE(PD_CONSTRAINT_SEGMENT)
-
-static __global__ void neo_hookean_kernel(pd_model model, pd_elements g, const int *elements, int n, real compliance, real *multipliers,
-                                          real *normals, real *positions, real *direction) {
-    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < n) pd_constraint_turn_neo_hookean(&model, &g, elements[i], compliance, multipliers, normals, positions, direction);
-}
 
 pd_status pd_sweep_constraints(pd_context *context, const pd_model *model, const pd_constraint_sweep *sweep, double compliance,
                                real *positions, real *direction) {
@@ -24,12 +18,8 @@ pd_status pd_sweep_constraints(pd_context *context, const pd_model *model, const
         const int *elements = sweep->elements + sweep->segment_start[s];
         const pd_elements g = model->kinds[kind];
         real *multipliers = sweep->multipliers[kind], *normals = sweep->normals[kind], a = (real)compliance;
-        if (g.kind == PD_NEO_HOOKEAN_TET) {
-            PD_LAUNCH(context, neo_hookean_kernel, n, *model, g, elements, n, a, multipliers, normals, positions, direction);
-            continue;
-        }
         switch (g.kind) {
-#define PD_CASE(KIND, name, k, d, count) \
+#define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: PD_LAUNCH(context, name##_segment_kernel, n, *model, g, elements, n, a, multipliers, normals, positions, direction); break;
             PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE

@@ -5,7 +5,7 @@
 
 #include "cuda/elements.cuh"
 
-#define PD_BATCH_KERNEL(KIND, name, k, d, count)                                                                                          \
+#define PD_BATCH_KERNEL(KIND, name, k, d, count, ...)                                                                                     \
     static __global__ void name##_batch_kernel(int quantity, int n, const real *x, const real *rest, const real *parameters, real *out) { \
         int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                             \
         if (e >= n) return;                                                                                                               \
@@ -36,7 +36,7 @@
     }
 PD_ELEMENT_TABLE(PD_BATCH_KERNEL)
 
-#define PD_PROJECT_KERNEL(KIND, name, k, d, count)                                                                            \
+#define PD_PROJECT_KERNEL(KIND, name, k, d, count, ...)                                                                       \
     static __global__ void name##_project_kernel(int n, const real *x, const real *rest, const real *parameters, real *out) { \
         int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                 \
         if (e >= n) return;                                                                                                   \
@@ -48,7 +48,7 @@ PD_PROJECTIVE_TABLE(PD_PROJECT_KERNEL)
 
 static pd_status project_batch(pd_context *context, int kind, int n, const real *x, const real *rest, const real *parameters, real *out) {
     switch (kind) {
-#define PD_CASE(KIND, name, k, d, count) \
+#define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: PD_LAUNCH(context, name##_project_kernel, n, n, x, rest, parameters, out); return PD_OK;
         PD_PROJECTIVE_TABLE(PD_CASE)
 #undef PD_CASE
@@ -60,7 +60,7 @@ pd_status pd_element_batch(pd_context *context, int kind, int quantity, int n, c
                            real *out) {
     if (quantity == PD_BATCH_PROJECTION) return project_batch(context, kind, n, x, rest, parameters, out);
     switch (kind) {
-#define PD_CASE(KIND, name, k, d, count) \
+#define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: PD_LAUNCH(context, name##_batch_kernel, n, quantity, n, x, rest, parameters, out); return PD_OK;
         PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE

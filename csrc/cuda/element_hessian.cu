@@ -11,7 +11,7 @@ size_t pd_hessian_scratch(const pd_model *model) {
     for (int kind = 0; kind < model->n_kinds; kind++) {
         size_t n = (size_t)(model->kinds[kind].n < PD_HESSIAN_BATCH ? model->kinds[kind].n : PD_HESSIAN_BATCH), vertices = 0;
         switch (model->kinds[kind].kind) {
-#define PD_CASE(KIND, name, k, d, count) \
+#define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: vertices = k; break;
             PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE
@@ -24,7 +24,7 @@ size_t pd_hessian_scratch(const pd_model *model) {
 
 /* out NULL: the second derivatives by F become the elements' damping_hessian. One kernel does both, for an element's eigenvalues are the
  * bulk of what there is to compile here. */
-#define PD_HESSIAN_KERNEL(KIND, name, k, d, count)                                                                                       \
+#define PD_HESSIAN_KERNEL(KIND, name, k, d, count, ...)                                                                                  \
     static __global__ void name##_hessian_kernel(pd_elements g, real inverse_h, const real *x, int psd, int begin, int end, real *out) { \
         int e = begin + (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                    \
         if (e >= end) return;                                                                                                            \
@@ -77,7 +77,7 @@ pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_d
         for (int begin = 0, end; begin < g.n; begin = end) {
             end = g.n - begin < PD_HESSIAN_BATCH ? g.n : begin + PD_HESSIAN_BATCH;
             switch (g.kind) {
-#define PD_CASE(KIND, name, k, d, count)                                                                                                 \
+#define PD_CASE(KIND, name, k, d, count, ...)                                                                                            \
     case KIND:                                                                                                                           \
         PD_LAUNCH(context, name##_hessian_kernel, end - begin, g, inverse_h, x, psd, begin, end, hessians);                              \
         PD_LAUNCH(context, gather_hessian_kernel<k>, 3LL * model->n_vertices, *model, g.first_corner, begin, end, hessians, slots[kind], \
@@ -98,7 +98,7 @@ pd_status pd_damping_hessian(pd_context *context, const pd_model *model, const r
         const pd_elements g = model->kinds[kind];
         if (!g.damping) continue;
         switch (g.kind) {
-#define PD_CASE(KIND, name, k, d, count) \
+#define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: PD_LAUNCH(context, name##_hessian_kernel, g.n, g, (real)0, x_t, 1, 0, g.n, (real *)NULL); break;
             PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE

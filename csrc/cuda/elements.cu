@@ -10,7 +10,7 @@
 
 /* ---- energy: partial [blocks,2], elastic and damping ------------------------------------------------------------------- */
 
-#define PD_ENERGY_KERNEL(KIND, name, k, d, count)                                                                                   \
+#define PD_ENERGY_KERNEL(KIND, name, k, d, count, ...)                                                                              \
     static __global__ void name##_energy_kernel(pd_elements g, double inverse_h, const real *x_t, const real *x, double *partial) { \
         int begin = (int)blockIdx.x * PD_SUM_BLOCK, end = begin + PD_SUM_BLOCK < g.n ? begin + PD_SUM_BLOCK : g.n;                  \
         double elastic = 0.0, damped = 0.0;                                                                                         \
@@ -65,7 +65,7 @@ pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step
         unsigned blocks = pd_sum_blocks(g.n);
         if (blocks == 0) continue;
         switch (g.kind) {
-#define PD_CASE(KIND, name, k, d, count) \
+#define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: PD_LAUNCH_BLOCKS(context, name##_energy_kernel, blocks, g, step->inverse_h, step->x_t, x, model->partial_sums); break;
             PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE
@@ -81,7 +81,7 @@ pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step
 
 /* ---- gradient ------------------------------------------------------------------------------------------------------------- */
 
-#define PD_GRADIENT_KERNEL(KIND, name, k, d, count)                                                                         \
+#define PD_GRADIENT_KERNEL(KIND, name, k, d, count, ...)                                                                    \
     static __global__ void name##_gradient_kernel(pd_elements g, real inverse_h, const real *x_t, const real *x, real *f) { \
         int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                               \
         if (e >= g.n) return;                                                                                               \
@@ -126,7 +126,7 @@ pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_
         const pd_elements g = model->kinds[kind];
         real *f = model->corner_forces + 3 * (size_t)g.first_corner;
         switch (g.kind) {
-#define PD_CASE(KIND, name, k, d, count) \
+#define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: PD_LAUNCH(context, name##_gradient_kernel, g.n, g, (real)step->inverse_h, step->x_t, x, f); break;
             PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE
@@ -144,7 +144,7 @@ pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_
 
 /* ---- moves of position-based dynamics ------------------------------------------------------------------------------------ */
 
-#define PD_MOVES_KERNEL(KIND, name, k, d, count)                                                                                        \
+#define PD_MOVES_KERNEL(KIND, name, k, d, count, ...)                                                                                   \
     static __global__ void name##_moves_kernel(pd_elements g, const unsigned char *fixed, const real *masses, const real *x, real *f) { \
         int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                           \
         if (e >= g.n) return;                                                                                                           \
@@ -171,7 +171,7 @@ pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double
         const pd_elements g = model->kinds[kind];
         real *f = model->corner_forces + 3 * (size_t)g.first_corner;
         switch (g.kind) {
-#define PD_CASE(KIND, name, k, d, count) \
+#define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: PD_LAUNCH(context, name##_moves_kernel, g.n, g, model->fixed, model->masses, x, f); break;
             PD_PROJECTIVE_TABLE(PD_CASE)
 #undef PD_CASE

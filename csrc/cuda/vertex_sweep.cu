@@ -65,7 +65,7 @@ static __device__ __forceinline__ void gather_corner(const pd_corner_groups &gro
 /* Thread `lane` of `lanes` takes the corners of the turn's groups in turns. */
 static __device__ __forceinline__ void add_neo_hookean(const pd_vertex_sweep &sweep, const place_position *positions, int turn, int lane,
                                                        int lanes, real sum[9]) {
-    const pd_corner_groups &groups = sweep.groups[PD_GROUPS_NEO_HOOKEAN];
+    const pd_corner_groups &groups = sweep.groups[PD_CORNERS_NEO_HOOKEAN];
     const place_position own = positions[sweep.places[turn]];
     const int begin = groups.start[turn], corners = (groups.start[turn + 1] - begin) * PD_CORNER_LANES;
     for (int i = lane; i < corners; i += lanes) {
@@ -78,7 +78,7 @@ static __device__ __forceinline__ void add_neo_hookean(const pd_vertex_sweep &sw
 
 static __device__ __noinline__ void add_rotated(const pd_vertex_sweep &sweep, const place_position *positions, int turn, int lane,
                                                 int lanes, real sum[9]) {
-    const pd_corner_groups &groups = sweep.groups[PD_GROUPS_ROTATED];
+    const pd_corner_groups &groups = sweep.groups[PD_CORNERS_ROTATED];
     const place_position own = positions[sweep.places[turn]];
     const int begin = groups.start[turn], corners = (groups.start[turn + 1] - begin) * PD_CORNER_LANES;
     for (int i = lane; i < corners; i += lanes) {
@@ -134,8 +134,8 @@ static __global__ void __launch_bounds__(PD_THREADS)
     const int turn = begin + (int)(blockIdx.x * per_block + threadIdx.x / (unsigned)lanes), lane = (int)(threadIdx.x % (unsigned)lanes);
     real sum[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, d[3];
     if (turn < end) {
-        if (sweep.groups[PD_GROUPS_NEO_HOOKEAN].start) add_neo_hookean(sweep, positions, turn, lane, lanes, sum);
-        if (sweep.groups[PD_GROUPS_ROTATED].start) add_rotated(sweep, positions, turn, lane, lanes, sum);
+        if (sweep.groups[PD_CORNERS_NEO_HOOKEAN].start) add_neo_hookean(sweep, positions, turn, lane, lanes, sum);
+        if (sweep.groups[PD_CORNERS_ROTATED].start) add_rotated(sweep, positions, turn, lane, lanes, sum);
         pd_turn_add_corners(&model, &sweep, &step, positions->c, turn, lane, lanes, sum);
     }
     for (int shift = lanes / 2; shift > 0; shift /= 2)
@@ -158,7 +158,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
                             pd_sweep_step kind, int in_place, const pd_contact_sweep *contact, const real *x, const real *offset,
                             real *positions, real *direction) {
     const int lanes = sweep->turn_threads > 0 ? sweep->turn_threads : PD_CORNER_LANES;
-    const bool rotated = sweep->groups[PD_GROUPS_ROTATED].start != NULL;
+    const bool rotated = sweep->groups[PD_CORNERS_ROTATED].start != NULL;
     const pd_contact_sweep touched = contact ? *contact : pd_contact_sweep{};
     place_position *places = (place_position *)positions;
     auto groups = group_turn_kernel<8>;
@@ -171,7 +171,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
     for (int colour = 0; colour < sweep->n_colours; colour++) {
         int begin = sweep->colour_start[colour], end = sweep->colour_start[colour + 1];
         unsigned blocks = pd_thread_blocks((long long)(end - begin) * lanes);
-        if (kind == PD_SWEEP_SEARCH || sweep->n_corners > 0 || !sweep->groups[PD_GROUPS_NEO_HOOKEAN].start || rotated || contact)
+        if (kind == PD_SWEEP_SEARCH || sweep->n_corners > 0 || !sweep->groups[PD_CORNERS_NEO_HOOKEAN].start || rotated || contact)
             PD_LAUNCH_BLOCKS(context, corner_turn_kernel, blocks, *model, *sweep, *step, touched, kind, in_place, lanes, begin, end, offset,
                              places, direction);
         else

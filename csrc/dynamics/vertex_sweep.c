@@ -14,7 +14,7 @@ void pd_vertex_sweep_destroy(pd_vertex_sweep *sweep, pd_context *context) {
     void *memory[] = {sweep->order, sweep->vertices, sweep->places, sweep->diagonal, sweep->corner_start, sweep->corners, sweep->colours};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
     for (int k = 0; k < PD_KIND_COUNT; k++) pd_memory_destroy(context, sweep->corner_places[k]);
-    for (int f = 0; f < PD_GROUP_FAMILIES; f++) {
+    for (int f = 0; f < PD_CORNER_FAMILIES; f++) {
         pd_memory_destroy(context, sweep->groups[f].start);
         pd_memory_destroy(context, sweep->groups[f].places);
         pd_memory_destroy(context, sweep->groups[f].numbers);
@@ -95,11 +95,10 @@ static pd_status check_colours(const builder *b, const int *colours) {
     return PD_OK;
 }
 
-/* The family of an element's corners, -1 where they stand in no group. */
+/* The family of an element's corners, PD_CORNERS_SINGLE where they stand in no group. */
 static int family_of(const pd_element_set *set, int element, int grouped) {
-    if (!grouped || (set->damping && set->damping[element] > 0.0)) return -1;
-    if (set->kind == PD_NEO_HOOKEAN_TET) return PD_GROUPS_NEO_HOOKEAN;
-    return set->kind == PD_ARAP_TET || set->kind == PD_COROTATED_TET ? PD_GROUPS_ROTATED : -1;
+    if (!grouped || (set->damping && set->damping[element] > 0.0)) return PD_CORNERS_SINGLE;
+    return pd_kind_shape_of(set->kind).corners;
 }
 
 /* The three other corners of a tet, turned so that their face is seen from the corner in front. */
@@ -107,7 +106,7 @@ static const int opposite[4][3] = {{1, 3, 2}, {0, 2, 3}, {0, 3, 1}, {0, 1, 2}};
 
 /* Numbers of corner `corner` of an ARAP or co-rotated tet; see rotated_corner.h. */
 static void rotated_numbers(const pd_element_set *set, int element, int corner, double numbers[PD_ROTATED_NUMBERS]) {
-    int rotated = set->kind == PD_COROTATED_TET, count = rotated ? 2 : 1;
+    int count = pd_kind_shape_of(set->kind).parameters;
     const double *rest = set->rest + 9 * (size_t)element, *parameters = set->parameters + (size_t)count * (size_t)element;
     for (int j = 0; j < 3; j++)
         for (int c = 0; c < 3; c++) {
@@ -115,7 +114,7 @@ static void rotated_numbers(const pd_element_set *set, int element, int corner, 
             numbers[3 * j + c] = other > 0 ? rest[3 * (other - 1) + c] : -(rest[c] + rest[3 + c] + rest[6 + c]);
         }
     numbers[PD_ROTATED_WEIGHT] = parameters[0];
-    numbers[PD_ROTATED_LAME] = rotated ? parameters[1] : 0.0;
+    numbers[PD_ROTATED_LAME] = count > 1 ? parameters[1] : 0.0;
 }
 
 /* Numbers of corner `corner` of a neo-Hookean tet, and mu V |g_i|^2; see pd_neo_hookean_corner. */
@@ -150,11 +149,11 @@ typedef struct corner_lists {
     size_t first_corner; /* of the piece */
     int *corners;
     real *diagonal; /* [n] of all turns */
-    group_list groups[PD_GROUP_FAMILIES];
+    group_list groups[PD_CORNER_FAMILIES];
 } corner_lists;
 
 enum { PIECE = 1 << 17, MOST_NUMBERS = PD_ROTATED_NUMBERS }; /* turns; numbers of a corner of any family */
-static const int numbers_of[PD_GROUP_FAMILIES] = {PD_CORNER_NUMBERS, PD_ROTATED_NUMBERS};
+static const int numbers_of[PD_CORNER_FAMILIES] = {PD_CORNER_NUMBERS, PD_ROTATED_NUMBERS};
 
 static size_t piece_end(const builder *b, size_t first) { return first + PIECE < (size_t)b->n ? first + PIECE : (size_t)b->n; }
 
@@ -163,7 +162,7 @@ static void count_corners(const builder *b, corner_lists *lists, int grouped) {
     const pd_problem *self = b->problem;
 #pragma omp parallel for num_threads(pd_team(pd_context_threads(self->context), b->n, 100)) schedule(static)
     for (int t = 0; t < b->n; t++) {
-        int vertex = b->vertices[t], lanes[PD_GROUP_FAMILIES] = {0}, others = 0;
+        int vertex = b->vertices[t], lanes[PD_CORNER_FAMILIES] = {0}, others = 0;
         for (int s = self->corners->start[vertex]; s < self->corners->start[vertex + 1]; s++) {
             int element, position;
             const pd_element_set *set = pd_corner_set(self->sets, self->corners->corners[s], &element, &position);
@@ -174,11 +173,11 @@ static void count_corners(const builder *b, corner_lists *lists, int grouped) {
                 others++;
         }
         lists->corner_start[t + 1] = others;
-        for (int f = 0; f < PD_GROUP_FAMILIES; f++) lists->groups[f].start[t + 1] = (lanes[f] + PD_CORNER_LANES - 1) / PD_CORNER_LANES;
+        for (int f = 0; f < PD_CORNER_FAMILIES; f++) lists->groups[f].start[t + 1] = (lanes[f] + PD_CORNER_LANES - 1) / PD_CORNER_LANES;
     }
     for (size_t t = 0; t < (size_t)b->n; t++) { // no sum exceeds the number of corners, which is an int
         lists->corner_start[t + 1] += lists->corner_start[t];
-        for (int f = 0; f < PD_GROUP_FAMILIES; f++) lists->groups[f].start[t + 1] += lists->groups[f].start[t];
+        for (int f = 0; f < PD_CORNER_FAMILIES; f++) lists->groups[f].start[t + 1] += lists->groups[f].start[t];
     }
 }
 
@@ -193,9 +192,9 @@ static void list_turn(const builder *b, corner_lists *lists, int grouped, double
     const pd_problem *self = b->problem;
     int vertex = b->vertices[t];
     int *corners = lists->corners + 2 * ((size_t)lists->corner_start[t] - lists->first_corner);
-    size_t lanes[PD_GROUP_FAMILIES];
+    size_t lanes[PD_CORNER_FAMILIES];
     double own = self->masses[vertex] * inverse_h2;
-    for (int f = 0; f < PD_GROUP_FAMILIES; f++) {
+    for (int f = 0; f < PD_CORNER_FAMILIES; f++) {
         group_list *list = &lists->groups[f];
         lanes[f] = ((size_t)list->start[t] - list->first) * PD_CORNER_LANES;
         clear_groups(list, numbers_of[f], b->places[t], lanes[f], ((size_t)list->start[t + 1] - list->first) * PD_CORNER_LANES);
@@ -204,13 +203,13 @@ static void list_turn(const builder *b, corner_lists *lists, int grouped, double
         int element, position;
         const pd_element_set *set = pd_corner_set(self->sets, self->corners->corners[s], &element, &position);
         int family = family_of(set, element, grouped);
-        if (family < 0) {
+        if (family == PD_CORNERS_SINGLE) {
             *corners++ = (int)(set - self->sets);
             *corners++ = element * pd_kind_shape_of(set->kind).vertices + position;
             continue;
         }
         double values[MOST_NUMBERS];
-        if (family == PD_GROUPS_ROTATED)
+        if (family == PD_CORNERS_ROTATED)
             rotated_numbers(set, element, position, values);
         else
             own += corner_numbers(set->rest + 9 * (size_t)element, set->parameters + 2 * (size_t)element, position, values);
@@ -263,7 +262,7 @@ static pd_status list_corners(builder *b, pd_vertex_sweep *out, int grouped) {
     double inverse_h2 = self->h > 0 ? 1.0 / (self->h * self->h) : 0.0;
     corner_lists lists = {.corner_start = calloc(n + 1, sizeof(int)), .diagonal = malloc(n * sizeof(real) + 1)};
     if (!lists.corner_start || !lists.diagonal) goto memory;
-    for (int f = 0; f < PD_GROUP_FAMILIES; f++)
+    for (int f = 0; f < PD_CORNER_FAMILIES; f++)
         if (!(lists.groups[f].start = calloc(n + 1, sizeof(int)))) goto memory;
     count_corners(b, &lists, grouped);
     for (size_t first = 0; first < n; first += PIECE) {
@@ -274,16 +273,16 @@ static pd_status list_corners(builder *b, pd_vertex_sweep *out, int grouped) {
     if (!lists.corners) goto memory;
 
     PD_TRY(pd_memory_create(context, (void **)&out->corners, (size_t)lists.corner_start[n] * 2 * sizeof(int)));
-    for (int f = 0; f < PD_GROUP_FAMILIES; f++) PD_TRY(make_groups(b, &lists.groups[f], &out->groups[f], numbers_of[f]));
+    for (int f = 0; f < PD_CORNER_FAMILIES; f++) PD_TRY(make_groups(b, &lists.groups[f], &out->groups[f], numbers_of[f]));
     for (size_t first = 0; first < n; first += PIECE) {
         size_t end = piece_end(b, first);
         lists.first_corner = (size_t)lists.corner_start[first];
-        for (int f = 0; f < PD_GROUP_FAMILIES; f++) lists.groups[f].first = (size_t)lists.groups[f].start[first];
+        for (int f = 0; f < PD_CORNER_FAMILIES; f++) lists.groups[f].first = (size_t)lists.groups[f].start[first];
 #pragma omp parallel for num_threads(pd_team(pd_context_threads(context), (long long)(end - first), 300)) schedule(static)
         for (int t = (int)first; t < (int)end; t++) list_turn(b, &lists, grouped, inverse_h2, t);
         size_t corners = (size_t)lists.corner_start[end] - lists.first_corner;
         PD_TRY(pd_memory_upload(context, out->corners + 2 * lists.first_corner, lists.corners, corners * 2 * sizeof(int)));
-        for (int f = 0; f < PD_GROUP_FAMILIES; f++) PD_TRY(upload_groups(b, &lists.groups[f], &out->groups[f], numbers_of[f], end));
+        for (int f = 0; f < PD_CORNER_FAMILIES; f++) PD_TRY(upload_groups(b, &lists.groups[f], &out->groups[f], numbers_of[f], end));
     }
     out->n_corners = lists.corner_start[n];
     PD_TRY(pd_upload(context, (void **)&out->corner_start, lists.corner_start, (n + 1) * sizeof(int)));
@@ -295,7 +294,7 @@ done:
     free(lists.corner_start);
     free(lists.corners);
     free(lists.diagonal);
-    for (int f = 0; f < PD_GROUP_FAMILIES; f++) {
+    for (int f = 0; f < PD_CORNER_FAMILIES; f++) {
         free(lists.groups[f].start);
         free(lists.groups[f].places);
         free(lists.groups[f].numbers);

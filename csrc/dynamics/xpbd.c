@@ -43,8 +43,7 @@ static void destroy(void *self, const pd_problem *problem) {
 
 static int colours_of(const void *self) { return ((const pd_xpbd *)self)->n_colours; }
 
-/* A neo-Hookean tet is two constraints, of which one is smooth. */
-static size_t multiplier_bytes(const pd_elements *g) { return (size_t)g->n * (g->kind == PD_NEO_HOOKEAN_TET ? 2 : 1) * sizeof(real); }
+static size_t multiplier_bytes(const pd_elements *g) { return (size_t)g->n * (size_t)pd_kind_shape_of(g->kind).constraints * sizeof(real); }
 
 static size_t normal_bytes(const pd_elements *g) { return (size_t)g->n * 3 * (size_t)pd_kind_shape_of(g->kind).columns * sizeof(real); }
 

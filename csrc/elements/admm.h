@@ -55,7 +55,7 @@ PD_FUNCTION double pd_admm_quadratic(int n, double w, real scale, const real *H,
 
 /* z in: where Newton starts, out: the minimiser; the Hessian of E is projected, so every step goes down, and is halved until the
  * objective does not grow beyond rounding. */
-#define PD_ADMM_NEWTON(KIND, name, k, d, count)                                                                                            \
+#define PD_ADMM_NEWTON(KIND, name, k, d, count, ...)                                                                                       \
     PD_ADMM_FUNCTION double pd_admm_objective_##name(const real *parameters, real w, real scale, const real *H, const real *F_t,           \
                                                      const real *p, const real *z) {                                                       \
         return (double)pd_##name##_energy(z, parameters) + pd_admm_quadratic(3 * (d), (double)w, scale, H, F_t, p, z);                     \
@@ -98,7 +98,7 @@ PD_ELEMENT_TABLE(PD_ADMM_NEWTON)
 
 /* E = k/2 |F - T(F)|^2, k the first parameter: z lies the part k / (k + w) of the way from p to its nearest point, which is that of all the points
  * between. */
-#define PD_ADMM_CLOSED(KIND, name, k, d, count)                                                           \
+#define PD_ADMM_CLOSED(KIND, name, k, d, count, ...)                                                      \
     PD_ADMM_FUNCTION void pd_admm_closed_##name(const real *parameters, real w, const real *p, real *z) { \
         real sum = parameters[0] + w, part = sum > 0 ? parameters[0] / sum : (real)0.5;                   \
         pd_##name##_projection(p, parameters, z);                                                         \
@@ -120,10 +120,10 @@ PD_PROJECTIVE_TABLE(PD_ADMM_CLOSED)
             u[i] = dual;                                                                                                      \
         }                                                                                                                     \
     }
-#define PD_ADMM_PROJECTIVE(KIND, name, k, d, count)                                                  \
+#define PD_ADMM_PROJECTIVE(KIND, name, k, d, count, ...)                                             \
     PD_ADMM_LOCAL(name, d, if (scale > 0) pd_admm_newton_##name(parameters, w, scale, H, F_t, p, z); \
                   else pd_admm_closed_##name(parameters, w, p, z))
-#define PD_ADMM_HYPERELASTIC(KIND, name, k, d, count) PD_ADMM_LOCAL(name, d, pd_admm_newton_##name(parameters, w, scale, H, F_t, p, z))
+#define PD_ADMM_HYPERELASTIC(KIND, name, k, d, count, ...) PD_ADMM_LOCAL(name, d, pd_admm_newton_##name(parameters, w, scale, H, F_t, p, z))
 PD_PROJECTIVE_TABLE(PD_ADMM_PROJECTIVE)
 PD_HYPERELASTIC_TABLE(PD_ADMM_HYPERELASTIC)
 #undef PD_ADMM_PROJECTIVE

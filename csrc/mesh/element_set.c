@@ -5,18 +5,18 @@
 
 pd_kind_shape pd_kind_shape_of(int kind) {
     static const pd_kind_shape shapes[] = {
-#define PD_SHAPE(KIND, name, k, d, count) {k, d, (k) > 1 ? ((k) - 1) * (d) : 3, count, #name},
+#define PD_SHAPE(KIND, name, k, d, count, constraints, corners) {k, d, (k) > 1 ? ((k) - 1) * (d) : 3, count, constraints, corners, #name},
         PD_ELEMENT_TABLE(PD_SHAPE)
 #undef PD_SHAPE
     };
-    static const pd_kind_shape unknown = {0, 0, 0, 0, "unknown"};
+    static const pd_kind_shape unknown = {0, 0, 0, 0, 0, PD_CORNERS_SINGLE, "unknown"};
     return kind >= 0 && kind < PD_KIND_COUNT ? shapes[kind] : unknown;
 }
 
 double pd_largest_stiffness(int kind, const double *parameters) {
     switch (kind) {
         // {2 mu, lam}: 2 mu + d lam for a change of size, StVK and co-rotated; neo-Hookean 3 lam - mu or 2 mu
-#define PD_CASE(KIND, name, k, d, count) \
+#define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: return fabs(parameters[0]) + (d) * fabs(parameters[1]);
         PD_HYPERELASTIC_TABLE(PD_CASE)
 #undef PD_CASE
@@ -26,7 +26,7 @@ double pd_largest_stiffness(int kind, const double *parameters) {
 
 double pd_admm_weight(int kind, const double *parameters) {
     switch (kind) {
-#define PD_CASE(KIND, name, k, d, count) \
+#define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: return parameters[0] + parameters[1];
         PD_HYPERELASTIC_TABLE(PD_CASE)
 #undef PD_CASE

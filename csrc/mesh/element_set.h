@@ -13,9 +13,9 @@ typedef struct pd_element_set {
     const double *damping;    /* [n] s, or NULL: none */
 } pd_element_set;
 
-/* Sizes of a kind: k vertices, d columns of F, numbers in `rest`, numbers in `parameters`. */
+/* A line of the table: k vertices, d columns of F, numbers in `rest`, numbers in `parameters`, constraints, family of its corners. */
 typedef struct pd_kind_shape {
-    int vertices, columns, rest, parameters;
+    int vertices, columns, rest, parameters, constraints, corners;
     const char *name;
 } pd_kind_shape;
 

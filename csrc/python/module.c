@@ -64,7 +64,7 @@ static PyMethodDef module_methods[] = {
 static int add_kinds(PyObject *module) {
     PyObject *kinds = PyDict_New();
     int failed = !kinds;
-#define PD_ADD_KIND(KIND, name, k, d, count)                                 \
+#define PD_ADD_KIND(KIND, name, k, d, count, ...)                            \
     if (!failed) {                                                           \
         PyObject *entry = Py_BuildValue("(iiii)", (int)(KIND), k, d, count); \
         failed = !entry || PyDict_SetItemString(kinds, #name, entry) < 0;    \
