@@ -151,6 +151,13 @@ def test_links_lead_somewhere():
             assert target.startswith("http") or (path.parent / target).exists(), (path.name, target)
 
 
+def test_the_page_on_architecture_names_files_that_are_there():
+    """If not, who looks for the place to change finds nothing."""
+    named = re.findall(r"`((?:csrc|python|tests|docs)/[\w./]+)`", (ROOT / "docs" / "architecture.md").read_text())
+    assert len(named) > 40
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
 def test_the_reference_names_everything_public():
     """If not, a class that one can use is nowhere explained."""
     text = "".join(path.read_text() for path in (ROOT / "docs" / "reference").glob("*.rst"))
