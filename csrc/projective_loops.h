@@ -36,6 +36,10 @@ typedef struct pd_freezing {
     const int *owners;        /* B [n_points] */
     const real *coefficients; /* B [n_owners,n_owners] mu */
     int n_owners;
+    int target;             /* PD_TARGET_... */
+    const real *velocities; /* B [n_points,3] m/s, with PD_TARGET_REFLECTED alone, as the next two are read */
+    real left;              /* s of the step */
+    real restitution;
 } pd_freezing;
 
 /* flags [n]  B  out: which of n pairs with these corners [n,4] come nearer than the separation on the way from x_t0 to x_t1, as far as

@@ -50,6 +50,21 @@ PD_FUNCTION real pd_projective_inverse_mass(const pd_model *model, int i) {
     return i >= 0 && i < model->n_vertices && !model->fixed[i] ? (real)1 / model->masses[i] : (real)0;
 }
 
+/* sum beta_j y_j, from the first corner on: the weights add up to nothing. */
+PD_FUNCTION pd_vector pd_projective_gap(const pd_projected_pairs *pairs, const real *y, int p) {
+    const int *points = pairs->points + 4 * (size_t)p;
+    pd_vector first = pd_vector_load(y + 3 * (size_t)points[0]), sum = pd_vector_of(0, 0, 0);
+    for (size_t j = 1; j < 4; j++) {
+        real weight = pairs->weights[4 * (size_t)p + j];
+        if (weight != 0) sum = pd_vector_along(sum, weight, pd_vector_subtract(pd_vector_load(y + 3 * (size_t)points[j]), first));
+    }
+    return sum;
+}
+
+PD_FUNCTION real pd_projective_distance(const pd_projected_pairs *pairs, const real *y, int p) {
+    return pd_vector_dot(pd_vector_load(pairs->normal + 3 * (size_t)p), pd_projective_gap(pairs, y, p));
+}
+
 PD_FUNCTION void pd_projective_turn_freeze(const pd_model *model, const pd_contact_pairs *pairs, const pd_freezing *freezing, const real *y,
                                            int p, const pd_kept_pairs *kept, const pd_projected_pairs *out) {
     real at[12], size = 0, den = 0;
@@ -74,23 +89,14 @@ PD_FUNCTION void pd_projective_turn_freeze(const pd_model *model, const pd_conta
         den += *weight * *weight * pd_projective_inverse_mass(model, points[j]);
     }
     real gap = nearest.distance - pairs->separation[p], activation = pairs->activation[p];
-    kept->gap[p] = pd_max(kept->gap[p], pd_projection_target(gap, activation));
+    real closing =
+        freezing->target == PD_TARGET_REFLECTED ? -freezing->left * pd_projective_distance(out, freezing->velocities, p) : (real)0;
+    kept->gap[p] = pd_projection_target(freezing->target, gap, activation, kept->gap[p], closing, freezing->restitution);
     out->target[p] = pairs->separation[p] + kept->gap[p];
     out->scale[p] = freezing->strength * pd_projection_phi(gap, activation, kept->stiffening[p]);
     out->k[p] = den > 0 ? out->scale[p] / den : (real)0;
     int first = freezing->owners[points[0]], second = freezing->owners[points[kind == PD_EDGE_EDGE ? 2 : 1]];
     out->friction[p] = freezing->coefficients[(size_t)first * (size_t)freezing->n_owners + (size_t)second];
-}
-
-/* sum beta_j y_j, from the first corner on: the weights add up to nothing. */
-PD_FUNCTION pd_vector pd_projective_gap(const pd_projected_pairs *pairs, const real *y, int p) {
-    const int *points = pairs->points + 4 * (size_t)p;
-    pd_vector first = pd_vector_load(y + 3 * (size_t)points[0]), sum = pd_vector_of(0, 0, 0);
-    for (size_t j = 1; j < 4; j++) {
-        real weight = pairs->weights[4 * (size_t)p + j];
-        if (weight != 0) sum = pd_vector_along(sum, weight, pd_vector_subtract(pd_vector_load(y + 3 * (size_t)points[j]), first));
-    }
-    return sum;
 }
 
 /* How far pair p has slipped in the tangent plane. */
@@ -102,10 +108,6 @@ PD_FUNCTION pd_vector pd_projective_slip(const pd_projected_pairs *pairs, const 
         sum = pd_vector_along(sum, pairs->weights[j], pd_vector_subtract(pd_vector_load(y + row), pd_vector_load(y_0 + row)));
     }
     return pd_vector_along(sum, -pd_vector_dot(sum, normal), normal);
-}
-
-PD_FUNCTION real pd_projective_distance(const pd_projected_pairs *pairs, const real *y, int p) {
-    return pd_vector_dot(pd_vector_load(pairs->normal + 3 * (size_t)p), pd_projective_gap(pairs, y, p));
 }
 
 /* value J and corners [4,3] N of pair p; either NULL. */

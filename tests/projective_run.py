@@ -3,11 +3,16 @@
 import dataclasses
 
 import numpy as np
-from contact_scenes import SCENES
+import pytest
+from contact_scenes import SCENES, cloth, sheet
 from judged_run import Judged, judge
 from resting_contact import projective
 
 import pdgpu
+from pdgpu import _host
+
+G = 9.8
+judged = pytest.mark.skipif(not _host.HAS_GMP, reason="this build has no GMP")
 
 # every linear solver that Projective Dynamics takes
 LINEAR = {
@@ -58,3 +63,21 @@ def judged_projective_run(case, dtype="float64", *, steps=None, sim=None, **sett
         found.smallest_distance = min(found.smallest_distance, float(sim.last_step["smallest_distance"][-1]))
         assert np.array_equal(sim.positions, sim.last_step.positions[-1]) and np.isfinite(sim.velocities).all()
     return found
+
+
+def dropped(dt, *, height=0.5, velocity=(0.0, 0.0, 0.0), iterations=400, **contact):
+    """A vertex above a plane."""
+    scene = pdgpu.Scene((0.0, -G, 0.0))
+    scene.add_particles([[0.0, height, 0.0]], mass=2.0, velocity=velocity)
+    scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), name="floor")
+    solver = pdgpu.ProjectiveDynamics(iterations=iterations)
+    return pdgpu.Simulation(scene, solver, dt=dt, contact=pdgpu.ProjectiveContact(5e-3, **contact))
+
+
+def on_spike(cells):
+    """A cloth falls on the tip of a pyramid."""
+    scene = pdgpu.Scene((0.0, -G, 0.0))
+    cloth(scene, sheet(0.4, 0.4, cells, 0.008), cells=cells)
+    tip = np.array([[0.0, 0.0, 0.0], [0.06, -0.3, 0.0], [-0.03, -0.3, 0.05], [-0.03, -0.3, -0.05]]) + [0.003, 0.0, 0.004]
+    scene.add_obstacle(pdgpu.Mesh(tip, triangles=[(0, 1, 2), (0, 2, 3), (0, 3, 1), (1, 3, 2)]), name="spike")
+    return scene

@@ -1,6 +1,7 @@
 /* Contact as a term of the incremental potential; see contact.h. */
 #include "contact/contact.h"
 
+#include "base/clock.h"
 #include "contact/guard.h"
 #include "contact/near.h"
 #include "contact/proximity.h"
@@ -31,6 +32,7 @@ struct pd_contact {
     pd_contact_law law;
     pd_contact_scene scene;
     int n_vertices, n_driven;
+    double culling;        /* s spent in finding pairs that are near, so far */
     int by_reach, widened; /* the guard; pd_contact_widen */
     double reach;          /* the distance up to which all pairs are listed, radii subtracted, m: at least that at which they act */
     pd_broad_phase *phase;
@@ -215,6 +217,7 @@ pd_status pd_contact_place(pd_contact *self, const real *x) {
     pd_status status;
     int searched;
     size_t n;
+    double begun = pd_seconds();
     PD_TRY(place_points(self, x, self->ahead ? self->targets : self->driven, self->surface->points));
     if (self->interval >= 0) return PD_OK;
     PD_TRY(pd_proximity_update(self->proximity, self->reach, SEARCH_FACTOR * self->reach, &searched));
@@ -228,6 +231,7 @@ pd_status pd_contact_place(pd_contact *self, const real *x) {
     PD_TRY(pd_proximity_incidence(self->proximity, self->columns.points, &self->incidence));
     self->n = (int)n;
     self->listed = 1;
+    self->culling += pd_seconds() - begun;
 done:
     return status;
 }
@@ -616,6 +620,13 @@ const real *pd_contact_reaches_of(const pd_contact *self) { return self->interva
 int pd_contact_is_by_reach(const pd_contact *self) { return self->by_reach; }
 
 real pd_contact_thickness(const pd_contact *self) { return self->scene.separation; }
+
+pd_contact_seconds pd_contact_seconds_of(const pd_contact *self) {
+    pd_contact_seconds spent = {0};
+    if (self->guard) pd_guard_seconds(self->guard, &spent.culling, &spent.impact);
+    spent.culling += self->culling;
+    return spent;
+}
 
 long long pd_contact_searches(const pd_contact *self) {
     return self->penalty[PD_LAG_OF_STEP] ? pd_penalty_detections(self->penalty[PD_LAG_OF_STEP]) : self->searches;

@@ -27,6 +27,10 @@ typedef struct pd_projective_description {
     double rest_speed;  /* m/s: what comes slower does not rebound */
     double tolerance;   /* of an inner loop, in parts of the activation distance */
     int outer, inner;   /* most detections of a step, most iterations between two */
+    int target;         /* PD_TARGET_... of elements/contact/projection.h */
+    int hits_alone;     /* only what a move would have brought together is a pair, and not what is near as well */
+    int cut_back;       /* a cut iterate goes on from the state, and nothing is done about rounds that get nowhere */
+    int printed;        /* the loop tests before it goes round, by absolute moves, and a round ends by the energy */
 } pd_projective_description;
 
 /* All H; what a broad phase is told stands in `phase`, whose points are all points: those that follow vertices come first. */
@@ -179,6 +183,11 @@ int pd_contact_is_by_reach(const pd_contact *contact);
 
 /* The separation, m, without the radii that come to it. */
 real pd_contact_thickness(const pd_contact *contact);
+/* Seconds spent so far in finding pairs that are near or may meet, in their times of impact, and in projections (contact/projective.h). */
+typedef struct pd_contact_seconds {
+    double culling, impact, projection;
+} pd_contact_seconds;
+pd_contact_seconds pd_contact_seconds_of(const pd_contact *contact);
 /* Searches of the broad phase for pairs that are near. */
 long long pd_contact_searches(const pd_contact *contact);
 

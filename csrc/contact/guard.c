@@ -1,6 +1,7 @@
 /* How far the points of a scene can move; see guard.h. */
 #include "contact/guard.h"
 
+#include "base/clock.h"
 #include "contact/room.h"
 #include "geometry/collision.h"
 #include "linear/upload.h"
@@ -32,6 +33,8 @@ struct pd_guard {
     pd_work work;
     int *rows; /* B [hits.capacity] */
     pd_active_pairs hits;
+
+    double culling, impact; /* s so far */
 };
 
 pd_status pd_guard_create(pd_guard **out, pd_context *context, const pd_guard_description *d) {
@@ -77,9 +80,11 @@ pd_status pd_guard_part(pd_guard *self, double rounding, double *part) {
     pd_pairs vertex_triangle, edge_edge;
     pd_status status;
     int index;
+    double begun = pd_seconds(), found;
     // each box is wider by half of what two of them must keep; what rounding adds to that is far below the activation distance
     double margin = 0.5 * self->separation + self->activation / 16.0;
     PD_TRY(pd_broad_phase_find(self->phase, self->start, self->end, margin, 0, &vertex_triangle, &edge_edge));
+    self->culling += (found = pd_seconds()) - begun;
     size_t n = vertex_triangle.n + edge_edge.n;
     if (n + (size_t)self->n_planes * (size_t)self->n_asked > INT_MAX)
         return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "%zu pairs may meet, at most %d can be looked at", n, INT_MAX);
@@ -109,6 +114,7 @@ pd_status pd_guard_part(pd_guard *self, double rounding, double *part) {
                                            self->radii, (int)n + plane * self->n_asked, self->earliest));
     PD_TRY(pd_earliest_read(context, self->earliest, &time, &index));
     *part = index < 0 ? 1.0 : (double)time;
+    self->impact += pd_seconds() - found;
 done:
     return status;
 }
@@ -141,6 +147,7 @@ pd_status pd_guard_hits(pd_guard *self, const pd_active_pairs **hits, size_t *n_
     size_t n = c->n + (size_t)self->n_planes * (size_t)self->n_asked;
     pd_status status;
     uint64_t found;
+    double begun = pd_seconds();
     PD_TRY(make_hit_room(self, n, 1));
     unsigned char *flags = self->flags;
     PD_TRY(pd_collision_hits(context, PD_VERTEX_TRIANGLE, (int)c->n_vertex_triangle, self->start, self->end, self->corners, self->padded,
@@ -159,6 +166,9 @@ pd_status pd_guard_hits(pd_guard *self, const pd_active_pairs **hits, size_t *n_
     PD_TRY(pd_active_fill(context, c, self->rows, &self->hits));
     *hits = &self->hits;
     *n_hits = (size_t)found;
+    self->impact += pd_seconds() - begun;
 done:
     return status;
 }
+
+void pd_guard_seconds(const pd_guard *self, double *culling, double *impact) { *culling = self->culling, *impact = self->impact; }

@@ -37,4 +37,7 @@ pd_status pd_guard_part(pd_guard *guard, double rounding, double *part);
  * Waits. Errors: PD_ERROR_MEMORY. */
 pd_status pd_guard_hits(pd_guard *guard, const pd_active_pairs **hits, size_t *n);
 
+/* Seconds spent so far in finding pairs, and in their times of impact. */
+void pd_guard_seconds(const pd_guard *guard, double *culling, double *impact);
+
 #endif

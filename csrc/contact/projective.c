@@ -1,8 +1,10 @@
 /* Contact by projections that are frozen from one detection to the next; see projective.h. */
 #include "contact/projective.h"
 
+#include "base/clock.h"
 #include "contact/incidence.h"
 #include "contact/room.h"
+#include "elements/contact/projection.h"
 #include "linear/upload.h"
 #include "projective_loops.h"
 
@@ -50,8 +52,9 @@ struct pd_projective {
     unsigned char *touching;
     double *energy; /* B [1] */
 
-    real *velocities; /* B [n_points,3] m/s; NULL without restitution, as is: */
-    int *count;       /* B [n_points] rebounds of a vertex */
+    real *velocities; /* B [n_points,3] m/s: of a rebound, or where targets are reflected as the step began; else NULL */
+    int *count;       /* B [n_points] rebounds of a vertex; NULL: none rebounds */
+    double seconds;   /* pd_projective_seconds */
 };
 
 pd_status pd_projective_create(pd_projective **out, pd_context *context, pd_contact *contact, const pd_model *model,
@@ -68,6 +71,8 @@ pd_status pd_projective_create(pd_projective **out, pd_context *context, pd_cont
     self->inverse_h = 1.0 / h;
     self->freezing.strength = (real)(d->projective.stiffness / (h * h));
     self->freezing.n_owners = friction->n_owners;
+    self->freezing.target = d->projective.target;
+    self->freezing.restitution = (real)d->projective.restitution;
     PD_TRY(pd_upload(context, (void **)(uintptr_t)&self->freezing.owners, friction->owners, n * sizeof(int)));
     PD_TRY(
         pd_upload(context, (void **)(uintptr_t)&self->freezing.coefficients, friction->coefficients, n_owners * n_owners * sizeof(real)));
@@ -76,7 +81,10 @@ pd_status pd_projective_create(pd_projective **out, pd_context *context, pd_cont
     PD_TRY(pd_memory_create(context, (void **)&self->diagonal, n_vertices * sizeof(double)));
     PD_TRY(pd_memory_create(context, (void **)&self->touching, n_vertices));
     PD_TRY(pd_memory_create(context, (void **)&self->energy, sizeof(double)));
-    if (d->projective.restitution > 0) {
+    if (d->projective.target == PD_TARGET_REFLECTED) { // restitution is that of the targets
+        PD_TRY(pd_memory_create(context, (void **)&self->velocities, 3 * n * sizeof(real)));
+        self->freezing.velocities = self->velocities;
+    } else if (d->projective.restitution > 0) {
         PD_TRY(pd_memory_create(context, (void **)&self->velocities, 3 * n * sizeof(real)));
         PD_TRY(pd_memory_create(context, (void **)&self->count, n * sizeof *self->count));
     }
@@ -148,6 +156,8 @@ const double *pd_projective_diagonal(const pd_projective *self) { return self->d
 
 const unsigned char *pd_projective_touching(const pd_projective *self) { return self->touching; }
 
+double pd_projective_seconds(const pd_projective *self) { return self->seconds; }
+
 int pd_projective_pairs(const pd_projective *self, const uint64_t **keys) {
     *keys = self->kept.pairs.key;
     return self->acts ? self->n : 0;
@@ -216,11 +226,18 @@ done:
     return status;
 }
 
-pd_status pd_projective_begin(pd_projective *self, const real *x) {
+pd_status pd_projective_begin(pd_projective *self, const real *x, const real *v) {
+    pd_status status = PD_OK;
     self->n = self->frozen.n = 0;
     self->acts = 1;
-    pd_status status = pd_contact_place(self->contact, x);
-    return status ? status : pd_contact_points_begun(self->contact, x, self->begun);
+    PD_TRY(pd_contact_place(self->contact, x));
+    PD_TRY(pd_contact_points_begun(self->contact, x, self->begun));
+    if (!self->freezing.velocities) return PD_OK;
+    PD_TRY(pd_contact_points_ahead(self->contact, x, self->points));
+    PD_TRY(pd_projective_velocities(self->context, self->model, self->n_points, self->inverse_h, self->points, self->begun, v, v,
+                                    self->velocities));
+done:
+    return status;
 }
 
 void pd_projective_end(pd_projective *self) { self->acts = 0; }
@@ -233,7 +250,8 @@ pd_status pd_projective_limit(pd_projective *self, const real *x_0, const real *
     if (!(*part < 1.0)) return PD_OK;
     PD_TRY(pd_contact_hits(self->contact, &hits, &n));
     PD_TRY(join(self, hits, n, NULL, NULL));
-    if (*part < slow) PD_TRY(pd_projective_stiffen(self->context, self->n, &self->kept.pairs, (int)n, hits->key));
+    if (*part < slow && !self->settings.cut_back)
+        PD_TRY(pd_projective_stiffen(self->context, self->n, &self->kept.pairs, (int)n, hits->key));
 done:
     return status;
 }
@@ -252,18 +270,22 @@ static pd_status find_roles(pd_projective *self) {
                              &self->incidence);
 }
 
-pd_status pd_projective_freeze(pd_projective *self, const real *x) {
+pd_status pd_projective_freeze(pd_projective *self, const real *x, double left) {
     pd_context *context = self->context;
     const pd_contact_columns *c = &self->columns;
     const real *distances;
     pd_status status;
     size_t n_near;
     PD_TRY(pd_contact_place(self->contact, x));
-    const pd_active_pairs *near = pd_contact_near(self->contact, &n_near);
-    PD_TRY(pd_contact_distances(self->contact, &distances));
-    pd_contact_columns at = pd_contact_pairs_of(self->contact).columns;
-    pd_contact_pairs limits = {.n = (int)n_near, .activation = at.activation, .separation = at.separation};
-    PD_TRY(join(self, near, n_near, distances, &limits));
+    double begun = pd_seconds();
+    self->freezing.left = (real)(left / self->inverse_h);
+    if (!self->settings.hits_alone) {
+        const pd_active_pairs *near = pd_contact_near(self->contact, &n_near);
+        PD_TRY(pd_contact_distances(self->contact, &distances));
+        pd_contact_columns at = pd_contact_pairs_of(self->contact).columns;
+        pd_contact_pairs limits = {.n = (int)n_near, .activation = at.activation, .separation = at.separation};
+        PD_TRY(join(self, near, n_near, distances, &limits));
+    }
     PD_TRY(make_room(self, (size_t)self->n));
     const pd_kept_pairs *kept = &self->kept.pairs;
     pd_active_pairs all = {.kind = kept->kind, .points = kept->points, .key = kept->key};
@@ -275,6 +297,7 @@ pd_status pd_projective_freeze(pd_projective *self, const real *x) {
     PD_TRY(
         pd_projective_freeze_pairs(context, self->model, &pairs, &self->freezing, pd_contact_points(self->contact), kept, &self->frozen));
     PD_TRY(pd_projective_gather_diagonal(context, self->model, &self->incidence, &self->frozen, self->diagonal, self->touching));
+    self->seconds += pd_seconds() - begun;
 done:
     return status;
 }
@@ -317,8 +340,8 @@ pd_status pd_projective_rebound(pd_projective *self, const real *x, const real *
     const pd_projected_pairs *pairs = &self->frozen;
     size_t bytes = 3 * (size_t)model->n_vertices * sizeof(real);
     pd_status status = PD_OK;
-    if (!self->velocities) return PD_OK;
-    PD_TRY(pd_projective_freeze(self, x));
+    if (!self->count) return PD_OK;
+    PD_TRY(pd_projective_freeze(self, x, 0.0));
     const real *y = pd_contact_points(self->contact);
     PD_TRY(pd_projective_velocities(context, model, self->n_points, self->inverse_h, y, self->begun, offset, NULL, self->velocities));
     PD_TRY(pd_projective_rebounds(context, pairs, self->kept.pairs.pressed, self->velocities, settings->restitution, settings->rest_speed,

@@ -22,8 +22,8 @@ void pd_projective_destroy(pd_projective *projective); /* NULL is allowed */
 const pd_projective_description *pd_projective_settings(const pd_projective *projective);
 double pd_projective_activation(const pd_projective *projective);
 
-/* A step begins at x [n_vertices,3] B, and ends. There are no pairs yet. */
-pd_status pd_projective_begin(pd_projective *projective, const real *x);
+/* A step begins at x with velocities v, both [n_vertices,3] B, and ends. There are no pairs yet. */
+pd_status pd_projective_begin(pd_projective *projective, const real *x, const real *v);
 void pd_projective_end(pd_projective *projective);
 
 /* The part of the way from x_0 to x_1, and of the driven points to their targets, that nothing touches on. The pairs that a longer one brings
@@ -31,8 +31,8 @@ void pd_projective_end(pd_projective *projective);
 pd_status pd_projective_limit(pd_projective *projective, const real *x_0, const real *x_1, double slow, double *part);
 /* How far each vertex may go from x while all go as far as they like and the driven points stay: x goes towards x_1 no farther than that. */
 pd_status pd_projective_truncate(pd_projective *projective, const real *x_1, real *x);
-/* The pairs that are near at x join those of the step, and all are frozen there. */
-pd_status pd_projective_freeze(pd_projective *projective, const real *x);
+/* The pairs that are near at x join those of the step, and all are frozen there. left: the part of the step that is to come. */
+pd_status pd_projective_freeze(pd_projective *projective, const real *x, double left);
 /* Remembers which pairs lack something at x, where a round of iterations has ended. */
 pd_status pd_projective_press(pd_projective *projective, const real *x);
 
@@ -47,6 +47,8 @@ const unsigned char *pd_projective_touching(const pd_projective *projective);
  * B [n_vertices,3]. */
 pd_status pd_projective_rebound(pd_projective *projective, const real *x, const real *offset, real *v);
 
+/* Seconds spent so far in freezing, without what found the pairs. */
+double pd_projective_seconds(const pd_projective *projective);
 /* Pairs of the step, and their keys B, ascending. */
 int pd_projective_pairs(const pd_projective *projective, const uint64_t **keys);
 

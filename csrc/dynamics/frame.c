@@ -7,7 +7,7 @@
  * A solver contributes the direction (method.h); stopping rules, records and the clock are here, and what counts as divergence stands in
  * divergence.c. */
 #include "base/clock.h"
-#include "contact/contact.h"
+#include "contact/projective.h"
 #include "dynamics/chunk.h"
 #include "dynamics/divergence.h"
 #include "dynamics/outer_loop.h"
@@ -56,6 +56,7 @@ done:
 /* What the record says of pins and obstacles. */
 static pd_status look_at_driven(run *r) {
     r->row.outer = r->simulation->safe.drives;
+    r->row.stagnations = r->simulation->safe.stagnations;
     return pd_safe_behind(r->simulation, &r->row.behind);
 }
 
@@ -105,12 +106,21 @@ done:
     return status;
 }
 
+/* What contact has spent of its own so far. */
+static pd_contact_seconds spent_by_contact(const pd_problem *problem) {
+    if (!problem->contact) return (pd_contact_seconds){0};
+    pd_contact_seconds spent = pd_contact_seconds_of(problem->contact);
+    if (problem->projective) spent.projection = pd_projective_seconds(problem->projective);
+    return spent;
+}
+
 /* The next n iterations inside the clock; with `look` they end with reading back the report of pd_chunk_run. On a device whose loops run on
  * after their call, a phase is billed for what it waits for: the look for all of it. */
 static pd_status run_chunk(run *r, int n, pd_look look, double report[3], int *stalled) {
     pd_simulation *self = r->simulation;
     const pd_problem *problem = self->problem;
     double seconds[2], start;
+    pd_contact_seconds before = spent_by_contact(problem), after;
     pd_status status = pd_chunk_run(self, n, look, r->recording, &r->omega, seconds);
     *stalled = self->iterate.stalled;
     r->row.direction_seconds = seconds[0];
@@ -127,6 +137,10 @@ static pd_status run_chunk(run *r, int n, pd_look look, double report[3], int *s
         report[0] *= self->safe.kept * self->safe.kept;
         r->row.advance_seconds += pd_seconds() - start;
     }
+    after = spent_by_contact(problem); // what a record asks for is left out
+    r->row.culling_seconds += after.culling - before.culling;
+    r->row.ccd_seconds += after.impact - before.impact;
+    r->row.projection_seconds += after.projection - before.projection;
     r->result->phases[PD_PHASE_DIRECTION] += r->row.direction_seconds;
     r->result->phases[PD_PHASE_ADVANCE] += r->row.advance_seconds;
     r->result->seconds += r->row.direction_seconds + r->row.advance_seconds;
@@ -181,6 +195,7 @@ static pd_status iterations(run *r) {
     const pd_settings *settings = &self->settings;
     pd_step_result *result = r->result;
     pd_status status = PD_OK;
+    if (self->safe.rounds == PD_ROUNDS_SETTLED) result->stop = PD_STOP_CONVERGED; // before any, as contact by projections does as printed
     while (result->iterations - r->before < settings->iterations && result->stop == PD_STOP_ITERATION_CAP &&
            self->safe.rounds != PD_ROUNDS_SPENT) {
         if (r->observer && r->observer->interrupted && r->observer->interrupted(r->observer->user)) return PD_INTERRUPTED;

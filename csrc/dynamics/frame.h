@@ -19,11 +19,16 @@ typedef struct pd_safe {
     int arrived;      /* all that is driven is at its target */
 
     /* outer_loop.h */
-    real *before; /* B [n,3] the iterate before the last iteration; NULL without an outer loop */
-    int outer;    /* rounds that have ended in the step */
-    int inner;    /* iterations of this round */
-    int slow;     /* rounds in a row that got no farther than a small part of their way */
-    int apart;    /* 1: the iterate may have passed through something, and the state of the step is x */
+    real *before;     /* B [n,3] the iterate before the last iteration; NULL without an outer loop */
+    int outer;        /* rounds that have ended in the step */
+    int inner;        /* iterations of this round */
+    int slow;         /* rounds in a row that got no farther than a small part of their way */
+    int stagnations;  /* such rounds in the step */
+    double share;     /* of its way that the state goes in a round */
+    double moved;     /* by the round before, m; 0 where something stopped it, else `offset` says where to */
+    double left;      /* the part of the step that is to come, if the rounds so far are parts of it */
+    double potential; /* G after the last iteration, where a round ends by it; else not a number */
+    int apart;        /* 1: the iterate may have passed through something, and the state of the step is x */
     enum { PD_ROUNDS_GO_ON, PD_ROUNDS_SETTLED, PD_ROUNDS_SPENT } rounds;
 } pd_safe;
 

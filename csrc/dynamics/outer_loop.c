@@ -2,6 +2,7 @@
 #include "dynamics/outer_loop.h"
 
 #include "contact/projective.h"
+#include "dynamics/potential.h"
 #include "proximity_loops.h"
 
 /* A round that goes less than this part of its way has stagnated. */
@@ -9,6 +10,13 @@ static const double SLOW = 0.05;
 
 /* A step has settled where the state moves less than this part of the activation distance in a round. */
 static const double SETTLED = 1e-2;
+
+/* As printed a loop ends where the squares of the moves of a round add up to no more than this, m^2, and a round where an iteration changes the
+ * potential by no more than this part of it. */
+static const double PRINTED_SETTLED = 1e-4, PRINTED_STILL = 1e-2;
+
+/* A round that goes back by more than this part of what the one before went goes round and round; and the least share of its way that it is left. */
+static const double STEADY = 0.5, LEAST_SHARE = 0.1;
 
 /* So many rounds there are in a step at the least, if it has as many iterations: a single one that is cut would lose its motion. */
 enum { FEWEST_ROUNDS = 4 };
@@ -18,11 +26,66 @@ static pd_status begin_round(pd_simulation *self) {
     pd_projective *projective = self->problem->projective;
     pd_linear *linear = self->method->linear(self->own);
     pd_status status = PD_OK;
-    PD_TRY(pd_projective_freeze(projective, self->safe.x));
+    PD_TRY(pd_projective_freeze(projective, self->safe.x, self->safe.left));
     PD_TRY(pd_linear_set_diagonal(linear, pd_projective_diagonal(projective)));
     self->safe.inner = 0;
+    self->safe.potential = (double)NAN;
 done:
     return status;
+}
+
+/* problem->trial = x - previous at free vertices, elsewhere 0, m */
+static pd_status find_moves(const pd_simulation *self, const real *x, const real *previous) {
+    const pd_problem *problem = self->problem;
+    real *moves = problem->trial;
+    pd_status status = PD_OK;
+    PD_TRY(pd_memory_clear(problem->context, moves, pd_problem_bytes(problem)));
+    PD_TRY(pd_add_scaled(problem->context, problem->model, moves, -1.0, previous, moves));
+    PD_TRY(pd_add_scaled(problem->context, problem->model, moves, 1.0, x, moves));
+done:
+    return status;
+}
+
+/* sum |x - previous|^2, m^2 */
+static pd_status sum_of_moves(const pd_simulation *self, const real *x, const real *previous, double *sum) {
+    pd_status status = find_moves(self, x, previous);
+    return status ? status : pd_problem_product(self->problem, self->problem->trial, self->problem->trial, sum);
+}
+
+/* As printed: x_t + h v + h^2/4 of the acceleration of the last step. */
+static pd_status printed_guess(pd_simulation *self) {
+    const pd_problem *problem = self->problem;
+    pd_context *context = problem->context;
+    const pd_model *model = problem->model;
+    pd_iterate *iterate = &self->iterate;
+    pd_status status = PD_OK;
+    double h = problem->h;
+    PD_TRY(pd_first_guess(context, model, PD_GUESS_INERTIA, h, problem->x_t, self->v, self->v_previous, self->has_previous, problem->load,
+                          self->targets, iterate->x, iterate->offset));
+    if (self->has_previous) {
+        PD_TRY(pd_add_scaled(context, model, iterate->x, 0.25 * h, self->v, iterate->x));
+        PD_TRY(pd_add_scaled(context, model, iterate->x, -0.25 * h, self->v_previous, iterate->x));
+    }
+    PD_TRY(pd_offset(context, model, h, iterate->x, problem->x_t, self->v, problem->load, iterate->offset));
+done:
+    return status;
+}
+
+/* The iterate is where the state is. */
+static pd_status go_back(pd_simulation *self) {
+    const pd_problem *problem = self->problem;
+    pd_iterate *iterate = &self->iterate;
+    pd_status status = pd_memory_copy(problem->context, iterate->x, self->safe.x, pd_problem_bytes(problem));
+    return status
+               ? status
+               : pd_offset(problem->context, problem->model, problem->h, iterate->x, problem->x_t, self->v, problem->load, iterate->offset);
+}
+
+/* So it is, and the step ends. */
+static pd_status end_rounds(pd_simulation *self, int settled) {
+    self->safe.rounds = settled ? PD_ROUNDS_SETTLED : PD_ROUNDS_SPENT;
+    self->safe.apart = 0;
+    return self->safe.part == 1.0 ? PD_OK : go_back(self);
 }
 
 pd_status pd_outer_first_guess(pd_simulation *self) {
@@ -32,10 +95,20 @@ pd_status pd_outer_first_guess(pd_simulation *self) {
     double part;
     PD_TRY(pd_memory_copy(problem->context, safe->x, problem->x_t, pd_problem_bytes(problem)));
     safe->apart = 1;
-    safe->outer = safe->slow = safe->arrived = 0;
-    safe->kept = safe->part = 1.0;
+    safe->outer = safe->slow = safe->stagnations = safe->arrived = 0;
+    safe->kept = safe->part = safe->left = safe->share = 1.0;
+    safe->moved = 0.0;
     safe->rounds = PD_ROUNDS_GO_ON;
-    PD_TRY(pd_projective_begin(problem->projective, problem->x_t));
+    PD_TRY(pd_projective_begin(problem->projective, problem->x_t, self->v));
+    if (pd_projective_settings(problem->projective)->printed) {
+        double moves;
+        PD_TRY(printed_guess(self));
+        PD_TRY(sum_of_moves(self, self->iterate.x, safe->x, &moves));
+        if (moves <= PRINTED_SETTLED) {
+            safe->apart = 0, safe->rounds = PD_ROUNDS_SETTLED;
+            return go_back(self);
+        }
+    }
     PD_TRY(pd_projective_limit(problem->projective, safe->x, self->iterate.x, 0.0, &part));
     PD_TRY(begin_round(self));
 done:
@@ -56,21 +129,47 @@ static pd_status largest_move(const pd_simulation *self, const real *x, const re
     return status;
 }
 
+/* The part of the way, of what nothing touches on, that the state goes. Over an edge or a tip the normals of one freeze can send it to where those
+ * of the next send it back, for ever: where a round goes against the one before, and more than half as far, the state goes half as much
+ * of its way from there on. Not before what is driven has arrived, since that goes as far as the state. */
+static pd_status choose_share(pd_simulation *self, int final, double moved, double *share) {
+    const pd_problem *problem = self->problem;
+    pd_safe *safe = &self->safe;
+    double before = safe->moved, distance = pd_projective_activation(problem->projective), along = 0.0;
+    int whole = safe->part == 1.0 && safe->arrived;
+    pd_status status = PD_OK;
+    *share = 1.0;
+    safe->moved = 0.0;
+    if (!whole || pd_projective_settings(problem->projective)->cut_back) return PD_OK;
+    PD_TRY(find_moves(self, self->iterate.x, safe->x));
+    if (before > 0.0) PD_TRY(pd_problem_product(problem, problem->trial, safe->offset, &along));
+    PD_TRY(pd_memory_copy(problem->context, safe->offset, problem->trial, pd_problem_bytes(problem)));
+    safe->moved = moved;
+    if (along < 0.0 && moved > STEADY * before && safe->share > LEAST_SHARE) safe->share *= 0.5;
+    if (!final && moved > SETTLED * distance) *share = safe->share;
+done:
+    return status;
+}
+
 /* The state goes towards the iterate as far as nothing touches. */
-static pd_status move_state(pd_simulation *self, double *moved) {
+static pd_status move_state(pd_simulation *self, int final, double *moved) {
     const pd_problem *problem = self->problem;
     pd_safe *safe = &self->safe;
     int n = problem->model->n_vertices;
+    double share;
     pd_status status = PD_OK;
     PD_TRY(largest_move(self, self->iterate.x, safe->x, moved));
     if (!isfinite(*moved)) return PD_OK; // the frame says so
     PD_TRY(pd_projective_limit(problem->projective, safe->x, self->iterate.x, SLOW, &safe->part));
     *moved *= safe->part;
     safe->slow = safe->part < SLOW ? safe->slow + 1 : 0;
-    if (safe->slow >= 2) { // what is driven waits
+    safe->stagnations += safe->slow > 0;
+    safe->left *= 1.0 - safe->part;
+    PD_TRY(choose_share(self, final, *moved, &share));
+    if (safe->slow >= 2 && !pd_projective_settings(problem->projective)->cut_back) { // what is driven waits
         PD_TRY(pd_projective_truncate(problem->projective, self->iterate.x, safe->x));
     } else {
-        PD_TRY(pd_move_towards(problem->context, n, NULL, safe->part, self->iterate.x, safe->x));
+        PD_TRY(pd_move_towards(problem->context, n, NULL, share * safe->part, self->iterate.x, safe->x));
         PD_TRY(pd_contact_drive(problem->contact, safe->part));
         if (safe->part == 1.0) safe->arrived = 1;
     }
@@ -79,39 +178,35 @@ done:
     return status;
 }
 
-/* The iterate is where the state is, and the step ends. */
-static pd_status end_rounds(pd_simulation *self, int settled) {
-    const pd_problem *problem = self->problem;
-    pd_iterate *iterate = &self->iterate;
-    pd_safe *safe = &self->safe;
-    pd_status status = PD_OK;
-    safe->rounds = settled ? PD_ROUNDS_SETTLED : PD_ROUNDS_SPENT;
-    safe->apart = 0;
-    if (safe->part == 1.0) return PD_OK;
-    PD_TRY(pd_memory_copy(problem->context, iterate->x, safe->x, pd_problem_bytes(problem)));
-    PD_TRY(pd_offset(problem->context, problem->model, problem->h, safe->x, problem->x_t, self->v, problem->load, iterate->offset));
-done:
-    return status;
-}
-
 pd_status pd_outer_look(pd_simulation *self) {
     const pd_problem *problem = self->problem;
     const pd_projective_description *settings = pd_projective_settings(problem->projective);
     pd_safe *safe = &self->safe;
-    double distance = pd_projective_activation(problem->projective), move = 0.0, moved;
+    double distance = pd_projective_activation(problem->projective), move = 0.0, moved, squares = 0.0;
     int most = self->settings.iterations / FEWEST_ROUNDS, inner = settings->inner < most ? settings->inner : most;
-    int last = self->iterate.number + 1 == self->settings.iterations, full = ++safe->inner >= inner, still;
+    int last = self->iterate.number + 1 == self->settings.iterations, full = ++safe->inner >= inner, still, settled;
     pd_status status = PD_OK;
     safe->kept = safe->part = 1.0;
-    if (!last && !full && safe->inner % self->settings.check_every != 0) return PD_OK;
-    PD_TRY(largest_move(self, self->iterate.x, safe->before, &move));
-    still = move <= settings->tolerance * distance;
+    if (settings->printed) {
+        double before = safe->potential;
+        PD_TRY(pd_problem_potential(problem, self->iterate.x, self->iterate.offset, &safe->potential, NULL));
+        still = fabs(safe->potential - before) <= PRINTED_STILL * fabs(safe->potential);
+    } else {
+        if (!last && !full && safe->inner % self->settings.check_every != 0) return PD_OK;
+        PD_TRY(largest_move(self, self->iterate.x, safe->before, &move));
+        still = move <= settings->tolerance * distance;
+    }
     if (!last && !full && !still) return PD_OK;
+    if (settings->printed) PD_TRY(sum_of_moves(self, self->iterate.x, safe->x, &squares));
     PD_TRY(pd_projective_press(problem->projective, self->iterate.x));
-    PD_TRY(move_state(self, &moved));
+    PD_TRY(move_state(self, last || safe->outer + 1 >= settings->outer, &moved));
     if (!isfinite(moved)) return PD_OK;
-    int settled = safe->part == 1.0 && moved <= SETTLED * distance;
+    if (settings->printed)
+        settled = safe->part * safe->part * squares <= PRINTED_SETTLED;
+    else
+        settled = safe->part == 1.0 && moved <= SETTLED * distance;
     if (settled || last || safe->outer >= settings->outer) return end_rounds(self, settled);
+    if (settings->cut_back && safe->part < 1.0) PD_TRY(go_back(self));
     PD_TRY(begin_round(self));
     self->iterate.restarted = self->iterate.number + 1;
 done:

@@ -52,6 +52,9 @@ typedef struct pd_iteration {
     double step_limit;        /* the part of the move that contact allowed; 1: all */
     int outer;                /* moves of what is driven so far */
     double behind;            /* m, pd_step_result */
+    int stagnations;          /* rounds of contact by projections so far that got next to nowhere */
+    /* of all iterations so far, and part of their seconds: finding pairs, times of impact, freezing projections */
+    double culling_seconds, ccd_seconds, projection_seconds;
 } pd_iteration;
 
 /* Who watches a step; any of the functions may be NULL. */

@@ -22,7 +22,11 @@
     X(SEARCHES, "searches")                           \
     X(STEP_LIMIT, "step_limit")                       \
     X(OUTER, "outer")                                 \
-    X(BEHIND, "behind")
+    X(BEHIND, "behind")                               \
+    X(STAGNATIONS, "stagnations")                     \
+    X(CULLING_SECONDS, "culling_seconds")             \
+    X(CCD_SECONDS, "ccd_seconds")                     \
+    X(PROJECTION_SECONDS, "projection_seconds")
 
 /* The same for that of a linear solve; distance: from the target. */
 #define PD_LINEAR_RECORD_TABLE(X)     \

@@ -46,6 +46,10 @@ static pd_status record(void *user, pd_simulation *core, const pd_iteration *ite
         row[PD_RECORD_STEP_LIMIT] = iteration->step_limit;
         row[PD_RECORD_OUTER] = iteration->outer;
         row[PD_RECORD_BEHIND] = iteration->behind;
+        row[PD_RECORD_STAGNATIONS] = iteration->stagnations;
+        row[PD_RECORD_CULLING_SECONDS] = iteration->culling_seconds;
+        row[PD_RECORD_CCD_SECONDS] = iteration->ccd_seconds;
+        row[PD_RECORD_PROJECTION_SECONDS] = iteration->projection_seconds;
     }
     if (!status && watch->iterates) status = pd_simulation_get_state(core, watch->iterates + (size_t)iteration->number * count, NULL, NULL);
     watch->rows = iteration->number + 1;
@@ -57,11 +61,12 @@ static pd_status record(void *user, pd_simulation *core, const pd_iteration *ite
     if (positions) {
         status = pd_simulation_get_state(core, PyArray_DATA(positions), NULL, NULL);
         if (!status)
-            answer =
-                PyObject_CallFunction(watch->observer, "({sisdsdsdsdsdsisdsO})", "iteration", iteration->number, "seconds",
-                                      iteration->seconds, "direction_seconds", iteration->direction_seconds, "advance_seconds",
-                                      iteration->advance_seconds, "step_norm", iteration->step_norm, "step_limit", iteration->step_limit,
-                                      "outer", iteration->outer, "behind", iteration->behind, "positions", positions);
+            answer = PyObject_CallFunction(
+                watch->observer, "({sisdsdsdsdsdsisdsisdsdsdsO})", "iteration", iteration->number, "seconds", iteration->seconds,
+                "direction_seconds", iteration->direction_seconds, "advance_seconds", iteration->advance_seconds, "step_norm",
+                iteration->step_norm, "step_limit", iteration->step_limit, "outer", iteration->outer, "behind", iteration->behind,
+                "stagnations", iteration->stagnations, "culling_seconds", iteration->culling_seconds, "ccd_seconds", iteration->ccd_seconds,
+                "projection_seconds", iteration->projection_seconds, "positions", positions);
     }
     if (!status && !answer) status = PD_INTERRUPTED; // the observer's exception is pending
     Py_XDECREF(answer);

@@ -7,11 +7,22 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pdgpu.arguments import integer, number
+from pdgpu.arguments import choice, integer, number
 from pdgpu.contact import BarrierContact, PairTable
 from pdgpu.linear_solvers import keep
 
 __all__ = ["ProjectiveContact"]
+
+TARGETS = ("lifted", "away", "here", "reflected")  # PD_TARGET_... of csrc/elements/contact/projection.h
+
+# target, only what a move has hit, a cut iterate goes back, one iteration a round, loop and stopping as printed
+VARIANTS = {
+    "corrected": ("lifted", 0, 0, 0, 0),
+    "printed": ("reflected", 0, 1, 0, 1),
+    "vanilla": ("here", 1, 1, 1, 0),
+    "barrier": ("away", 0, 1, 1, 0),
+    "prune_each": ("lifted", 0, 1, 1, 0),
+}
 
 
 @dataclass(frozen=True)
@@ -47,6 +58,19 @@ class ProjectiveContact:
     tolerance : float
         A round ends when an iteration moves no vertex farther than this part of `distance`. A step ends after a round that nothing
         touched in and that moved the state no farther than a hundredth of `distance`.
+    variant : str
+        "corrected", or one of four that do not work and are here to see why [Lan et al. 2022, Sec. 4, Figs. 2 to 5]; none of them
+        lets anything pass through anything either. All weigh pairs alike.
+
+        - "printed": Algorithm 1 and Eq. 6 to the letter. The loop tests the sum of the squares of the moves against 1e-4 m^2 before it
+          goes round: a body at rest never begins to fall. A target lies where a pair would be after it was reflected at the
+          surface; with a restitution of 0 on the surface, where what arrives sticks. `inner` bounds a round, which ends when its
+          potential changes by less than a hundredth; `tolerance` is not read. It starts from x + h v + h^2/4 a, whatever
+          `initialization` says.
+        - "vanilla": every iteration is cut back to where nothing touches, and what it would have hit is held where it is
+          ("PD + CCD").
+        - "barrier": the same, and whatever is near is to have the activation distance ("PD + IPC + CCD").
+        - "prune_each": the targets of "corrected", but every iteration is cut back (Fig. 5).
 
     Raises
     ------
@@ -69,6 +93,7 @@ class ProjectiveContact:
     outer: int = field(default=60, kw_only=True)
     inner: int = field(default=20, kw_only=True)
     tolerance: float = field(default=1e-4, kw_only=True)
+    variant: str = field(default="corrected", kw_only=True)
 
     def __post_init__(self):
         keep(self, distance=number("distance", self.distance, above=0.0), separation=number("separation", self.separation, minimum=0.0))
@@ -80,6 +105,9 @@ class ProjectiveContact:
         keep(self, weight=number("weight", self.weight, above=0.0))
         keep(self, outer=integer("outer", self.outer, 1, 10**6), inner=integer("inner", self.inner, 1, 10**6))
         keep(self, tolerance=number("tolerance", self.tolerance, minimum=0.0))
+        choice("variant", self.variant, tuple(VARIANTS))
+        if self.restitution and self.variant in ("vanilla", "barrier"):
+            raise ValueError(f'restitution: {self.restitution:g}, but the variant "{self.variant}" has none')
 
     def _law(self):
         """What finds the pairs; its energy does not act."""
@@ -88,5 +116,7 @@ class ProjectiveContact:
     def _settings(self, dt, gravity):
         """As the core takes them, by name; dt in s, gravity (3,) m/s^2."""
         rest_speed = 4.0 * dt * float(np.linalg.norm(gravity))
+        target, hits_alone, cut_back, every, printed = VARIANTS[self.variant]
         own = {"restitution": self.restitution, "rest_speed": rest_speed, "tolerance": self.tolerance}
-        return {"stiffness": self.weight, "outer": self.outer, "inner": self.inner, **own}
+        rules = {"target": TARGETS.index(target), "hits_alone": hits_alone, "cut_back": cut_back, "printed": printed}
+        return {"stiffness": self.weight, "outer": self.outer, "inner": 1 if every else self.inner, **own, **rules}

@@ -5,23 +5,9 @@ import warnings
 import numpy as np
 import pytest
 from contact_scenes import SCENES, border, cloth, cube, sheet
-from projective_run import LINEAR, judged_projective_run, projective_case, projective_simulation
+from projective_run import LINEAR, G, dropped, judged, judged_projective_run, on_spike, projective_case, projective_simulation
 
 import pdgpu
-from pdgpu import _host
-
-G = 9.8
-judged = pytest.mark.skipif(not _host.HAS_GMP, reason="this build has no GMP")
-
-
-def dropped(dt, *, height=0.5, velocity=(0.0, 0.0, 0.0), iterations=400, **contact):
-    """A vertex above a plane."""
-    scene = pdgpu.Scene((0.0, -G, 0.0))
-    scene.add_particles([[0.0, height, 0.0]], mass=2.0, velocity=velocity)
-    scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), name="floor")
-    solver = pdgpu.ProjectiveDynamics(iterations=iterations)
-    return pdgpu.Simulation(scene, solver, dt=dt, contact=pdgpu.ProjectiveContact(5e-3, **contact))
-
 
 # ---- answers on paper -------------------------------------------------------------------------------------------------------
 
@@ -199,15 +185,6 @@ def test_the_path_of_every_step_is_clean_in_any_scene(name, iterations, dtype):
     assert found.intersections == 0
 
 
-def on_spike(cells):
-    """A cloth falls on the tip of a pyramid."""
-    scene = pdgpu.Scene((0.0, -G, 0.0))
-    cloth(scene, sheet(0.4, 0.4, cells, 0.008), cells=cells)
-    tip = np.array([[0.0, 0.0, 0.0], [0.06, -0.3, 0.0], [-0.03, -0.3, 0.05], [-0.03, -0.3, -0.05]]) + [0.003, 0.0, 0.004]
-    scene.add_obstacle(pdgpu.Mesh(tip, triangles=[(0, 1, 2), (0, 2, 3), (0, 3, 1), (1, 3, 2)]), name="spike")
-    return scene
-
-
 def crossing_patches(cells):
     """A cloth that is held at two sides, and another across it."""
     scene = pdgpu.Scene((0.0, -G, 0.0))
@@ -320,6 +297,8 @@ def test_a_record_says_what_happened_in_the_rounds():
         ({"distance": 1e-3, "outer": 0}, "outer"),
         ({"distance": 1e-3, "inner": 0}, "inner"),
         ({"distance": 1e-3, "tolerance": -1e-4}, "tolerance"),
+        ({"distance": 1e-3, "variant": "best"}, "variant: expected one of 'corrected'.*got 'best'"),
+        ({"distance": 1e-3, "variant": "vanilla", "restitution": 0.5}, "restitution"),
     ],
 )
 def test_bad_settings_are_named(settings, message):
