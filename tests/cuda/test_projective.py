@@ -33,9 +33,9 @@ def test_targets_as_printed(dtype):
     case = projective_case("thrown ball", restitution=0.5, inner=5, variant="printed")
     solver = pdgpu.ProjectiveDynamics(iterations=8, linear=pdgpu.Jacobi(), check_every=1)
     cpu, cuda = (pdgpu.Simulation(case.scene, solver, device=d, dt=1 / 24, contact=case.contact, dtype=dtype) for d in ("cpu", "cuda"))
-    for _ in range(2):
+    for step in range(2):
         for sim in (cpu, cuda):
             sim.step(record=True)
-    np.testing.assert_array_equal(cuda.last_step["outer"], cpu.last_step["outer"])
-    assert cpu.last_step["active_contacts"][-1] > 0
+        np.testing.assert_array_equal(cuda.last_step["outer"], cpu.last_step["outer"])
+        assert step or cpu.last_step["active_contacts"][-1] > 10
     assert np.abs(cuda.positions - cpu.positions).max() < (1e-9 if dtype == "float64" else 1e-4) * np.abs(cpu.positions).max()
