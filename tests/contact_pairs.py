@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from pdgpu import contact
+from pdgpu import contact, contact_surface
 
-PLANE = contact.VERTEX_PLANE
+PLANE = contact_surface.VERTEX_PLANE
 
 
 def evaluate(
@@ -28,14 +28,14 @@ def evaluate(
 
 def thresholds(module, x):
     """Where the mollifier of pairs of edges at rest at x ends, (n,) m^4."""
-    return evaluate(module, "threshold", contact.EDGE_EDGE, x)
+    return evaluate(module, "threshold", contact_surface.EDGE_EDGE, x)
 
 
 def random_pairs(module, kind, n, seed, *, reach=1.0, least=0.05, parallel=0.3):
     """About n pairs of a kind of size 1, at distances between least and reach; so many of the pairs of edges are nearly parallel."""
     rng = np.random.default_rng(seed)
-    x = 0.6 * rng.normal(size=(4 * n, contact.CORNERS[kind], 3))
-    if kind == contact.EDGE_EDGE:
+    x = 0.6 * rng.normal(size=(4 * n, contact_surface.CORNERS[kind], 3))
+    if kind == contact_surface.EDGE_EDGE:
         some = slice(0, int(parallel * len(x)))
         along = (x[some, 1] - x[some, 0]) * rng.uniform(0.3, 1.5, (len(x[some]), 1))
         x[some, 3] = x[some, 2] + along + 0.01 * rng.normal(size=along.shape)

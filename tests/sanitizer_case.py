@@ -95,7 +95,7 @@ def proximity(device, dtype):
 
 def contacts(device, dtype):
     """Every quantity of every kind of pair."""
-    for kind, name in enumerate(pdgpu.contact.KINDS):
+    for kind, name in enumerate(pdgpu.contact_surface.KINDS):
         x = random_pairs(backend("cpu", "float64"), kind, 70, 0).astype(dtype)
         for quantity in pdgpu.contact.QUANTITIES:
             if not np.isfinite(evaluate(backend(device, dtype), quantity, kind, x, threshold=1e-3)).all():

@@ -7,6 +7,7 @@ from contact_pairs import PLANE, evaluate, random_pairs
 
 import pdgpu
 from pdgpu import _cpu_f64, contact
+from pdgpu.contact_surface import EDGE_EDGE, VERTEX_EDGE, VERTEX_TRIANGLE
 
 ipctk = pytest.importorskip("ipctk", reason="ipctk is not installed: pip install pdgpu[bench]")
 RELATIVE = 1e-10
@@ -46,8 +47,8 @@ def test_ten_thousand_random_pairs():
             place = np.array([i % 14, i // 14 % 14, i // 196 + 13 * kind]) * 8.0
             points.append(x + place)
             rows = start + np.arange(len(x))
-            triangles += [rows[1:4]] if kind == contact.VERTEX_TRIANGLE else []
-            edges += [rows[1:3]] if kind == contact.VERTEX_EDGE else [rows[:2], rows[2:]] if kind == contact.EDGE_EDGE else []
+            triangles += [rows[1:4]] if kind == VERTEX_TRIANGLE else []
+            edges += [rows[1:3]] if kind == VERTEX_EDGE else [rows[:2], rows[2:]] if kind == EDGE_EDGE else []
             start += len(x)
     of_point = np.repeat(np.arange(len(points)), [len(x) for x in points])
     x, triangles, edges = np.concatenate(points), np.array(triangles), np.array(edges)

@@ -9,7 +9,7 @@ import pytest
 from contact_meshes import MESHES, fold, layers, probe, rods_and_particles
 
 import pdgpu
-from pdgpu import contact
+from pdgpu import contact, contact_surface
 
 SHEET = pdgpu.shapes.grid((1, 1), cells=(3, 3))
 
@@ -52,7 +52,7 @@ def test_a_particle_beside_a_rod():
     x = np.array([[0, 0, 0], [1, 0, 0], [2, 0, 0], [1.4, 0, 0.01]], float)
     plain = pdgpu.BarrierContact(0.02, 100.0, area_weighted=False)
     pairs = contact.find_pairs(plain, x, [], [[0, 1], [1, 2]])
-    assert pairs.kind.tolist() == [contact.VERTEX_EDGE] and pairs.vertices.tolist() == [[3, 1, 2, -1]]
+    assert pairs.kind.tolist() == [contact_surface.VERTEX_EDGE] and pairs.vertices.tolist() == [[3, 1, 2, -1]]
     np.testing.assert_allclose(pairs.energy(x), 100 * barrier(1e-4, 4e-4), rtol=1e-12)
     np.testing.assert_allclose(pairs.gradient(x)[:, 2] / pairs.gradient(x)[3, 2], [0, -0.6, -0.4, 1], atol=1e-12)
 

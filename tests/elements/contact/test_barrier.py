@@ -5,6 +5,8 @@ import pytest
 from contact_pairs import PLANE, evaluate, random_pairs, thresholds
 
 from pdgpu import _cpu_f32, _cpu_f64, contact, geometry
+from pdgpu.contact_surface import CORNERS
+from pdgpu.contact_surface import KINDS as NAMES
 
 KINDS = range(5)
 VV, VE, VT, EE, _ = KINDS
@@ -75,7 +77,7 @@ def test_derivatives_against_differences(kind):
     x = random_pairs(_cpu_f64, kind, 400, 1)
     settings = dict(threshold=thresholds(_cpu_f64, x + 0.1) if kind == EE else 0.0, stiffness=2.0)
     gradient, hessian = (evaluate(_cpu_f64, q, kind, x, **settings) for q in ("gradient", "hessian"))
-    step, moved = 1e-6, contact.CORNERS[kind] if kind != PLANE else 2  # the normal of a plane is no position
+    step, moved = 1e-6, CORNERS[kind] if kind != PLANE else 2  # the normal of a plane is no position
     size = np.abs(hessian).max(axis=(1, 2))
     for corner in range(moved):
         for axis in range(3):
@@ -87,12 +89,10 @@ def test_derivatives_against_differences(kind):
             up, down = (evaluate(_cpu_f64, "gradient", kind, side, **settings).reshape(len(x), -1) for side in sides)
             wrong = np.abs((up - down) / (2 * step) - hessian[:, 3 * corner + axis]).max(axis=1) > 1e-5 * size
             # where the nearest feature changes within the step the second derivative jumps
-            features = (
-                [getattr(geometry, contact.KINDS[kind].replace("-", "_"))(side).feature for side in sides] if kind != PLANE else [0, 0]
-            )
+            features = [getattr(geometry, NAMES[kind].replace("-", "_"))(side).feature for side in sides] if kind != PLANE else [0, 0]
             assert not (wrong & (features[0] == features[1])).any()
     if kind not in (VV, PLANE):
-        found = np.unique(getattr(geometry, contact.KINDS[kind].replace("-", "_"))(x).feature)
+        found = np.unique(getattr(geometry, NAMES[kind].replace("-", "_"))(x).feature)
         assert len(found) == {VE: 3, VT: 7, EE: 9}[kind]
 
 
@@ -185,7 +185,7 @@ def test_what_one_corner_sees_is_its_block_of_the_hessian(kind):
     settings = dict(threshold=thresholds(_cpu_f64, x) if kind == EE else 0.0)
     for psd in ("", "_psd"):
         hessian, blocks = (evaluate(_cpu_f64, q + psd, kind, x, **settings) for q in ("hessian", "blocks"))
-        for j in range(contact.CORNERS[kind]):
+        for j in range(CORNERS[kind]):
             part = slice(3 * j, 3 * j + 3)
             np.testing.assert_allclose(blocks[:, j], hessian[:, part, part], atol=1e-14 * np.abs(hessian).max(), rtol=1e-12)
 
@@ -221,7 +221,7 @@ def test_a_sphere_is_a_vertex_and_a_capsule_an_edge_with_the_radius_as_separatio
 def test_degenerate_primitives(kind, module):
     """If it failed, one flat triangle of a scanned mesh, or two edges in line, would fill a simulation with NaN."""
     rng = np.random.default_rng(8)
-    x = rng.integers(-1, 2, (4000, contact.CORNERS[kind], 3)).astype(float)
+    x = rng.integers(-1, 2, (4000, CORNERS[kind], 3)).astype(float)
     x[::3] += 1e-7 * rng.normal(size=x[::3].shape)
     x[1::3, 2:] = x[1::3, 1:2] + rng.uniform(-1, 1, (len(x[1::3]), x.shape[1] - 2, 1)) * (x[1::3, 1:2] - x[1::3, :1])
     x = x[evaluate(module, "distance", kind, x) > 1e-2]
