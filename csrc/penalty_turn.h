@@ -327,6 +327,12 @@ PD_FUNCTION real pd_penalty_turn_strength(const pd_friction_scene *scene, const 
     return coefficient > 0 ? coefficient * pairs->stiffness * pd_penalty_turn_depth(pairs, y, p) : (real)0;
 }
 
+/* mu lambda of pair p with friction as a visit of a vertex sees it, N. */
+PD_FUNCTION real pd_penalty_visit_strength(const pd_contact_sweep *contact, int p) {
+    if (contact->rubbing.n_owners == 0) return contact->lagged.strength[p];
+    return pd_penalty_turn_strength(&contact->rubbing, &contact->frozen, contact->points, p);
+}
+
 /* Adds to sum [9] what a role gives, and returns its share of the energy; partners as for a barrier (vertex_turn.h). */
 PD_FUNCTION real pd_penalty_add_role(const pd_frozen_pairs *pairs, const real *y, int role, real partners, real sum[9]) {
     int p = role / 4;

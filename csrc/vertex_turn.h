@@ -160,7 +160,7 @@ PD_FUNCTION int pd_turn_first_lagged(const pd_contact_sweep *contact, int vertex
 /* Adds to sum [9] what a role in a pair with friction gives, and returns its share of the energy. */
 PD_FUNCTION real pd_turn_add_friction(const pd_contact_sweep *contact, int role, real partners, real sum[9]) {
     int p = role / 4;
-    real strength = contact->lagged.strength[p], weight = contact->lagged.weights[role], M[9];
+    real strength = pd_penalty_visit_strength(contact, p), weight = contact->lagged.weights[role], M[9];
     if (!(strength > 0) || weight == 0) return 0;
     pd_vector u = pd_friction_turn_slip(&contact->lagged, &contact->slipping, p);
     pd_friction_terms terms = pd_friction_terms_of(u, contact->slipping.extent);

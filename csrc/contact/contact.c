@@ -44,6 +44,7 @@ struct pd_contact {
     pd_friction *friction[PD_LAG_COUNT]; /* NULL without friction */
     pd_penalty *penalty[PD_LAG_COUNT];   /* NULL without a penalty */
     int interval;                        /* pd_contact_interval */
+    int every_visit;                     /* of friction: pd_penalty_description */
     int fresh;                           /* no detection yet since the step began */
     int lag, lags;                       /* the one that acts; pd_contact_lags */
     long long searches;
@@ -109,6 +110,7 @@ pd_status pd_contact_create(pd_contact **out, pd_context *context, const pd_cont
     self->n_vertices = n_vertices;
     self->n_driven = d->phase.n_points - n_vertices;
     self->interval = d->penalty.interval;
+    self->every_visit = d->penalty.every_visit;
     self->by_reach = d->guard == PD_GUARD_REACH;
     PD_TRY(create_scene(&self->scene, context, d));
     self->reach = (d->activation * (self->by_reach ? REACH_FACTOR : 1.0) + d->separation) * (1.0 + 8.0 * (double)PD_EPSILON);
@@ -324,6 +326,13 @@ done:
     return status;
 }
 
+pd_status pd_contact_follow_friction(pd_contact *self) {
+    pd_friction *friction = self->friction[self->lag];
+    if (!friction || !self->every_visit) return PD_OK;
+    pd_penalty_view view = pd_penalty_pairs_of(self->penalty[self->lag]);
+    return pd_friction_follow(friction, &view.pairs, self->surface->points);
+}
+
 int pd_contact_interval(const pd_contact *self) { return self->interval; }
 
 pd_penalty *pd_contact_penalty(const pd_contact *self, int lag) { return self->penalty[lag]; }
@@ -372,7 +381,8 @@ done:
 pd_status pd_contact_friction_potential(pd_contact *self, double *energy) {
     pd_friction *friction = self->friction[self->lag];
     *energy = 0.0;
-    return friction ? pd_friction_potential(friction, self->surface->points, energy) : PD_OK;
+    pd_status status = pd_contact_follow_friction(self);
+    return status || !friction ? status : pd_friction_potential(friction, self->surface->points, energy);
 }
 
 pd_status pd_contact_add_gradient(pd_contact *self, const pd_model *model, const real *x, real *gradient) {
@@ -384,6 +394,7 @@ pd_status pd_contact_add_gradient(pd_contact *self, const pd_model *model, const
         PD_TRY(evaluate(self, PD_CONTACT_GRADIENT, self->corners));
         PD_TRY(pd_contact_gather(self->context, model, &self->incidence, self->corners, gradient));
     }
+    PD_TRY(pd_contact_follow_friction(self));
     if (friction) PD_TRY(pd_friction_add_gradient(friction, model, self->surface->points, gradient));
 done:
     return status;
@@ -401,6 +412,7 @@ pd_status pd_contact_hessians(pd_contact *self, const real *x, int psd) {
         PD_TRY(pd_penalty_hessians(self->penalty[self->lag], self->surface->points, self->hessians));
     else
         PD_TRY(evaluate(self, psd ? PD_CONTACT_HESSIAN_PSD : PD_CONTACT_HESSIAN, self->hessians));
+    PD_TRY(pd_contact_follow_friction(self));
     if (self->friction[self->lag]) PD_TRY(pd_friction_hessians(self->friction[self->lag], self->surface->points));
 done:
     return status;
@@ -564,6 +576,7 @@ static void add_friction(const pd_contact *self, pd_contact_sweep *sweep) {
     pd_friction_view view = pd_friction_pairs_of(self->friction[self->lag]);
     sweep->lagged = view.pairs, sweep->lagged_incidence = view.incidence, sweep->slipping = view.slipping;
     sweep->slipping.y = sweep->points;
+    if (self->every_visit) sweep->rubbing = view.scene;
 }
 
 /* Nobody has a reach. */

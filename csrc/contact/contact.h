@@ -87,6 +87,8 @@ pd_status pd_contact_lag_again(pd_contact *contact, const real *x);
 void pd_contact_forget_step(pd_contact *contact);
 /* How often a step lags, 1 without friction: a pass of iterations goes with each. */
 int pd_contact_lags(const pd_contact *contact);
+/* Where friction has the normal forces of the moment, those of the last place. Whatever reads its pairs asks for it first. */
+pd_status pd_contact_follow_friction(pd_contact *contact);
 /* NULL: there is no friction. */
 pd_friction *pd_contact_friction(const pd_contact *contact, int lag);
 

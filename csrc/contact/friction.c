@@ -145,6 +145,11 @@ done:
     return status;
 }
 
+pd_status pd_friction_follow(pd_friction *self, const pd_frozen_pairs *pairs, const real *y) {
+    if (self->pairs.n == 0) return PD_OK;
+    return pd_penalty_strengths(self->context, &self->scene, pairs, y, self->pairs.strength);
+}
+
 void pd_friction_forget(pd_friction *self) { self->pairs.n = 0; }
 
 /* ---- the potential ----------------------------------------------------------------------------------------------------------------------- */
@@ -198,7 +203,7 @@ done:
 /* ---- for others ------------------------------------------------------------------------------------------------------------------------ */
 
 pd_friction_view pd_friction_pairs_of(const pd_friction *self) {
-    return (pd_friction_view){self->pairs, self->incidence, self->keys, self->matrices, {NULL, self->begun, self->extent}};
+    return (pd_friction_view){self->pairs, self->incidence, self->keys, self->matrices, {NULL, self->begun, self->extent}, self->scene};
 }
 
 pd_status pd_friction_read(pd_friction *self, int quantity, const real *y, real *out) {

@@ -35,6 +35,8 @@ pd_status pd_friction_lag(pd_friction *friction, const pd_contact_law *law, cons
 /* The same of pairs with a penalty, which have their weights and normals. */
 pd_status pd_friction_lag_frozen(pd_friction *friction, const pd_frozen_pairs *pairs, const pd_incidence *incidence, const uint64_t *keys,
                                  const real *y);
+/* The same pairs get the forces they have at y. */
+pd_status pd_friction_follow(pd_friction *friction, const pd_frozen_pairs *pairs, const real *y);
 /* There are no pairs any more. */
 void pd_friction_forget(pd_friction *friction);
 
@@ -56,6 +58,7 @@ typedef struct pd_friction_view {
     const uint64_t *keys;
     const real *matrices;
     pd_slipping slipping; /* without y */
+    pd_friction_scene scene;
 } pd_friction_view;
 pd_friction_view pd_friction_pairs_of(const pd_friction *friction);
 

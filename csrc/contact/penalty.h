@@ -15,6 +15,7 @@ typedef struct pd_penalty pd_penalty;
 /* All H. */
 typedef struct pd_penalty_description {
     int interval;          /* iterations from one detection in a step to the next; 0: one detection a step; -1: there is no penalty */
+    int every_visit;       /* friction has the normal forces of the moment: no term of any potential */
     double depth;          /* how far inside a closed surface is looked for, m */
     const int *outward;    /* [triangles] as in pd_penalty_search */
     const int *ring_start; /* [n_points+1] */

@@ -50,11 +50,12 @@ static int number_of(PyObject *dict, const char *name, double least, double most
 
 /* The penalty, if there is one. Returns 0 with an exception set. */
 static int read_penalty(PyObject *kept, PyObject *object, int n_points, int n_triangles, pd_penalty_description *out) {
-    double interval;
+    double interval, every_visit;
     npy_intp one[1] = {n_triangles}, rows;
-    if (!number_of(object, "detection_interval", -1, 1e9, &interval) || !number_of(object, "depth", 0, PD_LARGEST_COORDINATE, &out->depth))
+    if (!number_of(object, "detection_interval", -1, 1e9, &interval) || !number_of(object, "every_visit", 0, 1, &every_visit) ||
+        !number_of(object, "depth", 0, PD_LARGEST_COORDINATE, &out->depth))
         return 0;
-    out->interval = (int)interval;
+    out->interval = (int)interval, out->every_visit = (int)every_visit;
     if (!array_of(kept, object, "outward", NPY_INT32, 1, one, &out->outward)) return 0;
     one[0] = n_points + 1;
     if (!array_of(kept, object, "ring_start", NPY_INT32, 1, one, &out->ring_start)) return 0;
@@ -281,6 +282,7 @@ static pd_status read_lagged(pd_simulation *core, const friction_columns *out) {
     const real *points = pd_contact_points(contact);
     size_t n = (size_t)out->n;
     pd_status status;
+    PD_TRY(pd_contact_follow_friction(contact));
     PD_TRY(pd_memory_download(context, out->keys, view.keys, n * sizeof *out->keys));
     PD_TRY(pd_memory_download(context, out->points, view.pairs.points, 4 * n * sizeof *out->points));
     PD_TRY(pd_memory_download(context, out->strength, view.pairs.strength, n * sizeof *out->strength));

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pdgpu.arguments import integer, number
+from pdgpu.arguments import choice, integer, number
 from pdgpu.contact import PairTable
 from pdgpu.linear_solvers import keep
 
 __all__ = ["PenaltyContact"]
+
+VARIANTS = ("lagged", "paper")
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,11 @@ class PenaltyContact:
         whichever order. Pairs that are not named have none.
     friction_velocity : float
         eps_v, m/s: two surfaces that slide slower than this stick, or rather creep, as with BarrierContact.
+    variant : "lagged" or "paper"
+        Which normal forces friction has: those of the last detection, so that it is a term of the incremental potential; or those of the
+        moment, anew at every visit of a vertex, as in the paper (Eqs. 13 to 16). With "paper" friction has no potential:
+        `VertexBlockDescent` alone takes it, without a line search, and what a record shows as incremental potential has the friction of
+        the normal forces there, whose derivative the gradient is not.
 
     Raises
     ------
@@ -58,8 +65,8 @@ class PenaltyContact:
     A vertex and a mesh are a pair wherever their distance has a minimum, once; edges of triangles are pairs where both are met inside.
     Planes push at any depth, spheres and capsules out of their centre and axis.
 
-    Friction is Coulomb's, smoothed, with the normal forces of the last detection, those of the first in a step at the step's start
-    [Li et al. 2020, Incremental Potential Contact, Sec. 5]; Eq. 14 of the paper has one sign too many, with which it would accelerate.
+    Friction is Coulomb's, smoothed, with "lagged" with the normal forces of the last detection, those of the first in a step at the step's
+    start [Li et al. 2020, Incremental Potential Contact, Sec. 5]; Eq. 14 of the paper has one sign too many, with which it would accelerate.
     """
 
     thickness: float
@@ -68,6 +75,7 @@ class PenaltyContact:
     detection_interval: int = 10
     friction: float | Mapping = 0.0
     friction_velocity: float = 1e-3
+    variant: str = "lagged"
 
     def __post_init__(self):
         keep(self, thickness=number("thickness", self.thickness, above=0.0), stiffness=number("stiffness", self.stiffness, above=0.0))
@@ -78,6 +86,7 @@ class PenaltyContact:
         else:
             keep(self, friction=number("friction", self.friction, minimum=0.0))
         keep(self, friction_velocity=number("friction_velocity", self.friction_velocity, above=0.0))
+        choice("variant", self.variant, VARIANTS)
 
 
 def rings(triangles, n):

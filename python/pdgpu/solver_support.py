@@ -7,7 +7,7 @@ from dataclasses import fields
 
 from pdgpu.contact import LAWS
 from pdgpu.linear_solvers import Direct, Jacobi, chebyshev_settings, check_order, linear_settings
-from pdgpu.solvers import DRIVERS, INITIALIZATIONS, PENALTY, SOLVERS, Newton, ProjectiveDynamics
+from pdgpu.solvers import DRIVERS, INITIALIZATIONS, PENALTY, SOLVERS, Newton, ProjectiveDynamics, VertexBlockDescent
 
 __all__ = ["check_contact", "check_slides", "check_support", "settings_of", "warn_idle_acceleration"]
 
@@ -56,6 +56,11 @@ def check_contact(solver, contact, dt=1.0):
     if law not in getattr(solver, "contacts", ()):
         able = [kind.__name__ for kind in SOLVERS if law in getattr(kind, "contacts", ())]
         raise TypeError(f"{type(solver).__name__} does not take {law}; {', '.join(able)} {'do' if len(able) > 1 else 'does'}")
+    if getattr(contact, "variant", None) == "paper":
+        if not isinstance(solver, VertexBlockDescent):
+            raise TypeError(f'{type(solver).__name__} does not take {law} with variant="paper"; VertexBlockDescent does')
+        if solver.line_search:
+            raise ValueError('line_search: with variant="paper" friction has no potential to search along; give line_search=False')
     if law in DRIVERS and dt is None:
         raise ValueError(f"contact: dt=None (quasistatic) with {law}, whose weights are masses over a time step; give dt")
     if law in DRIVERS and solver.tolerance > 0.0:

@@ -189,8 +189,11 @@ def frozen_pairs(x):
     return result
 
 
-def plain_descent(sim, elastic, iterations):
-    """Algorithm 1 of the paper with contact and friction, vertex by vertex, in its colours; one detection an iteration."""
+def plain_descent(sim, elastic, iterations, variant):
+    """Algorithm 1 of the paper with contact and friction, vertex by vertex, in its colours; one detection an iteration.
+
+    Friction has the normal forces of where the iteration begins, or ("paper") of the moment.
+    """
     h, x_t = sim.dt, sim.positions
     colours = sim._colours
     x = x_t.copy()
@@ -221,7 +224,7 @@ def plain_descent(sim, elastic, iterations):
                     u = across @ move
                     size, e = np.linalg.norm(u), VELOCITY * h
                     ratio = (2.0 - size / e) / e if size < e else 1.0 / size
-                    strength = MU * STIFFNESS * before
+                    strength = MU * STIFFNESS * (d if variant == "paper" else before)
                     force -= strength * beta * ratio * u
                     block += partners * strength * beta**2 * ratio * across
                 new[i] = x[i] + np.linalg.solve(block, force)
@@ -229,10 +232,12 @@ def plain_descent(sim, elastic, iterations):
     return x
 
 
+@pytest.mark.parametrize("variant", ["lagged", "paper"])
 @pytest.mark.parametrize("iterations", [1, 3])
-def test_plain_algorithm(iterations):
+def test_plain_algorithm(iterations, variant):
     """Against the loops of the paper's Algorithm 1 with collisions, in Python. If not, it is another method that goes by its name."""
-    contact = pdgpu.PenaltyContact(THICKNESS, STIFFNESS, detection_interval=1, friction=MU, friction_velocity=VELOCITY)
+    settings = {"detection_interval": 1, "friction": MU, "friction_velocity": VELOCITY, "variant": variant}
+    contact = pdgpu.PenaltyContact(THICKNESS, STIFFNESS, **settings)
     solver = pdgpu.VertexBlockDescent(iterations=iterations, initialization="previous")
     sim = simulation(spike(), contact, solver)
     bodies = pdgpu.Scene((1.0, 0.5, -10.0))
@@ -241,7 +246,9 @@ def test_plain_algorithm(iterations):
     elastic = pdgpu.Simulation(bodies, solver, dt=sim.dt)
     for each in (sim, elastic):
         each.set_state(velocities=np.tile([0.03, 0.01, -0.05], (8, 1)))
-    expected = plain_descent(sim, elastic, iterations)
+    expected = plain_descent(sim, elastic, iterations, variant)
+    other = plain_descent(sim, elastic, iterations, "lagged" if variant == "paper" else "paper")
+    assert np.abs(expected - other).max() > 1e-8
     sim.step()
     assert len(sim._backend.penalty_columns()["gap"]) == 2
     np.testing.assert_allclose(sim.positions, expected, rtol=0.0, atol=1e-12)
@@ -443,6 +450,7 @@ def test_record():
         ({"friction": -0.1}, ValueError, "friction"),
         ({"friction": {("a",): 0.1}}, TypeError, "friction"),
         ({"friction_velocity": 0.0}, ValueError, "friction_velocity"),
+        ({"variant": "printed"}, ValueError, "variant"),
     ],
 )
 def test_bad_settings(settings, error, words):
@@ -455,6 +463,11 @@ def test_refusals():
     contact = pdgpu.PenaltyContact(1e-3, 1e4)
     with pytest.raises(TypeError, match="XPBD does not take PenaltyContact"):
         simulation(two_balls(0.3), contact, pdgpu.XPBD())
+    paper = pdgpu.PenaltyContact(1e-3, 1e4, friction=0.1, variant="paper")
+    with pytest.raises(TypeError, match='Newton does not take PenaltyContact with variant="paper"'):
+        simulation(two_balls(0.3), paper, pdgpu.Newton())
+    with pytest.raises(ValueError, match="line_search"):
+        simulation(two_balls(0.3), paper, pdgpu.VertexBlockDescent(line_search=True))
     with pytest.raises(TypeError, match="no objective common to all"):
         pdgpu.compare(two_balls(0.3), {"vbd": SOLVER}, dt=0.01, contact=contact)
     scene = two_balls(0.3)
