@@ -10,6 +10,13 @@
 extern "C" {
 #endif
 
+/* What solids are made of, all B: what lies behind a triangle of their surface. */
+typedef struct pd_penalty_tets {
+    const int *corners;    /* [.,4] points */
+    const int *neighbours; /* [.,4] the tet opposite each corner, -1: none */
+    const int *behind;     /* [n_triangles] the tet of a triangle, -1: none */
+} pd_penalty_tets;
+
 /* What a detection looks at, all B but the numbers. */
 typedef struct pd_penalty_search {
     pd_candidates candidates;
@@ -18,7 +25,8 @@ typedef struct pd_penalty_search {
     const int *outward;      /* [n_triangles] 1: of a closed surface, seen from outside; -1: seen from inside; 0: of an open one */
     const int *ring_start;   /* [n_points+1] the triangles of each point, */
     const int *rings;        /* [.] ascending */
-    real thickness, depth;   /* m */
+    pd_penalty_tets tets;
+    real thickness, depth; /* m */
 } pd_penalty_search;
 
 /* What pd_penalty_batch computes of each pair. */

@@ -18,6 +18,7 @@
 #include "friction_turn.h"
 #include "geometry/collision.h"
 #include "penalty_loops.h"
+#include "tet_walk.h"
 
 enum { PD_PENALTY_MOST_ADVANCES = 32 };
 
@@ -31,9 +32,13 @@ enum { PD_PENALTY_MOST_ADVANCES = 32 };
 /* Pairs are kept up to so many times the thickness: they may push before the next detection. */
 #define PD_PENALTY_KEPT ((real)2)
 
+/* Where a vertex is of a closed body: unknown, inside or outside by where it is now, or known by where it came in. */
+enum { PD_PENALTY_NO_SIDE, PD_PENALTY_INSIDE, PD_PENALTY_OUTSIDE, PD_PENALTY_MET };
+
 typedef struct pd_penalty_pair {
-    int kind, keeps, inside; /* of elements/contact/pair.h; inside: of a closed body */
-    int points[4];           /* -1: none */
+    int kind, keeps; /* of elements/contact/pair.h */
+    int side;        /* PD_PENALTY_...: of a vertex and a closed body */
+    int points[4];   /* -1: none */
     real weights[4], reach, gap;
     real limit; /* the gap up to which it is kept, m */
     pd_vector normal;
@@ -44,11 +49,10 @@ typedef struct pd_penalty_pair {
 PD_FUNCTION pd_vector pd_penalty_point(const real *y, int i) { return pd_vector_load(y + 3 * (size_t)i); }
 
 /* The normal of triangle t times twice its area. */
-PD_FUNCTION pd_vector pd_penalty_face(const pd_penalty_search *search, int t) {
+PD_FUNCTION pd_vector pd_penalty_face(const pd_penalty_search *search, const real *y, int t) {
     const int *corners = search->candidates.triangles + 3 * (size_t)t;
-    pd_vector a = pd_penalty_point(search->end, corners[0]);
-    return pd_vector_cross(pd_vector_subtract(pd_penalty_point(search->end, corners[1]), a),
-                           pd_vector_subtract(pd_penalty_point(search->end, corners[2]), a));
+    pd_vector a = pd_penalty_point(y, corners[0]);
+    return pd_vector_cross(pd_vector_subtract(pd_penalty_point(y, corners[1]), a), pd_vector_subtract(pd_penalty_point(y, corners[2]), a));
 }
 
 PD_FUNCTION pd_vector pd_penalty_unit(pd_vector a) {
@@ -57,7 +61,7 @@ PD_FUNCTION pd_vector pd_penalty_unit(pd_vector a) {
 }
 
 /* Of the corners i and, where it is not -1, j of a surface, the sum of the unit normals of its triangles, at a corner by their angles. */
-PD_FUNCTION pd_vector pd_penalty_side(const pd_penalty_search *search, int i, int j) {
+PD_FUNCTION pd_vector pd_penalty_side(const pd_penalty_search *search, const real *y, int i, int j) {
     pd_vector sum = pd_vector_of(0, 0, 0);
     for (int r = search->ring_start[i]; r < search->ring_start[i + 1]; r++) {
         const int *corners = search->candidates.triangles + 3 * (size_t)search->rings[r];
@@ -66,13 +70,13 @@ PD_FUNCTION pd_vector pd_penalty_side(const pd_penalty_search *search, int i, in
         if (j >= 0) {
             if (corners[0] != j && corners[1] != j && corners[2] != j) continue;
         } else {
-            pd_vector here = pd_penalty_point(search->end, i);
-            pd_vector a = pd_vector_subtract(pd_penalty_point(search->end, corners[(at + 1) % 3]), here);
-            pd_vector b = pd_vector_subtract(pd_penalty_point(search->end, corners[(at + 2) % 3]), here);
+            pd_vector here = pd_penalty_point(y, i);
+            pd_vector a = pd_vector_subtract(pd_penalty_point(y, corners[(at + 1) % 3]), here);
+            pd_vector b = pd_vector_subtract(pd_penalty_point(y, corners[(at + 2) % 3]), here);
             pd_vector across = pd_vector_cross(a, b);
             angle = (real)atan2((double)pd_sqrt(pd_vector_dot(across, across)), (double)pd_vector_dot(a, b));
         }
-        sum = pd_vector_along(sum, angle, pd_penalty_unit(pd_penalty_face(search, search->rings[r])));
+        sum = pd_vector_along(sum, angle, pd_penalty_unit(pd_penalty_face(search, y, search->rings[r])));
     }
     return sum;
 }
@@ -139,26 +143,91 @@ PD_FUNCTION void pd_penalty_take(const pd_nearest *nearest, pd_penalty_pair *out
     out->normal = nearest->normal;
 }
 
+/* Whether triangle t bounds something that knows its inside, for a vertex: 1 or -1 as in `outward`, or 0. */
+PD_FUNCTION int pd_penalty_side_of(const pd_penalty_search *search, int t, int others) {
+    return others || search->tets.behind[t] >= 0 ? search->outward[t] : 0;
+}
+
+/* How far out of the surface at y a direction points from the point of triangle t with these weights; side as above. */
+PD_FUNCTION real pd_penalty_out_of_triangle(const pd_penalty_search *search, const real *y, int t, int side, const real weights[3],
+                                            pd_vector direction) {
+    int which[3], n = pd_penalty_corners_in(weights, search->candidates.triangles + 3 * (size_t)t, which);
+    pd_vector outward = n == 3 ? pd_penalty_face(search, y, t) : pd_penalty_side(search, y, which[0], n == 2 ? which[1] : -1);
+    return (real)side * pd_vector_dot(outward, direction);
+}
+
+/* The way from s on triangle t of a solid to p, of the vertices v and w of the same (tet_walk.h): PD_WALK_... */
+PD_FUNCTION int pd_penalty_walk_from(const pd_penalty_search *search, int t, pd_vector s, pd_vector p, int v, int w) {
+    const int *corners = search->candidates.triangles + 3 * (size_t)t;
+    int tet = search->tets.behind[t], entry = 0;
+    const int *of = search->tets.corners + 4 * (size_t)tet;
+    while (entry < 3 && (of[entry] == corners[0] || of[entry] == corners[1] || of[entry] == corners[2])) entry++;
+    return pd_tet_walk(&search->tets, search->end, tet, entry, s, p, v, w);
+}
+
+/* The point b of the second of a pair where its first is p. */
+PD_FUNCTION pd_vector pd_penalty_second(const pd_nearest *nearest, pd_vector p) {
+    return pd_vector_along(p, -nearest->distance, nearest->normal);
+}
+
 /* A vertex before triangle t of a mesh, now. */
 PD_FUNCTION int pd_penalty_before_triangle(const pd_penalty_search *search, int t, int others, const real from[12],
                                            const pd_nearest *nearest, pd_penalty_pair *out) {
-    int which[3], n;
+    int which[3], side = pd_penalty_side_of(search, t, others);
     real distance = nearest->distance, limit = out->limit;
-    int side = others ? search->outward[t] : 0;
     if (!(distance < (side ? pd_max(limit, search->depth) : limit))) return 0;
     pd_penalty_take(nearest, out);
-    n = pd_penalty_corners_in(out->weights + 1, out->points + 1, which);
-    if (n < 3 && !pd_penalty_is_nearest(search, out->points[0], t, which, distance)) return 0;
-    real along;
-    if (side) {
-        pd_vector outward = n == 3 ? pd_penalty_face(search, t) : pd_penalty_side(search, which[0], n == 2 ? which[1] : -1);
-        along = (real)side * pd_vector_dot(outward, out->normal);
-        out->inside = along < 0;
-    } else {
-        along = pd_vector_dot(pd_penalty_gap_of(out->weights, from), out->normal);
+    if (pd_penalty_corners_in(out->weights + 1, out->points + 1, which) < 3 &&
+        !pd_penalty_is_nearest(search, out->points[0], t, which, distance))
+        return 0;
+    real along = side ? pd_penalty_out_of_triangle(search, search->end, t, side, out->weights + 1, out->normal) : 0;
+    if (side && !others) {
+        if (along >= 0) {
+            if (distance <= PD_PENALTY_TIE * out->reach) out->side = PD_PENALTY_OUTSIDE; // on the surface, whatever the way to others says
+            return distance < limit;
+        }
+        pd_vector p = pd_penalty_point(search->end, out->points[0]);
+        int walk = pd_penalty_walk_from(search, t, pd_penalty_second(nearest, p), p, out->points[0], out->points[0]);
+        if (walk == PD_WALK_OWN || (walk != PD_WALK_INSIDE && !(distance < limit))) return 0; // what is its own elements keep apart
+        if (walk != PD_WALK_INSIDE) side = 0;
     }
+    if (side)
+        out->side = along < 0 ? PD_PENALTY_INSIDE : PD_PENALTY_OUTSIDE;
+    else
+        along = pd_vector_dot(pd_penalty_gap_of(out->weights, from), out->normal);
     if (along < 0) out->normal = pd_vector_scale(-1, out->normal);
     return 1;
+}
+
+/* How far from the second of two edges of closed surfaces to the first a direction points, by the sides of both at y; 0 where one of the surfaces
+ * does not know its outside. */
+PD_FUNCTION real pd_penalty_out_of_edges(const pd_penalty_search *search, const real *y, int others, const int points[4],
+                                         pd_vector direction) {
+    int rings[2];
+    for (int k = 0; k < 2; k++) {
+        if (search->ring_start[points[2 * k] + 1] == search->ring_start[points[2 * k]]) return 0;
+        rings[k] = search->rings[search->ring_start[points[2 * k]]];
+    }
+    int first = pd_penalty_side_of(search, rings[0], others), second = pd_penalty_side_of(search, rings[1], others);
+    if (!first || !second) return 0;
+    pd_vector a = pd_vector_scale((real)first, pd_penalty_side(search, y, points[0], points[1]));
+    pd_vector b = pd_vector_scale((real)second, pd_penalty_side(search, y, points[2], points[3]));
+    return pd_vector_dot(pd_vector_subtract(b, a), direction);
+}
+
+/* Whether the nearest point of the first of two edges of one solid lies in the solid behind the second. */
+PD_FUNCTION int pd_penalty_is_inside(const pd_penalty_search *search, const int points[4], const pd_nearest *nearest) {
+    real weights[4];
+    pd_per_corner_store(nearest->weights, weights);
+    pd_vector a = pd_penalty_point(search->end, points[0]);
+    pd_vector p = pd_vector_along(a, weights[1], pd_vector_subtract(pd_penalty_point(search->end, points[1]), a));
+    for (int r = search->ring_start[points[2]]; r < search->ring_start[points[2] + 1]; r++) {
+        int t = search->rings[r];
+        const int *corners = search->candidates.triangles + 3 * (size_t)t;
+        if (corners[0] != points[3] && corners[1] != points[3] && corners[2] != points[3]) continue;
+        if (pd_penalty_walk_from(search, t, pd_penalty_second(nearest, p), p, points[0], points[1]) == PD_WALK_INSIDE) return 1;
+    }
+    return 0;
 }
 
 /* Two edges, now. */
@@ -172,18 +241,26 @@ PD_FUNCTION int pd_penalty_of_edges(const pd_penalty_search *search, int others,
     if (!meshes) return 1; // a rod is as thick as it is on all sides
     for (int j = 0; j < 4; j++)
         if (!(pd_fabs(out->weights[j]) > PD_PENALTY_TIE)) return 0;
-    int closed = others && search->outward[search->rings[start[points[0]]]] && search->outward[search->rings[start[points[2]]]];
-    real along;
-    if (closed) {
-        pd_vector a =
-            pd_vector_scale((real)search->outward[search->rings[start[points[0]]]], pd_penalty_side(search, points[0], points[1]));
-        pd_vector b =
-            pd_vector_scale((real)search->outward[search->rings[start[points[2]]]], pd_penalty_side(search, points[2], points[3]));
-        along = pd_vector_dot(pd_vector_subtract(b, a), out->normal);
-    } else {
-        along = pd_vector_dot(pd_penalty_gap_of(out->weights, from), out->normal);
-    }
+    real along = pd_penalty_out_of_edges(search, search->end, others, points, out->normal);
+    if (!others && along < 0 && !pd_penalty_is_inside(search, points, nearest)) return 0; // back to back in one solid
+    if (along == 0) along = pd_vector_dot(pd_penalty_gap_of(out->weights, from), out->normal);
     if (along < 0) out->normal = pd_vector_scale(-1, out->normal);
+    return 1;
+}
+
+/* Whether a pair that meets on the way comes from inside a closed surface, where the step began and where it ends: it is on its way out. */
+PD_FUNCTION int pd_penalty_comes_out(const pd_penalty_search *search, int others, uint64_t key, const pd_penalty_pair *pair) {
+    const real *ends[2] = {search->start, search->end};
+    for (int k = 0; k < 2; k++) {
+        real along = 0;
+        if (pair->kind == PD_VERTEX_TRIANGLE) {
+            int t = (int)(key & 0x7fffffff), side = pd_penalty_side_of(search, t, others);
+            if (side) along = pd_penalty_out_of_triangle(search, ends[k], t, side, pair->weights + 1, pair->normal);
+        } else if (pair->kind == PD_EDGE_EDGE) {
+            along = pd_penalty_out_of_edges(search, ends[k], others, pair->points, pair->normal);
+        }
+        if (!(along < 0)) return 0;
+    }
     return 1;
 }
 
@@ -196,7 +273,7 @@ PD_FUNCTION pd_penalty_pair pd_penalty_look(const pd_penalty_search *search, int
     pd_contact_columns columns = {&out.kind, out.points, &activation, &separation, &weight, &threshold};
     active.kind = &own, active.points = points, active.key = &key, active.count = NULL, active.capacity = 1;
     pd_contact_turn_describe(&search->scene, &active, 0, &columns);
-    out.keeps = out.inside = 0, out.gap = 0;
+    out.keeps = 0, out.side = PD_PENALTY_NO_SIDE, out.gap = 0;
     out.reach = activation + separation;
     out.limit = PD_PENALTY_KEPT * activation + separation;
     pd_contact_turn_corners(search->end, out.points, pd_contact_corners(out.kind), at);
@@ -225,8 +302,11 @@ PD_FUNCTION pd_penalty_pair pd_penalty_look(const pd_penalty_search *search, int
         }
         pd_nearest nearest = pd_contact_closest(out.kind, met);
         pd_penalty_take(&nearest, &out);
-        out.keeps = 1;
-    } else {
+        out.keeps = !pd_penalty_comes_out(search, others, key, &out);
+        int closed = out.kind == PD_VERTEX_TRIANGLE && pd_penalty_side_of(search, (int)(key & 0x7fffffff), others);
+        out.side = closed && out.keeps ? PD_PENALTY_MET : PD_PENALTY_NO_SIDE;
+    }
+    if (!out.keeps) {
         pd_nearest nearest = pd_contact_closest(out.kind, at);
         if (fat || (out.kind != PD_VERTEX_TRIANGLE && out.kind != PD_EDGE_EDGE)) {
             out.keeps = nearest.distance < out.limit;
@@ -240,7 +320,7 @@ PD_FUNCTION pd_penalty_pair pd_penalty_look(const pd_penalty_search *search, int
     if (!out.keeps) return out;
     for (int j = pd_contact_corners(out.kind); j < 4; j++) out.weights[j] = 0;
     out.gap = pd_vector_dot(pd_penalty_gap_of(out.weights, at), out.normal);
-    out.keeps = out.gap < out.limit;
+    out.keeps = out.side == PD_PENALTY_OUTSIDE || out.gap < out.limit; // it is that to all of the body
     return out;
 }
 
@@ -257,11 +337,15 @@ PD_FUNCTION void pd_penalty_turn_freeze(const pd_penalty_search *search, const p
         out->at.weights[4 * place + j] = pair.weights[j];
     }
     pd_vector_store(pair.normal, out->at.normals + 3 * place);
-    out->reach[place] = pair.reach;
-    out->at.strength[place] = pair.inside ? -pair.gap : (real)0; // how deep, until the next loop has read it
+    out->reach[place] = pair.gap < pair.limit ? pair.reach : -(real)INFINITY;
+    // how deep or, negative, how far from what says otherwise, until the next loop has read it
+    out->at.strength[place] = pair.side == PD_PENALTY_NO_SIDE  ? -(real)INFINITY
+                              : pair.side == PD_PENALTY_INSIDE ? -pair.gap
+                                                               : -pd_fabs(pair.gap);
 }
 
-/* Whether pair p is not the nearest of its vertex inside its body; strength as pd_penalty_turn_freeze left it. */
+/* Whether pair p is of a vertex inside a body and not its nearest with that body: the vertex is inside what is nearest, or outside of all.
+ * strength as pd_penalty_turn_freeze left it. */
 PD_FUNCTION int pd_penalty_turn_is_farther(const pd_penalty_search *search, const pd_active_pairs *active, int n, int p,
                                            const pd_frozen_pairs *pairs) {
     real depth = pairs->at.strength[p];
@@ -271,8 +355,8 @@ PD_FUNCTION int pd_penalty_turn_is_farther(const pd_penalty_search *search, cons
     for (int step = -1; step <= 1; step += 2)
         for (int q = p + step; q >= 0 && q < n && active->key[q] >> 31 == vertex; q += step) {
             real other = pairs->at.strength[q];
-            if (search->scene.bodies[active->points[4 * (size_t)q + 1]] != body || !(other > 0)) continue;
-            if (other < depth || (other == depth && q < p)) return 1;
+            if (search->scene.bodies[active->points[4 * (size_t)q + 1]] != body) continue;
+            if (pd_fabs(other) < depth || (other == depth && q < p)) return 1;
         }
     return 0;
 }

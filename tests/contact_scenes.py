@@ -11,6 +11,7 @@ from scenes import creature
 
 import pdgpu
 from pdgpu import shapes
+from pdgpu.surface import SceneSurface
 
 GRAVITY = (0.0, -9.81, 0.0)
 NO_GRAVITY = (0.0, 0.0, 0.0)
@@ -34,6 +35,12 @@ class ContactCase:
         if self.positions is not None:
             sim.set_state(positions=self.positions)
         return sim
+
+
+def meeting(sim):
+    """Pairs of an edge and a triangle that intersect, by the judge."""
+    surface = SceneSurface(sim._scene)
+    return len(pdgpu.intersections.find_intersections(surface.positions(sim.positions, sim.time), surface.triangles))
 
 
 # ---- meshes ----------------------------------------------------------------------------------------------------------------

@@ -62,6 +62,11 @@ pd_status pd_penalty_create(pd_penalty **out, pd_context *context, const pd_pena
                           (size_t)pd_broad_phase_primitives(phase, PD_TRIANGLES)->n));
     PD_TRY(pd_upload_ints(context, (int **)(uintptr_t)&search->ring_start, d->ring_start, n + 1));
     PD_TRY(pd_upload_ints(context, (int **)(uintptr_t)&search->rings, d->rings, (size_t)d->n_rings));
+    size_t n_tets = (size_t)d->n_tets;
+    PD_TRY(pd_upload_ints(context, (int **)(uintptr_t)&search->tets.corners, d->tets.corners, 4 * n_tets));
+    PD_TRY(pd_upload_ints(context, (int **)(uintptr_t)&search->tets.neighbours, d->tets.neighbours, 4 * n_tets));
+    PD_TRY(pd_upload_ints(context, (int **)(uintptr_t)&search->tets.behind, d->tets.behind,
+                          (size_t)pd_broad_phase_primitives(phase, PD_TRIANGLES)->n));
     PD_TRY(pd_memory_create(context, (void **)&self->start, 3 * n * sizeof(real) + 1));
     PD_TRY(pd_memory_create(context, (void **)&self->end, 3 * n * sizeof(real) + 1));
     PD_TRY(pd_memory_create(context, (void **)&self->incidence.start, (n + 1) * sizeof(int)));
@@ -85,6 +90,9 @@ void pd_penalty_destroy(pd_penalty *self) {
                             s->outward,
                             s->ring_start,
                             s->rings,
+                            s->tets.corners,
+                            s->tets.neighbours,
+                            s->tets.behind,
                             self->start,
                             self->end,
                             self->work.memory,

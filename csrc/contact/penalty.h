@@ -21,6 +21,8 @@ typedef struct pd_penalty_description {
     const int *ring_start; /* [n_points+1] */
     const int *rings;      /* [.] */
     int n_rings;
+    pd_penalty_tets tets; /* H */
+    int n_tets;
 } pd_penalty_description;
 
 /* `phase` and what `scene` points to stay the caller's. Errors: PD_ERROR_MEMORY. There are no pairs yet. */

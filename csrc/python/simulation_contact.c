@@ -48,6 +48,25 @@ static int number_of(PyObject *dict, const char *name, double least, double most
     return !(*out == -1.0 && PyErr_Occurred()) && pd_number_in_range(*out, least, most, name);
 }
 
+/* The tets behind the surfaces. Returns 0 with an exception set. */
+static int read_tets(PyObject *kept, PyObject *object, int n_points, int n_triangles, pd_penalty_description *out) {
+    npy_intp rows, shape[2] = {-1, 4}, one[1] = {n_triangles};
+    if (!indices_of(kept, object, "tets", 4, n_points, &rows, &out->tets.corners)) return 0;
+    shape[0] = out->n_tets = (int)rows;
+    if (!array_of(kept, object, "tet_neighbours", NPY_INT32, 2, shape, &out->tets.neighbours) ||
+        !array_of(kept, object, "behind", NPY_INT32, 1, one, &out->tets.behind))
+        return 0;
+    for (npy_intp i = 0; i < 4 * rows + n_triangles; i++) {
+        int tet = i < 4 * rows ? out->tets.neighbours[i] : out->tets.behind[i - 4 * rows];
+        if (tet < -1 || tet >= rows) {
+            PyErr_Format(PyExc_ValueError, "%s: tet %d is out of range for %zd tets", i < 4 * rows ? "tet_neighbours" : "behind", tet,
+                         (Py_ssize_t)rows);
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* The penalty, if there is one. Returns 0 with an exception set. */
 static int read_penalty(PyObject *kept, PyObject *object, int n_points, int n_triangles, pd_penalty_description *out) {
     double interval, every_visit;
@@ -61,6 +80,7 @@ static int read_penalty(PyObject *kept, PyObject *object, int n_points, int n_tr
     if (!array_of(kept, object, "ring_start", NPY_INT32, 1, one, &out->ring_start)) return 0;
     if (!indices_of(kept, object, "rings", 0, n_triangles, &rows, &out->rings)) return 0;
     out->n_rings = (int)rows;
+    if (!read_tets(kept, object, n_points, n_triangles, out)) return 0;
     for (int i = 0; i < n_points; i++)
         if (out->ring_start[i] < 0 || out->ring_start[i + 1] < out->ring_start[i] || out->ring_start[i + 1] > rows) {
             PyErr_Format(PyExc_ValueError, "ring_start: %d at %d is out of range", out->ring_start[i + 1], i + 1);

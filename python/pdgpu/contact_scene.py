@@ -19,7 +19,7 @@ from pdgpu.contact import GUARDS, LAWS, find_pairs
 from pdgpu.contact_stiffness import automatic_stiffness
 from pdgpu.contact_surface import SurfaceAreas
 from pdgpu.intersections import JudgedScene
-from pdgpu.penalty_contact import PenaltyContact, outward, rings
+from pdgpu.penalty_contact import PenaltyContact, outward, rings, tet_neighbours
 from pdgpu.shapes import box
 from pdgpu.signed_distance_field import SignedDistanceField
 from pdgpu.surface import SceneSurface
@@ -150,6 +150,7 @@ class ContactScene:
             "outward": np.zeros(len(self.triangles), np.int32),
             "ring_start": np.zeros(len(self.rest) + 1, np.int32),
             "rings": np.zeros(0, np.int32),
+            **self._solids([]),
         }
 
     def _penalty(self, contact, parts):
@@ -168,7 +169,15 @@ class ContactScene:
             "outward": outward(self._roots[self.triangles], self.rest, parts),
             "ring_start": start,
             "rings": triangles,
+            **self._solids([body for body in self._bodies if body.type == "solid" and body.collides]),
         }
+
+    def _solids(self, bodies):
+        """What of a description says which tets lie behind the surfaces of bodies."""
+        rows = [body.mesh.tets + body.slice.start for body in bodies]
+        tets = np.concatenate([np.zeros((0, 4), np.int32), *rows])
+        neighbours, behind = tet_neighbours(tets, self.triangles)
+        return {"tets": tets, "tet_neighbours": neighbours, "behind": behind}
 
     def _parts_of(self):
         """What of the points hangs together, (n,) int32: within a part a pair acts no farther than it allows at rest."""

@@ -31,8 +31,8 @@ class PenaltyContact:
     stiffness : float
         Of every pair, N/m. The force on a vertex grows with the number of its pairs, and so with how fine the meshes are.
     depth : float
-        How far inside a closed surface of another body or of an obstacle mesh vertices are found and pushed out, m; at least the thickness
-        is looked through. Searches take longer with it.
+        How far inside a solid, the closed surface of another body or an obstacle mesh vertices are found and pushed out, m; at least twice
+        the thickness is looked through. Searches take longer with it.
     detection_interval : int
         Iterations from one detection in a step to the next, n_col in the paper; 0: one detection a step, on the way to the first guess,
         and then the incremental potential is the same in all iterations.
@@ -59,14 +59,17 @@ class PenaltyContact:
       tenth of the thickness;
     - what is nearer than the thickness, with the normal on the side where the pair was when the step began;
     - in front of a closed surface of another body or obstacle: on its outer side, from `depth` inside on. Of the points of a body that a
-      vertex is inside of the nearest counts, so that bodies may start inside each other. Within a body, and for open surfaces, the side is
-      where the step began: what starts on the wrong side stays there.
+      vertex is inside of the nearest counts, so that bodies may start inside each other. A vertex is inside its own solid where a straight
+      way from a point of the surface through the tets ends in a tet that is not the vertex's, and goes out there, on the shortest such way
+      [Chen et al. 2023, Shortest Path to Boundary for Self-Intersecting Meshes]. For open surfaces the side is where the step began: what
+      starts on the wrong side stays there.
 
     A vertex and a mesh are a pair wherever their distance has a minimum, once; edges of triangles are pairs where both are met inside.
     Planes push at any depth, spheres and capsules out of their centre and axis.
 
     Friction is Coulomb's, smoothed, with "lagged" with the normal forces of the last detection, those of the first in a step at the step's
-    start [Li et al. 2020, Incremental Potential Contact, Sec. 5]; Eq. 14 of the paper has one sign too many, with which it would accelerate.
+    start [Li et al. 2020, Incremental Potential Contact, Sec. 5]; Eq. 14 of the paper has one sign too many, with which it would
+    accelerate.
     """
 
     thickness: float
@@ -109,3 +112,14 @@ def outward(triangles, points, parts):
     corners = points[triangles]
     volume = np.bincount(of, np.linalg.det(corners - corners.mean(axis=(0, 1))), parts.max() + 1)
     return np.where(bad[of], 0, np.sign(volume[of]).astype(np.int64))
+
+
+def tet_neighbours(tets, triangles):
+    """Of each tet (m, 4) the tet that shares the face opposite a corner, (m, 4), and of each triangle the tet it is a face of; -1: none."""
+    m, faces = len(tets), np.sort(np.concatenate([np.delete(tets, j, axis=1) for j in range(4)] + [triangles]), axis=1)
+    order = np.lexsort(faces.T[::-1])
+    same = np.flatnonzero((faces[order[1:]] == faces[order[:-1]]).all(axis=1))
+    other = np.full(len(faces), -1)
+    other[order[same]], other[order[same + 1]] = order[same + 1], order[same]
+    of = np.where((other >= 0) & (other < 4 * m), other % max(m, 1), -1)
+    return of[: 4 * m].reshape(4, m).T, of[4 * m :]

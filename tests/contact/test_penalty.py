@@ -6,11 +6,10 @@ import pickle
 
 import numpy as np
 import pytest
-from contact_scenes import ball, moved
+from contact_scenes import ball, meeting, moved
 
 import pdgpu
 from pdgpu import geometry
-from pdgpu.surface import SceneSurface
 
 WALL = pdgpu.shapes.box((1.0, 1.0, 0.1))
 SOLVER = pdgpu.VertexBlockDescent(iterations=40)
@@ -348,12 +347,6 @@ def test_incline(angle):
         assert sim.velocities[0, 0] - before == pytest.approx(10.0 * (np.sin(angle) - mu * np.cos(angle)) * 20 * dt, rel=1e-6)
 
 
-def meeting(sim):
-    """Pairs of an edge and a triangle that intersect, by the judge."""
-    surface = SceneSurface(sim._scene)
-    return len(pdgpu.intersections.find_intersections(surface.positions(sim.positions, sim.time), surface.triangles))
-
-
 def two_balls(distance, velocity=0.0):
     scene = pdgpu.Scene((0.0, 0.0, 0.0))
     for sign, name in ((-1.0, "left"), (1.0, "right")):
@@ -365,7 +358,7 @@ def two_balls(distance, velocity=0.0):
 def test_momentum():
     """Two balls that meet, with friction: what one gets the other loses."""
     contact = pdgpu.PenaltyContact(5e-3, 1e3, friction=0.5, detection_interval=0)
-    sim = simulation(two_balls(0.22, 1.0), contact, pdgpu.VertexBlockDescent(iterations=600))
+    sim = simulation(two_balls(0.22, 1.0), contact, pdgpu.VertexBlockDescent(iterations=1500))
     masses, half = sim._masses, len(sim.positions) // 2
     for _ in range(8):
         sim.step()
