@@ -1,5 +1,6 @@
 """Viewers: what they are given to show. What they make of it is looked at by people."""
 
+import subprocess
 import sys
 
 import numpy as np
@@ -43,6 +44,62 @@ def test_a_plot_moves_as_the_simulation_did(sim, tmp_path):
     assert text.lstrip().lower().startswith("<!doctype html>") and 'src="http' not in text and len(text) > 100_000
     with pytest.raises(ValueError, match=r"ends in \.html"):
         view.write(tmp_path / "v.png")
+
+
+def test_what_is_shown_moves_with_every_frame(sim):
+    """If not, whoever watches a run in a notebook sees its first frame until it is over."""
+    pytest.importorskip("k3d")
+    view, sent = pdgpu.viewer(sim, "k3d"), []
+    shown = view.plot()
+    parts = {part.name: part for part in shown.objects}
+    parts["block"].observe(lambda change: sent.append(change["new"]), "vertices")
+    camera = list(shown.camera)
+    for _ in range(3):
+        sim.step()
+        view()
+        for part, x in (("block", parts["block"].vertices), ("rod", parts["rod"].vertices), ("dust", parts["dust"].positions)):
+            body = next(body for body in sim.bodies if body.name == part)
+            np.testing.assert_allclose(x, sim.positions[body.slice], rtol=0.0, atol=1e-6)
+    assert len(sent) == 3 and shown.camera == camera
+    assert len(view.plot().objects[0].vertices) == 4 and view.plot() is not shown and view.plot() is view.plot()
+    # what leaves the picture makes the camera step back, in the direction it was turned
+    shown = view.plot()
+    shown.camera = [4.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]
+    sim.set_state(positions=sim.positions + [0.0, 50.0, 0.0])
+    view(sim)
+    eye, target = np.array(shown.camera[:3]), np.array(shown.camera[3:6])
+    away = eye - target
+    assert away[0] > 40.0 and abs(away[1:]).max() < 1e-9 * away[0] and 20.0 < target[1] < 40.0
+
+
+def test_a_film_has_a_slider(sim, monkeypatch):
+    """If not, the time of a film is to be found in a menu."""
+    pytest.importorskip("k3d")
+    import ipywidgets
+
+    view, links = pdgpu.viewer(sim, "k3d"), []
+    monkeypatch.setattr(ipywidgets, "jslink", lambda *ends: links.append(ends))
+    assert view._repr_mimebundle_() and not links
+    sim.run(0.02, callback=view)
+    assert view._repr_mimebundle_()
+    [((slider, value), (plot, time))] = links
+    assert (value, time) == ("value", "time") and plot is view.plot() and (slider.min, slider.max) == (0.0, view.times[-1])
+
+
+def test_a_window_leaves_no_files(tmp_path):
+    """If not, every folder from which somebody has looked at a simulation has two files of settings more."""
+    pytest.importorskip("polyscope")
+    code = """
+import polyscope, pdgpu
+start = polyscope.init
+polyscope.init = lambda: start("openGL_mock")
+polyscope.show = lambda: None
+scene = pdgpu.Scene()
+scene.add_particles([[0.0, 0.0, 0.0]], mass=1.0)
+pdgpu.viewer(pdgpu.Simulation(scene), "polyscope").show()
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, timeout=100)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_window_shows_every_frame(sim, monkeypatch):
