@@ -1,6 +1,9 @@
 """Runs over time: what they record, momenta, files of the whole state, films."""
 
 import re
+import shutil
+import subprocess
+import sys
 
 import meshio
 import numpy as np
@@ -152,3 +155,23 @@ def test_an_animation_has_its_frames(tmp_path):
         assert np.abs(first - np.asarray(film.convert("RGB"), dtype=float)).max() > 100.0
     with pytest.raises(ValueError, match=r"path: .*\.gif.*\.mp4"):
         animate(sim, tmp_path / "fall.avi", 0.1)
+
+
+def test_a_film_for_players_has_its_frames(tmp_path, monkeypatch):
+    """If not, .mp4 is promised and comes out empty, or fails without saying what is missing."""
+    matplotlib = pytest.importorskip("matplotlib.animation")
+    sim = block((0.0, -9.81, 0.0))
+    with monkeypatch.context() as without:
+        without.setattr(matplotlib.FFMpegWriter, "isAvailable", classmethod(lambda cls: False))
+        without.setitem(sys.modules, "imageio_ffmpeg", None)
+        with pytest.raises(RuntimeError, match=r"animate: \.mp4 needs the program ffmpeg, which is not there: pip install 'pdgpu\[film\]'"):
+            animate(sim, tmp_path / "fall.mp4", 0.1)
+    assert sim.time == 0.0 and not list(tmp_path.iterdir())
+    if not (program := shutil.which("ffmpeg")):
+        program = pytest.importorskip("imageio_ffmpeg").get_ffmpeg_exe()
+    history = animate(sim, tmp_path / "fall.mp4", 0.1, fps=25, size=(2.0, 2.0), dpi=50)
+    command = [program, "-v", "error", "-i", tmp_path / "fall.mp4", "-f", "rawvideo", "-pix_fmt", "rgb24", "-"]
+    found = np.frombuffer(subprocess.run(command, check=True, capture_output=True, timeout=60).stdout, np.uint8)
+    frames = found.reshape(-1, 100, 100, 3).astype(float)
+    assert len(frames) == len(history["time"]) == 4 and np.abs(frames[0] - frames[-1]).max() > 100.0
+    assert [path.name for path in tmp_path.iterdir()] == ["fall.mp4"]

@@ -117,7 +117,8 @@ def animate(
     simulation : Simulation
         It is where the film ends afterwards.
     path : str or os.PathLike
-        Ends in .gif, or in .mp4, which needs the program ffmpeg. Put in place whole.
+        Ends in .gif, or in .mp4, which needs the program ffmpeg: the system's, or that of ``pip install 'pdgpu[film]'``. Put in place
+        whole.
     seconds : float
     fps : float
         Frames a second, at most one a step.
@@ -148,15 +149,15 @@ def animate(
     path, fps = as_path(path), number("fps", fps, above=0.0)
     writers = {".gif": PillowWriter, ".mp4": FFMpegWriter}
     choice("path", path.suffix.lower(), tuple(writers))
-    if path.suffix.lower() == ".mp4" and not FFMpegWriter.isAvailable():
-        raise RuntimeError("animate: .mp4 needs the program ffmpeg, which is not there; .gif does not")
+    settings = {"animation.ffmpeg_path": _ffmpeg(FFMpegWriter)} if path.suffix.lower() == ".mp4" else {}
     if simulation.dt is None:
         raise ValueError("dt: None (quasistatic): there is no time to film")
     every = max(1, round(1.0 / (fps * simulation.dt)))
     if bounds is None:
         bounds = simulation.positions.min(axis=0), simulation.positions.max(axis=0)
     figure = plt.figure(figsize=size)
-    writer = writers[path.suffix.lower()](fps=1.0 / (every * simulation.dt))
+    with plt.rc_context(settings):
+        writer = writers[path.suffix.lower()](fps=1.0 / (every * simulation.dt))
 
     def draw(simulation):
         figure.clear()
@@ -165,10 +166,21 @@ def animate(
         writer.grab_frame()
 
     try:
-        with replacing(path) as unfinished, writer.saving(figure, unfinished, dpi):
+        with plt.rc_context(settings), replacing(path) as unfinished, writer.saving(figure, unfinished, dpi):
             return simulation.run(seconds, every=every, callback=draw, progress=progress)
     finally:
         plt.close(figure)
+
+
+def _ffmpeg(writer):
+    """Where the program is: the one that matplotlib is told of, otherwise that of imageio-ffmpeg."""
+    if writer.isAvailable():
+        return writer.bin_path()
+    try:
+        import imageio_ffmpeg
+    except ImportError:
+        raise RuntimeError("animate: .mp4 needs the program ffmpeg, which is not there: pip install 'pdgpu[film]'; .gif does not") from None
+    return imageio_ffmpeg.get_ffmpeg_exe()
 
 
 def save_convergence(comparison: Comparison, path: Path) -> None:
