@@ -53,6 +53,7 @@ def write(path, simulation):
                 "tets": store(body.mesh.tets) if body.mesh else None,
                 "triangles": store(body.mesh.triangles) if body.mesh else None,
                 "edges": store(body.mesh.edges) if body.mesh else None,
+                **_named_parts(body.mesh, store),
                 "masses": store(body.masses),
                 "velocity": store(body.velocity),
                 "damping": body.damping,
@@ -265,7 +266,11 @@ def _scene(header, archive, motions):
         points = real_array("points", fetch(entry["points"]), (None, 3))
         mesh = None
         if entry["type"] in ("solid", "shell", "rod"):
-            mesh = Mesh(points, *(fetch(entry[name]) for name in ELEMENTS))
+            named = {
+                what: {name: {kind: fetch(rows) for kind, rows in parts.items()} for name, parts in entry.get(what, {}).items()}
+                for what in ("groups", "cell_data")
+            }
+            mesh = Mesh(points, *(fetch(entry[name]) for name in ELEMENTS), **named)
         elif entry["type"] != "particles" or materials:
             raise ValueError(f"type {entry['type']!r} with {len(materials)} materials is unknown")
         masses = per_item("masses", fetch(entry["masses"]), len(points), above=0.0)
@@ -294,6 +299,18 @@ def _scene(header, archive, motions):
 
 
 ELEMENTS = ("tets", "triangles", "edges")
+
+
+def _named_parts(mesh, store):
+    """Groups and cell data of a mesh that has some."""
+    if mesh is None:
+        return {}
+    given = {"groups": {name: group.given() for name, group in mesh.groups.items()}, "cell_data": mesh.cell_data}
+    return {
+        what: {name: {kind: store(rows) for kind, rows in parts.items()} for name, parts in named.items()}
+        for what, named in given.items()
+        if named
+    }
 
 
 def _numbers(collider):

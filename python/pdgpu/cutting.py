@@ -170,7 +170,7 @@ def _separated(sides, edges):
 
 def _torn(body, triangles, rows):
     """(body, share of its parent's mass per vertex): a copy of `body` with other triangles; vertex i descends from rows[i]."""
-    torn, mesh = body.copy(), Mesh(body.points[rows], triangles=triangles)
+    torn, mesh = body.copy(), _torn_mesh(body.mesh, triangles, rows)
     lumped = _host.lumped_masses(mesh.points, mesh.triangles, body.density)
     share = lumped / np.bincount(rows, weights=lumped)[rows]
     torn._masses, torn._velocity = share * body.masses[rows], body.velocity[rows]  # masses may have been set
@@ -187,6 +187,15 @@ def _torn(body, triangles, rows):
     )
     torn._keep(groups=tuple(group for material in torn.materials for group in torn.groups_of(material)))
     return torn, share
+
+
+def _torn_mesh(mesh, triangles, rows):
+    """With the names and numbers it had: triangles keep their places, and copies of a vertex are in its groups."""
+    groups = {name: group.given() for name, group in mesh.groups.items()}
+    for parts in groups.values():
+        if "points" in parts:
+            parts["points"] = np.flatnonzero(np.isin(rows, parts["points"]))
+    return Mesh(mesh.points[rows], triangles=triangles, groups=groups, cell_data=mesh.cell_data)
 
 
 def _shared_out(attachment, rows, share):

@@ -12,9 +12,10 @@ import numpy as np
 from pdgpu import _host
 from pdgpu.arguments import any_array, choice, real_array
 from pdgpu.attributes import GuardedAttributes, read_only
-from pdgpu.mesh_files import of_meshio, read_arrays, write_arrays
+from pdgpu.mesh_files import of_meshio, read_arrays
 from pdgpu.mesh_groups import cell_data_of, groups_of
 from pdgpu.mesh_quality import quality_of
+from pdgpu.mesh_writers import write_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,9 +55,9 @@ class Mesh(GuardedAttributes):
     tets, triangles, edges : ndarray, shape (m, 4), (m, 3), (m, 2), int32
         Elements; of shape (0, k) where none were given.
     groups : mapping of str to Group
-        `Body.pin`, `attach` and `slide` take the name of one for its vertices. Not written to files.
+        `Body.pin`, `attach` and `slide` take the name of one for its vertices. `write` says which files hold them.
     cell_data : mapping of str to mapping of str to ndarray
-        ``mesh.cell_data["young"]["tets"]``. Not written to files.
+        ``mesh.cell_data["young"]["tets"]``. `write` says which files hold them.
 
     Raises
     ------
@@ -245,7 +246,9 @@ class Mesh(GuardedAttributes):
         path : str or path-like
             .msh .vtk .vtu .mesh .npz hold every element; .obj .ply .stl .off triangles only; .node/.ele (a pair) tets only. With
             .gz after it the file is compressed. STL keeps coordinates in float32. Each file is put in place whole (the two of a pair one
-            after the other); a link is followed; a file that is replaced keeps its mode.
+            after the other); a link is followed; a file that is replaced keeps its mode. Groups: .npz has all of them, .msh those of one
+            kind (tets, triangles, edges or points) that do not overlap, .obj those of triangles. Cell data: .npz as they are; .vtu,
+            .vtk and .msh, where they may come back as float64.
         fields : dict, optional
             Name -> real array (n,) or (n, k), numbers of the points for ParaView, such as ``{"contact_force": forces}``; .vtu and .vtk.
 
@@ -255,6 +258,11 @@ class Mesh(GuardedAttributes):
             The folder does not exist.
         ValueError
             An unknown format, or one that cannot hold the elements of this mesh.
+
+        Warns
+        -----
+        UserWarning
+            Groups or cell data that the format cannot hold; they are named.
         """
         given, fields = fields or {}, {}
         for name, values in given.items():
@@ -264,7 +272,10 @@ class Mesh(GuardedAttributes):
             if array.ndim not in (1, 2) or len(array) != len(self.points):
                 raise ValueError(f"fields[{name!r}]: expected shape ({len(self.points)},) or ({len(self.points)}, k), got {array.shape}")
             fields[name] = real_array(f"fields[{name!r}]", array, array.shape)
-        write_arrays(path, self.points, {name: rows for name, rows in self._elements.items() if len(rows)}, fields)
+        elements = {name: rows for name, rows in self._elements.items() if len(rows)}
+        write_arrays(
+            path, self.points, elements, fields, self._given_groups(), {name: dict(parts) for name, parts in self.cell_data.items()}
+        )
 
 
 def read_mesh(path: Path, *, strict: bool = False) -> Mesh:

@@ -1,6 +1,6 @@
-"""Mesh files: plain arrays from and to a path.
+"""Mesh files: plain arrays from a path.
 
-meshio reads and writes most of it; `mesh_counts` holds what it has read against what the file says, `mesh_readers` reads what it does not
+meshio reads most of it; `mesh_counts` holds what it has read against what the file says, `mesh_readers` reads what it does not
 read well. Whatever a reader throws at a damaged file becomes a ValueError that begins with the path.
 """
 
@@ -20,10 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from pdgpu import mesh_counts, mesh_readers
-from pdgpu.atomic_files import replacing
-from pdgpu.mesh_readers import ELEMENTS, split_polygons
+from pdgpu.mesh_readers import split_polygons
 
-_MESHIO_FORMATS = {
+MESHIO_FORMATS = {
     ".msh": "gmsh",
     ".vtk": "vtk",
     ".vtu": "vtu",
@@ -40,28 +39,13 @@ _ENDLESS = (".obj", ".off", ".inp", ".node", ".ele", ".t", ".seg")
 _CONSOLE = threading.Lock()
 # a forked process has no thread that would release it
 os.register_at_fork(after_in_child=lambda: globals().update(_CONSOLE=threading.Lock()))
-_WRITABLE = {
-    ".msh": ELEMENTS,
-    ".vtk": ELEMENTS,
-    ".vtu": ELEMENTS,
-    ".mesh": ELEMENTS,
-    ".npz": ELEMENTS,
-    ".obj": ("triangles",),
-    ".ply": ("triangles",),
-    ".stl": ("triangles",),
-    ".off": ("triangles",),
-    ".node": ("tets",),
-    ".ele": ("tets",),
-}
-_WITH_FIELDS = (".vtu", ".vtk")
-_CELL_OF = {"tets": "tetra", "triangles": "triangle", "edges": "line"}
 
 
 def read_arrays(path):
     """Read points (n, 3), a dict of the elements found ("tets", "triangles", "edges"), and one with "groups" and "cell_data", which the
     format may not have; see `pdgpu.read_mesh`."""
     path = as_path(path)
-    suffix, compressed = _format_of(path, _READERS)
+    suffix, compressed = format_of(path, _READERS)
     if not path.exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
     try:
@@ -89,40 +73,6 @@ def _with_names(arrays):
     return arrays if len(arrays) == 3 else (*arrays, {})
 
 
-def write_arrays(path, points, elements, fields=None):
-    """Write points (n, 3), a dict of elements, and one of numbers of the points; see `pdgpu.Mesh.write`."""
-    path, fields = as_path(path), fields or {}
-    suffix, compressed = _format_of(path, _WRITABLE)
-    if fields and suffix not in _WITH_FIELDS:
-        raise ValueError(f"{path}: {suffix} files cannot hold fields, only {', '.join(_WITH_FIELDS)}")
-    for name in elements:
-        if name not in _WRITABLE[suffix]:
-            raise ValueError(f"{path}: {suffix} files cannot hold {name}")
-    if suffix in (".node", ".ele"):
-        if compressed:
-            raise ValueError(f"{path}: the .node and .ele pair cannot be compressed")
-        _write_tetgen(path, points, elements)
-        return
-    with replacing(path) as unfinished:
-        if not compressed:
-            _write_plain(unfinished, suffix, points, elements, fields)
-            return
-        with tempfile.TemporaryDirectory() as folder:
-            plain = Path(folder, "mesh" + suffix)
-            _write_plain(plain, suffix, points, elements, fields)
-            with open(plain, "rb") as source, gzip.open(unfinished, "wb") as target:
-                shutil.copyfileobj(source, target)
-
-
-def write_cells(path, points, cells, of_points, of_cells):
-    """Write cells (kind as meshio calls it, rows) with fields of points and of cells to a .vtu or .vtk file."""
-    import meshio
-
-    mesh = meshio.Mesh(points, cells, point_data=of_points, cell_data=of_cells)
-    with replacing(path) as unfinished, _quiet():
-        meshio.write(unfinished, mesh, file_format=_MESHIO_FORMATS[path.suffix.lower()])
-
-
 def as_path(path):
     """A `Path` from a str or path-like."""
     try:
@@ -131,7 +81,7 @@ def as_path(path):
         raise TypeError(f"path: expected a string or a path, got {path!r}") from None
 
 
-def _format_of(path, known):
+def format_of(path, known):
     """The lower-case suffix that names the format, without .gz, and whether there was a .gz."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     compressed = suffixes[-1:] == [".gz"]
@@ -142,7 +92,7 @@ def _format_of(path, known):
 
 
 @contextlib.contextmanager
-def _quiet():
+def quiet():
     """meshio writes remarks to the console and warns of its own use of NumPy; neither concerns the reader of a mesh.
 
     One thread at a time: console and warnings belong to the process, and of two that set them aside one would restore the other's.
@@ -153,28 +103,6 @@ def _quiet():
         # this one is a truncated file: NumPy read fewer numbers than were announced
         warnings.filterwarnings("error", message="string or file could not be read to its end")
         yield
-
-
-def _write_plain(path, suffix, points, elements, fields=None):
-    if suffix == ".npz":
-        np.savez(path, points=points, **elements)
-        return
-    import meshio
-
-    cells = [(_CELL_OF[name], rows) for name, rows in elements.items()]
-    # Gmsh 2.2, because meshio writes version 4.1 only for one kind of cell
-    file_format = "gmsh22" if suffix == ".msh" else _MESHIO_FORMATS[suffix]
-    with _quiet():
-        meshio.write(path, meshio.Mesh(points, cells, point_data=fields or {}), file_format=file_format)
-
-
-def _write_tetgen(path, points, elements):
-    """The pair: meshio writes both files beside each other, where links may have put them apart."""
-    with replacing(path.with_suffix(".node")) as node, replacing(path.with_suffix(".ele")) as ele, tempfile.TemporaryDirectory() as folder:
-        plain = Path(folder, "mesh.node")
-        _write_plain(plain, ".node", points, elements)
-        shutil.copyfile(plain, node)
-        shutil.copyfile(plain.with_suffix(".ele"), ele)
 
 
 def _ends_within_a_line(path):
@@ -191,10 +119,10 @@ def _read_meshio(path):
     content = path.read_bytes()
     n_points, n_cells, n_corners = _COUNTS[suffix](content)
     # meshio reads what was counted, also where another program replaces the file meanwhile
-    with tempfile.TemporaryDirectory() as folder, _quiet():
+    with tempfile.TemporaryDirectory() as folder, quiet():
         counted = Path(folder, "mesh" + suffix)
         counted.write_bytes(content)
-        mesh = meshio.read(counted, file_format=_MESHIO_FORMATS[suffix])
+        mesh = meshio.read(counted, file_format=MESHIO_FORMATS[suffix])
     for what, stated, read in (
         ("points", n_points, len(mesh.points)),
         ("cells", n_cells, sum(len(block.data) for block in mesh.cells)),
@@ -271,7 +199,12 @@ def _cell_data(mesh, places):
         # numbers alone, which all blocks of a kind have in one shape
         whole = {kind: values for kind, values in parts.items() if len({value.shape[1:] for value in values}) == 1}
         joined = {kind: np.concatenate(values) for kind, values in whole.items()}
-        joined = {kind: values for kind, values in joined.items() if values.dtype.kind in "fiu"}
+        # where nothing is a number nothing is said of that kind
+        joined = {
+            kind: values
+            for kind, values in joined.items()
+            if values.dtype.kind in "iu" or (values.dtype.kind == "f" and not np.isnan(values).all())
+        }
         if joined:
             data[name] = joined
     return data

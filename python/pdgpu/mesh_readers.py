@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections
 import itertools
 import re
+import urllib.parse
 import warnings
 
 import numpy as np
@@ -369,8 +370,19 @@ def read_npz(path):
     with ArrayArchive(path, compressed=True) as archive:
         names = archive.names
         if "points" in names:
-            return archive.take("points"), {name: archive.take(name) for name in ELEMENTS if name in names}
+            elements = {name: archive.take(name) for name in ELEMENTS if name in names}
+            return archive.take("points"), elements, {what: _named_arrays(archive, what) for what in ("groups", "cell_data")}
         if {"V", "T"} <= set(names):
             points, elements = archive.take("V"), archive.take("T")
             return points, {"triangles" if elements.ndim == 2 and elements.shape[1] == 3 else "tets": elements}
     raise ValueError(f"holds {', '.join(sorted(names)) or 'nothing'}; expected points, tets, triangles, edges, or V and T")
+
+
+def _named_arrays(archive, what):
+    """Name -> kind -> array, of the members "groups/NAME/KIND" of an archive, NAME with % for what it may not have."""
+    found = {}
+    for member in archive.names:
+        parts = member.split("/")
+        if len(parts) == 3 and parts[0] == what:
+            found.setdefault(urllib.parse.unquote(parts[1]), {})[parts[2]] = archive.take(member)
+    return found

@@ -10,7 +10,8 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from pdgpu.atomic_files import replacing
-from pdgpu.mesh_files import as_path, write_cells
+from pdgpu.mesh_files import as_path
+from pdgpu.mesh_writers import write_cells
 
 __all__ = ["Film", "write_state"]
 

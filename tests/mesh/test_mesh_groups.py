@@ -151,3 +151,100 @@ def test_groups_that_are_none_are_refused(named, error, said):
     """If not, what is pinned by a name is something else, or beyond the mesh."""
     with pytest.raises(error, match=said):
         pdgpu.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], tets=[[0, 1, 2, 3]], **named)
+
+
+TWO_TETS = {"tets": [[0, 1, 2, 3], [1, 2, 3, 4]], "triangles": [[0, 1, 2], [1, 2, 4]]}
+CORNERS = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 1.0]]) / 3.0
+
+
+def named_parts(mesh):
+    """Groups and numbers of a mesh, to compare."""
+    groups = {name: {kind: rows.tolist() for kind, rows in group.given().items()} for name, group in mesh.groups.items()}
+    data = {
+        name: {kind: values.tolist() for kind, values in parts.items()}
+        for name, parts in mesh.cell_data.items()
+        if not name.startswith("gmsh:")
+    }
+    return groups, data
+
+
+@pytest.mark.parametrize("end", [".npz", ".msh", ".msh.gz", ".obj", ".vtu", ".vtk"])
+def test_what_is_named_comes_back(tmp_path, end):
+    """If not, a mesh that is written and read has lost the names of its parts without a word."""
+    groups = {"clamp": {"triangles": [1]}, "soft": {"tets": [1]}, "tip of it": {"points": [0, 3]}, "physical 9": {"tets": [0]}}
+    data = {"young": {"tets": [1e4, 1 / 3]}, "frame": {"tets": np.arange(6.0).reshape(2, 3), "triangles": np.eye(3)[:2]}}
+    elements, left = dict(TWO_TETS), {}
+    if end == ".obj":
+        del elements["tets"]
+        groups = {"left": {"triangles": [0]}, "all": {"triangles": [0, 1]}}
+        data = {}
+    elif end in (".vtu", ".vtk"):
+        left, groups = groups, {}
+    mesh = pdgpu.Mesh(CORNERS, **elements, groups=groups | left, cell_data=data)
+    if left:
+        with pytest.warns(UserWarning, match=r"\.v.. files cannot hold group 'clamp', group 'soft'.*; \.npz holds them"):
+            mesh.write(tmp_path / f"mesh{end}")
+    else:
+        mesh.write(tmp_path / f"mesh{end}")
+    read = pdgpu.read_mesh(tmp_path / f"mesh{end}")
+    assert np.array_equal(read.points, mesh.points) and np.array_equal(read.tets, mesh.tets)
+    expected = named_parts(pdgpu.Mesh(CORNERS, **elements, groups=groups, cell_data=data))
+    assert named_parts(read) == expected
+
+
+def test_tags_and_names_of_a_mesher_stay(tmp_path):
+    """If not, a file that went through here no longer fits the program that knows its numbers."""
+    first = write(tmp_path, "m.msh", GMSH)
+    first.write(tmp_path / "again.msh")
+    again = pdgpu.read_mesh(tmp_path / "again.msh")
+    assert named_parts(again)[0] == named_parts(first)[0]
+    for kind in ("tets", "triangles"):
+        assert list(again.cell_data["gmsh:physical"][kind]) == list(first.cell_data["gmsh:physical"][kind])
+
+
+@pytest.mark.parametrize(
+    ("end", "groups", "lost"),
+    [
+        (".stl", {"a": {"triangles": [0]}}, "'a'"),
+        (".obj", {"two words": {"triangles": [0]}}, "'two words'"),
+        (".obj", {"b": {"points": [0]}, "a": {"triangles": [0]}}, "'b'"),
+        (".msh", {"a": {"triangles": [0, 1]}, "b": {"triangles": [1]}}, "'b'"),
+        (".msh", {"a": {"triangles": [0], "points": [2]}}, "'a'"),
+        (".npz", {"a": {}}, "'a'"),
+    ],
+)
+def test_what_a_format_cannot_name_is_said(tmp_path, end, groups, lost):
+    """If not, names vanish on the way through a file."""
+    mesh = pdgpu.Mesh(CORNERS, triangles=TWO_TETS["triangles"], groups=groups)
+    with pytest.warns(UserWarning, match=rf"mesh\{end}: \{end} files cannot hold group {lost}; \.npz holds them"):
+        mesh.write(tmp_path / f"mesh{end}")
+    assert pdgpu.read_mesh(tmp_path / f"mesh{end}").triangles.shape == (2, 3)
+
+
+def test_names_of_any_text_are_kept(tmp_path):
+    """If not, a group called a/b is another one after it was stored."""
+    groups = {name: {"triangles": [0]} for name in ("a/b", "../x", "ä ß", "100%", 'say "no"', "", "nul\0")}
+    mesh = pdgpu.Mesh(CORNERS, triangles=TWO_TETS["triangles"], groups=groups)
+    mesh.write(tmp_path / "mesh.npz")
+    assert named_parts(pdgpu.read_mesh(tmp_path / "mesh.npz"))[0] == groups
+
+
+def test_a_torn_and_a_saved_body_have_their_names(tmp_path):
+    """If not, what was called the hem is nobody's hem once the cloth has torn, or the run was resumed."""
+    sheet = pdgpu.shapes.grid((1.0, 1.0), cells=(2, 2))
+    named = {"groups": {"left": {"triangles": [0, 1]}, "middle": {"points": [4]}}, "cell_data": {"age": {"triangles": np.arange(8)}}}
+    mesh = pdgpu.Mesh(sheet.points, triangles=sheet.triangles, **named)
+    scene = pdgpu.Scene()
+    scene.add_shell(mesh, pdgpu.Spring(10.0), density=1.0, name="cloth")
+    sim = pdgpu.Simulation(scene)
+    sim.save(tmp_path / "whole.npz")
+    across = [edge for edge in mesh.hinges[:, :2].tolist() if abs(mesh.points[edge, 0] - 0.5).max() < 1e-9]
+    cut = sim.cut("cloth", across)
+    assert len(cut.new_vertices) == 3 and 4 in cut.parents
+    sim.save(tmp_path / "torn.npz")
+    for one in (sim, pdgpu.Simulation.load(tmp_path / "torn.npz")):
+        torn = one.bodies[0].mesh
+        assert list(torn.groups["left"].triangles) == [0, 1] and list(torn.cell_data["age"]["triangles"]) == list(range(8))
+        copies = cut.new_vertices[cut.parents == 4]
+        assert list(torn.groups["middle"].points) == [4, *copies]
+    assert named_parts(pdgpu.Simulation.load(tmp_path / "whole.npz").bodies[0].mesh) == named_parts(mesh)
