@@ -6,7 +6,7 @@ Scenes of deformable bodies, solvers for their time steps, and the energies and 
 from pdgpu.openmp import short_spinning
 
 with short_spinning():
-    from pdgpu import _host  # loads the OpenMP runtime
+    from pdgpu import _host  # noqa: F401  (loads the OpenMP runtime)
 
 from pdgpu import ccd, collision, contact, elements, geometry, linear, shapes, solvers, surface
 from pdgpu.bodies import Body, Obstacle
@@ -96,7 +96,6 @@ __all__ = [
     "TriangleMesh",
     "Volume",
     "WorldBox",
-    "_host",
     "ccd",
     "certify",
     "collision",

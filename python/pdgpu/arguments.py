@@ -60,6 +60,12 @@ def flag(name, value):
     return bool(value)
 
 
+def having(name, value, attribute, expected):
+    """TypeError where `value` is not what it is taken for, of which one attribute tells."""
+    if not hasattr(value, attribute):
+        raise TypeError(f"{name}: expected {expected}, got {value!r}")
+
+
 def choice(name, value, allowed):
     """`value` if it is one of the strings `allowed`."""
     if not isinstance(value, str):

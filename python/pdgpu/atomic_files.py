@@ -27,7 +27,10 @@ def replacing(path):
     PermissionError
         The file may not be written, or nothing may be put into its folder.
     """
-    path = Path(os.path.realpath(path))
+    try:
+        path = Path(os.path.realpath(path))
+    except TypeError:
+        raise TypeError(f"path: expected a string or a path, got {path!r}") from None
     if not path.parent.is_dir():
         raise FileNotFoundError(f"path: the folder {path.parent} does not exist")
     exists = path.exists()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu import shapes
-from pdgpu.arguments import real_array
+from pdgpu.arguments import having, real_array
 from pdgpu.colliders import Box, Capsule, Plane, Sphere, TriangleMesh
 from pdgpu.mesh import element_rows
 
@@ -228,6 +228,7 @@ def draw_simulation(
     """
     from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
+    having("simulation", simulation, "bodies", "a pdgpu.Simulation")
     opacity, x = opacity or {}, np.asarray(simulation.positions, dtype=np.float64)
     counts = {body.name: len(body.points) for body in simulation.bodies if body.type in ("solid", "shell")}
     colours = _vertex_colours(colours or {}, counts, cmap, limits)
@@ -280,6 +281,7 @@ def draw_contacts(axes: Any, contacts: Contacts, *, limits: Any = None, cmap: st
     from matplotlib.colors import Normalize
     from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
+    having("contacts", contacts, "distance", "what Simulation.contacts returned")
     distance = np.asarray(contacts.distance, dtype=np.float64)
     low, high = (distance.min(initial=np.inf), distance.max(initial=-np.inf)) if limits is None else limits
     if not low <= high:

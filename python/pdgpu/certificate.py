@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdgpu.arguments import number, real_array
+from pdgpu.arguments import flag, having, number, real_array
 from pdgpu.backends import thread_count
 from pdgpu.intersections import PAIR_KINDS, ClosePair, JudgedScene
 from pdgpu.judged_shapes import JudgedShapes, PlacedShapes
@@ -153,7 +153,9 @@ def certify(
         This build has no GMP.
     """
     threads, separation = thread_count(threads), number("separation", separation, minimum=0.0)
+    gap = flag("gap", gap)
     scene = shapes = None
+    having("trajectory", trajectory, "__iter__", "a list of frames")
     if isinstance(triangles, Scene):
         if edges is not None or particles is not None:
             raise TypeError("triangles: a Scene has edges and particles of its own")

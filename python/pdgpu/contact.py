@@ -241,7 +241,7 @@ class ContactPairs:
         row_start, columns, slots, strides = self._pattern
         x = self._positions(x)
         values = np.zeros(len(columns))
-        self._add(HESSIAN_PSD if psd else HESSIAN, values, x, threads, slots, strides)
+        self._add(HESSIAN_PSD if flag("psd", psd) else HESSIAN, values, x, threads, slots, strides)
         # copies, since the pattern serves again
         parts = (values.astype(x.dtype, copy=False), columns.copy(), row_start.copy())
         return scipy.sparse.csr_matrix(parts, shape=(3 * self.n_vertices,) * 2)

@@ -58,8 +58,8 @@ class Contacts:
         The simulation's, and after them those of the obstacle meshes in the order of the obstacles, m.
     """
 
-    _kind: np.ndarray  # numbers, spelt out where somebody asks: 120 bytes a pair are most of what a search would have to write
-    _feature: np.ndarray
+    kind_number: np.ndarray  # numbers, spelt out where somebody asks: 120 bytes a pair are most of what a search would have to write
+    feature_number: np.ndarray
     vertices: np.ndarray
     weights: np.ndarray
     distance: np.ndarray
@@ -69,21 +69,21 @@ class Contacts:
     names: tuple
     positions: np.ndarray
 
-    _per_pair = ("_kind", "_feature", "vertices", "weights", "distance", "normal", "points", "bodies")
+    _per_pair = ("kind_number", "feature_number", "vertices", "weights", "distance", "normal", "points", "bodies")
 
     @property
     def kind(self) -> Floats:
-        return np.take(KINDS, self._kind)
+        return np.take(KINDS, self.kind_number)
 
     @property
     def feature(self) -> Floats:
-        return np.take(FEATURES, self._feature)
+        return np.take(FEATURES, self.feature_number)
 
     def __len__(self):
         return len(self.distance)
 
     def __repr__(self):
-        counted = np.bincount(self._kind, minlength=len(KINDS)).tolist()
+        counted = np.bincount(self.kind_number, minlength=len(KINDS)).tolist()
         counts = ", ".join(f"{count} {name}" for count, name in zip(counted, KINDS, strict=True) if count)
         nearest = f", nearest at {self.distance.min():g} m" if len(self) else ""
         return f"<{type(self).__name__}: {len(self)} pairs{f' ({counts})' if counts else ''}{nearest}>"
@@ -109,7 +109,9 @@ class Contacts:
 
     def of(self, first: Owner, second: Owner | None = None) -> Self:
         """The contacts of a body or obstacle (or its name), or those between two."""
-        places = [_place(self.names, "second" if k else "first", part) for k, part in enumerate((first, second)) if part is not None]
+        places = [
+            _place(self.names, "second" if k else "first", part) for k, part in enumerate((first, second)) if part is not None or k == 0
+        ]
         mask = (self.bodies == places[0]).any(axis=1)
         if len(places) == 2:
             mask = (self.bodies == places).all(axis=1) | (self.bodies == places[::-1]).all(axis=1)

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from pdgpu import _host
-from pdgpu.arguments import real_array
+from pdgpu.arguments import flag, real_array
 from pdgpu.materials import MATERIAL_OF_KIND
 from pdgpu.readback import gravity_energy, kinetic_energy
 
@@ -84,7 +84,7 @@ class Diagnostics:
             Project every element's Hessian to be positive semidefinite.
         """
         self._aim()
-        row_start, columns, blocks = self._backend.hessian(self._positions_argument(x), psd)
+        row_start, columns, blocks = self._backend.hessian(self._positions_argument(x), flag("psd", psd))
         n = len(self._masses)
         rows = np.repeat(np.arange(n), np.diff(row_start))
         blocks[(self._fixed[rows] | self._fixed[columns]).astype(bool)] = 0.0
@@ -98,6 +98,7 @@ class Diagnostics:
         free : bool
             Only the block of the free vertices, which is what is factorised.
         """
+        free = flag("free", free)
         row_start, columns, values = self._backend.system_matrix()
         n = len(self._masses)
         matrix = scipy.sparse.csr_matrix((values, columns, row_start), shape=(n, n))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdgpu.arguments import real_array
+from pdgpu.arguments import flag, real_array
 from pdgpu.backends import backend, thread_count
 from pdgpu.material import Material
 
@@ -77,7 +77,7 @@ def hessian(material: Material, x: ArrayLike, rest: ArrayLike, *, psd: bool = Fa
         Project each element's Hessian by F to the nearest positive semidefinite matrix, analytically
         [Smith, de Goes, Kim 2019].
     """
-    return _batch(HESSIAN_PSD if psd else HESSIAN, material, x, rest, threads)
+    return _batch(HESSIAN_PSD if flag("psd", psd) else HESSIAN, material, x, rest, threads)
 
 
 def blocks(material: Material, x: ArrayLike, rest: ArrayLike, *, threads: int = 0) -> Floats:

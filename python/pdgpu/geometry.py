@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdgpu.arguments import any_array, choice, real_view
+from pdgpu.arguments import any_array, choice, flag, real_view
 from pdgpu.backends import backend, thread_count
 from pdgpu.intersections import find_intersections
 
@@ -208,7 +208,7 @@ def gradient(pair: Any, x: ArrayLike, *, squared: bool = False, device: Device =
     weight x normal, or weight x 2 gap: the closest points minimise, so their own motion adds nothing. At distance 0 the distance has no
     derivative; a one-sided one is returned.
     """
-    return _quantity(pair, GRADIENT_SQUARED if squared else GRADIENT, x, device, threads)
+    return _quantity(pair, GRADIENT_SQUARED if flag("squared", squared) else GRADIENT, x, device, threads)
 
 
 def hessian(pair: Any, x: ArrayLike, *, squared: bool = False, device: Device = "cpu", threads: int = 0) -> Any:
@@ -218,7 +218,7 @@ def hessian(pair: Any, x: ArrayLike, *, squared: bool = False, device: Device = 
     touches an edge or a vertex; at distance 0 itself that term is left out. Face-vertex and edge-edge stay finite through touching.
     Arguments and errors as for `gradient`.
     """
-    return _quantity(pair, HESSIAN_SQUARED if squared else HESSIAN, x, device, threads)
+    return _quantity(pair, HESSIAN_SQUARED if flag("squared", squared) else HESSIAN, x, device, threads)
 
 
 def lower_bound(pair: Any, x: ArrayLike, *, device: Device = "cpu", threads: int = 0) -> Floats:
@@ -247,4 +247,4 @@ def edge_edge_mollifier(x: ArrayLike, rest: ArrayLike, *, derivatives: bool = Fa
     rest = corners_array("rest", rest, 4, dtype)
     if rest.shape != x.shape:
         raise ValueError(f"rest: expected shape {x.shape} as x, got {rest.shape}")
-    return backend(device, dtype).mollifier(x, rest, int(bool(derivatives)), thread_count(threads))
+    return backend(device, dtype).mollifier(x, rest, int(flag("derivatives", derivatives)), thread_count(threads))

@@ -23,7 +23,7 @@ class Material(GuardedAttributes):
     _instead = "a material stays as it is, make another one"
 
     kinds = {}  # vertices of an element -> kind of csrc/elements/table.h
-    topologies = {}  # vertices of an element -> topology of _host.rest_shape, where it differs from the default
+    topologies = {}  # vertices of an element -> topology of their rest shape, where it differs from the default
     bodies = ()  # the types of body it can be given to
     projective = True  # an energy of the distance to a constraint set, which Projective Dynamics needs
 
@@ -51,7 +51,7 @@ class Material(GuardedAttributes):
     positive = ()
 
     def rest_shape(self, rest: Any, rows: Any = None) -> Any:
-        """(gradients (m,k-1,d), measure (m,)) of rest positions (m,k,3), or of rows (m,k) of points (n,3); see _host.rest_shape."""
+        """(gradients (m,k-1,d), measure (m,)) of rest positions (m,k,3), or of rows (m,k) of points (n,3)."""
         k = rest.shape[1] if rows is None else rows.shape[1]
         topology = self.topologies.get(k, {4: "tet", 3: "triangle", 2: "edge"}[k])
         return _host.rest_shape(rest, topology, rows)

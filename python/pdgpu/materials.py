@@ -250,7 +250,7 @@ def _side(name, value):
     return finite
 
 
-class _Hyperelastic(Material):
+class Hyperelastic(Material):
     """An energy of two constants mu and lam, which may also be given as Young's modulus and Poisson's ratio.
 
     No distance to a constraint set: Newton and the descent methods take it, Projective Dynamics and position-based dynamics do not.
@@ -315,7 +315,7 @@ class _Hyperelastic(Material):
         return [2.0 * mu * measure, lam * measure]
 
 
-class NeoHookean(_Hyperelastic):
+class NeoHookean(Hyperelastic):
     """Stable neo-Hookean solids: energy mu/2 (|F|^2 - 3) - mu (det F - 1) + lam/2 (det F - 1)^2 per volume.
 
     [Smith, de Goes, Kim 2018] without the logarithmic term, shifted to be zero at rest. It is defined at every F and pushes inverted
@@ -349,7 +349,7 @@ class NeoHookean(_Hyperelastic):
         return mu, mu / (1.0 - 2.0 * poisson)
 
 
-class StVK(_Hyperelastic):
+class StVK(Hyperelastic):
     """Saint Venant-Kirchhoff: energy mu |E|^2 + lam/2 tr(E)^2 per volume or area, E = (F^T F - I)/2.
 
     [Volino, Magnenat-Thalmann, Faure 2009]. mu and lam are the constants of Lame at small strains; `from_young` takes
@@ -365,7 +365,7 @@ class StVK(_Hyperelastic):
     kinds = {4: "stvk_tet", 3: "stvk_triangle"}
 
 
-class Corotated(_Hyperelastic):
+class Corotated(Hyperelastic):
     """Co-rotated linear elasticity: energy mu |F - R|^2 + lam/2 tr(R^T F - I)^2 per volume or area, R the nearest rotation.
 
     [Müller and Gross 2004; Sifakis and Barbic 2012]: ARAP with a second constant. mu, lam and `from_young` as for StVK.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pdgpu import _host
-from pdgpu.arguments import any_array, choice, real_array
+from pdgpu.arguments import any_array, choice, having, real_array
 from pdgpu.attributes import GuardedAttributes, read_only
 from pdgpu.mesh_files import of_meshio, read_arrays
 from pdgpu.mesh_groups import cell_data_of, groups_of
@@ -18,7 +19,6 @@ from pdgpu.mesh_quality import quality_of
 from pdgpu.mesh_writers import write_arrays
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any, Literal, Self
 
     from numpy.typing import ArrayLike
@@ -123,6 +123,7 @@ class Mesh(GuardedAttributes):
 
         Cells, groups and numbers are taken as `read_mesh` takes them; errors and warnings are the same, without the path.
         """
+        having("mesh", mesh, "cells", "a meshio.Mesh")
         points, elements, named = of_meshio(mesh)
         result = cls.__new__(cls)
         parts = (elements.get(kind) for kind in ("tets", "triangles", "edges"))
@@ -264,6 +265,8 @@ class Mesh(GuardedAttributes):
         UserWarning
             Groups or cell data that the format cannot hold; they are named.
         """
+        if not isinstance(fields, Mapping | None):
+            raise TypeError(f"fields: expected a dict of name -> array, got {fields!r}")
         given, fields = fields or {}, {}
         for name, values in given.items():
             if not isinstance(name, str):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdgpu.arguments import choice, number
+from pdgpu.arguments import choice, having, number
 from pdgpu.atomic_files import replacing
 from pdgpu.body_plotting import collider_surface, draw_contacts, draw_simulation, draw_surface
 from pdgpu.mesh_files import as_path
@@ -65,6 +65,7 @@ def plot_comparison(comparison: Comparison, x: str = "iterations", y: str = "rel
     -------
     matplotlib axes
     """
+    having("comparison", comparison, "records", "what pdgpu.compare returned")
     choice("x", x, ("iterations", "seconds"))
     choice("y", y, ("relative_loss", "relative_error", "gradient_norm"))
     if axes is None:
@@ -143,6 +144,7 @@ def animate(
     RuntimeError
         No ffmpeg for an .mp4.
     """
+    having("simulation", simulation, "bodies", "a pdgpu.Simulation")
     plt = _pyplot()
     from matplotlib.animation import FFMpegWriter, PillowWriter
 

@@ -147,7 +147,7 @@ class StepRecord(Mapping):
         ValueError
             A column that was not recorded.
         """
-        if column not in self:
+        if not isinstance(column, str) or column not in self:
             raise ValueError(f"column: {column!r} was not recorded; there is {', '.join(self) or 'nothing: step(record=True)'}")
         confidence = number("confidence", confidence, above=0.0, below=1.0)
         return fit_rate(self["iteration"], self[column], column, self["seconds"], confidence)

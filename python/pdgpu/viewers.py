@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdgpu.arguments import choice
+from pdgpu.arguments import choice, having
 from pdgpu.atomic_files import replacing
 from pdgpu.body_plotting import collider_surface
 
@@ -52,6 +52,7 @@ def viewer(simulation: Simulation, backend: str = "auto") -> Viewer:
     >>> sim.run(2.0, every=4, callback=view)  # doctest: +SKIP
     >>> view  # doctest: +SKIP
     """
+    having("simulation", simulation, "bodies", "a pdgpu.Simulation")
     choice("backend", backend, ("auto", "k3d", "polyscope"))
     if backend == "auto":
         backend = "k3d" if "ipykernel" in sys.modules else "polyscope"
