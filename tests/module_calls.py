@@ -141,6 +141,7 @@ def simulation_calls(module, n):
         "contact_columns": (),
         "friction_columns": (),
         "penalty_columns": (),
+        "projective_columns": (),
         "driven": (),
         "set_driven": (np.ones((DRIVEN, 3), dtype), np.zeros((DRIVEN, 3), dtype)),
         "gradient": (ones.copy(),),

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from contact_scenes import SCENES, cloth, sheet
+from contact_scenes import SCENES, cloth, cube, sheet
 from judged_run import Judged, judge
 from resting_contact import projective
 
@@ -81,3 +81,17 @@ def on_spike(cells):
     tip = np.array([[0.0, 0.0, 0.0], [0.06, -0.3, 0.0], [-0.03, -0.3, 0.05], [-0.03, -0.3, -0.05]]) + [0.003, 0.0, 0.004]
     scene.add_obstacle(pdgpu.Mesh(tip, triangles=[(0, 1, 2), (0, 2, 3), (0, 3, 1), (1, 3, 2)]), name="spike")
     return scene
+
+
+def incline(friction, tangent=0.2553, dt=0.01):
+    """A cube on a plane, and the plane's normal and the way down it."""
+    angle = np.arctan(tangent)
+    normal, down = np.array([np.sin(angle), np.cos(angle), 0.0]), np.array([np.cos(angle), -np.sin(angle), 0.0])
+    mesh = cube(0.1, 2, (0.0, 0.0, 0.0))
+    points = mesh.points @ np.stack([down, normal, [0.0, 0.0, 1.0]]) + 0.05095 * normal
+    scene = pdgpu.Scene((0.0, -G, 0.0))
+    scene.add_solid(pdgpu.Mesh(points, tets=mesh.tets), pdgpu.ARAP.from_young(young=1e6, poisson=0.4), density=1000.0, name="cube")
+    scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), tuple(normal)), name="plane")
+    contact = pdgpu.ProjectiveContact(1e-3, friction={("cube", "plane"): friction}, weight=100.0, inner=100)
+    sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=400), dt=dt, contact=contact)
+    return sim, normal, down

@@ -537,6 +537,8 @@ pd_status pd_contact_points_ahead(const pd_contact *self, const real *x, real *p
     return place_points(self, x, self->targets, points);
 }
 
+pd_status pd_contact_points_now(const pd_contact *self, const real *x, real *points) { return place_points(self, x, self->driven, points); }
+
 pd_status pd_contact_points_begun(const pd_contact *self, const real *x, real *points) { return place_points(self, x, self->kept, points); }
 
 const pd_active_pairs *pd_contact_near(const pd_contact *self, size_t *n) { return pd_proximity_active(self->proximity, n); }

@@ -155,8 +155,9 @@ pd_status pd_contact_hits(pd_contact *contact, const pd_active_pairs **hits, siz
 
 /* ---- for what answers contact in another way than by a law ----------------------------------------------------------------------------- */
 
-/* All points [n_points,3] B: x, and driven points at their targets, or where the step began. */
+/* All points [n_points,3] B: x, and driven points at their targets, where they are, or where the step began. */
 pd_status pd_contact_points_ahead(const pd_contact *contact, const real *x, real *points);
+pd_status pd_contact_points_now(const pd_contact *contact, const real *x, real *points);
 pd_status pd_contact_points_begun(const pd_contact *contact, const real *x, real *points);
 /* The active pairs of the last place. */
 const pd_active_pairs *pd_contact_near(const pd_contact *contact, size_t *n);

@@ -156,6 +156,33 @@ const double *pd_projective_diagonal(const pd_projective *self) { return self->d
 
 const unsigned char *pd_projective_touching(const pd_projective *self) { return self->touching; }
 
+void pd_projective_forget(pd_projective *self) { self->n = self->frozen.n = 0; }
+
+int pd_projective_n_points(const pd_projective *self) { return self->n_points; }
+
+pd_status pd_projective_read(pd_projective *self, const real *x, const pd_projective_forces *out) {
+    pd_context *context = self->context;
+    const pd_projected_pairs *p = &self->frozen;
+    size_t n = (size_t)p->n;
+    pd_status status = PD_OK;
+    PD_TRY(pd_memory_download(context, out->begun, self->begun, 3 * (size_t)self->n_points * sizeof(real)));
+    if (n == 0) return PD_OK;
+    PD_TRY(pd_contact_points_now(self->contact, x, self->points));
+    PD_TRY(pd_projective_batch(context, p, self->points, self->begun, NULL, self->corners));
+    PD_TRY(pd_memory_download(context, out->gradient, self->corners, 12 * n * sizeof(real)));
+    PD_TRY(pd_memory_download(context, out->key, self->kept.pairs.key, n * sizeof *out->key));
+    PD_TRY(pd_memory_download(context, out->kind, self->columns.kind, n * sizeof *out->kind));
+    PD_TRY(pd_memory_download(context, out->points, p->points, 4 * n * sizeof *out->points));
+    PD_TRY(pd_memory_download(context, out->weights, p->weights, 4 * n * sizeof(real)));
+    PD_TRY(pd_memory_download(context, out->normal, p->normal, 3 * n * sizeof(real)));
+    PD_TRY(pd_memory_download(context, out->target, p->target, n * sizeof(real)));
+    PD_TRY(pd_memory_download(context, out->friction, p->friction, n * sizeof(real)));
+done:
+    return status;
+}
+
+int pd_projective_frozen(const pd_projective *self) { return self->frozen.n; }
+
 double pd_projective_seconds(const pd_projective *self) { return self->seconds; }
 
 int pd_projective_pairs(const pd_projective *self, const uint64_t **keys) {
@@ -341,7 +368,10 @@ pd_status pd_projective_rebound(pd_projective *self, const real *x, const real *
     size_t bytes = 3 * (size_t)model->n_vertices * sizeof(real);
     pd_status status = PD_OK;
     if (!self->count) return PD_OK;
-    PD_TRY(pd_projective_freeze(self, x, 0.0));
+    self->freezing.target = PD_TARGET_HELD; // for the normals alone: the forces stay those of the step
+    status = pd_projective_freeze(self, x, 0.0);
+    self->freezing.target = settings->target;
+    if (status) return status;
     const real *y = pd_contact_points(self->contact);
     PD_TRY(pd_projective_velocities(context, model, self->n_points, self->inverse_h, y, self->begun, offset, NULL, self->velocities));
     PD_TRY(pd_projective_rebounds(context, pairs, self->kept.pairs.pressed, self->velocities, settings->restitution, settings->rest_speed,

@@ -47,6 +47,19 @@ const unsigned char *pd_projective_touching(const pd_projective *projective);
  * B [n_vertices,3]. */
 pd_status pd_projective_rebound(pd_projective *projective, const real *x, const real *offset, real *v);
 
+/* The pairs of the last freeze and what they do with the vertices at x [n_vertices,3] B and the driven points where they are; all H. Waits. */
+typedef struct pd_projective_forces {
+    uint64_t *key;                     /* [n] */
+    int *kind, *points;                /* [n], [n,4] */
+    real *weights, *normal, *target;   /* [n,4], [n,3], [n] m */
+    real *friction, *gradient, *begun; /* [n], [n,4,3] N, and [n_points,3] m, where the last step began */
+} pd_projective_forces;
+int pd_projective_frozen(const pd_projective *projective);
+int pd_projective_n_points(const pd_projective *projective);
+pd_status pd_projective_read(pd_projective *projective, const real *x, const pd_projective_forces *out);
+/* Another state was set: there are none. */
+void pd_projective_forget(pd_projective *projective);
+
 /* Seconds spent so far in freezing, without what found the pairs. */
 double pd_projective_seconds(const pd_projective *projective);
 /* Pairs of the step, and their keys B, ascending. */

@@ -223,4 +223,5 @@ pd_status pd_outer_finish(pd_simulation *self) {
 void pd_outer_give_up(pd_simulation *self) {
     self->safe.apart = 0;
     pd_projective_end(self->problem->projective);
+    pd_projective_forget(self->problem->projective);
 }

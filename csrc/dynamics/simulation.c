@@ -112,6 +112,8 @@ int pd_simulation_constraint_colours(const pd_simulation *self) {
 
 pd_contact *pd_simulation_contact(pd_simulation *self) { return self->problem->contact; }
 
+pd_projective *pd_simulation_projective(pd_simulation *self) { return self->problem->projective; }
+
 pd_status pd_simulation_keep_error(pd_simulation *self, pd_status status) { return pd_problem_keep_error(self->problem, status); }
 
 pd_error *pd_simulation_error(pd_simulation *self) { return self->problem->error; }

@@ -130,6 +130,8 @@ pd_status pd_simulation_set_load(pd_simulation *self, const real *load);
 /* Contact; NULL: nothing touches. What it knows of is that of the simulation, and its functions may be called between two of these. */
 typedef struct pd_contact pd_contact; /* contact/contact.h */
 pd_contact *pd_simulation_contact(pd_simulation *self);
+typedef struct pd_projective pd_projective; /* contact/projective.h; NULL: contact does not answer by projections */
+pd_projective *pd_simulation_projective(pd_simulation *self);
 /* What such a function, or a loop, has written into the context goes where pd_simulation_error looks. Returns the status. */
 pd_status pd_simulation_keep_error(pd_simulation *self, pd_status status);
 

@@ -1,5 +1,5 @@
 /* The state of a simulation: set, read, shared, and taken as the start of a step; see simulation.h. */
-#include "contact/contact.h"
+#include "contact/projective.h"
 #include "dynamics/energy.h"
 #include "dynamics/frame.h"
 #include "dynamics/rounding.h"
@@ -9,6 +9,7 @@ pd_status pd_simulation_set_state(pd_simulation *self, const real *positions, co
     pd_status status = PD_OK;
     size_t bytes = pd_problem_bytes(self->problem);
     if (positions && self->problem->contact) pd_contact_forget_step(self->problem->contact);
+    if (positions && self->problem->projective) pd_projective_forget(self->problem->projective);
     if (positions) PD_TRY(pd_memory_upload(context, self->iterate.x, positions, bytes));
     if (velocities) PD_TRY(pd_memory_upload(context, self->v, velocities, bytes));
     self->has_previous = previous_velocities != NULL;

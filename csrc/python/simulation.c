@@ -142,6 +142,9 @@ static PyMethodDef simulation_methods[] = {
      "contact_columns($self, /)\n--\n\nA dict: the pairs that may act at the present positions, and what the law says of them."},
     {"penalty_columns", (PyCFunction)pd_call_penalty_columns, METH_NOARGS,
      "penalty_columns($self, /)\n--\n\nA dict: the pairs with a penalty of the last step, as they are at the present positions."},
+    {"projective_columns", (PyCFunction)pd_call_projective_columns, METH_NOARGS,
+     "projective_columns($self, /)\n--\n\nA dict: the pairs that the last step froze, what they do at the present positions, and where it "
+     "began."},
     {"friction_columns", (PyCFunction)pd_call_friction_columns, METH_NOARGS,
      "friction_columns($self, /)\n--\n\nA dict: the pairs with friction of the last step, and their forces at the present positions."},
     {"contact_row", (PyCFunction)pd_call_contact_row, METH_VARARGS,

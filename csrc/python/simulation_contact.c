@@ -1,6 +1,7 @@
 /* What touches in a simulation: the description of a scene's contact, the driven points, and the pairs as they are. */
 #include "python/simulation_object.h"
 
+#include "contact/projective.h"
 #include "dynamics/contact_record.h"
 #include "elements/contact/pair.h"
 #include "elements/contact/projection.h"
@@ -382,6 +383,30 @@ PyObject *pd_call_penalty_columns(pd_simulation_object *self, PyObject *unused) 
     if (complete && out.n > 0) {
         Py_BEGIN_ALLOW_THREADS status = place(self->core);
         if (!status) status = read_penalised(self->core, &out);
+        Py_END_ALLOW_THREADS
+    }
+    return end_columns(self, columns, complete, status);
+}
+
+PyObject *pd_call_projective_columns(pd_simulation_object *self, PyObject *unused) {
+    pd_projective *projective = pd_simulation_projective(self->core);
+    PyObject *columns = begin_columns(self);
+    pd_status status = PD_OK;
+    (void)unused;
+    if (!columns) return NULL;
+    npy_intp n = projective ? pd_projective_frozen(projective) : 0, n_points = projective ? pd_projective_n_points(projective) : 0;
+    pd_projective_forces out = {0};
+    int complete = (out.key = pd_array_column(columns, "key", NPY_UINT64, n, 0, 0)) &&
+                   (out.kind = pd_array_column(columns, "kind", NPY_INT32, n, 0, 0)) &&
+                   (out.points = pd_array_column(columns, "vertices", NPY_INT32, n, 4, 0)) &&
+                   (out.weights = pd_array_column(columns, "weights", PD_NPY_REAL, n, 4, 0)) &&
+                   (out.normal = pd_array_column(columns, "normal", PD_NPY_REAL, n, 3, 0)) &&
+                   (out.target = pd_array_column(columns, "target", PD_NPY_REAL, n, 0, 0)) &&
+                   (out.friction = pd_array_column(columns, "friction", PD_NPY_REAL, n, 0, 0)) &&
+                   (out.gradient = pd_array_column(columns, "gradient", PD_NPY_REAL, n, 4, 3)) &&
+                   (out.begun = pd_array_column(columns, "begun", PD_NPY_REAL, n_points, 3, 0));
+    if (complete && projective) {
+        Py_BEGIN_ALLOW_THREADS status = pd_projective_read(projective, pd_simulation_positions(self->core), &out);
         Py_END_ALLOW_THREADS
     }
     return end_columns(self, columns, complete, status);

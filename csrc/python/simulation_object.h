@@ -53,6 +53,7 @@ int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact
 PyObject *pd_call_contact_columns(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_friction_columns(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_penalty_columns(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_projective_columns(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_contact_row(pd_simulation_object *self, PyObject *arguments);
 PyObject *pd_call_driven(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_set_driven(pd_simulation_object *self, PyObject *arguments);

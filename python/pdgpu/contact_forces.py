@@ -10,6 +10,7 @@ from pdgpu import geometry
 from pdgpu.contact_surface import CORNERS, EDGE_EDGE, VERTEX_EDGE, VERTEX_PLANE, VERTEX_TRIANGLE, VERTEX_VERTEX
 from pdgpu.contacts import FEATURES, KINDS, Contacts
 from pdgpu.penalty_contact import PenaltyContact
+from pdgpu.projective_contact import ProjectiveContact
 
 __all__ = ["ContactForces"]
 
@@ -60,7 +61,7 @@ def forces_of(simulation):
     """What `Simulation.contact_forces` says."""
     scene, lagged = simulation._touching, simulation._backend.friction_columns()
     x = np.concatenate([simulation.positions, simulation._backend.driven()])
-    measured = _frozen if isinstance(simulation.contact, PenaltyContact) else _nearest
+    measured = {PenaltyContact: _frozen, ProjectiveContact: _projected}.get(type(simulation.contact), _nearest)
     columns, weights, normal, points, distance, feature = measured(simulation, x)
     kind, vertices, gradient = columns["kind"], columns["vertices"], columns["gradient"]
 
@@ -76,7 +77,11 @@ def forces_of(simulation):
     for rows, slopes in ((vertices, gradient), (lagged["vertices"], lagged["gradient"])):
         moving = (rows >= 0) & (rows < n)
         np.add.at(forces, np.where(moving, rows, n).ravel(), -slopes.astype(np.float64).reshape(-1, 3))
-    rubbing = _lagged_of(columns["key"], lagged, x.dtype)
+    if measured is _projected:
+        of_first = of_first + columns["rubbing"]["force"]  # friction is part of it
+        rubbing = columns["rubbing"]
+    else:
+        rubbing = _lagged_of(columns["key"], lagged, x.dtype)
     areas = scene.areas[:n]
     with np.errstate(divide="ignore", invalid="ignore"):
         pressure = np.where(areas > 0.0, np.linalg.norm(forces[:n], axis=1) / areas, np.nan)
@@ -144,6 +149,37 @@ def _frozen(simulation, x):
         feature[rows] = FEATURES.index("vertex-collider") if pair == VERTEX_PLANE else _features(pair, weights[rows])
     weights[kind == VERTEX_PLANE] = [1.0, 0.0, 0.0, 0.0]
     return {**columns, "kind": kind}, weights, normal, points, distance.copy(), feature
+
+
+def _projected(simulation, x):
+    """The pairs of projections that lack something, with the weights and normals that the last round of the last step held."""
+    columns = simulation._backend.projective_columns()
+    begun = columns.pop("begun")
+    gap = np.einsum("kc,kci->ki", columns["weights"], x[columns["vertices"]])
+    distance = np.einsum("ki,ki->k", gap, columns["normal"])
+    acts = distance < columns["target"]
+    columns = {name: column[acts] for name, column in columns.items()}
+    kind, vertices, weights, normal = (columns[name] for name in ("kind", "vertices", "weights", "normal"))
+    first = np.where((kind == EDGE_EDGE)[:, None], 2, 1) > np.arange(4)
+    points, distance = np.zeros((len(kind), 2, 3), x.dtype), distance[acts]
+    points[:, 0] = np.einsum("kc,kci->ki", np.where(first, weights, 0.0), x[vertices])
+    points[:, 1] = points[:, 0] - distance[:, None] * normal
+    on_first = -np.einsum("kc,kci->ki", first, columns["gradient"])
+    pushed = np.einsum("ki,ki->k", on_first, normal)
+    slip = np.einsum("kc,kci->ki", weights, (x - begun)[vertices])
+    slip -= np.einsum("ki,ki->k", slip, normal)[:, None] * normal
+    rubs = (columns["friction"] > 0.0)[:, None]
+    rubbing = {
+        "force": np.where(rubs, on_first - pushed[:, None] * normal, 0.0).astype(x.dtype),
+        "slip": np.where(rubs, slip, 0.0).astype(x.dtype),
+        "strength": columns["friction"] * pushed,
+    }
+    feature = np.zeros(len(kind), np.uint8)
+    for pair in (*CLOSEST, VERTEX_PLANE):
+        rows = np.flatnonzero(kind == pair)
+        feature[rows] = FEATURES.index("vertex-collider") if pair == VERTEX_PLANE else _features(pair, weights[rows])
+    weights[kind == VERTEX_PLANE] = [1.0, 0.0, 0.0, 0.0]
+    return {**columns, "rubbing": rubbing}, weights, normal, points, distance, feature
 
 
 def _lagged_of(keys, lagged, dtype):

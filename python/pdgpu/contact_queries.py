@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from pdgpu.contact_forces import forces_of
 from pdgpu.contacts import find_contacts
-from pdgpu.projective_contact import ProjectiveContact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,15 +71,16 @@ class ContactQueries:
         Raises
         ------
         ValueError
-            A simulation without contact, or with ProjectiveContact.
+            A simulation without contact.
 
         Notes
         -----
         Friction and slip are those of the last step at the present positions: before the first step, and after `set_state`, `load` and
         `cut`, zero.
+
+        With `ProjectiveContact` the pairs, their normals and how stiff they are are those of the last round of the last step, and there are
+        none before a step and after `set_state`, `load` and `cut`; "friction_limit" is then mu times the normal force of now.
         """
         if self.contact is None:
             raise ValueError("contact: this simulation has none; give Simulation one, such as pdgpu.BarrierContact(1e-3)")
-        if isinstance(self.contact, ProjectiveContact):
-            raise ValueError("contact: ProjectiveContact has forces in the rounds of a step alone; its record says what energy they have")
         return forces_of(self)

@@ -5,7 +5,17 @@ import warnings
 import numpy as np
 import pytest
 from contact_scenes import SCENES, border, cloth, cube, sheet
-from projective_run import LINEAR, G, dropped, judged, judged_projective_run, on_spike, projective_case, projective_simulation
+from projective_run import (
+    LINEAR,
+    G,
+    dropped,
+    incline,
+    judged,
+    judged_projective_run,
+    on_spike,
+    projective_case,
+    projective_simulation,
+)
 
 import pdgpu
 
@@ -85,17 +95,9 @@ def test_what_has_landed_goes_on_sideways():
     assert slow <= 0.02 * rounds
 
 
-def on_incline(friction, tangent=0.2553, dt=0.01):
-    """A cube on a plane; how fast it slides after every step."""
-    angle = np.arctan(tangent)
-    normal, down = np.array([np.sin(angle), np.cos(angle), 0.0]), np.array([np.cos(angle), -np.sin(angle), 0.0])
-    mesh = cube(0.1, 2, (0.0, 0.0, 0.0))
-    points = mesh.points @ np.stack([down, normal, [0.0, 0.0, 1.0]]) + 0.05095 * normal
-    scene = pdgpu.Scene((0.0, -G, 0.0))
-    scene.add_solid(pdgpu.Mesh(points, tets=mesh.tets), pdgpu.ARAP.from_young(young=1e6, poisson=0.4), density=1000.0, name="cube")
-    scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), tuple(normal)), name="plane")
-    contact = pdgpu.ProjectiveContact(1e-3, friction={("cube", "plane"): friction}, weight=100.0, inner=100)
-    sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=400), dt=dt, contact=contact)
+def on_incline(friction, tangent=0.2553):
+    """How fast the cube slides after every step."""
+    angle, (sim, _, down) = np.arctan(tangent), incline(friction, tangent)
     share, speeds = sim.masses / sim.masses.sum(), []
     for _ in range(60):
         sim.step()
@@ -117,7 +119,7 @@ def test_what_lies_below_the_cone_sticks():
     assert np.abs(speeds[10:]).max() < 3e-3
 
 
-@pytest.mark.parametrize(("tolerance", "most"), [(1e-4, 5e-3), (1e-6, 2e-4)])
+@pytest.mark.parametrize(("tolerance", "most"), [(1e-4, 5e-3), (1e-6, 1e-4)])
 def test_two_bodies_keep_their_momentum(tolerance, most):
     """If it failed, one body would push another and not be pushed."""
     scene = pdgpu.Scene((0.0, 0.0, 0.0))
@@ -323,7 +325,6 @@ def test_what_it_cannot_do_is_refused():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(), contact=contact)
-    with pytest.raises(ValueError, match="ProjectiveContact"):
-        sim.contact_forces()
+    assert len(sim.contact_forces()) == 0  # no step, no forces
     with pytest.raises(ValueError, match="no body"):
         pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(), contact=pdgpu.ProjectiveContact(1e-3, friction={("a", "b"): 0.1}))

@@ -22,13 +22,14 @@
 
 /* Which gap a freeze asks for. Lifted: that and a part of what is missing to the activation distance, and no less than in a round before; away: the
  * activation distance; here: the gap that there is; reflected: as Eq. 6 is printed, where the pair gets in the time that is left if it goes on
- * as the step began, and back from the surface with a share of its speed. */
-enum { PD_TARGET_LIFTED, PD_TARGET_AWAY, PD_TARGET_HERE, PD_TARGET_REFLECTED, PD_TARGET_COUNT };
+ * as the step began, and back from the surface with a share of its speed. Held, which is no choice: what the last round asked for. */
+enum { PD_TARGET_LIFTED, PD_TARGET_AWAY, PD_TARGET_HERE, PD_TARGET_REFLECTED, PD_TARGET_COUNT, PD_TARGET_HELD = PD_TARGET_COUNT };
 
 /* The gap that is asked for where it is `gap`, m, and `before` the last round asked for, m.
  *   closing  how much nearer the pair would come in the time that is left, m; with restitution read where the target is reflected */
 PD_FUNCTION real pd_projection_target(int rule, real gap, real activation, real before, real closing, real restitution) {
     if (rule == PD_TARGET_AWAY) return activation;
+    if (rule == PD_TARGET_HELD) return before;
     if (rule == PD_TARGET_HERE) return gap;
     if (rule == PD_TARGET_REFLECTED) return closing > gap ? restitution * (closing - gap) : gap - pd_max(closing, (real)0);
     return pd_max(before, pd_min(gap + PD_PROJECTION_LIFT * (activation - gap), activation));
