@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -31,24 +32,48 @@ def table(path):
         return [{name: cell for name, cell in row.items() if name != "case_seconds"} for row in csv.DictReader(file)]
 
 
-def test_a_sweep_that_is_killed_ends_with_the_same_table(tmp_path):
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The table of the sweep that nobody kills."""
+    folder = tmp_path_factory.mktemp("whole")
+    subprocess.run([sys.executable, SCRIPT, folder / "whole", folder / "whole.csv"], check=True, timeout=100)
+    return table(folder / "whole.csv")
+
+
+def launch(pool):
+    """How the sweep of the script is started, and what comes after its arguments."""
+    if pool == "processes":
+        return [sys.executable], [], None
+    pytest.importorskip("mpi4py")
+    if shutil.which("mpiexec") is None:
+        pytest.skip("no mpiexec")
+    # as many workers as are asked for, whatever the machine, and whoever runs the tests
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+    return ["mpiexec", "-n", "3", sys.executable, "-m", "mpi4py.futures"], ["mpi"], {**os.environ, **allowed}
+
+
+@pytest.mark.parametrize("pool", ["processes", "mpi"])
+def test_a_sweep_that_is_killed_ends_with_the_same_table(pool, whole, tmp_path):
     """If not, a night of computing is lost to a crash, or comes back as other numbers."""
-    subprocess.run([sys.executable, SCRIPT, tmp_path / "whole", tmp_path / "whole.csv"], check=True, timeout=100)
+    before, after, environment = launch(pool)
     path = tmp_path / "killed"
-    process = subprocess.Popen([sys.executable, SCRIPT, path, tmp_path / "never.csv"], start_new_session=True)
+    process = subprocess.Popen([*before, SCRIPT, path, tmp_path / "never.csv", *after], start_new_session=True, env=environment)
     deadline = time.monotonic() + 60.0
     while lines(path) < 100 and time.monotonic() < deadline:
         time.sleep(0.001)
-    os.killpg(process.pid, signal.SIGKILL)
+    if pool == "mpi":
+        os.kill(int(Path(f"{path}.pid").read_text()), signal.SIGKILL)
+    else:
+        os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    before = lines(path)
-    assert 100 <= before < 200 and not (tmp_path / "never.csv").exists()
+    done = lines(path)
+    assert 100 <= done < 200 and not (tmp_path / "never.csv").exists()
     with open(path, "ab") as file:
         file.write(b'{"case": {"n": 4, "wei')  # what a kill in the middle of a line leaves
-    subprocess.run([sys.executable, SCRIPT, path, tmp_path / "resumed.csv"], check=True, timeout=100)
+    subprocess.run([*before, SCRIPT, path, tmp_path / "resumed.csv", *after], check=True, timeout=100, env=environment)
     assert lines(path) == 201  # the heading, and no case twice
-    rows = table(tmp_path / "whole.csv")
-    assert table(tmp_path / "resumed.csv") == rows and len(rows) == 200
+    rows = table(tmp_path / "resumed.csv")
+    assert rows == whole and len(rows) == 200
     assert sum(row["case_status"] == "failed" for row in rows) == 4
     assert {row["error"] for row in rows if row["case_status"] == "failed"} == {f"RuntimeError: no luck with {n}" for n in (4, 6, 8, 10)}
 

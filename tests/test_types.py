@@ -19,12 +19,23 @@ WRONG = {
     "pdgpu.Simulation(s).step(1, record='all')": ('argument "record"',),
     "pdgpu.Simulation(pdgpu.shapes.beam((1.0, 1.0, 1.0), (1, 1, 1)))": ('incompatible type "Mesh"',),
     "pdgpu.compare(s, [pdgpu.Newton()])": ("expected",),
+    "pdgpu.compare(s, {'a': 'newton'})": ('incompatible type "str": "str"',),
+    "pdgpu.compare(s, {'a': pdgpu.PCG()})": ('incompatible type "str": "PCG"',),
+    "pdgpu.sweep(dict, {'a': [1]}, executor=4)": ('argument "executor" to "sweep"',),
     "s.add_solid('bunny.msh', pdgpu.ARAP(1.0), density=1.0)": ('expected "Mesh"',),
     "pdgpu.Newton(iteration=3)": ("Unexpected keyword argument",),
     "pdgpu.linear.solve([[1.0]], [1.0], pdgpu.PCG()).iteration": ('has no attribute "iteration"; maybe "iterations"',),
     "pdgpu.Simulation(s).energy()": ('"Simulation" has no attribute "energy"',),
     "pdgpu.sweep(dict, {'a': [1]}, executer=None)": ("Unexpected keyword argument",),
 }
+RIGHT = """import pdgpu
+
+scene = pdgpu.Scene()
+sim = pdgpu.Simulation(scene)
+solvers = {"PD": pdgpu.ProjectiveDynamics(), "Newton": pdgpu.Newton()}
+pdgpu.compare(scene, solvers, start=sim.snapshot(3))
+pdgpu.compare(scene, {"Newton": pdgpu.Newton()}, start=(sim.positions, None))
+"""
 
 
 @pytest.mark.slow
@@ -32,7 +43,7 @@ def test_a_checker_passes_the_readme_and_names_what_is_wrong(tmp_path):
     """If not, an editor underlines what works, or nothing of what does not."""
     pytest.importorskip("mypy")
     text = "".join((ROOT / name).read_text() for name in ("README.md", "docs/tour.md"))
-    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
+    blocks = [*re.findall(r"```python\n(.*?)```", text, re.S), RIGHT]
     right = [tmp_path / f"block{k}.py" for k in range(len(blocks))]
     for path, block in zip(right, blocks, strict=True):
         path.write_text(block)

@@ -27,8 +27,6 @@ from pdgpu.backends import backend, thread_count
 from pdgpu.geometry import PAIRS, common_precision, corners_array
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from numpy.typing import ArrayLike
 
     from pdgpu.types import Device
@@ -181,8 +179,8 @@ def earliest(
     points_t0: ArrayLike,
     points_t1: ArrayLike,
     *,
-    vertex_triangle: Any = (),
-    edge_edge: Any = (),
+    vertex_triangle: ArrayLike = (),
+    edge_edge: ArrayLike = (),
     separation: float = 0.0,
     method: str = "certified",
     device: Device = "cpu",

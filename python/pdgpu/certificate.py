@@ -18,7 +18,9 @@ from pdgpu.scene import Scene
 from pdgpu.surface import SceneSurface
 
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike
 
 __all__ = ["Certificate", "Crossing", "WorstPair", "certify"]
 
@@ -93,12 +95,12 @@ class Certificate:
 
 
 def certify(
-    trajectory: Any,
-    triangles: Any = None,
-    edges: Any = None,
+    trajectory: Iterable[ArrayLike | Mesh],
+    triangles: ArrayLike | Scene | None = None,
+    edges: ArrayLike | None = None,
     *,
-    particles: Any = None,
-    times: Any = None,
+    particles: ArrayLike | None = None,
+    times: ArrayLike | None = None,
     separation: float = 0.0,
     gap: bool = True,
     threads: int = 0,

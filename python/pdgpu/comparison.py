@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from pdgpu.rates import Rate
     from pdgpu.scene import Scene
+    from pdgpu.solvers import TimeStepSolver
     from pdgpu.types import Contact, Device, Path, Precision
 
 __all__ = ["Comparison", "compare"]
@@ -181,10 +182,10 @@ class Comparison:
 
 def compare(
     scene: Scene,
-    solvers: Mapping[str, Any],
+    solvers: Mapping[str, TimeStepSolver],
     *,
     dt: float | None = 1 / 30,
-    start: tuple[ArrayLike | None, ArrayLike | None] | None = None,
+    start: tuple[ArrayLike | None, ArrayLike | None] | Snapshot | None = None,
     reference: ArrayLike | str = "newton",
     contact: Contact | None = None,
     initialization: str = "previous",

@@ -189,7 +189,7 @@ def _quantity(pair, quantity, x, device, threads):
     return backend(device, dtype).pair_batch(kind, quantity, x, thread_count(threads))
 
 
-def gradient(pair: Any, x: ArrayLike, *, squared: bool = False, device: Device = "cpu", threads: int = 0) -> Any:
+def gradient(pair: str, x: ArrayLike, *, squared: bool = False, device: Device = "cpu", threads: int = 0) -> Any:
     """Derivative of the distance (or of its square) by the corner positions, (n, k, 3).
 
     Parameters
@@ -211,7 +211,7 @@ def gradient(pair: Any, x: ArrayLike, *, squared: bool = False, device: Device =
     return _quantity(pair, GRADIENT_SQUARED if flag("squared", squared) else GRADIENT, x, device, threads)
 
 
-def hessian(pair: Any, x: ArrayLike, *, squared: bool = False, device: Device = "cpu", threads: int = 0) -> Any:
+def hessian(pair: str, x: ArrayLike, *, squared: bool = False, device: Device = "cpu", threads: int = 0) -> Any:
     """Second derivative of the distance, 1/m, or of its square, without unit: (n, 3k, 3k), row 3 i + axis for corner i.
 
     Exactly symmetric, in general indefinite. It jumps where the nearest feature changes, and grows without bound where a vertex or an edge
@@ -221,7 +221,7 @@ def hessian(pair: Any, x: ArrayLike, *, squared: bool = False, device: Device = 
     return _quantity(pair, HESSIAN_SQUARED if flag("squared", squared) else HESSIAN, x, device, threads)
 
 
-def lower_bound(pair: Any, x: ArrayLike, *, device: Device = "cpu", threads: int = 0) -> Floats:
+def lower_bound(pair: str, x: ArrayLike, *, device: Device = "cpu", threads: int = 0) -> Floats:
     """A number that is never above the exact distance of exactly these coordinates, rounding included, (n,) m.
 
     For well-shaped pairs it is below the distance by some 1e-15 (float32: 1e-6) of the size of the pair; for slivers and nearly parallel

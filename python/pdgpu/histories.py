@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pdgpu.tables import data_frame, text_table, write_csv
+
+if TYPE_CHECKING:
+    from pdgpu.types import Path
 
 __all__ = ["History"]
 
@@ -61,7 +64,7 @@ class History(Mapping):
         """A pandas DataFrame, a row per recorded step. ImportError where pandas is not installed."""
         return data_frame(self._table())
 
-    def to_csv(self, path: Any) -> None:
+    def to_csv(self, path: Path) -> None:
         """Write the columns to a file, in place whole."""
         write_csv(path, self._table())
 

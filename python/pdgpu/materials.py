@@ -218,7 +218,7 @@ class WorldBox(Material):
     kinds = {1: "world_box"}
     positive = ("stiffness",)
 
-    def __init__(self, lower: Any, upper: ArrayLike, stiffness: ArrayLike) -> None:
+    def __init__(self, lower: ArrayLike, upper: ArrayLike, stiffness: ArrayLike) -> None:
         super().__init__(stiffness=stiffness)
         self.constant("stiffness", np.size(stiffness))
         lower, upper = _side("WorldBox.lower", lower), _side("WorldBox.upper", upper)

@@ -16,6 +16,8 @@ from pdgpu.volume_files import Film, write_state
 if TYPE_CHECKING:
     from typing import Self
 
+    from pdgpu.types import Path
+
 __all__ = ["Momentum", "Motion"]
 
 
@@ -122,7 +124,7 @@ class Motion:
                 bar.close()
         return history
 
-    def write(self, path: Any) -> None:
+    def write(self, path: Path) -> None:
         """Write all bodies as they are now, with fields, to a .vtu or .vtk file for ParaView.
 
         Solids are their tets, shells their triangles, rods their edges, particles points; obstacles are not written. Fields of the
@@ -139,7 +141,7 @@ class Motion:
         """
         write_state(self, path)
 
-    def record(self, path: Any, *, append: bool = False) -> Film:
+    def record(self, path: Path, *, append: bool = False) -> Film:
         """Begin a film: a .pvd file, which ParaView opens, with a frame as `write` has it for every call of what is returned.
 
         Parameters

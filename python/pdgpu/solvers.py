@@ -48,8 +48,12 @@ COLOURINGS = ("greedy", "balanced")
 HYPERELASTIC = ("NeoHookean", "StVK", "Corotated")  # no nearest point of a constraint set, so no Projective Dynamics and no PBD
 
 
+class TimeStepSolver:
+    """What every solver of a time step is, for type checkers: a dict of different ones is a dict of these."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class ProjectiveDynamics:
+class ProjectiveDynamics(TimeStepSolver):
     """Projective Dynamics: local projections and a global linear step with a constant matrix [Bouaziz et al. 2014].
 
     With `contact` the matrix is A + K, K of the pairs that are near the iterate, and the step is halved from the part that touches nothing
@@ -97,7 +101,7 @@ class ProjectiveDynamics:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Newton:
+class Newton(TimeStepSolver):
     """Newton's method: the full Hessian (projected where it is not positive definite), backtracking line search.
 
     Parameters
@@ -139,7 +143,7 @@ class Newton:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NonlinearCG:
+class NonlinearCG(TimeStepSolver):
     """Nonlinear preconditioned conjugate gradients [Wang 2015, Algorithm 2].
 
     p = z + beta p with beta = (z.r)_k / (z.r)_{k-1}, and a step alpha = (p.r) / (p.A p) along it, A the matrix of Projective Dynamics.
@@ -175,7 +179,7 @@ class NonlinearCG:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PBD:
+class PBD(TimeStepSolver):
     """Position-based dynamics in Jacobi form: q_i <- q_i + relaxation sum_c dq_{i,c} [Wang 2015, Eq. 22; Müller et al. 2007].
 
     Every element asks for the mass-weighted smallest moves dq that put it into its constraint set: a spring to its rest length, an
@@ -226,7 +230,7 @@ class PBD:
 
 
 @dataclass(frozen=True, kw_only=True)
-class VertexBlockDescent:
+class VertexBlockDescent(TimeStepSolver):
     """Vertex Block Descent: Gauss-Seidel over vertices, a 3x3 Newton step each, colour after colour [Chen et al. 2024, Algorithm 1].
 
     Parameters
@@ -270,7 +274,7 @@ class VertexBlockDescent:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlockJacobi:
+class BlockJacobi(TimeStepSolver):
     """All vertices at once, each by its own 3x3 block of the Hessian: x <- x - alpha H_ii^-1 g_i [Chen et al. 2024, Sec. 5.4].
 
     Parameters
@@ -307,7 +311,7 @@ class BlockJacobi:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GradientDescent:
+class GradientDescent(TimeStepSolver):
     """Gradient descent with the diagonal of the Hessian as preconditioner: x <- x - alpha D^-1 g [Wang and Yang 2016].
 
     Parameters
@@ -337,7 +341,7 @@ class GradientDescent:
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuasiNewton:
+class QuasiNewton(TimeStepSolver):
     """L-BFGS on the incremental potential, started from the matrix of Projective Dynamics [Liu et al. 2017, Sec. 4 and 5].
 
     For a material without a projection w is 2 mu volume (area), the Laplacian that Liu et al. take as the first guess of the Hessian.
@@ -381,7 +385,7 @@ class QuasiNewton:
 
 
 @dataclass(frozen=True, kw_only=True)
-class XPBD:
+class XPBD(TimeStepSolver):
     """Extended position-based dynamics: constraints with compliance, Gauss-Seidel over their colours [Macklin et al. 2016, Eq. 18].
 
     Every element is a constraint C = sqrt(2 E) of compliance 1, E its energy: sqrt(k) (l - L) for a spring, sqrt(2 mu V) |F - R| for an
@@ -426,7 +430,7 @@ class XPBD:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ADMM:
+class ADMM(TimeStepSolver):
     """ADMM: the elements' own minimisations and a global linear step with a constant matrix [Overby et al. 2017, ADMM ⊇ PD].
 
     Each element minimises E(z) + w/2 |z - F(x) - u|^2 by itself, damping included: in closed form where E is the squared distance to a

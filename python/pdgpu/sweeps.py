@@ -9,7 +9,7 @@ import numbers
 import pickle
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from pdgpu.linear_result import LinearResult
 from pdgpu.records import StepRecord
 from pdgpu.row_file import RowFile
 from pdgpu.tables import data_frame, summary, text_table, write_csv
+
+if TYPE_CHECKING:
+    from pdgpu.types import Path
 
 __all__ = ["Sweep", "sweep"]
 
@@ -30,9 +33,9 @@ STATUSES = ("done", "failed")
 def sweep(
     function: Callable[..., Any],
     grid: Mapping[str, Any],
-    path: Any = None,
+    path: Path | None = None,
     *,
-    executor: Any = None,
+    executor: concurrent.futures.Executor | None = None,
     retry_failed: bool = False,
     progress: bool = False,
 ) -> Sweep:
@@ -54,8 +57,9 @@ def sweep(
     path : str or os.PathLike, optional
         A file of this sweep alone; it is made where it is not there. A second sweep that writes to it at the same time is refused.
     executor : concurrent.futures.Executor, optional
-        Where the calls run: a ProcessPoolExecutor, Dask's ``client.get_executor()``, mpi4py's MPIPoolExecutor; without it here, one after
-        the other. Function and values must be picklable, as the executor asks. Processes are best told ``threads=1`` each.
+        Where the calls run: a ProcessPoolExecutor, Dask's ``client.get_executor()``, mpi4py's MPIPoolExecutor (in a script started by
+        ``mpiexec -n 9 python -m mpi4py.futures script.py`` it has eight workers); without it here, one after the other. Function and
+        values must be picklable, as the executor asks. Processes are best told ``threads=1`` each.
     retry_failed : bool
         Whether cases that failed before are tried again.
     progress : bool
@@ -134,7 +138,7 @@ class Sweep(Sequence):
         """A pandas DataFrame. ImportError where pandas is not installed."""
         return data_frame(self._table())
 
-    def to_csv(self, path: Any) -> None:
+    def to_csv(self, path: Path) -> None:
         """Write the table to a file, in place whole; a cell without a value is empty."""
         write_csv(path, self._table())
 
