@@ -271,6 +271,10 @@ pd_status pd_dot(pd_context *context, const pd_model *model, const real *x, cons
 pd_status pd_conjugate_turn(pd_context *context, const pd_model *model, const double *sums, const real *z, real *p);
 pd_status pd_conjugate_scale(pd_context *context, const pd_model *model, const double *sums, const real *p, real *d);
 
+/* v_i <- P_i v_i for the n rows of v [n,3], P the projectors on the lines and planes that vertices are held in.
+ *   subspace  B [n,3,3] */
+pd_status pd_project(pd_context *context, int n, const real *subspace, real *v);
+
 /* index = first vertex with a non-finite coordinate, or -1. */
 pd_status pd_find_not_finite(pd_context *context, const pd_model *model, const real *x, int *index /* H */);
 
@@ -285,6 +289,9 @@ typedef struct pd_matrix {
     real *values;         /* B */
     real *diagonal;       /* B [n] */
     double *partial_sums; /* B [2 (n / (PD_SUM_BLOCK - 2) + 1), width] scratch of the reductions, for the widest vectors it serves */
+    const real
+        *subspace; /* B [n,3,3] borrowed projectors, by vertex, on what it is held in, or NULL. Width 3: the residual that counts, and that
+                           * pd_gauss_seidel_sweep corrects by, is P_i (r - A d)_i */
 } pd_matrix;
 
 /* y = A x. */
@@ -294,7 +301,7 @@ pd_status pd_matrix_multiply(pd_context *context, const pd_matrix *matrix, int w
 pd_status pd_matrix_correction(pd_context *context, const pd_matrix *matrix, int width, double scale, const real *r, const real *d,
                                real *q);
 
-/* out [2]  B: sum |r - A d|^2 with products and sums in double, and sum |d - target|^2 (0 where target is NULL). */
+/* out [2]  B: sum |P (r - A d)|^2 with products and sums in double, P = I without a subspace, and sum |d - target|^2 (0 where target is NULL). */
 pd_status pd_matrix_residual(pd_context *context, const pd_matrix *matrix, int width, const real *r, const real *d, const real *target,
                              double *out);
 
@@ -322,7 +329,7 @@ typedef struct pd_coloured_matrix {
 } pd_coloured_matrix;
 
 /* One Gauss-Seidel sweep in place, colour after colour, the rows of a colour in parallel (backward: all in reverse):
- *     d_i += omega (r_i - sum_j a_ij d_j) / a_ii. */
+ *     d_i += omega P_i (r_i - sum_j a_ij d_j) / a_ii, P_i = I without a subspace. */
 pd_status pd_gauss_seidel_sweep(pd_context *context, const pd_coloured_matrix *coloured, int width, const real *residual, double omega,
                                 int backward, real *d);
 
@@ -422,6 +429,10 @@ pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width
 /* p = M^-1 r + beta p; start != 0: beta = 0. */
 pd_status pd_pcg_turn(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *r,
                       real *p, const double *sums);
+
+/* Every one of `width` numbers <- their sum. With pq after pd_pcg_product and rz after pd_pcg_advance the columns are one system: what couples
+ * them, as a projection of every row does, is none column by column. */
+pd_status pd_join_columns(pd_context *context, int width, double *sums /* B */);
 
 /* The Hessian of G as pd_hessian fills it, as a matrix over the coordinates of the free vertices: rows and columns of fixed ones count
  * as zero; at a vertex that is held on a line or in a plane the product is projected on it, and so p must be. */

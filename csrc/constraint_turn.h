@@ -34,10 +34,10 @@ PD_FUNCTION void pd_constraint_turn_split(const pd_model *model, const pd_elemen
     for (int i = 0; i < 9; i++) normal[i] = kept[i]; // in registers on a GPU
     real C = pd_xpbd_deviatoric(F, p, normal);
     for (int i = 0; i < 9; i++) kept[i] = normal[i];
-    pd_xpbd_project(4, 3, rest, w, C, normal, compliance, lambda, at, moves);
+    pd_xpbd_project(4, 3, rest, w, C, normal, compliance, vertices, model->subspace, lambda, at, moves);
     pd_element_deformation(4, 3, at, rest, F);
     C = pd_xpbd_hydrostatic(F, p, normal);
-    pd_xpbd_project(4, 3, rest, w, C, normal, compliance, lambda + 1, at, moves);
+    pd_xpbd_project(4, 3, rest, w, C, normal, compliance, vertices, model->subspace, lambda + 1, at, moves);
     pd_constraint_scatter(4, model, vertices, moves, positions, direction);
 }
 
@@ -55,7 +55,7 @@ PD_FUNCTION void pd_constraint_turn_split(const pd_model *model, const pd_elemen
         pd_element_deformation(k, d, at, rest, F);                                                                                     \
         pd_##name##_gradient(F, p, P);                                                                                                 \
         real C = pd_xpbd_constraint(3 * (d), pd_##name##_energy(F, p), P, normal);                                                     \
-        pd_xpbd_project(k, d, rest, w, C, normal, compliance, multipliers + e, at, moves);                                             \
+        pd_xpbd_project(k, d, rest, w, C, normal, compliance, vertices, model->subspace, multipliers + e, at, moves);                  \
         pd_constraint_scatter(k, model, vertices, moves, positions, direction);                                                        \
     }
 PD_ELEMENT_TABLE(PD_CONSTRAINT)

@@ -183,16 +183,17 @@ pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_
 
 /* ---- moves of position-based dynamics ----------------------------------------------------------------------------------- */
 
-#define PD_MOVES_BLOCK(KIND, name, k, d, count, ...)                                                                    \
-    static void moves_##name(const pd_model *model, const pd_elements *g, const real *x, int begin, int end, real *f) { \
-        for (int e = begin; e < end; e++) {                                                                             \
-            const int *vertices = g->vertices + (size_t)e * (k);                                                        \
-            real F[3 * (d)], T[3 * (d)], w[k];                                                                          \
-            PD_DEFORMATION_AT(k, d, x, e, F);                                                                           \
-            pd_##name##_projection(F, g->parameters + (size_t)e * (count), T);                                          \
-            for (int a = 0; a < (k); a++) w[a] = model->fixed[vertices[a]] ? 0 : 1 / model->masses[vertices[a]];        \
-            pd_element_moves(k, d, g->rest + (size_t)e * PD_REST_COUNT(k, d), w, F, T, f + (size_t)e * 3 * (k));        \
-        }                                                                                                               \
+#define PD_MOVES_BLOCK(KIND, name, k, d, count, ...)                                                                     \
+    static void moves_##name(const pd_model *model, const pd_elements *g, const real *x, int begin, int end, real *f) {  \
+        for (int e = begin; e < end; e++) {                                                                              \
+            const int *vertices = g->vertices + (size_t)e * (k);                                                         \
+            real F[3 * (d)], T[3 * (d)], w[k];                                                                           \
+            PD_DEFORMATION_AT(k, d, x, e, F);                                                                            \
+            pd_##name##_projection(F, g->parameters + (size_t)e * (count), T);                                           \
+            for (int a = 0; a < (k); a++) w[a] = model->fixed[vertices[a]] ? 0 : 1 / model->masses[vertices[a]];         \
+            pd_element_moves_within(k, d, g->rest + (size_t)e * PD_REST_COUNT(k, d), w, F, T, vertices, model->subspace, \
+                                    f + (size_t)e * 3 * (k));                                                            \
+        }                                                                                                                \
     }
 PD_PROJECTIVE_TABLE(PD_MOVES_BLOCK)
 

@@ -101,7 +101,13 @@ pd_status pd_matrix_correction(pd_context *context, const pd_matrix *matrix, int
     return PD_OK;
 }
 
-/* Partial sums of a block of rows: |r - A d|^2 and |d - target|^2. */
+/* pd_vertex_project in double. */
+PD_INLINE void project_defect(const real *P, double *v) {
+    double whole[3] = {v[0], v[1], v[2]};
+    for (int c = 0; c < 3; c++) v[c] = (double)P[3 * c] * whole[0] + (double)P[3 * c + 1] * whole[1] + (double)P[3 * c + 2] * whole[2];
+}
+
+/* Partial sums of a block of rows: |P (r - A d)|^2 and |d - target|^2. */
 PD_INLINE void measure_rows(const pd_matrix *A, int width, int begin, int end, const real *r, const real *d, const real *target,
                             double *residual, double *distance) {
     double squares = 0.0, differences = 0.0;
@@ -117,10 +123,13 @@ PD_INLINE void measure_rows(const pd_matrix *A, int width, int begin, int end, c
                 const real *v = d + (size_t)width * (size_t)A->columns[s] + first;
                 for (int c = 0; c < count; c++) sum[c] += (double)A->values[s] * (double)v[c];
             }
+            double defect[AT_ONCE];
+            for (int c = 0; c < count; c++) defect[c] = (double)r[(size_t)width * (size_t)i + (size_t)(first + c)] - sum[c];
+            if (width == 3 && A->subspace) project_defect(A->subspace + 9 * (size_t)i, defect);
             for (int c = 0; c < count; c++) {
                 size_t j = (size_t)width * (size_t)i + (size_t)(first + c);
-                double defect = (double)r[j] - sum[c], difference = target ? (double)d[j] - (double)target[j] : 0.0;
-                squares += defect * defect;
+                double difference = target ? (double)d[j] - (double)target[j] : 0.0;
+                squares += defect[c] * defect[c];
                 differences += difference * difference;
             }
         }
@@ -201,6 +210,14 @@ PD_INLINE void relax_row(const pd_coloured_matrix *C, int place, int width, cons
     const pd_matrix *A = &C->matrix;
     size_t begin = (size_t)width * (size_t)C->rows[place];
     real scale = omega / A->diagonal[place];
+    if (width == 3 && A->subspace) {
+        real sum[3], move[3];
+        off_diagonal(A, place, d, 3, 0, 3, sum);
+        for (size_t c = 0; c < 3; c++) move[c] = scale * (r[begin + c] - sum[c] - A->diagonal[place] * d[begin + c]);
+        pd_vertex_project(A->subspace + 3 * begin, move);
+        for (size_t c = 0; c < 3; c++) d[begin + c] += move[c];
+        return;
+    }
     PD_FOR_COLUMNS(A, place, d, width, size_t j = begin + (size_t)(first + c); d[j] += scale * (r[j] - sum[c] - A->diagonal[place] * d[j]);)
 }
 
@@ -252,6 +269,14 @@ PD_INLINE void product(const pd_matrix *A, int width, int begin, int end, const 
 pd_status pd_pcg_product(pd_context *context, const pd_matrix *matrix, int width, const real *p, real *q, double *sums) {
     PD_FOR_BLOCKS(context, matrix->n, PD_SUM_BLOCK, width, product(matrix, columns, begin, end, p, q, matrix->partial_sums))
     add_columns(matrix->partial_sums, sum_blocks(matrix), width, width, sums);
+    return PD_OK;
+}
+
+pd_status pd_join_columns(pd_context *context, int width, double *sums) {
+    double total = 0.0;
+    (void)context;
+    for (int c = 0; c < width; c++) total += sums[c];
+    for (int c = 0; c < width; c++) sums[c] = total;
     return PD_OK;
 }
 

@@ -37,6 +37,12 @@ pd_status pd_conjugate_scale(pd_context *context, const pd_model *model, const d
     return PD_OK;
 }
 
+pd_status pd_project(pd_context *context, int n, const real *subspace, real *v) {
+#pragma omp parallel for num_threads(pd_threads(context, n, 5)) schedule(static)
+    for (int i = 0; i < n; i++) pd_vertex_project(subspace + 9 * (size_t)i, v + 3 * (size_t)i);
+    return PD_OK;
+}
+
 pd_status pd_find_not_finite(pd_context *context, const pd_model *model, const real *x, int *index) {
     (void)context;
     *index = -1;

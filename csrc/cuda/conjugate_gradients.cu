@@ -33,6 +33,18 @@ pd_status pd_pcg_product(pd_context *context, const pd_matrix *matrix, int width
     return pd_add_partial_sums(context, matrix->partial_sums, blocks, (unsigned)width, sums);
 }
 
+static __global__ void join_columns_kernel(int width, double *sums) {
+    double total = 0.0;
+    if (blockIdx.x != 0 || threadIdx.x != 0) return;
+    for (int c = 0; c < width; c++) total += sums[c];
+    for (int c = 0; c < width; c++) sums[c] = total;
+}
+
+pd_status pd_join_columns(pd_context *context, int width, double *sums) {
+    PD_LAUNCH_BLOCKS(context, join_columns_kernel, 1, width, sums);
+    return PD_OK;
+}
+
 static __device__ __forceinline__ real preconditioned(const pd_preconditioner &M, int width, const real *r, size_t j) {
     if (M.block == 1) return M.inverse[j / (size_t)width] * r[j];
     const real *row = M.inverse + 3 * j, *v = r + j / 3 * 3;

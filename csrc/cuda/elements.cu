@@ -144,16 +144,17 @@ pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_
 
 /* ---- moves of position-based dynamics ------------------------------------------------------------------------------------ */
 
-#define PD_MOVES_KERNEL(KIND, name, k, d, count, ...)                                                                                   \
-    static __global__ void name##_moves_kernel(pd_elements g, const unsigned char *fixed, const real *masses, const real *x, real *f) { \
-        int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                           \
-        if (e >= g.n) return;                                                                                                           \
-        const int *vertices = g.vertices + (size_t)e * (k);                                                                             \
-        real F[3 * (d)], T[3 * (d)], w[k];                                                                                              \
-        PD_DEFORMATION_AT(k, d, x, e, F);                                                                                               \
-        pd_##name##_projection(F, g.parameters + (size_t)e * (count), T);                                                               \
-        for (int a = 0; a < (k); a++) w[a] = fixed[vertices[a]] ? (real)0 : (real)1 / masses[vertices[a]];                              \
-        pd_element_moves(k, d, g.rest + (size_t)e * PD_REST_COUNT(k, d), w, F, T, f + (size_t)e * 3 * (k));                             \
+#define PD_MOVES_KERNEL(KIND, name, k, d, count, ...)                                                                                  \
+    static __global__ void name##_moves_kernel(pd_elements g, const unsigned char *fixed, const real *masses, const real *subspace,    \
+                                               const real *x, real *f) {                                                               \
+        int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                          \
+        if (e >= g.n) return;                                                                                                          \
+        const int *vertices = g.vertices + (size_t)e * (k);                                                                            \
+        real F[3 * (d)], T[3 * (d)], w[k];                                                                                             \
+        PD_DEFORMATION_AT(k, d, x, e, F);                                                                                              \
+        pd_##name##_projection(F, g.parameters + (size_t)e * (count), T);                                                              \
+        for (int a = 0; a < (k); a++) w[a] = fixed[vertices[a]] ? (real)0 : (real)1 / masses[vertices[a]];                             \
+        pd_element_moves_within(k, d, g.rest + (size_t)e * PD_REST_COUNT(k, d), w, F, T, vertices, subspace, f + (size_t)e * 3 * (k)); \
     }
 PD_PROJECTIVE_TABLE(PD_MOVES_KERNEL)
 
@@ -172,7 +173,7 @@ pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double
         real *f = model->corner_forces + 3 * (size_t)g.first_corner;
         switch (g.kind) {
 #define PD_CASE(KIND, name, k, d, count, ...) \
-    case KIND: PD_LAUNCH(context, name##_moves_kernel, g.n, g, model->fixed, model->masses, x, f); break;
+    case KIND: PD_LAUNCH(context, name##_moves_kernel, g.n, g, model->fixed, model->masses, model->subspace, x, f); break;
             PD_PROJECTIVE_TABLE(PD_CASE)
 #undef PD_CASE
         default: break;

@@ -45,9 +45,11 @@ static __global__ void residual_kernel(pd_matrix A, int width, const real *r, co
         pd_row row = pd_row_of(round, end);
         for (int first = 0; first < width; first += W) {
             double sum = pd_off_diagonal<W, double>(A, row, width, first, d);
-            if (!row.inside || row.lane >= W) continue;
-            size_t j = (size_t)width * (size_t)row.i + (size_t)(first + row.lane);
-            double defect = (double)r[j] - (double)A.diagonal[row.i] * (double)d[j] - sum;
+            int own = row.inside && row.lane < W;
+            size_t j = own ? (size_t)width * (size_t)row.i + (size_t)(first + row.lane) : 0;
+            double defect = own ? (double)r[j] - (double)A.diagonal[row.i] * (double)d[j] - sum : 0.0;
+            if (W == 3 && A.subspace) defect = pd_project_lanes(A.subspace, row.i, row, defect);
+            if (!own) continue;
             double difference = target ? (double)d[j] - (double)target[j] : 0.0;
             residual += defect * defect;
             distance += difference * difference;
@@ -103,10 +105,16 @@ static __global__ void relax_kernel(pd_coloured_matrix C, int begin, int end, in
     pd_row place = pd_row_of(begin + (int)blockIdx.x * PD_ROWS, end);
     for (int first = 0; first < width; first += W) {
         real sum = pd_off_diagonal<W>(C.matrix, place, width, first, d);
-        if (!place.inside || place.lane >= W) continue;
-        real diagonal = C.matrix.diagonal[place.i];
-        size_t j = (size_t)width * (size_t)C.rows[place.i] + (size_t)(first + place.lane);
-        d[j] += omega / diagonal * (r[j] - sum - diagonal * d[j]);
+        int own = place.inside && place.lane < W, i = place.inside ? C.rows[place.i] : 0;
+        real diagonal = place.inside ? C.matrix.diagonal[place.i] : (real)1;
+        size_t j = own ? (size_t)width * (size_t)i + (size_t)(first + place.lane) : 0;
+        if (W == 3 && C.matrix.subspace) {
+            real move = own ? omega / diagonal * (r[j] - sum - diagonal * d[j]) : (real)0;
+            move = pd_project_lanes(C.matrix.subspace, i, place, move);
+            if (own) d[j] += move;
+        } else if (own) {
+            d[j] += omega / diagonal * (r[j] - sum - diagonal * d[j]);
+        }
     }
 }
 

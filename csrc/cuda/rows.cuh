@@ -65,4 +65,14 @@ static __device__ __forceinline__ T pd_off_diagonal(const pd_matrix &A, pd_row r
     return pd_of_lane(sum, row.lane);
 }
 
+/* The number of column `lane` of P v, v the three that the first lanes of a row hold; every thread of a warp comes along.
+ *   subspace [n,3,3], i: the row's place in it */
+template <typename T> static __device__ __forceinline__ T pd_project_lanes(const real *subspace, int i, pd_row row, T value) {
+    const real *P = subspace + (row.inside && row.lane < 3 ? 9 * (size_t)i + 3 * (size_t)row.lane : 0);
+    T sum = 0;
+#pragma unroll
+    for (int c = 0; c < 3; c++) sum += (T)P[c] * __shfl_sync(0xffffffffu, value, c, PD_LANES);
+    return sum;
+}
+
 #endif

@@ -60,6 +60,16 @@ pd_status pd_conjugate_scale(pd_context *context, const pd_model *model, const d
     return PD_OK;
 }
 
+static __global__ void project_kernel(int n, const real *subspace, real *v) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i < n) pd_vertex_project(subspace + 9 * (size_t)i, v + 3 * (size_t)i);
+}
+
+pd_status pd_project(pd_context *context, int n, const real *subspace, real *v) {
+    PD_LAUNCH(context, project_kernel, n, n, subspace, v);
+    return PD_OK;
+}
+
 static __global__ void find_not_finite_kernel(int n, const real *x, int *index) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= n) return;

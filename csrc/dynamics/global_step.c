@@ -59,6 +59,7 @@ static pd_status create_linear(pd_global_step *self, const pd_problem *problem, 
     if (settings->suppression == PD_SUPPRESS_BENDING) PD_TRY(create_bending(&bending, problem));
     PD_TRY(
         pd_linear_create(&self->linear, problem->context, problem->cholesky, settings, A, problem->fixed, bending.n ? &bending : NULL, 3));
+    status = pd_linear_restrict(self->linear, problem->subspace, problem->model->subspace);
 done:
     pd_csr_destroy(&bending);
     return status;
@@ -157,7 +158,12 @@ done:
 pd_status pd_global_step_solve(pd_global_step *self, const pd_problem *problem, real *residual, real *direction) {
     pd_linear_result result;
     int indefinite;
-    if (self->touched && self->factor) return pd_hessian_factor_solve(self->factor, problem, residual, direction);
+    if (self->touched && self->factor) {
+        pd_status status = pd_hessian_factor_solve(self->factor, problem, residual, direction);
+        if (status || !problem->subspace) return status;
+        // what the rounding of its blocks leads out
+        return pd_project(problem->context, problem->model->n_vertices, problem->model->subspace, direction);
+    }
     if (!self->touched || !self->cg) return pd_linear_solve(self->linear, residual, direction, NULL, &result);
     pd_iterate solved = {.gradient = residual, .direction = direction};
     return pd_hessian_cg_solve(self->cg, &solved, self->tolerance, 0.0, 0, &indefinite);

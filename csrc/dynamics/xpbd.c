@@ -120,7 +120,7 @@ done:
     return status;
 }
 
-/* Multipliers to zero, positions to y. */
+/* Multipliers to zero, positions to y, or to what is nearest to it where a vertex is held on a line or in a plane. */
 static pd_status start(pd_xpbd *xpbd, const pd_problem *problem, const pd_iterate *iterate) {
     pd_status status = PD_OK;
     for (int s = 0; s < problem->model->n_kinds; s++) {
@@ -128,8 +128,9 @@ static pd_status start(pd_xpbd *xpbd, const pd_problem *problem, const pd_iterat
         PD_TRY(pd_memory_clear(problem->context, xpbd->sweep.multipliers[s], multiplier_bytes(g)));
         PD_TRY(pd_memory_clear(problem->context, xpbd->sweep.normals[s], normal_bytes(g)));
     }
-    PD_TRY(pd_add_scaled(problem->context, problem->model, iterate->x, -1.0, iterate->offset, xpbd->positions));
     PD_TRY(pd_memory_copy(problem->context, iterate->direction, iterate->offset, pd_problem_bytes(problem)));
+    if (problem->subspace) PD_TRY(pd_project(problem->context, problem->model->n_vertices, problem->model->subspace, iterate->direction));
+    PD_TRY(pd_add_scaled(problem->context, problem->model, iterate->x, -1.0, iterate->direction, xpbd->positions));
 done:
     return status;
 }

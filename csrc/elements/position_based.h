@@ -15,11 +15,21 @@
  * 2005]. With d = 1, T is parallel to F and nothing is left to turn.
  *
  * Where pinned vertices leave fewer than d free ones, W is singular and T is out of reach: the pseudo-inverse gives the moves
- * that come nearest to it. */
+ * that come nearest to it.
+ *
+ * With a vertex that is held on a line or in a plane no W serves all directions, and T may be out of reach. Then the element is the one constraint
+ * C = |F - T| [Müller et al. 2007, Eq. 8], with the gradients' parts along what the vertices are held in,
+ *
+ *     dq_i = -(1/m_i) P_i g_i C / sum_j (1/m_j) |P_j g_j|^2,    g_i = dC/dx_i:
+ *
+ * for d = 1 and P = I the above. C is invariant under rotations, and so its gradient exerts no torque. */
 #ifndef PD_ELEMENTS_POSITION_BASED_H
 #define PD_ELEMENTS_POSITION_BASED_H
 
 #include "elements/element.h"
+#include "elements/time_step.h"
+
+#include <stddef.h>
 
 /* inverse [3,3] = pseudo-inverse of the positive semidefinite W [3,3], of which only the leading d x d block is filled, with at most
  * `rank` nonzero eigenvalues. W must be scaled to a trace of 1: then nothing over- or underflows. Symmetric to the bit. */
@@ -114,6 +124,39 @@ PD_FUNCTION void pd_element_moves(int k, int d, const real *rest, const real *w,
     pd_element_forces_from_gradient(k, d, rest, C, moves);
     for (int i = 0; i < k; i++)
         for (int a = 0; a < 3; a++) moves[3 * i + a] *= w[i] / largest;
+}
+
+/* The same where a corner is held, with subspace [n,3,3] the projectors of the vertices [k]. */
+PD_FUNCTION void pd_element_held_moves(int k, int d, const real *rest, const real *w, const real *F, const real *T, const int *vertices,
+                                       const real *subspace, real *moves) {
+    real D[9], largest = 0, square = 0, sum = 0;
+    for (int i = 0; i < 3 * d; i++) {
+        D[i] = T[i] - F[i];
+        square += D[i] * D[i];
+    }
+    for (int i = 0; i < k; i++) largest = pd_max(largest, w[i]);
+    pd_element_forces_from_gradient(k, d, rest, D, moves); // -C g_i
+    for (int i = 0; i < k; i++) {
+        pd_vertex_project(subspace + 9 * (size_t)vertices[i], moves + 3 * i);
+        real part = largest > 0 ? w[i] / largest : (real)0;
+        sum += part * pd_dot3(moves + 3 * i, moves + 3 * i);
+        for (int a = 0; a < 3; a++) moves[3 * i + a] *= part;
+    }
+    for (int i = 0; i < 3 * k; i++) moves[i] = sum > 0 ? moves[i] * (square / sum) : (real)0;
+}
+
+/* Which of the two: `subspace` NULL: nothing is held. */
+PD_FUNCTION void pd_element_moves_within(int k, int d, const real *rest, const real *w, const real *F, const real *T, const int *vertices,
+                                         const real *subspace, real *moves) {
+    int held = 0;
+    for (int i = 0; i < k && subspace; i++) {
+        const real *P = subspace + 9 * (size_t)vertices[i];
+        held |= P[0] + P[4] + P[8] < (real)2.5;
+    }
+    if (held)
+        pd_element_held_moves(k, d, rest, w, F, T, vertices, subspace, moves);
+    else
+        pd_element_moves(k, d, rest, w, F, T, moves);
 }
 
 #endif

@@ -5,6 +5,8 @@
  *
  *     d lambda = -(C + alpha~ lambda) / (sum_i w_i |g_i|^2 + alpha~),    dx_i = w_i g_i d lambda.
  *
+ * Of a vertex that is held on a line or in a plane g_i is what lies along it.
+ *
  * For a distance to a set, E = w/2 |F - T|^2, this is C = sqrt(w) |F - T|; stiffness occurs only in it, so one alpha~ serves all.
  *
  * C has a kink where it is 0, and lambda, which was accumulated along dC/dF of one side, would push the wrong way on the other: a spring
@@ -24,6 +26,9 @@
 #define PD_ELEMENTS_XPBD_H
 
 #include "elements/element.h"
+#include "elements/time_step.h"
+
+#include <stddef.h>
 
 /* Returns C, with the sign for which dC/dF goes on along its last value.
  *   energy  J      P [n]  dE/dF      normal [n]  in/out  dC/dF of the last visit, zeros before the first
@@ -56,11 +61,12 @@ PD_FUNCTION real pd_xpbd_hydrostatic(const real *F, const real *p, real *normal)
 
 /* Adds the moves of one constraint to moves [k,3] and to the corner positions at [k,3], m.
  *   rest  as in element.h      w [k]  1/kg      C, normal [3,d]  the constraint and dC/dF      compliance  1/h^2, 1/s^2
- *   lambda  in/out  the multiplier */
-PD_FUNCTION void pd_xpbd_project(int k, int d, const real *rest, const real *w, real C, const real *normal, real compliance, real *lambda,
-                                 real *at, real *moves) {
+ *   subspace [n,3,3], or NULL: projectors on what the vertices [k] are held in      lambda  in/out  the multiplier */
+PD_FUNCTION void pd_xpbd_project(int k, int d, const real *rest, const real *w, real C, const real *normal, real compliance,
+                                 const int *vertices, const real *subspace, real *lambda, real *at, real *moves) {
     real g[12], sum = compliance;
     pd_element_forces_from_gradient(k, d, rest, normal, g);
+    for (int i = 0; i < k && subspace; i++) pd_vertex_project(subspace + 9 * (size_t)vertices[i], g + 3 * i);
     for (int i = 0; i < k; i++) sum += w[i] * pd_dot3(g + 3 * i, g + 3 * i);
     real change = -(C + compliance * *lambda) / sum;
     *lambda += change;

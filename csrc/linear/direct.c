@@ -1,9 +1,14 @@
 /* Direct solver: a sparse Cholesky factor, computed once and used for every global step [Bouaziz et al. 2014, Sec. 4].
  *
  * Pinned vertices are eliminated, not penalised: only the free block is factorised. The factor is double whatever `real`
- * is; vectors are converted at this edge. */
+ * is; vectors are converted at this edge.
+ *
+ * What is held on lines and in planes is eliminated too. With b_a the orthonormal directions that a vertex i may go along, three, two or one, the
+ * unknowns are the coordinates u_a of d_i = sum u_a b_a, of all vertices together, and the entries of their matrix a_ij b_a . b_b. Between
+ * vertices that are free, and where all is held along the axes, every other one is zero and left out: three times the entries of A, not nine. */
 #include "linear/linear_solver.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Right-hand sides that one pass over the factor serves. */
@@ -16,8 +21,12 @@ struct pd_direct {
     int n, n_free, width;
     int *free_rows;  /* [n_free] vertex of each row of the factor */
     int *compressed; /* [n] row of each vertex, or -1 */
-    double *vector;  /* [n_free,columns at once] */
+    double *vector;  /* [n_free,columns at once], or [unknowns] */
     real *staging;   /* [n,width] */
+
+    int n_unknowns;     /* rows of the factor: n_free, or with what is held the coordinates along */
+    int *unknown_start; /* [n_free+1] those of each free row; NULL: nothing is held */
+    double *directions; /* [unknowns,3] */
 };
 
 void pd_direct_destroy(pd_direct *self) {
@@ -27,7 +36,54 @@ void pd_direct_destroy(pd_direct *self) {
     free(self->compressed);
     free(self->vector);
     free(self->staging);
+    free(self->unknown_start);
+    free(self->directions);
     free(self);
+}
+
+/* directions [3,3] out, orthonormal: what a projector P [3,3] leaves, along the axes where it does. Returns how many. */
+static int directions_of(const double *P, double *directions) {
+    double trace = P[0] + P[4] + P[8], column[3], size = 0.0;
+    int rank = trace > 2.5 ? 3 : trace > 1.5 ? 2 : trace > 0.5 ? 1 : 0, most = 0, least = 0;
+    for (int c = 0; c < 9; c++) directions[c] = c % 4 == 0;
+    if (rank == 0 || rank == 3) return rank;
+    // the line, or the normal of the plane: a column of P, or of I - P
+    for (int c = 1; c < 3; c++)
+        if (rank == 1 ? P[4 * c] > P[4 * most] : P[4 * c] < P[4 * most]) most = c;
+    for (int r = 0; r < 3; r++)
+        column[r] = rank == 1 ? P[3 * r + most] : (double)(r == most) - P[3 * r + most], size += column[r] * column[r];
+    size = sqrt(size);
+    if (!(size > 0.0)) return 0;
+    for (int r = 0; r < 3; r++) column[r] /= size;
+    if (rank == 1) {
+        for (int r = 0; r < 3; r++) directions[r] = column[r];
+        return rank;
+    }
+    // two across it: the axis that is farthest from it made orthogonal, and their cross product
+    for (int c = 1; c < 3; c++)
+        if (fabs(column[c]) < fabs(column[least])) least = c;
+    double *u = directions, *v = directions + 3, across = sqrt(1.0 - column[least] * column[least]);
+    for (int r = 0; r < 3; r++) u[r] = ((double)(r == least) - column[least] * column[r]) / across;
+    v[0] = column[1] * u[2] - column[2] * u[1];
+    v[1] = column[2] * u[0] - column[0] * u[2];
+    v[2] = column[0] * u[1] - column[1] * u[0];
+    return rank;
+}
+
+/* The unknowns of the vertices in their lines and planes. */
+static pd_status hold(pd_direct *self, const double *subspace) {
+    size_t n = (size_t)self->n_free;
+    self->unknown_start = malloc((n + 1) * sizeof(int));
+    self->directions = malloc((9 * n + 9) * sizeof(double));
+    if (!self->unknown_start || !self->directions)
+        return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for the directions of %d vertices", self->n_free);
+    int next = 0;
+    for (int f = 0; f < self->n_free; f++) {
+        self->unknown_start[f] = next;
+        next += directions_of(subspace + 9 * (size_t)self->free_rows[f], self->directions + 3 * (size_t)next);
+    }
+    self->unknown_start[n] = self->n_unknowns = next;
+    return PD_OK;
 }
 
 /* The upper triangle of the free block by columns: A is symmetric, so column i is the part j <= i of row i.
@@ -48,22 +104,53 @@ static void free_upper_triangle(const pd_direct *self, const pd_csr *A, const do
     }
 }
 
+/* The same over the unknowns of what is held; without rows and values it only counts. */
+static void held_upper_triangle(const pd_direct *self, const pd_csr *A, const double *diagonal, int *column_start, int *rows,
+                                double *values) {
+    const int *start = self->unknown_start;
+    int next = 0;
+    column_start[0] = 0;
+    for (int f = 0; f < self->n_free; f++) {
+        int i = self->free_rows[f];
+        for (int b = start[f]; b < start[f + 1]; b++) {
+            const double *v = self->directions + 3 * (size_t)b;
+            for (int s = A->row_start[i]; s < A->row_start[i + 1]; s++) {
+                int j = self->compressed[A->columns[s]];
+                if (j < 0 || j > f) continue;
+                for (int a = j == f ? b : start[j]; a < (j == f ? b + 1 : start[j + 1]); a++) {
+                    const double *u = self->directions + 3 * (size_t)a;
+                    double along = j == f ? 1.0 : u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
+                    if (along == 0.0) continue;
+                    if (rows) rows[next] = a, values[next] = along * (diagonal && j == f ? diagonal[i] : A->values[s]);
+                    next++;
+                }
+            }
+            column_start[b + 1] = next;
+        }
+    }
+}
+
 /* Builds the triangle, and analyses it when `analyse` is set, then factorises. */
 static pd_status factor(pd_direct *self, const pd_csr *A, const double *diagonal, int analyse) {
     pd_error *error = pd_context_error(self->context);
     pd_status status = PD_OK;
-    int *column_start = malloc(((size_t)self->n_free + 1) * sizeof(int)), *rows = NULL;
+    int *column_start = malloc(((size_t)self->n_unknowns + 1) * sizeof(int)), *rows = NULL;
     double *values = NULL;
+    void (*upper_triangle)(const pd_direct *, const pd_csr *, const double *, int *, int *, double *) =
+        self->unknown_start ? held_upper_triangle : free_upper_triangle;
     if (!column_start) goto memory;
-    free_upper_triangle(self, A, diagonal, column_start, NULL, NULL);
-    rows = malloc(((size_t)column_start[self->n_free] + 1) * sizeof *rows);
-    values = malloc(((size_t)column_start[self->n_free] + 1) * sizeof *values);
+    upper_triangle(self, A, diagonal, column_start, NULL, NULL);
+    rows = malloc(((size_t)column_start[self->n_unknowns] + 1) * sizeof *rows);
+    values = malloc(((size_t)column_start[self->n_unknowns] + 1) * sizeof *values);
     if (!rows || !values) goto memory;
-    free_upper_triangle(self, A, diagonal, column_start, rows, values);
-    if (analyse) status = self->library->create(&self->cholesky, self->n_free, column_start, rows, 1, error);
+    upper_triangle(self, A, diagonal, column_start, rows, values);
+    if (analyse) status = self->library->create(&self->cholesky, self->n_unknowns, column_start, rows, 1, error);
     if (!status) status = self->library->factor(self->cholesky, values, error);
     if (status == PD_ERROR_SINGULAR) {
-        error->vertex = self->free_rows[error->vertex];
+        int f = error->vertex;
+        for (int g = 0; g < self->n_free && self->unknown_start; g++)
+            if (self->unknown_start[g] <= error->vertex) f = g;
+        error->vertex = self->free_rows[f];
         status = pd_fail(error, PD_ERROR_SINGULAR, "the matrix is not positive definite at row %d (in a simulation: is the body held?)",
                          error->vertex);
     }
@@ -79,7 +166,7 @@ done:
 }
 
 pd_status pd_direct_create(pd_direct **out, pd_context *context, const pd_cholesky_functions *cholesky, const pd_csr *A,
-                           const double *diagonal, const unsigned char *fixed, int width) {
+                           const double *diagonal, const unsigned char *fixed, const double *subspace, int width) {
     pd_error *error = pd_context_error(context);
     pd_status status = PD_OK;
     pd_direct *self = calloc(1, sizeof *self);
@@ -92,6 +179,7 @@ pd_status pd_direct_create(pd_direct **out, pd_context *context, const pd_choles
     size_t columns = (size_t)(width < COLUMNS_AT_ONCE ? width : COLUMNS_AT_ONCE);
     self->free_rows = malloc(((size_t)A->n + 1) * sizeof(int));
     self->compressed = malloc(((size_t)A->n + 1) * sizeof(int));
+    if (subspace) columns = 3;
     self->vector = malloc(((size_t)A->n * columns + 1) * sizeof(double));
     self->staging = calloc((size_t)A->n * (size_t)width + 1, sizeof(real));
     if (!self->free_rows || !self->compressed || !self->vector || !self->staging) {
@@ -103,7 +191,9 @@ pd_status pd_direct_create(pd_direct **out, pd_context *context, const pd_choles
         self->compressed[i] = free_row ? self->n_free : -1;
         if (free_row) self->free_rows[self->n_free++] = i;
     }
-    if (self->n_free > 0) status = factor(self, A, diagonal, 1);
+    self->n_unknowns = self->n_free;
+    if (subspace) PD_TRY(hold(self, subspace));
+    if (self->n_unknowns > 0) status = factor(self, A, diagonal, 1);
 
 done:
     if (status)
@@ -114,14 +204,33 @@ done:
 }
 
 pd_status pd_direct_factor(pd_direct *self, const pd_csr *A, const double *diagonal) {
-    return self->n_free > 0 ? factor(self, A, diagonal, 0) : PD_OK;
+    return self->n_unknowns > 0 ? factor(self, A, diagonal, 0) : PD_OK;
+}
+
+/* staging [n,3] <- A^-1 of it in what is held. */
+static void solve_held(pd_direct *self) {
+    for (int f = 0; f < self->n_free; f++)
+        for (int a = self->unknown_start[f]; a < self->unknown_start[f + 1]; a++) {
+            const real *r = self->staging + 3 * (size_t)self->free_rows[f];
+            const double *u = self->directions + 3 * (size_t)a;
+            self->vector[a] = u[0] * (double)r[0] + u[1] * (double)r[1] + u[2] * (double)r[2];
+        }
+    if (self->n_unknowns > 0) self->library->solve(self->cholesky, self->vector, self->vector, 1, pd_context_threads(self->context));
+    for (int f = 0; f < self->n_free; f++)
+        for (size_t c = 0; c < 3; c++) {
+            double sum = 0.0;
+            for (int a = self->unknown_start[f]; a < self->unknown_start[f + 1]; a++)
+                sum += self->vector[a] * self->directions[3 * (size_t)a + c];
+            self->staging[3 * (size_t)self->free_rows[f] + c] = (real)sum;
+        }
 }
 
 pd_status pd_direct_solve(pd_direct *self, const real *residual, real *direction) {
     size_t width = (size_t)self->width, bytes = (size_t)self->n * width * sizeof(real);
     pd_status status = pd_memory_download(self->context, self->staging, residual, bytes);
     if (status) return status;
-    for (size_t first = 0; first < width; first += COLUMNS_AT_ONCE) {
+    if (self->unknown_start) solve_held(self);
+    for (size_t first = 0; first < width && !self->unknown_start; first += COLUMNS_AT_ONCE) {
         size_t columns = width - first < COLUMNS_AT_ONCE ? width - first : COLUMNS_AT_ONCE;
         for (int f = 0; f < self->n_free; f++)
             for (size_t c = 0; c < columns; c++)

@@ -79,6 +79,7 @@ static pd_status prepare(pd_linear *self) {
     own->coloured.colour_start = own->colour_start;
     PD_TRY(pd_upload_ints(self->context, &own->coloured.rows, own->order, (size_t)self->A.n));
     PD_TRY(pd_matrix_upload(&own->coloured.matrix, self->context, &self->A, own->order, self->width));
+    own->coloured.matrix.subspace = self->projectors;
     status = refresh(self);
 done:
     return status;

@@ -1,7 +1,10 @@
 /* Weighted Jacobi, with Chebyshev extrapolation if asked for [Wang 2015, Sec. 4.1, Eq. 20].
  *
  * Undamped Jacobi diverges on real tet meshes: it converges only for weight < 2/lambda with lambda the largest eigenvalue
- * of D^-1 A, which lies between 2.2 and 3.3 there. */
+ * of D^-1 A, which lies between 2.2 and 3.3 there.
+ *
+ * D has one number for a vertex, which commutes with the projection on the line or plane it is held in: projecting the iterate after every
+ * sweep, and the extrapolated one with it, is Jacobi on P A P. */
 #include "linear/linear_method.h"
 
 static pd_status prepare(pd_linear *self) {
@@ -12,13 +15,22 @@ static pd_status prepare(pd_linear *self) {
 /* gamma (x^ - x_k) + x_k is a Jacobi step of weight gamma times as large: under-relaxation costs nothing. */
 static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, double gamma) {
     real *buffers[2] = {self->current, self->previous};
-    pd_status status = pd_jacobi_sweeps(self->context, &self->matrix, self->width, self->residual, gamma * self->settings.weight, omegas, n,
-                                        k == 0, buffers);
+    double weight = gamma * self->settings.weight;
+    size_t bytes = pd_linear_bytes(self);
+    pd_status status = PD_OK;
+    int at_once = self->projectors ? 1 : n;
+    for (int j = 0; j < n && !status; j += at_once) {
+        if (j == 1 && k == 0) status = pd_memory_clear(self->context, buffers[1], bytes); // the iterate before, which was zero
+        if (!status)
+            status = pd_jacobi_sweeps(self->context, &self->matrix, self->width, self->residual, weight, omegas + j, at_once, k + j == 0,
+                                      buffers);
+        if (!status && self->projectors) status = pd_project(self->context, self->A.n, self->projectors, buffers[0]);
+    }
     self->current = buffers[0];
     self->previous = buffers[1];
     // the sweep before the first one left nothing behind that an extrapolation in the next call could use
     if (!status && k == 0 && n == 1 && self->settings.iterations > 1 && self->settings.chebyshev.enabled)
-        status = pd_memory_clear(self->context, self->previous, pd_linear_bytes(self));
+        status = pd_memory_clear(self->context, self->previous, bytes);
     return status;
 }
 

@@ -21,6 +21,8 @@ struct pd_linear {
     int revision;               /* of what a solve is asked with: see pd_linear_revision */
     int measured;               /* in the solve under way somebody looks at the residual */
     const unsigned char *fixed; /* H, borrowed; may be NULL */
+    const double *subspace;     /* H [n,3,3], borrowed; NULL: nothing is held */
+    const real *projectors;     /* B [n,3,3], the same */
     double largest_eigenvalue;  /* of D^-1 A; 0: not asked for */
 
     pd_csr A;         /* H, the free block with 1 on fixed diagonals; A_0, without the added diagonal */

@@ -49,9 +49,9 @@ static pd_status prepare_direct(pd_linear *self) {
                           : pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for a diagonal");
     }
     if (!status)
-        status = self->direct
-                     ? pd_direct_factor(self->direct, &self->A, diagonal)
-                     : pd_direct_create(&self->direct, self->context, self->cholesky, &self->A, diagonal, self->fixed, self->width);
+        status = self->direct ? pd_direct_factor(self->direct, &self->A, diagonal)
+                              : pd_direct_create(&self->direct, self->context, self->cholesky, &self->A, diagonal, self->fixed,
+                                                 self->subspace, self->width);
     free(diagonal);
     return status;
 }
@@ -158,6 +158,16 @@ done:
     else
         *out = self;
     return status;
+}
+
+pd_status pd_linear_restrict(pd_linear *self, const double *subspace, const real *projectors) {
+    if (!subspace) return PD_OK;
+    if (self->settings.kind == PD_LINEAR_A_JACOBI)
+        return pd_fail(pd_context_error(self->context), PD_ERROR_VALUE,
+                       "linear: AJacobi takes several steps in one product, and what is held must be projected after each");
+    self->subspace = subspace;
+    self->matrix.subspace = self->projectors = projectors;
+    return PD_OK;
 }
 
 double pd_linear_weight(const pd_linear *self) { return self->settings.weight; }

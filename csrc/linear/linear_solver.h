@@ -80,6 +80,13 @@ pd_status pd_linear_create(pd_linear **out, pd_context *context, const pd_choles
                            const pd_csr *A, const unsigned char *fixed /* H [n] or NULL */, const pd_csr *bending, int width);
 void pd_linear_destroy(pd_linear *self); /* NULL is allowed */
 
+/* From here on A d = r in the lines and planes that vertices are held in: P A P d = P r, d = P d, for a residual r = P r of width 3. Before
+ * pd_linear_prepare; both are borrowed for the life of the solver, NULL: nothing is held.
+ *   subspace  H [n,3,3]  projectors      projectors  B [n,3,3]  the same
+ * What is precomputed of A is not of P A P: weights and radii are, as those of a restriction are no larger; A-Jacobi's products are not.
+ * Errors: PD_ERROR_VALUE for A-Jacobi. */
+pd_status pd_linear_restrict(pd_linear *self, const double *subspace, const real *projectors);
+
 double pd_linear_weight(const pd_linear *self);
 /* The largest eigenvalue of D^-1 A behind it; 0 for solvers without a weight. */
 double pd_linear_largest_eigenvalue(const pd_linear *self);
@@ -118,9 +125,11 @@ const pd_matrix *pd_linear_matrix(const pd_linear *self); /* A in backend memory
 
 typedef struct pd_direct pd_direct;
 
-/* Factorises the block of A over the free rows (fixed NULL: all), `diagonal` as below. Errors: PD_ERROR_SINGULAR, error->vertex the row. */
+/* Factorises the block of A over the free rows (fixed NULL: all), `diagonal` as below; with `subspace` (NULL: none; width 3) in the lines and
+ * planes that vertices are held in. Errors: PD_ERROR_SINGULAR, error->vertex the row. */
 pd_status pd_direct_create(pd_direct **out, pd_context *context, const pd_cholesky_functions *cholesky, const pd_csr *A,
-                           const double *diagonal /* H */, const unsigned char *fixed /* H */, int width);
+                           const double *diagonal /* H */, const unsigned char *fixed /* H */, const double *subspace /* H [n,3,3] */,
+                           int width);
 /* Factorises again with new values on the same pattern; diagonal H [n] in the place of that of A, or NULL. */
 pd_status pd_direct_factor(pd_direct *self, const pd_csr *A, const double *diagonal);
 pd_status pd_direct_solve(pd_direct *self, const real *residual /* B */, real *direction /* B */);

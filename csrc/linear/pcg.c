@@ -1,5 +1,8 @@
 /* Preconditioned conjugate gradients [Hestenes and Stiefel 1952; Golub and Van Loan 1996, Algorithm 10.3.1], every column with its own
- * alpha and beta: three passes over the vectors per iteration, scalars in backend memory. */
+ * alpha and beta: three passes over the vectors per iteration, scalars in backend memory.
+ *
+ * In lines and planes that vertices are held in, q = P A p, and the columns, which P couples, have one alpha and one beta. M is a number for every
+ * vertex, so that z stays in them. */
 #include "elements/preconditioner.h"
 #include "linear/linear_method.h"
 #include "linear/upload.h"
@@ -79,6 +82,20 @@ done:
     return status;
 }
 
+/* q = A p and p.q; with what is held q = P A p and p.q of all columns. */
+static pd_status multiply(pd_linear *self, const pd_pcg *own) {
+    pd_status status = pd_pcg_product(self->context, &self->matrix, self->width, own->p, own->q, self->scalars);
+    if (status || !self->projectors) return status;
+    status = pd_project(self->context, self->A.n, self->projectors, own->q);
+    return status ? status : pd_join_columns(self->context, self->width, self->scalars);
+}
+
+static pd_status advance(pd_linear *self, const pd_pcg *own, int start) {
+    pd_status status =
+        pd_pcg_advance(self->context, &self->matrix, self->width, &own->M, start, own->p, own->q, self->current, own->r, self->scalars);
+    return status || !self->projectors ? status : pd_join_columns(self->context, self->width, self->scalars + self->width);
+}
+
 static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, double gamma) {
     pd_pcg *own = self->pcg;
     pd_context *context = self->context;
@@ -87,12 +104,14 @@ static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, do
     for (int j = k; j < k + n; j++) {
         if (j == 0) {
             PD_TRY(pd_memory_copy(context, own->r, self->residual, pd_linear_bytes(self)));
-            PD_TRY(pd_pcg_advance(context, &self->matrix, self->width, &own->M, 1, own->p, own->q, self->current, own->r, self->scalars));
+            PD_TRY(advance(self, own, 1));
         }
         PD_TRY(pd_pcg_turn(context, &self->matrix, self->width, &own->M, j == 0, own->r, own->p, self->scalars));
-        PD_TRY(pd_pcg_product(context, &self->matrix, self->width, own->p, own->q, self->scalars));
-        PD_TRY(pd_pcg_advance(context, &self->matrix, self->width, &own->M, 0, own->p, own->q, self->current, own->r, self->scalars));
+        PD_TRY(multiply(self, own));
+        PD_TRY(advance(self, own, 0));
     }
+    // what rounding leaves of r outside stays while r shrinks, and is summed up
+    if (self->projectors) PD_TRY(pd_project(context, self->A.n, self->projectors, self->current));
     // unseen, a direction of negative curvature is not gone along: alpha is 0 there. Only who waits for the device anyway looks at it
     if (!self->measured) goto done;
     PD_TRY(pd_memory_download(context, own->products, self->scalars, (size_t)self->width * sizeof(double)));

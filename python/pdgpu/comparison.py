@@ -254,7 +254,7 @@ def compare(
     backend(device, dtype)
     for solver in solvers.values():
         check_support(solver, device, {MATERIAL_OF_KIND[kind] for kind in scene.element_groups()})
-        check_slides(solver, scene.subspace())
+        check_slides(solver, scene.subspace(), contact)
         check_contact(solver, contact)
     n = len(evaluator.masses)
     bar = _bar(progress, len(solvers) + (reference is not None))

@@ -208,7 +208,7 @@ class Simulation(State, Motion, Diagnostics, ReadBack, ContactQueries, Cutting, 
         self._rest = scene.rest_positions()
         self._motions = scene.motions()
         self._subspace = scene.subspace()
-        check_slides(self.solver, self._subspace)
+        check_slides(self.solver, self._subspace, contact)
         self._colours = colours
         if colours is None and hasattr(self.solver, "colouring"):
             self._colours = vertex_colours([group[0] for group in groups.values()], len(self._masses), self.solver.colouring)

@@ -6,7 +6,7 @@ import warnings
 from dataclasses import fields
 
 from pdgpu.contact import LAWS
-from pdgpu.linear_solvers import Direct, Jacobi, chebyshev_settings, check_order, linear_settings
+from pdgpu.linear_solvers import AJacobi, Direct, Jacobi, chebyshev_settings, check_order, linear_settings
 from pdgpu.solvers import DRIVERS, INITIALIZATIONS, PENALTY, SOLVERS, Newton, ProjectiveDynamics, VertexBlockDescent
 
 __all__ = ["check_contact", "check_slides", "check_support", "settings_of", "warn_idle_acceleration"]
@@ -84,9 +84,17 @@ def warn_idle_acceleration(solver, stacklevel):
             )
 
 
-def check_slides(solver, subspace):
-    """ValueError where vertices are held on a line or plane and the solver cannot keep them there."""
-    if subspace is None or getattr(solver, "slides", False):
+def check_slides(solver, subspace, contact=None):
+    """ValueError where vertices are held on a line or plane and the solver, or what answers contact, cannot keep them there."""
+    if subspace is None:
         return
-    takers = ", ".join(kind.__name__ for kind in SOLVERS if getattr(kind, "slides", False))
-    raise ValueError(f"slide: {solver!r} cannot hold vertices on a line or plane; {takers} can")
+    if isinstance(solver.linear, AJacobi):
+        raise ValueError(
+            f"slide: {solver!r} cannot hold vertices on a line or plane: a product of AJacobi is several Jacobi steps at once, and "
+            "a vertex that slides would have to be put back after each; Jacobi and every other linear solver can"
+        )
+    if type(contact).__name__ in DRIVERS:
+        raise ValueError(
+            f"slide: {type(contact).__name__} cannot hold vertices on a line or plane: it weighs a pair by masses that yield in every "
+            "direction; BarrierContact and PenaltyContact can"
+        )

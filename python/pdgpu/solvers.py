@@ -133,7 +133,6 @@ class Newton(TimeStepSolver):
     linear_solvers = (Direct, PCG)
     devices = ("cpu", "cuda")
     contacts = (*LAWS, PENALTY)
-    slides = True
     chebyshev = None
 
     def __post_init__(self):
@@ -186,6 +185,7 @@ class PBD(TimeStepSolver):
     ARAP element to its rest shape, a hinge to its rest bend, an attachment to its target. Stiffness and damping play no part: how
     stiff a body looks follows from the number of iterations. Linear momentum is preserved. Angular momentum is not: the moves of an
     iteration exert no torque about the positions that they start from, but the steps brake rotations, as those of implicit Euler do.
+    An element with a vertex on a line or plane (`Body.slide`) is the one constraint |F - T| = 0, moved along its gradient's parts in them.
 
     It does not minimise the incremental potential G, but is reported by G and its gradient like the other solvers; a G that
     ends above its first value is no divergence here, and the gradient norm does not go to 0. Inertia enters only through the first
@@ -263,7 +263,6 @@ class VertexBlockDescent(TimeStepSolver):
     linear_solvers = ()
     devices = ("cpu", "cuda")
     contacts = (*LAWS, PENALTY)
-    slides = True
     linear = None
 
     def __post_init__(self):
@@ -301,7 +300,6 @@ class BlockJacobi(TimeStepSolver):
     linear_solvers = ()
     devices = ("cpu", "cuda")
     contacts = (*LAWS, PENALTY)
-    slides = True
     linear = None
 
     def __post_init__(self):
@@ -331,7 +329,6 @@ class GradientDescent(TimeStepSolver):
     linear_solvers = ()
     devices = ("cpu", "cuda")
     contacts = (*LAWS, PENALTY)
-    slides = True
     linear = None
 
     def __post_init__(self):

@@ -115,19 +115,48 @@ def test_runs_without_a_record(name, dtype):
     np.testing.assert_array_equal(silent.positions, recorded.positions)
 
 
-@pytest.mark.parametrize("linear", [pdgpu.Direct(), pdgpu.PCG(iterations=200, preconditioner="block"), pdgpu.PCG(iterations=200)])
-def test_what_slides_stays_in_its_plane(dtype, linear):
-    """If not, a slider leaves its plane on the GPU."""
+HELD = [
+    pdgpu.Newton(iterations=6, linear=linear)
+    for linear in (pdgpu.Direct(), *(pdgpu.PCG(iterations=200, preconditioner=p) for p in ("block", "jacobi")))
+]
+PROJECTIVE = ("jacobi", "gauss-seidel", "symmetric", "pcg")
+HELD += [
+    pdgpu.ProjectiveDynamics(iterations=6, linear=linear)
+    for linear in (pdgpu.Direct(), *(scenes.LINEAR_SOLVERS[name] for name in PROJECTIVE))
+]
+HELD += [scenes.CG, scenes.CG_DIRECT, scenes.QUASI_NEWTON, scenes.ADMM, scenes.PBD, scenes.XPBD]
+
+
+@pytest.mark.parametrize("solver", HELD)
+def test_what_slides_stays_in_its_plane(dtype, solver):
+    """If not, a slider leaves its plane on the GPU, or goes elsewhere in it."""
     beam = pdgpu.shapes.beam((1.0, 0.3, 0.3), cells=(3, 1, 1))
     left = np.flatnonzero(beam.points[:, 0] < 1e-9)
     found = {}
     for device, precision in (("cuda", dtype), ("cpu", "float64")):
         scene = pdgpu.Scene(gravity=(1.0, -9.81, 0.0))
-        body = scene.add_solid(beam, pdgpu.NeoHookean(1e4, 3e4), density=1000.0)
+        body = scene.add_solid(beam, pdgpu.NeoHookean(1e4, 3e4) if isinstance(solver, pdgpu.Newton) else pdgpu.ARAP(1e4), density=1000.0)
         body.slide(left, plane=(1.0, 0.0, 0.0))
-        sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=6, linear=linear), device=device, dtype=precision)
+        body.slide([len(beam.points) - 1], line=(1.0, 2.0, -0.5))
+        sim = pdgpu.Simulation(scene, solver, device=device, dtype=precision)
         sim.set_state(velocities=np.tile([0.3, 0.0, 0.1], (len(beam.points), 1)))
         sim.step(3)
         found[device] = sim.positions.astype(np.float64)
     np.testing.assert_allclose(found["cuda"][left, 0], beam.points[left, 0], atol=1e-6)
     np.testing.assert_allclose(found["cuda"], found["cpu"], atol=1e-9 if dtype == "float64" else 2e-5)
+
+
+def test_a_solve_of_what_slides_ends_at_its_tolerance(dtype):
+    """If not, the forces that hold the vertices count as a residual, and no solve ever ends."""
+    beam, moves = pdgpu.shapes.beam((1.0, 0.3, 0.3), cells=(3, 1, 1)), []
+    for tolerance in (0.5, 0.0):
+        scene = pdgpu.Scene()
+        scene.add_solid(beam, pdgpu.ARAP(1e4), density=1000.0).slide(np.arange(8), plane=(1.0, 2.0, -0.5))
+        linear = pdgpu.Jacobi(iterations=100, tolerance=tolerance)
+        solver = pdgpu.ProjectiveDynamics(iterations=1, linear=linear, initialization="previous")
+        sim = pdgpu.Simulation(scene, solver, dt=1 / 30, device="cuda", dtype=dtype)
+        sim.set_state(positions=beam.points * 1.2)
+        sim.step()
+        moves.append(sim.positions - beam.points * 1.2)
+    apart = np.linalg.norm(moves[0] - moves[1])
+    assert 1e-3 * np.linalg.norm(moves[1]) < apart < 0.9 * np.linalg.norm(moves[1])

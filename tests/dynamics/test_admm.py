@@ -143,11 +143,3 @@ def test_a_body_at_rest_stays_at_rest(dtype, tolerance):
     sim = pdgpu.Simulation(scene, pdgpu.ADMM(), dt=1 / 100, dtype=dtype, threads=1)
     sim.step(30)
     assert np.abs(sim.positions - cube.points).max() <= tolerance
-
-
-def test_slides_are_refused():
-    """If not, vertices would leave the plane they are held in."""
-    scene, _ = stretched_bar(MATERIALS["ARAP"])
-    scene.bodies[0].slide([5], plane=(0.0, 0.0, 1.0))
-    with pytest.raises(ValueError, match="slide"):
-        pdgpu.Simulation(scene, pdgpu.ADMM(), dt=0.01)
