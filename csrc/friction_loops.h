@@ -89,7 +89,8 @@ struct pd_contact_sweep {
     pd_lagged_pairs lagged; /* none without friction */
     pd_incidence lagged_incidence;
     pd_slipping slipping;      /* y is `points` */
-    pd_friction_scene rubbing; /* n_owners > 0: the forces are those of `frozen` at every visit, not the lagged */
+    pd_friction_scene rubbing; /* of them */
+    int every_visit;           /* the forces are those of `frozen` at every visit, not the lagged */
 };
 
 #ifdef __cplusplus

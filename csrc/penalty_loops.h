@@ -62,6 +62,16 @@ pd_status pd_penalty_touching(pd_context *context, int n_vertices, const pd_inci
 pd_status pd_penalty_strengths(pd_context *context, const pd_friction_scene *scene, const pd_frozen_pairs *pairs, const real *y,
                                real *strength);
 
+/* Pairs as constraints with compliance (contact_constraint_turn.h), all at once: positions_i += dx_i and direction_i -= dx_i.
+ *   multipliers [n,4]  B  in/out  lambda and tau, kg m      changes [n,4]  B  scratch      shares [n_vertices]  B  scratch
+ *   contact->points stay as they are. */
+pd_status pd_penalty_constrain(pd_context *context, const pd_model *model, const pd_contact_sweep *contact, double inverse_h2,
+                               real *multipliers, real *changes, int *shares, real *positions, real *direction);
+
+/* multipliers [n,4] of pairs with these names out of those of other pairs, zeros for new ones; both lists of names [.] ascending. */
+pd_status pd_penalty_carry(pd_context *context, int n, const uint64_t *keys, int n_before, const uint64_t *keys_before, const real *before,
+                           real *multipliers);
+
 #ifdef __cplusplus
 }
 #endif

@@ -402,18 +402,23 @@ PD_FUNCTION int pd_penalty_turn_touches(const pd_incidence *incidence, const pd_
     return 0;
 }
 
-PD_FUNCTION real pd_penalty_turn_strength(const pd_friction_scene *scene, const pd_frozen_pairs *pairs, const real *y, int p) {
+/* mu of pair p. */
+PD_FUNCTION real pd_penalty_turn_coefficient(const pd_friction_scene *scene, const pd_frozen_pairs *pairs, int p) {
     const int *points = pairs->at.points + 4 * (size_t)p;
     int first = scene->owners[points[0]], second = first;
     for (int j = 1; j < 4; j++) // the others lie behind the corners of the first, on the other side of the gap
         if (points[j] >= 0) second = scene->owners[points[j]];
-    real coefficient = scene->coefficients[(size_t)first * (size_t)scene->n_owners + (size_t)second];
+    return scene->coefficients[(size_t)first * (size_t)scene->n_owners + (size_t)second];
+}
+
+PD_FUNCTION real pd_penalty_turn_strength(const pd_friction_scene *scene, const pd_frozen_pairs *pairs, const real *y, int p) {
+    real coefficient = pd_penalty_turn_coefficient(scene, pairs, p);
     return coefficient > 0 ? coefficient * pairs->stiffness * pd_penalty_turn_depth(pairs, y, p) : (real)0;
 }
 
 /* mu lambda of pair p with friction as a visit of a vertex sees it, N. */
 PD_FUNCTION real pd_penalty_visit_strength(const pd_contact_sweep *contact, int p) {
-    if (contact->rubbing.n_owners == 0) return contact->lagged.strength[p];
+    if (!contact->every_visit) return contact->lagged.strength[p];
     return pd_penalty_turn_strength(&contact->rubbing, &contact->frozen, contact->points, p);
 }
 

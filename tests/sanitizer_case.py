@@ -132,7 +132,8 @@ def everything(device, dtype):
         solver, contact = pdgpu.Newton(iterations=2, linear=linear), pdgpu.BarrierContact(0.03, guard=guard, friction=0.3)
         run(f"contact: {guard}, {type(linear).__name__}", scenes.heap(), None, solver, device, dtype, contact)
     penalty = pdgpu.PenaltyContact(0.03, 1e3, depth=0.1, detection_interval=1, friction=0.3)
-    run("contact: penalty", scenes.heap(), None, pdgpu.VertexBlockDescent(iterations=2), device, dtype, penalty)
+    for solver in (pdgpu.VertexBlockDescent(iterations=2), pdgpu.XPBD(iterations=2)):
+        run(f"contact: penalty, {type(solver).__name__}", scenes.heap(), None, solver, device, dtype, penalty)
 
 
 if __name__ == "__main__":

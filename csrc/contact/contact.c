@@ -578,7 +578,7 @@ static void add_friction(const pd_contact *self, pd_contact_sweep *sweep) {
     pd_friction_view view = pd_friction_pairs_of(self->friction[self->lag]);
     sweep->lagged = view.pairs, sweep->lagged_incidence = view.incidence, sweep->slipping = view.slipping;
     sweep->slipping.y = sweep->points;
-    if (self->every_visit) sweep->rubbing = view.scene;
+    sweep->rubbing = view.scene, sweep->every_visit = self->every_visit;
 }
 
 /* Nobody has a reach. */

@@ -1,6 +1,6 @@
 /* Loops over pairs with a penalty. */
+#include "contact_constraint_turn.h"
 #include "cpu/context.h"
-#include "penalty_turn.h"
 
 #include <math.h>
 
@@ -46,5 +46,34 @@ pd_status pd_penalty_strengths(pd_context *context, const pd_friction_scene *sce
                                real *strength) {
 #pragma omp parallel for num_threads(pd_threads(context, pairs->at.n, PAIR_NANOSECONDS)) schedule(static)
     for (int p = 0; p < pairs->at.n; p++) strength[p] = pd_penalty_turn_strength(scene, pairs, y, p);
+    return PD_OK;
+}
+
+pd_status pd_penalty_constrain(pd_context *context, const pd_model *model, const pd_contact_sweep *contact, double inverse_h2,
+                               real *multipliers, real *changes, int *shares, real *positions, real *direction) {
+    int n = contact->frozen.at.n;
+    real compliance = (real)(inverse_h2 / (double)contact->frozen.stiffness);
+#pragma omp parallel num_threads(pd_threads(context, n, PAIR_NANOSECONDS))
+    {
+#pragma omp for schedule(static)
+        for (int i = 0; i < model->n_vertices; i++) shares[i] = pd_contact_constraint_shares(contact, multipliers, i);
+#pragma omp for schedule(static)
+        for (int p = 0; p < n; p++)
+            pd_contact_constraint_solve(model, contact, shares, compliance, p, multipliers + 4 * (size_t)p, changes + 4 * (size_t)p);
+#pragma omp for schedule(static)
+        for (int i = 0; i < model->n_vertices; i++) {
+            real move[3];
+            if (contact->incidence.start[i + 1] == contact->incidence.start[i]) continue;
+            pd_vector_store(pd_contact_constraint_move(model, contact, changes, i), move);
+            for (size_t c = 0; c < 3; c++) positions[3 * (size_t)i + c] += move[c], direction[3 * (size_t)i + c] -= move[c];
+        }
+    }
+    return PD_OK;
+}
+
+pd_status pd_penalty_carry(pd_context *context, int n, const uint64_t *keys, int n_before, const uint64_t *keys_before, const real *before,
+                           real *multipliers) {
+#pragma omp parallel for num_threads(pd_threads(context, n, PAIR_NANOSECONDS)) schedule(static)
+    for (int p = 0; p < n; p++) pd_contact_constraint_carry(keys[p], n_before, keys_before, before, multipliers + 4 * (size_t)p);
     return PD_OK;
 }

@@ -1,7 +1,7 @@
 /* Loops over pairs with a penalty, one thread per candidate, pair or vertex. */
 #define PD_CALL_LARGE_FUNCTIONS
+#include "contact_constraint_turn.h"
 #include "cuda/context.cuh"
-#include "penalty_turn.h"
 
 static __global__ void detect_kernel(int n, pd_penalty_search search, unsigned char *flags) {
     int row = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
@@ -61,5 +61,48 @@ static __global__ void strengths_kernel(pd_friction_scene scene, pd_frozen_pairs
 pd_status pd_penalty_strengths(pd_context *context, const pd_friction_scene *scene, const pd_frozen_pairs *pairs, const real *y,
                                real *strength) {
     PD_LAUNCH(context, strengths_kernel, pairs->at.n, *scene, *pairs, y, strength);
+    return PD_OK;
+}
+
+static __global__ void shares_kernel(int n, pd_contact_sweep contact, const real *multipliers, int *shares) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i < n) shares[i] = pd_contact_constraint_shares(&contact, multipliers, i);
+}
+
+static __global__ void constrain_kernel(pd_model model, pd_contact_sweep contact, const int *shares, real compliance, real *multipliers,
+                                        real *changes) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p < contact.frozen.at.n)
+        pd_contact_constraint_solve(&model, &contact, shares, compliance, p, multipliers + 4 * (size_t)p, changes + 4 * (size_t)p);
+}
+
+static __global__ void constrained_kernel(pd_model model, pd_contact_sweep contact, const real *changes, real *positions, real *direction) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i >= model.n_vertices || contact.incidence.start[i + 1] == contact.incidence.start[i]) return;
+    pd_vector move = pd_contact_constraint_move(&model, &contact, changes, i);
+    real *x = positions + 3 * (size_t)i, *d = direction + 3 * (size_t)i;
+    x[0] += move.x, x[1] += move.y, x[2] += move.z;
+    d[0] -= move.x, d[1] -= move.y, d[2] -= move.z;
+}
+
+pd_status pd_penalty_constrain(pd_context *context, const pd_model *model, const pd_contact_sweep *contact, double inverse_h2,
+                               real *multipliers, real *changes, int *shares, real *positions, real *direction) {
+    int n = contact->frozen.at.n;
+    real compliance = (real)(inverse_h2 / (double)contact->frozen.stiffness);
+    PD_LAUNCH(context, shares_kernel, model->n_vertices, model->n_vertices, *contact, multipliers, shares);
+    PD_LAUNCH(context, constrain_kernel, n, *model, *contact, shares, compliance, multipliers, changes);
+    PD_LAUNCH(context, constrained_kernel, model->n_vertices, *model, *contact, changes, positions, direction);
+    return PD_OK;
+}
+
+static __global__ void carry_kernel(int n, const uint64_t *keys, int n_before, const uint64_t *keys_before, const real *before,
+                                    real *multipliers) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p < n) pd_contact_constraint_carry(keys[p], n_before, keys_before, before, multipliers + 4 * (size_t)p);
+}
+
+pd_status pd_penalty_carry(pd_context *context, int n, const uint64_t *keys, int n_before, const uint64_t *keys_before, const real *before,
+                           real *multipliers) {
+    PD_LAUNCH(context, carry_kernel, n, n, keys, n_before, keys_before, before, multipliers);
     return PD_OK;
 }

@@ -10,8 +10,13 @@
  * Hessians of C are left out [Macklin et al. 2016, Eq. 16]. The method has a damping of its own, which is not built:
  * the damping of G plays no part. There is no quasistatic form, since inertia enters through y.
  *
+ * Contact by a penalty is constraints as well (contact_constraint_turn.h), which follow those of the elements in each iteration; where pairs are
+ * found anew within a step, those that were known before keep their multipliers.
+ *
  * The sweep moves a copy of the positions, and hands the frame the sum of each vertex's moves: float32 loses nothing to the size of
  * the coordinates. */
+#include "contact/contact.h"
+#include "contact/room.h"
 #include "dynamics/method.h"
 #include "linear/upload.h"
 #include "mesh/element_colouring.h"
@@ -20,11 +25,25 @@
 
 static const pd_option options[] = {PD_OPTIONS_END};
 
+/* Of pairs in contact, by their names. */
+typedef struct pair_multipliers {
+    size_t capacity;
+    uint64_t *keys; /* B [capacity] */
+    real *values;   /* B [capacity,4] */
+    real *changes;  /* B [capacity,4] */
+} pair_multipliers;
+
 typedef struct pd_xpbd {
     pd_constraint_sweep sweep;
     int n_colours;
     int *segment_start, *segment_kinds; /* owned, of the sweep */
     real *positions;                    /* B [n,3] of the sweep */
+
+    /* with contact only: of its pairs */
+    int touches, n_pairs;
+    long long detections; /* when they were these */
+    pair_multipliers last, next;
+    int *shares; /* B [n] */
 } pd_xpbd;
 
 static void destroy(void *self, const pd_problem *problem) {
@@ -35,7 +54,9 @@ static void destroy(void *self, const pd_problem *problem) {
         pd_memory_destroy(problem->context, xpbd->sweep.normals[s]);
     }
     pd_memory_destroy(problem->context, xpbd->sweep.elements);
-    pd_memory_destroy(problem->context, xpbd->positions);
+    void *memory[] = {xpbd->positions,    xpbd->shares,    xpbd->last.keys,   xpbd->last.values,
+                      xpbd->last.changes, xpbd->next.keys, xpbd->next.values, xpbd->next.changes};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(problem->context, memory[i]);
     free(xpbd->segment_start);
     free(xpbd->segment_kinds);
     free(xpbd);
@@ -111,6 +132,8 @@ static pd_status create(void **self, const pd_problem *problem, const void *sett
         PD_TRY(pd_memory_create(problem->context, (void **)&xpbd->sweep.normals[s], normal_bytes(g)));
     }
     PD_TRY(pd_memory_create(problem->context, (void **)&xpbd->positions, pd_problem_bytes(problem)));
+    xpbd->touches = problem->contact != NULL;
+    if (xpbd->touches) PD_TRY(pd_memory_create(problem->context, (void **)&xpbd->shares, (size_t)problem->model->n_vertices * sizeof(int)));
 done:
     free(colours);
     if (status)
@@ -135,6 +158,40 @@ done:
     return status;
 }
 
+/* Multipliers for the pairs of the last detection; `begins`: all zero. */
+static pd_status take_pairs(pd_xpbd *xpbd, const pd_problem *problem, int n, int begins) {
+    pd_context *context = problem->context;
+    long long detections = pd_contact_searches(problem->contact);
+    const uint64_t *keys = pd_contact_pairs_of(problem->contact).keys;
+    pd_status status = PD_OK;
+    if (!begins && detections == xpbd->detections) return PD_OK;
+    if (begins) xpbd->n_pairs = 0;
+    pair_multipliers *last = &xpbd->last, *next = &xpbd->next, swap;
+    const pd_room rooms[] = {PD_ROOM(next->keys, 1), PD_ROOM(next->values, 4), PD_ROOM(next->changes, 4)};
+    PD_TRY(pd_rooms_grow(context, (size_t)n, "constraints of contact", PD_ROOMS(rooms), &next->capacity, NULL));
+    PD_TRY(pd_penalty_carry(context, n, keys, xpbd->n_pairs, last->keys, last->values, next->values));
+    PD_TRY(pd_memory_copy(context, next->keys, keys, (size_t)n * sizeof *keys));
+    swap = *last, *last = *next, *next = swap;
+    xpbd->n_pairs = n, xpbd->detections = detections;
+done:
+    return status;
+}
+
+static pd_status contact(pd_xpbd *xpbd, const pd_problem *problem, const pd_iterate *iterate) {
+    pd_contact_sweep touched;
+    pd_status status = PD_OK;
+    PD_TRY(pd_contact_reach(problem->contact, xpbd->positions, &touched));
+    int n = touched.frozen.at.n;
+    PD_TRY(take_pairs(xpbd, problem, n, iterate->number == 0));
+    if (n > 0)
+        PD_TRY(pd_penalty_constrain(problem->context, problem->model, &touched, 1.0 / (problem->h * problem->h), xpbd->last.values,
+                                    xpbd->last.changes, xpbd->shares, xpbd->positions, iterate->direction));
+done:
+    return status;
+}
+
+static int capturable(const void *self) { return !((const pd_xpbd *)self)->touches; }
+
 static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
     pd_xpbd *xpbd = self;
     pd_status status = PD_OK;
@@ -147,6 +204,7 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
     }
     PD_TRY(pd_sweep_constraints(problem->context, problem->model, &xpbd->sweep, 1.0 / (problem->h * problem->h), xpbd->positions,
                                 iterate->direction));
+    if (xpbd->touches) PD_TRY(contact(xpbd, problem, iterate));
 done:
     return status;
 }
@@ -156,5 +214,5 @@ const pd_method pd_xpbd_method = {.name = "XPBD",
                                   .create = create,
                                   .destroy = destroy,
                                   .direction = direction,
-                                  .capturable = pd_always,
+                                  .capturable = capturable,
                                   .colours = colours_of};

@@ -454,8 +454,8 @@ def test_bad_settings(settings, error, words):
 def test_refusals():
     """Who does not take it, and what it does not take."""
     contact = pdgpu.PenaltyContact(1e-3, 1e4)
-    with pytest.raises(TypeError, match="XPBD does not take PenaltyContact"):
-        simulation(two_balls(0.3), contact, pdgpu.XPBD())
+    with pytest.raises(TypeError, match="ADMM does not take PenaltyContact"):
+        simulation(two_balls(0.3), contact, pdgpu.ADMM())
     paper = pdgpu.PenaltyContact(1e-3, 1e4, friction=0.1, variant="paper")
     with pytest.raises(TypeError, match='Newton does not take PenaltyContact with variant="paper"'):
         simulation(two_balls(0.3), paper, pdgpu.Newton())

@@ -9,10 +9,14 @@ import pdgpu
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("dtype")]
 
 
-def test_steps(dtype):
+SOLVERS = {"vbd": pdgpu.VertexBlockDescent(iterations=4), "xpbd": pdgpu.XPBD(iterations=4)}
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_steps(dtype, name):
     """The same pairs with the same weights and normals, and the same way from there. If not, things touch otherwise on the GPU."""
     contact = pdgpu.PenaltyContact(0.03, 3e3, depth=0.1, detection_interval=2, friction=0.4, friction_velocity=0.05)
-    solver = pdgpu.VertexBlockDescent(iterations=4)
+    solver = SOLVERS[name]
     exact = dtype == "float64"
     cpu, cuda, again = (
         pdgpu.Simulation(scenes.heap(), solver, dt=1 / 60, contact=contact, device=device, dtype=dtype)
@@ -28,8 +32,8 @@ def test_steps(dtype):
     if exact:  # in float32 what lies at a limit may be on either side of it
         np.testing.assert_array_equal(found["key"], expected["key"])
         np.testing.assert_array_equal(found["vertices"], expected["vertices"])
-        for name in ("weights", "normal", "reach", "gap"):
-            np.testing.assert_allclose(found[name], expected[name], atol=1e-7)
+        for column in ("weights", "normal", "reach", "gap"):
+            np.testing.assert_allclose(found[column], expected[column], atol=1e-7)
     assert (cuda._backend.friction_columns()["strength"] > 0.0).sum() > 5
     # at the same place the same numbers
     cuda.set_state(positions=cpu.positions, velocities=cpu.velocities)
