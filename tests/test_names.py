@@ -43,7 +43,8 @@ def test_a_step_says_by_name_how_it_went():
     sim = bar()
     seen = []
     result = sim._backend.step(None, None, None, seen.append, False)
-    assert set(result) == {"status", "at_rounding", "iteration", "solve_seconds", "rows", "phases", "device_seconds", "behind"}
+    said = {"status", "at_rounding", "iteration", "solve_seconds", "rows", "phases", "device_seconds", "behind", "update"}
+    assert set(result) == said and result["update"] is None
     assert tuple(result["phases"]) == PHASES == _host.PHASES and result["status"] in _host.STOPS
     assert result["solve_seconds"] == pytest.approx(result["phases"]["direction"] + result["phases"]["advance"])
     assert [row["iteration"] for row in seen] == [0, 1, 2, 3] and result["rows"] == 4

@@ -95,7 +95,7 @@ static pd_status create_searches(pd_contact *self, const pd_contact_description 
     PD_TRY(pd_colliders_create(&self->planes, context, d->n_planes));
     PD_TRY(pd_proximity_create(&self->proximity, context, self->phase, self->surface, self->planes, d->asked, d->n_asked, owners));
     pd_proximity_set_scene(self->proximity, self->scene.radii, self->scene.planes);
-    if (self->interval < 0) PD_TRY(pd_guard_create(&self->guard, context, &guard));
+    if (self->interval < 0 && !d->two_way.steps) PD_TRY(pd_guard_create(&self->guard, context, &guard));
 done:
     free(owners);
     return status;
@@ -264,8 +264,11 @@ static acting_pairs acting_of(const pd_contact *self, pd_penalty_view *view) {
 pd_contact_view pd_contact_pairs_of(const pd_contact *self) {
     size_t n;
     const pd_friction *friction = self->friction[self->lag];
-    pd_contact_view view = {
-        .n = self->n, .columns = self->columns, .keys = pd_proximity_active(self->proximity, &n)->key, .hessians = self->hessians};
+    pd_contact_view view = {.n = self->n,
+                            .columns = self->columns,
+                            .keys = pd_proximity_active(self->proximity, &n)->key,
+                            .incidence = self->incidence,
+                            .hessians = self->hessians};
     if (friction) view.friction = pd_friction_pairs_of(friction);
     if (self->penalty[self->lag]) {
         pd_penalty_view frozen = pd_penalty_pairs_of(self->penalty[self->lag]);
@@ -552,6 +555,17 @@ pd_status pd_contact_describe_pairs(const pd_contact *self, const pd_active_pair
     return pd_contact_describe(self->context, &self->scene, pairs, n, out);
 }
 
+const pd_contact_scene *pd_contact_scene_of(const pd_contact *self) { return &self->scene; }
+
+void pd_contact_list_up_to(pd_contact *self, double reach) {
+    self->listed = self->listed && self->reach == reach;
+    self->reach = reach;
+}
+
+double pd_contact_listed_up_to(const pd_contact *self) { return self->reach; }
+
+double pd_contact_searched_up_to(const pd_contact *self) { return pd_proximity_reach(self->proximity); }
+
 /* ---- each vertex by its own reach ----------------------------------------------------------------------------------------------------- */
 
 void pd_contact_widen(pd_contact *self) {
@@ -565,11 +579,11 @@ pd_status pd_contact_begin_touching(pd_contact *self) {
     return pd_memory_clear(self->context, self->touching, (size_t)self->n_vertices);
 }
 
-static double rounding_of_reach(const pd_contact *self) { return 16.0 * (double)PD_EPSILON * pd_proximity_size(self->proximity); }
+double pd_contact_rounding(const pd_contact *self) { return 16.0 * (double)PD_EPSILON * pd_proximity_size(self->proximity); }
 
 double pd_contact_certain_reach(const pd_contact *self) {
     if (pd_near_certain(self->near) > 0.0) return pd_near_certain(self->near);
-    double reach = 0.5 * GAP_FRACTION * (self->reach - (double)self->scene.separation - rounding_of_reach(self));
+    double reach = 0.5 * GAP_FRACTION * (self->reach - (double)self->scene.separation - pd_contact_rounding(self));
     return reach > 0.0 ? reach : 0.0;
 }
 
@@ -606,7 +620,7 @@ static pd_status list_near(pd_contact *self, const real *x) {
                                .cut = NEAR * (double)self->scene.activation,
                                .far = self->by_reach ? certain : (double)INFINITY,
                                .certain = certain,
-                               .rounding = rounding_of_reach(self),
+                               .rounding = pd_contact_rounding(self),
                                .fraction = GAP_FRACTION};
     PD_TRY(pd_near_list_anew(self->near, &list));
 done:

@@ -33,6 +33,18 @@ typedef struct pd_projective_description {
     int printed;        /* the loop tests before it goes round, by absolute moves, and a round ends by the energy */
 } pd_projective_description;
 
+/* Of the two-way interior point method (contact/two_way.h). */
+typedef struct pd_two_way_description {
+    int steps;         /* most of an update; 0: the law acts, or projections do */
+    int sweeps;        /* of a backward step */
+    int every;         /* iterations of the solver from one update to the next; 0: one at the end of a step */
+    double farthest;   /* pairs are listed up to this, m, or to what they need at the least */
+    double edge_limit; /* most length of the edges below, in parts of that at rest */
+    const int *edges;  /* [n_edges,2] vertices */
+    const real *lengths;
+    int n_edges;
+} pd_two_way_description;
+
 /* All H; what a broad phase is told stands in `phase`, whose points are all points: those that follow vertices come first. */
 typedef struct pd_contact_description {
     pd_contact_law law;
@@ -41,6 +53,7 @@ typedef struct pd_contact_description {
     pd_friction_description friction;
     pd_penalty_description penalty;
     pd_projective_description projective;
+    pd_two_way_description two_way;
     pd_broad_phase_description phase;
     const real *rest;  /* [n_points,3] m */
     const real *radii; /* [n_points] m */
@@ -130,6 +143,7 @@ typedef struct pd_contact_view {
     int n;
     pd_contact_columns columns;
     const uint64_t *keys;
+    pd_incidence incidence;    /* of a law's pairs */
     const real *hessians;      /* B [n,12,12] of the last pd_contact_hessians */
     pd_friction_view friction; /* of the lag that acts; no pairs without friction */
 } pd_contact_view;
@@ -165,6 +179,16 @@ const pd_active_pairs *pd_contact_near(const pd_contact *contact, size_t *n);
 pd_status pd_contact_distances(pd_contact *contact, const real **distances);
 /* Columns of other pairs of the scene, as of those of a place. */
 pd_status pd_contact_describe_pairs(const pd_contact *contact, const pd_active_pairs *pairs, int n, const pd_contact_columns *out);
+
+/* What a law knows of the points. */
+const pd_contact_scene *pd_contact_scene_of(const pd_contact *contact);
+/* From now on a place lists all pairs nearer than this, m, radii subtracted. */
+void pd_contact_list_up_to(pd_contact *contact, double reach);
+double pd_contact_listed_up_to(const pd_contact *contact);
+/* Every pair nearer than this, m, is among those that a place looks at without another search: D of proximity.h. */
+double pd_contact_searched_up_to(const pd_contact *contact);
+/* What distances at the last place, and positions that a move is added to, may be off by, m. */
+double pd_contact_rounding(const pd_contact *contact);
 
 /* ---- each vertex by its own reach ----------------------------------------------------------------------------------------------------- */
 

@@ -64,6 +64,8 @@ int pd_chunk_length(const pd_simulation *self, int recording) {
         left = self->settings.iterations - self->iterate.number;
     if (recording || self->safe.x || !capturable(self)) return 1;
     if (n > left) n = left;
+    int due = self->problem->two_way ? pd_two_way_every(self->problem->two_way) : 0;
+    if (due > 0 && n > due - self->iterate.number % due) n = due - self->iterate.number % due;
     return n < LONGEST ? n : LONGEST;
 }
 

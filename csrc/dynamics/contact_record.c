@@ -2,6 +2,7 @@
 #include "dynamics/contact_record.h"
 
 #include "contact/projective.h"
+#include "contact/two_way.h"
 #include "dynamics/frame.h"
 
 #include <stdlib.h>
@@ -83,6 +84,13 @@ static pd_status next_keys(pd_contact_recorder *r, size_t n, pd_error *error) {
     return PD_OK;
 }
 
+/* Of n pairs whose distances and separations have been read: less what their separations are above that of the scene. */
+static double least_distance(const pd_contact_recorder *r, size_t n, double thickness) {
+    double least = HUGE_VAL;
+    for (size_t p = 0; p < n; p++) least = fmin(least, (double)r->distance[p] - ((double)r->separation[p] - thickness));
+    return least;
+}
+
 /* Of contact by projections: in a step the pairs that it has so far, and the distances where the state is. */
 static pd_status projective_row(pd_simulation *self, const real *x, pd_contact_row *row) {
     const pd_problem *problem = self->problem;
@@ -99,13 +107,16 @@ static pd_status projective_row(pd_simulation *self, const real *x, pd_contact_r
     pd_contact_columns columns = {.separation = r->separation};
     PD_TRY(pd_contact_read_columns(problem->contact, &columns, NULL));
     PD_TRY(pd_contact_read(problem->contact, PD_CONTACT_DISTANCE, r->distance));
-    for (size_t p = 0; p < n; p++)
-        row->smallest_distance = fmin(row->smallest_distance,
-                                      (double)r->distance[p] - ((double)r->separation[p] - (double)pd_contact_thickness(problem->contact)));
+    row->smallest_distance = least_distance(r, n, (double)pd_contact_thickness(problem->contact));
     PD_TRY(pd_memory_download(problem->context, r->keys, keys, n_pairs * sizeof *r->keys));
     r->n = n_pairs;
 done:
     return status;
+}
+
+static pd_status need_recorder(pd_simulation *self) {
+    if (self->recorder || (self->recorder = calloc(1, sizeof *self->recorder))) return PD_OK;
+    return pd_fail(self->problem->error, PD_ERROR_MEMORY, "out of memory for a record of contact");
 }
 
 /* What came and went since the row before; `first`: of a record. */
@@ -124,8 +135,7 @@ pd_status pd_simulation_contact_row(pd_simulation *self, const real *x, int firs
     pd_status status = PD_OK;
     *row = (pd_contact_row){.smallest_distance = HUGE_VAL};
     if (!contact) return PD_OK;
-    if (!self->recorder && !(self->recorder = calloc(1, sizeof *self->recorder)))
-        return pd_fail(error, PD_ERROR_MEMORY, "out of memory for a record of contact");
+    PD_TRY(need_recorder(self));
     pd_contact_recorder *r = self->recorder;
     double ahead = (double)pd_contact_thickness(contact);
     if (problem->projective) {
@@ -149,4 +159,21 @@ pd_status pd_simulation_contact_row(pd_simulation *self, const real *x, int firs
     compare_keys(r, contact, first, row);
 done:
     return pd_problem_keep_error(problem, status);
+}
+
+pd_status pd_simulation_update_gap(pd_simulation *self, double *smallest) {
+    const pd_problem *problem = self->problem;
+    pd_contact *contact = pd_two_way_contact(problem->two_way);
+    size_t n = (size_t)pd_contact_pairs_of(contact).n;
+    pd_status status = PD_OK;
+    *smallest = HUGE_VAL;
+    PD_TRY(need_recorder(self));
+    pd_contact_recorder *r = self->recorder;
+    PD_TRY(need(r, n, problem->error));
+    pd_contact_columns columns = {.separation = r->separation};
+    PD_TRY(pd_contact_read_columns(contact, &columns, NULL));
+    PD_TRY(pd_contact_read(contact, PD_CONTACT_DISTANCE, r->distance));
+    *smallest = least_distance(r, n, (double)pd_contact_thickness(contact));
+done:
+    return status;
 }

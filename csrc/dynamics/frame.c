@@ -2,6 +2,7 @@
  *
  *     begin(x_t), first guess
  *     iterations of the solver, in chunks: direction, extrapolation, move, a look at what came of it
+ *     what contact makes of where they came to, where the solver knows of none (two_way_step.h)
  *     velocity
  *
  * A solver contributes the direction (method.h); stopping rules, records and the clock are here, and what counts as divergence stands in
@@ -14,6 +15,7 @@
 #include "dynamics/potential.h"
 #include "dynamics/rounding.h"
 #include "dynamics/safe_move.h"
+#include "dynamics/two_way_step.h"
 
 /* A step under way. */
 typedef struct run {
@@ -214,6 +216,8 @@ static pd_status iterations(run *r) {
         if (stalled) report[1] = 0.0; // for where the driven points were: they have moved, and may again
         result->iterations = r->before + end;
         if (look) PD_TRY(look_at_iterate(r, look, report, check));
+        if (result->stop == PD_STOP_ITERATION_CAP && pd_two_way_step_is_due(self, end))
+            PD_TRY(pd_two_way_step_update(self, r->observer, result));
         if (self->safe.rounds == PD_ROUNDS_SETTLED) result->stop = PD_STOP_CONVERGED;
     }
 done:
@@ -290,6 +294,7 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const rea
     PD_TRY(passes(&r));
     PD_TRY(pd_divergence_of_run(self, targets, result->iterations));
     PD_TRY(pd_safe_behind(self, &result->behind));
+    PD_TRY(pd_two_way_step_update(self, observer, result));
 
 done:
     status = pd_problem_keep_error(problem, status);

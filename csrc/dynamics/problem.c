@@ -2,6 +2,7 @@
 #include "dynamics/problem.h"
 
 #include "contact/projective.h"
+#include "contact/two_way.h"
 #include "dynamics/block_hessian.h"
 #include "dynamics/rounding.h"
 #include "dynamics/whole_hessian.h"
@@ -29,6 +30,7 @@ void pd_problem_destroy(pd_problem *self) {
         void *memory[] = {self->x_t, self->load, self->trial, self->trial_offset, self->trial_gradient, self->scalars};
         for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
         pd_projective_destroy(self->projective);
+        pd_two_way_destroy(self->two_way);
         pd_contact_destroy(self->contact);
         pd_block_hessian_destroy(&all->hessian, self->context);
         pd_model_destroy(&all->model, self->context);
@@ -88,6 +90,11 @@ pd_status pd_problem_create(pd_problem **out, const pd_description *description,
         status = pd_contact_create(&self->contact, self->context, description->contact, description->n_vertices);
     if (!status && description->contact && description->contact->projective.stiffness > 0)
         status = pd_projective_create(&self->projective, self->context, self->contact, self->model, description->contact, h);
+    if (!status && description->contact && description->contact->two_way.steps > 0) {
+        pd_contact *contact = self->contact;
+        self->contact = NULL;
+        status = pd_two_way_create(&self->two_way, self->context, contact, self->model, description->contact);
+    }
     if (status) *self->error = *pd_context_error(self->context);
     self->step = (pd_step_data){h > 0 ? 1.0 / h : 0.0, self->x_t, self->load};
 

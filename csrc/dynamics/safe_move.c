@@ -3,6 +3,7 @@
 
 #include "contact/contact.h"
 #include "dynamics/outer_loop.h"
+#include "dynamics/two_way_step.h"
 #include "proximity_loops.h"
 
 /* The guard leaves a tenth of a gap; this part of the way leaves half. An iteration of Newton's method makes a small gap at most twice as large,
@@ -38,6 +39,7 @@ pd_status pd_safe_begin(pd_simulation *self) {
     self->safe.part = 1.0;
     self->safe.drives = self->safe.detections = 0;
     self->safe.arrived = 1;
+    if (self->problem->two_way) return pd_two_way_step_begin(self);
     if (!contact) return PD_OK;
     pd_contact_look_ahead(contact, 0);
     // from the state alone, so that a run that is resumed finds the same
@@ -49,6 +51,7 @@ pd_status pd_safe_begin(pd_simulation *self) {
 pd_status pd_safe_restore(pd_simulation *self) {
     const pd_problem *problem = self->problem;
     if (problem->projective) pd_outer_give_up(self);
+    if (problem->two_way) pd_two_way_step_restore(self);
     pd_status status = pd_memory_copy(problem->context, self->iterate.x, problem->x_t, pd_problem_bytes(problem));
     if (!status && problem->contact) status = pd_contact_restore_driven(problem->contact);
     return status;

@@ -110,7 +110,9 @@ int pd_simulation_constraint_colours(const pd_simulation *self) {
     return self->own && self->method->colours ? self->method->colours(self->own) : 0;
 }
 
-pd_contact *pd_simulation_contact(pd_simulation *self) { return self->problem->contact; }
+pd_contact *pd_simulation_contact(pd_simulation *self) {
+    return self->problem->two_way ? pd_two_way_contact(self->problem->two_way) : self->problem->contact;
+}
 
 pd_projective *pd_simulation_projective(pd_simulation *self) { return self->problem->projective; }
 
@@ -118,6 +120,10 @@ pd_status pd_simulation_keep_error(pd_simulation *self, pd_status status) { retu
 
 pd_error *pd_simulation_error(pd_simulation *self) { return self->problem->error; }
 int pd_simulation_n_vertices(const pd_simulation *self) { return self->problem->model->n_vertices; }
+int pd_simulation_n_points(pd_simulation *self) {
+    pd_contact *contact = pd_simulation_contact(self);
+    return pd_simulation_n_vertices(self) + (contact ? pd_contact_n_driven(contact) : 0);
+}
 pd_place pd_simulation_place(const pd_simulation *self) { return pd_context_place(self->problem->context); }
 pd_counts pd_simulation_counts(const pd_simulation *self) { return pd_context_counts(self->problem->context); }
 pd_status pd_simulation_wait(pd_simulation *self) { return pd_problem_keep_error(self->problem, pd_context_wait(self->problem->context)); }

@@ -6,6 +6,7 @@
 #ifndef PD_DYNAMICS_SIMULATION_H
 #define PD_DYNAMICS_SIMULATION_H
 
+#include "contact/two_way.h"
 #include "dynamics/model.h"
 #include "linear/linear_solver.h"
 
@@ -64,7 +65,16 @@ typedef struct pd_observer {
     pd_status (*record)(void *user, pd_simulation *simulation, const pd_iteration *iteration);
     /* Called between iterations; nonzero stops the step and leaves the state where it was. */
     int (*interrupted)(void *user);
+    /* Called in every step of an update (contact/two_way.h), inside its clock. */
+    pd_status (*update)(void *user, pd_simulation *simulation, const pd_two_way_look *look);
 } pd_observer;
+
+/* The updates of contact in a step (contact/two_way.h): of steps and searches the sums, of rows and colours the most, else of the last. */
+typedef struct pd_update_result {
+    int updates; /* 0: none, and the rest says nothing */
+    double seconds;
+    pd_two_way_report report;
+} pd_update_result;
 
 typedef struct pd_step_result {
     pd_stop stop;
@@ -73,7 +83,8 @@ typedef struct pd_step_result {
     double seconds;                /* spent in them */
     double phases[PD_PHASE_COUNT]; /* s; direction and advance add up to `seconds` */
     double behind;                 /* m: how far from its target what is driven, pins and obstacles, was held back by what it pushes */
-    double device_seconds;         /* from the first loop of the iterations to the last one that was looked at, by the device's clock */
+    pd_update_result update;
+    double device_seconds; /* from the first loop of the iterations to the last one that was looked at, by the device's clock */
 } pd_step_result;
 
 /* `cholesky` serves the direct solvers; nothing is factorised before pd_simulation_prepare. The arrays of the description are
@@ -137,6 +148,8 @@ pd_status pd_simulation_keep_error(pd_simulation *self, pd_status status);
 
 pd_error *pd_simulation_error(pd_simulation *self);
 int pd_simulation_n_vertices(const pd_simulation *self);
+/* Vertices, and behind them the points that contact drives. */
+int pd_simulation_n_points(pd_simulation *self);
 /* The matrix of the Projective Dynamics global step over all vertices; made on first use, owned by the simulation. */
 pd_status pd_simulation_system_matrix(pd_simulation *self, const pd_csr **out);
 /* The linear solver of the method's global step, made on first use and not prepared yet; *out = NULL where the method has none. What it

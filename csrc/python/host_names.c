@@ -4,10 +4,12 @@
 #include "python/names.h"
 
 #define RECORD_NAME(NAME, name)        [PD_RECORD_##NAME] = name,
+#define UPDATE_NAME(NAME, name)        [PD_UPDATE_##NAME] = name,
 #define LINEAR_RECORD_NAME(NAME, name) [PD_LINEAR_RECORD_##NAME] = name,
 #define ENERGY_NAME(KIND, name, ...)   [KIND] = #name,
 
 static const char *const record_columns[] = {PD_RECORD_TABLE(RECORD_NAME)};
+static const char *const update_columns[] = {PD_UPDATE_TABLE(UPDATE_NAME)};
 static const char *const linear_record_columns[] = {PD_LINEAR_RECORD_TABLE(LINEAR_RECORD_NAME)};
 static const char *const phases[] = {PD_PHASE_TABLE(PD_NAME_AT)};
 static const char *const stops[] = {PD_STOP_TABLE(PD_NAME_AT)};
@@ -32,8 +34,9 @@ static int add_names(PyObject *module, const char *name, const char *const *name
 #define ADD_NAMES(name, names) add_names(module, name, names, sizeof(names) / sizeof *(names))
 
 int pd_host_add_names(PyObject *module) {
-    return ADD_NAMES("RECORD_COLUMNS", record_columns) || ADD_NAMES("LINEAR_RECORD_COLUMNS", linear_record_columns) ||
-                   ADD_NAMES("PHASES", phases) || ADD_NAMES("STOPS", stops) || ADD_NAMES("ENERGIES", energies)
+    return ADD_NAMES("RECORD_COLUMNS", record_columns) || ADD_NAMES("UPDATE_COLUMNS", update_columns) ||
+                   ADD_NAMES("LINEAR_RECORD_COLUMNS", linear_record_columns) || ADD_NAMES("PHASES", phases) || ADD_NAMES("STOPS", stops) ||
+                   ADD_NAMES("ENERGIES", energies)
                ? -1
                : 0;
 }

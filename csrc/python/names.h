@@ -28,6 +28,18 @@
     X(CCD_SECONDS, "ccd_seconds")                     \
     X(PROJECTION_SECONDS, "projection_seconds")
 
+/* The same for every step of an update of contact. */
+#define PD_UPDATE_TABLE(X)                    \
+    X(STEP, "step")                           \
+    X(RESIDUAL, "residual")                   \
+    X(SMALLEST_DISTANCE, "smallest_distance") \
+    X(SEARCHED, "searched")                   \
+    X(LISTED, "listed")                       \
+    X(PAIRS, "pairs")                         \
+    X(ROWS, "rows")                           \
+    X(COLOURS, "colours")                     \
+    X(SEARCH, "search")
+
 /* The same for that of a linear solve; distance: from the target. */
 #define PD_LINEAR_RECORD_TABLE(X)     \
     X(ITERATION, "iteration")         \
@@ -36,11 +48,14 @@
     X(DISTANCE, "distance")
 
 #define PD_RECORD_CONSTANT(NAME, name)        PD_RECORD_##NAME,
+#define PD_UPDATE_CONSTANT(NAME, name)        PD_UPDATE_##NAME,
 #define PD_LINEAR_RECORD_CONSTANT(NAME, name) PD_LINEAR_RECORD_##NAME,
 enum { PD_RECORD_TABLE(PD_RECORD_CONSTANT) PD_RECORD_COLUMNS };
+enum { PD_UPDATE_TABLE(PD_UPDATE_CONSTANT) PD_UPDATE_COLUMNS };
 enum { PD_LINEAR_RECORD_TABLE(PD_LINEAR_RECORD_CONSTANT) PD_LINEAR_RECORD_COLUMNS };
 
-/* X(constant, name) for every part of the time of a step, every way in which one ends, and every way in which a linear solve does. */
+/* X(constant, name) for every part of the time of a step, every way in which one ends, an update in it does, and a linear
+ * solve does. */
 #define PD_PHASE_TABLE(X)                  \
     X(PD_PHASE_BEGIN, "begin")             \
     X(PD_PHASE_FIRST_GUESS, "first_guess") \
@@ -52,6 +67,10 @@ enum { PD_LINEAR_RECORD_TABLE(PD_LINEAR_RECORD_CONSTANT) PD_LINEAR_RECORD_COLUMN
     X(PD_STOP_CONVERGED, "converged")         \
     X(PD_STOP_STALLED, "stalled")             \
     X(PD_STOP_DIVERGED, "diverged")
+#define PD_UPDATE_EXIT_TABLE(X)          \
+    X(PD_TWO_WAY_CONVERGED, "converged") \
+    X(PD_TWO_WAY_CAP, "iteration_cap")   \
+    X(PD_TWO_WAY_STALLED, "stalled")
 #define PD_LINEAR_STOP_TABLE(X)                 \
     X(PD_LINEAR_ITERATION_CAP, "iteration_cap") \
     X(PD_LINEAR_CONVERGED, "converged")         \

@@ -141,6 +141,32 @@ static int read_projective(PyObject *object, pd_projective_description *out) {
     return 1;
 }
 
+/* Of the two-way interior point method; an entry that is None stands for none. Returns 0 with an exception set. */
+static int read_two_way(PyObject *kept, PyObject *object, int n_vertices, pd_two_way_description *out) {
+    PyObject *dict = entry(object, "two_way");
+    double steps, sweeps, every;
+    npy_intp rows, one[1];
+    if (!dict || dict == Py_None) return dict != NULL;
+    if (!PyDict_Check(dict)) {
+        PyErr_Format(PyExc_TypeError, "two_way: expected a dict or None, got %R", dict);
+        return 0;
+    }
+    if (!number_of(dict, "steps", 1, INT_MAX, &steps) || !number_of(dict, "sweeps", 1, INT_MAX, &sweeps) ||
+        !number_of(dict, "every", 0, INT_MAX, &every) || !number_of(dict, "edge_limit", 1, DBL_MAX, &out->edge_limit) ||
+        !number_of(dict, "farthest", 0, PD_LARGEST_COORDINATE, &out->farthest) ||
+        !indices_of(kept, dict, "edges", 2, n_vertices, &rows, &out->edges))
+        return 0;
+    out->steps = (int)steps, out->sweeps = (int)sweeps, out->every = (int)every;
+    out->n_edges = (int)(one[0] = rows);
+    if (!array_of(kept, dict, "lengths", PD_NPY_REAL, 1, one, &out->lengths)) return 0;
+    for (int e = 0; e < out->n_edges; e++)
+        if (!(out->lengths[e] > 0) || out->edges[2 * e] == out->edges[2 * e + 1]) {
+            PyErr_Format(PyExc_ValueError, "edges: %d at rest has no length", e);
+            return 0;
+        }
+    return 1;
+}
+
 int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact_description *out) {
     static const char *const kinds[] = {"vertices", "edges", "triangles"}, *const tags[] = {"vertex_tags", "edge_tags", "triangle_tags"},
                              *const radii[] = {"vertex_radii", "edge_radii", "triangle_radii"},
@@ -192,7 +218,7 @@ int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact
     if (!indices_of(kept, object, "asked", 0, n_vertices, &rows, &out->asked)) return 0;
     out->n_asked = (int)rows;
     return read_penalty(kept, object, n, out->phase.n[PD_TRIANGLES], &out->penalty) && read_friction(kept, object, n, &out->friction) &&
-           read_projective(object, &out->projective);
+           read_projective(object, &out->projective) && read_two_way(kept, object, n_vertices, &out->two_way);
 }
 
 /* ---- driven points --------------------------------------------------------------------------------------------------------------------- */

@@ -5,6 +5,9 @@
 
 #include "dynamics/contact_record.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 /* What one step records, and where. */
 typedef struct {
     pd_simulation_object *self;
@@ -13,6 +16,11 @@ typedef struct {
     real *iterates;        /* [iterations+1, n, 3] or NULL */
     PyObject *observer;    /* callable or NULL */
     int rows;
+
+    /* of updates of contact: [looks, PD_UPDATE_COLUMNS], and where all points were, [looks, n_points, 3]; grown by doubling */
+    size_t looks, capacity, n_points;
+    double *columns;
+    real *path;
 } Watch;
 
 static int interrupted(void *user) {
@@ -75,20 +83,79 @@ static pd_status record(void *user, pd_simulation *core, const pd_iteration *ite
     return status;
 }
 
+static void forget_looks(Watch *watch) {
+    free(watch->columns);
+    free(watch->path);
+}
+
+/* Room for one more look at an update. */
+static pd_status make_room(Watch *watch) {
+    size_t size = watch->capacity ? 2 * watch->capacity : 16;
+    if (watch->looks < watch->capacity) return PD_OK;
+    double *columns = realloc(watch->columns, size * PD_UPDATE_COLUMNS * sizeof *columns);
+    if (columns) watch->columns = columns;
+    real *path = watch->iterates && columns ? realloc(watch->path, size * 3 * watch->n_points * sizeof *path) : NULL;
+    if (path) watch->path = path;
+    if (!columns || (watch->iterates && !path))
+        return pd_fail(pd_simulation_error(watch->self->core), PD_ERROR_MEMORY, "out of memory for a record of %zu steps of contact", size);
+    watch->capacity = size;
+    return PD_OK;
+}
+
+static pd_status update(void *user, pd_simulation *core, const pd_two_way_look *look) {
+    Watch *watch = user;
+    double *row, smallest;
+    pd_status status = make_room(watch);
+    if (!status) status = pd_simulation_update_gap(core, &smallest);
+    if (status) return status;
+    row = watch->columns + watch->looks * PD_UPDATE_COLUMNS;
+    row[PD_UPDATE_STEP] = look->step, row[PD_UPDATE_RESIDUAL] = look->residual;
+    row[PD_UPDATE_SMALLEST_DISTANCE] = smallest;
+    row[PD_UPDATE_SEARCHED] = look->searched, row[PD_UPDATE_LISTED] = look->listed;
+    row[PD_UPDATE_PAIRS] = look->pairs, row[PD_UPDATE_ROWS] = look->rows, row[PD_UPDATE_COLOURS] = look->colours;
+    row[PD_UPDATE_SEARCH] = look->search;
+    if (watch->path)
+        status = pd_memory_download(pd_simulation_context(core), watch->path + 3 * watch->n_points * watch->looks, look->points,
+                                    3 * watch->n_points * sizeof *watch->path);
+    if (!status) watch->looks++;
+    return status;
+}
+
+/* What became of the updates of contact, a new reference: None where there were none. */
+static PyObject *build_update(const pd_step_result *result, const Watch *watch) {
+    static const char *const exits[] = {PD_UPDATE_EXIT_TABLE(PD_NAME_AT)};
+    const pd_two_way_report *report = &result->update.report;
+    npy_intp columns[2] = {(npy_intp)watch->looks, PD_UPDATE_COLUMNS}, path[3] = {(npy_intp)watch->looks, (npy_intp)watch->n_points, 3};
+    PyArrayObject *columns_array = NULL, *path_array = NULL;
+    if (!result->update.updates) Py_RETURN_NONE;
+    if (!(columns_array = pd_array_out(NPY_FLOAT64, 2, columns)) || (watch->path && !(path_array = pd_array_out(PD_NPY_REAL, 3, path)))) {
+        Py_XDECREF((PyObject *)columns_array);
+        return NULL;
+    }
+    if (watch->looks) memcpy(PyArray_DATA(columns_array), watch->columns, watch->looks * PD_UPDATE_COLUMNS * sizeof(double));
+    if (path_array && watch->looks) memcpy(PyArray_DATA(path_array), watch->path, watch->looks * 3 * watch->n_points * sizeof(real));
+    if (!path_array) Py_INCREF(Py_None);
+    return Py_BuildValue("{sssisisisisisdsdsNsN}", "status", exits[report->exit], "updates", result->update.updates, "steps", report->steps,
+                         "searches", report->searches, "rows", report->rows, "colours", report->colours, "residual", report->residual,
+                         "seconds", result->update.seconds, "columns", (PyObject *)columns_array, "path",
+                         path_array ? (PyObject *)path_array : Py_None);
+}
+
 /* What `step` returns: a dict by name. */
-static PyObject *build_result(const pd_step_result *result, int rows) {
+static PyObject *build_result(const pd_step_result *result, const Watch *watch) {
     static const char *const stops[] = {PD_STOP_TABLE(PD_NAME_AT)}, *const phase_names[] = {PD_PHASE_TABLE(PD_NAME_AT)};
-    PyObject *phases = PyDict_New();
-    int failed = !phases;
+    PyObject *phases = PyDict_New(), *of_update = phases ? build_update(result, watch) : NULL;
+    int failed = !phases || !of_update;
     for (int k = 0; k < PD_PHASE_COUNT && !failed; k++) {
         PyObject *seconds = PyFloat_FromDouble(result->phases[k]);
         failed = !seconds || PyDict_SetItemString(phases, phase_names[k], seconds) < 0;
         Py_XDECREF(seconds);
     }
     if (!failed)
-        return Py_BuildValue("{sssNsisdsisNsdsd}", "status", stops[result->stop], "at_rounding", PyBool_FromLong(result->at_rounding),
-                             "iteration", result->iterations, "solve_seconds", result->seconds, "rows", rows, "phases", phases,
-                             "device_seconds", result->device_seconds, "behind", result->behind);
+        return Py_BuildValue("{sssNsisdsisNsdsdsN}", "status", stops[result->stop], "at_rounding", PyBool_FromLong(result->at_rounding),
+                             "iteration", result->iterations, "solve_seconds", result->seconds, "rows", watch->rows, "phases", phases,
+                             "device_seconds", result->device_seconds, "behind", result->behind, "update", of_update);
+    Py_XDECREF(of_update);
     Py_XDECREF(phases);
     return NULL;
 }
@@ -118,15 +185,16 @@ PyObject *pd_call_step(pd_simulation_object *self, PyObject *arguments) {
                    rows ? PyArray_DATA(rows) : NULL,
                    iterates ? PyArray_DATA(iterates) : NULL,
                    observer_object != Py_None ? observer_object : NULL,
-                   0};
+                   .n_points = (size_t)pd_simulation_n_points(self->core)};
     int recording = watch.record || watch.iterates || watch.observer;
-    pd_observer observer = {&watch, recording ? record : NULL, interrupted};
+    pd_observer observer = {&watch, recording ? record : NULL, interrupted, watch.record || watch.iterates ? update : NULL};
     watch.thread = PyEval_SaveThread();
     pd_status status = pd_simulation_step(self->core, targets, guess, &observer, keep_diverged, &result);
     PyEval_RestoreThread(watch.thread);
     self->steps += !status && result.stop != PD_STOP_DIVERGED;
     pd_object_leave(self);
     if (status) {
+        forget_looks(&watch);
         pd_object_raise(self, status);
         // the rows written so far go with the exception
         if (status == PD_DIVERGED) {
@@ -140,5 +208,7 @@ PyObject *pd_call_step(pd_simulation_object *self, PyObject *arguments) {
         }
         return NULL;
     }
-    return build_result(&result, watch.rows);
+    PyObject *built = build_result(&result, &watch);
+    forget_looks(&watch);
+    return built;
 }

@@ -45,6 +45,7 @@ from pdgpu.simulation import Simulation
 from pdgpu.snapshots import Snapshot
 from pdgpu.solvers import *  # noqa: F403  (a new solver is named there alone)
 from pdgpu.sweeps import Sweep, sweep
+from pdgpu.two_way_contact import ContactUpdate, TwoWayContact
 from pdgpu.viewers import viewer
 
 __version__ = "0.1.0"
@@ -65,6 +66,7 @@ __all__ = [
     "Chebyshev",
     "Collider",
     "Comparison",
+    "ContactUpdate",
     "Contacts",
     "Corotated",
     "Cut",
@@ -94,6 +96,7 @@ __all__ = [
     "Sweep",
     "SymmetricGaussSeidel",
     "TriangleMesh",
+    "TwoWayContact",
     "Volume",
     "WorldBox",
     "ccd",

@@ -11,6 +11,7 @@ HAS_CHOLMOD: bool
 HAS_GMP: bool
 # names by place: columns of the arrays that steps and linear solves fill, parts of a step's time, what ends one, parts of the potential
 RECORD_COLUMNS: tuple[str, ...]
+UPDATE_COLUMNS: tuple[str, ...]
 LINEAR_RECORD_COLUMNS: tuple[str, ...]
 PHASES: tuple[str, ...]
 STOPS: tuple[str, ...]

@@ -14,7 +14,7 @@ import json
 import numpy as np
 
 import pdgpu.materials
-from pdgpu import colliders, contact, linear_solvers, penalty_contact, projective_contact, solvers
+from pdgpu import colliders, contact, linear_solvers, penalty_contact, projective_contact, solvers, two_way_contact
 from pdgpu.arguments import choice, integer, number, per_item, real_array, real_view, vertex_indices
 from pdgpu.array_archive import ArrayArchive
 from pdgpu.atomic_files import replacing
@@ -145,7 +145,10 @@ def read(cls, path, motions, device, threads):
             law, driven = None, None
             if header.get("contact") is not None:
                 law, driven = _solver(header["contact"]), archive.take("driven")
-                if type(law).__name__ not in (*contact.LAWS, *penalty_contact.__all__, *solvers.DRIVERS) or driven.dtype != dtype:
+                if (
+                    type(law).__name__ not in (*contact.LAWS, *penalty_contact.__all__, *solvers.DRIVERS, *solvers.AFTER)
+                    or driven.dtype != dtype
+                ):
                     raise ValueError(f"contact: {header['contact']!r} is none, or driven of another dtype")
                 driven = real_array("driven", driven, (None, 3))
             if archive.names:
@@ -386,7 +389,7 @@ def _solver(value):
         return {(str(first), str(second)): number for first, second, number in value["pairs"]}
     if isinstance(value, dict):
         options = {name: _solver(option) for name, option in value.items() if name != "type"}
-        for module in (solvers, linear_solvers, contact, penalty_contact, projective_contact):
+        for module in (solvers, linear_solvers, contact, penalty_contact, projective_contact, two_way_contact):
             kind = getattr(module, value["type"], None) if value["type"] in module.__all__ else None
             if isinstance(kind, type) and dataclasses.is_dataclass(kind):
                 return kind(**options)

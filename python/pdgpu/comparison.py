@@ -19,6 +19,7 @@ from pdgpu.snapshots import Snapshot, check_same_step, place
 from pdgpu.solver_support import check_contact, check_slides, check_support
 from pdgpu.solvers import INITIALIZATIONS, SOLVERS, Newton
 from pdgpu.tables import data_frame, joined, record_table, text_table, write_csv
+from pdgpu.two_way_contact import TwoWayContact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -243,6 +244,8 @@ def compare(
         check_same_step(start, dt, contact, dtype)
     elif start is not None and (not isinstance(start, tuple | list) or len(start) != 2):
         raise ValueError(f"start: expected (positions, velocities) or a Snapshot, got {type(start).__name__}")
+    if isinstance(contact, TwoWayContact):
+        raise TypeError("contact: TwoWayContact answers after the solvers, so that there is no objective common to all")
     if isinstance(contact, PenaltyContact):
         raise TypeError("contact: PenaltyContact finds its pairs on the way of each solver, so that there is no objective common to all")
     if getattr(contact, "friction_lags", 1) > 1:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pdgpu.contact_forces import forces_of
 from pdgpu.contacts import find_contacts
+from pdgpu.two_way_contact import TwoWayContact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +72,7 @@ class ContactQueries:
         Raises
         ------
         ValueError
-            A simulation without contact.
+            A simulation without contact, or with TwoWayContact.
 
         Notes
         -----
@@ -83,4 +84,6 @@ class ContactQueries:
         """
         if self.contact is None:
             raise ValueError("contact: this simulation has none; give Simulation one, such as pdgpu.BarrierContact(1e-3)")
+        if isinstance(self.contact, TwoWayContact):
+            raise ValueError("contact: TwoWayContact moves what the solver came to, by no force; StepRecord.update says how")
         return forces_of(self)

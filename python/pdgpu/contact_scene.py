@@ -33,7 +33,7 @@ class ContactScene:
     Parameters
     ----------
     scene : Scene
-    contact : BarrierContact, PenaltyContact or ProjectiveContact
+    contact : BarrierContact, PenaltyContact, or the law of another
         Its stiffness a number.
     fixed : ndarray of bool, shape (n,)
         Vertices that no solver moves.
@@ -122,6 +122,7 @@ class ContactScene:
             "owners": self.owner,
             "coefficients": self.coefficients,
             "projective": None,
+            "two_way": None,
             "asked": self.vertices[(self.vertices < self.n_vertices) & ~self._fixed[self.vertices]],
         }
         for kind, rows in corners.items():
@@ -134,6 +135,20 @@ class ContactScene:
             if isinstance(value, np.ndarray):
                 result[name] = np.ascontiguousarray(value, dtype if value.dtype.kind == "f" else np.int32)
         return result
+
+    def stretching(self):
+        """The edges of shells and rods that touch, (m, 2), and their lengths at rest, m."""
+        held = np.zeros(self.n_vertices, bool)
+        for body in self._bodies:
+            held[body.slice] = body.collides and body.type in ("shell", "rod")
+        edges = self.edges[(self.edges[:, 0] != self.edges[:, 1]) & (self.edges < self.n_vertices).all(axis=1)]
+        edges = edges[held[edges].all(axis=1)]
+        return edges, np.linalg.norm(self.rest[edges[:, 0]] - self.rest[edges[:, 1]], axis=1)
+
+    def mean_edge(self):
+        """The mean length of the edges of all bodies at rest, m; 0 where there are none."""
+        edges = self.edges[(self.edges[:, 0] != self.edges[:, 1]) & (self.edges < self.n_vertices).all(axis=1)]
+        return float(np.linalg.norm(self.rest[edges[:, 0]] - self.rest[edges[:, 1]], axis=1).mean()) if len(edges) else 0.0
 
     def _barrier(self, contact):
         """What of a description a barrier decides."""

@@ -113,10 +113,11 @@ class ProjectiveContact:
         """What finds the pairs; its energy does not act."""
         return BarrierContact(self.distance, 1.0, self.separation, area_weighted=False)
 
-    def _settings(self, dt, gravity):
-        """As the core takes them, by name; dt in s, gravity (3,) m/s^2."""
+    def _description(self, touching, dtype, dt, gravity):
+        """What of a simulation's description is its own; dt in s, gravity (3,) m/s^2."""
         rest_speed = 4.0 * dt * float(np.linalg.norm(gravity))
         target, hits_alone, cut_back, every, printed = VARIANTS[self.variant]
         own = {"restitution": self.restitution, "rest_speed": rest_speed, "tolerance": self.tolerance}
         rules = {"target": TARGETS.index(target), "hits_alone": hits_alone, "cut_back": cut_back, "printed": printed}
-        return {"stiffness": self.weight, "outer": self.outer, "inner": 1 if every else self.inner, **own, **rules}
+        inner = 1 if every else self.inner
+        return {"projective": {"stiffness": self.weight, "outer": self.outer, "inner": inner, **own, **rules}}

@@ -74,6 +74,8 @@ class StepRecord(Mapping):
     phases : dict
         Where the time of the step went, recorded or not, s: "begin" (copies of the state, damping Hessians), "first_guess",
         "direction" and "advance" (all iterations; together `solve_seconds`), "velocity". Empty where the step raised.
+    update : ContactUpdate or None
+        With `TwoWayContact`, what it made of where the solver came to.
     positions : ndarray or None
         Iterates, (rows, n, 3) m, after ``record="positions"``.
     numbers : dict
@@ -93,6 +95,7 @@ class StepRecord(Mapping):
         device_seconds=0.0,
         behind=0.0,
         phases=None,
+        update=None,
         positions=None,
         numbers=None,
     ):
@@ -100,6 +103,7 @@ class StepRecord(Mapping):
         self.status, self.at_rounding, self.iteration = status, at_rounding, iteration
         self.setup_seconds, self.solve_seconds, self.device_seconds = setup_seconds, solve_seconds, device_seconds
         self.behind = behind
+        self.update = update
         self.phases = {} if phases is None else dict(phases)
         self.positions = positions
         self.numbers = {} if numbers is None else dict(numbers)

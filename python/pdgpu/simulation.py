@@ -24,7 +24,6 @@ from pdgpu.held_parts import check_held
 from pdgpu.materials import MATERIAL_OF_KIND
 from pdgpu.motion import Motion
 from pdgpu.penalty_contact import PenaltyContact
-from pdgpu.projective_contact import ProjectiveContact
 from pdgpu.readback import ReadBack
 from pdgpu.records import COLUMNS, StepRecord
 from pdgpu.scene import Scene, vertex_colours
@@ -33,6 +32,7 @@ from pdgpu.solver_support import check_contact, check_slides, check_support, set
 from pdgpu.solvers import XPBD, Newton, ProjectiveDynamics
 from pdgpu.state import State
 from pdgpu.tables import scene_numbers
+from pdgpu.two_way_contact import ContactUpdate
 
 if TYPE_CHECKING:
     from typing import Any, Literal, Self
@@ -53,7 +53,7 @@ class Simulation(State, Motion, Diagnostics, ReadBack, ContactQueries, Cutting, 
     solver : ProjectiveDynamics, Newton, NonlinearCG, QuasiNewton, VertexBlockDescent, BlockJacobi, GradientDescent, ADMM, XPBD or PBD
     dt : float or None
         Time step h, s. None: quasistatic, the inertia term is replaced by -sum (m g + f) . x.
-    contact : BarrierContact, PenaltyContact or ProjectiveContact, optional
+    contact : BarrierContact, PenaltyContact, ProjectiveContact or TwoWayContact, optional
         What keeps bodies and obstacles apart; without it nothing touches. `capabilities` tells which solvers take it.
     device : "cpu" or "cuda"
     dtype : "float64" or "float32"
@@ -226,13 +226,13 @@ class Simulation(State, Motion, Diagnostics, ReadBack, ContactQueries, Cutting, 
                     "contact: dt=None (quasistatic) with friction, which depends on how far things slide in a time step; give dt"
                 )
             self._touching = ContactScene(scene, contact, self._fixed.astype(bool))
-            projective = isinstance(contact, ProjectiveContact)
-            self._law = contact._law() if projective else contact
+            driver = hasattr(contact, "_law")  # no law itself
+            self._law = contact._law() if driver else contact
             if self._law.stiffness == "auto":
                 self._law = self._touching.with_stiffness(contact, self._stiffness_of_vertices())
             description = self._touching.description(self._law, self.dtype, self.dt)
-            if projective:  # friction is its own
-                description |= {"projective": contact._settings(self.dt, self._gravity), "slip": 0.0}
+            if driver:  # friction is its own
+                description |= contact._description(self._touching, self.dtype, self.dt, self._gravity) | {"slip": 0.0}
         self._backend = module.Simulation(
             self._masses,
             self._fixed,
@@ -360,7 +360,7 @@ class Simulation(State, Motion, Diagnostics, ReadBack, ContactQueries, Cutting, 
             result["colours"] = int(self._colours.max()) + 1
         elif isinstance(self.solver, XPBD):
             result["colours"] = self._backend.constraint_colours()
-        if self.contact is not None and not isinstance(self.contact, ProjectiveContact):
+        if self.contact is not None and not hasattr(self.contact, "_law"):
             result["contact"] = {"stiffness": self._law.stiffness}
         return result
 
@@ -396,6 +396,7 @@ class Simulation(State, Motion, Diagnostics, ReadBack, ContactQueries, Cutting, 
             seconds = 0.0 if rows is None else float(rows[max(count - 1, 0), COLUMNS.index("seconds")])
             error.records = recorded(count, status="diverged", iteration=error.iteration, solve_seconds=seconds)
             raise
+        result["update"] = ContactUpdate._of(result["update"])
         self._keep(last_step=recorded(result.pop("rows"), **result))
 
     # ---- save and load ------------------------------------------------------------------------------------------------------

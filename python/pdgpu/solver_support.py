@@ -7,7 +7,7 @@ from dataclasses import fields
 
 from pdgpu.contact import LAWS
 from pdgpu.linear_solvers import AJacobi, Direct, Jacobi, chebyshev_settings, check_order, linear_settings
-from pdgpu.solvers import DRIVERS, INITIALIZATIONS, PENALTY, SOLVERS, Newton, ProjectiveDynamics, VertexBlockDescent
+from pdgpu.solvers import AFTER, DRIVERS, INITIALIZATIONS, PENALTY, SOLVERS, Newton, ProjectiveDynamics, VertexBlockDescent
 
 __all__ = ["check_contact", "check_slides", "check_support", "settings_of", "warn_idle_acceleration"]
 
@@ -51,7 +51,7 @@ def check_contact(solver, contact, dt=1.0):
     if contact is None:
         return
     law = type(contact).__name__
-    if law not in (*LAWS, PENALTY, *DRIVERS):
+    if law not in (*LAWS, PENALTY, *DRIVERS, *AFTER):
         raise TypeError(f"contact: expected one such as pdgpu.BarrierContact(1e-3), or None, got {contact!r}")
     if law not in getattr(solver, "contacts", ()):
         able = [kind.__name__ for kind in SOLVERS if law in getattr(kind, "contacts", ())]

@@ -41,6 +41,7 @@ __all__ = [
 
 PENALTY = "PenaltyContact"  # what is no law of the core's table
 DRIVERS = ("ProjectiveContact",)  # contacts that are no law but a loop around a solver
+AFTER = ("TwoWayContact",)  # those that answer after any solver
 
 INITIALIZATIONS = ("previous", "inertia", "inertial_target", "adaptive")  # order of PD_GUESS_... in csrc/backend.h
 PRECONDITIONERS = ("jacobi", "direct")
@@ -93,7 +94,7 @@ class ProjectiveDynamics(TimeStepSolver):
     materials = ("ARAP", "Spring", "Bending", "Volume", "Area", "StrainLimit", "Attachment", "WorldBox")
     linear_solvers = LINEAR_SOLVERS
     devices = ("cpu", "cuda")
-    contacts = (*LAWS, PENALTY, *DRIVERS)
+    contacts = (*LAWS, PENALTY, *DRIVERS, *AFTER)
 
     def __post_init__(self):
         _check_outer(self)
@@ -132,7 +133,7 @@ class Newton(TimeStepSolver):
     materials = ProjectiveDynamics.materials + HYPERELASTIC
     linear_solvers = (Direct, PCG)
     devices = ("cpu", "cuda")
-    contacts = (*LAWS, PENALTY)
+    contacts = (*LAWS, PENALTY, *AFTER)
     chebyshev = None
 
     def __post_init__(self):
@@ -169,7 +170,7 @@ class NonlinearCG(TimeStepSolver):
     materials = ProjectiveDynamics.materials
     linear_solvers = ()
     devices = ("cpu", "cuda")
-    contacts = (*LAWS, PENALTY)
+    contacts = (*LAWS, PENALTY, *AFTER)
     linear = chebyshev = None
 
     def __post_init__(self):
@@ -221,6 +222,7 @@ class PBD(TimeStepSolver):
     materials = ProjectiveDynamics.materials
     linear_solvers = ()
     devices = ("cpu", "cuda")
+    contacts = AFTER
     linear = None
 
     def __post_init__(self):
@@ -262,7 +264,7 @@ class VertexBlockDescent(TimeStepSolver):
     materials = ProjectiveDynamics.materials + HYPERELASTIC
     linear_solvers = ()
     devices = ("cpu", "cuda")
-    contacts = (*LAWS, PENALTY)
+    contacts = (*LAWS, PENALTY, *AFTER)
     linear = None
 
     def __post_init__(self):
@@ -299,7 +301,7 @@ class BlockJacobi(TimeStepSolver):
     materials = VertexBlockDescent.materials
     linear_solvers = ()
     devices = ("cpu", "cuda")
-    contacts = (*LAWS, PENALTY)
+    contacts = (*LAWS, PENALTY, *AFTER)
     linear = None
 
     def __post_init__(self):
@@ -328,7 +330,7 @@ class GradientDescent(TimeStepSolver):
     materials = VertexBlockDescent.materials
     linear_solvers = ()
     devices = ("cpu", "cuda")
-    contacts = (*LAWS, PENALTY)
+    contacts = (*LAWS, PENALTY, *AFTER)
     linear = None
 
     def __post_init__(self):
@@ -372,7 +374,7 @@ class QuasiNewton(TimeStepSolver):
     materials = VertexBlockDescent.materials
     linear_solvers = (Direct,)
     devices = ("cpu", "cuda")
-    contacts = (*LAWS, PENALTY)
+    contacts = (*LAWS, PENALTY, *AFTER)
     chebyshev = None
 
     def __post_init__(self):
@@ -426,7 +428,7 @@ class XPBD(TimeStepSolver):
     materials = VertexBlockDescent.materials
     linear_solvers = ()
     devices = ("cpu", "cuda")
-    contacts = (PENALTY,)
+    contacts = (PENALTY, *AFTER)
     linear = chebyshev = None
 
     def __post_init__(self):
@@ -474,7 +476,7 @@ class ADMM(TimeStepSolver):
     materials = VertexBlockDescent.materials
     linear_solvers = (Direct,)
     devices = ("cpu", "cuda")
-    contacts = LAWS
+    contacts = (*LAWS, *AFTER)
     chebyshev = None
 
     def __post_init__(self):

@@ -30,12 +30,13 @@ if TYPE_CHECKING:
         QuasiNewton,
         VertexBlockDescent,
     )
+    from pdgpu.two_way_contact import TwoWayContact
 
     Solver: TypeAlias = (
         ProjectiveDynamics | Newton | NonlinearCG | QuasiNewton | VertexBlockDescent | BlockJacobi | GradientDescent | ADMM | XPBD | PBD
     )
     LinearSolver: TypeAlias = Direct | Jacobi | AJacobi | GaussSeidel | SymmetricGaussSeidel | SOR | PCG
-    Contact: TypeAlias = BarrierContact | PenaltyContact | ProjectiveContact
+    Contact: TypeAlias = BarrierContact | PenaltyContact | ProjectiveContact | TwoWayContact
     BodyName: TypeAlias = Body | str
     Owner: TypeAlias = Body | Obstacle | str
     Materials: TypeAlias = Material | list[Material] | tuple[Material, ...]

@@ -17,7 +17,7 @@ BUILDS = [Path(os.environ["PDGPU_BUILD"])] if "PDGPU_BUILD" in os.environ else [
 ALLOWED = {
     (r"\w+_(batch|project)_kernel", ""): (None, "single elements for pdgpu.elements, in no step at all; their large functions are calls"),
     (r"(closest|pair)_kernel", ""): (400, "corners and weights indexed by the kind of a pair; for pdgpu.geometry, in no step so far"),
-    (r"(support|measure|describe|lag)_kernel", ""): (
+    (r"(support|measure|describe|lag|feature|linearise|slab)_kernel", ""): (
         400,
         "closest points, whose corners are indexed by the sides of a triangle; once a refresh of the pairs",
     ),

@@ -1,0 +1,447 @@
+/* The two-way interior point method; see two_way.h. */
+#include "contact/two_way.h"
+
+#include "contact/incidence.h"
+#include "contact/room.h"
+#include "elements/contact/volume_constraint.h"
+#include "linear/upload.h"
+#include "two_way_loops.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* gamma: the part of a gap that a forward step may use up [Wang et al. 2023, Table 3]. */
+static const double GAMMA = 0.9;
+
+/* D^min in delta, and the most that it is without regard to the size of edges; D^max is twice as large (contact.c) [Table 3: 2 and 4 mm for 1]. */
+static const double NEAREST = 2.0;
+
+/* Pairs are constrained up to so many delta. */
+static const double CONSTRAINED = 4.0;
+
+/* In delta: where the state has come to its target; and what is no move at all, so often in a row. */
+static const double ARRIVED = 0.1, STILL = 1e-3;
+enum { STILL_STEPS = 16 };
+
+/* Rows with what is found out of them, and their order for a sweep. */
+typedef struct rows {
+    pd_two_way_rows at;
+    size_t capacity;
+    pd_incidence incidence;
+    int n_colours, *starts; /* H [n_colours + 1] */
+    size_t starts_capacity;
+    int *order; /* B [capacity] */
+} rows;
+
+struct pd_two_way {
+    pd_context *context;
+    pd_contact *contact;
+    const pd_model *model;
+    pd_two_way_description settings; /* its arrays are not kept */
+    double delta, separation;
+    int n_points;
+    pd_rubbing rubbing;
+    int rubs;
+
+    rows edges, pairs, before; /* `pairs` and `before` change places */
+    size_t feature_capacity;   /* of the nearest features of what is listed */
+    int *kind, *points, *chosen, *flag_starts;
+    real *length, *normal, *width;
+    unsigned char *flags;
+    pd_work flag_work, key_work;
+    uint64_t *found; /* B [1] */
+
+    size_t key_capacity, colour_capacity;
+    uint64_t *keys, *scratch;
+    int *colours, *fresh, *first; /* B [colour_capacity], starts of the colours [colour_capacity + 2] */
+
+    real *x, *next;        /* B [n_vertices,3] x^(l), x^(l+1) */
+    real *y_0, *y, *ahead; /* B [n_points,3] y^(0), y^(l), x^(l) with what is driven at its target */
+    real *goal, *inverse;  /* B [n_points,3], [n_points] of the metric */
+    real *begun;           /* B [n_points,3] */
+    double *scalars;       /* B [2] */
+};
+
+/* ---- making and unmaking --------------------------------------------------------------------------------------------------------------- */
+
+static pd_status make_rows(pd_two_way *self, rows *rows, size_t n, int rubs) {
+    pd_two_way_rows *r = &rows->at;
+    const pd_room plain[] = {PD_ROOM(r->kind, 1),       PD_ROOM(r->points, 4),    PD_ROOM(r->length, 1),
+                             PD_ROOM(r->value, 1),      PD_ROOM(r->jacobian, 12), PD_ROOM(r->inverse, 1),
+                             PD_ROOM(r->multiplier, 1), PD_ROOM(rows->order, 1),  PD_ROOM(rows->incidence.roles, 4)};
+    const pd_room of_friction[] = {PD_ROOM(r->coefficient, 1), PD_ROOM(r->weights, 4), PD_ROOM(r->normal, 3), PD_ROOM(r->share, 1),
+                                   PD_ROOM(r->tangential, 3)};
+    size_t before = rows->capacity;
+    if (4 * n > INT_MAX) return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "%zu constraints of contact are too many", n);
+    // an array that is there says that there is friction
+    pd_status status = rubs ? pd_rooms_grow(self->context, n, "constraints with friction", PD_ROOMS(of_friction), &before, NULL) : PD_OK;
+    return status ? status : pd_rooms_grow(self->context, n, "constraints of contact", PD_ROOMS(plain), &rows->capacity, NULL);
+}
+
+static pd_status make_colour_room(pd_two_way *self, size_t n) {
+    const pd_room keys[] = {PD_ROOM(self->keys, 1), PD_ROOM(self->scratch, 1)};
+    const pd_room colours[] = {PD_ROOM(self->colours, 1), PD_ROOM(self->fresh, 1), PD_ROOM(self->first, 1)};
+    pd_status status;
+    PD_TRY(pd_rooms_grow(self->context, 4 * n, "corners of constraints", PD_ROOMS(keys), &self->key_capacity, NULL));
+    PD_TRY(pd_rooms_grow(self->context, n, "colours of constraints", PD_ROOMS(colours), &self->colour_capacity, NULL));
+    PD_TRY(pd_work_grow(self->context, &self->key_work, self->key_capacity));
+done:
+    return status;
+}
+
+static pd_status make_feature_room(pd_two_way *self, size_t n) {
+    const pd_room rooms[] = {
+        PD_ROOM(self->kind, 1),  PD_ROOM(self->points, 4), PD_ROOM(self->chosen, 1), PD_ROOM(self->length, 1),
+        PD_ROOM(self->flags, 1), PD_ROOM(self->normal, 3), PD_ROOM(self->width, 1),  {(void **)&self->flag_starts, sizeof(int), 32}};
+    pd_status status = pd_rooms_grow(self->context, n, "pairs near each other", PD_ROOMS(rooms), &self->feature_capacity, NULL);
+    return status ? status : pd_work_grow(self->context, &self->flag_work, self->feature_capacity / 32 + 1);
+}
+
+/* The incidence and the colours of rows, whose points are known. */
+static pd_status colour(pd_two_way *self, rows *rows) {
+    pd_context *context = self->context;
+    pd_active_pairs pairs = {.points = rows->at.points};
+    size_t n = (size_t)rows->at.n;
+    int row_bits = pd_key_bits(n);
+    uint64_t left = n, n_colours = 0;
+    pd_status status = PD_OK;
+    rows->n_colours = 0;
+    PD_TRY(make_colour_room(self, n));
+    PD_TRY(pd_incidence_list(context, n, &pairs, self->n_points, self->keys, self->scratch, &self->key_work, &rows->incidence));
+    if (n == 0) return PD_OK;
+    PD_TRY(pd_memory_clear(context, self->colours, n * sizeof *self->colours));
+    while (left > 0) {
+        PD_TRY(pd_two_way_colour_round(context, self->model, &rows->at, &rows->incidence, self->fresh, self->colours, self->found));
+        PD_TRY(pd_memory_download(context, &left, self->found, sizeof left));
+    }
+    PD_TRY(pd_two_way_colour_keys(context, rows->at.n, row_bits, self->colours, self->keys));
+    PD_TRY(pd_sort_keys(context, n, row_bits, 2 * row_bits, self->keys, self->scratch, &self->key_work));
+    PD_TRY(pd_two_way_colour_starts(context, rows->at.n, row_bits, self->keys, rows->order, self->first, self->found));
+    PD_TRY(pd_memory_download(context, &n_colours, self->found, sizeof n_colours));
+    if (n_colours + 1 > rows->starts_capacity) {
+        size_t size = rows->starts_capacity ? rows->starts_capacity : 64;
+        while (size < n_colours + 1) size *= 2;
+        int *starts = realloc(rows->starts, size * sizeof *starts);
+        if (!starts) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for %zu colours", size);
+        rows->starts = starts, rows->starts_capacity = size;
+    }
+    PD_TRY(pd_memory_download(context, rows->starts, self->first, (n_colours + 1) * sizeof *rows->starts));
+    rows->n_colours = (int)n_colours;
+done:
+    return status;
+}
+
+/* The rows of edges, whose colours stay. */
+static pd_status create_edges(pd_two_way *self, const pd_two_way_description *d) {
+    pd_context *context = self->context;
+    pd_two_way_rows *r = &self->edges.at;
+    size_t n = (size_t)d->n_edges;
+    pd_status status = PD_OK;
+    int *kind = malloc((n + 1) * sizeof *kind), *points = malloc((4 * n + 1) * sizeof *points);
+    if (!kind || !points) PD_TRY(pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for %d edges", d->n_edges));
+    for (size_t e = 0; e < n; e++) {
+        kind[e] = PD_EDGE_LENGTH;
+        points[4 * e] = d->edges[2 * e], points[4 * e + 1] = d->edges[2 * e + 1];
+        points[4 * e + 2] = points[4 * e + 3] = -1;
+    }
+    PD_TRY(make_rows(self, &self->edges, n, 0));
+    PD_TRY(pd_memory_upload(context, r->kind, kind, n * sizeof *kind));
+    PD_TRY(pd_memory_upload(context, r->points, points, 4 * n * sizeof *points));
+    PD_TRY(pd_memory_upload(context, r->length, d->lengths, n * sizeof(real)));
+    r->n = d->n_edges;
+    PD_TRY(colour(self, &self->edges));
+done:
+    free(kind);
+    free(points);
+    return status;
+}
+
+pd_status pd_two_way_create(pd_two_way **out, pd_context *context, pd_contact *contact, const pd_model *model,
+                            const pd_contact_description *d) {
+    size_t n = (size_t)d->phase.n_points, vertices = 3 * (size_t)model->n_vertices * sizeof(real), points = 3 * n * sizeof(real);
+    size_t n_owners = (size_t)d->friction.n_owners;
+    pd_status status = PD_OK;
+    pd_two_way *self = *out = calloc(1, sizeof *self);
+    if (!self) {
+        pd_contact_destroy(contact);
+        return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for contact");
+    }
+    self->context = context, self->contact = contact, self->model = model;
+    self->settings = d->two_way;
+    self->settings.edges = NULL, self->settings.lengths = NULL;
+    self->delta = d->activation + d->separation, self->separation = d->separation;
+    self->n_points = d->phase.n_points;
+    for (size_t i = 0; i < n_owners * n_owners; i++) self->rubs |= d->friction.coefficients[i] > 0;
+    self->rubbing.n_owners = d->friction.n_owners;
+    PD_TRY(pd_upload(context, (void **)(uintptr_t)&self->rubbing.owners, d->friction.owners, n * sizeof(int)));
+    PD_TRY(
+        pd_upload(context, (void **)(uintptr_t)&self->rubbing.coefficients, d->friction.coefficients, n_owners * n_owners * sizeof(real)));
+    rows *all[] = {&self->edges, &self->pairs, &self->before};
+    for (int i = 0; i < 3; i++)
+        PD_TRY(pd_memory_create(context, (void **)&all[i]->incidence.start, (n + 1) * sizeof *all[i]->incidence.start));
+    PD_TRY(pd_memory_create(context, (void **)&self->found, sizeof *self->found));
+    PD_TRY(pd_memory_create(context, (void **)&self->scalars, 2 * sizeof *self->scalars));
+    PD_TRY(pd_memory_create(context, (void **)&self->x, vertices));
+    PD_TRY(pd_memory_create(context, (void **)&self->next, vertices));
+    real **places[] = {&self->y_0, &self->y, &self->ahead, &self->begun, &self->goal, &self->inverse};
+    for (int i = 0; i < 6; i++) PD_TRY(pd_memory_create(context, (void **)places[i], points));
+    PD_TRY(make_rows(self, &self->pairs, 1, self->rubs));
+    PD_TRY(make_rows(self, &self->before, 1, self->rubs));
+    PD_TRY(make_feature_room(self, 1));
+    PD_TRY(create_edges(self, &d->two_way));
+done:
+    if (status) {
+        pd_two_way_destroy(self);
+        *out = NULL;
+    }
+    return status;
+}
+
+static void release(pd_two_way *self, rows *rows) {
+    const pd_two_way_rows *r = &rows->at;
+    void *memory[] = {r->kind,
+                      r->points,
+                      r->length,
+                      r->value,
+                      r->jacobian,
+                      r->inverse,
+                      r->multiplier,
+                      r->coefficient,
+                      r->weights,
+                      r->normal,
+                      r->share,
+                      r->tangential,
+                      rows->order,
+                      rows->incidence.start,
+                      rows->incidence.roles};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
+    free(rows->starts);
+}
+
+void pd_two_way_destroy(pd_two_way *self) {
+    if (!self) return;
+    const void *memory[] = {self->rubbing.owners,
+                            self->rubbing.coefficients,
+                            self->kind,
+                            self->points,
+                            self->chosen,
+                            self->flag_starts,
+                            self->length,
+                            self->flags,
+                            self->flag_work.memory,
+                            self->key_work.memory,
+                            self->found,
+                            self->keys,
+                            self->scratch,
+                            self->colours,
+                            self->fresh,
+                            self->first,
+                            self->x,
+                            self->next,
+                            self->y_0,
+                            self->y,
+                            self->ahead,
+                            self->begun,
+                            self->scalars,
+                            self->normal,
+                            self->width,
+                            self->goal,
+                            self->inverse};
+    release(self, &self->edges);
+    release(self, &self->pairs);
+    release(self, &self->before);
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, (void *)(uintptr_t)memory[i]);
+    pd_contact_destroy(self->contact);
+    free(self);
+}
+
+pd_contact *pd_two_way_contact(const pd_two_way *self) { return self->contact; }
+
+int pd_two_way_every(const pd_two_way *self) { return self->settings.every; }
+
+const real *pd_two_way_state(const pd_two_way *self) { return self->x; }
+
+/* ---- a step --------------------------------------------------------------------------------------------------------------------------- */
+
+static size_t bytes_of_state(const pd_two_way *self) { return 3 * (size_t)self->model->n_vertices * sizeof(real); }
+
+pd_status pd_two_way_begin(pd_two_way *self, const real *x_t) {
+    pd_status status;
+    pd_contact_look_ahead(self->contact, 0);
+    PD_TRY(pd_contact_keep_driven(self->contact));
+    PD_TRY(pd_contact_points_begun(self->contact, x_t, self->begun));
+    PD_TRY(pd_memory_copy(self->context, self->x, x_t, bytes_of_state(self)));
+done:
+    return status;
+}
+
+pd_status pd_two_way_restore(pd_two_way *self) { return pd_contact_restore_driven(self->contact); }
+
+/* max |a_i - b_i| over vertices, m. */
+static pd_status largest_move(const pd_two_way *self, const real *a, const real *b, double *move) {
+    double found[2];
+    pd_status status = pd_largest_move(self->context, self->model->n_vertices, a, b, self->scalars);
+    if (!status) status = pd_memory_download(self->context, found, self->scalars, sizeof found);
+    *move = sqrt(found[0]);
+    return status;
+}
+
+/* Pairs are listed as far as the first move wants. From the state and the target alone: a resumed run finds the same. */
+static pd_status choose_reach(pd_two_way *self) {
+    double move, behind, least = NEAREST * self->delta, most = fmax(self->settings.farthest, 2.0 * least);
+    pd_status status;
+    PD_TRY(largest_move(self, self->y, self->x, &move));
+    PD_TRY(pd_contact_behind(self->contact, &behind));
+    double wanted = self->separation + 1.01 * 2.0 / GAMMA * fmax(move, behind);
+    pd_contact_list_up_to(self->contact, fmin(fmax(wanted, least), most) * (1.0 + 8.0 * (double)PD_EPSILON));
+done:
+    return status;
+}
+
+/* The rows of the pairs at x^(l), with the multipliers of those that were there before. */
+static pd_status find_rows(pd_two_way *self, const pd_contact_pairs *listed, const pd_incidence *of_listed, const real *distance) {
+    pd_context *context = self->context;
+    const pd_contact_scene *scene = pd_contact_scene_of(self->contact);
+    rows swap = self->before;
+    size_t n = (size_t)listed->n;
+    uint64_t found = 0;
+    pd_status status = PD_OK;
+    self->before = self->pairs, self->pairs = swap;
+    self->pairs.at.n = 0;
+    if (n > 0) {
+        PD_TRY(make_feature_room(self, n));
+        PD_TRY(pd_two_way_features(context, self->model, scene, listed, distance, CONSTRAINED, pd_contact_points(self->contact), self->kind,
+                                   self->points, self->length));
+        PD_TRY(pd_two_way_mark_first(context, listed->n, self->kind, self->points, of_listed, self->flags));
+        PD_TRY(pd_select_rows(context, n, self->flags, self->flag_starts, &self->flag_work, n, self->chosen, self->found));
+        PD_TRY(pd_memory_download(context, &found, self->found, sizeof found));
+        PD_TRY(make_rows(self, &self->pairs, (size_t)found, self->rubs));
+        PD_TRY(pd_two_way_take(context, (int)found, self->chosen, self->kind, self->points, self->length, &self->before.at,
+                               &self->before.incidence, &self->pairs.at));
+    }
+    self->pairs.at.n = (int)found;
+    PD_TRY(colour(self, &self->pairs));
+done:
+    return status;
+}
+
+/* y^(l+1) from x^(l): rows of edges first, of pairs last. */
+static pd_status step_backward(pd_two_way *self) {
+    pd_context *context = self->context;
+    const pd_model *model = self->model;
+    const real *x = pd_contact_points(self->contact);
+    rows *all[] = {&self->edges, &self->pairs};
+    pd_status status = PD_OK;
+    PD_TRY(pd_two_way_metric(context, model, self->n_points, &self->edges.at, &self->edges.incidence, x, self->y_0, self->inverse,
+                             self->goal));
+    for (int i = 0; i < 2; i++)
+        if (all[i]->at.n)
+            PD_TRY(pd_two_way_linearise(context, model, self->inverse, self->settings.edge_limit, &self->rubbing, x, &all[i]->at));
+    PD_TRY(pd_two_way_gather(context, model, self->n_points, self->inverse, &self->edges.at, &self->edges.incidence, &self->pairs.at,
+                             &self->pairs.incidence, self->goal, self->y));
+    for (int sweep = 0; sweep < self->settings.sweeps; sweep++)
+        for (int i = 0; i < 2; i++)
+            if (all[i]->at.n)
+                PD_TRY(pd_two_way_sweep(context, model, self->inverse, &all[i]->at, all[i]->order, all[i]->n_colours, all[i]->starts, x,
+                                        self->begun, self->y));
+done:
+    return status;
+}
+
+/* x^(l+1) from x^(l), and what is driven; *move: the largest. */
+static pd_status step_forward(pd_two_way *self, const pd_contact_pairs *listed, const pd_incidence *of_listed, const real *distance,
+                              double behind, double *move) {
+    pd_context *context = self->context;
+    const real *points = pd_contact_points(self->contact);
+    int n = self->model->n_vertices;
+    double farthest = pd_contact_listed_up_to(self->contact) - self->separation, rounding = pd_contact_rounding(self->contact), part = 1.0;
+    pd_status status = PD_OK;
+    PD_TRY(make_feature_room(self, (size_t)listed->n));
+    const pd_two_way_gaps gaps = {distance, self->normal, self->width, farthest, rounding, GAMMA};
+    PD_TRY(pd_two_way_slabs(context, listed, points, &gaps));
+    PD_TRY(pd_two_way_forward(context, n, listed, of_listed, &gaps, points, self->y, self->next));
+    PD_TRY(largest_move(self, self->next, self->x, move));
+    if (behind > 0.0) {
+        PD_TRY(pd_contact_points_ahead(self->contact, self->x, self->ahead));
+        PD_TRY(pd_two_way_driven_part(context, n, self->n_points, listed, of_listed, &gaps, points, self->ahead, self->scalars));
+        PD_TRY(pd_memory_download(context, &part, self->scalars, sizeof part));
+        PD_TRY(pd_contact_drive(self->contact, part));
+        *move = fmax(*move, part * behind);
+    }
+    PD_TRY(pd_memory_copy(context, self->x, self->next, bytes_of_state(self)));
+done:
+    return status;
+}
+
+/* The pairs at x^(l). */
+static pd_status list_pairs(pd_two_way *self, pd_contact_pairs *listed, pd_incidence *incidence, const real **distance, int *searches) {
+    long long before = pd_contact_searches(self->contact);
+    pd_status status;
+    PD_TRY(pd_contact_place(self->contact, self->x));
+    pd_contact_view view = pd_contact_pairs_of(self->contact);
+    const pd_contact_columns *c = &view.columns;
+    *listed = (pd_contact_pairs){view.n, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold};
+    *incidence = view.incidence;
+    PD_TRY(pd_contact_distances(self->contact, distance));
+    *searches = (int)(pd_contact_searches(self->contact) - before);
+done:
+    return status;
+}
+
+static pd_status tell(const pd_two_way *self, const pd_two_way_watch *watch, int step, int pairs, int searches, double residual) {
+    const pd_two_way_look look = {.step = step,
+                                  .points = pd_contact_points(self->contact),
+                                  .searched = pd_contact_searched_up_to(self->contact),
+                                  .listed = pd_contact_listed_up_to(self->contact),
+                                  .pairs = pairs,
+                                  .rows = self->pairs.at.n,
+                                  .colours = self->pairs.n_colours,
+                                  .search = searches,
+                                  .residual = residual};
+    return watch && watch->look ? watch->look(watch->user, &look) : PD_OK;
+}
+
+pd_status pd_two_way_update(pd_two_way *self, const real *target, const pd_two_way_watch *watch, pd_two_way_report *report) {
+    pd_context *context = self->context;
+    const double arrived = ARRIVED * self->delta, still = STILL * self->delta;
+    pd_contact_pairs listed;
+    pd_incidence incidence;
+    const real *distance;
+    pd_status status;
+    int at_rest = 0, searches;
+    *report = (pd_two_way_report){.exit = PD_TWO_WAY_CAP};
+    PD_TRY(pd_contact_points_ahead(self->contact, target, self->y_0));
+    PD_TRY(pd_memory_copy(context, self->y, self->y_0, 3 * (size_t)self->n_points * sizeof(real)));
+    self->pairs.at.n = 0;
+    if (self->edges.at.n) PD_TRY(pd_memory_clear(context, self->edges.at.multiplier, (size_t)self->edges.at.n * sizeof(real)));
+    PD_TRY(choose_reach(self));
+    for (int l = 0; l < self->settings.steps; l++) {
+        double residual, behind, move;
+        if (watch && watch->interrupted && watch->interrupted(watch->user)) return PD_INTERRUPTED;
+        PD_TRY(list_pairs(self, &listed, &incidence, &distance, &searches));
+        PD_TRY(find_rows(self, &listed, &incidence, distance));
+        PD_TRY(step_backward(self));
+        PD_TRY(pd_two_way_undamped(context, self->model, self->inverse, self->x, self->y, self->next));
+        PD_TRY(largest_move(self, self->next, self->x, &residual));
+        PD_TRY(pd_contact_behind(self->contact, &behind));
+        residual = fmax(residual, behind);
+        PD_TRY(tell(self, watch, l, listed.n, searches, residual));
+        PD_TRY(step_forward(self, &listed, &incidence, distance, behind, &move));
+        report->steps = l + 1;
+        report->searches += searches;
+        report->residual = residual;
+        report->rows = self->pairs.at.n > report->rows ? self->pairs.at.n : report->rows;
+        report->colours = self->pairs.n_colours > report->colours ? self->pairs.n_colours : report->colours;
+        at_rest = move < still ? at_rest + 1 : 0;
+        if (residual < arrived) report->exit = PD_TWO_WAY_CONVERGED;
+        if (report->exit == PD_TWO_WAY_CAP && at_rest == STILL_STEPS) report->exit = PD_TWO_WAY_STALLED;
+        if (report->exit != PD_TWO_WAY_CAP) break;
+    }
+    if (watch && watch->look) {
+        PD_TRY(list_pairs(self, &listed, &incidence, &distance, &searches));
+        PD_TRY(tell(self, watch, report->steps, listed.n, searches, 0.0));
+    }
+done:
+    return status;
+}

@@ -1,0 +1,88 @@
+/* The two-way interior point method: after a solver, the state goes from where nothing intersects towards the solver's target as far as nothing
+ * does, while the target is moved to where it can be reached [Wang et al. 2023, A Two-Way Interior Point Method for Collision Handling in Deformable
+ * Body Simulation, ACM TOG 42(5); as printed and, where marked, corrected].
+ *
+ *     x^(0) = the state, y^(0) = the target                                                           [Algorithm 1]
+ *     for l = 0 .. L-1                                                                   [printed: 0 .. L]
+ *         where D^(l) has fallen to D^min: a search for all pairs nearer than D^max      [Sec. 3.1, Eq. 4; contact/proximity.h]
+ *         backward step: y^(l+1), inexactly, of
+ *             min |y - y^(0)|_M^2 / 2   subject to   c(x^(l)) + J(x^(l)) (y - x^(l)) >= 0             [Eq. 9]
+ *         by sweeps of projected Gauss-Seidel over colours of rows, from the multipliers that the same rows had before    [Eqs. 11, 13]
+ *         forward step: x_i^(l+1) = x_i^(l) + a_i (y_i^(l+1) - x_i^(l)), each vertex by a length of its own,
+ *             a_i = min(1, gamma max(0, D_i - dmin) / (2 |y_i^(l+1) - x_i^(l)|)),   D_i = min(D, distances of the pairs of i)       [Eqs. 18, 20]
+ *     until |y^(l+1) - x^(l)| < delta/10 for all
+ *
+ * A point of a primitive moves no farther than one of its corners, so a pair keeps at the least 1 - gamma of what its distance is above dmin, and
+ * one that is not in the list, which holds all below D, as much: every x^(l), and the straight way between two of them, is free of intersections,
+ * whatever y is. So the method may end at any l. What differs from the paper:
+ *
+ *   - dmin, below which nothing comes: as printed a gap may shrink tenfold in every step, and in numbers of a machine it comes to nothing.
+ *   - The end. The printed clocks r_i = prod (1 - a_i) stay zero once a vertex has arrived, though its target moves on; here a step must find all
+ *     of the state where its target is.
+ *   - The metric is the masses' (printed: I), so that a backward step keeps the momentum. A forward step does not, where it holds back a vertex
+ *     and not the others of its pairs; at the end of one that converged what is missing is that of moves of delta/10 at most.
+ *   - Rows of edges come first in a sweep and those of pairs last, four sweeps a step: one takes two to five times as many steps.
+ *   - D^max is as large as the first move wants, between 4 delta and the size of a mesh's edges: what is in free flight needs few steps.
+ *   - Edges are measured against their length at rest; friction is part of the sweeps (Sec. 6.3 filters velocities before them).
+ *
+ * What is driven goes all by the same part of its way, so that obstacles keep their shape, and may come late; pinned vertices each by their own. */
+#ifndef PD_CONTACT_TWO_WAY_H
+#define PD_CONTACT_TWO_WAY_H
+
+#include "contact/contact.h"
+
+typedef struct pd_two_way pd_two_way;
+
+typedef enum pd_two_way_exit {
+    PD_TWO_WAY_CONVERGED, /* the state is where its target is */
+    PD_TWO_WAY_CAP,       /* all steps ran */
+    PD_TWO_WAY_STALLED    /* nothing moves any more, though it should */
+} pd_two_way_exit;
+
+/* What became of an update. */
+typedef struct pd_two_way_report {
+    pd_two_way_exit exit;
+    int steps;         /* l that ran */
+    int searches;      /* of the broad phase */
+    int rows, colours; /* most of pairs in a step, and of their colours */
+    double residual;   /* the last max |y^(l+1) - x^(l)|, m */
+} pd_two_way_report;
+
+/* One l, for who watches. */
+typedef struct pd_two_way_look {
+    int step;            /* l; in the last look, of the state at the end, only points, searched, listed and pairs are set */
+    const real *points;  /* B [n_points,3] x^(l), and what is driven */
+    double searched;     /* D^(l), m */
+    double listed;       /* all pairs nearer than this are in the list, m */
+    int pairs, rows;     /* in the list; constraints */
+    int colours, search; /* whether there was one */
+    double residual;     /* max |y^(l+1) - x^(l)|, m */
+} pd_two_way_look;
+
+typedef struct pd_two_way_watch {
+    void *user;
+    pd_status (*look)(void *user, const pd_two_way_look *look); /* or NULL */
+    int (*interrupted)(void *user);                             /* nonzero: PD_INTERRUPTED; or NULL */
+} pd_two_way_watch;
+
+/* Takes over the contact, of whose law only the distances matter; also where it fails. Errors: PD_ERROR_MEMORY. */
+pd_status pd_two_way_create(pd_two_way **out, pd_context *context, pd_contact *contact, const pd_model *model,
+                            const pd_contact_description *description);
+void pd_two_way_destroy(pd_two_way *two_way); /* NULL is allowed */
+
+pd_contact *pd_two_way_contact(const pd_two_way *two_way);
+/* pd_two_way_description.every */
+int pd_two_way_every(const pd_two_way *two_way);
+
+/* A step begins at x_t [n_vertices,3] B, which is free of intersections, and where the driven points are: slip counts from there. */
+pd_status pd_two_way_begin(pd_two_way *two_way, const real *x_t);
+/* It has failed: the driven points are where it began. */
+pd_status pd_two_way_restore(pd_two_way *two_way);
+
+/* The state goes towards target [n_vertices,3] B, m, fixed vertices included, and the driven points towards theirs. Waits.
+ * Errors: PD_ERROR_MEMORY, with the number of pairs; PD_INTERRUPTED. */
+pd_status pd_two_way_update(pd_two_way *two_way, const real *target, const pd_two_way_watch *watch, pd_two_way_report *report);
+/* Where it is, B [n_vertices,3]. */
+const real *pd_two_way_state(const pd_two_way *two_way);
+
+#endif

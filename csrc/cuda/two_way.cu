@@ -1,0 +1,188 @@
+/* Loops of the two-way interior point method, one thread per constraint or per vertex. */
+#include "cuda/context.cuh"
+#include "two_way_turn.h"
+
+static __global__ void feature_kernel(pd_model model, pd_contact_scene scene, pd_contact_pairs pairs, const real *distance, double far,
+                                      const real *y, int *kind, int *points, real *length) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p < pairs.n) pd_two_way_turn_feature(&model, &scene, &pairs, distance, far, y, p, kind + p, points + 4 * (size_t)p, length + p);
+}
+
+pd_status pd_two_way_features(pd_context *context, const pd_model *model, const pd_contact_scene *scene, const pd_contact_pairs *pairs,
+                              const real *distance, double far, const real *y, int *kind, int *points, real *length) {
+    PD_LAUNCH(context, feature_kernel, pairs->n, *model, *scene, *pairs, distance, far, y, kind, points, length);
+    return PD_OK;
+}
+
+static __global__ void first_kernel(int n, const int *kind, const int *points, pd_incidence incidence, unsigned char *flags) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p < n) flags[p] = pd_two_way_turn_first(kind, points, &incidence, p);
+}
+
+pd_status pd_two_way_mark_first(pd_context *context, int n, const int *kind, const int *points, const pd_incidence *incidence,
+                                unsigned char *flags) {
+    PD_LAUNCH(context, first_kernel, n, n, kind, points, *incidence, flags);
+    return PD_OK;
+}
+
+static __global__ void take_kernel(int n, const int *rows, const int *kind, const int *points, const real *length, pd_two_way_rows before,
+                                   pd_incidence incidence, pd_two_way_rows out) {
+    int r = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (r < n) pd_two_way_turn_take(kind, points, length, &before, &incidence, rows[r], &out, r);
+}
+
+pd_status pd_two_way_take(pd_context *context, int n, const int *rows, const int *kind, const int *points, const real *length,
+                          const pd_two_way_rows *before, const pd_incidence *incidence, const pd_two_way_rows *out) {
+    PD_LAUNCH(context, take_kernel, n, n, rows, kind, points, length, *before, *incidence, *out);
+    return PD_OK;
+}
+
+static __global__ void metric_kernel(pd_model model, int n, pd_two_way_rows edges, pd_incidence of_edges, const real *x, const real *y_0,
+                                     real *inverse, real *goal) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i < n) pd_two_way_turn_metric(&model, &edges, &of_edges, x, y_0, i, inverse, goal);
+}
+
+pd_status pd_two_way_metric(pd_context *context, const pd_model *model, int n_points, const pd_two_way_rows *edges,
+                            const pd_incidence *of_edges, const real *x, const real *y_0, real *inverse, real *goal) {
+    PD_LAUNCH(context, metric_kernel, n_points, *model, n_points, *edges, *of_edges, x, y_0, inverse, goal);
+    return PD_OK;
+}
+
+static __global__ void undamped_kernel(pd_model model, const real *inverse, const real *x, const real *y, real *out) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i < model.n_vertices) pd_two_way_turn_undamped(&model, inverse, x, y, i, out);
+}
+
+pd_status pd_two_way_undamped(pd_context *context, const pd_model *model, const real *inverse, const real *x, const real *y, real *out) {
+    PD_LAUNCH(context, undamped_kernel, model->n_vertices, *model, inverse, x, y, out);
+    return PD_OK;
+}
+
+static __global__ void linearise_kernel(pd_model model, const real *inverse, double limit, pd_rubbing rubbing, const real *x,
+                                        pd_two_way_rows rows) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p < rows.n) pd_two_way_turn_linearise(&model, inverse, limit, &rubbing, x, p, &rows);
+}
+
+pd_status pd_two_way_linearise(pd_context *context, const pd_model *model, const real *inverse, double limit, const pd_rubbing *rubbing,
+                               const real *x, const pd_two_way_rows *rows) {
+    PD_LAUNCH(context, linearise_kernel, rows->n, *model, inverse, limit, *rubbing, x, *rows);
+    return PD_OK;
+}
+
+static __global__ void colour_kernel(pd_model model, pd_two_way_rows rows, pd_incidence incidence, const int *colours, int *fresh) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p < rows.n) fresh[p] = pd_two_way_turn_colour(&model, &rows, &incidence, colours, p);
+}
+
+/* The count is of whole numbers: the order of its additions does not matter. */
+static __global__ void settle_kernel(int n, const int *fresh, int *colours, unsigned long long *left) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p >= n) return;
+    colours[p] = fresh[p];
+    if (fresh[p] == 0) atomicAdd(left, 1ull);
+}
+
+pd_status pd_two_way_colour_round(pd_context *context, const pd_model *model, const pd_two_way_rows *rows, const pd_incidence *incidence,
+                                  int *fresh, int *colours, uint64_t *left) {
+    pd_status status = pd_memory_clear(context, left, sizeof *left);
+    if (status) return status;
+    PD_LAUNCH(context, colour_kernel, rows->n, *model, *rows, *incidence, colours, fresh);
+    PD_LAUNCH(context, settle_kernel, rows->n, rows->n, fresh, colours, (unsigned long long *)left);
+    return PD_OK;
+}
+
+static __global__ void colour_keys_kernel(int n, int row_bits, const int *colours, uint64_t *keys) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p < n) keys[p] = (uint64_t)(colours[p] - 1) << row_bits | (uint64_t)p;
+}
+
+pd_status pd_two_way_colour_keys(pd_context *context, int n, int row_bits, const int *colours, uint64_t *keys) {
+    PD_LAUNCH(context, colour_keys_kernel, n, n, row_bits, colours, keys);
+    return PD_OK;
+}
+
+static __global__ void colour_starts_kernel(int n, int row_bits, const uint64_t *keys, int *order, int *starts, uint64_t *n_colours) {
+    int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (e < n) pd_two_way_turn_start(n, row_bits, keys, order, starts, n_colours, e);
+}
+
+pd_status pd_two_way_colour_starts(pd_context *context, int n, int row_bits, const uint64_t *keys, int *order, int *starts,
+                                   uint64_t *n_colours) {
+    pd_status status = pd_memory_clear(context, n_colours, sizeof *n_colours);
+    if (status) return status;
+    PD_LAUNCH(context, colour_starts_kernel, n, n, row_bits, keys, order, starts, n_colours);
+    return PD_OK;
+}
+
+static __global__ void gather_kernel(pd_model model, int n, const real *inverse, pd_two_way_rows edges, pd_incidence of_edges,
+                                     pd_two_way_rows pairs, pd_incidence of_pairs, const real *goal, real *y) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i < n) pd_two_way_turn_gather(&model, inverse, &edges, &of_edges, &pairs, &of_pairs, goal, y, i);
+}
+
+pd_status pd_two_way_gather(pd_context *context, const pd_model *model, int n_points, const real *inverse, const pd_two_way_rows *edges,
+                            const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *goal,
+                            real *y) {
+    PD_LAUNCH(context, gather_kernel, n_points, *model, n_points, inverse, *edges, *of_edges, *pairs, *of_pairs, goal, y);
+    return PD_OK;
+}
+
+static __global__ void project_kernel(pd_model model, const real *inverse, pd_two_way_rows rows, const int *order, int n, const real *x,
+                                      const real *begun, real *y) {
+    int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (e < n) pd_two_way_turn_project(&model, inverse, &rows, x, begun, y, order[e]);
+}
+
+pd_status pd_two_way_sweep(pd_context *context, const pd_model *model, const real *inverse, const pd_two_way_rows *rows, const int *order,
+                           int n_colours, const int *starts, const real *x, const real *begun, real *y) {
+    for (int c = 0; c < n_colours; c++) {
+        int n = starts[c + 1] - starts[c];
+        PD_LAUNCH(context, project_kernel, n, *model, inverse, *rows, order + starts[c], n, x, begun, y);
+    }
+    return PD_OK;
+}
+
+static __global__ void slab_kernel(pd_contact_pairs pairs, const real *points, pd_two_way_gaps gaps) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p < pairs.n) pd_two_way_turn_slab(&pairs, gaps.distance, gaps.rounding, points, p, gaps.normal, gaps.width);
+}
+
+pd_status pd_two_way_slabs(pd_context *context, const pd_contact_pairs *pairs, const real *points, const pd_two_way_gaps *gaps) {
+    PD_LAUNCH(context, slab_kernel, pairs->n, *pairs, points, *gaps);
+    return PD_OK;
+}
+
+static __global__ void forward_kernel(int n, pd_contact_pairs pairs, pd_incidence incidence, pd_two_way_gaps gaps, const real *points,
+                                      const real *y, real *x) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i < n) pd_two_way_turn_forward(&pairs, &incidence, &gaps, points, y, i, x);
+}
+
+pd_status pd_two_way_forward(pd_context *context, int n_vertices, const pd_contact_pairs *pairs, const pd_incidence *incidence,
+                             const pd_two_way_gaps *gaps, const real *points, const real *y, real *x) {
+    PD_LAUNCH(context, forward_kernel, n_vertices, n_vertices, *pairs, *incidence, *gaps, points, y, x);
+    return PD_OK;
+}
+
+static __global__ void whole_part_kernel(double *part) { *part = 1.0; }
+
+static __global__ void driven_kernel(int first, int n, pd_contact_pairs pairs, pd_incidence incidence, pd_two_way_gaps gaps,
+                                     const real *points, const real *y, double *part) {
+    int i = first + (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i >= n) return;
+    double here = pd_two_way_turn_part(&pairs, &incidence, &gaps, points, y, i);
+    // numbers that are not negative are in the order of their bits, and a minimum does not depend on the order
+    unsigned long long bits;
+    memcpy(&bits, &here, sizeof bits);
+    if (here < 1.0) atomicMin((unsigned long long *)part, bits);
+}
+
+pd_status pd_two_way_driven_part(pd_context *context, int n_vertices, int n_points, const pd_contact_pairs *pairs,
+                                 const pd_incidence *incidence, const pd_two_way_gaps *gaps, const real *points, const real *y,
+                                 double *part) {
+    PD_LAUNCH_SHAPE(context, whole_part_kernel, 1u, 1u, part);
+    PD_LAUNCH(context, driven_kernel, n_points - n_vertices, n_vertices, n_points, *pairs, *incidence, *gaps, points, y, part);
+    return PD_OK;
+}

@@ -1,0 +1,114 @@
+/* The loops of the two-way interior point method, once in cpu/two_way.c, once in cuda/two_way.cu; the rules of backend.h hold. Positions y, x
+ * [n_points,3] are those of the vertices and, behind them, of what is driven. What is fixed or driven has W = 0, all else W = 1/m, within the line or
+ * plane that a vertex is held in; `inverse` B [n_points] stands for 1/m in the metric of a backward step. */
+#ifndef PD_TWO_WAY_LOOPS_H
+#define PD_TWO_WAY_LOOPS_H
+
+#include "contact_loops.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Constraints (elements/contact/volume_constraint.h) linearised at x, by field; B. */
+typedef struct pd_two_way_rows {
+    int n;
+    int *kind;        /* [n] */
+    int *points;      /* [n,4] -1 where a kind has no corner */
+    real *length;     /* [n] m: the distance to be apart by; of an edge its length at rest */
+    real *value;      /* [n] c(x) */
+    real *jacobian;   /* [n,4,3] 1/m */
+    real *inverse;    /* [n] 1/(J W J^T), kg m^2; 0 where nothing of it can move */
+    real *multiplier; /* [n] lambda >= 0, kg m^2 */
+
+    /* friction, of pairs; coefficient NULL: there is none, and the others are not read */
+    real *coefficient; /* [n] mu */
+    real *weights;     /* [n,4] beta */
+    real *normal;      /* [n,3] */
+    real *share;       /* [n] 1/(sum W beta^2), kg */
+    real *tangential;  /* [n,3] kg m */
+} pd_two_way_rows;
+
+/* Who rubs on whom. */
+typedef struct pd_rubbing {
+    const int *owners;        /* B [n_points] */
+    const real *coefficients; /* B [n_owners,n_owners] mu */
+    int n_owners;
+} pd_rubbing;
+
+/* The metric of a backward step, and what it is nearest to in it: the curvature of the edges that pull lies on the masses, and holds back the goal by
+ * as much, so that the minimum is the same where the state has come to its target.
+ *   inverse  B [n_points]  out  1/kg, 0 for what is fixed or driven      goal  B [n_points,3]  out  m */
+pd_status pd_two_way_metric(pd_context *context, const pd_model *model, int n_points, const pd_two_way_rows *edges,
+                            const pd_incidence *of_edges, const real *x, const real *y_0, real *inverse, real *goal);
+/* out [n_vertices,3]  B: x + (y - x)/(m inverse), where y would be without that: how far the state is from its target. */
+pd_status pd_two_way_undamped(pd_context *context, const pd_model *model, const real *inverse, const real *x, const real *y, real *out);
+
+/* The pairs of nearest features of pairs that are listed at y: kind [n] (-1: nothing of it moves, or its gap is more than `far` times the one it is to
+ * have), points [n,4] and length [n], all B out.    distance  B [n] m */
+pd_status pd_two_way_features(pd_context *context, const pd_model *model, const pd_contact_scene *scene, const pd_contact_pairs *pairs,
+                              const real *distance, double far, const real *y, int *kind, int *points, real *length);
+
+/* flags [n]  B  out: the first of those that have the same nearest features.     incidence: of the pairs */
+pd_status pd_two_way_mark_first(pd_context *context, int n, const int *kind, const int *points, const pd_incidence *incidence,
+                                unsigned char *flags);
+
+/* out = the rows [n] of these lists, with the multipliers that the same features had in `before`, else 0.
+ *   incidence  of `before` */
+pd_status pd_two_way_take(pd_context *context, int n, const int *rows, const int *kind, const int *points, const real *length,
+                          const pd_two_way_rows *before, const pd_incidence *incidence, const pd_two_way_rows *out);
+
+/* c, J and what goes with them, at x.     limit: of the length of edges, in parts of that at rest */
+pd_status pd_two_way_linearise(pd_context *context, const pd_model *model, const real *inverse, double limit, const pd_rubbing *rubbing,
+                               const real *x, const pd_two_way_rows *rows);
+
+/* One round of a colouring by local maxima of a random priority [Jones and Plassmann 1993]: fresh [n]  B  out: the least colour, from 1
+ * on, that no row with a common free point has, for rows without a colour (0) whose priority is above that of all such neighbours; then
+ * colours = fresh, and left [1]  B  out: rows that still have none. */
+pd_status pd_two_way_colour_round(pd_context *context, const pd_model *model, const pd_two_way_rows *rows, const pd_incidence *incidence,
+                                  int *fresh, int *colours, uint64_t *left);
+/* keys [n]  B  out: colour above row. */
+pd_status pd_two_way_colour_keys(pd_context *context, int n, int row_bits, const int *colours, uint64_t *keys);
+/* order [n]  B  out: rows by colour; starts [colours + 1]  B  out; n_colours [1]  B  out. keys: sorted */
+pd_status pd_two_way_colour_starts(pd_context *context, int n, int row_bits, const uint64_t *keys, int *order, int *starts,
+                                   uint64_t *n_colours);
+
+/* y = goal + W J^T lambda, with friction, of edges and of pairs [Wang et al. 2023, Eq. 11]. */
+pd_status pd_two_way_gather(pd_context *context, const pd_model *model, int n_points, const real *inverse, const pd_two_way_rows *edges,
+                            const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *goal,
+                            real *y);
+
+/* One projected Gauss-Seidel sweep over the rows, colour after colour: for each
+ *     lambda' = max(0, lambda - (c + J (y - x)) / (J W J^T)),     y += W J^T (lambda' - lambda)
+ * and, with friction, the same of the slip since `begun` [n_points,3], no more than mu times the normal impulse.
+ *   order  B [n]      starts  H [n_colours + 1] */
+pd_status pd_two_way_sweep(pd_context *context, const pd_model *model, const real *inverse, const pd_two_way_rows *rows, const int *order,
+                           int n_colours, const int *starts, const real *x, const real *begun, real *y);
+
+/* What a forward step knows of the pairs that are listed, B, and by how much a gap may shrink. */
+typedef struct pd_two_way_gaps {
+    const real *distance; /* [n] m */
+    real *normal, *width; /* [n,3], [n] m: of pd_two_way_slabs */
+    double farthest;      /* the gap that points without a pair have at the least, m */
+    double rounding;      /* what gaps are less by, m */
+    double fraction;      /* gamma */
+} pd_two_way_gaps;
+
+/* gaps->normal and width at points. */
+pd_status pd_two_way_slabs(pd_context *context, const pd_contact_pairs *pairs, const real *points, const pd_two_way_gaps *gaps);
+
+/* x_i = points_i + a_i (y_i - points_i) of n_vertices vertices, exactly y_i for a_i = 1: no corner of a pair goes farther towards the other side of
+ * it than half of gamma times what its gap is above the separation, nor anywhere than the same of `farthest`.     x: not the memory of points */
+pd_status pd_two_way_forward(pd_context *context, int n_vertices, const pd_contact_pairs *pairs, const pd_incidence *incidence,
+                             const pd_two_way_gaps *gaps, const real *points, const real *y, real *x);
+
+/* part [1]  B  out: the least a_i of the points from n_vertices on. */
+pd_status pd_two_way_driven_part(pd_context *context, int n_vertices, int n_points, const pd_contact_pairs *pairs,
+                                 const pd_incidence *incidence, const pd_two_way_gaps *gaps, const real *points, const real *y,
+                                 double *part);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,325 @@
+/* One constraint, or one vertex, of the loops of the two-way interior point method, for both backends. */
+#ifndef PD_TWO_WAY_TURN_H
+#define PD_TWO_WAY_TURN_H
+
+#include "contact_turn.h"
+#include "elements/contact/volume_constraint.h"
+#include "two_way_loops.h"
+
+/* W of point i; 0 for what is fixed, driven or not there. */
+PD_FUNCTION real pd_two_way_inverse_mass(const pd_model *model, int i) {
+    return i >= 0 && i < model->n_vertices && !model->fixed[i] ? (real)1 / model->masses[i] : (real)0;
+}
+
+/* P g, P the projector on what point i is held in. */
+PD_FUNCTION pd_vector pd_two_way_held(const pd_model *model, int i, pd_vector g) {
+    real held[3];
+    if (!model->subspace) return g;
+    pd_vector_store(g, held);
+    pd_vertex_project(model->subspace + 9 * (size_t)i, held);
+    return pd_vector_load(held);
+}
+
+/* ---- the metric ----------------------------------------------------------------------------------------------------------------------- */
+
+/* How much lies on point i beside its mass m, kg: of each edge that pulls, 2 lambda/(l |x|), which is nowhere below the curvature of its length across it.
+ * inverse = 1/(m + K), and goal = x + m/(m + K) (y_0 - x). */
+PD_FUNCTION void pd_two_way_turn_metric(const pd_model *model, const pd_two_way_rows *edges, const pd_incidence *of_edges, const real *x,
+                                        const real *y_0, int i, real *inverse, real *goal) {
+    real weight = pd_two_way_inverse_mass(model, i), more = 0;
+    size_t row = 3 * (size_t)i;
+    for (int r = weight > 0 && edges->n ? of_edges->start[i] : 0; weight > 0 && edges->n && r < of_edges->start[i + 1]; r++) {
+        size_t e = (size_t)(of_edges->roles[r] / 4);
+        const int *ends = edges->points + 4 * e;
+        if (!(edges->multiplier[e] > 0)) continue;
+        real length = (real)sqrt(pd_move_square(x + 3 * (size_t)ends[0], x + 3 * (size_t)ends[1]));
+        if (length > 0) more += (real)2 * edges->multiplier[e] / (edges->length[e] * length);
+    }
+    inverse[i] = more > 0 ? (real)1 / ((real)1 / weight + more) : weight;
+    real part = more > 0 ? inverse[i] / weight : (real)1;
+    for (size_t a = row; a < row + 3; a++) goal[a] = part == 1 ? y_0[a] : x[a] + part * (y_0[a] - x[a]);
+}
+
+/* Where point i would go from x if it had its mass alone. */
+PD_FUNCTION void pd_two_way_turn_undamped(const pd_model *model, const real *inverse, const real *x, const real *y, int i, real *out) {
+    real weight = pd_two_way_inverse_mass(model, i), part = weight > inverse[i] ? weight / inverse[i] : (real)1;
+    for (size_t a = 3 * (size_t)i; a < 3 * (size_t)i + 3; a++) out[a] = x[a] + part * (y[a] - x[a]);
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------------------------------------- */
+
+PD_FUNCTION int pd_two_way_same(const int *a, const int *b) { return a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3]; }
+
+/* Row p of pd_two_way_features. */
+PD_FUNCTION void pd_two_way_turn_feature(const pd_model *model, const pd_contact_scene *scene, const pd_contact_pairs *pairs,
+                                         const real *distance, double far, const real *y, int p, int *kind_out, int *out, real *length) {
+    real at[12], weights[4], mass = 0;
+    int order[4], kind = pairs->kind[p];
+    const int *points = pairs->points + 4 * (size_t)p;
+    double gap = (double)distance[p] - (double)pairs->separation[p];
+    *kind_out = -1;
+    if (!(gap <= far * (double)scene->activation)) return;
+    pd_contact_turn_corners(y, points, pd_contact_corners(kind), at);
+    pd_per_corner_store(pd_contact_closest(kind, at).weights, weights);
+    kind = pd_constraint_feature(kind, pd_support_of_weights(weights), order);
+    for (int j = 0; j < 4; j++) out[j] = j < pd_contact_corners(kind) ? points[order[j]] : -1;
+    if ((kind == PD_VERTEX_EDGE && out[1] > out[2]) || (kind == PD_VERTEX_VERTEX && out[0] > out[1])) {
+        int first = kind == PD_VERTEX_EDGE, swap = out[first];
+        out[first] = out[first + 1], out[first + 1] = swap;
+    }
+    for (int j = 0; j < 4; j++) mass += pd_two_way_inverse_mass(model, out[j]);
+    if (!(mass > 0)) return;
+    // within a part short of what is at rest between these features, and always more than the floor
+    real activation = scene->activation;
+    int other = kind == PD_EDGE_EDGE ? 2 : 1;
+    if (kind != PD_VERTEX_PLANE && scene->bodies[out[0]] == scene->bodies[out[other]]) {
+        pd_contact_turn_corners(scene->rest, out, pd_contact_corners(kind), at);
+        activation = pd_contact_activation(activation, pairs->separation[p], pd_contact_closest(kind, at).distance);
+    }
+    *length = pairs->separation[p] + activation;
+    if (gap <= far * (double)activation) *kind_out = kind;
+}
+
+PD_FUNCTION unsigned char pd_two_way_turn_first(const int *kind, const int *points, const pd_incidence *incidence, int p) {
+    if (kind[p] < 0) return 0;
+    if (kind[p] != PD_VERTEX_EDGE && kind[p] != PD_VERTEX_VERTEX) return 1; // of faces and insides there is one pair
+    int i = points[4 * (size_t)p];
+    for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
+        int q = incidence->roles[r] / 4;
+        if (q < p && kind[q] == kind[p] && pd_two_way_same(points + 4 * (size_t)q, points + 4 * (size_t)p)) return 0;
+    }
+    return 1;
+}
+
+/* Row `to` of pd_two_way_take. */
+PD_FUNCTION void pd_two_way_turn_take(const int *kind, const int *points, const real *length, const pd_two_way_rows *before,
+                                      const pd_incidence *incidence, int p, const pd_two_way_rows *out, int to) {
+    const int *mine = points + 4 * (size_t)p;
+    real multiplier = 0, tangential[3] = {0, 0, 0};
+    for (int r = before->n ? incidence->start[mine[0]] : 0; before->n && r < incidence->start[mine[0] + 1]; r++) {
+        int q = incidence->roles[r] / 4;
+        if (before->kind[q] != kind[p] || !pd_two_way_same(before->points + 4 * (size_t)q, mine)) continue;
+        multiplier = before->multiplier[q];
+        if (before->coefficient)
+            for (int a = 0; a < 3; a++) tangential[a] = before->tangential[3 * (size_t)q + (size_t)a];
+        break;
+    }
+    out->kind[to] = kind[p];
+    out->length[to] = length[p];
+    out->multiplier[to] = multiplier;
+    for (int j = 0; j < 4; j++) out->points[4 * (size_t)to + (size_t)j] = mine[j];
+    if (out->coefficient)
+        for (int a = 0; a < 3; a++) out->tangential[3 * (size_t)to + (size_t)a] = tangential[a];
+}
+
+/* Normal, weights and coefficient of pair p, and what the direction of its friction may still be. */
+PD_FUNCTION void pd_two_way_turn_friction(const real *inverse, const pd_rubbing *rubbing, pd_nearest nearest, int kind, int p,
+                                          const pd_two_way_rows *rows) {
+    const int *points = rows->points + 4 * (size_t)p;
+    real *weights = rows->weights + 4 * (size_t)p, sum = 0;
+    pd_per_corner_store(nearest.weights, weights);
+    for (int j = 0; j < 4; j++) {
+        if (j >= pd_contact_corners(kind)) weights[j] = 0;
+        if (points[j] >= 0) sum += weights[j] * weights[j] * inverse[points[j]];
+    }
+    int first = rubbing->owners[points[0]], second = rubbing->owners[points[kind == PD_EDGE_EDGE ? 2 : 1]];
+    rows->coefficient[p] = rubbing->coefficients[(size_t)first * (size_t)rubbing->n_owners + (size_t)second];
+    rows->share[p] = sum > 0 ? (real)1 / sum : (real)0;
+    pd_vector tangential = pd_vector_load(rows->tangential + 3 * (size_t)p);
+    tangential = pd_vector_along(tangential, -pd_vector_dot(tangential, nearest.normal), nearest.normal);
+    pd_vector_store(nearest.normal, rows->normal + 3 * (size_t)p);
+    pd_vector_store(tangential, rows->tangential + 3 * (size_t)p);
+}
+
+PD_FUNCTION void pd_two_way_turn_linearise(const pd_model *model, const real *inverse, double limit, const pd_rubbing *rubbing,
+                                           const real *x, int p, const pd_two_way_rows *rows) {
+    const int *points = rows->points + 4 * (size_t)p;
+    int kind = rows->kind[p];
+    real at[12], denominator = 0;
+    pd_constraint constraint;
+    pd_contact_turn_corners(x, points, pd_constraint_corners(kind), at);
+    if (kind == PD_EDGE_LENGTH) {
+        constraint = pd_constraint_of_edge(at, rows->length[p], (real)limit);
+    } else {
+        pd_nearest nearest = pd_contact_closest(kind, at);
+        constraint = pd_constraint_of_pair(kind, at, nearest, rows->length[p]);
+        if (rows->coefficient) pd_two_way_turn_friction(inverse, rubbing, nearest, kind, p, rows);
+    }
+    for (int j = 0; j < 4; j++) {
+        real w = points[j] >= 0 ? inverse[points[j]] : (real)0;
+        pd_vector_store(constraint.gradient[j], rows->jacobian + 12 * (size_t)p + 3 * (size_t)j);
+        if (w > 0) denominator += w * pd_vector_dot(constraint.gradient[j], pd_two_way_held(model, points[j], constraint.gradient[j]));
+    }
+    rows->value[p] = constraint.value;
+    rows->inverse[p] = denominator > 0 ? (real)1 / denominator : (real)0;
+}
+
+/* ---- colours -------------------------------------------------------------------------------------------------------------------------- */
+
+/* A number for row p that no other has: its bits, stirred; p breaks ties. */
+PD_FUNCTION uint64_t pd_two_way_priority(int p) {
+    uint64_t h = (uint64_t)(unsigned)p + 0x9e3779b97f4a7c15ull;
+    h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9ull;
+    h = (h ^ h >> 27) * 0x94d049bb133111ebull;
+    return ((h ^ h >> 31) & ~(uint64_t)0x7fffffff) | (uint64_t)(unsigned)p;
+}
+
+/* The colour of row p after this round, from 1 on; 0: none yet. */
+PD_FUNCTION int pd_two_way_turn_colour(const pd_model *model, const pd_two_way_rows *rows, const pd_incidence *incidence,
+                                       const int *colours, int p) {
+    const int *points = rows->points + 4 * (size_t)p;
+    if (colours[p] > 0) return colours[p];
+    for (int base = 1;; base += 64) {
+        uint64_t used = 0;
+        for (int j = 0; j < 4; j++) {
+            int i = points[j];
+            if (!(pd_two_way_inverse_mass(model, i) > 0)) continue;
+            for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
+                int q = incidence->roles[r] / 4;
+                if (colours[q] == 0 && pd_two_way_priority(q) > pd_two_way_priority(p)) return 0;
+                if (colours[q] >= base && colours[q] < base + 64) used |= (uint64_t)1 << (colours[q] - base);
+            }
+        }
+        if (~used == 0) continue;
+        for (int c = 0; c < 64; c++)
+            if (!(used >> c & 1)) return base + c;
+    }
+}
+
+/* Place e of the sorted keys. */
+PD_FUNCTION void pd_two_way_turn_start(int n, int row_bits, const uint64_t *keys, int *order, int *starts, uint64_t *n_colours, int e) {
+    int colour = (int)(keys[e] >> row_bits);
+    order[e] = (int)(keys[e] & (((uint64_t)1 << row_bits) - 1));
+    if (e == 0 || (int)(keys[e - 1] >> row_bits) != colour) starts[colour] = e;
+    if (e == n - 1) starts[colour + 1] = n, *n_colours = (uint64_t)colour + 1;
+}
+
+/* ---- the backward step ------------------------------------------------------------------------------------------------------------------ */
+
+/* What the rows of point i add to its target, before W. */
+PD_FUNCTION pd_vector pd_two_way_impulse(const pd_two_way_rows *rows, const pd_incidence *incidence, int i) {
+    pd_vector sum = pd_vector_of(0, 0, 0);
+    for (int r = rows->n ? incidence->start[i] : 0; rows->n && r < incidence->start[i + 1]; r++) {
+        size_t role = (size_t)incidence->roles[r], p = role / 4;
+        sum = pd_vector_along(sum, rows->multiplier[p], pd_vector_load(rows->jacobian + 3 * role));
+        if (rows->coefficient) sum = pd_vector_along(sum, rows->weights[role], pd_vector_load(rows->tangential + 3 * p));
+    }
+    return sum;
+}
+
+PD_FUNCTION void pd_two_way_turn_gather(const pd_model *model, const real *inverse, const pd_two_way_rows *edges,
+                                        const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs,
+                                        const real *goal, real *y, int i) {
+    real w = inverse[i];
+    pd_vector at = pd_vector_load(goal + 3 * (size_t)i);
+    if (w > 0) {
+        pd_vector sum = pd_vector_add(pd_two_way_impulse(edges, of_edges, i), pd_two_way_impulse(pairs, of_pairs, i));
+        at = pd_vector_along(at, w, pd_two_way_held(model, i, sum));
+    }
+    pd_vector_store(at, y + 3 * (size_t)i);
+}
+
+PD_FUNCTION void pd_two_way_move(const pd_model *model, const real *inverse, const int *points, int j, pd_vector impulse, real *y) {
+    real w = points[j] < 0 ? (real)0 : inverse[points[j]], *at = y + 3 * (size_t)(points[j] < 0 ? 0 : points[j]);
+    if (w > 0) pd_vector_store(pd_vector_along(pd_vector_load(at), w, pd_two_way_held(model, points[j], impulse)), at);
+}
+
+/* The friction of row p after its normal part: the slip since `begun` is taken back, as far as the normal impulse lambda/delta holds it. */
+PD_FUNCTION void pd_two_way_turn_rub(const pd_model *model, const real *inverse, const pd_two_way_rows *rows, const real *begun, real *y,
+                                     int p) {
+    const int *points = rows->points + 4 * (size_t)p;
+    const real *weights = rows->weights + 4 * (size_t)p;
+    pd_vector slip = pd_vector_of(0, 0, 0), normal = pd_vector_load(rows->normal + 3 * (size_t)p);
+    pd_vector held = pd_vector_load(rows->tangential + 3 * (size_t)p);
+    if (!(rows->coefficient[p] > 0)) return;
+    for (int j = 0; j < 4; j++) {
+        if (weights[j] == 0) continue;
+        pd_vector move = pd_vector_subtract(pd_vector_load(y + 3 * (size_t)points[j]), pd_vector_load(begun + 3 * (size_t)points[j]));
+        slip = pd_vector_along(slip, weights[j], move);
+    }
+    slip = pd_vector_along(slip, -pd_vector_dot(slip, normal), normal);
+    pd_vector wanted = pd_vector_along(held, -rows->share[p], slip);
+    real most = rows->coefficient[p] * rows->multiplier[p] / rows->length[p], size = pd_sqrt(pd_vector_dot(wanted, wanted));
+    if (size > most) wanted = pd_vector_scale(most / size, wanted);
+    pd_vector_store(wanted, rows->tangential + 3 * (size_t)p);
+    pd_vector change = pd_vector_subtract(wanted, held);
+    for (int j = 0; j < 4; j++) pd_two_way_move(model, inverse, points, j, pd_vector_scale(weights[j], change), y);
+}
+
+/* Row p of a sweep. */
+PD_FUNCTION void pd_two_way_turn_project(const pd_model *model, const real *inverse, const pd_two_way_rows *rows, const real *x,
+                                         const real *begun, real *y, int p) {
+    const int *points = rows->points + 4 * (size_t)p;
+    const real *J = rows->jacobian + 12 * (size_t)p;
+    real residual = rows->value[p];
+    if (!(rows->inverse[p] > 0)) return;
+    for (int j = 0; j < 4; j++) {
+        if (points[j] < 0) continue;
+        pd_vector move = pd_vector_subtract(pd_vector_load(y + 3 * (size_t)points[j]), pd_vector_load(x + 3 * (size_t)points[j]));
+        residual += pd_vector_dot(pd_vector_load(J + 3 * j), move);
+    }
+    real before = rows->multiplier[p], after = before - residual * rows->inverse[p];
+    after = after > 0 ? after : (real)0;
+    rows->multiplier[p] = after;
+    if (after != before)
+        for (int j = 0; j < 4; j++)
+            pd_two_way_move(model, inverse, points, j, pd_vector_scale(after - before, pd_vector_load(J + 3 * j)), y);
+    if (rows->coefficient) pd_two_way_turn_rub(model, inverse, rows, begun, y, p);
+}
+
+/* ---- the forward step ------------------------------------------------------------------------------------------------------------------- */
+
+/* The slab of pair p: with any unit vector n, all of the first lies beyond max n.x of the second by `width`, and while no corner of either moves by more
+ * than s towards the other along n, they stay width - 2 s apart, wherever else they go. Where rounding leaves less of it than of the distance, the
+ * width is below 0 and the distance counts alone. */
+PD_FUNCTION void pd_two_way_turn_slab(const pd_contact_pairs *pairs, const real *distance, double rounding, const real *points, int p,
+                                      real *normal, real *width) {
+    real at[12];
+    int kind = pairs->kind[p], first = kind == PD_EDGE_EDGE ? 2 : 1, corners = kind == PD_VERTEX_PLANE ? 2 : pd_contact_corners(kind);
+    double least = INFINITY, most = -INFINITY;
+    pd_contact_turn_corners(points, pairs->points + 4 * (size_t)p, pd_contact_corners(kind), at);
+    pd_vector n = pd_contact_closest(kind, at).normal;
+    for (int j = 0; j < corners; j++) {
+        double along = (double)n.x * ((double)at[3 * j] - (double)at[0]) + (double)n.y * ((double)at[3 * j + 1] - (double)at[1]) +
+                       (double)n.z * ((double)at[3 * j + 2] - (double)at[2]);
+        if (j < first)
+            least = along < least ? along : least;
+        else
+            most = along > most ? along : most;
+    }
+    double length = sqrt((double)n.x * (double)n.x + (double)n.y * (double)n.y + (double)n.z * (double)n.z),
+           found = (least - most) / length;
+    pd_vector_store(n, normal + 3 * (size_t)p);
+    width[p] = found >= (double)distance[p] - rounding ? (real)found : (real)-1;
+}
+
+/* The part of its way from x to y that point i can go. */
+PD_FUNCTION double pd_two_way_turn_part(const pd_contact_pairs *pairs, const pd_incidence *incidence, const pd_two_way_gaps *gaps,
+                                        const real *x, const real *y, int i) {
+    double move[3], square = pd_move_square(y + 3 * (size_t)i, x + 3 * (size_t)i);
+    if (!(square > 0.0)) return 1.0;
+    double part = 0.5 * gaps->fraction * (gaps->farthest - gaps->rounding) / sqrt(square);
+    for (size_t a = 0; a < 3; a++) move[a] = (double)y[3 * (size_t)i + a] - (double)x[3 * (size_t)i + a];
+    for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
+        size_t p = (size_t)(incidence->roles[r] / 4);
+        int corner = incidence->roles[r] % 4;
+        double gap = (double)gaps->distance[p], towards = sqrt(square);
+        if (gaps->width[p] >= 0) {
+            const real *n = gaps->normal + 3 * p;
+            gap = (double)gaps->width[p];
+            towards = (double)n[0] * move[0] + (double)n[1] * move[1] + (double)n[2] * move[2];
+            if (corner < (pairs->kind[p] == PD_EDGE_EDGE ? 2 : 1)) towards = -towards;
+        }
+        gap = 0.5 * gaps->fraction * (gap - (double)pairs->separation[p] - gaps->rounding);
+        if (towards > 0.0 && part * towards > gap) part = gap > 0.0 ? gap / towards : 0.0;
+    }
+    return part < 1.0 ? part > 0.0 ? part : 0.0 : 1.0;
+}
+
+PD_FUNCTION void pd_two_way_turn_forward(const pd_contact_pairs *pairs, const pd_incidence *incidence, const pd_two_way_gaps *gaps,
+                                         const real *points, const real *y, int i, real *x) {
+    double part = pd_two_way_turn_part(pairs, incidence, gaps, points, y, i);
+    for (size_t c = 3 * (size_t)i; c < 3 * (size_t)i + 3; c++) x[c] = part == 1.0 ? y[c] : points[c] + (real)part * (y[c] - points[c]);
+}
+
+#endif

@@ -1,0 +1,372 @@
+"""Contact by the two-way interior point method: answers on paper, what it keeps, and that nothing passes through anything."""
+
+import itertools
+
+import numpy as np
+import pytest
+from contact_scenes import SCENES, cloth, sheet
+from judged_run import faults
+from two_way_run import SOLVERS, judged_two_way_run, two_way_case, two_way_simulation
+
+import pdgpu
+from pdgpu import _host
+
+G = 9.8
+judged = pytest.mark.skipif(not _host.HAS_GMP, reason="this build has no GMP")
+
+
+def simulation(scene, contact, *, dt=0.01, solver=None, **others):
+    return pdgpu.Simulation(scene, solver or pdgpu.ProjectiveDynamics(iterations=5), dt=dt, contact=contact, **others)
+
+
+def dropped(*, height=0.05, velocity=(0.0, 0.0, 0.0), gravity=(0.0, -G, 0.0), **contact):
+    """A vertex above a plane."""
+    scene = pdgpu.Scene(gravity)
+    scene.add_particles([[0.0, height, 0.0]], mass=2.0, velocity=velocity)
+    scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), name="floor")
+    return simulation(scene, pdgpu.TwoWayContact(5e-3, **contact))
+
+
+# ---- answers on paper -------------------------------------------------------------------------------------------------------
+
+
+def test_a_body_falls_lands_and_rests_at_its_distance():
+    """If it failed, what lies on a floor would hover, sink or never lie still."""
+    sim = dropped()
+    sim.step(8)
+    assert sim.positions[0, 1] == pytest.approx(0.05 - G * 0.01**2 * 8 * 9 / 2, abs=1e-15)  # nothing was near so far
+    sim.step(12)
+    assert sim.positions[0, 1] == pytest.approx(5e-3, rel=1e-12) and np.abs(sim.velocities).max() < 1e-12
+    assert sim.last_step.update.status == "converged"
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.1, 0.2, 0.4])
+def test_friction_on_an_incline_is_coulombs(friction):
+    """If it failed, what slides would be as fast with friction as without, and what sticks would creep."""
+    slope = 0.2553
+    angle = np.arctan(slope)
+    gravity = G * np.array([np.sin(angle), -np.cos(angle), 0.0])
+    sim = dropped(height=5e-3, gravity=gravity, friction=friction)
+    sim.step(20)
+    expected = max(0.0, gravity[0] - friction * -gravity[1]) * 0.2
+    assert sim.velocities[0, 0] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    if friction > slope:
+        assert abs(sim.positions[0, 0]) < 1e-12
+
+
+def particles(scene, points, velocity):
+    scene.add_particles(points, mass=[1.0, 2.0, 3.0, 4.0][: len(points)], velocity=velocity)
+
+
+def rod(scene, points, velocity):
+    scene.add_rod(pdgpu.Mesh(points, edges=[[0, 1]]), pdgpu.Spring(1e-6), density=3.0, velocity=velocity)
+
+
+def triangle(scene, points, velocity):
+    scene.add_shell(pdgpu.Mesh(points, triangles=[[0, 1, 2]]), pdgpu.Spring(1e-6), density=5.0, velocity=velocity)
+
+
+# what is above, which comes down, and what is below
+PAIRS = {
+    "vertex-vertex": ((particles, [[0.0, 0.01, 0.0]]), (particles, [[1e-3, 0.0, 0.0]])),
+    "vertex-edge": ((particles, [[0.01, 0.01, 1e-3]]), (rod, [[-0.05, 0.0, 0.0], [0.05, 0.0, 0.0]])),
+    "vertex-triangle": ((particles, [[0.0, 0.01, 0.0]]), (triangle, [[-0.05, 0.0, -0.05], [0.0, 0.0, 0.06], [0.05, 0.0, -0.03]])),
+    "edge-edge": ((rod, [[-0.04, 0.01, 0.01], [0.05, 0.012, 0.0]]), (rod, [[0.0, 0.0, -0.05], [0.0, 0.0, 0.05]])),
+}
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_a_pair_ends_at_its_distance_and_keeps_its_momentum(pair):
+    """If it failed, a gradient would not be that of its distance: pairs would stay too near, be thrown away, or start to turn."""
+    scene = pdgpu.Scene((0.0, 0.0, 0.0))
+    for (make, points), velocity in zip(PAIRS[pair], ((0.03, -0.95, 0.0), (0.0, 0.0, 0.0)), strict=True):
+        make(scene, points, velocity)
+    sim = simulation(scene, pdgpu.TwoWayContact(2e-3, edge_limit=None))
+    aim = sim.positions + 0.01 * sim.velocities
+    masses = sim.masses[:, None]
+    sim.step(record=True)
+    update, pushed = sim.last_step.update, masses * (sim.positions - aim)
+    assert update.status == "converged" and update.columns["rows"].max() >= 1
+    # not all of a tenth of the distance is left after the last step
+    assert update.columns["smallest_distance"][-1] == pytest.approx(2e-3, rel=0.02)
+    size = np.abs(pushed).sum()
+    assert size > 0.0 and np.linalg.norm(pushed.sum(axis=0)) < 0.02 * size
+    assert np.linalg.norm(np.cross(sim.positions - sim.positions.mean(axis=0), pushed).sum(axis=0)) < 0.1 * size * np.ptp(sim.positions)
+
+
+def test_an_edge_is_not_stretched_beyond_its_limit():
+    """If it failed, cloth that is held back by what it falls on would be torn apart."""
+    scene = pdgpu.Scene((0.0, 0.0, 0.0))
+    scene.add_rod(pdgpu.Mesh([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0]], edges=[[0, 1]]), pdgpu.Spring(1e-6), density=1.0)
+    for limit, length in ((1.1, 0.11), (1.5, 0.15), (None, 0.16)):
+        sim = simulation(scene, pdgpu.TwoWayContact(1e-3, edge_limit=limit))
+        sim.set_state(velocities=[[-3.0, 0.0, 0.0], [3.0, 0.0, 0.0]])
+        sim.step()
+        assert np.ptp(sim.positions[:, 0]) == pytest.approx(length, abs=1e-6)
+        assert sim.masses @ sim.velocities == pytest.approx(0.0, abs=1e-12)
+
+
+# ---- cloths: the reference figures are those of the checked specification, by another program -------------------------------
+
+
+def crossing_patches():
+    """Two patches, of which one falls on the other within a step."""
+    scene = pdgpu.Scene((0.0, 0.0, 0.0))
+    cloth(scene, sheet(0.1, 0.1, 12), cells=12)
+    cloth(scene, sheet(0.1, 0.1, 12, 3e-3), cells=12, velocity=(0.0, -1.0, 0.0))
+    return scene
+
+
+def stretch(sim):
+    edges, rest = sim._touching.stretching()
+    return float((np.linalg.norm(np.diff(sim.positions[edges], axis=1)[:, 0], axis=1) / rest).max())
+
+
+def test_two_patches_come_apart():
+    """If it failed, a target that intersects would stay one, or be reached."""
+    sim = simulation(crossing_patches(), pdgpu.TwoWayContact(1e-3))
+    aim = sim.positions + 0.01 * sim.velocities
+    upper = slice(169, None)
+    assert aim[upper, 1].max() < aim[:169, 1].min()  # the one has gone through the other
+    sim.step(record="positions")
+    update = sim.last_step.update
+    assert update.status == "converged" and update.steps <= 106
+    assert sim.positions[upper, 1].min() > sim.positions[:169, 1].max()
+    assert stretch(sim) <= 1.15
+    assert update.columns["smallest_distance"].min() >= 1e-5
+
+
+def on_needle(cells):
+    """A cloth falls on the tip of a thin pyramid."""
+    scene = pdgpu.Scene((0.0, -G, 0.0))
+    cloth(scene, sheet(0.4, 0.4, cells, 3e-3), cells=cells, velocity=(0.0, -0.5, 0.0))
+    tip = np.array([[0.0, 0.0, 0.0], [0.01, -0.4, 0.0], [-0.005, -0.4, 0.009], [-0.005, -0.4, -0.009]]) + [0.003, 0.0, 0.004]
+    scene.add_obstacle(pdgpu.Mesh(tip, triangles=[(0, 1, 2), (0, 2, 3), (0, 3, 1), (1, 3, 2)]), name="needle")
+    return scene
+
+
+class Case:
+    """What judged_run.faults looks at."""
+
+    def __init__(self, scene, contact):
+        self.scene, self.contact = scene, contact
+
+
+@judged
+@pytest.mark.parametrize(
+    ("cells", "steps"),
+    [pytest.param(8, 12, marks=pytest.mark.slow), pytest.param(14, 30, marks=[pytest.mark.stress, pytest.mark.timeout(900)])],
+)
+def test_a_cloth_hangs_on_a_needle(cells, steps):
+    """If it failed, a needle would pierce a cloth, or tear it, or an update would end far from where it should."""
+    scene, contact = on_needle(cells), pdgpu.TwoWayContact(1e-3, 1e-5)
+    sim, most = simulation(scene, contact), 0.0
+    for _ in range(steps):
+        sim.step(record="positions")
+        update = sim.last_step.update
+        path = update.path[:, : len(sim.positions)]
+        assert faults(Case(scene, contact), path, np.zeros(len(path))) == 0
+        assert update.columns["smallest_distance"].min() >= 1e-5
+        assert update.status == "iteration_cap" or update.residual < 1e-4
+        most = max(most, stretch(sim))
+    assert most <= 1.15
+    assert sim.positions[:, 1].min() < -0.02  # what is beside the needle has gone on falling
+
+
+# ---- what is promised of the list of pairs -----------------------------------------------------------------------------------
+
+
+def distance_of(a, b):
+    """Between two primitives of 1 to 3 points each, by closest points of the core, one pair at a time."""
+    if len(a) > len(b):
+        a, b = b, a
+    kind = {(1, 3): "vertex_triangle", (2, 2): "edge_edge"}[len(a), len(b)]
+    return getattr(pdgpu.geometry, kind)(np.concatenate([a, b])[None]).distance[0]
+
+
+def test_every_pair_that_is_near_is_in_the_list():
+    """If it failed, a vertex could go farther than what it does not know of lets it: D would say more than was searched."""
+    scene = pdgpu.Scene((0.0, -G, 0.0))
+    for k in range(3):
+        cloth(scene, sheet(0.02, 0.02, 2, 2.5e-3 * k), cells=2, velocity=(0.05 * k, -0.4 * k, 0.1))
+    sim = simulation(scene, pdgpu.TwoWayContact(1e-3))
+    triangles, edges = sim._touching.triangles, sim._touching.edges
+    rows = [(np.array([v]), t) for v in range(len(sim.positions)) for t in triangles] + list(itertools.combinations(edges, 2))
+    rows = [(a, b) for a, b in rows if not set(a.tolist()) & set(b.tolist())]
+    looks = 0
+    for _ in range(3):
+        sim.step(record="positions")
+        update = sim.last_step.update
+        for step, x in enumerate(update.path):
+            near = np.array([distance_of(x[a], x[b]) for a, b in rows])
+            assert update.columns["searched"][step] >= update.columns["listed"][step]
+            assert (near < update.columns["listed"][step]).sum() == update.columns["pairs"][step] > 0
+            looks += 1
+    assert looks > 8 and update.columns["rows"].max() > 0
+
+
+# ---- nothing passes through anything ----------------------------------------------------------------------------------------
+
+
+@judged
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "solver", "dtype"),
+    [
+        ("needle", "Newton", "float64"),
+        ("knot", "PD", "float32"),
+        ("rings", "XPBD", "float64"),
+        ("bodies in a box", "VBD", "float32"),
+        ("sand", "PD", "float64"),
+    ],
+)
+def test_every_state_of_an_update_is_clean(name, solver, dtype):
+    """If it failed, an update that ends before it converged would leave a state from which there is no way back."""
+    found = judged_two_way_run(two_way_case(name, steps=40), SOLVERS[solver], dtype, steps=3)
+    assert found.intersections == 0 and found.contacts > 0
+
+
+@judged
+@pytest.mark.stress
+@pytest.mark.timeout(3000)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("name", SCENES)
+def test_every_state_of_an_update_is_clean_in_any_scene(name, solver, dtype):
+    """If it failed, an update that ends before it converged would leave a state from which there is no way back."""
+    case = two_way_case(name, friction=0.3)
+    assert judged_two_way_run(case, SOLVERS[solver], dtype).intersections == 0
+
+
+def pinched(speed):
+    """A stiff block between two plates, of which the upper comes down."""
+    scene = pdgpu.Scene((0.0, 0.0, 0.0))
+    scene.add_solid(pdgpu.shapes.beam((0.1, 0.1, 0.1), (1, 1, 1)), pdgpu.ARAP.from_young(young=1e7, poisson=0.3), density=1000.0)
+    plate = pdgpu.shapes.box((0.5, 0.05, 0.5))
+    lower, upper = (pdgpu.Mesh(plate.points + [-0.2, y, -0.2], triangles=plate.triangles) for y in (-0.052, 0.102))
+    scene.add_obstacle(lower, name="lower")
+    scene.add_obstacle(upper, name="upper", motion=lambda t, rest: rest - [0.0, speed * t, 0.0])
+    return scene
+
+
+def test_what_presses_comes_late_and_never_passes_through():
+    """If it failed, an obstacle that moves by a script would go into what it cannot push away, or would lose its shape."""
+    scene, contact = pinched(0.6), pdgpu.TwoWayContact(1e-3, steps=60)
+    sim, late = simulation(scene, contact), []
+    plates = [pdgpu.shapes.box((0.5, 0.05, 0.5)).points] * 2
+    for _ in range(20):
+        sim.step(record="positions")
+        late.append(sim.last_step.behind)
+        assert sim.last_step.update.columns["smallest_distance"].min() >= contact.separation * (1.0 - 1e-9)
+        driven = sim._backend.driven()
+        for points, rest in zip((driven[:8], driven[8:]), plates, strict=True):
+            np.testing.assert_allclose(points - points[0], rest - rest[0], atol=1e-12)
+    assert late[0] == 0.0 and late[-1] > 1e-3
+    driven = sim._backend.driven()
+    assert driven[8:, 1].min() - driven[:8, 1].max() > np.ptp(sim.positions[:, 1]) > 0.0
+
+
+def test_the_solver_goes_on_from_an_update_between_its_iterations():
+    """If it failed, Newton's method would be told of contact only when it is done."""
+    gaps = {}
+    for every in (0, 2):
+        case = two_way_case("needle", every=every, steps=40)
+        sim = two_way_simulation(case, pdgpu.Newton(iterations=6))
+        sim.step(2, record="positions")
+        update = sim.last_step.update
+        assert update.updates == (1 if every == 0 else 3) and update.columns["smallest_distance"].min() >= case.contact.separation
+        assert (update.columns["step"] == 0).sum() == update.updates
+        gaps[every] = sim.positions
+    assert np.abs(gaps[0] - gaps[2]).max() > 1e-6
+
+
+# ---- runs made in other ways ------------------------------------------------------------------------------------------------
+
+
+def test_threads_and_records_leave_the_bits():
+    """If it failed, a run could not be repeated."""
+    case, runs = two_way_case("crossing cloths", friction=0.3, steps=30), []
+    for threads, record in ((1, False), (2, "positions"), (3, True)):
+        sim = two_way_simulation(case, SOLVERS["PD"], threads=threads)
+        for _ in range(3):
+            sim.step(record=record)
+        runs.append(np.concatenate([sim.positions, sim.velocities]))
+    assert sim.last_step.update.rows > 20
+    assert np.array_equal(runs[0], runs[1]) and np.array_equal(runs[0], runs[2])
+
+
+def test_a_run_goes_on_in_contact_with_the_same_bits(tmp_path):
+    """If it failed, something of an update would be kept that no state has."""
+    case = two_way_case("bodies in a box", friction=0.3, steps=30)
+    whole, first = two_way_simulation(case, SOLVERS["PD"]), two_way_simulation(case, SOLVERS["PD"])
+    whole.step(5)
+    first.step(3)
+    first.save(tmp_path / "run.pdgpu")
+    resumed = pdgpu.Simulation.load(tmp_path / "run.pdgpu")
+    assert resumed.contact == case.contact
+    resumed.step(2)
+    assert np.array_equal(resumed.positions, whole.positions) and np.array_equal(resumed.velocities, whole.velocities)
+
+
+def test_what_stops_a_step_leaves_its_beginning():
+    """If it failed, who stops a long step would find bodies inside each other."""
+    case = two_way_case("bodies in a box", steps=30)
+    sim, plain = (two_way_simulation(case, SOLVERS["PD"]) for _ in range(2))
+    sim.step(2)
+    plain.step(3)
+    before = sim.positions, sim.velocities, sim._backend.driven()
+    sim.external_forces = np.full(before[0].shape, 1e200)
+    with pytest.raises(pdgpu.DivergenceError):
+        sim.step()
+    sim.external_forces = None
+    for now, then in zip((sim.positions, sim.velocities, sim._backend.driven()), before, strict=True):
+        assert np.array_equal(now, then)
+    sim.step()
+    assert np.array_equal(sim.positions, plain.positions)
+
+
+# ---- bad input --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"distance": 0.0}, "distance"),
+        ({"distance": float("nan")}, "distance"),
+        ({"distance": 1e-3, "separation": 0.0}, "separation"),
+        ({"distance": 1e-3, "separation": -1.0}, "separation"),
+        ({"distance": 1e-3, "separation": 1e-3}, "separation: expected less than the distance"),
+        ({"distance": 1e-3, "separation": "none"}, "separation: expected a number or 'auto'"),
+        ({"distance": 1e-3, "sweeps": 0}, "sweeps"),
+        ({"distance": 1e-3, "steps": 0}, "steps"),
+        ({"distance": 1e-3, "edge_limit": 0.99}, "edge_limit"),
+        ({"distance": 1e-3, "friction": -0.1}, "friction"),
+        ({"distance": 1e-3, "friction": {("a", "b"): -1.0}}, "friction"),
+        ({"distance": 1e-3, "every": -1}, "every"),
+    ],
+)
+def test_bad_settings_are_named(settings, message):
+    """If it failed, a wrong number would become a wrong run."""
+    with pytest.raises(ValueError, match=message):
+        pdgpu.TwoWayContact(**settings)
+
+
+def test_what_it_cannot_do_is_refused():
+    """If it failed, a run would begin where it must not be, go on without contact, or be compared by what it does not minimise."""
+    scene = pdgpu.Scene((0.0, -G, 0.0))
+    scene.add_particles([[0.0, 2e-5, 0.0]], mass=1.0, name="dust")
+    scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), name="floor")
+    with pytest.raises(ValueError, match=r"'dust' and 'floor' start closer than the separation 5e-05 m: .* are 2e-05 m apart"):
+        simulation(scene, pdgpu.TwoWayContact(5e-3)).step()
+    contact = pdgpu.TwoWayContact(1e-3)
+    with pytest.raises(TypeError, match="TwoWayContact"):
+        pdgpu.compare(scene, {"PD": pdgpu.ProjectiveDynamics()}, dt=0.01, contact=contact)
+    with pytest.raises(ValueError, match="TwoWayContact"):
+        simulation(scene, contact).contact_forces()
+    with pytest.raises(ValueError, match="no body"):
+        simulation(scene, pdgpu.TwoWayContact(1e-3, friction={("a", "b"): 0.1}))
+    far = pdgpu.Scene()
+    far.add_particles([[100.0, 0.0, 0.0]], mass=1.0)
+    with pytest.raises(ValueError, match=r"separation: 1e-05 m is too small for float32 and coordinates up to 100 m"):
+        simulation(far, contact, dtype="float32")
+    simulation(far, contact)
