@@ -252,6 +252,8 @@ def draw_simulation(
     if surfaces:
         draw_surfaces(axes, surfaces, bounds, elevation, azimuth)
     for segments, colour in lines:
+        if len(segments) == 0:  # a closed surface has no open side
+            continue
         axes.add_collection3d(_unclipped(Line3DCollection(turned(segments), colors=colour, linewidths=1.5)))
     return axes
 
