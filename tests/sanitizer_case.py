@@ -134,6 +134,8 @@ def everything(device, dtype):
     penalty = pdgpu.PenaltyContact(0.03, 1e3, depth=0.1, detection_interval=1, friction=0.3)
     for solver in (pdgpu.VertexBlockDescent(iterations=2), pdgpu.XPBD(iterations=2)):
         run(f"contact: penalty, {type(solver).__name__}", scenes.heap(), None, solver, device, dtype, penalty)
+    two_way = pdgpu.TwoWayContact(0.03, friction=0.3, steps=4)
+    run("contact: two-way", scenes.heap(), None, pdgpu.XPBD(iterations=2), device, dtype, two_way)
 
 
 if __name__ == "__main__":

@@ -252,6 +252,10 @@ ENTRIES = {
             friction_lags=2,
         ),
     ),
+    "TwoWayContact": (
+        pdgpu.TwoWayContact,
+        dict(distance=0.1, separation=0.01, sweeps=2, steps=8, edge_limit=1.2, friction={("bar", "b"): 0.3}, every=1),
+    ),
     "Simulation": (
         lambda scene, **a: pdgpu.Simulation(scene() if scene is globals()["scene"] else scene, **a),
         dict(scene=scene, solver=SOLVER, dt=0.1, contact=None, device="cpu", dtype="float32", threads=1),
