@@ -107,6 +107,8 @@ def test_of_a_quadratic_step_the_rate_is_the_spectral_radius():
     rates = comparison.rates("relative_error")
     assert rates["j"].value == pytest.approx(1.0 - weight, rel=1e-9)
     assert rates["j"].low <= rates["j"].value <= rates["j"].high
+    first, head, _, row = repr(rates).splitlines()
+    assert first == "<Rates of 1, relative_error>" and head.split()[:2] == ["solver", "per"] and row.split()[:2] == ["j", "0.9500"]
     assert comparison.rates("relative_loss")["j"].value == pytest.approx((1.0 - weight) ** 2, rel=1e-3)
 
 

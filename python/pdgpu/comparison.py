@@ -12,6 +12,7 @@ from pdgpu.arguments import choice, real_array
 from pdgpu.backends import backend
 from pdgpu.materials import MATERIAL_OF_KIND
 from pdgpu.penalty_contact import PenaltyContact
+from pdgpu.rates import Rates
 from pdgpu.records import COLUMNS as STEP_COLUMNS
 from pdgpu.records import StepRecord
 from pdgpu.simulation import Simulation
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from pdgpu.rates import Rate
     from pdgpu.scene import Scene
     from pdgpu.solvers import TimeStepSolver
     from pdgpu.types import Contact, Device, Path, Precision
@@ -164,9 +164,9 @@ class Comparison:
         """Write the columns of `to_dataframe` to a file, in place whole; a cell without a value is empty."""
         write_csv(path, self._rows(further))
 
-    def rates(self, column: str = "gradient_norm", *, confidence: float = 0.95) -> dict[str, Rate]:
-        """Name -> how fast that solver converged in its linear phase, a dict of `Rate`; see `StepRecord.rate`."""
-        return {name: record.rate(column, confidence=confidence) for name, record in self.records.items()}
+    def rates(self, column: str = "gradient_norm", *, confidence: float = 0.95) -> Rates:
+        """Name -> how fast that solver converged in its linear phase, a dict of `Rate` that shows as a table; see `StepRecord.rate`."""
+        return Rates({name: record.rate(column, confidence=confidence) for name, record in self.records.items()})
 
     def plot(self, x: str = "iterations", y: str = "relative_loss", *, axes: Any = None) -> Any:
         """Plot a column of every solver against iterations or seconds, logarithmic. Returns matplotlib axes."""

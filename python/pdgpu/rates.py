@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.special
 
-__all__ = ["Rate", "fit_rate"]
+from pdgpu.tables import text_table
+
+__all__ = ["Rate", "Rates", "fit_rate"]
 
 # rows of a piece of a curve, at least; how many places it may be divided at are tried, and how many pieces, at most
 LEAST_ROWS = 4
@@ -62,6 +64,25 @@ class Rate:
 
     def __str__(self):
         return f"{self.value:.4f} per iteration [{self.low:.4f}, {self.high:.4f}], {self.column}, iterations {self.first} to {self.last}"
+
+
+class Rates(dict):
+    """Name of a solver -> `Rate`; made by `Comparison.rates`. `repr` shows a table."""
+
+    def __repr__(self):
+        head = ("solver", "per iteration", "low", "high", "iterations", "its/digit", "ms/digit")
+        rows = [
+            (
+                name,
+                *(f"{value:.4f}" for value in (rate.value, rate.low, rate.high)),
+                f"{rate.first} to {rate.last}",
+                f"{rate.iterations_per_digit:.3g}",
+                f"{1e3 * rate.seconds_per_digit:.3g}",
+            )
+            for name, rate in self.items()
+        ]
+        column = next(iter(self.values())).column if self else ""
+        return f"<Rates of {len(self)}, {column}>\n{text_table(head, rows)}"
 
 
 def fit_rate(iterations, values, column, seconds=None, confidence=0.95):
