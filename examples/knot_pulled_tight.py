@@ -1,7 +1,7 @@
 """A knot pulled tight, by three solvers that know of no contact.
 
-An open trefoil of string is pulled tight by its two ends. After every step of Projective Dynamics, Vertex Block Descent or XPBD the two-way
-interior point method moves what the solver came to, so that nothing comes nearer than the separation; what a step of it took is drawn below.
+An open trefoil of string is pulled tight by its two ends. After every step of Projective Dynamics, Vertex Block Descent or XPBD the
+two-way interior point method moves what the solver came to, so that nothing comes nearer than the separation; what it took is drawn below.
 
 python examples/knot_pulled_tight.py [--out FOLDER] [--quick]
 """
