@@ -44,12 +44,15 @@ pd_status pd_two_way_metric(pd_context *context, const pd_model *model, int n_po
 /* out [n_vertices,3]  B: x + (y - x)/(m inverse), where y would be without that: how far the state is from its target. */
 pd_status pd_two_way_undamped(pd_context *context, const pd_model *model, const real *inverse, const real *x, const real *y, real *out);
 
-/* The pairs of nearest features of pairs that are listed at y: kind [n] (-1: nothing of it moves, or its gap is more than `far` times the one it is to
- * have), points [n,4] and length [n], all B out.    distance  B [n] m */
+/* Features of one pair. */
+enum { PD_TWO_WAY_FEATURES = 3 };
+
+/* The pairs of features that pairs listed at y are near by: kind [n,3] (-1: none, or nothing of it moves, or its gap is more than `far` times the one it
+ * is to have), points [n,3,4] and length [n,3], all B out.    distance  B [n] m */
 pd_status pd_two_way_features(pd_context *context, const pd_model *model, const pd_contact_scene *scene, const pd_contact_pairs *pairs,
                               const real *distance, double far, const real *y, int *kind, int *points, real *length);
 
-/* flags [n]  B  out: the first of those that have the same nearest features.     incidence: of the pairs */
+/* flags [n]  B  out: of n features the first of those that are the same.     incidence: of the pairs */
 pd_status pd_two_way_mark_first(pd_context *context, int n, const int *kind, const int *points, const pd_incidence *incidence,
                                 unsigned char *flags);
 

@@ -50,43 +50,67 @@ PD_FUNCTION void pd_two_way_turn_undamped(const pd_model *model, const real *inv
 
 PD_FUNCTION int pd_two_way_same(const int *a, const int *b) { return a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3]; }
 
-/* Row p of pd_two_way_features. */
-PD_FUNCTION void pd_two_way_turn_feature(const pd_model *model, const pd_contact_scene *scene, const pd_contact_pairs *pairs,
-                                         const real *distance, double far, const real *y, int p, int *kind_out, int *out, real *length) {
-    real at[12], weights[4], mass = 0;
-    int order[4], kind = pairs->kind[p];
-    const int *points = pairs->points + 4 * (size_t)p;
-    double gap = (double)distance[p] - (double)pairs->separation[p];
+/* A pair of features of pair p, whose points are given and whose gap is known: kind_out -1 where it is no row. */
+PD_FUNCTION void pd_two_way_set_feature(const pd_model *model, const pd_contact_scene *scene, const pd_contact_pairs *pairs, int p,
+                                        double gap, double far, int kind, int *points, int *kind_out, real *length) {
+    real at[12], mass = 0, activation = scene->activation;
+    int other = kind == PD_EDGE_EDGE ? 2 : 1;
     *kind_out = -1;
-    if (!(gap <= far * (double)scene->activation)) return;
-    pd_contact_turn_corners(y, points, pd_contact_corners(kind), at);
-    pd_per_corner_store(pd_contact_closest(kind, at).weights, weights);
-    kind = pd_constraint_feature(kind, pd_support_of_weights(weights), order);
-    for (int j = 0; j < 4; j++) out[j] = j < pd_contact_corners(kind) ? points[order[j]] : -1;
-    if ((kind == PD_VERTEX_EDGE && out[1] > out[2]) || (kind == PD_VERTEX_VERTEX && out[0] > out[1])) {
-        int first = kind == PD_VERTEX_EDGE, swap = out[first];
-        out[first] = out[first + 1], out[first + 1] = swap;
+    for (int j = pd_contact_corners(kind); j < 4; j++) points[j] = -1;
+    if ((kind == PD_VERTEX_EDGE && points[1] > points[2]) || (kind == PD_VERTEX_VERTEX && points[0] > points[1])) {
+        int first = kind == PD_VERTEX_EDGE, swap = points[first];
+        points[first] = points[first + 1], points[first + 1] = swap;
     }
-    for (int j = 0; j < 4; j++) mass += pd_two_way_inverse_mass(model, out[j]);
+    for (int j = 0; j < 4; j++) mass += pd_two_way_inverse_mass(model, points[j]);
     if (!(mass > 0)) return;
     // within a part short of what is at rest between these features, and always more than the floor
-    real activation = scene->activation;
-    int other = kind == PD_EDGE_EDGE ? 2 : 1;
-    if (kind != PD_VERTEX_PLANE && scene->bodies[out[0]] == scene->bodies[out[other]]) {
-        pd_contact_turn_corners(scene->rest, out, pd_contact_corners(kind), at);
+    if (kind != PD_VERTEX_PLANE && scene->bodies[points[0]] == scene->bodies[points[other]]) {
+        pd_contact_turn_corners(scene->rest, points, pd_contact_corners(kind), at);
         activation = pd_contact_activation(activation, pairs->separation[p], pd_contact_closest(kind, at).distance);
     }
     *length = pairs->separation[p] + activation;
     if (gap <= far * (double)activation) *kind_out = kind;
 }
 
-PD_FUNCTION unsigned char pd_two_way_turn_first(const int *kind, const int *points, const pd_incidence *incidence, int p) {
-    if (kind[p] < 0) return 0;
-    if (kind[p] != PD_VERTEX_EDGE && kind[p] != PD_VERTEX_VERTEX) return 1; // of faces and insides there is one pair
-    int i = points[4 * (size_t)p];
+/* The features of pair p of pd_two_way_features: the nearest, and of edges that are nearly parallel the ends beside the inside of the other edge, at
+ * most two: one constraint alone would let them turn about its points, and the nearest points change sides with every turn. */
+PD_FUNCTION void pd_two_way_turn_feature(const pd_model *model, const pd_contact_scene *scene, const pd_contact_pairs *pairs,
+                                         const real *distance, double far, const real *y, int p, int *kinds, int *points, real *lengths) {
+    real at[12], weights[4];
+    int order[4], kind = pairs->kind[p], n = 1;
+    const int *corners = pairs->points + 4 * (size_t)p;
+    double separation = (double)pairs->separation[p], gap = (double)distance[p] - separation;
+    for (int j = 0; j < PD_TWO_WAY_FEATURES; j++) kinds[j] = -1;
+    if (!(gap <= far * (double)scene->activation)) return;
+    pd_contact_turn_corners(y, corners, pd_contact_corners(kind), at);
+    pd_per_corner_store(pd_contact_closest(kind, at).weights, weights);
+    kind = pd_constraint_feature(kind, pd_support_of_weights(weights), order);
+    for (int j = 0; j < 4; j++) points[j] = j < pd_contact_corners(kind) ? corners[order[j]] : -1;
+    pd_two_way_set_feature(model, scene, pairs, p, gap, far, kind, points, kinds, lengths);
+    if (pairs->kind[p] != PD_EDGE_EDGE || !pd_constraint_is_parallel(at)) return;
+    for (int end = 0; end < 4 && n < PD_TWO_WAY_FEATURES; end++) {
+        int edge = end < 2 ? 2 : 0, *out = points + 4 * n;
+        real of_end[12];
+        out[0] = corners[end], out[1] = corners[edge], out[2] = corners[edge + 1];
+        pd_contact_turn_corners(y, out, 3, of_end);
+        pd_nearest nearest = pd_contact_closest(PD_VERTEX_EDGE, of_end);
+        pd_per_corner_store(nearest.weights, weights);
+        if (pd_support_count(pd_support_of_weights(weights) & 7u) < 3) continue;
+        pd_two_way_set_feature(model, scene, pairs, p, (double)nearest.distance - separation, far, PD_VERTEX_EDGE, out, kinds + n,
+                               lengths + n);
+        n++;
+    }
+}
+
+/* Whether feature f is the first of those with the same kind and points. */
+PD_FUNCTION unsigned char pd_two_way_turn_first(const int *kind, const int *points, const pd_incidence *incidence, int f) {
+    if (kind[f] < 0) return 0;
+    if (kind[f] != PD_VERTEX_EDGE && kind[f] != PD_VERTEX_VERTEX) return 1; // of faces and insides there is one pair
+    int i = points[4 * (size_t)f];
     for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
-        int q = incidence->roles[r] / 4;
-        if (q < p && kind[q] == kind[p] && pd_two_way_same(points + 4 * (size_t)q, points + 4 * (size_t)p)) return 0;
+        int begin = incidence->roles[r] / 4 * PD_TWO_WAY_FEATURES;
+        for (int g = begin; g < begin + PD_TWO_WAY_FEATURES && g < f; g++)
+            if (kind[g] == kind[f] && pd_two_way_same(points + 4 * (size_t)g, points + 4 * (size_t)f)) return 0;
     }
     return 1;
 }

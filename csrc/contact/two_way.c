@@ -310,10 +310,11 @@ static pd_status find_rows(pd_two_way *self, const pd_contact_pairs *listed, con
     self->before = self->pairs, self->pairs = swap;
     self->pairs.at.n = 0;
     if (n > 0) {
+        n *= PD_TWO_WAY_FEATURES;
         PD_TRY(make_feature_room(self, n));
         PD_TRY(pd_two_way_features(context, self->model, scene, listed, distance, CONSTRAINED, pd_contact_points(self->contact), self->kind,
                                    self->points, self->length));
-        PD_TRY(pd_two_way_mark_first(context, listed->n, self->kind, self->points, of_listed, self->flags));
+        PD_TRY(pd_two_way_mark_first(context, (int)n, self->kind, self->points, of_listed, self->flags));
         PD_TRY(pd_select_rows(context, n, self->flags, self->flag_starts, &self->flag_work, n, self->chosen, self->found));
         PD_TRY(pd_memory_download(context, &found, self->found, sizeof found));
         PD_TRY(make_rows(self, &self->pairs, (size_t)found, self->rubs));

@@ -21,7 +21,8 @@ pd_status pd_two_way_features(pd_context *context, const pd_model *model, const 
                               const real *distance, double far, const real *y, int *kind, int *points, real *length) {
 #pragma omp parallel for num_threads(pd_threads(context, pairs->n, FEATURE_NANOSECONDS)) schedule(static)
     for (int p = 0; p < pairs->n; p++)
-        pd_two_way_turn_feature(model, scene, pairs, distance, far, y, p, kind + p, points + 4 * (size_t)p, length + p);
+        pd_two_way_turn_feature(model, scene, pairs, distance, far, y, p, kind + PD_TWO_WAY_FEATURES * (size_t)p,
+                                points + 4 * PD_TWO_WAY_FEATURES * (size_t)p, length + PD_TWO_WAY_FEATURES * (size_t)p);
     return PD_OK;
 }
 

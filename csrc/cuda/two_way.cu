@@ -5,7 +5,9 @@
 static __global__ void feature_kernel(pd_model model, pd_contact_scene scene, pd_contact_pairs pairs, const real *distance, double far,
                                       const real *y, int *kind, int *points, real *length) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < pairs.n) pd_two_way_turn_feature(&model, &scene, &pairs, distance, far, y, p, kind + p, points + 4 * (size_t)p, length + p);
+    if (p < pairs.n)
+        pd_two_way_turn_feature(&model, &scene, &pairs, distance, far, y, p, kind + PD_TWO_WAY_FEATURES * (size_t)p,
+                                points + 4 * PD_TWO_WAY_FEATURES * (size_t)p, length + PD_TWO_WAY_FEATURES * (size_t)p);
 }
 
 pd_status pd_two_way_features(pd_context *context, const pd_model *model, const pd_contact_scene *scene, const pd_contact_pairs *pairs,

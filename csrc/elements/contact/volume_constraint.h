@@ -22,8 +22,9 @@
 /* Beside the kinds of pairs: an edge that is not to be stretched. */
 enum { PD_EDGE_LENGTH = PD_CONTACT_PAIR_COUNT };
 
-/* Edges whose sine is below this have no volume to speak of. */
-#define PD_VOLUME_SINE ((real)1e-3)
+/* Edges whose sine is below these have no volume to speak of, and are nearly parallel. */
+#define PD_VOLUME_SINE   ((real)1e-3)
+#define PD_PARALLEL_SINE ((real)0.2)
 
 /* c at x, and its gradient, 1/m, zero for corners that a kind has not. */
 typedef struct pd_constraint {
@@ -52,6 +53,13 @@ PD_FUNCTION int pd_constraint_feature(int kind, unsigned support, int order[4]) 
     for (int j = 0; j < 4; j++)
         if (others >> j & 1) order[n++] = j;
     return n == 3 ? PD_VERTEX_EDGE : PD_VERTEX_VERTEX;
+}
+
+/* Whether two edges x [4,3] are so nearly parallel that they touch in more than a point before they have turned much. */
+PD_FUNCTION int pd_constraint_is_parallel(const real *x) {
+    pd_points4 p = pd_points4_load(x);
+    pd_vector a = pd_vector_subtract(p.b, p.a), b = pd_vector_subtract(p.d, p.c), n = pd_vector_cross(a, b);
+    return pd_vector_dot(n, n) <= PD_PARALLEL_SINE * PD_PARALLEL_SINE * pd_vector_dot(a, a) * pd_vector_dot(b, b);
 }
 
 /* A pair that is nearest at x [4,3] by the features of its kind, to be apart by `distance`, m. */
