@@ -14,7 +14,7 @@ import json
 import numpy as np
 
 import pdgpu.materials
-from pdgpu import colliders, contact, linear_solvers, penalty_contact, projective_contact, solvers, two_way_contact
+from pdgpu import colliders, contact, linear_solvers, penalty_contact, projective_contact, signed_distance_field, solvers, two_way_contact
 from pdgpu.arguments import choice, integer, number, per_item, real_array, real_view, vertex_indices
 from pdgpu.array_archive import ArrayArchive
 from pdgpu.atomic_files import replacing
@@ -326,11 +326,12 @@ def _numbers(collider):
 
 def _collider(name, parts):
     """Only a collider, as `_material`."""
-    if name not in colliders.__all__ or name in ("Collider", "SurfacePoints"):
+    module = signed_distance_field if name in signed_distance_field.__all__ else colliders
+    if name not in module.__all__ or name in ("Collider", "SurfacePoints"):
         raise ValueError(f"collider {name!r} is unknown")
     if "mesh_points" in parts:
         parts["mesh"] = Mesh(parts.pop("mesh_points"), *(parts.pop(f"mesh_{name}") for name in ELEMENTS))
-    return getattr(colliders, name)(**parts)
+    return getattr(module, name)(**parts)
 
 
 def _parents(rows, n):
