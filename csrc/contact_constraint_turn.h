@@ -8,7 +8,10 @@
  * Friction is Coulomb's, without a smoothed cone: a second multiplier tau across n takes back what the two have slid since the step began, as
  * far as |tau| <= mu lambda'. All pairs act at once, so each vertex is shared out among the s_i of its pairs that act, a part 1/s_i of its
  * mass to each, and goes by the mean of what its parts do [Tonge, Benevolenski, Voroshilov 2012, Mass Splitting]: where it has one, this is
- * the formula of the paper; linear momentum is kept, and nothing depends on an order. */
+ * the formula of the paper; linear momentum is kept, and nothing depends on an order.
+ *
+ * Of a vertex that is held on a line or in a plane with projector P_i, n is P_i n: |P_i n|^2 enters the sum, and it goes by what lies along it. Across
+ * n, where that is one number for two directions, the sum counts it as free, which is on the safe side. */
 #ifndef PD_CONTACT_CONSTRAINT_TURN_H
 #define PD_CONTACT_CONSTRAINT_TURN_H
 
@@ -31,19 +34,26 @@ PD_FUNCTION void pd_contact_constraint_solve(const pd_model *model, const pd_con
     const pd_frozen_pairs *frozen = &contact->frozen;
     const int *points = frozen->at.points + 4 * (size_t)p;
     const real *weights = frozen->at.weights + 4 * (size_t)p;
-    real sum = 0, lambda = multipliers[0], before[4];
+    real sum = 0, across = 0, lambda = multipliers[0], before[4];
     for (int j = 0; j < 4; j++) {
         before[j] = multipliers[j], changes[j] = 0;
         if (points[j] < 0 || points[j] >= model->n_vertices || model->fixed[points[j]]) continue;
-        sum += (real)shares[points[j]] / model->masses[points[j]] * weights[j] * weights[j];
+        real yields = (real)shares[points[j]] / model->masses[points[j]] * weights[j] * weights[j], along[3];
+        across += yields;
+        if (model->subspace) {
+            pd_vector_store(pd_vector_load(frozen->at.normals + 3 * (size_t)p), along);
+            pd_vertex_project(model->subspace + 9 * (size_t)points[j], along);
+            yields *= along[0] * along[0] + along[1] * along[1] + along[2] * along[2];
+        }
+        sum += yields;
     }
     real missing = frozen->reach[p] - pd_penalty_turn_gap(frozen, contact->points, p);
-    if (!(sum > 0) || (!(missing > 0) && !(lambda > 0))) return;
+    if (!(across > 0) || (!(missing > 0) && !(lambda > 0))) return;
     multipliers[0] = pd_max(lambda + (missing - compliance * lambda) / (sum + compliance), (real)0);
     pd_vector tau = pd_vector_load(multipliers + 1);
     real limit = 0;
     if (contact->lagged.n > 0) limit = pd_penalty_turn_coefficient(&contact->rubbing, frozen, p) * multipliers[0];
-    if (limit > 0) tau = pd_vector_along(tau, (real)-1 / sum, pd_friction_turn_slip(&contact->lagged, &contact->slipping, p));
+    if (limit > 0) tau = pd_vector_along(tau, (real)-1 / across, pd_friction_turn_slip(&contact->lagged, &contact->slipping, p));
     real size = pd_sqrt(pd_vector_dot(tau, tau));
     if (size > limit) tau = pd_vector_scale(limit / size, tau);
     pd_vector_store(tau, multipliers + 1);
@@ -60,6 +70,12 @@ PD_FUNCTION pd_vector pd_contact_constraint_move(const pd_model *model, const pd
         real weight = contact->frozen.at.weights[role];
         sum = pd_vector_along(sum, weight * change[0], pd_vector_load(contact->frozen.at.normals + 3 * (size_t)(role / 4)));
         sum = pd_vector_along(sum, weight, pd_vector_load(change + 1));
+    }
+    if (model->subspace) {
+        real along[3];
+        pd_vector_store(sum, along);
+        pd_vertex_project(model->subspace + 9 * (size_t)i, along);
+        sum = pd_vector_load(along);
     }
     return pd_vector_scale((real)1 / model->masses[i], sum);
 }

@@ -186,7 +186,7 @@ def test_with_contact_and_friction():
         assert max(abs(moved[-1, 0] - moved[-1, 1]), abs(moved[-1, 2])) < 1e-14, name
 
 
-@pytest.mark.parametrize("solver", [CONTACT["direct"], CONTACT["quasi-Newton"]])
+@pytest.mark.parametrize("solver", [CONTACT["direct"], CONTACT["quasi-Newton"], CONTACT["VBD"], pdgpu.XPBD(iterations=30)])
 def test_with_a_penalty(solver):
     """If not, what a penalty finds on the way leads out of the plane."""
     scene = cube_at_a_wall()
@@ -289,6 +289,26 @@ def test_extended_position_based_dynamics_ends_where_newton_does_for_small_steps
         found[type(solver)] = sim.positions - start
         assert away(found[type(solver)][start[:, 0] > 0.45 * 1.1], "plane") < 1e-14
     assert np.abs(found[pdgpu.XPBD] - found[pdgpu.Newton]).max() < 0.01 * np.abs(found[pdgpu.Newton]).max()
+
+
+def test_extended_position_based_contact_of_held_particles():
+    """If not, a particle on a slanted line is pushed off it by the floor, or by more than the line gives way."""
+    thickness, stiffness, mass, dt = 1e-3, 3e4, 2.0, 0.01
+    found = {}
+    for gravity, steps, iterations in ((0.0, 1, 1), (-10.0, 60, 5)):
+        scene = pdgpu.Scene((0.0, gravity, 0.0))
+        scene.add_particles([[0.0, 4e-4, 0.0]], mass=mass, name="grain").slide([0], line=DIRECTION)
+        scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), name="floor")
+        contact = pdgpu.PenaltyContact(thickness, stiffness)
+        sim = pdgpu.Simulation(scene, pdgpu.XPBD(iterations=iterations), dt=dt, contact=contact)
+        start = sim.positions
+        sim.step(steps)
+        found[gravity] = sim.positions[0]
+        assert np.abs(np.cross(sim.positions[0] - start[0], DIRECTION)).max() < 1e-17
+    up = DIRECTION[1]
+    pushed = 6e-4 / (up**2 / mass + 1.0 / (stiffness * dt**2)) * up / mass * DIRECTION
+    np.testing.assert_allclose(found[0.0] - [0.0, 4e-4, 0.0], pushed, rtol=1e-12)
+    assert thickness - found[-10.0][1] == pytest.approx(10.0 * mass / stiffness, rel=1e-6)
 
 
 # ---- what holds for all --------------------------------------------------------------------------------------------------------------
