@@ -217,7 +217,8 @@ class Body(GuardedAttributes):
         A bilateral constraint in a subspace [Chen et al. 2024, VBD, Sec. 3.4]. Every solver takes it: those that minimise the incremental
         potential minimise it over what the vertices may do, the matrix A of Projective Dynamics becoming P A P with the projectors P, and
         PBD and XPBD move each vertex along it alone. Refused are the linear solver AJacobi, one product of which is several Jacobi steps,
-        and ProjectiveContact, which weighs a pair by masses that yield in every direction; BarrierContact and PenaltyContact are not.
+        and ProjectiveContact, which weighs a pair by masses that yield in every direction; the
+        other contacts are not.
 
         With Direct what slides couples the coordinates: the factor has a row for each of them instead of one for a vertex. Measured on
         cubes of which a side slides, 1331 and 6859 vertices, ARAP, one thread: an iteration of Projective Dynamics takes 1.9 and 2.7

@@ -96,5 +96,5 @@ def check_slides(solver, subspace, contact=None):
     if type(contact).__name__ in DRIVERS:
         raise ValueError(
             f"slide: {type(contact).__name__} cannot hold vertices on a line or plane: it weighs a pair by masses that yield in every "
-            "direction; BarrierContact and PenaltyContact can"
+            "direction; BarrierContact, PenaltyContact and TwoWayContact can"
         )

@@ -186,14 +186,23 @@ def test_with_contact_and_friction():
         assert max(abs(moved[-1, 0] - moved[-1, 1]), abs(moved[-1, 2])) < 1e-14, name
 
 
-@pytest.mark.parametrize("solver", [CONTACT["direct"], CONTACT["quasi-Newton"], CONTACT["VBD"], pdgpu.XPBD(iterations=30)])
-def test_with_a_penalty(solver):
-    """If not, what a penalty finds on the way leads out of the plane."""
+PENALTY, TWO_WAY = pdgpu.PenaltyContact(1e-3, 1e4, friction=0.3), pdgpu.TwoWayContact(1e-3)
+
+
+@pytest.mark.parametrize(
+    ("solver", "contact"),
+    [
+        *((solver, PENALTY) for solver in (CONTACT["direct"], CONTACT["quasi-Newton"], CONTACT["VBD"], pdgpu.XPBD(iterations=30))),
+        *((solver, TWO_WAY) for solver in (CONTACT["pcg"], scenes.XPBD)),
+    ],
+)
+def test_with_a_penalty_and_after_the_solver(solver, contact):
+    """If not, what a penalty finds on the way, or the two-way method after it, leads out of the plane."""
     scene = cube_at_a_wall()
-    sim = pdgpu.Simulation(scene, solver, dt=1 / 100, contact=pdgpu.PenaltyContact(1e-3, 1e4, friction=0.3), threads=1)
+    sim = pdgpu.Simulation(scene, solver, dt=1 / 100, contact=contact, threads=1)
     sim.step(3)
     moved = sim.positions - scene.rest_positions()
-    assert len(sim.contacts()) > 0
+    assert sim.positions[:, 1].min() < 1.0001e-3 < sim.positions[:, 1].max()
     assert np.abs(moved[scene.rest_positions()[:, 0] == 0.0, 0]).max() < 1e-15
 
 
