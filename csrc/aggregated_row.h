@@ -9,7 +9,7 @@
 #ifndef PD_AGGREGATED_ROW_H
 #define PD_AGGREGATED_ROW_H
 
-#include "backend.h"
+#include "matrix_loops.h"
 
 #ifndef PD_LANES_WAIT
 #define PD_LANES_WAIT()                  ((void)0)

@@ -1,4 +1,6 @@
 /* Loops over a sparse operator in blocks of neighbouring rows; see pd_block_matrix in backend.h. */
+#include "matrix_loops.h"
+
 #include "cpu/context.h"
 
 #ifdef _OPENMP

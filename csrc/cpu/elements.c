@@ -1,10 +1,11 @@
 /* Loops over elements: potential, gradient, Hessian, and batches of single elements.
  *
- * Each loop is one macro expanded over the element table, so that k and d are constants, the element's formula is inlined, and
- * a new element needs nothing here. Tets with the ARAP energy, the bulk of most scenes, have a vector path of their own
- * (arap_lanes.h); it calls the same formula for several tets at once. */
-#include "elements/position_based.h"
-#include "elements/vertex_step.h"
+ * What is done with one element stands in element_turn.h; each loop is expanded over the element table, and a new element needs nothing here.
+ * Tets with the ARAP energy, the bulk of most scenes, have a vector path of their own (arap_lanes.h); it calls the same formula for several
+ * tets at once. */
+#include "element_turn.h"
+
+#include "element_batch_turn.h"
 
 #include "cpu/arap_lanes.h"
 #include "cpu/context.h"
@@ -16,37 +17,12 @@
 enum { GRADIENT_NANOSECONDS = 30 };
 #define PD_HESSIAN_NANOSECONDS(k, d) (30 * (k) * (k) * (d))
 
-/* Corner positions of one element. */
-#define PD_GATHER(k, x, vertices, corners)                                                                        \
-    do {                                                                                                          \
-        for (int a_ = 0; a_ < (k); a_++)                                                                          \
-            for (int c_ = 0; c_ < 3; c_++) (corners)[3 * a_ + c_] = (x)[3 * (size_t)(vertices)[a_] + (size_t)c_]; \
-    } while (0)
-
-/* F of element e of g at positions x. */
-#define PD_DEFORMATION_AT(k, d, x, e, F)                                                   \
-    do {                                                                                   \
-        real at_[3 * (k)];                                                                 \
-        PD_GATHER(k, x, g->vertices + (size_t)(e) * (k), at_);                             \
-        pd_element_deformation(k, d, at_, g->rest + (size_t)(e) * PD_REST_COUNT(k, d), F); \
-    } while (0)
-
 /* ---- energy ---------------------------------------------------------------------------------------------------------- */
 
 #define PD_ENERGY_BLOCK(KIND, name, k, d, count, ...)                                                                             \
     static void energy_##name(const pd_elements *g, const pd_step_data *step, const real *x, int begin, int end, double *elastic, \
                               double *damped) {                                                                                   \
-        for (int e = begin; e < end; e++) {                                                                                       \
-            const real *p = g->parameters + (size_t)e * (count);                                                                  \
-            real F[3 * (d)];                                                                                                      \
-            PD_DEFORMATION_AT(k, d, x, e, F);                                                                                     \
-            *elastic += (double)pd_##name##_energy(F, p);                                                                         \
-            if (!g->damping || g->damping[e] <= 0) continue;                                                                      \
-            real Ft[3 * (d)];                                                                                                     \
-            PD_DEFORMATION_AT(k, d, step->x_t, e, Ft);                                                                            \
-            *damped += (double)g->damping[e] * step->inverse_h *                                                                  \
-                       (double)pd_element_damping_energy(3 * (d), g->damping_hessian + (size_t)e * 9 * (d) * (d), F, Ft);         \
-        }                                                                                                                         \
+        for (int e = begin; e < end; e++) pd_element_turn_energy_##name(g, step->inverse_h, step->x_t, x, e, elastic, damped);    \
     }
 PD_ELEMENT_TABLE(PD_ENERGY_BLOCK)
 
@@ -113,18 +89,8 @@ pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step
 
 #define PD_GRADIENT_BLOCK(KIND, name, k, d, count, ...)                                                                       \
     static void gradient_##name(const pd_elements *g, const pd_step_data *step, const real *x, int begin, int end, real *f) { \
-        for (int e = begin; e < end; e++) {                                                                                   \
-            const real *p = g->parameters + (size_t)e * (count);                                                              \
-            real F[3 * (d)], P[3 * (d)];                                                                                      \
-            PD_DEFORMATION_AT(k, d, x, e, F);                                                                                 \
-            pd_##name##_gradient(F, p, P);                                                                                    \
-            if (g->damping && g->damping[e] > 0) {                                                                            \
-                real Ft[3 * (d)], scale = g->damping[e] * (real)step->inverse_h;                                              \
-                PD_DEFORMATION_AT(k, d, step->x_t, e, Ft);                                                                    \
-                pd_element_damping_gradient(3 * (d), scale, g->damping_hessian + (size_t)e * 9 * (d) * (d), F, Ft, P);        \
-            }                                                                                                                 \
-            pd_element_forces_from_gradient(k, d, g->rest + (size_t)e * PD_REST_COUNT(k, d), P, f + (size_t)e * 3 * (k));     \
-        }                                                                                                                     \
+        for (int e = begin; e < end; e++)                                                                                     \
+            pd_element_turn_gradient_##name(g, (real)step->inverse_h, step->x_t, x, e, f + (size_t)e * 3 * (k));              \
     }
 PD_ELEMENT_TABLE(PD_GRADIENT_BLOCK)
 
@@ -183,17 +149,10 @@ pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_
 
 /* ---- moves of position-based dynamics ----------------------------------------------------------------------------------- */
 
-#define PD_MOVES_BLOCK(KIND, name, k, d, count, ...)                                                                     \
-    static void moves_##name(const pd_model *model, const pd_elements *g, const real *x, int begin, int end, real *f) {  \
-        for (int e = begin; e < end; e++) {                                                                              \
-            const int *vertices = g->vertices + (size_t)e * (k);                                                         \
-            real F[3 * (d)], T[3 * (d)], w[k];                                                                           \
-            PD_DEFORMATION_AT(k, d, x, e, F);                                                                            \
-            pd_##name##_projection(F, g->parameters + (size_t)e * (count), T);                                           \
-            for (int a = 0; a < (k); a++) w[a] = model->fixed[vertices[a]] ? 0 : 1 / model->masses[vertices[a]];         \
-            pd_element_moves_within(k, d, g->rest + (size_t)e * PD_REST_COUNT(k, d), w, F, T, vertices, model->subspace, \
-                                    f + (size_t)e * 3 * (k));                                                            \
-        }                                                                                                                \
+#define PD_MOVES_BLOCK(KIND, name, k, d, count, ...)                                                                      \
+    static void moves_##name(const pd_model *model, const pd_elements *g, const real *x, int begin, int end, real *f) {   \
+        for (int e = begin; e < end; e++)                                                                                 \
+            pd_element_turn_moves_##name(g, model->fixed, model->masses, model->subspace, x, e, f + (size_t)e * 3 * (k)); \
     }
 PD_PROJECTIVE_TABLE(PD_MOVES_BLOCK)
 
@@ -230,14 +189,11 @@ pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double
 
 /* ---- damping ---------------------------------------------------------------------------------------------------------- */
 
-#define PD_DAMPING_BLOCK(KIND, name, k, d, count, ...)                                                                      \
-    static void damping_##name(pd_context *context, const pd_elements *g, const real *x_t) {                                \
-        const int team = pd_threads(context, g->n, PD_HESSIAN_NANOSECONDS(k, d));                                           \
-        _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = 0; e < g->n; e++) {                     \
-            real F[3 * (d)];                                                                                                \
-            PD_DEFORMATION_AT(k, d, x_t, e, F);                                                                             \
-            pd_##name##_hessian(F, g->parameters + (size_t)e * (count), 1, g->damping_hessian + (size_t)e * 9 * (d) * (d)); \
-        }                                                                                                                   \
+#define PD_DAMPING_BLOCK(KIND, name, k, d, count, ...)                                                \
+    static void damping_##name(pd_context *context, const pd_elements *g, const real *x_t) {          \
+        const int team = pd_threads(context, g->n, PD_HESSIAN_NANOSECONDS(k, d));                     \
+        _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = 0; e < g->n; e++) \
+            pd_element_turn_hessian_##name(g, 0, x_t, 1, e, NULL);                                    \
     }
 PD_ELEMENT_TABLE(PD_DAMPING_BLOCK)
 
@@ -258,44 +214,38 @@ pd_status pd_damping_hessian(pd_context *context, const pd_model *model, const r
 
 /* ---- Hessian ---------------------------------------------------------------------------------------------------------- */
 
-/* Elements write into shared blocks one after another: the factorisation that follows costs far more than this loop, and
- * the order of the sums stays fixed. The elements' own Hessians, the costly part, are computed in parallel, a batch ahead. */
-enum { PD_HESSIAN_BATCH = 256 };
-
-#define PD_HESSIAN_BLOCK(KIND, name, k, d, count, ...)                                                                           \
-    static void hessian_##name(pd_context *context, const pd_elements *g, const pd_step_data *step, const real *x, int psd,      \
-                               const int *slots, real *blocks) {                                                                 \
-        real batch[PD_HESSIAN_BATCH][9 * (k) * (k)];                                                                             \
-        for (int begin = 0; begin < g->n; begin += PD_HESSIAN_BATCH) {                                                           \
-            int end = begin + PD_HESSIAN_BATCH < g->n ? begin + PD_HESSIAN_BATCH : g->n;                                         \
-            const int team = pd_threads(context, end - begin, PD_HESSIAN_NANOSECONDS(k, d));                                     \
-            _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = begin; e < end; e++) {                   \
-                const real *p = g->parameters + (size_t)e * (count);                                                             \
-                real F[3 * (d)], H[9 * (d) * (d)];                                                                               \
-                PD_DEFORMATION_AT(k, d, x, e, F);                                                                                \
-                pd_##name##_hessian(F, p, psd, H);                                                                               \
-                if (g->damping && g->damping[e] > 0) {                                                                           \
-                    real scale = g->damping[e] * (real)step->inverse_h;                                                          \
-                    const real *D = g->damping_hessian + (size_t)e * 9 * (d) * (d);                                              \
-                    for (int i = 0; i < 9 * (d) * (d); i++) H[i] += scale * D[i];                                                \
-                }                                                                                                                \
-                pd_element_hessian_from_F(k, d, g->rest + (size_t)e * PD_REST_COUNT(k, d), H, batch[e - begin]);                 \
-            }                                                                                                                    \
-            for (int e = begin; e < end; e++)                                                                                    \
-                for (int a = 0; a < (k); a++)                                                                                    \
-                    for (int b = 0; b < (k); b++) {                                                                              \
-                        real *block = blocks + 9 * (size_t)slots[((size_t)e * (k) + (size_t)a) * (k) + (size_t)b];               \
-                        for (int i = 0; i < 3; i++)                                                                              \
-                            for (int j = 0; j < 3; j++) block[3 * i + j] += batch[e - begin][(3 * a + i) * 3 * (k) + 3 * b + j]; \
-                    }                                                                                                            \
-        }                                                                                                                        \
-    }
-PD_ELEMENT_TABLE(PD_HESSIAN_BLOCK)
+/* The elements' own Hessians, the costly part, are computed in parallel, a batch at a time, which stays in the cache; then every thread goes
+ * through the batch and adds the rows of the vertices that are its own: no two write to one block, and the order of the sums is that of the
+ * elements whatever the number of threads. */
+enum { PD_HESSIAN_BATCH = 1024 };
 
 size_t pd_hessian_scratch(const pd_model *model) {
     (void)model;
-    return 0; // a batch of elements fits on the stack
+    return (size_t)PD_HESSIAN_BATCH * 9 * PD_MAX_VERTICES * PD_MAX_VERTICES * sizeof(real);
 }
+
+#define PD_HESSIAN_BLOCK(KIND, name, k, d, count, ...)                                                                            \
+    static void hessian_##name(pd_context *context, const pd_elements *g, const pd_step_data *step, const real *x, int psd,       \
+                               const int *slots, real *batch, real *blocks) {                                                     \
+        for (int begin = 0; begin < g->n; begin += PD_HESSIAN_BATCH) {                                                            \
+            const int end = g->n - begin < PD_HESSIAN_BATCH ? g->n : begin + PD_HESSIAN_BATCH;                                    \
+            const int team = pd_threads(context, end - begin, PD_HESSIAN_NANOSECONDS(k, d));                                      \
+            _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = begin; e < end; e++)                      \
+                pd_element_turn_hessian_##name(g, (real)step->inverse_h, x, psd, e, batch + (size_t)(e - begin) * 9 * (k) * (k)); \
+            _Pragma("omp parallel for num_threads(team) schedule(static, 1)") for (int own = 0; own < team;                       \
+                                                                                   own++) for (int corner = begin * (k);          \
+                                                                                               corner < end * (k); corner++) {    \
+                if (g->vertices[corner] / 16 % team != own) continue;                                                             \
+                const real *rows = batch + (size_t)(corner - begin * (k)) * 9 * (k);                                              \
+                for (int b = 0; b < (k); b++) {                                                                                   \
+                    real *block = blocks + 9 * (size_t)slots[(size_t)corner * (k) + (size_t)b];                                   \
+                    for (int i = 0; i < 3; i++)                                                                                   \
+                        for (int j = 0; j < 3; j++) block[3 * i + j] += rows[3 * (k) * i + 3 * b + j];                            \
+                }                                                                                                                 \
+            }                                                                                                                     \
+        }                                                                                                                         \
+    }
+PD_ELEMENT_TABLE(PD_HESSIAN_BLOCK)
 
 pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, int psd, int *const *slots,
                      const int *diagonal_slots, int n_blocks, real *blocks) {
@@ -304,7 +254,7 @@ pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_d
         const pd_elements *g = &model->kinds[kind];
         switch (g->kind) {
 #define PD_CASE(KIND, name, k, d, count, ...) \
-    case KIND: hessian_##name(context, g, step, x, psd, slots[kind], blocks); break;
+    case KIND: hessian_##name(context, g, step, x, psd, slots[kind], model->element_hessians, blocks); break;
             PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE
         default: break;
@@ -322,42 +272,16 @@ pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_d
     static void batch_##name(pd_context *context, int quantity, int n, const real *x, const real *rest, const real *parameters, \
                              real *out) {                                                                                       \
         const int team = pd_threads(context, n, PD_HESSIAN_NANOSECONDS(k, d));                                                  \
-        _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = 0; e < n; e++) {                            \
-            const real *r = rest + (size_t)e * PD_REST_COUNT(k, d), *p = parameters + (size_t)e * (count);                      \
-            real F[3 * (d)], P[3 * (d)], H[9 * (d) * (d)];                                                                      \
-            pd_element_deformation(k, d, x + (size_t)e * 3 * (k), r, F);                                                        \
-            switch (quantity) {                                                                                                 \
-            case PD_BATCH_ENERGY: out[e] = pd_##name##_energy(F, p); break;                                                     \
-            case PD_BATCH_GRADIENT:                                                                                             \
-                pd_##name##_gradient(F, p, P);                                                                                  \
-                pd_element_forces_from_gradient(k, d, r, P, out + (size_t)e * 3 * (k));                                         \
-                break;                                                                                                          \
-            case PD_BATCH_HESSIAN:                                                                                              \
-            case PD_BATCH_HESSIAN_PSD:                                                                                          \
-                pd_##name##_hessian(F, p, quantity == PD_BATCH_HESSIAN_PSD, H);                                                 \
-                pd_element_hessian_from_F(k, d, r, H, out + (size_t)e * 9 * (k) * (k));                                         \
-                break;                                                                                                          \
-            case PD_BATCH_BLOCKS:                                                                                               \
-                for (int a = 0; a < (k); a++) {                                                                                 \
-                    real along[3] = {0, 0, 0};                                                                                  \
-                    if ((k) > 1) pd_element_corner_gradient(k, d, r, a, along);                                                 \
-                    pd_##name##_block(F, p, along, out + ((size_t)e * (k) + (size_t)a) * 9);                                    \
-                }                                                                                                               \
-                break;                                                                                                          \
-            default: pd_##name##_gradient(F, p, out + (size_t)e * 3 * (d)); break;                                              \
-            }                                                                                                                   \
-        }                                                                                                                       \
+        _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = 0; e < n; e++)                              \
+            pd_batch_turn_##name(quantity, (size_t)e, x, rest, parameters, out);                                                \
     }
 PD_ELEMENT_TABLE(PD_BATCH)
 
 #define PD_PROJECT(KIND, name, k, d, count, ...)                                                                                 \
     static void project_##name(pd_context *context, int n, const real *x, const real *rest, const real *parameters, real *out) { \
         const int team = pd_threads(context, n, GRADIENT_NANOSECONDS);                                                           \
-        _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = 0; e < n; e++) {                             \
-            real F[3 * (d)];                                                                                                     \
-            pd_element_deformation(k, d, x + (size_t)e * 3 * (k), rest + (size_t)e * PD_REST_COUNT(k, d), F);                    \
-            pd_##name##_projection(F, parameters + (size_t)e * (count), out + (size_t)e * 3 * (d));                              \
-        }                                                                                                                        \
+        _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = 0; e < n; e++)                               \
+            pd_projection_turn_##name((size_t)e, x, rest, parameters, out);                                                      \
     }
 PD_PROJECTIVE_TABLE(PD_PROJECT)
 

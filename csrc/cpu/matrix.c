@@ -2,6 +2,8 @@
  *
  * One and three columns are what almost every call has: the loops are compiled for these two and, for any other number, run over the
  * columns four at a time. A row's sum has the same order whatever the threads. */
+#include "matrix_loops.h"
+
 #include "cpu/context.h"
 
 #include <string.h>

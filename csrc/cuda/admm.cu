@@ -1,5 +1,5 @@
 /* The local step of ADMM, one thread per element and one launch per kind. */
-#include "elements/admm.h"
+#include "admm_turn.h"
 
 #include "cuda/context.cuh"
 
@@ -7,17 +7,7 @@
     static __global__ void name##_admm_kernel(pd_elements g, real inverse_h, const real *x_t, const real *x, const real *weights, real *u, \
                                               real *f) {                                                                                   \
         int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                              \
-        if (e >= g.n) return;                                                                                                              \
-        const real *rest = g.rest + (size_t)e * PD_REST_COUNT(k, d);                                                                       \
-        const int *vertices = g.vertices + (size_t)e * (k);                                                                                \
-        real at[3 * (k)], F[3 * (d)], Ft[3 * (d)] = {0}, P[3 * (d)], scale = g.damping ? g.damping[e] * inverse_h : 0;                     \
-        for (int i = 0; i < 3 * (k); i++) at[i] = x[3 * (size_t)vertices[i / 3] + (size_t)(i % 3)];                                        \
-        pd_element_deformation(k, d, at, rest, F);                                                                                         \
-        for (int i = 0; i < 3 * (k); i++) at[i] = x_t[3 * (size_t)vertices[i / 3] + (size_t)(i % 3)];                                      \
-        if (scale > 0) pd_element_deformation(k, d, at, rest, Ft);                                                                         \
-        pd_admm_local_##name(F, g.parameters + (size_t)e * (count), weights[e], scale,                                                     \
-                             g.damping ? g.damping_hessian + (size_t)e * 9 * (d) * (d) : NULL, Ft, u + (size_t)e * 3 * (d), P);            \
-        pd_element_forces_from_gradient(k, d, rest, P, f + (size_t)e * 3 * (k));                                                           \
+        if (e < g.n) pd_admm_turn_##name(&g, inverse_h, x_t, x, weights[e], e, u + (size_t)e * 3 * (d), f + (size_t)e * 3 * (k));          \
     }
 PD_ELEMENT_TABLE(PD_ADMM_KERNEL)
 

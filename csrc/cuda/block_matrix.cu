@@ -8,6 +8,8 @@
  *
  * As for Jacobi there are two ways to run many sweeps: one launch each, or one cooperative launch in which a block keeps the coefficients
  * of 128 entries a row in registers and its list of columns in shared memory. */
+#include "matrix_loops.h"
+
 #include "cuda/sweeps.cuh"
 
 #include <cooperative_groups.h>

@@ -1,5 +1,7 @@
 /* Loops over elements: their second derivatives, for damping and for the Hessian of G; one thread per element. */
-#include "cuda/elements.cuh"
+#include "element_turn.h"
+
+#include "cuda/context.cuh"
 
 /* The elements' own Hessians of one kind, a batch at a time, go into scratch memory; then every row of the pattern adds those of its
  * corners, in order. Written and read once, 576 B of a tet in float, they cost less than the tet's Hessian computed at each of its
@@ -27,19 +29,7 @@ size_t pd_hessian_scratch(const pd_model *model) {
 #define PD_HESSIAN_KERNEL(KIND, name, k, d, count, ...)                                                                                  \
     static __global__ void name##_hessian_kernel(pd_elements g, real inverse_h, const real *x, int psd, int begin, int end, real *out) { \
         int e = begin + (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                    \
-        if (e >= end) return;                                                                                                            \
-        real F[3 * (d)], H[9 * (d) * (d)], *D = g.damping ? g.damping_hessian + (size_t)e * 9 * (d) * (d) : NULL;                        \
-        PD_DEFORMATION_AT(k, d, x, e, F);                                                                                                \
-        pd_##name##_hessian(F, g.parameters + (size_t)e * (count), psd, H);                                                              \
-        if (!out) {                                                                                                                      \
-            for (int i = 0; i < 9 * (d) * (d); i++) D[i] = H[i];                                                                         \
-            return;                                                                                                                      \
-        }                                                                                                                                \
-        if (D && g.damping[e] > 0) {                                                                                                     \
-            real scale = g.damping[e] * inverse_h;                                                                                       \
-            for (int i = 0; i < 9 * (d) * (d); i++) H[i] += scale * D[i];                                                                \
-        }                                                                                                                                \
-        pd_element_hessian_from_F(k, d, g.rest + (size_t)e * PD_REST_COUNT(k, d), H, out + (size_t)(e - begin) * 9 * (k) * (k));         \
+        if (e < end) pd_element_turn_hessian_##name(&g, inverse_h, x, psd, e, out ? out + (size_t)(e - begin) * 9 * (k) * (k) : NULL);   \
     }
 PD_ELEMENT_TABLE(PD_HESSIAN_KERNEL)
 

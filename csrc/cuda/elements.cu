@@ -1,11 +1,10 @@
 /* Loops over elements: potential, gradient, moves of position-based dynamics; one thread per element.
  *
  * The gradient is written per corner and gathered per vertex in a fixed order: no atomics, the same bits in every run. */
-#include "elements/position_based.h"
-#include "elements/vertex_step.h"
+#include "element_turn.h"
 
 #include "cuda/block_sum.cuh"
-#include "cuda/elements.cuh"
+#include "cuda/context.cuh"
 #include "cuda/rows.cuh"
 
 /* ---- energy: partial [blocks,2], elastic and damping ------------------------------------------------------------------- */
@@ -14,17 +13,8 @@
     static __global__ void name##_energy_kernel(pd_elements g, double inverse_h, const real *x_t, const real *x, double *partial) { \
         int begin = (int)blockIdx.x * PD_SUM_BLOCK, end = begin + PD_SUM_BLOCK < g.n ? begin + PD_SUM_BLOCK : g.n;                  \
         double elastic = 0.0, damped = 0.0;                                                                                         \
-        for (int e = begin + (int)threadIdx.x; e < end; e += PD_THREADS) {                                                          \
-            const real *p = g.parameters + (size_t)e * (count);                                                                     \
-            real F[3 * (d)];                                                                                                        \
-            PD_DEFORMATION_AT(k, d, x, e, F);                                                                                       \
-            elastic += (double)pd_##name##_energy(F, p);                                                                            \
-            if (!g.damping || g.damping[e] <= 0) continue;                                                                          \
-            real Ft[3 * (d)];                                                                                                       \
-            PD_DEFORMATION_AT(k, d, x_t, e, Ft);                                                                                    \
-            damped += (double)g.damping[e] * inverse_h *                                                                            \
-                      (double)pd_element_damping_energy(3 * (d), g.damping_hessian + (size_t)e * 9 * (d) * (d), F, Ft);             \
-        }                                                                                                                           \
+        for (int e = begin + (int)threadIdx.x; e < end; e += PD_THREADS)                                                            \
+            pd_element_turn_energy_##name(&g, inverse_h, x_t, x, e, &elastic, &damped);                                             \
         elastic = pd_block_sum(elastic);                                                                                            \
         damped = pd_block_sum(damped);                                                                                              \
         if (threadIdx.x == 0) partial[2 * blockIdx.x] = elastic, partial[2 * blockIdx.x + 1] = damped;                              \
@@ -84,17 +74,7 @@ pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step
 #define PD_GRADIENT_KERNEL(KIND, name, k, d, count, ...)                                                                    \
     static __global__ void name##_gradient_kernel(pd_elements g, real inverse_h, const real *x_t, const real *x, real *f) { \
         int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                               \
-        if (e >= g.n) return;                                                                                               \
-        const real *p = g.parameters + (size_t)e * (count);                                                                 \
-        real F[3 * (d)], P[3 * (d)];                                                                                        \
-        PD_DEFORMATION_AT(k, d, x, e, F);                                                                                   \
-        pd_##name##_gradient(F, p, P);                                                                                      \
-        if (g.damping && g.damping[e] > 0) {                                                                                \
-            real Ft[3 * (d)], scale = g.damping[e] * inverse_h;                                                             \
-            PD_DEFORMATION_AT(k, d, x_t, e, Ft);                                                                            \
-            pd_element_damping_gradient(3 * (d), scale, g.damping_hessian + (size_t)e * 9 * (d) * (d), F, Ft, P);           \
-        }                                                                                                                   \
-        pd_element_forces_from_gradient(k, d, g.rest + (size_t)e * PD_REST_COUNT(k, d), P, f + (size_t)e * 3 * (k));        \
+        if (e < g.n) pd_element_turn_gradient_##name(&g, inverse_h, x_t, x, e, f + (size_t)e * 3 * (k));                    \
     }
 PD_ELEMENT_TABLE(PD_GRADIENT_KERNEL)
 
@@ -144,17 +124,11 @@ pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_
 
 /* ---- moves of position-based dynamics ------------------------------------------------------------------------------------ */
 
-#define PD_MOVES_KERNEL(KIND, name, k, d, count, ...)                                                                                  \
-    static __global__ void name##_moves_kernel(pd_elements g, const unsigned char *fixed, const real *masses, const real *subspace,    \
-                                               const real *x, real *f) {                                                               \
-        int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                          \
-        if (e >= g.n) return;                                                                                                          \
-        const int *vertices = g.vertices + (size_t)e * (k);                                                                            \
-        real F[3 * (d)], T[3 * (d)], w[k];                                                                                             \
-        PD_DEFORMATION_AT(k, d, x, e, F);                                                                                              \
-        pd_##name##_projection(F, g.parameters + (size_t)e * (count), T);                                                              \
-        for (int a = 0; a < (k); a++) w[a] = fixed[vertices[a]] ? (real)0 : (real)1 / masses[vertices[a]];                             \
-        pd_element_moves_within(k, d, g.rest + (size_t)e * PD_REST_COUNT(k, d), w, F, T, vertices, subspace, f + (size_t)e * 3 * (k)); \
+#define PD_MOVES_KERNEL(KIND, name, k, d, count, ...)                                                                               \
+    static __global__ void name##_moves_kernel(pd_elements g, const unsigned char *fixed, const real *masses, const real *subspace, \
+                                               const real *x, real *f) {                                                            \
+        int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                       \
+        if (e < g.n) pd_element_turn_moves_##name(&g, fixed, masses, subspace, x, e, f + (size_t)e * 3 * (k));                      \
     }
 PD_PROJECTIVE_TABLE(PD_MOVES_KERNEL)
 

@@ -6,6 +6,8 @@
 #ifndef PD_CUDA_ROWS_CUH
 #define PD_CUDA_ROWS_CUH
 
+#include "matrix_loops.h"
+
 #include "cuda/context.cuh"
 
 enum { PD_LANES = 4, PD_ROWS = PD_THREADS / PD_LANES }; /* threads of a row, rows of a block */

@@ -4,6 +4,7 @@
 
 #include "contact/contact.h"
 #include "dynamics/block_hessian.h"
+#include "matrix_loops.h"
 
 #include <stdlib.h>
 

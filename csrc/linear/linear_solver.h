@@ -7,9 +7,9 @@
 #ifndef PD_LINEAR_LINEAR_SOLVER_H
 #define PD_LINEAR_LINEAR_SOLVER_H
 
-#include "backend.h"
 #include "base/option.h"
 #include "linear/chebyshev.h"
+#include "matrix_loops.h"
 #include "sparse/cholesky.h"
 #include "sparse/system_matrix.h"
 

@@ -1,0 +1,193 @@
+/* The loops of linear systems: a part of backend.h, under the same rules, that only what solves one includes. */
+#ifndef PD_MATRIX_LOOPS_H
+#define PD_MATRIX_LOOPS_H
+
+#include "backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- linear systems: A d = r for one or several right-hand sides ------------------------------------------------------- */
+
+/* Sparse symmetric matrix that acts on every column of [n,width] vectors alike. In a simulation the rows of fixed vertices are 1 on
+ * the diagonal and empty elsewhere. */
+typedef struct pd_matrix {
+    int n;
+    int *row_start;       /* B [n+1] */
+    int *columns;         /* B, the diagonal left out */
+    real *values;         /* B */
+    real *diagonal;       /* B [n] */
+    double *partial_sums; /* B [2 (n / (PD_SUM_BLOCK - 2) + 1), width] scratch of the reductions, for the widest vectors it serves */
+    const real
+        *subspace; /* B [n,3,3] borrowed projectors, by vertex, on what it is held in, or NULL. Width 3: the residual that counts, and that
+                           * pd_gauss_seidel_sweep corrects by, is P_i (r - A d)_i */
+} pd_matrix;
+
+/* y = A x. */
+pd_status pd_matrix_multiply(pd_context *context, const pd_matrix *matrix, int width, const real *x, real *y);
+
+/* q = scale D^-1 (r - A d). */
+pd_status pd_matrix_correction(pd_context *context, const pd_matrix *matrix, int width, double scale, const real *r, const real *d,
+                               real *q);
+
+/* out [2]  B: sum |P (r - A d)|^2 with products and sums in double, P = I without a subspace, and sum |d - target|^2 (0 where target is NULL). */
+pd_status pd_matrix_residual(pd_context *context, const pd_matrix *matrix, int width, const real *r, const real *d, const real *target,
+                             double *out);
+
+/* out = sum x_i y_i over n width numbers, in double. */
+pd_status pd_matrix_dot(pd_context *context, const pd_matrix *matrix, int width, const real *x, const real *y, double *out /* B */);
+
+/* Weighted Jacobi with Chebyshev extrapolation: n_sweeps times
+ *     d^ = weight D^-1 (r - A d) + d,   previous <- omega (d^ - previous) + previous,   the two change places
+ * [Wang 2015, Eq. 20 and 12]. buffers = {d, previous} in and out. omegas [n_sweeps] H; where omega is 1, previous is not read.
+ * from_zero != 0: d and previous are zero whatever the buffers hold, and the first sweep needs no product. */
+pd_status pd_jacobi_sweeps(pd_context *context, const pd_matrix *matrix, int width, const real *residual, double weight,
+                           const double *omegas, int n_sweeps, int from_zero, real *buffers[2]);
+
+/* previous <- omega (gamma (hat - d) + d - previous) + previous; hat itself where omega = gamma = 1. */
+pd_status pd_extrapolate(pd_context *context, const pd_matrix *matrix, int width, double omega, double gamma, const real *hat,
+                         const real *d, real *previous);
+
+/* The rows of a matrix sorted by colour: row t of `matrix` is row rows[t] of A; its columns are those of A. */
+typedef struct pd_coloured_matrix {
+    pd_matrix matrix;
+    int *rows;               /* B [n] */
+    int n_colours;           /* 1 and `sequential` for the natural order */
+    const int *colour_start; /* H [n_colours+1] */
+    int sequential;          /* rows of a colour depend on each other: one thread, in order */
+} pd_coloured_matrix;
+
+/* One Gauss-Seidel sweep in place, colour after colour, the rows of a colour in parallel (backward: all in reverse):
+ *     d_i += omega P_i (r_i - sum_j a_ij d_j) / a_ii, P_i = I without a subspace. */
+pd_status pd_gauss_seidel_sweep(pd_context *context, const pd_coloured_matrix *coloured, int width, const real *residual, double omega,
+                                int backward, real *d);
+
+/* Rows of PD_BLOCK_ROWS neighbouring vertices share most of their columns. Such a block lists the columns it reads once, and its rows
+ * address that list with 16 bits: on a GPU the list is what is loaded into shared memory, on a CPU it stays in the first-level cache.
+ * Long rows are split into segments of at most PD_SEGMENT entries, one thread each on a GPU [Lan et al. 2022, Appendix A]. */
+#define PD_BLOCK_ROWS 16
+#define PD_SEGMENT    32
+typedef struct pd_block_matrix {
+    int n, n_blocks, largest_list;
+    int *rows;             /* B [n] row of the operator at each place; block b holds the places from b PD_BLOCK_ROWS on */
+    int *list_start;       /* B [n_blocks+1] */
+    int *list;             /* B columns that a block reads */
+    int *segment_start;    /* B [n+1] segments of each place */
+    int *entry_start;      /* B [n_segments+1] */
+    unsigned short *local; /* B [n_entries] column as a position in the block's list */
+    real *values;          /* B [n_entries] */
+    real *scratch;         /* B [threads,largest_list,width], CPU only */
+} pd_block_matrix;
+
+/* hat = P in + add, extrapolated as in pd_extrapolate. previous may be neither `in` nor `add`. */
+pd_status pd_block_sweep(pd_context *context, const pd_block_matrix *P, int width, const real *in, const real *add, double omega,
+                         double gamma, const real *d, real *previous);
+
+/* n_sweeps times previous <- P d + add, extrapolated as in pd_extrapolate, then the two change places. buffers = {d, previous} in and
+ * out; omegas [n_sweeps] H. */
+pd_status pd_block_sweeps(pd_context *context, const pd_block_matrix *P, int width, const real *add, const double *omegas, double gamma,
+                          int n_sweeps, real *buffers[2]);
+
+/* The products B_is B_sj that a matrix R^2 is summed from, path by path i-s-j [Lan et al. 2022, Eq. 14]. */
+typedef struct pd_path_products {
+    long long *path_start; /* B [n_entries+1] */
+    int *via;              /* B s */
+    real *products;        /* B B_is B_sj: the A-products */
+    real *hops;            /* B [n_entries] B_ij, 0 where i and j are no neighbours */
+    unsigned char *own;    /* B [n_entries] 1: the entry (i,i) */
+} pd_path_products;
+
+/* A-coefficients from A-products: for the places of the marked rows (B [n], by row) and the present diagonal D
+ *     value_ij = a own + b hop / D_i + c / D_i sum over paths of product / D_s. */
+pd_status pd_refresh_products(pd_context *context, const pd_path_products *paths, const pd_block_matrix *P, const real *diagonal, double a,
+                              double b, double c, const unsigned char *marks);
+
+/* The rows e_i^T (a_0 I + a_1 R + .. + a_m R^m), R = (1-w) I + w D^-1 B, of an operator for which no products are kept. Each is made by
+ * repeated products with R on the columns within m hops of its block, its support. */
+typedef struct pd_row_polynomial {
+    int degree;
+    double weight, coefficients[5]; /* w, a; degree <= 4 */
+    int *row_start, *columns;       /* B the negated off-diagonal part of A, [n+1] and */
+    double *values;                 /* B [nnz] */
+    int *support_start, *support;   /* B [n_blocks+1] and columns, ascending */
+    int largest_support;
+    int same; /* the supports are the lists of the block matrix */
+    int workers;
+    void *scratch; /* B, pd_row_scratch bytes, zero between two calls */
+} pd_row_polynomial;
+
+/* Bytes that `workers` rows in the making need; *workers: as many as this backend makes at once. */
+size_t pd_row_scratch(const pd_context *context, int n, int largest_support, int *workers);
+
+/* values of the places of the marked rows (B [n], by row) from the diagonal D (B [n]), computed in double and rounded once. */
+pd_status pd_refresh_rows(pd_context *context, const pd_row_polynomial *polynomial, const pd_block_matrix *P, const double *diagonal,
+                          const unsigned char *marks);
+
+/* Preconditioner of conjugate gradients: the inverse diagonal, or the inverses of the 3x3 blocks on it. */
+typedef struct pd_preconditioner {
+    int block;     /* 1 or 3; 3 only for width 1 and n a multiple of 3 */
+    real *inverse; /* B [n] or [n/3,3,3] */
+} pd_preconditioner;
+
+/* ---- a diagonal that changes: all B, [n] ---------------------------------------------------------------------------------------- */
+
+/* total = base + added; base where added is NULL. */
+pd_status pd_diagonal_sum(pd_context *context, int n, const double *base, const double *added, double *total);
+
+/* rounded_t = total of row rows[t] (rows NULL: of row t). */
+pd_status pd_diagonal_round(pd_context *context, int n, const double *total, const int *rows, real *rounded);
+
+/* The preconditioner's inverses, computed in double. blocks [n,3]: the 3x3 blocks on the diagonal, whose own diagonal `total` replaces; not
+ * read where M->block is 1. */
+pd_status pd_diagonal_inverses(pd_context *context, int n, const double *blocks, const double *total, const pd_preconditioner *M);
+
+/* marks = whether `total` differs from `last`, then last = total. */
+pd_status pd_diagonal_compare(pd_context *context, int n, const double *total, double *last, unsigned char *marks);
+
+/* wider_i = whether i or a column of row i is marked: one ring more. wider may not be marks. */
+pd_status pd_marks_spread(pd_context *context, int n, const int *row_start, const int *columns, const unsigned char *marks,
+                          unsigned char *wider);
+
+/* The three passes of one iteration of preconditioned conjugate gradients, every column a system of its own.
+ * sums  B [6,width]: p.q, r.z, r.z of the iteration before, r.r of every column, and room for two more. alpha = rz/pq and
+ * beta = rz/rz_before are formed where they lie, so nothing waits for the host; where pq or rz_before is not positive they are 0. */
+pd_status pd_pcg_product(pd_context *context, const pd_matrix *matrix, int width, const real *p, real *q, double *sums); /* q = A p; pq */
+/* d += alpha p; r -= alpha q; z = M^-1 r is not stored; rz_before = rz, then rz and rr anew. start != 0: d = 0, alpha = 0. */
+pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *p,
+                         const real *q, real *d, real *r, double *sums);
+/* p = M^-1 r + beta p; start != 0: beta = 0. */
+pd_status pd_pcg_turn(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *r,
+                      real *p, const double *sums);
+
+/* Every one of `width` numbers <- their sum. With pq after pd_pcg_product and rz after pd_pcg_advance the columns are one system: what couples
+ * them, as a projection of every row does, is none column by column. */
+pd_status pd_join_columns(pd_context *context, int width, double *sums /* B */);
+
+/* The Hessian of G as pd_hessian fills it, as a matrix over the coordinates of the free vertices: rows and columns of fixed ones count
+ * as zero; at a vertex that is held on a line or in a plane the product is projected on it, and so p must be. */
+typedef struct pd_hessian_matrix {
+    int n;                      /* vertices */
+    const int *row_start;       /* B [n+1] */
+    const int *columns;         /* B [nnz] */
+    const int *diagonal_slots;  /* B [n] */
+    const real *blocks;         /* B [nnz,3,3] */
+    const unsigned char *fixed; /* B [n] */
+    const real *subspace;       /* B [n,3,3] projectors, or NULL */
+    double shift;               /* N/m, added to the diagonal */
+    double *partial_sums;       /* B [n / PD_SUM_BLOCK + 1] scratch of the reductions */
+} pd_hessian_matrix;
+
+/* q = (H + shift I) p, zero at fixed vertices; p must be zero there. sums [1]  B  out  p.q. The pass of conjugate gradients for which pd_pcg_product
+ * stands elsewhere; pd_pcg_advance and pd_pcg_turn serve both, with width 1 and 3n rows. */
+pd_status pd_hessian_product(pd_context *context, const pd_hessian_matrix *H, const real *p, real *q, double *sums);
+
+/* The preconditioner's inverses by elements/preconditioner.h; zero at fixed vertices, so that conjugate gradients never move them.
+ * indefinite [1]  B  out  the number of free vertices whose diagonal, or block on it, is not positive definite. */
+pd_status pd_hessian_preconditioner(pd_context *context, const pd_hessian_matrix *H, const pd_preconditioner *M, double *indefinite);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
