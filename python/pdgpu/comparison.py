@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +24,6 @@ from pdgpu.tables import data_frame, joined, record_table, text_table, write_csv
 from pdgpu.two_way_contact import TwoWayContact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from numpy.typing import ArrayLike
@@ -230,7 +230,7 @@ def compare(
     -------
     Comparison
     """
-    if not isinstance(solvers, dict) or not solvers:
+    if not isinstance(solvers, Mapping) or not solvers:
         raise TypeError(f"solvers: expected a dict of name -> solver, got {solvers!r}")
     for name, solver in solvers.items():  # before the reference, which takes its time
         if not isinstance(name, str):
