@@ -107,6 +107,7 @@ def test_a_window_shows_every_frame(sim, monkeypatch):
     polyscope = pytest.importorskip("polyscope")
     view, slider, moved = pdgpu.viewer(sim, "polyscope"), [], {}
     sim.run(0.02, callback=view)
+    polyscope.set_use_prefs_file(False)
     polyscope.init("openGL_mock")
 
     def show():
