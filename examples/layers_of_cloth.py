@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import pdgpu
-from pdgpu.plotting import draw_simulation
+from pdgpu.body_plotting import collider_surface, draw_surfaces
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--out", default="out")
@@ -52,11 +52,23 @@ for _ in range(STEPS):
     rounds.append(record["outer"][-1])
     apart, pairs = min(apart, record["smallest_distance"][-1]), max(pairs, int(record["active_contacts"][-1]))
 
+
+def finer(points, triangles):
+    """Four for each: they are drawn in the order of their middles, which for large ones close above each other can be wrong."""
+    a, b, c = points[triangles].transpose(1, 0, 2)
+    ab, bc, ca = (a + b) / 2, (b + c) / 2, (c + a) / 2
+    corners = np.stack([[a, ab, ca], [ab, b, bc], [ca, bc, c], [ab, bc, ca]]).transpose(0, 2, 1, 3).reshape(-1, 3)
+    return corners, np.arange(len(corners)).reshape(-1, 3)
+
+
 figure = plt.figure(figsize=(7.2, 5.0))
-axes = figure.add_axes((-0.25, -0.3, 1.5, 1.6), projection="3d")
+axes = figure.add_axes((-0.2, -0.16, 1.4, 1.4), projection="3d")
 colours = {"lower": "#c8553d", "middle": "#f2c14e", "upper": "#588b8b", "ball": "#8d99a6"}
 low, high = sim.positions.min(axis=0), sim.positions.max(axis=0)
-draw_simulation(axes, sim, colours=colours, boundaries=True, bounds=(low, high), elevation=24.0)
+surfaces = [(*collider_surface(sim.obstacles[0].collider), colours["ball"], 1.0)]
+for body in sim.bodies:
+    surfaces.append((*finer(*finer(sim.positions[body.slice], body.mesh.triangles)), colours[body.name], 1.0))
+draw_surfaces(axes, surfaces, (low, high), 24.0, -68.0)
 figure.savefig(os.path.join(arguments.out, "layers_of_cloth.png"), dpi=130)
 print(
     f"{len(sim.positions)} vertices, {STEPS} steps in {seconds:.1f} s, {np.mean(rounds):.1f} rounds a step (at most {max(rounds):.0f}), "

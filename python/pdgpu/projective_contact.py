@@ -80,7 +80,9 @@ class ProjectiveContact:
     -----
     As printed, Algorithm 1 never begins to fall from rest, and its targets on the surface make a body stick. Here a pair with a gap of d
     is to have one of d + 0.2 (distance - d), the weights are proportional to the masses, which keeps the momentum, and the loop ends by
-    what moves. The objective changes with every round. A record has that of the round, with the pairs' energy as "contact_potential" and
+    what moves. Over an edge or a tip the normals of one round can send a body to where those of the next send it back: where a round goes
+    back by more than half of what the one before went, the state goes half as much of its way from there on, down to a sixteenth. The
+    objective changes with every round. A record has that of the round, with the pairs' energy as "contact_potential" and
     the rounds as "outer"; its positions are those of the state, which are free of intersections. `Simulation.energies` and its like,
     outside of a step, leave contact out.
     """
