@@ -62,7 +62,7 @@ def finer(points, triangles):
 
 
 figure = plt.figure(figsize=(7.2, 5.0))
-axes = figure.add_axes((-0.2, -0.16, 1.4, 1.4), projection="3d")
+axes = figure.add_axes((-0.12, -0.1, 1.24, 1.24), projection="3d")
 colours = {"lower": "#c8553d", "middle": "#f2c14e", "upper": "#588b8b", "ball": "#8d99a6"}
 low, high = sim.positions.min(axis=0), sim.positions.max(axis=0)
 surfaces = [(*collider_surface(sim.obstacles[0].collider), colours["ball"], 1.0)]

@@ -124,6 +124,26 @@ def test_the_prose_gives_the_figures_of_the_other_results():
     assert f"one iteration costs {orders['2']:.0f} (order 2) or {orders['3']:.0f} (order 3) Jacobi iterations on a tet mesh" in text
 
 
+def test_the_prose_gives_the_figures_of_contact_by_projections():
+    """If not, a speed is claimed that is not, or one that is given as missed after it was reached."""
+    text, rows = prose(), results("projective_contact.csv")
+    of = {row["method"]: row for row in rows}
+    names = ("full IPC, Newton", "projections, direct", "projections, direct, both")
+    full, ours, best = (float(of[name]["to_1e-1"]) for name in names)
+    assert f"takes full IPC {full:.2f} s and projections {ours:.2f} s" in text and f"{best:.2f} s with rounds of 5" in text
+    assert f"{full / best:.1f} times as fast, not many times" in text
+    linear = [row for row in rows if row["rounds"] == "10"]
+    assert [row["method"] for row in linear if row["to_1e-1"] != "nan"] == [
+        "projections, direct",
+        "projections, PCG",
+        "projections, direct, weight 30",
+    ]
+    assert all(row["to_1e-2"] == "nan" for row in rows if row["method"] != names[0])
+    assert f"{float(of[names[1]]['error']):.2f} of the step apart" in text
+    fall = of["projections"]  # of the largest
+    assert f"takes {float(fall['rounds']):.1f} rounds" in text and f"to the power of {float(fall['exponent']):.2f}" in text
+
+
 def test_the_prose_gives_the_figures_of_contact():
     """If not, the README promises a safety or a speed that nobody measured."""
     text, rows = prose(), results("never_intersects.csv")
