@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from contact_scenes import SCENES, cloth, sheet
+from contact_scenes import SCENES, cloth, cube, sheet
 from judged_run import faults
 from two_way_run import SOLVERS, judged_two_way_run, two_way_case, two_way_simulation
 
@@ -93,6 +93,21 @@ def test_a_pair_ends_at_its_distance_and_keeps_its_momentum(pair):
     size = np.abs(pushed).sum()
     assert size > 0.0 and np.linalg.norm(pushed.sum(axis=0)) < 0.02 * size
     assert np.linalg.norm(np.cross(sim.positions - sim.positions.mean(axis=0), pushed).sum(axis=0)) < 0.1 * size * np.ptp(sim.positions)
+
+
+def test_bodies_that_meet_keep_their_momentum():
+    """If it failed, what one body gets from another would not be what that gives."""
+    scene = pdgpu.Scene((0.0, 0.0, 0.0))
+    stiff = pdgpu.ARAP.from_young(young=1e7, poisson=0.4)
+    scene.add_solid(cube(0.1, 2, (-0.0515, 0.0, 0.0)), stiff, density=1000.0, velocity=(1.0, 0.0, 0.0))
+    scene.add_solid(cube(0.1, 2, (0.0515, 0.01, 0.005)), stiff, density=3000.0, velocity=(-0.2, 0.0, 0.0))
+    sim = simulation(scene, pdgpu.TwoWayContact(2e-3), solver=pdgpu.ProjectiveDynamics(iterations=20))
+    before, first = sim.masses @ sim.velocities, sim.velocities
+    for _ in range(6):
+        sim.step()
+        assert sim.last_step.update.status == "converged"
+    assert np.linalg.norm(sim.masses @ sim.velocities - before) < 1e-12 * np.linalg.norm(before)
+    assert np.abs(sim.velocities - first).max() > 0.5  # they have met
 
 
 def test_an_edge_is_not_stretched_beyond_its_limit():
