@@ -294,8 +294,8 @@ PD_FUNCTION void pd_two_way_turn_project(const pd_model *model, const real *inve
 /* ---- the forward step ------------------------------------------------------------------------------------------------------------------- */
 
 /* The slab of pair p: with any unit vector n, all of the first lies beyond max n.x of the second by `width`, and while no corner of either moves by more
- * than s towards the other along n, they stay width - 2 s apart, wherever else they go. Where rounding leaves less of it than of the distance, the
- * width is below 0 and the distance counts alone. */
+ * than s towards the other along n, they stay width - 2 s apart, wherever else they go: above the separation, if the width is. Where the normal is so
+ * bad that the slab has less than half of the gap, the width is below 0 and the distance counts alone. */
 PD_FUNCTION void pd_two_way_turn_slab(const pd_contact_pairs *pairs, const real *distance, double rounding, const real *points, int p,
                                       real *normal, real *width) {
     real at[12];
@@ -314,7 +314,8 @@ PD_FUNCTION void pd_two_way_turn_slab(const pd_contact_pairs *pairs, const real 
     double length = sqrt((double)n.x * (double)n.x + (double)n.y * (double)n.y + (double)n.z * (double)n.z),
            found = (least - most) / length;
     pd_vector_store(n, normal + 3 * (size_t)p);
-    width[p] = found >= (double)distance[p] - rounding ? (real)found : (real)-1;
+    double separation = (double)pairs->separation[p], least_width = separation + 0.5 * ((double)distance[p] - separation) - 2.0 * rounding;
+    width[p] = found >= separation && found >= least_width ? (real)found : (real)-1;
 }
 
 /* The part of its way from x to y that point i can go. */
