@@ -16,11 +16,16 @@
  * one that is not in the list, which holds all below D, as much: every x^(l), and the straight way between two of them, is free of intersections,
  * whatever y is. So the method may end at any l. What differs from the paper:
  *
+ *   - The length. As printed it counts a move in any direction, and what has come to dmin of each other can neither slide nor part. Here it is the move
+ *     towards the other side, along the normal of the closest points, between which a slab as wide as the distance separates both primitives
+ *     (two_way_turn.h); what goes elsewhere is held to D alone.
+ *   - The metric of a backward step has beside the masses the curvature of the edges that pull, lambda/(l |x|) across each: without it the target of
+ *     what hangs on an edge swings from side to side, the farther the harder the edge pulls.
  *   - dmin, below which nothing comes: as printed a gap may shrink tenfold in every step, and in numbers of a machine it comes to nothing.
  *   - The end. The printed clocks r_i = prod (1 - a_i) stay zero once a vertex has arrived, though its target moves on; here a step must find all
  *     of the state where its target is.
- *   - The metric is the masses' (printed: I), so that a backward step keeps the momentum. A forward step does not, where it holds back a vertex
- *     and not the others of its pairs; at the end of one that converged what is missing is that of moves of delta/10 at most.
+ *   - The metric is the masses' (printed: I), so that a backward step that has converged keeps the momentum. A forward step does not, where it holds
+ *     back a vertex and not the others of its pairs; at the end of one that converged what is missing is that of moves of delta/10 at most.
  *   - Rows of edges come first in a sweep and those of pairs last, four sweeps a step: one takes two to five times as many steps.
  *   - D^max is as large as the first move wants, between 4 delta and the size of a mesh's edges: what is in free flight needs few steps.
  *   - Edges are measured against their length at rest; friction is part of the sweeps (Sec. 6.3 filters velocities before them).
