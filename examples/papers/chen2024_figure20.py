@@ -1,7 +1,7 @@
 """A heavy cube on a light one, Vertex Block Descent and XPBD: Chen et al. 2024 (Vertex Block Descent), Figure 20.
 
-A neo-Hookean cube of 0.3 m falls from 2 cm onto one of 0.1 m that is 2000 times as light and lies on a plane; 343 vertices each (400 in the paper).
-Penalty contact of the same stiffness for both solvers, mu 1e6 and lam 1e7 Pa, friction 0.3. The lines are the height of the
+A neo-Hookean cube of 0.3 m falls from 2 cm onto one of 0.1 m that is 2000 times as light and lies on a plane; each has 343 vertices (400 in
+the paper). Penalty contact of the same stiffness for both solvers, mu 1e6 and lam 1e7 Pa, friction 0.3. The lines are the height of the
 heavy cube's lower face: that of the light cube as long as it carries it. The pictures are at the end, with the heavy cube seen through.
 XPBD's pairs act all at once here, not one after the other as in the paper's program.
 
