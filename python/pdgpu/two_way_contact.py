@@ -25,11 +25,11 @@ class TwoWayContact:
     Interior Point Method for Collision Handling in Deformable Body Simulation, Algorithm 1].
 
     The solver knows of no contact. Where its iterations come to is the target of an update, which starts from the state, where nothing
-    intersects: in a backward step the target is moved, as little as can be in the metric of the masses, towards where pairs that are near
-    keep `distance`, by sweeps of projected Gauss-Seidel over linear constraints [Eqs. 9-13]; in a forward step every vertex goes towards
-    it by a length of its own, less than half of the way to what is nearest [Eqs. 18-20], without any continuous collision detection. Both
-    in turn, until the state is within a tenth of `distance` of its target. An update may end anywhere: every state of it, and the way from
-    one to the next, is free of intersections.
+    intersects: in a backward step the target is moved, as little as can be in the metric of the masses, towards where pairs that are
+    near keep `distance`, by sweeps of projected Gauss-Seidel over linear constraints [Eqs. 9-13]; in a forward step every vertex goes
+    towards it by a length of its own, towards what is near less than half of the way [Eqs. 18-20, but for what slides or parts],
+    without any continuous collision detection. Both in turn, until the state is within a tenth of `distance` of its target. An update
+    may end anywhere: every state of it, and the way from one to the next, is free of intersections.
 
     Parameters
     ----------
