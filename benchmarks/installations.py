@@ -7,7 +7,8 @@ machine does falls on both alike. A run gives the least time of an iteration (of
 "ratio" is the median over the pairs of the second's time over the first's, below 1 where the second is faster; "low" and "high" are the
 quartiles: where 1 lies between them, nothing was seen. The times are medians over the runs.
 
-    python benchmarks/installations.py FIRST_PYTHON SECOND_PYTHON [--pairs 11] [--threads 1] [--cases VBD ...] [--out FILE.csv] [--tiny]
+    python benchmarks/installations.py FIRST_PYTHON SECOND_PYTHON [--pairs 11] [--threads 1] [--dtype float64] [--cases VBD ...]
+                                       [--out FILE.csv] [--tiny]
 """
 
 import argparse
@@ -56,14 +57,14 @@ def seconds_of_search(cells, threads):
     return min(found[1:])
 
 
-def seconds_of_iteration(name, cells, threads):
+def seconds_of_iteration(name, cells, threads, dtype):
     import pdgpu
 
     material, solver = case_of(name)
     mesh = pdgpu.shapes.beam((3.5, 1.0, 1.0), cells=cells)
     scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
     scene.add_solid(mesh, material, density=1000.0).pin(mesh.points[:, 0] == mesh.points[:, 0].min())
-    sim = pdgpu.Simulation(scene, solver, dt=1 / 30, threads=threads)
+    sim = pdgpu.Simulation(scene, solver, dt=1 / 30, threads=threads, dtype=dtype)
     found = []
     for _ in range(STEPS + 1):
         sim.set_state(positions=mesh.points * [1.2, 1.0, 1.0], velocities=0.0 * mesh.points)
@@ -72,10 +73,10 @@ def seconds_of_iteration(name, cells, threads):
     return min(found[1:])
 
 
-def child(name, tiny, threads):
+def child(name, tiny, threads, dtype):
     warnings.simplefilter("ignore")
     cells = TINY if tiny else CELLS
-    found = seconds_of_search(cells, threads) if name == "broad phase" else seconds_of_iteration(name, cells, threads)
+    found = seconds_of_search(cells, threads) if name == "broad phase" else seconds_of_iteration(name, cells, threads, dtype)
     print(json.dumps(found))
 
 
@@ -83,7 +84,8 @@ def child(name, tiny, threads):
 
 
 def run(python, name, options):
-    command = [python, str(Path(__file__).resolve()), "--child", name, "--threads", str(options.threads), *["--tiny"] * options.tiny]
+    command = [python, str(Path(__file__).resolve()), "--child", name, "--threads", str(options.threads)]
+    command += ["--dtype", options.dtype, *["--tiny"] * options.tiny]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode:
         sys.exit(f"{name!r} does not run with {python}:\n{result.stderr}")
@@ -99,7 +101,17 @@ def compare(name, options):
     ratios = [b / a for a, b in zip(times["first"], times["second"], strict=True)]
     low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else ratios * 3
     first, second = (1e3 * statistics.median(times[which]) for which in ("first", "second"))
-    return (name, options.threads, options.pairs, f"{first:.3f}", f"{second:.3f}", f"{middle:.3f}", f"{low:.3f}", f"{high:.3f}")
+    return (
+        name,
+        options.dtype,
+        options.threads,
+        options.pairs,
+        f"{first:.3f}",
+        f"{second:.3f}",
+        f"{middle:.3f}",
+        f"{low:.3f}",
+        f"{high:.3f}",
+    )
 
 
 def main():
@@ -108,18 +120,19 @@ def main():
     parser.add_argument("second", nargs="?")
     parser.add_argument("--pairs", type=int, default=11)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--dtype", choices=("float32", "float64"), default="float64")
     parser.add_argument("--cases", nargs="+", choices=CASES, default=CASES)
     parser.add_argument("--out")
     parser.add_argument("--tiny", action="store_true", help="sizes that show only that everything runs")
     parser.add_argument("--child", choices=CASES, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        return child(options.child, options.tiny, options.threads)
+        return child(options.child, options.tiny, options.threads, options.dtype)
     if not options.second or options.pairs < 1:
         parser.error("two Python executables, and at least one pair")
     from machine import write_table
 
-    header = ("case", "threads", "pairs", "first_ms", "second_ms", "ratio", "low", "high")
+    header = ("case", "dtype", "threads", "pairs", "first_ms", "second_ms", "ratio", "low", "high")
     write_table(options.out, header, [compare(name, options) for name in options.cases])
 
 

@@ -120,6 +120,7 @@ typedef struct pd_step_data {
     double inverse_h; /* 1/s; 0: quasistatic */
     const real *x_t;  /* B [n,3] positions at the start of the step, m */
     const real *load; /* B [n,3] acceleration of gravity and external forces, m/s^2 */
+    real *drift;      /* B [n,3] y - x_t, m; pd_first_guess fills it */
 } pd_step_data;
 
 /* The parts of the incremental potential, J. */
@@ -235,10 +236,11 @@ pd_status pd_sweep_constraints(pd_context *context, const pd_model *model, const
 
 /* ---- time stepping -------------------------------------------------------------------------------------------------- */
 
-/* First guess x and offset = x - y of a step of size h: pd_vertex_first_guess of elements/time_step.h for every free vertex; fixed
- * vertices go to their targets [n,3] (rows of free vertices are not read), offset 0. v_previous counts where has_previous. */
+/* First guess x, offset = x - y and drift = y - x_t of a step of size h: pd_vertex_first_guess of elements/time_step.h for every free vertex;
+ * fixed vertices go to their targets [n,3] (rows of free vertices are not read), offset 0. v_previous counts where has_previous. */
 pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, double h, const real *x_t, const real *v,
-                         const real *v_previous, int has_previous, const real *load, const real *targets, real *x, real *offset);
+                         const real *v_previous, int has_previous, const real *load, const real *targets, real *x, real *offset,
+                         real *drift);
 
 /* v = v + h load + offset/h, for fixed vertices (x - x_t)/h; v_previous = the old v. h = 0: both zero. */
 pd_status pd_update_velocity(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *load,
@@ -248,15 +250,20 @@ pd_status pd_update_velocity(pd_context *context, const pd_model *model, double 
 pd_status pd_offset(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *v, const real *load,
                     real *offset);
 
-/* step = alpha direction + beta step; then x += step and offset += step at free vertices.
+/* step = alpha direction + beta step; then at free vertices offset += step, and x is where that puts it (pd_vertex_position); with data NULL
+ * x += step, for whoever must know that x goes no farther.
  *   report [2]  B  out  sum |step|^2 in m^2 and the number of coordinates of x that changed; NULL: not asked for, and not summed */
-pd_status pd_advance(pd_context *context, const pd_model *model, double alpha, const real *direction, double beta, real *step, real *x,
-                     real *offset, double *report);
+pd_status pd_advance(pd_context *context, const pd_model *model, const pd_step_data *data, double alpha, const real *direction, double beta,
+                     real *step, real *x, real *offset, double *report);
 
 /* The same with contact: a vertex that touches is not extrapolated but goes by -direction, and none farther than its reach.
  *   touching  B [n_vertices]      reach  B [n_vertices] m, or NULL */
 pd_status pd_advance_touching(pd_context *context, const pd_model *model, double alpha, const real *direction, double beta,
                               const unsigned char *touching, const real *reach, real *step, real *x, real *offset, double *report);
+
+/* moved = where `offset` puts the free vertices (pd_vertex_position), x at fixed ones.   all B [n,3], m */
+pd_status pd_place_at_offset(pd_context *context, const pd_model *model, const pd_step_data *data, const real *x, const real *offset,
+                             real *moved);
 
 /* y = x + alpha d at free vertices, for trial points of a line search. */
 pd_status pd_add_scaled(pd_context *context, const pd_model *model, const real *x, double alpha, const real *d, real *y);

@@ -397,6 +397,14 @@ PD_TURN_INLINE void pd_turn_step(const pd_model *model, const pd_vertex_sweep *s
         pd_turn_contact_search(model, sweep, contact, sum, touching, energy, vertex, lane, lanes, d);
 }
 
+/* Where a turn's vertex is in coordinate c once it has gone by -d from `start`: as the frame will have it, see time_step.h, but in contact,
+ * where it goes by -d and no farther. */
+PD_FUNCTION real pd_turn_moved(const pd_step_data *step, const pd_contact_sweep *contact, const real *offset, int vertex, int c, real start,
+                               real d) {
+    size_t j = 3 * (size_t)vertex + (size_t)c;
+    return contact ? start - d : pd_vertex_position(step->x_t[j], step->drift[j], offset[j] - d);
+}
+
 /* The points follow the vertex of a turn, which has one in a sweep. */
 PD_FUNCTION void pd_turn_commit(const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, const real *direction, int turn) {
     int vertex = sweep->vertices[turn];
@@ -405,10 +413,15 @@ PD_FUNCTION void pd_turn_commit(const pd_vertex_sweep *sweep, const pd_contact_s
     if (contact->moved) contact->moved[vertex] = pd_turn_length(d);
 }
 
-/* Halves d until the vertex's part of G does not grow beyond rounding, and moves the vertex; no move where no length does. */
+/* Trace of the block of a whole sum [9]. */
+PD_FUNCTION real pd_turn_stiffness(const real sum[9]) { return sum[3] + sum[6] + sum[8]; }
+
+/* Halves d until the vertex's part of G does not grow beyond rounding, and moves the vertex; no move where no length does. `stiffness` is the
+ * trace of its block. Where it goes is rounded to eps |x|, which changes its elements' energy by so much of their forces, and a force is at
+ * most sqrt(2 E w), with E = w/2 |F - T|^2: an energy that happens to be rounded down would hold the vertex where it is. */
 PD_TURN_FUNCTION void pd_turn_search(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
-                                     const pd_contact_sweep *contact, const real *offset, real *positions, int turn, int lane, int lanes,
-                                     real d[3]) {
+                                     const pd_contact_sweep *contact, const real *offset, real stiffness, real *positions, int turn,
+                                     int lane, int lanes, real d[3]) {
     int vertex = sweep->vertices[turn];
     real *own = positions + PD_POSITION_STRIDE * (size_t)sweep->places[turn];
     const real start[3] = {own[0], own[1], own[2]}, *o = offset + 3 * (size_t)vertex, *load = step->load + 3 * (size_t)vertex;
@@ -424,6 +437,8 @@ PD_TURN_FUNCTION void pd_turn_search(const pd_model *model, const pd_vertex_swee
         for (int c = 0; c < 3; c++) d[c] = (real)(magnitude - magnitude);
         return;
     }
+    double size = fmax(fabs((double)start[0]), fmax(fabs((double)start[1]), fabs((double)start[2])));
+    double rounded = size * sqrt(2.0 * magnitude * (double)stiffness);
     for (int halving = 0; halving < PD_SEARCH_HALVINGS; halving++) {
         double change = 0.0;
         for (int c = 0; c < 3; c++) {
@@ -431,9 +446,9 @@ PD_TURN_FUNCTION void pd_turn_search(const pd_model *model, const pd_vertex_swee
             change += step->inverse_h > 0 ? m * inverse_h2 * move * (0.5 * move - (double)o[c]) : m * (double)load[c] * move;
         }
         PD_TURN_WAIT(lanes); // the last energy is read
-        for (int c = 0; c < 3 && lane == 0; c++) own[c] = start[c] - d[c];
+        for (int c = 0; c < 3 && lane == 0; c++) own[c] = pd_turn_moved(step, contact, offset, vertex, c, start[c], d[c]);
         PD_TURN_WAIT(lanes);
-        double noise = 4.0 * (double)PD_EPSILON * (magnitude + fabs(change)), unused;
+        double noise = 4.0 * (double)PD_EPSILON * (magnitude + fabs(change) + rounded), unused;
         after = pd_turn_energy(model, sweep, step, positions, turn, lane, lanes, &unused);
         if (touches) after += pd_turn_contact_energy(model, sweep, contact, vertex, lane, lanes, d);
         if (change + after - before <= noise) return;

@@ -26,6 +26,15 @@ def test_materials_are_compared_in_every_case(tmp_path):
     assert all(row["G grew"] == "0" and 2 < int(row["iterations to 0.001"]) < 40 for row in sweeps)
 
 
+def test_every_solver_ends_in_float32_at_what_rounding_leaves(tmp_path):
+    """Corrections smaller than the rounding of a coordinate would be lost, and a solver stop ten times as far from the answer as it could."""
+    rows = tiny_run("float32_floor", tmp_path / "floor.csv")
+    assert len(rows) == 13
+    for row in rows:
+        assert float(row["float64"]) < 1e-13, row
+        assert float(row["float32"]) < 3.0 * float(row["rounded"]), row
+
+
 def test_contact_is_measured_in_every_run(tmp_path):
     """The share of contact would be of a scene in which nothing touches, or a run would be left out."""
     rows = tiny_run("contact_descent", tmp_path / "descent.csv")

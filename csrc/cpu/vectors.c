@@ -52,11 +52,12 @@ pd_status pd_find_not_finite(pd_context *context, const pd_model *model, const r
 }
 
 pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, double h, const real *x_t, const real *v,
-                         const real *v_previous, int has_previous, const real *load, const real *targets, real *x, real *offset) {
+                         const real *v_previous, int has_previous, const real *load, const real *targets, real *x, real *offset,
+                         real *drift) {
 #pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 5)) schedule(static)
     for (int i = 0; i < model->n_vertices; i++) {
         size_t j = 3 * (size_t)i;
-        pd_vertex_first_guess(guess, (real)h, x_t + j, v + j, has_previous ? v_previous + j : NULL, load + j, x + j, offset + j);
+        pd_vertex_first_guess(guess, (real)h, x_t + j, v + j, has_previous ? v_previous + j : NULL, load + j, x + j, offset + j, drift + j);
         if (model->subspace) pd_vertex_keep(model->subspace + 3 * j, x_t + j, x + j, offset + j);
         for (size_t c = j; model->fixed[i] && c < j + 3; c++) x[c] = targets[c], offset[c] = 0;
     }
@@ -84,8 +85,8 @@ pd_status pd_offset(pd_context *context, const pd_model *model, double h, const 
     return PD_OK;
 }
 
-pd_status pd_advance(pd_context *context, const pd_model *model, double alpha, const real *direction, double beta, real *step, real *x,
-                     real *offset, double *report) {
+pd_status pd_advance(pd_context *context, const pd_model *model, const pd_step_data *data, double alpha, const real *direction, double beta,
+                     real *step, real *x, real *offset, double *report) {
     int n = model->n_vertices, blocks = (n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
     double *squares = model->partial_sums, *changes = model->partial_sums + blocks;
     real a = (real)alpha, b = (real)beta;
@@ -96,14 +97,15 @@ pd_status pd_advance(pd_context *context, const pd_model *model, double alpha, c
         for (int i = block * PD_SUM_BLOCK; i < end; i++) {
             if (model->fixed[i]) continue;
             for (int j = 3 * i; j < 3 * i + 3; j++) {
-                real s = a * direction[j] + b * step[j], moved = x[j] + s;
+                real s = a * direction[j] + b * step[j], away = offset[j] + s;
+                real moved = data ? pd_vertex_position(data->x_t[j], data->drift[j], away) : x[j] + s;
                 step[j] = s;
                 if (report) {
                     square += (double)s * (double)s;
                     changed += moved != x[j];
                 }
                 x[j] = moved;
-                offset[j] += s;
+                offset[j] = away;
             }
         }
         squares[block] = square;
@@ -136,6 +138,15 @@ pd_status pd_advance_touching(pd_context *context, const pd_model *model, double
     if (!report) return PD_OK;
     report[0] = pd_add_partial_sums(squares, blocks);
     report[1] = pd_add_partial_sums(changes, blocks);
+    return PD_OK;
+}
+
+pd_status pd_place_at_offset(pd_context *context, const pd_model *model, const pd_step_data *data, const real *x, const real *offset,
+                             real *moved) {
+#pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 5)) schedule(static)
+    for (int i = 0; i < model->n_vertices; i++)
+        for (int j = 3 * i; j < 3 * i + 3; j++)
+            moved[j] = model->fixed[i] ? x[j] : pd_vertex_position(data->x_t[j], data->drift[j], offset[j]);
     return PD_OK;
 }
 

@@ -109,9 +109,12 @@ static void sum_elements(const pd_model *model, const pd_vertex_sweep *sweep, co
     pd_turn_add_corners(model, sweep, step, positions, turn, 0, 1, sum);
 }
 
-static void finish_turn(const pd_vertex_sweep *sweep, int turn, int moves, const real d[3], real *positions, real *direction) {
-    for (int c = 0; c < 3 && moves; c++) positions[STRIDE * (size_t)sweep->places[turn] + (size_t)c] -= d[c];
-    for (int c = 0; c < 3; c++) direction[3 * (size_t)sweep->vertices[turn] + (size_t)c] = d[c];
+static void finish_turn(const pd_vertex_sweep *sweep, const pd_step_data *step, const pd_contact_sweep *contact, const real *offset,
+                        int turn, int moves, const real d[3], real *positions, real *direction) {
+    int vertex = sweep->vertices[turn];
+    real *own = positions + STRIDE * (size_t)sweep->places[turn];
+    for (int c = 0; c < 3 && moves; c++) own[c] = pd_turn_moved(step, contact, offset, vertex, c, own[c], d[c]);
+    for (int c = 0; c < 3; c++) direction[3 * (size_t)vertex + (size_t)c] = d[c];
 }
 
 /* What pd_turn_contact_search finds for the vertices of a block, all at once. */
@@ -141,7 +144,8 @@ static void search_block(pd_vertex_block *block, const real (*elastic)[9], const
 
 /* Turns begin .. end - 1 of one colour, as pd_turn_step has them one by one. */
 static void touching_turns(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, pd_sweep_step kind,
-                           const pd_contact_sweep *contact, const real *offset, int begin, int end, const real *positions, real (*d)[3]) {
+                           const pd_contact_sweep *contact, const real *offset, int begin, int end, const real *positions, real *stiffness,
+                           real (*d)[3]) {
     real elastic[PD_BLOCK_VERTICES][9], touching[PD_BLOCK_VERTICES][9];
     double energies[PD_BLOCK_VERTICES];
     pd_vertex_block block = {.model = model, .sweep = sweep, .contact = contact, .n = end - begin};
@@ -156,6 +160,7 @@ static void touching_turns(const pd_model *model, const pd_vertex_sweep *sweep, 
         int vertex = sweep->vertices[begin + v];
         pd_turn_solve(model, kind, vertex, elastic[v], block.vertices[v] < 0 ? NULL : touching[v], d[v]);
         pd_turn_limit(contact, vertex, d[v]);
+        stiffness[v] = pd_turn_stiffness(elastic[v]);
     }
     if (kind != PD_SWEEP_SEARCH) search_block(&block, (const real(*)[9])elastic, (const real(*)[9])touching, energies, d);
 }
@@ -179,20 +184,22 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
                 real sum[9], d[3];
                 sum_elements(model, sweep, step, positions, turn, sum);
                 pd_turn_step(model, sweep, step, kind, contact, offset, turn, 0, 1, sum, d);
-                if (kind == PD_SWEEP_SEARCH) pd_turn_search(model, sweep, step, contact, offset, positions, turn, 0, 1, d);
-                finish_turn(sweep, turn, kind != PD_SWEEP_SEARCH && in_place, d, positions, direction);
+                if (kind == PD_SWEEP_SEARCH)
+                    pd_turn_search(model, sweep, step, contact, offset, pd_turn_stiffness(sum), positions, turn, 0, 1, d);
+                finish_turn(sweep, step, contact, offset, turn, kind != PD_SWEEP_SEARCH && in_place, d, positions, direction);
             }
             if (!contact) continue;
 #pragma omp for schedule(static)
             for (int block = 0; block < (in_blocks ? blocks_of(sweep, colour) : 0); block++) {
                 int begin = sweep->colour_start[colour] + PD_BLOCK_VERTICES * block, last = sweep->colour_start[colour + 1];
                 int end = last - begin < PD_BLOCK_VERTICES ? last : begin + PD_BLOCK_VERTICES;
-                real d[PD_BLOCK_VERTICES][3];
-                touching_turns(model, sweep, step, kind, contact, offset, begin, end, positions, d);
+                real d[PD_BLOCK_VERTICES][3], stiffness[PD_BLOCK_VERTICES];
+                touching_turns(model, sweep, step, kind, contact, offset, begin, end, positions, stiffness, d);
                 for (int turn = begin; turn < end; turn++) {
                     real *own = d[turn - begin];
-                    if (kind == PD_SWEEP_SEARCH) pd_turn_search(model, sweep, step, contact, offset, positions, turn, 0, 1, own);
-                    finish_turn(sweep, turn, kind != PD_SWEEP_SEARCH && in_place, own, positions, direction);
+                    if (kind == PD_SWEEP_SEARCH)
+                        pd_turn_search(model, sweep, step, contact, offset, stiffness[turn - begin], positions, turn, 0, 1, own);
+                    finish_turn(sweep, step, contact, offset, turn, kind != PD_SWEEP_SEARCH && in_place, own, positions, direction);
                 }
             }
             if (!in_place) continue;

@@ -90,19 +90,20 @@ pd_status pd_find_not_finite(pd_context *context, const pd_model *model, const r
 
 static __global__ void first_guess_kernel(int n, const unsigned char *fixed, const real *subspace, int guess, real dt, const real *x_t,
                                           const real *v, const real *v_previous, int has_previous, const real *load, const real *targets,
-                                          real *x, real *offset) {
+                                          real *x, real *offset, real *drift) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= n) return;
     size_t j = 3 * (size_t)i;
-    pd_vertex_first_guess(guess, dt, x_t + j, v + j, has_previous ? v_previous + j : nullptr, load + j, x + j, offset + j);
+    pd_vertex_first_guess(guess, dt, x_t + j, v + j, has_previous ? v_previous + j : nullptr, load + j, x + j, offset + j, drift + j);
     if (subspace) pd_vertex_keep(subspace + 3 * j, x_t + j, x + j, offset + j);
     for (size_t c = j; fixed[i] && c < j + 3; c++) x[c] = targets[c], offset[c] = 0;
 }
 
 pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, double h, const real *x_t, const real *v,
-                         const real *v_previous, int has_previous, const real *load, const real *targets, real *x, real *offset) {
+                         const real *v_previous, int has_previous, const real *load, const real *targets, real *x, real *offset,
+                         real *drift) {
     PD_LAUNCH(context, first_guess_kernel, model->n_vertices, model->n_vertices, model->fixed, model->subspace, guess, (real)h, x_t, v,
-              v_previous, has_previous, load, targets, x, offset);
+              v_previous, has_previous, load, targets, x, offset, drift);
     return PD_OK;
 }
 
@@ -142,20 +143,25 @@ static __device__ __forceinline__ real next_step(real a, real direction, real b,
     return b != 0 ? a * direction + b * *step : a * direction;
 }
 
+/* And where it puts coordinate j, whose offset is then `away`; x_t NULL: see pd_advance. */
+static __device__ __forceinline__ real next_position(const real *x_t, const real *drift, size_t j, real away, const real *x, real s) {
+    return x_t ? pd_vertex_position(x_t[j], drift[j], away) : x[j] + s;
+}
+
 /* partial [blocks,2]: sum |step|^2, coordinates that changed */
-static __global__ void advance_kernel(int n, const unsigned char *fixed, real a, const real *direction, real b, real *step, real *x,
-                                      real *offset, double *partial) {
+static __global__ void advance_kernel(int n, const unsigned char *fixed, const real *x_t, const real *drift, real a, const real *direction,
+                                      real b, real *step, real *x, real *offset, double *partial) {
     int begin = (int)blockIdx.x * PD_SUM_BLOCK, end = begin + PD_SUM_BLOCK < n ? begin + PD_SUM_BLOCK : n;
     double square = 0.0, changed = 0.0;
     for (int i = begin + (int)threadIdx.x; i < end; i += PD_THREADS) {
         if (fixed[i]) continue;
         for (size_t j = 3 * (size_t)i; j < 3 * (size_t)i + 3; j++) {
-            real s = next_step(a, direction[j], b, step + j), moved = x[j] + s;
+            real s = next_step(a, direction[j], b, step + j), away = offset[j] + s, moved = next_position(x_t, drift, j, away, x, s);
             step[j] = s;
             square += (double)s * (double)s;
             changed += moved != x[j];
             x[j] = moved;
-            offset[j] += s;
+            offset[j] = away;
         }
     }
     square = pd_block_sum(square);
@@ -164,26 +170,28 @@ static __global__ void advance_kernel(int n, const unsigned char *fixed, real a,
 }
 
 /* The same without the report, one thread per coordinate: neighbouring threads read neighbouring numbers. */
-static __global__ void move_kernel(size_t count, const unsigned char *fixed, real a, const real *direction, real b, real *step, real *x,
-                                   real *offset) {
+static __global__ void move_kernel(size_t count, const unsigned char *fixed, const real *x_t, const real *drift, real a,
+                                   const real *direction, real b, real *step, real *x, real *offset) {
     size_t j = (size_t)blockIdx.x * PD_THREADS + threadIdx.x;
     if (j >= count || fixed[j / 3]) return;
-    real s = next_step(a, direction[j], b, step + j);
+    real s = next_step(a, direction[j], b, step + j), away = offset[j] + s;
     step[j] = s;
-    x[j] += s;
-    offset[j] += s;
+    x[j] = next_position(x_t, drift, j, away, x, s);
+    offset[j] = away;
 }
 
-pd_status pd_advance(pd_context *context, const pd_model *model, double alpha, const real *direction, double beta, real *step, real *x,
-                     real *offset, double *report) {
+pd_status pd_advance(pd_context *context, const pd_model *model, const pd_step_data *data, double alpha, const real *direction, double beta,
+                     real *step, real *x, real *offset, double *report) {
     unsigned blocks = pd_sum_blocks(model->n_vertices);
+    const real *x_t = data ? data->x_t : nullptr, *drift = data ? data->drift : nullptr;
     if (!report) {
         size_t count = 3 * (size_t)model->n_vertices;
-        PD_LAUNCH(context, move_kernel, (long long)count, count, model->fixed, (real)alpha, direction, (real)beta, step, x, offset);
+        PD_LAUNCH(context, move_kernel, (long long)count, count, model->fixed, x_t, drift, (real)alpha, direction, (real)beta, step, x,
+                  offset);
         return PD_OK;
     }
-    PD_LAUNCH_BLOCKS(context, advance_kernel, blocks, model->n_vertices, model->fixed, (real)alpha, direction, (real)beta, step, x, offset,
-                     model->partial_sums);
+    PD_LAUNCH_BLOCKS(context, advance_kernel, blocks, model->n_vertices, model->fixed, x_t, drift, (real)alpha, direction, (real)beta, step,
+                     x, offset, model->partial_sums);
     return pd_add_partial_sums(context, model->partial_sums, blocks, 2, report);
 }
 
@@ -210,6 +218,20 @@ pd_status pd_advance_touching(pd_context *context, const pd_model *model, double
     PD_LAUNCH_BLOCKS(context, advance_touching_kernel, blocks, model->n_vertices, model->fixed, (real)alpha, direction, (real)beta,
                      touching, reach, step, x, offset, model->partial_sums);
     return report ? pd_add_partial_sums(context, model->partial_sums, blocks, 2, report) : PD_OK;
+}
+
+static __global__ void place_at_offset_kernel(int n, const unsigned char *fixed, const real *x_t, const real *drift, const real *x,
+                                              const real *offset, real *moved) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i >= n) return;
+    for (size_t j = 3 * (size_t)i; j < 3 * (size_t)i + 3; j++) moved[j] = fixed[i] ? x[j] : pd_vertex_position(x_t[j], drift[j], offset[j]);
+}
+
+pd_status pd_place_at_offset(pd_context *context, const pd_model *model, const pd_step_data *data, const real *x, const real *offset,
+                             real *moved) {
+    PD_LAUNCH(context, place_at_offset_kernel, model->n_vertices, model->n_vertices, model->fixed, data->x_t, data->drift, x, offset,
+              moved);
+    return PD_OK;
 }
 
 static __global__ void add_scaled_kernel(int n, const unsigned char *fixed, const real *x, real a, const real *d, real *y) {

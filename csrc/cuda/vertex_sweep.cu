@@ -93,9 +93,10 @@ static __device__ __noinline__ void add_rotated(const pd_vertex_sweep &sweep, co
     }
 }
 
-static __device__ __forceinline__ void move_vertex(const pd_vertex_sweep &sweep, int turn, const real d[3], place_position *positions) {
+static __device__ __forceinline__ void move_vertex(const pd_vertex_sweep &sweep, const pd_step_data &step, const pd_contact_sweep *contact,
+                                                   const real *offset, int turn, const real d[3], place_position *positions) {
     place_position *own = positions + sweep.places[turn], moved = *own;
-    for (int c = 0; c < 3; c++) moved.c[c] -= d[c];
+    for (int c = 0; c < 3; c++) moved.c[c] = pd_turn_moved(&step, contact, offset, sweep.vertices[turn], c, moved.c[c], d[c]);
     *own = moved;
 }
 
@@ -117,7 +118,7 @@ static __global__ void __launch_bounds__(PD_THREADS)
     if (turn >= end) return;
     pd_turn_step(&model, &sweep, &step, kind, NULL, offset, turn, lane, T, sum, d);
     if (lane > 0) return;
-    if (in_place) move_vertex(sweep, turn, d, positions);
+    if (in_place) move_vertex(sweep, step, NULL, offset, turn, d, positions);
     write_direction(sweep, turn, d, direction);
 }
 
@@ -142,9 +143,9 @@ static __global__ void __launch_bounds__(PD_THREADS)
         for (int i = 0; i < 9; i++) sum[i] += __shfl_xor_sync(0xffffffffu, sum[i], shift);
     if (turn >= end) return;
     pd_turn_step(&model, &sweep, &step, kind, contact, offset, turn, lane, lanes, sum, d);
-    if (search) pd_turn_search(&model, &sweep, &step, contact, offset, positions->c, turn, lane, lanes, d);
+    if (search) pd_turn_search(&model, &sweep, &step, contact, offset, pd_turn_stiffness(sum), positions->c, turn, lane, lanes, d);
     if (lane > 0) return;
-    if (!search && in_place) move_vertex(sweep, turn, d, positions);
+    if (!search && in_place) move_vertex(sweep, step, contact, offset, turn, d, positions);
     write_direction(sweep, turn, d, direction);
 }
 

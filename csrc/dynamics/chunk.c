@@ -117,8 +117,8 @@ static pd_status run_loops(pd_simulation *self, int n, pd_look look, double *ome
         else if (problem->contact && !problem->projective && (self->method->keeps_reach || self->settings.chebyshev.enabled))
             PD_TRY(advance_touching(self, weights, report != PD_LOOK_NONE));
         else
-            PD_TRY(pd_advance(problem->context, problem->model, weights[0], iterate->direction, weights[1], iterate->step, iterate->x,
-                              iterate->offset, report ? problem->scalars : NULL));
+            PD_TRY(pd_advance(problem->context, problem->model, problem->contact ? NULL : &problem->step, weights[0], iterate->direction,
+                              weights[1], iterate->step, iterate->x, iterate->offset, report ? problem->scalars : NULL));
         if (report == PD_LOOK_GRADIENT)
             PD_TRY(pd_dot(problem->context, problem->model, iterate->gradient, iterate->gradient, problem->scalars + 2));
         seconds[1] += pd_seconds() - middle;

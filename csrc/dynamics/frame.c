@@ -41,7 +41,8 @@ static pd_status first_guess(run *r, const real *targets) {
     else
         PD_TRY(pd_memory_copy(problem->context, self->targets, self->iterate.x, bytes));
     PD_TRY(pd_first_guess(problem->context, problem->model, self->settings.initialization, problem->h, problem->x_t, self->v,
-                          self->v_previous, self->has_previous, problem->load, self->targets, self->iterate.x, self->iterate.offset));
+                          self->v_previous, self->has_previous, problem->load, self->targets, self->iterate.x, self->iterate.offset,
+                          problem->step.drift));
     if (r->guess) { // G is that of the state all the same
         PD_TRY(pd_memory_upload(problem->context, self->iterate.x, r->guess, bytes));
         PD_TRY(pd_offset(problem->context, problem->model, problem->h, self->iterate.x, problem->x_t, self->v, problem->load,

@@ -24,6 +24,13 @@ done:
     return status;
 }
 
+pd_status pd_point_along(const pd_problem *problem, const pd_iterate *iterate, double alpha, real *x, real *offset) {
+    pd_status status = pd_add_scaled(problem->context, problem->model, iterate->offset, -alpha, iterate->direction, offset);
+    if (status) return status;
+    if (problem->contact) return pd_add_scaled(problem->context, problem->model, iterate->x, -alpha, iterate->direction, x);
+    return pd_place_at_offset(problem->context, problem->model, &problem->step, iterate->x, offset, x);
+}
+
 pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int near) {
     pd_context *context = problem->context;
     const pd_model *model = problem->model;
@@ -42,8 +49,7 @@ pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int nea
     }
     for (int k = 0; k < MAX_HALVINGS; k++, alpha *= 0.5) {
         double trial;
-        PD_TRY(pd_add_scaled(context, model, iterate->x, -alpha, iterate->direction, problem->trial));
-        PD_TRY(pd_add_scaled(context, model, iterate->offset, -alpha, iterate->direction, problem->trial_offset));
+        PD_TRY(pd_point_along(problem, iterate, alpha, problem->trial, problem->trial_offset));
         PD_TRY(pd_problem_potential(problem, problem->trial, problem->trial_offset, &trial, NULL));
         int better = trial <= start - 1e-4 * alpha * slope && start - trial > rounding;
         if (!better && fabs(trial - start) <= rounding) PD_TRY(better_by_gradient(problem, iterate, near, slope, gradient_norm, &better));

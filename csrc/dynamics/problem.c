@@ -27,7 +27,7 @@ void pd_problem_destroy(pd_problem *self) {
     whole *all = (whole *)self;
     if (!self) return;
     if (self->context) {
-        void *memory[] = {self->x_t, self->load, self->trial, self->trial_offset, self->trial_gradient, self->scalars};
+        void *memory[] = {self->x_t, self->load, self->step.drift, self->trial, self->trial_offset, self->trial_gradient, self->scalars};
         for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
         pd_projective_destroy(self->projective);
         pd_two_way_destroy(self->two_way);
@@ -82,7 +82,7 @@ pd_status pd_problem_create(pd_problem **out, const pd_description *description,
     PD_TRY(pd_context_create(&self->context, threads, self->error));
     status = pd_model_create(self->model, self->context, description, self->corners);
     if (!status) PD_TRY(pd_rounding_create(self->rounding, self));
-    real **vectors[] = {&self->x_t, &self->load, &self->trial, &self->trial_offset, &self->trial_gradient};
+    real **vectors[] = {&self->x_t, &self->load, &self->step.drift, &self->trial, &self->trial_offset, &self->trial_gradient};
     for (size_t i = 0; !status && i < sizeof vectors / sizeof *vectors; i++)
         status = pd_memory_create(self->context, (void **)vectors[i], pd_problem_bytes(self));
     if (!status) status = pd_memory_create(self->context, (void **)&self->scalars, (PD_ENERGY_COUNT + 2) * sizeof(double));
@@ -96,7 +96,7 @@ pd_status pd_problem_create(pd_problem **out, const pd_description *description,
         status = pd_two_way_create(&self->two_way, self->context, contact, self->model, description->contact);
     }
     if (status) *self->error = *pd_context_error(self->context);
-    self->step = (pd_step_data){h > 0 ? 1.0 / h : 0.0, self->x_t, self->load};
+    self->step.inverse_h = h > 0 ? 1.0 / h : 0.0, self->step.x_t = self->x_t, self->step.load = self->load;
 
 done:
     if (status) {

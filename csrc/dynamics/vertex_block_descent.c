@@ -178,8 +178,6 @@ done:
 }
 
 static pd_status finish(pd_descent *descent, const pd_problem *problem, pd_iterate *iterate, pd_sweep_step kind) {
-    pd_context *context = problem->context;
-    const pd_model *model = problem->model;
     pd_status status = PD_OK;
     int passed = 1;
     double ignored;
@@ -189,8 +187,7 @@ static pd_status finish(pd_descent *descent, const pd_problem *problem, pd_itera
     PD_TRY(slope(problem, iterate, &ignored));
     PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
     if (iterate->stalled) goto done;
-    PD_TRY(pd_add_scaled(context, model, iterate->x, -1.0, iterate->direction, iterate->x));
-    PD_TRY(pd_add_scaled(context, model, iterate->offset, -1.0, iterate->direction, iterate->offset));
+    PD_TRY(pd_point_along(problem, iterate, 1.0, iterate->x, iterate->offset));
 done:
     return status;
 }
