@@ -63,6 +63,15 @@ def spread(values):
     return " to ".join(f"{float(f'{value:.2g}'):.0f}" for value in (min(values), max(values)))
 
 
+def test_the_page_gives_what_float32_leaves():
+    """If not, who asks whether float32 is enough is told figures that nobody measured."""
+    page, rows = (ROOT / "docs" / "running.md").read_text(), results("float32_floor.csv")
+    for row in rows:
+        material = {"NeoHookean": "neo-Hookean"}.get(row["material"], row["material"])
+        assert f"| {row['solver']} | {material} | {row['iterations']} | {row['float64']} | {row['float32']} |" in page
+        assert f"{row['rounded']} ({material})" in page
+
+
 def test_the_prose_gives_the_figures_of_the_collision_times_in_both_precisions():
     """If not, who computes in float32 is promised what holds in float64 alone."""
     page, rows = (ROOT / "docs" / "speed.md").read_text(), results("ccd.csv")

@@ -27,7 +27,7 @@ def test_materials_are_compared_in_every_case(tmp_path):
 
 
 def test_every_solver_ends_in_float32_at_what_rounding_leaves(tmp_path):
-    """Corrections smaller than the rounding of a coordinate would be lost, and a solver stop ten times as far from the answer as it could."""
+    """Corrections below the rounding of a coordinate would be lost, and a solver stop ten times as far from the answer as it could."""
     rows = tiny_run("float32_floor", tmp_path / "floor.csv")
     assert len(rows) == 13
     for row in rows:
