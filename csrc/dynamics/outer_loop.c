@@ -61,7 +61,7 @@ static pd_status printed_guess(pd_simulation *self) {
     pd_status status = PD_OK;
     double h = problem->h;
     PD_TRY(pd_first_guess(context, model, PD_GUESS_INERTIA, h, problem->x_t, self->v, self->v_previous, self->has_previous, problem->load,
-                          self->targets, iterate->x, iterate->offset));
+                          self->targets, iterate->x, iterate->offset, problem->step.drift));
     if (self->has_previous) {
         PD_TRY(pd_add_scaled(context, model, iterate->x, 0.25 * h, self->v, iterate->x));
         PD_TRY(pd_add_scaled(context, model, iterate->x, -0.25 * h, self->v_previous, iterate->x));
