@@ -217,7 +217,7 @@ pd_status pd_damping_hessian(pd_context *context, const pd_model *model, const r
 /* The elements' own Hessians, the costly part, are computed in parallel, a batch at a time, which stays in the cache; then every thread goes
  * through the batch and adds the rows of the vertices that are its own: no two write to one block, and the order of the sums is that of the
  * elements whatever the number of threads. */
-enum { PD_HESSIAN_BATCH = 1024 };
+enum { PD_HESSIAN_BATCH = 256 };
 
 size_t pd_hessian_scratch(const pd_model *model) {
     (void)model;

@@ -58,7 +58,7 @@ pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, 
     for (int i = 0; i < model->n_vertices; i++) {
         size_t j = 3 * (size_t)i;
         pd_vertex_first_guess(guess, (real)h, x_t + j, v + j, has_previous ? v_previous + j : NULL, load + j, x + j, offset + j, drift + j);
-        if (model->subspace) pd_vertex_keep(model->subspace + 3 * j, x_t + j, x + j, offset + j);
+        if (model->subspace) pd_vertex_keep(model->subspace + 3 * j, x_t + j, drift + j, x + j, offset + j);
         for (size_t c = j; model->fixed[i] && c < j + 3; c++) x[c] = targets[c], offset[c] = 0;
     }
     return PD_OK;

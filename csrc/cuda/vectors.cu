@@ -95,7 +95,7 @@ static __global__ void first_guess_kernel(int n, const unsigned char *fixed, con
     if (i >= n) return;
     size_t j = 3 * (size_t)i;
     pd_vertex_first_guess(guess, dt, x_t + j, v + j, has_previous ? v_previous + j : nullptr, load + j, x + j, offset + j, drift + j);
-    if (subspace) pd_vertex_keep(subspace + 3 * j, x_t + j, x + j, offset + j);
+    if (subspace) pd_vertex_keep(subspace + 3 * j, x_t + j, drift + j, x + j, offset + j);
     for (size_t c = j; fixed[i] && c < j + 3; c++) x[c] = targets[c], offset[c] = 0;
 }
 

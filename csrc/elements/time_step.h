@@ -55,11 +55,16 @@ PD_FUNCTION void pd_vertex_project(const real *P, real *g) {
     for (int i = 0; i < 3; i++) g[i] = P[3 * i] * whole[0] + P[3 * i + 1] * whole[1] + P[3 * i + 2] * whole[2];
 }
 
-/* Takes out of a first guess x, offset = x - y what leaves the line or plane through x_t. */
-PD_FUNCTION void pd_vertex_keep(const real *P, const real *x_t, real *x, real *offset) {
+/* Takes out of a first guess x, offset = x - y what leaves the line or plane through x_t; drift + offset is then exactly zero along an axis
+ * across it. */
+PD_FUNCTION void pd_vertex_keep(const real *P, const real *x_t, const real *drift, real *x, real *offset) {
     real move[3] = {x[0] - x_t[0], x[1] - x_t[1], x[2] - x_t[2]}, inside[3] = {move[0], move[1], move[2]};
     pd_vertex_project(P, inside);
-    for (int c = 0; c < 3; c++) x[c] = x_t[c] + inside[c], offset[c] += inside[c] - move[c];
+    for (int c = 0; c < 3; c++) {
+        if (inside[c] == move[c]) continue;
+        x[c] = x_t[c] + inside[c];
+        offset[c] = inside[c] - drift[c];
+    }
 }
 
 /* offset [3] = x - y at a given x. */
