@@ -1,8 +1,8 @@
 """Ten steps of every solver on small scenes: the bits of today, or those of the file beside this test.
 
 golden.csv has a row for each run: a hash of positions, velocities and recorded numbers, a few of these numbers in plain sight, and how
-much they may differ, which is a hundred times what a nudge of the start by its rounding, up or down, changes. Bits are compared where the build
-rounds every operation by itself (`make golden`, the preset of that name) and the machine is one that the file holds for; numbers
+much they may differ, which is a hundred times what a nudge of the start by its rounding, up or down, changes. Bits are compared where the
+build rounds every operation by itself (`make golden`, the preset of that name) and the machine is one that the file holds for; numbers
 everywhere. A change that moves no arithmetic leaves the file as it is. One that does writes it anew, `make golden WRITE=1`, and says why.
 """
 
