@@ -9,18 +9,11 @@
 
 #include "backend.h"
 
-/* Corner positions at [k,3] of element e of g, out of x [n,3]. */
-PD_LANE_FUNCTION void pd_element_gather(int k, const pd_elements *g, const real *x, int e, real *at) {
-    const int *vertices = g->vertices + (size_t)e * (size_t)k;
-    for (int a = 0; a < k; a++)
-        for (int c = 0; c < 3; c++) at[3 * a + c] = x[3 * (size_t)vertices[a] + (size_t)c];
-}
-
 /* F [3,d] of element e of g at positions x [n,3]. */
 #define PD_DEFORMATION_AT(k, d, x, e, F)                                                   \
     do {                                                                                   \
         real at_[3 * (k)];                                                                 \
-        pd_element_gather(k, g, x, e, at_);                                                \
+        pd_element_gather(k, 3, x, g->vertices + (size_t)(e) * (k), at_);                  \
         pd_element_deformation(k, d, at_, g->rest + (size_t)(e) * PD_REST_COUNT(k, d), F); \
     } while (0)
 

@@ -40,12 +40,6 @@ enum { PD_POSITION_STRIDE = 4, PD_SEARCH_HALVINGS = 30 };
 
 /* ---- one corner of any element --------------------------------------------------------------------------------------------- */
 
-/* Corner positions at [k,3] of one element out of x [n,stride]. */
-PD_FUNCTION void pd_turn_gather(int k, int stride, const real *x, const int *vertices, real *at) {
-    for (int a = 0; a < k; a++)
-        for (int c = 0; c < 3; c++) at[3 * a + c] = x[(size_t)stride * (size_t)vertices[a] + (size_t)c];
-}
-
 /* Adds gradient and block of one corner to sum, see vertex_step.h; and the energy of its element, damping included. */
 #define PD_CORNER(KIND, name, k, d, count, constraints, corners)                                                                          \
     PD_TURN_FUNCTION void pd_turn_corner_##name(const pd_elements *g, const int *places, const pd_step_data *step, const real *positions, \
@@ -53,7 +47,7 @@ PD_FUNCTION void pd_turn_gather(int k, int stride, const real *x, const int *ver
         int e = corner / (k), a = corner % (k);                                                                                           \
         const real *p = g->parameters + (size_t)e * (count), *rest = g->rest + (size_t)e * PD_REST_COUNT(k, d);                           \
         real at[3 * (k)], F[3 * (d)], P[3 * (d)], B[9], along[3] = {0, 0, 0};                                                             \
-        pd_turn_gather(k, PD_POSITION_STRIDE, positions, places + (size_t)e * (k), at);                                                   \
+        pd_element_gather(k, PD_POSITION_STRIDE, positions, places + (size_t)e * (k), at);                                                \
         pd_element_deformation(k, d, at, rest, F);                                                                                        \
         if ((k) > 1) pd_element_corner_gradient(k, d, rest, a, along);                                                                    \
         if ((corners) == PD_CORNERS_ROTATED) {                                                                                            \
@@ -67,7 +61,7 @@ PD_FUNCTION void pd_turn_gather(int k, int stride, const real *x, const int *ver
         if (g->damping && g->damping[e] > 0) {                                                                                            \
             real Ft[3 * (d)], scale = g->damping[e] * (real)step->inverse_h;                                                              \
             const real *H = g->damping_hessian + (size_t)e * 9 * (d) * (d);                                                               \
-            pd_turn_gather(k, 3, step->x_t, g->vertices + (size_t)e * (k), at);                                                           \
+            pd_element_gather(k, 3, step->x_t, g->vertices + (size_t)e * (k), at);                                                        \
             pd_element_deformation(k, d, at, rest, Ft);                                                                                   \
             pd_element_damping_gradient(3 * (d), scale, H, F, Ft, P);                                                                     \
             pd_element_add_block_from_F(k, d, scale, H, along, B);                                                                        \
@@ -78,12 +72,12 @@ PD_FUNCTION void pd_turn_gather(int k, int stride, const real *x, const int *ver
                                                   const real *positions, int e) {                                                         \
         const real *rest = g->rest + (size_t)e * PD_REST_COUNT(k, d);                                                                     \
         real at[3 * (k)], F[3 * (d)];                                                                                                     \
-        pd_turn_gather(k, PD_POSITION_STRIDE, positions, places + (size_t)e * (k), at);                                                   \
+        pd_element_gather(k, PD_POSITION_STRIDE, positions, places + (size_t)e * (k), at);                                                \
         pd_element_deformation(k, d, at, rest, F);                                                                                        \
         double energy = (double)pd_##name##_energy(F, g->parameters + (size_t)e * (count));                                               \
         if (g->damping && g->damping[e] > 0) {                                                                                            \
             real Ft[3 * (d)];                                                                                                             \
-            pd_turn_gather(k, 3, step->x_t, g->vertices + (size_t)e * (k), at);                                                           \
+            pd_element_gather(k, 3, step->x_t, g->vertices + (size_t)e * (k), at);                                                        \
             pd_element_deformation(k, d, at, rest, Ft);                                                                                   \
             energy += (double)g->damping[e] * step->inverse_h *                                                                           \
                       (double)pd_element_damping_energy(3 * (d), g->damping_hessian + (size_t)e * 9 * (d) * (d), F, Ft);                  \

@@ -50,7 +50,7 @@ static pd_status first_guess(run *r, const real *targets) {
     }
     PD_TRY(pd_memory_clear(problem->context, self->iterate.step, bytes));
     self->iterate.restarted = 0;
-    PD_TRY(r->guess ? pd_safe_go_on(self) : pd_safe_first_guess(self));
+    PD_TRY(pd_safe_first_guess(self, r->guess != NULL));
     r->result->phases[PD_PHASE_FIRST_GUESS] = pd_seconds() - start;
 done:
     return status;

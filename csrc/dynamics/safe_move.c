@@ -106,7 +106,23 @@ done:
     return status;
 }
 
-pd_status pd_safe_first_guess(pd_simulation *self) {
+/* The first guess goes as far as nothing touches, and what is driven with it. */
+static pd_status limit_first_guess(pd_simulation *self) {
+    const pd_problem *problem = self->problem;
+    pd_safe *safe = &self->safe;
+    pd_status status = PD_OK;
+    PD_TRY(pd_memory_copy(problem->context, safe->x, problem->x_t, pd_problem_bytes(problem)));
+    PD_TRY(pd_offset(problem->context, problem->model, problem->h, safe->x, problem->x_t, self->v, problem->load, safe->offset));
+    int penalised = pd_contact_interval(problem->contact) >= 0;
+    if (self->method->keeps_reach && !penalised) PD_TRY(shorten_first_guess(self));
+    PD_TRY(pd_contact_limit(problem->contact, safe->x, self->iterate.x, 1, &safe->part));
+    if (safe->part < 1.0) safe->part *= driven_share(self);
+    if (safe->part < 1.0) PD_TRY(prune(self, safe->part));
+done:
+    return status;
+}
+
+pd_status pd_safe_first_guess(pd_simulation *self, int given) {
     const pd_problem *problem = self->problem;
     pd_safe *safe = &self->safe;
     pd_status status = PD_OK;
@@ -115,33 +131,10 @@ pd_status pd_safe_first_guess(pd_simulation *self) {
     if (problem->contact) {
         // where the step begins: what is near is looked for anew, so that a run that is resumed finds the same
         PD_TRY(pd_contact_place(problem->contact, problem->x_t));
-        PD_TRY(pd_memory_copy(problem->context, safe->x, problem->x_t, pd_problem_bytes(problem)));
-        PD_TRY(pd_offset(problem->context, problem->model, problem->h, safe->x, problem->x_t, self->v, problem->load, safe->offset));
-        int penalised = pd_contact_interval(problem->contact) >= 0;
-        if (self->method->keeps_reach && !penalised) PD_TRY(shorten_first_guess(self));
-        PD_TRY(pd_contact_limit(problem->contact, safe->x, self->iterate.x, 1, &safe->part));
-        if (safe->part < 1.0) safe->part *= driven_share(self);
-        if (safe->part < 1.0) PD_TRY(prune(self, safe->part));
+        if (!given) PD_TRY(limit_first_guess(self));
         PD_TRY(pd_contact_drive(problem->contact, safe->part));
         safe->arrived = safe->part == 1.0;
         safe->drives = 1;
-        PD_TRY(pd_contact_detect(problem->contact, self->iterate.x));
-    }
-    PD_TRY(pd_safe_keep(self));
-done:
-    return status;
-}
-
-pd_status pd_safe_go_on(pd_simulation *self) {
-    const pd_problem *problem = self->problem;
-    pd_safe *safe = &self->safe;
-    pd_status status = PD_OK;
-    if (problem->projective) return pd_outer_first_guess(self);
-    if (!safe->x) return PD_OK;
-    if (problem->contact) {
-        PD_TRY(pd_contact_place(problem->contact, problem->x_t)); // as in every step
-        PD_TRY(pd_contact_drive(problem->contact, 1.0));
-        safe->arrived = safe->drives = 1;
         PD_TRY(pd_contact_detect(problem->contact, self->iterate.x));
     }
     PD_TRY(pd_safe_keep(self));

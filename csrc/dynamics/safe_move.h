@@ -19,10 +19,9 @@ void pd_safe_destroy(pd_simulation *self);
 pd_status pd_safe_begin(pd_simulation *self);
 pd_status pd_safe_restore(pd_simulation *self);
 
-/* The first guess is in the iterate. */
-pd_status pd_safe_first_guess(pd_simulation *self);
-/* Instead of it: another run of this step came to the iterate under the same barrier, with everything driven at its target. */
-pd_status pd_safe_go_on(pd_simulation *self);
+/* The first guess is in the iterate. given: another run of this step came there under the same barrier, with everything driven at its
+ * target. */
+pd_status pd_safe_first_guess(pd_simulation *self, int given);
 /* Where the iterate is now is where its next move begins. */
 pd_status pd_safe_keep(pd_simulation *self);
 /* Before an iteration. *moved: whether something driven has moved. */

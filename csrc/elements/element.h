@@ -20,9 +20,17 @@
 #include "elements/volume.h"
 #include "elements/world_box.h"
 
+#include <stddef.h>
+
 /* Numbers of `rest` of one element. */
 enum { PD_REST_COUNT_POINT = 3 };
 #define PD_REST_COUNT(k, d) ((k) > 1 ? ((k) - 1) * (d) : PD_REST_COUNT_POINT)
+
+/* Corner positions at [k,3] of one element out of x [n,stride]. */
+PD_LANE_FUNCTION void pd_element_gather(int k, int stride, const real *x, const int *vertices, real *at) {
+    for (int a = 0; a < k; a++)
+        for (int c = 0; c < 3; c++) at[3 * a + c] = x[(size_t)stride * (size_t)vertices[a] + (size_t)c];
+}
 
 /* F [3,d] out from the corner positions x [k,3]. Differences are taken first: a body far from the origin loses no digits. */
 PD_FUNCTION void pd_element_deformation(int k, int d, const real *x, const real *rest, real *F) {
