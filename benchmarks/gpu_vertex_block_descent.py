@@ -4,7 +4,7 @@ The beams of the paper [Chen et al. 2024, Sec. 5.1]: blocks of 30 x 2 x 3 cells 
 without contact. 620 of them are 230,640 vertices and 669,600 tets in 8 colours; with --large 129,000, 48 million vertices and 139 million
 tets: whether they fit, how long it takes to build them, and 40 iterations. Bytes are counted as in vertex_block_descent.py; the floor is
 those bytes at the copy bandwidth measured in the same run, plus an empty graph of as many launches as there are colours. The threads that
-share a vertex are chosen by PDGPU_TURN_THREADS; one thread a vertex is the plain kernel that the others are held against.
+share a vertex are chosen by PDGPU_UPDATE_THREADS; one thread a vertex is the plain kernel that the others are held against.
 
     python benchmarks/gpu_vertex_block_descent.py [--large] [--out FILE.csv] [--tiny] [--device cuda]
 """
@@ -72,7 +72,7 @@ def small(chosen):
     scene, start = scene_of(mesh, held), mesh.points * [STRETCH, 1.0, 1.0]
     cases = {}
     for name, threads in THREADS.items() if chosen.device == "cuda" else {"on the CPU": None}.items():
-        with environment(PDGPU_TURN_THREADS=threads):
+        with environment(PDGPU_UPDATE_THREADS=threads):
             simulations = {n: simulation_of(scene, n, chosen.device) for n in (few, many)}
         cases[name] = (few, many, step_timer(simulations, start))
         colours = simulations[few].parameters["colours"]

@@ -88,13 +88,13 @@ PD_FUNCTION void pd_tridiagonal_eigen(int n, real *d, real *e, real *Z) {
 /* The Jacobi rotation of rows p and q that makes s_pq zero, of a matrix with entries up to 1: row p <- c p - s q, row q <- s p + c q, and the
  * diagonal changes by -+ tangent s_pq. Below what counts as zero it is no rotation. By value, for matrices that go several to a vector
  * register: these all take the same way, which the steps above do not. [Golub and Van Loan 2013, Sec. 8.5] */
-typedef struct pd_symmetric_turn {
+typedef struct pd_symmetric_rotation {
     real c, s, tangent;
     int counts; /* whether it turns */
-} pd_symmetric_turn;
+} pd_symmetric_rotation;
 
-PD_LANE_FUNCTION pd_symmetric_turn pd_symmetric_turn_of(real pp, real pq, real qq) {
-    pd_symmetric_turn out;
+PD_LANE_FUNCTION pd_symmetric_rotation pd_symmetric_rotation_of(real pp, real pq, real qq) {
+    pd_symmetric_rotation out;
     out.counts = pd_fabs(pq) > PD_SYMMETRIC_LOST;
     real apart = qq - pp, twice = (real)2 * pq, length = pd_sqrt(apart * apart + twice * twice);
     real tangent = twice / (apart + (apart < 0 ? -length : length));

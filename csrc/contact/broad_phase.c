@@ -47,7 +47,7 @@ struct pd_broad_phase {
     pd_work work;
     pair_list lists[LISTS];
     findings *findings; /* B [1] */
-    findings seen;      /* the same when the host last looked */
+    findings seen;      /* the same when the host last read it */
     int searched;
     pd_broad_phase_counts counts;
 };
@@ -96,7 +96,7 @@ static pd_status create_list(pd_broad_phase *phase, int which, int first_bits, i
     return resize(phase, list, n > FEWEST_PAIRS ? (size_t)n : FEWEST_PAIRS);
 }
 
-static pd_status look(pd_broad_phase *phase) {
+static pd_status read_findings(pd_broad_phase *phase) {
     return pd_memory_download(phase->context, &phase->seen, phase->findings, sizeof phase->seen);
 }
 
@@ -268,13 +268,13 @@ static pd_status update_trees(pd_broad_phase *phase, int rebuild) {
                         : pd_tree_fit(phase->context, t->tree, &phase->primitives[kinds[i]], &phase->findings->costs[kinds[i]]));
         phase->counts.refits += !build[i];
     }
-    PD_TRY(look(phase));
+    PD_TRY(read_findings(phase));
     for (int i = 0; i < 2; i++) {
         if (build[i] || phase->seen.costs[kinds[i]] <= COST_LIMIT * phase->trees[kinds[i]].cost) continue;
         build[i] = again = 1;
         PD_TRY(build_tree(phase, kinds[i]));
     }
-    if (again) PD_TRY(look(phase));
+    if (again) PD_TRY(read_findings(phase));
     for (int i = 0; i < 2; i++)
         if (build[i]) phase->trees[kinds[i]].cost = phase->seen.costs[kinds[i]];
 done:
@@ -291,7 +291,7 @@ static pd_status build_grids(pd_broad_phase *phase) {
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++)
         PD_TRY(pd_boxes_bound(context, phase->primitives[kind].n, phase->primitives[kind].boxes, &phase->work,
                               &phase->findings->bounds[kind]));
-    PD_TRY(look(phase));
+    PD_TRY(read_findings(phase));
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++) {
         pd_box_add(&scene, &phase->seen.bounds[kind].box);
         if (phase->seen.bounds[kind].mean_size > size) size = phase->seen.bounds[kind].mean_size;
@@ -309,7 +309,7 @@ static pd_status build_grids(pd_broad_phase *phase) {
         phase->grids[kind].scene = scene;
         PD_TRY(pd_grid_count(context, &phase->grids[kind], &phase->primitives[kind], &phase->work, &phase->findings->grids[kind]));
     }
-    PD_TRY(look(phase));
+    PD_TRY(read_findings(phase));
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++) {
         const pd_primitives *p = &phase->primitives[kind];
         pd_grid *grid = &phase->grids[kind];
@@ -377,7 +377,7 @@ static pd_status append_pairs(pd_broad_phase *phase, int which) {
     }
 }
 
-/* Appends to the lists first .. last until their pairs have room, with one look for all of them. */
+/* Appends to the lists first .. last until their pairs have room, with one readback for all of them. */
 static pd_status fill_lists(pd_broad_phase *phase, int first, int last) {
     pd_context *context = phase->context;
     int missing[LISTS] = {1, 1, 1}, again = 1;
@@ -389,7 +389,7 @@ static pd_status fill_lists(pd_broad_phase *phase, int first, int last) {
             PD_TRY(pd_memory_clear(context, phase->lists[which].buffer.found, sizeof *phase->lists[which].buffer.found));
             PD_TRY(append_pairs(phase, which));
         }
-        PD_TRY(look(phase));
+        PD_TRY(read_findings(phase));
         for (int which = first; which <= last; which++) {
             pair_list *list = &phase->lists[which];
             size_t found = (size_t)phase->seen.found[which];

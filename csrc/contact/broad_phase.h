@@ -10,7 +10,7 @@
 #ifndef PD_CONTACT_BROAD_PHASE_H
 #define PD_CONTACT_BROAD_PHASE_H
 
-#include "collision_loops.h"
+#include "loops/collision_loops.h"
 
 enum { PD_BROAD_PHASE_TREE, PD_BROAD_PHASE_PATCHES, PD_BROAD_PHASE_HASH, PD_BROAD_PHASE_COUNT };
 

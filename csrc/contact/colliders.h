@@ -2,8 +2,8 @@
 #ifndef PD_CONTACT_COLLIDERS_H
 #define PD_CONTACT_COLLIDERS_H
 
-#include "backend.h"
 #include "geometry/collider.h"
+#include "loops/backend.h"
 
 typedef struct pd_colliders {
     pd_context *context;

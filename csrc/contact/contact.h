@@ -14,7 +14,7 @@
 #include "contact/broad_phase.h"
 #include "contact/friction.h"
 #include "contact/penalty.h"
-#include "contact_loops.h"
+#include "loops/contact_loops.h"
 
 typedef struct pd_contact pd_contact;
 
@@ -100,7 +100,7 @@ pd_status pd_contact_lag_again(pd_contact *contact, const real *x);
 void pd_contact_forget_step(pd_contact *contact);
 /* How often a step lags, 1 without friction: a pass of iterations goes with each. */
 int pd_contact_lags(const pd_contact *contact);
-/* Where friction has the normal forces of the moment, those of the last place. Whatever reads its pairs asks for it first. */
+/* Where friction has the normal forces of the moment, those last found. Whatever reads its pairs asks for it first. */
 pd_status pd_contact_follow_friction(pd_contact *contact);
 /* NULL: there is no friction. */
 pd_friction *pd_contact_friction(const pd_contact *contact, int lag);
@@ -120,7 +120,7 @@ pd_penalty *pd_contact_penalty(const pd_contact *contact, int lag);
 /* ---- the potential: x [n_vertices,3] B m -------------------------------------------------------------------------------------------- */
 
 /* The pairs that may act at x. Free where x and the driven points are as they were. Errors: PD_ERROR_MEMORY, with the number of pairs. */
-pd_status pd_contact_place(pd_contact *contact, const real *x);
+pd_status pd_contact_find(pd_contact *contact, const real *x);
 /* J; infinite where nothing is left of a gap. Waits. */
 pd_status pd_contact_potential(pd_contact *contact, const real *x, double *energy);
 /* Of friction, J, at the same x as pd_contact_place was called with last. Waits. */
@@ -138,7 +138,7 @@ pd_status pd_contact_add_product(pd_contact *contact, const pd_model *model, con
 /* sum [1] B += p . H p with all blocks of theirs, p [n_vertices,3] B, 0 where a vertex is fixed. */
 pd_status pd_contact_add_curvature(pd_contact *contact, const pd_model *model, const real *p, double *sum);
 
-/* The pairs of the last place, and their values. n and what lies in backend memory stay until the next place. */
+/* The pairs last found, and their values. n and what lies in backend memory stay until the next pd_contact_find. */
 typedef struct pd_contact_view {
     int n;
     pd_contact_columns columns;
@@ -149,10 +149,10 @@ typedef struct pd_contact_view {
 } pd_contact_view;
 pd_contact_view pd_contact_pairs_of(const pd_contact *contact);
 
-/* Where the points of the pairs are, B [n_points,3] m, at the last place. */
+/* Where the points of the pairs are, B [n_points,3] m, where they were last found. */
 const real *pd_contact_points(const pd_contact *contact);
 
-/* One quantity (contact_loops.h) of the pairs of the last place, into memory of the host. */
+/* One quantity (contact_loops.h) of the pairs last found, into memory of the host. */
 pd_status pd_contact_read(pd_contact *contact, int quantity, real *out);
 pd_status pd_contact_read_columns(pd_contact *contact, const pd_contact_columns *out, uint64_t *keys);
 
@@ -173,21 +173,21 @@ pd_status pd_contact_hits(pd_contact *contact, const pd_active_pairs **hits, siz
 pd_status pd_contact_points_ahead(const pd_contact *contact, const real *x, real *points);
 pd_status pd_contact_points_now(const pd_contact *contact, const real *x, real *points);
 pd_status pd_contact_points_begun(const pd_contact *contact, const real *x, real *points);
-/* The active pairs of the last place. */
+/* The active pairs last found. */
 const pd_active_pairs *pd_contact_near(const pd_contact *contact, size_t *n);
-/* Their distances, m, radii not subtracted, B [n]; until the next place. */
+/* Their distances, m, radii not subtracted, B [n]; until the next pd_contact_find. */
 pd_status pd_contact_distances(pd_contact *contact, const real **distances);
-/* Columns of other pairs of the scene, as of those of a place. */
+/* Columns of other pairs of the scene, as of those that are found. */
 pd_status pd_contact_describe_pairs(const pd_contact *contact, const pd_active_pairs *pairs, int n, const pd_contact_columns *out);
 
 /* What a law knows of the points. */
 const pd_contact_scene *pd_contact_scene_of(const pd_contact *contact);
-/* From now on a place lists all pairs nearer than this, m, radii subtracted. */
+/* From now on the pairs that are found are all pairs nearer than this, m, radii subtracted. */
 void pd_contact_list_up_to(pd_contact *contact, double reach);
 double pd_contact_listed_up_to(const pd_contact *contact);
-/* Every pair nearer than this, m, is among those that a place looks at without another search: D of proximity.h. */
+/* Every pair nearer than this, m, is among those that are found without another search: D of proximity.h. */
 double pd_contact_searched_up_to(const pd_contact *contact);
-/* What distances at the last place, and positions that a move is added to, may be off by, m. */
+/* What distances where they were last found, and positions that a move is added to, may be off by, m. */
 double pd_contact_rounding(const pd_contact *contact);
 
 /* ---- each vertex by its own reach ----------------------------------------------------------------------------------------------------- */
@@ -199,9 +199,9 @@ pd_status pd_contact_begin_touching(pd_contact *contact);
 /* Of all vertices at x: which touch, beside those that did before in the step; how far each may go while all go as far as they like within their
  * reach [Wang et al. 2023, two-way interior point method, Sec. 3.2]; and what a sweep over them needs. With PD_GUARD_IMPACT a vertex without
  * pairs has an infinite reach, and the caller sees to it that nothing happens to one that goes farther than pd_contact_certain_reach. Driven
- * points must stay where they are. *sweep is good until the next place. */
+ * points must stay where they are. *sweep is good until the next pd_contact_find. */
 pd_status pd_contact_reach(pd_contact *contact, const real *x, pd_contact_sweep *sweep);
-/* Of the last place, B [n_vertices]; reach NULL before any. */
+/* Where they were last found, B [n_vertices]; reach NULL before any. */
 const unsigned char *pd_contact_touching(const pd_contact *contact);
 const real *pd_contact_reaches_of(const pd_contact *contact);
 /* How far a vertex without pairs can go and meet nothing, m. */

@@ -3,7 +3,7 @@
 
 #include "contact/room.h"
 #include "linear/upload.h"
-#include "penalty_loops.h"
+#include "loops/penalty_loops.h"
 
 #include <stdlib.h>
 

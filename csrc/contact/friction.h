@@ -6,7 +6,7 @@
 #ifndef PD_CONTACT_FRICTION_H
 #define PD_CONTACT_FRICTION_H
 
-#include "friction_loops.h"
+#include "loops/friction_loops.h"
 
 typedef struct pd_friction pd_friction;
 

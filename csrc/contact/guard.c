@@ -5,7 +5,7 @@
 #include "contact/room.h"
 #include "geometry/collision.h"
 #include "linear/upload.h"
-#include "projective_loops.h"
+#include "loops/projective_loops.h"
 
 #include <limits.h>
 #include <stdlib.h>

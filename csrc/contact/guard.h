@@ -7,7 +7,7 @@
 #define PD_CONTACT_GUARD_H
 
 #include "contact/broad_phase.h"
-#include "proximity_loops.h"
+#include "loops/proximity_loops.h"
 
 typedef struct pd_guard pd_guard;
 

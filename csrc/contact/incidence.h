@@ -2,8 +2,8 @@
 #ifndef PD_CONTACT_INCIDENCE_H
 #define PD_CONTACT_INCIDENCE_H
 
-#include "collision_loops.h"
-#include "proximity_loops.h"
+#include "loops/collision_loops.h"
+#include "loops/proximity_loops.h"
 
 /* Bits that tell n things apart, one at least. */
 int pd_key_bits(uint64_t n);

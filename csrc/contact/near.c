@@ -2,7 +2,7 @@
 #include "contact/near.h"
 
 #include "contact/room.h"
-#include "friction_loops.h"
+#include "loops/friction_loops.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #ifndef PD_CONTACT_NEAR_H
 #define PD_CONTACT_NEAR_H
 
-#include "contact_loops.h"
+#include "loops/contact_loops.h"
 
 typedef struct pd_near pd_near;
 

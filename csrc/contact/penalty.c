@@ -4,7 +4,7 @@
 #include "contact/incidence.h"
 #include "contact/room.h"
 #include "linear/upload.h"
-#include "penalty_turn.h"
+#include "updates/penalty_update.h"
 
 #include <limits.h>
 #include <stdlib.h>

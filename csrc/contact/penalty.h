@@ -2,13 +2,13 @@
  *
  *     C(y) = sum over pairs of k/2 max(0, reach - n . sum beta y)^2        (elements/contact/penalty.h)
  *
- * Which pairs there are, with which weights and normals, is found anew in every detection (penalty_turn.h) and held until the next. */
+ * Which pairs there are, with which weights and normals, is found anew in every detection (penalty_update.h) and held until the next. */
 #ifndef PD_CONTACT_PENALTY_H
 #define PD_CONTACT_PENALTY_H
 
 #include "contact/broad_phase.h"
 #include "contact/friction.h"
-#include "penalty_loops.h"
+#include "loops/penalty_loops.h"
 
 typedef struct pd_penalty pd_penalty;
 

@@ -6,7 +6,7 @@
 #include "contact/room.h"
 #include "elements/contact/projection.h"
 #include "linear/upload.h"
-#include "projective_loops.h"
+#include "loops/projective_loops.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -257,7 +257,7 @@ pd_status pd_projective_begin(pd_projective *self, const real *x, const real *v)
     pd_status status = PD_OK;
     self->n = self->frozen.n = 0;
     self->acts = 1;
-    PD_TRY(pd_contact_place(self->contact, x));
+    PD_TRY(pd_contact_find(self->contact, x));
     PD_TRY(pd_contact_points_begun(self->contact, x, self->begun));
     if (!self->freezing.velocities) return PD_OK;
     PD_TRY(pd_contact_points_ahead(self->contact, x, self->points));
@@ -303,7 +303,7 @@ pd_status pd_projective_freeze(pd_projective *self, const real *x, double left) 
     const real *distances;
     pd_status status;
     size_t n_near;
-    PD_TRY(pd_contact_place(self->contact, x));
+    PD_TRY(pd_contact_find(self->contact, x));
     double begun = pd_seconds();
     self->freezing.left = (real)(left / self->inverse_h);
     if (!self->settings.hits_alone) {

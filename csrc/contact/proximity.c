@@ -82,13 +82,13 @@ static pd_status make_key_room(pd_proximity *p, size_t n) {
 
 /* ---- making and unmaking ------------------------------------------------------------------------------------------------------ */
 
-/* A side in an open table of 2^bits places: its name, a new one where it has none. */
+/* A side in an open table of 2^bits slots: its name, a new one where it has none. */
 static int name_of_side(uint64_t *table, int *names, int bits, int *n, int i, int j) {
     uint64_t side = (uint64_t)((i < j ? i : j) + 1) << 32 | (uint64_t)(i < j ? j : i), mask = ((uint64_t)1 << bits) - 1;
-    uint64_t place = side * 0x9e3779b97f4a7c15ull >> (64 - bits);
-    while (table[place] && table[place] != side) place = (place + 1) & mask;
-    if (!table[place]) table[place] = side, names[place] = (*n)++;
-    return names[place];
+    uint64_t slot = side * 0x9e3779b97f4a7c15ull >> (64 - bits);
+    while (table[slot] && table[slot] != side) slot = (slot + 1) & mask;
+    if (!table[slot]) table[slot] = side, names[slot] = (*n)++;
+    return names[slot];
 }
 
 /* Names of the edges and of the sides of triangles, once, on the host. */
@@ -169,7 +169,9 @@ void pd_proximity_destroy(pd_proximity *p) {
 
 /* ---- candidates --------------------------------------------------------------------------------------------------------------- */
 
-static pd_status look(const pd_proximity *p, findings *seen) { return pd_memory_download(p->context, seen, p->findings, sizeof *seen); }
+static pd_status read_findings(const pd_proximity *p, findings *seen) {
+    return pd_memory_download(p->context, seen, p->findings, sizeof *seen);
+}
 
 pd_status pd_proximity_search(pd_proximity *p, double reach) {
     pd_candidates *c = &p->candidates;
@@ -203,7 +205,7 @@ pd_status pd_proximity_update(pd_proximity *p, double minimum, double maximum, i
     if (n > 0) {
         findings seen;
         PD_TRY(pd_largest_move(context, n, p->surface->points, p->previous, p->findings->move));
-        PD_TRY(look(p, &seen));
+        PD_TRY(read_findings(p, &seen));
         double move = p->moved = sqrt(seen.move[0]);
         p->size = seen.move[1];
         if (p->placed && move == 0.0) return PD_OK;
@@ -242,7 +244,7 @@ pd_status pd_proximity_activate(pd_proximity *p, double distance) {
     p->limit = (real)distance;
     PD_TRY(pd_candidate_support(context, &p->candidates, p->surface->points, p->limit, p->support));
     PD_TRY(pd_select_rows(context, n, p->support, p->starts, &p->work, p->active.capacity, p->rows, p->active.count));
-    PD_TRY(look(p, &seen));
+    PD_TRY(read_findings(p, &seen));
     if (seen.active > p->active.capacity) {
         if (seen.active > MOST_ACTIVE)
             return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "%llu pairs are near each other, at most %d can be listed",
@@ -315,7 +317,7 @@ pd_status pd_proximity_choose(pd_proximity *p, int unique, size_t *n_chosen) {
         PD_TRY(sort_by_nearest(p, index_bits));
         PD_TRY(pd_mark_first(context, n, p->names, index_bits, p->keys, p->first));
         PD_TRY(pd_select_rows(context, n, p->first, p->starts, &p->work, n, p->chosen, &p->findings->chosen));
-        PD_TRY(look(p, &seen));
+        PD_TRY(read_findings(p, &seen));
         p->n_chosen = (size_t)seen.chosen;
     }
     *n_chosen = p->n_chosen;
@@ -336,7 +338,7 @@ pd_status pd_proximity_measure(pd_proximity *p, const pd_contact_measures *out) 
                              PD_ROOM(m->distance, 1), PD_ROOM(m->normal, 3),  PD_ROOM(m->closest, 6), PD_ROOM(m->bodies, 2)};
     void *const host[] = {out->kind, out->feature, out->points, out->weights, out->distance, out->normal, out->closest, out->bodies};
     pd_status status;
-    if (!pd_context_place(context).on_device) return measure(p, out);
+    if (!pd_context_location(context).on_device) return measure(p, out);
     PD_TRY(pd_rooms_grow(p->context, n, "pairs that are measured", PD_ROOMS(rooms), &p->measured_capacity, &p->revision));
     PD_TRY(measure(p, m));
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)

@@ -2,8 +2,8 @@
 #ifndef PD_CONTACT_ROOM_H
 #define PD_CONTACT_ROOM_H
 
-#include "backend.h"
-#include "collision_loops.h"
+#include "loops/backend.h"
+#include "loops/collision_loops.h"
 
 enum { PD_MOST_ROOMS = 12 };
 

@@ -6,7 +6,7 @@
 #ifndef PD_CONTACT_SURFACE_H
 #define PD_CONTACT_SURFACE_H
 
-#include "proximity_loops.h"
+#include "loops/proximity_loops.h"
 
 typedef struct pd_surface_description {
     int n_points, n_vertices; /* n_vertices: rows of x */

@@ -5,7 +5,7 @@
 #include "contact/room.h"
 #include "elements/contact/volume_constraint.h"
 #include "linear/upload.h"
-#include "two_way_loops.h"
+#include "loops/two_way_loops.h"
 
 #include <limits.h>
 #include <math.h>
@@ -184,8 +184,8 @@ pd_status pd_two_way_create(pd_two_way **out, pd_context *context, pd_contact *c
     PD_TRY(pd_memory_create(context, (void **)&self->scalars, 2 * sizeof *self->scalars));
     PD_TRY(pd_memory_create(context, (void **)&self->x, vertices));
     PD_TRY(pd_memory_create(context, (void **)&self->next, vertices));
-    real **places[] = {&self->y_0, &self->y, &self->ahead, &self->begun, &self->goal, &self->inverse};
-    for (int i = 0; i < 6; i++) PD_TRY(pd_memory_create(context, (void **)places[i], points));
+    real **slots[] = {&self->y_0, &self->y, &self->ahead, &self->begun, &self->goal, &self->inverse};
+    for (int i = 0; i < 6; i++) PD_TRY(pd_memory_create(context, (void **)slots[i], points));
     PD_TRY(make_rows(self, &self->pairs, 1, self->rubs));
     PD_TRY(make_rows(self, &self->before, 1, self->rubs));
     PD_TRY(make_feature_room(self, 1));
@@ -379,7 +379,7 @@ done:
 static pd_status list_pairs(pd_two_way *self, pd_contact_pairs *listed, pd_incidence *incidence, const real **distance, int *searches) {
     long long before = pd_contact_searches(self->contact);
     pd_status status;
-    PD_TRY(pd_contact_place(self->contact, self->x));
+    PD_TRY(pd_contact_find(self->contact, self->x));
     pd_contact_view view = pd_contact_pairs_of(self->contact);
     const pd_contact_columns *c = &view.columns;
     *listed = (pd_contact_pairs){view.n, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold};
@@ -391,16 +391,16 @@ done:
 }
 
 static pd_status tell(const pd_two_way *self, const pd_two_way_watch *watch, int step, int pairs, int searches, double residual) {
-    const pd_two_way_look look = {.step = step,
-                                  .points = pd_contact_points(self->contact),
-                                  .searched = pd_contact_searched_up_to(self->contact),
-                                  .listed = pd_contact_listed_up_to(self->contact),
-                                  .pairs = pairs,
-                                  .rows = self->pairs.at.n,
-                                  .colours = self->pairs.n_colours,
-                                  .search = searches,
-                                  .residual = residual};
-    return watch && watch->look ? watch->look(watch->user, &look) : PD_OK;
+    const pd_two_way_progress progress = {.step = step,
+                                          .points = pd_contact_points(self->contact),
+                                          .searched = pd_contact_searched_up_to(self->contact),
+                                          .listed = pd_contact_listed_up_to(self->contact),
+                                          .pairs = pairs,
+                                          .rows = self->pairs.at.n,
+                                          .colours = self->pairs.n_colours,
+                                          .search = searches,
+                                          .residual = residual};
+    return watch && watch->progress ? watch->progress(watch->user, &progress) : PD_OK;
 }
 
 pd_status pd_two_way_update(pd_two_way *self, const real *target, const pd_two_way_watch *watch, pd_two_way_report *report) {
@@ -439,7 +439,7 @@ pd_status pd_two_way_update(pd_two_way *self, const real *target, const pd_two_w
         if (report->exit == PD_TWO_WAY_CAP && at_rest == STILL_STEPS) report->exit = PD_TWO_WAY_STALLED;
         if (report->exit != PD_TWO_WAY_CAP) break;
     }
-    if (watch && watch->look) {
+    if (watch && watch->progress) {
         PD_TRY(list_pairs(self, &listed, &incidence, &distance, &searches));
         PD_TRY(tell(self, watch, report->steps, listed.n, searches, 0.0));
     }

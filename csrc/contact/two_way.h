@@ -18,7 +18,7 @@
  *
  *   - The length. As printed it counts a move in any direction, and what has come to dmin of each other can neither slide nor part. Here it is the move
  *     towards the other side, along the normal of the closest points, between which a slab as wide as the distance separates both primitives
- *     (two_way_turn.h); what goes elsewhere is held to D alone.
+ *     (two_way_update.h); what goes elsewhere is held to D alone.
  *   - The metric of a backward step has beside the masses the curvature of the edges that pull, lambda/(l |x|) across each: without it the target of
  *     what hangs on an edge swings from side to side, the farther the harder the edge pulls.
  *   - dmin, below which nothing comes: as printed a gap may shrink tenfold in every step, and in numbers of a machine it comes to nothing.
@@ -54,20 +54,20 @@ typedef struct pd_two_way_report {
 } pd_two_way_report;
 
 /* One l, for who watches. */
-typedef struct pd_two_way_look {
-    int step;            /* l; in the last look, of the state at the end, only points, searched, listed and pairs are set */
+typedef struct pd_two_way_progress {
+    int step;            /* l; in the last call, of the state at the end, only points, searched, listed and pairs are set */
     const real *points;  /* B [n_points,3] x^(l), and what is driven */
     double searched;     /* D^(l), m */
     double listed;       /* all pairs nearer than this are in the list, m */
     int pairs, rows;     /* in the list; constraints */
     int colours, search; /* whether there was one */
     double residual;     /* max |y^(l+1) - x^(l)|, m */
-} pd_two_way_look;
+} pd_two_way_progress;
 
 typedef struct pd_two_way_watch {
     void *user;
-    pd_status (*look)(void *user, const pd_two_way_look *look); /* or NULL */
-    int (*interrupted)(void *user);                             /* nonzero: PD_INTERRUPTED; or NULL */
+    pd_status (*progress)(void *user, const pd_two_way_progress *progress); /* or NULL */
+    int (*interrupted)(void *user);                                         /* nonzero: PD_INTERRUPTED; or NULL */
 } pd_two_way_watch;
 
 /* Takes over the contact, of whose law only the distances matter; also where it fails. Errors: PD_ERROR_MEMORY. */

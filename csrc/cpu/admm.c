@@ -1,13 +1,14 @@
 /* The local step of ADMM: every element by itself, then every vertex gathers its corners. */
-#include "admm_turn.h"
+#include "updates/admm_update.h"
 
 #include "cpu/context.h"
 
-#define PD_ADMM_ELEMENTS(KIND, name, k, d, count, ...)                                                                                    \
-    static void local_##name(pd_context *context, const pd_elements *g, const pd_step_data *step, const real *x, const real *weights,     \
-                             real *u, real *f) {                                                                                          \
-        _Pragma("omp parallel for num_threads(pd_threads(context, g->n, 500)) schedule(static)") for (int e = 0; e < g->n; e++)           \
-            pd_admm_turn_##name(g, (real)step->inverse_h, step->x_t, x, weights[e], e, u + (size_t)e * 3 * (d), f + (size_t)e * 3 * (k)); \
+#define PD_ADMM_ELEMENTS(KIND, name, k, d, count, ...)                                                                                \
+    static void local_##name(pd_context *context, const pd_elements *g, const pd_step_data *step, const real *x, const real *weights, \
+                             real *u, real *f) {                                                                                      \
+        _Pragma("omp parallel for num_threads(pd_threads(context, g->n, 500)) schedule(static)") for (int e = 0; e < g->n; e++)       \
+            pd_admm_update_##name(g, (real)step->inverse_h, step->x_t, x, weights[e], e, u + (size_t)e * 3 * (d),                     \
+                                  f + (size_t)e * 3 * (k));                                                                           \
     }
 PD_ELEMENT_TABLE(PD_ADMM_ELEMENTS)
 

@@ -2,7 +2,7 @@
 #ifndef PD_CPU_APPEND_H
 #define PD_CPU_APPEND_H
 
-#include "collision_loops.h"
+#include "loops/collision_loops.h"
 
 #include <string.h>
 
@@ -16,14 +16,14 @@ typedef struct pd_appender {
 
 static inline void pd_append_flush(pd_appender *appender) {
     pd_pair_buffer *out = appender->out;
-    size_t count = (size_t)appender->n, place;
+    size_t count = (size_t)appender->n, slot;
 #pragma omp atomic capture
     {
-        place = *out->found;
+        slot = *out->found;
         *out->found += count;
     }
-    if (place < out->capacity)
-        memcpy(out->keys + place, appender->keys, (count < out->capacity - place ? count : out->capacity - place) * sizeof *out->keys);
+    if (slot < out->capacity)
+        memcpy(out->keys + slot, appender->keys, (count < out->capacity - slot ? count : out->capacity - slot) * sizeof *out->keys);
     appender->n = 0;
 }
 

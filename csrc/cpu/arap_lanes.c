@@ -107,11 +107,11 @@ void pd_arap_tet_gradient_lanes(const pd_elements *g, const pd_step_data *step, 
         for (int l = 0; g->damping && l < count; l++) {
             int e = e0 + l;
             if (g->damping[e] <= 0) continue;
-            real F[9], F_t[9], own[9];
-            for (int i = 0; i < 9; i++) F[i] = at.F[i][l], own[i] = P[i][l];
+            real F[9], F_t[9], stress[9];
+            for (int i = 0; i < 9; i++) F[i] = at.F[i][l], stress[i] = P[i][l];
             deformation_at_start(g, step, e, F_t);
-            pd_element_damping_gradient(9, g->damping[e] * (real)step->inverse_h, damping_hessian_of(g, e), F, F_t, own);
-            for (int i = 0; i < 9; i++) P[i][l] = own[i];
+            pd_element_damping_gradient(9, g->damping[e] * (real)step->inverse_h, damping_hessian_of(g, e), F, F_t, stress);
+            for (int i = 0; i < 9; i++) P[i][l] = stress[i];
         }
 
         // dE/dx_a = P g_a, and corner 0 balances the others

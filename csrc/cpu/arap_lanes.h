@@ -2,7 +2,7 @@
 #ifndef PD_CPU_ARAP_LANES_H
 #define PD_CPU_ARAP_LANES_H
 
-#include "backend.h"
+#include "loops/backend.h"
 
 /* Adds the energies of tets begin .. end, as pd_arap_tet_energy and pd_element_damping_energy, in their order. */
 void pd_arap_tet_energy_lanes(const pd_elements *g, const pd_step_data *step, const real *x, int begin, int end, double *elastic,

@@ -1,5 +1,5 @@
 /* Loops over a sparse operator in blocks of neighbouring rows; see pd_block_matrix in backend.h. */
-#include "matrix_loops.h"
+#include "loops/matrix_loops.h"
 
 #include "cpu/context.h"
 
@@ -10,9 +10,9 @@ static int omp_get_thread_num(void) { return 0; }
 #endif
 
 /* One row: segments summed apart and then in order, as the threads of a GPU do it. x: the block's columns, [list,width]. */
-PD_INLINE void row_product(const pd_block_matrix *P, int place, int width, int column, int count, const real *x, real *total) {
+PD_INLINE void row_product(const pd_block_matrix *P, int slot, int width, int column, int count, const real *x, real *total) {
     for (int c = 0; c < count; c++) total[c] = 0;
-    for (int s = P->segment_start[place]; s < P->segment_start[place + 1]; s++) {
+    for (int s = P->segment_start[slot]; s < P->segment_start[slot + 1]; s++) {
         real sum[3] = {0, 0, 0};
         for (int e = P->entry_start[s]; e < P->entry_start[s + 1]; e++) {
             const real *v = x + (size_t)P->local[e] * (size_t)width + column;

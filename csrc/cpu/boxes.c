@@ -1,7 +1,7 @@
 /* Boxes and Morton keys on the CPU; see collision_loops.h. */
 #include "cpu/context.h"
 
-#include "collision_loops.h"
+#include "loops/collision_loops.h"
 
 /* Blocks of a reduction: as many whatever the number of threads, so that the bits do not depend on it. */
 enum { BLOCKS = 64 };

@@ -1,6 +1,6 @@
 /* Sweeps over constraints, colour after colour and kind after kind. Elements of a colour share no vertex that moves, so the bits do not
  * depend on the threads. */
-#include "constraint_turn.h"
+#include "updates/constraint_update.h"
 
 #include "cpu/context.h"
 
@@ -8,7 +8,7 @@
     static void segment_##name(pd_context *context, const pd_model *model, const pd_elements *g, const int *elements, int n, \
                                real compliance, real *multipliers, real *normals, real *positions, real *direction) {        \
         _Pragma("omp parallel for num_threads(pd_threads(context, n, 200)) schedule(static)") for (int i = 0; i < n; i++)    \
-            pd_constraint_turn_##name(model, g, elements[i], compliance, multipliers, normals, positions, direction);        \
+            pd_constraint_update_##name(model, g, elements[i], compliance, multipliers, normals, positions, direction);      \
     }
 PD_ELEMENT_TABLE(PD_CONSTRAINT_SEGMENT)
 

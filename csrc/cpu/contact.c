@@ -40,20 +40,20 @@ PD_INLINE void gradients_of_kind(pd_contact_law law, int kind, const pd_contact_
 
 /* One copy of each loop for every kind of pair and every law, in which both are constants. */
 static __attribute__((noinline)) void energies(const pd_contact_law *law, int kind, const pd_contact_lanes *lanes, results *out) {
-    pd_contact_law own = *law;
-#define PD_CALL(KIND) numbers_of_kind(own, PD_CONTACT_ENERGY, KIND, lanes, out)
+    pd_contact_law of_kind = *law;
+#define PD_CALL(KIND) numbers_of_kind(of_kind, PD_CONTACT_ENERGY, KIND, lanes, out)
 #define PD_LAW_CASE(LAW, name) \
-    case LAW: own.kind = LAW; PD_CONTACT_OF_KIND(kind, PD_CALL) break;
+    case LAW: of_kind.kind = LAW; PD_CONTACT_OF_KIND(kind, PD_CALL) break;
     switch (law->kind) { PD_CONTACT_LAW_TABLE(PD_LAW_CASE) }
 #undef PD_LAW_CASE
 #undef PD_CALL
 }
 
 static __attribute__((noinline)) void gradients(const pd_contact_law *law, int kind, const pd_contact_lanes *lanes, results *out) {
-    pd_contact_law own = *law;
-#define PD_CALL(KIND) gradients_of_kind(own, KIND, lanes, out)
+    pd_contact_law of_kind = *law;
+#define PD_CALL(KIND) gradients_of_kind(of_kind, KIND, lanes, out)
 #define PD_LAW_CASE(LAW, name) \
-    case LAW: own.kind = LAW; PD_CONTACT_OF_KIND(kind, PD_CALL) break;
+    case LAW: of_kind.kind = LAW; PD_CONTACT_OF_KIND(kind, PD_CALL) break;
     switch (law->kind) { PD_CONTACT_LAW_TABLE(PD_LAW_CASE) }
 #undef PD_LAW_CASE
 #undef PD_CALL
@@ -89,12 +89,12 @@ static void lanes_of_kind(const pd_contact_law *law, int quantity, const pd_cont
         for (int l = 0; l < count; l++) {
             int p = chosen[start + l];
             if (quantity != PD_CONTACT_GRADIENT) {
-                out[p] = found.plain[l] ? found.number[0][l] : pd_contact_turn_number(law, quantity, pairs, x, p);
+                out[p] = found.plain[l] ? found.number[0][l] : pd_contact_update_number(law, quantity, pairs, x, p);
                 continue;
             }
             real *result = out + 12 * (size_t)p;
             if (!found.plain[l]) {
-                pd_contact_turn_gradient(law, pairs, x, p, result);
+                pd_contact_update_gradient(law, pairs, x, p, result);
                 continue;
             }
             for (int i = 0; i < 12; i++) result[i] = i < 3 * pd_contact_corners(kind) ? found.number[i][l] : (real)0;
@@ -130,9 +130,9 @@ pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int q
         for (int p = first; p < end; p++) {
             real *result = out + size * (size_t)p;
             switch (quantity) {
-            case PD_CONTACT_THRESHOLD: *result = pd_contact_turn_number(law, quantity, pairs, x, p); break;
-            case PD_CONTACT_HESSIAN: pd_contact_turn_hessian(law, pairs, x, p, 0, result); break;
-            default: pd_contact_turn_blocks(law, pairs, x, p, quantity == PD_CONTACT_BLOCKS_PSD, result);
+            case PD_CONTACT_THRESHOLD: *result = pd_contact_update_number(law, quantity, pairs, x, p); break;
+            case PD_CONTACT_HESSIAN: pd_contact_update_hessian(law, pairs, x, p, 0, result); break;
+            default: pd_contact_update_blocks(law, pairs, x, p, quantity == PD_CONTACT_BLOCKS_PSD, result);
             }
         }
     }
@@ -142,7 +142,7 @@ pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int q
 pd_status pd_contact_describe(pd_context *context, const pd_contact_scene *scene, const pd_active_pairs *active, int n,
                               const pd_contact_columns *out) {
 #pragma omp parallel for num_threads(pd_threads(context, n, ENERGY_NANOSECONDS)) schedule(static)
-    for (int p = 0; p < n; p++) pd_contact_turn_describe(scene, active, (size_t)p, out);
+    for (int p = 0; p < n; p++) pd_contact_update_describe(scene, active, (size_t)p, out);
     return PD_OK;
 }
 
@@ -161,7 +161,7 @@ pd_status pd_contact_sum(pd_context *context, int n, const real *values, double 
 
 pd_status pd_contact_gather(pd_context *context, const pd_model *model, const pd_incidence *incidence, const real *corners, real *out) {
 #pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 10)) schedule(static)
-    for (int i = 0; i < model->n_vertices; i++) pd_contact_turn_gather_vertex(model, incidence, corners, i, out);
+    for (int i = 0; i < model->n_vertices; i++) pd_contact_update_gather_vertex(model, incidence, corners, i, out);
     return PD_OK;
 }
 
@@ -169,14 +169,14 @@ pd_status pd_contact_gather_blocks(pd_context *context, const pd_model *model, c
                                    const int *diagonal_slots, real *blocks) {
 #pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 10)) schedule(static)
     for (int i = 0; i < model->n_vertices; i++)
-        pd_contact_turn_gather_block(incidence, hessians, i, blocks + 9 * (size_t)diagonal_slots[i]);
+        pd_contact_update_gather_block(incidence, hessians, i, blocks + 9 * (size_t)diagonal_slots[i]);
     return PD_OK;
 }
 
 pd_status pd_contact_gather_bounds(pd_context *context, const pd_model *model, const pd_incidence *incidence, const int *points,
                                    const real *hessians, double *out) {
 #pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 20)) schedule(static)
-    for (int i = 0; i < model->n_vertices; i++) out[i] = pd_contact_turn_bound(model, incidence, points, hessians, i);
+    for (int i = 0; i < model->n_vertices; i++) out[i] = pd_contact_update_bound(model, incidence, points, hessians, i);
     return PD_OK;
 }
 
@@ -185,7 +185,7 @@ pd_status pd_contact_product(pd_context *context, const pd_model *model, int n, 
 #pragma omp parallel for num_threads(pd_threads(context, n, ENERGY_NANOSECONDS)) schedule(static)
     for (int pair = 0; pair < n; pair++)
         values[pair] =
-            pd_contact_turn_product(model, points + 4 * (size_t)pair, hessians + 144 * (size_t)pair, all, p, corners + 12 * (size_t)pair);
+            pd_contact_update_product(model, points + 4 * (size_t)pair, hessians + 144 * (size_t)pair, all, p, corners + 12 * (size_t)pair);
     return PD_OK;
 }
 
@@ -204,7 +204,7 @@ pd_status pd_contact_reach_part(pd_context *context, int n_points, const pd_inci
     double least = 1.0;
 #pragma omp parallel for num_threads(pd_threads(context, n_points, 20)) schedule(static) reduction(min : least)
     for (int i = 0; i < n_points; i++) {
-        double here = pd_contact_turn_reach(incidence, distance, separation, farthest, rounding, fraction, x_0, x_1, i);
+        double here = pd_contact_update_reach(incidence, distance, separation, farthest, rounding, fraction, x_0, x_1, i);
         least = here < least ? here : least;
     }
     *part = least;
@@ -216,12 +216,12 @@ pd_status pd_contact_reaches(pd_context *context, int n_vertices, const pd_incid
                              double fraction, real *reach, unsigned char *touching) {
 #pragma omp parallel for num_threads(pd_threads(context, n_vertices, 20)) schedule(static)
     for (int i = 0; i < n_vertices; i++)
-        reach[i] = pd_contact_turn_reach_of(incidence, distance, pairs, balls, start, points, rounding, fraction, i, touching + i);
+        reach[i] = pd_contact_update_reach_of(incidence, distance, pairs, balls, start, points, rounding, fraction, i, touching + i);
     return PD_OK;
 }
 
 pd_status pd_contact_slacks(pd_context *context, const pd_contact_pairs *pairs, const real *distance, double rounding, real *slack) {
 #pragma omp parallel for num_threads(pd_threads(context, pairs->n, 2)) schedule(static)
-    for (int p = 0; p < pairs->n; p++) slack[p] = pd_contact_turn_slack(pairs, distance, rounding, p);
+    for (int p = 0; p < pairs->n; p++) slack[p] = pd_contact_update_slack(pairs, distance, rounding, p);
     return PD_OK;
 }

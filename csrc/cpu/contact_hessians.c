@@ -41,10 +41,10 @@ PD_INLINE void parts_of_kind(pd_contact_law law, int kind, const pd_contact_lane
 }
 
 static __attribute__((noinline)) void parts_of_lanes(const pd_contact_law *law, int kind, const pd_contact_lanes *lanes, part_lanes *out) {
-    pd_contact_law own = *law;
-#define PD_LOOP(KIND) parts_of_kind(own, KIND, lanes, out)
+    pd_contact_law of_kind = *law;
+#define PD_LOOP(KIND) parts_of_kind(of_kind, KIND, lanes, out)
 #define PD_LAW_CASE(LAW, name) \
-    case LAW: own.kind = LAW; PD_CONTACT_OF_KIND(kind, PD_LOOP) break;
+    case LAW: of_kind.kind = LAW; PD_CONTACT_OF_KIND(kind, PD_LOOP) break;
     switch (law->kind) { PD_CONTACT_LAW_TABLE(PD_LAW_CASE) }
 #undef PD_LAW_CASE
 #undef PD_LOOP
@@ -62,7 +62,7 @@ PD_INLINE int turn(int n, int p, int q, matrix_lanes *m) {
     real *pp = m->S[n * p + p], *pq = m->S[n * p + q], *qq = m->S[n * q + q];
 #pragma omp simd reduction(+ : counts)
     for (int l = 0; l < LANES; l++) {
-        pd_symmetric_turn by = pd_symmetric_turn_of(pp[l], pq[l], qq[l]);
+        pd_symmetric_rotation by = pd_symmetric_rotation_of(pp[l], pq[l], qq[l]);
         real change = by.tangent * pq[l];
         counts += by.counts;
         c[l] = by.c, s[l] = by.s;
@@ -137,12 +137,12 @@ PD_INLINE void squares(int n, const matrix_lanes *m, int l, const pd_contact_par
     }
 }
 
-static void of_size(int n, const pd_contact_parts *parts, const int *chosen, const int *places, int count, real *out) {
+static void of_size(int n, const pd_contact_parts *parts, const int *chosen, const int *slots, int count, real *out) {
     const int *entries = n == 5 ? entries_5 : entries_3;
     matrix_lanes m;
     for (int start = 0; start < count; start += LANES) {
         for (int l = 0; l < LANES; l++) {
-            const real *from = (const real *)(parts + places[start + l < count ? start + l : count - 1]);
+            const real *from = (const real *)(parts + slots[start + l < count ? start + l : count - 1]);
             for (int i = 0, k = 0; i < n; i++)
                 for (int j = i; j < n; j++, k++) m.S[n * i + j][l] = entries[k] < 0 ? (real)0 : from[entries[k]];
         }
@@ -151,12 +151,12 @@ static void of_size(int n, const pd_contact_parts *parts, const int *chosen, con
         else
             diagonalise_3(&m);
         for (int l = 0; l < LANES && start + l < count; l++) {
-            int place = places[start + l];
-            real *result = out + 144 * (size_t)chosen[place];
+            int slot = slots[start + l];
+            real *result = out + 144 * (size_t)chosen[slot];
             if (n == 5)
-                squares(5, &m, l, parts + place, result);
+                squares(5, &m, l, parts + slot, result);
             else
-                squares(3, &m, l, parts + place, result);
+                squares(3, &m, l, parts + slot, result);
         }
     }
 }
@@ -172,17 +172,17 @@ void pd_contact_projected_hessians(const pd_contact_law *law, const pd_contact_p
         pd_contact_lanes_gather(pairs, x, kind, chosen + start, count, &lanes);
         parts_of_lanes(law, kind, &lanes, &found);
         for (int l = 0; l < count; l++) {
-            int place = start + l;
+            int slot = start + l;
             if (!found.plain[l] || found.mollified[l] || found.acts[l] < 0) {
-                pd_contact_turn_hessian(law, pairs, x, chosen[place], 1, out + 144 * (size_t)chosen[place]);
+                pd_contact_update_hessian(law, pairs, x, chosen[slot], 1, out + 144 * (size_t)chosen[slot]);
                 continue;
             }
-            real *to = (real *)(parts + place);
+            real *to = (real *)(parts + slot);
             for (int i = 0; i < NUMBERS; i++) to[i] = found.number[i][l];
-            if (parts[place].n_axes > 1)
-                full[n_full++] = place;
+            if (parts[slot].n_axes > 1)
+                full[n_full++] = slot;
             else
-                flat[n_flat++] = place;
+                flat[n_flat++] = slot;
         }
     }
     of_size(3, parts, chosen, flat, n_flat, out);

@@ -2,8 +2,8 @@
 #ifndef PD_CPU_CONTACT_LANES_H
 #define PD_CPU_CONTACT_LANES_H
 
-#include "contact_turn.h"
 #include "cpu/context.h"
+#include "updates/contact_update.h"
 
 enum { PD_CONTACT_LANES = 16 };
 

@@ -1,11 +1,11 @@
 /* Loops that choose the pairs that are near. */
-#include "contact_turn.h"
 #include "cpu/context.h"
+#include "updates/contact_update.h"
 
 pd_status pd_contact_balls(pd_context *context, int n_points, const pd_incidence *incidence, const real *distance,
                            const pd_contact_pairs *pairs, double cut, double far, double rounding, double fraction, real *balls) {
 #pragma omp parallel for num_threads(pd_threads(context, n_points, 50)) schedule(static)
-    for (int i = 0; i < n_points; i++) balls[i] = pd_contact_turn_ball(incidence, distance, pairs, cut, far, rounding, fraction, i);
+    for (int i = 0; i < n_points; i++) balls[i] = pd_contact_update_ball(incidence, distance, pairs, cut, far, rounding, fraction, i);
     return PD_OK;
 }
 
@@ -14,7 +14,7 @@ pd_status pd_contact_used(pd_context *context, int n_points, int n_vertices, con
     double most = 0.0;
 #pragma omp parallel for num_threads(pd_threads(context, n_points, 5)) schedule(static) reduction(max : most)
     for (int i = 0; i < n_points; i++) {
-        double here = pd_contact_turn_used(n_vertices, balls, certain, start, points, i);
+        double here = pd_contact_update_used(n_vertices, balls, certain, start, points, i);
         most = here > most ? here : most;
     }
     *used = most;
@@ -27,7 +27,7 @@ pd_status pd_contact_near_flags(pd_context *context, const pd_contact_pairs *pai
 #pragma omp parallel num_threads(pd_threads(context, pairs->n, 10))
     {
 #pragma omp for schedule(static)
-        for (int p = 0; p < pairs->n; p++) flags[p] = (unsigned char)!((double)pd_contact_turn_slack(pairs, distance, rounding, p) > cut);
+        for (int p = 0; p < pairs->n; p++) flags[p] = (unsigned char)!((double)pd_contact_update_slack(pairs, distance, rounding, p) > cut);
 #pragma omp for schedule(static)
         for (int r = 0; r < 4 * pairs->n; r++) role_flags[r] = r < n_roles ? flags[incidence->roles[r] / 4] : 0;
     }
@@ -38,7 +38,7 @@ pd_status pd_contact_take(pd_context *context, int n, const int *rows, const pd_
                           int *ranks) {
 #pragma omp parallel for num_threads(pd_threads(context, n, 10)) schedule(static)
     for (int to = 0; to < n; to++) {
-        pd_contact_turn_take(pairs, rows[to], out, to);
+        pd_contact_update_take(pairs, rows[to], out, to);
         ranks[rows[to]] = to;
     }
     return PD_OK;
@@ -47,6 +47,6 @@ pd_status pd_contact_take(pd_context *context, int n, const int *rows, const pd_
 pd_status pd_contact_take_roles(pd_context *context, int n_points, int n_roles, const int *role_rows, const int *ranks,
                                 const pd_incidence *incidence, const pd_incidence *out) {
 #pragma omp parallel for num_threads(pd_threads(context, n_points, 50)) schedule(static)
-    for (int i = 0; i <= n_points; i++) pd_contact_turn_take_roles(n_points, n_roles, role_rows, ranks, incidence, out, i);
+    for (int i = 0; i <= n_points; i++) pd_contact_update_take_roles(n_points, n_roles, role_rows, ranks, incidence, out, i);
     return PD_OK;
 }

@@ -29,9 +29,9 @@ pd_error *pd_context_error(pd_context *context) { return &context->error; }
 
 int pd_context_threads(const pd_context *context) { return context->threads; }
 
-pd_place pd_context_place(const pd_context *context) {
+pd_location pd_context_location(const pd_context *context) {
     (void)context;
-    return (pd_place){0, 0, NULL};
+    return (pd_location){0, 0, NULL};
 }
 
 pd_status pd_context_wait(pd_context *context) {

@@ -2,7 +2,7 @@
 #ifndef PD_CPU_CONTEXT_H
 #define PD_CPU_CONTEXT_H
 
-#include "backend.h"
+#include "loops/backend.h"
 #include "threads/team.h"
 
 /* A loop body that is compiled anew for every constant it is called with. */

@@ -2,9 +2,9 @@
  *
  * This file is compiled without contraction of a*b + c, here and for CUDA: what both make in double is the same to the last bit, on any
  * processor. */
-#include "aggregated_row.h"
 #include "cpu/context.h"
-#include "elements/preconditioner.h"
+#include "updates/aggregated_row.h"
+#include "updates/preconditioner.h"
 
 #ifdef _OPENMP
 #include <omp.h>

@@ -1,11 +1,11 @@
 /* Loops over elements: potential, gradient, Hessian, and batches of single elements.
  *
- * What is done with one element stands in element_turn.h; each loop is expanded over the element table, and a new element needs nothing here.
+ * What is done with one element stands in element_update.h; each loop is expanded over the element table, and a new element needs nothing here.
  * Tets with the ARAP energy, the bulk of most scenes, have a vector path of their own (arap_lanes.h); it calls the same formula for several
  * tets at once. */
-#include "element_turn.h"
+#include "updates/element_update.h"
 
-#include "element_batch_turn.h"
+#include "updates/element_batch_update.h"
 
 #include "cpu/arap_lanes.h"
 #include "cpu/context.h"
@@ -22,7 +22,7 @@ enum { GRADIENT_NANOSECONDS = 30 };
 #define PD_ENERGY_BLOCK(KIND, name, k, d, count, ...)                                                                             \
     static void energy_##name(const pd_elements *g, const pd_step_data *step, const real *x, int begin, int end, double *elastic, \
                               double *damped) {                                                                                   \
-        for (int e = begin; e < end; e++) pd_element_turn_energy_##name(g, step->inverse_h, step->x_t, x, e, elastic, damped);    \
+        for (int e = begin; e < end; e++) pd_element_update_energy_##name(g, step->inverse_h, step->x_t, x, e, elastic, damped);  \
     }
 PD_ELEMENT_TABLE(PD_ENERGY_BLOCK)
 
@@ -90,7 +90,7 @@ pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step
 #define PD_GRADIENT_BLOCK(KIND, name, k, d, count, ...)                                                                       \
     static void gradient_##name(const pd_elements *g, const pd_step_data *step, const real *x, int begin, int end, real *f) { \
         for (int e = begin; e < end; e++)                                                                                     \
-            pd_element_turn_gradient_##name(g, (real)step->inverse_h, step->x_t, x, e, f + (size_t)e * 3 * (k));              \
+            pd_element_update_gradient_##name(g, (real)step->inverse_h, step->x_t, x, e, f + (size_t)e * 3 * (k));            \
     }
 PD_ELEMENT_TABLE(PD_GRADIENT_BLOCK)
 
@@ -149,10 +149,10 @@ pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_
 
 /* ---- moves of position-based dynamics ----------------------------------------------------------------------------------- */
 
-#define PD_MOVES_BLOCK(KIND, name, k, d, count, ...)                                                                      \
-    static void moves_##name(const pd_model *model, const pd_elements *g, const real *x, int begin, int end, real *f) {   \
-        for (int e = begin; e < end; e++)                                                                                 \
-            pd_element_turn_moves_##name(g, model->fixed, model->masses, model->subspace, x, e, f + (size_t)e * 3 * (k)); \
+#define PD_MOVES_BLOCK(KIND, name, k, d, count, ...)                                                                        \
+    static void moves_##name(const pd_model *model, const pd_elements *g, const real *x, int begin, int end, real *f) {     \
+        for (int e = begin; e < end; e++)                                                                                   \
+            pd_element_update_moves_##name(g, model->fixed, model->masses, model->subspace, x, e, f + (size_t)e * 3 * (k)); \
     }
 PD_PROJECTIVE_TABLE(PD_MOVES_BLOCK)
 
@@ -193,7 +193,7 @@ pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double
     static void damping_##name(pd_context *context, const pd_elements *g, const real *x_t) {          \
         const int team = pd_threads(context, g->n, PD_HESSIAN_NANOSECONDS(k, d));                     \
         _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = 0; e < g->n; e++) \
-            pd_element_turn_hessian_##name(g, 0, x_t, 1, e, NULL);                                    \
+            pd_element_update_hessian_##name(g, 0, x_t, 1, e, NULL);                                  \
     }
 PD_ELEMENT_TABLE(PD_DAMPING_BLOCK)
 
@@ -224,26 +224,26 @@ size_t pd_hessian_scratch(const pd_model *model) {
     return (size_t)PD_HESSIAN_BATCH * 9 * PD_MAX_VERTICES * PD_MAX_VERTICES * sizeof(real);
 }
 
-#define PD_HESSIAN_BLOCK(KIND, name, k, d, count, ...)                                                                            \
-    static void hessian_##name(pd_context *context, const pd_elements *g, const pd_step_data *step, const real *x, int psd,       \
-                               const int *slots, real *batch, real *blocks) {                                                     \
-        for (int begin = 0; begin < g->n; begin += PD_HESSIAN_BATCH) {                                                            \
-            const int end = g->n - begin < PD_HESSIAN_BATCH ? g->n : begin + PD_HESSIAN_BATCH;                                    \
-            const int team = pd_threads(context, end - begin, PD_HESSIAN_NANOSECONDS(k, d));                                      \
-            _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = begin; e < end; e++)                      \
-                pd_element_turn_hessian_##name(g, (real)step->inverse_h, x, psd, e, batch + (size_t)(e - begin) * 9 * (k) * (k)); \
-            _Pragma("omp parallel for num_threads(team) schedule(static, 1)") for (int own = 0; own < team;                       \
-                                                                                   own++) for (int corner = begin * (k);          \
-                                                                                               corner < end * (k); corner++) {    \
-                if (g->vertices[corner] / 16 % team != own) continue;                                                             \
-                const real *rows = batch + (size_t)(corner - begin * (k)) * 9 * (k);                                              \
-                for (int b = 0; b < (k); b++) {                                                                                   \
-                    real *block = blocks + 9 * (size_t)slots[(size_t)corner * (k) + (size_t)b];                                   \
-                    for (int i = 0; i < 3; i++)                                                                                   \
-                        for (int j = 0; j < 3; j++) block[3 * i + j] += rows[3 * (k) * i + 3 * b + j];                            \
-                }                                                                                                                 \
-            }                                                                                                                     \
-        }                                                                                                                         \
+#define PD_HESSIAN_BLOCK(KIND, name, k, d, count, ...)                                                                              \
+    static void hessian_##name(pd_context *context, const pd_elements *g, const pd_step_data *step, const real *x, int psd,         \
+                               const int *slots, real *batch, real *blocks) {                                                       \
+        for (int begin = 0; begin < g->n; begin += PD_HESSIAN_BATCH) {                                                              \
+            const int end = g->n - begin < PD_HESSIAN_BATCH ? g->n : begin + PD_HESSIAN_BATCH;                                      \
+            const int team = pd_threads(context, end - begin, PD_HESSIAN_NANOSECONDS(k, d));                                        \
+            _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = begin; e < end; e++)                        \
+                pd_element_update_hessian_##name(g, (real)step->inverse_h, x, psd, e, batch + (size_t)(e - begin) * 9 * (k) * (k)); \
+            _Pragma("omp parallel for num_threads(team) schedule(static, 1)") for (int own = 0; own < team;                         \
+                                                                                   own++) for (int corner = begin * (k);            \
+                                                                                               corner < end * (k); corner++) {      \
+                if (g->vertices[corner] / 16 % team != own) continue;                                                               \
+                const real *rows = batch + (size_t)(corner - begin * (k)) * 9 * (k);                                                \
+                for (int b = 0; b < (k); b++) {                                                                                     \
+                    real *block = blocks + 9 * (size_t)slots[(size_t)corner * (k) + (size_t)b];                                     \
+                    for (int i = 0; i < 3; i++)                                                                                     \
+                        for (int j = 0; j < 3; j++) block[3 * i + j] += rows[3 * (k) * i + 3 * b + j];                              \
+                }                                                                                                                   \
+            }                                                                                                                       \
+        }                                                                                                                           \
     }
 PD_ELEMENT_TABLE(PD_HESSIAN_BLOCK)
 
@@ -273,7 +273,7 @@ pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_d
                              real *out) {                                                                                       \
         const int team = pd_threads(context, n, PD_HESSIAN_NANOSECONDS(k, d));                                                  \
         _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = 0; e < n; e++)                              \
-            pd_batch_turn_##name(quantity, (size_t)e, x, rest, parameters, out);                                                \
+            pd_batch_update_##name(quantity, (size_t)e, x, rest, parameters, out);                                              \
     }
 PD_ELEMENT_TABLE(PD_BATCH)
 
@@ -281,7 +281,7 @@ PD_ELEMENT_TABLE(PD_BATCH)
     static void project_##name(pd_context *context, int n, const real *x, const real *rest, const real *parameters, real *out) { \
         const int team = pd_threads(context, n, GRADIENT_NANOSECONDS);                                                           \
         _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = 0; e < n; e++)                               \
-            pd_projection_turn_##name((size_t)e, x, rest, parameters, out);                                                      \
+            pd_projection_update_##name((size_t)e, x, rest, parameters, out);                                                    \
     }
 PD_PROJECTIVE_TABLE(PD_PROJECT)
 

@@ -6,11 +6,11 @@
 #include "cpu/context.h"
 
 #include "geometry/collision.h"
-#include "projective_loops.h"
+#include "loops/projective_loops.h"
 
 #include <limits.h>
 
-/* A pair costs from 20 ns to many microseconds: small pieces, handed out as threads become free. Each result has its own place, so the
+/* A pair costs from 20 ns to many microseconds: small pieces, handed out as threads become free. Each result has a slot of its own, so the
  * order does not show. */
 enum { NANOSECONDS = 100, LANES = 16, BLOCKS = 32 };
 
@@ -24,9 +24,9 @@ typedef struct lanes {
 
 PD_INLINE void gather(const real *x_t0, const real *x_t1, const int *corners, int first, int count, lanes *out) {
     for (int l = 0; l < LANES; l++) {
-        size_t place = 4 * (size_t)(first + (l < count ? l : count - 1));
+        size_t slot = 4 * (size_t)(first + (l < count ? l : count - 1));
         for (size_t j = 0; j < 4; j++) {
-            size_t row = 3 * (corners ? (size_t)corners[place + j] : place + j);
+            size_t row = 3 * (corners ? (size_t)corners[slot + j] : slot + j);
             for (size_t i = 0; i < 3; i++) out->x_t0[3 * j + i][l] = x_t0[row + i], out->x_t1[3 * j + i][l] = x_t1[row + i];
         }
     }
@@ -115,8 +115,8 @@ pd_status pd_plane_hits(pd_context *context, int n, const real *x_t0, const real
                         const real *radii, unsigned char *flags) {
     (void)context; // a vertex costs some nanoseconds
     for (int i = 0; i < n; i++) {
-        real own = radii ? separation + radii[vertices[i]] : separation;
-        flags[i] = pd_plane_collision(x_t0, x_t1, vertices[i], plane, own).reason != PD_NO_CONTACT;
+        real allowed = radii ? separation + radii[vertices[i]] : separation;
+        flags[i] = pd_plane_collision(x_t0, x_t1, vertices[i], plane, allowed).reason != PD_NO_CONTACT;
     }
     return PD_OK;
 }

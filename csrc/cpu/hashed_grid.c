@@ -65,7 +65,7 @@ static int load_chunk(pd_chunk *chunk, const pd_grid *grid, const pd_primitives 
 /* The pairs of two leaves on the same level. Each is found in one bucket only, that of the cell with the lower corner of what the two
  * boxes share, which both of them cover. */
 static void pairs_in_cell(pd_appender *appender, const sides *s, const pd_leaf *a, const pd_leaf *b, const pd_box *box_b, uint32_t bucket) {
-    int own = s->query == s->target;
+    int within = s->query == s->target;
     for (uint64_t found = leaves_overlap(a, s->query->k, b, s->target->k, box_b); found; found &= found - 1) {
         int bit = __builtin_ctzll(found), i = bit / LANES, j = bit % LANES, cell[3];
         int above = s->query_grid->level[a->items[i]], level = s->query_grid->finest + above;
@@ -74,7 +74,7 @@ static void pairs_in_cell(pd_appender *appender, const sides *s, const pd_leaf *
         for (int axis = 0; axis < 3; axis++)
             cell[axis] = pd_cell_of(pd_max(a->boxes.low[axis][i], b->boxes.low[axis][j]), s->query_grid->scene.low[axis], per_metre);
         if (pd_cell_hash(cell[0], cell[1], cell[2], level, s->query_grid->hash_bits) != bucket) continue;
-        if (own)
+        if (within)
             pd_append_ordered(appender, a->items[i], b->items[j]);
         else
             pd_append(appender, a->items[i], b->items[j]);
@@ -83,14 +83,14 @@ static void pairs_in_cell(pd_appender *appender, const sides *s, const pd_leaf *
 
 /* of_a and of_b: room. */
 static void pairs_in_bucket(pd_appender *appender, const sides *s, pd_chunk *of_a, pd_chunk *of_b, uint32_t bucket) {
-    int own = s->query == s->target, start_a = s->query_grid->bucket_start[bucket], end_a = s->query_grid->bucket_start[bucket + 1];
+    int within = s->query == s->target, start_a = s->query_grid->bucket_start[bucket], end_a = s->query_grid->bucket_start[bucket + 1];
     int start_b = s->target_grid->bucket_start[bucket], end_b = s->target_grid->bucket_start[bucket + 1];
     if (start_b == end_b) return;
     for (int a = start_a; a < end_a;) {
         a = load_chunk(of_a, s->query_grid, s->query, start_a, a, end_a);
-        for (int i = 0; own && i < of_a->n; i++)
+        for (int i = 0; within && i < of_a->n; i++)
             for (int j = i; j < of_a->n; j++) pairs_in_cell(appender, s, &of_a->leaves[i], &of_a->leaves[j], &of_a->boxes[j], bucket);
-        for (int b = own ? a : start_b; b < end_b;) {
+        for (int b = within ? a : start_b; b < end_b;) {
             b = load_chunk(of_b, s->target_grid, s->target, start_b, b, end_b);
             for (int i = 0; i < of_a->n; i++)
                 for (int j = 0; j < of_b->n; j++) pairs_in_cell(appender, s, &of_a->leaves[i], &of_b->leaves[j], &of_b->boxes[j], bucket);
@@ -133,10 +133,10 @@ static void pairs_above(pd_appender *appender, const sides *s, int i, int swappe
 
 /* On the same level bucket by bucket, eight against eight; which of the two is finer makes the difference for the others. */
 pd_status pd_grid_pairs(pd_context *context, const pd_grid *query_grid, const pd_primitives *query, const pd_grid *target_grid,
-                        const pd_primitives *target, int own, int swapped, pd_pair_buffer *out) {
+                        const pd_primitives *target, int within, int swapped, pd_pair_buffer *out) {
     const sides s = {query_grid, target_grid, query, target};
     int n = target->n > 0 ? query->n : 0, n_buckets = n > 0 && !swapped ? 1 << query_grid->hash_bits : 0;
-    (void)own;
+    (void)within;
 #pragma omp parallel num_threads(pd_threads(context, n, 500))
     {
         pd_appender appender = {.out = out};

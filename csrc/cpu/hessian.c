@@ -1,6 +1,6 @@
 /* Loops over the rows of the Hessian of G, in blocks of 3x3 numbers. */
-#include "elements/preconditioner.h"
-#include "matrix_loops.h"
+#include "loops/matrix_loops.h"
+#include "updates/preconditioner.h"
 
 #include "cpu/context.h"
 

@@ -76,8 +76,9 @@ PD_INLINE uint64_t leaves_overlap(const pd_leaf *a, int k_a, const pd_leaf *b, i
     return found;
 }
 
-/* Appends the pairs of two leaves. own: both hold primitives of the same kind. */
-PD_INLINE void pairs_of_leaves(pd_appender *appender, const pd_leaf *a, int k_a, const pd_leaf *b, int k_b, const pd_box *box_b, int own) {
+/* Appends the pairs of two leaves. within: both hold primitives of the same kind. */
+PD_INLINE void pairs_of_leaves(pd_appender *appender, const pd_leaf *a, int k_a, const pd_leaf *b, int k_b, const pd_box *box_b,
+                               int within) {
     for (uint64_t found = leaves_overlap(a, k_a, b, k_b, box_b); found; found &= found - 1) {
         int bit = __builtin_ctzll(found), i = bit / LANES, j = bit % LANES;
         if (!pd_tags_may_collide(a->tags[i], b->tags[j])) continue;
@@ -85,7 +86,7 @@ PD_INLINE void pairs_of_leaves(pd_appender *appender, const pd_leaf *a, int k_a,
             const int names_a[2] = {a->names[0][i], a->names[1][i]}, names_b[2] = {b->names[0][j], b->names[1][j]};
             if (pd_edges_are_redundant(a->tags[i], names_a, b->tags[j], names_b)) continue;
         }
-        if (own)
+        if (within)
             pd_append_ordered(appender, a->items[i], b->items[j]);
         else
             pd_append(appender, a->items[i], b->items[j]);

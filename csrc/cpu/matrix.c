@@ -2,7 +2,7 @@
  *
  * One and three columns are what almost every call has: the loops are compiled for these two and, for any other number, run over the
  * columns four at a time. A row's sum has the same order whatever the threads. */
-#include "matrix_loops.h"
+#include "loops/matrix_loops.h"
 
 #include "cpu/context.h"
 
@@ -208,19 +208,19 @@ pd_status pd_extrapolate(pd_context *context, const pd_matrix *matrix, int width
 
 /* ---- Gauss-Seidel ----------------------------------------------------------------------------------------------------------------- */
 
-PD_INLINE void relax_row(const pd_coloured_matrix *C, int place, int width, const real *r, real omega, real *d) {
+PD_INLINE void relax_row(const pd_coloured_matrix *C, int slot, int width, const real *r, real omega, real *d) {
     const pd_matrix *A = &C->matrix;
-    size_t begin = (size_t)width * (size_t)C->rows[place];
-    real scale = omega / A->diagonal[place];
+    size_t begin = (size_t)width * (size_t)C->rows[slot];
+    real scale = omega / A->diagonal[slot];
     if (width == 3 && A->subspace) {
         real sum[3], move[3];
-        off_diagonal(A, place, d, 3, 0, 3, sum);
-        for (size_t c = 0; c < 3; c++) move[c] = scale * (r[begin + c] - sum[c] - A->diagonal[place] * d[begin + c]);
+        off_diagonal(A, slot, d, 3, 0, 3, sum);
+        for (size_t c = 0; c < 3; c++) move[c] = scale * (r[begin + c] - sum[c] - A->diagonal[slot] * d[begin + c]);
         pd_vertex_project(A->subspace + 3 * begin, move);
         for (size_t c = 0; c < 3; c++) d[begin + c] += move[c];
         return;
     }
-    PD_FOR_COLUMNS(A, place, d, width, size_t j = begin + (size_t)(first + c); d[j] += scale * (r[j] - sum[c] - A->diagonal[place] * d[j]);)
+    PD_FOR_COLUMNS(A, slot, d, width, size_t j = begin + (size_t)(first + c); d[j] += scale * (r[j] - sum[c] - A->diagonal[slot] * d[j]);)
 }
 
 PD_INLINE void relax_rows(const pd_coloured_matrix *C, int width, int begin, int end, const real *r, real omega, int backward, real *d) {
@@ -357,8 +357,8 @@ PD_INLINE void turn(int width, int begin, int end, const pd_preconditioner *M, i
     }
 }
 
-pd_status pd_pcg_turn(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *r,
-                      real *p, const double *sums) {
+pd_status pd_pcg_redirect(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *r,
+                          real *p, const double *sums) {
     if (start) memset(p, 0, (size_t)matrix->n * (size_t)width * sizeof(real)); // it may hold anything, and 0 times that
     if (M->block == 1) {
         PD_FOR_BLOCKS(context, matrix->n, ROWS, width, turn(columns, begin, end, M, 1, start, sums, r, p))

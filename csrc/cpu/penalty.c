@@ -1,27 +1,27 @@
 /* Loops over pairs with a penalty. */
-#include "contact_constraint_turn.h"
 #include "cpu/context.h"
+#include "updates/contact_constraint_update.h"
 
 #include <math.h>
 
-enum { LOOK_NANOSECONDS = 400, PAIR_NANOSECONDS = 20, BLOCK = 256 };
+enum { DETECTION_NANOSECONDS = 400, PAIR_NANOSECONDS = 20, BLOCK = 256 };
 
 pd_status pd_penalty_find(pd_context *context, const pd_penalty_search *search, unsigned char *flags) {
     ptrdiff_t n = (ptrdiff_t)search->candidates.n;
-#pragma omp parallel for num_threads(pd_threads(context, (int)n, LOOK_NANOSECONDS)) schedule(dynamic, BLOCK)
-    for (ptrdiff_t row = 0; row < n; row++) flags[row] = pd_penalty_turn_find(search, (size_t)row);
+#pragma omp parallel for num_threads(pd_threads(context, (int)n, DETECTION_NANOSECONDS)) schedule(dynamic, BLOCK)
+    for (ptrdiff_t row = 0; row < n; row++) flags[row] = pd_penalty_update_find(search, (size_t)row);
     return PD_OK;
 }
 
 pd_status pd_penalty_freeze(pd_context *context, const pd_penalty_search *search, const pd_active_pairs *active, int n,
                             const pd_frozen_pairs *out) {
-#pragma omp parallel num_threads(pd_threads(context, n, LOOK_NANOSECONDS))
+#pragma omp parallel num_threads(pd_threads(context, n, DETECTION_NANOSECONDS))
     {
 #pragma omp for schedule(dynamic, BLOCK)
-        for (int p = 0; p < n; p++) pd_penalty_turn_freeze(search, active, p, out);
+        for (int p = 0; p < n; p++) pd_penalty_update_freeze(search, active, p, out);
 #pragma omp for schedule(static)
         for (int p = 0; p < n; p++)
-            if (pd_penalty_turn_is_farther(search, active, n, p, out)) out->reach[p] = -(real)INFINITY;
+            if (pd_penalty_update_is_farther(search, active, n, p, out)) out->reach[p] = -(real)INFINITY;
     }
     return PD_OK;
 }
@@ -30,7 +30,7 @@ pd_status pd_penalty_batch(pd_context *context, int quantity, const pd_frozen_pa
     size_t size = (size_t)pd_penalty_quantity_size(quantity);
     if (!size) return pd_fail(&context->error, PD_ERROR_VALUE, "quantity: %d is unknown", quantity);
 #pragma omp parallel for num_threads(pd_threads(context, pairs->at.n, PAIR_NANOSECONDS)) schedule(static)
-    for (int p = 0; p < pairs->at.n; p++) pd_penalty_turn(quantity, pairs, y, p, out + size * (size_t)p);
+    for (int p = 0; p < pairs->at.n; p++) pd_penalty_update(quantity, pairs, y, p, out + size * (size_t)p);
     return PD_OK;
 }
 
@@ -38,14 +38,14 @@ pd_status pd_penalty_touching(pd_context *context, int n_vertices, const pd_inci
                               const real *y, unsigned char *touching) {
 #pragma omp parallel for num_threads(pd_threads(context, n_vertices, PAIR_NANOSECONDS)) schedule(static)
     for (int i = 0; i < n_vertices; i++)
-        if (!touching[i] && pd_penalty_turn_touches(incidence, pairs, y, i)) touching[i] = 1;
+        if (!touching[i] && pd_penalty_update_touches(incidence, pairs, y, i)) touching[i] = 1;
     return PD_OK;
 }
 
 pd_status pd_penalty_strengths(pd_context *context, const pd_friction_scene *scene, const pd_frozen_pairs *pairs, const real *y,
                                real *strength) {
 #pragma omp parallel for num_threads(pd_threads(context, pairs->at.n, PAIR_NANOSECONDS)) schedule(static)
-    for (int p = 0; p < pairs->at.n; p++) strength[p] = pd_penalty_turn_strength(scene, pairs, y, p);
+    for (int p = 0; p < pairs->at.n; p++) strength[p] = pd_penalty_update_strength(scene, pairs, y, p);
     return PD_OK;
 }
 

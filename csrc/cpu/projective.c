@@ -1,20 +1,20 @@
 /* Loops over frozen projections of pairs in contact. */
 #include "cpu/context.h"
-#include "projective_turn.h"
+#include "updates/projective_update.h"
 
 enum { FREEZE_NANOSECONDS = 80, PAIR_NANOSECONDS = 15, SEARCH_NANOSECONDS = 20 };
 
 pd_status pd_projective_mark_new(pd_context *context, int n, const uint64_t *keys, const real *distance, const pd_contact_pairs *limits,
                                  int n_kept, const uint64_t *kept, unsigned char *flags) {
 #pragma omp parallel for num_threads(pd_threads(context, n, SEARCH_NANOSECONDS)) schedule(static)
-    for (int p = 0; p < n; p++) flags[p] = pd_projective_turn_new(keys, distance, limits, n_kept, kept, p);
+    for (int p = 0; p < n; p++) flags[p] = pd_projective_update_new(keys, distance, limits, n_kept, kept, p);
     return PD_OK;
 }
 
 pd_status pd_projective_merge(pd_context *context, int n_kept, const pd_kept_pairs *kept, int n_new, const int *rows,
                               const pd_active_pairs *found, const pd_kept_pairs *out) {
 #pragma omp parallel for num_threads(pd_threads(context, n_kept + n_new, SEARCH_NANOSECONDS)) schedule(static)
-    for (int e = 0; e < n_kept + n_new; e++) pd_projective_turn_merge(n_kept, kept, n_new, rows, found, out, e);
+    for (int e = 0; e < n_kept + n_new; e++) pd_projective_update_merge(n_kept, kept, n_new, rows, found, out, e);
     return PD_OK;
 }
 
@@ -35,7 +35,7 @@ pd_status pd_projective_mark_pressed(pd_context *context, const pd_projected_pai
 pd_status pd_projective_freeze_pairs(pd_context *context, const pd_model *model, const pd_contact_pairs *pairs, const pd_freezing *freezing,
                                      const real *y, const pd_kept_pairs *kept, const pd_projected_pairs *out) {
 #pragma omp parallel for num_threads(pd_threads(context, pairs->n, FREEZE_NANOSECONDS)) schedule(static)
-    for (int p = 0; p < pairs->n; p++) pd_projective_turn_freeze(model, pairs, freezing, y, p, kept, out);
+    for (int p = 0; p < pairs->n; p++) pd_projective_update_freeze(model, pairs, freezing, y, p, kept, out);
     return PD_OK;
 }
 
@@ -43,7 +43,7 @@ pd_status pd_projective_batch(pd_context *context, const pd_projected_pairs *pai
                               real *corners) {
 #pragma omp parallel for num_threads(pd_threads(context, pairs->n, PAIR_NANOSECONDS)) schedule(static)
     for (int p = 0; p < pairs->n; p++)
-        pd_projective_turn(pairs, y, y_0, p, values ? values + p : NULL, corners ? corners + 12 * (size_t)p : NULL);
+        pd_projective_update(pairs, y, y_0, p, values ? values + p : NULL, corners ? corners + 12 * (size_t)p : NULL);
     return PD_OK;
 }
 
@@ -51,7 +51,7 @@ pd_status pd_projective_gather_diagonal(pd_context *context, const pd_model *mod
                                         const pd_projected_pairs *pairs, double *diagonal, unsigned char *touching) {
 #pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, PAIR_NANOSECONDS)) schedule(static)
     for (int i = 0; i < model->n_vertices; i++) {
-        diagonal[i] = pd_projective_turn_diagonal(model, incidence, pairs, i);
+        diagonal[i] = pd_projective_update_diagonal(model, incidence, pairs, i);
         touching[i] = incidence->start[i + 1] > incidence->start[i];
     }
     return PD_OK;
@@ -59,14 +59,14 @@ pd_status pd_projective_gather_diagonal(pd_context *context, const pd_model *mod
 
 pd_status pd_projective_move_within(pd_context *context, int n, const real *reach, double far, const real *target, real *x) {
 #pragma omp parallel for num_threads(pd_threads(context, n, PAIR_NANOSECONDS)) schedule(static)
-    for (int i = 0; i < n; i++) pd_projective_turn_truncate(reach, far, target, x, i);
+    for (int i = 0; i < n; i++) pd_projective_update_truncate(reach, far, target, x, i);
     return PD_OK;
 }
 
 pd_status pd_projective_velocities(pd_context *context, const pd_model *model, int n_points, double inverse_h, const real *y,
                                    const real *y_0, const real *offset, const real *v, real *velocities) {
 #pragma omp parallel for num_threads(pd_threads(context, n_points, PAIR_NANOSECONDS)) schedule(static)
-    for (int i = 0; i < n_points; i++) pd_projective_turn_velocity(model, (real)inverse_h, y, y_0, offset, v, i, velocities);
+    for (int i = 0; i < n_points; i++) pd_projective_update_velocity(model, (real)inverse_h, y, y_0, offset, v, i, velocities);
     return PD_OK;
 }
 
@@ -74,20 +74,20 @@ pd_status pd_projective_rebounds(pd_context *context, const pd_projected_pairs *
                                  double restitution, double rest_speed, real *wanted) {
 #pragma omp parallel for num_threads(pd_threads(context, pairs->n, PAIR_NANOSECONDS)) schedule(static)
     for (int p = 0; p < pairs->n; p++)
-        wanted[p] = pd_projective_turn_rebound(pairs, pressed, velocities, (real)restitution, (real)rest_speed, p);
+        wanted[p] = pd_projective_update_rebound(pairs, pressed, velocities, (real)restitution, (real)rest_speed, p);
     return PD_OK;
 }
 
 pd_status pd_projective_count_rebounds(pd_context *context, const pd_model *model, int n_points, const pd_incidence *incidence,
                                        const real *wanted, int *count) {
 #pragma omp parallel for num_threads(pd_threads(context, n_points, PAIR_NANOSECONDS)) schedule(static)
-    for (int i = 0; i < n_points; i++) count[i] = pd_projective_turn_count(model, incidence, wanted, i);
+    for (int i = 0; i < n_points; i++) count[i] = pd_projective_update_count(model, incidence, wanted, i);
     return PD_OK;
 }
 
 pd_status pd_projective_impulses(pd_context *context, const pd_model *model, const pd_projected_pairs *pairs, const real *wanted,
                                  const int *count, const real *velocities, real *corners) {
 #pragma omp parallel for num_threads(pd_threads(context, pairs->n, PAIR_NANOSECONDS)) schedule(static)
-    for (int p = 0; p < pairs->n; p++) pd_projective_turn_impulse(model, pairs, wanted, count, velocities, p, corners + 12 * (size_t)p);
+    for (int p = 0; p < pairs->n; p++) pd_projective_update_impulse(model, pairs, wanted, count, velocities, p, corners + 12 * (size_t)p);
     return PD_OK;
 }

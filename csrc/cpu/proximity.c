@@ -1,9 +1,9 @@
 /* From the candidates of a broad phase to the pairs that are near, on the CPU; see proximity_loops.h. */
 #include "cpu/context.h"
 
-#include "candidate_turn.h"
 #include "cpu/collider_point.h"
 #include "geometry/closest_estimate.h"
+#include "updates/candidate_update.h"
 
 /* A pair costs from 10 ns to 200: small pieces, handed out as threads become free. Each result has its own place, so the order does not
  * show. */
@@ -152,9 +152,9 @@ pd_status pd_select_rows(pd_context *context, size_t n, const unsigned char *fla
 #pragma omp for schedule(static)
         for (int part = 0; part < parts; part++) {
             size_t begin = n * (size_t)part / (size_t)parts, end = n * ((size_t)part + 1) / (size_t)parts;
-            uint64_t place = counts[part];
-            for (size_t i = begin; i < end && place < capacity; i++)
-                if (flags[i]) rows[place++] = (int)i;
+            uint64_t slot = counts[part];
+            for (size_t i = begin; i < end && slot < capacity; i++)
+                if (flags[i]) rows[slot++] = (int)i;
         }
     }
     *found = counts[parts];

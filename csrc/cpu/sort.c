@@ -1,7 +1,7 @@
 /* Sorting keys and pairs on the CPU; see collision_loops.h. */
 #include "cpu/context.h"
 
-#include "collision_loops.h"
+#include "loops/collision_loops.h"
 
 #include <string.h>
 
@@ -37,14 +37,14 @@ static void places_of_counts(int parts, size_t n_buckets, uint32_t *counts) {
     uint32_t sum = 0;
     for (size_t bucket = 0; bucket < n_buckets; bucket++)
         for (int part = 0; part < parts; part++) {
-            uint32_t *place = &counts[(size_t)part * n_buckets + bucket], count = *place;
-            *place = sum;
+            uint32_t *slot = &counts[(size_t)part * n_buckets + bucket], count = *slot;
+            *slot = sum;
             sum += count;
         }
 }
 
-static void move_to_places(size_t n, const uint64_t *from, int bit, size_t n_buckets, uint32_t *place, uint64_t *to) {
-    for (size_t i = 0; i < n; i++) to[place[from[i] >> bit & (n_buckets - 1)]++] = from[i];
+static void move_to_places(size_t n, const uint64_t *from, int bit, size_t n_buckets, uint32_t *slot, uint64_t *to) {
+    for (size_t i = 0; i < n; i++) to[slot[from[i] >> bit & (n_buckets - 1)]++] = from[i];
 }
 
 /* Moves keys to the bucket of their digit, the bits from `bit` on, keeping the order of equals. The counts of the last part are then the
@@ -90,9 +90,9 @@ static const uint64_t *sort_bucket(size_t n, int bits, uint64_t *keys, uint64_t 
     if (n <= INSERTION) {
         for (size_t i = 1; i < n; i++) {
             uint64_t key = keys[i];
-            size_t place = i;
-            for (; place > 0 && keys[place - 1] > key; place--) keys[place] = keys[place - 1];
-            keys[place] = key;
+            size_t slot = i;
+            for (; slot > 0 && keys[slot - 1] > key; slot--) keys[slot] = keys[slot - 1];
+            keys[slot] = key;
         }
         return keys;
     }

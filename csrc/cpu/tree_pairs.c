@@ -24,40 +24,40 @@ typedef struct group {
 } group;
 
 /* Pairs of a group and the leaves below a node of level 1. */
-PD_INLINE void pairs_of_group(pd_appender *appender, const group *g, const pd_tree *tree, int node, int k_a, int k_b, int own) {
+PD_INLINE void pairs_of_group(pd_appender *appender, const group *g, const pd_tree *tree, int node, int k_a, int k_b, int within) {
     const box_lanes *lanes = &tree->nodes[1][node];
     for (int i = 0; i < LANES; i++) {
         pd_box box = lane_box(g->node, i);
         unsigned hits = lanes_overlap(lanes, &box);
-        if (own && g->index == node) hits &= ~0u << i;
+        if (within && g->index == node) hits &= ~0u << i;
         while (hits) {
             int j = next_bit(&hits);
             pd_box box_b = lane_box(lanes, j);
-            pairs_of_leaves(appender, &g->leaves[i], k_a, &tree->leaves[node * LANES + j], k_b, &box_b, own);
+            pairs_of_leaves(appender, &g->leaves[i], k_a, &tree->leaves[node * LANES + j], k_b, &box_b, within);
         }
     }
 }
 
-/* own: the group is a part of the tree, and looks only at what comes after it. */
-PD_INLINE void search(pd_appender *appender, const group *g, const pd_tree *tree, int k_a, int k_b, int own) {
-    struct place {
+/* within: the group is a part of the tree, and looks only at what comes after it. */
+PD_INLINE void search(pd_appender *appender, const group *g, const pd_tree *tree, int k_a, int k_b, int within) {
+    struct slot {
         int level, node;
     } stack[LANES * MOST_TREE_LEVELS];
     int depth = 0;
     pd_box whole = lanes_union(g->node);
-    stack[depth++] = (struct place){tree->top, 0};
+    stack[depth++] = (struct slot){tree->top, 0};
     while (depth > 0) {
-        struct place at = stack[--depth];
+        struct slot at = stack[--depth];
         if (at.level == 1) {
-            pairs_of_group(appender, g, tree, at.node, k_a, k_b, own);
+            pairs_of_group(appender, g, tree, at.node, k_a, k_b, within);
             continue;
         }
         unsigned hits = lanes_overlap(&tree->nodes[at.level][at.node], &whole);
-        if (own) { /* nothing that ends before the group */
+        if (within) { /* nothing that ends before the group */
             int first = (g->index >> 3 * (at.level - 2)) - at.node * LANES;
             if (first > 0) hits &= ~0u << first;
         }
-        while (hits) stack[depth++] = (struct place){at.level - 1, at.node * LANES + next_bit(&hits)};
+        while (hits) stack[depth++] = (struct slot){at.level - 1, at.node * LANES + next_bit(&hits)};
     }
 }
 

@@ -1,19 +1,19 @@
 /* Loops of the two-way interior point method. */
 #include "cpu/context.h"
-#include "two_way_turn.h"
+#include "updates/two_way_update.h"
 
 enum { FEATURE_NANOSECONDS = 150, LINEARISE_NANOSECONDS = 120, ROW_NANOSECONDS = 20, NEIGHBOURS_NANOSECONDS = 200 };
 
 pd_status pd_two_way_metric(pd_context *context, const pd_model *model, int n_points, const pd_two_way_rows *edges,
                             const pd_incidence *of_edges, const real *x, const real *y_0, real *inverse, real *goal) {
 #pragma omp parallel for num_threads(pd_threads(context, n_points, ROW_NANOSECONDS)) schedule(static)
-    for (int i = 0; i < n_points; i++) pd_two_way_turn_metric(model, edges, of_edges, x, y_0, i, inverse, goal);
+    for (int i = 0; i < n_points; i++) pd_two_way_update_metric(model, edges, of_edges, x, y_0, i, inverse, goal);
     return PD_OK;
 }
 
 pd_status pd_two_way_undamped(pd_context *context, const pd_model *model, const real *inverse, const real *x, const real *y, real *out) {
 #pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 5)) schedule(static)
-    for (int i = 0; i < model->n_vertices; i++) pd_two_way_turn_undamped(model, inverse, x, y, i, out);
+    for (int i = 0; i < model->n_vertices; i++) pd_two_way_update_undamped(model, inverse, x, y, i, out);
     return PD_OK;
 }
 
@@ -21,29 +21,29 @@ pd_status pd_two_way_features(pd_context *context, const pd_model *model, const 
                               const real *distance, double far, const real *y, int *kind, int *points, real *length) {
 #pragma omp parallel for num_threads(pd_threads(context, pairs->n, FEATURE_NANOSECONDS)) schedule(static)
     for (int p = 0; p < pairs->n; p++)
-        pd_two_way_turn_feature(model, scene, pairs, distance, far, y, p, kind + PD_TWO_WAY_FEATURES * (size_t)p,
-                                points + 4 * PD_TWO_WAY_FEATURES * (size_t)p, length + PD_TWO_WAY_FEATURES * (size_t)p);
+        pd_two_way_update_feature(model, scene, pairs, distance, far, y, p, kind + PD_TWO_WAY_FEATURES * (size_t)p,
+                                  points + 4 * PD_TWO_WAY_FEATURES * (size_t)p, length + PD_TWO_WAY_FEATURES * (size_t)p);
     return PD_OK;
 }
 
 pd_status pd_two_way_mark_first(pd_context *context, int n, const int *kind, const int *points, const pd_incidence *incidence,
                                 unsigned char *flags) {
 #pragma omp parallel for num_threads(pd_threads(context, n, ROW_NANOSECONDS)) schedule(static)
-    for (int p = 0; p < n; p++) flags[p] = pd_two_way_turn_first(kind, points, incidence, p);
+    for (int p = 0; p < n; p++) flags[p] = pd_two_way_update_first(kind, points, incidence, p);
     return PD_OK;
 }
 
 pd_status pd_two_way_take(pd_context *context, int n, const int *rows, const int *kind, const int *points, const real *length,
                           const pd_two_way_rows *before, const pd_incidence *incidence, const pd_two_way_rows *out) {
 #pragma omp parallel for num_threads(pd_threads(context, n, ROW_NANOSECONDS)) schedule(static)
-    for (int r = 0; r < n; r++) pd_two_way_turn_take(kind, points, length, before, incidence, rows[r], out, r);
+    for (int r = 0; r < n; r++) pd_two_way_update_take(kind, points, length, before, incidence, rows[r], out, r);
     return PD_OK;
 }
 
 pd_status pd_two_way_linearise(pd_context *context, const pd_model *model, const real *inverse, double limit, const pd_rubbing *rubbing,
                                const real *x, const pd_two_way_rows *rows) {
 #pragma omp parallel for num_threads(pd_threads(context, rows->n, LINEARISE_NANOSECONDS)) schedule(static)
-    for (int p = 0; p < rows->n; p++) pd_two_way_turn_linearise(model, inverse, limit, rubbing, x, p, rows);
+    for (int p = 0; p < rows->n; p++) pd_two_way_update_linearise(model, inverse, limit, rubbing, x, p, rows);
     return PD_OK;
 }
 
@@ -51,7 +51,7 @@ pd_status pd_two_way_colour_round(pd_context *context, const pd_model *model, co
                                   int *fresh, int *colours, uint64_t *left) {
     long long without = 0;
 #pragma omp parallel for num_threads(pd_threads(context, rows->n, NEIGHBOURS_NANOSECONDS)) schedule(static)
-    for (int p = 0; p < rows->n; p++) fresh[p] = pd_two_way_turn_colour(model, rows, incidence, colours, p);
+    for (int p = 0; p < rows->n; p++) fresh[p] = pd_two_way_update_colour(model, rows, incidence, colours, p);
     for (int p = 0; p < rows->n; p++) {
         colours[p] = fresh[p];
         without += fresh[p] == 0;
@@ -70,7 +70,7 @@ pd_status pd_two_way_colour_starts(pd_context *context, int n, int row_bits, con
                                    uint64_t *n_colours) {
     *n_colours = 0;
 #pragma omp parallel for num_threads(pd_threads(context, n, 2)) schedule(static)
-    for (int e = 0; e < n; e++) pd_two_way_turn_start(n, row_bits, keys, order, starts, n_colours, e);
+    for (int e = 0; e < n; e++) pd_two_way_update_start(n, row_bits, keys, order, starts, n_colours, e);
     return PD_OK;
 }
 
@@ -78,7 +78,7 @@ pd_status pd_two_way_gather(pd_context *context, const pd_model *model, int n_po
                             const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *goal,
                             real *y) {
 #pragma omp parallel for num_threads(pd_threads(context, n_points, ROW_NANOSECONDS)) schedule(static)
-    for (int i = 0; i < n_points; i++) pd_two_way_turn_gather(model, inverse, edges, of_edges, pairs, of_pairs, goal, y, i);
+    for (int i = 0; i < n_points; i++) pd_two_way_update_gather(model, inverse, edges, of_edges, pairs, of_pairs, goal, y, i);
     return PD_OK;
 }
 
@@ -87,21 +87,21 @@ pd_status pd_two_way_sweep(pd_context *context, const pd_model *model, const rea
     for (int c = 0; c < n_colours; c++) {
         int begin = starts[c], end = starts[c + 1];
 #pragma omp parallel for num_threads(pd_threads(context, end - begin, ROW_NANOSECONDS)) schedule(static)
-        for (int e = begin; e < end; e++) pd_two_way_turn_project(model, inverse, rows, x, begun, y, order[e]);
+        for (int e = begin; e < end; e++) pd_two_way_update_project(model, inverse, rows, x, begun, y, order[e]);
     }
     return PD_OK;
 }
 
 pd_status pd_two_way_slabs(pd_context *context, const pd_contact_pairs *pairs, const real *points, const pd_two_way_gaps *gaps) {
 #pragma omp parallel for num_threads(pd_threads(context, pairs->n, LINEARISE_NANOSECONDS)) schedule(static)
-    for (int p = 0; p < pairs->n; p++) pd_two_way_turn_slab(pairs, gaps->distance, gaps->rounding, points, p, gaps->normal, gaps->width);
+    for (int p = 0; p < pairs->n; p++) pd_two_way_update_slab(pairs, gaps->distance, gaps->rounding, points, p, gaps->normal, gaps->width);
     return PD_OK;
 }
 
 pd_status pd_two_way_forward(pd_context *context, int n_vertices, const pd_contact_pairs *pairs, const pd_incidence *incidence,
                              const pd_two_way_gaps *gaps, const real *points, const real *y, real *x) {
 #pragma omp parallel for num_threads(pd_threads(context, n_vertices, NEIGHBOURS_NANOSECONDS)) schedule(static)
-    for (int i = 0; i < n_vertices; i++) pd_two_way_turn_forward(pairs, incidence, gaps, points, y, i, x);
+    for (int i = 0; i < n_vertices; i++) pd_two_way_update_forward(pairs, incidence, gaps, points, y, i, x);
     return PD_OK;
 }
 
@@ -112,7 +112,7 @@ pd_status pd_two_way_driven_part(pd_context *context, int n_vertices, int n_poin
 #pragma omp parallel for num_threads(pd_threads(context, n_points - n_vertices, NEIGHBOURS_NANOSECONDS)) schedule(static) \
     reduction(min : least)
     for (int i = n_vertices; i < n_points; i++) {
-        double here = pd_two_way_turn_part(pairs, incidence, gaps, points, y, i);
+        double here = pd_two_way_update_part(pairs, incidence, gaps, points, y, i);
         least = here < least ? here : least;
     }
     *part = least;

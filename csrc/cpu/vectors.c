@@ -1,7 +1,7 @@
 /* Loops over vertices and over the coordinates of vectors. */
 #include "cpu/context.h"
-#include "elements/conjugate_step.h"
-#include "elements/time_step.h"
+#include "updates/conjugate_step.h"
+#include "updates/time_step.h"
 
 double pd_dot_of_rows(const pd_context *context, int n, int width, const real *x, const real *y, double *partial_sums) {
     int blocks = (n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
@@ -21,7 +21,7 @@ pd_status pd_dot(pd_context *context, const pd_model *model, const real *x, cons
     return PD_OK;
 }
 
-pd_status pd_conjugate_turn(pd_context *context, const pd_model *model, const double *sums, const real *z, real *p) {
+pd_status pd_conjugate_redirect(pd_context *context, const pd_model *model, const double *sums, const real *z, real *p) {
     int n = 3 * model->n_vertices;
     real beta = (real)pd_conjugate_beta(sums);
 #pragma omp parallel for num_threads(pd_threads(context, n, 1)) schedule(static)
@@ -64,8 +64,8 @@ pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, 
     return PD_OK;
 }
 
-pd_status pd_update_velocity(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *load,
-                             const real *offset, real *v, real *v_previous) {
+pd_status pd_vertex_update_velocity(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *load,
+                                    const real *offset, real *v, real *v_previous) {
 #pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 5)) schedule(static)
     for (int i = 0; i < model->n_vertices; i++) {
         size_t j = 3 * (size_t)i;

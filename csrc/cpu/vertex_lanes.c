@@ -3,7 +3,7 @@
 #include "cpu/vertex_lanes.h"
 
 #include "cpu/contact_lanes.h"
-#include "vertex_turn.h"
+#include "updates/vertex_update.h"
 
 enum { LANES = PD_CONTACT_LANES, MOST = 256, NUMBERS = 8 };
 
@@ -51,20 +51,20 @@ PD_INLINE void energies_of_kind(pd_contact_law law, int kind, role_lanes *lanes)
 
 /* One copy of each loop for every kind of pair and every law, in which both are constants. */
 static __attribute__((noinline)) void corners(const pd_contact_law *law, int kind, role_lanes *lanes) {
-    pd_contact_law own = *law;
-#define PD_CALL(KIND) corners_of_kind(own, KIND, lanes)
+    pd_contact_law of_kind = *law;
+#define PD_CALL(KIND) corners_of_kind(of_kind, KIND, lanes)
 #define PD_LAW_CASE(LAW, name) \
-    case LAW: own.kind = LAW; PD_CONTACT_OF_KIND(kind, PD_CALL) break;
+    case LAW: of_kind.kind = LAW; PD_CONTACT_OF_KIND(kind, PD_CALL) break;
     switch (law->kind) { PD_CONTACT_LAW_TABLE(PD_LAW_CASE) }
 #undef PD_LAW_CASE
 #undef PD_CALL
 }
 
 static __attribute__((noinline)) void energies(const pd_contact_law *law, int kind, role_lanes *lanes) {
-    pd_contact_law own = *law;
-#define PD_CALL(KIND) energies_of_kind(own, KIND, lanes)
+    pd_contact_law of_kind = *law;
+#define PD_CALL(KIND) energies_of_kind(of_kind, KIND, lanes)
 #define PD_LAW_CASE(LAW, name) \
-    case LAW: own.kind = LAW; PD_CONTACT_OF_KIND(kind, PD_CALL) break;
+    case LAW: of_kind.kind = LAW; PD_CONTACT_OF_KIND(kind, PD_CALL) break;
     switch (law->kind) { PD_CONTACT_LAW_TABLE(PD_LAW_CASE) }
 #undef PD_LAW_CASE
 #undef PD_CALL
@@ -75,8 +75,8 @@ static void alone(const pd_contact_sweep *contact, int role, real partners, cons
     int kind = contact->pairs.kind[role / 4];
     real at[12];
     pd_contact_limits limits;
-    pd_contact_turn_gather(&contact->pairs, contact->points, role / 4, at, &limits);
-    if (d) pd_turn_shift(kind, role % 4, partners, d, at);
+    pd_contact_update_gather(&contact->pairs, contact->points, role / 4, at, &limits);
+    if (d) pd_vertex_update_shift(kind, role % 4, partners, d, at);
     pd_nearest nearest = pd_contact_closest(kind, at);
     if (d) {
         found[0] = pd_contact_energy(contact->law, limits, kind, pd_points4_load(at), nearest) / partners;
@@ -145,13 +145,13 @@ static void each_role(const pd_vertex_block *block, const real (*d)[3], real (*s
     for (int v = 0; v < block->n; v++) {
         int vertex = block->vertices[v];
         if (vertex < 0) continue;
-        real more = d ? 2 * pd_turn_length(d[v]) : (real)0; // two partners at the most
+        real more = d ? 2 * pd_vertex_update_length(d[v]) : (real)0; // two partners at the most
         for (int r = incidence->start[vertex]; r < incidence->start[vertex + 1]; r++) {
             int p = incidence->roles[r] / 4;
-            if (!pd_turn_may_act(contact, p, more)) continue;
+            if (!pd_vertex_update_may_act(contact, p, more)) continue;
             int kind = contact->pairs.kind[p];
             roles.roles[roles.n] = incidence->roles[r], roles.owners[roles.n] = v;
-            roles.partners[roles.n] = pd_turn_partners(block->sweep, block->model, contact->pairs.points + 4 * (size_t)p, vertex);
+            roles.partners[roles.n] = pd_vertex_update_partners(block->sweep, block->model, contact->pairs.points + 4 * (size_t)p, vertex);
             roles.of_kind[kind][roles.counts[kind]++] = roles.n++;
             if (roles.n == MOST) flush(contact, d, &roles, sums, total);
         }
@@ -167,7 +167,7 @@ void pd_vertex_lanes_contact(const pd_vertex_block *block, real (*sums)[9], doub
     each_role(block, NULL, sums, total);
     for (int v = 0; v < block->n; v++)
         if (block->vertices[v] >= 0)
-            total[v] += pd_turn_add_all_friction(block->model, block->sweep, block->contact, block->vertices[v], 0, 1, sums[v]);
+            total[v] += pd_vertex_update_add_all_friction(block->model, block->sweep, block->contact, block->vertices[v], 0, 1, sums[v]);
 }
 
 void pd_vertex_lanes_energies(const pd_vertex_block *block, const real (*d)[3], double *total) {
@@ -175,5 +175,5 @@ void pd_vertex_lanes_energies(const pd_vertex_block *block, const real (*d)[3], 
     each_role(block, d, NULL, total);
     for (int v = 0; v < block->n; v++)
         if (block->vertices[v] >= 0)
-            total[v] += pd_turn_all_friction_energy(block->model, block->sweep, block->contact, block->vertices[v], 0, 1, d[v]);
+            total[v] += pd_vertex_update_all_friction_energy(block->model, block->sweep, block->contact, block->vertices[v], 0, 1, d[v]);
 }

@@ -3,7 +3,7 @@
  * Corners of undamped neo-Hookean, ARAP and co-rotated tets, the bulk of most scenes, are computed a vector register at a time, on arrays of
  * lanes; all other elements through the table, one macro each. A vertex is one thread's work and its sums have a fixed order, so the bits do
  * not depend on the threads. */
-#include "vertex_turn.h"
+#include "updates/vertex_update.h"
 
 #include "cpu/context.h"
 #include "cpu/vertex_lanes.h"
@@ -13,15 +13,15 @@ enum { LANES = PD_CORNER_LANES, STRIDE = PD_POSITION_STRIDE, AHEAD = 8 };
 /* ---- groups of corners ------------------------------------------------------------------------------------------------------- */
 
 /* edges [9][LANES] = x_a - x_i, x_b - x_i, x_c - x_i of a group; what the group after the next ones reads is fetched. */
-static inline void gather_group(const real *positions, const real *own, const int *places, const real *numbers, int count,
+static inline void gather_group(const real *positions, const real *here, const int *slots, const real *numbers, int count,
                                 real edges[9][LANES]) {
     for (int line = 0; line < LANES * count; line += 64 / (int)sizeof(real)) __builtin_prefetch(numbers + AHEAD * LANES * count + line);
-    __builtin_prefetch(places + AHEAD * 3 * LANES);
-    __builtin_prefetch(places + AHEAD * 3 * LANES + 16);
+    __builtin_prefetch(slots + AHEAD * 3 * LANES);
+    __builtin_prefetch(slots + AHEAD * 3 * LANES + 16);
     for (int j = 0; j < 3; j++)
         for (int l = 0; l < LANES; l++) {
-            const real *other = positions + STRIDE * (size_t)places[LANES * j + l];
-            for (int c = 0; c < 3; c++) edges[3 * j + c][l] = other[c] - own[c];
+            const real *other = positions + STRIDE * (size_t)slots[LANES * j + l];
+            for (int c = 0; c < 3; c++) edges[3 * j + c][l] = other[c] - here[c];
         }
 }
 
@@ -38,14 +38,14 @@ static inline void add_lanes(real lanes[9][LANES], real sum[9]) {
     }
 }
 
-static void add_neo_hookean(const pd_corner_groups *groups, const real *positions, const real *own, int turn, real sum[9]) {
+static void add_neo_hookean(const pd_corner_groups *groups, const real *positions, const real *here, int update, real sum[9]) {
     real lanes[9][LANES];
     clear_lanes(lanes);
-    for (int group = groups->start[turn]; group < groups->start[turn + 1]; group++) {
-        const int *places = groups->places + (size_t)group * 3 * LANES;
+    for (int group = groups->start[update]; group < groups->start[update + 1]; group++) {
+        const int *slots = groups->slots + (size_t)group * 3 * LANES;
         const real *numbers = groups->numbers + (size_t)group * PD_CORNER_NUMBERS * LANES;
         real edges[9][LANES];
-        gather_group(positions, own, places, numbers, PD_CORNER_NUMBERS, edges);
+        gather_group(positions, here, slots, numbers, PD_CORNER_NUMBERS, edges);
 #pragma omp simd
         for (int l = 0; l < LANES; l++) pd_neo_hookean_corner(LANES, &edges[0][l], numbers + l, &lanes[0][l]);
     }
@@ -64,16 +64,16 @@ static void rotate_slowly(real F[9][LANES], const int *good, real R[9][LANES], r
 }
 
 /* What a lane gets does not depend on the others. */
-static void add_rotated(const pd_corner_groups *groups, const real *positions, const real *own, int turn, real sum[9]) {
+static void add_rotated(const pd_corner_groups *groups, const real *positions, const real *here, int update, real sum[9]) {
     real lanes[9][LANES];
     clear_lanes(lanes);
-    for (int group = groups->start[turn]; group < groups->start[turn + 1]; group++) {
-        const int *places = groups->places + (size_t)group * 3 * LANES;
+    for (int group = groups->start[update]; group < groups->start[update + 1]; group++) {
+        const int *slots = groups->slots + (size_t)group * 3 * LANES;
         const real *numbers = groups->numbers + (size_t)group * PD_ROTATED_NUMBERS * LANES;
         const real *weight = numbers + PD_ROTATED_WEIGHT * LANES, *lame = numbers + PD_ROTATED_LAME * LANES;
         real edges[9][LANES], F[9][LANES], R[9][LANES], n[LANES], excess[LANES];
         int good[LANES], all = 1, tense = 0;
-        gather_group(positions, own, places, numbers, PD_ROTATED_NUMBERS, edges);
+        gather_group(positions, here, slots, numbers, PD_ROTATED_NUMBERS, edges);
 #pragma omp simd
         for (int l = 0; l < LANES; l++) pd_rotated_deformation(LANES, &edges[0][l], numbers + l, &F[0][l]);
 #pragma omp simd
@@ -92,40 +92,40 @@ static void add_rotated(const pd_corner_groups *groups, const real *positions, c
     add_lanes(lanes, sum);
 }
 
-static void add_groups(const pd_vertex_sweep *sweep, const real *positions, int turn, real sum[9]) {
+static void add_groups(const pd_vertex_sweep *sweep, const real *positions, int update, real sum[9]) {
     const pd_corner_groups *neo_hookean = &sweep->groups[PD_CORNERS_NEO_HOOKEAN], *rotated = &sweep->groups[PD_CORNERS_ROTATED];
-    const real *own = positions + STRIDE * (size_t)sweep->places[turn];
-    if (neo_hookean->start && neo_hookean->start[turn + 1] > neo_hookean->start[turn])
-        add_neo_hookean(neo_hookean, positions, own, turn, sum);
-    if (rotated->start && rotated->start[turn + 1] > rotated->start[turn]) add_rotated(rotated, positions, own, turn, sum);
+    const real *here = positions + STRIDE * (size_t)sweep->slots[update];
+    if (neo_hookean->start && neo_hookean->start[update + 1] > neo_hookean->start[update])
+        add_neo_hookean(neo_hookean, positions, here, update, sum);
+    if (rotated->start && rotated->start[update + 1] > rotated->start[update]) add_rotated(rotated, positions, here, update, sum);
 }
 
-/* ---- turns -------------------------------------------------------------------------------------------------------------------- */
+/* ---- updates -------------------------------------------------------------------------------------------------------------------- */
 
-static void sum_elements(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, const real *positions, int turn,
+static void sum_elements(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, const real *positions, int update,
                          real sum[9]) {
     for (int i = 0; i < 9; i++) sum[i] = 0;
-    add_groups(sweep, positions, turn, sum);
-    pd_turn_add_corners(model, sweep, step, positions, turn, 0, 1, sum);
+    add_groups(sweep, positions, update, sum);
+    pd_vertex_update_add_corners(model, sweep, step, positions, update, 0, 1, sum);
 }
 
-static void finish_turn(const pd_vertex_sweep *sweep, const pd_step_data *step, const pd_contact_sweep *contact, const real *offset,
-                        int turn, int moves, const real d[3], real *positions, real *direction) {
-    int vertex = sweep->vertices[turn];
-    real *own = positions + STRIDE * (size_t)sweep->places[turn];
-    for (int c = 0; c < 3 && moves; c++) own[c] = pd_turn_moved(step, contact, offset, vertex, c, own[c], d[c]);
+static void finish_update(const pd_vertex_sweep *sweep, const pd_step_data *step, const pd_contact_sweep *contact, const real *offset,
+                          int update, int moves, const real d[3], real *positions, real *direction) {
+    int vertex = sweep->vertices[update];
+    real *here = positions + STRIDE * (size_t)sweep->slots[update];
+    for (int c = 0; c < 3 && moves; c++) here[c] = pd_vertex_update_moved(step, contact, offset, vertex, c, here[c], d[c]);
     for (int c = 0; c < 3; c++) direction[3 * (size_t)vertex + (size_t)c] = d[c];
 }
 
-/* What pd_turn_contact_search finds for the vertices of a block, all at once. */
+/* What pd_vertex_update_contact_search finds for the vertices of a block, all at once. */
 static void search_block(pd_vertex_block *block, const real (*elastic)[9], const real (*touching)[9], const double *energies,
                          real (*d)[3]) {
-    pd_turn_length_search searches[PD_BLOCK_VERTICES];
+    pd_vertex_update_length_search searches[PD_BLOCK_VERTICES];
     double after[PD_BLOCK_VERTICES];
     int left = 0;
     for (int v = 0; v < block->n; v++) {
         if (block->vertices[v] < 0) continue;
-        if (pd_turn_search_begin(elastic[v], touching[v], energies[v], d[v], searches + v))
+        if (pd_vertex_update_search_begin(elastic[v], touching[v], energies[v], d[v], searches + v))
             left++;
         else
             block->vertices[v] = -1;
@@ -134,33 +134,33 @@ static void search_block(pd_vertex_block *block, const real (*elastic)[9], const
         pd_vertex_lanes_energies(block, (const real(*)[3])d, after);
         for (int v = 0; v < block->n; v++) {
             if (block->vertices[v] < 0) continue;
-            if (pd_turn_search_ends(searches + v, after[v]))
+            if (pd_vertex_update_search_ends(searches + v, after[v]))
                 block->vertices[v] = -1, left--;
             else
-                pd_turn_search_halve(searches + v, halving, d[v]);
+                pd_vertex_update_search_halve(searches + v, halving, d[v]);
         }
     }
 }
 
-/* Turns begin .. end - 1 of one colour, as pd_turn_step has them one by one. */
-static void touching_turns(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, pd_sweep_step kind,
-                           const pd_contact_sweep *contact, const real *offset, int begin, int end, const real *positions, real *stiffness,
-                           real (*d)[3]) {
+/* Updates begin .. end - 1 of one colour, as pd_vertex_update_step has them one by one. */
+static void touching_updates(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, pd_sweep_step kind,
+                             const pd_contact_sweep *contact, const real *offset, int begin, int end, const real *positions,
+                             real *stiffness, real (*d)[3]) {
     real elastic[PD_BLOCK_VERTICES][9], touching[PD_BLOCK_VERTICES][9];
     double energies[PD_BLOCK_VERTICES];
     pd_vertex_block block = {.model = model, .sweep = sweep, .contact = contact, .n = end - begin};
     for (int v = 0; v < block.n; v++) {
         int vertex = sweep->vertices[begin + v];
         sum_elements(model, sweep, step, positions, begin + v, elastic[v]);
-        pd_turn_add_constant(model, sweep, step, offset, begin + v, elastic[v]);
-        block.vertices[v] = pd_turn_touches(contact, vertex) ? vertex : -1;
+        pd_vertex_update_add_constant(model, sweep, step, offset, begin + v, elastic[v]);
+        block.vertices[v] = pd_vertex_update_touches(contact, vertex) ? vertex : -1;
     }
     pd_vertex_lanes_contact(&block, touching, energies);
     for (int v = 0; v < block.n; v++) {
         int vertex = sweep->vertices[begin + v];
-        pd_turn_solve(model, kind, vertex, elastic[v], block.vertices[v] < 0 ? NULL : touching[v], d[v]);
-        pd_turn_limit(contact, vertex, d[v]);
-        stiffness[v] = pd_turn_stiffness(elastic[v]);
+        pd_vertex_update_solve(model, kind, vertex, elastic[v], block.vertices[v] < 0 ? NULL : touching[v], d[v]);
+        pd_vertex_update_limit(contact, vertex, d[v]);
+        stiffness[v] = pd_vertex_update_stiffness(elastic[v]);
     }
     if (kind != PD_SWEEP_SEARCH) search_block(&block, (const real(*)[9])elastic, (const real(*)[9])touching, energies, d);
 }
@@ -176,17 +176,18 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
 #pragma omp parallel num_threads(pd_threads(context, sweep->n, 200))
     {
 #pragma omp for schedule(static)
-        for (int place = 0; place < model->n_vertices; place++)
-            for (int c = 0; c < 3; c++) positions[STRIDE * (size_t)place + (size_t)c] = x[3 * (size_t)sweep->order[place] + (size_t)c];
+        for (int slot = 0; slot < model->n_vertices; slot++)
+            for (int c = 0; c < 3; c++) positions[STRIDE * (size_t)slot + (size_t)c] = x[3 * (size_t)sweep->order[slot] + (size_t)c];
         for (int colour = 0; colour < sweep->n_colours; colour++) {
 #pragma omp for schedule(static)
-            for (int turn = sweep->colour_start[colour]; turn < (in_blocks ? 0 : sweep->colour_start[colour + 1]); turn++) {
+            for (int update = sweep->colour_start[colour]; update < (in_blocks ? 0 : sweep->colour_start[colour + 1]); update++) {
                 real sum[9], d[3];
-                sum_elements(model, sweep, step, positions, turn, sum);
-                pd_turn_step(model, sweep, step, kind, contact, offset, turn, 0, 1, sum, d);
+                sum_elements(model, sweep, step, positions, update, sum);
+                pd_vertex_update_step(model, sweep, step, kind, contact, offset, update, 0, 1, sum, d);
                 if (kind == PD_SWEEP_SEARCH)
-                    pd_turn_search(model, sweep, step, contact, offset, pd_turn_stiffness(sum), positions, turn, 0, 1, d);
-                finish_turn(sweep, step, contact, offset, turn, kind != PD_SWEEP_SEARCH && in_place, d, positions, direction);
+                    pd_vertex_update_search(model, sweep, step, contact, offset, pd_vertex_update_stiffness(sum), positions, update, 0, 1,
+                                            d);
+                finish_update(sweep, step, contact, offset, update, kind != PD_SWEEP_SEARCH && in_place, d, positions, direction);
             }
             if (!contact) continue;
 #pragma omp for schedule(static)
@@ -194,18 +195,19 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
                 int begin = sweep->colour_start[colour] + PD_BLOCK_VERTICES * block, last = sweep->colour_start[colour + 1];
                 int end = last - begin < PD_BLOCK_VERTICES ? last : begin + PD_BLOCK_VERTICES;
                 real d[PD_BLOCK_VERTICES][3], stiffness[PD_BLOCK_VERTICES];
-                touching_turns(model, sweep, step, kind, contact, offset, begin, end, positions, stiffness, d);
-                for (int turn = begin; turn < end; turn++) {
-                    real *own = d[turn - begin];
+                touching_updates(model, sweep, step, kind, contact, offset, begin, end, positions, stiffness, d);
+                for (int update = begin; update < end; update++) {
+                    real *here = d[update - begin];
                     if (kind == PD_SWEEP_SEARCH)
-                        pd_turn_search(model, sweep, step, contact, offset, stiffness[turn - begin], positions, turn, 0, 1, own);
-                    finish_turn(sweep, step, contact, offset, turn, kind != PD_SWEEP_SEARCH && in_place, own, positions, direction);
+                        pd_vertex_update_search(model, sweep, step, contact, offset, stiffness[update - begin], positions, update, 0, 1,
+                                                here);
+                    finish_update(sweep, step, contact, offset, update, kind != PD_SWEEP_SEARCH && in_place, here, positions, direction);
                 }
             }
             if (!in_place) continue;
 #pragma omp for schedule(static)
-            for (int turn = sweep->colour_start[colour]; turn < sweep->colour_start[colour + 1]; turn++)
-                pd_turn_commit(sweep, contact, direction, turn);
+            for (int update = sweep->colour_start[colour]; update < sweep->colour_start[colour + 1]; update++)
+                pd_vertex_update_commit(sweep, contact, direction, update);
         }
     }
     return PD_OK;

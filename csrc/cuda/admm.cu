@@ -1,5 +1,5 @@
 /* The local step of ADMM, one thread per element and one launch per kind. */
-#include "admm_turn.h"
+#include "updates/admm_update.h"
 
 #include "cuda/context.cuh"
 
@@ -7,7 +7,7 @@
     static __global__ void name##_admm_kernel(pd_elements g, real inverse_h, const real *x_t, const real *x, const real *weights, real *u, \
                                               real *f) {                                                                                   \
         int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                              \
-        if (e < g.n) pd_admm_turn_##name(&g, inverse_h, x_t, x, weights[e], e, u + (size_t)e * 3 * (d), f + (size_t)e * 3 * (k));          \
+        if (e < g.n) pd_admm_update_##name(&g, inverse_h, x_t, x, weights[e], e, u + (size_t)e * 3 * (d), f + (size_t)e * 3 * (k));        \
     }
 PD_ELEMENT_TABLE(PD_ADMM_KERNEL)
 

@@ -7,7 +7,7 @@
 
 #include "cuda/context.cuh"
 
-#include "collision_loops.h"
+#include "loops/collision_loops.h"
 
 enum { PD_WARP = 32, PD_WARPS = PD_THREADS / PD_WARP };
 
@@ -30,10 +30,10 @@ static __device__ __forceinline__ pd_appender pd_append_begin() { return {pd_war
 
 /* Writes the first `count` <= 32 of the queue, all lanes being done with filling it; afterwards it may be changed. */
 static __device__ __forceinline__ void pd_append_write(const pd_appender &appender, int count, const pd_pair_buffer &out) {
-    unsigned long long place = 0;
-    if (pd_lane() == 0) place = atomicAdd((unsigned long long *)out.found, (unsigned long long)count);
-    place = __shfl_sync(PD_ALL_LANES, place, 0) + (unsigned long long)pd_lane();
-    if (pd_lane() < count && place < out.capacity) out.keys[place] = appender.queue[pd_lane()];
+    unsigned long long slot = 0;
+    if (pd_lane() == 0) slot = atomicAdd((unsigned long long *)out.found, (unsigned long long)count);
+    slot = __shfl_sync(PD_ALL_LANES, slot, 0) + (unsigned long long)pd_lane();
+    if (pd_lane() < count && slot < out.capacity) out.keys[slot] = appender.queue[pd_lane()];
     __syncwarp();
 }
 

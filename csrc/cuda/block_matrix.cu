@@ -8,7 +8,7 @@
  *
  * As for Jacobi there are two ways to run many sweeps: one launch each, or one cooperative launch in which a block keeps the coefficients
  * of 128 entries a row in registers and its list of columns in shared memory. */
-#include "matrix_loops.h"
+#include "loops/matrix_loops.h"
 
 #include "cuda/sweeps.cuh"
 
@@ -17,18 +17,18 @@
 /* Threads of a row; columns that fit into shared memory at a time; entries that a thread keeps. */
 enum { ROW_LANES = PD_THREADS / PD_BLOCK_ROWS, LIST = 1024, KEPT = 8 };
 
-/* One thread's place in a block of rows. */
+/* One thread's slot in a block of rows. */
 struct block_row {
-    int place, lane, inside, begin, end, list_begin, list_length;
+    int slot, lane, inside, begin, end, list_begin, list_length;
 };
 
 static __device__ __forceinline__ block_row row_of(const pd_block_matrix &P, int block) {
     block_row row;
-    row.place = block * PD_BLOCK_ROWS + (int)threadIdx.x / ROW_LANES;
+    row.slot = block * PD_BLOCK_ROWS + (int)threadIdx.x / ROW_LANES;
     row.lane = (int)threadIdx.x % ROW_LANES;
-    row.inside = row.place < P.n;
-    row.begin = row.inside ? P.entry_start[P.segment_start[row.place]] : 0;
-    row.end = row.inside ? P.entry_start[P.segment_start[row.place + 1]] : 0;
+    row.inside = row.slot < P.n;
+    row.begin = row.inside ? P.entry_start[P.segment_start[row.slot]] : 0;
+    row.end = row.inside ? P.entry_start[P.segment_start[row.slot + 1]] : 0;
     row.list_begin = P.list_start[block];
     row.list_length = P.list_start[block + 1] - row.list_begin;
     return row;
@@ -101,7 +101,7 @@ static __global__ void block_sweep_kernel(pd_block_matrix P, int width, const re
         add_entries<W>(P, row, row.begin, width, first, in, shared ? x : nullptr, sum);
         real total = row_sum<W>(sum, row.lane);
         if (!row.inside || row.lane >= W) continue;
-        size_t j = (size_t)width * (size_t)P.rows[row.place] + (size_t)(first + row.lane);
+        size_t j = (size_t)width * (size_t)P.rows[row.slot] + (size_t)(first + row.lane);
         previous[j] = extrapolated(total + add[j], omega, gamma, plain, d[j], plain ? (real)0 : previous[j]);
     }
 }
@@ -128,9 +128,9 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
     int *list = shared_list();
     cooperative_groups::grid_group grid = cooperative_groups::this_grid();
     block_row row = row_of(P, (int)blockIdx.x);
-    int own = row.inside && row.lane < W, kept = row.list_length <= LIST;
-    size_t j = own ? (size_t)W * (size_t)P.rows[row.place] + (size_t)row.lane : 0;
-    real values[KEPT], constant = own ? add[j] : (real)0, last = own ? d[j] : (real)0, before = own ? previous[j] : (real)0;
+    int active = row.inside && row.lane < W, kept = row.list_length <= LIST;
+    size_t j = active ? (size_t)W * (size_t)P.rows[row.slot] + (size_t)row.lane : 0;
+    real values[KEPT], constant = active ? add[j] : (real)0, last = active ? d[j] : (real)0, before = active ? previous[j] : (real)0;
     int local[KEPT];
 #pragma unroll
     for (int k = 0; k < KEPT; k++) { // entries past the row's end count nothing
@@ -159,7 +159,7 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
             add_entries<W>(P, row, row.begin, W, 0, d, nullptr, sum);
         real total = row_sum<W>(sum, row.lane);
         real next = extrapolated(total + constant, omega.at[s], gamma, plain, last, before);
-        if (own) previous[j] = next;
+        if (active) previous[j] = next;
         before = last;
         last = next;
         __syncthreads(); // x is still read
@@ -176,7 +176,7 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
             total = row_sum<W>(sum, other.lane);
             __syncthreads();
             if (!other.inside || other.lane >= W) continue;
-            size_t at = (size_t)W * (size_t)P.rows[other.place] + (size_t)other.lane;
+            size_t at = (size_t)W * (size_t)P.rows[other.slot] + (size_t)other.lane;
             previous[at] = extrapolated(total + add[at], omega.at[s], gamma, plain, d[at], plain ? (real)0 : previous[at]);
         }
         real *swap = d;
@@ -211,7 +211,7 @@ pd_status pd_block_sweeps(pd_context *context, const pd_block_matrix *P, int wid
 
 /* ---- coefficients from products --------------------------------------------------------------------------------------------------- */
 
-/* ROW_LANES threads for each place, of which those of marked rows stay: neighbouring threads read neighbouring entries. */
+/* ROW_LANES threads for each slot, of which those of marked rows stay: neighbouring threads read neighbouring entries. */
 static __global__ void refresh_products_kernel(pd_path_products paths, pd_block_matrix P, const real *diagonal, real a, real b, real c,
                                                const unsigned char *marks) {
     int t = (int)((blockIdx.x * PD_THREADS + threadIdx.x) / ROW_LANES), lane = (int)threadIdx.x % ROW_LANES;

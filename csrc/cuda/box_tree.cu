@@ -1,5 +1,5 @@
 /* The tree of boxes on CUDA; see collision_loops.h. Binary, split where the highest differing bit of the keys changes [Karras 2012, Maximizing
- * Parallelism]: nodes in preorder, each with the place where to go on for whoever does not want to look below it. */
+ * Parallelism]: nodes in preorder, each with the slot where to go on for whoever does not want to look below it. */
 #include "cuda/append.cuh"
 #include "cuda/block_sum.cuh"
 #include "cuda/work.cuh"
@@ -15,7 +15,7 @@ typedef struct tree_node {
 struct pd_tree {
     int n;            // leaves; 2 n - 1 nodes, none where n is 0
     tree_node *nodes; // [2n-1] in preorder
-    int *place;       // [n] node of the leaf with the i-th key
+    int *slot;        // [n] node of the leaf with the i-th key
     int *parent;      // [2n-1] of each node; -1 of the root
     int *arrivals;    // [2n-1] children of each inner node that are fitted
     double *partial;  // [PD_MOST_PARTS]
@@ -27,7 +27,7 @@ struct pd_tree {
 void pd_tree_destroy(pd_context *context, pd_tree *tree) {
     if (!tree) return;
     pd_memory_destroy(context, tree->nodes);
-    pd_memory_destroy(context, tree->place);
+    pd_memory_destroy(context, tree->slot);
     pd_memory_destroy(context, tree->partial);
     free(tree);
 }
@@ -38,10 +38,10 @@ pd_status pd_tree_create(pd_context *context, pd_tree **out, int n) {
     size_t leaves = (size_t)n + 1;
     tree->n = n;
     pd_status status = pd_memory_create(context, (void **)&tree->nodes, 2 * leaves * sizeof *tree->nodes);
-    if (!status) status = pd_memory_create(context, (void **)&tree->place, 7 * leaves * sizeof *tree->place);
+    if (!status) status = pd_memory_create(context, (void **)&tree->slot, 7 * leaves * sizeof *tree->slot);
     if (!status) status = pd_memory_create(context, (void **)&tree->partial, PD_MOST_PARTS * sizeof *tree->partial);
     if (status) return status;
-    tree->parent = tree->place + leaves;
+    tree->parent = tree->slot + leaves;
     tree->other_end = tree->parent + 2 * leaves;
     tree->split = tree->other_end + leaves;
     tree->above = tree->split + leaves;
@@ -80,17 +80,17 @@ static __global__ void ranges_kernel(pd_tree tree, const uint64_t *keys) {
     if (i == 0) tree.above[0] = -1; // the root is no node's child
 }
 
-/* In preorder, two places for each leaf to the left and one for each ancestor of which a node is in the left half come before it: that
+/* In preorder, two slots for each leaf to the left and one for each ancestor of which a node is in the left half come before it: that
  * are 2 first + its turns to the left on the way from the root. */
 static __global__ void leaves_kernel(pd_tree tree, uint64_t mask, const uint64_t *keys) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= tree.n) return;
     int turns = 0;
     for (int above = tree.n > 1 ? tree.above_leaf[i] : -1; above >= 0; above = tree.above[above / 2]) turns += above % 2;
-    int place = 2 * i + turns;
-    tree.place[i] = place;
-    tree.nodes[place].escape = place + 1;
-    tree.nodes[place].item = (int)(keys[i] & mask);
+    int slot = 2 * i + turns;
+    tree.slot[i] = slot;
+    tree.nodes[slot].escape = slot + 1;
+    tree.nodes[slot].item = (int)(keys[i] & mask);
     if (i == 0) tree.parent[0] = -1;
 }
 
@@ -99,11 +99,11 @@ static __global__ void inner_nodes_kernel(pd_tree tree) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= tree.n - 1) return;
     int first = min(i, tree.other_end[i]), last = max(i, tree.other_end[i]);
-    int place = 2 * first + tree.place[last] - 2 * last;
-    tree.nodes[place].escape = place + 2 * (last - first) + 1;
-    tree.nodes[place].item = -1;
-    tree.parent[place + 1] = place;
-    tree.parent[place + 2 * (tree.split[i] - first) + 2] = place;
+    int slot = 2 * first + tree.slot[last] - 2 * last;
+    tree.nodes[slot].escape = slot + 2 * (last - first) + 1;
+    tree.nodes[slot].item = -1;
+    tree.parent[slot + 1] = slot;
+    tree.parent[slot + 2 * (tree.split[i] - first) + 2] = slot;
 }
 
 pd_status pd_tree_build(pd_context *context, pd_tree *tree, const pd_primitives *primitives, const uint64_t *keys) {
@@ -120,7 +120,7 @@ static __global__ void fit_kernel(pd_tree tree, const pd_box *boxes) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= tree.n) return;
     tree_node *nodes = tree.nodes;
-    int child = tree.place[i];
+    int child = tree.slot[i];
     pd_box box = boxes[nodes[child].item];
     nodes[child].box = box;
     for (int node = tree.parent[child]; node >= 0; node = tree.parent[node]) {
@@ -207,8 +207,8 @@ pd_status pd_tree_pairs(pd_context *context, const pd_primitives *first, const i
 /* A leaf looks only at what comes after it in preorder: every pair is met once, and none of its ancestors is tested. */
 static __global__ void tree_own_pairs_kernel(pd_tree tree, pd_primitives primitives, pd_pair_buffer out) {
     int leaf = (int)(blockIdx.x * PD_THREADS + threadIdx.x), end = 2 * tree.n - 1;
-    int place = tree.place[leaf < tree.n ? leaf : 0], i = tree.nodes[place].item, at = leaf < tree.n ? place + 1 : end;
-    pd_box box = tree.nodes[place].box;
+    int slot = tree.slot[leaf < tree.n ? leaf : 0], i = tree.nodes[slot].item, at = leaf < tree.n ? slot + 1 : end;
+    pd_box box = tree.nodes[slot].box;
     pd_appender appender = pd_append_begin();
     while (__any_sync(PD_ALL_LANES, at < end)) {
         int j = at < end ? tree_step(tree.nodes, box, &at) : -1;

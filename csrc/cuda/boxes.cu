@@ -2,7 +2,7 @@
 #include "cuda/context.cuh"
 #include "cuda/work.cuh"
 
-#include "collision_loops.h"
+#include "loops/collision_loops.h"
 
 #include <cub/block/block_reduce.cuh>
 

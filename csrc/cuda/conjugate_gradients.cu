@@ -106,7 +106,8 @@ pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width
     return PD_OK;
 }
 
-static __global__ void turn_kernel(long long count, int width, pd_preconditioner M, int start, const double *sums, const real *r, real *p) {
+static __global__ void update_kernel(long long count, int width, pd_preconditioner M, int start, const double *sums, const real *r,
+                                     real *p) {
     long long t = (long long)blockIdx.x * PD_THREADS + threadIdx.x;
     if (t >= count) return;
     size_t j = (size_t)t;
@@ -114,9 +115,9 @@ static __global__ void turn_kernel(long long count, int width, pd_preconditioner
     p[j] = start ? z : z + quotient(sums + width, sums + 2 * width, (int)(j % (size_t)width)) * p[j];
 }
 
-pd_status pd_pcg_turn(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *r,
-                      real *p, const double *sums) {
+pd_status pd_pcg_redirect(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *r,
+                          real *p, const double *sums) {
     long long count = (long long)matrix->n * width;
-    PD_LAUNCH(context, turn_kernel, count, count, width, *M, start, sums, r, p);
+    PD_LAUNCH(context, update_kernel, count, count, width, *M, start, sums, r, p);
     return PD_OK;
 }

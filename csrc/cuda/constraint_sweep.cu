@@ -1,13 +1,13 @@
 /* Sweeps over constraints, one thread per element and one launch per colour and kind. */
-#include "constraint_turn.h"
+#include "updates/constraint_update.h"
 
 #include "cuda/context.cuh"
 
-#define PD_CONSTRAINT_SEGMENT(KIND, name, k, d, count, ...)                                                                    \
-    static __global__ void name##_segment_kernel(pd_model model, pd_elements g, const int *elements, int n, real compliance,   \
-                                                 real *multipliers, real *normals, real *positions, real *direction) {         \
-        int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                  \
-        if (i < n) pd_constraint_turn_##name(&model, &g, elements[i], compliance, multipliers, normals, positions, direction); \
+#define PD_CONSTRAINT_SEGMENT(KIND, name, k, d, count, ...)                                                                      \
+    static __global__ void name##_segment_kernel(pd_model model, pd_elements g, const int *elements, int n, real compliance,     \
+                                                 real *multipliers, real *normals, real *positions, real *direction) {           \
+        int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                    \
+        if (i < n) pd_constraint_update_##name(&model, &g, elements[i], compliance, multipliers, normals, positions, direction); \
     }
 PD_ELEMENT_TABLE(PD_CONSTRAINT_SEGMENT)
 

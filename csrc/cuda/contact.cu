@@ -1,7 +1,7 @@
 /* Loops over pairs in contact, one thread per pair. */
-#include "contact_turn.h"
 #include "cuda/block_sum.cuh"
 #include "cuda/context.cuh"
+#include "updates/contact_update.h"
 
 #include <cstring>
 
@@ -10,20 +10,20 @@ static __global__ void contact_kernel(pd_contact_law law, int quantity, int size
     if (p >= pairs.n) return;
     real *result = out + (size_t)size * (size_t)p;
     if (quantity == PD_CONTACT_GRADIENT)
-        pd_contact_turn_gradient(&law, &pairs, x, p, result);
+        pd_contact_update_gradient(&law, &pairs, x, p, result);
     else
-        *result = pd_contact_turn_number(&law, quantity, &pairs, x, p);
+        *result = pd_contact_update_number(&law, quantity, &pairs, x, p);
 }
 
 /* Kernels of their own: a 5x5 and a 9x9 matrix by rotations leave the registers, and must not take the small quantities with them. */
 static __global__ void contact_hessian_kernel(pd_contact_law law, int psd, pd_contact_pairs pairs, const real *x, real *out) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < pairs.n) pd_contact_turn_hessian(&law, &pairs, x, p, psd, out + 144 * (size_t)p);
+    if (p < pairs.n) pd_contact_update_hessian(&law, &pairs, x, p, psd, out + 144 * (size_t)p);
 }
 
 static __global__ void contact_blocks_kernel(pd_contact_law law, int psd, pd_contact_pairs pairs, const real *x, real *out) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < pairs.n) pd_contact_turn_blocks(&law, &pairs, x, p, psd, out + 36 * (size_t)p);
+    if (p < pairs.n) pd_contact_update_blocks(&law, &pairs, x, p, psd, out + 36 * (size_t)p);
 }
 
 pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int quantity, const pd_contact_pairs *pairs, const real *x,
@@ -42,7 +42,7 @@ pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int q
 
 static __global__ void describe_kernel(pd_contact_scene scene, pd_active_pairs active, int n, pd_contact_columns out) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < n) pd_contact_turn_describe(&scene, &active, (size_t)p, &out);
+    if (p < n) pd_contact_update_describe(&scene, &active, (size_t)p, &out);
 }
 
 pd_status pd_contact_describe(pd_context *context, const pd_contact_scene *scene, const pd_active_pairs *active, int n,
@@ -74,7 +74,7 @@ pd_status pd_contact_sum(pd_context *context, int n, const real *values, double 
 
 static __global__ void gather_kernel(pd_model model, pd_incidence incidence, const real *corners, real *out) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < model.n_vertices) pd_contact_turn_gather_vertex(&model, &incidence, corners, i, out);
+    if (i < model.n_vertices) pd_contact_update_gather_vertex(&model, &incidence, corners, i, out);
 }
 
 pd_status pd_contact_gather(pd_context *context, const pd_model *model, const pd_incidence *incidence, const real *corners, real *out) {
@@ -84,7 +84,7 @@ pd_status pd_contact_gather(pd_context *context, const pd_model *model, const pd
 
 static __global__ void gather_blocks_kernel(int n, pd_incidence incidence, const real *hessians, const int *diagonal_slots, real *blocks) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < n) pd_contact_turn_gather_block(&incidence, hessians, i, blocks + 9 * (size_t)diagonal_slots[i]);
+    if (i < n) pd_contact_update_gather_block(&incidence, hessians, i, blocks + 9 * (size_t)diagonal_slots[i]);
 }
 
 pd_status pd_contact_gather_blocks(pd_context *context, const pd_model *model, const pd_incidence *incidence, const real *hessians,
@@ -95,7 +95,7 @@ pd_status pd_contact_gather_blocks(pd_context *context, const pd_model *model, c
 
 static __global__ void bounds_kernel(pd_model model, pd_incidence incidence, const int *points, const real *hessians, double *out) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < model.n_vertices) out[i] = pd_contact_turn_bound(&model, &incidence, points, hessians, i);
+    if (i < model.n_vertices) out[i] = pd_contact_update_bound(&model, &incidence, points, hessians, i);
 }
 
 pd_status pd_contact_gather_bounds(pd_context *context, const pd_model *model, const pd_incidence *incidence, const int *points,
@@ -107,8 +107,8 @@ pd_status pd_contact_gather_bounds(pd_context *context, const pd_model *model, c
 static __global__ void product_kernel(pd_model model, int n, const int *points, const real *hessians, int all, const real *p, real *corners,
                                       real *values) {
     int pair = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    size_t place = (size_t)pair;
-    if (pair < n) values[pair] = pd_contact_turn_product(&model, points + 4 * place, hessians + 144 * place, all, p, corners + 12 * place);
+    size_t slot = (size_t)pair;
+    if (pair < n) values[pair] = pd_contact_update_product(&model, points + 4 * slot, hessians + 144 * slot, all, p, corners + 12 * slot);
 }
 
 pd_status pd_contact_product(pd_context *context, const pd_model *model, int n, const int *points, const real *hessians, int all,
@@ -132,7 +132,7 @@ static __global__ void reach_kernel(int n, pd_incidence incidence, const real *d
                                     double rounding, double fraction, const real *x_0, const real *x_1, double *part) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= n) return;
-    double here = pd_contact_turn_reach(&incidence, distance, separation, farthest, rounding, fraction, x_0, x_1, i);
+    double here = pd_contact_update_reach(&incidence, distance, separation, farthest, rounding, fraction, x_0, x_1, i);
     // numbers that are not negative are in the order of their bits, and a minimum does not depend on the order
     unsigned long long bits;
     memcpy(&bits, &here, sizeof bits);
@@ -153,7 +153,8 @@ static __global__ void reaches_kernel(int n, pd_incidence incidence, const real 
                                       const real *start, const real *points, double rounding, double fraction, real *reach,
                                       unsigned char *touching) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < n) reach[i] = pd_contact_turn_reach_of(&incidence, distance, &pairs, balls, start, points, rounding, fraction, i, touching + i);
+    if (i < n)
+        reach[i] = pd_contact_update_reach_of(&incidence, distance, &pairs, balls, start, points, rounding, fraction, i, touching + i);
 }
 
 pd_status pd_contact_reaches(pd_context *context, int n_vertices, const pd_incidence *incidence, const real *distance,
@@ -166,7 +167,7 @@ pd_status pd_contact_reaches(pd_context *context, int n_vertices, const pd_incid
 
 static __global__ void slack_kernel(pd_contact_pairs pairs, const real *distance, double rounding, real *slack) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < pairs.n) slack[p] = pd_contact_turn_slack(&pairs, distance, rounding, p);
+    if (p < pairs.n) slack[p] = pd_contact_update_slack(&pairs, distance, rounding, p);
 }
 
 pd_status pd_contact_slacks(pd_context *context, const pd_contact_pairs *pairs, const real *distance, double rounding, real *slack) {

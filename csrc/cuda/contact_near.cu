@@ -1,13 +1,13 @@
 /* Kernels that choose the pairs that are near. */
-#include "contact_turn.h"
 #include "cuda/context.cuh"
+#include "updates/contact_update.h"
 
 static __device__ int item() { return (int)(blockIdx.x * PD_THREADS + threadIdx.x); }
 
 static __global__ void ball_kernel(int n, pd_incidence incidence, const real *distance, pd_contact_pairs pairs, double cut, double far,
                                    double rounding, double fraction, real *balls) {
     int i = item();
-    if (i < n) balls[i] = pd_contact_turn_ball(&incidence, distance, &pairs, cut, far, rounding, fraction, i);
+    if (i < n) balls[i] = pd_contact_update_ball(&incidence, distance, &pairs, cut, far, rounding, fraction, i);
 }
 
 pd_status pd_contact_balls(pd_context *context, int n_points, const pd_incidence *incidence, const real *distance,
@@ -20,7 +20,7 @@ static __global__ void used_kernel(int n, int n_vertices, const real *balls, dou
                                    double *used) {
     int i = item();
     if (i >= n) return;
-    double here = pd_contact_turn_used(n_vertices, balls, certain, start, points, i);
+    double here = pd_contact_update_used(n_vertices, balls, certain, start, points, i);
     // numbers that are not negative are in the order of their bits, and a maximum does not depend on the order
     unsigned long long bits;
     memcpy(&bits, &here, sizeof bits);
@@ -37,7 +37,7 @@ pd_status pd_contact_used(pd_context *context, int n_points, int n_vertices, con
 
 static __global__ void pair_flag_kernel(pd_contact_pairs pairs, const real *distance, double rounding, double cut, unsigned char *flags) {
     int p = item();
-    if (p < pairs.n) flags[p] = (unsigned char)!((double)pd_contact_turn_slack(&pairs, distance, rounding, p) > cut);
+    if (p < pairs.n) flags[p] = (unsigned char)!((double)pd_contact_update_slack(&pairs, distance, rounding, p) > cut);
 }
 
 static __global__ void role_flag_kernel(int n, pd_incidence incidence, int n_points, const unsigned char *flags,
@@ -56,7 +56,7 @@ pd_status pd_contact_near_flags(pd_context *context, const pd_contact_pairs *pai
 static __global__ void take_kernel(int n, const int *rows, pd_contact_pairs pairs, pd_contact_columns out, int *ranks) {
     int to = item();
     if (to >= n) return;
-    pd_contact_turn_take(&pairs, rows[to], &out, to);
+    pd_contact_update_take(&pairs, rows[to], &out, to);
     ranks[rows[to]] = to;
 }
 
@@ -69,7 +69,7 @@ pd_status pd_contact_take(pd_context *context, int n, const int *rows, const pd_
 static __global__ void take_roles_kernel(int n_points, int n_roles, const int *role_rows, const int *ranks, pd_incidence incidence,
                                          pd_incidence out) {
     int i = item();
-    if (i <= n_points) pd_contact_turn_take_roles(n_points, n_roles, role_rows, ranks, &incidence, &out, i);
+    if (i <= n_points) pd_contact_update_take_roles(n_points, n_roles, role_rows, ranks, &incidence, &out, i);
 }
 
 pd_status pd_contact_take_roles(pd_context *context, int n_points, int n_roles, const int *role_rows, const int *ranks,

@@ -70,9 +70,9 @@ int pd_context_threads(const pd_context *context) { return context->threads; }
 
 pd_counts pd_context_counts(const pd_context *context) { return context->counts; }
 
-pd_place pd_context_place(const pd_context *context) {
-    pd_place place = {1, PD_DEVICE, context->stream};
-    return place;
+pd_location pd_context_location(const pd_context *context) {
+    pd_location slot = {1, PD_DEVICE, context->stream};
+    return slot;
 }
 
 pd_status pd_context_wait(pd_context *context) {

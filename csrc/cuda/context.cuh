@@ -2,8 +2,8 @@
 #ifndef PD_CUDA_CONTEXT_CUH
 #define PD_CUDA_CONTEXT_CUH
 
-#include "backend.h"
 #include "cuda/launch.cuh"
+#include "loops/backend.h"
 
 /* How several sweeps of an iterative solver are run: in one launch that stays where that pays, or always, or never. Which of the two
  * it is can be forced for measurements and tests by the environment variable PDGPU_JACOBI=persistent|launches, read with the context. */

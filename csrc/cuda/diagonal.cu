@@ -2,7 +2,7 @@
  *
  * This file is compiled without contraction of a*b + c, here and for the CPU: what both make in double is the same to the last bit. */
 #include "cuda/append.cuh"
-#include "elements/preconditioner.h"
+#include "updates/preconditioner.h"
 
 #define PD_LANES_WAIT()                  __syncwarp()
 #define PD_LANES_COUNT(has, lane, total) lanes_count(has, lane, total)
@@ -13,7 +13,7 @@ static __device__ __forceinline__ int lanes_count(int has, int lane, int *total)
     return __popc(lanes & ((1u << lane) - 1u));
 }
 
-#include "aggregated_row.h"
+#include "updates/aggregated_row.h"
 
 static __global__ void diagonal_sum_kernel(int n, const double *base, const double *added, double *total) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);

@@ -1,21 +1,21 @@
 /* Batches of single elements, for pdgpu.elements; one thread per element. No step comes here: large functions are calls, which compile
  * in half the time. */
 #define PD_CALL_LARGE_FUNCTIONS
-#include "element_batch_turn.h"
+#include "updates/element_batch_update.h"
 
 #include "cuda/context.cuh"
 
 #define PD_BATCH_KERNEL(KIND, name, k, d, count, ...)                                                                                     \
     static __global__ void name##_batch_kernel(int quantity, int n, const real *x, const real *rest, const real *parameters, real *out) { \
         int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                             \
-        if (e < n) pd_batch_turn_##name(quantity, (size_t)e, x, rest, parameters, out);                                                   \
+        if (e < n) pd_batch_update_##name(quantity, (size_t)e, x, rest, parameters, out);                                                 \
     }
 PD_ELEMENT_TABLE(PD_BATCH_KERNEL)
 
 #define PD_PROJECT_KERNEL(KIND, name, k, d, count, ...)                                                                       \
     static __global__ void name##_project_kernel(int n, const real *x, const real *rest, const real *parameters, real *out) { \
         int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                 \
-        if (e < n) pd_projection_turn_##name((size_t)e, x, rest, parameters, out);                                            \
+        if (e < n) pd_projection_update_##name((size_t)e, x, rest, parameters, out);                                          \
     }
 PD_PROJECTIVE_TABLE(PD_PROJECT_KERNEL)
 

@@ -1,5 +1,5 @@
 /* Loops over elements: their second derivatives, for damping and for the Hessian of G; one thread per element. */
-#include "element_turn.h"
+#include "updates/element_update.h"
 
 #include "cuda/context.cuh"
 
@@ -29,7 +29,7 @@ size_t pd_hessian_scratch(const pd_model *model) {
 #define PD_HESSIAN_KERNEL(KIND, name, k, d, count, ...)                                                                                  \
     static __global__ void name##_hessian_kernel(pd_elements g, real inverse_h, const real *x, int psd, int begin, int end, real *out) { \
         int e = begin + (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                    \
-        if (e < end) pd_element_turn_hessian_##name(&g, inverse_h, x, psd, e, out ? out + (size_t)(e - begin) * 9 * (k) * (k) : NULL);   \
+        if (e < end) pd_element_update_hessian_##name(&g, inverse_h, x, psd, e, out ? out + (size_t)(e - begin) * 9 * (k) * (k) : NULL); \
     }
 PD_ELEMENT_TABLE(PD_HESSIAN_KERNEL)
 

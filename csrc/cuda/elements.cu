@@ -1,7 +1,7 @@
 /* Loops over elements: potential, gradient, moves of position-based dynamics; one thread per element.
  *
  * The gradient is written per corner and gathered per vertex in a fixed order: no atomics, the same bits in every run. */
-#include "element_turn.h"
+#include "updates/element_update.h"
 
 #include "cuda/block_sum.cuh"
 #include "cuda/context.cuh"
@@ -14,7 +14,7 @@
         int begin = (int)blockIdx.x * PD_SUM_BLOCK, end = begin + PD_SUM_BLOCK < g.n ? begin + PD_SUM_BLOCK : g.n;                  \
         double elastic = 0.0, damped = 0.0;                                                                                         \
         for (int e = begin + (int)threadIdx.x; e < end; e += PD_THREADS)                                                            \
-            pd_element_turn_energy_##name(&g, inverse_h, x_t, x, e, &elastic, &damped);                                             \
+            pd_element_update_energy_##name(&g, inverse_h, x_t, x, e, &elastic, &damped);                                           \
         elastic = pd_block_sum(elastic);                                                                                            \
         damped = pd_block_sum(damped);                                                                                              \
         if (threadIdx.x == 0) partial[2 * blockIdx.x] = elastic, partial[2 * blockIdx.x + 1] = damped;                              \
@@ -74,7 +74,7 @@ pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step
 #define PD_GRADIENT_KERNEL(KIND, name, k, d, count, ...)                                                                    \
     static __global__ void name##_gradient_kernel(pd_elements g, real inverse_h, const real *x_t, const real *x, real *f) { \
         int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                               \
-        if (e < g.n) pd_element_turn_gradient_##name(&g, inverse_h, x_t, x, e, f + (size_t)e * 3 * (k));                    \
+        if (e < g.n) pd_element_update_gradient_##name(&g, inverse_h, x_t, x, e, f + (size_t)e * 3 * (k));                  \
     }
 PD_ELEMENT_TABLE(PD_GRADIENT_KERNEL)
 
@@ -128,7 +128,7 @@ pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_
     static __global__ void name##_moves_kernel(pd_elements g, const unsigned char *fixed, const real *masses, const real *subspace, \
                                                const real *x, real *f) {                                                            \
         int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                       \
-        if (e < g.n) pd_element_turn_moves_##name(&g, fixed, masses, subspace, x, e, f + (size_t)e * 3 * (k));                      \
+        if (e < g.n) pd_element_update_moves_##name(&g, fixed, masses, subspace, x, e, f + (size_t)e * 3 * (k));                    \
     }
 PD_PROJECTIVE_TABLE(PD_MOVES_KERNEL)
 

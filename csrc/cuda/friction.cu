@@ -1,10 +1,10 @@
 /* Loops over pairs with friction, one thread per pair or per vertex. */
 #include "cuda/context.cuh"
-#include "friction_turn.h"
+#include "updates/friction_update.h"
 
 static __global__ void lag_kernel(pd_contact_law law, pd_friction_scene scene, pd_contact_pairs pairs, const real *y, pd_lagged_pairs out) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < pairs.n) pd_friction_turn_lag(&law, &scene, &pairs, y, p, &out);
+    if (p < pairs.n) pd_friction_update_lag(&law, &scene, &pairs, y, p, &out);
 }
 
 pd_status pd_friction_lag_pairs(pd_context *context, const pd_contact_law *law, const pd_friction_scene *scene,
@@ -15,7 +15,7 @@ pd_status pd_friction_lag_pairs(pd_context *context, const pd_contact_law *law, 
 
 static __global__ void friction_kernel(int quantity, int size, pd_lagged_pairs pairs, pd_slipping slipping, real *out) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < pairs.n) pd_friction_turn(quantity, &pairs, &slipping, p, out + (size_t)size * (size_t)p);
+    if (p < pairs.n) pd_friction_update(quantity, &pairs, &slipping, p, out + (size_t)size * (size_t)p);
 }
 
 pd_status pd_friction_batch(pd_context *context, int quantity, const pd_lagged_pairs *pairs, const pd_slipping *slipping, real *out) {
@@ -28,7 +28,7 @@ pd_status pd_friction_batch(pd_context *context, int quantity, const pd_lagged_p
 static __global__ void friction_blocks_kernel(int n, pd_incidence incidence, pd_lagged_pairs pairs, const real *matrices,
                                               const int *diagonal_slots, real *blocks) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < n) pd_friction_turn_gather_block(&incidence, &pairs, matrices, i, blocks + 9 * (size_t)diagonal_slots[i]);
+    if (i < n) pd_friction_update_gather_block(&incidence, &pairs, matrices, i, blocks + 9 * (size_t)diagonal_slots[i]);
 }
 
 pd_status pd_friction_gather_blocks(pd_context *context, const pd_model *model, const pd_incidence *incidence, const pd_lagged_pairs *pairs,
@@ -40,7 +40,7 @@ pd_status pd_friction_gather_blocks(pd_context *context, const pd_model *model, 
 static __global__ void friction_bounds_kernel(pd_model model, pd_incidence incidence, pd_lagged_pairs pairs, const real *matrices,
                                               double *out) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < model.n_vertices) out[i] += pd_friction_turn_bound(&model, &incidence, &pairs, matrices, i);
+    if (i < model.n_vertices) out[i] += pd_friction_update_bound(&model, &incidence, &pairs, matrices, i);
 }
 
 pd_status pd_friction_gather_bounds(pd_context *context, const pd_model *model, const pd_incidence *incidence, const pd_lagged_pairs *pairs,
@@ -52,7 +52,7 @@ pd_status pd_friction_gather_bounds(pd_context *context, const pd_model *model, 
 static __global__ void friction_product_kernel(pd_model model, pd_lagged_pairs pairs, const real *matrices, int all, const real *p,
                                                real *corners, real *values) {
     int pair = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (pair < pairs.n) values[pair] = pd_friction_turn_product(&model, &pairs, matrices, all, p, pair, corners + 12 * (size_t)pair);
+    if (pair < pairs.n) values[pair] = pd_friction_update_product(&model, &pairs, matrices, all, p, pair, corners + 12 * (size_t)pair);
 }
 
 pd_status pd_friction_product(pd_context *context, const pd_model *model, const pd_lagged_pairs *pairs, const real *matrices, int all,

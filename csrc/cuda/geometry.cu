@@ -4,7 +4,7 @@
 #include "geometry/collision.h"
 #include "geometry/distance.h"
 #include "geometry/mollifier.h"
-#include "projective_loops.h"
+#include "loops/projective_loops.h"
 
 #include <climits>
 #include <cstring>
@@ -68,7 +68,7 @@ static __device__ __forceinline__ pd_collision collision_of(int kind, int method
                                                             const int *corners, real separation, real stop) {
     real x0[12], x1[12];
     for (int j = 0; j < 4; j++) {
-        size_t place = 4 * (size_t)p + (size_t)j, row = corners ? (size_t)corners[place] : place;
+        size_t slot = 4 * (size_t)p + (size_t)j, row = corners ? (size_t)corners[slot] : slot;
         for (int i = 0; i < 3; i++) x0[3 * j + i] = x_t0[3 * row + i], x1[3 * j + i] = x_t1[3 * row + i];
     }
     return pd_pair_collision(kind, method, x0, x1, separation, stop);
@@ -176,8 +176,8 @@ static __global__ void plane_hits_kernel(int n, const real *x_t0, const real *x_
                                          const real *radii, unsigned char *flags) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= n) return;
-    real own = radii ? separation + radii[vertices[i]] : separation;
-    flags[i] = pd_plane_collision(x_t0, x_t1, vertices[i], plane, own).reason != PD_NO_CONTACT;
+    real allowed = radii ? separation + radii[vertices[i]] : separation;
+    flags[i] = pd_plane_collision(x_t0, x_t1, vertices[i], plane, allowed).reason != PD_NO_CONTACT;
 }
 
 pd_status pd_plane_hits(pd_context *context, int n, const real *x_t0, const real *x_t1, const int *vertices, int plane, real separation,

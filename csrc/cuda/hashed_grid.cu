@@ -93,7 +93,7 @@ static __device__ __forceinline__ bool next_cell(grid_walk &walk, const pd_grid 
     return true;
 }
 
-static __global__ void grid_pairs_kernel(pd_grid query_grid, pd_primitives query, pd_grid target_grid, pd_primitives target, int own,
+static __global__ void grid_pairs_kernel(pd_grid query_grid, pd_primitives query, pd_grid target_grid, pd_primitives target, int within,
                                          int swapped, pd_pair_buffer out) {
     int q = (int)(blockIdx.x * PD_THREADS + threadIdx.x), i = q < query.n ? q : 0, level = query_grid.level[i];
     uint64_t mask = ((uint64_t)1 << target.index_bits) - 1;
@@ -110,7 +110,7 @@ static __global__ void grid_pairs_kernel(pd_grid query_grid, pd_primitives query
             uint64_t entry = target_grid.entries[walk.at++];
             j = (int)(entry & mask);
             // two cells of one primitive may be in the same bucket
-            pair = entry != walk.last && target_grid.level[j] == walk.above && !(own && walk.above == level && j <= i);
+            pair = entry != walk.last && target_grid.level[j] == walk.above && !(within && walk.above == level && j <= i);
             walk.last = entry;
             if (pair) {
                 pd_box other = target.boxes[j];
@@ -121,14 +121,14 @@ static __global__ void grid_pairs_kernel(pd_grid query_grid, pd_primitives query
                     pd_may_collide(&query, i, &target, j);
             }
         }
-        uint64_t key = own ? pd_ordered_key(out, i, j) : pd_pair_key(out, swapped ? j : i, swapped ? i : j);
+        uint64_t key = within ? pd_ordered_key(out, i, j) : pd_pair_key(out, swapped ? j : i, swapped ? i : j);
         pd_append(appender, pair, key, out);
     }
     pd_append_end(appender, out);
 }
 
 pd_status pd_grid_pairs(pd_context *context, const pd_grid *query_grid, const pd_primitives *query, const pd_grid *target_grid,
-                        const pd_primitives *target, int own, int swapped, pd_pair_buffer *out) {
-    PD_LAUNCH(context, grid_pairs_kernel, target->n > 0 ? query->n : 0, *query_grid, *query, *target_grid, *target, own, swapped, *out);
+                        const pd_primitives *target, int within, int swapped, pd_pair_buffer *out) {
+    PD_LAUNCH(context, grid_pairs_kernel, target->n > 0 ? query->n : 0, *query_grid, *query, *target_grid, *target, within, swapped, *out);
     return PD_OK;
 }

@@ -1,5 +1,5 @@
 /* Loops over the rows of the Hessian of G, in blocks of 3x3 numbers: several threads per vertex, as rows.cuh says. */
-#include "elements/preconditioner.h"
+#include "updates/preconditioner.h"
 
 #include "cuda/block_sum.cuh"
 #include "cuda/rows.cuh"

@@ -67,8 +67,8 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
     cooperative_groups::grid_group grid = cooperative_groups::this_grid();
     int groups = (int)gridDim.x * PD_ROWS;
     pd_row row = pd_row_of((int)blockIdx.x * PD_ROWS, A.n);
-    int own = row.inside && row.lane < W;
-    size_t j = own ? (size_t)W * (size_t)row.i + (size_t)row.lane : 0;
+    int active = row.inside && row.lane < W;
+    size_t j = active ? (size_t)W * (size_t)row.i + (size_t)row.lane : 0;
 
     // the kept row: the entries past its end count nothing
     int begin = row.inside ? A.row_start[row.i] : 0, end = row.inside ? A.row_start[row.i + 1] : 0, columns[KEPT];
@@ -79,8 +79,8 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
         values[e] = s < end ? A.values[s] : (real)0;
         columns[e] = s < end ? A.columns[s] : row.inside ? row.i : 0;
     }
-    real diagonal = row.inside ? A.diagonal[row.i] : (real)1, right = own ? r[j] : (real)0;
-    real last = own && !from_zero ? d[j] : (real)0, before = own && !from_zero ? next[j] : (real)0;
+    real diagonal = row.inside ? A.diagonal[row.i] : (real)1, right = active ? r[j] : (real)0;
+    real last = active && !from_zero ? d[j] : (real)0, before = active && !from_zero ? next[j] : (real)0;
 
     for (int k = 0; k < n_sweeps; k++) {
         int zero = from_zero && k == 0;
@@ -100,7 +100,7 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
         pd_add_lanes<PD_LANES>(sum);
         real value = zero ? omega.at[0] * (weight / diagonal) * right
                           : relaxed(right, pd_of_lane(sum, row.lane), diagonal, weight, omega.at[k], last, before);
-        if (own) next[j] = value;
+        if (active) next[j] = value;
         before = last;
         last = value;
 

@@ -45,11 +45,11 @@ static __global__ void residual_kernel(pd_matrix A, int width, const real *r, co
         pd_row row = pd_row_of(round, end);
         for (int first = 0; first < width; first += W) {
             double sum = pd_off_diagonal<W, double>(A, row, width, first, d);
-            int own = row.inside && row.lane < W;
-            size_t j = own ? (size_t)width * (size_t)row.i + (size_t)(first + row.lane) : 0;
-            double defect = own ? (double)r[j] - (double)A.diagonal[row.i] * (double)d[j] - sum : 0.0;
+            int active = row.inside && row.lane < W;
+            size_t j = active ? (size_t)width * (size_t)row.i + (size_t)(first + row.lane) : 0;
+            double defect = active ? (double)r[j] - (double)A.diagonal[row.i] * (double)d[j] - sum : 0.0;
             if (W == 3 && A.subspace) defect = pd_project_lanes(A.subspace, row.i, row, defect);
-            if (!own) continue;
+            if (!active) continue;
             double difference = target ? (double)d[j] - (double)target[j] : 0.0;
             residual += defect * defect;
             distance += difference * difference;
@@ -102,17 +102,17 @@ pd_status pd_extrapolate(pd_context *context, const pd_matrix *matrix, int width
 
 template <int W>
 static __global__ void relax_kernel(pd_coloured_matrix C, int begin, int end, int width, const real *r, real omega, real *d) {
-    pd_row place = pd_row_of(begin + (int)blockIdx.x * PD_ROWS, end);
+    pd_row slot = pd_row_of(begin + (int)blockIdx.x * PD_ROWS, end);
     for (int first = 0; first < width; first += W) {
-        real sum = pd_off_diagonal<W>(C.matrix, place, width, first, d);
-        int own = place.inside && place.lane < W, i = place.inside ? C.rows[place.i] : 0;
-        real diagonal = place.inside ? C.matrix.diagonal[place.i] : (real)1;
-        size_t j = own ? (size_t)width * (size_t)i + (size_t)(first + place.lane) : 0;
+        real sum = pd_off_diagonal<W>(C.matrix, slot, width, first, d);
+        int active = slot.inside && slot.lane < W, i = slot.inside ? C.rows[slot.i] : 0;
+        real diagonal = slot.inside ? C.matrix.diagonal[slot.i] : (real)1;
+        size_t j = active ? (size_t)width * (size_t)i + (size_t)(first + slot.lane) : 0;
         if (W == 3 && C.matrix.subspace) {
-            real move = own ? omega / diagonal * (r[j] - sum - diagonal * d[j]) : (real)0;
-            move = pd_project_lanes(C.matrix.subspace, i, place, move);
-            if (own) d[j] += move;
-        } else if (own) {
+            real move = active ? omega / diagonal * (r[j] - sum - diagonal * d[j]) : (real)0;
+            move = pd_project_lanes(C.matrix.subspace, i, slot, move);
+            if (active) d[j] += move;
+        } else if (active) {
             d[j] += omega / diagonal * (r[j] - sum - diagonal * d[j]);
         }
     }

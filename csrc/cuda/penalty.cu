@@ -1,11 +1,11 @@
 /* Loops over pairs with a penalty, one thread per candidate, pair or vertex. */
 #define PD_CALL_LARGE_FUNCTIONS
-#include "contact_constraint_turn.h"
 #include "cuda/context.cuh"
+#include "updates/contact_constraint_update.h"
 
 static __global__ void detect_kernel(int n, pd_penalty_search search, unsigned char *flags) {
     int row = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (row < n) flags[row] = pd_penalty_turn_find(&search, (size_t)row);
+    if (row < n) flags[row] = pd_penalty_update_find(&search, (size_t)row);
 }
 
 pd_status pd_penalty_find(pd_context *context, const pd_penalty_search *search, unsigned char *flags) {
@@ -15,12 +15,12 @@ pd_status pd_penalty_find(pd_context *context, const pd_penalty_search *search, 
 
 static __global__ void freeze_kernel(int n, pd_penalty_search search, pd_active_pairs active, pd_frozen_pairs out) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < n) pd_penalty_turn_freeze(&search, &active, p, &out);
+    if (p < n) pd_penalty_update_freeze(&search, &active, p, &out);
 }
 
 static __global__ void nearest_kernel(int n, pd_penalty_search search, pd_active_pairs active, pd_frozen_pairs out) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < n && pd_penalty_turn_is_farther(&search, &active, n, p, &out)) out.reach[p] = -(real)INFINITY;
+    if (p < n && pd_penalty_update_is_farther(&search, &active, n, p, &out)) out.reach[p] = -(real)INFINITY;
 }
 
 pd_status pd_penalty_freeze(pd_context *context, const pd_penalty_search *search, const pd_active_pairs *active, int n,
@@ -32,7 +32,7 @@ pd_status pd_penalty_freeze(pd_context *context, const pd_penalty_search *search
 
 static __global__ void penalty_kernel(int quantity, int size, pd_frozen_pairs pairs, const real *y, real *out) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < pairs.at.n) pd_penalty_turn(quantity, &pairs, y, p, out + (size_t)size * (size_t)p);
+    if (p < pairs.at.n) pd_penalty_update(quantity, &pairs, y, p, out + (size_t)size * (size_t)p);
 }
 
 pd_status pd_penalty_batch(pd_context *context, int quantity, const pd_frozen_pairs *pairs, const real *y, real *out) {
@@ -44,7 +44,7 @@ pd_status pd_penalty_batch(pd_context *context, int quantity, const pd_frozen_pa
 
 static __global__ void touching_kernel(int n, pd_incidence incidence, pd_frozen_pairs pairs, const real *y, unsigned char *touching) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < n && !touching[i] && pd_penalty_turn_touches(&incidence, &pairs, y, i)) touching[i] = 1;
+    if (i < n && !touching[i] && pd_penalty_update_touches(&incidence, &pairs, y, i)) touching[i] = 1;
 }
 
 pd_status pd_penalty_touching(pd_context *context, int n_vertices, const pd_incidence *incidence, const pd_frozen_pairs *pairs,
@@ -55,7 +55,7 @@ pd_status pd_penalty_touching(pd_context *context, int n_vertices, const pd_inci
 
 static __global__ void strengths_kernel(pd_friction_scene scene, pd_frozen_pairs pairs, const real *y, real *strength) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < pairs.at.n) strength[p] = pd_penalty_turn_strength(&scene, &pairs, y, p);
+    if (p < pairs.at.n) strength[p] = pd_penalty_update_strength(&scene, &pairs, y, p);
 }
 
 pd_status pd_penalty_strengths(pd_context *context, const pd_friction_scene *scene, const pd_frozen_pairs *pairs, const real *y,

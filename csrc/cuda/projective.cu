@@ -1,11 +1,11 @@
 /* Loops over frozen projections of pairs in contact, one thread per pair or per vertex. */
 #include "cuda/context.cuh"
-#include "projective_turn.h"
+#include "updates/projective_update.h"
 
 static __global__ void new_kernel(int n, const uint64_t *keys, const real *distance, pd_contact_pairs limits, int n_kept,
                                   const uint64_t *kept, unsigned char *flags) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < n) flags[p] = pd_projective_turn_new(keys, distance, &limits, n_kept, kept, p);
+    if (p < n) flags[p] = pd_projective_update_new(keys, distance, &limits, n_kept, kept, p);
 }
 
 pd_status pd_projective_mark_new(pd_context *context, int n, const uint64_t *keys, const real *distance, const pd_contact_pairs *limits,
@@ -16,7 +16,7 @@ pd_status pd_projective_mark_new(pd_context *context, int n, const uint64_t *key
 
 static __global__ void merge_kernel(int n_kept, pd_kept_pairs kept, int n_new, const int *rows, pd_active_pairs found, pd_kept_pairs out) {
     int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (e < n_kept + n_new) pd_projective_turn_merge(n_kept, &kept, n_new, rows, &found, &out, e);
+    if (e < n_kept + n_new) pd_projective_update_merge(n_kept, &kept, n_new, rows, &found, &out, e);
 }
 
 pd_status pd_projective_merge(pd_context *context, int n_kept, const pd_kept_pairs *kept, int n_new, const int *rows,
@@ -48,7 +48,7 @@ pd_status pd_projective_mark_pressed(pd_context *context, const pd_projected_pai
 static __global__ void freeze_kernel(pd_model model, pd_contact_pairs pairs, pd_freezing freezing, const real *y, pd_kept_pairs kept,
                                      pd_projected_pairs out) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < pairs.n) pd_projective_turn_freeze(&model, &pairs, &freezing, y, p, &kept, &out);
+    if (p < pairs.n) pd_projective_update_freeze(&model, &pairs, &freezing, y, p, &kept, &out);
 }
 
 pd_status pd_projective_freeze_pairs(pd_context *context, const pd_model *model, const pd_contact_pairs *pairs, const pd_freezing *freezing,
@@ -59,7 +59,7 @@ pd_status pd_projective_freeze_pairs(pd_context *context, const pd_model *model,
 
 static __global__ void projective_kernel(pd_projected_pairs pairs, const real *y, const real *y_0, real *values, real *corners) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < pairs.n) pd_projective_turn(&pairs, y, y_0, p, values ? values + p : NULL, corners ? corners + 12 * (size_t)p : NULL);
+    if (p < pairs.n) pd_projective_update(&pairs, y, y_0, p, values ? values + p : NULL, corners ? corners + 12 * (size_t)p : NULL);
 }
 
 pd_status pd_projective_batch(pd_context *context, const pd_projected_pairs *pairs, const real *y, const real *y_0, real *values,
@@ -72,7 +72,7 @@ static __global__ void diagonal_kernel(pd_model model, pd_incidence incidence, p
                                        unsigned char *touching) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= model.n_vertices) return;
-    diagonal[i] = pd_projective_turn_diagonal(&model, &incidence, &pairs, i);
+    diagonal[i] = pd_projective_update_diagonal(&model, &incidence, &pairs, i);
     touching[i] = incidence.start[i + 1] > incidence.start[i];
 }
 
@@ -84,7 +84,7 @@ pd_status pd_projective_gather_diagonal(pd_context *context, const pd_model *mod
 
 static __global__ void truncate_kernel(int n, const real *reach, double far, const real *target, real *x) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < n) pd_projective_turn_truncate(reach, far, target, x, i);
+    if (i < n) pd_projective_update_truncate(reach, far, target, x, i);
 }
 
 pd_status pd_projective_move_within(pd_context *context, int n, const real *reach, double far, const real *target, real *x) {
@@ -95,7 +95,7 @@ pd_status pd_projective_move_within(pd_context *context, int n, const real *reac
 static __global__ void velocities_kernel(pd_model model, int n, real inverse_h, const real *y, const real *y_0, const real *offset,
                                          const real *v, real *velocities) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < n) pd_projective_turn_velocity(&model, inverse_h, y, y_0, offset, v, i, velocities);
+    if (i < n) pd_projective_update_velocity(&model, inverse_h, y, y_0, offset, v, i, velocities);
 }
 
 pd_status pd_projective_velocities(pd_context *context, const pd_model *model, int n_points, double inverse_h, const real *y,
@@ -107,7 +107,7 @@ pd_status pd_projective_velocities(pd_context *context, const pd_model *model, i
 static __global__ void rebounds_kernel(pd_projected_pairs pairs, const unsigned char *pressed, const real *velocities, real restitution,
                                        real rest_speed, real *wanted) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < pairs.n) wanted[p] = pd_projective_turn_rebound(&pairs, pressed, velocities, restitution, rest_speed, p);
+    if (p < pairs.n) wanted[p] = pd_projective_update_rebound(&pairs, pressed, velocities, restitution, rest_speed, p);
 }
 
 pd_status pd_projective_rebounds(pd_context *context, const pd_projected_pairs *pairs, const unsigned char *pressed, const real *velocities,
@@ -118,7 +118,7 @@ pd_status pd_projective_rebounds(pd_context *context, const pd_projected_pairs *
 
 static __global__ void count_rebounds_kernel(pd_model model, int n, pd_incidence incidence, const real *wanted, int *count) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < n) count[i] = pd_projective_turn_count(&model, &incidence, wanted, i);
+    if (i < n) count[i] = pd_projective_update_count(&model, &incidence, wanted, i);
 }
 
 pd_status pd_projective_count_rebounds(pd_context *context, const pd_model *model, int n_points, const pd_incidence *incidence,
@@ -130,7 +130,7 @@ pd_status pd_projective_count_rebounds(pd_context *context, const pd_model *mode
 static __global__ void impulses_kernel(pd_model model, pd_projected_pairs pairs, const real *wanted, const int *count,
                                        const real *velocities, real *corners) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < pairs.n) pd_projective_turn_impulse(&model, &pairs, wanted, count, velocities, p, corners + 12 * (size_t)p);
+    if (p < pairs.n) pd_projective_update_impulse(&model, &pairs, wanted, count, velocities, p, corners + 12 * (size_t)p);
 }
 
 pd_status pd_projective_impulses(pd_context *context, const pd_model *model, const pd_projected_pairs *pairs, const real *wanted,

@@ -2,7 +2,7 @@
 #include "cuda/append.cuh"
 #include "cuda/work.cuh"
 
-#include "candidate_turn.h"
+#include "updates/candidate_update.h"
 
 #include <cstring>
 
@@ -102,8 +102,8 @@ static __global__ void select_kernel(size_t n, const unsigned char *flags, const
     bool mine = i < n && flags[i];
     unsigned lanes = __ballot_sync(PD_ALL_LANES, mine);
     if (!mine) return;
-    size_t place = (size_t)starts[i / PD_WARP] + (size_t)__popc(lanes & ((1u << pd_lane()) - 1u));
-    if (place < capacity) rows[place] = (int)i;
+    size_t slot = (size_t)starts[i / PD_WARP] + (size_t)__popc(lanes & ((1u << pd_lane()) - 1u));
+    if (slot < capacity) rows[slot] = (int)i;
 }
 
 static __global__ void found_kernel(size_t n_warps, const int *starts, uint64_t *found) { *found = (uint64_t)starts[n_warps]; }

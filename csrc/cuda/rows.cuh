@@ -6,7 +6,7 @@
 #ifndef PD_CUDA_ROWS_CUH
 #define PD_CUDA_ROWS_CUH
 
-#include "matrix_loops.h"
+#include "loops/matrix_loops.h"
 
 #include "cuda/context.cuh"
 

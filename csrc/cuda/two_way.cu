@@ -1,13 +1,13 @@
 /* Loops of the two-way interior point method, one thread per constraint or per vertex. */
 #include "cuda/context.cuh"
-#include "two_way_turn.h"
+#include "updates/two_way_update.h"
 
 static __global__ void feature_kernel(pd_model model, pd_contact_scene scene, pd_contact_pairs pairs, const real *distance, double far,
                                       const real *y, int *kind, int *points, real *length) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (p < pairs.n)
-        pd_two_way_turn_feature(&model, &scene, &pairs, distance, far, y, p, kind + PD_TWO_WAY_FEATURES * (size_t)p,
-                                points + 4 * PD_TWO_WAY_FEATURES * (size_t)p, length + PD_TWO_WAY_FEATURES * (size_t)p);
+        pd_two_way_update_feature(&model, &scene, &pairs, distance, far, y, p, kind + PD_TWO_WAY_FEATURES * (size_t)p,
+                                  points + 4 * PD_TWO_WAY_FEATURES * (size_t)p, length + PD_TWO_WAY_FEATURES * (size_t)p);
 }
 
 pd_status pd_two_way_features(pd_context *context, const pd_model *model, const pd_contact_scene *scene, const pd_contact_pairs *pairs,
@@ -18,7 +18,7 @@ pd_status pd_two_way_features(pd_context *context, const pd_model *model, const 
 
 static __global__ void first_kernel(int n, const int *kind, const int *points, pd_incidence incidence, unsigned char *flags) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < n) flags[p] = pd_two_way_turn_first(kind, points, &incidence, p);
+    if (p < n) flags[p] = pd_two_way_update_first(kind, points, &incidence, p);
 }
 
 pd_status pd_two_way_mark_first(pd_context *context, int n, const int *kind, const int *points, const pd_incidence *incidence,
@@ -30,7 +30,7 @@ pd_status pd_two_way_mark_first(pd_context *context, int n, const int *kind, con
 static __global__ void take_kernel(int n, const int *rows, const int *kind, const int *points, const real *length, pd_two_way_rows before,
                                    pd_incidence incidence, pd_two_way_rows out) {
     int r = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (r < n) pd_two_way_turn_take(kind, points, length, &before, &incidence, rows[r], &out, r);
+    if (r < n) pd_two_way_update_take(kind, points, length, &before, &incidence, rows[r], &out, r);
 }
 
 pd_status pd_two_way_take(pd_context *context, int n, const int *rows, const int *kind, const int *points, const real *length,
@@ -42,7 +42,7 @@ pd_status pd_two_way_take(pd_context *context, int n, const int *rows, const int
 static __global__ void metric_kernel(pd_model model, int n, pd_two_way_rows edges, pd_incidence of_edges, const real *x, const real *y_0,
                                      real *inverse, real *goal) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < n) pd_two_way_turn_metric(&model, &edges, &of_edges, x, y_0, i, inverse, goal);
+    if (i < n) pd_two_way_update_metric(&model, &edges, &of_edges, x, y_0, i, inverse, goal);
 }
 
 pd_status pd_two_way_metric(pd_context *context, const pd_model *model, int n_points, const pd_two_way_rows *edges,
@@ -53,7 +53,7 @@ pd_status pd_two_way_metric(pd_context *context, const pd_model *model, int n_po
 
 static __global__ void undamped_kernel(pd_model model, const real *inverse, const real *x, const real *y, real *out) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < model.n_vertices) pd_two_way_turn_undamped(&model, inverse, x, y, i, out);
+    if (i < model.n_vertices) pd_two_way_update_undamped(&model, inverse, x, y, i, out);
 }
 
 pd_status pd_two_way_undamped(pd_context *context, const pd_model *model, const real *inverse, const real *x, const real *y, real *out) {
@@ -64,7 +64,7 @@ pd_status pd_two_way_undamped(pd_context *context, const pd_model *model, const 
 static __global__ void linearise_kernel(pd_model model, const real *inverse, double limit, pd_rubbing rubbing, const real *x,
                                         pd_two_way_rows rows) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < rows.n) pd_two_way_turn_linearise(&model, inverse, limit, &rubbing, x, p, &rows);
+    if (p < rows.n) pd_two_way_update_linearise(&model, inverse, limit, &rubbing, x, p, &rows);
 }
 
 pd_status pd_two_way_linearise(pd_context *context, const pd_model *model, const real *inverse, double limit, const pd_rubbing *rubbing,
@@ -75,7 +75,7 @@ pd_status pd_two_way_linearise(pd_context *context, const pd_model *model, const
 
 static __global__ void colour_kernel(pd_model model, pd_two_way_rows rows, pd_incidence incidence, const int *colours, int *fresh) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < rows.n) fresh[p] = pd_two_way_turn_colour(&model, &rows, &incidence, colours, p);
+    if (p < rows.n) fresh[p] = pd_two_way_update_colour(&model, &rows, &incidence, colours, p);
 }
 
 /* The count is of whole numbers: the order of its additions does not matter. */
@@ -107,7 +107,7 @@ pd_status pd_two_way_colour_keys(pd_context *context, int n, int row_bits, const
 
 static __global__ void colour_starts_kernel(int n, int row_bits, const uint64_t *keys, int *order, int *starts, uint64_t *n_colours) {
     int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (e < n) pd_two_way_turn_start(n, row_bits, keys, order, starts, n_colours, e);
+    if (e < n) pd_two_way_update_start(n, row_bits, keys, order, starts, n_colours, e);
 }
 
 pd_status pd_two_way_colour_starts(pd_context *context, int n, int row_bits, const uint64_t *keys, int *order, int *starts,
@@ -121,7 +121,7 @@ pd_status pd_two_way_colour_starts(pd_context *context, int n, int row_bits, con
 static __global__ void gather_kernel(pd_model model, int n, const real *inverse, pd_two_way_rows edges, pd_incidence of_edges,
                                      pd_two_way_rows pairs, pd_incidence of_pairs, const real *goal, real *y) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < n) pd_two_way_turn_gather(&model, inverse, &edges, &of_edges, &pairs, &of_pairs, goal, y, i);
+    if (i < n) pd_two_way_update_gather(&model, inverse, &edges, &of_edges, &pairs, &of_pairs, goal, y, i);
 }
 
 pd_status pd_two_way_gather(pd_context *context, const pd_model *model, int n_points, const real *inverse, const pd_two_way_rows *edges,
@@ -134,7 +134,7 @@ pd_status pd_two_way_gather(pd_context *context, const pd_model *model, int n_po
 static __global__ void project_kernel(pd_model model, const real *inverse, pd_two_way_rows rows, const int *order, int n, const real *x,
                                       const real *begun, real *y) {
     int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (e < n) pd_two_way_turn_project(&model, inverse, &rows, x, begun, y, order[e]);
+    if (e < n) pd_two_way_update_project(&model, inverse, &rows, x, begun, y, order[e]);
 }
 
 pd_status pd_two_way_sweep(pd_context *context, const pd_model *model, const real *inverse, const pd_two_way_rows *rows, const int *order,
@@ -148,7 +148,7 @@ pd_status pd_two_way_sweep(pd_context *context, const pd_model *model, const rea
 
 static __global__ void slab_kernel(pd_contact_pairs pairs, const real *points, pd_two_way_gaps gaps) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < pairs.n) pd_two_way_turn_slab(&pairs, gaps.distance, gaps.rounding, points, p, gaps.normal, gaps.width);
+    if (p < pairs.n) pd_two_way_update_slab(&pairs, gaps.distance, gaps.rounding, points, p, gaps.normal, gaps.width);
 }
 
 pd_status pd_two_way_slabs(pd_context *context, const pd_contact_pairs *pairs, const real *points, const pd_two_way_gaps *gaps) {
@@ -159,7 +159,7 @@ pd_status pd_two_way_slabs(pd_context *context, const pd_contact_pairs *pairs, c
 static __global__ void forward_kernel(int n, pd_contact_pairs pairs, pd_incidence incidence, pd_two_way_gaps gaps, const real *points,
                                       const real *y, real *x) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < n) pd_two_way_turn_forward(&pairs, &incidence, &gaps, points, y, i, x);
+    if (i < n) pd_two_way_update_forward(&pairs, &incidence, &gaps, points, y, i, x);
 }
 
 pd_status pd_two_way_forward(pd_context *context, int n_vertices, const pd_contact_pairs *pairs, const pd_incidence *incidence,
@@ -174,7 +174,7 @@ static __global__ void driven_kernel(int first, int n, pd_contact_pairs pairs, p
                                      const real *points, const real *y, double *part) {
     int i = first + (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= n) return;
-    double here = pd_two_way_turn_part(&pairs, &incidence, &gaps, points, y, i);
+    double here = pd_two_way_update_part(&pairs, &incidence, &gaps, points, y, i);
     // numbers that are not negative are in the order of their bits, and a minimum does not depend on the order
     unsigned long long bits;
     memcpy(&bits, &here, sizeof bits);

@@ -1,6 +1,6 @@
 /* Loops over vertices and over the coordinates of vectors. */
-#include "elements/conjugate_step.h"
-#include "elements/time_step.h"
+#include "updates/conjugate_step.h"
+#include "updates/time_step.h"
 
 #include "cuda/block_sum.cuh"
 #include "cuda/context.cuh"
@@ -38,14 +38,14 @@ pd_status pd_dot(pd_context *context, const pd_model *model, const real *x, cons
     return pd_add_partial_sums(context, model->partial_sums, blocks, 1, out);
 }
 
-static __global__ void turn_kernel(size_t count, const double *sums, const real *z, real *p) {
+static __global__ void update_kernel(size_t count, const double *sums, const real *z, real *p) {
     size_t j = (size_t)blockIdx.x * PD_THREADS + threadIdx.x;
     if (j < count) p[j] = z[j] + (real)pd_conjugate_beta(sums) * p[j];
 }
 
-pd_status pd_conjugate_turn(pd_context *context, const pd_model *model, const double *sums, const real *z, real *p) {
+pd_status pd_conjugate_redirect(pd_context *context, const pd_model *model, const double *sums, const real *z, real *p) {
     size_t count = 3 * (size_t)model->n_vertices;
-    PD_LAUNCH(context, turn_kernel, (long long)count, count, sums, z, p);
+    PD_LAUNCH(context, update_kernel, (long long)count, count, sums, z, p);
     return PD_OK;
 }
 
@@ -115,8 +115,8 @@ static __global__ void update_velocity_kernel(int n, const unsigned char *fixed,
     pd_vertex_velocity(dt, fixed[i], x + j, x_t + j, load + j, offset + j, v + j, v_previous + j);
 }
 
-pd_status pd_update_velocity(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *load,
-                             const real *offset, real *v, real *v_previous) {
+pd_status pd_vertex_update_velocity(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *load,
+                                    const real *offset, real *v, real *v_previous) {
     PD_LAUNCH(context, update_velocity_kernel, model->n_vertices, model->n_vertices, model->fixed, (real)h, x, x_t, load, offset, v,
               v_previous);
     return PD_OK;

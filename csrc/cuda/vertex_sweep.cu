@@ -1,89 +1,89 @@
 /* Sweeps over vertices [Chen et al. 2024, VBD, Sec. 4]: one launch per colour, several threads per vertex.
  *
- * The T threads of a turn stride over its corners, add up what they have in a fixed butterfly of shuffles, and solve the 3x3 system
- * each for itself; the first one writes. Vertices of a colour share no element, so no turn of a launch reads a position that another one
- * writes: a turn's own position is read by its own threads before they meet in the butterfly, and written after it.
+ * The T threads of an update stride over its corners, add up what they have in a fixed butterfly of shuffles, and solve the 3x3 system
+ * each for itself; the first one writes. Vertices of a colour share no element, so no update of a launch reads a position that another one
+ * writes: an update's own position is read by its own threads before they meet in the butterfly, and written after it.
  *
  * Counted in float for beams of 30 x 2 x 3 cells of six tets, 11.6 corners a vertex, 14.3 with the unused lanes of their groups; bytes
  * per vertex and iteration:
- *     corners   14.3 x (5 numbers + 3 places)                                                        458
- *     a turn    vertex, place, diagonal, mass, start of groups 20, x - y 12, position 32, d 12         76
- *     place     order 4, x 12, position 16                                                            32
+ *     corners   14.3 x (5 numbers + 3 slots)                                                        458
+ *     an update    vertex, slot, diagonal, mass, start of groups 20, x - y 12, position 32, d 12         76
+ *     slot     order 4, x 12, position 16                                                            32
  *     frame     d 12, step, x, x - y 24 each, fixed 1                                                 85
  * and the positions of neighbours, which stay in the cache: 651 bytes, 150 MB for 620 beams. A launch for each of the 8 colours, and
- * three more. Idle lanes: 19 % with T = 4 or 8, 37 % with 16, 64 % with 32. Warp instructions a turn, with about 75 a corner, 18 a step
+ * three more. Idle lanes: 19 % with T = 4 or 8, 37 % with 16, 64 % with 32. Warp instructions an update, with about 75 a corner, 18 a step
  * of the butterfly and 90 for the rest: 59 with T = 1, 72 with 4, 92 with 8, 156 with 16, 255 with 32. With 8 the threads read whole
- * sectors of 32 bytes, with less only a part of each at a time: T = 8, until a GPU says otherwise (PDGPU_TURN_THREADS).
+ * sectors of 32 bytes, with less only a part of each at a time: T = 8, until a GPU says otherwise (PDGPU_UPDATE_THREADS).
  *
  * Memory on the device, in float: the sweep 32 bytes a lane of a group and 40 a vertex; model and state 165 a vertex and 124 a tet. */
 #include "cuda/context.cuh"
 
-/* The threads of a warp that share a turn with the calling one. Turns of a warp run apart in a line search: each waits for its own. */
-static __device__ unsigned turn_mask(int lanes) {
+/* The threads of a warp that share an update with the calling one. Updates of a warp run apart in a line search: each waits for its own. */
+static __device__ unsigned update_mask(int lanes) {
     return lanes == 32 ? 0xffffffffu : ((1u << lanes) - 1u) << (threadIdx.x % 32u / (unsigned)lanes * (unsigned)lanes);
 }
 
-static __device__ double turn_total(int lanes, double value) {
-    unsigned mask = turn_mask(lanes);
+static __device__ double update_total(int lanes, double value) {
+    unsigned mask = update_mask(lanes);
     for (int shift = lanes / 2; shift > 0; shift /= 2) value += __shfl_xor_sync(mask, value, shift);
     return value;
 }
 
-#define PD_TURN_TOTAL(lanes, value) turn_total(lanes, value)
-#define PD_TURN_WAIT(lanes)         __syncwarp(turn_mask(lanes))
-#include "vertex_turn.h"
+#define PD_UPDATE_TOTAL(lanes, value) update_total(lanes, value)
+#define PD_UPDATE_WAIT(lanes)         __syncwarp(update_mask(lanes))
+#include "updates/vertex_update.h"
 
-/* ---- positions in the order of the places ---------------------------------------------------------------------------------------- */
+/* ---- positions in the order of the slots ---------------------------------------------------------------------------------------- */
 
 /* A position with the number that fills it up, so that it moves in transfers of 16 bytes. */
-struct alignas(16) place_position {
+struct alignas(16) slot_position {
     real c[PD_POSITION_STRIDE];
 };
 
-static __global__ void place_kernel(int n, const int *order, const real *x, place_position *positions) {
-    int place = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (place >= n) return;
-    const real *from = x + 3 * (size_t)order[place];
-    positions[place] = place_position{{from[0], from[1], from[2], 0}};
+static __global__ void gather_kernel(int n, const int *order, const real *x, slot_position *positions) {
+    int slot = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (slot >= n) return;
+    const real *from = x + 3 * (size_t)order[slot];
+    positions[slot] = slot_position{{from[0], from[1], from[2], 0}};
 }
 
-/* ---- turns ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- updates ------------------------------------------------------------------------------------------------------------------------- */
 
 /* The numbers of lane l of a group, and the edges x_a - x_i, x_b - x_i, x_c - x_i [9] of its corner. */
 template <int N>
-static __device__ __forceinline__ void gather_corner(const pd_corner_groups &groups, const place_position *positions,
-                                                     const place_position &own, size_t group, size_t l, real numbers[N], real edges[9]) {
-    const int *places = groups.places + group * 3 * PD_CORNER_LANES + l;
+static __device__ __forceinline__ void gather_corner(const pd_corner_groups &groups, const slot_position *positions,
+                                                     const slot_position &here, size_t group, size_t l, real numbers[N], real edges[9]) {
+    const int *slots = groups.slots + group * 3 * PD_CORNER_LANES + l;
     const real *from = groups.numbers + group * N * PD_CORNER_LANES + l;
     for (int j = 0; j < N; j++) numbers[j] = from[j * PD_CORNER_LANES];
     for (int j = 0; j < 3; j++) {
-        const place_position other = positions[places[j * PD_CORNER_LANES]];
-        for (int c = 0; c < 3; c++) edges[3 * j + c] = other.c[c] - own.c[c];
+        const slot_position other = positions[slots[j * PD_CORNER_LANES]];
+        for (int c = 0; c < 3; c++) edges[3 * j + c] = other.c[c] - here.c[c];
     }
 }
 
-/* Thread `lane` of `lanes` takes the corners of the turn's groups in turns. */
-static __device__ __forceinline__ void add_neo_hookean(const pd_vertex_sweep &sweep, const place_position *positions, int turn, int lane,
+/* Thread `lane` of `lanes` takes the corners of the update's groups one after the other. */
+static __device__ __forceinline__ void add_neo_hookean(const pd_vertex_sweep &sweep, const slot_position *positions, int update, int lane,
                                                        int lanes, real sum[9]) {
     const pd_corner_groups &groups = sweep.groups[PD_CORNERS_NEO_HOOKEAN];
-    const place_position own = positions[sweep.places[turn]];
-    const int begin = groups.start[turn], corners = (groups.start[turn + 1] - begin) * PD_CORNER_LANES;
+    const slot_position here = positions[sweep.slots[update]];
+    const int begin = groups.start[update], corners = (groups.start[update + 1] - begin) * PD_CORNER_LANES;
     for (int i = lane; i < corners; i += lanes) {
         real edges[9], numbers[PD_CORNER_NUMBERS];
-        gather_corner<PD_CORNER_NUMBERS>(groups, positions, own, (size_t)(begin + i / PD_CORNER_LANES), (size_t)(i % PD_CORNER_LANES),
+        gather_corner<PD_CORNER_NUMBERS>(groups, positions, here, (size_t)(begin + i / PD_CORNER_LANES), (size_t)(i % PD_CORNER_LANES),
                                          numbers, edges);
         pd_neo_hookean_corner(1, edges, numbers, sum);
     }
 }
 
-static __device__ __noinline__ void add_rotated(const pd_vertex_sweep &sweep, const place_position *positions, int turn, int lane,
+static __device__ __noinline__ void add_rotated(const pd_vertex_sweep &sweep, const slot_position *positions, int update, int lane,
                                                 int lanes, real sum[9]) {
     const pd_corner_groups &groups = sweep.groups[PD_CORNERS_ROTATED];
-    const place_position own = positions[sweep.places[turn]];
-    const int begin = groups.start[turn], corners = (groups.start[turn + 1] - begin) * PD_CORNER_LANES;
+    const slot_position here = positions[sweep.slots[update]];
+    const int begin = groups.start[update], corners = (groups.start[update + 1] - begin) * PD_CORNER_LANES;
     for (int i = lane; i < corners; i += lanes) {
         real edges[9], numbers[PD_ROTATED_NUMBERS], F[9], R[9], n;
-        gather_corner<PD_ROTATED_NUMBERS>(groups, positions, own, (size_t)(begin + i / PD_CORNER_LANES), (size_t)(i % PD_CORNER_LANES),
+        gather_corner<PD_ROTATED_NUMBERS>(groups, positions, here, (size_t)(begin + i / PD_CORNER_LANES), (size_t)(i % PD_CORNER_LANES),
                                           numbers, edges);
         if (numbers[PD_ROTATED_WEIGHT] == 0 && numbers[PD_ROTATED_LAME] == 0) continue; // an unused lane
         pd_rotated_deformation(1, edges, numbers, F);
@@ -94,89 +94,91 @@ static __device__ __noinline__ void add_rotated(const pd_vertex_sweep &sweep, co
 }
 
 static __device__ __forceinline__ void move_vertex(const pd_vertex_sweep &sweep, const pd_step_data &step, const pd_contact_sweep *contact,
-                                                   const real *offset, int turn, const real d[3], place_position *positions) {
-    place_position *own = positions + sweep.places[turn], moved = *own;
-    for (int c = 0; c < 3; c++) moved.c[c] = pd_turn_moved(&step, contact, offset, sweep.vertices[turn], c, moved.c[c], d[c]);
-    *own = moved;
+                                                   const real *offset, int update, const real d[3], slot_position *positions) {
+    slot_position *here = positions + sweep.slots[update], moved = *here;
+    for (int c = 0; c < 3; c++) moved.c[c] = pd_vertex_update_moved(&step, contact, offset, sweep.vertices[update], c, moved.c[c], d[c]);
+    *here = moved;
 }
 
-static __device__ __forceinline__ void write_direction(const pd_vertex_sweep &sweep, int turn, const real d[3], real *direction) {
-    for (int c = 0; c < 3; c++) direction[3 * (size_t)sweep.vertices[turn] + (size_t)c] = d[c];
+static __device__ __forceinline__ void write_direction(const pd_vertex_sweep &sweep, int update, const real d[3], real *direction) {
+    for (int c = 0; c < 3; c++) direction[3 * (size_t)sweep.vertices[update] + (size_t)c] = d[c];
 }
 
-/* Turns with groups of neo-Hookean corners and nothing else. */
+/* Updates with groups of neo-Hookean corners and nothing else. */
 template <int T>
 static __global__ void __launch_bounds__(PD_THREADS)
-    group_turn_kernel(const __grid_constant__ pd_model model, const __grid_constant__ pd_vertex_sweep sweep,
-                      const __grid_constant__ pd_step_data step, pd_sweep_step kind, int in_place, int begin, int end, const real *offset,
-                      place_position *positions, real *direction) {
-    const int turn = begin + (int)(blockIdx.x * (PD_THREADS / T) + threadIdx.x / T), lane = (int)threadIdx.x % T;
+    group_update_kernel(const __grid_constant__ pd_model model, const __grid_constant__ pd_vertex_sweep sweep,
+                        const __grid_constant__ pd_step_data step, pd_sweep_step kind, int in_place, int begin, int end, const real *offset,
+                        slot_position *positions, real *direction) {
+    const int update = begin + (int)(blockIdx.x * (PD_THREADS / T) + threadIdx.x / T), lane = (int)threadIdx.x % T;
     real sum[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, d[3];
-    if (turn < end) add_neo_hookean(sweep, positions, turn, lane, T, sum);
+    if (update < end) add_neo_hookean(sweep, positions, update, lane, T, sum);
     for (int shift = T / 2; shift > 0; shift /= 2) // every thread gets the same bits: a + b is b + a
         for (int i = 0; i < 9; i++) sum[i] += __shfl_xor_sync(0xffffffffu, sum[i], shift);
-    if (turn >= end) return;
-    pd_turn_step(&model, &sweep, &step, kind, NULL, offset, turn, lane, T, sum, d);
+    if (update >= end) return;
+    pd_vertex_update_step(&model, &sweep, &step, kind, NULL, offset, update, lane, T, sum, d);
     if (lane > 0) return;
-    if (in_place) move_vertex(sweep, step, NULL, offset, turn, d, positions);
-    write_direction(sweep, turn, d, direction);
+    if (in_place) move_vertex(sweep, step, NULL, offset, update, d, positions);
+    write_direction(sweep, update, d, direction);
 }
 
-/* Turns with corners of any kind, and with a line search. ptxas compiles the functions of the elements anew for every kernel that calls
+/* Updates with corners of any kind, and with a line search. ptxas compiles the functions of the elements anew for every kernel that calls
  * them: so this is one kernel, and neither the search nor the number of lanes is a constant here. Its arguments lie in constant memory:
  * without __grid_constant__ every thread that calls one of the functions would copy all 1.2 KB into local memory first. */
 static __global__ void __launch_bounds__(PD_THREADS)
-    corner_turn_kernel(const __grid_constant__ pd_model model, const __grid_constant__ pd_vertex_sweep sweep,
-                       const __grid_constant__ pd_step_data step, const __grid_constant__ pd_contact_sweep touched, pd_sweep_step kind,
-                       int in_place, int lanes, int begin, int end, const real *offset, place_position *positions, real *direction) {
+    corner_update_kernel(const __grid_constant__ pd_model model, const __grid_constant__ pd_vertex_sweep sweep,
+                         const __grid_constant__ pd_step_data step, const __grid_constant__ pd_contact_sweep touched, pd_sweep_step kind,
+                         int in_place, int lanes, int begin, int end, const real *offset, slot_position *positions, real *direction) {
     const bool search = kind == PD_SWEEP_SEARCH;
     const pd_contact_sweep *contact = touched.points ? &touched : NULL;
     const unsigned per_block = PD_THREADS / (unsigned)lanes;
-    const int turn = begin + (int)(blockIdx.x * per_block + threadIdx.x / (unsigned)lanes), lane = (int)(threadIdx.x % (unsigned)lanes);
+    const int update = begin + (int)(blockIdx.x * per_block + threadIdx.x / (unsigned)lanes), lane = (int)(threadIdx.x % (unsigned)lanes);
     real sum[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, d[3];
-    if (turn < end) {
-        if (sweep.groups[PD_CORNERS_NEO_HOOKEAN].start) add_neo_hookean(sweep, positions, turn, lane, lanes, sum);
-        if (sweep.groups[PD_CORNERS_ROTATED].start) add_rotated(sweep, positions, turn, lane, lanes, sum);
-        pd_turn_add_corners(&model, &sweep, &step, positions->c, turn, lane, lanes, sum);
+    if (update < end) {
+        if (sweep.groups[PD_CORNERS_NEO_HOOKEAN].start) add_neo_hookean(sweep, positions, update, lane, lanes, sum);
+        if (sweep.groups[PD_CORNERS_ROTATED].start) add_rotated(sweep, positions, update, lane, lanes, sum);
+        pd_vertex_update_add_corners(&model, &sweep, &step, positions->c, update, lane, lanes, sum);
     }
     for (int shift = lanes / 2; shift > 0; shift /= 2)
         for (int i = 0; i < 9; i++) sum[i] += __shfl_xor_sync(0xffffffffu, sum[i], shift);
-    if (turn >= end) return;
-    pd_turn_step(&model, &sweep, &step, kind, contact, offset, turn, lane, lanes, sum, d);
-    if (search) pd_turn_search(&model, &sweep, &step, contact, offset, pd_turn_stiffness(sum), positions->c, turn, lane, lanes, d);
+    if (update >= end) return;
+    pd_vertex_update_step(&model, &sweep, &step, kind, contact, offset, update, lane, lanes, sum, d);
+    if (search)
+        pd_vertex_update_search(&model, &sweep, &step, contact, offset, pd_vertex_update_stiffness(sum), positions->c, update, lane, lanes,
+                                d);
     if (lane > 0) return;
-    if (!search && in_place) move_vertex(sweep, step, contact, offset, turn, d, positions);
-    write_direction(sweep, turn, d, direction);
+    if (!search && in_place) move_vertex(sweep, step, contact, offset, update, d, positions);
+    write_direction(sweep, update, d, direction);
 }
 
 static __global__ void commit_kernel(const __grid_constant__ pd_vertex_sweep sweep, const __grid_constant__ pd_contact_sweep contact,
                                      const real *direction, int begin, int end) {
-    int turn = begin + (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (turn < end) pd_turn_commit(&sweep, &contact, direction, turn);
+    int update = begin + (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (update < end) pd_vertex_update_commit(&sweep, &contact, direction, update);
 }
 
 pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
                             pd_sweep_step kind, int in_place, const pd_contact_sweep *contact, const real *x, const real *offset,
                             real *positions, real *direction) {
-    const int lanes = sweep->turn_threads > 0 ? sweep->turn_threads : PD_CORNER_LANES;
+    const int lanes = sweep->update_threads > 0 ? sweep->update_threads : PD_CORNER_LANES;
     const bool rotated = sweep->groups[PD_CORNERS_ROTATED].start != NULL;
     const pd_contact_sweep touched = contact ? *contact : pd_contact_sweep{};
-    place_position *places = (place_position *)positions;
-    auto groups = group_turn_kernel<8>;
-    if (lanes == 1) groups = group_turn_kernel<1>;
-    if (lanes == 4) groups = group_turn_kernel<4>;
-    if (lanes == 16) groups = group_turn_kernel<16>;
-    if (lanes == 32) groups = group_turn_kernel<32>;
+    slot_position *slots = (slot_position *)positions;
+    auto groups = group_update_kernel<8>;
+    if (lanes == 1) groups = group_update_kernel<1>;
+    if (lanes == 4) groups = group_update_kernel<4>;
+    if (lanes == 16) groups = group_update_kernel<16>;
+    if (lanes == 32) groups = group_update_kernel<32>;
 
-    PD_LAUNCH(context, place_kernel, model->n_vertices, model->n_vertices, sweep->order, x, places);
+    PD_LAUNCH(context, gather_kernel, model->n_vertices, model->n_vertices, sweep->order, x, slots);
     for (int colour = 0; colour < sweep->n_colours; colour++) {
         int begin = sweep->colour_start[colour], end = sweep->colour_start[colour + 1];
         unsigned blocks = pd_thread_blocks((long long)(end - begin) * lanes);
         if (kind == PD_SWEEP_SEARCH || sweep->n_corners > 0 || !sweep->groups[PD_CORNERS_NEO_HOOKEAN].start || rotated || contact)
-            PD_LAUNCH_BLOCKS(context, corner_turn_kernel, blocks, *model, *sweep, *step, touched, kind, in_place, lanes, begin, end, offset,
-                             places, direction);
+            PD_LAUNCH_BLOCKS(context, corner_update_kernel, blocks, *model, *sweep, *step, touched, kind, in_place, lanes, begin, end,
+                             offset, slots, direction);
         else
-            PD_LAUNCH_BLOCKS(context, groups, blocks, *model, *sweep, *step, kind, in_place, begin, end, offset, places, direction);
+            PD_LAUNCH_BLOCKS(context, groups, blocks, *model, *sweep, *step, kind, in_place, begin, end, offset, slots, direction);
         if (contact && in_place) PD_LAUNCH(context, commit_kernel, end - begin, *sweep, touched, direction, begin, end);
     }
     return PD_OK;

@@ -4,7 +4,7 @@
 
 #include "cuda/context.cuh"
 
-#include "collision_loops.h"
+#include "loops/collision_loops.h"
 
 /* A reduction over n items is cut into parts, one for each block: as many whatever the device, so that sums have the same bits on all. */
 enum { PD_PART = 1024, PD_MOST_PARTS = 1024 };

@@ -2,7 +2,7 @@
  * Models with Dynamic Constraints].
  *
  * G is split into inertia in x and the elements' energies in z, with z = F(x) as the constraint and u its scaled dual. One iteration is
- * the local problem of every element (elements/admm.h), and one solve with the matrix of Projective Dynamics, written for d = x - x':
+ * the local problem of every element (updates/admm.h), and one solve with the matrix of Projective Dynamics, written for d = x - x':
  *
  *     A d = M/h^2 (x - y) + sum w S^T (F(x) - z + u),   A = M/h^2 + sum w S^T S.
  *
@@ -171,7 +171,7 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
         PD_TRY(pd_memory_clear(context, admm->duals[s], dual_bytes(&model->kinds[s])));
     PD_TRY(pd_admm_local(context, model, &problem->step, iterate->x, iterate->offset, admm->weights, admm->duals, iterate->gradient));
     if (problem->contact) PD_TRY(pd_contact_add_gradient(problem->contact, model, iterate->x, iterate->gradient));
-    PD_TRY(pd_global_step_place(&admm->step, problem, iterate->x, iterate->number == 0));
+    PD_TRY(pd_global_step_refresh(&admm->step, problem, iterate->x, iterate->number == 0));
     PD_TRY(pd_global_step_solve(&admm->step, problem, iterate->gradient, iterate->direction));
     if (problem->contact) PD_TRY(hold_back(admm, problem, iterate));
 done:

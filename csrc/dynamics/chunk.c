@@ -16,7 +16,7 @@ enum { LONGEST = 16, PLACES = 64, NODES = 32768 };
 typedef struct chunk {
     int n;
     int first; /* iteration 0 of a step, which a method may begin differently */
-    pd_look look;
+    pd_readback readback;
     real weights[LONGEST][2]; /* alpha and beta of pd_advance */
 } chunk;
 
@@ -56,7 +56,7 @@ void pd_chunks_destroy(pd_chunks *chunks, pd_context *context) {
 
 static int capturable(const pd_simulation *self) {
     if (self->problem->contact) return 0; // what is near is asked for in every iteration, and its number read back
-    return pd_can_capture(self->problem->context) && self->method->capturable && self->method->capturable(self->own);
+    return pd_can_capture(self->problem->context) && self->method->capturable && self->method->capturable(self->method_memory);
 }
 
 int pd_chunk_length(const pd_simulation *self, int recording) {
@@ -96,16 +96,16 @@ done:
 }
 
 /* The loops of a chunk. */
-static pd_status run_loops(pd_simulation *self, int n, pd_look look, double *omega, double seconds[2]) {
+static pd_status run_loops(pd_simulation *self, int n, pd_readback readback, double *omega, double seconds[2]) {
     const pd_problem *problem = self->problem;
     pd_iterate *iterate = &self->iterate;
     pd_status status = PD_OK;
     for (int j = 0; j < n; j++) {
-        pd_look report = j == n - 1 ? look : PD_LOOK_NONE;
+        pd_readback report = j == n - 1 ? readback : PD_READBACK_NONE;
         double weights[2], start = pd_seconds(), middle;
         if (j) iterate->number++;
         iterate->stalled = 0;
-        status = self->method->direction(self->own, problem, iterate);
+        status = self->method->direction(self->method_memory, problem, iterate);
         middle = pd_seconds();
         seconds[0] += middle - start;
         if (status || iterate->stalled) return status;
@@ -115,11 +115,11 @@ static pd_status run_loops(pd_simulation *self, int n, pd_look look, double *ome
                                        pd_projective_touching(problem->projective), NULL, iterate->step, iterate->x, iterate->offset,
                                        report ? problem->scalars : NULL));
         else if (problem->contact && !problem->projective && (self->method->keeps_reach || self->settings.chebyshev.enabled))
-            PD_TRY(advance_touching(self, weights, report != PD_LOOK_NONE));
+            PD_TRY(advance_touching(self, weights, report != PD_READBACK_NONE));
         else
             PD_TRY(pd_advance(problem->context, problem->model, problem->contact ? NULL : &problem->step, weights[0], iterate->direction,
                               weights[1], iterate->step, iterate->x, iterate->offset, report ? problem->scalars : NULL));
-        if (report == PD_LOOK_GRADIENT)
+        if (report == PD_READBACK_GRADIENT)
             PD_TRY(pd_dot(problem->context, problem->model, iterate->gradient, iterate->gradient, problem->scalars + 2));
         seconds[1] += pd_seconds() - middle;
     }
@@ -127,13 +127,13 @@ done:
     return status;
 }
 
-static pd_status capture(pd_simulation *self, int n, pd_look look, double omega, pd_graph **out) {
+static pd_status capture(pd_simulation *self, int n, pd_readback readback, double omega, pd_graph **out) {
     pd_context *context = self->problem->context;
     double seconds[2] = {0.0, 0.0};
     int begin = self->iterate.number;
     pd_status status = pd_capture_begin(context);
     if (status) return status;
-    status = run_loops(self, n, look, &omega, seconds);
+    status = run_loops(self, n, readback, &omega, seconds);
     self->iterate.number = begin;
     // a capture that was begun must end, whatever happened in it
     pd_status ended = pd_capture_end(context, out);
@@ -144,8 +144,8 @@ static pd_status capture(pd_simulation *self, int n, pd_look look, double omega,
     return status ? status : ended;
 }
 
-/* The place of a chunk in its table; one that was not there is entered. -1: no room. */
-static int place_of(table *kept, const chunk *wanted, int *known) {
+/* The slot of a chunk in its table; one that was not there is entered. -1: no room. */
+static int slot_of(table *kept, const chunk *wanted, int *known) {
     for (int i = 0; i < kept->n; i++) {
         *known = memcmp(&kept->chunks[i], wanted, sizeof *wanted) == 0;
         if (*known) return i;
@@ -156,11 +156,11 @@ static int place_of(table *kept, const chunk *wanted, int *known) {
     return kept->n++;
 }
 
-pd_status pd_chunk_run(pd_simulation *self, int n, pd_look look, int recording, double *omega, double seconds[2]) {
+pd_status pd_chunk_run(pd_simulation *self, int n, pd_readback readback, int recording, double *omega, double seconds[2]) {
     seconds[0] = seconds[1] = 0.0;
-    if (!capturable(self)) return run_loops(self, n, look, omega, seconds);
+    if (!capturable(self)) return run_loops(self, n, readback, omega, seconds);
 
-    int revision = self->method->linear ? pd_linear_revision(self->method->linear(self->own)) : 0;
+    int revision = self->method->linear ? pd_linear_revision(self->method->linear(self->method_memory)) : 0;
     if (revision != self->chunks->revision) pd_chunks_forget(self->chunks, self->problem->context);
     self->chunks->revision = revision;
 
@@ -169,7 +169,7 @@ pd_status pd_chunk_run(pd_simulation *self, int n, pd_look look, int recording, 
     memset(&wanted, 0, sizeof wanted); // compared as bytes
     wanted.n = n;
     wanted.first = self->iterate.number == 0;
-    wanted.look = look;
+    wanted.readback = readback;
     for (int j = 0; j < n; j++) {
         double weights[2];
         next_weights(&self->settings.chebyshev, self->iterate.number + j - self->iterate.restarted, &last, weights);
@@ -178,15 +178,15 @@ pd_status pd_chunk_run(pd_simulation *self, int n, pd_look look, int recording, 
     }
     // the first time as loops: a step that comes once is not worth a graph, and by the second time every kernel has been loaded
     table *kept = &self->chunks->kept[recording != 0];
-    int known, place = place_of(kept, &wanted, &known);
-    if (!known || (!kept->graphs[place] && self->chunks->nodes >= NODES)) return run_loops(self, n, look, omega, seconds);
+    int known, slot = slot_of(kept, &wanted, &known);
+    if (!known || (!kept->graphs[slot] && self->chunks->nodes >= NODES)) return run_loops(self, n, readback, omega, seconds);
     pd_status status = PD_OK;
     self->iterate.stalled = 0;
-    if (!kept->graphs[place]) {
-        PD_TRY(capture(self, n, look, *omega, &kept->graphs[place]));
-        self->chunks->nodes += pd_graph_nodes(kept->graphs[place]);
+    if (!kept->graphs[slot]) {
+        PD_TRY(capture(self, n, readback, *omega, &kept->graphs[slot]));
+        self->chunks->nodes += pd_graph_nodes(kept->graphs[slot]);
     }
-    PD_TRY(pd_graph_launch(self->problem->context, kept->graphs[place]));
+    PD_TRY(pd_graph_launch(self->problem->context, kept->graphs[slot]));
     *omega = last;
     self->iterate.number += n - 1;
     seconds[0] = pd_seconds() - start;

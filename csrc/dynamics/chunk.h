@@ -1,4 +1,4 @@
-/* Iterations that follow one another without the host: what the frame asks for between two looks at a result.
+/* Iterations that follow one another without the host: what the frame asks for between two readbacks.
  *
  * Where the backend can capture and the method's direction runs on the device alone, a chunk that occurs again, in this step or the
  * next, is captured into a graph and replayed: one launch for all kernels of its iterations. Elsewhere a chunk is one iteration, and its
@@ -15,19 +15,19 @@ void pd_chunks_destroy(pd_chunks *chunks, pd_context *context); /* NULL is allow
 /* Settings have changed: what was captured with the old ones is of no use. */
 void pd_chunks_forget(pd_chunks *chunks, pd_context *context);
 
-/* Iterations from self->iterate.number on that run as one chunk: up to the next look, or one. */
+/* Iterations from self->iterate.number on that run as one chunk: up to the next readback, or one. */
 int pd_chunk_length(const pd_simulation *self, int recording);
 
-/* What the last move of a chunk leaves in the scalars of the problem for the host to look at. */
-typedef enum pd_look {
-    PD_LOOK_NONE,
-    PD_LOOK_MOVES,   /* [2] |step|^2 and the number of coordinates that changed */
-    PD_LOOK_GRADIENT /* [3] and |gradient|^2 where the last direction started, of a method that fills the gradient */
-} pd_look;
+/* What the last move of a chunk leaves in the scalars of the problem for the host to read back. */
+typedef enum pd_readback {
+    PD_READBACK_NONE,
+    PD_READBACK_MOVES,   /* [2] |step|^2 and the number of coordinates that changed */
+    PD_READBACK_GRADIENT /* [3] and |gradient|^2 where the last direction started, of a method that fills the gradient */
+} pd_readback;
 
 /* Runs n iterations from self->iterate.number on: direction, extrapolation by the next omega, move. omega, of the iteration before, goes on.
  * seconds [2]: of the directions, of the moves; all in the first where a graph was launched, since a launch does not wait.
  * Where self->iterate.stalled is left at 1, the last iteration has not moved. */
-pd_status pd_chunk_run(pd_simulation *self, int n, pd_look look, int recording, double *omega, double seconds[2]);
+pd_status pd_chunk_run(pd_simulation *self, int n, pd_readback readback, int recording, double *omega, double seconds[2]);
 
 #endif

@@ -101,7 +101,7 @@ static pd_status projective_row(pd_simulation *self, const real *x, pd_contact_r
     if (x) PD_TRY(pd_memory_upload(problem->context, problem->trial, x, pd_problem_bytes(problem)));
     PD_TRY(pd_projective_potential(problem->projective, self->iterate.x, &row->potential));
     size_t n_pairs = (size_t)pd_projective_pairs(problem->projective, &keys);
-    PD_TRY(pd_contact_place(problem->contact, state));
+    PD_TRY(pd_contact_find(problem->contact, state));
     size_t n = (size_t)pd_contact_pairs_of(problem->contact).n;
     PD_TRY(next_keys(r, n > n_pairs ? n : n_pairs, problem->error));
     pd_contact_columns columns = {.separation = r->separation};

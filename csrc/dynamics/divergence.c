@@ -39,7 +39,7 @@ pd_status pd_diverged(pd_simulation *self, int iteration, const char *why) {
 pd_status pd_divergence_of_iterate(pd_simulation *self, const pd_growth *growth, double squared_moves, int iteration) {
     const pd_problem *problem = self->problem;
     double norm = growth->norm, moves = growth->moves;
-    if (self->method->guarded && self->method->guarded(self->own)) return PD_OK;
+    if (self->method->guarded && self->method->guarded(self->method_memory)) return PD_OK;
     if (!isfinite(squared_moves) || !isfinite(norm)) return pd_diverged(self, iteration, "not finite");
     if (moves > 1e8 * growth->first_moves && moves > pd_rounding_size(problem))
         return pd_diverged(self, iteration, "the moves grew by more than 1e8");

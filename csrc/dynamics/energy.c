@@ -9,14 +9,14 @@
  * K = sum w S^T S, whose rows the r_i of rounding.c bound. Rounding counts as a force too. What falls short of the bound: energies that
  * are not convex, and iterations that end early, which leave E too large and give it back later. LIMIT is the room for these: of 726 runs of 40
  * steps (solids, cloth, chains; held, free, stretched, squashed, spinning, shaken, twisted, bouncing; 14 solvers with 1 to 20 iterations)
- * those that held stayed below 1.3 R, XPBD below 3.2 R, and the eleven that blew up were 12 to 300 R at the first look that found them. */
+ * those that held stayed below 1.3 R, XPBD below 3.2 R, and the eleven that blew up were 12 to 300 R at the first check that found them. */
 #include "dynamics/energy.h"
 
 #include "dynamics/potential.h"
 #include "dynamics/rounding.h"
 
-/* Steps from one look at the velocities to the next, and how far beyond the bound they may be: a hundredfold energy. */
-enum { LOOK_EVERY = 8 };
+/* Steps from one check of the velocities to the next, and how far beyond the bound they may be: a hundredfold energy. */
+enum { CHECK_EVERY = 8 };
 static const double LIMIT = 10.0;
 
 /* Not with contact: what obstacles give by pushing has no bound of this kind. */
@@ -82,12 +82,12 @@ pd_status pd_energy_step(pd_simulation *self, const real *targets, pd_energy_exc
     if (!watched(self)) return PD_OK;
     if (targets) PD_TRY(reach_of_pins(self, targets, &pins));
     reach += pins;
-    if ((self->watched_steps + 1) % LOOK_EVERY == 0) {
+    if ((self->watched_steps + 1) % CHECK_EVERY == 0) {
         int vertex = 0;
         // v of the end of this step; the state keeps that of the start until the step has passed
         PD_TRY(pd_memory_copy(problem->context, problem->trial, self->v, pd_problem_bytes(problem)));
-        PD_TRY(pd_update_velocity(problem->context, problem->model, h, self->iterate.x, problem->x_t, problem->load, self->iterate.offset,
-                                  problem->trial, problem->trial_offset));
+        PD_TRY(pd_vertex_update_velocity(problem->context, problem->model, h, self->iterate.x, problem->x_t, problem->load,
+                                         self->iterate.offset, problem->trial, problem->trial_offset));
         PD_TRY(download(self, problem->trial));
         speed = mass_norm(self, problem->staging, &vertex);
         bound = LIMIT * reach;

@@ -1,7 +1,7 @@
 /* The step that every solver runs in:
  *
  *     begin(x_t), first guess
- *     iterations of the solver, in chunks: direction, extrapolation, move, a look at what came of it
+ *     iterations of the solver, in chunks: direction, extrapolation, move, a readback of what came of it
  *     what contact makes of where they came to, where the solver knows of none (two_way_step.h)
  *     velocity
  *
@@ -57,13 +57,13 @@ done:
 }
 
 /* What the record says of pins and obstacles. */
-static pd_status look_at_driven(run *r) {
+static pd_status measure_driven(run *r) {
     r->row.outer = r->simulation->safe.drives;
     r->row.stagnations = r->simulation->safe.stagnations;
     return pd_safe_behind(r->simulation, &r->row.behind);
 }
 
-/* G, the sum of the sizes of its parts unless NULL, and the gradient norm at the iterate: what a record says and rules look at. */
+/* G, the sum of the sizes of its parts unless NULL, and the gradient norm at the iterate: what a record says and rules go by. */
 static pd_status evaluate(const pd_simulation *self, double *potential, double *magnitude, double *gradient_norm) {
     const pd_problem *problem = self->problem;
     const pd_iterate *iterate = &self->iterate;
@@ -74,13 +74,13 @@ static pd_status evaluate(const pd_simulation *self, double *potential, double *
 }
 
 /* What growth is measured from, and row 0 of the record. */
-static pd_status look_at_first_guess(run *r) {
+static pd_status read_first_guess(run *r) {
     pd_simulation *self = r->simulation;
     pd_growth *growth = &r->growth;
     pd_status status = PD_OK;
     r->row.step_limit = self->safe.part;
-    if (r->recording) PD_TRY(look_at_driven(r));
-    int guarded = self->method->guarded && self->method->guarded(self->own); // who guards himself needs a finite beginning
+    if (r->recording) PD_TRY(measure_driven(r));
+    int guarded = self->method->guarded && self->method->guarded(self->method_memory); // who guards himself needs a finite beginning
     if (r->recording || self->settings.tolerance > 0 || guarded) {
         PD_TRY(evaluate(self, &growth->first_potential, &growth->first_magnitude, &growth->first_norm));
         r->row.potential = growth->first_potential, r->row.gradient_norm = growth->first_norm;
@@ -117,25 +117,26 @@ static pd_contact_seconds spent_by_contact(const pd_problem *problem) {
     return spent;
 }
 
-/* The next n iterations inside the clock; with `look` they end with reading back the report of pd_chunk_run. On a device whose loops run on
- * after their call, a phase is billed for what it waits for: the look for all of it. */
-static pd_status run_chunk(run *r, int n, pd_look look, double report[3], int *stalled) {
+/* The next n iterations inside the clock; with `readback` they end with reading back the report of pd_chunk_run. On a device whose loops run on
+ * after their call, a phase is billed for what it waits for: the readback for all of it. */
+static pd_status run_chunk(run *r, int n, pd_readback readback, double report[3], int *stalled) {
     pd_simulation *self = r->simulation;
     const pd_problem *problem = self->problem;
     double seconds[2], start;
     pd_contact_seconds before = spent_by_contact(problem), after;
-    pd_status status = pd_chunk_run(self, n, look, r->recording, &r->omega, seconds);
+    pd_status status = pd_chunk_run(self, n, readback, r->recording, &r->omega, seconds);
     *stalled = self->iterate.stalled;
     r->row.direction_seconds = seconds[0];
     r->row.advance_seconds = seconds[1];
     if (status) return status;
     if (!*stalled) {
         start = pd_seconds();
-        if (look) PD_TRY(pd_mark(problem->context, PD_MARK_END));
-        if (look)
-            PD_TRY(pd_memory_download(problem->context, report, problem->scalars, (look == PD_LOOK_GRADIENT ? 3 : 2) * sizeof *report));
+        if (readback) PD_TRY(pd_mark(problem->context, PD_MARK_END));
+        if (readback)
+            PD_TRY(pd_memory_download(problem->context, report, problem->scalars,
+                                      (readback == PD_READBACK_GRADIENT ? 3 : 2) * sizeof *report));
         if (self->method->finish && self->iterate.number + 1 == self->settings.iterations)
-            PD_TRY(self->method->finish(self->own, problem, &self->iterate));
+            PD_TRY(self->method->finish(self->method_memory, problem, &self->iterate));
         PD_TRY(pd_safe_limit(self));
         report[0] *= self->safe.kept * self->safe.kept;
         r->row.advance_seconds += pd_seconds() - start;
@@ -152,14 +153,14 @@ done:
 }
 
 /* What came of the iterations up to this one: the record, divergence, and whether the step ends here. `check`: one at which a run
- * without a record looks too, so that both end at the same iteration. */
-static pd_status look_at_iterate(run *r, pd_look look, const double report[3], int check) {
+ * without a record reads it too, so that both end at the same iteration. */
+static pd_status read_iterate(run *r, pd_readback readback, const double report[3], int check) {
     pd_simulation *self = r->simulation;
     const pd_settings *settings = &self->settings;
     pd_growth *growth = &r->growth;
     pd_status status = PD_OK;
     int iteration = r->result->iterations;
-    if (look == PD_LOOK_GRADIENT) {
+    if (readback == PD_READBACK_GRADIENT) {
         growth->norm = sqrt(report[2]);
         if (growth->first_norm <= 0.0) growth->first_norm = growth->norm;
     }
@@ -169,7 +170,7 @@ static pd_status look_at_iterate(run *r, pd_look look, const double report[3], i
         if (growth->first_moves <= 0.0) growth->first_moves = growth->moves;
     }
     r->row.step_limit = self->safe.part;
-    if (r->recording) PD_TRY(look_at_driven(r));
+    if (r->recording) PD_TRY(measure_driven(r));
     if (r->recording || (check && settings->tolerance > 0)) PD_TRY(evaluate(self, &growth->potential, NULL, &growth->norm));
     if (r->recording) {
         r->row.number = iteration, r->row.seconds = r->result->seconds, r->row.step_norm = sqrt(report[0]);
@@ -209,14 +210,14 @@ static pd_status iterations(run *r) {
         int moved;
         PD_TRY(pd_safe_drive(self, &moved));
         // the gradient that the direction started from comes with the report: a lagging test for runs without a record
-        pd_look look = self->method->fills_gradient && check && !r->recording && settings->tolerance <= 0 ? PD_LOOK_GRADIENT
-                       : check || r->recording                                                            ? PD_LOOK_MOVES
-                                                                                                          : PD_LOOK_NONE;
-        PD_TRY(run_chunk(r, n, look, report, &stalled));
+        pd_readback readback = self->method->fills_gradient && check && !r->recording && settings->tolerance <= 0 ? PD_READBACK_GRADIENT
+                               : check || r->recording                                                            ? PD_READBACK_MOVES
+                                                                                                                  : PD_READBACK_NONE;
+        PD_TRY(run_chunk(r, n, readback, report, &stalled));
         if (stalled && !moved) return end_without_decrease(r, result->iterations);
         if (stalled) report[1] = 0.0; // for where the driven points were: they have moved, and may again
         result->iterations = r->before + end;
-        if (look) PD_TRY(look_at_iterate(r, look, report, check));
+        if (readback) PD_TRY(read_iterate(r, readback, report, check));
         if (result->stop == PD_STOP_ITERATION_CAP && pd_two_way_step_is_due(self, end))
             PD_TRY(pd_two_way_step_update(self, r->observer, result));
         if (self->safe.rounds == PD_ROUNDS_SETTLED) result->stop = PD_STOP_CONVERGED;
@@ -257,8 +258,8 @@ static pd_status velocity(run *r) {
     pd_simulation *self = r->simulation;
     const pd_problem *problem = self->problem;
     double start = pd_seconds();
-    pd_status status = pd_update_velocity(problem->context, problem->model, problem->h, self->iterate.x, problem->x_t, problem->load,
-                                          self->iterate.offset, self->v, self->v_previous);
+    pd_status status = pd_vertex_update_velocity(problem->context, problem->model, problem->h, self->iterate.x, problem->x_t, problem->load,
+                                                 self->iterate.offset, self->v, self->v_previous);
     if (!status && problem->projective) status = pd_outer_finish(self);
     if (!status && r->result->iterations)
         status = pd_marked_seconds(problem->context, PD_MARK_BEGIN, PD_MARK_END, &r->result->device_seconds);
@@ -289,7 +290,7 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const rea
     result->phases[PD_PHASE_BEGIN] = pd_seconds() - start;
     begun = 1;
     PD_TRY(first_guess(&r, targets));
-    PD_TRY(look_at_first_guess(&r));
+    PD_TRY(read_first_guess(&r));
     PD_TRY(pd_mark(problem->context, PD_MARK_BEGIN));
     PD_TRY(pd_mark(problem->context, PD_MARK_END)); // of a run that is never looked at
     PD_TRY(passes(&r));

@@ -33,10 +33,10 @@ typedef struct pd_safe {
 } pd_safe;
 
 struct pd_simulation {
-    pd_settings settings; /* settings.own: a copy */
+    pd_settings settings; /* settings.method_settings: a copy */
     pd_problem *problem;
     const pd_method *method;
-    void *own; /* what the method made; NULL until first used */
+    void *method_memory; /* what the method made; NULL until first used */
     int prepared;
     pd_chunks *chunks;
     pd_contact_recorder *recorder; /* NULL until first used */

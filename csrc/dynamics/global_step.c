@@ -135,10 +135,10 @@ static pd_status factorise(pd_global_step *self, const pd_problem *problem) {
     return status;
 }
 
-pd_status pd_global_step_place(pd_global_step *self, const pd_problem *problem, const real *x, int anew) {
+pd_status pd_global_step_refresh(pd_global_step *self, const pd_problem *problem, const real *x, int anew) {
     pd_status status = PD_OK;
     if (!self->contact) return PD_OK;
-    PD_TRY(pd_contact_place(self->contact, x));
+    PD_TRY(pd_contact_find(self->contact, x));
     pd_contact_view near = pd_contact_pairs_of(self->contact);
     self->touched = near.n > 0 || near.friction.pairs.n > 0;
     if (self->bounds) {

@@ -9,9 +9,9 @@
 /* A = M/h^2 + sum w S^T S over all vertices, N/m; made on first use, owned by the problem. Errors: PD_ERROR_MEMORY, PD_ERROR_VALUE. */
 pd_status pd_problem_system_matrix(const pd_problem *problem, const pd_csr **out);
 
-/* A solver of A d = r over the free rows, three columns; with contact of (A + K) d = r, K of the pairs at a place:
+/* A solver of A d = r over the free rows, three columns; with contact of (A + K) d = r, K of the pairs where pairs are last found:
  *
- *     Direct, PCG      their projected Hessians [Li et al. 2020, Sec. 4.2], as Newton's method has them. Direct factorises anew at every place,
+ *     Direct, PCG      their projected Hessians [Li et al. 2020, Sec. 4.2], as Newton's method has them. Direct factorises anew whenever pairs are found anew,
  *                      three rows a vertex, and where no pair is near has the factor of A, made once; PCG keeps the blocks
  *                      beside A, so that tangents stay as free as they are.
  *     the others       a diagonal above those (contact/contact.h: pd_contact_bounds), since they sweep over A. It holds tangents too, and what
@@ -27,7 +27,7 @@ typedef struct pd_global_step {
     double tolerance;          /* of it */
     double *bounds;            /* B [n] N/m, the others */
     pd_linear *alone;          /* A without contact, for products, where it was made from `sets` */
-    int touched;               /* whether a pair is near at the place */
+    int touched;               /* whether a pair is near */
 } pd_global_step;
 
 /* `sets` [n_sets] or NULL: with their parameters in the place of the problem's. Not prepared yet; after a failure destroy it too.
@@ -40,7 +40,7 @@ int pd_global_step_capturable(const pd_global_step *self);
 
 /* K of the pairs at x (B [n,3]); `anew`: in the first iteration of a step, whole_hessian.h. Without contact nothing. Memory: allocates nothing but for
  * growth and for what Direct factorises. Errors: PD_ERROR_SINGULAR, PD_ERROR_MEMORY. */
-pd_status pd_global_step_place(pd_global_step *self, const pd_problem *problem, const real *x, int anew);
+pd_status pd_global_step_refresh(pd_global_step *self, const pd_problem *problem, const real *x, int anew);
 /* direction [n,3] from residual [n,3], both B. */
 pd_status pd_global_step_solve(pd_global_step *self, const pd_problem *problem, real *residual, real *direction);
 /* p . A p without contact, p B [n,3]: of one with contact that was made from `sets`. Waits; uses trial and scalars of the problem. */

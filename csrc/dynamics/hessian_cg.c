@@ -4,7 +4,7 @@
 
 #include "contact/contact.h"
 #include "dynamics/block_hessian.h"
-#include "matrix_loops.h"
+#include "loops/matrix_loops.h"
 
 #include <stdlib.h>
 
@@ -88,7 +88,7 @@ pd_status pd_hessian_cg_solve(pd_hessian_cg *self, const pd_iterate *iterate, do
     first = sqrt(sums[3]);
     tolerance = fmax(tolerance, (double)PD_EPSILON);
     for (int k = 0; k < self->iterations && sqrt(sums[3]) > tolerance * first; k++) {
-        PD_TRY(pd_pcg_turn(context, &self->rows, 1, &self->M, k == 0, r, self->p, self->sums));
+        PD_TRY(pd_pcg_redirect(context, &self->rows, 1, &self->M, k == 0, r, self->p, self->sums));
         PD_TRY(pd_hessian_product(context, &self->H, self->p, self->q, self->sums));
         if (self->problem->contact)
             PD_TRY(pd_contact_add_product(self->problem->contact, self->problem->model, self->p, self->q, self->sums));

@@ -2,7 +2,7 @@
 #ifndef PD_DYNAMICS_MODEL_H
 #define PD_DYNAMICS_MODEL_H
 
-#include "backend.h"
+#include "loops/backend.h"
 #include "sparse/system_matrix.h"
 
 /* Everything of a scene that does not move: plain double arrays, borrowed for the call. */

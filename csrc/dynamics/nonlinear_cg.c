@@ -26,7 +26,7 @@
 #include "dynamics/global_step.h"
 #include "dynamics/line_search.h"
 #include "dynamics/potential.h"
-#include "elements/conjugate_step.h"
+#include "updates/conjugate_step.h"
 
 #include <stdlib.h>
 
@@ -100,7 +100,7 @@ static pd_status go_on(pd_nonlinear_cg *cg, const pd_problem *problem, pd_iterat
     // p = z + beta p
     PD_TRY(pd_dot(context, model, z, iterate->gradient, sums + PD_CONJUGATE_ZR));
     PD_TRY(pd_dot(context, model, cg->p, iterate->gradient, sums + PD_CONJUGATE_PR));
-    PD_TRY(pd_conjugate_turn(context, model, sums, z, cg->p));
+    PD_TRY(pd_conjugate_redirect(context, model, sums, z, cg->p));
 
     // the direction of the frame is alpha p
     PD_TRY(pd_matrix_multiply(context, pd_linear_matrix(cg->matrix ? cg->matrix : cg->step.linear), 3, cg->p, A_p));
@@ -116,12 +116,12 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
     pd_nonlinear_cg *cg = self;
     pd_status status = PD_OK;
     PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient));
-    PD_TRY(pd_global_step_place(&cg->step, problem, iterate->x, iterate->number == 0));
+    PD_TRY(pd_global_step_refresh(&cg->step, problem, iterate->x, iterate->number == 0));
     PD_TRY(go_on(cg, problem, iterate, iterate->number > 0 && !cg->cut));
     if (!problem->contact) goto done;
     PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
     if (iterate->stalled) { // before it ends, the preconditioned gradient alone
-        PD_TRY(pd_global_step_place(&cg->step, problem, iterate->x, 0));
+        PD_TRY(pd_global_step_refresh(&cg->step, problem, iterate->x, 0));
         PD_TRY(go_on(cg, problem, iterate, 0));
         PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
     }

@@ -3,7 +3,7 @@
 
 #include "contact/projective.h"
 #include "dynamics/potential.h"
-#include "proximity_loops.h"
+#include "loops/proximity_loops.h"
 
 /* A round that goes less than this part of its way has stagnated. */
 static const double SLOW = 0.05;
@@ -24,7 +24,7 @@ enum { FEWEST_ROUNDS = 4 };
 /* Freezes the pairs where the state is, and the next round begins. */
 static pd_status begin_round(pd_simulation *self) {
     pd_projective *projective = self->problem->projective;
-    pd_linear *linear = self->method->linear(self->own);
+    pd_linear *linear = self->method->linear(self->method_memory);
     pd_status status = PD_OK;
     PD_TRY(pd_projective_freeze(projective, self->safe.x, self->safe.left));
     PD_TRY(pd_linear_set_diagonal(linear, pd_projective_diagonal(projective)));
@@ -178,7 +178,7 @@ done:
     return status;
 }
 
-pd_status pd_outer_look(pd_simulation *self) {
+pd_status pd_outer_advance(pd_simulation *self) {
     const pd_problem *problem = self->problem;
     const pd_projective_description *settings = pd_projective_settings(problem->projective);
     pd_safe *safe = &self->safe;

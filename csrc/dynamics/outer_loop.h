@@ -19,7 +19,7 @@ pd_status pd_outer_first_guess(pd_simulation *self);
 /* Before an iteration. */
 pd_status pd_outer_keep(pd_simulation *self);
 /* After it: goes on, or ends the round, and safe.rounds says whether there is another. */
-pd_status pd_outer_look(pd_simulation *self);
+pd_status pd_outer_advance(pd_simulation *self);
 /* The step is over and its velocity known: restitution. */
 pd_status pd_outer_finish(pd_simulation *self);
 /* It has failed. */

@@ -2,7 +2,7 @@
  *
  *     q_i^{k+1} = q_i^k + alpha sum_c dq_{i,c},    q^0 = y,
  *
- * with dq_{i,c} the moves of elements/position_based.h, which put constraint c where it belongs. Wang's sum, not the average of
+ * with dq_{i,c} the moves of updates/position_based.h, which put constraint c where it belongs. Wang's sum, not the average of
  * Macklin et al.: a vertex of few constraints is then moved no further than its share, and linear momentum is preserved.
  *
  * No potential is minimised and no stiffness occurs: how stiff a body looks follows from the number of iterations. Inertia enters
@@ -23,10 +23,10 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
     if (!(problem->h > 0))
         return pd_fail(problem->error, PD_ERROR_VALUE,
                        "dt: None (quasistatic), but PBD needs a time step: inertia and loads enter only through its first guess");
-    settings *own = malloc(sizeof *own);
-    if (!own) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
-    *own = *(const settings *)given;
-    *self = own;
+    settings *memory = malloc(sizeof *memory);
+    if (!memory) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
+    *memory = *(const settings *)given;
+    *self = memory;
     return PD_OK;
 }
 
@@ -36,9 +36,9 @@ static void destroy(void *self, const pd_problem *problem) {
 }
 
 static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
-    const settings *own = self;
+    const settings *memory = self;
     // the frame subtracts the direction
-    return pd_constraint_moves(problem->context, problem->model, -own->relaxation, iterate->x, iterate->direction);
+    return pd_constraint_moves(problem->context, problem->model, -memory->relaxation, iterate->x, iterate->direction);
 }
 
 const pd_method pd_position_based_method = {.name = "PBD",

@@ -55,7 +55,7 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
     PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient));
 
     // global step: A d = gradient, used with a minus sign by the frame
-    PD_TRY(pd_global_step_place(step, problem, iterate->x, iterate->number == 0));
+    PD_TRY(pd_global_step_refresh(step, problem, iterate->x, iterate->number == 0));
     PD_TRY(pd_global_step_solve(step, problem, iterate->gradient, iterate->direction));
     if (problem->contact && !problem->projective) PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
 done:

@@ -32,7 +32,7 @@ static const pd_option options[] = {PD_COUNT_FROM(settings, history, 0), PD_FLAG
 
 typedef struct pd_quasi_newton {
     int line_search;
-    int size, count, next; /* capacity, pairs held, place of the next one */
+    int size, count, next; /* capacity, pairs held, slot of the next one */
     pd_global_step step;   /* with A */
     real *last_gradient;   /* B [n,3] of the iterate before */
     real **s, **y;         /* [size] of B [n,3] */
@@ -41,48 +41,48 @@ typedef struct pd_quasi_newton {
 } pd_quasi_newton;
 
 static void destroy(void *self, const pd_problem *problem) {
-    pd_quasi_newton *own = self;
-    if (!own) return;
-    for (int i = 0; i < own->size; i++) {
-        if (own->s) pd_memory_destroy(problem->context, own->s[i]);
-        if (own->y) pd_memory_destroy(problem->context, own->y[i]);
+    pd_quasi_newton *memory = self;
+    if (!memory) return;
+    for (int i = 0; i < memory->size; i++) {
+        if (memory->s) pd_memory_destroy(problem->context, memory->s[i]);
+        if (memory->y) pd_memory_destroy(problem->context, memory->y[i]);
     }
-    pd_memory_destroy(problem->context, own->last_gradient);
-    pd_global_step_destroy(&own->step, problem->context);
-    free(own->s);
-    free(own->y);
-    free(own->curvature);
-    free(own->factor);
-    free(own);
+    pd_memory_destroy(problem->context, memory->last_gradient);
+    pd_global_step_destroy(&memory->step, problem->context);
+    free(memory->s);
+    free(memory->y);
+    free(memory->curvature);
+    free(memory->factor);
+    free(memory);
 }
 
 static pd_status create(void **self, const pd_problem *problem, const void *given) {
     const settings *settings = given;
     pd_status status = PD_OK;
     size_t size = (size_t)settings->history, bytes = pd_problem_bytes(problem);
-    pd_quasi_newton *own = calloc(1, sizeof *own);
-    if (!own) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
-    own->line_search = settings->line_search;
-    own->size = (int)size;
-    own->s = calloc(size + 1, sizeof *own->s);
-    own->y = calloc(size + 1, sizeof *own->y);
-    own->curvature = calloc(size + 1, sizeof *own->curvature);
-    own->factor = calloc(size + 1, sizeof *own->factor);
-    if (!own->s || !own->y || !own->curvature || !own->factor) {
-        status = pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for a history of %d", own->size);
+    pd_quasi_newton *memory = calloc(1, sizeof *memory);
+    if (!memory) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
+    memory->line_search = settings->line_search;
+    memory->size = (int)size;
+    memory->s = calloc(size + 1, sizeof *memory->s);
+    memory->y = calloc(size + 1, sizeof *memory->y);
+    memory->curvature = calloc(size + 1, sizeof *memory->curvature);
+    memory->factor = calloc(size + 1, sizeof *memory->factor);
+    if (!memory->s || !memory->y || !memory->curvature || !memory->factor) {
+        status = pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for a history of %d", memory->size);
         goto done;
     }
     for (size_t i = 0; i < size; i++) {
-        PD_TRY(pd_memory_create(problem->context, (void **)&own->s[i], bytes));
-        PD_TRY(pd_memory_create(problem->context, (void **)&own->y[i], bytes));
+        PD_TRY(pd_memory_create(problem->context, (void **)&memory->s[i], bytes));
+        PD_TRY(pd_memory_create(problem->context, (void **)&memory->y[i], bytes));
     }
-    if (size) PD_TRY(pd_memory_create(problem->context, (void **)&own->last_gradient, bytes));
-    PD_TRY(pd_global_step_create(&own->step, problem, &settings->linear, NULL));
+    if (size) PD_TRY(pd_memory_create(problem->context, (void **)&memory->last_gradient, bytes));
+    PD_TRY(pd_global_step_create(&memory->step, problem, &settings->linear, NULL));
 done:
     if (status)
-        destroy(own, problem);
+        destroy(memory, problem);
     else
-        *self = own;
+        *self = memory;
     return status;
 }
 
@@ -92,68 +92,68 @@ static pd_status refresh(void *self, const pd_problem *problem) {
 }
 
 /* Takes the pair of the iteration before into the history; the oldest makes room. */
-static pd_status remember(pd_quasi_newton *own, const pd_problem *problem, const pd_iterate *iterate) {
+static pd_status remember(pd_quasi_newton *memory, const pd_problem *problem, const pd_iterate *iterate) {
     pd_status status = PD_OK;
     size_t bytes = pd_problem_bytes(problem);
-    real *s = own->s[own->next], *y = own->y[own->next];
+    real *s = memory->s[memory->next], *y = memory->y[memory->next];
     double s_y, s_s, y_y;
-    int full = own->count == own->size;
+    int full = memory->count == memory->size;
     PD_TRY(pd_memory_copy(problem->context, s, iterate->step, bytes));
     PD_TRY(pd_memory_copy(problem->context, y, iterate->gradient, bytes));
-    PD_TRY(pd_add_scaled(problem->context, problem->model, y, -1.0, own->last_gradient, y));
+    PD_TRY(pd_add_scaled(problem->context, problem->model, y, -1.0, memory->last_gradient, y));
     PD_TRY(pd_problem_product(problem, s, y, &s_y));
     PD_TRY(pd_problem_product(problem, s, s, &s_s));
     PD_TRY(pd_problem_product(problem, y, y, &y_y));
     if (s_y > (double)PD_EPSILON * sqrt(s_s) * sqrt(y_y)) {
-        own->curvature[own->next] = s_y;
-        own->next = (own->next + 1) % own->size;
-        if (!full) own->count++;
+        memory->curvature[memory->next] = s_y;
+        memory->next = (memory->next + 1) % memory->size;
+        if (!full) memory->count++;
     } else if (full)
-        own->count--; // the place holds a pair that is none
+        memory->count--; // the slot holds a pair that is none
 done:
     return status;
 }
 
 /* direction = B gradient: the two loops, newest pair first and oldest pair first. */
-static pd_status two_loops(pd_quasi_newton *own, const pd_problem *problem, const pd_iterate *iterate) {
+static pd_status two_loops(pd_quasi_newton *memory, const pd_problem *problem, const pd_iterate *iterate) {
     pd_status status = PD_OK;
     real *q = problem->trial, *r = iterate->direction;
     PD_TRY(pd_memory_copy(problem->context, q, iterate->gradient, pd_problem_bytes(problem)));
-    for (int k = 1; k <= own->count; k++) {
-        int i = (own->next - k + own->size) % own->size;
-        PD_TRY(pd_problem_product(problem, own->s[i], q, &own->factor[i]));
-        own->factor[i] /= own->curvature[i];
-        PD_TRY(pd_add_scaled(problem->context, problem->model, q, -own->factor[i], own->y[i], q));
+    for (int k = 1; k <= memory->count; k++) {
+        int i = (memory->next - k + memory->size) % memory->size;
+        PD_TRY(pd_problem_product(problem, memory->s[i], q, &memory->factor[i]));
+        memory->factor[i] /= memory->curvature[i];
+        PD_TRY(pd_add_scaled(problem->context, problem->model, q, -memory->factor[i], memory->y[i], q));
     }
-    PD_TRY(pd_global_step_solve(&own->step, problem, q, r));
-    for (int k = own->count; k >= 1; k--) {
-        int i = (own->next - k + own->size) % own->size;
+    PD_TRY(pd_global_step_solve(&memory->step, problem, q, r));
+    for (int k = memory->count; k >= 1; k--) {
+        int i = (memory->next - k + memory->size) % memory->size;
         double y_r;
-        PD_TRY(pd_problem_product(problem, own->y[i], r, &y_r));
-        PD_TRY(pd_add_scaled(problem->context, problem->model, r, own->factor[i] - y_r / own->curvature[i], own->s[i], r));
+        PD_TRY(pd_problem_product(problem, memory->y[i], r, &y_r));
+        PD_TRY(pd_add_scaled(problem->context, problem->model, r, memory->factor[i] - y_r / memory->curvature[i], memory->s[i], r));
     }
 done:
     return status;
 }
 
 static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
-    pd_quasi_newton *own = self;
+    pd_quasi_newton *memory = self;
     pd_status status = PD_OK;
     double slope = 1.0;
     PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient));
     if (iterate->number == 0)
-        own->count = own->next = 0;
-    else if (own->size)
-        PD_TRY(remember(own, problem, iterate));
-    PD_TRY(pd_global_step_place(&own->step, problem, iterate->x, iterate->number == 0));
-    PD_TRY(two_loops(own, problem, iterate));
-    if (own->count) PD_TRY(pd_problem_product(problem, iterate->gradient, iterate->direction, &slope));
+        memory->count = memory->next = 0;
+    else if (memory->size)
+        PD_TRY(remember(memory, problem, iterate));
+    PD_TRY(pd_global_step_refresh(&memory->step, problem, iterate->x, iterate->number == 0));
+    PD_TRY(two_loops(memory, problem, iterate));
+    if (memory->count) PD_TRY(pd_problem_product(problem, iterate->gradient, iterate->direction, &slope));
     if (!(slope > 0)) { // only rounding can do that; the matrix alone cannot
-        own->count = 0;
-        PD_TRY(two_loops(own, problem, iterate));
+        memory->count = 0;
+        PD_TRY(two_loops(memory, problem, iterate));
     }
-    if (own->size) PD_TRY(pd_memory_copy(problem->context, own->last_gradient, iterate->gradient, pd_problem_bytes(problem)));
-    if (own->line_search) PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
+    if (memory->size) PD_TRY(pd_memory_copy(problem->context, memory->last_gradient, iterate->gradient, pd_problem_bytes(problem)));
+    if (memory->line_search) PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
 done:
     return status;
 }

@@ -4,7 +4,7 @@
 #include "contact/contact.h"
 #include "dynamics/outer_loop.h"
 #include "dynamics/two_way_step.h"
-#include "proximity_loops.h"
+#include "loops/proximity_loops.h"
 
 /* The guard leaves a tenth of a gap; this part of the way leaves half. An iteration of Newton's method makes a small gap at most twice as large,
  * and one that was cut to a part of its direction that much less: what is driven goes that part of the half, or it would close in on what it
@@ -130,7 +130,7 @@ pd_status pd_safe_first_guess(pd_simulation *self, int given) {
     if (!safe->x) return PD_OK;
     if (problem->contact) {
         // where the step begins: what is near is looked for anew, so that a run that is resumed finds the same
-        PD_TRY(pd_contact_place(problem->contact, problem->x_t));
+        PD_TRY(pd_contact_find(problem->contact, problem->x_t));
         if (!given) PD_TRY(limit_first_guess(self));
         PD_TRY(pd_contact_drive(problem->contact, safe->part));
         safe->arrived = safe->part == 1.0;
@@ -180,7 +180,7 @@ pd_status pd_safe_limit(pd_simulation *self) {
     pd_safe *safe = &self->safe;
     pd_iterate *iterate = &self->iterate;
     pd_status status = PD_OK;
-    if (problem->projective) return pd_outer_look(self);
+    if (problem->projective) return pd_outer_advance(self);
     safe->part = safe->kept = 1.0;
     if (!problem->contact || pd_contact_interval(problem->contact) >= 0) return PD_OK;
     if (iterate->limit > 0.0 && !self->settings.chebyshev.enabled) { // what is extrapolated goes farther

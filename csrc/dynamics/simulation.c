@@ -23,14 +23,14 @@ void pd_simulation_destroy(pd_simulation *self) {
                           self->iterate.direction,
                           self->iterate.gradient,
                           self->iterate.step};
-        self->method->destroy(self->own, self->problem);
+        self->method->destroy(self->method_memory, self->problem);
         pd_chunks_destroy(self->chunks, context);
         pd_safe_destroy(self);
         pd_contact_recorder_destroy(self->recorder);
         for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
         pd_problem_destroy(self->problem);
     }
-    free((void *)self->settings.own);
+    free((void *)self->settings.method_settings);
     free(self);
 }
 
@@ -38,17 +38,17 @@ pd_status pd_simulation_create(pd_simulation **out, const pd_description *descri
                                const pd_cholesky_functions *cholesky, int threads, pd_error *error) {
     pd_status status = PD_OK;
     pd_simulation *self = calloc(1, sizeof *self);
-    size_t own_bytes = settings->method->settings_size;
-    void *own = malloc(own_bytes + 1);
+    size_t settings_bytes = settings->method->settings_size;
+    void *method_settings = malloc(settings_bytes + 1);
     *out = NULL;
-    if (!self || !own) {
+    if (!self || !method_settings) {
         free(self);
-        free(own);
+        free(method_settings);
         return pd_fail(error, PD_ERROR_MEMORY, "out of memory");
     }
-    if (own_bytes) memcpy(own, settings->own, own_bytes);
+    if (settings_bytes) memcpy(method_settings, settings->method_settings, settings_bytes);
     self->settings = *settings;
-    self->settings.own = own;
+    self->settings.method_settings = method_settings;
     self->method = settings->method;
     PD_TRY(pd_problem_create(&self->problem, description, settings->h, cholesky, threads, error));
     PD_TRY(pd_chunks_create(&self->chunks, error));
@@ -75,7 +75,7 @@ done:
 
 /* What the method needs but for its factorisations. */
 static pd_status need_method(pd_simulation *self) {
-    return self->own ? PD_OK : self->method->create(&self->own, self->problem, self->settings.own);
+    return self->method_memory ? PD_OK : self->method->create(&self->method_memory, self->problem, self->settings.method_settings);
 }
 
 pd_status pd_simulation_prepare(pd_simulation *self, double *seconds) {
@@ -83,7 +83,7 @@ pd_status pd_simulation_prepare(pd_simulation *self, double *seconds) {
     if (seconds) *seconds = 0.0;
     if (self->prepared) return PD_OK;
     pd_status status = need_method(self);
-    if (!status && self->method->refresh) status = self->method->refresh(self->own, self->problem);
+    if (!status && self->method->refresh) status = self->method->refresh(self->method_memory, self->problem);
     if (!status && seconds) status = pd_context_wait(self->problem->context); // the clock is the host's
     if (status) return pd_problem_keep_error(self->problem, status);
     self->prepared = 1;
@@ -95,7 +95,7 @@ pd_status pd_simulation_linear(pd_simulation *self, pd_linear **out) {
     *out = NULL;
     if (!self->method->linear) return PD_OK;
     pd_status status = need_method(self);
-    if (!status) *out = self->method->linear(self->own);
+    if (!status) *out = self->method->linear(self->method_memory);
     return pd_problem_keep_error(self->problem, status);
 }
 
@@ -107,7 +107,7 @@ void pd_simulation_set_chebyshev(pd_simulation *self, const pd_chebyshev *chebys
 pd_status pd_simulation_system_matrix(pd_simulation *self, const pd_csr **out) { return pd_problem_system_matrix(self->problem, out); }
 
 int pd_simulation_constraint_colours(const pd_simulation *self) {
-    return self->own && self->method->colours ? self->method->colours(self->own) : 0;
+    return self->method_memory && self->method->colours ? self->method->colours(self->method_memory) : 0;
 }
 
 pd_contact *pd_simulation_contact(pd_simulation *self) {
@@ -124,6 +124,6 @@ int pd_simulation_n_points(pd_simulation *self) {
     pd_contact *contact = pd_simulation_contact(self);
     return pd_simulation_n_vertices(self) + (contact ? pd_contact_n_driven(contact) : 0);
 }
-pd_place pd_simulation_place(const pd_simulation *self) { return pd_context_place(self->problem->context); }
+pd_location pd_simulation_location(const pd_simulation *self) { return pd_context_location(self->problem->context); }
 pd_counts pd_simulation_counts(const pd_simulation *self) { return pd_context_counts(self->problem->context); }
 pd_status pd_simulation_wait(pd_simulation *self) { return pd_problem_keep_error(self->problem, pd_context_wait(self->problem->context)); }

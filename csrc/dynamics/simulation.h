@@ -13,9 +13,9 @@
 typedef struct pd_method pd_method; /* method.h */
 
 typedef struct pd_settings {
-    double h;                /* s; 0: quasistatic */
-    const pd_method *method; /* one of pd_methods (methods.h) */
-    const void *own;         /* the method's own settings, method->settings_size bytes that its options describe; read at creation */
+    double h;                    /* s; 0: quasistatic */
+    const pd_method *method;     /* one of pd_methods (methods.h) */
+    const void *method_settings; /* the method's own settings, method->settings_size bytes that its options describe; read at creation */
 
     /* those of the frame, which every method has: pd_frame_options (methods.h) */
     int iterations;         /* outer iterations of a step */
@@ -66,15 +66,15 @@ typedef struct pd_observer {
     /* Called between iterations; nonzero stops the step and leaves the state where it was. */
     int (*interrupted)(void *user);
     /* Called in every step of an update (contact/two_way.h), inside its clock. */
-    pd_status (*update)(void *user, pd_simulation *simulation, const pd_two_way_look *look);
+    pd_status (*update)(void *user, pd_simulation *simulation, const pd_two_way_progress *progress);
 } pd_observer;
 
 /* The updates of contact in a step (contact/two_way.h): of steps and searches the sums, of rows and colours the most, else of the last. */
-typedef struct pd_update_result {
+typedef struct pd_vertex_update_result {
     int updates; /* 0: none, and the rest says nothing */
     double seconds;
     pd_two_way_report report;
-} pd_update_result;
+} pd_vertex_update_result;
 
 typedef struct pd_step_result {
     pd_stop stop;
@@ -83,7 +83,7 @@ typedef struct pd_step_result {
     double seconds;                /* spent in them */
     double phases[PD_PHASE_COUNT]; /* s; direction and advance add up to `seconds` */
     double behind;                 /* m: how far from its target what is driven, pins and obstacles, was held back by what it pushes */
-    pd_update_result update;
+    pd_vertex_update_result update;
     double device_seconds; /* from the first loop of the iterations to the last one that was looked at, by the device's clock */
 } pd_step_result;
 
@@ -131,7 +131,7 @@ pd_context *pd_simulation_context(const pd_simulation *self);
 const real *pd_simulation_positions(const pd_simulation *self);
 /* Returns when all that was asked of the device is done. */
 pd_status pd_simulation_wait(pd_simulation *self);
-pd_place pd_simulation_place(const pd_simulation *self);
+pd_location pd_simulation_location(const pd_simulation *self);
 pd_counts pd_simulation_counts(const pd_simulation *self);
 
 /* Acceleration by gravity and external forces, H [n,3] m/s^2. The previous velocities become those with which the last step, under this

@@ -10,7 +10,7 @@ typedef struct watcher {
     pd_simulation *simulation;
 } watcher;
 
-static pd_status look(void *user, const pd_two_way_look *at) {
+static pd_status progress(void *user, const pd_two_way_progress *at) {
     watcher *w = user;
     return w->observer->update(w->observer->user, w->simulation, at);
 }
@@ -56,11 +56,11 @@ pd_status pd_two_way_step_update(pd_simulation *self, const pd_observer *observe
     pd_iterate *iterate = &self->iterate;
     pd_two_way *two_way = problem->two_way;
     watcher who = {observer, self};
-    const pd_two_way_watch watch = {&who, observer && observer->update ? look : NULL,
+    const pd_two_way_watch watch = {&who, observer && observer->update ? progress : NULL,
                                     observer && observer->interrupted ? interrupted : NULL};
     size_t bytes = pd_problem_bytes(problem);
     pd_two_way_report report;
-    pd_update_result *sum = &result->update;
+    pd_vertex_update_result *sum = &result->update;
     double start = pd_seconds();
     int bad, n = problem->model->n_vertices;
     pd_status status = PD_OK;

@@ -7,7 +7,7 @@
  *
  * In contact a vertex adds to its gradient and block those of its pairs, where all corners are now; goes no farther than its reach from where
  * the sweep began, so that nothing is touched however few iterations there are; and halves its step until what it loses is a tenth of what the
- * slope promised (vertex_turn.h). The block is without what the turning of the normals adds: with a barrier that is a part of
+ * slope promised (vertex_update.h). The block is without what the turning of the normals adds: with a barrier that is a part of
  * (distance / edge)^2. Where two corners of a pair have one colour, and so move at once, each takes its share of the energy by
  * Jensen's inequality. Of 62 880 recorded iterations of the 21 scenes of tests/contact_scenes.py, by both guards, with and without line_search,
  * 20 and 100 a step, two had a larger G at their end: strings on capsules, of which one had met something from afar and all had to

@@ -2,21 +2,21 @@
 #include "dynamics/vertex_sweep.h"
 
 #include "elements/rotated_corner.h"
-#include "elements/vertex_step.h"
 #include "linear/upload.h"
 #include "sparse/ordering.h"
 #include "threads/team.h"
+#include "updates/vertex_step.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 void pd_vertex_sweep_destroy(pd_vertex_sweep *sweep, pd_context *context) {
-    void *memory[] = {sweep->order, sweep->vertices, sweep->places, sweep->diagonal, sweep->corner_start, sweep->corners, sweep->colours};
+    void *memory[] = {sweep->order, sweep->vertices, sweep->slots, sweep->diagonal, sweep->corner_start, sweep->corners, sweep->colours};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
-    for (int k = 0; k < PD_KIND_COUNT; k++) pd_memory_destroy(context, sweep->corner_places[k]);
+    for (int k = 0; k < PD_KIND_COUNT; k++) pd_memory_destroy(context, sweep->corner_slots[k]);
     for (int f = 0; f < PD_CORNER_FAMILIES; f++) {
         pd_memory_destroy(context, sweep->groups[f].start);
-        pd_memory_destroy(context, sweep->groups[f].places);
+        pd_memory_destroy(context, sweep->groups[f].slots);
         pd_memory_destroy(context, sweep->groups[f].numbers);
     }
     free((void *)sweep->colour_start);
@@ -26,22 +26,22 @@ void pd_vertex_sweep_destroy(pd_vertex_sweep *sweep, pd_context *context) {
 /* What the pieces below share while a sweep is built, in host memory. */
 typedef struct builder {
     const pd_problem *problem;
-    int n;                  /* turns */
-    int *order, *place_of;  /* [n_vertices] */
-    int *vertices, *places; /* [n] */
+    int n;                 /* updates */
+    int *order, *slot_of;  /* [n_vertices] */
+    int *vertices, *slots; /* [n] */
     int *colour_start;
 } builder;
 
 static void builder_free(builder *b) {
     free(b->order);
-    free(b->place_of);
+    free(b->slot_of);
     free(b->vertices);
-    free(b->places);
+    free(b->slots);
     free(b->colour_start);
 }
 
-/* Turns sorted by colour, by place within a colour. */
-static pd_status sort_turns(builder *b, pd_vertex_sweep *out, const int *colours) {
+/* Updates sorted by colour, by slot within a colour. */
+static pd_status sort_updates(builder *b, pd_vertex_sweep *out, const int *colours) {
     const pd_problem *self = b->problem;
     int n_vertices = self->model->n_vertices, n_colours = 1;
     for (int i = 0; colours && i < n_vertices; i++)
@@ -51,12 +51,12 @@ static pd_status sort_turns(builder *b, pd_vertex_sweep *out, const int *colours
     for (int i = 0; i < n_vertices; i++)
         if (!self->fixed[i]) b->colour_start[(colours ? colours[i] : 0) + 2]++;
     for (int c = 0; c < n_colours; c++) b->colour_start[c + 2] += b->colour_start[c + 1];
-    for (int place = 0; place < n_vertices; place++) {
-        int vertex = b->order[place];
+    for (int slot = 0; slot < n_vertices; slot++) {
+        int vertex = b->order[slot];
         if (self->fixed[vertex]) continue;
-        int turn = b->colour_start[(colours ? colours[vertex] : 0) + 1]++;
-        b->vertices[turn] = vertex;
-        b->places[turn] = place;
+        int update = b->colour_start[(colours ? colours[vertex] : 0) + 1]++;
+        b->vertices[update] = vertex;
+        b->slots[update] = slot;
     }
     b->n = b->colour_start[n_colours];
     out->n = b->n;
@@ -122,7 +122,7 @@ static double corner_numbers(const double *rest, const double *parameters, int c
     double g[4][3] = {{0.0}}, mu = 0.5 * parameters[0];
     for (int i = 1; i < 4; i++)
         for (int c = 0; c < 3; c++) g[i][c] = rest[3 * (i - 1) + c], g[0][c] -= g[i][c];
-    double own = mu * (g[corner][0] * g[corner][0] + g[corner][1] * g[corner][1] + g[corner][2] * g[corner][2]);
+    double square = mu * (g[corner][0] * g[corner][0] + g[corner][1] * g[corner][1] + g[corner][2] * g[corner][2]);
     for (int j = 0; j < 3; j++) {
         const double *other = g[opposite[corner][j]];
         numbers[PD_CORNER_A + j] = mu * (g[corner][0] * other[0] + g[corner][1] * other[1] + g[corner][2] * other[2]);
@@ -131,16 +131,16 @@ static double corner_numbers(const double *rest, const double *parameters, int c
                      g[1][2] * (g[2][0] * g[3][1] - g[2][1] * g[3][0]); // 1/(6 V)
     numbers[PD_CORNER_VOLUME] = parameters[1] * inverse * inverse;
     numbers[PD_CORNER_PRESSURE] = (parameters[1] + mu) * inverse;
-    return own;
+    return square;
 }
 
-/* Which corners each turn reads: groups of lanes, by families, and a list of all others. They are written for a piece of the turns at a
+/* Which corners each update reads: groups of lanes, by families, and a list of all others. They are written for a piece of the updates at a
  * time, into host memory that is used again for the next: together they are the largest arrays of a simulation. */
 typedef struct group_list {
     int *start;   /* [n+1] */
     size_t first; /* of the piece */
     size_t most;  /* lanes of a piece */
-    int *places;
+    int *slots;
     real *numbers;
 } group_list;
 
@@ -148,16 +148,16 @@ typedef struct corner_lists {
     int *corner_start;   /* [n+1] */
     size_t first_corner; /* of the piece */
     int *corners;
-    real *diagonal; /* [n] of all turns */
+    real *diagonal; /* [n] of all updates */
     group_list groups[PD_CORNER_FAMILIES];
 } corner_lists;
 
-enum { PIECE = 1 << 17, MOST_NUMBERS = PD_ROTATED_NUMBERS }; /* turns; numbers of a corner of any family */
+enum { PIECE = 1 << 17, MOST_NUMBERS = PD_ROTATED_NUMBERS }; /* updates; numbers of a corner of any family */
 static const int numbers_of[PD_CORNER_FAMILIES] = {PD_CORNER_NUMBERS, PD_ROTATED_NUMBERS};
 
 static size_t piece_end(const builder *b, size_t first) { return first + PIECE < (size_t)b->n ? first + PIECE : (size_t)b->n; }
 
-/* How many corners and groups each turn has. */
+/* How many corners and groups each update has. */
 static void count_corners(const builder *b, corner_lists *lists, int grouped) {
     const pd_problem *self = b->problem;
 #pragma omp parallel for num_threads(pd_team(pd_context_threads(self->context), b->n, 100)) schedule(static)
@@ -182,22 +182,22 @@ static void count_corners(const builder *b, corner_lists *lists, int grouped) {
 }
 
 /* An unused lane reads the vertex itself and multiplies it by zero. */
-static void clear_groups(group_list *list, int count, int place, size_t lane, size_t end) {
+static void clear_groups(group_list *list, int count, int slot, size_t lane, size_t end) {
     for (size_t l = lane; l < end; l++)
-        for (int j = 0; j < 3; j++) list->places[(l / PD_CORNER_LANES * 3 + (size_t)j) * PD_CORNER_LANES + l % PD_CORNER_LANES] = place;
+        for (int j = 0; j < 3; j++) list->slots[(l / PD_CORNER_LANES * 3 + (size_t)j) * PD_CORNER_LANES + l % PD_CORNER_LANES] = slot;
     for (size_t i = lane * (size_t)count; i < end * (size_t)count; i++) list->numbers[i] = 0;
 }
 
-static void list_turn(const builder *b, corner_lists *lists, int grouped, double inverse_h2, int t) {
+static void list_update(const builder *b, corner_lists *lists, int grouped, double inverse_h2, int t) {
     const pd_problem *self = b->problem;
     int vertex = b->vertices[t];
     int *corners = lists->corners + 2 * ((size_t)lists->corner_start[t] - lists->first_corner);
     size_t lanes[PD_CORNER_FAMILIES];
-    double own = self->masses[vertex] * inverse_h2;
+    double constant = self->masses[vertex] * inverse_h2;
     for (int f = 0; f < PD_CORNER_FAMILIES; f++) {
         group_list *list = &lists->groups[f];
         lanes[f] = ((size_t)list->start[t] - list->first) * PD_CORNER_LANES;
-        clear_groups(list, numbers_of[f], b->places[t], lanes[f], ((size_t)list->start[t + 1] - list->first) * PD_CORNER_LANES);
+        clear_groups(list, numbers_of[f], b->slots[t], lanes[f], ((size_t)list->start[t + 1] - list->first) * PD_CORNER_LANES);
     }
     for (int s = self->corners->start[vertex]; s < self->corners->start[vertex + 1]; s++) {
         int element, position;
@@ -212,15 +212,15 @@ static void list_turn(const builder *b, corner_lists *lists, int grouped, double
         if (family == PD_CORNERS_ROTATED)
             rotated_numbers(set, element, position, values);
         else
-            own += corner_numbers(set->rest + 9 * (size_t)element, set->parameters + 2 * (size_t)element, position, values);
+            constant += corner_numbers(set->rest + 9 * (size_t)element, set->parameters + 2 * (size_t)element, position, values);
         size_t group = lanes[family] / PD_CORNER_LANES, l = lanes[family] % PD_CORNER_LANES, count = (size_t)numbers_of[family];
         for (size_t j = 0; j < 3; j++)
-            lists->groups[family].places[(group * 3 + j) * PD_CORNER_LANES + l] =
-                b->place_of[set->vertices[4 * (size_t)element + (size_t)opposite[position][j]]];
+            lists->groups[family].slots[(group * 3 + j) * PD_CORNER_LANES + l] =
+                b->slot_of[set->vertices[4 * (size_t)element + (size_t)opposite[position][j]]];
         for (size_t j = 0; j < count; j++) lists->groups[family].numbers[(group * count + j) * PD_CORNER_LANES + l] = (real)values[j];
         lanes[family]++;
     }
-    lists->diagonal[t] = (real)own;
+    lists->diagonal[t] = (real)constant;
 }
 
 /* Host memory for the groups of a piece, backend memory for all. */
@@ -233,10 +233,10 @@ static pd_status make_groups(const builder *b, group_list *list, pd_corner_group
         if (here > list->most) list->most = here;
     }
     if (lanes == 0) return PD_OK;
-    list->places = malloc(list->most * 3 * sizeof(int));
+    list->slots = malloc(list->most * 3 * sizeof(int));
     list->numbers = malloc(list->most * (size_t)count * sizeof(real));
-    if (!list->places || !list->numbers) return pd_fail(self->error, PD_ERROR_MEMORY, "out of memory for a sweep over %d vertices", b->n);
-    PD_TRY(pd_memory_create(self->context, (void **)&out->places, lanes * 3 * sizeof(int)));
+    if (!list->slots || !list->numbers) return pd_fail(self->error, PD_ERROR_MEMORY, "out of memory for a sweep over %d vertices", b->n);
+    PD_TRY(pd_memory_create(self->context, (void **)&out->slots, lanes * 3 * sizeof(int)));
     PD_TRY(pd_memory_create(self->context, (void **)&out->numbers, lanes * (size_t)count * sizeof(real)));
     PD_TRY(pd_upload(self->context, (void **)&out->start, list->start, (n + 1) * sizeof(int)));
 done:
@@ -248,7 +248,7 @@ static pd_status upload_groups(const builder *b, const group_list *list, pd_corn
     pd_status status = PD_OK;
     size_t from = list->first * PD_CORNER_LANES, lanes = ((size_t)list->start[end] - list->first) * PD_CORNER_LANES, of = (size_t)count;
     if (lanes == 0) return PD_OK;
-    PD_TRY(pd_memory_upload(context, out->places + 3 * from, list->places, lanes * 3 * sizeof(int)));
+    PD_TRY(pd_memory_upload(context, out->slots + 3 * from, list->slots, lanes * 3 * sizeof(int)));
     PD_TRY(pd_memory_upload(context, out->numbers + of * from, list->numbers, lanes * of * sizeof(real)));
 done:
     return status;
@@ -279,7 +279,7 @@ static pd_status list_corners(builder *b, pd_vertex_sweep *out, int grouped) {
         lists.first_corner = (size_t)lists.corner_start[first];
         for (int f = 0; f < PD_CORNER_FAMILIES; f++) lists.groups[f].first = (size_t)lists.groups[f].start[first];
 #pragma omp parallel for num_threads(pd_team(pd_context_threads(context), (long long)(end - first), 300)) schedule(static)
-        for (int t = (int)first; t < (int)end; t++) list_turn(b, &lists, grouped, inverse_h2, t);
+        for (int t = (int)first; t < (int)end; t++) list_update(b, &lists, grouped, inverse_h2, t);
         size_t corners = (size_t)lists.corner_start[end] - lists.first_corner;
         PD_TRY(pd_memory_upload(context, out->corners + 2 * lists.first_corner, lists.corners, corners * 2 * sizeof(int)));
         for (int f = 0; f < PD_CORNER_FAMILIES; f++) PD_TRY(upload_groups(b, &lists.groups[f], &out->groups[f], numbers_of[f], end));
@@ -296,27 +296,27 @@ done:
     free(lists.diagonal);
     for (int f = 0; f < PD_CORNER_FAMILIES; f++) {
         free(lists.groups[f].start);
-        free(lists.groups[f].places);
+        free(lists.groups[f].slots);
         free(lists.groups[f].numbers);
     }
     return status;
 }
 
-/* PDGPU_TURN_THREADS, for measuring; unset: 0. */
-static pd_status read_turn_threads(const pd_problem *self, int *threads) {
-    const char *text = getenv("PDGPU_TURN_THREADS");
+/* PDGPU_UPDATE_THREADS, for measuring; unset: 0. */
+static pd_status read_update_threads(const pd_problem *self, int *threads) {
+    const char *text = getenv("PDGPU_UPDATE_THREADS");
     *threads = 0;
     if (!text || !*text) return PD_OK;
     char *end;
     long value = strtol(text, &end, 10);
     if (*end || (value != 1 && value != 4 && value != 8 && value != 16 && value != 32))
-        return pd_fail(self->error, PD_ERROR_VALUE, "PDGPU_TURN_THREADS: expected 1, 4, 8, 16 or 32, got '%s'", text);
+        return pd_fail(self->error, PD_ERROR_VALUE, "PDGPU_UPDATE_THREADS: expected 1, 4, 8, 16 or 32, got '%s'", text);
     *threads = (int)value;
     return PD_OK;
 }
 
-/* The corners of the elements as places, for the sets that have any outside the groups: a grouped corner has places of its own. */
-static pd_status place_elements(builder *b, pd_vertex_sweep *out, int grouped) {
+/* The corners of the elements as slots, for the sets that have any outside the groups: a grouped corner has slots of its own. */
+static pd_status number_elements(builder *b, pd_vertex_sweep *out, int grouped) {
     const pd_problem *self = b->problem;
     for (int s = 0; s < self->n_sets; s++) {
         const pd_element_set *set = &self->sets[s];
@@ -324,12 +324,12 @@ static pd_status place_elements(builder *b, pd_vertex_sweep *out, int grouped) {
         int e = 0;
         while (e < set->n && family_of(set, e, grouped) >= 0) e++;
         if (e == set->n) continue;
-        int *places = malloc(count * sizeof(int) + 1);
-        if (!places) return pd_fail(self->error, PD_ERROR_MEMORY, "out of memory for a sweep over %d elements", set->n);
+        int *slots = malloc(count * sizeof(int) + 1);
+        if (!slots) return pd_fail(self->error, PD_ERROR_MEMORY, "out of memory for a sweep over %d elements", set->n);
 #pragma omp parallel for num_threads(pd_team(pd_context_threads(self->context), (long long)count, 3)) schedule(static)
-        for (size_t i = 0; i < count; i++) places[i] = b->place_of[set->vertices[i]];
-        pd_status status = pd_upload(self->context, (void **)&out->corner_places[s], places, count * sizeof(int));
-        free(places);
+        for (size_t i = 0; i < count; i++) slots[i] = b->slot_of[set->vertices[i]];
+        pd_status status = pd_upload(self->context, (void **)&out->corner_slots[s], slots, count * sizeof(int));
+        free(slots);
         if (status) return status;
     }
     return PD_OK;
@@ -351,25 +351,25 @@ pd_status pd_vertex_sweep_create(pd_vertex_sweep *out, const pd_problem *problem
     size_t n = (size_t)problem->model->n_vertices;
     builder b = {.problem = problem};
     memset(out, 0, sizeof *out);
-    PD_TRY(read_turn_threads(problem, &out->turn_threads));
+    PD_TRY(read_update_threads(problem, &out->update_threads));
     b.order = malloc(n * sizeof(int) + 1);
-    b.place_of = malloc(n * sizeof(int) + 1);
+    b.slot_of = malloc(n * sizeof(int) + 1);
     b.vertices = malloc(n * sizeof(int) + 1);
-    b.places = malloc(n * sizeof(int) + 1);
-    if (!b.order || !b.place_of || !b.vertices || !b.places) {
+    b.slots = malloc(n * sizeof(int) + 1);
+    if (!b.order || !b.slot_of || !b.vertices || !b.slots) {
         status = pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for a sweep over %zu vertices", n);
         goto done;
     }
     if (colours) PD_TRY(check_colours(&b, colours));
     PD_TRY(pd_breadth_first_order(b.order, (int)n, problem->sets, problem->corners, problem->error));
-    for (size_t place = 0; place < n; place++) b.place_of[b.order[place]] = (int)place;
-    PD_TRY(sort_turns(&b, out, colours));
+    for (size_t slot = 0; slot < n; slot++) b.slot_of[b.order[slot]] = (int)slot;
+    PD_TRY(sort_updates(&b, out, colours));
     PD_TRY(list_corners(&b, out, grouped));
-    PD_TRY(place_elements(&b, out, grouped));
+    PD_TRY(number_elements(&b, out, grouped));
     if (problem->contact) PD_TRY(keep_colours(out, problem, colours));
     PD_TRY(pd_upload(problem->context, (void **)&out->order, b.order, n * sizeof(int)));
     PD_TRY(pd_upload(problem->context, (void **)&out->vertices, b.vertices, (size_t)b.n * sizeof(int)));
-    PD_TRY(pd_upload(problem->context, (void **)&out->places, b.places, (size_t)b.n * sizeof(int)));
+    PD_TRY(pd_upload(problem->context, (void **)&out->slots, b.slots, (size_t)b.n * sizeof(int)));
     out->colour_start = b.colour_start;
     b.colour_start = NULL;
 done:

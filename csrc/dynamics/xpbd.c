@@ -1,6 +1,6 @@
 /* Extended position-based dynamics [Macklin, Müller, Chentanez 2016, XPBD, Algorithm 1].
  *
- * Every element is a constraint with compliance (elements/xpbd.h; a neo-Hookean tet is two), and an iteration is one Gauss-Seidel sweep
+ * Every element is a constraint with compliance (updates/xpbd.h; a neo-Hookean tet is two), and an iteration is one Gauss-Seidel sweep
  * over all of them, colour after colour. The multipliers are zero at the start of a step and are kept through it: the more
  * iterations, the nearer the stiffness is to the material's, whatever their number. The sweeps start from the inertial target y; another
  * first guess is where the record begins, and the first iteration leaves it for y.
@@ -10,7 +10,7 @@
  * Hessians of C are left out [Macklin et al. 2016, Eq. 16]. The method has a damping of its own, which is not built:
  * the damping of G plays no part. There is no quasistatic form, since inertia enters through y.
  *
- * Contact by a penalty is constraints as well (contact_constraint_turn.h), which follow those of the elements in each iteration; where pairs are
+ * Contact by a penalty is constraints as well (contact_constraint_update.h), which follow those of the elements in each iteration; where pairs are
  * found anew within a step, those that were known before keep their multipliers.
  *
  * The sweep moves a copy of the positions, and hands the frame the sum of each vertex's moves: float32 loses nothing to the size of
@@ -83,16 +83,16 @@ static pd_status sort_elements(const pd_problem *problem, pd_xpbd *xpbd, const i
     for (int c = 0; c < xpbd->n_colours; c++) start[c + 1] += start[c];
     for (int s = 0, e = 0; s < problem->n_sets; s++)
         for (int i = 0; i < problem->sets[s].n; i++, e++) {
-            int place = start[colours[e]]++;
-            order[place] = e;
-            set_of[place] = s;
-            number[place] = i;
+            int slot = start[colours[e]]++;
+            order[slot] = e;
+            set_of[slot] = s;
+            number[slot] = i;
         }
     int n = 0;
-    for (int place = 0; place < n_elements; place++) {
-        if (place == 0 || set_of[place] != set_of[place - 1] || colours[order[place]] != colours[order[place - 1]]) {
-            xpbd->segment_start[n] = place;
-            xpbd->segment_kinds[n++] = set_of[place];
+    for (int slot = 0; slot < n_elements; slot++) {
+        if (slot == 0 || set_of[slot] != set_of[slot - 1] || colours[order[slot]] != colours[order[slot - 1]]) {
+            xpbd->segment_start[n] = slot;
+            xpbd->segment_kinds[n++] = set_of[slot];
         }
     }
     xpbd->segment_start[n] = n_elements;

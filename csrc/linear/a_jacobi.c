@@ -65,12 +65,12 @@ void pd_a_jacobi_destroy(pd_a_jacobi *self, pd_context *context) {
 }
 
 pd_status pd_a_jacobi_cost_of(pd_linear *self, pd_a_jacobi_cost *out) {
-    pd_a_jacobi *own = self->a_jacobi;
+    pd_a_jacobi *method = self->a_jacobi;
     size_t n = (size_t)self->A.n;
     unsigned char *marks = malloc(n + 1);
     if (!marks) return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for %zu marks", n);
-    pd_status status = pd_memory_download(self->context, marks, own->marks[0], n);
-    *out = own->cost;
+    pd_status status = pd_memory_download(self->context, marks, method->marks[0], n);
+    *out = method->cost;
     for (size_t i = 0; i < n && !status; i++) out->rows_recomputed += marks[i];
     free(marks);
     return status;
@@ -114,103 +114,104 @@ static int polynomial(const pd_linear_settings *settings, int suppressed, double
 
 /* The values of P in the rows that feel how the diagonal has changed since they were made: those within degree - 1 rings. */
 static pd_status refresh(pd_linear *self) {
-    pd_a_jacobi *own = self->a_jacobi;
-    const pd_row_polynomial *rows = &own->polynomial;
+    pd_a_jacobi *method = self->a_jacobi;
+    const pd_row_polynomial *rows = &method->polynomial;
     pd_context *context = self->context;
-    const double *a = own->aggregation.coefficients;
-    double w = own->aggregation.weight;
+    const double *a = method->aggregation.coefficients;
+    double w = method->aggregation.weight;
     int n = self->A.n;
     pd_status status = PD_OK;
-    PD_TRY(pd_diagonal_compare(context, n, self->total, own->diagonal, own->marks[0]));
-    for (int ring = 1; ring < own->aggregation.degree; ring++) {
-        PD_TRY(pd_marks_spread(context, n, rows->row_start, rows->columns, own->marks[0], own->marks[1]));
-        unsigned char *swap = own->marks[0];
-        own->marks[0] = own->marks[1], own->marks[1] = swap;
+    PD_TRY(pd_diagonal_compare(context, n, self->total, method->diagonal, method->marks[0]));
+    for (int ring = 1; ring < method->aggregation.degree; ring++) {
+        PD_TRY(pd_marks_spread(context, n, rows->row_start, rows->columns, method->marks[0], method->marks[1]));
+        unsigned char *swap = method->marks[0];
+        method->marks[0] = method->marks[1], method->marks[1] = swap;
     }
-    if (own->aggregation.degree == 2) // (1-w) I + w D^-1 B, squared: the cross term is twice (1-w) w D^-1 B
-        status = pd_refresh_products(context, &own->paths, &own->P, self->matrix.diagonal, a[0] + a[1] * (1 - w) + a[2] * (1 - w) * (1 - w),
-                                     a[1] * w + 2 * a[2] * w * (1 - w), a[2] * w * w, own->marks[0]);
+    if (method->aggregation.degree == 2) // (1-w) I + w D^-1 B, squared: the cross term is twice (1-w) w D^-1 B
+        status = pd_refresh_products(context, &method->paths, &method->P, self->matrix.diagonal,
+                                     a[0] + a[1] * (1 - w) + a[2] * (1 - w) * (1 - w), a[1] * w + 2 * a[2] * w * (1 - w), a[2] * w * w,
+                                     method->marks[0]);
     else
-        status = pd_refresh_rows(context, rows, &own->P, own->diagonal, own->marks[0]);
+        status = pd_refresh_rows(context, rows, &method->P, method->diagonal, method->marks[0]);
 done:
     return status;
 }
 
 /* What rows are recomputed from. */
 static pd_status upload_polynomial(pd_linear *self) {
-    pd_a_jacobi *own = self->a_jacobi;
-    pd_aggregation *from = &own->aggregation;
-    pd_row_polynomial *rows = &own->polynomial;
+    pd_a_jacobi *method = self->a_jacobi;
+    pd_aggregation *from = &method->aggregation;
+    pd_row_polynomial *rows = &method->polynomial;
     pd_context *context = self->context;
     pd_status status = PD_OK;
     size_t n = (size_t)from->n, count = (size_t)from->B.row_start[n];
     rows->same = 1;
     PD_TRY(pd_upload_ints(context, &rows->row_start, from->B.row_start, n + 1));
     PD_TRY(pd_upload_ints(context, &rows->columns, from->B.columns, count));
-    own->cost.bytes += (long long)((n + 1 + count) * sizeof(int));
+    method->cost.bytes += (long long)((n + 1 + count) * sizeof(int));
     if (from->degree == 2) goto done;
     rows->degree = from->degree;
     rows->weight = from->weight;
     memcpy(rows->coefficients, from->coefficients, sizeof rows->coefficients);
     rows->largest_support = from->largest_support;
     PD_TRY(pd_upload(context, (void **)&rows->values, from->B.values, count * sizeof(double)));
-    own->cost.bytes += (long long)(count * sizeof(double));
+    method->cost.bytes += (long long)(count * sizeof(double));
     rows->same = !from->support;
-    rows->support_start = rows->same ? own->P.list_start : NULL;
-    rows->support = rows->same ? own->P.list : NULL;
+    rows->support_start = rows->same ? method->P.list_start : NULL;
+    rows->support = rows->same ? method->P.list : NULL;
     if (!rows->same) {
         size_t entries = (size_t)from->support_start[from->n_blocks];
         PD_TRY(pd_upload_ints(context, &rows->support_start, from->support_start, (size_t)from->n_blocks + 1));
         PD_TRY(pd_upload_ints(context, &rows->support, from->support, entries));
-        own->cost.bytes += (long long)(((size_t)from->n_blocks + 1 + entries) * sizeof(int));
+        method->cost.bytes += (long long)(((size_t)from->n_blocks + 1 + entries) * sizeof(int));
     }
     size_t scratch = pd_row_scratch(context, from->n, rows->largest_support, &rows->workers);
     PD_TRY(pd_memory_create(context, &rows->scratch, scratch));
-    own->cost.bytes += (long long)scratch;
+    method->cost.bytes += (long long)scratch;
 done:
     return status;
 }
 
 static pd_status upload_operator(pd_linear *self) {
-    pd_a_jacobi *own = self->a_jacobi;
-    pd_aggregation *from = &own->aggregation;
+    pd_a_jacobi *method = self->a_jacobi;
+    pd_aggregation *from = &method->aggregation;
     pd_context *context = self->context;
     pd_status status = PD_OK;
     size_t n = (size_t)from->n, segments = (size_t)from->segment_start[n], entries = (size_t)from->entry_start[segments];
     size_t lists = (size_t)from->list_start[from->n_blocks], width = (size_t)self->width;
-    own->P.n = from->n;
-    own->P.n_blocks = from->n_blocks;
-    own->P.largest_list = from->largest_list;
-    PD_TRY(pd_upload_ints(context, &own->P.rows, from->rows, n));
-    PD_TRY(pd_upload_ints(context, &own->P.list_start, from->list_start, (size_t)from->n_blocks + 1));
-    PD_TRY(pd_upload_ints(context, &own->P.list, from->list, lists));
-    PD_TRY(pd_upload_ints(context, &own->P.segment_start, from->segment_start, n + 1));
-    PD_TRY(pd_upload_ints(context, &own->P.entry_start, from->entry_start, segments + 1));
-    PD_TRY(pd_memory_create(context, (void **)&own->P.local, entries * sizeof(unsigned short)));
-    PD_TRY(pd_memory_upload(context, own->P.local, from->local, entries * sizeof(unsigned short)));
-    PD_TRY(pd_memory_create(context, (void **)&own->P.values, entries * sizeof(real)));
-    PD_TRY(pd_memory_create(context, (void **)&own->P.scratch,
+    method->P.n = from->n;
+    method->P.n_blocks = from->n_blocks;
+    method->P.largest_list = from->largest_list;
+    PD_TRY(pd_upload_ints(context, &method->P.rows, from->rows, n));
+    PD_TRY(pd_upload_ints(context, &method->P.list_start, from->list_start, (size_t)from->n_blocks + 1));
+    PD_TRY(pd_upload_ints(context, &method->P.list, from->list, lists));
+    PD_TRY(pd_upload_ints(context, &method->P.segment_start, from->segment_start, n + 1));
+    PD_TRY(pd_upload_ints(context, &method->P.entry_start, from->entry_start, segments + 1));
+    PD_TRY(pd_memory_create(context, (void **)&method->P.local, entries * sizeof(unsigned short)));
+    PD_TRY(pd_memory_upload(context, method->P.local, from->local, entries * sizeof(unsigned short)));
+    PD_TRY(pd_memory_create(context, (void **)&method->P.values, entries * sizeof(real)));
+    PD_TRY(pd_memory_create(context, (void **)&method->P.scratch,
                             (size_t)pd_context_threads(context) * (size_t)from->largest_list * width * sizeof(real)));
-    PD_TRY(pd_memory_create(context, (void **)&own->diagonal, n * sizeof(double)));
-    PD_TRY(pd_memory_create(context, (void **)&own->marks[0], n));
-    PD_TRY(pd_memory_create(context, (void **)&own->marks[1], n));
-    PD_TRY(pd_memory_create(context, (void **)&own->constant, n * width * sizeof(real)));
-    if (own->suppressed) PD_TRY(pd_memory_create(context, (void **)&own->defect, n * width * sizeof(real)));
-    own->cost.nonzeros = (long long)entries;
-    own->cost.paths = from->n_paths;
-    own->cost.bytes = (long long)(entries * (sizeof(real) + sizeof(unsigned short)) + (lists + segments + 2 * n) * sizeof(int) +
-                                  n * (sizeof(double) + 2));
+    PD_TRY(pd_memory_create(context, (void **)&method->diagonal, n * sizeof(double)));
+    PD_TRY(pd_memory_create(context, (void **)&method->marks[0], n));
+    PD_TRY(pd_memory_create(context, (void **)&method->marks[1], n));
+    PD_TRY(pd_memory_create(context, (void **)&method->constant, n * width * sizeof(real)));
+    if (method->suppressed) PD_TRY(pd_memory_create(context, (void **)&method->defect, n * width * sizeof(real)));
+    method->cost.nonzeros = (long long)entries;
+    method->cost.paths = from->n_paths;
+    method->cost.bytes = (long long)(entries * (sizeof(real) + sizeof(unsigned short)) + (lists + segments + 2 * n) * sizeof(int) +
+                                     n * (sizeof(double) + 2));
     PD_TRY(upload_polynomial(self));
     if (from->degree == 2) {
         size_t paths = (size_t)from->n_paths;
-        PD_TRY(pd_memory_create(context, (void **)&own->paths.path_start, (entries + 1) * sizeof(long long)));
-        PD_TRY(pd_memory_upload(context, own->paths.path_start, from->path_start, (entries + 1) * sizeof(long long)));
-        PD_TRY(pd_upload_ints(context, &own->paths.via, from->via, paths));
-        PD_TRY(pd_upload_reals(context, &own->paths.products, from->products, paths));
-        PD_TRY(pd_upload_reals(context, &own->paths.hops, from->hops, entries));
-        PD_TRY(pd_memory_create(context, (void **)&own->paths.own, entries));
-        PD_TRY(pd_memory_upload(context, own->paths.own, from->own, entries));
-        own->cost.bytes += (long long)(paths * (sizeof(real) + sizeof(int)) + entries * (sizeof(long long) + sizeof(real) + 1));
+        PD_TRY(pd_memory_create(context, (void **)&method->paths.path_start, (entries + 1) * sizeof(long long)));
+        PD_TRY(pd_memory_upload(context, method->paths.path_start, from->path_start, (entries + 1) * sizeof(long long)));
+        PD_TRY(pd_upload_ints(context, &method->paths.via, from->via, paths));
+        PD_TRY(pd_upload_reals(context, &method->paths.products, from->products, paths));
+        PD_TRY(pd_upload_reals(context, &method->paths.hops, from->hops, entries));
+        PD_TRY(pd_memory_create(context, (void **)&method->paths.own, entries));
+        PD_TRY(pd_memory_upload(context, method->paths.own, from->own, entries));
+        method->cost.bytes += (long long)(paths * (sizeof(real) + sizeof(int)) + entries * (sizeof(long long) + sizeof(real) + 1));
         // the host's copies have done their work
         free(from->products), free(from->via), free(from->hops), free(from->own), free(from->path_start);
         from->products = from->hops = NULL, from->via = NULL, from->own = NULL, from->path_start = NULL;
@@ -227,22 +228,22 @@ static pd_status create(pd_linear *self) {
     pd_csr B = {0}, bending = {0};
     double a[PD_LARGEST_DEGREE + 1];
     pd_status status = PD_OK;
-    pd_a_jacobi *own = self->a_jacobi = calloc(1, sizeof *own);
-    if (!own) {
+    pd_a_jacobi *method = self->a_jacobi = calloc(1, sizeof *method);
+    if (!method) {
         status = pd_fail(error, PD_ERROR_MEMORY, "out of memory");
         goto done;
     }
-    own->order = settings->order;
-    own->suppressed = suppress != PD_SUPPRESS_NOTHING && !settings->biased;
+    method->order = settings->order;
+    method->suppressed = suppress != PD_SUPPRESS_NOTHING && !settings->biased;
     int biased = suppress != PD_SUPPRESS_NOTHING && settings->biased, has_bending = suppress == PD_SUPPRESS_BENDING && self->bending.n > 0;
-    PD_TRY(pd_off_diagonal(&B, &self->A, NULL, own->suppressed && has_bending ? &self->bending : NULL,
-                           own->suppressed && suppress == PD_SUPPRESS_THRESHOLD ? settings->threshold : 0.0, error));
+    PD_TRY(pd_off_diagonal(&B, &self->A, NULL, method->suppressed && has_bending ? &self->bending : NULL,
+                           method->suppressed && suppress == PD_SUPPRESS_THRESHOLD ? settings->threshold : 0.0, error));
     if (biased && has_bending) PD_TRY(pd_off_diagonal(&bending, &self->bending, NULL, NULL, 0.0, error));
-    int degree = polynomial(settings, own->suppressed, a);
-    PD_TRY(pd_aggregation_create(&own->aggregation, &B, degree, settings->weight, a, bending.n ? &bending : NULL,
+    int degree = polynomial(settings, method->suppressed, a);
+    PD_TRY(pd_aggregation_create(&method->aggregation, &B, degree, settings->weight, a, bending.n ? &bending : NULL,
                                  biased && suppress == PD_SUPPRESS_THRESHOLD ? settings->threshold : 0.0, PD_BLOCK_ROWS, PD_SEGMENT,
                                  pd_context_threads(self->context), error));
-    own->made = 1;
+    method->made = 1;
     status = upload_operator(self);
 
 done:
@@ -254,31 +255,31 @@ done:
 static pd_status prepare(pd_linear *self) {
     pd_status status = PD_OK;
     if (!self->a_jacobi) PD_TRY(create(self));
-    pd_a_jacobi *own = self->a_jacobi;
+    pd_a_jacobi *method = self->a_jacobi;
     pd_chebyshev sweeps = {self->settings.composed, self->settings.rho, 1, 1.0};
-    for (int k = 0; k < own->order; k++) own->omegas[k] = pd_chebyshev_omega(&sweeps, k, k ? own->omegas[k - 1] : 1.0);
+    for (int k = 0; k < method->order; k++) method->omegas[k] = pd_chebyshev_omega(&sweeps, k, k ? method->omegas[k - 1] : 1.0);
     double start = pd_seconds();
     PD_TRY(refresh(self)); // of a new operator all rows: no diagonal is zero
     PD_TRY(pd_context_wait(self->context));
-    own->cost.refresh_seconds = pd_seconds() - start;
+    method->cost.refresh_seconds = pd_seconds() - start;
 done:
     return status;
 }
 
 static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, double gamma) {
-    pd_a_jacobi *own = self->a_jacobi;
+    pd_a_jacobi *method = self->a_jacobi;
     pd_context *context = self->context;
     pd_status status = PD_OK;
     int j = k;
-    if (own->suppressed) {
+    if (method->suppressed) {
         if (k == 0) {
             PD_TRY(pd_memory_clear(context, self->current, pd_linear_bytes(self)));
             PD_TRY(pd_memory_clear(context, self->previous, pd_linear_bytes(self)));
         }
         for (; j < k + n; j++) {
             PD_TRY(pd_matrix_correction(context, &self->matrix, self->width, self->settings.weight, self->residual, self->current,
-                                        own->defect));
-            PD_TRY(pd_block_sweep(context, &own->P, self->width, own->defect, self->current, omegas[j - k], gamma, self->current,
+                                        method->defect));
+            PD_TRY(pd_block_sweep(context, &method->P, self->width, method->defect, self->current, omegas[j - k], gamma, self->current,
                                   self->previous));
             pd_linear_exchange(self);
         }
@@ -286,20 +287,20 @@ static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, do
     }
     if (k == 0) {
         // the constant term; it is also the first iterate. An odd number of exchanges ends in the second buffer.
-        int odd = own->order % 2;
-        real *buffers[2] = {odd ? self->spare : own->constant, odd ? own->constant : self->spare};
-        PD_TRY(pd_jacobi_sweeps(context, &self->matrix, self->width, self->residual, self->settings.weight, own->omegas, own->order, 1,
-                                buffers));
+        int odd = method->order % 2;
+        real *buffers[2] = {odd ? self->spare : method->constant, odd ? method->constant : self->spare};
+        PD_TRY(pd_jacobi_sweeps(context, &self->matrix, self->width, self->residual, self->settings.weight, method->omegas, method->order,
+                                1, buffers));
         PD_TRY(pd_memory_clear(context, self->previous, pd_linear_bytes(self)));
         if (!self->start) {
             PD_TRY(pd_memory_clear(context, self->current, pd_linear_bytes(self)));
-            PD_TRY(pd_extrapolate(context, &self->matrix, self->width, omegas[0], gamma, own->constant, self->current, self->previous));
+            PD_TRY(pd_extrapolate(context, &self->matrix, self->width, omegas[0], gamma, method->constant, self->current, self->previous));
             pd_linear_exchange(self);
             j++;
         }
     }
     real *buffers[2] = {self->current, self->previous};
-    status = pd_block_sweeps(context, &own->P, self->width, own->constant, omegas + (j - k), gamma, k + n - j, buffers);
+    status = pd_block_sweeps(context, &method->P, self->width, method->constant, omegas + (j - k), gamma, k + n - j, buffers);
     self->current = buffers[0];
     self->previous = buffers[1];
 done:

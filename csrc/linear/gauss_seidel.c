@@ -62,24 +62,24 @@ static pd_status refresh(pd_linear *self) {
 static pd_status prepare(pd_linear *self) {
     pd_error *error = pd_context_error(self->context);
     pd_status status = PD_OK;
-    pd_coloured *own = self->coloured;
-    if (own) return refresh(self);
-    own = self->coloured = calloc(1, sizeof *own);
-    if (!own) return pd_fail(error, PD_ERROR_MEMORY, "out of memory");
-    own->order = malloc(((size_t)self->A.n + 1) * sizeof(int));
-    if (!own->order) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for the order of %d rows", self->A.n);
+    pd_coloured *method = self->coloured;
+    if (method) return refresh(self);
+    method = self->coloured = calloc(1, sizeof *method);
+    if (!method) return pd_fail(error, PD_ERROR_MEMORY, "out of memory");
+    method->order = malloc(((size_t)self->A.n + 1) * sizeof(int));
+    if (!method->order) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for the order of %d rows", self->A.n);
     if (self->settings.natural) {
-        own->colour_start = malloc(2 * sizeof(int));
-        if (!own->colour_start) return pd_fail(error, PD_ERROR_MEMORY, "out of memory");
-        own->colour_start[0] = 0, own->colour_start[1] = self->A.n;
-        own->coloured.n_colours = own->coloured.sequential = 1;
-        for (int i = 0; i < self->A.n; i++) own->order[i] = i;
+        method->colour_start = malloc(2 * sizeof(int));
+        if (!method->colour_start) return pd_fail(error, PD_ERROR_MEMORY, "out of memory");
+        method->colour_start[0] = 0, method->colour_start[1] = self->A.n;
+        method->coloured.n_colours = method->coloured.sequential = 1;
+        for (int i = 0; i < self->A.n; i++) method->order[i] = i;
     } else
-        PD_TRY(colour_rows(&self->A, own->order, &own->colour_start, &own->coloured.n_colours, error));
-    own->coloured.colour_start = own->colour_start;
-    PD_TRY(pd_upload_ints(self->context, &own->coloured.rows, own->order, (size_t)self->A.n));
-    PD_TRY(pd_matrix_upload(&own->coloured.matrix, self->context, &self->A, own->order, self->width));
-    own->coloured.matrix.subspace = self->projectors;
+        PD_TRY(colour_rows(&self->A, method->order, &method->colour_start, &method->coloured.n_colours, error));
+    method->coloured.colour_start = method->colour_start;
+    PD_TRY(pd_upload_ints(self->context, &method->coloured.rows, method->order, (size_t)self->A.n));
+    PD_TRY(pd_matrix_upload(&method->coloured.matrix, self->context, &self->A, method->order, self->width));
+    method->coloured.matrix.subspace = self->projectors;
     status = refresh(self);
 done:
     return status;

@@ -79,7 +79,7 @@ pd_status pd_largest_eigenvalue(pd_linear *self, double *lambda) {
     PD_TRY(pd_pcg_advance(context, &self->matrix, 1, &M, 1, p, q, d, r, self->scalars));
     while (steps < MOST_STEPS) {
         double sums[2]; // p.q, r.z
-        PD_TRY(pd_pcg_turn(context, &self->matrix, 1, &M, steps == 0, r, p, self->scalars));
+        PD_TRY(pd_pcg_redirect(context, &self->matrix, 1, &M, steps == 0, r, p, self->scalars));
         PD_TRY(pd_pcg_product(context, &self->matrix, 1, p, q, self->scalars));
         PD_TRY(pd_memory_download(context, sums, self->scalars, sizeof sums));
         double beta = steps ? sums[1] / last_rz : 0.0;

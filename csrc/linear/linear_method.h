@@ -37,7 +37,7 @@ struct pd_linear {
     const real *residual, *start;
     real *current, *previous, *spare; /* the iterate, the one before, a third; they change places */
     real *buffers[2];                 /* memory of two of them; the third is the caller's `direction` */
-    double *scalars;                  /* B [6 width + 2]; the last two are those of a look at the residual */
+    double *scalars;                  /* B [6 width + 2]; the last two are those of a check of the residual */
 
     pd_direct *direct;
     pd_coloured *coloured;
@@ -55,7 +55,7 @@ typedef struct pd_linear_method {
     pd_status (*iterate)(pd_linear *self, int k, int n, const double *omegas, double gamma);
     /* Spectral radius of one step of it from that of one weighted Jacobi step; NULL: the same. */
     double (*step_rho)(const pd_linear_settings *settings, double rho);
-    /* Norm of the residual as the method carries it along, where that costs less than a look; NULL: it has none. */
+    /* Norm of the residual as the method carries it along, where that costs less than a check; NULL: it has none. */
     pd_status (*residual_norm)(pd_linear *self, double *norm);
     /* A chunk ends with the iterate in `current` after n exchanges of current and previous; 0: it stays in place. */
     int exchanges;

@@ -306,7 +306,7 @@ pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction
             carried = norm > settings->tolerance * first && norm <= 1e8 * first && k < settings->iterations;
         }
         if (measured && !carried) PD_TRY(measure(self, self->current, observer ? observer->target : NULL, &norm, &distance));
-        // a look at the residual belongs to a solver that stops by it, not to one that is watched
+        // a check of the residual belongs to a solver that stops by it, not to one that is watched
         result->seconds += observer && !observer->counted ? spent : pd_seconds() - start;
         if (!measured) continue;
         if (observer && observer->record) observer->record(observer->user, k, result->seconds, norm, distance);

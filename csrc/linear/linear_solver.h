@@ -9,7 +9,7 @@
 
 #include "base/option.h"
 #include "linear/chebyshev.h"
-#include "matrix_loops.h"
+#include "loops/matrix_loops.h"
 #include "sparse/cholesky.h"
 #include "sparse/system_matrix.h"
 
@@ -29,7 +29,7 @@ typedef struct pd_linear_settings {
     int kind;
     int iterations;         /* of a solve */
     double tolerance;       /* stop at |r - A d| <= tolerance |r|; 0: never */
-    int check_every;        /* iterations between two looks at the residual */
+    int check_every;        /* iterations between two checks of the residual */
     double weight;          /* Jacobi, A-Jacobi; 0: 1.8 / (the largest eigenvalue of D^-1 A) */
     double omega;           /* SOR */
     double rho;             /* spectral radius of one weighted Jacobi step, for the composed A-Jacobi */

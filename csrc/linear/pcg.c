@@ -3,9 +3,9 @@
  *
  * In lines and planes that vertices are held in, q = P A p, and the columns, which P couples, have one alpha and one beta. M is a number for every
  * vertex, so that z stays in them. */
-#include "elements/preconditioner.h"
 #include "linear/linear_method.h"
 #include "linear/upload.h"
+#include "updates/preconditioner.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -59,23 +59,23 @@ static pd_status prepare(pd_linear *self) {
     size_t bytes = pd_linear_bytes(self);
     double *total = NULL;
     pd_status status = PD_OK;
-    pd_pcg *own = self->pcg;
-    if (!own) own = self->pcg = calloc(1, sizeof *own);
-    if (own && !own->products) own->products = malloc((size_t)self->width * sizeof(double));
+    pd_pcg *method = self->pcg;
+    if (!method) method = self->pcg = calloc(1, sizeof *method);
+    if (method && !method->products) method->products = malloc((size_t)self->width * sizeof(double));
     if (block == 3) total = malloc(((size_t)n + 1) * sizeof(double));
-    if (!own || !own->products || (block == 3 && !total)) {
+    if (!method || !method->products || (block == 3 && !total)) {
         status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for conjugate gradients of %d rows", n);
         goto done;
     }
-    own->M.block = block;
+    method->M.block = block;
     if (block == 3) {
         PD_TRY(pd_memory_download(self->context, total, self->total, (size_t)n * sizeof(double)));
         PD_TRY(upload_blocks(self, total));
     }
-    if (!own->M.inverse) PD_TRY(pd_memory_create(self->context, (void **)&own->M.inverse, (size_t)n * (size_t)block * sizeof(real)));
-    if (!own->r) PD_TRY(pd_memory_create(self->context, (void **)&own->r, bytes));
-    if (!own->p) PD_TRY(pd_memory_create(self->context, (void **)&own->p, bytes));
-    if (!own->q) PD_TRY(pd_memory_create(self->context, (void **)&own->q, bytes));
+    if (!method->M.inverse) PD_TRY(pd_memory_create(self->context, (void **)&method->M.inverse, (size_t)n * (size_t)block * sizeof(real)));
+    if (!method->r) PD_TRY(pd_memory_create(self->context, (void **)&method->r, bytes));
+    if (!method->p) PD_TRY(pd_memory_create(self->context, (void **)&method->p, bytes));
+    if (!method->q) PD_TRY(pd_memory_create(self->context, (void **)&method->q, bytes));
     status = refresh(self);
 done:
     free(total);
@@ -83,54 +83,54 @@ done:
 }
 
 /* q = A p and p.q; with what is held q = P A p and p.q of all columns. */
-static pd_status multiply(pd_linear *self, const pd_pcg *own) {
-    pd_status status = pd_pcg_product(self->context, &self->matrix, self->width, own->p, own->q, self->scalars);
+static pd_status multiply(pd_linear *self, const pd_pcg *method) {
+    pd_status status = pd_pcg_product(self->context, &self->matrix, self->width, method->p, method->q, self->scalars);
     if (status || !self->projectors) return status;
-    status = pd_project(self->context, self->A.n, self->projectors, own->q);
+    status = pd_project(self->context, self->A.n, self->projectors, method->q);
     return status ? status : pd_join_columns(self->context, self->width, self->scalars);
 }
 
-static pd_status advance(pd_linear *self, const pd_pcg *own, int start) {
-    pd_status status =
-        pd_pcg_advance(self->context, &self->matrix, self->width, &own->M, start, own->p, own->q, self->current, own->r, self->scalars);
+static pd_status advance(pd_linear *self, const pd_pcg *method, int start) {
+    pd_status status = pd_pcg_advance(self->context, &self->matrix, self->width, &method->M, start, method->p, method->q, self->current,
+                                      method->r, self->scalars);
     return status || !self->projectors ? status : pd_join_columns(self->context, self->width, self->scalars + self->width);
 }
 
 static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, double gamma) {
-    pd_pcg *own = self->pcg;
+    pd_pcg *method = self->pcg;
     pd_context *context = self->context;
     pd_status status = PD_OK;
     (void)omegas, (void)gamma;
     for (int j = k; j < k + n; j++) {
         if (j == 0) {
-            PD_TRY(pd_memory_copy(context, own->r, self->residual, pd_linear_bytes(self)));
-            PD_TRY(advance(self, own, 1));
+            PD_TRY(pd_memory_copy(context, method->r, self->residual, pd_linear_bytes(self)));
+            PD_TRY(advance(self, method, 1));
         }
-        PD_TRY(pd_pcg_turn(context, &self->matrix, self->width, &own->M, j == 0, own->r, own->p, self->scalars));
-        PD_TRY(multiply(self, own));
-        PD_TRY(advance(self, own, 0));
+        PD_TRY(pd_pcg_redirect(context, &self->matrix, self->width, &method->M, j == 0, method->r, method->p, self->scalars));
+        PD_TRY(multiply(self, method));
+        PD_TRY(advance(self, method, 0));
     }
     // what rounding leaves of r outside stays while r shrinks, and is summed up
     if (self->projectors) PD_TRY(pd_project(context, self->A.n, self->projectors, self->current));
     // unseen, a direction of negative curvature is not gone along: alpha is 0 there. Only who waits for the device anyway looks at it
     if (!self->measured) goto done;
-    PD_TRY(pd_memory_download(context, own->products, self->scalars, (size_t)self->width * sizeof(double)));
+    PD_TRY(pd_memory_download(context, method->products, self->scalars, (size_t)self->width * sizeof(double)));
     for (int c = 0; c < self->width; c++)
-        if (own->products[c] < 0.0)
-            status =
-                pd_fail(pd_context_error(context), PD_ERROR_SINGULAR,
-                        "the matrix is not positive definite: conjugate gradients met p.Ap = %g at iteration %d", own->products[c], k + n);
+        if (method->products[c] < 0.0)
+            status = pd_fail(pd_context_error(context), PD_ERROR_SINGULAR,
+                             "the matrix is not positive definite: conjugate gradients met p.Ap = %g at iteration %d", method->products[c],
+                             k + n);
 done:
     return status;
 }
 
 /* The recurrence's r, not b - A x: they part only near the floor of the precision. */
 static pd_status residual_norm(pd_linear *self, double *norm) {
-    pd_pcg *own = self->pcg;
+    pd_pcg *method = self->pcg;
     size_t width = (size_t)self->width;
-    pd_status status = pd_memory_download(self->context, own->products, self->scalars + 3 * width, width * sizeof(double));
+    pd_status status = pd_memory_download(self->context, method->products, self->scalars + 3 * width, width * sizeof(double));
     double square = 0.0;
-    for (size_t c = 0; c < width; c++) square += own->products[c];
+    for (size_t c = 0; c < width; c++) square += method->products[c];
     *norm = sqrt(square);
     return status;
 }

@@ -2,7 +2,7 @@
 #ifndef PD_LINEAR_UPLOAD_H
 #define PD_LINEAR_UPLOAD_H
 
-#include "backend.h"
+#include "loops/backend.h"
 
 /* *out = a copy of `source` in backend memory, made where *out is NULL, else written over. Errors: PD_ERROR_MEMORY.
  * pd_upload takes bytes as they are, pd_upload_ints ints, pd_upload_reals doubles, rounded to real on the way,

@@ -117,10 +117,10 @@ PyArrayObject *pd_array_in_private(PyObject *object, int type, int n_dimensions,
 }
 
 PyArrayObject *pd_array_in_kept(PyObject *list, PyObject *object, int type, int n_dimensions, const npy_intp *shape, const char *name) {
-    PyArrayObject *own = pd_array_in_private(object, type, n_dimensions, shape, name);
-    int failed = !own || PyList_Append(list, (PyObject *)own) < 0;
-    Py_XDECREF((PyObject *)own);
-    return failed ? NULL : own;
+    PyArrayObject *private_copy = pd_array_in_private(object, type, n_dimensions, shape, name);
+    int failed = !private_copy || PyList_Append(list, (PyObject *)private_copy) < 0;
+    Py_XDECREF((PyObject *)private_copy);
+    return failed ? NULL : private_copy;
 }
 
 PyArrayObject *pd_array_in_out(PyObject *object, int type, int n_dimensions, const npy_intp *shape, const char *name) {

@@ -4,8 +4,8 @@
 
 #include "python/arrays.h"
 
-#include "backend.h"
 #include "linear/linear_solver.h"
+#include "loops/backend.h"
 #include "sparse/cholesky.h"
 
 /* The NumPy type of `real`. */

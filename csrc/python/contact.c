@@ -1,8 +1,8 @@
 /* Batches of pairs in contact: distance, energy, gradient, Hessian, blocks of the corners; and their sums over a mesh. */
 #include "python/backend_module.h"
 
-#include "contact_loops.h"
 #include "elements/contact/pair.h"
+#include "loops/contact_loops.h"
 #include "python/errors.h"
 #include "python/mirror.h"
 #include "sparse/pair_matrix.h"

@@ -49,19 +49,19 @@ static const char NAME[] = "dltensor", NAME_VERSIONED[] = "dltensor_versioned";
 typedef struct {
     PyObject_HEAD PyObject *owner;
     pd_settle settle;
-    pd_place place;
+    pd_location location;
     real *data;
     int64_t shape[2], strides[2]; /* here, so that every tensor that keeps the array can point to them */
 } DeviceArray;
 
-PyObject *pd_device_array_create(PyTypeObject *type, PyObject *owner, pd_settle settle, pd_place place, real *data, int n) {
+PyObject *pd_device_array_create(PyTypeObject *type, PyObject *owner, pd_settle settle, pd_location location, real *data, int n) {
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     DeviceArray *self = (DeviceArray *)allocate(type, 0);
     if (!self) return NULL;
     Py_INCREF(owner);
     self->owner = owner;
     self->settle = settle;
-    self->place = place;
+    self->location = location;
     self->data = data;
     self->shape[0] = n, self->shape[1] = 3;
     self->strides[0] = 3, self->strides[1] = 1;
@@ -76,7 +76,9 @@ static void device_array_dealloc(DeviceArray *self) {
     Py_DECREF(type);
 }
 
-static DLDevice device_of(const DeviceArray *self) { return (DLDevice){self->place.on_device ? DL_CUDA : DL_CPU, self->place.device}; }
+static DLDevice device_of(const DeviceArray *self) {
+    return (DLDevice){self->location.on_device ? DL_CUDA : DL_CPU, self->location.device};
+}
 
 static DLTensor tensor_of(DeviceArray *self) {
     return (DLTensor){.data = self->data,
@@ -151,7 +153,7 @@ static PyObject *device_array_dlpack(DeviceArray *self, PyObject *arguments, PyO
     if (stream != Py_None) {
         number = PyLong_AsLong(stream);
         if (number == -1 && PyErr_Occurred()) return NULL;
-        if (!self->place.on_device) return PyErr_Format(PyExc_ValueError, "stream: expected None for memory of the CPU, got %R", stream);
+        if (!self->location.on_device) return PyErr_Format(PyExc_ValueError, "stream: expected None for memory of the CPU, got %R", stream);
     }
     // -1: the consumer does not want us to wait
     if ((stream == Py_None || number != -1) && !self->settle(self->owner)) return NULL;
@@ -192,13 +194,13 @@ static PyObject *missing(const char *name, const char *where) {
 
 static PyObject *device_array_interface(DeviceArray *self, void *unused) {
     (void)unused;
-    return self->place.on_device ? missing("__array_interface__", "the CPU") : interface(self);
+    return self->location.on_device ? missing("__array_interface__", "the CPU") : interface(self);
 }
 
 static PyObject *device_array_cuda_interface(DeviceArray *self, void *unused) {
     (void)unused;
-    if (!self->place.on_device) return missing("__cuda_array_interface__", "a CUDA device");
-    PyObject *result = interface(self), *stream = result ? PyLong_FromVoidPtr(self->place.stream) : NULL;
+    if (!self->location.on_device) return missing("__cuda_array_interface__", "a CUDA device");
+    PyObject *result = interface(self), *stream = result ? PyLong_FromVoidPtr(self->location.stream) : NULL;
     if (!stream || PyDict_SetItemString(result, "stream", stream) < 0) Py_CLEAR(result);
     Py_XDECREF(stream);
     return result;
@@ -211,7 +213,7 @@ static PyObject *device_array_shape(DeviceArray *self, void *unused) {
 
 static PyObject *device_array_repr(DeviceArray *self) {
     return PyUnicode_FromFormat("<pdgpu.DeviceArray: (%d, 3) %s on %s>", (int)self->shape[0],
-                                sizeof(real) == sizeof(float) ? "float32" : "float64", self->place.on_device ? "'cuda'" : "'cpu'");
+                                sizeof(real) == sizeof(float) ? "float32" : "float64", self->location.on_device ? "'cuda'" : "'cpu'");
 }
 
 static PyMethodDef device_array_methods[] = {

@@ -4,7 +4,7 @@
 
 #include <Python.h>
 
-#include "backend.h"
+#include "loops/backend.h"
 
 extern PyType_Spec pd_device_array_type_spec;
 
@@ -13,6 +13,6 @@ extern PyType_Spec pd_device_array_type_spec;
 typedef int (*pd_settle)(PyObject *owner);
 
 /* New reference, or NULL with an exception. `data` lives as long as `owner`, which is kept. */
-PyObject *pd_device_array_create(PyTypeObject *type, PyObject *owner, pd_settle settle, pd_place place, real *data, int n);
+PyObject *pd_device_array_create(PyTypeObject *type, PyObject *owner, pd_settle settle, pd_location slot, real *data, int n);
 
 #endif

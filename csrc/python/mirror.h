@@ -16,7 +16,7 @@ typedef struct pd_mirror {
 
 static inline pd_status pd_mirror_upload(pd_context *context, pd_mirror *mirror) {
     pd_status status = PD_OK;
-    mirror->in_place = !pd_context_place(context).on_device;
+    mirror->in_place = !pd_context_location(context).on_device;
     for (int i = 0; i < mirror->n_arrays && !status; i++) {
         if (!mirror->arrays[i]) continue;
         if (mirror->in_place) {

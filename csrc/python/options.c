@@ -37,16 +37,16 @@ static int read_flag(PyObject *value, const char *name, int *out) {
 }
 
 /* Each returns 0 with an exception set. */
-static int read_option(const pd_option_reader *reader, PyObject *value, const pd_option *option, void *place) {
+static int read_option(const pd_option_reader *reader, PyObject *value, const pd_option *option, void *slot) {
     char name[96];
     snprintf(name, sizeof name, "%s: %s", reader->argument, option->name);
     switch (option->type) {
-    case PD_OPTION_FLAG: return read_flag(value, name, place);
-    case PD_OPTION_COUNT: return read_count(value, option, name, place);
-    case PD_OPTION_NUMBER: return read_number(value, option, name, place);
+    case PD_OPTION_FLAG: return read_flag(value, name, slot);
+    case PD_OPTION_COUNT: return read_count(value, option, name, slot);
+    case PD_OPTION_NUMBER: return read_number(value, option, name, slot);
     default: break;
     }
-    if (reader->read && reader->read(reader->user, value, option, place)) return 1;
+    if (reader->read && reader->read(reader->user, value, option, slot)) return 1;
     if (!PyErr_Occurred()) PyErr_Format(PyExc_SystemError, "%s: a type of setting that nothing reads", name);
     return 0;
 }
@@ -76,8 +76,8 @@ static int is_declared(const pd_option *options, PyObject *name) {
 /* Names that nobody declares. */
 static int refuse_unknown(const pd_option_reader *reader, PyObject *dict, const pd_option_list *lists, int n_lists) {
     PyObject *name, *value;
-    Py_ssize_t place = 0;
-    while (PyDict_Next(dict, &place, &name, &value)) {
+    Py_ssize_t slot = 0;
+    while (PyDict_Next(dict, &slot, &name, &value)) {
         int declared = 0;
         for (int l = 0; l < n_lists && PyUnicode_Check(name); l++) declared |= is_declared(lists[l].options, name);
         if (declared) continue;

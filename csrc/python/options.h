@@ -16,7 +16,7 @@ typedef struct pd_option_list {
  * `read` returns 0 with an exception set, or without one for a type that it does not know, and is NULL where there are none. */
 typedef struct pd_option_reader {
     const char *argument, *owner;
-    int (*read)(const void *user, PyObject *value, const pd_option *option, void *place);
+    int (*read)(const void *user, PyObject *value, const pd_option *option, void *slot);
     const void *user;
 } pd_option_reader;
 

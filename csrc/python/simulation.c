@@ -93,7 +93,7 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObjec
 done:
     Py_XDECREF(kept);
     free((void *)description.sets);
-    free((void *)settings.own);
+    free((void *)settings.method_settings);
     return result;
 }
 

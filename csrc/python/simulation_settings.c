@@ -13,12 +13,12 @@ typedef struct {
     const pd_description *description;
 } Arrays;
 
-static int read_setting(const void *user, PyObject *value, const pd_option *option, void *place) {
+static int read_setting(const void *user, PyObject *value, const pd_option *option, void *slot) {
     const Arrays *arrays = user;
     switch (option->type) {
-    case PD_OPTION_COLOURS: return pd_read_colours(arrays->kept, value, arrays->description, place);
-    case PD_OPTION_LINEAR: return pd_read_linear_settings(value, place);
-    case PD_OPTION_CHEBYSHEV: return pd_read_chebyshev(value, place);
+    case PD_OPTION_COLOURS: return pd_read_colours(arrays->kept, value, arrays->description, slot);
+    case PD_OPTION_LINEAR: return pd_read_linear_settings(value, slot);
+    case PD_OPTION_CHEBYSHEV: return pd_read_chebyshev(value, slot);
     default: return 0;
     }
 }
@@ -38,15 +38,15 @@ static const pd_method *read_method(PyObject *solver) {
 
 int pd_read_settings(PyObject *kept, PyObject *solver, PyObject *dict, const pd_description *description, pd_settings *out) {
     if (!(out->method = read_method(solver)) || !pd_number_in_range(out->h, 0.0, DBL_MAX, "h")) return 0;
-    void *own = calloc(1, out->method->settings_size + 1);
-    out->own = own;
-    if (!own) {
+    void *method_settings = calloc(1, out->method->settings_size + 1);
+    out->method_settings = method_settings;
+    if (!method_settings) {
         PyErr_NoMemory();
         return 0;
     }
     Arrays arrays = {kept, description};
     pd_option_reader reader = {"settings", out->method->name, read_setting, &arrays};
-    pd_option_list lists[] = {{pd_frame_options, out}, {out->method->options, own}};
+    pd_option_list lists[] = {{pd_frame_options, out}, {out->method->options, method_settings}};
     return pd_read_options(&reader, dict, lists, 2);
 }
 

@@ -103,8 +103,8 @@ static PyObject *device_array(pd_simulation_object *self, int velocities) {
     pd_simulation_share(self->core, &x, &v);
     pd_object_leave(self);
     pd_module_state *state = PyModule_GetState(PyType_GetModule(Py_TYPE((PyObject *)self)));
-    return pd_device_array_create(state->device_array_type, (PyObject *)self, settle, pd_simulation_place(self->core), velocities ? v : x,
-                                  pd_simulation_n_vertices(self->core));
+    return pd_device_array_create(state->device_array_type, (PyObject *)self, settle, pd_simulation_location(self->core),
+                                  velocities ? v : x, pd_simulation_n_vertices(self->core));
 }
 
 PyObject *pd_call_device_positions(pd_simulation_object *self, PyObject *unused) {

@@ -17,8 +17,8 @@ typedef struct {
     PyObject *observer;    /* callable or NULL */
     int rows;
 
-    /* of updates of contact: [looks, PD_UPDATE_COLUMNS], and where all points were, [looks, n_points, 3]; grown by doubling */
-    size_t looks, capacity, n_points;
+    /* of updates of contact: [reports, PD_UPDATE_COLUMNS], and where all points were, [reports, n_points, 3]; grown by doubling */
+    size_t reports, capacity, n_points;
     double *columns;
     real *path;
 } Watch;
@@ -83,15 +83,15 @@ static pd_status record(void *user, pd_simulation *core, const pd_iteration *ite
     return status;
 }
 
-static void forget_looks(Watch *watch) {
+static void forget_reports(Watch *watch) {
     free(watch->columns);
     free(watch->path);
 }
 
-/* Room for one more look at an update. */
+/* Room for one more report of an update. */
 static pd_status make_room(Watch *watch) {
     size_t size = watch->capacity ? 2 * watch->capacity : 16;
-    if (watch->looks < watch->capacity) return PD_OK;
+    if (watch->reports < watch->capacity) return PD_OK;
     double *columns = realloc(watch->columns, size * PD_UPDATE_COLUMNS * sizeof *columns);
     if (columns) watch->columns = columns;
     real *path = watch->iterates && columns ? realloc(watch->path, size * 3 * watch->n_points * sizeof *path) : NULL;
@@ -102,22 +102,22 @@ static pd_status make_room(Watch *watch) {
     return PD_OK;
 }
 
-static pd_status update(void *user, pd_simulation *core, const pd_two_way_look *look) {
+static pd_status update(void *user, pd_simulation *core, const pd_two_way_progress *progress) {
     Watch *watch = user;
     double *row, smallest;
     pd_status status = make_room(watch);
     if (!status) status = pd_simulation_update_gap(core, &smallest);
     if (status) return status;
-    row = watch->columns + watch->looks * PD_UPDATE_COLUMNS;
-    row[PD_UPDATE_STEP] = look->step, row[PD_UPDATE_RESIDUAL] = look->residual;
+    row = watch->columns + watch->reports * PD_UPDATE_COLUMNS;
+    row[PD_UPDATE_STEP] = progress->step, row[PD_UPDATE_RESIDUAL] = progress->residual;
     row[PD_UPDATE_SMALLEST_DISTANCE] = smallest;
-    row[PD_UPDATE_SEARCHED] = look->searched, row[PD_UPDATE_LISTED] = look->listed;
-    row[PD_UPDATE_PAIRS] = look->pairs, row[PD_UPDATE_ROWS] = look->rows, row[PD_UPDATE_COLOURS] = look->colours;
-    row[PD_UPDATE_SEARCH] = look->search;
+    row[PD_UPDATE_SEARCHED] = progress->searched, row[PD_UPDATE_LISTED] = progress->listed;
+    row[PD_UPDATE_PAIRS] = progress->pairs, row[PD_UPDATE_ROWS] = progress->rows, row[PD_UPDATE_COLOURS] = progress->colours;
+    row[PD_UPDATE_SEARCH] = progress->search;
     if (watch->path)
-        status = pd_memory_download(pd_simulation_context(core), watch->path + 3 * watch->n_points * watch->looks, look->points,
+        status = pd_memory_download(pd_simulation_context(core), watch->path + 3 * watch->n_points * watch->reports, progress->points,
                                     3 * watch->n_points * sizeof *watch->path);
-    if (!status) watch->looks++;
+    if (!status) watch->reports++;
     return status;
 }
 
@@ -125,15 +125,15 @@ static pd_status update(void *user, pd_simulation *core, const pd_two_way_look *
 static PyObject *build_update(const pd_step_result *result, const Watch *watch) {
     static const char *const exits[] = {PD_UPDATE_EXIT_TABLE(PD_NAME_AT)};
     const pd_two_way_report *report = &result->update.report;
-    npy_intp columns[2] = {(npy_intp)watch->looks, PD_UPDATE_COLUMNS}, path[3] = {(npy_intp)watch->looks, (npy_intp)watch->n_points, 3};
+    npy_intp columns[2] = {(npy_intp)watch->reports, PD_UPDATE_COLUMNS}, path[3] = {(npy_intp)watch->reports, (npy_intp)watch->n_points, 3};
     PyArrayObject *columns_array = NULL, *path_array = NULL;
     if (!result->update.updates) Py_RETURN_NONE;
     if (!(columns_array = pd_array_out(NPY_FLOAT64, 2, columns)) || (watch->path && !(path_array = pd_array_out(PD_NPY_REAL, 3, path)))) {
         Py_XDECREF((PyObject *)columns_array);
         return NULL;
     }
-    if (watch->looks) memcpy(PyArray_DATA(columns_array), watch->columns, watch->looks * PD_UPDATE_COLUMNS * sizeof(double));
-    if (path_array && watch->looks) memcpy(PyArray_DATA(path_array), watch->path, watch->looks * 3 * watch->n_points * sizeof(real));
+    if (watch->reports) memcpy(PyArray_DATA(columns_array), watch->columns, watch->reports * PD_UPDATE_COLUMNS * sizeof(double));
+    if (path_array && watch->reports) memcpy(PyArray_DATA(path_array), watch->path, watch->reports * 3 * watch->n_points * sizeof(real));
     if (!path_array) Py_INCREF(Py_None);
     return Py_BuildValue("{sssisisisisisdsdsNsN}", "status", exits[report->exit], "updates", result->update.updates, "steps", report->steps,
                          "searches", report->searches, "rows", report->rows, "colours", report->colours, "residual", report->residual,
@@ -194,7 +194,7 @@ PyObject *pd_call_step(pd_simulation_object *self, PyObject *arguments) {
     self->steps += !status && result.stop != PD_STOP_DIVERGED;
     pd_object_leave(self);
     if (status) {
-        forget_looks(&watch);
+        forget_reports(&watch);
         pd_object_raise(self, status);
         // the rows written so far go with the exception
         if (status == PD_DIVERGED) {
@@ -209,6 +209,6 @@ PyObject *pd_call_step(pd_simulation_object *self, PyObject *arguments) {
         return NULL;
     }
     PyObject *built = build_result(&result, &watch);
-    forget_looks(&watch);
+    forget_reports(&watch);
     return built;
 }

@@ -182,14 +182,14 @@ pd_status pd_supernodal_plan_create(pd_supernodal_plan **out, const pd_supernode
         int64_t root = plan->subtree_last[t], last_column = f->super[root + 1] - 1;
         const int64_t *tail_rows = f->rows + f->row_start[root] + columns_of(f, root);
         for (int64_t s = plan->subtree_first[t]; s <= root; s++) {
-            int64_t place = 0;
+            int64_t slot = 0;
             for (int64_t i = f->row_start[s] + columns_of(f, s); i < f->row_start[s + 1]; i++) {
                 if (f->rows[i] <= last_column) {
                     plan->inside[s]++;
                     continue;
                 }
-                while (tail_rows[place] != f->rows[i]) place++;
-                plan->tail_position[i] = (int)place;
+                while (tail_rows[slot] != f->rows[i]) slot++;
+                plan->tail_position[i] = (int)slot;
             }
         }
         plan->subtree_tail[t + 1] = plan->subtree_tail[t] + rows_of(f, root) - columns_of(f, root);

@@ -14,7 +14,17 @@ import json
 import numpy as np
 
 import pdgpu.materials
-from pdgpu import colliders, contact, linear_solvers, penalty_contact, projective_contact, signed_distance_field, solvers, two_way_contact
+from pdgpu import (
+    colliders,
+    contact,
+    linear_solvers,
+    penalty_contact,
+    projective_contact,
+    signed_distance_field,
+    solvers,
+    time_step_solver,
+    two_way_contact,
+)
 from pdgpu.arguments import choice, integer, number, per_item, real_array, real_view, vertex_indices
 from pdgpu.array_archive import ArrayArchive
 from pdgpu.atomic_files import replacing
@@ -146,7 +156,7 @@ def read(cls, path, motions, device, threads):
             if header.get("contact") is not None:
                 law, driven = _solver(header["contact"]), archive.take("driven")
                 if (
-                    type(law).__name__ not in (*contact.LAWS, *penalty_contact.__all__, *solvers.DRIVERS, *solvers.AFTER)
+                    type(law).__name__ not in (*contact.LAWS, *penalty_contact.__all__, *time_step_solver.DRIVERS, *time_step_solver.AFTER)
                     or driven.dtype != dtype
                 ):
                     raise ValueError(f"contact: {header['contact']!r} is none, or driven of another dtype")

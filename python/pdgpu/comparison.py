@@ -19,8 +19,9 @@ from pdgpu.records import StepRecord
 from pdgpu.simulation import Simulation
 from pdgpu.snapshots import Snapshot, check_same_step, place
 from pdgpu.solver_support import check_contact, check_slides, check_support
-from pdgpu.solvers import INITIALIZATIONS, SOLVERS, Newton
+from pdgpu.solvers import SOLVERS, Newton
 from pdgpu.tables import data_frame, joined, record_table, text_table, write_csv
+from pdgpu.time_step_solver import INITIALIZATIONS
 from pdgpu.two_way_contact import TwoWayContact
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from pdgpu.scene import Scene
-    from pdgpu.solvers import TimeStepSolver
+    from pdgpu.time_step_solver import TimeStepSolver
     from pdgpu.types import Contact, Device, Path, Precision
 
 __all__ = ["Comparison", "compare"]

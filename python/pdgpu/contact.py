@@ -45,7 +45,7 @@ LAWS = ("BarrierContact",)  # PD_BARRIER, .. of csrc/elements/contact/table.h
 QUANTITIES = ("distance", "threshold", "activation", "energy", "gradient", "hessian", "hessian_psd", "blocks", "blocks_psd")
 DISTANCE, THRESHOLD, ACTIVATION, ENERGY, GRADIENT, HESSIAN, HESSIAN_PSD, BLOCKS, BLOCKS_PSD = range(
     9
-)  # PD_CONTACT_... of csrc/contact_loops.h
+)  # PD_CONTACT_... of csrc/loops/contact_loops.h
 
 PART = 2**15  # pairs whose derivatives are added up in one call
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Contacts"]
 
-# the first are PD_CONTACT_... of csrc/proximity_loops.h; the others occur where there are forces
+# the first are PD_CONTACT_... of csrc/loops/proximity_loops.h; the others occur where there are forces
 KINDS = ("vertex-triangle", "edge-edge", "vertex-collider", "vertex-vertex", "vertex-edge")
 FEATURES = ("vertex-vertex", "vertex-edge", "vertex-triangle", "edge-edge", "vertex-collider")  # PD_NEAREST_... of csrc/geometry
 

@@ -48,7 +48,7 @@ __all__ = [
 
 PAIRS = ("vertex_vertex", "vertex_edge", "vertex_triangle", "edge_edge")  # PD_VERTEX_VERTEX, .. of csrc/geometry/pair.h
 CORNERS = (2, 3, 4, 4)
-GRADIENT, GRADIENT_SQUARED, HESSIAN, HESSIAN_SQUARED, BOUND = range(5)  # PD_PAIR_... of csrc/backend.h
+GRADIENT, GRADIENT_SQUARED, HESSIAN, HESSIAN_SQUARED, BOUND = range(5)  # PD_PAIR_... of csrc/loops/backend.h
 
 
 class VertexEdgeFeature(IntEnum):

@@ -43,8 +43,8 @@ __all__ = ["LinearResult", "System", "extreme_eigenvalues", "solve", "spectral_r
 
 COLUMNS = _host.LINEAR_RECORD_COLUMNS
 ITERATIONS = 1000
-# looks at the residual of a run that records nothing and stops by nothing: divergence is noticed so late at most
-UNRECORDED_LOOKS = 64
+# checks the residual of a run that records nothing and stops by nothing: divergence is noticed so late at most
+UNRECORDED_CHECKS = 64
 
 
 def solve(
@@ -232,7 +232,7 @@ class System(GuardedAttributes):
             self._search(residual)
         rows = np.zeros((self._iterations + 1 if record else 2, len(COLUMNS)))
         table = {name: rows[:, k] for k, name in enumerate(COLUMNS)}
-        every = 1 if record else (self._check_every if self._tolerance > 0.0 else UNRECORDED_LOOKS)
+        every = 1 if record else (self._check_every if self._tolerance > 0.0 else UNRECORDED_CHECKS)
         try:
             found = self._core.solve(residual, first_iterate, target, rows if record else None, every, not record and self._tolerance > 0.0)
         except RuntimeError as error:

@@ -7,7 +7,8 @@ from dataclasses import fields
 
 from pdgpu.contact import LAWS
 from pdgpu.linear_solvers import AJacobi, Direct, Jacobi, chebyshev_settings, check_order, linear_settings
-from pdgpu.solvers import AFTER, DRIVERS, INITIALIZATIONS, PENALTY, SOLVERS, Newton, ProjectiveDynamics, VertexBlockDescent
+from pdgpu.solvers import SOLVERS, Newton, ProjectiveDynamics, VertexBlockDescent
+from pdgpu.time_step_solver import AFTER, DRIVERS, INITIALIZATIONS, PENALTY
 
 __all__ = ["check_contact", "check_slides", "check_support", "settings_of", "warn_idle_acceleration"]
 

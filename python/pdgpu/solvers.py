@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pdgpu.arguments import choice, flag, integer, number
+from pdgpu.arguments import choice, integer, number
 from pdgpu.contact import LAWS
+from pdgpu.descent_solvers import BlockJacobi, GradientDescent, VertexBlockDescent
 from pdgpu.linear_solvers import (
     LINEAR_SOLVERS,
     PCG,
@@ -18,8 +18,19 @@ from pdgpu.linear_solvers import (
     GaussSeidel,
     Jacobi,
     SymmetricGaussSeidel,
-    check_chebyshev,
     keep,
+)
+from pdgpu.time_step_solver import (
+    AFTER,
+    DRIVERS,
+    HYPERELASTIC,
+    PENALTY,
+    PRECONDITIONERS,
+    PROJECTIVE,
+    TimeStepSolver,
+    check_line_search,
+    check_outer,
+    check_outer_chebyshev,
 )
 
 if TYPE_CHECKING:
@@ -38,19 +49,6 @@ __all__ = [
     "VertexBlockDescent",
     "capabilities",
 ]
-
-PENALTY = "PenaltyContact"  # what is no law of the core's table
-DRIVERS = ("ProjectiveContact",)  # contacts that are no law but a loop around a solver
-AFTER = ("TwoWayContact",)  # those that answer after any solver
-
-INITIALIZATIONS = ("previous", "inertia", "inertial_target", "adaptive")  # order of PD_GUESS_... in csrc/backend.h
-PRECONDITIONERS = ("jacobi", "direct")
-COLOURINGS = ("greedy", "balanced")
-HYPERELASTIC = ("NeoHookean", "StVK", "Corotated")  # no nearest point of a constraint set, so no Projective Dynamics and no PBD
-
-
-class TimeStepSolver:
-    """What every solver of a time step is, for type checkers: a dict of different ones is a dict of these."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +79,7 @@ class ProjectiveDynamics(TimeStepSolver):
         target with that share of gravity and external forces which elasticity left in the last step; all of them in the first step and
         after `set_state`.
     check_every : int, optional
-        Iterations between two looks at the result; by default 1 on the CPU, 8 on CUDA.
+        Iterations between two readbacks of the result; by default 1 on the CPU, 8 on CUDA.
     """
 
     iterations: int = 10
@@ -91,14 +89,14 @@ class ProjectiveDynamics(TimeStepSolver):
     initialization: str = "inertial_target"
     check_every: int | None = None
 
-    materials = ("ARAP", "Spring", "Bending", "Volume", "Area", "StrainLimit", "Attachment", "WorldBox")
+    materials = PROJECTIVE
     linear_solvers = LINEAR_SOLVERS
     devices = ("cpu", "cuda")
     contacts = (*LAWS, PENALTY, *DRIVERS, *AFTER)
 
     def __post_init__(self):
-        _check_outer(self)
-        _check_outer_chebyshev(self)
+        check_outer(self)
+        check_outer_chebyshev(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,8 +135,8 @@ class Newton(TimeStepSolver):
     chebyshev = None
 
     def __post_init__(self):
-        _check_outer(self)
-        _check_line_search(self)
+        check_outer(self)
+        check_line_search(self)
         keep(self, step_tolerance=number("step_tolerance", self.step_tolerance, minimum=0.0))
 
 
@@ -174,7 +172,7 @@ class NonlinearCG(TimeStepSolver):
     linear = chebyshev = None
 
     def __post_init__(self):
-        _check_outer(self)
+        check_outer(self)
         choice("preconditioner", self.preconditioner, PRECONDITIONERS)
 
 
@@ -226,117 +224,9 @@ class PBD(TimeStepSolver):
     linear = None
 
     def __post_init__(self):
-        _check_outer(self)
-        _check_outer_chebyshev(self)
+        check_outer(self)
+        check_outer_chebyshev(self)
         keep(self, relaxation=number("relaxation", self.relaxation, above=0.0))
-
-
-@dataclass(frozen=True, kw_only=True)
-class VertexBlockDescent(TimeStepSolver):
-    """Vertex Block Descent: Gauss-Seidel over vertices, a 3x3 Newton step each, colour after colour [Chen et al. 2024, Algorithm 1].
-
-    Parameters
-    ----------
-    iterations : int
-        Sweeps over all vertices of a step.
-    chebyshev : Chebyshev, optional
-        Acceleration after each full sweep [Chen et al. 2024, Eqs. 18-19]. The iteration is no symmetric one, so a large rho
-        diverges: in one step of hundreds of iterations 0.95 is safe on most scenes, 0.99 on few. With few iterations a step, what is
-        left over grows from step to step, and less is safe: on bars 0.95 with 10, 0.9 with 5, 0.75 with 3.
-    line_search : bool
-        Halve a vertex's step until its own part of the incremental potential decreases [Chen et al. 2024, Sec. 3.2].
-    colouring : "balanced" or "greedy"
-        Vertices of a colour share no element and move in parallel; "balanced" evens out the sizes of the colours.
-    tolerance, check_every
-        As for ProjectiveDynamics.
-    initialization : str
-        As for ProjectiveDynamics; "adaptive" by default [Chen et al. 2024, Eq. 17].
-    """
-
-    iterations: int = 20
-    chebyshev: Chebyshev | None = None
-    line_search: bool = False
-    colouring: str = "balanced"
-    tolerance: float = 0.0
-    initialization: str = "adaptive"
-    check_every: int | None = None
-
-    materials = ProjectiveDynamics.materials + HYPERELASTIC
-    linear_solvers = ()
-    devices = ("cpu", "cuda")
-    contacts = (*LAWS, PENALTY, *AFTER)
-    linear = None
-
-    def __post_init__(self):
-        _check_outer(self)
-        _check_outer_chebyshev(self)
-        _check_line_search(self)
-        choice("colouring", self.colouring, COLOURINGS)
-
-
-@dataclass(frozen=True, kw_only=True)
-class BlockJacobi(TimeStepSolver):
-    """All vertices at once, each by its own 3x3 block of the Hessian: x <- x - alpha H_ii^-1 g_i [Chen et al. 2024, Sec. 5.4].
-
-    Parameters
-    ----------
-    iterations : int
-    chebyshev : Chebyshev, optional
-    line_search : bool
-        Test the incremental potential G after 1, 2, 4 and 8 iterations, and every 8 from there on; where it has not fallen by 0.4 of
-        alpha g.d, which its first iteration promised, go back to the last state that passed and shorten alpha by 0.7 [Wang and Yang
-        2016, Algorithm 1, with Armijo's condition]. A step ends with a test; where that fails, with a line search from the last
-        state that passed: below its first guess, unless nothing is below. Without it most scenes diverge.
-    tolerance, initialization, check_every
-        As for ProjectiveDynamics.
-    """
-
-    iterations: int = 20
-    chebyshev: Chebyshev | None = None
-    line_search: bool = True
-    tolerance: float = 0.0
-    initialization: str = "inertial_target"
-    check_every: int | None = None
-
-    materials = VertexBlockDescent.materials
-    linear_solvers = ()
-    devices = ("cpu", "cuda")
-    contacts = (*LAWS, PENALTY, *AFTER)
-    linear = None
-
-    def __post_init__(self):
-        _check_outer(self)
-        _check_outer_chebyshev(self)
-        _check_line_search(self)
-
-
-@dataclass(frozen=True, kw_only=True)
-class GradientDescent(TimeStepSolver):
-    """Gradient descent with the diagonal of the Hessian as preconditioner: x <- x - alpha D^-1 g [Wang and Yang 2016].
-
-    Parameters
-    ----------
-    iterations, chebyshev, line_search, tolerance, initialization, check_every
-        As for BlockJacobi.
-    """
-
-    iterations: int = 20
-    chebyshev: Chebyshev | None = None
-    line_search: bool = True
-    tolerance: float = 0.0
-    initialization: str = "inertial_target"
-    check_every: int | None = None
-
-    materials = VertexBlockDescent.materials
-    linear_solvers = ()
-    devices = ("cpu", "cuda")
-    contacts = (*LAWS, PENALTY, *AFTER)
-    linear = None
-
-    def __post_init__(self):
-        _check_outer(self)
-        _check_outer_chebyshev(self)
-        _check_line_search(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -378,8 +268,8 @@ class QuasiNewton(TimeStepSolver):
     chebyshev = None
 
     def __post_init__(self):
-        _check_outer(self)
-        _check_line_search(self)
+        check_outer(self)
+        check_line_search(self)
         keep(self, history=integer("history", self.history, 0, 1000))
 
 
@@ -432,7 +322,7 @@ class XPBD(TimeStepSolver):
     linear = chebyshev = None
 
     def __post_init__(self):
-        _check_outer(self)
+        check_outer(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -480,7 +370,7 @@ class ADMM(TimeStepSolver):
     chebyshev = None
 
     def __post_init__(self):
-        _check_outer(self)
+        check_outer(self)
         keep(self, weight=number("weight", self.weight, above=0.0))
 
 
@@ -496,39 +386,6 @@ SOLVERS = (
     XPBD,
     ADMM,
 )
-
-
-def _check_line_search(solver):
-    keep(solver, line_search=flag("line_search", solver.line_search))
-
-
-def _check_outer_chebyshev(solver):
-    check_chebyshev(solver.chebyshev)
-    if solver.chebyshev is None:
-        return
-    if solver.chebyshev.rho == "lanczos":
-        raise ValueError("rho: 'lanczos' looks at a matrix; the outer iteration has none: give a number or 'auto'")
-    if solver.chebyshev.interval != "symmetric":
-        raise ValueError(f"interval: {solver.chebyshev.interval!r} is for linear solvers; the outer iteration takes 'symmetric'")
-    if isinstance(solver.linear, GaussSeidel | SOR):
-        warnings.warn(
-            f"Chebyshev acceleration over {type(solver.linear).__name__} is not sound: one-directional sweeps have complex eigenvalues; "
-            "take SymmetricGaussSeidel for the global step [Wang 2015, Sec. 5.1]",
-            stacklevel=4,
-        )
-
-
-def _check_outer(solver):
-    keep(solver, iterations=integer("iterations", solver.iterations, 1))
-    keep(solver, tolerance=number("tolerance", solver.tolerance, minimum=0.0))
-    choice("initialization", solver.initialization, INITIALIZATIONS)
-    if getattr(solver.linear, "biased", False):
-        raise ValueError("linear: the biased A-Jacobi iterates on x itself; it works in pdgpu.linear only")
-    if solver.check_every is not None:
-        keep(solver, check_every=integer("check_every", solver.check_every, 1))
-    if solver.linear_solvers and not isinstance(solver.linear, solver.linear_solvers):
-        names = " or ".join(f"pdgpu.{kind.__name__}()" for kind in solver.linear_solvers)
-        raise TypeError(f"linear: {type(solver).__name__} takes {names}, got {solver.linear!r}")
 
 
 def capabilities() -> dict[str, Any]:

@@ -205,18 +205,18 @@ def test_everything_is_pinned(solver, dtype):
 
 @pytest.mark.parametrize("threads", THREADS)
 @pytest.mark.parametrize("case", ["neo-hookean", "everything", "search"])
-def test_threads_of_a_turn(threads, case, dtype, monkeypatch):
+def test_threads_of_an_update(threads, case, dtype, monkeypatch):
     """If not, the number of threads that share a vertex, a matter of speed, decides what comes out."""
-    monkeypatch.setenv("PDGPU_TURN_THREADS", threads)
+    monkeypatch.setenv("PDGPU_UPDATE_THREADS", threads)
     solver, material = (SEARCH, "everything") if case == "search" else (VBD, case)
     assert_same_iterates(dtype, solver, *MATERIALS[material]())
 
 
 @pytest.mark.parametrize("threads", ["2", "0", "-8", "64", "many", "8 "])
-def test_threads_of_a_turn_that_are_none(threads, dtype, monkeypatch):
+def test_threads_of_an_update_that_are_none(threads, dtype, monkeypatch):
     """If not, a measurement runs with another number of threads than its table says."""
-    monkeypatch.setenv("PDGPU_TURN_THREADS", threads)
-    with pytest.raises(ValueError, match=rf"PDGPU_TURN_THREADS: expected 1, 4, 8, 16 or 32, got '{threads}'"):
+    monkeypatch.setenv("PDGPU_UPDATE_THREADS", threads)
+    with pytest.raises(ValueError, match=rf"PDGPU_UPDATE_THREADS: expected 1, 4, 8, 16 or 32, got '{threads}'"):
         pdgpu.Simulation(solid(pdgpu.NeoHookean(2e4, 1e5))[0], VBD, dt=STEP, device="cuda", dtype=dtype).step()
 
 
@@ -230,7 +230,7 @@ def test_same_bits_from_run_to_run(solver, dtype):
 @pytest.mark.parametrize("threads", THREADS)
 def test_same_bits_for_every_number_of_threads(threads, dtype, monkeypatch):
     """If not, a turn of few threads is another one in every run."""
-    monkeypatch.setenv("PDGPU_TURN_THREADS", threads)
+    monkeypatch.setenv("PDGPU_UPDATE_THREADS", threads)
     scene, start = solid(pdgpu.NeoHookean(2e4, 1e5))
     assert len({run("cuda", dtype, VBD, scene, start).positions.tobytes() for _ in range(2)}) == 1
 

@@ -8,7 +8,7 @@
 #define PD_TET_WALK_H
 
 #include "geometry/vector.h"
-#include "penalty_loops.h"
+#include "loops/penalty_loops.h"
 
 enum { PD_WALK_MOST_TETS = 512 };
 

@@ -1,11 +1,11 @@
 /* One candidate, one active pair: the bodies of the loops of proximity_loops.h, for both backends. */
-#ifndef PD_CANDIDATE_TURN_H
-#define PD_CANDIDATE_TURN_H
+#ifndef PD_CANDIDATE_UPDATE_H
+#define PD_CANDIDATE_UPDATE_H
 
 #include "geometry/collider.h"
 #include "geometry/distance.h"
 #include "geometry/nearest_feature.h"
-#include "proximity_loops.h"
+#include "loops/proximity_loops.h"
 
 /* Kind, corners and name of a candidate. */
 typedef struct pd_candidate {

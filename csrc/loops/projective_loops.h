@@ -2,7 +2,7 @@
 #ifndef PD_PROJECTIVE_LOOPS_H
 #define PD_PROJECTIVE_LOOPS_H
 
-#include "contact_loops.h"
+#include "loops/contact_loops.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -12,10 +12,10 @@
  *
  * Of a vertex that is held on a line or in a plane with projector P_i, n is P_i n: |P_i n|^2 enters the sum, and it goes by what lies along it. Across
  * n, where that is one number for two directions, the sum counts it as free, which is on the safe side. */
-#ifndef PD_CONTACT_CONSTRAINT_TURN_H
-#define PD_CONTACT_CONSTRAINT_TURN_H
+#ifndef PD_CONTACT_CONSTRAINT_UPDATE_H
+#define PD_CONTACT_CONSTRAINT_UPDATE_H
 
-#include "penalty_turn.h"
+#include "updates/penalty_update.h"
 
 /* s_i of point i; multipliers [n,4]: lambda and tau of each pair. */
 PD_FUNCTION int pd_contact_constraint_shares(const pd_contact_sweep *contact, const real *multipliers, int i) {
@@ -23,7 +23,7 @@ PD_FUNCTION int pd_contact_constraint_shares(const pd_contact_sweep *contact, co
     for (int r = contact->incidence.start[i]; r < contact->incidence.start[i + 1]; r++) {
         int role = contact->incidence.roles[r], p = role / 4;
         if (contact->frozen.at.weights[role] == 0) continue;
-        shares += multipliers[4 * (size_t)p] > 0 || pd_penalty_turn_depth(&contact->frozen, contact->points, p) > 0;
+        shares += multipliers[4 * (size_t)p] > 0 || pd_penalty_update_depth(&contact->frozen, contact->points, p) > 0;
     }
     return shares;
 }
@@ -47,13 +47,13 @@ PD_FUNCTION void pd_contact_constraint_solve(const pd_model *model, const pd_con
         }
         sum += yields;
     }
-    real missing = frozen->reach[p] - pd_penalty_turn_gap(frozen, contact->points, p);
+    real missing = frozen->reach[p] - pd_penalty_update_gap(frozen, contact->points, p);
     if (!(across > 0) || (!(missing > 0) && !(lambda > 0))) return;
     multipliers[0] = pd_max(lambda + (missing - compliance * lambda) / (sum + compliance), (real)0);
     pd_vector tau = pd_vector_load(multipliers + 1);
     real limit = 0;
-    if (contact->lagged.n > 0) limit = pd_penalty_turn_coefficient(&contact->rubbing, frozen, p) * multipliers[0];
-    if (limit > 0) tau = pd_vector_along(tau, (real)-1 / across, pd_friction_turn_slip(&contact->lagged, &contact->slipping, p));
+    if (contact->lagged.n > 0) limit = pd_penalty_update_coefficient(&contact->rubbing, frozen, p) * multipliers[0];
+    if (limit > 0) tau = pd_vector_along(tau, (real)-1 / across, pd_friction_update_slip(&contact->lagged, &contact->slipping, p));
     real size = pd_sqrt(pd_vector_dot(tau, tau));
     if (size > limit) tau = pd_vector_scale(limit / size, tau);
     pd_vector_store(tau, multipliers + 1);

@@ -6,8 +6,8 @@
 #ifndef PD_COLLISION_LOOPS_H
 #define PD_COLLISION_LOOPS_H
 
-#include "backend.h"
 #include "geometry/box.h"
+#include "loops/backend.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -148,10 +148,10 @@ pd_status pd_grid_fill(pd_context *context, pd_grid *grid, const pd_primitives *
 pd_status pd_grid_index(pd_context *context, pd_grid *grid, size_t n_entries, int index_bits);
 
 /* Appends the pairs of a primitive of `query` with one of `target` on the same or a coarser level; `swapped`: only on a coarser one, and
- * the pair the other way round. own: query and target are the same, i < j. Both grids have the same hash_bits. Each pair is found in one
+ * the pair the other way round. within: query and target are the same, i < j. Both grids have the same hash_bits. Each pair is found in one
  * cell only, the one that holds the lower corner of what the two boxes share. */
 pd_status pd_grid_pairs(pd_context *context, const pd_grid *query_grid, const pd_primitives *query, const pd_grid *target_grid,
-                        const pd_primitives *target, int own, int swapped, pd_pair_buffer *out);
+                        const pd_primitives *target, int within, int swapped, pd_pair_buffer *out);
 
 #ifdef __cplusplus
 }

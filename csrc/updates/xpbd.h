@@ -26,7 +26,7 @@
 #define PD_ELEMENTS_XPBD_H
 
 #include "elements/element.h"
-#include "elements/time_step.h"
+#include "updates/time_step.h"
 
 #include <stddef.h>
 
@@ -45,9 +45,9 @@ PD_FUNCTION real pd_xpbd_constraint(int n, real energy, const real *P, real *nor
 
 /* p = {2 mu V, lam V} of a neo-Hookean tet; normal is kept as above. */
 PD_FUNCTION real pd_xpbd_deviatoric(const real *F, const real *p, real *normal) {
-    real own[2] = {p[0], pd_min(p[1], (real)0.5 * p[0])}, P[9];
-    pd_neo_hookean_tet_gradient(F, own, P);
-    return pd_xpbd_constraint(9, pd_neo_hookean_tet_energy(F, own), P, normal);
+    real capped[2] = {p[0], pd_min(p[1], (real)0.5 * p[0])}, P[9];
+    pd_neo_hookean_tet_gradient(F, capped, P);
+    return pd_xpbd_constraint(9, pd_neo_hookean_tet_energy(F, capped), P, normal);
 }
 
 /* normal [9]  out  dC/dF; smooth, nothing is kept. */

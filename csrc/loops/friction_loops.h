@@ -3,7 +3,7 @@
 #ifndef PD_FRICTION_LOOPS_H
 #define PD_FRICTION_LOOPS_H
 
-#include "contact_loops.h"
+#include "loops/contact_loops.h"
 
 #ifdef __cplusplus
 extern "C" {

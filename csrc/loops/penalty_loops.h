@@ -1,10 +1,10 @@
 /* The loops over pairs with a penalty, once in cpu/penalty.c, once in cuda/penalty.cu; the rules of backend.h hold. The formulas stand in
- * elements/contact/penalty.h, what is frozen and when in penalty_turn.h. Their Hessians go the way of those of other
+ * elements/contact/penalty.h, what is frozen and when in penalty_update.h. Their Hessians go the way of those of other
  * pairs (contact_loops.h). */
 #ifndef PD_PENALTY_LOOPS_H
 #define PD_PENALTY_LOOPS_H
 
-#include "friction_loops.h"
+#include "loops/friction_loops.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -62,7 +62,7 @@ pd_status pd_penalty_touching(pd_context *context, int n_vertices, const pd_inci
 pd_status pd_penalty_strengths(pd_context *context, const pd_friction_scene *scene, const pd_frozen_pairs *pairs, const real *y,
                                real *strength);
 
-/* Pairs as constraints with compliance (contact_constraint_turn.h), all at once: positions_i += dx_i and direction_i -= dx_i.
+/* Pairs as constraints with compliance (contact_constraint_update.h), all at once: positions_i += dx_i and direction_i -= dx_i.
  *   multipliers [n,4]  B  in/out  lambda and tau, kg m      changes [n,4]  B  scratch      shares [n_vertices]  B  scratch
  *   contact->points stay as they are. */
 pd_status pd_penalty_constrain(pd_context *context, const pd_model *model, const pd_contact_sweep *contact, double inverse_h2,

@@ -7,7 +7,7 @@
 #ifndef PD_PROXIMITY_LOOPS_H
 #define PD_PROXIMITY_LOOPS_H
 
-#include "collision_loops.h"
+#include "loops/collision_loops.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -75,7 +75,7 @@ pd_status pd_largest_move(pd_context *context, int n, const real *x, const real 
  *   support  B [n]           out  geometry/nearest_feature.h, 1 for colliders; 0: farther than the limit, or no number */
 pd_status pd_candidate_support(pd_context *context, const pd_candidates *candidates, const real *y, real limit, unsigned char *support);
 
-/* rows [capacity]  B  out: the places of what is not 0 in flags [n], ascending; found [1]  B  out: how many they are, though only as many as
+/* rows [capacity]  B  out: the indices of what is not 0 in flags [n], ascending; found [1]  B  out: how many they are, though only as many as
  * there is room for are written.
  *   starts  B [n / 32 + 2]  scratch      work: pd_work_bytes of n / 32 + 1 */
 pd_status pd_select_rows(pd_context *context, size_t n, const unsigned char *flags, int *starts, const pd_work *work, size_t capacity,
@@ -102,18 +102,18 @@ typedef struct pd_side_names {
     int *of_sides;   /* B [triangles,3] side j from corner j to the next */
 } pd_side_names;
 
-/* names [n]  B  out: of the nearest features of n active pairs, candidate_turn.h. */
+/* names [n]  B  out: of the nearest features of n active pairs, candidate_update.h. */
 pd_status pd_nearest_names(pd_context *context, size_t n, const pd_side_names *sides, const pd_active_pairs *active, const int *rows,
                            const unsigned char *support, uint64_t *names);
 
-/* Keys that sort by names, or by a part of them, and then by place.
- *   keys  B [n]  in/out: place i in the lower index_bits where `fresh`; else the place that is there stays */
+/* Keys that sort by names, or by a part of them, and then by index.
+ *   keys  B [n]  in/out: index i in the lower index_bits where `fresh`; else the index that is there stays */
 enum { PD_NAME_WHOLE, PD_NAME_LOW, PD_NAME_HIGH };
 pd_status pd_nearest_keys(pd_context *context, size_t n, const uint64_t *names, int fresh, int part, int low_bits, int index_bits,
                           uint64_t *keys);
 
 /* first [n]  B  out: 1 for each pair whose nearest features no other has, or that is the first of those that share them. keys: sorted by
- * name, then by place. */
+ * name, then by index. */
 pd_status pd_mark_first(pd_context *context, size_t n, const uint64_t *names, int index_bits, const uint64_t *keys, unsigned char *first);
 
 /* ---- incidence ---------------------------------------------------------------------------------------------------------------- */

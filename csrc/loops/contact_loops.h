@@ -3,7 +3,7 @@
 #define PD_CONTACT_LOOPS_H
 
 #include "elements/contact/table.h"
-#include "proximity_loops.h"
+#include "loops/proximity_loops.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -83,7 +83,7 @@ pd_status pd_contact_gather(pd_context *context, const pd_model *model, const pd
 pd_status pd_contact_gather_blocks(pd_context *context, const pd_model *model, const pd_incidence *incidence, const real *hessians,
                                    const int *diagonal_slots, real *blocks);
 
-/* out_i = what bounds all pairs' Hessians from above as a diagonal matrix (pd_contact_turn_bound), N/m.
+/* out_i = what bounds all pairs' Hessians from above as a diagonal matrix (pd_contact_update_bound), N/m.
  *   points  B [n,4]      hessians  B [n,12,12]      out  B [n_vertices] double */
 pd_status pd_contact_gather_bounds(pd_context *context, const pd_model *model, const pd_incidence *incidence, const int *points,
                                    const real *hessians, double *out);

@@ -11,14 +11,14 @@
  * neighbour is nearer it is none, and of the triangles that share the point the first counts. The side of such a point is that of the sum of
  * its triangles' normals, weighted by their angles there [Bærentzen and Aanæs 2005]. Edges of triangles are pairs where both are met inside, as
  * everything else is a vertex before a mesh. Spheres and capsules have no such rule: each triangle that their centre or axis is near to counts. */
-#ifndef PD_PENALTY_TURN_H
-#define PD_PENALTY_TURN_H
+#ifndef PD_PENALTY_UPDATE_H
+#define PD_PENALTY_UPDATE_H
 
 #include "elements/contact/penalty.h"
-#include "friction_turn.h"
 #include "geometry/collision.h"
-#include "penalty_loops.h"
-#include "tet_walk.h"
+#include "loops/penalty_loops.h"
+#include "updates/friction_update.h"
+#include "updates/tet_walk.h"
 
 enum { PD_PENALTY_MOST_ADVANCES = 32 };
 
@@ -104,7 +104,7 @@ PD_FUNCTION int pd_penalty_is_nearest(const pd_penalty_search *search, int v, in
         real at[12];
         pd_closest closest;
         if (other == t || (which[1] >= 0 && corners[0] != which[1] && corners[1] != which[1] && corners[2] != which[1])) continue;
-        pd_contact_turn_corners(search->end, points, 4, at);
+        pd_contact_update_corners(search->end, points, 4, at);
         pd_pair_closest(PD_VERTEX_TRIANGLE, at, &closest);
         pd_penalty_corners_in(closest.weights + 1, corners, others);
         int same = others[0] == which[0] && others[1] == which[1] && others[2] == which[2];
@@ -265,19 +265,19 @@ PD_FUNCTION int pd_penalty_comes_out(const pd_penalty_search *search, int others
 }
 
 /* What a detection says of a pair by its corners (as a candidate has them) and its name. */
-PD_FUNCTION pd_penalty_pair pd_penalty_look(const pd_penalty_search *search, int pair, const int corners[4], uint64_t key) {
+PD_FUNCTION pd_penalty_pair pd_penalty_detect_pair(const pd_penalty_search *search, int pair, const int corners[4], uint64_t key) {
     pd_penalty_pair out;
     real activation, separation, weight, threshold, at[12], from[12];
-    int own = pair, points[4] = {corners[0], corners[1], corners[2], corners[3]};
+    int kind = pair, points[4] = {corners[0], corners[1], corners[2], corners[3]};
     pd_active_pairs active;
     pd_contact_columns columns = {&out.kind, out.points, &activation, &separation, &weight, &threshold};
-    active.kind = &own, active.points = points, active.key = &key, active.count = NULL, active.capacity = 1;
-    pd_contact_turn_describe(&search->scene, &active, 0, &columns);
+    active.kind = &kind, active.points = points, active.key = &key, active.count = NULL, active.capacity = 1;
+    pd_contact_update_describe(&search->scene, &active, 0, &columns);
     out.keeps = 0, out.side = PD_PENALTY_NO_SIDE, out.gap = 0;
     out.reach = activation + separation;
     out.limit = PD_PENALTY_KEPT * activation + separation;
-    pd_contact_turn_corners(search->end, out.points, pd_contact_corners(out.kind), at);
-    pd_contact_turn_corners(search->start, out.points, pd_contact_corners(out.kind), from);
+    pd_contact_update_corners(search->end, out.points, pd_contact_corners(out.kind), at);
+    pd_contact_update_corners(search->start, out.points, pd_contact_corners(out.kind), from);
     if (out.kind == PD_VERTEX_PLANE) {
         pd_nearest nearest = pd_contact_closest(out.kind, at);
         pd_penalty_take(&nearest, &out);
@@ -290,8 +290,8 @@ PD_FUNCTION pd_penalty_pair pd_penalty_look(const pd_penalty_search *search, int
     int fat = search->scene.radii[corners[0]] > 0 || search->scene.radii[corners[n_first]] > 0;
     if (!(out.reach > separation)) return out; // of one body, and nearer at rest than they are thick
     real way[12], end[12];
-    pd_contact_turn_corners(search->start, corners, 4, way);
-    pd_contact_turn_corners(search->end, corners, 4, end);
+    pd_contact_update_corners(search->start, corners, 4, way);
+    pd_contact_update_corners(search->end, corners, 4, end);
     if (pd_penalty_meets(pair, end, separation, PD_PENALTY_HIT * (out.reach - separation), way)) {
         // the corners of its kind, where they were when it met
         real met[12];
@@ -324,30 +324,32 @@ PD_FUNCTION pd_penalty_pair pd_penalty_look(const pd_penalty_search *search, int
     return out;
 }
 
-PD_FUNCTION unsigned char pd_penalty_turn_find(const pd_penalty_search *search, size_t row) {
+PD_FUNCTION unsigned char pd_penalty_update_find(const pd_penalty_search *search, size_t row) {
     pd_candidate candidate = pd_candidate_of(&search->candidates, row);
-    return (unsigned char)pd_penalty_look(search, pd_contact_pair(candidate.kind), candidate.points, pd_candidate_key(&candidate)).keeps;
+    return (unsigned char)pd_penalty_detect_pair(search, pd_contact_pair(candidate.kind), candidate.points, pd_candidate_key(&candidate))
+        .keeps;
 }
 
-PD_FUNCTION void pd_penalty_turn_freeze(const pd_penalty_search *search, const pd_active_pairs *active, int p, const pd_frozen_pairs *out) {
-    size_t place = (size_t)p;
-    pd_penalty_pair pair = pd_penalty_look(search, active->kind[place], active->points + 4 * place, active->key[place]);
+PD_FUNCTION void pd_penalty_update_freeze(const pd_penalty_search *search, const pd_active_pairs *active, int p,
+                                          const pd_frozen_pairs *out) {
+    size_t slot = (size_t)p;
+    pd_penalty_pair pair = pd_penalty_detect_pair(search, active->kind[slot], active->points + 4 * slot, active->key[slot]);
     for (size_t j = 0; j < 4; j++) {
-        out->at.points[4 * place + j] = (int)j < pd_contact_corners(pair.kind) ? pair.points[j] : -1;
-        out->at.weights[4 * place + j] = pair.weights[j];
+        out->at.points[4 * slot + j] = (int)j < pd_contact_corners(pair.kind) ? pair.points[j] : -1;
+        out->at.weights[4 * slot + j] = pair.weights[j];
     }
-    pd_vector_store(pair.normal, out->at.normals + 3 * place);
-    out->reach[place] = pair.gap < pair.limit ? pair.reach : -(real)INFINITY;
+    pd_vector_store(pair.normal, out->at.normals + 3 * slot);
+    out->reach[slot] = pair.gap < pair.limit ? pair.reach : -(real)INFINITY;
     // how deep or, negative, how far from what says otherwise, until the next loop has read it
-    out->at.strength[place] = pair.side == PD_PENALTY_NO_SIDE  ? -(real)INFINITY
-                              : pair.side == PD_PENALTY_INSIDE ? -pair.gap
-                                                               : -pd_fabs(pair.gap);
+    out->at.strength[slot] = pair.side == PD_PENALTY_NO_SIDE  ? -(real)INFINITY
+                             : pair.side == PD_PENALTY_INSIDE ? -pair.gap
+                                                              : -pd_fabs(pair.gap);
 }
 
 /* Whether pair p is of a vertex inside a body and not its nearest with that body: the vertex is inside what is nearest, or outside of all.
- * strength as pd_penalty_turn_freeze left it. */
-PD_FUNCTION int pd_penalty_turn_is_farther(const pd_penalty_search *search, const pd_active_pairs *active, int n, int p,
-                                           const pd_frozen_pairs *pairs) {
+ * strength as pd_penalty_update_freeze left it. */
+PD_FUNCTION int pd_penalty_update_is_farther(const pd_penalty_search *search, const pd_active_pairs *active, int n, int p,
+                                             const pd_frozen_pairs *pairs) {
     real depth = pairs->at.strength[p];
     if (!(depth > 0)) return 0;
     uint64_t vertex = active->key[p] >> 31;
@@ -363,7 +365,7 @@ PD_FUNCTION int pd_penalty_turn_is_farther(const pd_penalty_search *search, cons
 
 /* ---- what a frozen pair says ----------------------------------------------------------------------------------------------------- */
 
-PD_FUNCTION real pd_penalty_turn_gap(const pd_frozen_pairs *pairs, const real *y, int p) {
+PD_FUNCTION real pd_penalty_update_gap(const pd_frozen_pairs *pairs, const real *y, int p) {
     const int *points = pairs->at.points + 4 * (size_t)p;
     const real *weights = pairs->at.weights + 4 * (size_t)p;
     pd_vector gap = pd_vector_of(0, 0, 0), first = pd_vector_load(y + 3 * (size_t)points[0]);
@@ -373,13 +375,13 @@ PD_FUNCTION real pd_penalty_turn_gap(const pd_frozen_pairs *pairs, const real *y
 }
 
 /* d of pair p, m. */
-PD_FUNCTION real pd_penalty_turn_depth(const pd_frozen_pairs *pairs, const real *y, int p) {
-    return pd_penalty_depth(pd_penalty_turn_gap(pairs, y, p), pairs->reach[p]);
+PD_FUNCTION real pd_penalty_update_depth(const pd_frozen_pairs *pairs, const real *y, int p) {
+    return pd_penalty_depth(pd_penalty_update_gap(pairs, y, p), pairs->reach[p]);
 }
 
-PD_FUNCTION void pd_penalty_turn(int quantity, const pd_frozen_pairs *pairs, const real *y, int p, real *out) {
+PD_FUNCTION void pd_penalty_update(int quantity, const pd_frozen_pairs *pairs, const real *y, int p, real *out) {
     pd_vector normal = pd_vector_load(pairs->at.normals + 3 * (size_t)p);
-    real gap = pd_penalty_turn_gap(pairs, y, p), depth = pd_penalty_depth(gap, pairs->reach[p]);
+    real gap = pd_penalty_update_gap(pairs, y, p), depth = pd_penalty_depth(gap, pairs->reach[p]);
     switch (quantity) {
     case PD_PENALTY_ENERGY: *out = pd_penalty_energy(pairs->stiffness, depth); break;
     case PD_PENALTY_GAP: *out = gap; break;
@@ -396,14 +398,14 @@ PD_FUNCTION void pd_penalty_turn(int quantity, const pd_frozen_pairs *pairs, con
     }
 }
 
-PD_FUNCTION int pd_penalty_turn_touches(const pd_incidence *incidence, const pd_frozen_pairs *pairs, const real *y, int i) {
+PD_FUNCTION int pd_penalty_update_touches(const pd_incidence *incidence, const pd_frozen_pairs *pairs, const real *y, int i) {
     for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++)
-        if (pd_penalty_turn_depth(pairs, y, incidence->roles[r] / 4) > 0) return 1;
+        if (pd_penalty_update_depth(pairs, y, incidence->roles[r] / 4) > 0) return 1;
     return 0;
 }
 
 /* mu of pair p. */
-PD_FUNCTION real pd_penalty_turn_coefficient(const pd_friction_scene *scene, const pd_frozen_pairs *pairs, int p) {
+PD_FUNCTION real pd_penalty_update_coefficient(const pd_friction_scene *scene, const pd_frozen_pairs *pairs, int p) {
     const int *points = pairs->at.points + 4 * (size_t)p;
     int first = scene->owners[points[0]], second = first;
     for (int j = 1; j < 4; j++) // the others lie behind the corners of the first, on the other side of the gap
@@ -411,21 +413,21 @@ PD_FUNCTION real pd_penalty_turn_coefficient(const pd_friction_scene *scene, con
     return scene->coefficients[(size_t)first * (size_t)scene->n_owners + (size_t)second];
 }
 
-PD_FUNCTION real pd_penalty_turn_strength(const pd_friction_scene *scene, const pd_frozen_pairs *pairs, const real *y, int p) {
-    real coefficient = pd_penalty_turn_coefficient(scene, pairs, p);
-    return coefficient > 0 ? coefficient * pairs->stiffness * pd_penalty_turn_depth(pairs, y, p) : (real)0;
+PD_FUNCTION real pd_penalty_update_strength(const pd_friction_scene *scene, const pd_frozen_pairs *pairs, const real *y, int p) {
+    real coefficient = pd_penalty_update_coefficient(scene, pairs, p);
+    return coefficient > 0 ? coefficient * pairs->stiffness * pd_penalty_update_depth(pairs, y, p) : (real)0;
 }
 
 /* mu lambda of pair p with friction as a visit of a vertex sees it, N. */
 PD_FUNCTION real pd_penalty_visit_strength(const pd_contact_sweep *contact, int p) {
     if (!contact->every_visit) return contact->lagged.strength[p];
-    return pd_penalty_turn_strength(&contact->rubbing, &contact->frozen, contact->points, p);
+    return pd_penalty_update_strength(&contact->rubbing, &contact->frozen, contact->points, p);
 }
 
-/* Adds to sum [9] what a role gives, and returns its share of the energy; partners as for a barrier (vertex_turn.h). */
+/* Adds to sum [9] what a role gives, and returns its share of the energy; partners as for a barrier (vertex_update.h). */
 PD_FUNCTION real pd_penalty_add_role(const pd_frozen_pairs *pairs, const real *y, int role, real partners, real sum[9]) {
     int p = role / 4;
-    real weight = pairs->at.weights[role], depth = pd_penalty_turn_depth(pairs, y, p), M[9];
+    real weight = pairs->at.weights[role], depth = pd_penalty_update_depth(pairs, y, p), M[9];
     if (!(depth > 0) || weight == 0) return 0;
     pd_vector normal = pd_vector_load(pairs->at.normals + 3 * (size_t)p);
     pd_vector slope = pd_vector_scale(-pairs->stiffness * depth * weight, normal);
@@ -439,7 +441,7 @@ PD_FUNCTION real pd_penalty_add_role(const pd_frozen_pairs *pairs, const real *y
 PD_FUNCTION real pd_penalty_energy_of_role(const pd_frozen_pairs *pairs, const real *y, int role, real partners, const real d[3]) {
     int p = role / 4;
     real along = pd_vector_dot(pd_vector_load(d), pd_vector_load(pairs->at.normals + 3 * (size_t)p));
-    real gap = pd_penalty_turn_gap(pairs, y, p) - partners * pairs->at.weights[role] * along;
+    real gap = pd_penalty_update_gap(pairs, y, p) - partners * pairs->at.weights[role] * along;
     return pd_penalty_energy(pairs->stiffness, pd_penalty_depth(gap, pairs->reach[p])) / partners;
 }
 

@@ -4,7 +4,7 @@
 #define PD_ELEMENTS_PRECONDITIONER_H
 
 #include "base/matrix3.h"
-#include "elements/vertex_step.h"
+#include "updates/vertex_step.h"
 
 /* inverse [3] out: 1/(H_aa + shift), H [3,3]. An entry below 1e-10 of the block's mean is taken for that, a block without any positive
  * entry for zero: its vertex stays. Returns 1 where all three entries are positive. */

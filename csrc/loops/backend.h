@@ -12,7 +12,7 @@
 #include "base/real.h"
 #include "base/status.h"
 #include "elements/table.h"
-#include "elements/time_step.h"
+#include "updates/time_step.h"
 
 #include <stddef.h>
 
@@ -31,12 +31,12 @@ pd_error *pd_context_error(pd_context *context); /* where failing loops write th
 int pd_context_threads(const pd_context *context);
 
 /* Where backend memory lies, for other libraries that are to read it in place. */
-typedef struct pd_place {
+typedef struct pd_location {
     int on_device; /* 0: host memory */
     int device;    /* number of the device */
     void *stream;  /* NULL on the host */
-} pd_place;
-pd_place pd_context_place(const pd_context *context);
+} pd_location;
+pd_location pd_context_location(const pd_context *context);
 
 /* Returns when all that was asked of the device is done. */
 pd_status pd_context_wait(pd_context *context);
@@ -147,7 +147,7 @@ pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_
  * fixed vertices. The second half of pd_gradient and of pd_admm_local. */
 pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_step_data *step, const real *offset, real *gradient);
 
-/* The local step of ADMM by elements/admm.h, and the right-hand side of its global step:
+/* The local step of ADMM by updates/admm.h, and the right-hand side of its global step:
  *     residual = M/h^2 offset + sum w S^T (F(x) - z + u), N; zero rows at fixed vertices.
  *   weights  H [n_kinds] of B [elements]      in      w of each element before damping
  *   duals    H [n_kinds] of B [elements,3,d]  in/out  scaled, in the units of F. Uses corner_forces as scratch. */
@@ -155,7 +155,7 @@ pd_status pd_admm_local(pd_context *context, const pd_model *model, const pd_ste
                         real *const *weights, real *const *duals, real *residual);
 
 /* Position-based dynamics: moves_i = scale * sum over the constraints c of vertex i of dq_{i,c}, m; zero rows at fixed vertices.
- * dq_{i,c} are the moves of elements/position_based.h that put element c into its constraint set, for every kind of element.
+ * dq_{i,c} are the moves of updates/position_based.h that put element c into its constraint set, for every kind of element.
  *   x [n,3]  B  m      moves [n,3]  B  out  m. Uses corner_forces as scratch. */
 pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double scale, const real *x, real *moves);
 
@@ -174,28 +174,28 @@ pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_d
 #define PD_CORNER_LANES 8
 
 typedef struct pd_corner_groups {
-    int *start;    /* B [n+1] groups of each turn; NULL where there are none */
-    int *places;   /* B [groups,3,PD_CORNER_LANES] places of the opposite face */
+    int *start;    /* B [n+1] groups of each update; NULL where there are none */
+    int *slots;    /* B [groups,3,PD_CORNER_LANES] slots of the opposite face */
     real *numbers; /* B [groups,numbers of a corner,PD_CORNER_LANES], zero in unused lanes */
 } pd_corner_groups;
 
 /* The free vertices in the order of a sweep, with all that each of them needs of its elements. The positions of a sweep lie in a
- * buffer of their own, [n_vertices,4] with the fourth number unused, at places where neighbours in the mesh are close together; the
- * turns of a colour go through the places in ascending order. */
+ * buffer of their own, [n_vertices,4] with the fourth number unused, at slots where neighbours in the mesh are close together; the
+ * updates of a colour go through the slots in ascending order. */
 typedef struct pd_vertex_sweep {
-    int n; /* turns: free vertices */
+    int n; /* updates: free vertices */
     int n_colours;
-    const int *colour_start;           /* H [n_colours+1] turns of each colour; its vertices share no element */
-    int *order;                        /* B [n_vertices] vertex at each place */
-    int *vertices, *places;            /* B [n] vertex and place of each turn */
-    real *diagonal;                    /* B [n] N/m: m/h^2 and what is constant of the blocks of the neo-Hookean corners */
-    int *corner_places[PD_KIND_COUNT]; /* B [elements,k] places of the corners of each kind; NULL where all lie in groups */
-    int n_corners;                     /* in the list of corners */
-    int *corner_start;                 /* B [n+1] */
-    int *corners;                      /* B [n_corners,2] index of the kind in the model, and element * k + corner */
+    const int *colour_start;          /* H [n_colours+1] updates of each colour; its vertices share no element */
+    int *order;                       /* B [n_vertices] vertex at each slot */
+    int *vertices, *slots;            /* B [n] vertex and slot of each update */
+    real *diagonal;                   /* B [n] N/m: m/h^2 and what is constant of the blocks of the neo-Hookean corners */
+    int *corner_slots[PD_KIND_COUNT]; /* B [elements,k] slots of the corners of each kind; NULL where all lie in groups */
+    int n_corners;                    /* in the list of corners */
+    int *corner_start;                /* B [n+1] */
+    int *corners;                     /* B [n_corners,2] index of the kind in the model, and element * k + corner */
     pd_corner_groups groups[PD_CORNER_FAMILIES];
-    int turn_threads; /* threads that share a turn on CUDA: 1, 4, 8, 16 or 32; 0: the loop chooses */
-    int *colours;     /* B [n_vertices] of each vertex, -1 where it is fixed; NULL where nothing touches */
+    int update_threads; /* threads that share an update on CUDA: 1, 4, 8, 16 or 32; 0: the loop chooses */
+    int *colours;       /* B [n_vertices] of each vertex, -1 where it is fixed; NULL where nothing touches */
 } pd_vertex_sweep;
 
 typedef struct pd_contact_sweep pd_contact_sweep; /* friction_loops.h */
@@ -210,7 +210,7 @@ typedef enum pd_sweep_step {
  * its 3x3 block (the elements' indefinite parts clamped, pd_NAME_block or rotated_corner.h), d_i as `kind` says,
  *     positions_i -= d_i (where in_place != 0),    direction_i = d_i.
  *   x, offset  B [n_vertices,3]  m      positions  B [n_vertices,4]  scratch      direction  B [n_vertices,3] out, m; 0 at fixed
- * contact: what touches, NULL: nothing; vertex_turn.h says what it changes.
+ * contact: what touches, NULL: nothing; vertex_update.h says what it changes.
  * [Chen et al. 2024, VBD, Algorithm 1; in_place = 0: Block Jacobi.] */
 pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
                             pd_sweep_step kind, int in_place, const pd_contact_sweep *contact, const real *x, const real *offset,
@@ -228,7 +228,7 @@ typedef struct pd_constraint_sweep {
     real *normals[PD_KIND_COUNT];     /* B [elements,3,d] dC/dF of the last visit; neo-Hookean: of the first of its two */
 } pd_constraint_sweep;
 
-/* One Gauss-Seidel sweep over all constraints by elements/xpbd.h, the elements of a colour in parallel: positions_i += dx_i and
+/* One Gauss-Seidel sweep over all constraints by updates/xpbd.h, the elements of a colour in parallel: positions_i += dx_i and
  * direction_i -= dx_i for every move dx_i of a free vertex. Damping plays no part.
  *   compliance  1/h^2, 1/s^2      positions, direction  B [n_vertices,3]  in/out  m */
 pd_status pd_sweep_constraints(pd_context *context, const pd_model *model, const pd_constraint_sweep *sweep, double compliance,
@@ -236,15 +236,15 @@ pd_status pd_sweep_constraints(pd_context *context, const pd_model *model, const
 
 /* ---- time stepping -------------------------------------------------------------------------------------------------- */
 
-/* First guess x, offset = x - y and drift = y - x_t of a step of size h: pd_vertex_first_guess of elements/time_step.h for every free vertex;
+/* First guess x, offset = x - y and drift = y - x_t of a step of size h: pd_vertex_first_guess of updates/time_step.h for every free vertex;
  * fixed vertices go to their targets [n,3] (rows of free vertices are not read), offset 0. v_previous counts where has_previous. */
 pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, double h, const real *x_t, const real *v,
                          const real *v_previous, int has_previous, const real *load, const real *targets, real *x, real *offset,
                          real *drift);
 
 /* v = v + h load + offset/h, for fixed vertices (x - x_t)/h; v_previous = the old v. h = 0: both zero. */
-pd_status pd_update_velocity(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *load,
-                             const real *offset, real *v, real *v_previous);
+pd_status pd_vertex_update_velocity(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *load,
+                                    const real *offset, real *v, real *v_previous);
 
 /* offset = x - (x_t + h v + h^2 load); zero at fixed vertices. */
 pd_status pd_offset(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *v, const real *load,
@@ -274,8 +274,8 @@ pd_status pd_add_scaled(pd_context *context, const pd_model *model, const real *
 pd_status pd_dot(pd_context *context, const pd_model *model, const real *x, const real *y, double *out /* B */);
 
 /* Nonlinear conjugate gradients: p = z + beta p, and d = alpha p, over 3n numbers; beta and alpha from sums [PD_CONJUGATE_COUNT]  B, as
- * elements/conjugate_step.h says. */
-pd_status pd_conjugate_turn(pd_context *context, const pd_model *model, const double *sums, const real *z, real *p);
+ * updates/conjugate_step.h says. */
+pd_status pd_conjugate_redirect(pd_context *context, const pd_model *model, const double *sums, const real *z, real *p);
 pd_status pd_conjugate_scale(pd_context *context, const pd_model *model, const double *sums, const real *p, real *d);
 
 /* v_i <- P_i v_i for the n rows of v [n,3], P the projectors on the lines and planes that vertices are held in.

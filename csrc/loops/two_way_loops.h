@@ -4,7 +4,7 @@
 #ifndef PD_TWO_WAY_LOOPS_H
 #define PD_TWO_WAY_LOOPS_H
 
-#include "contact_loops.h"
+#include "loops/contact_loops.h"
 
 #ifdef __cplusplus
 extern "C" {

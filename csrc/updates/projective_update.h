@@ -1,10 +1,10 @@
 /* One pair, or one vertex, of the loops over frozen projections, for both backends. */
-#ifndef PD_PROJECTIVE_TURN_H
-#define PD_PROJECTIVE_TURN_H
+#ifndef PD_PROJECTIVE_UPDATE_H
+#define PD_PROJECTIVE_UPDATE_H
 
-#include "contact_turn.h"
 #include "elements/contact/projection.h"
-#include "projective_loops.h"
+#include "loops/projective_loops.h"
+#include "updates/contact_update.h"
 
 /* How many of n ascending keys are below one; rows: they are those of a list at these places. */
 PD_FUNCTION int pd_projective_below(const uint64_t *keys, const int *rows, int n, uint64_t key) {
@@ -20,19 +20,19 @@ PD_FUNCTION int pd_projective_below(const uint64_t *keys, const int *rows, int n
 }
 
 PD_FUNCTION int pd_projective_has(const uint64_t *keys, int n, uint64_t key) {
-    int place = pd_projective_below(keys, NULL, n, key);
-    return place < n && keys[place] == key;
+    int slot = pd_projective_below(keys, NULL, n, key);
+    return slot < n && keys[slot] == key;
 }
 
-PD_FUNCTION unsigned char pd_projective_turn_new(const uint64_t *keys, const real *distance, const pd_contact_pairs *limits, int n_kept,
-                                                 const uint64_t *kept, int p) {
+PD_FUNCTION unsigned char pd_projective_update_new(const uint64_t *keys, const real *distance, const pd_contact_pairs *limits, int n_kept,
+                                                   const uint64_t *kept, int p) {
     if (distance && !(distance[p] < limits->separation[p] + limits->activation[p])) return 0;
     return (unsigned char)!pd_projective_has(kept, n_kept, keys[p]);
 }
 
 /* Element e of both lists, the kept one first. */
-PD_FUNCTION void pd_projective_turn_merge(int n_kept, const pd_kept_pairs *kept, int n_new, const int *rows, const pd_active_pairs *found,
-                                          const pd_kept_pairs *out, int e) {
+PD_FUNCTION void pd_projective_update_merge(int n_kept, const pd_kept_pairs *kept, int n_new, const int *rows, const pd_active_pairs *found,
+                                            const pd_kept_pairs *out, int e) {
     int old = e < n_kept, row = old ? e : rows[e - n_kept];
     uint64_t key = old ? kept->key[row] : found->key[row];
     int to = old ? e + pd_projective_below(found->key, rows, n_new, key) : e - n_kept + pd_projective_below(kept->key, NULL, n_kept, key);
@@ -65,26 +65,26 @@ PD_FUNCTION real pd_projective_distance(const pd_projected_pairs *pairs, const r
     return pd_vector_dot(pd_vector_load(pairs->normal + 3 * (size_t)p), pd_projective_gap(pairs, y, p));
 }
 
-PD_FUNCTION void pd_projective_turn_freeze(const pd_model *model, const pd_contact_pairs *pairs, const pd_freezing *freezing, const real *y,
-                                           int p, const pd_kept_pairs *kept, const pd_projected_pairs *out) {
+PD_FUNCTION void pd_projective_update_freeze(const pd_model *model, const pd_contact_pairs *pairs, const pd_freezing *freezing,
+                                             const real *y, int p, const pd_kept_pairs *kept, const pd_projected_pairs *out) {
     real at[12], size = 0, den = 0;
-    size_t place = (size_t)p;
+    size_t slot = (size_t)p;
     int kind = pairs->kind[p], corners = pd_contact_corners(kind);
-    const int *points = pairs->points + 4 * place;
-    pd_contact_turn_corners(y, points, corners, at);
+    const int *points = pairs->points + 4 * slot;
+    pd_contact_update_corners(y, points, corners, at);
     pd_nearest nearest = pd_contact_closest(kind, at);
     pd_vector normal = nearest.normal;
     for (int i = 3; i < 12 && kind != PD_VERTEX_PLANE; i++) size = pd_max(size, pd_fabs(at[i] - at[i % 3]));
     // where the distance is rounding, so is its direction: the last one that was none is better
     if (nearest.distance < (real)1e3 * PD_EPSILON * size) {
-        pd_vector before = pd_vector_load(kept->normal + 3 * place);
+        pd_vector before = pd_vector_load(kept->normal + 3 * slot);
         if (pd_vector_dot(before, before) > 0) normal = before;
     }
-    pd_vector_store(normal, kept->normal + 3 * place);
-    pd_vector_store(normal, out->normal + 3 * place);
-    pd_per_corner_store(nearest.weights, out->weights + 4 * place);
+    pd_vector_store(normal, kept->normal + 3 * slot);
+    pd_vector_store(normal, out->normal + 3 * slot);
+    pd_per_corner_store(nearest.weights, out->weights + 4 * slot);
     for (int j = 0; j < 4; j++) {
-        real *weight = out->weights + 4 * place + (size_t)j;
+        real *weight = out->weights + 4 * slot + (size_t)j;
         if (j >= corners) *weight = 0;
         den += *weight * *weight * pd_projective_inverse_mass(model, points[j]);
     }
@@ -111,7 +111,7 @@ PD_FUNCTION pd_vector pd_projective_slip(const pd_projected_pairs *pairs, const 
 }
 
 /* value J and corners [4,3] N of pair p; either NULL. */
-PD_FUNCTION void pd_projective_turn(const pd_projected_pairs *pairs, const real *y, const real *y_0, int p, real *value, real *corners) {
+PD_FUNCTION void pd_projective_update(const pd_projected_pairs *pairs, const real *y, const real *y_0, int p, real *value, real *corners) {
     real k = pairs->k[p], friction = pairs->friction[p], distance = pd_projective_distance(pairs, y, p);
     pd_vector normal = pd_vector_load(pairs->normal + 3 * (size_t)p), slip = pd_vector_of(0, 0, 0);
     if (friction > 0 && distance < pairs->target[p]) slip = pd_projective_slip(pairs, y, y_0, p);
@@ -122,8 +122,8 @@ PD_FUNCTION void pd_projective_turn(const pd_projected_pairs *pairs, const real 
     for (size_t j = 0; j < 4; j++) pd_vector_store(pd_vector_scale(pairs->weights[4 * (size_t)p + j], force), corners + 3 * j);
 }
 
-PD_FUNCTION double pd_projective_turn_diagonal(const pd_model *model, const pd_incidence *incidence, const pd_projected_pairs *pairs,
-                                               int i) {
+PD_FUNCTION double pd_projective_update_diagonal(const pd_model *model, const pd_incidence *incidence, const pd_projected_pairs *pairs,
+                                                 int i) {
     double sum = 0.0;
     if (model->fixed[i]) return sum;
     for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++)
@@ -132,20 +132,20 @@ PD_FUNCTION double pd_projective_turn_diagonal(const pd_model *model, const pd_i
 }
 
 /* The velocity of point i. */
-PD_FUNCTION void pd_projective_turn_velocity(const pd_model *model, real inverse_h, const real *y, const real *y_0, const real *offset,
-                                             const real *v, int i, real *velocities) {
+PD_FUNCTION void pd_projective_update_velocity(const pd_model *model, real inverse_h, const real *y, const real *y_0, const real *offset,
+                                               const real *v, int i, real *velocities) {
     int is_free = i < model->n_vertices && !model->fixed[i];
     for (size_t c = 3 * (size_t)i; c < 3 * (size_t)i + 3; c++)
         velocities[c] = is_free && v ? v[c] : inverse_h * (y[c] - y_0[c] - (is_free ? offset[c] : (real)0));
 }
 
-PD_FUNCTION real pd_projective_turn_rebound(const pd_projected_pairs *pairs, const unsigned char *pressed, const real *velocities,
-                                            real restitution, real rest_speed, int p) {
+PD_FUNCTION real pd_projective_update_rebound(const pd_projected_pairs *pairs, const unsigned char *pressed, const real *velocities,
+                                              real restitution, real rest_speed, int p) {
     real speed = pd_projective_distance(pairs, velocities, p);
     return pressed[p] && speed < -rest_speed ? -restitution * speed : (real)-1;
 }
 
-PD_FUNCTION int pd_projective_turn_count(const pd_model *model, const pd_incidence *incidence, const real *wanted, int i) {
+PD_FUNCTION int pd_projective_update_count(const pd_model *model, const pd_incidence *incidence, const real *wanted, int i) {
     int count = 0;
     if (i >= model->n_vertices || model->fixed[i]) return 0;
     for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) count += wanted[incidence->roles[r] / 4] >= 0;
@@ -154,8 +154,8 @@ PD_FUNCTION int pd_projective_turn_count(const pd_model *model, const pd_inciden
 
 /* corners [4,3] of pair p. A vertex in several rebounds is a part of its mass in each, which keeps momentum and lets all of them be taken at once
  * [Tonge et al. 2012, Mass Splitting for Jitter-Free Parallel Rigid Body Simulation]. */
-PD_FUNCTION void pd_projective_turn_impulse(const pd_model *model, const pd_projected_pairs *pairs, const real *wanted, const int *count,
-                                            const real *velocities, int p, real *corners) {
+PD_FUNCTION void pd_projective_update_impulse(const pd_model *model, const pd_projected_pairs *pairs, const real *wanted, const int *count,
+                                              const real *velocities, int p, real *corners) {
     const int *points = pairs->points + 4 * (size_t)p;
     const real *weights = pairs->weights + 4 * (size_t)p;
     real den = 0, lacks = wanted[p] >= 0 ? wanted[p] - pd_projective_distance(pairs, velocities, p) : (real)0;
@@ -167,7 +167,7 @@ PD_FUNCTION void pd_projective_turn_impulse(const pd_model *model, const pd_proj
         pd_vector_store(pd_vector_scale(impulse * weights[j] * pd_projective_inverse_mass(model, points[j]), normal), corners + 3 * j);
 }
 
-PD_FUNCTION void pd_projective_turn_truncate(const real *reach, double far, const real *target, real *x, int i) {
+PD_FUNCTION void pd_projective_update_truncate(const real *reach, double far, const real *target, real *x, int i) {
     double most = (double)reach[i] < far ? (double)reach[i] : far, square = pd_move_square(target + 3 * (size_t)i, x + 3 * (size_t)i);
     double length = sqrt(square);
     real part = length > most ? (real)(most / length * (1.0 - 4.0 * (double)PD_EPSILON)) : (real)1;

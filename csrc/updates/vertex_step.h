@@ -4,7 +4,7 @@
 #define PD_ELEMENTS_VERTEX_STEP_H
 
 #include "elements/element.h"
-#include "elements/time_step.h"
+#include "updates/time_step.h"
 
 /* Numbers of a neo-Hookean corner, see pd_neo_hookean_corner. */
 enum { PD_CORNER_A, PD_CORNER_B, PD_CORNER_C, PD_CORNER_VOLUME, PD_CORNER_PRESSURE, PD_CORNER_NUMBERS };

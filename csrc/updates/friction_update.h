@@ -1,38 +1,38 @@
 /* One pair with friction, for the loops of both backends. */
-#ifndef PD_FRICTION_TURN_H
-#define PD_FRICTION_TURN_H
+#ifndef PD_FRICTION_UPDATE_H
+#define PD_FRICTION_UPDATE_H
 
-#include "contact_turn.h"
 #include "elements/contact/friction.h"
-#include "friction_loops.h"
+#include "loops/friction_loops.h"
+#include "updates/contact_update.h"
 
 /* Pair p as it is at y. */
-PD_FUNCTION void pd_friction_turn_lag(const pd_contact_law *law, const pd_friction_scene *scene, const pd_contact_pairs *pairs,
-                                      const real *y, int p, const pd_lagged_pairs *out) {
+PD_FUNCTION void pd_friction_update_lag(const pd_contact_law *law, const pd_friction_scene *scene, const pd_contact_pairs *pairs,
+                                        const real *y, int p, const pd_lagged_pairs *out) {
     real at[12];
     pd_contact_limits limits;
     int kind = pairs->kind[p];
-    size_t place = (size_t)p;
-    const int *points = pairs->points + 4 * place;
-    pd_contact_turn_gather(pairs, y, p, at, &limits);
+    size_t slot = (size_t)p;
+    const int *points = pairs->points + 4 * slot;
+    pd_contact_update_gather(pairs, y, p, at, &limits);
     pd_nearest nearest = pd_contact_closest(kind, at);
     pd_contact_terms terms = pd_contact_terms_of(*law, limits, nearest.distance);
     real mollifier = pd_contact_mollifier(kind, pd_points4_load(at), limits.threshold).value;
     int first = scene->owners[points[0]], second = scene->owners[points[kind == PD_EDGE_EDGE ? 2 : 1]];
     real coefficient = scene->coefficients[(size_t)first * (size_t)scene->n_owners + (size_t)second];
-    pd_per_corner_store(nearest.weights, out->weights + 4 * place);
-    pd_vector_store(nearest.normal, out->normals + 3 * place);
+    pd_per_corner_store(nearest.weights, out->weights + 4 * slot);
+    pd_vector_store(nearest.normal, out->normals + 3 * slot);
     // where it does not act nothing is multiplied, and where nothing is left of the gap there is no force to speak of
-    out->strength[place] = terms.acts > 0 && coefficient > 0 ? -coefficient * mollifier * terms.slope : (real)0;
+    out->strength[slot] = terms.acts > 0 && coefficient > 0 ? -coefficient * mollifier * terms.slope : (real)0;
     for (int j = 0; j < 4; j++) {
         int is = j < pd_contact_corners(kind);
-        out->points[4 * place + (size_t)j] = is ? points[j] : -1;
-        if (!is) out->weights[4 * place + (size_t)j] = 0;
+        out->points[4 * slot + (size_t)j] = is ? points[j] : -1;
+        if (!is) out->weights[4 * slot + (size_t)j] = 0;
     }
 }
 
 /* u of pair p. */
-PD_FUNCTION pd_vector pd_friction_turn_slip(const pd_lagged_pairs *pairs, const pd_slipping *slipping, int p) {
+PD_FUNCTION pd_vector pd_friction_update_slip(const pd_lagged_pairs *pairs, const pd_slipping *slipping, int p) {
     pd_vector move = pd_vector_of(0, 0, 0);
     for (size_t j = 4 * (size_t)p; j < 4 * (size_t)p + 4; j++) {
         real weight = pairs->weights[j];
@@ -44,14 +44,14 @@ PD_FUNCTION pd_vector pd_friction_turn_slip(const pd_lagged_pairs *pairs, const 
 }
 
 /* A quantity of pair p. */
-PD_FUNCTION void pd_friction_turn(int quantity, const pd_lagged_pairs *pairs, const pd_slipping *slipping, int p, real *out) {
+PD_FUNCTION void pd_friction_update(int quantity, const pd_lagged_pairs *pairs, const pd_slipping *slipping, int p, real *out) {
     real strength = pairs->strength[p];
     if (!(strength > 0) && quantity != PD_FRICTION_SLIP) {
         int size = quantity == PD_FRICTION_ENERGY ? 1 : quantity == PD_FRICTION_FORCE ? 3 : quantity == PD_FRICTION_GRADIENT ? 12 : 9;
         for (int i = 0; i < size; i++) out[i] = 0;
         return;
     }
-    pd_vector u = pd_friction_turn_slip(pairs, slipping, p);
+    pd_vector u = pd_friction_update_slip(pairs, slipping, p);
     pd_friction_terms terms = pd_friction_terms_of(u, slipping->extent);
     switch (quantity) {
     case PD_FRICTION_ENERGY: *out = strength * terms.value; break;
@@ -66,8 +66,8 @@ PD_FUNCTION void pd_friction_turn(int quantity, const pd_lagged_pairs *pairs, co
 }
 
 /* The diagonal block of vertex i. */
-PD_FUNCTION void pd_friction_turn_gather_block(const pd_incidence *incidence, const pd_lagged_pairs *pairs, const real *matrices, int i,
-                                               real *block) {
+PD_FUNCTION void pd_friction_update_gather_block(const pd_incidence *incidence, const pd_lagged_pairs *pairs, const real *matrices, int i,
+                                                 real *block) {
     for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
         size_t pair = (size_t)incidence->roles[r] / 4;
         real weight = pairs->weights[incidence->roles[r]];
@@ -75,9 +75,9 @@ PD_FUNCTION void pd_friction_turn_gather_block(const pd_incidence *incidence, co
     }
 }
 
-/* As pd_contact_turn_bound. */
-PD_FUNCTION double pd_friction_turn_bound(const pd_model *model, const pd_incidence *incidence, const pd_lagged_pairs *pairs,
-                                          const real *matrices, int i) {
+/* As pd_contact_update_bound. */
+PD_FUNCTION double pd_friction_update_bound(const pd_model *model, const pd_incidence *incidence, const pd_lagged_pairs *pairs,
+                                            const real *matrices, int i) {
     double sum = 0.0;
     if (model->fixed[i]) return sum;
     for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
@@ -94,8 +94,8 @@ PD_FUNCTION double pd_friction_turn_bound(const pd_model *model, const pd_incide
 }
 
 /* The product of pair's Hessian, without the diagonal blocks but where `all`: out [4,3]; returns p . out. */
-PD_FUNCTION real pd_friction_turn_product(const pd_model *model, const pd_lagged_pairs *pairs, const real *matrices, int all, const real *p,
-                                          int pair, real *out) {
+PD_FUNCTION real pd_friction_update_product(const pd_model *model, const pd_lagged_pairs *pairs, const real *matrices, int all,
+                                            const real *p, int pair, real *out) {
     const int *points = pairs->points + 4 * (size_t)pair;
     const real *weights = pairs->weights + 4 * (size_t)pair, *M = matrices + 9 * (size_t)pair;
     pd_vector at[4], sum = pd_vector_of(0, 0, 0);

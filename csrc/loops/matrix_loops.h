@@ -2,7 +2,7 @@
 #ifndef PD_MATRIX_LOOPS_H
 #define PD_MATRIX_LOOPS_H
 
-#include "backend.h"
+#include "loops/backend.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -70,10 +70,10 @@ pd_status pd_gauss_seidel_sweep(pd_context *context, const pd_coloured_matrix *c
 #define PD_SEGMENT    32
 typedef struct pd_block_matrix {
     int n, n_blocks, largest_list;
-    int *rows;             /* B [n] row of the operator at each place; block b holds the places from b PD_BLOCK_ROWS on */
+    int *rows;             /* B [n] row of the operator in each slot; block b holds the slots from b PD_BLOCK_ROWS on */
     int *list_start;       /* B [n_blocks+1] */
     int *list;             /* B columns that a block reads */
-    int *segment_start;    /* B [n+1] segments of each place */
+    int *segment_start;    /* B [n+1] segments of each slot */
     int *entry_start;      /* B [n_segments+1] */
     unsigned short *local; /* B [n_entries] column as a position in the block's list */
     real *values;          /* B [n_entries] */
@@ -98,7 +98,7 @@ typedef struct pd_path_products {
     unsigned char *own;    /* B [n_entries] 1: the entry (i,i) */
 } pd_path_products;
 
-/* A-coefficients from A-products: for the places of the marked rows (B [n], by row) and the present diagonal D
+/* A-coefficients from A-products: for the slots of the marked rows (B [n], by row) and the present diagonal D
  *     value_ij = a own + b hop / D_i + c / D_i sum over paths of product / D_s. */
 pd_status pd_refresh_products(pd_context *context, const pd_path_products *paths, const pd_block_matrix *P, const real *diagonal, double a,
                               double b, double c, const unsigned char *marks);
@@ -120,7 +120,7 @@ typedef struct pd_row_polynomial {
 /* Bytes that `workers` rows in the making need; *workers: as many as this backend makes at once. */
 size_t pd_row_scratch(const pd_context *context, int n, int largest_support, int *workers);
 
-/* values of the places of the marked rows (B [n], by row) from the diagonal D (B [n]), computed in double and rounded once. */
+/* values of the slots of the marked rows (B [n], by row) from the diagonal D (B [n]), computed in double and rounded once. */
 pd_status pd_refresh_rows(pd_context *context, const pd_row_polynomial *polynomial, const pd_block_matrix *P, const double *diagonal,
                           const unsigned char *marks);
 
@@ -157,8 +157,8 @@ pd_status pd_pcg_product(pd_context *context, const pd_matrix *matrix, int width
 pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *p,
                          const real *q, real *d, real *r, double *sums);
 /* p = M^-1 r + beta p; start != 0: beta = 0. */
-pd_status pd_pcg_turn(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *r,
-                      real *p, const double *sums);
+pd_status pd_pcg_redirect(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *r,
+                          real *p, const double *sums);
 
 /* Every one of `width` numbers <- their sum. With pq after pd_pcg_product and rz after pd_pcg_advance the columns are one system: what couples
  * them, as a projection of every row does, is none column by column. */
@@ -179,10 +179,10 @@ typedef struct pd_hessian_matrix {
 } pd_hessian_matrix;
 
 /* q = (H + shift I) p, zero at fixed vertices; p must be zero there. sums [1]  B  out  p.q. The pass of conjugate gradients for which pd_pcg_product
- * stands elsewhere; pd_pcg_advance and pd_pcg_turn serve both, with width 1 and 3n rows. */
+ * stands elsewhere; pd_pcg_advance and pd_pcg_redirect serve both, with width 1 and 3n rows. */
 pd_status pd_hessian_product(pd_context *context, const pd_hessian_matrix *H, const real *p, real *q, double *sums);
 
-/* The preconditioner's inverses by elements/preconditioner.h; zero at fixed vertices, so that conjugate gradients never move them.
+/* The preconditioner's inverses by updates/preconditioner.h; zero at fixed vertices, so that conjugate gradients never move them.
  * indefinite [1]  B  out  the number of free vertices whose diagonal, or block on it, is not positive definite. */
 pd_status pd_hessian_preconditioner(pd_context *context, const pd_hessian_matrix *H, const pd_preconditioner *M, double *indefinite);
 

@@ -27,7 +27,7 @@
 #define PD_ELEMENTS_POSITION_BASED_H
 
 #include "elements/element.h"
-#include "elements/time_step.h"
+#include "updates/time_step.h"
 
 #include <stddef.h>
 

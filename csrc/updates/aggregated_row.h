@@ -9,7 +9,7 @@
 #ifndef PD_AGGREGATED_ROW_H
 #define PD_AGGREGATED_ROW_H
 
-#include "matrix_loops.h"
+#include "loops/matrix_loops.h"
 
 #ifndef PD_LANES_WAIT
 #define PD_LANES_WAIT()                  ((void)0)
@@ -63,9 +63,9 @@ PD_ROW_FUNCTION int pd_support_position(const int *support, int length, const in
     return low;
 }
 
-PD_ROW_FUNCTION void pd_aggregated_row(const pd_row_polynomial *polynomial, const pd_block_matrix *P, const double *diagonal, int place,
+PD_ROW_FUNCTION void pd_aggregated_row(const pd_row_polynomial *polynomial, const pd_block_matrix *P, const double *diagonal, int slot,
                                        const pd_row_memory *memory, int lane, int lanes) {
-    int block = place / PD_BLOCK_ROWS, i = P->rows[place], count = 1;
+    int block = slot / PD_BLOCK_ROWS, i = P->rows[slot], count = 1;
     const int *support = polynomial->support + polynomial->support_start[block], *list = P->list + P->list_start[block];
     int length = polynomial->support_start[block + 1] - polynomial->support_start[block];
     const double *a = polynomial->coefficients;
@@ -102,7 +102,7 @@ PD_ROW_FUNCTION void pd_aggregated_row(const pd_row_polynomial *polynomial, cons
         }
         PD_LANES_WAIT();
     }
-    for (int e = P->entry_start[P->segment_start[place]] + lane; e < P->entry_start[P->segment_start[place + 1]]; e += lanes) {
+    for (int e = P->entry_start[P->segment_start[slot]] + lane; e < P->entry_start[P->segment_start[slot + 1]]; e += lanes) {
         int p = polynomial->same ? P->local[e] : pd_support_position(support, length, memory->position, list[P->local[e]]);
         P->values[e] = (real)sum[p];
     }

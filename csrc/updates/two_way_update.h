@@ -1,10 +1,10 @@
 /* One constraint, or one vertex, of the loops of the two-way interior point method, for both backends. */
-#ifndef PD_TWO_WAY_TURN_H
-#define PD_TWO_WAY_TURN_H
+#ifndef PD_TWO_WAY_UPDATE_H
+#define PD_TWO_WAY_UPDATE_H
 
-#include "contact_turn.h"
 #include "elements/contact/volume_constraint.h"
-#include "two_way_loops.h"
+#include "loops/two_way_loops.h"
+#include "updates/contact_update.h"
 
 /* W of point i; 0 for what is fixed, driven or not there. */
 PD_FUNCTION real pd_two_way_inverse_mass(const pd_model *model, int i) {
@@ -24,8 +24,8 @@ PD_FUNCTION pd_vector pd_two_way_held(const pd_model *model, int i, pd_vector g)
 
 /* How much lies on point i beside its mass m, kg: of each edge that pulls, 2 lambda/(l |x|), which is nowhere below the curvature of its length across it.
  * inverse = 1/(m + K), and goal = x + m/(m + K) (y_0 - x). */
-PD_FUNCTION void pd_two_way_turn_metric(const pd_model *model, const pd_two_way_rows *edges, const pd_incidence *of_edges, const real *x,
-                                        const real *y_0, int i, real *inverse, real *goal) {
+PD_FUNCTION void pd_two_way_update_metric(const pd_model *model, const pd_two_way_rows *edges, const pd_incidence *of_edges, const real *x,
+                                          const real *y_0, int i, real *inverse, real *goal) {
     real weight = pd_two_way_inverse_mass(model, i), more = 0;
     size_t row = 3 * (size_t)i;
     for (int r = weight > 0 && edges->n ? of_edges->start[i] : 0; weight > 0 && edges->n && r < of_edges->start[i + 1]; r++) {
@@ -41,7 +41,7 @@ PD_FUNCTION void pd_two_way_turn_metric(const pd_model *model, const pd_two_way_
 }
 
 /* Where point i would go from x if it had its mass alone. */
-PD_FUNCTION void pd_two_way_turn_undamped(const pd_model *model, const real *inverse, const real *x, const real *y, int i, real *out) {
+PD_FUNCTION void pd_two_way_update_undamped(const pd_model *model, const real *inverse, const real *x, const real *y, int i, real *out) {
     real weight = pd_two_way_inverse_mass(model, i), part = weight > inverse[i] ? weight / inverse[i] : (real)1;
     for (size_t a = 3 * (size_t)i; a < 3 * (size_t)i + 3; a++) out[a] = x[a] + part * (y[a] - x[a]);
 }
@@ -65,7 +65,7 @@ PD_FUNCTION void pd_two_way_set_feature(const pd_model *model, const pd_contact_
     if (!(mass > 0)) return;
     // within a part short of what is at rest between these features, and always more than the floor
     if (kind != PD_VERTEX_PLANE && scene->bodies[points[0]] == scene->bodies[points[other]]) {
-        pd_contact_turn_corners(scene->rest, points, pd_contact_corners(kind), at);
+        pd_contact_update_corners(scene->rest, points, pd_contact_corners(kind), at);
         activation = pd_contact_activation(activation, pairs->separation[p], pd_contact_closest(kind, at).distance);
     }
     *length = pairs->separation[p] + activation;
@@ -74,15 +74,15 @@ PD_FUNCTION void pd_two_way_set_feature(const pd_model *model, const pd_contact_
 
 /* The features of pair p of pd_two_way_features: the nearest, and of edges that are nearly parallel the ends beside the inside of the other edge, at
  * most two: one constraint alone would let them turn about its points, and the nearest points change sides with every turn. */
-PD_FUNCTION void pd_two_way_turn_feature(const pd_model *model, const pd_contact_scene *scene, const pd_contact_pairs *pairs,
-                                         const real *distance, double far, const real *y, int p, int *kinds, int *points, real *lengths) {
+PD_FUNCTION void pd_two_way_update_feature(const pd_model *model, const pd_contact_scene *scene, const pd_contact_pairs *pairs,
+                                           const real *distance, double far, const real *y, int p, int *kinds, int *points, real *lengths) {
     real at[12], weights[4];
     int order[4], kind = pairs->kind[p], n = 1;
     const int *corners = pairs->points + 4 * (size_t)p;
     double separation = (double)pairs->separation[p], gap = (double)distance[p] - separation;
     for (int j = 0; j < PD_TWO_WAY_FEATURES; j++) kinds[j] = -1;
     if (!(gap <= far * (double)scene->activation)) return;
-    pd_contact_turn_corners(y, corners, pd_contact_corners(kind), at);
+    pd_contact_update_corners(y, corners, pd_contact_corners(kind), at);
     pd_per_corner_store(pd_contact_closest(kind, at).weights, weights);
     kind = pd_constraint_feature(kind, pd_support_of_weights(weights), order);
     for (int j = 0; j < 4; j++) points[j] = j < pd_contact_corners(kind) ? corners[order[j]] : -1;
@@ -92,7 +92,7 @@ PD_FUNCTION void pd_two_way_turn_feature(const pd_model *model, const pd_contact
         int edge = end < 2 ? 2 : 0, *out = points + 4 * n;
         real of_end[12];
         out[0] = corners[end], out[1] = corners[edge], out[2] = corners[edge + 1];
-        pd_contact_turn_corners(y, out, 3, of_end);
+        pd_contact_update_corners(y, out, 3, of_end);
         pd_nearest nearest = pd_contact_closest(PD_VERTEX_EDGE, of_end);
         pd_per_corner_store(nearest.weights, weights);
         if (pd_support_count(pd_support_of_weights(weights) & 7u) < 3) continue;
@@ -103,7 +103,7 @@ PD_FUNCTION void pd_two_way_turn_feature(const pd_model *model, const pd_contact
 }
 
 /* Whether feature f is the first of those with the same kind and points. */
-PD_FUNCTION unsigned char pd_two_way_turn_first(const int *kind, const int *points, const pd_incidence *incidence, int f) {
+PD_FUNCTION unsigned char pd_two_way_update_first(const int *kind, const int *points, const pd_incidence *incidence, int f) {
     if (kind[f] < 0) return 0;
     if (kind[f] != PD_VERTEX_EDGE && kind[f] != PD_VERTEX_VERTEX) return 1; // of faces and insides there is one pair
     int i = points[4 * (size_t)f];
@@ -116,8 +116,8 @@ PD_FUNCTION unsigned char pd_two_way_turn_first(const int *kind, const int *poin
 }
 
 /* Row `to` of pd_two_way_take. */
-PD_FUNCTION void pd_two_way_turn_take(const int *kind, const int *points, const real *length, const pd_two_way_rows *before,
-                                      const pd_incidence *incidence, int p, const pd_two_way_rows *out, int to) {
+PD_FUNCTION void pd_two_way_update_take(const int *kind, const int *points, const real *length, const pd_two_way_rows *before,
+                                        const pd_incidence *incidence, int p, const pd_two_way_rows *out, int to) {
     const int *mine = points + 4 * (size_t)p;
     real multiplier = 0, tangential[3] = {0, 0, 0};
     for (int r = before->n ? incidence->start[mine[0]] : 0; before->n && r < incidence->start[mine[0] + 1]; r++) {
@@ -137,8 +137,8 @@ PD_FUNCTION void pd_two_way_turn_take(const int *kind, const int *points, const 
 }
 
 /* Normal, weights and coefficient of pair p, and what the direction of its friction may still be. */
-PD_FUNCTION void pd_two_way_turn_friction(const real *inverse, const pd_rubbing *rubbing, pd_nearest nearest, int kind, int p,
-                                          const pd_two_way_rows *rows) {
+PD_FUNCTION void pd_two_way_update_friction(const real *inverse, const pd_rubbing *rubbing, pd_nearest nearest, int kind, int p,
+                                            const pd_two_way_rows *rows) {
     const int *points = rows->points + 4 * (size_t)p;
     real *weights = rows->weights + 4 * (size_t)p, sum = 0;
     pd_per_corner_store(nearest.weights, weights);
@@ -155,19 +155,19 @@ PD_FUNCTION void pd_two_way_turn_friction(const real *inverse, const pd_rubbing 
     pd_vector_store(tangential, rows->tangential + 3 * (size_t)p);
 }
 
-PD_FUNCTION void pd_two_way_turn_linearise(const pd_model *model, const real *inverse, double limit, const pd_rubbing *rubbing,
-                                           const real *x, int p, const pd_two_way_rows *rows) {
+PD_FUNCTION void pd_two_way_update_linearise(const pd_model *model, const real *inverse, double limit, const pd_rubbing *rubbing,
+                                             const real *x, int p, const pd_two_way_rows *rows) {
     const int *points = rows->points + 4 * (size_t)p;
     int kind = rows->kind[p];
     real at[12], denominator = 0;
     pd_constraint constraint;
-    pd_contact_turn_corners(x, points, pd_constraint_corners(kind), at);
+    pd_contact_update_corners(x, points, pd_constraint_corners(kind), at);
     if (kind == PD_EDGE_LENGTH) {
         constraint = pd_constraint_of_edge(at, rows->length[p], (real)limit);
     } else {
         pd_nearest nearest = pd_contact_closest(kind, at);
         constraint = pd_constraint_of_pair(kind, at, nearest, rows->length[p]);
-        if (rows->coefficient) pd_two_way_turn_friction(inverse, rubbing, nearest, kind, p, rows);
+        if (rows->coefficient) pd_two_way_update_friction(inverse, rubbing, nearest, kind, p, rows);
     }
     for (int j = 0; j < 4; j++) {
         real w = points[j] >= 0 ? inverse[points[j]] : (real)0;
@@ -189,8 +189,8 @@ PD_FUNCTION uint64_t pd_two_way_priority(int p) {
 }
 
 /* The colour of row p after this round, from 1 on; 0: none yet. */
-PD_FUNCTION int pd_two_way_turn_colour(const pd_model *model, const pd_two_way_rows *rows, const pd_incidence *incidence,
-                                       const int *colours, int p) {
+PD_FUNCTION int pd_two_way_update_colour(const pd_model *model, const pd_two_way_rows *rows, const pd_incidence *incidence,
+                                         const int *colours, int p) {
     const int *points = rows->points + 4 * (size_t)p;
     if (colours[p] > 0) return colours[p];
     for (int base = 1;; base += 64) {
@@ -211,7 +211,7 @@ PD_FUNCTION int pd_two_way_turn_colour(const pd_model *model, const pd_two_way_r
 }
 
 /* Place e of the sorted keys. */
-PD_FUNCTION void pd_two_way_turn_start(int n, int row_bits, const uint64_t *keys, int *order, int *starts, uint64_t *n_colours, int e) {
+PD_FUNCTION void pd_two_way_update_start(int n, int row_bits, const uint64_t *keys, int *order, int *starts, uint64_t *n_colours, int e) {
     int colour = (int)(keys[e] >> row_bits);
     order[e] = (int)(keys[e] & (((uint64_t)1 << row_bits) - 1));
     if (e == 0 || (int)(keys[e - 1] >> row_bits) != colour) starts[colour] = e;
@@ -231,9 +231,9 @@ PD_FUNCTION pd_vector pd_two_way_impulse(const pd_two_way_rows *rows, const pd_i
     return sum;
 }
 
-PD_FUNCTION void pd_two_way_turn_gather(const pd_model *model, const real *inverse, const pd_two_way_rows *edges,
-                                        const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs,
-                                        const real *goal, real *y, int i) {
+PD_FUNCTION void pd_two_way_update_gather(const pd_model *model, const real *inverse, const pd_two_way_rows *edges,
+                                          const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs,
+                                          const real *goal, real *y, int i) {
     real w = inverse[i];
     pd_vector at = pd_vector_load(goal + 3 * (size_t)i);
     if (w > 0) {
@@ -249,8 +249,8 @@ PD_FUNCTION void pd_two_way_move(const pd_model *model, const real *inverse, con
 }
 
 /* The friction of row p after its normal part: the slip since `begun` is taken back, as far as the normal impulse lambda/delta holds it. */
-PD_FUNCTION void pd_two_way_turn_rub(const pd_model *model, const real *inverse, const pd_two_way_rows *rows, const real *begun, real *y,
-                                     int p) {
+PD_FUNCTION void pd_two_way_update_rub(const pd_model *model, const real *inverse, const pd_two_way_rows *rows, const real *begun, real *y,
+                                       int p) {
     const int *points = rows->points + 4 * (size_t)p;
     const real *weights = rows->weights + 4 * (size_t)p;
     pd_vector slip = pd_vector_of(0, 0, 0), normal = pd_vector_load(rows->normal + 3 * (size_t)p);
@@ -271,8 +271,8 @@ PD_FUNCTION void pd_two_way_turn_rub(const pd_model *model, const real *inverse,
 }
 
 /* Row p of a sweep. */
-PD_FUNCTION void pd_two_way_turn_project(const pd_model *model, const real *inverse, const pd_two_way_rows *rows, const real *x,
-                                         const real *begun, real *y, int p) {
+PD_FUNCTION void pd_two_way_update_project(const pd_model *model, const real *inverse, const pd_two_way_rows *rows, const real *x,
+                                           const real *begun, real *y, int p) {
     const int *points = rows->points + 4 * (size_t)p;
     const real *J = rows->jacobian + 12 * (size_t)p;
     real residual = rows->value[p];
@@ -288,7 +288,7 @@ PD_FUNCTION void pd_two_way_turn_project(const pd_model *model, const real *inve
     if (after != before)
         for (int j = 0; j < 4; j++)
             pd_two_way_move(model, inverse, points, j, pd_vector_scale(after - before, pd_vector_load(J + 3 * j)), y);
-    if (rows->coefficient) pd_two_way_turn_rub(model, inverse, rows, begun, y, p);
+    if (rows->coefficient) pd_two_way_update_rub(model, inverse, rows, begun, y, p);
 }
 
 /* ---- the forward step ------------------------------------------------------------------------------------------------------------------- */
@@ -296,12 +296,12 @@ PD_FUNCTION void pd_two_way_turn_project(const pd_model *model, const real *inve
 /* The slab of pair p: with any unit vector n, all of the first lies beyond max n.x of the second by `width`, and while no corner of either moves by more
  * than s towards the other along n, they stay width - 2 s apart, wherever else they go: above the separation, if the width is. Where the normal is so
  * bad that the slab has less than half of the gap, the width is below 0 and the distance counts alone. */
-PD_FUNCTION void pd_two_way_turn_slab(const pd_contact_pairs *pairs, const real *distance, double rounding, const real *points, int p,
-                                      real *normal, real *width) {
+PD_FUNCTION void pd_two_way_update_slab(const pd_contact_pairs *pairs, const real *distance, double rounding, const real *points, int p,
+                                        real *normal, real *width) {
     real at[12];
     int kind = pairs->kind[p], first = kind == PD_EDGE_EDGE ? 2 : 1, corners = kind == PD_VERTEX_PLANE ? 2 : pd_contact_corners(kind);
     double least = INFINITY, most = -INFINITY;
-    pd_contact_turn_corners(points, pairs->points + 4 * (size_t)p, pd_contact_corners(kind), at);
+    pd_contact_update_corners(points, pairs->points + 4 * (size_t)p, pd_contact_corners(kind), at);
     pd_vector n = pd_contact_closest(kind, at).normal;
     for (int j = 0; j < corners; j++) {
         double along = (double)n.x * ((double)at[3 * j] - (double)at[0]) + (double)n.y * ((double)at[3 * j + 1] - (double)at[1]) +
@@ -319,8 +319,8 @@ PD_FUNCTION void pd_two_way_turn_slab(const pd_contact_pairs *pairs, const real 
 }
 
 /* The part of its way from x to y that point i can go. */
-PD_FUNCTION double pd_two_way_turn_part(const pd_contact_pairs *pairs, const pd_incidence *incidence, const pd_two_way_gaps *gaps,
-                                        const real *x, const real *y, int i) {
+PD_FUNCTION double pd_two_way_update_part(const pd_contact_pairs *pairs, const pd_incidence *incidence, const pd_two_way_gaps *gaps,
+                                          const real *x, const real *y, int i) {
     double move[3], square = pd_move_square(y + 3 * (size_t)i, x + 3 * (size_t)i);
     if (!(square > 0.0)) return 1.0;
     double part = 0.5 * gaps->fraction * (gaps->farthest - gaps->rounding) / sqrt(square);
@@ -341,9 +341,9 @@ PD_FUNCTION double pd_two_way_turn_part(const pd_contact_pairs *pairs, const pd_
     return part < 1.0 ? part > 0.0 ? part : 0.0 : 1.0;
 }
 
-PD_FUNCTION void pd_two_way_turn_forward(const pd_contact_pairs *pairs, const pd_incidence *incidence, const pd_two_way_gaps *gaps,
-                                         const real *points, const real *y, int i, real *x) {
-    double part = pd_two_way_turn_part(pairs, incidence, gaps, points, y, i);
+PD_FUNCTION void pd_two_way_update_forward(const pd_contact_pairs *pairs, const pd_incidence *incidence, const pd_two_way_gaps *gaps,
+                                           const real *points, const real *y, int i, real *x) {
+    double part = pd_two_way_update_part(pairs, incidence, gaps, points, y, i);
     for (size_t c = 3 * (size_t)i; c < 3 * (size_t)i + 3; c++) x[c] = part == 1.0 ? y[c] : points[c] + (real)part * (y[c] - points[c]);
 }
 

@@ -1,13 +1,13 @@
 /* One pair of a loop over contacts, for the loops of both backends: gathers the corners, evaluates, writes its part of the result. */
-#ifndef PD_CONTACT_TURN_H
-#define PD_CONTACT_TURN_H
+#ifndef PD_CONTACT_UPDATE_H
+#define PD_CONTACT_UPDATE_H
 
-#include "candidate_turn.h"
-#include "contact_loops.h"
-#include "elements/contact/pair.h"
+#include "elements/contact/pair_hessian.h"
+#include "loops/contact_loops.h"
+#include "updates/candidate_update.h"
 
 /* The corners [4,3] of a pair at rows of y; those that it has not are its first. */
-PD_FUNCTION void pd_contact_turn_corners(const real *y, const int *points, int corners, real at[12]) {
+PD_FUNCTION void pd_contact_update_corners(const real *y, const int *points, int corners, real at[12]) {
     for (int j = 0; j < 4; j++)
         for (int i = 0; i < 3; i++) at[3 * j + i] = y[3 * (size_t)points[j < corners ? j : 0] + (size_t)i];
 }
@@ -16,8 +16,8 @@ PD_FUNCTION void pd_contact_turn_corners(const real *y, const int *points, int c
 PD_FUNCTION real pd_contact_weight(real a, real b, real parts) { return a >= 0 && b >= 0 ? (a + b) / parts : (real)1; }
 
 /* Column p of an active pair; see contact_loops.h. */
-PD_FUNCTION void pd_contact_turn_describe(const pd_contact_scene *scene, const pd_active_pairs *active, size_t p,
-                                          const pd_contact_columns *out) {
+PD_FUNCTION void pd_contact_update_describe(const pd_contact_scene *scene, const pd_active_pairs *active, size_t p,
+                                            const pd_contact_columns *out) {
     const int *from = active->points + 4 * p;
     int first = (int)(active->key[p] >> 31 & 0x7fffffff), second = (int)(active->key[p] & 0x7fffffff);
     int *points = out->points + 4 * p, kind = active->kind[p], other = 1; // other: the first corner of the second primitive
@@ -46,7 +46,7 @@ PD_FUNCTION void pd_contact_turn_describe(const pd_contact_scene *scene, const p
     real separation = scene->separation + scene->radii[points[0]] + (of_plane ? (real)0 : scene->radii[points[other]]);
     real activation = scene->activation;
     if (!of_plane) {
-        pd_contact_turn_corners(scene->rest, points, pd_contact_corners(kind), at);
+        pd_contact_update_corners(scene->rest, points, pd_contact_corners(kind), at);
         if (kind == PD_EDGE_EDGE) threshold = pd_mollifier_threshold(at);
         if (scene->bodies[points[0]] == scene->bodies[points[other]])
             activation = pd_contact_activation(activation, separation, pd_contact_closest(kind, at).distance);
@@ -57,8 +57,8 @@ PD_FUNCTION void pd_contact_turn_describe(const pd_contact_scene *scene, const p
 }
 
 /* Row i of pd_contact_gather. */
-PD_FUNCTION void pd_contact_turn_gather_vertex(const pd_model *model, const pd_incidence *incidence, const real *corners, int i,
-                                               real *out) {
+PD_FUNCTION void pd_contact_update_gather_vertex(const pd_model *model, const pd_incidence *incidence, const real *corners, int i,
+                                                 real *out) {
     real sum[3] = {0, 0, 0};
     if (model->fixed[i]) return;
     for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++)
@@ -68,8 +68,8 @@ PD_FUNCTION void pd_contact_turn_gather_vertex(const pd_model *model, const pd_i
 }
 
 /* The part of its way that point i can go. */
-PD_FUNCTION double pd_contact_turn_reach(const pd_incidence *incidence, const real *distance, const real *separation, double farthest,
-                                         double rounding, double fraction, const real *x_0, const real *x_1, int i) {
+PD_FUNCTION double pd_contact_update_reach(const pd_incidence *incidence, const real *distance, const real *separation, double farthest,
+                                           double rounding, double fraction, const real *x_0, const real *x_1, int i) {
     double gap = farthest, square = pd_move_square(x_1 + 3 * (size_t)i, x_0 + 3 * (size_t)i);
     if (!(square > 0.0)) return 1.0;
     for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
@@ -82,15 +82,15 @@ PD_FUNCTION double pd_contact_turn_reach(const pd_incidence *incidence, const re
 }
 
 /* What the distance of pair p can shrink by before it acts. */
-PD_FUNCTION real pd_contact_turn_slack(const pd_contact_pairs *pairs, const real *distance, double rounding, int p) {
+PD_FUNCTION real pd_contact_update_slack(const pd_contact_pairs *pairs, const real *distance, double rounding, int p) {
     double limit = ((double)pairs->separation[p] + (double)pairs->activation[p]) * (1.0 + 8.0 * (double)PD_EPSILON);
     return (real)((double)distance[p] - limit - rounding);
 }
 
 /* What point i can go, m; touching: raised where one of its pairs acts. */
-PD_FUNCTION real pd_contact_turn_reach_of(const pd_incidence *incidence, const real *distance, const pd_contact_pairs *pairs,
-                                          const real *balls, const real *start, const real *points, double rounding, double fraction, int i,
-                                          unsigned char *touching) {
+PD_FUNCTION real pd_contact_update_reach_of(const pd_incidence *incidence, const real *distance, const pd_contact_pairs *pairs,
+                                            const real *balls, const real *start, const real *points, double rounding, double fraction,
+                                            int i, unsigned char *touching) {
     double least = INFINITY;
     for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
         int pair = incidence->roles[r] / 4;
@@ -105,12 +105,12 @@ PD_FUNCTION real pd_contact_turn_reach_of(const pd_incidence *incidence, const r
 }
 
 /* The ball of point i. */
-PD_FUNCTION real pd_contact_turn_ball(const pd_incidence *incidence, const real *distance, const pd_contact_pairs *pairs, double cut,
-                                      double far, double rounding, double fraction, int i) {
+PD_FUNCTION real pd_contact_update_ball(const pd_incidence *incidence, const real *distance, const pd_contact_pairs *pairs, double cut,
+                                        double far, double rounding, double fraction, int i) {
     double radius = far;
     for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
         int pair = incidence->roles[r] / 4;
-        double slack = (double)pd_contact_turn_slack(pairs, distance, rounding, pair);
+        double slack = (double)pd_contact_update_slack(pairs, distance, rounding, pair);
         if (!(slack > cut)) continue;
         double gap = fraction * ((double)distance[pair] - (double)pairs->separation[pair] - rounding), least = slack < gap ? slack : gap;
         radius = 0.5 * least < radius ? 0.5 * least : radius;
@@ -119,7 +119,7 @@ PD_FUNCTION real pd_contact_turn_ball(const pd_incidence *incidence, const real 
 }
 
 /* The part of its ball that point i has gone. */
-PD_FUNCTION double pd_contact_turn_used(int n_vertices, const real *balls, double certain, const real *start, const real *points, int i) {
+PD_FUNCTION double pd_contact_update_used(int n_vertices, const real *balls, double certain, const real *start, const real *points, int i) {
     double move = sqrt(pd_move_square(points + 3 * (size_t)i, start + 3 * (size_t)i));
     double radius = (double)balls[i] < certain ? (double)balls[i] : certain;
     if (move == 0.0) return 0.0;
@@ -127,7 +127,7 @@ PD_FUNCTION double pd_contact_turn_used(int n_vertices, const real *balls, doubl
 }
 
 /* Row p of a list of pairs becomes row `to` of another. */
-PD_FUNCTION void pd_contact_turn_take(const pd_contact_pairs *pairs, int p, const pd_contact_columns *out, int to) {
+PD_FUNCTION void pd_contact_update_take(const pd_contact_pairs *pairs, int p, const pd_contact_columns *out, int to) {
     out->kind[to] = pairs->kind[p];
     for (int j = 0; j < 4; j++) out->points[4 * (size_t)to + (size_t)j] = pairs->points[4 * (size_t)p + (size_t)j];
     out->activation[to] = pairs->activation[p], out->separation[to] = pairs->separation[p];
@@ -135,7 +135,7 @@ PD_FUNCTION void pd_contact_turn_take(const pd_contact_pairs *pairs, int p, cons
 }
 
 /* How many of n ascending rows are below `row`. */
-PD_FUNCTION int pd_contact_turn_rows_below(const int *rows, int n, int row) {
+PD_FUNCTION int pd_contact_update_rows_below(const int *rows, int n, int row) {
     int low = 0, high = n;
     while (low < high) {
         int middle = low + (high - low) / 2;
@@ -148,9 +148,9 @@ PD_FUNCTION int pd_contact_turn_rows_below(const int *rows, int n, int row) {
 }
 
 /* The roles of point i, and at i = n_points the end of the list. */
-PD_FUNCTION void pd_contact_turn_take_roles(int n_points, int n_roles, const int *role_rows, const int *ranks,
-                                            const pd_incidence *incidence, const pd_incidence *out, int i) {
-    int begin = pd_contact_turn_rows_below(role_rows, n_roles, incidence->start[i]);
+PD_FUNCTION void pd_contact_update_take_roles(int n_points, int n_roles, const int *role_rows, const int *ranks,
+                                              const pd_incidence *incidence, const pd_incidence *out, int i) {
+    int begin = pd_contact_update_rows_below(role_rows, n_roles, incidence->start[i]);
     out->start[i] = begin;
     for (int r = begin; i < n_points && r < n_roles && role_rows[r] < incidence->start[i + 1]; r++) {
         int role = incidence->roles[role_rows[r]];
@@ -159,7 +159,7 @@ PD_FUNCTION void pd_contact_turn_take_roles(int n_points, int n_roles, const int
 }
 
 /* The diagonal block of vertex i. */
-PD_FUNCTION void pd_contact_turn_gather_block(const pd_incidence *incidence, const real *hessians, int i, real *block) {
+PD_FUNCTION void pd_contact_update_gather_block(const pd_incidence *incidence, const real *hessians, int i, real *block) {
     for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
         int pair = incidence->roles[r] / 4, corner = incidence->roles[r] % 4;
         const real *H = hessians + 144 * (size_t)pair + 39 * (size_t)corner;
@@ -170,8 +170,8 @@ PD_FUNCTION void pd_contact_turn_gather_block(const pd_incidence *incidence, con
 
 /* What vertex i needs on the diagonal of a matrix that is nowhere below the sum of the pairs' Hessians, N/m: the norms of its blocks with what moves,
  * since 2 a . H_ij b <= |H_ij| (|a|^2 + |b|^2). 0 for what is fixed. */
-PD_FUNCTION double pd_contact_turn_bound(const pd_model *model, const pd_incidence *incidence, const int *points, const real *hessians,
-                                         int i) {
+PD_FUNCTION double pd_contact_update_bound(const pd_model *model, const pd_incidence *incidence, const int *points, const real *hessians,
+                                           int i) {
     double sum = 0.0;
     if (model->fixed[i]) return sum;
     for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
@@ -190,7 +190,7 @@ PD_FUNCTION double pd_contact_turn_bound(const pd_model *model, const pd_inciden
 }
 
 /* Pair n of pd_contact_product: out [4,3]; returns p . out. */
-PD_FUNCTION real pd_contact_turn_product(const pd_model *model, const int *points, const real *H, int all, const real *p, real *out) {
+PD_FUNCTION real pd_contact_update_product(const pd_model *model, const int *points, const real *H, int all, const real *p, real *out) {
     real at[12], product = 0;
     for (int j = 0; j < 4; j++)
         for (int a = 0; a < 3; a++)
@@ -206,8 +206,8 @@ PD_FUNCTION real pd_contact_turn_product(const pd_model *model, const int *point
 }
 
 /* Corner positions [4,3] and limits of pair p. */
-PD_FUNCTION void pd_contact_turn_gather(const pd_contact_pairs *pairs, const real *x, int p, real at[12], pd_contact_limits *limits) {
-    pd_contact_turn_corners(x, pairs->points + 4 * (size_t)p, pd_contact_corners(pairs->kind[p]), at);
+PD_FUNCTION void pd_contact_update_gather(const pd_contact_pairs *pairs, const real *x, int p, real at[12], pd_contact_limits *limits) {
+    pd_contact_update_corners(x, pairs->points + 4 * (size_t)p, pd_contact_corners(pairs->kind[p]), at);
     limits->activation = pairs->activation[p];
     limits->separation = pairs->separation[p];
     limits->weight = pairs->weight[p];
@@ -222,44 +222,44 @@ PD_LANE_FUNCTION real pd_contact_number(pd_contact_law law, int quantity, pd_con
     return pd_contact_activation(limits.activation, limits.separation, nearest.distance);
 }
 
-PD_FUNCTION real pd_contact_turn_number(const pd_contact_law *law, int quantity, const pd_contact_pairs *pairs, const real *x, int p) {
+PD_FUNCTION real pd_contact_update_number(const pd_contact_law *law, int quantity, const pd_contact_pairs *pairs, const real *x, int p) {
     real at[12];
     pd_contact_limits limits;
     int kind = pairs->kind[p];
-    pd_contact_turn_gather(pairs, x, p, at, &limits);
+    pd_contact_update_gather(pairs, x, p, at, &limits);
     if (quantity == PD_CONTACT_THRESHOLD) return kind == PD_EDGE_EDGE ? pd_mollifier_threshold(at) : (real)0;
     return pd_contact_number(*law, quantity, limits, kind, pd_points4_load(at), pd_contact_closest(kind, at));
 }
 
 /* out [4,3] */
-PD_FUNCTION void pd_contact_turn_gradient(const pd_contact_law *law, const pd_contact_pairs *pairs, const real *x, int p, real *out) {
+PD_FUNCTION void pd_contact_update_gradient(const pd_contact_law *law, const pd_contact_pairs *pairs, const real *x, int p, real *out) {
     real at[12];
     pd_contact_limits limits;
     int kind = pairs->kind[p];
-    pd_contact_turn_gather(pairs, x, p, at, &limits);
+    pd_contact_update_gather(pairs, x, p, at, &limits);
     pd_points4_store(pd_contact_gradient(*law, limits, kind, pd_points4_load(at), pd_contact_closest(kind, at)), out);
     for (int i = 3 * pd_contact_corners(kind); i < 12; i++) out[i] = 0;
 }
 
 /* out [12,12] */
-PD_FUNCTION void pd_contact_turn_hessian(const pd_contact_law *law, const pd_contact_pairs *pairs, const real *x, int p, int psd,
-                                         real *out) {
+PD_FUNCTION void pd_contact_update_hessian(const pd_contact_law *law, const pd_contact_pairs *pairs, const real *x, int p, int psd,
+                                           real *out) {
     real at[12];
     pd_contact_limits limits;
     int kind = pairs->kind[p], n = 3 * pd_contact_corners(kind);
-    pd_contact_turn_gather(pairs, x, p, at, &limits);
+    pd_contact_update_gather(pairs, x, p, at, &limits);
     pd_contact_hessian(law, &limits, kind, at, psd, out);
     // from [n,n] to [12,12] in place, the last entries first
     for (int i = n == 12 ? -1 : 143; i >= 0; i--) out[i] = i / 12 < n && i % 12 < n ? out[n * (i / 12) + i % 12] : (real)0;
 }
 
 /* out [4,3,3] */
-PD_FUNCTION void pd_contact_turn_blocks(const pd_contact_law *law, const pd_contact_pairs *pairs, const real *x, int p, int psd,
-                                        real *out) {
+PD_FUNCTION void pd_contact_update_blocks(const pd_contact_law *law, const pd_contact_pairs *pairs, const real *x, int p, int psd,
+                                          real *out) {
     real at[12], gradient[3];
     pd_contact_limits limits;
     int kind = pairs->kind[p], corners = pd_contact_corners(kind);
-    pd_contact_turn_gather(pairs, x, p, at, &limits);
+    pd_contact_update_gather(pairs, x, p, at, &limits);
     for (int j = 0; j < corners; j++) pd_contact_block(law, &limits, kind, at, j, psd, gradient, out + 9 * j);
     for (int i = 9 * corners; i < 36; i++) out[i] = 0;
 }

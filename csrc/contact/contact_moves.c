@@ -1,0 +1,163 @@
+/* How far points may go, together or each by its own reach, and where they are; see contact.h. */
+#include "contact/contact_parts.h"
+
+#include <math.h>
+
+/* The same for methods that keep each vertex within its reach under the other guard: there a vertex that nothing is near may go as far as it
+ * likes, so that what is listed need only keep such vertices out of what they would soon meet. */
+static const double WIDER = 2.0;
+
+/* The part of a gap that a move may use up, as in geometry/motion.h. */
+static const double GAP_FRACTION = 0.9;
+
+/* A sweep looks at pairs that are so far beyond where they act, in activation distances, and keeps clear of the others. */
+static const double NEAR = 0.5;
+
+/* ---- the guard ------------------------------------------------------------------------------------------------------------------------ */
+
+pd_status pd_contact_limit(pd_contact *self, const real *x_0, const real *x_1, int driven, double *part) {
+    pd_status status;
+    *part = 1.0;
+    if (self->interval >= 0) return PD_OK;
+    if (self->by_reach) {
+        size_t n_points = (size_t)(self->n_vertices + self->n_driven);
+        double farthest = self->reach - (double)self->scene.separation, rounding = 16.0 * (double)PD_EPSILON;
+        PD_TRY(pd_contact_find(self, x_0));
+        PD_TRY(pd_contact_evaluate(self, PD_CONTACT_DISTANCE, self->values));
+        PD_TRY(pd_contact_set_points(self, x_1, driven ? self->targets : self->driven, pd_guard_end(self->guard)));
+        PD_TRY(pd_contact_reach_part(self->context, (int)n_points, &self->incidence, self->values, self->columns.separation, farthest,
+                                     rounding * pd_proximity_size(self->proximity), GAP_FRACTION, self->surface->points,
+                                     pd_guard_end(self->guard), self->energy));
+        PD_TRY(pd_memory_download(self->context, part, self->energy, sizeof *part));
+        return PD_OK;
+    }
+    // what the caller makes of x_0 + part (x_1 - x_0) is rounded, and so may x_1 have been
+    double rounding = 2.0 * (double)PD_EPSILON * pd_proximity_size(self->proximity);
+    PD_TRY(pd_contact_set_points(self, x_0, self->driven, pd_guard_start(self->guard)));
+    PD_TRY(pd_contact_set_points(self, x_1, driven ? self->targets : self->driven, pd_guard_end(self->guard)));
+    PD_TRY(pd_guard_part(self->guard, rounding, part));
+done:
+    return status;
+}
+
+pd_status pd_contact_hits(pd_contact *self, const pd_active_pairs **hits, size_t *n) { return pd_guard_hits(self->guard, hits, n); }
+
+/* ---- for what answers contact in another way than by a law ----------------------------------------------------------------------------- */
+
+pd_status pd_contact_points_ahead(const pd_contact *self, const real *x, real *points) {
+    return pd_contact_set_points(self, x, self->targets, points);
+}
+
+pd_status pd_contact_points_now(const pd_contact *self, const real *x, real *points) {
+    return pd_contact_set_points(self, x, self->driven, points);
+}
+
+pd_status pd_contact_points_begun(const pd_contact *self, const real *x, real *points) {
+    return pd_contact_set_points(self, x, self->kept, points);
+}
+
+const pd_active_pairs *pd_contact_near(const pd_contact *self, size_t *n) { return pd_proximity_active(self->proximity, n); }
+
+pd_status pd_contact_distances(pd_contact *self, const real **distances) {
+    *distances = self->values;
+    return self->n ? pd_contact_evaluate(self, PD_CONTACT_DISTANCE, self->values) : PD_OK;
+}
+
+pd_status pd_contact_describe_pairs(const pd_contact *self, const pd_active_pairs *pairs, int n, const pd_contact_columns *out) {
+    return pd_contact_describe(self->context, &self->scene, pairs, n, out);
+}
+
+const pd_contact_scene *pd_contact_scene_of(const pd_contact *self) { return &self->scene; }
+
+void pd_contact_list_up_to(pd_contact *self, double reach) {
+    self->listed = self->listed && self->reach == reach;
+    self->reach = reach;
+}
+
+double pd_contact_listed_up_to(const pd_contact *self) { return self->reach; }
+
+double pd_contact_searched_up_to(const pd_contact *self) { return pd_proximity_reach(self->proximity); }
+
+/* ---- each vertex by its own reach ----------------------------------------------------------------------------------------------------- */
+
+void pd_contact_widen(pd_contact *self) {
+    if (self->by_reach || self->widened || self->interval >= 0) return;
+    self->reach = (self->reach - (double)self->scene.separation) * WIDER + (double)self->scene.separation;
+    self->widened = 1;
+}
+
+pd_status pd_contact_begin_touching(pd_contact *self) {
+    pd_near_forget(self->near); // what is near follows from the state alone
+    return pd_memory_clear(self->context, self->touching, (size_t)self->n_vertices);
+}
+
+double pd_contact_rounding(const pd_contact *self) { return 16.0 * (double)PD_EPSILON * pd_proximity_size(self->proximity); }
+
+double pd_contact_certain_reach(const pd_contact *self) {
+    if (pd_near_certain(self->near) > 0.0) return pd_near_certain(self->near);
+    double reach = 0.5 * GAP_FRACTION * (self->reach - (double)self->scene.separation - pd_contact_rounding(self));
+    return reach > 0.0 ? reach : 0.0;
+}
+
+static void add_friction(const pd_contact *self, pd_contact_sweep *sweep) {
+    if (!self->friction[self->lag]) return;
+    pd_friction_view view = pd_friction_pairs_of(self->friction[self->lag]);
+    sweep->lagged = view.pairs, sweep->lagged_incidence = view.incidence, sweep->slipping = view.slipping;
+    sweep->slipping.y = sweep->points;
+    sweep->rubbing = view.scene, sweep->every_visit = self->every_visit;
+}
+
+/* Nobody has a reach. */
+static pd_status reach_with_penalty(pd_contact *self, pd_contact_sweep *sweep) {
+    pd_penalty *penalty = self->penalty[self->lag];
+    pd_penalty_view view = pd_penalty_pairs_of(penalty);
+    pd_status status = pd_penalty_mark_touching(penalty, self->surface->points, self->n_vertices, self->touching);
+    *sweep = (pd_contact_sweep){.frozen = view.pairs, .incidence = view.incidence, .points = self->surface->points};
+    add_friction(self, sweep);
+    return status;
+}
+
+/* The pairs near x, and where the others keep to. */
+static pd_status list_near(pd_contact *self, const real *x) {
+    pd_status status;
+    pd_near_forget(self->near);
+    PD_TRY(pd_contact_find(self, x));
+    pd_contact_pairs pairs = pd_contact_listed(self);
+    if (self->n) PD_TRY(pd_contact_evaluate(self, PD_CONTACT_DISTANCE, self->values));
+    double certain = pd_contact_certain_reach(self);
+    const pd_near_list list = {.pairs = &pairs,
+                               .incidence = &self->incidence,
+                               .distance = self->values,
+                               .points = self->surface->points,
+                               .cut = NEAR * (double)self->scene.activation,
+                               .far = self->by_reach ? certain : (double)INFINITY,
+                               .certain = certain,
+                               .rounding = pd_contact_rounding(self),
+                               .fraction = GAP_FRACTION};
+    PD_TRY(pd_near_list_anew(self->near, &list));
+done:
+    return status;
+}
+
+pd_status pd_contact_reach(pd_contact *self, const real *x, pd_contact_sweep *sweep) {
+    real *points = self->surface->points;
+    pd_status status;
+    int holds;
+    PD_TRY(pd_contact_set_points(self, x, self->ahead ? self->targets : self->driven, points));
+    if (self->penalty[self->lag]) return reach_with_penalty(self, sweep);
+    PD_TRY(pd_near_holds(self->near, points, &holds));
+    if (!holds) PD_TRY(list_near(self, x));
+    *sweep = (pd_contact_sweep){.law = self->law, .reach = self->reaches, .points = points};
+    PD_TRY(pd_near_reaches(self->near, &self->law, points, self->reaches, self->touching, sweep));
+    add_friction(self, sweep);
+done:
+    return status;
+}
+
+const unsigned char *pd_contact_touching(const pd_contact *self) { return self->touching; }
+
+const real *pd_contact_reaches_of(const pd_contact *self) { return self->interval >= 0 ? NULL : self->reaches; }
+
+int pd_contact_is_by_reach(const pd_contact *self) { return self->by_reach; }
+
+real pd_contact_thickness(const pd_contact *self) { return self->scene.separation; }

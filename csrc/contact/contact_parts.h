@@ -1,0 +1,66 @@
+/* What contact is made of, for contact.c, contact_potential.c and contact_moves.c alone: everybody else knows contact.h. */
+#ifndef PD_CONTACT_PARTS_H
+#define PD_CONTACT_PARTS_H
+
+#include "contact/contact.h"
+#include "contact/guard.h"
+#include "contact/near.h"
+#include "contact/proximity.h"
+
+struct pd_contact {
+    pd_context *context;
+    pd_contact_law law;
+    pd_contact_scene scene;
+    int n_vertices, n_driven;
+    double culling;        /* s spent in finding pairs that are near, so far */
+    int by_reach, widened; /* the guard; pd_contact_widen */
+    double reach;          /* the distance up to which all pairs are listed, radii subtracted, m: at least that at which they act */
+    pd_broad_phase *phase;
+    pd_surface *surface;
+    pd_colliders *planes; /* as many as there are planes */
+    pd_proximity *proximity;
+    pd_guard *guard;
+    pd_near *near;
+    pd_friction *friction[PD_LAG_COUNT]; /* NULL without friction */
+    pd_penalty *penalty[PD_LAG_COUNT];   /* NULL without a penalty */
+    int interval;                        /* pd_contact_interval */
+    int every_visit;                     /* of friction: pd_penalty_description */
+    int fresh;                           /* no detection yet since the step began */
+    int lag, lags;                       /* the one that acts; pd_contact_lags */
+    long long searches;
+
+    real *driven, *targets, *kept; /* B [n_driven,3] m */
+    int ahead;
+
+    int n, listed; /* pairs; listed: they are those of the surface's points */
+    size_t capacity, hessian_capacity, partial_capacity;
+    pd_contact_columns columns;
+    real *values, *corners; /* B [capacity], [capacity,4,3] */
+    double *partial;        /* B [capacity / PD_SUM_BLOCK + 2] */
+    real *hessians;         /* B [hessian_capacity,12,12] */
+    pd_incidence incidence;
+    double *energy; /* B [2] */
+
+    real *reaches;           /* B [n_vertices] m */
+    unsigned char *touching; /* B [n_vertices] in this step so far */
+};
+
+/* points B [n_points,3] = x B [n_vertices,3] and driven B [n_driven,3]. */
+pd_status pd_contact_set_points(const pd_contact *self, const real *x, const real *driven, real *points);
+
+/* Room for n pairs. Memory: grows. Errors: PD_ERROR_MEMORY. */
+pd_status pd_contact_make_room(pd_contact *self, size_t n);
+
+/* The pairs of a law that were last found, and one of their quantities where the surface's points are. */
+pd_contact_pairs pd_contact_listed(const pd_contact *self);
+pd_status pd_contact_evaluate(const pd_contact *self, int quantity, real *out);
+
+/* The pairs that act, whether they are a law's or a penalty's: how many, their points and the incidence of these. */
+typedef struct pd_contact_acting_pairs {
+    int n;
+    const int *points;
+    const pd_incidence *incidence;
+} pd_contact_acting_pairs;
+pd_contact_acting_pairs pd_contact_acting(const pd_contact *self, pd_penalty_view *view);
+
+#endif

@@ -1,0 +1,237 @@
+/* One vertex of a sweep that touches something, for the loops of both backends.
+ *
+ * With contact a vertex adds what its pairs are where all points are now (pd_contact_sweep), goes no farther than its reach, and halves its
+ * step until its share of G falls. Colours know of elements alone, so two corners of a pair may move at once: updates of a colour read the
+ * points, and nobody writes them before all of these updates have ended. */
+#ifndef PD_TOUCHING_VERTEX_H
+#define PD_TOUCHING_VERTEX_H
+
+#include "updates/friction_update.h"
+#include "updates/penalty_update.h"
+
+enum { PD_SEARCH_HALVINGS = 30 };
+
+/* Of what the slope promises, the least that a vertex in contact must gain. */
+#define PD_SEARCH_WORTH 0.1
+
+#ifndef PD_UPDATE_TOTAL
+#define PD_UPDATE_TOTAL(lanes, value) (value) /* the sum of a double over the threads of an update */
+#define PD_UPDATE_WAIT(lanes)         ((void)0)
+#endif
+
+/* One function per kind of element. In a kernel they are calls: inlined all together they take a compiler many minutes. */
+#ifdef __CUDACC__
+#define PD_UPDATE_FUNCTION static __device__ __noinline__
+#define PD_UPDATE_INLINE   static __device__ __forceinline__
+#else
+#define PD_UPDATE_FUNCTION static inline
+#define PD_UPDATE_INLINE   static inline
+#endif
+
+/* How many corners of a pair move at once with vertex `vertex`, itself included; two at the most count. Each of them sees the others at rest.
+ * An energy E that is convex has E(x + sum of moves d_i) <= sum of E(x + k d_i)/k over k such corners [Jensen's inequality], so that a
+ * vertex which takes this for its share never makes the sum grow, whatever the others do; its curvature is k times that of E. */
+PD_FUNCTION real pd_vertex_update_partners(const pd_vertex_sweep *sweep, const pd_model *model, const int *points, int vertex) {
+    int partners = 0, colour = sweep->colours[vertex];
+    for (int j = 0; j < 4; j++) partners += points[j] >= 0 && points[j] < model->n_vertices && sweep->colours[points[j]] == colour;
+    return partners > 1 ? (real)2 : (real)1;
+}
+
+PD_FUNCTION int pd_vertex_update_touches(const pd_contact_sweep *contact, int vertex) {
+    if (!contact) return 0;
+    const int *start = contact->incidence.start + vertex, *lagged = contact->lagged_incidence.start + vertex;
+    return start[1] > start[0] || (contact->lagged.n > 0 && lagged[1] > lagged[0]);
+}
+
+/* The ends of the list of roles of a vertex in pairs with friction. */
+PD_FUNCTION int pd_vertex_update_first_lagged(const pd_contact_sweep *contact, int vertex) {
+    return contact->lagged.n > 0 ? contact->lagged_incidence.start[vertex] : 0;
+}
+
+/* Adds to sum [9] what a role in a pair with friction gives, and returns its share of the energy. */
+PD_FUNCTION real pd_vertex_update_add_friction(const pd_contact_sweep *contact, int role, real partners, real sum[9]) {
+    int p = role / 4;
+    real strength = pd_penalty_visit_strength(contact, p), weight = contact->lagged.weights[role], M[9];
+    if (!(strength > 0) || weight == 0) return 0;
+    pd_vector u = pd_friction_update_slip(&contact->lagged, &contact->slipping, p);
+    pd_friction_terms terms = pd_friction_terms_of(u, contact->slipping.extent);
+    // nobody searches along a step with a penalty: the block that bounds friction from above wherever it goes [Chen et al. 2024, Eq. 16]
+    if (contact->frozen.stiffness > 0) terms.bend = 0;
+    pd_vector slope = pd_vector_scale(weight * (strength * terms.ratio), u);
+    pd_friction_matrix(partners * weight * weight * strength, pd_vector_load(contact->lagged.normals + 3 * (size_t)p), terms, M);
+    sum[0] += slope.x, sum[1] += slope.y, sum[2] += slope.z;
+    sum[3] += M[0], sum[4] += M[1], sum[5] += M[2], sum[6] += M[4], sum[7] += M[5], sum[8] += M[8];
+    return strength * terms.value / partners;
+}
+
+/* The share of a role in the energy of its pair with friction where it goes by -d. */
+PD_FUNCTION real pd_vertex_update_friction_energy(const pd_contact_sweep *contact, int role, real partners, const real d[3]) {
+    int p = role / 4;
+    real strength = contact->lagged.strength[p], weight = contact->lagged.weights[role];
+    if (!(strength > 0) || weight == 0) return 0;
+    pd_vector move = pd_vector_scale(-partners * weight, pd_vector_load(d));
+    pd_vector slip = pd_friction_slip(move, pd_vector_load(contact->lagged.normals + 3 * (size_t)p));
+    pd_vector u = pd_vector_add(pd_friction_update_slip(&contact->lagged, &contact->slipping, p), slip);
+    return strength * pd_friction_terms_of(u, contact->slipping.extent).value / partners;
+}
+
+/* Adds to sum [9] what the pairs with friction of a vertex give, those of one lane; returns its share of their energy. */
+PD_UPDATE_INLINE double pd_vertex_update_add_all_friction(const pd_model *model, const pd_vertex_sweep *sweep,
+                                                          const pd_contact_sweep *contact, int vertex, int lane, int lanes, real sum[9]) {
+    double energy = 0.0;
+    int first = pd_vertex_update_first_lagged(contact, vertex);
+    for (int r = first + lane; contact->lagged.n > 0 && r < contact->lagged_incidence.start[vertex + 1]; r += lanes) {
+        int role = contact->lagged_incidence.roles[r];
+        real partners = pd_vertex_update_partners(sweep, model, contact->lagged.points + role / 4 * 4, vertex);
+        energy += (double)pd_vertex_update_add_friction(contact, role, partners, sum);
+    }
+    return energy;
+}
+
+/* The share of a vertex in that energy where it goes by -d. */
+PD_UPDATE_INLINE double pd_vertex_update_all_friction_energy(const pd_model *model, const pd_vertex_sweep *sweep,
+                                                             const pd_contact_sweep *contact, int vertex, int lane, int lanes,
+                                                             const real d[3]) {
+    double energy = 0.0;
+    int first = pd_vertex_update_first_lagged(contact, vertex);
+    for (int r = first + lane; contact->lagged.n > 0 && r < contact->lagged_incidence.start[vertex + 1]; r += lanes) {
+        int role = contact->lagged_incidence.roles[r];
+        real partners = pd_vertex_update_partners(sweep, model, contact->lagged.points + role / 4 * 4, vertex);
+        energy += (double)pd_vertex_update_friction_energy(contact, role, partners, d);
+    }
+    return energy;
+}
+
+/* Corners at [4,3] of a pair where one of them goes by `partners` times -d; corners that a kind has not are its first. */
+PD_FUNCTION void pd_vertex_update_shift(int kind, int corner, real partners, const real d[3], real at[12]) {
+    for (int j = 0; j < 4; j++)
+        for (int c = 0; c < 3 && (j == corner || (corner == 0 && j >= pd_contact_corners(kind))); c++) at[3 * j + c] -= partners * d[c];
+}
+
+/* Whether pair p may act where its corners have gone since its slack was measured, and one of them `more` beyond that: a point of a primitive
+ * moves no farther than one of its corners. */
+PD_FUNCTION int pd_vertex_update_may_act(const pd_contact_sweep *contact, int p, real more) {
+    real slack = contact->slack[p], first = 0, second = 0;
+    const int *points = contact->pairs.points + 4 * (size_t)p;
+    if (!(slack > more)) return 1;
+    int n_first = contact->pairs.kind[p] == PD_EDGE_EDGE ? 2 : 1;
+    for (int j = 0; j < 4; j++) {
+        real moved = points[j] >= 0 ? contact->moved[points[j]] : (real)0;
+        if (j < n_first)
+            first = pd_max(first, moved);
+        else
+            second = pd_max(second, moved);
+    }
+    return !(slack > (first + second + more) * ((real)1 + (real)8 * PD_EPSILON));
+}
+
+PD_FUNCTION real pd_vertex_update_length(const real d[3]) { return pd_sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]); }
+
+/* sum [9] = gradient and block of all pairs of a vertex, as those of its elements. Returns its share of their energy. */
+PD_UPDATE_FUNCTION double pd_vertex_update_contact(const pd_model *model, const pd_vertex_sweep *sweep, const pd_contact_sweep *contact,
+                                                   int vertex, int lane, int lanes, real sum[9]) {
+    const pd_incidence *incidence = &contact->incidence;
+    double energy = 0.0;
+    for (int i = 0; i < 9; i++) sum[i] = 0;
+    for (int r = incidence->start[vertex] + lane; r < incidence->start[vertex + 1]; r += lanes) {
+        int p = incidence->roles[r] / 4;
+        real at[12];
+        pd_contact_limits limits;
+        if (contact->frozen.stiffness > 0) {
+            real shares = pd_vertex_update_partners(sweep, model, contact->frozen.at.points + 4 * (size_t)p, vertex);
+            energy += (double)pd_penalty_add_role(&contact->frozen, contact->points, incidence->roles[r], shares, sum);
+            continue;
+        }
+        if (!pd_vertex_update_may_act(contact, p, 0)) continue;
+        pd_contact_update_gather(&contact->pairs, contact->points, p, at, &limits);
+        real partners = pd_vertex_update_partners(sweep, model, contact->pairs.points + 4 * (size_t)p, vertex);
+        energy += (double)pd_contact_add_corner(&contact->law, &limits, contact->pairs.kind[p], at, incidence->roles[r] % 4, partners, sum);
+    }
+    energy += pd_vertex_update_add_all_friction(model, sweep, contact, vertex, lane, lanes, sum);
+    if (lanes > 1)
+        for (int i = 0; i < 9; i++) sum[i] = (real)PD_UPDATE_TOTAL(lanes, (double)sum[i]);
+    return PD_UPDATE_TOTAL(lanes, energy);
+}
+
+/* The share of a vertex in the energy of its pairs where it goes by -d. */
+PD_UPDATE_FUNCTION double pd_vertex_update_contact_energy(const pd_model *model, const pd_vertex_sweep *sweep,
+                                                          const pd_contact_sweep *contact, int vertex, int lane, int lanes,
+                                                          const real d[3]) {
+    const pd_incidence *incidence = &contact->incidence;
+    real length = 2 * pd_vertex_update_length(d); // two partners at the most
+    double sum = 0.0;
+    for (int r = incidence->start[vertex] + lane; r < incidence->start[vertex + 1]; r += lanes) {
+        if (contact->frozen.stiffness > 0) {
+            real shares = pd_vertex_update_partners(sweep, model, contact->frozen.at.points + incidence->roles[r] / 4 * 4, vertex);
+            sum += (double)pd_penalty_energy_of_role(&contact->frozen, contact->points, incidence->roles[r], shares, d);
+            continue;
+        }
+        int p = incidence->roles[r] / 4, corner = incidence->roles[r] % 4, kind = contact->pairs.kind[p];
+        real at[12];
+        pd_contact_limits limits;
+        if (!pd_vertex_update_may_act(contact, p, length)) continue;
+        pd_contact_update_gather(&contact->pairs, contact->points, p, at, &limits);
+        real partners = pd_vertex_update_partners(sweep, model, contact->pairs.points + 4 * (size_t)p, vertex);
+        pd_vertex_update_shift(kind, corner, partners, d, at);
+        pd_nearest nearest = pd_contact_nearest_of(kind, at);
+        if (nearest.distance >= limits.separation + limits.activation) continue;
+        sum += (double)(pd_contact_energy(contact->law, limits, kind, pd_points4_load(at), nearest) / partners);
+    }
+    sum += pd_vertex_update_all_friction_energy(model, sweep, contact, vertex, lane, lanes, d);
+    return PD_UPDATE_TOTAL(lanes, sum);
+}
+
+/* d of a vertex that touches: no farther than its reach. */
+PD_FUNCTION void pd_vertex_update_limit(const pd_contact_sweep *contact, int vertex, real d[3]) {
+    if (!contact->reach) return;
+    real reach = contact->reach[vertex], square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+    if (square > reach * reach)
+        for (int c = 0; c < 3; c++) d[c] *= reach / pd_sqrt(square);
+}
+
+/* How a vertex in contact looks for the length of its step. */
+typedef struct pd_vertex_update_length_search {
+    double before;       /* the vertex's share of the energy of its pairs where it is, J */
+    double along, curve; /* what the elements lose with the whole step, to first order, and their curvature along it, J */
+    double slope;        /* what all lose to first order, J */
+    double part;         /* of the whole step */
+} pd_vertex_update_length_search;
+
+/* elastic [9]: the quadratic that the energy of the elements is, touching [9]: that of the pairs. Returns 0 where there is nothing to be
+ * looked for: d is zero or no number, or nothing is left of a gap, which the frame has to see. */
+PD_FUNCTION int pd_vertex_update_search_begin(const real elastic[9], const real touching[9], double before, const real d[3],
+                                              pd_vertex_update_length_search *search) {
+    const real *H = elastic + 3;
+    double x = (double)d[0], y = (double)d[1], z = (double)d[2], along = 0.0, slope = 0.0;
+    for (int c = 0; c < 3; c++) along += (double)elastic[c] * (double)d[c], slope += (double)touching[c] * (double)d[c];
+    search->before = before, search->along = along, search->slope = slope + along, search->part = 1.0;
+    search->curve = x * (double)H[0] * x + y * (double)H[3] * y + z * (double)H[5] * z +
+                    2.0 * (x * (double)H[1] * y + x * (double)H[2] * z + y * (double)H[4] * z);
+    return before - before == 0 && search->slope > 0.0;
+}
+
+/* Whether d, with which the pairs have the energy `after`, is a loss that is worth the way. */
+PD_FUNCTION int pd_vertex_update_search_ends(const pd_vertex_update_length_search *search, double after) {
+    double here = search->part * (0.5 * search->part * search->curve - search->along);
+    double noise = 4.0 * (double)PD_EPSILON * (search->before + fabs(here));
+    return here + after - search->before <= noise - PD_SEARCH_WORTH * search->part * search->slope;
+}
+
+/* The next d: half of it, and none at the end. */
+PD_FUNCTION void pd_vertex_update_search_halve(pd_vertex_update_length_search *search, int halving, real d[3]) {
+    search->part *= 0.5;
+    for (int c = 0; c < 3; c++) d[c] = halving + 1 < PD_SEARCH_HALVINGS ? d[c] * (real)0.5 : (real)0;
+}
+
+PD_UPDATE_FUNCTION void pd_vertex_update_contact_search(const pd_model *model, const pd_vertex_sweep *sweep,
+                                                        const pd_contact_sweep *contact, const real elastic[9], const real touching[9],
+                                                        double before, int vertex, int lane, int lanes, real d[3]) {
+    pd_vertex_update_length_search search;
+    if (!pd_vertex_update_search_begin(elastic, touching, before, d, &search)) return;
+    for (int halving = 0; halving < PD_SEARCH_HALVINGS; halving++) {
+        if (pd_vertex_update_search_ends(&search, pd_vertex_update_contact_energy(model, sweep, contact, vertex, lane, lanes, d))) return;
+        pd_vertex_update_search_halve(&search, halving, d);
+    }
+}
+
+#endif
