@@ -8,22 +8,19 @@
 #include <string.h>
 
 static PyObject *raise_from(BroadPhaseObject *self, pd_status status) {
-    return pd_raise(PyType_GetModule(Py_TYPE((PyObject *)self)), status, pd_context_error(self->context));
+    return pd_raise_of((PyObject *)self, status, pd_context_error(self->context));
 }
 
 int pd_broad_phase_enter(BroadPhaseObject *self) {
-    if (!PyThread_acquire_lock(self->lock, NOWAIT_LOCK)) {
-        PyErr_SetString(PyExc_RuntimeError, "the broad phase is busy: another call is running on it");
-        return 0;
-    }
+    if (!pd_one_call_enter(&self->calls)) return 0;
     if (!self->simulation || pd_object_enter(self->simulation)) return 1;
-    PyThread_release_lock(self->lock);
+    pd_one_call_leave(&self->calls);
     return 0;
 }
 
 void pd_broad_phase_leave(BroadPhaseObject *self) {
     if (self->simulation) pd_object_leave(self->simulation);
-    PyThread_release_lock(self->lock);
+    pd_one_call_leave(&self->calls);
 }
 
 /* Corners (n,k) and tags (n,) of one kind, kept by the list. Returns 0 with an exception set. */
@@ -68,10 +65,9 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywo
     BroadPhaseObject *self = (BroadPhaseObject *)allocate(type, 0);
     if (!self) return NULL;
     self->n_points = d.n_points;
-    self->lock = PyThread_allocate_lock();
-    if (!self->lock) {
+    if (!pd_one_call_create(&self->calls, "broad phase")) {
         Py_DECREF((PyObject *)self);
-        return PyErr_NoMemory();
+        return NULL;
     }
     pd_status status = PD_OK;
     if (simulation != Py_None) {
@@ -116,7 +112,7 @@ static void broad_phase_dealloc(BroadPhaseObject *self) {
         if (!self->simulation) pd_context_destroy(self->context);
     }
     Py_XDECREF((PyObject *)self->simulation);
-    if (self->lock) PyThread_free_lock(self->lock);
+    pd_one_call_destroy(&self->calls);
     release(self);
     Py_DECREF((PyObject *)type);
 }

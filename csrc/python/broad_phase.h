@@ -6,13 +6,11 @@
 
 #include "contact/broad_phase.h"
 
-#include <pythread.h>
-
 typedef struct {
     PyObject_HEAD pd_context *context;
     pd_simulation_object *simulation; /* whose context it is; NULL: its own */
     pd_broad_phase *core;
-    PyThread_type_lock lock;
+    pd_one_call calls;
     int n_points;
     real *x_t0, *x_t1; /* B [n_points,3] */
 } BroadPhaseObject;

@@ -63,6 +63,10 @@ PyObject *pd_raise(PyObject *module, pd_status status, const pd_error *error) {
     return NULL;
 }
 
+PyObject *pd_raise_of(PyObject *object, pd_status status, const pd_error *error) {
+    return pd_raise(PyType_GetModule(Py_TYPE(object)), status, error);
+}
+
 int pd_signal_raised(void *thread) {
     PyThreadState **saved = thread;
     PyEval_RestoreThread(*saved);

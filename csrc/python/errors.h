@@ -19,6 +19,9 @@
  *   module  in  the extension module, whose package holds the exception classes; NULL: pdgpu */
 PyObject *pd_raise(PyObject *module, pd_status status, const pd_error *error);
 
+/* The same for a method of an object whose type belongs to a module. */
+PyObject *pd_raise_of(PyObject *object, pd_status status, const pd_error *error);
+
 /* Whether a signal's handler raised, Ctrl-C's say; its exception is then pending. For the core to ask while it runs without the GIL: takes
  * the GIL and gives it up again. Only on Python's main thread is there ever one.
  *   thread  in/out  a PyThreadState *: what PyEval_SaveThread returned, here and before */

@@ -4,17 +4,17 @@
 #include "base/clock.h"
 #include "python/errors.h"
 #include "python/names.h"
+#include "python/one_call.h"
 #include "python/options.h"
 
 #include <float.h>
-#include <pythread.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct {
     PyObject_HEAD pd_context *context;
     pd_linear *core;
-    PyThread_type_lock lock;
+    pd_one_call calls;
     int n, width, iterations;
     real *residual, *direction, *start, *target; /* B [n,width] */
     double refresh_seconds; /* of the last added diagonal, its way to the device included; below 0: none since the solver was set up */
@@ -48,16 +48,18 @@ int pd_read_linear_settings(PyObject *object, pd_linear_settings *s) {
 }
 
 static PyObject *raise_from(LinearObject *self, pd_status status) {
-    return pd_raise(PyType_GetModule(Py_TYPE((PyObject *)self)), status, pd_context_error(self->context));
+    return pd_raise_of((PyObject *)self, status, pd_context_error(self->context));
 }
 
-static int enter(LinearObject *self) {
-    if (PyThread_acquire_lock(self->lock, NOWAIT_LOCK)) return 1;
-    PyErr_SetString(PyExc_RuntimeError, "the linear system is busy: another call is running on it");
-    return 0;
+/* One call of the core without the GIL: 1, or 0 with an exception set. */
+static int call(LinearObject *self, pd_status (*function)(LinearObject *self, const void *given, void *out), const void *given, void *out) {
+    pd_status status;
+    if (!pd_one_call_enter(&self->calls)) return 0;
+    Py_BEGIN_ALLOW_THREADS status = function(self, given, out);
+    Py_END_ALLOW_THREADS pd_one_call_leave(&self->calls);
+    if (status) raise_from(self, status);
+    return !status;
 }
-
-static void leave(LinearObject *self) { PyThread_release_lock(self->lock); }
 
 /* (row_start, columns, values) -> csr of arrays kept by the list; checks what the core would read past. */
 static int read_csr(PyObject *object, PyObject *kept, const char *name, pd_csr *out) {
@@ -115,10 +117,9 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywo
     pd_module_state *state = PyModule_GetState(PyType_GetModule(type));
     size_t bytes = (size_t)A.n * (size_t)width * sizeof(real);
     self->n = A.n, self->width = width, self->iterations = settings.iterations, self->refresh_seconds = -1.0;
-    self->lock = PyThread_allocate_lock();
-    if (!self->lock) {
+    if (!pd_one_call_create(&self->calls, "linear system")) {
         Py_DECREF((PyObject *)self);
-        return PyErr_NoMemory();
+        return NULL;
     }
     pd_status status = pd_context_create(&self->context, threads, &error);
     if (status) {
@@ -156,7 +157,7 @@ static void linear_dealloc(LinearObject *self) {
         pd_memory_destroy(self->context, self->target);
         pd_context_destroy(self->context);
     }
-    if (self->lock) PyThread_free_lock(self->lock);
+    pd_one_call_destroy(&self->calls);
     release(self);
     Py_DECREF(type);
 }
@@ -176,14 +177,15 @@ static PyObject *linear_colours(LinearObject *self, PyObject *unused) {
     return PyLong_FromLong(pd_linear_colours(self->core));
 }
 
+static pd_status cost_of(LinearObject *self, const void *given, void *out) {
+    (void)given;
+    return pd_linear_cost(self->core, out);
+}
+
 static PyObject *linear_cost(LinearObject *self, PyObject *unused) {
     pd_a_jacobi_cost cost;
-    pd_status status;
     (void)unused;
-    if (!enter(self)) return NULL;
-    Py_BEGIN_ALLOW_THREADS status = pd_linear_cost(self->core, &cost);
-    Py_END_ALLOW_THREADS leave(self);
-    if (status) return raise_from(self, status);
+    if (!call(self, cost_of, NULL, &cost)) return NULL;
     if (self->refresh_seconds >= 0.0 && cost.bytes > 0) cost.refresh_seconds = self->refresh_seconds;
     return Py_BuildValue("{sLsLsLsLsd}", "nonzeros", cost.nonzeros, "paths", cost.paths, "bytes", cost.bytes, "rows_recomputed",
                          cost.rows_recomputed, "refresh_seconds", cost.refresh_seconds);
@@ -199,45 +201,54 @@ static PyObject *linear_counts(LinearObject *self, PyObject *unused) {
     return pd_build_counts(pd_context_counts(self->context));
 }
 
-static PyObject *linear_set(LinearObject *self, PyObject *arguments) {
+typedef struct {
     double weight, omega, rho;
-    PyObject *object;
     pd_chebyshev chebyshev;
-    pd_status status;
-    if (!PyArg_ParseTuple(arguments, "dddO:set", &weight, &omega, &rho, &object)) return NULL;
-    if (!pd_check_spectrum(weight, omega, rho) || !pd_read_chebyshev(object, &chebyshev) || !enter(self)) return NULL;
+} spectrum;
+
+static pd_status set_spectrum(LinearObject *self, const void *given, void *out) {
+    const spectrum *to = given;
+    (void)out;
     self->refresh_seconds = -1.0;
-    Py_BEGIN_ALLOW_THREADS status = pd_linear_set(self->core, weight, omega, rho, &chebyshev);
-    Py_END_ALLOW_THREADS leave(self);
-    if (status) return raise_from(self, status);
+    return pd_linear_set(self->core, to->weight, to->omega, to->rho, &to->chebyshev);
+}
+
+static PyObject *linear_set(LinearObject *self, PyObject *arguments) {
+    spectrum to;
+    PyObject *object;
+    if (!PyArg_ParseTuple(arguments, "dddO:set", &to.weight, &to.omega, &to.rho, &object)) return NULL;
+    if (!pd_check_spectrum(to.weight, to.omega, to.rho) || !pd_read_chebyshev(object, &to.chebyshev)) return NULL;
+    if (!call(self, set_spectrum, &to, NULL)) return NULL;
     Py_RETURN_NONE;
 }
 
+static pd_status prepare(LinearObject *self, const void *given, void *out) {
+    pd_status status = pd_linear_prepare(self->core);
+    (void)given, (void)out;
+    return status ? status : pd_context_wait(self->context); // who calls this has a clock in the hand
+}
+
 static PyObject *linear_prepare(LinearObject *self, PyObject *unused) {
-    pd_status status;
     (void)unused;
-    if (!enter(self)) return NULL;
-    Py_BEGIN_ALLOW_THREADS status = pd_linear_prepare(self->core);
-    if (!status) status = pd_context_wait(self->context); // who calls this has a clock in the hand
-    Py_END_ALLOW_THREADS leave(self);
-    if (status) return raise_from(self, status);
+    if (!call(self, prepare, NULL, NULL)) return NULL;
     Py_RETURN_NONE;
+}
+
+static pd_status set_diagonal(LinearObject *self, const void *given, void *out) {
+    double begin = pd_seconds();
+    pd_status status = pd_linear_upload_diagonal(self->core, given);
+    (void)out;
+    if (!status) status = pd_context_wait(self->context);
+    self->refresh_seconds = pd_seconds() - begin;
+    return status;
 }
 
 static PyObject *linear_set_diagonal(LinearObject *self, PyObject *object) {
     npy_intp shape[1] = {self->n};
     PyArrayObject *added = NULL;
-    pd_status status;
     if (pd_array_in_or_none(&added, object, NPY_FLOAT64, 1, shape, "added") < 0) return NULL;
     if (added && pd_array_check_range(added, 0.0, DBL_MAX, "added") < 0) return NULL;
-    const double *values = added ? PyArray_DATA(added) : NULL;
-    if (!enter(self)) return NULL;
-    double begin = pd_seconds();
-    Py_BEGIN_ALLOW_THREADS status = pd_linear_upload_diagonal(self->core, values);
-    if (!status) status = pd_context_wait(self->context);
-    self->refresh_seconds = pd_seconds() - begin;
-    Py_END_ALLOW_THREADS leave(self);
-    if (status) return raise_from(self, status);
+    if (!call(self, set_diagonal, added ? PyArray_DATA(added) : NULL, NULL)) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -247,7 +258,7 @@ typedef struct {
     PyThreadState *thread;
     double *record; /* [capacity, PD_LINEAR_RECORD_COLUMNS] or NULL */
     npy_intp rows, capacity;
-    double first, last, distance; /* of the first and the last look */
+    double first, last, distance; /* where it was first and last measured */
 } Watch;
 
 static int interrupted(void *user) {
@@ -285,7 +296,7 @@ static PyObject *linear_solve(LinearObject *self, PyObject *arguments) {
     if (every < 1) return PyErr_Format(PyExc_ValueError, "every: must be at least 1, got %d", every);
     PyArrayObject *direction = pd_array_out(PD_NPY_REAL, 2, shape);
     if (!direction) return NULL;
-    if (!enter(self)) {
+    if (!pd_one_call_enter(&self->calls)) {
         Py_DECREF((PyObject *)direction);
         return NULL;
     }
@@ -303,7 +314,7 @@ static PyObject *linear_solve(LinearObject *self, PyObject *arguments) {
     if (!status) status = pd_linear_solve(self->core, self->residual, self->direction, &observer, &result);
     if (!status) status = pd_memory_download(self->context, answer, self->direction, bytes);
     PyEval_RestoreThread(watch.thread);
-    leave(self);
+    pd_one_call_leave(&self->calls);
     if (status) {
         Py_DECREF((PyObject *)direction);
         return raise_from(self, status);

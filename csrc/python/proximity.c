@@ -19,7 +19,7 @@ typedef struct {
 } ProximityObject;
 
 static PyObject *raise_from(ProximityObject *self, pd_status status) {
-    return pd_raise(PyType_GetModule(Py_TYPE((PyObject *)self)), status, pd_context_error(self->phase->context));
+    return pd_raise_of((PyObject *)self, status, pd_context_error(self->phase->context));
 }
 
 /* Rows and weights (n,4) of the points that follow vertices; both None: points are vertices. Returns 0 with an exception set. */

@@ -7,17 +7,12 @@
 #include <limits.h>
 #include <stdlib.h>
 
-int pd_object_enter(pd_simulation_object *self) {
-    if (PyThread_acquire_lock(self->lock, NOWAIT_LOCK)) return 1;
-    PyErr_SetString(PyExc_RuntimeError, "the simulation is busy: another call is running on it");
-    return 0;
-}
+int pd_object_enter(pd_simulation_object *self) { return pd_one_call_enter(&self->calls); }
 
-void pd_object_leave(pd_simulation_object *self) { PyThread_release_lock(self->lock); }
+void pd_object_leave(pd_simulation_object *self) { pd_one_call_leave(&self->calls); }
 
 PyObject *pd_object_raise(pd_simulation_object *self, pd_status status) {
-    PyObject *module = PyType_GetModule(Py_TYPE((PyObject *)self));
-    return pd_raise(module, status, pd_simulation_error(self->core));
+    return pd_raise_of((PyObject *)self, status, pd_simulation_error(self->core));
 }
 
 int pd_object_call(pd_simulation_object *self, pd_core_function function, const void *given, void *out) {
@@ -71,10 +66,8 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObjec
     if (!self) goto done;
     self->iterations = settings.iterations;
     if (touching.friction.extent > 0) self->iterations *= touching.friction.lags;
-    self->lock = PyThread_allocate_lock();
-    if (!self->lock) {
+    if (!pd_one_call_create(&self->calls, "simulation")) {
         Py_DECREF((PyObject *)self);
-        PyErr_NoMemory();
         goto done;
     }
     Py_INCREF(kept);
@@ -101,7 +94,7 @@ static void simulation_dealloc(pd_simulation_object *self) {
     PyTypeObject *type = Py_TYPE((PyObject *)self);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     pd_simulation_destroy(self->core);
-    if (self->lock) PyThread_free_lock(self->lock);
+    pd_one_call_destroy(&self->calls);
     Py_XDECREF(self->description);
     release(self);
     Py_DECREF(type);

@@ -6,15 +6,14 @@
 
 #include "contact/contact.h"
 #include "dynamics/simulation.h"
-
-#include <pythread.h>
+#include "python/one_call.h"
 
 typedef struct pd_simulation_object {
     PyObject_HEAD pd_simulation *core;
-    PyThread_type_lock lock; /* held by the call that is inside the core */
-    PyObject *description;   /* the arrays that the core borrows: copies of the caller's, in a list */
-    long long iterations;    /* at most, in a step */
-    long long steps; /* taken; counted with the GIL held, before Python code can run: a Ctrl-C finds it and the state in agreement */
+    pd_one_call calls;
+    PyObject *description; /* the arrays that the core borrows: copies of the caller's, in a list */
+    long long iterations;  /* at most, in a step */
+    long long steps;       /* taken; counted with the GIL held, before Python code can run: a Ctrl-C finds it and the state in agreement */
 } pd_simulation_object;
 
 /* One call at a time. A second one, from another thread or from an observer, is refused rather than queued: an observer
