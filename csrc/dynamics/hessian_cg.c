@@ -1,10 +1,10 @@
-/* Conjugate gradients on the Hessian of the incremental potential; see hessian_cg.h. The passes are those of linear/pcg.c but for the
- * product, since here rows are 3x3 blocks and those of fixed vertices are left out where they lie. */
+/* Conjugate gradients on the Hessian of the incremental potential; see hessian_cg.h. An iteration stands in linear/conjugate_gradients.h; the
+ * operator has rows of 3x3 blocks, those of fixed vertices are left out where they lie, and pairs in contact add theirs. */
 #include "dynamics/hessian_cg.h"
 
 #include "contact/contact.h"
 #include "dynamics/block_hessian.h"
-#include "loops/matrix_loops.h"
+#include "linear/conjugate_gradients.h"
 
 #include <stdlib.h>
 
@@ -16,16 +16,23 @@ struct pd_hessian_cg {
     pd_matrix rows; /* 3n rows and the scratch of their reductions, for the passes that ask for no more */
     pd_preconditioner M;
     int *row_start, *columns;  /* B, owned */
-    real *residual, *p, *q;    /* B [n,3] */
-    double *sums, *indefinite; /* B [6], and right after them [1]: read together */
+    pd_conjugate_gradients cg; /* its sums B [6], and right after them: */
+    double *indefinite;        /* [1], read together with them */
 };
 
 void pd_hessian_cg_destroy(pd_hessian_cg *self) {
     if (!self) return;
-    void *memory[] = {self->row_start, self->columns, self->residual,  self->p,
-                      self->q,         self->sums,    self->M.inverse, self->rows.partial_sums};
+    void *memory[] = {self->row_start, self->columns, self->cg.r,      self->cg.p,
+                      self->cg.q,      self->cg.sums, self->M.inverse, self->rows.partial_sums};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
     free(self);
+}
+
+static pd_status multiply(void *owner, const real *p, real *q, double *sums) {
+    pd_hessian_cg *self = owner;
+    pd_contact *contact = self->problem->contact;
+    pd_status status = pd_hessian_product(self->context, &self->H, p, q, sums);
+    return status || !contact ? status : pd_contact_add_product(contact, self->problem->model, p, q, sums);
 }
 
 pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, const pd_linear_settings *settings) {
@@ -38,6 +45,12 @@ pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, c
     if (!self) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
     self->context = context;
     self->problem = problem;
+    self->cg.context = context;
+    self->cg.rows = &self->rows;
+    self->cg.width = 1;
+    self->cg.M = &self->M;
+    self->cg.product = multiply;
+    self->cg.owner = self;
     self->rows.n = 3 * (int)n;
     self->M.block = settings->block;
     self->iterations = settings->iterations;
@@ -46,12 +59,11 @@ pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, c
     PD_TRY(pd_memory_create(context, (void **)&self->columns, entries * sizeof(int)));
     PD_TRY(pd_memory_upload(context, self->row_start, pattern->row_start, (n + 1) * sizeof(int)));
     PD_TRY(pd_memory_upload(context, self->columns, pattern->columns, entries * sizeof(int)));
-    PD_TRY(pd_memory_create(context, (void **)&self->residual, 3 * n * sizeof(real)));
-    PD_TRY(pd_memory_create(context, (void **)&self->p, 3 * n * sizeof(real)));
-    PD_TRY(pd_memory_create(context, (void **)&self->q, 3 * n * sizeof(real)));
+    real **vectors[] = {&self->cg.r, &self->cg.p, &self->cg.q};
+    for (int i = 0; i < 3; i++) PD_TRY(pd_memory_create(context, (void **)vectors[i], 3 * n * sizeof(real)));
     PD_TRY(pd_memory_create(context, (void **)&self->M.inverse, 3 * n * (size_t)self->M.block * sizeof(real)));
-    PD_TRY(pd_memory_create(context, (void **)&self->sums, 7 * sizeof(double)));
-    self->indefinite = self->sums + 6;
+    PD_TRY(pd_memory_create(context, (void **)&self->cg.sums, 7 * sizeof(double)));
+    self->indefinite = self->cg.sums + 6;
     PD_TRY(pd_memory_create(context, (void **)&self->rows.partial_sums, sums * sizeof(double)));
     self->H = (pd_hessian_matrix){(int)n,
                                   self->row_start,
@@ -73,31 +85,28 @@ done:
 pd_status pd_hessian_cg_solve(pd_hessian_cg *self, const pd_iterate *iterate, double tolerance, double shift, int give_up,
                               int *indefinite) {
     pd_context *context = self->context;
-    real *d = iterate->direction, *r = self->residual;
+    real *d = iterate->direction;
     size_t bytes = (size_t)self->rows.n * sizeof(real);
     pd_status status = PD_OK;
     double sums[7], first;
     *indefinite = 0;
     self->H.shift = shift;
     PD_TRY(pd_hessian_preconditioner(context, &self->H, &self->M, self->indefinite));
-    PD_TRY(pd_memory_copy(context, r, iterate->gradient, bytes));
-    PD_TRY(pd_pcg_advance(context, &self->rows, 1, &self->M, 1, self->p, self->q, d, r, self->sums));
-    PD_TRY(pd_memory_download(context, sums, self->sums, sizeof sums));
+    PD_TRY(pd_memory_copy(context, self->cg.r, iterate->gradient, bytes));
+    PD_TRY(pd_conjugate_gradients_begin(&self->cg, d));
+    PD_TRY(pd_memory_download(context, sums, self->cg.sums, sizeof sums));
     *indefinite = sums[6] > 0.0;
     if (*indefinite && give_up) goto done;
     first = sqrt(sums[3]);
     tolerance = fmax(tolerance, (double)PD_EPSILON);
     for (int k = 0; k < self->iterations && sqrt(sums[3]) > tolerance * first; k++) {
-        PD_TRY(pd_pcg_redirect(context, &self->rows, 1, &self->M, k == 0, r, self->p, self->sums));
-        PD_TRY(pd_hessian_product(context, &self->H, self->p, self->q, self->sums));
-        if (self->problem->contact)
-            PD_TRY(pd_contact_add_product(self->problem->contact, self->problem->model, self->p, self->q, self->sums));
-        /* along a direction of no or negative curvature alpha is 0: d stays, and one look is enough */
-        PD_TRY(pd_pcg_advance(context, &self->rows, 1, &self->M, 0, self->p, self->q, d, r, self->sums));
-        PD_TRY(pd_memory_download(context, sums, self->sums, sizeof sums));
+        PD_TRY(pd_conjugate_gradients_direct(&self->cg, k == 0));
+        /* along a direction of no or negative curvature alpha is 0: d stays, and one readback is enough */
+        PD_TRY(pd_conjugate_gradients_move(&self->cg, d));
+        PD_TRY(pd_memory_download(context, sums, self->cg.sums, sizeof sums));
         if (!(sums[0] > 0.0)) {
             *indefinite = 1;
-            if (k == 0 && !give_up) PD_TRY(pd_memory_copy(context, d, self->p, bytes));
+            if (k == 0 && !give_up) PD_TRY(pd_memory_copy(context, d, self->cg.p, bytes));
             break;
         }
     }

@@ -4,6 +4,7 @@
  * It goes on until the value grows no more, so that it is that of the matrix, to rounding, whatever the start and the numbering of the rows.
  * A start made of the rows' own numbers would not do: on a symmetric mesh it has the symmetry of the mesh, and what oscillates
  * fastest often has not. */
+#include "linear/conjugate_gradients.h"
 #include "linear/linear_method.h"
 #include "linear/upload.h"
 
@@ -48,10 +49,15 @@ static void write_start(const double *diagonal, int n, double *start) {
     }
 }
 
+static pd_status multiply(void *owner, const real *p, real *q, double *sums) {
+    const pd_linear *self = owner;
+    return pd_pcg_product(self->context, &self->matrix, 1, p, q, sums);
+}
+
 pd_status pd_largest_eigenvalue(pd_linear *self, double *lambda) {
     pd_context *context = self->context;
     size_t n = (size_t)self->A.n;
-    real *vectors[3] = {NULL, NULL, NULL}, *p = self->buffers[0], *q = self->buffers[1];
+    real *vectors[3] = {NULL, NULL, NULL};
     pd_preconditioner M = {1, NULL};
     double found = 0.0, length = 0.0, bound = 1.0, last_inverse = 0.0, last_rz = 1.0, first_rz = 0.0;
     double least = sizeof(real) == sizeof(double) ? 1e-200 : 1e-56; // of r.z: the residual goes on falling past what it is in truth
@@ -75,12 +81,21 @@ pd_status pd_largest_eigenvalue(pd_linear *self, double *lambda) {
     PD_TRY(pd_upload_reals(context, &vectors[1], start, n));
     PD_TRY(pd_memory_create(context, (void **)&vectors[2], n * sizeof(real)));
     M.inverse = vectors[0];
-    real *r = vectors[1], *d = vectors[2];
-    PD_TRY(pd_pcg_advance(context, &self->matrix, 1, &M, 1, p, q, d, r, self->scalars));
+    real *d = vectors[2];
+    const pd_conjugate_gradients cg = {.context = context,
+                                       .rows = &self->matrix,
+                                       .width = 1,
+                                       .M = &M,
+                                       .product = multiply,
+                                       .owner = self,
+                                       .r = vectors[1],
+                                       .p = self->buffers[0],
+                                       .q = self->buffers[1],
+                                       .sums = self->scalars};
+    PD_TRY(pd_conjugate_gradients_begin(&cg, d));
     while (steps < MOST_STEPS) {
         double sums[2]; // p.q, r.z
-        PD_TRY(pd_pcg_redirect(context, &self->matrix, 1, &M, steps == 0, r, p, self->scalars));
-        PD_TRY(pd_pcg_product(context, &self->matrix, 1, p, q, self->scalars));
+        PD_TRY(pd_conjugate_gradients_direct(&cg, steps == 0));
         PD_TRY(pd_memory_download(context, sums, self->scalars, sizeof sums));
         double beta = steps ? sums[1] / last_rz : 0.0;
         length = sums[1] + beta * beta * length; // p.Dp: z is orthogonal to the direction before
@@ -101,7 +116,7 @@ pd_status pd_largest_eigenvalue(pd_linear *self, double *lambda) {
             if (still == 2) break; // once may be a rest between two values that lie close together
         }
         if (last) break;
-        PD_TRY(pd_pcg_advance(context, &self->matrix, 1, &M, 0, p, q, d, r, self->scalars));
+        PD_TRY(pd_conjugate_gradients_move(&cg, d));
     }
     if (steps > 0) found = largest_of_tridiagonal(diagonal, squares, steps);
     *lambda = fmin(fmax(found, 1.0), bound); // the mean of the eigenvalues, and Gershgorin's bound

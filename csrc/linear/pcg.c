@@ -1,8 +1,9 @@
-/* Preconditioned conjugate gradients [Hestenes and Stiefel 1952; Golub and Van Loan 1996, Algorithm 10.3.1], every column with its own
- * alpha and beta: three passes over the vectors per iteration, scalars in backend memory.
+/* Preconditioned conjugate gradients [Hestenes and Stiefel 1952], every column with its own alpha and beta; an iteration stands in
+ * conjugate_gradients.h.
  *
  * In lines and planes that vertices are held in, q = P A p, and the columns, which P couples, have one alpha and one beta. M is a number for every
  * vertex, so that z stays in them. */
+#include "linear/conjugate_gradients.h"
 #include "linear/linear_method.h"
 #include "linear/upload.h"
 #include "updates/preconditioner.h"
@@ -13,17 +14,17 @@
 struct pd_pcg {
     pd_preconditioner M;
     double *blocks;   /* B [n,3] the 3x3 blocks on the diagonal, the diagonal itself apart; NULL where M.block is 1 */
-    real *r, *p, *q;  /* B [n,width] */
     double *products; /* H [width] p.Ap */
+    pd_conjugate_gradients cg;
 };
 
 void pd_pcg_destroy(pd_pcg *self, pd_context *context) {
     if (!self) return;
     pd_memory_destroy(context, self->M.inverse);
     pd_memory_destroy(context, self->blocks);
-    pd_memory_destroy(context, self->r);
-    pd_memory_destroy(context, self->p);
-    pd_memory_destroy(context, self->q);
+    pd_memory_destroy(context, self->cg.r);
+    pd_memory_destroy(context, self->cg.p);
+    pd_memory_destroy(context, self->cg.q);
     free(self->products);
     free(self);
 }
@@ -53,6 +54,13 @@ done:
     return status;
 }
 
+/* q = A p and p.q; with what is held q = P A p. */
+static pd_status multiply(void *owner, const real *p, real *q, double *sums) {
+    const pd_linear *self = owner;
+    pd_status status = pd_pcg_product(self->context, &self->matrix, self->width, p, q, sums);
+    return status || !self->projectors ? status : pd_project(self->context, self->A.n, self->projectors, q);
+}
+
 static pd_status prepare(pd_linear *self) {
     pd_error *error = pd_context_error(self->context);
     int n = self->A.n, block = self->settings.block;
@@ -73,27 +81,21 @@ static pd_status prepare(pd_linear *self) {
         PD_TRY(upload_blocks(self, total));
     }
     if (!method->M.inverse) PD_TRY(pd_memory_create(self->context, (void **)&method->M.inverse, (size_t)n * (size_t)block * sizeof(real)));
-    if (!method->r) PD_TRY(pd_memory_create(self->context, (void **)&method->r, bytes));
-    if (!method->p) PD_TRY(pd_memory_create(self->context, (void **)&method->p, bytes));
-    if (!method->q) PD_TRY(pd_memory_create(self->context, (void **)&method->q, bytes));
+    real **vectors[] = {&method->cg.r, &method->cg.p, &method->cg.q};
+    for (int i = 0; i < 3; i++)
+        if (!*vectors[i]) PD_TRY(pd_memory_create(self->context, (void **)vectors[i], bytes));
+    method->cg.context = self->context;
+    method->cg.rows = &self->matrix;
+    method->cg.width = self->width;
+    method->cg.joined = self->projectors != NULL;
+    method->cg.M = &method->M;
+    method->cg.product = multiply;
+    method->cg.owner = self;
+    method->cg.sums = self->scalars;
     status = refresh(self);
 done:
     free(total);
     return status;
-}
-
-/* q = A p and p.q; with what is held q = P A p and p.q of all columns. */
-static pd_status multiply(pd_linear *self, const pd_pcg *method) {
-    pd_status status = pd_pcg_product(self->context, &self->matrix, self->width, method->p, method->q, self->scalars);
-    if (status || !self->projectors) return status;
-    status = pd_project(self->context, self->A.n, self->projectors, method->q);
-    return status ? status : pd_join_columns(self->context, self->width, self->scalars);
-}
-
-static pd_status advance(pd_linear *self, const pd_pcg *method, int start) {
-    pd_status status = pd_pcg_advance(self->context, &self->matrix, self->width, &method->M, start, method->p, method->q, self->current,
-                                      method->r, self->scalars);
-    return status || !self->projectors ? status : pd_join_columns(self->context, self->width, self->scalars + self->width);
 }
 
 static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, double gamma) {
@@ -103,12 +105,11 @@ static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, do
     (void)omegas, (void)gamma;
     for (int j = k; j < k + n; j++) {
         if (j == 0) {
-            PD_TRY(pd_memory_copy(context, method->r, self->residual, pd_linear_bytes(self)));
-            PD_TRY(advance(self, method, 1));
+            PD_TRY(pd_memory_copy(context, method->cg.r, self->residual, pd_linear_bytes(self)));
+            PD_TRY(pd_conjugate_gradients_begin(&method->cg, self->current));
         }
-        PD_TRY(pd_pcg_redirect(context, &self->matrix, self->width, &method->M, j == 0, method->r, method->p, self->scalars));
-        PD_TRY(multiply(self, method));
-        PD_TRY(advance(self, method, 0));
+        PD_TRY(pd_conjugate_gradients_direct(&method->cg, j == 0));
+        PD_TRY(pd_conjugate_gradients_move(&method->cg, self->current));
     }
     // what rounding leaves of r outside stays while r shrinks, and is summed up
     if (self->projectors) PD_TRY(pd_project(context, self->A.n, self->projectors, self->current));
