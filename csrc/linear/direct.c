@@ -6,6 +6,7 @@
  * What is held on lines and in planes is eliminated too. With b_a the orthonormal directions that a vertex i may go along, three, two or one, the
  * unknowns are the coordinates u_a of d_i = sum u_a b_a, of all vertices together, and the entries of their matrix a_ij b_a . b_b. Between
  * vertices that are free, and where all is held along the axes, every other one is zero and left out: three times the entries of A, not nine. */
+#include "linear/factor.h"
 #include "linear/linear_solver.h"
 
 #include <math.h>
@@ -16,25 +17,17 @@ enum { COLUMNS_AT_ONCE = 4 };
 
 struct pd_direct {
     pd_context *context;
-    const pd_cholesky_functions *library;
-    pd_cholesky *cholesky;
-    int n, n_free, width;
-    int *free_rows;  /* [n_free] vertex of each row of the factor */
-    int *compressed; /* [n] row of each vertex, or -1 */
-    double *vector;  /* [n_free,columns at once], or [unknowns] */
-    real *staging;   /* [n,width] */
+    int n, width;
+    pd_factor factor; /* its unknowns: the free rows, or with what is held the coordinates along */
+    real *staging;    /* [n,width] */
 
-    int n_unknowns;     /* rows of the factor: n_free, or with what is held the coordinates along */
-    int *unknown_start; /* [n_free+1] those of each free row; NULL: nothing is held */
+    int *unknown_start; /* [n_free+1] the unknowns of each free row; NULL: nothing is held */
     double *directions; /* [unknowns,3] */
 };
 
 void pd_direct_destroy(pd_direct *self) {
     if (!self) return;
-    if (self->library) self->library->destroy(self->cholesky);
-    free(self->free_rows);
-    free(self->compressed);
-    free(self->vector);
+    pd_factor_destroy(&self->factor);
     free(self->staging);
     free(self->unknown_start);
     free(self->directions);
@@ -70,58 +63,73 @@ static int directions_of(const double *P, double *directions) {
     return rank;
 }
 
-/* The unknowns of the vertices in their lines and planes. */
-static pd_status hold(pd_direct *self, const double *subspace) {
-    size_t n = (size_t)self->n_free;
+/* The unknowns of the vertices in their lines and planes, and how many they are. */
+static pd_status hold(pd_direct *self, const double *subspace, int *n_unknowns) {
+    size_t n = (size_t)self->factor.n_free;
     self->unknown_start = malloc((n + 1) * sizeof(int));
     self->directions = malloc((9 * n + 9) * sizeof(double));
     if (!self->unknown_start || !self->directions)
-        return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for the directions of %d vertices", self->n_free);
+        return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for the directions of %d vertices",
+                       self->factor.n_free);
     int next = 0;
-    for (int f = 0; f < self->n_free; f++) {
+    for (int f = 0; f < (int)n; f++) {
         self->unknown_start[f] = next;
-        next += directions_of(subspace + 9 * (size_t)self->free_rows[f], self->directions + 3 * (size_t)next);
+        next += directions_of(subspace + 9 * (size_t)self->factor.free_rows[f], self->directions + 3 * (size_t)next);
     }
-    self->unknown_start[n] = self->n_unknowns = next;
+    self->unknown_start[n] = *n_unknowns = next;
     return PD_OK;
 }
 
-/* The upper triangle of the free block by columns: A is symmetric, so column i is the part j <= i of row i.
- * With rows and values NULL only counts. */
-static void free_upper_triangle(const pd_direct *self, const pd_csr *A, const double *diagonal, int *column_start, int *rows,
-                                double *values) {
+/* What a triangle is made of. */
+typedef struct triangle {
+    const pd_direct *self;
+    const pd_csr *A;
+    const double *diagonal; /* in the place of A's, or NULL */
+} triangle;
+
+static double entry(const triangle *of, int i, int s, int on_diagonal) {
+    return of->diagonal && on_diagonal ? of->diagonal[i] : of->A->values[s];
+}
+
+/* That of the free block: A is symmetric, so column i is the part j <= i of row i. */
+static void free_upper_triangle(const void *owner, int *column_start, int *rows, double *values) {
+    const triangle *of = owner;
+    const pd_factor *factor = &of->self->factor;
     int next = 0;
     column_start[0] = 0;
-    for (int f = 0; f < self->n_free; f++) {
-        int i = self->free_rows[f];
-        for (int s = A->row_start[i]; s < A->row_start[i + 1]; s++) {
-            int j = self->compressed[A->columns[s]];
+    for (int f = 0; f < factor->n_free; f++) {
+        int i = factor->free_rows[f];
+        for (int s = of->A->row_start[i]; s < of->A->row_start[i + 1]; s++) {
+            int j = factor->compressed[of->A->columns[s]];
             if (j < 0 || j > f) continue;
-            if (rows) rows[next] = j, values[next] = diagonal && j == f ? diagonal[i] : A->values[s];
+            if (rows) rows[next] = j;
+            if (values) values[next] = entry(of, i, s, j == f);
             next++;
         }
         column_start[f + 1] = next;
     }
 }
 
-/* The same over the unknowns of what is held; without rows and values it only counts. */
-static void held_upper_triangle(const pd_direct *self, const pd_csr *A, const double *diagonal, int *column_start, int *rows,
-                                double *values) {
-    const int *start = self->unknown_start;
+/* The same over the unknowns of what is held. */
+static void held_upper_triangle(const void *owner, int *column_start, int *rows, double *values) {
+    const triangle *of = owner;
+    const pd_factor *factor = &of->self->factor;
+    const int *start = of->self->unknown_start;
     int next = 0;
     column_start[0] = 0;
-    for (int f = 0; f < self->n_free; f++) {
-        int i = self->free_rows[f];
+    for (int f = 0; f < factor->n_free; f++) {
+        int i = factor->free_rows[f];
         for (int b = start[f]; b < start[f + 1]; b++) {
-            const double *v = self->directions + 3 * (size_t)b;
-            for (int s = A->row_start[i]; s < A->row_start[i + 1]; s++) {
-                int j = self->compressed[A->columns[s]];
+            const double *v = of->self->directions + 3 * (size_t)b;
+            for (int s = of->A->row_start[i]; s < of->A->row_start[i + 1]; s++) {
+                int j = factor->compressed[of->A->columns[s]];
                 if (j < 0 || j > f) continue;
                 for (int a = j == f ? b : start[j]; a < (j == f ? b + 1 : start[j + 1]); a++) {
-                    const double *u = self->directions + 3 * (size_t)a;
+                    const double *u = of->self->directions + 3 * (size_t)a;
                     double along = j == f ? 1.0 : u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
                     if (along == 0.0) continue;
-                    if (rows) rows[next] = a, values[next] = along * (diagonal && j == f ? diagonal[i] : A->values[s]);
+                    if (rows) rows[next] = a;
+                    if (values) values[next] = along * entry(of, i, s, j == f);
                     next++;
                 }
             }
@@ -130,39 +138,21 @@ static void held_upper_triangle(const pd_direct *self, const pd_csr *A, const do
     }
 }
 
-/* Builds the triangle, and analyses it when `analyse` is set, then factorises. */
-static pd_status factor(pd_direct *self, const pd_csr *A, const double *diagonal, int analyse) {
-    pd_error *error = pd_context_error(self->context);
-    pd_status status = PD_OK;
-    int *column_start = malloc(((size_t)self->n_unknowns + 1) * sizeof(int)), *rows = NULL;
-    double *values = NULL;
-    void (*upper_triangle)(const pd_direct *, const pd_csr *, const double *, int *, int *, double *) =
-        self->unknown_start ? held_upper_triangle : free_upper_triangle;
-    if (!column_start) goto memory;
-    upper_triangle(self, A, diagonal, column_start, NULL, NULL);
-    rows = malloc(((size_t)column_start[self->n_unknowns] + 1) * sizeof *rows);
-    values = malloc(((size_t)column_start[self->n_unknowns] + 1) * sizeof *values);
-    if (!rows || !values) goto memory;
-    upper_triangle(self, A, diagonal, column_start, rows, values);
-    if (analyse) status = self->library->create(&self->cholesky, self->n_unknowns, column_start, rows, 1, error);
-    if (!status) status = self->library->factor(self->cholesky, values, error);
-    if (status == PD_ERROR_SINGULAR) {
-        int f = error->vertex;
-        for (int g = 0; g < self->n_free && self->unknown_start; g++)
-            if (self->unknown_start[g] <= error->vertex) f = g;
-        error->vertex = self->free_rows[f];
-        status = pd_fail(error, PD_ERROR_SINGULAR, "the matrix is not positive definite at row %d (in a simulation: is the body held?)",
-                         error->vertex);
-    }
-    goto done;
+static pd_upper_triangle triangle_of(const pd_direct *self) { return self->unknown_start ? held_upper_triangle : free_upper_triangle; }
 
-memory:
-    status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for the direct solver of %d rows", self->n);
-done:
-    free(column_start);
-    free(rows);
-    free(values);
-    return status;
+pd_status pd_direct_factor(pd_direct *self, const pd_csr *A, const double *diagonal) {
+    const triangle of = {self, A, diagonal};
+    pd_error *error = pd_context_error(self->context);
+    if (!self->factor.cholesky) return PD_OK;
+    pd_status status = pd_factor_refresh(&self->factor, triangle_of(self), &of, error);
+    pd_factor_forget_values(&self->factor); // mostly there are no others
+    if (status != PD_ERROR_SINGULAR) return status;
+    int f = error->vertex;
+    for (int g = 0; g < self->factor.n_free && self->unknown_start; g++)
+        if (self->unknown_start[g] <= error->vertex) f = g;
+    error->vertex = self->factor.free_rows[f];
+    return pd_fail(error, PD_ERROR_SINGULAR, "the matrix is not positive definite at row %d (in a simulation: is the body held?)",
+                   error->vertex);
 }
 
 pd_status pd_direct_create(pd_direct **out, pd_context *context, const pd_cholesky_functions *cholesky, const pd_csr *A,
@@ -170,31 +160,23 @@ pd_status pd_direct_create(pd_direct **out, pd_context *context, const pd_choles
     pd_error *error = pd_context_error(context);
     pd_status status = PD_OK;
     pd_direct *self = calloc(1, sizeof *self);
+    int n_unknowns;
     *out = NULL;
     if (!self) return pd_fail(error, PD_ERROR_MEMORY, "out of memory");
     self->context = context;
-    self->library = cholesky;
     self->n = A->n;
     self->width = width;
-    size_t columns = (size_t)(width < COLUMNS_AT_ONCE ? width : COLUMNS_AT_ONCE);
-    self->free_rows = malloc(((size_t)A->n + 1) * sizeof(int));
-    self->compressed = malloc(((size_t)A->n + 1) * sizeof(int));
-    if (subspace) columns = 3;
-    self->vector = malloc(((size_t)A->n * columns + 1) * sizeof(double));
+    PD_TRY(pd_factor_create(&self->factor, cholesky, A->n, fixed,
+                            subspace ? 3 : (size_t)(width < COLUMNS_AT_ONCE ? width : COLUMNS_AT_ONCE), error));
     self->staging = calloc((size_t)A->n * (size_t)width + 1, sizeof(real));
-    if (!self->free_rows || !self->compressed || !self->vector || !self->staging) {
-        status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for the direct solver of %d rows", A->n);
-        goto done;
+    if (!self->staging) PD_TRY(pd_fail(error, PD_ERROR_MEMORY, "out of memory for the direct solver of %d rows", A->n));
+    n_unknowns = self->factor.n_free;
+    if (subspace) PD_TRY(hold(self, subspace, &n_unknowns));
+    if (n_unknowns > 0) {
+        const triangle of = {self, A, NULL};
+        PD_TRY(pd_factor_analyse(&self->factor, n_unknowns, 1, triangle_of(self), &of, error));
+        PD_TRY(pd_direct_factor(self, A, diagonal));
     }
-    for (int i = 0; i < A->n; i++) {
-        int free_row = !fixed || !fixed[i];
-        self->compressed[i] = free_row ? self->n_free : -1;
-        if (free_row) self->free_rows[self->n_free++] = i;
-    }
-    self->n_unknowns = self->n_free;
-    if (subspace) PD_TRY(hold(self, subspace));
-    if (self->n_unknowns > 0) status = factor(self, A, diagonal, 1);
-
 done:
     if (status)
         pd_direct_destroy(self);
@@ -203,25 +185,22 @@ done:
     return status;
 }
 
-pd_status pd_direct_factor(pd_direct *self, const pd_csr *A, const double *diagonal) {
-    return self->n_unknowns > 0 ? factor(self, A, diagonal, 0) : PD_OK;
-}
-
 /* staging [n,3] <- A^-1 of it in what is held. */
 static void solve_held(pd_direct *self) {
-    for (int f = 0; f < self->n_free; f++)
+    for (int f = 0; f < self->factor.n_free; f++)
         for (int a = self->unknown_start[f]; a < self->unknown_start[f + 1]; a++) {
-            const real *r = self->staging + 3 * (size_t)self->free_rows[f];
+            const real *r = self->staging + 3 * (size_t)self->factor.free_rows[f];
             const double *u = self->directions + 3 * (size_t)a;
-            self->vector[a] = u[0] * (double)r[0] + u[1] * (double)r[1] + u[2] * (double)r[2];
+            self->factor.vector[a] = u[0] * (double)r[0] + u[1] * (double)r[1] + u[2] * (double)r[2];
         }
-    if (self->n_unknowns > 0) self->library->solve(self->cholesky, self->vector, self->vector, 1, pd_context_threads(self->context));
-    for (int f = 0; f < self->n_free; f++)
+    if (self->factor.cholesky)
+        self->factor.library->solve(self->factor.cholesky, self->factor.vector, self->factor.vector, 1, pd_context_threads(self->context));
+    for (int f = 0; f < self->factor.n_free; f++)
         for (size_t c = 0; c < 3; c++) {
             double sum = 0.0;
             for (int a = self->unknown_start[f]; a < self->unknown_start[f + 1]; a++)
-                sum += self->vector[a] * self->directions[3 * (size_t)a + c];
-            self->staging[3 * (size_t)self->free_rows[f] + c] = (real)sum;
+                sum += self->factor.vector[a] * self->directions[3 * (size_t)a + c];
+            self->staging[3 * (size_t)self->factor.free_rows[f] + c] = (real)sum;
         }
 }
 
@@ -232,14 +211,7 @@ pd_status pd_direct_solve(pd_direct *self, const real *residual, real *direction
     if (self->unknown_start) solve_held(self);
     for (size_t first = 0; first < width && !self->unknown_start; first += COLUMNS_AT_ONCE) {
         size_t columns = width - first < COLUMNS_AT_ONCE ? width - first : COLUMNS_AT_ONCE;
-        for (int f = 0; f < self->n_free; f++)
-            for (size_t c = 0; c < columns; c++)
-                self->vector[columns * (size_t)f + c] = (double)self->staging[width * (size_t)self->free_rows[f] + first + c];
-        if (self->n_free > 0)
-            self->library->solve(self->cholesky, self->vector, self->vector, (int)columns, pd_context_threads(self->context));
-        for (int f = 0; f < self->n_free; f++)
-            for (size_t c = 0; c < columns; c++)
-                self->staging[width * (size_t)self->free_rows[f] + first + c] = (real)self->vector[columns * (size_t)f + c];
+        pd_factor_solve(&self->factor, self->staging, width, first, columns, (int)columns, pd_context_threads(self->context));
     }
     return pd_memory_upload(self->context, direction, self->staging, bytes);
 }
