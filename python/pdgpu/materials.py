@@ -379,9 +379,7 @@ class Corotated(Hyperelastic):
     kinds = {4: "corotated_tet", 3: "corotated_triangle"}
 
 
+MATERIALS: tuple[type[Material], ...] = tuple(globals()[name] for name in __all__)
+
 # kind of csrc/elements/table.h -> name of its material, for the energies by material
-MATERIAL_OF_KIND = {
-    kind: material.__name__
-    for material in (ARAP, Spring, Bending, Volume, Area, StrainLimit, Attachment, WorldBox, NeoHookean, StVK, Corotated)
-    for kind in material.kinds.values()
-}
+MATERIAL_OF_KIND = {kind: material.__name__ for material in MATERIALS for kind in material.kinds.values()}

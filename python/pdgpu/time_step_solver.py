@@ -6,6 +6,7 @@ import warnings
 
 from pdgpu.arguments import choice, flag, integer, number
 from pdgpu.linear_solvers import SOR, GaussSeidel, check_chebyshev, keep
+from pdgpu.materials import MATERIALS
 
 PENALTY = "PenaltyContact"  # what is no law of the core's table
 DRIVERS = ("ProjectiveContact",)  # contacts that are no law but a loop around a solver
@@ -14,18 +15,9 @@ AFTER = ("TwoWayContact",)  # those that answer after any solver
 INITIALIZATIONS = ("previous", "inertia", "inertial_target", "adaptive")  # order of PD_GUESS_... in csrc/loops/backend.h
 PRECONDITIONERS = ("jacobi", "direct")
 COLOURINGS = ("greedy", "balanced")
-# materials whose energy is the distance to a constraint set
-PROJECTIVE = (
-    "ARAP",
-    "Spring",
-    "Bending",
-    "Volume",
-    "Area",
-    "StrainLimit",
-    "Attachment",
-    "WorldBox",
-)
-HYPERELASTIC = ("NeoHookean", "StVK", "Corotated")  # no nearest point of a constraint set, so no Projective Dynamics and no PBD
+# materials whose energy is the distance to a constraint set, and those that have no nearest point of one, so no PD and no PBD
+PROJECTIVE = tuple(material.__name__ for material in MATERIALS if material.projective)
+HYPERELASTIC = tuple(material.__name__ for material in MATERIALS if not material.projective)
 
 
 class TimeStepSolver:
