@@ -19,7 +19,7 @@
 
 _Static_assert(PD_LARGEST_DEGREE == 4, "pd_row_polynomial has room for five coefficients");
 
-struct pd_a_jacobi {
+typedef struct pd_a_jacobi {
     pd_aggregation aggregation; /* H */
     int made, suppressed, order;
     double omegas[PD_LARGEST_DEGREE]; /* of the sweeps that make the constant term */
@@ -30,10 +30,10 @@ struct pd_a_jacobi {
     unsigned char *marks[2];          /* B [n] rows that feel a changed D; the first are those of the last refresh */
     real *constant, *defect;          /* B [n,width]; the defect only where suppressed */
     pd_a_jacobi_cost cost;
-};
+} pd_a_jacobi;
 
-void pd_a_jacobi_destroy(pd_a_jacobi *self, pd_context *context) {
-    if (!self) return;
+static void destroy(void *of, pd_context *context) {
+    pd_a_jacobi *self = of;
     pd_row_polynomial *rows = &self->polynomial;
     void *memory[] = {self->P.rows,
                       self->P.list_start,
@@ -64,8 +64,8 @@ void pd_a_jacobi_destroy(pd_a_jacobi *self, pd_context *context) {
     free(self);
 }
 
-pd_status pd_a_jacobi_cost_of(pd_linear *self, pd_a_jacobi_cost *out) {
-    pd_a_jacobi *method = self->a_jacobi;
+static pd_status cost(pd_linear *self, pd_a_jacobi_cost *out) {
+    pd_a_jacobi *method = self->memory;
     size_t n = (size_t)self->A.n;
     unsigned char *marks = malloc(n + 1);
     if (!marks) return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for %zu marks", n);
@@ -114,7 +114,7 @@ static int polynomial(const pd_linear_settings *settings, int suppressed, double
 
 /* The values of P in the rows that feel how the diagonal has changed since they were made: those within degree - 1 rings. */
 static pd_status refresh(pd_linear *self) {
-    pd_a_jacobi *method = self->a_jacobi;
+    pd_a_jacobi *method = self->memory;
     const pd_row_polynomial *rows = &method->polynomial;
     pd_context *context = self->context;
     const double *a = method->aggregation.coefficients;
@@ -139,7 +139,7 @@ done:
 
 /* What rows are recomputed from. */
 static pd_status upload_polynomial(pd_linear *self) {
-    pd_a_jacobi *method = self->a_jacobi;
+    pd_a_jacobi *method = self->memory;
     pd_aggregation *from = &method->aggregation;
     pd_row_polynomial *rows = &method->polynomial;
     pd_context *context = self->context;
@@ -173,7 +173,7 @@ done:
 }
 
 static pd_status upload_operator(pd_linear *self) {
-    pd_a_jacobi *method = self->a_jacobi;
+    pd_a_jacobi *method = self->memory;
     pd_aggregation *from = &method->aggregation;
     pd_context *context = self->context;
     pd_status status = PD_OK;
@@ -228,7 +228,7 @@ static pd_status create(pd_linear *self) {
     pd_csr B = {0}, bending = {0};
     double a[PD_LARGEST_DEGREE + 1];
     pd_status status = PD_OK;
-    pd_a_jacobi *method = self->a_jacobi = calloc(1, sizeof *method);
+    pd_a_jacobi *method = self->memory = calloc(1, sizeof *method);
     if (!method) {
         status = pd_fail(error, PD_ERROR_MEMORY, "out of memory");
         goto done;
@@ -254,8 +254,8 @@ done:
 
 static pd_status prepare(pd_linear *self) {
     pd_status status = PD_OK;
-    if (!self->a_jacobi) PD_TRY(create(self));
-    pd_a_jacobi *method = self->a_jacobi;
+    if (!self->memory) PD_TRY(create(self));
+    pd_a_jacobi *method = self->memory;
     pd_chebyshev sweeps = {self->settings.composed, self->settings.rho, 1, 1.0};
     for (int k = 0; k < method->order; k++) method->omegas[k] = pd_chebyshev_omega(&sweeps, k, k ? method->omegas[k - 1] : 1.0);
     double start = pd_seconds();
@@ -267,7 +267,7 @@ done:
 }
 
 static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, double gamma) {
-    pd_a_jacobi *method = self->a_jacobi;
+    pd_a_jacobi *method = self->memory;
     pd_context *context = self->context;
     pd_status status = PD_OK;
     int j = k;
@@ -307,4 +307,13 @@ done:
     return status;
 }
 
-const pd_linear_method pd_a_jacobi_method = {"AJacobi", prepare, refresh, iterate, step_rho, NULL, 1};
+const pd_linear_method pd_a_jacobi_method = {.name = "AJacobi",
+                                             .destroy = destroy,
+                                             .prepare = prepare,
+                                             .refresh = refresh,
+                                             .iterate = iterate,
+                                             .step_rho = step_rho,
+                                             .cost = cost,
+                                             .exchanges = 1,
+                                             .weighted = 1,
+                                             .polynomial = 1};

@@ -7,7 +7,7 @@
  * unknowns are the coordinates u_a of d_i = sum u_a b_a, of all vertices together, and the entries of their matrix a_ij b_a . b_b. Between
  * vertices that are free, and where all is held along the axes, every other one is zero and left out: three times the entries of A, not nine. */
 #include "linear/factor.h"
-#include "linear/linear_solver.h"
+#include "linear/linear_method.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 /* Right-hand sides that one pass over the factor serves. */
 enum { COLUMNS_AT_ONCE = 4 };
 
-struct pd_direct {
+typedef struct pd_direct {
     pd_context *context;
     int n, width;
     pd_factor factor; /* its unknowns: the free rows, or with what is held the coordinates along */
@@ -23,10 +23,11 @@ struct pd_direct {
 
     int *unknown_start; /* [n_free+1] the unknowns of each free row; NULL: nothing is held */
     double *directions; /* [unknowns,3] */
-};
+} pd_direct;
 
-void pd_direct_destroy(pd_direct *self) {
-    if (!self) return;
+static void destroy(void *memory, pd_context *context) {
+    pd_direct *self = memory;
+    (void)context;
     pd_factor_destroy(&self->factor);
     free(self->staging);
     free(self->unknown_start);
@@ -140,7 +141,8 @@ static void held_upper_triangle(const void *owner, int *column_start, int *rows,
 
 static pd_upper_triangle triangle_of(const pd_direct *self) { return self->unknown_start ? held_upper_triangle : free_upper_triangle; }
 
-pd_status pd_direct_factor(pd_direct *self, const pd_csr *A, const double *diagonal) {
+/* Factorises with the values of A, `diagonal` H [n] in the place of its own, or NULL. Errors: PD_ERROR_SINGULAR, error->vertex the row. */
+static pd_status factorise(pd_direct *self, const pd_csr *A, const double *diagonal) {
     const triangle of = {self, A, diagonal};
     pd_error *error = pd_context_error(self->context);
     if (!self->factor.cholesky) return PD_OK;
@@ -155,8 +157,8 @@ pd_status pd_direct_factor(pd_direct *self, const pd_csr *A, const double *diago
                    error->vertex);
 }
 
-pd_status pd_direct_create(pd_direct **out, pd_context *context, const pd_cholesky_functions *cholesky, const pd_csr *A,
-                           const double *diagonal, const unsigned char *fixed, const double *subspace, int width) {
+static pd_status create(pd_direct **out, pd_context *context, const pd_cholesky_functions *cholesky, const pd_csr *A,
+                        const double *diagonal, const unsigned char *fixed, const double *subspace, int width) {
     pd_error *error = pd_context_error(context);
     pd_status status = PD_OK;
     pd_direct *self = calloc(1, sizeof *self);
@@ -175,11 +177,11 @@ pd_status pd_direct_create(pd_direct **out, pd_context *context, const pd_choles
     if (n_unknowns > 0) {
         const triangle of = {self, A, NULL};
         PD_TRY(pd_factor_analyse(&self->factor, n_unknowns, 1, triangle_of(self), &of, error));
-        PD_TRY(pd_direct_factor(self, A, diagonal));
+        PD_TRY(factorise(self, A, diagonal));
     }
 done:
     if (status)
-        pd_direct_destroy(self);
+        destroy(self, context);
     else
         *out = self;
     return status;
@@ -204,7 +206,7 @@ static void solve_held(pd_direct *self) {
         }
 }
 
-pd_status pd_direct_solve(pd_direct *self, const real *residual, real *direction) {
+static pd_status solve(pd_direct *self, const real *residual, real *direction) {
     size_t width = (size_t)self->width, bytes = (size_t)self->n * width * sizeof(real);
     pd_status status = pd_memory_download(self->context, self->staging, residual, bytes);
     if (status) return status;
@@ -215,3 +217,30 @@ pd_status pd_direct_solve(pd_direct *self, const real *residual, real *direction
     }
     return pd_memory_upload(self->context, direction, self->staging, bytes);
 }
+
+static pd_status prepare(pd_linear *self) {
+    size_t bytes = (size_t)self->A.n * sizeof(double);
+    double *diagonal = NULL;
+    pd_direct *direct = self->memory;
+    pd_status status = PD_OK;
+    if (self->shifted) {
+        diagonal = malloc(bytes + 1);
+        status = diagonal ? pd_memory_download(self->context, diagonal, self->total, bytes)
+                          : pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for a diagonal");
+    }
+    if (!status && direct) status = factorise(direct, &self->A, diagonal);
+    if (!status && !direct) {
+        status = create(&direct, self->context, self->cholesky, &self->A, diagonal, self->fixed, self->subspace, self->width);
+        self->memory = direct;
+    }
+    free(diagonal);
+    return status;
+}
+
+static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, double gamma) {
+    (void)k, (void)n, (void)omegas, (void)gamma;
+    return solve(self->memory, self->residual, self->current);
+}
+
+const pd_linear_method pd_direct_method = {
+    .name = "Direct", .destroy = destroy, .prepare = prepare, .refresh = prepare, .iterate = iterate, .exact = 1};

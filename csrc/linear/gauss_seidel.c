@@ -9,14 +9,14 @@
 
 #include <stdlib.h>
 
-struct pd_coloured {
+typedef struct pd_coloured {
     pd_coloured_matrix coloured;
     int *colour_start; /* H */
     int *order;        /* H */
-};
+} pd_coloured;
 
-void pd_coloured_destroy(pd_coloured *self, pd_context *context) {
-    if (!self) return;
+static void destroy(void *memory, pd_context *context) {
+    pd_coloured *self = memory;
     pd_matrix_destroy(&self->coloured.matrix, context);
     pd_memory_destroy(context, self->coloured.rows);
     free(self->colour_start);
@@ -24,7 +24,10 @@ void pd_coloured_destroy(pd_coloured *self, pd_context *context) {
     free(self);
 }
 
-int pd_coloured_count(const pd_coloured *self) { return self ? self->coloured.n_colours : 0; }
+static int colours(const pd_linear *self) {
+    const pd_coloured *method = self->memory;
+    return method ? method->coloured.n_colours : 0;
+}
 
 /* Greedy colours of the graph of A, ascending vertices; order lists the rows colour by colour. */
 static pd_status colour_rows(const pd_csr *A, int *order, int **colour_start, int *n_colours, pd_error *error) {
@@ -55,16 +58,16 @@ done:
 }
 
 static pd_status refresh(pd_linear *self) {
-    const pd_coloured_matrix *coloured = &self->coloured->coloured;
+    const pd_coloured_matrix *coloured = &((const pd_coloured *)self->memory)->coloured;
     return pd_diagonal_round(self->context, coloured->matrix.n, self->total, coloured->rows, coloured->matrix.diagonal);
 }
 
 static pd_status prepare(pd_linear *self) {
     pd_error *error = pd_context_error(self->context);
     pd_status status = PD_OK;
-    pd_coloured *method = self->coloured;
+    pd_coloured *method = self->memory;
     if (method) return refresh(self);
-    method = self->coloured = calloc(1, sizeof *method);
+    method = self->memory = calloc(1, sizeof *method);
     if (!method) return pd_fail(error, PD_ERROR_MEMORY, "out of memory");
     method->order = malloc(((size_t)self->A.n + 1) * sizeof(int));
     if (!method->order) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for the order of %d rows", self->A.n);
@@ -87,7 +90,7 @@ done:
 
 /* In place where nothing is extrapolated; otherwise on a copy, since extrapolation needs the iterate before. */
 static pd_status sweeps(pd_linear *self, int k, int n, const double *omegas, double gamma, double relaxation, int symmetric) {
-    const pd_coloured_matrix *coloured = &self->coloured->coloured;
+    const pd_coloured_matrix *coloured = &((const pd_coloured *)self->memory)->coloured;
     int in_place = !self->settings.chebyshev.enabled;
     size_t bytes = pd_linear_bytes(self);
     pd_status status = PD_OK;
@@ -116,6 +119,9 @@ static pd_status iterate_over_relaxed(pd_linear *self, int k, int n, const doubl
     return sweeps(self, k, n, omegas, gamma, self->settings.omega, 0);
 }
 
-const pd_linear_method pd_gauss_seidel_method = {"GaussSeidel", prepare, refresh, iterate_forward, NULL, NULL, 0};
-const pd_linear_method pd_symmetric_gauss_seidel_method = {"SymmetricGaussSeidel", prepare, refresh, iterate_symmetric, NULL, NULL, 0};
-const pd_linear_method pd_sor_method = {"SOR", prepare, refresh, iterate_over_relaxed, NULL, NULL, 0};
+#define PD_COLOURED_METHOD(name_, iterate_) \
+    {.name = name_, .destroy = destroy, .prepare = prepare, .refresh = refresh, .iterate = iterate_, .colours = colours}
+
+const pd_linear_method pd_gauss_seidel_method = PD_COLOURED_METHOD("GaussSeidel", iterate_forward);
+const pd_linear_method pd_symmetric_gauss_seidel_method = PD_COLOURED_METHOD("SymmetricGaussSeidel", iterate_symmetric);
+const pd_linear_method pd_sor_method = PD_COLOURED_METHOD("SOR", iterate_over_relaxed);

@@ -8,10 +8,6 @@
 /* Iterations that one call of a method may run: omegas are computed for so many at a time. */
 enum { PD_LINEAR_CHUNK = 64 };
 
-typedef struct pd_coloured pd_coloured;
-typedef struct pd_a_jacobi pd_a_jacobi;
-typedef struct pd_pcg pd_pcg;
-
 struct pd_linear {
     pd_context *context;
     const pd_cholesky_functions *cholesky;
@@ -39,14 +35,13 @@ struct pd_linear {
     real *buffers[2];                 /* memory of two of them; the third is the caller's `direction` */
     double *scalars;                  /* B [6 width + 2]; the last two are those of a check of the residual */
 
-    pd_direct *direct;
-    pd_coloured *coloured;
-    pd_a_jacobi *a_jacobi;
-    pd_pcg *pcg;
+    void *memory; /* of the method; NULL before it is prepared */
 };
 
 typedef struct pd_linear_method {
     const char *name;
+    /* Frees its memory. NULL: it has none. */
+    void (*destroy)(void *memory, pd_context *context);
     /* Everything a solve needs, with the diagonal in self->total; called again after pd_linear_set. */
     pd_status (*prepare)(pd_linear *self);
     /* What follows from self->total alone, written anew where it lies: no memory, nothing that waits but for Direct. NULL: nothing does. */
@@ -57,21 +52,19 @@ typedef struct pd_linear_method {
     double (*step_rho)(const pd_linear_settings *settings, double rho);
     /* Norm of the residual as the method carries it along, where that costs less than a check; NULL: it has none. */
     pd_status (*residual_norm)(pd_linear *self, double *norm);
+    /* Colours of its rows, and what it costs; NULL: 0, nothing. */
+    int (*colours)(const pd_linear *self);
+    pd_status (*cost)(pd_linear *self, pd_a_jacobi_cost *out);
     /* A chunk ends with the iterate in `current` after n exchanges of current and previous; 0: it stays in place. */
     int exchanges;
+    int weighted; /* it needs the largest eigenvalue of D^-1 A */
+    int polynomial; /* its memory holds powers of the iteration matrix: it is made again for another weight, and nothing can be held between */
+    int exact;      /* one iteration answers, on the host */
 } pd_linear_method;
 
-extern const pd_linear_method pd_direct_method;
-extern const pd_linear_method pd_jacobi_method;
-extern const pd_linear_method pd_gauss_seidel_method, pd_symmetric_gauss_seidel_method, pd_sor_method;
-extern const pd_linear_method pd_a_jacobi_method;
-extern const pd_linear_method pd_pcg_method;
-
-void pd_coloured_destroy(pd_coloured *coloured, pd_context *context);
-int pd_coloured_count(const pd_coloured *coloured);
-void pd_a_jacobi_destroy(pd_a_jacobi *a_jacobi, pd_context *context);
-pd_status pd_a_jacobi_cost_of(pd_linear *self, pd_a_jacobi_cost *out);
-void pd_pcg_destroy(pd_pcg *pcg, pd_context *context);
+#define PD_LINEAR_METHOD(KIND, name) extern const pd_linear_method pd_##name##_method;
+PD_LINEAR_TABLE(PD_LINEAR_METHOD)
+#undef PD_LINEAR_METHOD
 
 /* ---- shared by the methods (matrix.c) -------------------------------------------------------------------------------------- */
 

@@ -12,7 +12,7 @@ enum { STALLED_AFTER = 8 };
 
 #define OPTION(member, type, least, most) PD_OPTION(pd_linear_settings, member, PD_OPTION_##type, least, most)
 
-const pd_option pd_linear_options[] = {OPTION(kind, COUNT, PD_LINEAR_DIRECT, PD_LINEAR_A_JACOBI),
+const pd_option pd_linear_options[] = {OPTION(kind, COUNT, 0, PD_LINEAR_COUNT - 1),
                                        PD_COUNT_FROM(pd_linear_settings, iterations, 1),
                                        PD_NUMBER_FROM(pd_linear_settings, tolerance, 0.0),
                                        PD_COUNT_FROM(pd_linear_settings, check_every, 1),
@@ -30,47 +30,22 @@ const pd_option pd_linear_options[] = {OPTION(kind, COUNT, PD_LINEAR_DIRECT, PD_
                                        OPTION(chebyshev, CHEBYSHEV, 0, 0),
                                        PD_OPTIONS_END};
 
-static const pd_linear_method *method_of(int kind) {
-    static const pd_linear_method *const methods[] = {
-        &pd_direct_method, &pd_jacobi_method, &pd_gauss_seidel_method, &pd_symmetric_gauss_seidel_method,
-        &pd_sor_method,    &pd_pcg_method,    &pd_a_jacobi_method};
-    return methods[kind];
-}
-
-/* ---- direct: the frame around pd_direct ------------------------------------------------------------------------------------ */
-
-static pd_status prepare_direct(pd_linear *self) {
-    size_t bytes = (size_t)self->A.n * sizeof(double);
-    double *diagonal = NULL;
-    pd_status status = PD_OK;
-    if (self->shifted) {
-        diagonal = malloc(bytes + 1);
-        status = diagonal ? pd_memory_download(self->context, diagonal, self->total, bytes)
-                          : pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for a diagonal");
-    }
-    if (!status)
-        status = self->direct ? pd_direct_factor(self->direct, &self->A, diagonal)
-                              : pd_direct_create(&self->direct, self->context, self->cholesky, &self->A, diagonal, self->fixed,
-                                                 self->subspace, self->width);
-    free(diagonal);
-    return status;
-}
-
-static pd_status iterate_direct(pd_linear *self, int k, int n, const double *omegas, double gamma) {
-    (void)k, (void)n, (void)omegas, (void)gamma;
-    return pd_direct_solve(self->direct, self->residual, self->current);
-}
-
-const pd_linear_method pd_direct_method = {"Direct", prepare_direct, prepare_direct, iterate_direct, NULL, NULL, 0};
+static const pd_linear_method *const methods[] = {
+#define PD_LINEAR_ENTRY(KIND, name) [KIND] = &pd_##name##_method,
+    PD_LINEAR_TABLE(PD_LINEAR_ENTRY)
+#undef PD_LINEAR_ENTRY
+};
 
 /* ---- creation --------------------------------------------------------------------------------------------------------------- */
 
+static void forget(pd_linear *self) {
+    if (self->method && self->method->destroy && self->memory) self->method->destroy(self->memory, self->context);
+    self->memory = NULL;
+}
+
 void pd_linear_destroy(pd_linear *self) {
     if (!self) return;
-    pd_direct_destroy(self->direct);
-    pd_coloured_destroy(self->coloured, self->context);
-    pd_a_jacobi_destroy(self->a_jacobi, self->context);
-    pd_pcg_destroy(self->pcg, self->context);
+    forget(self);
     pd_matrix_destroy(&self->matrix, self->context);
     pd_memory_destroy(self->context, self->buffers[0]);
     pd_memory_destroy(self->context, self->buffers[1]);
@@ -136,18 +111,18 @@ pd_status pd_linear_create(pd_linear **out, pd_context *context, const pd_choles
     self->context = context;
     self->cholesky = cholesky;
     self->settings = *settings;
-    self->method = method_of(settings->kind);
+    self->method = methods[settings->kind];
     self->width = width;
     self->fixed = fixed;
     PD_TRY(copy_matrix(&self->A, A, fixed, error));
     if (bending) PD_TRY(copy_matrix(&self->bending, bending, fixed, error));
     PD_TRY(pd_memory_create(context, (void **)&self->scalars, ((size_t)width * 6 + 2) * sizeof(double)));
     PD_TRY(upload_diagonal(self));
-    if (settings->kind == PD_LINEAR_DIRECT && fixed) goto done; // in a simulation nobody looks at its residual
+    if (self->method->exact && fixed) goto done; // in a simulation nobody looks at its residual
     PD_TRY(pd_memory_create(context, (void **)&self->buffers[0], pd_linear_bytes(self)));
     PD_TRY(pd_memory_create(context, (void **)&self->buffers[1], pd_linear_bytes(self)));
     PD_TRY(pd_matrix_upload(&self->matrix, context, &self->A, NULL, width));
-    if (settings->kind == PD_LINEAR_JACOBI || settings->kind == PD_LINEAR_A_JACOBI) {
+    if (self->method->weighted) {
         PD_TRY(pd_largest_eigenvalue(self, &self->largest_eigenvalue));
         if (!(settings->weight > 0)) self->settings.weight = 1.8 / self->largest_eigenvalue;
     }
@@ -162,9 +137,9 @@ done:
 
 pd_status pd_linear_restrict(pd_linear *self, const double *subspace, const real *projectors) {
     if (!subspace) return PD_OK;
-    if (self->settings.kind == PD_LINEAR_A_JACOBI)
+    if (self->method->polynomial)
         return pd_fail(pd_context_error(self->context), PD_ERROR_VALUE,
-                       "linear: AJacobi takes several steps in one product, and what is held must be projected after each");
+                       "linear: %s takes several steps in one product, and what is held must be projected after each", self->method->name);
     self->subspace = subspace;
     self->matrix.subspace = self->projectors = projectors;
     return PD_OK;
@@ -173,21 +148,19 @@ pd_status pd_linear_restrict(pd_linear *self, const double *subspace, const real
 double pd_linear_weight(const pd_linear *self) { return self->settings.weight; }
 double pd_linear_largest_eigenvalue(const pd_linear *self) { return self->largest_eigenvalue; }
 const pd_matrix *pd_linear_matrix(const pd_linear *self) { return &self->matrix; }
-int pd_linear_capturable(const pd_linear *self) { return self->settings.kind != PD_LINEAR_DIRECT && !(self->settings.tolerance > 0); }
+int pd_linear_capturable(const pd_linear *self) { return !self->method->exact && !(self->settings.tolerance > 0); }
 int pd_linear_revision(const pd_linear *self) { return self->revision; }
-int pd_linear_colours(const pd_linear *self) { return pd_coloured_count(self->coloured); }
+int pd_linear_colours(const pd_linear *self) { return self->method->colours ? self->method->colours(self) : 0; }
 
 pd_status pd_linear_cost(pd_linear *self, pd_a_jacobi_cost *out) {
     *out = (pd_a_jacobi_cost){0};
-    return self->a_jacobi ? pd_a_jacobi_cost_of(self, out) : PD_OK;
+    return self->method->cost && self->memory ? self->method->cost(self, out) : PD_OK;
 }
 
 pd_status pd_linear_set(pd_linear *self, double weight, double omega, double rho, const pd_chebyshev *chebyshev) {
-    int again = self->a_jacobi && (weight != self->settings.weight || (self->settings.composed && rho != self->settings.rho));
-    if (again) { // the operator is a polynomial in both
-        pd_a_jacobi_destroy(self->a_jacobi, self->context);
-        self->a_jacobi = NULL;
-    }
+    int again = self->method->polynomial && self->memory &&
+                (weight != self->settings.weight || (self->settings.composed && rho != self->settings.rho));
+    if (again) forget(self); // the operator is a polynomial in both
     self->revision++;
     self->settings.weight = weight;
     self->settings.omega = omega;
@@ -314,7 +287,7 @@ pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction
         last = norm;
         if (!(norm <= 1e8 * first)) // NaN too
             result->stop = PD_LINEAR_DIVERGED;
-        else if (norm == 0.0 || (settings->tolerance > 0 && norm <= settings->tolerance * first) || settings->kind == PD_LINEAR_DIRECT)
+        else if (norm == 0.0 || (settings->tolerance > 0 && norm <= settings->tolerance * first) || method->exact)
             result->stop = PD_LINEAR_CONVERGED;
         else if (same >= STALLED_AFTER)
             result->stop = PD_LINEAR_STALLED;

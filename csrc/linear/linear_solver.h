@@ -13,14 +13,21 @@
 #include "sparse/cholesky.h"
 #include "sparse/system_matrix.h"
 
+/*  X(KIND, name of its pd_linear_method), in the order of KINDS in python/pdgpu/linear_solvers.py: a new solver is one file and one line here */
+#define PD_LINEAR_TABLE(X)                                      \
+    X(PD_LINEAR_DIRECT, direct)                                 \
+    X(PD_LINEAR_JACOBI, jacobi)                                 \
+    X(PD_LINEAR_GAUSS_SEIDEL, gauss_seidel)                     \
+    X(PD_LINEAR_SYMMETRIC_GAUSS_SEIDEL, symmetric_gauss_seidel) \
+    X(PD_LINEAR_SOR, sor)                                       \
+    X(PD_LINEAR_PCG, pcg)                                       \
+    X(PD_LINEAR_A_JACOBI, a_jacobi)
+
 enum {
-    PD_LINEAR_DIRECT,
-    PD_LINEAR_JACOBI,
-    PD_LINEAR_GAUSS_SEIDEL,
-    PD_LINEAR_SYMMETRIC_GAUSS_SEIDEL,
-    PD_LINEAR_SOR,
-    PD_LINEAR_PCG,
-    PD_LINEAR_A_JACOBI
+#define PD_LINEAR_KIND(KIND, name) KIND,
+    PD_LINEAR_TABLE(PD_LINEAR_KIND)
+#undef PD_LINEAR_KIND
+        PD_LINEAR_COUNT
 };
 
 enum { PD_SUPPRESS_NOTHING, PD_SUPPRESS_THRESHOLD, PD_SUPPRESS_BENDING };
@@ -120,19 +127,5 @@ int pd_linear_colours(const pd_linear *self); /* 0: none */
 /* Zeros but for A-Jacobi. Waits: the rows are counted where they are marked. */
 pd_status pd_linear_cost(pd_linear *self, pd_a_jacobi_cost *out);
 const pd_matrix *pd_linear_matrix(const pd_linear *self); /* A in backend memory; n = 0 for Direct */
-
-/* ---- direct: one Cholesky factor for all columns ------------------------------------------------------------------------ */
-
-typedef struct pd_direct pd_direct;
-
-/* Factorises the block of A over the free rows (fixed NULL: all), `diagonal` as below; with `subspace` (NULL: none; width 3) in the lines and
- * planes that vertices are held in. Errors: PD_ERROR_SINGULAR, error->vertex the row. */
-pd_status pd_direct_create(pd_direct **out, pd_context *context, const pd_cholesky_functions *cholesky, const pd_csr *A,
-                           const double *diagonal /* H */, const unsigned char *fixed /* H */, const double *subspace /* H [n,3,3] */,
-                           int width);
-/* Factorises again with new values on the same pattern; diagonal H [n] in the place of that of A, or NULL. */
-pd_status pd_direct_factor(pd_direct *self, const pd_csr *A, const double *diagonal);
-pd_status pd_direct_solve(pd_direct *self, const real *residual /* B */, real *direction /* B */);
-void pd_direct_destroy(pd_direct *self);
 
 #endif

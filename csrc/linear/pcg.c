@@ -11,15 +11,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct pd_pcg {
+typedef struct pd_pcg {
     pd_preconditioner M;
     double *blocks;   /* B [n,3] the 3x3 blocks on the diagonal, the diagonal itself apart; NULL where M.block is 1 */
     double *products; /* H [width] p.Ap */
     pd_conjugate_gradients cg;
-};
+} pd_pcg;
 
-void pd_pcg_destroy(pd_pcg *self, pd_context *context) {
-    if (!self) return;
+static void destroy(void *memory, pd_context *context) {
+    pd_pcg *self = memory;
     pd_memory_destroy(context, self->M.inverse);
     pd_memory_destroy(context, self->blocks);
     pd_memory_destroy(context, self->cg.r);
@@ -30,11 +30,13 @@ void pd_pcg_destroy(pd_pcg *self, pd_context *context) {
 }
 
 static pd_status refresh(pd_linear *self) {
-    return pd_diagonal_inverses(self->context, self->A.n, self->pcg->blocks, self->total, &self->pcg->M);
+    pd_pcg *method = self->memory;
+    return pd_diagonal_inverses(self->context, self->A.n, method->blocks, self->total, &method->M);
 }
 
 /* The 3x3 blocks on the diagonal, with `total` there. Errors: PD_ERROR_SINGULAR where one is not positive definite. */
 static pd_status upload_blocks(pd_linear *self, const double *total) {
+    pd_pcg *method = self->memory;
     pd_error *error = pd_context_error(self->context);
     size_t count = 3 * (size_t)self->A.n;
     double *blocks = calloc(count + 1, sizeof(double)), inverse[9];
@@ -48,7 +50,7 @@ static pd_status upload_blocks(pd_linear *self, const double *total) {
             status = pd_fail(error, PD_ERROR_SINGULAR, "the matrix is not positive definite: its diagonal block at row %d is not", 3 * b);
             goto done;
         }
-    status = pd_upload(self->context, (void **)&self->pcg->blocks, blocks, count * sizeof(double));
+    status = pd_upload(self->context, (void **)&method->blocks, blocks, count * sizeof(double));
 done:
     free(blocks);
     return status;
@@ -67,8 +69,8 @@ static pd_status prepare(pd_linear *self) {
     size_t bytes = pd_linear_bytes(self);
     double *total = NULL;
     pd_status status = PD_OK;
-    pd_pcg *method = self->pcg;
-    if (!method) method = self->pcg = calloc(1, sizeof *method);
+    pd_pcg *method = self->memory;
+    if (!method) method = self->memory = calloc(1, sizeof *method);
     if (method && !method->products) method->products = malloc((size_t)self->width * sizeof(double));
     if (block == 3) total = malloc(((size_t)n + 1) * sizeof(double));
     if (!method || !method->products || (block == 3 && !total)) {
@@ -99,7 +101,7 @@ done:
 }
 
 static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, double gamma) {
-    pd_pcg *method = self->pcg;
+    pd_pcg *method = self->memory;
     pd_context *context = self->context;
     pd_status status = PD_OK;
     (void)omegas, (void)gamma;
@@ -127,7 +129,7 @@ done:
 
 /* The recurrence's r, not b - A x: they part only near the floor of the precision. */
 static pd_status residual_norm(pd_linear *self, double *norm) {
-    pd_pcg *method = self->pcg;
+    pd_pcg *method = self->memory;
     size_t width = (size_t)self->width;
     pd_status status = pd_memory_download(self->context, method->products, self->scalars + 3 * width, width * sizeof(double));
     double square = 0.0;
@@ -136,4 +138,5 @@ static pd_status residual_norm(pd_linear *self, double *norm) {
     return status;
 }
 
-const pd_linear_method pd_pcg_method = {"PCG", prepare, refresh, iterate, NULL, residual_norm, 0};
+const pd_linear_method pd_pcg_method = {
+    .name = "PCG", .destroy = destroy, .prepare = prepare, .refresh = refresh, .iterate = iterate, .residual_norm = residual_norm};

@@ -9,7 +9,7 @@ from pdgpu.arguments import choice, flag, integer, number
 
 __all__ = ["PCG", "SOR", "AJacobi", "Chebyshev", "Direct", "GaussSeidel", "Jacobi", "SymmetricGaussSeidel"]
 
-# the order of PD_LINEAR_... in csrc/linear/linear_solver.h
+# the order of PD_LINEAR_TABLE in csrc/linear/linear_solver.h
 KINDS = ("Direct", "Jacobi", "GaussSeidel", "SymmetricGaussSeidel", "SOR", "PCG", "AJacobi")
 # a standalone solve looks at the residual so often where nothing asks for it
 CHECK_EVERY = {"cpu": 1, "cuda": 8}
