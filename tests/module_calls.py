@@ -42,6 +42,7 @@ def host_calls():
         "contact_times": (pairs, 1),
         "pair_pattern": (contacts, 4, 1),
         "check_closed": (ball[1], len(ball[0])),
+        "mass_properties": ball,
         "nearest_triangles": (*ball, np.ones((2, 3)), 1),
         "are_inside": (*ball, np.ones((2, 3)), 1),
         "distance_grid": (*ball, (-1.0, -1.0, -1.0), 0.5, (3, 4, 5), 1),

@@ -3,6 +3,7 @@
 
 #include "judge/surface_distance.h"
 #include "mesh/closed_surface.h"
+#include "mesh/mass_properties.h"
 #include "mesh/validation.h"
 #include "python/errors.h"
 #include "python/host_module.h"
@@ -75,6 +76,29 @@ static PyObject *check_closed(PyObject *module, PyObject *arguments) {
     Py_BEGIN_ALLOW_THREADS status = pd_closed_surface_check(triangles, n, &error);
     Py_END_ALLOW_THREADS if (status) return pd_raise(module, status, &error);
     Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(mass_properties_doc, "mass_properties($module, points, triangles, /)\n--\n\n"
+                                  "(volume, centre (3,), second moments (3,3) about it) of what the closed surface of triangles (m,3)\n"
+                                  "encloses, m3, m and m5. ValueError where it is open, or its volume not positive.");
+
+static PyObject *mass_properties(PyObject *module, PyObject *arguments) {
+    PyObject *points, *triangles;
+    pd_host_surface surface;
+    if (!PyArg_ParseTuple(arguments, "OO:mass_properties", &points, &triangles)) return NULL;
+    if (!surface_in(module, points, triangles, &surface)) return NULL;
+    pd_error error;
+    pd_mass_properties found = {0};
+    pd_status status;
+    Py_BEGIN_ALLOW_THREADS status = pd_closed_surface_check(surface.triangles, surface.n_triangles, &error);
+    if (!status) status = pd_mass_properties_of(&found, surface.points, surface.triangles, surface.n_triangles, &error);
+    Py_END_ALLOW_THREADS if (status) return pd_raise(module, status, &error);
+    npy_intp three[1] = {3}, square[2] = {3, 3};
+    PyArrayObject *centre = pd_array_copy(NPY_FLOAT64, 1, three, found.centre);
+    PyArrayObject *moments = centre ? pd_array_copy(NPY_FLOAT64, 2, square, found.moments) : NULL;
+    if (moments) return Py_BuildValue("(dNN)", found.volume, centre, moments);
+    Py_XDECREF((PyObject *)centre);
+    return NULL;
 }
 
 PyDoc_STRVAR(nearest_triangles_doc, "nearest_triangles($module, points, triangles, queries, threads, /)\n--\n\n"
@@ -176,6 +200,7 @@ static PyObject *distance_grid(PyObject *module, PyObject *arguments) {
 
 PyMethodDef pd_host_surface_methods[] = {
     {"check_closed", METHOD(check_closed), METH_VARARGS, check_closed_doc},
+    {"mass_properties", METHOD(mass_properties), METH_VARARGS, mass_properties_doc},
     {"nearest_triangles", METHOD(nearest_triangles), METH_VARARGS, nearest_triangles_doc},
     {"are_inside", METHOD(are_inside), METH_VARARGS, are_inside_doc},
     {"distance_grid", METHOD(distance_grid), METH_VARARGS, distance_grid_doc},
