@@ -121,7 +121,7 @@ def everything(device, dtype):
         run(name, scene, positions, scenes.shortened(solver, ITERATIONS), device, dtype)
         if "NeoHookean" in solver.materials:
             run(f"{name}, hyperelastic", *hyperelastic_scene(), scenes.shortened(solver, ITERATIONS), device, dtype)
-    for name, linear in scenes.LINEAR_SOLVERS.items():
+    for name, linear in scenes.GLOBAL_STEPS.items():
         run(f"projective dynamics, {name}", *scenes.mixed(), pdgpu.ProjectiveDynamics(iterations=2, linear=linear), device, dtype)
     linear_solvers(device, dtype)
     broad_phases(device, dtype)

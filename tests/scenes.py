@@ -41,6 +41,9 @@ LINEAR_SOLVERS = {
     "suppressed": pdgpu.AJacobi(order=2, weight=0.6, suppression=0.05, iterations=3),
 }
 
+# those of a global step: of a Schur complement the scene says which vertices
+GLOBAL_STEPS = LINEAR_SOLVERS | {"schur": pdgpu.SchurDirect(lambda points: points[:, 1] >= np.quantile(points[:, 1], 0.85), inner=3)}
+
 NO_GRAVITY = (0.0, 0.0, 0.0)
 
 # those whose iterations need the host for nothing: on a GPU the frame looks at every check_every-th only

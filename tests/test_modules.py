@@ -209,7 +209,15 @@ def test_both_languages_know_the_same_solvers():
         assert sorted(module.SOLVERS) == sorted(kind.__name__ for kind in SOLVERS)
 
 
-LINEAR_RANGES = [("kind", len(pdgpu.linear_solvers.KINDS)), ("kind", -1), ("iterations", 0), ("check_every", 0), ("order", 5), ("suppression", 3), ("block", 2)]
+LINEAR_RANGES = [
+    ("kind", len(pdgpu.linear_solvers.KINDS)),
+    ("kind", -1),
+    ("iterations", 0),
+    ("check_every", 0),
+    ("order", 5),
+    ("suppression", 3),
+    ("block", 2),
+]
 LINEAR_RANGES += [(name, value) for name in ("tolerance", "weight", "omega", "rho", "threshold") for value in (np.nan, np.inf, -1.0)]
 LINEAR_TYPES = [
     ("kind", 1.0),

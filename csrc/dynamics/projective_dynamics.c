@@ -11,44 +11,62 @@
  *
  * With contact the matrix is A + K(x^k), K of the pairs that are near (global_step.h), and since no constant bounds the curvature of a barrier a line
  * search goes along d: as far as nothing touches, and halved until G falls. So G falls in every iteration there too, whatever
- * linear solver made d. */
+ * linear solver made d. A Schur complement has a global step of its own (schur_step.h). */
 #include "dynamics/global_step.h"
 #include "dynamics/line_search.h"
 #include "dynamics/potential.h"
+#include "dynamics/schur_step.h"
 
 #include <stdlib.h>
 
 typedef struct settings {
     pd_linear_settings linear;
+    const unsigned char *prone; /* [n] of PD_LINEAR_SCHUR */
+    int inner;                  /* of the same: solves of the small system in a global step */
 } settings;
 
-static const pd_option options[] = {PD_LINEAR(settings, linear), PD_OPTIONS_END};
+static const pd_option options[] = {PD_LINEAR(settings, linear), PD_OPTION(settings, prone, PD_OPTION_VERTICES, 0, 0),
+                                    PD_COUNT_FROM(settings, inner, 1), PD_OPTIONS_END};
 
-/* Its memory is the global step. */
+typedef struct memory {
+    pd_global_step step;
+    pd_schur_step *schur; /* NULL: the linear solver alone */
+} memory;
+
 static void destroy(void *self, const pd_problem *problem) {
-    if (self) pd_global_step_destroy(self, problem->context);
-    free(self);
+    memory *memory = self;
+    if (!memory) return;
+    pd_schur_step_destroy(memory->schur, problem->context);
+    pd_global_step_destroy(&memory->step, problem->context);
+    free(memory);
 }
 
 static pd_status create(void **self, const pd_problem *problem, const void *given) {
     const settings *settings = given;
-    pd_global_step *step = calloc(1, sizeof *step);
-    if (!step) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
-    pd_status status = pd_global_step_create(step, problem, &settings->linear, NULL);
+    pd_linear_settings linear = settings->linear;
+    pd_status status = PD_OK;
+    memory *made = calloc(1, sizeof *made);
+    if (!made) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
+    linear.prone = settings->prone;
+    PD_TRY(pd_global_step_create(&made->step, problem, &linear, NULL));
+    if (linear.kind == PD_LINEAR_SCHUR && linear.prone)
+        status = pd_schur_step_create(&made->schur, problem, made->step.linear, linear.prone, settings->inner);
+done:
     if (status)
-        destroy(step, problem);
+        destroy(made, problem);
     else
-        *self = step;
+        *self = made;
     return status;
 }
 
 static pd_status refresh(void *self, const pd_problem *problem) {
     (void)problem;
-    return pd_linear_prepare(((pd_global_step *)self)->linear);
+    return pd_linear_prepare(((memory *)self)->step.linear);
 }
 
 static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
-    pd_global_step *step = self;
+    memory *memory = self;
+    pd_global_step *step = &memory->step;
     pd_status status = PD_OK;
 
     // local step and right-hand side
@@ -56,15 +74,18 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
 
     // global step: A d = gradient, used with a minus sign by the frame
     PD_TRY(pd_global_step_refresh(step, problem, iterate->x, iterate->number == 0));
-    PD_TRY(pd_global_step_solve(step, problem, iterate->gradient, iterate->direction));
+    if (memory->schur) {
+        PD_TRY(pd_schur_step_solve(memory->schur, problem, iterate->x, iterate->gradient, iterate->direction));
+    } else
+        PD_TRY(pd_global_step_solve(step, problem, iterate->gradient, iterate->direction));
     if (problem->contact && !problem->projective) PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
 done:
     return status;
 }
 
-static int capturable(const void *self) { return pd_global_step_capturable(self); }
+static int capturable(const void *self) { return pd_global_step_capturable(&((const memory *)self)->step); }
 
-static pd_linear *linear_of(const void *self) { return ((const pd_global_step *)self)->linear; }
+static pd_linear *linear_of(const void *self) { return ((const memory *)self)->step.linear; }
 
 const pd_method pd_projective_dynamics_method = {.name = "ProjectiveDynamics",
                                                  .options = options,

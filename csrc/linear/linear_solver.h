@@ -21,7 +21,8 @@
     X(PD_LINEAR_SYMMETRIC_GAUSS_SEIDEL, symmetric_gauss_seidel) \
     X(PD_LINEAR_SOR, sor)                                       \
     X(PD_LINEAR_PCG, pcg)                                       \
-    X(PD_LINEAR_A_JACOBI, a_jacobi)
+    X(PD_LINEAR_A_JACOBI, a_jacobi)                             \
+    X(PD_LINEAR_SCHUR, schur)
 
 enum {
 #define PD_LINEAR_KIND(KIND, name) KIND,
@@ -34,20 +35,21 @@ enum { PD_SUPPRESS_NOTHING, PD_SUPPRESS_THRESHOLD, PD_SUPPRESS_BENDING };
 
 typedef struct pd_linear_settings {
     int kind;
-    int iterations;         /* of a solve */
-    double tolerance;       /* stop at |r - A d| <= tolerance |r|; 0: never */
-    int check_every;        /* iterations between two checks of the residual */
-    double weight;          /* Jacobi, A-Jacobi; 0: 1.8 / (the largest eigenvalue of D^-1 A) */
-    double omega;           /* SOR */
-    double rho;             /* spectral radius of one weighted Jacobi step, for the composed A-Jacobi */
-    int natural;            /* Gauss-Seidel: rows in their natural order instead of by colours */
-    int block;              /* PCG: 1 or 3, rows of a diagonal block of the preconditioner */
-    int order, composed;    /* A-Jacobi */
-    int suppression;        /* A-Jacobi: PD_SUPPRESS_... */
-    int biased;             /* A-Jacobi: suppress inside R^2 as printed, instead of in a preconditioner */
-    double threshold;       /* of PD_SUPPRESS_THRESHOLD */
-    int positive;           /* Chebyshev on [0, rho] instead of [-rho, rho] */
-    pd_chebyshev chebyshev; /* rho is that of one step (A-Jacobi: of one weighted Jacobi step); starts anew in every solve */
+    int iterations;             /* of a solve */
+    double tolerance;           /* stop at |r - A d| <= tolerance |r|; 0: never */
+    int check_every;            /* iterations between two checks of the residual */
+    double weight;              /* Jacobi, A-Jacobi; 0: 1.8 / (the largest eigenvalue of D^-1 A) */
+    double omega;               /* SOR */
+    double rho;                 /* spectral radius of one weighted Jacobi step, for the composed A-Jacobi */
+    int natural;                /* Gauss-Seidel: rows in their natural order instead of by colours */
+    int block;                  /* PCG: 1 or 3, rows of a diagonal block of the preconditioner */
+    int order, composed;        /* A-Jacobi */
+    int suppression;            /* A-Jacobi: PD_SUPPRESS_... */
+    int biased;                 /* A-Jacobi: suppress inside R^2 as printed, instead of in a preconditioner */
+    double threshold;           /* of PD_SUPPRESS_THRESHOLD */
+    int positive;               /* Chebyshev on [0, rho] instead of [-rho, rho] */
+    const unsigned char *prone; /* Schur: H [n], 1 in the second part; borrowed for the life of the solver, and no option of its own */
+    pd_chebyshev chebyshev;     /* rho is that of one step (A-Jacobi: of one weighted Jacobi step); starts anew in every solve */
 } pd_linear_settings;
 
 extern const pd_option pd_linear_options[];
@@ -111,8 +113,8 @@ pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction
  * graphs made before go on; what follows from the diagonal is made anew on the device: the preconditioner, the rows sorted by colour, and of
  * A-Jacobi's operator the rows that feel the change. Weights, omega and rho stay, and so do the extrapolations made for them.
  * Memory: allocates nothing. Waits for nothing.
- * Direct is the exception: it takes the diagonal to the host and factorises anew, in memory of its own and its library's.
- * Errors: PD_ERROR_SINGULAR from Direct; the next solve reports it again. */
+ * Direct is the exception: it takes the diagonal to the host and factorises anew, in memory of its own and its library's. So does Schur, in
+ * the memory that it has. Errors: PD_ERROR_SINGULAR from both, PD_ERROR_VALUE from Schur (schur.h); the next solve reports it again. */
 pd_status pd_linear_set_diagonal(pd_linear *self, const double *added);
 /* The same with added  H [n]. The first call makes room for it in backend memory. */
 pd_status pd_linear_upload_diagonal(pd_linear *self, const double *added);
@@ -126,6 +128,6 @@ int pd_linear_revision(const pd_linear *self);
 int pd_linear_colours(const pd_linear *self); /* 0: none */
 /* Zeros but for A-Jacobi. Waits: the rows are counted where they are marked. */
 pd_status pd_linear_cost(pd_linear *self, pd_a_jacobi_cost *out);
-const pd_matrix *pd_linear_matrix(const pd_linear *self); /* A in backend memory; n = 0 for Direct */
+const pd_matrix *pd_linear_matrix(const pd_linear *self); /* A in backend memory; n = 0 for Direct and Schur */
 
 #endif

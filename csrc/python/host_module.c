@@ -40,6 +40,7 @@ static int host_execute(PyObject *module) {
     if (PyModule_AddFunctions(module, pd_host_mesh_methods) < 0) return -1;
     if (PyModule_AddFunctions(module, pd_host_intersection_methods) < 0) return -1;
     if (PyModule_AddFunctions(module, pd_host_surface_methods) < 0) return -1;
+    if (PyModule_AddFunctions(module, pd_host_matrix_methods) < 0) return -1;
     if (PyModule_AddFunctions(module, pd_host_contact_methods) < 0) return -1;
 #ifdef PD_HAVE_GMP
     if (PyModule_AddObjectRef(module, "HAS_GMP", Py_True) < 0) return -1;

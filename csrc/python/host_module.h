@@ -7,6 +7,7 @@
 extern PyMethodDef pd_host_mesh_methods[];         /* host_mesh.c: checks, topology, masses, colouring, rest shapes */
 extern PyMethodDef pd_host_intersection_methods[]; /* host_intersections.c: the judge */
 extern PyMethodDef pd_host_surface_methods[];      /* host_surface.c: closed surfaces, distances to them */
+extern PyMethodDef pd_host_matrix_methods[];       /* host_matrix.c: factors of a sparse matrix */
 extern PyMethodDef pd_host_contact_methods[];      /* host_contact.c: the sparse matrix of pairs in contact */
 
 /* host_matrix.c: the capsule `cholesky` (sparse/cholesky.h) and the flag HAS_CHOLMOD. Returns -1 with an exception set. */

@@ -159,6 +159,9 @@ static PyMethodDef simulation_methods[] = {
      "of others zeros."},
     {"set_diagonal", (PyCFunction)pd_call_set_diagonal, METH_O,
      "set_diagonal($self, added, /)\n--\n\nThe matrix of the global step becomes A_0 + diag(added), kg/s^2; None: A_0."},
+    {"schur_cost", (PyCFunction)pd_call_schur_cost, METH_NOARGS,
+     "schur_cost($self, /)\n--\n\nOf a Schur complement once prepared, a dict: safe, prone, factor_entries, bytes, factorizations, "
+     "sparse_seconds, sigma_seconds, dense_seconds; None without."},
     {"set_linear", (PyCFunction)pd_call_set_linear, METH_VARARGS,
      "set_linear($self, weight, omega, rho, chebyshev, /)\n--\n\nWhat the spectrum of the system matrix tells the linear solver."},
     {"set_chebyshev", (PyCFunction)pd_call_set_chebyshev, METH_O,

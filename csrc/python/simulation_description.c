@@ -107,3 +107,13 @@ int pd_read_colours(PyObject *kept, PyObject *object, const pd_description *desc
     *colours = PyArray_DATA(array);
     return 1;
 }
+
+int pd_read_vertices(PyObject *kept, PyObject *object, const pd_description *description, const char *name, const unsigned char **marks) {
+    npy_intp count[1] = {description->n_vertices};
+    *marks = NULL;
+    if (object == Py_None) return 1;
+    PyArrayObject *array = pd_array_in_kept(kept, object, NPY_UINT8, 1, count, name);
+    if (!array || pd_array_check_range(array, 0, 1, name) < 0) return 0;
+    *marks = PyArray_DATA(array);
+    return 1;
+}

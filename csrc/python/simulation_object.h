@@ -42,6 +42,8 @@ int pd_object_read_vectors(pd_simulation_object *self, PyObject *object, const c
 int pd_read_description(PyObject *kept, PyObject *masses, PyObject *fixed, PyObject *elements, PyObject *subspace, pd_description *out);
 /* Vertex colours [n]; whether two of an element have the same is seen when the method is made. Returns 0 with an exception set. */
 int pd_read_colours(PyObject *kept, PyObject *object, const pd_description *description, const int **colours);
+/* Which vertices, (n,) of 0 and 1, or None: NULL. */
+int pd_read_vertices(PyObject *kept, PyObject *object, const pd_description *description, const char *name, const unsigned char **marks);
 
 /* simulation_settings.c: the name of a solver and the dict of its settings; out->h has been read. `out->own` is the caller's to free, after
  * a failure too. Returns 0 with an exception set. */
@@ -81,6 +83,7 @@ PyObject *pd_call_prepare(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_constraint_colours(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_linear_weight(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_set_diagonal(pd_simulation_object *self, PyObject *object);
+PyObject *pd_call_schur_cost(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_set_linear(pd_simulation_object *self, PyObject *arguments);
 PyObject *pd_call_set_chebyshev(pd_simulation_object *self, PyObject *object);
 

@@ -17,6 +17,7 @@ static int read_setting(const void *user, PyObject *value, const pd_option *opti
     const Arrays *arrays = user;
     switch (option->type) {
     case PD_OPTION_COLOURS: return pd_read_colours(arrays->kept, value, arrays->description, slot);
+    case PD_OPTION_VERTICES: return pd_read_vertices(arrays->kept, value, arrays->description, option->name, slot);
     case PD_OPTION_LINEAR: return pd_read_linear_settings(value, slot);
     case PD_OPTION_CHEBYSHEV: return pd_read_chebyshev(value, slot);
     default: return 0;

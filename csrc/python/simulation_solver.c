@@ -1,6 +1,8 @@
 /* What the solver of a simulation computes once, what it tells, and what only the spectrum or a search can tell it. */
 #include "python/simulation_object.h"
 
+#include "linear/schur.h"
+
 #include <float.h>
 
 static pd_status prepare(pd_simulation *core, const void *given, void *seconds) {
@@ -32,6 +34,18 @@ PyObject *pd_call_linear_weight(pd_simulation_object *self, PyObject *unused) {
     (void)unused;
     if (!linear_of(self, &linear)) return NULL;
     return pd_build_weight(linear);
+}
+
+PyObject *pd_call_schur_cost(pd_simulation_object *self, PyObject *unused) {
+    pd_linear *linear;
+    (void)unused;
+    if (!linear_of(self, &linear)) return NULL;
+    const pd_schur *schur = linear ? pd_linear_schur(linear) : NULL;
+    if (!schur) Py_RETURN_NONE;
+    pd_schur_cost cost = pd_schur_cost_of(schur);
+    return Py_BuildValue("{sisisLsLsLsdsdsd}", "safe", cost.safe, "prone", cost.prone, "factor_entries", cost.factor_entries, "bytes",
+                         cost.bytes, "factorizations", cost.factorizations, "sparse_seconds", cost.sparse_seconds, "sigma_seconds",
+                         cost.sigma_seconds, "dense_seconds", cost.dense_seconds);
 }
 
 PyObject *pd_call_set_diagonal(pd_simulation_object *self, PyObject *object) {

@@ -1,15 +1,15 @@
 /* Sparse Cholesky on CHOLMOD's supernodal factorisation and our own triangular solves; see cholesky.h. */
-#define _GNU_SOURCE 1 /* dladdr */
 #include "sparse/cholesky.h"
+
+#include "sparse/dense_cholesky.h"
 
 #ifdef PD_HAVE_CHOLMOD
 
+#include "sparse/partition.h"
+#include "sparse/serial_blas.h"
 #include "sparse/supernodal_solve.h"
-#include "threads/team.h"
 
 #include <cholmod.h>
-#include <dlfcn.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +17,9 @@
 struct pd_cholesky {
     int n, block;
     cholmod_common common;
+    int n_last;             /* rows of the second part; 0: there are no parts */
+    int64_t n_entries;      /* of the upper triangle that was given */
+    int64_t *slots;         /* [n_entries] where they are in `matrix`; NULL: in order */
     cholmod_sparse *matrix; /* upper triangle; its values are replaced by every factorisation */
     cholmod_factor *factor;
     pd_supernodes supernodes;
@@ -29,6 +32,7 @@ static void cholesky_destroy(pd_cholesky *self) {
     cholmod_l_free_sparse(&self->matrix, &self->common);
     cholmod_l_free_factor(&self->factor, &self->common);
     cholmod_l_finish(&self->common);
+    free(self->slots);
     free(self);
 }
 
@@ -40,19 +44,17 @@ static pd_status library_failure(const pd_cholesky *self, pd_error *error) {
 
 /* METIS draws from the C library's rand(), one sequence for the whole process: two orderings at the same time would draw from each
  * other's, and give another permutation, and other bits, than each alone. So only one runs at a time.
- *
- * The same for factorisations: a BLAS for one thread need not be safe for several callers. Debian's serial OpenBLAS (0.3.21) is built
- * without locks, hands the same scratch memory to concurrent calls, and they overwrite each other's numbers without a word. */
-static pthread_mutex_t ordering_lock = PTHREAD_MUTEX_INITIALIZER, factorization_lock = PTHREAD_MUTEX_INITIALIZER;
+ */
+static pthread_mutex_t ordering_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A fork waits for both, so that the child finds them free and what they guard whole; who holds one waits for nobody. */
+/* A fork waits for it and for the lock of BLAS, so that the child finds both free and what they guard whole; who holds one waits for nobody. */
 static void before_fork(void) {
     pthread_mutex_lock(&ordering_lock);
-    pthread_mutex_lock(&factorization_lock);
+    pd_blas_before_fork();
 }
 
 static void after_fork(void) {
-    pthread_mutex_unlock(&factorization_lock);
+    pd_blas_after_fork();
     pthread_mutex_unlock(&ordering_lock);
 }
 
@@ -67,9 +69,9 @@ static int order_graph(cholmod_sparse *graph, SuiteSparse_long *permutation, cho
 }
 
 /* Orders the graph of the blocks and spreads the permutation over their rows: for a Hessian over vertices this is nine times
- * less work than ordering its rows, and keeps each vertex's rows together. */
+ * less work than ordering its rows, and keeps each vertex's rows together. A second part is left where it is, at the end. */
 static SuiteSparse_long *block_permutation(pd_cholesky *self, const int *column_start, const int *row_index) {
-    int block = self->block, n = self->n / block;
+    int block = self->block, n = (self->n - self->n_last) / block;
     SuiteSparse_long *small = malloc(((size_t)n + 1) * sizeof *small), *full = malloc(((size_t)self->n + 1) * sizeof *full);
     cholmod_sparse *graph = NULL;
     int fine = 0;
@@ -89,6 +91,7 @@ static SuiteSparse_long *block_permutation(pd_cholesky *self, const int *column_
     fine = order_graph(graph, small, &self->common);
     for (int v = 0; fine && v < n; v++)
         for (int a = 0; a < block; a++) full[v * block + a] = small[v] * block + a;
+    for (int i = n * block; i < self->n; i++) full[i] = i;
 
 done:
     cholmod_l_free_sparse(&graph, &self->common);
@@ -100,7 +103,42 @@ done:
     return full;
 }
 
-static pd_status cholesky_create(pd_cholesky **out, int n, const int *column_start, const int *row_index, int block, pd_error *error) {
+/* The upper triangle as CHOLMOD takes it: as it was given, or completed for two parts. */
+static pd_status create_matrix(pd_cholesky *self, const int *column_start, const int *row_index, const SuiteSparse_long *permutation,
+                               pd_error *error) {
+    pd_partition partition = {0};
+    pd_status status = PD_OK;
+    size_t n = (size_t)self->n, nnz = (size_t)column_start[n];
+    if (self->n_last > 0) {
+        PD_TRY(pd_partition_create(&partition, self->n, self->n_last, column_start, row_index, permutation, error));
+        nnz = (size_t)partition.column_start[n];
+        self->slots = partition.slots;
+        partition.slots = NULL;
+    }
+    self->n_entries = column_start[n];
+    self->matrix = cholmod_l_allocate_sparse(n, n, nnz, 1, 1, 1, CHOLMOD_REAL, &self->common);
+    if (!self->matrix) {
+        status = library_failure(self, error);
+        goto done;
+    }
+    SuiteSparse_long *p = self->matrix->p, *i = self->matrix->i;
+    for (size_t c = 0; c <= n; c++) p[c] = self->n_last > 0 ? partition.column_start[c] : column_start[c];
+    for (size_t s = 0; s < nnz; s++) i[s] = self->n_last > 0 ? partition.rows[s] : row_index[s];
+done:
+    pd_partition_destroy(&partition);
+    return status;
+}
+
+/* That the second part is the end of the last supernode, which forward and backward build upon. */
+static int ends_with_second_part(const pd_cholesky *self) {
+    const pd_supernodes *f = &self->supernodes;
+    int fine = f->super[f->n_supernodes - 1] <= self->n - self->n_last;
+    for (int i = self->n - self->n_last; i < self->n; i++) fine = fine && f->permutation[i] == i;
+    return fine;
+}
+
+static pd_status create_of_parts(pd_cholesky **out, int n, int n_last, const int *column_start, const int *row_index, int block,
+                                 pd_error *error) {
     pd_status status = PD_OK;
     SuiteSparse_long *permutation = NULL;
     pd_cholesky *self = calloc(1, sizeof *self);
@@ -109,6 +147,7 @@ static pd_status cholesky_create(pd_cholesky **out, int n, const int *column_sta
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, register_fork);
     self->n = n;
+    self->n_last = n_last;
     self->block = block;
     cholmod_l_start(&self->common);
     self->common.supernodal = CHOLMOD_SUPERNODAL;
@@ -117,21 +156,12 @@ static pd_status cholesky_create(pd_cholesky **out, int n, const int *column_sta
     self->common.error_handler = NULL;
     self->common.quick_return_if_not_posdef = 1;
 
-    size_t nnz = (size_t)column_start[n];
-    self->matrix = cholmod_l_allocate_sparse((size_t)n, (size_t)n, nnz, 1, 1, 1, CHOLMOD_REAL, &self->common);
-    if (!self->matrix) {
-        status = library_failure(self, error);
-        goto done;
-    }
-    SuiteSparse_long *p = self->matrix->p, *i = self->matrix->i;
-    for (int c = 0; c <= n; c++) p[c] = column_start[c];
-    for (size_t s = 0; s < nnz; s++) i[s] = row_index[s];
-
     permutation = block_permutation(self, column_start, row_index);
     if (!permutation) {
         status = library_failure(self, error);
         goto done;
     }
+    PD_TRY(create_matrix(self, column_start, row_index, permutation, error));
     self->common.nmethods = 1;
     self->common.method[0].ordering = CHOLMOD_GIVEN;
     self->common.postorder = 1;
@@ -148,6 +178,10 @@ static pd_status cholesky_create(pd_cholesky **out, int n, const int *column_sta
     self->supernodes.value_start = L->px;
     self->supernodes.rows = L->s;
     self->supernodes.permutation = L->Perm;
+    if (n_last > 0 && !ends_with_second_part(self)) {
+        status = pd_fail(error, PD_ERROR_VALUE, "CHOLMOD left the last %d of %d rows not at the end", n_last, n);
+        goto done;
+    }
     status = pd_supernodal_plan_create(&self->plan, &self->supernodes, error);
 
 done:
@@ -159,47 +193,30 @@ done:
     return status;
 }
 
-/* A threaded BLAS changes the bits of a factor with its number of threads. CHOLMOD is to be linked with a serial one; where it
- * got a threaded OpenBLAS all the same, that is set to one thread for the time of a factorisation. CHOLMOD's own loops ask OpenMP for
- * four threads [SuiteSparse, CHOLMOD_OMP_NUM_THREADS], whatever ours may have. */
-typedef struct blas_threads {
-    int (*get)(void);
-    void (*set)(int);
-} blas_threads;
-
-static blas_threads find_blas_threads(void) {
-    blas_threads found = {NULL, NULL};
-    Dl_info info;
-    void *symbol;
-    int (*start)(cholmod_common *) = cholmod_l_start;
-    memcpy(&symbol, &start, sizeof symbol);
-    if (!dladdr(symbol, &info)) return found;
-    void *library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD); // searches the libraries it depends on too
-    if (!library) return found;
-    void *get = dlsym(library, "openblas_get_num_threads"), *set = dlsym(library, "openblas_set_num_threads");
-    dlclose(library); // it stays loaded: this module links it
-    if (get && set) {
-        memcpy(&found.get, &get, sizeof get);
-        memcpy(&found.set, &set, sizeof set);
-    }
-    return found;
+static pd_status cholesky_create(pd_cholesky **out, int n, const int *column_start, const int *row_index, int block, pd_error *error) {
+    return create_of_parts(out, n, 0, column_start, row_index, block, error);
 }
 
+static pd_status cholesky_create_partitioned(pd_cholesky **out, int n, int n_last, const int *column_start, const int *row_index,
+                                             pd_error *error) {
+    return create_of_parts(out, n, n_last, column_start, row_index, 1, error);
+}
+
+/* CHOLMOD's own loops ask OpenMP for four threads [SuiteSparse, CHOLMOD_OMP_NUM_THREADS], whatever ours may have: they get one. */
 static int factorize(pd_cholesky *self) {
-    blas_threads blas = find_blas_threads();
-    pthread_mutex_lock(&factorization_lock);
-    int suspended = pd_team_suspend();
-    int threads = blas.get ? blas.get() : 1;
-    if (threads > 1) blas.set(1);
+    pd_blas_call call = pd_blas_begin();
     int fine = cholmod_l_factorize(self->matrix, self->factor, &self->common);
-    if (threads > 1) blas.set(threads);
-    pd_team_resume(suspended);
-    pthread_mutex_unlock(&factorization_lock);
+    pd_blas_end(&call);
     return fine;
 }
 
 static pd_status cholesky_factor(pd_cholesky *self, const double *values, pd_error *error) {
-    memcpy(self->matrix->x, values, self->matrix->nzmax * sizeof(double));
+    double *x = self->matrix->x;
+    if (self->slots) { // the others stay the zeros that they are
+        memset(x, 0, self->matrix->nzmax * sizeof *x);
+        for (int64_t s = 0; s < self->n_entries; s++) x[self->slots[s]] = values[s];
+    } else
+        memcpy(x, values, self->matrix->nzmax * sizeof *x);
     int fine = factorize(self);
     self->supernodes.values = self->factor->x;
     if (fine && self->common.status == CHOLMOD_OK && self->factor->minor >= self->factor->n) return PD_OK;
@@ -217,6 +234,20 @@ static void cholesky_solve(pd_cholesky *self, const double *b, double *x, int n_
 }
 
 static long long cholesky_factor_entries(const pd_cholesky *self) { return (long long)self->factor->xsize; }
+
+static void cholesky_schur_complement(const pd_cholesky *self, double *sigma) {
+    const pd_supernodes *f = &self->supernodes;
+    int64_t last = f->n_supernodes - 1, ld = f->row_start[last + 1] - f->row_start[last], first = self->n - self->n_last - f->super[last];
+    pd_dense_square(sigma, f->values + f->value_start[last] + first * ld + first, self->n_last, ld);
+}
+
+static void cholesky_forward(pd_cholesky *self, const double *b, double *y, int n_columns, int threads) {
+    pd_supernodal_forward(self->plan, &self->supernodes, self->n - self->n_last, b, y, n_columns, threads);
+}
+
+static void cholesky_backward(pd_cholesky *self, const double *x2, double *x, int n_columns, int threads) {
+    pd_supernodal_backward(self->plan, &self->supernodes, self->n - self->n_last, x2, x, n_columns, threads);
+}
 
 #else
 
@@ -237,6 +268,22 @@ static void cholesky_solve(pd_cholesky *self, const double *b, double *x, int n_
     (void)self, (void)b, (void)x, (void)n_columns, (void)threads;
 }
 
+static pd_status cholesky_create_partitioned(pd_cholesky **out, int n, int n_last, const int *column_start, const int *row_index,
+                                             pd_error *error) {
+    (void)n_last;
+    return cholesky_create(out, n, column_start, row_index, 1, error);
+}
+
+static void cholesky_schur_complement(const pd_cholesky *self, double *sigma) { (void)self, (void)sigma; }
+
+static void cholesky_forward(pd_cholesky *self, const double *b, double *y, int n_columns, int threads) {
+    (void)self, (void)b, (void)y, (void)n_columns, (void)threads;
+}
+
+static void cholesky_backward(pd_cholesky *self, const double *x2, double *x, int n_columns, int threads) {
+    (void)self, (void)x2, (void)x, (void)n_columns, (void)threads;
+}
+
 static long long cholesky_factor_entries(const pd_cholesky *self) {
     (void)self;
     return 0;
@@ -246,5 +293,16 @@ static void cholesky_destroy(pd_cholesky *self) { (void)self; }
 
 #endif
 
-const pd_cholesky_functions pd_cholesky_library = {cholesky_create, cholesky_factor, cholesky_solve, cholesky_factor_entries,
-                                                   cholesky_destroy};
+const pd_cholesky_functions pd_cholesky_library = {
+    .create = cholesky_create,
+    .factor = cholesky_factor,
+    .solve = cholesky_solve,
+    .factor_entries = cholesky_factor_entries,
+    .create_partitioned = cholesky_create_partitioned,
+    .schur_complement = cholesky_schur_complement,
+    .forward = cholesky_forward,
+    .backward = cholesky_backward,
+    .dense_factor = pd_dense_cholesky_factor,
+    .dense_solve = pd_dense_cholesky_solve,
+    .destroy = cholesky_destroy,
+};

@@ -30,6 +30,23 @@ typedef struct pd_cholesky_functions {
     /* Nonzeros of the factor, as stored. */
     long long (*factor_entries)(const pd_cholesky *self);
 
+    /* The same for A = [[A11, A12], [A21, A22]], A22 its last n_last rows, 0 < n_last < n: A11 is eliminated first, and its factor can be used
+     * alone [Wang et al. 2021, Sec. 4.3: a partial Cholesky factorisation]. Memory: 8 n_last^2 bytes more than the factor needs. */
+    pd_status (*create_partitioned)(pd_cholesky **out, int n, int n_last, const int *column_start, const int *row_index, pd_error *error);
+
+    /* sigma [n_last,n_last] = A22 - A21 A11^-1 A12 = L22 L22^T of the last factorisation: by columns, the lower triangle, zeros above. */
+    void (*schur_complement)(const pd_cholesky *self, double *sigma);
+
+    /* A solve in two halves, for n_columns (1 to 4) right-hand sides [Wang et al. 2021, Eqs. 16 and 18]. Allocate nothing.
+     *   forward   y [n_last,n_columns] = b_2 - A21 A11^-1 b_1, b [n,n_columns] row-major; keeps L11^-1 b_1
+     *   backward  x [n,n_columns]: x_2 as given [n_last,n_columns], x_1 = A11^-1 (b_1 - A12 x_2) */
+    void (*forward)(pd_cholesky *self, const double *b, double *y, int n_columns, int threads);
+    void (*backward)(pd_cholesky *self, const double *x2, double *x, int n_columns, int threads);
+
+    /* Of dense matrices [n,n]: dense_cholesky.h. */
+    pd_status (*dense_factor)(double *H, int n, pd_error *error);
+    void (*dense_solve)(const double *L, int n, double *b, int n_columns);
+
     void (*destroy)(pd_cholesky *self); /* NULL is allowed */
 } pd_cholesky_functions;
 

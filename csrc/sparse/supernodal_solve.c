@@ -249,9 +249,9 @@ static void backward_in_subtree(const pd_supernodal_plan *plan, const pd_superno
     backward_dense(L, rows, columns, columns, x);
 }
 
-/* A supernode above the cut, forward; called by all threads of the region. Barriers are implied by `single` and `for`. */
-static void forward_shared(pd_supernodal_plan *plan, const pd_supernodes *f, int64_t s) {
-    int64_t rows = rows_of(f, s), columns = columns_of(f, s);
+/* The first `columns` of a supernode above the cut, forward; called by all threads of the region. Barriers are implied by `single` and `for`. */
+static void forward_shared(pd_supernodal_plan *plan, const pd_supernodes *f, int64_t s, int64_t columns) {
+    int64_t rows = rows_of(f, s);
     const double *L = f->values + f->value_start[s];
     const int64_t *row = f->rows + f->row_start[s];
     lane4 *x = plan->z + f->super[s], *front = plan->front;
@@ -282,8 +282,8 @@ static void forward_shared(pd_supernodal_plan *plan, const pd_supernodes *f, int
     }
 }
 
-static void backward_shared(pd_supernodal_plan *plan, const pd_supernodes *f, int64_t s) {
-    int64_t rows = rows_of(f, s), columns = columns_of(f, s);
+static void backward_shared(pd_supernodal_plan *plan, const pd_supernodes *f, int64_t s, int64_t columns) {
+    int64_t rows = rows_of(f, s);
     const double *L = f->values + f->value_start[s];
     const int64_t *row = f->rows + f->row_start[s];
     lane4 *x = plan->z + f->super[s], *front = plan->front;
@@ -314,40 +314,97 @@ static void backward_shared(pd_supernodal_plan *plan, const pd_supernodes *f, in
     }
 }
 
-void pd_supernodal_solve(pd_supernodal_plan *plan, const pd_supernodes *f, const double *b, double *x, int n_columns, int threads) {
-    int64_t n = f->n;
-#pragma omp parallel num_threads(pd_team(threads, f->value_start[f->n_supernodes], 1))
-    {
+/* Columns of supernode s before `end`. */
+static int64_t columns_before(const pd_supernodes *f, int64_t s, int64_t end) {
+    int64_t last = f->super[s + 1] < end ? f->super[s + 1] : end;
+    return last > f->super[s] ? last - f->super[s] : 0;
+}
+
+/* What follows is called by all threads of a region. */
+
+static void load(const pd_supernodal_plan *plan, const pd_supernodes *f, const double *b, int n_columns) {
 #pragma omp for schedule(static)
-        for (int64_t i = 0; i < n; i++) {
-            lane4 v = {0};
-            const double *source = b + f->permutation[i] * n_columns;
-            for (int c = 0; c < n_columns; c++) v[c] = source[c];
-            plan->z[i] = v;
-        }
+    for (int64_t i = 0; i < f->n; i++) {
+        lane4 v = {0};
+        const double *source = b + f->permutation[i] * n_columns;
+        for (int c = 0; c < n_columns; c++) v[c] = source[c];
+        plan->z[i] = v;
+    }
+}
+
+static void store(const pd_supernodal_plan *plan, const pd_supernodes *f, double *x, int n_columns) {
+#pragma omp for schedule(static)
+    for (int64_t i = 0; i < f->n; i++) {
+        double *target = x + f->permutation[i] * n_columns;
+        for (int c = 0; c < n_columns; c++) target[c] = plan->z[i][c];
+    }
+}
+
+/* The columns before `end`, which is n or in the last supernode. */
+static void forward(pd_supernodal_plan *plan, const pd_supernodes *f, int64_t end) {
 #pragma omp for schedule(dynamic, 1)
-        for (int64_t t = 0; t < plan->n_subtrees; t++) {
-            lane4 *tail = plan->tail + plan->subtree_tail[t];
-            memset(tail, 0, (size_t)(plan->subtree_tail[t + 1] - plan->subtree_tail[t]) * sizeof(lane4));
-            for (int64_t s = plan->subtree_first[t]; s <= plan->subtree_last[t]; s++) forward_in_subtree(plan, f, s, tail);
-        }
+    for (int64_t t = 0; t < plan->n_subtrees; t++) {
+        lane4 *tail = plan->tail + plan->subtree_tail[t];
+        memset(tail, 0, (size_t)(plan->subtree_tail[t + 1] - plan->subtree_tail[t]) * sizeof(lane4));
+        for (int64_t s = plan->subtree_first[t]; s <= plan->subtree_last[t]; s++) forward_in_subtree(plan, f, s, tail);
+    }
 #pragma omp single
-        for (int64_t t = 0; t < plan->n_subtrees; t++) {
-            int64_t root = plan->subtree_last[t], count = plan->subtree_tail[t + 1] - plan->subtree_tail[t];
-            const int64_t *row = f->rows + f->row_start[root] + columns_of(f, root);
-            const lane4 *tail = plan->tail + plan->subtree_tail[t];
-            for (int64_t r = 0; r < count; r++) plan->z[row[r]] += tail[r];
-        }
-        for (int64_t t = 0; t < plan->n_top; t++) forward_shared(plan, f, plan->top[t]);
-        for (int64_t t = plan->n_top - 1; t >= 0; t--) backward_shared(plan, f, plan->top[t]);
+    for (int64_t t = 0; t < plan->n_subtrees; t++) {
+        int64_t root = plan->subtree_last[t], count = plan->subtree_tail[t + 1] - plan->subtree_tail[t];
+        const int64_t *row = f->rows + f->row_start[root] + columns_of(f, root);
+        const lane4 *tail = plan->tail + plan->subtree_tail[t];
+        for (int64_t r = 0; r < count; r++) plan->z[row[r]] += tail[r];
+    }
+    for (int64_t t = 0; t < plan->n_top; t++) {
+        int64_t columns = columns_before(f, plan->top[t], end);
+        if (columns > 0) forward_shared(plan, f, plan->top[t], columns);
+    }
+}
+
+static void backward(pd_supernodal_plan *plan, const pd_supernodes *f, int64_t end) {
+    for (int64_t t = plan->n_top - 1; t >= 0; t--) {
+        int64_t columns = columns_before(f, plan->top[t], end);
+        if (columns > 0) backward_shared(plan, f, plan->top[t], columns);
+    }
 #pragma omp for schedule(dynamic, 1)
-        for (int64_t t = 0; t < plan->n_subtrees; t++)
-            for (int64_t s = plan->subtree_last[t]; s >= plan->subtree_first[t]; s--) backward_in_subtree(plan, f, s);
-#pragma omp for schedule(static)
-        for (int64_t i = 0; i < n; i++) {
-            double *target = x + f->permutation[i] * n_columns;
-            for (int c = 0; c < n_columns; c++) target[c] = plan->z[i][c];
-        }
+    for (int64_t t = 0; t < plan->n_subtrees; t++)
+        for (int64_t s = plan->subtree_last[t]; s >= plan->subtree_first[t]; s--) backward_in_subtree(plan, f, s);
+}
+
+/* What a solve costs says how many threads it gets. */
+static int team_of(const pd_supernodes *f, int threads) { return pd_team(threads, f->value_start[f->n_supernodes], 1); }
+
+void pd_supernodal_solve(pd_supernodal_plan *plan, const pd_supernodes *f, const double *b, double *x, int n_columns, int threads) {
+#pragma omp parallel num_threads(team_of(f, threads))
+    {
+        load(plan, f, b, n_columns);
+        forward(plan, f, f->n);
+        backward(plan, f, f->n);
+        store(plan, f, x, n_columns);
+    }
+    (void)threads;
+}
+
+void pd_supernodal_forward(pd_supernodal_plan *plan, const pd_supernodes *f, int64_t end, const double *b, double *y, int n_columns,
+                           int threads) {
+#pragma omp parallel num_threads(team_of(f, threads))
+    {
+        load(plan, f, b, n_columns);
+        forward(plan, f, end);
+    }
+    for (int64_t i = end; i < f->n; i++)
+        for (int c = 0; c < n_columns; c++) y[(i - end) * n_columns + c] = plan->z[i][c];
+    (void)threads;
+}
+
+void pd_supernodal_backward(pd_supernodal_plan *plan, const pd_supernodes *f, int64_t end, const double *x2, double *x, int n_columns,
+                            int threads) {
+    for (int64_t i = end; i < f->n; i++)
+        for (int c = 0; c < n_columns; c++) plan->z[i][c] = x2[(i - end) * n_columns + c];
+#pragma omp parallel num_threads(team_of(f, threads))
+    {
+        backward(plan, f, end);
+        store(plan, f, x, n_columns);
     }
     (void)threads;
 }

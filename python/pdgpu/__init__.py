@@ -28,6 +28,7 @@ from pdgpu.projective_contact import ProjectiveContact
 from pdgpu.rates import Rate
 from pdgpu.records import StepRecord
 from pdgpu.scene import Scene
+from pdgpu.schur import SchurDirect
 from pdgpu.signed_distance_field import SignedDistanceField
 from pdgpu.simulation import Simulation
 from pdgpu.snapshots import Snapshot
@@ -60,6 +61,7 @@ __all__ = [
     "ProjectiveContact",
     "Rate",
     "Scene",
+    "SchurDirect",
     "SignedDistanceField",
     "Simulation",
     "Snapshot",

@@ -20,6 +20,7 @@ from pdgpu import (
     linear_solvers,
     penalty_contact,
     projective_contact,
+    schur,
     signed_distance_field,
     solvers,
     time_step_solver,
@@ -400,7 +401,7 @@ def _solver(value):
         return {(str(first), str(second)): number for first, second, number in value["pairs"]}
     if isinstance(value, dict):
         options = {name: _solver(option) for name, option in value.items() if name != "type"}
-        for module in (solvers, linear_solvers, contact, penalty_contact, projective_contact, two_way_contact):
+        for module in (solvers, linear_solvers, schur, contact, penalty_contact, projective_contact, two_way_contact):
             kind = getattr(module, value["type"], None) if value["type"] in module.__all__ else None
             if isinstance(kind, type) and dataclasses.is_dataclass(kind):
                 return kind(**options)

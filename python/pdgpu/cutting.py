@@ -8,6 +8,7 @@ share no element with their original: colours, like velocities, are inherited [C
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from pdgpu.attributes import read_only
 from pdgpu.bodies import Body
 from pdgpu.materials import Bending, Spring
 from pdgpu.mesh import Mesh
+from pdgpu.schur import SchurDirect
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -275,9 +277,10 @@ class Cutting:
         scene, result, origin = cut_scene(self._scene, body, edges)
         if not len(result.new_vertices):
             return result
+        linear = getattr(self.solver, "linear", None)
         torn = self._resumed(
             scene,
-            self.solver,
+            replace(self.solver, linear=linear._carried(origin.rows)) if isinstance(linear, SchurDirect) else self.solver,
             self.dt,
             self.contact,
             self.device,

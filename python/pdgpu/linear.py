@@ -30,6 +30,7 @@ from pdgpu.linear_solvers import (
     linear_settings,
 )
 from pdgpu.scaling import SPREAD, check_columns, exponent_of, ordinary_matrix, times_power, to_ordinary
+from pdgpu.schur import schur_complement
 from pdgpu.spectrum import arrays, scaled
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
     from pdgpu.types import Device, LinearSolver, Matrix, Precision, Sparse
 
-__all__ = ["LinearResult", "System", "extreme_eigenvalues", "solve", "spectral_radius"]
+__all__ = ["LinearResult", "System", "extreme_eigenvalues", "schur_complement", "solve", "spectral_radius"]
 
 COLUMNS = _host.LINEAR_RECORD_COLUMNS
 ITERATIONS = 1000

@@ -10,7 +10,7 @@ from pdgpu.arguments import choice, flag, integer, number
 __all__ = ["PCG", "SOR", "AJacobi", "Chebyshev", "Direct", "GaussSeidel", "Jacobi", "SymmetricGaussSeidel"]
 
 # the order of PD_LINEAR_TABLE in csrc/linear/linear_solver.h
-KINDS = ("Direct", "Jacobi", "GaussSeidel", "SymmetricGaussSeidel", "SOR", "PCG", "AJacobi")
+KINDS = ("Direct", "Jacobi", "GaussSeidel", "SymmetricGaussSeidel", "SOR", "PCG", "AJacobi", "SchurDirect")
 # a standalone solve looks at the residual so often where nothing asks for it
 CHECK_EVERY = {"cpu": 1, "cuda": 8}
 
@@ -305,7 +305,7 @@ def linear_settings(solver, *, iterations, device="cpu", blocks=False):
     omega = getattr(solver, "omega", 1.0)
     return {
         "kind": KINDS.index(type(solver).__name__),
-        "iterations": 1 if isinstance(solver, Direct) else int(solver.iterations or iterations),
+        "iterations": int(getattr(solver, "iterations", 1) or iterations),
         "tolerance": float(getattr(solver, "tolerance", 0.0)),
         "check_every": CHECK_EVERY[device],
         "weight": 0.0 if isinstance(weight, str) else float(weight),

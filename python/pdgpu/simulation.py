@@ -28,7 +28,7 @@ from pdgpu.readback import ReadBack
 from pdgpu.records import COLUMNS, StepRecord
 from pdgpu.scene import Scene, vertex_colours
 from pdgpu.snapshots import Snapshot, snapshot_of
-from pdgpu.solver_support import check_contact, check_slides, check_support, settings_of, warn_idle_acceleration
+from pdgpu.solver_support import check_contact, check_slides, check_support, settings_of, warn_idle_acceleration, with_region
 from pdgpu.solvers import XPBD, Newton, ProjectiveDynamics
 from pdgpu.state import State
 from pdgpu.tables import scene_numbers
@@ -186,6 +186,7 @@ class Simulation(State, Motion, Diagnostics, ReadBack, ContactQueries, Cutting, 
         if not scene.n_vertices:
             raise ValueError("scene: it has no bodies")
         solver = ProjectiveDynamics() if solver is None else solver
+        solver = with_region(solver, scene)
         check_contact(solver, contact, dt)
         self._keep(
             solver=solver,
@@ -215,7 +216,7 @@ class Simulation(State, Motion, Diagnostics, ReadBack, ContactQueries, Cutting, 
         self._materials = {MATERIAL_OF_KIND[kind] for kind in groups} | {type(m).__name__ for body in scene.bodies for m in body.materials}
         if self.dt is None:
             check_held(scene, groups, self._fixed)
-        settings = settings_of(self.solver, device)
+        settings = settings_of(self.solver, device, len(self._masses))
         if self._colours is not None:
             settings["colours"] = self._colours
         elements = [(module.KINDS[kind][0], *groups[kind]) for kind in self._kinds if kind in groups]
@@ -351,11 +352,14 @@ class Simulation(State, Motion, Diagnostics, ReadBack, ContactQueries, Cutting, 
     def parameters(self) -> dict[str, Any]:
         """Numbers that the solver left to the spectrum or to a search: "rho" of the outer iteration; "linear", a dict with those of the
         linear solver ("weight", "omega", "rho"); "colours", how many a sweep over vertices (VertexBlockDescent) or elements (XPBD) takes in
-        turn; "contact", a dict with the "stiffness" of its law. What a search has not found yet is None."""
+        turn; "schur", a dict with sizes, bytes and seconds of SchurDirect; "contact", a dict with the "stiffness" of its law. What a search
+        has not found yet is None."""
         chebyshev = getattr(self.solver, "chebyshev", None)
         result = {} if chebyshev is None else {"rho": self._rho if isinstance(chebyshev.rho, str) else chebyshev.rho}
         if self._numbers is not None:
             result["linear"] = self._numbers.described(self.solver.linear)
+        if schur := self._backend.schur_cost():
+            result["schur"] = schur
         if self._colours is not None:
             result["colours"] = int(self._colours.max()) + 1
         elif isinstance(self.solver, XPBD):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import fields
+from dataclasses import fields, replace
+
+import numpy as np
 
 from pdgpu.contact import LAWS
 from pdgpu.linear_solvers import AJacobi, Direct, Jacobi, chebyshev_settings, check_order, linear_settings
+from pdgpu.schur import SchurDirect
 from pdgpu.solvers import SOLVERS, Newton, ProjectiveDynamics, VertexBlockDescent
 from pdgpu.time_step_solver import AFTER, DRIVERS, INITIALIZATIONS, PENALTY
 
-__all__ = ["check_contact", "check_slides", "check_support", "settings_of", "warn_idle_acceleration"]
+__all__ = ["check_contact", "check_slides", "check_support", "settings_of", "warn_idle_acceleration", "with_region"]
 
 
 def _linear_of(solver):
@@ -20,7 +23,13 @@ def _linear_of(solver):
     return Direct() if getattr(solver, "preconditioner", None) == "direct" else Jacobi(weight=1.0)
 
 
-def settings_of(solver, device):
+def with_region(solver, scene):
+    """The solver, with the vertices of a region in the place of what names them."""
+    linear = getattr(solver, "linear", None)
+    return replace(solver, linear=linear._resolved(scene)) if isinstance(linear, SchurDirect) else solver
+
+
+def settings_of(solver, device, n_vertices=0):
     """The solver's settings by name, as the core's method of the name of its class declares them (``backend().SOLVERS``). The fields of the
     class go over as they stand, but for those that stand for something else there; colours are the simulation's to add."""
     newton = isinstance(solver, Newton)  # its matrix is the Hessian: blocks of three rows, and one iteration would be no solve
@@ -31,6 +40,11 @@ def settings_of(solver, device):
     settings["chebyshev"] = chebyshev_settings(solver.chebyshev)
     if "linear" in settings or hasattr(solver, "preconditioner"):
         settings["linear"] = linear_settings(_linear_of(solver), iterations=1000 if newton else 1, device=device, blocks=newton)
+    if isinstance(solver, ProjectiveDynamics):
+        settings |= {"prone": None, "inner": getattr(solver.linear, "inner", 1)}
+        if isinstance(solver.linear, SchurDirect):
+            settings["prone"] = np.zeros(n_vertices, dtype=np.uint8)
+            settings["prone"][list(solver.linear.region)] = 1
     return settings
 
 
@@ -89,6 +103,11 @@ def check_slides(solver, subspace, contact=None):
     """ValueError where vertices are held on a line or plane and the solver, or what answers contact, cannot keep them there."""
     if subspace is None:
         return
+    if isinstance(solver.linear, SchurDirect):
+        raise ValueError(
+            f"slide: {solver!r} cannot hold vertices on a line or plane: that couples x, y and z, and its dense matrix is one for all "
+            "three; Direct can"
+        )
     if isinstance(solver.linear, AJacobi):
         raise ValueError(
             f"slide: {solver!r} cannot hold vertices on a line or plane: a product of AJacobi is several Jacobi steps at once, and "

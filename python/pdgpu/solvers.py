@@ -20,6 +20,7 @@ from pdgpu.linear_solvers import (
     SymmetricGaussSeidel,
     keep,
 )
+from pdgpu.schur import SchurDirect
 from pdgpu.time_step_solver import (
     AFTER,
     DRIVERS,
@@ -67,7 +68,7 @@ class ProjectiveDynamics(TimeStepSolver):
     ----------
     iterations : int
         Local-global iterations of a step.
-    linear : Direct, Jacobi, AJacobi, GaussSeidel, SymmetricGaussSeidel, SOR or PCG
+    linear : Direct, SchurDirect, Jacobi, AJacobi, GaussSeidel, SymmetricGaussSeidel, SOR or PCG
         Solver of the global step; an iterative one starts from the current iterate and does one iteration unless it says otherwise.
     chebyshev : Chebyshev, optional
         Outer acceleration, over the local-global iterations [Wang 2015, Algorithm 1].
@@ -83,14 +84,14 @@ class ProjectiveDynamics(TimeStepSolver):
     """
 
     iterations: int = 10
-    linear: Direct | Jacobi | AJacobi | GaussSeidel | SymmetricGaussSeidel | SOR | PCG = field(default_factory=Direct)
+    linear: Direct | SchurDirect | Jacobi | AJacobi | GaussSeidel | SymmetricGaussSeidel | SOR | PCG = field(default_factory=Direct)
     chebyshev: Chebyshev | None = None
     tolerance: float = 0.0
     initialization: str = "inertial_target"
     check_every: int | None = None
 
     materials = PROJECTIVE
-    linear_solvers = LINEAR_SOLVERS
+    linear_solvers = (*LINEAR_SOLVERS, SchurDirect)
     devices = ("cpu", "cuda")
     contacts = (*LAWS, PENALTY, *DRIVERS, *AFTER)
 

@@ -99,10 +99,10 @@ def test_iterates(solver, dtype):
         np.testing.assert_allclose(gpu.last_step[column][:3], expected, rtol=relative, atol=1e-2 * relative * expected.max())
 
 
-@pytest.mark.parametrize("linear", sorted(scenes.LINEAR_SOLVERS))
+@pytest.mark.parametrize("linear", sorted(scenes.GLOBAL_STEPS))
 def test_linear_solvers_of_the_global_step(linear, dtype):
     """If not, a loop of a linear solver on the GPU is another one than on the CPU."""
-    solver = pdgpu.ProjectiveDynamics(iterations=4, linear=scenes.LINEAR_SOLVERS[linear])
+    solver = pdgpu.ProjectiveDynamics(iterations=4, linear=scenes.GLOBAL_STEPS[linear])
     gpu, x = run("cuda", dtype, solver)
     cpu, _ = run("cpu", "float64", solver)
     size = np.linalg.norm(cpu.positions - x)

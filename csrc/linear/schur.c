@@ -1,0 +1,255 @@
+/* The Schur complement on the collision-prone vertices; see schur.h. */
+#include "linear/schur.h"
+
+#include "base/clock.h"
+#include "linear/linear_method.h"
+#include "loops/dense_loops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct pd_schur {
+    pd_context *context;
+    const pd_cholesky_functions *library;
+    pd_cholesky *cholesky;
+    pd_dense *dense;
+    int n;                /* rows of A */
+    int *rows;            /* [safe+prone] the row of A of each of the factor, the safe ones first, both ascending */
+    double *vector;       /* [safe+prone,3] */
+    real *staging;        /* [n,3] */
+    double *base, *total; /* [n] the diagonal of A as it was factorised, and as it is */
+    double *added;        /* [prone] what the dense factor holds besides Sigma */
+    int factored;
+    pd_schur_cost cost;
+};
+
+static void destroy(void *memory, pd_context *context) {
+    pd_schur *self = memory;
+    if (self->library) self->library->destroy(self->cholesky);
+    pd_dense_destroy(self->dense, context);
+    free(self->rows);
+    free(self->vector);
+    free(self->staging);
+    free(self->base);
+    free(self->total);
+    free(self->added);
+    free(self);
+}
+
+int pd_schur_prone(const pd_schur *self) { return self->cost.prone; }
+const int *pd_schur_prone_rows(const pd_schur *self) { return self->rows + self->cost.safe; }
+pd_schur_cost pd_schur_cost_of(const pd_schur *self) { return self->cost; }
+
+/* The upper triangle of A over the rows of the factor, by columns; with rows and values NULL only counts. place [n]: where a row of A is, or -1. */
+static void upper_triangle(const pd_schur *self, const pd_csr *A, const int *place, int *column_start, int *rows, double *values) {
+    int safe = self->cost.safe, total = safe + self->cost.prone, next = 0;
+    for (int f = 0; f < total; f++) {
+        int i = self->rows[f];
+        column_start[f] = next;
+        // columns of A ascend, and so do places within a part: first those of the safe part
+        for (int part = 0; part < 2; part++)
+            for (int s = A->row_start[i]; s < A->row_start[i + 1]; s++) {
+                int j = place[A->columns[s]];
+                if (j < 0 || j > f || (j >= safe) != part) continue;
+                if (rows) rows[next] = j, values[next] = A->values[s];
+                next++;
+            }
+    }
+    column_start[total] = next;
+}
+
+static pd_status factor_sparse(pd_schur *self, const pd_csr *A, const int *place) {
+    pd_error *error = pd_context_error(self->context);
+    int total = self->cost.safe + self->cost.prone, *rows = NULL, *column_start = malloc(((size_t)total + 1) * sizeof(int));
+    double *values = NULL, start = pd_seconds();
+    pd_status status = PD_OK;
+    if (!column_start) goto memory;
+    upper_triangle(self, A, place, column_start, NULL, NULL);
+    rows = malloc(((size_t)column_start[total] + 1) * sizeof(int));
+    values = malloc(((size_t)column_start[total] + 1) * sizeof(double));
+    if (!rows || !values) goto memory;
+    upper_triangle(self, A, place, column_start, rows, values);
+    PD_TRY(self->library->create_partitioned(&self->cholesky, total, self->cost.prone, column_start, rows, error));
+    status = self->library->factor(self->cholesky, values, error);
+    if (status == PD_ERROR_SINGULAR) {
+        error->vertex = self->rows[error->vertex];
+        status = pd_fail(error, PD_ERROR_SINGULAR, "the matrix is not positive definite at row %d (in a simulation: is the body held?)",
+                         error->vertex);
+    }
+    self->cost.sparse_seconds = pd_seconds() - start;
+    goto done;
+
+memory:
+    status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for the Schur complement of %d rows", self->cost.prone);
+done:
+    free(column_start);
+    free(rows);
+    free(values);
+    return status;
+}
+
+static pd_status make_sigma(pd_schur *self) {
+    size_t m = (size_t)self->cost.prone, bytes = m * m * sizeof(double);
+    double start = pd_seconds(), *sigma = malloc(bytes);
+    pd_status status = PD_OK;
+    if (!sigma)
+        return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for the Schur complement of %d rows: %zu bytes",
+                       self->cost.prone, bytes);
+    self->library->schur_complement(self->cholesky, sigma);
+    PD_TRY(pd_dense_create(&self->dense, self->context, self->library, self->cost.prone));
+    PD_TRY(pd_dense_upload(self->context, self->dense, sigma));
+    self->cost.sigma_seconds = pd_seconds() - start;
+    self->cost.factor_entries = self->library->factor_entries(self->cholesky);
+    self->cost.bytes = 3 * (long long)bytes;
+done:
+    free(sigma);
+    return status;
+}
+
+static pd_status factor_dense(pd_schur *self) {
+    pd_error *error = pd_context_error(self->context);
+    double start = pd_seconds();
+    pd_status status = pd_dense_factor(self->context, self->dense, self->added);
+    self->cost.dense_seconds = pd_seconds() - start;
+    self->cost.factorizations++;
+    self->factored = !status;
+    if (status != PD_ERROR_SINGULAR) return status;
+    error->vertex = pd_schur_prone_rows(self)[error->vertex];
+    return pd_fail(error, PD_ERROR_SINGULAR, "the Schur complement is not positive definite at row %d (in a simulation: is the body held?)",
+                   error->vertex);
+}
+
+static pd_status create(pd_schur **out, pd_context *context, const pd_cholesky_functions *cholesky, const pd_csr *A,
+                        const unsigned char *fixed, const unsigned char *prone) {
+    pd_error *error = pd_context_error(context);
+    size_t n = (size_t)A->n;
+    pd_status status = PD_OK;
+    int *place = malloc((n + 1) * sizeof *place);
+    pd_schur *self = calloc(1, sizeof *self);
+    *out = NULL;
+    if (!self || !place) goto memory;
+    self->context = context;
+    self->library = cholesky;
+    self->n = A->n;
+    self->rows = malloc((n + 1) * sizeof(int));
+    self->vector = malloc((3 * n + 1) * sizeof(double));
+    self->staging = calloc(3 * n + 1, sizeof(real));
+    self->base = calloc(n + 1, sizeof(double));
+    self->total = malloc((n + 1) * sizeof(double));
+    self->added = calloc(n + 1, sizeof(double));
+    if (!self->rows || !self->vector || !self->staging || !self->base || !self->total || !self->added) goto memory;
+    for (int i = 0; i < A->n; i++) self->base[i] = pd_csr_entry(A, i, i);
+    int next = 0;
+    for (int part = 0; part < 2; part++) {
+        for (int i = 0; i < A->n; i++) {
+            if (fixed && fixed[i]) place[i] = -1;
+            if ((fixed && fixed[i]) || !prone || (prone[i] != 0) != part) continue;
+            place[i] = next;
+            self->rows[next++] = i;
+        }
+        if (part == 0) self->cost.safe = next;
+    }
+    self->cost.prone = next - self->cost.safe;
+    if (self->cost.safe == 0 || self->cost.prone == 0) {
+        status = pd_fail(error, PD_ERROR_VALUE, "a Schur complement of %d rows beside %d others: both parts need some", self->cost.prone,
+                         self->cost.safe);
+        goto done;
+    }
+    PD_TRY(factor_sparse(self, A, place));
+    PD_TRY(make_sigma(self));
+    status = factor_dense(self);
+    goto done;
+
+memory:
+    status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for a solver of %d rows", A->n);
+done:
+    free(place);
+    if (status && self)
+        destroy(self, context);
+    else if (!status)
+        *out = self;
+    return status;
+}
+
+/* The diagonal of A is `total`, B [n], from here on: factorises Sigma anew where that has changed. Waits. */
+static pd_status set_diagonal(pd_schur *self, const double *total) {
+    const int *prone = pd_schur_prone_rows(self);
+    int same = self->factored;
+    pd_status status = pd_memory_download(self->context, self->total, total, (size_t)self->n * sizeof *total);
+    if (status) return status;
+    for (int f = 0; f < self->cost.safe; f++) {
+        int i = self->rows[f];
+        if (self->total[i] == self->base[i]) continue;
+        pd_context_error(self->context)->vertex = i;
+        return pd_fail(
+            pd_context_error(self->context), PD_ERROR_VALUE,
+            "vertex %d is in contact and not in the region of SchurDirect, which is where it can answer contact: make the region larger, "
+            "or take linear=pdgpu.Direct()",
+            i);
+    }
+    for (int k = 0; k < self->cost.prone; k++) {
+        double added = self->total[prone[k]] - self->base[prone[k]];
+        same = same && added == self->added[k];
+        self->added[k] = added;
+    }
+    return same ? PD_OK : factor_dense(self);
+}
+
+pd_status pd_schur_forward(pd_schur *self, const real *residual, real *y2) {
+    int total = self->cost.safe + self->cost.prone, threads = pd_context_threads(self->context);
+    pd_status status = pd_memory_download(self->context, self->staging, residual, 3 * (size_t)self->n * sizeof(real));
+    if (status) return status;
+    for (int f = 0; f < total; f++)
+        for (size_t c = 0; c < 3; c++) self->vector[3 * (size_t)f + c] = (double)self->staging[3 * (size_t)self->rows[f] + c];
+    self->library->forward(self->cholesky, self->vector, self->vector, 3, threads); // y2 goes where b has been read
+    for (size_t k = 0; k < 3 * (size_t)self->cost.prone; k++) self->staging[k] = (real)self->vector[k];
+    return pd_memory_upload(self->context, y2, self->staging, 3 * (size_t)self->cost.prone * sizeof(real));
+}
+
+pd_status pd_schur_dense(pd_schur *self, const real *g2, real *u2) { return pd_dense_solve(self->context, self->dense, g2, u2); }
+
+pd_status pd_schur_backward(pd_schur *self, const real *u2, real *direction) {
+    int total = self->cost.safe + self->cost.prone, threads = pd_context_threads(self->context);
+    size_t bytes = 3 * (size_t)self->n * sizeof(real);
+    double *x2 = self->vector + 3 * (size_t)self->cost.safe;
+    pd_status status = pd_memory_download(self->context, self->staging, u2, 3 * (size_t)self->cost.prone * sizeof(real));
+    if (status) return status;
+    for (size_t k = 0; k < 3 * (size_t)self->cost.prone; k++) x2[k] = (double)self->staging[k];
+    self->library->backward(self->cholesky, x2, self->vector, 3, threads);
+    memset(self->staging, 0, bytes);
+    for (int f = 0; f < total; f++)
+        for (size_t c = 0; c < 3; c++) self->staging[3 * (size_t)self->rows[f] + c] = (real)self->vector[3 * (size_t)f + c];
+    return pd_memory_upload(self->context, direction, self->staging, bytes);
+}
+
+/* ---- the frame around it ---------------------------------------------------------------------------------------------------- */
+
+pd_schur *pd_linear_schur(const pd_linear *linear) { return linear->method == &pd_schur_method ? linear->memory : NULL; }
+
+static pd_status prepare(pd_linear *self) {
+    pd_schur *schur = self->memory;
+    pd_status status = PD_OK;
+    if (self->subspace)
+        return pd_fail(pd_context_error(self->context), PD_ERROR_VALUE,
+                       "linear: SchurDirect has one matrix for x, y and z, which what is held on lines and in planes couples");
+    if (!schur) {
+        PD_TRY(create(&schur, self->context, self->cholesky, &self->A, self->fixed, self->settings.prone));
+        self->memory = schur;
+    }
+    if (self->shifted) status = set_diagonal(schur, self->total);
+done:
+    return status;
+}
+
+static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, double gamma) {
+    pd_status status = PD_OK;
+    (void)k, (void)n, (void)omegas, (void)gamma;
+    PD_TRY(pd_schur_forward(self->memory, self->residual, self->current));
+    PD_TRY(pd_schur_dense(self->memory, self->current, self->current));
+    status = pd_schur_backward(self->memory, self->current, self->current);
+done:
+    return status;
+}
+
+const pd_linear_method pd_schur_method = {
+    .name = "SchurDirect", .destroy = destroy, .prepare = prepare, .refresh = prepare, .iterate = iterate, .exact = 1};

@@ -1,0 +1,36 @@
+/* A dense symmetric positive definite matrix that keeps its place while a part of it changes: factorised anew where it lies, in double whatever
+ * `real` is. The rules of backend.h hold. */
+#ifndef PD_DENSE_LOOPS_H
+#define PD_DENSE_LOOPS_H
+
+#include "loops/backend.h"
+#include "sparse/cholesky.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* H = sigma + diag(added), and its factor: LAPACK on the CPU, cuSOLVER's potrf on CUDA. */
+typedef struct pd_dense pd_dense;
+
+/* Room for n rows, 2 n^2 doubles in backend memory. `library` is borrowed. Errors: PD_ERROR_MEMORY with the bytes, PD_ERROR_DEVICE. */
+pd_status pd_dense_create(pd_dense **out, pd_context *context, const pd_cholesky_functions *library, int n);
+void pd_dense_destroy(pd_dense *self, pd_context *context); /* NULL is allowed */
+
+/* sigma  H [n,n] by columns, of which the lower triangle counts: once. */
+pd_status pd_dense_upload(pd_context *context, pd_dense *self, const double *sigma);
+
+/* H = sigma + diag(added), factorised. added  H [n] N/m, NULL: zero. Waits. Errors: PD_ERROR_SINGULAR, error->vertex the row. */
+pd_status pd_dense_factor(pd_context *context, pd_dense *self, const double *added);
+
+/* u = H^-1 g for three right-hand sides, both B [n,3]; u may be g. */
+pd_status pd_dense_solve(pd_context *context, pd_dense *self, const real *g, real *u);
+
+/* out_i = x of row rows[i].   rows B [n], out B [n,3] */
+pd_status pd_rows_gather(pd_context *context, int n, const int *rows, const real *x, real *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,315 @@
+"""SchurDirect: the partition, the three steps of a solve, the nested iteration, and what is refused."""
+
+import inputs
+import numpy as np
+import pytest
+import scipy.sparse
+
+import pdgpu
+
+MU = 1e5
+
+
+def block(cells=(16, 5, 5), dx=0.05):
+    """A bar of the tables (numerics: D), its inner vertices moved."""
+    points, tets = inputs.kuhn_grid(*cells, dx)
+    return pdgpu.Mesh(inputs.jitter(points, cells, dx, 0.2), tets=tets)
+
+
+def tip(points):
+    return (points[:, 0] > 0.5) & (points[:, 1] < 0.13)
+
+
+def bar(mesh, copies=1):
+    """Bars held at one end; with more, one beside the other, and particles that no element joins to anything."""
+    scene = pdgpu.Scene()
+    for k in range(copies):
+        moved = pdgpu.Mesh(mesh.points + [0, 0, 0.5 * k], tets=mesh.tets)
+        scene.add_solid(moved, pdgpu.ARAP(mu=MU), density=1000.0, name=f"bar{k}").pin(lambda points: points[:, 0] < 1e-9)
+    return scene
+
+
+def bent(points):
+    return points * [1.2, 1.0, 1.0] + np.stack([0 * points[:, 0], 0.3 * np.sin(3 * points[:, 0]), 0.1 * points[:, 0] ** 2], axis=1)
+
+
+def simulate(scene, linear, iterations=6, dt=None, **options):
+    sim = pdgpu.Simulation(
+        scene, pdgpu.ProjectiveDynamics(iterations=iterations, linear=linear, initialization="previous"), dt=dt, **options
+    )
+    sim.set_state(positions=bent(scene.rest_positions()))
+    return sim
+
+
+def iterates(sim):
+    sim.step(record="positions")
+    return np.array(sim.last_step.positions, dtype=np.float64)
+
+
+def distance(first, second):
+    return np.abs(first - second).max() / np.abs(second).max()
+
+
+def test_schur_complement_is_the_one_of_the_matrix():
+    """A wrong Sigma answers every contact with the wrong stiffness."""
+    scene = bar(block((6, 3, 3)), copies=2)  # two components, one without a row in the region
+    scene.add_particles([[5.0, 0.0, 0.0], [5.0, 1.0, 0.0]], mass=0.5)
+    A = pdgpu.Simulation(scene, dt=1 / 30).system_matrix(free=True)
+    generator = np.random.default_rng(0)
+    for region in (generator.permutation(np.arange(20, 70)), np.array([3]), np.arange(A.shape[0] - 60, A.shape[0])):
+        rest = np.setdiff1d(np.arange(A.shape[0]), region)
+        contact = scipy.sparse.random(5, len(region), 0.2, random_state=1).toarray()
+        A22, A21, A11 = (A[rows][:, columns].toarray() for rows, columns in ((region, region), (region, rest), (rest, rest)))
+        expected = A22 - A21 @ np.linalg.solve(A11, A21.T)
+        sigma = pdgpu.linear.schur_complement(A, region)
+        assert np.abs(sigma - expected).max() <= 1e-12 * np.abs(expected).max()
+        np.testing.assert_array_equal(sigma, sigma.T)
+        # with contact: the complement of K + W^T C W is Sigma + C22 [Wang et al. 2021, Sec. 4.4]
+        added = 1e4 * contact.T @ contact
+        assert np.abs((A22 + added - A21 @ np.linalg.solve(A11, A21.T)) - (sigma + added)).max() <= 1e-12 * np.abs(expected).max()
+        assert np.linalg.eigvalsh(sigma)[0] > 0.0
+
+
+@pytest.mark.parametrize("dt", [None, 1 / 30])
+def test_one_inner_iteration_is_the_whole_global_step(dt):
+    """Every iteration, not the last: as printed, Algorithm 1 converges too, and its first step is wrong by as much as its size."""
+    scene = bar(block(), copies=2)
+    scene["bar1"].attach([80, 81], [0.4, 0.3, 0.5], stiffness=300.0)
+    region = np.flatnonzero(tip(scene.rest_positions()) | (scene.rest_positions()[:, 0] < 0.06))  # pinned vertices too, in both bodies
+    schur, direct = (simulate(scene, linear, dt=dt) for linear in (pdgpu.SchurDirect(region, inner=1), pdgpu.Direct()))
+    added = np.zeros(scene.n_vertices)
+    added[schur.solver.linear.prone(scene)] = np.random.default_rng(0).uniform(0.0, 2e4, len(schur.solver.linear.region))
+    for diagonal in (None, added, None):  # without contact, with what it adds to the diagonal, and when it has gone
+        for sim in (schur, direct):
+            sim._backend.set_diagonal(diagonal)
+            sim.set_state(positions=bent(scene.rest_positions()))
+        for one, other in zip(iterates(schur), iterates(direct), strict=True):
+            assert distance(one, other) <= 1e-12
+    assert schur.parameters["schur"]["factorizations"] == 3
+
+
+def algorithm_1(scene, prone, x, iterations, inner, corrected=True, contact=None):
+    """Wang et al. 2021, Algorithm 1 in NumPy, quasistatic, for tets of ARAP: its iterates. Sums and factors of its own.
+
+    contact : (W (k, n), c (k,), t (k, 3)), optional
+        Zero-length springs that stay.
+    """
+    A = pdgpu.Simulation(scene, dt=None).system_matrix()
+    free, rest = scene.fixed() == 0, scene.rest_positions()
+    load = scene.masses()[:, None] * scene.gravity
+    tets = np.concatenate([body.mesh.tets + body.slice.start for body in scene.bodies])
+    is_prone = np.zeros(len(rest), dtype=bool)
+    is_prone[prone] = True
+    beta = (is_prone | ~free)[tets].all(axis=1) & is_prone[tets].any(axis=1)
+    safe = np.flatnonzero(free & ~is_prone)
+    inverse = np.linalg.inv((rest[tets[:, 1:]] - rest[tets[:, :1]]).swapaxes(1, 2))
+    weight = 2.0 * MU / np.abs(np.linalg.det(inverse)) / 6.0
+    gradients = np.concatenate([-inverse.sum(axis=1, keepdims=True), inverse], axis=1)  # (m, 4, 3)
+
+    def rotations(x, chosen):
+        F = np.einsum("mai,maj->mij", x[tets[chosen]], gradients[chosen])
+        U, _, V = np.linalg.svd(F)
+        U[:, :, 2] *= np.sign(np.linalg.det(U @ V))[:, None]
+        return U @ V
+
+    def forces(x, R, chosen):
+        F = np.einsum("mai,maj->mij", x[tets[chosen]], gradients[chosen])
+        f = np.zeros_like(x)
+        np.add.at(f, tets[chosen], np.einsum("m,mij,maj->mai", weight[chosen], R - F, gradients[chosen]))
+        return f
+
+    A22_beta = np.zeros((len(rest),) * 2)
+    for tet, w, g in zip(tets[beta], weight[beta], gradients[beta], strict=True):
+        A22_beta[np.ix_(tet, tet)] += w * g @ g.T
+    A22_beta = A22_beta[np.ix_(prone, prone)]
+    A11, A21, A22 = (A[rows][:, columns].toarray() for rows, columns in ((safe, safe), (prone, safe), (prone, prone)))
+    sigma_alpha = A22 - A22_beta - A21 @ np.linalg.solve(A11, A21.T)
+    W, c, t = contact or (np.zeros((1, len(rest))), np.zeros(1), np.zeros((1, 3)))
+    A22_col = (W.T * c @ W)[np.ix_(prone, prone)]
+    iterates, x = [x], x.copy()
+    for _ in range(iterations):
+        f = forces(x, rotations(x, ~beta), ~beta) + load
+        y = f[prone] - A21 @ np.linalg.solve(A11, f[safe])
+        moved = np.zeros((len(prone), 3))
+        for _ in range(inner):
+            pull = forces(x, rotations(x, beta), beta)[prone] - (W.T * c @ (W @ x - t))[prone]
+            u = np.linalg.solve(sigma_alpha + A22_beta + A22_col, y + pull)
+            x[prone] += u
+            moved += u
+            y = y - sigma_alpha @ u
+        x[safe] += np.linalg.solve(A11, f[safe] - A21.T @ (moved if corrected else 0.0 * moved))
+        iterates.append(x.copy())
+    return np.array(iterates)
+
+
+@pytest.mark.parametrize("inner", [1, 2, 3, 7])
+def test_iterates_are_those_of_algorithm_1(inner):
+    """The nested iteration as the paper means it, held against a program of its own, with elements between pinned and prone vertices."""
+    scene = bar(block((8, 3, 3)), copies=2)
+    points = scene.rest_positions()
+    region = (points[:, 0] > 0.2) & (points[:, 1] < 0.08) | (points[:, 0] < 0.06)
+    linear = pdgpu.SchurDirect(region, inner=inner)
+    found = iterates(simulate(scene, linear, iterations=4))
+    prone = linear.prone(scene)
+    expected = algorithm_1(scene, prone, bent(points), 4, inner)
+    for one, other in zip(found, expected, strict=True):
+        assert distance(one, other) <= 1e-11
+    # the reference sees the misprint of step 5: one iteration of it is wrong by as much as it moves
+    printed = algorithm_1(scene, prone, bent(points), 1, inner, corrected=False)
+    assert distance(printed[1], found[1]) > 0.1
+
+
+def test_energy_never_grows_and_inner_iterations_saturate():
+    """With frozen contact every inner iteration lowers G; the gain of more than a few is small (numerics: D)."""
+    scene = bar(block())
+    chosen = np.flatnonzero(tip(scene.rest_positions()))
+    scene["bar0"].attach(chosen[::3], scene.rest_positions()[chosen[::3]] + [0.0, 0.05, 0.0], stiffness=2e4)  # contact that stays
+    counts = {}
+    best = simulate(scene, pdgpu.SchurDirect(chosen, 20), iterations=600)
+    best.step()
+    lowest = best.incremental_potential(best.positions)
+    for inner in (1, 3, 5, 20):
+        sim = simulate(scene, pdgpu.SchurDirect(chosen, inner), iterations=150)
+        sim.step(record=True)
+        loss = sim.last_step["incremental_potential"]
+        assert (np.diff(loss) <= 1e-12 * loss[0]).all()
+        counts[inner] = int(np.argmax(loss - lowest <= 1e-3 * (loss[0] - lowest)))
+    assert counts[1] >= counts[3] >= 1
+    assert counts[1] <= 2.0 * counts[20]
+    assert abs(counts[3] - counts[20]) <= 0.25 * counts[3] + 1
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_bits_do_not_depend_on_threads_and_survive_a_file(dtype, tmp_path):
+    """The same answer on every machine, and after a stop."""
+    scene = bar(block((20, 8, 8)))
+    runs = [simulate(scene, pdgpu.SchurDirect(tip, inner=3), dt=1 / 30, dtype=dtype, threads=threads) for threads in (1, 2, 3)]
+    for sim in runs:
+        sim.step(2)
+    runs[0].save(tmp_path / "run.npz")
+    resumed = pdgpu.Simulation.load(tmp_path / "run.npz")
+    assert resumed.solver == runs[0].solver
+    for sim in (*runs, resumed):
+        sim.step(2)
+    for other in (*runs[1:], resumed):
+        np.testing.assert_array_equal(other.positions, runs[0].positions)
+    reference = simulate(scene, pdgpu.SchurDirect(tip, inner=3), dt=1 / 30)
+    reference.step(4)
+    assert distance(runs[0].positions, reference.positions) <= (1e-5 if dtype == "float32" else 0.0)
+
+
+def test_a_cut_carries_the_region():
+    """A torn cloth goes on with the copies of its vertices in the region."""
+    mesh = pdgpu.shapes.grid((1, 1), cells=(8, 8))
+
+    def cut(linear):
+        scene = pdgpu.Scene()
+        scene.add_shell(mesh, pdgpu.Spring(1e3), density=0.2, name="cloth").pin(lambda points: points[:, 1] > 0.99)
+        sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=4, linear=linear), dt=1 / 60)
+        sim.step(2)
+        middle = np.flatnonzero(np.abs(mesh.points[:, 0] - 0.5) < 1e-9)
+        middle = middle[np.argsort(mesh.points[middle, 1])][:5]
+        new = sim.cut("cloth", np.stack([middle[:-1], middle[1:]], axis=1)).new_vertices
+        sim.step(2)
+        return sim, new
+
+    schur, new = cut(pdgpu.SchurDirect(lambda points: points[:, 1] < 0.6, inner=1))
+    direct, _ = cut(pdgpu.Direct())
+    assert len(new) and set(new) <= set(schur.solver.linear.region)
+    assert distance(schur.positions, direct.positions) <= 1e-12
+
+
+def test_region_near_points_is_whole_elements():
+    """What is near the points on the surface, and the tets that hold it: as embedded proxies need."""
+    mesh = block((6, 4, 4))
+    scene = bar(mesh)
+    linear = pdgpu.SchurDirect([[0.3, 0.0, 0.1]], distance=0.06)
+    prone = linear.prone(scene)
+    near = np.linalg.norm(mesh.points - [0.3, 0.0, 0.1], axis=1) <= 0.06
+    surface = np.zeros(len(near), dtype=bool)
+    surface[np.unique(mesh.surface)] = True
+    expected = np.unique(mesh.tets[(near & surface)[mesh.tets].any(axis=1)])
+    np.testing.assert_array_equal(prone, expected[scene.fixed()[expected] == 0])
+
+
+def floor_scene():
+    scene = pdgpu.Scene()
+    mesh = block((4, 3, 3))
+    scene.add_solid(pdgpu.Mesh(mesh.points + [0, 0.004, 0], tets=mesh.tets), pdgpu.ARAP(mu=MU), density=1000.0)
+    scene.add_obstacle(pdgpu.Plane((0, 0, 0), (0, 1, 0)), name="floor")
+    return scene
+
+
+@pytest.mark.parametrize(
+    "contact",
+    [
+        pdgpu.BarrierContact(0.01, stiffness=1e4, area_weighted=False),
+        pdgpu.PenaltyContact(stiffness=1e4, thickness=0.01),
+        pdgpu.ProjectiveContact(0.01),
+    ],
+    ids=lambda contact: type(contact).__name__,
+)
+def test_contact_on_the_region_and_off_it(contact):
+    """The laws that exist act through the diagonal of the region; what would act elsewhere is named and not left out."""
+    scene = floor_scene()
+
+    def run(linear):
+        solver = pdgpu.ProjectiveDynamics(iterations=150, linear=linear)
+        sim = pdgpu.Simulation(scene, solver, dt=1 / 60, contact=contact)
+        sim.step(3)
+        return sim.positions
+
+    schur = run(pdgpu.SchurDirect(lambda points: points[:, 1] < 0.06, inner=3))
+    assert schur[:, 1].min() > -1e-3
+    np.testing.assert_allclose(schur, run(pdgpu.Direct()), atol=2e-4)
+    with pytest.raises(ValueError, match=r"vertex \d+ is in contact and not in the region of SchurDirect"):
+        run(pdgpu.SchurDirect(lambda points: points[:, 1] > 0.1))
+
+
+def test_what_cannot_be_is_refused_with_its_numbers(monkeypatch):
+    """Before anything is computed, and with what to do instead."""
+    scene = bar(block((4, 2, 2)))
+
+    def refuse(error, match, region, scene=scene, **options):
+        with pytest.raises(error, match=match):
+            simulate(scene, pdgpu.SchurDirect(region, **options))
+
+    refuse(ValueError, "region: it is empty", [])
+    refuse(ValueError, "region: all of its 9 vertices are pinned", lambda points: points[:, 0] < 1e-9)
+    refuse(ValueError, "region: all 36 free vertices are in it", np.ones(45, dtype=bool))
+    refuse(ValueError, "region: index 45 at 1 is out of range for 45 vertices", [3, 45])
+    refuse(ValueError, r"region: a mask must have shape \(45,\), got \(44,\)", np.ones(44, dtype=bool))
+    refuse(TypeError, "region: expected vertices, .* got dtype float64; points need a distance", np.zeros((2, 3)))
+    refuse(TypeError, "region: the callable must return a boolean mask", lambda points: points[:, 0])
+    refuse(ValueError, "region: it is empty", [[9.0, 9.0, 9.0]], distance=0.1)
+    refuse(ValueError, "distance: must be greater than 0", [[9.0, 9.0, 9.0]], distance=0.0)
+    refuse(ValueError, "inner: must be at least 1, got 0", [1], inner=0)
+    monkeypatch.setattr("pdgpu.schur._available_memory", lambda: 8_000)
+    refuse(MemoryError, "the Schur complement of 16 vertices needs 8192 bytes, and 8000 are available", np.arange(20, 40))
+    monkeypatch.undo()
+    held = bar(block((4, 2, 2)))
+    held["bar0"].slide([20], line=(1, 0, 0))
+    refuse(ValueError, "slide: .*SchurDirect.* cannot hold vertices on a line or plane", [30, 31], scene=held)
+    loose = pdgpu.Scene()
+    loose.add_solid(block((4, 2, 2)), pdgpu.ARAP(mu=MU), density=1000.0, name="loose")
+    refuse(ValueError, "loose", [30, 31], scene=loose)
+    with pytest.raises(TypeError, match="linear: Newton takes"):
+        pdgpu.Newton(linear=pdgpu.SchurDirect([1]))
+    for region, match in (([1, 1], "1 of its 2 rows are there twice"), ([], "expected some of 5 rows"), (range(5), "and not all, got 5")):
+        with pytest.raises(ValueError, match=match):
+            pdgpu.linear.schur_complement(scipy.sparse.eye(5, format="csr"), list(region))
+    with pytest.raises(RuntimeError, match="not positive definite at row 1 of 3"):
+        pdgpu.linear.schur_complement([[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [2])
+
+
+def test_cost_is_said_before():
+    """Bytes and time of the dense part, which a region of many vertices makes large."""
+    scene = bar(block())
+    linear = pdgpu.SchurDirect(tip)
+    said = linear.cost(scene)
+    sim = simulate(scene, linear)
+    done = sim.parameters["schur"]
+    assert (said["prone"], said["safe"]) == (done["prone"], done["safe"]) == (110, 466)
+    assert said["bytes"] == 32 * 110**2 >= done["bytes"] == 24 * 110**2
+    assert said["flops"] == 110**3 / 3 and 0.0 < said["seconds"] < 1.0
+    assert repr(sim.solver.linear) == "SchurDirect(<110 vertices>, inner=3)"
