@@ -35,7 +35,12 @@ def host_calls():
         "colouring": (tets, len(points), "greedy"),
         "rest_shape": (points, "tet", tets),
         "cpu_supports_backend": (),
-        "schur_complement": (np.array([0, 1, 3, 5], np.int32), np.array([0, 0, 1, 1, 2], np.int32), np.array([2.0, -1.0, 2.0, -1.0, 2.0]), 2),
+        "schur_complement": (
+            np.array([0, 1, 3, 5], np.int32),
+            np.array([0, 0, 1, 1, 2], np.int32),
+            np.array([2.0, -1.0, 2.0, -1.0, 2.0]),
+            2,
+        ),
         "find_intersections": (cloth, *surface, 1),
         "find_crossings": (cloth, cloth + 0.1, vertices, *surface, 1),
         "smallest_gap": (cloth, vertices, *surface, 1),
