@@ -450,6 +450,30 @@ def sand(fine):
     return ContactCase(scene=scene, contact=contact, steps=60 if fine else 6)
 
 
+def thick_bodies(fine):
+    """Grains, hairs, a cloth and a block fall on each other and on a ball, each as thick as it is."""
+    rng, scene = np.random.default_rng(3), pdgpu.Scene(GRAVITY)
+    half, count, cells = (0.08, 12, 12) if fine else (0.05, 4, 5)
+    down = np.array([0.0, -1.0, 0.0])
+    cloth(scene, sheet(2.0 * half, 2.0 * half, cells, 0.052), cells=cells, velocity=down, thickness=2e-3)
+    for k in range(count):
+        z = (k - 0.5 * (count - 1)) * 0.01
+        hair = string(np.stack([np.linspace(-half, half, 13), np.full(13, 0.059 + 1e-3 * (k % 2)), np.full(13, z)], axis=1))
+        scene.add_rod(hair, pdgpu.Spring(500.0), density=0.01, bending=1e-6, velocity=1.5 * down, thickness=1.5e-3, name=f"hair{k}")
+    shape = (10, 8, 10) if fine else (3, 3, 3)
+    grid = np.stack(np.meshgrid(*(np.arange(n) - 0.5 * (n - 1) for n in shape), indexing="ij"), axis=-1).reshape(-1, 3)
+    points = 0.009 * grid + rng.uniform(-4e-4, 4e-4, grid.shape)
+    points[:, 1] += 0.068 - points[:, 1].min()
+    mass = np.where(np.arange(len(points)) % 2, 1e-2, 1e-5)  # 1000 : 1
+    scene.add_particles(points, mass=mass, velocity=2.0 * down, thickness=7e-3, name="sand")
+    block = cube(0.03, 3 if fine else 1, (0.0, points[:, 1].max() + 0.025, 0.0))
+    solid(scene, block, velocity=2.5 * down, thickness=1e-3)
+    scene.add_obstacle(pdgpu.Sphere((0.0, 0.0, 0.0), 0.05), name="ball")
+    scene.add_obstacle(pdgpu.Plane((0.0, -0.06, 0.0), (0.0, 1.0, 0.0)), name="floor")
+    contact = pdgpu.BarrierContact(1e-3, 1e6, area_weighted=False)
+    return ContactCase(scene=scene, contact=contact, dt=1 / 200, steps=60 if fine else 5)
+
+
 SCENES = {
     "needle": needle,
     "blade": blade,
@@ -472,6 +496,7 @@ SCENES = {
     "stack": stack,
     "bodies in a box": bodies_in_a_box,
     "sand": sand,
+    "thick bodies": thick_bodies,
 }
 # what every run of the tests does; together they have every kind of body, of obstacle and of pair
 QUICK = (
@@ -497,7 +522,7 @@ def in_units(case, length):
     """A scene whose numbers are those of `case` in a unit of which a metre has `length`; seconds and kilograms stay."""
     scene = pdgpu.Scene(case.scene.gravity * length)
     for body in case.scene.bodies:
-        others = dict(name=body.name, velocity=body.velocity * length, damping=body.damping)
+        others = dict(name=body.name, velocity=body.velocity * length, damping=body.damping, thickness=body.thickness * length)
         if body.type == "particles":
             copy = scene.add_particles(body.points * length, mass=body.masses, **others)
         else:
@@ -531,6 +556,8 @@ def _material_in_units(material, body, length):
     """N/m stays, Pa are kg/(m s^2), J are kg m^2/s^2."""
     if isinstance(material, pdgpu.Bending):
         return pdgpu.Bending(material.constant("stiffness", 1)[0] * length**2)
+    if isinstance(material, pdgpu.RodBending):
+        return pdgpu.RodBending(material.constant("stiffness", 1)[0] * length**3)
     if isinstance(material, pdgpu.Spring):
         return material
     assert body == "solid"

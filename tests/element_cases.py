@@ -8,12 +8,15 @@ TET = np.array([[0.0, 0.0, 0.0], [1.0, 0.1, 0.0], [0.2, 0.9, 0.1], [0.1, 0.2, 1.
 UNIT = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])  # F = the matrix applied to it
 HINGE = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.4, 0.9, 0.0], [0.6, -1.1, 0.0]])
 BENT = HINGE + [[0, 0, 0], [0, 0, 0], [0, 0, 0.4], [0, 0, 0.3]]
+STRAIGHT = np.array([[0.1, 0.0, 0.0], [1.0, 0.0, 0.0], [-0.5, 0.0, 0.0]])
 CASES = {
     "spring": (pdgpu.Spring(30.0), TET[:2]),
     "arap tet": (pdgpu.ARAP(50.0), TET),
     "arap triangle": (pdgpu.ARAP(50.0), TET[:3]),
     "bending, flat": (pdgpu.Bending(2.0), HINGE),
     "bending, curved": (pdgpu.Bending(2.0), BENT),
+    "rod bending, straight": (pdgpu.RodBending(2.0), STRAIGHT),
+    "rod bending, curved": (pdgpu.RodBending(2.0), TET[:3]),
     "volume": (pdgpu.Volume(40.0), TET),
     "area": (pdgpu.Area(40.0), TET[:3]),
     "strain limit tet": (pdgpu.StrainLimit(0.9, 1.1, 70.0), TET),
@@ -27,6 +30,8 @@ CASES = {
     "corotated triangle": (pdgpu.Corotated(30.0, 50.0), TET[:3]),
 }
 PROJECTIVE = [name for name, (material, _) in CASES.items() if material.projective]
+FLAT = ("bending, flat", "rod bending, straight")
+BENT_AT_REST = ("bending, curved", "rod bending, curved")
 HELD = ("attachment", "world box")  # these hold a place in space
 
 

@@ -32,7 +32,7 @@ def projective(case, time=0.0, *, moving=False):
     """The scene with materials that Projective Dynamics takes; unless `moving`, everything is held where scripts have it at a time."""
     scene = pdgpu.Scene(case.scene.gravity)
     for body in case.scene.bodies:
-        others = dict(velocity=body.velocity, damping=body.damping, name=body.name)
+        others = dict(velocity=body.velocity, damping=body.damping, name=body.name, thickness=body.thickness)
         if body.type == "particles":
             scene.add_particles(body.points, mass=body.masses, **others)
             continue

@@ -165,7 +165,7 @@ def saved():
 
 
 SOLVER = pdgpu.ProjectiveDynamics(iterations=2)
-MOVES = dict(velocity=(0.0, 0.0, 0.0), damping=0.0, name="b")
+MOVES = dict(velocity=(0.0, 0.0, 0.0), damping=0.0, name="b", thickness=0.0)
 INNER = dict(iterations=2, tolerance=0.1, chebyshev=None)
 MATRIX = np.array([[2.0, -1.0, 0.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 2.0]])
 STEPS = dict(tolerance=0.0, initialization="previous", check_every=1)
@@ -185,6 +185,7 @@ ENTRIES = {
     "ARAP.from_young": (pdgpu.ARAP.from_young, dict(young=1.0, poisson=0.3)),
     "Spring": (pdgpu.Spring, dict(stiffness=1.0)),
     "Bending": (pdgpu.Bending, dict(stiffness=1.0)),
+    "RodBending": (pdgpu.RodBending, dict(stiffness=1.0)),
     "Volume": (pdgpu.Volume, dict(stiffness=1.0)),
     "Area": (pdgpu.Area, dict(stiffness=1.0)),
     "Attachment": (pdgpu.Attachment, dict(stiffness=1.0)),
@@ -218,7 +219,10 @@ ENTRIES = {
     "Scene": (pdgpu.Scene, dict(gravity=(0, 0, 0))),
     "add_solid": (lambda **a: scene().add_solid(**a), dict(mesh=BEAM, material=pdgpu.ARAP(1.0), density=1.0, **MOVES)),
     "add_shell": (lambda **a: scene().add_shell(**a), dict(mesh=CLOTH, material=pdgpu.Spring(1.0), density=1.0, bending=1.0, **MOVES)),
-    "add_rod": (lambda **a: scene().add_rod(**a), dict(mesh=shapes.chain(3), material=pdgpu.Spring(1.0), density=1.0, **MOVES)),
+    "add_rod": (
+        lambda **a: scene().add_rod(**a),
+        dict(mesh=shapes.chain(3), material=pdgpu.Spring(1.0), density=1.0, bending=1.0, **MOVES),
+    ),
     "add_particles": (lambda **a: scene().add_particles(**a), dict(points=[[0, 0, 0]], mass=1.0, **MOVES)),
     "pin": (lambda **a: scene()["bar"].pin(**a), dict(where=[1, 2], motion=None)),
     "attach": (lambda **a: scene()["bar"].attach(**a), dict(where=[1, 2], targets=(0, 0, 0), stiffness=1.0)),

@@ -32,7 +32,7 @@ pd_status pd_problem_system_matrix(const pd_problem *problem, const pd_csr **out
     return problem->system_matrix->row_start ? PD_OK : create_matrix(problem->system_matrix, problem, problem->sets);
 }
 
-/* The part of the system matrix that comes from bending; out->n = 0 where nothing bends. */
+/* The part of the system matrix that comes from bending of shells; out->n = 0 where none bends. */
 static pd_status create_bending(pd_csr *out, const pd_problem *problem) {
     int n = problem->model->n_vertices, threads = pd_context_threads(problem->context), one;
     pd_corners corners = {0};

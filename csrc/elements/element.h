@@ -13,6 +13,7 @@
 #include "elements/bending.h"
 #include "elements/corotated.h"
 #include "elements/neo_hookean.h"
+#include "elements/rod_bending.h"
 #include "elements/spring.h"
 #include "elements/strain_limit.h"
 #include "elements/stvk.h"

@@ -37,6 +37,7 @@
     X(PD_ARAP_TET, arap_tet, 4, 3, 1, 1, PD_CORNERS_ROTATED)                          /* 2 mu volume [J]                             */ \
     X(PD_ARAP_TRIANGLE, arap_triangle, 3, 2, 1, 1, PD_CORNERS_SINGLE)                 /* 2 mu area [J]                               */ \
     X(PD_BENDING, bending, 4, 1, 2, 1, PD_CORNERS_SINGLE)                             /* 3 k_b/(A0+A1) [J/m2], rest |F| [m]          */ \
+    X(PD_ROD_BENDING, rod_bending, 3, 1, 2, 1, PD_CORNERS_SINGLE)                     /* 2 k_b/(l1+l2) [J], rest |F|                 */ \
     X(PD_VOLUME, volume, 4, 3, 1, 1, PD_CORNERS_SINGLE)                               /* k volume [J]                                */ \
     X(PD_AREA, area, 3, 2, 1, 1, PD_CORNERS_SINGLE)                                   /* k area [J]                                  */ \
     X(PD_STRAIN_LIMIT_TET, strain_limit_tet, 4, 3, 3, 1, PD_CORNERS_SINGLE)           /* k volume [J], minimum, maximum              */ \

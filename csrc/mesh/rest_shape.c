@@ -1,4 +1,4 @@
-/* Rest gradients of edges, triangles, tets and hinges; see rest_shape.h. */
+/* Rest gradients of edges, triangles, tets, hinges and joints; see rest_shape.h. */
 #include "mesh/rest_shape.h"
 
 #include "mesh/measure.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 
 void pd_topology_shape(pd_topology topology, int *k, int *d) {
-    *k = topology == PD_TOPOLOGY_EDGE ? 2 : topology == PD_TOPOLOGY_TRIANGLE ? 3 : 4;
+    *k = topology == PD_TOPOLOGY_EDGE ? 2 : topology == PD_TOPOLOGY_TRIANGLE || topology == PD_TOPOLOGY_JOINT ? 3 : 4;
     *d = topology == PD_TOPOLOGY_TRIANGLE ? 2 : topology == PD_TOPOLOGY_TET ? 3 : 1;
 }
 
@@ -82,12 +82,14 @@ static pd_status checked_measure(double *measure, const double *x, const int *si
 
 /* Gradients and measure of element `row`, whose corners lie at x. */
 static pd_status rest_shape(double *g, double *measure, const double *x, int row, pd_topology topology, int k, pd_error *error) {
-    static const int vertices[4] = {0, 1, 2, 3}, other_wing[3] = {0, 1, 3};
+    static const int vertices[4] = {0, 1, 2, 3}, other_wing[3] = {0, 1, 3}, other_edge[2] = {0, 2};
     for (int c = 0; c < 3 * k; c++)
         if (!isfinite(x[c]))
             return pd_fail(error, PD_ERROR_NOT_FINITE, "rest: coordinate %g at row %d, vertex %d, column %d is not finite", x[c], row,
                            c / 3, c % 3);
-    pd_status status = checked_measure(measure, x, vertices, topology == PD_TOPOLOGY_HINGE ? 3 : k, row, error);
+    // of a hinge and of a joint the first of its two parts
+    int corners = topology == PD_TOPOLOGY_HINGE ? 3 : topology == PD_TOPOLOGY_JOINT ? 2 : k;
+    pd_status status = checked_measure(measure, x, vertices, corners, row, error);
     if (status) return status;
     switch (topology) {
     case PD_TOPOLOGY_EDGE: g[0] = 1.0; break;
@@ -99,6 +101,14 @@ static pd_status rest_shape(double *g, double *measure, const double *x, int row
         if (status) return status;
         *measure += wing;
         hinge_gradients(g, x);
+        break;
+    }
+    case PD_TOPOLOGY_JOINT: {
+        double other;
+        status = checked_measure(&other, x, other_edge, 2, row, error);
+        if (status) return status;
+        g[0] = 1.0 / *measure, g[1] = 1.0 / other;
+        *measure += other;
         break;
     }
     }

@@ -12,7 +12,8 @@ typedef enum pd_topology {
     PD_TOPOLOGY_EDGE,     /* k=2, d=1: g_1 = 1, F = x_1 - x_0; measure the length, m */
     PD_TOPOLOGY_TRIANGLE, /* k=3, d=2: rows of Dm^-1 in the triangle's own orthonormal frame; measure the area, m2 */
     PD_TOPOLOGY_TET,      /* k=4, d=3: rows of Dm^-1, Dm the edges from x_0 as columns; measure the signed volume, m3 */
-    PD_TOPOLOGY_HINGE     /* k=4, d=1: x_0 x_1 the edge, x_2 x_3 the wings; measure the sum of both areas, m2 */
+    PD_TOPOLOGY_HINGE,    /* k=4, d=1: x_0 x_1 the edge, x_2 x_3 the wings; measure the sum of both areas, m2 */
+    PD_TOPOLOGY_JOINT     /* k=3, d=1: two edges x_0 x_1 and x_0 x_2; g_i = 1/length; measure the sum of both lengths, m */
 } pd_topology;
 
 /* Number of vertices k and of columns d of F. */
@@ -27,7 +28,7 @@ void pd_topology_shape(pd_topology topology, int *k, int *d);
  * energy is then k_b/2 * 3/(A0+A1) |F|^2 [Bergou et al. 2006, A Quadratic Bending Model for
  * Inextensible Surfaces].
  * Memory: allocates nothing.
- * Errors: PD_ERROR_NOT_FINITE for a coordinate, PD_ERROR_VALUE for an element of zero measure (edge: length 0; triangle, wing:
+ * Errors: PD_ERROR_NOT_FINITE for a coordinate, PD_ERROR_VALUE for an element of zero measure (edge, joint: length 0; triangle, wing:
  * area <= 1e-12 longest edge^2; tet: |volume| <= 1e-12 longest edge^3). */
 pd_status pd_rest_shapes(double *gradients, double *measures, const double *points, const int *rows, int n, pd_topology topology,
                          pd_error *error);

@@ -269,21 +269,22 @@ static PyObject *colouring(PyObject *module, PyObject *arguments, PyObject *keyw
 PyDoc_STRVAR(rest_shape_doc,
              "rest_shape($module, /, rest, topology, rows=None)\n--\n\n"
              "Rest gradients (m,k-1,d) and measures (m,) of elements with rest positions rest (m,k,3), or with corners rows\n"
-             "(m,k) of points rest (n,3). topology: 'edge' (k 2, d 1), 'triangle' (3, 2), 'tet' (4, 3) or 'hinge' (4, 1).\n"
+             "(m,k) of points rest (n,3). topology: 'edge' (k 2, d 1), 'triangle' (3, 2), 'tet' (4, 3), 'hinge' (4, 1) or 'joint' (3, 1).\n"
              "ValueError for a degenerate row.");
 
 static PyObject *rest_shape(PyObject *module, PyObject *arguments, PyObject *keywords) {
     static char *names[] = {"rest", "topology", "rows", NULL};
-    static const char *const topology_names[] = {"edge", "triangle", "tet", "hinge"};
-    static const pd_topology topologies[] = {PD_TOPOLOGY_EDGE, PD_TOPOLOGY_TRIANGLE, PD_TOPOLOGY_TET, PD_TOPOLOGY_HINGE};
+    static const char *const topology_names[] = {"edge", "triangle", "tet", "hinge", "joint"};
+    static const pd_topology topologies[] = {PD_TOPOLOGY_EDGE, PD_TOPOLOGY_TRIANGLE, PD_TOPOLOGY_TET, PD_TOPOLOGY_HINGE, PD_TOPOLOGY_JOINT};
+    enum { N = sizeof topologies / sizeof *topologies };
     PyObject *rest_object, *rows_object = Py_None;
     PyArrayObject *rest, *rows = NULL;
     const char *topology_name;
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "Os|O:rest_shape", names, &rest_object, &topology_name, &rows_object))
         return NULL;
     int which = 0, k, d, m, n = 0;
-    while (which < 4 && strcmp(topology_name, topology_names[which]) != 0) which++;
-    if (which == 4) return PyErr_Format(PyExc_ValueError, "topology: '%s' is none of edge, triangle, tet, hinge", topology_name);
+    while (which < N && strcmp(topology_name, topology_names[which]) != 0) which++;
+    if (which == N) return PyErr_Format(PyExc_ValueError, "topology: '%s' is none of edge, triangle, tet, hinge, joint", topology_name);
     pd_topology_shape(topologies[which], &k, &d);
 
     pd_error error;

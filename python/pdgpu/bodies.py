@@ -12,7 +12,7 @@ import numpy as np
 from pdgpu.arguments import any_array, number, per_item, real_array, vertex_indices
 from pdgpu.attributes import GuardedAttributes, read_only
 from pdgpu.colliders import Collider
-from pdgpu.materials import Bending, Spring
+from pdgpu.materials import Bending, RodBending, Spring
 
 if TYPE_CHECKING:
     from typing import Any
@@ -70,6 +70,8 @@ class Body(GuardedAttributes):
         After a cut (`Simulation.cut`): the vertex of the body as it was added that each vertex descends from.
     collides : bool
         Whether it takes part in contact.
+    thickness : float
+        m; in contact it reaches half of that beyond its triangles, edges and points.
     slice : slice
         Its rows in the arrays of a simulation.
     """
@@ -86,13 +88,14 @@ class Body(GuardedAttributes):
     slides: tuple[Any, ...]
     attachments: tuple[Any, ...]
     collides: bool
+    thickness: float
     groups: tuple[Any, ...]
 
     _instead = "add another body to another scene"
     _instead_of = {"pins": "call pin", "slides": "call slide", "attachments": "call attach"}
 
-    def __init__(self, name, kind, points, mesh, materials, masses, first, velocity, damping, density=None, collides=True):
-        self._keep(collides=collides)
+    def __init__(self, name, kind, points, mesh, materials, masses, first, velocity, damping, density=None, collides=True, thickness=0.0):
+        self._keep(collides=collides, thickness=thickness)
         self._keep(name=name, type=kind, points=points, mesh=mesh, materials=tuple(materials), density=density, parents=None)
         self._keep(slice=slice(first, first + len(points)), pins=(), slides=(), attachments=())
         # (kind, vertices of this body, rest, parameters) of every material; a fault of a rest shape or of an array of constants shows here
@@ -288,6 +291,8 @@ class Body(GuardedAttributes):
             return self.mesh.edges if self.type == "rod" else self.mesh.unique_edges()
         if isinstance(material, Bending):
             return self.mesh.hinges
+        if isinstance(material, RodBending):
+            return self.mesh.joints
         return {"solid": self.mesh.tets, "shell": self.mesh.triangles}[self.type]
 
     def groups_of(self, material):

@@ -12,7 +12,8 @@ import numpy as np
 from pdgpu.arguments import flag, having, number, real_array
 from pdgpu.backends import thread_count
 from pdgpu.intersections import PAIR_KINDS, ClosePair, JudgedScene
-from pdgpu.judged_shapes import JudgedShapes, PlacedShapes
+from pdgpu.judged_layers import JudgedLayers
+from pdgpu.judged_shapes import PlacedShapes
 from pdgpu.mesh import Mesh
 from pdgpu.scene import Scene
 from pdgpu.surface import SceneSurface
@@ -116,7 +117,8 @@ def certify(
     Of a Scene, planes, spheres, capsules and boxes are looked at as well, standing still or moving: they are solid, so that a vertex below
     a plane, or a body inside of one of the others, counts in every frame it is there. Between two frames their points too move straight:
     centres, ends of axes, corners, of a plane its point and its normal. With a `separation`, each of these pairs must also keep at
-    least that distance; of two obstacles it is asked only that they do not touch, and only of meshes.
+    least that distance, and always half of the `thickness` of their bodies beside it; of two obstacles it is asked only that they do not
+    touch, and only of meshes.
 
     What is exact: every verdict on a frame; without a separation also all between frames but on spheres and capsules. Distances
     between frames are decided by bounds of polynomials with exact integer coefficients, on intervals of time that are halved down to
@@ -199,18 +201,18 @@ def certify(
 
 
 def judged_parts(scene, fixed=None):
-    """JudgedScene, JudgedShapes and SceneSurface of what collides. `fixed` marks vertices of the bodies; those of obstacles are."""
+    """JudgedScene, JudgedLayers and SceneSurface of what collides. `fixed` marks vertices of the bodies; those of obstacles are."""
     parts = (*scene.bodies, *scene.obstacles)
     surface = SceneSurface(scene, [place for place, part in enumerate(parts) if part.collides])
     still = np.ones(len(surface.rest), np.uint8)
     still[: scene.n_vertices] = 0 if fixed is None else fixed
-    judged = JudgedScene(len(still), surface.triangles, surface.edges, surface.particles, still)
-    return judged, JudgedShapes(judged, [(surface.names[place], shape) for place, shape in surface.shapes]), surface
+    judged = JudgedScene(len(still), surface.triangles, surface.edges, surface.particles, still, surface.radii)
+    return judged, JudgedLayers(judged, [(surface.names[place], shape) for place, shape in surface.shapes]), surface
 
 
 def close_pairs(scene, shapes, points, placed, separation, threads):
     """The `ClosePair`s of one frame: nearer than a separation, then those with shapes."""
-    if separation:
+    if separation or scene.radii.any():
         for kind, (pairs, _, distances) in zip(PAIR_KINDS, scene.approaches(points, points, separation, threads), strict=True):
             yield from (ClosePair(kind, *pair, distance) for pair, distance in zip(pairs.tolist(), distances.tolist(), strict=True))
     if shapes is not None:
@@ -222,7 +224,7 @@ def _between(frame, scene, shapes, points, placed, separation, threads):
     """The crossings between two frames."""
     lists = scene.crossings(*points, threads)
     lists = list(zip(PAIR_KINDS, lists[::2], lists[1::2], strict=True))
-    if separation:
+    if separation or scene.radii.any():
         nearer = zip(PAIR_KINDS, scene.approaches(*points, separation, threads), strict=True)
         lists = [_earliest(kind, touching, found[:2]) for (kind, *touching), (_, found) in zip(lists, nearer, strict=True)]
     for kind, pairs, times in lists:

@@ -69,6 +69,7 @@ def write(path, simulation):
                 "velocity": store(body.velocity),
                 "damping": body.damping,
                 **({} if body.collides else {"collides": False}),
+                **({"thickness": body.thickness} if body.thickness else {}),
                 "density": None if body.density is None else store(body.density),
                 "parents": None if body.parents is None else store(body.parents),
                 "materials": [
@@ -292,7 +293,7 @@ def _scene(header, archive, motions):
         if mesh is not None and entry.get("density") is not None:  # files of pdgpu 0.1 have none
             rows = {"solid": mesh.tets, "shell": mesh.triangles, "rod": mesh.edges}[entry["type"]]
             density = per_item("density", fetch(entry["density"]), len(rows), above=0.0)
-        moving = (fetch(entry["velocity"]), entry["damping"], entry.get("collides", True))
+        moving = (fetch(entry["velocity"]), entry["damping"], entry.get("collides", True), entry.get("thickness", 0.0))
         body = scene._add(entry["type"], points, mesh, materials, masses, entry["name"], *moving, density)
         if entry.get("parents") is not None:
             body._keep(parents=read_only(_parents(fetch(entry["parents"]), len(points))))

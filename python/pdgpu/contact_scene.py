@@ -43,7 +43,8 @@ class ContactScene:
     TypeError
         An obstacle that is a grid of distances, which have no distance to edges and triangles.
     ValueError
-        Two primitives of one body that are no farther apart at rest than the separation; friction of a name that no body and no
+        Two primitives of one body that are no farther apart at rest than the separation and its thickness; a thickness where the contact
+        takes none; friction of a name that no body and no
         obstacle has.
     """
 
@@ -54,8 +55,11 @@ class ContactScene:
         self._parts = []  # of the driven points: a function of time, and how many they are
         self.n_vertices = scene.n_vertices
         n = len(surface.rest)
-        rest, owner, radii = [surface.rest], [surface.owner], [np.zeros(n)]
+        rest, owner, radii = [surface.rest], [surface.owner], [surface.radii]
         triangles, edges, particles, planes = [surface.triangles], [surface.edges], [surface.particles], []
+        for body in scene.bodies:
+            if body.thickness and body.collides and isinstance(contact, PenaltyContact):
+                raise ValueError(f"contact: body {body.name!r} has a thickness of {body.thickness:g} m, which PenaltyContact does not take")
         if len(surface.meshes):
             self._parts.append(surface.driven)
         for place, collider in surface.shapes:
@@ -211,17 +215,20 @@ class ContactScene:
 
     def _check_rest(self, contact):
         """Within a body all pairs must be farther apart at rest than the separation."""
-        if isinstance(contact, PenaltyContact) or not contact.separation:
+        if isinstance(contact, PenaltyContact):
             return
         law = contact._law() if hasattr(contact, "_law") else replace(contact, stiffness=1.0)
         for place in range(int(self.owner[: self.n_vertices].max(initial=-1)) + 1):
             rows = [part[(self.owner[part] == place).all(axis=1)] for part in (self.triangles, self.edges)]
             mine = np.flatnonzero(self.owner == place)
+            separation = contact.separation + self._bodies[place].thickness
+            if not separation:
+                continue
             local = np.zeros(len(self.rest), np.int64)
             local[mine] = np.arange(len(mine))
             alone = rows[1][rows[1][:, 0] != rows[1][:, 1]]
             try:
-                find_pairs(law, self.rest[mine], local[rows[0]], local[alone], self.rest[mine])
+                find_pairs(replace(law, separation=separation), self.rest[mine], local[rows[0]], local[alone], self.rest[mine])
             except ValueError as error:
                 raise ValueError(f"contact: body {self.names[place]!r} at rest: {error}") from None
 

@@ -106,11 +106,13 @@ PAIR_KINDS = ("vertex-triangle", "edge-edge", "vertex-edge")
 class JudgedScene:
     """Checked triangles, edges and particles over n points, as the functions of `_host` take them.
 
-    `fixed` (n,) uint8 marks vertices whose distances from each other are not asked for; whether they intersect is.
+    `fixed` (n,) uint8 marks vertices whose distances from each other are not asked for; whether they intersect is. What is nearer than
+    the `radii` (n,), m, of both and a separation is too near; they are equal at all corners of a triangle and of an edge.
     """
 
-    def __init__(self, n_points: Any, triangles: Any, edges: Any, particles: Any, fixed: Any = None) -> None:
+    def __init__(self, n_points: Any, triangles: Any, edges: Any, particles: Any, fixed: Any = None, radii: Any = None) -> None:
         self.n_points = n_points
+        self.radii = np.zeros(n_points) if radii is None else radii
         self.fixed = np.zeros(n_points, np.uint8) if fixed is None else fixed
         self.triangles = _rows("triangles", triangles, 3, n_points)
         others = _rows("edges", edges, 2, n_points)
@@ -130,17 +132,47 @@ class JudgedScene:
         return _host.find_crossings(points_0, points_1, self.vertices, self.triangles, self.edges, self.alone, threads)
 
     def approaches(self, points_0: Any, points_1: Any, separation: Any, threads: Any) -> Any:
-        """What comes nearer than a separation between two frames: (pairs, times, distances) for each of PAIR_KINDS."""
+        """What comes nearer than a separation and both radii between two frames: (pairs, times, distances) for each of PAIR_KINDS.
+
+        Distances in m, the radii taken off.
+        """
         vertices, alone = self.vertices[:, None], np.flatnonzero(self.alone).astype(np.int32)
         numbers = {"triangle": None, "vertex": self.vertices, "edge": None, "alone": alone}
         asked = (("vertex", vertices, "triangle", self.triangles), ("edge", self.edges, "edge", self.edges))
         for kind, first, other, second in (*asked, ("vertex", vertices, "alone", self.edges[alone])):
-            radii, same = np.zeros(len(first)), kind == "edge"
-            found = _host.find_approaches(points_0, points_1, first, second, radii, separation, self.fixed, same, threads)
+            same = other == "edge"
+            parts = [*self._of_thickness(points_0, points_1, first, second, same, separation, threads)]
+            found = parts[0]
+            if len(parts) > 1:
+                pairs, *others = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+                order = np.lexsort(pairs.T[::-1])
+                found = [pairs[order], *(column[order] for column in others)]
             for column, name in enumerate((kind, other)):
                 if numbers[name] is not None:
                     found[0][:, column] = numbers[name][found[0][:, column]]
             yield found
+
+    def _of_thickness(self, points_0, points_1, first, second, same, separation, threads):
+        """Of each thickness of the second simplices: (pairs, times, distances) with the first ones, of `same` rows i < j."""
+        of_first, of_second = self.radii[first[:, 0]], self.radii[second[:, 0]]
+        thicknesses = np.unique(of_second)
+        if len(thicknesses) == 1 and not of_first.any():  # most scenes
+            yield _host.find_approaches(points_0, points_1, first, second, of_first, separation, self.fixed, same, threads)
+            return
+        yield np.zeros((0, 2), np.int32), np.zeros(0), np.zeros(0)
+        for thickness in thicknesses:
+            theirs = np.flatnonzero(of_second == thickness).astype(np.int32)
+            chosen = ((of_first == thickness, True), (of_first > thickness, False)) if same else ((of_first >= 0.0, False),)
+            for mine, alike in chosen:
+                # where nothing has a thickness or a separation it is crossings that tell
+                mine = np.flatnonzero(mine & (of_first + (separation + thickness) > 0.0)).astype(np.int32)
+                if not len(mine):
+                    continue
+                rows, others = np.ascontiguousarray(first[mine]), np.ascontiguousarray(second[theirs])
+                asked = (rows, others, of_first[mine], separation + thickness, self.fixed, alike, threads)
+                pairs, times, distances = _host.find_approaches(points_0, points_1, *asked)
+                pairs = np.stack([mine[pairs[:, 0]], theirs[pairs[:, 1]]], axis=1)
+                yield np.sort(pairs, axis=1) if same else pairs, times, distances - thickness
 
     def smallest_gap(self, points: Any, threads: Any) -> Any:
         return _host.smallest_gap(points, self.vertices, self.triangles, self.edges, self.alone, threads)

@@ -52,6 +52,8 @@ class JudgedShapes:
         Of bodies and obstacle meshes.
     shapes : list of (str, Collider)
         Each behind its name. Those of other classes than the four are not looked at.
+    asked : ndarray of bool, shape (n,), optional
+        Vertices of the bodies that are asked; all where it is left out.
 
     Attributes
     ----------
@@ -61,11 +63,11 @@ class JudgedShapes:
         Of the scene's points, and after them of those of the shapes, which are.
     """
 
-    def __init__(self, scene, shapes):
+    def __init__(self, scene, shapes, asked=None):
         self.scene = scene
         self.shapes = [(name, shape) for name, shape in shapes if isinstance(shape, Plane | Sphere | Capsule | Box)]
         self.move = any(shape.motion is not None for _, shape in self.shapes)
-        free = scene.fixed == 0
+        free = scene.fixed == 0 if asked is None else (scene.fixed == 0) & asked
         self.vertices = scene.vertices[free[scene.vertices]]
         self.triangles = np.flatnonzero(free[scene.triangles].any(axis=1))
         self.edges = np.flatnonzero(free[scene.edges].any(axis=1))

@@ -26,6 +26,7 @@ __all__ = [
     "Bending",
     "Corotated",
     "NeoHookean",
+    "RodBending",
     "Spring",
     "StVK",
     "StrainLimit",
@@ -107,11 +108,46 @@ class Bending(Material):
     needs_positions = True
 
     def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
-        differences = rest[:, 1:] - rest[:, :1]
-        curvature = np.linalg.norm(np.einsum("mi,mic->mc", gradients[:, :, 0], differences), axis=1)
-        size = np.einsum("mi,mi->m", np.abs(gradients[:, :, 0]), np.linalg.norm(differences, axis=2))
-        curvature[curvature <= 1e-9 * size] = 0.0  # flat: exactly the quadratic energy, not rounding of one
-        return [3.0 * self.constant("stiffness", len(rest)) / measure, curvature]
+        return [3.0 * self.constant("stiffness", len(rest)) / measure, _rest_curvature(rest, gradients)]
+
+
+def _rest_curvature(rest, gradients):
+    """|F| of what bends, at rest, (m,); exactly 0 where it is flat or straight, so that its energy is quadratic."""
+    differences = rest[:, 1:] - rest[:, :1]
+    curvature = np.linalg.norm(np.einsum("mi,mic->mc", gradients[:, :, 0], differences), axis=1)
+    size = np.einsum("mi,mi->m", np.abs(gradients[:, :, 0]), np.linalg.norm(differences, axis=2))
+    curvature[curvature <= 1e-9 * size] = 0.0
+    return curvature
+
+
+class RodBending(Material):
+    """Bending of a rod where two of its edges meet: energy k_b/(l1 + l2) |e1 + e2|^2 in J, k_b in N m^2.
+
+    e1 and e2 lead away from the common vertex along the edges, each over its length at rest l1, l2; so |e1 + e2| is the angle by which
+    the rod bends there, for small ones and edges as long as at rest, and the energy that of a beam of Euler and Bernoulli: k_b/2 times
+    the square of the curvature over half of each edge; k_b is Young's modulus times the second moment of area. To first order in the
+    angle it is that of Bergou et al. 2008, Discrete Elastic Rods, for rods whose sections are round; twist has no energy. A joint that
+    is bent at rest keeps |e1 + e2| as it is there, as `Bending` does, and may turn about the rod. Where more edges meet, each two of
+    them bend.
+
+    Parameters
+    ----------
+    stiffness : float or array_like, shape (joints,)
+        At least 0; an array goes with `mesh.joints`.
+    """
+
+    kinds = {3: "rod_bending"}
+    topologies = {3: "joint"}
+    bodies = ("rod",)
+
+    def __init__(self, stiffness: ArrayLike) -> None:
+        super().__init__(stiffness=stiffness)
+        self.constant("stiffness", np.size(stiffness))
+
+    needs_positions = True
+
+    def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
+        return [2.0 * self.constant("stiffness", len(rest)) / measure, _rest_curvature(rest, gradients)]
 
 
 class Volume(Material):

@@ -179,6 +179,30 @@ class Mesh(GuardedAttributes):
         """
         return self._derive("hinges", lambda: _host.hinges(self.triangles, len(self.points)))
 
+    @property
+    def joints(self) -> Integers:
+        """Pairs of `edges` that meet, (j, 3) int32: their common vertex and the other ends, x1 < x2, sorted.
+
+        Edges that are given twice count once.
+        """
+
+        def make():
+            edges = np.unique(np.sort(self.edges, axis=1), axis=0).astype(np.int64)
+            ends = np.concatenate([edges, edges[:, ::-1]])
+            ends = ends[np.lexsort(ends.T[::-1])]
+            middles, first, meeting = np.unique(ends[:, 0], return_index=True, return_counts=True)
+            found = [np.zeros((0, 3), np.int64)]
+            for count in np.unique(meeting[meeting > 1]):
+                here = meeting == count
+                others = ends[first[here][:, None] + np.arange(count), 1]
+                low, high = np.triu_indices(count, 1)
+                rows = [np.repeat(middles[here], len(low)), others[:, low].ravel(), others[:, high].ravel()]
+                found.append(np.stack(rows, axis=1))
+            joints = np.concatenate(found)
+            return np.ascontiguousarray(joints[np.lexsort(joints.T[::-1])], dtype=np.int32)
+
+        return self._derive("joints", make)
+
     def unique_edges(self) -> Integers:
         """Every pair of vertices that share an element, once: (e, 2) int32, i < j, sorted."""
 

@@ -77,8 +77,8 @@ class ReadBack:
         -------
         dict
             Name of a material -> (m,) float64, in the order of `mesh.tets` (solids), `mesh.triangles` (shells), `mesh.edges` (rods);
-            Spring on solids and shells: `mesh.unique_edges()`; Bending: `mesh.hinges`; Attachment: in the order given; WorldBox:
-            every vertex. The mesh is that of `bodies`.
+            Spring on solids and shells: `mesh.unique_edges()`; Bending: `mesh.hinges`; RodBending: `mesh.joints`; Attachment: in
+            the order given; WorldBox: every vertex. The mesh is that of `bodies`.
 
         Raises
         ------

@@ -13,7 +13,7 @@ from pdgpu.attributes import GuardedAttributes, read_only
 from pdgpu.bodies import Body, Obstacle, _Simulations, body_velocities
 from pdgpu.colliders import Collider, TriangleMesh
 from pdgpu.material import Material
-from pdgpu.materials import Attachment, Bending, WorldBox
+from pdgpu.materials import Attachment, Bending, RodBending, WorldBox
 from pdgpu.mesh import Mesh
 
 if TYPE_CHECKING:
@@ -135,18 +135,18 @@ class Scene(GuardedAttributes):
                 raise ValueError(f"name: there is {what} named {name!r} already")
         return name
 
-    def _add(self, kind, points, mesh, materials, masses, name, velocity, damping, collides, density=None):
-        collides = flag("collides", collides)
+    def _add(self, kind, points, mesh, materials, masses, name, velocity, damping, collides, thickness, density=None):
+        collides, thickness = flag("collides", collides), number("thickness", thickness, minimum=0.0)
         name = self._new_name(f"{kind}{len(self.bodies)}" if name is None else name)
         velocity, damping = body_velocities(velocity, len(points)), number("damping", damping, minimum=0.0)
         points = read_only(points) if mesh is None else mesh.points
-        body = Body(name, kind, points, mesh, materials, masses, self.n_vertices, velocity, damping, density, collides)
+        body = Body(name, kind, points, mesh, materials, masses, self.n_vertices, velocity, damping, density, collides, thickness)
         body._simulations = self._simulations
         self._keep(bodies=(*self.bodies, body))
         self._simulations.warn(f"add {name!r}", stacklevel=5 if mesh is not None else 4)
         return body
 
-    def _add_mesh(self, kind, mesh, material, density, name, velocity, damping, collides):
+    def _add_mesh(self, kind, mesh, material, density, name, velocity, damping, collides, thickness):
         if not isinstance(mesh, Mesh):
             raise TypeError(f"mesh: expected a pdgpu.Mesh, got {mesh!r}")
         element_name = {"solid": "tets", "shell": "triangles", "rod": "edges"}[kind]
@@ -174,7 +174,7 @@ class Scene(GuardedAttributes):
         if bad.any():
             vertex = int(np.argmax(bad))
             raise ValueError(f"density: vertex {vertex} would have the mass {masses[vertex]} kg, which cannot be computed with")
-        return self._add(kind, mesh.points, mesh, materials, masses, name, velocity, damping, collides, density)
+        return self._add(kind, mesh.points, mesh, materials, masses, name, velocity, damping, collides, thickness, density)
 
     def add_solid(
         self,
@@ -186,6 +186,7 @@ class Scene(GuardedAttributes):
         velocity: ArrayLike = (0.0, 0.0, 0.0),
         damping: float = 0.0,
         collides: bool = True,
+        thickness: float = 0.0,
     ) -> Body:
         """Add the tets of a mesh.
 
@@ -204,12 +205,17 @@ class Scene(GuardedAttributes):
             Damping time k_d of all its elements, s; rigid motion is not braked.
         collides : bool
             Whether it takes part in contact, also with itself.
+        thickness : float
+            m, at least 0. What is in contact reaches half of it beyond the triangles, edges and points of the body: pairs are as much
+            farther apart as half the thickness of both, beside the separation of the contact, and within the body they must be at rest.
+            `BarrierContact`, `ProjectiveContact` and `TwoWayContact` take it, `PenaltyContact` has a thickness of its own. The judge
+            (`certify`) asks for it.
 
         Returns
         -------
         Body
         """
-        return self._add_mesh("solid", mesh, material, density, name, velocity, damping, collides)
+        return self._add_mesh("solid", mesh, material, density, name, velocity, damping, collides, thickness)
 
     def add_shell(
         self,
@@ -222,6 +228,7 @@ class Scene(GuardedAttributes):
         velocity: ArrayLike = (0.0, 0.0, 0.0),
         damping: float = 0.0,
         collides: bool = True,
+        thickness: float = 0.0,
     ) -> Body:
         """Add the triangles of a mesh.
 
@@ -233,13 +240,11 @@ class Scene(GuardedAttributes):
             kg/m^2, greater than 0.
         bending : float or array_like, shape (hinges,)
             Short for adding Bending(bending) to the list, J; 0: none.
-        mesh, name, velocity, damping, collides
+        mesh, name, velocity, damping, collides, thickness
             As for `add_solid`.
         """
-        materials = list(material) if isinstance(material, list | tuple) else [material]
-        if any_array("bending", bending).ndim or number("bending", bending, minimum=0.0) > 0.0:
-            materials.append(Bending(bending))
-        return self._add_mesh("shell", mesh, materials, density, name, velocity, damping, collides)
+        materials = _with_bending(material, bending, Bending)
+        return self._add_mesh("shell", mesh, materials, density, name, velocity, damping, collides, thickness)
 
     def add_rod(
         self,
@@ -247,13 +252,28 @@ class Scene(GuardedAttributes):
         material: Materials,
         *,
         density: ArrayLike,
+        bending: ArrayLike | Material = 0.0,
         name: str | None = None,
         velocity: ArrayLike = (0.0, 0.0, 0.0),
         damping: float = 0.0,
         collides: bool = True,
+        thickness: float = 0.0,
     ) -> Body:
-        """Add the edges of a mesh. Material: Spring (N/m). density in kg/m, greater than 0. The rest as for `add_solid`."""
-        return self._add_mesh("rod", mesh, material, density, name, velocity, damping, collides)
+        """Add the edges of a mesh, such as hair or a chain.
+
+        Parameters
+        ----------
+        material : Material or list of Material
+            Spring (N/m), RodBending (N m^2).
+        density : float or array_like, shape (edges,)
+            kg/m, greater than 0.
+        bending : float or array_like, shape (joints,)
+            Short for adding RodBending(bending) to the list, N m^2; 0: none.
+        mesh, name, velocity, damping, collides, thickness
+            As for `add_solid`.
+        """
+        materials = _with_bending(material, bending, RodBending)
+        return self._add_mesh("rod", mesh, materials, density, name, velocity, damping, collides, thickness)
 
     def add_particles(
         self,
@@ -264,8 +284,10 @@ class Scene(GuardedAttributes):
         velocity: ArrayLike = (0.0, 0.0, 0.0),
         damping: float = 0.0,
         collides: bool = True,
+        thickness: float = 0.0,
     ) -> Body:
-        """Add free points. `damping` is taken like that of every body; it acts on elements, and particles have none.
+        """Add free points, such as grains of sand: with a `thickness`, balls of that diameter, which do not turn. `damping` is taken like
+        that of every body; it acts on elements, and particles have none.
 
         Parameters
         ----------
@@ -273,11 +295,14 @@ class Scene(GuardedAttributes):
             m.
         mass : float or array_like, shape (n,)
             kg, greater than 0.
+        name, velocity, damping, collides, thickness
+            As for `add_solid`.
         """
         points = real_array("points", points, (None, 3))
         if not len(points):
             raise ValueError("points: there are none")
-        return self._add("particles", points, None, [], per_item("mass", mass, len(points), above=0.0), name, velocity, damping, collides)
+        masses = per_item("mass", mass, len(points), above=0.0)
+        return self._add("particles", points, None, [], masses, name, velocity, damping, collides, thickness)
 
     def add_obstacle(
         self, mesh_or_shape: Mesh | Collider, motion: Any = None, *, name: str | None = None, collides: bool = True
@@ -404,6 +429,14 @@ class Scene(GuardedAttributes):
     def motions(self) -> Any:
         """(body, indices, motion) of every scripted pin."""
         return [(body, indices, motion) for body in self.bodies for indices, motion in body.pins if motion is not None]
+
+
+def _with_bending(material, bending, kind):
+    """The materials, and one of this kind where there is bending."""
+    materials = list(material) if isinstance(material, list | tuple) else [material]
+    if any_array("bending", bending).ndim or number("bending", bending, minimum=0.0) > 0.0:
+        materials.append(kind(bending))
+    return materials
 
 
 def _joined(parts):

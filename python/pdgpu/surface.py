@@ -29,6 +29,8 @@ class SceneSurface:
         Place in `names` of every vertex.
     rest : ndarray, shape (n + m, 3)
         As added to the scene, m.
+    radii : ndarray, shape (n + m,)
+        Half the thickness of the body of every vertex, m; 0 of obstacle meshes.
     meshes : list of (bool, TriangleMesh)
         The obstacles that are meshes, each behind whether it is chosen.
     shapes : list of (int, Collider)
@@ -65,6 +67,9 @@ class SceneSurface:
             owner.append(np.full(len(rest[-1]), place))
             n += len(rest[-1])
         self.triangles, self.edges, self.particles = (np.concatenate(rows) for rows in (triangles, edges, particles))
+        self.radii = np.zeros(sum(map(len, rest)))
+        for body in scene.bodies:
+            self.radii[body.slice] = 0.5 * body.thickness
         self.rest = np.concatenate(rest) if rest else np.zeros((0, 3))
         self.owner = np.concatenate(owner).astype(np.int32) if owner else np.zeros(0, np.int32)
 

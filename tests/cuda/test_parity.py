@@ -24,6 +24,7 @@ EASY = {
     "arap_tet": (pdgpu.ARAP(50.0), 4),
     "arap_triangle": (pdgpu.ARAP(50.0), 3),
     "bending": (pdgpu.Bending(2.0), 4),
+    "rod_bending": (pdgpu.RodBending(2.0), 3),
     "volume": (pdgpu.Volume(40.0), 4),
     "area": (pdgpu.Area(40.0), 3),
     "strain_limit_tet": (pdgpu.StrainLimit(0.9, 1.1, 70.0), 4),

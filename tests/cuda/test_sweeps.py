@@ -75,6 +75,17 @@ def everything():
     return scene, start
 
 
+def rods():
+    """Straight and curled rods that bend."""
+    scene, starts = pdgpu.Scene(gravity=(0.0, 0.0, -9.81)), []
+    turns = np.linspace(0.0, 2.0, 9)
+    for points in (pdgpu.shapes.chain(8).points, 0.1 * np.stack([np.cos(3 * turns), np.sin(3 * turns), 2 + turns], axis=1)):
+        mesh = pdgpu.Mesh(points, edges=pdgpu.shapes.chain(8).edges)
+        scene.add_rod(mesh, pdgpu.Spring(200.0), density=0.05, bending=1e-2, damping=0.002).pin([0])
+        starts.append(points)
+    return scene, np.concatenate(starts) + 0.01 * np.random.default_rng(3).normal(size=(18, 3))
+
+
 MATERIALS = {
     "neo-hookean": lambda: solid(pdgpu.NeoHookean(2e4, 1e5)),
     "neo-hookean damped": lambda: solid(pdgpu.NeoHookean(2e4, 1e5), damping=0.02),
@@ -83,6 +94,7 @@ MATERIALS = {
     "arap": lambda: solid(pdgpu.ARAP(2e4)),
     "springs": lambda: solid(pdgpu.Spring(300.0)),
     "bending": lambda: cloth(pdgpu.Spring(100.0), bending=1e-2),
+    "rods": rods,
     "stvk shell": lambda: cloth(pdgpu.StVK(100.0, 50.0)),
     "corotated shell": lambda: cloth(pdgpu.Corotated(100.0, 50.0), damping=0.01),
     "attachments and box": held,

@@ -25,6 +25,7 @@ BODIES = {
     "curved shell Bending": ("curved", [pdgpu.Bending(2.0)]),
     "curved shell, all": ("curved", [SPRING, ARAP, AREA, LIMIT, pdgpu.Bending(2.0)]),
     "rod Spring": ("rod", [SPRING]),
+    "rod, all": ("rod", [SPRING, pdgpu.RodBending(2.0)]),
     "particles": ("particles", []),
 }
 HYPERELASTIC = {

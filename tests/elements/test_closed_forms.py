@@ -78,6 +78,22 @@ def test_bending_is_the_quadratic_form_of_bergou():
     assert elements.energy(pdgpu.Bending(2.5), x[None], rest[None])[0] == pytest.approx(expected, rel=1e-12)
 
 
+def test_rod_bending_is_that_of_a_beam():
+    """If not, the stiffness of a rod is not Young's modulus times the second moment of area."""
+    lengths, angle = np.array([0.2, 0.3]), 1e-3
+    rest = np.array([[0.0, 0.0, 0.0], [lengths[0], 0.0, 0.0], [-lengths[1], 0.0, 0.0]])
+    x = rest.copy()
+    x[1] = lengths[0] * np.array([np.cos(angle), 0.0, np.sin(angle)])
+    curvature, half = angle / lengths.mean(), lengths.mean()
+    energy = elements.energy(pdgpu.RodBending(7.0), x[None], rest[None])[0]
+    assert energy == pytest.approx(0.5 * 7.0 * curvature**2 * half, rel=1e-6)
+    # bent at rest: what turns about the rod costs nothing, what straightens it does
+    material, turned = pdgpu.RodBending(7.0), x.copy()
+    turned[1] = lengths[0] * np.array([np.cos(angle), np.sin(angle), 0.0])
+    assert elements.energy(material, turned[None], x[None])[0] < 1e-12 * energy
+    assert elements.energy(material, rest[None], x[None])[0] == pytest.approx(energy, rel=1e-6)
+
+
 def test_volume_projection_is_the_nearest_matrix_of_determinant_one():
     """If not, w (F - P) is not the gradient of the energy."""
     rng = np.random.default_rng(3)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from element_cases import CASES, PROJECTIVE, UNIT, deformation, rotations, samples
+from element_cases import BENT_AT_REST, CASES, FLAT, PROJECTIVE, UNIT, deformation, rotations, samples
 
 import pdgpu
 from pdgpu import elements
@@ -17,12 +17,12 @@ def admissible(case, T, rng):
     q, r = np.linalg.qr(near)
     near = q * np.sign(np.einsum("mii->mi", r))[:, None, :]  # close to the identity
     turn = np.where(rng.random(size=(m, 1, 1)) < 0.7, near, far)
-    if case in ("attachment", "bending, flat"):
+    if case in ("attachment", *FLAT):
         return np.zeros_like(T)
     if case == "world box":
         lower, upper = (CASES[case][0]._constants[side][:, None] for side in ("lower", "upper"))
         return np.clip(T + 10.0 ** rng.uniform(-4, 0, size=(m, 1, 1)) * rng.normal(size=T.shape), lower, upper)
-    if case in ("spring", "bending, curved") or "arap" in case:
+    if case in ("spring", *BENT_AT_REST) or "arap" in case:
         return turn @ T  # a length, or orthonormal columns
     u, s, vt = np.linalg.svd(T, full_matrices=False)
     if d == 3:
@@ -63,7 +63,7 @@ def test_projection_is_admissible(case):
         np.testing.assert_allclose(np.prod(s, axis=1), 1.0, atol=1e-12)
     elif "strain" in case:
         assert (s >= 0.9 - 1e-13).all() and (s <= 1.1 + 1e-13).all()
-    elif case in ("spring", "bending, curved"):
+    elif case in ("spring", *BENT_AT_REST):
         at_rest = deformation(material, rest, rest)
         np.testing.assert_allclose(s[:, 0], np.linalg.norm(at_rest, axis=(1, 2)), rtol=1e-13)
     elif case == "world box":
