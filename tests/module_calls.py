@@ -35,6 +35,7 @@ def host_calls():
         "colouring": (tets, len(points), "greedy"),
         "rest_shape": (points, "tet", tets),
         "cpu_supports_backend": (),
+        "dense_factor_seconds": (20,),
         "schur_complement": (
             np.array([0, 1, 3, 5], np.int32),
             np.array([0, 0, 1, 1, 2], np.int32),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -131,17 +130,17 @@ class SchurDirect:
         -------
         dict
             prone and safe, numbers of vertices; bytes while it is prepared; flops (m^3/3) and seconds of one dense factor on this CPU,
-            from the rate at which one of at most 768 rows is made now.
+            from the rate at which one of at most 1000 rows is made now.
         """
         prone = len(self.prone(scene))
-        rows = min(max(prone, 64), 768)
+        rows = min(prone, 1000)
         flops = prone**3 / 3.0
         return {
             "prone": prone,
             "safe": int((scene.fixed() == 0).sum()) - prone,
             "bytes": _bytes(prone),
             "flops": flops,
-            "seconds": flops * _seconds_of_factor(rows) / (rows**3 / 3.0),
+            "seconds": flops * _host.dense_factor_seconds(rows) / (rows**3 / 3.0),
         }
 
     def _resolved(self, scene):
@@ -238,14 +237,3 @@ def _available_memory():
     except OSError:
         pass
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-def _seconds_of_factor(rows):
-    """Seconds of a dense factor of so many rows, by the LAPACK that is used: of one within a matrix with one more row."""
-    size = rows + 1
-    start = np.concatenate([[0, 1], 1 + np.cumsum(np.arange(2, size + 1))]).astype(np.int32)
-    indices = np.concatenate([np.arange(column + 1) for column in range(size)]).astype(np.int32)
-    values = np.where(np.repeat(np.arange(size), np.arange(1, size + 1)) == indices, 2.0, 1.0 / size)
-    begin = time.perf_counter()
-    _host.schur_complement(start, indices, values, rows)
-    return (time.perf_counter() - begin) / 2.0  # a factor and its square, which cost the same

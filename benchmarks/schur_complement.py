@@ -1,0 +1,148 @@
+"""What does a Schur complement save where contact changes the matrix in every iteration, and what does it cost to set up?
+
+A bar of jittered tets, held at one end, of which the m vertices nearest to one place of its surface are prone to contact. By tets and by m:
+
+    refactorisation   Direct with a new diagonal: the whole matrix is factorised again (its ordering is kept)
+    dense factor      SchurDirect with a new diagonal: Sigma + diag is factorised (LAPACK, one thread)
+    inner 1, inner 3  one iteration of Projective Dynamics with SchurDirect: local step, triangular solves, inner solves; the factor stays
+    iteration         inner 3 and three dense factors: contact found anew before each inner iteration [Wang et al. 2021, Algorithm 1]
+    ratio             refactorisation / iteration
+    of dgemm          rate of the dense factor, m^3/3 operations, over that of a product of two matrices of 1000 rows on one thread
+    sparse, sigma     set up: ordering and factor with the prone vertices last; L22 L22^T
+    entries, fill     of the sparse factor, and over those of a factor that may order all vertices as it likes
+    bytes             of Sigma, its factor, its place in the sparse factor
+
+Times are medians of rounds in which all of them are measured in turn. Exponents are log(cost ratio) / log(size ratio) to the row before
+with the same m (tets) or the same mesh (m).
+
+    python benchmarks/schur_complement.py [--tiny] [--out FILE.csv]
+"""
+
+import argparse
+import math
+import os
+import statistics
+import time
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # of the product that the dense factor is held against
+
+import numpy as np
+from machine import write_table
+
+import pdgpu
+from pdgpu import _host
+
+ROUNDS = 5
+# cells of the bar, m: first growing meshes, then growing m on the largest
+CASES = [((48, 14, 14), 1000), ((60, 18, 18), 1000), ((76, 23, 23), 1000)] + [((96, 29, 29), m) for m in (500, 1000, 2000, 4000)]
+CASES += [((44, 44, 44), m) for m in (1000, 2000, 4000)]  # a cube of as many tets
+TINY = [((12, 4, 4), 30), ((16, 5, 5), 30), ((16, 5, 5), 60)]
+HEADER = ("tets", "vertices", "m", "refactorisation s", "dense factor s", "inner 1 s", "inner 3 s", "iteration s", "ratio", "of dgemm")
+HEADER += ("sparse s", "sigma s", "entries", "fill", "bytes", "^sparse tets", "^dense m", "^sigma m")
+
+
+def bar(cells):
+    """A scene, and the distance of its vertices from the middle of the lower side."""
+    size = np.array(cells) / cells[1]
+    mesh = pdgpu.shapes.beam(tuple(size), cells=cells)
+    inner = ((mesh.points > 1e-9) & (mesh.points < size - 1e-9)).all(axis=1)
+    moves = 0.2 / cells[1] * np.random.default_rng(0).uniform(-1.0, 1.0, mesh.points.shape)
+    mesh = pdgpu.Mesh(mesh.points + moves * inner[:, None], tets=mesh.tets)
+    scene = pdgpu.Scene()
+    scene.add_solid(mesh, pdgpu.ARAP(mu=1e5), density=1000.0).pin(lambda points: points[:, 0] < 1e-9)
+    away = np.linalg.norm((mesh.points - [size[0] / 2, 0.0, 0.5]) * [1.0, 2.0, 1.0], axis=1)
+    return scene, mesh, away
+
+
+def simulation(scene, mesh, linear, iterations):
+    solver = pdgpu.ProjectiveDynamics(iterations=iterations, linear=linear, initialization="previous")
+    sim = pdgpu.Simulation(scene, solver, dt=None)
+    sim.set_state(positions=mesh.points * [1.02, 1.0, 1.0])
+    return sim
+
+
+def unconstrained_entries(sim):
+    """Of a factor of the same matrix in the order that suits it best."""
+    A = sim.system_matrix(free=True)
+    from scipy.sparse import triu
+
+    upper = triu(A, format="csc")
+    upper.sort_indices()
+    return _host.schur_complement(upper.indptr.astype(np.int32), upper.indices.astype(np.int32), upper.data, 0)[1]
+
+
+def seconds(call):
+    begin = time.perf_counter()
+    call()
+    return time.perf_counter() - begin
+
+
+def measured(scene, mesh, away, m, iterations, product):
+    """The figures of one mesh and one m, and those of Direct on it."""
+    prone = np.sort(np.argsort(away, kind="stable")[:m])
+    added = np.zeros(len(away))
+    direct = simulation(scene, mesh, pdgpu.Direct(), 1)
+    schur = {inner: simulation(scene, mesh, pdgpu.SchurDirect(prone, inner), iterations) for inner in (1, 3)}
+    free = unconstrained_entries(direct)
+    times = {}
+    for turn in range(ROUNDS):
+        added[prone] = 1e3 * (turn + 1)
+        parts = {
+            "product": lambda: product @ product,
+            "refactorisation": lambda: direct._backend.set_diagonal(added),
+            "dense": lambda: schur[3]._backend.set_diagonal(added),
+            1: schur[1].step,
+            3: schur[3].step,
+        }
+        for name, call in parts.items():
+            times.setdefault(name, []).append(seconds(call) / (iterations if name in (1, 3) else 1))
+    result = {name: statistics.median(values) for name, values in times.items()}
+    cost = schur[3].parameters["schur"]
+    return result | {"cost": cost, "fill": cost["factor_entries"] / free}
+
+
+def rows(cases, iterations):
+    product = np.random.default_rng(0).uniform(size=(1000, 1000))
+    product @ product
+    before, made = None, (None, None)
+    for cells, m in cases:
+        if made[0] != cells:
+            made = cells, bar(cells)
+        scene, mesh, away = made[1]
+        found = measured(scene, mesh, away, m, iterations, product)
+        cost, whole = found["cost"], found[3] + 3.0 * found["dense"]
+        rate = (m**3 / 3.0 / found["dense"]) / (2.0 * 1000.0**3 / found["product"])
+        exponents = ["", "", ""]
+        if before and before[1] == m:
+            exponents[0] = f"{math.log(cost['sparse_seconds'] / before[2]) / math.log(len(mesh.tets) / before[0]):.2f}"
+        if before and before[0] == len(mesh.tets):
+            pairs = ((found["dense"], before[3]), (cost["sigma_seconds"], before[4]))
+            exponents[1:] = [f"{math.log(now / then) / math.log(m / before[1]):.2f}" for now, then in pairs]
+        before = len(mesh.tets), m, cost["sparse_seconds"], found["dense"], cost["sigma_seconds"]
+        yield (
+            len(mesh.tets),
+            len(mesh.points),
+            m,
+            *(f"{value:.4g}" for value in (found["refactorisation"], found["dense"], found[1], found[3], whole)),
+            f"{found['refactorisation'] / whole:.1f}",
+            f"{rate:.2f}",
+            f"{cost['sparse_seconds']:.3g}",
+            f"{cost['sigma_seconds']:.3g}",
+            cost["factor_entries"],
+            f"{found['fill']:.3f}",
+            cost["bytes"],
+            *exponents,
+        )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out")
+    parser.add_argument("--tiny", action="store_true", help="sizes that show only that everything runs")
+    options = parser.parse_args()
+    notes = ["tiny"] if options.tiny else [f"medians of {ROUNDS} rounds in turn; other work ran on the machine: trust ratios, not seconds"]
+    write_table(options.out, HEADER, rows(TINY if options.tiny else CASES, 3 if options.tiny else 4), notes)
+
+
+if __name__ == "__main__":
+    main()
