@@ -15,7 +15,7 @@ A bar of jittered tets, held at one end, of which the m vertices nearest to one 
 Times are medians of rounds in which all of them are measured in turn. Exponents are log(cost ratio) / log(size ratio) to the row before
 with the same m (tets) or the same mesh (m).
 
-    python benchmarks/schur_complement.py [--tiny] [--out FILE.csv]
+    python benchmarks/schur_complement.py [--tiny] [--threads N] [--out FILE.csv]
 """
 
 import argparse
@@ -32,7 +32,7 @@ from machine import write_table
 import pdgpu
 from pdgpu import _host
 
-ROUNDS = 5
+ROUNDS = 7
 # cells of the bar, m: first growing meshes, then growing m on the largest
 CASES = [((48, 14, 14), 1000), ((60, 18, 18), 1000), ((76, 23, 23), 1000)] + [((96, 29, 29), m) for m in (500, 1000, 2000, 4000)]
 CASES += [((44, 44, 44), m) for m in (1000, 2000, 4000)]  # a cube of as many tets
@@ -54,9 +54,9 @@ def bar(cells):
     return scene, mesh, away
 
 
-def simulation(scene, mesh, linear, iterations):
+def simulation(scene, mesh, linear, iterations, threads):
     solver = pdgpu.ProjectiveDynamics(iterations=iterations, linear=linear, initialization="previous")
-    sim = pdgpu.Simulation(scene, solver, dt=None)
+    sim = pdgpu.Simulation(scene, solver, dt=None, threads=threads)
     sim.set_state(positions=mesh.points * [1.02, 1.0, 1.0])
     return sim
 
@@ -77,12 +77,12 @@ def seconds(call):
     return time.perf_counter() - begin
 
 
-def measured(scene, mesh, away, m, iterations, product):
+def measured(scene, mesh, away, m, iterations, threads, product):
     """The figures of one mesh and one m, and those of Direct on it."""
     prone = np.sort(np.argsort(away, kind="stable")[:m])
     added = np.zeros(len(away))
-    direct = simulation(scene, mesh, pdgpu.Direct(), 1)
-    schur = {inner: simulation(scene, mesh, pdgpu.SchurDirect(prone, inner), iterations) for inner in (1, 3)}
+    direct = simulation(scene, mesh, pdgpu.Direct(), 1, threads)
+    schur = {inner: simulation(scene, mesh, pdgpu.SchurDirect(prone, inner), iterations, threads) for inner in (1, 3)}
     free = unconstrained_entries(direct)
     times = {}
     for turn in range(ROUNDS):
@@ -101,7 +101,7 @@ def measured(scene, mesh, away, m, iterations, product):
     return result | {"cost": cost, "fill": cost["factor_entries"] / free}
 
 
-def rows(cases, iterations):
+def rows(cases, iterations, threads):
     product = np.random.default_rng(0).uniform(size=(1000, 1000))
     product @ product
     before, made = None, (None, None)
@@ -109,7 +109,7 @@ def rows(cases, iterations):
         if made[0] != cells:
             made = cells, bar(cells)
         scene, mesh, away = made[1]
-        found = measured(scene, mesh, away, m, iterations, product)
+        found = measured(scene, mesh, away, m, iterations, threads, product)
         cost, whole = found["cost"], found[3] + 3.0 * found["dense"]
         rate = (m**3 / 3.0 / found["dense"]) / (2.0 * 1000.0**3 / found["product"])
         exponents = ["", "", ""]
@@ -139,9 +139,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out")
     parser.add_argument("--tiny", action="store_true", help="sizes that show only that everything runs")
+    parser.add_argument("--threads", type=int, default=0, help="of everything but the factors, which have one (0: all cores)")
     options = parser.parse_args()
-    notes = ["tiny"] if options.tiny else [f"medians of {ROUNDS} rounds in turn; other work ran on the machine: trust ratios, not seconds"]
-    write_table(options.out, HEADER, rows(TINY if options.tiny else CASES, 3 if options.tiny else 4), notes)
+    load = f"load of the machine before: {os.getloadavg()[0]:.1f}, threads: {options.threads or os.cpu_count()}"
+    notes = ["tiny"] if options.tiny else [f"medians of {ROUNDS} rounds in turn; {load}"]
+    write_table(options.out, HEADER, rows(TINY if options.tiny else CASES, 3 if options.tiny else 4, options.threads), notes)
 
 
 if __name__ == "__main__":

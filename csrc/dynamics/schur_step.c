@@ -17,8 +17,8 @@
  * As printed, step 5 leaves out what x2's corrections do to x1; here pd_schur_backward gets their sum. Each inner solve minimises a bound of the energy
  * in x2 with E_alpha's targets frozen, and backward minimises over x1: neither raises G.
  *
- * What stays out of E_beta: kinds of one vertex (attachments, walls), whose energies are quadratic or whose targets may move; and damping, which the
- * matrix bounds and E_alpha keeps. */
+ * What stays out of E_beta: attachments, whose energies are quadratic and whose targets may move; and damping, which the matrix bounds and
+ * E_alpha keeps. */
 #include "dynamics/schur_step.h"
 
 #include "dynamics/model.h"
@@ -74,7 +74,7 @@ static pd_status take_set(beta *self, const pd_problem *problem, const unsigned 
     pd_kind_shape shape = pd_kind_shape_of(set->kind);
     size_t k = (size_t)shape.vertices, rest = (size_t)shape.rest, count = (size_t)shape.parameters, m = 0;
     for (int e = 0; e < set->n; e++) m += (size_t)is_beta(problem, prone, set->vertices + k * (size_t)e, shape.vertices);
-    if (m == 0 || k < 2) return PD_OK;
+    if (m == 0 || set->kind == PD_ATTACHMENT) return PD_OK;
     int *vertices = self->arrays[3 * self->n_sets] = malloc(m * k * sizeof *vertices);
     double *gradients = self->arrays[3 * self->n_sets + 1] = malloc((m * rest + 1) * sizeof *gradients);
     double *parameters = self->arrays[3 * self->n_sets + 2] = malloc((m * count + 1) * sizeof *parameters);
