@@ -133,6 +133,17 @@ def test_the_prose_gives_the_figures_of_the_other_results():
     assert f"one iteration costs {orders['2']:.0f} (order 2) or {orders['3']:.0f} (order 3) Jacobi iterations on a tet mesh" in text
 
 
+def test_the_prose_gives_the_figures_of_a_schur_complement():
+    """If not, a saving is claimed that is not, or one is hidden."""
+    text, rows = prose(), results("schur_complement.csv")
+    of = {row["m"]: row for row in rows if row["tets"] == "484416"}
+    assert f"was {of['1000']['ratio']} times as fast as factorising the whole matrix anew" in text
+    assert f"with 2000 vertices {of['2000']['ratio']} times" in text and float(of["4000"]["ratio"]) == 0.5
+    assert f"at {of['4000']['of dgemm']} to {of['2000']['of dgemm']} of the rate of a product" in text
+    assert f"({float(of['2000']['fill']):.2f}); with 4000 it is {float(of['4000']['fill']):.2f}" in text
+    assert float(rows[0]["ratio"]) < 1.0 and rows[0]["tets"] == "56448"
+
+
 def test_the_prose_gives_the_figures_of_contact_by_projections():
     """If not, a speed is claimed that is not, or one that is given as missed after it was reached."""
     text, rows = prose(), results("projective_contact.csv")
