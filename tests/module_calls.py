@@ -12,7 +12,7 @@ from pdgpu.linear_solvers import linear_settings
 BEAM, CLOTH, BALL = shapes.beam((1, 1, 1), cells=(2, 1, 1)), shapes.grid((1, 1), cells=(3, 2)), shapes.sphere(1.0, 0)
 CHEBYSHEV = {"rho": 0.5, "start": 2, "under_relaxation": 1.0}
 SOLVERS = len(pdgpu.solvers.SOLVERS)
-ARGUMENTS = ("masses", "fixed", "elements", "h", "solver", "settings", "threads", "subspace", "contact")  # of Simulation
+ARGUMENTS = ("masses", "fixed", "elements", "h", "solver", "settings", "threads", "subspace", "contact", "rigid", "arms")  # of Simulation
 
 
 def host_calls():
@@ -106,7 +106,7 @@ def simulation_arguments(module, solver=0, body="beam"):
         settings["colours"] = _host.colouring(_joined_edges(groups, n), n)
     elements = [(module.KINDS[kind][0], *group) for kind, group in groups.items()]
     contact = contact_argument(scene, real_of(module)) if body == "beam" else None
-    return [scene.masses(), scene.fixed(), elements, 0.01, CLASSES[solver].__name__, settings, 1, None, contact]
+    return [scene.masses(), scene.fixed(), elements, 0.01, CLASSES[solver].__name__, settings, 1, None, contact, None, None]
 
 
 DRIVEN = 2 + 1 + 2 + 8  # of a plane, a sphere, a capsule, a box

@@ -224,6 +224,10 @@ ENTRIES = {
         dict(mesh=shapes.chain(3), material=pdgpu.Spring(1.0), density=1.0, bending=1.0, **MOVES),
     ),
     "add_particles": (lambda **a: scene().add_particles(**a), dict(points=[[0, 0, 0]], mass=1.0, **MOVES)),
+    "add_rigid": (
+        lambda **a: scene().add_rigid(**a),
+        dict(mesh=BALL, density=1.0, name="x", velocity=(0, 0, 0), spin=(0, 0, 1), collides=True),
+    ),
     "pin": (lambda **a: scene()["bar"].pin(**a), dict(where=[1, 2], motion=None)),
     "attach": (lambda **a: scene()["bar"].attach(**a), dict(where=[1, 2], targets=(0, 0, 0), stiffness=1.0)),
     "set_world_box": (lambda **a: scene().set_world_box(**a), dict(lower=(0, 0, 0), upper=(1, 1, np.inf), stiffness=1.0)),

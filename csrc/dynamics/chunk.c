@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "contact/projective.h"
+#include "dynamics/rigid.h"
 #include "dynamics/safe_move.h"
 
 #include <stdlib.h>
@@ -56,6 +57,7 @@ void pd_chunks_destroy(pd_chunks *chunks, pd_context *context) {
 
 static int capturable(const pd_simulation *self) {
     if (self->problem->contact) return 0; // what is near is asked for in every iteration, and its number read back
+    if (self->problem->rigid) return 0;   // bodies move on the host
     return pd_can_capture(self->problem->context) && self->method->capturable && self->method->capturable(self->method_memory);
 }
 
@@ -110,6 +112,7 @@ static pd_status run_loops(pd_simulation *self, int n, pd_readback readback, dou
         seconds[0] += middle - start;
         if (status || iterate->stalled) return status;
         next_weights(&self->settings.chebyshev, iterate->number - iterate->restarted, omega, weights);
+        if (problem->rigid) PD_TRY(pd_rigid_spread(problem, iterate->x, 1.0, iterate->direction));
         if (problem->projective && self->settings.chebyshev.enabled) // what touches is not extrapolated there either
             PD_TRY(pd_advance_touching(problem->context, problem->model, weights[0], iterate->direction, weights[1],
                                        pd_projective_touching(problem->projective), NULL, iterate->step, iterate->x, iterate->offset,

@@ -13,6 +13,7 @@
 #include "dynamics/divergence.h"
 #include "dynamics/outer_loop.h"
 #include "dynamics/potential.h"
+#include "dynamics/rigid.h"
 #include "dynamics/rounding.h"
 #include "dynamics/safe_move.h"
 #include "dynamics/two_way_step.h"
@@ -48,6 +49,7 @@ static pd_status first_guess(run *r, const real *targets) {
         PD_TRY(pd_offset(problem->context, problem->model, problem->h, self->iterate.x, problem->x_t, self->v, problem->load,
                          self->iterate.offset));
     }
+    if (problem->rigid) PD_TRY(pd_rigid_place(problem, self->iterate.x, self->iterate.offset));
     PD_TRY(pd_memory_clear(problem->context, self->iterate.step, bytes));
     self->iterate.restarted = 0;
     PD_TRY(pd_safe_first_guess(self, r->guess != NULL));

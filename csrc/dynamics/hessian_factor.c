@@ -1,6 +1,7 @@
 /* A sparse Cholesky factor of the Hessian of the incremental potential; see hessian_factor.h. */
 #include "dynamics/hessian_factor.h"
 
+#include "dynamics/rigid.h"
 #include "dynamics/whole_hessian.h"
 #include "linear/factor.h"
 
@@ -21,7 +22,8 @@ void pd_hessian_factor_destroy(pd_hessian_factor *self) {
 /* What a triangle is made of. */
 typedef struct triangle {
     const pd_factor *factor;
-    const pd_whole_hessian *whole;
+    const pd_csr *pattern;
+    const real *blocks; // [nnz,3,3]
     double shift;
 } triangle;
 
@@ -29,7 +31,7 @@ typedef struct triangle {
  * row i is read transposed, which for a symmetric Hessian is the block (j,i) of column i. */
 static void upper_triangle(const void *owner, int *column_start, int *rows, double *values) {
     const triangle *of = owner;
-    const pd_csr *pattern = &of->whole->pattern;
+    const pd_csr *pattern = of->pattern;
     int next = 0;
     for (int f = 0; f < of->factor->n_free; f++) {
         int i = of->factor->free_rows[f];
@@ -41,8 +43,7 @@ static void upper_triangle(const void *owner, int *column_start, int *rows, doub
                 for (int a = 0; a < (j == f ? b + 1 : 3); a++) {
                     if (rows) rows[next] = 3 * j + a;
                     if (values)
-                        values[next] =
-                            (double)of->whole->blocks[9 * (size_t)s + (size_t)(3 * b + a)] + (j == f && a == b ? of->shift : 0.0);
+                        values[next] = (double)of->blocks[9 * (size_t)s + (size_t)(3 * b + a)] + (j == f && a == b ? of->shift : 0.0);
                     next++;
                 }
             }
@@ -51,9 +52,14 @@ static void upper_triangle(const void *owner, int *column_start, int *rows, doub
     column_start[3 * of->factor->n_free] = next;
 }
 
+static triangle triangle_of(const pd_hessian_factor *self, const pd_problem *problem, double shift) {
+    if (problem->rigid) return (triangle){&self->factor, &problem->rigid->pattern, problem->rigid->blocks, shift};
+    return (triangle){&self->factor, &problem->whole->pattern, problem->whole->blocks, shift};
+}
+
 /* Analyses the pattern of the whole Hessian, where it has not been yet. */
 static pd_status analyse(pd_hessian_factor *self, const pd_problem *problem) {
-    const triangle of = {&self->factor, problem->whole, 0.0};
+    const triangle of = triangle_of(self, problem, 0.0);
     if (self->revision == problem->whole->revision) return PD_OK;
     self->revision = 0;
     pd_status status = pd_factor_analyse(&self->factor, 3 * self->factor.n_free, 3, upper_triangle, &of, problem->error);
@@ -66,9 +72,11 @@ pd_status pd_hessian_factor_create(pd_hessian_factor **out, const pd_problem *pr
     pd_hessian_factor *self = calloc(1, sizeof *self);
     *out = NULL;
     if (!self) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
-    PD_TRY(pd_factor_create(&self->factor, problem->cholesky, problem->model->n_vertices, problem->fixed, 3, problem->error));
+    PD_TRY(pd_factor_create(&self->factor, problem->cholesky, problem->model->n_vertices,
+                            problem->rigid ? problem->rigid->excluded : problem->fixed, 3, problem->error));
     if (self->factor.n_free > 0) {
         PD_TRY(pd_problem_need_whole(problem));
+        if (problem->rigid) PD_TRY(pd_rigid_hessian_pattern(problem));
         PD_TRY(analyse(self, problem));
     }
 done:
@@ -80,7 +88,7 @@ done:
 }
 
 pd_status pd_hessian_factor_update(pd_hessian_factor *self, const pd_problem *problem, double shift) {
-    const triangle of = {&self->factor, problem->whole, shift};
+    const triangle of = triangle_of(self, problem, shift);
     pd_status status = PD_OK;
     if (self->factor.n_free == 0) return PD_OK;
     PD_TRY(analyse(self, problem));

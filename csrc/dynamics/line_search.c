@@ -3,6 +3,7 @@
 
 #include "contact/contact.h"
 #include "dynamics/potential.h"
+#include "dynamics/rigid.h"
 #include "dynamics/rounding.h"
 
 enum { MAX_HALVINGS = 50 };
@@ -25,9 +26,16 @@ done:
 }
 
 pd_status pd_point_along(const pd_problem *problem, const pd_iterate *iterate, double alpha, real *x, real *offset) {
-    pd_status status = pd_add_scaled(problem->context, problem->model, iterate->offset, -alpha, iterate->direction, offset);
+    const real *direction = iterate->direction;
+    pd_status status = PD_OK;
+    if (problem->rigid) { // on an arc
+        status = pd_memory_copy(problem->context, problem->trial_gradient, direction, pd_problem_bytes(problem));
+        if (!status) status = pd_rigid_spread(problem, iterate->x, alpha, problem->trial_gradient);
+        direction = problem->trial_gradient;
+    }
+    if (!status) status = pd_add_scaled(problem->context, problem->model, iterate->offset, -alpha, direction, offset);
     if (status) return status;
-    if (problem->contact) return pd_add_scaled(problem->context, problem->model, iterate->x, -alpha, iterate->direction, x);
+    if (problem->contact) return pd_add_scaled(problem->context, problem->model, iterate->x, -alpha, direction, x);
     return pd_place_at_offset(problem->context, problem->model, &problem->step, iterate->x, offset, x);
 }
 

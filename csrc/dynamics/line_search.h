@@ -20,7 +20,8 @@ enum {
  * Memory: allocates nothing; uses trial, trial_offset, trial_gradient and scalars of the problem. */
 pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int near);
 
-/* x, offset = where alpha of iterate->direction leads, bit by bit where the frame will have it. They may be those of the iterate. */
+/* x, offset = where alpha of iterate->direction leads, bit by bit where the frame will have it. They may be those of the iterate.
+ * Uses trial_gradient. */
 pd_status pd_point_along(const pd_problem *problem, const pd_iterate *iterate, double alpha, real *x, real *offset);
 
 /* direction = alpha direction. Uses trial. */

@@ -5,6 +5,11 @@
 #include "loops/backend.h"
 #include "sparse/system_matrix.h"
 
+/* A rigid body (dynamics/rigid.h): rows first .. first + n - 1, of which it may be held in a point or an axis; pins behind `first`, or -1. */
+typedef struct pd_rigid_rows {
+    int first, n, pins[2];
+} pd_rigid_rows;
+
 /* Everything of a scene that does not move: plain double arrays, borrowed for the call. */
 typedef struct pd_description {
     int n_vertices;
@@ -13,6 +18,9 @@ typedef struct pd_description {
     const double *subspace;     /* [n,3,3] projector on the line or plane a vertex is held in; NULL: none is */
     const pd_element_set *sets; /* [n_sets], each kind at most once */
     int n_sets;
+    const pd_rigid_rows *rigid; /* [n_rigid] */
+    int n_rigid;
+    const double *arms;                           /* [n,3] of their rows, from the centre at rest, m; NULL: there are none */
     const struct pd_contact_description *contact; /* contact/contact.h; NULL: nothing touches. Read at creation only */
 } pd_description;
 

@@ -14,6 +14,7 @@
 #include "dynamics/hessian_factor.h"
 #include "dynamics/line_search.h"
 #include "dynamics/potential.h"
+#include "dynamics/rigid.h"
 #include "dynamics/rounding.h"
 #include "dynamics/whole_hessian.h"
 
@@ -78,6 +79,7 @@ static pd_status factorise(pd_newton *newton, const pd_problem *problem, const p
     for (int attempt = projected; attempt < 2 + MAX_SHIFTS; attempt++) {
         if (attempt < 2) {
             PD_TRY(pd_problem_whole_hessian(problem, iterate->x, attempt > 0, 1, iterate->number == 0));
+            if (problem->rigid) PD_TRY(pd_rigid_hessian(problem, iterate->x, attempt > 0));
         } else if (attempt == 2) {
             double trace = pd_hessian_factor_trace(newton->factor);
             // where all elements rest on no energy at all, such as cloth within its strain limits, their stiffness gives the scale

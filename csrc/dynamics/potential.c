@@ -2,6 +2,7 @@
 #include "dynamics/potential.h"
 
 #include "contact/projective.h"
+#include "dynamics/rigid.h"
 
 pd_status pd_problem_energies(const pd_problem *self, const real *x, const real *offset, double *energies) {
     pd_status status = pd_potential(self->context, self->model, &self->step, x, offset, self->scalars);
@@ -29,6 +30,7 @@ pd_status pd_problem_gradient(const pd_problem *self, const real *x, const real 
     pd_status status = pd_gradient(self->context, self->model, &self->step, x, offset, gradient);
     if (self->projective) return status ? status : pd_projective_add_gradient(self->projective, x, gradient);
     if (!status && self->contact) status = pd_contact_add_gradient(self->contact, self->model, x, gradient);
+    if (!status && self->rigid) status = pd_rigid_gather(self, x, gradient);
     return status;
 }
 

@@ -10,7 +10,7 @@
 pd_status pd_problem_energies(const pd_problem *self, const real *x, const real *offset, double *energies);
 /* Their sum. `magnitude`, may be NULL: the sum of their absolute values. */
 pd_status pd_problem_potential(const pd_problem *self, const real *x, const real *offset, double *potential, double *magnitude);
-/* gradient = dG/dx, N. */
+/* gradient = dG/dx, N; of rigid bodies as rigid.h says. */
 pd_status pd_problem_gradient(const pd_problem *self, const real *x, const real *offset, real *gradient);
 /* x . y over all vertices. */
 pd_status pd_problem_product(const pd_problem *self, const real *x, const real *y, double *product);

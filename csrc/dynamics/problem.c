@@ -4,6 +4,7 @@
 #include "contact/projective.h"
 #include "contact/two_way.h"
 #include "dynamics/block_hessian.h"
+#include "dynamics/rigid.h"
 #include "dynamics/rounding.h"
 #include "dynamics/whole_hessian.h"
 
@@ -36,6 +37,7 @@ void pd_problem_destroy(pd_problem *self) {
         pd_model_destroy(&all->model, self->context);
         pd_context_destroy(self->context);
     }
+    pd_rigid_destroy(self->rigid);
     pd_whole_hessian_destroy(&all->whole);
     pd_rounding_destroy(&all->rounding);
     pd_corners_destroy(&all->corners);
@@ -81,6 +83,7 @@ pd_status pd_problem_create(pd_problem **out, const pd_description *description,
     PD_TRY(pd_corners_create(&all->corners, description->n_vertices, self->sets, self->n_sets, self->error));
     PD_TRY(pd_context_create(&self->context, threads, self->error));
     status = pd_model_create(self->model, self->context, description, self->corners);
+    if (!status) PD_TRY(pd_rigid_create(&self->rigid, self, description));
     if (!status) PD_TRY(pd_rounding_create(self->rounding, self));
     real **vectors[] = {&self->x_t, &self->load, &self->step.drift, &self->trial, &self->trial_offset, &self->trial_gradient};
     for (size_t i = 0; !status && i < sizeof vectors / sizeof *vectors; i++)

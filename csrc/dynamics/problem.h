@@ -9,6 +9,7 @@
 typedef struct pd_rounding pd_rounding;           /* rounding.h */
 typedef struct pd_block_hessian pd_block_hessian; /* block_hessian.h */
 typedef struct pd_whole_hessian pd_whole_hessian; /* whole_hessian.h */
+typedef struct pd_rigid pd_rigid;                 /* rigid.h */
 typedef struct pd_contact pd_contact;             /* contact/contact.h */
 typedef struct pd_projective pd_projective;       /* contact/projective.h */
 typedef struct pd_two_way pd_two_way;             /* contact/two_way.h */
@@ -39,6 +40,7 @@ typedef struct pd_problem {
     pd_block_hessian *hessian; /* block_hessian.h */
     pd_whole_hessian *whole;   /* whole_hessian.h */
     pd_csr *system_matrix;     /* global_step.h; n = 0 until first used */
+    pd_rigid *rigid;           /* rigid.h; NULL: no body is rigid */
 
     /* Scratch: nothing survives the call that fills it. */
     real *trial, *trial_offset, *trial_gradient; /* B [n,3] */

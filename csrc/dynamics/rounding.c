@@ -8,6 +8,8 @@
  * co-rotated bodies, compressed to 0.3 and stretched to 4, stiffness 1e3 to 1e9, both precisions). */
 #include "dynamics/rounding.h"
 
+#include "dynamics/rigid.h"
+
 #include <stdlib.h>
 
 static double length_of(const double *g, int n) {
@@ -54,9 +56,17 @@ pd_status pd_rounding_create(pd_rounding *out, const pd_problem *problem) {
         double inertia = h > 0 ? problem->masses[i] / (h * h) : 0.0;
         out->inertia_sum += inertia;
         out->stiffness_rows[i] += inertia;
-        if (problem->fixed[i]) continue;
-        out->stiffness_norm += out->stiffness_rows[i] * out->stiffness_rows[i];
+        if (problem->fixed[i] || problem->masses[i] == 0.0) continue; // a point of a rigid body has none
+        // of a rigid body four rows are added up to a force and a torque, by the triangle inequality
+        double added = problem->rigid && problem->rigid->body_of[i] >= 0 ? 2.0 * PD_RIGID_CARRIERS : 1.0;
+        out->stiffness_norm += added * out->stiffness_rows[i] * out->stiffness_rows[i];
         out->stiffness_by_mass += out->stiffness_rows[i] * out->stiffness_rows[i] / problem->masses[i];
+    }
+    for (int b = 0; problem->rigid && h > 0 && b < problem->rigid->n; b++) { // a pin moves all of its body
+        const pd_rigid_rows *rows = &problem->rigid->bodies[b].rows;
+        double mass = PD_RIGID_CARRIERS * problem->masses[rows->first + rows->n - 1];
+        for (int p = 0; p < 2; p++)
+            if (rows->pins[p] >= 0) out->stiffness_rows[rows->first + rows->pins[p]] += mass / (h * h);
     }
     out->stiffness_norm = sqrt(out->stiffness_norm);
     out->stiffness_by_mass = sqrt(out->stiffness_by_mass);

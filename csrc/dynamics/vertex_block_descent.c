@@ -27,6 +27,7 @@
 #include "contact/contact.h"
 #include "dynamics/line_search.h"
 #include "dynamics/potential.h"
+#include "dynamics/rigid_sweep.h"
 #include "dynamics/rounding.h"
 #include "dynamics/vertex_sweep.h"
 
@@ -46,7 +47,8 @@ static const pd_option jacobi_options[] = {PD_FLAG(settings, line_search), PD_OP
 
 typedef struct pd_descent {
     pd_vertex_sweep sweep;
-    real *positions; /* B [n,4] of the sweep */
+    real *positions;        /* B [n,4] of the sweep */
+    pd_rigid_sweep *bodies; /* NULL: none is rigid */
     int line_search;
     /* with a step length only: */
     real *good_x, *good_offset; /* B [n,3] last state that passed */
@@ -59,6 +61,7 @@ static void destroy(void *self, const pd_problem *problem) {
     pd_descent *descent = self;
     if (!descent) return;
     pd_vertex_sweep_destroy(&descent->sweep, problem->context);
+    pd_rigid_sweep_destroy(descent->bodies, problem->context);
     pd_memory_destroy(problem->context, descent->positions);
     pd_memory_destroy(problem->context, descent->good_x);
     pd_memory_destroy(problem->context, descent->good_offset);
@@ -101,13 +104,22 @@ done:
 static pd_status create(void **self, const pd_problem *problem, const void *given) {
     const settings *settings = given;
     if (!settings->colours) return pd_fail(problem->error, PD_ERROR_VALUE, "colours: vertex block descent needs them");
-    return make(self, problem, settings, !settings->line_search, 0); // a line search wants energies, not groups
+    pd_status status = make(self, problem, settings, !settings->line_search, 0); // a line search wants energies, not groups
+    if (status) return status;
+    pd_descent *descent = *self;
+    status = pd_rigid_sweep_create(&descent->bodies, problem);
+    if (status) {
+        destroy(descent, problem);
+        *self = NULL;
+    }
+    return status;
 }
 
 /* A search along the step of a vertex is made where the vertex is. */
 static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
     pd_descent *descent = self;
-    return sweep(descent, problem, iterate, descent->line_search ? PD_SWEEP_SEARCH : PD_SWEEP_BLOCK, 1);
+    pd_status status = sweep(descent, problem, iterate, descent->line_search ? PD_SWEEP_SEARCH : PD_SWEEP_BLOCK, 1);
+    return status || !descent->bodies ? status : pd_rigid_sweep_bodies(descent->bodies, problem, iterate);
 }
 
 const pd_method pd_vertex_block_descent_method = {.name = "VertexBlockDescent",

@@ -1,6 +1,7 @@
 /* Builds the sweep of a simulation, once; see vertex_sweep.h and pd_vertex_sweep in backend.h. */
 #include "dynamics/vertex_sweep.h"
 
+#include "dynamics/rigid.h"
 #include "elements/rotated_corner.h"
 #include "linear/upload.h"
 #include "sparse/ordering.h"
@@ -40,6 +41,9 @@ static void builder_free(builder *b) {
     free(b->colour_start);
 }
 
+/* Whether a sweep passes it over: it is fixed, or moves with its rigid body. */
+static int passed_over(const pd_problem *self, int i) { return self->fixed[i] || (self->rigid && self->rigid->body_of[i] >= 0); }
+
 /* Updates sorted by colour, by slot within a colour. */
 static pd_status sort_updates(builder *b, pd_vertex_sweep *out, const int *colours) {
     const pd_problem *self = b->problem;
@@ -49,11 +53,11 @@ static pd_status sort_updates(builder *b, pd_vertex_sweep *out, const int *colou
     b->colour_start = calloc((size_t)n_colours + 2, sizeof(int));
     if (!b->colour_start) return pd_fail(self->error, PD_ERROR_MEMORY, "out of memory for %d colours", n_colours);
     for (int i = 0; i < n_vertices; i++)
-        if (!self->fixed[i]) b->colour_start[(colours ? colours[i] : 0) + 2]++;
+        if (!passed_over(self, i)) b->colour_start[(colours ? colours[i] : 0) + 2]++;
     for (int c = 0; c < n_colours; c++) b->colour_start[c + 2] += b->colour_start[c + 1];
     for (int slot = 0; slot < n_vertices; slot++) {
         int vertex = b->order[slot];
-        if (self->fixed[vertex]) continue;
+        if (passed_over(self, vertex)) continue;
         int update = b->colour_start[(colours ? colours[vertex] : 0) + 1]++;
         b->vertices[update] = vertex;
         b->slots[update] = slot;
@@ -66,7 +70,7 @@ static pd_status sort_updates(builder *b, pd_vertex_sweep *out, const int *colou
 
 /* Whether two vertices of an element would be moved at once, each from where the other was. */
 static int clash(const pd_problem *self, const int *colours, int i, int j) {
-    return i != j && colours[i] == colours[j] && !self->fixed[i] && !self->fixed[j];
+    return i != j && colours[i] == colours[j] && !passed_over(self, i) && !passed_over(self, j);
 }
 
 static pd_status check_colours(const builder *b, const int *colours) {
@@ -340,7 +344,7 @@ static pd_status keep_colours(pd_vertex_sweep *out, const pd_problem *self, cons
     size_t n = (size_t)self->model->n_vertices;
     int *kept = malloc(n * sizeof(int) + 1);
     if (!kept) return pd_fail(self->error, PD_ERROR_MEMORY, "out of memory for the colours of %zu vertices", n);
-    for (size_t i = 0; i < n; i++) kept[i] = self->fixed[i] ? -1 : colours ? colours[i] : 0;
+    for (size_t i = 0; i < n; i++) kept[i] = passed_over(self, (int)i) ? -1 : colours ? colours[i] : 0;
     pd_status status = pd_upload(self->context, (void **)&out->colours, kept, n * sizeof(int));
     free(kept);
     return status;

@@ -45,17 +45,19 @@ int pd_object_read_vectors(pd_simulation_object *self, PyObject *object, const c
 }
 
 static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
-    static char *names[] = {"masses", "fixed", "elements", "h", "solver", "settings", "threads", "subspace", "contact", NULL};
-    PyObject *masses, *fixed, *elements, *solver, *dict, *subspace = Py_None, *contact = Py_None, *kept = NULL, *result = NULL;
+    static char *names[] = {"masses",  "fixed",    "elements", "h",     "solver", "settings",
+                            "threads", "subspace", "contact",  "rigid", "arms",   NULL};
+    PyObject *masses, *fixed, *elements, *solver, *dict, *subspace = Py_None, *contact = Py_None, *rigid = Py_None, *arms = Py_None,
+                                                         *kept = NULL, *result = NULL;
     pd_contact_description touching;
     pd_description description = {0};
     pd_settings settings = {0};
     int threads = 1;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!dOO|iOO:Simulation", names, &masses, &fixed, &PyList_Type, &elements,
-                                     &settings.h, &solver, &dict, &threads, &subspace, &contact))
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!dOO|iOOOO:Simulation", names, &masses, &fixed, &PyList_Type, &elements,
+                                     &settings.h, &solver, &dict, &threads, &subspace, &contact, &rigid, &arms))
         return NULL;
     if (!(kept = PyList_New(0))) return NULL;
-    if (!pd_read_description(kept, masses, fixed, elements, subspace, &description) ||
+    if (!pd_read_description(kept, masses, fixed, elements, subspace, &description) || !pd_read_rigid(kept, rigid, arms, &description) ||
         !pd_read_settings(kept, solver, dict, &description, &settings) ||
         !pd_read_contact(kept, contact, description.n_vertices, &touching))
         goto done;

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { PD_RIGID_FEWEST = 8 }; /* a tetrahedron, and what carries the mass */
+
 /* What the core borrows as long as it lives is kept in a list; *array = NULL for None. Returns 0 with an exception set. */
 static int keep_or_none(PyArrayObject **array, PyObject *kept, PyObject *object, int type, int n_dimensions, const npy_intp *shape,
                         const char *name) {
@@ -98,6 +100,50 @@ int pd_read_description(PyObject *kept, PyObject *masses_object, PyObject *fixed
     out->fixed = PyArray_DATA(fixed);
     out->subspace = subspace ? PyArray_DATA(subspace) : NULL;
     return read_sets(elements, kept, out);
+}
+
+/* Whether rows of `bodies` are runs of vertices behind each other, with what a body needs. Returns 0 with an exception set. */
+static int check_rigid(const pd_rigid_rows *bodies, const pd_description *description) {
+    int next = 0;
+    for (int b = 0; b < description->n_rigid; b++) {
+        const pd_rigid_rows *rows = &bodies[b];
+        if (rows->first < next || rows->n < PD_RIGID_FEWEST || rows->n > description->n_vertices - rows->first) {
+            PyErr_Format(PyExc_ValueError, "rigid: body %d has rows %d to %d + %d of %d", b, rows->first, rows->first, rows->n,
+                         description->n_vertices);
+            return 0;
+        }
+        next = rows->first + rows->n;
+        for (int p = 0; p < 2; p++) {
+            int pin = rows->pins[p];
+            if (pin >= -1 && pin < rows->n - 4 && !(p && pin >= 0 && (rows->pins[0] < 0 || rows->pins[0] == pin))) continue;
+            PyErr_Format(PyExc_ValueError, "rigid: body %d is held at %d and %d", b, rows->pins[0], rows->pins[1]);
+            return 0;
+        }
+        for (int i = next - 4; i < next; i++)
+            if (!(description->masses[i] > 0.0)) {
+                PyErr_Format(PyExc_ValueError, "rigid: vertex %d of body %d carries no mass", i, b);
+                return 0;
+            }
+    }
+    return 1;
+}
+
+int pd_read_rigid(PyObject *kept, PyObject *bodies_object, PyObject *arms_object, pd_description *description) {
+    npy_intp shape[2] = {-1, 4}, arms_shape[2] = {description->n_vertices, 3};
+    PyArrayObject *bodies, *arms;
+    if (!keep_or_none(&bodies, kept, bodies_object, NPY_INT32, 2, shape, "rigid") ||
+        !keep_or_none(&arms, kept, arms_object, NPY_FLOAT64, 2, arms_shape, "arms"))
+        return 0;
+    if (!bodies) return 1;
+    if (!arms) {
+        PyErr_SetString(PyExc_TypeError, "arms: rigid bodies need them");
+        return 0;
+    }
+    if (pd_array_check_finite(arms, "arms") < 0) return 0;
+    description->n_rigid = pd_array_length(bodies, 0, "rigid");
+    description->rigid = (const pd_rigid_rows *)PyArray_DATA(bodies); // four ints
+    description->arms = PyArray_DATA(arms);
+    return description->n_rigid >= 0 && check_rigid(description->rigid, description);
 }
 
 int pd_read_colours(PyObject *kept, PyObject *object, const pd_description *description, const int **colours) {

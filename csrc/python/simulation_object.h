@@ -40,6 +40,9 @@ int pd_object_read_vectors(pd_simulation_object *self, PyObject *object, const c
 /* simulation_description.c: the arrays a simulation is made of, checked, and kept by a list as long as the core lives. `out->sets` is the
  * caller's to free, after a failure too. Returns 0 with an exception set. */
 int pd_read_description(PyObject *kept, PyObject *masses, PyObject *fixed, PyObject *elements, PyObject *subspace, pd_description *out);
+/* Rigid bodies, (r,4) int32: first row, rows, up to two pins behind it; and the arms (n,3) of their rows. None: there are none. After
+ * pd_read_description. Returns 0 with an exception set. */
+int pd_read_rigid(PyObject *kept, PyObject *bodies, PyObject *arms, pd_description *description);
 /* Vertex colours [n]; whether two of an element have the same is seen when the method is made. Returns 0 with an exception set. */
 int pd_read_colours(PyObject *kept, PyObject *object, const pd_description *description, const int **colours);
 /* Which vertices, (n,) of 0 and 1, or None: NULL. */

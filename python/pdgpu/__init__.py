@@ -27,6 +27,8 @@ from pdgpu.penalty_contact import PenaltyContact
 from pdgpu.projective_contact import ProjectiveContact
 from pdgpu.rates import Rate
 from pdgpu.records import StepRecord
+from pdgpu.rigid_bodies import RigidBody
+from pdgpu.rigid_state import RigidState
 from pdgpu.scene import Scene
 from pdgpu.schur import SchurDirect
 from pdgpu.signed_distance_field import SignedDistanceField
@@ -60,6 +62,8 @@ __all__ = [
     "Plane",
     "ProjectiveContact",
     "Rate",
+    "RigidBody",
+    "RigidState",
     "Scene",
     "SchurDirect",
     "SignedDistanceField",

@@ -105,6 +105,8 @@ class Simulation:
         threads: int = 1,
         subspace: NDArray[np.float64] | None = None,
         contact: dict[str, Any] | None = None,
+        rigid: NDArray[np.int32] | None = None,
+        arms: NDArray[np.float64] | None = None,
     ) -> Simulation: ...
     def prepare(self, /) -> float: ...
     def step(

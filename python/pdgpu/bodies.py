@@ -40,7 +40,7 @@ class _Simulations(weakref.WeakSet):
 
 
 class Body(GuardedAttributes):
-    """One body of a scene; made by `Scene.add_solid`, `add_shell`, `add_rod`, `add_particles`.
+    """One body of a scene; made by `Scene.add_solid`, `add_shell`, `add_rod`, `add_particles`, `add_rigid`.
 
     A simulation copies the bodies when it is made: what is changed afterwards is for the next one, and a warning says so. The bodies that a
     simulation shows (`Simulation.bodies`) cannot be changed.
@@ -49,7 +49,7 @@ class Body(GuardedAttributes):
     ----------
     name : str
     type : str
-        "solid", "shell", "rod" or "particles".
+        "solid", "shell", "rod", "particles" or "rigid".
     points : ndarray, shape (n, 3), float64
         Rest positions, m.
     mesh : Mesh or None
@@ -187,10 +187,14 @@ class Body(GuardedAttributes):
                 known = ", ".join(map(repr, groups)) or "none"
                 raise ValueError(f"where: the mesh of {self.name!r} has no group {where!r}; its groups: {known}")
             where = groups[where].vertices
-        indices = vertex_indices("where", where, self.points)
+        indices = vertex_indices("where", where, self._selectable())
         if not len(indices):
             raise ValueError(f"where: it selects none of the {len(self.points)} vertices of {self.name!r}, so it would hold nothing")
         return indices
+
+    def _selectable(self):
+        """The points of what can be held."""
+        return self.points
 
     def pin(self, where: Where, motion: Motion | None = None) -> None:
         """Hold vertices: hard, they move only as `motion` says.

@@ -230,13 +230,13 @@ def draw_simulation(
 
     having("simulation", simulation, "bodies", "a pdgpu.Simulation")
     opacity, x = opacity or {}, np.asarray(simulation.positions, dtype=np.float64)
-    counts = {body.name: len(body.points) for body in simulation.bodies if body.type in ("solid", "shell")}
+    counts = {body.name: len(body.points) for body in simulation.bodies if body.type in ("solid", "shell", "rigid")}
     colours = _vertex_colours(colours or {}, counts, cmap, limits)
     bounds = (x.min(axis=0), x.max(axis=0)) if bounds is None else bounds
     surfaces, lines = [], []
     for k, body in enumerate(simulation.bodies):
         here, colour = x[body.slice], colours.get(body.name, PALETTE[k % len(PALETTE)])
-        if body.type in ("solid", "shell"):
+        if body.type in ("solid", "shell", "rigid"):
             triangles = body.mesh.surface if body.type == "solid" else body.mesh.triangles
             surfaces.append((here, triangles, colour, opacity.get(body.name, 1.0)))
             if boundaries:

@@ -34,6 +34,7 @@ from pdgpu.automatic import Parameters
 from pdgpu.backends import DEVICES, PRECISIONS, thread_count
 from pdgpu.mesh import Mesh
 from pdgpu.mesh_files import as_path
+from pdgpu.rigid_bodies import CARRIERS, RigidBody
 from pdgpu.scene import Scene
 
 FORMAT, VERSION = "pdgpu simulation", 3
@@ -67,6 +68,7 @@ def write(path, simulation):
                 **_named_parts(body.mesh, store),
                 "masses": store(body.masses),
                 "velocity": store(body.velocity),
+                **({"spin": store(body.spin)} if body.type == "rigid" else {}),
                 "damping": body.damping,
                 **({} if body.collides else {"collides": False}),
                 **({"thickness": body.thickness} if body.thickness else {}),
@@ -277,6 +279,9 @@ def _scene(header, archive, motions):
     if header.get("world_box") is not None:
         scene.set_world_box(**{name: fetch(value) for name, value in header["world_box"].items()})
     for entry in header["bodies"]:
+        if entry["type"] == "rigid":
+            _hold(_rigid(scene, entry, fetch), entry, fetch, motions)
+            continue
         materials = [_material(name, {key: fetch(value) for key, value in constants.items()}) for name, constants in entry["materials"]]
         points = real_array("points", fetch(entry["points"]), (None, 3))
         mesh = None
@@ -297,20 +302,38 @@ def _scene(header, archive, motions):
         body = scene._add(entry["type"], points, mesh, materials, masses, entry["name"], *moving, density)
         if entry.get("parents") is not None:
             body._keep(parents=read_only(_parents(fetch(entry["parents"]), len(points))))
-        given = iter(motions.get(entry["name"], ()))
-        for indices, scripted in entry["pins"]:
-            body._hold("pin", "pins", vertex_indices("pins", fetch(indices), points), next(given) if scripted else None)
-        for indices, projector in entry.get("slides", ()):
-            body._hold("slide", "slides", vertex_indices("slides", fetch(indices), points), _projector(fetch(projector)))
-        for attachment in entry["attachments"]:
-            indices, targets, stiffness = map(fetch, attachment)
-            if np.size(indices):  # earlier versions took, and wrote, some that hold nothing
-                body.attach(indices, targets, stiffness)
+        _hold(body, entry, fetch, motions)
     for entry in header.get("obstacles", ()):
         shape = {key: None if value is None else fetch(value) for key, value in entry["shape"].items()}
         (motion,) = motions.get(entry["name"], ()) if entry["moves"] else (None,)
         scene.add_obstacle(_collider(entry["type"], shape), motion, name=entry["name"], collides=entry.get("collides", True))
     return scene
+
+
+def _hold(body, entry, fetch, motions):
+    """Pins, slides and attachments of a body as they were."""
+    given = iter(motions.get(entry["name"], ()))
+    for indices, scripted in entry["pins"]:
+        body._hold("pin", "pins", vertex_indices("pins", fetch(indices), body._selectable()), next(given) if scripted else None)
+    for indices, projector in entry.get("slides", ()):
+        body._hold("slide", "slides", vertex_indices("slides", fetch(indices), body._selectable()), _projector(fetch(projector)))
+    for attachment in entry["attachments"]:
+        indices, targets, stiffness = map(fetch, attachment)
+        if np.size(indices):  # earlier versions took, and wrote, some that hold nothing
+            body.attach(indices, targets, stiffness)
+
+
+def _rigid(scene, entry, fetch):
+    """A rigid body as it was, its mass where the file has it."""
+    points = real_array("points", fetch(entry["points"]), (None, 3))
+    for name in ("tets", "edges", "masses"):
+        fetch(entry[name])  # it follows from the rest
+    mesh = Mesh(points[:-CARRIERS], triangles=fetch(entry["triangles"]))
+    velocity = real_array("velocity", fetch(entry["velocity"]), points.shape)[-CARRIERS:].mean(axis=0)
+    moving = (fetch(entry["density"]), velocity, fetch(entry["spin"]), entry.get("collides", True))
+    body = RigidBody(scene._new_name(entry["name"]), mesh, scene.n_vertices, *moving, carriers=points[-CARRIERS:])
+    scene._keep(bodies=(*scene.bodies, body))
+    return body
 
 
 ELEMENTS = ("tets", "triangles", "edges")

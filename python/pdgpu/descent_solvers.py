@@ -52,6 +52,7 @@ class VertexBlockDescent(TimeStepSolver):
 
     materials = PROJECTIVE + HYPERELASTIC
     linear_solvers = ()
+    rigid = True
     devices = ("cpu", "cuda")
     contacts = (*LAWS, PENALTY, *AFTER)
     linear = None

@@ -73,9 +73,12 @@ class Diagnostics:
         return float(np.sum(self._energies(self._positions_argument(x), True)))
 
     def gradient(self, x: ArrayLike | None = None) -> Floats:
-        """dG/dx, (n, 3) N, zero rows at pinned vertices. `x` as for `incremental_potential`."""
+        """dG/dx, (n, 3) N, zero rows at pinned vertices and those of rigid bodies, whose
+        force and torque are `rigid.gradient`. `x` as for `incremental_potential`."""
         self._aim()
-        return self._backend.gradient(self._positions_argument(x))
+        gradient = self._backend.gradient(self._positions_argument(x))
+        gradient[self._rigid_rows] = 0.0
+        return gradient
 
     def hessian(self, x: ArrayLike | None = None, *, psd: bool = False) -> scipy.sparse.csr_matrix:
         """d2G/dx2 over the free degrees of freedom, scipy CSR (3n, 3n) N/m; rows and columns of pinned vertices are empty.
@@ -83,6 +86,8 @@ class Diagnostics:
         psd : bool
             Project every element's Hessian to be positive semidefinite.
         """
+        if len(self._rigid_rows):
+            raise ValueError("hessian: it is one over vertices, and the scene has rigid bodies")
         self._aim()
         row_start, columns, blocks = self._backend.hessian(self._positions_argument(x), flag("psd", psd))
         n = len(self._masses)

@@ -16,7 +16,7 @@ from pdgpu.volume_files import Film, write_state
 if TYPE_CHECKING:
     from typing import Self
 
-    from pdgpu.types import Path
+    from pdgpu.types import Device, Options, Path
 
 __all__ = ["Momentum", "Motion"]
 
@@ -156,3 +156,45 @@ class Motion:
         >>> sim.run(5.0, every=10, callback=sim.record("out/fall.pvd"))  # doctest: +SKIP
         """
         return Film(self, path, flag("append", append))
+
+    def save(self, path: Path) -> None:
+        """Write the scene, the solver and the state to a file; `load` resumes with the same bits.
+
+        Scripted motions are functions and are not written: `load` asks for them. The file is put in place whole: where writing fails the
+        one before it stays, and of two that are written to one path at once one is left. A link is followed; a file that is replaced
+        keeps its mode.
+
+        Raises
+        ------
+        FileNotFoundError
+            The folder does not exist.
+        ValueError
+            Positions or velocities that are not finite, written by way of `device_positions`.
+        """
+        from pdgpu.checkpoint import write
+
+        write(path, self)
+
+    @classmethod
+    def load(cls, path: Path, *, motions: Options | None = None, device: Device | None = None, threads: int = 0) -> Self:
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+        motions : dict, optional
+            Name of a body -> list of its motions, one per scripted pin, and of an obstacle that moves -> [its motion], where the saved
+            scene had some.
+        device : str, optional
+            Another device than the saved one.
+
+        Raises
+        ------
+        FileNotFoundError
+        ValueError
+            No such file format, a version this one does not know, a truncated or damaged file, one that claims what it does not hold or
+            holds what it does not name, motions that are missing. Nothing of a file takes more memory than its size times a constant.
+        """
+        from pdgpu.checkpoint import read
+
+        return read(cls, path, motions, device, threads)

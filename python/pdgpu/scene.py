@@ -15,6 +15,8 @@ from pdgpu.colliders import Collider, TriangleMesh
 from pdgpu.material import Material
 from pdgpu.materials import Attachment, Bending, RodBending, WorldBox
 from pdgpu.mesh import Mesh
+from pdgpu.rigid_bodies import CARRIERS, RigidBody
+from pdgpu.rigid_scene import RigidScene
 
 if TYPE_CHECKING:
     from typing import Any
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Body", "Obstacle", "Scene"]
 
 
-class Scene(GuardedAttributes):
+class Scene(RigidScene, GuardedAttributes):
     """Bodies under gravity, and obstacles.
 
     A simulation copies the scene when it is made. What is changed afterwards is for the next one, and a warning says so while the first
@@ -51,7 +53,7 @@ class Scene(GuardedAttributes):
     world_box: WorldBox | None
 
     _instead_of = {
-        "bodies": "call add_solid, add_shell, add_rod or add_particles",
+        "bodies": "call add_solid, add_shell, add_rod, add_particles or add_rigid",
         "obstacles": "call add_obstacle",
         "world_box": "call set_world_box",
     }
@@ -81,7 +83,8 @@ class Scene(GuardedAttributes):
         """A copy for a simulation, after a look at the arrays that may be written to."""
         real_array("gravity", self.gravity, (3,))
         for body in self.bodies:
-            per_item(f"masses of {body.name!r}", body.masses, len(body.points), above=0.0)
+            if not isinstance(body, RigidBody):
+                per_item(f"masses of {body.name!r}", body.masses, len(body.points), above=0.0)
             real_array(f"velocity of {body.name!r}", body.velocity, body.points.shape)
         return self.copy()
 
@@ -390,6 +393,9 @@ class Scene(GuardedAttributes):
         """(n,) uint8, 1 where a vertex is pinned."""
         fixed = np.zeros(self.n_vertices, dtype=np.uint8)
         for body in self.bodies:
+            if isinstance(body, RigidBody):
+                fixed[body.slice] = body.fixed_rows()
+                continue
             for indices, _ in body.pins:
                 fixed[body.slice.start + indices] = 1
         return fixed
@@ -411,7 +417,8 @@ class Scene(GuardedAttributes):
             kind, rest, parameters = Attachment(stiffness).elements(targets[:, None, :])
             groups.append((kind, indices[:, None], rest, parameters, True))
         if self.world_box is not None:
-            vertices = np.arange(len(body.points), dtype=np.int32)[:, None]
+            count = len(body.points) - (CARRIERS if isinstance(body, RigidBody) else 0)
+            vertices = np.arange(count, dtype=np.int32)[:, None]
             kind, rest, parameters = self.world_box.elements(np.zeros((len(vertices), 1, 3)))
             groups.append((kind, vertices, rest, parameters, False))
         return groups

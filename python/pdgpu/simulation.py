@@ -26,18 +26,19 @@ from pdgpu.motion import Motion
 from pdgpu.penalty_contact import PenaltyContact
 from pdgpu.readback import ReadBack
 from pdgpu.records import COLUMNS, StepRecord
+from pdgpu.rigid_state import follow_pins, warn_of_turns
 from pdgpu.scene import Scene, vertex_colours
 from pdgpu.snapshots import Snapshot, snapshot_of
-from pdgpu.solver_support import check_contact, check_slides, check_support, settings_of, warn_idle_acceleration, with_region
+from pdgpu.solver_support import check_contact, check_rigid, check_slides, check_support, settings_of, warn_idle_acceleration, with_region
 from pdgpu.solvers import XPBD, Newton, ProjectiveDynamics
 from pdgpu.state import State
 from pdgpu.tables import scene_numbers
 from pdgpu.two_way_contact import ContactUpdate
 
 if TYPE_CHECKING:
-    from typing import Any, Literal, Self
+    from typing import Any, Literal
 
-    from pdgpu.types import Contact, Device, Options, Path, Precision, Solver
+    from pdgpu.types import Contact, Device, Precision, Solver
 
 __all__ = ["Simulation"]
 
@@ -101,6 +102,7 @@ class Simulation(State, Motion, Diagnostics, ReadBack, ContactQueries, Cutting, 
     ) -> None:
         self._build(scene, solver, dt, contact, device, dtype, threads)
         warn_idle_acceleration(self.solver, stacklevel=2)
+        warn_of_turns(scene, self.dt or 0.0, stacklevel=2)
         if scene.obstacles and contact is None:
             names = ", ".join(repr(obstacle.name) for obstacle in scene.obstacles)
             warnings.warn(
@@ -209,6 +211,8 @@ class Simulation(State, Motion, Diagnostics, ReadBack, ContactQueries, Cutting, 
         self._rest = scene.rest_positions()
         self._motions = scene.motions()
         self._subspace = scene.subspace()
+        self._rigid, arms, self._rigid_rows = scene.rigid()
+        check_rigid(self.solver, scene, self.dt, contact, device)
         check_slides(self.solver, self._subspace, contact)
         self._colours = colours
         if colours is None and hasattr(self.solver, "colouring"):
@@ -244,6 +248,8 @@ class Simulation(State, Motion, Diagnostics, ReadBack, ContactQueries, Cutting, 
             threads=self.threads,
             subspace=self._subspace,
             contact=description,
+            rigid=self._rigid,
+            arms=arms,
         )
         self._said = scene_numbers(self, sum(len(group[0]) for group in groups.values()))  # by every record
         self._setup_seconds = 0.0
@@ -346,6 +352,7 @@ class Simulation(State, Motion, Diagnostics, ReadBack, ContactQueries, Cutting, 
             asked, place = np.unique(indices if body.parents is None else body.parents[indices], return_inverse=True)
             moved = real_array(f"motion of {body.name!r}", motion(time, body.points[asked].copy()), (len(asked), 3))
             targets[body.slice.start + indices] = self._in_range("motion", moved)[place]
+        follow_pins(self._scene, targets, self.dtype)
         return targets
 
     @property
@@ -386,6 +393,7 @@ class Simulation(State, Motion, Diagnostics, ReadBack, ContactQueries, Cutting, 
             return StepRecord(columns, setup_seconds=self._setup_seconds, positions=kept, numbers=self._said, **state)
 
         self._aim()
+        self._turn_forces()
         try:
             targets = self._targets()
             if guess is not None:
@@ -402,47 +410,3 @@ class Simulation(State, Motion, Diagnostics, ReadBack, ContactQueries, Cutting, 
             raise
         result["update"] = ContactUpdate._of(result["update"])
         self._keep(last_step=recorded(result.pop("rows"), **result))
-
-    # ---- save and load ------------------------------------------------------------------------------------------------------
-
-    def save(self, path: Path) -> None:
-        """Write the scene, the solver and the state to a file; `load` resumes with the same bits.
-
-        Scripted motions are functions and are not written: `load` asks for them. The file is put in place whole: where writing fails the
-        one before it stays, and of two that are written to one path at once one is left. A link is followed; a file that is replaced
-        keeps its mode.
-
-        Raises
-        ------
-        FileNotFoundError
-            The folder does not exist.
-        ValueError
-            Positions or velocities that are not finite, written by way of `device_positions`.
-        """
-        from pdgpu.checkpoint import write
-
-        write(path, self)
-
-    @classmethod
-    def load(cls, path: Path, *, motions: Options | None = None, device: Device | None = None, threads: int = 0) -> Self:
-        """Read what `save` wrote.
-
-        Parameters
-        ----------
-        path : str or os.PathLike
-        motions : dict, optional
-            Name of a body -> list of its motions, one per scripted pin, and of an obstacle that moves -> [its motion], where the saved
-            scene had some.
-        device : str, optional
-            Another device than the saved one.
-
-        Raises
-        ------
-        FileNotFoundError
-        ValueError
-            No such file format, a version this one does not know, a truncated or damaged file, one that claims what it does not hold or
-            holds what it does not name, motions that are missing. Nothing of a file takes more memory than its size times a constant.
-        """
-        from pdgpu.checkpoint import read
-
-        return read(cls, path, motions, device, threads)

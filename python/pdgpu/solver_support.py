@@ -9,11 +9,12 @@ import numpy as np
 
 from pdgpu.contact import LAWS
 from pdgpu.linear_solvers import AJacobi, Direct, Jacobi, chebyshev_settings, check_order, linear_settings
+from pdgpu.rigid_bodies import RigidBody
 from pdgpu.schur import SchurDirect
 from pdgpu.solvers import SOLVERS, Newton, ProjectiveDynamics, VertexBlockDescent
 from pdgpu.time_step_solver import AFTER, DRIVERS, INITIALIZATIONS, PENALTY
 
-__all__ = ["check_contact", "check_slides", "check_support", "settings_of", "warn_idle_acceleration", "with_region"]
+__all__ = ["check_contact", "check_rigid", "check_slides", "check_support", "settings_of", "warn_idle_acceleration", "with_region"]
 
 
 def _linear_of(solver):
@@ -97,6 +98,26 @@ def warn_idle_acceleration(solver, stacklevel):
                 "give Chebyshev a smaller start, or more iterations",
                 stacklevel=stacklevel + 1,
             )
+
+
+def check_rigid(solver, scene, dt, contact, device):
+    """TypeError where a solver or a contact does not take the rigid bodies of a scene, ValueError where its settings or dt do not."""
+    names = [body.name for body in scene.bodies if isinstance(body, RigidBody)]
+    if not names:
+        return
+    if not getattr(solver, "rigid", False):
+        able = ", ".join(kind.__name__ for kind in SOLVERS if getattr(kind, "rigid", False))
+        raise TypeError(f"{type(solver).__name__} does not take rigid bodies, and {names[0]!r} is one; {able} do")
+    if contact is not None:
+        raise TypeError(f"contact: {type(contact).__name__} does not take rigid bodies yet, and {names[0]!r} is one; give contact=None")
+    if device != "cpu":
+        raise RuntimeError(f"device: rigid bodies, such as {names[0]!r}, run on 'cpu' only, not on {device!r}")
+    if dt is None:
+        raise ValueError(f"dt: None (quasistatic) with the rigid body {names[0]!r}, whose position nothing determines then; give dt")
+    if getattr(solver, "linear", None) is not None and not isinstance(solver.linear, Direct):
+        raise TypeError(f"linear: {type(solver).__name__} takes rigid bodies, such as {names[0]!r}, with pdgpu.Direct() only")
+    if solver.chebyshev is not None:
+        raise ValueError(f"chebyshev: rotations are not extrapolated, and {names[0]!r} is a rigid body; give chebyshev=None")
 
 
 def check_slides(solver, subspace, contact=None):

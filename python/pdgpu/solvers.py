@@ -131,6 +131,7 @@ class Newton(TimeStepSolver):
 
     materials = ProjectiveDynamics.materials + HYPERELASTIC
     linear_solvers = (Direct, PCG)
+    rigid = True
     devices = ("cpu", "cuda")
     contacts = (*LAWS, PENALTY, *AFTER)
     chebyshev = None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu.arguments import real_array
+from pdgpu.rigid_state import RigidState, add_rigid_load, check_rigid_state
 
 if TYPE_CHECKING:
     from typing import Any
@@ -74,6 +75,11 @@ class State:
         return self._masses.copy()
 
     @property
+    def rigid(self) -> RigidState:
+        """Centres, rotations, velocities and spins of the rigid bodies as they are now."""
+        return RigidState(self)
+
+    @property
     def obstacles(self) -> tuple[Obstacle, ...]:
         """The obstacles of the scene, a tuple of Obstacle: what a simulation with `contact` keeps away from."""
         return self._scene.obstacles
@@ -97,6 +103,7 @@ class State:
             None if value is None else self._cast(self._in_range(name, real_array(name, value, (n, 3))))
             for name, value in (("positions", positions), ("velocities", velocities))
         ]
+        check_rigid_state(self._scene, *arrays, self.dtype)
         self._backend.set_state(*arrays, None)
         self._start_is_checked = positions is None and self._start_is_checked
 
@@ -111,7 +118,8 @@ class State:
 
     @property
     def external_forces(self) -> Floats | None:
-        """(n, 3) N, added to gravity until changed; None: none."""
+        """(n, 3) N, added to gravity until changed; None: none. On a rigid body those of all its vertices act together, as their sum
+        and their torque about its centre, of each step anew; in the step the torque turns with the body."""
         return None if self._external_forces is None else self._external_forces.copy()
 
     @external_forces.setter
@@ -121,10 +129,21 @@ class State:
         self._backend.set_load(self._load_of(forces))
         self._external_forces = forces
 
+    def _turn_forces(self):
+        """Torques on rigid bodies, whose inertia turns with them, as accelerations of the step about to be solved."""
+        if self._external_forces is not None and self._rigid is not None:
+            self._backend.set_load(self._load_of(self._external_forces))
+
     def _load_of(self, forces):
         """Acceleration by gravity and external forces, (n, 3) m/s^2."""
         load = self._in_range("gravity", np.broadcast_to(self._gravity, self._rest.shape))
         if forces is not None:
             with np.errstate(over="ignore"):
-                load = self._in_range("external_forces", load + forces / self._masses[:, None])
+                massive = np.where(self._masses > 0.0, self._masses, np.inf)[:, None]  # points of rigid bodies have no mass
+                if self._rigid is None:
+                    load = load + forces / massive
+                else:
+                    deformable = ~np.isin(np.arange(len(forces)), self._rigid_rows)[:, None]
+                    load = add_rigid_load(self._scene, self._state64()[0], forces, load + forces / massive * deformable)
+                load = self._in_range("external_forces", load)
         return self._cast(load)

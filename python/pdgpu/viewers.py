@@ -149,8 +149,8 @@ def _shapes(simulation):
     x = np.asarray(simulation.positions, dtype=np.float32)
     shapes = {}
     for k, body in enumerate(simulation.bodies):
-        elements = {"solid": "surface", "shell": "triangles", "rod": "edges"}.get(body.type)
-        kind = {"solid": "surface", "shell": "surface", "rod": "lines", "particles": "points"}[body.type]
+        elements = {"solid": "surface", "shell": "triangles", "rigid": "triangles", "rod": "edges"}.get(body.type)
+        kind = {"solid": "surface", "shell": "surface", "rigid": "surface", "rod": "lines", "particles": "points"}[body.type]
         rows = None if elements is None else np.asarray(getattr(body.mesh, elements), dtype=np.uint32)
         shapes[body.name] = (kind, x[body.slice], rows, COLOURS[k % len(COLOURS)])
     extent = x.min(axis=0), x.max(axis=0)

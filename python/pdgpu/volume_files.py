@@ -57,7 +57,7 @@ def _cells(body):
     """The kind of a body's cells as meshio calls them, and their vertices."""
     if body.type == "solid":
         return "tetra", body.mesh.tets
-    if body.type == "shell":
+    if body.type in ("shell", "rigid"):
         return "triangle", body.mesh.triangles
     if body.type == "rod":
         return "line", body.mesh.edges

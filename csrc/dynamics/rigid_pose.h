@@ -1,0 +1,56 @@
+/* Where a rigid body is: its centre and rotation, in double whatever `real` is. Matrices are row-major. */
+#ifndef PD_DYNAMICS_RIGID_POSE_H
+#define PD_DYNAMICS_RIGID_POSE_H
+
+#include <math.h>
+
+typedef struct pd_pose {
+    double centre[3], rotation[9];
+} pd_pose;
+
+static inline void pd_pose_cross(const double a[3], const double b[3], double c[3]) {
+    c[0] = a[1] * b[2] - a[2] * b[1];
+    c[1] = a[2] * b[0] - a[0] * b[2];
+    c[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+static inline void pd_pose_rotate(const double R[9], const double p[3], double r[3]) {
+    for (int i = 0; i < 3; i++) r[i] = R[3 * i] * p[0] + R[3 * i + 1] * p[1] + R[3 * i + 2] * p[2];
+}
+
+static inline void pd_pose_multiply(const double A[9], const double B[9], double C[9]) {
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) C[3 * i + j] = A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
+}
+
+/* R = exp(theta x), by Rodrigues' formula; its series where theta is small. */
+static inline void pd_pose_exponential(const double t[3], double R[9]) {
+    double square = t[0] * t[0] + t[1] * t[1] + t[2] * t[2], angle = sqrt(square);
+    double s = square < 1e-8 ? 1.0 - square / 6.0 : sin(angle) / angle;
+    double half = square < 1e-8 ? 0.5 - square / 24.0 : 2.0 * sin(angle / 2.0) * sin(angle / 2.0) / square;
+    double K[9] = {0.0, -t[2], t[1], t[2], 0.0, -t[0], -t[1], t[0], 0.0};
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) R[3 * i + j] = (i == j ? 1.0 - half * square : 0.0) + s * K[3 * i + j] + half * t[i] * t[j];
+}
+
+/* The rotation nearest to A: Newton's iteration A <- (g A + A^-T / g)/2 with Higham's scaling [Higham 1986, Sec. 3]. Returns 0 where
+ * det A is not positive: there is no such rotation, or no only one. */
+static inline int pd_pose_orthogonal(double A[9]) {
+    for (int k = 0; k < 60; k++) {
+        double cofactors[9], norm = 0.0, inverse = 0.0, change = 0.0;
+        for (int i = 0; i < 3; i++) pd_pose_cross(A + 3 * ((i + 1) % 3), A + 3 * ((i + 2) % 3), cofactors + 3 * i);
+        double determinant = A[0] * cofactors[0] + A[1] * cofactors[1] + A[2] * cofactors[2];
+        for (int i = 0; i < 9; i++) norm += A[i] * A[i], inverse += cofactors[i] * cofactors[i];
+        if (!(determinant > 1e-30 * norm * sqrt(norm))) return 0;
+        double g = k < 4 ? sqrt(sqrt(inverse / norm) / determinant) : 1.0;
+        for (int i = 0; i < 9; i++) {
+            double next = 0.5 * (g * A[i] + cofactors[i] / (determinant * g));
+            change = fmax(change, fabs(next - A[i]));
+            A[i] = next;
+        }
+        if (k >= 4 && change < 1e-15) return 1;
+    }
+    return 1;
+}
+
+#endif

@@ -1,0 +1,127 @@
+/* The rigid bodies of a scene in a sweep over blocks; see rigid_sweep.h. */
+#include "dynamics/rigid_sweep.h"
+
+#include "dynamics/block_hessian.h"
+#include "dynamics/line_search.h"
+#include "dynamics/potential.h"
+#include "dynamics/rigid.h"
+#include "dynamics/whole_hessian.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct pd_rigid_sweep {
+    real *x, *offset, *direction, *gradient; /* B [n,3] where the vertices have gone, and what the bodies do there */
+    int *solved;                             /* [bodies] */
+};
+
+void pd_rigid_sweep_destroy(pd_rigid_sweep *self, pd_context *context) {
+    if (!self) return;
+    real *memory[] = {self->x, self->offset, self->direction, self->gradient};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
+    free(self->solved);
+    free(self);
+}
+
+pd_status pd_rigid_sweep_create(pd_rigid_sweep **out, const pd_problem *problem) {
+    pd_status status = PD_OK;
+    *out = NULL;
+    if (!problem->rigid) return PD_OK;
+    pd_rigid_sweep *self = calloc(1, sizeof *self);
+    if (!self || !(self->solved = calloc((size_t)problem->rigid->n, sizeof(int)))) {
+        free(self);
+        return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for %d rigid bodies", problem->rigid->n);
+    }
+    real **memory[] = {&self->x, &self->offset, &self->direction, &self->gradient};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
+        PD_TRY(pd_memory_create(problem->context, (void **)memory[i], pd_problem_bytes(problem)));
+    PD_TRY(pd_problem_need_hessian(problem));
+    PD_TRY(pd_problem_need_whole(problem));
+    PD_TRY(pd_rigid_hessian_pattern(problem));
+done:
+    if (status)
+        pd_rigid_sweep_destroy(self, problem->context);
+    else
+        *out = self;
+    return status;
+}
+
+/* x = A^-1 b by Cholesky, A [6,6]; returns 0 where it is not positive definite. */
+static int solve6(double A[36], double b[6]) {
+    for (int j = 0; j < 6; j++) {
+        double pivot = A[7 * j];
+        for (int k = 0; k < j; k++) pivot -= A[6 * j + k] * A[6 * j + k];
+        if (!(pivot > 1e-14 * fabs(A[7 * j]))) return 0;
+        A[7 * j] = sqrt(pivot);
+        for (int i = j + 1; i < 6; i++) {
+            for (int k = 0; k < j; k++) A[6 * i + j] -= A[6 * i + k] * A[6 * j + k];
+            A[6 * i + j] /= A[7 * j];
+        }
+    }
+    for (int i = 0; i < 6; i++) {
+        for (int k = 0; k < i; k++) b[i] -= A[6 * i + k] * b[k];
+        b[i] /= A[7 * i];
+    }
+    for (int i = 5; i >= 0; i--) {
+        for (int k = i + 1; k < 6; k++) b[i] -= A[6 * k + i] * b[k];
+        b[i] /= A[7 * i];
+    }
+    return 1;
+}
+
+/* The blocks of those that are not solved yet; returns how many are left. */
+static pd_status solve(pd_rigid_sweep *self, const pd_problem *problem, int psd, int *left) {
+    const pd_rigid *rigid = problem->rigid;
+    pd_status status = PD_OK;
+    *left = 0;
+    PD_TRY(pd_problem_whole_hessian(problem, self->x, psd, 1, 0));
+    PD_TRY(pd_rigid_hessian(problem, self->x, psd));
+    for (int b = 0; b < rigid->n; b++) {
+        const pd_rigid_rows *rows = &rigid->bodies[b].rows;
+        int node = rows->first + rows->n - PD_RIGID_CARRIERS;
+        real six[6];
+        double A[36] = {0.0}, d[6];
+        if (self->solved[b]) continue;
+        PD_TRY(pd_memory_download(problem->context, six, self->gradient + 3 * (size_t)node, sizeof six));
+        for (int r = 0; r < 2; r++)
+            for (int s = rigid->pattern.row_start[node + r]; s < rigid->pattern.row_start[node + r + 1]; s++) {
+                int column = rigid->pattern.columns[s] - node;
+                if (column != 0 && column != 1) continue;
+                for (int c = 0; c < 9; c++) A[6 * (3 * r + c / 3) + 3 * column + c % 3] = (double)rigid->blocks[9 * (size_t)s + (size_t)c];
+            }
+        for (int c = 0; c < 6; c++) d[c] = (double)six[c];
+        for (int c = 0; c < 18 && rigid->excluded[node]; c++) // it turns about what it is held in
+            A[6 * (c / 6) + c % 6] = A[6 * (c % 6) + c / 6] = (double)(c % 7 == 0);
+        if (!(self->solved[b] = solve6(A, d))) {
+            ++*left;
+            continue;
+        }
+        for (int c = 0; c < 6; c++) six[c] = (real)d[c];
+        PD_TRY(pd_memory_upload(problem->context, self->direction + 3 * (size_t)node, six, sizeof six));
+    }
+done:
+    return status;
+}
+
+pd_status pd_rigid_sweep_bodies(pd_rigid_sweep *self, const pd_problem *problem, pd_iterate *iterate) {
+    const pd_rigid *rigid = problem->rigid;
+    pd_iterate bodies = {.x = self->x, .offset = self->offset, .direction = self->direction, .gradient = self->gradient};
+    pd_status status = PD_OK;
+    int left;
+    PD_TRY(pd_rigid_clear(problem, iterate->direction));
+    PD_TRY(pd_point_along(problem, iterate, 1.0, self->x, self->offset));
+    PD_TRY(pd_problem_gradient(problem, self->x, self->offset, self->gradient));
+    PD_TRY(pd_memory_clear(problem->context, self->direction, pd_problem_bytes(problem)));
+    memset(self->solved, 0, (size_t)rigid->n * sizeof(int));
+    PD_TRY(solve(self, problem, 0, &left));
+    if (left) PD_TRY(solve(self, problem, 1, &left));
+    PD_TRY(pd_line_search(problem, &bodies, PD_NEAR_GRADIENT_NORM));
+    for (int b = 0; b < rigid->n && !bodies.stalled; b++) {
+        const pd_rigid_rows *rows = &rigid->bodies[b].rows;
+        size_t at = 3 * (size_t)(rows->first + rows->n - PD_RIGID_CARRIERS);
+        PD_TRY(pd_memory_copy(problem->context, iterate->direction + at, self->direction + at, 6 * sizeof(real)));
+    }
+done:
+    return status;
+}

@@ -1,0 +1,18 @@
+/* The rigid bodies of a scene in a sweep over blocks: of each, G is minimised by one Newton step with the 6x6 block of its Hessian. */
+#ifndef PD_DYNAMICS_RIGID_SWEEP_H
+#define PD_DYNAMICS_RIGID_SWEEP_H
+
+#include "dynamics/method.h"
+
+typedef struct pd_rigid_sweep pd_rigid_sweep;
+
+/* *out = NULL where no body is rigid. Errors: PD_ERROR_MEMORY. */
+pd_status pd_rigid_sweep_create(pd_rigid_sweep **out, const pd_problem *problem);
+void pd_rigid_sweep_destroy(pd_rigid_sweep *self, pd_context *context); /* NULL is allowed */
+
+/* iterate->direction of the vertices is known; adds that of the bodies, from where the vertices have gone. All bodies move at once, which
+ * is a sweep since no two of them share a term of G; the block is exact, and without the curvature of rotations and with the elements' projected Hessians
+ * where it is not positive definite [Chen et al. 2024, Sec. 6.2: 6x6 blocks]. A line search shortens the step until G falls. */
+pd_status pd_rigid_sweep_bodies(pd_rigid_sweep *self, const pd_problem *problem, pd_iterate *iterate);
+
+#endif
