@@ -158,12 +158,19 @@ def test_gradient_is_that_of_the_potential():
 
 
 def test_newton_converges_quadratically():
-    sim = pdgpu.Simulation(stiff_scene(), pdgpu.Newton(iterations=12, initialization="previous"), dt=0.03)
+    scene = pdgpu.Scene(gravity=(0.0, -9.81, 0.0))
+    first = scene.add_rigid(BOX, density=500.0, spin=(1.0, 2.0, 3.0))
+    first.attach([0, 5], first.points[[0, 5]] + [0.1, 0.3, 0.0], stiffness=2e4)
+    second = scene.add_rigid(shapes.sphere(0.2, 1), density=300.0, spin=(3.0, 1.0, 0.0))
+    second.attach([7], second.points[[7]] + [0.0, 0.1, 0.2], stiffness=1e4)
+    second.pin([3])
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=12, initialization="previous"), dt=0.03)
     sim.step(2)
     sim.step(record=True)
     norms = sim.last_step["gradient_norm"]
-    assert sim.last_step.status == "converged" and len(norms) <= 9
-    assert norms[-1] < 1e-9 * norms[0]
+    assert sim.last_step.status == "converged" and sim.last_step.at_rounding
+    # 1.5e4, 3.5e2, 1.8, 4e-6, 9e-12: without the curvature of rotations it is linear
+    assert norms[3] < 1e-4 * norms[2] and norms[4] < 1e-10 * norms[0]
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
