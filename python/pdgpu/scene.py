@@ -453,17 +453,3 @@ def _joined(parts):
     if any(part[3] is not None for part in parts):
         damping = np.concatenate([np.zeros(len(part[0])) if part[3] is None else part[3] for part in parts])
     return vertices, rest, parameters, damping
-
-
-def vertex_colours(elements, n, method):
-    """(n,) int32 colours for vertices 0 .. n-1, so that no two of one element agree; `elements` are arrays (m, k), of any k.
-
-    method : "greedy" (ascending vertex, smallest free colour) or "balanced" (as many colours, of nearly equal sizes)
-    """
-    several = [rows for rows in elements if rows.shape[1] > 1]
-    if len(several) == 1:
-        return _host.colouring(several[0], n, method)
-    # the graph of all elements, as the graph of their edges
-    pairs = [rows[:, [a, b]] for rows in several for a in range(rows.shape[1]) for b in range(a + 1, rows.shape[1])]
-    edges = np.ascontiguousarray(np.concatenate(pairs)) if pairs else np.zeros((0, 2), dtype=np.int32)
-    return _host.colouring(edges, n, method)

@@ -27,13 +27,14 @@ from pdgpu.penalty_contact import PenaltyContact
 from pdgpu.readback import ReadBack
 from pdgpu.records import COLUMNS, StepRecord
 from pdgpu.rigid_state import follow_pins, warn_of_turns
-from pdgpu.scene import Scene, vertex_colours
+from pdgpu.scene import Scene
 from pdgpu.snapshots import Snapshot, snapshot_of
 from pdgpu.solver_support import check_contact, check_rigid, check_slides, check_support, settings_of, warn_idle_acceleration, with_region
 from pdgpu.solvers import XPBD, Newton, ProjectiveDynamics
 from pdgpu.state import State
 from pdgpu.tables import scene_numbers
 from pdgpu.two_way_contact import ContactUpdate
+from pdgpu.vertex_colours import vertex_colours
 
 if TYPE_CHECKING:
     from typing import Any, Literal
