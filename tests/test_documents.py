@@ -30,11 +30,11 @@ def printed_blocks():
     return [block for path in PROSE for block in re.findall(r"```python\n(.*?)```", path.read_text(), re.S)]
 
 
-@pytest.mark.parametrize("k", range(7))
+@pytest.mark.parametrize("k", range(8))
 def test_printed_programs_run_when_pasted(k, tmp_path):
     """If not, the first thing a newcomer tries fails."""
     blocks = printed_blocks()
-    assert len(blocks) == 7
+    assert len(blocks) == 8
     environment = {**os.environ, "MPLBACKEND": "Agg"}
     result = subprocess.run([sys.executable, "-c", blocks[k]], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr
@@ -70,6 +70,16 @@ def test_the_page_gives_what_float32_leaves():
         material = {"NeoHookean": "neo-Hookean"}.get(row["material"], row["material"])
         assert f"| {row['solver']} | {material} | {row['iterations']} | {row['float64']} | {row['float32']} |" in page
         assert f"{row['rounded']} ({material})" in page
+
+
+def test_the_prose_gives_the_order_of_rigid_bodies():
+    """If not, a claim of convergence stands there that nobody measured."""
+    text, rows = prose(), results("rigid_tops.csv")
+    finest = [float(row["order"]) for row in rows if row["dt"] == "0.0005"]
+    assert f"come {2 ** min(finest):.2f} to {2 ** max(finest):.2f} times as near" in text
+    top = next(row for row in rows if row["case"] == "heavy top" and row["dt"] == "0.0001")
+    assert f"on a stick is {float(top['angle']):.2f} rad off" in text
+    assert max(float(row["linear"]) for row in rows if row["linear"]) < 1e-13
 
 
 def test_the_prose_gives_the_figures_of_the_collision_times_in_both_precisions():
