@@ -2,14 +2,14 @@
 #include "loops/dense_loops.h"
 
 #include "cuda/context.cuh"
-
-#include <cusolverDn.h>
+#include "cuda/cusolver.cuh"
 
 #include <cstdlib>
 
 struct pd_dense {
     int n;
-    cusolverDnHandle_t library;
+    const pd_cusolver *library;
+    cusolverDnHandle_t handle;
     double *sigma, *factor; /* device [n,n] by columns, the lower triangle */
     double *added;          /* device [n] */
     double *vector;         /* device [3,n] */
@@ -30,7 +30,7 @@ static pd_status library_failure(pd_context *context, cusolverStatus_t code, con
 
 void pd_dense_destroy(pd_dense *self, pd_context *context) {
     if (!self) return;
-    if (self->library) cusolverDnDestroy(self->library);
+    if (self->handle) self->library->destroy(self->handle);
     void *memory[] = {self->sigma, self->factor, self->added, self->vector, self->work, self->info};
     for (void *block : memory) pd_memory_destroy(context, block);
     free(self);
@@ -38,16 +38,19 @@ void pd_dense_destroy(pd_dense *self, pd_context *context) {
 
 static pd_status prepare(pd_dense *self, pd_context *context) {
     size_t n = (size_t)self->n;
+    if (!(self->library = pd_cusolver_find()))
+        return pd_fail(&context->error, PD_ERROR_UNSUPPORTED,
+                       "SchurDirect on CUDA needs cuSOLVER, and " PD_CUSOLVER_NAME
+                       " cannot be opened: install the toolkit's, or nvidia-cusolver");
     pd_status status = pd_memory_create(context, (void **)&self->sigma, n * n * sizeof(double));
     if (!status) status = pd_memory_create(context, (void **)&self->factor, n * n * sizeof(double));
     if (!status) status = pd_memory_create(context, (void **)&self->added, n * sizeof(double));
     if (!status) status = pd_memory_create(context, (void **)&self->vector, 3 * n * sizeof(double));
     if (!status) status = pd_memory_create(context, (void **)&self->info, sizeof(int));
     if (status) return status;
-    PD_SOLVER(context, cusolverDnCreate(&self->library));
-    PD_SOLVER(context, cusolverDnSetStream(self->library, context->stream));
-    PD_SOLVER(context,
-              cusolverDnDpotrf_bufferSize(self->library, CUBLAS_FILL_MODE_LOWER, self->n, self->factor, self->n, &self->work_size));
+    PD_SOLVER(context, self->library->create(&self->handle));
+    PD_SOLVER(context, self->library->set_stream(self->handle, context->stream));
+    PD_SOLVER(context, self->library->work_size(self->handle, CUBLAS_FILL_MODE_LOWER, self->n, self->factor, self->n, &self->work_size));
     return pd_memory_create(context, (void **)&self->work, (size_t)self->work_size * sizeof(double));
 }
 
@@ -81,7 +84,7 @@ pd_status pd_dense_factor(pd_context *context, pd_dense *self, const double *add
     if (status) return status;
     if (added) PD_LAUNCH(context, add_diagonal_kernel, n, n, self->added, self->factor);
     PD_SOLVER(context,
-              cusolverDnDpotrf(self->library, CUBLAS_FILL_MODE_LOWER, n, self->factor, n, self->work, self->work_size, self->info));
+              self->library->potrf(self->handle, CUBLAS_FILL_MODE_LOWER, n, self->factor, n, self->work, self->work_size, self->info));
     if ((status = pd_memory_download(context, &info, self->info, sizeof info))) return status;
     if (info == 0) return PD_OK;
     context->error.vertex = info > 0 ? info - 1 : 0;
@@ -103,7 +106,7 @@ static __global__ void rows_of_kernel(int n, const double *columns, real *rows) 
 pd_status pd_dense_solve(pd_context *context, pd_dense *self, const real *g, real *u) {
     int n = self->n;
     PD_LAUNCH(context, columns_of_kernel, n, n, g, self->vector);
-    PD_SOLVER(context, cusolverDnDpotrs(self->library, CUBLAS_FILL_MODE_LOWER, n, 3, self->factor, n, self->vector, n, self->info));
+    PD_SOLVER(context, self->library->potrs(self->handle, CUBLAS_FILL_MODE_LOWER, n, 3, self->factor, n, self->vector, n, self->info));
     PD_LAUNCH(context, rows_of_kernel, n, n, self->vector, u);
     return PD_OK;
 }

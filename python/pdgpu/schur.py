@@ -55,6 +55,8 @@ class SchurDirect:
         When a simulation is made: no free vertex is in the region, or all are; vertices slide.
     MemoryError
         When a simulation is made, before anything is computed: the dense matrices do not fit; the text has the bytes.
+    RuntimeError
+        On CUDA where cuSOLVER cannot be opened.
 
     Notes
     -----

@@ -1,6 +1,7 @@
 /* A stand-in for cuSOLVER's dense Cholesky, beside that of the runtime: kernels of one thread, so that they read what a kernel may. */
 #ifndef PD_ON_HOST_CUSOLVERDN_H
 #define PD_ON_HOST_CUSOLVERDN_H
+#define PD_CUSOLVER_STAND_IN 1 /* nothing to open */
 
 #include <cuda_runtime.h>
 
