@@ -71,7 +71,7 @@ static int solve6(double A[36], double b[6]) {
 }
 
 /* The blocks of those that are not solved yet; returns how many are left. */
-static pd_status solve(pd_rigid_sweep *self, const pd_problem *problem, int psd, int *left) {
+static pd_status solve(pd_rigid_sweep *self, const pd_problem *problem, int psd, int diagonal, int *left) {
     const pd_rigid *rigid = problem->rigid;
     pd_status status = PD_OK;
     *left = 0;
@@ -90,6 +90,7 @@ static pd_status solve(pd_rigid_sweep *self, const pd_problem *problem, int psd,
                 if (column != 0 && column != 1) continue;
                 for (int c = 0; c < 9; c++) A[6 * (3 * r + c / 3) + 3 * column + c % 3] = (double)rigid->blocks[9 * (size_t)s + (size_t)c];
             }
+        for (int c = 0; c < 36; c++) A[c] = diagonal && c % 7 ? 0.0 : A[c];
         for (int c = 0; c < 6; c++) d[c] = (double)six[c];
         for (int c = 0; c < 18 && rigid->excluded[node]; c++) // it turns about what it is held in
             A[6 * (c / 6) + c % 6] = A[6 * (c % 6) + c / 6] = (double)(c % 7 == 0);
@@ -104,24 +105,50 @@ done:
     return status;
 }
 
-pd_status pd_rigid_sweep_bodies(pd_rigid_sweep *self, const pd_problem *problem, pd_iterate *iterate) {
-    const pd_rigid *rigid = problem->rigid;
-    pd_iterate bodies = {.x = self->x, .offset = self->offset, .direction = self->direction, .gradient = self->gradient};
+/* direction of all bodies from x and gradient. */
+static pd_status solve_all(pd_rigid_sweep *self, const pd_problem *problem, int diagonal) {
     pd_status status = PD_OK;
     int left;
-    PD_TRY(pd_rigid_clear(problem, iterate->direction));
-    PD_TRY(pd_point_along(problem, iterate, 1.0, self->x, self->offset));
-    PD_TRY(pd_problem_gradient(problem, self->x, self->offset, self->gradient));
+    memset(self->solved, 0, (size_t)problem->rigid->n * sizeof(int));
     PD_TRY(pd_memory_clear(problem->context, self->direction, pd_problem_bytes(problem)));
-    memset(self->solved, 0, (size_t)rigid->n * sizeof(int));
-    PD_TRY(solve(self, problem, 0, &left));
-    if (left) PD_TRY(solve(self, problem, 1, &left));
-    PD_TRY(pd_line_search(problem, &bodies, PD_NEAR_GRADIENT_NORM));
-    for (int b = 0; b < rigid->n && !bodies.stalled; b++) {
-        const pd_rigid_rows *rows = &rigid->bodies[b].rows;
+    PD_TRY(solve(self, problem, diagonal, diagonal, &left));
+    if (left && !diagonal) PD_TRY(solve(self, problem, 1, 0, &left));
+done:
+    return status;
+}
+
+/* It becomes that of the iterate. */
+static pd_status hand_over(const pd_rigid_sweep *self, const pd_problem *problem, pd_iterate *iterate) {
+    pd_status status = PD_OK;
+    for (int b = 0; b < problem->rigid->n; b++) {
+        const pd_rigid_rows *rows = &problem->rigid->bodies[b].rows;
         size_t at = 3 * (size_t)(rows->first + rows->n - PD_RIGID_CARRIERS);
         PD_TRY(pd_memory_copy(problem->context, iterate->direction + at, self->direction + at, 6 * sizeof(real)));
     }
+done:
+    return status;
+}
+
+pd_status pd_rigid_sweep_bodies(pd_rigid_sweep *self, const pd_problem *problem, pd_iterate *iterate) {
+    pd_iterate bodies = {.x = self->x, .offset = self->offset, .direction = self->direction, .gradient = self->gradient};
+    pd_status status = PD_OK;
+    PD_TRY(pd_rigid_clear(problem, iterate->direction));
+    PD_TRY(pd_point_along(problem, iterate, 1.0, self->x, self->offset));
+    PD_TRY(pd_problem_gradient(problem, self->x, self->offset, self->gradient));
+    PD_TRY(solve_all(self, problem, 0));
+    PD_TRY(pd_line_search(problem, &bodies, PD_NEAR_GRADIENT_NORM));
+    if (!bodies.stalled) PD_TRY(hand_over(self, problem, iterate));
+done:
+    return status;
+}
+
+pd_status pd_rigid_sweep_at_once(pd_rigid_sweep *self, const pd_problem *problem, pd_iterate *iterate, int diagonal) {
+    pd_status status = PD_OK;
+    PD_TRY(pd_rigid_clear(problem, iterate->direction));
+    PD_TRY(pd_memory_copy(problem->context, self->x, iterate->x, pd_problem_bytes(problem)));
+    PD_TRY(pd_problem_gradient(problem, self->x, iterate->offset, self->gradient));
+    PD_TRY(solve_all(self, problem, diagonal));
+    PD_TRY(hand_over(self, problem, iterate));
 done:
     return status;
 }

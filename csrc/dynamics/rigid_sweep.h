@@ -14,5 +14,8 @@ void pd_rigid_sweep_destroy(pd_rigid_sweep *self, pd_context *context); /* NULL 
  * is a sweep since no two of them share a term of G; the block is exact, and without the curvature of rotations and with the elements' projected Hessians
  * where it is not positive definite [Chen et al. 2024, Sec. 6.2: 6x6 blocks]. A line search shortens the step until G falls. */
 pd_status pd_rigid_sweep_bodies(pd_rigid_sweep *self, const pd_problem *problem, pd_iterate *iterate);
+/* The same for methods that move all at once, and have a length for what comes of it: from where the iterate is, without a line search. With
+ * `diagonal` by the diagonal of the block alone, with the projected Hessians. */
+pd_status pd_rigid_sweep_at_once(pd_rigid_sweep *self, const pd_problem *problem, pd_iterate *iterate, int diagonal);
 
 #endif

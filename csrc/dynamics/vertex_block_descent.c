@@ -77,6 +77,7 @@ static pd_status make(void **self, const pd_problem *problem, const settings *se
     if (problem->contact) pd_contact_widen(problem->contact);
     PD_TRY(pd_vertex_sweep_create(&descent->sweep, problem, settings->colours, grouped));
     PD_TRY(pd_memory_create(problem->context, (void **)&descent->positions, n * 4 * sizeof(real)));
+    PD_TRY(pd_rigid_sweep_create(&descent->bodies, problem));
     if (tested) {
         PD_TRY(pd_memory_create(problem->context, (void **)&descent->good_x, n * 3 * sizeof(real)));
         PD_TRY(pd_memory_create(problem->context, (void **)&descent->good_offset, n * 3 * sizeof(real)));
@@ -104,15 +105,7 @@ done:
 static pd_status create(void **self, const pd_problem *problem, const void *given) {
     const settings *settings = given;
     if (!settings->colours) return pd_fail(problem->error, PD_ERROR_VALUE, "colours: vertex block descent needs them");
-    pd_status status = make(self, problem, settings, !settings->line_search, 0); // a line search wants energies, not groups
-    if (status) return status;
-    pd_descent *descent = *self;
-    status = pd_rigid_sweep_create(&descent->bodies, problem);
-    if (status) {
-        destroy(descent, problem);
-        *self = NULL;
-    }
-    return status;
+    return make(self, problem, settings, !settings->line_search, 0); // a line search wants energies, not groups
 }
 
 /* A search along the step of a vertex is made where the vertex is. */
@@ -137,6 +130,13 @@ const pd_method pd_vertex_block_descent_method = {.name = "VertexBlockDescent",
 static pd_status create_jacobi(void **self, const pd_problem *problem, const void *given) {
     const settings *settings = given;
     return make(self, problem, settings, 1, settings->line_search);
+}
+
+/* The direction of vertices and bodies from where they are. */
+static pd_status sweep_at_once(pd_descent *descent, const pd_problem *problem, pd_iterate *iterate, pd_sweep_step kind) {
+    pd_status status = sweep(descent, problem, iterate, kind, 0);
+    if (status || !descent->bodies) return status;
+    return pd_rigid_sweep_at_once(descent->bodies, problem, iterate, kind == PD_SWEEP_DIAGONAL);
 }
 
 /* Goes back to the last good state where G has not fallen enough since; the first state of a step is good. */
@@ -179,7 +179,7 @@ static pd_status jacobi(pd_descent *descent, const pd_problem *problem, pd_itera
     pd_status status = PD_OK;
     int tested = descent->line_search && is_tested(iterate->number), passed;
     if (tested) PD_TRY(test_potential(descent, problem, iterate, iterate->number == 0, &passed));
-    PD_TRY(sweep(descent, problem, iterate, kind, 0));
+    PD_TRY(sweep_at_once(descent, problem, iterate, kind));
     if (tested) {
         PD_TRY(slope(problem, iterate, &descent->promised));
         descent->promised *= descent->alpha;
@@ -195,7 +195,7 @@ static pd_status finish(pd_descent *descent, const pd_problem *problem, pd_itera
     double ignored;
     if (descent->line_search) PD_TRY(test_potential(descent, problem, iterate, 0, &passed));
     if (passed) goto done;
-    PD_TRY(sweep(descent, problem, iterate, kind, 0));
+    PD_TRY(sweep_at_once(descent, problem, iterate, kind));
     PD_TRY(slope(problem, iterate, &ignored));
     PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
     if (iterate->stalled) goto done;

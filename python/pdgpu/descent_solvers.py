@@ -90,6 +90,7 @@ class BlockJacobi(TimeStepSolver):
 
     materials = VertexBlockDescent.materials
     linear_solvers = ()
+    rigid = True
     devices = ("cpu", "cuda")
     contacts = (*LAWS, PENALTY, *AFTER)
     linear = None
@@ -119,6 +120,7 @@ class GradientDescent(TimeStepSolver):
 
     materials = VertexBlockDescent.materials
     linear_solvers = ()
+    rigid = True
     devices = ("cpu", "cuda")
     contacts = (*LAWS, PENALTY, *AFTER)
     linear = None

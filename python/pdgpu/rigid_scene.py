@@ -35,9 +35,9 @@ class RigidScene:
 
         In a step its centre c and rotation R minimise G with all else, their inertia being m/(2h^2) |c - c~|^2 + 1/(2h^2)
         tr[(R - R~) J (R - R~)^T] with c~ = c_t + h v_t + h^2 g, R~ = R_t + h Rdot_t and the second moments J [Ferguson et al. 2021;
-        Chen et al. 2024, VBD, Sec. 6.2]. Newton with Direct and VertexBlockDescent take rigid bodies, on the CPU and without contact:
-        attachments, pins, the world box, gravity and external forces act on them. Implicit Euler damps spin, from w0 to
-        w0/sqrt(1 + 2 h w0^2 t) in the time t about an axis of symmetry: a step that turns a body by more than 0.3 rad warns.
+        Chen et al. 2024, VBD, Sec. 6.2]. Newton with Direct, VertexBlockDescent, BlockJacobi and GradientDescent take rigid bodies, on
+        the CPU and without contact: attachments, pins, the world box, gravity and external forces act on them. Implicit Euler damps spin,
+        from w0 to w0/sqrt(1 + 2 h w0^2 t) in the time t about an axis of symmetry: a step that turns a body by more than 0.3 rad warns.
 
         One pinned vertex is a point that it turns about, pinned ones on a line are an axis, others hold it whole. Its vertices in the
         arrays of a simulation are those of the mesh and, behind them, four that carry its mass (`RigidBody`).
