@@ -82,6 +82,16 @@ def test_the_prose_gives_the_order_of_rigid_bodies():
     assert max(float(row["linear"]) for row in rows if row["linear"]) < 1e-13
 
 
+def test_the_page_gives_the_model_of_several_gpus():
+    """If not, the page promises another scaling than its model."""
+    page, rows = (ROOT / "docs" / "multi_gpu.md").read_text(), results("multi_gpu_model.csv")
+    cells = {(row["pieces"], row["scaling"], row["GPUs"]): row for row in rows}
+    for count in sorted({row["GPUs"] for row in rows}):
+        parts = [cells[pieces, scaling, count] for pieces, scaling in (("order", "strong"), ("order", "weak"), ("boxes", "weak"))]
+        line = " | ".join(f"{float(part['iteration ms']):.2f} | {part['efficiency']}" for part in parts)
+        assert f"| {count} | {line} |" in page
+
+
 def test_the_prose_gives_the_figures_of_the_collision_times_in_both_precisions():
     """If not, who computes in float32 is promised what holds in float64 alone."""
     page, rows = (ROOT / "docs" / "speed.md").read_text(), results("ccd.csv")
