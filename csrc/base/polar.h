@@ -57,19 +57,15 @@ PD_FUNCTION int pd_polar3_newton_applies(const real F[9]) {
            (f_f <= (real)1048576);
 }
 
-/* One step of Halley's iteration for the largest root m of (m^2 - 1)^2 - 8 d m - 4 c. */
-PD_LANE_FUNCTION real pd_polar3_root_step(real m, real d, real c) {
-    real a = m * m - (real)1, p = a * a - (real)8 * d * m - (real)4 * c, q = (real)4 * m * a - (real)8 * d, r = (real)12 * m * m - (real)4;
-    return m - (real)2 * p * q / ((real)2 * q * q - p * r);
+/* n = max_R R:F = sum sigma_i is the largest root of (n^2 - i)^2 - 8 d n - 4 c with i = |F|^2, d = det F and c = |C|^2, C the cofactor matrix of F
+ * [Lin, Chitalu, Komura 2022, Isotropic ARAP Energy Using Cauchy-Green Invariants]. One step of Halley's iteration for it. */
+PD_LANE_FUNCTION real pd_polar3_root_step(real n, real i, real d, real c) {
+    real a = n * n - i, p = a * a - (real)8 * d * n - (real)4 * c, q = (real)4 * n * a - (real)8 * d, r = (real)12 * n * n - (real)4 * i;
+    return n - (real)2 * p * q / ((real)2 * q * q - p * r);
 }
 
-/* The nearest rotation in closed form, without a branch, inverted F included [Lin, Chitalu, Komura 2022, Isotropic ARAP Energy Using
- * Cauchy-Green Invariants]. n = max_R R:F = sum sigma_i is the largest root of
- *
- *     (n^2 - |F|^2)^2 - 8 n det F - 4 |C|^2 = 0,    C the cofactor matrix of F,
- *
- * and R = dn/dF follows from this by implicit differentiation. F is divided by |F|_F first, so that the root m lies in [1, sqrt 3]; all four
- * roots are real, so Halley's iteration falls from sqrt 3 to m. The derivative there, q = 8 (s_0 + s_1)(s_0 + s_2)(s_1 + s_2) of the divided
+/* The nearest rotation in closed form, without a branch, inverted F included: R = dn/dF, by implicit differentiation of the equation above. F is
+ * divided by |F|_F first, so that the root m lies in [1, sqrt 3]; all four roots are real, so Halley's iteration falls from sqrt 3 to m. The derivative there, q = 8 (s_0 + s_1)(s_0 + s_2)(s_1 + s_2) of the divided
  * values (12.3 for a rotation), measures how far R is from not being unique. A scan of all ratios s_1/s_0, s_2/s_0 finds what is left of
  * m after three, four and five steps below 7e-4, 5e-9 and rounding wherever the q computed with it is above 1: four steps in float, five
  * in double. Then R is off by 1e-7 on average in float and by 1e-15 in double, a few times more than what Newton's iteration leaves.
@@ -87,11 +83,11 @@ PD_LANE_FUNCTION int pd_polar3_closed_lane(const real *F, real *R, int stride, r
     real c_6 = f_1 * f_5 - f_2 * f_4, c_7 = f_2 * f_3 - f_0 * f_5, c_8 = f_0 * f_4 - f_1 * f_3;
     real c = c_0 * c_0 + c_1 * c_1 + c_2 * c_2 + c_3 * c_3 + c_4 * c_4 + c_5 * c_5 + c_6 * c_6 + c_7 * c_7 + c_8 * c_8;
     real d = f_0 * c_0 + f_1 * c_1 + f_2 * c_2, m = (real)1.7320508075688772;
-    m = pd_polar3_root_step(m, d, c);
-    m = pd_polar3_root_step(m, d, c);
-    m = pd_polar3_root_step(m, d, c);
-    m = pd_polar3_root_step(m, d, c);
-    if (sizeof(real) > sizeof(float)) m = pd_polar3_root_step(m, d, c);
+    m = pd_polar3_root_step(m, 1, d, c);
+    m = pd_polar3_root_step(m, 1, d, c);
+    m = pd_polar3_root_step(m, 1, d, c);
+    m = pd_polar3_root_step(m, 1, d, c);
+    if (sizeof(real) > sizeof(float)) m = pd_polar3_root_step(m, 1, d, c);
     real a = m * m - (real)1, q = (real)4 * m * a - (real)8 * d;
 
     /* R = (4 (m^2 + 1) F + 8 m C - 8 F F^T F) / q */

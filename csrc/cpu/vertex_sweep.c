@@ -52,14 +52,15 @@ static void add_neo_hookean(const pd_corner_groups *groups, const real *position
     add_lanes(lanes, sum);
 }
 
-/* The lanes that the closed form is not good for. */
-static void rotate_slowly(real F[9][LANES], const int *good, real R[9][LANES], real *n) {
+/* The lanes whose rotation the closed form is not good for, and those in such tension that its turning stiffens. */
+static void finish_rotated(real F[9][LANES], const real *numbers, const real *left, const real *good, real lanes[9][LANES]) {
     for (int l = 0; l < LANES; l++) {
-        real f[9], r[9];
-        if (good[l]) continue;
+        real f[9], g[3], sum[9] = {0}, weight = numbers[PD_ROTATED_WEIGHT * LANES + l], lame = numbers[PD_ROTATED_LAME * LANES + l];
+        if (!(left[l] > 0)) continue;
         for (int i = 0; i < 9; i++) f[i] = F[i][l];
-        n[l] = pd_rotated_slowly(f, r);
-        for (int i = 0; i < 9; i++) R[i][l] = r[i];
+        for (int i = 0; i < 3; i++) g[i] = pd_rotated_own(LANES, numbers + l, i);
+        pd_rotated_finish(f, g, good[l] > 0, weight, lame, sum);
+        for (int i = 0; i < 9; i++) lanes[i][l] += sum[i];
     }
 }
 
@@ -70,24 +71,22 @@ static void add_rotated(const pd_corner_groups *groups, const real *positions, c
     for (int group = groups->start[update]; group < groups->start[update + 1]; group++) {
         const int *slots = groups->slots + (size_t)group * 3 * LANES;
         const real *numbers = groups->numbers + (size_t)group * PD_ROTATED_NUMBERS * LANES;
-        const real *weight = numbers + PD_ROTATED_WEIGHT * LANES, *lame = numbers + PD_ROTATED_LAME * LANES;
-        real edges[9][LANES], F[9][LANES], R[9][LANES], n[LANES], excess[LANES];
-        int good[LANES], all = 1, tense = 0;
+        real edges[9][LANES], F[9][LANES], parts[PD_ROTATED_PARTS][LANES], left[LANES], good[LANES], open = 1, some = 0;
         gather_group(positions, here, slots, numbers, PD_ROTATED_NUMBERS, edges);
 #pragma omp simd
-        for (int l = 0; l < LANES; l++) pd_rotated_deformation(LANES, &edges[0][l], numbers + l, &F[0][l]);
-#pragma omp simd
-        for (int l = 0; l < LANES; l++) good[l] = pd_polar3_closed_lane(&F[0][l], &R[0][l], LANES, n + l);
-#pragma omp simd reduction(& : all)
-        for (int l = 0; l < LANES; l++) all &= good[l] | ((weight[l] == 0) & (lame[l] == 0)); // an unused lane has F = R = 0
-        if (!all) rotate_slowly(F, good, R, n);
-#pragma omp simd
-        for (int l = 0; l < LANES; l++) excess[l] = pd_rotated_add_lane(LANES, &F[0][l], &R[0][l], n[l], numbers + l, &lanes[0][l]);
-#pragma omp simd reduction(| : tense)
-        for (int l = 0; l < LANES; l++) tense |= excess[l] > 0;
-        if (!tense) continue;
-#pragma omp simd
-        for (int l = 0; l < LANES; l++) pd_rotated_turn_lane(LANES, &F[0][l], &R[0][l], n[l], excess[l], numbers + l, &lanes[0][l]);
+        for (int l = 0; l < LANES; l++) {
+            pd_rotated_deformation(LANES, &edges[0][l], numbers + l, &F[0][l]);
+            pd_rotated_begin_lane(LANES, &F[0][l], numbers + l, &parts[0][l]);
+        }
+        for (int step = 0; step < PD_ROTATED_STEPS && open > 0; step++) {
+            open = 0;
+#pragma omp simd reduction(+ : open)
+            for (int l = 0; l < LANES; l++) open += pd_rotated_approach(LANES, &parts[0][l]);
+        }
+#pragma omp simd reduction(+ : some)
+        for (int l = 0; l < LANES; l++)
+            some += left[l] = pd_rotated_add_lane(LANES, &F[0][l], &parts[0][l], numbers + l, &lanes[0][l], good + l);
+        if (some > 0) finish_rotated(F, numbers, left, good, lanes);
     }
     add_lanes(lanes, sum);
 }

@@ -82,14 +82,13 @@ static __device__ __noinline__ void add_rotated(const pd_vertex_sweep &sweep, co
     const slot_position here = positions[sweep.slots[update]];
     const int begin = groups.start[update], corners = (groups.start[update + 1] - begin) * PD_CORNER_LANES;
     for (int i = lane; i < corners; i += lanes) {
-        real edges[9], numbers[PD_ROTATED_NUMBERS], F[9], R[9], n;
+        real edges[9], numbers[PD_ROTATED_NUMBERS], F[9];
         gather_corner<PD_ROTATED_NUMBERS>(groups, positions, here, (size_t)(begin + i / PD_CORNER_LANES), (size_t)(i % PD_CORNER_LANES),
                                           numbers, edges);
         if (numbers[PD_ROTATED_WEIGHT] == 0 && numbers[PD_ROTATED_LAME] == 0) continue; // an unused lane
         pd_rotated_deformation(1, edges, numbers, F);
-        if (!pd_polar3_closed_lane(F, R, 1, &n)) n = pd_rotated_slowly(F, R);
-        const real excess = pd_rotated_add_lane(1, F, R, n, numbers, sum);
-        if (excess > 0) pd_rotated_turn_lane(1, F, R, n, excess, numbers, sum);
+        const real g[3] = {pd_rotated_own(1, numbers, 0), pd_rotated_own(1, numbers, 1), pd_rotated_own(1, numbers, 2)};
+        pd_rotated_corner(F, g, numbers[PD_ROTATED_WEIGHT], numbers[PD_ROTATED_LAME], sum);
     }
 }
 

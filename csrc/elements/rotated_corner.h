@@ -39,39 +39,106 @@ PD_LANE_FUNCTION void pd_rotated_deformation(int stride, const real *edges, cons
     F[8 * stride] = az * a_2 + bz * b_2 + cz * c_2;
 }
 
-/* Adds gradient and block of the corner with rest gradient g to sum [9] of vertex_step.h, given F and the R nearest to it, but for what
- * pd_rotated_add_turning adds where t - p, returned, is positive.
- * Scalars only, as in pd_neo_hookean_corner. */
-PD_LANE_FUNCTION real pd_rotated_add(int stride, const real *F, const real *R, real n, real g_0, real g_1, real g_2, real p, real l,
-                                     real *sum) {
+/* What is known of a corner before n is, one number after the other. */
+enum {
+    PD_ROTATED_SQUARE,    /* |F|^2 */
+    PD_ROTATED_COFACTORS, /* |C|^2 */
+    PD_ROTATED_DETERMINANT,
+    PD_ROTATED_ROOT,                   /* n, or what is known of it */
+    PD_ROTATED_OPEN,                   /* 1: it still moves */
+    PD_ROTATED_FG,                     /* [3] F g */
+    PD_ROTATED_CG = PD_ROTATED_FG + 3, /* [3] C g */
+    PD_ROTATED_PARTS = PD_ROTATED_CG + 3
+};
+
+/* The root moves for as long as its last step was longer than this, of it: Halley's steps leave about the cube of that. A scan of a million F of
+ * all ratios and sizes that pd_rotated_add_root takes: one or two steps for strains of some tenths, none moves after four in float, five in
+ * double, and n is off by 6e-8 and 8e-17 |F| on average, 8e-7 and 1.3e-15 |F| at the most. */
+#define PD_ROTATED_STILL ((real)(sizeof(real) == sizeof(float) ? 4e-3 : 4e-6))
+
+/* A start is above n: half |F|^2 + 3, since sum sigma <= sum (sigma^2 + 1)/2, which is all but n where F is nearly a rotation, and sqrt(3) |F|. From there
+ * Halley's iteration falls. */
+PD_LANE_FUNCTION void pd_rotated_begin(int stride, const real *F, real g_0, real g_1, real g_2, real *parts) {
     real f_0 = F[0], f_1 = F[stride], f_2 = F[2 * stride], f_3 = F[3 * stride], f_4 = F[4 * stride];
     real f_5 = F[5 * stride], f_6 = F[6 * stride], f_7 = F[7 * stride], f_8 = F[8 * stride];
-    real r_0 = R[0], r_1 = R[stride], r_2 = R[2 * stride], r_3 = R[3 * stride], r_4 = R[4 * stride];
-    real r_5 = R[5 * stride], r_6 = R[6 * stride], r_7 = R[7 * stride], r_8 = R[8 * stride];
-    real d_0 = f_0 - r_0, d_1 = f_1 - r_1, d_2 = f_2 - r_2, d_3 = f_3 - r_3, d_4 = f_4 - r_4;
-    real d_5 = f_5 - r_5, d_6 = f_6 - r_6, d_7 = f_7 - r_7, d_8 = f_8 - r_8;
-    real t = l * (r_0 * d_0 + r_1 * d_1 + r_2 * d_2 + r_3 * d_3 + r_4 * d_4 + r_5 * d_5 + r_6 * d_6 + r_7 * d_7 + r_8 * d_8);
-    real qx = r_0 * g_0 + r_1 * g_1 + r_2 * g_2, qy = r_3 * g_0 + r_4 * g_1 + r_5 * g_2, qz = r_6 * g_0 + r_7 * g_1 + r_8 * g_2;
-    real square = qx * qx + qy * qy + qz * qz;
-    real gx = p * (d_0 * g_0 + d_1 * g_1 + d_2 * g_2) + t * qx;
-    real gy = p * (d_3 * g_0 + d_4 * g_1 + d_5 * g_2) + t * qy;
-    real gz = p * (d_6 * g_0 + d_7 * g_1 + d_8 * g_2) + t * qz;
+    real c_0 = f_4 * f_8 - f_5 * f_7, c_1 = f_5 * f_6 - f_3 * f_8, c_2 = f_3 * f_7 - f_4 * f_6;
+    real c_3 = f_7 * f_2 - f_8 * f_1, c_4 = f_8 * f_0 - f_6 * f_2, c_5 = f_6 * f_1 - f_7 * f_0;
+    real c_6 = f_1 * f_5 - f_2 * f_4, c_7 = f_2 * f_3 - f_0 * f_5, c_8 = f_0 * f_4 - f_1 * f_3;
+    real square = f_0 * f_0 + f_1 * f_1 + f_2 * f_2 + f_3 * f_3 + f_4 * f_4 + f_5 * f_5 + f_6 * f_6 + f_7 * f_7 + f_8 * f_8;
+    parts[PD_ROTATED_SQUARE * stride] = square;
+    parts[PD_ROTATED_COFACTORS * stride] =
+        c_0 * c_0 + c_1 * c_1 + c_2 * c_2 + c_3 * c_3 + c_4 * c_4 + c_5 * c_5 + c_6 * c_6 + c_7 * c_7 + c_8 * c_8;
+    parts[PD_ROTATED_DETERMINANT * stride] = f_0 * c_0 + f_1 * c_1 + f_2 * c_2;
+    parts[PD_ROTATED_ROOT * stride] = pd_min((real)0.5 * square + (real)1.5, pd_sqrt((real)3 * square));
+    parts[PD_ROTATED_OPEN * stride] = 1;
+    parts[PD_ROTATED_FG * stride] = f_0 * g_0 + f_1 * g_1 + f_2 * g_2;
+    parts[(PD_ROTATED_FG + 1) * stride] = f_3 * g_0 + f_4 * g_1 + f_5 * g_2;
+    parts[(PD_ROTATED_FG + 2) * stride] = f_6 * g_0 + f_7 * g_1 + f_8 * g_2;
+    parts[PD_ROTATED_CG * stride] = c_0 * g_0 + c_1 * g_1 + c_2 * g_2;
+    parts[(PD_ROTATED_CG + 1) * stride] = c_3 * g_0 + c_4 * g_1 + c_5 * g_2;
+    parts[(PD_ROTATED_CG + 2) * stride] = c_6 * g_0 + c_7 * g_1 + c_8 * g_2;
+}
+
+/* A step of the root where it still moves. Returns whether it does. */
+PD_LANE_FUNCTION real pd_rotated_approach(int stride, real *parts) {
+    real n = parts[PD_ROTATED_ROOT * stride], open = parts[PD_ROTATED_OPEN * stride];
+    real next = pd_polar3_root_step(n, parts[PD_ROTATED_SQUARE * stride], parts[PD_ROTATED_DETERMINANT * stride],
+                                    parts[PD_ROTATED_COFACTORS * stride]);
+    next = open > 0 ? next : n;
+    open = n - next > PD_ROTATED_STILL * n ? (real)1 : (real)0;
+    parts[PD_ROTATED_ROOT * stride] = next;
+    parts[PD_ROTATED_OPEN * stride] = open;
+    return open;
+}
+
+/* Steps after which a root that still moves is left to pd_rotated_slowly. */
+enum { PD_ROTATED_STEPS = 6 };
+
+/* Adds gradient and block to sum [9] of vertex_step.h, given q and n, but for what pd_rotated_add_turning adds where t - p, returned, is positive.
+ * Scalars only, as in pd_neo_hookean_corner. */
+PD_LANE_FUNCTION real pd_rotated_add(int stride, real yx, real yy, real yz, real qx, real qy, real qz, real n, real p, real l, real *sum) {
+    real t = l * (n - (real)3), square = qx * qx + qy * qy + qz * qz;
     real excess = t - p, mean = pd_max(n, (real)16 * PD_EPSILON);
     real k = pd_min((real)0.5 * p, pd_max((real)-1.5 * excess / mean, 0));
     real level = (p - k) * square, along = l + k;
-    real bxx = level + along * qx * qx, bxy = along * qx * qy, bxz = along * qx * qz;
-    real byy = level + along * qy * qy, byz = along * qy * qz, bzz = level + along * qz * qz;
-
-    sum[0] += gx;
-    sum[stride] += gy;
-    sum[2 * stride] += gz;
-    sum[3 * stride] += bxx;
-    sum[4 * stride] += bxy;
-    sum[5 * stride] += bxz;
-    sum[6 * stride] += byy;
-    sum[7 * stride] += byz;
-    sum[8 * stride] += bzz;
+    sum[0] += p * (yx - qx) + t * qx;
+    sum[stride] += p * (yy - qy) + t * qy;
+    sum[2 * stride] += p * (yz - qz) + t * qz;
+    sum[3 * stride] += level + along * qx * qx;
+    sum[4 * stride] += along * qx * qy;
+    sum[5 * stride] += along * qx * qz;
+    sum[6 * stride] += level + along * qy * qy;
+    sum[7 * stride] += along * qy * qz;
+    sum[8 * stride] += level + along * qz * qz;
     return excess;
+}
+
+/* The same with
+ *
+ *     q = dn/dF g = (4 (n^2 + |F|^2) F g + 8 n C g - 8 F F^T F g) / s,      s = 4 n (n^2 - |F|^2) - 8 det F,      C the cofactor matrix of F,
+ *
+ * where the root is one and s, which is 8 (s_0 + s_1)(s_0 + s_2)(s_1 + s_2) by the singular values and tells how far R is from not being unique, within
+ * the bounds of pd_polar3_closed_lane. Elsewhere nothing is added. Returns whether pd_rotated_finish has something to do, and what in *good. */
+PD_LANE_FUNCTION real pd_rotated_add_root(int stride, const real *F, const real *parts, real p, real l, real *sum, real *good) {
+    real f_0 = F[0], f_1 = F[stride], f_2 = F[2 * stride], f_3 = F[3 * stride], f_4 = F[4 * stride];
+    real f_5 = F[5 * stride], f_6 = F[6 * stride], f_7 = F[7 * stride], f_8 = F[8 * stride];
+    real yx = parts[PD_ROTATED_FG * stride], yy = parts[(PD_ROTATED_FG + 1) * stride], yz = parts[(PD_ROTATED_FG + 2) * stride];
+    real square = parts[PD_ROTATED_SQUARE * stride], n = parts[PD_ROTATED_ROOT * stride], n_n = n * n;
+    real slope = (real)4 * n * (n_n - square) - (real)8 * parts[PD_ROTATED_DETERMINANT * stride];
+    int is_good = (parts[PD_ROTATED_OPEN * stride] == 0) & (slope > 0) & (slope * slope > square * square * square) &
+                  (square >= (real)9.5367431640625e-07) & (square <= (real)1048576);
+    n = is_good ? n : (real)3, slope = is_good ? slope : (real)8, p = is_good ? p : (real)0, l = is_good ? l : (real)0;
+    real part = (real)8 / slope, whole = part * (real)0.5 * (n_n + square), of_cofactors = part * n;
+    whole = is_good ? whole : (real)0;
+    real zx = f_0 * yx + f_3 * yy + f_6 * yz, zy = f_1 * yx + f_4 * yy + f_7 * yz, zz = f_2 * yx + f_5 * yy + f_8 * yz;
+    zx *= part, zy *= part, zz *= part;
+    real qx = whole * yx + of_cofactors * parts[PD_ROTATED_CG * stride] - (f_0 * zx + f_1 * zy + f_2 * zz);
+    real qy = whole * yy + of_cofactors * parts[(PD_ROTATED_CG + 1) * stride] - (f_3 * zx + f_4 * zy + f_5 * zz);
+    real qz = whole * yz + of_cofactors * parts[(PD_ROTATED_CG + 2) * stride] - (f_6 * zx + f_7 * zy + f_8 * zz);
+    qx = is_good ? qx : (real)0, qy = is_good ? qy : (real)0, qz = is_good ? qz : (real)0;
+    real excess = pd_rotated_add(stride, yx, yy, yz, qx, qy, qz, n, p, l, sum);
+    *good = is_good ? (real)1 : (real)0;
+    return is_good & !(excess > 0) ? (real)0 : (real)1;
 }
 
 /* Adds what the turning of R stiffens where it is in tension, t > p: (t - p) [q]x K^-1 [q]x^T. */
@@ -108,29 +175,38 @@ PD_LANE_FUNCTION real pd_rotated_own(int stride, const real *numbers, int i) {
     return -(numbers[i * stride] + numbers[(3 + i) * stride] + numbers[(6 + i) * stride]);
 }
 
-/* Both for a lane of a group. */
-PD_LANE_FUNCTION real pd_rotated_add_lane(int stride, const real *F, const real *R, real n, const real *numbers, real *sum) {
-    return pd_rotated_add(stride, F, R, n, pd_rotated_own(stride, numbers, 0), pd_rotated_own(stride, numbers, 1),
-                          pd_rotated_own(stride, numbers, 2), numbers[PD_ROTATED_WEIGHT * stride], numbers[PD_ROTATED_LAME * stride], sum);
+/* The numbers of a lane of a group. */
+PD_LANE_FUNCTION void pd_rotated_begin_lane(int stride, const real *F, const real *numbers, real *parts) {
+    pd_rotated_begin(stride, F, pd_rotated_own(stride, numbers, 0), pd_rotated_own(stride, numbers, 1), pd_rotated_own(stride, numbers, 2),
+                     parts);
 }
 
-PD_LANE_FUNCTION void pd_rotated_turn_lane(int stride, const real *F, const real *R, real n, real excess, const real *numbers, real *sum) {
-    pd_rotated_add_turning(stride, F, R, n, excess, pd_rotated_own(stride, numbers, 0), pd_rotated_own(stride, numbers, 1),
-                           pd_rotated_own(stride, numbers, 2), sum);
+PD_LANE_FUNCTION real pd_rotated_add_lane(int stride, const real *F, const real *parts, const real *numbers, real *sum, real *good) {
+    real p = numbers[PD_ROTATED_WEIGHT * stride], l = numbers[PD_ROTATED_LAME * stride];
+    real left = pd_rotated_add_root(stride, F, parts, p, l, sum, good);
+    return (p == 0) & (l == 0) ? (real)0 : left; // an unused lane
 }
 
-/* The rotation of a tet that the closed form is not good for, and its R:F. */
-PD_FUNCTION real pd_rotated_slowly(const real *F, real *R) {
+/* What pd_rotated_add_root leaves: a corner whose R is found by pd_polar3 where `good` is 0, and what turning stiffens. F, g and sum of its own. */
+PD_FUNCTION void pd_rotated_finish(const real *F, const real *g, int good, real p, real l, real sum[9]) {
+    real R[9], y[3], q[3];
     pd_polar3(F, R);
-    return pd_matrix3_dot(R, F);
+    real n = pd_matrix3_dot(R, F), excess = l * (n - (real)3) - p;
+    for (int i = 0; i < 3; i++) {
+        y[i] = F[3 * i] * g[0] + F[3 * i + 1] * g[1] + F[3 * i + 2] * g[2];
+        q[i] = R[3 * i] * g[0] + R[3 * i + 1] * g[1] + R[3 * i + 2] * g[2];
+    }
+    if (!good) excess = pd_rotated_add(1, y[0], y[1], y[2], q[0], q[1], q[2], n, p, l, sum);
+    if (excess > 0) pd_rotated_add_turning(1, F, R, n, excess, g[0], g[1], g[2], sum);
 }
 
-/* The same from a whole F: gradient and block B [9] of a corner, for tets that stand in no group. */
+/* Gradient and block of one corner from a whole F. */
 PD_FUNCTION void pd_rotated_corner(const real *F, const real *g, real p, real l, real sum[9]) {
-    real R[9], n;
-    if (!pd_polar3_closed_lane(F, R, 1, &n)) n = pd_rotated_slowly(F, R);
-    real excess = pd_rotated_add(1, F, R, n, g[0], g[1], g[2], p, l, sum);
-    if (excess > 0) pd_rotated_add_turning(1, F, R, n, excess, g[0], g[1], g[2], sum);
+    real parts[PD_ROTATED_PARTS];
+    pd_rotated_begin(1, F, g[0], g[1], g[2], parts);
+    for (int step = 0; step < PD_ROTATED_STEPS && pd_rotated_approach(1, parts) > 0; step++) continue;
+    real good;
+    if (pd_rotated_add_root(1, F, parts, p, l, sum, &good) > 0) pd_rotated_finish(F, g, good > 0, p, l, sum);
 }
 
 #endif
