@@ -264,6 +264,8 @@ class Simulation(State, Motion, Diagnostics, ReadBack, ContactQueries, Cutting, 
         self._backend.set_state(
             self._cast(self._in_range("points", self._rest)), self._cast(self._in_range("velocity", scene.initial_velocities())), None
         )
+        if self._touching is not None and self._touching.n_driven:  # a motion need not begin where a mesh was made
+            self._backend.set_driven(self._cast(self._in_range("motion", self._touching.driven(0.0))), None)
 
     def _stiffness_of_vertices(self):
         """N/m, (n,): a third of the trace of the blocks on the diagonal of G's Hessian at rest; 0 for fixed vertices."""
