@@ -1,56 +1,10 @@
 /* The broad phase; see broad_phase.h. */
-#include "contact/broad_phase.h"
+#include "contact/broad_phase_parts.h"
 
-#include "contact/patches.h"
-
-#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A refitted tree is built again when the surface-area cost of a search through it has grown by this factor. */
-static const double COST_LIMIT = 1.5;
-
-enum { MOST_PRIMITIVES = 1 << 27, FEWEST_PAIRS = 1024, MOST_LEVELS = 20, MOST_HASH_BITS = 26 };
-
-enum { VERTEX_TRIANGLE, EDGE_EDGE, PATCH_PAIRS, LISTS };
-
-/* A list of pairs in the making: keys appended, sorted, unpacked. */
-typedef struct pair_list {
-    pd_pair_buffer buffer;
-    uint64_t *scratch; /* B [capacity] */
-    int *pairs;        /* B [capacity,2] */
-    size_t n;
-} pair_list;
-
-/* What loops find out and the host wants to know: read in one piece, so that it waits once. */
-typedef struct findings {
-    pd_bound bounds[PD_PRIMITIVE_KINDS];
-    pd_grid_size grids[PD_PRIMITIVE_KINDS];
-    double costs[PD_PRIMITIVE_KINDS];
-    uint64_t found[LISTS];
-} findings;
-
-typedef struct primitive_tree {
-    pd_tree *tree;
-    double cost; /* when it was built; 0: there is none */
-} primitive_tree;
-
-struct pd_broad_phase {
-    pd_context *context;
-    int method;
-    pd_primitives primitives[PD_PRIMITIVE_KINDS];
-    primitive_tree trees[PD_PRIMITIVE_KINDS]; /* of edges and triangles */
-    int *vertex_order;                        /* B [n] vertices along the curve of the last build */
-    pd_grid grids[PD_PRIMITIVE_KINDS];
-    pd_patches patches;
-    uint64_t *keys, *scratch; /* B: of primitives, or of the entries of a grid */
-    pd_work work;
-    pair_list lists[LISTS];
-    findings *findings; /* B [1] */
-    findings seen;      /* the same when the host last read it */
-    int searched;
-    pd_broad_phase_counts counts;
-};
+enum { MOST_PRIMITIVES = 1 << 27, FEWEST_PAIRS = 1024, MOST_HASH_BITS = 26 };
 
 /* ---- making and unmaking --------------------------------------------------------------------------------------------------- */
 
@@ -96,7 +50,7 @@ static pd_status create_list(pd_broad_phase *phase, int which, int first_bits, i
     return resize(phase, list, n > FEWEST_PAIRS ? (size_t)n : FEWEST_PAIRS);
 }
 
-static pd_status read_findings(pd_broad_phase *phase) {
+pd_status pd_broad_phase_read_findings(pd_broad_phase *phase) {
     return pd_memory_download(phase->context, &phase->seen, phase->findings, sizeof phase->seen);
 }
 
@@ -222,108 +176,6 @@ void pd_broad_phase_destroy(pd_broad_phase *phase) {
     free(phase);
 }
 
-/* ---- the structures -------------------------------------------------------------------------------------------------------- */
-
-/* phase->keys: the primitives of a kind along the Morton curve. */
-static pd_status sort_along_curve(pd_broad_phase *phase, int kind) {
-    pd_context *context = phase->context;
-    const pd_primitives *p = &phase->primitives[kind];
-    pd_bound *scene = &phase->findings->bounds[kind];
-    pd_status status;
-    PD_TRY(pd_boxes_bound(context, p->n, p->boxes, &phase->work, scene));
-    PD_TRY(pd_morton_keys(context, p->n, p->index_bits, p->boxes, scene, phase->keys));
-    PD_TRY(pd_sort_keys(context, (size_t)p->n, p->index_bits, 64, phase->keys, phase->scratch, &phase->work));
-done:
-    return status;
-}
-
-static pd_status build_tree(pd_broad_phase *phase, int kind) {
-    pd_context *context = phase->context;
-    const pd_primitives *p = &phase->primitives[kind];
-    primitive_tree *t = &phase->trees[kind];
-    pd_status status;
-    t->cost = 0.0;              /* until it stands */
-    if (kind == PD_TRIANGLES) { /* the vertices that will look for them */
-        const pd_primitives *vertices = &phase->primitives[PD_VERTICES];
-        PD_TRY(sort_along_curve(phase, PD_VERTICES));
-        PD_TRY(pd_key_items(context, vertices->n, vertices->index_bits, phase->keys, phase->vertex_order));
-    }
-    PD_TRY(sort_along_curve(phase, kind));
-    PD_TRY(pd_tree_build(context, t->tree, p, phase->keys));
-    PD_TRY(pd_tree_fit(context, t->tree, p, &phase->findings->costs[kind]));
-    phase->counts.builds++;
-done:
-    return status;
-}
-
-/* Refits the trees, and builds those that have become too costly, or all. */
-static pd_status update_trees(pd_broad_phase *phase, int rebuild) {
-    static const int kinds[2] = {PD_TRIANGLES, PD_EDGES};
-    int build[2], again = 0;
-    pd_status status;
-    for (int i = 0; i < 2; i++) {
-        primitive_tree *t = &phase->trees[kinds[i]];
-        build[i] = rebuild || !(t->cost > 0.0);
-        PD_TRY(build[i] ? build_tree(phase, kinds[i])
-                        : pd_tree_fit(phase->context, t->tree, &phase->primitives[kinds[i]], &phase->findings->costs[kinds[i]]));
-        phase->counts.refits += !build[i];
-    }
-    PD_TRY(read_findings(phase));
-    for (int i = 0; i < 2; i++) {
-        if (build[i] || phase->seen.costs[kinds[i]] <= COST_LIMIT * phase->trees[kinds[i]].cost) continue;
-        build[i] = again = 1;
-        PD_TRY(build_tree(phase, kinds[i]));
-    }
-    if (again) PD_TRY(read_findings(phase));
-    for (int i = 0; i < 2; i++)
-        if (build[i]) phase->trees[kinds[i]].cost = phase->seen.costs[kinds[i]];
-done:
-    return status;
-}
-
-/* The finest cells are two to four times as large as the boxes are on average, so that most boxes are on one level; with cells half as large
- * a cloth took 1.3 to 1.9 times as long on the CPU. And they are not so many that their numbers overflow. */
-static pd_status build_grids(pd_broad_phase *phase) {
-    pd_context *context = phase->context;
-    pd_box scene = pd_box_empty();
-    double size = 0.0, width = 0.0;
-    pd_status status;
-    for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++)
-        PD_TRY(pd_boxes_bound(context, phase->primitives[kind].n, phase->primitives[kind].boxes, &phase->work,
-                              &phase->findings->bounds[kind]));
-    PD_TRY(read_findings(phase));
-    for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++) {
-        pd_box_add(&scene, &phase->seen.bounds[kind].box);
-        if (phase->seen.bounds[kind].mean_size > size) size = phase->seen.bounds[kind].mean_size;
-    }
-    for (int axis = 0; axis < 3; axis++)
-        if ((double)scene.high[axis] - (double)scene.low[axis] > width) width = (double)scene.high[axis] - (double)scene.low[axis];
-    if (!(width <= DBL_MAX)) return pd_fail(pd_context_error(context), PD_ERROR_NOT_FINITE, "broad phase: a position is infinite");
-    int coarsest, finest;
-    (void)frexp(width, &coarsest);
-    (void)frexp(size, &finest);
-    finest++;
-    if (!(size > 0.0) || finest < coarsest - MOST_LEVELS) finest = coarsest - MOST_LEVELS;
-    for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++) {
-        phase->grids[kind].finest = finest;
-        phase->grids[kind].scene = scene;
-        PD_TRY(pd_grid_count(context, &phase->grids[kind], &phase->primitives[kind], &phase->work, &phase->findings->grids[kind]));
-    }
-    PD_TRY(read_findings(phase));
-    for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++) {
-        const pd_primitives *p = &phase->primitives[kind];
-        pd_grid *grid = &phase->grids[kind];
-        size_t n = (size_t)phase->seen.grids[kind].n_entries;
-        grid->levels = phase->seen.grids[kind].levels;
-        PD_TRY(pd_grid_fill(context, grid, p));
-        PD_TRY(pd_sort_keys(context, n, p->index_bits, p->index_bits + grid->hash_bits, grid->entries, phase->scratch, &phase->work));
-        PD_TRY(pd_grid_index(context, grid, n, p->index_bits));
-        phase->counts.builds++;
-    }
-done:
-    return status;
-}
-
 /* ---- pairs ------------------------------------------------------------------------------------------------------------------ */
 
 static pd_status append_patch_pairs(pd_broad_phase *phase, pd_pair_buffer *out) {
@@ -389,7 +241,7 @@ static pd_status fill_lists(pd_broad_phase *phase, int first, int last) {
             PD_TRY(pd_memory_clear(context, phase->lists[which].buffer.found, sizeof *phase->lists[which].buffer.found));
             PD_TRY(append_pairs(phase, which));
         }
-        PD_TRY(read_findings(phase));
+        PD_TRY(pd_broad_phase_read_findings(phase));
         for (int which = first; which <= last; which++) {
             pair_list *list = &phase->lists[which];
             size_t found = (size_t)phase->seen.found[which];
@@ -424,18 +276,10 @@ pd_status pd_broad_phase_find(pd_broad_phase *phase, const real *x_t0, const rea
     real wide = (real)margin; /* in this precision, not below what was asked for */
     if ((double)wide < margin) wide += (real)4 * PD_EPSILON * wide;
     pd_context *context = phase->context;
-    pd_patches *patches = &phase->patches;
     pd_status status;
     PD_TRY(pd_mark(context, PD_MARK_BEGIN));
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++) PD_TRY(pd_primitive_boxes(context, &phase->primitives[kind], x_t0, x_t1, wide));
-    if (phase->method == PD_BROAD_PHASE_TREE)
-        PD_TRY(update_trees(phase, rebuild));
-    else if (phase->method == PD_BROAD_PHASE_PATCHES) {
-        PD_TRY(pd_patch_boxes(context, patches->patches.n, PD_PRIMITIVE_KINDS, phase->primitives, patches->items, patches->patches.boxes));
-        PD_TRY(pd_tree_fit(context, patches->tree, &patches->patches, NULL));
-        phase->counts.refits++;
-    } else
-        PD_TRY(build_grids(phase));
+    PD_TRY(pd_broad_phase_structure(phase, rebuild));
     PD_TRY(pd_mark(context, PD_MARK_MIDDLE));
     if (phase->method == PD_BROAD_PHASE_PATCHES) PD_TRY(fill_lists(phase, PATCH_PAIRS, PATCH_PAIRS));
     PD_TRY(fill_lists(phase, VERTEX_TRIANGLE, EDGE_EDGE));

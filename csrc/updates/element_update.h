@@ -4,18 +4,9 @@
 #ifndef PD_ELEMENT_UPDATE_H
 #define PD_ELEMENT_UPDATE_H
 
+#include "updates/element_energy.h"
 #include "updates/position_based.h"
 #include "updates/vertex_step.h"
-
-#include "loops/backend.h"
-
-/* F [3,d] of element e of g at positions x [n,3]. */
-#define PD_DEFORMATION_AT(k, d, x, e, F)                                                   \
-    do {                                                                                   \
-        real at_[3 * (k)];                                                                 \
-        pd_element_gather(k, 3, x, g->vertices + (size_t)(e) * (k), at_);                  \
-        pd_element_deformation(k, d, at_, g->rest + (size_t)(e) * PD_REST_COUNT(k, d), F); \
-    } while (0)
 
 /* Per kind:
  *   energy    adds what element e has at x to *elastic, and its damping to *damped, J
@@ -26,12 +17,7 @@
                                                           double *elastic, double *damped) {                                               \
         real F[3 * (d)];                                                                                                                   \
         PD_DEFORMATION_AT(k, d, x, e, F);                                                                                                  \
-        *elastic += (double)pd_##name##_energy(F, g->parameters + (size_t)e * (count));                                                    \
-        if (!g->damping || g->damping[e] <= 0) return;                                                                                     \
-        real Ft[3 * (d)];                                                                                                                  \
-        PD_DEFORMATION_AT(k, d, x_t, e, Ft);                                                                                               \
-        *damped += (double)g->damping[e] * inverse_h *                                                                                     \
-                   (double)pd_element_damping_energy(3 * (d), g->damping_hessian + (size_t)e * 9 * (d) * (d), F, Ft);                      \
+        pd_element_energy_##name(g, inverse_h, x_t, F, e, elastic, damped);                                                                \
     }                                                                                                                                      \
     PD_LANE_FUNCTION void pd_element_update_gradient_##name(const pd_elements *g, real inverse_h, const real *x_t, const real *x, int e,   \
                                                             real *f) {                                                                     \

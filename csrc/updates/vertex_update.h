@@ -12,7 +12,7 @@
 #define PD_VERTEX_UPDATE_H
 
 #include "elements/rotated_corner.h"
-#include "loops/backend.h"
+#include "updates/element_energy.h"
 #include "updates/touching_vertex.h"
 #include "updates/vertex_step.h"
 
@@ -54,15 +54,9 @@ enum { PD_POSITION_STRIDE = 4 };
         real at[3 * (k)], F[3 * (d)];                                                                                          \
         pd_element_gather(k, PD_POSITION_STRIDE, positions, slots + (size_t)e * (k), at);                                      \
         pd_element_deformation(k, d, at, rest, F);                                                                             \
-        double energy = (double)pd_##name##_energy(F, g->parameters + (size_t)e * (count));                                    \
-        if (g->damping && g->damping[e] > 0) {                                                                                 \
-            real Ft[3 * (d)];                                                                                                  \
-            pd_element_gather(k, 3, step->x_t, g->vertices + (size_t)e * (k), at);                                             \
-            pd_element_deformation(k, d, at, rest, Ft);                                                                        \
-            energy += (double)g->damping[e] * step->inverse_h *                                                                \
-                      (double)pd_element_damping_energy(3 * (d), g->damping_hessian + (size_t)e * 9 * (d) * (d), F, Ft);       \
-        }                                                                                                                      \
-        return energy;                                                                                                         \
+        double elastic = 0.0, damped = 0.0;                                                                                    \
+        pd_element_energy_##name(g, step->inverse_h, step->x_t, F, e, &elastic, &damped);                                      \
+        return elastic + damped;                                                                                               \
     }
 
 PD_ELEMENT_TABLE(PD_CORNER)
