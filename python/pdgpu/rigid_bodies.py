@@ -69,7 +69,8 @@ class RigidBody(Body):
         masses[-CARRIERS:] = mass / CARRIERS
         whole = Mesh(points, triangles=triangles)
         super().__init__(name, "rigid", whole.points, whole, [], masses, first, velocity, 0.0, density, collides)
-        self._keep(mass=mass, centre=read_only(centre), second_moments=read_only(moments), spin=read_only(spin), _groups=mesh.groups)
+        self._keep(mass=mass, centre=read_only(centre), second_moments=read_only(moments), spin=read_only(spin))
+        self._groups = {group: part.vertices for group, part in mesh.groups.items()}
 
     def __repr__(self):
         return f"<{', '.join([f'rigid {self.name!r}: {len(self.points) - CARRIERS} vertices, {self.mass:.6g} kg', *self._holds()])}>"
@@ -113,7 +114,7 @@ class RigidBody(Body):
             if where not in self._groups:
                 known = ", ".join(map(repr, self._groups)) or "none"
                 raise ValueError(f"where: the mesh of {self.name!r} has no group {where!r}; its groups: {known}")
-            where = self._groups[where].vertices
+            where = self._groups[where]
         return super()._some(change, where)
 
     def _selectable(self):
