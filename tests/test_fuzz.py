@@ -265,7 +265,17 @@ ENTRIES = {
     ),
     "TwoWayContact": (
         pdgpu.TwoWayContact,
-        dict(distance=0.1, separation=0.01, sweeps=2, steps=8, edge_limit=1.2, friction={("bar", "b"): 0.3}, every=1),
+        dict(
+            distance=0.1,
+            separation=0.01,
+            sweeps=2,
+            steps=8,
+            edge_limit=1.2,
+            multipliers="gauss_seidel",
+            lengths="distances",
+            friction={("bar", "b"): 0.3},
+            every=1,
+        ),
     ),
     "Simulation": (
         lambda scene, **a: pdgpu.Simulation(scene() if scene is globals()["scene"] else scene, **a),

@@ -43,7 +43,8 @@ static pd_status create_searches(pd_contact *self, const pd_contact_description 
     PD_TRY(pd_colliders_create(&self->planes, context, d->n_planes));
     PD_TRY(pd_proximity_create(&self->proximity, context, self->phase, self->surface, self->planes, d->asked, d->n_asked, owners));
     pd_proximity_set_scene(self->proximity, self->scene.radii, self->scene.planes);
-    if (self->interval < 0 && !d->two_way.steps) PD_TRY(pd_guard_create(&self->guard, context, &guard));
+    if (self->interval < 0 && (!d->two_way.steps || d->two_way.lengths_by == PD_TWO_WAY_IMPACT))
+        PD_TRY(pd_guard_create(&self->guard, context, &guard));
 done:
     free(owners);
     return status;

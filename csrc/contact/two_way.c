@@ -190,6 +190,8 @@ pd_status pd_two_way_create(pd_two_way **out, pd_context *context, pd_contact *c
     PD_TRY(make_rows(self, &self->before, 1, self->rubs));
     PD_TRY(make_feature_room(self, 1));
     PD_TRY(create_edges(self, &d->two_way));
+    if (self->settings.multipliers == PD_TWO_WAY_LINEAR)
+        for (int i = 0; i < 3; i++) all[i]->at.least = (real)-INFINITY;
 done:
     if (status) {
         pd_two_way_destroy(self);
@@ -341,7 +343,13 @@ static pd_status step_backward(pd_two_way *self) {
             PD_TRY(pd_two_way_linearise(context, model, self->inverse, self->settings.edge_limit, &self->rubbing, x, &all[i]->at));
     PD_TRY(pd_two_way_gather(context, model, self->n_points, self->inverse, &self->edges.at, &self->edges.incidence, &self->pairs.at,
                              &self->pairs.incidence, self->goal, self->y));
-    for (int sweep = 0; sweep < self->settings.sweeps; sweep++)
+    for (int sweep = 0; self->settings.multipliers == PD_TWO_WAY_JACOBI && sweep < self->settings.sweeps; sweep++) {
+        PD_TRY(pd_two_way_relax(context, self->inverse, &self->edges.at, &self->edges.incidence, &self->pairs.at, &self->pairs.incidence, x,
+                                self->y));
+        PD_TRY(pd_two_way_gather(context, model, self->n_points, self->inverse, &self->edges.at, &self->edges.incidence, &self->pairs.at,
+                                 &self->pairs.incidence, self->goal, self->y));
+    }
+    for (int sweep = 0; self->settings.multipliers != PD_TWO_WAY_JACOBI && sweep < self->settings.sweeps; sweep++)
         for (int i = 0; i < 2; i++)
             if (all[i]->at.n)
                 PD_TRY(pd_two_way_sweep(context, model, self->inverse, &all[i]->at, all[i]->order, all[i]->n_colours, all[i]->starts, x,
@@ -358,6 +366,15 @@ static pd_status step_forward(pd_two_way *self, const pd_contact_pairs *listed, 
     int n = self->model->n_vertices;
     double farthest = pd_contact_listed_up_to(self->contact) - self->separation, rounding = pd_contact_rounding(self->contact), part = 1.0;
     pd_status status = PD_OK;
+    if (self->settings.lengths_by == PD_TWO_WAY_IMPACT) {
+        PD_TRY(pd_contact_limit(self->contact, self->x, self->y, behind > 0.0, &part));
+        PD_TRY(pd_memory_copy(context, self->next, self->x, bytes_of_state(self)));
+        PD_TRY(pd_move_towards(context, n, NULL, part, self->y, self->next));
+        PD_TRY(largest_move(self, self->next, self->x, move));
+        if (behind > 0.0) PD_TRY(pd_contact_drive(self->contact, part));
+        *move = fmax(*move, part * behind);
+        return pd_memory_copy(context, self->x, self->next, bytes_of_state(self));
+    }
     PD_TRY(make_feature_room(self, (size_t)listed->n));
     const pd_two_way_gaps gaps = {distance, self->normal, self->width, farthest, rounding, GAMMA};
     PD_TRY(pd_two_way_slabs(context, listed, points, &gaps));

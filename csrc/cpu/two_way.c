@@ -92,6 +92,16 @@ pd_status pd_two_way_sweep(pd_context *context, const pd_model *model, const rea
     return PD_OK;
 }
 
+pd_status pd_two_way_relax(pd_context *context, const real *inverse, const pd_two_way_rows *edges, const pd_incidence *of_edges,
+                           const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *x, const real *y) {
+    const pd_two_way_rows *all[] = {edges, pairs};
+    for (int i = 0; i < 2; i++) {
+#pragma omp parallel for num_threads(pd_threads(context, all[i]->n, ROW_NANOSECONDS)) schedule(static)
+        for (int p = 0; p < all[i]->n; p++) pd_two_way_update_relax(inverse, edges, of_edges, pairs, of_pairs, all[i], x, y, p);
+    }
+    return PD_OK;
+}
+
 pd_status pd_two_way_slabs(pd_context *context, const pd_contact_pairs *pairs, const real *points, const pd_two_way_gaps *gaps) {
 #pragma omp parallel for num_threads(pd_threads(context, pairs->n, LINEARISE_NANOSECONDS)) schedule(static)
     for (int p = 0; p < pairs->n; p++) pd_two_way_update_slab(pairs, gaps->distance, gaps->rounding, points, p, gaps->normal, gaps->width);

@@ -146,6 +146,19 @@ pd_status pd_two_way_sweep(pd_context *context, const pd_model *model, const rea
     return PD_OK;
 }
 
+static __global__ void relax_kernel(const real *inverse, pd_two_way_rows edges, pd_incidence of_edges, pd_two_way_rows pairs,
+                                    pd_incidence of_pairs, pd_two_way_rows rows, const real *x, const real *y) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p < rows.n) pd_two_way_update_relax(inverse, &edges, &of_edges, &pairs, &of_pairs, &rows, x, y, p);
+}
+
+pd_status pd_two_way_relax(pd_context *context, const real *inverse, const pd_two_way_rows *edges, const pd_incidence *of_edges,
+                           const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *x, const real *y) {
+    if (edges->n) PD_LAUNCH(context, relax_kernel, edges->n, inverse, *edges, *of_edges, *pairs, *of_pairs, *edges, x, y);
+    if (pairs->n) PD_LAUNCH(context, relax_kernel, pairs->n, inverse, *edges, *of_edges, *pairs, *of_pairs, *pairs, x, y);
+    return PD_OK;
+}
+
 static __global__ void slab_kernel(pd_contact_pairs pairs, const real *points, pd_two_way_gaps gaps) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (p < pairs.n) pd_two_way_update_slab(&pairs, gaps.distance, gaps.rounding, points, p, gaps.normal, gaps.width);

@@ -19,7 +19,8 @@ typedef struct pd_two_way_rows {
     real *value;      /* [n] c(x) */
     real *jacobian;   /* [n,4,3] 1/m */
     real *inverse;    /* [n] 1/(J W J^T), kg m^2; 0 where nothing of it can move */
-    real *multiplier; /* [n] lambda >= 0, kg m^2 */
+    real *multiplier; /* [n] lambda, kg m^2 */
+    real least;       /* of lambda: 0, or -infinity where rows are held both ways */
 
     /* friction, of pairs; coefficient NULL: there is none, and the others are not read */
     real *coefficient; /* [n] mu */
@@ -82,11 +83,17 @@ pd_status pd_two_way_gather(pd_context *context, const pd_model *model, int n_po
                             real *y);
 
 /* One projected Gauss-Seidel sweep over the rows, colour after colour: for each
- *     lambda' = max(0, lambda - (c + J (y - x)) / (J W J^T)),     y += W J^T (lambda' - lambda)
+ *     lambda' = max(least, lambda - (c + J (y - x)) / (J W J^T)),     y += W J^T (lambda' - lambda)
  * and, with friction, the same of the slip since `begun` [n_points,3], no more than mu times the normal impulse.
  *   order  B [n]      starts  H [n_colours + 1] */
 pd_status pd_two_way_sweep(pd_context *context, const pd_model *model, const real *inverse, const pd_two_way_rows *rows, const int *order,
                            int n_colours, const int *starts, const real *x, const real *begun, real *y);
+
+/* One projected Jacobi step of the multipliers of edges and of pairs, all from the same y, which is not changed:
+ *     lambda' = max(0, lambda - (c + J (y - x)) / (m J W J^T)),     m: the most rows that one of the row's free points has,
+ * so that the dual objective never grows: J W J^T as a whole is at most m times its diagonal. */
+pd_status pd_two_way_relax(pd_context *context, const real *inverse, const pd_two_way_rows *edges, const pd_incidence *of_edges,
+                           const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *x, const real *y);
 
 /* What a forward step knows of the pairs that are listed, B, and by how much a gap may shrink. */
 typedef struct pd_two_way_gaps {

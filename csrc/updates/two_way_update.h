@@ -270,20 +270,43 @@ PD_FUNCTION void pd_two_way_update_rub(const pd_model *model, const real *invers
     for (int j = 0; j < 4; j++) pd_two_way_move(model, inverse, points, j, pd_vector_scale(weights[j], change), y);
 }
 
+/* c + J (y - x) of row p. */
+PD_FUNCTION real pd_two_way_residual(const pd_two_way_rows *rows, const real *x, const real *y, int p) {
+    const int *points = rows->points + 4 * (size_t)p;
+    real residual = rows->value[p];
+    for (int j = 0; j < 4; j++) {
+        if (points[j] < 0) continue;
+        pd_vector move = pd_vector_subtract(pd_vector_load(y + 3 * (size_t)points[j]), pd_vector_load(x + 3 * (size_t)points[j]));
+        residual += pd_vector_dot(pd_vector_load(rows->jacobian + 12 * (size_t)p + 3 * j), move);
+    }
+    return residual;
+}
+
+/* Row p of a Jacobi step. */
+PD_FUNCTION void pd_two_way_update_relax(const real *inverse, const pd_two_way_rows *edges, const pd_incidence *of_edges,
+                                         const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const pd_two_way_rows *rows,
+                                         const real *x, const real *y, int p) {
+    int most = 1;
+    if (!(rows->inverse[p] > 0)) return;
+    for (int j = 0; j < 4; j++) {
+        int i = rows->points[4 * (size_t)p + (size_t)j];
+        if (i < 0 || !(inverse[i] > 0)) continue;
+        int here =
+            (edges->n ? of_edges->start[i + 1] - of_edges->start[i] : 0) + (pairs->n ? of_pairs->start[i + 1] - of_pairs->start[i] : 0);
+        most = here > most ? here : most;
+    }
+    real after = rows->multiplier[p] - pd_two_way_residual(rows, x, y, p) * rows->inverse[p] / (real)most;
+    rows->multiplier[p] = after > rows->least ? after : rows->least;
+}
+
 /* Row p of a sweep. */
 PD_FUNCTION void pd_two_way_update_project(const pd_model *model, const real *inverse, const pd_two_way_rows *rows, const real *x,
                                            const real *begun, real *y, int p) {
     const int *points = rows->points + 4 * (size_t)p;
     const real *J = rows->jacobian + 12 * (size_t)p;
-    real residual = rows->value[p];
     if (!(rows->inverse[p] > 0)) return;
-    for (int j = 0; j < 4; j++) {
-        if (points[j] < 0) continue;
-        pd_vector move = pd_vector_subtract(pd_vector_load(y + 3 * (size_t)points[j]), pd_vector_load(x + 3 * (size_t)points[j]));
-        residual += pd_vector_dot(pd_vector_load(J + 3 * j), move);
-    }
-    real before = rows->multiplier[p], after = before - residual * rows->inverse[p];
-    after = after > 0 ? after : (real)0;
+    real before = rows->multiplier[p], after = before - pd_two_way_residual(rows, x, y, p) * rows->inverse[p];
+    after = after > rows->least ? after : rows->least;
     rows->multiplier[p] = after;
     if (after != before)
         for (int j = 0; j < 4; j++)

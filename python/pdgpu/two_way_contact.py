@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from pdgpu import _host
-from pdgpu.arguments import integer, number
+from pdgpu.arguments import choice, integer, number
 from pdgpu.contact import BarrierContact, PairTable
 from pdgpu.linear_solvers import keep
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from pdgpu.types import Floats
 
 __all__ = ["ContactUpdate", "TwoWayContact"]
+
+MULTIPLIERS = ("gauss_seidel", "jacobi", "linear")  # PD_TWO_WAY_GAUSS_SEIDEL, .. of csrc/contact/contact.h
+LENGTHS = ("distances", "impact")  # PD_TWO_WAY_DISTANCES, ..
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,14 @@ class TwoWayContact:
     edge_limit : float or None
         sigma: how long an edge of a shell or a rod may be, in parts of its length at rest [Eq. 17]. It holds everywhere, as a limit to the
         stretch of the material, since a target that contact has moved knows nothing else of it. None: no limit. Tets have none.
+    multipliers : "gauss_seidel", "jacobi" or "linear"
+        How a sweep of a backward step goes: projected Gauss-Seidel; projected Jacobi [Sec. 4.2.2], every row relaxed by how many rows meet
+        in one of its vertices; Gauss-Seidel on the linear system alone, whose rows pull as well as they push [Harmon et al. 2008, Robust
+        Treatment of Simultaneous Collisions, as Sec. 4.3.1 has it]. The last two are there to compare with, and take no friction; the
+        last may throw a target away, which raises DivergenceError in the next step.
+    lengths : "distances" or "impact"
+        How far a forward step goes: each vertex by the distances of its pairs; all by one part of their ways, by the certified time of
+        impact of continuous collision detection, which is there to compare with.
     friction : float or dict
         Coefficient of friction mu >= 0 of all pairs, or of pairs of bodies and obstacles by their names, as in `BarrierContact`: what has
         slipped since the step began is taken back, by at most mu times the normal impulse. What sticks does not creep.
@@ -73,6 +84,8 @@ class TwoWayContact:
     sweeps: int = field(default=4, kw_only=True)
     steps: int = field(default=512, kw_only=True)
     edge_limit: float | None = field(default=1.1, kw_only=True)
+    multipliers: Literal["gauss_seidel", "jacobi", "linear"] = field(default="gauss_seidel", kw_only=True)
+    lengths: Literal["distances", "impact"] = field(default="distances", kw_only=True)
     friction: float | Mapping = field(default=0.0, kw_only=True)
     every: int = field(default=0, kw_only=True)
 
@@ -92,6 +105,10 @@ class TwoWayContact:
             keep(self, friction=PairTable("friction", self.friction))
         else:
             keep(self, friction=number("friction", self.friction, minimum=0.0))
+        for name, known in (("multipliers", MULTIPLIERS), ("lengths", LENGTHS)):
+            choice(name, getattr(self, name), known)
+        if self.multipliers != "gauss_seidel" and (self.friction if isinstance(self.friction, float) else any(self.friction.values())):
+            raise ValueError(f"friction: multipliers={self.multipliers!r} takes none, got {self.friction!r}")
         keep(self, every=integer("every", self.every, 0, 10**9))
 
     def _law(self):
@@ -102,6 +119,7 @@ class TwoWayContact:
         """What of a simulation's description is its own; touching: ContactScene."""
         edges, lengths = touching.stretching() if self.edge_limit is not None else (np.zeros((0, 2), np.int32), np.zeros(0))
         own = {"steps": self.steps, "sweeps": self.sweeps, "every": self.every, "edge_limit": self.edge_limit or 1.0}
+        own |= {"multipliers": MULTIPLIERS.index(self.multipliers), "lengths_by": LENGTHS.index(self.lengths)}
         self._check_precision(touching.rest, dtype)
         return {
             "two_way": own

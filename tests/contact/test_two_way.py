@@ -296,6 +296,60 @@ def test_the_solver_goes_on_from_an_update_between_its_iterations():
     assert np.abs(gaps[0] - gaps[2]).max() > 1e-6
 
 
+# ---- what it is compared with -----------------------------------------------------------------------------------------------
+
+
+RIVALS = [{"multipliers": "jacobi", "sweeps": 8}, {"multipliers": "linear", "edge_limit": None}, {"lengths": "impact"}]
+
+
+@judged
+@pytest.mark.slow
+@pytest.mark.parametrize("rival", RIVALS, ids=lambda rival: next(iter(rival.values())))
+def test_every_state_of_a_rival_is_clean(rival):
+    """If it failed, a comparison would be with what lets things through."""
+    found = judged_two_way_run(two_way_case("crossing cloths", steps=20, **rival), SOLVERS["PD"], steps=2)
+    assert found.intersections == 0 and found.contacts > 0
+
+
+def test_jacobi_comes_to_the_multipliers_of_gauss_seidel():
+    """If it failed, projected Jacobi would solve another problem, and no number of sweeps would make it good."""
+    found = {}
+    for multipliers, sweeps in (("gauss_seidel", 400), ("jacobi", 4000), ("jacobi", 4)):
+        contact = pdgpu.TwoWayContact(1e-3, multipliers=multipliers, sweeps=sweeps, steps=1)
+        sim = simulation(crossing_patches(), contact)
+        sim.step()
+        found[multipliers, sweeps] = sim.positions
+    exact, many, few = found.values()
+    moved = np.abs(few - exact).max()
+    assert moved > 1e-6 and np.abs(many - exact).max() < 0.02 * moved
+
+
+def test_rows_of_the_linear_system_pull():
+    """If it failed, the rival that forgets that multipliers are not negative would not forget it."""
+    apart = {}
+    for multipliers in ("gauss_seidel", "linear"):
+        scene = pdgpu.Scene((0.0, 0.0, 0.0))
+        scene.add_particles([[0.0, 0.0, 0.0], [3e-3, 0.0, 0.0]], mass=1.0)
+        sim = simulation(scene, pdgpu.TwoWayContact(2e-3, multipliers=multipliers))
+        sim.step()
+        apart[multipliers] = np.ptp(sim.positions[:, 0])
+    assert apart["gauss_seidel"] == pytest.approx(3e-3, rel=1e-12) and apart["linear"] == pytest.approx(2e-3, rel=0.1)
+
+
+def test_one_length_for_all_stops_all():
+    """If it failed, lengths by the time of impact would not be those of continuous collision detection."""
+    scene = pdgpu.Scene((0.0, 0.0, 0.0))
+    scene.add_particles(
+        [[0.0, 0.0, 0.0], [0.05, 0.0, 0.0], [1.0, 0.0, 0.0]], mass=1.0, velocity=[[10.0, 0.0, 0.0], [0.0] * 3, [0.0, 8.0, 0.0]]
+    )
+    sim = simulation(scene, pdgpu.TwoWayContact(2e-3, lengths="impact", steps=1))
+    sim.step()
+    moved = sim.positions - scene.rest_positions()
+    part = moved[0, 0] / 0.1
+    assert part == pytest.approx((0.05 - 2e-5) * 0.9 / 0.1, rel=1e-6)  # it keeps a tenth of the gap
+    assert moved[2, 1] == pytest.approx(part * 0.08, rel=1e-12)
+
+
 # ---- runs made in other ways ------------------------------------------------------------------------------------------------
 
 
@@ -359,6 +413,10 @@ def test_what_stops_a_step_leaves_its_beginning():
         ({"distance": 1e-3, "friction": -0.1}, "friction"),
         ({"distance": 1e-3, "friction": {("a", "b"): -1.0}}, "friction"),
         ({"distance": 1e-3, "every": -1}, "every"),
+        ({"distance": 1e-3, "multipliers": "newton"}, "multipliers"),
+        ({"distance": 1e-3, "lengths": "short"}, "lengths"),
+        ({"distance": 1e-3, "multipliers": "jacobi", "friction": 0.1}, "friction: multipliers='jacobi' takes none"),
+        ({"distance": 1e-3, "multipliers": "linear", "friction": {("a", "b"): 0.1}}, "friction"),
     ],
 )
 def test_bad_settings_are_named(settings, message):

@@ -10,10 +10,18 @@ import pdgpu
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("dtype")]
 
 
-@pytest.mark.parametrize("name", ["bodies in a box", "sand"])
-def test_steps(name, dtype):
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("bodies in a box", {"friction": 0.3}),
+        ("sand", {"friction": 0.3}),
+        ("bodies in a box", {"multipliers": "jacobi"}),
+        ("crossing cloths", {"multipliers": "linear", "lengths": "impact"}),
+    ],
+)
+def test_steps(name, settings, dtype):
     """If not, a step on the GPU goes somewhere else than on the CPU, or through something."""
-    case = two_way_case(name, friction=0.3, steps=6)
+    case = two_way_case(name, steps=6, **settings)
     solver = pdgpu.ProjectiveDynamics(iterations=3, linear=pdgpu.Jacobi(), check_every=1)
     cpu, cuda = steps_on_both(case, solver, dtype)
     found, expected = cuda.last_step.update, cpu.last_step.update
