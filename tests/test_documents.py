@@ -153,6 +153,19 @@ def test_the_prose_gives_the_figures_of_the_other_results():
     assert f"one iteration costs {orders['2']:.0f} (order 2) or {orders['3']:.0f} (order 3) Jacobi iterations on a tet mesh" in text
 
 
+def test_the_prose_gives_the_figures_of_grains():
+    """If not, a cost of grains is claimed that is not what was measured."""
+    text, rows = prose(), results("grains.csv")
+    descent, two_way = (
+        next(row for row in rows if row["solver"] == name and row["grains"] == "100000") for name in ("vertex block descent", "two-way")
+    )
+    assert (
+        f"({int(descent['pairs']):,} pairs that act) the seconds of a step grow as the pairs to the power of {descent['exponent']}" in text
+    )
+    assert f"grow as their {int(two_way['pairs']):,} pairs to the power of {two_way['exponent']}" in text
+    assert f"and {float(two_way['microseconds per pair']):.1f} in one of 100,000" in text
+
+
 def test_the_prose_gives_the_figures_of_a_schur_complement():
     """If not, a saving is claimed that is not, or one is hidden."""
     text, rows = prose(), results("schur_complement.csv")

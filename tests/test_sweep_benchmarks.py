@@ -40,3 +40,10 @@ def test_contact_is_measured_in_every_run(tmp_path):
     rows = tiny_run("contact_descent", tmp_path / "descent.csv")
     assert len(rows) == 12 and all(float(row["seconds"]) > 0.0 for row in rows)
     assert all((int(row["pairs"]) > 0) == (row["run"] != "without") for row in rows if row["scene"] == "blocks")
+
+
+def test_grains_are_counted_and_kept_apart(tmp_path):
+    """The cost of a grain would be of a heap in which none touches, or in which they lie in each other."""
+    rows = tiny_run("grains", tmp_path / "grains.csv")
+    assert len(rows) == 6 and all(int(row["pairs"]) > int(row["grains"]) / 2 and float(row["seconds"]) > 0.0 for row in rows)
+    assert [row["met"] for row in rows] == ["0", "", ""] * 2
