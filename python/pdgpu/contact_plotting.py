@@ -15,6 +15,7 @@ PANELS = (
     ("pairs in contact", ("active_contacts", "contacts_entered", "contacts_left"), ("-", "--", ":")),
     ("smallest distance  [m]", ("smallest_distance",), ("-",)),
     ("part of move allowed", ("step_limit",), ("-",)),
+    ("friction potential  [J]", ("friction_potential",), ("-",)),
     ("gradient norm  [N]", ("gradient_norm",), ("-",)),
 )
 WORDS = {"active_contacts": "acting", "contacts_entered": "entered", "contacts_left": "left"}
@@ -22,7 +23,8 @@ WORDS = {"active_contacts": "acting", "contacts_entered": "entered", "contacts_l
 
 def plot_contact(records, *, x="iterations", figure=None):
     """Draw how contact converges, in panels: the relative loss, of a comparison with a reference; pairs that act and, of up to three
-    records, enter and leave; the smallest distance; what part of each move was allowed; the gradient norm.
+    records, enter and leave; the smallest distance; what part of each move was allowed; the potential of lagged friction, of steps in
+    which something rubs; the gradient norm.
 
     Parameters
     ----------
@@ -41,7 +43,10 @@ def plot_contact(records, *, x="iterations", figure=None):
     for name, record in records.items():
         if "active_contacts" not in record:
             raise ValueError(f"records: {name!r} holds nothing; take the step with record=True")
-    chosen = PANELS if all("relative_loss" in record for record in records.values()) else PANELS[1:]
+    missing = set() if all("relative_loss" in record for record in records.values()) else {"relative_loss"}
+    if not any(np.any(record["friction_potential"]) for record in records.values()):
+        missing.add("friction_potential")
+    chosen = [panel for panel in PANELS if panel[1][0] not in missing]
     few = len(records) <= 3
     if figure is None:
         figure = _pyplot().figure(figsize=(6.4 if len(records) < 5 else 8.4, 1.8 * len(chosen)), layout="constrained")

@@ -166,7 +166,7 @@ class StepRecord(Mapping):
         return text_table(head, rows, left=0)
 
     def plot_contact(self, *, x: ArrayLike = "iterations") -> Any:
-        """How contact converged in the step, in four panels: see `pdgpu.contact_plotting.plot_contact`. Returns a matplotlib figure."""
+        """How contact converged in the step, in panels: see `pdgpu.contact_plotting.plot_contact`. Returns a matplotlib figure."""
         from pdgpu.contact_plotting import plot_contact
 
         return plot_contact(self, x=x)

@@ -42,6 +42,22 @@ def test_panels_are_the_record(simulation):
         plot_contact(record, x="sec")
 
 
+def test_friction_has_a_panel():
+    """If not, what friction does while a step converges is not seen; where nothing rubs, the panel would be empty."""
+    scene = pdgpu.Scene()
+    scene.add_solid(pdgpu.shapes.beam((0.1, 0.1, 0.1), cells=(1, 1, 1)), pdgpu.ARAP(1e5), density=1000.0, velocity=(0.5, 0.0, 0.0))
+    scene.add_obstacle(pdgpu.Plane((0.0, -5e-4, 0.0), (0.0, 1.0, 0.0)))
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=9), dt=1 / 100, contact=pdgpu.BarrierContact(1e-3, 1e5, friction=0.5))
+    sim.step(record=True)
+    record = sim.last_step
+    assert record["friction_potential"].max() > 0.0
+    figure = record.plot_contact()
+    panel = [axes for axes in figure.axes if axes.get_ylabel().startswith("friction potential")]
+    assert len(figure.axes) == 5 and len(panel) == 1
+    np.testing.assert_array_equal(panel[0].get_lines()[0].get_ydata(), record["friction_potential"])
+    matplotlib.pyplot.close("all")
+
+
 def test_a_comparison_has_the_panels(simulation):
     solvers = {"direct": pdgpu.Newton(iterations=6), "pcg": pdgpu.Newton(iterations=6, linear=pdgpu.PCG())}
     cmp = pdgpu.compare(simulation._scene, solvers, start=(simulation.positions, None), dt=1 / 60, contact=pdgpu.BarrierContact(0.01))
