@@ -1,4 +1,7 @@
-/* Sweeps over vertices [Chen et al. 2024, VBD, Sec. 4]: one launch per colour, several threads per vertex.
+/* Sweeps over vertices [Chen et al. 2024, VBD, Sec. 4]: one launch per colour and kind of update, several threads per vertex.
+ *
+ * The updates of a colour lie one kind after the other, and each kind has a kernel: an attachment, a damped tet or a wall sends its own
+ * vertices to the large kernel, and no others. A search and contact need that kernel for all.
  *
  * The T threads of an update stride over its corners, add up what they have in a fixed butterfly of shuffles, and solve the 3x3 system
  * each for itself; the first one writes. Vertices of a colour share no element, so no update of a launch reads a position that another one
@@ -76,8 +79,8 @@ static __device__ __forceinline__ void add_neo_hookean(const pd_vertex_sweep &sw
     }
 }
 
-static __device__ __noinline__ void add_rotated(const pd_vertex_sweep &sweep, const slot_position *positions, int update, int lane,
-                                                int lanes, real sum[9]) {
+static __device__ __forceinline__ void add_rotated(const pd_vertex_sweep &sweep, const slot_position *positions, int update, int lane,
+                                                   int lanes, real sum[9]) {
     const pd_corner_groups &groups = sweep.groups[PD_CORNERS_ROTATED];
     const slot_position here = positions[sweep.slots[update]];
     const int begin = groups.start[update], corners = (groups.start[update + 1] - begin) * PD_CORNER_LANES;
@@ -90,6 +93,12 @@ static __device__ __noinline__ void add_rotated(const pd_vertex_sweep &sweep, co
         const real g[3] = {pd_rotated_own(1, numbers, 0), pd_rotated_own(1, numbers, 1), pd_rotated_own(1, numbers, 2)};
         pd_rotated_corner(F, g, numbers[PD_ROTATED_WEIGHT], numbers[PD_ROTATED_LAME], sum);
     }
+}
+
+/* In a kernel that calls other functions anyway. */
+static __device__ __noinline__ void call_rotated(const pd_vertex_sweep &sweep, const slot_position *positions, int update, int lane,
+                                                 int lanes, real sum[9]) {
+    add_rotated(sweep, positions, update, lane, lanes, sum);
 }
 
 static __device__ __forceinline__ void move_vertex(const pd_vertex_sweep &sweep, const pd_step_data &step, const pd_contact_sweep *contact,
@@ -121,6 +130,25 @@ static __global__ void __launch_bounds__(PD_THREADS)
     write_direction(sweep, update, d, direction);
 }
 
+/* Updates with groups of corners of ARAP and co-rotated tets and nothing else. The number of lanes is no constant: one kernel for all.
+ * In double ptxas would spill 40 bytes to reach 128 registers, were it not told that one block is enough. */
+static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(float) ? 3 : 1)
+    rotated_update_kernel(const __grid_constant__ pd_model model, const __grid_constant__ pd_vertex_sweep sweep,
+                          const __grid_constant__ pd_step_data step, pd_sweep_step kind, int in_place, int lanes, int begin, int end,
+                          const real *offset, slot_position *positions, real *direction) {
+    const unsigned per_block = PD_THREADS / (unsigned)lanes;
+    const int update = begin + (int)(blockIdx.x * per_block + threadIdx.x / (unsigned)lanes), lane = (int)(threadIdx.x % (unsigned)lanes);
+    real sum[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, d[3];
+    if (update < end) add_rotated(sweep, positions, update, lane, lanes, sum);
+    for (int shift = lanes / 2; shift > 0; shift /= 2)
+        for (int i = 0; i < 9; i++) sum[i] += __shfl_xor_sync(0xffffffffu, sum[i], shift);
+    if (update >= end) return;
+    pd_vertex_update_step(&model, &sweep, &step, kind, NULL, offset, update, lane, lanes, sum, d);
+    if (lane > 0) return;
+    if (in_place) move_vertex(sweep, step, NULL, offset, update, d, positions);
+    write_direction(sweep, update, d, direction);
+}
+
 /* Updates with corners of any kind, and with a line search. ptxas compiles the functions of the elements anew for every kernel that calls
  * them: so this is one kernel, and neither the search nor the number of lanes is a constant here. Its arguments lie in constant memory:
  * without __grid_constant__ every thread that calls one of the functions would copy all 1.2 KB into local memory first. */
@@ -135,7 +163,7 @@ static __global__ void __launch_bounds__(PD_THREADS)
     real sum[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, d[3];
     if (update < end) {
         if (sweep.groups[PD_CORNERS_NEO_HOOKEAN].start) add_neo_hookean(sweep, positions, update, lane, lanes, sum);
-        if (sweep.groups[PD_CORNERS_ROTATED].start) add_rotated(sweep, positions, update, lane, lanes, sum);
+        if (sweep.groups[PD_CORNERS_ROTATED].start) call_rotated(sweep, positions, update, lane, lanes, sum);
         pd_vertex_update_add_corners(&model, &sweep, &step, positions->c, update, lane, lanes, sum);
     }
     for (int shift = lanes / 2; shift > 0; shift /= 2)
@@ -156,11 +184,12 @@ static __global__ void commit_kernel(const __grid_constant__ pd_vertex_sweep swe
     if (update < end) pd_vertex_update_commit(&sweep, &contact, direction, update);
 }
 
+static unsigned update_blocks(int updates, int lanes) { return pd_thread_blocks((long long)updates * lanes); }
+
 pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
                             pd_sweep_step kind, int in_place, const pd_contact_sweep *contact, const real *x, const real *offset,
                             real *positions, real *direction) {
     const int lanes = sweep->update_threads > 0 ? sweep->update_threads : PD_CORNER_LANES;
-    const bool rotated = sweep->groups[PD_CORNERS_ROTATED].start != NULL;
     const pd_contact_sweep touched = contact ? *contact : pd_contact_sweep{};
     slot_position *slots = (slot_position *)positions;
     auto groups = group_update_kernel<8>;
@@ -171,14 +200,17 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
 
     PD_LAUNCH(context, gather_kernel, model->n_vertices, model->n_vertices, sweep->order, x, slots);
     for (int colour = 0; colour < sweep->n_colours; colour++) {
-        int begin = sweep->colour_start[colour], end = sweep->colour_start[colour + 1];
-        unsigned blocks = pd_thread_blocks((long long)(end - begin) * lanes);
-        if (kind == PD_SWEEP_SEARCH || sweep->n_corners > 0 || !sweep->groups[PD_CORNERS_NEO_HOOKEAN].start || rotated || contact)
-            PD_LAUNCH_BLOCKS(context, corner_update_kernel, blocks, *model, *sweep, *step, touched, kind, in_place, lanes, begin, end,
-                             offset, slots, direction);
-        else
-            PD_LAUNCH_BLOCKS(context, groups, blocks, *model, *sweep, *step, kind, in_place, begin, end, offset, slots, direction);
-        if (contact && in_place) PD_LAUNCH(context, commit_kernel, end - begin, *sweep, touched, direction, begin, end);
+        const int *ends = sweep->kind_end + (size_t)colour * PD_UPDATE_KINDS;
+        const int first = sweep->colour_start[colour], last = sweep->colour_start[colour + 1];
+        const bool by_kind = kind != PD_SWEEP_SEARCH && !contact; // the others need what only the kernel for all kinds has
+        const int plain = by_kind ? ends[PD_UPDATES_NEO_HOOKEAN] : first, grouped = by_kind ? ends[PD_UPDATES_ROTATED] : first;
+        PD_LAUNCH_BLOCKS(context, groups, update_blocks(plain - first, lanes), *model, *sweep, *step, kind, in_place, first, plain, offset,
+                         slots, direction);
+        PD_LAUNCH_BLOCKS(context, rotated_update_kernel, update_blocks(grouped - plain, lanes), *model, *sweep, *step, kind, in_place,
+                         lanes, plain, grouped, offset, slots, direction);
+        PD_LAUNCH_BLOCKS(context, corner_update_kernel, update_blocks(last - grouped, lanes), *model, *sweep, *step, touched, kind,
+                         in_place, lanes, grouped, last, offset, slots, direction);
+        if (contact && in_place) PD_LAUNCH(context, commit_kernel, last - first, *sweep, touched, direction, first, last);
     }
     return PD_OK;
 }

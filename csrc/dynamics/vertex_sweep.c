@@ -8,6 +8,7 @@
 #include "threads/team.h"
 #include "updates/vertex_step.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ void pd_vertex_sweep_destroy(pd_vertex_sweep *sweep, pd_context *context) {
         pd_memory_destroy(context, sweep->groups[f].numbers);
     }
     free((void *)sweep->colour_start);
+    free((void *)sweep->kind_end);
     memset(sweep, 0, sizeof *sweep);
 }
 
@@ -30,7 +32,7 @@ typedef struct builder {
     int n;                 /* updates */
     int *order, *slot_of;  /* [n_vertices] */
     int *vertices, *slots; /* [n] */
-    int *colour_start;
+    int *colour_start, *kind_end;
 } builder;
 
 static void builder_free(builder *b) {
@@ -39,29 +41,63 @@ static void builder_free(builder *b) {
     free(b->vertices);
     free(b->slots);
     free(b->colour_start);
+    free(b->kind_end);
 }
 
 /* Whether a sweep passes it over: it is fixed, or moves with its rigid body. */
 static int passed_over(const pd_problem *self, int i) { return self->fixed[i] || (self->rigid && self->rigid->body_of[i] >= 0); }
 
-/* Updates sorted by colour, by slot within a colour. */
-static pd_status sort_updates(builder *b, pd_vertex_sweep *out, const int *colours) {
+/* The family of an element's corners, PD_CORNERS_SINGLE where they stand in no group. */
+static int family_of(const pd_element_set *set, int element, int grouped) {
+    if (!grouped || (set->damping && set->damping[element] > 0.0)) return PD_CORNERS_SINGLE;
+    return pd_kind_shape_of(set->kind).corners;
+}
+
+static pd_update_kind kind_of(const pd_problem *self, int vertex, int grouped) {
+    int corners[PD_CORNER_FAMILIES] = {0}, all = self->corners->start[vertex + 1] - self->corners->start[vertex];
+    for (int s = self->corners->start[vertex]; s < self->corners->start[vertex + 1]; s++) {
+        int element, position;
+        const pd_element_set *set = pd_corner_set(self->sets, self->corners->corners[s], &element, &position);
+        int family = family_of(set, element, grouped);
+        if (family >= 0) corners[family]++;
+    }
+    if (all > 0 && corners[PD_CORNERS_NEO_HOOKEAN] == all) return PD_UPDATES_NEO_HOOKEAN;
+    if (all > 0 && corners[PD_CORNERS_ROTATED] == all) return PD_UPDATES_ROTATED;
+    return PD_UPDATES_MIXED;
+}
+
+/* Updates sorted by colour, by kind within a colour, by slot within a kind. */
+static pd_status sort_updates(builder *b, pd_vertex_sweep *out, const int *colours, int grouped) {
     const pd_problem *self = b->problem;
     int n_vertices = self->model->n_vertices, n_colours = 1;
     for (int i = 0; colours && i < n_vertices; i++)
         if (colours[i] >= n_colours) n_colours = colours[i] + 1;
-    b->colour_start = calloc((size_t)n_colours + 2, sizeof(int));
-    if (!b->colour_start) return pd_fail(self->error, PD_ERROR_MEMORY, "out of memory for %d colours", n_colours);
+    if (n_colours > INT_MAX / PD_UPDATE_KINDS) return pd_fail(self->error, PD_ERROR_VALUE, "colours: %d are too many", n_colours);
+    size_t parts = (size_t)n_colours * PD_UPDATE_KINDS;
+    b->colour_start = calloc((size_t)n_colours + 1, sizeof(int));
+    b->kind_end = calloc(parts, sizeof(int));
+    int *part_of = malloc((size_t)n_vertices * sizeof(int) + 1), *next = calloc(parts + 1, sizeof(int));
+    if (!b->colour_start || !b->kind_end || !part_of || !next) {
+        free(part_of);
+        free(next);
+        return pd_fail(self->error, PD_ERROR_MEMORY, "out of memory for %d colours", n_colours);
+    }
+#pragma omp parallel for num_threads(pd_team(pd_context_threads(self->context), n_vertices, 30)) schedule(static)
     for (int i = 0; i < n_vertices; i++)
-        if (!passed_over(self, i)) b->colour_start[(colours ? colours[i] : 0) + 2]++;
-    for (int c = 0; c < n_colours; c++) b->colour_start[c + 2] += b->colour_start[c + 1];
+        part_of[i] = passed_over(self, i) ? -1 : (colours ? colours[i] : 0) * PD_UPDATE_KINDS + (int)kind_of(self, i, grouped);
+    for (int i = 0; i < n_vertices; i++)
+        if (part_of[i] >= 0) next[part_of[i] + 1]++;
+    for (size_t p = 0; p < parts; p++) b->kind_end[p] = next[p + 1] += next[p];
+    for (int c = 0; c < n_colours; c++) b->colour_start[c + 1] = b->kind_end[(size_t)c * PD_UPDATE_KINDS + PD_UPDATE_KINDS - 1];
     for (int slot = 0; slot < n_vertices; slot++) {
         int vertex = b->order[slot];
-        if (passed_over(self, vertex)) continue;
-        int update = b->colour_start[(colours ? colours[vertex] : 0) + 1]++;
+        if (part_of[vertex] < 0) continue;
+        int update = next[part_of[vertex]]++;
         b->vertices[update] = vertex;
         b->slots[update] = slot;
     }
+    free(part_of);
+    free(next);
     b->n = b->colour_start[n_colours];
     out->n = b->n;
     out->n_colours = n_colours;
@@ -97,12 +133,6 @@ static pd_status check_colours(const builder *b, const int *colours) {
             }
     }
     return PD_OK;
-}
-
-/* The family of an element's corners, PD_CORNERS_SINGLE where they stand in no group. */
-static int family_of(const pd_element_set *set, int element, int grouped) {
-    if (!grouped || (set->damping && set->damping[element] > 0.0)) return PD_CORNERS_SINGLE;
-    return pd_kind_shape_of(set->kind).corners;
 }
 
 /* The three other corners of a tet, turned so that their face is seen from the corner in front. */
@@ -367,7 +397,7 @@ pd_status pd_vertex_sweep_create(pd_vertex_sweep *out, const pd_problem *problem
     if (colours) PD_TRY(check_colours(&b, colours));
     PD_TRY(pd_breadth_first_order(b.order, (int)n, problem->sets, problem->corners, problem->error));
     for (size_t slot = 0; slot < n; slot++) b.slot_of[b.order[slot]] = (int)slot;
-    PD_TRY(sort_updates(&b, out, colours));
+    PD_TRY(sort_updates(&b, out, colours, grouped));
     PD_TRY(list_corners(&b, out, grouped));
     PD_TRY(number_elements(&b, out, grouped));
     if (problem->contact) PD_TRY(keep_colours(out, problem, colours));
@@ -375,7 +405,8 @@ pd_status pd_vertex_sweep_create(pd_vertex_sweep *out, const pd_problem *problem
     PD_TRY(pd_upload(problem->context, (void **)&out->vertices, b.vertices, (size_t)b.n * sizeof(int)));
     PD_TRY(pd_upload(problem->context, (void **)&out->slots, b.slots, (size_t)b.n * sizeof(int)));
     out->colour_start = b.colour_start;
-    b.colour_start = NULL;
+    out->kind_end = b.kind_end;
+    b.colour_start = b.kind_end = NULL;
 done:
     builder_free(&b);
     if (status) pd_vertex_sweep_destroy(out, problem->context);

@@ -179,13 +179,18 @@ typedef struct pd_corner_groups {
     real *numbers; /* B [groups,numbers of a corner,PD_CORNER_LANES], zero in unused lanes */
 } pd_corner_groups;
 
+/* What an update consists of, so that a loop may treat each kind in its own way: corners of one family in groups and nothing else, or
+ * anything else, which includes no corners at all. */
+typedef enum pd_update_kind { PD_UPDATES_NEO_HOOKEAN, PD_UPDATES_ROTATED, PD_UPDATES_MIXED, PD_UPDATE_KINDS } pd_update_kind;
+
 /* The free vertices in the order of a sweep, with all that each of them needs of its elements. The positions of a sweep lie in a
  * buffer of their own, [n_vertices,4] with the fourth number unused, at slots where neighbours in the mesh are close together; the
- * updates of a colour go through the slots in ascending order. */
+ * updates of one kind in a colour go through the slots in ascending order. */
 typedef struct pd_vertex_sweep {
     int n; /* updates: free vertices */
     int n_colours;
     const int *colour_start;          /* H [n_colours+1] updates of each colour; its vertices share no element */
+    const int *kind_end;              /* H [n_colours,PD_UPDATE_KINDS] in each colour, one kind after the other; the last is the colour's */
     int *order;                       /* B [n_vertices] vertex at each slot */
     int *vertices, *slots;            /* B [n] vertex and slot of each update */
     real *diagonal;                   /* B [n] N/m: m/h^2 and what is constant of the blocks of the neo-Hookean corners */

@@ -122,6 +122,22 @@ def assert_same_iterates(dtype, solver, scene, start, dt=STEP):
         assert np.linalg.norm(a - b) <= allowed, f"iteration {k}"
 
 
+@pytest.mark.parametrize("material", [pdgpu.NeoHookean(2e4, 1e5), pdgpu.ARAP(2e4), pdgpu.Corotated(2e4, 3e4)], ids=repr)
+def test_an_attachment_changes_no_other_vertex(material, dtype):
+    """If not, one attachment sends all vertices to another kernel, or an update reads what belongs to another one."""
+    points, tets = inputs.kuhn_grid(3, 2, 2, 0.1)
+    start, attached, found = points * (1.1, 1.0, 0.9), 17, []
+    for stiffness in (None, 300.0):
+        scene = pdgpu.Scene(gravity=(0.0, -9.81, 0.0))
+        body = scene.add_solid(pdgpu.Mesh(points, tets=tets), material, density=1000.0)
+        body.pin([0, 1])
+        if stiffness:
+            body.attach([attached], (0.0, 0.1, 0.0), stiffness=stiffness)
+        found.append([run(device, dtype, pdgpu.BlockJacobi(iterations=1), scene, start).positions for device in ("cuda", "cpu")])
+    for free, held in zip(*found, strict=True):
+        np.testing.assert_array_equal(np.flatnonzero((free != held).any(axis=1)), [attached])
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("material", MATERIALS)
 def test_iterates(material, solver, dtype):
