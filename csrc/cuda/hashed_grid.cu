@@ -46,17 +46,23 @@ pd_status pd_grid_fill(pd_context *context, pd_grid *grid, const pd_primitives *
     return PD_OK;
 }
 
-/* Each entry, and the end, writes the buckets from the one after its predecessor's to its own. */
+/* A thread for each bucket, and for the end, finds the first entry that is not before it: an empty bucket costs what a full one does, also
+ * where a few entries share the buckets of a large scene. */
 static __global__ void index_kernel(pd_grid grid, size_t n_entries, int index_bits) {
-    size_t i = (size_t)blockIdx.x * PD_THREADS + threadIdx.x;
-    if (i > n_entries) return;
-    size_t from = i > 0 ? (size_t)(grid.entries[i - 1] >> index_bits) + 1 : 0;
-    size_t to = i < n_entries ? (size_t)(grid.entries[i] >> index_bits) : (size_t)1 << grid.hash_bits;
-    for (size_t bucket = from; bucket <= to; bucket++) grid.bucket_start[bucket] = (int)i;
+    size_t bucket = (size_t)blockIdx.x * PD_THREADS + threadIdx.x, first = 0, end = n_entries;
+    if (bucket > (size_t)1 << grid.hash_bits) return;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if ((size_t)(grid.entries[middle] >> index_bits) < bucket)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    grid.bucket_start[bucket] = (int)first;
 }
 
 pd_status pd_grid_index(pd_context *context, pd_grid *grid, size_t n_entries, int index_bits) {
-    PD_LAUNCH(context, index_kernel, (long long)n_entries + 1, *grid, n_entries, index_bits);
+    PD_LAUNCH(context, index_kernel, ((long long)1 << grid->hash_bits) + 1, *grid, n_entries, index_bits);
     return PD_OK;
 }
 

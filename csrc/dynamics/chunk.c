@@ -30,6 +30,7 @@ typedef struct table {
 struct pd_chunks {
     table kept[2];   /* of runs that are recorded, and of those that are not: one long record fills a table */
     int revision;    /* of the linear solver when they were made */
+    int refused;     /* a capture failed: everything runs as loops until all is forgotten */
     long long nodes; /* of all graphs */
 };
 
@@ -47,6 +48,7 @@ void pd_chunks_forget(pd_chunks *chunks, pd_context *context) {
         chunks->kept[t].n = 0;
     }
     chunks->nodes = 0;
+    chunks->refused = 0;
 }
 
 void pd_chunks_destroy(pd_chunks *chunks, pd_context *context) {
@@ -130,12 +132,15 @@ done:
     return status;
 }
 
+/* Records a chunk. Where that fails, for want of memory or because something that cannot be recorded happened meanwhile, *out is NULL and
+ * nothing was run: the same loops are called without a graph, and what is really broken, such as a device that is lost, fails there again. */
 static pd_status capture(pd_simulation *self, int n, pd_readback readback, double omega, pd_graph **out) {
     pd_context *context = self->problem->context;
     double seconds[2] = {0.0, 0.0};
     int begin = self->iterate.number;
+    *out = NULL;
     pd_status status = pd_capture_begin(context);
-    if (status) return status;
+    if (status) goto failed;
     status = run_loops(self, n, readback, &omega, seconds);
     self->iterate.number = begin;
     // a capture that was begun must end, whatever happened in it
@@ -144,7 +149,11 @@ static pd_status capture(pd_simulation *self, int n, pd_readback readback, doubl
         pd_graph_destroy(context, *out);
         *out = NULL;
     }
-    return status ? status : ended;
+    if (!status) status = ended;
+    if (!status) return PD_OK;
+failed:
+    self->chunks->refused = 1;
+    return status == PD_ERROR_DEVICE || status == PD_ERROR_MEMORY ? PD_OK : status;
 }
 
 /* The slot of a chunk in its table; one that was not there is entered. -1: no room. */
@@ -182,11 +191,13 @@ pd_status pd_chunk_run(pd_simulation *self, int n, pd_readback readback, int rec
     // the first time as loops: a step that comes once is not worth a graph, and by the second time every kernel has been loaded
     table *kept = &self->chunks->kept[recording != 0];
     int known, slot = slot_of(kept, &wanted, &known);
-    if (!known || (!kept->graphs[slot] && self->chunks->nodes >= NODES)) return run_loops(self, n, readback, omega, seconds);
+    if (!known || (!kept->graphs[slot] && (self->chunks->refused || self->chunks->nodes >= NODES)))
+        return run_loops(self, n, readback, omega, seconds);
     pd_status status = PD_OK;
     self->iterate.stalled = 0;
     if (!kept->graphs[slot]) {
         PD_TRY(capture(self, n, readback, *omega, &kept->graphs[slot]));
+        if (!kept->graphs[slot]) return run_loops(self, n, readback, omega, seconds);
         self->chunks->nodes += pd_graph_nodes(kept->graphs[slot]);
     }
     PD_TRY(pd_graph_launch(self->problem->context, kept->graphs[slot]));

@@ -54,6 +54,19 @@ def test_a_replayed_step_has_the_bits_of_loops(solver, dtype):
             np.testing.assert_array_equal(sim.positions, recorded.positions)
 
 
+@pytest.mark.parametrize(("call", "code"), [("cudaStreamBeginCapture", 900), ("cudaStreamEndCapture", 901), ("cudaGraphInstantiate", 2)])
+def test_a_capture_that_fails_leaves_the_loops(call, code, dtype, monkeypatch, on_host):
+    """If not, a step ends because a graph could not be made, though its loops could run; or it runs them twice."""
+    graphs, loops = (simulation(scenes.RESIDENT["vbd"], dtype, iterations=11, check_every=4) for _ in range(2))
+    assert [counts_of(graphs)["captures"] for _ in range(3)][1] > 0
+    monkeypatch.setenv("PD_ON_HOST_FAILS", f"{call} {code}")
+    for _ in range(3):
+        counts = counts_of(loops)
+        assert counts["captures"] == counts["launches"] == counts["allocations"] == 0
+    np.testing.assert_array_equal(loops.positions, graphs.positions)
+    np.testing.assert_array_equal(loops.velocities, graphs.velocities)
+
+
 @pytest.mark.parametrize("solver", scenes.RESIDENT)
 def test_the_host_waits_only_where_it_looks(solver, dtype):
     """If not, a loop waits for the device in every iteration, which costs more than its kernel."""

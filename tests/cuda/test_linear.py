@@ -149,6 +149,15 @@ def test_more_sweeps_than_one_launch_takes(kind, dtype, way):
         compare("mesh", kind(weight=0.6, iterations=iterations, chebyshev=pdgpu.Chebyshev(rho=0.9, start=2)), 3, dtype)
 
 
+@pytest.mark.large
+@pytest.mark.parametrize("solver", ["chebyshev", "a-jacobi 2"])
+def test_more_rows_than_the_grid_that_stays(solver, dtype, monkeypatch):
+    """If not, the rows past what a whole GPU holds at once get other numbers: its smaller tests never come to them."""
+    monkeypatch.setenv("PDGPU_JACOBI", "persistent")
+    monkeypatch.setitem(MATRICES, "many rows", lambda: random_graph(150_000, 6))  # 132 multiprocessors hold 33,000
+    compare("many rows", SOLVERS[solver], 3, dtype)
+
+
 def test_blocks_of_three_rows(dtype):
     """If not, the block preconditioner of conjugate gradients is another one on the GPU."""
     A = sparse.csr_array(sparse.kron(mesh(), np.array([[2.0, 0.5, 0.1], [0.5, 1.5, 0.2], [0.1, 0.2, 1.0]])))

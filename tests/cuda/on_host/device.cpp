@@ -196,6 +196,7 @@ cudaError_t cudaDeviceSynchronize() { return finish_all(), cudaSuccess; }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
     if (stream->capture) return fail(cudaErrorInvalidValue);
+    if (planned("cudaStreamBeginCapture")) return last_error;
     stream->capture = new pd_on_host_graph;
     stream->invalid = false;
     return cudaSuccess;
@@ -204,13 +205,15 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *out) {
     *out = stream->capture;
     stream->capture = nullptr;
     if (!*out) return fail(cudaErrorInvalidValue);
-    if (!stream->invalid) return cudaSuccess;
+    const bool refused = planned("cudaStreamEndCapture") != cudaSuccess;
+    if (!stream->invalid && !refused) return cudaSuccess;
     delete *out;
     *out = nullptr;
-    return fail(cudaErrorStreamCaptureInvalidated);
+    return refused ? last_error : fail(cudaErrorStreamCaptureInvalidated);
 }
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *, size_t *count) { return *count = graph->work.size(), cudaSuccess; }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long) {
+    if (planned("cudaGraphInstantiate")) return last_error;
     return *out = new pd_on_host_graph(*graph), cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
