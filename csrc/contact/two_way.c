@@ -1,13 +1,11 @@
 /* The two-way interior point method; see two_way.h. */
 #include "contact/two_way.h"
 
-#include "contact/incidence.h"
 #include "contact/room.h"
+#include "contact/two_way_list.h"
 #include "elements/contact/volume_constraint.h"
 #include "linear/upload.h"
-#include "loops/two_way_loops.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -24,16 +22,6 @@ static const double CONSTRAINED = 4.0;
 static const double ARRIVED = 0.1, STILL = 1e-3;
 enum { STILL_STEPS = 16 };
 
-/* Rows with what is found out of them, and their order for a sweep. */
-typedef struct rows {
-    pd_two_way_rows at;
-    size_t capacity;
-    pd_incidence incidence;
-    int n_colours, *starts; /* H [n_colours + 1] */
-    size_t starts_capacity;
-    int *order; /* B [capacity] */
-} rows;
-
 struct pd_two_way {
     pd_context *context;
     pd_contact *contact;
@@ -44,17 +32,13 @@ struct pd_two_way {
     pd_rubbing rubbing;
     int rubs;
 
-    rows edges, pairs, before; /* `pairs` and `before` change places */
-    size_t feature_capacity;   /* of the nearest features of what is listed */
+    pd_two_way_list edges, pairs, before; /* `pairs` and `before` change places */
+    size_t feature_capacity;              /* of the nearest features of what is listed */
     int *kind, *points, *chosen, *flag_starts;
     real *length, *normal, *width;
     unsigned char *flags;
-    pd_work flag_work, key_work;
-    uint64_t *found; /* B [1] */
-
-    size_t key_capacity, colour_capacity;
-    uint64_t *keys, *scratch;
-    int *colours, *fresh, *first; /* B [colour_capacity], starts of the colours [colour_capacity + 2] */
+    pd_work flag_work;
+    pd_two_way_colouring colouring;
 
     real *x, *next;        /* B [n_vertices,3] x^(l), x^(l+1) */
     real *y_0, *y, *ahead; /* B [n_points,3] y^(0), y^(l), x^(l) with what is driven at its target */
@@ -65,71 +49,12 @@ struct pd_two_way {
 
 /* ---- making and unmaking --------------------------------------------------------------------------------------------------------------- */
 
-static pd_status make_rows(pd_two_way *self, rows *rows, size_t n, int rubs) {
-    pd_two_way_rows *r = &rows->at;
-    const pd_room plain[] = {PD_ROOM(r->kind, 1),       PD_ROOM(r->points, 4),    PD_ROOM(r->length, 1),
-                             PD_ROOM(r->value, 1),      PD_ROOM(r->jacobian, 12), PD_ROOM(r->inverse, 1),
-                             PD_ROOM(r->multiplier, 1), PD_ROOM(rows->order, 1),  PD_ROOM(rows->incidence.roles, 4)};
-    const pd_room of_friction[] = {PD_ROOM(r->coefficient, 1), PD_ROOM(r->weights, 4), PD_ROOM(r->normal, 3), PD_ROOM(r->share, 1),
-                                   PD_ROOM(r->tangential, 3)};
-    size_t before = rows->capacity;
-    if (4 * n > INT_MAX) return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "%zu constraints of contact are too many", n);
-    // an array that is there says that there is friction
-    pd_status status = rubs ? pd_rooms_grow(self->context, n, "constraints with friction", PD_ROOMS(of_friction), &before, NULL) : PD_OK;
-    return status ? status : pd_rooms_grow(self->context, n, "constraints of contact", PD_ROOMS(plain), &rows->capacity, NULL);
-}
-
-static pd_status make_colour_room(pd_two_way *self, size_t n) {
-    const pd_room keys[] = {PD_ROOM(self->keys, 1), PD_ROOM(self->scratch, 1)};
-    const pd_room colours[] = {PD_ROOM(self->colours, 1), PD_ROOM(self->fresh, 1), PD_ROOM(self->first, 1)};
-    pd_status status;
-    PD_TRY(pd_rooms_grow(self->context, 4 * n, "corners of constraints", PD_ROOMS(keys), &self->key_capacity, NULL));
-    PD_TRY(pd_rooms_grow(self->context, n, "colours of constraints", PD_ROOMS(colours), &self->colour_capacity, NULL));
-    PD_TRY(pd_work_grow(self->context, &self->key_work, self->key_capacity));
-done:
-    return status;
-}
-
 static pd_status make_feature_room(pd_two_way *self, size_t n) {
     const pd_room rooms[] = {
         PD_ROOM(self->kind, 1),  PD_ROOM(self->points, 4), PD_ROOM(self->chosen, 1), PD_ROOM(self->length, 1),
         PD_ROOM(self->flags, 1), PD_ROOM(self->normal, 3), PD_ROOM(self->width, 1),  {(void **)&self->flag_starts, sizeof(int), 32}};
     pd_status status = pd_rooms_grow(self->context, n, "pairs near each other", PD_ROOMS(rooms), &self->feature_capacity, NULL);
     return status ? status : pd_work_grow(self->context, &self->flag_work, self->feature_capacity / 32 + 1);
-}
-
-/* The incidence and the colours of rows, whose points are known. */
-static pd_status colour(pd_two_way *self, rows *rows) {
-    pd_context *context = self->context;
-    pd_active_pairs pairs = {.points = rows->at.points};
-    size_t n = (size_t)rows->at.n;
-    int row_bits = pd_key_bits(n);
-    uint64_t left = n, n_colours = 0;
-    pd_status status = PD_OK;
-    rows->n_colours = 0;
-    PD_TRY(make_colour_room(self, n));
-    PD_TRY(pd_incidence_list(context, n, &pairs, self->n_points, self->keys, self->scratch, &self->key_work, &rows->incidence));
-    if (n == 0) return PD_OK;
-    PD_TRY(pd_memory_clear(context, self->colours, n * sizeof *self->colours));
-    while (left > 0) {
-        PD_TRY(pd_two_way_colour_round(context, self->model, &rows->at, &rows->incidence, self->fresh, self->colours, self->found));
-        PD_TRY(pd_memory_download(context, &left, self->found, sizeof left));
-    }
-    PD_TRY(pd_two_way_colour_keys(context, rows->at.n, row_bits, self->colours, self->keys));
-    PD_TRY(pd_sort_keys(context, n, row_bits, 2 * row_bits, self->keys, self->scratch, &self->key_work));
-    PD_TRY(pd_two_way_colour_starts(context, rows->at.n, row_bits, self->keys, rows->order, self->first, self->found));
-    PD_TRY(pd_memory_download(context, &n_colours, self->found, sizeof n_colours));
-    if (n_colours + 1 > rows->starts_capacity) {
-        size_t size = rows->starts_capacity ? rows->starts_capacity : 64;
-        while (size < n_colours + 1) size *= 2;
-        int *starts = realloc(rows->starts, size * sizeof *starts);
-        if (!starts) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for %zu colours", size);
-        rows->starts = starts, rows->starts_capacity = size;
-    }
-    PD_TRY(pd_memory_download(context, rows->starts, self->first, (n_colours + 1) * sizeof *rows->starts));
-    rows->n_colours = (int)n_colours;
-done:
-    return status;
 }
 
 /* The rows of edges, whose colours stay. */
@@ -145,12 +70,12 @@ static pd_status create_edges(pd_two_way *self, const pd_two_way_description *d)
         points[4 * e] = d->edges[2 * e], points[4 * e + 1] = d->edges[2 * e + 1];
         points[4 * e + 2] = points[4 * e + 3] = -1;
     }
-    PD_TRY(make_rows(self, &self->edges, n, 0));
+    PD_TRY(pd_two_way_list_grow(&self->edges, self->context, n, 0));
     PD_TRY(pd_memory_upload(context, r->kind, kind, n * sizeof *kind));
     PD_TRY(pd_memory_upload(context, r->points, points, 4 * n * sizeof *points));
     PD_TRY(pd_memory_upload(context, r->length, d->lengths, n * sizeof(real)));
     r->n = d->n_edges;
-    PD_TRY(colour(self, &self->edges));
+    PD_TRY(pd_two_way_list_colour(&self->edges, &self->colouring, self->context, self->model, self->n_points));
 done:
     free(kind);
     free(points);
@@ -177,17 +102,17 @@ pd_status pd_two_way_create(pd_two_way **out, pd_context *context, pd_contact *c
     PD_TRY(pd_upload(context, (void **)(uintptr_t)&self->rubbing.owners, d->friction.owners, n * sizeof(int)));
     PD_TRY(
         pd_upload(context, (void **)(uintptr_t)&self->rubbing.coefficients, d->friction.coefficients, n_owners * n_owners * sizeof(real)));
-    rows *all[] = {&self->edges, &self->pairs, &self->before};
+    pd_two_way_list *all[] = {&self->edges, &self->pairs, &self->before};
     for (int i = 0; i < 3; i++)
         PD_TRY(pd_memory_create(context, (void **)&all[i]->incidence.start, (n + 1) * sizeof *all[i]->incidence.start));
-    PD_TRY(pd_memory_create(context, (void **)&self->found, sizeof *self->found));
+    PD_TRY(pd_memory_create(context, (void **)&self->colouring.found, sizeof *self->colouring.found));
     PD_TRY(pd_memory_create(context, (void **)&self->scalars, 2 * sizeof *self->scalars));
     PD_TRY(pd_memory_create(context, (void **)&self->x, vertices));
     PD_TRY(pd_memory_create(context, (void **)&self->next, vertices));
     real **slots[] = {&self->y_0, &self->y, &self->ahead, &self->begun, &self->goal, &self->inverse};
     for (int i = 0; i < 6; i++) PD_TRY(pd_memory_create(context, (void **)slots[i], points));
-    PD_TRY(make_rows(self, &self->pairs, 1, self->rubs));
-    PD_TRY(make_rows(self, &self->before, 1, self->rubs));
+    PD_TRY(pd_two_way_list_grow(&self->pairs, self->context, 1, self->rubs));
+    PD_TRY(pd_two_way_list_grow(&self->before, self->context, 1, self->rubs));
     PD_TRY(make_feature_room(self, 1));
     PD_TRY(create_edges(self, &d->two_way));
     if (self->settings.multipliers == PD_TWO_WAY_LINEAR)
@@ -198,27 +123,6 @@ done:
         *out = NULL;
     }
     return status;
-}
-
-static void release(pd_two_way *self, rows *rows) {
-    const pd_two_way_rows *r = &rows->at;
-    void *memory[] = {r->kind,
-                      r->points,
-                      r->length,
-                      r->value,
-                      r->jacobian,
-                      r->inverse,
-                      r->multiplier,
-                      r->coefficient,
-                      r->weights,
-                      r->normal,
-                      r->share,
-                      r->tangential,
-                      rows->order,
-                      rows->incidence.start,
-                      rows->incidence.roles};
-    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
-    free(rows->starts);
 }
 
 void pd_two_way_destroy(pd_two_way *self) {
@@ -232,13 +136,6 @@ void pd_two_way_destroy(pd_two_way *self) {
                             self->length,
                             self->flags,
                             self->flag_work.memory,
-                            self->key_work.memory,
-                            self->found,
-                            self->keys,
-                            self->scratch,
-                            self->colours,
-                            self->fresh,
-                            self->first,
                             self->x,
                             self->next,
                             self->y_0,
@@ -250,10 +147,11 @@ void pd_two_way_destroy(pd_two_way *self) {
                             self->width,
                             self->goal,
                             self->inverse};
-    release(self, &self->edges);
-    release(self, &self->pairs);
-    release(self, &self->before);
+    pd_two_way_list_destroy(&self->edges, self->context);
+    pd_two_way_list_destroy(&self->pairs, self->context);
+    pd_two_way_list_destroy(&self->before, self->context);
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, (void *)(uintptr_t)memory[i]);
+    pd_two_way_colouring_destroy(&self->colouring, self->context);
     pd_contact_destroy(self->contact);
     free(self);
 }
@@ -305,7 +203,7 @@ done:
 static pd_status find_rows(pd_two_way *self, const pd_contact_pairs *listed, const pd_incidence *of_listed, const real *distance) {
     pd_context *context = self->context;
     const pd_contact_scene *scene = pd_contact_scene_of(self->contact);
-    rows swap = self->before;
+    pd_two_way_list swap = self->before;
     size_t n = (size_t)listed->n;
     uint64_t found = 0;
     pd_status status = PD_OK;
@@ -317,14 +215,14 @@ static pd_status find_rows(pd_two_way *self, const pd_contact_pairs *listed, con
         PD_TRY(pd_two_way_features(context, self->model, scene, listed, distance, CONSTRAINED, pd_contact_points(self->contact), self->kind,
                                    self->points, self->length));
         PD_TRY(pd_two_way_mark_first(context, (int)n, self->kind, self->points, of_listed, self->flags));
-        PD_TRY(pd_select_rows(context, n, self->flags, self->flag_starts, &self->flag_work, n, self->chosen, self->found));
-        PD_TRY(pd_memory_download(context, &found, self->found, sizeof found));
-        PD_TRY(make_rows(self, &self->pairs, (size_t)found, self->rubs));
+        PD_TRY(pd_select_rows(context, n, self->flags, self->flag_starts, &self->flag_work, n, self->chosen, self->colouring.found));
+        PD_TRY(pd_memory_download(context, &found, self->colouring.found, sizeof found));
+        PD_TRY(pd_two_way_list_grow(&self->pairs, self->context, (size_t)found, self->rubs));
         PD_TRY(pd_two_way_take(context, (int)found, self->chosen, self->kind, self->points, self->length, &self->before.at,
                                &self->before.incidence, &self->pairs.at));
     }
     self->pairs.at.n = (int)found;
-    PD_TRY(colour(self, &self->pairs));
+    PD_TRY(pd_two_way_list_colour(&self->pairs, &self->colouring, self->context, self->model, self->n_points));
 done:
     return status;
 }
@@ -334,7 +232,7 @@ static pd_status step_backward(pd_two_way *self) {
     pd_context *context = self->context;
     const pd_model *model = self->model;
     const real *x = pd_contact_points(self->contact);
-    rows *all[] = {&self->edges, &self->pairs};
+    pd_two_way_list *all[] = {&self->edges, &self->pairs};
     pd_status status = PD_OK;
     PD_TRY(pd_two_way_metric(context, model, self->n_points, &self->edges.at, &self->edges.incidence, x, self->y_0, self->inverse,
                              self->goal));

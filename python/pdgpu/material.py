@@ -85,3 +85,20 @@ class Material(GuardedAttributes):
 def number_or_array(name, value):
     """A finite number, or a finite (n,) float64 array."""
     return real_array(name, value, (None,)) if any_array(name, value).ndim else number(name, value)
+
+
+def with_bending(material, bending, kind):
+    """The materials, and one of this kind where there is bending."""
+    materials = list(material) if isinstance(material, list | tuple) else [material]
+    if any_array("bending", bending).ndim or number("bending", bending, minimum=0.0) > 0.0:
+        materials.append(kind(bending))
+    return materials
+
+
+def joined(parts):
+    """The arrays of several bodies in one; damping only where one of them has it."""
+    vertices, rest, parameters = (np.concatenate([part[k] for part in parts]) for k in range(3))
+    damping = None
+    if any(part[3] is not None for part in parts):
+        damping = np.concatenate([np.zeros(len(part[0])) if part[3] is None else part[3] for part in parts])
+    return vertices, rest, parameters, damping

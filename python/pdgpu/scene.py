@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu import _host
-from pdgpu.arguments import any_array, flag, number, per_item, real_array
+from pdgpu.arguments import flag, number, per_item, real_array
 from pdgpu.attributes import GuardedAttributes, read_only
 from pdgpu.bodies import Body, Obstacle, _Simulations, body_velocities
 from pdgpu.colliders import Collider, TriangleMesh
-from pdgpu.material import Material
+from pdgpu.material import Material, joined, with_bending
 from pdgpu.materials import Attachment, Bending, RodBending, WorldBox
 from pdgpu.mesh import Mesh
 from pdgpu.rigid_bodies import CARRIERS, RigidBody
@@ -246,7 +246,7 @@ class Scene(RigidScene, GuardedAttributes):
         mesh, name, velocity, damping, collides, thickness
             As for `add_solid`.
         """
-        materials = _with_bending(material, bending, Bending)
+        materials = with_bending(material, bending, Bending)
         return self._add_mesh("shell", mesh, materials, density, name, velocity, damping, collides, thickness)
 
     def add_rod(
@@ -275,7 +275,7 @@ class Scene(RigidScene, GuardedAttributes):
         mesh, name, velocity, damping, collides, thickness
             As for `add_solid`.
         """
-        materials = _with_bending(material, bending, RodBending)
+        materials = with_bending(material, bending, RodBending)
         return self._add_mesh("rod", mesh, materials, density, name, velocity, damping, collides, thickness)
 
     def add_particles(
@@ -431,25 +431,8 @@ class Scene(RigidScene, GuardedAttributes):
                 damping = np.full(len(rows), body.damping) if damped and body.damping else None
                 vertices = rows + np.int32(body.slice.start) if body.slice.start else np.ascontiguousarray(rows)
                 groups.setdefault(kind, []).append((vertices, rest, parameters, damping))
-        return {kind: parts[0] if len(parts) == 1 else _joined(parts) for kind, parts in groups.items()}
+        return {kind: parts[0] if len(parts) == 1 else joined(parts) for kind, parts in groups.items()}
 
     def motions(self) -> Any:
         """(body, indices, motion) of every scripted pin."""
         return [(body, indices, motion) for body in self.bodies for indices, motion in body.pins if motion is not None]
-
-
-def _with_bending(material, bending, kind):
-    """The materials, and one of this kind where there is bending."""
-    materials = list(material) if isinstance(material, list | tuple) else [material]
-    if any_array("bending", bending).ndim or number("bending", bending, minimum=0.0) > 0.0:
-        materials.append(kind(bending))
-    return materials
-
-
-def _joined(parts):
-    """The arrays of several bodies in one; damping only where one of them has it."""
-    vertices, rest, parameters = (np.concatenate([part[k] for part in parts]) for k in range(3))
-    damping = None
-    if any(part[3] is not None for part in parts):
-        damping = np.concatenate([np.zeros(len(part[0])) if part[3] is None else part[3] for part in parts])
-    return vertices, rest, parameters, damping
