@@ -23,18 +23,6 @@ static int nodes_of(const pd_rigid *self, int i, int nodes[2]) {
     return 2;
 }
 
-static int slot_of(const pd_csr *pattern, int i, int j) {
-    int low = pattern->row_start[i], high = pattern->row_start[i + 1];
-    while (low < high) {
-        int middle = low + (high - low) / 2;
-        if (pattern->columns[middle] < j)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Keys of all blocks, row << 32 | column, with repetitions; returns how many. The diagonal is among them, of every row. */
 static size_t list_keys(const pd_rigid *self, const pd_csr *whole, uint64_t *keys) {
     size_t n = 0;
@@ -105,7 +93,7 @@ static void transform(const pd_rigid *self, int i, int a, int j, int b, const do
 /* What a body adds to the block of its rotations: the curvature, and of one held in an axis a stiffness across it, for the inverse's sake. */
 static void finish_rotations(pd_rigid *self, const pd_rigid_body *body, const double along[9], int psd) {
     int node = body->rows.first + body->rows.n - PD_RIGID_CARRIERS + 1;
-    real *block = self->blocks + 9 * (size_t)slot_of(&self->pattern, node, node);
+    real *block = self->blocks + 9 * (size_t)pd_csr_slot(&self->pattern, node, node);
     double half[9], curvature[9], trace = (double)block[0] + (double)block[4] + (double)block[8];
     pd_pose_multiply(along, body->curvature, half);
     pd_pose_multiply(half, along, curvature);
@@ -131,7 +119,7 @@ pd_status pd_rigid_hessian(const pd_problem *problem, const real *x, int psd) {
             for (int c = 0; c < 9; c++) B[c] = (double)problem->whole->blocks[9 * (size_t)s + (size_t)c];
             for (int a = 0; a < n_rows; a++)
                 for (int b = 0; b < n_columns; b++) {
-                    real *block = self->blocks + 9 * (size_t)slot_of(&self->pattern, rows[a], columns[b]);
+                    real *block = self->blocks + 9 * (size_t)pd_csr_slot(&self->pattern, rows[a], columns[b]);
                     transform(self, i, a, j, b, B, C);
                     for (int c = 0; c < 9; c++) block[c] += (real)C[c];
                 }

@@ -20,19 +20,6 @@ void pd_whole_hessian_destroy(pd_whole_hessian *self) {
 
 /* ---- the pattern ---------------------------------------------------------------------------------------------------------------------- */
 
-/* The place of block (i,j), or -1. */
-static int slot_of(const pd_csr *pattern, int i, int j) {
-    int low = pattern->row_start[i], high = pattern->row_start[i + 1];
-    while (low < high) {
-        int middle = low + (high - low) / 2;
-        if (pattern->columns[middle] < j)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < pattern->row_start[i + 1] && pattern->columns[low] == j ? low : -1;
-}
-
 static int compare_keys(const void *a, const void *b) {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
@@ -86,7 +73,7 @@ static pd_status merge(pd_whole_hessian *self, const pd_csr *elements, const pd_
     }
     merged.row_start[n] = (int)next;
     for (int i = 0; i < n; i++)
-        for (int s = elements->row_start[i]; s < elements->row_start[i + 1]; s++) slots[s] = slot_of(&merged, i, elements->columns[s]);
+        for (int s = elements->row_start[i]; s < elements->row_start[i + 1]; s++) slots[s] = pd_csr_slot(&merged, i, elements->columns[s]);
     pd_csr_destroy(&self->pattern);
     free(self->blocks);
     free(self->element_slots);
@@ -106,8 +93,8 @@ static pd_status cover(pd_whole_hessian *self, const pd_csr *elements, int n_ver
         for (int a = 0; a < 16; a++) {
             int i = self->points[4 * (size_t)p + (size_t)(a / 4)], j = self->points[4 * (size_t)p + (size_t)(a % 4)];
             if (i == j || i < 0 || j < 0 || i >= n_vertices || j >= n_vertices) continue;
-            missing += slot_of(&self->pattern, i, j) < 0;
-            if (slot_of(elements, i, j) < 0) self->news[used++] = (uint64_t)i << 32 | (uint64_t)j;
+            missing += pd_csr_slot(&self->pattern, i, j) < 0;
+            if (pd_csr_slot(elements, i, j) < 0) self->news[used++] = (uint64_t)i << 32 | (uint64_t)j;
         }
     size_t of_contact = (size_t)self->pattern.row_start[n_vertices] - (size_t)self->n_of_elements;
     if (!missing && !anew) return PD_OK;
@@ -161,7 +148,7 @@ static void add_pairs(pd_whole_hessian *self, int n_vertices, counts n) {
         for (int a = 0; a < 16; a++) {
             int i = self->points[4 * (size_t)p + (size_t)(a / 4)], j = self->points[4 * (size_t)p + (size_t)(a % 4)];
             if (i == j || i < 0 || j < 0 || i >= n_vertices || j >= n_vertices) continue;
-            real *to = self->blocks + 9 * (size_t)slot_of(&self->pattern, i, j);
+            real *to = self->blocks + 9 * (size_t)pd_csr_slot(&self->pattern, i, j);
             if (p < n.contact) {
                 const real *from = self->hessians + 144 * (size_t)p + 36 * (size_t)(a / 4) + 3 * (size_t)(a % 4);
                 for (int b = 0; b < 3; b++)

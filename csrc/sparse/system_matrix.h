@@ -13,6 +13,19 @@ typedef struct pd_csr {
     double *values; /* [row_start[n]], or NULL for a bare pattern */
 } pd_csr;
 
+/* The slot of entry (i,j) among ascending columns, or -1. */
+static inline int pd_csr_slot(const pd_csr *pattern, int i, int j) {
+    int low = pattern->row_start[i], high = pattern->row_start[i + 1];
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (pattern->columns[middle] < j)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < pattern->row_start[i + 1] && pattern->columns[low] == j ? low : -1;
+}
+
 void pd_csr_destroy(pd_csr *matrix);
 
 /* Entry (i,j) of a matrix with ascending columns, 0 where it has none. */

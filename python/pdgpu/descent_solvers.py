@@ -65,21 +65,8 @@ class VertexBlockDescent(TimeStepSolver):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlockJacobi(TimeStepSolver):
-    """All vertices at once, each by its own 3x3 block of the Hessian: x <- x - alpha H_ii^-1 g_i [Chen et al. 2024, Sec. 5.4].
-
-    Parameters
-    ----------
-    iterations : int
-    chebyshev : Chebyshev, optional
-    line_search : bool
-        Test the incremental potential G after 1, 2, 4 and 8 iterations, and every 8 from there on; where it has not fallen by 0.4 of
-        alpha g.d, which its first iteration promised, go back to the last state that passed and shorten alpha by 0.7 [Wang and Yang
-        2016, Algorithm 1, with Armijo's condition]. A step ends with a test; where that fails, with a line search from the last
-        state that passed: below its first guess, unless nothing is below. Without it most scenes diverge.
-    tolerance, initialization, check_every
-        As for ProjectiveDynamics.
-    """
+class _AllAtOnce(TimeStepSolver):
+    """What moves all vertices at once, each by its own part of the Hessian."""
 
     iterations: int = 20
     chebyshev: Chebyshev | None = None
@@ -102,7 +89,25 @@ class BlockJacobi(TimeStepSolver):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GradientDescent(TimeStepSolver):
+class BlockJacobi(_AllAtOnce):
+    """All vertices at once, each by its own 3x3 block of the Hessian: x <- x - alpha H_ii^-1 g_i [Chen et al. 2024, Sec. 5.4].
+
+    Parameters
+    ----------
+    iterations : int
+    chebyshev : Chebyshev, optional
+    line_search : bool
+        Test the incremental potential G after 1, 2, 4 and 8 iterations, and every 8 from there on; where it has not fallen by 0.4 of
+        alpha g.d, which its first iteration promised, go back to the last state that passed and shorten alpha by 0.7 [Wang and Yang
+        2016, Algorithm 1, with Armijo's condition]. A step ends with a test; where that fails, with a line search from the last
+        state that passed: below its first guess, unless nothing is below. Without it most scenes diverge.
+    tolerance, initialization, check_every
+        As for ProjectiveDynamics.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradientDescent(_AllAtOnce):
     """Gradient descent with the diagonal of the Hessian as preconditioner: x <- x - alpha D^-1 g [Wang and Yang 2016].
 
     Parameters
@@ -110,22 +115,3 @@ class GradientDescent(TimeStepSolver):
     iterations, chebyshev, line_search, tolerance, initialization, check_every
         As for BlockJacobi.
     """
-
-    iterations: int = 20
-    chebyshev: Chebyshev | None = None
-    line_search: bool = True
-    tolerance: float = 0.0
-    initialization: str = "inertial_target"
-    check_every: int | None = None
-
-    materials = VertexBlockDescent.materials
-    linear_solvers = ()
-    rigid = True
-    devices = ("cpu", "cuda")
-    contacts = (*LAWS, PENALTY, *AFTER)
-    linear = None
-
-    def __post_init__(self):
-        check_outer(self)
-        check_outer_chebyshev(self)
-        check_line_search(self)
