@@ -4,11 +4,13 @@ Two scenes in which nearly every vertex of the surfaces touches. "blocks": four 
 turned against the one below, the lowest held. "cloths": two cloths of springs, the lower one held, the upper one pressed on it. The
 activation distance is a fifth of an edge, and they begin at six tenths of it.
 
-The same step is taken again and again from where the scene begins, with contact, with contact and friction, and without, in turn;
-"seconds" is its median processor time, "share" the part of it that the same step without contact does not take, "pairs" those that act
-where it begins and ends, and "friction" what friction adds to the part of contact.
+The same step is taken again and again from where the scene begins, with contact, with contact and friction, and without, in turn.
+How much of it contact takes depends on how many tets there are behind a pair: with --layers the blocks are as deep as that, and their
+surfaces stay what they are. "seconds" is a step's median processor time, "share" the part of it that the same step without contact does
+not take, "pairs" those that act where it begins and ends, and "friction" what friction adds to the part of contact.
 
-    python benchmarks/contact_descent.py [--out FILE.csv] [--steps 5] [--iterations 10] [--threads 1] [--tiny]
+    python benchmarks/contact_descent.py [--out FILE.csv] [--steps 5] [--iterations 10] [--threads 1] [--layers 10 40 ...]
+                                         [--dtype float32] [--tiny]
 """
 
 import argparse
@@ -61,13 +63,16 @@ def main():
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--iterations", type=int, default=10)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--layers", type=int, nargs="+", help="only blocks, of so many layers of cells each")
+    parser.add_argument("--dtype", nargs="+", default=["float32", "float64"])
     parser.add_argument("--tiny", action="store_true", help="sizes that show only that everything runs")
     chosen = parser.parse_args()
     steps = 1 if chosen.tiny else chosen.steps
     rows = []
-    for name, make, size in (("blocks", blocks, (48, 10)), ("cloths", cloths, (100, 0))):
+    cases = [(f"blocks, {n} layers", blocks, (48, n)) for n in chosen.layers or ()]
+    for name, make, size in cases or [("blocks", blocks, (48, 10)), ("cloths", cloths, (100, 0))]:
         scene, edge = make(*((4, 1) if chosen.tiny else size))
-        for dtype in ("float32", "float64"):
+        for dtype in chosen.dtype:
             sims = {}
             for kind, friction in (("without", None), ("contact", 0.0), ("with friction", 0.4)):
                 contact = None if friction is None else pdgpu.BarrierContact(PART * edge, 1e5, friction=friction)
