@@ -27,6 +27,7 @@ MADE_HERE += (
     pdgpu.Material,
     pdgpu.contact.ContactPairs,
     pdgpu.surface.SceneSurface,
+    pdgpu.RigidState,
 )
 # of a sequence or a mapping: Python says what is wrong with their arguments
 COLLECTION = {"index", "count", "get", "keys", "values", "items"}
