@@ -56,43 +56,58 @@ enum {
  * double, and n is off by 6e-8 and 8e-17 |F| on average, 8e-7 and 1.3e-15 |F| at the most. */
 #define PD_ROTATED_STILL ((real)(sizeof(real) == sizeof(float) ? 4e-3 : 4e-6))
 
-/* A start is above n: half |F|^2 + 3, since sum sigma <= sum (sigma^2 + 1)/2, which is all but n where F is nearly a rotation, and sqrt(3) |F|. From there
- * Halley's iteration falls. */
-PD_LANE_FUNCTION void pd_rotated_begin(int stride, const real *F, real g_0, real g_1, real g_2, real *parts) {
+/* What a number of the root becomes where it still moves, and whether it goes on doing so. */
+PD_LANE_FUNCTION real pd_rotated_next(real n, real open, real square, real determinant, real cofactors) {
+    real next = pd_polar3_root_step(n, square, determinant, cofactors);
+    return open > 0 ? next : n;
+}
+
+PD_LANE_FUNCTION real pd_rotated_is_open(real n, real next) { return n - next > PD_ROTATED_STILL * n ? (real)1 : (real)0; }
+
+/* Steps of the root that pd_rotated_begin takes, and those after which one that still moves is left to pd_rotated_finish. */
+enum { PD_ROTATED_FIRST_STEPS = sizeof(real) == sizeof(float) ? 1 : 2, PD_ROTATED_STEPS = 6 };
+
+/* A start is above n: half |F|^2 + 3, since sum sigma <= sum (sigma^2 + 1)/2, which is all but n where F is nearly a rotation, and sqrt(3) |F|. From
+ * there Halley's iteration falls. Returns whether it has still to be gone on with. */
+PD_LANE_FUNCTION real pd_rotated_begin(int stride, const real *F, real g_0, real g_1, real g_2, real *parts) {
     real f_0 = F[0], f_1 = F[stride], f_2 = F[2 * stride], f_3 = F[3 * stride], f_4 = F[4 * stride];
     real f_5 = F[5 * stride], f_6 = F[6 * stride], f_7 = F[7 * stride], f_8 = F[8 * stride];
     real c_0 = f_4 * f_8 - f_5 * f_7, c_1 = f_5 * f_6 - f_3 * f_8, c_2 = f_3 * f_7 - f_4 * f_6;
     real c_3 = f_7 * f_2 - f_8 * f_1, c_4 = f_8 * f_0 - f_6 * f_2, c_5 = f_6 * f_1 - f_7 * f_0;
     real c_6 = f_1 * f_5 - f_2 * f_4, c_7 = f_2 * f_3 - f_0 * f_5, c_8 = f_0 * f_4 - f_1 * f_3;
     real square = f_0 * f_0 + f_1 * f_1 + f_2 * f_2 + f_3 * f_3 + f_4 * f_4 + f_5 * f_5 + f_6 * f_6 + f_7 * f_7 + f_8 * f_8;
+    real cofactors = c_0 * c_0 + c_1 * c_1 + c_2 * c_2 + c_3 * c_3 + c_4 * c_4 + c_5 * c_5 + c_6 * c_6 + c_7 * c_7 + c_8 * c_8;
+    real determinant = f_0 * c_0 + f_1 * c_1 + f_2 * c_2;
+    real start = pd_min((real)0.5 * square + (real)1.5, pd_sqrt((real)3 * square));
+    real n = pd_rotated_next(start, 1, square, determinant, cofactors), open = pd_rotated_is_open(start, n);
+    if ((int)PD_ROTATED_FIRST_STEPS > 1) {
+        real next = pd_rotated_next(n, open, square, determinant, cofactors);
+        open = pd_rotated_is_open(n, next), n = next;
+    }
     parts[PD_ROTATED_SQUARE * stride] = square;
-    parts[PD_ROTATED_COFACTORS * stride] =
-        c_0 * c_0 + c_1 * c_1 + c_2 * c_2 + c_3 * c_3 + c_4 * c_4 + c_5 * c_5 + c_6 * c_6 + c_7 * c_7 + c_8 * c_8;
-    parts[PD_ROTATED_DETERMINANT * stride] = f_0 * c_0 + f_1 * c_1 + f_2 * c_2;
-    parts[PD_ROTATED_ROOT * stride] = pd_min((real)0.5 * square + (real)1.5, pd_sqrt((real)3 * square));
-    parts[PD_ROTATED_OPEN * stride] = 1;
+    parts[PD_ROTATED_COFACTORS * stride] = cofactors;
+    parts[PD_ROTATED_DETERMINANT * stride] = determinant;
+    parts[PD_ROTATED_ROOT * stride] = n;
+    parts[PD_ROTATED_OPEN * stride] = open;
     parts[PD_ROTATED_FG * stride] = f_0 * g_0 + f_1 * g_1 + f_2 * g_2;
     parts[(PD_ROTATED_FG + 1) * stride] = f_3 * g_0 + f_4 * g_1 + f_5 * g_2;
     parts[(PD_ROTATED_FG + 2) * stride] = f_6 * g_0 + f_7 * g_1 + f_8 * g_2;
     parts[PD_ROTATED_CG * stride] = c_0 * g_0 + c_1 * g_1 + c_2 * g_2;
     parts[(PD_ROTATED_CG + 1) * stride] = c_3 * g_0 + c_4 * g_1 + c_5 * g_2;
     parts[(PD_ROTATED_CG + 2) * stride] = c_6 * g_0 + c_7 * g_1 + c_8 * g_2;
+    return open;
 }
 
 /* A step of the root where it still moves. Returns whether it does. */
 PD_LANE_FUNCTION real pd_rotated_approach(int stride, real *parts) {
-    real n = parts[PD_ROTATED_ROOT * stride], open = parts[PD_ROTATED_OPEN * stride];
-    real next = pd_polar3_root_step(n, parts[PD_ROTATED_SQUARE * stride], parts[PD_ROTATED_DETERMINANT * stride],
-                                    parts[PD_ROTATED_COFACTORS * stride]);
-    next = open > 0 ? next : n;
-    open = n - next > PD_ROTATED_STILL * n ? (real)1 : (real)0;
+    real n = parts[PD_ROTATED_ROOT * stride];
+    real next = pd_rotated_next(n, parts[PD_ROTATED_OPEN * stride], parts[PD_ROTATED_SQUARE * stride],
+                                parts[PD_ROTATED_DETERMINANT * stride], parts[PD_ROTATED_COFACTORS * stride]);
+    real open = pd_rotated_is_open(n, next);
     parts[PD_ROTATED_ROOT * stride] = next;
     parts[PD_ROTATED_OPEN * stride] = open;
     return open;
 }
-
-/* Steps after which a root that still moves is left to pd_rotated_slowly. */
-enum { PD_ROTATED_STEPS = 6 };
 
 /* Adds gradient and block to sum [9] of vertex_step.h, given q and n, but for what pd_rotated_add_turning adds where t - p, returned, is positive.
  * Scalars only, as in pd_neo_hookean_corner. */
@@ -176,9 +191,9 @@ PD_LANE_FUNCTION real pd_rotated_own(int stride, const real *numbers, int i) {
 }
 
 /* The numbers of a lane of a group. */
-PD_LANE_FUNCTION void pd_rotated_begin_lane(int stride, const real *F, const real *numbers, real *parts) {
-    pd_rotated_begin(stride, F, pd_rotated_own(stride, numbers, 0), pd_rotated_own(stride, numbers, 1), pd_rotated_own(stride, numbers, 2),
-                     parts);
+PD_LANE_FUNCTION real pd_rotated_begin_lane(int stride, const real *F, const real *numbers, real *parts) {
+    return pd_rotated_begin(stride, F, pd_rotated_own(stride, numbers, 0), pd_rotated_own(stride, numbers, 1),
+                            pd_rotated_own(stride, numbers, 2), parts);
 }
 
 PD_LANE_FUNCTION real pd_rotated_add_lane(int stride, const real *F, const real *parts, const real *numbers, real *sum, real *good) {
@@ -203,8 +218,8 @@ PD_FUNCTION void pd_rotated_finish(const real *F, const real *g, int good, real 
 /* Gradient and block of one corner from a whole F. */
 PD_FUNCTION void pd_rotated_corner(const real *F, const real *g, real p, real l, real sum[9]) {
     real parts[PD_ROTATED_PARTS];
-    pd_rotated_begin(1, F, g[0], g[1], g[2], parts);
-    for (int step = 0; step < PD_ROTATED_STEPS && pd_rotated_approach(1, parts) > 0; step++) continue;
+    real open = pd_rotated_begin(1, F, g[0], g[1], g[2], parts);
+    for (int step = (int)PD_ROTATED_FIRST_STEPS; step < PD_ROTATED_STEPS && open > 0; step++) open = pd_rotated_approach(1, parts);
     real good;
     if (pd_rotated_add_root(1, F, parts, p, l, sum, &good) > 0) pd_rotated_finish(F, g, good > 0, p, l, sum);
 }
