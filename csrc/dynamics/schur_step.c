@@ -43,7 +43,7 @@ struct pd_schur_step {
 typedef struct beta {
     int n, n_sets;
     int *vertices;        /* [n] of the scene */
-    int *place;           /* [scene] in `vertices`, or -1 */
+    int *slot;            /* [scene] in `vertices`, or -1 */
     unsigned char *fixed; /* [n] */
     double *zeros;        /* [n] masses */
     pd_element_set sets[PD_KIND_COUNT];
@@ -52,7 +52,7 @@ typedef struct beta {
 
 static void destroy_beta(beta *self) {
     free(self->vertices);
-    free(self->place);
+    free(self->slot);
     free(self->fixed);
     free(self->zeros);
     for (int a = 0; a < 3 * PD_KIND_COUNT; a++) free(self->arrays[a]);
@@ -84,9 +84,9 @@ static pd_status take_set(beta *self, const pd_problem *problem, const unsigned 
         const int *corners = set->vertices + k * e;
         if (!is_beta(problem, prone, corners, shape.vertices)) continue;
         for (size_t a = 0; a < k; a++) {
-            int *place = &self->place[corners[a]];
-            if (*place < 0) self->fixed[self->n] = 1, self->vertices[ *place = self->n++] = corners[a];
-            vertices[k * m + a] = *place;
+            int *slot = &self->slot[corners[a]];
+            if (*slot < 0) self->fixed[self->n] = 1, self->vertices[ *slot = self->n++] = corners[a];
+            vertices[k * m + a] = *slot;
         }
         memcpy(gradients + rest * m, set->rest + rest * e, rest * sizeof(double));
         memcpy(parameters + count * m, set->parameters + count * e, count * sizeof(double));
@@ -101,14 +101,14 @@ static pd_status find_beta(beta *self, const pd_problem *problem, const unsigned
     size_t n = (size_t)problem->model->n_vertices;
     pd_status status = PD_OK;
     self->vertices = malloc((n + 1) * sizeof(int));
-    self->place = malloc((n + 1) * sizeof(int));
+    self->slot = malloc((n + 1) * sizeof(int));
     self->fixed = calloc(n + 1, 1);
     self->zeros = calloc(n + 1, sizeof(double));
-    if (!self->vertices || !self->place || !self->fixed || !self->zeros)
+    if (!self->vertices || !self->slot || !self->fixed || !self->zeros)
         return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for the elements of %zu vertices", n);
     for (int i = 0; i < (int)n; i++) {
-        self->place[i] = -1;
-        if (prone[i] && !problem->fixed[i]) self->vertices[self->place[i] = self->n++] = i;
+        self->slot[i] = -1;
+        if (prone[i] && !problem->fixed[i]) self->vertices[self->slot[i] = self->n++] = i;
     }
     for (int s = 0; s < problem->n_sets; s++) PD_TRY(take_set(self, problem, prone, &problem->sets[s]));
 done:

@@ -40,8 +40,8 @@ int pd_schur_prone(const pd_schur *self) { return self->cost.prone; }
 const int *pd_schur_prone_rows(const pd_schur *self) { return self->rows + self->cost.safe; }
 pd_schur_cost pd_schur_cost_of(const pd_schur *self) { return self->cost; }
 
-/* The upper triangle of A over the rows of the factor, by columns; with rows and values NULL only counts. place [n]: where a row of A is, or -1. */
-static void upper_triangle(const pd_schur *self, const pd_csr *A, const int *place, int *column_start, int *rows, double *values) {
+/* The upper triangle of A over the rows of the factor, by columns; with rows and values NULL only counts. slot [n]: where a row of A is, or -1. */
+static void upper_triangle(const pd_schur *self, const pd_csr *A, const int *slot, int *column_start, int *rows, double *values) {
     int safe = self->cost.safe, total = safe + self->cost.prone, next = 0;
     for (int f = 0; f < total; f++) {
         int i = self->rows[f];
@@ -49,7 +49,7 @@ static void upper_triangle(const pd_schur *self, const pd_csr *A, const int *pla
         // columns of A ascend, and so do places within a part: first those of the safe part
         for (int part = 0; part < 2; part++)
             for (int s = A->row_start[i]; s < A->row_start[i + 1]; s++) {
-                int j = place[A->columns[s]];
+                int j = slot[A->columns[s]];
                 if (j < 0 || j > f || (j >= safe) != part) continue;
                 if (rows) rows[next] = j, values[next] = A->values[s];
                 next++;
@@ -58,17 +58,17 @@ static void upper_triangle(const pd_schur *self, const pd_csr *A, const int *pla
     column_start[total] = next;
 }
 
-static pd_status factor_sparse(pd_schur *self, const pd_csr *A, const int *place) {
+static pd_status factor_sparse(pd_schur *self, const pd_csr *A, const int *slot) {
     pd_error *error = pd_context_error(self->context);
     int total = self->cost.safe + self->cost.prone, *rows = NULL, *column_start = malloc(((size_t)total + 1) * sizeof(int));
     double *values = NULL, start = pd_seconds();
     pd_status status = PD_OK;
     if (!column_start) goto memory;
-    upper_triangle(self, A, place, column_start, NULL, NULL);
+    upper_triangle(self, A, slot, column_start, NULL, NULL);
     rows = malloc(((size_t)column_start[total] + 1) * sizeof(int));
     values = malloc(((size_t)column_start[total] + 1) * sizeof(double));
     if (!rows || !values) goto memory;
-    upper_triangle(self, A, place, column_start, rows, values);
+    upper_triangle(self, A, slot, column_start, rows, values);
     PD_TRY(self->library->create_partitioned(&self->cholesky, total, self->cost.prone, column_start, rows, error));
     status = self->library->factor(self->cholesky, values, error);
     if (status == PD_ERROR_SINGULAR) {
@@ -124,10 +124,10 @@ static pd_status create(pd_schur **out, pd_context *context, const pd_cholesky_f
     pd_error *error = pd_context_error(context);
     size_t n = (size_t)A->n;
     pd_status status = PD_OK;
-    int *place = malloc((n + 1) * sizeof *place);
+    int *slot = malloc((n + 1) * sizeof *slot);
     pd_schur *self = calloc(1, sizeof *self);
     *out = NULL;
-    if (!self || !place) goto memory;
+    if (!self || !slot) goto memory;
     self->context = context;
     self->library = cholesky;
     self->n = A->n;
@@ -142,9 +142,9 @@ static pd_status create(pd_schur **out, pd_context *context, const pd_cholesky_f
     int next = 0;
     for (int part = 0; part < 2; part++) {
         for (int i = 0; i < A->n; i++) {
-            if (fixed && fixed[i]) place[i] = -1;
+            if (fixed && fixed[i]) slot[i] = -1;
             if ((fixed && fixed[i]) || !prone || (prone[i] != 0) != part) continue;
-            place[i] = next;
+            slot[i] = next;
             self->rows[next++] = i;
         }
         if (part == 0) self->cost.safe = next;
@@ -155,7 +155,7 @@ static pd_status create(pd_schur **out, pd_context *context, const pd_cholesky_f
                          self->cost.safe);
         goto done;
     }
-    PD_TRY(factor_sparse(self, A, place));
+    PD_TRY(factor_sparse(self, A, slot));
     PD_TRY(make_sigma(self));
     status = factor_dense(self);
     goto done;
@@ -163,7 +163,7 @@ static pd_status create(pd_schur **out, pd_context *context, const pd_cholesky_f
 memory:
     status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for a solver of %d rows", A->n);
 done:
-    free(place);
+    free(slot);
     if (status && self)
         destroy(self, context);
     else if (!status)
