@@ -7,6 +7,7 @@ touch its vertices, in the order they have in the whole mesh. Nothing else is sh
 import inputs
 import numpy as np
 import pytest
+from scenes import creature
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
@@ -64,21 +65,18 @@ def exchange(domains, positions):
     return sent
 
 
-@pytest.mark.parametrize("count", [2, 3, 8])
-@pytest.mark.parametrize("material", MATERIALS)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_domains_have_the_bits_of_the_whole(count, material, dtype):
-    """If not, results depend on the number of GPUs: something a vertex needs is not in the halo, or is added in another order."""
-    points, tets = inputs.kuhn_grid(6, 3, 2, 0.1)
-    start = (points * (1.1, 1.0, 0.9) + 0.01 * np.random.default_rng(0).normal(size=points.shape)).astype(dtype).astype(float)
-    pinned, options = [0, 1], (MATERIALS[material], pdgpu.BlockJacobi(iterations=1), dtype)
-    whole = simulation(points, tets, pinned, MATERIALS[material], pdgpu.VertexBlockDescent(iterations=1), dtype)
+def sweep_in_domains(points, tets, start, pinned, material, dtype, count, sweeps):
+    """Holds sweeps over domains against those over the whole; material(which): that of some of the tets."""
+    whole = simulation(points, tets, pinned, material(slice(None)), pdgpu.VertexBlockDescent(iterations=1), dtype)
     whole.set_state(positions=start)
     colours, piece = whole._colours, pieces(tets, len(points), count)
-    domains = [Domain(points, tets, piece == d, pinned, start, *options) for d in range(count)]
+    domains = []
+    for d in range(count):
+        of_domain = material((piece == d)[tets].any(axis=1))
+        domains.append(Domain(points, tets, piece == d, pinned, start, of_domain, pdgpu.BlockJacobi(iterations=1), dtype))
 
     positions = start.copy()
-    for _ in range(4):
+    for _ in range(sweeps):
         whole.step()
         for colour in range(colours.max() + 1):
             for domain in domains:  # they do not see each other before the exchange
@@ -89,6 +87,34 @@ def test_domains_have_the_bits_of_the_whole(count, material, dtype):
             assert exchange(domains, positions) > 0
         np.testing.assert_array_equal(positions, whole.positions)
     assert not np.array_equal(positions, start)
+
+
+@pytest.mark.parametrize("count", [2, 3, 8])
+@pytest.mark.parametrize("material", MATERIALS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_domains_have_the_bits_of_the_whole(count, material, dtype):
+    """If not, results depend on the number of GPUs: something a vertex needs is not in the halo, or is added in another order."""
+    points, tets = inputs.kuhn_grid(6, 3, 2, 0.1)
+    start = (points * (1.1, 1.0, 0.9) + 0.01 * np.random.default_rng(0).normal(size=points.shape)).astype(dtype).astype(float)
+    sweep_in_domains(points, tets, start, [0, 1], lambda which: MATERIALS[material], dtype, count, 4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_domains_of_an_irregular_mesh_of_two_materials(dtype):
+    """If not, what holds on a grid of cells does not hold on a mesh that somebody uses."""
+    mesh = creature()
+    points, tets = np.asarray(mesh.points), np.asarray(mesh.tets)
+    soft = points[tets].mean(axis=1)[:, 0] > np.median(points[:, 0])
+    pinned = np.flatnonzero(points[:, 1] < np.quantile(points[:, 1], 0.03))
+    noise = 1e-3 * np.ptp(points, axis=0).max() * np.random.default_rng(0).normal(size=points.shape)
+    start = (points * (1.1, 1.0, 0.9) + noise).astype(dtype).astype(float)
+    start[pinned] = points[pinned].astype(dtype)
+
+    def materials(which):
+        return [pdgpu.NeoHookean(2e4, 1e5), pdgpu.ARAP(np.where(soft[which], 1e3, 2e4))]
+
+    sweep_in_domains(points, tets, start, pinned, materials, dtype, 4, 2)
 
 
 def test_a_halo_that_comes_too_late_is_seen():
