@@ -13,14 +13,11 @@
 
 #include "elements/bending.h"
 
-PD_FUNCTION real pd_rod_bending_energy(const real *F, const real *p) { return pd_bending_energy(F, p); }
-
-PD_FUNCTION void pd_rod_bending_gradient(const real *F, const real *p, real *P) { pd_bending_gradient(F, p, P); }
-
-PD_FUNCTION void pd_rod_bending_hessian(const real *F, const real *p, int psd, real *H) { pd_bending_hessian(F, p, psd, H); }
-
-PD_FUNCTION void pd_rod_bending_block(const real *F, const real *p, const real *g, real *B) { pd_bending_block(F, p, g, B); }
-
-PD_FUNCTION void pd_rod_bending_projection(const real *F, const real *p, real *T) { pd_bending_projection(F, p, T); }
+/* The table writes the names of a kind's functions; these are bending's. */
+#define pd_rod_bending_energy     pd_bending_energy
+#define pd_rod_bending_gradient   pd_bending_gradient
+#define pd_rod_bending_hessian    pd_bending_hessian
+#define pd_rod_bending_block      pd_bending_block
+#define pd_rod_bending_projection pd_bending_projection
 
 #endif
