@@ -114,6 +114,7 @@ def test_pendulum_is_of_first_order(held):
     assert 1.85 < errors[0] / errors[1] < 2.15
 
 
+@pytest.mark.slow
 def test_heavy_top_precesses():
     """A fast disc on a stick: precession m g L / (I w), in the plane; h w = 0.01 as the specification has it."""
     disc = shapes.sphere(0.1, 2)
@@ -182,7 +183,7 @@ def test_newton_converges_quadratically():
     assert norms[3] < 1e-4 * norms[2] and norms[4] < 1e-10 * norms[0]
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.slow)])
 def test_solvers_agree(dtype):
     scene = stiff_scene()
     exact = pdgpu.Simulation(scene, SOLVERS["Newton"], dt=0.01)

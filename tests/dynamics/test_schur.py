@@ -159,6 +159,7 @@ def test_iterates_are_those_of_algorithm_1(inner):
     assert distance(printed[1], found[1]) > 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("contact", ["springs", "floor"])
 def test_energy_never_grows_and_inner_iterations_saturate(contact):
     """G falls with contact that stays, and with a floor that pushes whom it finds below it, anew in each inner iteration. Those gain what
