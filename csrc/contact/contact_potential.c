@@ -75,35 +75,29 @@ pd_status pd_contact_bounds(pd_contact *self, const pd_model *model, double *bou
     return status || !friction ? status : pd_friction_add_bounds(friction, model, bounds);
 }
 
-pd_status pd_contact_add_product(pd_contact *self, const pd_model *model, const real *p, real *q, double *sums) {
+/* What the Hessians last found make of p: q += H p where it is not NULL, and *sums += p.H p. */
+static pd_status act_on(pd_contact *self, const pd_model *model, const real *p, real *q, double *sums) {
     pd_context *context = self->context;
     pd_friction *friction = self->friction[self->lag];
     pd_penalty_view view;
     pd_contact_acting_pairs acting = pd_contact_acting(self, &view);
     pd_status status = PD_OK;
     if (acting.n > 0) {
-        PD_TRY(pd_contact_product(context, model, acting.n, acting.points, self->hessians, 0, p, self->corners, self->values));
-        PD_TRY(pd_contact_gather(context, model, acting.incidence, self->corners, q));
+        PD_TRY(pd_contact_product(context, model, acting.n, acting.points, self->hessians, q == NULL, p, self->corners, self->values));
+        if (q) PD_TRY(pd_contact_gather(context, model, acting.incidence, self->corners, q));
         PD_TRY(pd_contact_sum(context, acting.n, self->values, self->partial, 1, sums));
     }
-    if (friction) PD_TRY(pd_friction_add_product(friction, model, p, 0, q, sums));
+    if (friction) PD_TRY(pd_friction_add_product(friction, model, p, q == NULL, q, sums));
 done:
     return status;
 }
 
+pd_status pd_contact_add_product(pd_contact *self, const pd_model *model, const real *p, real *q, double *sums) {
+    return act_on(self, model, p, q, sums);
+}
+
 pd_status pd_contact_add_curvature(pd_contact *self, const pd_model *model, const real *p, double *sum) {
-    pd_context *context = self->context;
-    pd_friction *friction = self->friction[self->lag];
-    pd_penalty_view view;
-    pd_contact_acting_pairs acting = pd_contact_acting(self, &view);
-    pd_status status = PD_OK;
-    if (acting.n > 0) {
-        PD_TRY(pd_contact_product(context, model, acting.n, acting.points, self->hessians, 1, p, self->corners, self->values));
-        PD_TRY(pd_contact_sum(context, acting.n, self->values, self->partial, 1, sum));
-    }
-    if (friction) PD_TRY(pd_friction_add_product(friction, model, p, 1, NULL, sum));
-done:
-    return status;
+    return act_on(self, model, p, NULL, sum);
 }
 
 /* ---- for the host ------------------------------------------------------------------------------------------------------------------- */
