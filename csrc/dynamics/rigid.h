@@ -24,6 +24,7 @@ typedef struct pd_rigid_body {
     pd_rigid_rows rows;
     double radius;       /* of gyration, m */
     double curvature[9]; /* of the rotations at the point of the last gradient, N/m: what the gradient adds to the Hessian of (c, theta) */
+    double along[9];     /* the projector on the rotations that its pins leave free, at the point of the last Hessian */
 } pd_rigid_body;
 
 /* All H. */

@@ -91,7 +91,8 @@ static void transform(const pd_rigid *self, int i, int a, int j, int b, const do
 }
 
 /* What a body adds to the block of its rotations: the curvature, and of one held in an axis a stiffness across it, for the inverse's sake. */
-static void finish_rotations(pd_rigid *self, const pd_rigid_body *body, const double along[9], int psd) {
+static void finish_rotations(pd_rigid *self, const pd_rigid_body *body, int psd) {
+    const double *along = body->along;
     int node = body->rows.first + body->rows.n - PD_RIGID_CARRIERS + 1;
     real *block = self->blocks + 9 * (size_t)pd_csr_slot(&self->pattern, node, node);
     double half[9], curvature[9], trace = (double)block[0] + (double)block[4] + (double)block[8];
@@ -104,12 +105,11 @@ static void finish_rotations(pd_rigid *self, const pd_rigid_body *body, const do
 pd_status pd_rigid_hessian(const pd_problem *problem, const real *x, int psd) {
     pd_rigid *self = problem->rigid;
     const pd_csr *whole = &problem->whole->pattern;
-    double along[9];
     pd_status status = PD_OK;
     PD_TRY(pd_rigid_hessian_pattern(problem));
     memset(self->blocks, 0, 9 * (size_t)self->pattern.row_start[whole->n] * sizeof *self->blocks);
     for (int b = 0; b < self->n; b++)
-        PD_TRY(pd_rigid_arms(problem, &self->bodies[b], x, self->turns + 9 * (size_t)self->bodies[b].rows.first, along));
+        PD_TRY(pd_rigid_arms(problem, &self->bodies[b], x, self->turns + 9 * (size_t)self->bodies[b].rows.first, self->bodies[b].along));
     for (int i = 0; i < whole->n; i++) {
         int rows[2], columns[2], n_rows = nodes_of(self, i, rows);
         for (int s = whole->row_start[i]; s < whole->row_start[i + 1]; s++) {
@@ -125,10 +125,7 @@ pd_status pd_rigid_hessian(const pd_problem *problem, const real *x, int psd) {
                 }
         }
     }
-    for (int b = 0; b < self->n; b++) {
-        PD_TRY(pd_rigid_arms(problem, &self->bodies[b], x, self->turns + 9 * (size_t)self->bodies[b].rows.first, along));
-        finish_rotations(self, &self->bodies[b], along, psd);
-    }
+    for (int b = 0; b < self->n; b++) finish_rotations(self, &self->bodies[b], psd);
 done:
     return status;
 }
