@@ -64,50 +64,6 @@ PD_LANE_FUNCTION real pd_polar3_root_step(real n, real i, real d, real c) {
     return n - (real)2 * p * q / ((real)2 * q * q - p * r);
 }
 
-/* The nearest rotation in closed form, without a branch, inverted F included: R = dn/dF, by implicit differentiation of the equation above. F is
- * divided by |F|_F first, so that the root m lies in [1, sqrt 3]; all four roots are real, so Halley's iteration falls from sqrt 3 to m. The derivative there, q = 8 (s_0 + s_1)(s_0 + s_2)(s_1 + s_2) of the divided
- * values (12.3 for a rotation), measures how far R is from not being unique. A scan of all ratios s_1/s_0, s_2/s_0 finds what is left of
- * m after three, four and five steps below 7e-4, 5e-9 and rounding wherever the q computed with it is above 1: four steps in float, five
- * in double. Then R is off by 1e-7 on average in float and by 1e-15 in double, a few times more than what Newton's iteration leaves.
- *   F [9] in, R [9] out, entry m at m * stride as above     trace out: R:F     Returns 1 where R is good, else R is not to be used;
- * F = 0 gives R = 0. */
-PD_LANE_FUNCTION int pd_polar3_closed_lane(const real *F, real *R, int stride, real *trace) {
-    real f_0 = F[0], f_1 = F[stride], f_2 = F[2 * stride], f_3 = F[3 * stride], f_4 = F[4 * stride];
-    real f_5 = F[5 * stride], f_6 = F[6 * stride], f_7 = F[7 * stride], f_8 = F[8 * stride];
-    real f_f = f_0 * f_0 + f_1 * f_1 + f_2 * f_2 + f_3 * f_3 + f_4 * f_4 + f_5 * f_5 + f_6 * f_6 + f_7 * f_7 + f_8 * f_8;
-    real norm = pd_sqrt(pd_max(f_f, (real)1e-30)), inverse = (real)1 / norm;
-    f_0 *= inverse, f_1 *= inverse, f_2 *= inverse, f_3 *= inverse, f_4 *= inverse;
-    f_5 *= inverse, f_6 *= inverse, f_7 *= inverse, f_8 *= inverse;
-    real c_0 = f_4 * f_8 - f_5 * f_7, c_1 = f_5 * f_6 - f_3 * f_8, c_2 = f_3 * f_7 - f_4 * f_6;
-    real c_3 = f_7 * f_2 - f_8 * f_1, c_4 = f_8 * f_0 - f_6 * f_2, c_5 = f_6 * f_1 - f_7 * f_0;
-    real c_6 = f_1 * f_5 - f_2 * f_4, c_7 = f_2 * f_3 - f_0 * f_5, c_8 = f_0 * f_4 - f_1 * f_3;
-    real c = c_0 * c_0 + c_1 * c_1 + c_2 * c_2 + c_3 * c_3 + c_4 * c_4 + c_5 * c_5 + c_6 * c_6 + c_7 * c_7 + c_8 * c_8;
-    real d = f_0 * c_0 + f_1 * c_1 + f_2 * c_2, m = (real)1.7320508075688772;
-    m = pd_polar3_root_step(m, 1, d, c);
-    m = pd_polar3_root_step(m, 1, d, c);
-    m = pd_polar3_root_step(m, 1, d, c);
-    m = pd_polar3_root_step(m, 1, d, c);
-    if (sizeof(real) > sizeof(float)) m = pd_polar3_root_step(m, 1, d, c);
-    real a = m * m - (real)1, q = (real)4 * m * a - (real)8 * d;
-
-    /* R = (4 (m^2 + 1) F + 8 m C - 8 F F^T F) / q */
-    real g_00 = f_0 * f_0 + f_1 * f_1 + f_2 * f_2, g_01 = f_0 * f_3 + f_1 * f_4 + f_2 * f_5, g_02 = f_0 * f_6 + f_1 * f_7 + f_2 * f_8;
-    real g_11 = f_3 * f_3 + f_4 * f_4 + f_5 * f_5, g_12 = f_3 * f_6 + f_4 * f_7 + f_5 * f_8, g_22 = f_6 * f_6 + f_7 * f_7 + f_8 * f_8;
-    real part = (real)8 / q, along = (real)0.5 * (a + (real)2);
-    g_00 = along - g_00, g_11 = along - g_11, g_22 = along - g_22;
-    R[0] = part * (g_00 * f_0 - g_01 * f_3 - g_02 * f_6 + m * c_0);
-    R[stride] = part * (g_00 * f_1 - g_01 * f_4 - g_02 * f_7 + m * c_1);
-    R[2 * stride] = part * (g_00 * f_2 - g_01 * f_5 - g_02 * f_8 + m * c_2);
-    R[3 * stride] = part * (g_11 * f_3 - g_01 * f_0 - g_12 * f_6 + m * c_3);
-    R[4 * stride] = part * (g_11 * f_4 - g_01 * f_1 - g_12 * f_7 + m * c_4);
-    R[5 * stride] = part * (g_11 * f_5 - g_01 * f_2 - g_12 * f_8 + m * c_5);
-    R[6 * stride] = part * (g_22 * f_6 - g_02 * f_0 - g_12 * f_3 + m * c_6);
-    R[7 * stride] = part * (g_22 * f_7 - g_02 * f_1 - g_12 * f_4 + m * c_7);
-    R[8 * stride] = part * (g_22 * f_8 - g_02 * f_2 - g_12 * f_5 + m * c_8);
-    *trace = m * norm;
-    return (q > (real)1) & (f_f >= (real)9.5367431640625e-07) & (f_f <= (real)1048576);
-}
-
 /* R = the rotation nearest to F in the Frobenius norm.
  *   F [9] in     R [9] out
  * Orthogonal to a few rounding errors for every finite F. Where the nearest rotation is not unique (sigma_1 + sigma_2 = 0),

@@ -132,8 +132,8 @@ PD_LANE_FUNCTION real pd_rotated_add(int stride, real yx, real yy, real yz, real
  *
  *     q = dn/dF g = (4 (n^2 + |F|^2) F g + 8 n C g - 8 F F^T F g) / s,      s = 4 n (n^2 - |F|^2) - 8 det F,      C the cofactor matrix of F,
  *
- * where the root is one and s, which is 8 (s_0 + s_1)(s_0 + s_2)(s_1 + s_2) by the singular values and tells how far R is from not being unique, within
- * the bounds of pd_polar3_closed_lane. Elsewhere nothing is added. Returns whether pd_rotated_finish has something to do, and what in *good. */
+ * where the root is one and s, which is 8 (s_0 + s_1)(s_0 + s_2)(s_1 + s_2) by the singular values and tells how far R is from not being unique, above |F|^3, with
+ * an |F|^2 whose powers float holds. Elsewhere nothing is added. Returns whether pd_rotated_finish has something to do, and what in *good. */
 PD_LANE_FUNCTION real pd_rotated_add_root(int stride, const real *F, const real *parts, real p, real l, real *sum, real *good) {
     real f_0 = F[0], f_1 = F[stride], f_2 = F[2 * stride], f_3 = F[3 * stride], f_4 = F[4 * stride];
     real f_5 = F[5 * stride], f_6 = F[6 * stride], f_7 = F[7 * stride], f_8 = F[8 * stride];
