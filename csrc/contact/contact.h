@@ -170,6 +170,8 @@ pd_status pd_contact_read_columns(pd_contact *contact, const pd_contact_columns 
  * PD_GUARD_REACH the least part of the way that a point's own reach allows: of a direction whose points depend on each other some
  * alone would not lower G. Waits. */
 pd_status pd_contact_limit(pd_contact *contact, const real *x_0, const real *x_1, int driven, double *part);
+/* The same by the time of impact where vertices are up to slack [n_vertices] H m off their straight ways. */
+pd_status pd_contact_limit_curved(pd_contact *contact, const real *x_0, const real *x_1, int driven, const real *slack, double *part);
 
 /* The pairs that come nearer than the separation on the way that the last pd_contact_limit looked at by the time of impact; guard.h. */
 pd_status pd_contact_hits(pd_contact *contact, const pd_active_pairs **hits, size_t *n);

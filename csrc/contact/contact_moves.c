@@ -31,11 +31,18 @@ pd_status pd_contact_limit(pd_contact *self, const real *x_0, const real *x_1, i
         PD_TRY(pd_memory_download(self->context, part, self->energy, sizeof *part));
         return PD_OK;
     }
+    PD_TRY(pd_contact_limit_curved(self, x_0, x_1, driven, NULL, part));
+done:
+    return status;
+}
+
+pd_status pd_contact_limit_curved(pd_contact *self, const real *x_0, const real *x_1, int driven, const real *slack, double *part) {
     // what the caller makes of x_0 + part (x_1 - x_0) is rounded, and so may x_1 have been
     double rounding = 2.0 * (double)PD_EPSILON * pd_proximity_size(self->proximity);
+    pd_status status;
     PD_TRY(pd_contact_set_points(self, x_0, self->driven, pd_guard_start(self->guard)));
     PD_TRY(pd_contact_set_points(self, x_1, driven ? self->targets : self->driven, pd_guard_end(self->guard)));
-    PD_TRY(pd_guard_part(self->guard, rounding, part));
+    PD_TRY(pd_guard_part(self->guard, rounding, slack, self->n_vertices, part));
 done:
     return status;
 }

@@ -8,6 +8,7 @@
 #include "loops/projective_loops.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,8 @@ struct pd_guard {
     pd_broad_phase *phase;
     double separation, activation;
     const real *radii;
-    int n_planes, n_asked;
+    real *padded_radii, *host_radii; /* B, H [n_points], with a slack; NULL until there is one */
+    int n_points, n_planes, n_asked;
     int *planes; /* H [n_planes] */
     int *asked;  /* B [n_asked] */
     real *start, *end;
@@ -45,6 +47,7 @@ pd_status pd_guard_create(pd_guard **out, pd_context *context, const pd_guard_de
     self->context = context;
     self->separation = d->separation, self->activation = d->activation;
     self->radii = d->radii;
+    self->n_points = d->phase.n_points;
     self->n_planes = d->n_planes, self->n_asked = d->n_asked;
     self->planes = malloc(((size_t)d->n_planes + 1) * sizeof *self->planes);
     if (!self->planes) PD_TRY(pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for %d planes", d->n_planes));
@@ -64,25 +67,47 @@ done:
 
 void pd_guard_destroy(pd_guard *self) {
     if (!self) return;
-    void *memory[] = {self->asked,       self->start, self->end,       self->earliest,    self->corners,  self->flags,     self->starts,
-                      self->work.memory, self->rows,  self->hits.kind, self->hits.points, self->hits.key, self->hits.count};
+    void *memory[] = {self->asked,     self->start,       self->end,          self->earliest,    self->corners,
+                      self->flags,     self->starts,      self->padded_radii, self->work.memory, self->rows,
+                      self->hits.kind, self->hits.points, self->hits.key,     self->hits.count};
     pd_broad_phase_destroy(self->phase);
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
     free(self->planes);
+    free(self->host_radii);
     free(self);
 }
 
 real *pd_guard_start(pd_guard *self) { return self->start; }
 real *pd_guard_end(pd_guard *self) { return self->end; }
 
-pd_status pd_guard_part(pd_guard *self, double rounding, double *part) {
+/* Radii with the slack, and the most of that. */
+static pd_status pad_radii(pd_guard *self, const real *slack, int n_slack, double *most) {
+    size_t n = (size_t)self->n_points;
+    pd_status status = PD_OK;
+    if (!self->host_radii && !(self->host_radii = malloc(n * sizeof(real) + 1)))
+        return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for the radii of %d points", self->n_points);
+    if (!self->padded_radii) PD_TRY(pd_memory_create(self->context, (void **)&self->padded_radii, n * sizeof(real)));
+    PD_TRY(pd_memory_download(self->context, self->host_radii, self->radii, n * sizeof(real)));
+    for (int i = 0; i < n_slack; i++) {
+        self->host_radii[i] += slack[i];
+        *most = fmax(*most, (double)slack[i]);
+    }
+    PD_TRY(pd_memory_upload(self->context, self->padded_radii, self->host_radii, n * sizeof(real)));
+done:
+    return status;
+}
+
+pd_status pd_guard_part(pd_guard *self, double rounding, const real *slack, int n_slack, double *part) {
     pd_context *context = self->context;
     pd_pairs vertex_triangle, edge_edge;
     pd_status status;
     int index;
     double begun = pd_seconds(), found;
     // each box is wider by half of what two of them must keep; what rounding adds to that is far below the activation distance
-    double margin = 0.5 * self->separation + self->activation / 16.0;
+    double margin = 0.5 * self->separation + self->activation / 16.0, most = 0.0;
+    if (slack) PD_TRY(pad_radii(self, slack, n_slack, &most));
+    const real *radii = slack ? self->padded_radii : self->radii;
+    margin += most;
     PD_TRY(pd_broad_phase_find(self->phase, self->start, self->end, margin, 0, &vertex_triangle, &edge_edge));
     self->culling += (found = pd_seconds()) - begun;
     size_t n = vertex_triangle.n + edge_edge.n;
@@ -105,13 +130,13 @@ pd_status pd_guard_part(pd_guard *self, double rounding, double *part) {
     real separation = self->padded = (real)(self->separation + rounding), time;
     PD_TRY(pd_candidate_points(context, &self->candidates, 0, (int)n, corners));
     PD_TRY(pd_earliest_begin(context, 1, self->earliest));
-    PD_TRY(pd_earliest_collision(context, PD_VERTEX_TRIANGLE, PD_CCD_CERTIFIED, n_vt, self->start, self->end, corners, separation,
-                                 self->radii, 0, self->earliest));
+    PD_TRY(pd_earliest_collision(context, PD_VERTEX_TRIANGLE, PD_CCD_CERTIFIED, n_vt, self->start, self->end, corners, separation, radii, 0,
+                                 self->earliest));
     PD_TRY(pd_earliest_collision(context, PD_EDGE_EDGE, PD_CCD_CERTIFIED, n_ee, self->start, self->end, corners + 4 * vertex_triangle.n,
-                                 separation, self->radii, n_vt, self->earliest));
+                                 separation, radii, n_vt, self->earliest));
     for (int plane = 0; plane < self->n_planes; plane++)
         PD_TRY(pd_earliest_plane_collision(context, self->n_asked, self->start, self->end, self->asked, self->planes[plane], separation,
-                                           self->radii, (int)n + plane * self->n_asked, self->earliest));
+                                           radii, (int)n + plane * self->n_asked, self->earliest));
     PD_TRY(pd_earliest_read(context, self->earliest, &time, &index));
     *part = index < 0 ? 1.0 : (double)time;
     self->impact += pd_seconds() - found;

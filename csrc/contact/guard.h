@@ -30,8 +30,9 @@ real *pd_guard_start(pd_guard *guard);
 real *pd_guard_end(pd_guard *guard);
 
 /* part  H  out  in [0,1] of the way.     rounding  m, what else may bring two points together that is not in the positions
+ * slack     [n_slack] H  m, NULL: none; so far the first points may be off their straight ways
  * Waits. Errors: PD_ERROR_MEMORY. */
-pd_status pd_guard_part(pd_guard *guard, double rounding, double *part);
+pd_status pd_guard_part(pd_guard *guard, double rounding, const real *slack, int n_slack, double *part);
 
 /* The pairs that come nearer than the separation on the way that the last pd_guard_part looked at, sorted by key; they stay until the next.
  * Waits. Errors: PD_ERROR_MEMORY. */

@@ -119,7 +119,8 @@ static pd_status run_loops(pd_simulation *self, int n, pd_readback readback, dou
             PD_TRY(pd_advance_touching(problem->context, problem->model, weights[0], iterate->direction, weights[1],
                                        pd_projective_touching(problem->projective), NULL, iterate->step, iterate->x, iterate->offset,
                                        report ? problem->scalars : NULL));
-        else if (problem->contact && !problem->projective && (self->method->keeps_reach || self->settings.chebyshev.enabled))
+        else if (problem->contact && !problem->projective && !problem->rigid &&
+                 (self->method->keeps_reach || self->settings.chebyshev.enabled))
             PD_TRY(advance_touching(self, weights, report != PD_READBACK_NONE));
         else
             PD_TRY(pd_advance(problem->context, problem->model, problem->contact ? NULL : &problem->step, weights[0], iterate->direction,

@@ -2,11 +2,15 @@
 #include "dynamics/line_search.h"
 
 #include "contact/contact.h"
+#include "dynamics/path.h"
 #include "dynamics/potential.h"
 #include "dynamics/rigid.h"
 #include "dynamics/rounding.h"
 
 enum { MAX_HALVINGS = 50 };
+
+/* rad; the way of a body that turns by half a turn or more could be another than that from its end to its beginning. */
+static const double LARGEST_TURN = 1.0;
 
 /* Whether the trial point at x - alpha d is better by its gradient. */
 static pd_status better_by_gradient(const pd_problem *problem, const pd_iterate *iterate, int near, double slope, double gradient_norm,
@@ -39,9 +43,20 @@ pd_status pd_point_along(const pd_problem *problem, const pd_iterate *iterate, d
     return pd_place_at_offset(problem->context, problem->model, &problem->step, iterate->x, offset, x);
 }
 
+/* problem->trial, with contact: where the whole direction leads, or as much of it as turns no body by more than LARGEST_TURN. */
+static pd_status first_point(const pd_problem *problem, const pd_iterate *iterate, double *alpha) {
+    pd_status status = PD_OK;
+    double turn;
+    *alpha = 1.0;
+    if (!problem->rigid) return pd_add_scaled(problem->context, problem->model, iterate->x, -1.0, iterate->direction, problem->trial);
+    PD_TRY(pd_rigid_largest_turn(problem, iterate->direction, &turn));
+    if (turn > LARGEST_TURN) *alpha = LARGEST_TURN / turn;
+    PD_TRY(pd_point_along(problem, iterate, *alpha, problem->trial, problem->trial_offset));
+done:
+    return status;
+}
+
 pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int near) {
-    pd_context *context = problem->context;
-    const pd_model *model = problem->model;
     pd_status status = PD_OK;
     double start, magnitude, slope, gradient_norm, alpha = 1.0;
     PD_TRY(pd_problem_potential(problem, iterate->x, iterate->offset, &start, &magnitude));
@@ -50,9 +65,10 @@ pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int nea
     double rounding = pd_rounding_of_potential(problem, magnitude);
     iterate->stalled = 1;
     if (problem->contact) { // no farther than what comes near lets it
-        PD_TRY(pd_add_scaled(context, model, iterate->x, -1.0, iterate->direction, problem->trial));
-        PD_TRY(pd_contact_limit(problem->contact, iterate->x, problem->trial, 0, &alpha));
-        iterate->limit = alpha;
+        double part;
+        PD_TRY(first_point(problem, iterate, &alpha));
+        PD_TRY(pd_path_limit(problem, iterate->x, problem->trial, 0, &part));
+        iterate->limit = alpha *= part;
         if (!(alpha > 0.0)) return PD_OK;
     }
     for (int k = 0; k < MAX_HALVINGS; k++, alpha *= 0.5) {

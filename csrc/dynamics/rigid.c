@@ -1,16 +1,17 @@
 /* Rigid bodies among the vertices of a model; see rigid.h. */
 #include "dynamics/rigid.h"
 
-#include "dynamics/rigid_pose.h"
+#include "linear/upload.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void pd_rigid_destroy(pd_rigid *self) {
+void pd_rigid_destroy(pd_rigid *self, pd_context *context) {
     if (!self) return;
+    pd_memory_destroy(context, self->others_move);
     pd_csr_destroy(&self->pattern);
-    void *memory[] = {self->bodies, self->body_of, self->excluded, self->x,     self->rows,
-                      self->others, self->wide,    self->turns,    self->blocks};
+    void *memory[] = {self->bodies, self->body_of, self->excluded, self->x,      self->rows,
+                      self->others, self->wide,    self->turns,    self->blocks, self->slack};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) free(memory[i]);
     free(self);
 }
@@ -25,9 +26,27 @@ static void prepare(pd_rigid *self, pd_rigid_body *body, int number) {
     for (int k = 0; k < 3 * PD_RIGID_CARRIERS; k++)
         square += self->arms[3 * (size_t)carrier + (size_t)k] * self->arms[3 * (size_t)carrier + (size_t)k];
     body->radius = sqrt(square / PD_RIGID_CARRIERS);
+    const double *origin = n_pins(body) ? self->arms + 3 * (size_t)(body->rows.first + body->rows.pins[0]) : NULL;
+    for (int i = body->rows.first; i < body->rows.first + body->rows.n; i++) {
+        double far = 0.0;
+        for (int c = 0; c < 3; c++) {
+            double along = self->arms[3 * (size_t)i + (size_t)c] - (origin ? origin[c] : 0.0);
+            far += along * along;
+        }
+        body->extent = fmax(body->extent, sqrt(far));
+    }
     for (int i = body->rows.first; i < body->rows.first + body->rows.n; i++) self->body_of[i] = number, self->excluded[i] = 1;
     if (n_pins(body) == 0) self->excluded[carrier] = 0;
     self->excluded[carrier + 1] = 0;
+}
+
+static pd_status mark_others(pd_rigid *self, const pd_problem *problem, int n) {
+    unsigned char *marks = malloc((size_t)n);
+    if (!marks) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for %d rigid bodies", self->n);
+    for (int i = 0; i < n; i++) marks[i] = self->body_of[i] < 0;
+    pd_status status = pd_upload(problem->context, (void **)&self->others_move, marks, (size_t)n);
+    free(marks);
+    return status;
 }
 
 pd_status pd_rigid_create(pd_rigid **out, const pd_problem *problem, const pd_description *description) {
@@ -48,8 +67,10 @@ pd_status pd_rigid_create(pd_rigid **out, const pd_problem *problem, const pd_de
     self->others = malloc(3 * most * sizeof(real));
     self->wide = malloc(3 * most * sizeof(double));
     self->turns = calloc(9 * n, sizeof(double));
-    if (!self->bodies || !self->body_of || !self->excluded || !self->x || !self->rows || !self->others || !self->wide || !self->turns) {
-        pd_rigid_destroy(self);
+    self->slack = calloc(n + 1, sizeof(real));
+    if (!self->bodies || !self->body_of || !self->excluded || !self->x || !self->rows || !self->others || !self->wide || !self->turns ||
+        !self->slack) {
+        pd_rigid_destroy(self, problem->context);
         return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for %d rigid bodies", description->n_rigid);
     }
     for (size_t i = 0; i < n; i++) self->body_of[i] = -1, self->excluded[i] = description->fixed[i];
@@ -57,8 +78,12 @@ pd_status pd_rigid_create(pd_rigid **out, const pd_problem *problem, const pd_de
         self->bodies[b].rows = description->rigid[b];
         prepare(self, &self->bodies[b], b);
     }
-    *out = self;
-    return PD_OK;
+    pd_status status = mark_others(self, problem, (int)n);
+    if (status)
+        pd_rigid_destroy(self, problem->context);
+    else
+        *out = self;
+    return status;
 }
 
 /* ---- poses ------------------------------------------------------------------------------------------------------------------------------ */
@@ -121,7 +146,7 @@ static pd_status fit(const pd_problem *problem, const pd_rigid_body *body, const
     return PD_OK;
 }
 
-static void place_row(const pd_rigid *self, const pd_rigid_body *body, const pd_pose *pose, int row, double at[3]) {
+void pd_rigid_place_row(const pd_rigid *self, const pd_rigid_body *body, const pd_pose *pose, int row, double at[3]) {
     pd_pose_rotate(pose->rotation, arm_of(self, body, row), at);
     for (int c = 0; c < 3; c++) at[c] += pose->centre[c];
 }
@@ -138,7 +163,7 @@ static pd_status write_rows(const pd_problem *problem, const pd_rigid_body *body
 }
 
 /* The pose at x, which is left in self->x. */
-static pd_status read_pose(const pd_problem *problem, const pd_rigid_body *body, const real *x, pd_pose *pose, double axis[3]) {
+pd_status pd_rigid_read_pose(const pd_problem *problem, const pd_rigid_body *body, const real *x, pd_pose *pose, double axis[3]) {
     pd_rigid *self = problem->rigid;
     pd_status status = read_rows(problem, body, x, self->x);
     if (status) return status;
@@ -153,7 +178,7 @@ static void drift_of(const pd_rigid *self, const pd_rigid_body *body, const pd_p
     for (int c = 0; c < 3; c++) drift[c] = 0.0;
     for (int a = 0; a < PD_RIGID_CARRIERS && n_pins(body) == 0; a++) {
         int row = first_carrier(body) + a;
-        place_row(self, body, pose, row, at);
+        pd_rigid_place_row(self, body, pose, row, at);
         for (int c = 0; c < 3; c++) drift[c] += (at[c] - self->wide[3 * row + c]) / PD_RIGID_CARRIERS;
     }
 }
@@ -165,12 +190,12 @@ pd_status pd_rigid_place(const pd_problem *problem, real *x, real *offset) {
         const pd_rigid_body *body = &self->bodies[b];
         pd_pose pose;
         double axis[3], at[3], drift[3];
-        PD_TRY(read_pose(problem, body, x, &pose, axis));
+        PD_TRY(pd_rigid_read_pose(problem, body, x, &pose, axis));
         PD_TRY(read_rows(problem, body, offset, self->rows));
         drift_of(self, body, &pose, drift);
         for (int i = 0; i < body->rows.n; i++) {
             if (is_pin(body, i)) continue;
-            place_row(self, body, &pose, i, at);
+            pd_rigid_place_row(self, body, &pose, i, at);
             for (int c = 0; c < 3; c++) {
                 self->rows[3 * i + c] = (real)((double)self->rows[3 * i + c] + (at[c] - self->wide[3 * i + c] - drift[c]));
                 self->x[3 * i + c] = (real)at[c];
@@ -202,12 +227,12 @@ pd_status pd_rigid_gather(const pd_problem *problem, const real *x, real *gradie
         pd_rigid_body *body = &self->bodies[b];
         pd_pose pose;
         double axis[3] = {0}, origin[3], force[3] = {0}, torque[3] = {0}, outer[9] = {0};
-        PD_TRY(read_pose(problem, body, x, &pose, axis));
+        PD_TRY(pd_rigid_read_pose(problem, body, x, &pose, axis));
         PD_TRY(read_rows(problem, body, gradient, self->rows));
         origin_of(self, body, &pose, origin);
         for (int i = 0; i < body->rows.n; i++) {
             double arm[3], g[3], turning[3];
-            place_row(self, body, &pose, i, arm);
+            pd_rigid_place_row(self, body, &pose, i, arm);
             for (int c = 0; c < 3; c++) arm[c] -= origin[c], g[c] = (double)self->rows[3 * i + c];
             pd_pose_cross(arm, g, turning);
             for (int c = 0; c < 3; c++) {
@@ -242,7 +267,7 @@ pd_status pd_rigid_spread(const pd_problem *problem, const real *x, double alpha
         const pd_rigid_body *body = &self->bodies[b];
         pd_pose pose, moved;
         double axis[3] = {0}, turn[3], E[9], at[3], drift[3];
-        PD_TRY(read_pose(problem, body, x, &pose, axis));
+        PD_TRY(pd_rigid_read_pose(problem, body, x, &pose, axis));
         PD_TRY(read_rows(problem, body, direction, self->rows));
         const real *carrier = self->rows + 3 * first_carrier(body);
         for (int c = 0; c < 3; c++) {
@@ -256,7 +281,7 @@ pd_status pd_rigid_spread(const pd_problem *problem, const real *x, double alpha
         drift_of(self, body, &moved, drift);
         for (int c = 0; c < 3; c++) drift[c] += alpha * (double)carrier[c];
         for (int i = 0; i < body->rows.n; i++) {
-            place_row(self, body, &moved, i, at);
+            pd_rigid_place_row(self, body, &moved, i, at);
             for (int c = 0; c < 3; c++)
                 self->others[3 * i + c] = is_pin(body, i) ? (real)0 : (real)((self->wide[3 * i + c] - at[c] + drift[c]) / alpha);
         }
@@ -280,13 +305,13 @@ pd_status pd_rigid_arms(const pd_problem *problem, const pd_rigid_body *body, co
     pd_rigid *self = problem->rigid;
     pd_pose pose;
     double axis[3] = {0}, origin[3];
-    pd_status status = read_pose(problem, body, x, &pose, axis);
+    pd_status status = pd_rigid_read_pose(problem, body, x, &pose, axis);
     if (status) return status;
     origin_of(self, body, &pose, origin);
     for (int c = 0; c < 9; c++) along[c] = n_pins(body) == 2 ? axis[c / 3] * axis[c % 3] : (double)(c % 4 == 0);
     for (int i = 0; i < body->rows.n; i++) {
         double r[3];
-        place_row(self, body, &pose, i, r);
+        pd_rigid_place_row(self, body, &pose, i, r);
         for (int c = 0; c < 3; c++) r[c] = (r[c] - origin[c]) / body->radius;
         // theta x r = T^T theta, T = [r]x
         double cross[9] = {0.0, -r[2], r[1], r[2], 0.0, -r[0], -r[1], r[0], 0.0};

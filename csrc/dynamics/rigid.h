@@ -17,12 +17,14 @@
 #define PD_DYNAMICS_RIGID_H
 
 #include "dynamics/problem.h"
+#include "dynamics/rigid_pose.h"
 
 enum { PD_RIGID_CARRIERS = 4 };
 
 typedef struct pd_rigid_body {
     pd_rigid_rows rows;
     double radius;       /* of gyration, m */
+    double extent;       /* how far its rows are from what it turns about, at most, m */
     double curvature[9]; /* of the rotations at the point of the last gradient, N/m: what the gradient adds to the Hessian of (c, theta) */
     double along[9];     /* the projector on the rotations that its pins leave free, at the point of the last Hessian */
 } pd_rigid_body;
@@ -31,12 +33,14 @@ typedef struct pd_rigid_body {
 struct pd_rigid {
     pd_rigid_body *bodies; /* [n] */
     int n;
-    const double *arms;      /* [n_vertices,3] of their rows p_i, m; borrowed */
-    int *body_of;            /* [n_vertices] or -1 */
-    unsigned char *excluded; /* [n_vertices] 1: no unknown of a reduced system stands there */
-    real *x, *rows, *others; /* [most rows,3] */
-    double *wide;            /* [most rows,3] x of the body that was read last */
-    double *turns;           /* [n_vertices,3,3] of their rows, T of pd_rigid_arms */
+    const double *arms;         /* [n_vertices,3] of their rows p_i, m; borrowed */
+    int *body_of;               /* [n_vertices] or -1 */
+    unsigned char *excluded;    /* [n_vertices] 1: no unknown of a reduced system stands there */
+    real *x, *rows, *others;    /* [most rows,3] */
+    double *wide;               /* [most rows,3] x of the body that was read last */
+    real *slack;                /* [n_vertices] of pd_rigid_bend, m */
+    unsigned char *others_move; /* B [n_vertices] 1: of no body */
+    double *turns;              /* [n_vertices,3,3] of their rows, T of pd_rigid_arms */
 
     /* rigid_hessian.c */
     pd_csr pattern; /* over the vertices, those of a body replaced by its first two carriers */
@@ -46,7 +50,7 @@ struct pd_rigid {
 
 /* *out = NULL where the description has none. Errors: PD_ERROR_MEMORY. */
 pd_status pd_rigid_create(pd_rigid **out, const pd_problem *problem, const pd_description *description);
-void pd_rigid_destroy(pd_rigid *self);
+void pd_rigid_destroy(pd_rigid *self, pd_context *context); /* NULL is allowed */
 
 /* All vectors B [n,3]. Each function waits. Errors: PD_DIVERGED where a body's points have lost their shape, those of a device. */
 
@@ -59,6 +63,19 @@ pd_status pd_rigid_spread(const pd_problem *problem, const real *x, double alpha
 
 /* Zeros in the rows of bodies. */
 pd_status pd_rigid_clear(const pd_problem *problem, real *vector);
+
+/* rigid_path.c: the way from x to x_1, on which the centre goes straight, or what holds the body stays, and the body turns evenly about the
+ * axis of the smallest rotation that leads there. Rows of bodies in x and offset go to where they are after this part of the way from x to
+ * x_1; offset may be NULL. */
+pd_status pd_rigid_go(const pd_problem *problem, const real *x_1, double part, real *x, real *offset);
+/* How far vertices are from the straight way to x_1 on that way, at most: self->slack, 0 of the vertices of no body. */
+pd_status pd_rigid_bend(const pd_problem *problem, const real *x_0, const real *x_1);
+/* The largest rotation in a direction, rad. */
+pd_status pd_rigid_largest_turn(const pd_problem *problem, const real *direction, double *turn);
+
+/* Of the body, at x [n_vertices,3] B, for the files above: its pose, its rows there in self->x and self->wide; the axis of one held in two points. */
+pd_status pd_rigid_read_pose(const pd_problem *problem, const pd_rigid_body *body, const real *x, pd_pose *pose, double axis[3]);
+void pd_rigid_place_row(const pd_rigid *self, const pd_rigid_body *body, const pd_pose *pose, int row, double at[3]);
 
 /* rigid_hessian.c: the pattern that belongs to that of problem->whole. Errors: PD_ERROR_MEMORY, as of the next. */
 pd_status pd_rigid_hessian_pattern(const pd_problem *problem);

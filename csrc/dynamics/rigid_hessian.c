@@ -1,7 +1,6 @@
 /* The Hessian of the incremental potential in the six numbers of each rigid body; see rigid.h. */
 #include "dynamics/rigid.h"
 
-#include "dynamics/rigid_pose.h"
 #include "dynamics/whole_hessian.h"
 
 #include <limits.h>

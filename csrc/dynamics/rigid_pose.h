@@ -33,6 +33,33 @@ static inline void pd_pose_exponential(const double t[3], double R[9]) {
         for (int j = 0; j < 3; j++) R[3 * i + j] = (i == j ? 1.0 - half * square : 0.0) + s * K[3 * i + j] + half * t[i] * t[j];
 }
 
+/* A B^T */
+static inline void pd_pose_relative(const double A[9], const double B[9], double C[9]) {
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) C[3 * i + j] = A[3 * i] * B[3 * j] + A[3 * i + 1] * B[3 * j + 1] + A[3 * i + 2] * B[3 * j + 2];
+}
+
+/* The smallest t with exp(t x) = R, by way of the unit quaternion of R, of which the largest part is found first [Shepperd 1978]. */
+static inline void pd_pose_logarithm(const double R[9], double t[3]) {
+    double q[4], trace = R[0] + R[4] + R[8];
+    int k = 0;
+    for (int c = 1; c < 3; c++)
+        if (R[4 * c] > R[4 * k]) k = c;
+    if (trace > R[4 * k]) {
+        q[3] = 1.0 + trace;
+        for (int c = 0; c < 3; c++) q[c] = R[3 * ((c + 2) % 3) + (c + 1) % 3] - R[3 * ((c + 1) % 3) + (c + 2) % 3];
+    } else {
+        int i = (k + 1) % 3, j = (k + 2) % 3;
+        q[k] = 1.0 + R[4 * k] - R[4 * i] - R[4 * j];
+        q[i] = R[3 * i + k] + R[3 * k + i];
+        q[j] = R[3 * j + k] + R[3 * k + j];
+        q[3] = R[3 * j + i] - R[3 * i + j];
+    }
+    double sign = q[3] < 0.0 ? -1.0 : 1.0, sine = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2]);
+    double angle = 2.0 * atan2(sine, sign * q[3]), scale = sine > 0.0 ? sign * angle / sine : 0.0;
+    for (int c = 0; c < 3; c++) t[c] = scale * q[c];
+}
+
 /* The rotation nearest to A: Newton's iteration A <- (g A + A^-T / g)/2 with Higham's scaling [Higham 1986, Sec. 3]. Returns 0 where
  * det A is not positive: there is no such rotation, or no only one. */
 static inline int pd_pose_orthogonal(double A[9]) {

@@ -1,11 +1,13 @@
 /* The rigid bodies of a scene in a sweep over blocks; see rigid_sweep.h. */
 #include "dynamics/rigid_sweep.h"
 
+#include "contact/contact.h"
 #include "dynamics/block_hessian.h"
 #include "dynamics/line_search.h"
 #include "dynamics/potential.h"
 #include "dynamics/rigid.h"
 #include "dynamics/whole_hessian.h"
+#include "loops/proximity_loops.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +15,7 @@
 
 struct pd_rigid_sweep {
     real *x, *offset, *direction, *gradient; /* B [n,3] where the vertices have gone, and what the bodies do there */
-    int *solved;                             /* [bodies] */
+    int *solved, *colours;                   /* [bodies] */
 };
 
 void pd_rigid_sweep_destroy(pd_rigid_sweep *self, pd_context *context) {
@@ -21,6 +23,7 @@ void pd_rigid_sweep_destroy(pd_rigid_sweep *self, pd_context *context) {
     real *memory[] = {self->x, self->offset, self->direction, self->gradient};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
     free(self->solved);
+    free(self->colours);
     free(self);
 }
 
@@ -29,8 +32,10 @@ pd_status pd_rigid_sweep_create(pd_rigid_sweep **out, const pd_problem *problem)
     *out = NULL;
     if (!problem->rigid) return PD_OK;
     pd_rigid_sweep *self = calloc(1, sizeof *self);
-    if (!self || !(self->solved = calloc((size_t)problem->rigid->n, sizeof(int)))) {
-        free(self);
+    if (self) self->solved = calloc((size_t)problem->rigid->n, sizeof(int));
+    if (self) self->colours = calloc((size_t)problem->rigid->n, sizeof(int));
+    if (!self || !self->solved || !self->colours) {
+        pd_rigid_sweep_destroy(self, problem->context);
         return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for %d rigid bodies", problem->rigid->n);
     }
     real **memory[] = {&self->x, &self->offset, &self->direction, &self->gradient};
@@ -70,12 +75,18 @@ static int solve6(double A[36], double b[6]) {
     return 1;
 }
 
+/* With contact the ways of bodies are looked at, and turn them by no more than a radian. */
+static void shorten_turn(const pd_problem *problem, double radius, double d[6]) {
+    double turn = sqrt(d[3] * d[3] + d[4] * d[4] + d[5] * d[5]) / radius;
+    for (int c = 0; c < 6 && problem->contact && turn > 1.0; c++) d[c] /= turn;
+}
+
 /* The blocks of those that are not solved yet; returns how many are left. */
-static pd_status solve(pd_rigid_sweep *self, const pd_problem *problem, int psd, int diagonal, int *left) {
+static pd_status solve(pd_rigid_sweep *self, const pd_problem *problem, int psd, int diagonal, int anew, int *left) {
     const pd_rigid *rigid = problem->rigid;
     pd_status status = PD_OK;
     *left = 0;
-    PD_TRY(pd_problem_whole_hessian(problem, self->x, psd, 1, 0));
+    PD_TRY(pd_problem_whole_hessian(problem, self->x, psd, 1, anew));
     PD_TRY(pd_rigid_hessian(problem, self->x, psd));
     for (int b = 0; b < rigid->n; b++) {
         const pd_rigid_rows *rows = &rigid->bodies[b].rows;
@@ -98,6 +109,7 @@ static pd_status solve(pd_rigid_sweep *self, const pd_problem *problem, int psd,
             ++*left;
             continue;
         }
+        shorten_turn(problem, rigid->bodies[b].radius, d);
         for (int c = 0; c < 6; c++) six[c] = (real)d[c];
         PD_TRY(pd_memory_upload(problem->context, self->direction + 3 * (size_t)node, six, sizeof six));
     }
@@ -105,39 +117,93 @@ done:
     return status;
 }
 
-/* direction of all bodies from x and gradient. */
-static pd_status solve_all(pd_rigid_sweep *self, const pd_problem *problem, int diagonal) {
+/* direction of the bodies of a colour, of all where it is -1, from x and gradient; 0 of the others. `first` of the step: the pattern is made anew. */
+static pd_status solve_all(pd_rigid_sweep *self, const pd_problem *problem, int colour, int diagonal, int first) {
     pd_status status = PD_OK;
     int left;
-    memset(self->solved, 0, (size_t)problem->rigid->n * sizeof(int));
+    for (int b = 0; b < problem->rigid->n; b++) self->solved[b] = colour >= 0 && self->colours[b] != colour;
     PD_TRY(pd_memory_clear(problem->context, self->direction, pd_problem_bytes(problem)));
-    PD_TRY(solve(self, problem, diagonal, diagonal, &left));
-    if (left && !diagonal) PD_TRY(solve(self, problem, 1, 0, &left));
+    PD_TRY(solve(self, problem, diagonal, diagonal, first, &left));
+    if (left && !diagonal) PD_TRY(solve(self, problem, 1, 0, 0, &left));
 done:
     return status;
 }
 
-/* It becomes that of the iterate. */
-static pd_status hand_over(const pd_rigid_sweep *self, const pd_problem *problem, pd_iterate *iterate) {
+/* It becomes that of the iterate, of the bodies of a colour or of all. */
+static pd_status hand_over(const pd_rigid_sweep *self, const pd_problem *problem, int colour, pd_iterate *iterate) {
     pd_status status = PD_OK;
     for (int b = 0; b < problem->rigid->n; b++) {
         const pd_rigid_rows *rows = &problem->rigid->bodies[b].rows;
         size_t at = 3 * (size_t)(rows->first + rows->n - PD_RIGID_CARRIERS);
+        if (colour >= 0 && self->colours[b] != colour) continue;
         PD_TRY(pd_memory_copy(problem->context, iterate->direction + at, self->direction + at, 6 * sizeof(real)));
     }
 done:
     return status;
 }
 
-pd_status pd_rigid_sweep_bodies(pd_rigid_sweep *self, const pd_problem *problem, pd_iterate *iterate) {
+/* One Newton step of the bodies of a colour, of all where it is -1, from self->x. */
+static pd_status move_bodies(pd_rigid_sweep *self, const pd_problem *problem, int colour, pd_iterate *iterate) {
     pd_iterate bodies = {.x = self->x, .offset = self->offset, .direction = self->direction, .gradient = self->gradient};
+    pd_status status = PD_OK;
+    PD_TRY(pd_problem_gradient(problem, self->x, self->offset, self->gradient));
+    PD_TRY(solve_all(self, problem, colour, 0, 0));
+    // the gradient has parts that these do not move
+    PD_TRY(pd_line_search(problem, &bodies, colour < 0 ? PD_NEAR_GRADIENT_NORM : PD_NEAR_SLOPE));
+    if (bodies.stalled) return PD_OK;
+    PD_TRY(hand_over(self, problem, colour, iterate));
+    if (colour >= 0) PD_TRY(pd_point_along(problem, &bodies, 1.0, self->x, self->offset));
+done:
+    return status;
+}
+
+/* Where the vertices go is within their reach, or as far as nothing touches. */
+static pd_status limit_vertices(pd_rigid_sweep *self, const pd_problem *problem, pd_iterate *iterate) {
+    pd_status status = PD_OK;
+    double found[2], part;
+    PD_TRY(pd_largest_move(problem->context, problem->model->n_vertices, self->x, iterate->x, problem->scalars));
+    PD_TRY(pd_memory_download(problem->context, found, problem->scalars, sizeof found));
+    if (sqrt(found[0]) <= pd_contact_certain_reach(problem->contact)) return PD_OK;
+    PD_TRY(pd_contact_limit(problem->contact, iterate->x, self->x, 0, &part));
+    if (part == 1.0) return PD_OK;
+    PD_TRY(pd_direction_scale(problem, iterate, part));
+    PD_TRY(pd_point_along(problem, iterate, 1.0, self->x, self->offset));
+done:
+    return status;
+}
+
+/* Each gets the least colour that no body has with which it shares a term of G; returns how many there are. */
+static int colour_bodies(pd_rigid_sweep *self, const pd_rigid *rigid) {
+    int n_colours = 0;
+    for (int b = 0; b < rigid->n; b++) {
+        const pd_rigid_rows *rows = &rigid->bodies[b].rows;
+        int node = rows->first + rows->n - PD_RIGID_CARRIERS, taken = 1;
+        self->colours[b] = -1;
+        for (int colour = 0; taken; colour++) {
+            taken = 0;
+            for (int s = rigid->pattern.row_start[node]; s < rigid->pattern.row_start[node + 2] && !taken; s++) {
+                int other = rigid->body_of[rigid->pattern.columns[s]];
+                taken = other >= 0 && other < b && self->colours[other] == colour;
+            }
+            if (!taken) self->colours[b] = colour;
+        }
+        if (self->colours[b] >= n_colours) n_colours = self->colours[b] + 1;
+    }
+    return n_colours;
+}
+
+pd_status pd_rigid_sweep_bodies(pd_rigid_sweep *self, const pd_problem *problem, pd_iterate *iterate) {
     pd_status status = PD_OK;
     PD_TRY(pd_rigid_clear(problem, iterate->direction));
     PD_TRY(pd_point_along(problem, iterate, 1.0, self->x, self->offset));
-    PD_TRY(pd_problem_gradient(problem, self->x, self->offset, self->gradient));
-    PD_TRY(solve_all(self, problem, 0));
-    PD_TRY(pd_line_search(problem, &bodies, PD_NEAR_GRADIENT_NORM));
-    if (!bodies.stalled) PD_TRY(hand_over(self, problem, iterate));
+    if (!problem->contact) return move_bodies(self, problem, -1, iterate);
+    PD_TRY(limit_vertices(self, problem, iterate));
+    // which bodies are near each other, from where the step began
+    PD_TRY(pd_problem_whole_hessian(problem, self->x, 1, 1, iterate->number == 0));
+    PD_TRY(pd_rigid_hessian_pattern(problem));
+    int n_colours = colour_bodies(self, problem->rigid);
+    for (int colour = 0; colour < n_colours; colour++) PD_TRY(move_bodies(self, problem, colour, iterate));
+    iterate->limit = 1.0;
 done:
     return status;
 }
@@ -147,8 +213,8 @@ pd_status pd_rigid_sweep_at_once(pd_rigid_sweep *self, const pd_problem *problem
     PD_TRY(pd_rigid_clear(problem, iterate->direction));
     PD_TRY(pd_memory_copy(problem->context, self->x, iterate->x, pd_problem_bytes(problem)));
     PD_TRY(pd_problem_gradient(problem, self->x, iterate->offset, self->gradient));
-    PD_TRY(solve_all(self, problem, diagonal));
-    PD_TRY(hand_over(self, problem, iterate));
+    PD_TRY(solve_all(self, problem, -1, diagonal, iterate->number == 0));
+    PD_TRY(hand_over(self, problem, -1, iterate));
 done:
     return status;
 }

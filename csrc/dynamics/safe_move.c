@@ -3,6 +3,7 @@
 
 #include "contact/contact.h"
 #include "dynamics/outer_loop.h"
+#include "dynamics/path.h"
 #include "dynamics/two_way_step.h"
 #include "loops/proximity_loops.h"
 
@@ -68,11 +69,9 @@ pd_status pd_safe_keep(pd_simulation *self) {
 static pd_status prune(pd_simulation *self, double part) {
     pd_context *context = self->problem->context;
     pd_iterate *iterate = &self->iterate;
-    int n = self->problem->model->n_vertices;
     size_t bytes = pd_problem_bytes(self->problem);
     pd_status status = PD_OK;
-    PD_TRY(pd_move_towards(context, n, NULL, part, iterate->x, self->safe.x));
-    PD_TRY(pd_move_towards(context, n, NULL, part, iterate->offset, self->safe.offset));
+    PD_TRY(pd_path_go(self->problem, part, iterate->x, iterate->offset, self->safe.x, self->safe.offset));
     PD_TRY(pd_memory_copy(context, iterate->x, self->safe.x, bytes));
     PD_TRY(pd_memory_copy(context, iterate->offset, self->safe.offset, bytes));
 done:
@@ -114,8 +113,9 @@ static pd_status limit_first_guess(pd_simulation *self) {
     PD_TRY(pd_memory_copy(problem->context, safe->x, problem->x_t, pd_problem_bytes(problem)));
     PD_TRY(pd_offset(problem->context, problem->model, problem->h, safe->x, problem->x_t, self->v, problem->load, safe->offset));
     int penalised = pd_contact_interval(problem->contact) >= 0;
-    if (self->method->keeps_reach && !penalised) PD_TRY(shorten_first_guess(self));
-    PD_TRY(pd_contact_limit(problem->contact, safe->x, self->iterate.x, 1, &safe->part));
+    // bodies go as one, and rigid ones have no length for each of their vertices
+    if (self->method->keeps_reach && !penalised && !problem->rigid) PD_TRY(shorten_first_guess(self));
+    PD_TRY(pd_path_limit(problem, safe->x, self->iterate.x, 1, &safe->part));
     if (safe->part < 1.0) safe->part *= driven_share(self);
     if (safe->part < 1.0) PD_TRY(prune(self, safe->part));
 done:
@@ -187,13 +187,13 @@ pd_status pd_safe_limit(pd_simulation *self) {
         safe->part = iterate->limit;
         return PD_OK;
     }
-    if (self->method->keeps_reach) { // only who had nothing near may have gone farther than what is certain
+    if (self->method->keeps_reach && !problem->rigid) { // only who had nothing near may have gone farther than what is certain
         double move = 0.0;
         int by_reach = pd_contact_is_by_reach(problem->contact);
         if (!by_reach) PD_TRY(pd_safe_largest_move(self, &move));
         if (by_reach || move <= pd_contact_certain_reach(problem->contact)) return PD_OK;
     }
-    PD_TRY(pd_contact_limit(problem->contact, safe->x, iterate->x, 0, &safe->part));
+    PD_TRY(pd_path_limit(problem, safe->x, iterate->x, 0, &safe->part));
     if (safe->part < 1.0) {
         size_t bytes = pd_problem_bytes(problem);
         // the step that extrapolation goes by is the one that was taken, and its weights begin anew

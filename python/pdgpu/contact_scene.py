@@ -108,7 +108,8 @@ class ContactScene:
 
     def description(self, contact, dtype, dt):
         """What the core's simulation takes of contact, by name; dt in s, None: quasistatic."""
-        tags = self.owner << BODY_SHIFT | SELF | np.where(self._fixed, FIXED, 0)
+        deforms = np.array([body.type != "rigid" for body in self._bodies] + [True] * (len(self.names) - len(self._bodies)))
+        tags = self.owner << BODY_SHIFT | np.where(deforms[self.owner], SELF, 0) | np.where(self._fixed, FIXED, 0)
         corners = {"vertices": self.vertices.reshape(-1, 1), "edges": self.edges, "triangles": self.triangles}
         parts = self._parts_of()
         law = self._penalty(contact, parts) if isinstance(contact, PenaltyContact) else self._barrier(contact)
@@ -222,7 +223,7 @@ class ContactScene:
             rows = [part[(self.owner[part] == place).all(axis=1)] for part in (self.triangles, self.edges)]
             mine = np.flatnonzero(self.owner == place)
             separation = contact.separation + self._bodies[place].thickness
-            if not separation:
+            if not separation or self._bodies[place].type == "rigid":
                 continue
             local = np.zeros(len(self.rest), np.int64)
             local[mine] = np.arange(len(mine))

@@ -88,8 +88,12 @@ class Diagnostics:
         """
         if len(self._rigid_rows):
             raise ValueError("hessian: it is one over vertices, and the scene has rigid bodies")
+        return self._hessian_of_vertices(self._positions_argument(x), flag("psd", psd))
+
+    def _hessian_of_vertices(self, x, psd):
+        """`hessian`, in which the vertices of rigid bodies are as if they could move alone."""
         self._aim()
-        row_start, columns, blocks = self._backend.hessian(self._positions_argument(x), flag("psd", psd))
+        row_start, columns, blocks = self._backend.hessian(x, psd)
         n = len(self._masses)
         rows = np.repeat(np.arange(n), np.diff(row_start))
         blocks[(self._fixed[rows] | self._fixed[columns]).astype(bool)] = 0.0

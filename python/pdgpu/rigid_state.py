@@ -154,3 +154,12 @@ def add_rigid_load(scene: Any, x: Floats, forces: Floats, load: Floats) -> Float
         angular = np.linalg.solve(np.trace(moments) * np.eye(3) - moments, torque)
         load[body.slice] += pushed.sum(axis=0) / body.mass + np.cross(angular, r)
     return load
+
+
+def share_rigid_inertia(scene: Any, dt: float, fixed: Any, stiffness: Floats) -> Floats:
+    """stiffness (n,) N/m, that of the free surface vertices of rigid bodies m/(k dt^2), k how many the body has."""
+    for body in scene.bodies:
+        if isinstance(body, RigidBody):
+            rows = np.arange(body.slice.start, body.slice.stop - CARRIERS)
+            stiffness[rows] = np.where(fixed[rows] == 0, body.mass / (len(rows) * dt**2), 0.0)
+    return stiffness

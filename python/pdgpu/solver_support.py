@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 
-from pdgpu.contact import LAWS
+from pdgpu.contact import LAWS, BarrierContact
 from pdgpu.linear_solvers import AJacobi, Direct, Jacobi, chebyshev_settings, check_order, linear_settings
 from pdgpu.rigid_bodies import RigidBody
 from pdgpu.schur import SchurDirect
@@ -109,7 +109,7 @@ def check_rigid(solver, scene, dt, contact, device):
         able = ", ".join(kind.__name__ for kind in SOLVERS if getattr(kind, "rigid", False))
         raise TypeError(f"{type(solver).__name__} does not take rigid bodies, and {names[0]!r} is one; {able} do")
     if contact is not None:
-        raise TypeError(f"contact: {type(contact).__name__} does not take rigid bodies yet, and {names[0]!r} is one; give contact=None")
+        _check_rigid_contact(scene, names, contact)
     if device != "cpu":
         raise RuntimeError(f"device: rigid bodies, such as {names[0]!r}, run on 'cpu' only, not on {device!r}")
     if dt is None:
@@ -118,6 +118,20 @@ def check_rigid(solver, scene, dt, contact, device):
         raise TypeError(f"linear: {type(solver).__name__} takes rigid bodies, such as {names[0]!r}, with pdgpu.Direct() only")
     if solver.chebyshev is not None:
         raise ValueError(f"chebyshev: rotations are not extrapolated, and {names[0]!r} is a rigid body; give chebyshev=None")
+
+
+def _check_rigid_contact(scene, names, contact):
+    """TypeError or ValueError where a contact does not take rigid bodies, or what moves them."""
+    if not isinstance(contact, BarrierContact):
+        raise TypeError(f"contact: {type(contact).__name__} does not take rigid bodies, and {names[0]!r} is one; BarrierContact does")
+    if contact.guard != "impact":
+        raise ValueError(f"contact: guard={contact.guard!r} bounds straight ways, and {names[0]!r} turns; give guard='impact'")
+    for body in scene.bodies:
+        if isinstance(body, RigidBody) and body.hinges() is not None and any(motion is not None for _, motion in body.pins):
+            raise ValueError(
+                f"contact: a pin of {body.name!r} moves, which a rigid body that turns about its pins does not do with contact; "
+                "pin three vertices or more to move all of it"
+            )
 
 
 def check_slides(solver, subspace, contact=None):

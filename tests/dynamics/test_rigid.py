@@ -319,7 +319,6 @@ REFUSED = {
     "a vertex of the mass": (lambda scene: scene["body"].pin([8]), ValueError, "index 8"),
     "masses": (lambda scene: setattr(scene["body"], "masses", 1.0), ValueError, "density"),
     "quasistatic": (lambda scene: pdgpu.Simulation(scene, pdgpu.Newton(), dt=None), ValueError, "dt: None"),
-    "contact": (lambda scene: pdgpu.Simulation(scene, pdgpu.Newton(), contact=pdgpu.BarrierContact(0.01)), TypeError, "BarrierContact"),
     "conjugate gradients": (lambda scene: pdgpu.Simulation(scene, pdgpu.Newton(linear=pdgpu.PCG())), TypeError, "linear: Newton"),
     "extrapolation": (
         lambda scene: pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(chebyshev=pdgpu.Chebyshev(rho=0.5, start=2))),
