@@ -26,6 +26,7 @@ typedef struct pd_projective_description {
     double restitution; /* in [0,1] */
     double rest_speed;  /* m/s: what comes slower does not rebound */
     double tolerance;   /* of an inner loop, in parts of the activation distance */
+    int blocks;         /* what the pairs of a vertex add to the matrix is a 3x3 block, and not a number */
     int outer, inner;   /* most detections of a step, most iterations between two */
     int target;         /* PD_TARGET_... of elements/contact/projection.h */
     int hits_alone;     /* only what a move would have brought together is a pair, and not what is near as well */

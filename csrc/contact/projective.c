@@ -49,6 +49,7 @@ struct pd_projective {
 
     real *points, *begun; /* B [n_points,3] m: ahead, and where the step began */
     double *diagonal;     /* B [n_vertices] N/m */
+    real *coupling;       /* B [n_vertices,3,3] N/m, or NULL */
     unsigned char *touching;
     double *energy; /* B [1] */
 
@@ -79,6 +80,10 @@ pd_status pd_projective_create(pd_projective **out, pd_context *context, pd_cont
     PD_TRY(pd_memory_create(context, (void **)&self->points, 3 * n * sizeof(real)));
     PD_TRY(pd_memory_create(context, (void **)&self->begun, 3 * n * sizeof(real)));
     PD_TRY(pd_memory_create(context, (void **)&self->diagonal, n_vertices * sizeof(double)));
+    if (d->projective.blocks) {
+        PD_TRY(pd_memory_create(context, (void **)&self->coupling, 9 * n_vertices * sizeof(real)));
+        PD_TRY(pd_memory_clear(context, self->coupling, 9 * n_vertices * sizeof(real)));
+    }
     PD_TRY(pd_memory_create(context, (void **)&self->touching, n_vertices));
     PD_TRY(pd_memory_create(context, (void **)&self->energy, sizeof(double)));
     if (d->projective.target == PD_TARGET_REFLECTED) { // restitution is that of the targets
@@ -138,6 +143,7 @@ void pd_projective_destroy(pd_projective *self) {
                             self->points,
                             self->begun,
                             self->diagonal,
+                            self->coupling,
                             self->touching,
                             self->energy,
                             self->velocities,
@@ -153,6 +159,8 @@ const pd_projective_description *pd_projective_settings(const pd_projective *sel
 double pd_projective_activation(const pd_projective *self) { return self->activation; }
 
 const double *pd_projective_diagonal(const pd_projective *self) { return self->diagonal; }
+
+const real *pd_projective_coupling(const pd_projective *self) { return self->coupling; }
 
 const unsigned char *pd_projective_touching(const pd_projective *self) { return self->touching; }
 
@@ -323,7 +331,8 @@ pd_status pd_projective_freeze(pd_projective *self, const real *x, double left) 
     pd_contact_pairs pairs = {self->n, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold};
     PD_TRY(
         pd_projective_freeze_pairs(context, self->model, &pairs, &self->freezing, pd_contact_points(self->contact), kept, &self->frozen));
-    PD_TRY(pd_projective_gather_diagonal(context, self->model, &self->incidence, &self->frozen, self->diagonal, self->touching));
+    PD_TRY(pd_projective_gather_diagonal(context, self->model, &self->incidence, &self->frozen, self->diagonal, self->coupling,
+                                         self->touching));
     self->seconds += pd_seconds() - begun;
 done:
     return status;

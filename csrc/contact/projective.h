@@ -39,8 +39,10 @@ pd_status pd_projective_press(pd_projective *projective, const real *x);
 /* At x, with the driven points at their targets. gradient [n_vertices,3] B +=, N; energy H, J: waits. */
 pd_status pd_projective_add_gradient(pd_projective *projective, const real *x, real *gradient);
 pd_status pd_projective_potential(pd_projective *projective, const real *x, double *energy);
-/* What bounds its curvature, B [n_vertices] N/m; and who has a pair, B [n_vertices]. Of the last freeze. */
+/* What bounds its curvature: B [n_vertices] N/m on the diagonal and beside it blocks B [n_vertices,3,3] N/m, NULL where all of it is there; and who
+ * has a pair, B [n_vertices]. Of the last freeze. */
 const double *pd_projective_diagonal(const pd_projective *projective);
+const real *pd_projective_coupling(const pd_projective *projective);
 const unsigned char *pd_projective_touching(const pd_projective *projective);
 /* With restitution: of the pairs that lacked something in the step, those that came together faster than the speed of rest part with that share of
  * it. x, where the step has ended, offset from where it would have without elasticity and contact, and the velocities v, which it changes:

@@ -42,6 +42,12 @@ pd_status pd_diagonal_inverses(pd_context *context, int n, const double *blocks,
     return PD_OK;
 }
 
+pd_status pd_coupled_inverses(pd_context *context, int n, const double *total, const real *coupling, real *inverses) {
+#pragma omp parallel for num_threads(pd_threads(context, n, 20)) schedule(static)
+    for (int i = 0; i < n; i++) pd_coupled_inverse(total[i], coupling + 9 * (size_t)i, inverses + 9 * (size_t)i);
+    return PD_OK;
+}
+
 pd_status pd_diagonal_compare(pd_context *context, int n, const double *total, double *last, unsigned char *marks) {
 #pragma omp parallel for num_threads(pd_threads(context, n, 1)) schedule(static)
     for (int i = 0; i < n; i++) {

@@ -109,6 +109,16 @@ PD_INLINE void project_defect(const real *P, double *v) {
     for (int c = 0; c < 3; c++) v[c] = (double)P[3 * c] * whole[0] + (double)P[3 * c + 1] * whole[1] + (double)P[3 * c + 2] * whole[2];
 }
 
+/* move [3] = (a_ii I + B_i)^-1 (r - A d)_i of a matrix with blocks on its diagonal; row of A, i the vertex. */
+PD_INLINE void coupled_move(const pd_matrix *A, int row, int i, const real *r, const real *d, real *move) {
+    const real *own = d + 3 * (size_t)i;
+    real inside[3] = {own[0], own[1], own[2]}, sum[3];
+    off_diagonal(A, row, d, 3, 0, 3, sum);
+    pd_vertex_project(A->coupling + 9 * (size_t)i, inside);
+    for (size_t c = 0; c < 3; c++) move[c] = r[3 * (size_t)i + c] - sum[c] - A->diagonal[row] * own[c] - inside[c];
+    pd_vertex_project(A->inverses + 9 * (size_t)i, move);
+}
+
 /* Partial sums of a block of rows: |P (r - A d)|^2 and |d - target|^2. */
 PD_INLINE void measure_rows(const pd_matrix *A, int width, int begin, int end, const real *r, const real *d, const real *target,
                             double *residual, double *distance) {
@@ -128,6 +138,8 @@ PD_INLINE void measure_rows(const pd_matrix *A, int width, int begin, int end, c
             double defect[AT_ONCE];
             for (int c = 0; c < count; c++) defect[c] = (double)r[(size_t)width * (size_t)i + (size_t)(first + c)] - sum[c];
             if (width == 3 && A->subspace) project_defect(A->subspace + 9 * (size_t)i, defect);
+            for (size_t c = 0; width == 3 && A->coupling && c < 9; c++)
+                defect[c / 3] -= (double)A->coupling[9 * (size_t)i + c] * (double)x[c % 3];
             for (int c = 0; c < count; c++) {
                 size_t j = (size_t)width * (size_t)i + (size_t)(first + c);
                 double difference = target ? (double)d[j] - (double)target[j] : 0.0;
@@ -163,6 +175,15 @@ PD_INLINE void sweep(const pd_matrix *A, int width, int begin, int end, const re
                      const real *d, real *previous) {
     for (int i = begin; i < end; i++) {
         size_t row = (size_t)width * (size_t)i;
+        if (width == 3 && A->coupling) {
+            real move[3];
+            coupled_move(A, i, i, r, d, move);
+            for (size_t j = row; j < row + 3; j++) {
+                real relaxed = weight * move[j - row] + d[j];
+                previous[j] = extrapolate ? omega * (relaxed - previous[j]) + previous[j] : relaxed;
+            }
+            continue;
+        }
         real scale = weight / A->diagonal[i];
         PD_FOR_COLUMNS(A, i, d, width, size_t j = row + (size_t)(first + c);
                        real relaxed = scale * (r[j] - sum[c] - A->diagonal[i] * d[j]) + d[j];
@@ -182,6 +203,9 @@ pd_status pd_jacobi_sweeps(pd_context *context, const pd_matrix *matrix, int wid
                 real scale = omega * (w / matrix->diagonal[i]);
                 size_t row = (size_t)width * (size_t)i;
                 for (size_t j = row; j < row + (size_t)width; j++) next[j] = scale * residual[j];
+                if (width != 3 || !matrix->coupling) continue;
+                for (size_t c = 0; c < 3; c++) next[row + c] = omega * w * residual[row + c];
+                pd_vertex_project(matrix->inverses + 3 * row, next + row);
             }
             // the next sweep reads this iterate, which was zero
             if (n_sweeps > 1 && omegas[1] != 1.0) memset(d, 0, (size_t)n * (size_t)width * sizeof(real));
@@ -218,6 +242,12 @@ PD_INLINE void relax_row(const pd_coloured_matrix *C, int slot, int width, const
         for (size_t c = 0; c < 3; c++) move[c] = scale * (r[begin + c] - sum[c] - A->diagonal[slot] * d[begin + c]);
         pd_vertex_project(A->subspace + 3 * begin, move);
         for (size_t c = 0; c < 3; c++) d[begin + c] += move[c];
+        return;
+    }
+    if (width == 3 && A->coupling) {
+        real move[3];
+        coupled_move(A, slot, C->rows[slot], r, d, move);
+        for (size_t c = 0; c < 3; c++) d[begin + c] += omega * move[c];
         return;
     }
     PD_FOR_COLUMNS(A, slot, d, width, size_t j = begin + (size_t)(first + c); d[j] += scale * (r[j] - sum[c] - A->diagonal[slot] * d[j]);)
@@ -262,8 +292,14 @@ PD_INLINE void product(const pd_matrix *A, int width, int begin, int end, const 
     for (int c = 0; c < width; c++) pq[c] = 0.0;
     for (int i = begin; i < end; i++) {
         size_t row = (size_t)width * (size_t)i;
+        real inside[3] = {0, 0, 0};
+        int coupled = width == 3 && A->coupling;
+        if (coupled) {
+            for (size_t c = 0; c < 3; c++) inside[c] = p[row + c];
+            pd_vertex_project(A->coupling + 3 * row, inside);
+        }
         PD_FOR_COLUMNS(A, i, p, width, size_t j = row + (size_t)(first + c); q[j] = sum[c] + A->diagonal[i] * p[j];
-                       pq[first + c] += (double)p[j] * (double)q[j];)
+                       if (coupled) q[j] += inside[c]; pq[first + c] += (double)p[j] * (double)q[j];)
     }
     if (pq != out) memcpy(out, pq, (size_t)width * sizeof(double));
 }
@@ -329,6 +365,8 @@ PD_INLINE void advance(const pd_matrix *A, int width, int begin, int end, const 
             d[j] += alpha * p[j];
             r[j] -= alpha * q[j];
         }
+    }
+    for (int c = 0; c < width; c++) { // blocks read all columns
         if (M->block == 1)
             add_products(M, 1, width, c, begin, end, r, rz + c, rz + width + c);
         else

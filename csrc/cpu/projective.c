@@ -48,10 +48,10 @@ pd_status pd_projective_batch(pd_context *context, const pd_projected_pairs *pai
 }
 
 pd_status pd_projective_gather_diagonal(pd_context *context, const pd_model *model, const pd_incidence *incidence,
-                                        const pd_projected_pairs *pairs, double *diagonal, unsigned char *touching) {
+                                        const pd_projected_pairs *pairs, double *diagonal, real *coupling, unsigned char *touching) {
 #pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, PAIR_NANOSECONDS)) schedule(static)
     for (int i = 0; i < model->n_vertices; i++) {
-        diagonal[i] = pd_projective_update_diagonal(model, incidence, pairs, i);
+        diagonal[i] = pd_projective_update_diagonal(model, incidence, pairs, i, coupling ? coupling + 9 * (size_t)i : NULL);
         touching[i] = incidence->start[i + 1] > incidence->start[i];
     }
     return PD_OK;

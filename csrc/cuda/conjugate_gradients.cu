@@ -15,6 +15,8 @@ template <int W> static __global__ void product_kernel(pd_matrix A, int width, c
         for (int round = begin; round < end; round += PD_ROWS) {
             pd_row row = pd_row_of(round, end);
             real sum = pd_off_diagonal<W>(A, row, width, first, p);
+            if (W == 3 && A.coupling)
+                sum += pd_project_lanes(A.coupling, row.i, row, row.inside && row.lane < 3 ? p[3 * (size_t)row.i + row.lane] : (real)0);
             if (!row.inside || row.lane >= W) continue;
             size_t j = (size_t)width * (size_t)row.i + (size_t)(first + row.lane);
             q[j] = sum += A.diagonal[row.i] * p[j];

@@ -49,6 +49,16 @@ static __global__ void block_inverse_kernel(int n, const double *blocks, const d
     for (int i = 0; i < 9; i++) inverse[9 * (size_t)b + (size_t)i] = (real)found[i];
 }
 
+static __global__ void coupled_inverse_kernel(int n, const double *total, const real *coupling, real *inverses) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i < n) pd_coupled_inverse(total[i], coupling + 9 * (size_t)i, inverses + 9 * (size_t)i);
+}
+
+pd_status pd_coupled_inverses(pd_context *context, int n, const double *total, const real *coupling, real *inverses) {
+    PD_LAUNCH(context, coupled_inverse_kernel, n, n, total, coupling, inverses);
+    return PD_OK;
+}
+
 pd_status pd_diagonal_inverses(pd_context *context, int n, const double *blocks, const double *total, const pd_preconditioner *M) {
     if (M->block == 1)
         PD_LAUNCH(context, scalar_inverse_kernel, n, n, total, M->inverse);

@@ -5,6 +5,7 @@
  * iterates in registers, so that a sweep only gathers the neighbours' values, writes its own and waits for the grid. */
 #include "cuda/rows.cuh"
 #include "cuda/sweeps.cuh"
+#include "updates/time_step.h"
 
 #include <cooperative_groups.h>
 
@@ -25,6 +26,27 @@ static __global__ void first_sweep_kernel(size_t count, int width, const real *d
     if (j < count) next[j] = omega * (weight / diagonal[j / (size_t)width]) * r[j];
 }
 
+static __global__ void first_coupled_sweep_kernel(int n, const real *inverses, const real *r, real weight, real *next) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i >= n) return;
+    real move[3];
+    for (size_t c = 0; c < 3; c++) move[c] = weight * r[3 * (size_t)i + c];
+    pd_vertex_project(inverses + 9 * (size_t)i, move);
+    for (size_t c = 0; c < 3; c++) next[3 * (size_t)i + c] = move[c];
+}
+
+/* One row of sweep_kernel of a matrix with blocks on its diagonal. */
+static __device__ __forceinline__ void coupled_sweep(const pd_matrix &A, pd_row row, real sum, const real *r, real weight, real omega,
+                                                     int from_zero, const real *d, real *previous) {
+    int active = row.inside && row.lane < 3;
+    size_t j = active ? 3 * (size_t)row.i + (size_t)row.lane : 0;
+    real own = active ? d[j] : (real)0;
+    real move = pd_coupled_move(A, row.i, row, active ? r[j] - sum : (real)0, row.inside ? A.diagonal[row.i] : (real)1, own);
+    if (!active) return;
+    real hat = weight * move + own, before = omega == (real)1 || from_zero ? (real)0 : previous[j];
+    previous[j] = omega != (real)1 ? omega * (hat - before) + before : hat;
+}
+
 /* from_zero != 0: `previous` counts as zero, whatever it holds. */
 template <int W>
 static __global__ void sweep_kernel(pd_matrix A, int width, const real *r, real weight, real omega, int from_zero, const real *d,
@@ -32,6 +54,10 @@ static __global__ void sweep_kernel(pd_matrix A, int width, const real *r, real 
     pd_row row = pd_row_of((int)blockIdx.x * PD_ROWS, A.n);
     for (int first = 0; first < width; first += W) {
         real sum = pd_off_diagonal<W>(A, row, width, first, d);
+        if (W == 3 && A.coupling) {
+            coupled_sweep(A, row, sum, r, weight, omega, from_zero, d, previous);
+            continue;
+        }
         if (!row.inside || row.lane >= W) continue;
         size_t j = (size_t)width * (size_t)row.i + (size_t)(first + row.lane);
         real before = omega == (real)1 || from_zero ? (real)0 : previous[j];
@@ -44,7 +70,9 @@ static pd_status launches(pd_context *context, const pd_matrix *matrix, int widt
     for (int k = 0; k < n_sweeps; k++) {
         real *d = buffers[0], *next = buffers[1];
         long long count = (long long)matrix->n * width;
-        if (k == 0 && from_zero)
+        if (k == 0 && from_zero && matrix->coupling)
+            PD_LAUNCH(context, first_coupled_sweep_kernel, matrix->n, matrix->n, matrix->inverses, r, (real)omega[0] * weight, next);
+        else if (k == 0 && from_zero)
             PD_LAUNCH(context, first_sweep_kernel, count, (size_t)count, width, matrix->diagonal, r, weight, (real)omega[0], next);
         else
             PD_LAUNCH_BY_WIDTH(context, sweep_kernel, width, pd_row_blocks(matrix->n), *matrix, width, r, weight, (real)omega[k],
@@ -134,7 +162,8 @@ static pd_status one_launch(pd_context *context, const pd_matrix *matrix, const 
 pd_status pd_jacobi_sweeps(pd_context *context, const pd_matrix *matrix, int width, const real *residual, double weight,
                            const double *omega, int n_sweeps, int from_zero, real *buffers[2]) {
     unsigned blocks = pd_staying_blocks(context, pd_row_blocks(matrix->n), width, n_sweeps, jacobi_kernel<3>, jacobi_kernel<1>);
-    if (!blocks) return launches(context, matrix, width, residual, (real)weight, omega, n_sweeps, from_zero, buffers);
+    if (!blocks || matrix->coupling) // no registers are left for blocks
+        return launches(context, matrix, width, residual, (real)weight, omega, n_sweeps, from_zero, buffers);
     return width == 3 ? one_launch<3>(context, matrix, residual, (real)weight, omega, n_sweeps, from_zero, blocks, buffers)
                       : one_launch<1>(context, matrix, residual, (real)weight, omega, n_sweeps, from_zero, blocks, buffers);
 }

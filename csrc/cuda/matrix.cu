@@ -49,6 +49,7 @@ static __global__ void residual_kernel(pd_matrix A, int width, const real *r, co
             size_t j = active ? (size_t)width * (size_t)row.i + (size_t)(first + row.lane) : 0;
             double defect = active ? (double)r[j] - (double)A.diagonal[row.i] * (double)d[j] - sum : 0.0;
             if (W == 3 && A.subspace) defect = pd_project_lanes(A.subspace, row.i, row, defect);
+            if (W == 3 && A.coupling) defect -= pd_project_lanes(A.coupling, row.i, row, active ? (double)d[j] : 0.0);
             if (!active) continue;
             double difference = target ? (double)d[j] - (double)target[j] : 0.0;
             residual += defect * defect;
@@ -112,6 +113,9 @@ static __global__ void relax_kernel(pd_coloured_matrix C, int begin, int end, in
             real move = active ? omega / diagonal * (r[j] - sum - diagonal * d[j]) : (real)0;
             move = pd_project_lanes(C.matrix.subspace, i, slot, move);
             if (active) d[j] += move;
+        } else if (W == 3 && C.matrix.coupling) {
+            real move = pd_coupled_move(C.matrix, i, slot, active ? r[j] - sum : (real)0, diagonal, active ? d[j] : (real)0);
+            if (active) d[j] += omega * move;
         } else if (active) {
             d[j] += omega / diagonal * (r[j] - sum - diagonal * d[j]);
         }

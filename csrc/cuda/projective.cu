@@ -68,17 +68,17 @@ pd_status pd_projective_batch(pd_context *context, const pd_projected_pairs *pai
     return PD_OK;
 }
 
-static __global__ void diagonal_kernel(pd_model model, pd_incidence incidence, pd_projected_pairs pairs, double *diagonal,
+static __global__ void diagonal_kernel(pd_model model, pd_incidence incidence, pd_projected_pairs pairs, double *diagonal, real *coupling,
                                        unsigned char *touching) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= model.n_vertices) return;
-    diagonal[i] = pd_projective_update_diagonal(&model, &incidence, &pairs, i);
+    diagonal[i] = pd_projective_update_diagonal(&model, &incidence, &pairs, i, coupling ? coupling + 9 * (size_t)i : NULL);
     touching[i] = incidence.start[i + 1] > incidence.start[i];
 }
 
 pd_status pd_projective_gather_diagonal(pd_context *context, const pd_model *model, const pd_incidence *incidence,
-                                        const pd_projected_pairs *pairs, double *diagonal, unsigned char *touching) {
-    PD_LAUNCH(context, diagonal_kernel, model->n_vertices, *model, *incidence, *pairs, diagonal, touching);
+                                        const pd_projected_pairs *pairs, double *diagonal, real *coupling, unsigned char *touching) {
+    PD_LAUNCH(context, diagonal_kernel, model->n_vertices, *model, *incidence, *pairs, diagonal, coupling, touching);
     return PD_OK;
 }
 

@@ -77,4 +77,10 @@ template <typename T> static __device__ __forceinline__ T pd_project_lanes(const
     return sum;
 }
 
+/* The same of (a_ii I + B_i)^-1 (r - A d)_i for a matrix with blocks on its diagonal; rest = (r - A d)_i without the diagonal, d = d_i. */
+static __device__ __forceinline__ real pd_coupled_move(const pd_matrix &A, int i, pd_row row, real rest, real diagonal, real d) {
+    real defect = rest - diagonal * d - pd_project_lanes(A.coupling, i, row, d);
+    return pd_project_lanes(A.inverses, i, row, defect);
+}
+
 #endif

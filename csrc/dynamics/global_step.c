@@ -1,7 +1,7 @@
 /* The matrix of the Projective Dynamics global step, with contact on it, and linear solvers over it; see global_step.h. */
 #include "dynamics/global_step.h"
 
-#include "contact/contact.h"
+#include "contact/projective.h"
 #include "dynamics/block_hessian.h"
 #include "dynamics/method.h"
 #include "dynamics/potential.h"
@@ -59,7 +59,9 @@ static pd_status create_linear(pd_global_step *self, const pd_problem *problem, 
     if (settings->suppression == PD_SUPPRESS_BENDING) PD_TRY(create_bending(&bending, problem));
     PD_TRY(
         pd_linear_create(&self->linear, problem->context, problem->cholesky, settings, A, problem->fixed, bending.n ? &bending : NULL, 3));
-    status = pd_linear_restrict(self->linear, problem->subspace, problem->model->subspace);
+    PD_TRY(pd_linear_restrict(self->linear, problem->subspace, problem->model->subspace));
+    if (problem->projective && pd_projective_coupling(problem->projective))
+        status = pd_linear_couple(self->linear, pd_projective_coupling(problem->projective));
 done:
     pd_csr_destroy(&bending);
     return status;

@@ -5,7 +5,8 @@
  *
  * What is held on lines and in planes is eliminated too. With b_a the orthonormal directions that a vertex i may go along, three, two or one, the
  * unknowns are the coordinates u_a of d_i = sum u_a b_a, of all vertices together, and the entries of their matrix a_ij b_a . b_b. Between
- * vertices that are free, and where all is held along the axes, every other one is zero and left out: three times the entries of A, not nine. */
+ * vertices that are free, and where all is held along the axes, every other one is zero and left out: three times the entries of A, not nine. With 3x3 blocks on the diagonal
+ * (pd_linear_couple) every vertex has three unknowns too, along the axes. */
 #include "linear/factor.h"
 #include "linear/linear_method.h"
 
@@ -21,8 +22,9 @@ typedef struct pd_direct {
     pd_factor factor; /* its unknowns: the free rows, or with what is held the coordinates along */
     real *staging;    /* [n,width] */
 
-    int *unknown_start; /* [n_free+1] the unknowns of each free row; NULL: nothing is held */
+    int *unknown_start; /* [n_free+1] the unknowns of each free row; NULL: nothing is held, and there are no blocks */
     double *directions; /* [unknowns,3] */
+    real *coupling;     /* [n,3,3] the blocks; NULL: there are none */
 } pd_direct;
 
 static void destroy(void *memory, pd_context *context) {
@@ -32,6 +34,7 @@ static void destroy(void *memory, pd_context *context) {
     free(self->staging);
     free(self->unknown_start);
     free(self->directions);
+    free(self->coupling);
     free(self);
 }
 
@@ -64,8 +67,9 @@ static int directions_of(const double *P, double *directions) {
     return rank;
 }
 
-/* The unknowns of the vertices in their lines and planes, and how many they are. */
+/* The unknowns of the vertices in their lines and planes (NULL: in space), and how many they are. */
 static pd_status hold(pd_direct *self, const double *subspace, int *n_unknowns) {
+    static const double whole[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     size_t n = (size_t)self->factor.n_free;
     self->unknown_start = malloc((n + 1) * sizeof(int));
     self->directions = malloc((9 * n + 9) * sizeof(double));
@@ -75,7 +79,7 @@ static pd_status hold(pd_direct *self, const double *subspace, int *n_unknowns) 
     int next = 0;
     for (int f = 0; f < (int)n; f++) {
         self->unknown_start[f] = next;
-        next += directions_of(subspace + 9 * (size_t)self->factor.free_rows[f], self->directions + 3 * (size_t)next);
+        next += directions_of(subspace ? subspace + 9 * (size_t)self->factor.free_rows[f] : whole, self->directions + 3 * (size_t)next);
     }
     self->unknown_start[n] = *n_unknowns = next;
     return PD_OK;
@@ -116,6 +120,7 @@ static void held_upper_triangle(const void *owner, int *column_start, int *rows,
     const triangle *of = owner;
     const pd_factor *factor = &of->self->factor;
     const int *start = of->self->unknown_start;
+    const real *coupling = of->self->coupling;
     int next = 0;
     column_start[0] = 0;
     for (int f = 0; f < factor->n_free; f++) {
@@ -125,12 +130,14 @@ static void held_upper_triangle(const void *owner, int *column_start, int *rows,
             for (int s = of->A->row_start[i]; s < of->A->row_start[i + 1]; s++) {
                 int j = factor->compressed[of->A->columns[s]];
                 if (j < 0 || j > f) continue;
-                for (int a = j == f ? b : start[j]; a < (j == f ? b + 1 : start[j + 1]); a++) {
+                for (int a = j == f && !coupling ? b : start[j]; a < (j == f ? b + 1 : start[j + 1]); a++) {
                     const double *u = of->self->directions + 3 * (size_t)a;
-                    double along = j == f ? 1.0 : u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
-                    if (along == 0.0) continue;
+                    double along = j == f ? (double)(a == b) : u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
+                    if (along == 0.0 && !(j == f && coupling)) continue;
                     if (rows) rows[next] = a;
                     if (values) values[next] = along * entry(of, i, s, j == f);
+                    if (values && j == f && coupling)
+                        values[next] += (double)coupling[9 * (size_t)i + (size_t)(3 * (a - start[f]) + b - start[f])];
                     next++;
                 }
             }
@@ -157,8 +164,19 @@ static pd_status factorise(pd_direct *self, const pd_csr *A, const double *diago
                    error->vertex);
 }
 
-static pd_status create(pd_direct **out, pd_context *context, const pd_cholesky_functions *cholesky, const pd_csr *A,
-                        const double *diagonal, const unsigned char *fixed, const double *subspace, int width) {
+/* The blocks on the diagonal as they are now. */
+static pd_status download_coupling(pd_direct *self, const real *coupling) {
+    size_t bytes = 9 * (size_t)self->n * sizeof(real);
+    if (!self->coupling) self->coupling = malloc(bytes + 1);
+    if (!self->coupling)
+        return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for the blocks of %d vertices", self->n);
+    return pd_memory_download(self->context, self->coupling, coupling, bytes);
+}
+
+static pd_status create(pd_direct **out, const pd_linear *linear, const double *diagonal) {
+    pd_context *context = linear->context;
+    const pd_csr *A = &linear->A;
+    int width = linear->width, joined = linear->subspace || linear->coupling; // x, y and z
     pd_error *error = pd_context_error(context);
     pd_status status = PD_OK;
     pd_direct *self = calloc(1, sizeof *self);
@@ -168,12 +186,13 @@ static pd_status create(pd_direct **out, pd_context *context, const pd_cholesky_
     self->context = context;
     self->n = A->n;
     self->width = width;
-    PD_TRY(pd_factor_create(&self->factor, cholesky, A->n, fixed,
-                            subspace ? 3 : (size_t)(width < COLUMNS_AT_ONCE ? width : COLUMNS_AT_ONCE), error));
+    PD_TRY(pd_factor_create(&self->factor, linear->cholesky, A->n, linear->fixed,
+                            joined ? 3 : (size_t)(width < COLUMNS_AT_ONCE ? width : COLUMNS_AT_ONCE), error));
     self->staging = calloc((size_t)A->n * (size_t)width + 1, sizeof(real));
     if (!self->staging) PD_TRY(pd_fail(error, PD_ERROR_MEMORY, "out of memory for the direct solver of %d rows", A->n));
     n_unknowns = self->factor.n_free;
-    if (subspace) PD_TRY(hold(self, subspace, &n_unknowns));
+    if (joined) PD_TRY(hold(self, linear->subspace, &n_unknowns));
+    if (linear->coupling) PD_TRY(download_coupling(self, linear->coupling));
     if (n_unknowns > 0) {
         const triangle of = {self, A, NULL};
         PD_TRY(pd_factor_analyse(&self->factor, n_unknowns, 1, triangle_of(self), &of, error));
@@ -187,7 +206,7 @@ done:
     return status;
 }
 
-/* staging [n,3] <- A^-1 of it in what is held. */
+/* staging [n,3] <- A^-1 of it in what is held, or with blocks. */
 static void solve_held(pd_direct *self) {
     for (int f = 0; f < self->factor.n_free; f++)
         for (int a = self->unknown_start[f]; a < self->unknown_start[f + 1]; a++) {
@@ -228,9 +247,10 @@ static pd_status prepare(pd_linear *self) {
         status = diagonal ? pd_memory_download(self->context, diagonal, self->total, bytes)
                           : pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for a diagonal");
     }
+    if (!status && direct && self->coupling) status = download_coupling(direct, self->coupling);
     if (!status && direct) status = factorise(direct, &self->A, diagonal);
     if (!status && !direct) {
-        status = create(&direct, self->context, self->cholesky, &self->A, diagonal, self->fixed, self->subspace, self->width);
+        status = create(&direct, self, diagonal);
         self->memory = direct;
     }
     free(diagonal);
@@ -243,4 +263,4 @@ static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, do
 }
 
 const pd_linear_method pd_direct_method = {
-    .name = "Direct", .destroy = destroy, .prepare = prepare, .refresh = prepare, .iterate = iterate, .exact = 1};
+    .name = "Direct", .destroy = destroy, .prepare = prepare, .refresh = prepare, .iterate = iterate, .exact = 1, .coupled = 1};

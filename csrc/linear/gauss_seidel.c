@@ -83,6 +83,7 @@ static pd_status prepare(pd_linear *self) {
     PD_TRY(pd_upload_ints(self->context, &method->coloured.rows, method->order, (size_t)self->A.n));
     PD_TRY(pd_matrix_upload(&method->coloured.matrix, self->context, &self->A, method->order, self->width));
     method->coloured.matrix.subspace = self->projectors;
+    method->coloured.matrix.coupling = self->coupling, method->coloured.matrix.inverses = self->inverses;
     status = refresh(self);
 done:
     return status;
@@ -120,7 +121,7 @@ static pd_status iterate_over_relaxed(pd_linear *self, int k, int n, const doubl
 }
 
 #define PD_COLOURED_METHOD(name_, iterate_) \
-    {.name = name_, .destroy = destroy, .prepare = prepare, .refresh = refresh, .iterate = iterate_, .colours = colours}
+    {.name = name_, .destroy = destroy, .prepare = prepare, .refresh = refresh, .iterate = iterate_, .colours = colours, .coupled = 1}
 
 const pd_linear_method pd_gauss_seidel_method = PD_COLOURED_METHOD("GaussSeidel", iterate_forward);
 const pd_linear_method pd_symmetric_gauss_seidel_method = PD_COLOURED_METHOD("SymmetricGaussSeidel", iterate_symmetric);

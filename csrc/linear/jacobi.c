@@ -34,4 +34,5 @@ static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, do
     return status;
 }
 
-const pd_linear_method pd_jacobi_method = {.name = "Jacobi", .prepare = prepare, .iterate = iterate, .exchanges = 1, .weighted = 1};
+const pd_linear_method pd_jacobi_method = {
+    .name = "Jacobi", .prepare = prepare, .iterate = iterate, .exchanges = 1, .weighted = 1, .coupled = 1};

@@ -19,6 +19,8 @@ struct pd_linear {
     const unsigned char *fixed; /* H, borrowed; may be NULL */
     const double *subspace;     /* H [n,3,3], borrowed; NULL: nothing is held */
     const real *projectors;     /* B [n,3,3], the same */
+    const real *coupling;       /* B [n,3,3], borrowed: pd_linear_couple; NULL: none */
+    real *inverses;             /* B [n,3,3] with it: (total I + coupling)^-1 */
     double largest_eigenvalue;  /* of D^-1 A; 0: not asked for */
 
     pd_csr A;         /* H, the free block with 1 on fixed diagonals; A_0, without the added diagonal */
@@ -60,6 +62,7 @@ typedef struct pd_linear_method {
     int weighted; /* it needs the largest eigenvalue of D^-1 A */
     int polynomial; /* its memory holds powers of the iteration matrix: it is made again for another weight, and nothing can be held between */
     int exact;      /* one iteration answers, on the host */
+    int coupled;    /* it takes 3x3 blocks on the diagonal */
 } pd_linear_method;
 
 #define PD_LINEAR_METHOD(KIND, name) extern const pd_linear_method pd_##name##_method;

@@ -54,6 +54,7 @@ void pd_linear_destroy(pd_linear *self) {
     pd_csr_destroy(&self->bending);
     pd_memory_destroy(self->context, self->base);
     pd_memory_destroy(self->context, self->total);
+    pd_memory_destroy(self->context, self->inverses);
     pd_memory_destroy(self->context, self->uploaded);
     free(self);
 }
@@ -145,6 +146,24 @@ pd_status pd_linear_restrict(pd_linear *self, const double *subspace, const real
     return PD_OK;
 }
 
+static pd_status refresh_inverses(pd_linear *self) {
+    return self->inverses ? pd_coupled_inverses(self->context, self->A.n, self->total, self->coupling, self->inverses) : PD_OK;
+}
+
+pd_status pd_linear_couple(pd_linear *self, const real *coupling) {
+    pd_status status = PD_OK;
+    if (!self->method->coupled)
+        return pd_fail(pd_context_error(self->context), PD_ERROR_VALUE,
+                       "blocks: %s has one matrix for x, y and z, and 3x3 blocks couple them", self->method->name);
+    self->coupling = self->matrix.coupling = coupling;
+    if (self->method->exact) return PD_OK;
+    PD_TRY(pd_memory_create(self->context, (void **)&self->inverses, 9 * (size_t)self->A.n * sizeof(real)));
+    self->matrix.inverses = self->inverses;
+    status = refresh_inverses(self);
+done:
+    return status;
+}
+
 double pd_linear_weight(const pd_linear *self) { return self->settings.weight; }
 double pd_linear_largest_eigenvalue(const pd_linear *self) { return self->largest_eigenvalue; }
 const pd_matrix *pd_linear_matrix(const pd_linear *self) { return &self->matrix; }
@@ -180,6 +199,7 @@ pd_status pd_linear_set_diagonal(pd_linear *self, const double *added) {
     self->shifted |= added != NULL;
     PD_TRY(pd_diagonal_sum(self->context, self->A.n, self->base, added, self->total));
     if (self->matrix.diagonal) PD_TRY(pd_diagonal_round(self->context, self->A.n, self->total, NULL, self->matrix.diagonal));
+    PD_TRY(refresh_inverses(self));
     if (self->prepared && self->method->refresh) PD_TRY(self->method->refresh(self));
 done:
     self->prepared = self->prepared && !status;

@@ -96,6 +96,12 @@ void pd_linear_destroy(pd_linear *self); /* NULL is allowed */
  * Errors: PD_ERROR_VALUE for A-Jacobi. */
 pd_status pd_linear_restrict(pd_linear *self, const double *subspace, const real *projectors);
 
+/* From here on (A + B) d = r with symmetric positive semidefinite 3x3 blocks on the diagonal, for a residual of width 3: coupling  B [n,3,3], borrowed
+ * for the life of the solver, zero now and in fixed rows; its contents may change before every pd_linear_set_diagonal. Before pd_linear_prepare.
+ * Weights and radii stay, since blocks that stand on A and on its diagonal alike move Rayleigh quotients towards 1. Direct then factorises
+ * three rows for every vertex. Errors: PD_ERROR_MEMORY; PD_ERROR_VALUE for A-Jacobi and Schur, whose matrices are one for all columns. */
+pd_status pd_linear_couple(pd_linear *self, const real *coupling);
+
 double pd_linear_weight(const pd_linear *self);
 /* The largest eigenvalue of D^-1 A behind it; 0 for solvers without a weight. */
 double pd_linear_largest_eigenvalue(const pd_linear *self);

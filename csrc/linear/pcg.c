@@ -2,7 +2,7 @@
  * conjugate_gradients.h.
  *
  * In lines and planes that vertices are held in, q = P A p, and the columns, which P couples, have one alpha and one beta. M is a number for every
- * vertex, so that z stays in them. */
+ * vertex, so that z stays in them. So do blocks on the diagonal couple them (pd_linear_couple); M is the inverse of those then. */
 #include "linear/conjugate_gradients.h"
 #include "linear/linear_method.h"
 #include "linear/upload.h"
@@ -13,6 +13,7 @@
 
 typedef struct pd_pcg {
     pd_preconditioner M;
+    int owned;        /* whether its inverses are the solver's own */
     double *blocks;   /* B [n,3] the 3x3 blocks on the diagonal, the diagonal itself apart; NULL where M.block is 1 */
     double *products; /* H [width] p.Ap */
     pd_conjugate_gradients cg;
@@ -20,7 +21,7 @@ typedef struct pd_pcg {
 
 static void destroy(void *memory, pd_context *context) {
     pd_pcg *self = memory;
-    pd_memory_destroy(context, self->M.inverse);
+    if (self->owned) pd_memory_destroy(context, self->M.inverse);
     pd_memory_destroy(context, self->blocks);
     pd_memory_destroy(context, self->cg.r);
     pd_memory_destroy(context, self->cg.p);
@@ -31,6 +32,7 @@ static void destroy(void *memory, pd_context *context) {
 
 static pd_status refresh(pd_linear *self) {
     pd_pcg *method = self->memory;
+    if (self->coupling) return PD_OK; // the frame's
     return pd_diagonal_inverses(self->context, self->A.n, method->blocks, self->total, &method->M);
 }
 
@@ -65,7 +67,7 @@ static pd_status multiply(void *owner, const real *p, real *q, double *sums) {
 
 static pd_status prepare(pd_linear *self) {
     pd_error *error = pd_context_error(self->context);
-    int n = self->A.n, block = self->settings.block;
+    int n = self->A.n, block = self->coupling ? 1 : self->settings.block;
     size_t bytes = pd_linear_bytes(self);
     double *total = NULL;
     pd_status status = PD_OK;
@@ -77,7 +79,9 @@ static pd_status prepare(pd_linear *self) {
         status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for conjugate gradients of %d rows", n);
         goto done;
     }
-    method->M.block = block;
+    method->M.block = self->coupling ? 3 : block;
+    if (self->coupling) method->M.inverse = self->inverses;
+    method->owned = !self->coupling;
     if (block == 3) {
         PD_TRY(pd_memory_download(self->context, total, self->total, (size_t)n * sizeof(double)));
         PD_TRY(upload_blocks(self, total));
@@ -89,7 +93,7 @@ static pd_status prepare(pd_linear *self) {
     method->cg.context = self->context;
     method->cg.rows = &self->matrix;
     method->cg.width = self->width;
-    method->cg.joined = self->projectors != NULL;
+    method->cg.joined = self->projectors != NULL || self->coupling != NULL;
     method->cg.M = &method->M;
     method->cg.product = multiply;
     method->cg.owner = self;
@@ -138,5 +142,10 @@ static pd_status residual_norm(pd_linear *self, double *norm) {
     return status;
 }
 
-const pd_linear_method pd_pcg_method = {
-    .name = "PCG", .destroy = destroy, .prepare = prepare, .refresh = refresh, .iterate = iterate, .residual_norm = residual_norm};
+const pd_linear_method pd_pcg_method = {.name = "PCG",
+                                        .destroy = destroy,
+                                        .prepare = prepare,
+                                        .refresh = refresh,
+                                        .iterate = iterate,
+                                        .residual_norm = residual_norm,
+                                        .coupled = 1};

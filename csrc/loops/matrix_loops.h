@@ -22,6 +22,10 @@ typedef struct pd_matrix {
     const real
         *subspace; /* B [n,3,3] borrowed projectors, by vertex, on what it is held in, or NULL. Width 3: the residual that counts, and that
                            * pd_gauss_seidel_sweep corrects by, is P_i (r - A d)_i */
+    const real
+        *coupling; /* B [n,3,3] borrowed, by vertex: symmetric blocks B that A has on its diagonal beside `diagonal`, or NULL. Width 3, and
+                           * read by pd_matrix_residual, pd_jacobi_sweeps, pd_gauss_seidel_sweep and pd_pcg_product alone */
+    const real *inverses; /* B [n,3,3] borrowed, with them: (a_ii I + B_i)^-1, in the place of 1/a_ii */
 } pd_matrix;
 
 /* y = A x. */
@@ -126,8 +130,8 @@ pd_status pd_refresh_rows(pd_context *context, const pd_row_polynomial *polynomi
 
 /* Preconditioner of conjugate gradients: the inverse diagonal, or the inverses of the 3x3 blocks on it. */
 typedef struct pd_preconditioner {
-    int block;     /* 1 or 3; 3 only for width 1 and n a multiple of 3 */
-    real *inverse; /* B [n] or [n/3,3,3] */
+    int block;     /* 1 or 3; 3 only for width 1 and n a multiple of 3, or for width 3 */
+    real *inverse; /* B [n] or [n width/3,3,3] */
 } pd_preconditioner;
 
 /* ---- a diagonal that changes: all B, [n] ---------------------------------------------------------------------------------------- */
@@ -141,6 +145,9 @@ pd_status pd_diagonal_round(pd_context *context, int n, const double *total, con
 /* The preconditioner's inverses, computed in double. blocks [n,3]: the 3x3 blocks on the diagonal, whose own diagonal `total` replaces; not
  * read where M->block is 1. */
 pd_status pd_diagonal_inverses(pd_context *context, int n, const double *blocks, const double *total, const pd_preconditioner *M);
+
+/* inverses [n,3,3] = (total_i I + coupling_i)^-1, coupling [n,3,3], computed in double. */
+pd_status pd_coupled_inverses(pd_context *context, int n, const double *total, const real *coupling, real *inverses);
 
 /* marks = whether `total` differs from `last`, then last = total. */
 pd_status pd_diagonal_compare(pd_context *context, int n, const double *total, double *last, unsigned char *marks);

@@ -73,9 +73,10 @@ pd_status pd_projective_freeze_pairs(pd_context *context, const pd_model *model,
 pd_status pd_projective_batch(pd_context *context, const pd_projected_pairs *pairs, const real *y, const real *y_0, real *values,
                               real *corners);
 
-/* diagonal [n_vertices]  B  out: the sum of omega_j over a vertex' pairs, N/m; touching [n_vertices]  B  out: whether it has any. */
+/* diagonal [n_vertices]  B  out: the sum of omega_j over a vertex' pairs, N/m; touching [n_vertices]  B  out: whether it has any. With coupling
+ * [n_vertices,3,3]  B  out, NULL or: the sum of omega_j n n^T over those without friction, which the diagonal leaves out then. */
 pd_status pd_projective_gather_diagonal(pd_context *context, const pd_model *model, const pd_incidence *incidence,
-                                        const pd_projected_pairs *pairs, double *diagonal, unsigned char *touching);
+                                        const pd_projected_pairs *pairs, double *diagonal, real *coupling, unsigned char *touching);
 
 /* x_i goes towards its target, no farther than its reach nor than `far`, m. */
 pd_status pd_projective_move_within(pd_context *context, int n, const real *reach, double far, const real *target, real *x);

@@ -122,7 +122,7 @@ static int read_friction(PyObject *kept, PyObject *object, npy_intp n_points, pd
 /* Of contact by projections; an entry that is None stands for none. Returns 0 with an exception set. */
 static int read_projective(PyObject *object, pd_projective_description *out) {
     PyObject *dict = entry(object, "projective");
-    double outer, inner, target, hits_alone, cut_back, printed, most = sizeof(real) == sizeof(float) ? FLT_MAX : DBL_MAX;
+    double outer, inner, blocks, target, hits_alone, cut_back, printed, most = sizeof(real) == sizeof(float) ? FLT_MAX : DBL_MAX;
     if (!dict || dict == Py_None) return dict != NULL;
     if (!PyDict_Check(dict)) {
         PyErr_Format(PyExc_TypeError, "projective: expected a dict or None, got %R", dict);
@@ -131,10 +131,11 @@ static int read_projective(PyObject *object, pd_projective_description *out) {
     if (!number_of(dict, "stiffness", DBL_MIN, most, &out->stiffness) || !number_of(dict, "tolerance", 0, DBL_MAX, &out->tolerance) ||
         !number_of(dict, "restitution", 0, 1, &out->restitution) || !number_of(dict, "rest_speed", 0, DBL_MAX, &out->rest_speed) ||
         !number_of(dict, "outer", 1, INT_MAX, &outer) || !number_of(dict, "inner", 1, INT_MAX, &inner) ||
-        !number_of(dict, "target", 0, PD_TARGET_COUNT - 1, &target) || !number_of(dict, "hits_alone", 0, 1, &hits_alone) ||
-        !number_of(dict, "cut_back", 0, 1, &cut_back) || !number_of(dict, "printed", 0, 1, &printed))
+        !number_of(dict, "blocks", 0, 1, &blocks) || !number_of(dict, "target", 0, PD_TARGET_COUNT - 1, &target) ||
+        !number_of(dict, "hits_alone", 0, 1, &hits_alone) || !number_of(dict, "cut_back", 0, 1, &cut_back) ||
+        !number_of(dict, "printed", 0, 1, &printed))
         return 0;
-    out->outer = (int)outer, out->inner = (int)inner, out->target = (int)target;
+    out->outer = (int)outer, out->inner = (int)inner, out->blocks = (int)blocks, out->target = (int)target;
     out->hits_alone = (int)hits_alone, out->cut_back = (int)cut_back, out->printed = (int)printed;
     return 1;
 }

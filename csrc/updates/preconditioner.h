@@ -59,6 +59,14 @@ PD_FUNCTION int pd_double_block_inverse(const double *a, double *inverse) {
     return positive;
 }
 
+/* inverse [3,3] out: (diagonal I + coupling)^-1 of a positive diagonal and a coupling [3,3] that is positive semidefinite but for rounding. */
+PD_FUNCTION void pd_coupled_inverse(double diagonal, const real *coupling, real *inverse) {
+    double a[9], found[9];
+    for (int i = 0; i < 9; i++) a[i] = (double)coupling[i] + (i % 4 == 0 ? diagonal : 0.0);
+    pd_double_block_inverse(a, found);
+    for (int i = 0; i < 9; i++) inverse[i] = (real)found[i];
+}
+
 /* The same of a block [3,3] whose diagonal is replaced by `diagonal` [3]. */
 PD_FUNCTION int pd_inverse_on_diagonal(const double *block, const double *diagonal, double *inverse) {
     double a[9];

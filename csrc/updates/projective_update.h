@@ -122,12 +122,25 @@ PD_FUNCTION void pd_projective_update(const pd_projected_pairs *pairs, const rea
     for (size_t j = 0; j < 4; j++) pd_vector_store(pd_vector_scale(pairs->weights[4 * (size_t)p + j], force), corners + 3 * j);
 }
 
+/* The sum of omega_j over the pairs of vertex i; of those without friction, whose curvature is along the normal alone, it goes to block [3,3] as
+ * omega_j n n^T, unless that is NULL: by Cauchy's inequality these blocks bound the energy's curvature as the numbers do. */
 PD_FUNCTION double pd_projective_update_diagonal(const pd_model *model, const pd_incidence *incidence, const pd_projected_pairs *pairs,
-                                                 int i) {
-    double sum = 0.0;
-    if (model->fixed[i]) return sum;
-    for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++)
-        sum += (double)pairs->scale[incidence->roles[r] / 4] * (double)model->masses[i];
+                                                 int i, real *block) {
+    double sum = 0.0, blocks[6] = {0, 0, 0, 0, 0, 0};
+    int free = !model->fixed[i];
+    for (int r = incidence->start[i]; free && r < incidence->start[i + 1]; r++) {
+        int p = incidence->roles[r] / 4;
+        double omega = (double)pairs->scale[p] * (double)model->masses[i];
+        const real *n = pairs->normal + 3 * (size_t)p;
+        if (!block || pairs->friction[p] > 0) {
+            sum += omega;
+            continue;
+        }
+        for (int a = 0, k = 0; a < 3; a++)
+            for (int b = a; b < 3; b++, k++) blocks[k] += omega * (double)n[a] * (double)n[b];
+    }
+    for (int a = 0, k = 0; block && a < 3; a++)
+        for (int b = a; b < 3; b++, k++) block[3 * a + b] = block[3 * b + a] = (real)blocks[k];
     return sum;
 }
 

@@ -79,6 +79,11 @@ def check_contact(solver, contact, dt=1.0):
             raise ValueError('line_search: with variant="paper" friction has no potential to search along; give line_search=False')
     if law in DRIVERS and dt is None:
         raise ValueError(f"contact: dt=None (quasistatic) with {law}, whose weights are masses over a time step; give dt")
+    if getattr(contact, "blocks", False) and isinstance(solver.linear, AJacobi | SchurDirect):
+        raise TypeError(
+            f"blocks: {type(solver.linear).__name__} has one matrix for x, y and z, which blocks on the diagonal couple; Direct, Jacobi, "
+            "the Gauss-Seidel kinds and PCG can"
+        )
     if law in DRIVERS and solver.tolerance > 0.0:
         raise ValueError(f"tolerance: {law} ends a step by its own; give the solver tolerance=0, got {solver.tolerance}")
 

@@ -1,5 +1,6 @@
 """Contact by projections: what it answers where the answer is on paper, what it keeps, and that nothing passes through anything."""
 
+import dataclasses
 import warnings
 
 import numpy as np
@@ -147,6 +148,29 @@ def test_every_linear_solver_ends_in_the_same_rest(linear):
         sim.step(25)
         low.append(sim.positions[:, 1].min())
     assert low[0] == pytest.approx(low[1], abs=2e-5) and 0.0 < low[0] < 1e-3
+
+
+def two_cubes(linear, blocks, **settings):
+    """A step in which a cube meets another, in one round."""
+    scene = pdgpu.Scene((0.0, 0.0, 0.0))
+    for offset, speed in (((-0.0515, 0.0, 0.0), 1.0), ((0.0515, 0.01, 0.005), -0.2)):
+        scene.add_solid(cube(0.1, 1, offset), pdgpu.ARAP.from_young(young=1e4, poisson=0.4), density=1000.0, velocity=(speed, 0.0, 0.0))
+    contact = pdgpu.ProjectiveContact(2e-3, inner=5000, outer=1, tolerance=1e-7, blocks=blocks, **settings)
+    sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=20000, linear=linear), dt=0.01, contact=contact)
+    sim.step()
+    return sim
+
+
+@pytest.mark.parametrize("linear", [name for name in LINEAR if not name.startswith("A-Jacobi")])
+def test_blocks_on_the_diagonal_change_the_way_and_not_the_answer(linear):
+    """If it failed, a 3x3 block would be another one on the matrix than in a product, in a sweep or in a factor."""
+    solver = LINEAR[linear]
+    if not isinstance(solver, pdgpu.Direct):
+        solver = dataclasses.replace(solver, iterations=40)
+    plain, coupled = two_cubes(pdgpu.Direct(), False), two_cubes(solver, True)
+    assert plain.last_step.status == coupled.last_step.status
+    assert np.abs(coupled.positions - plain.positions).max() < 5e-5 * plain.contact.distance
+    assert coupled.last_step.iteration < 0.9 * plain.last_step.iteration  # nothing holds it back sideways
 
 
 # ---- nothing passes through anything ----------------------------------------------------------------------------------------
@@ -316,6 +340,11 @@ def test_what_it_cannot_do_is_refused():
     contact = pdgpu.ProjectiveContact(1e-3)
     with pytest.raises(TypeError, match="Newton does not take ProjectiveContact; ProjectiveDynamics does"):
         pdgpu.Simulation(scene, pdgpu.Newton(), contact=contact)
+    with pytest.raises(TypeError, match="blocks: expected True or False, got 3"):
+        pdgpu.ProjectiveContact(1e-3, blocks=3)
+    with pytest.raises(TypeError, match="blocks: AJacobi has one matrix for x, y and z"):
+        solver = pdgpu.ProjectiveDynamics(linear=pdgpu.AJacobi())
+        pdgpu.Simulation(scene, solver, contact=pdgpu.ProjectiveContact(1e-3, blocks=True))
     with pytest.raises(ValueError, match="dt=None"):
         pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(), dt=None, contact=contact)
     with pytest.raises(ValueError, match="tolerance"):

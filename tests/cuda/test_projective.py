@@ -21,6 +21,21 @@ def test_steps(name, dtype):
     assert cpu.last_step["active_contacts"][-1] > 10
 
 
+LINEAR = {
+    "Jacobi": pdgpu.Jacobi(iterations=4, chebyshev=pdgpu.Chebyshev(rho=0.8, start=1)),
+    "Gauss-Seidel": pdgpu.GaussSeidel(iterations=2),
+    "PCG": pdgpu.PCG(iterations=4, tolerance=1e-3),
+}
+
+
+@pytest.mark.parametrize("linear", LINEAR)
+def test_blocks_on_the_diagonal(linear, dtype):
+    """If not, a row of three lanes would read another row's block."""
+    case = projective_case("thrown ball", inner=5, blocks=True)
+    cpu, _ = steps_on_both(case, pdgpu.ProjectiveDynamics(iterations=10, linear=LINEAR[linear]), dtype)
+    assert cpu.last_step["active_contacts"][-1] > 10
+
+
 def test_targets_as_printed(dtype):
     """If not, where a pair is reflected to would be read from somewhere else on the GPU."""
     case = projective_case("thrown ball", restitution=0.5, inner=5, variant="printed")
