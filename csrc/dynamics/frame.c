@@ -134,9 +134,11 @@ static pd_status run_chunk(run *r, int n, pd_readback readback, double report[3]
     if (!*stalled) {
         start = pd_seconds();
         if (readback) PD_TRY(pd_mark(problem->context, PD_MARK_END));
-        if (readback)
-            PD_TRY(pd_memory_download(problem->context, report, problem->scalars,
-                                      (readback == PD_READBACK_GRADIENT ? 3 : 2) * sizeof *report));
+        size_t reported = readback == PD_READBACK_GRADIENT ? 3 : 2;
+        if (readback && problem->projective)
+            PD_TRY(pd_outer_read(self, reported, report));
+        else if (readback)
+            PD_TRY(pd_memory_download(problem->context, report, problem->scalars, reported * sizeof *report));
         if (self->method->finish && self->iterate.number + 1 == self->settings.iterations)
             PD_TRY(self->method->finish(self->method_memory, problem, &self->iterate));
         PD_TRY(pd_safe_limit(self));

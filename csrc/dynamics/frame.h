@@ -27,6 +27,8 @@ typedef struct pd_safe {
     double share;     /* of its way that the state goes in a round */
     double moved;     /* by the round before, m; 0 where something stopped it, else `offset` says where to */
     double left;      /* the part of the step that is to come, if the rounds so far are parts of it */
+    int measured;     /* whether `found` is of the last iteration, and of a round that ends with it whole */
+    double found[5];  /* pd_outer_read */
     double potential; /* G after the last iteration, where a round ends by it; else not a number */
     int apart;        /* 1: the iterate may have passed through something, and the state of the step is x */
     enum { PD_ROUNDS_GO_ON, PD_ROUNDS_SETTLED, PD_ROUNDS_SPENT } rounds;

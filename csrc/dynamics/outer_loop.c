@@ -5,6 +5,8 @@
 #include "dynamics/potential.h"
 #include "loops/proximity_loops.h"
 
+#include <string.h>
+
 /* A round that goes less than this part of its way has stagnated. */
 static const double SLOW = 0.05;
 
@@ -116,16 +118,67 @@ done:
 }
 
 pd_status pd_outer_keep(pd_simulation *self) {
+    self->safe.measured = 0;
     return pd_memory_copy(self->problem->context, self->safe.before, self->iterate.x, pd_problem_bytes(self->problem));
 }
 
-/* m, of any vertex from one to the other. */
-static pd_status largest_move(const pd_simulation *self, const real *x, const real *previous, double *move) {
+/* What is measured of a move, pairs of pd_largest_move and a product: from the iterate before the iteration; from the state; of the way from the state,
+ * problem->trial, along that of the round before. In the scalars of the problem behind the report. */
+enum { FOUND_ITERATION = 0, FOUND_ROUND = 2, FOUND_ALONG = 4, FOUND_COUNT = 5, REPORTED = 3 };
+
+/* Whether the round ends with this iteration, however still it is. */
+static int must_end(const pd_simulation *self) {
+    int most = self->settings.iterations / FEWEST_ROUNDS, inner = pd_projective_settings(self->problem->projective)->inner;
+    return self->safe.inner + 1 >= (inner < most ? inner : most) || self->iterate.number + 1 == self->settings.iterations;
+}
+
+static pd_status measure_iteration(const pd_simulation *self) {
     const pd_problem *problem = self->problem;
-    double found[2];
-    pd_status status = pd_largest_move(problem->context, problem->model->n_vertices, x, previous, problem->scalars);
-    if (!status) status = pd_memory_download(problem->context, found, problem->scalars, sizeof found);
-    *move = sqrt(found[0]);
+    return pd_largest_move(problem->context, problem->model->n_vertices, self->iterate.x, self->safe.before,
+                           problem->scalars + REPORTED + FOUND_ITERATION);
+}
+
+static pd_status measure_round(const pd_simulation *self) {
+    const pd_problem *problem = self->problem;
+    double *found = problem->scalars + REPORTED;
+    pd_status status = PD_OK;
+    PD_TRY(pd_largest_move(problem->context, problem->model->n_vertices, self->iterate.x, self->safe.x, found + FOUND_ROUND));
+    PD_TRY(find_moves(self, self->iterate.x, self->safe.x));
+    if (self->safe.moved > 0.0)
+        PD_TRY(pd_dot(problem->context, problem->model, problem->trial, self->safe.offset, found + FOUND_ALONG));
+done:
+    return status;
+}
+
+static pd_status read_found(pd_simulation *self, int first, int end) {
+    return pd_memory_download(self->problem->context, self->safe.found + first, self->problem->scalars + REPORTED + first,
+                              (size_t)(end - first) * sizeof(double));
+}
+
+pd_status pd_outer_read(pd_simulation *self, size_t reported, double *report) {
+    double found[REPORTED + FOUND_COUNT];
+    int whole = must_end(self);
+    pd_status status = PD_OK;
+    PD_TRY(measure_iteration(self));
+    if (whole) PD_TRY(measure_round(self));
+    PD_TRY(pd_memory_download(self->problem->context, found, self->problem->scalars, sizeof found));
+    memcpy(report, found, reported * sizeof *report);
+    memcpy(self->safe.found, found + REPORTED, sizeof self->safe.found);
+    self->safe.measured = 1;
+done:
+    return status;
+}
+
+/* Whether an iteration has moved no vertex farther than the tolerance. */
+static pd_status is_still(pd_simulation *self, int *still) {
+    pd_status status = PD_OK;
+    double distance = pd_projective_activation(self->problem->projective);
+    if (!self->safe.measured) {
+        PD_TRY(measure_iteration(self));
+        PD_TRY(read_found(self, FOUND_ITERATION, FOUND_ROUND));
+    }
+    *still = sqrt(self->safe.found[FOUND_ITERATION]) <= pd_projective_settings(self->problem->projective)->tolerance * distance;
+done:
     return status;
 }
 
@@ -135,14 +188,13 @@ static pd_status largest_move(const pd_simulation *self, const real *x, const re
 static pd_status choose_share(pd_simulation *self, int final, double moved, double *share) {
     const pd_problem *problem = self->problem;
     pd_safe *safe = &self->safe;
-    double before = safe->moved, distance = pd_projective_activation(problem->projective), along = 0.0;
+    double before = safe->moved, distance = pd_projective_activation(problem->projective);
     int whole = safe->part == 1.0 && safe->arrived;
     pd_status status = PD_OK;
     *share = 1.0;
     safe->moved = 0.0;
     if (!whole || pd_projective_settings(problem->projective)->cut_back) return PD_OK;
-    PD_TRY(find_moves(self, self->iterate.x, safe->x));
-    if (before > 0.0) PD_TRY(pd_problem_product(problem, problem->trial, safe->offset, &along));
+    double along = before > 0.0 ? safe->found[FOUND_ALONG] : 0.0;
     PD_TRY(pd_memory_copy(problem->context, safe->offset, problem->trial, pd_problem_bytes(problem)));
     safe->moved = moved;
     if (along < 0.0 && moved > STEADY * before && safe->share > LEAST_SHARE) safe->share *= 0.5;
@@ -152,13 +204,17 @@ done:
 }
 
 /* The state goes towards the iterate as far as nothing touches. */
-static pd_status move_state(pd_simulation *self, int final, double *moved) {
+static pd_status move_state(pd_simulation *self, int measured, int final, double *moved) {
     const pd_problem *problem = self->problem;
     pd_safe *safe = &self->safe;
     int n = problem->model->n_vertices;
     double share;
     pd_status status = PD_OK;
-    PD_TRY(largest_move(self, self->iterate.x, safe->x, moved));
+    if (!measured) {
+        PD_TRY(measure_round(self));
+        PD_TRY(read_found(self, FOUND_ROUND, FOUND_COUNT));
+    }
+    *moved = sqrt(safe->found[FOUND_ROUND]);
     if (!isfinite(*moved)) return PD_OK; // the frame says so
     PD_TRY(pd_projective_limit(problem->projective, safe->x, self->iterate.x, SLOW, &safe->part));
     *moved *= safe->part;
@@ -182,24 +238,24 @@ pd_status pd_outer_advance(pd_simulation *self) {
     const pd_problem *problem = self->problem;
     const pd_projective_description *settings = pd_projective_settings(problem->projective);
     pd_safe *safe = &self->safe;
-    double distance = pd_projective_activation(problem->projective), move = 0.0, moved, squares = 0.0;
-    int most = self->settings.iterations / FEWEST_ROUNDS, inner = settings->inner < most ? settings->inner : most;
-    int last = self->iterate.number + 1 == self->settings.iterations, full = ++safe->inner >= inner, still, settled;
+    double distance = pd_projective_activation(problem->projective), moved, squares = 0.0;
+    int last = self->iterate.number + 1 == self->settings.iterations, must = must_end(self), whole = must && safe->measured, still, settled;
     pd_status status = PD_OK;
+    safe->inner++;
     safe->kept = safe->part = 1.0;
     if (settings->printed) {
         double before = safe->potential;
         PD_TRY(pd_problem_potential(problem, self->iterate.x, self->iterate.offset, &safe->potential, NULL));
         still = fabs(safe->potential - before) <= PRINTED_STILL * fabs(safe->potential);
     } else {
-        if (!last && !full && safe->inner % self->settings.check_every != 0) return PD_OK;
-        PD_TRY(largest_move(self, self->iterate.x, safe->before, &move));
-        still = move <= settings->tolerance * distance;
+        if (!must && safe->inner % self->settings.check_every != 0) return PD_OK;
+        still = must;
+        if (!must) PD_TRY(is_still(self, &still));
     }
-    if (!last && !full && !still) return PD_OK;
+    if (!must && !still) return PD_OK;
     if (settings->printed) PD_TRY(sum_of_moves(self, self->iterate.x, safe->x, &squares));
     PD_TRY(pd_projective_press(problem->projective, self->iterate.x));
-    PD_TRY(move_state(self, last || safe->outer + 1 >= settings->outer, &moved));
+    PD_TRY(move_state(self, whole, last || safe->outer + 1 >= settings->outer, &moved));
     if (!isfinite(moved)) return PD_OK;
     if (settings->printed)
         settled = safe->part * safe->part * squares <= PRINTED_SETTLED;

@@ -18,6 +18,9 @@
 pd_status pd_outer_first_guess(pd_simulation *self);
 /* Before an iteration. */
 pd_status pd_outer_keep(pd_simulation *self);
+/* After it, in the place of the frame's own readback: the first `reported` numbers of the scalars of the problem, and with them what
+ * pd_outer_advance asks of the move, so that the host waits once for both. */
+pd_status pd_outer_read(pd_simulation *self, size_t reported, double *report);
 /* After it: goes on, or ends the round, and safe.rounds says whether there is another. */
 pd_status pd_outer_advance(pd_simulation *self);
 /* The step is over and its velocity known: restitution. */

@@ -44,7 +44,7 @@ typedef struct pd_problem {
 
     /* Scratch: nothing survives the call that fills it. */
     real *trial, *trial_offset, *trial_gradient; /* B [n,3] */
-    double *scalars;                             /* B [PD_ENERGY_COUNT + 2] */
+    double *scalars;                             /* B [PD_ENERGY_COUNT + 2], at least eight */
     real *staging;                               /* H [n,3] */
 } pd_problem;
 

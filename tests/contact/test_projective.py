@@ -243,6 +243,26 @@ def test_cloths_lie_on_each_other_and_on_a_spike(scene, cells, steps):
     assert sim.positions[:, 1].min() < -0.02  # what is beside the obstacle has gone on falling
 
 
+@pytest.mark.parametrize(
+    ("scene", "cells", "steps"),
+    [
+        (on_spike, 8, 15),
+        (crossing_patches, 6, 12),
+        pytest.param(on_spike, 14, 120, marks=pytest.mark.stress),
+        pytest.param(crossing_patches, 14, 120, marks=pytest.mark.stress),
+    ],
+)
+def test_a_step_takes_fewer_than_ten_rounds(scene, cells, steps):
+    """If it failed, a step would be one detection after the other: rounds that end by their tolerance are what keeps them few."""
+    contact = pdgpu.ProjectiveContact(5e-3, inner=200, tolerance=1e-3)
+    sim, rounds, settled = pdgpu.Simulation(scene(cells), pdgpu.ProjectiveDynamics(iterations=4000), dt=1 / 100, contact=contact), 0, 0
+    for _ in range(steps):
+        sim.step(record=True)
+        rounds, settled = rounds + sim.last_step["outer"][-1], settled + (sim.last_step.status == "converged")
+    assert rounds < 10 * steps and settled > 0.9 * steps
+    assert sim.last_step["active_contacts"][-1] > 5
+
+
 # ---- runs made in other ways ------------------------------------------------------------------------------------------------
 
 

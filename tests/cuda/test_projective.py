@@ -1,5 +1,7 @@
 """Contact by projections on a CUDA device, against the CPU: the same pairs, and the same answer."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from device_parity import steps_on_both
@@ -34,6 +36,23 @@ def test_blocks_on_the_diagonal(linear, dtype):
     case = projective_case("thrown ball", inner=5, blocks=True)
     cpu, _ = steps_on_both(case, pdgpu.ProjectiveDynamics(iterations=10, linear=LINEAR[linear]), dtype)
     assert cpu.last_step["active_contacts"][-1] > 10
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_the_host_waits_once_an_iteration_that_it_looks_at(device, dtype):
+    """If not, what the frame and the outer loop ask of one move would be two waits, and a look at the next round's pairs more than eleven."""
+    case, waits = projective_case("bodies in a box", inner=5), {}
+    for rounds, every in ((3, 1000), (4, 1000), (4, 1)):
+        contact = dataclasses.replace(case.contact, outer=rounds)
+        solver = pdgpu.ProjectiveDynamics(iterations=40, linear=pdgpu.Jacobi(), check_every=every)
+        sim = pdgpu.Simulation(case.scene, solver, device=device, dt=1 / 24, contact=contact, dtype=dtype)
+        sim.step(2)  # lists have grown
+        before = sim._backend.counts()["waits"]
+        sim.step()
+        assert sim.last_step.iteration == 5 * rounds
+        waits[rounds, every] = sim._backend.counts()["waits"] - before
+    assert waits[4, 1] - waits[4, 1000] == 4 * 4  # in the last iteration of a round the host looks in any case
+    assert waits[4, 1000] - waits[3, 1000] <= 11
 
 
 def test_targets_as_printed(dtype):
