@@ -1,12 +1,12 @@
 """How soon is contact by projections near the answer of full IPC, with which linear solver, and what does a pair cost?
 
-A cloth falls on the creature that ships with pdgpu by Newton's method with the barrier, until it lies on it. From there one step is solved
-by Newton's method with the barrier to the end, which is the answer x*; then by the same with few iterations, and by Projective Dynamics with
-`ProjectiveContact` and each linear solver in few rounds. "error" is the mass-weighted distance of where the step ended from x*, of where it
-began 1: "to_1e-1" and "to_1e-2" are the seconds of the shortest step that ends below, "error" and "seconds" are of the longest one.
-The objectives differ, so that the last error is not 0. Seconds are processor time on one thread, of a step in a simulation that has grown
-its memory, without the look for intersections that a state set from outside costs; the median of some. "quick": rounds of 8 iterations
-with a weight of 300, accelerated; what has no such word has the defaults.
+A cloth falls on the creature that ships with pdgpu by Newton's method with the barrier, until it lies on it. From there one step is
+solved by Newton's method with the barrier to the end, which is the answer x*; then by the same with few iterations, and by Projective
+Dynamics with `ProjectiveContact` and each linear solver in few rounds. "error" is the mass-weighted distance of where the step ended from
+x*, of where it began 1: "to_1e-1" and "to_1e-2" are the seconds of the shortest step that ends below, "error" and "seconds" are of the
+longest one. The objectives differ, so that the last error is not 0. Seconds are processor time on one thread, of a step in a simulation
+that has grown its memory, without the look for intersections that a state set from outside costs; the median of some. "quick": rounds of
+8 iterations with a weight of 300, accelerated; what has no such word has the defaults.
 
 Below, the same cloth with more and more cells, "projections": what the fall takes a step, rounds, pairs, and the exponent of the seconds
 of detection and projection by the pairs, from the first size to the last.

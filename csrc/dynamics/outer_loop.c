@@ -144,8 +144,7 @@ static pd_status measure_round(const pd_simulation *self) {
     pd_status status = PD_OK;
     PD_TRY(pd_largest_move(problem->context, problem->model->n_vertices, self->iterate.x, self->safe.x, found + FOUND_ROUND));
     PD_TRY(find_moves(self, self->iterate.x, self->safe.x));
-    if (self->safe.moved > 0.0)
-        PD_TRY(pd_dot(problem->context, problem->model, problem->trial, self->safe.offset, found + FOUND_ALONG));
+    if (self->safe.moved > 0.0) PD_TRY(pd_dot(problem->context, problem->model, problem->trial, self->safe.offset, found + FOUND_ALONG));
 done:
     return status;
 }

@@ -40,7 +40,7 @@ def test_blocks_on_the_diagonal(linear, dtype):
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_the_host_waits_once_an_iteration_that_it_looks_at(device, dtype):
-    """If not, what the frame and the outer loop ask of one move would be two waits, and a look at the next round's pairs more than eleven."""
+    """If not, what the frame and the outer loop ask of one move would be two waits, and those of a round more than eleven."""
     case, waits = projective_case("bodies in a box", inner=5), {}
     for rounds, every in ((3, 1000), (4, 1000), (4, 1)):
         contact = dataclasses.replace(case.contact, outer=rounds)
