@@ -228,6 +228,10 @@ ENTRIES = {
         lambda **a: scene().add_rigid(**a),
         dict(mesh=BALL, density=1.0, name="x", velocity=(0, 0, 0), spin=(0, 0, 1), collides=True),
     ),
+    "add_joint": (
+        lambda **a: scene().add_joint(**a),
+        dict(kind="spring", first=("bar", 1), second=("bar", 2), length=1.0, stiffness=1.0, name="x"),
+    ),
     "pin": (lambda **a: scene()["bar"].pin(**a), dict(where=[1, 2], motion=None)),
     "attach": (lambda **a: scene()["bar"].attach(**a), dict(where=[1, 2], targets=(0, 0, 0), stiffness=1.0)),
     "set_world_box": (lambda **a: scene().set_world_box(**a), dict(lower=(0, 0, 0), upper=(1, 1, np.inf), stiffness=1.0)),

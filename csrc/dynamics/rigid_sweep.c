@@ -196,14 +196,16 @@ pd_status pd_rigid_sweep_bodies(pd_rigid_sweep *self, const pd_problem *problem,
     pd_status status = PD_OK;
     PD_TRY(pd_rigid_clear(problem, iterate->direction));
     PD_TRY(pd_point_along(problem, iterate, 1.0, self->x, self->offset));
-    if (!problem->contact) return move_bodies(self, problem, -1, iterate);
-    PD_TRY(limit_vertices(self, problem, iterate));
-    // which bodies are near each other, from where the step began
-    PD_TRY(pd_problem_whole_hessian(problem, self->x, 1, 1, iterate->number == 0));
-    PD_TRY(pd_rigid_hessian_pattern(problem));
+    if (problem->contact) {
+        PD_TRY(limit_vertices(self, problem, iterate));
+        // which bodies are near each other, from where the step began
+        PD_TRY(pd_problem_whole_hessian(problem, self->x, 1, 1, iterate->number == 0));
+        PD_TRY(pd_rigid_hessian_pattern(problem));
+        iterate->limit = 1.0;
+    }
     int n_colours = colour_bodies(self, problem->rigid);
+    if (n_colours == 1) return move_bodies(self, problem, problem->contact ? 0 : -1, iterate);
     for (int colour = 0; colour < n_colours; colour++) PD_TRY(move_bodies(self, problem, colour, iterate));
-    iterate->limit = 1.0;
 done:
     return status;
 }

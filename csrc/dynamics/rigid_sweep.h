@@ -10,9 +10,9 @@ typedef struct pd_rigid_sweep pd_rigid_sweep;
 pd_status pd_rigid_sweep_create(pd_rigid_sweep **out, const pd_problem *problem);
 void pd_rigid_sweep_destroy(pd_rigid_sweep *self, pd_context *context); /* NULL is allowed */
 
-/* iterate->direction of the vertices is known; adds that of the bodies, from where the vertices have gone. Without contact all bodies move at once,
- * which is a sweep since no two of them share a term of G; with it colour after colour, those of a colour being no neighbours in the Hessian
- * where the sweep begins, each as far as nothing touches, so that what the iterate gets needs no other guard (pd_iterate.limit). The block is exact, and without the curvature of rotations and with the elements' projected Hessians
+/* iterate->direction of the vertices is known; adds that of the bodies, from where the vertices have gone. They move colour after colour, those of a
+ * colour being no neighbours in the Hessian where the sweep begins; with contact each as far as nothing touches, so that what the iterate gets needs
+ * no other guard (pd_iterate.limit). The block is exact, and without the curvature of rotations and with the elements' projected Hessians
  * where it is not positive definite [Chen et al. 2024, Sec. 6.2: 6x6 blocks]. A line search shortens the step until G falls. */
 pd_status pd_rigid_sweep_bodies(pd_rigid_sweep *self, const pd_problem *problem, pd_iterate *iterate);
 /* The same for methods that move all at once, and have a length for what comes of it: from where the iterate is, without a line search. With

@@ -56,11 +56,12 @@ pd_status pd_rounding_create(pd_rounding *out, const pd_problem *problem) {
         double inertia = h > 0 ? problem->masses[i] / (h * h) : 0.0;
         out->inertia_sum += inertia;
         out->stiffness_rows[i] += inertia;
-        if (problem->fixed[i] || problem->masses[i] == 0.0) continue; // a point of a rigid body has none
-        // of a rigid body four rows are added up to a force and a torque, by the triangle inequality
+        if (problem->fixed[i]) continue;
+        // of a rigid body four rows, and what holds it at others, are added up to a force and a torque, by the triangle inequality
         double added = problem->rigid && problem->rigid->body_of[i] >= 0 ? 2.0 * PD_RIGID_CARRIERS : 1.0;
         out->stiffness_norm += added * out->stiffness_rows[i] * out->stiffness_rows[i];
-        out->stiffness_by_mass += out->stiffness_rows[i] * out->stiffness_rows[i] / problem->masses[i];
+        if (problem->masses[i] > 0.0) // a point of a rigid body has none
+            out->stiffness_by_mass += out->stiffness_rows[i] * out->stiffness_rows[i] / problem->masses[i];
     }
     for (int b = 0; problem->rigid && h > 0 && b < problem->rigid->n; b++) { // a pin moves all of its body
         const pd_rigid_rows *rows = &problem->rigid->bodies[b].rows;

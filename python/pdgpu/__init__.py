@@ -18,6 +18,7 @@ from pdgpu.contacts import Contacts
 from pdgpu.cutting import Cut
 from pdgpu.errors import DivergenceError
 from pdgpu.histories import History
+from pdgpu.joints import Joint, JointForce
 from pdgpu.linear_solvers import *  # noqa: F403  (as of materials and solvers: a new one is named there alone)
 from pdgpu.material import Material
 from pdgpu.materials import *  # noqa: F403
@@ -54,6 +55,8 @@ __all__ = [
     "Cut",
     "DivergenceError",
     "History",
+    "Joint",
+    "JointForce",
     "Material",
     "Mesh",
     "Momentum",

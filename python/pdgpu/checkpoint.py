@@ -32,14 +32,15 @@ from pdgpu.atomic_files import replacing
 from pdgpu.attributes import read_only
 from pdgpu.automatic import Parameters
 from pdgpu.backends import DEVICES, PRECISIONS, thread_count
+from pdgpu.joints import Joint
 from pdgpu.mesh import Mesh
 from pdgpu.mesh_files import as_path
 from pdgpu.rigid_bodies import CARRIERS, RigidBody
 from pdgpu.scene import Scene
 
-FORMAT, VERSION = "pdgpu simulation", 3
-# the versions of files without contact, and without obstacles, which earlier versions of pdgpu read too
-WITHOUT_CONTACT, WITHOUT_OBSTACLES = 2, 1
+FORMAT, VERSION = "pdgpu simulation", 4
+# the versions of files without joints, without contact, and without obstacles, which earlier versions of pdgpu read too
+WITHOUT_JOINTS, WITHOUT_CONTACT, WITHOUT_OBSTACLES = 3, 2, 1
 STATE = ("positions", "velocities", "previous_velocities")
 
 
@@ -69,6 +70,7 @@ def write(path, simulation):
                 "masses": store(body.masses),
                 "velocity": store(body.velocity),
                 **({"spin": store(body.spin)} if body.type == "rigid" else {}),
+                **({"anchors": body.anchors} if body.type == "rigid" and body.anchors else {}),
                 "damping": body.damping,
                 **({} if body.collides else {"collides": False}),
                 **({"thickness": body.thickness} if body.thickness else {}),
@@ -106,7 +108,7 @@ def write(path, simulation):
         arrays["external_forces"] = simulation._external_forces
     header = {
         "format": FORMAT,
-        "version": VERSION if simulation.contact is not None else WITHOUT_CONTACT if obstacles else WITHOUT_OBSTACLES,
+        "version": _version(scene, simulation.contact),
         "dt": simulation.dt,
         "device": simulation.device,
         "dtype": simulation.dtype.name,
@@ -120,6 +122,7 @@ def write(path, simulation):
         "linear_numbers": None if simulation._numbers is None else dataclasses.asdict(simulation._numbers),
         "bodies": bodies,
         "obstacles": obstacles,
+        **({"joints": [_joint_entry(joint, store) for joint in scene.joints]} if scene.joints else {}),
     }
     with replacing(path) as unfinished, open(unfinished, "wb") as file:
         np.savez(file, header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8), **arrays)
@@ -138,7 +141,7 @@ def read(cls, path, motions, device, threads):
     with archive:
         with _named(path, "is not a saved simulation, or is truncated"):
             header = _header(archive)
-        if header.get("version") not in (WITHOUT_OBSTACLES, WITHOUT_CONTACT, VERSION):
+        if header.get("version") not in (WITHOUT_OBSTACLES, WITHOUT_CONTACT, WITHOUT_JOINTS, VERSION):
             raise ValueError(f"path: {path} has version {header.get('version')!r}, this pdgpu reads up to version {VERSION}")
         with _named(path, "is damaged"):
             pins = {entry["name"]: sum(_flag(moves) for _, moves in entry["pins"]) for entry in header["bodies"]}
@@ -307,7 +310,42 @@ def _scene(header, archive, motions):
         shape = {key: None if value is None else fetch(value) for key, value in entry["shape"].items()}
         (motion,) = motions.get(entry["name"], ()) if entry["moves"] else (None,)
         scene.add_obstacle(_collider(entry["type"], shape), motion, name=entry["name"], collides=entry.get("collides", True))
+    scene._keep(joints=tuple(_joint(scene, entry, fetch) for entry in header.get("joints", ())))
     return scene
+
+
+def _version(scene, contact):
+    """The earliest that says all of it."""
+    if scene.joints:
+        return VERSION
+    return WITHOUT_JOINTS if contact is not None else WITHOUT_CONTACT if scene.obstacles else WITHOUT_OBSTACLES
+
+
+JOINT_ARRAYS = ("first", "second", "targets", "stiffness", "lengths")
+
+
+def _joint_entry(joint, store):
+    arrays = {name: None if getattr(joint, name) is None else store(getattr(joint, name)) for name in JOINT_ARRAYS}
+    return {"name": joint.name, "kind": joint.kind, "bodies": list(joint.bodies), **arrays}
+
+
+def _joint(scene, entry, fetch):
+    """A joint as it was; ValueError where it joins what is not there."""
+    given = {name: None if entry[name] is None else fetch(entry[name]) for name in JOINT_ARRAYS}
+    k = len(given["first"])
+    for name, body in zip(("first", "second"), entry["bodies"], strict=True):
+        if body is not None:
+            rows, n = np.asarray(given[name]), len(scene.find(body).points)
+            if rows.dtype.kind != "i" or rows.shape != (k,) or not ((rows >= 0) & (rows < n)).all():
+                raise ValueError(f"{name}: {rows} are not {k} of the {n} vertices of {body!r}")
+            given[name] = read_only(rows.astype(np.int32))
+    if (given["second"] is None) == (given["targets"] is None):
+        raise ValueError(f"joint {entry['name']!r} has both a body and targets, or neither")
+    if given["targets"] is not None:
+        given["targets"] = real_array("targets", given["targets"], (k, 3))
+    given["stiffness"] = per_item("stiffness", given["stiffness"], k, above=0.0)
+    given["lengths"] = per_item("lengths", given["lengths"], k, minimum=0.0)
+    return Joint(str(entry["name"]), str(entry["kind"]), tuple(entry["bodies"]), **given)
 
 
 def _hold(body, entry, fetch, motions):
@@ -328,10 +366,16 @@ def _rigid(scene, entry, fetch):
     points = real_array("points", fetch(entry["points"]), (None, 3))
     for name in ("tets", "edges", "masses"):
         fetch(entry[name])  # it follows from the rest
-    mesh = Mesh(points[:-CARRIERS], triangles=fetch(entry["triangles"]))
+    anchors = int(entry.get("anchors", 0))
+    if not 0 <= anchors <= len(points) - CARRIERS:
+        raise ValueError(f"anchors: {anchors} of {len(points)} vertices")
+    first = len(points) - CARRIERS - anchors
+    mesh = Mesh(points[:first], triangles=fetch(entry["triangles"]))
     velocity = real_array("velocity", fetch(entry["velocity"]), points.shape)[-CARRIERS:].mean(axis=0)
     moving = (fetch(entry["density"]), velocity, fetch(entry["spin"]), entry.get("collides", True))
     body = RigidBody(scene._new_name(entry["name"]), mesh, scene.n_vertices, *moving, carriers=points[-CARRIERS:])
+    if anchors:
+        body.add_anchors(points[first:-CARRIERS])
     scene._keep(bodies=(*scene.bodies, body))
     return body
 

@@ -14,6 +14,7 @@ import numpy as np
 from pdgpu import _host
 from pdgpu.arguments import choice
 from pdgpu.elements import ENERGY, GRADIENT, of_kind
+from pdgpu.joints import JointForce, joint_forces
 from pdgpu.materials import MATERIAL_OF_KIND
 
 if TYPE_CHECKING:
@@ -39,6 +40,11 @@ def gravity_energy(masses: Floats, positions: Floats, gravity: Floats) -> float:
 
 class ReadBack:
     """The part of `Simulation` that looks at elements, vertices and bodies."""
+
+    def joint_forces(self) -> dict[str, JointForce]:
+        """What each joint of the scene does to its first body, and how far it is pulled apart, at the present positions: `JointForce` by
+        the joint's name."""
+        return joint_forces(self._scene, self._state64()[0])
 
     def _state64(self):
         state = self._backend.state()

@@ -40,12 +40,15 @@ class RigidBody(Body):
         Integral of density (x - centre)(x - centre)^T, kg m^2. The inertia tensor is tr(J) 1 - J.
     spin : ndarray, shape (3,)
         Angular velocity at the start, rad/s.
+    anchors : int
+        Vertices between those of the mesh and those that carry the mass, at which joints hold it.
     """
 
     mass: float
     centre: Floats
     second_moments: Floats
     spin: Floats
+    anchors: int
 
     def __init__(self, name, mesh, first, density, velocity, spin, collides, carriers=None):
         triangles = mesh.surface if len(mesh.tets) else mesh.triangles
@@ -70,10 +73,11 @@ class RigidBody(Body):
         whole = Mesh(points, triangles=triangles)
         super().__init__(name, "rigid", whole.points, whole, [], masses, first, velocity, 0.0, density, collides)
         self._keep(mass=mass, centre=read_only(centre), second_moments=read_only(moments), spin=read_only(spin))
+        self._keep(anchors=0)
         self._groups = {group: part.vertices for group, part in mesh.groups.items()}
 
     def __repr__(self):
-        return f"<{', '.join([f'rigid {self.name!r}: {len(self.points) - CARRIERS} vertices, {self.mass:.6g} kg', *self._holds()])}>"
+        return f"<{', '.join([f'rigid {self.name!r}: {len(self._selectable())} vertices, {self.mass:.6g} kg', *self._holds()])}>"
 
     @property
     def arms(self) -> Floats:
@@ -118,7 +122,18 @@ class RigidBody(Body):
         return super()._some(change, where)
 
     def _selectable(self):
-        return self.points[:-CARRIERS]
+        return self.points[: -CARRIERS - self.anchors]
+
+    def add_anchors(self, points: Floats) -> Any:
+        """New vertices at points (k, 3) m for a joint; returns their numbers. The slices of the bodies behind it must follow."""
+        self._check_not_shown("add_joint")
+        first = len(self.points) - CARRIERS
+        whole = Mesh(np.concatenate([self.points[:first], points, self.points[first:]]), triangles=self.mesh.triangles)
+        velocity, self._masses = self._velocity[-CARRIERS:].mean(axis=0), np.insert(self._masses, first, np.zeros(len(points)))
+        self._velocity = velocity + np.cross(self.spin, whole.points - self.centre)
+        start = self.slice.start
+        self._keep(points=whole.points, mesh=whole, slice=slice(start, start + len(whole.points)), anchors=self.anchors + len(points))
+        return np.arange(first, first + len(points), dtype=np.int32)
 
     def element_rows(self, material):
         """None: it has no material."""

@@ -160,6 +160,6 @@ def share_rigid_inertia(scene: Any, dt: float, fixed: Any, stiffness: Floats) ->
     """stiffness (n,) N/m, that of the free surface vertices of rigid bodies m/(k dt^2), k how many the body has."""
     for body in scene.bodies:
         if isinstance(body, RigidBody):
-            rows = np.arange(body.slice.start, body.slice.stop - CARRIERS)
+            rows = np.arange(body.slice.start, body.slice.start + len(body._selectable()))
             stiffness[rows] = np.where(fixed[rows] == 0, body.mass / (len(rows) * dt**2), 0.0)
     return stiffness

@@ -12,10 +12,11 @@ from pdgpu.arguments import flag, number, per_item, real_array
 from pdgpu.attributes import GuardedAttributes, read_only
 from pdgpu.bodies import Body, Obstacle, _Simulations, body_velocities
 from pdgpu.colliders import Collider, TriangleMesh
+from pdgpu.joints import Joint, JointScene
 from pdgpu.material import Material, joined, with_bending
 from pdgpu.materials import Attachment, Bending, RodBending, WorldBox
 from pdgpu.mesh import Mesh
-from pdgpu.rigid_bodies import CARRIERS, RigidBody
+from pdgpu.rigid_bodies import RigidBody
 from pdgpu.rigid_scene import RigidScene
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Body", "Obstacle", "Scene"]
 
 
-class Scene(RigidScene, GuardedAttributes):
+class Scene(RigidScene, JointScene, GuardedAttributes):
     """Bodies under gravity, and obstacles.
 
     A simulation copies the scene when it is made. What is changed afterwards is for the next one, and a warning says so while the first
@@ -46,21 +47,24 @@ class Scene(RigidScene, GuardedAttributes):
     bodies : tuple of Body
     obstacles : tuple of Obstacle
     world_box : WorldBox or None
+    joints : tuple of Joint
     """
 
     bodies: tuple[Body, ...]
     obstacles: tuple[Obstacle, ...]
     world_box: WorldBox | None
+    joints: tuple[Joint, ...]
 
     _instead_of = {
         "bodies": "call add_solid, add_shell, add_rod, add_particles or add_rigid",
         "obstacles": "call add_obstacle",
         "world_box": "call set_world_box",
+        "joints": "call add_joint",
     }
 
     def __init__(self, gravity: ArrayLike = (0.0, -9.81, 0.0)) -> None:
         self._gravity = real_array("gravity", gravity, (3,))
-        self._keep(bodies=(), obstacles=(), world_box=None)
+        self._keep(bodies=(), obstacles=(), world_box=None, joints=())
         self._simulations = _Simulations()
 
     def __repr__(self):
@@ -72,7 +76,7 @@ class Scene(RigidScene, GuardedAttributes):
     def copy(self) -> Scene:
         """A scene with copies of the bodies and with the same obstacles, which do not change."""
         other = Scene(self.gravity)
-        other._keep(bodies=tuple(body.copy() for body in self.bodies), obstacles=self.obstacles, world_box=self.world_box)
+        other._keep(bodies=tuple(map(Body.copy, self.bodies)), obstacles=self.obstacles, world_box=self.world_box, joints=self.joints)
         for body in other.bodies:
             body._simulations = other._simulations
         return other
@@ -417,7 +421,7 @@ class Scene(RigidScene, GuardedAttributes):
             kind, rest, parameters = Attachment(stiffness).elements(targets[:, None, :])
             groups.append((kind, indices[:, None], rest, parameters, True))
         if self.world_box is not None:
-            count = len(body.points) - (CARRIERS if isinstance(body, RigidBody) else 0)
+            count = len(body._selectable())
             vertices = np.arange(count, dtype=np.int32)[:, None]
             kind, rest, parameters = self.world_box.elements(np.zeros((len(vertices), 1, 3)))
             groups.append((kind, vertices, rest, parameters, False))
@@ -431,6 +435,8 @@ class Scene(RigidScene, GuardedAttributes):
                 damping = np.full(len(rows), body.damping) if damped and body.damping else None
                 vertices = rows + np.int32(body.slice.start) if body.slice.start else np.ascontiguousarray(rows)
                 groups.setdefault(kind, []).append((vertices, rest, parameters, damping))
+        for kind, *elements in self.joint_elements():
+            groups.setdefault(kind, []).append((*elements, None))
         return {kind: parts[0] if len(parts) == 1 else joined(parts) for kind, parts in groups.items()}
 
     def motions(self) -> Any:

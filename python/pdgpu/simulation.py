@@ -208,6 +208,7 @@ class Simulation(State, Motion, Diagnostics, ReadBack, ContactQueries, Cutting, 
         self._kinds = list(module.KINDS)
         self._masses = scene.masses()
         self._fixed = scene.fixed()
+        scene.check_joints(self._fixed)
         self._gravity = scene.gravity.copy()
         self._rest = scene.rest_positions()
         self._motions = scene.motions()
