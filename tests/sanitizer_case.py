@@ -134,8 +134,15 @@ def everything(device, dtype):
     penalty = pdgpu.PenaltyContact(0.03, 1e3, depth=0.1, detection_interval=1, friction=0.3)
     for solver in (pdgpu.VertexBlockDescent(iterations=2), pdgpu.XPBD(iterations=2)):
         run(f"contact: penalty, {type(solver).__name__}", scenes.heap(), None, solver, device, dtype, penalty)
-    two_way = pdgpu.TwoWayContact(0.03, friction=0.3, steps=4)
-    run("contact: two-way", scenes.heap(), None, pdgpu.XPBD(iterations=2), device, dtype, two_way)
+    for settings in (
+        {"friction": 0.3},
+        {"friction": 0.3, "friction_in": "filter", "repulsion": 10.0},
+        {"multipliers": "augmented_lagrangian"},
+    ):
+        two_way = pdgpu.TwoWayContact(0.03, steps=4, **settings)
+        run(f"contact: two-way, {settings}", scenes.heap(), None, pdgpu.XPBD(iterations=2), device, dtype, two_way)
+    two_way = pdgpu.TwoWayContact(0.03, steps=4, multipliers="barrier", edge_limit=None)
+    run("contact: two-way, barrier", scenes.heap(), None, pdgpu.XPBD(iterations=2), device, dtype, two_way)
 
 
 if __name__ == "__main__":

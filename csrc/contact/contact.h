@@ -35,9 +35,10 @@ typedef struct pd_projective_description {
 } pd_projective_description;
 
 /* Of the two-way interior point method (contact/two_way.h). */
-/* How a backward step solves for its multipliers: by projected Gauss-Seidel; by projected Jacobi; by Gauss-Seidel on the linear system alone, whose
- * multipliers may pull. How far a forward step goes: each vertex by the distances of its pairs; all by the time of impact. */
-enum { PD_TWO_WAY_GAUSS_SEIDEL, PD_TWO_WAY_JACOBI, PD_TWO_WAY_LINEAR };
+/* How a backward step finds its target: by projected Gauss-Seidel; by projected Jacobi; by Gauss-Seidel on the linear system alone, whose
+ * multipliers may pull; by gradient descent on an augmented Lagrangian; not at all, but by a step of gradient descent with a log-barrier. How far a
+ * forward step goes: each vertex by the distances of its pairs; all by the time of impact. */
+enum { PD_TWO_WAY_GAUSS_SEIDEL, PD_TWO_WAY_JACOBI, PD_TWO_WAY_LINEAR, PD_TWO_WAY_AUGMENTED, PD_TWO_WAY_BARRIER };
 enum { PD_TWO_WAY_DISTANCES, PD_TWO_WAY_IMPACT };
 
 typedef struct pd_two_way_description {
@@ -46,6 +47,9 @@ typedef struct pd_two_way_description {
     int every;         /* iterations of the solver from one update to the next; 0: one at the end of a step */
     int multipliers;   /* PD_TWO_WAY_GAUSS_SEIDEL, .. */
     int lengths_by;    /* PD_TWO_WAY_DISTANCES, .. */
+    int filtered;      /* friction takes from the target before the first backward step, and has no part in the sweeps */
+    double strength;   /* of the barrier, k h^2, kg */
+    double repulsion;  /* k h^2, kg; 0: there is none */
     double farthest;   /* pairs are listed up to this, m, or to what they need at the least */
     double edge_limit; /* most length of the edges below, in parts of that at rest */
     const int *edges;  /* [n_edges,2] vertices */

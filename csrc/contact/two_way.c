@@ -18,6 +18,9 @@ static const double NEAREST = 2.0;
 /* Pairs are constrained up to so many delta. */
 static const double CONSTRAINED = 4.0;
 
+/* Of an augmented Lagrangian, in what a row's denominator and those that meet in it allow; a step of descent is 1/(1 + PENALTY) of the way. */
+static const double PENALTY = 1.0;
+
 /* In delta: where the state has come to its target; and what is no move at all, so often in a row. */
 static const double ARRIVED = 0.1, STILL = 1e-3;
 enum { STILL_STEPS = 16 };
@@ -27,10 +30,11 @@ struct pd_two_way {
     pd_contact *contact;
     const pd_model *model;
     pd_two_way_description settings; /* its arrays are not kept */
-    double delta, separation;
+    double delta, separation, activation;
     int n_points;
     pd_rubbing rubbing;
-    int rubs;
+    int rubs, filtered; /* by a filter alone */
+    int untouched;      /* the target has not been filtered yet */
 
     pd_two_way_list edges, pairs, before; /* `pairs` and `before` change places */
     size_t feature_capacity;              /* of the nearest features of what is listed */
@@ -60,6 +64,7 @@ static pd_status make_feature_room(pd_two_way *self, size_t n) {
 /* The rows of edges, whose colours stay. */
 static pd_status create_edges(pd_two_way *self, const pd_two_way_description *d) {
     pd_context *context = self->context;
+    pd_two_way_list spare = {0};
     pd_two_way_rows *r = &self->edges.at;
     size_t n = (size_t)d->n_edges;
     pd_status status = PD_OK;
@@ -74,9 +79,13 @@ static pd_status create_edges(pd_two_way *self, const pd_two_way_description *d)
     PD_TRY(pd_memory_upload(context, r->kind, kind, n * sizeof *kind));
     PD_TRY(pd_memory_upload(context, r->points, points, 4 * n * sizeof *points));
     PD_TRY(pd_memory_upload(context, r->length, d->lengths, n * sizeof(real)));
+    PD_TRY(pd_memory_clear(context, r->colour, n * sizeof *r->colour));
     r->n = d->n_edges;
-    PD_TRY(pd_two_way_list_colour(&self->edges, &self->colouring, self->context, self->model, self->n_points));
+    PD_TRY(pd_memory_create(context, (void **)&spare.incidence.start, ((size_t)self->n_points + 1) * sizeof *spare.incidence.start));
+    PD_TRY(pd_two_way_list_join(&self->edges, &self->colouring, context, self->n_points));
+    PD_TRY(pd_two_way_list_colour(&self->edges, &spare, &self->colouring, context, self->model, self->n_points, 0));
 done:
+    pd_two_way_list_destroy(&spare, context);
     free(kind);
     free(points);
     return status;
@@ -95,9 +104,11 @@ pd_status pd_two_way_create(pd_two_way **out, pd_context *context, pd_contact *c
     self->context = context, self->contact = contact, self->model = model;
     self->settings = d->two_way;
     self->settings.edges = NULL, self->settings.lengths = NULL;
-    self->delta = d->activation + d->separation, self->separation = d->separation;
+    self->delta = d->activation + d->separation, self->separation = d->separation, self->activation = d->activation;
     self->n_points = d->phase.n_points;
     for (size_t i = 0; i < n_owners * n_owners; i++) self->rubs |= d->friction.coefficients[i] > 0;
+    self->filtered = d->two_way.filtered && self->rubs;
+    self->rubs |= d->two_way.repulsion > 0; // which takes the same weights and normals
     self->rubbing.n_owners = d->friction.n_owners;
     PD_TRY(pd_upload(context, (void **)(uintptr_t)&self->rubbing.owners, d->friction.owners, n * sizeof(int)));
     PD_TRY(
@@ -115,8 +126,10 @@ pd_status pd_two_way_create(pd_two_way **out, pd_context *context, pd_contact *c
     PD_TRY(pd_two_way_list_grow(&self->before, self->context, 1, self->rubs));
     PD_TRY(make_feature_room(self, 1));
     PD_TRY(create_edges(self, &d->two_way));
-    if (self->settings.multipliers == PD_TWO_WAY_LINEAR)
-        for (int i = 0; i < 3; i++) all[i]->at.least = (real)-INFINITY;
+    for (int i = 0; i < 3; i++) {
+        all[i]->at.least = self->settings.multipliers == PD_TWO_WAY_LINEAR ? (real)-INFINITY : (real)0;
+        all[i]->at.by_distance = self->settings.multipliers == PD_TWO_WAY_BARRIER;
+    }
 done:
     if (status) {
         pd_two_way_destroy(self);
@@ -199,6 +212,11 @@ done:
     return status;
 }
 
+/* Whether rows are swept one after the other, by colours. */
+static int sweeps_rows(const pd_two_way *self) {
+    return self->settings.multipliers == PD_TWO_WAY_GAUSS_SEIDEL || self->settings.multipliers == PD_TWO_WAY_LINEAR;
+}
+
 /* The rows of the pairs at x^(l), with the multipliers of those that were there before. */
 static pd_status find_rows(pd_two_way *self, const pd_contact_pairs *listed, const pd_incidence *of_listed, const real *distance) {
     pd_context *context = self->context;
@@ -218,11 +236,71 @@ static pd_status find_rows(pd_two_way *self, const pd_contact_pairs *listed, con
         PD_TRY(pd_select_rows(context, n, self->flags, self->flag_starts, &self->flag_work, n, self->chosen, self->colouring.found));
         PD_TRY(pd_memory_download(context, &found, self->colouring.found, sizeof found));
         PD_TRY(pd_two_way_list_grow(&self->pairs, self->context, (size_t)found, self->rubs));
+        self->pairs.at.n = (int)found;
         PD_TRY(pd_two_way_take(context, (int)found, self->chosen, self->kind, self->points, self->length, &self->before.at,
                                &self->before.incidence, &self->pairs.at));
     }
-    self->pairs.at.n = (int)found;
-    PD_TRY(pd_two_way_list_colour(&self->pairs, &self->colouring, self->context, self->model, self->n_points));
+    PD_TRY(pd_two_way_list_join(&self->pairs, &self->colouring, context, self->n_points));
+    if (sweeps_rows(self))
+        PD_TRY(pd_two_way_list_colour(&self->pairs, &self->before, &self->colouring, context, self->model, self->n_points, self->rubs));
+done:
+    return status;
+}
+
+/* inverse and goal. */
+static pd_status measure(const pd_two_way *self) {
+    return pd_two_way_metric(self->context, self->model, self->n_points, &self->edges.at, &self->edges.incidence,
+                             pd_contact_points(self->contact), self->y_0, self->inverse, self->goal);
+}
+
+/* y = goal + W J^T lambda, into out. */
+static pd_status gather(const pd_two_way *self, const pd_two_way_rows *pairs, real *out) {
+    return pd_two_way_gather(self->context, self->model, self->n_points, self->inverse, &self->edges.at, &self->edges.incidence, pairs,
+                             &self->pairs.incidence, self->goal, out);
+}
+
+/* Multipliers all at once: by Jacobi, after each of which y is what they make it; or with a step of gradient descent for y,
+ *     y' = y - W grad L/(1 + p),     L = |y - y_0|_M^2 / 2 + sum (max(0, lambda - p r)^2 - lambda^2) / (2 p),     lambda' = max(0, lambda - p r)
+ * [Tang et al. 2018, I-Cloth, as Wang et al. 2023, Sec. 4.3.2, have it; the penalty p of a row here in parts of what it can bear]. */
+static pd_status relax(pd_two_way *self) {
+    int augmented = self->settings.multipliers == PD_TWO_WAY_AUGMENTED;
+    pd_status status = PD_OK;
+    for (int sweep = 0; sweep < self->settings.sweeps; sweep++) {
+        PD_TRY(pd_two_way_relax(self->context, self->inverse, &self->edges.at, &self->edges.incidence, &self->pairs.at,
+                                &self->pairs.incidence, augmented ? PENALTY : 1.0, pd_contact_points(self->contact), self->y));
+        PD_TRY(gather(self, &self->pairs.at, augmented ? self->ahead : self->y));
+        if (augmented) PD_TRY(pd_move_towards(self->context, self->model->n_vertices, NULL, 1.0 / (1.0 + PENALTY), self->ahead, self->y));
+    }
+done:
+    return status;
+}
+
+/* y^(0) with repulsion by the pairs that are the first to be near, and where friction is a filter with that of the sweeps of one backward step
+ * [Wang et al. 2023, Secs. 6.2, 6.3]. As printed the impulses of the collisions are added too; those of one sweep, which overshoots, would then stay:
+ * two cubes that met askew got a fifth of their normal impulse sideways without any friction. */
+static pd_status filter(pd_two_way *self) {
+    pd_two_way_list *pairs = &self->pairs;
+    pd_two_way_rows no_edges = self->edges.at;
+    const real *x = pd_contact_points(self->contact);
+    size_t n = (size_t)pairs->at.n, bytes = 3 * (size_t)self->n_points * sizeof(real);
+    pd_status status = PD_OK;
+    no_edges.n = 0;
+    PD_TRY(pd_memory_copy(self->context, self->y, self->y_0, bytes));
+    if (self->settings.repulsion > 0)
+        PD_TRY(pd_two_way_repel(self->context, self->model, self->inverse, &pairs->at, pairs->n_colours, pairs->starts,
+                                self->settings.repulsion, self->activation, x, self->y));
+    PD_TRY(pd_memory_copy(self->context, self->y_0, self->y, bytes));
+    for (int sweep = 0; self->filtered && sweep < self->settings.sweeps; sweep++)
+        PD_TRY(pd_two_way_sweep(self->context, self->model, self->inverse, &pairs->at, pairs->n_colours, pairs->starts, x, self->begun,
+                                self->y));
+    if (self->filtered) {
+        PD_TRY(pd_memory_clear(self->context, pairs->at.multiplier, n * sizeof(real)));
+        PD_TRY(pd_two_way_gather(self->context, self->model, self->n_points, self->inverse, &no_edges, &self->edges.incidence, &pairs->at,
+                                 &pairs->incidence, self->y_0, self->y));
+        PD_TRY(pd_memory_clear(self->context, pairs->at.tangential, 3 * n * sizeof(real)));
+        PD_TRY(pd_memory_copy(self->context, self->y_0, self->y, bytes));
+    }
+    self->untouched = 0;
 done:
     return status;
 }
@@ -233,25 +311,30 @@ static pd_status step_backward(pd_two_way *self) {
     const pd_model *model = self->model;
     const real *x = pd_contact_points(self->contact);
     pd_two_way_list *all[] = {&self->edges, &self->pairs};
+    pd_two_way_rows rows[2];
     pd_status status = PD_OK;
-    PD_TRY(pd_two_way_metric(context, model, self->n_points, &self->edges.at, &self->edges.incidence, x, self->y_0, self->inverse,
-                             self->goal));
+    PD_TRY(measure(self));
     for (int i = 0; i < 2; i++)
         if (all[i]->at.n)
             PD_TRY(pd_two_way_linearise(context, model, self->inverse, self->settings.edge_limit, &self->rubbing, x, &all[i]->at));
-    PD_TRY(pd_two_way_gather(context, model, self->n_points, self->inverse, &self->edges.at, &self->edges.incidence, &self->pairs.at,
-                             &self->pairs.incidence, self->goal, self->y));
-    for (int sweep = 0; self->settings.multipliers == PD_TWO_WAY_JACOBI && sweep < self->settings.sweeps; sweep++) {
-        PD_TRY(pd_two_way_relax(context, self->inverse, &self->edges.at, &self->edges.incidence, &self->pairs.at, &self->pairs.incidence, x,
-                                self->y));
-        PD_TRY(pd_two_way_gather(context, model, self->n_points, self->inverse, &self->edges.at, &self->edges.incidence, &self->pairs.at,
-                                 &self->pairs.incidence, self->goal, self->y));
+    if (self->settings.multipliers == PD_TWO_WAY_BARRIER) {
+        PD_TRY(pd_two_way_descend(context, model, self->n_points, &self->pairs.at, &self->pairs.incidence, self->settings.strength,
+                                  self->activation, x, self->y_0, self->inverse, self->goal));
+        return pd_memory_copy(context, self->y, self->goal, 3 * (size_t)self->n_points * sizeof(real));
     }
-    for (int sweep = 0; self->settings.multipliers != PD_TWO_WAY_JACOBI && sweep < self->settings.sweeps; sweep++)
+    if (self->untouched && self->pairs.at.n) {
+        PD_TRY(filter(self));
+        PD_TRY(measure(self));
+    }
+    PD_TRY(gather(self, &self->pairs.at, self->y));
+    if (!sweeps_rows(self)) return relax(self);
+    for (int i = 0; i < 2; i++) rows[i] = all[i]->at;
+    if (self->filtered) rows[1].coefficient = NULL;
+    for (int sweep = 0; sweep < self->settings.sweeps; sweep++)
         for (int i = 0; i < 2; i++)
-            if (all[i]->at.n)
-                PD_TRY(pd_two_way_sweep(context, model, self->inverse, &all[i]->at, all[i]->order, all[i]->n_colours, all[i]->starts, x,
-                                        self->begun, self->y));
+            if (rows[i].n)
+                PD_TRY(
+                    pd_two_way_sweep(context, model, self->inverse, &rows[i], all[i]->n_colours, all[i]->starts, x, self->begun, self->y));
 done:
     return status;
 }
@@ -330,6 +413,7 @@ pd_status pd_two_way_update(pd_two_way *self, const real *target, const pd_two_w
     PD_TRY(pd_contact_points_ahead(self->contact, target, self->y_0));
     PD_TRY(pd_memory_copy(context, self->y, self->y_0, 3 * (size_t)self->n_points * sizeof(real)));
     self->pairs.at.n = 0;
+    self->untouched = self->filtered || self->settings.repulsion > 0;
     if (self->edges.at.n) PD_TRY(pd_memory_clear(context, self->edges.at.multiplier, (size_t)self->edges.at.n * sizeof(real)));
     PD_TRY(choose_reach(self));
     for (int l = 0; l < self->settings.steps; l++) {

@@ -30,8 +30,12 @@
  *   - D^max is as large as the first move wants, between 4 delta and the size of a mesh's edges: what is in free flight needs few steps.
  *   - Edges are measured against their length at rest; friction is part of the sweeps (Sec. 6.3 filters velocities before them).
  *
- * To compare with, a backward step may take projected Jacobi instead, or Gauss-Seidel on the linear system, with multipliers of any sign
- * [Harmon et al. 2008, as Sec. 4.3.1 has it], and a forward step one length for all by continuous collision detection [Sec. 5].
+ * Where the target is filtered (Secs. 6.2, 6.3), before the first backward step that has pairs: repulsion, then the friction of one backward step,
+ * after which the sweeps have none.
+ *
+ * To compare with, a backward step may take projected Jacobi instead, Gauss-Seidel on the linear system, with multipliers of any sign
+ * [Harmon et al. 2008, as Sec. 4.3.1 has it], gradient descent on an augmented Lagrangian [Tang et al. 2018, as Sec. 4.3.2 has it], or no multipliers
+ * at all: a step of gradient descent with a log-barrier [Eqs. 7, 8]; and a forward step one length for all by continuous collision detection [Sec. 5].
  *
  * What is driven goes all by the same part of its way, so that obstacles keep their shape, and may come late; pinned vertices each by their own. */
 #ifndef PD_CONTACT_TWO_WAY_H

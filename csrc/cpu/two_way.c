@@ -48,21 +48,21 @@ pd_status pd_two_way_linearise(pd_context *context, const pd_model *model, const
 }
 
 pd_status pd_two_way_colour_round(pd_context *context, const pd_model *model, const pd_two_way_rows *rows, const pd_incidence *incidence,
-                                  int *fresh, int *colours, uint64_t *left) {
+                                  int *fresh, uint64_t *left) {
     long long without = 0;
 #pragma omp parallel for num_threads(pd_threads(context, rows->n, NEIGHBOURS_NANOSECONDS)) schedule(static)
-    for (int p = 0; p < rows->n; p++) fresh[p] = pd_two_way_update_colour(model, rows, incidence, colours, p);
+    for (int p = 0; p < rows->n; p++) fresh[p] = pd_two_way_update_colour(model, rows, incidence, p);
     for (int p = 0; p < rows->n; p++) {
-        colours[p] = fresh[p];
-        without += fresh[p] == 0;
+        rows->colour[p] = fresh[p];
+        without += fresh[p] <= 0;
     }
     *left = (uint64_t)without;
     return PD_OK;
 }
 
-pd_status pd_two_way_colour_keys(pd_context *context, int n, int row_bits, const int *colours, uint64_t *keys) {
-#pragma omp parallel for num_threads(pd_threads(context, n, 2)) schedule(static)
-    for (int p = 0; p < n; p++) keys[p] = (uint64_t)(colours[p] - 1) << row_bits | (uint64_t)p;
+pd_status pd_two_way_colour_keys(pd_context *context, const pd_two_way_rows *rows, int row_bits, uint64_t *keys) {
+#pragma omp parallel for num_threads(pd_threads(context, rows->n, 2)) schedule(static)
+    for (int p = 0; p < rows->n; p++) keys[p] = (uint64_t)(rows->colour[p] - 1) << row_bits | (uint64_t)p;
     return PD_OK;
 }
 
@@ -74,6 +74,16 @@ pd_status pd_two_way_colour_starts(pd_context *context, int n, int row_bits, con
     return PD_OK;
 }
 
+pd_status pd_two_way_arrange(pd_context *context, int n_points, const int *order, const pd_two_way_rows *rows,
+                             const pd_incidence *incidence, int *place, const pd_two_way_rows *out, const pd_incidence *out_incidence) {
+    int n = rows->n, entries = 4 * n > n_points + 1 ? 4 * n : n_points + 1;
+#pragma omp parallel for num_threads(pd_threads(context, n, ROW_NANOSECONDS)) schedule(static)
+    for (int e = 0; e < n; e++) pd_two_way_update_arrange(order, rows, place, out, e);
+#pragma omp parallel for num_threads(pd_threads(context, entries, 2)) schedule(static)
+    for (int e = 0; e < entries; e++) pd_two_way_update_arrange_roles(n_points, incidence, place, out_incidence, e);
+    return PD_OK;
+}
+
 pd_status pd_two_way_gather(pd_context *context, const pd_model *model, int n_points, const real *inverse, const pd_two_way_rows *edges,
                             const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *goal,
                             real *y) {
@@ -82,23 +92,41 @@ pd_status pd_two_way_gather(pd_context *context, const pd_model *model, int n_po
     return PD_OK;
 }
 
-pd_status pd_two_way_sweep(pd_context *context, const pd_model *model, const real *inverse, const pd_two_way_rows *rows, const int *order,
-                           int n_colours, const int *starts, const real *x, const real *begun, real *y) {
+pd_status pd_two_way_sweep(pd_context *context, const pd_model *model, const real *inverse, const pd_two_way_rows *rows, int n_colours,
+                           const int *starts, const real *x, const real *begun, real *y) {
     for (int c = 0; c < n_colours; c++) {
         int begin = starts[c], end = starts[c + 1];
 #pragma omp parallel for num_threads(pd_threads(context, end - begin, ROW_NANOSECONDS)) schedule(static)
-        for (int e = begin; e < end; e++) pd_two_way_update_project(model, inverse, rows, x, begun, y, order[e]);
+        for (int p = begin; p < end; p++) pd_two_way_update_project(model, inverse, rows, x, begun, y, p);
+    }
+    return PD_OK;
+}
+
+pd_status pd_two_way_repel(pd_context *context, const pd_model *model, const real *inverse, const pd_two_way_rows *rows, int n_colours,
+                           const int *starts, double strength, double range, const real *x, real *y) {
+    for (int c = 0; c < n_colours; c++) {
+        int begin = starts[c], end = starts[c + 1];
+#pragma omp parallel for num_threads(pd_threads(context, end - begin, ROW_NANOSECONDS)) schedule(static)
+        for (int p = begin; p < end; p++) pd_two_way_update_repel(model, inverse, rows, strength, range, x, y, p);
     }
     return PD_OK;
 }
 
 pd_status pd_two_way_relax(pd_context *context, const real *inverse, const pd_two_way_rows *edges, const pd_incidence *of_edges,
-                           const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *x, const real *y) {
+                           const pd_two_way_rows *pairs, const pd_incidence *of_pairs, double penalty, const real *x, const real *y) {
     const pd_two_way_rows *all[] = {edges, pairs};
     for (int i = 0; i < 2; i++) {
 #pragma omp parallel for num_threads(pd_threads(context, all[i]->n, ROW_NANOSECONDS)) schedule(static)
-        for (int p = 0; p < all[i]->n; p++) pd_two_way_update_relax(inverse, edges, of_edges, pairs, of_pairs, all[i], x, y, p);
+        for (int p = 0; p < all[i]->n; p++) pd_two_way_update_relax(inverse, edges, of_edges, pairs, of_pairs, all[i], penalty, x, y, p);
     }
+    return PD_OK;
+}
+
+pd_status pd_two_way_descend(pd_context *context, const pd_model *model, int n_points, const pd_two_way_rows *pairs,
+                             const pd_incidence *of_pairs, double strength, double range, const real *x, const real *y_0, real *inverse,
+                             real *goal) {
+#pragma omp parallel for num_threads(pd_threads(context, n_points, NEIGHBOURS_NANOSECONDS)) schedule(static)
+    for (int i = 0; i < n_points; i++) pd_two_way_update_descend(model, pairs, of_pairs, strength, range, x, y_0, i, inverse, goal);
     return PD_OK;
 }
 

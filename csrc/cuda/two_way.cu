@@ -73,9 +73,9 @@ pd_status pd_two_way_linearise(pd_context *context, const pd_model *model, const
     return PD_OK;
 }
 
-static __global__ void colour_kernel(pd_model model, pd_two_way_rows rows, pd_incidence incidence, const int *colours, int *fresh) {
+static __global__ void colour_kernel(pd_model model, pd_two_way_rows rows, pd_incidence incidence, int *fresh) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < rows.n) fresh[p] = pd_two_way_update_colour(&model, &rows, &incidence, colours, p);
+    if (p < rows.n) fresh[p] = pd_two_way_update_colour(&model, &rows, &incidence, p);
 }
 
 /* The count is of whole numbers: the order of its additions does not matter. */
@@ -83,15 +83,15 @@ static __global__ void settle_kernel(int n, const int *fresh, int *colours, unsi
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (p >= n) return;
     colours[p] = fresh[p];
-    if (fresh[p] == 0) atomicAdd(left, 1ull);
+    if (fresh[p] <= 0) atomicAdd(left, 1ull);
 }
 
 pd_status pd_two_way_colour_round(pd_context *context, const pd_model *model, const pd_two_way_rows *rows, const pd_incidence *incidence,
-                                  int *fresh, int *colours, uint64_t *left) {
+                                  int *fresh, uint64_t *left) {
     pd_status status = pd_memory_clear(context, left, sizeof *left);
     if (status) return status;
-    PD_LAUNCH(context, colour_kernel, rows->n, *model, *rows, *incidence, colours, fresh);
-    PD_LAUNCH(context, settle_kernel, rows->n, rows->n, fresh, colours, (unsigned long long *)left);
+    PD_LAUNCH(context, colour_kernel, rows->n, *model, *rows, *incidence, fresh);
+    PD_LAUNCH(context, settle_kernel, rows->n, rows->n, fresh, rows->colour, (unsigned long long *)left);
     return PD_OK;
 }
 
@@ -100,8 +100,8 @@ static __global__ void colour_keys_kernel(int n, int row_bits, const int *colour
     if (p < n) keys[p] = (uint64_t)(colours[p] - 1) << row_bits | (uint64_t)p;
 }
 
-pd_status pd_two_way_colour_keys(pd_context *context, int n, int row_bits, const int *colours, uint64_t *keys) {
-    PD_LAUNCH(context, colour_keys_kernel, n, n, row_bits, colours, keys);
+pd_status pd_two_way_colour_keys(pd_context *context, const pd_two_way_rows *rows, int row_bits, uint64_t *keys) {
+    PD_LAUNCH(context, colour_keys_kernel, rows->n, rows->n, row_bits, rows->colour, keys);
     return PD_OK;
 }
 
@@ -118,6 +118,24 @@ pd_status pd_two_way_colour_starts(pd_context *context, int n, int row_bits, con
     return PD_OK;
 }
 
+static __global__ void arrange_kernel(const int *order, pd_two_way_rows rows, int *place, pd_two_way_rows out) {
+    int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (e < rows.n) pd_two_way_update_arrange(order, &rows, place, &out, e);
+}
+
+static __global__ void arrange_roles_kernel(int entries, int n_points, pd_incidence incidence, const int *place, pd_incidence out) {
+    int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (e < entries) pd_two_way_update_arrange_roles(n_points, &incidence, place, &out, e);
+}
+
+pd_status pd_two_way_arrange(pd_context *context, int n_points, const int *order, const pd_two_way_rows *rows,
+                             const pd_incidence *incidence, int *place, const pd_two_way_rows *out, const pd_incidence *out_incidence) {
+    int n = rows->n, entries = 4 * n > n_points + 1 ? 4 * n : n_points + 1;
+    PD_LAUNCH(context, arrange_kernel, n, order, *rows, place, *out);
+    PD_LAUNCH(context, arrange_roles_kernel, entries, entries, n_points, *incidence, place, *out_incidence);
+    return PD_OK;
+}
+
 static __global__ void gather_kernel(pd_model model, int n, const real *inverse, pd_two_way_rows edges, pd_incidence of_edges,
                                      pd_two_way_rows pairs, pd_incidence of_pairs, const real *goal, real *y) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
@@ -131,31 +149,59 @@ pd_status pd_two_way_gather(pd_context *context, const pd_model *model, int n_po
     return PD_OK;
 }
 
-static __global__ void project_kernel(pd_model model, const real *inverse, pd_two_way_rows rows, const int *order, int n, const real *x,
+static __global__ void project_kernel(pd_model model, const real *inverse, pd_two_way_rows rows, int begin, int n, const real *x,
                                       const real *begun, real *y) {
     int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (e < n) pd_two_way_update_project(&model, inverse, &rows, x, begun, y, order[e]);
+    if (e < n) pd_two_way_update_project(&model, inverse, &rows, x, begun, y, begin + e);
 }
 
-pd_status pd_two_way_sweep(pd_context *context, const pd_model *model, const real *inverse, const pd_two_way_rows *rows, const int *order,
-                           int n_colours, const int *starts, const real *x, const real *begun, real *y) {
+pd_status pd_two_way_sweep(pd_context *context, const pd_model *model, const real *inverse, const pd_two_way_rows *rows, int n_colours,
+                           const int *starts, const real *x, const real *begun, real *y) {
     for (int c = 0; c < n_colours; c++) {
         int n = starts[c + 1] - starts[c];
-        PD_LAUNCH(context, project_kernel, n, *model, inverse, *rows, order + starts[c], n, x, begun, y);
+        PD_LAUNCH(context, project_kernel, n, *model, inverse, *rows, starts[c], n, x, begun, y);
+    }
+    return PD_OK;
+}
+
+static __global__ void repel_kernel(pd_model model, const real *inverse, pd_two_way_rows rows, int begin, int n, double strength,
+                                    double range, const real *x, real *y) {
+    int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (e < n) pd_two_way_update_repel(&model, inverse, &rows, strength, range, x, y, begin + e);
+}
+
+pd_status pd_two_way_repel(pd_context *context, const pd_model *model, const real *inverse, const pd_two_way_rows *rows, int n_colours,
+                           const int *starts, double strength, double range, const real *x, real *y) {
+    for (int c = 0; c < n_colours; c++) {
+        int n = starts[c + 1] - starts[c];
+        PD_LAUNCH(context, repel_kernel, n, *model, inverse, *rows, starts[c], n, strength, range, x, y);
     }
     return PD_OK;
 }
 
 static __global__ void relax_kernel(const real *inverse, pd_two_way_rows edges, pd_incidence of_edges, pd_two_way_rows pairs,
-                                    pd_incidence of_pairs, pd_two_way_rows rows, const real *x, const real *y) {
+                                    pd_incidence of_pairs, pd_two_way_rows rows, double penalty, const real *x, const real *y) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < rows.n) pd_two_way_update_relax(inverse, &edges, &of_edges, &pairs, &of_pairs, &rows, x, y, p);
+    if (p < rows.n) pd_two_way_update_relax(inverse, &edges, &of_edges, &pairs, &of_pairs, &rows, penalty, x, y, p);
 }
 
 pd_status pd_two_way_relax(pd_context *context, const real *inverse, const pd_two_way_rows *edges, const pd_incidence *of_edges,
-                           const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *x, const real *y) {
-    if (edges->n) PD_LAUNCH(context, relax_kernel, edges->n, inverse, *edges, *of_edges, *pairs, *of_pairs, *edges, x, y);
-    if (pairs->n) PD_LAUNCH(context, relax_kernel, pairs->n, inverse, *edges, *of_edges, *pairs, *of_pairs, *pairs, x, y);
+                           const pd_two_way_rows *pairs, const pd_incidence *of_pairs, double penalty, const real *x, const real *y) {
+    if (edges->n) PD_LAUNCH(context, relax_kernel, edges->n, inverse, *edges, *of_edges, *pairs, *of_pairs, *edges, penalty, x, y);
+    if (pairs->n) PD_LAUNCH(context, relax_kernel, pairs->n, inverse, *edges, *of_edges, *pairs, *of_pairs, *pairs, penalty, x, y);
+    return PD_OK;
+}
+
+static __global__ void descend_kernel(pd_model model, int n, pd_two_way_rows pairs, pd_incidence of_pairs, double strength, double range,
+                                      const real *x, const real *y_0, real *inverse, real *goal) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i < n) pd_two_way_update_descend(&model, &pairs, &of_pairs, strength, range, x, y_0, i, inverse, goal);
+}
+
+pd_status pd_two_way_descend(pd_context *context, const pd_model *model, int n_points, const pd_two_way_rows *pairs,
+                             const pd_incidence *of_pairs, double strength, double range, const real *x, const real *y_0, real *inverse,
+                             real *goal) {
+    PD_LAUNCH(context, descend_kernel, n_points, *model, n_points, *pairs, *of_pairs, strength, range, x, y_0, inverse, goal);
     return PD_OK;
 }
 

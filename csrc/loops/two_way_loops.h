@@ -20,7 +20,9 @@ typedef struct pd_two_way_rows {
     real *jacobian;   /* [n,4,3] 1/m */
     real *inverse;    /* [n] 1/(J W J^T), kg m^2; 0 where nothing of it can move */
     real *multiplier; /* [n] lambda, kg m^2 */
+    int *colour;      /* [n] from 1 on; below: none yet */
     real least;       /* of lambda: 0, or -infinity where rows are held both ways */
+    int by_distance;  /* J is the gradient of the distance, with the weights of the closest points frozen, and no volume's */
 
     /* friction, of pairs; coefficient NULL: there is none, and the others are not read */
     real *coefficient; /* [n] mu */
@@ -57,7 +59,7 @@ pd_status pd_two_way_features(pd_context *context, const pd_model *model, const 
 pd_status pd_two_way_mark_first(pd_context *context, int n, const int *kind, const int *points, const pd_incidence *incidence,
                                 unsigned char *flags);
 
-/* out = the rows [n] of these lists, with the multipliers that the same features had in `before`, else 0.
+/* out = the rows [n] of these lists, with the multipliers that the same features had in `before`, else 0, and no colours.
  *   incidence  of `before` */
 pd_status pd_two_way_take(pd_context *context, int n, const int *rows, const int *kind, const int *points, const real *length,
                           const pd_two_way_rows *before, const pd_incidence *incidence, const pd_two_way_rows *out);
@@ -67,33 +69,52 @@ pd_status pd_two_way_linearise(pd_context *context, const pd_model *model, const
                                const real *x, const pd_two_way_rows *rows);
 
 /* One round of a colouring by local maxima of a random priority [Jones and Plassmann 1993]: fresh [n]  B  out: the least colour, from 1
- * on, that no row with a common free point has, for rows without a colour (0) whose priority is above that of all such neighbours; then
- * colours = fresh, and left [1]  B  out: rows that still have none. */
+ * on, that no row with a common free point has, for rows without a colour whose priority is above that of all such neighbours; then
+ * the colours of the rows are those, and left [1]  B  out: rows that still have none. */
 pd_status pd_two_way_colour_round(pd_context *context, const pd_model *model, const pd_two_way_rows *rows, const pd_incidence *incidence,
-                                  int *fresh, int *colours, uint64_t *left);
+                                  int *fresh, uint64_t *left);
 /* keys [n]  B  out: colour above row. */
-pd_status pd_two_way_colour_keys(pd_context *context, int n, int row_bits, const int *colours, uint64_t *keys);
+pd_status pd_two_way_colour_keys(pd_context *context, const pd_two_way_rows *rows, int row_bits, uint64_t *keys);
 /* order [n]  B  out: rows by colour; starts [colours + 1]  B  out; n_colours [1]  B  out. keys: sorted */
 pd_status pd_two_way_colour_starts(pd_context *context, int n, int row_bits, const uint64_t *keys, int *order, int *starts,
                                    uint64_t *n_colours);
+
+/* out = the rows in this order [n] B, of what is known before they are linearised, and their incidence, in which each point has its rows in the order
+ * that they had.     place [n]  B  out: where a row has come to */
+pd_status pd_two_way_arrange(pd_context *context, int n_points, const int *order, const pd_two_way_rows *rows,
+                             const pd_incidence *incidence, int *place, const pd_two_way_rows *out, const pd_incidence *out_incidence);
 
 /* y = goal + W J^T lambda, with friction, of edges and of pairs [Wang et al. 2023, Eq. 11]. */
 pd_status pd_two_way_gather(pd_context *context, const pd_model *model, int n_points, const real *inverse, const pd_two_way_rows *edges,
                             const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *goal,
                             real *y);
 
-/* One projected Gauss-Seidel sweep over the rows, colour after colour: for each
+/* One projected Gauss-Seidel sweep over the rows, which are in the order of their colours, colour after colour: for each
  *     lambda' = max(least, lambda - (c + J (y - x)) / (J W J^T)),     y += W J^T (lambda' - lambda)
  * and, with friction, the same of the slip since `begun` [n_points,3], no more than mu times the normal impulse.
- *   order  B [n]      starts  H [n_colours + 1] */
-pd_status pd_two_way_sweep(pd_context *context, const pd_model *model, const real *inverse, const pd_two_way_rows *rows, const int *order,
-                           int n_colours, const int *starts, const real *x, const real *begun, real *y);
+ *   starts  H [n_colours + 1] */
+pd_status pd_two_way_sweep(pd_context *context, const pd_model *model, const real *inverse, const pd_two_way_rows *rows, int n_colours,
+                           const int *starts, const real *x, const real *begun, real *y);
+
+/* One sweep of repulsion, with the normals and weights of friction: of a pair that is nearer than its length and `range` by o, the impulse
+ * min(strength o, (o/10 - s)/(sum W beta^2)), s how far y parts it from where it is at x, if that is less than o/10: so it is parted by a tenth of
+ * o at the most [Bridson et al. 2002, Robust Treatment of Collisions, Contact and Friction for Cloth Animation, Sec. 7.2].
+ *   strength  k h^2, kg      range  m */
+pd_status pd_two_way_repel(pd_context *context, const pd_model *model, const real *inverse, const pd_two_way_rows *rows, int n_colours,
+                           const int *starts, double strength, double range, const real *x, real *y);
 
 /* One projected Jacobi step of the multipliers of edges and of pairs, all from the same y, which is not changed:
- *     lambda' = max(0, lambda - (c + J (y - x)) / (m J W J^T)),     m: the most rows that one of the row's free points has,
- * so that the dual objective never grows: J W J^T as a whole is at most m times its diagonal. */
+ *     lambda' = max(0, lambda - penalty (c + J (y - x)) / (m J W J^T)),     m: the most rows that one of the row's free points has,
+ * so that with a penalty of 1 the dual objective never grows: J W J^T as a whole is at most m times its diagonal. */
 pd_status pd_two_way_relax(pd_context *context, const real *inverse, const pd_two_way_rows *edges, const pd_incidence *of_edges,
-                           const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *x, const real *y);
+                           const pd_two_way_rows *pairs, const pd_incidence *of_pairs, double penalty, const real *x, const real *y);
+
+/* One step of gradient descent, with the diagonal of a majorant of its Hessian, on |y - y_0|_M^2 / 2 + sum strength range^2 B(u) over the rows of pairs,
+ * linearised by_distance, u how much of `range` below its length a pair is apart by [Wang et al. 2023, Eqs. 7, 8]; inverse and goal as of the metric.
+ *   strength  k h^2, kg      range  m */
+pd_status pd_two_way_descend(pd_context *context, const pd_model *model, int n_points, const pd_two_way_rows *pairs,
+                             const pd_incidence *of_pairs, double strength, double range, const real *x, const real *y_0, real *inverse,
+                             real *goal);
 
 /* What a forward step knows of the pairs that are listed, B, and by how much a gap may shrink. */
 typedef struct pd_two_way_gaps {

@@ -2,6 +2,7 @@
 #ifndef PD_TWO_WAY_UPDATE_H
 #define PD_TWO_WAY_UPDATE_H
 
+#include "elements/contact/barrier.h"
 #include "elements/contact/volume_constraint.h"
 #include "loops/two_way_loops.h"
 #include "updates/contact_update.h"
@@ -131,6 +132,7 @@ PD_FUNCTION void pd_two_way_update_take(const int *kind, const int *points, cons
     out->kind[to] = kind[p];
     out->length[to] = length[p];
     out->multiplier[to] = multiplier;
+    out->colour[to] = 0;
     for (int j = 0; j < 4; j++) out->points[4 * (size_t)to + (size_t)j] = mine[j];
     if (out->coefficient)
         for (int a = 0; a < 3; a++) out->tangential[3 * (size_t)to + (size_t)a] = tangential[a];
@@ -166,7 +168,8 @@ PD_FUNCTION void pd_two_way_update_linearise(const pd_model *model, const real *
         constraint = pd_constraint_of_edge(at, rows->length[p], (real)limit);
     } else {
         pd_nearest nearest = pd_contact_closest(kind, at);
-        constraint = pd_constraint_of_pair(kind, at, nearest, rows->length[p]);
+        constraint = rows->by_distance ? pd_constraint_of_distance(kind, nearest, rows->length[p])
+                                       : pd_constraint_of_pair(kind, at, nearest, rows->length[p]);
         if (rows->coefficient) pd_two_way_update_friction(inverse, rubbing, nearest, kind, p, rows);
     }
     for (int j = 0; j < 4; j++) {
@@ -188,11 +191,10 @@ PD_FUNCTION uint64_t pd_two_way_priority(int p) {
     return ((h ^ h >> 31) & ~(uint64_t)0x7fffffff) | (uint64_t)(unsigned)p;
 }
 
-/* The colour of row p after this round, from 1 on; 0: none yet. */
-PD_FUNCTION int pd_two_way_update_colour(const pd_model *model, const pd_two_way_rows *rows, const pd_incidence *incidence,
-                                         const int *colours, int p) {
-    const int *points = rows->points + 4 * (size_t)p;
-    if (colours[p] > 0) return colours[p];
+/* The colour of row p after this round, from 1 on; or -1 - q of a row q that it waits for: until that has a colour there is nothing to look at. */
+PD_FUNCTION int pd_two_way_update_colour(const pd_model *model, const pd_two_way_rows *rows, const pd_incidence *incidence, int p) {
+    const int *points = rows->points + 4 * (size_t)p, *colours = rows->colour;
+    if (colours[p] > 0 || (colours[p] < 0 && colours[-1 - colours[p]] <= 0)) return colours[p];
     for (int base = 1;; base += 64) {
         uint64_t used = 0;
         for (int j = 0; j < 4; j++) {
@@ -200,7 +202,7 @@ PD_FUNCTION int pd_two_way_update_colour(const pd_model *model, const pd_two_way
             if (!(pd_two_way_inverse_mass(model, i) > 0)) continue;
             for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
                 int q = incidence->roles[r] / 4;
-                if (colours[q] == 0 && pd_two_way_priority(q) > pd_two_way_priority(p)) return 0;
+                if (colours[q] <= 0 && pd_two_way_priority(q) > pd_two_way_priority(p)) return -1 - q;
                 if (colours[q] >= base && colours[q] < base + 64) used |= (uint64_t)1 << (colours[q] - base);
             }
         }
@@ -216,6 +218,26 @@ PD_FUNCTION void pd_two_way_update_start(int n, int row_bits, const uint64_t *ke
     order[e] = (int)(keys[e] & (((uint64_t)1 << row_bits) - 1));
     if (e == 0 || (int)(keys[e - 1] >> row_bits) != colour) starts[colour] = e;
     if (e == n - 1) starts[colour + 1] = n, *n_colours = (uint64_t)colour + 1;
+}
+
+/* Row e of pd_two_way_arrange. */
+PD_FUNCTION void pd_two_way_update_arrange(const int *order, const pd_two_way_rows *rows, int *place, const pd_two_way_rows *out, int e) {
+    int p = order[e];
+    place[p] = e;
+    out->kind[e] = rows->kind[p];
+    out->length[e] = rows->length[p];
+    out->multiplier[e] = rows->multiplier[p];
+    out->colour[e] = rows->colour[p];
+    for (int j = 0; j < 4; j++) out->points[4 * (size_t)e + (size_t)j] = rows->points[4 * (size_t)p + (size_t)j];
+    for (int a = 0; rows->coefficient && a < 3; a++)
+        out->tangential[3 * (size_t)e + (size_t)a] = rows->tangential[3 * (size_t)p + (size_t)a];
+}
+
+/* Entry e of the incidence of pd_two_way_arrange. */
+PD_FUNCTION void pd_two_way_update_arrange_roles(int n_points, const pd_incidence *incidence, const int *place, const pd_incidence *out,
+                                                 int e) {
+    if (e <= n_points) out->start[e] = incidence->start[e];
+    if (e < incidence->start[n_points]) out->roles[e] = 4 * place[incidence->roles[e] / 4] + incidence->roles[e] % 4;
 }
 
 /* ---- the backward step ------------------------------------------------------------------------------------------------------------------ */
@@ -285,7 +307,7 @@ PD_FUNCTION real pd_two_way_residual(const pd_two_way_rows *rows, const real *x,
 /* Row p of a Jacobi step. */
 PD_FUNCTION void pd_two_way_update_relax(const real *inverse, const pd_two_way_rows *edges, const pd_incidence *of_edges,
                                          const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const pd_two_way_rows *rows,
-                                         const real *x, const real *y, int p) {
+                                         double penalty, const real *x, const real *y, int p) {
     int most = 1;
     if (!(rows->inverse[p] > 0)) return;
     for (int j = 0; j < 4; j++) {
@@ -295,7 +317,7 @@ PD_FUNCTION void pd_two_way_update_relax(const real *inverse, const pd_two_way_r
             (edges->n ? of_edges->start[i + 1] - of_edges->start[i] : 0) + (pairs->n ? of_pairs->start[i + 1] - of_pairs->start[i] : 0);
         most = here > most ? here : most;
     }
-    real after = rows->multiplier[p] - pd_two_way_residual(rows, x, y, p) * rows->inverse[p] / (real)most;
+    real after = rows->multiplier[p] - (real)penalty * pd_two_way_residual(rows, x, y, p) * rows->inverse[p] / (real)most;
     rows->multiplier[p] = after > rows->least ? after : rows->least;
 }
 
@@ -312,6 +334,51 @@ PD_FUNCTION void pd_two_way_update_project(const pd_model *model, const real *in
         for (int j = 0; j < 4; j++)
             pd_two_way_move(model, inverse, points, j, pd_vector_scale(after - before, pd_vector_load(J + 3 * j)), y);
     if (rows->coefficient) pd_two_way_update_rub(model, inverse, rows, begun, y, p);
+}
+
+/* The repulsion of row p. */
+PD_FUNCTION void pd_two_way_update_repel(const pd_model *model, const real *inverse, const pd_two_way_rows *rows, double strength,
+                                         double range, const real *x, real *y, int p) {
+    const int *points = rows->points + 4 * (size_t)p;
+    const real *weights = rows->weights + 4 * (size_t)p;
+    pd_vector normal = pd_vector_load(rows->normal + 3 * (size_t)p);
+    real over = (real)range - rows->value[p] * rows->length[p], parted = 0;
+    if (!(over > 0 && rows->inverse[p] > 0)) return;
+    for (int j = 0; j < 4; j++) {
+        if (weights[j] == 0) continue;
+        pd_vector move = pd_vector_subtract(pd_vector_load(y + 3 * (size_t)points[j]), pd_vector_load(x + 3 * (size_t)points[j]));
+        parted += weights[j] * pd_vector_dot(normal, move);
+    }
+    real most = rows->share[p] * ((real)0.1 * over - parted), impulse = (real)strength * over;
+    if (!(most > 0)) return;
+    if (impulse > most) impulse = most;
+    for (int j = 0; j < 4; j++) pd_two_way_move(model, inverse, points, j, pd_vector_scale(weights[j] * impulse, normal), y);
+}
+
+/* Point i of pd_two_way_descend. The weights of a pair sum to two without their signs, so that 2 |beta_i| B'' lies above what its corners share; the
+ * curvature of a distance takes from it, as B' < 0. */
+PD_FUNCTION void pd_two_way_update_descend(const pd_model *model, const pd_two_way_rows *pairs, const pd_incidence *of_pairs,
+                                           double strength, double range, const real *x, const real *y_0, int i, real *inverse,
+                                           real *goal) {
+    real weight = pd_two_way_inverse_mass(model, i), k = (real)strength, more = 0;
+    size_t row = 3 * (size_t)i;
+    pd_vector force = pd_vector_of(0, 0, 0), at = pd_vector_load(x + row);
+    inverse[i] = weight;
+    for (size_t a = row; a < row + 3; a++) goal[a] = y_0[a];
+    if (!(weight > 0)) return;
+    for (int r = pairs->n ? of_pairs->start[i] : 0; pairs->n && r < of_pairs->start[i + 1]; r++) {
+        size_t role = (size_t)of_pairs->roles[r], p = role / 4;
+        real v = -pairs->value[p] * pairs->length[p] / (real)range, u = (real)1 - v;
+        if (!(v > 0)) continue;
+        if (!(u > PD_EPSILON)) u = PD_EPSILON;
+        pd_vector weighted = pd_vector_scale(pairs->length[p], pd_vector_load(pairs->jacobian + 3 * role));
+        pd_law_slopes slopes = pd_barrier_slopes(u, v);
+        force = pd_vector_along(force, -k * (real)range * slopes.first, weighted);
+        more += (real)2 * k * slopes.second * pd_sqrt(pd_vector_dot(weighted, weighted));
+    }
+    inverse[i] = (real)1 / ((real)1 / weight + more);
+    pd_vector pull = pd_vector_along(force, (real)1 / weight, pd_vector_subtract(pd_vector_load(y_0 + row), at));
+    pd_vector_store(pd_vector_along(at, inverse[i], pd_two_way_held(model, i, pull)), goal + row);
 }
 
 /* ---- the forward step ------------------------------------------------------------------------------------------------------------------- */

@@ -18,8 +18,15 @@ if TYPE_CHECKING:
 
 __all__ = ["ContactUpdate", "TwoWayContact"]
 
-MULTIPLIERS = ("gauss_seidel", "jacobi", "linear")  # PD_TWO_WAY_GAUSS_SEIDEL, .. of csrc/contact/contact.h
+MULTIPLIERS = (
+    "gauss_seidel",
+    "jacobi",
+    "linear",
+    "augmented_lagrangian",
+    "barrier",
+)  # PD_TWO_WAY_GAUSS_SEIDEL, .. of csrc/contact/contact.h
 LENGTHS = ("distances", "impact")  # PD_TWO_WAY_DISTANCES, ..
+FRICTION_IN = ("sweeps", "filter")
 
 
 @dataclass(frozen=True)
@@ -49,17 +56,31 @@ class TwoWayContact:
     edge_limit : float or None
         sigma: how long an edge of a shell or a rod may be, in parts of its length at rest [Eq. 17]. It holds everywhere, as a limit to the
         stretch of the material, since a target that contact has moved knows nothing else of it. None: no limit. Tets have none.
-    multipliers : "gauss_seidel", "jacobi" or "linear"
+    multipliers : "gauss_seidel", "jacobi", "linear", "augmented_lagrangian" or "barrier"
         How a sweep of a backward step goes: projected Gauss-Seidel; projected Jacobi [Sec. 4.2.2], every row relaxed by how many rows meet
         in one of its vertices; Gauss-Seidel on the linear system alone, whose rows pull as well as they push [Harmon et al. 2008, Robust
-        Treatment of Simultaneous Collisions, as Sec. 4.3.1 has it]. The last two are there to compare with, and take no friction; the
-        last may throw a target away, which raises DivergenceError in the next step.
+        Treatment of Simultaneous Collisions, as Sec. 4.3.1 has it]; `sweeps` steps of gradient descent on an augmented Lagrangian, each
+        with one of its multipliers [Tang et al. 2018, I-Cloth, as Sec. 4.3.2 has it]; none at all, but a step of gradient descent, scaled
+        by the diagonal, on the distance from the solver's target and a log-barrier of the gap above `separation` [Eqs. 7, 8], for which
+        `edge_limit` must be None. All but the first are there to compare with, and take neither friction nor repulsion; the linear
+        system may throw a target away, which raises DivergenceError in the next step.
     lengths : "distances" or "impact"
         How far a forward step goes: each vertex by the distances of its pairs; all by one part of their ways, by the certified time of
         impact of continuous collision detection, which is there to compare with.
     friction : float or dict
         Coefficient of friction mu >= 0 of all pairs, or of pairs of bodies and obstacles by their names, as in `BarrierContact`: what has
         slipped since the step began is taken back, by at most mu times the normal impulse. What sticks does not creep.
+    friction_in : "sweeps" or "filter"
+        Where friction acts: in every sweep, so that it knows the impulses that are found; or, as printed [Sec. 6.3], in the target alone,
+        before the first backward step that has pairs, by mu times the impulses that `sweeps` sweeps find. As printed the impulses
+        of collisions stay in the target too, and were measured to throw what meets askew sideways; here those of friction do alone.
+    repulsion : float
+        k >= 0, N/m, of a force between pairs that are nearer than `distance` by less than that again [Sec. 6.2; Bridson et al. 2002, Robust
+        Treatment of Collisions, Contact and Friction for Cloth Animation, Sec. 7.2]: with o the part of 2 `distance` - `separation` that
+        they are nearer by, the impulse is dt k o, but parts them by at most o/10 in the step. So a pair with the reduced mass m gets at
+        most m (o/(10 dt))^2/2 of energy in each. 0: there is none.
+    strength : float
+        k > 0, kg/s^2, of the log-barrier; read by multipliers="barrier" alone [Fig. 6].
     every : int
         Iterations of the solver from one update to the next, which the solver then goes on from [Sec. 6.1]; 0: one at the end of the step.
 
@@ -84,9 +105,14 @@ class TwoWayContact:
     sweeps: int = field(default=4, kw_only=True)
     steps: int = field(default=512, kw_only=True)
     edge_limit: float | None = field(default=1.1, kw_only=True)
-    multipliers: Literal["gauss_seidel", "jacobi", "linear"] = field(default="gauss_seidel", kw_only=True)
+    multipliers: Literal["gauss_seidel", "jacobi", "linear", "augmented_lagrangian", "barrier"] = field(
+        default="gauss_seidel", kw_only=True
+    )
     lengths: Literal["distances", "impact"] = field(default="distances", kw_only=True)
     friction: float | Mapping = field(default=0.0, kw_only=True)
+    friction_in: Literal["sweeps", "filter"] = field(default="sweeps", kw_only=True)
+    repulsion: float = field(default=0.0, kw_only=True)
+    strength: float = field(default=20.0, kw_only=True)
     every: int = field(default=0, kw_only=True)
 
     def __post_init__(self):
@@ -105,10 +131,15 @@ class TwoWayContact:
             keep(self, friction=PairTable("friction", self.friction))
         else:
             keep(self, friction=number("friction", self.friction, minimum=0.0))
-        for name, known in (("multipliers", MULTIPLIERS), ("lengths", LENGTHS)):
+        for name, known in (("multipliers", MULTIPLIERS), ("lengths", LENGTHS), ("friction_in", FRICTION_IN)):
             choice(name, getattr(self, name), known)
-        if self.multipliers != "gauss_seidel" and (self.friction if isinstance(self.friction, float) else any(self.friction.values())):
-            raise ValueError(f"friction: multipliers={self.multipliers!r} takes none, got {self.friction!r}")
+        keep(self, repulsion=number("repulsion", self.repulsion, minimum=0.0), strength=number("strength", self.strength, above=0.0))
+        friction = self.friction if isinstance(self.friction, float) else max(self.friction.values(), default=0.0)
+        for name, value in (("friction", friction), ("repulsion", self.repulsion)):
+            if self.multipliers != "gauss_seidel" and value > 0.0:
+                raise ValueError(f"{name}: multipliers={self.multipliers!r} takes none, got {getattr(self, name)!r}")
+        if self.multipliers == "barrier" and self.edge_limit is not None:
+            raise ValueError(f"edge_limit: multipliers='barrier' takes None alone, got {self.edge_limit:g}")
         keep(self, every=integer("every", self.every, 0, 10**9))
 
     def _law(self):
@@ -120,6 +151,7 @@ class TwoWayContact:
         edges, lengths = touching.stretching() if self.edge_limit is not None else (np.zeros((0, 2), np.int32), np.zeros(0))
         own = {"steps": self.steps, "sweeps": self.sweeps, "every": self.every, "edge_limit": self.edge_limit or 1.0}
         own |= {"multipliers": MULTIPLIERS.index(self.multipliers), "lengths_by": LENGTHS.index(self.lengths)}
+        own |= {"filtered": FRICTION_IN.index(self.friction_in)} | self._in_a_step(dt)
         self._check_precision(touching.rest, dtype)
         return {
             "two_way": own
@@ -129,6 +161,13 @@ class TwoWayContact:
                 "lengths": np.ascontiguousarray(lengths, dtype),
             }
         }
+
+    def _in_a_step(self, dt):
+        """What forces of repulsion and of the barrier come to in a step of dt s, kg."""
+        for name, used in (("repulsion", self.repulsion > 0.0), ("strength", self.multipliers == "barrier")):
+            if used and dt is None:
+                raise ValueError(f"{name}: a force needs a time step, got dt=None")
+        return {name: getattr(self, name) * (dt or 0.0) ** 2 for name in ("strength", "repulsion")}
 
     def _check_precision(self, points, dtype):
         least = 32.0 * float(np.finfo(dtype).eps) * float(np.abs(points).max(initial=0.0))

@@ -40,18 +40,83 @@ def test_a_body_falls_lands_and_rests_at_its_distance():
     assert sim.last_step.update.status == "converged"
 
 
-@pytest.mark.parametrize("friction", [0.0, 0.1, 0.2, 0.4])
-def test_friction_on_an_incline_is_coulombs(friction):
+@pytest.mark.parametrize(("friction", "where"), [(0.0, "sweeps"), (0.1, "sweeps"), (0.4, "sweeps"), (0.2, "filter"), (0.4, "filter")])
+def test_friction_on_an_incline_is_coulombs(friction, where):
     """If it failed, what slides would be as fast with friction as without, and what sticks would creep."""
     slope = 0.2553
     angle = np.arctan(slope)
     gravity = G * np.array([np.sin(angle), -np.cos(angle), 0.0])
-    sim = dropped(height=5e-3, gravity=gravity, friction=friction)
+    sim = dropped(height=5e-3, gravity=gravity, friction=friction, friction_in=where)
     sim.step(20)
     expected = max(0.0, gravity[0] - friction * -gravity[1]) * 0.2
     assert sim.velocities[0, 0] == pytest.approx(expected, rel=1e-9, abs=1e-12)
     if friction > slope:
         assert abs(sim.positions[0, 0]) < 1e-12
+
+
+def landed(friction, where="filter"):
+    """Two stiff cubes that meet in a step, off the middle and askew, and how fast they were."""
+    scene = pdgpu.Scene((0.0, 0.0, 0.0))
+    stiff = pdgpu.ARAP.from_young(young=1e6, poisson=0.3)
+    scene.add_solid(cube(0.1, 2, (-0.0515, 0.0, 0.0)), stiff, density=1000.0, velocity=(0.5, 0.6, 0.0))
+    scene.add_solid(cube(0.1, 2, (0.0515, 0.01, 0.005)), stiff, density=3000.0, velocity=(-0.2, 0.0, 0.1))
+    sim = simulation(scene, pdgpu.TwoWayContact(2e-3, friction=friction, friction_in=where, sweeps=16))
+    before = sim.velocities
+    sim.step()
+    assert sim.last_step.update.rows > 10
+    return sim, before
+
+
+def test_a_filter_of_friction_takes_energy_and_no_more_than_coulomb():
+    """If it failed, friction as the paper has it would push, pull harder than the impulse that presses, or take momentum from both."""
+    frames = {mu: landed(mu) for mu in (0.0, 0.1, 0.2, 10.0)}
+    energy = {mu: 0.5 * sim.masses @ (sim.velocities**2).sum(axis=1) for mu, (sim, _) in frames.items()}
+    assert energy[0.0] > energy[0.1] > energy[0.2] > energy[10.0] > 0.0
+    first = slice(0, len(frames[0.0][0].positions) // 2)
+    for mu, (sim, before) in frames.items():
+        given = sim.masses[:, None] * (sim.velocities - before)
+        assert np.linalg.norm(given.sum(axis=0)) < 1e-12 * np.abs(given).sum()
+        given = given[first].sum(axis=0)
+        # normals of what the impact has bent are not all along x: 0.014 without friction
+        assert given[0] < 0.0 and np.linalg.norm(given[1:]) <= (mu + 0.02) * -given[0]
+        if 0.0 < mu < 1.0:
+            assert np.linalg.norm(given[1:]) > 0.5 * mu * -given[0] and given[1] < 0.0
+
+
+@pytest.mark.parametrize(("stiffness", "apart"), [(0.0, 3e-3), (20.0, 3e-3), (1e6, 3e-3), (1e6, 3.9e-3), (1e6, 4.1e-3)])
+def test_repulsion_is_hookes_and_parts_no_farther_than_a_tenth(stiffness, apart):
+    """If it failed, bodies that come near would be thrown apart, the farther the harder they repel, or not be kept apart at all."""
+    scene = pdgpu.Scene((0.0, 0.0, 0.0))
+    scene.add_particles([[0.0, 0.0, 0.0], [apart, 0.0, 0.0]], mass=[1.0, 3.0])
+    sim = simulation(scene, pdgpu.TwoWayContact(2e-3, 1e-5, repulsion=stiffness))
+    over, mass, parted = max(0.0, 2 * 2e-3 - 1e-5 - apart), 0.75, 0.0
+    for _ in range(3):  # what parts as fast already gets nothing more
+        most = max(parted, min(parted + 0.01**2 * stiffness * over / mass, 0.1 * over))
+        sim.step()
+        parted, over = most, max(0.0, over - most)
+        assert np.diff(0.01 * sim.velocities[:, 0])[0] == pytest.approx(parted, rel=1e-6, abs=1e-15)
+    assert 0.5 * sim.masses @ (sim.velocities**2).sum(axis=1) <= 0.5 * mass * (0.1 * 1.1e-3 / 0.01) ** 2
+    assert sim.masses @ sim.velocities == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_log_barrier_ends_where_its_gradient_does():
+    """If it failed, the rival would be another problem than the paper's: its strength would mean something else."""
+    aim, far, mass = 6e-3 - 0.01 * 2.0 - 0.01**2 * G, 5e-3 - 5e-5, 2.0
+    for strength in (2.0, 200.0):
+        sim = dropped(height=6e-3, velocity=(0.0, -2.0, 0.0), multipliers="barrier", edge_limit=None, strength=strength)
+        sim.step()
+
+        def slope(y, strength=strength):
+            d = y - 5e-5
+            return mass * (y - aim) - 0.01**2 * strength * (far - d) * (-2.0 * np.log(d / far) + (far - d) / d)
+
+        low, high = 5e-5 * (1 + 1e-9), 5e-3
+        for _ in range(200):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if slope(middle) < 0.0 else (low, middle)
+        assert sim.last_step.update.status == "converged" and 5e-5 < middle < 5e-3
+        # to the minimum of a target that is a tenth of the distance away
+        assert abs(slope(sim.positions[0, 1])) < 0.1 * 5e-3 * mass
 
 
 def particles(scene, points, velocity):
@@ -299,7 +364,13 @@ def test_the_solver_goes_on_from_an_update_between_its_iterations():
 # ---- what it is compared with -----------------------------------------------------------------------------------------------
 
 
-RIVALS = [{"multipliers": "jacobi", "sweeps": 8}, {"multipliers": "linear", "edge_limit": None}, {"lengths": "impact"}]
+RIVALS = [
+    {"multipliers": "jacobi", "sweeps": 8},
+    {"multipliers": "linear", "edge_limit": None},
+    {"multipliers": "augmented_lagrangian", "sweeps": 8},
+    {"multipliers": "barrier", "edge_limit": None},
+    {"lengths": "impact"},
+]
 
 
 @judged
@@ -311,10 +382,11 @@ def test_every_state_of_a_rival_is_clean(rival):
     assert found.intersections == 0 and found.contacts > 0
 
 
-def test_jacobi_comes_to_the_multipliers_of_gauss_seidel():
-    """If it failed, projected Jacobi would solve another problem, and no number of sweeps would make it good."""
+@pytest.mark.parametrize("rival", ["jacobi", "augmented_lagrangian"])
+def test_a_rival_comes_to_the_multipliers_of_gauss_seidel(rival):
+    """If it failed, a rival would solve another problem, and no number of sweeps would make it good."""
     found = {}
-    for multipliers, sweeps in (("gauss_seidel", 400), ("jacobi", 4000), ("jacobi", 4)):
+    for multipliers, sweeps in (("gauss_seidel", 400), (rival, 4000), (rival, 4)):
         contact = pdgpu.TwoWayContact(1e-3, multipliers=multipliers, sweeps=sweeps, steps=1)
         sim = simulation(crossing_patches(), contact)
         sim.step()
@@ -415,6 +487,12 @@ def test_what_stops_a_step_leaves_its_beginning():
         ({"distance": 1e-3, "every": -1}, "every"),
         ({"distance": 1e-3, "multipliers": "newton"}, "multipliers"),
         ({"distance": 1e-3, "lengths": "short"}, "lengths"),
+        ({"distance": 1e-3, "friction_in": "both"}, "friction_in"),
+        ({"distance": 1e-3, "repulsion": -1.0}, "repulsion"),
+        ({"distance": 1e-3, "strength": 0.0}, "strength"),
+        ({"distance": 1e-3, "multipliers": "barrier"}, "edge_limit: multipliers='barrier' takes None alone"),
+        ({"distance": 1e-3, "multipliers": "barrier", "edge_limit": None, "friction": 0.1}, "friction"),
+        ({"distance": 1e-3, "multipliers": "linear", "repulsion": 1.0}, "repulsion: multipliers='linear' takes none"),
         ({"distance": 1e-3, "multipliers": "jacobi", "friction": 0.1}, "friction: multipliers='jacobi' takes none"),
         ({"distance": 1e-3, "multipliers": "linear", "friction": {("a", "b"): 0.1}}, "friction"),
     ],
@@ -439,6 +517,11 @@ def test_what_it_cannot_do_is_refused():
         simulation(scene, contact).contact_forces()
     with pytest.raises(ValueError, match="no body"):
         simulation(scene, pdgpu.TwoWayContact(1e-3, friction={("a", "b"): 0.1}))
+    still = pdgpu.Scene()
+    still.add_rod(pdgpu.Mesh([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0]], edges=[[0, 1]]), pdgpu.Spring(1.0), density=1.0).pin([0])
+    for settings in ({"repulsion": 1.0}, {"multipliers": "barrier", "edge_limit": None}):
+        with pytest.raises(ValueError, match="a force needs a time step, got dt=None"):
+            simulation(still, pdgpu.TwoWayContact(1e-3, **settings), dt=None)
     far = pdgpu.Scene()
     far.add_particles([[100.0, 0.0, 0.0]], mass=1.0)
     with pytest.raises(ValueError, match=r"separation: 1e-05 m is too small for float32 and coordinates up to 100 m"):

@@ -17,6 +17,9 @@ pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("dtype")]
         ("sand", {"friction": 0.3}),
         ("bodies in a box", {"multipliers": "jacobi"}),
         ("crossing cloths", {"multipliers": "linear", "lengths": "impact"}),
+        ("sand", {"friction": 0.3, "friction_in": "filter", "repulsion": 1.0}),
+        ("crossing cloths", {"multipliers": "barrier", "edge_limit": None}),
+        ("sand", {"multipliers": "augmented_lagrangian"}),
     ],
 )
 def test_steps(name, settings, dtype):

@@ -62,8 +62,8 @@ PD_FUNCTION int pd_constraint_is_parallel(const real *x) {
     return pd_vector_dot(n, n) <= PD_PARALLEL_SINE * PD_PARALLEL_SINE * pd_vector_dot(a, a) * pd_vector_dot(b, b);
 }
 
-/* A pair that is nearest at x [4,3] by the features of its kind, to be apart by `distance`, m. */
-PD_FUNCTION pd_constraint pd_constraint_of_pair(int kind, const real *x, pd_nearest nearest, real distance) {
+/* A pair to be apart by `distance`, m, with its weights and its normal frozen. */
+PD_FUNCTION pd_constraint pd_constraint_of_distance(int kind, pd_nearest nearest, real distance) {
     pd_constraint out;
     real weights[4], per = (real)1 / distance;
     pd_per_corner_store(nearest.weights, weights);
@@ -71,6 +71,12 @@ PD_FUNCTION pd_constraint pd_constraint_of_pair(int kind, const real *x, pd_near
     for (int j = 0; j < 4; j++)
         out.gradient[j] = pd_vector_scale(j < pd_contact_corners(kind) ? weights[j] * per : (real)0, nearest.normal);
     if (kind == PD_VERTEX_PLANE) out.gradient[2] = pd_vector_of(0, 0, 0); // the row of the normal
+    return out;
+}
+
+/* A pair that is nearest at x [4,3] by the features of its kind, to be apart by `distance`, m. */
+PD_FUNCTION pd_constraint pd_constraint_of_pair(int kind, const real *x, pd_nearest nearest, real distance) {
+    pd_constraint out = pd_constraint_of_distance(kind, nearest, distance);
     if (kind != PD_VERTEX_TRIANGLE && kind != PD_EDGE_EDGE) return out;
     pd_points4 p = pd_points4_load(x);
     int edges = kind == PD_EDGE_EDGE;
