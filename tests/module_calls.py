@@ -70,6 +70,8 @@ def backend_calls(module):
         "devices": (),
         "unavailable": (),
         "versions": (),
+        "use_device": (0,),
+        "workspace_counts": (),
         "loop_seconds": (),
         "element_batch": (kind, 1, x, rest, np.ones((2, 1), dtype), 1),
         "pair_closest": (2, x, 1),

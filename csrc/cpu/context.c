@@ -14,12 +14,14 @@
 /* MAX_THREADS: beyond what any machine has. */
 enum { HUGE_PAGE = 1 << 21, MAX_THREADS = 1024 };
 
-pd_status pd_context_create(pd_context **out, int threads, pd_error *error) {
+pd_status pd_context_create(pd_context **out, pd_place place, pd_error *error) {
     *out = NULL;
-    if (threads > MAX_THREADS) return pd_fail(error, PD_ERROR_VALUE, "threads: must be at most %d, got %d", MAX_THREADS, threads);
+    if (place.device != 0) return pd_fail(error, PD_ERROR_DEVICE, "device: %d is not there: the CPU is one device", place.device);
+    if (place.threads > MAX_THREADS)
+        return pd_fail(error, PD_ERROR_VALUE, "threads: must be at most %d, got %d", MAX_THREADS, place.threads);
     *out = calloc(1, sizeof **out);
     if (!*out) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for a context");
-    (*out)->threads = threads > 0 ? threads : 1;
+    (*out)->threads = place.threads > 0 ? place.threads : 1;
     return PD_OK;
 }
 

@@ -1,14 +1,10 @@
 /* Context, memory and graphs of the CUDA backend; what can fail before the first kernel runs is in device.cu.
  *
- * Everything lives on device PD_DEVICE. Which device is current belongs to the thread, and other libraries in the process change it,
- * so the functions here set it: everything an algorithm does begins with one of them, and its launches follow on the same thread. */
+ * Everything of a context lives on its device, which is made the thread's own wherever the runtime is asked for something. */
 #include "cuda/context.cuh"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* A capture began on the right device, and only what belongs into the graph is called until it ends. */
-static cudaError_t use_device(const pd_context *context) { return context->capturing ? cudaSuccess : cudaSetDevice(PD_DEVICE); }
 
 /* PDGPU_JACOBI; see pd_sweeps_way. */
 static pd_status sweeps_way(pd_sweeps_way *out, pd_error *error) {
@@ -24,22 +20,26 @@ static pd_status sweeps_way(pd_sweeps_way *out, pd_error *error) {
     return PD_OK;
 }
 
-pd_status pd_context_create(pd_context **out, int threads, pd_error *error) {
+pd_status pd_context_create(pd_context **out, pd_place place, pd_error *error) {
     *out = NULL;
     int count = 0;
     pd_status status = pd_device_count(&count, error);
     if (status) return status;
     if (count == 0) return PD_ERROR_DEVICE; // the text is there already
+    if (place.device < 0 || place.device >= count)
+        return pd_fail(error, PD_ERROR_DEVICE, "device: 'cuda:%d' is not there, of %d the last is 'cuda:%d'", place.device, count,
+                       count - 1);
     pd_context *context = (pd_context *)calloc(1, sizeof *context);
     if (!context) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for a context");
-    context->threads = threads > 0 ? threads : 1;
+    context->device = place.device;
+    context->threads = place.threads > 0 ? place.threads : 1;
     status = sweeps_way(&context->sweeps, error);
     if (status) {
         free(context);
         return status;
     }
-    cudaError_t code = cudaSetDevice(PD_DEVICE);
-    if (code == cudaSuccess) code = cudaDeviceGetAttribute(&context->multiprocessors, cudaDevAttrMultiProcessorCount, PD_DEVICE);
+    cudaError_t code = pd_device_use(context);
+    if (code == cudaSuccess) code = cudaDeviceGetAttribute(&context->multiprocessors, cudaDevAttrMultiProcessorCount, context->device);
     if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&context->stream, cudaStreamNonBlocking);
     for (int m = 0; m < PD_MARK_COUNT && code == cudaSuccess; m++) code = cudaEventCreate(&context->marks[m]);
     if (code == cudaSuccess) code = cudaMalloc((void **)&context->index, sizeof(int));
@@ -55,6 +55,7 @@ pd_status pd_context_create(pd_context **out, int threads, pd_error *error) {
 
 void pd_context_destroy(pd_context *context) {
     if (!context) return;
+    pd_device_use(context);
     if (context->stream) cudaStreamSynchronize(context->stream);
     cudaFree(context->index);
     for (int m = 0; m < PD_MARK_COUNT; m++)
@@ -71,26 +72,26 @@ int pd_context_threads(const pd_context *context) { return context->threads; }
 pd_counts pd_context_counts(const pd_context *context) { return context->counts; }
 
 pd_location pd_context_location(const pd_context *context) {
-    pd_location slot = {1, PD_DEVICE, context->stream};
+    pd_location slot = {1, context->device, context->stream};
     return slot;
 }
 
 pd_status pd_context_wait(pd_context *context) {
-    cudaError_t code = use_device(context);
+    cudaError_t code = pd_device_use(context);
     context->counts.waits++;
     if (code == cudaSuccess) code = cudaStreamSynchronize(context->stream);
     return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "waiting for the device");
 }
 
 pd_status pd_mark(pd_context *context, int which) {
-    cudaError_t code = use_device(context);
+    cudaError_t code = pd_device_use(context);
     if (code == cudaSuccess) code = cudaEventRecord(context->marks[which], context->stream);
     return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "a mark");
 }
 
 pd_status pd_marked_seconds(pd_context *context, int from, int to, double *seconds) {
     float milliseconds = 0;
-    cudaError_t code = use_device(context);
+    cudaError_t code = pd_device_use(context);
     if (code == cudaSuccess) code = cudaEventElapsedTime(&milliseconds, context->marks[from], context->marks[to]);
     *seconds = 1e-3 * (double)milliseconds;
     return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "reading the marks");
@@ -99,7 +100,7 @@ pd_status pd_marked_seconds(pd_context *context, int from, int to, double *secon
 /* ---- memory ------------------------------------------------------------------------------------------------------------------ */
 
 pd_status pd_memory_create(pd_context *context, void **out, size_t bytes) {
-    cudaError_t code = use_device(context);
+    cudaError_t code = pd_device_use(context);
     *out = NULL;
     context->counts.allocations++;
     if (code == cudaSuccess) code = cudaMalloc(out, bytes ? bytes : 1);
@@ -117,7 +118,7 @@ pd_status pd_memory_create(pd_context *context, void **out, size_t bytes) {
 
 void pd_memory_destroy(pd_context *context, void *memory) {
     if (!memory) return;
-    cudaSetDevice(PD_DEVICE);
+    pd_device_use(context);
     cudaStreamSynchronize(context->stream);
     cudaFree(memory);
     cudaGetLastError();
@@ -125,7 +126,7 @@ void pd_memory_destroy(pd_context *context, void *memory) {
 
 static pd_status copy(pd_context *context, void *target, const void *source, size_t bytes, cudaMemcpyKind kind, const char *what) {
     if (!bytes) return PD_OK;
-    cudaError_t code = use_device(context);
+    cudaError_t code = pd_device_use(context);
     if (code == cudaSuccess) code = cudaMemcpyAsync(target, source, bytes, kind, context->stream);
     if (kind != cudaMemcpyDeviceToDevice) {
         // host memory may be freed or read as soon as this returns
@@ -149,7 +150,7 @@ pd_status pd_memory_copy(pd_context *context, void *target, const void *source, 
 
 pd_status pd_memory_clear(pd_context *context, void *target, size_t bytes) {
     if (!bytes) return PD_OK;
-    cudaError_t code = use_device(context);
+    cudaError_t code = pd_device_use(context);
     if (code == cudaSuccess) code = cudaMemsetAsync(target, 0, bytes, context->stream);
     return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "clear");
 }
@@ -167,7 +168,7 @@ int pd_can_capture(const pd_context *context) {
 }
 
 pd_status pd_capture_begin(pd_context *context) {
-    cudaError_t code = cudaSetDevice(PD_DEVICE);
+    cudaError_t code = pd_device_use(context);
     // relaxed: other threads, and other libraries in this one, may allocate meanwhile; nothing here does
     if (code == cudaSuccess) code = cudaStreamBeginCapture(context->stream, cudaStreamCaptureModeRelaxed);
     if (code != cudaSuccess) return pd_cuda_failure(context, code, "beginning a capture");
@@ -202,7 +203,7 @@ done:
 }
 
 pd_status pd_graph_launch(pd_context *context, const pd_graph *graph) {
-    cudaError_t code = cudaSetDevice(PD_DEVICE);
+    cudaError_t code = pd_device_use(context);
     if (code == cudaSuccess) code = cudaGraphLaunch(graph->executable, context->stream);
     context->counts.launches++;
     return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "launch of a graph");
@@ -212,7 +213,7 @@ int pd_graph_nodes(const pd_graph *graph) { return (int)graph->nodes; }
 
 void pd_graph_destroy(pd_context *context, pd_graph *graph) {
     if (!graph) return;
-    cudaSetDevice(PD_DEVICE);
+    pd_device_use(context);
     cudaStreamSynchronize(context->stream);
     cudaGraphExecDestroy(graph->executable);
     cudaGetLastError();

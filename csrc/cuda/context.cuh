@@ -10,7 +10,8 @@
 typedef enum pd_sweeps_way { PD_SWEEPS_BY_SIZE, PD_SWEEPS_PERSISTENT, PD_SWEEPS_LAUNCHES } pd_sweeps_way;
 
 struct pd_context {
-    cudaStream_t stream;
+    int device;
+    cudaStream_t stream; /* of the device, as all that follows */
     pd_sweeps_way sweeps;
     int multiprocessors;
     int threads;   /* of the host, for what the host does: the triangular solves of a direct solver */
@@ -21,7 +22,11 @@ struct pd_context {
     pd_error error;
 };
 
-enum { PD_DEVICE = 0 };
+/* Which device is current belongs to the thread, and other contexts and other libraries in the process change it: called before anything is
+ * asked of the runtime. Between the begin and the end of a capture nothing else is called on the thread, and nothing is to do. */
+static inline cudaError_t pd_device_use(const pd_context *context) {
+    return context->capturing ? cudaSuccess : cudaSetDevice(context->device);
+}
 
 /* Records a failed runtime call, and takes it back from the runtime, so that the next launch is not blamed for it. PD_ERROR_MEMORY where
  * memory ran out, else PD_ERROR_DEVICE; the text says so where the device's context is lost for good. */
@@ -30,7 +35,8 @@ pd_status pd_cuda_failure(pd_context *context, cudaError_t code, const char *wha
 /* Blocks of PD_THREADS threads of a kernel that can be resident at once; 0 where the runtime cannot tell. */
 template <typename Kernel> static inline unsigned pd_resident_blocks(const pd_context *context, Kernel kernel) {
     int blocks = 0;
-    if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, PD_THREADS, 0) != cudaSuccess) {
+    if (pd_device_use(context) != cudaSuccess ||
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, PD_THREADS, 0) != cudaSuccess) {
         cudaGetLastError();
         return 0;
     }

@@ -30,12 +30,13 @@ static inline cudaError_t pd_launch(cudaStream_t stream, bool cooperative, unsig
     return cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...);
 }
 
-#define PD_LAUNCH_CHECKED(context, cooperative, kernel, blocks, threads, ...)                                    \
-    do {                                                                                                         \
-        if ((blocks) > 0) {                                                                                      \
-            cudaError_t code_ = pd_launch((context)->stream, cooperative, blocks, threads, kernel, __VA_ARGS__); \
-            if (code_ != cudaSuccess) return pd_cuda_failure(context, code_, #kernel);                           \
-        }                                                                                                        \
+#define PD_LAUNCH_CHECKED(context, cooperative, kernel, blocks, threads, ...)                                                  \
+    do {                                                                                                                       \
+        if ((blocks) > 0) {                                                                                                    \
+            cudaError_t code_ = pd_device_use(context);                                                                        \
+            if (code_ == cudaSuccess) code_ = pd_launch((context)->stream, cooperative, blocks, threads, kernel, __VA_ARGS__); \
+            if (code_ != cudaSuccess) return pd_cuda_failure(context, code_, #kernel);                                         \
+        }                                                                                                                      \
     } while (0)
 
 /* Starts `kernel` and returns from the calling loop where that failed. */

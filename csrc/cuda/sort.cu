@@ -19,8 +19,7 @@ static cudaError_t scan(void *memory, size_t &bytes, int *starts, int n, cudaStr
 pd_status pd_work_bytes(pd_context *context, size_t n, size_t *bytes) {
     size_t sorting = 0, scanning = 0, parts = PD_MOST_PARTS * sizeof(pd_bound);
     cub::DoubleBuffer<uint64_t> none(nullptr, nullptr);
-    // which device it is for is asked by the thread that makes the broad phase
-    cudaError_t code = cudaSetDevice(PD_DEVICE);
+    cudaError_t code = pd_device_use(context); // CUB asks the thread's device what it can do
     if (code == cudaSuccess) code = sort_keys(nullptr, sorting, none, n < UINT32_MAX ? n : UINT32_MAX, 0, 64, context->stream);
     if (code == cudaSuccess) code = scan(nullptr, scanning, nullptr, n < MOST_SCANNED ? (int)n + 1 : (int)MOST_SCANNED, context->stream);
     if (code != cudaSuccess) return pd_cuda_failure(context, code, "asking for the memory of a sort");
@@ -36,7 +35,8 @@ static pd_status sort_either(pd_context *context, size_t n, int first_bit, int l
     size_t bytes = work->bytes;
     *sorted = keys;
     if (n == 0 || first_bit >= last_bit) return PD_OK;
-    cudaError_t code = sort_keys(work->memory, bytes, buffer, n, first_bit, last_bit, context->stream);
+    cudaError_t code = pd_device_use(context);
+    if (code == cudaSuccess) code = sort_keys(work->memory, bytes, buffer, n, first_bit, last_bit, context->stream);
     if (code != cudaSuccess) return pd_cuda_failure(context, code, "a sort");
     *sorted = buffer.Current();
     return PD_OK;
@@ -63,6 +63,7 @@ pd_status pd_sort_pairs(pd_context *context, size_t n, pd_pair_buffer *buffer, u
 
 pd_status pd_scan(pd_context *context, int n, const pd_work *work, int *starts) {
     size_t bytes = work->bytes;
-    cudaError_t code = scan(work->memory, bytes, starts, n + 1, context->stream);
+    cudaError_t code = pd_device_use(context);
+    if (code == cudaSuccess) code = scan(work->memory, bytes, starts, n + 1, context->stream);
     return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "a scan");
 }

@@ -64,7 +64,7 @@ static pd_status keep_description(whole *all, const pd_description *description)
 }
 
 pd_status pd_problem_create(pd_problem **out, const pd_description *description, double h, const pd_cholesky_functions *cholesky,
-                            int threads, pd_error *error) {
+                            pd_place place, pd_error *error) {
     pd_status status = PD_OK;
     whole *all = calloc(1, sizeof *all);
     *out = NULL;
@@ -81,7 +81,7 @@ pd_status pd_problem_create(pd_problem **out, const pd_description *description,
     self->h = h;
     PD_TRY(keep_description(all, description));
     PD_TRY(pd_corners_create(&all->corners, description->n_vertices, self->sets, self->n_sets, self->error));
-    PD_TRY(pd_context_create(&self->context, threads, self->error));
+    PD_TRY(pd_context_create(&self->context, place, self->error));
     status = pd_model_create(self->model, self->context, description, self->corners);
     if (!status) PD_TRY(pd_rigid_create(&self->rigid, self, description));
     if (!status) PD_TRY(pd_rounding_create(self->rounding, self));

@@ -53,7 +53,7 @@ static inline size_t pd_problem_bytes(const pd_problem *self) { return (size_t)s
 /* The arrays of the description are borrowed: they must outlive the problem, unchanged. h in s, 0: quasistatic.
  * Errors: PD_ERROR_MEMORY, PD_ERROR_VALUE, those of a device. */
 pd_status pd_problem_create(pd_problem **out, const pd_description *description, double h, const pd_cholesky_functions *cholesky,
-                            int threads, pd_error *error);
+                            pd_place place, pd_error *error);
 void pd_problem_destroy(pd_problem *self); /* NULL is allowed */
 
 /* A loop wrote its text into the context: keeps it in `error`, where the caller looks. Returns the status. */

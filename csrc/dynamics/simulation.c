@@ -35,7 +35,7 @@ void pd_simulation_destroy(pd_simulation *self) {
 }
 
 pd_status pd_simulation_create(pd_simulation **out, const pd_description *description, const pd_settings *settings,
-                               const pd_cholesky_functions *cholesky, int threads, pd_error *error) {
+                               const pd_cholesky_functions *cholesky, pd_place place, pd_error *error) {
     pd_status status = PD_OK;
     pd_simulation *self = calloc(1, sizeof *self);
     size_t settings_bytes = settings->method->settings_size;
@@ -50,7 +50,7 @@ pd_status pd_simulation_create(pd_simulation **out, const pd_description *descri
     self->settings = *settings;
     self->settings.method_settings = method_settings;
     self->method = settings->method;
-    PD_TRY(pd_problem_create(&self->problem, description, settings->h, cholesky, threads, error));
+    PD_TRY(pd_problem_create(&self->problem, description, settings->h, cholesky, place, error));
     PD_TRY(pd_chunks_create(&self->chunks, error));
     real **vectors[] = {&self->v,
                         &self->v_previous,

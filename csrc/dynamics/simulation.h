@@ -90,7 +90,7 @@ typedef struct pd_step_result {
 /* `cholesky` serves the direct solvers; nothing is factorised before pd_simulation_prepare. The arrays of the description are
  * borrowed: they must outlive the simulation, unchanged. */
 pd_status pd_simulation_create(pd_simulation **out, const pd_description *description, const pd_settings *settings,
-                               const pd_cholesky_functions *cholesky, int threads, pd_error *error);
+                               const pd_cholesky_functions *cholesky, pd_place place, pd_error *error);
 void pd_simulation_destroy(pd_simulation *self); /* NULL is allowed */
 
 /* Factorises, estimates weights: all that a step needs and that does not change from step to step. */

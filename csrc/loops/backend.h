@@ -24,8 +24,14 @@ extern "C" {
 
 typedef struct pd_context pd_context;
 
-/* threads >= 1 (ignored on CUDA). Errors: PD_ERROR_DEVICE where there is no usable device, PD_ERROR_MEMORY. */
-pd_status pd_context_create(pd_context **out, int threads, pd_error *error);
+/* Where a context works: on which device (0 on the CPU), and with how many threads of the host. */
+typedef struct pd_place {
+    int device, threads; /* >= 0, >= 1 */
+} pd_place;
+
+/* Whatever is asked of a context happens on its device, and whatever is made with it lies there; another context, of another device or the
+ * same, may be used in between, by the same thread or another. Errors: PD_ERROR_DEVICE where the device is not there, PD_ERROR_MEMORY. */
+pd_status pd_context_create(pd_context **out, pd_place place, pd_error *error);
 void pd_context_destroy(pd_context *context);    /* NULL is allowed */
 pd_error *pd_context_error(pd_context *context); /* where failing loops write their text */
 int pd_context_threads(const pd_context *context);

@@ -6,6 +6,7 @@
 
 #include "linear/linear_solver.h"
 #include "loops/backend.h"
+#include "python/workspace.h"
 #include "sparse/cholesky.h"
 
 /* The NumPy type of `real`. */
@@ -25,6 +26,8 @@ typedef struct pd_module_state {
     PyTypeObject *device_array_type;
     PyTypeObject *broad_phase_type;
     PyTypeObject *proximity_type;
+    int device;                            /* which one the module works on, by its number */
+    pd_workspace workspace;                /* between two batches */
     double loop_seconds;                   /* of the last batch of pairs */
     const pd_cholesky_functions *cholesky; /* kept alive by the module _host, which is never unloaded */
 } pd_module_state;

@@ -40,7 +40,7 @@ static int read_primitives(PyObject *corners_object, PyObject *tags_object, PyOb
 static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywords, PyObject *kept) {
     static char *names[] = {"method",    "rest",          "vertices", "edges",      "triangles", "vertex_tags",
                             "edge_tags", "triangle_tags", "threads",  "simulation", NULL};
-    PyTypeObject *simulation_type = ((pd_module_state *)PyType_GetModuleState(type))->simulation_type;
+    const pd_module_state *state = PyType_GetModuleState(type);
     PyObject *rest_object, *corners[PD_PRIMITIVE_KINDS], *tags[PD_PRIMITIVE_KINDS], *simulation = Py_None;
     pd_broad_phase_description d = {0};
     pd_error error = {0};
@@ -50,7 +50,7 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywo
                                      &corners[PD_EDGES], &corners[PD_TRIANGLES], &tags[PD_VERTICES], &tags[PD_EDGES], &tags[PD_TRIANGLES],
                                      &threads, &simulation))
         return NULL;
-    if (simulation != Py_None && Py_TYPE(simulation) != simulation_type)
+    if (simulation != Py_None && Py_TYPE(simulation) != state->simulation_type)
         return PyErr_Format(PyExc_TypeError, "simulation: expected one of this module, got %R", simulation);
     if (d.method < 0 || d.method >= PD_BROAD_PHASE_COUNT) return PyErr_Format(PyExc_ValueError, "method: %d is unknown", d.method);
     npy_intp shape[2] = {-1, 3};
@@ -74,7 +74,7 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywo
         self->simulation = (pd_simulation_object *)Py_NewRef(simulation);
         self->context = pd_simulation_context(self->simulation->core);
     } else
-        status = pd_context_create(&self->context, threads, &error);
+        status = pd_context_create(&self->context, (pd_place){state->device, threads}, &error);
     if (status) {
         Py_DECREF((PyObject *)self);
         return pd_raise(PyType_GetModule(type), status, &error);

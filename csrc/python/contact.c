@@ -93,21 +93,19 @@ static pd_contact_pairs pairs_of(const batch *batch) {
                               .threshold = m[THRESHOLD]};
 }
 
-static pd_status run_batch(batch *batch, pd_error *error) {
-    pd_context *context = NULL;
-    pd_status status = pd_context_create(&context, batch->threads, error);
+static pd_status run_batch(batch *batch, pd_workspace *space, pd_place place, pd_error *error) {
+    pd_status status = pd_workspace_open(space, place, error);
     if (status) return status;
-    status = pd_mirror_upload(context, &batch->mirror);
+    pd_context *context = space->context;
+    status = pd_mirror_upload(space, &batch->mirror);
     if (!status) {
         pd_contact_pairs pairs = pairs_of(batch);
         status =
             pd_contact_batch(context, &batch->law, batch->quantity, &pairs, batch->mirror.memory[POSITIONS], batch->mirror.memory[RESULT]);
     }
-    if (!status) status = pd_mirror_download(context, &batch->mirror);
+    if (!status) status = pd_mirror_download(space, &batch->mirror);
     if (!status) status = pd_context_wait(context);
     if (status) *error = *pd_context_error(context);
-    pd_mirror_destroy(context, &batch->mirror);
-    pd_context_destroy(context);
     return status;
 }
 
@@ -128,8 +126,12 @@ static PyObject *contact_batch(PyObject *module, PyObject *arguments) {
     batch.mirror.arrays[RESULT] = result;
     pd_error error = {0};
     pd_status status;
-    Py_BEGIN_ALLOW_THREADS status = run_batch(&batch, &error);
-    Py_END_ALLOW_THREADS if (status) {
+    pd_module_state *state = PyModule_GetState(module);
+    pd_workspace space = pd_workspace_take(&state->workspace);
+    pd_place place = {state->device, batch.threads};
+    Py_BEGIN_ALLOW_THREADS status = run_batch(&batch, &space, place, &error);
+    Py_END_ALLOW_THREADS pd_workspace_leave(&state->workspace, &space, status);
+    if (status) {
         Py_CLEAR(result);
         pd_raise(module, status, &error);
     }
@@ -171,19 +173,19 @@ static pd_status chunk_fetch(pd_context *context, const pd_mirror *mirror, chunk
     return status;
 }
 
-static pd_status run_sum(batch *batch, sum *sum, pd_error *error) {
-    pd_context *context = NULL;
+static pd_status run_sum(batch *batch, sum *sum, pd_workspace *space, pd_place place, pd_error *error) {
     chunk chunk = {0};
     size_t size = (size_t)batch->size;
-    pd_status status = pd_context_create(&context, batch->threads, error);
+    pd_status status = pd_workspace_open(space, place, error);
     if (status) return status;
+    pd_context *context = space->context;
     int threads = pd_context_threads(context), team = threads < MOST_TEAM ? threads : MOST_TEAM, most = CHUNK / batch->size * team;
     if (most > batch->n) most = batch->n;
     size_t room = (size_t)most * size + 1;
     const double *wide = NULL;
     const int *points = PyArray_DATA(batch->mirror.arrays[POINTS]);
-    status = pd_mirror_upload(context, &batch->mirror);
-    if (!status) status = pd_memory_create(context, &chunk.memory, room * sizeof(real));
+    status = pd_mirror_upload(space, &batch->mirror);
+    if (!status) status = pd_workspace_memory(space, PD_WORKSPACE_EXTRA, room * sizeof(real), &chunk.memory);
     chunk.narrow = malloc(room * sizeof *chunk.narrow), chunk.wide = malloc(room * sizeof *chunk.wide);
     if (!status && (!chunk.narrow || !chunk.wide))
         status = pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for the derivatives of %d pairs", most);
@@ -211,9 +213,6 @@ static pd_status run_sum(batch *batch, sum *sum, pd_error *error) {
     if (status) *error = *pd_context_error(context);
     free(chunk.narrow);
     free(chunk.wide);
-    pd_memory_destroy(context, chunk.memory);
-    pd_mirror_destroy(context, &batch->mirror);
-    pd_context_destroy(context);
     return status;
 }
 
@@ -252,9 +251,15 @@ static PyObject *contact_sum(PyObject *module, PyObject *arguments) {
     }
     pd_error error = {0};
     pd_status status;
-    Py_BEGIN_ALLOW_THREADS status = run_sum(&batch, &sum, &error);
-    Py_END_ALLOW_THREADS if (status) pd_raise(module, status, &error);
-    else result = PyLong_FromLong(sum.touching);
+    pd_module_state *state = PyModule_GetState(module);
+    pd_workspace space = pd_workspace_take(&state->workspace);
+    pd_place place = {state->device, batch.threads};
+    Py_BEGIN_ALLOW_THREADS status = run_sum(&batch, &sum, &space, place, &error);
+    Py_END_ALLOW_THREADS pd_workspace_leave(&state->workspace, &space, status);
+    if (status)
+        pd_raise(module, status, &error);
+    else
+        result = PyLong_FromLong(sum.touching);
 
 done:
     batch_release(&batch);

@@ -3,6 +3,7 @@
 
 #include "mesh/element_set.h"
 #include "python/errors.h"
+#include "python/mirror.h"
 
 #include <math.h>
 
@@ -21,23 +22,15 @@ static int result_shape(int quantity, npy_intp n, const pd_kind_shape *shape, np
     }
 }
 
-static pd_status run_batch(int kind, int quantity, int n, PyArrayObject *x, PyArrayObject *rest, PyArrayObject *parameters,
-                           PyArrayObject *out, int threads, pd_error *error) {
-    pd_context *context = NULL;
-    PyArrayObject *arrays[4] = {x, rest, parameters, out};
-    void *memory[4] = {NULL, NULL, NULL, NULL};
-    size_t bytes[4];
-    for (int i = 0; i < 4; i++) bytes[i] = (size_t)PyArray_SIZE(arrays[i]) * sizeof(real);
-    pd_status status = pd_context_create(&context, threads, error);
-    for (int i = 0; i < 4 && !status; i++) {
-        status = pd_memory_create(context, &memory[i], bytes[i]);
-        if (!status && i < 3) status = pd_memory_upload(context, memory[i], PyArray_DATA(arrays[i]), bytes[i]);
-    }
-    if (!status) status = pd_element_batch(context, kind, quantity, n, memory[0], memory[1], memory[2], memory[3]);
-    if (!status) status = pd_memory_download(context, PyArray_DATA(out), memory[3], bytes[3]);
-    if (status && context) *error = *pd_context_error(context);
-    for (int i = 0; i < 4 && context; i++) pd_memory_destroy(context, memory[i]);
-    pd_context_destroy(context);
+static pd_status run_batch(int kind, int quantity, int n, pd_mirror *mirror, pd_workspace *space, pd_place place, pd_error *error) {
+    void *const *m = mirror->memory;
+    pd_status status = pd_workspace_open(space, place, error);
+    if (status) return status;
+    status = pd_mirror_upload(space, mirror);
+    if (!status) status = pd_element_batch(space->context, kind, quantity, n, m[0], m[1], m[2], m[3]);
+    if (!status) status = pd_mirror_download(space, mirror);
+    if (!status) status = pd_context_wait(space->context);
+    if (status) *error = *pd_context_error(space->context);
     return status;
 }
 
@@ -64,8 +57,13 @@ static PyObject *element_batch(PyObject *module, PyObject *arguments) {
     if (!out) return NULL;
     pd_error error = {0};
     pd_status status;
-    Py_BEGIN_ALLOW_THREADS status = run_batch(kind, quantity, n, x, rest, parameters, out, threads, &error);
-    Py_END_ALLOW_THREADS if (status) {
+    pd_module_state *state = PyModule_GetState(module);
+    pd_workspace space = pd_workspace_take(&state->workspace);
+    pd_mirror mirror = {.n_arrays = 4, .n_in = 3, .arrays = {x, rest, parameters, out}};
+    pd_place place = {state->device, threads};
+    Py_BEGIN_ALLOW_THREADS status = run_batch(kind, quantity, n, &mirror, &space, place, &error);
+    Py_END_ALLOW_THREADS pd_workspace_leave(&state->workspace, &space, status);
+    if (status) {
         Py_DECREF(out);
         return pd_raise(module, status, &error);
     }

@@ -20,12 +20,12 @@ typedef struct pair_call {
 enum { LOOP_CLOSEST, LOOP_PAIR, LOOP_MOLLIFIER, LOOP_TIMES, LOOP_EARLIEST, LOOP_COLLIDER };
 
 /* Runs a loop on the mirrored arrays, without the GIL. */
-static pd_status run_loop(pair_call *call, pd_mirror *mirror, int threads, pd_error *error) {
-    pd_context *context = NULL;
+static pd_status run_loop(pair_call *call, pd_mirror *mirror, pd_workspace *space, pd_place place, pd_error *error) {
     void **m = mirror->memory, *extra = NULL; /* extra: a collider, or the earliest collision */
-    pd_status status = pd_context_create(&context, threads, error);
+    pd_status status = pd_workspace_open(space, place, error);
     if (status) return status;
-    status = pd_mirror_upload(context, mirror);
+    pd_context *context = space->context;
+    status = pd_mirror_upload(space, mirror);
     if (!status) status = pd_mark(context, PD_MARK_BEGIN);
     if (!status) switch (call->loop) {
         case LOOP_CLOSEST: status = pd_pair_closest_batch(context, call->kind, call->n, m[0], m[1], m[2], m[3], m[4], m[5]); break;
@@ -36,12 +36,12 @@ static pd_status run_loop(pair_call *call, pd_mirror *mirror, int threads, pd_er
             break;
         case LOOP_COLLIDER:
             call->collider.grid.values = m[1];
-            status = pd_memory_create(context, &extra, sizeof call->collider);
+            status = pd_workspace_memory(space, PD_WORKSPACE_EXTRA, sizeof call->collider, &extra);
             if (!status) status = pd_memory_upload(context, extra, &call->collider, sizeof call->collider);
             if (!status) status = pd_collider_batch(context, extra, call->n, m[0], m[2], m[3], m[4], m[5]);
             break;
         default:
-            status = pd_memory_create(context, &extra, sizeof(pd_earliest));
+            status = pd_workspace_memory(space, PD_WORKSPACE_EXTRA, sizeof(pd_earliest), &extra);
             if (!status) status = pd_earliest_begin(context, 1, extra);
             if (!status)
                 status = pd_earliest_collision(context, PD_VERTEX_TRIANGLE, call->quantity, call->n, m[0], m[1], m[2], call->separation,
@@ -52,28 +52,28 @@ static pd_status run_loop(pair_call *call, pd_mirror *mirror, int threads, pd_er
             if (!status) status = pd_earliest_read(context, extra, &call->time, &call->index);
         }
     if (!status) status = pd_mark(context, PD_MARK_END);
-    if (!status) status = pd_mirror_download(context, mirror);
+    if (!status) status = pd_mirror_download(space, mirror);
     if (!status) status = pd_context_wait(context);
     if (!status) status = pd_marked_seconds(context, PD_MARK_BEGIN, PD_MARK_END, &call->seconds);
     if (status) *error = *pd_context_error(context);
-    pd_mirror_destroy(context, mirror);
-    pd_memory_destroy(context, extra);
-    pd_context_destroy(context);
     return status;
 }
 
 /* Runs the loop and returns 0; or drops the results, raises and returns -1. */
 static int run(PyObject *module, pair_call *call, pd_mirror *mirror, int threads) {
+    pd_module_state *state = PyModule_GetState(module);
     pd_error error = {0};
     pd_status status = PD_OK;
     int complete = 1;
     for (int i = mirror->n_in; i < mirror->n_arrays; i++) complete = complete && (mirror->arrays[i] || call->loop == LOOP_MOLLIFIER);
     if (complete) {
-        Py_BEGIN_ALLOW_THREADS status = run_loop(call, mirror, threads, &error);
-        Py_END_ALLOW_THREADS
+        pd_workspace space = pd_workspace_take(&state->workspace);
+        pd_place place = {state->device, threads};
+        Py_BEGIN_ALLOW_THREADS status = run_loop(call, mirror, &space, place, &error);
+        Py_END_ALLOW_THREADS pd_workspace_leave(&state->workspace, &space, status);
     }
     if (complete && !status) {
-        ((pd_module_state *)PyModule_GetState(module))->loop_seconds = call->seconds;
+        state->loop_seconds = call->seconds;
         return 0;
     }
     for (int i = mirror->n_in; i < mirror->n_arrays; i++) Py_CLEAR(mirror->arrays[i]);

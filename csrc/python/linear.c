@@ -121,7 +121,7 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywo
         Py_DECREF((PyObject *)self);
         return NULL;
     }
-    pd_status status = pd_context_create(&self->context, threads, &error);
+    pd_status status = pd_context_create(&self->context, (pd_place){state->device, threads}, &error);
     if (status) {
         Py_DECREF((PyObject *)self);
         return pd_raise(PyType_GetModule(type), status, &error);

@@ -4,19 +4,17 @@
 
 #include "python/backend_module.h"
 
-enum { PD_MIRROR_MOST = 8 };
-
-/* Arrays in the order of a loop's arguments: where backend memory is host memory in place, else mirrored there. The first n_in are read, the
- * rest written. A NULL array stays NULL. */
+/* Arrays in the order of a loop's arguments: where backend memory is host memory in place, else mirrored in a workspace. The first n_in are
+ * read, the rest written. A NULL array stays NULL. */
 typedef struct pd_mirror {
     int n_arrays, n_in, in_place;
-    PyArrayObject *arrays[PD_MIRROR_MOST];
-    void *memory[PD_MIRROR_MOST];
+    PyArrayObject *arrays[PD_WORKSPACE_ARRAYS];
+    void *memory[PD_WORKSPACE_ARRAYS];
 } pd_mirror;
 
-static inline pd_status pd_mirror_upload(pd_context *context, pd_mirror *mirror) {
+static inline pd_status pd_mirror_upload(pd_workspace *space, pd_mirror *mirror) {
     pd_status status = PD_OK;
-    mirror->in_place = !pd_context_location(context).on_device;
+    mirror->in_place = !pd_context_location(space->context).on_device;
     for (int i = 0; i < mirror->n_arrays && !status; i++) {
         if (!mirror->arrays[i]) continue;
         if (mirror->in_place) {
@@ -24,24 +22,20 @@ static inline pd_status pd_mirror_upload(pd_context *context, pd_mirror *mirror)
             continue;
         }
         size_t bytes = (size_t)PyArray_NBYTES(mirror->arrays[i]);
-        status = pd_memory_create(context, &mirror->memory[i], bytes);
-        if (!status && i < mirror->n_in) status = pd_memory_upload(context, mirror->memory[i], PyArray_DATA(mirror->arrays[i]), bytes);
+        status = pd_workspace_memory(space, i, bytes, &mirror->memory[i]);
+        if (!status && i < mirror->n_in)
+            status = pd_memory_upload(space->context, mirror->memory[i], PyArray_DATA(mirror->arrays[i]), bytes);
     }
     return status;
 }
 
-static inline pd_status pd_mirror_download(pd_context *context, pd_mirror *mirror) {
+static inline pd_status pd_mirror_download(pd_workspace *space, pd_mirror *mirror) {
     pd_status status = PD_OK;
     for (int i = mirror->n_in; i < mirror->n_arrays && !status; i++)
         if (mirror->arrays[i] && !mirror->in_place)
-            status =
-                pd_memory_download(context, PyArray_DATA(mirror->arrays[i]), mirror->memory[i], (size_t)PyArray_NBYTES(mirror->arrays[i]));
+            status = pd_memory_download(space->context, PyArray_DATA(mirror->arrays[i]), mirror->memory[i],
+                                        (size_t)PyArray_NBYTES(mirror->arrays[i]));
     return status;
-}
-
-/* Frees what was mirrored. */
-static inline void pd_mirror_destroy(pd_context *context, pd_mirror *mirror) {
-    for (int i = 0; i < mirror->n_arrays && !mirror->in_place; i++) pd_memory_destroy(context, mirror->memory[i]);
 }
 
 #endif

@@ -50,7 +50,33 @@ static PyObject *module_versions(PyObject *module, PyObject *arguments) {
     return PyUnicode_FromString(text);
 }
 
+static PyObject *module_use_device(PyObject *module, PyObject *number) {
+    long device = PyLong_AsLong(number);
+    if (device == -1 && PyErr_Occurred()) return NULL;
+    int count = 0;
+    pd_error error = {0};
+    pd_status status = pd_device_count(&count, &error);
+    if (status) return pd_raise(module, status, &error);
+    if (device < 0 || device >= count) return PyErr_Format(PyExc_ValueError, "device: %ld is out of range for %d devices", device, count);
+    pd_module_state *state = PyModule_GetState(module);
+    pd_workspace_destroy(&state->workspace);
+    state->device = (int)device;
+    Py_RETURN_NONE;
+}
+
+static PyObject *module_workspace_counts(PyObject *module, PyObject *arguments) {
+    (void)arguments;
+    const pd_module_state *state = PyModule_GetState(module);
+    if (!state->workspace.context) Py_RETURN_NONE;
+    return pd_build_counts(pd_context_counts(state->workspace.context));
+}
+
 static PyMethodDef module_methods[] = {
+    {"use_device", module_use_device, METH_O,
+     "use_device($module, number, /)\n--\n\nWhere what is made and called from now on works; 0 until then. pdgpu.backends has a module for "
+     "each device."},
+    {"workspace_counts", module_workspace_counts, METH_NOARGS,
+     "workspace_counts($module, /)\n--\n\nA dict: what batches have asked of the context they share, None before the first; for tests."},
     {"devices", module_devices, METH_NOARGS,
      "devices($module, /)\n--\n\nNames of the devices this backend can use; empty where there is none."},
     {"unavailable", module_unavailable, METH_NOARGS,
@@ -131,7 +157,11 @@ static int module_clear(PyObject *module) {
     return 0;
 }
 
-static void module_free(void *module) { (void)module_clear(module); }
+static void module_free(void *module) {
+    pd_module_state *state = PyModule_GetState(module);
+    if (state) pd_workspace_destroy(&state->workspace);
+    (void)module_clear(module);
+}
 
 static PyModuleDef_Slot module_slots[] = {
     {Py_mod_exec, (void *)module_execute},

@@ -77,7 +77,8 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObjec
     pd_module_state *state = PyModule_GetState(PyType_GetModule(type));
     pd_error error = {0};
     pd_status status;
-    Py_BEGIN_ALLOW_THREADS status = pd_simulation_create(&self->core, &description, &settings, state->cholesky, threads, &error);
+    pd_place place = {state->device, threads};
+    Py_BEGIN_ALLOW_THREADS status = pd_simulation_create(&self->core, &description, &settings, state->cholesky, place, &error);
     Py_END_ALLOW_THREADS if (status) {
         Py_DECREF((PyObject *)self);
         pd_raise(PyType_GetModule(type), status, &error);

@@ -122,7 +122,7 @@ def vertex_triangle(
         The distance that counts as contact, m.
     method : {"certified", "min_gradient", "additive"}
         See the module.
-    device : {"cpu", "cuda"}
+    device : "cpu", "cuda" or one of several GPUs, such as "cuda:1"
         Where it is computed; arrays go there and back with every call. Two devices round differently: both times are safe, and nearly the
         same.
     threads : int

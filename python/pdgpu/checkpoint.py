@@ -31,7 +31,7 @@ from pdgpu.array_archive import ArrayArchive
 from pdgpu.atomic_files import replacing
 from pdgpu.attributes import read_only
 from pdgpu.automatic import Parameters
-from pdgpu.backends import DEVICES, PRECISIONS, thread_count
+from pdgpu.backends import PRECISIONS, device_parts, thread_count
 from pdgpu.joints import Joint
 from pdgpu.mesh import Mesh
 from pdgpu.mesh_files import as_path
@@ -134,7 +134,7 @@ def read(cls, path, motions, device, threads):
     if not path.exists():
         raise FileNotFoundError(f"path: {path} does not exist")
     if device is not None:
-        choice("device", device, DEVICES)
+        device_parts(device)
     thread_count(threads)
     with _named(path, "is not a saved simulation, or is truncated"):
         archive = ArrayArchive(path)
@@ -148,7 +148,8 @@ def read(cls, path, motions, device, threads):
             obstacles = {entry["name"]: int(_flag(entry["moves"])) for entry in header.get("obstacles", ())}
         motions = _check_motions(motions, pins, obstacles)
         with _named(path, "is damaged"):
-            saved_device, dtype = choice("device", header["device"], DEVICES), choice("dtype", header["dtype"], PRECISIONS)
+            saved_device, dtype = header["device"], choice("dtype", header["dtype"], PRECISIONS)
+            device_parts(saved_device)
             dt = None if header["dt"] is None else number("dt", header["dt"], above=0.0)
             start_time, steps = number("start_time", header["start_time"]), integer("steps", header["steps"], 0)
             solver = _solver(header["solver"])

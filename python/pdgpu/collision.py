@@ -83,7 +83,7 @@ class BroadPhase(GuardedAttributes):
     self_collision : bool or array_like of bool, one per body
         Whether primitives of the same body are pairs.
     dtype : {"float64", "float32"}
-    device : {"cpu", "cuda"}
+    device : "cpu", "cuda" or one of several GPUs, such as "cuda:1"
         Where the search runs. The pairs are the same.
     threads : int
         0: all cores. On "cuda" nothing depends on it.

@@ -80,7 +80,7 @@ def _parser():
         command.add_argument("--dt", type=_positive, default=1 / 30, help="time step, s (1/30)")
         command.add_argument("--young", type=_positive, default=3e5, help="Young's modulus, Pa; shells: N/m (3e5)")
         command.add_argument("--density", type=_positive, help="kg/m^3 (1000); shells: kg/m^2 (0.2, a cloth)")
-        command.add_argument("--device", choices=DEVICES, default="cpu")
+        command.add_argument("--device", default="cpu", help="cpu, cuda, or one of several GPUs such as cuda:1 (cpu)")
         command.add_argument("--dtype", choices=PRECISIONS, default="float64")
         command.add_argument("--threads", type=int, default=0, help="0: all cores")
         command.add_argument("--out", default="out", metavar="DIR", help="folder for what is written (out)")

@@ -149,7 +149,7 @@ def vertex_triangle(x: ArrayLike, *, device: Device = "cpu", threads: int = 0) -
     ----------
     x : array_like, shape (n, 4, 3)
         Rows p, t0, t1, t2, m.
-    device : {"cpu", "cuda"}
+    device : "cpu", "cuda" or one of several GPUs, such as "cuda:1"
     threads : int
         0: all cores. The result does not depend on it. Ignored on "cuda".
 

@@ -80,7 +80,7 @@ def solve(
         The solution, for `relative_error`.
     bending : sparse matrix, optional
         The part of A that comes from bending, for ``AJacobi(suppression="bending")``.
-    device : "cpu" or "cuda"
+    device : "cpu", "cuda" or one of several GPUs, such as "cuda:1"
         Where the iterations run. On "cuda" a Direct solver's triangular solves stay on the host; a solver with a tolerance looks at its
         residual every 8 iterations unless it records, so it may end up to 7 later than on the CPU.
     threads : int

@@ -6,6 +6,7 @@ import warnings
 from dataclasses import dataclass
 
 from pdgpu.arguments import choice, flag, integer, number
+from pdgpu.backends import device_parts
 
 __all__ = ["PCG", "SOR", "AJacobi", "Chebyshev", "Direct", "GaussSeidel", "Jacobi", "SymmetricGaussSeidel"]
 
@@ -307,7 +308,7 @@ def linear_settings(solver, *, iterations, device="cpu", blocks=False):
         "kind": KINDS.index(type(solver).__name__),
         "iterations": int(getattr(solver, "iterations", 1) or iterations),
         "tolerance": float(getattr(solver, "tolerance", 0.0)),
-        "check_every": CHECK_EVERY[device],
+        "check_every": CHECK_EVERY[device_parts(device)[0]],
         "weight": 0.0 if isinstance(weight, str) else float(weight),
         "omega": 1.0 if isinstance(omega, str) else float(omega),
         "rho": 0.5,  # set later where it counts

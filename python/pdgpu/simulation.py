@@ -57,7 +57,7 @@ class Simulation(State, Motion, Diagnostics, ReadBack, ContactQueries, Cutting, 
         Time step h, s. None: quasistatic, the inertia term is replaced by -sum (m g + f) . x.
     contact : BarrierContact, PenaltyContact, ProjectiveContact or TwoWayContact, optional
         What keeps bodies and obstacles apart; without it nothing touches. `capabilities` tells which solvers take it.
-    device : "cpu" or "cuda"
+    device : "cpu", "cuda" or one of several GPUs, such as "cuda:1"
     dtype : "float64" or "float32"
     threads : int
         0: all cores. Results do not depend on it. It is the most a loop gets: one with little work has one thread, so has every loop

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 
+from pdgpu.backends import device_parts
 from pdgpu.contact import LAWS, BarrierContact
 from pdgpu.linear_solvers import AJacobi, Direct, Jacobi, chebyshev_settings, check_order, linear_settings
 from pdgpu.rigid_bodies import RigidBody
@@ -55,10 +56,10 @@ def check_support(solver, device, materials):
         raise TypeError(f"solver: expected a solver such as pdgpu.ProjectiveDynamics(), got {solver!r}")
     for material in sorted(materials):
         if material not in solver.materials:
-            able = [kind.__name__ for kind in SOLVERS if materials <= set(kind.materials) and device in kind.devices]
+            able = [kind.__name__ for kind in SOLVERS if materials <= set(kind.materials) and device_parts(device)[0] in kind.devices]
             raise TypeError(f"{type(solver).__name__} cannot treat the material {material}; {', '.join(able)} can treat all of the scene")
     check_order(solver.linear, device)
-    if device not in solver.devices:
+    if device_parts(device)[0] not in solver.devices:
         raise RuntimeError(f"device: {type(solver).__name__} does not run on {device!r}, only on {', '.join(solver.devices)}")
 
 

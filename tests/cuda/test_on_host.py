@@ -78,6 +78,12 @@ def test_what_was_never_written_is_no_number(run):
     assert run("shared").stdout.split() == ["-nan", "-nan"]
 
 
+def test_two_devices_that_are_mixed_up(run):
+    """If not, what was made on one GPU and is used on another works here and is lost there."""
+    assert "invalid resource handle" in run("stream of another device").stdout
+    assert run("memory of another device").returncode < 0
+
+
 def test_the_host_cannot_read_device_memory(run):
     """If not, an algorithm that follows a device pointer works here and crashes on a GPU."""
     assert run("host reads").returncode < 0

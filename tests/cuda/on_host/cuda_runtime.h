@@ -2,7 +2,7 @@
  * device.cpp runs them on the CPU. A block's threads are fibers with real barriers and shuffles; blocks run one after the other in a scrambled
  * order, those of a cooperative launch in turns. Only what the backend uses is here; what is used wrongly ends the process with a message.
  *
- * "Device memory" can be touched by kernels and by the runtime's copies only: host code that reads it stops with a segmentation fault, as
+ * There are two devices. "Device memory" can be touched by kernels and by the runtime's copies of its own device only: host code that reads it stops with a segmentation fault, as
  * it would with a GPU. Fresh device and shared memory is filled with NaN. */
 #ifndef PD_ON_HOST_CUDA_RUNTIME_H
 #define PD_ON_HOST_CUDA_RUNTIME_H
@@ -119,6 +119,7 @@ enum cudaError_t {
     cudaErrorNoKernelImageForDevice = 209,
     cudaErrorECCUncorrectable = 214,
     cudaErrorUnsupportedPtxVersion = 222,
+    cudaErrorInvalidResourceHandle = 400,
     cudaErrorNotReady = 600,
     cudaErrorIllegalAddress = 700,
     cudaErrorLaunchTimeout = 702,

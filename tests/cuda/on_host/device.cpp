@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <string>
 #include <vector>
 
 #include <setjmp.h>
@@ -28,25 +29,46 @@ static void die(const char *what) {
     abort();
 }
 
-// ---- memory: one region, closed while no kernel and no copy runs ------------------------------------------------------------------------
+// ---- memory: a region for each device, closed while no kernel and no copy runs on it --------------------------------------------------------
 
-static std::recursive_mutex device; // kernels and copies of one thread at a time
-static std::map<char *, size_t> allocations;
-static char *region = nullptr;
-static size_t in_reach = 0; // bytes from the region's start that were ever handed out
+enum { DEVICES = 2 };
 // pages of 2 MiB, where the kernel has them: closing and opening costs by the page
 enum : size_t { REGION = (size_t)4 << 30, GAP = 256, PAGE = (size_t)2 << 20 };
-static int open_depth = 0;
 
+struct Region {
+    std::map<char *, size_t> allocations;
+    char *begin = nullptr;
+    size_t in_reach = 0; // bytes from its begin that were ever handed out
+    int open_depth = 0;
+    bool holds(const void *p) const { return begin && (const char *)p >= begin && (const char *)p < begin + REGION; }
+};
+
+static std::recursive_mutex device; // kernels and copies of one thread at a time
+static Region regions[DEVICES];
+static thread_local int current = 0; // of the thread, as with a GPU
+
+/* What a device does it does to its own memory: that of the other stays closed, and who touches it stops with a segmentation fault. */
 struct Open {
     std::lock_guard<std::recursive_mutex> lock{device};
-    Open() {
-        if (open_depth++ == 0 && in_reach) mprotect(region, in_reach, PROT_READ | PROT_WRITE);
+    Region &region;
+    Open(int number) : region(regions[number]) {
+        if (region.open_depth++ == 0 && region.in_reach) mprotect(region.begin, region.in_reach, PROT_READ | PROT_WRITE);
     }
     ~Open() {
-        if (--open_depth == 0 && in_reach) mprotect(region, in_reach, PROT_NONE);
+        if (--region.open_depth == 0 && region.in_reach) mprotect(region.begin, region.in_reach, PROT_NONE);
     }
 };
+
+/* How often something was asked for since the process began, and how many bytes were copied, for tests that say how much that may be. */
+static std::map<std::string, long long> counts;
+static void count(const char *what, long long by = 1) {
+    std::lock_guard<std::recursive_mutex> lock{device};
+    counts[what] += by;
+}
+extern "C" __attribute__((visibility("default"))) long long pd_on_host_count(const char *what) {
+    std::lock_guard<std::recursive_mutex> lock{device};
+    return counts[what];
+}
 
 static cudaError_t last_error = cudaSuccess;
 static cudaError_t fail(cudaError_t code) { return last_error = code; }
@@ -59,27 +81,30 @@ static cudaError_t planned(const char *call) {
 }
 
 cudaError_t cudaMalloc(void **out, size_t bytes) {
-    Open open;
+    Open open(current);
+    Region &region = open.region;
     *out = nullptr;
-    if (!region) {
+    count("cudaMalloc");
+    if (!region.begin) {
         char *all = (char *)mmap(nullptr, REGION + PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        region = all + (PAGE - (uintptr_t)all % PAGE);
-        madvise(region, REGION, MADV_HUGEPAGE);
+        region.begin = all + (PAGE - (uintptr_t)all % PAGE);
+        madvise(region.begin, REGION, MADV_HUGEPAGE);
     }
     // first fit
-    char *place = region;
-    for (auto &[begin, size] : allocations) {
+    char *place = region.begin;
+    for (auto &[begin, size] : region.allocations) {
         if ((size_t)(begin - place) >= bytes + GAP) break;
         place = begin + (size + GAP + 255) / 256 * 256;
     }
     if (planned("cudaMalloc")) return last_error;
-    if (bytes > REGION || (size_t)(place - region) + bytes + GAP > REGION) return fail(cudaErrorMemoryAllocation);
-    size_t end = ((size_t)(place - region) + bytes + GAP + PAGE - 1) / PAGE * PAGE;
-    if (end > in_reach) mprotect(region + in_reach, end - in_reach, PROT_READ | PROT_WRITE), in_reach = end;
+    if (bytes > REGION || (size_t)(place - region.begin) + bytes + GAP > REGION) return fail(cudaErrorMemoryAllocation);
+    size_t end = ((size_t)(place - region.begin) + bytes + GAP + PAGE - 1) / PAGE * PAGE;
+    if (end > region.in_reach)
+        mprotect(region.begin + region.in_reach, end - region.in_reach, PROT_READ | PROT_WRITE), region.in_reach = end;
     ASAN_UNPOISON_MEMORY_REGION(place, bytes);
     memset(place, 0xff, bytes);
     ASAN_POISON_MEMORY_REGION(place + bytes, GAP);
-    allocations[place] = bytes;
+    region.allocations[place] = bytes;
     *out = place;
     return cudaSuccess;
 }
@@ -88,24 +113,29 @@ static void finish_all();
 
 cudaError_t cudaFree(void *memory) {
     finish_all();
-    Open open;
     if (!memory) return cudaSuccess;
-    auto found = allocations.find((char *)memory);
-    if (found == allocations.end()) die("cudaFree of what cudaMalloc did not give");
+    Open open(current);
+    auto found = open.region.allocations.find((char *)memory);
+    if (found == open.region.allocations.end()) die("cudaFree of what cudaMalloc did not give on this device");
     ASAN_POISON_MEMORY_REGION(memory, found->second);
-    allocations.erase(found);
+    open.region.allocations.erase(found);
     return cudaSuccess;
 }
 
 cudaError_t cudaMemGetInfo(size_t *left, size_t *total) {
     size_t used = 0;
-    for (auto &[begin, size] : allocations) used += size;
+    for (auto &[begin, size] : regions[current].allocations) used += size;
     *total = REGION;
     *left = REGION - used;
     return cudaSuccess;
 }
 
-static bool on_device(const void *p) { return region && (const char *)p >= region && (const char *)p < region + REGION; }
+static bool on_device(const void *p, int number) { return regions[number].holds(p); }
+static bool on_host(const void *p) {
+    for (const Region &region : regions)
+        if (region.holds(p)) return false;
+    return true;
+}
 
 // ---- streams, graphs, events --------------------------------------------------------------------------------------------------------------
 
@@ -113,6 +143,7 @@ struct pd_on_host_graph {
     std::vector<std::function<void()>> work;
 };
 struct pd_on_host_stream {
+    int number = current; // of its device
     pd_on_host_graph *capture = nullptr;
     bool invalid = false;
     std::deque<std::function<void()>> waiting;
@@ -126,6 +157,7 @@ static std::set<cudaStream_t> streams;
 /* Nothing runs before somebody waits for it: who reads the clock, or the host's memory, too early finds out here and not on a GPU. */
 static cudaError_t submit(cudaStream_t stream, std::function<void()> work) {
     std::lock_guard<std::recursive_mutex> lock{device};
+    if (stream && stream->number != current) return fail(cudaErrorInvalidResourceHandle);
     if (!stream)
         work();
     else if (stream->capture)
@@ -158,25 +190,30 @@ static cudaError_t refuse_in_capture(cudaStream_t stream) {
 cudaError_t cudaMemcpyAsync(void *target, const void *source, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
     bool to = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     bool from = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-    if (on_device(target) != to || on_device(source) != from) return fail(cudaErrorInvalidValue);
+    const int number = stream ? stream->number : current;
+    if (!(to ? on_device(target, number) : on_host(target)) || !(from ? on_device(source, number) : on_host(source)))
+        return fail(cudaErrorInvalidValue);
+    count(!to ? "copies to the host" : !from ? "copies from the host" : "copies"), count("bytes copied", (long long)bytes);
     if (!to || !from) // memory of the host may be gone when the graph runs
         if (cudaError_t code = refuse_in_capture(stream)) return code;
     return submit(stream, [=]() {
-        Open open;
+        Open open(number);
         memcpy(target, source, bytes);
     });
 }
 
 cudaError_t cudaMemsetAsync(void *target, int value, size_t bytes, cudaStream_t stream) {
-    if (!on_device(target)) return fail(cudaErrorInvalidValue);
+    const int number = stream ? stream->number : current;
+    if (!on_device(target, number)) return fail(cudaErrorInvalidValue);
     return submit(stream, [=]() {
-        Open open;
+        Open open(number);
         memset(target, value, bytes);
     });
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned) {
     std::lock_guard<std::recursive_mutex> lock{device};
+    count("cudaStreamCreate");
     streams.insert(*out = new pd_on_host_stream);
     return cudaSuccess;
 }
@@ -211,7 +248,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *out) {
     *out = nullptr;
     return refused ? last_error : fail(cudaErrorStreamCaptureInvalidated);
 }
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *, size_t *count) { return *count = graph->work.size(), cudaSuccess; }
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *, size_t *nodes) { return *nodes = graph->work.size(), cudaSuccess; }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long) {
     if (planned("cudaGraphInstantiate")) return last_error;
     return *out = new pd_on_host_graph(*graph), cudaSuccess;
@@ -252,6 +289,7 @@ const char *cudaGetErrorString(cudaError_t code) {
     case cudaErrorInvalidValue: return "invalid argument";
     case cudaErrorMemoryAllocation: return "out of memory";
     case cudaErrorInvalidConfiguration: return "invalid configuration argument";
+    case cudaErrorInvalidResourceHandle: return "invalid resource handle";
     case cudaErrorNotReady: return "device not ready";
     case cudaErrorStreamCaptureUnsupported: return "operation not permitted when stream is capturing";
     default: return "an error of the stand-in runtime";
@@ -264,11 +302,14 @@ cudaError_t cudaDriverGetVersion(int *version) {
     return *version = planned_version ? atoi(planned_version) : 13000, cudaSuccess;
 }
 cudaError_t cudaRuntimeGetVersion(int *version) { return *version = 13000, cudaSuccess; }
-cudaError_t cudaGetDeviceCount(int *count) { return *count = 1, planned("cudaGetDeviceCount"); }
-cudaError_t cudaGetDevice(int *number) { return *number = 0, cudaSuccess; }
-cudaError_t cudaSetDevice(int number) { return number == 0 ? cudaSuccess : fail(cudaErrorInvalidDevice); }
+cudaError_t cudaGetDeviceCount(int *number) { return *number = DEVICES, planned("cudaGetDeviceCount"); }
+cudaError_t cudaGetDevice(int *number) { return *number = current, cudaSuccess; }
+cudaError_t cudaSetDevice(int number) {
+    if (number < 0 || number >= DEVICES) return fail(cudaErrorInvalidDevice);
+    return current = number, cudaSuccess;
+}
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int number) {
-    if (number != 0) return fail(cudaErrorInvalidDevice);
+    if (number < 0 || number >= DEVICES) return fail(cudaErrorInvalidDevice);
     *out = {"the CPU in place of a CUDA device", REGION, 3, 9, 0, 1 << 20};
     return cudaSuccess;
 }
@@ -504,10 +545,10 @@ static void prepare(Block &b, unsigned index, unsigned threads) {
     b.shared.assign(shared_bytes(), (char)0xff);
 }
 
-static void run(const cudaLaunchConfig_t &config, bool cooperative, const std::function<void()> &kernel) {
+static void run(const cudaLaunchConfig_t &config, bool cooperative, int number, const std::function<void()> &kernel) {
     static unsigned launches;
     static std::vector<Block> blocks;
-    Open open;
+    Open open(number);
     unsigned n = config.gridDim.x, threads = config.blockDim.x, step = n % 7919 ? 7919 % n : 1, first = launches++ % n;
     if (!step) step = 1;
     body = &kernel;
@@ -540,5 +581,7 @@ cudaError_t pd_on_host_launch(const cudaLaunchConfig_t &config, std::function<vo
     if (planned("launch")) return last_error;
     if (!config.gridDim.x || !threads || threads > 1024 || config.dynamicSmemBytes) return fail(cudaErrorInvalidConfiguration);
     if (cooperative && config.gridDim.x > 3) return fail(cudaErrorCooperativeLaunchTooLarge);
-    return submit(config.stream, [config, cooperative, kernel]() { run(config, cooperative, kernel); });
+    const int number = config.stream ? config.stream->number : current;
+    count("launches");
+    return submit(config.stream, [config, cooperative, number, kernel]() { run(config, cooperative, number, kernel); });
 }

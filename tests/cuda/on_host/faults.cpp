@@ -93,6 +93,15 @@ int main(int, char **arguments) {
             cudaStreamSynchronize(stream);
         }
         printf("%g %g", first[0], first[1]);
+    } else if (!strcmp(name, "stream of another device")) {
+        cudaSetDevice(1);
+        code = pd_launch(stream, false, 3, PD_THREADS, sum_kernel, 2 * PD_THREADS + 1, x, out);
+    } else if (!strcmp(name, "memory of another device")) {
+        cudaStream_t other;
+        cudaSetDevice(1);
+        cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+        code = pd_launch(other, false, 3, PD_THREADS, sum_kernel, 2 * PD_THREADS + 1, x, out);
+        cudaStreamSynchronize(other);
     } else if (!strcmp(name, "copy in a capture")) {
         double host;
         cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
