@@ -4,8 +4,8 @@
 #include "contact/contact.h"
 #include "dynamics/rigid.h"
 
-/* So often a shorter way is tried; the slack of each is a sixty-fourth of that before, or less. */
-enum { MOST_TRIALS = 12 };
+/* So often a shorter way is tried; the slack of each is a quarter of that before, or less. */
+enum { MOST_TRIALS = 20 };
 
 /* Whether what is driven by no vertex goes on. */
 static pd_status obstacles_move(const pd_problem *problem, int driven, int *move) {
@@ -30,7 +30,7 @@ pd_status pd_path_limit(const pd_problem *problem, const real *x_0, const real *
         const real *end = x_1;
         double here;
         if (trial > 0) {
-            length = fmax(2.0 * *part, 0.125 * length);
+            length = fmax(2.0 * *part, 0.5 * length);
             PD_TRY(pd_memory_copy(context, problem->trial_offset, x_0, pd_problem_bytes(problem)));
             PD_TRY(pd_path_go(problem, length, x_1, NULL, problem->trial_offset, NULL));
             end = problem->trial_offset;

@@ -45,8 +45,9 @@ def critical():
     return high
 
 
-def sinking(coefficient, seconds):
-    """How far the keystone comes down, m."""
+def sinking(coefficient, seconds, rigid=False):
+    """How far the keystone comes down, m, of blocks that hardly deform or do not; of these from a quarter of a second on, in
+    which they close the gaps that they are built with by 9 mm."""
     scene = pdgpu.Scene()
     angle = np.pi / BLOCKS
     cube = pdgpu.shapes.beam((1.0, 1.0, 1.0), (1, 1, 1))
@@ -58,22 +59,29 @@ def sinking(coefficient, seconds):
         points += GAP / (2.0 * np.sin(angle / 2)) * np.array([-np.cos(middle), np.sin(middle), 0.0]) + [0.0, GAP / 2, 0.0]
         edges = points[cube.tets[:, 1:]] - points[cube.tets[:, :1]]
         tets = np.where((np.linalg.det(edges) < 0.0)[:, None], cube.tets[:, [0, 1, 3, 2]], cube.tets)
-        scene.add_solid(pdgpu.Mesh(points, tets=tets), pdgpu.NeoHookean.from_young(1e8, 0.2), density=2000.0)
+        mesh = pdgpu.Mesh(points, tets=tets)
+        if rigid:
+            scene.add_rigid(mesh, density=2000.0)
+        else:
+            scene.add_solid(mesh, pdgpu.NeoHookean.from_young(1e8, 0.2), density=2000.0)
     scene.add_obstacle(pdgpu.Plane((0, 0, 0), (0, 1, 0)), name="ground")
     contact = pdgpu.BarrierContact(1e-3, friction=coefficient)
     sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=100, tolerance=1e-6), dt=0.01, contact=contact)
     keystone = scene.bodies[BLOCKS // 2].slice
+    if rigid:
+        sim.step(25)
     start = sim.positions[keystone, 1].mean()
     sim.step(round(seconds / 0.01))
     return start - sim.positions[keystone, 1].mean()
 
 
-def test_an_arch_stands_above_its_critical_friction_and_falls_below():
+@pytest.mark.parametrize("rigid", [False, True])
+def test_an_arch_stands_above_its_critical_friction_and_falls_below(rigid):
     """If not, friction is a tenth too weak or too strong where forces have to find their way through many contacts."""
     coefficient = critical()
     assert 0.25 < coefficient < 0.35
-    assert sinking(1.1 * coefficient, 0.5) < 3e-3
-    assert sinking(0.9 * coefficient, 0.5) > 0.05
+    assert sinking(1.1 * coefficient, 0.5, rigid) < 3e-3
+    assert sinking(0.9 * coefficient, 0.5, rigid) > 0.05
 
 
 @pytest.mark.stress

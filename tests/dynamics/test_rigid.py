@@ -357,3 +357,43 @@ def test_solvers_that_do_not_take_rigid_bodies_say_so():
             continue
         with pytest.raises(TypeError, match=f"{kind.__name__} does not take rigid bodies, and 'rigid0' is one; {able}"):
             pdgpu.Simulation(scene, kind())
+
+
+def test_stiff_elastic_box_comes_to_the_rigid_one():
+    """With the mass and the moments of its lumped vertices, on springs at two corners: their distance falls with the stiffness."""
+    mesh, spin = shapes.beam((0.4, 0.3, 0.2), cells=(2, 2, 2)), np.array([1.0, 2.0, 3.0])
+    corners = [0, len(mesh.points) - 1]
+    targets = np.array([[-0.1, 0.2, 0.0], [0.5, 0.4, 0.2]])
+
+    def corners_after(build):
+        scene = pdgpu.Scene(gravity=(0.0, -9.81, 0.0))
+        body, where = build(scene)
+        body.attach(where, targets, stiffness=500.0)
+        sim = pdgpu.Simulation(scene, SOLVERS["Newton"], dt=4e-3)
+        sim.step(25)
+        return sim.positions[where]
+
+    def elastic(young):
+        def build(scene):
+            body = scene.add_solid(mesh, pdgpu.NeoHookean.from_young(young, 0.3), density=1000.0)
+            middle = body.masses @ body.points / body.masses.sum()
+            body.velocity = np.cross(spin, body.points - middle)
+            return body, corners
+
+        return build
+
+    def rigid(scene):
+        masses = pdgpu.Scene().add_solid(mesh, pdgpu.ARAP(1.0), density=1000.0).masses
+        middle = masses @ mesh.points / masses.sum()
+        arms = mesh.points - middle
+        squares, axes = np.linalg.eigh(arms.T @ (masses[:, None] * arms) / masses.sum())
+        axes[:, 2] *= np.linalg.det(axes)
+        size = np.sqrt(12.0 * squares)
+        box = shapes.box(tuple(size))
+        points = np.concatenate([(box.points - 0.5 * size) @ axes.T + middle, mesh.points[corners]])
+        body = scene.add_rigid(pdgpu.Mesh(points, triangles=box.triangles), density=masses.sum() / size.prod(), spin=spin)
+        return body, [8, 9]
+
+    expected = corners_after(rigid)
+    off = [np.abs(corners_after(elastic(young)) - expected).max() for young in (1e6, 1e7, 1e8)]
+    assert off[0] < 0.02 and off[1] < 0.15 * off[0] and off[2] < 0.15 * off[1]
