@@ -22,6 +22,8 @@ LINEAR = {
     "A-Jacobi-1": pdgpu.AJacobi(order=1),
     "A-Jacobi-2": pdgpu.AJacobi(order=2),
     "A-Jacobi-3": pdgpu.AJacobi(order=3),
+    "A-Jacobi-4": pdgpu.AJacobi(order=4),
+    "A-Jacobi-2, composed": pdgpu.AJacobi(order=2, variant="composed"),
     "PCG": pdgpu.PCG(iterations=10),
     "Gauss-Seidel": pdgpu.GaussSeidel(),
     "symmetric Gauss-Seidel": pdgpu.SymmetricGaussSeidel(),

@@ -211,6 +211,17 @@ def test_the_path_of_every_step_is_clean_in_any_scene(name, iterations, dtype):
     assert found.intersections == 0
 
 
+@judged
+@pytest.mark.stress
+@pytest.mark.parametrize("iterations", [1, 40])
+@pytest.mark.parametrize("name", SCENES)
+def test_the_path_of_every_tenth_of_a_second_is_clean(name, iterations):
+    """If it failed, a step could be too long to be safe."""
+    case = dataclasses.replace(projective_case(name, friction=0.3), dt=1 / 10)
+    found = judged_projective_run(case, steps=4, iterations=iterations)
+    assert found.intersections == 0
+
+
 def crossing_patches(cells):
     """A cloth that is held at two sides, and another across it."""
     scene = pdgpu.Scene((0.0, -G, 0.0))
