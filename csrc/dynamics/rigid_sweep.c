@@ -199,7 +199,7 @@ pd_status pd_rigid_sweep_bodies(pd_rigid_sweep *self, const pd_problem *problem,
     if (problem->contact) {
         PD_TRY(limit_vertices(self, problem, iterate));
         // which bodies are near each other, from where the step began
-        PD_TRY(pd_problem_whole_hessian(problem, self->x, 1, 1, iterate->number == 0));
+        PD_TRY(pd_problem_whole_hessian(problem, self->x, 0, 1, iterate->number == 0));
         PD_TRY(pd_rigid_hessian_pattern(problem));
         iterate->limit = 1.0;
     }

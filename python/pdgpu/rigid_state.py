@@ -156,10 +156,16 @@ def add_rigid_load(scene: Any, x: Floats, forces: Floats, load: Floats) -> Float
     return load
 
 
-def share_rigid_inertia(scene: Any, dt: float, fixed: Any, stiffness: Floats) -> Floats:
-    """stiffness (n,) N/m, that of the free surface vertices of rigid bodies m/(k dt^2), k how many the body has."""
+def add_rigid_inertia(scene: Any, dt: float, fixed: Any, stiffness: Floats) -> Floats:
+    """stiffness (n,) N/m, with that of the free surface vertices of rigid bodies: what weighs there over dt^2, 3/(dt^2 tr W) with the
+    inverse W = 1/m + [r]^T I^-1 [r] of the mass that a force at r meets: that of the body, not of a share, since one vertex may bear it."""
     for body in scene.bodies:
-        if isinstance(body, RigidBody):
-            rows = np.arange(body.slice.start, body.slice.start + len(body._selectable()))
-            stiffness[rows] = np.where(fixed[rows] == 0, body.mass / (len(rows) * dt**2), 0.0)
+        if not isinstance(body, RigidBody):
+            continue
+        arms = body.arms[: len(body._selectable())]
+        inertia = np.trace(body.second_moments) * np.eye(3) - body.second_moments
+        crosses = np.cross(arms[:, None, :], np.eye(3))  # rows r x e
+        inverse = 3.0 / body.mass + np.einsum("kai,ij,kaj->k", crosses, np.linalg.inv(inertia), crosses)
+        rows = np.arange(body.slice.start, body.slice.start + len(arms))
+        stiffness[rows] = np.where(fixed[rows] == 0, 3.0 / (inverse * dt**2), 0.0)
     return stiffness

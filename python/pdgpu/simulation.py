@@ -26,7 +26,7 @@ from pdgpu.motion import Motion
 from pdgpu.penalty_contact import PenaltyContact
 from pdgpu.readback import ReadBack
 from pdgpu.records import COLUMNS, StepRecord
-from pdgpu.rigid_state import follow_pins, share_rigid_inertia, warn_of_turns
+from pdgpu.rigid_state import add_rigid_inertia, follow_pins, warn_of_turns
 from pdgpu.scene import Scene
 from pdgpu.snapshots import Snapshot, snapshot_of
 from pdgpu.solver_support import check_contact, check_rigid, check_slides, check_support, settings_of, warn_idle_acceleration, with_region
@@ -270,10 +270,10 @@ class Simulation(State, Motion, Diagnostics, ReadBack, ContactQueries, Cutting, 
 
     def _stiffness_of_vertices(self):
         """N/m, (n,): a third of the trace of the blocks on the diagonal of G's Hessian at rest; 0 for fixed vertices. Those of a rigid body
-        share its mass evenly."""
+        weigh what they are pushed against."""
         rest = self._for_diagnostics(self._scene, self.dt, self.threads)
         found = rest._hessian_of_vertices(self._rest, True).diagonal().reshape(-1, 3).mean(axis=1)
-        return share_rigid_inertia(self._scene, self.dt, self._fixed, found)
+        return add_rigid_inertia(self._scene, self.dt, self._fixed, found)
 
     def _aim(self):
         """Tells the core where obstacles go in the step about to be solved."""
