@@ -103,6 +103,24 @@ static void add_groups(const pd_vertex_sweep *sweep, const real *positions, int 
 
 /* ---- updates -------------------------------------------------------------------------------------------------------------------- */
 
+/* What a later update reads of its vertex lies anywhere, since neighbours in a colour are no neighbours in memory. */
+static inline __attribute__((always_inline)) void fetch(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, const pd_contact_sweep *contact,
+                         const real *offset, const real *direction, int update) {
+    if (update >= sweep->n) return;
+    size_t vertex = (size_t)sweep->vertices[update];
+    __builtin_prefetch(offset + 3 * vertex);
+    __builtin_prefetch(direction + 3 * vertex, 1);
+    __builtin_prefetch(model->masses + vertex);
+    if (!contact) {
+        __builtin_prefetch(step->x_t + 3 * vertex);
+        __builtin_prefetch(step->drift + 3 * vertex);
+        return;
+    }
+    __builtin_prefetch(contact->incidence.start + vertex);
+    if (contact->reach) __builtin_prefetch(contact->reach + vertex);
+    if (contact->lagged.n > 0) __builtin_prefetch(contact->lagged_incidence.start + vertex);
+}
+
 static void sum_elements(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, const real *positions, int update,
                          real sum[9]) {
     for (int i = 0; i < 9; i++) sum[i] = 0;
@@ -146,12 +164,13 @@ static void search_block(pd_vertex_block *block, const real (*elastic)[9], const
 /* Updates begin .. end - 1 of one colour, as pd_vertex_update_step has them one by one. */
 static void touching_updates(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, pd_sweep_step kind,
                              const pd_contact_sweep *contact, const real *offset, int begin, int end, const real *positions,
-                             real *stiffness, real (*d)[3]) {
+                             const real *direction, real *stiffness, real (*d)[3]) {
     real elastic[PD_BLOCK_VERTICES][9], touching[PD_BLOCK_VERTICES][9];
     double energies[PD_BLOCK_VERTICES];
     pd_vertex_block block = {.model = model, .sweep = sweep, .contact = contact, .n = end - begin};
     for (int v = 0; v < block.n; v++) {
         int vertex = sweep->vertices[begin + v];
+        fetch(model, sweep, step, contact, offset, direction, begin + v + AHEAD);
         sum_elements(model, sweep, step, positions, begin + v, elastic[v]);
         pd_vertex_update_add_constant(model, sweep, step, offset, begin + v, elastic[v]);
         block.vertices[v] = pd_vertex_update_touches(contact, vertex) ? vertex : -1;
@@ -183,6 +202,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
 #pragma omp for schedule(static)
             for (int update = sweep->colour_start[colour]; update < (in_blocks ? 0 : sweep->colour_start[colour + 1]); update++) {
                 real sum[9], d[3];
+                fetch(model, sweep, step, contact, offset, direction, update + AHEAD);
                 sum_elements(model, sweep, step, positions, update, sum);
                 pd_vertex_update_step(model, sweep, step, kind, contact, offset, update, 0, 1, sum, d);
                 if (kind == PD_SWEEP_SEARCH)
@@ -196,7 +216,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
                 int begin = sweep->colour_start[colour] + PD_BLOCK_VERTICES * block, last = sweep->colour_start[colour + 1];
                 int end = last - begin < PD_BLOCK_VERTICES ? last : begin + PD_BLOCK_VERTICES;
                 real d[PD_BLOCK_VERTICES][3], stiffness[PD_BLOCK_VERTICES];
-                touching_updates(model, sweep, step, kind, contact, offset, begin, end, positions, stiffness, d);
+                touching_updates(model, sweep, step, kind, contact, offset, begin, end, positions, direction, stiffness, d);
                 for (int update = begin; update < end; update++) {
                     real *here = d[update - begin];
                     if (kind == PD_SWEEP_SEARCH)
