@@ -15,8 +15,13 @@ struct pd_friction {
     real *begun; /* B [n_points,3] where the step began, m */
     int knows;   /* whether that was ever said */
 
-    pd_lagged_pairs pairs; /* n = 0 until there is a lag */
-    pd_incidence incidence;
+    pd_lagged_pairs pairs;  /* n = 0 until there is a lag */
+    pd_incidence incidence; /* of the pairs that have friction */
+    unsigned char *flags;   /* B [role_capacity] */
+    int *rows, *starts;
+    size_t role_capacity;
+    pd_work work;
+    uint64_t *found; /* B [1] */
     uint64_t *keys;
     size_t capacity, partial_capacity;
     real *values, *corners, *matrices; /* B [capacity], [capacity,4,3], [capacity,3,3] */
@@ -38,6 +43,7 @@ pd_status pd_friction_create(pd_friction **out, pd_context *context, const pd_fr
     PD_TRY(pd_memory_create(context, (void **)&self->begun, 3 * n * sizeof(real)));
     PD_TRY(pd_memory_create(context, (void **)&self->incidence.start, (n + 1) * sizeof(int)));
     PD_TRY(pd_memory_create(context, (void **)&self->energy, 2 * sizeof *self->energy));
+    PD_TRY(pd_memory_create(context, (void **)&self->found, sizeof *self->found));
 done:
     if (status) {
         pd_friction_destroy(self);
@@ -57,6 +63,11 @@ void pd_friction_destroy(pd_friction *self) {
                             p->normals,
                             p->strength,
                             self->incidence.start,
+                            self->flags,
+                            self->rows,
+                            self->starts,
+                            self->work.memory,
+                            self->found,
                             self->keys,
                             self->values,
                             self->corners,
@@ -100,13 +111,26 @@ static pd_status make_room(pd_friction *self, size_t n) {
     return status;
 }
 
-/* From now on there are n pairs, with these incidences and keys. */
-static pd_status take_names(pd_friction *self, size_t n, const pd_incidence *incidence, const uint64_t *keys) {
+/* The roles in which something rubs: most pairs of a list are too far apart. */
+static pd_status take_roles(pd_friction *self, size_t n, const pd_incidence *incidence) {
     pd_context *context = self->context;
+    const pd_room rooms[] = {PD_ROOM(self->flags, 1), PD_ROOM(self->rows, 1), {(void **)&self->starts, sizeof *self->starts, 32}};
     pd_status status = PD_OK;
-    PD_TRY(pd_memory_copy(context, self->incidence.start, incidence->start, ((size_t)self->n_points + 1) * sizeof(int)));
-    PD_TRY(pd_memory_copy(context, self->incidence.roles, incidence->roles, 4 * n * sizeof(int)));
-    PD_TRY(pd_memory_copy(context, self->keys, keys, n * sizeof *keys));
+    uint64_t found;
+    PD_TRY(pd_rooms_grow(context, 4 * n, "roles with friction", PD_ROOMS(rooms), &self->role_capacity, NULL));
+    PD_TRY(pd_work_grow(context, &self->work, self->role_capacity / 32 + 1));
+    PD_TRY(pd_friction_role_flags(context, &self->pairs, incidence, self->n_points, self->flags));
+    PD_TRY(pd_select_rows(context, 4 * n, self->flags, self->starts, &self->work, self->role_capacity, self->rows, self->found));
+    PD_TRY(pd_memory_download(context, &found, self->found, sizeof found));
+    PD_TRY(pd_contact_take_roles(context, self->n_points, (int)found, self->rows, NULL, incidence, &self->incidence));
+done:
+    return status;
+}
+
+/* From now on there are n pairs, with these keys. */
+static pd_status take_names(pd_friction *self, size_t n, const uint64_t *keys) {
+    pd_status status = PD_OK;
+    PD_TRY(pd_memory_copy(self->context, self->keys, keys, n * sizeof *keys));
     self->pairs.n = (int)n;
 done:
     return status;
@@ -122,7 +146,9 @@ pd_status pd_friction_lag(pd_friction *self, const pd_contact_law *law, const pd
     if (n == 0) return PD_OK;
     PD_TRY(make_room(self, n));
     PD_TRY(pd_friction_lag_pairs(context, law, &self->scene, pairs, y, &self->pairs));
-    status = take_names(self, n, incidence, keys);
+    self->pairs.n = (int)n;
+    PD_TRY(take_roles(self, n, incidence));
+    status = take_names(self, n, keys);
 done:
     return status;
 }
@@ -140,7 +166,10 @@ pd_status pd_friction_lag_frozen(pd_friction *self, const pd_frozen_pairs *pairs
     PD_TRY(pd_memory_copy(context, self->pairs.weights, from->weights, 4 * n * sizeof(real)));
     PD_TRY(pd_memory_copy(context, self->pairs.normals, from->normals, 3 * n * sizeof(real)));
     PD_TRY(pd_penalty_strengths(context, &self->scene, pairs, y, self->pairs.strength));
-    status = take_names(self, n, incidence, keys);
+    // all roles: at every visit a pair may have another strength, and nobody waits
+    PD_TRY(pd_memory_copy(context, self->incidence.start, incidence->start, ((size_t)self->n_points + 1) * sizeof(int)));
+    PD_TRY(pd_memory_copy(context, self->incidence.roles, incidence->roles, 4 * n * sizeof(int)));
+    status = take_names(self, n, keys);
 done:
     return status;
 }

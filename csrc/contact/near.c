@@ -28,7 +28,8 @@ struct pd_near {
 
     int n;
     pd_contact_columns columns;
-    real *distance, *slack;
+    pd_contact_record *records;
+    real *distance;
     pd_incidence incidence;
 };
 
@@ -59,7 +60,7 @@ void pd_near_destroy(pd_near *self) {
     void *memory[] = {self->start,      self->balls, self->moved,           self->used,           self->found,  self->flags,
                       self->role_flags, self->rows,  self->role_rows,       self->ranks,          self->starts, self->work.memory,
                       c->kind,          c->points,   c->activation,         c->separation,        c->weight,    c->threshold,
-                      self->distance,   self->slack, self->incidence.start, self->incidence.roles};
+                      self->distance,   self->records, self->incidence.start, self->incidence.roles};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
     free(self);
 }
@@ -79,7 +80,7 @@ static pd_status make_near_room(pd_near *self, size_t n) {
     pd_contact_columns *c = &self->columns;
     const pd_room rooms[] = {PD_ROOM(c->kind, 1),        PD_ROOM(c->points, 4),   PD_ROOM(c->activation, 1),
                              PD_ROOM(c->separation, 1),  PD_ROOM(c->weight, 1),   PD_ROOM(c->threshold, 1),
-                             PD_ROOM(self->distance, 1), PD_ROOM(self->slack, 1), PD_ROOM(self->incidence.roles, 4)};
+                             PD_ROOM(self->distance, 1), PD_ROOM(self->records, 1), PD_ROOM(self->incidence.roles, 4)};
     return pd_rooms_grow(self->context, n, "pairs that are near", PD_ROOMS(rooms), &self->capacity, NULL);
 }
 
@@ -119,7 +120,7 @@ pd_status pd_near_list_anew(pd_near *self, const pd_near_list *list) {
         PD_TRY(make_near_room(self, (size_t)found[0]));
     }
     self->n = (int)found[0];
-    PD_TRY(pd_contact_take(context, self->n, self->rows, pairs, &self->columns, self->ranks));
+    PD_TRY(pd_contact_take(context, self->n, self->rows, pairs, &self->columns, self->records, self->ranks));
     PD_TRY(pd_contact_take_roles(context, self->n_points, (int)found[1], self->role_rows, self->ranks, list->incidence, &self->incidence));
     self->known = 1, self->gone = 0.0;
 done:
@@ -133,13 +134,13 @@ pd_status pd_near_reaches(pd_near *self, const pd_contact_law *law, const real *
     pd_contact_pairs pairs = {self->n, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold};
     pd_status status = PD_OK;
     if (self->n) PD_TRY(pd_contact_batch(context, law, PD_CONTACT_DISTANCE, &pairs, points, self->distance));
-    if (self->n) PD_TRY(pd_contact_slacks(context, &pairs, self->distance, self->rounding, self->slack));
+    if (self->n) PD_TRY(pd_contact_slacks(context, &pairs, self->distance, self->rounding, self->records));
     PD_TRY(pd_contact_reaches(context, self->n_vertices, &self->incidence, self->distance, &pairs, self->balls, self->start, points,
                               self->rounding, self->fraction, reach, touching));
     PD_TRY(pd_memory_clear(context, self->moved, (size_t)self->n_points * sizeof(real)));
-    sweep->pairs = pairs;
+    sweep->records = self->records;
     sweep->incidence = self->incidence;
-    sweep->slack = self->slack, sweep->moved = self->moved;
+    sweep->moved = self->moved;
 done:
     return status;
 }

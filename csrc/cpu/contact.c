@@ -220,8 +220,9 @@ pd_status pd_contact_reaches(pd_context *context, int n_vertices, const pd_incid
     return PD_OK;
 }
 
-pd_status pd_contact_slacks(pd_context *context, const pd_contact_pairs *pairs, const real *distance, double rounding, real *slack) {
+pd_status pd_contact_slacks(pd_context *context, const pd_contact_pairs *pairs, const real *distance, double rounding,
+                            pd_contact_record *records) {
 #pragma omp parallel for num_threads(pd_threads(context, pairs->n, 2)) schedule(static)
-    for (int p = 0; p < pairs->n; p++) slack[p] = pd_contact_update_slack(pairs, distance, rounding, p);
+    for (int p = 0; p < pairs->n; p++) records[p].slack = pd_contact_update_slack(pairs, distance, rounding, p);
     return PD_OK;
 }

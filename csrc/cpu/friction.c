@@ -11,6 +11,13 @@ pd_status pd_friction_lag_pairs(pd_context *context, const pd_contact_law *law, 
     return PD_OK;
 }
 
+pd_status pd_friction_role_flags(pd_context *context, const pd_lagged_pairs *pairs, const pd_incidence *incidence, int n_points,
+                                 unsigned char *flags) {
+#pragma omp parallel for num_threads(pd_threads(context, 4 * pairs->n, 3)) schedule(static)
+    for (int r = 0; r < 4 * pairs->n; r++) flags[r] = pd_friction_update_role_flag(pairs, incidence, n_points, r);
+    return PD_OK;
+}
+
 pd_status pd_friction_batch(pd_context *context, int quantity, const pd_lagged_pairs *pairs, const pd_slipping *slipping, real *out) {
     size_t size = (size_t)pd_friction_quantity_size(quantity);
     if (!size) return pd_fail(&context->error, PD_ERROR_VALUE, "quantity: %d is unknown", quantity);

@@ -167,7 +167,8 @@ static void touching_updates(const pd_model *model, const pd_vertex_sweep *sweep
                              const real *direction, real *stiffness, real (*d)[3]) {
     real elastic[PD_BLOCK_VERTICES][9], touching[PD_BLOCK_VERTICES][9];
     double energies[PD_BLOCK_VERTICES];
-    pd_vertex_block block = {.model = model, .sweep = sweep, .contact = contact, .n = end - begin};
+    pd_vertex_block block; // large, and not to be cleared
+    block.model = model, block.sweep = sweep, block.contact = contact, block.n = end - begin;
     for (int v = 0; v < block.n; v++) {
         int vertex = sweep->vertices[begin + v];
         fetch(model, sweep, step, contact, offset, direction, begin + v + AHEAD);

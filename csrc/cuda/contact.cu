@@ -165,12 +165,14 @@ pd_status pd_contact_reaches(pd_context *context, int n_vertices, const pd_incid
     return PD_OK;
 }
 
-static __global__ void slack_kernel(pd_contact_pairs pairs, const real *distance, double rounding, real *slack) {
+static __global__ void slack_kernel(pd_contact_pairs pairs, const real *distance, double rounding,
+                                    pd_contact_record *records) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < pairs.n) slack[p] = pd_contact_update_slack(&pairs, distance, rounding, p);
+    if (p < pairs.n) records[p].slack = pd_contact_update_slack(&pairs, distance, rounding, p);
 }
 
-pd_status pd_contact_slacks(pd_context *context, const pd_contact_pairs *pairs, const real *distance, double rounding, real *slack) {
-    PD_LAUNCH(context, slack_kernel, pairs->n, *pairs, distance, rounding, slack);
+pd_status pd_contact_slacks(pd_context *context, const pd_contact_pairs *pairs, const real *distance, double rounding,
+                            pd_contact_record *records) {
+    PD_LAUNCH(context, slack_kernel, pairs->n, *pairs, distance, rounding, records);
     return PD_OK;
 }

@@ -13,6 +13,17 @@ pd_status pd_friction_lag_pairs(pd_context *context, const pd_contact_law *law, 
     return PD_OK;
 }
 
+static __global__ void role_flag_kernel(pd_lagged_pairs pairs, pd_incidence incidence, int n_points, unsigned char *flags) {
+    int r = item();
+    if (r < 4 * pairs.n) flags[r] = pd_friction_update_role_flag(&pairs, &incidence, n_points, r);
+}
+
+pd_status pd_friction_role_flags(pd_context *context, const pd_lagged_pairs *pairs, const pd_incidence *incidence, int n_points,
+                                 unsigned char *flags) {
+    PD_LAUNCH(context, role_flag_kernel, 4 * pairs->n, *pairs, *incidence, n_points, flags);
+    return PD_OK;
+}
+
 static __global__ void friction_kernel(int quantity, int size, pd_lagged_pairs pairs, pd_slipping slipping, real *out) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (p < pairs.n) pd_friction_update(quantity, &pairs, &slipping, p, out + (size_t)size * (size_t)p);

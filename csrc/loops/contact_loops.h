@@ -20,6 +20,14 @@ typedef struct pd_contact_pairs {
     const real *threshold;  /* [n]    of the mollifier, m^4; 0: none */
 } pd_contact_pairs;
 
+/* All that a visit by one of its corners reads of a pair, side by side: a sweep comes by in the order of the vertices. */
+typedef struct pd_contact_record {
+    int points[4];
+    real activation, separation, weight, threshold;
+    real slack; /* what the distance can shrink by before the pair acts, less what is rounded, m */
+    int kind;
+} pd_contact_record;
+
 /* What pd_contact_batch computes of each pair. */
 enum {
     PD_CONTACT_DISTANCE,   /* [n] m, separation not subtracted */
@@ -124,16 +132,17 @@ pd_status pd_contact_used(pd_context *context, int n_points, int n_vertices, con
 pd_status pd_contact_near_flags(pd_context *context, const pd_contact_pairs *pairs, const pd_incidence *incidence, const real *distance,
                                 double rounding, double cut, int n_points, unsigned char *flags, unsigned char *role_flags);
 
-/* out = the n pairs with the given rows, and ranks [pairs]: of each of them its place among those. */
+/* out and records = the n pairs with the given rows, without their slacks, and ranks [pairs]: of each of them its place among those. */
 pd_status pd_contact_take(pd_context *context, int n, const int *rows, const pd_contact_pairs *pairs, const pd_contact_columns *out,
-                          int *ranks);
+                          pd_contact_record *records, int *ranks);
 
-/* out = the incidence of these pairs, of the n_roles roles of the whole one that stand in role_rows, ascending. */
+/* out = the incidence of these pairs, of the n_roles roles of the whole one that stand in role_rows, ascending; ranks NULL: all pairs are there. */
 pd_status pd_contact_take_roles(pd_context *context, int n_points, int n_roles, const int *role_rows, const int *ranks,
                                 const pd_incidence *incidence, const pd_incidence *out);
 
-/* slack [pairs->n]  B  out: what the distance of each can shrink by before it acts, less `rounding`, m. */
-pd_status pd_contact_slacks(pd_context *context, const pd_contact_pairs *pairs, const real *distance, double rounding, real *slack);
+/* The slacks of the records of all pairs, B [pairs->n], where their distances are these; a gap may be less by `rounding`, m. */
+pd_status pd_contact_slacks(pd_context *context, const pd_contact_pairs *pairs, const real *distance, double rounding,
+                            pd_contact_record *records);
 
 /* x_i += t (target_i - x_i) of n points, those whose mask is not 0 (NULL: all); exactly the target for t = 1. */
 pd_status pd_move_towards(pd_context *context, int n, const unsigned char *mask, double t, const real *target, real *x);

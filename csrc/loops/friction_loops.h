@@ -52,6 +52,10 @@ static inline int pd_friction_quantity_size(int quantity) {
 pd_status pd_friction_lag_pairs(pd_context *context, const pd_contact_law *law, const pd_friction_scene *scene,
                                 const pd_contact_pairs *pairs, const real *y, const pd_lagged_pairs *out);
 
+/* flags [4 pairs->n]  B  out: which of the roles of the incidence are in a pair with friction that moves with them. */
+pd_status pd_friction_role_flags(pd_context *context, const pd_lagged_pairs *pairs, const pd_incidence *incidence, int n_points,
+                                 unsigned char *flags);
+
 /* One quantity of every pair. Errors: PD_ERROR_VALUE for an unknown quantity. */
 pd_status pd_friction_batch(pd_context *context, int quantity, const pd_lagged_pairs *pairs, const pd_slipping *slipping, real *out);
 
@@ -78,13 +82,12 @@ typedef struct pd_frozen_pairs {
 /* What a sweep over vertices knows of what they touch. */
 struct pd_contact_sweep {
     pd_contact_law law;
-    pd_contact_pairs pairs;
+    const pd_contact_record *records; /* B [pairs] with the slacks where the sweep begins */
     pd_incidence incidence;
-    pd_frozen_pairs frozen; /* with a penalty there are no `pairs`: the incidence is theirs */
-    const real *slack;      /* B [pairs.n] pd_contact_slacks where the sweep begins */
+    pd_frozen_pairs frozen; /* with a penalty there are no records: the incidence is theirs */
     real *moved;            /* B [n_points] m: how far each has gone in the sweep, at most; NULL: nobody asks */
     const real *reach;      /* B [n_vertices] m: how far each may go in the sweep; NULL: as far as it likes */
-    real *points;           /* B [n_points,3] m: where all are; the sweep moves the vertices */
+    real *points;           /* B [n_points,3] m: where all are; the sweep moves the vertices that touch */
 
     pd_lagged_pairs lagged; /* none without friction */
     pd_incidence lagged_incidence;

@@ -126,8 +126,14 @@ PD_FUNCTION double pd_contact_update_used(int n_vertices, const real *balls, dou
     return i < n_vertices && move < radius ? move / radius : INFINITY; // infinite also where a coordinate is no number
 }
 
-/* Row p of a list of pairs becomes row `to` of another. */
-PD_FUNCTION void pd_contact_update_take(const pd_contact_pairs *pairs, int p, const pd_contact_columns *out, int to) {
+/* Row p of a list of pairs becomes row `to` of another, and of its records. */
+PD_FUNCTION void pd_contact_update_take(const pd_contact_pairs *pairs, int p, const pd_contact_columns *out, pd_contact_record *records,
+                                        int to) {
+    pd_contact_record *record = records + to;
+    for (int j = 0; j < 4; j++) record->points[j] = pairs->points[4 * (size_t)p + (size_t)j];
+    record->activation = pairs->activation[p], record->separation = pairs->separation[p];
+    record->weight = pairs->weight[p], record->threshold = pairs->threshold[p];
+    record->slack = 0, record->kind = pairs->kind[p];
     out->kind[to] = pairs->kind[p];
     for (int j = 0; j < 4; j++) out->points[4 * (size_t)to + (size_t)j] = pairs->points[4 * (size_t)p + (size_t)j];
     out->activation[to] = pairs->activation[p], out->separation[to] = pairs->separation[p];
@@ -154,7 +160,7 @@ PD_FUNCTION void pd_contact_update_take_roles(int n_points, int n_roles, const i
     out->start[i] = begin;
     for (int r = begin; i < n_points && r < n_roles && role_rows[r] < incidence->start[i + 1]; r++) {
         int role = incidence->roles[role_rows[r]];
-        out->roles[r] = 4 * ranks[role / 4] + role % 4;
+        out->roles[r] = 4 * (ranks ? ranks[role / 4] : role / 4) + role % 4;
     }
 }
 
@@ -212,6 +218,11 @@ PD_FUNCTION void pd_contact_update_gather(const pd_contact_pairs *pairs, const r
     limits->separation = pairs->separation[p];
     limits->weight = pairs->weight[p];
     limits->threshold = pairs->threshold[p];
+}
+
+PD_FUNCTION void pd_contact_update_gather_record(const pd_contact_record *record, const real *x, real at[12], pd_contact_limits *limits) {
+    pd_contact_update_corners(x, record->points, pd_contact_corners(record->kind), at);
+    *limits = (pd_contact_limits){record->activation, record->separation, record->weight, record->threshold};
 }
 
 /* A quantity that is one number, of a pair whose closest points are known. */

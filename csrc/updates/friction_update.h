@@ -31,6 +31,13 @@ PD_FUNCTION void pd_friction_update_lag(const pd_contact_law *law, const pd_fric
     }
 }
 
+/* Row r of pd_friction_role_flags. */
+PD_FUNCTION unsigned char pd_friction_update_role_flag(const pd_lagged_pairs *pairs, const pd_incidence *incidence, int n_points, int r) {
+    if (r >= incidence->start[n_points]) return 0;
+    int role = incidence->roles[r];
+    return (unsigned char)(pairs->strength[role / 4] > 0 && pairs->weights[role] != 0);
+}
+
 /* u of pair p. */
 PD_FUNCTION pd_vector pd_friction_update_slip(const pd_lagged_pairs *pairs, const pd_slipping *slipping, int p) {
     pd_vector move = pd_vector_of(0, 0, 0);

@@ -51,17 +51,16 @@ PD_FUNCTION int pd_vertex_update_first_lagged(const pd_contact_sweep *contact, i
 /* Adds to sum [9] what a role in a pair with friction gives, and returns its share of the energy. */
 PD_FUNCTION real pd_vertex_update_add_friction(const pd_contact_sweep *contact, int role, real partners, real sum[9]) {
     int p = role / 4;
-    real strength = pd_penalty_visit_strength(contact, p), weight = contact->lagged.weights[role], M[9];
+    real strength = pd_penalty_visit_strength(contact, p), weight = contact->lagged.weights[role];
     if (!(strength > 0) || weight == 0) return 0;
     pd_vector u = pd_friction_update_slip(&contact->lagged, &contact->slipping, p);
     pd_friction_terms terms = pd_friction_terms_of(u, contact->slipping.extent);
     // nobody searches along a step with a penalty: the block that bounds friction from above wherever it goes [Chen et al. 2024, Eq. 16]
     if (contact->frozen.stiffness > 0) terms.bend = 0;
-    pd_vector slope = pd_vector_scale(weight * (strength * terms.ratio), u);
-    pd_friction_matrix(partners * weight * weight * strength, pd_vector_load(contact->lagged.normals + 3 * (size_t)p), terms, M);
-    sum[0] += slope.x, sum[1] += slope.y, sum[2] += slope.z;
-    sum[3] += M[0], sum[4] += M[1], sum[5] += M[2], sum[6] += M[4], sum[7] += M[5], sum[8] += M[8];
-    return strength * terms.value / partners;
+    pd_vector normal = pd_vector_load(contact->lagged.normals + 3 * (size_t)p);
+    pd_friction_corner corner = pd_friction_corner_of(strength, normal, u, terms, weight, partners);
+    pd_friction_corner_add(corner, sum);
+    return corner.energy;
 }
 
 /* The share of a role in the energy of its pair with friction where it goes by -d. */
@@ -69,10 +68,9 @@ PD_FUNCTION real pd_vertex_update_friction_energy(const pd_contact_sweep *contac
     int p = role / 4;
     real strength = contact->lagged.strength[p], weight = contact->lagged.weights[role];
     if (!(strength > 0) || weight == 0) return 0;
-    pd_vector move = pd_vector_scale(-partners * weight, pd_vector_load(d));
-    pd_vector slip = pd_friction_slip(move, pd_vector_load(contact->lagged.normals + 3 * (size_t)p));
-    pd_vector u = pd_vector_add(pd_friction_update_slip(&contact->lagged, &contact->slipping, p), slip);
-    return strength * pd_friction_terms_of(u, contact->slipping.extent).value / partners;
+    pd_vector normal = pd_vector_load(contact->lagged.normals + 3 * (size_t)p);
+    pd_vector u = pd_friction_update_slip(&contact->lagged, &contact->slipping, p);
+    return pd_friction_corner_energy(strength, normal, u, pd_vector_load(d), contact->slipping.extent, weight, partners);
 }
 
 /* Adds to sum [9] what the pairs with friction of a vertex give, those of one lane; returns its share of their energy. */
@@ -108,13 +106,13 @@ PD_FUNCTION void pd_vertex_update_shift(int kind, int corner, real partners, con
         for (int c = 0; c < 3 && (j == corner || (corner == 0 && j >= pd_contact_corners(kind))); c++) at[3 * j + c] -= partners * d[c];
 }
 
-/* Whether pair p may act where its corners have gone since its slack was measured, and one of them `more` beyond that: a point of a primitive
- * moves no farther than one of its corners. */
-PD_FUNCTION int pd_vertex_update_may_act(const pd_contact_sweep *contact, int p, real more) {
-    real slack = contact->slack[p], first = 0, second = 0;
-    const int *points = contact->pairs.points + 4 * (size_t)p;
-    if (!(slack > more)) return 1;
-    int n_first = contact->pairs.kind[p] == PD_EDGE_EDGE ? 2 : 1;
+/* How far one corner of a pair can go before the pair may act, where the corners have gone since its slack was measured, at the least, m; 0 or
+ * less: it may act as it is. A point of a primitive moves no farther than one of its corners. */
+PD_FUNCTION real pd_vertex_update_room(const pd_contact_sweep *contact, const pd_contact_record *pair) {
+    real slack = pair->slack, first = 0, second = 0;
+    const int *points = pair->points;
+    if (!(slack > 0)) return 0;
+    int n_first = pair->kind == PD_EDGE_EDGE ? 2 : 1;
     for (int j = 0; j < 4; j++) {
         real moved = points[j] >= 0 ? contact->moved[points[j]] : (real)0;
         if (j < n_first)
@@ -122,7 +120,7 @@ PD_FUNCTION int pd_vertex_update_may_act(const pd_contact_sweep *contact, int p,
         else
             second = pd_max(second, moved);
     }
-    return !(slack > (first + second + more) * ((real)1 + (real)8 * PD_EPSILON));
+    return slack * ((real)1 - (real)8 * PD_EPSILON) - (first + second);
 }
 
 PD_FUNCTION real pd_vertex_update_length(const real d[3]) { return pd_sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]); }
@@ -142,10 +140,11 @@ PD_UPDATE_FUNCTION double pd_vertex_update_contact(const pd_model *model, const 
             energy += (double)pd_penalty_add_role(&contact->frozen, contact->points, incidence->roles[r], shares, sum);
             continue;
         }
-        if (!pd_vertex_update_may_act(contact, p, 0)) continue;
-        pd_contact_update_gather(&contact->pairs, contact->points, p, at, &limits);
-        real partners = pd_vertex_update_partners(sweep, model, contact->pairs.points + 4 * (size_t)p, vertex);
-        energy += (double)pd_contact_add_corner(&contact->law, &limits, contact->pairs.kind[p], at, incidence->roles[r] % 4, partners, sum);
+        const pd_contact_record *pair = contact->records + p;
+        if (pd_vertex_update_room(contact, pair) > 0) continue;
+        pd_contact_update_gather_record(pair, contact->points, at, &limits);
+        real partners = pd_vertex_update_partners(sweep, model, pair->points, vertex);
+        energy += (double)pd_contact_add_corner(&contact->law, &limits, pair->kind, at, incidence->roles[r] % 4, partners, sum);
     }
     energy += pd_vertex_update_add_all_friction(model, sweep, contact, vertex, lane, lanes, sum);
     if (lanes > 1)
@@ -166,12 +165,13 @@ PD_UPDATE_FUNCTION double pd_vertex_update_contact_energy(const pd_model *model,
             sum += (double)pd_penalty_energy_of_role(&contact->frozen, contact->points, incidence->roles[r], shares, d);
             continue;
         }
-        int p = incidence->roles[r] / 4, corner = incidence->roles[r] % 4, kind = contact->pairs.kind[p];
+        const pd_contact_record *pair = contact->records + incidence->roles[r] / 4;
+        int corner = incidence->roles[r] % 4, kind = pair->kind;
         real at[12];
         pd_contact_limits limits;
-        if (!pd_vertex_update_may_act(contact, p, length)) continue;
-        pd_contact_update_gather(&contact->pairs, contact->points, p, at, &limits);
-        real partners = pd_vertex_update_partners(sweep, model, contact->pairs.points + 4 * (size_t)p, vertex);
+        if (pd_vertex_update_room(contact, pair) > length) continue;
+        pd_contact_update_gather_record(pair, contact->points, at, &limits);
+        real partners = pd_vertex_update_partners(sweep, model, pair->points, vertex);
         pd_vertex_update_shift(kind, corner, partners, d, at);
         pd_nearest nearest = pd_contact_nearest_of(kind, at);
         if (nearest.distance >= limits.separation + limits.activation) continue;

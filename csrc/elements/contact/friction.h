@@ -37,12 +37,59 @@ PD_LANE_FUNCTION pd_friction_terms pd_friction_terms_of(pd_vector u, real e) {
 /* The part of a move that is across a unit vector n. */
 PD_LANE_FUNCTION pd_vector pd_friction_slip(pd_vector move, pd_vector n) { return pd_vector_along(move, -pd_vector_dot(n, move), n); }
 
-/* M [3,3], N/m, exactly symmetric; strength = mu lambda, N. */
+/* The upper triangle of a symmetric matrix. */
+typedef struct pd_friction_block {
+    real xx, xy, xz, yy, yz, zz;
+} pd_friction_block;
+
+/* M, N/m; strength = mu lambda, N. */
+PD_LANE_FUNCTION pd_friction_block pd_friction_block_of(real strength, pd_vector n, pd_friction_terms terms) {
+    pd_vector t = terms.direction;
+    pd_friction_block M;
+    M.xx = strength * (terms.ratio * ((real)1 - n.x * n.x) + terms.bend * (t.x * t.x));
+    M.xy = strength * (terms.ratio * (-n.x * n.y) + terms.bend * (t.x * t.y));
+    M.xz = strength * (terms.ratio * (-n.x * n.z) + terms.bend * (t.x * t.z));
+    M.yy = strength * (terms.ratio * ((real)1 - n.y * n.y) + terms.bend * (t.y * t.y));
+    M.yz = strength * (terms.ratio * (-n.y * n.z) + terms.bend * (t.y * t.z));
+    M.zz = strength * (terms.ratio * ((real)1 - n.z * n.z) + terms.bend * (t.z * t.z));
+    return M;
+}
+
+/* M [3,3], exactly symmetric. */
 PD_FUNCTION void pd_friction_matrix(real strength, pd_vector n, pd_friction_terms terms, real M[9]) {
-    const real normal[3] = {n.x, n.y, n.z}, t[3] = {terms.direction.x, terms.direction.y, terms.direction.z};
-    for (int i = 0; i < 3; i++)
-        for (int j = i; j < 3; j++)
-            M[3 * i + j] = M[3 * j + i] = strength * (terms.ratio * ((real)(i == j) - normal[i] * normal[j]) + terms.bend * (t[i] * t[j]));
+    pd_friction_block block = pd_friction_block_of(strength, n, terms);
+    M[0] = block.xx, M[4] = block.yy, M[8] = block.zz;
+    M[1] = M[3] = block.xy, M[2] = M[6] = block.xz, M[5] = M[7] = block.yz;
+}
+
+/* One corner of a pair, by which the pair moves with `weight`, and `partners` corners move at once with it (touching_vertex.h). */
+typedef struct pd_friction_corner {
+    real energy; /* its share, J */
+    pd_vector slope;
+    pd_friction_block block;
+} pd_friction_corner;
+
+PD_LANE_FUNCTION pd_friction_corner pd_friction_corner_of(real strength, pd_vector n, pd_vector u, pd_friction_terms terms, real weight,
+                                                          real partners) {
+    pd_friction_corner out;
+    out.energy = strength * terms.value / partners;
+    out.slope = pd_vector_scale(weight * (strength * terms.ratio), u);
+    out.block = pd_friction_block_of(partners * weight * weight * strength, n, terms);
+    return out;
+}
+
+/* Its share of the energy where it goes by -d. */
+PD_LANE_FUNCTION real pd_friction_corner_energy(real strength, pd_vector n, pd_vector u, pd_vector d, real extent, real weight,
+                                                real partners) {
+    pd_vector slip = pd_friction_slip(pd_vector_scale(-partners * weight, d), n);
+    return strength * pd_friction_terms_of(pd_vector_add(u, slip), extent).value / partners;
+}
+
+/* sum [9] += gradient, and the upper triangle of the block. */
+PD_FUNCTION void pd_friction_corner_add(pd_friction_corner corner, real sum[9]) {
+    sum[0] += corner.slope.x, sum[1] += corner.slope.y, sum[2] += corner.slope.z;
+    sum[3] += corner.block.xx, sum[4] += corner.block.xy, sum[5] += corner.block.xz;
+    sum[6] += corner.block.yy, sum[7] += corner.block.yz, sum[8] += corner.block.zz;
 }
 
 #endif

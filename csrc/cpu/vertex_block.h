@@ -1,0 +1,86 @@
+/* Some vertices of one colour that a sweep computes together, and what they touch: their roles in pairs, whatever vertices these are of, several
+ * per vector register. What each vertex gets is added up role by role in the order of its list.
+ *
+ * The other corners of a pair rest while a block is computed, so what its roles read is gathered once, and is there for every length that is
+ * tried. */
+#ifndef PD_CPU_VERTEX_BLOCK_H
+#define PD_CPU_VERTEX_BLOCK_H
+
+#include "cpu/contact_lanes.h"
+#include "loops/friction_loops.h"
+
+enum {
+    PD_BLOCK_VERTICES = 32,
+    PD_BLOCK_ROLES = 1024, /* that are looked at together; a block with more of them has several runs */
+    PD_BLOCK_LANES = PD_BLOCK_ROLES / PD_CONTACT_LANES + PD_CONTACT_PAIR_COUNT
+};
+
+/* Roles of one kind; unused columns repeat the last. */
+typedef struct pd_role_lanes {
+    pd_contact_lanes pairs;
+    int kind, count;
+    int rows[PD_CONTACT_LANES]; /* of the run */
+    int corners[PD_CONTACT_LANES];
+    real partners[PD_CONTACT_LANES];
+} pd_role_lanes;
+
+/* Roles that are looked at together, in the order of their vertices' lists. */
+typedef struct pd_role_list {
+    int n, whole;                                      /* whole: those of all vertices of the block */
+    int roles[PD_BLOCK_ROLES], owners[PD_BLOCK_ROLES]; /* owners: rows of the block */
+} pd_role_list;
+
+/* Those that may act. */
+typedef struct pd_contact_run {
+    pd_role_list list;
+    int n_lanes;
+    pd_role_lanes lanes[PD_BLOCK_LANES];
+    real found[PD_BLOCK_ROLES][8]; /* pd_contact_corner, or an energy */
+    real room[PD_BLOCK_VERTICES];  /* m: how far a vertex can go before a role that was left out may act */
+} pd_contact_run;
+
+/* Those in pairs with friction, by field. */
+typedef struct pd_friction_run {
+    pd_role_list list;
+    real slip[3][PD_BLOCK_ROLES], normal[3][PD_BLOCK_ROLES];
+    real strength[PD_BLOCK_ROLES], weight[PD_BLOCK_ROLES], partners[PD_BLOCK_ROLES];
+    real found[10][PD_BLOCK_ROLES]; /* energy, gradient and block, or an energy; where a vertex goes */
+} pd_friction_run;
+
+/* Those where vertices[v] < 0 take no part. */
+typedef struct pd_vertex_block {
+    const pd_model *model;
+    const pd_vertex_sweep *sweep;
+    const pd_contact_sweep *contact;
+    int n, vertices[PD_BLOCK_VERTICES];
+    pd_contact_run run;
+    pd_friction_run friction;
+} pd_vertex_block;
+
+/* Where the list of a block's roles goes on: in that of row v, at r; r < 0: at its beginning. */
+typedef struct pd_block_cursor {
+    int v, r;
+} pd_block_cursor;
+
+/* The next roles of a block by an incidence, as many as a list holds; 0: there are no more. */
+static inline int pd_block_next_roles(const pd_vertex_block *block, const pd_incidence *incidence, pd_block_cursor *next,
+                                      pd_role_list *list) {
+    int begins = next->v == 0 && next->r < 0;
+    list->n = 0;
+    for (; next->v < block->n && list->n < PD_BLOCK_ROLES; next->v += next->r < 0) {
+        int vertex = block->vertices[next->v], end = vertex < 0 ? 0 : incidence->start[vertex + 1];
+        int r = vertex < 0 ? 0 : next->r < 0 ? incidence->start[vertex] : next->r;
+        for (; r < end && list->n < PD_BLOCK_ROLES; r++, list->n++)
+            list->roles[list->n] = incidence->roles[r], list->owners[list->n] = next->v;
+        next->r = r < end ? r : -1;
+    }
+    list->whole = begins && next->v == block->n;
+    return list->n;
+}
+
+/* sums [n,9], energies [n] +=: what pd_vertex_update_add_all_friction says of each vertex; and energies += what pd_vertex_update_all_friction_energy
+ * says where each goes by -d [n,3], after the former, of some of the same vertices. */
+void pd_vertex_block_add_friction(pd_vertex_block *block, real (*sums)[9], double *energies);
+void pd_vertex_block_add_friction_energies(pd_vertex_block *block, const real (*d)[3], double *energies);
+
+#endif
