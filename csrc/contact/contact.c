@@ -5,6 +5,7 @@
 #include "contact/room.h"
 #include "linear/upload.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* With the guard by reach pairs are listed this far beyond where they act: as far, at the most, a point may then go in two iterations. */
@@ -50,6 +51,33 @@ done:
     return status;
 }
 
+/* The points that may ever touch: corners of what the broad phase knows, and what is driven. With the guard by reach no point goes farther than is
+ * certain, whatever it is. */
+static pd_status choose_points(pd_contact *self, const pd_contact_description *d) {
+    pd_status status = PD_OK;
+    int n_points = d->phase.n_points, all = self->by_reach;
+    size_t n = (size_t)n_points, n_vertices = (size_t)self->n_vertices;
+    int *rows = malloc(n * sizeof *rows + 1);
+    real *reaches = malloc(n_vertices * sizeof *reaches + 1);
+    self->chosen_flags = calloc(n + 1, 1);
+    if (!rows || !reaches || !self->chosen_flags)
+        PD_TRY(pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for %d points in contact", n_points));
+    for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++)
+        for (size_t i = 0; i < (size_t)d->phase.n[kind] * (size_t)(kind + 1); i++) self->chosen_flags[d->phase.corners[kind][i]] = 1;
+    for (int i = 0; i < n_points; i++) {
+        if (all || i >= self->n_vertices) self->chosen_flags[i] = 1;
+        if (self->chosen_flags[i]) rows[self->chosen.n++] = i;
+        if (self->chosen_flags[i] && i < self->n_vertices) self->chosen.n_vertices++;
+    }
+    for (size_t i = 0; i < n_vertices; i++) reaches[i] = (real)INFINITY;
+    PD_TRY(pd_upload(self->context, (void **)(uintptr_t)&self->chosen.rows, rows, (size_t)self->chosen.n * sizeof *rows));
+    PD_TRY(pd_upload(self->context, (void **)&self->reaches, reaches, n_vertices * sizeof *reaches));
+done:
+    free(rows);
+    free(reaches);
+    return status;
+}
+
 pd_status pd_contact_create(pd_contact **out, pd_context *context, const pd_contact_description *d, int n_vertices) {
     pd_status status = PD_OK;
     pd_contact *self = *out = calloc(1, sizeof *self);
@@ -65,9 +93,9 @@ pd_status pd_contact_create(pd_contact **out, pd_context *context, const pd_cont
     self->reach = (d->activation * (self->by_reach ? REACH_FACTOR : 1.0) + d->separation) * (1.0 + 8.0 * (double)PD_EPSILON);
     PD_TRY(create_searches(self, d));
     PD_TRY(pd_memory_create(context, (void **)&self->energy, 2 * sizeof *self->energy));
-    PD_TRY(pd_memory_create(context, (void **)&self->reaches, (size_t)n_vertices * sizeof(real)));
+    PD_TRY(choose_points(self, d));
     PD_TRY(pd_memory_create(context, (void **)&self->touching, (size_t)n_vertices));
-    PD_TRY(pd_near_create(&self->near, context, n_vertices, d->phase.n_points));
+    PD_TRY(pd_near_create(&self->near, context, n_vertices, d->phase.n_points, self->chosen));
     real **slots[] = {&self->driven, &self->targets, &self->kept};
     for (int i = 0; i < 3; i++) PD_TRY(pd_upload(context, (void **)slots[i], d->rest + 3 * (size_t)n_vertices, driven_bytes(self)));
     self->lags = d->friction.extent > 0 ? d->friction.lags : 1;
@@ -88,10 +116,10 @@ void pd_contact_destroy(pd_contact *self) {
     if (!self) return;
     const pd_contact_scene *scene = &self->scene;
     const pd_contact_columns *c = &self->columns;
-    const void *memory[] = {scene->rest,    scene->radii,  scene->bodies, scene->areas,  scene->edge_areas, scene->planes,
-                            self->driven,   self->targets, self->kept,    self->values,  self->corners,     self->partial,
-                            self->hessians, self->energy,  c->kind,       c->points,     c->activation,     c->separation,
-                            c->weight,      c->threshold,  self->reaches, self->touching};
+    const void *memory[] = {scene->rest,    scene->radii,  scene->bodies, scene->areas,   scene->edge_areas, scene->planes,
+                            self->driven,   self->targets, self->kept,    self->values,   self->corners,     self->partial,
+                            self->hessians, self->energy,  c->kind,       c->points,      c->activation,     c->separation,
+                            c->weight,      c->threshold,  self->reaches, self->touching, self->chosen.rows};
     for (int lag = 0; lag < PD_LAG_COUNT; lag++) {
         pd_friction_destroy(self->friction[lag]);
         pd_penalty_destroy(self->penalty[lag]);
@@ -102,6 +130,7 @@ void pd_contact_destroy(pd_contact *self) {
     pd_colliders_destroy(self->planes);
     pd_broad_phase_destroy(self->phase);
     pd_surface_destroy(self->surface);
+    free(self->chosen_flags);
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, (void *)(uintptr_t)memory[i]);
     free(self);
 }
@@ -138,7 +167,7 @@ pd_status pd_contact_behind(pd_contact *self, double *distance) {
     double move[2] = {0.0, 0.0}, *scratch = self->energy; // room for two
     pd_status status = PD_OK;
     if (self->n_driven > 0) {
-        PD_TRY(pd_largest_move(self->context, self->n_driven, self->targets, self->driven, scratch));
+        PD_TRY(pd_largest_move(self->context, self->n_driven, NULL, self->targets, self->driven, scratch));
         PD_TRY(pd_memory_download(self->context, move, scratch, sizeof move));
     }
     *distance = sqrt(move[0]);

@@ -208,6 +208,10 @@ double pd_contact_rounding(const pd_contact *contact);
 
 /* From now on pairs are listed from farther away, so that a vertex which is near something can go some way. */
 void pd_contact_widen(pd_contact *contact);
+/* H [n_vertices + n_driven]: 1 where a point may ever touch; what is 0 is held back by nothing. */
+const unsigned char *pd_contact_chosen(const pd_contact *contact);
+/* move  B [2]  out: pd_largest_move of those of the vertices. */
+pd_status pd_contact_largest_move(pd_contact *contact, const real *x, const real *previous, double *move);
 /* No vertex touches so far in this step. */
 pd_status pd_contact_begin_touching(pd_contact *contact);
 /* Of all vertices at x: which touch, beside those that did before in the step; how far each may go while all go as far as they like within their

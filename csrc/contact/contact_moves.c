@@ -93,6 +93,12 @@ void pd_contact_widen(pd_contact *self) {
     self->widened = 1;
 }
 
+const unsigned char *pd_contact_chosen(const pd_contact *self) { return self->chosen_flags; }
+
+pd_status pd_contact_largest_move(pd_contact *self, const real *x, const real *previous, double *move) {
+    return pd_largest_move(self->context, self->chosen.n_vertices, self->chosen.rows, x, previous, move);
+}
+
 pd_status pd_contact_begin_touching(pd_contact *self) {
     pd_near_forget(self->near); // what is near follows from the state alone
     return pd_memory_clear(self->context, self->touching, (size_t)self->n_vertices);

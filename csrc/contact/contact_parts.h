@@ -41,8 +41,10 @@ struct pd_contact {
     pd_incidence incidence;
     double *energy; /* B [2] */
 
-    real *reaches;           /* B [n_vertices] m */
-    unsigned char *touching; /* B [n_vertices] in this step so far */
+    pd_chosen_points chosen;     /* that may ever touch */
+    unsigned char *chosen_flags; /* H [n_points] */
+    real *reaches;               /* B [n_vertices] m; infinite where none is chosen */
+    unsigned char *touching;     /* B [n_vertices] in this step so far */
 };
 
 /* points B [n_points,3] = x B [n_vertices,3] and driven B [n_driven,3]. */

@@ -55,26 +55,16 @@ done:
 void pd_friction_destroy(pd_friction *self) {
     if (!self) return;
     const pd_lagged_pairs *p = &self->pairs;
-    const void *memory[] = {self->scene.owners,
-                            self->scene.coefficients,
-                            self->begun,
-                            p->points,
-                            p->weights,
-                            p->normals,
-                            p->strength,
-                            self->incidence.start,
-                            self->flags,
-                            self->rows,
-                            self->starts,
-                            self->work.memory,
-                            self->found,
-                            self->keys,
-                            self->values,
-                            self->corners,
-                            self->matrices,
-                            self->incidence.roles,
-                            self->partial,
-                            self->energy};
+    const void *memory[] = {self->scene.owners, self->scene.coefficients,
+                            self->begun,        p->points,
+                            p->weights,         p->normals,
+                            p->strength,        self->incidence.start,
+                            self->flags,        self->rows,
+                            self->starts,       self->work.memory,
+                            self->found,        self->keys,
+                            self->values,       self->corners,
+                            self->matrices,     self->incidence.roles,
+                            self->partial,      self->energy};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, (void *)(uintptr_t)memory[i]);
     free(self);
 }
@@ -86,7 +76,7 @@ pd_status pd_friction_has_begun(pd_friction *self, const real *y, int *begun) {
     pd_status status = PD_OK;
     *begun = 0;
     if (!self->knows) return PD_OK;
-    PD_TRY(pd_largest_move(self->context, self->n_points, y, self->begun, self->energy));
+    PD_TRY(pd_largest_move(self->context, self->n_points, NULL, y, self->begun, self->energy));
     PD_TRY(pd_memory_download(self->context, move, self->energy, sizeof move));
     *begun = move[0] == 0.0;
 done:

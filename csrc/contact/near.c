@@ -13,6 +13,7 @@ static const double MOST_USED = 0.5;
 struct pd_near {
     pd_context *context;
     int n_vertices, n_points;
+    pd_chosen_points chosen;
     int known;
     double certain, rounding, fraction;
     double gone;         /* the largest part of its ball that a vertex had used up at the last look */
@@ -33,13 +34,14 @@ struct pd_near {
     pd_incidence incidence;
 };
 
-pd_status pd_near_create(pd_near **out, pd_context *context, int n_vertices, int n_points) {
+pd_status pd_near_create(pd_near **out, pd_context *context, int n_vertices, int n_points, pd_chosen_points chosen) {
     pd_status status = PD_OK;
     size_t n = (size_t)n_points;
     pd_near *self = *out = calloc(1, sizeof *self);
     if (!self) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for pairs that are near");
     self->context = context;
     self->n_vertices = n_vertices, self->n_points = n_points;
+    self->chosen = chosen;
     PD_TRY(pd_memory_create(context, (void **)&self->start, 3 * n * sizeof(real)));
     PD_TRY(pd_memory_create(context, (void **)&self->balls, n * sizeof(real)));
     PD_TRY(pd_memory_create(context, (void **)&self->moved, n * sizeof(real)));
@@ -57,9 +59,9 @@ done:
 void pd_near_destroy(pd_near *self) {
     if (!self) return;
     const pd_contact_columns *c = &self->columns;
-    void *memory[] = {self->start,      self->balls, self->moved,           self->used,           self->found,  self->flags,
-                      self->role_flags, self->rows,  self->role_rows,       self->ranks,          self->starts, self->work.memory,
-                      c->kind,          c->points,   c->activation,         c->separation,        c->weight,    c->threshold,
+    void *memory[] = {self->start,      self->balls,   self->moved,           self->used,           self->found,  self->flags,
+                      self->role_flags, self->rows,    self->role_rows,       self->ranks,          self->starts, self->work.memory,
+                      c->kind,          c->points,     c->activation,         c->separation,        c->weight,    c->threshold,
                       self->distance,   self->records, self->incidence.start, self->incidence.roles};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
     free(self);
@@ -78,8 +80,8 @@ static pd_status make_room(pd_near *self, size_t n) {
 
 static pd_status make_near_room(pd_near *self, size_t n) {
     pd_contact_columns *c = &self->columns;
-    const pd_room rooms[] = {PD_ROOM(c->kind, 1),        PD_ROOM(c->points, 4),   PD_ROOM(c->activation, 1),
-                             PD_ROOM(c->separation, 1),  PD_ROOM(c->weight, 1),   PD_ROOM(c->threshold, 1),
+    const pd_room rooms[] = {PD_ROOM(c->kind, 1),        PD_ROOM(c->points, 4),     PD_ROOM(c->activation, 1),
+                             PD_ROOM(c->separation, 1),  PD_ROOM(c->weight, 1),     PD_ROOM(c->threshold, 1),
                              PD_ROOM(self->distance, 1), PD_ROOM(self->records, 1), PD_ROOM(self->incidence.roles, 4)};
     return pd_rooms_grow(self->context, n, "pairs that are near", PD_ROOMS(rooms), &self->capacity, NULL);
 }
@@ -88,8 +90,7 @@ pd_status pd_near_holds(pd_near *self, const real *points, int *holds) {
     double used = 1.0;
     pd_status status = PD_OK;
     if (self->known) {
-        PD_TRY(
-            pd_contact_used(self->context, self->n_points, self->n_vertices, self->balls, self->certain, self->start, points, self->used));
+        PD_TRY(pd_contact_used(self->context, &self->chosen, self->balls, self->certain, self->start, points, self->used));
         PD_TRY(pd_memory_download(self->context, &used, self->used, sizeof used));
     }
     *holds = used <= MOST_USED;
@@ -107,7 +108,7 @@ pd_status pd_near_list_anew(pd_near *self, const pd_near_list *list) {
     self->known = 0;
     self->certain = list->certain, self->rounding = list->rounding, self->fraction = list->fraction;
     PD_TRY(make_room(self, n));
-    PD_TRY(pd_contact_balls(context, self->n_points, list->incidence, list->distance, pairs, list->cut, list->far, list->rounding,
+    PD_TRY(pd_contact_balls(context, &self->chosen, list->incidence, list->distance, pairs, list->cut, list->far, list->rounding,
                             list->fraction, self->balls));
     PD_TRY(pd_memory_copy(context, self->start, list->points, 3 * (size_t)self->n_points * sizeof(real)));
     if (n > 0) {
@@ -135,7 +136,7 @@ pd_status pd_near_reaches(pd_near *self, const pd_contact_law *law, const real *
     pd_status status = PD_OK;
     if (self->n) PD_TRY(pd_contact_batch(context, law, PD_CONTACT_DISTANCE, &pairs, points, self->distance));
     if (self->n) PD_TRY(pd_contact_slacks(context, &pairs, self->distance, self->rounding, self->records));
-    PD_TRY(pd_contact_reaches(context, self->n_vertices, &self->incidence, self->distance, &pairs, self->balls, self->start, points,
+    PD_TRY(pd_contact_reaches(context, &self->chosen, &self->incidence, self->distance, &pairs, self->balls, self->start, points,
                               self->rounding, self->fraction, reach, touching));
     PD_TRY(pd_memory_clear(context, self->moved, (size_t)self->n_points * sizeof(real)));
     sweep->records = self->records;

@@ -23,7 +23,8 @@ typedef struct pd_near_list {
     double fraction;      /* of a gap that may be used up */
 } pd_near_list;
 
-pd_status pd_near_create(pd_near **out, pd_context *context, int n_vertices, int n_points);
+/* Only the points in `chosen` ever come near anything. */
+pd_status pd_near_create(pd_near **out, pd_context *context, int n_vertices, int n_points, pd_chosen_points chosen);
 void pd_near_destroy(pd_near *self);
 
 /* Nothing is known any more. */
@@ -35,7 +36,7 @@ pd_status pd_near_holds(pd_near *self, const real *points, int *holds);
 /* A new list. Errors: PD_ERROR_MEMORY. */
 pd_status pd_near_list_anew(pd_near *self, const pd_near_list *list);
 
-/* How far each vertex may go from where the points are, and what touches, as pd_contact_reaches has them of all pairs; the pairs that can act
+/* How far each chosen vertex may go from where the points are, and which of them touch, as pd_contact_reaches has them of all pairs; the pairs that can act
  * within that, with their slacks. What `sweep` has of pairs is set, and is good until the next list. */
 pd_status pd_near_reaches(pd_near *self, const pd_contact_law *law, const real *points, real *reach, unsigned char *touching,
                           pd_contact_sweep *sweep);

@@ -204,7 +204,7 @@ pd_status pd_proximity_update(pd_proximity *p, double minimum, double maximum, i
     *searched = 0;
     if (n > 0) {
         findings seen;
-        PD_TRY(pd_largest_move(context, n, p->surface->points, p->previous, p->findings->move));
+        PD_TRY(pd_largest_move(context, n, NULL, p->surface->points, p->previous, p->findings->move));
         PD_TRY(read_findings(p, &seen));
         double move = p->moved = sqrt(seen.move[0]);
         p->size = seen.move[1];

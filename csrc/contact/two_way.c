@@ -194,7 +194,7 @@ pd_status pd_two_way_restore(pd_two_way *self) { return pd_contact_restore_drive
 /* max |a_i - b_i| over vertices, m. */
 static pd_status largest_move(const pd_two_way *self, const real *a, const real *b, double *move) {
     double found[2];
-    pd_status status = pd_largest_move(self->context, self->model->n_vertices, a, b, self->scalars);
+    pd_status status = pd_largest_move(self->context, self->model->n_vertices, NULL, a, b, self->scalars);
     if (!status) status = pd_memory_download(self->context, found, self->scalars, sizeof found);
     *move = sqrt(found[0]);
     return status;

@@ -211,12 +211,14 @@ pd_status pd_contact_reach_part(pd_context *context, int n_points, const pd_inci
     return PD_OK;
 }
 
-pd_status pd_contact_reaches(pd_context *context, int n_vertices, const pd_incidence *incidence, const real *distance,
+pd_status pd_contact_reaches(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence, const real *distance,
                              const pd_contact_pairs *pairs, const real *balls, const real *start, const real *points, double rounding,
                              double fraction, real *reach, unsigned char *touching) {
-#pragma omp parallel for num_threads(pd_threads(context, n_vertices, 20)) schedule(static)
-    for (int i = 0; i < n_vertices; i++)
+#pragma omp parallel for num_threads(pd_threads(context, chosen->n_vertices, 20)) schedule(static)
+    for (int k = 0; k < chosen->n_vertices; k++) {
+        int i = chosen->rows[k];
         reach[i] = pd_contact_update_reach_of(incidence, distance, pairs, balls, start, points, rounding, fraction, i, touching + i);
+    }
     return PD_OK;
 }
 

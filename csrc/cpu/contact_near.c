@@ -2,19 +2,20 @@
 #include "cpu/context.h"
 #include "updates/contact_update.h"
 
-pd_status pd_contact_balls(pd_context *context, int n_points, const pd_incidence *incidence, const real *distance,
+pd_status pd_contact_balls(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence, const real *distance,
                            const pd_contact_pairs *pairs, double cut, double far, double rounding, double fraction, real *balls) {
-#pragma omp parallel for num_threads(pd_threads(context, n_points, 50)) schedule(static)
-    for (int i = 0; i < n_points; i++) balls[i] = pd_contact_update_ball(incidence, distance, pairs, cut, far, rounding, fraction, i);
+#pragma omp parallel for num_threads(pd_threads(context, chosen->n, 50)) schedule(static)
+    for (int k = 0; k < chosen->n; k++)
+        balls[chosen->rows[k]] = pd_contact_update_ball(incidence, distance, pairs, cut, far, rounding, fraction, chosen->rows[k]);
     return PD_OK;
 }
 
-pd_status pd_contact_used(pd_context *context, int n_points, int n_vertices, const real *balls, double certain, const real *start,
+pd_status pd_contact_used(pd_context *context, const pd_chosen_points *chosen, const real *balls, double certain, const real *start,
                           const real *points, double *used) {
     double most = 0.0;
-#pragma omp parallel for num_threads(pd_threads(context, n_points, 5)) schedule(static) reduction(max : most)
-    for (int i = 0; i < n_points; i++) {
-        double here = pd_contact_update_used(n_vertices, balls, certain, start, points, i);
+#pragma omp parallel for num_threads(pd_threads(context, chosen->n, 5)) schedule(static) reduction(max : most)
+    for (int k = 0; k < chosen->n; k++) {
+        double here = pd_contact_update_used(k >= chosen->n_vertices, balls, certain, start, points, chosen->rows[k]);
         most = here > most ? here : most;
     }
     *used = most;

@@ -5,18 +5,18 @@
 enum { AHEAD = 6 };
 
 /* A macro, since a compiler takes a function that does nothing but this for one that does nothing. */
-#define FETCH_POINTS(contact, role)                                                              \
-    for (int j = 0; j < 4; j++) {                                                                \
-        int point = (contact)->lagged.points[(role) / 4 * 4 + j];                                \
-        __builtin_prefetch((contact)->slipping.y + 3 * (size_t)(point < 0 ? 0 : point));         \
-        __builtin_prefetch((contact)->slipping.y_t + 3 * (size_t)(point < 0 ? 0 : point));       \
+#define FETCH_POINTS(contact, role)                                                        \
+    for (int j = 0; j < 4; j++) {                                                          \
+        int point = (contact)->lagged.points[(role) / 4 * 4 + j];                          \
+        __builtin_prefetch((contact)->slipping.y + 3 * (size_t)(point < 0 ? 0 : point));   \
+        __builtin_prefetch((contact)->slipping.y_t + 3 * (size_t)(point < 0 ? 0 : point)); \
     }
-#define FETCH_PAIR(contact, role)                                                  \
-    do {                                                                           \
-        __builtin_prefetch((contact)->lagged.points + (role) / 4 * 4);             \
-        __builtin_prefetch((contact)->lagged.weights + (role) / 4 * 4);            \
-        __builtin_prefetch((contact)->lagged.normals + 3 * (size_t)((role) / 4));  \
-        __builtin_prefetch((contact)->lagged.strength + (role) / 4);               \
+#define FETCH_PAIR(contact, role)                                                 \
+    do {                                                                          \
+        __builtin_prefetch((contact)->lagged.points + (role) / 4 * 4);            \
+        __builtin_prefetch((contact)->lagged.weights + (role) / 4 * 4);           \
+        __builtin_prefetch((contact)->lagged.normals + 3 * (size_t)((role) / 4)); \
+        __builtin_prefetch((contact)->lagged.strength + (role) / 4);              \
     } while (0)
 
 /* The next run, without pairs that have no friction or in which the vertex does not count; whether there was one. */
@@ -55,7 +55,8 @@ static void add_corners(pd_vertex_block *block, real (*sums)[9], double *total) 
     for (int i = 0; i < run->list.n; i++) {
         pd_vector u = row_of(run->slip, i);
         pd_friction_terms terms = pd_friction_terms_of(u, extent);
-        pd_friction_corner corner = pd_friction_corner_of(run->strength[i], row_of(run->normal, i), u, terms, run->weight[i], run->partners[i]);
+        pd_friction_corner corner =
+            pd_friction_corner_of(run->strength[i], row_of(run->normal, i), u, terms, run->weight[i], run->partners[i]);
         found[0][i] = corner.slope.x, found[1][i] = corner.slope.y, found[2][i] = corner.slope.z;
         found[3][i] = corner.block.xx, found[4][i] = corner.block.xy, found[5][i] = corner.block.xz;
         found[6][i] = corner.block.yy, found[7][i] = corner.block.yz, found[8][i] = corner.block.zz;
@@ -75,8 +76,8 @@ static void add_energies(pd_vertex_block *block, const real (*d)[3], double *tot
         for (int c = 0; c < 3; c++) move[c][i] = d[owners[i]][c];
 #pragma omp simd
     for (int i = 0; i < run->list.n; i++)
-        run->found[0][i] = pd_friction_corner_energy(run->strength[i], row_of(run->normal, i), row_of(run->slip, i), row_of(move, i), extent,
-                                                     run->weight[i], run->partners[i]);
+        run->found[0][i] = pd_friction_corner_energy(run->strength[i], row_of(run->normal, i), row_of(run->slip, i), row_of(move, i),
+                                                     extent, run->weight[i], run->partners[i]);
     for (int i = 0; i < run->list.n; i++)
         if (block->vertices[owners[i]] >= 0) total[owners[i]] += (double)run->found[0][i];
 }

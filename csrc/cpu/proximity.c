@@ -15,12 +15,12 @@ pd_status pd_embed_points(pd_context *context, int n, const int *rows, const rea
     return PD_OK;
 }
 
-pd_status pd_largest_move(pd_context *context, int n, const real *x, const real *previous, double *move) {
+pd_status pd_largest_move(pd_context *context, int n, const int *rows, const real *x, const real *previous, double *move) {
     double square = 0.0, largest = 0.0;
 #pragma omp parallel for num_threads(pd_threads(context, n, 5)) schedule(static) reduction(max : square, largest)
     for (int p = 0; p < n; p++) {
-        const real *a = x + 3 * (size_t)p;
-        double here = pd_move_square(a, previous + 3 * (size_t)p), size = (double)pd_largest(a, 3);
+        size_t row = 3 * (size_t)(rows ? rows[p] : p);
+        double here = pd_move_square(x + row, previous + row), size = (double)pd_largest(x + row, 3);
         square = here > square ? here : square;
         largest = size > largest ? size : largest;
     }

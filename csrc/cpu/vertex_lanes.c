@@ -70,8 +70,7 @@ static void alone(const pd_contact_sweep *contact, int role, real partners, cons
         found[0] = pd_contact_energy(contact->law, limits, pair->kind, pd_points4_load(at), nearest) / partners;
         return;
     }
-    pd_contact_corner corner =
-        pd_contact_corner_of(contact->law, limits, pair->kind, pd_points4_load(at), nearest, role % 4, partners);
+    pd_contact_corner corner = pd_contact_corner_of(contact->law, limits, pair->kind, pd_points4_load(at), nearest, role % 4, partners);
     pd_vector_store(corner.slope, found), pd_vector_store(corner.normal, found + 3);
     found[6] = corner.stiffness, found[7] = corner.energy;
 }
@@ -79,9 +78,9 @@ static void alone(const pd_contact_sweep *contact, int role, real partners, cons
 /* ---- gathering -------------------------------------------------------------------------------------------------------------------- */
 
 /* A macro, since a compiler takes a function that does nothing but this for one that does nothing. */
-#define FETCH_POINTS(block, role)                                                      \
-    for (int j = 0; j < 4; j++) {                                                      \
-        int point = (block)->contact->records[(role) / 4].points[j];                   \
+#define FETCH_POINTS(block, role)                                                           \
+    for (int j = 0; j < 4; j++) {                                                           \
+        int point = (block)->contact->records[(role) / 4].points[j];                        \
         __builtin_prefetch((block)->contact->points + 3 * (size_t)(point < 0 ? 0 : point)); \
     }
 

@@ -104,8 +104,9 @@ static void add_groups(const pd_vertex_sweep *sweep, const real *positions, int 
 /* ---- updates -------------------------------------------------------------------------------------------------------------------- */
 
 /* What a later update reads of its vertex lies anywhere, since neighbours in a colour are no neighbours in memory. */
-static inline __attribute__((always_inline)) void fetch(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, const pd_contact_sweep *contact,
-                         const real *offset, const real *direction, int update) {
+static inline __attribute__((always_inline)) void fetch(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
+                                                        const pd_contact_sweep *contact, const real *offset, const real *direction,
+                                                        int update) {
     if (update >= sweep->n) return;
     size_t vertex = (size_t)sweep->vertices[update];
     __builtin_prefetch(offset + 3 * vertex);
@@ -116,6 +117,7 @@ static inline __attribute__((always_inline)) void fetch(const pd_model *model, c
         __builtin_prefetch(step->drift + 3 * vertex);
         return;
     }
+    if (!sweep->may_touch[update]) return;
     __builtin_prefetch(contact->incidence.start + vertex);
     if (contact->reach) __builtin_prefetch(contact->reach + vertex);
     if (contact->lagged.n > 0) __builtin_prefetch(contact->lagged_incidence.start + vertex);
@@ -174,13 +176,13 @@ static void touching_updates(const pd_model *model, const pd_vertex_sweep *sweep
         fetch(model, sweep, step, contact, offset, direction, begin + v + AHEAD);
         sum_elements(model, sweep, step, positions, begin + v, elastic[v]);
         pd_vertex_update_add_constant(model, sweep, step, offset, begin + v, elastic[v]);
-        block.vertices[v] = pd_vertex_update_touches(contact, vertex) ? vertex : -1;
+        block.vertices[v] = sweep->may_touch[begin + v] && pd_vertex_update_touches(contact, vertex) ? vertex : -1;
     }
     pd_vertex_lanes_contact(&block, touching, energies);
     for (int v = 0; v < block.n; v++) {
         int vertex = sweep->vertices[begin + v];
         pd_vertex_update_solve(model, kind, vertex, elastic[v], block.vertices[v] < 0 ? NULL : touching[v], d[v]);
-        pd_vertex_update_limit(contact, vertex, d[v]);
+        if (sweep->may_touch[begin + v]) pd_vertex_update_limit(contact, vertex, d[v]);
         stiffness[v] = pd_vertex_update_stiffness(elastic[v]);
     }
     if (kind != PD_SWEEP_SEARCH) search_block(&block, (const real(*)[9])elastic, (const real(*)[9])touching, energies, d);

@@ -149,24 +149,24 @@ pd_status pd_contact_reach_part(pd_context *context, int n_points, const pd_inci
     return PD_OK;
 }
 
-static __global__ void reaches_kernel(int n, pd_incidence incidence, const real *distance, pd_contact_pairs pairs, const real *balls,
-                                      const real *start, const real *points, double rounding, double fraction, real *reach,
-                                      unsigned char *touching) {
-    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < n)
-        reach[i] = pd_contact_update_reach_of(&incidence, distance, &pairs, balls, start, points, rounding, fraction, i, touching + i);
+static __global__ void reaches_kernel(pd_chosen_points chosen, pd_incidence incidence, const real *distance, pd_contact_pairs pairs,
+                                      const real *balls, const real *start, const real *points, double rounding, double fraction,
+                                      real *reach, unsigned char *touching) {
+    int k = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (k >= chosen.n_vertices) return;
+    int i = chosen.rows[k];
+    reach[i] = pd_contact_update_reach_of(&incidence, distance, &pairs, balls, start, points, rounding, fraction, i, touching + i);
 }
 
-pd_status pd_contact_reaches(pd_context *context, int n_vertices, const pd_incidence *incidence, const real *distance,
+pd_status pd_contact_reaches(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence, const real *distance,
                              const pd_contact_pairs *pairs, const real *balls, const real *start, const real *points, double rounding,
                              double fraction, real *reach, unsigned char *touching) {
-    PD_LAUNCH(context, reaches_kernel, n_vertices, n_vertices, *incidence, distance, *pairs, balls, start, points, rounding, fraction,
+    PD_LAUNCH(context, reaches_kernel, chosen->n_vertices, *chosen, *incidence, distance, *pairs, balls, start, points, rounding, fraction,
               reach, touching);
     return PD_OK;
 }
 
-static __global__ void slack_kernel(pd_contact_pairs pairs, const real *distance, double rounding,
-                                    pd_contact_record *records) {
+static __global__ void slack_kernel(pd_contact_pairs pairs, const real *distance, double rounding, pd_contact_record *records) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (p < pairs.n) records[p].slack = pd_contact_update_slack(&pairs, distance, rounding, p);
 }

@@ -4,34 +4,36 @@
 
 static __device__ int item() { return (int)(blockIdx.x * PD_THREADS + threadIdx.x); }
 
-static __global__ void ball_kernel(int n, pd_incidence incidence, const real *distance, pd_contact_pairs pairs, double cut, double far,
-                                   double rounding, double fraction, real *balls) {
-    int i = item();
-    if (i < n) balls[i] = pd_contact_update_ball(&incidence, distance, &pairs, cut, far, rounding, fraction, i);
+static __global__ void ball_kernel(pd_chosen_points chosen, pd_incidence incidence, const real *distance, pd_contact_pairs pairs,
+                                   double cut, double far, double rounding, double fraction, real *balls) {
+    int k = item();
+    if (k >= chosen.n) return;
+    int i = chosen.rows[k];
+    balls[i] = pd_contact_update_ball(&incidence, distance, &pairs, cut, far, rounding, fraction, i);
 }
 
-pd_status pd_contact_balls(pd_context *context, int n_points, const pd_incidence *incidence, const real *distance,
+pd_status pd_contact_balls(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence, const real *distance,
                            const pd_contact_pairs *pairs, double cut, double far, double rounding, double fraction, real *balls) {
-    PD_LAUNCH(context, ball_kernel, n_points, n_points, *incidence, distance, *pairs, cut, far, rounding, fraction, balls);
+    PD_LAUNCH(context, ball_kernel, chosen->n, *chosen, *incidence, distance, *pairs, cut, far, rounding, fraction, balls);
     return PD_OK;
 }
 
-static __global__ void used_kernel(int n, int n_vertices, const real *balls, double certain, const real *start, const real *points,
+static __global__ void used_kernel(pd_chosen_points chosen, const real *balls, double certain, const real *start, const real *points,
                                    double *used) {
-    int i = item();
-    if (i >= n) return;
-    double here = pd_contact_update_used(n_vertices, balls, certain, start, points, i);
+    int k = item();
+    if (k >= chosen.n) return;
+    double here = pd_contact_update_used(k >= chosen.n_vertices, balls, certain, start, points, chosen.rows[k]);
     // numbers that are not negative are in the order of their bits, and a maximum does not depend on the order
     unsigned long long bits;
     memcpy(&bits, &here, sizeof bits);
     if (here > 0.0) atomicMax((unsigned long long *)used, bits);
 }
 
-pd_status pd_contact_used(pd_context *context, int n_points, int n_vertices, const real *balls, double certain, const real *start,
+pd_status pd_contact_used(pd_context *context, const pd_chosen_points *chosen, const real *balls, double certain, const real *start,
                           const real *points, double *used) {
     pd_status status = pd_memory_clear(context, used, sizeof *used);
     if (status) return status;
-    PD_LAUNCH(context, used_kernel, n_points, n_points, n_vertices, balls, certain, start, points, used);
+    PD_LAUNCH(context, used_kernel, chosen->n, *chosen, balls, certain, start, points, used);
     return PD_OK;
 }
 
@@ -53,8 +55,8 @@ pd_status pd_contact_near_flags(pd_context *context, const pd_contact_pairs *pai
     return PD_OK;
 }
 
-static __global__ void take_kernel(int n, const int *rows, pd_contact_pairs pairs, pd_contact_columns out,
-                                   pd_contact_record *records, int *ranks) {
+static __global__ void take_kernel(int n, const int *rows, pd_contact_pairs pairs, pd_contact_columns out, pd_contact_record *records,
+                                   int *ranks) {
     int to = item();
     if (to >= n) return;
     pd_contact_update_take(&pairs, rows[to], &out, records, to);

@@ -25,10 +25,13 @@ static __device__ __forceinline__ void keep_largest(double *largest, double valu
     atomicMax((unsigned long long *)largest, bits);
 }
 
-static __global__ void move_kernel(int n, const real *x, const real *previous, double *move) {
+static __global__ void move_kernel(int n, const int *rows, const real *x, const real *previous, double *move) {
     size_t i = item_of_thread();
     double square = 0.0, largest = 0.0;
-    if (i < (size_t)n) square = pd_move_square(x + 3 * i, previous + 3 * i), largest = (double)pd_largest(x + 3 * i, 3);
+    if (i < (size_t)n) {
+        size_t row = 3 * (rows ? (size_t)rows[i] : i);
+        square = pd_move_square(x + row, previous + row), largest = (double)pd_largest(x + row, 3);
+    }
     for (int shift = PD_WARP / 2; shift > 0; shift /= 2) {
         square = fmax(square, __shfl_xor_sync(PD_ALL_LANES, square, shift));
         largest = fmax(largest, __shfl_xor_sync(PD_ALL_LANES, largest, shift));
@@ -38,10 +41,10 @@ static __global__ void move_kernel(int n, const real *x, const real *previous, d
     keep_largest(&move[1], largest);
 }
 
-pd_status pd_largest_move(pd_context *context, int n, const real *x, const real *previous, double *move) {
+pd_status pd_largest_move(pd_context *context, int n, const int *rows, const real *x, const real *previous, double *move) {
     pd_status status = pd_memory_clear(context, move, 2 * sizeof *move);
     if (status) return status;
-    PD_LAUNCH(context, move_kernel, n, n, x, previous, move);
+    PD_LAUNCH(context, move_kernel, n, n, rows, x, previous, move);
     return PD_OK;
 }
 

@@ -134,7 +134,7 @@ static int must_end(const pd_simulation *self) {
 
 static pd_status measure_iteration(const pd_simulation *self) {
     const pd_problem *problem = self->problem;
-    return pd_largest_move(problem->context, problem->model->n_vertices, self->iterate.x, self->safe.before,
+    return pd_largest_move(problem->context, problem->model->n_vertices, NULL, self->iterate.x, self->safe.before,
                            problem->scalars + REPORTED + FOUND_ITERATION);
 }
 
@@ -142,7 +142,7 @@ static pd_status measure_round(const pd_simulation *self) {
     const pd_problem *problem = self->problem;
     double *found = problem->scalars + REPORTED;
     pd_status status = PD_OK;
-    PD_TRY(pd_largest_move(problem->context, problem->model->n_vertices, self->iterate.x, self->safe.x, found + FOUND_ROUND));
+    PD_TRY(pd_largest_move(problem->context, problem->model->n_vertices, NULL, self->iterate.x, self->safe.x, found + FOUND_ROUND));
     PD_TRY(find_moves(self, self->iterate.x, self->safe.x));
     if (self->safe.moved > 0.0) PD_TRY(pd_dot(problem->context, problem->model, problem->trial, self->safe.offset, found + FOUND_ALONG));
 done:

@@ -161,7 +161,7 @@ done:
 static pd_status limit_vertices(pd_rigid_sweep *self, const pd_problem *problem, pd_iterate *iterate) {
     pd_status status = PD_OK;
     double found[2], part;
-    PD_TRY(pd_largest_move(problem->context, problem->model->n_vertices, self->x, iterate->x, problem->scalars));
+    PD_TRY(pd_contact_largest_move(problem->contact, self->x, iterate->x, problem->scalars));
     PD_TRY(pd_memory_download(problem->context, found, problem->scalars, sizeof found));
     if (sqrt(found[0]) <= pd_contact_certain_reach(problem->contact)) return PD_OK;
     PD_TRY(pd_contact_limit(problem->contact, iterate->x, self->x, 0, &part));

@@ -188,10 +188,11 @@ pd_status pd_safe_limit(pd_simulation *self) {
         return PD_OK;
     }
     if (self->method->keeps_reach && !problem->rigid) { // only who had nothing near may have gone farther than what is certain
-        double move = 0.0;
+        double move[2] = {0.0};
         int by_reach = pd_contact_is_by_reach(problem->contact);
-        if (!by_reach) PD_TRY(pd_safe_largest_move(self, &move));
-        if (by_reach || move <= pd_contact_certain_reach(problem->contact)) return PD_OK;
+        if (!by_reach) PD_TRY(pd_contact_largest_move(problem->contact, iterate->x, safe->x, problem->scalars));
+        if (!by_reach) PD_TRY(pd_memory_download(problem->context, move, problem->scalars, sizeof move));
+        if (by_reach || sqrt(move[0]) <= pd_contact_certain_reach(problem->contact)) return PD_OK;
     }
     PD_TRY(pd_path_limit(problem, safe->x, iterate->x, 0, &safe->part));
     if (safe->part < 1.0) {
@@ -212,7 +213,7 @@ pd_status pd_safe_largest_move(pd_simulation *self, double *move) {
     const pd_problem *problem = self->problem;
     double found[2];
     pd_status status = PD_OK;
-    PD_TRY(pd_largest_move(problem->context, problem->model->n_vertices, self->iterate.x, self->safe.x, problem->scalars));
+    PD_TRY(pd_largest_move(problem->context, problem->model->n_vertices, NULL, self->iterate.x, self->safe.x, problem->scalars));
     PD_TRY(pd_memory_download(problem->context, found, problem->scalars, sizeof found));
     *move = sqrt(found[0]);
 done:
@@ -228,7 +229,7 @@ pd_status pd_safe_behind(pd_simulation *self, double *behind) {
     PD_TRY(pd_contact_behind(problem->contact, &driven));
     PD_TRY(pd_memory_copy(problem->context, problem->trial, self->iterate.x, pd_problem_bytes(problem)));
     PD_TRY(pd_move_towards(problem->context, problem->model->n_vertices, problem->model->fixed, 1.0, self->targets, problem->trial));
-    PD_TRY(pd_largest_move(problem->context, problem->model->n_vertices, problem->trial, self->iterate.x, problem->scalars));
+    PD_TRY(pd_largest_move(problem->context, problem->model->n_vertices, NULL, problem->trial, self->iterate.x, problem->scalars));
     PD_TRY(pd_memory_download(problem->context, found, problem->scalars, sizeof found));
     *behind = fmax(driven, sqrt(found[0]));
 done:

@@ -43,7 +43,7 @@ static pd_status find_behind(pd_simulation *self, const real *target, double *be
     PD_TRY(pd_contact_behind(pd_two_way_contact(problem->two_way), &driven));
     PD_TRY(pd_memory_copy(problem->context, problem->trial_gradient, self->iterate.x, pd_problem_bytes(problem)));
     PD_TRY(pd_move_towards(problem->context, n, problem->model->fixed, 1.0, target, problem->trial_gradient));
-    PD_TRY(pd_largest_move(problem->context, n, problem->trial_gradient, self->iterate.x, problem->scalars));
+    PD_TRY(pd_largest_move(problem->context, n, NULL, problem->trial_gradient, self->iterate.x, problem->scalars));
     PD_TRY(pd_memory_download(problem->context, found, problem->scalars, sizeof found));
     *behind = fmax(driven, sqrt(found[0]));
 done:

@@ -1,6 +1,7 @@
 /* Builds the sweep of a simulation, once; see vertex_sweep.h and pd_vertex_sweep in backend.h. */
 #include "dynamics/vertex_sweep.h"
 
+#include "contact/contact.h"
 #include "dynamics/rigid.h"
 #include "elements/rotated_corner.h"
 #include "linear/upload.h"
@@ -13,7 +14,8 @@
 #include <string.h>
 
 void pd_vertex_sweep_destroy(pd_vertex_sweep *sweep, pd_context *context) {
-    void *memory[] = {sweep->order, sweep->vertices, sweep->slots, sweep->diagonal, sweep->corner_start, sweep->corners, sweep->colours};
+    void *memory[] = {sweep->order,    sweep->vertices,     sweep->slots,   sweep->may_touch,
+                      sweep->diagonal, sweep->corner_start, sweep->corners, sweep->colours};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
     for (int k = 0; k < PD_KIND_COUNT; k++) pd_memory_destroy(context, sweep->corner_slots[k]);
     for (int f = 0; f < PD_CORNER_FAMILIES; f++) {
@@ -369,14 +371,22 @@ static pd_status number_elements(builder *b, pd_vertex_sweep *out, int grouped) 
     return PD_OK;
 }
 
-/* What colours are for beside the order: to tell which corners of a pair move at once. */
-static pd_status keep_colours(pd_vertex_sweep *out, const pd_problem *self, const int *colours) {
+/* What contact asks of a sweep: colours, to tell which corners of a pair move at once, and who may touch. */
+static pd_status describe_contact(const builder *b, pd_vertex_sweep *out, const int *colours) {
+    const pd_problem *self = b->problem;
+    const unsigned char *chosen = pd_contact_chosen(self->contact);
+    pd_status status = PD_OK;
     size_t n = (size_t)self->model->n_vertices;
     int *kept = malloc(n * sizeof(int) + 1);
-    if (!kept) return pd_fail(self->error, PD_ERROR_MEMORY, "out of memory for the colours of %zu vertices", n);
+    unsigned char *may_touch = malloc((size_t)b->n + 1);
+    if (!kept || !may_touch) PD_TRY(pd_fail(self->error, PD_ERROR_MEMORY, "out of memory for the colours of %zu vertices", n));
     for (size_t i = 0; i < n; i++) kept[i] = passed_over(self, (int)i) ? -1 : colours ? colours[i] : 0;
-    pd_status status = pd_upload(self->context, (void **)&out->colours, kept, n * sizeof(int));
+    for (size_t t = 0; t < (size_t)b->n; t++) may_touch[t] = chosen[b->vertices[t]];
+    PD_TRY(pd_upload(self->context, (void **)&out->colours, kept, n * sizeof(int)));
+    PD_TRY(pd_upload(self->context, (void **)&out->may_touch, may_touch, (size_t)b->n));
+done:
     free(kept);
+    free(may_touch);
     return status;
 }
 
@@ -400,7 +410,7 @@ pd_status pd_vertex_sweep_create(pd_vertex_sweep *out, const pd_problem *problem
     PD_TRY(sort_updates(&b, out, colours, grouped));
     PD_TRY(list_corners(&b, out, grouped));
     PD_TRY(number_elements(&b, out, grouped));
-    if (problem->contact) PD_TRY(keep_colours(out, problem, colours));
+    if (problem->contact) PD_TRY(describe_contact(&b, out, colours));
     PD_TRY(pd_upload(problem->context, (void **)&out->order, b.order, n * sizeof(int)));
     PD_TRY(pd_upload(problem->context, (void **)&out->vertices, b.vertices, (size_t)b.n * sizeof(int)));
     PD_TRY(pd_upload(problem->context, (void **)&out->slots, b.slots, (size_t)b.n * sizeof(int)));

@@ -199,6 +199,7 @@ typedef struct pd_vertex_sweep {
     const int *kind_end;              /* H [n_colours,PD_UPDATE_KINDS] in each colour, one kind after the other; the last is the colour's */
     int *order;                       /* B [n_vertices] vertex at each slot */
     int *vertices, *slots;            /* B [n] vertex and slot of each update */
+    unsigned char *may_touch;         /* B [n] 0: contact has nothing to say to this update; NULL without contact */
     real *diagonal;                   /* B [n] N/m: m/h^2 and what is constant of the blocks of the neo-Hookean corners */
     int *corner_slots[PD_KIND_COUNT]; /* B [elements,k] slots of the corners of each kind; NULL where all lie in groups */
     int n_corners;                    /* in the list of corners */

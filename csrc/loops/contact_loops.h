@@ -111,21 +111,27 @@ pd_status pd_contact_reach_part(pd_context *context, int n_points, const pd_inci
                                 const real *separation, double farthest, double rounding, double fraction, const real *x_0, const real *x_1,
                                 double *part);
 
-/* The same reach for each of n_vertices points, m, held in a ball as well, and whether it touches: it stays so once a pair of its acts.
+/* Some of a scene's points, ascending, the vertices before what is driven. */
+typedef struct pd_chosen_points {
+    int n, n_vertices;
+    const int *rows; /* B [n] */
+} pd_chosen_points;
+
+/* The same reach for each chosen vertex, m, held in a ball as well, and whether it touches: it stays so once a pair of its acts.
  *   balls, start  B [n_vertices] m, [n_vertices,3] m: points keep within so much of there; infinite where something else looks after them
  *   points  B [n_vertices,3] m      reach  B [n_vertices] m  out      touching  B [n_vertices]  in/out */
-pd_status pd_contact_reaches(pd_context *context, int n_vertices, const pd_incidence *incidence, const real *distance,
+pd_status pd_contact_reaches(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence, const real *distance,
                              const pd_contact_pairs *pairs, const real *balls, const real *start, const real *points, double rounding,
                              double fraction, real *reach, unsigned char *touching);
 
-/* balls [n_points]  B  out: what each point may go, m, so that no pair whose slack is above `cut` comes to act, or loses more than `fraction` of its gap;
+/* balls [n_points]  B  out: what each chosen point may go, m, so that no pair whose slack is above `cut` comes to act, or loses more than `fraction` of its gap;
  * at most `far`. */
-pd_status pd_contact_balls(pd_context *context, int n_points, const pd_incidence *incidence, const real *distance,
+pd_status pd_contact_balls(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence, const real *distance,
                            const pd_contact_pairs *pairs, double cut, double far, double rounding, double fraction, real *balls);
 
-/* used [1]  B  out: the largest part of its ball that one of n_points points has gone, of `certain` where that is smaller; infinite where a
- * driven point, one behind the n_vertices, has moved. */
-pd_status pd_contact_used(pd_context *context, int n_points, int n_vertices, const real *balls, double certain, const real *start,
+/* used [1]  B  out: the largest part of its ball that a chosen point has gone, of `certain` where that is smaller; infinite where a driven one has
+ * moved. */
+pd_status pd_contact_used(pd_context *context, const pd_chosen_points *chosen, const real *balls, double certain, const real *start,
                           const real *points, double *used);
 
 /* flags [pairs->n], role_flags [4 pairs->n]  B  out: the pairs whose slack is not above `cut`, and which of the roles of the incidence are in one. */

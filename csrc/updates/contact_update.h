@@ -119,11 +119,11 @@ PD_FUNCTION real pd_contact_update_ball(const pd_incidence *incidence, const rea
 }
 
 /* The part of its ball that point i has gone. */
-PD_FUNCTION double pd_contact_update_used(int n_vertices, const real *balls, double certain, const real *start, const real *points, int i) {
+PD_FUNCTION double pd_contact_update_used(int driven, const real *balls, double certain, const real *start, const real *points, int i) {
     double move = sqrt(pd_move_square(points + 3 * (size_t)i, start + 3 * (size_t)i));
     double radius = (double)balls[i] < certain ? (double)balls[i] : certain;
     if (move == 0.0) return 0.0;
-    return i < n_vertices && move < radius ? move / radius : INFINITY; // infinite also where a coordinate is no number
+    return !driven && move < radius ? move / radius : INFINITY; // infinite also where a coordinate is no number
 }
 
 /* Row p of a list of pairs becomes row `to` of another, and of its records. */

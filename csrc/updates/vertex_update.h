@@ -167,9 +167,10 @@ PD_FUNCTION real pd_vertex_update_moved(const pd_step_data *step, const pd_conta
     return contact ? start - d : pd_vertex_position(step->x_t[j], step->drift[j], offset[j] - d);
 }
 
-/* The points follow the vertex of an update, which has one in a sweep. */
+/* The points follow the vertex of an update, which has one in a sweep; where it touches nothing, nobody asks. */
 PD_FUNCTION void pd_vertex_update_commit(const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, const real *direction, int update) {
     int vertex = sweep->vertices[update];
+    if (!sweep->may_touch[update] || !pd_vertex_update_touches(contact, vertex)) return;
     const real *d = direction + 3 * (size_t)vertex;
     for (int c = 0; c < 3; c++) contact->points[3 * (size_t)vertex + (size_t)c] -= d[c];
     if (contact->moved) contact->moved[vertex] = pd_vertex_update_length(d);
