@@ -5,6 +5,7 @@ import functools
 
 import numpy as np
 from contact_scenes import SCENES, ball, plate, solid
+from inputs import data_file
 
 import pdgpu
 
@@ -66,10 +67,15 @@ def as_rigid_as_possible(material):
     return pdgpu.ARAP.from_young(young=material.constant("young", 1)[0], poisson=0.4)
 
 
-def pressed_ball(dt):
-    """A ball between two plates that begin a quarter of the activation distance away from it."""
+def bunny():
+    """A real one, 0.2 m high."""
+    mesh = pdgpu.read_mesh(data_file("tet/libuipc_bunny0.msh"))
+    return pdgpu.Mesh(mesh.points * (0.2 / np.ptp(mesh.points[:, 1])), tets=mesh.tets)
+
+
+def pressed(mesh, dt):
+    """A body between two plates that begin a quarter of the activation distance away from it."""
     scene = pdgpu.Scene((0.0, 0.0, 0.0))
-    mesh = ball(0.1, 2, 2)
     solid(scene, mesh)
     low, high = mesh.points[:, 1].min(), mesh.points[:, 1].max()
     scene.add_obstacle(plate(0.3, 0.02, low - 0.02 - 1e-4), name="lower")
@@ -84,8 +90,8 @@ def _case(scene):
 @functools.cache
 def resting(name, dt=1 / 100):
     """After the steps of the scene its velocities are taken away before each of some more."""
-    if name == "squeezed ball":
-        return pressed_ball(dt)
+    if name.startswith("squeezed"):
+        return pressed(bunny() if name == "squeezed bunny" else ball(0.1, 2, 2), dt)
     case = SCENES[name](False)
     newton = pdgpu.Newton(iterations=200, tolerance=1e-6)
     sim = pdgpu.Simulation(case.scene, newton, dt=case.dt, contact=case.contact)

@@ -14,7 +14,7 @@ pd_status pd_friction_lag_pairs(pd_context *context, const pd_contact_law *law, 
 }
 
 static __global__ void role_flag_kernel(pd_lagged_pairs pairs, pd_incidence incidence, int n_points, unsigned char *flags) {
-    int r = item();
+    int r = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (r < 4 * pairs.n) flags[r] = pd_friction_update_role_flag(&pairs, &incidence, n_points, r);
 }
 

@@ -23,6 +23,7 @@ def cases():
         for name in SCENES:
             long = name in ("cloth on sphere", "crossing cloths") and solver not in ("PD by PCG", "quasi-Newton")
             long |= solver == "vertex block descent, Chebyshev" and name != "cube on cube"
+            long |= name == "squeezed bunny" and solver != "quasi-Newton"
             yield pytest.param(solver, name, marks=[pytest.mark.stress] if long else [])
 
 
