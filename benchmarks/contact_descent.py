@@ -81,7 +81,11 @@ def main():
     steps = 1 if chosen.tiny else chosen.steps
     rows = []
     cases = [(f"blocks at rest, {n} layers", blocks, (48, n), True) for n in chosen.layers or ()]
-    always = [("blocks at rest", blocks, (48, 10), True), ("blocks thrown apart", blocks, (48, 10), False), ("cloths", cloths, (100, 0), False)]
+    always = [
+        ("blocks at rest", blocks, (48, 10), True),
+        ("blocks thrown apart", blocks, (48, 10), False),
+        ("cloths", cloths, (100, 0), False),
+    ]
     for name, make, size, at_rest in cases or always:
         scene, edge = make(*((4, 1) if chosen.tiny else size))
         stiffness = stiffness_at_rest(scene, edge) if at_rest else PRESSED

@@ -1,9 +1,9 @@
 """How many iterations does each solver need to the answer of Newton's method in contact?
 
-One step of 1/50 to 1/500 s in the scenes of tests/one_answer.py, each near to rest, with the solvers of the same file. "away" is the farthest
-vertex at the end as a part of the size of the scene, "to_1e-4" and "to_1e-6" the iterations after which it stays below; a dash: it does
-not get there within the iterations that the solver has, or its tolerance ends the step before. No friction, float64, one thread. The bunny is one of
-the collection of meshes that PDGPU_DATA names.
+One step of 1/100 to 1/500 s in the scenes of tests/one_answer.py, each near to rest, with the solvers of the same file. The bunny is one
+of the collection of meshes that PDGPU_DATA names. "away" is the farthest vertex at the end as a part of the size of the scene, "to_1e-4"
+and "to_1e-6" the iterations after which it stays below; a dash: it does not get there within the iterations that the solver has, or its
+tolerance ends the step before. No friction, float64, one thread.
 
     python benchmarks/one_answer.py [--out FILE.csv] [--scenes NAME ...] [--solvers NAME ...] [--tiny]
 """

@@ -49,7 +49,7 @@ SCENES = {
     "cube on cube": 1 / 500,
     "cloth on sphere": 1 / 500,
     "crossing cloths": 1 / 200,
-    "rod round capsule": 1 / 50,
+    "rod round capsule": 1 / 100,
     "squeezed ball": 1 / 500,
     "squeezed bunny": 1 / 500,
 }
