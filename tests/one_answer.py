@@ -8,7 +8,7 @@ from resting_contact import resting
 import pdgpu
 
 PD = pdgpu.ProjectiveDynamics
-SWEEPS = {"iterations": 2000, "tolerance": 1e-6}
+SWEEPS = {"iterations": 2500, "tolerance": 1e-6}
 VERTICES = {"iterations": 400, "tolerance": 1e-9}
 # the solver, its bar as a part of the size of the scene, and the scenes that are left out
 SOLVERS = {
