@@ -249,8 +249,8 @@ done:
 
 /* inverse and goal. */
 static pd_status measure(const pd_two_way *self) {
-    return pd_two_way_metric(self->context, self->model, self->n_points, &self->edges.at, &self->edges.incidence,
-                             pd_contact_points(self->contact), self->y_0, self->inverse, self->goal);
+    return pd_two_way_metric(self->context, self->model, self->n_points, &self->edges.at, &self->edges.incidence, &self->pairs.at,
+                             &self->pairs.incidence, pd_contact_points(self->contact), self->y_0, self->inverse, self->goal);
 }
 
 /* y = goal + W J^T lambda, into out. */

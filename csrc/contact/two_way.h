@@ -18,9 +18,11 @@
  *
  *   - The length. As printed it counts a move in any direction, and what has come to dmin of each other can neither slide nor part. Here it is the move
  *     towards the other side, along the normal of the closest points, between which a slab as wide as the distance separates both primitives
- *     (two_way_update.h); what goes elsewhere is held to D alone.
+ *     (updates/two_way_forward.h); what goes elsewhere is held to D alone.
  *   - The metric of a backward step has beside the masses the curvature of the edges that pull, lambda/(l |x|) across each: without it the target of
- *     what hangs on an edge swings from side to side, the farther the harder the edge pulls.
+ *     what hangs on an edge swings from side to side, the farther the harder the edge pulls; and that of pairs whose closest point slides along an
+ *     edge or a face when it tilts, without which what lies on something thick rocks.
+ *   - A pair that is to be far apart beside its size is constrained by its distance, not by a volume (elements/contact/volume_constraint.h).
  *   - dmin, below which nothing comes: as printed a gap may shrink tenfold in every step, and in numbers of a machine it comes to nothing.
  *   - The end. The printed clocks r_i = prod (1 - a_i) stay zero once a vertex has arrived, though its target moves on; here a step must find all
  *     of the state where its target is.

@@ -1,13 +1,15 @@
 /* Loops of the two-way interior point method. */
 #include "cpu/context.h"
+#include "updates/two_way_forward.h"
 #include "updates/two_way_update.h"
 
 enum { FEATURE_NANOSECONDS = 150, LINEARISE_NANOSECONDS = 120, ROW_NANOSECONDS = 20, NEIGHBOURS_NANOSECONDS = 200 };
 
 pd_status pd_two_way_metric(pd_context *context, const pd_model *model, int n_points, const pd_two_way_rows *edges,
-                            const pd_incidence *of_edges, const real *x, const real *y_0, real *inverse, real *goal) {
+                            const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *x,
+                            const real *y_0, real *inverse, real *goal) {
 #pragma omp parallel for num_threads(pd_threads(context, n_points, ROW_NANOSECONDS)) schedule(static)
-    for (int i = 0; i < n_points; i++) pd_two_way_update_metric(model, edges, of_edges, x, y_0, i, inverse, goal);
+    for (int i = 0; i < n_points; i++) pd_two_way_update_metric(model, edges, of_edges, pairs, of_pairs, x, y_0, i, inverse, goal);
     return PD_OK;
 }
 

@@ -1,5 +1,6 @@
 /* Loops of the two-way interior point method, one thread per constraint or per vertex. */
 #include "cuda/context.cuh"
+#include "updates/two_way_forward.h"
 #include "updates/two_way_update.h"
 
 static __global__ void feature_kernel(pd_model model, pd_contact_scene scene, pd_contact_pairs pairs, const real *distance, double far,
@@ -39,15 +40,16 @@ pd_status pd_two_way_take(pd_context *context, int n, const int *rows, const int
     return PD_OK;
 }
 
-static __global__ void metric_kernel(pd_model model, int n, pd_two_way_rows edges, pd_incidence of_edges, const real *x, const real *y_0,
-                                     real *inverse, real *goal) {
+static __global__ void metric_kernel(pd_model model, int n, pd_two_way_rows edges, pd_incidence of_edges, pd_two_way_rows pairs,
+                                     pd_incidence of_pairs, const real *x, const real *y_0, real *inverse, real *goal) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < n) pd_two_way_update_metric(&model, &edges, &of_edges, x, y_0, i, inverse, goal);
+    if (i < n) pd_two_way_update_metric(&model, &edges, &of_edges, &pairs, &of_pairs, x, y_0, i, inverse, goal);
 }
 
 pd_status pd_two_way_metric(pd_context *context, const pd_model *model, int n_points, const pd_two_way_rows *edges,
-                            const pd_incidence *of_edges, const real *x, const real *y_0, real *inverse, real *goal) {
-    PD_LAUNCH(context, metric_kernel, n_points, *model, n_points, *edges, *of_edges, x, y_0, inverse, goal);
+                            const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *x,
+                            const real *y_0, real *inverse, real *goal) {
+    PD_LAUNCH(context, metric_kernel, n_points, *model, n_points, *edges, *of_edges, *pairs, *of_pairs, x, y_0, inverse, goal);
     return PD_OK;
 }
 

@@ -39,11 +39,12 @@ typedef struct pd_rubbing {
     int n_owners;
 } pd_rubbing;
 
-/* The metric of a backward step, and what it is nearest to in it: the curvature of the edges that pull lies on the masses, and holds back the goal by
- * as much, so that the minimum is the same where the state has come to its target.
+/* The metric of a backward step, and what it is nearest to in it: the curvature of the edges that pull and of the pairs that push lies on the masses, and
+ * holds back the goal by as much, so that the minimum is the same where the state has come to its target.
  *   inverse  B [n_points]  out  1/kg, 0 for what is fixed or driven      goal  B [n_points,3]  out  m */
 pd_status pd_two_way_metric(pd_context *context, const pd_model *model, int n_points, const pd_two_way_rows *edges,
-                            const pd_incidence *of_edges, const real *x, const real *y_0, real *inverse, real *goal);
+                            const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *x,
+                            const real *y_0, real *inverse, real *goal);
 /* out [n_vertices,3]  B: x + (y - x)/(m inverse), where y would be without that: how far the state is from its target. */
 pd_status pd_two_way_undamped(pd_context *context, const pd_model *model, const real *inverse, const real *x, const real *y, real *out);
 

@@ -23,10 +23,27 @@ PD_FUNCTION pd_vector pd_two_way_held(const pd_model *model, int i, pd_vector g)
 
 /* ---- the metric ----------------------------------------------------------------------------------------------------------------------- */
 
-/* How much lies on point i beside its mass m, kg: of each edge that pulls, 2 lambda/(l |x|), which is nowhere below the curvature of its length across it.
- * inverse = 1/(m + K), and goal = x + m/(m + K) (y_0 - x). */
-PD_FUNCTION void pd_two_way_update_metric(const pd_model *model, const pd_two_way_rows *edges, const pd_incidence *of_edges, const real *x,
-                                          const real *y_0, int i, real *inverse, real *goal) {
+/* The square of the shortest side of the edge or the face that corner `corner` of row p belongs to, m^2; 0 of a vertex alone, and where the pair is to be
+ * so little apart beside it that sliding means nothing. */
+PD_FUNCTION real pd_two_way_side(const pd_two_way_rows *pairs, const real *x, size_t p, int corner) {
+    const int *points = pairs->points + 4 * p;
+    int kind = pairs->kind[p], edges = kind == PD_EDGE_EDGE, begin = edges ? 2 * (corner / 2) : 1;
+    int end = edges ? begin + 2 : kind == PD_VERTEX_PLANE ? 0 : pd_contact_corners(kind);
+    double least = 0.0;
+    for (int j = begin; (edges || corner > 0) && j < end; j++)
+        for (int k = j + 1; k < end; k++) {
+            double side = pd_move_square(x + 3 * (size_t)points[j], x + 3 * (size_t)points[k]);
+            least = least > 0.0 && least < side ? least : side;
+        }
+    return pairs->length[p] * pairs->length[p] > PD_VOLUME_DISTANCE * PD_VOLUME_DISTANCE * (real)least ? (real)least : (real)0;
+}
+
+/* How much lies on point i beside its mass m, kg: of each edge that pulls, 2 lambda/(l |x|), which is nowhere below the curvature of its length across it;
+ * of each pair that is to be far apart beside its size, at the corners of an edge or a face of the size s, 2 lambda/s^2, twice the curvature that its distance has because the closest point
+ * slides when they tilt: -(n . (dx_1 - dx_0))^2 d/s^2 along an edge. inverse = 1/(m + K), and goal = x + m/(m + K) (y_0 - x). */
+PD_FUNCTION void pd_two_way_update_metric(const pd_model *model, const pd_two_way_rows *edges, const pd_incidence *of_edges,
+                                          const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *x, const real *y_0, int i,
+                                          real *inverse, real *goal) {
     real weight = pd_two_way_inverse_mass(model, i), more = 0;
     size_t row = 3 * (size_t)i;
     for (int r = weight > 0 && edges->n ? of_edges->start[i] : 0; weight > 0 && edges->n && r < of_edges->start[i + 1]; r++) {
@@ -35,6 +52,11 @@ PD_FUNCTION void pd_two_way_update_metric(const pd_model *model, const pd_two_wa
         if (!(edges->multiplier[e] > 0)) continue;
         real length = (real)sqrt(pd_move_square(x + 3 * (size_t)ends[0], x + 3 * (size_t)ends[1]));
         if (length > 0) more += (real)2 * edges->multiplier[e] / (edges->length[e] * length);
+    }
+    for (int r = weight > 0 && pairs->n ? of_pairs->start[i] : 0; weight > 0 && pairs->n && r < of_pairs->start[i + 1]; r++) {
+        size_t p = (size_t)(of_pairs->roles[r] / 4);
+        real side = pairs->multiplier[p] > 0 ? pd_two_way_side(pairs, x, p, of_pairs->roles[r] % 4) : (real)0;
+        if (side > 0) more += (real)2 * pairs->multiplier[p] / side;
     }
     inverse[i] = more > 0 ? (real)1 / ((real)1 / weight + more) : weight;
     real part = more > 0 ? inverse[i] / weight : (real)1;
@@ -379,62 +401,6 @@ PD_FUNCTION void pd_two_way_update_descend(const pd_model *model, const pd_two_w
     inverse[i] = (real)1 / ((real)1 / weight + more);
     pd_vector pull = pd_vector_along(force, (real)1 / weight, pd_vector_subtract(pd_vector_load(y_0 + row), at));
     pd_vector_store(pd_vector_along(at, inverse[i], pd_two_way_held(model, i, pull)), goal + row);
-}
-
-/* ---- the forward step ------------------------------------------------------------------------------------------------------------------- */
-
-/* The slab of pair p: with any unit vector n, all of the first lies beyond max n.x of the second by `width`, and while no corner of either moves by more
- * than s towards the other along n, they stay width - 2 s apart, wherever else they go: above the separation, if the width is. Where the normal is so
- * bad that the slab has less than half of the gap, the width is below 0 and the distance counts alone. */
-PD_FUNCTION void pd_two_way_update_slab(const pd_contact_pairs *pairs, const real *distance, double rounding, const real *points, int p,
-                                        real *normal, real *width) {
-    real at[12];
-    int kind = pairs->kind[p], first = kind == PD_EDGE_EDGE ? 2 : 1, corners = kind == PD_VERTEX_PLANE ? 2 : pd_contact_corners(kind);
-    double least = INFINITY, most = -INFINITY;
-    pd_contact_update_corners(points, pairs->points + 4 * (size_t)p, pd_contact_corners(kind), at);
-    pd_vector n = pd_contact_closest(kind, at).normal;
-    for (int j = 0; j < corners; j++) {
-        double along = (double)n.x * ((double)at[3 * j] - (double)at[0]) + (double)n.y * ((double)at[3 * j + 1] - (double)at[1]) +
-                       (double)n.z * ((double)at[3 * j + 2] - (double)at[2]);
-        if (j < first)
-            least = along < least ? along : least;
-        else
-            most = along > most ? along : most;
-    }
-    double length = sqrt((double)n.x * (double)n.x + (double)n.y * (double)n.y + (double)n.z * (double)n.z),
-           found = (least - most) / length;
-    pd_vector_store(n, normal + 3 * (size_t)p);
-    double separation = (double)pairs->separation[p], least_width = separation + 0.5 * ((double)distance[p] - separation) - 2.0 * rounding;
-    width[p] = found >= separation && found >= least_width ? (real)found : (real)-1;
-}
-
-/* The part of its way from x to y that point i can go. */
-PD_FUNCTION double pd_two_way_update_part(const pd_contact_pairs *pairs, const pd_incidence *incidence, const pd_two_way_gaps *gaps,
-                                          const real *x, const real *y, int i) {
-    double move[3], square = pd_move_square(y + 3 * (size_t)i, x + 3 * (size_t)i);
-    if (!(square > 0.0)) return 1.0;
-    double part = 0.5 * gaps->fraction * (gaps->farthest - gaps->rounding) / sqrt(square);
-    for (size_t a = 0; a < 3; a++) move[a] = (double)y[3 * (size_t)i + a] - (double)x[3 * (size_t)i + a];
-    for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
-        size_t p = (size_t)(incidence->roles[r] / 4);
-        int corner = incidence->roles[r] % 4;
-        double gap = (double)gaps->distance[p], towards = sqrt(square);
-        if (gaps->width[p] >= 0) {
-            const real *n = gaps->normal + 3 * p;
-            gap = (double)gaps->width[p];
-            towards = (double)n[0] * move[0] + (double)n[1] * move[1] + (double)n[2] * move[2];
-            if (corner < (pairs->kind[p] == PD_EDGE_EDGE ? 2 : 1)) towards = -towards;
-        }
-        gap = 0.5 * gaps->fraction * (gap - (double)pairs->separation[p] - gaps->rounding);
-        if (towards > 0.0 && part * towards > gap) part = gap > 0.0 ? gap / towards : 0.0;
-    }
-    return part < 1.0 ? part > 0.0 ? part : 0.0 : 1.0;
-}
-
-PD_FUNCTION void pd_two_way_update_forward(const pd_contact_pairs *pairs, const pd_incidence *incidence, const pd_two_way_gaps *gaps,
-                                           const real *points, const real *y, int i, real *x) {
-    double part = pd_two_way_update_part(pairs, incidence, gaps, points, y, i);
-    for (size_t c = 3 * (size_t)i; c < 3 * (size_t)i + 3; c++) x[c] = part == 1.0 ? y[c] : points[c] + (real)part * (y[c] - points[c]);
 }
 
 #endif

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from contact_scenes import SCENES
+from contact_scenes import SCENES, cloth, sheet, string
 from judged_run import METHODS, WHOLE_METHODS, judged_run, solver_case
 from two_way_run import SOLVERS as AFTER
 from two_way_run import judged_two_way_run, two_way_case
@@ -101,6 +101,23 @@ def test_every_state_of_a_two_way_update_is_clean(solver, dtype):
     """If it failed, grains, hairs, cloth and volumes could not be in one scene and in one list of pairs."""
     found = judged_two_way_run(two_way_case("thick bodies", steps=40), AFTER[solver], dtype, steps=4)
     assert found.intersections == 0 and found.contacts > 10
+
+
+def test_what_falls_on_a_thick_ball_comes_to_where_it_should():
+    """If it failed, a closest point that slides when an edge tilts would rock what lies on a ball for ever."""
+    scene = pdgpu.Scene((0.0, -9.8, 0.0))
+    cloth(scene, sheet(0.1, 0.1, 5, 0.052), cells=5, velocity=(0.0, -1.0, 0.0), thickness=2e-3)
+    for k, z in enumerate((-0.015, -0.005, 0.005, 0.015)):
+        points = np.stack([np.linspace(-0.05, 0.05, 13), np.full(13, 0.059 + 1e-3 * (k % 2)), np.full(13, z)], axis=1)
+        others = dict(density=0.01, bending=1e-6, velocity=(0.0, -1.5, 0.0), thickness=1.5e-3)
+        scene.add_rod(string(points), pdgpu.Spring(500.0), **others)
+    scene.add_obstacle(pdgpu.Sphere((0.0, 0.0, 0.0), 0.05), name="ball")
+    contact = pdgpu.TwoWayContact(1e-3, 1e-5, steps=128)
+    sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=10), dt=1 / 200, contact=contact)
+    for _ in range(3):
+        sim.step()
+        assert sim.last_step.update.status == "converged"
+    assert sim.last_step.update.rows > 50
 
 
 def test_a_thickness_survives_a_file_and_a_copy(tmp_path):
