@@ -21,6 +21,9 @@ def test_steps(name, dtype):
     for column in ("active_contacts", "outer", "behind"):
         np.testing.assert_array_equal(cuda.last_step[column], cpu.last_step[column])
     assert cpu.last_step["active_contacts"][-1] > 10
+    pairs = [sim._backend.projective_columns() for sim in (cpu, cuda)]
+    for column in ("key", "kind", "vertices"):
+        np.testing.assert_array_equal(pairs[1][column], pairs[0][column])
 
 
 LINEAR = {
