@@ -20,7 +20,8 @@ def automatic_stiffness(contact, areas, stiffness_of_vertices):
     areas : ndarray, shape (s,)
         m^2, of the points that touch; below 0 where they have none.
     stiffness_of_vertices : ndarray, shape (s,)
-        N/m: a third of the trace of the block of G's Hessian at rest, inertia and elasticity, of these points.
+        N/m: a third of the trace of the block of G's Hessian at rest, inertia and elasticity, of these points; of a rigid body's the
+        inertia that a push there meets.
 
     Notes
     -----

@@ -127,18 +127,17 @@ def test_box_slides_down_an_incline(name):
 
 
 def test_ball_rolls_without_slipping():
-    """5/7 g sin. h omega is 0.005 at the end: implicit Euler brakes it by a few tenths of a percent. The barrier is soft: a ball of
-    triangles that rests on one vertex at a time is braked by its edges, 1.2 % at three times the stiffness."""
+    """5/7 g sin. The ball has 5120 triangles: one of 1280 falls from facet to facet, and is 4 % slower after half a second. h omega is
+    0.007 at the end: implicit Euler brakes it by a few tenths of a percent."""
     angle, radius, dt = np.radians(10.0), 0.1, 2e-3
     scene = on_floor(angle)
-    scene.add_rigid(placed(shapes.sphere(radius, 3), (0.0, radius + 0.003, 0.0)), density=1000.0)
-    contact = pdgpu.BarrierContact(0.004, 1e3, friction=0.5)
-    sim = pdgpu.Simulation(scene, SOLVERS["Newton"], dt=dt, contact=contact)
-    sim.step(20)
+    scene.add_rigid(placed(shapes.sphere(radius, 4), (0.0, radius + 8e-4, 0.0)), density=1000.0)
+    sim = simulated(scene, pdgpu.Newton(iterations=60, tolerance=1e-7), 0.5, dt, distance=1e-3)
+    sim.step(30)
     before = sim.rigid.velocities[0, 0]
-    sim.step(80)
+    sim.step(120)
     rigid = sim.rigid
-    assert (rigid.velocities[0, 0] - before) / (80 * dt) == pytest.approx(5.0 / 7.0 * 9.81 * np.sin(angle), rel=0.01)
+    assert (rigid.velocities[0, 0] - before) / (120 * dt) == pytest.approx(5.0 / 7.0 * 9.81 * np.sin(angle), rel=0.01)
     assert abs(rigid.velocities[0, 0] + rigid.spins[0, 2] * rigid.centres[0, 1]) < 0.02 * rigid.velocities[0, 0]
 
 
