@@ -15,6 +15,7 @@
 #define PD_PENALTY_UPDATE_H
 
 #include "elements/contact/penalty.h"
+#include "geometry/apart.h"
 #include "geometry/collision.h"
 #include "loops/penalty_loops.h"
 #include "updates/friction_update.h"
@@ -292,6 +293,7 @@ PD_FUNCTION pd_penalty_pair pd_penalty_detect_pair(const pd_penalty_search *sear
     real way[12], end[12];
     pd_contact_update_corners(search->start, corners, 4, way);
     pd_contact_update_corners(search->end, corners, 4, end);
+    if (pd_pair_is_far(n_first, way, end, pd_max(out.limit, search->depth))) return out; // never kept, for a part of the cost of asking
     if (pd_penalty_meets(pair, end, separation, PD_PENALTY_HIT * (out.reach - separation), way)) {
         // the corners of its kind, where they were when it met
         real met[12];
