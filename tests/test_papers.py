@@ -94,7 +94,7 @@ def test_who_stops_the_run_stops_the_script(folder, tmp_path):
     ("arguments", "environment", "message"),
     [
         (["--scripts", "{tmp}/nothing"], {}, "no scripts in"),
-        (["chen"], {}, "'chen' is none of chen2024_figure13,"),
+        (["chen"], {}, "'chen' is none of chen2024_figure11,"),
         ([], {"PAPERS_SECONDS": "soon"}, "PAPERS_SECONDS: expected a number of seconds above 0, got 'soon'"),
         ([], {"PAPERS_SECONDS": "0"}, "PAPERS_SECONDS: expected a number of seconds above 0, got '0'"),
     ],
