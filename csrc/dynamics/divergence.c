@@ -44,7 +44,8 @@ pd_status pd_divergence_of_iterate(pd_simulation *self, const pd_growth *growth,
     if (moves > 1e8 * growth->first_moves && moves > pd_rounding_size(problem))
         return pd_diverged(self, iteration, "the moves grew by more than 1e8");
     // a barrier's forces grow without bound as something comes near
-    if (self->method->minimises_potential && !problem->contact && norm > 1e8 * growth->first_norm &&
+    int moved = problem->two_way && pd_two_way_every(problem->two_way); // by contact, in between
+    if (self->method->minimises_potential && !problem->contact && !moved && norm > 1e8 * growth->first_norm &&
         norm * norm > 1e8 * pd_rounding_of_potential(problem, 0.0) * problem->rounding->matrix_trace)
         return pd_diverged(self, iteration, "the gradient norm grew by more than 1e8");
     return PD_OK;

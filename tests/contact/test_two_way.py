@@ -361,6 +361,16 @@ def test_the_solver_goes_on_from_an_update_between_its_iterations():
     assert np.abs(gaps[0] - gaps[2]).max() > 1e-6
 
 
+def test_an_update_between_iterations_is_no_divergence():
+    """If it failed, what flies freely, with no gradient to speak of, and then lands would be taken for a solver that flies apart."""
+    scene = pdgpu.Scene((0.0, 0.0, 0.0))
+    cloth(scene, sheet(0.1, 0.1, 4, 3e-3), cells=4, velocity=(0.0, -0.5, 0.0))
+    scene.add_obstacle(pdgpu.Sphere((0.0, -0.05, 0.0), 0.05), name="ball")
+    sim = simulation(scene, pdgpu.TwoWayContact(1e-3, every=2), solver=pdgpu.ProjectiveDynamics(iterations=8))
+    sim.step(3)
+    assert sim.positions[:, 1].min() < 0.0
+
+
 # ---- what it is compared with -----------------------------------------------------------------------------------------------
 
 
