@@ -66,7 +66,7 @@ class _Evaluator:
 
     def gradient_norm(self, x):
         # not np.linalg.norm: a threaded BLAS keeps its threads spinning for a while, on the cores the solver is timed on
-        gradient = self.simulation.gradient(x)
+        gradient = self.simulation._whole_gradient(x)
         return float(np.sqrt(np.einsum("ij,ij->", gradient, gradient)))
 
     def contact_row(self, x, first):

@@ -75,10 +75,14 @@ class Diagnostics:
     def gradient(self, x: ArrayLike | None = None) -> Floats:
         """dG/dx, (n, 3) N, zero rows at pinned vertices and those of rigid bodies, whose
         force and torque are `rigid.gradient`. `x` as for `incremental_potential`."""
-        self._aim()
-        gradient = self._backend.gradient(self._positions_argument(x))
+        gradient = self._whole_gradient(x)
         gradient[self._rigid_rows] = 0.0
         return gradient
+
+    def _whole_gradient(self, x):
+        """`gradient` with the force and the torque of each rigid body, as solvers have them."""
+        self._aim()
+        return self._backend.gradient(self._positions_argument(x))
 
     def hessian(self, x: ArrayLike | None = None, *, psd: bool = False) -> scipy.sparse.csr_matrix:
         """d2G/dx2 over the free degrees of freedom, scipy CSR (3n, 3n) N/m; rows and columns of pinned vertices are empty.

@@ -187,6 +187,18 @@ def test_descent_with_all_bodies_at_once_comes_to_the_same():
     assert int(sims[0].contact_forces().normal_force.size) > 3
 
 
+def test_comparison_sees_forces_and_torques():
+    scene = pile()
+    sim = simulated(scene, SOLVERS["Newton"])
+    sim.step(11)
+    solvers = {"Newton": SOLVERS["Newton"], "VertexBlockDescent": pdgpu.VertexBlockDescent(iterations=15)}
+    compared = pdgpu.compare(scene, solvers, dt=0.01, start=(sim.positions, sim.velocities), contact=sim.contact)
+    for name, end in (("Newton", 1e-9), ("VertexBlockDescent", 0.1)):
+        record = compared.records[name]
+        assert record["relative_loss"][0] == 1.0 and record["gradient_norm"][0] > 1.0
+        assert record["relative_loss"][-1] < end and record["gradient_norm"][-1] < end * record["gradient_norm"][0]
+
+
 def test_single_precision():
     sims = [simulated(pile(), SOLVERS["Newton"], friction=0.3, dtype=dtype) for dtype in ("float64", "float32")]
     for sim in sims:
