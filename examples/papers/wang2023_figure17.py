@@ -102,6 +102,8 @@ for axes, x, y in zip(
     axes.spines[["top", "right"]].set_visible(False)
 for axes in panels[:2]:
     axes.legend(frameon=False, fontsize=8)
+    axes.set_xticks([1e3 / rate for rate in RATES], [f"{1e3 / rate:g}" for rate in RATES])
+    axes.minorticks_off()
 figure.savefig(os.path.join(options.out, "wang2023_figure17.png"), dpi=110)
 
 claim = (
