@@ -24,11 +24,11 @@ from pdgpu.plotting import draw_simulation
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--out", default="out")
 parser.add_argument("--quick", action="store_true", help="a small ball, two hundredths of a second")
-parser.add_argument("--full", action="store_true", help="the paper's size, VBD alone, a tenth of a second, with the time of every step")
+parser.add_argument("--full", action="store_true", help="the paper's size, VBD alone, a twentieth of a second, with the time of every step")
 options = parser.parse_args()
 os.makedirs(options.out, exist_ok=True)
 LEVEL = 1 if options.quick else 5 if options.full else 3
-SECONDS = 1 / 60 if options.quick else 0.1 if options.full else 0.15
+SECONDS = 1 / 60 if options.quick else 0.05 if options.full else 0.15
 RUNS = {
     "(a) XPBD, h = 1/120 s, 120 iterations": (pdgpu.XPBD(iterations=120), 120, "#D55E00"),
     "XPBD, h = 1/600 s, 24 iterations": (pdgpu.XPBD(iterations=24), 600, "#E69F00"),
