@@ -4,12 +4,13 @@ Each GPU has a piece of a breadth-first order of the vertices. An iteration is, 
 
     seconds = vertices * bytes / bandwidth + colours * (launch + exchange) + halo * bytes / link
 
-without any overlap of the two. Counted on this machine: bytes of a vertex (vertex_block_descent.py) and the halo of the largest
-piece, in vertices, of a cube of 6 k^3 tets, cut into 2 to 64 pieces by that order ("order") and by halving the longest side again and again
-("boxes"). For a mesh of N vertices it grows as a cross-section or a surface does, with N^(2/3). Assumed, since no GPU was at hand: all of
-ASSUMED. With a GPU, take the bandwidth from benchmarks/gpu_vertex_block_descent.py: --bandwidth.
+without any overlap of the two. Counted on this machine: bytes of a vertex (vertex_block_descent.py), the colours of a sweep over the cube,
+or over the mesh that is given, and the halo of the largest piece, in vertices, of a cube of 6 k^3 tets, cut into 2 to 64 pieces by that
+order ("order") and by halving the longest side again and again ("boxes"). For a mesh of N vertices it grows as a cross-section or a
+surface does, with N^(2/3). Assumed, since no GPU was at hand: all of ASSUMED. With a GPU, take the bandwidth from
+benchmarks/gpu_vertex_block_descent.py: --bandwidth.
 
-    python benchmarks/multi_gpu_model.py [--cells K] [--bandwidth BYTES_PER_SECOND] [--out FILE.csv]
+    python benchmarks/multi_gpu_model.py [--cells K] [--mesh FILE] [--bandwidth BYTES_PER_SECOND] [--out FILE.csv]
 """
 
 import argparse
@@ -23,7 +24,7 @@ from vertex_block_descent import counted_bytes
 import pdgpu
 
 COUNTS = (1, 2, 4, 8, 16, 32, 64)
-COLOURS, CORNERS, REAL = 8, 11.6, 4
+CORNERS, REAL = 11.6, 4
 STRONG, WEAK = 48_000_000, 48_000_000  # vertices: in all, and of each GPU
 POSITION = 16  # bytes of a vertex sent
 ASSUMED = {
@@ -64,14 +65,21 @@ def halo(piece, pairs):
     return (np.bincount(arriving[:, 0]).max(), np.bincount(heard[:, 0]).max()) if len(cut) else (0, 0)
 
 
-def seconds(vertices, halo, count, bandwidth):
+def colours_of(mesh):
+    """How many colours a sweep over this mesh has, as the simulation finds them."""
+    scene = pdgpu.Scene()
+    scene.add_solid(mesh, pdgpu.NeoHookean.from_young(young=1e5, poisson=0.4), density=1000.0)
+    return pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(), dt=1e-2, dtype="float32").parameters["colours"]
+
+
+def seconds(vertices, halo, count, colours, bandwidth):
     link, exchange = ASSUMED["inside" if count <= IN_A_BOX else "outside"]
-    sweep = vertices * counted_bytes(CORNERS, REAL, COLOURS) / bandwidth
-    waits = COLOURS * (ASSUMED["launch"] + (exchange if count > 1 else 0.0))
+    sweep = vertices * counted_bytes(CORNERS, REAL, colours) / bandwidth
+    waits = colours * (ASSUMED["launch"] + (exchange if count > 1 else 0.0))
     return sweep, waits, halo * POSITION / link
 
 
-def rows(points, pairs, bandwidth):
+def rows(points, pairs, colours, bandwidth):
     n = len(points)
     for way, pieces in (("order", by_order), ("boxes", by_boxes)):
         most = 0
@@ -84,10 +92,11 @@ def rows(points, pairs, bandwidth):
                 whole = each * count
                 # the cross-section of the cube for slabs, the surface of a piece for boxes
                 grown = found * (whole / n) ** (2 / 3)
-                parts = seconds(each, min(grown, whole - each), count, bandwidth)
-                alone = sum(seconds(each if scaling == "weak" else STRONG, 0, 1, bandwidth))
+                parts = seconds(each, min(grown, whole - each), count, colours, bandwidth)
+                alone = sum(seconds(each if scaling == "weak" else STRONG, 0, 1, colours, bandwidth))
                 efficiency = alone / sum(parts) / (1 if scaling == "weak" else count)
                 yield (
+                    colours,
                     way,
                     scaling,
                     count,
@@ -103,19 +112,34 @@ def rows(points, pairs, bandwidth):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cells", type=int, default=48)
+    parser.add_argument("--mesh", help="whose colours are counted, those of the cube otherwise")
     parser.add_argument("--bandwidth", type=float, help="bytes/s measured; otherwise assumed")
     parser.add_argument("--out")
     chosen = parser.parse_args()
     mesh = pdgpu.shapes.beam((1.0, 1.0, 1.0), cells=(chosen.cells,) * 3)
     edges = mesh.tets[:, [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]].reshape(-1, 2)
     pairs = np.unique(np.sort(edges, axis=1), axis=0)
-    header = ("pieces", "scaling", "GPUs", "vertices each", "halo counted", "neighbours", "halo", "sweep ms", "waits ms", "link ms")
+    colours = colours_of(pdgpu.read_mesh(chosen.mesh) if chosen.mesh else mesh)
+    header = (
+        "colours",
+        "pieces",
+        "scaling",
+        "GPUs",
+        "vertices each",
+        "halo counted",
+        "neighbours",
+        "halo",
+        "sweep ms",
+        "waits ms",
+        "link ms",
+    )
     notes = [
         "a model, not a measurement: seconds follow from counts and from the figures below",
         f"bandwidth {'measured' if chosen.bandwidth else 'assumed'}; all else assumed: {ASSUMED}",
-        f"halo counted on {len(mesh.points)} vertices, {CORNERS} corners and {counted_bytes(CORNERS, REAL, COLOURS):.0f} bytes a vertex",
+        f"halo counted on {len(mesh.points)} vertices, {CORNERS} corners and {counted_bytes(CORNERS, REAL, colours):.0f} bytes a vertex",
     ]
-    table = rows(mesh.points, pairs, chosen.bandwidth or ASSUMED["bandwidth"])
+    bandwidth = chosen.bandwidth or ASSUMED["bandwidth"]
+    table = rows(mesh.points, pairs, colours, bandwidth)
     write_table(chosen.out, (*header, "iteration ms", "efficiency"), table, notes)
 
 
