@@ -7,32 +7,49 @@ enum { ROWS = PD_SUM_BLOCK / 3 * 3 };
 
 static unsigned row_blocks(int n) { return (unsigned)((n + ROWS - 1) / ROWS); }
 
+/* Where a launch leaves its sums. arrived: NULL where another launch adds up the partial sums. */
+struct sums_of_blocks {
+    double *partial, *sums;
+    unsigned *arrived;
+};
+
+static sums_of_blocks sums_into(const pd_context *context, unsigned blocks, double *partial, double *sums) {
+    return {partial, sums, blocks <= PD_BLOCKS_OF_LAST ? context->arrived : nullptr};
+}
+
 /* partial [blocks,width]; a partial sum covers ROWS rows, which PD_ROWS at a time are walked. */
-template <int W> static __global__ void product_kernel(pd_matrix A, int width, const real *p, real *q, double *partial) {
+template <int W> static __global__ void product_kernel(pd_matrix A, int width, const real *p, real *q, sums_of_blocks out) {
     int begin = (int)blockIdx.x * ROWS, end = begin + ROWS < A.n ? begin + ROWS : A.n;
     for (int first = 0; first < width; first += W) {
         double pq = 0.0; // of column first + lane
         for (int round = begin; round < end; round += PD_ROWS) {
             pd_row row = pd_row_of(round, end);
+            int active = row.inside && row.lane < W;
+            size_t j = active ? pd_row_begin<W>(width, row.i) + (size_t)(first + row.lane) : 0;
+            real own = active ? p[j] : (real)0, diagonal = active ? A.diagonal[row.i] : (real)0; // on their way with the entries
             real sum = pd_off_diagonal<W>(A, row, width, first, p);
-            if (W == 3 && A.coupling)
-                sum += pd_project_lanes(A.coupling, row.i, row, row.inside && row.lane < 3 ? p[3 * (size_t)row.i + row.lane] : (real)0);
-            if (!row.inside || row.lane >= W) continue;
-            size_t j = (size_t)width * (size_t)row.i + (size_t)(first + row.lane);
-            q[j] = sum += A.diagonal[row.i] * p[j];
-            pq += (double)p[j] * (double)sum;
+            if (W == 3 && A.coupling) sum += pd_project_lanes(A.coupling, row.i, row, own);
+            if (!active) continue;
+            q[j] = sum += diagonal * own;
+            pq += (double)own * (double)sum;
         }
         for (int c = 0; c < W; c++) {
             double column = pd_block_sum((int)threadIdx.x % PD_LANES == c ? pq : 0.0);
-            if (threadIdx.x == 0) partial[(size_t)blockIdx.x * (size_t)width + (size_t)(first + c)] = column;
+            if (threadIdx.x == 0) out.partial[(size_t)blockIdx.x * (size_t)width + (size_t)(first + c)] = column;
         }
+    }
+    if (!out.arrived || !pd_last_block(out.arrived)) return;
+    for (int c = 0; c < width; c++) {
+        double total = pd_partial_sum(out.partial, gridDim.x, (unsigned)width, (unsigned)c);
+        if (threadIdx.x == 0) out.sums[c] = total;
     }
 }
 
 pd_status pd_pcg_product(pd_context *context, const pd_matrix *matrix, int width, const real *p, real *q, double *sums) {
     unsigned blocks = row_blocks(matrix->n);
-    PD_LAUNCH_BY_WIDTH(context, product_kernel, width, blocks, *matrix, width, p, q, matrix->partial_sums);
-    return pd_add_partial_sums(context, matrix->partial_sums, blocks, (unsigned)width, sums);
+    sums_of_blocks out = sums_into(context, blocks, matrix->partial_sums, sums);
+    PD_LAUNCH_BY_WIDTH(context, product_kernel, width, blocks, *matrix, width, p, q, out);
+    return out.arrived ? PD_OK : pd_add_partial_sums(context, matrix->partial_sums, blocks, (unsigned)width, sums);
 }
 
 static __global__ void join_columns_kernel(int width, double *sums) {
@@ -58,10 +75,17 @@ static __device__ __forceinline__ real quotient(const double *numerator, const d
     return denominator[c] > 0.0 ? (real)(numerator[c] / denominator[c]) : (real)0;
 }
 
+/* rz and rr anew, in sums[width ..] and sums[3 width ..], and rz before, in sums[2 width ..]: number k of [rz, rr]. */
+static __device__ __forceinline__ void renew(int width, int k, double total, double *sums) {
+    if (k < width) sums[2 * width + k] = sums[width + k];
+    sums[k < width ? width + k : 2 * width + k] = total;
+}
+
 /* The numbers of a block's rows in one run, neighbouring threads side by side; a stride that is a multiple of the width keeps every thread
  * in its column. Wider vectors than a block has threads take their columns in turn. partial [blocks,2,width] */
-static __global__ void advance_kernel(int n, int width, pd_preconditioner M, int start, const double *sums, const real *p, const real *q,
-                                      real *d, real *r, double *partial) {
+static __global__ void advance_kernel(int n, int width, pd_preconditioner M, int start, const real *p, const real *q, real *d, real *r,
+                                      sums_of_blocks out) {
+    const double *sums = out.sums;
     int rows = (int)blockIdx.x * ROWS + ROWS < n ? ROWS : n - (int)blockIdx.x * ROWS;
     int columns = width < PD_THREADS ? width : PD_THREADS, stride = PD_THREADS / columns * columns, t = (int)threadIdx.x;
     for (int first = 0; first < width; first += columns) {
@@ -83,28 +107,31 @@ static __global__ void advance_kernel(int n, int width, pd_preconditioner M, int
         for (int c = 0; c < among; c++) {
             double z = pd_block_sum(active && own == c ? rz : 0.0), squares = pd_block_sum(active && own == c ? rr : 0.0);
             if (t != 0) continue;
-            partial[2 * (size_t)width * (size_t)blockIdx.x + (size_t)(first + c)] = z;
-            partial[2 * (size_t)width * (size_t)blockIdx.x + (size_t)(width + first + c)] = squares;
+            out.partial[2 * (size_t)width * (size_t)blockIdx.x + (size_t)(first + c)] = z;
+            out.partial[2 * (size_t)width * (size_t)blockIdx.x + (size_t)(width + first + c)] = squares;
         }
+    }
+    if (!out.arrived || !pd_last_block(out.arrived)) return;
+    for (int k = 0; k < 2 * width; k++) { // every block has read the sums of before
+        double total = pd_partial_sum(out.partial, gridDim.x, 2 * (unsigned)width, (unsigned)k);
+        if (threadIdx.x == 0) renew(width, k, total, out.sums);
     }
 }
 
-/* rz and rr anew from sums[4 width ..], rz before from rz. */
-static __global__ void shift_sums_kernel(int width, double *sums) {
-    int c = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (c >= width) return;
-    sums[2 * width + c] = sums[width + c];
-    sums[width + c] = sums[4 * width + c];
-    sums[3 * width + c] = sums[5 * width + c];
+static __global__ void renew_kernel(int width, double *sums) {
+    int k = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (k < 2 * width) renew(width, k, sums[4 * width + k], sums);
 }
 
 pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *p,
                          const real *q, real *d, real *r, double *sums) {
     unsigned blocks = row_blocks(matrix->n);
-    PD_LAUNCH_BLOCKS(context, advance_kernel, blocks, matrix->n, width, *M, start, sums, p, q, d, r, matrix->partial_sums);
+    sums_of_blocks out = sums_into(context, blocks, matrix->partial_sums, sums);
+    PD_LAUNCH_BLOCKS(context, advance_kernel, blocks, matrix->n, width, *M, start, p, q, d, r, out);
+    if (out.arrived) return PD_OK;
     pd_status status = pd_add_partial_sums(context, matrix->partial_sums, blocks, 2 * (unsigned)width, sums + 4 * (size_t)width);
     if (status) return status;
-    PD_LAUNCH(context, shift_sums_kernel, width, width, sums);
+    PD_LAUNCH(context, renew_kernel, 2LL * width, width, sums);
     return PD_OK;
 }
 

@@ -43,6 +43,8 @@ pd_status pd_context_create(pd_context **out, pd_place place, pd_error *error) {
     if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&context->stream, cudaStreamNonBlocking);
     for (int m = 0; m < PD_MARK_COUNT && code == cudaSuccess; m++) code = cudaEventCreate(&context->marks[m]);
     if (code == cudaSuccess) code = cudaMalloc((void **)&context->index, sizeof(int));
+    if (code == cudaSuccess) code = cudaMalloc((void **)&context->arrived, sizeof(unsigned));
+    if (code == cudaSuccess) code = cudaMemsetAsync(context->arrived, 0, sizeof(unsigned), context->stream);
     if (code != cudaSuccess) {
         status = pd_cuda_failure(context, code, "making a context");
         if (error) *error = context->error;
@@ -58,6 +60,7 @@ void pd_context_destroy(pd_context *context) {
     pd_device_use(context);
     if (context->stream) cudaStreamSynchronize(context->stream);
     cudaFree(context->index);
+    cudaFree(context->arrived);
     for (int m = 0; m < PD_MARK_COUNT; m++)
         if (context->marks[m]) cudaEventDestroy(context->marks[m]);
     if (context->stream) cudaStreamDestroy(context->stream);

@@ -14,9 +14,10 @@ struct pd_context {
     cudaStream_t stream; /* of the device, as all that follows */
     pd_sweeps_way sweeps;
     int multiprocessors;
-    int threads;   /* of the host, for what the host does: the triangular solves of a direct solver */
-    int *index;    /* device: one integer for searches */
-    int capturing; /* between pd_capture_begin and pd_capture_end: the stream records and runs nothing */
+    int threads;       /* of the host, for what the host does: the triangular solves of a direct solver */
+    int *index;        /* device: one integer for searches */
+    unsigned *arrived; /* device: blocks that have come to the end of a launch, for pd_last_block; 0 between launches */
+    int capturing;     /* between pd_capture_begin and pd_capture_end: the stream records and runs nothing */
     cudaEvent_t marks[PD_MARK_COUNT];
     pd_counts counts;
     pd_error error;

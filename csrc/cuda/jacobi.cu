@@ -35,33 +35,24 @@ static __global__ void first_coupled_sweep_kernel(int n, const real *inverses, c
     for (size_t c = 0; c < 3; c++) next[3 * (size_t)i + c] = move[c];
 }
 
-/* One row of sweep_kernel of a matrix with blocks on its diagonal. */
-static __device__ __forceinline__ void coupled_sweep(const pd_matrix &A, pd_row row, real sum, const real *r, real weight, real omega,
-                                                     int from_zero, const real *d, real *previous) {
-    int active = row.inside && row.lane < 3;
-    size_t j = active ? 3 * (size_t)row.i + (size_t)row.lane : 0;
-    real own = active ? d[j] : (real)0;
-    real move = pd_coupled_move(A, row.i, row, active ? r[j] - sum : (real)0, row.inside ? A.diagonal[row.i] : (real)1, own);
-    if (!active) return;
-    real hat = weight * move + own, before = omega == (real)1 || from_zero ? (real)0 : previous[j];
-    previous[j] = omega != (real)1 ? omega * (hat - before) + before : hat;
-}
-
 /* from_zero != 0: `previous` counts as zero, whatever it holds. */
 template <int W>
 static __global__ void sweep_kernel(pd_matrix A, int width, const real *r, real weight, real omega, int from_zero, const real *d,
                                     real *previous) {
     pd_row row = pd_row_of((int)blockIdx.x * PD_ROWS, A.n);
     for (int first = 0; first < width; first += W) {
-        real sum = pd_off_diagonal<W>(A, row, width, first, d);
+        int active = row.inside && row.lane < W;
+        size_t j = active ? pd_row_begin<W>(width, row.i) + (size_t)(first + row.lane) : 0;
+        // what the row itself has is on its way while its entries are
+        real right = active ? r[j] : (real)0, own = active ? d[j] : (real)0, diagonal = row.inside ? A.diagonal[row.i] : (real)1;
+        real before = !active || omega == (real)1 || from_zero ? (real)0 : previous[j];
+        real sum = pd_off_diagonal<W>(A, row, width, first, d), next;
         if (W == 3 && A.coupling) {
-            coupled_sweep(A, row, sum, r, weight, omega, from_zero, d, previous);
-            continue;
-        }
-        if (!row.inside || row.lane >= W) continue;
-        size_t j = (size_t)width * (size_t)row.i + (size_t)(first + row.lane);
-        real before = omega == (real)1 || from_zero ? (real)0 : previous[j];
-        previous[j] = relaxed(r[j], sum, A.diagonal[row.i], weight, omega, d[j], before);
+            real hat = weight * pd_coupled_move(A, row.i, row, right - sum, diagonal, own) + own;
+            next = omega != (real)1 ? omega * (hat - before) + before : hat;
+        } else
+            next = relaxed(right, sum, diagonal, weight, omega, own, before);
+        if (active) previous[j] = next;
     }
 }
 

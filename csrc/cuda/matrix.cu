@@ -10,7 +10,7 @@ template <int W> static __global__ void matrix_multiply_kernel(pd_matrix A, int 
     for (int first = 0; first < width; first += W) {
         real sum = pd_off_diagonal<W>(A, row, width, first, x);
         if (!row.inside || row.lane >= W) continue;
-        size_t j = (size_t)width * (size_t)row.i + (size_t)(first + row.lane);
+        size_t j = pd_row_begin<W>(width, row.i) + (size_t)(first + row.lane);
         y[j] = sum + A.diagonal[row.i] * x[j];
     }
 }
@@ -25,7 +25,7 @@ template <int W> static __global__ void correction_kernel(pd_matrix A, int width
     for (int first = 0; first < width; first += W) {
         real sum = pd_off_diagonal<W>(A, row, width, first, d);
         if (!row.inside || row.lane >= W) continue;
-        size_t j = (size_t)width * (size_t)row.i + (size_t)(first + row.lane);
+        size_t j = pd_row_begin<W>(width, row.i) + (size_t)(first + row.lane);
         q[j] = scale / A.diagonal[row.i] * (r[j] - sum - A.diagonal[row.i] * d[j]);
     }
 }
@@ -46,7 +46,7 @@ static __global__ void residual_kernel(pd_matrix A, int width, const real *r, co
         for (int first = 0; first < width; first += W) {
             double sum = pd_off_diagonal<W, double>(A, row, width, first, d);
             int active = row.inside && row.lane < W;
-            size_t j = active ? (size_t)width * (size_t)row.i + (size_t)(first + row.lane) : 0;
+            size_t j = active ? pd_row_begin<W>(width, row.i) + (size_t)(first + row.lane) : 0;
             double defect = active ? (double)r[j] - (double)A.diagonal[row.i] * (double)d[j] - sum : 0.0;
             if (W == 3 && A.subspace) defect = pd_project_lanes(A.subspace, row.i, row, defect);
             if (W == 3 && A.coupling) defect -= pd_project_lanes(A.coupling, row.i, row, active ? (double)d[j] : 0.0);
@@ -108,7 +108,7 @@ static __global__ void relax_kernel(pd_coloured_matrix C, int begin, int end, in
         real sum = pd_off_diagonal<W>(C.matrix, slot, width, first, d);
         int active = slot.inside && slot.lane < W, i = slot.inside ? C.rows[slot.i] : 0;
         real diagonal = slot.inside ? C.matrix.diagonal[slot.i] : (real)1;
-        size_t j = active ? (size_t)width * (size_t)i + (size_t)(first + slot.lane) : 0;
+        size_t j = active ? pd_row_begin<W>(width, i) + (size_t)(first + slot.lane) : 0;
         if (W == 3 && C.matrix.subspace) {
             real move = active ? omega / diagonal * (r[j] - sum - diagonal * d[j]) : (real)0;
             move = pd_project_lanes(C.matrix.subspace, i, slot, move);

@@ -50,6 +50,16 @@ template <int W, typename T> static __device__ __forceinline__ T pd_of_lane(cons
     return value;
 }
 
+/* Where row i of vectors [n,width] begins. W = 3 is launched for that width alone (PD_LAUNCH_BY_WIDTH), and a constant needs no product of 64
+ * bits. */
+template <int W> static __device__ __forceinline__ size_t pd_row_begin(int width, int i) {
+    return (W == 3 ? (size_t)3 : (size_t)width) * (size_t)i;
+}
+
+/* Entries of a row that a thread reads before it uses the first: what they name of x is asked for together, and a row waits for memory
+ * twice and not once for each of its entries. Four times PD_LANES are more than most rows of tets have (14). */
+enum { PD_ENTRIES_AT_ONCE = 4 };
+
 /* (A x)_i without the diagonal term for columns first .. first + W - 1 of x [n,width]: of column first + lane, for lanes below W. */
 template <int W, typename T = real>
 static __device__ __forceinline__ T pd_off_diagonal(const pd_matrix &A, pd_row row, int width, int first, const real *x) {
@@ -57,11 +67,24 @@ static __device__ __forceinline__ T pd_off_diagonal(const pd_matrix &A, pd_row r
 #pragma unroll
     for (int c = 0; c < W; c++) sum[c] = 0;
     int begin = row.inside ? A.row_start[row.i] : 0, end = row.inside ? A.row_start[row.i + 1] : 0;
-    for (int s = begin + row.lane; s < end; s += PD_LANES) {
-        T a = (T)A.values[s];
-        const real *v = x + (size_t)width * (size_t)A.columns[s] + (size_t)first;
+#pragma unroll 1
+    for (int s = begin + row.lane; s < end; s += PD_ENTRIES_AT_ONCE * PD_LANES) {
+        T a[PD_ENTRIES_AT_ONCE], v[PD_ENTRIES_AT_ONCE][W];
+        int column[PD_ENTRIES_AT_ONCE];
 #pragma unroll
-        for (int c = 0; c < W; c++) sum[c] += a * (T)v[c];
+        for (int e = 0; e < PD_ENTRIES_AT_ONCE; e++) {
+            int at = s + e * PD_LANES < end ? s + e * PD_LANES : s; // past the end the first again, which counts nothing there
+            a[e] = (T)A.values[at];
+            column[e] = A.columns[at];
+        }
+#pragma unroll
+        for (int e = 0; e < PD_ENTRIES_AT_ONCE; e++)
+#pragma unroll
+            for (int c = 0; c < W; c++) v[e][c] = (T)x[pd_row_begin<W>(width, column[e]) + (size_t)(first + c)];
+#pragma unroll
+        for (int e = 0; e < PD_ENTRIES_AT_ONCE; e++)
+#pragma unroll
+            for (int c = 0; c < W; c++) sum[c] = s + e * PD_LANES < end ? sum[c] + a[e] * v[e][c] : sum[c];
     }
     pd_add_lanes<PD_LANES>(sum);
     return pd_of_lane(sum, row.lane);

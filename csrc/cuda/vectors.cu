@@ -5,16 +5,9 @@
 #include "cuda/block_sum.cuh"
 #include "cuda/context.cuh"
 
-/* One block per sum: its threads stride over the partial sums, always in the same order, four of them on the way at a time. */
+/* One block per sum. */
 static __global__ void add_partial_sums_kernel(const double *partial, unsigned blocks, unsigned count, double *out) {
-    double part[4] = {0.0, 0.0, 0.0, 0.0};
-    for (unsigned first = threadIdx.x; first < blocks; first += 4 * PD_THREADS)
-#pragma unroll
-        for (unsigned u = 0; u < 4; u++) {
-            unsigned b = first + u * PD_THREADS;
-            part[u] += b < blocks ? partial[(size_t)b * count + blockIdx.x] : 0.0;
-        }
-    double sum = pd_block_sum((part[0] + part[1]) + (part[2] + part[3]));
+    double sum = pd_partial_sum(partial, blocks, count, blockIdx.x);
     if (threadIdx.x == 0) out[blockIdx.x] = sum;
 }
 

@@ -1,11 +1,10 @@
 """Several devices in one process, by their number; and what batches ask of theirs."""
 
-import ctypes
-
 import inputs
 import numpy as np
 import pytest
 import scenes
+from on_host_counts import calls_of_the_runtime
 
 import pdgpu
 from pdgpu.backends import backend
@@ -65,20 +64,17 @@ def test_a_device_that_is_not_there(dtype):
 
 
 def test_a_batch_makes_no_stream_and_no_memory_where_one_was_before(dtype, on_host):
-    """If not, a search for the first impact pays for a stream, five allocations and their release, each a wait for the whole device."""
+    """If not, a search for the first impact pays for a stream, six allocations and their release, each a wait for the whole device."""
     if not on_host:
         pytest.skip("calls of the runtime are counted by its stand-in only")
-    module = backend("cuda", dtype)
-    library = ctypes.CDLL(module.__file__)
-    library.pd_on_host_count.restype = ctypes.c_longlong
     words = ("cudaMalloc", "cudaStreamCreate", "copies from the host", "copies to the host", "bytes copied")
     x = np.random.default_rng(2).standard_normal((100, 3)).astype(dtype)
     pairs = np.arange(100, dtype=np.int32).reshape(-1, 4)
 
     def asked(call):
-        before = [library.pd_on_host_count(word.encode()) for word in words]
+        before = [calls_of_the_runtime(dtype, word) for word in words]
         call()
-        return [library.pd_on_host_count(word.encode()) - count for word, count in zip(words, before, strict=True)]
+        return [calls_of_the_runtime(dtype, word) - count for word, count in zip(words, before, strict=True)]
 
     def first(n):
         return lambda: pdgpu.ccd.earliest(x, -x, vertex_triangle=pairs[:n], edge_edge=pairs[:n], device="cuda")

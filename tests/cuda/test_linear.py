@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pytest
 import scipy.sparse as sparse
+from on_host_counts import calls_of_the_runtime
 
 import pdgpu
 
@@ -156,6 +157,31 @@ def test_more_rows_than_the_grid_that_stays(solver, dtype, monkeypatch):
     monkeypatch.setenv("PDGPU_JACOBI", "persistent")
     monkeypatch.setitem(MATRICES, "many rows", lambda: random_graph(150_000, 6))  # 132 multiprocessors hold 33,000
     compare("many rows", SOLVERS[solver], 3, dtype)
+
+
+def test_an_iteration_of_conjugate_gradients_is_three_launches(dtype, on_host):
+    """If not, the sums of an iteration cost three launches of their own, and small systems wait for launches only."""
+    look = 2  # a solve that is recorded measures every iterate
+    if not on_host:
+        pytest.skip("launches are counted by the stand-in only")
+    launches = {}
+    for iterations in (5, 9):
+        system, b, x0 = systems("mesh", pdgpu.PCG(iterations=iterations), 3, dtype)
+        before = calls_of_the_runtime(dtype, "launches")
+        system.solve(b, x0)
+        launches[iterations] = calls_of_the_runtime(dtype, "launches") - before
+    assert launches[9] - launches[5] == 4 * (3 + look)
+
+
+@pytest.mark.stress
+def test_sums_of_more_blocks_than_one_adds_up(dtype):
+    """If not, conjugate gradients of half a million rows sum up something else than those of fewer."""
+    n = 1024 * 510 + 3
+    A = sparse.diags_array([np.full(n - 1, -1.0), np.linspace(3.0, 4.0, n), np.full(n - 1, -1.0)], offsets=(-1, 0, 1)).tocsr()
+    b = np.sin(np.arange(n) % 1000)[:, None]
+    solver = pdgpu.PCG(iterations=3)
+    found, expected = (pdgpu.linear.System(A, solver, dtype=dtype, device=device).solve(b).x for device in ("cuda", "cpu"))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 if dtype == "float64" else 1e-5)
 
 
 def test_blocks_of_three_rows(dtype):

@@ -549,6 +549,7 @@ static void run(const cudaLaunchConfig_t &config, bool cooperative, int number, 
     static unsigned launches;
     static std::vector<Block> blocks;
     Open open(number);
+    count("launches"); // those of a graph too, each time it runs
     unsigned n = config.gridDim.x, threads = config.blockDim.x, step = n % 7919 ? 7919 % n : 1, first = launches++ % n;
     if (!step) step = 1;
     body = &kernel;
@@ -582,6 +583,5 @@ cudaError_t pd_on_host_launch(const cudaLaunchConfig_t &config, std::function<vo
     if (!config.gridDim.x || !threads || threads > 1024 || config.dynamicSmemBytes) return fail(cudaErrorInvalidConfiguration);
     if (cooperative && config.gridDim.x > 3) return fail(cudaErrorCooperativeLaunchTooLarge);
     const int number = config.stream ? config.stream->number : current;
-    count("launches");
     return submit(config.stream, [config, cooperative, number, kernel]() { run(config, cooperative, number, kernel); });
 }
