@@ -150,6 +150,32 @@ def test_edges_that_cross_keep_their_side():
     assert (a + at * (b - a))[2] > 0.09 or not 0.0 <= at <= 1.0
 
 
+@pytest.mark.parametrize("turn", [0.5 * np.pi, 1.1, 0.0])
+def test_edges_that_meet_have_the_normal_of_both(turn):
+    """Of two edges that meet on the way it is across both, from the side where the first was, and held; parallel edges are no pair, for
+    they have none, and their ends come before the other body by themselves."""
+    scene, wedge = pdgpu.Scene((0.0, 0.0, 0.0)), np.array([[-0.5, 0.0, 0.0], [0.5, 0.0, 0.0], [0.0, -0.5, 0.6], [0.0, 0.5, 0.6]])
+    turned = np.array([[np.cos(turn), -np.sin(turn), 0.0], [np.sin(turn), np.cos(turn), 0.0], [0.0, 0.0, 1.0]])
+    material = pdgpu.NeoHookean.from_young(1e5, 0.3)
+    upper = pdgpu.Mesh(wedge @ turned.T + [0.03, 0.02, 0.05], tets=[[0, 2, 1, 3]])
+    scene.add_solid(upper, material, density=1000.0, velocity=(0.0, 0.0, -20.0))
+    below = pdgpu.Mesh(wedge * [1.0, 1.0, -1.0], triangles=[[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])
+    scene.add_obstacle(pdgpu.TriangleMesh(below))
+    sim = simulation(scene, pdgpu.PenaltyContact(1e-2, 1e3), pdgpu.VertexBlockDescent(iterations=1))
+    pairs = pairs_of(sim)
+    rows, low = np.sort(pairs["vertices"], axis=1).tolist(), np.flatnonzero(upper.points[:, 2] < 0.06).tolist()
+    ridges = [*low, 4, 5]  # the lower one's first two corners lie behind the four of the upper
+    met = [row for row, vertices in enumerate(rows) if vertices == ridges]
+    if turn == 0.0:
+        assert not met and len(rows) > 0
+        return
+    across = np.cross(turned @ [1.0, 0.0, 0.0], [1.0, 0.0, 0.0])
+    assert len(met) == 1
+    sign = 1.0 if pairs["vertices"][met[0], 0] < 4 else -1.0
+    np.testing.assert_allclose(sign * pairs["normal"][met[0]], across * np.sign(across[2]) / np.linalg.norm(across), atol=1e-9)
+    assert pairs["gap"][met[0]] < 0.0
+
+
 # ---- an iteration, written down a second time --------------------------------------------------------------------------------------
 
 
@@ -188,22 +214,24 @@ def frozen_pairs(x):
     return result
 
 
-def plain_descent(sim, elastic, iterations, variant):
+def plain_descent(sim, elastic, iterations, variant, rho=0.0):
     """Algorithm 1 of the paper with contact and friction, vertex by vertex, in its colours; one detection an iteration.
 
-    Friction has the normal forces of where the iteration begins, or ("paper") of the moment.
+    Friction has the normal forces of where the iteration begins, or ("paper") of the moment. With rho > 0 iterates are extrapolated by
+    Eq. 18, but for vertices of a pair that has pushed in this step. Returns the last iterate, and which vertices these are.
     """
     h, x_t = sim.dt, sim.positions
     colours = sim._colours
-    x = x_t.copy()
-    for _ in range(iterations):
-        pairs = frozen_pairs(x)
+    x, before_last, pushed, omega = x_t.copy(), x_t, np.zeros(len(x_t), bool), 1.0
+    for iteration in range(iterations):
+        pairs, here = frozen_pairs(x), x
 
         def depth(pair, at):
             points, weights, n = pair
             return max(0.0, THICKNESS - n @ sum(w * (at[p] if p >= 0 else 0.0) for p, w in zip(points, weights, strict=True)))
 
         lag = [depth(pair, x) for pair in pairs]  # the first at the start of the step, which is where x is
+        pushed[[p for pair, d in zip(pairs, lag, strict=True) if d > 0.0 for p in pair[0] if p >= 0]] = True
         for colour in range(colours.max() + 1):
             new = x.copy()
             for i in np.flatnonzero(colours == colour):
@@ -228,7 +256,19 @@ def plain_descent(sim, elastic, iterations, variant):
                     block += partners * strength * beta**2 * ratio * across
                 new[i] = x[i] + np.linalg.solve(block, force)
             x = new
-    return x
+        if rho:
+            omega = 1.0 if iteration == 0 else 2.0 / (2.0 - rho**2) if iteration == 1 else 4.0 / (4.0 - rho**2 * omega)
+            x = np.where(pushed[:, None], x, omega * (x - before_last) + before_last)
+            before_last = here
+    return x, pushed
+
+
+def without_contact(sim):
+    """The bodies of a simulation, which touch nothing."""
+    bodies = pdgpu.Scene((1.0, 0.5, -10.0))
+    for body in sim._scene.bodies:
+        bodies.add_solid(body.mesh, body.materials[0], density=1000.0, name=body.name)
+    return pdgpu.Simulation(bodies, sim.solver, dt=sim.dt)
 
 
 @pytest.mark.parametrize("variant", ["lagged", "paper"])
@@ -239,19 +279,37 @@ def test_plain_algorithm(iterations, variant):
     contact = pdgpu.PenaltyContact(THICKNESS, STIFFNESS, **settings)
     solver = pdgpu.VertexBlockDescent(iterations=iterations, initialization="previous")
     sim = simulation(spike(), contact, solver)
-    bodies = pdgpu.Scene((1.0, 0.5, -10.0))
-    for body in sim._scene.bodies:
-        bodies.add_solid(body.mesh, body.materials[0], density=1000.0, name=body.name)
-    elastic = pdgpu.Simulation(bodies, solver, dt=sim.dt)
+    elastic = without_contact(sim)
     for each in (sim, elastic):
         each.set_state(velocities=np.tile([0.03, 0.01, -0.05], (8, 1)))
-    expected = plain_descent(sim, elastic, iterations, variant)
-    other = plain_descent(sim, elastic, iterations, "lagged" if variant == "paper" else "paper")
+    expected, _ = plain_descent(sim, elastic, iterations, variant)
+    other, _ = plain_descent(sim, elastic, iterations, "lagged" if variant == "paper" else "paper")
     assert np.abs(expected - other).max() > 1e-8
     sim.step()
     assert len(sim._backend.penalty_columns()["gap"]) == 2
     np.testing.assert_allclose(sim.positions, expected, rtol=0.0, atol=1e-12)
     assert np.abs(expected - elastic.positions).max() > 1e-5
+
+
+def test_plain_algorithm_with_acceleration():
+    """What has pushed once in a step is not extrapolated any more in it, and is again in the next (Eq. 18). If not, a vertex would be
+    thrown back into what it has just left, or crawl for good once it has touched something."""
+    contact = pdgpu.PenaltyContact(THICKNESS, STIFFNESS, detection_interval=1, friction=MU, friction_velocity=VELOCITY)
+    solver = pdgpu.VertexBlockDescent(iterations=6, chebyshev=pdgpu.Chebyshev(rho=0.8, start=1), initialization="previous")
+    sim = simulation(spike(), contact, solver)
+    elastic, start, marks = without_contact(sim), sim.positions, []
+    for upper, lower in ((0.0, 0.0), (7e-3, 5e-3)):  # in the second step they are apart
+        for each in (sim, elastic):
+            positions = start + np.repeat([[0.0, 0.0, upper], [0.0, 0.0, lower]], 4, axis=0)
+            each.set_state(positions=positions, velocities=np.tile([0.03, 0.01, -0.05], (8, 1)))
+        expected, pushed = plain_descent(sim, elastic, 6, "lagged", rho=0.8)
+        slow, _ = plain_descent(sim, elastic, 6, "lagged")
+        marks.append(pushed)
+        sim.step()
+        np.testing.assert_allclose(sim.positions, expected, rtol=0.0, atol=1e-12)
+        assert np.abs(slow - expected)[~pushed].max() > 1e-8
+    assert marks[0][[0, 4, 5, 6, 7]].all() and not marks[0][1:4].any()
+    assert not marks[1].any()
 
 
 # ---- every minimiser ---------------------------------------------------------------------------------------------------------------------
