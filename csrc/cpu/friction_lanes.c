@@ -19,11 +19,12 @@ enum { AHEAD = 6 };
         __builtin_prefetch((contact)->lagged.strength + (role) / 4);              \
     } while (0)
 
-/* The next run, without pairs that have no friction or in which the vertex does not count; whether there was one. */
+/* The next run, without pairs that have no friction or in which the vertex does not count; 0: there is none, and the last one stays. */
 static int gather_run(pd_vertex_block *block, pd_block_cursor *next) {
     const pd_contact_sweep *contact = block->contact;
     pd_friction_run *run = &block->friction;
     pd_role_list *list = &run->list;
+    if (next->v == block->n) return 0;
     int listed = pd_block_next_roles(block, &contact->lagged_incidence, next, list), n = 0;
     for (int i = 0; i < listed && i < 2 * AHEAD; i++) FETCH_PAIR(contact, list->roles[i]);
     for (int i = 0; i < listed; i++) {
@@ -42,7 +43,7 @@ static int gather_run(pd_vertex_block *block, pd_block_cursor *next) {
             pd_vertex_update_partners(block->sweep, block->model, contact->lagged.points + 4 * (size_t)p, block->vertices[owner]);
     }
     list->n = n;
-    return listed > 0;
+    return 1;
 }
 
 static inline pd_vector row_of(real (*x)[PD_BLOCK_ROLES], int i) { return pd_vector_of(x[0][i], x[1][i], x[2][i]); }

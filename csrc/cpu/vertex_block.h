@@ -11,7 +11,7 @@
 
 enum {
     PD_BLOCK_VERTICES = 32,
-    PD_BLOCK_ROLES = 1024, /* that are looked at together; a block with more of them has several runs */
+    PD_BLOCK_ROLES = 2048, /* that are looked at together; a block with more of them has several runs */
     PD_BLOCK_LANES = PD_BLOCK_ROLES / PD_CONTACT_LANES + PD_CONTACT_PAIR_COUNT
 };
 
@@ -53,6 +53,7 @@ typedef struct pd_vertex_block {
     const pd_vertex_sweep *sweep;
     const pd_contact_sweep *contact;
     int n, vertices[PD_BLOCK_VERTICES];
+    real expected[PD_BLOCK_VERTICES]; /* m: how far each may go; those it could touch there are gathered with those it touches */
     pd_contact_run run;
     pd_friction_run friction;
 } pd_vertex_block;
@@ -62,7 +63,7 @@ typedef struct pd_block_cursor {
     int v, r;
 } pd_block_cursor;
 
-/* The next roles of a block by an incidence, as many as a list holds; 0: there are no more. */
+/* The next roles of a block by an incidence, as many as a list holds; how many. */
 static inline int pd_block_next_roles(const pd_vertex_block *block, const pd_incidence *incidence, pd_block_cursor *next,
                                       pd_role_list *list) {
     int begins = next->v == 0 && next->r < 0;

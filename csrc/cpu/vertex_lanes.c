@@ -4,7 +4,7 @@
 
 #include "updates/vertex_update.h"
 
-enum { LANES = PD_CONTACT_LANES, NUMBERS = 8, AHEAD = 6 };
+enum { LANES = PD_CONTACT_LANES, NUMBERS = 8, AHEAD = 8, RECORDS_AHEAD = 32 };
 
 /* Numbers of the roles of some lanes; plain 0: they mean nothing. */
 typedef struct results {
@@ -77,6 +77,13 @@ static void alone(const pd_contact_sweep *contact, int role, real partners, cons
 
 /* ---- gathering -------------------------------------------------------------------------------------------------------------------- */
 
+/* A record may lie on two lines. */
+#define FETCH_RECORD(contact, role)                                                 \
+    do {                                                                            \
+        const char *record = (const char *)((contact)->records + (role) / 4);       \
+        __builtin_prefetch(record);                                                 \
+        __builtin_prefetch(record + sizeof(pd_contact_record) - 1);                 \
+    } while (0)
 /* A macro, since a compiler takes a function that does nothing but this for one that does nothing. */
 #define FETCH_POINTS(block, role)                                                           \
     for (int j = 0; j < 4; j++) {                                                           \
@@ -109,23 +116,24 @@ static void repeat_last(pd_role_lanes *lanes) {
 /* How far a partner of a vertex that goes by -d counts as going: two partners at the most. */
 static real farthest(const real d[3]) { return 2 * pd_vertex_update_length(d); }
 
-/* The next run of the roles that may act, where d is not NULL and their vertex goes by -d; whether there was one. */
+/* The next run of the roles that may act, where d is not NULL and their vertex goes by -d, or as far as is expected; 0: there is none, and the last one stays. */
 static int gather_run(pd_vertex_block *block, const real (*d)[3], pd_block_cursor *next) {
     const pd_contact_sweep *contact = block->contact;
     pd_contact_run *run = &block->run;
     pd_role_list *list = &run->list;
+    if (next->v == block->n) return 0;
     int open[PD_CONTACT_PAIR_COUNT], listed = pd_block_next_roles(block, &contact->incidence, next, list), n = 0;
-    for (int i = 0; i < listed && i < 2 * AHEAD; i++) __builtin_prefetch(contact->records + list->roles[i] / 4);
+    for (int i = 0; i < listed && i < RECORDS_AHEAD; i++) FETCH_RECORD(contact, list->roles[i]);
     for (int kind = 0; kind < PD_CONTACT_PAIR_COUNT; kind++) open[kind] = -1;
     for (int v = 0; v < block->n; v++) run->room[v] = (real)INFINITY;
     run->n_lanes = 0;
     for (int i = 0; i < listed; i++) {
         int role = list->roles[i], owner = list->owners[i], vertex = block->vertices[owner];
         const pd_contact_record *pair = contact->records + role / 4;
-        if (i + 2 * AHEAD < listed) __builtin_prefetch(contact->records + list->roles[i + 2 * AHEAD] / 4);
+        if (i + RECORDS_AHEAD < listed) FETCH_RECORD(contact, list->roles[i + RECORDS_AHEAD]);
         if (i + AHEAD < listed) FETCH_POINTS(block, list->roles[i + AHEAD]);
         real room = pd_vertex_update_room(contact, pair);
-        if (room > (d ? farthest(d[owner]) : (real)0)) {
+        if (room > (d ? farthest(d[owner]) : block->expected[owner])) {
             run->room[owner] = pd_min(run->room[owner], room);
             continue;
         }
@@ -140,7 +148,7 @@ static int gather_run(pd_vertex_block *block, const real (*d)[3], pd_block_curso
     for (int kind = 0; kind < PD_CONTACT_PAIR_COUNT; kind++)
         if (open[kind] >= 0) repeat_last(run->lanes + open[kind]);
     list->n = n;
-    return listed > 0;
+    return 1;
 }
 
 /* ---- what they say -------------------------------------------------------------------------------------------------------------------- */
