@@ -5,7 +5,7 @@ of the collection of meshes that PDGPU_DATA names. "away" is the farthest vertex
 and "to_1e-6" the iterations after which it stays below; a dash: it does not get there within the iterations that the solver has, or its
 tolerance ends the step before. No friction, float64, one thread.
 
-    python benchmarks/one_answer.py [--out FILE.csv] [--scenes NAME ...] [--solvers NAME ...] [--tiny]
+    python benchmarks/one_answer.py [--out FILE.csv] [--scenes NAME ...] [--solvers NAME ...] [--dt 0.005] [--tiny]
 """
 
 import argparse
@@ -21,8 +21,8 @@ from one_answer import SCENES, SOLVERS, answer, away
 HEADER = ("scene", "vertices", "solver", "status", "iterations", "away_at_first", "away", "to_1e-4", "to_1e-6")
 
 
-def row(name, label):
-    at, reference = answer(name)
+def row(name, label, dt):
+    at, reference = answer(name, dt)
     sim = at.simulation(SOLVERS[label][0](), threads=1)
     sim.step(record="positions")
     record = sim.last_step
@@ -33,7 +33,8 @@ def row(name, label):
         return "-" if errors[-1] > bar else int(above[-1]) + 1 if len(above) else 0
 
     ends = f"{errors[0]:.1e}", f"{errors[-1]:.1e}"
-    return (name, at.scene.n_vertices, label, record.status, record.iteration, *ends, after(1e-4), after(1e-6))
+    scene = f"{name}, 1/{1 / dt:.0f} s" if dt else name
+    return (scene, at.scene.n_vertices, label, record.status, record.iteration, *ends, after(1e-4), after(1e-6))
 
 
 def main():
@@ -41,6 +42,7 @@ def main():
     parser.add_argument("--out", help="a CSV file with the table")
     parser.add_argument("--scenes", nargs="+", choices=list(SCENES), default=list(SCENES))
     parser.add_argument("--solvers", nargs="+", choices=list(SOLVERS), default=list(SOLVERS))
+    parser.add_argument("--dt", type=float, help="time step, s, of all scenes; without: those of tests/one_answer.py")
     parser.add_argument("--tiny", action="store_true", help="one scene and one solver: only that everything runs")
     chosen = parser.parse_args()
     if chosen.tiny:
@@ -48,7 +50,7 @@ def main():
     rows = []
     for name in chosen.scenes:
         for label in chosen.solvers:
-            rows.append(row(name, label))
+            rows.append(row(name, label, chosen.dt))
             print(*rows[-1], file=sys.stderr, flush=True)
     write_table(chosen.out, HEADER, rows)
 

@@ -43,12 +43,13 @@ SOLVERS = {
     "gradient descent": (lambda: pdgpu.GradientDescent(**VERTICES), 1e-4, ()),
 }
 MAY_RISE = ("PD, Chebyshev", "ADMM", "ADMM, weight 2", "vertex block descent, Chebyshev", "gradient descent")
-# the scenes and their time steps, s: long enough that the step has somewhere to go
+# the scenes and their time steps, s: long enough that the step has somewhere to go, but for the cloths, which are hard for all that goes vertex by
+# vertex: of 1/200 s Projective Dynamics needs 513 iterations to 1e-4, and Vertex Block Descent has 2.4e-4 left after 400
 SCENES = {
     "cube on floor": 1 / 500,
     "cube on cube": 1 / 500,
     "cloth on sphere": 1 / 500,
-    "crossing cloths": 1 / 200,
+    "crossing cloths": 1 / 500,
     "rod round capsule": 1 / 100,
     "squeezed ball": 1 / 500,
     "squeezed bunny": 1 / 500,
@@ -56,9 +57,9 @@ SCENES = {
 
 
 @functools.cache
-def answer(name):
-    """Newton's, and the scene."""
-    at = resting(name, SCENES[name])
+def answer(name, dt=None):
+    """Newton's, and the scene; dt, s: another time step than that of SCENES."""
+    at = resting(name, dt or SCENES[name])
     sim = at.simulation(pdgpu.Newton(iterations=300, tolerance=1e-10), threads=1)
     sim.step(record=True)
     assert sim.last_step.status == "converged" or sim.last_step["gradient_norm"][-1] < 1e-9 * sim.last_step["gradient_norm"][0]

@@ -78,11 +78,11 @@ static void alone(const pd_contact_sweep *contact, int role, real partners, cons
 /* ---- gathering -------------------------------------------------------------------------------------------------------------------- */
 
 /* A record may lie on two lines. */
-#define FETCH_RECORD(contact, role)                                                 \
-    do {                                                                            \
-        const char *record = (const char *)((contact)->records + (role) / 4);       \
-        __builtin_prefetch(record);                                                 \
-        __builtin_prefetch(record + sizeof(pd_contact_record) - 1);                 \
+#define FETCH_RECORD(contact, role)                                           \
+    do {                                                                      \
+        const char *record = (const char *)((contact)->records + (role) / 4); \
+        __builtin_prefetch(record);                                           \
+        __builtin_prefetch(record + sizeof(pd_contact_record) - 1);           \
     } while (0)
 /* A macro, since a compiler takes a function that does nothing but this for one that does nothing. */
 #define FETCH_POINTS(block, role)                                                           \
