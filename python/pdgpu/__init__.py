@@ -16,6 +16,7 @@ from pdgpu.comparison import Comparison, compare
 from pdgpu.contact import BarrierContact
 from pdgpu.contacts import Contacts
 from pdgpu.cutting import Cut
+from pdgpu.embedding import Embedding
 from pdgpu.errors import DivergenceError
 from pdgpu.histories import History
 from pdgpu.joints import Joint, JointForce
@@ -54,6 +55,7 @@ __all__ = [
     "Contacts",
     "Cut",
     "DivergenceError",
+    "Embedding",
     "History",
     "Joint",
     "JointForce",

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdgpu.arguments import any_array, number, per_item, real_array, vertex_indices
+from pdgpu.arguments import any_array, flag, number, per_item, real_array, vertex_indices
 from pdgpu.attributes import GuardedAttributes, read_only
 from pdgpu.colliders import Collider
+from pdgpu.embedding import Embedding, embedded_in
 from pdgpu.materials import Bending, RodBending, Spring
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class Body(GuardedAttributes):
     pins, slides, attachments : tuple
         What holds it: (vertices, motion or None) of every `pin`, (vertices, projector (3, 3)) of every `slide`, (vertices, targets (k, 3),
         stiffness (k,)) of every `attach`.
+    embeddings : tuple of Embedding
+        What its tets carry along.
     density : ndarray or None
         One number per tet, triangle or edge, kg/m^3, kg/m^2 or kg/m; None for particles.
     parents : ndarray of int32, shape (n,), or None
@@ -87,17 +90,18 @@ class Body(GuardedAttributes):
     pins: tuple[Any, ...]
     slides: tuple[Any, ...]
     attachments: tuple[Any, ...]
+    embeddings: tuple[Embedding, ...]
     collides: bool
     thickness: float
     groups: tuple[Any, ...]
 
     _instead = "add another body to another scene"
-    _instead_of = {"pins": "call pin", "slides": "call slide", "attachments": "call attach"}
+    _instead_of = {"pins": "call pin", "slides": "call slide", "attachments": "call attach", "embeddings": "call embed"}
 
     def __init__(self, name, kind, points, mesh, materials, masses, first, velocity, damping, density=None, collides=True, thickness=0.0):
         self._keep(collides=collides, thickness=thickness)
         self._keep(name=name, type=kind, points=points, mesh=mesh, materials=tuple(materials), density=density, parents=None)
-        self._keep(slice=slice(first, first + len(points)), pins=(), slides=(), attachments=())
+        self._keep(slice=slice(first, first + len(points)), pins=(), slides=(), attachments=(), embeddings=())
         # (kind, vertices of this body, rest, parameters) of every material; a fault of a rest shape or of an array of constants shows here
         self._keep(groups=tuple(group for material in materials for group in self.groups_of(material)))
         self._masses, self._velocity, self._damping = masses, velocity, damping
@@ -288,6 +292,54 @@ class Body(GuardedAttributes):
             targets = np.broadcast_to(real_array("targets", targets, (3,)), (len(indices), 3))
         targets = real_array("targets", targets, (len(indices), 3))
         self._hold("attach", "attachments", indices, targets, per_item("stiffness", stiffness, len(indices), above=0.0))
+
+    def embed(self, points: ArrayLike | Mesh, *, name: str | None = None, extrapolate: bool = False, collides: bool = False) -> Embedding:
+        """Let the tets of a solid carry points, or a surface, along.
+
+        The tets need not follow the surface: a fine one may lie in a coarse mesh. It has no mass and no material of its own. It is drawn
+        and written in the place of the body's surface, and `Simulation.embedded` says where it is.
+
+        Parameters
+        ----------
+        points : array_like, shape (k, 3), or Mesh
+            At rest, in the frame of the body's points, m; of a mesh its points and its surface.
+        name : str, optional
+            Within a body different ones.
+        extrapolate : bool
+            Let the nearest tet carry what lies outside of all of them, with negative weights: what is far from its tet swings far. By
+            default that is an error.
+        collides : bool
+            Let the surface stand for that of the body before the judge (`certify`) and in contact, which `ProxyContact` alone does with
+            it; other contacts refuse the scene. `Simulation.contacts` looks at the body's own surface.
+
+        Returns
+        -------
+        Embedding
+
+        Raises
+        ------
+        TypeError
+            A body that is no solid.
+        ValueError
+            Points outside every tet, which are named with where they are; no points, a name that is taken, points alone that collide.
+        RuntimeError
+            As for `pin`.
+        """
+        self._check_not_shown("embed")
+        if self.type != "solid":
+            raise TypeError(f"embed: tets carry points, and {self.name!r} is a {self.type}")
+        name = f"{self.name}.embedded{len(self.embeddings)}" if name is None else name
+        if not isinstance(name, str):
+            raise TypeError(f"name: expected a string, got {name!r}")
+        if any(part.name == name for part in self.embeddings):
+            raise ValueError(f"name: {name!r} is embedded in {self.name!r} already")
+        embedding = embedded_in(self, points, name, flag("extrapolate", extrapolate), flag("collides", collides))
+        self._embed(embedding)
+        return embedding
+
+    def _embed(self, embedding):
+        self._keep(embeddings=(*self.embeddings, embedding))
+        self._simulations.warn("embed", stacklevel=4)
 
     def element_rows(self, material):
         """Rows of vertices (of this body) that a material acts on."""

@@ -214,13 +214,16 @@ def draw_simulation(
 ) -> Any:
     """Draw the bodies of a simulation where they are and its obstacles where they are at its time, y up.
 
+    A solid with embedded surfaces is drawn by these, and its own surface only where `opacity` names the body.
+
     Parameters
     ----------
     axes : matplotlib 3D axes
     simulation : Simulation
     colours, opacity : dict, optional
-        Of a body or obstacle by its name, where it is to differ. Of a solid or shell also an array, one number or colour for each of its
-        vertices, as `draw_surface` takes them; numbers of all bodies share their limits. Opacity from 0 to 1.
+        Of a body, an embedding or an obstacle by its name, where it is to differ. Of a solid, a shell or an embedded surface also an
+        array, one number or colour for each of its vertices, as `draw_surface` takes them; numbers of all bodies share their limits.
+        Opacity from 0 to 1.
     boundaries : bool
         Draw the open sides of sheets as dark lines, so that layers can be told apart.
     bounds : (low, high), two of shape (3,), optional
@@ -231,11 +234,20 @@ def draw_simulation(
     having("simulation", simulation, "bodies", "a pdgpu.Simulation")
     opacity, x = opacity or {}, np.asarray(simulation.positions, dtype=np.float64)
     counts = {body.name: len(body.points) for body in simulation.bodies if body.type in ("solid", "shell", "rigid")}
+    counts |= {part.name: len(part.points) for body in simulation.bodies for part in body.embeddings}
     colours = _vertex_colours(colours or {}, counts, cmap, limits)
     bounds = (x.min(axis=0), x.max(axis=0)) if bounds is None else bounds
     surfaces, lines = [], []
     for k, body in enumerate(simulation.bodies):
         here, colour = x[body.slice], colours.get(body.name, PALETTE[k % len(PALETTE)])
+        for part in body.embeddings:
+            carried, own = np.asarray(simulation.embedded(part), dtype=np.float64), colours.get(part.name, PALETTE[k % len(PALETTE)])
+            if len(part.triangles):
+                surfaces.append((carried, part.triangles, own, opacity.get(part.name, 1.0)))
+            else:
+                axes.scatter(*turned(carried).T, s=6, color=own)
+        if body.name not in opacity and any(len(part.triangles) for part in body.embeddings):
+            continue
         if body.type in ("solid", "shell", "rigid"):
             triangles = body.mesh.surface if body.type == "solid" else body.mesh.triangles
             surfaces.append((here, triangles, colour, opacity.get(body.name, 1.0)))

@@ -144,7 +144,8 @@ def certify(
     triangles, edges, particles : array_like of int, optional
         As for `find_intersections`. Or a Scene instead of triangles: its surfaces, rods and particles, and its obstacle meshes, whose
         vertices are numbered after those of the bodies (`SceneSurface`), and its other obstacles, which go by their names.
-        `SignedDistanceField` is not looked at.
+        `SignedDistanceField` is not looked at. A surface embedded in a solid with `collides` stands for that of the solid; its points
+        are numbered after all of these.
     times : array_like, shape (frames,), optional
         s; where the obstacles are at each frame. Needed where one of them moves.
     separation : float
@@ -220,9 +221,12 @@ def certify(
 def judged_parts(scene, fixed=None):
     """JudgedScene, JudgedLayers and SceneSurface of what collides. `fixed` marks vertices of the bodies; those of obstacles are."""
     parts = (*scene.bodies, *scene.obstacles)
-    surface = SceneSurface(scene, [place for place, part in enumerate(parts) if part.collides])
-    still = np.ones(len(surface.rest), np.uint8)
-    still[: scene.n_vertices] = 0 if fixed is None else fixed
+    surface = SceneSurface(scene, [place for place, part in enumerate(parts) if part.collides], embedded=True)
+    held = np.zeros(scene.n_vertices, np.uint8) if fixed is None else np.asarray(fixed, np.uint8)
+    carried = [(abs(matrix) @ (held[rows] == 0) == 0.0).astype(np.uint8) for rows, matrix in surface.carried]
+    still = np.ones(len(surface.rest) - sum(map(len, carried)), np.uint8)
+    still[: scene.n_vertices] = held
+    still = np.concatenate([still, *carried])
     judged = JudgedScene(len(still), surface.triangles, surface.edges, surface.particles, still, surface.radii)
     return judged, JudgedLayers(judged, [(surface.names[place], shape) for place, shape in surface.shapes]), surface
 

@@ -31,9 +31,9 @@ from pdgpu.automatic import Parameters
 from pdgpu.backends import PRECISIONS, device_parts, thread_count
 from pdgpu.mesh_files import as_path
 
-FORMAT, VERSION = "pdgpu simulation", 4
-# the versions of files without joints, without contact, and without obstacles, which earlier versions of pdgpu read too
-WITHOUT_JOINTS, WITHOUT_CONTACT, WITHOUT_OBSTACLES = 3, 2, 1
+FORMAT, VERSION = "pdgpu simulation", 5
+# the versions of files without embeddings, without joints, without contact, and without obstacles, which earlier versions of pdgpu read too
+WITHOUT_EMBEDDINGS, WITHOUT_JOINTS, WITHOUT_CONTACT, WITHOUT_OBSTACLES = 4, 3, 2, 1
 STATE = ("positions", "velocities", "previous_velocities")
 
 
@@ -90,7 +90,7 @@ def read(cls, path, motions, device, threads):
     with archive:
         with _named(path, "is not a saved simulation, or is truncated"):
             header = _header(archive)
-        if header.get("version") not in (WITHOUT_OBSTACLES, WITHOUT_CONTACT, WITHOUT_JOINTS, VERSION):
+        if header.get("version") not in range(WITHOUT_OBSTACLES, VERSION + 1):
             raise ValueError(f"path: {path} has version {header.get('version')!r}, this pdgpu reads up to version {VERSION}")
         with _named(path, "is damaged"):
             pins = {entry["name"]: sum(scene_entries.flag(moves) for _, moves in entry["pins"]) for entry in header["bodies"]}
@@ -215,8 +215,10 @@ def _check_motions(motions, pins, obstacles):
 
 def _version(scene, contact):
     """The earliest that says all of it."""
-    if scene.joints:
+    if any(body.embeddings for body in scene.bodies):
         return VERSION
+    if scene.joints:
+        return WITHOUT_EMBEDDINGS
     return WITHOUT_JOINTS if contact is not None else WITHOUT_CONTACT if scene.obstacles else WITHOUT_OBSTACLES
 
 

@@ -41,7 +41,7 @@ class ContactScene:
     Raises
     ------
     TypeError
-        An obstacle that is a grid of distances, which have no distance to edges and triangles.
+        A surface embedded in a body that collides; an obstacle that is a grid of distances, which have no distance to edges and triangles.
     ValueError
         Two primitives of one body that are no farther apart at rest than the separation and its thickness; a thickness where the contact
         takes none; friction of a name that no body and no
@@ -58,6 +58,13 @@ class ContactScene:
         rest, owner, radii = [surface.rest], [surface.owner], [surface.radii]
         triangles, edges, particles, planes = [surface.triangles], [surface.edges], [surface.particles], []
         for body in scene.bodies:
+            for part in body.embeddings:
+                if part.collides:
+                    law = type(contact).__name__
+                    raise TypeError(
+                        f"contact: {law} acts on vertices and does not take {part.name!r}, which is embedded in {body.name!r} with "
+                        "collides=True; ProxyContact takes embedded points, and with collides=False the surface of the tets collides"
+                    )
             if body.thickness and body.collides and isinstance(contact, PenaltyContact):
                 raise ValueError(f"contact: body {body.name!r} has a thickness of {body.thickness:g} m, which PenaltyContact does not take")
         if len(surface.meshes):

@@ -127,7 +127,8 @@ class Motion:
     def write(self, path: Path) -> None:
         """Write all bodies as they are now, with fields, to a .vtu or .vtk file for ParaView.
 
-        Solids are their tets, shells their triangles, rods their edges, particles points; obstacles are not written. Fields of the
+        Solids are their tets, shells their triangles, rods their edges, particles points, embedded surfaces triangles; obstacles are not
+        written. Fields of the
         points: "velocity" (m/s), "displacement" from rest (m), "elastic_force" and "contact_force" (N), "mass" (kg), "pinned", "body" (its
         number); of the cells: "body", "stress" (Cauchy, 9 numbers by rows, Pa) and "von_mises" (Pa), NaN where there are no tets or no
         material on them. The file is put in place whole.

@@ -10,7 +10,7 @@ import dataclasses
 import numpy as np
 
 import pdgpu.materials
-from pdgpu import colliders, signed_distance_field
+from pdgpu import colliders, embedding, signed_distance_field
 from pdgpu.arguments import per_item, real_array, vertex_indices
 from pdgpu.attributes import read_only
 from pdgpu.joints import Joint
@@ -19,6 +19,7 @@ from pdgpu.rigid_bodies import CARRIERS, RigidBody
 from pdgpu.scene import Scene
 
 ELEMENTS = ("tets", "triangles", "edges")
+EMBEDDING_ARRAYS = ("points", "triangles", "tets", "weights")
 JOINT_ARRAYS = ("first", "second", "targets", "stiffness", "lengths")
 
 
@@ -57,7 +58,13 @@ def _body_entry(body, store):
         "pins": [[store(indices), motion is not None] for indices, motion in body.pins],
         "slides": [[store(part) for part in slide] for slide in body.slides],
         "attachments": [[store(part) for part in attachment] for attachment in body.attachments],
+        **({"embeddings": [_embedding_entry(part, store) for part in body.embeddings]} if body.embeddings else {}),
     }
+
+
+def _embedding_entry(part, store):
+    arrays = {name: store(getattr(part, name)) for name in EMBEDDING_ARRAYS}
+    return {"name": part.name, **arrays, **({"collides": True} if part.collides else {})}
 
 
 def _obstacle_entry(obstacle, store):
@@ -142,7 +149,7 @@ def _joint(scene, entry, fetch):
 
 
 def _hold(body, entry, fetch, motions):
-    """Pins, slides and attachments of a body as they were."""
+    """Pins, slides, attachments and embeddings of a body as they were."""
     given = iter(motions.get(entry["name"], ()))
     for indices, scripted in entry["pins"]:
         body._hold("pin", "pins", vertex_indices("pins", fetch(indices), body._selectable()), next(given) if scripted else None)
@@ -152,6 +159,11 @@ def _hold(body, entry, fetch, motions):
         indices, targets, stiffness = map(fetch, attachment)
         if np.size(indices):  # earlier versions took, and wrote, some that hold nothing
             body.attach(indices, targets, stiffness)
+    for given in entry.get("embeddings", ()):
+        if body.type != "solid":
+            raise ValueError(f"embeddings: {body.name!r} is a {body.type}")
+        arrays = {name: fetch(given[name]) for name in EMBEDDING_ARRAYS}
+        body._embed(embedding.checked(body, given["name"], **arrays, collides=flag(given.get("collides", False))))
 
 
 def _rigid(scene, entry, fetch):

@@ -19,6 +19,7 @@ from pdgpu.contact_scene import ContactScene
 from pdgpu.contact_start import check_contact_start
 from pdgpu.cutting import Cutting
 from pdgpu.diagnostics import Diagnostics
+from pdgpu.embedding import EmbeddedPoints
 from pdgpu.errors import DivergenceError
 from pdgpu.held_parts import check_held
 from pdgpu.materials import MATERIAL_OF_KIND
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["Simulation"]
 
 
-class Simulation(State, Motion, Diagnostics, ReadBack, ContactQueries, Cutting, AutomaticRho, GuardedAttributes):
+class Simulation(State, Motion, Diagnostics, ReadBack, ContactQueries, EmbeddedPoints, Cutting, AutomaticRho, GuardedAttributes):
     """Steps a scene in time with a solver.
 
     Parameters

@@ -12,42 +12,49 @@ __all__ = ["SceneSurface"]
 class SceneSurface:
     """Surfaces of solids, triangles of shells, edges of rods, particles, and obstacle meshes.
 
-    Vertices are numbered as in the scene, those of the obstacle meshes after them, in the order of the obstacles.
+    Vertices are numbered as in the scene, those of the obstacle meshes after them, in the order of the obstacles, and after these embedded
+    points.
 
     Parameters
     ----------
     scene : Scene
     chosen : collection of int, optional
         Places in `names`: the others keep their numbers and have no triangles, edges or particles. All where it is left out.
+    embedded : bool
+        Let the surfaces that are embedded in a solid with `collides` stand for its own. Otherwise no embedded point is there.
 
     Attributes
     ----------
     names : tuple of str
         Of all bodies, then of all obstacles.
     triangles, edges, particles : ndarray of int, shapes (t, 3), (r, 2), (p,)
-    owner : ndarray of int32, shape (n + m,)
+    owner : ndarray of int32, shape (n + m + k,)
         Place in `names` of every vertex.
-    rest : ndarray, shape (n + m, 3)
+    rest : ndarray, shape (n + m + k, 3)
         As added to the scene, m.
-    radii : ndarray, shape (n + m,)
+    radii : ndarray, shape (n + m + k,)
         Half the thickness of the body of every vertex, m; 0 of obstacle meshes.
     meshes : list of (bool, TriangleMesh)
         The obstacles that are meshes, each behind whether it is chosen.
+    carried : list of (slice, csr matrix)
+        Of every embedded surface the vertices of its body and W over them; in all k points.
     shapes : list of (int, Collider)
         The chosen obstacles that are not, each behind its place in `names`.
     """
 
-    def __init__(self, scene, chosen=None):
+    def __init__(self, scene, chosen=None, embedded=False):
         self.names = scene.names
         chosen = range(len(self.names)) if chosen is None else chosen
         n = scene.n_vertices
-        self.meshes, self.shapes = [], []
+        self.meshes, self.shapes, self.carried = [], [], []
         triangles, edges, particles = [np.zeros((0, 3), np.int32)], [np.zeros((0, 2), np.int32)], [np.zeros(0, np.int32)]
         rest, owner = [body.points for body in scene.bodies], [np.full(len(body.points), i) for i, body in enumerate(scene.bodies)]
         for place, body in enumerate(scene.bodies):
             if place not in chosen:
                 continue
             first = body.slice.start
+            if embedded and any(part.collides for part in body.embeddings):
+                continue
             if body.type == "particles":
                 particles.append(np.arange(first, body.slice.stop))
             elif body.type == "rod":
@@ -66,16 +73,26 @@ class SceneSurface:
             rest.append(collider.mesh.points)
             owner.append(np.full(len(rest[-1]), place))
             n += len(rest[-1])
+        for place, body in enumerate(scene.bodies):
+            for part in body.embeddings:
+                if not (embedded and part.collides and place in chosen):
+                    continue
+                self.carried.append((body.slice, part.matrix))
+                triangles.append(part.triangles + n)
+                rest.append(part.points)
+                owner.append(np.full(len(part.points), place))
+                n += len(part.points)
         self.triangles, self.edges, self.particles = (np.concatenate(rows) for rows in (triangles, edges, particles))
-        self.radii = np.zeros(sum(map(len, rest)))
-        for body in scene.bodies:
-            self.radii[body.slice] = 0.5 * body.thickness
         self.rest = np.concatenate(rest) if rest else np.zeros((0, 3))
         self.owner = np.concatenate(owner).astype(np.int32) if owner else np.zeros(0, np.int32)
+        thickness = np.zeros(len(self.names))
+        thickness[: len(scene.bodies)] = [body.thickness for body in scene.bodies]
+        self.radii = 0.5 * thickness[self.owner]
 
     def positions(self, x, time):
-        """Positions x (n, 3) of the bodies, m, and after them those of the obstacle meshes at a time (s); at rest where not chosen."""
-        return np.concatenate([x, self.driven(time)])
+        """Positions x (n, 3) of the bodies, m, and after them those of the obstacle meshes at a time (s); at rest where not chosen; and
+        of the embedded points."""
+        return np.concatenate([x, self.driven(time), *(matrix @ x[rows] for rows, matrix in self.carried)])
 
     def driven(self, time):
         """The positions (m, 3) of the obstacle meshes alone."""

@@ -145,14 +145,19 @@ def _imported(backend):
 
 
 def _shapes(simulation):
-    """Name -> (kind, points (n, 3) float32, elements, colour) of bodies and obstacles as they are now."""
+    """Name -> (kind, points (n, 3) float32, elements, colour) of bodies, what is embedded in them, and obstacles as they are now."""
     x = np.asarray(simulation.positions, dtype=np.float32)
     shapes = {}
     for k, body in enumerate(simulation.bodies):
         elements = {"solid": "surface", "shell": "triangles", "rigid": "triangles", "rod": "edges"}.get(body.type)
         kind = {"solid": "surface", "shell": "surface", "rigid": "surface", "rod": "lines", "particles": "points"}[body.type]
         rows = None if elements is None else np.asarray(getattr(body.mesh, elements), dtype=np.uint32)
-        shapes[body.name] = (kind, x[body.slice], rows, COLOURS[k % len(COLOURS)])
+        for part in body.embeddings:
+            carried = np.asarray(simulation.embedded(part), dtype=np.float32)
+            triangles = np.asarray(part.triangles, dtype=np.uint32) if len(part.triangles) else None
+            shapes[part.name] = ("points" if triangles is None else "surface", carried, triangles, COLOURS[k % len(COLOURS)])
+        if not any(len(part.triangles) for part in body.embeddings):
+            shapes[body.name] = (kind, x[body.slice], rows, COLOURS[k % len(COLOURS)])
     extent = x.min(axis=0), x.max(axis=0)
     for obstacle in simulation.obstacles:
         surface = collider_surface(obstacle.collider, simulation.time, extent)

@@ -41,16 +41,35 @@ def write_state(simulation, path):
         of_cells["stress"].append(stress.reshape(len(elements), 9))
         of_cells["von_mises"].append(np.sqrt(1.5 * np.einsum("mij,mij->m", shear, shear)))
     contact = np.zeros((n, 3)) if simulation.contact is None else simulation.contact_forces().forces
+    carried = [(k, part, simulation.embedding_matrix(part)) for k, body in enumerate(scene.bodies) for part in body.embeddings]
+    velocities, first = simulation.velocities.astype(np.float64), n
+    for k, part, _ in carried:
+        rows = part.triangles if len(part.triangles) else np.arange(len(part.points))[:, None]
+        cells.append(("triangle" if len(part.triangles) else "vertex", rows + first))
+        of_cells["body"].append(np.full(len(rows), k, dtype=np.int32))
+        of_cells["stress"].append(np.full((len(rows), 9), np.nan))
+        of_cells["von_mises"].append(np.full(len(rows), np.nan))
+        first += len(part.points)
+
+    def follow(array):
+        """The same of the embedded points behind it, which move as W says."""
+        return np.concatenate([array, *(matrix @ array for _, _, matrix in carried)])
+
+    def lack(array):
+        """The same with zeros for them: forces and masses are those of vertices."""
+        return np.concatenate([array, np.zeros((first - n, *array.shape[1:]), array.dtype)])
+
+    moved = follow(x)
     of_points = {
-        "velocity": simulation.velocities.astype(np.float64),
-        "displacement": x - simulation._rest,
-        "elastic_force": simulation.forces(),
-        "contact_force": contact,
-        "mass": simulation.masses,
-        "pinned": simulation._fixed.astype(np.int32),
-        "body": owner,
+        "velocity": follow(velocities),
+        "displacement": moved - np.concatenate([simulation._rest, *(part.points for _, part, _ in carried)]),
+        "elastic_force": lack(simulation.forces()),
+        "contact_force": lack(contact),
+        "mass": lack(simulation.masses),
+        "pinned": lack(simulation._fixed.astype(np.int32)),
+        "body": np.concatenate([owner, *(np.full(len(part.points), k, np.int32) for k, part, _ in carried)]),
     }
-    write_cells(path, x, cells, of_points, of_cells)
+    write_cells(path, moved, cells, of_points, of_cells)
 
 
 def _cells(body):
