@@ -21,6 +21,7 @@ CASES = {
     "area": (pdgpu.Area(40.0), TET[:3]),
     "strain limit tet": (pdgpu.StrainLimit(0.9, 1.1, 70.0), TET),
     "strain limit triangle": (pdgpu.StrainLimit(0.9, 1.1, 70.0), TET[:3]),
+    "shape target": (pdgpu.ShapeTarget(40.0, [[1.3, 0.2, 0.0], [-0.4, 0.8, 0.1], [0.0, 0.3, 1.1]]), TET),
     "attachment": (pdgpu.Attachment(20.0), TET[:1]),
     "world box": (pdgpu.WorldBox([-0.2, -np.inf, -0.1], [0.3, 0.25, np.inf], 20.0), TET[:1]),
     "neo-Hookean tet": (pdgpu.NeoHookean(30.0, 90.0), TET),
@@ -32,6 +33,7 @@ CASES = {
 PROJECTIVE = [name for name, (material, _) in CASES.items() if material.projective]
 FLAT = ("bending, flat", "rod bending, straight")
 BENT_AT_REST = ("bending, curved", "rod bending, curved")
+ELSEWHERE = ("shape target",)  # these seek another shape than that at rest
 HELD = ("attachment", "world box")  # these hold a place in space
 
 

@@ -190,6 +190,8 @@ ENTRIES = {
     "Area": (pdgpu.Area, dict(stiffness=1.0)),
     "Attachment": (pdgpu.Attachment, dict(stiffness=1.0)),
     "StrainLimit": (pdgpu.StrainLimit, dict(minimum=0.9, maximum=1.1, stiffness=1.0)),
+    "ShapeTarget": (pdgpu.ShapeTarget, dict(mu=1.0, targets=[np.diag([1.1, 0.9, 1.0])])),
+    "biphasic": (pdgpu.biphasic, dict(mu=1.0, stiff=3.0, minimum=0.9, maximum=1.1)),
     "NeoHookean": (pdgpu.NeoHookean, dict(mu=1.0, lam=2.0)),
     "StVK.from_young": (pdgpu.StVK.from_young, dict(young=1.0, poisson=0.3)),
     "Corotated": (pdgpu.Corotated, dict(mu=1.0, lam=2.0)),

@@ -46,15 +46,30 @@ void pd_energy_set_load(pd_simulation *self, const real *load) {
     self->load_norm = mass_norm(self, load, &vertex);
 }
 
+pd_status pd_energy_elastic(pd_simulation *self, double *elastic) {
+    double energies[PD_ENERGY_COUNT];
+    *elastic = 0.0;
+    if (!watched(self)) return PD_OK;
+    pd_status status = pd_problem_energies(self->problem, self->iterate.x, self->iterate.offset, energies);
+    for (int kind = 0; !status && kind < PD_KIND_COUNT; kind++) *elastic += energies[kind];
+    return status;
+}
+
+pd_status pd_energy_give(pd_simulation *self, double elastic_before) {
+    double elastic;
+    pd_status status = pd_energy_elastic(self, &elastic);
+    if (!status) self->reach = sqrt(self->reach * self->reach + 2.0 * fmax(elastic - elastic_before, 0.0));
+    return status;
+}
+
 pd_status pd_energy_start(pd_simulation *self) {
     pd_status status = PD_OK;
-    double energies[PD_ENERGY_COUNT], elastic = 0.0, speed;
+    double elastic, speed;
     int vertex;
     self->watched_steps = 0;
     if (!watched(self)) return PD_OK;
-    PD_TRY(pd_problem_energies(self->problem, self->iterate.x, self->iterate.offset, energies));
+    PD_TRY(pd_energy_elastic(self, &elastic));
     PD_TRY(download(self, self->v));
-    for (int kind = 0; kind < PD_KIND_COUNT; kind++) elastic += energies[kind];
     speed = mass_norm(self, self->problem->staging, &vertex);
     self->reach = sqrt(speed * speed + 2.0 * elastic);
 done:

@@ -15,6 +15,11 @@ pd_status pd_energy_start(pd_simulation *self);
 /* The load has been set, H [n,3] m/s^2. */
 void pd_energy_set_load(pd_simulation *self, const real *load);
 
+/* Elements seek other shapes than before: what they hold now counts as given. First asked before that, then told: *elastic, J, 0 where nobody
+ * watches. Both wait once. */
+pd_status pd_energy_elastic(pd_simulation *self, double *elastic);
+pd_status pd_energy_give(pd_simulation *self, double elastic_before);
+
 /* At the end of a step, before the velocity is updated; targets as in pd_simulation_step. Waits in every eighth step, and in each that
  * moves pins. A step with an excess is not counted: who repeats it finds the same. */
 pd_status pd_energy_step(pd_simulation *self, const real *targets, pd_energy_excess *excess);

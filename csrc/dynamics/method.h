@@ -41,6 +41,9 @@ typedef struct pd_method {
     int (*capturable)(const void *self);
     /* Whether it goes back by itself from iterates that blow up: the frame does not test for them then. NULL: it does not. */
     int (*guarded)(const void *self);
+    /* Rows first .. first + n - 1 of the shape targets have become `rows` H [n,count] (elements/table.h); the model has them already. NULL: the
+     * method keeps no copy of what an element seeks. */
+    pd_status (*set_targets)(void *self, const pd_problem *problem, int first, int n, const real *rows);
     /* The linear solver of its global step, for others to set what only the spectrum tells; NULL: it has none. */
     pd_linear *(*linear)(const void *self);
     /* Colours of the elements in a sweep over constraints; NULL: there is no such sweep. */

@@ -83,6 +83,11 @@ done:
     return status;
 }
 
+static pd_status set_targets(void *self, const pd_problem *problem, int first, int n, const real *rows) {
+    pd_schur_step *schur = ((memory *)self)->schur;
+    return schur ? pd_schur_step_set_targets(schur, problem, first, n, rows) : PD_OK;
+}
+
 static int capturable(const void *self) { return pd_global_step_capturable(&((const memory *)self)->step); }
 
 static pd_linear *linear_of(const void *self) { return ((const memory *)self)->step.linear; }
@@ -95,6 +100,7 @@ const pd_method pd_projective_dynamics_method = {.name = "ProjectiveDynamics",
                                                  .refresh = refresh,
                                                  .direction = direction,
                                                  .capturable = capturable,
+                                                 .set_targets = set_targets,
                                                  .linear = linear_of,
                                                  .minimises_potential = 1,
                                                  .fills_gradient = 1};

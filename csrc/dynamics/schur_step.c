@@ -35,6 +35,7 @@ struct pd_schur_step {
     int inner;
     pd_model model;                                /* E_beta */
     pd_matrix matrix;                              /* A22(beta), pinned corners included */
+    int *targets, n_targets;                       /* H: the rows of the scene's shape targets that E_beta has, ascending */
     int *vertices;                                 /* B [model.n_vertices] of the scene */
     real *x, *g, *u, *sum, *before, *after, *zero; /* B [model.n_vertices,3] */
 };
@@ -48,6 +49,7 @@ typedef struct beta {
     double *zeros;        /* [n] masses */
     pd_element_set sets[PD_KIND_COUNT];
     void *arrays[3 * PD_KIND_COUNT]; /* of the sets */
+    int *targets, n_targets;         /* as pd_schur_step has them, who takes them over */
 } beta;
 
 static void destroy_beta(beta *self) {
@@ -55,6 +57,7 @@ static void destroy_beta(beta *self) {
     free(self->slot);
     free(self->fixed);
     free(self->zeros);
+    free(self->targets);
     for (int a = 0; a < 3 * PD_KIND_COUNT; a++) free(self->arrays[a]);
 }
 
@@ -79,6 +82,8 @@ static pd_status take_set(beta *self, const pd_problem *problem, const unsigned 
     double *gradients = self->arrays[3 * self->n_sets + 1] = malloc((m * rest + 1) * sizeof *gradients);
     double *parameters = self->arrays[3 * self->n_sets + 2] = malloc((m * count + 1) * sizeof *parameters);
     if (!vertices || !gradients || !parameters) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for %zu elements", m);
+    if (set->kind == PD_SHAPE_TARGET && !(self->targets = malloc(m * sizeof(int))))
+        return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for %zu elements", m);
     m = 0;
     for (size_t e = 0; e < (size_t)set->n; e++) {
         const int *corners = set->vertices + k * e;
@@ -90,6 +95,7 @@ static pd_status take_set(beta *self, const pd_problem *problem, const unsigned 
         }
         memcpy(gradients + rest * m, set->rest + rest * e, rest * sizeof(double));
         memcpy(parameters + count * m, set->parameters + count * e, count * sizeof(double));
+        if (set->kind == PD_SHAPE_TARGET) self->targets[self->n_targets++] = (int)e;
         m++;
     }
     self->sets[self->n_sets++] =
@@ -119,6 +125,7 @@ void pd_schur_step_destroy(pd_schur_step *self, pd_context *context) {
     if (!self) return;
     real *vectors[] = {self->x, self->g, self->u, self->sum, self->before, self->after, self->zero};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) pd_memory_destroy(context, vectors[i]);
+    free(self->targets);
     pd_memory_destroy(context, self->vertices);
     pd_matrix_destroy(&self->matrix, context);
     pd_model_destroy(&self->model, context);
@@ -162,12 +169,33 @@ pd_status pd_schur_step_create(pd_schur_step **out, const pd_problem *problem, p
     real **vectors[] = {&self->x, &self->g, &self->u, &self->sum, &self->before, &self->after, &self->zero};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         PD_TRY(pd_memory_create(problem->context, (void **)vectors[i], ((size_t)elements.n * 3 + 1) * sizeof(real)));
+    self->targets = elements.targets, self->n_targets = elements.n_targets;
+    elements.targets = NULL;
 done:
     destroy_beta(&elements);
     if (status)
         pd_schur_step_destroy(self, problem->context);
     else
         *out = self;
+    return status;
+}
+
+pd_status pd_schur_step_set_targets(pd_schur_step *self, const pd_problem *problem, int first, int n, const real *rows) {
+    size_t count = (size_t)pd_kind_shape_of(PD_SHAPE_TARGET).parameters;
+    pd_status status = PD_OK;
+    for (int s = 0; s < self->model.n_kinds; s++) {
+        const pd_elements *elements = &self->model.kinds[s];
+        if (elements->kind != PD_SHAPE_TARGET) continue;
+        for (int m = 0; m < self->n_targets; m++) { // in runs, since most of a region is one
+            int run = 1, row = self->targets[m];
+            if (row < first || row >= first + n) continue;
+            while (m + run < self->n_targets && self->targets[m + run] == row + run && row + run < first + n) run++;
+            PD_TRY(pd_memory_upload(problem->context, elements->parameters + count * (size_t)m, rows + count * (size_t)(row - first),
+                                    (size_t)run * count * sizeof(real)));
+            m += run - 1;
+        }
+    }
+done:
     return status;
 }
 

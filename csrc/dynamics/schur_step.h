@@ -13,6 +13,9 @@ typedef struct pd_schur_step pd_schur_step;
 pd_status pd_schur_step_create(pd_schur_step **out, const pd_problem *problem, pd_linear *linear, const unsigned char *prone, int inner);
 void pd_schur_step_destroy(pd_schur_step *self, pd_context *context); /* NULL is allowed */
 
+/* As pd_method says; a copy of those that it projects anew is in its own model. */
+pd_status pd_schur_step_set_targets(pd_schur_step *self, const pd_problem *problem, int first, int n, const real *rows);
+
 /* direction [n,3] from gradient = dG/dx at x, all B [n,3]. With inner = 1 it is that of the linear solver alone. */
 pd_status pd_schur_step_solve(pd_schur_step *self, const pd_problem *problem, const real *x, const real *gradient, real *direction);
 

@@ -138,6 +138,10 @@ pd_counts pd_simulation_counts(const pd_simulation *self);
  * load, would have had the acceleration by elasticity that it had. */
 pd_status pd_simulation_set_load(pd_simulation *self, const real *load);
 
+/* What elements of kind PD_SHAPE_TARGET seek from the next step on: stretches H [n,6], the upper triangles of S of rows first .. first + n - 1.
+ * Nothing is factorised anew. Errors: PD_ERROR_VALUE where there are no such rows. */
+pd_status pd_simulation_set_targets(pd_simulation *self, int first, int n, const real *stretches);
+
 /* Contact; NULL: nothing touches. What it knows of is that of the simulation, and its functions may be called between two of these. */
 typedef struct pd_contact pd_contact; /* contact/contact.h */
 pd_contact *pd_simulation_contact(pd_simulation *self);

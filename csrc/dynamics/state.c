@@ -4,6 +4,8 @@
 #include "dynamics/frame.h"
 #include "dynamics/rounding.h"
 
+#include <stdlib.h>
+
 pd_status pd_simulation_set_state(pd_simulation *self, const real *positions, const real *velocities, const real *previous_velocities) {
     pd_context *context = self->problem->context;
     pd_status status = PD_OK;
@@ -53,6 +55,34 @@ pd_status pd_simulation_set_load(pd_simulation *self, const real *load) {
     PD_TRY(pd_memory_upload(problem->context, problem->load, load, pd_problem_bytes(problem)));
     if (self->has_previous) PD_TRY(pd_add_scaled(problem->context, problem->model, self->v_previous, -h, problem->load, self->v_previous));
 done:
+    return pd_problem_keep_error(problem, status);
+}
+
+pd_status pd_simulation_set_targets(pd_simulation *self, int first, int n, const real *stretches) {
+    const pd_problem *problem = self->problem;
+    const pd_element_set *set = NULL;
+    const pd_elements *elements = NULL;
+    enum { COUNT = 7 }; // of a row: the weight, and S
+    double before;
+    real *rows = NULL;
+    pd_status status = PD_OK;
+    for (int s = 0; s < problem->n_sets; s++)
+        if (problem->sets[s].kind == PD_SHAPE_TARGET) set = &problem->sets[s], elements = &problem->model->kinds[s];
+    if (first < 0 || n < 0 || !set || first > set->n - n)
+        return pd_fail(problem->error, PD_ERROR_VALUE, "targets: rows %d to %d, and there are %d elements with a target", first, first + n,
+                       set ? set->n : 0);
+    if (!(rows = malloc(((size_t)n * COUNT + 1) * sizeof *rows)))
+        return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for %d targets", n);
+    for (size_t e = 0; e < (size_t)n; e++) {
+        rows[COUNT * e] = (real)set->parameters[COUNT * ((size_t)first + e)];
+        for (size_t i = 1; i < COUNT; i++) rows[COUNT * e + i] = stretches[(COUNT - 1) * e + i - 1];
+    }
+    PD_TRY(pd_energy_elastic(self, &before));
+    PD_TRY(pd_memory_upload(problem->context, elements->parameters + COUNT * (size_t)first, rows, (size_t)n * COUNT * sizeof(real)));
+    if (self->method_memory && self->method->set_targets) PD_TRY(self->method->set_targets(self->method_memory, problem, first, n, rows));
+    PD_TRY(pd_energy_give(self, before));
+done:
+    free(rows);
     return pd_problem_keep_error(problem, status);
 }
 

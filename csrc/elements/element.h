@@ -14,6 +14,7 @@
 #include "elements/corotated.h"
 #include "elements/neo_hookean.h"
 #include "elements/rod_bending.h"
+#include "elements/shape_target.h"
 #include "elements/spring.h"
 #include "elements/strain_limit.h"
 #include "elements/stvk.h"

@@ -42,6 +42,7 @@
     X(PD_AREA, area, 3, 2, 1, 1, PD_CORNERS_SINGLE)                                   /* k area [J]                                  */ \
     X(PD_STRAIN_LIMIT_TET, strain_limit_tet, 4, 3, 3, 1, PD_CORNERS_SINGLE)           /* k volume [J], minimum, maximum              */ \
     X(PD_STRAIN_LIMIT_TRIANGLE, strain_limit_triangle, 3, 2, 3, 1, PD_CORNERS_SINGLE) /* k area [J], minimum, maximum                */ \
+    X(PD_SHAPE_TARGET, shape_target, 4, 3, 7, 1, PD_CORNERS_SINGLE)                   /* 2 mu volume [J], upper triangle of S [6]  */   \
     X(PD_ATTACHMENT, attachment, 1, 1, 1, 1, PD_CORNERS_SINGLE)                       /* stiffness k [N/m]                           */ \
     X(PD_WORLD_BOX, world_box, 1, 1, 7, 1, PD_CORNERS_SINGLE)                         /* stiffness k [N/m], lower [3], upper [3] m   */
 

@@ -130,6 +130,10 @@ static PyMethodDef simulation_methods[] = {
      "counts($self, /)\n--\n\nSo far: waits of the host for the device, allocations of backend memory, captures and launches of graphs."},
     {"set_load", (PyCFunction)pd_call_set_load, METH_O,
      "set_load($self, load, /)\n--\n\nAcceleration of gravity and external forces, (n,3) m/s^2."},
+    {"set_targets", (PyCFunction)pd_call_set_targets, METH_VARARGS,
+     "set_targets($self, first, stretches, /)\n--\n\nWhat shape targets seek from the next step on: the upper triangles (n,6) of rows "
+     "first "
+     "to first + n - 1."},
     {"energies", (PyCFunction)pd_call_energies, METH_VARARGS,
      "energies($self, x, ahead, /)\n--\n\nParts of the incremental potential at x (None: here), J: elastic by kind, inertia, load, "
      "damping, "

@@ -87,6 +87,33 @@ PyObject *pd_call_set_load(pd_simulation_object *self, PyObject *object) {
     Py_RETURN_NONE;
 }
 
+typedef struct {
+    int first, n;
+    const real *stretches;
+} given_targets;
+
+static pd_status set_targets(pd_simulation *core, const void *given, void *out) {
+    (void)out;
+    const given_targets *targets = given;
+    return pd_simulation_set_targets(core, targets->first, targets->n, targets->stretches);
+}
+
+PyObject *pd_call_set_targets(pd_simulation_object *self, PyObject *arguments) {
+    PyObject *object;
+    PyArrayObject *array;
+    given_targets targets;
+    npy_intp shape[2] = {-1, 6};
+    if (!PyArg_ParseTuple(arguments, "iO:set_targets", &targets.first, &object) ||
+        !(array = pd_array_in_private(object, PD_NPY_REAL, 2, shape, "stretches")))
+        return NULL;
+    int done = pd_array_check_finite(array, "stretches") >= 0 && (targets.n = pd_array_length(array, 0, "stretches")) >= 0;
+    targets.stretches = PyArray_DATA(array);
+    done = done && pd_object_call(self, set_targets, &targets, NULL);
+    Py_DECREF((PyObject *)array);
+    if (!done) return NULL;
+    Py_RETURN_NONE;
+}
+
 /* ---- what lies in the backend's memory --------------------------------------------------------------------------------------- */
 
 static pd_status wait_for_all(pd_simulation *core, const void *given, void *out) {

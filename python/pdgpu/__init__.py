@@ -35,6 +35,7 @@ from pdgpu.scene import Scene
 from pdgpu.schur import SchurDirect
 from pdgpu.signed_distance_field import SignedDistanceField
 from pdgpu.simulation import Simulation
+from pdgpu.skin import biphasic
 from pdgpu.snapshots import Snapshot
 from pdgpu.solvers import *  # noqa: F403
 from pdgpu.sweeps import Sweep, sweep
@@ -79,6 +80,7 @@ __all__ = [
     "Sweep",
     "TriangleMesh",
     "TwoWayContact",
+    "biphasic",
     "ccd",
     "certify",
     "collision",

@@ -1,8 +1,8 @@
 """Single elements in batches: energy, gradient, Hessian, corner blocks and projection of any material.
 
 Everything is computed in float32 if all inputs are float32, else in float64. The kind of element follows from the material and
-the number of vertices k: Spring 2; ARAP, StrainLimit, StVK, Corotated 3 or 4; Area, RodBending 3; NeoHookean, Volume, Bending 4;
-Attachment 1 (`rest` is its target), WorldBox 1 (its sides are measured from `rest`).
+the number of vertices k: Spring 2; ARAP, StrainLimit, StVK, Corotated 3 or 4; Area, RodBending 3; NeoHookean, ShapeTarget, Volume,
+Bending 4; Attachment 1 (`rest` is its target), WorldBox 1 (its sides are measured from `rest`).
 """
 
 from __future__ import annotations

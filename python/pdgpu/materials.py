@@ -13,6 +13,7 @@ import numpy as np
 
 from pdgpu.arguments import any_array, real_array
 from pdgpu.material import Material, number_or_array
+from pdgpu.shape_target import ShapeTarget
 
 if TYPE_CHECKING:
     from typing import Any
@@ -27,6 +28,7 @@ __all__ = [
     "Corotated",
     "NeoHookean",
     "RodBending",
+    "ShapeTarget",
     "Spring",
     "StVK",
     "StrainLimit",
@@ -404,7 +406,10 @@ class StVK(Hyperelastic):
 class Corotated(Hyperelastic):
     """Co-rotated linear elasticity: energy mu |F - R|^2 + lam/2 tr(R^T F - I)^2 per volume or area, R the nearest rotation.
 
-    [Müller and Gross 2004; Sifakis and Barbic 2012]: ARAP with a second constant. mu, lam and `from_young` as for StVK.
+    [Müller and Gross 2004; Sifakis and Barbic 2012]: ARAP with a second constant. mu, lam and `from_young` as for StVK. R is the same
+    in both terms: the rotation that makes the second one least, which [Wang et al. 2021, Localized collisions, Sec. 5.6] takes for
+    it, is another where the stretches add up to more than 3, and leaves nothing of the term. It is no distance to a set, and where
+    they add up to more than 3 no constant bounds its curvature, so Projective Dynamics does not take it; it takes `Volume` beside `ARAP`.
 
     Parameters
     ----------

@@ -202,7 +202,7 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
         mesh : Mesh
             Every vertex must belong to a tet.
         material : Material or list of Material
-            NeoHookean, StVK, Corotated, ARAP, Volume, StrainLimit (Pa), Spring (N/m, on the edges).
+            NeoHookean, StVK, Corotated, ARAP, ShapeTarget, Volume, StrainLimit (Pa), Spring (N/m, on the edges).
         density : float or array_like, shape (tets,)
             kg/m^3, greater than 0.
         name : str, optional

@@ -8,6 +8,7 @@ import numpy as np
 
 from pdgpu.arguments import real_array
 from pdgpu.rigid_state import RigidState, add_rigid_load, check_rigid_state
+from pdgpu.shape_target import ShapeTarget
 
 if TYPE_CHECKING:
     from typing import Any
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from pdgpu.bodies import Body, Obstacle
-    from pdgpu.types import Floats
+    from pdgpu.types import BodyName, Floats
 
 __all__ = ["State"]
 
@@ -106,6 +107,38 @@ class State:
         check_rigid_state(self._scene, *arrays, self.dtype)
         self._backend.set_state(*arrays, None)
         self._start_is_checked = positions is None and self._start_is_checked
+
+    def set_shape_targets(self, body: BodyName, targets: ArrayLike) -> None:
+        """Give a body with the material ShapeTarget other targets, from the next step on; nothing is factorised anew.
+
+        What changes with time is set before every step. Files, copies and `bodies` have the targets as they are.
+
+        Parameters
+        ----------
+        body : Body or str
+        targets : array_like, shape (3, 3) or (tets, 3, 3)
+            As for `ShapeTarget`.
+
+        Raises
+        ------
+        ValueError
+            A body without a ShapeTarget, another shape, a determinant that is not positive. The targets stay as they were.
+        RuntimeError
+            Called while a step is running.
+        """
+        body = self._scene.find(body)
+        place = next((i for i, material in enumerate(body.materials) if isinstance(material, ShapeTarget)), None)
+        if place is None:
+            raise ValueError(f"body: {body.name!r} has no ShapeTarget, its materials are {list(body.materials)}")
+        material = ShapeTarget(body.materials[place]._constants["mu"], targets)
+        kind = material.kinds[4]
+        before = self._scene.bodies[: self._scene.bodies.index(body)]
+        first = sum(len(group[1]) for other in before for group in other.groups if group[0] == kind)
+        changed = [material.retargeted(group) if group[0] == kind else group for group in body.groups]
+        parameters = next(group[3] for group in changed if group[0] == kind)
+        self._backend.set_targets(first, self._cast(self._in_range("targets", parameters[:, 1:])))
+        materials = (*body.materials[:place], material, *body.materials[place + 1 :])
+        body._keep(materials=materials, groups=tuple(changed))
 
     def _in_range(self, name, array):
         """Refuse what becomes infinite in float32."""

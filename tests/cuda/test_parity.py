@@ -29,6 +29,7 @@ EASY = {
     "area": (pdgpu.Area(40.0), 3),
     "strain_limit_tet": (pdgpu.StrainLimit(0.9, 1.1, 70.0), 4),
     "strain_limit_triangle": (pdgpu.StrainLimit(0.9, 1.1, 70.0), 3),
+    "shape_target": (pdgpu.ShapeTarget(50.0, [[1.3, 0.2, 0.0], [-0.4, 0.8, 0.1], [0.0, 0.3, 1.1]]), 4),
     "attachment": (pdgpu.Attachment(20.0), 1),
     "world_box": (pdgpu.WorldBox((-0.1, -np.inf, 0.0), (0.1, 0.05, np.inf), 20.0), 1),
     "neo_hookean_tet": (pdgpu.NeoHookean(30.0, 90.0), 4),

@@ -15,6 +15,7 @@ BODIES = {
     "solid ARAP": ("solid", [ARAP]),
     "solid Volume": ("solid", [VOLUME]),
     "solid StrainLimit": ("solid", [LIMIT]),
+    "solid ShapeTarget": ("solid", [pdgpu.ShapeTarget(40.0, [[1.1, 0.2, 0.0], [0.0, 0.9, 0.1], [0.0, 0.0, 1.2]])]),
     "solid Spring": ("solid", [SPRING]),
     "solid, all": ("solid", [ARAP, VOLUME, LIMIT, SPRING]),
     "shell Spring": ("shell", [SPRING]),

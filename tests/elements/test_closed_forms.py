@@ -118,6 +118,53 @@ def test_strain_limit_clamps_singular_values():
     np.testing.assert_allclose(P, np.diag([1.2, 1.05, 0.8]), atol=1e-14)
 
 
+def test_shape_target_in_its_own_frame():
+    """If not, a muscle contracts along another direction than its own, or pulls harder than its stiffness."""
+    mu, rng = 7.0, np.random.default_rng(9)
+    for Q, V, turn in zip(*(rotations(10, rng) for _ in range(3)), strict=True):
+        along = np.array([1.6, 0.9, 0.5])
+        material = pdgpu.ShapeTarget(mu, turn @ (V * along) @ V.T)  # whatever the turn, the same target
+        s = np.array([1.2, 1.1, 0.3])
+        for F, square in (
+            (Q @ (V * s) @ V.T, np.sum((s - along) ** 2)),  # stretched along the axes of the target: the rotation is Q
+            (Q @ (V * along) @ V.T, 0.0),
+            (Q @ (V * [1.2, 1.1, -0.3]) @ V.T, np.sum((s - along) ** 2 * [1, 1, 0]) + (-0.3 - 0.5) ** 2),  # inverted: no mirror image
+        ):
+            x = (UNIT @ F.T)[None]
+            assert 6.0 * elements.energy(material, x, UNIT[None])[0] == pytest.approx(mu * square, rel=1e-12, abs=1e-24)
+    x = UNIT[None] + 0.4 * rng.normal(size=(40, 4, 3))
+    rest = np.broadcast_to(UNIT, x.shape)
+    for function in (elements.energy, elements.gradient, elements.hessian, elements.blocks, elements.projection):
+        expected = function(pdgpu.ARAP(mu), x, rest)
+        if function is elements.blocks:  # clamped one block at a time, or one Hessian
+            definite = np.linalg.eigvalsh(elements.hessian(pdgpu.ARAP(mu), x, rest)).min(axis=1) > -1e-10
+            assert definite.any()
+            x, rest, expected = x[definite], rest[definite], expected[definite]
+        np.testing.assert_allclose(function(pdgpu.ShapeTarget(mu, np.eye(3)), x, rest), expected, atol=1e-11)
+
+
+def test_shape_target_hessian_by_its_modes():
+    """If not, Newton's steps and the sweeps of muscles are those of another energy: w (1 - sum t t^T) with t of polar rotations of F S."""
+    s, S = np.array([1.1, 0.6, 0.4]), np.array([1.5, 0.8, 0.7])
+    H = elements.hessian(pdgpu.ShapeTarget(3.0, np.diag(S)), (UNIT * s)[None], UNIT[None])[0, 3:, 3:]
+    H = H.reshape(3, 3, 3, 3).transpose(1, 0, 3, 2)  # by the entries of F: corners are columns
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        part = H[[i, j], [j, i]][:, [i, j], [j, i]]
+        t = np.array([S[j], -S[i]])
+        np.testing.assert_allclose(part, np.eye(2) - np.outer(t, t) / (s[i] * S[i] + s[j] * S[j]), atol=1e-13)
+
+
+def test_volume_term_of_corotated_takes_the_polar_rotation():
+    """If not, the term is min over R of tr^2(R^T F - I), as [Wang et al. 2021, Sec. 5.6] says of it: that is 0 at another rotation as
+    soon as the stretches add up to more than 3, and a body that is blown up would not resist."""
+    lam, cosines = 4.0, np.cos(np.linspace(0.0, np.pi, 20001))  # of turns about the last axis
+    for s in ([1.3, 1.2, 1.1], [2.0, 0.9, 0.8], [0.8, 0.9, 0.7], [1.2, 0.7, 0.5]):
+        energy = 6.0 * elements.energy(pdgpu.Corotated(0.0, lam), (UNIT * s)[None], UNIT[None])[0]
+        assert energy == pytest.approx(0.5 * lam * (sum(s) - 3.0) ** 2, rel=1e-12)
+        least = 0.5 * lam * np.min((cosines * (s[0] + s[1]) + s[2] - 3.0) ** 2)
+        assert least < 1e-6 * energy if sum(s) > 3.0 else least == pytest.approx(energy, rel=1e-12)
+
+
 def uniaxial(material, a, b, corners=4):
     """(energy per measure, P_xx, P_yy) of a unit element under diag(a, b, b)."""
     x = UNIT[:corners] * [a, b, b]

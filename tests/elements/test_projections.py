@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from element_cases import BENT_AT_REST, CASES, FLAT, PROJECTIVE, UNIT, deformation, rotations, samples
+from element_cases import BENT_AT_REST, CASES, ELSEWHERE, FLAT, PROJECTIVE, UNIT, deformation, rotations, samples
 
 import pdgpu
 from pdgpu import elements
@@ -22,8 +22,8 @@ def admissible(case, T, rng):
     if case == "world box":
         lower, upper = (CASES[case][0]._constants[side][:, None] for side in ("lower", "upper"))
         return np.clip(T + 10.0 ** rng.uniform(-4, 0, size=(m, 1, 1)) * rng.normal(size=T.shape), lower, upper)
-    if case in ("spring", *BENT_AT_REST) or "arap" in case:
-        return turn @ T  # a length, or orthonormal columns
+    if case in ("spring", *ELSEWHERE, *BENT_AT_REST) or "arap" in case:
+        return turn @ T  # a length, orthonormal columns, or a shape
     u, s, vt = np.linalg.svd(T, full_matrices=False)
     if d == 3:
         s[:, 2] *= np.sign(np.linalg.det(u @ vt))
@@ -66,6 +66,9 @@ def test_projection_is_admissible(case):
     elif case in ("spring", *BENT_AT_REST):
         at_rest = deformation(material, rest, rest)
         np.testing.assert_allclose(s[:, 0], np.linalg.norm(at_rest, axis=(1, 2)), rtol=1e-13)
+    elif case in ELSEWHERE:
+        target = np.linalg.svd(material._constants["targets"], compute_uv=False)
+        np.testing.assert_allclose(s, np.broadcast_to(target, s.shape), rtol=1e-13)
     elif case == "world box":
         lower, upper = material._constants["lower"], material._constants["upper"]
         assert (T[:, :, 0] >= lower).all() and (T[:, :, 0] <= upper).all()
@@ -80,6 +83,7 @@ WEIGHTS = [  # on a unit tet, triangle or edge: 2 mu V, k V, k
     (pdgpu.Area(3.0), 3, 3.0 / 2.0),
     (pdgpu.StrainLimit(0.9, 1.1, 3.0), 4, 3.0 / 6.0),
     (pdgpu.StrainLimit(0.9, 1.1, 3.0), 3, 3.0 / 2.0),
+    (pdgpu.ShapeTarget(3.0, np.diag([1.5, 0.7, 1.1])), 4, 6.0 / 6.0),
     (pdgpu.Spring(3.0), 2, 3.0),
 ]
 

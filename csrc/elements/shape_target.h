@@ -1,0 +1,147 @@
+/* A tet that seeks a shape of its own instead of its rest shape: muscles that contract, tissue that grows, a sculpted expression.
+ *
+ *     E(F) = w/2 |F - T|^2,    T = R S,    S the stretch of the target F* = Q S,    R = the rotation nearest to M = F S
+ *     dE/dF = w (F - R S)
+ *
+ * Shape targeting [Klar, Moffat, Museth, Sifakis 2020], which Wang et al. 2021, Localized collisions, Sec. 5.2 make expressions with. The
+ * constraint set is that of all rotated targets, {R S}: the nearest of them has the R of largest R:F S, which is the polar rotation of F S; Q
+ * falls out. w does not depend on the target, nor does the matrix of Projective Dynamics: a target may change in every step, and nothing is
+ * factorised anew. S = 1 is the as-rigid-as-possible energy.
+ *
+ * p = {w [J] = 2 mu volume, S_00, S_01, S_02, S_11, S_12, S_22}, S symmetric positive definite, no unit.
+ *
+ * With M = U diag(sigma) V^T and the twist modes t_ij = U (e_i e_j^T - e_j e_i^T) V^T S / sqrt(2),
+ *     d2E/dF2 = w (1 - sum over i < j of 2 / (sigma_i + sigma_j) t_ij t_ij^T),
+ * by the derivative of a polar rotation. With S = 1 the modes are orthonormal and this is arap.h's; else they span three dimensions of which
+ * three orthogonal ones are found, and what exceeds 1 there is what is indefinite. The kink where sigma_1 + sigma_2 = 0 is kept finite by
+ * pd_singular_quotient, as there. */
+#ifndef PD_ELEMENTS_SHAPE_TARGET_H
+#define PD_ELEMENTS_SHAPE_TARGET_H
+
+#include "base/polar.h"
+#include "elements/isotropic.h"
+
+/* out = A S */
+PD_FUNCTION void pd_shape_target_stretched(const real *A, const real *p, real *out) {
+    for (int a = 0; a < 3; a++) {
+        real x = A[3 * a], y = A[3 * a + 1], z = A[3 * a + 2];
+        out[3 * a] = x * p[1] + y * p[2] + z * p[3];
+        out[3 * a + 1] = x * p[2] + y * p[4] + z * p[5];
+        out[3 * a + 2] = x * p[3] + y * p[5] + z * p[6];
+    }
+}
+
+PD_FUNCTION void pd_shape_target_projection(const real *F, const real *p, real *T) {
+    real M[9], R[9];
+    pd_shape_target_stretched(F, p, M);
+    pd_polar3(M, R);
+    pd_shape_target_stretched(R, p, T);
+}
+
+PD_FUNCTION void pd_shape_target_gradient(const real *F, const real *p, real *P) {
+    real T[9];
+    pd_shape_target_projection(F, p, T);
+    for (int i = 0; i < 9; i++) P[i] = p[0] * (F[i] - T[i]);
+}
+
+PD_FUNCTION real pd_shape_target_energy(const real *F, const real *p) {
+    real T[9], sum = 0;
+    pd_shape_target_projection(F, p, T);
+    for (int i = 0; i < 9; i++) sum += (F[i] - T[i]) * (F[i] - T[i]);
+    return (real)0.5 * p[0] * sum;
+}
+
+/* modes [3,9] out: sqrt(2 / (sigma_i + sigma_j)) t_ij, so that d2E/dF2 = w (1 - sum m m^T). */
+PD_FUNCTION void pd_shape_target_modes(const real *F, const real *p, real modes[27]) {
+    real M[9], U[9], s[3], V[9], mode[9];
+    pd_shape_target_stretched(F, p, M);
+    pd_svd3(M, U, s, V);
+    for (int pair = 0; pair < 3; pair++) {
+        int i = pair == 2 ? 1 : 0, j = pair == 0 ? 1 : 2;
+        real root = pd_sqrt(pd_singular_quotient(1, s[i] + s[j]));
+        for (int a = 0; a < 3; a++)
+            for (int b = 0; b < 3; b++) mode[3 * a + b] = root * (U[3 * a + i] * V[3 * b + j] - U[3 * a + j] * V[3 * b + i]);
+        pd_shape_target_stretched(mode, p, modes + 9 * pair);
+    }
+}
+
+/* a and b [9] change places where b is longer. */
+PD_FUNCTION void pd_shape_target_sort(real *a, real *b) {
+    real a_a = 0, b_b = 0;
+    for (int r = 0; r < 9; r++) {
+        a_a += a[r] * a[r];
+        b_b += b[r] * b[r];
+    }
+    for (int r = 0; r < 9; r++) {
+        real first = a[r], second = b[r];
+        a[r] = b_b > a_a ? second : first;
+        b[r] = b_b > a_a ? first : second;
+    }
+}
+
+/* Takes out of b what it has along a. */
+PD_FUNCTION void pd_shape_target_part(const real *a, real *b) {
+    real a_a = 0, a_b = 0;
+    for (int r = 0; r < 9; r++) {
+        a_a += a[r] * a[r];
+        a_b += a[r] * b[r];
+    }
+    real part = a_a > 0 ? a_b / a_a : (real)0;
+    for (int r = 0; r < 9; r++) b[r] -= part * a[r];
+}
+
+/* Turns the modes into orthogonal ones with the same sum m m^T, the longest first, and shortens those that are longer than 1 to it: what is
+ * left of 1 - sum m m^T is its nearest positive semidefinite matrix. The rotation is that of the modes' products; what its rounding leaves of
+ * the longer modes in the shorter ones, which matters at the kink alone, is taken out one after the other. */
+PD_FUNCTION void pd_shape_target_shorten(real modes[27]) {
+    real products[9], lambda[3], Q[9];
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            products[3 * i + j] = 0;
+            for (int r = 0; r < 9; r++) products[3 * i + j] += modes[9 * i + r] * modes[9 * j + r];
+        }
+    pd_symmetric3_eigen(products, lambda, Q);
+    for (int r = 0; r < 9; r++) {
+        real x = modes[r], y = modes[9 + r], z = modes[18 + r];
+        for (int m = 0; m < 3; m++) modes[9 * m + r] = Q[m] * x + Q[3 + m] * y + Q[6 + m] * z;
+    }
+    pd_shape_target_sort(modes, modes + 9);
+    pd_shape_target_sort(modes + 9, modes + 18);
+    pd_shape_target_sort(modes, modes + 9);
+    pd_shape_target_part(modes, modes + 9);
+    pd_shape_target_part(modes, modes + 18);
+    pd_shape_target_part(modes + 9, modes + 18);
+    for (int m = 0; m < 3; m++) {
+        real square = 0;
+        for (int r = 0; r < 9; r++) square += modes[9 * m + r] * modes[9 * m + r];
+        real shorter = square > 1 ? (real)1 / pd_sqrt(square) : (real)1;
+        for (int r = 0; r < 9; r++) modes[9 * m + r] *= shorter;
+    }
+}
+
+PD_FUNCTION void pd_shape_target_hessian(const real *F, const real *p, int psd, real *H) {
+    real modes[27];
+    pd_shape_target_modes(F, p, modes);
+    if (psd) pd_shape_target_shorten(modes);
+    for (int i = 0; i < 81; i++) H[i] = i % 10 == 0 ? p[0] : 0;
+    for (int m = 0; m < 3; m++)
+        for (int r = 0; r < 9; r++)
+            for (int c = r; c < 9; c++) H[9 * r + c] -= p[0] * modes[9 * m + r] * modes[9 * m + c];
+    pd_isotropic_mirror(9, H);
+}
+
+PD_FUNCTION void pd_shape_target_block(const real *F, const real *p, const real *g, real *B) {
+    real modes[27], along = pd_dot3(g, g);
+    pd_shape_target_modes(F, p, modes);
+    for (int i = 0; i < 9; i++) B[i] = i % 4 == 0 ? along : 0;
+    for (int m = 0; m < 3; m++) {
+        real at[3];
+        for (int a = 0; a < 3; a++) at[a] = pd_dot3(modes + 9 * m + 3 * a, g);
+        for (int a = 0; a < 3; a++)
+            for (int c = 0; c < 3; c++) B[3 * a + c] -= at[a] * at[c];
+    }
+    pd_symmetric3_project_psd(B);
+    for (int i = 0; i < 9; i++) B[i] *= p[0];
+}
+
+#endif
