@@ -133,7 +133,9 @@ def everything(device, dtype):
         run(f"contact: {guard}, {type(linear).__name__}", scenes.heap(), None, solver, device, dtype, contact)
     penalty = pdgpu.PenaltyContact(0.03, 1e3, depth=0.1, detection_interval=1, friction=0.3)
     for solver in (pdgpu.VertexBlockDescent(iterations=2), pdgpu.XPBD(iterations=2)):
-        run(f"contact: penalty, {type(solver).__name__}", scenes.heap(), None, solver, device, dtype, penalty)
+        heap = scenes.heap()
+        heap.add_obstacle(pdgpu.SignedDistanceField.from_mesh(pdgpu.shapes.sphere(0.1, 1), spacing=0.05))
+        run(f"contact: penalty, {type(solver).__name__}", heap, None, solver, device, dtype, penalty)
     for settings in (
         {"friction": 0.3},
         {"friction": 0.3, "friction_in": "filter", "repulsion": 10.0},

@@ -42,6 +42,11 @@ static pd_status create_searches(pd_contact *self, const pd_contact_description 
     PD_TRY(pd_surface_create(&self->surface, context, &surface));
     PD_TRY(pd_broad_phase_create(&self->phase, context, &d->phase));
     PD_TRY(pd_colliders_create(&self->planes, context, d->n_planes));
+    PD_TRY(pd_colliders_create(&self->fields, context, d->penalty.n_fields));
+    for (int k = 0; k < d->penalty.n_fields; k++) {
+        const pd_collider *field = &d->penalty.fields[k];
+        PD_TRY(pd_colliders_set(self->fields, k, field, field->grid.values));
+    }
     PD_TRY(pd_proximity_create(&self->proximity, context, self->phase, self->surface, self->planes, d->asked, d->n_asked, owners));
     pd_proximity_set_scene(self->proximity, self->scene.radii, self->scene.planes);
     if (self->interval < 0 && (!d->two_way.steps || d->two_way.lengths_by == PD_TWO_WAY_IMPACT))
@@ -102,8 +107,8 @@ pd_status pd_contact_create(pd_contact **out, pd_context *context, const pd_cont
     for (int lag = 0; lag < PD_LAG_COUNT && d->friction.extent > 0; lag++)
         PD_TRY(pd_friction_create(&self->friction[lag], context, &d->friction, d->phase.n_points));
     for (int lag = 0; lag < PD_LAG_COUNT && self->interval >= 0; lag++)
-        PD_TRY(pd_penalty_create(&self->penalty[lag], context, &d->penalty, self->phase, &self->scene, d->n_planes, d->asked, d->n_asked,
-                                 (double)d->law.stiffness, d->phase.n_points));
+        PD_TRY(pd_penalty_create(&self->penalty[lag], context, &d->penalty, self->phase, self->fields->memory, &self->scene, d->n_planes,
+                                 d->asked, d->n_asked, (double)d->law.stiffness, d->phase.n_points));
 done:
     if (status) {
         pd_contact_destroy(self);
@@ -128,6 +133,7 @@ void pd_contact_destroy(pd_contact *self) {
     pd_near_destroy(self->near);
     pd_proximity_destroy(self->proximity);
     pd_colliders_destroy(self->planes);
+    pd_colliders_destroy(self->fields);
     pd_broad_phase_destroy(self->phase);
     pd_surface_destroy(self->surface);
     free(self->chosen_flags);

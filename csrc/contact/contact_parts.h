@@ -18,6 +18,7 @@ struct pd_contact {
     pd_broad_phase *phase;
     pd_surface *surface;
     pd_colliders *planes; /* as many as there are planes */
+    pd_colliders *fields; /* of distances, which some of the planes are */
     pd_proximity *proximity;
     pd_guard *guard;
     pd_near *near;

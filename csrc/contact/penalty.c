@@ -37,7 +37,8 @@ struct pd_penalty {
 };
 
 pd_status pd_penalty_create(pd_penalty **out, pd_context *context, const pd_penalty_description *d, pd_broad_phase *phase,
-                            const pd_contact_scene *scene, int n_planes, const int *asked, int n_asked, double stiffness, int n_points) {
+                            const pd_collider *fields, const pd_contact_scene *scene, int n_planes, const int *asked, int n_asked,
+                            double stiffness, int n_points) {
     size_t n = (size_t)n_points;
     pd_status status = PD_OK;
     pd_penalty *self = *out = calloc(1, sizeof *self);
@@ -60,6 +61,7 @@ pd_status pd_penalty_create(pd_penalty **out, pd_context *context, const pd_pena
     c->n_asked = n_asked;
     PD_TRY(pd_upload_ints(context, (int **)(uintptr_t)&search->outward, d->outward,
                           (size_t)pd_broad_phase_primitives(phase, PD_TRIANGLES)->n));
+    PD_TRY(pd_upload_ints(context, (int **)(uintptr_t)&search->fields_of_planes, d->fields_of_planes, (size_t)n_planes));
     PD_TRY(pd_upload_ints(context, (int **)(uintptr_t)&search->ring_start, d->ring_start, n + 1));
     PD_TRY(pd_upload_ints(context, (int **)(uintptr_t)&search->rings, d->rings, (size_t)d->n_rings));
     size_t n_tets = (size_t)d->n_tets;
@@ -72,7 +74,7 @@ pd_status pd_penalty_create(pd_penalty **out, pd_context *context, const pd_pena
     PD_TRY(pd_memory_create(context, (void **)&self->incidence.start, (n + 1) * sizeof(int)));
     PD_TRY(pd_memory_create(context, (void **)&self->found, sizeof *self->found));
     PD_TRY(pd_memory_create(context, (void **)&self->energy, sizeof *self->energy));
-    search->start = self->start, search->end = self->end;
+    search->start = self->start, search->end = self->end, search->fields = fields;
     pd_penalty_forget(self);
     PD_TRY(pd_memory_clear(context, self->incidence.start, (n + 1) * sizeof(int)));
 done:
@@ -88,6 +90,7 @@ void pd_penalty_destroy(pd_penalty *self) {
     const pd_penalty_search *s = &self->search;
     const void *memory[] = {s->candidates.asked,
                             s->outward,
+                            s->fields_of_planes,
                             s->ring_start,
                             s->rings,
                             s->tets.corners,
@@ -108,6 +111,7 @@ void pd_penalty_destroy(pd_penalty *self) {
                             self->pairs.at.normals,
                             self->pairs.at.strength,
                             self->pairs.reach,
+                            self->pairs.offset,
                             self->incidence.start,
                             self->incidence.roles,
                             self->keys,
@@ -138,10 +142,10 @@ static pd_status make_room(pd_penalty *self, size_t n) {
     pd_active_pairs *a = &self->active;
     pd_lagged_pairs *p = &self->pairs.at;
     const pd_room found[] = {PD_ROOM(a->kind, 1), PD_ROOM(a->points, 4), PD_ROOM(a->key, 1), PD_ROOM(self->rows, 1)};
-    const pd_room rooms[] = {
-        PD_ROOM(p->points, 4),         PD_ROOM(p->weights, 4),   PD_ROOM(p->normals, 3),     PD_ROOM(p->strength, 1),
-        PD_ROOM(self->pairs.reach, 1), PD_ROOM(self->values, 1), PD_ROOM(self->corners, 12), PD_ROOM(self->incidence.roles, 4),
-        PD_ROOM(self->keys, 4),        PD_ROOM(self->scratch, 4)};
+    const pd_room rooms[] = {PD_ROOM(p->points, 4),    PD_ROOM(p->weights, 4),        PD_ROOM(p->normals, 3),
+                             PD_ROOM(p->strength, 1),  PD_ROOM(self->pairs.reach, 1), PD_ROOM(self->pairs.offset, 1),
+                             PD_ROOM(self->values, 1), PD_ROOM(self->corners, 12),    PD_ROOM(self->incidence.roles, 4),
+                             PD_ROOM(self->keys, 4),   PD_ROOM(self->scratch, 4)};
     const pd_room partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
     pd_status status = pd_rooms_grow(self->context, n, "pairs that are near", PD_ROOMS(found), &a->capacity, NULL);
     if (!status) status = pd_rooms_grow(self->context, n, "pairs with a penalty", PD_ROOMS(rooms), &self->pair_capacity, NULL);

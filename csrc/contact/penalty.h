@@ -23,11 +23,15 @@ typedef struct pd_penalty_description {
     int n_rings;
     pd_penalty_tets tets; /* H */
     int n_tets;
+    const int *fields_of_planes; /* [n_planes] as in pd_penalty_search */
+    const pd_collider *fields;   /* [n_fields] and the values of their grids */
+    int n_fields;
 } pd_penalty_description;
 
-/* `phase` and what `scene` points to stay the caller's. Errors: PD_ERROR_MEMORY. There are no pairs yet. */
+/* `phase`, `fields` B and what `scene` points to stay the caller's. Errors: PD_ERROR_MEMORY. There are no pairs yet. */
 pd_status pd_penalty_create(pd_penalty **out, pd_context *context, const pd_penalty_description *description, pd_broad_phase *phase,
-                            const pd_contact_scene *scene, int n_planes, const int *asked, int n_asked, double stiffness, int n_points);
+                            const pd_collider *fields, const pd_contact_scene *scene, int n_planes, const int *asked, int n_asked,
+                            double stiffness, int n_points);
 void pd_penalty_destroy(pd_penalty *penalty); /* NULL is allowed */
 
 /* The step begins at y [n_points,3] B. */

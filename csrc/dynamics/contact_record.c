@@ -67,7 +67,7 @@ static pd_status read_gaps(pd_contact *contact, int lag, pd_contact_recorder *r,
     }
     pd_penalty_view view = pd_penalty_pairs_of(penalty);
     PD_TRY(pd_penalty_read_back(penalty, r->keys, view.keys, n * sizeof *r->keys));
-    PD_TRY(pd_penalty_read_back(penalty, r->activation, view.pairs.reach, n * sizeof *r->activation));
+    PD_TRY(pd_penalty_read(penalty, PD_PENALTY_REACH, pd_contact_points(contact), r->activation));
     PD_TRY(pd_penalty_read(penalty, PD_PENALTY_GAP, pd_contact_points(contact), r->distance));
     for (size_t p = 0; p < n; p++) r->separation[p] = 0;
 done:

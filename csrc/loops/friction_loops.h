@@ -76,6 +76,7 @@ pd_status pd_friction_product(pd_context *context, const pd_model *model, const 
 typedef struct pd_frozen_pairs {
     pd_lagged_pairs at;
     real *reach;    /* [n] m; minus infinity: never pushes */
+    real *offset;   /* [n] m: so much is in the reach, and in n . sum beta y, that is not in the gap (penalty_field.h) */
     real stiffness; /* k, N/m; 0: there is no penalty */
 } pd_frozen_pairs;
 

@@ -4,6 +4,7 @@
 #ifndef PD_PENALTY_LOOPS_H
 #define PD_PENALTY_LOOPS_H
 
+#include "geometry/collider.h"
 #include "loops/friction_loops.h"
 
 #ifdef __cplusplus
@@ -26,13 +27,18 @@ typedef struct pd_penalty_search {
     const int *ring_start;   /* [n_points+1] the triangles of each point, */
     const int *rings;        /* [.] ascending */
     pd_penalty_tets tets;
-    real thickness, depth; /* m */
+    const int *
+        fields_of_planes; /* [n_planes] the field that stands in the place of a plane, -1: none. Its row of scene.planes and the three behind it
+                                  * are points of it: where node (0,0,0) is, and size[0] from there along each of its axes */
+    const pd_collider *fields; /* [.] PD_DISTANCE_GRID, without a frame */
+    real thickness, depth;     /* m */
 } pd_penalty_search;
 
 /* What pd_penalty_batch computes of each pair. */
 enum {
     PD_PENALTY_ENERGY,   /* [n] J */
     PD_PENALTY_GAP,      /* [n] g, m */
+    PD_PENALTY_REACH,    /* [n] the gap below which it pushes, m; minus infinity: it never does */
     PD_PENALTY_GRADIENT, /* [n,4,3] N */
     PD_PENALTY_HESSIAN,  /* [n,12,12] N/m */
     PD_PENALTY_QUANTITY_COUNT
@@ -40,7 +46,7 @@ enum {
 
 /* Numbers per pair of a quantity, or 0. */
 static inline int pd_penalty_quantity_size(int quantity) {
-    static const int sizes[PD_PENALTY_QUANTITY_COUNT] = {1, 1, 12, 144};
+    static const int sizes[PD_PENALTY_QUANTITY_COUNT] = {1, 1, 1, 12, 144};
     return quantity < 0 || quantity >= PD_PENALTY_QUANTITY_COUNT ? 0 : sizes[quantity];
 }
 

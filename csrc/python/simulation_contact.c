@@ -171,7 +171,7 @@ static pd_status read_penalised(pd_simulation *core, const penalty_columns *out)
     PD_TRY(pd_penalty_read_back(penalty, out->points, at->points, 4 * n * sizeof *out->points));
     PD_TRY(pd_penalty_read_back(penalty, out->weights, at->weights, 4 * n * sizeof *out->weights));
     PD_TRY(pd_penalty_read_back(penalty, out->normals, at->normals, 3 * n * sizeof *out->normals));
-    PD_TRY(pd_penalty_read_back(penalty, out->reach, view.pairs.reach, n * sizeof *out->reach));
+    PD_TRY(pd_penalty_read(penalty, PD_PENALTY_REACH, points, out->reach));
     PD_TRY(pd_penalty_read(penalty, PD_PENALTY_GAP, points, out->gap));
     PD_TRY(pd_penalty_read(penalty, PD_PENALTY_GRADIENT, points, out->gradient));
 done:

@@ -88,6 +88,53 @@ static int read_penalty(PyObject *kept, PyObject *object, int n_points, int n_tr
     return 1;
 }
 
+/* The fields of distances that stand in the places of planes; kept: for as long as the simulation is made. Returns 0 with an exception set. */
+static int read_fields(PyObject *kept, PyObject *object, const pd_contact_description *contact, pd_penalty_description *out) {
+    PyObject *list = entry(object, "fields"), *memory = NULL;
+    npy_intp planes[1] = {contact->n_planes}, nodes[3] = {-1, -1, -1};
+    if (!list || !array_of(kept, object, "fields_of_planes", NPY_INT32, 1, planes, &out->fields_of_planes)) return 0;
+    if (!PyTuple_Check(list) || PyTuple_Size(list) > contact->n_planes) {
+        PyErr_Format(PyExc_TypeError, "fields: expected a tuple of at most %d fields, got %R", contact->n_planes, list);
+        return 0;
+    }
+    out->n_fields = (int)PyTuple_Size(list);
+    if (!(memory = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)out->n_fields * (Py_ssize_t)sizeof(pd_collider)))) return 0;
+    pd_collider *fields = (pd_collider *)(void *)PyByteArray_AsString(memory);
+    int appended = PyList_Append(kept, memory) == 0;
+    Py_DECREF(memory);
+    if (!appended) return 0;
+    for (int k = 0; k < out->n_fields; k++) {
+        PyObject *values;
+        double spacing, side;
+        PyObject *field = PyTuple_GetItem(list, k);
+        if (!PyTuple_Check(field)) {
+            PyErr_Format(PyExc_TypeError, "fields: expected tuples, got %R", field);
+            return 0;
+        }
+        if (!PyArg_ParseTuple(field, "Odd;fields: expected (values, spacing, side)", &values, &spacing, &side) ||
+            !pd_number_in_range(spacing, DBL_MIN, PD_LARGEST_COORDINATE, "spacing") ||
+            !pd_number_in_range(side, DBL_MIN, PD_LARGEST_COORDINATE, "side"))
+            return 0;
+        PyArrayObject *array = pd_array_in_kept(kept, values, PD_NPY_REAL, 3, nodes, "values");
+        if (!array || pd_array_check_range(array, -PD_LARGEST_COORDINATE, PD_LARGEST_COORDINATE, "values") < 0) return 0;
+        fields[k] = (pd_collider){.shape = PD_DISTANCE_GRID, .size = {(real)side}};
+        fields[k].grid.spacing = (real)spacing, fields[k].grid.values = PyArray_DATA(array);
+        for (int i = 0; i < 3; i++) {
+            if ((fields[k].grid.n[i] = pd_array_length(array, i, "values")) >= 2) continue;
+            if (!PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "values: expected at least 2 nodes along each axis");
+            return 0;
+        }
+    }
+    out->fields = fields;
+    for (int plane = 0; plane < contact->n_planes; plane++) {
+        int field = out->fields_of_planes[plane];
+        if (field >= -1 && field < out->n_fields && (field < 0 || contact->planes[plane] + 3 < contact->phase.n_points)) continue;
+        PyErr_Format(PyExc_ValueError, "fields_of_planes: %d at %d is out of range for %d fields", field, plane, out->n_fields);
+        return 0;
+    }
+    return 1;
+}
+
 /* Who rubs on whom. Returns 0 with an exception set. */
 static int read_friction(PyObject *kept, PyObject *object, npy_intp n_points, pd_friction_description *out) {
     npy_intp points[1] = {n_points}, square[2] = {-1, -1};
@@ -220,6 +267,7 @@ int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact
     out->n_planes = (int)rows;
     if (!indices_of(kept, object, "asked", 0, n_vertices, &rows, &out->asked)) return 0;
     out->n_asked = (int)rows;
-    return read_penalty(kept, object, n, out->phase.n[PD_TRIANGLES], &out->penalty) && read_friction(kept, object, n, &out->friction) &&
-           read_projective(object, &out->projective) && read_two_way(kept, object, n_vertices, &out->two_way);
+    return read_penalty(kept, object, n, out->phase.n[PD_TRIANGLES], &out->penalty) && read_fields(kept, object, out, &out->penalty) &&
+           read_friction(kept, object, n, &out->friction) && read_projective(object, &out->projective) &&
+           read_two_way(kept, object, n_vertices, &out->two_way);
 }

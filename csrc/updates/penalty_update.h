@@ -14,51 +14,18 @@
 #ifndef PD_PENALTY_UPDATE_H
 #define PD_PENALTY_UPDATE_H
 
-#include "elements/contact/penalty.h"
 #include "geometry/apart.h"
 #include "geometry/collision.h"
-#include "loops/penalty_loops.h"
-#include "updates/friction_update.h"
+#include "updates/penalty_field.h"
 #include "updates/tet_walk.h"
 
-enum { PD_PENALTY_MOST_ADVANCES = 32 };
-
-/* The part of the thickness below which a gap on the way is a hit. */
-#define PD_PENALTY_HIT ((real)0.1)
-
-/* A weight up to which a point of a triangle is on its edge: where two triangles have a point in common they differ by rounding, and what is left
- * of a distance between two points is the square of that. */
-#define PD_PENALTY_TIE ((real)16 * pd_sqrt(PD_EPSILON))
-
-/* Pairs are kept up to so many times the thickness: they may push before the next detection. */
-#define PD_PENALTY_KEPT ((real)2)
-
-/* Where a vertex is of a closed body: unknown, inside or outside by where it is now, or known by where it came in. */
-enum { PD_PENALTY_NO_SIDE, PD_PENALTY_INSIDE, PD_PENALTY_OUTSIDE, PD_PENALTY_MET };
-
-typedef struct pd_penalty_pair {
-    int kind, keeps; /* of elements/contact/pair.h */
-    int side;        /* PD_PENALTY_...: of a vertex and a closed body */
-    int points[4];   /* -1: none */
-    real weights[4], reach, gap;
-    real limit; /* the gap up to which it is kept, m */
-    pd_vector normal;
-} pd_penalty_pair;
-
 /* ---- sides ------------------------------------------------------------------------------------------------------------------- */
-
-PD_FUNCTION pd_vector pd_penalty_point(const real *y, int i) { return pd_vector_load(y + 3 * (size_t)i); }
 
 /* The normal of triangle t times twice its area. */
 PD_FUNCTION pd_vector pd_penalty_face(const pd_penalty_search *search, const real *y, int t) {
     const int *corners = search->candidates.triangles + 3 * (size_t)t;
     pd_vector a = pd_penalty_point(y, corners[0]);
     return pd_vector_cross(pd_vector_subtract(pd_penalty_point(y, corners[1]), a), pd_vector_subtract(pd_penalty_point(y, corners[2]), a));
-}
-
-PD_FUNCTION pd_vector pd_penalty_unit(pd_vector a) {
-    real size = pd_sqrt(pd_vector_dot(a, a));
-    return size > 0 ? pd_vector_scale((real)1 / size, a) : a;
 }
 
 /* Of the corners i and, where it is not -1, j of a surface, the sum of the unit normals of its triangles, at a corner by their angles. */
@@ -274,11 +241,16 @@ PD_FUNCTION pd_penalty_pair pd_penalty_detect_pair(const pd_penalty_search *sear
     pd_contact_columns columns = {&out.kind, out.points, &activation, &separation, &weight, &threshold};
     active.kind = &kind, active.points = points, active.key = &key, active.count = NULL, active.capacity = 1;
     pd_contact_update_describe(&search->scene, &active, 0, &columns);
-    out.keeps = 0, out.side = PD_PENALTY_NO_SIDE, out.gap = 0;
+    out.keeps = 0, out.side = PD_PENALTY_NO_SIDE, out.gap = out.offset = 0;
     out.reach = activation + separation;
     out.limit = PD_PENALTY_KEPT * activation + separation;
     pd_contact_update_corners(search->end, out.points, pd_contact_corners(out.kind), at);
     pd_contact_update_corners(search->start, out.points, pd_contact_corners(out.kind), from);
+    int field = out.kind == PD_VERTEX_PLANE ? search->fields_of_planes[key >> 31 & 0x7fffffff] : -1;
+    if (field >= 0) {
+        pd_penalty_before_field(search, search->fields + field, out.points[1], activation, &out);
+        return out;
+    }
     if (out.kind == PD_VERTEX_PLANE) {
         pd_nearest nearest = pd_contact_closest(out.kind, at);
         pd_penalty_take(&nearest, &out);
@@ -342,6 +314,7 @@ PD_FUNCTION void pd_penalty_update_freeze(const pd_penalty_search *search, const
     }
     pd_vector_store(pair.normal, out->at.normals + 3 * slot);
     out->reach[slot] = pair.gap < pair.limit ? pair.reach : -(real)INFINITY;
+    out->offset[slot] = pair.offset;
     // how deep or, negative, how far from what says otherwise, until the next loop has read it
     out->at.strength[slot] = pair.side == PD_PENALTY_NO_SIDE  ? -(real)INFINITY
                              : pair.side == PD_PENALTY_INSIDE ? -pair.gap
@@ -386,7 +359,8 @@ PD_FUNCTION void pd_penalty_update(int quantity, const pd_frozen_pairs *pairs, c
     real gap = pd_penalty_update_gap(pairs, y, p), depth = pd_penalty_depth(gap, pairs->reach[p]);
     switch (quantity) {
     case PD_PENALTY_ENERGY: *out = pd_penalty_energy(pairs->stiffness, depth); break;
-    case PD_PENALTY_GAP: *out = gap; break;
+    case PD_PENALTY_GAP: *out = gap - pairs->offset[p]; break;
+    case PD_PENALTY_REACH: *out = pairs->reach[p] - pairs->offset[p]; break;
     case PD_PENALTY_GRADIENT:
         for (int j = 0; j < 4; j++)
             pd_vector_store(pd_vector_scale(-pairs->stiffness * depth * pairs->at.weights[4 * (size_t)p + (size_t)j], normal), out + 3 * j);

@@ -27,8 +27,9 @@ CLOSEST = {
 @dataclass(frozen=True, eq=False, repr=False)
 class ContactForces(Contacts):
     """Contacts with their forces; made by `Simulation.contact_forces`. Vertices are numbered as in `Contacts`, but behind those of the
-    bodies come all driven points: vertices of obstacle meshes and boxes, centres of spheres, ends of the axes of capsules, and of planes a
-    point and the normal. Distances and closest points are those of the surfaces of spheres and capsules.
+    bodies come all driven points: vertices of obstacle meshes and boxes, centres of spheres, ends of the axes of capsules, of planes a
+    point and the normal, and of grids of distances four points. Distances and closest points are those of the surfaces of spheres and
+    capsules.
 
     Attributes
     ----------

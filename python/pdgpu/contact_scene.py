@@ -1,7 +1,8 @@
 """What of a scene touches, as the core takes it: points, edges and triangles of bodies and obstacles, and what a law needs of them.
 
 Vertices of the bodies come first, as in the scene; behind them lie driven points: the vertices of obstacle meshes and boxes, the centres
-of spheres and the ends of the axes of capsules, which have the collider's radius, and of each plane a point and the unit normal.
+of spheres and the ends of the axes of capsules, which have the collider's radius, of each plane a point and the unit normal, and of each
+grid of distances its first node and a point along each of its axes.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ class ContactScene:
     Raises
     ------
     TypeError
-        A surface embedded in a body that collides; an obstacle that is a grid of distances, which have no distance to edges and triangles.
+        A surface embedded in a body that collides; with another contact than a penalty an obstacle that is a grid of distances, which
+        have no distance to edges and triangles.
     ValueError
         Two primitives of one body that are no farther apart at rest than the separation and its thickness; a thickness where the contact
         takes none; friction of a name that no body and no
@@ -57,6 +59,7 @@ class ContactScene:
         n = len(surface.rest)
         rest, owner, radii = [surface.rest], [surface.owner], [surface.radii]
         triangles, edges, particles, planes = [surface.triangles], [surface.edges], [surface.particles], []
+        self._fields = []  # of each of the planes the grid of distances that it is, or None
         for body in scene.bodies:
             for part in body.embeddings:
                 if part.collides:
@@ -71,12 +74,14 @@ class ContactScene:
             self._parts.append(surface.driven)
         for place, collider in surface.shapes:
             name = self.names[place]
-            if isinstance(collider, SignedDistanceField):
+            field = isinstance(collider, SignedDistanceField)
+            if field and not isinstance(contact, PenaltyContact):
                 law = type(contact).__name__
                 raise TypeError(f"contact: {law} does not take {name!r}, a SignedDistanceField; give the mesh it was made from")
             local, radius = _points_of(collider)
-            if isinstance(collider, Plane):
+            if field or isinstance(collider, Plane):
                 planes.append(n)
+                self._fields.append(collider if field else None)
             elif isinstance(collider, Sphere) or len(np.unique(local, axis=0)) == 1:
                 local = local[:1]
                 particles.append([n])
@@ -120,6 +125,7 @@ class ContactScene:
         corners = {"vertices": self.vertices.reshape(-1, 1), "edges": self.edges, "triangles": self.triangles}
         parts = self._parts_of()
         law = self._penalty(contact, parts) if isinstance(contact, PenaltyContact) else self._barrier(contact)
+        fields = [field for field in self._fields if field is not None]
         areas, edge_areas = (self.areas, self._edge_areas) if law["physical"] else (None, None)
         result = {
             **law,
@@ -130,6 +136,8 @@ class ContactScene:
             "areas": _known(areas, len(self.rest)),
             "edge_areas": _known(edge_areas, len(self.edges)),
             "planes": self.planes,
+            "fields_of_planes": np.array([-1 if field is None else fields.index(field) for field in self._fields], np.int32),
+            "fields": tuple((*reversed(field._core(np.dtype(dtype))[4:]), _side(field)) for field in fields),
             "slip": contact.friction_velocity * (dt or 0.0) if self.coefficients.any() else 0.0,
             "owners": self.owner,
             "coefficients": self.coefficients,
@@ -271,7 +279,14 @@ def _points_of(collider):
     if isinstance(collider, Box):
         rotation = np.eye(3) if collider.rotation is None else np.array(collider.rotation)
         return (box(collider.size).points - 0.5 * np.array(collider.size)) @ rotation.T + np.array(collider.centre), 0.0
+    if isinstance(collider, SignedDistanceField):
+        return np.array(collider.origin) + _side(collider) * np.eye(4, 3, -1), 0.0
     raise TypeError(f"contact: expected a collider, got {collider!r}")
+
+
+def _side(field):
+    """How far from its first node the points of a grid of distances are that say where it is, m."""
+    return field.spacing * (max(field.values.shape) - 1)
 
 
 def _motion_of(collider, local, name, rubs):

@@ -65,7 +65,8 @@ class PenaltyContact:
       starts on the wrong side stays there.
 
     A vertex and a mesh are a pair wherever their distance has a minimum, once; edges of triangles are pairs where both are met inside.
-    Planes push at any depth, spheres and capsules out of their centre and axis.
+    Planes push at any depth, spheres and capsules out of their centre and axis. A `SignedDistanceField` pushes vertices alone, at
+    any depth, along its gradient, also where they meet it on the way. It may move and turn, by less than half a turn in a step.
 
     Friction is Coulomb's, smoothed, with "lagged" with the normal forces of the last detection, those of the first in a step at the step's
     start [Li et al. 2020, Incremental Potential Contact, Sec. 5]; Eq. 14 of the paper has one sign too many, with which it would

@@ -50,6 +50,8 @@ class SignedDistanceField(Collider):
 
     Outside the grid, with q the point of the grid's box nearest to p, the distance is sqrt(f(q)^2 + |p - q|^2), which is continuous.
     Where f(q) is the distance of q from a surface inside the box, that of p is at least this, and more by less than f(q).
+
+    Of what answers contact `PenaltyContact` takes it, for vertices; the others need distances to edges and triangles.
     """
 
     values: np.ndarray

@@ -524,6 +524,3 @@ def test_refusals():
     scene = two_balls(0.3)
     with pytest.raises(ValueError, match="friction: no body and no obstacle is called 'cloth'"):
         simulation(scene, pdgpu.PenaltyContact(1e-3, 1e4, friction={("cloth", "left"): 0.1}))
-    scene.add_obstacle(pdgpu.SignedDistanceField.from_mesh(pdgpu.Mesh(WALL.points, triangles=WALL.triangles), spacing=0.2), name="field")
-    with pytest.raises(TypeError, match="PenaltyContact does not take 'field'"):
-        simulation(scene, contact)

@@ -46,3 +46,40 @@ def test_steps(dtype, name):
     for quantity in ("gradient", "hessian"):
         there, here = (getattr(sim, quantity)(at) for sim in (cuda, cpu))
         assert abs(there - here).max() <= (1e-9 if exact else 2e-3) * abs(here).max()
+
+
+def drift(time):
+    """A frame that turns and goes on."""
+    cosine, sine = np.cos(2.0 * time), np.sin(2.0 * time)
+    return [[cosine, 0.0, sine], [0.0, 1.0, 0.0], [-sine, 0.0, cosine]], [0.1 * time, 0.02 * time, 0.0]
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_fields(dtype, name):
+    """The same pairs with grids of distances, standing and moving. If not, a body sinks into one on one of the two."""
+    mesh = pdgpu.shapes.box((1.0, 0.1, 1.0))
+    slab = pdgpu.SignedDistanceField.from_mesh(pdgpu.Mesh(mesh.points, triangles=mesh.triangles), spacing=0.05, motion=drift)
+    scene, axis = pdgpu.Scene((0.0, -10.0, 0.0)), np.linspace(-0.2, 0.2, 9)
+    cube = pdgpu.shapes.beam((0.1,) * 3, (1, 1, 1))
+    for i in range(2):
+        points = cube.points + [0.4 + 0.03 * i, 0.1016 + 0.1016 * i, 0.4]
+        scene.add_solid(pdgpu.Mesh(points, tets=cube.tets), pdgpu.ARAP(4e5), density=1000.0, velocity=(0.2, -0.1, 0.0))
+    nodes = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1)
+    scene.add_obstacle(slab, name="slab")
+    scene.add_obstacle(pdgpu.SignedDistanceField(np.linalg.norm(nodes, axis=-1) - 0.1, (0.35, 0.1, 0.25), 0.05), name="ball")
+    contact = pdgpu.PenaltyContact(2e-3, 3e4, detection_interval=2, friction=0.4, friction_velocity=0.05)
+    cpu, cuda = (
+        pdgpu.Simulation(scene, SOLVERS[name], dt=1 / 100, contact=contact, device=device, dtype=dtype) for device in ("cpu", "cuda")
+    )
+    for sim in (cpu, cuda):
+        for _ in range(2):
+            sim.step()
+    exact = dtype == "float64"
+    assert np.abs(cuda.positions - cpu.positions).max() < (1e-10 if exact else 1e-5)
+    found, expected = (sim._backend.penalty_columns() for sim in (cuda, cpu))
+    assert len({*(expected["key"][expected["key"] >> 62 == 2] >> 31).tolist()}) == 2
+    if exact:
+        for column in ("key", "vertices"):
+            np.testing.assert_array_equal(found[column], expected[column])
+        for column in ("weights", "normal", "reach", "gap"):
+            np.testing.assert_allclose(found[column], expected[column], atol=1e-9)
