@@ -3,12 +3,15 @@
 import numpy as np
 
 import pdgpu
+from pdgpu.joint_elements import Slide, Swing
 
 TET = np.array([[0.0, 0.0, 0.0], [1.0, 0.1, 0.0], [0.2, 0.9, 0.1], [0.1, 0.2, 1.1]])
 UNIT = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])  # F = the matrix applied to it
 HINGE = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.4, 0.9, 0.0], [0.6, -1.1, 0.0]])
 BENT = HINGE + [[0, 0, 0], [0, 0, 0], [0, 0, 0.4], [0, 0, 0.3]]
 STRAIGHT = np.array([[0.1, 0.0, 0.0], [1.0, 0.0, 0.0], [-0.5, 0.0, 0.0]])
+JOINED = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.1, 0.2, 1.1], [0.1, 1.2, 1.1]])
+SWUNG = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.3, 0.0], [0.5, 0.5, 0.0]])
 CASES = {
     "spring": (pdgpu.Spring(30.0), TET[:2]),
     "arap tet": (pdgpu.ARAP(50.0), TET),
@@ -29,12 +32,16 @@ CASES = {
     "stvk triangle": (pdgpu.StVK(30.0, 50.0), TET[:3]),
     "corotated tet": (pdgpu.Corotated(30.0, 50.0), TET),
     "corotated triangle": (pdgpu.Corotated(30.0, 50.0), TET[:3]),
+    "slide": (Slide(20.0, 30.0, -0.4, 0.6), JOINED),
+    "world slide": (Slide(20.0, 30.0, -0.4, 0.6, (0.6, 0.0, 0.8)), TET[:1]),
+    "swing": (Swing(20.0, 0.5), SWUNG),
+    "world swing": (Swing(20.0, 0.5, (1.0, 0.0, 0.0)), SWUNG[:2]),
 }
 PROJECTIVE = [name for name, (material, _) in CASES.items() if material.projective]
 FLAT = ("bending, flat", "rod bending, straight")
 BENT_AT_REST = ("bending, curved", "rod bending, curved")
 ELSEWHERE = ("shape target",)  # these seek another shape than that at rest
-HELD = ("attachment", "world box")  # these hold a place in space
+HELD = ("attachment", "world box", "world slide", "world swing")  # these hold a place or a direction in space
 
 
 def deformation(material, x, rest):
@@ -43,6 +50,16 @@ def deformation(material, x, rest):
         return (x - rest)[:, 0, :, None]
     gradients, _ = material.rest_shape(np.ascontiguousarray(rest, dtype=np.float64))
     return np.einsum("mic,mid->mcd", x[:, 1:] - x[:, :1], gradients.reshape(len(x), rest.shape[1] - 1, -1))
+
+
+def beyond_limits(case, F):
+    """By how much (m,) the nearest limit of a joint is passed; there the Hessian jumps."""
+    one = F[:, :, 0]
+    other = {"world slide": [0.6, 0.0, 0.8], "world swing": [1.0, 0.0, 0.0]}.get(case)
+    along = np.einsum("mc,mc->m", one, F[:, :, 1] if other is None else np.broadcast_to(other, one.shape))
+    if "swing" in case:
+        return np.cos(0.5) - along
+    return np.where(along < 0.1, -0.4 - along, along - 0.6)
 
 
 def samples(case, seed=0, n=60):
@@ -64,6 +81,8 @@ def samples(case, seed=0, n=60):
     if case == "world box":
         sides = np.stack([material._constants["lower"], material._constants["upper"]])
         fine &= np.all(np.abs((x - rest)[:, 0, None] - sides) > 1e-3, axis=(1, 2))
+    if "slide" in case or "swing" in case:
+        fine &= np.abs(beyond_limits(case, deformation(material, x, rest))) > 1e-3
     if "volume" in case or "area" in case:
         fine &= np.prod(s, axis=1) < 1.8  # below the fork where the nearest point jumps
     return material, x[fine], rest[fine]

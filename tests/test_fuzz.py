@@ -135,6 +135,13 @@ def scene():
     return result
 
 
+def rigid_pair():
+    result = pdgpu.Scene()
+    for name in ("a", "b"):
+        result.add_rigid(BALL, density=1.0, name=name)
+    return result
+
+
 def field():
     return pdgpu.SignedDistanceField(np.linalg.norm(np.mgrid[-1:2, -1:2, -1:2], axis=0) - 0.5, (-1, -1, -1), 1.0)
 
@@ -233,6 +240,14 @@ ENTRIES = {
     "add_joint": (
         lambda **a: scene().add_joint(**a),
         dict(kind="spring", first=("bar", 1), second=("bar", 2), length=1.0, stiffness=1.0, name="x"),
+    ),
+    "add_joint with limits": (
+        lambda **a: rigid_pair().add_joint(**a),
+        dict(kind="hinge", first="a", second="b", at=(0, 0, 0), axis=(0, 0, 1), arm=0.1, limits=(-1.0, 1.0), limit_stiffness=1.0),
+    ),
+    "add_joint with a cone": (
+        lambda **a: rigid_pair().add_joint(**a),
+        dict(kind="ball", first="a", second="b", at=(0, 0, 0), axis=(0, 0, 1), cone=1.0, limit_stiffness=1.0),
     ),
     "pin": (lambda **a: scene()["bar"].pin(**a), dict(where=[1, 2], motion=None)),
     "attach": (lambda **a: scene()["bar"].attach(**a), dict(where=[1, 2], targets=(0, 0, 0), stiffness=1.0)),

@@ -54,9 +54,17 @@
     X(PD_COROTATED_TET, corotated_tet, 4, 3, 2, 1, PD_CORNERS_ROTATED)          /* 2 mu volume, lam volume [J]                 */ \
     X(PD_COROTATED_TRIANGLE, corotated_triangle, 3, 2, 2, 1, PD_CORNERS_SINGLE) /* 2 mu area, lam area [J]                     */
 
-#define PD_ELEMENT_TABLE(X) \
-    PD_PROJECTIVE_TABLE(X)  \
-    PD_HYPERELASTIC_TABLE(X)
+/* What joints of rigid bodies are made of beside springs, no distance to a set either. */
+#define PD_JOINT_TABLE(X)                                                                                              \
+    X(PD_SLIDE, slide, 4, 2, 4, 1, PD_CORNERS_SINGLE)             /* stiffness k, k_s [N/m], lower, upper [m]       */ \
+    X(PD_WORLD_SLIDE, world_slide, 1, 1, 7, 1, PD_CORNERS_SINGLE) /* the same, the axis [3]                         */ \
+    X(PD_SWING, swing, 4, 2, 2, 1, PD_CORNERS_SINGLE)             /* stiffness k [J], cosine of the largest angle   */ \
+    X(PD_WORLD_SWING, world_swing, 2, 1, 5, 1, PD_CORNERS_SINGLE) /* the same, the direction [3]                    */
+
+#define PD_ELEMENT_TABLE(X)  \
+    PD_PROJECTIVE_TABLE(X)   \
+    PD_HYPERELASTIC_TABLE(X) \
+    PD_JOINT_TABLE(X)
 
 typedef enum pd_kind {
 #define PD_KIND(KIND, name, k, d, count, ...) KIND,

@@ -20,6 +20,8 @@ double pd_largest_stiffness(int kind, const double *parameters) {
     case KIND: return fabs(parameters[0]) + (d) * fabs(parameters[1]);
         PD_HYPERELASTIC_TABLE(PD_CASE)
 #undef PD_CASE
+    case PD_SLIDE:
+    case PD_WORLD_SLIDE: return fmax(fabs(parameters[0]), fabs(parameters[1]));
     default: return fabs(parameters[0]);
     }
 }

@@ -19,7 +19,8 @@ from pdgpu.cutting import Cut
 from pdgpu.embedding import Embedding
 from pdgpu.errors import DivergenceError
 from pdgpu.histories import History
-from pdgpu.joints import Joint, JointForce
+from pdgpu.joint_elements import JointForce
+from pdgpu.joints import Joint
 from pdgpu.linear_solvers import *  # noqa: F403  (as of materials and solvers: a new one is named there alone)
 from pdgpu.material import Material
 from pdgpu.materials import *  # noqa: F403

@@ -31,9 +31,10 @@ from pdgpu.automatic import Parameters
 from pdgpu.backends import PRECISIONS, device_parts, thread_count
 from pdgpu.mesh_files import as_path
 
-FORMAT, VERSION = "pdgpu simulation", 5
-# the versions of files without embeddings, without joints, without contact, and without obstacles, which earlier versions of pdgpu read too
-WITHOUT_EMBEDDINGS, WITHOUT_JOINTS, WITHOUT_CONTACT, WITHOUT_OBSTACLES = 4, 3, 2, 1
+FORMAT, VERSION = "pdgpu simulation", 6
+# the versions of files without limits of joints, without embeddings, without joints, without contact, and without obstacles, which
+# earlier versions of pdgpu read too
+WITHOUT_LIMITS, WITHOUT_EMBEDDINGS, WITHOUT_JOINTS, WITHOUT_CONTACT, WITHOUT_OBSTACLES = 5, 4, 3, 2, 1
 STATE = ("positions", "velocities", "previous_velocities")
 
 
@@ -215,8 +216,10 @@ def _check_motions(motions, pins, obstacles):
 
 def _version(scene, contact):
     """The earliest that says all of it."""
-    if any(body.embeddings for body in scene.bodies):
+    if any(joint.has_limits for joint in scene.joints):
         return VERSION
+    if any(body.embeddings for body in scene.bodies):
+        return WITHOUT_LIMITS
     if scene.joints:
         return WITHOUT_EMBEDDINGS
     return WITHOUT_JOINTS if contact is not None else WITHOUT_CONTACT if scene.obstacles else WITHOUT_OBSTACLES

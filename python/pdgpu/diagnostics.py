@@ -39,7 +39,8 @@ class Diagnostics:
         Returns
         -------
         dict
-            "kinetic", "gravity" (-sum m g . x), "elastic" (a dict by material), "damping" (0: nothing has moved in the step
+            "kinetic", "gravity" (-sum m g . x), "elastic" (a dict by material; joints are Spring, Attachment, and Slide and Swing for
+            sliders and limits), "damping" (0: nothing has moved in the step
             about to be solved), "contact", "friction" (the potential of the lagged forces, which is no stored energy and not part
             of the total: at the start of the step about to be solved a third of mu lambda eps_v dt for each contact), "total".
         """

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu.arguments import any_array, real_array
+from pdgpu.joint_elements import Slide, Swing
 from pdgpu.material import Material, number_or_array
 from pdgpu.shape_target import ShapeTarget
 
@@ -422,5 +423,5 @@ class Corotated(Hyperelastic):
 
 MATERIALS: tuple[type[Material], ...] = tuple(globals()[name] for name in __all__)
 
-# kind of csrc/elements/table.h -> name of its material, for the energies by material
-MATERIAL_OF_KIND = {kind: material.__name__ for material in MATERIALS for kind in material.kinds.values()}
+# kind of csrc/elements/table.h -> name of its material, for the energies by material; the last two are in joints alone
+MATERIAL_OF_KIND = {kind: material.__name__ for material in (*MATERIALS, Slide, Swing) for kind in material.kinds.values()}

@@ -14,7 +14,7 @@ import numpy as np
 from pdgpu import _host
 from pdgpu.arguments import choice
 from pdgpu.elements import ENERGY, GRADIENT, of_kind
-from pdgpu.joints import JointForce, joint_forces
+from pdgpu.joint_elements import JointForce, joint_forces
 from pdgpu.materials import MATERIAL_OF_KIND
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import numpy as np
 
 import pdgpu.materials
 from pdgpu import colliders, embedding, signed_distance_field
-from pdgpu.arguments import per_item, real_array, vertex_indices
+from pdgpu.arguments import number, per_item, real_array, vertex_indices
 from pdgpu.attributes import read_only
-from pdgpu.joints import Joint
+from pdgpu.joints import Joint, check_limits
 from pdgpu.mesh import Mesh
 from pdgpu.rigid_bodies import CARRIERS, RigidBody
 from pdgpu.scene import Scene
@@ -21,6 +21,7 @@ from pdgpu.scene import Scene
 ELEMENTS = ("tets", "triangles", "edges")
 EMBEDDING_ARRAYS = ("points", "triangles", "tets", "weights")
 JOINT_ARRAYS = ("first", "second", "targets", "stiffness", "lengths")
+LIMIT_ARRAYS = ("limits", "first_arm", "second_arm", "direction")  # of sliders, and of what has limits
 
 
 def describe(scene, store):
@@ -126,6 +127,9 @@ def read(header, archive, motions):
 
 def _joint_entry(joint, store):
     arrays = {name: None if getattr(joint, name) is None else store(getattr(joint, name)) for name in JOINT_ARRAYS}
+    if joint.has_limits:
+        arrays |= {name: None if getattr(joint, name) is None else store(getattr(joint, name)) for name in LIMIT_ARRAYS}
+        arrays["limit_stiffness"] = joint.limit_stiffness
     return {"name": joint.name, "kind": joint.kind, "bodies": list(joint.bodies), **arrays}
 
 
@@ -145,7 +149,26 @@ def _joint(scene, entry, fetch):
         given["targets"] = real_array("targets", given["targets"], (k, 3))
     given["stiffness"] = per_item("stiffness", given["stiffness"], k, above=0.0)
     given["lengths"] = per_item("lengths", given["lengths"], k, minimum=0.0)
-    return Joint(str(entry["name"]), str(entry["kind"]), tuple(entry["bodies"]), **given)
+    return Joint(str(entry["name"]), str(entry["kind"]), tuple(entry["bodies"]), **given, **_limits(scene, entry, fetch))
+
+
+def _limits(scene, entry, fetch):
+    """What a slider or a joint with limits has beside the others, as it was."""
+    if "limit_stiffness" not in entry:
+        return {}
+    given = {name: None if entry[name] is None else fetch(entry[name]) for name in LIMIT_ARRAYS}
+    for name, body in zip(("first_arm", "second_arm"), entry["bodies"], strict=True):
+        if given[name] is not None:
+            given[name] = read_only(vertex_indices(name, given[name], scene.find(body).points))
+            if len(given[name]) != 2:
+                raise ValueError(f"{name}: {given[name]} are not two vertices of {body!r}")
+    if (given["second_arm"] is None) == (given["direction"] is None):
+        raise ValueError(f"joint {entry['name']!r} has both an arm and a direction, or neither")
+    if given["direction"] is not None:
+        given["direction"] = read_only(real_array("direction", given["direction"], (3,)))
+    if given["limits"] is not None:
+        given["limits"] = check_limits(str(entry["kind"]), given["limits"])
+    return {**given, "limit_stiffness": number("limit_stiffness", entry["limit_stiffness"], above=0.0)}
 
 
 def _hold(body, entry, fetch, motions):

@@ -9,6 +9,7 @@ import numpy as np
 
 from pdgpu.backends import device_parts
 from pdgpu.contact import LAWS, BarrierContact
+from pdgpu.joint_elements import Slide, Swing
 from pdgpu.linear_solvers import AJacobi, Direct, Jacobi, chebyshev_settings, check_order, linear_settings
 from pdgpu.rigid_bodies import RigidBody
 from pdgpu.schur import SchurDirect
@@ -54,6 +55,7 @@ def check_support(solver, device, materials):
     """TypeError where the solver cannot treat a material, RuntimeError where it does not run on the device."""
     if not isinstance(solver, SOLVERS):
         raise TypeError(f"solver: expected a solver such as pdgpu.ProjectiveDynamics(), got {solver!r}")
+    materials = materials - {Slide.__name__, Swing.__name__}  # in joints of rigid bodies alone, which check_rigid sees to
     for material in sorted(materials):
         if material not in solver.materials:
             able = [kind.__name__ for kind in SOLVERS if materials <= set(kind.materials) and device_parts(device)[0] in kind.devices]

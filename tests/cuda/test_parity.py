@@ -10,6 +10,7 @@ import scenes
 
 import pdgpu
 from pdgpu.backends import backend
+from pdgpu.joint_elements import Slide, Swing
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("dtype")]
 
@@ -37,6 +38,10 @@ EASY = {
     "stvk_triangle": (pdgpu.StVK(30.0, 50.0), 3),
     "corotated_tet": (pdgpu.Corotated(30.0, 50.0), 4),
     "corotated_triangle": (pdgpu.Corotated(30.0, 50.0), 3),
+    "slide": (Slide(20.0, 30.0, -0.4, 0.6), 4),
+    "world_slide": (Slide(20.0, 30.0, -0.4, 0.6, (0.6, 0.0, 0.8)), 1),
+    "swing": (Swing(20.0, 0.5), 4),
+    "world_swing": (Swing(20.0, 0.5, (1.0, 0.0, 0.0)), 2),
 }
 
 

@@ -106,7 +106,7 @@ def test_weight_times_distance_to_the_projection_is_the_gradient(material, corne
     np.testing.assert_allclose(found.sum(axis=1), 0.0, atol=1e-13)
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case != "world box"])  # its walls do not turn
+@pytest.mark.parametrize("case", [case for case in CASES if "world" not in case])  # what is the world's does not turn
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-11), (np.float32, 2e-4)])
 def test_turning_and_moving_an_element_turns_its_forces(case, dtype, tolerance):
     """If not, material depends on the direction of the axes, and a spinning body changes its stiffness."""
