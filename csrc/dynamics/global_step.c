@@ -5,6 +5,7 @@
 #include "dynamics/block_hessian.h"
 #include "dynamics/method.h"
 #include "dynamics/potential.h"
+#include "dynamics/rigid.h"
 #include "dynamics/whole_hessian.h"
 #include "linear/upload.h"
 
@@ -92,8 +93,8 @@ pd_status pd_global_step_create(pd_global_step *self, const pd_problem *problem,
     pd_status status = PD_OK;
     *self = (pd_global_step){.contact = problem->projective ? NULL : problem->contact}; // outer_loop.h sets the diagonal
     PD_TRY(sets ? create_matrix(&weighed, problem, sets) : pd_problem_system_matrix(problem, &A));
-    PD_TRY(create_linear(self, problem, settings, A));
-    if (!self->contact) goto done;
+    if (!problem->rigid) PD_TRY(create_linear(self, problem, settings, A)); // rows of bodies have no block of their own in A
+    if (!self->contact && !problem->rigid) goto done;
     if (sets) {
         pd_linear_settings product = {.kind = PD_LINEAR_JACOBI, .iterations = 1, .check_every = 1, .weight = 1.0, .block = 1};
         PD_TRY(pd_linear_create(&self->alone, problem->context, problem->cholesky, &product, A, problem->fixed, NULL, 3));
@@ -123,6 +124,8 @@ void pd_global_step_destroy(pd_global_step *self, pd_context *context) {
     pd_memory_destroy(context, self->bounds);
 }
 
+pd_status pd_global_step_prepare(pd_global_step *self) { return self->linear ? pd_linear_prepare(self->linear) : PD_OK; }
+
 int pd_global_step_capturable(const pd_global_step *self) { return !self->contact && pd_linear_capturable(self->linear); }
 
 /* A + K is positive definite but for rounding: in blocks of float a pair that is very near can leave it none. Then it is shifted. */
@@ -139,6 +142,12 @@ static pd_status factorise(pd_global_step *self, const pd_problem *problem) {
 
 pd_status pd_global_step_refresh(pd_global_step *self, const pd_problem *problem, const real *x, int anew) {
     pd_status status = PD_OK;
+    if (problem->rigid) {
+        self->touched = 1;
+        PD_TRY(pd_problem_whole_upon(problem, self->base, x, anew));
+        PD_TRY(pd_rigid_hessian(problem, x, 1));
+        return factorise(self, problem);
+    }
     if (!self->contact) return PD_OK;
     PD_TRY(pd_contact_find(self->contact, x));
     pd_contact_view near = pd_contact_pairs_of(self->contact);

@@ -1,9 +1,11 @@
 /* Conjugate gradients on the Hessian of the incremental potential; see hessian_cg.h. An iteration stands in linear/conjugate_gradients.h; the
- * operator has rows of 3x3 blocks, those of fixed vertices are left out where they lie, and pairs in contact add theirs. */
+ * operator has rows of 3x3 blocks, those of fixed vertices are left out where they lie, and pairs in contact add theirs. With rigid bodies the
+ * rows are those of rigid.h, with the pairs in their blocks already: made on the host, and taken from there by every solve. */
 #include "dynamics/hessian_cg.h"
 
 #include "contact/contact.h"
 #include "dynamics/block_hessian.h"
+#include "dynamics/rigid.h"
 #include "linear/conjugate_gradients.h"
 
 #include <stdlib.h>
@@ -18,13 +20,21 @@ struct pd_hessian_cg {
     int *row_start, *columns;  /* B, owned */
     pd_conjugate_gradients cg; /* its sums B [6], and right after them: */
     double *indefinite;        /* [1], read together with them */
+    /* with rigid bodies: */
+    int *slots;              /* B [n] of the diagonal */
+    int *host_slots;         /* H [n] */
+    unsigned char *excluded; /* B [n] */
+    real *blocks;            /* B [capacity,3,3], as columns */
+    size_t capacity;
+    int revision; /* of the pattern that row_start, columns and slots are of */
 };
 
 void pd_hessian_cg_destroy(pd_hessian_cg *self) {
     if (!self) return;
-    void *memory[] = {self->row_start, self->columns, self->cg.r,      self->cg.p,
-                      self->cg.q,      self->cg.sums, self->M.inverse, self->rows.partial_sums};
+    void *memory[] = {self->row_start, self->columns,           self->cg.r,  self->cg.p,     self->cg.q,  self->cg.sums,
+                      self->M.inverse, self->rows.partial_sums, self->slots, self->excluded, self->blocks};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
+    free(self->host_slots);
     free(self);
 }
 
@@ -32,7 +42,52 @@ static pd_status multiply(void *owner, const real *p, real *q, double *sums) {
     pd_hessian_cg *self = owner;
     pd_contact *contact = self->problem->contact;
     pd_status status = pd_hessian_product(self->context, &self->H, p, q, sums);
-    return status || !contact ? status : pd_contact_add_product(contact, self->problem->model, p, q, sums);
+    return status || !contact || self->problem->rigid ? status : pd_contact_add_product(contact, self->problem->model, p, q, sums);
+}
+
+/* H = the blocks of rigid.h: their pattern, where it is another than that of the last solve, and their values. */
+static pd_status take_rigid(pd_hessian_cg *self) {
+    pd_context *context = self->context;
+    const pd_rigid *rigid = self->problem->rigid;
+    const pd_csr *pattern = &rigid->pattern;
+    size_t n = (size_t)pattern->n, entries = (size_t)pattern->row_start[n];
+    pd_status status = PD_OK;
+    if (self->revision != rigid->revision) {
+        self->revision = 0;
+        if (entries > self->capacity) {
+            self->capacity = 0;
+            pd_memory_destroy(context, self->columns);
+            pd_memory_destroy(context, self->blocks);
+            self->columns = NULL, self->blocks = NULL;
+            PD_TRY(pd_memory_create(context, (void **)&self->columns, 2 * entries * sizeof(int)));
+            PD_TRY(pd_memory_create(context, (void **)&self->blocks, 2 * 9 * entries * sizeof(real)));
+            self->capacity = 2 * entries;
+        }
+        for (int i = 0; i < pattern->n; i++) self->host_slots[i] = pd_csr_slot(pattern, i, i);
+        PD_TRY(pd_memory_upload(context, self->row_start, pattern->row_start, (n + 1) * sizeof(int)));
+        PD_TRY(pd_memory_upload(context, self->columns, pattern->columns, entries * sizeof(int)));
+        PD_TRY(pd_memory_upload(context, self->slots, self->host_slots, n * sizeof(int)));
+        self->revision = rigid->revision;
+    }
+    PD_TRY(pd_memory_upload(context, self->blocks, rigid->blocks, 9 * entries * sizeof(real)));
+    self->H.columns = self->columns, self->H.blocks = self->blocks;
+done:
+    return status;
+}
+
+/* What take_rigid fills; the projectors are in the blocks. */
+static pd_status make_rigid(pd_hessian_cg *self) {
+    const pd_rigid *rigid = self->problem->rigid;
+    size_t n = (size_t)self->H.n;
+    pd_status status = PD_OK;
+    self->host_slots = malloc(n * sizeof(int) + 1);
+    if (!self->host_slots) return pd_fail(self->problem->error, PD_ERROR_MEMORY, "out of memory");
+    PD_TRY(pd_memory_create(self->context, (void **)&self->slots, n * sizeof(int)));
+    PD_TRY(pd_memory_create(self->context, (void **)&self->excluded, n));
+    PD_TRY(pd_memory_upload(self->context, self->excluded, rigid->excluded, n));
+    self->H.diagonal_slots = self->slots, self->H.fixed = self->excluded, self->H.subspace = NULL;
+done:
+    return status;
 }
 
 pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, const pd_linear_settings *settings) {
@@ -74,6 +129,7 @@ pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, c
                                   problem->model->subspace,
                                   0.0,
                                   self->rows.partial_sums};
+    if (problem->rigid) PD_TRY(make_rigid(self));
 done:
     if (status)
         pd_hessian_cg_destroy(self);
@@ -91,6 +147,7 @@ pd_status pd_hessian_cg_solve(pd_hessian_cg *self, const pd_iterate *iterate, do
     double sums[7], first;
     *indefinite = 0;
     self->H.shift = shift;
+    if (self->problem->rigid) PD_TRY(take_rigid(self));
     PD_TRY(pd_hessian_preconditioner(context, &self->H, &self->M, self->indefinite));
     PD_TRY(pd_memory_copy(context, self->cg.r, iterate->gradient, bytes));
     PD_TRY(pd_conjugate_gradients_begin(&self->cg, d));

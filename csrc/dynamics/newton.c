@@ -55,6 +55,7 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
     newton->settings = *(const settings *)given;
     for (int i = 0; i < n; i++) newton->n_free += !problem->fixed[i];
     PD_TRY(pd_problem_need_hessian(problem));
+    if (newton->settings.linear.kind == PD_LINEAR_PCG && problem->rigid) PD_TRY(pd_problem_need_whole(problem));
     if (newton->settings.linear.kind == PD_LINEAR_PCG)
         PD_TRY(pd_hessian_cg_create(&newton->cg, problem, &newton->settings.linear));
     else // without contact the pattern stays: it is analysed here, where it counts as setup
@@ -65,6 +66,12 @@ done:
     else
         *self = newton;
     return status;
+}
+
+/* The whole Hessian at the iterate on the host, in the six numbers of bodies where there are any. */
+static pd_status fill(const pd_problem *problem, const pd_iterate *iterate, int psd) {
+    pd_status status = pd_problem_whole_hessian(problem, iterate->x, psd, 1, iterate->number == 0);
+    return status || !problem->rigid ? status : pd_rigid_hessian(problem, iterate->x, psd);
 }
 
 /* Factorises the Hessian at the iterate: as it is, then projected, then projected and shifted until it is positive
@@ -78,8 +85,7 @@ static pd_status factorise(pd_newton *newton, const pd_problem *problem, const p
     newton->pause -= projected;
     for (int attempt = projected; attempt < 2 + MAX_SHIFTS; attempt++) {
         if (attempt < 2) {
-            PD_TRY(pd_problem_whole_hessian(problem, iterate->x, attempt > 0, 1, iterate->number == 0));
-            if (problem->rigid) PD_TRY(pd_rigid_hessian(problem, iterate->x, attempt > 0));
+            PD_TRY(fill(problem, iterate, attempt > 0));
         } else if (attempt == 2) {
             double trace = pd_hessian_factor_trace(newton->factor);
             // where all elements rest on no energy at all, such as cloth within its strain limits, their stiffness gives the scale
@@ -109,7 +115,8 @@ static pd_status solve_inexactly(pd_newton *newton, const pd_problem *problem, c
     if (tolerance <= 0) tolerance = norm < newton->first_norm ? fmin(0.01, sqrt(norm / newton->first_norm)) : 0.01;
     double shift = fmax(1e-10, 8.0 * (double)PD_EPSILON) * problem->rounding->matrix_trace / newton->n_free;
     for (int attempt = 0, indefinite = 1; attempt < 3 && indefinite; attempt++) {
-        if (attempt < 2) PD_TRY(pd_problem_hessian(problem, iterate->x, attempt > 0));
+        if (attempt < 2)
+            PD_TRY(problem->rigid ? fill(problem, iterate, attempt > 0) : pd_problem_hessian(problem, iterate->x, attempt > 0));
         PD_TRY(pd_hessian_cg_solve(newton->cg, iterate, tolerance, attempt < 2 ? 0.0 : shift, attempt < 2, &indefinite));
     }
 done:

@@ -35,6 +35,7 @@ typedef struct pd_quasi_newton {
     int size, count, next; /* capacity, pairs held, slot of the next one */
     pd_global_step step;   /* with A */
     real *last_gradient;   /* B [n,3] of the iterate before */
+    real *last_direction;  /* B [n,3] that it was left by, of rigid bodies their six numbers; without any the step says it */
     real **s, **y;         /* [size] of B [n,3] */
     double *curvature;     /* [size] s.y */
     double *factor;        /* [size] scratch of the recursion */
@@ -48,6 +49,7 @@ static void destroy(void *self, const pd_problem *problem) {
         if (memory->y) pd_memory_destroy(problem->context, memory->y[i]);
     }
     pd_memory_destroy(problem->context, memory->last_gradient);
+    pd_memory_destroy(problem->context, memory->last_direction);
     pd_global_step_destroy(&memory->step, problem->context);
     free(memory->s);
     free(memory->y);
@@ -77,6 +79,7 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
         PD_TRY(pd_memory_create(problem->context, (void **)&memory->y[i], bytes));
     }
     if (size) PD_TRY(pd_memory_create(problem->context, (void **)&memory->last_gradient, bytes));
+    if (size && problem->rigid) PD_TRY(pd_memory_create(problem->context, (void **)&memory->last_direction, bytes));
     PD_TRY(pd_global_step_create(&memory->step, problem, &settings->linear, NULL));
 done:
     if (status)
@@ -88,7 +91,7 @@ done:
 
 static pd_status refresh(void *self, const pd_problem *problem) {
     (void)problem;
-    return pd_linear_prepare(((pd_quasi_newton *)self)->step.linear);
+    return pd_global_step_prepare(&((pd_quasi_newton *)self)->step);
 }
 
 /* Takes the pair of the iteration before into the history; the oldest makes room. */
@@ -98,7 +101,12 @@ static pd_status remember(pd_quasi_newton *memory, const pd_problem *problem, co
     real *s = memory->s[memory->next], *y = memory->y[memory->next];
     double s_y, s_s, y_y;
     int full = memory->count == memory->size;
-    PD_TRY(pd_memory_copy(problem->context, s, iterate->step, bytes));
+    if (memory->last_direction) {
+        PD_TRY(pd_memory_clear(problem->context, s, bytes));
+        PD_TRY(pd_add_scaled(problem->context, problem->model, s, -1.0, memory->last_direction, s));
+    } else {
+        PD_TRY(pd_memory_copy(problem->context, s, iterate->step, bytes));
+    }
     PD_TRY(pd_memory_copy(problem->context, y, iterate->gradient, bytes));
     PD_TRY(pd_add_scaled(problem->context, problem->model, y, -1.0, memory->last_gradient, y));
     PD_TRY(pd_problem_product(problem, s, y, &s_y));
@@ -143,7 +151,7 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
     PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient));
     if (iterate->number == 0)
         memory->count = memory->next = 0;
-    else if (memory->size)
+    else if (memory->size && !(problem->rigid && iterate->restarted == iterate->number)) // bodies went a part of that direction, on arcs
         PD_TRY(remember(memory, problem, iterate));
     PD_TRY(pd_global_step_refresh(&memory->step, problem, iterate->x, iterate->number == 0));
     PD_TRY(two_loops(memory, problem, iterate));
@@ -154,6 +162,8 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
     }
     if (memory->size) PD_TRY(pd_memory_copy(problem->context, memory->last_gradient, iterate->gradient, pd_problem_bytes(problem)));
     if (memory->line_search) PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
+    if (memory->last_direction)
+        PD_TRY(pd_memory_copy(problem->context, memory->last_direction, iterate->direction, pd_problem_bytes(problem)));
 done:
     return status;
 }

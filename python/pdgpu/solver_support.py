@@ -122,8 +122,6 @@ def check_rigid(solver, scene, dt, contact, device):
         raise RuntimeError(f"device: rigid bodies, such as {names[0]!r}, run on 'cpu' only, not on {device!r}")
     if dt is None:
         raise ValueError(f"dt: None (quasistatic) with the rigid body {names[0]!r}, whose position nothing determines then; give dt")
-    if getattr(solver, "linear", None) is not None and not isinstance(solver.linear, Direct):
-        raise TypeError(f"linear: {type(solver).__name__} takes rigid bodies, such as {names[0]!r}, with pdgpu.Direct() only")
     if solver.chebyshev is not None:
         raise ValueError(f"chebyshev: rotations are not extrapolated, and {names[0]!r} is a rigid body; give chebyshev=None")
 

@@ -265,6 +265,7 @@ class QuasiNewton(TimeStepSolver):
 
     materials = VertexBlockDescent.materials
     linear_solvers = (Direct,)
+    rigid = True
     devices = ("cpu", "cuda")
     contacts = (*LAWS, PENALTY, *AFTER)
     chebyshev = None

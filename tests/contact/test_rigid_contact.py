@@ -141,20 +141,75 @@ def test_ball_rolls_without_slipping():
     assert abs(rigid.velocities[0, 0] + rigid.spins[0, 2] * rigid.centres[0, 1]) < 0.02 * rigid.velocities[0, 0]
 
 
+OTHERS = {
+    "VertexBlockDescent": pdgpu.VertexBlockDescent(iterations=200, tolerance=1e-8),
+    "QuasiNewton": pdgpu.QuasiNewton(iterations=400, tolerance=1e-9),
+    "Newton by conjugate gradients": pdgpu.Newton(iterations=60, tolerance=1e-9, linear=pdgpu.PCG()),
+    "Newton by block-preconditioned ones": pdgpu.Newton(iterations=60, tolerance=1e-9, linear=pdgpu.PCG(preconditioner="block")),
+}
+
+
 @pytest.mark.parametrize("built", [pile, mixed])
 def test_solvers_agree(built):
     """On single steps from where Newton comes to: falling, meeting, resting."""
     scene, met = built(), 0
     sim = simulated(scene, SOLVERS["Newton"], friction=0.3)
-    other = simulated(scene, pdgpu.VertexBlockDescent(iterations=200, tolerance=1e-8), friction=0.3)
+    others = {name: simulated(scene, solver, friction=0.3) for name, solver in OTHERS.items()}
     for _ in range(2):
         sim.step(14)
-        other.set_state(positions=sim.positions, velocities=sim.velocities)
+        for other in others.values():
+            other.set_state(positions=sim.positions, velocities=sim.velocities)
         sim.step(record=True)
-        other.step()
         met += int(sim.last_step["active_contacts"][-1])
-        np.testing.assert_allclose(other.positions, sim.positions, atol=1e-6)
+        for name, other in others.items():
+            other.step()
+            np.testing.assert_allclose(other.positions, sim.positions, atol=1e-6, err_msg=name)
     assert met > 5
+
+
+@pytest.mark.parametrize("name", ["QuasiNewton", "Newton by conjugate gradients"])
+def test_what_they_do_is_certified(name):
+    """Judged along all iterates, as Newton's above."""
+    scene = pile()
+    sim, contacts = simulated(scene, OTHERS[name], friction=0.4), 0
+    for _ in range(25):
+        before = sim.positions
+        sim.step(record="positions")
+        contacts = max(contacts, int(sim.last_step["active_contacts"][-1]))
+        assert pdgpu.certify([before, *sim.last_step.positions], scene, gap=False).clean
+    assert contacts > 5
+
+
+def test_vertex_block_descent_does_not_see_order_or_units():
+    """Bodies in another order, their vertices in another, and all lengths a thousand times as large: the same minimum in contact."""
+
+    def built(order=(0, 1, 2), shuffled=False, length=1.0):
+        scene = pdgpu.Scene(gravity=(0.0, -9.81 * length, 0.0))
+        scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), name="floor")
+        places = {}
+        for body in (pile().bodies[k] for k in order):
+            points, triangles = np.array(body.points[:-4]), np.array(body.mesh.triangles)
+            places[body.name] = np.random.default_rng(1).permutation(len(points)) if shuffled else np.arange(len(points))
+            triangles = np.argsort(places[body.name])[triangles]
+            mesh = pdgpu.Mesh(length * points[places[body.name]], triangles=triangles)
+            scene.add_rigid(mesh, density=500.0 / length**3, spin=body.spin, name=body.name)
+        contact = pdgpu.BarrierContact(0.01 * length, friction=0.3, friction_velocity=1e-3 * length)
+        solver = pdgpu.VertexBlockDescent(iterations=1000, tolerance=1e-10)
+        sim = pdgpu.Simulation(scene, solver, dt=0.01, contact=contact)
+        sim.step(14)
+        assert sim.last_step.status == "converged"
+        found = {}
+        for body in sim.bodies:
+            found[body.name] = np.empty((len(places[body.name]), 3))
+            found[body.name][places[body.name]] = sim.positions[body.slice][:-4] / length
+        return found, int(sim.contact_forces().normal_force.size)
+
+    expected, touching = built()
+    assert touching > 3
+    for settings in ({"order": (2, 0, 1)}, {"shuffled": True}, {"length": 1000.0}):
+        other, _ = built(**settings)
+        for name, x in expected.items():
+            np.testing.assert_allclose(other[name], x, atol=1e-6, err_msg=f"{settings} {name}")
 
 
 def test_same_bits_of_threads_and_files_and_any_order_of_bodies(tmp_path):

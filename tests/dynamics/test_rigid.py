@@ -20,6 +20,9 @@ TAKERS = {  # all that take rigid bodies, with the iterations that bring them to
     "VertexBlockDescent": pdgpu.VertexBlockDescent(iterations=150),
     "BlockJacobi": pdgpu.BlockJacobi(iterations=300),
     "GradientDescent": pdgpu.GradientDescent(iterations=600),
+    "QuasiNewton": pdgpu.QuasiNewton(iterations=200),
+    "Newton by conjugate gradients": pdgpu.Newton(iterations=40, linear=pdgpu.PCG()),
+    "Newton by block-preconditioned ones": pdgpu.Newton(iterations=40, linear=pdgpu.PCG(preconditioner="block")),
 }
 
 
@@ -198,6 +201,9 @@ def test_potential_falls_in_every_iteration():
     for solver in (
         pdgpu.VertexBlockDescent(iterations=20, initialization="previous"),
         pdgpu.Newton(iterations=20, initialization="previous"),
+        pdgpu.Newton(iterations=20, initialization="previous", linear=pdgpu.PCG(iterations=3)),
+        pdgpu.QuasiNewton(iterations=20, initialization="previous"),
+        pdgpu.QuasiNewton(iterations=20, initialization="previous", history=0),
     ):
         sim = pdgpu.Simulation(stiff_scene(), solver, dt=0.02)
         for _ in range(4):
@@ -207,7 +213,7 @@ def test_potential_falls_in_every_iteration():
 
 
 def test_same_bits_of_threads_copies_files_and_cuts(tmp_path):
-    for solver in SOLVERS.values():
+    for solver in (pdgpu.QuasiNewton(), pdgpu.Newton(linear=pdgpu.PCG(iterations=5)), *SOLVERS.values()):
         sims = [pdgpu.Simulation(stiff_scene(), solver, dt=0.01, threads=threads) for threads in (1, 2)]
         for sim in sims:
             sim.step(3)
@@ -319,7 +325,6 @@ REFUSED = {
     "a vertex of the mass": (lambda scene: scene["body"].pin([8]), ValueError, "index 8"),
     "masses": (lambda scene: setattr(scene["body"], "masses", 1.0), ValueError, "density"),
     "quasistatic": (lambda scene: pdgpu.Simulation(scene, pdgpu.Newton(), dt=None), ValueError, "dt: None"),
-    "conjugate gradients": (lambda scene: pdgpu.Simulation(scene, pdgpu.Newton(linear=pdgpu.PCG())), TypeError, "linear: Newton"),
     "extrapolation": (
         lambda scene: pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(chebyshev=pdgpu.Chebyshev(rho=0.5, start=2))),
         ValueError,
@@ -351,7 +356,8 @@ def test_refused(case):
 
 def test_solvers_that_do_not_take_rigid_bodies_say_so():
     scene, _ = scene_of()
-    able = "Newton, VertexBlockDescent, BlockJacobi, GradientDescent do"
+    able = ", ".join(kind.__name__ for kind in pdgpu.solvers.SOLVERS if kind.__name__ in TAKERS) + " do"
+    assert able == "Newton, VertexBlockDescent, BlockJacobi, GradientDescent, QuasiNewton do"
     for kind in pdgpu.solvers.SOLVERS:
         if kind.__name__ in TAKERS:
             continue
