@@ -205,7 +205,7 @@ ENTRIES = {
     "WorldBox": (pdgpu.WorldBox, dict(lower=(0, 0, 0), upper=(1, 1, np.inf), stiffness=1.0)),
     "Chebyshev": (pdgpu.Chebyshev, dict(rho=0.5, start=2, under_relaxation=1.0)),
     "Jacobi": (pdgpu.Jacobi, dict(weight="auto", **INNER)),
-    "SchurDirect": (pdgpu.SchurDirect, dict(region=[[0.0, 1.0, 2.0]], inner=2, distance=0.5)),
+    "SchurDirect": (pdgpu.SchurDirect, dict(region=[[0.0, 1.0, 2.0]], inner=2, distance=0.5, active=1e3)),
     "SchurDirect.cost": (pdgpu.SchurDirect([5, 6]).cost, dict(scene=scene())),
     "linear.schur_complement": (pdgpu.linear.schur_complement, dict(A=MATRIX, region=[1])),
     "AJacobi": (pdgpu.AJacobi, dict(order=2, weight=0.5, variant="power", suppression=None, biased=False, **INNER)),

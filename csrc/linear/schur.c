@@ -12,13 +12,15 @@ struct pd_schur {
     pd_context *context;
     const pd_cholesky_functions *library;
     pd_cholesky *cholesky;
-    pd_dense *dense;
-    int n;                /* rows of A */
-    int *rows;            /* [safe+prone] the row of A of each of the factor, the safe ones first, both ascending */
-    double *vector;       /* [safe+prone,3] */
-    real *staging;        /* [n,3] */
-    double *base, *total; /* [n] the diagonal of A as it was factorised, and as it is */
-    double *added;        /* [prone] what the dense factor holds besides Sigma */
+    pd_dense *dense;       /* the one in use */
+    pd_dense *dense_of[2]; /* without contact and with it; where it counts for what it adds, the first is both */
+    double active;         /* pd_linear_settings */
+    int n;                 /* rows of A */
+    int *rows;             /* [safe+prone] the row of A of each of the factor, the safe ones first, both ascending */
+    double *vector;        /* [safe+prone,3] */
+    real *staging;         /* [n,3] */
+    double *base, *total;  /* [n] the diagonal of A as it was factorised, and as it is */
+    double *added;         /* [prone] what the dense factor holds besides Sigma */
     int factored;
     pd_schur_cost cost;
 };
@@ -26,7 +28,7 @@ struct pd_schur {
 static void destroy(void *memory, pd_context *context) {
     pd_schur *self = memory;
     if (self->library) self->library->destroy(self->cholesky);
-    pd_dense_destroy(self->dense, context);
+    for (int k = 0; k < 2; k++) pd_dense_destroy(self->dense_of[k], context);
     free(self->rows);
     free(self->vector);
     free(self->staging);
@@ -96,11 +98,13 @@ static pd_status make_sigma(pd_schur *self) {
         return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for the Schur complement of %d rows: %zu bytes",
                        self->cost.prone, bytes);
     self->library->schur_complement(self->cholesky, sigma);
-    PD_TRY(pd_dense_create(&self->dense, self->context, self->library, self->cost.prone));
-    PD_TRY(pd_dense_upload(self->context, self->dense, sigma));
+    for (int k = 0; k < (self->active > 0 ? 2 : 1); k++) {
+        PD_TRY(pd_dense_create(&self->dense_of[k], self->context, self->library, self->cost.prone));
+        PD_TRY(pd_dense_upload(self->context, self->dense_of[k], sigma));
+    }
     self->cost.sigma_seconds = pd_seconds() - start;
     self->cost.factor_entries = self->library->factor_entries(self->cholesky);
-    self->cost.bytes = 3 * (long long)bytes;
+    self->cost.bytes = (self->active > 0 ? 5 : 3) * (long long)bytes;
 done:
     free(sigma);
     return status;
@@ -119,8 +123,20 @@ static pd_status factor_dense(pd_schur *self) {
                    error->vertex);
 }
 
+/* The factors of all there will be. */
+static pd_status factor_all(pd_schur *self) {
+    pd_status status = PD_OK;
+    for (int k = self->active > 0 ? 1 : 0; k >= 0; k--) {
+        for (int j = 0; j < self->cost.prone; j++) self->added[j] = k ? self->active : 0.0;
+        self->dense = self->dense_of[k];
+        PD_TRY(factor_dense(self));
+    }
+done:
+    return status;
+}
+
 static pd_status create(pd_schur **out, pd_context *context, const pd_cholesky_functions *cholesky, const pd_csr *A,
-                        const unsigned char *fixed, const unsigned char *prone) {
+                        const unsigned char *fixed, const unsigned char *prone, double active) {
     pd_error *error = pd_context_error(context);
     size_t n = (size_t)A->n;
     pd_status status = PD_OK;
@@ -130,6 +146,7 @@ static pd_status create(pd_schur **out, pd_context *context, const pd_cholesky_f
     if (!self || !slot) goto memory;
     self->context = context;
     self->library = cholesky;
+    self->active = active;
     self->n = A->n;
     self->rows = malloc((n + 1) * sizeof(int));
     self->vector = malloc((3 * n + 1) * sizeof(double));
@@ -157,7 +174,7 @@ static pd_status create(pd_schur **out, pd_context *context, const pd_cholesky_f
     }
     PD_TRY(factor_sparse(self, A, slot));
     PD_TRY(make_sigma(self));
-    status = factor_dense(self);
+    status = factor_all(self);
     goto done;
 
 memory:
@@ -171,10 +188,10 @@ done:
     return status;
 }
 
-/* The diagonal of A is `total`, B [n], from here on: factorises Sigma anew where that has changed. Waits. */
+/* The diagonal of A is `total`, B [n], from here on: factorises Sigma anew where that has changed, or takes the other of the two factors. Waits. */
 static pd_status set_diagonal(pd_schur *self, const double *total) {
     const int *prone = pd_schur_prone_rows(self);
-    int same = self->factored;
+    int same = self->factored, touched = 0;
     pd_status status = pd_memory_download(self->context, self->total, total, (size_t)self->n * sizeof *total);
     if (status) return status;
     for (int f = 0; f < self->cost.safe; f++) {
@@ -189,8 +206,21 @@ static pd_status set_diagonal(pd_schur *self, const double *total) {
     }
     for (int k = 0; k < self->cost.prone; k++) {
         double added = self->total[prone[k]] - self->base[prone[k]];
+        if (self->active > 0) {
+            touched |= added != 0.0;
+            if (!(added > self->active * (1.0 + 1e-12))) continue;
+            pd_context_error(self->context)->vertex = prone[k];
+            return pd_fail(
+                pd_context_error(self->context), PD_ERROR_VALUE,
+                "active: contact adds %g N/m at vertex %d, and SchurDirect was given %g for every vertex of its region; give more", added,
+                prone[k], self->active);
+        }
         same = same && added == self->added[k];
         self->added[k] = added;
+    }
+    if (self->active > 0) {
+        self->dense = self->dense_of[touched];
+        return PD_OK;
     }
     return same ? PD_OK : factor_dense(self);
 }
@@ -233,7 +263,7 @@ static pd_status prepare(pd_linear *self) {
         return pd_fail(pd_context_error(self->context), PD_ERROR_VALUE,
                        "linear: SchurDirect has one matrix for x, y and z, which what is held on lines and in planes couples");
     if (!schur) {
-        PD_TRY(create(&schur, self->context, self->cholesky, &self->A, self->fixed, self->settings.prone));
+        PD_TRY(create(&schur, self->context, self->cholesky, &self->A, self->fixed, self->settings.prone, self->settings.active));
         self->memory = schur;
     }
     if (self->shifted) status = set_diagonal(schur, self->total);

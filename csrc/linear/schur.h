@@ -11,6 +11,9 @@
  * and between forward and backward a nested iteration may change d2 as it likes (dynamics/schur_step.h). All of it is double, and the first
  * and last part lie on the host; Sigma and its factor stay in backend memory.
  *
+ * With `active` of pd_linear_settings there are two dense factors and never another: of Sigma, and of Sigma + active I, in use as soon as contact adds
+ * anything [Komaritzan and Botsch 2018, Projective Skinning]. It bounds what contact adds, so a solve goes less far and never too far.
+ *
  * The diagonal that contact changes (pd_linear_set_diagonal) may change at prone vertices alone: PD_ERROR_VALUE names one that is safe. */
 #ifndef PD_LINEAR_SCHUR_H
 #define PD_LINEAR_SCHUR_H

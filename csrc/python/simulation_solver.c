@@ -59,7 +59,7 @@ PyObject *pd_call_set_diagonal(pd_simulation_object *self, PyObject *object) {
     if (!pd_object_enter(self)) return NULL;
     const double *values = added ? PyArray_DATA(added) : NULL;
     pd_status status;
-    Py_BEGIN_ALLOW_THREADS status = pd_linear_upload_diagonal(linear, values);
+    Py_BEGIN_ALLOW_THREADS status = pd_simulation_keep_error(self->core, pd_linear_upload_diagonal(linear, values));
     Py_END_ALLOW_THREADS pd_object_leave(self);
     if (status) return pd_object_raise(self, status);
     Py_RETURN_NONE;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,6 +46,11 @@ class SchurDirect:
         `distance`, points (k, 3) in m.
     inner : int
         Solves of the small system in an iteration, at least 1. [Sec. 4.5: 1 to 5.]
+    active : float, optional
+        N/m. Two dense factors, made once: without contact, and with so much on the diagonal of every vertex of the region, in use as soon
+        as one of them is in contact: the two matrices of Komaritzan and Botsch 2018, Projective Skinning, with all collision proxies
+        active in the second. An iteration factorises nothing then, and moves what is not in contact less far than it could; the answer is
+        the same. At least what contact adds at any vertex. None: the matrix has what contact adds.
     distance : float, optional
         m. The region is all vertices of the elements that touch a surface vertex which at rest is at most so far from one of the points.
 
@@ -53,6 +58,7 @@ class SchurDirect:
     ------
     ValueError
         When a simulation is made: no free vertex is in the region, or all are; vertices slide.
+        In a step: contact adds more than `active` at a vertex, which is named.
     MemoryError
         When a simulation is made, before anything is computed: the dense matrices do not fit; the text has the bytes.
     RuntimeError
@@ -60,17 +66,20 @@ class SchurDirect:
 
     Notes
     -----
-    Memory: 32 m^2 bytes while it is prepared (Sigma, its factor, its place in the sparse factor, a copy on the way), 24 m^2 after; `cost`
-    says so before, and how long a dense factor takes. A region that holds all anchors of a body is none the worse: A is positive
-    definite where every body is held or dt is given, and so is Sigma.
+    Memory: 32 m^2 bytes while it is prepared (Sigma, its factor, its place in the sparse factor, a copy on the way), 24 m^2 after, with
+    `active` 16 m^2 more; `cost` says so before, and how long a dense factor takes. A region that holds all anchors of a body is none the
+    worse: A is positive definite where every body is held or dt is given, and so is Sigma.
     """
 
     region: Where
     inner: int = 3
     distance: float | None = None
+    active: float | None = field(default=None, metadata={"since": 2})
 
     def __post_init__(self):
         keep(self, inner=integer("inner", self.inner, 1))
+        if self.active is not None:
+            keep(self, active=number("active", self.active, above=0.0))
         if self.distance is not None:
             keep(self, distance=number("distance", self.distance, above=0.0), region=_tuple(real_array("region", self.region, (None, 3))))
         elif not callable(self.region):
@@ -85,7 +94,8 @@ class SchurDirect:
     def __repr__(self):
         region = self.region if callable(self.region) else f"<{len(self.region)} {'vertices' if self.distance is None else 'points'}>"
         distance = "" if self.distance is None else f", distance={self.distance}"
-        return f"SchurDirect({region}, inner={self.inner}{distance})"
+        active = "" if self.active is None else f", active={self.active:g}"
+        return f"SchurDirect({region}, inner={self.inner}{distance}{active})"
 
     def prone(self, scene: Scene) -> Any:
         """The free vertices of the region in a scene, x2.
@@ -140,18 +150,23 @@ class SchurDirect:
         return {
             "prone": prone,
             "safe": int((scene.fixed() == 0).sum()) - prone,
-            "bytes": _bytes(prone),
+            "bytes": self._bytes(prone),
             "flops": flops,
             "seconds": flops * _host.dense_factor_seconds(rows) / (rows**3 / 3.0),
         }
+
+    def _bytes(self, m):
+        """Sigma, its factor (both twice with `active`), its place in the sparse factor, and a copy on the way."""
+        return (32 if self.active is None else 48) * m * m
 
     def _resolved(self, scene):
         """The same with its vertices in the place of what named them, once it is known that they fit into memory."""
         prone = self.prone(scene)
         available = _available_memory()
-        if _bytes(len(prone)) > available:
+        needed = self._bytes(len(prone))
+        if needed > available:
             raise MemoryError(
-                f"region: the Schur complement of {len(prone)} vertices needs {_bytes(len(prone))} bytes, and {available} are available; "
+                f"region: the Schur complement of {len(prone)} vertices needs {needed} bytes, and {available} are available; "
                 "take fewer vertices, or linear=pdgpu.Direct()"
             )
         return replace(self, region=prone, distance=None)
@@ -222,11 +237,6 @@ def _near_surface(scene, points, near, distance):
             if len(elements):
                 chosen[body.slice][elements[close[elements].any(axis=1)]] = True
     return np.flatnonzero(chosen).astype(np.int32)
-
-
-def _bytes(m):
-    """Sigma, its factor, its place in the sparse factor, and a copy on the way."""
-    return 32 * m * m
 
 
 def _available_memory():

@@ -44,7 +44,7 @@ def settings_of(solver, device, n_vertices=0):
     if "linear" in settings or hasattr(solver, "preconditioner"):
         settings["linear"] = linear_settings(_linear_of(solver), iterations=1000 if newton else 1, device=device, blocks=newton)
     if isinstance(solver, ProjectiveDynamics):
-        settings |= {"prone": None, "inner": getattr(solver.linear, "inner", 1)}
+        settings |= {"prone": None, "inner": getattr(solver.linear, "inner", 1), "active": getattr(solver.linear, "active", None) or 0.0}
         if isinstance(solver.linear, SchurDirect):
             settings["prone"] = np.zeros(n_vertices, dtype=np.uint8)
             settings["prone"][list(solver.linear.region)] = 1

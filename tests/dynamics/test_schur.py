@@ -275,6 +275,40 @@ def test_contact_on_the_region_and_off_it(contact):
         run(pdgpu.SchurDirect(lambda points: points[:, 1] > 0.1))
 
 
+def test_two_factors_with_all_of_the_region_active():
+    """If not, a rival with two prefactored matrices [Komaritzan and Botsch 2018] is judged by something else, or finds another answer."""
+    scene = bar(block())
+    region = np.flatnonzero(tip(scene.rest_positions()))
+    two, direct = (simulate(scene, linear) for linear in (pdgpu.SchurDirect(region, inner=1, active=2e4), pdgpu.Direct()))
+    some, all_of_it = np.zeros(scene.n_vertices), np.zeros(scene.n_vertices)
+    some[two.solver.linear.prone(scene)[:3]] = [2e4, 1.0, 5.0]
+    all_of_it[two.solver.linear.prone(scene)] = 2e4
+    for given, counted in ((None, None), (some, all_of_it), (np.zeros(scene.n_vertices), None), (all_of_it, all_of_it)):
+        for sim, diagonal in ((two, given), (direct, counted)):
+            sim._backend.set_diagonal(diagonal)
+            sim.set_state(positions=bent(scene.rest_positions()))
+        for one, other in zip(iterates(two), iterates(direct), strict=True):
+            assert distance(one, other) <= 1e-12
+    assert two.parameters["schur"]["factorizations"] == 2 and two.parameters["schur"]["bytes"] == 40 * len(two.solver.linear.region) ** 2
+    some[two.solver.linear.region[1]] = 2.1e4
+    with pytest.raises(ValueError, match=rf"active: contact adds 21000 N/m at vertex {two.solver.linear.region[1]}, .* was given 20000"):
+        two._backend.set_diagonal(some)
+    assert repr(two.solver.linear).endswith("inner=1, active=20000)")
+
+
+def test_two_factors_answer_contact(tmp_path):
+    """If not, what is near contact and not in it is held back for good and not for an iteration, or a file forgets how it was solved."""
+    contact, found = pdgpu.PenaltyContact(stiffness=1e4, thickness=0.01), []
+    for active in (1e5, None):
+        linear = pdgpu.SchurDirect(lambda points: points[:, 1] < 0.06, inner=1, active=active)
+        sim = pdgpu.Simulation(floor_scene(), pdgpu.ProjectiveDynamics(iterations=400, linear=linear), dt=1 / 60, contact=contact)
+        sim.step(2)
+        found.append(sim.positions)
+        sim.save(tmp_path / "run")
+        assert pdgpu.Simulation.load(tmp_path / "run").solver == sim.solver
+    np.testing.assert_allclose(*found, atol=1e-4)
+
+
 def test_what_cannot_be_is_refused_with_its_numbers(monkeypatch):
     """Before anything is computed, and with what to do instead."""
     scene = bar(block((4, 2, 2)))
