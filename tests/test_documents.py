@@ -177,6 +177,20 @@ def test_the_prose_gives_the_figures_of_a_schur_complement():
     assert float(rows[0]["ratio"]) < 1.0 and rows[0]["tets"] == "56448"
 
 
+def test_the_prose_gives_the_figures_of_the_rivals_of_a_schur_complement():
+    """If not, a rival is said to be slower than it was."""
+    text, of = prose(), {row["solver"]: row for row in results("schur_rivals.csv")}
+
+    def reached(name):
+        return of[name]["iterations to 0.1"], of[name]["s to 0.1"]
+
+    assert "inner solves took {} iterations and {} s".format(*reached("Schur 3")) in text
+    assert "all factorised anew {} and {} s".format(*reached("all anew")) in text
+    assert "conjugate gradients {} and {} s".format(*reached("PCG 20")) in text
+    assert "{}, {}, {} and {} iterations with 1, 3, 5 and 20".format(*(reached(f"Schur {inner}")[0] for inner in (1, 3, 5, 20))) in text
+    assert f"{of['two factors 1']['error at the end']} of the error was left after {of['two factors 1']['iterations']} iterations" in text
+
+
 def test_the_prose_gives_the_figures_of_contact_by_projections():
     """If not, a speed is claimed that is not, or one that is given as missed after it was reached."""
     text, rows = prose(), results("projective_contact.csv")
