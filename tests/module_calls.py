@@ -154,6 +154,7 @@ def simulation_calls(module, n):
         "penalty_columns": (),
         "projective_columns": (),
         "driven": (),
+        "find_pairs_at": (ones.copy(),),
         "set_driven": (np.ones((DRIVEN, 3), dtype), np.zeros((DRIVEN, 3), dtype)),
         "gradient": (ones.copy(),),
         "gradient_rounding": (),

@@ -124,7 +124,7 @@ void pd_contact_destroy(pd_contact *self) {
     const void *memory[] = {scene->rest,    scene->radii,  scene->bodies, scene->areas,   scene->edge_areas, scene->planes,
                             self->driven,   self->targets, self->kept,    self->values,   self->corners,     self->partial,
                             self->hessians, self->energy,  c->kind,       c->points,      c->activation,     c->separation,
-                            c->weight,      c->threshold,  self->reaches, self->touching, self->chosen.rows};
+                            c->weight,      c->threshold,  self->reaches, self->touching, self->chosen.rows, self->found_at};
     for (int lag = 0; lag < PD_LAG_COUNT; lag++) {
         pd_friction_destroy(self->friction[lag]);
         pd_penalty_destroy(self->penalty[lag]);
@@ -294,16 +294,25 @@ pd_status pd_contact_detect(pd_contact *self, const real *x) {
     pd_friction *friction = self->friction[self->lag];
     pd_status status = PD_OK;
     if (!penalty) return PD_OK;
-    PD_TRY(pd_contact_find(self, x));
+    if (self->found_at)
+        PD_TRY(pd_contact_set_points(self, self->found_at, self->targets, self->surface->points));
+    else
+        PD_TRY(pd_contact_find(self, x));
     PD_TRY(pd_penalty_detect(penalty, self->surface->points));
     if (friction) { // a first guess falls through what carries it: its forces are none
         pd_penalty_view view = pd_penalty_pairs_of(penalty);
-        const real *forces_at = self->fresh ? pd_penalty_start(penalty) : self->surface->points;
+        const real *forces_at = self->fresh || self->found_at ? pd_penalty_start(penalty) : self->surface->points;
         PD_TRY(pd_friction_lag_frozen(friction, &view.pairs, &view.incidence, view.keys, forces_at));
     }
     self->fresh = 0;
 done:
     return status;
+}
+
+pd_status pd_contact_find_at(pd_contact *self, const real *x) {
+    size_t bytes = 3 * (size_t)self->n_vertices * sizeof(real);
+    if (self->found_at) return pd_memory_upload(self->context, self->found_at, x, bytes);
+    return pd_upload(self->context, (void **)&self->found_at, x, bytes);
 }
 
 pd_status pd_contact_follow_friction(pd_contact *self) {
@@ -313,7 +322,7 @@ pd_status pd_contact_follow_friction(pd_contact *self) {
     return pd_friction_follow(friction, &view.pairs, self->surface->points);
 }
 
-int pd_contact_interval(const pd_contact *self) { return self->interval; }
+int pd_contact_interval(const pd_contact *self) { return self->found_at && self->interval > 0 ? 0 : self->interval; }
 
 pd_penalty *pd_contact_penalty(const pd_contact *self, int lag) { return self->penalty[lag]; }
 

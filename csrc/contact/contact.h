@@ -124,6 +124,9 @@ pd_friction *pd_contact_friction(const pd_contact *contact, int lag);
 /* The pairs of the lag that acts are from now on those of a detection from where the step began to x [n_vertices,3] B, with the friction that
  * goes with them. Nothing happens without a penalty. Waits. Errors: PD_ERROR_MEMORY. */
 pd_status pd_contact_detect(pd_contact *contact, const real *x);
+/* From now on every detection, whoever asks, is one to x [n_vertices,3] H with what is driven at its target, and friction has the forces where the step
+ * began: so steps and questions from one state have one potential. Errors: PD_ERROR_MEMORY. */
+pd_status pd_contact_find_at(pd_contact *contact, const real *x);
 /* Iterations from one detection to the next; 0: there is one a step; -1: there is no penalty. */
 int pd_contact_interval(const pd_contact *contact);
 /* NULL: there is none. */

@@ -51,6 +51,18 @@ PyObject *pd_call_set_driven(pd_simulation_object *self, PyObject *arguments) {
     Py_RETURN_NONE;
 }
 
+static pd_status find_pairs_at(pd_simulation *core, const void *given, void *out) {
+    (void)out;
+    return pd_simulation_keep_error(core, pd_contact_find_at(pd_simulation_contact(core), given));
+}
+
+PyObject *pd_call_find_pairs_at(pd_simulation_object *self, PyObject *object) {
+    const real *x;
+    if (!pd_simulation_contact(self->core)) return PyErr_Format(PyExc_ValueError, "contact: this simulation has none");
+    if (!pd_object_read_vectors(self, object, "x", &x) || !pd_object_call(self, find_pairs_at, x, NULL)) return NULL;
+    Py_RETURN_NONE;
+}
+
 /* ---- what a record says ---------------------------------------------------------------------------------------------------------------- */
 
 typedef struct {

@@ -60,6 +60,7 @@ PyObject *pd_call_penalty_columns(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_projective_columns(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_contact_row(pd_simulation_object *self, PyObject *arguments);
 PyObject *pd_call_driven(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_find_pairs_at(pd_simulation_object *self, PyObject *object);
 PyObject *pd_call_set_driven(pd_simulation_object *self, PyObject *arguments);
 
 /* simulation_state.c */

@@ -217,9 +217,11 @@ def compare(
         The converged answer x*: from Newton in float64, down to |g| <= 1e-10 |g0| or to what rounding leaves (`StepRecord.at_rounding`), as
         given, or none (no relative columns). Where Newton does not get there, a RuntimeWarning says how far it came, and the comparison
         goes on without a reference.
-    contact : BarrierContact, optional
+    contact : BarrierContact or PenaltyContact, optional
         What keeps bodies apart, for all solvers: a part of the objective that they are measured on. Friction is lagged once: with
-        further lags every solver would end with an objective of its own.
+        further lags every solver would end with an objective of its own. With a penalty, whose pairs every solver would find on its own
+        way, all have those of one detection: at the answer of Newton, which finds them as `contact` says, or at the reference, where that
+        is an array. So what is compared is how fast solvers minimise, not how they detect. It needs a reference.
     initialization : str
         First guess of every solver.
     device, dtype, threads
@@ -247,8 +249,11 @@ def compare(
         raise ValueError(f"start: expected (positions, velocities) or a Snapshot, got {type(start).__name__}")
     if isinstance(contact, TwoWayContact):
         raise TypeError("contact: TwoWayContact answers after the solvers, so that there is no objective common to all")
-    if isinstance(contact, PenaltyContact):
-        raise TypeError("contact: PenaltyContact finds its pairs on the way of each solver, so that there is no objective common to all")
+    soft = isinstance(contact, PenaltyContact)
+    if soft and contact.variant == "paper":
+        raise ValueError('contact: variant="paper" has friction without a potential, so that there is no objective common to all')
+    if soft and reference is None:
+        raise ValueError("reference: a penalty needs one, where its pairs are found, got None")
     if getattr(contact, "friction_lags", 1) > 1:
         raise ValueError(
             "contact: friction_lags must be 1, so that there is one objective for all: a second pass takes friction from where a solver "
@@ -263,13 +268,18 @@ def compare(
     n = len(evaluator.masses)
     bar = _bar(progress, len(solvers) + (reference is not None))
 
-    x_star = None
+    x_star = found_at = None
     if isinstance(reference, str):
         choice("reference", reference, ("newton",))
         bar("reference: Newton")
-        x_star = _newton_reference(scene, dt, start, initialization, threads, evaluator, contact)
+        if soft:
+            found_at = _penalised(scene, dt, start, initialization, threads, contact)
+            _find_pairs_at(evaluator.simulation, found_at)
+        x_star = _newton_reference(scene, dt, start, initialization, threads, evaluator, contact, found_at)
     elif reference is not None:
         x_star = real_array("reference", reference, (n, 3))
+        found_at = x_star if soft else None
+        _find_pairs_at(evaluator.simulation, found_at)
     g_star = None if x_star is None else evaluator.potential(x_star)
 
     records, positions, failures = {}, {}, []
@@ -279,6 +289,7 @@ def compare(
         try:
             simulation = Simulation(scene, solver, dt=dt, contact=contact, device=device, dtype=dtype, threads=threads)
             _place(simulation, start)
+            _find_pairs_at(simulation, found_at)
             records[name], positions[name] = _run(simulation, evaluator, x_star, g_star, guess)
         except (RuntimeError, ValueError) as error:
             failures.append(error)
@@ -365,7 +376,21 @@ def _ratio(values):
         return values / first
 
 
-def _newton_reference(scene, dt, start, initialization, threads, evaluator, contact):
+def _find_pairs_at(simulation, x):
+    """Holds the pairs of a penalty to those at x; None: there is no penalty."""
+    if x is not None:
+        simulation._backend.find_pairs_at(simulation._cast(x))
+
+
+def _penalised(scene, dt, start, initialization, threads, contact):
+    """Where Newton comes with a penalty whose pairs it finds on its way."""
+    simulation = Simulation(scene, Newton(iterations=100, initialization=initialization), dt=dt, contact=contact, threads=threads)
+    _place(simulation, start)
+    simulation.step()
+    return simulation.positions
+
+
+def _newton_reference(scene, dt, start, initialization, threads, evaluator, contact, found_at):
     """x* of the step, converged to the floor of double precision; None, with a warning, where it is not."""
     solver = Newton(iterations=500, initialization=initialization)
     norms = {}
@@ -381,6 +406,7 @@ def _newton_reference(scene, dt, start, initialization, threads, evaluator, cont
     try:
         simulation = Simulation(scene, solver, dt=dt, contact=contact, threads=threads)
         _place(simulation, start)
+        _find_pairs_at(simulation, found_at)
         simulation._step(False, observer=observe, keep_diverged=True)
         step, first, last = simulation.last_step, norms["first"], norms["last"]
         if step.behind > 0.0:

@@ -367,6 +367,43 @@ def test_bits_of_every_solver(name):
     assert len(one.contact_forces()) > 0
 
 
+def piled(offset=0.0):
+    """The scene of `pile` and a state of it in which both cubes are pressed, m and m/s."""
+    sim = pile(MINIMISERS["newton"], pdgpu.PenaltyContact(2e-3, 3e4, friction=0.5, friction_velocity=0.01))
+    sim.step(2)
+    return sim._scene, (sim.positions + offset, sim.velocities)
+
+
+@pytest.mark.parametrize("interval", [1, 10])
+def test_comparison(interval):
+    """All solvers have one objective, that of the pairs at the answer: they end there, and none of them below it, however often each would
+    look for pairs by itself. If not, a curve would end at an answer of its own."""
+    scene, start = piled()
+    contact = pdgpu.PenaltyContact(2e-3, 3e4, detection_interval=interval, friction=0.5, friction_velocity=0.01)
+    comparison = pdgpu.compare(scene, MINIMISERS, dt=0.01, start=start, contact=contact)
+    assert set(comparison) == set(MINIMISERS)
+    for name in comparison:
+        record = comparison[name]
+        assert record["active_contacts"][-1] >= 2
+        assert record["relative_loss"].min() > -1e-9, name
+        assert record["relative_error"][-1] < 1e-4, name
+        assert record["relative_loss"][-1] < 1e-6, name
+        assert (record["contact_potential"][-1] > 0.0) and (record["friction_potential"][-1] > 0.0)
+
+
+def test_comparison_with_a_given_reference():
+    """Pairs are those there: with none near it, what would touch has nothing to touch."""
+    scene, start = piled()
+    contact = pdgpu.PenaltyContact(2e-3, 3e4)
+    solvers = {"vbd": pdgpu.VertexBlockDescent(iterations=30)}
+    found = pdgpu.compare(scene, solvers, dt=0.01, start=start, contact=contact)
+    again = pdgpu.compare(scene, solvers, dt=0.01, start=start, contact=contact, reference=found.reference)
+    np.testing.assert_allclose(again.positions["vbd"], found.positions["vbd"], rtol=0.0, atol=1e-6)
+    away = pdgpu.compare(scene, solvers, dt=0.01, start=start, contact=contact, reference=found.reference + [0.0, 0.0, 1.0])
+    assert away["vbd"]["active_contacts"].max() <= 4.0  # between the cubes
+    assert found["vbd"]["active_contacts"][-1] > away["vbd"]["active_contacts"][-1]
+
+
 # ---- answers on paper --------------------------------------------------------------------------------------------------------------------
 
 
@@ -519,8 +556,10 @@ def test_refusals():
         simulation(two_balls(0.3), paper, pdgpu.Newton())
     with pytest.raises(ValueError, match="line_search"):
         simulation(two_balls(0.3), paper, pdgpu.VertexBlockDescent(line_search=True))
-    with pytest.raises(TypeError, match="no objective common to all"):
-        pdgpu.compare(two_balls(0.3), {"vbd": SOLVER}, dt=0.01, contact=contact)
+    with pytest.raises(ValueError, match="no objective common to all"):
+        pdgpu.compare(two_balls(0.3), {"vbd": SOLVER}, dt=0.01, contact=paper)
+    with pytest.raises(ValueError, match="reference: a penalty needs one"):
+        pdgpu.compare(two_balls(0.3), {"vbd": SOLVER}, dt=0.01, contact=contact, reference=None)
     scene = two_balls(0.3)
     with pytest.raises(ValueError, match="friction: no body and no obstacle is called 'cloth'"):
         simulation(scene, pdgpu.PenaltyContact(1e-3, 1e4, friction={("cloth", "left"): 0.1}))
