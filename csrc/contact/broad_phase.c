@@ -229,36 +229,43 @@ static pd_status append_pairs(pd_broad_phase *phase, int which) {
     }
 }
 
+/* Makes room for what was found. */
+static pd_status lengthen(pd_broad_phase *phase, pair_list *list, size_t found) {
+    size_t capacity = list->buffer.capacity > 0 ? list->buffer.capacity : FEWEST_PAIRS; /* 0: memory ran out before */
+    pd_status status = PD_OK;
+    if (found > UINT32_MAX)
+        return pd_fail(pd_context_error(phase->context), PD_ERROR_MEMORY, "broad phase: %zu pairs are more than a list can hold", found);
+    while (capacity < found) capacity *= 2;
+    status = resize(phase, list, capacity);
+    if (status) {
+        pd_error cause = *pd_context_error(phase->context);
+        return pd_fail(pd_context_error(phase->context), status, "no room for %zu pairs that may meet: %.300s", found, cause.text);
+    }
+    phase->counts.retries++;
+    return PD_OK;
+}
+
+static pd_status append_anew(pd_broad_phase *phase, int which) {
+    uint64_t *found = phase->lists[which].buffer.found;
+    pd_status status = pd_memory_clear(phase->context, found, sizeof *found);
+    return status ? status : append_pairs(phase, which);
+}
+
 /* Appends to the lists first .. last until their pairs have room, with one readback for all of them. */
 static pd_status fill_lists(pd_broad_phase *phase, int first, int last) {
-    pd_context *context = phase->context;
     int missing[LISTS] = {1, 1, 1}, again = 1;
     pd_status status = PD_OK;
     while (again) {
         again = 0;
-        for (int which = first; which <= last; which++) {
-            if (!missing[which]) continue;
-            PD_TRY(pd_memory_clear(context, phase->lists[which].buffer.found, sizeof *phase->lists[which].buffer.found));
-            PD_TRY(append_pairs(phase, which));
-        }
+        for (int which = first; which <= last; which++)
+            if (missing[which]) PD_TRY(append_anew(phase, which));
         PD_TRY(pd_broad_phase_read_findings(phase));
         for (int which = first; which <= last; which++) {
             pair_list *list = &phase->lists[which];
-            size_t found = (size_t)phase->seen.found[which];
-            size_t capacity = list->buffer.capacity > 0 ? list->buffer.capacity : FEWEST_PAIRS; /* 0: memory ran out before */
-            list->n = found;
-            missing[which] = found > list->buffer.capacity;
-            if (!missing[which]) continue;
-            if (found > UINT32_MAX)
-                return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "broad phase: %zu pairs are more than a list can hold", found);
-            while (capacity < found) capacity *= 2;
-            status = resize(phase, list, capacity);
-            if (status) {
-                pd_error cause = *pd_context_error(context);
-                PD_TRY(pd_fail(pd_context_error(context), status, "no room for %zu pairs that may meet: %.300s", found, cause.text));
-            }
-            phase->counts.retries++;
-            again = 1;
+            list->n = (size_t)phase->seen.found[which];
+            missing[which] = list->n > list->buffer.capacity;
+            if (missing[which]) PD_TRY(lengthen(phase, list, list->n));
+            again |= missing[which];
         }
     }
 done:
@@ -267,18 +274,71 @@ done:
 
 static pd_status sort_list(pd_broad_phase *phase, int which, pd_pairs *pairs) {
     pair_list *list = &phase->lists[which];
-    *pairs = (pd_pairs){list->n, list->pairs};
+    *pairs = (pd_pairs){list->n, list->pairs, NULL};
     return pd_sort_pairs(phase->context, list->n, &list->buffer, list->scratch, &phase->work, list->pairs);
+}
+
+static pd_status find_boxes(pd_broad_phase *phase, const real *x_t0, const real *x_t1, double margin) {
+    real wide = (real)margin; /* in this precision, not below what was asked for */
+    pd_status status = PD_OK;
+    if ((double)wide < margin) wide += (real)4 * PD_EPSILON * wide;
+    for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++)
+        PD_TRY(pd_primitive_boxes(phase->context, &phase->primitives[kind], x_t0, x_t1, wide));
+done:
+    return status;
+}
+
+/* The list of what was appended, as far as there is room for it. */
+static pd_status sort_as_far(pd_broad_phase *phase, int which, pd_pairs *pairs) {
+    pair_list *list = &phase->lists[which];
+    size_t n = list->buffer.capacity;
+    pd_status status;
+    if (pd_fetches_at_once(phase->context) && phase->seen.found[which] < n) n = (size_t)phase->seen.found[which];
+    *pairs = (pd_pairs){n, list->pairs, list->buffer.found};
+    status = pd_pad_pairs(phase->context, n, &list->buffer);
+    return status ? status : pd_sort_pairs(phase->context, n, &list->buffer, list->scratch, &phase->work, list->pairs);
+}
+
+pd_status pd_broad_phase_ask(pd_broad_phase *phase, const real *x_t0, const real *x_t1, double margin, pd_pairs *vertex_triangle,
+                             pd_pairs *edge_edge) {
+    pd_status status;
+    if (phase->method != PD_BROAD_PHASE_TREE) return pd_broad_phase_find(phase, x_t0, x_t1, margin, 0, vertex_triangle, edge_edge);
+    PD_TRY(find_boxes(phase, x_t0, x_t1, margin));
+    PD_TRY(pd_broad_phase_follow(phase));
+    PD_TRY(append_anew(phase, VERTEX_TRIANGLE));
+    PD_TRY(append_anew(phase, EDGE_EDGE));
+    PD_TRY(pd_memory_fetch(phase->context, &phase->seen, phase->findings, sizeof phase->seen));
+    PD_TRY(sort_as_far(phase, VERTEX_TRIANGLE, vertex_triangle));
+    PD_TRY(sort_as_far(phase, EDGE_EDGE, edge_edge));
+done:
+    return status;
+}
+
+void pd_broad_phase_room(const pd_broad_phase *phase, const uint64_t *found[2], size_t room[2]) {
+    for (int which = VERTEX_TRIANGLE; which <= EDGE_EDGE; which++)
+        found[which] = phase->lists[which].buffer.found, room[which] = phase->lists[which].buffer.capacity;
+}
+
+pd_status pd_broad_phase_told(pd_broad_phase *phase, size_t n[2], int *enough) {
+    pd_status status = PD_OK;
+    *enough = 1;
+    for (int which = VERTEX_TRIANGLE; which <= EDGE_EDGE; which++) {
+        pair_list *list = &phase->lists[which];
+        n[which] = list->n = (size_t)phase->seen.found[which];
+        if (list->n <= list->buffer.capacity) continue;
+        PD_TRY(lengthen(phase, list, list->n));
+        *enough = 0;
+    }
+done:
+    return status;
 }
 
 pd_status pd_broad_phase_find(pd_broad_phase *phase, const real *x_t0, const real *x_t1, double margin, int rebuild,
                               pd_pairs *vertex_triangle, pd_pairs *edge_edge) {
-    real wide = (real)margin; /* in this precision, not below what was asked for */
-    if ((double)wide < margin) wide += (real)4 * PD_EPSILON * wide;
     pd_context *context = phase->context;
     pd_status status;
     PD_TRY(pd_mark(context, PD_MARK_BEGIN));
-    for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++) PD_TRY(pd_primitive_boxes(context, &phase->primitives[kind], x_t0, x_t1, wide));
+    PD_TRY(find_boxes(phase, x_t0, x_t1, margin));
     PD_TRY(pd_broad_phase_structure(phase, rebuild));
     PD_TRY(pd_mark(context, PD_MARK_MIDDLE));
     if (phase->method == PD_BROAD_PHASE_PATCHES) PD_TRY(fill_lists(phase, PATCH_PAIRS, PATCH_PAIRS));

@@ -31,7 +31,8 @@ typedef struct pd_broad_phase_description {
 /* Pairs of one kind: vertex and triangle, or two edges i < j; rows of corners, sorted. */
 typedef struct pd_pairs {
     size_t n;
-    int *pairs; /* B [n,2] */
+    int *pairs;            /* B [n,2] */
+    const uint64_t *count; /* B [1] how many there are, where n is the most that there are; NULL: n */
 } pd_pairs;
 
 /* What a broad phase has done, and what it holds. */
@@ -55,6 +56,15 @@ const pd_primitives *pd_broad_phase_primitives(const pd_broad_phase *phase, int 
  * The lists stay valid until the next call. Primitives with NaN are in no pair. Errors: PD_ERROR_MEMORY, PD_ERROR_NOT_FINITE. */
 pd_status pd_broad_phase_find(pd_broad_phase *phase, const real *x_t0, const real *x_t1, double margin, int rebuild,
                               pd_pairs *vertex_triangle, pd_pairs *edge_edge);
+
+/* The same, and the host waits for nothing: the lists have their counts on the device, where rows behind them mean nothing. Once the host has
+ * waited, n [2] says how many there are, and *enough whether they had room; if not, there is more now, and the search is to be asked for again. A tree that has become too
+ * costly is built again by the next search, not by this one. Trees alone: other methods wait. */
+pd_status pd_broad_phase_ask(pd_broad_phase *phase, const real *x_t0, const real *x_t1, double margin, pd_pairs *vertex_triangle,
+                             pd_pairs *edge_edge);
+pd_status pd_broad_phase_told(pd_broad_phase *phase, size_t n[2], int *enough);
+/* Where the counts of the last search stand, B [1] each, and how many pairs there is room for. */
+void pd_broad_phase_room(const pd_broad_phase *phase, const uint64_t *found[2], size_t room[2]);
 
 pd_broad_phase_counts pd_broad_phase_counted(const pd_broad_phase *phase);
 

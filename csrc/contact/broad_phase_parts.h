@@ -28,6 +28,7 @@ typedef struct findings {
 typedef struct primitive_tree {
     pd_tree *tree;
     double cost; /* when it was built; 0: there is none */
+    int asked;   /* it was built, and its cost is not yet known */
 } primitive_tree;
 
 struct pd_broad_phase {
@@ -52,5 +53,7 @@ pd_status pd_broad_phase_read_findings(pd_broad_phase *phase);
 
 /* The trees or grids, or the boxes of the patches, over the primitives' boxes; rebuild: trees anew. */
 pd_status pd_broad_phase_structure(pd_broad_phase *phase, int rebuild);
+/* The trees, without a wait. */
+pd_status pd_broad_phase_follow(pd_broad_phase *phase);
 
 #endif

@@ -64,6 +64,22 @@ done:
     return status;
 }
 
+pd_status pd_broad_phase_follow(pd_broad_phase *phase) {
+    static const int kinds[2] = {PD_TRIANGLES, PD_EDGES};
+    pd_status status = PD_OK;
+    for (int i = 0; i < 2; i++) {
+        primitive_tree *t = &phase->trees[kinds[i]];
+        double cost = phase->seen.costs[kinds[i]];
+        if (t->asked) t->cost = cost;
+        t->asked = !(t->cost > 0.0) || cost > COST_LIMIT * t->cost;
+        PD_TRY(t->asked ? build_tree(phase, kinds[i])
+                        : pd_tree_fit(phase->context, t->tree, &phase->primitives[kinds[i]], &phase->findings->costs[kinds[i]]));
+        phase->counts.refits += !t->asked;
+    }
+done:
+    return status;
+}
+
 /* The finest cells are two to four times as large as the boxes are on average, so that most boxes are on one level; with cells half as large
  * a cloth took 1.3 to 1.9 times as long on the CPU. And they are not so many that their numbers overflow. */
 static pd_status build_grids(pd_broad_phase *phase) {

@@ -222,9 +222,48 @@ done:
     return status;
 }
 
+void pd_contact_forget_near(pd_contact *self) {
+    self->listed = self->n = 0;
+    pd_proximity_forget(self->proximity);
+}
+
+pd_status pd_contact_ask(pd_contact *self, const real *x, double expected, pd_active_pairs *near, const real **distances,
+                         pd_contact_pairs *limits) {
+    const pd_contact_columns *c = &self->columns;
+    pd_status status;
+    double begun = pd_seconds();
+    self->listed = self->n = 0;
+    PD_TRY(pd_contact_set_points(self, x, self->ahead ? self->targets : self->driven, self->surface->points));
+    PD_TRY(pd_proximity_ask(self->proximity, self->reach, SEARCH_FACTOR * self->reach, expected, near));
+    PD_TRY(pd_contact_make_room(self, near->capacity));
+    PD_TRY(pd_contact_describe(self->context, &self->scene, near, (int)near->capacity, c));
+    *limits =
+        (pd_contact_pairs){(int)near->capacity, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold, near->count};
+    PD_TRY(pd_contact_batch(self->context, &self->law, PD_CONTACT_DISTANCE, limits, self->surface->points, self->values));
+    *distances = self->values;
+    self->culling += pd_seconds() - begun;
+done:
+    return status;
+}
+
+pd_status pd_contact_told(pd_contact *self, double *went, int *whole) {
+    pd_status status;
+    int searched;
+    size_t n;
+    PD_TRY(pd_proximity_told(self->proximity, self->reach, went, &searched, whole));
+    if (!*whole) return PD_OK;
+    self->searches += searched;
+    pd_proximity_active(self->proximity, &n);
+    PD_TRY(pd_proximity_incidence(self->proximity, self->columns.points, &self->incidence));
+    self->n = (int)n;
+    self->listed = 1;
+done:
+    return status;
+}
+
 pd_contact_pairs pd_contact_listed(const pd_contact *self) {
     const pd_contact_columns *c = &self->columns;
-    return (pd_contact_pairs){self->n, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold};
+    return (pd_contact_pairs){self->n, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold, NULL};
 }
 
 pd_status pd_contact_evaluate(const pd_contact *self, int quantity, real *out) {

@@ -17,6 +17,7 @@
 #include "loops/contact_loops.h"
 
 typedef struct pd_contact pd_contact;
+typedef struct pd_guard pd_guard; /* guard.h */
 
 enum { PD_GUARD_IMPACT, PD_GUARD_REACH, PD_GUARD_COUNT };
 
@@ -136,6 +137,14 @@ pd_penalty *pd_contact_penalty(const pd_contact *contact, int lag);
 
 /* The pairs that may act at x. Free where x and the driven points are as they were. Errors: PD_ERROR_MEMORY, with the number of pairs. */
 pd_status pd_contact_find(pd_contact *contact, const real *x);
+/* Nothing vouches for what was found: the next looks for it anew. */
+void pd_contact_forget_near(pd_contact *contact);
+/* The same where the points are thought to have moved no farther than `expected`, m, and the host waits for nothing: the active pairs with their count on
+ * the device, their distances, radii not subtracted, and limits, all as long as there is room for pairs. Once the host has waited, the second says what
+ * the points went, m, and whether these are all pairs; if not, pd_contact_find is to follow. */
+pd_status pd_contact_ask(pd_contact *contact, const real *x, double expected, pd_active_pairs *near, const real **distances,
+                         pd_contact_pairs *limits);
+pd_status pd_contact_told(pd_contact *contact, double *went, int *whole);
 /* J; infinite where nothing is left of a gap. Waits. */
 pd_status pd_contact_potential(pd_contact *contact, const real *x, double *energy);
 /* Of friction, J, at the same x as pd_contact_place was called with last. Waits. */
@@ -181,8 +190,13 @@ pd_status pd_contact_limit(pd_contact *contact, const real *x_0, const real *x_1
 /* The same by the time of impact where vertices are up to slack [n_vertices] H m off their straight ways. */
 pd_status pd_contact_limit_curved(pd_contact *contact, const real *x_0, const real *x_1, int driven, const real *slack, double *part);
 
-/* The pairs that come nearer than the separation on the way that the last pd_contact_limit looked at by the time of impact; guard.h. */
-pd_status pd_contact_hits(pd_contact *contact, const pd_active_pairs **hits, size_t *n);
+/* By the time of impact, with all that is driven, without a wait; guard.h says what the three are. */
+pd_status pd_contact_ask_limit(pd_contact *contact, const real *x_0, const real *x_1, const pd_active_pairs **hits);
+pd_status pd_contact_limit_told(pd_contact *contact, double *part, int *whole);
+pd_status pd_contact_hits(pd_contact *contact, const pd_active_pairs **hits, size_t *n, int *whole);
+pd_guard *pd_contact_guard(const pd_contact *contact);
+/* x goes that part of its way to x_1, and the driven points the other of theirs to their targets, both B [1]. */
+pd_status pd_contact_go(pd_contact *contact, const double *part, const double *driven, const real *x_1, real *x);
 
 /* ---- for what answers contact in another way than by a law ----------------------------------------------------------------------------- */
 

@@ -15,6 +15,14 @@ static const double NEAR = 0.5;
 
 /* ---- the guard ------------------------------------------------------------------------------------------------------------------------ */
 
+/* What the caller makes of x_0 + part (x_1 - x_0) is rounded, and so may x_1 have been. */
+static double rounding_of_way(const pd_contact *self) { return 2.0 * (double)PD_EPSILON * pd_proximity_size(self->proximity); }
+
+static pd_status set_way(const pd_contact *self, const real *x_0, const real *x_1, int driven) {
+    pd_status status = pd_contact_set_points(self, x_0, self->driven, pd_guard_start(self->guard));
+    return status ? status : pd_contact_set_points(self, x_1, driven ? self->targets : self->driven, pd_guard_end(self->guard));
+}
+
 pd_status pd_contact_limit(pd_contact *self, const real *x_0, const real *x_1, int driven, double *part) {
     pd_status status;
     *part = 1.0;
@@ -37,17 +45,33 @@ done:
 }
 
 pd_status pd_contact_limit_curved(pd_contact *self, const real *x_0, const real *x_1, int driven, const real *slack, double *part) {
-    // what the caller makes of x_0 + part (x_1 - x_0) is rounded, and so may x_1 have been
-    double rounding = 2.0 * (double)PD_EPSILON * pd_proximity_size(self->proximity);
     pd_status status;
-    PD_TRY(pd_contact_set_points(self, x_0, self->driven, pd_guard_start(self->guard)));
-    PD_TRY(pd_contact_set_points(self, x_1, driven ? self->targets : self->driven, pd_guard_end(self->guard)));
-    PD_TRY(pd_guard_part(self->guard, rounding, slack, self->n_vertices, part));
+    PD_TRY(set_way(self, x_0, x_1, driven));
+    PD_TRY(pd_guard_part(self->guard, rounding_of_way(self), slack, self->n_vertices, part));
 done:
     return status;
 }
 
-pd_status pd_contact_hits(pd_contact *self, const pd_active_pairs **hits, size_t *n) { return pd_guard_hits(self->guard, hits, n); }
+pd_status pd_contact_ask_limit(pd_contact *self, const real *x_0, const real *x_1, const pd_active_pairs **hits) {
+    pd_status status;
+    PD_TRY(set_way(self, x_0, x_1, 1));
+    PD_TRY(pd_guard_ask(self->guard, rounding_of_way(self), hits));
+done:
+    return status;
+}
+
+pd_status pd_contact_limit_told(pd_contact *self, double *part, int *whole) { return pd_guard_told(self->guard, part, whole); }
+
+pd_status pd_contact_hits(pd_contact *self, const pd_active_pairs **hits, size_t *n, int *whole) {
+    return pd_guard_hits(self->guard, hits, n, whole);
+}
+
+pd_guard *pd_contact_guard(const pd_contact *self) { return self->guard; }
+
+pd_status pd_contact_go(pd_contact *self, const double *part, const double *driven, const real *x_1, real *x) {
+    pd_status status = pd_move_part_of_way(self->context, self->n_vertices, part, x_1, x);
+    return status ? status : pd_move_part_of_way(self->context, self->n_driven, driven, self->targets, self->driven);
+}
 
 /* ---- for what answers contact in another way than by a law ----------------------------------------------------------------------------- */
 

@@ -26,7 +26,7 @@ struct pd_guard {
     size_t capacity;
     int *corners; /* B [capacity,4] */
 
-    /* of the last pd_guard_part; and the pairs of pd_guard_hits */
+    /* of the last way that was looked at; and the pairs of pd_guard_ask */
     pd_candidates candidates;
     real padded; /* the separation with what is rounded, m */
     size_t flag_capacity;
@@ -35,6 +35,10 @@ struct pd_guard {
     pd_work work;
     int *rows; /* B [hits.capacity] */
     pd_active_pairs hits;
+
+    /* as the host was last told */
+    pd_earliest seen;
+    uint64_t n_hits;
 
     double culling, impact; /* s so far */
 };
@@ -97,18 +101,15 @@ done:
     return status;
 }
 
-pd_status pd_guard_part(pd_guard *self, double rounding, const real *slack, int n_slack, double *part) {
+/* Asks for the earliest time, with all that is wider by the most of a slack. */
+static pd_status ask(pd_guard *self, double rounding, const real *radii, double most) {
     pd_context *context = self->context;
     pd_pairs vertex_triangle, edge_edge;
     pd_status status;
-    int index;
     double begun = pd_seconds(), found;
     // each box is wider by half of what two of them must keep; what rounding adds to that is far below the activation distance
-    double margin = 0.5 * self->separation + self->activation / 16.0, most = 0.0;
-    if (slack) PD_TRY(pad_radii(self, slack, n_slack, &most));
-    const real *radii = slack ? self->padded_radii : self->radii;
-    margin += most;
-    PD_TRY(pd_broad_phase_find(self->phase, self->start, self->end, margin, 0, &vertex_triangle, &edge_edge));
+    double margin = 0.5 * self->separation + self->activation / 16.0 + most;
+    PD_TRY(pd_broad_phase_ask(self->phase, self->start, self->end, margin, &vertex_triangle, &edge_edge));
     self->culling += (found = pd_seconds()) - begun;
     size_t n = vertex_triangle.n + edge_edge.n;
     if (n + (size_t)self->n_planes * (size_t)self->n_asked > INT_MAX)
@@ -120,6 +121,8 @@ pd_status pd_guard_part(pd_guard *self, double rounding, const real *slack, int 
                                        .n_edge_edge = edge_edge.n,
                                        .vertex_triangle = vertex_triangle.pairs,
                                        .edge_edge = edge_edge.pairs,
+                                       .count_vertex_triangle = vertex_triangle.count,
+                                       .count_edge_edge = edge_edge.count,
                                        .vertices = pd_broad_phase_primitives(self->phase, PD_VERTICES)->corners,
                                        .edges = pd_broad_phase_primitives(self->phase, PD_EDGES)->corners,
                                        .triangles = pd_broad_phase_primitives(self->phase, PD_TRIANGLES)->corners,
@@ -127,19 +130,38 @@ pd_status pd_guard_part(pd_guard *self, double rounding, const real *slack, int 
                                        .n_asked = self->n_asked};
     int n_vt = (int)vertex_triangle.n, n_ee = (int)edge_edge.n;
     int *corners = self->corners;
-    real separation = self->padded = (real)(self->separation + rounding), time;
+    real separation = self->padded = (real)(self->separation + rounding);
     PD_TRY(pd_candidate_points(context, &self->candidates, 0, (int)n, corners));
     PD_TRY(pd_earliest_begin(context, 1, self->earliest));
-    PD_TRY(pd_earliest_collision(context, PD_VERTEX_TRIANGLE, PD_CCD_CERTIFIED, n_vt, self->start, self->end, corners, separation, radii, 0,
-                                 self->earliest));
-    PD_TRY(pd_earliest_collision(context, PD_EDGE_EDGE, PD_CCD_CERTIFIED, n_ee, self->start, self->end, corners + 4 * vertex_triangle.n,
-                                 separation, radii, n_vt, self->earliest));
+    PD_TRY(pd_earliest_collision(context, PD_VERTEX_TRIANGLE, PD_CCD_CERTIFIED, n_vt, vertex_triangle.count, self->start, self->end,
+                                 corners, separation, radii, 0, self->earliest));
+    PD_TRY(pd_earliest_collision(context, PD_EDGE_EDGE, PD_CCD_CERTIFIED, n_ee, edge_edge.count, self->start, self->end,
+                                 corners + 4 * vertex_triangle.n, separation, radii, n_vt, self->earliest));
     for (int plane = 0; plane < self->n_planes; plane++)
         PD_TRY(pd_earliest_plane_collision(context, self->n_asked, self->start, self->end, self->asked, self->planes[plane], separation,
                                            radii, (int)n + plane * self->n_asked, self->earliest));
-    PD_TRY(pd_earliest_read(context, self->earliest, &time, &index));
-    *part = index < 0 ? 1.0 : (double)time;
+    PD_TRY(pd_memory_fetch(context, &self->seen, self->earliest, sizeof self->seen));
     self->impact += pd_seconds() - found;
+done:
+    return status;
+}
+
+static pd_status wait_until_told(pd_guard *self, double *part, int *whole) {
+    double begun = pd_seconds();
+    pd_status status = pd_context_wait(self->context);
+    self->impact += pd_seconds() - begun;
+    return status ? status : pd_guard_told(self, part, whole);
+}
+
+pd_status pd_guard_part(pd_guard *self, double rounding, const real *slack, int n_slack, double *part) {
+    double most = 0.0;
+    int whole = 0;
+    pd_status status = PD_OK;
+    if (slack) PD_TRY(pad_radii(self, slack, n_slack, &most));
+    while (!whole) {
+        PD_TRY(ask(self, rounding, slack ? self->padded_radii : self->radii, most));
+        PD_TRY(wait_until_told(self, part, &whole));
+    }
 done:
     return status;
 }
@@ -151,49 +173,70 @@ static pd_status make_hit_room(pd_guard *self, size_t n, size_t found) {
     const pd_room flags[] = {PD_ROOM(self->flags, 1), {(void **)&self->starts, sizeof *self->starts, 32}};
     const pd_room pairs[] = {PD_ROOM(self->rows, 1), PD_ROOM(hits->kind, 1), PD_ROOM(hits->points, 4), PD_ROOM(hits->key, 1)};
     pd_status status = PD_OK;
-    size_t bytes;
     if (!hits->count) PD_TRY(pd_memory_create(context, (void **)&hits->count, sizeof *hits->count));
     PD_TRY(pd_rooms_grow(context, n, "pairs that may meet", PD_ROOMS(flags), &self->flag_capacity, NULL));
     PD_TRY(pd_rooms_grow(context, found, "pairs that meet", PD_ROOMS(pairs), &hits->capacity, NULL));
-    PD_TRY(pd_work_bytes(context, self->flag_capacity / 32 + 1, &bytes));
-    if (bytes > self->work.bytes) {
-        pd_memory_destroy(context, self->work.memory);
-        self->work = (pd_work){0};
-        PD_TRY(pd_memory_create(context, &self->work.memory, bytes));
-        self->work.bytes = bytes;
-    }
+    PD_TRY(pd_work_grow(context, &self->work, self->flag_capacity / 32 + 1));
 done:
     return status;
 }
 
-pd_status pd_guard_hits(pd_guard *self, const pd_active_pairs **hits, size_t *n_hits) {
+static size_t n_flags(const pd_guard *self) { return self->candidates.n + (size_t)self->n_planes * (size_t)self->n_asked; }
+
+/* The pairs that are flagged, as far as there is room for them. */
+static pd_status list_hits(pd_guard *self) {
+    pd_active_pairs *hits = &self->hits;
+    pd_status status;
+    PD_TRY(pd_select_rows(self->context, n_flags(self), self->flags, self->starts, &self->work, hits->capacity, self->rows, hits->count));
+    PD_TRY(pd_active_fill(self->context, &self->candidates, self->rows, hits));
+done:
+    return status;
+}
+
+pd_status pd_guard_ask(pd_guard *self, double rounding, const pd_active_pairs **hits) {
     pd_context *context = self->context;
     const pd_candidates *c = &self->candidates;
-    size_t n = c->n + (size_t)self->n_planes * (size_t)self->n_asked;
     pd_status status;
-    uint64_t found;
+    PD_TRY(ask(self, rounding, self->radii, 0.0));
     double begun = pd_seconds();
-    PD_TRY(make_hit_room(self, n, 1));
+    PD_TRY(make_hit_room(self, n_flags(self), 1));
     unsigned char *flags = self->flags;
-    PD_TRY(pd_collision_hits(context, PD_VERTEX_TRIANGLE, (int)c->n_vertex_triangle, self->start, self->end, self->corners, self->padded,
-                             self->radii, flags));
-    PD_TRY(pd_collision_hits(context, PD_EDGE_EDGE, (int)c->n_edge_edge, self->start, self->end, self->corners + 4 * c->n_vertex_triangle,
-                             self->padded, self->radii, flags + c->n_vertex_triangle));
+    PD_TRY(pd_collision_hits(context, PD_VERTEX_TRIANGLE, (int)c->n_vertex_triangle, c->count_vertex_triangle, self->start, self->end,
+                             self->corners, self->padded, self->radii, self->earliest, flags));
+    PD_TRY(pd_collision_hits(context, PD_EDGE_EDGE, (int)c->n_edge_edge, c->count_edge_edge, self->start, self->end,
+                             self->corners + 4 * c->n_vertex_triangle, self->padded, self->radii, self->earliest,
+                             flags + c->n_vertex_triangle));
     for (size_t plane = 0; plane < (size_t)self->n_planes; plane++)
         PD_TRY(pd_plane_hits(context, self->n_asked, self->start, self->end, self->asked, self->planes[plane], self->padded, self->radii,
-                             flags + c->n + plane * (size_t)self->n_asked));
-    for (int again = 0; again < 2; again++) {
-        PD_TRY(pd_select_rows(context, n, flags, self->starts, &self->work, self->hits.capacity, self->rows, self->hits.count));
-        PD_TRY(pd_memory_download(context, &found, self->hits.count, sizeof found));
-        if (found <= self->hits.capacity) break;
-        PD_TRY(make_hit_room(self, n, (size_t)found));
-    }
-    PD_TRY(pd_active_fill(context, c, self->rows, &self->hits));
+                             self->earliest, flags + c->n + plane * (size_t)self->n_asked));
+    PD_TRY(list_hits(self));
+    PD_TRY(pd_memory_fetch(context, &self->n_hits, self->hits.count, sizeof self->n_hits));
     *hits = &self->hits;
-    *n_hits = (size_t)found;
     self->impact += pd_seconds() - begun;
 done:
     return status;
 }
+
+pd_status pd_guard_told(pd_guard *self, double *part, int *whole) {
+    *part = self->seen.index == INT_MAX ? 1.0 : (double)(real)self->seen.time;
+    size_t n[2];
+    return pd_broad_phase_told(self->phase, n, whole);
+}
+
+pd_status pd_guard_hits(pd_guard *self, const pd_active_pairs **hits, size_t *n, int *whole) {
+    pd_status status = PD_OK;
+    *hits = &self->hits;
+    *n = (size_t)self->n_hits;
+    *whole = *n <= self->hits.capacity;
+    if (*whole) return PD_OK;
+    PD_TRY(make_hit_room(self, n_flags(self), *n));
+    PD_TRY(list_hits(self));
+done:
+    return status;
+}
+
+const pd_earliest *pd_guard_earliest(const pd_guard *self) { return self->earliest; }
+
+void pd_guard_room(const pd_guard *self, const uint64_t *found[2], size_t room[2]) { pd_broad_phase_room(self->phase, found, room); }
 
 void pd_guard_seconds(const pd_guard *self, double *culling, double *impact) { *culling = self->culling, *impact = self->impact; }

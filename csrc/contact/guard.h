@@ -34,9 +34,17 @@ real *pd_guard_end(pd_guard *guard);
  * Waits. Errors: PD_ERROR_MEMORY. */
 pd_status pd_guard_part(pd_guard *guard, double rounding, const real *slack, int n_slack, double *part);
 
-/* The pairs that come nearer than the separation on the way that the last pd_guard_part looked at, sorted by key; they stay until the next.
- * Waits. Errors: PD_ERROR_MEMORY. */
-pd_status pd_guard_hits(pd_guard *guard, const pd_active_pairs **hits, size_t *n);
+/* The same, and the pairs that come nearer than the separation on the way, sorted by key, without a wait: their count lies on the device, where
+ * pairs beyond the capacity are missing, and they stay until the next way is looked at. Once the host has waited, the two below say what came
+ * of it. Errors: PD_ERROR_MEMORY. */
+pd_status pd_guard_ask(pd_guard *guard, double rounding, const pd_active_pairs **hits);
+/* whole = 0: not all pairs that may meet had room, and the part means nothing; there is room now, and all is to be asked for again. */
+pd_status pd_guard_told(pd_guard *guard, double *part, int *whole);
+/* n: how many come too near. whole = 0: not all of those had room before this call. */
+pd_status pd_guard_hits(pd_guard *guard, const pd_active_pairs **hits, size_t *n, int *whole);
+/* B, for loops that go on with the part of the last pd_guard_ask. */
+const pd_earliest *pd_guard_earliest(const pd_guard *guard);
+void pd_guard_room(const pd_guard *guard, const uint64_t *found[2], size_t room[2]);
 
 /* Seconds spent so far in finding pairs, and in their times of impact. */
 void pd_guard_seconds(const pd_guard *guard, double *culling, double *impact);

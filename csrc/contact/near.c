@@ -133,7 +133,7 @@ pd_status pd_near_reaches(pd_near *self, const pd_contact_law *law, const real *
                           pd_contact_sweep *sweep) {
     pd_context *context = self->context;
     const pd_contact_columns *c = &self->columns;
-    pd_contact_pairs pairs = {self->n, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold};
+    pd_contact_pairs pairs = {self->n, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold, NULL};
     pd_status status = PD_OK;
     if (self->n) PD_TRY(pd_contact_batch(context, law, PD_CONTACT_DISTANCE, &pairs, points, self->distance));
     if (self->n) PD_TRY(pd_contact_slacks(context, &pairs, self->distance, self->rounding, self->records));

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "contact/incidence.h"
+#include "contact/projective_parts.h"
 #include "contact/room.h"
 #include "elements/contact/projection.h"
 #include "linear/upload.h"
@@ -13,50 +14,6 @@
 
 /* Sweeps over the pairs that rebound: a vertex is split among those it is in, and what the one gives the other has to learn. */
 enum { REBOUND_SWEEPS = 20 };
-
-/* What is kept of the pairs, and where it is put together anew: the two change places. */
-typedef struct list {
-    size_t capacity;
-    pd_kept_pairs pairs;
-} list;
-
-struct pd_projective {
-    pd_context *context;
-    pd_contact *contact;
-    const pd_model *model;
-    pd_projective_description settings;
-    double activation;
-    double inverse_h;
-    int n_points, acts, n;
-
-    list kept, spare;
-    pd_freezing freezing;
-    size_t capacity, partial_capacity;
-    pd_contact_columns columns;
-    pd_projected_pairs frozen;
-    real *values, *corners; /* B [capacity], [capacity,4,3] */
-    double *partial;
-
-    size_t flag_capacity; /* of what is looked through for new pairs */
-    unsigned char *flags; /* B [flag_capacity] */
-    int *rows, *starts;
-    uint64_t *found; /* B [1] */
-    pd_work flag_work, key_work;
-
-    size_t key_capacity, role_capacity;
-    uint64_t *keys, *scratch;
-    pd_incidence incidence;
-
-    real *points, *begun; /* B [n_points,3] m: ahead, and where the step began */
-    double *diagonal;     /* B [n_vertices] N/m */
-    real *coupling;       /* B [n_vertices,3,3] N/m, or NULL */
-    unsigned char *touching;
-    double *energy; /* B [1] */
-
-    real *velocities; /* B [n_points,3] m/s: of a rebound, or where targets are reflected as the step began; else NULL */
-    int *count;       /* B [n_points] rebounds of a vertex; NULL: none rebounds */
-    double seconds;   /* pd_projective_seconds */
-};
 
 pd_status pd_projective_create(pd_projective **out, pd_context *context, pd_contact *contact, const pd_model *model,
                                const pd_contact_description *d, double h) {
@@ -93,7 +50,9 @@ pd_status pd_projective_create(pd_projective **out, pd_context *context, pd_cont
         PD_TRY(pd_memory_create(context, (void **)&self->velocities, 3 * n * sizeof(real)));
         PD_TRY(pd_memory_create(context, (void **)&self->count, n * sizeof *self->count));
     }
-    PD_TRY(pd_memory_create(context, (void **)&self->found, sizeof *self->found));
+    PD_TRY(pd_memory_create(context, (void **)&self->hits.count, sizeof *self->hits.count));
+    PD_TRY(pd_memory_create(context, (void **)&self->near.count, sizeof *self->near.count));
+    PD_TRY(pd_memory_create(context, (void **)&self->round, sizeof *self->round));
     PD_TRY(pd_memory_create(context, (void **)&self->incidence.start, (n + 1) * sizeof *self->incidence.start));
 done:
     if (status) {
@@ -106,6 +65,11 @@ done:
 static void release_list(pd_context *context, list *list) {
     pd_kept_pairs *p = &list->pairs;
     void *memory[] = {p->kind, p->points, p->key, p->stiffening, p->gap, p->normal, p->pressed};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
+}
+
+static void release_joining(pd_context *context, joining *j) {
+    void *memory[] = {j->flags, j->rows, j->starts, j->work.memory, j->count};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
 }
 
@@ -130,11 +94,7 @@ void pd_projective_destroy(pd_projective *self) {
                             self->values,
                             self->corners,
                             self->partial,
-                            self->flags,
-                            self->rows,
-                            self->starts,
-                            self->found,
-                            self->flag_work.memory,
+                            self->round,
                             self->key_work.memory,
                             self->keys,
                             self->scratch,
@@ -150,6 +110,8 @@ void pd_projective_destroy(pd_projective *self) {
                             self->count};
     release_list(self->context, &self->kept);
     release_list(self->context, &self->spare);
+    release_joining(self->context, &self->hits);
+    release_joining(self->context, &self->near);
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, (void *)(uintptr_t)memory[i]);
     free(self);
 }
@@ -200,19 +162,6 @@ int pd_projective_pairs(const pd_projective *self, const uint64_t **keys) {
 
 /* ---- room ------------------------------------------------------------------------------------------------------------------------------ */
 
-static pd_status make_flag_room(pd_projective *self, size_t n) {
-    const pd_room rooms[] = {PD_ROOM(self->flags, 1), PD_ROOM(self->rows, 1), {(void **)&self->starts, sizeof *self->starts, 32}};
-    pd_status status = pd_rooms_grow(self->context, n, "pairs in contact", PD_ROOMS(rooms), &self->flag_capacity, NULL);
-    return status ? status : pd_work_grow(self->context, &self->flag_work, self->flag_capacity / 32 + 1);
-}
-
-static pd_status make_list_room(pd_projective *self, list *list, size_t n) {
-    pd_kept_pairs *p = &list->pairs;
-    const pd_room rooms[] = {PD_ROOM(p->kind, 1), PD_ROOM(p->points, 4), PD_ROOM(p->key, 1),    PD_ROOM(p->stiffening, 1),
-                             PD_ROOM(p->gap, 1),  PD_ROOM(p->normal, 3), PD_ROOM(p->pressed, 1)};
-    return pd_rooms_grow(self->context, n, "pairs in contact", PD_ROOMS(rooms), &list->capacity, NULL);
-}
-
 /* For what is made anew at every freeze. */
 static pd_status make_room(pd_projective *self, size_t n) {
     pd_contact_columns *c = &self->columns;
@@ -237,68 +186,6 @@ done:
     return status;
 }
 
-/* ---- the pairs of a step ---------------------------------------------------------------------------------------------------------------- */
-
-/* Pairs of a list that are not known join those of the step; distances and limits: of those that are near enough. */
-static pd_status join(pd_projective *self, const pd_active_pairs *found, size_t n, const real *distances, const pd_contact_pairs *limits) {
-    pd_context *context = self->context;
-    pd_status status = PD_OK;
-    uint64_t n_new;
-    if (n == 0) return PD_OK;
-    PD_TRY(make_flag_room(self, n));
-    PD_TRY(pd_projective_mark_new(context, (int)n, found->key, distances, limits, self->n, self->kept.pairs.key, self->flags));
-    PD_TRY(pd_select_rows(context, n, self->flags, self->starts, &self->flag_work, n, self->rows, self->found));
-    PD_TRY(pd_memory_download(context, &n_new, self->found, sizeof n_new));
-    if (n_new == 0) goto done;
-    if (n_new + (uint64_t)self->n > INT_MAX / 4)
-        return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "more than %d pairs are in contact in a step", INT_MAX / 4);
-    PD_TRY(make_list_room(self, &self->spare, (size_t)self->n + (size_t)n_new));
-    PD_TRY(pd_projective_merge(context, self->n, &self->kept.pairs, (int)n_new, self->rows, found, &self->spare.pairs));
-    list swap = self->kept;
-    self->kept = self->spare, self->spare = swap;
-    self->n += (int)n_new;
-done:
-    return status;
-}
-
-pd_status pd_projective_begin(pd_projective *self, const real *x, const real *v) {
-    pd_status status = PD_OK;
-    self->n = self->frozen.n = 0;
-    self->acts = 1;
-    PD_TRY(pd_contact_find(self->contact, x));
-    PD_TRY(pd_contact_points_begun(self->contact, x, self->begun));
-    if (!self->freezing.velocities) return PD_OK;
-    PD_TRY(pd_contact_points_ahead(self->contact, x, self->points));
-    PD_TRY(pd_projective_velocities(self->context, self->model, self->n_points, self->inverse_h, self->points, self->begun, v, v,
-                                    self->velocities));
-done:
-    return status;
-}
-
-void pd_projective_end(pd_projective *self) { self->acts = 0; }
-
-pd_status pd_projective_limit(pd_projective *self, const real *x_0, const real *x_1, double slow, double *part) {
-    const pd_active_pairs *hits;
-    pd_status status;
-    size_t n;
-    PD_TRY(pd_contact_limit(self->contact, x_0, x_1, 1, part));
-    if (!(*part < 1.0)) return PD_OK;
-    PD_TRY(pd_contact_hits(self->contact, &hits, &n));
-    PD_TRY(join(self, hits, n, NULL, NULL));
-    if (*part < slow && !self->settings.cut_back)
-        PD_TRY(pd_projective_stiffen(self->context, self->n, &self->kept.pairs, (int)n, hits->key));
-done:
-    return status;
-}
-
-pd_status pd_projective_truncate(pd_projective *self, const real *x_1, real *x) {
-    pd_contact_sweep ignored;
-    pd_status status = pd_contact_reach(self->contact, x, &ignored);
-    if (status) return status;
-    return pd_projective_move_within(self->context, self->model->n_vertices, pd_contact_reaches_of(self->contact),
-                                     pd_contact_certain_reach(self->contact), x_1, x);
-}
-
 static pd_status find_roles(pd_projective *self) {
     pd_active_pairs pairs = {.points = self->columns.points};
     return pd_incidence_list(self->context, (size_t)self->n, &pairs, self->n_points, self->keys, self->scratch, &self->key_work,
@@ -308,19 +195,11 @@ static pd_status find_roles(pd_projective *self) {
 pd_status pd_projective_freeze(pd_projective *self, const real *x, double left) {
     pd_context *context = self->context;
     const pd_contact_columns *c = &self->columns;
-    const real *distances;
     pd_status status;
-    size_t n_near;
-    PD_TRY(pd_contact_find(self->contact, x));
+    PD_TRY(pd_projective_find_near(self, x));
     double begun = pd_seconds();
     self->freezing.left = (real)(left / self->inverse_h);
-    if (!self->settings.hits_alone) {
-        const pd_active_pairs *near = pd_contact_near(self->contact, &n_near);
-        PD_TRY(pd_contact_distances(self->contact, &distances));
-        pd_contact_columns at = pd_contact_pairs_of(self->contact).columns;
-        pd_contact_pairs limits = {.n = (int)n_near, .activation = at.activation, .separation = at.separation};
-        PD_TRY(join(self, near, n_near, distances, &limits));
-    }
+    PD_TRY(pd_projective_join_near(self));
     PD_TRY(make_room(self, (size_t)self->n));
     const pd_kept_pairs *kept = &self->kept.pairs;
     pd_active_pairs all = {.kind = kept->kind, .points = kept->points, .key = kept->key};
@@ -328,7 +207,7 @@ pd_status pd_projective_freeze(pd_projective *self, const real *x, double left) 
     PD_TRY(find_roles(self));
     self->frozen.n = self->n;
     self->frozen.points = c->points;
-    pd_contact_pairs pairs = {self->n, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold};
+    pd_contact_pairs pairs = {self->n, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold, NULL};
     PD_TRY(
         pd_projective_freeze_pairs(context, self->model, &pairs, &self->freezing, pd_contact_points(self->contact), kept, &self->frozen));
     PD_TRY(pd_projective_gather_diagonal(context, self->model, &self->incidence, &self->frozen, self->diagonal, self->coupling,
@@ -377,6 +256,7 @@ pd_status pd_projective_rebound(pd_projective *self, const real *x, const real *
     size_t bytes = 3 * (size_t)model->n_vertices * sizeof(real);
     pd_status status = PD_OK;
     if (!self->count) return PD_OK;
+    self->near_known = 0;
     self->freezing.target = PD_TARGET_HELD; // for the normals alone: the forces stay those of the step
     status = pd_projective_freeze(self, x, 0.0);
     self->freezing.target = settings->target;

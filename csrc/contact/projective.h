@@ -12,6 +12,7 @@
 #define PD_CONTACT_PROJECTIVE_H
 
 #include "contact/contact.h"
+#include "loops/projective_loops.h"
 
 typedef struct pd_projective pd_projective;
 
@@ -29,6 +30,15 @@ void pd_projective_end(pd_projective *projective);
 /* The part of the way from x_0 to x_1, and of the driven points to their targets, that nothing touches on. The pairs that a longer one brings
  * together become pairs of the step; with `stiffen` they are twice as stiff from the next freeze on. */
 pd_status pd_projective_limit(pd_projective *projective, const real *x_0, const real *x_1, double slow, double *part);
+/* The same in two, without a wait: the second once the host has waited; whole = 0: not all pairs had room, and it is to be done anew. */
+pd_status pd_projective_ask_limit(pd_projective *projective, const real *x_0, const real *x_1);
+pd_status pd_projective_limit_told(pd_projective *projective, double slow, double *part, int *whole);
+/* x goes as far towards x_1 as the limit that was asked for last and the rules say, and the driven points with it, and the pairs that are near there are
+ * looked for, without a wait. square, along  B  pd_projective_choose_round. Once the host has waited, *round  H  says what was chosen, where all
+ * pairs of the limit had room, and the second takes note of what is near. */
+pd_status pd_projective_ask_move(pd_projective *projective, const pd_round_rules *rules, const double *square, const double *along,
+                                 const real *x_1, real *x, pd_round *round);
+pd_status pd_projective_move_told(pd_projective *projective);
 /* How far each vertex may go from x while all go as far as they like and the driven points stay: x goes towards x_1 no farther than that. */
 pd_status pd_projective_truncate(pd_projective *projective, const real *x_1, real *x);
 /* The pairs that are near at x join those of the step, and all are frozen there. left: the part of the step that is to come. */

@@ -3,6 +3,7 @@
 
 #include "contact/incidence.h"
 #include "contact/room.h"
+#include "contact/side_names.h"
 #include "linear/upload.h"
 
 #include <limits.h>
@@ -38,6 +39,10 @@ struct pd_proximity {
     size_t candidate_capacity;
     unsigned char *support; /* B [candidate_capacity] */
     int *starts;            /* B [candidate_capacity / 32 + 2] */
+
+    findings seen; /* pd_proximity_ask */
+    int searching; /* what was asked for goes with a search up to so far: */
+    double searched;
 
     size_t n_active;
     real limit; /* of the active pairs, m */
@@ -82,45 +87,6 @@ static pd_status make_key_room(pd_proximity *p, size_t n) {
 
 /* ---- making and unmaking ------------------------------------------------------------------------------------------------------ */
 
-/* A side in an open table of 2^bits slots: its name, a new one where it has none. */
-static int name_of_side(uint64_t *table, int *names, int bits, int *n, int i, int j) {
-    uint64_t side = (uint64_t)((i < j ? i : j) + 1) << 32 | (uint64_t)(i < j ? j : i), mask = ((uint64_t)1 << bits) - 1;
-    uint64_t slot = side * 0x9e3779b97f4a7c15ull >> (64 - bits);
-    while (table[slot] && table[slot] != side) slot = (slot + 1) & mask;
-    if (!table[slot]) table[slot] = side, names[slot] = (*n)++;
-    return names[slot];
-}
-
-/* Names of the edges and of the sides of triangles, once, on the host. */
-static pd_status name_sides(pd_proximity *p) {
-    pd_context *context = p->context;
-    const pd_primitives *edges = pd_broad_phase_primitives(p->phase, PD_EDGES),
-                        *triangles = pd_broad_phase_primitives(p->phase, PD_TRIANGLES);
-    size_t n_edges = (size_t)edges->n, n_sides = 3 * (size_t)triangles->n;
-    int bits = pd_key_bits(2 * (n_edges + n_sides) + 1);
-    uint64_t *table = calloc((size_t)1 << bits, sizeof *table);
-    int *names = malloc(((size_t)1 << bits) * sizeof *names), *corners = malloc((2 * n_edges + n_sides + 1) * sizeof *corners);
-    int *of_edges = malloc((n_edges + 1) * sizeof *of_edges), *of_sides = malloc((n_sides + 1) * sizeof *of_sides);
-    pd_status status = PD_OK;
-    if (!table || !names || !corners || !of_edges || !of_sides)
-        PD_TRY(pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for the sides of %d triangles", triangles->n));
-    PD_TRY(pd_memory_download(context, corners, edges->corners, 2 * n_edges * sizeof *corners));
-    for (size_t i = 0; i < n_edges; i++) of_edges[i] = name_of_side(table, names, bits, &p->sides.n, corners[2 * i], corners[2 * i + 1]);
-    PD_TRY(pd_memory_download(context, corners, triangles->corners, n_sides * sizeof *corners));
-    for (size_t i = 0; i < n_sides; i++)
-        of_sides[i] = name_of_side(table, names, bits, &p->sides.n, corners[i], corners[i % 3 == 2 ? i - 2 : i + 1]);
-    p->sides.n_points = p->surface->n_points;
-    PD_TRY(pd_upload_ints(context, &p->sides.of_edges, of_edges, n_edges));
-    PD_TRY(pd_upload_ints(context, &p->sides.of_sides, of_sides, n_sides));
-done:
-    free(table);
-    free(names);
-    free(corners);
-    free(of_edges);
-    free(of_sides);
-    return status;
-}
-
 pd_status pd_proximity_create(pd_proximity **out, pd_context *context, pd_broad_phase *phase, pd_surface *surface, pd_colliders *colliders,
                               const int *asked, int n_asked, const int *collider_owner) {
     pd_status status = PD_OK;
@@ -133,7 +99,8 @@ pd_status pd_proximity_create(pd_proximity **out, pd_context *context, pd_broad_
     PD_TRY(pd_memory_create(context, (void **)&p->findings, sizeof *p->findings));
     PD_TRY(pd_memory_create(context, (void **)&p->previous, 3 * (size_t)surface->n_points * sizeof(real) + 1));
     PD_TRY(pd_memory_create(context, (void **)&p->incidence.start, ((size_t)surface->n_points + 1) * sizeof *p->incidence.start));
-    PD_TRY(name_sides(p));
+    PD_TRY(pd_side_names_create(&p->sides, context, surface->n_points, pd_broad_phase_primitives(phase, PD_EDGES),
+                                pd_broad_phase_primitives(phase, PD_TRIANGLES)));
     PD_TRY(make_active_room(p, FEWEST_ACTIVE));
     p->active.count = &p->findings->active;
     p->candidates.vertices = pd_broad_phase_primitives(phase, PD_VERTICES)->corners;
@@ -173,28 +140,56 @@ static pd_status read_findings(const pd_proximity *p, findings *seen) {
     return pd_memory_download(p->context, seen, p->findings, sizeof *seen);
 }
 
-pd_status pd_proximity_search(pd_proximity *p, double reach) {
+/* The candidates are those of these lists and the colliders. */
+static pd_status take_candidates(pd_proximity *p, const pd_pairs *vertex_triangle, const pd_pairs *edge_edge) {
     pd_candidates *c = &p->candidates;
-    pd_pairs vertex_triangle, edge_edge;
-    pd_status status;
-    /* until the search has succeeded there are none, and nothing vouches for them */
+    size_t n_colliders = (size_t)p->colliders->n * (size_t)c->n_asked, n = vertex_triangle->n + edge_edge->n + n_colliders;
+    if (n > INT_MAX)
+        return pd_fail(pd_context_error(p->context), PD_ERROR_MEMORY, "%zu pairs may be near each other, at most %d can be looked at", n,
+                       INT_MAX);
+    c->vertex_triangle = vertex_triangle->pairs, c->edge_edge = edge_edge->pairs;
+    c->n_vertex_triangle = vertex_triangle->n, c->n_edge_edge = edge_edge->n;
+    c->count_vertex_triangle = vertex_triangle->count, c->count_edge_edge = edge_edge->count;
+    c->n = n;
+    return PD_OK;
+}
+
+/* The points are where what comes next counts from. */
+static pd_status keep_points(pd_proximity *p) {
+    return pd_memory_copy(p->context, p->previous, p->surface->points, 3 * (size_t)p->surface->n_points * sizeof(real));
+}
+
+/* Until a search has succeeded there are no candidates, and nothing vouches for them. */
+void pd_proximity_forget(pd_proximity *p) {
+    pd_candidates *c = &p->candidates;
     c->n = c->n_vertex_triangle = c->n_edge_edge = p->n_active = p->n_chosen = 0;
     p->reach = 0.0;
     p->moved = HUGE_VAL;
     p->placed = 0;
+}
+
+pd_status pd_proximity_search(pd_proximity *p, double reach) {
+    pd_pairs vertex_triangle, edge_edge;
+    pd_status status;
+    pd_proximity_forget(p);
     PD_TRY(pd_broad_phase_find(p->phase, p->surface->points, NULL, 0.5 * reach, 0, &vertex_triangle, &edge_edge));
-    size_t n_colliders = (size_t)p->colliders->n * (size_t)c->n_asked, n = vertex_triangle.n + edge_edge.n + n_colliders;
-    if (n > INT_MAX)
-        return pd_fail(pd_context_error(p->context), PD_ERROR_MEMORY, "%zu pairs may be near each other, at most %d can be looked at", n,
-                       INT_MAX);
-    PD_TRY(pd_memory_copy(p->context, p->previous, p->surface->points, 3 * (size_t)p->surface->n_points * sizeof(real)));
-    c->vertex_triangle = vertex_triangle.pairs, c->edge_edge = edge_edge.pairs;
-    c->n_vertex_triangle = vertex_triangle.n, c->n_edge_edge = edge_edge.n;
-    c->n = n;
+    PD_TRY(take_candidates(p, &vertex_triangle, &edge_edge));
+    PD_TRY(keep_points(p));
     p->reach = reach;
     p->placed = 1;
 done:
     return status;
+}
+
+/* By what the points have moved; 0: they have not. */
+static int lower_reach(pd_proximity *p, const findings *seen) {
+    double move = p->moved = sqrt(seen->move[0]);
+    p->size = seen->move[1];
+    if (move == 0.0) return 0;
+    /* the move is off by less than 1e-14 of itself and of the coordinates it is the difference of */
+    move += 1e-14 * (move + seen->move[1]);
+    p->reach = (p->reach - 2.0 * move) * (1.0 - 1e-15);
+    return 1;
 }
 
 pd_status pd_proximity_update(pd_proximity *p, double minimum, double maximum, int *searched) {
@@ -206,13 +201,9 @@ pd_status pd_proximity_update(pd_proximity *p, double minimum, double maximum, i
         findings seen;
         PD_TRY(pd_largest_move(context, n, NULL, p->surface->points, p->previous, p->findings->move));
         PD_TRY(read_findings(p, &seen));
-        double move = p->moved = sqrt(seen.move[0]);
-        p->size = seen.move[1];
-        if (p->placed && move == 0.0) return PD_OK;
-        /* the move is off by less than 1e-14 of itself and of the coordinates it is the difference of */
-        move += 1e-14 * (move + seen.move[1]);
-        p->reach = (p->reach - 2.0 * move) * (1.0 - 1e-15);
-        if (p->reach > minimum) PD_TRY(pd_memory_copy(context, p->previous, p->surface->points, 3 * (size_t)n * sizeof(real)));
+        int moved = lower_reach(p, &seen);
+        if (p->placed && !moved) return PD_OK;
+        if (p->reach > minimum) PD_TRY(keep_points(p));
     }
     if (!p->placed || !(p->reach > minimum)) {
         PD_TRY(pd_proximity_search(p, maximum));
@@ -229,34 +220,110 @@ double pd_proximity_size(const pd_proximity *p) { return p->size; }
 double pd_proximity_reach(const pd_proximity *p) { return p->reach; }
 
 void pd_proximity_pairs(const pd_proximity *p, pd_pairs *vertex_triangle, pd_pairs *edge_edge) {
-    *vertex_triangle = (pd_pairs){p->candidates.n_vertex_triangle, (int *)(uintptr_t)p->candidates.vertex_triangle};
-    *edge_edge = (pd_pairs){p->candidates.n_edge_edge, (int *)(uintptr_t)p->candidates.edge_edge};
+    *vertex_triangle = (pd_pairs){p->candidates.n_vertex_triangle, (int *)(uintptr_t)p->candidates.vertex_triangle, NULL};
+    *edge_edge = (pd_pairs){p->candidates.n_edge_edge, (int *)(uintptr_t)p->candidates.edge_edge, NULL};
 }
 
 /* ---- pairs that are near ------------------------------------------------------------------------------------------------------- */
 
+/* The active pairs, as far as there is room for them. */
+static pd_status list_active(pd_proximity *p) {
+    pd_active_pairs *a = &p->active;
+    pd_status status;
+    PD_TRY(pd_select_rows(p->context, p->candidates.n, p->support, p->starts, &p->work, a->capacity, p->rows, a->count));
+    PD_TRY(pd_active_fill(p->context, &p->candidates, p->rows, a));
+done:
+    return status;
+}
+
+static pd_status look_at_candidates(pd_proximity *p, double distance) {
+    pd_status status;
+    PD_TRY(make_candidate_room(p, p->candidates.n));
+    p->limit = (real)distance;
+    PD_TRY(pd_candidate_support(p->context, &p->candidates, p->surface->points, p->limit, p->support));
+    PD_TRY(list_active(p));
+done:
+    return status;
+}
+
+/* n have been found. */
+static pd_status take_active(pd_proximity *p, uint64_t n) {
+    pd_status status = PD_OK;
+    if (n > MOST_ACTIVE)
+        return pd_fail(pd_context_error(p->context), PD_ERROR_MEMORY, "%llu pairs are near each other, at most %d can be listed",
+                       (unsigned long long)n, MOST_ACTIVE);
+    if (n > p->active.capacity) {
+        PD_TRY(make_active_room(p, (size_t)n));
+        PD_TRY(list_active(p));
+    }
+    p->n_active = (size_t)n;
+done:
+    return status;
+}
+
 pd_status pd_proximity_activate(pd_proximity *p, double distance) {
-    pd_context *context = p->context;
-    size_t n = p->candidates.n;
     findings seen;
     pd_status status;
-    PD_TRY(make_candidate_room(p, n));
-    p->limit = (real)distance;
-    PD_TRY(pd_candidate_support(context, &p->candidates, p->surface->points, p->limit, p->support));
-    PD_TRY(pd_select_rows(context, n, p->support, p->starts, &p->work, p->active.capacity, p->rows, p->active.count));
-    PD_TRY(read_findings(p, &seen));
-    if (seen.active > p->active.capacity) {
-        if (seen.active > MOST_ACTIVE)
-            return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "%llu pairs are near each other, at most %d can be listed",
-                           (unsigned long long)seen.active, MOST_ACTIVE);
-        PD_TRY(make_active_room(p, (size_t)seen.active));
-        PD_TRY(pd_select_rows(context, n, p->support, p->starts, &p->work, p->active.capacity, p->rows, p->active.count));
-    }
-    p->n_active = (size_t)seen.active;
     p->n_chosen = 0;
-    PD_TRY(pd_active_fill(context, &p->candidates, p->rows, &p->active));
+    PD_TRY(look_at_candidates(p, distance));
+    PD_TRY(read_findings(p, &seen));
+    PD_TRY(take_active(p, seen.active));
 done:
-    if (status) p->n_active = p->n_chosen = 0;
+    if (status) p->n_active = 0;
+    return status;
+}
+
+pd_status pd_proximity_ask(pd_proximity *p, double distance, double maximum, double expected, pd_active_pairs *active) {
+    pd_context *context = p->context;
+    pd_status status;
+    p->searching = !p->placed || !(p->reach - 2.0 * expected > distance);
+    p->n_active = p->n_chosen = 0;
+    p->seen = (findings){0};
+    PD_TRY(pd_largest_move(context, p->surface->n_points, NULL, p->surface->points, p->previous, p->findings->move));
+    if (p->searching) {
+        pd_pairs vertex_triangle, edge_edge;
+        pd_proximity_forget(p);
+        p->searched = maximum;
+        PD_TRY(pd_broad_phase_ask(p->phase, p->surface->points, NULL, 0.5 * maximum, &vertex_triangle, &edge_edge));
+        PD_TRY(take_candidates(p, &vertex_triangle, &edge_edge));
+        PD_TRY(keep_points(p));
+    }
+    PD_TRY(look_at_candidates(p, distance));
+    PD_TRY(pd_memory_fetch(context, &p->seen, p->findings, sizeof p->seen));
+    *active = p->active;
+done:
+    return status;
+}
+
+/* The rows that hold candidates are known now: those of the active pairs change with the next look at them. */
+static void drop_empty_rows(pd_proximity *p, const size_t n[2]) {
+    pd_candidates *c = &p->candidates;
+    c->n -= c->n_vertex_triangle + c->n_edge_edge - n[0] - n[1];
+    c->n_vertex_triangle = n[0], c->n_edge_edge = n[1];
+    c->count_vertex_triangle = c->count_edge_edge = NULL;
+}
+
+pd_status pd_proximity_told(pd_proximity *p, double distance, double *went, int *searched, int *whole) {
+    pd_status status = PD_OK;
+    *searched = p->searching;
+    *went = sqrt(p->seen.move[0]);
+    if (p->searching) {
+        size_t n[2];
+        p->size = p->seen.move[1];
+        PD_TRY(pd_broad_phase_told(p->phase, n, whole));
+        if (!*whole) return PD_OK;
+        p->reach = p->searched;
+        p->placed = 1;
+        drop_empty_rows(p, n);
+    } else {
+        lower_reach(p, &p->seen);
+        p->placed = *whole = p->reach > distance;
+        if (!*whole) return PD_OK;
+        PD_TRY(keep_points(p));
+    }
+    *whole = p->seen.active <= p->active.capacity;
+    if (*whole) p->n_active = (size_t)p->seen.active;
+done:
     return status;
 }
 

@@ -52,6 +52,16 @@ void pd_proximity_pairs(const pd_proximity *proximity, pd_pairs *vertex_triangle
  * Waits once, to learn whether there is room. Errors: PD_ERROR_MEMORY; the list is then as it was. */
 pd_status pd_proximity_activate(pd_proximity *proximity, double distance);
 
+/* The next update searches. */
+void pd_proximity_forget(pd_proximity *proximity);
+
+/* Update and activation in one, and the host waits for nothing: there is a search if `expected`, what the points are thought to have moved, m, asks
+ * for one. The list has its count on the device; pairs beyond its capacity are missing, and pd_proximity_active knows of none. Once the host has
+ * waited, the second says what the points went, m, and whether the list is all there is; where the move was larger than expected, or there
+ * is no room, it is not, and update and activate are to follow. Errors: PD_ERROR_MEMORY. */
+pd_status pd_proximity_ask(pd_proximity *proximity, double distance, double maximum, double expected, pd_active_pairs *active);
+pd_status pd_proximity_told(pd_proximity *proximity, double distance, double *went, int *searched, int *whole);
+
 /* The list, and how many there are. */
 const pd_active_pairs *pd_proximity_active(const pd_proximity *proximity, size_t *n);
 

@@ -119,10 +119,10 @@ pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int q
     size_t size = (size_t)pd_contact_quantity_size(quantity);
     if (!size) return pd_fail(&context->error, PD_ERROR_VALUE, "quantity: %d is unknown", quantity);
     int nanoseconds = quantity < PD_CONTACT_GRADIENT ? ENERGY_NANOSECONDS : size == 12 ? GRADIENT_NANOSECONDS : HESSIAN_NANOSECONDS;
-    int blocks = (pairs->n + BLOCK - 1) / BLOCK;
-#pragma omp parallel for num_threads(pd_threads(context, pairs->n, nanoseconds)) schedule(static)
+    int n = pairs->count && *pairs->count < (uint64_t)pairs->n ? (int)*pairs->count : pairs->n, blocks = (n + BLOCK - 1) / BLOCK;
+#pragma omp parallel for num_threads(pd_threads(context, n, nanoseconds)) schedule(static)
     for (int block = 0; block < blocks; block++) {
-        int first = BLOCK * block, end = pairs->n - first < BLOCK ? pairs->n : first + BLOCK;
+        int first = BLOCK * block, end = n - first < BLOCK ? n : first + BLOCK;
         if (quantity == PD_CONTACT_HESSIAN_PSD || (size <= 12 && quantity != PD_CONTACT_THRESHOLD)) {
             lanes_of_block(law, quantity, pairs, x, first, end, out);
             continue;
@@ -141,6 +141,7 @@ pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int q
 
 pd_status pd_contact_describe(pd_context *context, const pd_contact_scene *scene, const pd_active_pairs *active, int n,
                               const pd_contact_columns *out) {
+    if (active->count && *active->count < (uint64_t)n) n = (int)*active->count;
 #pragma omp parallel for num_threads(pd_threads(context, n, ENERGY_NANOSECONDS)) schedule(static)
     for (int p = 0; p < n; p++) pd_contact_update_describe(scene, active, (size_t)p, out);
     return PD_OK;
@@ -196,6 +197,10 @@ pd_status pd_move_towards(pd_context *context, int n, const unsigned char *mask,
         for (size_t c = 3 * (size_t)i; c < 3 * (size_t)i + 3 && !(mask && !mask[i]); c++)
             x[c] = part == 1 ? target[c] : x[c] + part * (target[c] - x[c]);
     return PD_OK;
+}
+
+pd_status pd_move_part_of_way(pd_context *context, int n, const double *part, const real *target, real *x) {
+    return pd_move_towards(context, n, NULL, *part, target, x);
 }
 
 pd_status pd_contact_reach_part(pd_context *context, int n_points, const pd_incidence *incidence, const real *distance,

@@ -125,6 +125,15 @@ pd_status pd_memory_download(pd_context *context, void *target, const void *sour
     return pd_memory_copy(context, target, source, bytes);
 }
 
+pd_status pd_memory_fetch(pd_context *context, void *target, const void *source, size_t bytes) {
+    return pd_memory_copy(context, target, source, bytes);
+}
+
+int pd_fetches_at_once(const pd_context *context) {
+    (void)context;
+    return 1;
+}
+
 pd_status pd_memory_clear(pd_context *context, void *target, size_t bytes) {
     move_bytes(context, target, NULL, bytes);
     return PD_OK;

@@ -98,9 +98,11 @@ pd_status pd_collision_times(pd_context *context, int kind, int method, int n, c
     return PD_OK;
 }
 
-pd_status pd_collision_hits(pd_context *context, int kind, int n, const real *x_t0, const real *x_t1, const int *corners, real separation,
-                            const real *radii, unsigned char *flags) {
+pd_status pd_collision_hits(pd_context *context, int kind, int room, const uint64_t *found, const real *x_t0, const real *x_t1,
+                            const int *corners, real separation, const real *radii, const pd_earliest *earliest, unsigned char *flags) {
+    int n = !(earliest->time < 1.0) ? 0 : found && *found < (uint64_t)room ? (int)*found : room;
     int blocks = n / LANES + (n % LANES > 0);
+    for (int p = n; p < room; p++) flags[p] = 0;
 #pragma omp parallel for num_threads(pd_threads(context, n, NANOSECONDS)) schedule(dynamic, BLOCKS)
     for (int block = 0; block < blocks; block++) {
         lanes lanes;
@@ -112,11 +114,11 @@ pd_status pd_collision_hits(pd_context *context, int kind, int n, const real *x_
 }
 
 pd_status pd_plane_hits(pd_context *context, int n, const real *x_t0, const real *x_t1, const int *vertices, int plane, real separation,
-                        const real *radii, unsigned char *flags) {
+                        const real *radii, const pd_earliest *earliest, unsigned char *flags) {
     (void)context; // a vertex costs some nanoseconds
     for (int i = 0; i < n; i++) {
         real allowed = radii ? separation + radii[vertices[i]] : separation;
-        flags[i] = pd_plane_collision(x_t0, x_t1, vertices[i], plane, allowed).reason != PD_NO_CONTACT;
+        flags[i] = earliest->time < 1.0 && pd_plane_collision(x_t0, x_t1, vertices[i], plane, allowed).reason != PD_NO_CONTACT;
     }
     return PD_OK;
 }
@@ -127,15 +129,16 @@ pd_status pd_earliest_begin(pd_context *context, real time, pd_earliest *earlies
     return PD_OK;
 }
 
-pd_status pd_earliest_collision(pd_context *context, int kind, int method, int n, const real *x_t0, const real *x_t1, const int *corners,
-                                real separation, const real *radii, int first_number, pd_earliest *earliest) {
+pd_status pd_earliest_collision(pd_context *context, int kind, int method, int n, const uint64_t *count, const real *x_t0, const real *x_t1,
+                                const int *corners, real separation, const real *radii, int first_number, pd_earliest *earliest) {
     real best = (real)earliest->time;
+    if (count && *count < (uint64_t)n) n = (int)*count;
     int best_index = earliest->index, blocks = n / LANES + (n % LANES > 0);
 #pragma omp parallel for num_threads(pd_threads(context, n, NANOSECONDS)) schedule(dynamic, BLOCKS)
     for (int block = 0; block < blocks; block++) {
         lanes lanes;
-        int first = LANES * block, count = start(kind, n, x_t0, x_t1, corners, block, separation, radii, &lanes);
-        for (int l = 0; l < count; l++) {
+        int first = LANES * block, filled = start(kind, n, x_t0, x_t1, corners, block, separation, radii, &lanes);
+        for (int l = 0; l < filled; l++) {
             real stop;
 #pragma omp atomic read
             stop = best;

@@ -4,10 +4,21 @@
 
 enum { FREEZE_NANOSECONDS = 80, PAIR_NANOSECONDS = 15, SEARCH_NANOSECONDS = 20 };
 
-pd_status pd_projective_mark_new(pd_context *context, int n, const uint64_t *keys, const real *distance, const pd_contact_pairs *limits,
-                                 int n_kept, const uint64_t *kept, unsigned char *flags) {
+pd_status pd_projective_mark_new(pd_context *context, const pd_active_pairs *found, const real *distance, const pd_contact_pairs *limits,
+                                 int n_kept, const uint64_t *kept, const pd_active_pairs *others, unsigned char *flags) {
+    int n = pd_projective_count(found);
 #pragma omp parallel for num_threads(pd_threads(context, n, SEARCH_NANOSECONDS)) schedule(static)
-    for (int p = 0; p < n; p++) flags[p] = pd_projective_update_new(keys, distance, limits, n_kept, kept, p);
+    for (int p = 0; p < n; p++) flags[p] = pd_projective_update_new(found, distance, limits, n_kept, kept, others, p);
+    for (size_t p = (size_t)n; p < found->capacity; p++) flags[p] = 0;
+    return PD_OK;
+}
+
+pd_status pd_projective_choose_round(pd_context *context, const pd_round_rules *rules, const pd_earliest *earliest, const double *square,
+                                     const double *along, const uint64_t *const found[2], const size_t room[2], pd_round *round) {
+    int whole = *found[0] <= room[0] && *found[1] <= room[1];
+    (void)context;
+    *round = pd_projective_update_round(rules, (double)(real)earliest->time, *square, rules->before > 0.0 ? *along : 0.0);
+    if (!whole) round->scale = round->part = 0.0;
     return PD_OK;
 }
 

@@ -72,9 +72,11 @@ static __attribute__((noinline)) void closest_points(int pair, const real x[12],
         pd_edge_edge_closest(x, out);
 }
 
-/* The candidates of a kind that is not with colliders: n from `first` on. */
-static void support_of_kind(pd_context *context, const pd_candidates *candidates, const real *y, int pair, size_t first, size_t n,
-                            real limit, unsigned char *support) {
+/* The candidates of a kind that is not with colliders: from `first` on as many of n as there are. */
+static void support_of_kind(pd_context *context, const pd_candidates *candidates, const real *y, int pair, size_t first, size_t room,
+                            const uint64_t *found, real limit, unsigned char *support) {
+    size_t n = pd_counted(room, found);
+    for (size_t row = first + n; row < first + room; row++) support[row] = 0;
     long long blocks = (long long)((n + LANES - 1) / LANES);
 #pragma omp parallel for num_threads(pd_threads(context, (long long)n, NANOSECONDS)) schedule(dynamic, BLOCKS)
     for (long long block = 0; block < blocks; block++) {
@@ -105,8 +107,8 @@ static void support_of_kind(pd_context *context, const pd_candidates *candidates
 
 pd_status pd_candidate_support(pd_context *context, const pd_candidates *candidates, const real *y, real limit, unsigned char *support) {
     size_t n_vt = candidates->n_vertex_triangle, with_collider = n_vt + candidates->n_edge_edge;
-    support_of_kind(context, candidates, y, PD_VERTEX_TRIANGLE, 0, n_vt, limit, support);
-    support_of_kind(context, candidates, y, PD_EDGE_EDGE, n_vt, candidates->n_edge_edge, limit, support);
+    support_of_kind(context, candidates, y, PD_VERTEX_TRIANGLE, 0, n_vt, candidates->count_vertex_triangle, limit, support);
+    support_of_kind(context, candidates, y, PD_EDGE_EDGE, n_vt, candidates->n_edge_edge, candidates->count_edge_edge, limit, support);
 #pragma omp parallel for num_threads(pd_threads(context, (long long)(candidates->n - with_collider), 30)) schedule(static)
     for (size_t row = with_collider; row < candidates->n; row++) {
         pd_candidate candidate = pd_candidate_of(candidates, row);
@@ -123,6 +125,7 @@ pd_status pd_candidate_support(pd_context *context, const pd_candidates *candida
 pd_status pd_candidate_points(pd_context *context, const pd_candidates *candidates, size_t first, int n, int *points) {
 #pragma omp parallel for num_threads(pd_threads(context, n, 5)) schedule(static)
     for (int i = 0; i < n; i++) {
+        if (!pd_candidate_exists(candidates, first + (size_t)i)) continue;
         pd_candidate candidate = pd_candidate_of(candidates, first + (size_t)i);
         for (size_t j = 0; j < 4; j++) points[4 * (size_t)i + j] = candidate.points[j];
     }

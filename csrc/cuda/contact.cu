@@ -5,9 +5,13 @@
 
 #include <cstring>
 
+static __device__ __forceinline__ bool exists(const pd_contact_pairs &pairs, int p) {
+    return p < pairs.n && (!pairs.count || (uint64_t)p < *pairs.count);
+}
+
 static __global__ void contact_kernel(pd_contact_law law, int quantity, int size, pd_contact_pairs pairs, const real *x, real *out) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p >= pairs.n) return;
+    if (!exists(pairs, p)) return;
     real *result = out + (size_t)size * (size_t)p;
     if (quantity == PD_CONTACT_GRADIENT)
         pd_contact_update_gradient(&law, &pairs, x, p, result);
@@ -18,12 +22,12 @@ static __global__ void contact_kernel(pd_contact_law law, int quantity, int size
 /* Kernels of their own: a 5x5 and a 9x9 matrix by rotations leave the registers, and must not take the small quantities with them. */
 static __global__ void contact_hessian_kernel(pd_contact_law law, int psd, pd_contact_pairs pairs, const real *x, real *out) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < pairs.n) pd_contact_update_hessian(&law, &pairs, x, p, psd, out + 144 * (size_t)p);
+    if (exists(pairs, p)) pd_contact_update_hessian(&law, &pairs, x, p, psd, out + 144 * (size_t)p);
 }
 
 static __global__ void contact_blocks_kernel(pd_contact_law law, int psd, pd_contact_pairs pairs, const real *x, real *out) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < pairs.n) pd_contact_update_blocks(&law, &pairs, x, p, psd, out + 36 * (size_t)p);
+    if (exists(pairs, p)) pd_contact_update_blocks(&law, &pairs, x, p, psd, out + 36 * (size_t)p);
 }
 
 pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int quantity, const pd_contact_pairs *pairs, const real *x,
@@ -42,7 +46,7 @@ pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int q
 
 static __global__ void describe_kernel(pd_contact_scene scene, pd_active_pairs active, int n, pd_contact_columns out) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < n) pd_contact_update_describe(&scene, &active, (size_t)p, &out);
+    if (p < n && (!active.count || (uint64_t)p < *active.count)) pd_contact_update_describe(&scene, &active, (size_t)p, &out);
 }
 
 pd_status pd_contact_describe(pd_context *context, const pd_contact_scene *scene, const pd_active_pairs *active, int n,
@@ -117,14 +121,27 @@ pd_status pd_contact_product(pd_context *context, const pd_model *model, int n, 
     return PD_OK;
 }
 
+static __device__ __forceinline__ void move_towards(int i, real t, const real *target, real *x) {
+    for (size_t c = 3 * (size_t)i; c < 3 * (size_t)i + 3; c++) x[c] = t == (real)1 ? target[c] : x[c] + t * (target[c] - x[c]);
+}
+
 static __global__ void towards_kernel(int n, const unsigned char *mask, real t, const real *target, real *x) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i >= n || (mask && !mask[i])) return;
-    for (size_t c = 3 * (size_t)i; c < 3 * (size_t)i + 3; c++) x[c] = t == (real)1 ? target[c] : x[c] + t * (target[c] - x[c]);
+    if (i < n && (!mask || mask[i])) move_towards(i, t, target, x);
 }
 
 pd_status pd_move_towards(pd_context *context, int n, const unsigned char *mask, double t, const real *target, real *x) {
     PD_LAUNCH(context, towards_kernel, n, n, mask, (real)t, target, x);
+    return PD_OK;
+}
+
+static __global__ void part_of_way_kernel(int n, const double *part, const real *target, real *x) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i < n) move_towards(i, (real)*part, target, x);
+}
+
+pd_status pd_move_part_of_way(pd_context *context, int n, const double *part, const real *target, real *x) {
+    PD_LAUNCH(context, part_of_way_kernel, n, n, part, target, x);
     return PD_OK;
 }
 

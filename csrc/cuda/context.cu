@@ -45,6 +45,7 @@ pd_status pd_context_create(pd_context **out, pd_place place, pd_error *error) {
     if (code == cudaSuccess) code = cudaMalloc((void **)&context->index, sizeof(int));
     if (code == cudaSuccess) code = cudaMalloc((void **)&context->arrived, sizeof(unsigned));
     if (code == cudaSuccess) code = cudaMemsetAsync(context->arrived, 0, sizeof(unsigned), context->stream);
+    if (code == cudaSuccess) code = cudaMallocHost((void **)&context->staging, PD_STAGED_BYTES);
     if (code != cudaSuccess) {
         status = pd_cuda_failure(context, code, "making a context");
         if (error) *error = context->error;
@@ -61,6 +62,7 @@ void pd_context_destroy(pd_context *context) {
     if (context->stream) cudaStreamSynchronize(context->stream);
     cudaFree(context->index);
     cudaFree(context->arrived);
+    cudaFreeHost(context->staging);
     for (int m = 0; m < PD_MARK_COUNT; m++)
         if (context->marks[m]) cudaEventDestroy(context->marks[m]);
     if (context->stream) cudaStreamDestroy(context->stream);
@@ -79,10 +81,19 @@ pd_location pd_context_location(const pd_context *context) {
     return slot;
 }
 
+/* Returns when the device is done, with what was asked for where it belongs. */
+static cudaError_t synchronise(pd_context *context) {
+    cudaError_t code = cudaStreamSynchronize(context->stream);
+    for (int i = 0; i < context->n_fetches && code == cudaSuccess; i++)
+        memcpy(context->fetches[i].target, context->staging + context->fetches[i].from, context->fetches[i].bytes);
+    context->n_fetches = 0;
+    return code;
+}
+
 pd_status pd_context_wait(pd_context *context) {
     cudaError_t code = pd_device_use(context);
     context->counts.waits++;
-    if (code == cudaSuccess) code = cudaStreamSynchronize(context->stream);
+    if (code == cudaSuccess) code = synchronise(context);
     return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "waiting for the device");
 }
 
@@ -122,7 +133,7 @@ pd_status pd_memory_create(pd_context *context, void **out, size_t bytes) {
 void pd_memory_destroy(pd_context *context, void *memory) {
     if (!memory) return;
     pd_device_use(context);
-    cudaStreamSynchronize(context->stream);
+    synchronise(context);
     cudaFree(memory);
     cudaGetLastError();
 }
@@ -134,7 +145,7 @@ static pd_status copy(pd_context *context, void *target, const void *source, siz
     if (kind != cudaMemcpyDeviceToDevice) {
         // host memory may be freed or read as soon as this returns
         context->counts.waits++;
-        if (code == cudaSuccess) code = cudaStreamSynchronize(context->stream);
+        if (code == cudaSuccess) code = synchronise(context);
     }
     return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, what);
 }
@@ -145,6 +156,23 @@ pd_status pd_memory_upload(pd_context *context, void *target, const void *source
 
 pd_status pd_memory_download(pd_context *context, void *target, const void *source, size_t bytes) {
     return copy(context, target, source, bytes, cudaMemcpyDeviceToHost, "download");
+}
+
+pd_status pd_memory_fetch(pd_context *context, void *target, const void *source, size_t bytes) {
+    const pd_fetch *last = context->n_fetches ? &context->fetches[context->n_fetches - 1] : NULL;
+    size_t from = last ? (last->from + last->bytes + 15) / 16 * 16 : 0;
+    if (context->n_fetches == PD_MOST_FETCHES || from + bytes > PD_STAGED_BYTES)
+        return pd_fail(&context->error, PD_ERROR_VALUE, "%zu bytes are more than can be asked for before the next wait", bytes);
+    cudaError_t code = pd_device_use(context);
+    if (code == cudaSuccess) code = cudaMemcpyAsync(context->staging + from, source, bytes, cudaMemcpyDeviceToHost, context->stream);
+    if (code != cudaSuccess) return pd_cuda_failure(context, code, "asking for numbers");
+    context->fetches[context->n_fetches++] = {target, from, bytes};
+    return PD_OK;
+}
+
+int pd_fetches_at_once(const pd_context *context) {
+    (void)context;
+    return 0;
 }
 
 pd_status pd_memory_copy(pd_context *context, void *target, const void *source, size_t bytes) {

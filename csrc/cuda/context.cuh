@@ -9,6 +9,13 @@
  * it is can be forced for measurements and tests by the environment variable PDGPU_JACOBI=persistent|launches, read with the context. */
 typedef enum pd_sweeps_way { PD_SWEEPS_BY_SIZE, PD_SWEEPS_PERSISTENT, PD_SWEEPS_LAUNCHES } pd_sweeps_way;
 
+/* Numbers on their way to the host, by way of memory that the device writes to while the host goes on. */
+enum { PD_MOST_FETCHES = 32, PD_STAGED_BYTES = 4096 };
+struct pd_fetch {
+    void *target;
+    size_t from, bytes; /* in the staging memory */
+};
+
 struct pd_context {
     int device;
     cudaStream_t stream; /* of the device, as all that follows */
@@ -17,7 +24,10 @@ struct pd_context {
     int threads;       /* of the host, for what the host does: the triangular solves of a direct solver */
     int *index;        /* device: one integer for searches */
     unsigned *arrived; /* device: blocks that have come to the end of a launch, for pd_last_block; 0 between launches */
-    int capturing;     /* between pd_capture_begin and pd_capture_end: the stream records and runs nothing */
+    char *staging;     /* host, pinned: [PD_STAGED_BYTES] */
+    pd_fetch fetches[PD_MOST_FETCHES];
+    int n_fetches;
+    int capturing; /* between pd_capture_begin and pd_capture_end: the stream records and runs nothing */
     cudaEvent_t marks[PD_MARK_COUNT];
     pd_counts counts;
     pd_error error;

@@ -110,10 +110,11 @@ pd_status pd_earliest_begin(pd_context *context, real time, pd_earliest *earlies
 
 /* The least time, or when that is known (for_index) the smallest number of those that have it: the same code, so that it finds the same
  * bits again. */
-static __global__ void earliest_kernel(int kind, int method, int n, const real *x_t0, const real *x_t1, const int *corners, real separation,
-                                       const real *radii, int for_index, int first, pd_earliest *earliest) {
+static __global__ void earliest_kernel(int kind, int method, int n, const uint64_t *count, const real *x_t0, const real *x_t1,
+                                       const int *corners, real separation, const real *radii, int for_index, int first,
+                                       pd_earliest *earliest) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p >= n) return;
+    if (p >= n || (count && (uint64_t)p >= *count)) return;
     real stop = (real) * (volatile double *)&earliest->time;
     if (radii) separation += pd_separation_of_radii(kind, radii, corners + 4 * (size_t)p);
     pd_collision found = collision_of(kind, method, p, x_t0, x_t1, corners, separation, stop);
@@ -130,11 +131,11 @@ static __global__ void forget_kernel(pd_earliest *earliest) {
     earliest->before = earliest->time;
 }
 
-pd_status pd_earliest_collision(pd_context *context, int kind, int method, int n, const real *x_t0, const real *x_t1, const int *corners,
-                                real separation, const real *radii, int first, pd_earliest *earliest) {
-    PD_LAUNCH(context, earliest_kernel, n, kind, method, n, x_t0, x_t1, corners, separation, radii, 0, first, earliest);
+pd_status pd_earliest_collision(pd_context *context, int kind, int method, int n, const uint64_t *count, const real *x_t0, const real *x_t1,
+                                const int *corners, real separation, const real *radii, int first, pd_earliest *earliest) {
+    PD_LAUNCH(context, earliest_kernel, n, kind, method, n, count, x_t0, x_t1, corners, separation, radii, 0, first, earliest);
     PD_LAUNCH_SHAPE(context, forget_kernel, 1u, 1u, earliest);
-    PD_LAUNCH(context, earliest_kernel, n, kind, method, n, x_t0, x_t1, corners, separation, radii, 1, first, earliest);
+    PD_LAUNCH(context, earliest_kernel, n, kind, method, n, count, x_t0, x_t1, corners, separation, radii, 1, first, earliest);
     return PD_OK;
 }
 
@@ -158,31 +159,35 @@ pd_status pd_earliest_plane_collision(pd_context *context, int n, const real *x_
     return PD_OK;
 }
 
-static __global__ void hits_kernel(int kind, int n, const real *x_t0, const real *x_t1, const int *corners, real separation,
-                                   const real *radii, unsigned char *flags) {
+static __global__ void hits_kernel(int kind, int n, const uint64_t *count, const real *x_t0, const real *x_t1, const int *corners,
+                                   real separation, const real *radii, const pd_earliest *earliest, unsigned char *flags) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (p >= n) return;
+    if (!(earliest->time < 1.0) || (count && (uint64_t)p >= *count)) {
+        flags[p] = 0;
+        return;
+    }
     if (radii) separation += pd_separation_of_radii(kind, radii, corners + 4 * (size_t)p);
     flags[p] = collision_of(kind, PD_CCD_CERTIFIED, p, x_t0, x_t1, corners, separation, 1).reason != PD_NO_CONTACT;
 }
 
-pd_status pd_collision_hits(pd_context *context, int kind, int n, const real *x_t0, const real *x_t1, const int *corners, real separation,
-                            const real *radii, unsigned char *flags) {
-    PD_LAUNCH(context, hits_kernel, n, kind, n, x_t0, x_t1, corners, separation, radii, flags);
+pd_status pd_collision_hits(pd_context *context, int kind, int n, const uint64_t *count, const real *x_t0, const real *x_t1,
+                            const int *corners, real separation, const real *radii, const pd_earliest *earliest, unsigned char *flags) {
+    PD_LAUNCH(context, hits_kernel, n, kind, n, count, x_t0, x_t1, corners, separation, radii, earliest, flags);
     return PD_OK;
 }
 
 static __global__ void plane_hits_kernel(int n, const real *x_t0, const real *x_t1, const int *vertices, int plane, real separation,
-                                         const real *radii, unsigned char *flags) {
+                                         const real *radii, const pd_earliest *earliest, unsigned char *flags) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= n) return;
     real allowed = radii ? separation + radii[vertices[i]] : separation;
-    flags[i] = pd_plane_collision(x_t0, x_t1, vertices[i], plane, allowed).reason != PD_NO_CONTACT;
+    flags[i] = earliest->time < 1.0 && pd_plane_collision(x_t0, x_t1, vertices[i], plane, allowed).reason != PD_NO_CONTACT;
 }
 
 pd_status pd_plane_hits(pd_context *context, int n, const real *x_t0, const real *x_t1, const int *vertices, int plane, real separation,
-                        const real *radii, unsigned char *flags) {
-    PD_LAUNCH(context, plane_hits_kernel, n, n, x_t0, x_t1, vertices, plane, separation, radii, flags);
+                        const real *radii, const pd_earliest *earliest, unsigned char *flags) {
+    PD_LAUNCH(context, plane_hits_kernel, n, n, x_t0, x_t1, vertices, plane, separation, radii, earliest, flags);
     return PD_OK;
 }
 

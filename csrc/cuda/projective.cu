@@ -2,15 +2,30 @@
 #include "cuda/context.cuh"
 #include "updates/projective_update.h"
 
-static __global__ void new_kernel(int n, const uint64_t *keys, const real *distance, pd_contact_pairs limits, int n_kept,
-                                  const uint64_t *kept, unsigned char *flags) {
+static __global__ void new_kernel(pd_active_pairs found, const real *distance, pd_contact_pairs limits, int n_kept, const uint64_t *kept,
+                                  pd_active_pairs others, unsigned char *flags) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < n) flags[p] = pd_projective_update_new(keys, distance, &limits, n_kept, kept, p);
+    if (p < (int)found.capacity) flags[p] = pd_projective_update_new(&found, distance, &limits, n_kept, kept, &others, p);
 }
 
-pd_status pd_projective_mark_new(pd_context *context, int n, const uint64_t *keys, const real *distance, const pd_contact_pairs *limits,
-                                 int n_kept, const uint64_t *kept, unsigned char *flags) {
-    PD_LAUNCH(context, new_kernel, n, n, keys, distance, limits ? *limits : pd_contact_pairs(), n_kept, kept, flags);
+pd_status pd_projective_mark_new(pd_context *context, const pd_active_pairs *found, const real *distance, const pd_contact_pairs *limits,
+                                 int n_kept, const uint64_t *kept, const pd_active_pairs *others, unsigned char *flags) {
+    PD_LAUNCH(context, new_kernel, (long long)found->capacity, *found, distance, limits ? *limits : pd_contact_pairs(), n_kept, kept,
+              others ? *others : pd_active_pairs(), flags);
+    return PD_OK;
+}
+
+static __global__ void round_kernel(pd_round_rules rules, const pd_earliest *earliest, const double *square, const double *along,
+                                    const uint64_t *found_0, const uint64_t *found_1, size_t room_0, size_t room_1, pd_round *round) {
+    bool whole = *found_0 <= room_0 && *found_1 <= room_1;
+    pd_round chosen = pd_projective_update_round(&rules, (double)(real)earliest->time, *square, rules.before > 0.0 ? *along : 0.0);
+    if (!whole) chosen.scale = chosen.part = 0.0;
+    *round = chosen;
+}
+
+pd_status pd_projective_choose_round(pd_context *context, const pd_round_rules *rules, const pd_earliest *earliest, const double *square,
+                                     const double *along, const uint64_t *const found[2], const size_t room[2], pd_round *round) {
+    PD_LAUNCH_SHAPE(context, round_kernel, 1u, 1u, *rules, earliest, square, along, found[0], found[1], room[0], room[1], round);
     return PD_OK;
 }
 

@@ -53,6 +53,10 @@ pd_status pd_largest_move(pd_context *context, int n, const int *rows, const rea
 static __global__ void support_kernel(pd_candidates candidates, const real *y, real limit, unsigned char *support) {
     size_t row = item_of_thread();
     if (row >= candidates.n) return;
+    if (!pd_candidate_exists(&candidates, row)) {
+        support[row] = 0;
+        return;
+    }
     pd_candidate candidate = pd_candidate_of(&candidates, row);
     real x[12];
     pd_gather_corners(y, candidate.points, x);
@@ -81,7 +85,7 @@ pd_status pd_candidate_support(pd_context *context, const pd_candidates *candida
 
 static __global__ void points_kernel(pd_candidates candidates, size_t first, int n, int *points) {
     size_t i = item_of_thread();
-    if (i >= (size_t)n) return;
+    if (i >= (size_t)n || !pd_candidate_exists(&candidates, first + i)) return;
     pd_candidate candidate = pd_candidate_of(&candidates, first + i);
     for (size_t j = 0; j < 4; j++) points[4 * i + j] = candidate.points[j];
 }

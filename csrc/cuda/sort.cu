@@ -48,6 +48,16 @@ pd_status pd_sort_keys(pd_context *context, size_t n, int first_bit, int last_bi
     return status || sorted == keys ? status : pd_memory_copy(context, keys, sorted, n * sizeof *keys);
 }
 
+static __global__ void pad_kernel(size_t n, pd_pair_buffer buffer) {
+    size_t i = (size_t)blockIdx.x * PD_THREADS + threadIdx.x;
+    if (i < n && i >= *buffer.found) buffer.keys[i] = UINT64_MAX;
+}
+
+pd_status pd_pad_pairs(pd_context *context, size_t n, pd_pair_buffer *buffer) {
+    PD_LAUNCH(context, pad_kernel, (long long)n, n, *buffer);
+    return PD_OK;
+}
+
 static __global__ void unpack_kernel(size_t n, int second_bits, const uint64_t *keys, int2 *pairs) {
     size_t i = (size_t)blockIdx.x * PD_THREADS + threadIdx.x;
     if (i < n) pairs[i] = make_int2((int)(keys[i] >> second_bits), (int)(keys[i] & (((uint64_t)1 << second_bits) - 1)));

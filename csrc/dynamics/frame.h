@@ -3,6 +3,7 @@
 #ifndef PD_DYNAMICS_FRAME_H
 #define PD_DYNAMICS_FRAME_H
 
+#include "contact/projective.h"
 #include "dynamics/method.h"
 #include "dynamics/simulation.h"
 
@@ -29,6 +30,8 @@ typedef struct pd_safe {
     double left;      /* the part of the step that is to come, if the rounds so far are parts of it */
     int measured;     /* whether `found` is of the last iteration, and of a round that ends with it whole */
     double found[5];  /* pd_outer_read */
+    int asked;        /* whether the end of the round has been asked for */
+    pd_round round;   /* what came of that */
     double potential; /* G after the last iteration, where a round ends by it; else not a number */
     int apart;        /* 1: the iterate may have passed through something, and the state of the step is x */
     enum { PD_ROUNDS_GO_ON, PD_ROUNDS_SETTLED, PD_ROUNDS_SPENT } rounds;

@@ -17,9 +17,6 @@ static const double SETTLED = 1e-2;
  * potential by no more than this part of it. */
 static const double PRINTED_SETTLED = 1e-4, PRINTED_STILL = 1e-2;
 
-/* A round that goes back by more than this part of what the one before went goes round and round; and the least share of its way that it is left. */
-static const double STEADY = 0.5, LEAST_SHARE = 0.1;
-
 /* So many rounds there are in a step at the least, if it has as many iterations: a single one that is cut would lose its motion. */
 enum { FEWEST_ROUNDS = 4 };
 
@@ -97,7 +94,7 @@ pd_status pd_outer_first_guess(pd_simulation *self) {
     double part;
     PD_TRY(pd_memory_copy(problem->context, safe->x, problem->x_t, pd_problem_bytes(problem)));
     safe->apart = 1;
-    safe->outer = safe->slow = safe->stagnations = safe->arrived = 0;
+    safe->outer = safe->slow = safe->stagnations = safe->arrived = safe->asked = 0;
     safe->kept = safe->part = safe->left = safe->share = 1.0;
     safe->moved = 0.0;
     safe->rounds = PD_ROUNDS_GO_ON;
@@ -149,20 +146,51 @@ done:
     return status;
 }
 
-static pd_status read_found(pd_simulation *self, int first, int end) {
-    return pd_memory_download(self->problem->context, self->safe.found + first, self->problem->scalars + REPORTED + first,
-                              (size_t)(end - first) * sizeof(double));
+static pd_status fetch_found(pd_simulation *self, int first, int end) {
+    return pd_memory_fetch(self->problem->context, self->safe.found + first, self->problem->scalars + REPORTED + first,
+                           (size_t)(end - first) * sizeof(double));
+}
+
+/* The state goes towards the iterate, and with it what is driven, by the rules of pd_projective_update_round: the share only of a way that nothing
+ * touches on, in no last round, and not before what is driven has arrived, since that goes as far as the state. */
+static pd_status ask_move(pd_simulation *self) {
+    const pd_projective_description *settings = pd_projective_settings(self->problem->projective);
+    pd_safe *safe = &self->safe;
+    const double *found = self->problem->scalars + REPORTED;
+    int last = self->iterate.number + 1 == self->settings.iterations || safe->outer + 1 >= settings->outer;
+    const pd_round_rules rules = {.share = safe->share,
+                                  .before = safe->moved,
+                                  .slack = last ? (double)INFINITY : SETTLED * pd_projective_activation(self->problem->projective),
+                                  .least = safe->slow >= 1 && !settings->cut_back ? SLOW : 0.0, // else by each vertex' own reach
+                                  .free = safe->arrived && !settings->cut_back};
+    return pd_projective_ask_move(self->problem->projective, &rules, found + FOUND_ROUND, found + FOUND_ALONG, self->iterate.x, safe->x,
+                                  &safe->round);
+}
+
+/* All that ends a round, for the host to wait for once: what is measured of it, how far it may go, the move, and what is near then. */
+static pd_status ask_end(pd_simulation *self) {
+    pd_projective *projective = self->problem->projective;
+    pd_safe *safe = &self->safe;
+    pd_status status = PD_OK;
+    PD_TRY(pd_projective_press(projective, self->iterate.x));
+    PD_TRY(measure_round(self));
+    PD_TRY(fetch_found(self, FOUND_ROUND, FOUND_COUNT));
+    PD_TRY(pd_projective_ask_limit(projective, safe->x, self->iterate.x));
+    PD_TRY(ask_move(self));
+    safe->asked = 1;
+done:
+    return status;
 }
 
 pd_status pd_outer_read(pd_simulation *self, size_t reported, double *report) {
-    double found[REPORTED + FOUND_COUNT];
-    int whole = must_end(self);
+    pd_context *context = self->problem->context;
     pd_status status = PD_OK;
     PD_TRY(measure_iteration(self));
-    if (whole) PD_TRY(measure_round(self));
-    PD_TRY(pd_memory_download(self->problem->context, found, self->problem->scalars, sizeof found));
-    memcpy(report, found, reported * sizeof *report);
-    memcpy(self->safe.found, found + REPORTED, sizeof self->safe.found);
+    PD_TRY(pd_memory_fetch(context, report, self->problem->scalars, reported * sizeof *report));
+    PD_TRY(fetch_found(self, FOUND_ITERATION, FOUND_ROUND));
+    // as printed the end of a round is measured in another way before anything moves
+    if (must_end(self) && !pd_projective_settings(self->problem->projective)->printed) PD_TRY(ask_end(self));
+    PD_TRY(pd_context_wait(context));
     self->safe.measured = 1;
 done:
     return status;
@@ -174,60 +202,48 @@ static pd_status is_still(pd_simulation *self, int *still) {
     double distance = pd_projective_activation(self->problem->projective);
     if (!self->safe.measured) {
         PD_TRY(measure_iteration(self));
-        PD_TRY(read_found(self, FOUND_ITERATION, FOUND_ROUND));
+        PD_TRY(fetch_found(self, FOUND_ITERATION, FOUND_ROUND));
+        PD_TRY(pd_context_wait(self->problem->context));
     }
     *still = sqrt(self->safe.found[FOUND_ITERATION]) <= pd_projective_settings(self->problem->projective)->tolerance * distance;
 done:
     return status;
 }
 
-/* The part of the way, of what nothing touches on, that the state goes. Over an edge or a tip the normals of one freeze can send it to where those
- * of the next send it back, for ever: where a round goes against the one before, and more than half as far, the state goes half as much
- * of its way from there on. Not before what is driven has arrived, since that goes as far as the state. */
-static pd_status choose_share(pd_simulation *self, int final, double moved, double *share) {
-    const pd_problem *problem = self->problem;
-    pd_safe *safe = &self->safe;
-    double before = safe->moved, distance = pd_projective_activation(problem->projective);
-    int whole = safe->part == 1.0 && safe->arrived;
-    pd_status status = PD_OK;
-    *share = 1.0;
-    safe->moved = 0.0;
-    if (!whole || pd_projective_settings(problem->projective)->cut_back) return PD_OK;
-    double along = before > 0.0 ? safe->found[FOUND_ALONG] : 0.0;
-    PD_TRY(pd_memory_copy(problem->context, safe->offset, problem->trial, pd_problem_bytes(problem)));
-    safe->moved = moved;
-    if (along < 0.0 && moved > STEADY * before && safe->share > LEAST_SHARE) safe->share *= 0.5;
-    if (!final && moved > SETTLED * distance) *share = safe->share;
-done:
-    return status;
-}
-
 /* The state goes towards the iterate as far as nothing touches. */
-static pd_status move_state(pd_simulation *self, int measured, int final, double *moved) {
+static pd_status move_state(pd_simulation *self, double *moved) {
     const pd_problem *problem = self->problem;
+    pd_context *context = problem->context;
     pd_safe *safe = &self->safe;
-    int n = problem->model->n_vertices;
-    double share;
+    int cut_back = pd_projective_settings(problem->projective)->cut_back, whole;
     pd_status status = PD_OK;
-    if (!measured) {
-        PD_TRY(measure_round(self));
-        PD_TRY(read_found(self, FOUND_ROUND, FOUND_COUNT));
+    if (!safe->asked) {
+        PD_TRY(ask_end(self));
+        PD_TRY(pd_context_wait(context));
     }
+    safe->asked = 0;
     *moved = sqrt(safe->found[FOUND_ROUND]);
     if (!isfinite(*moved)) return PD_OK; // the frame says so
-    PD_TRY(pd_projective_limit(problem->projective, safe->x, self->iterate.x, SLOW, &safe->part));
+    PD_TRY(pd_projective_limit_told(problem->projective, SLOW, &safe->part, &whole));
+    if (!whole) PD_TRY(pd_projective_limit(problem->projective, safe->x, self->iterate.x, SLOW, &safe->part));
     *moved *= safe->part;
     safe->slow = safe->part < SLOW ? safe->slow + 1 : 0;
     safe->stagnations += safe->slow > 0;
     safe->left *= 1.0 - safe->part;
-    PD_TRY(choose_share(self, final, *moved, &share));
-    if (safe->slow >= 2 && !pd_projective_settings(problem->projective)->cut_back) { // what is driven waits
+    if (safe->slow >= 2 && !cut_back) { // what is driven waits
         PD_TRY(pd_projective_truncate(problem->projective, self->iterate.x, safe->x));
     } else {
-        PD_TRY(pd_move_towards(problem->context, n, NULL, share * safe->part, self->iterate.x, safe->x));
-        PD_TRY(pd_contact_drive(problem->contact, safe->part));
-        if (safe->part == 1.0) safe->arrived = 1;
+        if (!whole) { // it has not moved
+            PD_TRY(ask_move(self));
+            PD_TRY(pd_context_wait(context));
+        }
+        PD_TRY(pd_projective_move_told(problem->projective));
     }
+    int free = safe->part == 1.0 && safe->arrived && !cut_back;
+    if (free) PD_TRY(pd_memory_copy(context, safe->offset, problem->trial, pd_problem_bytes(problem)));
+    if (free) safe->share = safe->round.share;
+    safe->moved = free ? *moved : 0.0;
+    if (safe->part == 1.0) safe->arrived = 1;
     safe->drives = ++safe->outer;
 done:
     return status;
@@ -238,7 +254,7 @@ pd_status pd_outer_advance(pd_simulation *self) {
     const pd_projective_description *settings = pd_projective_settings(problem->projective);
     pd_safe *safe = &self->safe;
     double distance = pd_projective_activation(problem->projective), moved, squares = 0.0;
-    int last = self->iterate.number + 1 == self->settings.iterations, must = must_end(self), whole = must && safe->measured, still, settled;
+    int last = self->iterate.number + 1 == self->settings.iterations, must = must_end(self), still, settled;
     pd_status status = PD_OK;
     safe->inner++;
     safe->kept = safe->part = 1.0;
@@ -253,8 +269,7 @@ pd_status pd_outer_advance(pd_simulation *self) {
     }
     if (!must && !still) return PD_OK;
     if (settings->printed) PD_TRY(sum_of_moves(self, self->iterate.x, safe->x, &squares));
-    PD_TRY(pd_projective_press(problem->projective, self->iterate.x));
-    PD_TRY(move_state(self, whole, last || safe->outer + 1 >= settings->outer, &moved));
+    PD_TRY(move_state(self, &moved));
     if (!isfinite(moved)) return PD_OK;
     if (settings->printed)
         settled = safe->part * safe->part * squares <= PRINTED_SETTLED;
@@ -276,7 +291,8 @@ pd_status pd_outer_finish(pd_simulation *self) {
 }
 
 void pd_outer_give_up(pd_simulation *self) {
-    self->safe.apart = 0;
+    self->safe.apart = self->safe.asked = 0;
     pd_projective_end(self->problem->projective);
+    pd_contact_forget_near(self->problem->contact); // what is no number has not moved
     pd_projective_forget(self->problem->projective);
 }

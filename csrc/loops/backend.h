@@ -15,6 +15,7 @@
 #include "updates/time_step.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -73,6 +74,10 @@ pd_status pd_memory_create(pd_context *context, void **out /* B */, size_t bytes
 void pd_memory_destroy(pd_context *context, void *memory);
 pd_status pd_memory_upload(pd_context *context, void *target /* B */, const void *source /* H */, size_t bytes);
 pd_status pd_memory_download(pd_context *context, void *target /* H */, const void *source /* B */, size_t bytes);
+/* Asks for a few numbers: they are in target (H) as soon as the host has waited for the device the next time, for whatever it was, so that what several
+ * ask for is read in one wait; where pd_fetches_at_once says so, as on the CPU, when this returns. The target stays until then. */
+pd_status pd_memory_fetch(pd_context *context, void *target /* H */, const void *source /* B */, size_t bytes);
+int pd_fetches_at_once(const pd_context *context);
 pd_status pd_memory_copy(pd_context *context, void *target /* B */, const void *source /* B */, size_t bytes);
 pd_status pd_memory_clear(pd_context *context, void *target /* B */, size_t bytes);
 
@@ -358,10 +363,11 @@ pd_status pd_earliest_begin(pd_context *context, real time, pd_earliest *earlies
 /* The earliest of these times that is not later than what was found before, and its pair, pair i being number first + i: the smallest
  * number where several are equal, if lists come in the order of their numbers. Pairs that cannot come first are left early; the result does
  * not depend on the order. Waits for nothing.
+ *   count  B [1]  how many of the n pairs there are; NULL: all
  *   radii  B [rows of x]  in  m, added to the separation for both primitives of a pair, equal at all their corners; NULL: zero
  *   earliest [1]  B  in/out */
-pd_status pd_earliest_collision(pd_context *context, int kind, int method, int n, const real *x_t0, const real *x_t1, const int *corners,
-                                real separation, const real *radii, int first, pd_earliest *earliest);
+pd_status pd_earliest_collision(pd_context *context, int kind, int method, int n, const uint64_t *count, const real *x_t0, const real *x_t1,
+                                const int *corners, real separation, const real *radii, int first, pd_earliest *earliest);
 
 /* The same of n vertices and a plane through row `plane` of x, with row plane + 1 for its unit normal: only the plane's point moves.
  *   vertices  B [n] rows of x */

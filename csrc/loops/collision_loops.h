@@ -72,6 +72,9 @@ pd_status pd_sort_keys(pd_context *context, size_t n, int first_bit, int last_bi
 /* items [n]  B  out: the lower index_bits of each key. */
 pd_status pd_key_items(pd_context *context, int n, int index_bits, const uint64_t *keys, int *items);
 
+/* keys from *buffer->found on, up to n, become such as come last in any order. */
+pd_status pd_pad_pairs(pd_context *context, size_t n, pd_pair_buffer *buffer);
+
 /* pairs [n,2]  B  out: the n pairs that were appended, sorted; n <= capacity. The keys may be in any order afterwards.
  *   scratch [n]  B */
 pd_status pd_sort_pairs(pd_context *context, size_t n, pd_pair_buffer *buffer, uint64_t *scratch, const pd_work *work, int *pairs);

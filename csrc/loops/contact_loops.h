@@ -18,6 +18,7 @@ typedef struct pd_contact_pairs {
     const real *separation; /* [n]    xi, m */
     const real *weight;     /* [n] */
     const real *threshold;  /* [n]    of the mollifier, m^4; 0: none */
+    const uint64_t *count;  /* [1]    how many of the n there are, for pd_contact_batch; NULL: all */
 } pd_contact_pairs;
 
 /* All that a visit by one of its corners reads of a pair, side by side: a sweep comes by in the order of the vertices. */
@@ -72,7 +73,7 @@ typedef struct pd_contact_columns {
     real *activation, *separation, *weight, *threshold;
 } pd_contact_columns;
 
-/* The columns of n active pairs: kinds, corners and limits. A pair of two edges of which one is a particle becomes one with a vertex, a pair
+/* The columns of n active pairs, or of active->count where they are fewer: kinds, corners and limits. A pair of two edges of which one is a particle becomes one with a vertex, a pair
  * with a collider one with plane `first`. Weights: (area of the vertex)/4, (areas of both edges)/4, the area of the vertex above a plane, as
  * the distance of a plane counts once and that of two meshes four times; 1 where one of them has none. */
 pd_status pd_contact_describe(pd_context *context, const pd_contact_scene *scene, const pd_active_pairs *active, int n,
@@ -152,6 +153,8 @@ pd_status pd_contact_slacks(pd_context *context, const pd_contact_pairs *pairs, 
 
 /* x_i += t (target_i - x_i) of n points, those whose mask is not 0 (NULL: all); exactly the target for t = 1. */
 pd_status pd_move_towards(pd_context *context, int n, const unsigned char *mask, double t, const real *target, real *x);
+/* The same of all with t = *part, B [1]. */
+pd_status pd_move_part_of_way(pd_context *context, int n, const double *part, const real *target, real *x);
 
 #ifdef __cplusplus
 }

@@ -42,18 +42,40 @@ typedef struct pd_freezing {
     real restitution;
 } pd_freezing;
 
-/* flags [n]  B  out: which of n pairs with these corners [n,4] come nearer than the separation on the way from x_t0 to x_t1, as far as
- * pd_earliest_collision can tell. */
-pd_status pd_collision_hits(pd_context *context, int kind, int n, const real *x_t0, const real *x_t1, const int *corners, real separation,
-                            const real *radii, unsigned char *flags);
+/* flags [n]  B  out: which of n pairs with these corners [n,4], or of *count of them, come nearer than the separation on the way from x_t0 to x_t1,
+ * as far as pd_earliest_collision can tell; none where that found nothing before 1. */
+pd_status pd_collision_hits(pd_context *context, int kind, int n, const uint64_t *count, const real *x_t0, const real *x_t1,
+                            const int *corners, real separation, const real *radii, const pd_earliest *earliest, unsigned char *flags);
 /* The same of n vertices and a plane, as pd_earliest_plane_collision. */
 pd_status pd_plane_hits(pd_context *context, int n, const real *x_t0, const real *x_t1, const int *vertices, int plane, real separation,
-                        const real *radii, unsigned char *flags);
+                        const real *radii, const pd_earliest *earliest, unsigned char *flags);
 
-/* flags [n]  B  out: which of n keys are not among n_kept keys in ascending order and, where there are limits, name a pair nearer than it acts.
- *   distance  B [n] m or NULL; then limits is not read */
-pd_status pd_projective_mark_new(pd_context *context, int n, const uint64_t *keys, const real *distance, const pd_contact_pairs *limits,
-                                 int n_kept, const uint64_t *kept, unsigned char *flags);
+/* flags [found->capacity]  B  out: which pairs of a list are not among n_kept keys in ascending order nor in another list and, where there are limits,
+ * are nearer than they act.
+ *   distance  B [found->capacity] m or NULL; then limits is not read      others  NULL: none */
+pd_status pd_projective_mark_new(pd_context *context, const pd_active_pairs *found, const real *distance, const pd_contact_pairs *limits,
+                                 int n_kept, const uint64_t *kept, const pd_active_pairs *others, unsigned char *flags);
+
+/* By what the state goes in a round; see dynamics/outer_loop.h. */
+typedef struct pd_round_rules {
+    double share;  /* of its way, in the round before */
+    double before; /* what that went, m; 0: something stopped it, or it does not count */
+    double slack;  /* a round that goes no more than this goes all of it, m */
+    double least;  /* of the way: with less nothing moves */
+    int free;      /* nothing but what touches may shorten it */
+} pd_round_rules;
+
+/* What came of it. */
+typedef struct pd_round {
+    double part;  /* of the way that nothing touches on */
+    double share; /* of that which the state goes in a round, from here on */
+    double scale; /* of the way that it has gone: 0 where the iterate or the part is none */
+} pd_round;
+
+/* round [1]  B  out.  square, along  B [1]: the largest |move|^2, m^2, and the product of the way with that of the round before, m^2, read where
+ * there was one      room  H [2] for as many of the pairs that may meet, *found [2] B: where there are more the part is none */
+pd_status pd_projective_choose_round(pd_context *context, const pd_round_rules *rules, const pd_earliest *earliest, const double *square,
+                                     const double *along, const uint64_t *const found[2], const size_t room[2], pd_round *round);
 
 /* out = the n_kept pairs and those that rows [n_new] name of `found`, sorted by key. */
 pd_status pd_projective_merge(pd_context *context, int n_kept, const pd_kept_pairs *kept, int n_new, const int *rows,

@@ -21,11 +21,12 @@ enum { PD_VERTEX_COLLIDER = 64 };
 
 /* What may be near. */
 typedef struct pd_candidates {
-    size_t n, n_vertex_triangle, n_edge_edge; /* n: of all; the rest are vertices and colliders */
-    const int *vertex_triangle, *edge_edge;   /* B [.,2] rows of the primitives below, sorted */
-    const int *vertices, *edges, *triangles;  /* B [.,1] [.,2] [.,3] points */
-    const pd_collider *colliders;             /* B geometry/collider.h */
-    const int *asked;                         /* B [n_asked] points that each collider is asked about, ascending */
+    size_t n, n_vertex_triangle, n_edge_edge;                /* n: of all; the rest are vertices and colliders */
+    const int *vertex_triangle, *edge_edge;                  /* B [.,2] rows of the primitives below, sorted */
+    const uint64_t *count_vertex_triangle, *count_edge_edge; /* B [1] how many of these there are, the others being none; NULL: all */
+    const int *vertices, *edges, *triangles;                 /* B [.,1] [.,2] [.,3] points */
+    const pd_collider *colliders;                            /* B geometry/collider.h */
+    const int *asked;                                        /* B [n_asked] points that each collider is asked about, ascending */
     int n_asked;
     const int *planes; /* B [.] rows of y: instead of colliders, planes through a point, with the row behind it for their unit normal */
     const real *radii; /* B [n_points] m, equal at all corners of a primitive: its distances are less by it; NULL: zero */
@@ -81,7 +82,7 @@ pd_status pd_candidate_support(pd_context *context, const pd_candidates *candida
 pd_status pd_select_rows(pd_context *context, size_t n, const unsigned char *flags, int *starts, const pd_work *work, size_t capacity,
                          int *rows, uint64_t *found);
 
-/* points [n,4]  B  out: the corners of n candidates from `first` on, which are not with colliders. */
+/* points [n,4]  B  out: the corners of n candidates from `first` on, which are not with colliders; of what is none nothing is written. */
 pd_status pd_candidate_points(pd_context *context, const pd_candidates *candidates, size_t first, int n, int *points);
 
 /* kind, points and key of the active pairs from their rows [capacity] in the candidates, as far as active->count says. */

@@ -198,7 +198,8 @@ static pd_status run_sum(batch *batch, sum *sum, pd_workspace *space, pd_place p
                                   all.activation + first,
                                   all.separation + first,
                                   all.weight + first,
-                                  all.threshold + first};
+                                  all.threshold + first,
+                                  NULL};
         status = pd_contact_batch(context, &batch->law, batch->quantity, &pairs, batch->mirror.memory[POSITIONS], chunk.memory);
         if (!status) status = chunk_fetch(context, &batch->mirror, &chunk, (size_t)count * size, &wide);
         if (status) break;

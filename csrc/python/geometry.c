@@ -44,11 +44,11 @@ static pd_status run_loop(pair_call *call, pd_mirror *mirror, pd_workspace *spac
             status = pd_workspace_memory(space, PD_WORKSPACE_EXTRA, sizeof(pd_earliest), &extra);
             if (!status) status = pd_earliest_begin(context, 1, extra);
             if (!status)
-                status = pd_earliest_collision(context, PD_VERTEX_TRIANGLE, call->quantity, call->n, m[0], m[1], m[2], call->separation,
-                                               NULL, 0, extra);
+                status = pd_earliest_collision(context, PD_VERTEX_TRIANGLE, call->quantity, call->n, NULL, m[0], m[1], m[2],
+                                               call->separation, NULL, 0, extra);
             if (!status)
-                status = pd_earliest_collision(context, PD_EDGE_EDGE, call->quantity, call->n_edge_edge, m[0], m[1], m[3], call->separation,
-                                               NULL, call->n, extra);
+                status = pd_earliest_collision(context, PD_EDGE_EDGE, call->quantity, call->n_edge_edge, NULL, m[0], m[1], m[3],
+                                               call->separation, NULL, call->n, extra);
             if (!status) status = pd_earliest_read(context, extra, &call->time, &call->index);
         }
     if (!status) status = pd_mark(context, PD_MARK_END);

@@ -13,6 +13,17 @@ typedef struct pd_candidate {
     int points[4];
 } pd_candidate;
 
+/* Of n that may be there as many as are. */
+PD_FUNCTION size_t pd_counted(size_t n, const uint64_t *count) { return count && *count < n ? (size_t)*count : n; }
+
+/* Whether there is a candidate in this row. */
+PD_FUNCTION int pd_candidate_exists(const pd_candidates *candidates, size_t row) {
+    size_t n_vt = candidates->n_vertex_triangle;
+    if (row < n_vt) return row < pd_counted(n_vt, candidates->count_vertex_triangle);
+    row -= n_vt;
+    return row >= candidates->n_edge_edge || row < pd_counted(candidates->n_edge_edge, candidates->count_edge_edge);
+}
+
 PD_FUNCTION pd_candidate pd_candidate_of(const pd_candidates *candidates, size_t row) {
     pd_candidate out;
     if (row < candidates->n_vertex_triangle) {

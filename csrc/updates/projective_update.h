@@ -24,10 +24,35 @@ PD_FUNCTION int pd_projective_has(const uint64_t *keys, int n, uint64_t key) {
     return slot < n && keys[slot] == key;
 }
 
-PD_FUNCTION unsigned char pd_projective_update_new(const uint64_t *keys, const real *distance, const pd_contact_pairs *limits, int n_kept,
-                                                   const uint64_t *kept, int p) {
+/* How many pairs of a list there are. */
+PD_FUNCTION int pd_projective_count(const pd_active_pairs *list) {
+    return *list->count < list->capacity ? (int)*list->count : (int)list->capacity;
+}
+
+PD_FUNCTION unsigned char pd_projective_update_new(const pd_active_pairs *found, const real *distance, const pd_contact_pairs *limits,
+                                                   int n_kept, const uint64_t *kept, const pd_active_pairs *others, int p) {
+    if (p >= pd_projective_count(found)) return 0;
     if (distance && !(distance[p] < limits->separation[p] + limits->activation[p])) return 0;
-    return (unsigned char)!pd_projective_has(kept, n_kept, keys[p]);
+    if (others && others->count && pd_projective_has(others->key, pd_projective_count(others), found->key[p])) return 0;
+    return (unsigned char)!pd_projective_has(kept, n_kept, found->key[p]);
+}
+
+/* A round that goes back by more than this part of what the one before went goes round and round; and the least share of its way that it is left. */
+#define PD_ROUND_STEADY      0.5
+#define PD_ROUND_LEAST_SHARE 0.1
+
+/* Over an edge or a tip the normals of one freeze can send the state to where those of the next send it back, for ever: where a round goes against
+ * the one before, and more than half as far, the state goes half as much of its way from there on. */
+PD_FUNCTION pd_round pd_projective_update_round(const pd_round_rules *rules, double part, double square, double along) {
+    double moved = sqrt(square);
+    int moves = isfinite(moved) && part >= rules->least;
+    pd_round round = {moves ? part : 0.0, rules->share, 0.0};
+    if (!moves) return round;
+    moved *= part;
+    int whole = rules->free && part == 1.0;
+    if (whole && along < 0.0 && moved > PD_ROUND_STEADY * rules->before && round.share > PD_ROUND_LEAST_SHARE) round.share *= 0.5;
+    round.scale = whole && moved > rules->slack ? round.share * part : part;
+    return round;
 }
 
 /* Element e of both lists, the kept one first. */

@@ -43,7 +43,7 @@ def test_blocks_on_the_diagonal(linear, dtype):
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_the_host_waits_once_an_iteration_that_it_looks_at(device, dtype):
-    """If not, what the frame and the outer loop ask of one move would be two waits, and those of a round more than eleven."""
+    """If not, what the frame and the outer loop ask of one move would be two waits."""
     case, waits = projective_case("bodies in a box", inner=5), {}
     for rounds, every in ((3, 1000), (4, 1000), (4, 1)):
         contact = dataclasses.replace(case.contact, outer=rounds)
@@ -55,7 +55,6 @@ def test_the_host_waits_once_an_iteration_that_it_looks_at(device, dtype):
         assert sim.last_step.iteration == 5 * rounds
         waits[rounds, every] = sim._backend.counts()["waits"] - before
     assert waits[4, 1] - waits[4, 1000] == 4 * 4  # in the last iteration of a round the host looks in any case
-    assert waits[4, 1000] - waits[3, 1000] <= 11
 
 
 def test_targets_as_printed(dtype):

@@ -122,6 +122,18 @@ cudaError_t cudaFree(void *memory) {
     return cudaSuccess;
 }
 
+cudaError_t cudaMallocHost(void **out, size_t bytes) {
+    if (planned("cudaMallocHost")) return last_error;
+    *out = malloc(bytes);
+    return *out ? cudaSuccess : fail(cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaFreeHost(void *memory) {
+    finish_all();
+    free(memory);
+    return cudaSuccess;
+}
+
 cudaError_t cudaMemGetInfo(size_t *left, size_t *total) {
     size_t used = 0;
     for (auto &[begin, size] : regions[current].allocations) used += size;
