@@ -28,7 +28,7 @@ typedef struct pd_safe {
     double share;     /* of its way that the state goes in a round */
     double moved;     /* by the round before, m; 0 where something stopped it, else `offset` says where to */
     double left;      /* the part of the step that is to come, if the rounds so far are parts of it */
-    int measured;     /* whether `found` is of the last iteration, and of a round that ends with it whole */
+    int measured;     /* whether `found` is of the last iteration */
     double found[5];  /* pd_outer_read */
     int asked;        /* whether the end of the round has been asked for */
     pd_round round;   /* what came of that */
