@@ -16,6 +16,7 @@
 struct pd_rigid_sweep {
     real *x, *offset, *direction, *gradient; /* B [n,3] where the vertices have gone, and what the bodies do there */
     int *solved, *colours;                   /* [bodies] */
+    int held;                                /* the Hessian is that where the sweep began, and serves all of its colours */
 };
 
 void pd_rigid_sweep_destroy(pd_rigid_sweep *self, pd_context *context) {
@@ -86,8 +87,10 @@ static pd_status solve(pd_rigid_sweep *self, const pd_problem *problem, int psd,
     const pd_rigid *rigid = problem->rigid;
     pd_status status = PD_OK;
     *left = 0;
-    PD_TRY(pd_problem_whole_hessian(problem, self->x, psd, 1, anew));
-    PD_TRY(pd_rigid_hessian(problem, self->x, psd));
+    if (!self->held) {
+        PD_TRY(pd_problem_whole_hessian(problem, self->x, psd, 1, anew));
+        PD_TRY(pd_rigid_hessian(problem, self->x, psd));
+    }
     for (int b = 0; b < rigid->n; b++) {
         const pd_rigid_rows *rows = &rigid->bodies[b].rows;
         int node = rows->first + rows->n - PD_RIGID_CARRIERS;
@@ -124,7 +127,12 @@ static pd_status solve_all(pd_rigid_sweep *self, const pd_problem *problem, int 
     for (int b = 0; b < problem->rigid->n; b++) self->solved[b] = colour >= 0 && self->colours[b] != colour;
     PD_TRY(pd_memory_clear(problem->context, self->direction, pd_problem_bytes(problem)));
     PD_TRY(solve(self, problem, diagonal, diagonal, first, &left));
-    if (left && !diagonal) PD_TRY(solve(self, problem, 1, 0, 0, &left));
+    if (left && !diagonal) { // what is held from there on is projected
+        int held = self->held;
+        self->held = 0;
+        PD_TRY(solve(self, problem, 1, 0, 0, &left));
+        self->held = held;
+    }
 done:
     return status;
 }
@@ -198,11 +206,15 @@ pd_status pd_rigid_sweep_bodies(pd_rigid_sweep *self, const pd_problem *problem,
     PD_TRY(pd_point_along(problem, iterate, 1.0, self->x, self->offset));
     if (problem->contact) {
         PD_TRY(limit_vertices(self, problem, iterate));
-        // which bodies are near each other, from where the step began
+        // which bodies are near each other, from where the step began, and the blocks of all: made anew for every colour they were half of
+        // the time of a heap of boxes, and what they knew more saved no iteration. Gradients are those where a body is now, and the line
+        // search sees to it that G falls
+        PD_TRY(pd_problem_gradient(problem, self->x, self->offset, self->gradient));
         PD_TRY(pd_problem_whole_hessian(problem, self->x, 0, 1, iterate->number == 0));
-        PD_TRY(pd_rigid_hessian_pattern(problem));
+        PD_TRY(pd_rigid_hessian(problem, self->x, 0));
         iterate->limit = 1.0;
     }
+    self->held = problem->contact != NULL;
     int n_colours = colour_bodies(self, problem->rigid);
     if (n_colours == 1) return move_bodies(self, problem, problem->contact ? 0 : -1, iterate);
     for (int colour = 0; colour < n_colours; colour++) PD_TRY(move_bodies(self, problem, colour, iterate));
@@ -212,6 +224,7 @@ done:
 
 pd_status pd_rigid_sweep_at_once(pd_rigid_sweep *self, const pd_problem *problem, pd_iterate *iterate, int diagonal) {
     pd_status status = PD_OK;
+    self->held = 0;
     PD_TRY(pd_rigid_clear(problem, iterate->direction));
     PD_TRY(pd_memory_copy(problem->context, self->x, iterate->x, pd_problem_bytes(problem)));
     PD_TRY(pd_problem_gradient(problem, self->x, iterate->offset, self->gradient));
