@@ -35,7 +35,7 @@ from pdgpu.solvers import XPBD, Newton, ProjectiveDynamics
 from pdgpu.state import State
 from pdgpu.tables import scene_numbers
 from pdgpu.two_way_contact import ContactUpdate
-from pdgpu.vertex_colours import vertex_colours
+from pdgpu.vertex_colours import Recolouring, vertex_colours
 
 if TYPE_CHECKING:
     from typing import Any, Literal
@@ -45,7 +45,9 @@ if TYPE_CHECKING:
 __all__ = ["Simulation"]
 
 
-class Simulation(State, Motion, Diagnostics, ReadBack, ContactQueries, EmbeddedPoints, Cutting, AutomaticRho, GuardedAttributes):
+class Simulation(
+    State, Motion, Diagnostics, ReadBack, ContactQueries, EmbeddedPoints, Cutting, AutomaticRho, GuardedAttributes, Recolouring
+):
     """Steps a scene in time with a solver.
 
     Parameters
