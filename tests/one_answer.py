@@ -43,8 +43,8 @@ SOLVERS = {
     "gradient descent": (lambda: pdgpu.GradientDescent(**VERTICES), 1e-4, ()),
 }
 MAY_RISE = ("PD, Chebyshev", "ADMM", "ADMM, weight 2", "vertex block descent, Chebyshev", "gradient descent")
-# the scenes and their time steps, s: long enough that the step has somewhere to go, but for the cloths, which are hard for all that goes vertex by
-# vertex: of 1/200 s Projective Dynamics needs 513 iterations to 1e-4, and Vertex Block Descent has 2.4e-4 left after 400
+# the scenes and their time steps, s: long enough that the step has somewhere to go, but for the cloths, which are hard for all that goes
+# vertex by vertex: of 1/200 s Projective Dynamics needs 513 iterations to 1e-4, and Vertex Block Descent has 2.4e-4 left after 400
 SCENES = {
     "cube on floor": 1 / 500,
     "cube on cube": 1 / 500,
