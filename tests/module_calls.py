@@ -108,7 +108,8 @@ def simulation_arguments(module, solver=0, body="beam"):
         settings["colours"] = _host.colouring(_joined_edges(groups, n), n)
     elements = [(module.KINDS[kind][0], *group) for kind, group in groups.items()]
     contact = contact_argument(scene, real_of(module)) if body == "beam" else None
-    return [scene.masses(), scene.fixed(), elements, 0.01, CLASSES[solver].__name__, settings, 1, None, contact, None, None]
+    proxies = None if body == "beam" else proxies_argument(n, real_of(module))
+    return [scene.masses(), scene.fixed(), elements, 0.01, CLASSES[solver].__name__, settings, 1, None, contact, None, None, proxies]
 
 
 DRIVEN = 2 + 1 + 2 + 8  # of a plane, a sphere, a capsule, a box
@@ -126,6 +127,13 @@ def contact_argument(scene, dtype):
     contact = pdgpu.BarrierContact(0.1, stiffness=1.0, friction=0.3)
     found = ContactScene(scene, contact, scene.fixed().astype(bool)).description(contact, dtype, 0.01)
     return found | {name: found[name] | 1 for name in found if name.endswith("_tags")}
+
+
+def proxies_argument(n, dtype):
+    """Two proxies and a collider, as a Simulation takes them."""
+    rows = np.array([[0, 1, 2, -1], [n - 1, -1, -1, -1]], np.int32)
+    weights = np.array([[0.5, 0.25, 0.25, 0.0], [1.0, 0.0, 0.0, 0.0]], dtype)
+    return {"rows": rows, "weights": weights, "stiffness": np.ones(2, dtype), "n_colliders": 1, "per_step": 0}
 
 
 def _joined_edges(groups, n):
@@ -153,6 +161,8 @@ def simulation_calls(module, n):
         "friction_columns": (),
         "penalty_columns": (),
         "projective_columns": (),
+        "set_proxy_colliders": ([],),
+        "proxy_columns": (),
         "driven": (),
         "find_pairs_at": (ones.copy(),),
         "set_driven": (np.ones((DRIVEN, 3), dtype), np.zeros((DRIVEN, 3), dtype)),

@@ -143,6 +143,12 @@ def everything(device, dtype):
     ):
         two_way = pdgpu.TwoWayContact(0.03, steps=4, **settings)
         run(f"contact: two-way, {settings}", scenes.heap(), None, pdgpu.XPBD(iterations=2), device, dtype, two_way)
+    for name, linear in {"direct": pdgpu.Direct(), **{name: scenes.GLOBAL_STEPS[name] for name in ("schur", "jacobi")}}.items():
+        scene, positions = scenes.mixed()
+        scene.add_obstacle(pdgpu.Sphere(positions.mean(axis=0), 0.2))
+        proxies = scenes.GLOBAL_STEPS["schur"].prone(scene)
+        solver = pdgpu.ProjectiveDynamics(iterations=2, linear=linear)
+        run(f"contact: proxies, {name}", scene, positions, solver, device, dtype, pdgpu.ProxyContact(proxies, 10.0))
     two_way = pdgpu.TwoWayContact(0.03, steps=4, multipliers="barrier", edge_limit=None)
     run("contact: two-way, barrier", scenes.heap(), None, pdgpu.XPBD(iterations=2), device, dtype, two_way)
 

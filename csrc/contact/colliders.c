@@ -44,10 +44,12 @@ pd_status pd_colliders_set(pd_colliders *colliders, int which, const pd_collider
     pd_context *context = colliders->context;
     pd_collider *known = &colliders->known[which];
     pd_status status = PD_OK;
-    int fresh = values && !colliders->values[which];
+    int fresh = values && (!colliders->values[which] || memcmp(known->grid.n, collider->grid.n, sizeof known->grid.n) != 0);
     if (!fresh && is_same(known, collider)) return PD_OK;
     if (fresh) {
         size_t bytes = (size_t)collider->grid.n[0] * (size_t)collider->grid.n[1] * (size_t)collider->grid.n[2] * sizeof *values;
+        pd_memory_destroy(context, colliders->values[which]);
+        colliders->values[which] = NULL;
         PD_TRY(pd_memory_create(context, (void **)&colliders->values[which], bytes));
         PD_TRY(pd_memory_upload(context, colliders->values[which], values, bytes));
     }

@@ -17,7 +17,8 @@ typedef struct pd_colliders {
 pd_status pd_colliders_create(pd_colliders **out, pd_context *context, int n);
 void pd_colliders_destroy(pd_colliders *colliders); /* NULL is allowed */
 
-/* Collider `which`: shape, size and where it is. values: of its grid, H; taken the first time only, since they move with the frame. */
+/* Collider `which`: shape, size and where it is. values: of its grid, H; taken the first time only, since they move with the frame,
+ * or where the grid is of another size. */
 pd_status pd_colliders_set(pd_colliders *colliders, int which, const pd_collider *collider, const real *values);
 
 #endif

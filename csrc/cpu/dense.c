@@ -44,7 +44,7 @@ pd_status pd_dense_upload(pd_context *context, pd_dense *self, const double *sig
     return pd_memory_upload(context, self->sigma, sigma, (size_t)self->n * (size_t)self->n * sizeof *sigma);
 }
 
-pd_status pd_dense_factor(pd_context *context, pd_dense *self, const double *added) {
+pd_status pd_dense_factor(pd_context *context, pd_dense *self, const double *added, const pd_dense_entries *entries) {
     int n = self->n;
     size_t size = (size_t)n;
 #pragma omp parallel for num_threads(pd_threads(context, n, n / 4 + 1)) schedule(dynamic, 16)
@@ -53,6 +53,7 @@ pd_status pd_dense_factor(pd_context *context, pd_dense *self, const double *add
         memcpy(self->factor + diagonal, self->sigma + diagonal, (size - (size_t)j) * sizeof(double));
         if (added) self->factor[diagonal] += added[j];
     }
+    for (int e = 0; entries && e < entries->n; e++) self->factor[entries->places[e]] += entries->values[e];
     return self->library->dense_factor(self->factor, n, pd_context_error(context));
 }
 

@@ -12,6 +12,8 @@ struct pd_dense {
     cusolverDnHandle_t handle;
     double *sigma, *factor; /* device [n,n] by columns, the lower triangle */
     double *added;          /* device [n] */
+    long long *places;      /* device, of entries; NULL: there were none yet */
+    double *values;         /* device, theirs */
     double *vector;         /* device [3,n] */
     double *work;           /* device, of potrf */
     int work_size;
@@ -31,7 +33,7 @@ static pd_status library_failure(pd_context *context, cusolverStatus_t code, con
 void pd_dense_destroy(pd_dense *self, pd_context *context) {
     if (!self) return;
     if (self->handle) self->library->destroy(self->handle);
-    void *memory[] = {self->sigma, self->factor, self->added, self->vector, self->work, self->info};
+    void *memory[] = {self->sigma, self->factor, self->added, self->places, self->values, self->vector, self->work, self->info};
     for (void *block : memory) pd_memory_destroy(context, block);
     free(self);
 }
@@ -77,12 +79,31 @@ static __global__ void add_diagonal_kernel(int n, const double *added, double *m
     if (i < n) matrix[(size_t)i * ((size_t)n + 1)] += added[i];
 }
 
-pd_status pd_dense_factor(pd_context *context, pd_dense *self, const double *added) {
+static __global__ void add_entries_kernel(int n, const long long *places, const double *values, double *matrix) {
+    int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (e < n) matrix[places[e]] += values[e];
+}
+
+/* The entries onto the matrix that is about to be factorised. */
+static pd_status add_entries(pd_context *context, pd_dense *self, const pd_dense_entries *entries) {
+    size_t most = (size_t)entries->capacity, n = (size_t)entries->n;
+    pd_status status = PD_OK;
+    if (!self->places) status = pd_memory_create(context, (void **)&self->places, most * sizeof *self->places + 1);
+    if (!status && !self->values) status = pd_memory_create(context, (void **)&self->values, most * sizeof *self->values + 1);
+    if (!status && n) status = pd_memory_upload(context, self->places, entries->places, n * sizeof *self->places);
+    if (!status && n) status = pd_memory_upload(context, self->values, entries->values, n * sizeof *self->values);
+    if (status || !n) return status;
+    PD_LAUNCH(context, add_entries_kernel, entries->n, entries->n, self->places, self->values, self->factor);
+    return PD_OK;
+}
+
+pd_status pd_dense_factor(pd_context *context, pd_dense *self, const double *added, const pd_dense_entries *entries) {
     int n = self->n, info = 0;
     pd_status status = pd_memory_copy(context, self->factor, self->sigma, (size_t)n * (size_t)n * sizeof(double));
     if (!status && added) status = pd_memory_upload(context, self->added, added, (size_t)n * sizeof *added);
     if (status) return status;
     if (added) PD_LAUNCH(context, add_diagonal_kernel, n, n, self->added, self->factor);
+    if (entries && (status = add_entries(context, self, entries))) return status;
     PD_SOLVER(context,
               self->library->potrf(self->handle, CUBLAS_FILL_MODE_LOWER, n, self->factor, n, self->work, self->work_size, self->info));
     if ((status = pd_memory_download(context, &info, self->info, sizeof info))) return status;

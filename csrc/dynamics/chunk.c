@@ -58,8 +58,9 @@ void pd_chunks_destroy(pd_chunks *chunks, pd_context *context) {
 }
 
 static int capturable(const pd_simulation *self) {
-    if (self->problem->contact) return 0; // what is near is asked for in every iteration, and its number read back
-    if (self->problem->rigid) return 0;   // bodies move on the host
+    if (self->problem->contact || self->problem->proxies)
+        return 0;                       // what is near is asked for in every iteration, and its number read back
+    if (self->problem->rigid) return 0; // bodies move on the host
     return pd_can_capture(self->problem->context) && self->method->capturable && self->method->capturable(self->method_memory);
 }
 

@@ -1,6 +1,7 @@
 /* When a step has blown up; see divergence.h. */
 #include "dynamics/divergence.h"
 
+#include "contact/proxies.h"
 #include "contact/two_way.h"
 #include "dynamics/energy.h"
 #include "dynamics/potential.h"
@@ -57,8 +58,9 @@ pd_status pd_divergence_of_descent(pd_simulation *self, const pd_growth *growth,
     // G was another before a detection; and a vertex may go into what it did not press before
     int interval = self->problem->contact ? pd_contact_interval(self->problem->contact) : -1;
     if (interval > 0 || (interval == 0 && self->method->keeps_reach)) return PD_OK;
-    if (self->problem->projective) return PD_OK;                                          // which is frozen anew
-    if (self->problem->two_way && pd_two_way_every(self->problem->two_way)) return PD_OK; // an update in between has moved it
+    if (self->problem->proxies && !pd_proxies_per_step(self->problem->proxies)) return PD_OK; // whose set is another in every iteration
+    if (self->problem->projective) return PD_OK;                                              // which is frozen anew
+    if (self->problem->two_way && pd_two_way_every(self->problem->two_way)) return PD_OK;     // an update in between has moved it
     if (self->safe.drives > 1) return PD_OK; // pins and obstacles have moved since, and done work
     if (!(growth->potential > first + 1e-6 * fabs(first) + pd_rounding_of_potential(self->problem, growth->first_magnitude))) return PD_OK;
     return pd_diverged(self, iteration, "the incremental potential ended above its first value");

@@ -21,7 +21,8 @@ static const double LIMIT = 10.0;
 
 /* Not with contact: what obstacles give by pushing has no bound of this kind. */
 static int watched(const pd_simulation *self) {
-    return self->settings.h > 0 && !self->shared && !self->method->ignores_material && !self->problem->contact && !self->problem->two_way;
+    return self->settings.h > 0 && !self->shared && !self->method->ignores_material && !self->problem->contact && !self->problem->two_way &&
+           !self->problem->proxies;
 }
 
 /* sqrt(sum m |v|^2) over free vertices of v [n,3] H, and the vertex that has most of it. */

@@ -9,6 +9,7 @@
  * divergence.c. */
 #include "base/clock.h"
 #include "contact/projective.h"
+#include "contact/proxies.h"
 #include "dynamics/chunk.h"
 #include "dynamics/divergence.h"
 #include "dynamics/outer_loop.h"
@@ -53,6 +54,7 @@ static pd_status first_guess(run *r, const real *targets) {
     PD_TRY(pd_memory_clear(problem->context, self->iterate.step, bytes));
     self->iterate.restarted = 0;
     PD_TRY(pd_safe_first_guess(self, r->guess != NULL));
+    if (problem->proxies) PD_TRY(pd_proxies_begin(problem->proxies, self->iterate.x));
     r->result->phases[PD_PHASE_FIRST_GUESS] = pd_seconds() - start;
 done:
     return status;
@@ -303,6 +305,7 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const rea
     PD_TRY(pd_two_way_step_update(self, observer, result));
 
 done:
+    if (problem->proxies) pd_proxies_end(problem->proxies);
     status = pd_problem_keep_error(problem, status);
     if (status && begun) pd_safe_restore(self);
     if (status == PD_DIVERGED && keep_diverged) {

@@ -2,6 +2,7 @@
 #include "dynamics/global_step.h"
 
 #include "contact/projective.h"
+#include "contact/proxies.h"
 #include "dynamics/block_hessian.h"
 #include "dynamics/method.h"
 #include "dynamics/potential.h"
@@ -88,11 +89,18 @@ static pd_status upload_base(pd_global_step *self, const pd_problem *problem, co
 
 pd_status pd_global_step_create(pd_global_step *self, const pd_problem *problem, const pd_linear_settings *settings,
                                 const pd_element_set *sets) {
-    pd_csr weighed = {0};
+    pd_csr weighed = {0}, roomy = {0};
     const pd_csr *A = &weighed;
     pd_status status = PD_OK;
-    *self = (pd_global_step){.contact = problem->projective ? NULL : problem->contact}; // outer_loop.h sets the diagonal
+    *self = (pd_global_step){.contact = problem->projective ? NULL : problem->contact,
+                             .proxies = problem->proxies}; // outer_loop.h sets the diagonal
     PD_TRY(sets ? create_matrix(&weighed, problem, sets) : pd_problem_system_matrix(problem, &A));
+    if (problem->proxies && settings->kind == PD_LINEAR_DIRECT) {
+        PD_TRY(pd_csr_with_room(&roomy, A, pd_proxies_pattern(problem->proxies), problem->error));
+        A = &roomy;
+    }
+    // of two factors there is never another
+    self->exact = settings->kind == PD_LINEAR_DIRECT || (settings->kind == PD_LINEAR_SCHUR && !(settings->active > 0));
     if (!problem->rigid) PD_TRY(create_linear(self, problem, settings, A)); // rows of bodies have no block of their own in A
     if (!self->contact && !problem->rigid) goto done;
     if (sets) {
@@ -111,6 +119,7 @@ pd_status pd_global_step_create(pd_global_step *self, const pd_problem *problem,
         PD_TRY(pd_hessian_cg_create(&self->cg, problem, settings));
     self->tolerance = settings->tolerance;
 done:
+    pd_csr_destroy(&roomy);
     pd_csr_destroy(&weighed);
     return status;
 }
@@ -126,7 +135,7 @@ void pd_global_step_destroy(pd_global_step *self, pd_context *context) {
 
 pd_status pd_global_step_prepare(pd_global_step *self) { return self->linear ? pd_linear_prepare(self->linear) : PD_OK; }
 
-int pd_global_step_capturable(const pd_global_step *self) { return !self->contact && pd_linear_capturable(self->linear); }
+int pd_global_step_capturable(const pd_global_step *self) { return !self->contact && !self->proxies && pd_linear_capturable(self->linear); }
 
 /* A + K is positive definite but for rounding: in blocks of float a pair that is very near can leave it none. Then it is shifted. */
 static pd_status factorise(pd_global_step *self, const pd_problem *problem) {
@@ -147,6 +156,12 @@ pd_status pd_global_step_refresh(pd_global_step *self, const pd_problem *problem
         PD_TRY(pd_problem_whole_upon(problem, self->base, x, anew));
         PD_TRY(pd_rigid_hessian(problem, x, 1));
         return factorise(self, problem);
+    }
+    if (self->proxies) {
+        const pd_entries *entries;
+        PD_TRY(pd_proxies_matrix(self->proxies, &entries));
+        return self->exact ? pd_linear_set_entries(self->linear, entries)
+                           : pd_linear_upload_diagonal(self->linear, pd_proxies_bounds(self->proxies));
     }
     if (!self->contact) return PD_OK;
     PD_TRY(pd_contact_find(self->contact, x));

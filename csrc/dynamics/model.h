@@ -22,6 +22,7 @@ typedef struct pd_description {
     int n_rigid;
     const double *arms;                           /* [n,3] of their rows, from the centre at rest, m; NULL: there are none */
     const struct pd_contact_description *contact; /* contact/contact.h; NULL: nothing touches. Read at creation only */
+    const struct pd_proxies_description *proxies; /* contact/proxies.h; NULL: there are none. Read at creation only */
 } pd_description;
 
 /* Rounds once, to `real`, and uploads; `corners` is the gather list of the same sets. Errors: PD_ERROR_MEMORY, PD_ERROR_VALUE. */

@@ -2,6 +2,7 @@
 #include "dynamics/problem.h"
 
 #include "contact/projective.h"
+#include "contact/proxies.h"
 #include "contact/two_way.h"
 #include "dynamics/block_hessian.h"
 #include "dynamics/rigid.h"
@@ -32,6 +33,7 @@ void pd_problem_destroy(pd_problem *self) {
         for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
         pd_projective_destroy(self->projective);
         pd_two_way_destroy(self->two_way);
+        pd_proxies_destroy(self->proxies);
         pd_contact_destroy(self->contact);
         pd_block_hessian_destroy(&all->hessian, self->context);
         pd_model_destroy(&all->model, self->context);
@@ -98,6 +100,8 @@ pd_status pd_problem_create(pd_problem **out, const pd_description *description,
         self->contact = NULL;
         status = pd_two_way_create(&self->two_way, self->context, contact, self->model, description->contact);
     }
+    if (!status && description->proxies)
+        status = pd_proxies_create(&self->proxies, self->context, description->proxies, description->n_vertices, self->fixed);
     if (status) *self->error = *pd_context_error(self->context);
     self->step.inverse_h = h > 0 ? 1.0 / h : 0.0, self->step.x_t = self->x_t, self->step.load = self->load;
 

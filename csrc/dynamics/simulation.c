@@ -115,6 +115,7 @@ pd_contact *pd_simulation_contact(pd_simulation *self) {
 }
 
 pd_projective *pd_simulation_projective(pd_simulation *self) { return self->problem->projective; }
+pd_proxies *pd_simulation_proxies(pd_simulation *self) { return self->problem->proxies; }
 
 pd_status pd_simulation_keep_error(pd_simulation *self, pd_status status) { return pd_problem_keep_error(self->problem, status); }
 

@@ -147,6 +147,8 @@ typedef struct pd_contact pd_contact; /* contact/contact.h */
 pd_contact *pd_simulation_contact(pd_simulation *self);
 typedef struct pd_projective pd_projective; /* contact/projective.h; NULL: contact does not answer by projections */
 pd_projective *pd_simulation_projective(pd_simulation *self);
+typedef struct pd_proxies pd_proxies; /* contact/proxies.h; NULL: there are none */
+pd_proxies *pd_simulation_proxies(pd_simulation *self);
 /* What such a function, or a loop, has written into the context goes where pd_simulation_error looks. Returns the status. */
 pd_status pd_simulation_keep_error(pd_simulation *self, pd_status status);
 

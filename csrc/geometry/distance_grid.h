@@ -24,7 +24,7 @@ PD_FUNCTION void pd_distance_grid_query(const real p[3], const pd_distance_grid 
     real place[3], away[3], axis[3] = {1, 0, 0};
     for (int i = 0; i < 3; i++) {
         real last = (real)(grid->n[i] - 1), at = pd_min(pd_max(p[i] / grid->spacing, 0), last);
-        cell[i] = at < last ? (int)at : grid->n[i] - 2;
+        cell[i] = at >= 0 && at < last ? (int)at : grid->n[i] - 2; // at is no number where p is none
         place[i] = at - (real)cell[i];
         away[i] = p[i] - pd_min(pd_max(p[i], 0), last * grid->spacing);
     }

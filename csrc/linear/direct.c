@@ -12,6 +12,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Right-hand sides that one pass over the factor serves. */
 enum { COLUMNS_AT_ONCE = 4 };
@@ -25,6 +26,7 @@ typedef struct pd_direct {
     int *unknown_start; /* [n_free+1] the unknowns of each free row; NULL: nothing is held, and there are no blocks */
     double *directions; /* [unknowns,3] */
     real *coupling;     /* [n,3,3] the blocks; NULL: there are none */
+    double *plain;      /* [nnz] A without entries (pd_linear_set_entries); NULL: there were none */
 } pd_direct;
 
 static void destroy(void *memory, pd_context *context) {
@@ -35,6 +37,7 @@ static void destroy(void *memory, pd_context *context) {
     free(self->unknown_start);
     free(self->directions);
     free(self->coupling);
+    free(self->plain);
     free(self);
 }
 
@@ -257,10 +260,35 @@ static pd_status prepare(pd_linear *self) {
     return status;
 }
 
+/* The entries go where A lies, both halves. */
+static pd_status add_entries(pd_linear *self) {
+    pd_direct *direct = self->memory;
+    pd_csr *A = &self->A;
+    size_t bytes = (size_t)A->row_start[A->n] * sizeof(double);
+    if (!direct->plain) {
+        if (!(direct->plain = malloc(bytes + 1)))
+            return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for a matrix of %d rows", A->n);
+        memcpy(direct->plain, A->values, bytes);
+    }
+    memcpy(A->values, direct->plain, bytes);
+    for (int e = 0; e < self->entries->n; e++) {
+        int i = self->entries->rows[e], j = self->entries->columns[e];
+        A->values[pd_csr_slot(A, i, j)] += self->entries->values[e];
+        if (i != j) A->values[pd_csr_slot(A, j, i)] += self->entries->values[e];
+    }
+    return prepare(self);
+}
+
 static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, double gamma) {
     (void)k, (void)n, (void)omegas, (void)gamma;
     return solve(self->memory, self->residual, self->current);
 }
 
-const pd_linear_method pd_direct_method = {
-    .name = "Direct", .destroy = destroy, .prepare = prepare, .refresh = prepare, .iterate = iterate, .exact = 1, .coupled = 1};
+const pd_linear_method pd_direct_method = {.name = "Direct",
+                                           .destroy = destroy,
+                                           .prepare = prepare,
+                                           .refresh = prepare,
+                                           .add_entries = add_entries,
+                                           .iterate = iterate,
+                                           .exact = 1,
+                                           .coupled = 1};

@@ -23,13 +23,15 @@ struct pd_linear {
     real *inverses;             /* B [n,3,3] with it: (total I + coupling)^-1 */
     double largest_eigenvalue;  /* of D^-1 A; 0: not asked for */
 
-    pd_csr A;         /* H, the free block with 1 on fixed diagonals; A_0, without the added diagonal */
-    pd_csr bending;   /* H, n = 0: none */
-    pd_matrix matrix; /* A in backend memory; n = 0 for Direct */
-    double *base;     /* B [n] the diagonal of A_0 */
-    double *uploaded; /* B [n] what pd_linear_upload_diagonal adds, or NULL */
-    int shifted;      /* whether the two may differ */
-    double *total;    /* B [n] that of A, before it is rounded to matrix.diagonal and what the methods keep of it */
+    pd_csr A;                  /* H, the free block with 1 on fixed diagonals; A_0, without the added diagonal */
+    pd_csr bending;            /* H, n = 0: none */
+    pd_matrix matrix;          /* A in backend memory; n = 0 for Direct */
+    double *base;              /* B [n] the diagonal of A_0 */
+    double *uploaded;          /* B [n] what pd_linear_upload_diagonal adds, or NULL */
+    int shifted;               /* whether the two may differ */
+    const pd_entries *entries; /* H, borrowed; NULL: there were never any */
+    double *added;             /* H [entries->n] their values, as the factor has them */
+    double *total;             /* B [n] that of A, before it is rounded to matrix.diagonal and what the methods keep of it */
 
     /* of the solve under way, B [n,width] */
     const real *residual, *start;
@@ -48,6 +50,8 @@ typedef struct pd_linear_method {
     pd_status (*prepare)(pd_linear *self);
     /* What follows from self->total alone, written anew where it lies: no memory, nothing that waits but for Direct. NULL: nothing does. */
     pd_status (*refresh)(pd_linear *self);
+    /* Of an exact method: self->entries are others, factorises anew. NULL: it takes none. */
+    pd_status (*add_entries)(pd_linear *self);
     /* Iterations k .. k+n-1 (n <= PD_LINEAR_CHUNK) with their omegas; for k = 0 the iterate is zero whatever `current` holds. */
     pd_status (*iterate)(pd_linear *self, int k, int n, const double *omegas, double gamma);
     /* Spectral radius of one step of it from that of one weighted Jacobi step; NULL: the same. */

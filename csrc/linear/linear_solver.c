@@ -56,6 +56,7 @@ void pd_linear_destroy(pd_linear *self) {
     pd_memory_destroy(self->context, self->total);
     pd_memory_destroy(self->context, self->inverses);
     pd_memory_destroy(self->context, self->uploaded);
+    free(self->added);
     free(self);
 }
 
@@ -201,6 +202,23 @@ pd_status pd_linear_set_diagonal(pd_linear *self, const double *added) {
     if (self->matrix.diagonal) PD_TRY(pd_diagonal_round(self->context, self->A.n, self->total, NULL, self->matrix.diagonal));
     PD_TRY(refresh_inverses(self));
     if (self->prepared && self->method->refresh) PD_TRY(self->method->refresh(self));
+done:
+    self->prepared = self->prepared && !status;
+    return status;
+}
+
+pd_status pd_linear_set_entries(pd_linear *self, const pd_entries *entries) {
+    size_t bytes = (size_t)entries->n * sizeof(double);
+    pd_status status = PD_OK;
+    if (!self->method->add_entries)
+        return pd_fail(pd_context_error(self->context), PD_ERROR_VALUE, "%s takes no entries beside the diagonal", self->method->name);
+    if (!self->added && !(self->added = calloc((size_t)entries->n + 1, sizeof(double))))
+        return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for %d entries", entries->n);
+    PD_TRY(pd_linear_prepare(self));
+    self->entries = entries;
+    if (!memcmp(self->added, entries->values, bytes)) return PD_OK;
+    memcpy(self->added, entries->values, bytes);
+    status = self->method->add_entries(self);
 done:
     self->prepared = self->prepared && !status;
     return status;

@@ -12,15 +12,17 @@ struct pd_schur {
     pd_context *context;
     const pd_cholesky_functions *library;
     pd_cholesky *cholesky;
-    pd_dense *dense;       /* the one in use */
-    pd_dense *dense_of[2]; /* without contact and with it; where it counts for what it adds, the first is both */
-    double active;         /* pd_linear_settings */
-    int n;                 /* rows of A */
-    int *rows;             /* [safe+prone] the row of A of each of the factor, the safe ones first, both ascending */
-    double *vector;        /* [safe+prone,3] */
-    real *staging;         /* [n,3] */
-    double *base, *total;  /* [n] the diagonal of A as it was factorised, and as it is */
-    double *added;         /* [prone] what the dense factor holds besides Sigma */
+    pd_dense *dense;          /* the one in use */
+    pd_dense *dense_of[2];    /* without contact and with it; where it counts for what it adds, the first is both */
+    double active;            /* pd_linear_settings */
+    int n;                    /* rows of A */
+    int *rows;                /* [safe+prone] the row of A of each of the factor, the safe ones first, both ascending */
+    double *vector;           /* [safe+prone,3] */
+    real *staging;            /* [n,3] */
+    double *base, *total;     /* [n] the diagonal of A as it was factorised, and as it is */
+    double *added;            /* [prone] what the dense factor holds besides Sigma, on its diagonal */
+    pd_dense_entries entries; /* and beside it (pd_linear_set_entries) */
+    long long *places;        /* [entries.capacity]; NULL: there were none */
     int factored;
     pd_schur_cost cost;
 };
@@ -35,6 +37,7 @@ static void destroy(void *memory, pd_context *context) {
     free(self->base);
     free(self->total);
     free(self->added);
+    free(self->places);
     free(self);
 }
 
@@ -113,7 +116,7 @@ done:
 static pd_status factor_dense(pd_schur *self) {
     pd_error *error = pd_context_error(self->context);
     double start = pd_seconds();
-    pd_status status = pd_dense_factor(self->context, self->dense, self->added);
+    pd_status status = pd_dense_factor(self->context, self->dense, self->added, self->places ? &self->entries : NULL);
     self->cost.dense_seconds = pd_seconds() - start;
     self->cost.factorizations++;
     self->factored = !status;
@@ -271,6 +274,46 @@ done:
     return status;
 }
 
+/* Where the entries lie in Sigma. Errors: PD_ERROR_VALUE naming a vertex that is not prone, PD_ERROR_MEMORY. */
+static pd_status place_entries(pd_schur *self, const pd_entries *entries) {
+    const int *prone = pd_schur_prone_rows(self);
+    pd_status status = PD_OK;
+    int m = self->cost.prone, *slot = malloc(((size_t)self->n + 1) * sizeof(int));
+    self->places = malloc(((size_t)entries->n + 1) * sizeof *self->places);
+    if (!slot || !self->places) {
+        status = pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for %d entries", entries->n);
+        goto done;
+    }
+    for (int i = 0; i < self->n; i++) slot[i] = -1;
+    for (int k = 0; k < m; k++) slot[prone[k]] = k;
+    for (int e = 0; e < entries->n; e++) {
+        int row = slot[entries->rows[e]], column = slot[entries->columns[e]];
+        if (row < 0 || column < 0) {
+            int v = pd_context_error(self->context)->vertex = row < 0 ? entries->rows[e] : entries->columns[e];
+            status = pd_fail(pd_context_error(self->context), PD_ERROR_VALUE,
+                             "vertex %d carries a proxy and is not in the region of SchurDirect: make the region larger", v);
+            goto done;
+        }
+        self->places[e] = row + (long long)m * column; // prone rows ascend, so this is the lower triangle
+    }
+    self->entries = (pd_dense_entries){entries->n, entries->n, self->places, NULL};
+done:
+    free(slot);
+    if (status) {
+        free(self->places);
+        self->places = NULL;
+    }
+    return status;
+}
+
+static pd_status add_entries(pd_linear *self) {
+    pd_schur *schur = self->memory;
+    pd_status status = schur->places ? PD_OK : place_entries(schur, self->entries);
+    if (status) return status;
+    schur->entries.values = self->added;
+    return factor_dense(schur);
+}
+
 static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, double gamma) {
     pd_status status = PD_OK;
     (void)k, (void)n, (void)omegas, (void)gamma;
@@ -281,5 +324,10 @@ done:
     return status;
 }
 
-const pd_linear_method pd_schur_method = {
-    .name = "SchurDirect", .destroy = destroy, .prepare = prepare, .refresh = prepare, .iterate = iterate, .exact = 1};
+const pd_linear_method pd_schur_method = {.name = "SchurDirect",
+                                          .destroy = destroy,
+                                          .prepare = prepare,
+                                          .refresh = prepare,
+                                          .add_entries = add_entries,
+                                          .iterate = iterate,
+                                          .exact = 1};

@@ -14,7 +14,8 @@
  * With `active` of pd_linear_settings there are two dense factors and never another: of Sigma, and of Sigma + active I, in use as soon as contact adds
  * anything [Komaritzan and Botsch 2018, Projective Skinning]. It bounds what contact adds, so a solve goes less far and never too far.
  *
- * The diagonal that contact changes (pd_linear_set_diagonal) may change at prone vertices alone: PD_ERROR_VALUE names one that is safe. */
+ * The diagonal that contact changes (pd_linear_set_diagonal), and entries beside it (pd_linear_set_entries), may change at prone vertices alone:
+ * PD_ERROR_VALUE names one that is safe. */
 #ifndef PD_LINEAR_SCHUR_H
 #define PD_LINEAR_SCHUR_H
 

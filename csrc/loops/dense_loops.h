@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* H = sigma + diag(added), and its factor: LAPACK on the CPU, cuSOLVER's potrf on CUDA. */
+/* H = sigma + diag(added) + entries, and its factor: LAPACK on the CPU, cuSOLVER's potrf on CUDA. */
 typedef struct pd_dense pd_dense;
 
 /* Room for n rows, 2 n^2 doubles in backend memory. `library` is borrowed. Errors: PD_ERROR_MEMORY with the bytes, PD_ERROR_DEVICE. */
@@ -20,8 +20,16 @@ void pd_dense_destroy(pd_dense *self, pd_context *context); /* NULL is allowed *
 /* sigma  H [n,n] by columns, of which the lower triangle counts: once. */
 pd_status pd_dense_upload(pd_context *context, pd_dense *self, const double *sigma);
 
-/* H = sigma + diag(added), factorised. added  H [n] N/m, NULL: zero. Waits. Errors: PD_ERROR_SINGULAR, error->vertex the row. */
-pd_status pd_dense_factor(pd_context *context, pd_dense *self, const double *added);
+/* Numbers that are added to the lower triangle: values[k] at places[k] = row + n column. All H. */
+typedef struct pd_dense_entries {
+    int n, capacity; /* most there can be; the same in every call */
+    const long long *places;
+    const double *values;
+} pd_dense_entries;
+
+/* H = sigma + diag(added) + entries, factorised. added  H [n] N/m, NULL: zero; entries  NULL: none, no place twice. Waits. The first call with entries
+ * makes room for them. Errors: PD_ERROR_SINGULAR, error->vertex the row; PD_ERROR_MEMORY. */
+pd_status pd_dense_factor(pd_context *context, pd_dense *self, const double *added, const pd_dense_entries *entries);
 
 /* u = H^-1 g for three right-hand sides, both B [n,3]; u may be g. */
 pd_status pd_dense_solve(pd_context *context, pd_dense *self, const real *g, real *u);

@@ -15,6 +15,9 @@
 /* Coordinates whose differences, sums with a margin and lengths can still be formed, m (LARGEST of python/pdgpu/arguments.py). */
 #define PD_LARGEST_COORDINATE (sizeof(real) == sizeof(float) ? 1e37 : 1e307)
 
+/* Of a point that lies in the element it follows, or not far outside. */
+#define PD_LARGEST_WEIGHT 1e3
+
 /* Returns 0, or -1 with a ValueError, where a value of x is not a number or beyond it. */
 static inline int pd_check_coordinates(PyArrayObject *x, const char *name) {
     return pd_array_check_range(x, -PD_LARGEST_COORDINATE, PD_LARGEST_COORDINATE, name);

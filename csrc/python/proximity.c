@@ -7,9 +7,6 @@
 
 #include <limits.h>
 
-/* A point lies in the element it follows, or not far outside. */
-#define PD_LARGEST_WEIGHT 1e3
-
 typedef struct {
     PyObject_HEAD BroadPhaseObject *phase;
     pd_surface *surface;

@@ -1,6 +1,7 @@
 /* The type Simulation of a backend module: arrays in, arrays out, the GIL dropped around every call into the core. */
 #include "python/simulation_object.h"
 
+#include "contact/proxies.h"
 #include "python/errors.h"
 
 #include <float.h>
@@ -45,23 +46,30 @@ int pd_object_read_vectors(pd_simulation_object *self, PyObject *object, const c
 }
 
 static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
-    static char *names[] = {"masses",  "fixed",    "elements", "h",     "solver", "settings",
-                            "threads", "subspace", "contact",  "rigid", "arms",   NULL};
+    static char *names[] = {"masses",   "fixed",   "elements", "h",    "solver",  "settings", "threads",
+                            "subspace", "contact", "rigid",    "arms", "proxies", NULL};
     PyObject *masses, *fixed, *elements, *solver, *dict, *subspace = Py_None, *contact = Py_None, *rigid = Py_None, *arms = Py_None,
-                                                         *kept = NULL, *result = NULL;
+                                                         *proxies = Py_None, *kept = NULL, *result = NULL;
     pd_contact_description touching;
+    pd_proxies_description springs;
     pd_description description = {0};
     pd_settings settings = {0};
     int threads = 1;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!dOO|iOOOO:Simulation", names, &masses, &fixed, &PyList_Type, &elements,
-                                     &settings.h, &solver, &dict, &threads, &subspace, &contact, &rigid, &arms))
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!dOO|iOOOOO:Simulation", names, &masses, &fixed, &PyList_Type, &elements,
+                                     &settings.h, &solver, &dict, &threads, &subspace, &contact, &rigid, &arms, &proxies))
         return NULL;
     if (!(kept = PyList_New(0))) return NULL;
     if (!pd_read_description(kept, masses, fixed, elements, subspace, &description) || !pd_read_rigid(kept, rigid, arms, &description) ||
         !pd_read_settings(kept, solver, dict, &description, &settings) ||
-        !pd_read_contact(kept, contact, description.n_vertices, &touching))
+        !pd_read_contact(kept, contact, description.n_vertices, &touching) ||
+        !pd_read_proxies(kept, proxies, description.n_vertices, &springs))
         goto done;
+    if (contact != Py_None && proxies != Py_None) {
+        PyErr_SetString(PyExc_ValueError, "proxies: a simulation has them or contact, not both");
+        goto done;
+    }
     if (contact != Py_None) description.contact = &touching;
+    if (proxies != Py_None) description.proxies = &springs;
 
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     pd_simulation_object *self = (pd_simulation_object *)allocate(type, 0);
@@ -147,6 +155,12 @@ static PyMethodDef simulation_methods[] = {
      "began."},
     {"friction_columns", (PyCFunction)pd_call_friction_columns, METH_NOARGS,
      "friction_columns($self, /)\n--\n\nA dict: the pairs with friction of the last step, and their forces at the present positions."},
+    {"set_proxy_colliders", (PyCFunction)pd_call_set_proxy_colliders, METH_O,
+     "set_proxy_colliders($self, colliders, /)\n--\n\nShapes and places of the colliders that proxies are kept out of, each a tuple of the "
+     "arguments of collider_query, or None: as it is."},
+    {"proxy_columns", (PyCFunction)pd_call_proxy_columns, METH_NOARGS,
+     "proxy_columns($self, /)\n--\n\nA dict: where the proxies are, their targets, which are active; and how many came and went in the "
+     "last step."},
     {"contact_row", (PyCFunction)pd_call_contact_row, METH_VARARGS,
      "contact_row($self, x, first, /)\n--\n\nA dict: what a record says of contact at x (None: here); first: of a record."},
     {"driven", (PyCFunction)pd_call_driven, METH_NOARGS, "driven($self, /)\n--\n\nWhere the driven points are, (m,3) m."},

@@ -63,6 +63,11 @@ PyObject *pd_call_driven(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_find_pairs_at(pd_simulation_object *self, PyObject *object);
 PyObject *pd_call_set_driven(pd_simulation_object *self, PyObject *arguments);
 
+/* simulation_proxies.c: a dict of proxies (python/pdgpu/proxy_contact.py), or None: NULL. Returns 0 with an exception set. */
+int pd_read_proxies(PyObject *kept, PyObject *object, int n_vertices, struct pd_proxies_description *out);
+PyObject *pd_call_set_proxy_colliders(pd_simulation_object *self, PyObject *object);
+PyObject *pd_call_proxy_columns(pd_simulation_object *self, PyObject *unused);
+
 /* simulation_state.c */
 PyObject *pd_call_state(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_positions(pd_simulation_object *self, PyObject *unused);

@@ -29,6 +29,51 @@ double pd_csr_entry(const pd_csr *matrix, int i, int j) {
     return 0.0;
 }
 
+/* Puts the columns of rows that entries have and `matrix` lacks behind its own, and counts them in `more` [n]; out->columns may be NULL. */
+static void append_missing(pd_csr *out, const pd_csr *matrix, const pd_entries *entries, int *more) {
+    memset(more, 0, (size_t)matrix->n * sizeof *more);
+    for (int e = 0; e < entries->n; e++)
+        for (int mirrored = 0; mirrored < 1 + (entries->rows[e] != entries->columns[e]); mirrored++) {
+            int i = mirrored ? entries->columns[e] : entries->rows[e], j = mirrored ? entries->rows[e] : entries->columns[e];
+            if (pd_csr_slot(matrix, i, j) >= 0) continue;
+            int slot = matrix->row_start[i + 1] - matrix->row_start[i] + more[i]++;
+            if (out->columns) out->columns[out->row_start[i] + slot] = j;
+        }
+}
+
+pd_status pd_csr_with_room(pd_csr *out, const pd_csr *matrix, const pd_entries *entries, pd_error *error) {
+    size_t n = (size_t)matrix->n;
+    int *more = malloc((n + 1) * sizeof *more);
+    *out = (pd_csr){.n = matrix->n, .row_start = malloc((n + 1) * sizeof(int))};
+    if (!more || !out->row_start) goto memory;
+    append_missing(out, matrix, entries, more);
+    out->row_start[0] = 0;
+    for (size_t i = 0; i < n; i++) out->row_start[i + 1] = out->row_start[i] + matrix->row_start[i + 1] - matrix->row_start[i] + more[i];
+    out->columns = malloc(((size_t)out->row_start[n] + 1) * sizeof(int));
+    out->values = calloc((size_t)out->row_start[n] + 1, sizeof(double));
+    if (!out->columns || !out->values) goto memory;
+    append_missing(out, matrix, entries, more);
+    for (size_t i = 0; i < n; i++) {
+        int *columns = out->columns + out->row_start[i];
+        double *values = out->values + out->row_start[i];
+        int count = matrix->row_start[i + 1] - matrix->row_start[i];
+        memcpy(columns, matrix->columns + matrix->row_start[i], (size_t)count * sizeof *columns);
+        memcpy(values, matrix->values + matrix->row_start[i], (size_t)count * sizeof *values);
+        for (int s = count; s < count + more[i]; s++) {
+            int column = columns[s], to = s;
+            for (; to > 0 && columns[to - 1] > column; to--) columns[to] = columns[to - 1], values[to] = values[to - 1];
+            columns[to] = column, values[to] = 0.0;
+        }
+    }
+    free(more);
+    return PD_OK;
+
+memory:
+    free(more);
+    pd_csr_destroy(out);
+    return pd_fail(error, PD_ERROR_MEMORY, "out of memory for a matrix of %d rows", matrix->n);
+}
+
 static int ascending(const void *a, const void *b) {
     int x = *(const int *)a, y = *(const int *)b;
     return (x > y) - (x < y);

@@ -26,6 +26,15 @@ static inline int pd_csr_slot(const pd_csr *pattern, int i, int j) {
     return low < pattern->row_start[i + 1] && pattern->columns[low] == j ? low : -1;
 }
 
+/* Numbers that are added to a symmetric matrix, those on and below the diagonal: rows[k] >= columns[k], by row, then by column, none twice. */
+typedef struct pd_entries {
+    int n;
+    const int *rows, *columns; /* [n] */
+    const double *values;      /* [n] */
+} pd_entries;
+
+/* Copies `matrix`, with room for entries and their mirror images where it has none: zeros. Errors: PD_ERROR_MEMORY. */
+pd_status pd_csr_with_room(pd_csr *out, const pd_csr *matrix, const pd_entries *entries, pd_error *error);
 void pd_csr_destroy(pd_csr *matrix);
 
 /* Entry (i,j) of a matrix with ascending columns, 0 where it has none. */

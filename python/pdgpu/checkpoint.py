@@ -18,6 +18,7 @@ from pdgpu import (
     linear_solvers,
     penalty_contact,
     projective_contact,
+    proxy_contact,
     scene_entries,
     schur,
     solvers,
@@ -114,7 +115,14 @@ def read(cls, path, motions, device, threads):
             if header.get("contact") is not None:
                 law, driven = _solver(header["contact"]), archive.take("driven")
                 if (
-                    type(law).__name__ not in (*contact.LAWS, *penalty_contact.__all__, *time_step_solver.DRIVERS, *time_step_solver.AFTER)
+                    type(law).__name__
+                    not in (
+                        *contact.LAWS,
+                        *penalty_contact.__all__,
+                        *time_step_solver.DRIVERS,
+                        *time_step_solver.AFTER,
+                        *proxy_contact.__all__,
+                    )
                     or driven.dtype != dtype
                 ):
                     raise ValueError(f"contact: {header['contact']!r} is none, or driven of another dtype")
@@ -250,7 +258,7 @@ def _solver(value):
         return {(str(first), str(second)): number for first, second, number in value["pairs"]}
     if isinstance(value, dict):
         options = {name: _solver(option) for name, option in value.items() if name != "type"}
-        for module in (solvers, linear_solvers, schur, contact, penalty_contact, projective_contact, two_way_contact):
+        for module in (solvers, linear_solvers, schur, contact, penalty_contact, projective_contact, proxy_contact, two_way_contact):
             kind = getattr(module, value["type"], None) if value["type"] in module.__all__ else None
             if isinstance(kind, type) and dataclasses.is_dataclass(kind):
                 return kind(**options)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pdgpu.contact_forces import forces_of
 from pdgpu.contacts import find_contacts
+from pdgpu.proxy_contact import Proxies, ProxyContact
 from pdgpu.two_way_contact import TwoWayContact
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class ContactQueries:
         Raises
         ------
         ValueError
-            A simulation without contact, or with TwoWayContact.
+            A simulation without contact, or with TwoWayContact or ProxyContact.
 
         Notes
         -----
@@ -86,4 +87,24 @@ class ContactQueries:
             raise ValueError("contact: this simulation has none; give Simulation one, such as pdgpu.BarrierContact(1e-3)")
         if isinstance(self.contact, TwoWayContact):
             raise ValueError("contact: TwoWayContact moves what the solver came to, by no force; StepRecord.update says how")
+        if isinstance(self.contact, ProxyContact):
+            raise ValueError("contact: ProxyContact has springs and no pairs; proxies() has their forces")
         return forces_of(self)
+
+    def proxies(self) -> Proxies:
+        """Where the proxies of `ProxyContact` are at the present positions, which are active there, and what pulls them.
+
+        Returns
+        -------
+        Proxies
+            points, targets, active, forces, vertex_forces, entered, left.
+
+        Raises
+        ------
+        ValueError
+            A simulation with another contact, or none.
+        """
+        if self._springs is None:
+            raise ValueError("contact: only ProxyContact has proxies")
+        self._aim(ahead=False)
+        return self._springs.read(self._backend)

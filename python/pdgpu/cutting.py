@@ -20,6 +20,7 @@ from pdgpu.attributes import read_only
 from pdgpu.bodies import Body
 from pdgpu.materials import Bending, Spring
 from pdgpu.mesh import Mesh
+from pdgpu.proxy_contact import ProxyContact
 from pdgpu.schur import SchurDirect
 
 if TYPE_CHECKING:
@@ -282,7 +283,7 @@ class Cutting:
             scene,
             replace(self.solver, linear=linear._carried(origin.rows)) if isinstance(linear, SchurDirect) else self.solver,
             self.dt,
-            self.contact,
+            self.contact._carried(origin.rows) if isinstance(self.contact, ProxyContact) else self.contact,
             self.device,
             self.dtype,
             self.threads,

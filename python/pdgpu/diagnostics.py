@@ -30,7 +30,7 @@ class Diagnostics:
 
     def _energies(self, x, ahead):
         """Parts of G, J; `ahead`: obstacles are where they go in the step about to be solved."""
-        self._aim()
+        self._aim(ahead)
         return self._backend.energies(x, ahead)
 
     def energies(self) -> dict[str, Any]:
@@ -91,6 +91,8 @@ class Diagnostics:
         psd : bool
             Project every element's Hessian to be positive semidefinite.
         """
+        if self._springs is not None:
+            raise ValueError("hessian: ProxyContact has another one in every iteration; proxies() has what is active")
         if len(self._rigid_rows):
             raise ValueError("hessian: it is one over vertices, and the scene has rigid bodies")
         return self._hessian_of_vertices(self._positions_argument(x), flag("psd", psd))

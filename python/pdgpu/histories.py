@@ -36,9 +36,11 @@ class History(Mapping):
         row |= {f"elastic_{name}": energy for name, energy in elastic.items()}
         row |= {f"momentum_{axis}": float(value) for axis, value in zip("xyz", momentum.linear, strict=True)}
         row |= {f"angular_momentum_{axis}": float(value) for axis, value in zip("xyz", momentum.angular, strict=True)}
-        touching = None if simulation.contact is None else simulation.contact_forces()
+        touching = None if simulation._touching is None else simulation.contact_forces()
         row["contacts"] = 0 if touching is None else len(touching)
         row["smallest_distance"] = math.inf if not row["contacts"] else float(touching.distance.min())
+        if simulation._springs is not None:
+            row["contacts"] = int(simulation.proxies().active.sum())
         last = simulation.last_step
         said = (0, "", 0.0) if first or last is None else (last.iteration, last.status, last.solve_seconds)
         self._rows.append(row | dict(zip(("iterations", "status", "solve_seconds"), said, strict=True)))

@@ -25,6 +25,7 @@ from pdgpu.held_parts import check_held
 from pdgpu.materials import MATERIAL_OF_KIND
 from pdgpu.motion import Motion
 from pdgpu.penalty_contact import PenaltyContact
+from pdgpu.proxy_contact import ProxyContact, ProxyScene
 from pdgpu.readback import ReadBack
 from pdgpu.records import COLUMNS, StepRecord
 from pdgpu.rigid_state import add_rigid_inertia, follow_pins, warn_of_turns
@@ -58,7 +59,7 @@ class Simulation(
     solver : ProjectiveDynamics, Newton, NonlinearCG, QuasiNewton, VertexBlockDescent, BlockJacobi, GradientDescent, ADMM, XPBD or PBD
     dt : float or None
         Time step h, s. None: quasistatic, the inertia term is replaced by -sum (m g + f) . x.
-    contact : BarrierContact, PenaltyContact, ProjectiveContact or TwoWayContact, optional
+    contact : BarrierContact, PenaltyContact, ProjectiveContact, ProxyContact or TwoWayContact, optional
         What keeps bodies and obstacles apart; without it nothing touches. `capabilities` tells which solvers take it.
     device : "cpu", "cuda" or one of several GPUs, such as "cuda:1"
     dtype : "float64" or "float32"
@@ -229,8 +230,10 @@ class Simulation(
         if self._colours is not None:
             settings["colours"] = self._colours
         elements = [(module.KINDS[kind][0], *groups[kind]) for kind in self._kinds if kind in groups]
-        self._touching = description = None
-        if contact is not None:
+        self._touching = self._springs = description = None
+        if isinstance(contact, ProxyContact):
+            self._springs = ProxyScene(scene, contact, self.solver, self._fixed)
+        elif contact is not None:
             if self.dt is None and contact.friction:
                 raise ValueError(
                     "contact: dt=None (quasistatic) with friction, which depends on how far things slide in a time step; give dt"
@@ -253,6 +256,7 @@ class Simulation(
             threads=self.threads,
             subspace=self._subspace,
             contact=description,
+            proxies=None if self._springs is None else self._springs.description(self.dtype),
             rigid=self._rigid,
             arms=arms,
         )
@@ -278,8 +282,11 @@ class Simulation(
         found = rest._hessian_of_vertices(self._rest, True).diagonal().reshape(-1, 3).mean(axis=1)
         return add_rigid_inertia(self._scene, self.dt, self._fixed, found)
 
-    def _aim(self):
-        """Tells the core where obstacles go in the step about to be solved."""
+    def _aim(self, ahead=True):
+        """Tells the core where obstacles go in the step about to be solved. Those of proxies have no state of their own: with `ahead` they
+        are there, without where they are now."""
+        if self._springs is not None:
+            self._springs.place(self._backend, self.dtype, self.time + (self.dt or 0.0) * ahead)
         if self._touching is not None and self._touching.n_driven:
             targets = self._touching.driven(self.time + (self.dt or 0.0))
             self._backend.set_driven(None, self._cast(self._in_range("motion", targets)))
@@ -291,7 +298,7 @@ class Simulation(
     def _check_start(self):
         """With contact: nothing meets anything, and nothing is nearer than the separation. Once for every state that is set; not once a
         shell is cut, whose copies of a vertex meet."""
-        soft = isinstance(self.contact, PenaltyContact)  # which may start anywhere
+        soft = isinstance(self.contact, PenaltyContact | ProxyContact)  # which may start anywhere
         if self.contact is None or soft or self._start_is_checked or any(body.parents is not None for body in self._scene.bodies):
             return
         check_contact_start(self._scene, self.positions, self.time, self.contact.separation, threads=self.threads)
@@ -380,7 +387,7 @@ class Simulation(
             result["colours"] = int(self._colours.max()) + 1
         elif isinstance(self.solver, XPBD):
             result["colours"] = self._backend.constraint_colours()
-        if self.contact is not None and not hasattr(self.contact, "_law"):
+        if self._touching is not None and not hasattr(self.contact, "_law"):
             result["contact"] = {"stiffness": self._law.stiffness}
         return result
 
@@ -408,7 +415,7 @@ class Simulation(
             if guess is not None:
                 pinned, guess = self._fixed.astype(bool), self._cast(guess).copy()
                 guess[pinned] = (self.positions if targets is None else self._cast(targets))[pinned]
-                if self.contact is not None:
+                if self._touching is not None:
                     check_contact_start(self._scene, guess, self.time + (self.dt or 0.0), self.contact.separation, threads=self.threads)
             result = self._backend.step(targets, rows, iterates, observer, keep_diverged, guess)
         except DivergenceError as error:

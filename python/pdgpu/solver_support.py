@@ -14,7 +14,7 @@ from pdgpu.linear_solvers import AJacobi, Direct, Jacobi, chebyshev_settings, ch
 from pdgpu.rigid_bodies import RigidBody
 from pdgpu.schur import SchurDirect
 from pdgpu.solvers import SOLVERS, Newton, ProjectiveDynamics, VertexBlockDescent
-from pdgpu.time_step_solver import AFTER, DRIVERS, INITIALIZATIONS, PENALTY
+from pdgpu.time_step_solver import AFTER, DRIVERS, INITIALIZATIONS, PENALTY, PROXIES
 
 __all__ = ["check_contact", "check_rigid", "check_slides", "check_support", "settings_of", "warn_idle_acceleration", "with_region"]
 
@@ -70,7 +70,7 @@ def check_contact(solver, contact, dt=1.0):
     if contact is None:
         return
     law = type(contact).__name__
-    if law not in (*LAWS, PENALTY, *DRIVERS, *AFTER):
+    if law not in (*LAWS, PENALTY, *DRIVERS, *AFTER, PROXIES):
         raise TypeError(f"contact: expected one such as pdgpu.BarrierContact(1e-3), or None, got {contact!r}")
     if law not in getattr(solver, "contacts", ()):
         able = [kind.__name__ for kind in SOLVERS if law in getattr(kind, "contacts", ())]

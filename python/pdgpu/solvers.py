@@ -28,6 +28,7 @@ from pdgpu.time_step_solver import (
     PENALTY,
     PRECONDITIONERS,
     PROJECTIVE,
+    PROXIES,
     TimeStepSolver,
     check_line_search,
     check_outer,
@@ -93,7 +94,7 @@ class ProjectiveDynamics(TimeStepSolver):
     materials = PROJECTIVE
     linear_solvers = (*LINEAR_SOLVERS, SchurDirect)
     devices = ("cpu", "cuda")
-    contacts = (*LAWS, PENALTY, *DRIVERS, *AFTER)
+    contacts = (*LAWS, PENALTY, *DRIVERS, *AFTER, PROXIES)
 
     def __post_init__(self):
         check_outer(self)

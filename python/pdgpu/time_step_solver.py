@@ -11,6 +11,7 @@ from pdgpu.materials import MATERIALS
 PENALTY = "PenaltyContact"  # what is no law of the core's table
 DRIVERS = ("ProjectiveContact",)  # contacts that are no law but a loop around a solver
 AFTER = ("TwoWayContact",)  # those that answer after any solver
+PROXIES = "ProxyContact"  # springs that are a term of the matrix of Projective Dynamics alone
 
 INITIALIZATIONS = ("previous", "inertia", "inertial_target", "adaptive")  # order of PD_GUESS_... in csrc/loops/backend.h
 PRECONDITIONERS = ("jacobi", "direct")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pdgpu.material import Material
     from pdgpu.penalty_contact import PenaltyContact
     from pdgpu.projective_contact import ProjectiveContact
+    from pdgpu.proxy_contact import ProxyContact
     from pdgpu.solvers import (
         ADMM,
         PBD,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
         ProjectiveDynamics | Newton | NonlinearCG | QuasiNewton | VertexBlockDescent | BlockJacobi | GradientDescent | ADMM | XPBD | PBD
     )
     LinearSolver: TypeAlias = Direct | Jacobi | AJacobi | GaussSeidel | SymmetricGaussSeidel | SOR | PCG
-    Contact: TypeAlias = BarrierContact | PenaltyContact | ProjectiveContact | TwoWayContact
+    Contact: TypeAlias = BarrierContact | PenaltyContact | ProjectiveContact | ProxyContact | TwoWayContact
     BodyName: TypeAlias = Body | str
     Owner: TypeAlias = Body | Obstacle | str
     Materials: TypeAlias = Material | list[Material] | tuple[Material, ...]

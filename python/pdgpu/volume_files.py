@@ -40,7 +40,9 @@ def write_state(simulation, path):
         of_cells["body"].append(np.full(len(elements), k, dtype=np.int32))
         of_cells["stress"].append(stress.reshape(len(elements), 9))
         of_cells["von_mises"].append(np.sqrt(1.5 * np.einsum("mij,mij->m", shear, shear)))
-    contact = np.zeros((n, 3)) if simulation.contact is None else simulation.contact_forces().forces
+    contact = np.zeros((n, 3)) if simulation._touching is None else simulation.contact_forces().forces
+    if simulation._springs is not None:
+        contact = simulation.proxies().vertex_forces
     carried = [(k, part, simulation.embedding_matrix(part)) for k, body in enumerate(scene.bodies) for part in body.embeddings]
     velocities, first = simulation.velocities.astype(np.float64), n
     for k, part, _ in carried:

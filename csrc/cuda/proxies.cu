@@ -1,0 +1,34 @@
+/* Loops over proxies, one thread per proxy or vertex. */
+#include "cuda/context.cuh"
+
+#include "geometry/collider.h"
+#include "updates/proxy_update.h"
+
+static __global__ void detect_kernel(int n_colliders, const pd_collider *colliders, pd_proxy_points proxies) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p >= proxies.n) return;
+    real depth = 0;
+    pd_surface_point found;
+    for (int k = 0; k < n_colliders; k++) {
+        pd_collider_query(colliders + k, proxies.y + 3 * (size_t)p, &found);
+        pd_proxy_keep(&found, &depth, proxies.target + 3 * (size_t)p);
+    }
+    proxies.active[p] = depth > 0;
+}
+
+pd_status pd_proxy_detect(pd_context *context, int n_colliders, const pd_collider *colliders, const pd_proxy_points *proxies) {
+    PD_LAUNCH(context, detect_kernel, proxies->n, n_colliders, colliders, *proxies);
+    return PD_OK;
+}
+
+static __global__ void gather_kernel(int n, const int *vertices, const int *start, const int *roles, pd_proxy_points proxies,
+                                     real *gradient) {
+    int v = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (v < n) pd_proxy_update_gather(v, start, roles, &proxies, gradient + 3 * (size_t)vertices[v]);
+}
+
+pd_status pd_proxy_gather(pd_context *context, int n, const int *vertices, const int *start, const int *roles,
+                          const pd_proxy_points *proxies, real *gradient) {
+    PD_LAUNCH(context, gather_kernel, n, n, vertices, start, roles, *proxies, gradient);
+    return PD_OK;
+}

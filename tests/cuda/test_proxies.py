@@ -1,0 +1,38 @@
+"""Contact by proxies on a CUDA device, against the CPU: the same points in the same colliders, the same matrix, the same answer."""
+
+import types
+
+import numpy as np
+import pytest
+import scenes
+from device_parity import steps_on_both
+
+import pdgpu
+
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("dtype")]
+
+
+@pytest.mark.parametrize("linear", ["direct", "schur", "jacobi"])
+def test_steps(linear, dtype):
+    """If not, a step on the GPU goes somewhere else than on the CPU, or leaves out an obstacle."""
+    mesh = pdgpu.shapes.beam((0.8, 0.2, 0.2), cells=(8, 2, 2))
+    scene = pdgpu.Scene()
+    bar = scene.add_solid(mesh, pdgpu.ARAP(1e5), density=1000.0)
+    bar.pin(lambda points: points[:, 0] < 1e-9)
+    rng = np.random.default_rng(2)
+    bar.embed(rng.uniform((0.2, 0.01, 0.01), (0.79, 0.06, 0.19), size=(90, 3)), name="under")
+    scene.add_obstacle(pdgpu.Plane((0.0, 0.01, 0.0), (0.0, 1.0, 0.0)))
+    scene.add_obstacle(pdgpu.Sphere((0.7, -0.1, 0.1), 0.13), lambda time: (np.eye(3), np.array([0.0, 0.1 * time, 0.0])))
+    block = pdgpu.shapes.box((0.3, 0.2, 0.3))
+    block = pdgpu.Mesh(block.points + [0.3, -0.16, 0.0], triangles=block.triangles)
+    scene.add_obstacle(pdgpu.SignedDistanceField.from_mesh(block, spacing=0.05))
+    solvers = scenes.GLOBAL_STEPS | {"direct": pdgpu.Direct(), "schur": pdgpu.SchurDirect(lambda points: points[:, 1] < 0.11)}
+    solver = pdgpu.ProjectiveDynamics(iterations=4, linear=solvers[linear], check_every=1)
+    case = types.SimpleNamespace(scene=scene, contact=pdgpu.ProxyContact("under", 2e4))
+    cpu, cuda = steps_on_both(case, solver, dtype)
+    found, expected = cuda.proxies(), cpu.proxies()
+    assert 5 < expected.active.sum() < 90
+    np.testing.assert_array_equal(found.active, expected.active)
+    assert (found.entered, found.left) == (expected.entered, expected.left)
+    scale = 1e-9 if dtype == "float64" else 1e-4
+    np.testing.assert_allclose(found.targets, expected.targets, rtol=0, atol=scale)
