@@ -68,9 +68,11 @@ pd_status pd_simulation_set_targets(pd_simulation *self, int first, int n, const
     pd_status status = PD_OK;
     for (int s = 0; s < problem->n_sets; s++)
         if (problem->sets[s].kind == PD_SHAPE_TARGET) set = &problem->sets[s], elements = &problem->model->kinds[s];
-    if (first < 0 || n < 0 || !set || first > set->n - n)
+    int known = set ? set->n : 0;
+    if (first < 0 || n < 0 || first > known - n)
         return pd_fail(problem->error, PD_ERROR_VALUE, "targets: rows %d to %d, and there are %d elements with a target", first, first + n,
-                       set ? set->n : 0);
+                       known);
+    if (n == 0) return PD_OK;
     if (!(rows = malloc(((size_t)n * COUNT + 1) * sizeof *rows)))
         return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for %d targets", n);
     for (size_t e = 0; e < (size_t)n; e++) {
