@@ -44,11 +44,11 @@ struct pd_two_way {
     pd_work flag_work;
     pd_two_way_colouring colouring;
 
-    real *x, *next;        /* B [n_vertices,3] x^(l), x^(l+1) */
-    real *y_0, *y, *ahead; /* B [n_points,3] y^(0), y^(l), x^(l) with what is driven at its target */
-    real *goal, *inverse;  /* B [n_points,3], [n_points] of the metric */
-    real *begun;           /* B [n_points,3] */
-    double *scalars;       /* B [2] */
+    real *x, *next;            /* B [n_vertices,3] x^(l), x^(l+1) */
+    real *y_0, *y, *ahead;     /* B [n_points,3] y^(0), y^(l), x^(l) with what is driven at its target */
+    real *begun, *goal;        /* B [n_points,3] */
+    real *inverse, *curvature; /* B [n_points,6] */
+    double *scalars;           /* B [2] */
 };
 
 /* ---- making and unmaking --------------------------------------------------------------------------------------------------------------- */
@@ -120,8 +120,8 @@ pd_status pd_two_way_create(pd_two_way **out, pd_context *context, pd_contact *c
     PD_TRY(pd_memory_create(context, (void **)&self->scalars, 2 * sizeof *self->scalars));
     PD_TRY(pd_memory_create(context, (void **)&self->x, vertices));
     PD_TRY(pd_memory_create(context, (void **)&self->next, vertices));
-    real **slots[] = {&self->y_0, &self->y, &self->ahead, &self->begun, &self->goal, &self->inverse};
-    for (int i = 0; i < 6; i++) PD_TRY(pd_memory_create(context, (void **)slots[i], points));
+    real **slots[] = {&self->y_0, &self->y, &self->ahead, &self->begun, &self->goal, &self->inverse, &self->curvature};
+    for (int i = 0; i < 7; i++) PD_TRY(pd_memory_create(context, (void **)slots[i], i < 5 ? points : 2 * points));
     PD_TRY(pd_two_way_list_grow(&self->pairs, self->context, 1, self->rubs));
     PD_TRY(pd_two_way_list_grow(&self->before, self->context, 1, self->rubs));
     PD_TRY(make_feature_room(self, 1));
@@ -140,30 +140,16 @@ done:
 
 void pd_two_way_destroy(pd_two_way *self) {
     if (!self) return;
-    const void *memory[] = {self->rubbing.owners,
-                            self->rubbing.coefficients,
-                            self->kind,
-                            self->points,
-                            self->chosen,
-                            self->flag_starts,
-                            self->length,
-                            self->flags,
-                            self->flag_work.memory,
-                            self->x,
-                            self->next,
-                            self->y_0,
-                            self->y,
-                            self->ahead,
-                            self->begun,
-                            self->scalars,
-                            self->normal,
-                            self->width,
-                            self->goal,
-                            self->inverse};
+    const void *of_scene[] = {self->rubbing.owners, self->rubbing.coefficients, self->scalars};
+    void *of_pairs[] = {self->kind,  self->points, self->chosen, self->flag_starts,     self->length,
+                        self->flags, self->normal, self->width,  self->flag_work.memory};
+    real *of_points[] = {self->x, self->next, self->y_0, self->y, self->ahead, self->begun, self->goal, self->inverse, self->curvature};
+    for (int i = 0; i < 3; i++) pd_memory_destroy(self->context, (void *)(uintptr_t)of_scene[i]);
+    for (int i = 0; i < 9; i++) pd_memory_destroy(self->context, of_pairs[i]);
+    for (int i = 0; i < 9; i++) pd_memory_destroy(self->context, of_points[i]);
     pd_two_way_list_destroy(&self->edges, self->context);
     pd_two_way_list_destroy(&self->pairs, self->context);
     pd_two_way_list_destroy(&self->before, self->context);
-    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, (void *)(uintptr_t)memory[i]);
     pd_two_way_colouring_destroy(&self->colouring, self->context);
     pd_contact_destroy(self->contact);
     free(self);
@@ -247,15 +233,21 @@ done:
     return status;
 }
 
-/* inverse and goal. */
+/* The metric, and the rows in it. */
 static pd_status measure(const pd_two_way *self) {
-    return pd_two_way_metric(self->context, self->model, self->n_points, &self->edges.at, &self->edges.incidence, &self->pairs.at,
-                             &self->pairs.incidence, pd_contact_points(self->contact), self->y_0, self->inverse, self->goal);
+    pd_status status;
+    PD_TRY(pd_two_way_metric(self->context, self->model, self->n_points, &self->edges.at, &self->edges.incidence, &self->pairs.at,
+                             &self->pairs.incidence, pd_contact_points(self->contact), self->y_0, self->inverse, self->curvature,
+                             self->goal));
+    if (self->edges.at.n) PD_TRY(pd_two_way_weigh(self->context, self->inverse, &self->edges.at));
+    if (self->pairs.at.n) PD_TRY(pd_two_way_weigh(self->context, self->inverse, &self->pairs.at));
+done:
+    return status;
 }
 
 /* y = goal + W J^T lambda, into out. */
 static pd_status gather(const pd_two_way *self, const pd_two_way_rows *pairs, real *out) {
-    return pd_two_way_gather(self->context, self->model, self->n_points, self->inverse, &self->edges.at, &self->edges.incidence, pairs,
+    return pd_two_way_gather(self->context, self->n_points, self->inverse, &self->edges.at, &self->edges.incidence, pairs,
                              &self->pairs.incidence, self->goal, out);
 }
 
@@ -287,15 +279,14 @@ static pd_status filter(pd_two_way *self) {
     no_edges.n = 0;
     PD_TRY(pd_memory_copy(self->context, self->y, self->y_0, bytes));
     if (self->settings.repulsion > 0)
-        PD_TRY(pd_two_way_repel(self->context, self->model, self->inverse, &pairs->at, pairs->n_colours, pairs->starts,
-                                self->settings.repulsion, self->activation, x, self->y));
+        PD_TRY(pd_two_way_repel(self->context, self->inverse, &pairs->at, pairs->n_colours, pairs->starts, self->settings.repulsion,
+                                self->activation, x, self->y));
     PD_TRY(pd_memory_copy(self->context, self->y_0, self->y, bytes));
     for (int sweep = 0; self->filtered && sweep < self->settings.sweeps; sweep++)
-        PD_TRY(pd_two_way_sweep(self->context, self->model, self->inverse, &pairs->at, pairs->n_colours, pairs->starts, x, self->begun,
-                                self->y));
+        PD_TRY(pd_two_way_sweep(self->context, self->inverse, &pairs->at, pairs->n_colours, pairs->starts, x, self->begun, self->y));
     if (self->filtered) {
         PD_TRY(pd_memory_clear(self->context, pairs->at.multiplier, n * sizeof(real)));
-        PD_TRY(pd_two_way_gather(self->context, self->model, self->n_points, self->inverse, &no_edges, &self->edges.incidence, &pairs->at,
+        PD_TRY(pd_two_way_gather(self->context, self->n_points, self->inverse, &no_edges, &self->edges.incidence, &pairs->at,
                                  &pairs->incidence, self->y_0, self->y));
         PD_TRY(pd_memory_clear(self->context, pairs->at.tangential, 3 * n * sizeof(real)));
         PD_TRY(pd_memory_copy(self->context, self->y_0, self->y, bytes));
@@ -313,15 +304,14 @@ static pd_status step_backward(pd_two_way *self) {
     pd_two_way_list *all[] = {&self->edges, &self->pairs};
     pd_two_way_rows rows[2];
     pd_status status = PD_OK;
-    PD_TRY(measure(self));
     for (int i = 0; i < 2; i++)
-        if (all[i]->at.n)
-            PD_TRY(pd_two_way_linearise(context, model, self->inverse, self->settings.edge_limit, &self->rubbing, x, &all[i]->at));
+        if (all[i]->at.n) PD_TRY(pd_two_way_linearise(context, model, self->settings.edge_limit, &self->rubbing, x, &all[i]->at));
     if (self->settings.multipliers == PD_TWO_WAY_BARRIER) {
         PD_TRY(pd_two_way_descend(context, model, self->n_points, &self->pairs.at, &self->pairs.incidence, self->settings.strength,
-                                  self->activation, x, self->y_0, self->inverse, self->goal));
+                                  self->activation, x, self->y_0, self->curvature, self->goal));
         return pd_memory_copy(context, self->y, self->goal, 3 * (size_t)self->n_points * sizeof(real));
     }
+    PD_TRY(measure(self));
     if (self->untouched && self->pairs.at.n) {
         PD_TRY(filter(self));
         PD_TRY(measure(self));
@@ -333,8 +323,7 @@ static pd_status step_backward(pd_two_way *self) {
     for (int sweep = 0; sweep < self->settings.sweeps; sweep++)
         for (int i = 0; i < 2; i++)
             if (rows[i].n)
-                PD_TRY(
-                    pd_two_way_sweep(context, model, self->inverse, &rows[i], all[i]->n_colours, all[i]->starts, x, self->begun, self->y));
+                PD_TRY(pd_two_way_sweep(context, self->inverse, &rows[i], all[i]->n_colours, all[i]->starts, x, self->begun, self->y));
 done:
     return status;
 }
@@ -422,10 +411,13 @@ pd_status pd_two_way_update(pd_two_way *self, const real *target, const pd_two_w
         PD_TRY(list_pairs(self, &listed, &incidence, &distance, &searches));
         PD_TRY(find_rows(self, &listed, &incidence, distance));
         PD_TRY(step_backward(self));
-        PD_TRY(pd_two_way_undamped(context, self->model, self->inverse, self->x, self->y, self->next));
+        PD_TRY(pd_two_way_undamped(context, self->model, self->curvature, self->x, self->y, self->next));
         PD_TRY(largest_move(self, self->next, self->x, &residual));
         PD_TRY(pd_contact_behind(self->contact, &behind));
         residual = fmax(residual, behind);
+        // the last target without what lies on the masses, which keeps no momentum
+        if (residual < arrived && self->settings.multipliers != PD_TWO_WAY_BARRIER)
+            PD_TRY(pd_memory_copy(context, self->y, self->next, bytes_of_state(self)));
         PD_TRY(tell(self, watch, l, listed.n, searches, residual));
         PD_TRY(step_forward(self, &listed, &incidence, distance, behind, &move));
         report->steps = l + 1;

@@ -21,13 +21,14 @@
  *     (updates/two_way_forward.h); what goes elsewhere is held to D alone.
  *   - The metric of a backward step has beside the masses the curvature of the edges that pull, lambda/(l |x|) across each: without it the target of
  *     what hangs on an edge swings from side to side, the farther the harder the edge pulls; and that of pairs whose closest point slides along an
- *     edge or a face when it tilts, without which what lies on something thick rocks.
+ *     edge or a face when it tilts (updates/two_way_metric.h), without which what lies on something thick rocks. What it holds back is no force:
+ *     it is gone where the state has come to its target, and the last move of an update is without it.
  *   - A pair that is to be far apart beside its size is constrained by its distance, not by a volume (elements/contact/volume_constraint.h).
  *   - dmin, below which nothing comes: as printed a gap may shrink tenfold in every step, and in numbers of a machine it comes to nothing.
  *   - The end. The printed clocks r_i = prod (1 - a_i) stay zero once a vertex has arrived, though its target moves on; here a step must find all
  *     of the state where its target is.
- *   - The metric is the masses' (printed: I), so that a backward step that has converged keeps the momentum. A forward step does not, where it holds
- *     back a vertex and not the others of its pairs; at the end of one that converged what is missing is that of moves of delta/10 at most.
+ *   - The metric is the masses' (printed: I), so that the target of an update that has converged keeps the momentum. A forward step does not, where it
+ *     holds back a vertex and not the others of its pairs; at the end of one that converged what is missing is that of moves of delta/10 at most.
  *   - Rows of edges come first in a sweep and those of pairs last, four sweeps a step: one takes two to five times as many steps.
  *   - D^max is as large as the first move wants, between 4 delta and the size of a mesh's edges: what is in free flight needs few steps.
  *   - Edges are measured against their length at rest; friction is part of the sweeps (Sec. 6.3 filters velocities before them).

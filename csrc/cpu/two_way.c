@@ -7,15 +7,16 @@ enum { FEATURE_NANOSECONDS = 150, LINEARISE_NANOSECONDS = 120, ROW_NANOSECONDS =
 
 pd_status pd_two_way_metric(pd_context *context, const pd_model *model, int n_points, const pd_two_way_rows *edges,
                             const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *x,
-                            const real *y_0, real *inverse, real *goal) {
+                            const real *y_0, real *inverse, real *curvature, real *goal) {
 #pragma omp parallel for num_threads(pd_threads(context, n_points, ROW_NANOSECONDS)) schedule(static)
-    for (int i = 0; i < n_points; i++) pd_two_way_update_metric(model, edges, of_edges, pairs, of_pairs, x, y_0, i, inverse, goal);
+    for (int i = 0; i < n_points; i++)
+        pd_two_way_update_metric(model, edges, of_edges, pairs, of_pairs, x, y_0, i, inverse, curvature, goal);
     return PD_OK;
 }
 
-pd_status pd_two_way_undamped(pd_context *context, const pd_model *model, const real *inverse, const real *x, const real *y, real *out) {
+pd_status pd_two_way_undamped(pd_context *context, const pd_model *model, const real *curvature, const real *x, const real *y, real *out) {
 #pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 5)) schedule(static)
-    for (int i = 0; i < model->n_vertices; i++) pd_two_way_update_undamped(model, inverse, x, y, i, out);
+    for (int i = 0; i < model->n_vertices; i++) pd_two_way_update_undamped(model, curvature, x, y, i, out);
     return PD_OK;
 }
 
@@ -42,10 +43,16 @@ pd_status pd_two_way_take(pd_context *context, int n, const int *rows, const int
     return PD_OK;
 }
 
-pd_status pd_two_way_linearise(pd_context *context, const pd_model *model, const real *inverse, double limit, const pd_rubbing *rubbing,
-                               const real *x, const pd_two_way_rows *rows) {
+pd_status pd_two_way_linearise(pd_context *context, const pd_model *model, double limit, const pd_rubbing *rubbing, const real *x,
+                               const pd_two_way_rows *rows) {
 #pragma omp parallel for num_threads(pd_threads(context, rows->n, LINEARISE_NANOSECONDS)) schedule(static)
-    for (int p = 0; p < rows->n; p++) pd_two_way_update_linearise(model, inverse, limit, rubbing, x, p, rows);
+    for (int p = 0; p < rows->n; p++) pd_two_way_update_linearise(model, limit, rubbing, x, p, rows);
+    return PD_OK;
+}
+
+pd_status pd_two_way_weigh(pd_context *context, const real *inverse, const pd_two_way_rows *rows) {
+#pragma omp parallel for num_threads(pd_threads(context, rows->n, ROW_NANOSECONDS)) schedule(static)
+    for (int p = 0; p < rows->n; p++) pd_two_way_update_weigh(inverse, p, rows);
     return PD_OK;
 }
 
@@ -86,30 +93,30 @@ pd_status pd_two_way_arrange(pd_context *context, int n_points, const int *order
     return PD_OK;
 }
 
-pd_status pd_two_way_gather(pd_context *context, const pd_model *model, int n_points, const real *inverse, const pd_two_way_rows *edges,
+pd_status pd_two_way_gather(pd_context *context, int n_points, const real *inverse, const pd_two_way_rows *edges,
                             const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *goal,
                             real *y) {
 #pragma omp parallel for num_threads(pd_threads(context, n_points, ROW_NANOSECONDS)) schedule(static)
-    for (int i = 0; i < n_points; i++) pd_two_way_update_gather(model, inverse, edges, of_edges, pairs, of_pairs, goal, y, i);
+    for (int i = 0; i < n_points; i++) pd_two_way_update_gather(inverse, edges, of_edges, pairs, of_pairs, goal, y, i);
     return PD_OK;
 }
 
-pd_status pd_two_way_sweep(pd_context *context, const pd_model *model, const real *inverse, const pd_two_way_rows *rows, int n_colours,
-                           const int *starts, const real *x, const real *begun, real *y) {
+pd_status pd_two_way_sweep(pd_context *context, const real *inverse, const pd_two_way_rows *rows, int n_colours, const int *starts,
+                           const real *x, const real *begun, real *y) {
     for (int c = 0; c < n_colours; c++) {
         int begin = starts[c], end = starts[c + 1];
 #pragma omp parallel for num_threads(pd_threads(context, end - begin, ROW_NANOSECONDS)) schedule(static)
-        for (int p = begin; p < end; p++) pd_two_way_update_project(model, inverse, rows, x, begun, y, p);
+        for (int p = begin; p < end; p++) pd_two_way_update_project(inverse, rows, x, begun, y, p);
     }
     return PD_OK;
 }
 
-pd_status pd_two_way_repel(pd_context *context, const pd_model *model, const real *inverse, const pd_two_way_rows *rows, int n_colours,
-                           const int *starts, double strength, double range, const real *x, real *y) {
+pd_status pd_two_way_repel(pd_context *context, const real *inverse, const pd_two_way_rows *rows, int n_colours, const int *starts,
+                           double strength, double range, const real *x, real *y) {
     for (int c = 0; c < n_colours; c++) {
         int begin = starts[c], end = starts[c + 1];
 #pragma omp parallel for num_threads(pd_threads(context, end - begin, ROW_NANOSECONDS)) schedule(static)
-        for (int p = begin; p < end; p++) pd_two_way_update_repel(model, inverse, rows, strength, range, x, y, p);
+        for (int p = begin; p < end; p++) pd_two_way_update_repel(inverse, rows, strength, range, x, y, p);
     }
     return PD_OK;
 }
@@ -125,10 +132,10 @@ pd_status pd_two_way_relax(pd_context *context, const real *inverse, const pd_tw
 }
 
 pd_status pd_two_way_descend(pd_context *context, const pd_model *model, int n_points, const pd_two_way_rows *pairs,
-                             const pd_incidence *of_pairs, double strength, double range, const real *x, const real *y_0, real *inverse,
+                             const pd_incidence *of_pairs, double strength, double range, const real *x, const real *y_0, real *curvature,
                              real *goal) {
 #pragma omp parallel for num_threads(pd_threads(context, n_points, NEIGHBOURS_NANOSECONDS)) schedule(static)
-    for (int i = 0; i < n_points; i++) pd_two_way_update_descend(model, pairs, of_pairs, strength, range, x, y_0, i, inverse, goal);
+    for (int i = 0; i < n_points; i++) pd_two_way_update_descend(model, pairs, of_pairs, strength, range, x, y_0, i, curvature, goal);
     return PD_OK;
 }
 

@@ -41,37 +41,46 @@ pd_status pd_two_way_take(pd_context *context, int n, const int *rows, const int
 }
 
 static __global__ void metric_kernel(pd_model model, int n, pd_two_way_rows edges, pd_incidence of_edges, pd_two_way_rows pairs,
-                                     pd_incidence of_pairs, const real *x, const real *y_0, real *inverse, real *goal) {
+                                     pd_incidence of_pairs, const real *x, const real *y_0, real *inverse, real *curvature, real *goal) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < n) pd_two_way_update_metric(&model, &edges, &of_edges, &pairs, &of_pairs, x, y_0, i, inverse, goal);
+    if (i < n) pd_two_way_update_metric(&model, &edges, &of_edges, &pairs, &of_pairs, x, y_0, i, inverse, curvature, goal);
 }
 
 pd_status pd_two_way_metric(pd_context *context, const pd_model *model, int n_points, const pd_two_way_rows *edges,
                             const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *x,
-                            const real *y_0, real *inverse, real *goal) {
-    PD_LAUNCH(context, metric_kernel, n_points, *model, n_points, *edges, *of_edges, *pairs, *of_pairs, x, y_0, inverse, goal);
+                            const real *y_0, real *inverse, real *curvature, real *goal) {
+    PD_LAUNCH(context, metric_kernel, n_points, *model, n_points, *edges, *of_edges, *pairs, *of_pairs, x, y_0, inverse, curvature, goal);
     return PD_OK;
 }
 
-static __global__ void undamped_kernel(pd_model model, const real *inverse, const real *x, const real *y, real *out) {
+static __global__ void undamped_kernel(pd_model model, const real *curvature, const real *x, const real *y, real *out) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < model.n_vertices) pd_two_way_update_undamped(&model, inverse, x, y, i, out);
+    if (i < model.n_vertices) pd_two_way_update_undamped(&model, curvature, x, y, i, out);
 }
 
-pd_status pd_two_way_undamped(pd_context *context, const pd_model *model, const real *inverse, const real *x, const real *y, real *out) {
-    PD_LAUNCH(context, undamped_kernel, model->n_vertices, *model, inverse, x, y, out);
+pd_status pd_two_way_undamped(pd_context *context, const pd_model *model, const real *curvature, const real *x, const real *y, real *out) {
+    PD_LAUNCH(context, undamped_kernel, model->n_vertices, *model, curvature, x, y, out);
     return PD_OK;
 }
 
-static __global__ void linearise_kernel(pd_model model, const real *inverse, double limit, pd_rubbing rubbing, const real *x,
-                                        pd_two_way_rows rows) {
+static __global__ void linearise_kernel(pd_model model, double limit, pd_rubbing rubbing, const real *x, pd_two_way_rows rows) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < rows.n) pd_two_way_update_linearise(&model, inverse, limit, &rubbing, x, p, &rows);
+    if (p < rows.n) pd_two_way_update_linearise(&model, limit, &rubbing, x, p, &rows);
 }
 
-pd_status pd_two_way_linearise(pd_context *context, const pd_model *model, const real *inverse, double limit, const pd_rubbing *rubbing,
-                               const real *x, const pd_two_way_rows *rows) {
-    PD_LAUNCH(context, linearise_kernel, rows->n, *model, inverse, limit, *rubbing, x, *rows);
+pd_status pd_two_way_linearise(pd_context *context, const pd_model *model, double limit, const pd_rubbing *rubbing, const real *x,
+                               const pd_two_way_rows *rows) {
+    PD_LAUNCH(context, linearise_kernel, rows->n, *model, limit, *rubbing, x, *rows);
+    return PD_OK;
+}
+
+static __global__ void weigh_kernel(const real *inverse, pd_two_way_rows rows) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p < rows.n) pd_two_way_update_weigh(inverse, p, &rows);
+}
+
+pd_status pd_two_way_weigh(pd_context *context, const real *inverse, const pd_two_way_rows *rows) {
+    PD_LAUNCH(context, weigh_kernel, rows->n, inverse, *rows);
     return PD_OK;
 }
 
@@ -138,45 +147,45 @@ pd_status pd_two_way_arrange(pd_context *context, int n_points, const int *order
     return PD_OK;
 }
 
-static __global__ void gather_kernel(pd_model model, int n, const real *inverse, pd_two_way_rows edges, pd_incidence of_edges,
-                                     pd_two_way_rows pairs, pd_incidence of_pairs, const real *goal, real *y) {
+static __global__ void gather_kernel(int n, const real *inverse, pd_two_way_rows edges, pd_incidence of_edges, pd_two_way_rows pairs,
+                                     pd_incidence of_pairs, const real *goal, real *y) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < n) pd_two_way_update_gather(&model, inverse, &edges, &of_edges, &pairs, &of_pairs, goal, y, i);
+    if (i < n) pd_two_way_update_gather(inverse, &edges, &of_edges, &pairs, &of_pairs, goal, y, i);
 }
 
-pd_status pd_two_way_gather(pd_context *context, const pd_model *model, int n_points, const real *inverse, const pd_two_way_rows *edges,
+pd_status pd_two_way_gather(pd_context *context, int n_points, const real *inverse, const pd_two_way_rows *edges,
                             const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *goal,
                             real *y) {
-    PD_LAUNCH(context, gather_kernel, n_points, *model, n_points, inverse, *edges, *of_edges, *pairs, *of_pairs, goal, y);
+    PD_LAUNCH(context, gather_kernel, n_points, n_points, inverse, *edges, *of_edges, *pairs, *of_pairs, goal, y);
     return PD_OK;
 }
 
-static __global__ void project_kernel(pd_model model, const real *inverse, pd_two_way_rows rows, int begin, int n, const real *x,
-                                      const real *begun, real *y) {
+static __global__ void project_kernel(const real *inverse, pd_two_way_rows rows, int begin, int n, const real *x, const real *begun,
+                                      real *y) {
     int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (e < n) pd_two_way_update_project(&model, inverse, &rows, x, begun, y, begin + e);
+    if (e < n) pd_two_way_update_project(inverse, &rows, x, begun, y, begin + e);
 }
 
-pd_status pd_two_way_sweep(pd_context *context, const pd_model *model, const real *inverse, const pd_two_way_rows *rows, int n_colours,
-                           const int *starts, const real *x, const real *begun, real *y) {
+pd_status pd_two_way_sweep(pd_context *context, const real *inverse, const pd_two_way_rows *rows, int n_colours, const int *starts,
+                           const real *x, const real *begun, real *y) {
     for (int c = 0; c < n_colours; c++) {
         int n = starts[c + 1] - starts[c];
-        PD_LAUNCH(context, project_kernel, n, *model, inverse, *rows, starts[c], n, x, begun, y);
+        PD_LAUNCH(context, project_kernel, n, inverse, *rows, starts[c], n, x, begun, y);
     }
     return PD_OK;
 }
 
-static __global__ void repel_kernel(pd_model model, const real *inverse, pd_two_way_rows rows, int begin, int n, double strength,
-                                    double range, const real *x, real *y) {
+static __global__ void repel_kernel(const real *inverse, pd_two_way_rows rows, int begin, int n, double strength, double range,
+                                    const real *x, real *y) {
     int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (e < n) pd_two_way_update_repel(&model, inverse, &rows, strength, range, x, y, begin + e);
+    if (e < n) pd_two_way_update_repel(inverse, &rows, strength, range, x, y, begin + e);
 }
 
-pd_status pd_two_way_repel(pd_context *context, const pd_model *model, const real *inverse, const pd_two_way_rows *rows, int n_colours,
-                           const int *starts, double strength, double range, const real *x, real *y) {
+pd_status pd_two_way_repel(pd_context *context, const real *inverse, const pd_two_way_rows *rows, int n_colours, const int *starts,
+                           double strength, double range, const real *x, real *y) {
     for (int c = 0; c < n_colours; c++) {
         int n = starts[c + 1] - starts[c];
-        PD_LAUNCH(context, repel_kernel, n, *model, inverse, *rows, starts[c], n, strength, range, x, y);
+        PD_LAUNCH(context, repel_kernel, n, inverse, *rows, starts[c], n, strength, range, x, y);
     }
     return PD_OK;
 }
@@ -195,15 +204,15 @@ pd_status pd_two_way_relax(pd_context *context, const real *inverse, const pd_tw
 }
 
 static __global__ void descend_kernel(pd_model model, int n, pd_two_way_rows pairs, pd_incidence of_pairs, double strength, double range,
-                                      const real *x, const real *y_0, real *inverse, real *goal) {
+                                      const real *x, const real *y_0, real *curvature, real *goal) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < n) pd_two_way_update_descend(&model, &pairs, &of_pairs, strength, range, x, y_0, i, inverse, goal);
+    if (i < n) pd_two_way_update_descend(&model, &pairs, &of_pairs, strength, range, x, y_0, i, curvature, goal);
 }
 
 pd_status pd_two_way_descend(pd_context *context, const pd_model *model, int n_points, const pd_two_way_rows *pairs,
-                             const pd_incidence *of_pairs, double strength, double range, const real *x, const real *y_0, real *inverse,
+                             const pd_incidence *of_pairs, double strength, double range, const real *x, const real *y_0, real *curvature,
                              real *goal) {
-    PD_LAUNCH(context, descend_kernel, n_points, *model, n_points, *pairs, *of_pairs, strength, range, x, y_0, inverse, goal);
+    PD_LAUNCH(context, descend_kernel, n_points, *model, n_points, *pairs, *of_pairs, strength, range, x, y_0, curvature, goal);
     return PD_OK;
 }
 

@@ -1,6 +1,6 @@
 /* The loops of the two-way interior point method, once in cpu/two_way.c, once in cuda/two_way.cu; the rules of backend.h hold. Positions y, x
- * [n_points,3] are those of the vertices and, behind them, of what is driven. What is fixed or driven has W = 0, all else W = 1/m, within the line or
- * plane that a vertex is held in; `inverse` B [n_points] stands for 1/m in the metric of a backward step. */
+ * [n_points,3] are those of the vertices and, behind them, of what is driven. `inverse` B [n_points,6] is W in the metric of a backward step: 0 for what is
+ * fixed or driven, and within the line or plane that a vertex is held in. */
 #ifndef PD_TWO_WAY_LOOPS_H
 #define PD_TWO_WAY_LOOPS_H
 
@@ -28,7 +28,7 @@ typedef struct pd_two_way_rows {
     real *coefficient; /* [n] mu */
     real *weights;     /* [n,4] beta */
     real *normal;      /* [n,3] */
-    real *share;       /* [n] 1/(sum W beta^2), kg */
+    real *share;       /* [n] 1/(sum beta^2/m), kg */
     real *tangential;  /* [n,3] kg m */
 } pd_two_way_rows;
 
@@ -40,13 +40,14 @@ typedef struct pd_rubbing {
 } pd_rubbing;
 
 /* The metric of a backward step, and what it is nearest to in it: the curvature of the edges that pull and of the pairs that push lies on the masses, and
- * holds back the goal by as much, so that the minimum is the same where the state has come to its target.
- *   inverse  B [n_points]  out  1/kg, 0 for what is fixed or driven      goal  B [n_points,3]  out  m */
+ * holds back the goal by as much, so that the minimum is the same where the state has come to its target. Rows: linearised at x.
+ *   inverse  B [n_points,6]  out  W, 1/kg, 0 for what is fixed or driven      curvature  B [n_points,6]  out  kg: what lies on the masses
+ *   goal  B [n_points,3]  out  m                                             both symmetric: xx yy zz yz zx xy */
 pd_status pd_two_way_metric(pd_context *context, const pd_model *model, int n_points, const pd_two_way_rows *edges,
                             const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *x,
-                            const real *y_0, real *inverse, real *goal);
-/* out [n_vertices,3]  B: x + (y - x)/(m inverse), where y would be without that: how far the state is from its target. */
-pd_status pd_two_way_undamped(pd_context *context, const pd_model *model, const real *inverse, const real *x, const real *y, real *out);
+                            const real *y_0, real *inverse, real *curvature, real *goal);
+/* out [n_vertices,3]  B: where y would be without that: how far the state is from its target. */
+pd_status pd_two_way_undamped(pd_context *context, const pd_model *model, const real *curvature, const real *x, const real *y, real *out);
 
 /* Features of one pair. */
 enum { PD_TWO_WAY_FEATURES = 3 };
@@ -65,9 +66,11 @@ pd_status pd_two_way_mark_first(pd_context *context, int n, const int *kind, con
 pd_status pd_two_way_take(pd_context *context, int n, const int *rows, const int *kind, const int *points, const real *length,
                           const pd_two_way_rows *before, const pd_incidence *incidence, const pd_two_way_rows *out);
 
-/* c, J and what goes with them, at x.     limit: of the length of edges, in parts of that at rest */
-pd_status pd_two_way_linearise(pd_context *context, const pd_model *model, const real *inverse, double limit, const pd_rubbing *rubbing,
-                               const real *x, const pd_two_way_rows *rows);
+/* c, J and what friction wants, at x.     limit: of the length of edges, in parts of that at rest */
+pd_status pd_two_way_linearise(pd_context *context, const pd_model *model, double limit, const pd_rubbing *rubbing, const real *x,
+                               const pd_two_way_rows *rows);
+/* rows->inverse */
+pd_status pd_two_way_weigh(pd_context *context, const real *inverse, const pd_two_way_rows *rows);
 
 /* One round of a colouring by local maxima of a random priority [Jones and Plassmann 1993]: fresh [n]  B  out: the least colour, from 1
  * on, that no row with a common free point has, for rows without a colour whose priority is above that of all such neighbours; then
@@ -86,7 +89,7 @@ pd_status pd_two_way_arrange(pd_context *context, int n_points, const int *order
                              const pd_incidence *incidence, int *place, const pd_two_way_rows *out, const pd_incidence *out_incidence);
 
 /* y = goal + W J^T lambda, with friction, of edges and of pairs [Wang et al. 2023, Eq. 11]. */
-pd_status pd_two_way_gather(pd_context *context, const pd_model *model, int n_points, const real *inverse, const pd_two_way_rows *edges,
+pd_status pd_two_way_gather(pd_context *context, int n_points, const real *inverse, const pd_two_way_rows *edges,
                             const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *goal,
                             real *y);
 
@@ -94,15 +97,15 @@ pd_status pd_two_way_gather(pd_context *context, const pd_model *model, int n_po
  *     lambda' = max(least, lambda - (c + J (y - x)) / (J W J^T)),     y += W J^T (lambda' - lambda)
  * and, with friction, the same of the slip since `begun` [n_points,3], no more than mu times the normal impulse.
  *   starts  H [n_colours + 1] */
-pd_status pd_two_way_sweep(pd_context *context, const pd_model *model, const real *inverse, const pd_two_way_rows *rows, int n_colours,
-                           const int *starts, const real *x, const real *begun, real *y);
+pd_status pd_two_way_sweep(pd_context *context, const real *inverse, const pd_two_way_rows *rows, int n_colours, const int *starts,
+                           const real *x, const real *begun, real *y);
 
 /* One sweep of repulsion, with the normals and weights of friction: of a pair that is nearer than its length and `range` by o, the impulse
- * min(strength o, (o/10 - s)/(sum W beta^2)), s how far y parts it from where it is at x, if that is less than o/10: so it is parted by a tenth of
+ * min(strength o, (o/10 - s)/(sum beta^2/m)), s how far y parts it from where it is at x, if that is less than o/10: so it is parted by a tenth of
  * o at the most [Bridson et al. 2002, Robust Treatment of Collisions, Contact and Friction for Cloth Animation, Sec. 7.2].
  *   strength  k h^2, kg      range  m */
-pd_status pd_two_way_repel(pd_context *context, const pd_model *model, const real *inverse, const pd_two_way_rows *rows, int n_colours,
-                           const int *starts, double strength, double range, const real *x, real *y);
+pd_status pd_two_way_repel(pd_context *context, const real *inverse, const pd_two_way_rows *rows, int n_colours, const int *starts,
+                           double strength, double range, const real *x, real *y);
 
 /* One projected Jacobi step of the multipliers of edges and of pairs, all from the same y, which is not changed:
  *     lambda' = max(0, lambda - penalty (c + J (y - x)) / (m J W J^T)),     m: the most rows that one of the row's free points has,
@@ -111,10 +114,10 @@ pd_status pd_two_way_relax(pd_context *context, const real *inverse, const pd_tw
                            const pd_two_way_rows *pairs, const pd_incidence *of_pairs, double penalty, const real *x, const real *y);
 
 /* One step of gradient descent, with the diagonal of a majorant of its Hessian, on |y - y_0|_M^2 / 2 + sum strength range^2 B(u) over the rows of pairs,
- * linearised by_distance, u how much of `range` below its length a pair is apart by [Wang et al. 2023, Eqs. 7, 8]; inverse and goal as of the metric.
+ * linearised by_distance, u how much of `range` below its length a pair is apart by [Wang et al. 2023, Eqs. 7, 8]; curvature and goal as of the metric.
  *   strength  k h^2, kg      range  m */
 pd_status pd_two_way_descend(pd_context *context, const pd_model *model, int n_points, const pd_two_way_rows *pairs,
-                             const pd_incidence *of_pairs, double strength, double range, const real *x, const real *y_0, real *inverse,
+                             const pd_incidence *of_pairs, double strength, double range, const real *x, const real *y_0, real *curvature,
                              real *goal);
 
 /* What a forward step knows of the pairs that are listed, B, and by how much a gap may shrink. */

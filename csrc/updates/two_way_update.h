@@ -3,71 +3,7 @@
 #define PD_TWO_WAY_UPDATE_H
 
 #include "elements/contact/barrier.h"
-#include "elements/contact/volume_constraint.h"
-#include "loops/two_way_loops.h"
-#include "updates/contact_update.h"
-
-/* W of point i; 0 for what is fixed, driven or not there. */
-PD_FUNCTION real pd_two_way_inverse_mass(const pd_model *model, int i) {
-    return i >= 0 && i < model->n_vertices && !model->fixed[i] ? (real)1 / model->masses[i] : (real)0;
-}
-
-/* P g, P the projector on what point i is held in. */
-PD_FUNCTION pd_vector pd_two_way_held(const pd_model *model, int i, pd_vector g) {
-    real held[3];
-    if (!model->subspace) return g;
-    pd_vector_store(g, held);
-    pd_vertex_project(model->subspace + 9 * (size_t)i, held);
-    return pd_vector_load(held);
-}
-
-/* ---- the metric ----------------------------------------------------------------------------------------------------------------------- */
-
-/* The square of the shortest side of the edge or the face that corner `corner` of row p belongs to, m^2; 0 of a vertex alone, and where the pair is to be
- * so little apart beside it that sliding means nothing. */
-PD_FUNCTION real pd_two_way_side(const pd_two_way_rows *pairs, const real *x, size_t p, int corner) {
-    const int *points = pairs->points + 4 * p;
-    int kind = pairs->kind[p], edges = kind == PD_EDGE_EDGE, begin = edges ? 2 * (corner / 2) : 1;
-    int end = edges ? begin + 2 : kind == PD_VERTEX_PLANE ? 0 : pd_contact_corners(kind);
-    double least = 0.0;
-    for (int j = begin; (edges || corner > 0) && j < end; j++)
-        for (int k = j + 1; k < end; k++) {
-            double side = pd_move_square(x + 3 * (size_t)points[j], x + 3 * (size_t)points[k]);
-            least = least > 0.0 && least < side ? least : side;
-        }
-    return pairs->length[p] * pairs->length[p] > PD_VOLUME_DISTANCE * PD_VOLUME_DISTANCE * (real)least ? (real)least : (real)0;
-}
-
-/* How much lies on point i beside its mass m, kg: of each edge that pulls, 2 lambda/(l |x|), which is nowhere below the curvature of its length across it;
- * of each pair that is to be far apart beside its size, at the corners of an edge or a face of the size s, 2 lambda/s^2, twice the curvature that its distance has because the closest point
- * slides when they tilt: -(n . (dx_1 - dx_0))^2 d/s^2 along an edge. inverse = 1/(m + K), and goal = x + m/(m + K) (y_0 - x). */
-PD_FUNCTION void pd_two_way_update_metric(const pd_model *model, const pd_two_way_rows *edges, const pd_incidence *of_edges,
-                                          const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *x, const real *y_0, int i,
-                                          real *inverse, real *goal) {
-    real weight = pd_two_way_inverse_mass(model, i), more = 0;
-    size_t row = 3 * (size_t)i;
-    for (int r = weight > 0 && edges->n ? of_edges->start[i] : 0; weight > 0 && edges->n && r < of_edges->start[i + 1]; r++) {
-        size_t e = (size_t)(of_edges->roles[r] / 4);
-        const int *ends = edges->points + 4 * e;
-        if (!(edges->multiplier[e] > 0)) continue;
-        real length = (real)sqrt(pd_move_square(x + 3 * (size_t)ends[0], x + 3 * (size_t)ends[1]));
-        if (length > 0) more += (real)2 * edges->multiplier[e] / (edges->length[e] * length);
-    }
-    for (int r = weight > 0 && pairs->n ? of_pairs->start[i] : 0; weight > 0 && pairs->n && r < of_pairs->start[i + 1]; r++) {
-        size_t p = (size_t)(of_pairs->roles[r] / 4);
-        real side = pairs->multiplier[p] > 0 ? pd_two_way_side(pairs, x, p, of_pairs->roles[r] % 4) : (real)0;
-        if (side > 0) more += (real)2 * pairs->multiplier[p] / side;
-    }
-    inverse[i] = more > 0 ? (real)1 / ((real)1 / weight + more) : weight;
-    real part = more > 0 ? inverse[i] / weight : (real)1;
-    for (size_t a = row; a < row + 3; a++) goal[a] = part == 1 ? y_0[a] : x[a] + part * (y_0[a] - x[a]);
-}
-
-/* Where point i would go from x if it had its mass alone. */
-PD_FUNCTION void pd_two_way_update_undamped(const pd_model *model, const real *inverse, const real *x, const real *y, int i, real *out) {
-    real weight = pd_two_way_inverse_mass(model, i), part = weight > inverse[i] ? weight / inverse[i] : (real)1;
-    for (size_t a = 3 * (size_t)i; a < 3 * (size_t)i + 3; a++) out[a] = x[a] + part * (y[a] - x[a]);
-}
+#include "updates/two_way_metric.h"
 
 /* ---- rows ---------------------------------------------------------------------------------------------------------------------------- */
 
@@ -161,14 +97,14 @@ PD_FUNCTION void pd_two_way_update_take(const int *kind, const int *points, cons
 }
 
 /* Normal, weights and coefficient of pair p, and what the direction of its friction may still be. */
-PD_FUNCTION void pd_two_way_update_friction(const real *inverse, const pd_rubbing *rubbing, pd_nearest nearest, int kind, int p,
+PD_FUNCTION void pd_two_way_update_friction(const pd_model *model, const pd_rubbing *rubbing, pd_nearest nearest, int kind, int p,
                                             const pd_two_way_rows *rows) {
     const int *points = rows->points + 4 * (size_t)p;
     real *weights = rows->weights + 4 * (size_t)p, sum = 0;
     pd_per_corner_store(nearest.weights, weights);
     for (int j = 0; j < 4; j++) {
         if (j >= pd_contact_corners(kind)) weights[j] = 0;
-        if (points[j] >= 0) sum += weights[j] * weights[j] * inverse[points[j]];
+        sum += weights[j] * weights[j] * pd_two_way_inverse_mass(model, points[j]);
     }
     int first = rubbing->owners[points[0]], second = rubbing->owners[points[kind == PD_EDGE_EDGE ? 2 : 1]];
     rows->coefficient[p] = rubbing->coefficients[(size_t)first * (size_t)rubbing->n_owners + (size_t)second];
@@ -179,11 +115,11 @@ PD_FUNCTION void pd_two_way_update_friction(const real *inverse, const pd_rubbin
     pd_vector_store(tangential, rows->tangential + 3 * (size_t)p);
 }
 
-PD_FUNCTION void pd_two_way_update_linearise(const pd_model *model, const real *inverse, double limit, const pd_rubbing *rubbing,
-                                             const real *x, int p, const pd_two_way_rows *rows) {
+PD_FUNCTION void pd_two_way_update_linearise(const pd_model *model, double limit, const pd_rubbing *rubbing, const real *x, int p,
+                                             const pd_two_way_rows *rows) {
     const int *points = rows->points + 4 * (size_t)p;
     int kind = rows->kind[p];
-    real at[12], denominator = 0;
+    real at[12];
     pd_constraint constraint;
     pd_contact_update_corners(x, points, pd_constraint_corners(kind), at);
     if (kind == PD_EDGE_LENGTH) {
@@ -192,14 +128,20 @@ PD_FUNCTION void pd_two_way_update_linearise(const pd_model *model, const real *
         pd_nearest nearest = pd_contact_closest(kind, at);
         constraint = rows->by_distance ? pd_constraint_of_distance(kind, nearest, rows->length[p])
                                        : pd_constraint_of_pair(kind, at, nearest, rows->length[p]);
-        if (rows->coefficient) pd_two_way_update_friction(inverse, rubbing, nearest, kind, p, rows);
+        if (rows->coefficient) pd_two_way_update_friction(model, rubbing, nearest, kind, p, rows);
     }
-    for (int j = 0; j < 4; j++) {
-        real w = points[j] >= 0 ? inverse[points[j]] : (real)0;
-        pd_vector_store(constraint.gradient[j], rows->jacobian + 12 * (size_t)p + 3 * (size_t)j);
-        if (w > 0) denominator += w * pd_vector_dot(constraint.gradient[j], pd_two_way_held(model, points[j], constraint.gradient[j]));
-    }
+    for (int j = 0; j < 4; j++) pd_vector_store(constraint.gradient[j], rows->jacobian + 12 * (size_t)p + 3 * (size_t)j);
     rows->value[p] = constraint.value;
+}
+
+/* 1/(J W J^T) of row p. */
+PD_FUNCTION void pd_two_way_update_weigh(const real *inverse, int p, const pd_two_way_rows *rows) {
+    const int *points = rows->points + 4 * (size_t)p;
+    real denominator = 0;
+    for (int j = 0; j < 4; j++) {
+        pd_vector push = pd_vector_load(rows->jacobian + 12 * (size_t)p + 3 * (size_t)j);
+        if (points[j] >= 0) denominator += pd_vector_dot(push, pd_two_way_yield(inverse, points[j], push));
+    }
     rows->inverse[p] = denominator > 0 ? (real)1 / denominator : (real)0;
 }
 
@@ -275,26 +217,24 @@ PD_FUNCTION pd_vector pd_two_way_impulse(const pd_two_way_rows *rows, const pd_i
     return sum;
 }
 
-PD_FUNCTION void pd_two_way_update_gather(const pd_model *model, const real *inverse, const pd_two_way_rows *edges,
-                                          const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs,
-                                          const real *goal, real *y, int i) {
-    real w = inverse[i];
+PD_FUNCTION void pd_two_way_update_gather(const real *inverse, const pd_two_way_rows *edges, const pd_incidence *of_edges,
+                                          const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *goal, real *y, int i) {
     pd_vector at = pd_vector_load(goal + 3 * (size_t)i);
-    if (w > 0) {
+    if (pd_two_way_moves(inverse, i)) {
         pd_vector sum = pd_vector_add(pd_two_way_impulse(edges, of_edges, i), pd_two_way_impulse(pairs, of_pairs, i));
-        at = pd_vector_along(at, w, pd_two_way_held(model, i, sum));
+        at = pd_vector_add(at, pd_two_way_yield(inverse, i, sum));
     }
     pd_vector_store(at, y + 3 * (size_t)i);
 }
 
-PD_FUNCTION void pd_two_way_move(const pd_model *model, const real *inverse, const int *points, int j, pd_vector impulse, real *y) {
-    real w = points[j] < 0 ? (real)0 : inverse[points[j]], *at = y + 3 * (size_t)(points[j] < 0 ? 0 : points[j]);
-    if (w > 0) pd_vector_store(pd_vector_along(pd_vector_load(at), w, pd_two_way_held(model, points[j], impulse)), at);
+PD_FUNCTION void pd_two_way_move(const real *inverse, const int *points, int j, pd_vector impulse, real *y) {
+    if (points[j] < 0 || !pd_two_way_moves(inverse, points[j])) return;
+    real *at = y + 3 * (size_t)points[j];
+    pd_vector_store(pd_vector_add(pd_vector_load(at), pd_two_way_yield(inverse, points[j], impulse)), at);
 }
 
 /* The friction of row p after its normal part: the slip since `begun` is taken back, as far as the normal impulse lambda/delta holds it. */
-PD_FUNCTION void pd_two_way_update_rub(const pd_model *model, const real *inverse, const pd_two_way_rows *rows, const real *begun, real *y,
-                                       int p) {
+PD_FUNCTION void pd_two_way_update_rub(const real *inverse, const pd_two_way_rows *rows, const real *begun, real *y, int p) {
     const int *points = rows->points + 4 * (size_t)p;
     const real *weights = rows->weights + 4 * (size_t)p;
     pd_vector slip = pd_vector_of(0, 0, 0), normal = pd_vector_load(rows->normal + 3 * (size_t)p);
@@ -311,7 +251,7 @@ PD_FUNCTION void pd_two_way_update_rub(const pd_model *model, const real *invers
     if (size > most) wanted = pd_vector_scale(most / size, wanted);
     pd_vector_store(wanted, rows->tangential + 3 * (size_t)p);
     pd_vector change = pd_vector_subtract(wanted, held);
-    for (int j = 0; j < 4; j++) pd_two_way_move(model, inverse, points, j, pd_vector_scale(weights[j], change), y);
+    for (int j = 0; j < 4; j++) pd_two_way_move(inverse, points, j, pd_vector_scale(weights[j], change), y);
 }
 
 /* c + J (y - x) of row p. */
@@ -334,7 +274,7 @@ PD_FUNCTION void pd_two_way_update_relax(const real *inverse, const pd_two_way_r
     if (!(rows->inverse[p] > 0)) return;
     for (int j = 0; j < 4; j++) {
         int i = rows->points[4 * (size_t)p + (size_t)j];
-        if (i < 0 || !(inverse[i] > 0)) continue;
+        if (!pd_two_way_moves(inverse, i)) continue;
         int here =
             (edges->n ? of_edges->start[i + 1] - of_edges->start[i] : 0) + (pairs->n ? of_pairs->start[i + 1] - of_pairs->start[i] : 0);
         most = here > most ? here : most;
@@ -344,8 +284,8 @@ PD_FUNCTION void pd_two_way_update_relax(const real *inverse, const pd_two_way_r
 }
 
 /* Row p of a sweep. */
-PD_FUNCTION void pd_two_way_update_project(const pd_model *model, const real *inverse, const pd_two_way_rows *rows, const real *x,
-                                           const real *begun, real *y, int p) {
+PD_FUNCTION void pd_two_way_update_project(const real *inverse, const pd_two_way_rows *rows, const real *x, const real *begun, real *y,
+                                           int p) {
     const int *points = rows->points + 4 * (size_t)p;
     const real *J = rows->jacobian + 12 * (size_t)p;
     if (!(rows->inverse[p] > 0)) return;
@@ -353,14 +293,13 @@ PD_FUNCTION void pd_two_way_update_project(const pd_model *model, const real *in
     after = after > rows->least ? after : rows->least;
     rows->multiplier[p] = after;
     if (after != before)
-        for (int j = 0; j < 4; j++)
-            pd_two_way_move(model, inverse, points, j, pd_vector_scale(after - before, pd_vector_load(J + 3 * j)), y);
-    if (rows->coefficient) pd_two_way_update_rub(model, inverse, rows, begun, y, p);
+        for (int j = 0; j < 4; j++) pd_two_way_move(inverse, points, j, pd_vector_scale(after - before, pd_vector_load(J + 3 * j)), y);
+    if (rows->coefficient) pd_two_way_update_rub(inverse, rows, begun, y, p);
 }
 
 /* The repulsion of row p. */
-PD_FUNCTION void pd_two_way_update_repel(const pd_model *model, const real *inverse, const pd_two_way_rows *rows, double strength,
-                                         double range, const real *x, real *y, int p) {
+PD_FUNCTION void pd_two_way_update_repel(const real *inverse, const pd_two_way_rows *rows, double strength, double range, const real *x,
+                                         real *y, int p) {
     const int *points = rows->points + 4 * (size_t)p;
     const real *weights = rows->weights + 4 * (size_t)p;
     pd_vector normal = pd_vector_load(rows->normal + 3 * (size_t)p);
@@ -374,18 +313,18 @@ PD_FUNCTION void pd_two_way_update_repel(const pd_model *model, const real *inve
     real most = rows->share[p] * ((real)0.1 * over - parted), impulse = (real)strength * over;
     if (!(most > 0)) return;
     if (impulse > most) impulse = most;
-    for (int j = 0; j < 4; j++) pd_two_way_move(model, inverse, points, j, pd_vector_scale(weights[j] * impulse, normal), y);
+    for (int j = 0; j < 4; j++) pd_two_way_move(inverse, points, j, pd_vector_scale(weights[j] * impulse, normal), y);
 }
 
 /* Point i of pd_two_way_descend. The weights of a pair sum to two without their signs, so that 2 |beta_i| B'' lies above what its corners share; the
  * curvature of a distance takes from it, as B' < 0. */
 PD_FUNCTION void pd_two_way_update_descend(const pd_model *model, const pd_two_way_rows *pairs, const pd_incidence *of_pairs,
-                                           double strength, double range, const real *x, const real *y_0, int i, real *inverse,
+                                           double strength, double range, const real *x, const real *y_0, int i, real *curvature,
                                            real *goal) {
     real weight = pd_two_way_inverse_mass(model, i), k = (real)strength, more = 0;
     size_t row = 3 * (size_t)i;
     pd_vector force = pd_vector_of(0, 0, 0), at = pd_vector_load(x + row);
-    inverse[i] = weight;
+    for (size_t a = 2 * row; a < 2 * row + 6; a++) curvature[a] = 0;
     for (size_t a = row; a < row + 3; a++) goal[a] = y_0[a];
     if (!(weight > 0)) return;
     for (int r = pairs->n ? of_pairs->start[i] : 0; pairs->n && r < of_pairs->start[i + 1]; r++) {
@@ -398,9 +337,15 @@ PD_FUNCTION void pd_two_way_update_descend(const pd_model *model, const pd_two_w
         force = pd_vector_along(force, -k * (real)range * slopes.first, weighted);
         more += (real)2 * k * slopes.second * pd_sqrt(pd_vector_dot(weighted, weighted));
     }
-    inverse[i] = (real)1 / ((real)1 / weight + more);
+    for (size_t a = 2 * row; a < 2 * row + 3; a++) curvature[a] = more;
     pd_vector pull = pd_vector_along(force, (real)1 / weight, pd_vector_subtract(pd_vector_load(y_0 + row), at));
-    pd_vector_store(pd_vector_along(at, inverse[i], pd_two_way_held(model, i, pull)), goal + row);
+    if (model->subspace) {
+        real held[3];
+        pd_vector_store(pull, held);
+        pd_vertex_project(model->subspace + 9 * (size_t)i, held);
+        pull = pd_vector_load(held);
+    }
+    pd_vector_store(pd_vector_along(at, (real)1 / ((real)1 / weight + more), pull), goal + row);
 }
 
 #endif
