@@ -93,8 +93,8 @@ class TwoWayContact:
     As printed a gap may shrink tenfold in every step, and was measured to come to 3e-17 m and to intersect; here nothing comes nearer than
     `separation`. The printed end of an update, by a clock of each vertex, came where the state was up to four `distance` from its target;
     here it is by what is left of the way. The last backward step keeps the momentum; a forward step that holds back one side of a pair
-    does not, and what an update that converged has lost of it is that of moves of less than a tenth of `distance`, most often none: two cubes of
-    53 pairs that met and parted kept it to 3e-15. One that ended before may lose any part of it. Pinned vertices and obstacles
+    does not, and what an update that converged has lost of it is that of moves of less than a tenth of `distance`, most often none: two
+    cubes of 53 pairs that met and parted kept it to 3e-15. One that ended before may lose any part of it. Pinned vertices and obstacles
     come late where what they push holds them up (`StepRecord.behind`); an obstacle goes as one.
 
     A record has the solver's iterations, which contact has no part in and which may intersect; `StepRecord.update` has those of contact.
