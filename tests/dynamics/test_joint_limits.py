@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from same_bits import assert_joints_bear_the_same
 from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
@@ -178,16 +179,7 @@ def test_gradient_is_that_of_the_potential():
 
 def test_same_bits_of_threads_and_files(tmp_path):
     for solver in (TAKERS["Newton"], pdgpu.VertexBlockDescent(iterations=20)):
-        sims = [pdgpu.Simulation(machine(), solver, dt=0.01, threads=threads) for threads in (1, 2)]
-        for sim in sims:
-            sim.step(2)
-        sims[0].save(tmp_path / "joints.npz")
-        sims.append(pdgpu.Simulation.load(tmp_path / "joints.npz"))
-        for sim in sims:
-            sim.step(2)
-        for other in sims[1:]:
-            np.testing.assert_array_equal(other.positions, sims[0].positions)
-        assert repr(sims[2].joint_forces()) == repr(sims[0].joint_forces())
+        assert_joints_bear_the_same(machine, solver, tmp_path)
 
 
 def test_slider_in_contact():

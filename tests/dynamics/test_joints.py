@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from same_bits import assert_joints_bear_the_same
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
@@ -152,16 +153,7 @@ def test_solvers_agree():
 
 def test_same_bits_of_threads_copies_and_files(tmp_path):
     for solver in (TAKERS["Newton"], pdgpu.VertexBlockDescent(iterations=20)):
-        sims = [pdgpu.Simulation(mixed(), solver, dt=0.01, threads=threads) for threads in (1, 2)]
-        for sim in sims:
-            sim.step(2)
-        sims[0].save(tmp_path / "joints.npz")
-        sims.append(pdgpu.Simulation.load(tmp_path / "joints.npz"))
-        for sim in sims:
-            sim.step(2)
-        for other in sims[1:]:
-            np.testing.assert_array_equal(other.positions, sims[0].positions)
-        assert set(sims[2].joint_forces()) == set(sims[0].joint_forces())
+        assert_joints_bear_the_same(mixed, solver, tmp_path)
 
 
 def test_joined_bodies_touch():
