@@ -135,7 +135,7 @@ int pd_fetches_at_once(const pd_context *context) {
 }
 
 pd_status pd_memory_clear(pd_context *context, void *target, size_t bytes) {
-    move_bytes(context, target, NULL, bytes);
+    if (bytes) move_bytes(context, target, NULL, bytes); // of nothing there may be no memory
     return PD_OK;
 }
 
