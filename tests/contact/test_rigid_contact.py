@@ -126,6 +126,7 @@ def test_box_slides_down_an_incline(name):
     assert acceleration == pytest.approx(9.81 * (np.sin(angle) - mu * np.cos(angle)), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_ball_rolls_without_slipping():
     """5/7 g sin. The ball has 5120 triangles: one of 1280 falls from facet to facet, and is 4 % slower after half a second. h omega is
     0.007 at the end: implicit Euler brakes it by a few tenths of a percent."""
