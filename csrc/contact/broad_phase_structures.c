@@ -39,6 +39,12 @@ done:
     return status;
 }
 
+static pd_status build_or_fit(pd_broad_phase *phase, int kind, int build) {
+    if (build) return build_tree(phase, kind);
+    phase->counts.refits++;
+    return pd_tree_fit(phase->context, phase->trees[kind].tree, &phase->primitives[kind], &phase->findings->costs[kind]);
+}
+
 /* Refits the trees, and builds those that have become too costly, or all. */
 static pd_status update_trees(pd_broad_phase *phase, int rebuild) {
     static const int kinds[2] = {PD_TRIANGLES, PD_EDGES};
@@ -47,9 +53,7 @@ static pd_status update_trees(pd_broad_phase *phase, int rebuild) {
     for (int i = 0; i < 2; i++) {
         primitive_tree *t = &phase->trees[kinds[i]];
         build[i] = rebuild || !(t->cost > 0.0);
-        PD_TRY(build[i] ? build_tree(phase, kinds[i])
-                        : pd_tree_fit(phase->context, t->tree, &phase->primitives[kinds[i]], &phase->findings->costs[kinds[i]]));
-        phase->counts.refits += !build[i];
+        PD_TRY(build_or_fit(phase, kinds[i], build[i]));
     }
     PD_TRY(pd_broad_phase_read_findings(phase));
     for (int i = 0; i < 2; i++) {
@@ -72,9 +76,7 @@ pd_status pd_broad_phase_follow(pd_broad_phase *phase) {
         double cost = phase->seen.costs[kinds[i]];
         if (t->asked) t->cost = cost;
         t->asked = !(t->cost > 0.0) || cost > COST_LIMIT * t->cost;
-        PD_TRY(t->asked ? build_tree(phase, kinds[i])
-                        : pd_tree_fit(phase->context, t->tree, &phase->primitives[kinds[i]], &phase->findings->costs[kinds[i]]));
-        phase->counts.refits += !t->asked;
+        PD_TRY(build_or_fit(phase, kinds[i], t->asked));
     }
 done:
     return status;

@@ -119,7 +119,7 @@ pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int q
     size_t size = (size_t)pd_contact_quantity_size(quantity);
     if (!size) return pd_fail(&context->error, PD_ERROR_VALUE, "quantity: %d is unknown", quantity);
     int nanoseconds = quantity < PD_CONTACT_GRADIENT ? ENERGY_NANOSECONDS : size == 12 ? GRADIENT_NANOSECONDS : HESSIAN_NANOSECONDS;
-    int n = pairs->count && *pairs->count < (uint64_t)pairs->n ? (int)*pairs->count : pairs->n, blocks = (n + BLOCK - 1) / BLOCK;
+    int n = (int)pd_counted((size_t)pairs->n, pairs->count), blocks = (n + BLOCK - 1) / BLOCK;
 #pragma omp parallel for num_threads(pd_threads(context, n, nanoseconds)) schedule(static)
     for (int block = 0; block < blocks; block++) {
         int first = BLOCK * block, end = n - first < BLOCK ? n : first + BLOCK;
@@ -141,7 +141,7 @@ pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int q
 
 pd_status pd_contact_describe(pd_context *context, const pd_contact_scene *scene, const pd_active_pairs *active, int n,
                               const pd_contact_columns *out) {
-    if (active->count && *active->count < (uint64_t)n) n = (int)*active->count;
+    n = (int)pd_counted((size_t)n, active->count);
 #pragma omp parallel for num_threads(pd_threads(context, n, ENERGY_NANOSECONDS)) schedule(static)
     for (int p = 0; p < n; p++) pd_contact_update_describe(scene, active, (size_t)p, out);
     return PD_OK;

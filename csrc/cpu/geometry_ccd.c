@@ -7,6 +7,7 @@
 
 #include "geometry/collision.h"
 #include "loops/projective_loops.h"
+#include "updates/counted.h"
 
 #include <limits.h>
 
@@ -132,7 +133,7 @@ pd_status pd_earliest_begin(pd_context *context, real time, pd_earliest *earlies
 pd_status pd_earliest_collision(pd_context *context, int kind, int method, int n, const uint64_t *count, const real *x_t0, const real *x_t1,
                                 const int *corners, real separation, const real *radii, int first_number, pd_earliest *earliest) {
     real best = (real)earliest->time;
-    if (count && *count < (uint64_t)n) n = (int)*count;
+    n = (int)pd_counted((size_t)n, count);
     int best_index = earliest->index, blocks = n / LANES + (n % LANES > 0);
 #pragma omp parallel for num_threads(pd_threads(context, n, NANOSECONDS)) schedule(dynamic, BLOCKS)
     for (int block = 0; block < blocks; block++) {

@@ -6,7 +6,7 @@ enum { FREEZE_NANOSECONDS = 80, PAIR_NANOSECONDS = 15, SEARCH_NANOSECONDS = 20 }
 
 pd_status pd_projective_mark_new(pd_context *context, const pd_active_pairs *found, const real *distance, const pd_contact_pairs *limits,
                                  int n_kept, const uint64_t *kept, const pd_active_pairs *others, unsigned char *flags) {
-    int n = pd_projective_count(found);
+    int n = (int)pd_counted(found->capacity, found->count);
 #pragma omp parallel for num_threads(pd_threads(context, n, SEARCH_NANOSECONDS)) schedule(static)
     for (int p = 0; p < n; p++) flags[p] = pd_projective_update_new(found, distance, limits, n_kept, kept, others, p);
     for (size_t p = (size_t)n; p < found->capacity; p++) flags[p] = 0;

@@ -164,13 +164,8 @@ pd_status pd_select_rows(pd_context *context, size_t n, const unsigned char *fla
     return PD_OK;
 }
 
-/* As many as are in the list. */
-static size_t count_of(const pd_active_pairs *active) {
-    return *active->count < active->capacity ? (size_t)*active->count : active->capacity;
-}
-
 pd_status pd_active_fill(pd_context *context, const pd_candidates *candidates, const int *rows, pd_active_pairs *active) {
-    size_t n = count_of(active);
+    size_t n = pd_counted(active->capacity, active->count);
 #pragma omp parallel for num_threads(pd_threads(context, (long long)n, 10)) schedule(static)
     for (size_t i = 0; i < n; i++) {
         pd_candidate candidate = pd_candidate_of(candidates, (size_t)rows[i]);

@@ -6,7 +6,7 @@
 #include <cstring>
 
 static __device__ __forceinline__ bool exists(const pd_contact_pairs &pairs, int p) {
-    return p < pairs.n && (!pairs.count || (uint64_t)p < *pairs.count);
+    return (size_t)p < pd_counted((size_t)pairs.n, pairs.count);
 }
 
 static __global__ void contact_kernel(pd_contact_law law, int quantity, int size, pd_contact_pairs pairs, const real *x, real *out) {
@@ -46,7 +46,7 @@ pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int q
 
 static __global__ void describe_kernel(pd_contact_scene scene, pd_active_pairs active, int n, pd_contact_columns out) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < n && (!active.count || (uint64_t)p < *active.count)) pd_contact_update_describe(&scene, &active, (size_t)p, &out);
+    if ((size_t)p < pd_counted((size_t)n, active.count)) pd_contact_update_describe(&scene, &active, (size_t)p, &out);
 }
 
 pd_status pd_contact_describe(pd_context *context, const pd_contact_scene *scene, const pd_active_pairs *active, int n,

@@ -5,6 +5,7 @@
 #include "geometry/distance.h"
 #include "geometry/mollifier.h"
 #include "loops/projective_loops.h"
+#include "updates/counted.h"
 
 #include <climits>
 #include <cstring>
@@ -114,7 +115,7 @@ static __global__ void earliest_kernel(int kind, int method, int n, const uint64
                                        const int *corners, real separation, const real *radii, int for_index, int first,
                                        pd_earliest *earliest) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p >= n || (count && (uint64_t)p >= *count)) return;
+    if ((size_t)p >= pd_counted((size_t)n, count)) return;
     real stop = (real) * (volatile double *)&earliest->time;
     if (radii) separation += pd_separation_of_radii(kind, radii, corners + 4 * (size_t)p);
     pd_collision found = collision_of(kind, method, p, x_t0, x_t1, corners, separation, stop);
@@ -163,7 +164,7 @@ static __global__ void hits_kernel(int kind, int n, const uint64_t *count, const
                                    real separation, const real *radii, const pd_earliest *earliest, unsigned char *flags) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (p >= n) return;
-    if (!(earliest->time < 1.0) || (count && (uint64_t)p >= *count)) {
+    if (!(earliest->time < 1.0) || (size_t)p >= pd_counted((size_t)n, count)) {
         flags[p] = 0;
         return;
     }

@@ -128,7 +128,7 @@ pd_status pd_select_rows(pd_context *context, size_t n, const unsigned char *fla
 
 static __global__ void active_kernel(pd_candidates candidates, const int *rows, pd_active_pairs active) {
     size_t i = item_of_thread();
-    if (i >= active.capacity || i >= *active.count) return;
+    if (i >= pd_counted(active.capacity, active.count)) return;
     pd_candidate candidate = pd_candidate_of(&candidates, (size_t)rows[i]);
     active.kind[i] = pd_contact_pair(candidate.kind);
     active.key[i] = pd_candidate_key(&candidate);

@@ -62,7 +62,7 @@ pd_status pd_simulation_set_targets(pd_simulation *self, int first, int n, const
     const pd_problem *problem = self->problem;
     const pd_element_set *set = NULL;
     const pd_elements *elements = NULL;
-    enum { COUNT = 7 }; // of a row: the weight, and S
+    size_t count = (size_t)pd_kind_shape_of(PD_SHAPE_TARGET).parameters; // of a row: the weight, and S
     double before;
     real *rows = NULL;
     pd_status status = PD_OK;
@@ -73,14 +73,14 @@ pd_status pd_simulation_set_targets(pd_simulation *self, int first, int n, const
         return pd_fail(problem->error, PD_ERROR_VALUE, "targets: rows %d to %d, and there are %d elements with a target", first, first + n,
                        known);
     if (n == 0) return PD_OK;
-    if (!(rows = malloc(((size_t)n * COUNT + 1) * sizeof *rows)))
+    if (!(rows = malloc(((size_t)n * count + 1) * sizeof *rows)))
         return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for %d targets", n);
     for (size_t e = 0; e < (size_t)n; e++) {
-        rows[COUNT * e] = (real)set->parameters[COUNT * ((size_t)first + e)];
-        for (size_t i = 1; i < COUNT; i++) rows[COUNT * e + i] = stretches[(COUNT - 1) * e + i - 1];
+        rows[count * e] = (real)set->parameters[count * ((size_t)first + e)];
+        for (size_t i = 1; i < count; i++) rows[count * e + i] = stretches[(count - 1) * e + i - 1];
     }
     PD_TRY(pd_energy_elastic(self, &before));
-    PD_TRY(pd_memory_upload(problem->context, elements->parameters + COUNT * (size_t)first, rows, (size_t)n * COUNT * sizeof(real)));
+    PD_TRY(pd_memory_upload(problem->context, elements->parameters + count * (size_t)first, rows, (size_t)n * count * sizeof(real)));
     if (self->method_memory && self->method->set_targets) PD_TRY(self->method->set_targets(self->method_memory, problem, first, n, rows));
     PD_TRY(pd_energy_give(self, before));
 done:

@@ -6,15 +6,13 @@
 #include "geometry/distance.h"
 #include "geometry/nearest_feature.h"
 #include "loops/proximity_loops.h"
+#include "updates/counted.h"
 
 /* Kind, corners and name of a candidate. */
 typedef struct pd_candidate {
     int kind, first, second; /* as in pd_active_pairs.key */
     int points[4];
 } pd_candidate;
-
-/* Of n that may be there as many as are. */
-PD_FUNCTION size_t pd_counted(size_t n, const uint64_t *count) { return count && *count < n ? (size_t)*count : n; }
 
 /* Whether there is a candidate in this row. */
 PD_FUNCTION int pd_candidate_exists(const pd_candidates *candidates, size_t row) {

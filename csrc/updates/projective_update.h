@@ -24,16 +24,12 @@ PD_FUNCTION int pd_projective_has(const uint64_t *keys, int n, uint64_t key) {
     return slot < n && keys[slot] == key;
 }
 
-/* How many pairs of a list there are. */
-PD_FUNCTION int pd_projective_count(const pd_active_pairs *list) {
-    return *list->count < list->capacity ? (int)*list->count : (int)list->capacity;
-}
-
 PD_FUNCTION unsigned char pd_projective_update_new(const pd_active_pairs *found, const real *distance, const pd_contact_pairs *limits,
                                                    int n_kept, const uint64_t *kept, const pd_active_pairs *others, int p) {
-    if (p >= pd_projective_count(found)) return 0;
+    if ((size_t)p >= pd_counted(found->capacity, found->count)) return 0;
     if (distance && !(distance[p] < limits->separation[p] + limits->activation[p])) return 0;
-    if (others && others->count && pd_projective_has(others->key, pd_projective_count(others), found->key[p])) return 0;
+    if (others && others->count && pd_projective_has(others->key, (int)pd_counted(others->capacity, others->count), found->key[p]))
+        return 0;
     return (unsigned char)!pd_projective_has(kept, n_kept, found->key[p]);
 }
 
