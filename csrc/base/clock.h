@@ -10,4 +10,11 @@ static inline double pd_seconds(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* What has gone by since `since` is added to *spent, and the next lap begins. */
+static inline void pd_lap(double *since, double *spent) {
+    double now = pd_seconds();
+    *spent += now - *since;
+    *since = now;
+}
+
 #endif

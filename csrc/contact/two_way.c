@@ -1,6 +1,7 @@
 /* The two-way interior point method; see two_way.h. */
 #include "contact/two_way.h"
 
+#include "base/clock.h"
 #include "contact/room.h"
 #include "contact/two_way_list.h"
 #include "elements/contact/volume_constraint.h"
@@ -49,6 +50,8 @@ struct pd_two_way {
     real *begun, *goal;        /* B [n_points,3] */
     real *inverse, *curvature; /* B [n_points,6] */
     double *scalars;           /* B [2] */
+
+    double lap, *seconds; /* when the part that runs began; [PD_TWO_WAY_PARTS] of the report */
 };
 
 /* ---- making and unmaking --------------------------------------------------------------------------------------------------------------- */
@@ -226,9 +229,11 @@ static pd_status find_rows(pd_two_way *self, const pd_contact_pairs *listed, con
         PD_TRY(pd_two_way_take(context, (int)found, self->chosen, self->kind, self->points, self->length, &self->before.at,
                                &self->before.incidence, &self->pairs.at));
     }
+    pd_lap(&self->lap, &self->seconds[PD_TWO_WAY_ROWS]);
     PD_TRY(pd_two_way_list_join(&self->pairs, &self->colouring, context, self->n_points));
     if (sweeps_rows(self))
         PD_TRY(pd_two_way_list_colour(&self->pairs, &self->before, &self->colouring, context, self->model, self->n_points, self->rubs));
+    pd_lap(&self->lap, &self->seconds[PD_TWO_WAY_COLOURS]);
 done:
     return status;
 }
@@ -399,6 +404,7 @@ pd_status pd_two_way_update(pd_two_way *self, const real *target, const pd_two_w
     pd_status status;
     int at_rest = 0, searches;
     *report = (pd_two_way_report){.exit = PD_TWO_WAY_CAP};
+    self->seconds = report->seconds;
     PD_TRY(pd_contact_points_ahead(self->contact, target, self->y_0));
     PD_TRY(pd_memory_copy(context, self->y, self->y_0, 3 * (size_t)self->n_points * sizeof(real)));
     self->pairs.at.n = 0;
@@ -408,7 +414,9 @@ pd_status pd_two_way_update(pd_two_way *self, const real *target, const pd_two_w
     for (int l = 0; l < self->settings.steps; l++) {
         double residual, behind, move;
         if (watch && watch->interrupted && watch->interrupted(watch->user)) return PD_INTERRUPTED;
+        self->lap = pd_seconds();
         PD_TRY(list_pairs(self, &listed, &incidence, &distance, &searches));
+        pd_lap(&self->lap, &self->seconds[PD_TWO_WAY_PAIRS]);
         PD_TRY(find_rows(self, &listed, &incidence, distance));
         PD_TRY(step_backward(self));
         PD_TRY(pd_two_way_undamped(context, self->model, self->curvature, self->x, self->y, self->next));
@@ -418,8 +426,11 @@ pd_status pd_two_way_update(pd_two_way *self, const real *target, const pd_two_w
         // the last target without what lies on the masses, which keeps no momentum
         if (residual < arrived && self->settings.multipliers != PD_TWO_WAY_BARRIER)
             PD_TRY(pd_memory_copy(context, self->y, self->next, bytes_of_state(self)));
+        pd_lap(&self->lap, &self->seconds[PD_TWO_WAY_BACKWARD]);
         PD_TRY(tell(self, watch, l, listed.n, searches, residual));
+        self->lap = pd_seconds();
         PD_TRY(step_forward(self, &listed, &incidence, distance, behind, &move));
+        pd_lap(&self->lap, &self->seconds[PD_TWO_WAY_FORWARD]);
         report->steps = l + 1;
         report->searches += searches;
         report->residual = residual;

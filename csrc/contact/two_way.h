@@ -54,6 +54,16 @@ typedef enum pd_two_way_exit {
     PD_TWO_WAY_STALLED    /* nothing moves any more, though it should */
 } pd_two_way_exit;
 
+/* What an update spends its time with; each part ends in something that waits for the device, but that rows are made with their colours. */
+typedef enum pd_two_way_part {
+    PD_TWO_WAY_PAIRS,    /* what is near: searches, distances */
+    PD_TWO_WAY_ROWS,     /* which constraints there are, with the multipliers of those that were there before */
+    PD_TWO_WAY_COLOURS,  /* of rows that meet, and where each vertex finds its rows */
+    PD_TWO_WAY_BACKWARD, /* linearised, measured and swept */
+    PD_TWO_WAY_FORWARD,  /* lengths, and the move */
+    PD_TWO_WAY_PARTS
+} pd_two_way_part;
+
 /* What became of an update. */
 typedef struct pd_two_way_report {
     pd_two_way_exit exit;
@@ -61,6 +71,7 @@ typedef struct pd_two_way_report {
     int searches;      /* of the broad phase */
     int rows, colours; /* most of pairs in a step, and of their colours */
     double residual;   /* the last max |y^(l+1) - x^(l)|, m */
+    double seconds[PD_TWO_WAY_PARTS];
 } pd_two_way_report;
 
 /* One l, for who watches. */

@@ -69,7 +69,7 @@ typedef struct pd_observer {
     pd_status (*update)(void *user, pd_simulation *simulation, const pd_two_way_progress *progress);
 } pd_observer;
 
-/* The updates of contact in a step (contact/two_way.h): of steps and searches the sums, of rows and colours the most, else of the last. */
+/* The updates of contact in a step (contact/two_way.h): of steps, searches and seconds the sums, of rows and colours the most, else of the last. */
 typedef struct pd_vertex_update_result {
     int updates; /* 0: none, and the rest says nothing */
     double seconds;

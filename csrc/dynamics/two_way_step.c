@@ -83,6 +83,7 @@ pd_status pd_two_way_step_update(pd_simulation *self, const pd_observer *observe
     sum->report.exit = report.exit, sum->report.residual = report.residual;
     sum->report.rows = report.rows > sum->report.rows ? report.rows : sum->report.rows;
     sum->report.colours = report.colours > sum->report.colours ? report.colours : sum->report.colours;
+    for (int i = 0; i < PD_TWO_WAY_PARTS; i++) sum->report.seconds[i] += report.seconds[i];
     sum->seconds += pd_seconds() - start;
 done:
     return status;

@@ -71,6 +71,12 @@ enum { PD_LINEAR_RECORD_TABLE(PD_LINEAR_RECORD_CONSTANT) PD_LINEAR_RECORD_COLUMN
     X(PD_TWO_WAY_CONVERGED, "converged") \
     X(PD_TWO_WAY_CAP, "iteration_cap")   \
     X(PD_TWO_WAY_STALLED, "stalled")
+#define PD_UPDATE_PART_TABLE(X)        \
+    X(PD_TWO_WAY_PAIRS, "pairs")       \
+    X(PD_TWO_WAY_ROWS, "rows")         \
+    X(PD_TWO_WAY_COLOURS, "colours")   \
+    X(PD_TWO_WAY_BACKWARD, "backward") \
+    X(PD_TWO_WAY_FORWARD, "forward")
 #define PD_LINEAR_STOP_TABLE(X)                 \
     X(PD_LINEAR_ITERATION_CAP, "iteration_cap") \
     X(PD_LINEAR_CONVERGED, "converged")         \

@@ -121,41 +121,50 @@ static pd_status update(void *user, pd_simulation *core, const pd_two_way_progre
     return status;
 }
 
+/* {name: seconds}, a new reference. */
+static PyObject *build_seconds(const char *const *names, const double *seconds, int n) {
+    PyObject *dict = PyDict_New();
+    int failed = !dict;
+    for (int k = 0; k < n && !failed; k++) {
+        PyObject *value = PyFloat_FromDouble(seconds[k]);
+        failed = !value || PyDict_SetItemString(dict, names[k], value) < 0;
+        Py_XDECREF(value);
+    }
+    if (failed) Py_CLEAR(dict);
+    return dict;
+}
+
 /* What became of the updates of contact, a new reference: None where there were none. */
 static PyObject *build_update(const pd_step_result *result, const Watch *watch) {
-    static const char *const exits[] = {PD_UPDATE_EXIT_TABLE(PD_NAME_AT)};
+    static const char *const exits[] = {PD_UPDATE_EXIT_TABLE(PD_NAME_AT)}, *const part_names[] = {PD_UPDATE_PART_TABLE(PD_NAME_AT)};
     const pd_two_way_report *report = &result->update.report;
     npy_intp columns[2] = {(npy_intp)watch->reports, PD_UPDATE_COLUMNS}, path[3] = {(npy_intp)watch->reports, (npy_intp)watch->n_points, 3};
     PyArrayObject *columns_array = NULL, *path_array = NULL;
+    PyObject *parts = NULL;
     if (!result->update.updates) Py_RETURN_NONE;
-    if (!(columns_array = pd_array_out(NPY_FLOAT64, 2, columns)) || (watch->path && !(path_array = pd_array_out(PD_NPY_REAL, 3, path)))) {
+    if (!(columns_array = pd_array_out(NPY_FLOAT64, 2, columns)) || (watch->path && !(path_array = pd_array_out(PD_NPY_REAL, 3, path))) ||
+        !(parts = build_seconds(part_names, report->seconds, PD_TWO_WAY_PARTS))) {
         Py_XDECREF((PyObject *)columns_array);
+        Py_XDECREF((PyObject *)path_array);
         return NULL;
     }
     if (watch->reports) memcpy(PyArray_DATA(columns_array), watch->columns, watch->reports * PD_UPDATE_COLUMNS * sizeof(double));
     if (path_array && watch->reports) memcpy(PyArray_DATA(path_array), watch->path, watch->reports * 3 * watch->n_points * sizeof(real));
     if (!path_array) Py_INCREF(Py_None);
-    return Py_BuildValue("{sssisisisisisdsdsNsN}", "status", exits[report->exit], "updates", result->update.updates, "steps", report->steps,
-                         "searches", report->searches, "rows", report->rows, "colours", report->colours, "residual", report->residual,
-                         "seconds", result->update.seconds, "columns", (PyObject *)columns_array, "path",
+    return Py_BuildValue("{sssisisisisisdsdsNsNsN}", "status", exits[report->exit], "updates", result->update.updates, "steps",
+                         report->steps, "searches", report->searches, "rows", report->rows, "colours", report->colours, "residual",
+                         report->residual, "seconds", result->update.seconds, "parts", parts, "columns", (PyObject *)columns_array, "path",
                          path_array ? (PyObject *)path_array : Py_None);
 }
 
 /* What `step` returns: a dict by name. */
 static PyObject *build_result(const pd_step_result *result, const Watch *watch) {
     static const char *const stops[] = {PD_STOP_TABLE(PD_NAME_AT)}, *const phase_names[] = {PD_PHASE_TABLE(PD_NAME_AT)};
-    PyObject *phases = PyDict_New(), *of_update = phases ? build_update(result, watch) : NULL;
-    int failed = !phases || !of_update;
-    for (int k = 0; k < PD_PHASE_COUNT && !failed; k++) {
-        PyObject *seconds = PyFloat_FromDouble(result->phases[k]);
-        failed = !seconds || PyDict_SetItemString(phases, phase_names[k], seconds) < 0;
-        Py_XDECREF(seconds);
-    }
-    if (!failed)
+    PyObject *phases = build_seconds(phase_names, result->phases, PD_PHASE_COUNT), *of_update = phases ? build_update(result, watch) : NULL;
+    if (of_update)
         return Py_BuildValue("{sssNsisdsisNsdsdsN}", "status", stops[result->stop], "at_rounding", PyBool_FromLong(result->at_rounding),
                              "iteration", result->iterations, "solve_seconds", result->seconds, "rows", watch->rows, "phases", phases,
                              "device_seconds", result->device_seconds, "behind", result->behind, "update", of_update);
-    Py_XDECREF(of_update);
     Py_XDECREF(phases);
     return NULL;
 }

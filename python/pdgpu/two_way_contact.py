@@ -199,6 +199,10 @@ class ContactUpdate:
         max |y - x| before the last forward step, m.
     seconds : float
         Of all updates; not part of `StepRecord.solve_seconds`.
+    parts : dict
+        What of it each part took, s, recording not counted: "pairs" (searches and distances), "rows" (which constraints there are, with
+        the multipliers of those that were there before), "colours" (of constraints), "backward" (constraints linearised and swept),
+        "forward" (lengths, and the move).
     columns : dict of ndarray
         Where a record was kept, a number for every step, and one for the state at the end of an update: "step" (from 0 in each update),
         "residual" (m), "smallest_distance" (of pairs that are listed, m, separation not subtracted; infinite where there is none),
@@ -217,6 +221,7 @@ class ContactUpdate:
     colours: int
     residual: float
     seconds: float
+    parts: dict[str, float]
     columns: dict[str, Floats]
     path: Floats | None
 

@@ -447,6 +447,16 @@ def test_threads_and_records_leave_the_bits():
     assert np.array_equal(runs[0], runs[1]) and np.array_equal(runs[0], runs[2])
 
 
+def test_the_parts_of_an_update_are_its_time():
+    """If it failed, a breakdown of what an update costs would be of something else."""
+    sim = simulation(crossing_patches(), pdgpu.TwoWayContact(1e-3, every=2))
+    sim.step()
+    update = sim.last_step.update
+    assert update.updates == 3 and list(update.parts) == ["pairs", "rows", "colours", "backward", "forward"]
+    assert min(update.parts.values()) > 0.0
+    assert 0.5 * update.seconds < sum(update.parts.values()) <= update.seconds
+
+
 def test_a_run_goes_on_in_contact_with_the_same_bits(tmp_path):
     """If it failed, something of an update would be kept that no state has."""
     case = two_way_case("bodies in a box", friction=0.3, steps=30)
