@@ -266,6 +266,15 @@ done:
     return status;
 }
 
+/* out = what `order` Jacobi sweeps make of zero. An odd number of exchanges ends in the second buffer. */
+static pd_status constant_term(pd_linear *self, real *out) {
+    const pd_a_jacobi *method = self->memory;
+    int odd = method->order % 2;
+    real *buffers[2] = {odd ? self->spare : out, odd ? out : self->spare};
+    return pd_jacobi_sweeps(self->context, &self->matrix, self->width, self->residual, self->settings.weight, method->omegas, method->order,
+                            1, buffers);
+}
+
 static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, double gamma) {
     pd_a_jacobi *method = self->memory;
     pd_context *context = self->context;
@@ -286,15 +295,17 @@ static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, do
         return PD_OK;
     }
     if (k == 0) {
-        // the constant term; it is also the first iterate. An odd number of exchanges ends in the second buffer.
-        int odd = method->order % 2;
-        real *buffers[2] = {odd ? self->spare : method->constant, odd ? method->constant : self->spare};
-        PD_TRY(pd_jacobi_sweeps(context, &self->matrix, self->width, self->residual, self->settings.weight, method->omegas, method->order,
-                                1, buffers));
-        PD_TRY(pd_memory_clear(context, self->previous, pd_linear_bytes(self)));
+        // the constant term is also what the first iteration makes of zero
+        int plain = omegas[0] == 1.0 && gamma == 1.0, alone = plain && !self->start && self->settings.iterations == 1;
+        PD_TRY(constant_term(self, alone ? self->previous : method->constant));
+        if (!plain) PD_TRY(pd_memory_clear(context, self->previous, pd_linear_bytes(self)));
         if (!self->start) {
-            PD_TRY(pd_memory_clear(context, self->current, pd_linear_bytes(self)));
-            PD_TRY(pd_extrapolate(context, &self->matrix, self->width, omegas[0], gamma, method->constant, self->current, self->previous));
+            if (!plain || self->settings.chebyshev.enabled) PD_TRY(pd_memory_clear(context, self->current, pd_linear_bytes(self)));
+            if (!plain)
+                PD_TRY(
+                    pd_extrapolate(context, &self->matrix, self->width, omegas[0], gamma, method->constant, self->current, self->previous));
+            else if (!alone)
+                PD_TRY(pd_memory_copy(context, self->previous, method->constant, pd_linear_bytes(self)));
             pd_linear_exchange(self);
             j++;
         }

@@ -6,6 +6,7 @@ import time
 import numpy as np
 import pytest
 import scenes
+from on_host_counts import calls_of_the_runtime
 
 import pdgpu
 
@@ -52,6 +53,22 @@ def test_a_replayed_step_has_the_bits_of_loops(solver, dtype):
             recorded.step(record=True)
             assert len(recorded.last_step["iteration"]) == 12
             np.testing.assert_array_equal(sim.positions, recorded.positions)
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_one_iteration_of_a_jacobi_launches_what_its_sweeps_do(order, dtype, on_host):
+    """If not, what A-Jacobi makes of zero in one iteration, `order` sweeps, costs clears and copies, which small meshes wait for."""
+    if not on_host:
+        pytest.skip("launches are counted by the stand-in only")
+    kinds = ("launches", "clears", "copies")
+    seen = []
+    for linear in (pdgpu.AJacobi(order=order, weight=0.3, iterations=1), pdgpu.Jacobi(weight=0.3, iterations=order)):
+        sim = simulation(pdgpu.ProjectiveDynamics(linear=linear, check_every=20), dtype, iterations=8)
+        before = [calls_of_the_runtime(dtype, kind) for kind in kinds]
+        sim.step()
+        seen.append([calls_of_the_runtime(dtype, kind) - so_far for kind, so_far in zip(kinds, before, strict=True)])
+    assert seen[0] == seen[1]
+    assert seen[0][0] >= 8 * (order + 2)  # with the forces and the move
 
 
 @pytest.mark.parametrize(("call", "code"), [("cudaStreamBeginCapture", 900), ("cudaStreamEndCapture", 901), ("cudaGraphInstantiate", 2)])

@@ -217,6 +217,7 @@ cudaError_t cudaMemcpyAsync(void *target, const void *source, size_t bytes, cuda
 cudaError_t cudaMemsetAsync(void *target, int value, size_t bytes, cudaStream_t stream) {
     const int number = stream ? stream->number : current;
     if (!on_device(target, number)) return fail(cudaErrorInvalidValue);
+    count("clears");
     return submit(stream, [=]() {
         Open open(number);
         memset(target, value, bytes);
