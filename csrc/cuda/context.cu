@@ -60,6 +60,7 @@ void pd_context_destroy(pd_context *context) {
     if (!context) return;
     pd_device_use(context);
     if (context->stream) cudaStreamSynchronize(context->stream);
+    pd_solver_destroy(context);
     cudaFree(context->index);
     cudaFree(context->arrived);
     cudaFreeHost(context->staging);

@@ -27,7 +27,8 @@ struct pd_context {
     char *staging;     /* host, pinned: [PD_STAGED_BYTES] */
     pd_fetch fetches[PD_MOST_FETCHES];
     int n_fetches;
-    int capturing; /* between pd_capture_begin and pd_capture_end: the stream records and runs nothing */
+    struct cusolverDnContext *solver; /* cuSOLVER's handle, of dense.cu; NULL: nobody asked for it yet */
+    int capturing;                    /* between pd_capture_begin and pd_capture_end: the stream records and runs nothing */
     cudaEvent_t marks[PD_MARK_COUNT];
     pd_counts counts;
     pd_error error;
@@ -59,5 +60,8 @@ static inline unsigned pd_sum_blocks(int n) { return (unsigned)((n + PD_SUM_BLOC
 
 /* Sums partial[0 .. blocks) of each of `count` interleaved sums into out[0 .. count), in a fixed order. */
 pd_status pd_add_partial_sums(pd_context *context, const double *partial, unsigned blocks, unsigned count, double *out);
+
+/* Ends what cuSOLVER was given of the context, which is its own stream; see dense.cu. */
+void pd_solver_destroy(pd_context *context);
 
 #endif

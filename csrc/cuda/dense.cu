@@ -9,7 +9,6 @@
 struct pd_dense {
     int n;
     const pd_cusolver *library;
-    cusolverDnHandle_t handle;
     double *sigma, *factor; /* device [n,n] by columns, the lower triangle */
     double *added;          /* device [n] */
     long long *places;      /* device, of entries; NULL: there were none yet */
@@ -30,9 +29,13 @@ static pd_status library_failure(pd_context *context, cusolverStatus_t code, con
         if (code_ != CUSOLVER_STATUS_SUCCESS) return library_failure(context, code_, #call); \
     } while (0)
 
+void pd_solver_destroy(pd_context *context) {
+    if (context->solver) pd_cusolver_find()->destroy(context->solver);
+    context->solver = nullptr;
+}
+
 void pd_dense_destroy(pd_dense *self, pd_context *context) {
     if (!self) return;
-    if (self->handle) self->library->destroy(self->handle);
     void *memory[] = {self->sigma, self->factor, self->added, self->places, self->values, self->vector, self->work, self->info};
     for (void *block : memory) pd_memory_destroy(context, block);
     free(self);
@@ -50,9 +53,11 @@ static pd_status prepare(pd_dense *self, pd_context *context) {
     if (!status) status = pd_memory_create(context, (void **)&self->vector, 3 * n * sizeof(double));
     if (!status) status = pd_memory_create(context, (void **)&self->info, sizeof(int));
     if (status) return status;
-    PD_SOLVER(context, self->library->create(&self->handle));
-    PD_SOLVER(context, self->library->set_stream(self->handle, context->stream));
-    PD_SOLVER(context, self->library->work_size(self->handle, CUBLAS_FILL_MODE_LOWER, self->n, self->factor, self->n, &self->work_size));
+    if (!context->solver) { // every matrix of the context goes by one handle: it holds memory of its own, and making it takes long
+        PD_SOLVER(context, self->library->create(&context->solver));
+        PD_SOLVER(context, self->library->set_stream(context->solver, context->stream));
+    }
+    PD_SOLVER(context, self->library->work_size(context->solver, CUBLAS_FILL_MODE_LOWER, self->n, self->factor, self->n, &self->work_size));
     return pd_memory_create(context, (void **)&self->work, (size_t)self->work_size * sizeof(double));
 }
 
@@ -105,7 +110,7 @@ pd_status pd_dense_factor(pd_context *context, pd_dense *self, const double *add
     if (added) PD_LAUNCH(context, add_diagonal_kernel, n, n, self->added, self->factor);
     if (entries && (status = add_entries(context, self, entries))) return status;
     PD_SOLVER(context,
-              self->library->potrf(self->handle, CUBLAS_FILL_MODE_LOWER, n, self->factor, n, self->work, self->work_size, self->info));
+              self->library->potrf(context->solver, CUBLAS_FILL_MODE_LOWER, n, self->factor, n, self->work, self->work_size, self->info));
     if ((status = pd_memory_download(context, &info, self->info, sizeof info))) return status;
     if (info == 0) return PD_OK;
     context->error.vertex = info > 0 ? info - 1 : 0;
@@ -127,7 +132,7 @@ static __global__ void rows_of_kernel(int n, const double *columns, real *rows) 
 pd_status pd_dense_solve(pd_context *context, pd_dense *self, const real *g, real *u) {
     int n = self->n;
     PD_LAUNCH(context, columns_of_kernel, n, n, g, self->vector);
-    PD_SOLVER(context, self->library->potrs(self->handle, CUBLAS_FILL_MODE_LOWER, n, 3, self->factor, n, self->vector, n, self->info));
+    PD_SOLVER(context, self->library->potrs(context->solver, CUBLAS_FILL_MODE_LOWER, n, 3, self->factor, n, self->vector, n, self->info));
     PD_LAUNCH(context, rows_of_kernel, n, n, self->vector, u);
     return PD_OK;
 }
