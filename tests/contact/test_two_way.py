@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from contact_scenes import SCENES, cloth, cube, sheet
+from contact_scenes import SCENES, cloth, cube, moved, sheet, turned
 from judged_run import faults
 from two_way_run import SOLVERS, judged_two_way_run, two_way_case, two_way_simulation
 
@@ -217,6 +217,34 @@ def test_two_patches_come_apart():
     assert update.columns["smallest_distance"].min() >= 1e-5
 
 
+@judged
+@pytest.mark.parametrize(("sweeps", "most"), [(1, 106), (4, 98), (8, 91)])
+def test_patches_that_cross_come_apart(sweeps, most):
+    """If it failed, a target of two cloths through each other would be reached, or come to at the cost of their shape."""
+    scene, upper = pdgpu.Scene((0.0, 0.0, 0.0)), turned(sheet(0.1, 0.1, 12), (1.0, 0.0, 0.4), 0.3)
+    cloth(scene, sheet(0.1, 0.1, 12), cells=12)
+    cloth(scene, moved(upper, [0.0, 3e-3 - upper.points[:, 1].min(), 0.0]), cells=12, velocity=(0.0, -1.0, 0.0))
+    contact = pdgpu.TwoWayContact(1e-3, 1e-5, sweeps=sweeps)
+    sim = simulation(scene, contact)
+    aim = sim.positions + 0.01 * sim.velocities
+    assert len(pdgpu.geometry.find_intersections(aim, sim._touching.triangles)) == 44  # as many as in the specification's run
+    sim.step(record="positions")
+    update = sim.last_step.update
+    assert update.status == "converged" and update.steps <= most and update.residual < 1e-4
+    assert stretch(sim) <= 1.11 and update.columns["smallest_distance"].min() >= 1e-5
+    assert faults(Case(scene, contact), update.path, np.zeros(len(update.path))) == 0
+
+
+def test_limits_keep_the_shape_of_what_is_pushed_apart():
+    """If it failed, a limit of edges would do nothing, or all that it does."""
+    found = {}
+    for limit in (1.1, None):
+        sim = simulation(on_needle(8), pdgpu.TwoWayContact(1e-3, edge_limit=limit))
+        sim.step(10)
+        found[limit] = stretch(sim)
+    assert found[1.1] <= 1.15 < 1.5 < found[None]
+
+
 def on_needle(cells):
     """A cloth falls on the tip of a thin pyramid."""
     scene = pdgpu.Scene((0.0, -G, 0.0))
@@ -257,33 +285,33 @@ def test_a_cloth_hangs_on_a_needle(cells, steps):
 # ---- what is promised of the list of pairs -----------------------------------------------------------------------------------
 
 
-def distance_of(a, b):
-    """Between two primitives of 1 to 3 points each, by closest points of the core, one pair at a time."""
-    if len(a) > len(b):
-        a, b = b, a
-    kind = {(1, 3): "vertex_triangle", (2, 2): "edge_edge"}[len(a), len(b)]
-    return getattr(pdgpu.geometry, kind)(np.concatenate([a, b])[None]).distance[0]
-
-
 def test_every_pair_that_is_near_is_in_the_list():
     """If it failed, a vertex could go farther than what it does not know of lets it: D would say more than was searched."""
     scene = pdgpu.Scene((0.0, -G, 0.0))
     for k in range(3):
         cloth(scene, sheet(0.02, 0.02, 2, 2.5e-3 * k), cells=2, velocity=(0.05 * k, -0.4 * k, 0.1))
+    line = np.column_stack([np.linspace(0.0, 0.02, 4), np.full(4, 7.5e-3), np.linspace(0.0, -0.02, 4)])
+    scene.add_rod(pdgpu.Mesh(line, edges=[[0, 1], [1, 2], [2, 3]]), pdgpu.Spring(100.0), density=0.01, velocity=(0.0, -0.8, 0.0))
+    scene.add_particles(line[:2] + [3e-3, 2.5e-3, 0.0], mass=1e-5, velocity=(0.0, -1.0, 0.0))
     sim = simulation(scene, pdgpu.TwoWayContact(1e-3))
     triangles, edges = sim._touching.triangles, sim._touching.edges
-    rows = [(np.array([v]), t) for v in range(len(sim.positions)) for t in triangles] + list(itertools.combinations(edges, 2))
-    rows = [(a, b) for a, b in rows if not set(a.tolist()) & set(b.tolist())]
-    looks = 0
+    # a grain is an edge from itself to itself, which sides of triangles leave to the triangles
+    sides = {frozenset(side) for t in triangles.tolist() for side in itertools.combinations(t, 2)}
+    crossing = [(a, b) for a, b in itertools.combinations(edges.tolist(), 2) if not set(a) & set(b)]
+    crossing = [(a, b) for a, b in crossing if (a[0] != a[1] and b[0] != b[1]) or not {frozenset(a), frozenset(b)} & sides]
+    on_faces = np.array([[v, *t] for v in range(len(sim.positions)) for t in triangles.tolist() if v not in t])
+    crossing = np.array(crossing).reshape(-1, 4)
+    looks, kept = 0, 0
     for _ in range(3):
         sim.step(record="positions")
         update = sim.last_step.update
         for step, x in enumerate(update.path):
-            near = np.array([distance_of(x[a], x[b]) for a, b in rows])
+            near = pdgpu.geometry.vertex_triangle(x[on_faces]).distance, pdgpu.geometry.edge_edge(x[crossing]).distance
             assert update.columns["searched"][step] >= update.columns["listed"][step]
-            assert (near < update.columns["listed"][step]).sum() == update.columns["pairs"][step] > 0
+            assert (np.concatenate(near) < update.columns["listed"][step]).sum() == update.columns["pairs"][step] > 0
             looks += 1
-    assert looks > 8 and update.columns["rows"].max() > 0
+        kept += (update.columns["search"] == 0).sum()
+    assert looks > 8 and update.columns["rows"].max() > 0 and kept > 4  # most states go by a search of another
 
 
 # ---- nothing passes through anything ----------------------------------------------------------------------------------------
@@ -449,7 +477,7 @@ def test_threads_and_records_leave_the_bits():
 
 def test_the_parts_of_an_update_are_its_time():
     """If it failed, a breakdown of what an update costs would be of something else."""
-    sim = simulation(crossing_patches(), pdgpu.TwoWayContact(1e-3, every=2))
+    sim = simulation(on_needle(6), pdgpu.TwoWayContact(1e-3, every=2))
     sim.step()
     update = sim.last_step.update
     assert update.updates == 3 and list(update.parts) == ["pairs", "rows", "colours", "backward", "forward"]
@@ -494,14 +522,20 @@ def test_what_stops_a_step_leaves_its_beginning():
     ("settings", "message"),
     [
         ({"distance": 0.0}, "distance"),
+        ({"distance": -1e-3}, "distance: must be greater than 0, got -0.001"),
         ({"distance": float("nan")}, "distance"),
+        ({"distance": float("inf")}, "distance: must be finite"),
         ({"distance": 1e-3, "separation": 0.0}, "separation"),
         ({"distance": 1e-3, "separation": -1.0}, "separation"),
         ({"distance": 1e-3, "separation": 1e-3}, "separation: expected less than the distance"),
+        ({"distance": 1e-3, "separation": 2e-3}, "separation: expected less than the distance 0.001 m, got 0.002 m"),
+        ({"distance": 1e-3, "separation": float("nan")}, "separation"),
         ({"distance": 1e-3, "separation": "none"}, "separation: expected a number or 'auto'"),
-        ({"distance": 1e-3, "sweeps": 0}, "sweeps"),
+        ({"distance": 1e-3, "sweeps": 0}, "sweeps: must be at least 1, got 0"),
+        ({"distance": 1e-3, "sweeps": -4}, "sweeps: must be at least 1, got -4"),
         ({"distance": 1e-3, "steps": 0}, "steps"),
-        ({"distance": 1e-3, "edge_limit": 0.99}, "edge_limit"),
+        ({"distance": 1e-3, "edge_limit": 0.99}, "edge_limit: must be at least 1, got 0.99"),
+        ({"distance": 1e-3, "edge_limit": float("nan")}, "edge_limit"),
         ({"distance": 1e-3, "friction": -0.1}, "friction"),
         ({"distance": 1e-3, "friction": {("a", "b"): -1.0}}, "friction"),
         ({"distance": 1e-3, "every": -1}, "every"),
@@ -521,6 +555,31 @@ def test_bad_settings_are_named(settings, message):
     """If it failed, a wrong number would become a wrong run."""
     with pytest.raises(ValueError, match=message):
         pdgpu.TwoWayContact(**settings)
+
+
+@pytest.mark.parametrize("height", [5e-6, -5e-6])
+def test_what_starts_too_near_is_refused_by_its_pair(height):
+    """If it failed, a run would begin where nothing is promised, and who made the scene would not know where to look."""
+    scene = pdgpu.Scene()
+    cloth(scene, sheet(0.1, 0.1, 4), cells=4)
+    cloth(scene, sheet(0.1, 0.1, 4, height), cells=4)
+    with pytest.raises(ValueError, match=r"'cloth0' and 'cloth1' start closer than the separation 1e-05 m: vertex \d+ and triangle \("):
+        simulation(scene, pdgpu.TwoWayContact(1e-3)).step()
+
+
+def test_what_starts_in_another_or_is_folded_too_near_is_refused_by_its_pair():
+    """If it failed, it would stay where it is for ever, since nothing passes through anything."""
+    scene, upright = pdgpu.Scene(), sheet(0.1, 0.1, 3)
+    cloth(scene, sheet(0.1, 0.1, 4), cells=4)
+    cloth(scene, pdgpu.Mesh(upright.points[:, [1, 0, 2]] + [0.003, 0.01, 0.004], triangles=upright.triangles), cells=3)
+    with pytest.raises(ValueError, match=r"'cloth0' and 'cloth1' start intersecting: edge \(\d+, \d+\) and triangle \("):
+        simulation(scene, pdgpu.TwoWayContact(1e-3)).step()
+    alone, flat = pdgpu.Scene(), sheet(0.1, 0.02, 4)
+    cloth(alone, flat, cells=4)
+    sim, far = simulation(alone, pdgpu.TwoWayContact(1e-3)), flat.points[:, 0] > 0.01
+    with pytest.raises(ValueError, match=r"'cloth0' and 'cloth0' start closer than the separation 1e-05 m: .* m apart"):
+        sim.set_state(positions=np.where(far[:, None], flat.points * [-1.0, 1.0, 1.0] + [0.0, 5e-6, 0.0], flat.points))
+        sim.step()
 
 
 def test_what_it_cannot_do_is_refused():
