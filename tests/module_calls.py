@@ -130,10 +130,27 @@ def contact_argument(scene, dtype):
 
 
 def proxies_argument(n, dtype):
-    """Two proxies and a collider, as a Simulation takes them."""
+    """Two proxies, a collider and the rest shape of a tet, as a Simulation takes them."""
     rows = np.array([[0, 1, 2, -1], [n - 1, -1, -1, -1]], np.int32)
     weights = np.array([[0.5, 0.25, 0.25, 0.0], [1.0, 0.0, 0.0, 0.0]], dtype)
-    return {"rows": rows, "weights": weights, "stiffness": np.ones(2, dtype), "n_colliders": 1, "per_step": 0}
+    field = {
+        "distance": (4, np.vstack([np.eye(3), np.zeros(3)]), np.zeros(4), 0.5, np.ones((2, 3, 2), dtype)),
+        "body": np.zeros(1, np.int32),
+        "apart": 0.1,
+        "cell": 0.5,
+        "cells": np.array([1, 2, 1], np.int32),
+        "start": np.array([0, 1, 1], np.int32),
+        "tets": np.zeros(1, np.int32),
+    }
+    rest = {
+        "fields": [field],
+        "tets": np.array([[0, 1, 2, n - 1]], np.int32),
+        "field_of": np.zeros(1, np.int32),
+        "rest": np.ones((n, 3), dtype),
+        "body": np.zeros(2, np.int32),
+        "place": np.ones((2, 3), dtype),
+    }
+    return {"rows": rows, "weights": weights, "stiffness": np.ones(2, dtype), "n_colliders": 1, "per_step": 0, "rest": rest}
 
 
 def _joined_edges(groups, n):

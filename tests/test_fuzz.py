@@ -252,6 +252,7 @@ ENTRIES = {
     "pin": (lambda **a: scene()["bar"].pin(**a), dict(where=[1, 2], motion=None)),
     "attach": (lambda **a: scene()["bar"].attach(**a), dict(where=[1, 2], targets=(0, 0, 0), stiffness=1.0)),
     "embed": (lambda **a: scene()["bar"].embed(**a), dict(points=[BEAM.points.mean(axis=0)], name="e", extrapolate=False, collides=False)),
+    "RestField": (pdgpu.RestField, dict(of="b", spacing=0.1, apart=0.2)),
     "ProxyContact": (pdgpu.ProxyContact, dict(proxies=[1, 2], stiffness=[1.0, 2.0], field=("b",), detection="step")),
     "set_world_box": (lambda **a: scene().set_world_box(**a), dict(lower=(0, 0, 0), upper=(1, 1, np.inf), stiffness=1.0)),
     "Plane": (pdgpu.Plane, dict(point=(0, 0, 0), normal=(0, 1, 0), motion=None)),

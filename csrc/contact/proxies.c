@@ -4,6 +4,7 @@
 #include "linear/upload.h"
 #include "loops/proxy_loops.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ typedef struct product {
 struct pd_proxies {
     pd_context *context;
     pd_colliders *colliders;
+    pd_rest_bodies *bodies; /* NULL: there are none */
     pd_proxy_points points;
     int per_step, held, iterated; /* iterated: `before` is that of an iteration of this step */
 
@@ -24,10 +26,12 @@ struct pd_proxies {
     int *vertices, *start, *roles;  /* B [n_touched], [n_touched+1], [start[n_touched]] */
     int *host_rows;                 /* H [n,4] free vertices, -1 else */
     real *host_weights, *host_c;    /* H [n,4], [n] */
+    int *host_carriers;             /* H [n,4] with bodies: free vertices that carry the target, -1 else */
+    real *host_shares;              /* H [n,4] their weights */
     real *y, *target;               /* H [n,3] */
     unsigned char *active, *before; /* H [n] */
 
-    product *products; /* H [n_products] by entry, then by proxy */
+    product *products; /* H [n_products] by entry, then by proxy; with bodies of those that are active */
     int n_products, n_vertices;
     pd_entries entries;
     int *entry_rows, *entry_columns; /* H [entries.n] */
@@ -42,34 +46,69 @@ static int by_entry(const void *a, const void *b) {
     return (p->proxy > q->proxy) - (p->proxy < q->proxy);
 }
 
-/* The entries of W^T C W on and below the diagonal, and what each is made of. */
+/* The free vertices that a spring pulls, and how much of it each of them has: those of the proxy, and those of its target. Returns how many. */
+static int corners_of(const pd_proxies *self, int p, int rows[8], double weights[8]) {
+    int n = 0;
+    for (int a = 0; a < 4; a++) {
+        int row = self->host_rows[4 * p + a];
+        if (row >= 0) rows[n] = row, weights[n++] = (double)self->host_weights[4 * p + a];
+    }
+    for (int a = 0; self->bodies && a < 4; a++) {
+        int row = self->host_carriers[4 * p + a], k = 0;
+        if (row < 0) continue;
+        while (k < n && rows[k] != row) k++;
+        if (k == n) rows[n] = row, weights[n++] = 0.0;
+        weights[k] -= (double)self->host_shares[4 * p + a];
+    }
+    return n;
+}
+
+/* What the entries on and below the diagonal are made of: of all proxies, or with bodies of the active ones. */
+static void list_products(pd_proxies *self) {
+    int next = 0;
+    for (int p = 0; p < self->points.n; p++) {
+        int rows[8], n = 0;
+        double weights[8];
+        if (!self->bodies || self->active[p]) n = corners_of(self, p, rows, weights);
+        for (int a = 0; a < n; a++)
+            for (int b = 0; b <= a; b++) {
+                double weight = weights[a] * weights[b];
+                if (weight == 0.0) continue;
+                int i = rows[a], j = rows[b];
+                self->products[next++] = (product){i > j ? i : j, i > j ? j : i, p, weight};
+            }
+    }
+    qsort(self->products, (size_t)next, sizeof *self->products, by_entry);
+    self->n_products = next;
+}
+
+/* The entries of W^T C W, which are others than before where a row or a column is. */
+static void list_entries(pd_proxies *self) {
+    int n = 0, same = 1;
+    list_products(self);
+    for (int k = 0; k < self->n_products; k++) {
+        const product *one = &self->products[k], *before = one - 1;
+        if (k > 0 && before->row == one->row && before->column == one->column) continue;
+        same &= n < self->entries.n && self->entry_rows[n] == one->row && self->entry_columns[n] == one->column;
+        self->entry_rows[n] = one->row, self->entry_columns[n++] = one->column;
+    }
+    self->entries.revision += !(same && n == self->entries.n);
+    self->entries.n = n;
+}
+
 static pd_status make_entries(pd_proxies *self) {
-    int n = self->points.n, next = 0, last = -1;
-    size_t most = 10 * (size_t)n + 1;
+    size_t n = (size_t)self->points.n, most = (self->bodies ? 36 : 10) * n + 1;
+    if (most > INT_MAX) return pd_fail(pd_context_error(self->context), PD_ERROR_VALUE, "proxies: %zu are too many", n);
     self->products = malloc(most * sizeof *self->products);
     self->entry_rows = malloc(most * sizeof(int));
     self->entry_columns = malloc(most * sizeof(int));
     self->values = calloc(most, sizeof(double));
     if (!self->products || !self->entry_rows || !self->entry_columns || !self->values)
-        return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for %d proxies", n);
-    for (int p = 0; p < n; p++)
-        for (int a = 0; a < 4; a++)
-            for (int b = 0; b <= a; b++) {
-                int i = self->host_rows[4 * p + a], j = self->host_rows[4 * p + b];
-                double weight = (double)self->host_weights[4 * p + a] * (double)self->host_weights[4 * p + b];
-                if (i < 0 || j < 0 || weight == 0.0) continue;
-                self->products[next++] = (product){i > j ? i : j, i > j ? j : i, p, weight};
-            }
-    qsort(self->products, (size_t)next, sizeof *self->products, by_entry);
-    self->n_products = next;
-    next = 0;
-    for (int k = 0; k < self->n_products; k++) {
-        const product *one = &self->products[k];
-        if (last >= 0 && self->entry_rows[last] == one->row && self->entry_columns[last] == one->column) continue;
-        last = next++;
-        self->entry_rows[last] = one->row, self->entry_columns[last] = one->column;
-    }
-    self->entries = (pd_entries){next, self->entry_rows, self->entry_columns, self->values};
+        return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for %zu proxies", n);
+    self->entries =
+        (pd_entries){.capacity = (int)most - 1, .rows = self->entry_rows, .columns = self->entry_columns, .values = self->values};
+    list_entries(self);
+    self->entries.revision = 0; // there is room for these from the start
     return PD_OK;
 }
 
@@ -106,6 +145,23 @@ done:
     return status;
 }
 
+/* Room for targets that bodies carry, and the bodies. */
+static pd_status create_bodies(pd_proxies *self, const pd_rest_description *rest, const unsigned char *fixed) {
+    size_t n = (size_t)self->points.n;
+    pd_status status = PD_OK;
+    self->host_carriers = malloc((4 * n + 1) * sizeof(int));
+    self->host_shares = calloc(4 * n + 1, sizeof(real));
+    if (!self->host_carriers || !self->host_shares)
+        return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for %zu proxies", n);
+    for (size_t r = 0; r < 4 * n; r++) self->host_carriers[r] = -1;
+    PD_TRY(pd_upload_ints(self->context, &self->points.target_rows, self->host_carriers, 4 * n));
+    PD_TRY(pd_upload_ints(self->context, &self->points.free_rows, self->host_carriers, 4 * n));
+    PD_TRY(pd_upload(self->context, (void **)&self->points.target_weights, self->host_shares, 4 * n * sizeof(real)));
+    status = pd_rest_bodies_create(&self->bodies, self->context, rest, self->n_vertices, fixed, &self->points);
+done:
+    return status;
+}
+
 pd_status pd_proxies_create(pd_proxies **out, pd_context *context, const pd_proxies_description *d, int n_vertices,
                             const unsigned char *fixed) {
     pd_status status = PD_OK;
@@ -135,12 +191,14 @@ pd_status pd_proxies_create(pd_proxies **out, pd_context *context, const pd_prox
     PD_TRY(pd_upload(context, (void **)(uintptr_t)&self->points.stiffness, d->stiffness, n * sizeof(real)));
     PD_TRY(pd_memory_create(context, (void **)&self->points.y, 3 * n * sizeof(real) + 1));
     PD_TRY(pd_memory_create(context, (void **)&self->points.target, 3 * n * sizeof(real) + 1));
+    PD_TRY(pd_memory_create(context, (void **)&self->points.depth, n * sizeof(real) + 1));
     PD_TRY(pd_memory_create(context, (void **)&self->points.active, n + 1));
     PD_TRY(pd_memory_clear(context, self->points.target, 3 * n * sizeof(real) + 1)); // of what is never active
     PD_TRY(pd_colliders_create(&self->colliders, context, d->n_colliders));
     // until they are placed: planes with no normal, which nothing is below
     PD_TRY(pd_memory_clear(context, self->colliders->memory, ((size_t)d->n_colliders + 1) * sizeof *self->colliders->memory));
     PD_TRY(make_roles(self));
+    if (d->rest) PD_TRY(create_bodies(self, d->rest, fixed));
     status = make_entries(self);
 done:
     if (status) {
@@ -152,13 +210,25 @@ done:
 
 void pd_proxies_destroy(pd_proxies *self) {
     if (!self) return;
-    const void *memory[] = {self->points.rows, self->points.weights, self->points.stiffness,
-                            self->points.y,    self->points.target,  self->points.active,
-                            self->vertices,    self->start,          self->roles};
+    const void *memory[] = {self->points.rows,
+                            self->points.weights,
+                            self->points.stiffness,
+                            self->points.y,
+                            self->points.target,
+                            self->points.depth,
+                            self->points.active,
+                            self->points.target_rows,
+                            self->points.free_rows,
+                            self->points.target_weights,
+                            self->vertices,
+                            self->start,
+                            self->roles};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, (void *)(uintptr_t)memory[i]);
+    pd_rest_bodies_destroy(self->bodies);
     pd_colliders_destroy(self->colliders);
-    void *host[] = {self->host_rows, self->host_weights, self->host_c,        self->y,      self->target, self->active, self->before,
-                    self->products,  self->entry_rows,   self->entry_columns, self->values, self->bounds};
+    void *host[] = {self->host_rows, self->host_weights, self->host_c,        self->y,          self->target,
+                    self->active,    self->before,       self->products,      self->entry_rows, self->entry_columns,
+                    self->values,    self->bounds,       self->host_carriers, self->host_shares};
     for (size_t i = 0; i < sizeof host / sizeof *host; i++) free(host[i]);
     free(self);
 }
@@ -174,7 +244,9 @@ static pd_status find(pd_proxies *self, const real *x) {
     const pd_proxy_points *points = &self->points;
     pd_status status = pd_embed_points(self->context, points->n, points->rows, points->weights, x, points->y);
     if (!status && !self->held) status = pd_proxy_detect(self->context, self->colliders->n, self->colliders->memory, points);
-    return status;
+    if (!self->bodies || status) return status;
+    if (!self->held) status = pd_rest_bodies_detect(self->bodies, x, points);
+    return status ? status : pd_proxy_carry(self->context, x, points);
 }
 
 pd_status pd_proxies_begin(pd_proxies *self, const real *x) {
@@ -189,12 +261,20 @@ void pd_proxies_end(pd_proxies *self) { self->held = 0; }
 
 pd_status pd_proxies_add_gradient(pd_proxies *self, const real *x, real *gradient) {
     pd_status status = find(self, x);
-    return status ? status
-                  : pd_proxy_gather(self->context, self->n_touched, self->vertices, self->start, self->roles, &self->points, gradient);
+    if (!status)
+        status = pd_proxy_gather(self->context, self->n_touched, self->vertices, self->start, self->roles, &self->points, gradient);
+    return status || !self->bodies ? status : pd_rest_bodies_gather(self->bodies, &self->points, gradient);
 }
 
 static pd_status download_active(pd_proxies *self) {
-    return pd_memory_download(self->context, self->active, self->points.active, (size_t)self->points.n);
+    size_t n = (size_t)self->points.n;
+    pd_status status = PD_OK;
+    PD_TRY(pd_memory_download(self->context, self->active, self->points.active, n));
+    if (!self->bodies) return PD_OK;
+    PD_TRY(pd_memory_download(self->context, self->host_carriers, self->points.free_rows, 4 * n * sizeof(int)));
+    status = pd_memory_download(self->context, self->host_shares, self->points.target_weights, 4 * n * sizeof(real));
+done:
+    return status;
 }
 
 static pd_status download(pd_proxies *self, const real *x) {
@@ -222,6 +302,7 @@ pd_status pd_proxies_potential(pd_proxies *self, const real *x, double *energy) 
 
 pd_status pd_proxies_matrix(pd_proxies *self, const pd_entries **out) {
     pd_status status = download_active(self);
+    double weights[8];
     int k = 0;
     if (status) return status;
     for (int p = 0; p < self->points.n; p++) {
@@ -229,6 +310,7 @@ pd_status pd_proxies_matrix(pd_proxies *self, const pd_entries **out) {
         self->before[p] = self->active[p];
     }
     self->iterated = 1;
+    if (self->bodies) list_entries(self);
     for (int e = 0; e < self->entries.n; e++) {
         double sum = 0.0;
         for (; k < self->n_products && self->products[k].row == self->entry_rows[e] && self->products[k].column == self->entry_columns[e];
@@ -238,25 +320,28 @@ pd_status pd_proxies_matrix(pd_proxies *self, const pd_entries **out) {
     }
     for (int v = 0; v < self->n_vertices; v++) self->bounds[v] = 0.0;
     for (int p = 0; p < self->points.n; p++) {
+        int rows[8], n = self->active[p] ? corners_of(self, p, rows, weights) : 0;
         double total = 0.0;
-        for (int a = 0; a < 4; a++)
-            if (self->host_rows[4 * p + a] >= 0) total += fabs((double)self->host_weights[4 * p + a]);
-        for (int a = 0; a < 4 && self->active[p]; a++)
-            if (self->host_rows[4 * p + a] >= 0)
-                self->bounds[self->host_rows[4 * p + a]] += (double)self->host_c[p] * fabs((double)self->host_weights[4 * p + a]) * total;
+        for (int a = 0; a < n; a++) total += fabs(weights[a]);
+        for (int a = 0; a < n; a++) self->bounds[rows[a]] += (double)self->host_c[p] * fabs(weights[a]) * total;
     }
     *out = &self->entries;
     return PD_OK;
 }
 
-pd_status pd_proxies_read(pd_proxies *self, const real *x, real *y, real *target, unsigned char *active, long long *entered,
-                          long long *left) {
+pd_status pd_proxies_read(pd_proxies *self, const real *x, real *y, real *target, unsigned char *active, int *carriers, real *weights,
+                          long long *entered, long long *left) {
     size_t n = (size_t)self->points.n;
     pd_status status = download(self, x);
     if (status) return status;
     memcpy(y, self->y, 3 * n * sizeof *y);
     memcpy(target, self->target, 3 * n * sizeof *target);
     memcpy(active, self->active, n);
+    for (size_t r = 0; r < 4 * n; r++) carriers[r] = -1, weights[r] = 0;
+    if (self->bodies) {
+        status = pd_memory_download(self->context, carriers, self->points.target_rows, 4 * n * sizeof *carriers);
+        memcpy(weights, self->host_shares, 4 * n * sizeof *weights);
+    }
     *entered = self->entered, *left = self->left;
-    return PD_OK;
+    return status;
 }

@@ -3,12 +3,16 @@
  *
  *     E(x) = sum over active proxies of c/2 |y - t|^2,    dE/dx = W^T C (W x - t),    d2E/dx2 = W^T C W     (one matrix for x, y and z)
  *
+ * Where they are kept out of bodies too, t is a point of such a body, t = W_c x, and W - W_c stands in the place of W (rest_fields.h): which entries
+ * the matrix has changes with what is active.
+ *
  * C and t are what a detection says, at every x that is asked about, or frozen for a step. The springs act in every direction until the next
  * detection, also along the surface. The gradient is that as derived: the sign before t that is printed is another. */
 #ifndef PD_CONTACT_PROXIES_H
 #define PD_CONTACT_PROXIES_H
 
 #include "contact/colliders.h"
+#include "contact/rest_fields.h"
 #include "linear/linear_solver.h"
 
 typedef struct pd_proxies pd_proxies;
@@ -20,7 +24,8 @@ typedef struct pd_proxies_description {
     const real *weights;   /* [n,4] */
     const real *stiffness; /* [n] N/m */
     int n_colliders;
-    int per_step; /* what a step detects at its first guess holds to its end */
+    const pd_rest_description *rest; /* the bodies they are kept out of; NULL: there are none */
+    int per_step;                    /* what a step detects at its first guess holds to its end */
 } pd_proxies_description;
 
 /* Of a body whose `fixed` [n_vertices] H vertices do not move. The colliders have no shape yet. Errors: PD_ERROR_MEMORY. */
@@ -43,12 +48,12 @@ pd_status pd_proxies_potential(pd_proxies *proxies, const real *x, double *energ
 pd_status pd_proxies_matrix(pd_proxies *proxies, const pd_entries **out);
 /* A diagonal above it, H [n_vertices] N/m, after pd_proxies_matrix: c |w_a| sum_b |w_b|. */
 const double *pd_proxies_bounds(const pd_proxies *proxies);
-/* Its entries whatever is active. */
+/* Its entries whatever is active; with bodies those of the last iteration. */
 const pd_entries *pd_proxies_pattern(const pd_proxies *proxies);
 
-/* What there is at x: y, target [n,3] m, active [n], all H; and how many became active, or were no longer, between two iterations of the last
+/* What there is at x: y, target [n,3] m, active [n], all H, and with bodies carriers, weights [n,4], of a target that none carries -1; and how many became active, or were no longer, between two iterations of the last
  * step. Waits. */
-pd_status pd_proxies_read(pd_proxies *proxies, const real *x, real *y, real *target, unsigned char *active, long long *entered,
-                          long long *left);
+pd_status pd_proxies_read(pd_proxies *proxies, const real *x, real *y, real *target, unsigned char *active, int *carriers, real *weights,
+                          long long *entered, long long *left);
 
 #endif

@@ -27,6 +27,7 @@ typedef struct pd_direct {
     double *directions; /* [unknowns,3] */
     real *coupling;     /* [n,3,3] the blocks; NULL: there are none */
     double *plain;      /* [nnz] A without entries (pd_linear_set_entries); NULL: there were none */
+    pd_csr base;        /* A with the entries of revision 0 at most; n = 0: there were no others */
 } pd_direct;
 
 static void destroy(void *memory, pd_context *context) {
@@ -38,6 +39,7 @@ static void destroy(void *memory, pd_context *context) {
     free(self->directions);
     free(self->coupling);
     free(self->plain);
+    pd_csr_destroy(&self->base);
     free(self);
 }
 
@@ -261,22 +263,71 @@ static pd_status prepare(pd_linear *self) {
 }
 
 /* The entries go where A lies, both halves. */
+static void put(pd_csr *A, const pd_entries *entries) {
+    for (int e = 0; e < entries->n; e++) {
+        int i = entries->rows[e], j = entries->columns[e];
+        A->values[pd_csr_slot(A, i, j)] += entries->values[e];
+        if (i != j) A->values[pd_csr_slot(A, j, i)] += entries->values[e];
+    }
+}
+
+static pd_status keep_plain(double **plain, const pd_csr *A, pd_error *error) {
+    size_t bytes = (size_t)A->row_start[A->n] * sizeof(double);
+    if (!*plain && !(*plain = malloc(bytes + 1))) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for a matrix of %d rows", A->n);
+    memcpy(*plain, A->values, bytes);
+    return PD_OK;
+}
+
+/* Entries where A has no room: it gets another pattern, and what knew the old one is made anew. Where that fails A is without entries. */
+static pd_status replace(pd_linear *self) {
+    pd_direct *direct = self->memory;
+    pd_error *error = pd_context_error(self->context);
+    const pd_entries none = {0};
+    double *plain = NULL;
+    pd_csr roomy = {0}, base = {0};
+    pd_status status = PD_OK;
+    if (direct->base.n) {
+        base = direct->base;
+        direct->base = (pd_csr){0};
+    } else {
+        if (direct->plain) memcpy(self->A.values, direct->plain, (size_t)self->A.row_start[self->A.n] * sizeof(double));
+        PD_TRY(pd_csr_with_room(&base, &self->A, &none, error));
+    }
+    destroy(direct, self->context);
+    self->memory = NULL;
+    pd_csr_destroy(&self->A);
+    self->A = base;
+    base = (pd_csr){0};
+    PD_TRY(pd_csr_with_room(&roomy, &self->A, self->entries, error));
+    base = self->A;
+    self->A = roomy;
+    PD_TRY(keep_plain(&plain, &self->A, error));
+    put(&self->A, self->entries);
+    PD_TRY(prepare(self));
+    direct = self->memory;
+    direct->base = base, direct->plain = plain;
+    return PD_OK;
+
+done:
+    if (base.n) {
+        pd_csr_destroy(&self->A);
+        self->A = base;
+    }
+    free(plain);
+    return status;
+}
+
 static pd_status add_entries(pd_linear *self) {
     pd_direct *direct = self->memory;
     pd_csr *A = &self->A;
-    size_t bytes = (size_t)A->row_start[A->n] * sizeof(double);
-    if (!direct->plain) {
-        if (!(direct->plain = malloc(bytes + 1)))
-            return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for a matrix of %d rows", A->n);
-        memcpy(direct->plain, A->values, bytes);
-    }
-    memcpy(A->values, direct->plain, bytes);
-    for (int e = 0; e < self->entries->n; e++) {
-        int i = self->entries->rows[e], j = self->entries->columns[e];
-        A->values[pd_csr_slot(A, i, j)] += self->entries->values[e];
-        if (i != j) A->values[pd_csr_slot(A, j, i)] += self->entries->values[e];
-    }
-    return prepare(self);
+    pd_status status = PD_OK;
+    if (self->entered != self->entries->revision) return replace(self);
+    if (!direct->plain) PD_TRY(keep_plain(&direct->plain, A, pd_context_error(self->context)));
+    memcpy(A->values, direct->plain, (size_t)A->row_start[A->n] * sizeof(double));
+    put(A, self->entries);
+    status = prepare(self);
+done:
+    return status;
 }
 
 static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, double gamma) {

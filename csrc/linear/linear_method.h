@@ -30,7 +30,8 @@ struct pd_linear {
     double *uploaded;          /* B [n] what pd_linear_upload_diagonal adds, or NULL */
     int shifted;               /* whether the two may differ */
     const pd_entries *entries; /* H, borrowed; NULL: there were never any */
-    double *added;             /* H [entries->n] their values, as the factor has them */
+    double *added;             /* H [entries->capacity] their values, as the factor has them */
+    long long entered;         /* the revision of those */
     double *total;             /* B [n] that of A, before it is rounded to matrix.diagonal and what the methods keep of it */
 
     /* of the solve under way, B [n,width] */

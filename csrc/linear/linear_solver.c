@@ -212,13 +212,14 @@ pd_status pd_linear_set_entries(pd_linear *self, const pd_entries *entries) {
     pd_status status = PD_OK;
     if (!self->method->add_entries)
         return pd_fail(pd_context_error(self->context), PD_ERROR_VALUE, "%s takes no entries beside the diagonal", self->method->name);
-    if (!self->added && !(self->added = calloc((size_t)entries->n + 1, sizeof(double))))
-        return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for %d entries", entries->n);
+    if (!self->added && !(self->added = calloc((size_t)entries->capacity + 1, sizeof(double))))
+        return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for %d entries", entries->capacity);
     PD_TRY(pd_linear_prepare(self));
     self->entries = entries;
-    if (!memcmp(self->added, entries->values, bytes)) return PD_OK;
+    if (self->entered == entries->revision && !memcmp(self->added, entries->values, bytes)) return PD_OK;
     memcpy(self->added, entries->values, bytes);
     status = self->method->add_entries(self);
+    self->entered = status ? -1 : entries->revision;
 done:
     self->prepared = self->prepared && !status;
     return status;

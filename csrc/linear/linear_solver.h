@@ -123,8 +123,9 @@ pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction
  * Direct is the exception: it takes the diagonal to the host and factorises anew, in memory of its own and its library's. So does Schur, in
  * the memory that it has. Errors: PD_ERROR_SINGULAR from both, PD_ERROR_VALUE from Schur (schur.h); the next solve reports it again. */
 pd_status pd_linear_set_diagonal(pd_linear *self, const double *added);
-/* A = A_0 + entries from here on, of Direct, in whose matrix there must be room for them (pd_csr_with_room), and Schur, whose region must hold them;
- * for free rows. Factorises anew where a value has changed, in the memory that it has. entries  H, borrowed until the next call.
+/* A = A_0 + entries from here on, of Direct, in whose matrix there must be room for those of revision 0 (pd_csr_with_room), and Schur, whose region
+ * must hold them; for free rows. Factorises anew where a value has changed, in the memory that it has; where the revision is another, Direct
+ * analyses its matrix anew, too, and that takes memory. entries  H, borrowed until the next call.
  * Errors: as of pd_linear_set_diagonal; PD_ERROR_VALUE for the other solvers. */
 pd_status pd_linear_set_entries(pd_linear *self, const pd_entries *entries);
 /* The same as pd_linear_set_diagonal with added  H [n]. The first call makes room for it in backend memory. */

@@ -23,6 +23,8 @@ struct pd_schur {
     double *added;            /* [prone] what the dense factor holds besides Sigma, on its diagonal */
     pd_dense_entries entries; /* and beside it (pd_linear_set_entries) */
     long long *places;        /* [entries.capacity]; NULL: there were none */
+    int *slots;               /* [n] of prone rows, else -1; with them */
+    long long revision;       /* of the entries that have these places */
     int factored;
     pd_schur_cost cost;
 };
@@ -38,6 +40,7 @@ static void destroy(void *memory, pd_context *context) {
     free(self->total);
     free(self->added);
     free(self->places);
+    free(self->slots);
     free(self);
 }
 
@@ -274,44 +277,49 @@ done:
     return status;
 }
 
-/* Where the entries lie in Sigma. Errors: PD_ERROR_VALUE naming a vertex that is not prone, PD_ERROR_MEMORY. */
-static pd_status place_entries(pd_schur *self, const pd_entries *entries) {
+/* Room for the places of entries. */
+static pd_status make_places(pd_schur *self, int capacity) {
     const int *prone = pd_schur_prone_rows(self);
-    pd_status status = PD_OK;
-    int m = self->cost.prone, *slot = malloc(((size_t)self->n + 1) * sizeof(int));
-    self->places = malloc(((size_t)entries->n + 1) * sizeof *self->places);
-    if (!slot || !self->places) {
-        status = pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for %d entries", entries->n);
-        goto done;
+    self->places = malloc(((size_t)capacity + 1) * sizeof *self->places);
+    self->slots = malloc(((size_t)self->n + 1) * sizeof *self->slots);
+    if (!self->slots || !self->places) {
+        free(self->places);
+        free(self->slots);
+        self->places = NULL, self->slots = NULL;
+        return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for %d entries", capacity);
     }
-    for (int i = 0; i < self->n; i++) slot[i] = -1;
-    for (int k = 0; k < m; k++) slot[prone[k]] = k;
+    for (int i = 0; i < self->n; i++) self->slots[i] = -1;
+    for (int k = 0; k < self->cost.prone; k++) self->slots[prone[k]] = k;
+    self->revision = -1;
+    return PD_OK;
+}
+
+/* Where the entries lie in Sigma. Errors: PD_ERROR_VALUE naming a vertex that is not prone. */
+static pd_status place_entries(pd_schur *self, const pd_entries *entries) {
+    self->revision = -1;
     for (int e = 0; e < entries->n; e++) {
-        int row = slot[entries->rows[e]], column = slot[entries->columns[e]];
+        int row = self->slots[entries->rows[e]], column = self->slots[entries->columns[e]];
         if (row < 0 || column < 0) {
             int v = pd_context_error(self->context)->vertex = row < 0 ? entries->rows[e] : entries->columns[e];
-            status = pd_fail(pd_context_error(self->context), PD_ERROR_VALUE,
-                             "vertex %d carries a proxy and is not in the region of SchurDirect: make the region larger", v);
-            goto done;
+            return pd_fail(pd_context_error(self->context), PD_ERROR_VALUE,
+                           "vertex %d carries a proxy or its target, and is not in the region of SchurDirect: make the region larger", v);
         }
-        self->places[e] = row + (long long)m * column; // prone rows ascend, so this is the lower triangle
+        self->places[e] = row + (long long)self->cost.prone * column; // prone rows ascend, so this is the lower triangle
     }
-    self->entries = (pd_dense_entries){entries->n, entries->n, self->places, NULL};
-done:
-    free(slot);
-    if (status) {
-        free(self->places);
-        self->places = NULL;
-    }
-    return status;
+    self->entries = (pd_dense_entries){entries->n, entries->capacity, self->places, NULL};
+    self->revision = entries->revision;
+    return PD_OK;
 }
 
 static pd_status add_entries(pd_linear *self) {
     pd_schur *schur = self->memory;
-    pd_status status = schur->places ? PD_OK : place_entries(schur, self->entries);
-    if (status) return status;
+    pd_status status = PD_OK;
+    if (!schur->places) PD_TRY(make_places(schur, self->entries->capacity));
+    if (schur->revision != self->entries->revision) PD_TRY(place_entries(schur, self->entries));
     schur->entries.values = self->added;
-    return factor_dense(schur);
+    status = factor_dense(schur);
+done:
+    return status;
 }
 
 static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, double gamma) {

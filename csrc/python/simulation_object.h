@@ -65,6 +65,9 @@ PyObject *pd_call_set_driven(pd_simulation_object *self, PyObject *arguments);
 
 /* simulation_proxies.c: a dict of proxies (python/pdgpu/proxy_contact.py), or None: NULL. Returns 0 with an exception set. */
 int pd_read_proxies(PyObject *kept, PyObject *object, int n_vertices, struct pd_proxies_description *out);
+/* simulation_rest.c: the rest shapes of bodies that they are kept out of. Returns 0 with an exception set. */
+struct pd_rest_description;
+int pd_read_rest(PyObject *kept, PyObject *dict, int n_vertices, int n_proxies, const struct pd_rest_description **out);
 PyObject *pd_call_set_proxy_colliders(pd_simulation_object *self, PyObject *object);
 PyObject *pd_call_proxy_columns(pd_simulation_object *self, PyObject *unused);
 

@@ -52,7 +52,8 @@ int pd_read_proxies(PyObject *kept, PyObject *object, int n_vertices, pd_proxies
             PyErr_Format(PyExc_ValueError, "rows: index %d at %d is out of range for %d vertices", out->rows[r], r, n_vertices);
             return 0;
         }
-    return 1;
+    PyObject *rest = PyDict_GetItemString(object, "rest");
+    return !rest || rest == Py_None || pd_read_rest(kept, rest, n_vertices, out->n, &out->rest);
 }
 
 /* One collider of a list, a tuple as the arguments of collider_query. Returns 0 with an exception set. */
@@ -100,17 +101,21 @@ PyObject *pd_call_proxy_columns(pd_simulation_object *self, PyObject *unused) {
     if (!columns) return NULL;
     npy_intp n = proxies ? pd_proxies_count(proxies) : 0;
     pd_status status = PD_OK;
-    real *y, *target = NULL;
+    real *y, *target = NULL, *weights = NULL;
+    int *carriers = NULL;
     unsigned char *active = NULL;
     long long *churn = NULL;
     int complete = (y = pd_array_column(columns, "points", PD_NPY_REAL, n, 3, 0)) &&
                    (target = pd_array_column(columns, "targets", PD_NPY_REAL, n, 3, 0)) &&
+                   (carriers = pd_array_column(columns, "carriers", NPY_INT32, n, 4, 0)) &&
+                   (weights = pd_array_column(columns, "carrier_weights", PD_NPY_REAL, n, 4, 0)) &&
                    (active = pd_array_column(columns, "active", NPY_UINT8, n, 0, 0)) &&
                    (churn = pd_array_column(columns, "churn", NPY_INT64, 2, 0, 0)) && pd_object_enter(self);
     if (complete) {
         churn[0] = churn[1] = 0;
-        Py_BEGIN_ALLOW_THREADS if (proxies) status = pd_simulation_keep_error(
-            self->core, pd_proxies_read(proxies, pd_simulation_positions(self->core), y, target, active, &churn[0], &churn[1]));
+        Py_BEGIN_ALLOW_THREADS if (proxies) status =
+            pd_simulation_keep_error(self->core, pd_proxies_read(proxies, pd_simulation_positions(self->core), y, target, active, carriers,
+                                                                 weights, &churn[0], &churn[1]));
         Py_END_ALLOW_THREADS pd_object_leave(self);
         if (!status) return columns;
         pd_object_raise(self, status);

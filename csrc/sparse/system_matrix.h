@@ -28,7 +28,8 @@ static inline int pd_csr_slot(const pd_csr *pattern, int i, int j) {
 
 /* Numbers that are added to a symmetric matrix, those on and below the diagonal: rows[k] >= columns[k], by row, then by column, none twice. */
 typedef struct pd_entries {
-    int n;
+    int n, capacity;           /* capacity: the most there will be */
+    long long revision;        /* of which they are: the same number, the same rows and columns */
     const int *rows, *columns; /* [n] */
     const double *values;      /* [n] */
 } pd_entries;

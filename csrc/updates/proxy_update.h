@@ -2,8 +2,9 @@
 #ifndef PD_PROXY_UPDATE_H
 #define PD_PROXY_UPDATE_H
 
-#include "geometry/surface_point.h"
+#include "geometry/collider.h"
 #include "loops/proxy_loops.h"
+#include "updates/tet_walk.h"
 
 /* What a collider says of the proxy at y: kept where it lies deeper in it than in those before; `depth` begins at 0. */
 PD_FUNCTION void pd_proxy_keep(const pd_surface_point *found, real *depth, real target[3]) {
@@ -21,6 +22,117 @@ PD_FUNCTION void pd_proxy_update_gather(int v, const int *start, const int *role
         for (size_t i = 0; i < 3; i++) sum[i] += scale * (proxies->y[3 * p + i] - proxies->target[3 * p + i]);
     }
     for (int i = 0; i < 3; i++) out[i] += sum[i];
+}
+
+/* ---- in the rest shape of a body ------------------------------------------------------------------------------------------------ */
+
+/* Barycentric coordinates that are so little below zero are rounding. */
+#define PD_REST_TIE ((real)512 * PD_EPSILON)
+
+/* Coordinates of p in a tet of points x [.,3], turned over or not; returns the least, -infinity in one that is flat. */
+PD_FUNCTION real pd_rest_coordinates(const int corners[4], const real *x, const real p[3], real out[4]) {
+    pd_vector at = pd_vector_load(p), from[4];
+    for (int j = 0; j < 4; j++) from[j] = pd_vector_subtract(pd_vector_load(x + 3 * (size_t)corners[j]), at);
+    real volume = pd_walk_coordinates(from, out);
+    for (int j = 0; j < 4 && volume < 0; j++) out[j] /= volume;
+    return volume < 0 || volume > 0 ? pd_min(pd_min(out[0], out[1]), pd_min(out[2], out[3])) : -(real)INFINITY;
+}
+
+/* The zero level nearest to p [3], in place: the way along the normal, again where the distance was not exact. */
+PD_FUNCTION void pd_rest_surface(const pd_collider *distance, real p[3]) {
+    pd_surface_point found;
+    for (int round = 0; round < 3; round++) {
+        pd_collider_query(distance, p, &found);
+        for (int i = 0; i < 3; i++) p[i] = found.closest[i];
+    }
+}
+
+/* The tet of a shape that holds the point p of it at rest, or that p is least outside of, and p's coordinates there. -1: none is near. */
+PD_FUNCTION int pd_rest_locate(const pd_rest_field *field, const pd_rest_fields *of, const real p[3], real weights[4]) {
+    real best = -(real)INFINITY, found[4];
+    int tet = -1;
+    size_t cell = 0;
+    for (int i = 0; i < 3; i++) {
+        real place = (p[i] - field->distance.translation[i]) / field->cell, last = (real)(field->cells[i] - 1);
+        cell = cell * (size_t)field->cells[i] + (size_t)(place > 0 ? (place < last ? place : last) : (real)0);
+    }
+    for (int k = field->start[cell]; k < field->start[cell + 1]; k++) {
+        real least = pd_rest_coordinates(of->tets + 4 * (size_t)field->tets[k], of->rest, p, found);
+        if (!(least > best)) continue;
+        best = least, tet = field->tets[k];
+        for (int j = 0; j < 4; j++) weights[j] = found[j];
+    }
+    return tet;
+}
+
+/* The first of n_pairs pairs whose proxy is not before p. */
+PD_FUNCTION size_t pd_rest_first_pair(size_t n_pairs, const int *pairs, int p) {
+    size_t low = 0, high = n_pairs;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (pairs[2 * middle] < p)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Proxy p in the tets it may lie in. Its place y in a deformed tet is a place at rest, with the same coordinates; there the distance says whether
+ * that is inside, and how deep. */
+PD_FUNCTION void pd_proxy_update_rest(int p, size_t n_pairs, const int *pairs, const pd_rest_fields *of, const real *x,
+                                      const pd_proxy_points *proxies) {
+    const real *y = proxies->y + 3 * (size_t)p, *home = of->place + 3 * (size_t)p;
+    int *rows = proxies->target_rows + 4 * (size_t)p, *open = proxies->free_rows + 4 * (size_t)p, inside = -1;
+    real depth = proxies->depth[p], target[3] = {0, 0, 0}, weights[4];
+    for (int j = 0; j < 4; j++) rows[j] = open[j] = -1;
+    for (size_t k = pd_rest_first_pair(n_pairs, pairs, p); k < n_pairs && pairs[2 * k] == p; k++) {
+        const int *corners = of->tets + 4 * (size_t)pairs[2 * k + 1];
+        const pd_rest_field *field = of->fields + of->field_of[pairs[2 * k + 1]];
+        real place[3] = {0, 0, 0}, away[3];
+        pd_surface_point found;
+        if (!(pd_rest_coordinates(corners, x, y, weights) >= -PD_REST_TIE)) continue;
+        for (int j = 0; j < 4; j++)
+            for (int i = 0; i < 3; i++) place[i] += weights[j] * of->rest[3 * (size_t)corners[j] + (size_t)i];
+        for (int i = 0; i < 3; i++) away[i] = place[i] - home[i];
+        if (field->body == of->body[p] && pd_norm3(away) < field->apart) continue;
+        pd_collider_query(&field->distance, place, &found);
+        if (!(found.distance < -depth)) continue;
+        depth = -found.distance, inside = of->field_of[pairs[2 * k + 1]];
+        for (int i = 0; i < 3; i++) target[i] = place[i];
+    }
+    if (inside < 0) return;
+    pd_rest_surface(&of->fields[inside].distance, target);
+    int tet = pd_rest_locate(&of->fields[inside], of, target, weights);
+    if (tet < 0) return;
+    for (int j = 0; j < 4; j++) {
+        rows[j] = of->tets[4 * (size_t)tet + (size_t)j];
+        open[j] = of->fixed[rows[j]] ? -1 : rows[j];
+        proxies->target_weights[4 * (size_t)p + (size_t)j] = weights[j];
+    }
+    proxies->depth[p] = depth;
+    proxies->active[p] = 1;
+}
+
+PD_FUNCTION void pd_proxy_update_carry(size_t p, const real *x, const pd_proxy_points *proxies) {
+    const int *rows = proxies->target_rows + 4 * p;
+    const real *weights = proxies->target_weights + 4 * p;
+    if (rows[0] < 0) return;
+    for (size_t i = 0; i < 3; i++) {
+        real sum = 0;
+        for (int j = 0; j < 4; j++) sum += weights[j] * x[3 * (size_t)rows[j] + i];
+        proxies->target[3 * p + i] = sum;
+    }
+}
+
+PD_FUNCTION void pd_proxy_update_gather_targets(int v, const pd_incidence *of, const pd_proxy_points *proxies, real *out) {
+    real sum[3] = {0, 0, 0};
+    for (int r = of->start[v]; r < of->start[v + 1]; r++) {
+        size_t p = (size_t)(of->roles[r] / 4);
+        real scale = proxies->stiffness[p] * proxies->target_weights[of->roles[r]];
+        for (size_t i = 0; i < 3; i++) sum[i] += scale * (proxies->y[3 * p + i] - proxies->target[3 * p + i]);
+    }
+    for (int i = 0; i < 3; i++) out[i] -= sum[i];
 }
 
 #endif

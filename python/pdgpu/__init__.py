@@ -28,7 +28,7 @@ from pdgpu.mesh import Mesh, read_mesh
 from pdgpu.motion import Momentum
 from pdgpu.penalty_contact import PenaltyContact
 from pdgpu.projective_contact import ProjectiveContact
-from pdgpu.proxy_contact import ProxyContact
+from pdgpu.proxy_contact import ProxyContact, RestField
 from pdgpu.rates import Rate
 from pdgpu.records import StepRecord
 from pdgpu.rigid_bodies import RigidBody
@@ -71,6 +71,7 @@ __all__ = [
     "ProjectiveContact",
     "ProxyContact",
     "Rate",
+    "RestField",
     "RigidBody",
     "RigidState",
     "Scene",

@@ -250,6 +250,8 @@ def _describe(value):
         return {"type": type(value).__name__, **fields}
     if isinstance(value, contact.PairTable):
         return {"pairs": [[*pair, number] for pair, number in value.items()]}
+    if isinstance(value, tuple) and any(map(dataclasses.is_dataclass, value)):
+        return [_describe(part) for part in value]
     return value
 
 
@@ -263,4 +265,6 @@ def _solver(value):
             if isinstance(kind, type) and dataclasses.is_dataclass(kind):
                 return kind(**options)
         raise ValueError(f"solver: {value['type']!r} is unknown")
+    if isinstance(value, list) and any(isinstance(part, dict) for part in value):
+        return [_solver(part) for part in value]
     return value

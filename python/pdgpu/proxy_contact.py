@@ -1,4 +1,4 @@
-"""Contact of proxies: points of a body that springs of length zero keep out of the level sets of obstacles, for Projective Dynamics."""
+"""Contact of proxies: points of a body that springs of length zero keep out of obstacles and bodies, for Projective Dynamics."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pdgpu.arguments import any_array, choice, number, per_item, vertex_indices
 from pdgpu.colliders import Collider, TriangleMesh
 from pdgpu.embedding import Embedding, find_embedding
 from pdgpu.linear_solvers import keep
+from pdgpu.rest_field import RestField, RestShape, rest_description
 from pdgpu.schur import SchurDirect
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from pdgpu.types import Floats
 
-__all__ = ["ProxyContact"]
+__all__ = ["ProxyContact", "RestField"]
 
 DETECTIONS = ("iteration", "step")
 
@@ -28,14 +29,16 @@ DETECTIONS = ("iteration", "step")
 class ProxyContact:
     """Bilateral penalty contact of Projective Dynamics, by proxies [Wang et al. 2021, Localized collisions, Secs. 4.1 to 4.3].
 
-    A proxy is a vertex or an embedded point y = W x. Where it is inside an obstacle, a spring of length zero joins it to the nearest point
-    t of the surface, with the energy c/2 |y - t|^2, until the next detection finds it elsewhere. So the springs add the gradient
-    W^T C (W x - t) and the matrix W^T C W, the same for x, y and z, to the global step. It is soft: a weight F sinks in by F/c, what is
-    fast passes through, and a proxy is all that is looked at; `certify` tells. There is no friction, but a spring holds tangentially too,
-    until the next detection.
+    A proxy is a vertex or an embedded point y = W x. Where it is inside an obstacle or a solid, a spring of length zero joins it to the
+    nearest point t of the surface, with the energy c/2 |y - t|^2, until the next detection finds it elsewhere. So the springs add the
+    gradient W^T C (W x - t) and the matrix W^T C W, the same for x, y and z, to the global step. It is soft: a weight F sinks in by F/c,
+    what is fast passes through, and a proxy is all that is looked at; `certify` tells. There is no friction, but a spring holds
+    tangentially too, until the next detection. Of a solid, also the proxy's own, t is a point too, W_c x (`RestField`), and W - W_c stands
+    for W in both.
 
-    `SchurDirect` adds the matrix to its dense part, and each proxy must lie in its region; `Direct` factorises everything anew where the
-    active proxies have changed. The other linear solvers, and `SchurDirect` with `active`, have a diagonal above it, c |w_a| sum_b |w_b| at
+    `SchurDirect` adds the matrix to its dense part, and each proxy must lie in its region, and each target that is carried; `Direct`
+    factorises everything anew where the active proxies have changed, and with solids orders and analyses it anew too, since other
+    vertices are joined. The other linear solvers, and `SchurDirect` with `active`, have a diagonal above it, c |w_a| sum_b |w_b| at
     corner a: they sweep over the matrix without it, take more iterations, and come to the same state.
 
     Parameters
@@ -44,9 +47,10 @@ class ProxyContact:
         What is embedded (`Body.embed`), by its name; or vertices by number (in the scene).
     stiffness : float or array_like, one for each proxy
         c, N/m, greater than 0.
-    field : str or sequence of str, optional
-        The obstacles to keep out of, by name: Plane, Sphere, Capsule, Box, SignedDistanceField, standing still or moving. By default all.
-        Of several that a proxy is in, the one it is deepest in counts.
+    field : str, RestField, or sequence of them, optional
+        What to keep out of, by name: obstacles, Plane, Sphere, Capsule, Box, SignedDistanceField, standing still or moving; solids, or
+        closed surfaces embedded in them, as a `RestField` with its defaults. By default all obstacles. Of several that a proxy is in, the
+        one it is deepest in counts.
     detection : "iteration" or "step"
         How often C and t are found: in every iteration, as in the paper; or once a step, at its first guess, and then the objective is the
         same in all iterations and none of them raises it.
@@ -55,13 +59,14 @@ class ProxyContact:
     ------
     TypeError, ValueError
         When a simulation is made, also: names that nothing has, an obstacle that is a triangle mesh (which has no level set, give
-        `SignedDistanceField.from_mesh`), a proxy outside of the region of SchurDirect.
+        `SignedDistanceField.from_mesh`), a surface that is open or meets itself, a proxy outside of the region of SchurDirect; in a
+        step, a target outside of it.
 
     Notes
     -----
     With detection="iteration" the energy that is reported is that of the proxies active at the positions it is asked for, and it may rise
-    when others become active; `Simulation.proxies` counts who came and went between the iterations of a step. Collisions of a body with
-    itself, or with another body, by the field of a rest shape are not there.
+    when others become active; `Simulation.proxies` counts who came and went between the iterations of a step. No search of a length
+    stands between: where pairs of two bodies change all the time, an iteration may go back and forth.
     """
 
     proxies: Any
@@ -70,7 +75,7 @@ class ProxyContact:
     detection: str = "iteration"
 
     def __post_init__(self):
-        keep(self, proxies=_proxies(self.proxies), field=_names("field", self.field) if self.field is not None else None)
+        keep(self, proxies=_proxies(self.proxies), field=_fields(self.field) if self.field is not None else None)
         stiffness = any_array("stiffness", self.stiffness)
         if stiffness.ndim == 0:
             keep(self, stiffness=number("stiffness", self.stiffness, above=0.0))
@@ -110,6 +115,10 @@ class Proxies(NamedTuple):
         What they come to on the vertices, N.
     entered, left : int
         How many became active, and how many were no longer, from one iteration of the last step to the next, all together.
+    carriers : ndarray of int32, shape (k, 4)
+        The vertices that carry the target, of one that none carries -1.
+    carrier_weights : ndarray, shape (k, 4)
+        How much of it each of them has.
     """
 
     points: Floats
@@ -119,13 +128,15 @@ class Proxies(NamedTuple):
     vertex_forces: Floats
     entered: int
     left: int
+    carriers: Any
+    carrier_weights: Floats
 
 
 class ProxyScene:
     """The proxies of a simulation, and the obstacles they are kept out of."""
 
-    def __init__(self, scene: Any, contact: ProxyContact, solver: Any, fixed: Any) -> None:
-        self.contact, self._is_placed = contact, False
+    def __init__(self, scene: Any, contact: ProxyContact, solver: Any, fixed: Any, threads: int) -> None:
+        self.contact, self._is_placed, self._scene = contact, False, scene
         if isinstance(contact.proxies[0], str):
             found = [find_embedding(scene, name) for name in contact.proxies]
             self.rows = np.concatenate([part.vertices + body.slice.start for body, part in found]).astype(np.int32)
@@ -138,16 +149,16 @@ class ProxyScene:
         self.n_vertices = scene.n_vertices
         self.stiffness = per_item("stiffness", contact.stiffness, len(self.rows), above=0.0)
         known = {obstacle.name: obstacle for obstacle in scene.obstacles}
-        names = [name for name, obstacle in known.items() if obstacle.collides] if contact.field is None else contact.field
-        for name in names:
-            if name not in known:
-                raise ValueError(f"field: no obstacle is named {name!r}; there are {list(known)}")
+        given = [name for name, obstacle in known.items() if obstacle.collides] if contact.field is None else contact.field
+        names = [name for name in given if name in known]
+        bodies = [RestField(name) if isinstance(name, str) else name for name in given if name not in known]
+        self.shapes = [RestShape(scene, field, threads) for field in bodies]
         self.colliders: list[Collider] = [known[name].collider for name in names]
         for name, collider in zip(names, self.colliders, strict=True):
             if isinstance(collider, TriangleMesh):
                 raise TypeError(f"field: {name!r} is a triangle mesh, which has no level set; give pdgpu.SignedDistanceField.from_mesh")
-        if not self.colliders:
-            raise ValueError("field: the scene has no obstacle that proxies could be kept out of")
+        if not self.colliders and not self.shapes:
+            raise ValueError("field: the scene has no obstacle that proxies could be kept out of; give the name of a solid")
         if isinstance(solver.linear, SchurDirect):
             self._check_region(solver.linear.region, fixed)
 
@@ -167,9 +178,12 @@ class ProxyScene:
     @property
     def matrix(self) -> Any:
         """W over all vertices, scipy CSR."""
-        proxy, corner = np.nonzero(self.rows >= 0)
-        columns = self.rows[proxy, corner]
-        return scipy.sparse.csr_matrix((self.weights[proxy, corner], (proxy, columns)), shape=(len(self.rows), self.n_vertices))
+        return self._matrix(self.rows, self.weights)
+
+    def _matrix(self, rows, weights):
+        proxy, corner = np.nonzero(rows >= 0)
+        columns = rows[proxy, corner]
+        return scipy.sparse.csr_matrix((weights[proxy, corner], (proxy, columns)), shape=(len(rows), self.n_vertices))
 
     def description(self, dtype: Any) -> dict[str, Any]:
         """What the core takes."""
@@ -179,6 +193,7 @@ class ProxyScene:
             "stiffness": np.ascontiguousarray(self.stiffness, dtype),
             "n_colliders": len(self.colliders),
             "per_step": int(self.contact.detection == "step"),
+            "rest": rest_description(self._scene, self.shapes, self.rows, self.weights, dtype),
         }
 
     def place(self, backend: Any, dtype: Any, time: float) -> None:
@@ -194,7 +209,9 @@ class ProxyScene:
         targets = np.where(active[:, None], columns["targets"].astype(np.float64), points)
         forces = self.stiffness[:, None] * (targets - points)
         entered, left = columns["churn"].tolist()
-        return Proxies(points, targets, active, forces, self.matrix.T @ forces, entered, left)
+        carriers, weights = columns["carriers"], columns["carrier_weights"].astype(np.float64)
+        pulls = (self.matrix - self._matrix(carriers, weights)).T @ forces
+        return Proxies(points, targets, active, forces, pulls, entered, left, carriers, np.where(carriers >= 0, weights, 0.0))
 
 
 def _proxies(given):
@@ -209,6 +226,13 @@ def _proxies(given):
     if len(np.unique(array)) != len(array) or (np.diff(array) < 0).any():
         raise ValueError("proxies: vertices must ascend, each once")
     return tuple(array.tolist())
+
+
+def _fields(given):
+    """Names and rest fields as a tuple; no name twice."""
+    parts = given if isinstance(given, list | tuple) else [given]
+    _names("field", [part.of if isinstance(part, RestField) else part for part in parts])
+    return tuple(part.name if isinstance(part, Embedding) else part for part in parts)
 
 
 def _names(name, given):

@@ -232,7 +232,7 @@ class Simulation(
         elements = [(module.KINDS[kind][0], *groups[kind]) for kind in self._kinds if kind in groups]
         self._touching = self._springs = description = None
         if isinstance(contact, ProxyContact):
-            self._springs = ProxyScene(scene, contact, self.solver, self._fixed)
+            self._springs = ProxyScene(scene, contact, self.solver, self._fixed, self.threads)
         elif contact is not None:
             if self.dt is None and contact.friction:
                 raise ValueError(

@@ -253,7 +253,7 @@ def test_a_step_that_leaves_all_bounds_is_an_error_and_no_crash():
         (("nothing", C), ValueError, "name: nothing that is embedded is named 'nothing'"),
         (("under", -1.0), ValueError, "stiffness: must be greater than 0, got -1.0"),
         (("under", [1.0, 2.0]), ValueError, r"stiffness: expected shape \(120\), got \(2,\)"),
-        (("under", C, "bar"), ValueError, r"field: no obstacle is named 'bar'; there are \['floor', 'mesh'\]"),
+        (("under", C, "nobody"), ValueError, r"field: no obstacle, .* is named 'nobody'; there are \['floor', 'mesh'\], \['bar'\], \[\]"),
         (("under", C, "mesh"), TypeError, "field: 'mesh' is a triangle mesh"),
         (("under", C), TypeError, "field: 'mesh' is a triangle mesh"),
         (("under", C, ("floor", "floor")), ValueError, "field: a name is there twice"),

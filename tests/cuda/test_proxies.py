@@ -36,3 +36,25 @@ def test_steps(linear, dtype):
     assert (found.entered, found.left) == (expected.entered, expected.left)
     scale = 1e-9 if dtype == "float64" else 1e-4
     np.testing.assert_allclose(found.targets, expected.targets, rtol=0, atol=scale)
+
+
+@pytest.mark.parametrize("linear", ["direct", "schur", "jacobi"])
+def test_steps_in_bodies(linear, dtype):
+    """If not, a proxy on the GPU lies in another tet than on the CPU, or what carries its target is not pushed."""
+    scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
+    low = scene.add_solid(pdgpu.shapes.beam((0.6, 0.1, 0.2), cells=(6, 2, 2)), pdgpu.ARAP(2e4), density=1000.0, name="low")
+    low.pin(lambda points: (points[:, 0] < 1e-9) | (points[:, 0] > 0.6 - 1e-9))
+    block = pdgpu.shapes.beam((0.2, 0.1, 0.1), cells=(3, 2, 2))
+    high = scene.add_solid(pdgpu.Mesh(block.points + [0.21, 0.08, 0.047], tets=block.tets), pdgpu.ARAP(4e4), density=1000.0, name="high")
+    high.pin(lambda points: points[:, 1] > 0.18 - 1e-9)
+    high.embed(np.random.default_rng(3).uniform((0.22, 0.082, 0.05), (0.4, 0.09, 0.14), size=(40, 3)), name="sole")
+    solvers = scenes.GLOBAL_STEPS | {"direct": pdgpu.Direct(), "schur": pdgpu.SchurDirect(lambda points: np.abs(points[:, 0] - 0.3) < 0.2)}
+    solver = pdgpu.ProjectiveDynamics(iterations=4, linear=solvers[linear], check_every=1)
+    case = types.SimpleNamespace(scene=scene, contact=pdgpu.ProxyContact("sole", 800.0, field=pdgpu.RestField("low", spacing=0.05)))
+    cpu, cuda = steps_on_both(case, solver, dtype)
+    found, expected = cuda.proxies(), cpu.proxies()
+    assert 5 < expected.active.sum()
+    np.testing.assert_array_equal(found.active, expected.active)
+    scale = 1e-9 if dtype == "float64" else 1e-4
+    np.testing.assert_allclose(found.targets, expected.targets, rtol=0, atol=scale)
+    np.testing.assert_allclose(found.vertex_forces, expected.vertex_forces, rtol=0, atol=800.0 * scale)
