@@ -127,6 +127,8 @@ def test_the_sweeps_say_that_they_run_on_cuda():
     capabilities = pdgpu.capabilities()
     for name in ("VertexBlockDescent", "BlockJacobi", "GradientDescent", "XPBD"):
         assert capabilities[name]["devices"] == ["cpu", "cuda"]
+    takers = {"Newton", "QuasiNewton", "VertexBlockDescent", "BlockJacobi", "GradientDescent"}
+    assert {name for name, entry in capabilities.items() if entry["rigid"]} == takers
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

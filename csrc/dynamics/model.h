@@ -3,12 +3,8 @@
 #define PD_DYNAMICS_MODEL_H
 
 #include "loops/backend.h"
+#include "loops/rigid_loops.h"
 #include "sparse/system_matrix.h"
-
-/* A rigid body (dynamics/rigid.h): rows first .. first + n - 1, of which it may be held in a point or an axis; pins behind `first`, or -1. */
-typedef struct pd_rigid_rows {
-    int first, n, pins[2];
-} pd_rigid_rows;
 
 /* Everything of a scene that does not move: plain double arrays, borrowed for the call. */
 typedef struct pd_description {

@@ -36,8 +36,8 @@ pd_status pd_path_limit(const pd_problem *problem, const real *x_0, const real *
             end = problem->trial_offset;
         }
         PD_TRY(pd_rigid_bend(problem, x_0, end));
-        for (int i = 0; i < problem->model->n_vertices; i++) rigid->slack[i] += rigid->body_of[i] >= 0 ? rounding : (real)0;
-        PD_TRY(pd_contact_limit_curved(problem->contact, x_0, end, driven, rigid->slack, &here));
+        for (int i = 0; i < problem->model->n_vertices; i++) rigid->host_slack[i] += rigid->body_of[i] >= 0 ? rounding : (real)0;
+        PD_TRY(pd_contact_limit_curved(problem->contact, x_0, end, driven, rigid->host_slack, &here));
         *part = fmax(*part, here * length);
     }
 done:

@@ -36,10 +36,10 @@ void pd_problem_destroy(pd_problem *self) {
         pd_proxies_destroy(self->proxies);
         pd_contact_destroy(self->contact);
         pd_block_hessian_destroy(&all->hessian, self->context);
+        pd_rigid_destroy(self->rigid, self->context);
         pd_model_destroy(&all->model, self->context);
         pd_context_destroy(self->context);
     }
-    pd_rigid_destroy(self->rigid, self->context);
     pd_whole_hessian_destroy(&all->whole);
     pd_rounding_destroy(&all->rounding);
     pd_corners_destroy(&all->corners);

@@ -12,37 +12,30 @@
  * vectors multiplied, so that norms have one unit and products of the two stay what they are. A body that is held in a point or an axis turns
  * about that, and has no force.
  *
- * The work is done on the host, body after body: few numbers for each. */
+ * What a body does with its rows is done where they lie (loops/rigid_loops.h); only its part of a Hessian is put together on the host, for what
+ * factorises there. */
 #ifndef PD_DYNAMICS_RIGID_H
 #define PD_DYNAMICS_RIGID_H
 
 #include "dynamics/problem.h"
-#include "dynamics/rigid_pose.h"
+#include "loops/rigid_loops.h"
 
-enum { PD_RIGID_CARRIERS = 4 };
-
-typedef struct pd_rigid_body {
-    pd_rigid_rows rows;
-    double radius;       /* of gyration, m */
-    double extent;       /* how far its rows are from what it turns about, at most, m */
-    double curvature[9]; /* of the rotations at the point of the last gradient, N/m: what the gradient adds to the Hessian of (c, theta) */
-    double along[9];     /* the projector on the rotations that its pins leave free, at the point of the last Hessian */
-} pd_rigid_body;
-
-/* All H. */
 struct pd_rigid {
-    pd_rigid_body *bodies; /* [n] */
+    pd_rigid_body *bodies; /* H [n] */
     int n;
-    const double *arms;         /* [n_vertices,3] of their rows p_i, m; borrowed */
-    int *body_of;               /* [n_vertices] or -1 */
-    unsigned char *excluded;    /* [n_vertices] 1: no unknown of a reduced system stands there */
-    real *x, *rows, *others;    /* [most rows,3] */
-    double *wide;               /* [most rows,3] x of the body that was read last */
-    real *slack;                /* [n_vertices] of pd_rigid_bend, m */
+    pd_bodies set;              /* B the same, with their arms */
+    int *body_of;               /* H [n_vertices] or -1 */
+    unsigned char *excluded;    /* H [n_vertices] 1: no unknown of a reduced system stands there */
+    real *slack, *host_slack;   /* B, H [n_vertices] of pd_rigid_bend, m */
     unsigned char *others_move; /* B [n_vertices] 1: of no body */
-    double *turns;              /* [n_vertices,3,3] of their rows, T of pd_rigid_arms */
+    double
+        *curvature; /* [n,9] of the rotations at the point of the last gradient, N/m: what the gradient adds to the Hessian of (c, theta) */
+    double *along;  /* [n,9] the projectors on the rotations that their pins leave free, at the point of the last Hessian */
+    double *turns;  /* [n_vertices,3,3] of their rows, T of loops/rigid_loops.h, there */
+    double *angles; /* [n] rad */
+    double *host_curvature, *host_along, *host_turns, *host_angles; /* H: the four, where they are read */
 
-    /* rigid_hessian.c */
+    /* rigid_hessian.c, H */
     pd_csr pattern; /* over the vertices, those of a body replaced by its first two carriers */
     real *blocks;   /* [nnz,3,3] */
     int revision;   /* of the whole Hessian that the pattern was made of */
@@ -68,21 +61,17 @@ pd_status pd_rigid_clear(const pd_problem *problem, real *vector);
  * axis of the smallest rotation that leads there. Rows of bodies in x and offset go to where they are after this part of the way from x to
  * x_1; offset may be NULL. */
 pd_status pd_rigid_go(const pd_problem *problem, const real *x_1, double part, real *x, real *offset);
-/* How far vertices are from the straight way to x_1 on that way, at most: self->slack, 0 of the vertices of no body. */
+/* How far vertices are from the straight way to x_1 on that way, at most: self->host_slack, 0 of the vertices of no body. */
 pd_status pd_rigid_bend(const pd_problem *problem, const real *x_0, const real *x_1);
 /* The largest rotation in a direction, rad. */
 pd_status pd_rigid_largest_turn(const pd_problem *problem, const real *direction, double *turn);
 
-/* Of the body, at x [n_vertices,3] B, for the files above: its pose, its rows there in self->x and self->wide; the axis of one held in two points. */
-pd_status pd_rigid_read_pose(const pd_problem *problem, const pd_rigid_body *body, const real *x, pd_pose *pose, double axis[3]);
-void pd_rigid_place_row(const pd_rigid *self, const pd_rigid_body *body, const pd_pose *pose, int row, double at[3]);
+/* For the files above, of what a loop over bodies returned: also whether they have kept their shape. Waits. */
+pd_status pd_rigid_told(const pd_problem *problem, pd_status status);
 
 /* rigid_hessian.c: the pattern that belongs to that of problem->whole. Errors: PD_ERROR_MEMORY, as of the next. */
 pd_status pd_rigid_hessian_pattern(const pd_problem *problem);
 /* pattern, blocks = problem->whole in the six numbers of the bodies at x, with the curvature unless `psd`. Errors: PD_ERROR_MEMORY. */
 pd_status pd_rigid_hessian(const pd_problem *problem, const real *x, int psd);
-/* The rotations of a body, T [n,3,3]: its row i moves by T_i^T phi, phi the rotation vector times the radius; of one held in an axis only what is
- * along it, `along` [3,3] the projector on that. Returns what its pins leave free. */
-pd_status pd_rigid_arms(const pd_problem *problem, const pd_rigid_body *body, const real *x, double *T, double along[9]);
 
 #endif

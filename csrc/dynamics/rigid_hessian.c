@@ -1,6 +1,7 @@
 /* The Hessian of the incremental potential in the six numbers of each rigid body; see rigid.h. */
 #include "dynamics/rigid.h"
 
+#include "base/pose.h"
 #include "dynamics/whole_hessian.h"
 
 #include <limits.h>
@@ -77,28 +78,43 @@ pd_status pd_rigid_hessian_pattern(const pd_problem *problem) {
 static void transform(const pd_rigid *self, int i, int a, int j, int b, const double B[9], double C[9]) {
     double half[9];
     if (a)
-        pd_pose_multiply(self->turns + 9 * (size_t)i, B, half);
+        pd_pose_multiply(self->host_turns + 9 * (size_t)i, B, half);
     else
         memcpy(half, B, sizeof half);
     if (!b) {
         memcpy(C, half, sizeof half);
         return;
     }
-    const double *T = self->turns + 9 * (size_t)j;
+    const double *T = self->host_turns + 9 * (size_t)j;
     for (int r = 0; r < 3; r++)
         for (int c = 0; c < 3; c++) C[3 * r + c] = half[3 * r] * T[3 * c] + half[3 * r + 1] * T[3 * c + 1] + half[3 * r + 2] * T[3 * c + 2];
 }
 
 /* What a body adds to the block of its rotations: the curvature, and of one held in an axis a stiffness across it, for the inverse's sake. */
-static void finish_rotations(pd_rigid *self, const pd_rigid_body *body, int psd) {
-    const double *along = body->along;
+static void finish_rotations(pd_rigid *self, int b, int psd) {
+    const pd_rigid_body *body = &self->bodies[b];
+    const double *along = self->host_along + 9 * (size_t)b;
     int node = body->rows.first + body->rows.n - PD_RIGID_CARRIERS + 1;
     real *block = self->blocks + 9 * (size_t)pd_csr_slot(&self->pattern, node, node);
     double half[9], curvature[9], trace = (double)block[0] + (double)block[4] + (double)block[8];
-    pd_pose_multiply(along, body->curvature, half);
+    pd_pose_multiply(along, self->host_curvature + 9 * (size_t)b, half);
     pd_pose_multiply(half, along, curvature);
     for (int c = 0; c < 9; c++)
         block[c] = (real)((double)block[c] + (psd ? 0.0 : curvature[c]) + trace * ((double)(c % 4 == 0) - along[c]));
+}
+
+/* What the rotations of bodies do at x. */
+static pd_status read_rotations(const pd_problem *problem, const real *x) {
+    pd_rigid *self = problem->rigid;
+    pd_context *context = problem->context;
+    size_t of_bodies = 9 * (size_t)self->n * sizeof(double), of_rows = 9 * (size_t)problem->model->n_vertices * sizeof(double);
+    pd_status status = PD_OK;
+    PD_TRY(pd_rigid_told(problem, pd_bodies_arms(context, &self->set, x, self->turns, self->along)));
+    PD_TRY(pd_memory_download(context, self->host_turns, self->turns, of_rows));
+    PD_TRY(pd_memory_download(context, self->host_along, self->along, of_bodies));
+    PD_TRY(pd_memory_download(context, self->host_curvature, self->curvature, of_bodies));
+done:
+    return status;
 }
 
 pd_status pd_rigid_hessian(const pd_problem *problem, const real *x, int psd) {
@@ -107,8 +123,7 @@ pd_status pd_rigid_hessian(const pd_problem *problem, const real *x, int psd) {
     pd_status status = PD_OK;
     PD_TRY(pd_rigid_hessian_pattern(problem));
     memset(self->blocks, 0, 9 * (size_t)self->pattern.row_start[whole->n] * sizeof *self->blocks);
-    for (int b = 0; b < self->n; b++)
-        PD_TRY(pd_rigid_arms(problem, &self->bodies[b], x, self->turns + 9 * (size_t)self->bodies[b].rows.first, self->bodies[b].along));
+    PD_TRY(read_rotations(problem, x));
     for (int i = 0; i < whole->n; i++) {
         int rows[2], columns[2], n_rows = nodes_of(self, i, rows);
         for (int s = whole->row_start[i]; s < whole->row_start[i + 1]; s++) {
@@ -124,7 +139,7 @@ pd_status pd_rigid_hessian(const pd_problem *problem, const real *x, int psd) {
                 }
         }
     }
-    for (int b = 0; b < self->n; b++) finish_rotations(self, &self->bodies[b], psd);
+    for (int b = 0; b < self->n; b++) finish_rotations(self, b, psd);
 done:
     return status;
 }

@@ -15,16 +15,19 @@
 
 struct pd_rigid_sweep {
     real *x, *offset, *direction, *gradient; /* B [n,3] where the vertices have gone, and what the bodies do there */
-    int *solved, *colours;                   /* [bodies] */
+    double *systems, *host_systems;          /* B, H [bodies,PD_RIGID_SYSTEM] */
+    int *colours, *host_colours;             /* B, H [bodies] */
+    int *left, *host_left;                   /* B, H [bodies] of pd_bodies_solve */
     int held;                                /* the Hessian is that where the sweep began, and serves all of its colours */
 };
 
 void pd_rigid_sweep_destroy(pd_rigid_sweep *self, pd_context *context) {
     if (!self) return;
-    real *memory[] = {self->x, self->offset, self->direction, self->gradient};
+    void *memory[] = {self->x, self->offset, self->direction, self->gradient, self->systems, self->colours, self->left};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
-    free(self->solved);
-    free(self->colours);
+    free(self->host_systems);
+    free(self->host_colours);
+    free(self->host_left);
     free(self);
 }
 
@@ -32,16 +35,21 @@ pd_status pd_rigid_sweep_create(pd_rigid_sweep **out, const pd_problem *problem)
     pd_status status = PD_OK;
     *out = NULL;
     if (!problem->rigid) return PD_OK;
+    size_t n = (size_t)problem->rigid->n;
     pd_rigid_sweep *self = calloc(1, sizeof *self);
-    if (self) self->solved = calloc((size_t)problem->rigid->n, sizeof(int));
-    if (self) self->colours = calloc((size_t)problem->rigid->n, sizeof(int));
-    if (!self || !self->solved || !self->colours) {
+    if (self) self->host_systems = calloc(PD_RIGID_SYSTEM * n, sizeof(double));
+    if (self) self->host_colours = calloc(n, sizeof(int));
+    if (self) self->host_left = calloc(n, sizeof(int));
+    if (!self || !self->host_systems || !self->host_colours || !self->host_left) {
         pd_rigid_sweep_destroy(self, problem->context);
         return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for %d rigid bodies", problem->rigid->n);
     }
     real **memory[] = {&self->x, &self->offset, &self->direction, &self->gradient};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
         PD_TRY(pd_memory_create(problem->context, (void **)memory[i], pd_problem_bytes(problem)));
+    PD_TRY(pd_memory_create(problem->context, (void **)&self->systems, PD_RIGID_SYSTEM * n * sizeof(double)));
+    PD_TRY(pd_memory_create(problem->context, (void **)&self->colours, n * sizeof(int)));
+    PD_TRY(pd_memory_create(problem->context, (void **)&self->left, n * sizeof(int)));
     PD_TRY(pd_problem_need_hessian(problem));
     PD_TRY(pd_problem_need_whole(problem));
     PD_TRY(pd_rigid_hessian_pattern(problem));
@@ -53,51 +61,14 @@ done:
     return status;
 }
 
-/* x = A^-1 b by Cholesky, A [6,6]; returns 0 where it is not positive definite. */
-static int solve6(double A[36], double b[6]) {
-    for (int j = 0; j < 6; j++) {
-        double pivot = A[7 * j];
-        for (int k = 0; k < j; k++) pivot -= A[6 * j + k] * A[6 * j + k];
-        if (!(pivot > 1e-14 * fabs(A[7 * j]))) return 0;
-        A[7 * j] = sqrt(pivot);
-        for (int i = j + 1; i < 6; i++) {
-            for (int k = 0; k < j; k++) A[6 * i + j] -= A[6 * i + k] * A[6 * j + k];
-            A[6 * i + j] /= A[7 * j];
-        }
-    }
-    for (int i = 0; i < 6; i++) {
-        for (int k = 0; k < i; k++) b[i] -= A[6 * i + k] * b[k];
-        b[i] /= A[7 * i];
-    }
-    for (int i = 5; i >= 0; i--) {
-        for (int k = i + 1; k < 6; k++) b[i] -= A[6 * k + i] * b[k];
-        b[i] /= A[7 * i];
-    }
-    return 1;
-}
-
-/* With contact the ways of bodies are looked at, and turn them by no more than a radian. */
-static void shorten_turn(const pd_problem *problem, double radius, double d[6]) {
-    double turn = sqrt(d[3] * d[3] + d[4] * d[4] + d[5] * d[5]) / radius;
-    for (int c = 0; c < 6 && problem->contact && turn > 1.0; c++) d[c] /= turn;
-}
-
-/* The blocks of those that are not solved yet; returns how many are left. */
-static pd_status solve(pd_rigid_sweep *self, const pd_problem *problem, int psd, int diagonal, int anew, int *left) {
+/* The 6x6 block of each body out of the Hessian; with `diagonal` its diagonal alone. */
+static pd_status take_systems(pd_rigid_sweep *self, const pd_problem *problem, int diagonal) {
     const pd_rigid *rigid = problem->rigid;
-    pd_status status = PD_OK;
-    *left = 0;
-    if (!self->held) {
-        PD_TRY(pd_problem_whole_hessian(problem, self->x, psd, 1, anew));
-        PD_TRY(pd_rigid_hessian(problem, self->x, psd));
-    }
+    memset(self->host_systems, 0, PD_RIGID_SYSTEM * (size_t)rigid->n * sizeof(double));
     for (int b = 0; b < rigid->n; b++) {
         const pd_rigid_rows *rows = &rigid->bodies[b].rows;
         int node = rows->first + rows->n - PD_RIGID_CARRIERS;
-        real six[6];
-        double A[36] = {0.0}, d[6];
-        if (self->solved[b]) continue;
-        PD_TRY(pd_memory_download(problem->context, six, self->gradient + 3 * (size_t)node, sizeof six));
+        double *A = self->host_systems + PD_RIGID_SYSTEM * (size_t)b;
         for (int r = 0; r < 2; r++)
             for (int s = rigid->pattern.row_start[node + r]; s < rigid->pattern.row_start[node + r + 1]; s++) {
                 int column = rigid->pattern.columns[s] - node;
@@ -105,17 +76,32 @@ static pd_status solve(pd_rigid_sweep *self, const pd_problem *problem, int psd,
                 for (int c = 0; c < 9; c++) A[6 * (3 * r + c / 3) + 3 * column + c % 3] = (double)rigid->blocks[9 * (size_t)s + (size_t)c];
             }
         for (int c = 0; c < 36; c++) A[c] = diagonal && c % 7 ? 0.0 : A[c];
-        for (int c = 0; c < 6; c++) d[c] = (double)six[c];
         for (int c = 0; c < 18 && rigid->excluded[node]; c++) // it turns about what it is held in
             A[6 * (c / 6) + c % 6] = A[6 * (c % 6) + c / 6] = (double)(c % 7 == 0);
-        if (!(self->solved[b] = solve6(A, d))) {
-            ++*left;
-            continue;
-        }
-        shorten_turn(problem, rigid->bodies[b].radius, d);
-        for (int c = 0; c < 6; c++) six[c] = (real)d[c];
-        PD_TRY(pd_memory_upload(problem->context, self->direction + 3 * (size_t)node, six, sizeof six));
     }
+    return pd_memory_upload(problem->context, self->systems, self->host_systems, PD_RIGID_SYSTEM * (size_t)rigid->n * sizeof(double));
+}
+
+/* The Hessian at self->x, and what bodies solve with. */
+static pd_status find_systems(pd_rigid_sweep *self, const pd_problem *problem, int psd, int diagonal, int anew) {
+    pd_status status = PD_OK;
+    PD_TRY(pd_problem_whole_hessian(problem, self->x, psd, 1, anew));
+    PD_TRY(pd_rigid_hessian(problem, self->x, psd));
+    PD_TRY(take_systems(self, problem, diagonal));
+done:
+    return status;
+}
+
+/* Those of a colour, of all where it is -1, or those that are left of them; returns how many are left. With contact the ways of bodies are
+ * looked at, and turn them by no more than a radian. */
+static pd_status solve(pd_rigid_sweep *self, const pd_problem *problem, int colour, int again, int *left) {
+    const pd_rigid *rigid = problem->rigid;
+    pd_status status = PD_OK;
+    PD_TRY(pd_bodies_solve(problem->context, &rigid->set, self->systems, self->colours, colour, again, problem->contact != NULL,
+                           self->gradient, self->direction, self->left));
+    PD_TRY(pd_memory_download(problem->context, self->host_left, self->left, (size_t)rigid->n * sizeof(int)));
+    *left = 0;
+    for (int b = 0; b < rigid->n; b++) *left += self->host_left[b];
 done:
     return status;
 }
@@ -124,14 +110,12 @@ done:
 static pd_status solve_all(pd_rigid_sweep *self, const pd_problem *problem, int colour, int diagonal, int first) {
     pd_status status = PD_OK;
     int left;
-    for (int b = 0; b < problem->rigid->n; b++) self->solved[b] = colour >= 0 && self->colours[b] != colour;
     PD_TRY(pd_memory_clear(problem->context, self->direction, pd_problem_bytes(problem)));
-    PD_TRY(solve(self, problem, diagonal, diagonal, first, &left));
+    if (!self->held) PD_TRY(find_systems(self, problem, diagonal, diagonal, first));
+    PD_TRY(solve(self, problem, colour, 0, &left));
     if (left && !diagonal) { // what is held from there on is projected
-        int held = self->held;
-        self->held = 0;
-        PD_TRY(solve(self, problem, 1, 0, 0, &left));
-        self->held = held;
+        PD_TRY(find_systems(self, problem, 1, 0, 0));
+        PD_TRY(solve(self, problem, colour, 1, &left));
     }
 done:
     return status;
@@ -139,15 +123,7 @@ done:
 
 /* It becomes that of the iterate, of the bodies of a colour or of all. */
 static pd_status hand_over(const pd_rigid_sweep *self, const pd_problem *problem, int colour, pd_iterate *iterate) {
-    pd_status status = PD_OK;
-    for (int b = 0; b < problem->rigid->n; b++) {
-        const pd_rigid_rows *rows = &problem->rigid->bodies[b].rows;
-        size_t at = 3 * (size_t)(rows->first + rows->n - PD_RIGID_CARRIERS);
-        if (colour >= 0 && self->colours[b] != colour) continue;
-        PD_TRY(pd_memory_copy(problem->context, iterate->direction + at, self->direction + at, 6 * sizeof(real)));
-    }
-done:
-    return status;
+    return pd_bodies_take(problem->context, &problem->rigid->set, self->colours, colour, self->direction, iterate->direction);
 }
 
 /* One Newton step of the bodies of a colour, of all where it is -1, from self->x. */
@@ -180,24 +156,25 @@ done:
     return status;
 }
 
-/* Each gets the least colour that no body has with which it shares a term of G; returns how many there are. */
-static int colour_bodies(pd_rigid_sweep *self, const pd_rigid *rigid) {
-    int n_colours = 0;
+/* Each gets the least colour that no body has with which it shares a term of G. */
+static pd_status colour_bodies(pd_rigid_sweep *self, const pd_problem *problem, int *n_colours) {
+    const pd_rigid *rigid = problem->rigid;
+    *n_colours = 0;
     for (int b = 0; b < rigid->n; b++) {
         const pd_rigid_rows *rows = &rigid->bodies[b].rows;
         int node = rows->first + rows->n - PD_RIGID_CARRIERS, taken = 1;
-        self->colours[b] = -1;
+        self->host_colours[b] = -1;
         for (int colour = 0; taken; colour++) {
             taken = 0;
             for (int s = rigid->pattern.row_start[node]; s < rigid->pattern.row_start[node + 2] && !taken; s++) {
                 int other = rigid->body_of[rigid->pattern.columns[s]];
-                taken = other >= 0 && other < b && self->colours[other] == colour;
+                taken = other >= 0 && other < b && self->host_colours[other] == colour;
             }
-            if (!taken) self->colours[b] = colour;
+            if (!taken) self->host_colours[b] = colour;
         }
-        if (self->colours[b] >= n_colours) n_colours = self->colours[b] + 1;
+        if (self->host_colours[b] >= *n_colours) *n_colours = self->host_colours[b] + 1;
     }
-    return n_colours;
+    return pd_memory_upload(problem->context, self->colours, self->host_colours, (size_t)rigid->n * sizeof(int));
 }
 
 pd_status pd_rigid_sweep_bodies(pd_rigid_sweep *self, const pd_problem *problem, pd_iterate *iterate) {
@@ -210,12 +187,12 @@ pd_status pd_rigid_sweep_bodies(pd_rigid_sweep *self, const pd_problem *problem,
         // the time of a heap of boxes, and what they knew more saved no iteration. Gradients are those where a body is now, and the line
         // search sees to it that G falls
         PD_TRY(pd_problem_gradient(problem, self->x, self->offset, self->gradient));
-        PD_TRY(pd_problem_whole_hessian(problem, self->x, 0, 1, iterate->number == 0));
-        PD_TRY(pd_rigid_hessian(problem, self->x, 0));
+        PD_TRY(find_systems(self, problem, 0, 0, iterate->number == 0));
         iterate->limit = 1.0;
     }
     self->held = problem->contact != NULL;
-    int n_colours = colour_bodies(self, problem->rigid);
+    int n_colours;
+    PD_TRY(colour_bodies(self, problem, &n_colours));
     if (n_colours == 1) return move_bodies(self, problem, problem->contact ? 0 : -1, iterate);
     for (int colour = 0; colour < n_colours; colour++) PD_TRY(move_bodies(self, problem, colour, iterate));
 done:

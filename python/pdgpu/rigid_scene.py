@@ -35,8 +35,8 @@ class RigidScene:
 
         In a step its centre c and rotation R minimise G with all else, their inertia being m/(2h^2) |c - c~|^2 + 1/(2h^2)
         tr[(R - R~) J (R - R~)^T] with c~ = c_t + h v_t + h^2 g, R~ = R_t + h Rdot_t and the second moments J [Ferguson et al. 2021;
-        Chen et al. 2024, VBD, Sec. 6.2]. Newton, QuasiNewton, VertexBlockDescent, BlockJacobi and GradientDescent take rigid bodies, on
-        the CPU: attachments, pins, the world box, gravity, external forces and `BarrierContact` with guard="impact" act on them. In
+        Chen et al. 2024, VBD, Sec. 6.2]. Newton, QuasiNewton, VertexBlockDescent, BlockJacobi and GradientDescent take rigid bodies:
+        attachments, pins, the world box, gravity, external forces and `BarrierContact` with guard="impact" act on them. In
         contact its vertices are points of a surface as all others, there are no pairs within the body, and the guard looks at the arcs
         that they go on: it turns by a radian at most in an iteration, and by less than half a turn in the first guess. Implicit Euler
         damps spin, from w0 to w0/sqrt(1 + 2 h w0^2 t) in the time t about an axis of symmetry: a step that turns a body by more

@@ -218,7 +218,7 @@ class Simulation(
         self._motions = scene.motions()
         self._subspace = scene.subspace()
         self._rigid, arms, self._rigid_rows = scene.rigid()
-        check_rigid(self.solver, scene, self.dt, contact, device)
+        check_rigid(self.solver, scene, self.dt, contact)
         check_slides(self.solver, self._subspace, contact)
         self._colours = colours
         if colours is None and hasattr(self.solver, "colouring"):

@@ -108,7 +108,7 @@ def warn_idle_acceleration(solver, stacklevel):
             )
 
 
-def check_rigid(solver, scene, dt, contact, device):
+def check_rigid(solver, scene, dt, contact):
     """TypeError where a solver or a contact does not take the rigid bodies of a scene, ValueError where its settings or dt do not."""
     names = [body.name for body in scene.bodies if isinstance(body, RigidBody)]
     if not names:
@@ -118,8 +118,6 @@ def check_rigid(solver, scene, dt, contact, device):
         raise TypeError(f"{type(solver).__name__} does not take rigid bodies, and {names[0]!r} is one; {able} do")
     if contact is not None:
         _check_rigid_contact(scene, names, contact)
-    if device != "cpu":
-        raise RuntimeError(f"device: rigid bodies, such as {names[0]!r}, run on 'cpu' only, not on {device!r}")
     if dt is None:
         raise ValueError(f"dt: None (quasistatic) with the rigid body {names[0]!r}, whose position nothing determines then; give dt")
     if solver.chebyshev is not None:

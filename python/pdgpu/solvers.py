@@ -393,12 +393,13 @@ SOLVERS = (
 
 
 def capabilities() -> dict[str, Any]:
-    """Which solver treats which material with which linear solver and which contact, on which device.
+    """Which solver treats which material with which linear solver and which contact, on which device, and whether it takes rigid bodies.
 
     Returns
     -------
     dict
-        Name of the solver -> dict with "materials", "linear", "contacts" and "devices", lists of names.
+        Name of the solver -> dict with "materials", "linear", "contacts" and "devices", lists of names, and "rigid", a bool, which
+        holds on all of its devices.
     """
     return {
         solver.__name__: {
@@ -406,6 +407,7 @@ def capabilities() -> dict[str, Any]:
             "linear": [linear.__name__ for linear in solver.linear_solvers],
             "contacts": list(getattr(solver, "contacts", ())),
             "devices": list(solver.devices),
+            "rigid": bool(getattr(solver, "rigid", False)),
         }
         for solver in SOLVERS
     }
