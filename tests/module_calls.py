@@ -168,6 +168,7 @@ def simulation_calls(module, n):
         "set_state": (ones, ones.copy(), None),
         "set_load": (ones.copy(),),
         "set_targets": (0, np.ones((0, 6), dtype)),
+        "set_attachments": (0, np.ones((0, 3), dtype)),
         "step": (None, None, None, None, False),
         "steps": (),
         "set_steps": (3,),

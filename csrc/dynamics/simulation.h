@@ -142,6 +142,9 @@ pd_status pd_simulation_set_load(pd_simulation *self, const real *load);
  * Nothing is factorised anew. Errors: PD_ERROR_VALUE where there are no such rows. */
 pd_status pd_simulation_set_targets(pd_simulation *self, int first, int n, const real *stretches);
 
+/* Targets of elements of kind PD_ATTACHMENT from the next step on: H [n,3] m, of rows first .. first + n - 1. Errors: as above. */
+pd_status pd_simulation_set_attachments(pd_simulation *self, int first, int n, const real *targets);
+
 /* Contact; NULL: nothing touches. What it knows of is that of the simulation, and its functions may be called between two of these. */
 typedef struct pd_contact pd_contact; /* contact/contact.h */
 pd_contact *pd_simulation_contact(pd_simulation *self);

@@ -58,20 +58,43 @@ done:
     return pd_problem_keep_error(problem, status);
 }
 
+/* The elements of a kind, of which there are rows first .. first + n - 1; NULL where there are none. */
+static pd_status find_rows(const pd_problem *problem, int kind, int first, int n, const pd_element_set **set,
+                           const pd_elements **elements) {
+    *set = NULL, *elements = NULL;
+    for (int s = 0; s < problem->n_sets; s++)
+        if (problem->sets[s].kind == kind) *set = &problem->sets[s], *elements = &problem->model->kinds[s];
+    int known = *set ? (*set)->n : 0;
+    if (first < 0 || n < 0 || first > known - n)
+        return pd_fail(problem->error, PD_ERROR_VALUE, "targets: rows %d to %d, and there are %d elements with a target", first, first + n,
+                       known);
+    return PD_OK;
+}
+
+pd_status pd_simulation_set_attachments(pd_simulation *self, int first, int n, const real *targets) {
+    const pd_problem *problem = self->problem;
+    const pd_element_set *set;
+    const pd_elements *elements;
+    double before;
+    pd_status status = PD_OK;
+    PD_TRY(find_rows(problem, PD_ATTACHMENT, first, n, &set, &elements));
+    if (n == 0) return PD_OK;
+    PD_TRY(pd_energy_elastic(self, &before));
+    PD_TRY(pd_memory_upload(problem->context, elements->rest + 3 * (size_t)first, targets, 3 * (size_t)n * sizeof(real)));
+    status = pd_energy_give(self, before);
+done:
+    return pd_problem_keep_error(problem, status);
+}
+
 pd_status pd_simulation_set_targets(pd_simulation *self, int first, int n, const real *stretches) {
     const pd_problem *problem = self->problem;
-    const pd_element_set *set = NULL;
-    const pd_elements *elements = NULL;
+    const pd_element_set *set;
+    const pd_elements *elements;
     size_t count = (size_t)pd_kind_shape_of(PD_SHAPE_TARGET).parameters; // of a row: the weight, and S
     double before;
     real *rows = NULL;
     pd_status status = PD_OK;
-    for (int s = 0; s < problem->n_sets; s++)
-        if (problem->sets[s].kind == PD_SHAPE_TARGET) set = &problem->sets[s], elements = &problem->model->kinds[s];
-    int known = set ? set->n : 0;
-    if (first < 0 || n < 0 || first > known - n)
-        return pd_fail(problem->error, PD_ERROR_VALUE, "targets: rows %d to %d, and there are %d elements with a target", first, first + n,
-                       known);
+    PD_TRY(find_rows(problem, PD_SHAPE_TARGET, first, n, &set, &elements));
     if (n == 0) return PD_OK;
     if (!(rows = malloc(((size_t)n * count + 1) * sizeof *rows)))
         return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for %d targets", n);

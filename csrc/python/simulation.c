@@ -142,6 +142,9 @@ static PyMethodDef simulation_methods[] = {
      "set_targets($self, first, stretches, /)\n--\n\nWhat shape targets seek from the next step on: the upper triangles (n,6) of rows "
      "first "
      "to first + n - 1."},
+    {"set_attachments", (PyCFunction)pd_call_set_attachments, METH_VARARGS,
+     "set_attachments($self, first, targets, /)\n--\n\nTargets (n,3) m of attachments from the next step on, of rows first to first + n - "
+     "1."},
     {"energies", (PyCFunction)pd_call_energies, METH_VARARGS,
      "energies($self, x, ahead, /)\n--\n\nParts of the incremental potential at x (None: here), J: elastic by kind, inertia, load, "
      "damping, "

@@ -78,6 +78,7 @@ PyObject *pd_call_velocities(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_set_state(pd_simulation_object *self, PyObject *arguments, PyObject *keywords);
 PyObject *pd_call_set_load(pd_simulation_object *self, PyObject *object);
 PyObject *pd_call_set_targets(pd_simulation_object *self, PyObject *arguments);
+PyObject *pd_call_set_attachments(pd_simulation_object *self, PyObject *arguments);
 PyObject *pd_call_device_positions(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_device_velocities(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_counts(pd_simulation_object *self, PyObject *unused);

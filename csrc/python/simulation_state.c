@@ -89,29 +89,44 @@ PyObject *pd_call_set_load(pd_simulation_object *self, PyObject *object) {
 
 typedef struct {
     int first, n;
-    const real *stretches;
+    const real *rows;
 } given_targets;
 
 static pd_status set_targets(pd_simulation *core, const void *given, void *out) {
     (void)out;
     const given_targets *targets = given;
-    return pd_simulation_set_targets(core, targets->first, targets->n, targets->stretches);
+    return pd_simulation_set_targets(core, targets->first, targets->n, targets->rows);
 }
 
-PyObject *pd_call_set_targets(pd_simulation_object *self, PyObject *arguments) {
+static pd_status set_attachments(pd_simulation *core, const void *given, void *out) {
+    (void)out;
+    const given_targets *targets = given;
+    return pd_simulation_set_attachments(core, targets->first, targets->n, targets->rows);
+}
+
+/* (first, rows) for one of the two, rows of so many numbers. */
+static PyObject *call_with_rows(pd_simulation_object *self, PyObject *arguments, npy_intp width, const char *name,
+                                pd_status (*set)(pd_simulation *, const void *, void *)) {
     PyObject *object;
     PyArrayObject *array;
     given_targets targets;
-    npy_intp shape[2] = {-1, 6};
-    if (!PyArg_ParseTuple(arguments, "iO:set_targets", &targets.first, &object) ||
-        !(array = pd_array_in_private(object, PD_NPY_REAL, 2, shape, "stretches")))
+    npy_intp shape[2] = {-1, width};
+    if (!PyArg_ParseTuple(arguments, "iO", &targets.first, &object) || !(array = pd_array_in_private(object, PD_NPY_REAL, 2, shape, name)))
         return NULL;
-    int done = pd_array_check_finite(array, "stretches") >= 0 && (targets.n = pd_array_length(array, 0, "stretches")) >= 0;
-    targets.stretches = PyArray_DATA(array);
-    done = done && pd_object_call(self, set_targets, &targets, NULL);
+    int done = pd_array_check_finite(array, name) >= 0 && (targets.n = pd_array_length(array, 0, name)) >= 0;
+    targets.rows = PyArray_DATA(array);
+    done = done && pd_object_call(self, set, &targets, NULL);
     Py_DECREF((PyObject *)array);
     if (!done) return NULL;
     Py_RETURN_NONE;
+}
+
+PyObject *pd_call_set_targets(pd_simulation_object *self, PyObject *arguments) {
+    return call_with_rows(self, arguments, 6, "stretches", set_targets);
+}
+
+PyObject *pd_call_set_attachments(pd_simulation_object *self, PyObject *arguments) {
+    return call_with_rows(self, arguments, 3, "targets", set_attachments);
 }
 
 /* ---- what lies in the backend's memory --------------------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@ from pdgpu.attributes import GuardedAttributes, read_only
 from pdgpu.colliders import Collider
 from pdgpu.embedding import Embedding, embedded_in
 from pdgpu.materials import Bending, RodBending, Spring
+from pdgpu.tethers import FRAME, TARGETS, spread, targets_at
 
 if TYPE_CHECKING:
     from typing import Any
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from pdgpu.material import Material
     from pdgpu.mesh import Mesh
-    from pdgpu.types import Floats, Motion, Where
+    from pdgpu.types import Floats, Motion, Placement, Where
 
 __all__ = ["Body", "Obstacle"]
 
@@ -65,6 +66,8 @@ class Body(GuardedAttributes):
     pins, slides, attachments : tuple
         What holds it: (vertices, motion or None) of every `pin`, (vertices, projector (3, 3)) of every `slide`, (vertices, targets (k, 3),
         stiffness (k,)) of every `attach`.
+    attachment_motions : tuple
+        Of every `attach`: None, or ("frame" or "targets", callable) where its targets move; those in `attachments` are at 0 s.
     embeddings : tuple of Embedding
         What its tets carry along.
     density : ndarray or None
@@ -90,6 +93,7 @@ class Body(GuardedAttributes):
     pins: tuple[Any, ...]
     slides: tuple[Any, ...]
     attachments: tuple[Any, ...]
+    attachment_motions: tuple[Any, ...]
     embeddings: tuple[Embedding, ...]
     collides: bool
     thickness: float
@@ -101,7 +105,7 @@ class Body(GuardedAttributes):
     def __init__(self, name, kind, points, mesh, materials, masses, first, velocity, damping, density=None, collides=True, thickness=0.0):
         self._keep(collides=collides, thickness=thickness)
         self._keep(name=name, type=kind, points=points, mesh=mesh, materials=tuple(materials), density=density, parents=None)
-        self._keep(slice=slice(first, first + len(points)), pins=(), slides=(), attachments=(), embeddings=())
+        self._keep(slice=slice(first, first + len(points)), pins=(), slides=(), attachments=(), attachment_motions=(), embeddings=())
         # (kind, vertices of this body, rest, parameters) of every material; a fault of a rest shape or of an array of constants shows here
         self._keep(groups=tuple(group for material in materials for group in self.groups_of(material)))
         self._masses, self._velocity, self._damping = masses, velocity, damping
@@ -269,29 +273,56 @@ class Body(GuardedAttributes):
             raise ValueError(f"where: vertex {int(indices[np.argmax(held[indices])])} slides already")
         self._hold("slide", "slides", indices, along if plane is None else np.eye(3) - along)
 
-    def attach(self, where: Where, targets: ArrayLike, stiffness: ArrayLike = 1e6) -> None:
-        """Hold vertices softly: a spring of rest length zero from each to its target.
+    def attach(
+        self,
+        where: Where | Embedding,
+        targets: ArrayLike | Motion | None = None,
+        stiffness: ArrayLike = 1e6,
+        *,
+        frame: Placement | None = None,
+    ) -> None:
+        """Hold vertices softly: a spring of rest length zero from each to its target, which may move; with a frame, to a bone.
 
         Parameters
         ----------
-        where : as for `pin`
-            k vertices, taken in ascending order.
-        targets : array_like, shape (k, 3) or (3,)
-            m.
-        stiffness : float or array_like, shape (k,)
+        where : as for `pin`, or Embedding
+            k vertices, taken in ascending order. Of embedded points, with `frame` alone, each spring is shared out to the corners of its
+            tet by their weights, c w_a at corner a: where the tets move with the frame that is the spring of the point, and else no
+            softer, c |W x - t|^2 <= sum_a c w_a |x_a - t_a|^2.
+        targets : array_like, shape (k, 3) or (3,), or callable(time, rest_points (k, 3)) -> (k, 3)
+            m; a callable is asked where they are at the end of every step, s. Nothing is factorised anew.
+        stiffness : float or array_like, shape (k,), or one for each embedded point
             N/m.
+        frame : callable(time) -> (rotation (3, 3), translation (3,)), instead of targets
+            A bone that moves: the target of a vertex is where its rest position is taken by x -> rotation x + translation.
 
         Raises
         ------
+        TypeError
+            Targets and a frame, or neither.
         ValueError, RuntimeError
-            As for `pin`.
+            As for `pin`; embedded points outside their tets, or of another body.
         """
-        indices = self._some("attach", where)
-        targets = any_array("targets", targets)
-        if targets.ndim == 1:
+        if (targets is None) == (frame is None):
+            raise TypeError("attach: give targets, or a frame")
+        how = (TARGETS, targets) if callable(targets) else (FRAME, frame) if frame is not None else None
+        if frame is not None and not callable(frame):
+            raise TypeError(f"frame: expected a callable(time), got {frame!r}")
+        if isinstance(where, Embedding):
+            if frame is None:
+                raise TypeError("attach: embedded points are attached to a frame")
+            self._check_not_shown("attach")
+            indices, stiffness = spread(self, where, stiffness)
+        else:
+            indices = self._some("attach", where)
+        if how is not None:
+            targets = targets_at(self, indices, how, 0.0)
+        elif any_array("targets", targets).ndim == 1:
             targets = np.broadcast_to(real_array("targets", targets, (3,)), (len(indices), 3))
         targets = real_array("targets", targets, (len(indices), 3))
-        self._hold("attach", "attachments", indices, targets, per_item("stiffness", stiffness, len(indices), above=0.0))
+        stiffness = per_item("stiffness", stiffness, len(indices), above=0.0)
+        self._keep(attachment_motions=(*self.attachment_motions, how))
+        self._hold("attach", "attachments", indices, targets, stiffness)
 
     def embed(self, points: ArrayLike | Mesh, *, name: str | None = None, extrapolate: bool = False, collides: bool = False) -> Embedding:
         """Let the tets of a solid carry points, or a surface, along.

@@ -32,10 +32,10 @@ from pdgpu.automatic import Parameters
 from pdgpu.backends import PRECISIONS, device_parts, thread_count
 from pdgpu.mesh_files import as_path
 
-FORMAT, VERSION = "pdgpu simulation", 6
-# the versions of files without limits of joints, without embeddings, without joints, without contact, and without obstacles, which
+FORMAT, VERSION = "pdgpu simulation", 7
+# the versions of files without attachments that move, limits of joints, without embeddings, without joints, without contact, and without obstacles, which
 # earlier versions of pdgpu read too
-WITHOUT_LIMITS, WITHOUT_EMBEDDINGS, WITHOUT_JOINTS, WITHOUT_CONTACT, WITHOUT_OBSTACLES = 5, 4, 3, 2, 1
+WITHOUT_BONES, WITHOUT_LIMITS, WITHOUT_EMBEDDINGS, WITHOUT_JOINTS, WITHOUT_CONTACT, WITHOUT_OBSTACLES = 6, 5, 4, 3, 2, 1
 STATE = ("positions", "velocities", "previous_velocities")
 
 
@@ -95,7 +95,7 @@ def read(cls, path, motions, device, threads):
         if header.get("version") not in range(WITHOUT_OBSTACLES, VERSION + 1):
             raise ValueError(f"path: {path} has version {header.get('version')!r}, this pdgpu reads up to version {VERSION}")
         with _named(path, "is damaged"):
-            pins = {entry["name"]: sum(scene_entries.flag(moves) for _, moves in entry["pins"]) for entry in header["bodies"]}
+            pins = {entry["name"]: scene_entries.count_motions(entry) for entry in header["bodies"]}
             obstacles = {entry["name"]: int(scene_entries.flag(entry["moves"])) for entry in header.get("obstacles", ())}
         motions = _check_motions(motions, pins, obstacles)
         with _named(path, "is damaged"):
@@ -198,7 +198,7 @@ def _found(name, rho, chebyshev, given=None):
 
 
 def _check_motions(motions, pins, obstacles):
-    """Name -> list of motions, of a body as many as it has scripted pins, of an obstacle that moves one; the numbers are given by name."""
+    """Name -> list of motions, of a body as many as it has scripted pins and attachments, of an obstacle that moves one; the numbers are given by name."""
     scripted = pins | obstacles
     motions = {} if motions is None else motions
     if not isinstance(motions, dict):
@@ -211,10 +211,14 @@ def _check_motions(motions, pins, obstacles):
     for name, count in scripted.items():
         given = motions.get(name, ())
         if len(given) != count:
-            what = f"obstacle {name!r} had {count} motions" if name in obstacles else f"body {name!r} had {count} scripted pins"
+            what = (
+                f"obstacle {name!r} had {count} motions"
+                if name in obstacles
+                else f"body {name!r} had {count} scripted pins and attachments that move"
+            )
             raise ValueError(
                 f"motions: {what}, and {len(given)} motions were given; functions are not saved: "
-                "give them all again, in the order of the pins"
+                "give them all again, pins first, in their order"
             )
         for motion in given:
             if not callable(motion):
@@ -224,8 +228,10 @@ def _check_motions(motions, pins, obstacles):
 
 def _version(scene, contact):
     """The earliest that says all of it."""
-    if any(joint.has_limits for joint in scene.joints):
+    if any(how for body in scene.bodies for how in body.attachment_motions):
         return VERSION
+    if any(joint.has_limits for joint in scene.joints):
+        return WITHOUT_BONES
     if any(body.embeddings for body in scene.bodies):
         return WITHOUT_LIMITS
     if scene.joints:

@@ -114,13 +114,7 @@ class Collider:
 
     def placement(self, time: float = 0.0) -> Any:
         """Rotation (3, 3) and translation (3,), m, at a time: x -> rotation @ x + translation takes the collider as described there."""
-        if self.motion is None:
-            return np.eye(3), np.zeros(3)
-        moved = self.motion(time)
-        if not isinstance(moved, list | tuple) or len(moved) != 2:
-            raise TypeError(f"motion: expected a rotation (3, 3) and a translation (3,) at time {time}, got {moved!r}")
-        rotation = _rotation(f"motion: rotation at time {time}", moved[0])
-        return rotation, real_array(f"motion: translation at time {time}", moved[1], (3,))
+        return (np.eye(3), np.zeros(3)) if self.motion is None else rigid_placement("motion", self.motion, time)
 
     def _query(self, x, time, threads):
         return SurfacePoints(*backend("cpu", x.dtype).collider_query(*self._placed(x.dtype, time), x, threads))
@@ -137,6 +131,15 @@ class Collider:
     def _check_range(self, numbers, time, dtype):
         if not (np.abs(numbers) <= LARGEST[dtype]).all():
             raise ValueError(f"time: at {time} s {self!r} is too large or too far away for {dtype.name}")
+
+
+def rigid_placement(name: str, motion: Callable, time: float) -> Any:
+    """What a callable(time) says, checked: rotation (3, 3) and translation (3,), m. `name`: of the argument, for errors."""
+    moved = motion(time)
+    if not isinstance(moved, list | tuple) or len(moved) != 2:
+        raise TypeError(f"{name}: expected a rotation (3, 3) and a translation (3,) at time {time}, got {moved!r}")
+    rotation = _rotation(f"{name}: rotation at time {time}", moved[0])
+    return rotation, real_array(f"{name}: translation at time {time}", moved[1], (3,))
 
 
 def keep_shape(self, **values):

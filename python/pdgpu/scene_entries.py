@@ -6,6 +6,7 @@ What does not make sense is a ValueError, a TypeError or a KeyError; `checkpoint
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from pdgpu.joints import Joint, check_limits
 from pdgpu.mesh import Mesh
 from pdgpu.rigid_bodies import CARRIERS, RigidBody
 from pdgpu.scene import Scene
+from pdgpu.tethers import FRAME, TARGETS
 
 ELEMENTS = ("tets", "triangles", "edges")
 EMBEDDING_ARRAYS = ("points", "triangles", "tets", "weights")
@@ -59,6 +61,7 @@ def _body_entry(body, store):
         "pins": [[store(indices), motion is not None] for indices, motion in body.pins],
         "slides": [[store(part) for part in slide] for slide in body.slides],
         "attachments": [[store(part) for part in attachment] for attachment in body.attachments],
+        **({"attachment_motions": [how and how[0] for how in body.attachment_motions]} if any(body.attachment_motions) else {}),
         **({"embeddings": [_embedding_entry(part, store) for part in body.embeddings]} if body.embeddings else {}),
     }
 
@@ -171,6 +174,14 @@ def _limits(scene, entry, fetch):
     return {**given, "limit_stiffness": number("limit_stiffness", entry["limit_stiffness"], above=0.0)}
 
 
+def count_motions(entry):
+    """How many functions a body of a file was held by: scripted pins, then attachments that move."""
+    words = entry.get("attachment_motions", ())
+    if not all(word in (None, FRAME, TARGETS) for word in words) or (words and len(words) != len(entry["attachments"])):
+        raise ValueError(f"attachment_motions: {words!r} for {len(entry['attachments'])} attachments")
+    return sum(flag(moves) for _, moves in entry["pins"]) + sum(word is not None for word in words)
+
+
 def _hold(body, entry, fetch, motions):
     """Pins, slides, attachments and embeddings of a body as they were."""
     given = iter(motions.get(entry["name"], ()))
@@ -178,10 +189,10 @@ def _hold(body, entry, fetch, motions):
         body._hold("pin", "pins", vertex_indices("pins", fetch(indices), body._selectable()), next(given) if scripted else None)
     for indices, projector in entry.get("slides", ()):
         body._hold("slide", "slides", vertex_indices("slides", fetch(indices), body._selectable()), _projector(fetch(projector)))
-    for attachment in entry["attachments"]:
+    for attachment, word in itertools.zip_longest(entry["attachments"], entry.get("attachment_motions", ())):
         indices, targets, stiffness = map(fetch, attachment)
         if np.size(indices):  # earlier versions took, and wrote, some that hold nothing
-            body.attach(indices, targets, stiffness)
+            body.attach(indices, stiffness=stiffness, **({"targets": targets} if word is None else {word: next(given)}))
     for given in entry.get("embeddings", ()):
         if body.type != "solid":
             raise ValueError(f"embeddings: {body.name!r} is a {body.type}")

@@ -35,6 +35,7 @@ from pdgpu.solver_support import check_contact, check_rigid, check_slides, check
 from pdgpu.solvers import XPBD, Newton, ProjectiveDynamics
 from pdgpu.state import State
 from pdgpu.tables import scene_numbers
+from pdgpu.tethers import Tethers
 from pdgpu.two_way_contact import ContactUpdate
 from pdgpu.vertex_colours import Recolouring, vertex_colours
 
@@ -231,6 +232,7 @@ class Simulation(
             settings["colours"] = self._colours
         elements = [(module.KINDS[kind][0], *groups[kind]) for kind in self._kinds if kind in groups]
         self._touching = self._springs = description = None
+        self._tethers = Tethers(scene)
         if isinstance(contact, ProxyContact):
             self._springs = ProxyScene(scene, contact, self.solver, self._fixed, self.threads)
         elif contact is not None:
@@ -284,7 +286,8 @@ class Simulation(
 
     def _aim(self, ahead=True):
         """Tells the core where obstacles go in the step about to be solved. Those of proxies have no state of their own: with `ahead` they
-        are there, without where they are now."""
+        are there, without where they are now; so are targets of attachments."""
+        self._tethers.aim(self, self.time + (self.dt or 0.0) * ahead)
         if self._springs is not None:
             self._springs.place(self._backend, self.dtype, self.time + (self.dt or 0.0) * ahead)
         if self._touching is not None and self._touching.n_driven:
