@@ -33,8 +33,8 @@ from pdgpu.backends import PRECISIONS, device_parts, thread_count
 from pdgpu.mesh_files import as_path
 
 FORMAT, VERSION = "pdgpu simulation", 7
-# the versions of files without attachments that move, limits of joints, without embeddings, without joints, without contact, and without obstacles, which
-# earlier versions of pdgpu read too
+# the versions of files without attachments that move, without limits of joints, without embeddings, without joints, without contact, and
+# without obstacles, which earlier versions of pdgpu read too
 WITHOUT_BONES, WITHOUT_LIMITS, WITHOUT_EMBEDDINGS, WITHOUT_JOINTS, WITHOUT_CONTACT, WITHOUT_OBSTACLES = 6, 5, 4, 3, 2, 1
 STATE = ("positions", "velocities", "previous_velocities")
 
@@ -198,7 +198,8 @@ def _found(name, rho, chebyshev, given=None):
 
 
 def _check_motions(motions, pins, obstacles):
-    """Name -> list of motions, of a body as many as it has scripted pins and attachments, of an obstacle that moves one; the numbers are given by name."""
+    """Name -> list of motions, of a body as many as it has scripted pins and attachments, of an obstacle that moves one; the numbers are
+    given by name."""
     scripted = pins | obstacles
     motions = {} if motions is None else motions
     if not isinstance(motions, dict):
