@@ -165,7 +165,7 @@ def test_the_judge_looks_at_what_collides():
     assert verdicts == {False: [False, False], True: [True, False]}
     numbers = pdgpu.certify([x + [0.0, 0.0, 0.2]], scene, separation=0.1)
     assert not numbers and all(pair.first == "ball" or isinstance(pair.first, int) for pair in numbers.intersections[0].close_pairs)
-    surface = pdgpu.surface.SceneSurface(scene, embedded=True)
+    surface = pdgpu.surface.SceneSurface(scene)
     assert len(surface.rest) == len(MESH.points) + len(part.points) and surface.triangles.min() == len(MESH.points)
 
 
@@ -225,15 +225,12 @@ def test_nonsense_is_refused(given, options, error, text):
         bar.embed(given, **options)
 
 
-def test_bodies_simulations_and_contact_that_do_not_take_it():
-    """If not, an embedded surface that is to collide is passed through without a word."""
+def test_bodies_and_simulations_that_do_not_take_it():
+    """If not, what is embedded where nothing carries it, or once a simulation has its copy, is lost without a word."""
     scene, _bar, part = scene_with(collides=True)
     sheet = scene.add_shell(pdgpu.shapes.grid((1.0, 1.0), cells=(2, 2)), pdgpu.ARAP(100.0), density=0.1, name="sheet")
     with pytest.raises(TypeError, match="embed: tets carry points, and 'sheet' is a shell"):
         sheet.embed([MIDDLE])
-    for contact in (pdgpu.BarrierContact(1e-3), pdgpu.PenaltyContact(1e-3, stiffness=1e3), pdgpu.TwoWayContact(1e-3)):
-        with pytest.raises(TypeError, match=r"contact: \w+ acts on vertices and does not take 'skin', which is embedded in 'bar'"):
-            pdgpu.Simulation(scene, pdgpu.Newton(), contact=contact)
     with pytest.raises(RuntimeError, match="embed: this is a copy"):
         pdgpu.Simulation(scene, scenes.DIRECT).bodies[0].embed([MIDDLE])
     second = scene.add_solid(MESH, pdgpu.ARAP(1e4), density=1000.0, name="second")

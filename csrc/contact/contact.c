@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* With the guard by reach pairs are listed this far beyond where they act: as far, at the most, a point may then go in two iterations. */
 static const double REACH_FACTOR = 4.0;
@@ -32,14 +33,33 @@ done:
     return status;
 }
 
+/* The surface: where vertices carry points, they are points of weight 1 themselves. */
+static pd_status create_surface(pd_contact *self, const pd_contact_description *d) {
+    pd_surface_description surface = {d->phase.n_points, self->n_vertices, self->n_moving, NULL, NULL, d->bodies};
+    size_t own = 4 * (size_t)self->n_vertices, carried = 4 * (size_t)d->n_embedded;
+    if (!carried) return pd_surface_create(&self->surface, self->context, &surface);
+    int *rows = malloc((own + carried) * sizeof *rows);
+    real *weights = calloc(own + carried, sizeof *weights);
+    pd_status status = PD_OK;
+    if (!rows || !weights) PD_TRY(pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for %d points", self->n_moving));
+    for (size_t r = 0; r < own; r++) rows[r] = r % 4 ? -1 : (int)(r / 4), weights[r] = (real)(r % 4 == 0);
+    memcpy(rows + own, d->rows, carried * sizeof *rows);
+    memcpy(weights + own, d->weights, carried * sizeof *weights);
+    surface.rows = rows, surface.weights = weights;
+    PD_TRY(pd_surface_create(&self->surface, self->context, &surface));
+done:
+    free(rows);
+    free(weights);
+    return status;
+}
+
 static pd_status create_searches(pd_contact *self, const pd_contact_description *d) {
     pd_context *context = self->context;
     pd_status status;
-    pd_surface_description surface = {d->phase.n_points, self->n_vertices, self->n_vertices, NULL, NULL, d->bodies};
     pd_guard_description guard = {d->phase, d->separation, d->activation, self->scene.radii, d->planes, d->n_planes, d->asked, d->n_asked};
     int *owners = calloc((size_t)d->n_planes + 1, sizeof *owners);
     if (!owners) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for %d planes", d->n_planes);
-    PD_TRY(pd_surface_create(&self->surface, context, &surface));
+    PD_TRY(create_surface(self, d));
     PD_TRY(pd_broad_phase_create(&self->phase, context, &d->phase));
     PD_TRY(pd_colliders_create(&self->planes, context, d->n_planes));
     PD_TRY(pd_colliders_create(&self->fields, context, d->penalty.n_fields));
@@ -63,20 +83,23 @@ static pd_status choose_points(pd_contact *self, const pd_contact_description *d
     int n_points = d->phase.n_points, all = self->by_reach;
     size_t n = (size_t)n_points, n_vertices = (size_t)self->n_vertices;
     int *rows = malloc(n * sizeof *rows + 1);
-    real *reaches = malloc(n_vertices * sizeof *reaches + 1);
+    real *reaches = malloc(n * sizeof *reaches + 1);
     self->chosen_flags = calloc(n + 1, 1);
     if (!rows || !reaches || !self->chosen_flags)
         PD_TRY(pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for %d points in contact", n_points));
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++)
         for (size_t i = 0; i < (size_t)d->phase.n[kind] * (size_t)(kind + 1); i++) self->chosen_flags[d->phase.corners[kind][i]] = 1;
     for (int i = 0; i < n_points; i++) {
-        if (all || i >= self->n_vertices) self->chosen_flags[i] = 1;
+        if (all || i >= self->n_moving) self->chosen_flags[i] = 1;
         if (self->chosen_flags[i]) rows[self->chosen.n++] = i;
-        if (self->chosen_flags[i] && i < self->n_vertices) self->chosen.n_vertices++;
+        if (self->chosen_flags[i] && i < self->n_moving) self->chosen.n_vertices++;
     }
-    for (size_t i = 0; i < n_vertices; i++) reaches[i] = (real)INFINITY;
+    for (int r = 0; r < 4 * d->n_embedded; r++) // who carries what may touch
+        if (d->rows[r] >= 0 && self->chosen_flags[self->n_vertices + r / 4]) self->chosen_flags[d->rows[r]] = 1;
+    for (size_t i = 0; i < n; i++) reaches[i] = (real)INFINITY;
     PD_TRY(pd_upload(self->context, (void **)(uintptr_t)&self->chosen.rows, rows, (size_t)self->chosen.n * sizeof *rows));
     PD_TRY(pd_upload(self->context, (void **)&self->reaches, reaches, n_vertices * sizeof *reaches));
+    if (d->n_embedded) PD_TRY(pd_memory_upload(self->context, self->surface->reaches, reaches, (size_t)self->n_moving * sizeof *reaches));
 done:
     free(rows);
     free(reaches);
@@ -90,7 +113,8 @@ pd_status pd_contact_create(pd_contact **out, pd_context *context, const pd_cont
     self->context = context;
     self->law = d->law;
     self->n_vertices = n_vertices;
-    self->n_driven = d->phase.n_points - n_vertices;
+    self->n_moving = n_vertices + d->n_embedded;
+    self->n_driven = d->phase.n_points - self->n_moving;
     self->interval = d->penalty.interval;
     self->every_visit = d->penalty.every_visit;
     self->by_reach = d->guard == PD_GUARD_REACH;
@@ -102,7 +126,7 @@ pd_status pd_contact_create(pd_contact **out, pd_context *context, const pd_cont
     PD_TRY(pd_memory_create(context, (void **)&self->touching, (size_t)n_vertices));
     PD_TRY(pd_near_create(&self->near, context, n_vertices, d->phase.n_points, self->chosen));
     real **slots[] = {&self->driven, &self->targets, &self->kept};
-    for (int i = 0; i < 3; i++) PD_TRY(pd_upload(context, (void **)slots[i], d->rest + 3 * (size_t)n_vertices, driven_bytes(self)));
+    for (int i = 0; i < 3; i++) PD_TRY(pd_upload(context, (void **)slots[i], d->rest + 3 * (size_t)self->n_moving, driven_bytes(self)));
     self->lags = d->friction.extent > 0 ? d->friction.lags : 1;
     for (int lag = 0; lag < PD_LAG_COUNT && d->friction.extent > 0; lag++)
         PD_TRY(pd_friction_create(&self->friction[lag], context, &d->friction, d->phase.n_points));
@@ -145,6 +169,8 @@ void pd_contact_destroy(pd_contact *self) {
 
 int pd_contact_n_driven(const pd_contact *self) { return self->n_driven; }
 
+int pd_contact_n_points(const pd_contact *self) { return self->n_moving + self->n_driven; }
+
 pd_status pd_contact_set_driven(pd_contact *self, const real *positions, const real *targets) {
     pd_status status = PD_OK;
     if (positions) PD_TRY(pd_memory_upload(self->context, self->driven, positions, driven_bytes(self)));
@@ -184,9 +210,8 @@ done:
 /* ---- pairs ------------------------------------------------------------------------------------------------------------------------------ */
 
 pd_status pd_contact_set_points(const pd_contact *self, const real *x, const real *driven, real *points) {
-    size_t n = 3 * (size_t)self->n_vertices;
-    pd_status status = pd_memory_copy(self->context, points, x, n * sizeof(real));
-    return status ? status : pd_memory_copy(self->context, points + n, driven, driven_bytes(self));
+    pd_status status = pd_surface_follow(self->surface, x, points);
+    return status ? status : pd_memory_copy(self->context, points + 3 * (size_t)self->n_moving, driven, driven_bytes(self));
 }
 
 pd_status pd_contact_make_room(pd_contact *self, size_t n) {
@@ -294,6 +319,12 @@ pd_contact_view pd_contact_pairs_of(const pd_contact *self) {
 }
 
 const real *pd_contact_points(const pd_contact *self) { return self->surface->points; }
+
+pd_contact_rows pd_contact_rows_of(const pd_contact *self) {
+    return (pd_contact_rows){self->n_moving, self->surface->host_rows, self->surface->host_weights};
+}
+
+int pd_contact_is_embedded(const pd_contact *self) { return self && self->surface->rows; }
 
 /* ---- friction ---------------------------------------------------------------------------------------------------------------------------- */
 

@@ -2,9 +2,9 @@
  *
  *     C(x) = sum over pairs of the law at d(x)        (elements/contact/pair.h)
  *
- * The points are the vertices of the bodies and, behind them, driven points: vertices of obstacle meshes, centres of spheres, axes of capsules,
- * points and normals of planes. Driven points have a place of their own in the state: they go towards a target in every step, and no
- * farther than what they push lets them.
+ * The points are the vertices of the bodies, points of embedded surfaces that the vertices carry along (surface.h), and, behind them, driven
+ * points: vertices of obstacle meshes, centres of spheres, axes of capsules, points and normals of planes. Driven points have a place of their
+ * own in the state: they go towards a target in every step, and no farther than what they push lets them.
  *
  * Every function that takes x finds for itself which pairs act there (pd_contact_place), so C and its derivatives depend on x and on where the
  * driven points are, and on nothing else. */
@@ -75,8 +75,11 @@ typedef struct pd_contact_description {
     const real *edge_areas;
     const int *planes; /* [n_planes] */
     int n_planes;
-    const int *asked; /* [n_asked] the vertices that planes are asked about, ascending */
+    const int *asked; /* [n_asked] the points that planes are asked about, ascending */
     int n_asked;
+    const int *rows; /* [n_embedded,4] vertices that carry the points right behind the vertices; -1: none */
+    const real *weights;
+    int n_embedded;
 } pd_contact_description;
 
 /* Errors: PD_ERROR_MEMORY. Driven points begin at rest. */
@@ -86,6 +89,8 @@ void pd_contact_destroy(pd_contact *contact); /* NULL is allowed */
 /* ---- driven points: [n_driven,3] m -------------------------------------------------------------------------------------------------- */
 
 int pd_contact_n_driven(const pd_contact *contact);
+/* All points: vertices, those that they carry, driven ones. */
+int pd_contact_n_points(const pd_contact *contact);
 /* Where they are, and go: H; NULL leaves one alone. */
 pd_status pd_contact_set_driven(pd_contact *contact, const real *positions, const real *targets);
 pd_status pd_contact_get_driven(const pd_contact *contact, real *positions);
@@ -161,6 +166,17 @@ pd_status pd_contact_bounds(pd_contact *contact, const pd_model *model, double *
 pd_status pd_contact_add_product(pd_contact *contact, const pd_model *model, const real *p, real *q, double *sums);
 /* sum [1] B += p . H p with all blocks of theirs, p [n_vertices,3] B, 0 where a vertex is fixed. */
 pd_status pd_contact_add_curvature(pd_contact *contact, const pd_model *model, const real *p, double *sum);
+
+/* Which vertices a point follows, and how much, H [n,4]; rows NULL: the first n points are the vertices. */
+typedef struct pd_contact_rows {
+    int n;
+    const int *rows; /* -1: none */
+    const real *weights;
+} pd_contact_rows;
+pd_contact_rows pd_contact_rows_of(const pd_contact *contact);
+/* Whether there are embedded points: then pd_contact_add_blocks adds nothing and pd_contact_add_product is not called, since a pair has more on
+ * the diagonal of a vertex than blocks of corners; whole_hessian.h has all of it. NULL: no contact. */
+int pd_contact_is_embedded(const pd_contact *contact);
 
 /* The pairs last found, and their values. n and what lies in backend memory stay until the next pd_contact_find. */
 typedef struct pd_contact_view {

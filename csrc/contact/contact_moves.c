@@ -15,8 +15,13 @@ static const double NEAR = 0.5;
 
 /* ---- the guard ------------------------------------------------------------------------------------------------------------------------ */
 
+/* So many times as much as a vertex a point may be rounded: it is a sum of four products, and goes farther than its vertices. */
+static double points_to_vertices(const pd_contact *self) { return self->surface->rows ? 4.0 * (double)self->surface->largest : 1.0; }
+
 /* What the caller makes of x_0 + part (x_1 - x_0) is rounded, and so may x_1 have been. */
-static double rounding_of_way(const pd_contact *self) { return 2.0 * (double)PD_EPSILON * pd_proximity_size(self->proximity); }
+static double rounding_of_way(const pd_contact *self) {
+    return 2.0 * points_to_vertices(self) * (double)PD_EPSILON * pd_proximity_size(self->proximity);
+}
 
 static pd_status set_way(const pd_contact *self, const real *x_0, const real *x_1, int driven) {
     pd_status status = pd_contact_set_points(self, x_0, self->driven, pd_guard_start(self->guard));
@@ -28,14 +33,14 @@ pd_status pd_contact_limit(pd_contact *self, const real *x_0, const real *x_1, i
     *part = 1.0;
     if (self->interval >= 0) return PD_OK;
     if (self->by_reach) {
-        size_t n_points = (size_t)(self->n_vertices + self->n_driven);
-        double farthest = self->reach - (double)self->scene.separation, rounding = 16.0 * (double)PD_EPSILON;
+        int n_points = pd_contact_n_points(self);
+        double farthest = self->reach - (double)self->scene.separation;
         PD_TRY(pd_contact_find(self, x_0));
         PD_TRY(pd_contact_evaluate(self, PD_CONTACT_DISTANCE, self->values));
         PD_TRY(pd_contact_set_points(self, x_1, driven ? self->targets : self->driven, pd_guard_end(self->guard)));
-        PD_TRY(pd_contact_reach_part(self->context, (int)n_points, &self->incidence, self->values, self->columns.separation, farthest,
-                                     rounding * pd_proximity_size(self->proximity), GAP_FRACTION, self->surface->points,
-                                     pd_guard_end(self->guard), self->energy));
+        PD_TRY(pd_contact_reach_part(self->context, n_points, &self->incidence, self->values, self->columns.separation, farthest,
+                                     pd_contact_rounding(self), GAP_FRACTION, self->surface->points, pd_guard_end(self->guard),
+                                     self->energy));
         PD_TRY(pd_memory_download(self->context, part, self->energy, sizeof *part));
         return PD_OK;
     }
@@ -120,15 +125,26 @@ void pd_contact_widen(pd_contact *self) {
 const unsigned char *pd_contact_chosen(const pd_contact *self) { return self->chosen_flags; }
 
 pd_status pd_contact_largest_move(pd_contact *self, const real *x, const real *previous, double *move) {
-    return pd_largest_move(self->context, self->chosen.n_vertices, self->chosen.rows, x, previous, move);
+    const pd_surface *surface = self->surface;
+    if (!surface->rows) return pd_largest_move(self->context, self->chosen.n_vertices, self->chosen.rows, x, previous, move);
+    pd_status status = PD_OK;
+    PD_TRY(pd_surface_follow(surface, x, surface->moves));
+    PD_TRY(pd_surface_follow(surface, previous, surface->forces));
+    PD_TRY(pd_largest_move(self->context, self->chosen.n_vertices, self->chosen.rows, surface->moves, surface->forces, move));
+done:
+    return status;
 }
 
 pd_status pd_contact_begin_touching(pd_contact *self) {
     pd_near_forget(self->near); // what is near follows from the state alone
-    return pd_memory_clear(self->context, self->touching, (size_t)self->n_vertices);
+    pd_status status = pd_memory_clear(self->context, self->touching, (size_t)self->n_vertices);
+    if (status || !self->surface->rows) return status;
+    return pd_memory_clear(self->context, self->surface->touching, (size_t)self->n_moving);
 }
 
-double pd_contact_rounding(const pd_contact *self) { return 16.0 * (double)PD_EPSILON * pd_proximity_size(self->proximity); }
+double pd_contact_rounding(const pd_contact *self) {
+    return 16.0 * points_to_vertices(self) * (double)PD_EPSILON * pd_proximity_size(self->proximity);
+}
 
 double pd_contact_certain_reach(const pd_contact *self) {
     if (pd_near_certain(self->near) > 0.0) return pd_near_certain(self->near);
@@ -144,12 +160,22 @@ static void add_friction(const pd_contact *self, pd_contact_sweep *sweep) {
     sweep->rubbing = view.scene, sweep->every_visit = self->every_visit;
 }
 
+/* Who may go how far, and touches, from what is known of the points. */
+static pd_status carry_reaches(pd_contact *self) {
+    const pd_surface *surface = self->surface;
+    return pd_embedding_reaches(self->context, &surface->embedding, surface->reaches, surface->touching, self->reaches, self->touching);
+}
+
 /* Nobody has a reach. */
 static pd_status reach_with_penalty(pd_contact *self, pd_contact_sweep *sweep) {
     pd_penalty *penalty = self->penalty[self->lag];
     pd_penalty_view view = pd_penalty_pairs_of(penalty);
-    pd_status status = pd_penalty_mark_touching(penalty, self->surface->points, self->n_vertices, self->touching);
-    *sweep = (pd_contact_sweep){.frozen = view.pairs, .incidence = view.incidence, .points = self->surface->points};
+    const pd_surface *surface = self->surface;
+    unsigned char *touching = surface->rows ? surface->touching : self->touching;
+    pd_status status = pd_penalty_mark_touching(penalty, surface->points, self->n_moving, touching);
+    if (!status && surface->rows) status = carry_reaches(self);
+    *sweep =
+        (pd_contact_sweep){.frozen = view.pairs, .incidence = view.incidence, .points = surface->points, .embedding = surface->embedding};
     add_friction(self, sweep);
     return status;
 }
@@ -177,15 +203,21 @@ done:
 }
 
 pd_status pd_contact_reach(pd_contact *self, const real *x, pd_contact_sweep *sweep) {
-    real *points = self->surface->points;
+    const pd_surface *surface = self->surface;
+    real *points = surface->points;
     pd_status status;
     int holds;
     PD_TRY(pd_contact_set_points(self, x, self->ahead ? self->targets : self->driven, points));
     if (self->penalty[self->lag]) return reach_with_penalty(self, sweep);
     PD_TRY(pd_near_holds(self->near, points, &holds));
     if (!holds) PD_TRY(list_near(self, x));
-    *sweep = (pd_contact_sweep){.law = self->law, .reach = self->reaches, .points = points};
-    PD_TRY(pd_near_reaches(self->near, &self->law, points, self->reaches, self->touching, sweep));
+    *sweep = (pd_contact_sweep){.law = self->law, .reach = self->reaches, .points = points, .embedding = surface->embedding};
+    if (surface->rows) {
+        PD_TRY(pd_near_reaches(self->near, &self->law, points, surface->reaches, surface->touching, sweep));
+        PD_TRY(carry_reaches(self));
+    } else {
+        PD_TRY(pd_near_reaches(self->near, &self->law, points, self->reaches, self->touching, sweep));
+    }
     add_friction(self, sweep);
 done:
     return status;

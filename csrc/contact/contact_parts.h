@@ -11,10 +11,10 @@ struct pd_contact {
     pd_context *context;
     pd_contact_law law;
     pd_contact_scene scene;
-    int n_vertices, n_driven;
-    double culling;        /* s spent in finding pairs that are near, so far */
-    int by_reach, widened; /* the guard; pd_contact_widen */
-    double reach;          /* the distance up to which all pairs are listed, radii subtracted, m: at least that at which they act */
+    int n_vertices, n_moving, n_driven; /* n_moving: vertices and the points that they carry */
+    double culling;                     /* s spent in finding pairs that are near, so far */
+    int by_reach, widened;              /* the guard; pd_contact_widen */
+    double reach; /* the distance up to which all pairs are listed, radii subtracted, m: at least that at which they act */
     pd_broad_phase *phase;
     pd_surface *surface;
     pd_colliders *planes; /* as many as there are planes */
@@ -49,7 +49,7 @@ struct pd_contact {
     unsigned char *touching;     /* B [n_vertices] in this step so far */
 };
 
-/* points B [n_points,3] = x B [n_vertices,3] and driven B [n_driven,3]. */
+/* points B [n_points,3] = x B [n_vertices,3], what it carries, and driven B [n_driven,3]. */
 pd_status pd_contact_set_points(const pd_contact *self, const real *x, const real *driven, real *points);
 
 /* Room for n pairs. Memory: grows. Errors: PD_ERROR_MEMORY. */

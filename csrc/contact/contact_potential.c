@@ -23,10 +23,10 @@ pd_status pd_contact_friction_potential(pd_contact *self, double *energy) {
     return status || !friction ? status : pd_friction_potential(friction, self->surface->points, energy);
 }
 
-pd_status pd_contact_add_gradient(pd_contact *self, const pd_model *model, const real *x, real *gradient) {
+/* gradient += that by the points, which are the vertices or carried by them. */
+static pd_status add_gradient(pd_contact *self, const pd_model *model, real *gradient) {
     pd_friction *friction = self->friction[self->lag];
-    pd_status status = pd_contact_find(self, x);
-    if (status) return status;
+    pd_status status = PD_OK;
     if (self->penalty[self->lag]) PD_TRY(pd_penalty_add_gradient(self->penalty[self->lag], model, self->surface->points, gradient));
     if (self->n > 0) {
         PD_TRY(pd_contact_evaluate(self, PD_CONTACT_GRADIENT, self->corners));
@@ -34,6 +34,17 @@ pd_status pd_contact_add_gradient(pd_contact *self, const pd_model *model, const
     }
     PD_TRY(pd_contact_follow_friction(self));
     if (friction) PD_TRY(pd_friction_add_gradient(friction, model, self->surface->points, gradient));
+done:
+    return status;
+}
+
+pd_status pd_contact_add_gradient(pd_contact *self, const pd_model *model, const real *x, real *gradient) {
+    const pd_surface *surface = self->surface;
+    pd_status status = pd_contact_find(self, x);
+    if (status || !surface->rows) return status ? status : add_gradient(self, model, gradient);
+    PD_TRY(pd_memory_clear(self->context, surface->forces, 3 * (size_t)self->n_moving * sizeof(real)));
+    PD_TRY(add_gradient(self, &surface->model, surface->forces));
+    PD_TRY(pd_embedding_gather(self->context, model, &surface->embedding, surface->forces, gradient));
 done:
     return status;
 }
@@ -61,11 +72,13 @@ pd_status pd_contact_add_blocks(pd_contact *self, const pd_model *model, const i
     pd_penalty_view view;
     pd_contact_acting_pairs acting = pd_contact_acting(self, &view);
     pd_status status = PD_OK;
+    if (self->surface->rows) return PD_OK;
     if (acting.n > 0) status = pd_contact_gather_blocks(self->context, model, acting.incidence, self->hessians, diagonal_slots, blocks);
     return status || !friction ? status : pd_friction_add_blocks(friction, model, diagonal_slots, blocks);
 }
 
-pd_status pd_contact_bounds(pd_contact *self, const pd_model *model, double *bounds) {
+/* The same of the points. */
+static pd_status bounds_of_points(pd_contact *self, const pd_model *model, double *bounds) {
     pd_friction *friction = self->friction[self->lag];
     pd_penalty_view view;
     pd_contact_acting_pairs acting = pd_contact_acting(self, &view);
@@ -75,7 +88,14 @@ pd_status pd_contact_bounds(pd_contact *self, const pd_model *model, double *bou
     return status || !friction ? status : pd_friction_add_bounds(friction, model, bounds);
 }
 
-/* What the Hessians last found make of p: q += H p where it is not NULL, and *sums += p.H p. */
+pd_status pd_contact_bounds(pd_contact *self, const pd_model *model, double *bounds) {
+    const pd_surface *surface = self->surface;
+    if (!surface->rows) return bounds_of_points(self, model, bounds);
+    pd_status status = bounds_of_points(self, &surface->model, surface->bounds);
+    return status ? status : pd_embedding_bounds(self->context, model, &surface->embedding, surface->bounds, bounds);
+}
+
+/* What the Hessians last found make of p, a direction of the points: q += H p where it is not NULL, and *sums += p.H p. */
 static pd_status act_on(pd_contact *self, const pd_model *model, const real *p, real *q, double *sums) {
     pd_context *context = self->context;
     pd_friction *friction = self->friction[self->lag];
@@ -97,7 +117,10 @@ pd_status pd_contact_add_product(pd_contact *self, const pd_model *model, const 
 }
 
 pd_status pd_contact_add_curvature(pd_contact *self, const pd_model *model, const real *p, double *sum) {
-    return act_on(self, model, p, NULL, sum);
+    const pd_surface *surface = self->surface;
+    if (!surface->rows) return act_on(self, model, p, NULL, sum);
+    pd_status status = pd_surface_follow(surface, p, surface->moves);
+    return status ? status : act_on(self, &surface->model, surface->moves, NULL, sum);
 }
 
 /* ---- for the host ------------------------------------------------------------------------------------------------------------------- */

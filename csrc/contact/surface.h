@@ -6,7 +6,7 @@
 #ifndef PD_CONTACT_SURFACE_H
 #define PD_CONTACT_SURFACE_H
 
-#include "loops/proximity_loops.h"
+#include "loops/embedding_loops.h"
 
 typedef struct pd_surface_description {
     int n_points, n_vertices; /* n_vertices: rows of x */
@@ -23,6 +23,17 @@ typedef struct pd_surface {
     real *weights; /* B or NULL */
     int *owner;    /* B [n_points] */
     real *points;  /* B [n_points,3] y, m */
+
+    /* with weights, of the embedded points: */
+    pd_embedding embedding;
+    int *host_rows;          /* H [n_embedded,4] */
+    real *host_weights;      /* H [n_embedded,4] */
+    pd_model model;          /* what the loops over pairs take for a model: free vertices, and nothing else */
+    real *moves, *forces;    /* B [n_embedded,3] scratch */
+    double *bounds;          /* B [n_embedded] scratch */
+    real *reaches;           /* B [n_embedded] m; scratch */
+    unsigned char *touching; /* B [n_embedded] */
+    real largest;            /* of the embedding's sizes, at least 1 */
 } pd_surface;
 
 /* Memory: all of it here. Errors: PD_ERROR_MEMORY. */
@@ -34,5 +45,8 @@ pd_status pd_surface_drive(pd_surface *surface, const real *positions);
 
 /* The points that follow x [n_vertices,3]  B  m. */
 pd_status pd_surface_place(pd_surface *surface, const real *x);
+
+/* The points that follow x, or how they move with a direction, to [n_embedded,3]  B. */
+pd_status pd_surface_follow(const pd_surface *surface, const real *x, real *to);
 
 #endif

@@ -196,7 +196,8 @@ static int blocks_of(const pd_vertex_sweep *sweep, int colour) {
 pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
                             pd_sweep_step kind, int in_place, const pd_contact_sweep *contact, const real *x, const real *offset,
                             real *positions, real *direction) {
-    int in_blocks = contact && !(contact->frozen.stiffness > 0); // a penalty is a few products a pair
+    // a penalty is a few products a pair, and a vertex that carries points has corners of a pair by weights
+    int in_blocks = contact && !(contact->frozen.stiffness > 0) && !contact->embedding.start;
 #pragma omp parallel num_threads(pd_threads(context, sweep->n, 200))
     {
 #pragma omp for schedule(static)

@@ -32,6 +32,7 @@ static __device__ double update_total(int lanes, double value) {
     return value;
 }
 
+#define PD_UPDATE_CARRIES             0 // with them the kernel for contact kept 496 bytes on the stack in place of 176
 #define PD_UPDATE_TOTAL(lanes, value) update_total(lanes, value)
 #define PD_UPDATE_WAIT(lanes)         __syncwarp(update_mask(lanes))
 #include "updates/vertex_update.h"

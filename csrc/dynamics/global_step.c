@@ -172,7 +172,10 @@ pd_status pd_global_step_refresh(pd_global_step *self, const pd_problem *problem
         PD_TRY(pd_contact_bounds(self->contact, problem->model, self->bounds));
         PD_TRY(pd_linear_set_diagonal(self->linear, self->bounds));
     } else if (self->cg && self->touched) {
-        PD_TRY(pd_problem_hessian_upon(problem, self->base, x));
+        if (pd_problem_wants_whole(problem))
+            PD_TRY(pd_problem_whole_upon(problem, self->base, x, anew));
+        else
+            PD_TRY(pd_problem_hessian_upon(problem, self->base, x));
     } else if (self->factor && self->touched) {
         PD_TRY(pd_problem_whole_upon(problem, self->base, x, anew));
         status = factorise(self, problem);

@@ -1,11 +1,13 @@
 /* Conjugate gradients on the Hessian of the incremental potential; see hessian_cg.h. An iteration stands in linear/conjugate_gradients.h; the
- * operator has rows of 3x3 blocks, those of fixed vertices are left out where they lie, and pairs in contact add theirs. With rigid bodies the
- * rows are those of rigid.h, with the pairs in their blocks already: made on the host, and taken from there by every solve. */
+ * operator has rows of 3x3 blocks, those of fixed vertices are left out where they lie, and pairs in contact add theirs. Where
+ * that does not do (whole_hessian.h) the rows are those of the whole Hessian, with rigid bodies those of rigid.h, with the pairs in their blocks already:
+ * made on the host, and taken from there by every solve. */
 #include "dynamics/hessian_cg.h"
 
 #include "contact/contact.h"
 #include "dynamics/block_hessian.h"
 #include "dynamics/rigid.h"
+#include "dynamics/whole_hessian.h"
 #include "linear/conjugate_gradients.h"
 
 #include <stdlib.h>
@@ -20,11 +22,11 @@ struct pd_hessian_cg {
     int *row_start, *columns;  /* B, owned */
     pd_conjugate_gradients cg; /* its sums B [6], and right after them: */
     double *indefinite;        /* [1], read together with them */
-    /* with rigid bodies: */
-    int *slots;              /* B [n] of the diagonal */
-    int *host_slots;         /* H [n] */
-    unsigned char *excluded; /* B [n] */
-    real *blocks;            /* B [capacity,3,3], as columns */
+    int whole;                 /* all blocks are in one pattern: */
+    int *slots;                /* B [n] of the diagonal */
+    int *host_slots;           /* H [n] */
+    unsigned char *excluded;   /* B [n] */
+    real *blocks;              /* B [capacity,3,3], as columns */
     size_t capacity;
     int revision; /* of the pattern that row_start, columns and slots are of */
 };
@@ -42,17 +44,19 @@ static pd_status multiply(void *owner, const real *p, real *q, double *sums) {
     pd_hessian_cg *self = owner;
     pd_contact *contact = self->problem->contact;
     pd_status status = pd_hessian_product(self->context, &self->H, p, q, sums);
-    return status || !contact || self->problem->rigid ? status : pd_contact_add_product(contact, self->problem->model, p, q, sums);
+    return status || !contact || self->whole ? status : pd_contact_add_product(contact, self->problem->model, p, q, sums);
 }
 
-/* H = the blocks of rigid.h: their pattern, where it is another than that of the last solve, and their values. */
-static pd_status take_rigid(pd_hessian_cg *self) {
+/* H = the blocks of the whole Hessian: their pattern, where it is another than that of the last solve, and their values. */
+static pd_status take_whole(pd_hessian_cg *self) {
     pd_context *context = self->context;
     const pd_rigid *rigid = self->problem->rigid;
-    const pd_csr *pattern = &rigid->pattern;
+    const pd_whole_hessian *whole = self->problem->whole;
+    const pd_csr *pattern = rigid ? &rigid->pattern : &whole->pattern;
+    int revision = rigid ? rigid->revision : whole->revision;
     size_t n = (size_t)pattern->n, entries = (size_t)pattern->row_start[n];
     pd_status status = PD_OK;
-    if (self->revision != rigid->revision) {
+    if (self->revision != revision) {
         self->revision = 0;
         if (entries > self->capacity) {
             self->capacity = 0;
@@ -67,24 +71,24 @@ static pd_status take_rigid(pd_hessian_cg *self) {
         PD_TRY(pd_memory_upload(context, self->row_start, pattern->row_start, (n + 1) * sizeof(int)));
         PD_TRY(pd_memory_upload(context, self->columns, pattern->columns, entries * sizeof(int)));
         PD_TRY(pd_memory_upload(context, self->slots, self->host_slots, n * sizeof(int)));
-        self->revision = rigid->revision;
+        self->revision = revision;
     }
-    PD_TRY(pd_memory_upload(context, self->blocks, rigid->blocks, 9 * entries * sizeof(real)));
+    PD_TRY(pd_memory_upload(context, self->blocks, rigid ? rigid->blocks : whole->blocks, 9 * entries * sizeof(real)));
     self->H.columns = self->columns, self->H.blocks = self->blocks;
 done:
     return status;
 }
 
-/* What take_rigid fills; the projectors are in the blocks. */
-static pd_status make_rigid(pd_hessian_cg *self) {
-    const pd_rigid *rigid = self->problem->rigid;
+/* What take_whole fills; the projectors are in the blocks. */
+static pd_status make_whole(pd_hessian_cg *self) {
     size_t n = (size_t)self->H.n;
     pd_status status = PD_OK;
+    const unsigned char *excluded = self->problem->rigid ? self->problem->rigid->excluded : self->problem->fixed;
     self->host_slots = malloc(n * sizeof(int) + 1);
     if (!self->host_slots) return pd_fail(self->problem->error, PD_ERROR_MEMORY, "out of memory");
     PD_TRY(pd_memory_create(self->context, (void **)&self->slots, n * sizeof(int)));
     PD_TRY(pd_memory_create(self->context, (void **)&self->excluded, n));
-    PD_TRY(pd_memory_upload(self->context, self->excluded, rigid->excluded, n));
+    PD_TRY(pd_memory_upload(self->context, self->excluded, excluded, n));
     self->H.diagonal_slots = self->slots, self->H.fixed = self->excluded, self->H.subspace = NULL;
 done:
     return status;
@@ -100,6 +104,7 @@ pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, c
     if (!self) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
     self->context = context;
     self->problem = problem;
+    self->whole = pd_problem_wants_whole(problem);
     self->cg.context = context;
     self->cg.rows = &self->rows;
     self->cg.width = 1;
@@ -129,7 +134,7 @@ pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, c
                                   problem->model->subspace,
                                   0.0,
                                   self->rows.partial_sums};
-    if (problem->rigid) PD_TRY(make_rigid(self));
+    if (self->whole) PD_TRY(make_whole(self));
 done:
     if (status)
         pd_hessian_cg_destroy(self);
@@ -147,7 +152,7 @@ pd_status pd_hessian_cg_solve(pd_hessian_cg *self, const pd_iterate *iterate, do
     double sums[7], first;
     *indefinite = 0;
     self->H.shift = shift;
-    if (self->problem->rigid) PD_TRY(take_rigid(self));
+    if (self->whole) PD_TRY(take_whole(self));
     PD_TRY(pd_hessian_preconditioner(context, &self->H, &self->M, self->indefinite));
     PD_TRY(pd_memory_copy(context, self->cg.r, iterate->gradient, bytes));
     PD_TRY(pd_conjugate_gradients_begin(&self->cg, d));

@@ -55,7 +55,7 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
     newton->settings = *(const settings *)given;
     for (int i = 0; i < n; i++) newton->n_free += !problem->fixed[i];
     PD_TRY(pd_problem_need_hessian(problem));
-    if (newton->settings.linear.kind == PD_LINEAR_PCG && problem->rigid) PD_TRY(pd_problem_need_whole(problem));
+    if (newton->settings.linear.kind == PD_LINEAR_PCG && pd_problem_wants_whole(problem)) PD_TRY(pd_problem_need_whole(problem));
     if (newton->settings.linear.kind == PD_LINEAR_PCG)
         PD_TRY(pd_hessian_cg_create(&newton->cg, problem, &newton->settings.linear));
     else // without contact the pattern stays: it is analysed here, where it counts as setup
@@ -116,7 +116,8 @@ static pd_status solve_inexactly(pd_newton *newton, const pd_problem *problem, c
     double shift = fmax(1e-10, 8.0 * (double)PD_EPSILON) * problem->rounding->matrix_trace / newton->n_free;
     for (int attempt = 0, indefinite = 1; attempt < 3 && indefinite; attempt++) {
         if (attempt < 2)
-            PD_TRY(problem->rigid ? fill(problem, iterate, attempt > 0) : pd_problem_hessian(problem, iterate->x, attempt > 0));
+            PD_TRY(pd_problem_wants_whole(problem) ? fill(problem, iterate, attempt > 0)
+                                                   : pd_problem_hessian(problem, iterate->x, attempt > 0));
         PD_TRY(pd_hessian_cg_solve(newton->cg, iterate, tolerance, attempt < 2 ? 0.0 : shift, attempt < 2, &indefinite));
     }
 done:

@@ -123,7 +123,7 @@ pd_error *pd_simulation_error(pd_simulation *self) { return self->problem->error
 int pd_simulation_n_vertices(const pd_simulation *self) { return self->problem->model->n_vertices; }
 int pd_simulation_n_points(pd_simulation *self) {
     pd_contact *contact = pd_simulation_contact(self);
-    return pd_simulation_n_vertices(self) + (contact ? pd_contact_n_driven(contact) : 0);
+    return contact ? pd_contact_n_points(contact) : pd_simulation_n_vertices(self);
 }
 pd_location pd_simulation_location(const pd_simulation *self) { return pd_context_location(self->problem->context); }
 pd_counts pd_simulation_counts(const pd_simulation *self) { return pd_context_counts(self->problem->context); }

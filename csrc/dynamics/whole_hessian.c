@@ -5,6 +5,7 @@
 #include "dynamics/block_hessian.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,20 +84,49 @@ static pd_status merge(pd_whole_hessian *self, const pd_csr *elements, const pd_
     return PD_OK;
 }
 
-/* Makes sure that every pair of vertices of n pairs has a block; `anew`: and that there are no others. */
-static pd_status cover(pd_whole_hessian *self, const pd_csr *elements, int n_vertices, int n, int anew, pd_error *error) {
+/* The vertices that move a pair, and how much of each of its corners. */
+enum { MOST_MOVERS = 16 };
+typedef struct movers {
+    int n, vertices[MOST_MOVERS];
+    double shares[MOST_MOVERS][4];
+} movers;
+
+static void find_movers(const pd_whole_hessian *self, const pd_contact_rows *carried, int pair, movers *out) {
+    const int *points = self->points + 4 * (size_t)pair;
+    out->n = 0;
+    for (int corner = 0; corner < 4; corner++)
+        for (int c = 0; c < (carried->rows ? 4 : 1); c++) {
+            size_t entry = 4 * (size_t)(points[corner] < 0 ? 0 : points[corner]) + (size_t)c;
+            if (points[corner] < 0 || points[corner] >= carried->n) continue;
+            int vertex = carried->rows ? carried->rows[entry] : points[corner], k = 0;
+            double share = carried->rows ? (double)carried->weights[entry] : 1.0;
+            if (vertex < 0 || fabs(share) <= 4.0 * (double)PD_EPSILON) continue; // as in surface.c
+            while (k < out->n && out->vertices[k] != vertex) k++;
+            if (k == out->n) {
+                out->vertices[out->n++] = vertex;
+                memset(out->shares[k], 0, sizeof out->shares[k]);
+            }
+            out->shares[k][corner] += share;
+        }
+}
+
+/* Makes sure that every two vertices of n pairs have a block; `anew`: and that there are no others. */
+static pd_status cover(pd_whole_hessian *self, const pd_csr *elements, const pd_contact_rows *carried, int n, int anew, pd_error *error) {
     pd_status status = PD_OK;
-    size_t used = 0, missing = 0;
+    size_t used = 0, missing = 0, most = carried->rows ? MOST_MOVERS * (MOST_MOVERS - 1) : 12;
+    movers of;
     if (!self->pattern.row_start) PD_TRY(merge(self, elements, elements, NULL, 0, error));
-    PD_TRY(need_news(self, 12 * (size_t)n, error));
-    for (int p = 0; p < n; p++)
-        for (int a = 0; a < 16; a++) {
-            int i = self->points[4 * (size_t)p + (size_t)(a / 4)], j = self->points[4 * (size_t)p + (size_t)(a % 4)];
-            if (i == j || i < 0 || j < 0 || i >= n_vertices || j >= n_vertices) continue;
+    PD_TRY(need_news(self, most * (size_t)n, error));
+    for (int p = 0; p < n; p++) {
+        find_movers(self, carried, p, &of);
+        for (int a = 0; a < of.n * of.n; a++) {
+            int i = of.vertices[a / of.n], j = of.vertices[a % of.n];
+            if (i == j) continue;
             missing += pd_csr_slot(&self->pattern, i, j) < 0;
             if (pd_csr_slot(elements, i, j) < 0) self->news[used++] = (uint64_t)i << 32 | (uint64_t)j;
         }
-    size_t of_contact = (size_t)self->pattern.row_start[n_vertices] - (size_t)self->n_of_elements;
+    }
+    size_t of_contact = (size_t)self->pattern.row_start[elements->n] - (size_t)self->n_of_elements;
     if (!missing && !anew) return PD_OK;
     used = sort_once(self->news, used);
     if (!missing && of_contact == used) return PD_OK;
@@ -161,6 +191,32 @@ static void add_pairs(pd_whole_hessian *self, int n_vertices, counts n) {
         }
 }
 
+/* The same where vertices carry the points of pairs, the diagonal included: W^T H W. */
+static void add_carried_pairs(pd_whole_hessian *self, const pd_contact_rows *carried, counts n) {
+    movers of;
+    for (int p = 0; p < n.contact + n.friction; p++) {
+        find_movers(self, carried, p, &of);
+        for (int a = 0; a < of.n * of.n; a++) {
+            const double *left = of.shares[a / of.n], *right = of.shares[a % of.n];
+            double sum[9] = {0.0};
+            for (size_t b = 0; b < 16; b++) {
+                double weight = left[b / 4] * right[b % 4];
+                if (weight == 0.0) continue;
+                if (p >= n.contact) { // its block is beta_i beta_j M
+                    size_t q = (size_t)(p - n.contact);
+                    weight *= (double)self->weights[4 * q + b / 4] * (double)self->weights[4 * q + b % 4];
+                    for (size_t c = 0; c < 9; c++) sum[c] += weight * (double)self->matrices[9 * q + c];
+                    continue;
+                }
+                const real *from = self->hessians + 144 * (size_t)p + 36 * (b / 4) + 3 * (b % 4);
+                for (size_t c = 0; c < 9; c++) sum[c] += weight * (double)from[12 * (c / 3) + c % 3];
+            }
+            real *to = self->blocks + 9 * (size_t)pd_csr_slot(&self->pattern, of.vertices[a / of.n], of.vertices[a % of.n]);
+            for (size_t c = 0; c < 9; c++) to[c] += (real)sum[c];
+        }
+    }
+}
+
 static pd_status need_pairs(pd_whole_hessian *self, size_t count, pd_error *error) {
     size_t size = self->pair_capacity > 0 ? self->pair_capacity : 1024;
     if (count <= self->pair_capacity) return PD_OK;
@@ -181,8 +237,8 @@ static pd_status need_pairs(pd_whole_hessian *self, size_t count, pd_error *erro
 }
 
 /* What n.friction pairs rub goes to the Hessians of the same pairs in contact, and those that are in contact no more are moved to the front,
- * behind the n.contact others. Both lists are in the order of their keys. Returns how many are left. */
-static int merge_friction(pd_whole_hessian *self, counts n) {
+ * behind the n.contact others. Both lists are in the order of their keys. `diagonal`: with the blocks there. Returns how many are left. */
+static int merge_friction(pd_whole_hessian *self, counts n, int diagonal) {
     const uint64_t *keys = self->keys, *end = keys + n.contact;
     int left = 0;
     for (int p = 0; p < n.friction; p++) {
@@ -194,7 +250,7 @@ static int merge_friction(pd_whole_hessian *self, counts n) {
             real *H = self->hessians + 144 * (size_t)(keys - self->keys);
             for (int i = 0; i < 4; i++)
                 for (int j = 0; j < 4; j++) {
-                    real weight = i == j ? (real)0 : weights[i] * weights[j];
+                    real weight = i == j && !diagonal ? (real)0 : weights[i] * weights[j];
                     for (int a = 0; a < 9; a++) H[12 * (3 * i + a / 3) + 3 * j + a % 3] += weight * M[a];
                 }
             continue;
@@ -228,14 +284,17 @@ static pd_status read_pairs(pd_whole_hessian *self, const pd_problem *problem, c
     PD_TRY(pd_memory_download(context, self->matrices, view.friction.matrices, 9 * rubbing * sizeof *self->matrices));
     PD_TRY(pd_memory_download(context, self->lagged_keys, view.friction.keys, rubbing * sizeof *self->lagged_keys));
     PD_TRY(pd_memory_download(context, self->keys, view.keys, count * sizeof *self->keys));
-    n->friction = merge_friction(self, *n);
+    n->friction = merge_friction(self, *n, pd_contact_is_embedded(problem->contact));
 done:
     return status;
 }
 
 pd_status pd_problem_need_whole(const pd_problem *problem) {
-    return cover(problem->whole, &problem->hessian->pattern, problem->model->n_vertices, 0, 0, problem->error);
+    const pd_contact_rows none = {0};
+    return cover(problem->whole, &problem->hessian->pattern, &none, 0, 0, problem->error);
 }
+
+int pd_problem_wants_whole(const pd_problem *problem) { return problem->rigid || pd_contact_is_embedded(problem->contact); }
 
 /* problem->whole of problem->hessian and the Hessians of the pairs. */
 static pd_status put_together(const pd_problem *problem, int filled, int anew) {
@@ -243,9 +302,11 @@ static pd_status put_together(const pd_problem *problem, int filled, int anew) {
     const pd_csr *elements = &problem->hessian->pattern;
     int n = problem->model->n_vertices;
     counts n_pairs = {0, 0};
+    pd_contact_rows carried = {0};
     pd_status status = PD_OK;
+    if (problem->contact) carried = pd_contact_rows_of(problem->contact);
     if (problem->contact) PD_TRY(read_pairs(self, problem, &n_pairs));
-    PD_TRY(cover(self, elements, n, n_pairs.contact + n_pairs.friction, anew, problem->error));
+    PD_TRY(cover(self, elements, &carried, n_pairs.contact + n_pairs.friction, anew, problem->error));
     size_t of_elements = (size_t)elements->row_start[n], all = (size_t)self->pattern.row_start[n];
     PD_TRY(pd_memory_download(problem->context, self->blocks, problem->hessian->blocks, 9 * of_elements * sizeof(real)));
     // from the end, since a block moves to a later place or stays
@@ -259,7 +320,10 @@ static pd_status put_together(const pd_problem *problem, int filled, int anew) {
         }
         while (next > 0) memset(self->blocks + 9 * --next, 0, 9 * sizeof(real));
     }
-    add_pairs(self, n, n_pairs);
+    if (carried.rows)
+        add_carried_pairs(self, &carried, n_pairs);
+    else
+        add_pairs(self, n, n_pairs);
     restrict_blocks(problem, &self->pattern, self->blocks, filled);
 done:
     return status;

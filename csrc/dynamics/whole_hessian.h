@@ -26,6 +26,9 @@ struct pd_whole_hessian {
 
 void pd_whole_hessian_destroy(pd_whole_hessian *self);
 
+/* Whether no product and no preconditioner can do without the whole Hessian: with rigid bodies, and where vertices carry the points that touch. */
+int pd_problem_wants_whole(const pd_problem *problem);
+
 /* Makes the pattern of the elements alone, without values; pd_problem_need_hessian has been called. Errors: PD_ERROR_MEMORY. */
 pd_status pd_problem_need_whole(const pd_problem *problem);
 

@@ -4,6 +4,7 @@
 #define PD_FRICTION_LOOPS_H
 
 #include "loops/contact_loops.h"
+#include "loops/embedding_loops.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -88,7 +89,8 @@ struct pd_contact_sweep {
     pd_frozen_pairs frozen; /* with a penalty there are no records: the incidence is theirs */
     real *moved;            /* B [n_points] m: how far each has gone in the sweep, at most; NULL: nobody asks */
     const real *reach;      /* B [n_vertices] m: how far each may go in the sweep; NULL: as far as it likes */
-    real *points;           /* B [n_points,3] m: where all are; the sweep moves the vertices that touch */
+    real *points;           /* B [n_points,3] m: where all are; the sweep moves the vertices that touch, and what they carry */
+    pd_embedding embedding; /* start NULL: points are vertices */
 
     pd_lagged_pairs lagged; /* none without friction */
     pd_incidence lagged_incidence;

@@ -217,6 +217,27 @@ static int read_two_way(PyObject *kept, PyObject *object, int n_vertices, pd_two
     return 1;
 }
 
+/* The points that vertices carry, right behind the vertices. Returns 0 with an exception set. */
+static int read_embedding(PyObject *kept, PyObject *dict, int n_vertices, pd_contact_description *out) {
+    npy_intp shape[2] = {-1, 4};
+    PyObject *rows_object = entry(dict, "carriers"), *weights_object = rows_object ? entry(dict, "carrier_weights") : NULL;
+    PyArrayObject *rows = weights_object ? pd_array_in_kept(kept, rows_object, NPY_INT32, 2, shape, "carriers") : NULL;
+    if (!rows || (out->n_embedded = pd_array_length(rows, 0, "carriers")) < 0) return 0;
+    if (out->n_embedded > out->phase.n_points - n_vertices) {
+        PyErr_Format(PyExc_ValueError, "carriers: %d rows are more than the %d points behind the vertices", out->n_embedded,
+                     out->phase.n_points - n_vertices);
+        return 0;
+    }
+    shape[0] = out->n_embedded;
+    PyArrayObject *weights = pd_array_in_kept(kept, weights_object, PD_NPY_REAL, 2, shape, "carrier_weights");
+    if (!weights || pd_array_check_range(rows, -1, n_vertices - 1, "carriers") < 0 ||
+        pd_array_check_range(weights, -PD_LARGEST_WEIGHT, PD_LARGEST_WEIGHT, "carrier_weights") < 0)
+        return 0;
+    out->rows = PyArray_DATA(rows);
+    out->weights = PyArray_DATA(weights);
+    return 1;
+}
+
 int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact_description *out) {
     static const char *const kinds[] = {"vertices", "edges", "triangles"}, *const tags[] = {"vertex_tags", "edge_tags", "triangle_tags"},
                              *const radii[] = {"vertex_radii", "edge_radii", "triangle_radii"},
@@ -265,7 +286,8 @@ int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact
     // behind the point of a plane lies its normal
     if (!indices_of(kept, object, "planes", 0, n - 1, &rows, &out->planes)) return 0;
     out->n_planes = (int)rows;
-    if (!indices_of(kept, object, "asked", 0, n_vertices, &rows, &out->asked)) return 0;
+    if (!read_embedding(kept, object, n_vertices, out)) return 0;
+    if (!indices_of(kept, object, "asked", 0, n_vertices + out->n_embedded, &rows, &out->asked)) return 0;
     out->n_asked = (int)rows;
     return read_penalty(kept, object, n, out->phase.n[PD_TRIANGLES], &out->penalty) && read_fields(kept, object, out, &out->penalty) &&
            read_friction(kept, object, n, &out->friction) && read_projective(object, &out->projective) &&

@@ -2,7 +2,10 @@
  *
  * With contact a vertex adds what its pairs are where all points are now (pd_contact_sweep), goes no farther than its reach, and halves its
  * step until its share of G falls. Colours know of elements alone, so two corners of a pair may move at once: updates of a colour read the
- * points, and nobody writes them before all of these updates have ended. */
+ * points, and nobody writes them before all of these updates have ended.
+ *
+ * A vertex that carries points (pd_embedding) has a part in all pairs of theirs. No two of a colour carry the same point: its vertices are of
+ * one tet. */
 #ifndef PD_TOUCHING_VERTEX_H
 #define PD_TOUCHING_VERTEX_H
 
@@ -17,6 +20,12 @@ enum { PD_SEARCH_HALVINGS = 30 };
 #ifndef PD_UPDATE_TOTAL
 #define PD_UPDATE_TOTAL(lanes, value) (value) /* the sum of a double over the threads of an update */
 #define PD_UPDATE_WAIT(lanes)         ((void)0)
+#endif
+
+/* Whether vertices may carry points. A loop that cannot have it says 0 before it includes this: in a kernel what no vertex needs takes
+ * registers and a stack from all. */
+#ifndef PD_UPDATE_CARRIES
+#define PD_UPDATE_CARRIES 1
 #endif
 
 /* One function per kind of element. In a kernel they are calls: inlined all together they take a compiler many minutes. */
@@ -37,8 +46,34 @@ PD_FUNCTION real pd_vertex_update_partners(const pd_vertex_sweep *sweep, const p
     return partners > 1 ? (real)2 : (real)1;
 }
 
+/* The same where vertices carry the corners: k is the sum of the weights, without their signs, that vertices of the colour have in corners of the
+ * pair. Of its energy the share w/k is that of a vertex with the weight w in a corner, at x + k d there [Jensen's inequality, as above]: its
+ * slope is w times, its curvature w k times that of the corner. A weight below 0 moves the other way. */
+PD_FUNCTION real pd_vertex_update_carriers(const pd_vertex_sweep *sweep, const pd_embedding *embedding, const int *points, int vertex) {
+    real sum = 0;
+    for (int j = 0; j < 4; j++) {
+        if (points[j] < 0 || points[j] >= embedding->n_points) continue;
+        const int *rows = embedding->rows + 4 * (size_t)points[j];
+        for (int c = 0; c < 4; c++)
+            if (rows[c] >= 0 && sweep->colours[rows[c]] == sweep->colours[vertex])
+                sum += pd_fabs(embedding->weights[4 * (size_t)points[j] + (size_t)c]);
+    }
+    return sum;
+}
+
+PD_FUNCTION int pd_vertex_update_carries(const pd_contact_sweep *contact, int vertex) {
+    const pd_embedding *embedding = &contact->embedding;
+    for (int k = embedding->start[vertex]; k < embedding->start[vertex + 1]; k++) {
+        const int *start = contact->incidence.start + embedding->points[k],
+                  *lagged = contact->lagged_incidence.start + embedding->points[k];
+        if (start[1] > start[0] || (contact->lagged.n > 0 && lagged[1] > lagged[0])) return 1;
+    }
+    return 0;
+}
+
 PD_FUNCTION int pd_vertex_update_touches(const pd_contact_sweep *contact, int vertex) {
     if (!contact) return 0;
+    if (PD_UPDATE_CARRIES && contact->embedding.start) return pd_vertex_update_carries(contact, vertex);
     const int *start = contact->incidence.start + vertex, *lagged = contact->lagged_incidence.start + vertex;
     return start[1] > start[0] || (contact->lagged.n > 0 && lagged[1] > lagged[0]);
 }
@@ -125,9 +160,87 @@ PD_FUNCTION real pd_vertex_update_room(const pd_contact_sweep *contact, const pd
 
 PD_FUNCTION real pd_vertex_update_length(const real d[3]) { return pd_sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]); }
 
+#if PD_UPDATE_CARRIES
+/* Adds to sum [9] what a vertex gets of a pair by one corner that it carries with this weight; returns its share of the energy. */
+PD_UPDATE_INLINE double pd_vertex_update_add_carried(const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, int vertex, int role,
+                                                     int lagged, real weight, real sum[9]) {
+    const pd_contact_record *pair = lagged || contact->frozen.stiffness > 0 ? NULL : contact->records + role / 4;
+    const int *points = lagged ? contact->lagged.points + role / 4 * 4 : pair ? pair->points : contact->frozen.at.points + role / 4 * 4;
+    real part[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, size = pd_fabs(weight), energy;
+    if (pair && pd_vertex_update_room(contact, pair) > 0) return 0.0;
+    real movers = pd_vertex_update_carriers(sweep, &contact->embedding, points, vertex);
+    if (lagged) {
+        energy = pd_vertex_update_add_friction(contact, role, movers, part);
+    } else if (!pair) {
+        energy = pd_penalty_add_role(&contact->frozen, contact->points, role, movers, part);
+    } else {
+        real at[12];
+        pd_contact_limits limits;
+        pd_contact_update_gather_record(pair, contact->points, at, &limits);
+        energy = pd_contact_add_corner(&contact->law, &limits, pair->kind, at, role % 4, movers, part);
+    }
+    for (int i = 0; i < 9; i++) sum[i] += (i < 3 ? weight : size) * part[i];
+    return (double)(size * energy);
+}
+
+/* The share of a vertex in the energy of such a pair where it goes by -d, d of length `length`; infinite where the pair could close on the way. */
+PD_UPDATE_INLINE double pd_vertex_update_carried_energy(const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, int vertex, int role,
+                                                        int lagged, real weight, const real d[3], real length) {
+    const pd_contact_record *pair = lagged || contact->frozen.stiffness > 0 ? NULL : contact->records + role / 4;
+    const int *points = lagged ? contact->lagged.points + role / 4 * 4 : pair ? pair->points : contact->frozen.at.points + role / 4 * 4;
+    real size = pd_fabs(weight), sign = weight < 0 ? (real)-1 : (real)1, way[3] = {sign * d[0], sign * d[1], sign * d[2]};
+    real movers = pd_vertex_update_carriers(sweep, &contact->embedding, points, vertex);
+    if (lagged) return (double)(size * pd_vertex_update_friction_energy(contact, role, movers, way));
+    if (!pair) return (double)(size * pd_penalty_energy_of_role(&contact->frozen, contact->points, role, movers, way));
+    if (pd_vertex_update_room(contact, pair) > movers * length) return 0.0;
+    if (contact->reach && movers * length > 2 * contact->reach[vertex]) return (double)INFINITY;
+    real at[12];
+    pd_contact_limits limits;
+    pd_contact_update_gather_record(pair, contact->points, at, &limits);
+    pd_vertex_update_shift(pair->kind, role % 4, movers, way, at);
+    pd_nearest nearest = pd_contact_nearest_of(pair->kind, at);
+    if (nearest.distance >= limits.separation + limits.activation) return 0.0;
+    return (double)(size * (pd_contact_energy(contact->law, limits, pair->kind, pd_points4_load(at), nearest) / movers));
+}
+
+/* Both of all pairs of the points that a vertex carries, as of its own below. */
+PD_UPDATE_FUNCTION double pd_vertex_update_carried_contact(const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, int vertex,
+                                                           int lane, int lanes, real sum[9]) {
+    const pd_embedding *embedding = &contact->embedding;
+    double energy = 0.0;
+    for (int i = 0; i < 9; i++) sum[i] = 0;
+    for (int k = embedding->start[vertex] + lane; k < embedding->start[vertex + 1]; k += lanes)
+        for (int lagged = 0; lagged < (contact->lagged.n > 0 ? 2 : 1); lagged++) {
+            const pd_incidence *of = lagged ? &contact->lagged_incidence : &contact->incidence;
+            int point = embedding->points[k];
+            for (int r = of->start[point]; r < of->start[point + 1]; r++)
+                energy += pd_vertex_update_add_carried(sweep, contact, vertex, of->roles[r], lagged, embedding->shares[k], sum);
+        }
+    if (lanes > 1)
+        for (int i = 0; i < 9; i++) sum[i] = (real)PD_UPDATE_TOTAL(lanes, (double)sum[i]);
+    return PD_UPDATE_TOTAL(lanes, energy);
+}
+
+PD_UPDATE_FUNCTION double pd_vertex_update_carried_contact_energy(const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, int vertex,
+                                                                  int lane, int lanes, const real d[3]) {
+    const pd_embedding *embedding = &contact->embedding;
+    real length = pd_vertex_update_length(d);
+    double energy = 0.0;
+    for (int k = embedding->start[vertex] + lane; k < embedding->start[vertex + 1]; k += lanes)
+        for (int lagged = 0; lagged < (contact->lagged.n > 0 ? 2 : 1); lagged++) {
+            const pd_incidence *of = lagged ? &contact->lagged_incidence : &contact->incidence;
+            int point = embedding->points[k];
+            for (int r = of->start[point]; r < of->start[point + 1]; r++)
+                energy += pd_vertex_update_carried_energy(sweep, contact, vertex, of->roles[r], lagged, embedding->shares[k], d, length);
+        }
+    return PD_UPDATE_TOTAL(lanes, energy);
+}
+
+#endif
+
 /* sum [9] = gradient and block of all pairs of a vertex, as those of its elements. Returns its share of their energy. */
-PD_UPDATE_FUNCTION double pd_vertex_update_contact(const pd_model *model, const pd_vertex_sweep *sweep, const pd_contact_sweep *contact,
-                                                   int vertex, int lane, int lanes, real sum[9]) {
+PD_UPDATE_FUNCTION double pd_vertex_update_own_contact(const pd_model *model, const pd_vertex_sweep *sweep, const pd_contact_sweep *contact,
+                                                       int vertex, int lane, int lanes, real sum[9]) {
     const pd_incidence *incidence = &contact->incidence;
     double energy = 0.0;
     for (int i = 0; i < 9; i++) sum[i] = 0;
@@ -153,9 +266,9 @@ PD_UPDATE_FUNCTION double pd_vertex_update_contact(const pd_model *model, const 
 }
 
 /* The share of a vertex in the energy of its pairs where it goes by -d. */
-PD_UPDATE_FUNCTION double pd_vertex_update_contact_energy(const pd_model *model, const pd_vertex_sweep *sweep,
-                                                          const pd_contact_sweep *contact, int vertex, int lane, int lanes,
-                                                          const real d[3]) {
+PD_UPDATE_FUNCTION double pd_vertex_update_own_contact_energy(const pd_model *model, const pd_vertex_sweep *sweep,
+                                                              const pd_contact_sweep *contact, int vertex, int lane, int lanes,
+                                                              const real d[3]) {
     const pd_incidence *incidence = &contact->incidence;
     real length = 2 * pd_vertex_update_length(d); // two partners at the most
     double sum = 0.0;
@@ -179,6 +292,23 @@ PD_UPDATE_FUNCTION double pd_vertex_update_contact_energy(const pd_model *model,
     }
     sum += pd_vertex_update_all_friction_energy(model, sweep, contact, vertex, lane, lanes, d);
     return PD_UPDATE_TOTAL(lanes, sum);
+}
+
+/* The same of its own pairs, or of those of the points that it carries, of which it may be one itself. */
+PD_UPDATE_INLINE double pd_vertex_update_contact(const pd_model *model, const pd_vertex_sweep *sweep, const pd_contact_sweep *contact,
+                                                 int vertex, int lane, int lanes, real sum[9]) {
+#if PD_UPDATE_CARRIES
+    if (contact->embedding.start) return pd_vertex_update_carried_contact(sweep, contact, vertex, lane, lanes, sum);
+#endif
+    return pd_vertex_update_own_contact(model, sweep, contact, vertex, lane, lanes, sum);
+}
+
+PD_UPDATE_INLINE double pd_vertex_update_contact_energy(const pd_model *model, const pd_vertex_sweep *sweep,
+                                                        const pd_contact_sweep *contact, int vertex, int lane, int lanes, const real d[3]) {
+#if PD_UPDATE_CARRIES
+    if (contact->embedding.start) return pd_vertex_update_carried_contact_energy(sweep, contact, vertex, lane, lanes, d);
+#endif
+    return pd_vertex_update_own_contact_energy(model, sweep, contact, vertex, lane, lanes, d);
 }
 
 /* d of a vertex that touches: no farther than its reach. */

@@ -172,6 +172,15 @@ PD_FUNCTION void pd_vertex_update_commit(const pd_vertex_sweep *sweep, const pd_
     int vertex = sweep->vertices[update];
     if (!sweep->may_touch[update] || !pd_vertex_update_touches(contact, vertex)) return;
     const real *d = direction + 3 * (size_t)vertex;
+    if (PD_UPDATE_CARRIES && contact->embedding.start) {
+        const pd_embedding *embedding = &contact->embedding;
+        for (int k = embedding->start[vertex]; k < embedding->start[vertex + 1]; k++) {
+            size_t point = (size_t)embedding->points[k];
+            for (size_t c = 0; c < 3; c++) contact->points[3 * point + c] -= embedding->shares[k] * d[c];
+            if (contact->moved) contact->moved[point] += pd_fabs(embedding->shares[k]) * pd_vertex_update_length(d);
+        }
+        return;
+    }
     for (int c = 0; c < 3; c++) contact->points[3 * (size_t)vertex + (size_t)c] -= d[c];
     if (contact->moved) contact->moved[vertex] = pd_vertex_update_length(d);
 }

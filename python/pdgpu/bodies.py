@@ -340,8 +340,11 @@ class Body(GuardedAttributes):
             Let the nearest tet carry what lies outside of all of them, with negative weights: what is far from its tet swings far. By
             default that is an error.
         collides : bool
-            Let the surface stand for that of the body before the judge (`certify`) and in contact, which `ProxyContact` alone does with
-            it; other contacts refuse the scene. `Simulation.contacts` looks at the body's own surface.
+            Let the surface stand for that of the body before the judge (`certify`), for `Simulation.contacts` and in contact: with
+            BarrierContact and PenaltyContact its points, edges and triangles push, and the vertices get what they carry of that; with
+            `ProxyContact` as it says. Under PenaltyContact a body knows of no inside of its own then: what of it meets itself is pushed
+            back by nearness and by the way it came. ProjectiveContact, TwoWayContact and XPBD refuse the scene,
+            VertexBlockDescent, BlockJacobi and GradientDescent on a GPU.
 
         Returns
         -------

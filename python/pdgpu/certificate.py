@@ -145,7 +145,7 @@ def certify(
         As for `find_intersections`. Or a Scene instead of triangles: its surfaces, rods and particles, and its obstacle meshes, whose
         vertices are numbered after those of the bodies (`SceneSurface`), and its other obstacles, which go by their names.
         `SignedDistanceField` is not looked at. A surface embedded in a solid with `collides` stands for that of the solid; its points
-        are numbered after all of these.
+        are numbered between the bodies' vertices and those of the obstacle meshes.
     times : array_like, shape (frames,), optional
         s; where the obstacles are at each frame. Needed where one of them moves.
     separation : float
@@ -221,12 +221,8 @@ def certify(
 def judged_parts(scene, fixed=None):
     """JudgedScene, JudgedLayers and SceneSurface of what collides. `fixed` marks vertices of the bodies; those of obstacles are."""
     parts = (*scene.bodies, *scene.obstacles)
-    surface = SceneSurface(scene, [place for place, part in enumerate(parts) if part.collides], embedded=True)
-    held = np.zeros(scene.n_vertices, np.uint8) if fixed is None else np.asarray(fixed, np.uint8)
-    carried = [(abs(matrix) @ (held[rows] == 0) == 0.0).astype(np.uint8) for rows, matrix in surface.carried]
-    still = np.ones(len(surface.rest) - sum(map(len, carried)), np.uint8)
-    still[: scene.n_vertices] = held
-    still = np.concatenate([still, *carried])
+    surface = SceneSurface(scene, [place for place, part in enumerate(parts) if part.collides])
+    still = surface.held(np.zeros(scene.n_vertices, bool) if fixed is None else fixed).astype(np.uint8)
     judged = JudgedScene(len(still), surface.triangles, surface.edges, surface.particles, still, surface.radii)
     return judged, JudgedLayers(judged, [(surface.names[place], shape) for place, shape in surface.shapes]), surface
 

@@ -27,9 +27,9 @@ CLOSEST = {
 @dataclass(frozen=True, eq=False, repr=False)
 class ContactForces(Contacts):
     """Contacts with their forces; made by `Simulation.contact_forces`. Vertices are numbered as in `Contacts`, but behind those of the
-    bodies come all driven points: vertices of obstacle meshes and boxes, centres of spheres, ends of the axes of capsules, of planes a
-    point and the normal, and of grids of distances four points. Distances and closest points are those of the surfaces of spheres and
-    capsules.
+    bodies and the points of embedded surfaces come all driven points: vertices of obstacle meshes and boxes, centres of spheres, ends of
+    the axes of capsules, of planes a point and the normal, and of grids of distances four points. Distances and closest points are those of
+    the surfaces of spheres and capsules.
 
     Attributes
     ----------
@@ -43,9 +43,13 @@ class ContactForces(Contacts):
         mu times the normal force where the step began, N, which |friction_force| is at most.
     forces : ndarray, shape (n, 3)
         On each vertex of the bodies, N: the sum over its contacts, what the vertices of the pairs get of the mollifier of nearly
-        parallel edges, and the friction also of pairs that no longer act.
+        parallel edges, and the friction also of pairs that no longer act; of embedded points what they come to on the vertices, W^T f.
     pressure : ndarray, shape (n,)
         |forces| over the area that a vertex stands for at rest, Pa; nan where it has none.
+    point_forces : ndarray, shape (n + k, 3)
+        The same on vertices and embedded points as they are touched, N.
+    point_pressure : ndarray, shape (n + k,)
+        Of these, Pa.
     """
 
     normal_force: np.ndarray
@@ -54,6 +58,8 @@ class ContactForces(Contacts):
     friction_limit: np.ndarray
     forces: np.ndarray
     pressure: np.ndarray
+    point_forces: np.ndarray
+    point_pressure: np.ndarray
 
     _per_pair = (*Contacts._per_pair, "normal_force", "friction_force", "slip", "friction_limit")
 
@@ -61,7 +67,8 @@ class ContactForces(Contacts):
 def forces_of(simulation):
     """What `Simulation.contact_forces` says."""
     scene, lagged = simulation._touching, simulation._backend.friction_columns()
-    x = np.concatenate([simulation.positions, simulation._backend.driven()])
+    x = simulation.positions
+    x = np.concatenate([x, scene.embedded(x.astype(np.float64)).astype(x.dtype), simulation._backend.driven()])
     measured = {PenaltyContact: _frozen, ProjectiveContact: _projected}.get(type(simulation.contact), _nearest)
     columns, weights, normal, points, distance, feature = measured(simulation, x)
     kind, vertices, gradient = columns["kind"], columns["vertices"], columns["gradient"]
@@ -73,7 +80,7 @@ def forces_of(simulation):
     points -= (radii * [1.0, -1.0])[:, :, None].astype(x.dtype) * normal[:, None]
 
     of_first = gradient[:, 0] + np.where((kind == EDGE_EDGE)[:, None], gradient[:, 1], 0.0)
-    n = scene.n_vertices
+    n = scene.n_moving
     forces = np.zeros((n + 1, 3))
     for rows, slopes in ((vertices, gradient), (lagged["vertices"], lagged["gradient"])):
         moving = (rows >= 0) & (rows < n)
@@ -102,6 +109,8 @@ def forces_of(simulation):
         rubbing["force"],
         rubbing["slip"],
         rubbing["strength"],
+        scene.onto_vertices(forces[:n]),
+        pressure[: scene.n_vertices],
         forces[:n],
         pressure,
     )

@@ -55,8 +55,9 @@ class ContactQueries:
 
         Notes
         -----
-        Surfaces of solids, triangles of shells, edges of rods, particles and obstacle meshes are tested with each other, vertices with
-        triangles and edges with edges, but for those that share a vertex and for those that are pinned throughout. Particles are not tested
+        Surfaces of solids, or those embedded in them with `collides`, triangles of shells, edges of rods, particles and obstacle meshes are
+        tested with each other, vertices with triangles and edges with edges, but for those that share a vertex and for those that are
+        pinned throughout. Particles are not tested
         with edges nor with each other, and no distance of two meshes is negative. All vertices are tested with the other obstacles, inside
         which the distance is negative. The pairs come from a broad phase that is kept and refitted from call to call, on the
         simulation's device; the positions go through the host.

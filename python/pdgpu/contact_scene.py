@@ -1,8 +1,8 @@
 """What of a scene touches, as the core takes it: points, edges and triangles of bodies and obstacles, and what a law needs of them.
 
-Vertices of the bodies come first, as in the scene; behind them lie driven points: the vertices of obstacle meshes and boxes, the centres
-of spheres and the ends of the axes of capsules, which have the collider's radius, of each plane a point and the unit normal, and of each
-grid of distances its first node and a point along each of its axes.
+Vertices of the bodies come first, as in the scene, and the points of the surfaces that are embedded in them; behind these lie driven
+points: the vertices of obstacle meshes and boxes, the centres of spheres and the ends of the axes of capsules, which have the collider's
+radius, of each plane a point and the unit normal, and of each grid of distances its first node and a point along each of its axes.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class ContactScene:
     Raises
     ------
     TypeError
-        A surface embedded in a body that collides; with another contact than a penalty an obstacle that is a grid of distances, which
-        have no distance to edges and triangles.
+        A surface embedded in a body that collides, with a contact that does not take it; with another contact than a penalty an obstacle
+        that is a grid of distances, which have no distance to edges and triangles.
     ValueError
         Two primitives of one body that are no farther apart at rest than the separation and its thickness; a thickness where the contact
         takes none; friction of a name that no body and no
@@ -56,18 +56,14 @@ class ContactScene:
         self.coefficients = _coefficients(contact.friction, self.names)
         self._parts = []  # of the driven points: a function of time, and how many they are
         self.n_vertices = scene.n_vertices
+        self.carriers, self.weights = surface.carriers, surface.weights
+        self.embedded = surface.embedded
+        self.n_moving = self.n_vertices + len(self.carriers)  # who follows vertices
         n = len(surface.rest)
         rest, owner, radii = [surface.rest], [surface.owner], [surface.radii]
         triangles, edges, particles, planes = [surface.triangles], [surface.edges], [surface.particles], []
         self._fields = []  # of each of the planes the grid of distances that it is, or None
         for body in scene.bodies:
-            for part in body.embeddings:
-                if part.collides:
-                    law = type(contact).__name__
-                    raise TypeError(
-                        f"contact: {law} acts on vertices and does not take {part.name!r}, which is embedded in {body.name!r} with "
-                        "collides=True; ProxyContact takes embedded points, and with collides=False the surface of the tets collides"
-                    )
             if body.thickness and body.collides and isinstance(contact, PenaltyContact):
                 raise ValueError(f"contact: body {body.name!r} has a thickness of {body.thickness:g} m, which PenaltyContact does not take")
         if len(surface.meshes):
@@ -106,13 +102,13 @@ class ContactScene:
             if body.parents is not None:
                 self._roots[body.slice] = body.slice.start + np.asarray(body.parents)
         self._fixed = np.ones(n, bool)
-        self._fixed[: self.n_vertices] = fixed
+        self._fixed[: len(surface.rest)] = surface.held(fixed)
         self.areas, self._edge_areas = SurfaceAreas(n, self.triangles, self.edges).of(self.rest)
         self._check_rest(contact)
 
     @property
     def n_driven(self):
-        return len(self.rest) - self.n_vertices
+        return len(self.rest) - self.n_moving
 
     def driven(self, time):
         """Where the driven points are at a time (s), (n_driven, 3) m."""
@@ -143,7 +139,9 @@ class ContactScene:
             "coefficients": self.coefficients,
             "projective": None,
             "two_way": None,
-            "asked": self.vertices[(self.vertices < self.n_vertices) & ~self._fixed[self.vertices]],
+            "asked": self.vertices[(self.vertices < self.n_moving) & ~self._fixed[self.vertices]],
+            "carriers": self.carriers,
+            "carrier_weights": self.weights,
         }
         for kind, rows in corners.items():
             name = {"vertices": "vertex", "edges": "edge", "triangles": "triangle"}[kind]
@@ -220,21 +218,32 @@ class ContactScene:
         for body in self._bodies:
             if body.type == "solid":  # an inner and an outer surface
                 links.append(body.mesh.tets[:, [0, 1, 1, 2, 2, 3]].reshape(-1, 2) + body.slice.start)
+        inner = np.arange(self.n_vertices, self.n_moving)  # or two surfaces in one solid
+        links.append(np.stack([inner, self.carriers[:, 0]], axis=1))
         rows = np.concatenate(links)
         graph = scipy.sparse.coo_matrix((np.ones(len(rows)), rows.T), shape=(len(self.rest),) * 2)
         return csgraph.connected_components(graph, directed=False)[1].astype(np.int32)
 
     def with_stiffness(self, contact, stiffness_of_vertices):
-        """`contact` with the stiffness that fits the scene: `automatic_stiffness` of the free vertices (n,) N/m that touch."""
-        touching = self.vertices[self.vertices < self.n_vertices]
-        return automatic_stiffness(contact, _known(self.areas, len(self.rest))[touching], stiffness_of_vertices[touching])
+        """`contact` with the stiffness that fits the scene: `automatic_stiffness` of the free vertices (n,) N/m that touch; an embedded
+        point is as stiff as its vertices are on the mean, by their weights."""
+        touching = self.vertices[self.vertices < self.n_moving]
+        shares = abs(self.weights) / np.abs(self.weights).sum(axis=1, keepdims=True)
+        stiffness = np.concatenate([stiffness_of_vertices, np.einsum("kj,kj->k", shares, stiffness_of_vertices[self.carriers])])
+        return automatic_stiffness(contact, _known(self.areas, len(self.rest))[touching], stiffness[touching])
+
+    def onto_vertices(self, forces):
+        """What forces (n_moving, 3) on vertices and the points that they carry come to on the vertices: W^T f."""
+        result = forces[: self.n_vertices].copy()
+        np.add.at(result, self.carriers, self.weights[:, :, None] * forces[self.n_vertices : self.n_moving, None])
+        return result
 
     def _check_rest(self, contact):
         """Within a body all pairs must be farther apart at rest than the separation."""
         if isinstance(contact, PenaltyContact):
             return
         law = contact._law() if hasattr(contact, "_law") else replace(contact, stiffness=1.0)
-        for place in range(int(self.owner[: self.n_vertices].max(initial=-1)) + 1):
+        for place in range(int(self.owner[: self.n_moving].max(initial=-1)) + 1):
             rows = [part[(self.owner[part] == place).all(axis=1)] for part in (self.triangles, self.edges)]
             mine = np.flatnonzero(self.owner == place)
             separation = contact.separation + self._bodies[place].thickness

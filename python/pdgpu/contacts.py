@@ -54,8 +54,9 @@ class Contacts:
         Places in `names` of the first and of the second.
     names : tuple of str
         Of all bodies, then of all obstacles.
-    positions : ndarray, shape (n + m, 3)
-        The simulation's, and after them those of the obstacle meshes in the order of the obstacles, m.
+    positions : ndarray, shape (n + k + m, 3)
+        The simulation's, after them the points of the embedded surfaces that stand for those of their bodies, and after these the vertices
+        of the obstacle meshes in the order of the obstacles, m.
     """
 
     kind_number: np.ndarray  # numbers, spelt out where somebody asks: 120 bytes a pair are most of what a search would have to write
@@ -95,7 +96,7 @@ class Contacts:
         return replace(self, **{name: getattr(self, name)[rows] for name in self._per_pair})
 
     def jacobian(self) -> scipy.sparse.csr_matrix:
-        """Derivative of the distances by the positions, scipy CSR (k, 3 (n + m)), column 3 i + axis for row i of `positions`.
+        """Derivative of the distances by the positions, scipy CSR with 3 columns for each row i of `positions`, 3 i + axis.
 
         Of a pair normal x weights at its four vertices, what moves a signed distance [Li et al. 2020, IPC, the normals of its contact
         constraints]. Colliders stand still here; of two edges on one line, and where a nearest feature changes, it is one of those on
@@ -155,8 +156,7 @@ class ContactSearch:
     def __init__(self, simulation, chosen, self_collision):
         self.surface = surface = SceneSurface(simulation._scene, chosen)
         self.dtype = simulation.dtype
-        fixed = np.ones(len(surface.rest), bool)  # obstacles are
-        fixed[: len(simulation._fixed)] = simulation._fixed
+        fixed = surface.held(simulation._fixed)
         self.phase = BroadPhase(
             surface.rest,
             surface.triangles,
@@ -172,7 +172,12 @@ class ContactSearch:
         )
         asked = self.phase.vertices[~fixed[self.phase.vertices]]  # the vertices that colliders are asked about
         places = np.array([place for place, _ in surface.shapes], np.int32)
-        self._core = self.phase.proximity(len(simulation._fixed), owner=surface.owner, asked=asked, collider_owner=places)
+        n, rows, weights = len(simulation._fixed), None, None
+        if len(surface.carriers):  # the vertices are points as well
+            own = np.where(np.arange(4) == 0, np.arange(n)[:, None], -1)
+            rows = np.concatenate([own, surface.carriers]).astype(np.int32)
+            weights = np.concatenate([np.eye(1, 4).repeat(n, axis=0), surface.weights]).astype(simulation.dtype)
+        self._core = self.phase.proximity(n, owner=surface.owner, asked=asked, collider_owner=places, rows=rows, weights=weights)
 
     def find(self, simulation, distance, unique):
         time = simulation.time

@@ -55,6 +55,7 @@ class VertexBlockDescent(TimeStepSolver):
     rigid = True
     devices = ("cpu", "cuda")
     contacts = (*LAWS, PENALTY, *AFTER)
+    embedded = ("cpu",)
     linear = None
 
     def __post_init__(self):
@@ -80,6 +81,7 @@ class _AllAtOnce(TimeStepSolver):
     rigid = True
     devices = ("cpu", "cuda")
     contacts = (*LAWS, PENALTY, *AFTER)
+    embedded = ("cpu",)
     linear = None
 
     def __post_init__(self):

@@ -53,7 +53,7 @@ class Embedding:
     n_vertices : int
         Of the body.
     collides : bool
-        Whether it stands for the surface of the body in contact and before the judge.
+        Whether it stands for the surface of the body in contact, before the judge and for `Simulation.contacts`.
     """
 
     name: str

@@ -31,7 +31,16 @@ from pdgpu.records import COLUMNS, StepRecord
 from pdgpu.rigid_state import add_rigid_inertia, follow_pins, warn_of_turns
 from pdgpu.scene import Scene
 from pdgpu.snapshots import Snapshot, snapshot_of
-from pdgpu.solver_support import check_contact, check_rigid, check_slides, check_support, settings_of, warn_idle_acceleration, with_region
+from pdgpu.solver_support import (
+    check_contact,
+    check_embedded,
+    check_rigid,
+    check_slides,
+    check_support,
+    settings_of,
+    warn_idle_acceleration,
+    with_region,
+)
 from pdgpu.solvers import XPBD, Newton, ProjectiveDynamics
 from pdgpu.state import State
 from pdgpu.tables import scene_numbers
@@ -221,6 +230,7 @@ class Simulation(
         self._rigid, arms, self._rigid_rows = scene.rigid()
         check_rigid(self.solver, scene, self.dt, contact)
         check_slides(self.solver, self._subspace, contact)
+        check_embedded(self.solver, scene, contact, device)
         self._colours = colours
         if colours is None and hasattr(self.solver, "colouring"):
             self._colours = vertex_colours([group[0] for group in groups.values()], len(self._masses), self.solver.colouring)

@@ -11,12 +11,22 @@ from pdgpu.backends import device_parts
 from pdgpu.contact import LAWS, BarrierContact
 from pdgpu.joint_elements import Slide, Swing
 from pdgpu.linear_solvers import AJacobi, Direct, Jacobi, chebyshev_settings, check_order, linear_settings
+from pdgpu.proxy_contact import ProxyContact
 from pdgpu.rigid_bodies import RigidBody
 from pdgpu.schur import SchurDirect
 from pdgpu.solvers import SOLVERS, Newton, ProjectiveDynamics, VertexBlockDescent
 from pdgpu.time_step_solver import AFTER, DRIVERS, INITIALIZATIONS, PENALTY, PROXIES
 
-__all__ = ["check_contact", "check_rigid", "check_slides", "check_support", "settings_of", "warn_idle_acceleration", "with_region"]
+__all__ = [
+    "check_contact",
+    "check_embedded",
+    "check_rigid",
+    "check_slides",
+    "check_support",
+    "settings_of",
+    "warn_idle_acceleration",
+    "with_region",
+]
 
 
 def _linear_of(solver):
@@ -89,6 +99,27 @@ def check_contact(solver, contact, dt=1.0):
         )
     if law in DRIVERS and solver.tolerance > 0.0:
         raise ValueError(f"tolerance: {law} ends a step by its own; give the solver tolerance=0, got {solver.tolerance}")
+
+
+def check_embedded(solver, scene, contact, device):
+    """TypeError where a solver or a contact does not act on a surface embedded in a solid with `collides`, RuntimeError where not on that
+    device."""
+    parts = [part for body in scene.bodies if body.collides for part in body.embeddings if part.collides]
+    if contact is None or not parts or isinstance(contact, ProxyContact):
+        return
+    which = f"{parts[0].name!r}, which is embedded in {parts[0].body!r} with collides=True"
+    if type(contact).__name__ not in (*LAWS, PENALTY):
+        why = "weighs pairs by the masses of their vertices" if type(contact).__name__ in DRIVERS else "moves vertices one by one"
+        raise TypeError(
+            f"contact: {type(contact).__name__} {why} and does not take {which}; BarrierContact, PenaltyContact and ProxyContact do, and "
+            "with collides=False the surface of the tets collides"
+        )
+    if not getattr(solver, "embedded", ()):
+        able = ", ".join(kind.__name__ for kind in SOLVERS if getattr(kind, "embedded", ()))
+        raise TypeError(f"contact: {type(solver).__name__} moves the vertices of a pair alone and does not take {which}; {able} do")
+    if device_parts(device)[0] not in solver.embedded:
+        able = ", ".join(kind.__name__ for kind in SOLVERS if device_parts(device)[0] in getattr(kind, "embedded", ()))
+        raise RuntimeError(f"device: {type(solver).__name__} with {which} runs on 'cpu' only, not on {device!r}; {able} do")
 
 
 def warn_idle_acceleration(solver, stacklevel):

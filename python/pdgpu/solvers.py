@@ -95,6 +95,7 @@ class ProjectiveDynamics(TimeStepSolver):
     linear_solvers = (*LINEAR_SOLVERS, SchurDirect)
     devices = ("cpu", "cuda")
     contacts = (*LAWS, PENALTY, *DRIVERS, *AFTER, PROXIES)
+    embedded = ("cpu", "cuda")
 
     def __post_init__(self):
         check_outer(self)
@@ -135,6 +136,7 @@ class Newton(TimeStepSolver):
     rigid = True
     devices = ("cpu", "cuda")
     contacts = (*LAWS, PENALTY, *AFTER)
+    embedded = ("cpu", "cuda")
     chebyshev = None
 
     def __post_init__(self):
@@ -172,6 +174,7 @@ class NonlinearCG(TimeStepSolver):
     linear_solvers = ()
     devices = ("cpu", "cuda")
     contacts = (*LAWS, PENALTY, *AFTER)
+    embedded = ("cpu", "cuda")
     linear = chebyshev = None
 
     def __post_init__(self):
@@ -269,6 +272,7 @@ class QuasiNewton(TimeStepSolver):
     rigid = True
     devices = ("cpu", "cuda")
     contacts = (*LAWS, PENALTY, *AFTER)
+    embedded = ("cpu", "cuda")
     chebyshev = None
 
     def __post_init__(self):
@@ -371,6 +375,7 @@ class ADMM(TimeStepSolver):
     linear_solvers = (Direct,)
     devices = ("cpu", "cuda")
     contacts = (*LAWS, *AFTER)
+    embedded = ("cpu", "cuda")
     chebyshev = None
 
     def __post_init__(self):
@@ -399,7 +404,8 @@ def capabilities() -> dict[str, Any]:
     -------
     dict
         Name of the solver -> dict with "materials", "linear", "contacts" and "devices", lists of names, and "rigid", a bool, which
-        holds on all of its devices.
+        holds on all of its devices; "embedded", the devices on which surfaces embedded in solids collide by BarrierContact and, where it
+        takes that, PenaltyContact.
     """
     return {
         solver.__name__: {
@@ -408,6 +414,7 @@ def capabilities() -> dict[str, Any]:
             "contacts": list(getattr(solver, "contacts", ())),
             "devices": list(solver.devices),
             "rigid": bool(getattr(solver, "rigid", False)),
+            "embedded": list(getattr(solver, "embedded", ())),
         }
         for solver in SOLVERS
     }

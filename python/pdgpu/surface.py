@@ -12,48 +12,57 @@ __all__ = ["SceneSurface"]
 class SceneSurface:
     """Surfaces of solids, triangles of shells, edges of rods, particles, and obstacle meshes.
 
-    Vertices are numbered as in the scene, those of the obstacle meshes after them, in the order of the obstacles, and after these embedded
-    points.
+    A surface that is embedded in a solid with `collides` stands for the solid's own. Vertices are numbered as in the scene, after them the
+    points of such surfaces, in the order of the bodies, and after these the vertices of the obstacle meshes, in the order of the obstacles.
 
     Parameters
     ----------
     scene : Scene
     chosen : collection of int, optional
         Places in `names`: the others keep their numbers and have no triangles, edges or particles. All where it is left out.
-    embedded : bool
-        Let the surfaces that are embedded in a solid with `collides` stand for its own. Otherwise no embedded point is there.
 
     Attributes
     ----------
     names : tuple of str
         Of all bodies, then of all obstacles.
     triangles, edges, particles : ndarray of int, shapes (t, 3), (r, 2), (p,)
-    owner : ndarray of int32, shape (n + m + k,)
+    owner : ndarray of int32, shape (n + k + m,)
         Place in `names` of every vertex.
-    rest : ndarray, shape (n + m + k, 3)
+    rest : ndarray, shape (n + k + m, 3)
         As added to the scene, m.
-    radii : ndarray, shape (n + m + k,)
+    radii : ndarray, shape (n + k + m,)
         Half the thickness of the body of every vertex, m; 0 of obstacle meshes.
     meshes : list of (bool, TriangleMesh)
         The obstacles that are meshes, each behind whether it is chosen.
-    carried : list of (slice, csr matrix)
-        Of every embedded surface the vertices of its body and W over them; in all k points.
+    carriers : ndarray of int32, shape (k, 4)
+        The vertices that carry each embedded point.
+    weights : ndarray, shape (k, 4)
+        Of these.
     shapes : list of (int, Collider)
         The chosen obstacles that are not, each behind its place in `names`.
     """
 
-    def __init__(self, scene, chosen=None, embedded=False):
+    def __init__(self, scene, chosen=None):
         self.names = scene.names
         chosen = range(len(self.names)) if chosen is None else chosen
         n = scene.n_vertices
-        self.meshes, self.shapes, self.carried = [], [], []
+        self.meshes, self.shapes = [], []
+        carriers, weights = [np.zeros((0, 4), np.int32)], [np.zeros((0, 4))]
         triangles, edges, particles = [np.zeros((0, 3), np.int32)], [np.zeros((0, 2), np.int32)], [np.zeros(0, np.int32)]
         rest, owner = [body.points for body in scene.bodies], [np.full(len(body.points), i) for i, body in enumerate(scene.bodies)]
         for place, body in enumerate(scene.bodies):
             if place not in chosen:
                 continue
             first = body.slice.start
-            if embedded and any(part.collides for part in body.embeddings):
+            carried = [part for part in body.embeddings if part.collides]
+            for part in carried:
+                carriers.append(part.vertices + first)
+                weights.append(part.weights)
+                triangles.append(part.triangles + n)
+                rest.append(part.points)
+                owner.append(np.full(len(part.points), place))
+                n += len(part.points)
+            if carried:
                 continue
             if body.type == "particles":
                 particles.append(np.arange(first, body.slice.stop))
@@ -73,26 +82,29 @@ class SceneSurface:
             rest.append(collider.mesh.points)
             owner.append(np.full(len(rest[-1]), place))
             n += len(rest[-1])
-        for place, body in enumerate(scene.bodies):
-            for part in body.embeddings:
-                if not (embedded and part.collides and place in chosen):
-                    continue
-                self.carried.append((body.slice, part.matrix))
-                triangles.append(part.triangles + n)
-                rest.append(part.points)
-                owner.append(np.full(len(part.points), place))
-                n += len(part.points)
         self.triangles, self.edges, self.particles = (np.concatenate(rows) for rows in (triangles, edges, particles))
+        self.carriers, self.weights = np.concatenate(carriers).astype(np.int32), np.concatenate(weights)
         self.rest = np.concatenate(rest) if rest else np.zeros((0, 3))
         self.owner = np.concatenate(owner).astype(np.int32) if owner else np.zeros(0, np.int32)
         thickness = np.zeros(len(self.names))
         thickness[: len(scene.bodies)] = [body.thickness for body in scene.bodies]
         self.radii = 0.5 * thickness[self.owner]
 
+    def embedded(self, x):
+        """The embedded points (k, 3) that positions x (n, 3) of the bodies carry."""
+        return np.einsum("kj,kjc->kc", self.weights, x[self.carriers])
+
     def positions(self, x, time):
-        """Positions x (n, 3) of the bodies, m, and after them those of the obstacle meshes at a time (s); at rest where not chosen; and
-        of the embedded points."""
-        return np.concatenate([x, self.driven(time), *(matrix @ x[rows] for rows, matrix in self.carried)])
+        """Positions x (n, 3) of the bodies, m, those of the embedded points, and those of the obstacle meshes at a time (s); these at rest
+        where they are not chosen."""
+        return np.concatenate([x, self.embedded(x), self.driven(time)])
+
+    def held(self, fixed):
+        """Which of the vertices (n + k + m,) nothing moves, where `fixed` (n,) of the bodies' are: the obstacles', and points that no free
+        vertex carries."""
+        fixed = np.asarray(fixed, bool)
+        carried = (fixed[self.carriers] | (self.weights == 0.0)).all(axis=1)
+        return np.concatenate([fixed, carried, np.ones(len(self.rest) - len(fixed) - len(carried), bool)])
 
     def driven(self, time):
         """The positions (m, 3) of the obstacle meshes alone."""
