@@ -13,6 +13,7 @@ LINEAR = {
     "pcg": pdgpu.PCG(iterations=30),
     "jacobi": pdgpu.Jacobi(iterations=40),
     "gauss-seidel": pdgpu.GaussSeidel(iterations=10),
+    "a-jacobi": pdgpu.AJacobi(order=2, iterations=20),
 }
 
 
