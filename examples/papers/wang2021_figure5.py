@@ -8,7 +8,7 @@ iterations; how large the forces are that are left, over iterations and over sec
 the setup not). Deep in the crease proxies come and go for ever, and so some force is left. In the paper an inner iteration finds
 contact anew too; here it renews the rotations alone.
 
-python examples/papers/wang2021_figure5.py [--out FOLDER] [--quick] [--spacing M]
+python examples/papers/wang2021_figure5.py [--out FOLDER] [--quick] [--spacing M] [--apart M]
 """
 
 import argparse
@@ -26,13 +26,14 @@ parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--out", default="out")
 parser.add_argument("--quick", action="store_true", help="a coarse grid, and four iterations")
 parser.add_argument("--spacing", type=float, help="side of the cubes of the grid, m; 0.0034 is half a million tets")
+parser.add_argument("--apart", type=float, default=0.012, help="skin that is nearer to other skin at rest does not collide with it, m")
 options = parser.parse_args()
 os.makedirs(options.out, exist_ok=True)
 SPACING = options.spacing or (0.011 if options.quick else 0.0065)
 ITERATIONS, STIFFNESS, ACTIVE = 4 if options.quick else 30, 500.0, 2e4
 LATER = 2 if options.quick else 3
 
-model = elbow(SPACING)
+model = elbow(SPACING, options.apart)
 arm = model.scene["arm"]
 free = model.simulation(pdgpu.Direct(), 8)
 for k in range(6):
@@ -92,8 +93,8 @@ for name, (left, seconds, *_) in found.items():
     panels[1, 1].plot(left, ".-", label=name)
     panels[1, 2].plot(seconds[1:], left[1:], ".-")
 panels[1, 1].legend(frameon=False, ncols=2)
-panels[1, 1].set_ylim(top=20.0)
 panels[1, 1].set(xlabel="iterations", ylabel="forces that are left", yscale="log")
+panels[1, 1].set_ylim(top=20.0)
 panels[1, 2].set(xlabel="s", yscale="log", xscale="log")
 for axes in panels[1, 1:]:
     axes.spines[["top", "right"]].set_visible(False)

@@ -58,8 +58,9 @@ def skin_of_arm(around=48):
     return pdgpu.Mesh(points, triangles=np.concatenate([np.stack([a, b, a + around], 1), np.stack([b, b + around, a + around], 1), *caps]))
 
 
-def elbow(spacing):
-    """A straight arm in a grid of cubes of that side, m, six tets each; its forearm turns about z through the middle of the arm."""
+def elbow(spacing, apart=0.012):
+    """A straight arm in a grid of cubes of that side, m, six tets each; its forearm turns about z through the middle of the arm.
+    `apart`: what is nearer to each other at rest does not collide, m."""
     skin = skin_of_arm()
     size = np.array([2 * LENGTH, 2 * RADIUS, 2 * RADIUS]) + 2 * spacing
     cells = np.ceil(size / spacing).astype(int)
@@ -88,7 +89,7 @@ def elbow(spacing):
     x, y, z = mesh.points.T
     under = RADIUS * (1.0 - 0.12 * np.exp(-((x / 0.04) ** 2))) - np.hypot(y, z)  # the skin
     prone = np.flatnonzero((y > -0.1 * RADIUS) & (np.abs(x) < 0.08) & (under < 1.5 * spacing))
-    return Model(scene, "fold", pdgpu.RestField("skin", spacing=0.003, apart=0.012), prone, skin.triangles, pose)
+    return Model(scene, "fold", pdgpu.RestField("skin", spacing=0.003, apart=apart), prone, skin.triangles, pose)
 
 
 def mouth(spacing):
@@ -129,6 +130,7 @@ def mouth(spacing):
         body.attach(body.embed(bone, name=name), frame=frame, stiffness=2e3)
     inside = (np.abs(x) < 0.028 + 1e-9) & (z > 0.014 - side)
     proxies = np.intersect1d(np.flatnonzero(inside & (near < 0.51 * side)), flesh.surface)
-    rows = np.where(z > depth - 1.5 * spacing, 3.6, 1.6)  # a lip is pushed out forwards, too
-    prone = np.flatnonzero((np.abs(x) < 0.028 + 1.5 * spacing) & (z > 0.014 - 1.5 * spacing) & (near < rows * side))
+    front = z > depth - 1.5 * spacing  # a lip is pushed out forwards, too
+    high = np.where(front, 0.5 * side + max(0.008, 3.1 * spacing), 1.6 * side)
+    prone = np.flatnonzero((np.abs(x) < 0.028 + 1.5 * spacing) & (z > 0.014 - 1.5 * spacing) & (near < high))
     return Model(scene, proxies, pdgpu.RestField("flesh", spacing=0.6 * spacing, apart=1.5 * spacing), prone, flesh.surface, pose)
