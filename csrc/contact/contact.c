@@ -231,17 +231,26 @@ pd_status pd_contact_find(pd_contact *self, const real *x) {
     double begun = pd_seconds();
     PD_TRY(pd_contact_set_points(self, x, self->ahead ? self->targets : self->driven, self->surface->points));
     if (self->interval >= 0) return PD_OK;
-    PD_TRY(pd_proximity_update(self->proximity, self->reach, SEARCH_FACTOR * self->reach, &searched));
+    if (self->listed && self->lasting > 0.0) {
+        PD_TRY(pd_proximity_update(self->proximity, -HUGE_VAL, 0.0, &searched));
+        self->holds = pd_proximity_lower(self->proximity, self->holds);
+        if (self->holds > self->reach) goto timed;
+        self->listed = 0;
+    }
+    double reach = self->lasting > 0.0 ? self->lasting : self->reach;
+    PD_TRY(pd_proximity_update(self->proximity, reach, SEARCH_FACTOR * reach, &searched));
     self->searches += searched;
     if (self->listed && !searched && !(pd_proximity_moved(self->proximity) > 0.0)) return PD_OK;
     self->listed = self->n = 0;
-    PD_TRY(pd_proximity_activate(self->proximity, self->reach));
+    PD_TRY(pd_proximity_activate(self->proximity, reach));
     const pd_active_pairs *active = pd_proximity_active(self->proximity, &n);
     PD_TRY(pd_contact_make_room(self, n));
     PD_TRY(pd_contact_describe(self->context, &self->scene, active, (int)n, &self->columns));
     PD_TRY(pd_proximity_incidence(self->proximity, self->columns.points, &self->incidence));
     self->n = (int)n;
     self->listed = 1;
+    self->holds = reach;
+timed:
     self->culling += pd_seconds() - begun;
 done:
     return status;

@@ -45,6 +45,7 @@ enum { PD_TWO_WAY_DISTANCES, PD_TWO_WAY_IMPACT };
 typedef struct pd_two_way_description {
     int steps;         /* most of an update; 0: the law acts, or projections do */
     int sweeps;        /* of a backward step */
+    int patience;      /* steps after which sweeps double, each time; 0: they stay */
     int every;         /* iterations of the solver from one update to the next; 0: one at the end of a step */
     int multipliers;   /* PD_TWO_WAY_GAUSS_SEIDEL, .. */
     int lengths_by;    /* PD_TWO_WAY_DISTANCES, .. */
@@ -229,8 +230,12 @@ pd_status pd_contact_describe_pairs(const pd_contact *contact, const pd_active_p
 
 /* What a law knows of the points. */
 const pd_contact_scene *pd_contact_scene_of(const pd_contact *contact);
-/* From now on the pairs that are found are all pairs nearer than this, m, radii subtracted. */
-void pd_contact_list_up_to(pd_contact *contact, double reach);
+/* From now on the pairs that are found are all pairs nearer than `reach`, m, radii subtracted, and some that are farther: a list of all nearer than
+ * `lasting` stays until points have gone so far that it no longer holds all of them. The next is made anew, whatever was found before, so
+ * that it follows from where the points are alone. */
+void pd_contact_list_up_to(pd_contact *contact, double reach, double lasting);
+/* `reach`; and up to what all pairs were found, m, at least that. */
+double pd_contact_lists_up_to(const pd_contact *contact);
 double pd_contact_listed_up_to(const pd_contact *contact);
 /* Every pair nearer than this, m, is among those that are found without another search: D of proximity.h. */
 double pd_contact_searched_up_to(const pd_contact *contact);

@@ -105,12 +105,14 @@ pd_status pd_contact_describe_pairs(const pd_contact *self, const pd_active_pair
 
 const pd_contact_scene *pd_contact_scene_of(const pd_contact *self) { return &self->scene; }
 
-void pd_contact_list_up_to(pd_contact *self, double reach) {
-    self->listed = self->listed && self->reach == reach;
-    self->reach = reach;
+void pd_contact_list_up_to(pd_contact *self, double reach, double lasting) {
+    self->listed = 0;
+    self->reach = reach, self->lasting = lasting;
 }
 
-double pd_contact_listed_up_to(const pd_contact *self) { return self->reach; }
+double pd_contact_lists_up_to(const pd_contact *self) { return self->reach; }
+
+double pd_contact_listed_up_to(const pd_contact *self) { return self->holds; }
 
 double pd_contact_searched_up_to(const pd_contact *self) { return pd_proximity_reach(self->proximity); }
 

@@ -14,7 +14,9 @@ struct pd_contact {
     int n_vertices, n_moving, n_driven; /* n_moving: vertices and the points that they carry */
     double culling;                     /* s spent in finding pairs that are near, so far */
     int by_reach, widened;              /* the guard; pd_contact_widen */
-    double reach; /* the distance up to which all pairs are listed, radii subtracted, m: at least that at which they act */
+    double reach;          /* the distance up to which all pairs are listed, radii subtracted, m: at least that at which they act */
+    double lasting, holds; /* pd_contact_list_up_to: how far a list goes when it is made, m, 0: it is made anew after every move; how far
+                              it goes now */
     pd_broad_phase *phase;
     pd_surface *surface;
     pd_colliders *planes; /* as many as there are planes */

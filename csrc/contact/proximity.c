@@ -181,15 +181,19 @@ done:
     return status;
 }
 
+double pd_proximity_lower(const pd_proximity *p, double distance) {
+    if (p->moved == 0.0) return distance;
+    /* the move is off by less than 1e-14 of itself and of the coordinates it is the difference of */
+    double move = p->moved + 1e-14 * (p->moved + p->size), lower = distance - 2.0 * move;
+    return lower - 1e-15 * fabs(lower);
+}
+
 /* By what the points have moved; 0: they have not. */
 static int lower_reach(pd_proximity *p, const findings *seen) {
-    double move = p->moved = sqrt(seen->move[0]);
+    p->moved = sqrt(seen->move[0]);
     p->size = seen->move[1];
-    if (move == 0.0) return 0;
-    /* the move is off by less than 1e-14 of itself and of the coordinates it is the difference of */
-    move += 1e-14 * (move + seen->move[1]);
-    p->reach = (p->reach - 2.0 * move) * (1.0 - 1e-15);
-    return 1;
+    p->reach = pd_proximity_lower(p, p->reach);
+    return p->moved != 0.0;
 }
 
 pd_status pd_proximity_update(pd_proximity *p, double minimum, double maximum, int *searched) {
@@ -202,7 +206,7 @@ pd_status pd_proximity_update(pd_proximity *p, double minimum, double maximum, i
         PD_TRY(pd_largest_move(context, n, NULL, p->surface->points, p->previous, p->findings->move));
         PD_TRY(read_findings(p, &seen));
         int moved = lower_reach(p, &seen);
-        if (p->placed && !moved) return PD_OK;
+        if (p->placed && !moved && p->reach > minimum) return PD_OK;
         if (p->reach > minimum) PD_TRY(keep_points(p));
     }
     if (!p->placed || !(p->reach > minimum)) {

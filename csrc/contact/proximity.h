@@ -36,6 +36,9 @@ pd_status pd_proximity_search(pd_proximity *proximity, double reach);
  *   searched  H  out  whether there was a search */
 pd_status pd_proximity_update(pd_proximity *proximity, double minimum, double maximum, int *searched);
 
+/* What every distance that was at least `distance` before the last update, which did not search, is at least after it, m. */
+double pd_proximity_lower(const pd_proximity *proximity, double distance);
+
 /* The largest move that the last update saw, m; infinite where it searched. 0: the points are where they were. */
 double pd_proximity_moved(const pd_proximity *proximity);
 

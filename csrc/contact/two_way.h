@@ -16,9 +16,10 @@
  * one that is not in the list, which holds all below D, as much: every x^(l), and the straight way between two of them, is free of intersections,
  * whatever y is. So the method may end at any l. What differs from the paper:
  *
- *   - The length. As printed it counts a move in any direction, and what has come to dmin of each other can neither slide nor part. Here it is the move
- *     towards the other side, along the normal of the closest points, between which a slab as wide as the distance separates both primitives
- *     (updates/two_way_forward.h); what goes elsewhere is held to D alone.
+ *   - The length. As printed it counts a move in any direction, and what has come to dmin of each other can neither slide nor part; and it holds
+ *     back all corners alike. Here it is the move towards the other side, along the normal of the closest points, between which a slab as wide as
+ *     the distance separates both primitives, and a corner that is farther from it has all of its way to it beside (updates/two_way_forward.h);
+ *     what goes elsewhere is held to D alone.
  *   - The metric of a backward step has beside the masses the curvature of the edges that pull, lambda/(l |x|) across each: without it the target of
  *     what hangs on an edge swings from side to side, the farther the harder the edge pulls; and that of pairs whose closest point slides along an
  *     edge or a face when it tilts (updates/two_way_metric.h), without which what lies on something thick rocks. What it holds back is no force:
@@ -29,8 +30,11 @@
  *     of the state where its target is.
  *   - The metric is the masses' (printed: I), so that the target of an update that has converged keeps the momentum. A forward step does not, where it
  *     holds back a vertex and not the others of its pairs; at the end of one that converged what is missing is that of moves of delta/10 at most.
- *   - Rows of edges come first in a sweep and those of pairs last, four sweeps a step: one takes two to five times as many steps.
- *   - D^max is as large as the first move wants, between 4 delta and the size of a mesh's edges: what is in free flight needs few steps.
+ *   - Rows of edges come first in a sweep and those of pairs last, four sweeps a step: one takes two to five times as many steps. After every 16
+ *     steps of an update they double: what does not end is held up by its sweeps.
+ *   - D^max is as large as what is left to go wants, between 4 delta and the size of a mesh's edges: what is in free flight needs few steps. The pairs
+ *     nearer than 1.4 times that are listed at once, with their incidence, and the list stays while it holds all that are nearer than the one.
+ *   - A pair has no row where it is clear of its distance and stays clear of it at y^(l), by the normal that it has.
  *   - Edges are measured against their length at rest; friction is part of the sweeps (Sec. 6.3 filters velocities before them).
  *
  * Where the target is filtered (Secs. 6.2, 6.3), before the first backward step that has pairs: repulsion, then the friction of one backward step,
@@ -80,7 +84,7 @@ typedef struct pd_two_way_progress {
     const real *points;  /* B [n_points,3] x^(l), and what is driven */
     double searched;     /* D^(l), m */
     double listed;       /* all pairs nearer than this are in the list, m */
-    int pairs, rows;     /* in the list; constraints */
+    int pairs, rows;     /* nearer than that; constraints */
     int colours, search; /* whether there was one */
     double residual;     /* max |y^(l+1) - x^(l)|, m */
 } pd_two_way_progress;

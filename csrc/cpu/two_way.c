@@ -6,11 +6,11 @@
 enum { FEATURE_NANOSECONDS = 150, LINEARISE_NANOSECONDS = 120, ROW_NANOSECONDS = 20, NEIGHBOURS_NANOSECONDS = 200 };
 
 pd_status pd_two_way_metric(pd_context *context, const pd_model *model, int n_points, const pd_two_way_rows *edges,
-                            const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *x,
-                            const real *y_0, real *inverse, real *curvature, real *goal) {
+                            const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, double share,
+                            const real *x, const real *y_0, real *inverse, real *curvature, real *goal) {
 #pragma omp parallel for num_threads(pd_threads(context, n_points, ROW_NANOSECONDS)) schedule(static)
     for (int i = 0; i < n_points; i++)
-        pd_two_way_update_metric(model, edges, of_edges, pairs, of_pairs, x, y_0, i, inverse, curvature, goal);
+        pd_two_way_update_metric(model, edges, of_edges, pairs, of_pairs, share, x, y_0, i, inverse, curvature, goal);
     return PD_OK;
 }
 
@@ -21,10 +21,10 @@ pd_status pd_two_way_undamped(pd_context *context, const pd_model *model, const 
 }
 
 pd_status pd_two_way_features(pd_context *context, const pd_model *model, const pd_contact_scene *scene, const pd_contact_pairs *pairs,
-                              const real *distance, double far, const real *y, int *kind, int *points, real *length) {
+                              const pd_two_way_choice *choice, int *kind, int *points, real *length) {
 #pragma omp parallel for num_threads(pd_threads(context, pairs->n, FEATURE_NANOSECONDS)) schedule(static)
     for (int p = 0; p < pairs->n; p++)
-        pd_two_way_update_feature(model, scene, pairs, distance, far, y, p, kind + PD_TWO_WAY_FEATURES * (size_t)p,
+        pd_two_way_update_feature(model, scene, pairs, choice, p, kind + PD_TWO_WAY_FEATURES * (size_t)p,
                                   points + 4 * PD_TWO_WAY_FEATURES * (size_t)p, length + PD_TWO_WAY_FEATURES * (size_t)p);
     return PD_OK;
 }
@@ -139,9 +139,10 @@ pd_status pd_two_way_descend(pd_context *context, const pd_model *model, int n_p
     return PD_OK;
 }
 
-pd_status pd_two_way_slabs(pd_context *context, const pd_contact_pairs *pairs, const real *points, const pd_two_way_gaps *gaps) {
-#pragma omp parallel for num_threads(pd_threads(context, pairs->n, LINEARISE_NANOSECONDS)) schedule(static)
-    for (int p = 0; p < pairs->n; p++) pd_two_way_update_slab(pairs, gaps->distance, gaps->rounding, points, p, gaps->normal, gaps->width);
+pd_status pd_two_way_slabs(pd_context *context, const pd_contact_pairs *pairs, const real *points, const real *y,
+                           const pd_two_way_gaps *gaps) {
+#pragma omp parallel for num_threads(pd_threads(context, pairs->n, ROW_NANOSECONDS)) schedule(static)
+    for (int p = 0; p < pairs->n; p++) pd_two_way_update_slab(pairs, gaps, points, y, p);
     return PD_OK;
 }
 

@@ -3,17 +3,17 @@
 #include "updates/two_way_forward.h"
 #include "updates/two_way_update.h"
 
-static __global__ void feature_kernel(pd_model model, pd_contact_scene scene, pd_contact_pairs pairs, const real *distance, double far,
-                                      const real *y, int *kind, int *points, real *length) {
+static __global__ void feature_kernel(pd_model model, pd_contact_scene scene, pd_contact_pairs pairs, pd_two_way_choice choice, int *kind,
+                                      int *points, real *length) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (p < pairs.n)
-        pd_two_way_update_feature(&model, &scene, &pairs, distance, far, y, p, kind + PD_TWO_WAY_FEATURES * (size_t)p,
+        pd_two_way_update_feature(&model, &scene, &pairs, &choice, p, kind + PD_TWO_WAY_FEATURES * (size_t)p,
                                   points + 4 * PD_TWO_WAY_FEATURES * (size_t)p, length + PD_TWO_WAY_FEATURES * (size_t)p);
 }
 
 pd_status pd_two_way_features(pd_context *context, const pd_model *model, const pd_contact_scene *scene, const pd_contact_pairs *pairs,
-                              const real *distance, double far, const real *y, int *kind, int *points, real *length) {
-    PD_LAUNCH(context, feature_kernel, pairs->n, *model, *scene, *pairs, distance, far, y, kind, points, length);
+                              const pd_two_way_choice *choice, int *kind, int *points, real *length) {
+    PD_LAUNCH(context, feature_kernel, pairs->n, *model, *scene, *pairs, *choice, kind, points, length);
     return PD_OK;
 }
 
@@ -41,15 +41,17 @@ pd_status pd_two_way_take(pd_context *context, int n, const int *rows, const int
 }
 
 static __global__ void metric_kernel(pd_model model, int n, pd_two_way_rows edges, pd_incidence of_edges, pd_two_way_rows pairs,
-                                     pd_incidence of_pairs, const real *x, const real *y_0, real *inverse, real *curvature, real *goal) {
+                                     pd_incidence of_pairs, double share, const real *x, const real *y_0, real *inverse, real *curvature,
+                                     real *goal) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < n) pd_two_way_update_metric(&model, &edges, &of_edges, &pairs, &of_pairs, x, y_0, i, inverse, curvature, goal);
+    if (i < n) pd_two_way_update_metric(&model, &edges, &of_edges, &pairs, &of_pairs, share, x, y_0, i, inverse, curvature, goal);
 }
 
 pd_status pd_two_way_metric(pd_context *context, const pd_model *model, int n_points, const pd_two_way_rows *edges,
-                            const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *x,
-                            const real *y_0, real *inverse, real *curvature, real *goal) {
-    PD_LAUNCH(context, metric_kernel, n_points, *model, n_points, *edges, *of_edges, *pairs, *of_pairs, x, y_0, inverse, curvature, goal);
+                            const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, double share,
+                            const real *x, const real *y_0, real *inverse, real *curvature, real *goal) {
+    PD_LAUNCH(context, metric_kernel, n_points, *model, n_points, *edges, *of_edges, *pairs, *of_pairs, share, x, y_0, inverse, curvature,
+              goal);
     return PD_OK;
 }
 
@@ -216,13 +218,14 @@ pd_status pd_two_way_descend(pd_context *context, const pd_model *model, int n_p
     return PD_OK;
 }
 
-static __global__ void slab_kernel(pd_contact_pairs pairs, const real *points, pd_two_way_gaps gaps) {
+static __global__ void slab_kernel(pd_contact_pairs pairs, const real *points, const real *y, pd_two_way_gaps gaps) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < pairs.n) pd_two_way_update_slab(&pairs, gaps.distance, gaps.rounding, points, p, gaps.normal, gaps.width);
+    if (p < pairs.n) pd_two_way_update_slab(&pairs, &gaps, points, y, p);
 }
 
-pd_status pd_two_way_slabs(pd_context *context, const pd_contact_pairs *pairs, const real *points, const pd_two_way_gaps *gaps) {
-    PD_LAUNCH(context, slab_kernel, pairs->n, *pairs, points, *gaps);
+pd_status pd_two_way_slabs(pd_context *context, const pd_contact_pairs *pairs, const real *points, const real *y,
+                           const pd_two_way_gaps *gaps) {
+    PD_LAUNCH(context, slab_kernel, pairs->n, *pairs, points, y, *gaps);
     return PD_OK;
 }
 

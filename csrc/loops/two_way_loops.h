@@ -41,21 +41,30 @@ typedef struct pd_rubbing {
 
 /* The metric of a backward step, and what it is nearest to in it: the curvature of the edges that pull and of the pairs that push lies on the masses, and
  * holds back the goal by as much, so that the minimum is the same where the state has come to its target. Rows: linearised at x.
+ *   share  how many times that curvature
  *   inverse  B [n_points,6]  out  W, 1/kg, 0 for what is fixed or driven      curvature  B [n_points,6]  out  kg: what lies on the masses
  *   goal  B [n_points,3]  out  m                                             both symmetric: xx yy zz yz zx xy */
 pd_status pd_two_way_metric(pd_context *context, const pd_model *model, int n_points, const pd_two_way_rows *edges,
-                            const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *x,
-                            const real *y_0, real *inverse, real *curvature, real *goal);
+                            const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, double share,
+                            const real *x, const real *y_0, real *inverse, real *curvature, real *goal);
 /* out [n_vertices,3]  B: where y would be without that: how far the state is from its target. */
 pd_status pd_two_way_undamped(pd_context *context, const pd_model *model, const real *curvature, const real *x, const real *y, real *out);
 
 /* Features of one pair. */
 enum { PD_TWO_WAY_FEATURES = 3 };
 
-/* The pairs of features that pairs listed at y are near by: kind [n,3] (-1: none, or nothing of it moves, or its gap is more than `far` times the one it
- * is to have), points [n,3,4] and length [n,3], all B out.    distance  B [n] m */
+/* Of which pairs a backward step has rows: of those whose gap, in parts of the one that they are to have, is at most `far`, and at most `near` or
+ * at most `clear` once all is at y, by the closest points and the normal that the pair has now. */
+typedef struct pd_two_way_choice {
+    const real *x, *y;    /* B [n_points,3] m */
+    const real *distance; /* B [n] m, at x */
+    double far, near, clear;
+} pd_two_way_choice;
+
+/* The pairs of features that listed pairs are near by: kind [n,3] (-1: none, or nothing of it moves, or it is not chosen), points [n,3,4] and
+ * length [n,3], all B out. */
 pd_status pd_two_way_features(pd_context *context, const pd_model *model, const pd_contact_scene *scene, const pd_contact_pairs *pairs,
-                              const real *distance, double far, const real *y, int *kind, int *points, real *length);
+                              const pd_two_way_choice *choice, int *kind, int *points, real *length);
 
 /* flags [n]  B  out: of n features the first of those that are the same.     incidence: of the pairs */
 pd_status pd_two_way_mark_first(pd_context *context, int n, const int *kind, const int *points, const pd_incidence *incidence,
@@ -123,17 +132,18 @@ pd_status pd_two_way_descend(pd_context *context, const pd_model *model, int n_p
 /* What a forward step knows of the pairs that are listed, B, and by how much a gap may shrink. */
 typedef struct pd_two_way_gaps {
     const real *distance; /* [n] m */
-    real *normal, *width; /* [n,3], [n] m: of pd_two_way_slabs */
+    real *normal, *reach; /* [n,3], [n,4] m: of pd_two_way_slabs; how far a corner may go along the normal towards the other side */
     double farthest;      /* the gap that points without a pair have at the least, m */
     double rounding;      /* what gaps are less by, m */
     double fraction;      /* gamma */
 } pd_two_way_gaps;
 
-/* gaps->normal and width at points. */
-pd_status pd_two_way_slabs(pd_context *context, const pd_contact_pairs *pairs, const real *points, const pd_two_way_gaps *gaps);
+/* gaps->normal and reach at points, of what is to go towards y, all [n_points,3]. */
+pd_status pd_two_way_slabs(pd_context *context, const pd_contact_pairs *pairs, const real *points, const real *y,
+                           const pd_two_way_gaps *gaps);
 
 /* x_i = points_i + a_i (y_i - points_i) of n_vertices vertices, exactly y_i for a_i = 1: no corner of a pair goes farther towards the other side of
- * it than half of gamma times what its gap is above the separation, nor anywhere than the same of `farthest`.     x: not the memory of points */
+ * it than its reach, nor anywhere than half of gamma times `farthest`.     x: not the memory of points */
 pd_status pd_two_way_forward(pd_context *context, int n_vertices, const pd_contact_pairs *pairs, const pd_incidence *incidence,
                              const pd_two_way_gaps *gaps, const real *points, const real *y, real *x);
 

@@ -104,12 +104,12 @@ PD_FUNCTION void pd_two_way_lay_pairs(const pd_two_way_rows *pairs, const pd_inc
     }
 }
 
-/* Point i of pd_two_way_metric: W = P (m + P K P)^-1 P, the curvature P K P, and goal = x + m W (y_0 - x). K is 0 where multipliers may pull: the
- * rows of such a system contradict each other, multipliers of both signs then grow from step to step, and with the curvature of one sign alone
+/* Point i of pd_two_way_metric: W = P (m + P K P)^-1 P, the curvature P K P, K so many times what is laid, and goal = x + m W (y_0 - x). K is 0
+ * where multipliers may pull: the rows of such a system contradict each other, multipliers of both signs then grow from step to step, and with the curvature of one sign alone
  * the target of a knot was thrown to 1e110 m within a hundred steps, where without it it stays within centimetres. */
 PD_FUNCTION void pd_two_way_update_metric(const pd_model *model, const pd_two_way_rows *edges, const pd_incidence *of_edges,
-                                          const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *x, const real *y_0, int i,
-                                          real *inverse, real *curvature, real *goal) {
+                                          const pd_two_way_rows *pairs, const pd_incidence *of_pairs, double share, const real *x,
+                                          const real *y_0, int i, real *inverse, real *curvature, real *goal) {
     size_t row = 3 * (size_t)i;
     const real *P = model->subspace && i < model->n_vertices ? model->subspace + 3 * row : NULL;
     real weight = pd_two_way_inverse_mass(model, i);
@@ -118,6 +118,7 @@ PD_FUNCTION void pd_two_way_update_metric(const pd_model *model, const pd_two_wa
     if (weight > 0 && pairs->n && !(pairs->least < 0)) pd_two_way_lay_pairs(pairs, of_pairs, x, i, K);
     int some = K[0] + K[1] + K[2] > 0.0;
     if (some) pd_two_way_hold(P, K);
+    for (int a = 0; a < 6; a++) K[a] *= share;
     for (int a = 0; a < 3; a++) W[a] = some ? 1.0 / (double)weight + K[a] : (double)weight, W[3 + a] = K[3 + a];
     if (some) pd_two_way_invert(W);
     pd_two_way_hold(P, W);

@@ -9,9 +9,10 @@
 
 PD_FUNCTION int pd_two_way_same(const int *a, const int *b) { return a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3]; }
 
-/* A pair of features of pair p, whose points are given and whose gap is known: kind_out -1 where it is no row. */
-PD_FUNCTION void pd_two_way_set_feature(const pd_model *model, const pd_contact_scene *scene, const pd_contact_pairs *pairs, int p,
-                                        double gap, double far, int kind, int *points, int *kind_out, real *length) {
+/* A pair of features of pair p, whose points are given, nearest as said: kind_out -1 where it is no row. */
+PD_FUNCTION void pd_two_way_set_feature(const pd_model *model, const pd_contact_scene *scene, const pd_contact_pairs *pairs,
+                                        const pd_two_way_choice *choice, int p, double distance, int kind, int *points, int *kind_out,
+                                        real *length) {
     real at[12], mass = 0, activation = scene->activation;
     int other = kind == PD_EDGE_EDGE ? 2 : 1;
     *kind_out = -1;
@@ -22,41 +23,67 @@ PD_FUNCTION void pd_two_way_set_feature(const pd_model *model, const pd_contact_
     }
     for (int j = 0; j < 4; j++) mass += pd_two_way_inverse_mass(model, points[j]);
     if (!(mass > 0)) return;
-    // within a part short of what is at rest between these features, and always more than the floor
-    if (kind != PD_VERTEX_PLANE && scene->bodies[points[0]] == scene->bodies[points[other]]) {
+    // within a part short of what is at rest between these features, and always more than the floor; which are no nearer than those of the pair
+    if (pairs->activation[p] < activation && kind != PD_VERTEX_PLANE && scene->bodies[points[0]] == scene->bodies[points[other]]) {
         pd_contact_update_corners(scene->rest, points, pd_contact_corners(kind), at);
-        activation = pd_contact_activation(activation, pairs->separation[p], pd_contact_closest(kind, at).distance);
+        activation = pd_contact_activation(activation, pairs->separation[p], pd_contact_nearest_of(kind, at).distance);
     }
     *length = pairs->separation[p] + activation;
-    if (gap <= far * (double)activation) *kind_out = kind;
+    if (distance - (double)pairs->separation[p] <= choice->far * (double)activation) *kind_out = kind;
+}
+
+/* How far apart the sides of pair p, the corners of which are nearest as said, are to be along its normal, m. */
+PD_FUNCTION double pd_two_way_ahead(const real *y, int kind, const int *points, pd_nearest nearest) {
+    real weights[4];
+    pd_vector gap = pd_vector_of(0, 0, 0);
+    pd_per_corner_store(nearest.weights, weights);
+    for (int j = 0; j < (kind == PD_VERTEX_PLANE ? 2 : pd_contact_corners(kind)); j++)
+        gap = pd_vector_along(gap, weights[j], pd_vector_load(y + 3 * (size_t)points[j]));
+    return (double)pd_vector_dot(gap, nearest.normal);
+}
+
+/* Whether pair p may come so near by what its corners go, whichever way. */
+PD_FUNCTION int pd_two_way_may_come(const pd_two_way_choice *choice, int kind, const int *points, double by) {
+    double most[2] = {0.0, 0.0};
+    int first = kind == PD_EDGE_EDGE ? 2 : 1, corners = kind == PD_VERTEX_PLANE ? 2 : pd_contact_corners(kind);
+    for (int j = 0; j < corners; j++) {
+        double square = pd_move_square(choice->y + 3 * (size_t)points[j], choice->x + 3 * (size_t)points[j]);
+        most[j >= first] = square > most[j >= first] ? square : most[j >= first];
+    }
+    return sqrt(most[0]) + sqrt(most[1]) >= by;
 }
 
 /* The features of pair p of pd_two_way_features: the nearest, and of edges that are nearly parallel the ends beside the inside of the other edge, at
  * most two: one constraint alone would let them turn about its points, and the nearest points change sides with every turn. */
 PD_FUNCTION void pd_two_way_update_feature(const pd_model *model, const pd_contact_scene *scene, const pd_contact_pairs *pairs,
-                                           const real *distance, double far, const real *y, int p, int *kinds, int *points, real *lengths) {
+                                           const pd_two_way_choice *choice, int p, int *kinds, int *points, real *lengths) {
     real at[12], weights[4];
     int order[4], kind = pairs->kind[p], n = 1;
     const int *corners = pairs->points + 4 * (size_t)p;
-    double separation = (double)pairs->separation[p], gap = (double)distance[p] - separation;
+    double separation = (double)pairs->separation[p], gap = (double)choice->distance[p] - separation,
+           activation = (double)scene->activation;
+    double clear = choice->clear * activation;
+    int far = gap > choice->near * activation;
     for (int j = 0; j < PD_TWO_WAY_FEATURES; j++) kinds[j] = -1;
-    if (!(gap <= far * (double)scene->activation)) return;
-    pd_contact_update_corners(y, corners, pd_contact_corners(kind), at);
-    pd_per_corner_store(pd_contact_closest(kind, at).weights, weights);
+    if (!(gap <= choice->far * activation)) return;
+    if (far && !pd_two_way_may_come(choice, kind, corners, gap - clear)) return;
+    pd_contact_update_corners(choice->x, corners, pd_contact_corners(kind), at);
+    pd_nearest nearest = pd_contact_nearest_of(kind, at);
+    if (far && pd_two_way_ahead(choice->y, kind, corners, nearest) > separation + clear) return;
+    pd_per_corner_store(nearest.weights, weights);
     kind = pd_constraint_feature(kind, pd_support_of_weights(weights), order);
     for (int j = 0; j < 4; j++) points[j] = j < pd_contact_corners(kind) ? corners[order[j]] : -1;
-    pd_two_way_set_feature(model, scene, pairs, p, gap, far, kind, points, kinds, lengths);
+    pd_two_way_set_feature(model, scene, pairs, choice, p, (double)choice->distance[p], kind, points, kinds, lengths);
     if (pairs->kind[p] != PD_EDGE_EDGE || !pd_constraint_is_parallel(at)) return;
     for (int end = 0; end < 4 && n < PD_TWO_WAY_FEATURES; end++) {
         int edge = end < 2 ? 2 : 0, *out = points + 4 * n;
         real of_end[12];
         out[0] = corners[end], out[1] = corners[edge], out[2] = corners[edge + 1];
-        pd_contact_update_corners(y, out, 3, of_end);
-        pd_nearest nearest = pd_contact_closest(PD_VERTEX_EDGE, of_end);
+        pd_contact_update_corners(choice->x, out, 3, of_end);
+        nearest = pd_contact_nearest_of(PD_VERTEX_EDGE, of_end);
         pd_per_corner_store(nearest.weights, weights);
         if (pd_support_count(pd_support_of_weights(weights) & 7u) < 3) continue;
-        pd_two_way_set_feature(model, scene, pairs, p, (double)nearest.distance - separation, far, PD_VERTEX_EDGE, out, kinds + n,
-                               lengths + n);
+        pd_two_way_set_feature(model, scene, pairs, choice, p, (double)nearest.distance, PD_VERTEX_EDGE, out, kinds + n, lengths + n);
         n++;
     }
 }
@@ -79,10 +106,12 @@ PD_FUNCTION void pd_two_way_update_take(const int *kind, const int *points, cons
                                         const pd_incidence *incidence, int p, const pd_two_way_rows *out, int to) {
     const int *mine = points + 4 * (size_t)p;
     real multiplier = 0, tangential[3] = {0, 0, 0};
+    int colour = 0;
     for (int r = before->n ? incidence->start[mine[0]] : 0; before->n && r < incidence->start[mine[0] + 1]; r++) {
         int q = incidence->roles[r] / 4;
         if (before->kind[q] != kind[p] || !pd_two_way_same(before->points + 4 * (size_t)q, mine)) continue;
         multiplier = before->multiplier[q];
+        colour = before->colour[q] > 0 ? before->colour[q] : 0;
         if (before->coefficient)
             for (int a = 0; a < 3; a++) tangential[a] = before->tangential[3 * (size_t)q + (size_t)a];
         break;
@@ -90,7 +119,7 @@ PD_FUNCTION void pd_two_way_update_take(const int *kind, const int *points, cons
     out->kind[to] = kind[p];
     out->length[to] = length[p];
     out->multiplier[to] = multiplier;
-    out->colour[to] = 0;
+    out->colour[to] = colour;
     for (int j = 0; j < 4; j++) out->points[4 * (size_t)to + (size_t)j] = mine[j];
     if (out->coefficient)
         for (int a = 0; a < 3; a++) out->tangential[3 * (size_t)to + (size_t)a] = tangential[a];
@@ -125,7 +154,7 @@ PD_FUNCTION void pd_two_way_update_linearise(const pd_model *model, double limit
     if (kind == PD_EDGE_LENGTH) {
         constraint = pd_constraint_of_edge(at, rows->length[p], (real)limit);
     } else {
-        pd_nearest nearest = pd_contact_closest(kind, at);
+        pd_nearest nearest = pd_contact_nearest_of(kind, at);
         constraint = rows->by_distance ? pd_constraint_of_distance(kind, nearest, rows->length[p])
                                        : pd_constraint_of_pair(kind, at, nearest, rows->length[p]);
         if (rows->coefficient) pd_two_way_update_friction(model, rubbing, nearest, kind, p, rows);
@@ -180,7 +209,7 @@ PD_FUNCTION int pd_two_way_update_colour(const pd_model *model, const pd_two_way
 PD_FUNCTION void pd_two_way_update_start(int n, int row_bits, const uint64_t *keys, int *order, int *starts, uint64_t *n_colours, int e) {
     int colour = (int)(keys[e] >> row_bits);
     order[e] = (int)(keys[e] & (((uint64_t)1 << row_bits) - 1));
-    if (e == 0 || (int)(keys[e - 1] >> row_bits) != colour) starts[colour] = e;
+    for (int c = e > 0 ? (int)(keys[e - 1] >> row_bits) + 1 : 0; c <= colour; c++) starts[c] = e;
     if (e == n - 1) starts[colour + 1] = n, *n_colours = (uint64_t)colour + 1;
 }
 

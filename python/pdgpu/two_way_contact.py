@@ -51,6 +51,9 @@ class TwoWayContact:
         coordinates.
     sweeps : int
         Of a backward step.
+    patience : int
+        Steps of an update after which the sweeps of a backward step double, at most six times, and what holds back what swings grows by a
+        quarter: an update that does not end is most often held up by its sweeps. 0: they stay as they are, as printed.
     steps : int
         Most of an update; then it ends where it is.
     edge_limit : float or None
@@ -103,6 +106,7 @@ class TwoWayContact:
     distance: float
     separation: float | str = "auto"
     sweeps: int = field(default=4, kw_only=True)
+    patience: int = field(default=16, kw_only=True)
     steps: int = field(default=512, kw_only=True)
     edge_limit: float | None = field(default=1.1, kw_only=True)
     multipliers: Literal["gauss_seidel", "jacobi", "linear", "augmented_lagrangian", "barrier"] = field(
@@ -125,6 +129,7 @@ class TwoWayContact:
         if self.separation >= self.distance:
             raise ValueError(f"separation: expected less than the distance {self.distance:g} m, got {self.separation:g} m")
         keep(self, sweeps=integer("sweeps", self.sweeps, 1, 10**6), steps=integer("steps", self.steps, 1, 10**9))
+        keep(self, patience=integer("patience", self.patience, 0, 10**9))
         if self.edge_limit is not None:
             keep(self, edge_limit=number("edge_limit", self.edge_limit, minimum=1.0))
         if isinstance(self.friction, Mapping):
@@ -149,7 +154,13 @@ class TwoWayContact:
     def _description(self, touching, dtype, dt, gravity):
         """What of a simulation's description is its own; touching: ContactScene."""
         edges, lengths = touching.stretching() if self.edge_limit is not None else (np.zeros((0, 2), np.int32), np.zeros(0))
-        own = {"steps": self.steps, "sweeps": self.sweeps, "every": self.every, "edge_limit": self.edge_limit or 1.0}
+        own = {
+            "steps": self.steps,
+            "sweeps": self.sweeps,
+            "patience": self.patience,
+            "every": self.every,
+            "edge_limit": self.edge_limit or 1.0,
+        }
         own |= {"multipliers": MULTIPLIERS.index(self.multipliers), "lengths_by": LENGTHS.index(self.lengths)}
         own |= {"filtered": FRICTION_IN.index(self.friction_in)} | self._in_a_step(dt)
         self._check_precision(touching.rest, dtype)

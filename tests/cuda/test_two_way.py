@@ -31,7 +31,9 @@ def test_steps(name, settings, dtype):
     assert found.rows == expected.rows > 5 and found.colours == expected.colours and found.steps == expected.steps
     for column in ("rows", "colours", "search"):
         np.testing.assert_array_equal(found.columns[column], expected.columns[column])
-    # Pairs are counted up to a reach of 28 mm, and in float32 the devices' positions are up to 9e-6 m apart in the second step: of 5572
-    # pairs up to three are on its other side. A count grows no faster than the third power of the reach; in float64 it is the same.
-    apart, pairs = 2.0 * np.abs(cuda.positions - cpu.positions).max(), expected.columns["pairs"]
-    assert (np.abs(found.columns["pairs"] - pairs) <= np.floor(3.0 * pairs * apart / expected.columns["listed"])).all()
+    # Pairs are counted up to what the list is known to hold, from which every move takes, and in float32 the devices differ: positions by
+    # up to 9e-6 m in the second step, the reach by the sum of what moves did, so that a few pairs are on its other side. A count grows with
+    # the third power of the reach, and of grains that start on a grid twice as fast about a shell; in float64 it is the same.
+    pairs, listed = expected.columns["pairs"], expected.columns["listed"]
+    apart = 2.0 * np.abs(cuda.positions - cpu.positions).max() + np.abs(found.columns["listed"] - listed)
+    assert (np.abs(found.columns["pairs"] - pairs) <= np.floor(6.0 * pairs * apart / listed)).all()
