@@ -131,6 +131,11 @@ def everything(device, dtype):
     for guard, linear in zip(pdgpu.contact.GUARDS, (pdgpu.Direct(), pdgpu.PCG()), strict=True):
         solver, contact = pdgpu.Newton(iterations=2, linear=linear), pdgpu.BarrierContact(0.03, guard=guard, friction=0.3)
         run(f"contact: {guard}, {type(linear).__name__}", scenes.heap(), None, solver, device, dtype, contact)
+    for name in ("newton", "vbd"):
+        run(f"rigid bodies: {name}", scenes.linkage(), None, scenes.shortened(scenes.SOLVERS[name], 2), device, dtype)
+    for name in ("newton_cg", "block_jacobi"):
+        solver, contact = scenes.shortened(scenes.SOLVERS[name], 2), pdgpu.BarrierContact(0.01, friction=0.3)
+        run(f"rigid bodies in contact: {name}", scenes.slope(), None, solver, device, dtype, contact)
     penalty = pdgpu.PenaltyContact(0.03, 1e3, depth=0.1, detection_interval=1, friction=0.3)
     for solver in (pdgpu.VertexBlockDescent(iterations=2), pdgpu.XPBD(iterations=2)):
         heap = scenes.heap()

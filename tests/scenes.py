@@ -151,3 +151,37 @@ def heap():
     push = lambda time: (np.eye(3), np.array([0.5 * time, 0.0, 0.0]))  # noqa: E731
     scene.add_obstacle(pdgpu.Box((0.1, 0.5, 0.5), (-0.07, 0.3, 0.2), motion=push))
     return scene
+
+
+def placed(mesh, *shift):
+    return pdgpu.Mesh(np.array(mesh.points) + shift, triangles=mesh.triangles)
+
+
+def linkage():
+    """Rigid bars held in a point, on a hinge with a limit, about an axis, on a slider with ends and a soft bar behind it, and in a cone."""
+    scene = pdgpu.Scene(gravity=(0.0, -9.81, 0.0))
+    bar = pdgpu.shapes.box((0.5, 0.1, 0.1))
+    first = scene.add_rigid(placed(bar, 0.0, 0.0, 0.0), density=200.0, name="first")
+    first.pin([0])
+    second = scene.add_rigid(placed(bar, 0.5, 0.0, 0.0), density=100.0, spin=(0.0, 0.0, 2.0), name="second")
+    scene.add_joint("hinge", second, first, at=(0.5, 0.05, 0.05), axis=(0, 0, 1), stiffness=1e5, limits=(-0.01, 0.01))
+    door = scene.add_rigid(placed(bar, 0.0, 0.0, 1.0), density=100.0, spin=(0.0, 0.0, -3.0), name="door")
+    door.pin(lambda points: points[:, 0] + points[:, 1] < 1e-9)
+    drawer = scene.add_rigid(placed(bar, 1.0, 0.0, 1.0), density=100.0, velocity=(3.0, 0.0, 0.0), name="drawer")
+    scene.add_joint("slider", drawer, None, at=(1.0, 0.0, 1.0), axis=(1, 0, 0), stiffness=1e5, limits=(-0.02, 0.02))
+    soft = pdgpu.shapes.beam((0.4, 0.1, 0.1), cells=(2, 1, 1))
+    soft = pdgpu.Mesh(np.array(soft.points) + [0.55, 0.0, 1.0], tets=soft.tets)
+    soft = scene.add_solid(soft, pdgpu.ARAP(1e4), density=500.0, name="soft")
+    scene.add_joint("ball", drawer, (soft, 2), at=soft.points[2], stiffness=1e3)
+    lamp = scene.add_rigid(placed(pdgpu.shapes.box((0.1, 0.5, 0.1)), 0.0, 0.0, 2.0), density=100.0, spin=(2.0, 0.0, 0.0), name="lamp")
+    scene.add_joint("ball", lamp, None, at=(0.05, 0.5, 2.05), cone=0.02, axis=(0, 1, 0), stiffness=1e5)
+    return scene
+
+
+def slope():
+    """Two rigid boxes on each other, six millimetres above a floor, under a gravity that pulls them along it."""
+    scene = pdgpu.Scene(gravity=(4.0, -9.0, 0.0))
+    scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), name="floor")
+    scene.add_rigid(placed(pdgpu.shapes.box((0.4, 0.2, 0.3)), 0.0, 0.006, 0.0), density=500.0, name="lower")
+    scene.add_rigid(placed(pdgpu.shapes.box((0.2, 0.2, 0.2)), 0.1, 0.213, 0.05), density=500.0, spin=(0.5, 1.0, 0.0), name="upper")
+    return scene
