@@ -228,6 +228,7 @@ pd_status pd_contact_distances(pd_contact *contact, const real **distances);
 /* Columns of other pairs of the scene, as of those that are found. */
 pd_status pd_contact_describe_pairs(const pd_contact *contact, const pd_active_pairs *pairs, int n, const pd_contact_columns *out);
 
+pd_contact_law pd_contact_law_of(const pd_contact *contact);
 /* What a law knows of the points. */
 const pd_contact_scene *pd_contact_scene_of(const pd_contact *contact);
 /* From now on the pairs that are found are all pairs nearer than `reach`, m, radii subtracted, and some that are farther: a list of all nearer than

@@ -103,6 +103,8 @@ pd_status pd_contact_describe_pairs(const pd_contact *self, const pd_active_pair
     return pd_contact_describe(self->context, &self->scene, pairs, n, out);
 }
 
+pd_contact_law pd_contact_law_of(const pd_contact *self) { return self->law; }
+
 const pd_contact_scene *pd_contact_scene_of(const pd_contact *self) { return &self->scene; }
 
 void pd_contact_list_up_to(pd_contact *self, double reach, double lasting) {

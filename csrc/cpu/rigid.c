@@ -116,6 +116,21 @@ pd_status pd_bodies_bend(pd_context *context, const pd_bodies *bodies, const rea
     return note(bodies, inverted);
 }
 
+pd_status pd_bodies_stretch(pd_context *context, const pd_bodies *bodies, const real *x_0, const real *x_1, real *ends) {
+    int inverted = INT_MAX;
+#pragma omp parallel for num_threads(team(context, bodies)) schedule(static) reduction(min : inverted)
+    for (int b = 0; b < bodies->n; b++) {
+        const pd_rigid_body *body = bodies->bodies + b;
+        pd_rigid_way way;
+        if (!pd_rigid_find_way(bodies->arms, body, x_0, x_1, &way)) {
+            inverted = b < inverted ? b : inverted;
+            continue;
+        }
+        for (int i = body->rows.first; i < end_of(body); i++) pd_rigid_update_stretch(bodies->arms, &way, i, x_0, ends);
+    }
+    return note(bodies, inverted);
+}
+
 pd_status pd_bodies_turn(pd_context *context, const pd_bodies *bodies, const real *direction, double *turns) {
     (void)context;
     for (int b = 0; b < bodies->n; b++) turns[b] = pd_rigid_turn_of(bodies->bodies + b, direction);

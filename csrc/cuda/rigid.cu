@@ -123,6 +123,21 @@ pd_status pd_bodies_bend(pd_context *context, const pd_bodies *bodies, const rea
     return PD_OK;
 }
 
+static __global__ void body_stretch_kernel(pd_bodies bodies, const real *x_0, const real *x_1, real *ends) {
+    const pd_rigid_body *body = bodies.bodies + blockIdx.x;
+    __shared__ pd_rigid_way way;
+    __shared__ int found;
+    if (threadIdx.x == 0) found = known(bodies, pd_rigid_find_way(bodies.arms, body, x_0, x_1, &way));
+    __syncthreads();
+    if (!found) return;
+    for (PD_OWN_ROWS(i, body)) pd_rigid_update_stretch(bodies.arms, &way, i, x_0, ends);
+}
+
+pd_status pd_bodies_stretch(pd_context *context, const pd_bodies *bodies, const real *x_0, const real *x_1, real *ends) {
+    PD_LAUNCH_BLOCKS(context, body_stretch_kernel, (unsigned)bodies->n, *bodies, x_0, x_1, ends);
+    return PD_OK;
+}
+
 static __global__ void body_turn_kernel(pd_bodies bodies, const real *direction, double *turns) {
     int b = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (b < bodies.n) turns[b] = pd_rigid_turn_of(bodies.bodies + b, direction);

@@ -14,6 +14,7 @@ typedef struct pd_iterate {
     real *step;       /* the move of the iteration before; the frame extrapolates by it */
     double limit;     /* the part of its direction that a method has found to touch nothing, and kept to; 0: it has not looked */
     double part;      /* of its direction, which a line search has gone */
+    int beyond;       /* a method that keeps_reach has let something go farther than its reach, and all of the way is to be looked at */
     int number;       /* of the iteration in the step being solved, from 0 */
     int drives;       /* times that what is driven has moved in the step, or the pairs of a penalty were found anew: G was another before */
     int restarted;    /* the one at which the Chebyshev weights began; a method that goes back to an earlier state sets it */

@@ -63,6 +63,8 @@ pd_status pd_rigid_clear(const pd_problem *problem, real *vector);
 pd_status pd_rigid_go(const pd_problem *problem, const real *x_1, double part, real *x, real *offset);
 /* How far vertices are from the straight way to x_1 on that way, at most: self->host_slack, 0 of the vertices of no body. */
 pd_status pd_rigid_bend(const pd_problem *problem, const real *x_0, const real *x_1);
+/* ends <- where straight ways from x_0 lead that are as long as those of all points to x_1: of bodies the arcs. */
+pd_status pd_rigid_stretch(const pd_problem *problem, const real *x_0, const real *x_1, real *ends);
 /* The largest rotation in a direction, rad. */
 pd_status pd_rigid_largest_turn(const pd_problem *problem, const real *direction, double *turn);
 

@@ -12,6 +12,12 @@ pd_status pd_rigid_bend(const pd_problem *problem, const real *x_0, const real *
     return status ? status : pd_memory_download(problem->context, self->host_slack, self->slack, bytes);
 }
 
+pd_status pd_rigid_stretch(const pd_problem *problem, const real *x_0, const real *x_1, real *ends) {
+    pd_status status = pd_memory_copy(problem->context, ends, x_1, pd_problem_bytes(problem));
+    if (status) return status;
+    return pd_rigid_told(problem, pd_bodies_stretch(problem->context, &problem->rigid->set, x_0, x_1, ends));
+}
+
 pd_status pd_rigid_largest_turn(const pd_problem *problem, const real *direction, double *turn) {
     const pd_rigid *self = problem->rigid;
     pd_status status = PD_OK;

@@ -1,29 +1,25 @@
 /* The rigid bodies of a scene in a sweep over blocks; see rigid_sweep.h. */
 #include "dynamics/rigid_sweep.h"
 
-#include "contact/contact.h"
 #include "dynamics/block_hessian.h"
-#include "dynamics/line_search.h"
 #include "dynamics/potential.h"
 #include "dynamics/rigid.h"
 #include "dynamics/whole_hessian.h"
-#include "loops/proximity_loops.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct pd_rigid_sweep {
-    real *x, *offset, *direction, *gradient; /* B [n,3] where the vertices have gone, and what the bodies do there */
-    double *systems, *host_systems;          /* B, H [bodies,PD_RIGID_SYSTEM] */
-    int *colours, *host_colours;             /* B, H [bodies] */
-    int *left, *host_left;                   /* B, H [bodies] of pd_bodies_solve */
-    int held;                                /* the Hessian is that where the sweep began, and serves all of its colours */
+    real *x, *direction, *gradient; /* B [n,3] where the iterate is, and what the bodies do there */
+    double *systems, *host_systems; /* B, H [bodies,PD_RIGID_SYSTEM] */
+    int *colours, *host_colours;    /* B, H [bodies] */
+    int *left, *host_left;          /* B, H [bodies] of pd_bodies_solve */
 };
 
 void pd_rigid_sweep_destroy(pd_rigid_sweep *self, pd_context *context) {
     if (!self) return;
-    void *memory[] = {self->x, self->offset, self->direction, self->gradient, self->systems, self->colours, self->left};
+    void *memory[] = {self->x, self->direction, self->gradient, self->systems, self->colours, self->left};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
     free(self->host_systems);
     free(self->host_colours);
@@ -44,7 +40,7 @@ pd_status pd_rigid_sweep_create(pd_rigid_sweep **out, const pd_problem *problem)
         pd_rigid_sweep_destroy(self, problem->context);
         return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for %d rigid bodies", problem->rigid->n);
     }
-    real **memory[] = {&self->x, &self->offset, &self->direction, &self->gradient};
+    real **memory[] = {&self->x, &self->direction, &self->gradient};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
         PD_TRY(pd_memory_create(problem->context, (void **)memory[i], pd_problem_bytes(problem)));
     PD_TRY(pd_memory_create(problem->context, (void **)&self->systems, PD_RIGID_SYSTEM * n * sizeof(double)));
@@ -111,7 +107,7 @@ static pd_status solve_all(pd_rigid_sweep *self, const pd_problem *problem, int 
     pd_status status = PD_OK;
     int left;
     PD_TRY(pd_memory_clear(problem->context, self->direction, pd_problem_bytes(problem)));
-    if (!self->held) PD_TRY(find_systems(self, problem, diagonal, diagonal, first));
+    PD_TRY(find_systems(self, problem, diagonal, diagonal, first));
     PD_TRY(solve(self, problem, colour, 0, &left));
     if (left && !diagonal) { // what is held from there on is projected
         PD_TRY(find_systems(self, problem, 1, 0, 0));
@@ -126,82 +122,8 @@ static pd_status hand_over(const pd_rigid_sweep *self, const pd_problem *problem
     return pd_bodies_take(problem->context, &problem->rigid->set, self->colours, colour, self->direction, iterate->direction);
 }
 
-/* One Newton step of the bodies of a colour, of all where it is -1, from self->x. */
-static pd_status move_bodies(pd_rigid_sweep *self, const pd_problem *problem, int colour, pd_iterate *iterate) {
-    pd_iterate bodies = {.x = self->x, .offset = self->offset, .direction = self->direction, .gradient = self->gradient};
-    pd_status status = PD_OK;
-    PD_TRY(pd_problem_gradient(problem, self->x, self->offset, self->gradient));
-    PD_TRY(solve_all(self, problem, colour, 0, 0));
-    // the gradient has parts that these do not move
-    PD_TRY(pd_line_search(problem, &bodies, colour < 0 ? PD_NEAR_GRADIENT_NORM : PD_NEAR_SLOPE));
-    if (bodies.stalled) return PD_OK;
-    PD_TRY(hand_over(self, problem, colour, iterate));
-    if (colour >= 0) PD_TRY(pd_point_along(problem, &bodies, 1.0, self->x, self->offset));
-done:
-    return status;
-}
-
-/* Where the vertices go is within their reach, or as far as nothing touches. */
-static pd_status limit_vertices(pd_rigid_sweep *self, const pd_problem *problem, pd_iterate *iterate) {
-    pd_status status = PD_OK;
-    double found[2], part;
-    PD_TRY(pd_contact_largest_move(problem->contact, self->x, iterate->x, problem->scalars));
-    PD_TRY(pd_memory_download(problem->context, found, problem->scalars, sizeof found));
-    if (sqrt(found[0]) <= pd_contact_certain_reach(problem->contact)) return PD_OK;
-    PD_TRY(pd_contact_limit(problem->contact, iterate->x, self->x, 0, &part));
-    if (part == 1.0) return PD_OK;
-    PD_TRY(pd_direction_scale(problem, iterate, part));
-    PD_TRY(pd_point_along(problem, iterate, 1.0, self->x, self->offset));
-done:
-    return status;
-}
-
-/* Each gets the least colour that no body has with which it shares a term of G. */
-static pd_status colour_bodies(pd_rigid_sweep *self, const pd_problem *problem, int *n_colours) {
-    const pd_rigid *rigid = problem->rigid;
-    *n_colours = 0;
-    for (int b = 0; b < rigid->n; b++) {
-        const pd_rigid_rows *rows = &rigid->bodies[b].rows;
-        int node = rows->first + rows->n - PD_RIGID_CARRIERS, taken = 1;
-        self->host_colours[b] = -1;
-        for (int colour = 0; taken; colour++) {
-            taken = 0;
-            for (int s = rigid->pattern.row_start[node]; s < rigid->pattern.row_start[node + 2] && !taken; s++) {
-                int other = rigid->body_of[rigid->pattern.columns[s]];
-                taken = other >= 0 && other < b && self->host_colours[other] == colour;
-            }
-            if (!taken) self->host_colours[b] = colour;
-        }
-        if (self->host_colours[b] >= *n_colours) *n_colours = self->host_colours[b] + 1;
-    }
-    return pd_memory_upload(problem->context, self->colours, self->host_colours, (size_t)rigid->n * sizeof(int));
-}
-
-pd_status pd_rigid_sweep_bodies(pd_rigid_sweep *self, const pd_problem *problem, pd_iterate *iterate) {
-    pd_status status = PD_OK;
-    PD_TRY(pd_rigid_clear(problem, iterate->direction));
-    PD_TRY(pd_point_along(problem, iterate, 1.0, self->x, self->offset));
-    if (problem->contact) {
-        PD_TRY(limit_vertices(self, problem, iterate));
-        // which bodies are near each other, from where the step began, and the blocks of all: made anew for every colour they were half of
-        // the time of a heap of boxes, and what they knew more saved no iteration. Gradients are those where a body is now, and the line
-        // search sees to it that G falls
-        PD_TRY(pd_problem_gradient(problem, self->x, self->offset, self->gradient));
-        PD_TRY(find_systems(self, problem, 0, 0, iterate->number == 0));
-        iterate->limit = 1.0;
-    }
-    self->held = problem->contact != NULL;
-    int n_colours;
-    PD_TRY(colour_bodies(self, problem, &n_colours));
-    if (n_colours == 1) return move_bodies(self, problem, problem->contact ? 0 : -1, iterate);
-    for (int colour = 0; colour < n_colours; colour++) PD_TRY(move_bodies(self, problem, colour, iterate));
-done:
-    return status;
-}
-
 pd_status pd_rigid_sweep_at_once(pd_rigid_sweep *self, const pd_problem *problem, pd_iterate *iterate, int diagonal) {
     pd_status status = PD_OK;
-    self->held = 0;
     PD_TRY(pd_rigid_clear(problem, iterate->direction));
     PD_TRY(pd_memory_copy(problem->context, self->x, iterate->x, pd_problem_bytes(problem)));
     PD_TRY(pd_problem_gradient(problem, self->x, iterate->offset, self->gradient));

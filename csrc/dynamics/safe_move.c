@@ -149,6 +149,7 @@ pd_status pd_safe_drive(pd_simulation *self, int *moved) {
     double part;
     *moved = 0;
     self->iterate.limit = 0.0;
+    self->iterate.beyond = 0;
     self->iterate.drives = safe->drives + safe->detections;
     if (problem->projective) return pd_outer_keep(self);
     if (!safe->x) return PD_OK;
@@ -187,7 +188,7 @@ pd_status pd_safe_limit(pd_simulation *self) {
         safe->part = iterate->limit;
         return PD_OK;
     }
-    if (self->method->keeps_reach && !problem->rigid) { // only who had nothing near may have gone farther than what is certain
+    if (self->method->keeps_reach && !iterate->beyond) { // only who had nothing near may have gone farther than what is certain
         double move[2] = {0.0};
         int by_reach = pd_contact_is_by_reach(problem->contact);
         if (!by_reach) PD_TRY(pd_contact_largest_move(problem->contact, iterate->x, safe->x, problem->scalars));

@@ -27,6 +27,7 @@
 #include "contact/contact.h"
 #include "dynamics/line_search.h"
 #include "dynamics/potential.h"
+#include "dynamics/rigid_descent.h"
 #include "dynamics/rigid_sweep.h"
 #include "dynamics/rounding.h"
 #include "dynamics/vertex_sweep.h"
@@ -47,8 +48,9 @@ static const pd_option jacobi_options[] = {PD_FLAG(settings, line_search), PD_OP
 
 typedef struct pd_descent {
     pd_vertex_sweep sweep;
-    real *positions;        /* B [n,4] of the sweep */
-    pd_rigid_sweep *bodies; /* NULL: none is rigid */
+    real *positions;          /* B [n,4] of the sweep */
+    pd_rigid_descent *bodies; /* NULL: none is rigid, or all move at once: */
+    pd_rigid_sweep *all_bodies;
     int line_search;
     /* with a step length only: */
     real *good_x, *good_offset; /* B [n,3] last state that passed */
@@ -61,14 +63,15 @@ static void destroy(void *self, const pd_problem *problem) {
     pd_descent *descent = self;
     if (!descent) return;
     pd_vertex_sweep_destroy(&descent->sweep, problem->context);
-    pd_rigid_sweep_destroy(descent->bodies, problem->context);
+    pd_rigid_descent_destroy(descent->bodies, problem->context);
+    pd_rigid_sweep_destroy(descent->all_bodies, problem->context);
     pd_memory_destroy(problem->context, descent->positions);
     pd_memory_destroy(problem->context, descent->good_x);
     pd_memory_destroy(problem->context, descent->good_offset);
     free(descent);
 }
 
-static pd_status make(void **self, const pd_problem *problem, const settings *settings, int grouped, int tested) {
+static pd_status make(void **self, const pd_problem *problem, const settings *settings, int grouped, int at_once) {
     pd_status status = PD_OK;
     size_t n = (size_t)problem->model->n_vertices;
     pd_descent *descent = calloc(1, sizeof *descent);
@@ -77,8 +80,11 @@ static pd_status make(void **self, const pd_problem *problem, const settings *se
     if (problem->contact) pd_contact_widen(problem->contact);
     PD_TRY(pd_vertex_sweep_create(&descent->sweep, problem, settings->colours, grouped));
     PD_TRY(pd_memory_create(problem->context, (void **)&descent->positions, n * 4 * sizeof(real)));
-    PD_TRY(pd_rigid_sweep_create(&descent->bodies, problem));
-    if (tested) {
+    if (at_once)
+        PD_TRY(pd_rigid_sweep_create(&descent->all_bodies, problem));
+    else
+        PD_TRY(pd_rigid_descent_create(&descent->bodies, problem));
+    if (at_once && settings->line_search) {
         PD_TRY(pd_memory_create(problem->context, (void **)&descent->good_x, n * 3 * sizeof(real)));
         PD_TRY(pd_memory_create(problem->context, (void **)&descent->good_offset, n * 3 * sizeof(real)));
     }
@@ -112,7 +118,7 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
 static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
     pd_descent *descent = self;
     pd_status status = sweep(descent, problem, iterate, descent->line_search ? PD_SWEEP_SEARCH : PD_SWEEP_BLOCK, 1);
-    return status || !descent->bodies ? status : pd_rigid_sweep_bodies(descent->bodies, problem, iterate);
+    return status || !descent->bodies ? status : pd_rigid_descent_bodies(descent->bodies, problem, iterate);
 }
 
 const pd_method pd_vertex_block_descent_method = {.name = "VertexBlockDescent",
@@ -129,14 +135,15 @@ const pd_method pd_vertex_block_descent_method = {.name = "VertexBlockDescent",
 
 static pd_status create_jacobi(void **self, const pd_problem *problem, const void *given) {
     const settings *settings = given;
-    return make(self, problem, settings, 1, settings->line_search);
+    return make(self, problem, settings, 1, 1);
 }
 
 /* The direction of vertices and bodies from where they are. */
 static pd_status sweep_at_once(pd_descent *descent, const pd_problem *problem, pd_iterate *iterate, pd_sweep_step kind) {
     pd_status status = sweep(descent, problem, iterate, kind, 0);
-    if (status || !descent->bodies) return status;
-    return pd_rigid_sweep_at_once(descent->bodies, problem, iterate, kind == PD_SWEEP_DIAGONAL);
+    if (status || !descent->all_bodies) return status;
+    iterate->beyond = 1;
+    return pd_rigid_sweep_at_once(descent->all_bodies, problem, iterate, kind == PD_SWEEP_DIAGONAL);
 }
 
 /* Goes back to the last good state where G has not fallen enough since; the first state of a step is good. */

@@ -51,6 +51,9 @@ pd_status pd_bodies_go(pd_context *context, const pd_bodies *bodies, const real 
 /* slack [n_vertices]  B  out  m: how far their rows are from the straight way to x_1 on that way, at most; others stay. */
 pd_status pd_bodies_bend(pd_context *context, const pd_bodies *bodies, const real *x_0, const real *x_1, real *slack);
 
+/* Their rows in `ends` <- where straight ways lead that are as long as the arcs from x_0 to x_1. */
+pd_status pd_bodies_stretch(pd_context *context, const pd_bodies *bodies, const real *x_0, const real *x_1, real *ends);
+
 /* turns [n]  B  out  rad: the rotations in a direction. */
 pd_status pd_bodies_turn(pd_context *context, const pd_bodies *bodies, const real *direction, double *turns);
 

@@ -224,6 +224,18 @@ PD_FUNCTION real pd_rigid_bend_of(const pd_rigid_body *body, const pd_rigid_way 
     return (real)(0.125 * body->extent * square);
 }
 
+/* A straight way from x_0 that is as long as the arc of a row, |shift| + |turn x r| at the most. */
+PD_FUNCTION void pd_rigid_update_stretch(const double *arms, const pd_rigid_way *way, int row, const real *x_0, real *ends) {
+    double at[3], across[3];
+    const double *s = way->shift;
+    pd_rigid_place_row(arms, &way->start.pose, row, at);
+    for (int c = 0; c < 3; c++) at[c] -= way->start.about[c];
+    pd_pose_cross(way->turn, at, across);
+    double length =
+        sqrt(s[0] * s[0] + s[1] * s[1] + s[2] * s[2]) + sqrt(across[0] * across[0] + across[1] * across[1] + across[2] * across[2]);
+    for (size_t c = 0, j = 3 * (size_t)row; c < 3; c++, j++) ends[j] = c ? x_0[j] : (real)((double)x_0[j] + length);
+}
+
 /* ---- pd_bodies_turn, pd_bodies_arms --------------------------------------------------------------------------------------------------- */
 
 PD_FUNCTION double pd_rigid_turn_of(const pd_rigid_body *body, const real *direction) {

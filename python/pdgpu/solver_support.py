@@ -159,8 +159,6 @@ def _check_rigid_contact(scene, names, contact):
     """TypeError or ValueError where a contact does not take rigid bodies, or what moves them."""
     if not isinstance(contact, BarrierContact):
         raise TypeError(f"contact: {type(contact).__name__} does not take rigid bodies, and {names[0]!r} is one; BarrierContact does")
-    if contact.guard != "impact":
-        raise ValueError(f"contact: guard={contact.guard!r} bounds straight ways, and {names[0]!r} turns; give guard='impact'")
     for body in scene.bodies:
         if isinstance(body, RigidBody) and body.hinges() is not None and any(motion is not None for _, motion in body.pins):
             raise ValueError(

@@ -31,7 +31,11 @@ ALLOWED = {
     (r"(slide|swing)_(hessian|admm)_kernel", ""): (None, "eigenvectors of 6 x 6 matrices by rotations; of joints with limits alone"),
     (r"\w+_hessian_kernel", ""): (256, "of tets: what 81 second derivatives leave no registers for; once per linear solve"),
     (r"\w+_admm_kernel", ""): (600, "a Newton minimisation inside every element; its systems are indexed by loops"),
-    (r"body_(place|gather|spread|go|bend|arms)_kernel", ""): (40, "what sin and cos of the runtime need for angles that no body turns by"),
+    (r"body_(place|gather|spread|go|bend|stretch|arms)_kernel", ""): (
+        40,
+        "what sin and cos of the runtime need for angles that no body turns by",
+    ),
+    (r"sweep_bodies_kernel", ""): (None, "6x6 blocks, and the matrices of any element and pair; a thread to each body of a colour"),
     (r"corner_update_kernel", ""): (
         400,
         "calls a function for every kind of element, and for what a vertex touches; neo-Hookean tets alone have group_update_kernel",

@@ -1,0 +1,16 @@
+/* Sweeps over rigid bodies, one thread per body and one launch per colour. */
+#define PD_CALL_LARGE_FUNCTIONS
+#include "updates/rigid_descent.h"
+
+#include "cuda/context.cuh"
+
+static __global__ void sweep_bodies_kernel(pd_model model, pd_step_data step, pd_body_sweep sweep, int first, int n) {
+    int k = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (k < n) pd_body_update(&model, &sweep, &step, sweep.order[first + k]);
+}
+
+pd_status pd_sweep_bodies(pd_context *context, const pd_model *model, const pd_step_data *step, const pd_body_sweep *sweep, int first,
+                          int n) {
+    PD_LAUNCH(context, sweep_bodies_kernel, n, *model, *step, *sweep, first, n);
+    return PD_OK;
+}
