@@ -154,6 +154,13 @@ def everything(device, dtype):
         proxies = scenes.GLOBAL_STEPS["schur"].prone(scene)
         solver = pdgpu.ProjectiveDynamics(iterations=2, linear=linear)
         run(f"contact: proxies, {name}", scene, positions, solver, device, dtype, pdgpu.ProxyContact(proxies, 10.0))
+        solid, positions = scene.bodies[0], positions.copy()
+        guests = np.flatnonzero(np.isin(proxies, np.arange(solid.slice.stop, scene.n_vertices)))[:3]
+        positions[np.array(proxies)[guests]] = positions[solid.mesh.tets[0] + solid.slice.start].mean(axis=0)
+        inside = pdgpu.ProxyContact(proxies, 10.0, field=pdgpu.RestField(solid.name, spacing=0.1, apart=0.3))
+        wide = pdgpu.SchurDirect(np.union1d(proxies, np.arange(solid.slice.stop)), inner=2) if name == "schur" else linear
+        solver = pdgpu.ProjectiveDynamics(iterations=2, linear=wide)
+        run(f"contact: proxies in a body, {name}", scene, positions, solver, device, dtype, inside)
     two_way = pdgpu.TwoWayContact(0.03, steps=4, multipliers="barrier", edge_limit=None)
     run("contact: two-way, barrier", scenes.heap(), None, pdgpu.XPBD(iterations=2), device, dtype, two_way)
 
