@@ -90,7 +90,8 @@ for name, colour in zip(OBSTACLES, ("#0072B2", "#D55E00"), strict=True):
     panels[0].loglog(dt, [rows[name, rate][1] for rate in RATES], "o--", color=colour, label=f"{name}, most")
     panels[1].loglog(dt, [1e3 * rows[name, rate][2] for rate in RATES], "o-", color=colour, label=f"{name}, a step")
     panels[1].loglog(dt, [1e3 * rows[name, rate][3] for rate in RATES], "o--", color=colour, label=f"{name}, a second of motion")
-panels[2].semilogy(list(apart), list(apart.values()), "o-", color="#000000")
+panels[2].plot(list(apart), list(apart.values()), "o-", color="#000000")
+panels[2].set_ylim(0.0, None)
 for axes, x, y in zip(
     panels,
     ("time step, ms", "time step, ms", "Newton iterations, each with an update"),
