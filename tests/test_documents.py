@@ -166,6 +166,15 @@ def test_the_prose_gives_the_figures_of_grains():
     assert f"and {float(two_way['microseconds per pair']):.1f} in one of 100,000" in text
 
 
+def test_the_prose_gives_the_figures_of_lengths_by_impact():
+    """If not, what the two-way method saves, or costs, is claimed as it was not measured."""
+    small, large = (row for row in results("two_way.csv") if row["lengths"].endswith("impact"))
+    text = prose()
+    assert f"forward step took {large['forward ratio']} times as long with the time of impact, of one of 441 vertices" in text
+    assert f"441 vertices {small['forward ratio']} times" in text
+    assert f"it took {large['update ratio']} and {small['update ratio']} times as long" in text
+
+
 def test_the_prose_gives_the_figures_of_a_schur_complement():
     """If not, a saving is claimed that is not, or one is hidden."""
     text, rows = prose(), results("schur_complement.csv")

@@ -48,3 +48,10 @@ def test_grains_are_counted_and_kept_apart(tmp_path):
     rows = tiny_run("grains", tmp_path / "grains.csv")
     assert len(rows) == 6 and all(int(row["pairs"]) > int(row["grains"]) / 2 and float(row["seconds"]) > 0.0 for row in rows)
     assert [row["met"] for row in rows] == ["0", "", ""] * 2
+
+
+def test_lengths_of_the_two_way_method_are_compared(tmp_path):
+    """A ratio would be of updates of which one did not end, or of one and the same."""
+    rows = tiny_run("two_way", tmp_path / "two_way.csv")
+    assert len(rows) == 2 and all(row["unfinished"] == "0" and float(row["seconds"]) > 0.0 for row in rows)
+    assert rows[0]["forward ratio"] == "1.00" and rows[0]["steps"] != rows[1]["steps"]
