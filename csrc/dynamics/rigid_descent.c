@@ -241,12 +241,12 @@ static pd_status find_pairs(pd_rigid_descent *self, const pd_problem *problem, i
     pd_body_sweep *sweep = &self->sweep;
     const pd_contact_scene *scene = pd_contact_scene_of(contact);
     pd_status status = PD_OK;
-    double act = (double)scene->activation, before = pd_contact_listed_up_to(contact), rounding = pd_contact_rounding(contact);
+    double act = (double)scene->activation, before = pd_contact_lists_up_to(contact), rounding = pd_contact_rounding(contact);
     sweep->room = first ? MOST_ROOM * act : fmin(fmax(MORE_ROOM * self->farthest, LEAST_ROOM * act), MOST_ROOM * act);
-    pd_contact_list_up_to(contact, (double)scene->separation + act + 2.0 * sweep->room + rounding);
+    pd_contact_list_up_to(contact, (double)scene->separation + act + 2.0 * sweep->room + rounding, 0.0);
     status = pd_contact_find(contact, self->x);
     if (!status) status = pd_contact_distances(contact, &sweep->distance);
-    pd_contact_list_up_to(contact, before); // what has been found stays until the next search
+    pd_contact_list_up_to(contact, before, 0.0); // what has been found stays until the next search
     if (status) goto done;
     pd_contact_view view = pd_contact_pairs_of(contact);
     const pd_contact_columns *c = &view.columns;
