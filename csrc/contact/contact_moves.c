@@ -108,7 +108,7 @@ pd_contact_law pd_contact_law_of(const pd_contact *self) { return self->law; }
 const pd_contact_scene *pd_contact_scene_of(const pd_contact *self) { return &self->scene; }
 
 void pd_contact_list_up_to(pd_contact *self, double reach, double lasting) {
-    self->listed = 0;
+    self->listed = self->listed && lasting == 0.0 && self->lasting == 0.0 && self->reach == reach;
     self->reach = reach, self->lasting = lasting;
 }
 
