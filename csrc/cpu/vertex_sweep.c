@@ -1,7 +1,7 @@
 /* Sweeps over vertices: gradient and 3x3 block of one vertex from its elements, and its step.
  *
- * Corners of undamped neo-Hookean, ARAP and co-rotated tets, the bulk of most scenes, are computed a vector register at a time, on arrays of
- * lanes; all other elements through the table, one macro each. A vertex is one thread's work and its sums have a fixed order, so the bits do
+ * Corners of undamped tets (neo-Hookean, ARAP, co-rotated), StVK triangles and springs, the bulk of most scenes, are computed a vector register
+ * at a time, on arrays of lanes; flat hinges are sums over neighbours; all other elements through the table, one macro each. A vertex is one thread's work and its sums have a fixed order, so the bits do
  * not depend on the threads. */
 #include "updates/vertex_update.h"
 
@@ -12,13 +12,12 @@ enum { LANES = PD_CORNER_LANES, STRIDE = PD_POSITION_STRIDE, AHEAD = 8 };
 
 /* ---- groups of corners ------------------------------------------------------------------------------------------------------- */
 
-/* edges [9][LANES] = x_a - x_i, x_b - x_i, x_c - x_i of a group; what the group after the next ones reads is fetched. */
-static inline void gather_group(const real *positions, const real *here, const int *slots, const real *numbers, int count,
-                                real edges[9][LANES]) {
+/* edges [3 others][LANES] = x_a - x_i, .. of a group; what the group after the next ones reads is fetched. */
+static inline __attribute__((always_inline)) void gather_group(const real *positions, const real *here, const int *slots,
+                                                               const real *numbers, int others, int count, real (*edges)[LANES]) {
     for (int line = 0; line < LANES * count; line += 64 / (int)sizeof(real)) __builtin_prefetch(numbers + AHEAD * LANES * count + line);
-    __builtin_prefetch(slots + AHEAD * 3 * LANES);
-    __builtin_prefetch(slots + AHEAD * 3 * LANES + 16);
-    for (int j = 0; j < 3; j++)
+    for (int line = 0; line < LANES * others; line += 16) __builtin_prefetch(slots + AHEAD * others * LANES + line);
+    for (int j = 0; j < others; j++)
         for (int l = 0; l < LANES; l++) {
             const real *other = positions + STRIDE * (size_t)slots[LANES * j + l];
             for (int c = 0; c < 3; c++) edges[3 * j + c][l] = other[c] - here[c];
@@ -45,7 +44,7 @@ static void add_neo_hookean(const pd_corner_groups *groups, const real *position
         const int *slots = groups->slots + (size_t)group * 3 * LANES;
         const real *numbers = groups->numbers + (size_t)group * PD_CORNER_NUMBERS * LANES;
         real edges[9][LANES];
-        gather_group(positions, here, slots, numbers, PD_CORNER_NUMBERS, edges);
+        gather_group(positions, here, slots, numbers, 3, PD_CORNER_NUMBERS, edges);
 #pragma omp simd
         for (int l = 0; l < LANES; l++) pd_neo_hookean_corner(LANES, &edges[0][l], numbers + l, &lanes[0][l]);
     }
@@ -74,7 +73,7 @@ static __attribute__((noinline)) void add_rotated(const pd_corner_groups *groups
         const int *slots = groups->slots + (size_t)group * 3 * LANES;
         const real *numbers = groups->numbers + (size_t)group * PD_ROTATED_NUMBERS * LANES;
         real edges[9][LANES], F[9][LANES], parts[PD_ROTATED_PARTS][LANES], left[LANES], good[LANES], open = 0, some = 0;
-        gather_group(positions, here, slots, numbers, PD_ROTATED_NUMBERS, edges);
+        gather_group(positions, here, slots, numbers, 3, PD_ROTATED_NUMBERS, edges);
 #pragma omp simd reduction(+ : open)
         for (int l = 0; l < LANES; l++) {
             pd_rotated_deformation(LANES, &edges[0][l], numbers + l, &F[0][l]);
@@ -93,12 +92,48 @@ static __attribute__((noinline)) void add_rotated(const pd_corner_groups *groups
     add_lanes(lanes, sum);
 }
 
+static __attribute__((noinline)) void add_stvk(const pd_corner_groups *groups, const real *positions, const real *here, int update,
+                                               real sum[9]) {
+    real lanes[9][LANES];
+    clear_lanes(lanes);
+    for (int group = groups->start[update]; group < groups->start[update + 1]; group++) {
+        const int *slots = groups->slots + (size_t)group * 2 * LANES;
+        const real *numbers = groups->numbers + (size_t)group * PD_STVK_NUMBERS * LANES;
+        real edges[6][LANES];
+        gather_group(positions, here, slots, numbers, 2, PD_STVK_NUMBERS, edges);
+#pragma omp simd
+        for (int l = 0; l < LANES; l++) pd_stvk_triangle_corner(LANES, &edges[0][l], numbers + l, &lanes[0][l]);
+    }
+    add_lanes(lanes, sum);
+}
+
+static __attribute__((noinline)) void add_springs(const pd_corner_groups *groups, const real *positions, const real *here, int update,
+                                                  real sum[9]) {
+    real lanes[9][LANES];
+    clear_lanes(lanes);
+    for (int group = groups->start[update]; group < groups->start[update + 1]; group++) {
+        const int *slots = groups->slots + (size_t)group * LANES;
+        const real *numbers = groups->numbers + (size_t)group * PD_SPRING_NUMBERS * LANES;
+        real edges[3][LANES];
+        gather_group(positions, here, slots, numbers, 1, PD_SPRING_NUMBERS, edges);
+#pragma omp simd
+        for (int l = 0; l < LANES; l++) pd_spring_corner(LANES, &edges[0][l], numbers + l, &lanes[0][l]);
+    }
+    add_lanes(lanes, sum);
+}
+
+static inline int has_group(const pd_corner_groups *groups, int update) {
+    return groups->start && groups->start[update + 1] > groups->start[update];
+}
+
 static void add_groups(const pd_vertex_sweep *sweep, const real *positions, int update, real sum[9]) {
     const pd_corner_groups *neo_hookean = &sweep->groups[PD_CORNERS_NEO_HOOKEAN], *rotated = &sweep->groups[PD_CORNERS_ROTATED];
+    const pd_corner_groups *stvk = &sweep->groups[PD_CORNERS_STVK_TRIANGLE], *springs = &sweep->groups[PD_CORNERS_SPRING];
     const real *here = positions + STRIDE * (size_t)sweep->slots[update];
-    if (neo_hookean->start && neo_hookean->start[update + 1] > neo_hookean->start[update])
-        add_neo_hookean(neo_hookean, positions, here, update, sum);
-    if (rotated->start && rotated->start[update + 1] > rotated->start[update]) add_rotated(rotated, positions, here, update, sum);
+    if (has_group(neo_hookean, update)) add_neo_hookean(neo_hookean, positions, here, update, sum);
+    if (has_group(rotated, update)) add_rotated(rotated, positions, here, update, sum);
+    if (has_group(stvk, update)) add_stvk(stvk, positions, here, update, sum);
+    if (has_group(springs, update)) add_springs(springs, positions, here, update, sum);
 }
 
 /* ---- updates -------------------------------------------------------------------------------------------------------------------- */
@@ -127,6 +162,7 @@ static void sum_elements(const pd_model *model, const pd_vertex_sweep *sweep, co
                          real sum[9]) {
     for (int i = 0; i < 9; i++) sum[i] = 0;
     add_groups(sweep, positions, update, sum);
+    pd_vertex_update_add_neighbours(sweep, positions, update, 0, 1, sum);
     pd_vertex_update_add_corners(model, sweep, step, positions, update, 0, 1, sum);
 }
 
@@ -201,8 +237,10 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
 #pragma omp parallel num_threads(pd_threads(context, sweep->n, 200))
     {
 #pragma omp for schedule(static)
-        for (int slot = 0; slot < model->n_vertices; slot++)
+        for (int slot = 0; slot < model->n_vertices; slot++) {
             for (int c = 0; c < 3; c++) positions[STRIDE * (size_t)slot + (size_t)c] = x[3 * (size_t)sweep->order[slot] + (size_t)c];
+            positions[STRIDE * (size_t)slot + 3] = 0;
+        }
         for (int colour = 0; colour < sweep->n_colours; colour++) {
 #pragma omp for schedule(static)
             for (int update = sweep->colour_start[colour]; update < (in_blocks ? 0 : sweep->colour_start[colour + 1]); update++) {

@@ -53,14 +53,15 @@ static __global__ void gather_kernel(int n, const int *order, const real *x, slo
 
 /* ---- updates ------------------------------------------------------------------------------------------------------------------------- */
 
-/* The numbers of lane l of a group, and the edges x_a - x_i, x_b - x_i, x_c - x_i [9] of its corner. */
-template <int N>
+/* The numbers of lane l of a group, and the edges x_a - x_i, .. [3 OTHERS] of its corner. */
+template <int N, int OTHERS = 3>
 static __device__ __forceinline__ void gather_corner(const pd_corner_groups &groups, const slot_position *positions,
-                                                     const slot_position &here, size_t group, size_t l, real numbers[N], real edges[9]) {
-    const int *slots = groups.slots + group * 3 * PD_CORNER_LANES + l;
+                                                     const slot_position &here, size_t group, size_t l, real numbers[N],
+                                                     real edges[3 * OTHERS]) {
+    const int *slots = groups.slots + group * OTHERS * PD_CORNER_LANES + l;
     const real *from = groups.numbers + group * N * PD_CORNER_LANES + l;
     for (int j = 0; j < N; j++) numbers[j] = from[j * PD_CORNER_LANES];
-    for (int j = 0; j < 3; j++) {
+    for (int j = 0; j < OTHERS; j++) {
         const slot_position other = positions[slots[j * PD_CORNER_LANES]];
         for (int c = 0; c < 3; c++) edges[3 * j + c] = other.c[c] - here.c[c];
     }
@@ -100,6 +101,32 @@ static __device__ __forceinline__ void add_rotated(const pd_vertex_sweep &sweep,
 static __device__ __noinline__ void call_rotated(const pd_vertex_sweep &sweep, const slot_position *positions, int update, int lane,
                                                  int lanes, real sum[9]) {
     add_rotated(sweep, positions, update, lane, lanes, sum);
+}
+
+static __device__ __noinline__ void call_stvk(const pd_vertex_sweep &sweep, const slot_position *positions, int update, int lane, int lanes,
+                                              real sum[9]) {
+    const pd_corner_groups &groups = sweep.groups[PD_CORNERS_STVK_TRIANGLE];
+    const slot_position here = positions[sweep.slots[update]];
+    const int begin = groups.start[update], corners = (groups.start[update + 1] - begin) * PD_CORNER_LANES;
+    for (int i = lane; i < corners; i += lanes) {
+        real edges[6], numbers[PD_STVK_NUMBERS];
+        gather_corner<PD_STVK_NUMBERS, 2>(groups, positions, here, (size_t)(begin + i / PD_CORNER_LANES), (size_t)(i % PD_CORNER_LANES),
+                                          numbers, edges);
+        pd_stvk_triangle_corner(1, edges, numbers, sum);
+    }
+}
+
+static __device__ __noinline__ void call_springs(const pd_vertex_sweep &sweep, const slot_position *positions, int update, int lane,
+                                                 int lanes, real sum[9]) {
+    const pd_corner_groups &groups = sweep.groups[PD_CORNERS_SPRING];
+    const slot_position here = positions[sweep.slots[update]];
+    const int begin = groups.start[update], corners = (groups.start[update + 1] - begin) * PD_CORNER_LANES;
+    for (int i = lane; i < corners; i += lanes) {
+        real edge[3], numbers[PD_SPRING_NUMBERS];
+        gather_corner<PD_SPRING_NUMBERS, 1>(groups, positions, here, (size_t)(begin + i / PD_CORNER_LANES), (size_t)(i % PD_CORNER_LANES),
+                                            numbers, edge);
+        pd_spring_corner(1, edge, numbers, sum);
+    }
 }
 
 static __device__ __forceinline__ void move_vertex(const pd_vertex_sweep &sweep, const pd_step_data &step, const pd_contact_sweep *contact,
@@ -165,6 +192,9 @@ static __global__ void __launch_bounds__(PD_THREADS)
     if (update < end) {
         if (sweep.groups[PD_CORNERS_NEO_HOOKEAN].start) add_neo_hookean(sweep, positions, update, lane, lanes, sum);
         if (sweep.groups[PD_CORNERS_ROTATED].start) call_rotated(sweep, positions, update, lane, lanes, sum);
+        if (sweep.groups[PD_CORNERS_STVK_TRIANGLE].start) call_stvk(sweep, positions, update, lane, lanes, sum);
+        if (sweep.groups[PD_CORNERS_SPRING].start) call_springs(sweep, positions, update, lane, lanes, sum);
+        pd_vertex_update_add_neighbours(&sweep, positions->c, update, lane, lanes, sum);
         pd_vertex_update_add_corners(&model, &sweep, &step, positions->c, update, lane, lanes, sum);
     }
     for (int shift = lanes / 2; shift > 0; shift /= 2)

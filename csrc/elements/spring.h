@@ -45,6 +45,31 @@ PD_FUNCTION void pd_spring_hessian(const real *F, const real *p, int psd, real *
         for (int j = 0; j < 3; j++) H[3 * i + j] = p[0] * ((i == j ? across : (real)0) + ((real)1 - across) * (e[i] * e[j]));
 }
 
+/* Numbers of an end of a spring in a sweep over vertices; the sign of the other end in F. */
+enum { PD_SPRING_STIFFNESS, PD_SPRING_LENGTH, PD_SPRING_SIGN, PD_SPRING_NUMBERS };
+
+/* Gradient (3), N, and upper triangle of the block (6), N/m, of one end in vector lanes: number i of an array lies at i * stride.
+ *   edge  [3]  in  from this end to the other, m      sum  [9]  in/out */
+PD_LANE_FUNCTION void pd_spring_corner(int stride, const real *edge, const real *numbers, real *sum) {
+    real x = edge[0], y = edge[stride], z = edge[2 * stride];
+    real k = numbers[PD_SPRING_STIFFNESS * stride], rest = numbers[PD_SPRING_LENGTH * stride];
+    real length = pd_sqrt(x * x + y * y + z * z), some = length > 0 ? (real)1 : (real)0,
+         inverse = (real)1 / (length > 0 ? length : (real)1);
+    real ex = length > 0 ? x * inverse : numbers[PD_SPRING_SIGN * stride], ey = some * (y * inverse), ez = some * (z * inverse);
+    real least = pd_max(length, (real)16 * PD_EPSILON * rest);
+    real across = pd_max((real)1 - rest / (rest > 0 ? least : (real)1), 0), own = k * across, along = k - own;
+    real pull = -k * (length - rest), lx = along * ex, ly = along * ey;
+    sum[0] += pull * ex;
+    sum[stride] += pull * ey;
+    sum[2 * stride] += pull * ez;
+    sum[3 * stride] += own + lx * ex;
+    sum[4 * stride] += lx * ey;
+    sum[5 * stride] += lx * ez;
+    sum[6 * stride] += own + ly * ey;
+    sum[7 * stride] += ly * ez;
+    sum[8 * stride] += own + along * ez * ez;
+}
+
 PD_FUNCTION void pd_spring_block(const real *F, const real *p, const real *g, real *B) {
     pd_spring_hessian(F, p, 1, B);
     for (int i = 0; i < 9; i++) B[i] *= g[0] * g[0];

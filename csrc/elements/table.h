@@ -23,8 +23,8 @@
  *     void pd_NAME_projection(const real *F, const real *p, real *T);            the nearest point of the constraint set, where it has one
  *
  * Constraints are those of XPBD: 1, C = sqrt(2 E), or 2 that the header splits the energy into (xpbd.h). Corners tell how sweeps over
- * vertices take an element's corners: PD_CORNERS_SINGLE one by one, by the functions above; the others in groups of vector lanes, undamped
- * tets only.
+ * vertices take an element's corners: PD_CORNERS_SINGLE one by one, by the functions above; the others, undamped, in groups of vector lanes
+ * or as sums over neighbours.
  *
  * A new material is one new header and one line here. */
 #ifndef PD_ELEMENTS_TABLE_H
@@ -33,11 +33,11 @@
 /*  X(KIND, name, vertices k, columns d, parameters, constraints, corners)        parameters */
 /* Elements with a constraint set: Projective Dynamics and position-based dynamics take these only. */
 #define PD_PROJECTIVE_TABLE(X)                                                                                                          \
-    X(PD_SPRING, spring, 2, 1, 2, 1, PD_CORNERS_SINGLE)                               /* stiffness k [N/m], rest length [m]          */ \
+    X(PD_SPRING, spring, 2, 1, 2, 1, PD_CORNERS_SPRING)                               /* stiffness k [N/m], rest length [m]          */ \
     X(PD_ARAP_TET, arap_tet, 4, 3, 1, 1, PD_CORNERS_ROTATED)                          /* 2 mu volume [J]                             */ \
     X(PD_ARAP_TRIANGLE, arap_triangle, 3, 2, 1, 1, PD_CORNERS_SINGLE)                 /* 2 mu area [J]                               */ \
-    X(PD_BENDING, bending, 4, 1, 2, 1, PD_CORNERS_SINGLE)                             /* 3 k_b/(A0+A1) [J/m2], rest |F| [m]          */ \
-    X(PD_ROD_BENDING, rod_bending, 3, 1, 2, 1, PD_CORNERS_SINGLE)                     /* 2 k_b/(l1+l2) [J], rest |F|                 */ \
+    X(PD_BENDING, bending, 4, 1, 2, 1, PD_CORNERS_QUADRATIC)                          /* 3 k_b/(A0+A1) [J/m2], rest |F| [m]          */ \
+    X(PD_ROD_BENDING, rod_bending, 3, 1, 2, 1, PD_CORNERS_QUADRATIC)                  /* 2 k_b/(l1+l2) [J], rest |F|                 */ \
     X(PD_VOLUME, volume, 4, 3, 1, 1, PD_CORNERS_SINGLE)                               /* k volume [J]                                */ \
     X(PD_AREA, area, 3, 2, 1, 1, PD_CORNERS_SINGLE)                                   /* k area [J]                                  */ \
     X(PD_STRAIN_LIMIT_TET, strain_limit_tet, 4, 3, 3, 1, PD_CORNERS_SINGLE)           /* k volume [J], minimum, maximum              */ \
@@ -50,7 +50,7 @@
 #define PD_HYPERELASTIC_TABLE(X)                                                                                                  \
     X(PD_NEO_HOOKEAN_TET, neo_hookean_tet, 4, 3, 2, 2, PD_CORNERS_NEO_HOOKEAN)  /* 2 mu volume, lam volume [J]                 */ \
     X(PD_STVK_TET, stvk_tet, 4, 3, 2, 1, PD_CORNERS_SINGLE)                     /* 2 mu volume, lam volume [J]                 */ \
-    X(PD_STVK_TRIANGLE, stvk_triangle, 3, 2, 2, 1, PD_CORNERS_SINGLE)           /* 2 mu area, lam area [J]                     */ \
+    X(PD_STVK_TRIANGLE, stvk_triangle, 3, 2, 2, 1, PD_CORNERS_STVK_TRIANGLE)    /* 2 mu area, lam area [J]                     */ \
     X(PD_COROTATED_TET, corotated_tet, 4, 3, 2, 1, PD_CORNERS_ROTATED)          /* 2 mu volume, lam volume [J]                 */ \
     X(PD_COROTATED_TRIANGLE, corotated_triangle, 3, 2, 2, 1, PD_CORNERS_SINGLE) /* 2 mu area, lam area [J]                     */
 
@@ -73,8 +73,17 @@ typedef enum pd_kind {
         PD_KIND_COUNT
 } pd_kind;
 
-/* How sweeps over vertices take corners: neo-Hookean ones as vertex_step.h does, ARAP and co-rotated ones as rotated_corner.h does. */
-enum { PD_CORNERS_SINGLE = -1, PD_CORNERS_NEO_HOOKEAN, PD_CORNERS_ROTATED, PD_CORNER_FAMILIES };
+/* How sweeps over vertices take corners: neo-Hookean ones as vertex_step.h does, ARAP and co-rotated ones as rotated_corner.h, triangles as
+ * stvk_corner.h, springs as spring.h; quadratic ones, w/2 |F|^2 where p = {w, 0} and d = 1, are no corners any more but neighbours. */
+enum {
+    PD_CORNERS_SINGLE = -1,
+    PD_CORNERS_NEO_HOOKEAN,
+    PD_CORNERS_ROTATED,
+    PD_CORNERS_STVK_TRIANGLE,
+    PD_CORNERS_SPRING,
+    PD_CORNER_FAMILIES,
+    PD_CORNERS_QUADRATIC = PD_CORNER_FAMILIES
+};
 
 #define PD_MAX_VERTICES   4
 #define PD_MAX_COLUMNS    3

@@ -181,14 +181,21 @@ pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_d
 
 /* ---- sweeps over vertices ----------------------------------------------------------------------------------------------- */
 
-/* Corners of undamped tets are stored in groups of as many, field by field, so that one vector instruction serves a group. */
+/* Corners of a family are stored in groups of as many, field by field, so that one vector instruction serves a group. */
 #define PD_CORNER_LANES 8
 
 typedef struct pd_corner_groups {
     int *start;    /* B [n+1] groups of each update; NULL where there are none */
-    int *slots;    /* B [groups,3,PD_CORNER_LANES] slots of the opposite face */
+    int *slots;    /* B [groups,others,PD_CORNER_LANES] slots of the other vertices: of the opposite face of a tet, in turn of others */
     real *numbers; /* B [groups,numbers of a corner,PD_CORNER_LANES], zero in unused lanes */
 } pd_corner_groups;
+
+/* What is linear in the positions: sum_j weights_j (x_j - x_i) over the neighbours j of each update is a part of its gradient. */
+typedef struct pd_sweep_neighbours {
+    int *start;    /* B [n+1]; NULL where there are none */
+    int *slots;    /* B [.] */
+    real *weights; /* B [.] N/m */
+} pd_sweep_neighbours;
 
 /* What an update consists of, so that a loop may treat each kind in its own way: corners of one family in groups and nothing else, or
  * anything else, which includes no corners at all. */
@@ -205,12 +212,13 @@ typedef struct pd_vertex_sweep {
     int *order;                       /* B [n_vertices] vertex at each slot */
     int *vertices, *slots;            /* B [n] vertex and slot of each update */
     unsigned char *may_touch;         /* B [n] 0: contact has nothing to say to this update; NULL without contact */
-    real *diagonal;                   /* B [n] N/m: m/h^2 and what is constant of the blocks of the neo-Hookean corners */
+    real *diagonal;                   /* B [n] N/m: m/h^2 and what is constant of the blocks: of neo-Hookean corners, of neighbours */
     int *corner_slots[PD_KIND_COUNT]; /* B [elements,k] slots of the corners of each kind; NULL where all lie in groups */
     int n_corners;                    /* in the list of corners */
     int *corner_start;                /* B [n+1] */
     int *corners;                     /* B [n_corners,2] index of the kind in the model, and element * k + corner */
     pd_corner_groups groups[PD_CORNER_FAMILIES];
+    pd_sweep_neighbours neighbours;
     int update_threads; /* threads that share an update on CUDA: 1, 4, 8, 16 or 32; 0: the loop chooses */
     int *colours;       /* B [n_vertices] of each vertex, -1 where it is fixed; NULL where nothing touches */
 } pd_vertex_sweep;

@@ -12,6 +12,7 @@
 #define PD_VERTEX_UPDATE_H
 
 #include "elements/rotated_corner.h"
+#include "elements/stvk_corner.h"
 #include "updates/element_energy.h"
 #include "updates/touching_vertex.h"
 #include "updates/vertex_step.h"
@@ -72,6 +73,20 @@ PD_UPDATE_FUNCTION void pd_vertex_update_add_corner(const pd_model *model, const
 #undef PD_CASE
     default: break;
     }
+}
+
+/* Adds to sum [9] what this thread has of the update's neighbours. All four numbers of a position, so that they go in one register. */
+PD_LANE_FUNCTION void pd_vertex_update_add_neighbours(const pd_vertex_sweep *sweep, const real *positions, int update, int lane, int lanes,
+                                                      real sum[9]) {
+    const pd_sweep_neighbours *neighbours = &sweep->neighbours;
+    if (!neighbours->start) return;
+    const real *here = positions + PD_POSITION_STRIDE * (size_t)sweep->slots[update];
+    real total[PD_POSITION_STRIDE] = {0};
+    for (int s = neighbours->start[update] + lane; s < neighbours->start[update + 1]; s += lanes) {
+        const real *other = positions + PD_POSITION_STRIDE * (size_t)neighbours->slots[s];
+        for (int c = 0; c < PD_POSITION_STRIDE; c++) total[c] += neighbours->weights[s] * (other[c] - here[c]);
+    }
+    for (int c = 0; c < 3; c++) sum[c] += total[c];
 }
 
 /* Adds to sum [9] what this thread has of the update's corners that lie in no group. */

@@ -1,0 +1,289 @@
+/* The corners of a sweep in groups of vector lanes, by families, and the list of all others; see corner_groups.h. */
+#include "dynamics/corner_groups.h"
+
+#include "elements/rotated_corner.h"
+#include "elements/spring.h"
+#include "elements/stvk_corner.h"
+#include "linear/upload.h"
+#include "threads/team.h"
+#include "updates/vertex_step.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Of each family: the other vertices and the numbers of a corner. */
+static const struct {
+    int others, numbers;
+} layout[PD_CORNER_FAMILIES] = {{3, PD_CORNER_NUMBERS}, {3, PD_ROTATED_NUMBERS}, {2, PD_STVK_NUMBERS}, {1, PD_SPRING_NUMBERS}};
+
+enum { PIECE = 1 << 17, MOST_NUMBERS = PD_ROTATED_NUMBERS }; /* updates; numbers of a corner of any family */
+
+void pd_corner_groups_destroy(pd_vertex_sweep *sweep, pd_context *context) {
+    void *memory[] = {sweep->diagonal,         sweep->corner_start,     sweep->corners,
+                      sweep->neighbours.start, sweep->neighbours.slots, sweep->neighbours.weights};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
+    for (int f = 0; f < PD_CORNER_FAMILIES; f++) {
+        pd_memory_destroy(context, sweep->groups[f].start);
+        pd_memory_destroy(context, sweep->groups[f].slots);
+        pd_memory_destroy(context, sweep->groups[f].numbers);
+    }
+}
+
+int pd_corner_family(const pd_element_set *set, int element, int grouped) {
+    pd_kind_shape shape = pd_kind_shape_of(set->kind);
+    if (!grouped || (set->damping && set->damping[element] > 0.0)) return PD_CORNERS_SINGLE;
+    if (shape.corners == PD_CORNERS_QUADRATIC && set->parameters[2 * (size_t)element + 1] > 0.0) return PD_CORNERS_SINGLE; // bent at rest
+    return shape.corners;
+}
+
+/* ---- numbers of corners ---------------------------------------------------------------------------------------------------------- */
+
+/* The three other corners of a tet, turned so that their face is seen from the corner in front. */
+static const int opposite[4][3] = {{1, 3, 2}, {0, 2, 3}, {0, 3, 1}, {0, 1, 2}};
+
+/* Numbers of corner `corner` of an ARAP or co-rotated tet; see rotated_corner.h. */
+static void rotated_numbers(const pd_element_set *set, int element, int corner, double numbers[PD_ROTATED_NUMBERS]) {
+    int count = pd_kind_shape_of(set->kind).parameters;
+    const double *rest = set->rest + 9 * (size_t)element, *parameters = set->parameters + (size_t)count * (size_t)element;
+    for (int j = 0; j < 3; j++)
+        for (int c = 0; c < 3; c++) {
+            int other = opposite[corner][j];
+            numbers[3 * j + c] = other > 0 ? rest[3 * (other - 1) + c] : -(rest[c] + rest[3 + c] + rest[6 + c]);
+        }
+    numbers[PD_ROTATED_WEIGHT] = parameters[0];
+    numbers[PD_ROTATED_LAME] = count > 1 ? parameters[1] : 0.0;
+}
+
+/* Numbers of a neo-Hookean tet's, and mu V |g_i|^2; see pd_neo_hookean_corner. */
+static double neo_hookean_numbers(const double *rest, const double *parameters, int corner, double numbers[PD_CORNER_NUMBERS]) {
+    double g[4][3] = {{0.0}}, mu = 0.5 * parameters[0];
+    for (int i = 1; i < 4; i++)
+        for (int c = 0; c < 3; c++) g[i][c] = rest[3 * (i - 1) + c], g[0][c] -= g[i][c];
+    double square = mu * (g[corner][0] * g[corner][0] + g[corner][1] * g[corner][1] + g[corner][2] * g[corner][2]);
+    for (int j = 0; j < 3; j++) {
+        const double *other = g[opposite[corner][j]];
+        numbers[PD_CORNER_A + j] = mu * (g[corner][0] * other[0] + g[corner][1] * other[1] + g[corner][2] * other[2]);
+    }
+    double inverse = g[1][0] * (g[2][1] * g[3][2] - g[2][2] * g[3][1]) + g[1][1] * (g[2][2] * g[3][0] - g[2][0] * g[3][2]) +
+                     g[1][2] * (g[2][0] * g[3][1] - g[2][1] * g[3][0]); // 1/(6 V)
+    numbers[PD_CORNER_VOLUME] = parameters[1] * inverse * inverse;
+    numbers[PD_CORNER_PRESSURE] = (parameters[1] + mu) * inverse;
+    return square;
+}
+
+/* Numbers of a StVK triangle's; see stvk_corner.h. */
+static void stvk_numbers(const double *rest, const double *parameters, int corner, double numbers[PD_STVK_NUMBERS]) {
+    const double g[3][2] = {{-(rest[0] + rest[2]), -(rest[1] + rest[3])}, {rest[0], rest[1]}, {rest[2], rest[3]}};
+    const double *i = g[corner], *a = g[(corner + 1) % 3], *b = g[(corner + 2) % 3], size = sqrt(i[0] * i[0] + i[1] * i[1]);
+    numbers[PD_STVK_A1] = size > 0.0 ? (a[0] * i[0] + a[1] * i[1]) / size : 0.0;
+    numbers[PD_STVK_B1] = size > 0.0 ? (b[0] * i[0] + b[1] * i[1]) / size : 0.0;
+    numbers[PD_STVK_A2] = size > 0.0 ? (a[1] * i[0] - a[0] * i[1]) / size : 0.0;
+    numbers[PD_STVK_WEIGHT] = parameters[0];
+    numbers[PD_STVK_LAME] = parameters[1];
+}
+
+/* The numbers of a corner of a family, and what it adds to the constant part of the block, N/m. */
+static double corner_numbers(const pd_element_set *set, int family, int element, int corner, double numbers[MOST_NUMBERS]) {
+    pd_kind_shape shape = pd_kind_shape_of(set->kind);
+    const double *parameters = set->parameters + (size_t)shape.parameters * (size_t)element;
+    const double *rest = set->rest + (size_t)shape.rest * (size_t)element;
+    if (family == PD_CORNERS_NEO_HOOKEAN) return neo_hookean_numbers(rest, parameters, corner, numbers);
+    if (family == PD_CORNERS_ROTATED) rotated_numbers(set, element, corner, numbers);
+    if (family == PD_CORNERS_STVK_TRIANGLE) stvk_numbers(rest, parameters, corner, numbers);
+    if (family == PD_CORNERS_SPRING) {
+        numbers[PD_SPRING_STIFFNESS] = parameters[0];
+        numbers[PD_SPRING_LENGTH] = parameters[1];
+        numbers[PD_SPRING_SIGN] = corner == 0 ? 1.0 : -1.0;
+    }
+    return 0.0;
+}
+
+/* w c_i^2 of corner i of an element w/2 |sum c_i x_i|^2, N/m. */
+static double quadratic_stiffness(const pd_element_set *set, int element, int corner) {
+    pd_kind_shape shape = pd_kind_shape_of(set->kind);
+    const double *rest = set->rest + (size_t)shape.rest * (size_t)element;
+    double c = corner > 0 ? rest[corner - 1] : 0.0;
+    for (int i = 1; i < shape.vertices && corner == 0; i++) c -= rest[i - 1];
+    return set->parameters[(size_t)shape.parameters * (size_t)element] * c * c;
+}
+
+/* Vertex j of those that a corner of a family reads. */
+static int other_corner(int family, int corner, int j) {
+    if (layout[family].others == 3) return opposite[corner][j];
+    return (corner + 1 + j) % (layout[family].others + 1);
+}
+
+/* ---- groups ------------------------------------------------------------------------------------------------------------------------ */
+
+/* Which corners each update reads: groups of lanes, by families, and a list of all others. They are written for a piece of the updates at a
+ * time, into host memory that is used again for the next: together they are the largest arrays of a simulation. */
+typedef struct group_list {
+    int *start;   /* [n+1] */
+    size_t first; /* of the piece */
+    size_t most;  /* lanes of a piece */
+    int *slots;
+    real *numbers;
+} group_list;
+
+typedef struct corner_lists {
+    int *corner_start;   /* [n+1] */
+    size_t first_corner; /* of the piece */
+    int *corners;
+    real *diagonal; /* [n] of all updates */
+    group_list groups[PD_CORNER_FAMILIES];
+} corner_lists;
+
+static size_t piece_end(const pd_sweep_order *order, size_t first) {
+    return first + PIECE < (size_t)order->n ? first + PIECE : (size_t)order->n;
+}
+
+/* How many corners and groups each update has. */
+static void count_corners(const pd_sweep_order *order, corner_lists *lists) {
+    const pd_problem *self = order->problem;
+#pragma omp parallel for num_threads(pd_team(pd_context_threads(self->context), order->n, 100)) schedule(static)
+    for (int t = 0; t < order->n; t++) {
+        int vertex = order->vertices[t], lanes[PD_CORNER_FAMILIES + 1] = {0}, others = 0;
+        for (int s = self->corners->start[vertex]; s < self->corners->start[vertex + 1]; s++) {
+            int element, position;
+            const pd_element_set *set = pd_corner_set(self->sets, self->corners->corners[s], &element, &position);
+            int family = pd_corner_family(set, element, order->grouped);
+            if (family >= 0)
+                lanes[family]++;
+            else
+                others++;
+        }
+        lists->corner_start[t + 1] = others;
+        for (int f = 0; f < PD_CORNER_FAMILIES; f++) lists->groups[f].start[t + 1] = (lanes[f] + PD_CORNER_LANES - 1) / PD_CORNER_LANES;
+    }
+    for (size_t t = 0; t < (size_t)order->n; t++) { // no sum exceeds the number of corners, which is an int
+        lists->corner_start[t + 1] += lists->corner_start[t];
+        for (int f = 0; f < PD_CORNER_FAMILIES; f++) lists->groups[f].start[t + 1] += lists->groups[f].start[t];
+    }
+}
+
+/* An unused lane reads the vertex itself and multiplies it by zero. */
+static void clear_groups(group_list *list, int family, int slot, size_t lane, size_t end) {
+    size_t others = (size_t)layout[family].others, count = (size_t)layout[family].numbers;
+    for (size_t i = lane * others; i < end * others; i++) list->slots[i] = slot;
+    for (size_t i = lane * count; i < end * count; i++) list->numbers[i] = 0;
+}
+
+static void list_update(const pd_sweep_order *order, corner_lists *lists, double inverse_h2, int t) {
+    const pd_problem *self = order->problem;
+    int vertex = order->vertices[t];
+    int *corners = lists->corners + 2 * ((size_t)lists->corner_start[t] - lists->first_corner);
+    size_t lanes[PD_CORNER_FAMILIES];
+    double constant = self->masses[vertex] * inverse_h2;
+    for (int f = 0; f < PD_CORNER_FAMILIES; f++) {
+        group_list *list = &lists->groups[f];
+        lanes[f] = ((size_t)list->start[t] - list->first) * PD_CORNER_LANES;
+        clear_groups(list, f, order->slots[t], lanes[f], ((size_t)list->start[t + 1] - list->first) * PD_CORNER_LANES);
+    }
+    for (int s = self->corners->start[vertex]; s < self->corners->start[vertex + 1]; s++) {
+        int element, position;
+        const pd_element_set *set = pd_corner_set(self->sets, self->corners->corners[s], &element, &position);
+        int family = pd_corner_family(set, element, order->grouped);
+        if (family == PD_CORNERS_SINGLE) {
+            *corners++ = (int)(set - self->sets);
+            *corners++ = element * pd_kind_shape_of(set->kind).vertices + position;
+            continue;
+        }
+        if (family == PD_CORNERS_QUADRATIC) {
+            constant += quadratic_stiffness(set, element, position);
+            continue;
+        }
+        double values[MOST_NUMBERS];
+        constant += corner_numbers(set, family, element, position, values);
+        int k = pd_kind_shape_of(set->kind).vertices;
+        size_t group = lanes[family] / PD_CORNER_LANES, l = lanes[family] % PD_CORNER_LANES;
+        size_t others = (size_t)layout[family].others, count = (size_t)layout[family].numbers;
+        for (size_t j = 0; j < others; j++)
+            lists->groups[family].slots[(group * others + j) * PD_CORNER_LANES + l] =
+                order->slot_of[set->vertices[(size_t)k * (size_t)element + (size_t)other_corner(family, position, (int)j)]];
+        for (size_t j = 0; j < count; j++) lists->groups[family].numbers[(group * count + j) * PD_CORNER_LANES + l] = (real)values[j];
+        lanes[family]++;
+    }
+    lists->diagonal[t] = (real)constant;
+}
+
+/* Host memory for the groups of a piece, backend memory for all. */
+static pd_status make_groups(const pd_sweep_order *order, group_list *list, pd_corner_groups *out, int family) {
+    const pd_problem *self = order->problem;
+    size_t others = (size_t)layout[family].others, count = (size_t)layout[family].numbers;
+    pd_status status = PD_OK;
+    size_t n = (size_t)order->n, lanes = (size_t)list->start[n] * PD_CORNER_LANES;
+    for (size_t first = 0; first < n; first += PIECE) {
+        size_t here = (size_t)(list->start[piece_end(order, first)] - list->start[first]) * PD_CORNER_LANES;
+        if (here > list->most) list->most = here;
+    }
+    if (lanes == 0) return PD_OK;
+    list->slots = malloc(list->most * others * sizeof(int));
+    list->numbers = malloc(list->most * count * sizeof(real));
+    if (!list->slots || !list->numbers)
+        return pd_fail(self->error, PD_ERROR_MEMORY, "out of memory for a sweep over %d vertices", order->n);
+    PD_TRY(pd_memory_create(self->context, (void **)&out->slots, lanes * others * sizeof(int)));
+    PD_TRY(pd_memory_create(self->context, (void **)&out->numbers, lanes * count * sizeof(real)));
+    PD_TRY(pd_upload(self->context, (void **)&out->start, list->start, (n + 1) * sizeof(int)));
+done:
+    return status;
+}
+
+static pd_status upload_groups(const pd_sweep_order *order, const group_list *list, pd_corner_groups *out, int family, size_t end) {
+    pd_context *context = order->problem->context;
+    pd_status status = PD_OK;
+    size_t from = list->first * PD_CORNER_LANES, lanes = ((size_t)list->start[end] - list->first) * PD_CORNER_LANES;
+    size_t others = (size_t)layout[family].others, of = (size_t)layout[family].numbers;
+    if (lanes == 0) return PD_OK;
+    PD_TRY(pd_memory_upload(context, out->slots + others * from, list->slots, lanes * others * sizeof(int)));
+    PD_TRY(pd_memory_upload(context, out->numbers + of * from, list->numbers, lanes * of * sizeof(real)));
+done:
+    return status;
+}
+
+pd_status pd_corner_groups_create(const pd_sweep_order *order, pd_vertex_sweep *out) {
+    const pd_problem *self = order->problem;
+    pd_context *context = self->context;
+    pd_status status = PD_OK;
+    size_t n = (size_t)order->n, most_corners = 0;
+    double inverse_h2 = self->h > 0 ? 1.0 / (self->h * self->h) : 0.0;
+    corner_lists lists = {.corner_start = calloc(n + 1, sizeof(int)), .diagonal = malloc(n * sizeof(real) + 1)};
+    if (!lists.corner_start || !lists.diagonal) goto memory;
+    for (int f = 0; f < PD_CORNER_FAMILIES; f++)
+        if (!(lists.groups[f].start = calloc(n + 1, sizeof(int)))) goto memory;
+    count_corners(order, &lists);
+    for (size_t first = 0; first < n; first += PIECE) {
+        size_t corners = (size_t)(lists.corner_start[piece_end(order, first)] - lists.corner_start[first]);
+        if (corners > most_corners) most_corners = corners;
+    }
+    lists.corners = malloc(most_corners * 2 * sizeof(int) + 1);
+    if (!lists.corners) goto memory;
+
+    PD_TRY(pd_memory_create(context, (void **)&out->corners, (size_t)lists.corner_start[n] * 2 * sizeof(int)));
+    for (int f = 0; f < PD_CORNER_FAMILIES; f++) PD_TRY(make_groups(order, &lists.groups[f], &out->groups[f], f));
+    for (size_t first = 0; first < n; first += PIECE) {
+        size_t end = piece_end(order, first);
+        lists.first_corner = (size_t)lists.corner_start[first];
+        for (int f = 0; f < PD_CORNER_FAMILIES; f++) lists.groups[f].first = (size_t)lists.groups[f].start[first];
+#pragma omp parallel for num_threads(pd_team(pd_context_threads(context), (long long)(end - first), 300)) schedule(static)
+        for (int t = (int)first; t < (int)end; t++) list_update(order, &lists, inverse_h2, t);
+        size_t corners = (size_t)lists.corner_start[end] - lists.first_corner;
+        PD_TRY(pd_memory_upload(context, out->corners + 2 * lists.first_corner, lists.corners, corners * 2 * sizeof(int)));
+        for (int f = 0; f < PD_CORNER_FAMILIES; f++) PD_TRY(upload_groups(order, &lists.groups[f], &out->groups[f], f, end));
+    }
+    out->n_corners = lists.corner_start[n];
+    PD_TRY(pd_upload(context, (void **)&out->corner_start, lists.corner_start, (n + 1) * sizeof(int)));
+    PD_TRY(pd_upload(context, (void **)&out->diagonal, lists.diagonal, n * sizeof(real)));
+    goto done;
+memory:
+    status = pd_fail(self->error, PD_ERROR_MEMORY, "out of memory for a sweep over %d vertices", order->n);
+done:
+    free(lists.corner_start);
+    free(lists.corners);
+    free(lists.diagonal);
+    for (int f = 0; f < PD_CORNER_FAMILIES; f++) {
+        free(lists.groups[f].start);
+        free(lists.groups[f].slots);
+        free(lists.groups[f].numbers);
+    }
+    return status;
+}
