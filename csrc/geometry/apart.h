@@ -1,4 +1,8 @@
-/* Whether two edges, or a vertex and a triangle, that move along straight lines stay farther apart than a limit: where that is plain. */
+/* Whether two edges, or a vertex and a triangle, that move along straight lines stay farther apart than a limit: where that is plain.
+ *
+ * What is farther apart than a limit along a direction both where it begins and where it ends is so all the way, since along a fixed direction
+ * the gap is concave in time. Any direction will do, so that it may come from nearest points that are no more than nearly right. All of it is
+ * without branches: the CPU asks of several pairs at a time. */
 #ifndef PD_GEOMETRY_APART_H
 #define PD_GEOMETRY_APART_H
 
@@ -7,37 +11,56 @@
 /* Of the size of a pair: what a distance is off by, with a wide margin. */
 #define PD_APART_ROUNDING ((real)1024 * PD_EPSILON)
 
-/* Whether the corners [4,3], n_first of them the first's, are farther apart than `limit` along a direction both where they begin and where they
- * end, by more than rounding. Along a fixed direction the gap is concave in time: so they are all the way. */
-PD_FUNCTION int pd_pair_is_apart(int n_first, const real from[12], const real to[12], pd_vector direction, real limit) {
-    real length = pd_sqrt(pd_vector_dot(direction, direction));
-    for (int k = 0; k < 2; k++) {
-        const real *at = k ? to : from;
-        real first = 0, second = 0, size = 0; // the farthest of the first, the nearest of the second
-        for (int j = 1; j < 4; j++) {
-            pd_vector way = pd_vector_subtract(pd_vector_load(at + 3 * j), pd_vector_load(at));
-            real along = pd_vector_dot(way, direction);
-            size = pd_max(size, pd_vector_largest(way));
-            if (j < n_first)
-                first = pd_max(first, along);
-            else
-                second = j == n_first ? along : pd_min(second, along);
-        }
-        if (!(second - first > length * ((real)1.001 * limit + PD_APART_ROUNDING * size))) return 0;
-    }
-    return 1;
+PD_LANE_FUNCTION real pd_apart_place(real along, real square) { return pd_min(pd_max(along / (square > 0 ? square : (real)1), 0), 1); }
+
+/* From about the nearest point of the first edge to that of the second. */
+PD_LANE_FUNCTION pd_vector pd_apart_between_edges(pd_points4 x) {
+    pd_vector e = pd_vector_subtract(x.b, x.a), f = pd_vector_subtract(x.d, x.c), r = pd_vector_subtract(x.c, x.a);
+    real ee = pd_vector_dot(e, e), ff = pd_vector_dot(f, f), ef = pd_vector_dot(e, f), er = pd_vector_dot(e, r), fr = pd_vector_dot(f, r);
+    real s = pd_apart_place(er * ff - fr * ef, ee * ff - ef * ef);
+    real t = pd_apart_place(s * ef - fr, ff);
+    s = pd_apart_place(er + t * ef, ee);
+    return pd_vector_along(pd_vector_along(r, t, f), -s, e);
 }
 
-/* The same along the way between their middles, or across both; 0 where neither tells. */
-PD_FUNCTION int pd_pair_is_far(int n_first, const real from[12], const real to[12], real limit) {
-    pd_vector a = pd_vector_load(to), b = pd_vector_load(to + 3), c = pd_vector_load(to + 6), d = pd_vector_load(to + 9);
-    pd_vector ab = pd_vector_subtract(b, a), sum = pd_vector_add(pd_vector_subtract(c, a), pd_vector_subtract(d, a));
-    pd_vector third = pd_vector_scale((real)1 / 3, pd_vector_add(sum, ab));
-    pd_vector between = n_first == 2 ? pd_vector_scale((real)0.5, pd_vector_subtract(sum, ab)) : third;
-    if (pd_pair_is_apart(n_first, from, to, between, limit)) return 1;
-    pd_vector across = pd_vector_cross(n_first == 2 ? ab : pd_vector_subtract(c, b), pd_vector_subtract(d, n_first == 2 ? c : b));
-    if (pd_vector_dot(across, between) < 0) across = pd_vector_scale(-1, across);
-    return pd_pair_is_apart(n_first, from, to, across, limit);
+/* From the point q behind it to about the nearest point of a segment along e, and the square of the distance. */
+PD_LANE_FUNCTION pd_vector pd_apart_to_segment(pd_vector q, pd_vector e, real *square) {
+    real place = pd_apart_place(pd_vector_dot(q, e), pd_vector_dot(e, e));
+    pd_vector way = pd_vector_along(pd_vector_scale(-1, q), place, e);
+    *square = pd_vector_dot(way, way);
+    return way;
+}
+
+/* From the vertex to about the nearest point of the triangle. */
+PD_LANE_FUNCTION pd_vector pd_apart_to_triangle(pd_points4 x) {
+    pd_vector q = pd_vector_subtract(x.a, x.b), r = pd_vector_subtract(x.a, x.c);
+    pd_vector e = pd_vector_subtract(x.c, x.b), f = pd_vector_subtract(x.d, x.b), g = pd_vector_subtract(x.d, x.c);
+    pd_vector n = pd_vector_cross(e, f);
+    real nn = pd_vector_dot(n, n), height = pd_vector_dot(q, n), first, second, third;
+    real u = pd_vector_dot(pd_vector_cross(q, f), n), v = pd_vector_dot(pd_vector_cross(e, q), n);
+    pd_vector to_e = pd_apart_to_segment(q, e, &first), to_f = pd_apart_to_segment(q, f, &second), to_g = pd_apart_to_segment(r, g, &third);
+    real sides = pd_min(first, pd_min(second, third));
+    pd_vector way = pd_vector_choose(first == sides, to_e, pd_vector_choose(second == sides, to_f, to_g));
+    int inside = (u >= 0) & (v >= 0) & (u + v <= nn) & (nn > 0);
+    return pd_vector_choose(inside, pd_vector_scale(height > 0 ? (real)-1 : (real)1, n), way);
+}
+
+/* Whether the corners, n_first of them the first's, are farther apart than `limit` along a direction of that length, by more than rounding. */
+PD_LANE_FUNCTION int pd_points4_apart(int n_first, pd_points4 x, pd_vector direction, real length, real limit) {
+    pd_vector b = pd_vector_subtract(x.b, x.a), c = pd_vector_subtract(x.c, x.a), d = pd_vector_subtract(x.d, x.a);
+    real along = pd_vector_dot(b, direction), second = pd_min(pd_vector_dot(c, direction), pd_vector_dot(d, direction));
+    real size = pd_max(pd_vector_largest(b), pd_max(pd_vector_largest(c), pd_vector_largest(d)));
+    real first = n_first == 2 ? pd_max(along, 0) : (real)0; // the farthest of the first, the nearest of the second
+    second = n_first == 2 ? second : pd_min(second, along);
+    return second - first > length * ((real)1.001 * limit + PD_APART_ROUNDING * size);
+}
+
+/* Whether it is plain that corners [4] that move from `from` to `to` are farther apart than `limit` all the way. n_first: 2 for two edges, 1 for a
+ * vertex and a triangle. */
+PD_LANE_FUNCTION int pd_pair_is_far(int n_first, pd_points4 from, pd_points4 to, real limit) {
+    pd_vector direction = n_first == 2 ? pd_apart_between_edges(to) : pd_apart_to_triangle(to);
+    real length = pd_sqrt(pd_vector_dot(direction, direction));
+    return pd_points4_apart(n_first, from, direction, length, limit) & pd_points4_apart(n_first, to, direction, length, limit);
 }
 
 #endif

@@ -32,10 +32,6 @@ PD_LANE_FUNCTION pd_per_corner pd_per_corner_of(real a, real b, real c, real d) 
 
 PD_FUNCTION void pd_per_corner_store(pd_per_corner a, real out[4]) { out[0] = a.a, out[1] = a.b, out[2] = a.c, out[3] = a.d; }
 
-PD_LANE_FUNCTION pd_vector pd_vector_choose(int yes, pd_vector a, pd_vector b) {
-    return pd_vector_of(yes ? a.x : b.x, yes ? a.y : b.y, yes ? a.z : b.z);
-}
-
 PD_LANE_FUNCTION pd_per_corner pd_per_corner_choose(int yes, pd_per_corner a, pd_per_corner b) {
     return pd_per_corner_of(yes ? a.a : b.a, yes ? a.b : b.b, yes ? a.c : b.c, yes ? a.d : b.d);
 }

@@ -36,6 +36,10 @@ PD_LANE_FUNCTION pd_vector pd_vector_cross(pd_vector a, pd_vector b) {
     return pd_vector_of(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
 }
 
+PD_LANE_FUNCTION pd_vector pd_vector_choose(int yes, pd_vector a, pd_vector b) {
+    return pd_vector_of(yes ? a.x : b.x, yes ? a.y : b.y, yes ? a.z : b.z);
+}
+
 /* The largest |coordinate|. */
 PD_LANE_FUNCTION real pd_vector_largest(pd_vector a) { return pd_max(pd_fabs(a.x), pd_max(pd_fabs(a.y), pd_fabs(a.z))); }
 

@@ -232,6 +232,11 @@ PD_FUNCTION int pd_penalty_comes_out(const pd_penalty_search *search, int others
     return 1;
 }
 
+/* How far apart a pair must be to be no pair, wherever it is; `radius`: the sum of those of the two, m. */
+PD_FUNCTION real pd_penalty_farthest(const pd_penalty_search *search, real radius) {
+    return pd_max(PD_PENALTY_KEPT * search->thickness + search->scene.separation + radius, search->depth);
+}
+
 /* What a detection says of a pair by its corners (as a candidate has them) and its name. */
 PD_FUNCTION pd_penalty_pair pd_penalty_detect_pair(const pd_penalty_search *search, int pair, const int corners[4], uint64_t key) {
     pd_penalty_pair out;
@@ -265,7 +270,8 @@ PD_FUNCTION pd_penalty_pair pd_penalty_detect_pair(const pd_penalty_search *sear
     real way[12], end[12];
     pd_contact_update_corners(search->start, corners, 4, way);
     pd_contact_update_corners(search->end, corners, 4, end);
-    if (pd_pair_is_far(n_first, way, end, pd_max(out.limit, search->depth))) return out; // never kept, for a part of the cost of asking
+    // never kept, for a part of the cost of asking
+    if (pd_pair_is_far(n_first, pd_points4_load(way), pd_points4_load(end), pd_max(out.limit, search->depth))) return out;
     if (pd_penalty_meets(pair, end, separation, PD_PENALTY_HIT * (out.reach - separation), way)) {
         // the corners of its kind, where they were when it met
         real met[12];
