@@ -1,16 +1,19 @@
-"""Seconds per step of a heap of boxes, beside MuJoCo's on one thread.
+"""Seconds per step of a heap of boxes, beside MuJoCo's and newton's on one thread.
 
-A block of n^3 boxes, 10 x 6 x 8 cm, one centimetre apart and turned a little, falls on a plane, friction 0.4, steps of 5 ms. The two run
+A block of n^3 boxes, 10 x 6 x 8 cm, one centimetre apart and turned a little, falls on a plane, friction 0.4, steps of 5 ms. All run
 in turn, a step of the one and a step of the other, and medians are over the steps from 0.1 s on, when boxes touch.
 
-The two do not compute the same: MuJoCo makes one convex step of soft contacts, in which boxes overlap, and here G is minimised until its
-gradient has fallen to the tolerance, and nothing ever overlaps: `gap` is the least distance of two boxes in the steps measured, negative
-where they overlap. There is no setting of the one at which it has the gap of the other.
+They do not compute the same: MuJoCo makes one convex step of soft contacts, newton's SolverXPBD some iterations of projections (its
+contacts by `Model.collide`, on Warp's CPU device, which has one thread), and in both boxes overlap; here G is minimised until its
+gradient has fallen to the tolerance, or by as many sweeps as it says, and nothing ever overlaps: `gap` is the least distance of two boxes
+in the steps measured, negative where they overlap, of newton's boxes by MuJoCo's collision detection. There is no setting of the one at
+which it has the gap of the other.
 
 Columns: bodies, engine, setting; seconds per step (median, least, most); iterations of a step and contacts (medians); gap, m; load of the
 machine.
 
-    python benchmarks/rigid_speed.py [--sides 3 5 10] [--steps 40] [--out benchmarks/results/rigid_speed.csv]     (needs mujoco)
+    python benchmarks/rigid_speed.py [--sides 3 5 10] [--steps 40] [--out benchmarks/results/rigid_speed.csv]
+                                      (needs mujoco and newton)
 """
 
 import argparse
@@ -19,7 +22,10 @@ import os
 import time
 
 import mujoco
+import newton
 import numpy as np
+import warp
+from scipy.spatial.transform import Rotation
 
 import pdgpu
 from pdgpu import shapes
@@ -39,17 +45,15 @@ def placed(side):
 class Ours:
     engine = "pdgpu"
 
-    def __init__(self, side, tolerance):
-        from scipy.spatial.transform import Rotation
-
-        self.setting = f"Newton, tolerance {tolerance:g}, barrier 4 mm"
+    def __init__(self, side, solver, setting):
+        self.setting = f"{setting}, barrier 4 mm"
         scene, box = pdgpu.Scene(), shapes.box(tuple(SIZE))
         scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)))
         for centre, turn in zip(*placed(side), strict=True):
             points = (box.points - 0.5 * SIZE) @ Rotation.from_rotvec(turn).as_matrix().T + centre
             scene.add_rigid(pdgpu.Mesh(points, triangles=box.triangles), density=1000.0)
         contact = pdgpu.BarrierContact(4e-3, friction=0.4)
-        self.sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=60, tolerance=tolerance), dt=DT, contact=contact, threads=1)
+        self.sim = pdgpu.Simulation(scene, solver, dt=DT, contact=contact, threads=1)
 
     def step(self):
         self.sim.step(record=True)
@@ -83,8 +87,50 @@ class MuJoCo:
         return int(self.data.solver_niter[0]), len(contacts), float(contacts.min()) if len(contacts) else np.inf
 
 
+class Newton:
+    engine = f"newton {newton.__version__}"
+
+    def __init__(self, side, iterations=10):
+        self.setting = f"SolverXPBD, {iterations} iterations"
+        self.iterations, self.side = iterations, side
+        half = dict(zip(("hx", "hy", "hz"), SIZE / 2, strict=True))
+        warp.config.quiet = True
+        builder = newton.ModelBuilder(up_axis=newton.Axis.Y, gravity=(0.0, -9.81, 0.0))
+        stone = newton.ModelBuilder.ShapeConfig(density=1000.0, mu=0.4)
+        for centre, turn in zip(*placed(side), strict=True):
+            at = warp.transform(warp.vec3(*centre), warp.quat(*Rotation.from_rotvec(turn).as_quat()))
+            builder.add_shape_box(builder.add_body(xform=at), **half, cfg=stone)
+        builder.add_ground_plane(cfg=stone)
+        self.model = builder.finalize(device="cpu")
+        self.solver = newton.solvers.SolverXPBD(self.model, iterations=iterations)
+        self.states, self.control = [self.model.state(), self.model.state()], self.model.control()
+        self.judge = MuJoCo(side)
+
+    def step(self):
+        before, after = self.states
+        before.clear_forces()
+        self.contacts = self.model.collide(before)
+        self.solver.step(before, after, self.control, self.contacts, DT)
+        self.states = [after, before]
+
+    def row(self):
+        poses = self.states[0].body_q.numpy().astype(np.float64)
+        upright = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # y is up here, and z in MuJoCo
+        turns = upright @ Rotation.from_quat(poses[:, 3:]).as_matrix() @ upright.T
+        quaternions = Rotation.from_matrix(turns).as_quat()[:, [3, 0, 1, 2]]
+        data = self.judge.data
+        data.qpos[:] = np.hstack([poses[:, :3] @ upright.T, quaternions]).ravel()
+        mujoco.mj_forward(self.judge.model, data)
+        return self.iterations, int(self.contacts.rigid_contact_count.numpy()[0]), float(min(data.contact.dist, default=np.inf))
+
+
 def measured(side, steps):
-    engines = [Ours(side, 1e-3), MuJoCo(side)]
+    engines = [
+        Ours(side, pdgpu.Newton(iterations=60, tolerance=1e-3), "Newton, tolerance 0.001"),
+        Ours(side, pdgpu.VertexBlockDescent(iterations=10), "VertexBlockDescent, 10 iterations"),
+        MuJoCo(side),
+        Newton(side),
+    ]
     seen = [[] for _ in engines]
     for k in range(steps):
         for engine, rows in zip(engines, seen, strict=True):
