@@ -230,6 +230,7 @@ def test_what_meets_something_holds_nobody_else_back():
     assert min(limits) < 0.5
 
 
+@pytest.mark.slow
 def test_vertex_block_descent_does_not_see_order_or_units():
     """Bodies in another order, their vertices in another, and all lengths a thousand times as large: the same minimum in contact."""
 
@@ -281,6 +282,7 @@ def test_same_bits_of_threads_and_files_and_any_order_of_bodies(tmp_path):
         np.testing.assert_allclose(found[body.name], sims[0].positions[body.slice], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_descent_with_all_bodies_at_once_comes_to_the_same():
     sims = [
         simulated(pile(), solver)
