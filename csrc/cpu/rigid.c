@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
-enum { BODY_NANOSECONDS = 1500, ROW_NANOSECONDS = 15, SOLVE_NANOSECONDS = 300, TAKE_NANOSECONDS = 5 };
+enum { BODY_NANOSECONDS = 1500, ROW_NANOSECONDS = 15, SOLVE_NANOSECONDS = 300 };
 
 /* The team of a loop over bodies, most of them alike. */
 static int team(const pd_context *context, const pd_bodies *bodies) {
@@ -153,21 +153,12 @@ pd_status pd_bodies_arms(pd_context *context, const pd_bodies *bodies, const rea
     return note(bodies, inverted);
 }
 
-pd_status pd_bodies_solve(pd_context *context, const pd_bodies *bodies, double *systems, const int *colours, int colour, int again,
-                          int limited, const real *gradient, real *direction, int *left) {
+pd_status pd_bodies_solve(pd_context *context, const pd_bodies *bodies, double *systems, int again, int limited, const real *gradient,
+                          real *direction, int *left) {
 #pragma omp parallel for num_threads(pd_threads(context, bodies->n, SOLVE_NANOSECONDS)) schedule(static)
     for (int b = 0; b < bodies->n; b++) {
-        int asked = again ? left[b] : colour < 0 || colours[b] == colour;
+        int asked = !again || left[b];
         left[b] = asked && pd_rigid_update_solve(bodies->bodies + b, systems + PD_RIGID_SYSTEM * (size_t)b, limited, gradient, direction);
-    }
-    return PD_OK;
-}
-
-pd_status pd_bodies_take(pd_context *context, const pd_bodies *bodies, const int *colours, int colour, const real *source, real *target) {
-#pragma omp parallel for num_threads(pd_threads(context, bodies->n, TAKE_NANOSECONDS)) schedule(static)
-    for (int b = 0; b < bodies->n; b++) {
-        size_t first = 3 * (size_t)pd_rigid_first_carrier(bodies->bodies + b);
-        if (colour < 0 || colours[b] == colour) memcpy(target + first, source + first, 6 * sizeof(real));
     }
     return PD_OK;
 }

@@ -164,28 +164,16 @@ pd_status pd_bodies_arms(pd_context *context, const pd_bodies *bodies, const rea
     return PD_OK;
 }
 
-static __global__ void body_solve_kernel(pd_bodies bodies, double *systems, const int *colours, int colour, int again, int limited,
-                                         const real *gradient, real *direction, int *left) {
+static __global__ void body_solve_kernel(pd_bodies bodies, double *systems, int again, int limited, const real *gradient, real *direction,
+                                         int *left) {
     int b = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (b >= bodies.n) return;
-    int asked = again ? left[b] : colour < 0 || colours[b] == colour;
+    int asked = !again || left[b];
     left[b] = asked && pd_rigid_update_solve(bodies.bodies + b, systems + PD_RIGID_SYSTEM * (size_t)b, limited, gradient, direction);
 }
 
-pd_status pd_bodies_solve(pd_context *context, const pd_bodies *bodies, double *systems, const int *colours, int colour, int again,
-                          int limited, const real *gradient, real *direction, int *left) {
-    PD_LAUNCH(context, body_solve_kernel, bodies->n, *bodies, systems, colours, colour, again, limited, gradient, direction, left);
-    return PD_OK;
-}
-
-static __global__ void body_take_kernel(pd_bodies bodies, const int *colours, int colour, const real *source, real *target) {
-    int b = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (b >= bodies.n || (colour >= 0 && colours[b] != colour)) return;
-    size_t first = 3 * (size_t)pd_rigid_first_carrier(bodies.bodies + b);
-    for (size_t c = first; c < first + 6; c++) target[c] = source[c];
-}
-
-pd_status pd_bodies_take(pd_context *context, const pd_bodies *bodies, const int *colours, int colour, const real *source, real *target) {
-    PD_LAUNCH(context, body_take_kernel, bodies->n, *bodies, colours, colour, source, target);
+pd_status pd_bodies_solve(pd_context *context, const pd_bodies *bodies, double *systems, int again, int limited, const real *gradient,
+                          real *direction, int *left) {
+    PD_LAUNCH(context, body_solve_kernel, bodies->n, *bodies, systems, again, limited, gradient, direction, left);
     return PD_OK;
 }

@@ -174,12 +174,11 @@ static int bodies_of(const pd_problem *problem, const int *points, int pair[2]) 
     return n == 2;
 }
 
-static void count_neighbours(const pd_rigid_descent *self, const int pair[2], int *where, int *neighbours) {
+static void count_neighbours(const int pair[2], int *where, int *neighbours) {
     for (int side = 0; side < 2; side++) {
         if (neighbours) neighbours[where[pair[side]]] = pair[1 - side];
         where[pair[side]]++;
     }
-    (void)self;
 }
 
 /* Of every body those that it shares a term of G with. */
@@ -189,10 +188,8 @@ static void list_neighbours(pd_rigid_descent *self, const pd_problem *problem, i
     for (int pass = 0; pass < 2; pass++) {
         int *where = pass ? start + 1 : start + 2; // the second pass leaves start as it is to be
         for (int p = 0; p < n_pairs; p++)
-            if (bodies_of(problem, self->points_of + 4 * (size_t)p, pair))
-                count_neighbours(self, pair, where, pass ? self->neighbours : NULL);
-        for (int e = 0; e < self->n_shared; e++)
-            count_neighbours(self, self->shared + 2 * (size_t)e, where, pass ? self->neighbours : NULL);
+            if (bodies_of(problem, self->points_of + 4 * (size_t)p, pair)) count_neighbours(pair, where, pass ? self->neighbours : NULL);
+        for (int e = 0; e < self->n_shared; e++) count_neighbours(self->shared + 2 * (size_t)e, where, pass ? self->neighbours : NULL);
         for (int b = 0; b < self->n && !pass; b++) start[b + 2] += start[b + 1];
     }
 }

@@ -11,18 +11,16 @@
 #include <string.h>
 
 struct pd_rigid_sweep {
-    real *x, *direction, *gradient; /* B [n,3] where the iterate is, and what the bodies do there */
+    real *gradient;                 /* B [n,3] */
     double *systems, *host_systems; /* B, H [bodies,PD_RIGID_SYSTEM] */
-    int *colours, *host_colours;    /* B, H [bodies] */
     int *left, *host_left;          /* B, H [bodies] of pd_bodies_solve */
 };
 
 void pd_rigid_sweep_destroy(pd_rigid_sweep *self, pd_context *context) {
     if (!self) return;
-    void *memory[] = {self->x, self->direction, self->gradient, self->systems, self->colours, self->left};
+    void *memory[] = {self->gradient, self->systems, self->left};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
     free(self->host_systems);
-    free(self->host_colours);
     free(self->host_left);
     free(self);
 }
@@ -34,17 +32,13 @@ pd_status pd_rigid_sweep_create(pd_rigid_sweep **out, const pd_problem *problem)
     size_t n = (size_t)problem->rigid->n;
     pd_rigid_sweep *self = calloc(1, sizeof *self);
     if (self) self->host_systems = calloc(PD_RIGID_SYSTEM * n, sizeof(double));
-    if (self) self->host_colours = calloc(n, sizeof(int));
     if (self) self->host_left = calloc(n, sizeof(int));
-    if (!self || !self->host_systems || !self->host_colours || !self->host_left) {
+    if (!self || !self->host_systems || !self->host_left) {
         pd_rigid_sweep_destroy(self, problem->context);
         return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for %d rigid bodies", problem->rigid->n);
     }
-    real **memory[] = {&self->x, &self->direction, &self->gradient};
-    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
-        PD_TRY(pd_memory_create(problem->context, (void **)memory[i], pd_problem_bytes(problem)));
+    PD_TRY(pd_memory_create(problem->context, (void **)&self->gradient, pd_problem_bytes(problem)));
     PD_TRY(pd_memory_create(problem->context, (void **)&self->systems, PD_RIGID_SYSTEM * n * sizeof(double)));
-    PD_TRY(pd_memory_create(problem->context, (void **)&self->colours, n * sizeof(int)));
     PD_TRY(pd_memory_create(problem->context, (void **)&self->left, n * sizeof(int)));
     PD_TRY(pd_problem_need_hessian(problem));
     PD_TRY(pd_problem_need_whole(problem));
@@ -78,23 +72,23 @@ static pd_status take_systems(pd_rigid_sweep *self, const pd_problem *problem, i
     return pd_memory_upload(problem->context, self->systems, self->host_systems, PD_RIGID_SYSTEM * (size_t)rigid->n * sizeof(double));
 }
 
-/* The Hessian at self->x, and what bodies solve with. */
-static pd_status find_systems(pd_rigid_sweep *self, const pd_problem *problem, int psd, int diagonal, int anew) {
+/* The Hessian at the iterate, and what bodies solve with. */
+static pd_status find_systems(pd_rigid_sweep *self, const pd_problem *problem, const real *x, int psd, int diagonal, int anew) {
     pd_status status = PD_OK;
-    PD_TRY(pd_problem_whole_hessian(problem, self->x, psd, 1, anew));
-    PD_TRY(pd_rigid_hessian(problem, self->x, psd));
+    PD_TRY(pd_problem_whole_hessian(problem, x, psd, 1, anew));
+    PD_TRY(pd_rigid_hessian(problem, x, psd));
     PD_TRY(take_systems(self, problem, diagonal));
 done:
     return status;
 }
 
-/* Those of a colour, of all where it is -1, or those that are left of them; returns how many are left. With contact the ways of bodies are
- * looked at, and turn them by no more than a radian. */
-static pd_status solve(pd_rigid_sweep *self, const pd_problem *problem, int colour, int again, int *left) {
+/* The direction of all bodies, or of those that are left; returns how many are left. With contact the ways of bodies are looked at, and turn
+ * them by no more than a radian. */
+static pd_status solve(pd_rigid_sweep *self, const pd_problem *problem, int again, real *direction, int *left) {
     const pd_rigid *rigid = problem->rigid;
     pd_status status = PD_OK;
-    PD_TRY(pd_bodies_solve(problem->context, &rigid->set, self->systems, self->colours, colour, again, problem->contact != NULL,
-                           self->gradient, self->direction, self->left));
+    PD_TRY(pd_bodies_solve(problem->context, &rigid->set, self->systems, again, problem->contact != NULL, self->gradient, direction,
+                           self->left));
     PD_TRY(pd_memory_download(problem->context, self->host_left, self->left, (size_t)rigid->n * sizeof(int)));
     *left = 0;
     for (int b = 0; b < rigid->n; b++) *left += self->host_left[b];
@@ -102,33 +96,17 @@ done:
     return status;
 }
 
-/* direction of the bodies of a colour, of all where it is -1, from x and gradient; 0 of the others. `first` of the step: the pattern is made anew. */
-static pd_status solve_all(pd_rigid_sweep *self, const pd_problem *problem, int colour, int diagonal, int first) {
-    pd_status status = PD_OK;
-    int left;
-    PD_TRY(pd_memory_clear(problem->context, self->direction, pd_problem_bytes(problem)));
-    PD_TRY(find_systems(self, problem, diagonal, diagonal, first));
-    PD_TRY(solve(self, problem, colour, 0, &left));
-    if (left && !diagonal) { // what is held from there on is projected
-        PD_TRY(find_systems(self, problem, 1, 0, 0));
-        PD_TRY(solve(self, problem, colour, 1, &left));
-    }
-done:
-    return status;
-}
-
-/* It becomes that of the iterate, of the bodies of a colour or of all. */
-static pd_status hand_over(const pd_rigid_sweep *self, const pd_problem *problem, int colour, pd_iterate *iterate) {
-    return pd_bodies_take(problem->context, &problem->rigid->set, self->colours, colour, self->direction, iterate->direction);
-}
-
 pd_status pd_rigid_sweep_at_once(pd_rigid_sweep *self, const pd_problem *problem, pd_iterate *iterate, int diagonal) {
     pd_status status = PD_OK;
+    int left;
     PD_TRY(pd_rigid_clear(problem, iterate->direction));
-    PD_TRY(pd_memory_copy(problem->context, self->x, iterate->x, pd_problem_bytes(problem)));
-    PD_TRY(pd_problem_gradient(problem, self->x, iterate->offset, self->gradient));
-    PD_TRY(solve_all(self, problem, -1, diagonal, iterate->number == 0));
-    PD_TRY(hand_over(self, problem, -1, iterate));
+    PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, self->gradient));
+    PD_TRY(find_systems(self, problem, iterate->x, diagonal, diagonal, iterate->number == 0)); // the pattern is made anew in a step
+    PD_TRY(solve(self, problem, 0, iterate->direction, &left));
+    if (left && !diagonal) { // what is held from there on is projected
+        PD_TRY(find_systems(self, problem, iterate->x, 1, 0, 0));
+        PD_TRY(solve(self, problem, 1, iterate->direction, &left));
+    }
 done:
     return status;
 }

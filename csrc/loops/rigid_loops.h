@@ -64,14 +64,10 @@ pd_status pd_bodies_arms(pd_context *context, const pd_bodies *bodies, const rea
 /* For each body its 6x6 matrix by rows, N/m, and six numbers of scratch: used up where it is solved with. */
 enum { PD_RIGID_SYSTEM = 42 };
 
-/* The six numbers of direction = matrix^-1 those of gradient, of the bodies of a colour, of all where it is -1; with `again` only of those that
- * were left. `limited`: none turns by more than a radian, what would is shortened.
- *   systems [n,PD_RIGID_SYSTEM]  B      colours [n]  B      left [n]  B  in/out  1: its matrix is not positive definite, direction is as it was */
-pd_status pd_bodies_solve(pd_context *context, const pd_bodies *bodies, double *systems, const int *colours, int colour, int again,
-                          int limited, const real *gradient, real *direction, int *left);
-
-/* target = source in the six numbers of the bodies of a colour, of all where it is -1. */
-pd_status pd_bodies_take(pd_context *context, const pd_bodies *bodies, const int *colours, int colour, const real *source, real *target);
+/* The six numbers of direction = matrix^-1 those of gradient; with `again` only of those bodies that were left. `limited`: none turns by more than a radian, what would is shortened.
+ *   systems [n,PD_RIGID_SYSTEM]  B      left [n]  B  in/out  1: its matrix is not positive definite, direction is as it was */
+pd_status pd_bodies_solve(pd_context *context, const pd_bodies *bodies, double *systems, int again, int limited, const real *gradient,
+                          real *direction, int *left);
 
 #ifdef __cplusplus
 }
