@@ -1,8 +1,8 @@
 /* Sweeps over vertices: gradient and 3x3 block of one vertex from its elements, and its step.
  *
- * Corners of undamped tets (neo-Hookean, ARAP, co-rotated), StVK triangles and springs, the bulk of most scenes, are computed a vector register
- * at a time, on arrays of lanes; flat hinges are sums over neighbours; all other elements through the table, one macro each. A vertex is one thread's work and its sums have a fixed order, so the bits do
- * not depend on the threads. */
+ * Corners of undamped tets (neo-Hookean, ARAP, co-rotated), StVK triangles and springs, the bulk of most scenes, are computed a vector
+ * register at a time, on arrays of lanes; flat hinges are sums over neighbours; all other elements through the table, one macro each. A
+ * vertex is one thread's work and its sums have a fixed order, so the bits do not depend on the threads. */
 #include "updates/vertex_update.h"
 
 #include "cpu/context.h"
@@ -37,18 +37,26 @@ static inline void add_lanes(real lanes[9][LANES], real sum[9]) {
     }
 }
 
-static void add_neo_hookean(const pd_corner_groups *groups, const real *positions, const real *here, int update, real sum[9]) {
+/* Corners that need no more than one pass over the lanes; inlined for each kind, whose numbers are constants then. */
+typedef void lane_corner(int stride, const real *edges, const real *numbers, real *sum);
+
+static inline __attribute__((always_inline)) void add_corners(const pd_corner_groups *groups, const real *positions, const real *here,
+                                                              int update, int others, int count, lane_corner *corner, real sum[9]) {
     real lanes[9][LANES];
     clear_lanes(lanes);
     for (int group = groups->start[update]; group < groups->start[update + 1]; group++) {
-        const int *slots = groups->slots + (size_t)group * 3 * LANES;
-        const real *numbers = groups->numbers + (size_t)group * PD_CORNER_NUMBERS * LANES;
+        const int *slots = groups->slots + (size_t)group * (size_t)others * LANES;
+        const real *numbers = groups->numbers + (size_t)group * (size_t)count * LANES;
         real edges[9][LANES];
-        gather_group(positions, here, slots, numbers, 3, PD_CORNER_NUMBERS, edges);
+        gather_group(positions, here, slots, numbers, others, count, edges);
 #pragma omp simd
-        for (int l = 0; l < LANES; l++) pd_neo_hookean_corner(LANES, &edges[0][l], numbers + l, &lanes[0][l]);
+        for (int l = 0; l < LANES; l++) corner(LANES, &edges[0][l], numbers + l, &lanes[0][l]);
     }
     add_lanes(lanes, sum);
+}
+
+static void add_neo_hookean(const pd_corner_groups *groups, const real *positions, const real *here, int update, real sum[9]) {
+    add_corners(groups, positions, here, update, 3, PD_CORNER_NUMBERS, pd_neo_hookean_corner, sum);
 }
 
 /* The lanes whose rotation the closed form is not good for, and those in such tension that its turning stiffens. */
@@ -94,32 +102,12 @@ static __attribute__((noinline)) void add_rotated(const pd_corner_groups *groups
 
 static __attribute__((noinline)) void add_stvk(const pd_corner_groups *groups, const real *positions, const real *here, int update,
                                                real sum[9]) {
-    real lanes[9][LANES];
-    clear_lanes(lanes);
-    for (int group = groups->start[update]; group < groups->start[update + 1]; group++) {
-        const int *slots = groups->slots + (size_t)group * 2 * LANES;
-        const real *numbers = groups->numbers + (size_t)group * PD_STVK_NUMBERS * LANES;
-        real edges[6][LANES];
-        gather_group(positions, here, slots, numbers, 2, PD_STVK_NUMBERS, edges);
-#pragma omp simd
-        for (int l = 0; l < LANES; l++) pd_stvk_triangle_corner(LANES, &edges[0][l], numbers + l, &lanes[0][l]);
-    }
-    add_lanes(lanes, sum);
+    add_corners(groups, positions, here, update, 2, PD_STVK_NUMBERS, pd_stvk_triangle_corner, sum);
 }
 
 static __attribute__((noinline)) void add_springs(const pd_corner_groups *groups, const real *positions, const real *here, int update,
                                                   real sum[9]) {
-    real lanes[9][LANES];
-    clear_lanes(lanes);
-    for (int group = groups->start[update]; group < groups->start[update + 1]; group++) {
-        const int *slots = groups->slots + (size_t)group * LANES;
-        const real *numbers = groups->numbers + (size_t)group * PD_SPRING_NUMBERS * LANES;
-        real edges[3][LANES];
-        gather_group(positions, here, slots, numbers, 1, PD_SPRING_NUMBERS, edges);
-#pragma omp simd
-        for (int l = 0; l < LANES; l++) pd_spring_corner(LANES, &edges[0][l], numbers + l, &lanes[0][l]);
-    }
-    add_lanes(lanes, sum);
+    add_corners(groups, positions, here, update, 1, PD_SPRING_NUMBERS, pd_spring_corner, sum);
 }
 
 static inline int has_group(const pd_corner_groups *groups, int update) {

@@ -1,5 +1,7 @@
 """Contact of embedded surfaces on a CUDA device, against the CPU."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -30,6 +32,15 @@ def balls():
     return scene
 
 
+@functools.cache
+def begun(contact):
+    """Where the balls are, and how fast, when they have come near the floor and each other."""
+    sim = pdgpu.Simulation(balls(), SOLVERS["Newton"], dt=0.005, contact=contact)
+    sim.set_state(velocities=np.tile([0.05, -1.0, 0.0], (len(sim.positions), 1)))
+    sim.step(8)
+    return sim.positions, sim.velocities
+
+
 @pytest.mark.parametrize(
     "contact",
     [pdgpu.BarrierContact(2e-3, friction=0.3), pdgpu.PenaltyContact(2e-3, stiffness=2e3, friction=0.3)],
@@ -38,18 +49,16 @@ def balls():
 @pytest.mark.parametrize("name", SOLVERS)
 def test_steps(name, contact, dtype):
     """If not, points on the GPU follow other vertices than on the CPU, or forces go back to others."""
-    before = pdgpu.Simulation(balls(), SOLVERS["Newton"], dt=0.005, contact=contact)
-    before.set_state(velocities=np.tile([0.05, -1.0, 0.0], (len(before.positions), 1)))
-    before.step(8)
+    positions, velocities = begun(contact)
     ends = []
     for device in ("cpu", "cuda", "cuda"):
         sim = pdgpu.Simulation(balls(), SOLVERS[name], dt=0.005, contact=contact, device=device, dtype=dtype)
-        sim.set_state(positions=before.positions, velocities=before.velocities)
+        sim.set_state(positions=positions, velocities=velocities)
         sim.step(record=True)
         assert sim.last_step["active_contacts"][-1] >= 8
         ends.append(sim)
     cpu, cuda, again = ends
-    moved = abs(cpu.positions - before.positions).max()
+    moved = abs(cpu.positions - positions).max()
     assert abs(cuda.positions - cpu.positions).max() < (1e-7 if dtype == "float64" else 1e-2) * moved
     np.testing.assert_array_equal(again.positions, cuda.positions)
     forces = [sim.contact_forces().forces for sim in (cpu, cuda)]
