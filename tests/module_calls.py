@@ -108,7 +108,7 @@ def simulation_arguments(module, solver=0, body="beam"):
         settings["colours"] = _host.colouring(_joined_edges(groups, n), n)
     elements = [(module.KINDS[kind][0], *group) for kind, group in groups.items()]
     contact = contact_argument(scene, real_of(module)) if body == "beam" else None
-    proxies = None if body == "beam" else proxies_argument(n, real_of(module))
+    proxies = proxies_argument(n, real_of(module)) if body == "cloth" and CLASSES[solver] is pdgpu.ProjectiveDynamics else None
     return [scene.masses(), scene.fixed(), elements, 0.01, CLASSES[solver].__name__, settings, 1, None, contact, None, None, proxies]
 
 
@@ -151,6 +151,35 @@ def proxies_argument(n, dtype):
         "place": np.ones((2, 3), dtype),
     }
     return {"rows": rows, "weights": weights, "stiffness": np.ones(2, dtype), "n_colliders": 1, "per_step": 0, "rest": rest}
+
+
+PARTS = ("rigid", "projective", "two_way", "penalty", "carriers", "proxies")
+
+
+def parts_argument(module, arguments, *parts):
+    """The arguments of a Simulation of a beam with these of PARTS in its scene, as one that looks for none of them would be given."""
+    given = dict(zip((*ARGUMENTS, "proxies"), arguments, strict=True))
+    n, dtype, contact = len(given["masses"]), real_of(module), dict(given["contact"])
+    if "rigid" in parts:
+        given["rigid"] = np.array([[0, n, -1, -1]], np.int32)
+        given["arms"] = BEAM.points - BEAM.points.mean(axis=0)
+    if "projective" in parts:
+        names = ("stiffness", "tolerance", "restitution", "rest_speed", "outer", "inner", "blocks", "target", "hits_alone", "cut_back")
+        contact["projective"] = dict(zip(names, (1.0, 0.1, 0.0, 0.0, 5, 5, 0, 0, 0, 0), strict=True)) | {"printed": 0}
+    if "two_way" in parts:
+        numbers = {"steps": 5, "sweeps": 5, "patience": 0, "every": 0, "multipliers": 0, "lengths_by": 0, "filtered": 0, "strength": 1.0}
+        edges = {"edges": np.array([[0, 1]], np.int32), "lengths": np.ones(1, dtype)}
+        contact["two_way"] = numbers | edges | {"repulsion": 1.0, "edge_limit": 2.0, "farthest": 1.0}
+    if "penalty" in parts:
+        contact["detection_interval"] = 0
+    if "carriers" in parts:  # the first driven point is carried instead
+        contact["carriers"] = np.array([[0, 1, -1, -1]], np.int32)
+        contact["carrier_weights"] = np.array([[0.5, 0.5, 0.0, 0.0]], dtype)
+        contact["planes"] = contact["planes"] + 1
+    given["contact"] = contact
+    if "proxies" in parts:
+        given["proxies"] = proxies_argument(n, dtype)
+    return list(given.values())
 
 
 def _joined_edges(groups, n):

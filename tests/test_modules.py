@@ -68,6 +68,57 @@ def test_the_right_arguments_are_taken(solver):
             sim.step(None, None, None, None, False)
 
 
+def made(module, solver, *parts, contact=True):
+    """A core simulation of a beam by this solver, told to take what Python would not give it."""
+    arguments = right.parts_argument(module, right.simulation_arguments(module, SOLVERS.index(solver), "beam"), *parts)
+    if not contact:
+        arguments[right.ARGUMENTS.index("contact")] = None
+    return module.Simulation(*arguments)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_core_takes_what_its_solver_says(solver):
+    """If not, a method reads what only another one has made: a Hessian of pairs, a factor, a linear solver that is none."""
+    contacts = getattr(solver, "contacts", ())
+    takes = {"rigid": getattr(solver, "rigid", False), "projective": "ProjectiveContact" in contacts, "proxies": "ProxyContact" in contacts}
+    for module in BACKENDS:
+        for part, taken in takes.items():
+            if taken:
+                made(module, solver, part, contact=part == "projective")
+                continue
+            with pytest.raises(TypeError, match=f"{part}: {solver.__name__} does not take it"):
+                made(module, solver, part, contact=part == "projective")
+
+
+TOGETHER = [
+    (pdgpu.ProjectiveDynamics, ("proxies",), "contact: .* proxies"),
+    (pdgpu.ProjectiveDynamics, ("projective", "two_way"), "projective: .* two_way"),
+    (pdgpu.ProjectiveDynamics, ("projective", "penalty"), "penalty: .* projective"),
+    (pdgpu.Newton, ("two_way", "penalty"), "penalty: .* two_way"),
+    (pdgpu.ProjectiveDynamics, ("carriers", "projective"), "carriers: .* projective"),
+    (pdgpu.Newton, ("carriers", "two_way"), "carriers: .* two_way"),
+    (pdgpu.Newton, ("rigid", "two_way"), "rigid: .* no law"),
+    (pdgpu.Newton, ("rigid", "penalty"), "rigid: .* no law"),
+]
+
+
+@pytest.mark.parametrize(("solver", "parts", "message"), TOGETHER)
+def test_what_does_not_go_together(solver, parts, message):
+    """If not, one of two answers to the same contact is made and the other one asked."""
+    for part in parts:
+        made(_cpu_f64, solver, part, contact=part not in ("rigid", "proxies"))
+    with pytest.raises(ValueError, match=message):
+        made(_cpu_f64, solver, *parts)
+
+
+def test_rows_of_bodies_want_the_direct_solver():
+    """If not, a core that is told to take another one for rigid bodies factorises where no factor is."""
+    arguments = right.parts_argument(_cpu_f64, right.simulation_arguments(_cpu_f64, SOLVERS.index(pdgpu.QuasiNewton)), "rigid")
+    sim = _cpu_f64.Simulation(*changed(arguments, place_of("linear"), right.linear_of(pdgpu.PCG())))
+    with pytest.raises(TypeError, match="linear: with rigid bodies"):
+        sim.prepare()
+
+
 def changed(arguments, place, value):
     """The arguments with another one at a place: a number, or a path into nested tuples, dicts and arrays."""
     first, *rest = place if isinstance(place, tuple) else (place,)

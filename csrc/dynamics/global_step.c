@@ -94,6 +94,8 @@ pd_status pd_global_step_create(pd_global_step *self, const pd_problem *problem,
     pd_status status = PD_OK;
     *self = (pd_global_step){.contact = problem->projective ? NULL : problem->contact,
                              .proxies = problem->proxies}; // outer_loop.h sets the diagonal
+    if (problem->rigid && settings->kind != PD_LINEAR_DIRECT)
+        PD_TRY(pd_fail(problem->error, PD_ERROR_TYPE, "linear: with rigid bodies a global step takes the direct solver alone"));
     PD_TRY(sets ? create_matrix(&weighed, problem, sets) : pd_problem_system_matrix(problem, &A));
     if (problem->proxies && settings->kind == PD_LINEAR_DIRECT) {
         PD_TRY(pd_csr_with_room(&roomy, A, pd_proxies_pattern(problem->proxies), problem->error));

@@ -21,6 +21,13 @@ typedef struct pd_iterate {
     int stalled;      /* 0 when a direction is asked for; a method sets it where no direction lowers the potential */
 } pd_iterate;
 
+/* What of a scene not every method can treat: a simulation is refused where its method does not name it in `takes`. */
+enum {
+    PD_TAKES_RIGID = 1,      /* rigid bodies, whose rows are no vertices */
+    PD_TAKES_PROJECTIVE = 2, /* contact by projections, which go into the right-hand side of a global step */
+    PD_TAKES_PROXIES = 4     /* proxies, whose springs lie in the matrix of a global step alone */
+};
+
 typedef struct pd_method {
     const char *name;         /* as Python calls it */
     const pd_option *options; /* its settings, beside those of the frame (methods.h) */
@@ -50,6 +57,7 @@ typedef struct pd_method {
     /* Colours of the elements in a sweep over constraints; NULL: there is no such sweep. */
     int (*colours)(const void *self);
 
+    int takes;               /* PD_TAKES_... */
     int minimises_potential; /* 0: it does not minimise G, and a G that ends higher than it began is no divergence */
     int ignores_material;    /* bodies are not as stiff as their material says: its energy bounds no motion */
     int keeps_reach;         /* direction keeps each vertex within its reach, and has asked for it (contact/contact.h) at the x it left */

@@ -149,5 +149,6 @@ const pd_method pd_newton_method = {.name = "Newton",
                                     .create = create,
                                     .destroy = destroy,
                                     .direction = direction,
+                                    .takes = PD_TAKES_RIGID,
                                     .minimises_potential = 1,
                                     .fills_gradient = 1};

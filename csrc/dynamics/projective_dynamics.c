@@ -104,5 +104,6 @@ const pd_method pd_projective_dynamics_method = {.name = "ProjectiveDynamics",
                                                  .capturable = capturable,
                                                  .set_targets = set_targets,
                                                  .linear = linear_of,
+                                                 .takes = PD_TAKES_PROJECTIVE | PD_TAKES_PROXIES,
                                                  .minimises_potential = 1,
                                                  .fills_gradient = 1};

@@ -178,5 +178,6 @@ const pd_method pd_quasi_newton_method = {.name = "QuasiNewton",
                                           .refresh = refresh,
                                           .direction = direction,
                                           .linear = linear_of,
+                                          .takes = PD_TAKES_RIGID,
                                           .minimises_potential = 1,
                                           .fills_gradient = 1};

@@ -2,6 +2,7 @@
 #include "dynamics/simulation.h"
 
 #include "base/clock.h"
+#include "contact/contact.h"
 #include "dynamics/chunk.h"
 #include "dynamics/contact_record.h"
 #include "dynamics/frame.h"
@@ -34,6 +35,35 @@ void pd_simulation_destroy(pd_simulation *self) {
     free(self);
 }
 
+/* What a method does not look for it would leave out in silence, or read where nothing has been made. */
+static pd_status check_parts(const pd_method *method, const pd_description *description, pd_error *error) {
+    const pd_contact_description *contact = description->contact;
+    int projective = contact && contact->projective.stiffness > 0, two_way = contact && contact->two_way.steps > 0;
+    int penalty = contact && contact->penalty.interval >= 0, embedded = contact && contact->n_embedded > 0;
+    const struct {
+        int there, needs;
+        const char *name;
+    } parts[] = {{description->n_rigid > 0, PD_TAKES_RIGID, "rigid"},
+                 {projective, PD_TAKES_PROJECTIVE, "projective"},
+                 {description->proxies != NULL, PD_TAKES_PROXIES, "proxies"}};
+    const struct {
+        int both;
+        const char *one, *other;
+    } pairs[] = {{contact && description->proxies, "contact", "proxies"},
+                 {projective && two_way, "projective", "two_way"},
+                 {penalty && projective, "penalty", "projective"},
+                 {penalty && two_way, "penalty", "two_way"},
+                 {embedded && projective, "carriers", "projective"},
+                 {embedded && two_way, "carriers", "two_way"},
+                 {description->n_rigid > 0 && (projective || two_way || penalty), "rigid", "contact that is no law"}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].there && !(method->takes & parts[i].needs))
+            return pd_fail(error, PD_ERROR_TYPE, "%s: %s does not take it", parts[i].name, method->name);
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (pairs[i].both) return pd_fail(error, PD_ERROR_VALUE, "%s: a simulation has it or %s, not both", pairs[i].one, pairs[i].other);
+    return PD_OK;
+}
+
 pd_status pd_simulation_create(pd_simulation **out, const pd_description *description, const pd_settings *settings,
                                const pd_cholesky_functions *cholesky, pd_place place, pd_error *error) {
     pd_status status = PD_OK;
@@ -50,6 +80,7 @@ pd_status pd_simulation_create(pd_simulation **out, const pd_description *descri
     self->settings = *settings;
     self->settings.method_settings = method_settings;
     self->method = settings->method;
+    PD_TRY(check_parts(settings->method, description, error));
     PD_TRY(pd_problem_create(&self->problem, description, settings->h, cholesky, place, error));
     PD_TRY(pd_chunks_create(&self->chunks, error));
     real **vectors[] = {&self->v,

@@ -128,6 +128,7 @@ const pd_method pd_vertex_block_descent_method = {.name = "VertexBlockDescent",
                                                   .destroy = destroy,
                                                   .direction = direction,
                                                   .capturable = pd_always,
+                                                  .takes = PD_TAKES_RIGID,
                                                   .keeps_reach = 1,
                                                   .minimises_potential = 1};
 
@@ -241,6 +242,7 @@ const pd_method pd_block_jacobi_method = {.name = "BlockJacobi",
                                           .finish = block_finish,
                                           .capturable = capturable_jacobi,
                                           .guarded = guarded,
+                                          .takes = PD_TAKES_RIGID,
                                           .keeps_reach = 1,
                                           .minimises_potential = 1};
 const pd_method pd_gradient_descent_method = {.name = "GradientDescent",
@@ -252,5 +254,6 @@ const pd_method pd_gradient_descent_method = {.name = "GradientDescent",
                                               .finish = diagonal_finish,
                                               .capturable = capturable_jacobi,
                                               .guarded = guarded,
+                                              .takes = PD_TAKES_RIGID,
                                               .keeps_reach = 1,
                                               .minimises_potential = 1};

@@ -64,10 +64,6 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObjec
         !pd_read_contact(kept, contact, description.n_vertices, &touching) ||
         !pd_read_proxies(kept, proxies, description.n_vertices, &springs))
         goto done;
-    if (contact != Py_None && proxies != Py_None) {
-        PyErr_SetString(PyExc_ValueError, "proxies: a simulation has them or contact, not both");
-        goto done;
-    }
     if (contact != Py_None) description.contact = &touching;
     if (proxies != Py_None) description.proxies = &springs;
 
