@@ -183,7 +183,8 @@ class StepRecord(Mapping):
     def __repr__(self):
         n = len(next(iter(self._columns.values()), ()))
         status = f"{self.status}{' at rounding' if self.at_rounding else ''}"
-        head = f"<StepRecord: {status} after {self.iteration} iterations, {n or 'no'} rows recorded>"
+        late = f", what is driven {self.behind:.3g} m behind" if self.behind > 0.0 else ""
+        head = f"<StepRecord: {status} after {self.iteration} iterations{late}, {n or 'no'} rows recorded>"
         return f"{head}\n{self.table()}" if n else head
 
 

@@ -171,6 +171,29 @@ def test_what_blocks_a_pin_holds_it_back():
     assert pdgpu.certify(frames, scene, times=np.arange(9) / 50)
 
 
+def test_a_floor_that_rises_ten_reaches_in_a_step_says_that_it_is_late():
+    """If not, a step that ends at its cap with the floor behind its script looks like any other."""
+    grid = pdgpu.shapes.grid((0.4, 0.4), cells=(2, 2))
+    floor = pdgpu.Mesh(grid.points[:, [0, 2, 1]] - [0.15, 0.0, 0.15], triangles=grid.triangles[:, ::-1])
+    block = pdgpu.shapes.beam((0.1, 0.1, 0.1), cells=(2, 2, 2))
+    scene = pdgpu.Scene()
+    scene.add_solid(pdgpu.Mesh(block.points + [0, 0.0015, 0], tets=block.tets), pdgpu.NeoHookean.from_young(1e5, 0.3), density=1000.0)
+    scene.add_obstacle(floor, motion=lambda time, rest: rest + [0.0, min(time, 0.01), 0.0])
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=25, tolerance=1e-3), dt=1 / 100, contact=pdgpu.BarrierContact(1e-3))
+    sim.step()
+    late = sim.last_step.behind
+    assert sim.last_step.status == "iteration_cap" and late > 1e-3
+    assert f"{late:.3g} m behind" in repr(sim.last_step)
+    sim.step(record=True)
+    record = sim.last_step
+    assert (np.diff(record["behind"]) <= 0.0).all() and record["behind"][0] < late
+    while record.behind > 0.0:
+        assert record.status == "iteration_cap" and sim.time < 0.1
+        sim.step()
+        record = sim.last_step
+    assert " m behind" not in repr(record) and sim.positions[:, 1].min() > 0.01
+
+
 def test_quasistatic():
     """If not, a body at rest between pins and a plane is not in balance: the plane holds what the pins do not."""
     mesh = pdgpu.shapes.beam((1, 1, 1), cells=(3, 3, 3))
