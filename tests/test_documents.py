@@ -156,14 +156,41 @@ def test_the_prose_gives_the_figures_of_the_other_results():
 def test_the_prose_gives_the_figures_of_grains():
     """If not, a cost of grains is claimed that is not what was measured."""
     text, rows = prose(), results("grains.csv")
-    descent, two_way = (
-        next(row for row in rows if row["solver"] == name and row["grains"] == "100000") for name in ("vertex block descent", "two-way")
+    descent, two_way, hairs = (
+        next(row for row in rows if (row["solver"], row["bodies"]) == case)
+        for case in (("vertex block descent", "100000"), ("two-way", "100000"), ("two-way", "10000"))
     )
     assert (
         f"({int(descent['pairs']):,} pairs that act) the seconds of a step grow as the pairs to the power of {descent['exponent']}" in text
     )
     assert f"grow as their {int(two_way['pairs']):,} pairs to the power of {two_way['exponent']}" in text
     assert f"and {float(two_way['microseconds per pair']):.1f} in one of 100,000" in text
+    assert f"take {float(hairs['microseconds per pair']):.1f} microseconds a pair" in text
+    assert f"({int(hairs['pairs']):,} pairs, {float(hairs['seconds']):.1f} s a step), and grow to the power of {hairs['exponent']}" in text
+    assert all(row["met"] == "0" for row in rows)
+
+
+def test_the_prose_gives_the_figures_of_contact_at_equal_stretch():
+    """If not, a method is said to be faster, or nearer to the answer, than it was."""
+    rows = [row for row in results("contact_at_equal_stretch.csv") if row["vertices"] == "1089"]
+    text, of = prose(), {row["method"]: row for row in rows}
+    names = "full IPC", "projective IPC", "two-way after PD", "two-way after Newton"
+    for column, said in (
+        ("seconds", "took {}, {}, {} and {} s"),
+        ("gap mm", "kept {}, {}, {} and {} mm"),
+        ("median error", "were {}, {}, {} and {} of the move"),
+    ):
+        assert said.format(*(of[name][column] for name in names)) in text
+    assert all(row["intersections"] in ("0", "") for row in rows)
+
+
+def test_the_prose_gives_the_figures_of_the_two_way_method_after_every_solver():
+    """If not, more scenes are said to be judged than were, or what met is hidden."""
+    text, rows = prose(), results("two_way_never_intersects.csv")
+    scenes, solvers = ({row[name] for row in rows} for name in ("scene", "solver"))
+    assert len(rows) == len(scenes) * len(solvers) and {row["intersections"] for row in rows} == {"0"}
+    updates, unfinished = (sum(int(row[name]) for row in rows) for name in ("updates", "unfinished"))
+    assert f"{len(scenes)} scenes with each of the four, {updates} updates" in text and f"{unfinished} of them did not end" in text
 
 
 def test_the_prose_gives_the_figures_of_lengths_by_impact():

@@ -46,8 +46,23 @@ def test_contact_is_measured_in_every_run(tmp_path):
 def test_grains_are_counted_and_kept_apart(tmp_path):
     """The cost of a grain would be of a heap in which none touches, or in which they lie in each other."""
     rows = tiny_run("grains", tmp_path / "grains.csv")
-    assert len(rows) == 6 and all(int(row["pairs"]) > int(row["grains"]) / 2 and float(row["seconds"]) > 0.0 for row in rows)
-    assert [row["met"] for row in rows] == ["0", "", ""] * 2
+    assert [row["scene"] for row in rows] == ["grains"] * 6 + ["hairs"] * 2
+    assert all(int(row["pairs"]) > int(row["bodies"]) / 2 and float(row["seconds"]) > 0.0 and row["met"] == "0" for row in rows)
+    assert all(float(row["nearest mm"]) > (2.0 if row["scene"] == "grains" else 1.0) for row in rows)
+
+
+def test_contact_at_equal_stretch_is_as_stretched_as_that(tmp_path):
+    """Methods would be compared of which one lets the cloth grow, or one that lets it through the ball."""
+    rows = [row for row in tiny_run("contact_at_equal_stretch", tmp_path / "stretch.csv") if row["seconds"]]
+    assert {"full IPC", "projective IPC", "two-way after PD"} <= {row["method"] for row in rows}
+    assert all(1.0 < float(row["stretch"]) <= 1.05 and row["intersections"] == "0" and float(row["gap mm"]) > 0.0 for row in rows)
+
+
+def test_the_two_way_method_is_judged_after_every_solver(tmp_path):
+    """A row would be of no update, or say that nothing met where nothing was judged."""
+    rows = tiny_run("two_way_never_intersects", tmp_path / "never.csv")
+    assert [row["solver"] for row in rows] == ["PD", "Newton"]
+    assert all(row["updates"] == "2" and row["intersections"] == "0" and int(row["rows"]) > 0 for row in rows)
 
 
 def test_lengths_of_the_two_way_method_are_compared(tmp_path):
