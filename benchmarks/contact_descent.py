@@ -120,7 +120,7 @@ def main():
                     pairs[kind].append(len(sim.contact_forces()))
                 more = f"{(seconds[kind] - touching) / max(touching - alone, 1e-9):.2f}" if kind == "with friction" else ""
                 share = f"{1.0 - alone / seconds[kind]:.2f}"
-                rows.append((name, scene.n_vertices, dtype, chosen.threads, kind, *pairs[kind], f"{seconds[kind]:.4f}", share, more))
+                rows.append((name, scene.n_vertices, dtype, chosen.threads, kind, *pairs[kind], f"{seconds[kind]:.6f}", share, more))
     header = ("scene", "vertices", "dtype", "threads", "run", "pairs", "pairs at end", "seconds", "share", "friction")
     write_table(chosen.out, header, rows, ["tiny: the figures mean nothing"] * chosen.tiny)
 
