@@ -446,7 +446,7 @@ def test_a_rival_comes_to_the_multipliers_of_gauss_seidel(rival):
     """If it failed, a rival would solve another problem, and no number of sweeps would make it good."""
     found = {}
     for multipliers, sweeps in (("gauss_seidel", 400), (rival, 4000), (rival, 4)):
-        contact = pdgpu.TwoWayContact(1e-3, multipliers=multipliers, sweeps=sweeps, steps=1)
+        contact = pdgpu.TwoWayContact(1e-3, multipliers=multipliers, sweeps=sweeps, steps=4)  # until some are near
         sim = simulation(crossing_patches(), contact)
         sim.step()
         found[multipliers, sweeps] = sim.positions
