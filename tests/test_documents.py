@@ -191,6 +191,10 @@ def test_the_prose_gives_the_figures_of_the_two_way_method_after_every_solver():
     assert len(rows) == len(scenes) * len(solvers) and {row["intersections"] for row in rows} == {"0"}
     updates, unfinished = (sum(int(row[name]) for row in rows) for name in ("updates", "unfinished"))
     assert f"{len(scenes)} scenes with each of the four, {updates} updates" in text and f"{unfinished} of them did not end" in text
+    single = results("two_way_never_intersects_float32.csv")
+    assert {row["dtype"] for row in single} == {"float32"} and {row["intersections"] for row in single} == {"0"}
+    assert len(single) == len(rows) and sum(int(row["updates"]) for row in single) == updates
+    assert f"in as many, and {sum(int(row['unfinished']) for row in single)} did not end" in text
 
 
 def test_the_prose_gives_the_figures_of_lengths_by_impact():

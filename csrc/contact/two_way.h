@@ -87,7 +87,7 @@ typedef struct pd_two_way_progress {
     double listed;       /* all pairs nearer than this are in the list, m */
     int pairs, rows;     /* nearer than that; constraints */
     int colours, search; /* whether there was one */
-    double residual;     /* max |y^(l+1) - x^(l)|, m, of y where the masses alone let the multipliers take it: far beyond y where they are large */
+    double residual;     /* max |y^(l+1) - x^(l)|, m, of y where the masses alone let it go: far beyond y where edges or pairs pull hard */
 } pd_two_way_progress;
 
 typedef struct pd_two_way_watch {
