@@ -335,7 +335,7 @@ def test_every_pair_that_is_near_is_in_the_list():
 
 
 def test_what_is_beside_each_other_in_a_cloth_is_not_in_the_list():
-    """If it failed, an update would cost three times as much: most of what it measures would be a cloth's own neighbours, which never meet."""
+    """If it failed, an update would cost three times as much: a cloth's own neighbours, which never meet, would be measured."""
     scene = pdgpu.Scene((0.0, 0.0, 0.0))
     cloth(scene, sheet(0.1, 0.1, 12), cells=12, velocity=(0.0, -1.0, 0.0))
     sim = simulation(scene, pdgpu.TwoWayContact(1e-3))
