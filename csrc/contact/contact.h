@@ -247,6 +247,8 @@ double pd_contact_rounding(const pd_contact *contact);
 
 /* From now on pairs are listed from farther away, so that a vertex which is near something can go some way. */
 void pd_contact_widen(pd_contact *contact);
+/* From now on a sweep over vertices of these colours moves those of each at once, B [n_vertices]; NULL: there is no sweep any more. */
+void pd_contact_share(pd_contact *contact, const int *colours);
 /* H [n_vertices + n_driven]: 1 where a point may ever touch; what is 0 is held back by nothing. */
 const unsigned char *pd_contact_chosen(const pd_contact *contact);
 /* move  B [2]  out: pd_largest_move of those of the vertices. */

@@ -126,6 +126,11 @@ void pd_contact_widen(pd_contact *self) {
     self->widened = 1;
 }
 
+void pd_contact_share(pd_contact *self, const int *colours) {
+    for (int lag = 0; lag < PD_LAG_COUNT; lag++)
+        if (self->friction[lag]) pd_friction_share(self->friction[lag], colours, self->n_vertices);
+}
+
 const unsigned char *pd_contact_chosen(const pd_contact *self) { return self->chosen_flags; }
 
 pd_status pd_contact_largest_move(pd_contact *self, const real *x, const real *previous, double *move) {
@@ -156,12 +161,13 @@ double pd_contact_certain_reach(const pd_contact *self) {
     return reach > 0.0 ? reach : 0.0;
 }
 
-static void add_friction(const pd_contact *self, pd_contact_sweep *sweep) {
-    if (!self->friction[self->lag]) return;
+static pd_status add_friction(const pd_contact *self, pd_contact_sweep *sweep) {
+    if (!self->friction[self->lag]) return PD_OK;
     pd_friction_view view = pd_friction_pairs_of(self->friction[self->lag]);
     sweep->lagged = view.pairs, sweep->lagged_incidence = view.incidence, sweep->slipping = view.slipping;
     sweep->slipping.y = sweep->points;
     sweep->rubbing = view.scene, sweep->every_visit = self->every_visit;
+    return view.pairs.n > 0 ? pd_friction_moves(self->context, &self->chosen, &sweep->slipping) : PD_OK;
 }
 
 /* Who may go how far, and touches, from what is known of the points. */
@@ -180,8 +186,7 @@ static pd_status reach_with_penalty(pd_contact *self, pd_contact_sweep *sweep) {
     if (!status && surface->rows) status = carry_reaches(self);
     *sweep =
         (pd_contact_sweep){.frozen = view.pairs, .incidence = view.incidence, .points = surface->points, .embedding = surface->embedding};
-    add_friction(self, sweep);
-    return status;
+    return status ? status : add_friction(self, sweep);
 }
 
 /* The pairs near x, and where the others keep to. */
@@ -222,7 +227,7 @@ pd_status pd_contact_reach(pd_contact *self, const real *x, pd_contact_sweep *sw
     } else {
         PD_TRY(pd_near_reaches(self->near, &self->law, points, self->reaches, self->touching, sweep));
     }
-    add_friction(self, sweep);
+    PD_TRY(add_friction(self, sweep));
 done:
     return status;
 }

@@ -13,6 +13,7 @@ struct pd_friction {
     int n_points;
     real extent;
     real *begun; /* B [n_points,3] where the step began, m */
+    real *moves; /* B [n_points,4] pd_slipping */
     int knows;   /* whether that was ever said */
 
     pd_lagged_pairs pairs;  /* n = 0 until there is a lag */
@@ -41,6 +42,8 @@ pd_status pd_friction_create(pd_friction **out, pd_context *context, const pd_fr
     PD_TRY(pd_upload(context, (void **)(uintptr_t)&self->scene.owners, d->owners, n * sizeof(int)));
     PD_TRY(pd_upload(context, (void **)(uintptr_t)&self->scene.coefficients, d->coefficients, n_owners * n_owners * sizeof(real)));
     PD_TRY(pd_memory_create(context, (void **)&self->begun, 3 * n * sizeof(real)));
+    PD_TRY(pd_memory_create(context, (void **)&self->moves, 4 * n * sizeof(real)));
+    PD_TRY(pd_memory_clear(context, self->moves, 4 * n * sizeof(real))); // corners that a kind has not read the first
     PD_TRY(pd_memory_create(context, (void **)&self->incidence.start, (n + 1) * sizeof(int)));
     PD_TRY(pd_memory_create(context, (void **)&self->energy, 2 * sizeof *self->energy));
     PD_TRY(pd_memory_create(context, (void **)&self->found, sizeof *self->found));
@@ -56,8 +59,9 @@ void pd_friction_destroy(pd_friction *self) {
     if (!self) return;
     const pd_lagged_pairs *p = &self->pairs;
     const void *memory[] = {self->scene.owners, self->scene.coefficients,
-                            self->begun,        p->points,
-                            p->weights,         p->normals,
+                            self->begun,        self->moves,
+                            p->points,          p->weights,
+                            p->normals,         p->records,
                             p->strength,        self->incidence.start,
                             self->flags,        self->rows,
                             self->starts,       self->work.memory,
@@ -67,6 +71,10 @@ void pd_friction_destroy(pd_friction *self) {
                             self->partial,      self->energy};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, (void *)(uintptr_t)memory[i]);
     free(self);
+}
+
+void pd_friction_share(pd_friction *self, const int *colours, int n_vertices) {
+    self->scene.colours = colours, self->scene.n_vertices = n_vertices;
 }
 
 /* ---- the lag --------------------------------------------------------------------------------------------------------------------------- */
@@ -93,7 +101,7 @@ static pd_status make_room(pd_friction *self, size_t n) {
     const pd_room rooms[] = {
         PD_ROOM(p->points, 4),    PD_ROOM(p->weights, 4),     PD_ROOM(p->normals, 3),     PD_ROOM(p->strength, 1),
         PD_ROOM(self->values, 1), PD_ROOM(self->corners, 12), PD_ROOM(self->matrices, 9), PD_ROOM(self->incidence.roles, 4),
-        PD_ROOM(self->keys, 1)};
+        PD_ROOM(self->keys, 1),   PD_ROOM(p->records, 1)};
     const pd_room partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
     pd_status status = pd_rooms_grow(self->context, n, "pairs with friction", PD_ROOMS(rooms), &self->capacity, NULL);
     if (!status)
@@ -174,7 +182,7 @@ void pd_friction_forget(pd_friction *self) { self->pairs.n = 0; }
 /* ---- the potential ----------------------------------------------------------------------------------------------------------------------- */
 
 static pd_status evaluate(const pd_friction *self, int quantity, const real *y, real *out) {
-    pd_slipping slipping = {y, self->begun, self->extent};
+    pd_slipping slipping = {y, self->begun, self->extent, NULL};
     return pd_friction_batch(self->context, quantity, &self->pairs, &slipping, out);
 }
 
@@ -222,7 +230,8 @@ done:
 /* ---- for others ------------------------------------------------------------------------------------------------------------------------ */
 
 pd_friction_view pd_friction_pairs_of(const pd_friction *self) {
-    return (pd_friction_view){self->pairs, self->incidence, self->keys, self->matrices, {NULL, self->begun, self->extent}, self->scene};
+    pd_slipping slipping = {NULL, self->begun, self->extent, self->moves};
+    return (pd_friction_view){self->pairs, self->incidence, self->keys, self->matrices, slipping, self->scene};
 }
 
 pd_status pd_friction_read(pd_friction *self, int quantity, const real *y, real *out) {

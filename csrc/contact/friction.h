@@ -23,6 +23,9 @@ typedef struct pd_friction_description {
 pd_status pd_friction_create(pd_friction **out, pd_context *context, const pd_friction_description *description, int n_points);
 void pd_friction_destroy(pd_friction *friction); /* NULL is allowed */
 
+/* From now on a sweep moves vertices of the same colour at once, B [n_vertices]; NULL: there is no sweep. */
+void pd_friction_share(pd_friction *friction, const int *colours, int n_vertices);
+
 /* The step begins at y [n_points,3] B. */
 pd_status pd_friction_begin(pd_friction *friction, const real *y);
 /* Whether the last step began at y, and its lag was there. Waits. */

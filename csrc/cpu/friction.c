@@ -11,6 +11,12 @@ pd_status pd_friction_lag_pairs(pd_context *context, const pd_contact_law *law, 
     return PD_OK;
 }
 
+pd_status pd_friction_moves(pd_context *context, const pd_chosen_points *chosen, const pd_slipping *slipping) {
+#pragma omp parallel for num_threads(pd_threads(context, chosen->n, 5)) schedule(static)
+    for (int k = 0; k < chosen->n; k++) pd_friction_update_move(slipping, chosen->rows[k]);
+    return PD_OK;
+}
+
 pd_status pd_friction_role_flags(pd_context *context, const pd_lagged_pairs *pairs, const pd_incidence *incidence, int n_points,
                                  unsigned char *flags) {
 #pragma omp parallel for num_threads(pd_threads(context, 4 * pairs->n, 3)) schedule(static)

@@ -39,12 +39,18 @@ typedef struct pd_contact_run {
     real room[PD_BLOCK_VERTICES];  /* m: how far a vertex can go before a role that was left out may act */
 } pd_contact_run;
 
-/* Those in pairs with friction, by field. */
+/* Some in pairs with friction, one to a column. */
+typedef struct pd_friction_lanes {
+    real slip[3][PD_CONTACT_LANES], normal[3][PD_CONTACT_LANES];
+    real strength[PD_CONTACT_LANES], weight[PD_CONTACT_LANES], partners[PD_CONTACT_LANES];
+    int owners[PD_CONTACT_LANES]; /* rows of the block */
+} pd_friction_lanes;
+
+/* All of them: n roles, of which the last columns may have none. */
 typedef struct pd_friction_run {
     pd_role_list list;
-    real slip[3][PD_BLOCK_ROLES], normal[3][PD_BLOCK_ROLES];
-    real strength[PD_BLOCK_ROLES], weight[PD_BLOCK_ROLES], partners[PD_BLOCK_ROLES];
-    real found[10][PD_BLOCK_ROLES]; /* energy, gradient and block, or an energy; where a vertex goes */
+    int n;
+    pd_friction_lanes lanes[PD_BLOCK_ROLES / PD_CONTACT_LANES];
 } pd_friction_run;
 
 /* Those where vertices[v] < 0 take no part. */
@@ -57,6 +63,15 @@ typedef struct pd_vertex_block {
     pd_contact_run run;
     pd_friction_run friction;
 } pd_vertex_block;
+
+/* A macro, since a compiler takes a function that does nothing but this for one that does nothing. Memory begins with a line of
+ * a cache, of 64 bytes; a record that is no line may lie on two. */
+#define PD_FETCH_RECORD(records, role)                                                   \
+    do {                                                                                 \
+        const char *record = (const char *)((records) + (role) / 4);                     \
+        __builtin_prefetch(record);                                                      \
+        if (sizeof *(records) != 64) __builtin_prefetch(record + sizeof *(records) - 1); \
+    } while (0)
 
 /* Where the list of a block's roles goes on: in that of row v, at r; r < 0: at its beginning. */
 typedef struct pd_block_cursor {

@@ -77,19 +77,30 @@ static void alone(const pd_contact_sweep *contact, int role, real partners, cons
 
 /* ---- gathering -------------------------------------------------------------------------------------------------------------------- */
 
-/* A record may lie on two lines. */
-#define FETCH_RECORD(contact, role)                                           \
-    do {                                                                      \
-        const char *record = (const char *)((contact)->records + (role) / 4); \
-        __builtin_prefetch(record);                                           \
-        __builtin_prefetch(record + sizeof(pd_contact_record) - 1);           \
-    } while (0)
 /* A macro, since a compiler takes a function that does nothing but this for one that does nothing. */
 #define FETCH_POINTS(block, role)                                                           \
     for (int j = 0; j < 4; j++) {                                                           \
         int point = (block)->contact->records[(role) / 4].points[j];                        \
         __builtin_prefetch((block)->contact->points + 3 * (size_t)(point < 0 ? 0 : point)); \
     }
+
+void pd_vertex_lanes_fetch_roles(const pd_vertex_block *block, int v) {
+    const pd_contact_sweep *contact = block->contact;
+    int vertex = block->vertices[v];
+    if (vertex < 0) return;
+    __builtin_prefetch(contact->incidence.roles + contact->incidence.start[vertex]);
+    if (contact->lagged.n > 0) __builtin_prefetch(contact->lagged_incidence.roles + contact->lagged_incidence.start[vertex]);
+}
+
+void pd_vertex_lanes_fetch_records(const pd_vertex_block *block, int v) {
+    const pd_contact_sweep *contact = block->contact;
+    const pd_incidence *incidence = &contact->incidence, *lagged = &contact->lagged_incidence;
+    int vertex = block->vertices[v];
+    if (vertex < 0) return;
+    for (int r = incidence->start[vertex]; r < incidence->start[vertex + 1]; r++) PD_FETCH_RECORD(contact->records, incidence->roles[r]);
+    if (contact->lagged.n == 0) return;
+    for (int r = lagged->start[vertex]; r < lagged->start[vertex + 1]; r++) PD_FETCH_RECORD(contact->lagged.records, lagged->roles[r]);
+}
 
 static void put_role(const pd_vertex_block *block, const pd_contact_record *pair, int corner, int row, int vertex, pd_role_lanes *lanes) {
     const real *points = block->contact->points;
@@ -123,14 +134,14 @@ static int gather_run(pd_vertex_block *block, const real (*d)[3], pd_block_curso
     pd_role_list *list = &run->list;
     if (next->v == block->n) return 0;
     int open[PD_CONTACT_PAIR_COUNT], listed = pd_block_next_roles(block, &contact->incidence, next, list), n = 0;
-    for (int i = 0; i < listed && i < RECORDS_AHEAD; i++) FETCH_RECORD(contact, list->roles[i]);
+    for (int i = 0; i < listed && i < RECORDS_AHEAD; i++) PD_FETCH_RECORD(contact->records, list->roles[i]);
     for (int kind = 0; kind < PD_CONTACT_PAIR_COUNT; kind++) open[kind] = -1;
     for (int v = 0; v < block->n; v++) run->room[v] = (real)INFINITY;
     run->n_lanes = 0;
     for (int i = 0; i < listed; i++) {
         int role = list->roles[i], owner = list->owners[i], vertex = block->vertices[owner];
         const pd_contact_record *pair = contact->records + role / 4;
-        if (i + RECORDS_AHEAD < listed) FETCH_RECORD(contact, list->roles[i + RECORDS_AHEAD]);
+        if (i + RECORDS_AHEAD < listed) PD_FETCH_RECORD(contact->records, list->roles[i + RECORDS_AHEAD]);
         if (i + AHEAD < listed) FETCH_POINTS(block, list->roles[i + AHEAD]);
         real room = pd_vertex_update_room(contact, pair);
         if (room > (d ? farthest(d[owner]) : block->expected[owner])) {

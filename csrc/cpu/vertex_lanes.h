@@ -4,6 +4,10 @@
 
 #include "cpu/vertex_block.h"
 
+/* Of row v of a block: where its roles stand is fetched, and once that is there, the records of their pairs. */
+void pd_vertex_lanes_fetch_roles(const pd_vertex_block *block, int v);
+void pd_vertex_lanes_fetch_records(const pd_vertex_block *block, int v);
+
 /* sums [n,9], energies [n] out: what pd_vertex_update_contact says of each vertex. */
 void pd_vertex_lanes_contact(pd_vertex_block *block, real (*sums)[9], double *energies);
 

@@ -202,7 +202,10 @@ static void touching_updates(const pd_model *model, const pd_vertex_sweep *sweep
         pd_vertex_update_add_constant(model, sweep, step, offset, begin + v, elastic[v]);
         block.vertices[v] = sweep->may_touch[begin + v] && pd_vertex_update_touches(contact, vertex) ? vertex : -1;
         block.expected[v] = 2 * pd_vertex_update_length(direction + 3 * (size_t)vertex); // as far as in the last sweep; it and a partner
+        pd_vertex_lanes_fetch_roles(&block, v);
+        if (v > 0) pd_vertex_lanes_fetch_records(&block, v - 1);
     }
+    pd_vertex_lanes_fetch_records(&block, block.n - 1);
     pd_vertex_lanes_contact(&block, touching, energies);
     for (int v = 0; v < block.n; v++) {
         int vertex = sweep->vertices[begin + v];

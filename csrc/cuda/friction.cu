@@ -13,6 +13,16 @@ pd_status pd_friction_lag_pairs(pd_context *context, const pd_contact_law *law, 
     return PD_OK;
 }
 
+static __global__ void moves_kernel(pd_chosen_points chosen, pd_slipping slipping) {
+    int k = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (k < chosen.n) pd_friction_update_move(&slipping, chosen.rows[k]);
+}
+
+pd_status pd_friction_moves(pd_context *context, const pd_chosen_points *chosen, const pd_slipping *slipping) {
+    PD_LAUNCH(context, moves_kernel, chosen->n, *chosen, *slipping);
+    return PD_OK;
+}
+
 static __global__ void role_flag_kernel(pd_lagged_pairs pairs, pd_incidence incidence, int n_points, unsigned char *flags) {
     int r = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (r < 4 * pairs.n) flags[r] = pd_friction_update_role_flag(&pairs, &incidence, n_points, r);

@@ -62,6 +62,7 @@ typedef struct pd_descent {
 static void destroy(void *self, const pd_problem *problem) {
     pd_descent *descent = self;
     if (!descent) return;
+    if (problem->contact) pd_contact_share(problem->contact, NULL);
     pd_vertex_sweep_destroy(&descent->sweep, problem->context);
     pd_rigid_descent_destroy(descent->bodies, problem->context);
     pd_rigid_sweep_destroy(descent->all_bodies, problem->context);
@@ -79,6 +80,7 @@ static pd_status make(void **self, const pd_problem *problem, const settings *se
     descent->line_search = settings->line_search;
     if (problem->contact) pd_contact_widen(problem->contact);
     PD_TRY(pd_vertex_sweep_create(&descent->sweep, problem, settings->colours, grouped));
+    if (problem->contact) pd_contact_share(problem->contact, descent->sweep.colours);
     PD_TRY(pd_memory_create(problem->context, (void **)&descent->positions, n * 4 * sizeof(real)));
     if (at_once)
         PD_TRY(pd_rigid_sweep_create(&descent->all_bodies, problem));

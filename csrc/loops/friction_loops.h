@@ -10,26 +10,36 @@
 extern "C" {
 #endif
 
-/* Who rubs on whom. */
+/* Who rubs on whom, and who moves at once with whom. */
 typedef struct pd_friction_scene {
-    int n_owners;
+    int n_owners, n_vertices;
     const int *owners;        /* B [n_points]  body or obstacle */
     const real *coefficients; /* B [n_owners,n_owners]  mu, symmetric */
+    const int *colours;       /* B [n_vertices]  of a sweep, as pd_vertex_sweep has them; NULL: there is none */
 } pd_friction_scene;
+
+/* What a sweep asks of a pair side by side: in float32 one line of a cache. */
+typedef struct pd_lagged_record {
+    int points[4]; /* 0 where there is none, and its weight is 0 */
+    real weights[4], normal[3], strength;
+    real partners[4]; /* of each corner: pd_contact_update_partners */
+} pd_lagged_record;
 
 /* n pairs as they were at the lag, by field, all B. */
 typedef struct pd_lagged_pairs {
     int n;
-    int *points;    /* [n,4]  rows of y, -1: none */
-    real *weights;  /* [n,4]  beta; 0 where there is no point */
-    real *normals;  /* [n,3]  n */
-    real *strength; /* [n]    mu lambda, N; 0: no friction */
+    int *points;               /* [n,4]  rows of y, -1: none */
+    real *weights;             /* [n,4]  beta; 0 where there is no point */
+    real *normals;             /* [n,3]  n */
+    real *strength;            /* [n]    mu lambda, N; 0: no friction */
+    pd_lagged_record *records; /* [n] the same once more; NULL: nobody takes them one by one */
 } pd_lagged_pairs;
 
 /* Where their points are, and where the step began. */
 typedef struct pd_slipping {
     const real *y, *y_t; /* B [n_points,3] m */
     real extent;         /* e, m */
+    real *moves; /* B [n_points,4] m: y - y_t and a zero, of the points that may ever touch, while a sweep over vertices keeps them */
 } pd_slipping;
 
 /* What pd_friction_batch computes of each pair. */
@@ -52,6 +62,9 @@ static inline int pd_friction_quantity_size(int quantity) {
  * them. out->n is not read. */
 pd_status pd_friction_lag_pairs(pd_context *context, const pd_contact_law *law, const pd_friction_scene *scene,
                                 const pd_contact_pairs *pairs, const real *y, const pd_lagged_pairs *out);
+
+/* The moves of chosen points. */
+pd_status pd_friction_moves(pd_context *context, const pd_chosen_points *chosen, const pd_slipping *slipping);
 
 /* flags [4 pairs->n]  B  out: which of the roles of the incidence are in a pair with friction that moves with them. */
 pd_status pd_friction_role_flags(pd_context *context, const pd_lagged_pairs *pairs, const pd_incidence *incidence, int n_points,

@@ -15,6 +15,16 @@ PD_FUNCTION void pd_contact_update_corners(const real *y, const int *points, int
 /* The mean of areas that are all there, else 1. */
 PD_FUNCTION real pd_contact_weight(real a, real b, real parts) { return a >= 0 && b >= 0 ? (a + b) / parts : (real)1; }
 
+/* How many corners of a pair move at once with one of this colour, itself included, in a sweep with such colours (NULL: 1); two at the most count. Each of
+ * them sees the others at rest. An energy E that is convex has E(x + sum of moves d_i) <= sum of E(x + k d_i)/k over k such corners [Jensen's
+ * inequality], so that a vertex which takes this for its share never makes the sum grow, whatever the others do; its curvature is k times that
+ * of E. */
+PD_FUNCTION real pd_contact_update_partners(const int *colours, int n_vertices, const int *points, int colour) {
+    int partners = 0;
+    for (int j = 0; j < 4 && colours; j++) partners += points[j] >= 0 && points[j] < n_vertices && colours[points[j]] == colour;
+    return partners > 1 ? (real)2 : (real)1;
+}
+
 /* Column p of an active pair; see contact_loops.h. */
 PD_FUNCTION void pd_contact_update_describe(const pd_contact_scene *scene, const pd_active_pairs *active, size_t p,
                                             const pd_contact_columns *out) {

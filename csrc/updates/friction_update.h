@@ -15,7 +15,7 @@ PD_FUNCTION void pd_friction_update_lag(const pd_contact_law *law, const pd_fric
     size_t slot = (size_t)p;
     const int *points = pairs->points + 4 * slot;
     pd_contact_update_gather(pairs, y, p, at, &limits);
-    pd_nearest nearest = pd_contact_closest(kind, at);
+    pd_nearest nearest = pd_contact_nearest_of(kind, at);
     pd_contact_terms terms = pd_contact_terms_of(*law, limits, nearest.distance);
     real mollifier = pd_contact_mollifier(kind, pd_points4_load(at), limits.threshold).value;
     int first = scene->owners[points[0]], second = scene->owners[points[kind == PD_EDGE_EDGE ? 2 : 1]];
@@ -29,6 +29,25 @@ PD_FUNCTION void pd_friction_update_lag(const pd_contact_law *law, const pd_fric
         out->points[4 * slot + (size_t)j] = is ? points[j] : -1;
         if (!is) out->weights[4 * slot + (size_t)j] = 0;
     }
+    if (!out->records || !(out->strength[slot] > 0)) return; // nobody asks for it
+    pd_lagged_record *record = out->records + slot;
+    for (size_t j = 0; j < 4; j++) {
+        int point = out->points[4 * slot + j],
+            colour = scene->colours && point >= 0 && point < scene->n_vertices ? scene->colours[point] : -1;
+        record->points[j] = point < 0 ? 0 : point;
+        record->weights[j] = out->weights[4 * slot + j];
+        record->partners[j] = pd_contact_update_partners(scene->colours, scene->n_vertices, out->points + 4 * slot, colour);
+    }
+    pd_vector_store(nearest.normal, record->normal);
+    record->strength = out->strength[slot];
+}
+
+/* Row `point` of the moves. */
+PD_FUNCTION void pd_friction_update_move(const pd_slipping *slipping, int point) {
+    size_t row = 3 * (size_t)point;
+    real *move = slipping->moves + 4 * (size_t)point;
+    pd_vector_store(pd_vector_subtract(pd_vector_load(slipping->y + row), pd_vector_load(slipping->y_t + row)), move);
+    move[3] = 0;
 }
 
 /* Row r of pd_friction_role_flags. */
@@ -48,6 +67,22 @@ PD_FUNCTION pd_vector pd_friction_update_slip(const pd_lagged_pairs *pairs, cons
         move = pd_vector_along(move, weight, pd_vector_subtract(pd_vector_load(slipping->y + row), pd_vector_load(slipping->y_t + row)));
     }
     return pd_friction_slip(move, pd_vector_load(pairs->normals + 3 * (size_t)p));
+}
+
+/* The same where moves are kept: of a pair with these points and weights [4], how far the first has moved over the second, and a zero. All four
+ * numbers of a move, so that they go in one register. */
+PD_LANE_FUNCTION void pd_friction_update_kept_move(const int *points, const real *weights, const real *moves, real out[4]) {
+    for (int c = 0; c < 4; c++) out[c] = 0;
+    for (int j = 0; j < 4; j++)
+        for (int c = 0; c < 4; c++) out[c] += weights[j] * moves[4 * (size_t)points[j] + (size_t)c];
+}
+
+PD_FUNCTION pd_vector pd_friction_update_kept_slip(const pd_lagged_pairs *pairs, const pd_slipping *slipping, int p) {
+    real move[4] = {0, 0, 0, 0};
+    for (size_t j = 4 * (size_t)p; j < 4 * (size_t)p + 4; j++)
+        for (size_t c = 0; c < 4 && pairs->weights[j] != 0; c++)
+            move[c] += pairs->weights[j] * slipping->moves[4 * (size_t)pairs->points[j] + c];
+    return pd_friction_slip(pd_vector_load(move), pd_vector_load(pairs->normals + 3 * (size_t)p));
 }
 
 /* A quantity of pair p. */

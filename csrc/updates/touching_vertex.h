@@ -37,13 +37,9 @@ enum { PD_SEARCH_HALVINGS = 30 };
 #define PD_UPDATE_INLINE   static inline
 #endif
 
-/* How many corners of a pair move at once with vertex `vertex`, itself included; two at the most count. Each of them sees the others at rest.
- * An energy E that is convex has E(x + sum of moves d_i) <= sum of E(x + k d_i)/k over k such corners [Jensen's inequality], so that a
- * vertex which takes this for its share never makes the sum grow, whatever the others do; its curvature is k times that of E. */
+/* How many corners of a pair move at once with vertex `vertex`. */
 PD_FUNCTION real pd_vertex_update_partners(const pd_vertex_sweep *sweep, const pd_model *model, const int *points, int vertex) {
-    int partners = 0, colour = sweep->colours[vertex];
-    for (int j = 0; j < 4; j++) partners += points[j] >= 0 && points[j] < model->n_vertices && sweep->colours[points[j]] == colour;
-    return partners > 1 ? (real)2 : (real)1;
+    return pd_contact_update_partners(sweep->colours, model->n_vertices, points, sweep->colours[vertex]);
 }
 
 /* The same where vertices carry the corners: k is the sum of the weights, without their signs, that vertices of the colour have in corners of the
@@ -88,7 +84,7 @@ PD_FUNCTION real pd_vertex_update_add_friction(const pd_contact_sweep *contact, 
     int p = role / 4;
     real strength = pd_penalty_visit_strength(contact, p), weight = contact->lagged.weights[role];
     if (!(strength > 0) || weight == 0) return 0;
-    pd_vector u = pd_friction_update_slip(&contact->lagged, &contact->slipping, p);
+    pd_vector u = pd_friction_update_kept_slip(&contact->lagged, &contact->slipping, p);
     pd_friction_terms terms = pd_friction_terms_of(u, contact->slipping.extent);
     // nobody searches along a step with a penalty: the block that bounds friction from above wherever it goes [Chen et al. 2024, Eq. 16]
     if (contact->frozen.stiffness > 0) terms.bend = 0;
@@ -104,7 +100,7 @@ PD_FUNCTION real pd_vertex_update_friction_energy(const pd_contact_sweep *contac
     real strength = contact->lagged.strength[p], weight = contact->lagged.weights[role];
     if (!(strength > 0) || weight == 0) return 0;
     pd_vector normal = pd_vector_load(contact->lagged.normals + 3 * (size_t)p);
-    pd_vector u = pd_friction_update_slip(&contact->lagged, &contact->slipping, p);
+    pd_vector u = pd_friction_update_kept_slip(&contact->lagged, &contact->slipping, p);
     return pd_friction_corner_energy(strength, normal, u, pd_vector_load(d), contact->slipping.extent, weight, partners);
 }
 

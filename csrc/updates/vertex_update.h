@@ -193,11 +193,13 @@ PD_FUNCTION void pd_vertex_update_commit(const pd_vertex_sweep *sweep, const pd_
             size_t point = (size_t)embedding->points[k];
             for (size_t c = 0; c < 3; c++) contact->points[3 * point + c] -= embedding->shares[k] * d[c];
             if (contact->moved) contact->moved[point] += pd_fabs(embedding->shares[k]) * pd_vertex_update_length(d);
+            if (contact->lagged.n > 0) pd_friction_update_move(&contact->slipping, (int)point);
         }
         return;
     }
     for (int c = 0; c < 3; c++) contact->points[3 * (size_t)vertex + (size_t)c] -= d[c];
     if (contact->moved) contact->moved[vertex] = pd_vertex_update_length(d);
+    if (contact->lagged.n > 0) pd_friction_update_move(&contact->slipping, vertex);
 }
 
 /* Trace of the block of a whole sum [9]. */
