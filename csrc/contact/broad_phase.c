@@ -278,12 +278,17 @@ static pd_status sort_list(pd_broad_phase *phase, int which, pd_pairs *pairs) {
     return pd_sort_pairs(phase->context, list->n, &list->buffer, list->scratch, &phase->work, list->pairs);
 }
 
-static pd_status find_boxes(pd_broad_phase *phase, const real *x_t0, const real *x_t1, double margin) {
-    real wide = (real)margin; /* in this precision, not below what was asked for */
+/* In this precision, not below it. */
+static real not_below(double length) {
+    real wide = (real)length;
+    return (double)wide < length ? wide + (real)4 * PD_EPSILON * wide : wide;
+}
+
+static pd_status find_boxes(pd_broad_phase *phase, const real *x_t0, const real *x_t1, double margin, double margin_of_edges) {
     pd_status status = PD_OK;
-    if ((double)wide < margin) wide += (real)4 * PD_EPSILON * wide;
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++)
-        PD_TRY(pd_primitive_boxes(phase->context, &phase->primitives[kind], x_t0, x_t1, wide));
+        PD_TRY(pd_primitive_boxes(phase->context, &phase->primitives[kind], x_t0, x_t1,
+                                  not_below(kind == PD_EDGES ? margin_of_edges : margin)));
 done:
     return status;
 }
@@ -303,7 +308,8 @@ pd_status pd_broad_phase_ask(pd_broad_phase *phase, const real *x_t0, const real
                              pd_pairs *edge_edge) {
     pd_status status;
     if (phase->method != PD_BROAD_PHASE_TREE) return pd_broad_phase_find(phase, x_t0, x_t1, margin, 0, vertex_triangle, edge_edge);
-    PD_TRY(find_boxes(phase, x_t0, x_t1, margin));
+    phase->counts.searches++;
+    PD_TRY(find_boxes(phase, x_t0, x_t1, margin, margin));
     PD_TRY(pd_broad_phase_follow(phase));
     PD_TRY(append_anew(phase, VERTEX_TRIANGLE));
     PD_TRY(append_anew(phase, EDGE_EDGE));
@@ -333,20 +339,59 @@ done:
     return status;
 }
 
-pd_status pd_broad_phase_find(pd_broad_phase *phase, const real *x_t0, const real *x_t1, double margin, int rebuild,
-                              pd_pairs *vertex_triangle, pd_pairs *edge_edge) {
-    pd_context *context = phase->context;
+/* The keys of both lists: all pairs whose boxes overlap. */
+static pd_status find_keys(pd_broad_phase *phase, const real *x_t0, const real *x_t1, double margin, double margin_of_edges, int rebuild) {
     pd_status status;
-    PD_TRY(pd_mark(context, PD_MARK_BEGIN));
-    PD_TRY(find_boxes(phase, x_t0, x_t1, margin));
+    phase->counts.searches++;
+    PD_TRY(pd_mark(phase->context, PD_MARK_BEGIN));
+    PD_TRY(find_boxes(phase, x_t0, x_t1, margin, margin_of_edges));
     PD_TRY(pd_broad_phase_structure(phase, rebuild));
-    PD_TRY(pd_mark(context, PD_MARK_MIDDLE));
+    PD_TRY(pd_mark(phase->context, PD_MARK_MIDDLE));
     if (phase->method == PD_BROAD_PHASE_PATCHES) PD_TRY(fill_lists(phase, PATCH_PAIRS, PATCH_PAIRS));
     PD_TRY(fill_lists(phase, VERTEX_TRIANGLE, EDGE_EDGE));
+done:
+    return status;
+}
+
+static pd_status sort_lists(pd_broad_phase *phase, pd_pairs *vertex_triangle, pd_pairs *edge_edge) {
+    pd_status status;
     PD_TRY(sort_list(phase, VERTEX_TRIANGLE, vertex_triangle));
     PD_TRY(sort_list(phase, EDGE_EDGE, edge_edge));
-    PD_TRY(pd_mark(context, PD_MARK_END));
+    PD_TRY(pd_mark(phase->context, PD_MARK_END));
     phase->searched = 1;
+done:
+    return status;
+}
+
+pd_status pd_broad_phase_find(pd_broad_phase *phase, const real *x_t0, const real *x_t1, double margin, int rebuild,
+                              pd_pairs *vertex_triangle, pd_pairs *edge_edge) {
+    pd_status status = find_keys(phase, x_t0, x_t1, margin, margin, rebuild);
+    return status ? status : sort_lists(phase, vertex_triangle, edge_edge);
+}
+
+/* The keys of a list become those of its pairs that are near. */
+static pd_status keep_near(pd_broad_phase *phase, int which, int first, int second, const real *x_t0, const real *x_t1, double within) {
+    pair_list *list = &phase->lists[which];
+    const pd_ways ways = {x_t0, x_t1, not_below(within)};
+    uint64_t *all = list->buffer.keys;
+    pd_status status;
+    list->buffer.keys = list->scratch, list->scratch = all;
+    PD_TRY(pd_memory_clear(phase->context, list->buffer.found, sizeof *list->buffer.found));
+    PD_TRY(pd_near_pairs(phase->context, list->n, all, &phase->primitives[first], &phase->primitives[second], &ways, &list->buffer));
+done:
+    return status;
+}
+
+pd_status pd_broad_phase_find_near(pd_broad_phase *phase, const real *x_t0, const real *x_t1, const pd_nearness *within,
+                                   pd_pairs *vertex_triangle, pd_pairs *edge_edge) {
+    const double widening = 0.5 * (1.0 + 8.0 * (double)PD_EPSILON);
+    pd_status status;
+    PD_TRY(find_keys(phase, x_t0, x_t1, widening * within->vertex_triangle, widening * within->edge_edge, 0));
+    PD_TRY(keep_near(phase, VERTEX_TRIANGLE, PD_VERTICES, PD_TRIANGLES, x_t0, x_t1, within->vertex_triangle));
+    PD_TRY(keep_near(phase, EDGE_EDGE, PD_EDGES, PD_EDGES, x_t0, x_t1, within->edge_edge));
+    PD_TRY(pd_broad_phase_read_findings(phase));
+    for (int which = VERTEX_TRIANGLE; which <= EDGE_EDGE; which++) phase->lists[which].n = (size_t)phase->seen.found[which];
+    PD_TRY(sort_lists(phase, vertex_triangle, edge_edge));
 done:
     return status;
 }

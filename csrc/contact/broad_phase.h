@@ -38,8 +38,9 @@ typedef struct pd_pairs {
 /* What a broad phase has done, and what it holds. */
 typedef struct pd_broad_phase_counts {
     long long builds, refits; /* of trees; searches of a hashed grid count as builds */
-    long long retries;        /* searches that had to be run again with more room */
-    size_t pair_capacity;     /* pairs there is room for, of both kinds */
+    long long searches;
+    long long retries;    /* searches that had to be run again with more room */
+    size_t pair_capacity; /* pairs there is room for, of both kinds */
 } pd_broad_phase_counts;
 
 /* Memory: all of it here, but for the lists of pairs, which double when they are too short and never shrink.
@@ -57,7 +58,17 @@ const pd_primitives *pd_broad_phase_primitives(const pd_broad_phase *phase, int 
 pd_status pd_broad_phase_find(pd_broad_phase *phase, const real *x_t0, const real *x_t1, double margin, int rebuild,
                               pd_pairs *vertex_triangle, pd_pairs *edge_edge);
 
-/* The same, and the host waits for nothing: the lists have their counts on the device, where rows behind them mean nothing. Once the host has
+/* How near pairs of each kind are looked for, m, and their radii: at any time of straight ways. */
+typedef struct pd_nearness {
+    double vertex_triangle, edge_edge;
+} pd_nearness;
+
+/* Of the pairs whose boxes overlap, each wide enough for that nearness, those that are not plainly farther apart all the way: few of them, and no
+ * other is sorted. As above. */
+pd_status pd_broad_phase_find_near(pd_broad_phase *phase, const real *x_t0, const real *x_t1, const pd_nearness *within,
+                                   pd_pairs *vertex_triangle, pd_pairs *edge_edge);
+
+/* pd_broad_phase_find, and the host waits for nothing: the lists have their counts on the device, where rows behind them mean nothing. Once the host has
  * waited, n [2] says how many there are, and *enough whether they had room; if not, there is more now, and the search is to be asked for again. A tree that has become too
  * costly is built again by the next search, not by this one. Trees alone: other methods wait. */
 pd_status pd_broad_phase_ask(pd_broad_phase *phase, const real *x_t0, const real *x_t1, double margin, pd_pairs *vertex_triangle,

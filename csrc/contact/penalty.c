@@ -14,9 +14,9 @@ struct pd_penalty {
     pd_broad_phase *phase;
     pd_penalty_search search;
     int n_points, n_planes;
-    double margin; /* of each box, m */
-    real *start;   /* B [n_points,3] */
-    real *end;     /* B [n_points,3] */
+    pd_nearness near;
+    real *start; /* B [n_points,3] */
+    real *end;   /* B [n_points,3] */
     pd_work work;
     long long detections;
 
@@ -50,8 +50,8 @@ pd_status pd_penalty_create(pd_penalty **out, pd_context *context, const pd_pena
     pd_penalty_search *search = &self->search;
     search->scene = *scene;
     search->thickness = scene->activation, search->depth = (real)d->depth;
-    double kept = (double)PD_PENALTY_KEPT * (double)scene->activation, reach = d->depth > kept ? d->depth : kept;
-    self->margin = 0.5 * reach * (1.0 + 8.0 * (double)PD_EPSILON);
+    double kept = (double)PD_PENALTY_KEPT * (double)scene->activation + (double)scene->separation;
+    self->near = (pd_nearness){d->depth > kept ? d->depth : kept, kept}; // edges are never looked for inside
     pd_candidates *c = &search->candidates;
     c->vertices = pd_broad_phase_primitives(phase, PD_VERTICES)->corners;
     c->edges = pd_broad_phase_primitives(phase, PD_EDGES)->corners;
@@ -168,7 +168,7 @@ pd_status pd_penalty_detect(pd_penalty *self, const real *y) {
     pd_status status;
     pd_penalty_forget(self);
     PD_TRY(pd_memory_copy(context, self->end, y, 3 * (size_t)self->n_points * sizeof(real)));
-    PD_TRY(pd_broad_phase_find(self->phase, self->start, self->end, self->margin, 0, &vertex_triangle, &edge_edge));
+    PD_TRY(pd_broad_phase_find_near(self->phase, self->start, self->end, &self->near, &vertex_triangle, &edge_edge));
     size_t n_planes = (size_t)self->n_planes * (size_t)c->n_asked, n = vertex_triangle.n + edge_edge.n + n_planes;
     if (n > INT_MAX)
         return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "%zu pairs may be near each other, at most %d can be looked at", n,

@@ -27,9 +27,13 @@ static inline void pd_append_flush(pd_appender *appender) {
     appender->n = 0;
 }
 
-static inline void pd_append(pd_appender *appender, int first, int second) {
-    appender->keys[appender->n++] = (uint64_t)first << appender->out->second_bits | (uint64_t)second;
+static inline void pd_append_key(pd_appender *appender, uint64_t key) {
+    appender->keys[appender->n++] = key;
     if (appender->n == PD_APPEND_BLOCK) pd_append_flush(appender);
+}
+
+static inline void pd_append(pd_appender *appender, int first, int second) {
+    pd_append_key(appender, (uint64_t)first << appender->out->second_bits | (uint64_t)second);
 }
 
 /* i and j are of the same kind. */

@@ -79,6 +79,17 @@ pd_status pd_pad_pairs(pd_context *context, size_t n, pd_pair_buffer *buffer);
  *   scratch [n]  B */
 pd_status pd_sort_pairs(pd_context *context, size_t n, pd_pair_buffer *buffer, uint64_t *scratch, const pd_work *work, int *pairs);
 
+/* Ways of points, and how near primitives on them are looked for. */
+typedef struct pd_ways {
+    const real *x_t0, *x_t1; /* B [n_points,3] m */
+    real limit;              /* m, and the radii of both */
+} pd_ways;
+
+/* Appends to out those of the n pairs `keys` B (packed as out has them) of primitives with corners that are not plainly farther apart than the limit all
+ * the way (geometry/apart.h). */
+pd_status pd_near_pairs(pd_context *context, size_t n, const uint64_t *keys, const pd_primitives *first, const pd_primitives *second,
+                        const pd_ways *ways, pd_pair_buffer *out);
+
 /* ---- a tree of boxes --------------------------------------------------------------------------------------------------------- */
 
 /* A tree over the primitives of one kind. What it is made of is each backend's own affair. */

@@ -17,69 +17,8 @@
 #include "geometry/apart.h"
 #include "geometry/collision.h"
 #include "updates/penalty_field.h"
+#include "updates/penalty_side.h"
 #include "updates/tet_walk.h"
-
-/* ---- sides ------------------------------------------------------------------------------------------------------------------- */
-
-/* The normal of triangle t times twice its area. */
-PD_FUNCTION pd_vector pd_penalty_face(const pd_penalty_search *search, const real *y, int t) {
-    const int *corners = search->candidates.triangles + 3 * (size_t)t;
-    pd_vector a = pd_penalty_point(y, corners[0]);
-    return pd_vector_cross(pd_vector_subtract(pd_penalty_point(y, corners[1]), a), pd_vector_subtract(pd_penalty_point(y, corners[2]), a));
-}
-
-/* Of the corners i and, where it is not -1, j of a surface, the sum of the unit normals of its triangles, at a corner by their angles. */
-PD_FUNCTION pd_vector pd_penalty_side(const pd_penalty_search *search, const real *y, int i, int j) {
-    pd_vector sum = pd_vector_of(0, 0, 0);
-    for (int r = search->ring_start[i]; r < search->ring_start[i + 1]; r++) {
-        const int *corners = search->candidates.triangles + 3 * (size_t)search->rings[r];
-        int at = corners[0] == i ? 0 : corners[1] == i ? 1 : 2;
-        real angle = 1;
-        if (j >= 0) {
-            if (corners[0] != j && corners[1] != j && corners[2] != j) continue;
-        } else {
-            pd_vector here = pd_penalty_point(y, i);
-            pd_vector a = pd_vector_subtract(pd_penalty_point(y, corners[(at + 1) % 3]), here);
-            pd_vector b = pd_vector_subtract(pd_penalty_point(y, corners[(at + 2) % 3]), here);
-            pd_vector across = pd_vector_cross(a, b);
-            angle = (real)atan2((double)pd_sqrt(pd_vector_dot(across, across)), (double)pd_vector_dot(a, b));
-        }
-        sum = pd_vector_along(sum, angle, pd_penalty_unit(pd_penalty_face(search, y, search->rings[r])));
-    }
-    return sum;
-}
-
-/* The corners of a triangle that take part in its point with these weights: which [3], the smallest first, -1 for none; returns how many. */
-PD_FUNCTION int pd_penalty_corners_in(const real weights[3], const int corners[3], int which[3]) {
-    int n = 0;
-    which[0] = which[1] = which[2] = -1;
-    for (int j = 0; j < 3; j++) {
-        if (!(pd_fabs(weights[j]) > PD_PENALTY_TIE)) continue;
-        int k = n++;
-        for (; k > 0 && which[k - 1] > corners[j]; k--) which[k] = which[k - 1];
-        which[k] = corners[j];
-    }
-    return n;
-}
-
-/* Whether the nearest point of triangle t, of the corners `which` and `distance` from vertex v, is one for all triangles around it, and t the
- * first of those that have it. What another triangle answers here is what it finds for itself, so that of equals one is left. */
-PD_FUNCTION int pd_penalty_is_nearest(const pd_penalty_search *search, int v, int t, const int which[3], real distance) {
-    for (int r = search->ring_start[which[0]]; r < search->ring_start[which[0] + 1]; r++) {
-        int other = search->rings[r], others[3];
-        const int *corners = search->candidates.triangles + 3 * (size_t)other;
-        const int points[4] = {v, corners[0], corners[1], corners[2]};
-        real at[12];
-        pd_closest closest;
-        if (other == t || (which[1] >= 0 && corners[0] != which[1] && corners[1] != which[1] && corners[2] != which[1])) continue;
-        pd_contact_update_corners(search->end, points, 4, at);
-        pd_pair_closest(PD_VERTEX_TRIANGLE, at, &closest);
-        pd_penalty_corners_in(closest.weights + 1, corners, others);
-        int same = others[0] == which[0] && others[1] == which[1] && others[2] == which[2];
-        if (same ? other < t : closest.distance < distance) return 0;
-    }
-    return 1;
-}
 
 /* ---- what a detection finds ----------------------------------------------------------------------------------------------------- */
 
@@ -232,21 +171,44 @@ PD_FUNCTION int pd_penalty_comes_out(const pd_penalty_search *search, int others
     return 1;
 }
 
-/* How far apart a pair must be to be no pair, wherever it is; `radius`: the sum of those of the two, m. */
-PD_FUNCTION real pd_penalty_farthest(const pd_penalty_search *search, real radius) {
-    return pd_max(PD_PENALTY_KEPT * search->thickness + search->scene.separation + radius, search->depth);
+/* Whether a vertex and triangle t of a mesh, with corners at `end` now, that meet nowhere on the way are plainly no pair. */
+PD_FUNCTION int pd_penalty_is_plainly_none(const pd_penalty_search *search, int t, int others, real limit, const real end[12]) {
+    int which[3];
+    real weights[4];
+    pd_nearest nearest = pd_contact_closest(PD_VERTEX_TRIANGLE, end);
+    if (!(nearest.distance < (pd_penalty_side_of(search, t, others) ? pd_max(limit, search->depth) : limit))) return 1;
+    pd_per_corner_store(nearest.weights, weights);
+    int n = pd_penalty_corners_in(weights + 1, search->candidates.triangles + 3 * (size_t)t, which), exact = 0;
+    for (int j = 1; j < 4; j++) exact += weights[j] != 0;
+    if (n == 3 || exact != n) return 0; // inside, or nearly: then the point is on no triangle beside it
+    pd_vector p = pd_vector_load(end);
+    return pd_penalty_goes_nearer(search, p, pd_vector_along(p, -nearest.distance, nearest.normal), which);
 }
 
 /* What a detection says of a pair by its corners (as a candidate has them) and its name. */
 PD_FUNCTION pd_penalty_pair pd_penalty_detect_pair(const pd_penalty_search *search, int pair, const int corners[4], uint64_t key) {
     pd_penalty_pair out;
-    real activation, separation, weight, threshold, at[12], from[12];
-    int kind = pair, points[4] = {corners[0], corners[1], corners[2], corners[3]};
+    real activation, separation, weight, threshold, at[12], from[12], way[12], end[12], apart = -1;
+    int kind = pair, n_first = pair == PD_EDGE_EDGE ? 2 : 1, others = 0, fat = 0,
+        points[4] = {corners[0], corners[1], corners[2], corners[3]};
     pd_active_pairs active;
     pd_contact_columns columns = {&out.kind, out.points, &activation, &separation, &weight, &threshold};
+    out.kind = pair, out.keeps = 0, out.side = PD_PENALTY_NO_SIDE, out.gap = out.offset = 0;
+    if (pair == PD_VERTEX_TRIANGLE || pair == PD_EDGE_EDGE) { // most are plainly none, for a part of the cost of asking
+        real radius = search->scene.radii[corners[0]] + search->scene.radii[corners[n_first]];
+        real nearest = search->scene.separation + radius, limit = nearest + PD_PENALTY_KEPT * search->thickness;
+        others = search->scene.bodies[corners[0]] != search->scene.bodies[corners[n_first]];
+        fat = radius > 0;
+        pd_contact_update_corners(search->start, corners, 4, way);
+        pd_contact_update_corners(search->end, corners, 4, end);
+        apart = pd_pair_apart(n_first, pd_points4_load(way), pd_points4_load(end));
+        if (apart > (pair == PD_EDGE_EDGE ? limit : pd_max(limit, search->depth))) return out;
+        if (pair == PD_VERTEX_TRIANGLE && !fat && apart > nearest + PD_PENALTY_HIT * search->thickness &&
+            pd_penalty_is_plainly_none(search, (int)(key & 0x7fffffff), others, limit, end))
+            return out;
+    }
     active.kind = &kind, active.points = points, active.key = &key, active.count = NULL, active.capacity = 1;
     pd_contact_update_describe(&search->scene, &active, 0, &columns);
-    out.keeps = 0, out.side = PD_PENALTY_NO_SIDE, out.gap = out.offset = 0;
     out.reach = activation + separation;
     out.limit = PD_PENALTY_KEPT * activation + separation;
     pd_contact_update_corners(search->end, out.points, pd_contact_corners(out.kind), at);
@@ -264,15 +226,9 @@ PD_FUNCTION pd_penalty_pair pd_penalty_detect_pair(const pd_penalty_search *sear
         out.keeps = out.gap < out.limit;
         return out;
     }
-    int n_first = pair == PD_EDGE_EDGE ? 2 : 1, others = search->scene.bodies[corners[0]] != search->scene.bodies[corners[n_first]];
-    int fat = search->scene.radii[corners[0]] > 0 || search->scene.radii[corners[n_first]] > 0;
     if (!(out.reach > separation)) return out; // of one body, and nearer at rest than they are thick
-    real way[12], end[12];
-    pd_contact_update_corners(search->start, corners, 4, way);
-    pd_contact_update_corners(search->end, corners, 4, end);
-    // never kept, for a part of the cost of asking
-    if (pd_pair_is_far(n_first, pd_points4_load(way), pd_points4_load(end), pd_max(out.limit, search->depth))) return out;
-    if (pd_penalty_meets(pair, end, separation, PD_PENALTY_HIT * (out.reach - separation), way)) {
+    real hit = PD_PENALTY_HIT * (out.reach - separation);
+    if (!(apart > separation + hit) && pd_penalty_meets(pair, end, separation, hit, way)) {
         // the corners of its kind, where they were when it met
         real met[12];
         for (int j = 0; j < 4; j++) {
