@@ -16,7 +16,8 @@ typedef struct pd_iterate {
     double part;      /* of its direction, which a line search has gone */
     int beyond;       /* a method that keeps_reach has let something go farther than its reach, and all of the way is to be looked at */
     int number;       /* of the iteration in the step being solved, from 0 */
-    int drives;       /* times that what is driven has moved in the step, or the pairs of a penalty were found anew: G was another before */
+    int drives;       /* times that what is driven has moved in the step: G was another before, and there is no way back */
+    int detections;   /* times that the pairs of a penalty were found anew: G was another before, and can be asked for where all were */
     int restarted;    /* the one at which the Chebyshev weights began; a method that goes back to an earlier state sets it */
     int stalled;      /* 0 when a direction is asked for; a method sets it where no direction lowers the potential */
 } pd_iterate;

@@ -150,7 +150,8 @@ pd_status pd_safe_drive(pd_simulation *self, int *moved) {
     *moved = 0;
     self->iterate.limit = 0.0;
     self->iterate.beyond = 0;
-    self->iterate.drives = safe->drives + safe->detections;
+    self->iterate.drives = safe->drives;
+    self->iterate.detections = safe->detections;
     if (problem->projective) return pd_outer_keep(self);
     if (!safe->x) return PD_OK;
     if (!safe->arrived) {
@@ -170,7 +171,8 @@ pd_status pd_safe_drive(pd_simulation *self, int *moved) {
         PD_TRY(pd_contact_detect(problem->contact, self->iterate.x));
         safe->detections++;
     }
-    self->iterate.drives = safe->drives + safe->detections;
+    self->iterate.drives = safe->drives;
+    self->iterate.detections = safe->detections;
     PD_TRY(pd_safe_keep(self));
 done:
     return status;

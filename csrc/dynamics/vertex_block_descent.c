@@ -55,8 +55,8 @@ typedef struct pd_descent {
     /* with a step length only: */
     real *good_x, *good_offset; /* B [n,3] last state that passed */
     double good_potential, alpha;
-    int good_drives; /* of what is driven, in the step until then: where it has moved, there is no way back */
-    double promised; /* alpha g.d of the first iteration since */
+    int good_drives, good_detections; /* of the step until then */
+    double promised;                  /* alpha g.d of the first iteration since */
 } pd_descent;
 
 static void destroy(void *self, const pd_problem *problem) {
@@ -149,7 +149,9 @@ static pd_status sweep_at_once(pd_descent *descent, const pd_problem *problem, p
     return pd_rigid_sweep_at_once(descent->all_bodies, problem, iterate, kind == PD_SWEEP_DIAGONAL);
 }
 
-/* Goes back to the last good state where G has not fallen enough since; the first state of a step is good. */
+/* Goes back to the last good state where G has not fallen enough since; the first state of a step is good. Where the pairs of a penalty have been
+ * found anew since, G is that of the new ones in both states, and must not have grown: what was promised was of others. (Without it a detection in
+ * every iteration let every state pass, and too long a step diverged.) */
 static pd_status test_potential(pd_descent *descent, const pd_problem *problem, pd_iterate *iterate, int first, int *passed) {
     pd_context *context = problem->context;
     pd_status status = PD_OK;
@@ -158,11 +160,16 @@ static pd_status test_potential(pd_descent *descent, const pd_problem *problem, 
     PD_TRY(pd_problem_potential(problem, iterate->x, iterate->offset, &potential, &magnitude));
     if (first) descent->alpha = 1.0;
     first = first || descent->good_drives != iterate->drives;
-    double rounding = pd_rounding_of_potential(problem, magnitude), demanded = DEMANDED * descent->promised;
+    double rounding = pd_rounding_of_potential(problem, magnitude), demanded = DEMANDED * descent->promised, ignored;
+    if (!first && descent->good_detections != iterate->detections) {
+        demanded = 0.0;
+        PD_TRY(pd_problem_potential(problem, descent->good_x, descent->good_offset, &descent->good_potential, &ignored));
+        descent->good_detections = iterate->detections;
+    }
     *passed = first || potential <= descent->good_potential + rounding - (demanded > rounding ? demanded : 0.0);
     if (*passed) {
         descent->good_potential = potential;
-        descent->good_drives = iterate->drives;
+        descent->good_drives = iterate->drives, descent->good_detections = iterate->detections;
         PD_TRY(pd_memory_copy(context, descent->good_x, iterate->x, bytes));
         PD_TRY(pd_memory_copy(context, descent->good_offset, iterate->offset, bytes));
         goto done;
