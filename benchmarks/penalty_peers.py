@@ -11,15 +11,19 @@ penalty; PenaltyContact looks for what meets on the way from the step's start.
 no friction: pbatoolkit (PyPI `pbatoolkit`) pushes vertices out that are inside the other body and has no contact of cloth.
 
 Every state that a program comes to is judged by `pdgpu.geometry.find_intersections`. "x pdgpu" is the median over the steps of the time
-of that program over that of pdgpu with PenaltyContact in the same turn, both on one thread; what else runs on the machine disturbs it
-less than the seconds themselves.
+of that program over that of pdgpu with PenaltyContact in the same turn. Each number of threads has a process of its own that is held to
+as many cores from its start: pbatoolkit takes all it finds, by TBB, and has no setting for it. On one thread the time is the
+processor's, which other work on the machine disturbs least; on more it is that of the clock.
 
-    python benchmarks/penalty_peers.py [--out FILE.csv] [--steps 20] [--iterations 10] [--interval 5] [--tiny]
+    python benchmarks/penalty_peers.py [--out FILE.csv] [--steps 20] [--iterations 10] [--interval 5] [--threads 1]
+                                       [--scenes cloth blocks] [--tiny]
 """
 
 import argparse
+import concurrent.futures
 import importlib.metadata
 import importlib.util
+import multiprocessing
 import os
 import time
 
@@ -37,16 +41,21 @@ BLOCK_MU, BLOCK_LAM, BLOCK_DENSITY, BLOCK_STIFFNESS = 5e4, 2e5, 1000.0, 1e4
 # ---- programs: a function step() that takes one step and returns its seconds, and a function that gives the positions ------------
 
 
+def clock():
+    return time.process_time() if len(os.sched_getaffinity(0)) == 1 else time.perf_counter()
+
+
 def pdgpu_program(scene, contact, iterations, dtype, start=None):
+    threads = len(os.sched_getaffinity(0))
     solver = pdgpu.VertexBlockDescent(iterations=iterations, initialization="inertial_target")
-    simulation = pdgpu.Simulation(scene, solver, dt=DT, contact=contact, dtype=dtype, threads=1)
+    simulation = pdgpu.Simulation(scene, solver, dt=DT, contact=contact, dtype=dtype, threads=threads)
     if start is not None:
         simulation.set_state(positions=start[0], velocities=start[1])
 
     def step():
-        begin = time.perf_counter()
+        begin = clock()
         simulation.step()
-        return time.perf_counter() - begin
+        return clock() - begin
 
     return step, lambda: simulation.positions, simulation
 
@@ -98,9 +107,9 @@ def newton_program(cloth, sphere, start, iterations, interval):
 
     def step():
         states[0].clear_forces()
-        begin = time.perf_counter()
+        begin = clock()
         solver.step(states[0], states[1], None, None, DT)
-        seconds = time.perf_counter() - begin
+        seconds = clock() - begin
         states.reverse()
         return seconds
 
@@ -130,9 +139,9 @@ def pbatoolkit_program(meshes, pinned, iterations):
     integrator = vbd.Integrator(data)
 
     def step():
-        begin = time.perf_counter()
+        begin = clock()
         integrator.step(DT, iterations, 1)
-        return time.perf_counter() - begin
+        return clock() - begin
 
     return step, lambda: np.array(integrator.x).T
 
@@ -190,6 +199,7 @@ def rows_of(scene, vertices, elements, iterations, interval, ours, measured):
             program,
             contact,
             dtype,
+            len(os.sched_getaffinity(0)),
             vertices,
             elements,
             iterations,
@@ -214,7 +224,7 @@ def cloth_rows(cells, level, fall, steps, iterations, interval, peers):
     for dtype in ("float32", "float64"):
         for name, contact in (("penalty", penalty), ("barrier", barrier)):
             programs["pdgpu", name, dtype] = pdgpu_program(scene, contact, iterations, dtype, start)[:2]
-    if "newton" in peers:
+    if "newton" in peers and len(os.sched_getaffinity(0)) == 1:  # its CPU device has one thread
         programs["newton", "penalty and truncation", "float32"] = newton_program(cloth, sphere, start, iterations, interval)
     triangles = np.concatenate([cloth.triangles, sphere.triangles + len(cloth.points)])
 
@@ -241,31 +251,45 @@ def block_rows(cells, steps, iterations, peers):
     yield from rows_of("blocks", len(pinned), tets, iterations, "a step", ("pdgpu", "penalty"), measured)
 
 
+def measure(threads, chosen, peers):
+    """The rows with so many threads, in a process that has not counted the machine's cores yet."""
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+    cells, level, fall, edge = (12, 1, 5, 4) if chosen.tiny else (142, 4, 90, 24)
+    steps, rows = 2 if chosen.tiny else chosen.steps, []
+    if "cloth" in chosen.scenes:
+        rows.extend(cloth_rows(cells, level, fall, steps, chosen.iterations, chosen.interval, peers))
+    if "blocks" in chosen.scenes:
+        rows.extend(block_rows(edge, steps, chosen.iterations, peers))
+    return rows
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", help="a CSV file with the table")
     parser.add_argument("--steps", type=int, default=20, help="of each program, in turn")
     parser.add_argument("--iterations", type=int, default=10)
     parser.add_argument("--interval", type=int, default=5, help="iterations from one detection to the next")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1], help="as many cores has the process of a run")
+    parser.add_argument("--scenes", nargs="+", choices=("cloth", "blocks"), default=["cloth", "blocks"])
     parser.add_argument("--tiny", action="store_true", help="sizes that show only that everything runs")
     chosen = parser.parse_args()
     peers = [name for name in ("newton", "pbatoolkit") if importlib.util.find_spec(name)]
     for name in {"newton", "pbatoolkit"} - set(peers):
         print(f"{name}: not installed (pip install {name}); left out")
-    cells, level, fall, edge = (12, 1, 5, 4) if chosen.tiny else (142, 4, 90, 24)
-    steps = 2 if chosen.tiny else chosen.steps
 
     def rows():
-        yield from cloth_rows(cells, level, fall, steps, chosen.iterations, chosen.interval, peers)
-        yield from block_rows(edge, steps, chosen.iterations, peers)
+        for threads in chosen.threads:
+            with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+                yield from process.submit(measure, threads, chosen, peers).result()
 
     notes = [
-        f"medians over {steps} steps of each program in turn, on one thread, load {os.getloadavg()[0]:.1f}; "
+        f"medians over {2 if chosen.tiny else chosen.steps} steps of each program in turn, load {os.getloadavg()[0]:.1f}; "
         + ", ".join(f"{name} {importlib.metadata.version(name)}" for name in peers),
+        "milliseconds of the processor on one thread, of the clock on more",
         "'x pdgpu': median of the ratios to pdgpu with its penalty and the same precision; 'steps with': that the judge found pairs after",
         *["tiny: the figures mean nothing"] * chosen.tiny,
     ]
-    header = ("scene", "program", "contact", "precision", "vertices", "elements", "iterations", "detection every")
+    header = ("scene", "program", "contact", "precision", "threads", "vertices", "elements", "iterations", "detection every")
     write_table(chosen.out, (*header, "ms/step", "least ms", "x pdgpu", "steps with", "most pairs"), rows(), notes)
 
 
