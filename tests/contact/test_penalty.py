@@ -176,6 +176,33 @@ def test_edges_that_meet_have_the_normal_of_both(turn):
     assert pairs["gap"][met[0]] < 0.0
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_every_near_pair_is_listed(dtype):
+    """Of 150 edges that fly through as many, against all with all. If not, what is told to be plainly apart, or left out of a search, is
+    not, and bodies would pass through each other there."""
+    rng, n, dt, thickness = np.random.default_rng(3), 150, 0.01, 0.02
+    starts, velocities = rng.uniform(0.0, 0.4, (2, 2 * n, 3)), rng.normal(0.0, 3.0, (2, 2 * n, 3))
+    starts[:, 1::2] = starts[:, ::2] + rng.normal(0.0, 0.1, (2, n, 3))
+    velocities[:, 1::2] = velocities[:, ::2] + rng.normal(0.0, 0.5, (2, n, 3))
+    scene = pdgpu.Scene((0.0, 0.0, 0.0))
+    for k in range(2):
+        edges = pdgpu.Mesh(starts[k], edges=np.arange(2 * n).reshape(n, 2))
+        scene.add_rod(edges, pdgpu.Spring(1e-9), density=1.0, velocity=velocities[k], name="ab"[k])
+    solver = pdgpu.VertexBlockDescent(iterations=1, initialization="inertial_target")
+    sim = simulation(scene, pdgpu.PenaltyContact(thickness, 1e-9, detection_interval=0), solver, dt=dt, dtype=dtype)
+    pairs = pairs_of(sim)
+    first, second = (grid.ravel() for grid in np.meshgrid(np.arange(n), np.arange(n), indexing="ij"))
+    ends = (starts + dt * velocities).reshape(2, n, 2, 3)
+    distance = geometry.edge_edge(np.concatenate([ends[0, first], ends[1, second]], axis=1)).distance
+    found = {tuple(sorted((row[0] // 2, row[2] // 2))) for row in pairs["vertices"].tolist()}
+    near = {(a, n + b) for a, b in zip(first[distance < 1.99 * thickness], second[distance < 1.99 * thickness], strict=True)}
+    assert len(near) > 300
+    assert near <= found
+    beyond = found - {(a, n + b) for a, b in zip(first[distance < 2.01 * thickness], second[distance < 2.01 * thickness], strict=True)}
+    rows = {tuple(sorted((row[0] // 2, row[2] // 2))): gap for row, gap in zip(pairs["vertices"].tolist(), pairs["gap"], strict=True)}
+    assert len(beyond) > 20 and all(rows[pair] < 2.01 * thickness for pair in beyond)  # they met on the way
+
+
 # ---- an iteration, written down a second time --------------------------------------------------------------------------------------
 
 
