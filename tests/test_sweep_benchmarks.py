@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
 
@@ -68,5 +70,12 @@ def test_the_two_way_method_is_judged_after_every_solver(tmp_path):
 def test_lengths_of_the_two_way_method_are_compared(tmp_path):
     """A ratio would be of updates of which one did not end, or of one and the same."""
     rows = tiny_run("two_way", tmp_path / "two_way.csv")
-    assert len(rows) == 2 and all(row["unfinished"] == "0" and float(row["seconds"]) > 0.0 for row in rows)
+    assert len(rows) == 3 and all(row["unfinished"] == "0" and float(row["seconds"]) > 0.0 for row in rows)
     assert rows[0]["forward ratio"] == "1.00" and rows[0]["steps"] != rows[1]["steps"]
+    forward, pairs, ours = (
+        float(rows[2]["forward ms"]),
+        float(rows[2]["pairs ms"]),
+        [float(rows[0][part]) for part in ("pairs ms", "forward ms")],
+    )
+    assert float(rows[2]["scheme ratio"]) == pytest.approx(forward / sum(ours), abs=0.02)
+    assert float(rows[2]["with pairs ratio"]) == pytest.approx((pairs + forward) / sum(ours), abs=0.02)

@@ -56,7 +56,10 @@ done:
 static pd_status create_searches(pd_contact *self, const pd_contact_description *d) {
     pd_context *context = self->context;
     pd_status status;
-    pd_guard_description guard = {d->phase, d->separation, d->activation, self->scene.radii, d->planes, d->n_planes, d->asked, d->n_asked};
+    const real *radii = pd_contact_is_thick(d) ? self->scene.radii : NULL; // else no pair needs to be asked for them
+    pd_guard_description guard = {d->phase, d->separation, d->activation,
+                                  radii,    d->planes,     d->n_planes,
+                                  d->asked, d->n_asked,    d->two_way.lengths_by == PD_TWO_WAY_IMPACTS};
     int *owners = calloc((size_t)d->n_planes + 1, sizeof *owners);
     if (!owners) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for %d planes", d->n_planes);
     PD_TRY(create_surface(self, d));
@@ -68,8 +71,8 @@ static pd_status create_searches(pd_contact *self, const pd_contact_description 
         PD_TRY(pd_colliders_set(self->fields, k, field, field->grid.values));
     }
     PD_TRY(pd_proximity_create(&self->proximity, context, self->phase, self->surface, self->planes, d->asked, d->n_asked, owners));
-    pd_proximity_set_scene(self->proximity, self->scene.radii, self->scene.planes);
-    if (self->interval < 0 && (!d->two_way.steps || d->two_way.lengths_by == PD_TWO_WAY_IMPACT))
+    pd_proximity_set_scene(self->proximity, radii, self->scene.planes);
+    if (self->interval < 0 && (!d->two_way.steps || d->two_way.lengths_by != PD_TWO_WAY_DISTANCES))
         PD_TRY(pd_guard_create(&self->guard, context, &guard));
 done:
     free(owners);

@@ -38,9 +38,9 @@ typedef struct pd_projective_description {
 /* Of the two-way interior point method (contact/two_way.h). */
 /* How a backward step finds its target: by projected Gauss-Seidel; by projected Jacobi; by Gauss-Seidel on the linear system alone, whose
  * multipliers may pull; by gradient descent on an augmented Lagrangian; not at all, but by a step of gradient descent with a log-barrier. How far a
- * forward step goes: each vertex by the distances of its pairs; all by the time of impact. */
+ * forward step goes: each vertex by the distances of its pairs; all by the earliest time of impact; each by the times of its pairs. */
 enum { PD_TWO_WAY_GAUSS_SEIDEL, PD_TWO_WAY_JACOBI, PD_TWO_WAY_LINEAR, PD_TWO_WAY_AUGMENTED, PD_TWO_WAY_BARRIER };
-enum { PD_TWO_WAY_DISTANCES, PD_TWO_WAY_IMPACT };
+enum { PD_TWO_WAY_DISTANCES, PD_TWO_WAY_IMPACT, PD_TWO_WAY_IMPACTS };
 
 typedef struct pd_two_way_description {
     int steps;         /* most of an update; 0: the law acts, or projections do */
@@ -206,6 +206,10 @@ pd_status pd_contact_read_columns(pd_contact *contact, const pd_contact_columns 
 pd_status pd_contact_limit(pd_contact *contact, const real *x_0, const real *x_1, int driven, double *part);
 /* The same by the time of impact where vertices are up to slack [n_vertices] H m off their straight ways. */
 pd_status pd_contact_limit_curved(pd_contact *contact, const real *x_0, const real *x_1, int driven, const real *slack, double *part);
+
+/* By the times of impact of all pairs, each vertex by its own, x_1 in/out B [n_vertices,3], and the driven points all by one part (guard.h); for the
+ * two-way method with PD_TWO_WAY_IMPACTS, and bodies without embedded points. */
+pd_status pd_contact_limit_each(pd_contact *contact, const real *x_0, int driven, real *x_1, double *part);
 
 /* By the time of impact, with all that is driven, without a wait; guard.h says what the three are. */
 pd_status pd_contact_ask_limit(pd_contact *contact, const real *x_0, const real *x_1, const pd_active_pairs **hits);

@@ -57,6 +57,16 @@ done:
     return status;
 }
 
+pd_status pd_contact_limit_each(pd_contact *self, const real *x_0, int driven, real *x_1, double *part) {
+    size_t bytes = 3 * (size_t)self->n_vertices * sizeof(real);
+    pd_status status;
+    PD_TRY(set_way(self, x_0, x_1, driven));
+    PD_TRY(pd_guard_go_each(self->guard, rounding_of_way(self), self->n_moving, part));
+    PD_TRY(pd_memory_copy(self->context, x_1, pd_guard_end(self->guard), bytes));
+done:
+    return status;
+}
+
 pd_status pd_contact_ask_limit(pd_contact *self, const real *x_0, const real *x_1, const pd_active_pairs **hits) {
     pd_status status;
     PD_TRY(set_way(self, x_0, x_1, 1));
@@ -237,5 +247,11 @@ const unsigned char *pd_contact_touching(const pd_contact *self) { return self->
 const real *pd_contact_reaches_of(const pd_contact *self) { return self->interval >= 0 ? NULL : self->reaches; }
 
 int pd_contact_is_by_reach(const pd_contact *self) { return self->by_reach; }
+
+int pd_contact_is_thick(const pd_contact_description *d) {
+    for (int i = 0; i < d->phase.n_points; i++)
+        if (d->radii[i] > 0) return 1;
+    return 0;
+}
 
 real pd_contact_thickness(const pd_contact *self) { return self->scene.separation; }

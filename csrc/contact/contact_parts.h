@@ -54,6 +54,9 @@ struct pd_contact {
 /* points B [n_points,3] = x B [n_vertices,3], what it carries, and driven B [n_driven,3]. */
 pd_status pd_contact_set_points(const pd_contact *self, const real *x, const real *driven, real *points);
 
+/* Whether anything has a radius. */
+int pd_contact_is_thick(const pd_contact_description *description);
+
 /* Room for n pairs. Memory: grows. Errors: PD_ERROR_MEMORY. */
 pd_status pd_contact_make_room(pd_contact *self, size_t n);
 

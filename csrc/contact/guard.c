@@ -12,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Looks at the ways of single points, each at what the one before has left of them; after so many all go by the least part of theirs. */
+enum { ROUNDS_ALONE = 16, MOST_ROUNDS = 32 };
+
 struct pd_guard {
     pd_context *context;
     pd_broad_phase *phase;
@@ -40,8 +43,28 @@ struct pd_guard {
     pd_earliest seen;
     uint64_t n_hits;
 
+    /* of pd_guard_go_each */
+    double *parts, *together; /* B [n_points], [1] */
+    uint64_t *n_met;          /* B [1] */
+
     double culling, impact; /* s so far */
 };
+
+/* Where each point is to go by itself: parts of ways, which are 1 between two looks. */
+static pd_status create_parts(pd_guard *self) {
+    size_t n = (size_t)self->n_points;
+    double *whole = malloc((n + 1) * sizeof *whole);
+    pd_status status = PD_OK;
+    if (!whole) return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for the ways of %d points", self->n_points);
+    for (size_t i = 0; i < n; i++) whole[i] = 1.0;
+    PD_TRY(pd_upload(self->context, (void **)&self->parts, whole, n * sizeof *whole));
+    PD_TRY(pd_memory_create(self->context, (void **)&self->together, sizeof *self->together));
+    PD_TRY(pd_memory_create(self->context, (void **)&self->n_met, sizeof *self->n_met));
+    PD_TRY(pd_memory_clear(self->context, self->n_met, sizeof *self->n_met));
+done:
+    free(whole);
+    return status;
+}
 
 pd_status pd_guard_create(pd_guard **out, pd_context *context, const pd_guard_description *d) {
     pd_status status = PD_OK;
@@ -61,6 +84,7 @@ pd_status pd_guard_create(pd_guard **out, pd_context *context, const pd_guard_de
     PD_TRY(pd_memory_create(context, (void **)&self->start, bytes));
     PD_TRY(pd_memory_create(context, (void **)&self->end, bytes));
     PD_TRY(pd_memory_create(context, (void **)&self->earliest, sizeof *self->earliest));
+    if (d->each) PD_TRY(create_parts(self));
 done:
     if (status) {
         pd_guard_destroy(self);
@@ -71,9 +95,9 @@ done:
 
 void pd_guard_destroy(pd_guard *self) {
     if (!self) return;
-    void *memory[] = {self->asked,     self->start,       self->end,          self->earliest,    self->corners,
-                      self->flags,     self->starts,      self->padded_radii, self->work.memory, self->rows,
-                      self->hits.kind, self->hits.points, self->hits.key,     self->hits.count};
+    void *memory[] = {self->asked,    self->start,        self->end,         self->earliest, self->corners,   self->flags,
+                      self->starts,   self->padded_radii, self->work.memory, self->rows,     self->hits.kind, self->hits.points,
+                      self->hits.key, self->hits.count,   self->parts,       self->together, self->n_met};
     pd_broad_phase_destroy(self->phase);
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
     free(self->planes);
@@ -91,7 +115,8 @@ static pd_status pad_radii(pd_guard *self, const real *slack, int n_slack, doubl
     if (!self->host_radii && !(self->host_radii = malloc(n * sizeof(real) + 1)))
         return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for the radii of %d points", self->n_points);
     if (!self->padded_radii) PD_TRY(pd_memory_create(self->context, (void **)&self->padded_radii, n * sizeof(real)));
-    PD_TRY(pd_memory_download(self->context, self->host_radii, self->radii, n * sizeof(real)));
+    memset(self->host_radii, 0, n * sizeof(real));
+    if (self->radii) PD_TRY(pd_memory_download(self->context, self->host_radii, self->radii, n * sizeof(real)));
     for (int i = 0; i < n_slack; i++) {
         self->host_radii[i] += slack[i];
         *most = fmax(*most, (double)slack[i]);
@@ -101,16 +126,16 @@ done:
     return status;
 }
 
-/* Asks for the earliest time, with all that is wider by the most of a slack. */
-static pd_status ask(pd_guard *self, double rounding, const real *radii, double most) {
+/* The pairs whose boxes meet on the way, with all that is wider by the most of a slack; padded: what rounding adds counted in. */
+static pd_status ask_for_candidates(pd_guard *self, double rounding, double most) {
     pd_context *context = self->context;
     pd_pairs vertex_triangle, edge_edge;
     pd_status status;
-    double begun = pd_seconds(), found;
+    double begun = pd_seconds();
     // each box is wider by half of what two of them must keep; what rounding adds to that is far below the activation distance
     double margin = 0.5 * self->separation + self->activation / 16.0 + most;
     PD_TRY(pd_broad_phase_ask(self->phase, self->start, self->end, margin, &vertex_triangle, &edge_edge));
-    self->culling += (found = pd_seconds()) - begun;
+    self->culling += pd_seconds() - begun;
     size_t n = vertex_triangle.n + edge_edge.n;
     if (n + (size_t)self->n_planes * (size_t)self->n_asked > INT_MAX)
         return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "%zu pairs may meet, at most %d can be looked at", n, INT_MAX);
@@ -128,20 +153,32 @@ static pd_status ask(pd_guard *self, double rounding, const real *radii, double 
                                        .triangles = pd_broad_phase_primitives(self->phase, PD_TRIANGLES)->corners,
                                        .asked = self->asked,
                                        .n_asked = self->n_asked};
-    int n_vt = (int)vertex_triangle.n, n_ee = (int)edge_edge.n;
-    int *corners = self->corners;
-    real separation = self->padded = (real)(self->separation + rounding);
-    PD_TRY(pd_candidate_points(context, &self->candidates, 0, (int)n, corners));
+    self->padded = (real)(self->separation + rounding);
+    PD_TRY(pd_candidate_points(context, &self->candidates, 0, (int)n, self->corners));
+done:
+    return status;
+}
+
+/* Asks for the earliest time. */
+static pd_status ask(pd_guard *self, double rounding, const real *radii, double most) {
+    pd_context *context = self->context;
+    const pd_candidates *c = &self->candidates;
+    pd_status status;
+    PD_TRY(ask_for_candidates(self, rounding, most));
+    double begun = pd_seconds();
+    int n = (int)c->n, n_vt = (int)c->n_vertex_triangle, n_ee = (int)c->n_edge_edge;
+    const int *corners = self->corners;
+    real separation = self->padded;
     PD_TRY(pd_earliest_begin(context, 1, self->earliest));
-    PD_TRY(pd_earliest_collision(context, PD_VERTEX_TRIANGLE, PD_CCD_CERTIFIED, n_vt, vertex_triangle.count, self->start, self->end,
+    PD_TRY(pd_earliest_collision(context, PD_VERTEX_TRIANGLE, PD_CCD_CERTIFIED, n_vt, c->count_vertex_triangle, self->start, self->end,
                                  corners, separation, radii, 0, self->earliest));
-    PD_TRY(pd_earliest_collision(context, PD_EDGE_EDGE, PD_CCD_CERTIFIED, n_ee, edge_edge.count, self->start, self->end,
-                                 corners + 4 * vertex_triangle.n, separation, radii, n_vt, self->earliest));
+    PD_TRY(pd_earliest_collision(context, PD_EDGE_EDGE, PD_CCD_CERTIFIED, n_ee, c->count_edge_edge, self->start, self->end,
+                                 corners + 4 * (size_t)n_vt, separation, radii, n_vt, self->earliest));
     for (int plane = 0; plane < self->n_planes; plane++)
         PD_TRY(pd_earliest_plane_collision(context, self->n_asked, self->start, self->end, self->asked, self->planes[plane], separation,
-                                           radii, (int)n + plane * self->n_asked, self->earliest));
+                                           radii, n + plane * self->n_asked, self->earliest));
     PD_TRY(pd_memory_fetch(context, &self->seen, self->earliest, sizeof self->seen));
-    self->impact += pd_seconds() - found;
+    self->impact += pd_seconds() - begun;
 done:
     return status;
 }
@@ -162,6 +199,53 @@ pd_status pd_guard_part(pd_guard *self, double rounding, const real *slack, int 
         PD_TRY(ask(self, rounding, slack ? self->padded_radii : self->radii, most));
         PD_TRY(wait_until_told(self, part, &whole));
     }
+done:
+    return status;
+}
+
+/* One look at all pairs in full, and the points shorten their ways by it; *met: how many pairs met. */
+static pd_status shorten(pd_guard *self, int n_alone, uint64_t *met) {
+    pd_context *context = self->context;
+    const pd_candidates *c = &self->candidates;
+    int n_vt = (int)c->n_vertex_triangle, n_ee = (int)c->n_edge_edge;
+    const real *start = self->start, *end = self->end, *radii = self->radii;
+    pd_status status;
+    PD_TRY(pd_collision_parts(context, PD_VERTEX_TRIANGLE, n_vt, c->count_vertex_triangle, start, end, self->corners, self->padded, radii,
+                              self->parts, self->n_met));
+    PD_TRY(pd_collision_parts(context, PD_EDGE_EDGE, n_ee, c->count_edge_edge, start, end, self->corners + 4 * (size_t)n_vt, self->padded,
+                              radii, self->parts, self->n_met));
+    for (int plane = 0; plane < self->n_planes; plane++)
+        PD_TRY(pd_plane_parts(context, self->n_asked, start, end, self->asked, self->planes[plane], self->padded, radii, self->parts,
+                              self->n_met));
+    PD_TRY(pd_memory_download(context, met, self->n_met, sizeof *met));
+    PD_TRY(pd_shorten_ways(context, self->n_points, n_alone, start, self->end, self->parts, self->n_met, self->together));
+done:
+    return status;
+}
+
+pd_status pd_guard_go_each(pd_guard *self, double rounding, int n_alone, double *together) {
+    pd_context *context = self->context;
+    const double all = 1.0;
+    int whole = 0, round = 0;
+    uint64_t met = 1;
+    size_t n[2];
+    pd_status status;
+    while (!whole) {
+        PD_TRY(ask_for_candidates(self, rounding, 0.0));
+        double begun = pd_seconds();
+        PD_TRY(pd_context_wait(context));
+        PD_TRY(pd_broad_phase_told(self->phase, n, &whole));
+        self->culling += pd_seconds() - begun;
+    }
+    double begun = pd_seconds();
+    PD_TRY(pd_memory_upload(context, self->together, &all, sizeof all));
+    for (; met && round < MOST_ROUNDS; round++) PD_TRY(shorten(self, round < ROUNDS_ALONE ? n_alone : 0, &met));
+    PD_TRY(pd_memory_download(context, together, self->together, sizeof *together));
+    if (met) { // by a hair, again and again
+        PD_TRY(pd_memory_copy(context, self->end, self->start, 3 * (size_t)self->n_points * sizeof(real)));
+        *together = 0.0;
+    }
+    self->impact += pd_seconds() - begun;
 done:
     return status;
 }

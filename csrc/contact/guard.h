@@ -14,11 +14,12 @@ typedef struct pd_guard pd_guard;
 typedef struct pd_guard_description {
     pd_broad_phase_description phase;
     double separation, activation; /* m */
-    const real *radii;             /* B [n_points] m, borrowed */
+    const real *radii;             /* B [n_points] m, borrowed; NULL: zero */
     const int *planes;             /* H [n_planes] rows of points, borrowed */
     int n_planes;
     const int *asked; /* H [n_asked] the points that planes are asked about */
     int n_asked;
+    int each; /* there is room for pd_guard_go_each */
 } pd_guard_description;
 
 /* Errors: PD_ERROR_MEMORY. */
@@ -42,6 +43,10 @@ pd_status pd_guard_ask(pd_guard *guard, double rounding, const pd_active_pairs *
 pd_status pd_guard_told(pd_guard *guard, double *part, int *whole);
 /* n: how many come too near. whole = 0: not all of those had room before this call. */
 pd_status pd_guard_hits(pd_guard *guard, const pd_active_pairs **hits, size_t *n, int *whole);
+/* Each point by its own part: all pairs are looked at in full, the corners of one that meets go the part of their ways up to then, and, since they no
+ * longer go alike, all pairs are looked at anew, until none meets; the points from n_alone on go by the least part of theirs. The ends are where
+ * all may go, straight and at once; together: the part of those that go alike. Waits. Errors: PD_ERROR_MEMORY. */
+pd_status pd_guard_go_each(pd_guard *guard, double rounding, int n_alone, double *together);
 /* B, for loops that go on with the part of the last pd_guard_ask. */
 const pd_earliest *pd_guard_earliest(const pd_guard *guard);
 void pd_guard_room(const pd_guard *guard, const uint64_t *found[2], size_t room[2]);

@@ -23,7 +23,7 @@ pd_status pd_proximity_create(pd_proximity **out, pd_context *context, pd_broad_
                               const int *asked, int n_asked, const int *collider_owner);
 void pd_proximity_destroy(pd_proximity *proximity); /* NULL is allowed */
 
-/* From now on distances count from radii [n_points]  B, m, those of the broad phase, and its colliders, of which none need be set, are the
+/* From now on distances count from radii [n_points]  B, m, NULL: zero, those of the broad phase, and its colliders, of which none need be set, are the
  * planes [colliders->n]  B of pd_candidates. Both live as long as the proximity. */
 void pd_proximity_set_scene(pd_proximity *proximity, const real *radii, const int *planes);
 

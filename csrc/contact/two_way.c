@@ -167,10 +167,15 @@ static pd_status step_forward(pd_two_way *self, const pd_contact_pairs *listed, 
     int n = self->model->n_vertices;
     double farthest = pd_contact_listed_up_to(self->contact) - self->separation, rounding = pd_contact_rounding(self->contact), part = 1.0;
     pd_status status = PD_OK;
-    if (self->settings.lengths_by == PD_TWO_WAY_IMPACT) {
-        PD_TRY(pd_contact_limit(self->contact, self->x, self->y, behind > 0.0, &part));
-        PD_TRY(pd_memory_copy(context, self->next, self->x, bytes_of_state(self)));
-        PD_TRY(pd_move_towards(context, n, NULL, part, self->y, self->next));
+    if (self->settings.lengths_by != PD_TWO_WAY_DISTANCES) {
+        if (self->settings.lengths_by == PD_TWO_WAY_IMPACT) {
+            PD_TRY(pd_contact_limit(self->contact, self->x, self->y, behind > 0.0, &part));
+            PD_TRY(pd_memory_copy(context, self->next, self->x, bytes_of_state(self)));
+            PD_TRY(pd_move_towards(context, n, NULL, part, self->y, self->next));
+        } else {
+            PD_TRY(pd_memory_copy(context, self->next, self->y, bytes_of_state(self)));
+            PD_TRY(pd_contact_limit_each(self->contact, self->x, behind > 0.0, self->next, &part));
+        }
         PD_TRY(largest_move(self, self->next, self->x, move));
         if (behind > 0.0) PD_TRY(pd_contact_drive(self->contact, part));
         *move = fmax(*move, part * behind);

@@ -19,6 +19,7 @@ pd_status pd_tree_create(pd_context *context, pd_tree **out, int n) {
     do {
         int level = ++tree->top, count = tree->count[level] = (tree->count[level - 1] + LANES - 1) / LANES;
         PD_TRY(pd_memory_create(context, (void **)&tree->nodes[level], (size_t)count * sizeof(box_lanes)));
+        PD_TRY(pd_memory_create(context, (void **)&tree->moving[level], (size_t)count));
         for (int i = 0; i < count; i++) lanes_clear(&tree->nodes[level][i]);
     } while (tree->count[tree->top] > 1);
 done:
@@ -28,7 +29,10 @@ done:
 void pd_tree_destroy(pd_context *context, pd_tree *tree) {
     if (!tree) return;
     pd_memory_destroy(context, tree->leaves);
-    for (int level = 1; level < MOST_TREE_LEVELS; level++) pd_memory_destroy(context, tree->nodes[level]);
+    for (int level = 1; level < MOST_TREE_LEVELS; level++) {
+        pd_memory_destroy(context, tree->nodes[level]);
+        pd_memory_destroy(context, tree->moving[level]);
+    }
     free(tree);
 }
 
@@ -37,6 +41,18 @@ pd_status pd_tree_build(pd_context *context, pd_tree *tree, const pd_primitives 
     int n = tree->n;
 #pragma omp parallel for schedule(static) num_threads(pd_threads(context, n, 5))
     for (int i = 0; i < n; i++) leaf_put(&tree->leaves[i / LANES], i % LANES, primitives, (int)(keys[i] & mask));
+#pragma omp parallel for schedule(static) num_threads(pd_threads(context, n, 2))
+    for (int node = 0; node < tree->count[1]; node++) {
+        unsigned moving = 0;
+        for (int leaf = node * LANES; leaf < least((node + 1) * LANES, tree->count[0]); leaf++)
+            moving |= leaf_moves(&tree->leaves[leaf], least(LANES, n - leaf * LANES)) << leaf % LANES;
+        tree->moving[1][node] = (unsigned char)moving;
+    }
+    for (int level = 2; level <= tree->top; level++) {
+        for (int i = 0; i < tree->count[level]; i++) tree->moving[level][i] = 0;
+        for (int i = 0; i < tree->count[level - 1]; i++)
+            if (tree->moving[level - 1][i]) tree->moving[level][i / LANES] |= (unsigned char)(1u << i % LANES);
+    }
     return PD_OK;
 }
 

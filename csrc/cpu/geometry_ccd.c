@@ -178,6 +178,60 @@ pd_status pd_earliest_plane_collision(pd_context *context, int n, const real *x_
     return PD_OK;
 }
 
+pd_status pd_collision_parts(pd_context *context, int kind, int n, const uint64_t *count, const real *x_t0, const real *x_t1,
+                             const int *corners, real separation, const real *radii, double *parts, uint64_t *hits) {
+    n = (int)pd_counted((size_t)n, count);
+    int blocks = n / LANES + (n % LANES > 0);
+#pragma omp parallel for num_threads(pd_threads(context, n, NANOSECONDS)) schedule(dynamic, BLOCKS)
+    for (int block = 0; block < blocks; block++) {
+        lanes lanes;
+        int first = LANES * block, filled = start(kind, n, x_t0, x_t1, corners, block, separation, radii, &lanes);
+        for (int l = 0; l < filled; l++) {
+            const int *points = corners + 4 * (size_t)(first + l);
+            // what stands still has the time 0 where it starts too close, and is not to be asked again
+            if (is_free(&lanes, l, 1) || pd_stands_still(x_t0, x_t1, points, 4)) continue;
+            pd_collision found = finish(kind, PD_CCD_CERTIFIED, &lanes, l, 1);
+            if (found.reason == PD_NO_CONTACT) continue;
+                // a least and a count do not depend on the order
+#pragma omp critical(pd_collision_parts)
+            {
+                for (int j = 0; j < 4; j++)
+                    if ((double)found.time < parts[points[j]]) parts[points[j]] = (double)found.time;
+                *hits += 1;
+            }
+        }
+    }
+    return PD_OK;
+}
+
+pd_status pd_plane_parts(pd_context *context, int n, const real *x_t0, const real *x_t1, const int *vertices, int plane, real separation,
+                         const real *radii, double *parts, uint64_t *hits) {
+    (void)context; // a vertex costs some nanoseconds
+    for (int i = 0; i < n; i++) {
+        int points[] = {vertices[i], plane};
+        pd_collision found = pd_plane_collision(x_t0, x_t1, vertices[i], plane, radii ? separation + radii[vertices[i]] : separation);
+        if (found.reason == PD_NO_CONTACT || pd_stands_still(x_t0, x_t1, points, 2)) continue;
+        for (int j = 0; j < 2; j++)
+            if ((double)found.time < parts[points[j]]) parts[points[j]] = (double)found.time;
+        *hits += 1;
+    }
+    return PD_OK;
+}
+
+pd_status pd_shorten_ways(pd_context *context, int n_points, int first, const real *x_t0, real *x_t1, double *parts, uint64_t *hits,
+                          double *together) {
+    double least = 1.0;
+    for (int i = first; i < n_points; i++) least = parts[i] < least ? parts[i] : least;
+#pragma omp parallel for num_threads(pd_threads(context, n_points, 5)) schedule(static)
+    for (int i = 0; i < n_points; i++) {
+        pd_shorten_way(i < first ? parts[i] : least, x_t0 + 3 * (size_t)i, x_t1 + 3 * (size_t)i);
+        parts[i] = 1.0;
+    }
+    *together *= least;
+    *hits = 0;
+    return PD_OK;
+}
+
 pd_status pd_earliest_read(pd_context *context, const pd_earliest *earliest, real *time, int *index) {
     pd_earliest found;
     pd_status status = pd_memory_download(context, &found, earliest, sizeof found);

@@ -20,6 +20,13 @@ static inline void leaf_put(pd_leaf *leaf, int i, const pd_primitives *primitive
     for (int c = 0; c < primitives->k; c++) leaf->names[c][i] = pd_names_of(primitives, item)[c];
 }
 
+/* Whether one of the n primitives of a leaf may move. */
+static inline unsigned leaf_moves(const pd_leaf *leaf, int n) {
+    unsigned moves = 0;
+    for (int i = 0; i < n; i++) moves |= !(leaf->tags[i] & PD_TAG_FIXED);
+    return moves;
+}
+
 /* A leaf of n <= LANES primitives; returns the box around them. */
 static inline pd_box leaf_fill(pd_leaf *leaf, const pd_primitives *primitives, const int *items, int n) {
     pd_box all = pd_box_empty();

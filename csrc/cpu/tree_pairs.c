@@ -20,7 +20,8 @@ enum { GROUP = LANES * LANES };
 typedef struct group {
     const box_lanes *node;
     const pd_leaf *leaves;
-    int index; /* of the node, where it belongs to the tree that is searched; else -1 */
+    int index;       /* of the node, where it belongs to the tree that is searched; else -1 */
+    unsigned moving; /* of pd_tree, of the leaves */
 } group;
 
 /* Pairs of a group and the leaves below a node of level 1. */
@@ -30,6 +31,7 @@ PD_INLINE void pairs_of_group(pd_appender *appender, const group *g, const pd_tr
         pd_box box = lane_box(g->node, i);
         unsigned hits = lanes_overlap(lanes, &box);
         if (within && g->index == node) hits &= ~0u << i;
+        if (!(g->moving >> i & 1)) hits &= tree->moving[1][node];
         while (hits) {
             int j = next_bit(&hits);
             pd_box box_b = lane_box(lanes, j);
@@ -53,6 +55,7 @@ PD_INLINE void search(pd_appender *appender, const group *g, const pd_tree *tree
             continue;
         }
         unsigned hits = lanes_overlap(&tree->nodes[at.level][at.node], &whole);
+        if (!g->moving) hits &= tree->moving[at.level][at.node];
         if (within) { /* nothing that ends before the group */
             int first = (g->index >> 3 * (at.level - 2)) - at.node * LANES;
             if (first > 0) hits &= ~0u << first;
@@ -71,12 +74,14 @@ pd_status pd_tree_pairs(pd_context *context, const pd_primitives *first, const i
         pd_leaf leaves[LANES] = {0};
 #pragma omp for schedule(dynamic, 4)
         for (int index = 0; index < n_groups; index++) {
+            unsigned moving = 0;
             for (int leaf = 0, start = index * GROUP; leaf < LANES; leaf++, start += LANES) {
                 int count = start >= first->n ? 0 : first->n - start < LANES ? first->n - start : LANES;
                 pd_box all = leaf_fill(&leaves[leaf], first, count > 0 ? order + start : order, count);
                 lane_put(&node, leaf, &all);
+                moving |= leaf_moves(&leaves[leaf], count) << leaf;
             }
-            group g = {&node, leaves, -1};
+            group g = {&node, leaves, -1, moving};
             if (first->k == 1 && second->k == 3) /* constants make the loops over corners vanish */
                 search(&appender, &g, tree, 1, 3, 0);
             else
@@ -94,7 +99,7 @@ pd_status pd_tree_own_pairs(pd_context *context, const pd_tree *tree, const pd_p
         pd_appender appender = {.out = out};
 #pragma omp for schedule(dynamic, 4)
         for (int index = 0; index < n_groups; index++) {
-            group g = {&tree->nodes[1][index], &tree->leaves[index * LANES], index};
+            group g = {&tree->nodes[1][index], &tree->leaves[index * LANES], index, tree->moving[1][index]};
             if (k == 2)
                 search(&appender, &g, tree, 2, 2, 1);
             else

@@ -160,6 +160,65 @@ pd_status pd_earliest_plane_collision(pd_context *context, int n, const real *x_
     return PD_OK;
 }
 
+static __global__ void parts_kernel(int kind, int n, const uint64_t *count, const real *x_t0, const real *x_t1, const int *corners,
+                                    real separation, const real *radii, double *parts, unsigned long long *hits) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p >= n || (size_t)p >= pd_counted((size_t)n, count)) return;
+    const int *points = corners + 4 * (size_t)p;
+    if (radii) separation += pd_separation_of_radii(kind, radii, points);
+    if (pd_stands_still(x_t0, x_t1, points, 4)) return;
+    pd_collision found = collision_of(kind, PD_CCD_CERTIFIED, p, x_t0, x_t1, corners, separation, 1);
+    if (found.reason == PD_NO_CONTACT) return;
+    for (int j = 0; j < 4; j++) keep_earliest(parts + points[j], found.time);
+    atomicAdd(hits, 1ull);
+}
+
+pd_status pd_collision_parts(pd_context *context, int kind, int n, const uint64_t *count, const real *x_t0, const real *x_t1,
+                             const int *corners, real separation, const real *radii, double *parts, uint64_t *hits) {
+    PD_LAUNCH(context, parts_kernel, n, kind, n, count, x_t0, x_t1, corners, separation, radii, parts, (unsigned long long *)hits);
+    return PD_OK;
+}
+
+static __global__ void plane_parts_kernel(int n, const real *x_t0, const real *x_t1, const int *vertices, int plane, real separation,
+                                          const real *radii, double *parts, unsigned long long *hits) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i >= n) return;
+    int points[2] = {vertices[i], plane};
+    pd_collision found = pd_plane_collision(x_t0, x_t1, vertices[i], plane, radii ? separation + radii[vertices[i]] : separation);
+    if (found.reason == PD_NO_CONTACT || pd_stands_still(x_t0, x_t1, points, 2)) return;
+    for (int j = 0; j < 2; j++) keep_earliest(parts + points[j], found.time);
+    atomicAdd(hits, 1ull);
+}
+
+pd_status pd_plane_parts(pd_context *context, int n, const real *x_t0, const real *x_t1, const int *vertices, int plane, real separation,
+                         const real *radii, double *parts, uint64_t *hits) {
+    PD_LAUNCH(context, plane_parts_kernel, n, n, x_t0, x_t1, vertices, plane, separation, radii, parts, (unsigned long long *)hits);
+    return PD_OK;
+}
+
+/* One thread: it is there to compare with, and the host waits anyway. */
+static __global__ void least_part_kernel(int n_points, int first, double *parts, uint64_t *hits, double *together) {
+    double least = 1.0;
+    for (int i = first; i < n_points; i++) least = parts[i] < least ? parts[i] : least;
+    for (int i = first; i < n_points; i++) parts[i] = least;
+    *together *= least;
+    *hits = 0;
+}
+
+static __global__ void shorten_kernel(int n_points, const real *x_t0, real *x_t1, double *parts) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i >= n_points) return;
+    pd_shorten_way(parts[i], x_t0 + 3 * (size_t)i, x_t1 + 3 * (size_t)i);
+    parts[i] = 1.0;
+}
+
+pd_status pd_shorten_ways(pd_context *context, int n_points, int first, const real *x_t0, real *x_t1, double *parts, uint64_t *hits,
+                          double *together) {
+    PD_LAUNCH_SHAPE(context, least_part_kernel, 1u, 1u, n_points, first, parts, hits, together);
+    PD_LAUNCH(context, shorten_kernel, n_points, n_points, x_t0, x_t1, parts);
+    return PD_OK;
+}
+
 static __global__ void hits_kernel(int kind, int n, const uint64_t *count, const real *x_t0, const real *x_t1, const int *corners,
                                    real separation, const real *radii, const pd_earliest *earliest, unsigned char *flags) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);

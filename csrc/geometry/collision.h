@@ -55,4 +55,18 @@ PD_FUNCTION pd_collision pd_plane_collision(const real *x_t0, const real *x_t1, 
     return pd_collision_of(PD_STEP_FRACTION * gap / (gap - after) * ((real)1 - (real)4 * PD_EPSILON), 1, PD_CONTACT);
 }
 
+/* Whether the n points are where they were. */
+PD_FUNCTION int pd_stands_still(const real *x_t0, const real *x_t1, const int *points, int n) {
+    for (int j = 0; j < n; j++)
+        for (size_t c = 3 * (size_t)points[j]; c < 3 * (size_t)points[j] + 3; c++)
+            if (x_t0[c] != x_t1[c]) return 0;
+    return 1;
+}
+
+/* x_t1 [3] goes to this part of the way from x_t0 [3]. */
+PD_FUNCTION void pd_shorten_way(double part, const real *x_t0, real *x_t1) {
+    if (part == 1.0) return;
+    for (int i = 0; i < 3; i++) x_t1[i] = (real)((double)x_t0[i] + part * ((double)x_t1[i] - (double)x_t0[i]));
+}
+
 #endif

@@ -382,6 +382,18 @@ pd_status pd_earliest_collision(pd_context *context, int kind, int method, int n
 pd_status pd_earliest_plane_collision(pd_context *context, int n, const real *x_t0, const real *x_t1, const int *vertices, int plane,
                                       real separation, const real *radii, int first, pd_earliest *earliest);
 
+/* How far each point can go by all its pairs, one after the other in full: the part of every corner of a pair that meets falls to the time of that.
+ *   parts  B [rows of x]  in/out  of the way; from 1 on     hits  B [1]  in/out  += pairs that meet, but those that stand still */
+pd_status pd_collision_parts(pd_context *context, int kind, int n, const uint64_t *count, const real *x_t0, const real *x_t1,
+                             const int *corners, real separation, const real *radii, double *parts, uint64_t *hits);
+/* The same of n vertices and a plane. */
+pd_status pd_plane_parts(pd_context *context, int n, const real *x_t0, const real *x_t1, const int *vertices, int plane, real separation,
+                         const real *radii, double *parts, uint64_t *hits);
+/* x_t1 goes to the parts of the way from x_t0, the points from `first` on by the least part of theirs, which `together` B [1] is multiplied by; parts
+ * are 1 again, hits 0. */
+pd_status pd_shorten_ways(pd_context *context, int n_points, int first, const real *x_t0, real *x_t1, double *parts, uint64_t *hits,
+                          double *together);
+
 /* Reads the result: the time as it was to begin with and index -1 where nothing was found.   time, index  H  out */
 pd_status pd_earliest_read(pd_context *context, const pd_earliest *earliest, real *time, int *index);
 

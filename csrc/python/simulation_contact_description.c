@@ -200,7 +200,7 @@ static int read_two_way(PyObject *kept, PyObject *object, int n_vertices, pd_two
     if (!number_of(dict, "steps", 1, INT_MAX, &steps) || !number_of(dict, "sweeps", 1, INT_MAX, &sweeps) ||
         !number_of(dict, "patience", 0, INT_MAX, &patience) || !number_of(dict, "multipliers", 0, PD_TWO_WAY_BARRIER, &multipliers) ||
         !number_of(dict, "filtered", 0, 1, &filtered) || !number_of(dict, "strength", 0, DBL_MAX, &out->strength) ||
-        !number_of(dict, "repulsion", 0, DBL_MAX, &out->repulsion) || !number_of(dict, "lengths_by", 0, PD_TWO_WAY_IMPACT, &lengths_by) ||
+        !number_of(dict, "repulsion", 0, DBL_MAX, &out->repulsion) || !number_of(dict, "lengths_by", 0, PD_TWO_WAY_IMPACTS, &lengths_by) ||
         !number_of(dict, "every", 0, INT_MAX, &every) || !number_of(dict, "edge_limit", 1, DBL_MAX, &out->edge_limit) ||
         !number_of(dict, "farthest", 0, PD_LARGEST_COORDINATE, &out->farthest) ||
         !indices_of(kept, dict, "edges", 2, n_vertices, &rows, &out->edges))

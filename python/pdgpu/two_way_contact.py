@@ -25,7 +25,7 @@ MULTIPLIERS = (
     "augmented_lagrangian",
     "barrier",
 )  # PD_TWO_WAY_GAUSS_SEIDEL, .. of csrc/contact/contact.h
-LENGTHS = ("distances", "impact")  # PD_TWO_WAY_DISTANCES, ..
+LENGTHS = ("distances", "impact", "impacts")  # PD_TWO_WAY_DISTANCES, ..
 FRICTION_IN = ("sweeps", "filter")
 
 
@@ -67,9 +67,11 @@ class TwoWayContact:
         by the diagonal, on the distance from the solver's target and a log-barrier of the gap above `separation` [Eqs. 7, 8], for which
         `edge_limit` must be None. All but the first are there to compare with, and take neither friction nor repulsion; the linear
         system may throw a target away, which raises DivergenceError in the next step.
-    lengths : "distances" or "impact"
-        How far a forward step goes: each vertex by the distances of its pairs; all by one part of their ways, by the certified time of
-        impact of continuous collision detection, which is there to compare with.
+    lengths : "distances", "impact" or "impacts"
+        How far a forward step goes: each vertex by the distances of its pairs; or, to compare with, by continuous
+        collision detection with certified times of impact, of all pairs whose boxes meet on the way: all by one part of their ways, up to
+        the earliest; or each vertex by the times of its own pairs, each looked at in full [Sec. 5.1], and again with the shorter ways
+        until none meets, since times are only true of what goes on alike.
     friction : float or dict
         Coefficient of friction mu >= 0 of all pairs, or of pairs of bodies and obstacles by their names, as in `BarrierContact`: what has
         slipped since the step began is taken back, by at most mu times the normal impulse. What sticks does not creep.
@@ -112,7 +114,7 @@ class TwoWayContact:
     multipliers: Literal["gauss_seidel", "jacobi", "linear", "augmented_lagrangian", "barrier"] = field(
         default="gauss_seidel", kw_only=True
     )
-    lengths: Literal["distances", "impact"] = field(default="distances", kw_only=True)
+    lengths: Literal["distances", "impact", "impacts"] = field(default="distances", kw_only=True)
     friction: float | Mapping = field(default=0.0, kw_only=True)
     friction_in: Literal["sweeps", "filter"] = field(default="sweeps", kw_only=True)
     repulsion: float = field(default=0.0, kw_only=True)

@@ -439,6 +439,7 @@ RIVALS = [
     {"multipliers": "augmented_lagrangian", "sweeps": 8},
     {"multipliers": "barrier", "edge_limit": None},
     {"lengths": "impact"},
+    {"lengths": "impacts"},
 ]
 
 
@@ -498,6 +499,33 @@ def test_one_length_for_all_stops_all():
     part = moved[0, 0] / 0.1
     assert part == pytest.approx((0.05 - 2e-5) * 0.9 / 0.1, rel=1e-6)  # it keeps a tenth of the gap
     assert moved[2, 1] == pytest.approx(part * 0.08, rel=1e-12)
+
+
+def test_lengths_by_the_times_of_pairs_stop_those_alone():
+    """If it failed, what meets nothing would be held back, or what follows one that is held up would go through it."""
+    scene = pdgpu.Scene((0.0, 0.0, 0.0))
+    ball, held, follower, free = [0.0, 0.0, 0.0], [0.05, 0.0, 0.0], [-0.03, 0.0, 0.0], [1.0, 0.0, 0.0]
+    velocity = [[10.0, 0.0, 0.0], [0.0] * 3, [10.0, 0.0, 0.0], [0.0, 8.0, 0.0]]
+    scene.add_particles([ball, held, follower, free], mass=1.0, velocity=velocity)
+    sim = simulation(scene, pdgpu.TwoWayContact(2e-3, lengths="impacts", steps=1))
+    sim.step()
+    moved = sim.positions - scene.rest_positions()
+    assert moved[0, 0] == pytest.approx((0.05 - 2e-5) * 0.9, rel=1e-6)  # it keeps a tenth of the gap
+    assert moved[3] == pytest.approx([0.0, 0.08, 0.0], rel=1e-12)
+    # it would not meet what it follows, had that not been held up; nor does it come nearer than a tenth of what lay between
+    assert 0.0 < moved[2, 0] < 0.1 and 0.1 * 0.03 < sim.positions[0, 0] - sim.positions[2, 0]
+
+
+def test_an_obstacle_goes_as_one_by_the_times_of_pairs():
+    """If it failed, an obstacle that something holds up would lose its shape."""
+    scene = pdgpu.Scene((0.0, 0.0, 0.0))
+    scene.add_particles([[0.005, 0.03, 0.005]], mass=1.0, velocity=[[0.0, 0.0, 0.0]])
+    box = pdgpu.shapes.box((0.02, 0.02, 0.02))
+    scene.add_obstacle(pdgpu.Mesh(box.points, triangles=box.triangles), name="box", motion=lambda t, rest: rest + [0.0, 2.0 * t, 0.0])
+    sim = simulation(scene, pdgpu.TwoWayContact(1e-3, lengths="impacts", steps=1))
+    sim.step(record="positions")
+    gone = np.diff(sim.last_step.update.path[:, 1:], axis=0)[0]
+    assert gone[:, 1] == pytest.approx(0.9 * (0.01 - 1e-5), rel=1e-6) and np.ptp(gone[:, 1]) < 1e-15
 
 
 # ---- runs made in other ways ------------------------------------------------------------------------------------------------

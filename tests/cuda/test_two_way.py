@@ -17,6 +17,8 @@ pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("dtype")]
         ("sand", {"friction": 0.3}),
         ("bodies in a box", {"multipliers": "jacobi"}),
         ("crossing cloths", {"multipliers": "linear", "lengths": "impact"}),
+        # a gap to a tenth in every step: what differs grows, in float64 from 3e-16 to 7e-13 in twice six steps, in float32 to a tenth
+        ("crossing cloths", {"lengths": "impacts", "steps": 2}),
         ("bodies in a box", {"friction": 0.3, "friction_in": "filter", "repulsion": 1.0}),
         ("crossing cloths", {"multipliers": "barrier", "edge_limit": None, "steps": 12}),
         ("sand", {"multipliers": "augmented_lagrangian"}),
