@@ -199,11 +199,18 @@ def test_the_prose_gives_the_figures_of_the_two_way_method_after_every_solver():
 
 def test_the_prose_gives_the_figures_of_lengths_by_impact():
     """If not, what the two-way method saves, or costs, is claimed as it was not measured."""
-    small, large = (row for row in results("two_way.csv") if row["lengths"].endswith("impact"))
-    text = prose()
-    assert f"forward step took {large['forward ratio']} times as long with the time of impact, of one of 441 vertices" in text
-    assert f"441 vertices {small['forward ratio']} times" in text
-    assert f"it took {large['update ratio']} and {small['update ratio']} times as long" in text
+    text, rows = prose(), results("two_way.csv")
+    small, large = (row for row in rows if row["lengths"].startswith("by each"))
+    assert f"Counted so, CCD took {small['scheme ratio']} and {large['scheme ratio']} times as long" in text
+    assert f"it took {small['with pairs ratio']} and {large['with pairs ratio']} times as long" in text
+    assert f"an update as a whole {small['update ratio']} and {large['update ratio']} times" in text
+    assert f"beside the list took {small['forward ratio']} and {large['forward ratio']} times as long" in text
+    ours = [row for row in rows if row["lengths"] == "by distances"]
+    assert all(row["unfinished"] == "0" for row in rows) and [row["vertices"] for row in ours] == ["441", "1681"]
+    said = ["{:.2f} and {:.2f}".format(*(float(row[name]) for row in ours)) for name in ("pairs ms", "forward ms")]
+    assert f"{said[0]} for what is near and {said[1]} for lengths and move" in text
+    each_step = 1e3 * float(ours[1]["seconds"]) / int(ours[1]["steps"])
+    assert f"takes {each_step:.1f} ms a step, {float(ours[1]['pairs ms']):.1f} of it for what is near" in text
 
 
 def test_the_prose_gives_the_figures_of_a_schur_complement():
