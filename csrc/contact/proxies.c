@@ -266,6 +266,14 @@ pd_status pd_proxies_add_gradient(pd_proxies *self, const real *x, real *gradien
     return status || !self->bodies ? status : pd_rest_bodies_gather(self->bodies, &self->points, gradient);
 }
 
+pd_status pd_proxies_add_held_gradient(pd_proxies *self, const real *x, real *gradient) {
+    int held = self->held;
+    self->held = 1;
+    pd_status status = pd_proxies_add_gradient(self, x, gradient);
+    self->held = held;
+    return status;
+}
+
 static pd_status download_active(pd_proxies *self) {
     size_t n = (size_t)self->points.n;
     pd_status status = PD_OK;

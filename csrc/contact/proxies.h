@@ -42,6 +42,8 @@ void pd_proxies_end(pd_proxies *proxies);
 
 /* At x: gradient [n_vertices,3] B +=, N, but for fixed vertices; energy H, J: waits. */
 pd_status pd_proxies_add_gradient(pd_proxies *proxies, const real *x, real *gradient);
+/* The same of the springs that the last detection found, wherever that was; those that bodies carry go along. */
+pd_status pd_proxies_add_held_gradient(pd_proxies *proxies, const real *x, real *gradient);
 pd_status pd_proxies_potential(pd_proxies *proxies, const real *x, double *energy);
 
 /* W^T C W of the last detection over the free vertices, and that an iteration is made with it, which counts who has come and gone. Waits. */

@@ -74,3 +74,10 @@ pd_status pd_rows_gather(pd_context *context, int n, const int *rows, const real
         for (size_t c = 0; c < 3; c++) out[3 * (size_t)i + c] = x[3 * (size_t)rows[i] + c];
     return PD_OK;
 }
+
+pd_status pd_rows_scatter(pd_context *context, int n, const int *rows, const real *x, real *out) {
+#pragma omp parallel for num_threads(pd_threads(context, n, 3)) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (size_t c = 0; c < 3; c++) out[3 * (size_t)rows[i] + c] = x[3 * (size_t)i + c];
+    return PD_OK;
+}

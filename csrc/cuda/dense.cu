@@ -147,3 +147,14 @@ pd_status pd_rows_gather(pd_context *context, int n, const int *rows, const real
     PD_LAUNCH(context, gather_kernel, n, n, rows, x, out);
     return PD_OK;
 }
+
+static __global__ void scatter_kernel(int n, const int *rows, const real *x, real *out) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i >= n) return;
+    for (size_t c = 0; c < 3; c++) out[3 * (size_t)rows[i] + c] = x[3 * (size_t)i + c];
+}
+
+pd_status pd_rows_scatter(pd_context *context, int n, const int *rows, const real *x, real *out) {
+    PD_LAUNCH(context, scatter_kernel, n, n, rows, x, out);
+    return PD_OK;
+}

@@ -1,26 +1,32 @@
 /* The nested iteration of a Schur complement [Wang et al. 2021, Sec. 4.5, Algorithm 1]; see schur_step.h.
  *
- * Elements whose corners are all prone (or pinned) are E_beta, the others E_alpha; targets T of E_alpha stay as they are at x, and so does what
- * contact put on the matrix. With x1 eliminated the rest is a problem in x2 alone, whose gradient at x2 - U, U the sum of the inner
- * corrections u so far, is
+ * Elements whose corners are all prone (or pinned) are E_beta, the others E_alpha; targets T of E_alpha stay as they are at x. With x1
+ * eliminated the rest is a problem in x2 alone, whose gradient at x2 - U, U the sum of the inner corrections u so far, is
  *
- *     g(U) = y2 - Sigma_alpha U - [what beta pulled with at x] + [what beta pulls with at x2 - U],       H = Sigma_alpha + A22(beta),
+ *     g(U) = y2 - Sigma_alpha U - [what beta and contact pulled with at x] + [what they pull with at x2 - U],
+ *     H = Sigma_alpha + A22(beta) + A22(col).
  *
- * in which Sigma_alpha holds what contact adds. H u = g(U) gives the next u, and since then Sigma_alpha u = g(U) - A22(beta) u, no product with
- * the dense Sigma_alpha is needed (the algorithm's step 4.7):
+ * H u = g(U) gives the next u, and since then Sigma_alpha u = g(U) - (A22(beta) + A22(col)) u, no product with the dense Sigma_alpha is needed
+ * (the algorithm's step 4.7):
  *
- *     g(U + u) = A22(beta) u + dE_beta/dx(x2 - U - u) - dE_beta/dx(x2 - U).
+ *     g(U + u) = A22(beta) u + dE_beta/dx(x2 - U - u) - dE_beta/dx(x2 - U) + dE_col'/dx(x2 - U - u) - dE_col/dx(x2 - U - u),
  *
- * That is what the targets of beta have changed by, and nothing else: no two large numbers are subtracted that A22(beta) u does not match. Only
- * E_beta is evaluated, as a small model of its own: the prone vertices, in the order of the solver, then the pinned corners.
+ * col' the springs that a detection at x2 - U - u finds, col those that H was made with, whose gradient there is that at x2 - U less A22(col) u.
+ * That is what the targets of beta and of contact have changed by, and nothing else: no two large numbers are subtracted that A22(beta) u does
+ * not match, and where contact is found as it was it adds nothing. Then H gets A22(col').
+ *
+ * Proxies alone are found anew (step 4.1); those that are held for a step are not. Of other contact the matrix has a bound, and of two factors
+ * one of them has: a bound stays on Sigma_alpha as it was put there. Only E_beta is evaluated, as a small model of its own: the prone
+ * vertices, in the order of the solver, then the pinned corners.
  *
  * As printed, step 5 leaves out what x2's corrections do to x1; here pd_schur_backward gets their sum. Each inner solve minimises a bound of the energy
- * in x2 with E_alpha's targets frozen, and backward minimises over x1: neither raises G.
+ * in x2 with E_alpha's targets and contact frozen, and backward minimises over x1: neither raises G while contact stays.
  *
  * What stays out of E_beta: attachments, whose energies are quadratic and whose targets may move; and damping, which the matrix bounds and
  * E_alpha keeps. */
 #include "dynamics/schur_step.h"
 
+#include "contact/proxies.h"
 #include "dynamics/model.h"
 #include "linear/linear_method.h"
 #include "linear/schur.h"
@@ -33,6 +39,8 @@
 struct pd_schur_step {
     pd_linear *linear;
     int inner;
+    pd_proxies *proxies;                           /* of the problem, those that are found anew; NULL: there are none */
+    real *whole;                                   /* B [problem's n_vertices,3] with them: x, the prone rows as they have moved */
     pd_model model;                                /* E_beta */
     pd_matrix matrix;                              /* A22(beta), pinned corners included */
     int *targets, n_targets;                       /* H: the rows of the scene's shape targets that E_beta has, ascending */
@@ -123,7 +131,7 @@ done:
 
 void pd_schur_step_destroy(pd_schur_step *self, pd_context *context) {
     if (!self) return;
-    real *vectors[] = {self->x, self->g, self->u, self->sum, self->before, self->after, self->zero};
+    real *vectors[] = {self->x, self->g, self->u, self->sum, self->before, self->after, self->zero, self->whole};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) pd_memory_destroy(context, vectors[i]);
     free(self->targets);
     pd_memory_destroy(context, self->vertices);
@@ -160,11 +168,12 @@ pd_status pd_schur_step_create(pd_schur_step **out, const pd_problem *problem, p
     if (!self) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
     PD_TRY(find_beta(&elements, problem, prone));
     self->linear = linear;
-    self->inner = elements.n_sets > 0 ? inner : 1;
-    if (elements.n_sets > 0) {
-        PD_TRY(upload_beta(self, problem, &elements));
-    } else
-        self->model.n_vertices = elements.n;
+    if (inner > 1 && problem->proxies && !pd_proxies_per_step(problem->proxies) && !(linear->settings.active > 0)) {
+        self->proxies = problem->proxies;
+        PD_TRY(pd_memory_create(problem->context, (void **)&self->whole, ((size_t)problem->model->n_vertices * 3 + 1) * sizeof(real)));
+    }
+    self->inner = elements.n_sets > 0 || self->proxies ? inner : 1;
+    PD_TRY(upload_beta(self, problem, &elements));
     PD_TRY(pd_upload_ints(problem->context, &self->vertices, elements.vertices, (size_t)elements.n));
     real **vectors[] = {&self->x, &self->g, &self->u, &self->sum, &self->before, &self->after, &self->zero};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
@@ -205,6 +214,26 @@ static pd_status pull_of_beta(const pd_schur_step *self, pd_context *context, re
     return pd_gradient(context, &self->model, &step, self->x, self->zero, out);
 }
 
+/* g += what contact as it is at x pulls with, less what it pulled with as it was found before; and the matrix has it. `before` and `scratch` [n,3]
+ * are written over. */
+static pd_status find_anew(pd_schur_step *self, const pd_problem *problem, real *scratch) {
+    pd_context *context = problem->context;
+    int n = self->model.n_vertices;
+    const pd_entries *entries;
+    pd_status status = PD_OK;
+    PD_TRY(pd_rows_scatter(context, n, self->vertices, self->x, self->whole));
+    for (int anew = 0; anew < 2; anew++) {
+        PD_TRY(pd_memory_clear(context, scratch, (size_t)problem->model->n_vertices * 3 * sizeof(real)));
+        PD_TRY((anew ? pd_proxies_add_gradient : pd_proxies_add_held_gradient)(self->proxies, self->whole, scratch));
+        PD_TRY(pd_rows_gather(context, n, self->vertices, scratch, self->before));
+        PD_TRY(pd_add_scaled(context, &self->model, self->g, anew ? 1.0 : -1.0, self->before, self->g));
+    }
+    PD_TRY(pd_proxies_matrix(self->proxies, &entries));
+    status = pd_linear_set_entries(self->linear, entries);
+done:
+    return status;
+}
+
 pd_status pd_schur_step_solve(pd_schur_step *self, const pd_problem *problem, const real *x, const real *gradient, real *direction) {
     pd_context *context = problem->context;
     const pd_model *model = &self->model;
@@ -219,6 +248,7 @@ pd_status pd_schur_step_solve(pd_schur_step *self, const pd_problem *problem, co
     if (self->inner > 1) {
         PD_TRY(pd_rows_gather(context, model->n_vertices, self->vertices, x, self->x));
         PD_TRY(pull_of_beta(self, context, self->before));
+        if (self->proxies) PD_TRY(pd_memory_copy(context, self->whole, x, (size_t)problem->model->n_vertices * 3 * sizeof(real)));
     }
     for (int j = 1; j < self->inner; j++) {
         PD_TRY(pd_add_scaled(context, model, self->x, -1.0, self->u, self->x));
@@ -226,6 +256,7 @@ pd_status pd_schur_step_solve(pd_schur_step *self, const pd_problem *problem, co
         PD_TRY(pd_matrix_multiply(context, &self->matrix, 3, self->u, self->g));
         PD_TRY(pd_add_scaled(context, model, self->g, 1.0, self->after, self->g));
         PD_TRY(pd_add_scaled(context, model, self->g, -1.0, self->before, self->g));
+        if (self->proxies) PD_TRY(find_anew(self, problem, direction));
         PD_TRY(pd_schur_dense(schur, self->g, self->u));
         PD_TRY(pd_add_scaled(context, model, self->sum, 1.0, self->u, self->sum));
         real *swap = self->before;

@@ -36,6 +36,8 @@ pd_status pd_dense_solve(pd_context *context, pd_dense *self, const real *g, rea
 
 /* out_i = x of row rows[i].   rows B [n], out B [n,3] */
 pd_status pd_rows_gather(pd_context *context, int n, const int *rows, const real *x, real *out);
+/* Row rows[i] of out = x_i.   rows B [n], each once; x B [n,3] */
+pd_status pd_rows_scatter(pd_context *context, int n, const int *rows, const real *x, real *out);
 
 #ifdef __cplusplus
 }

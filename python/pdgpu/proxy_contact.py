@@ -114,7 +114,8 @@ class Proxies(NamedTuple):
     vertex_forces : ndarray, shape (n, 3)
         What they come to on the vertices, N.
     entered, left : int
-        How many became active, and how many were no longer, from one iteration of the last step to the next, all together.
+        How many became active, and how many were no longer, from one iteration of the last step to the next, all together; of
+        SchurDirect from one inner iteration to the next.
     carriers : ndarray of int32, shape (k, 4)
         The vertices that carry the target, of one that none carries -1.
     carrier_weights : ndarray, shape (k, 4)

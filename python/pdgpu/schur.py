@@ -36,8 +36,10 @@ class SchurDirect:
     not printed]. With inner=1 an iteration is that of `Direct`, to rounding.
 
     What contact adds must be a diagonal on vertices of the region: BarrierContact and PenaltyContact give an upper bound of their Hessian
-    as one, ProjectiveContact its weights. It stays as it is through the inner iterations. Contact of any other vertex raises. x, y and z
-    share one matrix, so vertices that slide on lines and planes are refused. A cut keeps the region, and adds the copies of its vertices.
+    as one, ProjectiveContact its weights; it stays as it is through the inner iterations. ProxyContact gives W^T C W, and its proxies are
+    found anew before every inner solve, for which the small matrix is factorised again if they are others [Algorithm 1, 4.1 to 4.7], unless
+    they are held for a step (`detection="step"`) or `active` is given. Contact of any other vertex raises. x, y and z share one matrix, so
+    vertices that slide on lines and planes are refused. A cut keeps the region, and adds the copies of its vertices.
 
     Parameters
     ----------

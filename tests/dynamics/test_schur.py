@@ -4,6 +4,7 @@ import inputs
 import numpy as np
 import pytest
 import scipy.sparse
+from schur_oracle import algorithm_1
 
 import pdgpu
 
@@ -88,60 +89,6 @@ def test_one_inner_iteration_is_the_whole_global_step(dt):
     assert schur.parameters["schur"]["factorizations"] == 3
 
 
-def algorithm_1(scene, prone, x, iterations, inner, corrected=True, contact=None):
-    """Wang et al. 2021, Algorithm 1 in NumPy, quasistatic, for tets of ARAP: its iterates. Sums and factors of its own.
-
-    contact : (W (k, n), c (k,), t (k, 3)), optional
-        Zero-length springs that stay.
-    """
-    A = pdgpu.Simulation(scene, dt=None).system_matrix()
-    free, rest = scene.fixed() == 0, scene.rest_positions()
-    load = scene.masses()[:, None] * scene.gravity
-    tets = np.concatenate([body.mesh.tets + body.slice.start for body in scene.bodies])
-    is_prone = np.zeros(len(rest), dtype=bool)
-    is_prone[prone] = True
-    beta = (is_prone | ~free)[tets].all(axis=1) & is_prone[tets].any(axis=1)
-    safe = np.flatnonzero(free & ~is_prone)
-    inverse = np.linalg.inv((rest[tets[:, 1:]] - rest[tets[:, :1]]).swapaxes(1, 2))
-    weight = 2.0 * MU / np.abs(np.linalg.det(inverse)) / 6.0
-    gradients = np.concatenate([-inverse.sum(axis=1, keepdims=True), inverse], axis=1)  # (m, 4, 3)
-
-    def rotations(x, chosen):
-        F = np.einsum("mai,maj->mij", x[tets[chosen]], gradients[chosen])
-        U, _, V = np.linalg.svd(F)
-        U[:, :, 2] *= np.sign(np.linalg.det(U @ V))[:, None]
-        return U @ V
-
-    def forces(x, R, chosen):
-        F = np.einsum("mai,maj->mij", x[tets[chosen]], gradients[chosen])
-        f = np.zeros_like(x)
-        np.add.at(f, tets[chosen], np.einsum("m,mij,maj->mai", weight[chosen], R - F, gradients[chosen]))
-        return f
-
-    A22_beta = np.zeros((len(rest),) * 2)
-    for tet, w, g in zip(tets[beta], weight[beta], gradients[beta], strict=True):
-        A22_beta[np.ix_(tet, tet)] += w * g @ g.T
-    A22_beta = A22_beta[np.ix_(prone, prone)]
-    A11, A21, A22 = (A[rows][:, columns].toarray() for rows, columns in ((safe, safe), (prone, safe), (prone, prone)))
-    sigma_alpha = A22 - A22_beta - A21 @ np.linalg.solve(A11, A21.T)
-    W, c, t = contact or (np.zeros((1, len(rest))), np.zeros(1), np.zeros((1, 3)))
-    A22_col = (W.T * c @ W)[np.ix_(prone, prone)]
-    iterates, x = [x], x.copy()
-    for _ in range(iterations):
-        f = forces(x, rotations(x, ~beta), ~beta) + load
-        y = f[prone] - A21 @ np.linalg.solve(A11, f[safe])
-        moved = np.zeros((len(prone), 3))
-        for _ in range(inner):
-            pull = forces(x, rotations(x, beta), beta)[prone] - (W.T * c @ (W @ x - t))[prone]
-            u = np.linalg.solve(sigma_alpha + A22_beta + A22_col, y + pull)
-            x[prone] += u
-            moved += u
-            y = y - sigma_alpha @ u
-        x[safe] += np.linalg.solve(A11, f[safe] - A21.T @ (moved if corrected else 0.0 * moved))
-        iterates.append(x.copy())
-    return np.array(iterates)
-
-
 @pytest.mark.parametrize("inner", [1, 2, 3, 7])
 def test_iterates_are_those_of_algorithm_1(inner):
     """The nested iteration as the paper means it, held against a program of its own, with elements between pinned and prone vertices."""
@@ -149,13 +96,14 @@ def test_iterates_are_those_of_algorithm_1(inner):
     points = scene.rest_positions()
     region = (points[:, 0] > 0.2) & (points[:, 1] < 0.08) | (points[:, 0] < 0.06)
     linear = pdgpu.SchurDirect(region, inner=inner)
-    found = iterates(simulate(scene, linear, iterations=4))
+    sim = simulate(scene, linear, iterations=4)
+    found = iterates(sim)
     prone = linear.prone(scene)
-    expected = algorithm_1(scene, prone, bent(points), 4, inner)
+    expected = algorithm_1(sim, scene, prone, bent(points), 4, inner)
     for one, other in zip(found, expected, strict=True):
         assert distance(one, other) <= 1e-11
     # the reference sees the misprint of step 5: one iteration of it is wrong by as much as it moves
-    printed = algorithm_1(scene, prone, bent(points), 1, inner, corrected=False)
+    printed = algorithm_1(sim, scene, prone, bent(points), 1, inner, corrected=False)
     assert distance(printed[1], found[1]) > 0.1
 
 
