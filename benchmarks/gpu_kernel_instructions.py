@@ -1,9 +1,11 @@
-"""What does a kernel ask of memory, and how much of it at once? Loads, multiplies and instructions in listings of `nvdisasm -c`.
+"""What does a kernel ask of memory, and how much of it at once? Loads, multiplies and instructions in listings of `nvdisasm`.
 
 Nothing is run: this is what can be known of a kernel where there is no GPU. "loads together": the longest run of loads from device memory
-with no arithmetic on real numbers and no shuffle between them, so what a thread can have on its way at a time; loops count once.
+with no arithmetic on real numbers and no shuffle between them, so what a thread can have on its way at a time; loops count once. "of 16
+bytes": those that take so many at once. "before the wait": those of a launch that overlaps the one before it that do not wait for its end.
+"argument bytes": what a launch hands over.
 
-    nvcc ... -cubin csrc/cuda/jacobi.cu -o jacobi.cubin; nvdisasm -c jacobi.cubin > jacobi.sass
+    nvcc ... -cubin csrc/cuda/jacobi.cu -o jacobi.cubin; nvdisasm jacobi.cubin > jacobi.sass
     python benchmarks/gpu_kernel_instructions.py NAME=LISTING ... [--words WORD ...] [--out FILE.csv]
 """
 
@@ -17,6 +19,9 @@ from machine import write_table
 SECTION = re.compile(r"\s*\.section\s+\.text\.([^,\s]+),")
 INSTRUCTION = re.compile(r"\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)")
 ARITHMETIC = re.compile(r"[FD](FMA|ADD|MUL)|SHFL")
+DESCRIPTION = re.compile(r"\s*\.section\s+\.nv\.info\.([^,\s]+),")
+HALF = re.compile(r"\s+/\*[0-9a-f]{4,}\*/\s+\.short\s+0x([0-9a-f]+)")
+WAIT = "ACQBULK"
 
 
 def kernels(path):
@@ -28,6 +33,19 @@ def kernels(path):
             found[name] = []
         elif name and (match := INSTRUCTION.match(line)):
             found[name].append(match[1])
+    return found
+
+
+def argument_bytes(path):
+    """{name: bytes of the arguments of a kernel} of a listing; empty where it has the instructions alone."""
+    found, name, here = {}, None, False
+    for line in path.read_text().splitlines():
+        if match := DESCRIPTION.match(line):
+            name = plain_name(match[1])
+        elif "EIATTR_" in line:
+            here = line.endswith("EIATTR_CBANK_PARAM_SIZE")
+        elif here and name and (match := HALF.match(line)):
+            found[name], here = int(match[1], 16), False
     return found
 
 
@@ -48,12 +66,19 @@ def main():
     rows = []
     for pair in chosen.listings:
         build, path = pair.split("=", 1)
+        arguments = argument_bytes(Path(path))
         for name, instructions in kernels(Path(path)).items():
             if any(word in name for word in chosen.words):
-                loads = sum(instruction.startswith("LDG") for instruction in instructions)
+                loads = [instruction for instruction in instructions if instruction.startswith("LDG")]
+                stores = sum(instruction.startswith("STG") for instruction in instructions)
+                wide = sum(instruction.endswith("128") for instruction in loads)
+                first = instructions[: instructions.index(WAIT)] if WAIT in instructions else []
+                before = sum(instruction.startswith("LDG") for instruction in first)
                 integer = sum(instruction.startswith("IMAD") and "MOV" not in instruction for instruction in instructions)
-                rows.append((build, name, len(instructions), loads, loads_together(instructions), integer))
-    header = ("build", "kernel", "instructions", "loads", "loads together", "integer multiplies")
+                counts = (len(loads), wide, before, loads_together(instructions), stores, integer)
+                rows.append((build, name, len(instructions), *counts, arguments.get(name, "")))
+    header = ("build", "kernel", "instructions", "loads", "of 16 bytes", "before the wait", "loads together", "stores")
+    header = (*header, "integer multiplies", "argument bytes")
     write_table(chosen.out, header, rows, ["from the compiler's listing for sm_90; nothing was run"])
 
 

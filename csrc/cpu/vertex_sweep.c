@@ -8,20 +8,26 @@
 #include "cpu/context.h"
 #include "cpu/vertex_lanes.h"
 
-enum { LANES = PD_CORNER_LANES, STRIDE = PD_POSITION_STRIDE, AHEAD = 8 };
+enum { LANES = 8, STRIDE = PD_POSITION_STRIDE, AHEAD = 8 };
+
+int pd_corner_lanes(void) { return LANES; }
 
 /* ---- groups of corners ------------------------------------------------------------------------------------------------------- */
 
-/* edges [3 others][LANES] = x_a - x_i, .. of a group; what the group after the next ones reads is fetched. */
-static inline __attribute__((always_inline)) void gather_group(const real *positions, const real *here, const int *slots,
-                                                               const real *numbers, int others, int count, real (*edges)[LANES]) {
-    for (int line = 0; line < LANES * count; line += 64 / (int)sizeof(real)) __builtin_prefetch(numbers + AHEAD * LANES * count + line);
-    for (int line = 0; line < LANES * others; line += 16) __builtin_prefetch(slots + AHEAD * others * LANES + line);
+/* The numbers of a group, and edges [3 others][LANES] = x_a - x_i, ..; what the group after the next ones reads is fetched. */
+static inline __attribute__((always_inline)) const real *gather_group(const pd_corner_groups *groups, int group, const real *positions,
+                                                                      const real *here, int others, int count, real (*edges)[LANES]) {
+    const size_t bytes = pd_corner_group_bytes(count, others, LANES);
+    const char *record = groups->records + (size_t)group * bytes;
+    const real *numbers = (const real *)record;
+    const int *slots = (const int *)(numbers + count * LANES);
+    for (size_t line = 0; line < bytes; line += 64) __builtin_prefetch(record + AHEAD * bytes + line);
     for (int j = 0; j < others; j++)
         for (int l = 0; l < LANES; l++) {
             const real *other = positions + STRIDE * (size_t)slots[LANES * j + l];
             for (int c = 0; c < 3; c++) edges[3 * j + c][l] = other[c] - here[c];
         }
+    return numbers;
 }
 
 static inline void clear_lanes(real lanes[9][LANES]) {
@@ -45,10 +51,8 @@ static inline __attribute__((always_inline)) void add_corners(const pd_corner_gr
     real lanes[9][LANES];
     clear_lanes(lanes);
     for (int group = groups->start[update]; group < groups->start[update + 1]; group++) {
-        const int *slots = groups->slots + (size_t)group * (size_t)others * LANES;
-        const real *numbers = groups->numbers + (size_t)group * (size_t)count * LANES;
         real edges[9][LANES];
-        gather_group(positions, here, slots, numbers, others, count, edges);
+        const real *numbers = gather_group(groups, group, positions, here, others, count, edges);
 #pragma omp simd
         for (int l = 0; l < LANES; l++) corner(LANES, &edges[0][l], numbers + l, &lanes[0][l]);
     }
@@ -78,10 +82,8 @@ static __attribute__((noinline)) void add_rotated(const pd_corner_groups *groups
     real lanes[9][LANES];
     clear_lanes(lanes);
     for (int group = groups->start[update]; group < groups->start[update + 1]; group++) {
-        const int *slots = groups->slots + (size_t)group * 3 * LANES;
-        const real *numbers = groups->numbers + (size_t)group * PD_ROTATED_NUMBERS * LANES;
         real edges[9][LANES], F[9][LANES], parts[PD_ROTATED_PARTS][LANES], left[LANES], good[LANES], open = 0, some = 0;
-        gather_group(positions, here, slots, numbers, 3, PD_ROTATED_NUMBERS, edges);
+        const real *numbers = gather_group(groups, group, positions, here, 3, PD_ROTATED_NUMBERS, edges);
 #pragma omp simd reduction(+ : open)
         for (int l = 0; l < LANES; l++) {
             pd_rotated_deformation(LANES, &edges[0][l], numbers + l, &F[0][l]);
@@ -117,7 +119,7 @@ static inline int has_group(const pd_corner_groups *groups, int update) {
 static void add_groups(const pd_vertex_sweep *sweep, const real *positions, int update, real sum[9]) {
     const pd_corner_groups *neo_hookean = &sweep->groups[PD_CORNERS_NEO_HOOKEAN], *rotated = &sweep->groups[PD_CORNERS_ROTATED];
     const pd_corner_groups *stvk = &sweep->groups[PD_CORNERS_STVK_TRIANGLE], *springs = &sweep->groups[PD_CORNERS_SPRING];
-    const real *here = positions + STRIDE * (size_t)sweep->slots[update];
+    const real *here = positions + STRIDE * (size_t)sweep->updates[update].slot;
     if (has_group(neo_hookean, update)) add_neo_hookean(neo_hookean, positions, here, update, sum);
     if (has_group(rotated, update)) add_rotated(rotated, positions, here, update, sum);
     if (has_group(stvk, update)) add_stvk(stvk, positions, here, update, sum);
@@ -127,14 +129,13 @@ static void add_groups(const pd_vertex_sweep *sweep, const real *positions, int 
 /* ---- updates -------------------------------------------------------------------------------------------------------------------- */
 
 /* What a later update reads of its vertex lies anywhere, since neighbours in a colour are no neighbours in memory. */
-static inline __attribute__((always_inline)) void fetch(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
+static inline __attribute__((always_inline)) void fetch(const pd_vertex_sweep *sweep, const pd_step_data *step,
                                                         const pd_contact_sweep *contact, const real *offset, const real *direction,
                                                         int update) {
     if (update >= sweep->n) return;
-    size_t vertex = (size_t)sweep->vertices[update];
+    size_t vertex = (size_t)sweep->updates[update].vertex;
     __builtin_prefetch(offset + 3 * vertex);
     __builtin_prefetch(direction + 3 * vertex, 1);
-    __builtin_prefetch(model->masses + vertex);
     if (!contact) {
         __builtin_prefetch(step->x_t + 3 * vertex);
         __builtin_prefetch(step->drift + 3 * vertex);
@@ -156,8 +157,8 @@ static void sum_elements(const pd_model *model, const pd_vertex_sweep *sweep, co
 
 static void finish_update(const pd_vertex_sweep *sweep, const pd_step_data *step, const pd_contact_sweep *contact, const real *offset,
                           int update, int moves, const real d[3], real *positions, real *direction) {
-    int vertex = sweep->vertices[update];
-    real *here = positions + STRIDE * (size_t)sweep->slots[update];
+    int vertex = sweep->updates[update].vertex;
+    real *here = positions + STRIDE * (size_t)sweep->updates[update].slot;
     for (int c = 0; c < 3 && moves; c++) here[c] = pd_vertex_update_moved(step, contact, offset, vertex, c, here[c], d[c]);
     for (int c = 0; c < 3; c++) direction[3 * (size_t)vertex + (size_t)c] = d[c];
 }
@@ -196,10 +197,11 @@ static void touching_updates(const pd_model *model, const pd_vertex_sweep *sweep
     pd_vertex_block block; // large, and not to be cleared
     block.model = model, block.sweep = sweep, block.contact = contact, block.n = end - begin;
     for (int v = 0; v < block.n; v++) {
-        int vertex = sweep->vertices[begin + v];
-        fetch(model, sweep, step, contact, offset, direction, begin + v + AHEAD);
+        int vertex = sweep->updates[begin + v].vertex;
+        fetch(sweep, step, contact, offset, direction, begin + v + AHEAD);
         sum_elements(model, sweep, step, positions, begin + v, elastic[v]);
-        pd_vertex_update_add_constant(model, sweep, step, offset, begin + v, elastic[v]);
+        pd_vertex_update_add_constant(sweep->updates + begin + v, step->inverse_h, pd_vertex_update_drive(step, offset, vertex),
+                                      elastic[v]);
         block.vertices[v] = sweep->may_touch[begin + v] && pd_vertex_update_touches(contact, vertex) ? vertex : -1;
         block.expected[v] = 2 * pd_vertex_update_length(direction + 3 * (size_t)vertex); // as far as in the last sweep; it and a partner
         pd_vertex_lanes_fetch_roles(&block, v);
@@ -208,8 +210,8 @@ static void touching_updates(const pd_model *model, const pd_vertex_sweep *sweep
     pd_vertex_lanes_fetch_records(&block, block.n - 1);
     pd_vertex_lanes_contact(&block, touching, energies);
     for (int v = 0; v < block.n; v++) {
-        int vertex = sweep->vertices[begin + v];
-        pd_vertex_update_solve(model, kind, vertex, elastic[v], block.vertices[v] < 0 ? NULL : touching[v], d[v]);
+        int vertex = sweep->updates[begin + v].vertex;
+        pd_vertex_update_solve(model->subspace, kind, vertex, elastic[v], block.vertices[v] < 0 ? NULL : touching[v], d[v]);
         if (sweep->may_touch[begin + v]) pd_vertex_update_limit(contact, vertex, d[v]);
         stiffness[v] = pd_vertex_update_stiffness(elastic[v]);
     }
@@ -236,7 +238,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
 #pragma omp for schedule(static)
             for (int update = sweep->colour_start[colour]; update < (in_blocks ? 0 : sweep->colour_start[colour + 1]); update++) {
                 real sum[9], d[3];
-                fetch(model, sweep, step, contact, offset, direction, update + AHEAD);
+                fetch(sweep, step, contact, offset, direction, update + AHEAD);
                 sum_elements(model, sweep, step, positions, update, sum);
                 pd_vertex_update_step(model, sweep, step, kind, contact, offset, update, 0, 1, sum, d);
                 if (kind == PD_SWEEP_SEARCH)

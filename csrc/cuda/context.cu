@@ -40,6 +40,9 @@ pd_status pd_context_create(pd_context **out, pd_place place, pd_error *error) {
     }
     cudaError_t code = pd_device_use(context);
     if (code == cudaSuccess) code = cudaDeviceGetAttribute(&context->multiprocessors, cudaDevAttrMultiProcessorCount, context->device);
+    int major = 0;
+    if (code == cudaSuccess) code = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, context->device);
+    context->overlaps = major >= 9;
     if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&context->stream, cudaStreamNonBlocking);
     for (int m = 0; m < PD_MARK_COUNT && code == cudaSuccess; m++) code = cudaEventCreate(&context->marks[m]);
     if (code == cudaSuccess) code = cudaMalloc((void **)&context->index, sizeof(int));

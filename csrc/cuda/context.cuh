@@ -21,6 +21,7 @@ struct pd_context {
     cudaStream_t stream; /* of the device, as all that follows */
     pd_sweeps_way sweeps;
     int multiprocessors;
+    int overlaps;      /* 1: launches may begin before the one before has ended; PD_LAUNCH_OVERLAPPING */
     int threads;       /* of the host, for what the host does: the triangular solves of a direct solver */
     int *index;        /* device: one integer for searches */
     unsigned *arrived; /* device: blocks that have come to the end of a launch, for pd_last_block; 0 between launches */

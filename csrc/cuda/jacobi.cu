@@ -23,11 +23,13 @@ static __device__ __forceinline__ real relaxed(real r, real sum, real diagonal, 
 static __global__ void first_sweep_kernel(size_t count, int width, const real *diagonal, const real *r, real weight, real omega,
                                           real *next) {
     size_t j = (size_t)blockIdx.x * PD_THREADS + threadIdx.x;
+    pd_let_next_begin();
     if (j < count) next[j] = omega * (weight / diagonal[j / (size_t)width]) * r[j];
 }
 
 static __global__ void first_coupled_sweep_kernel(int n, const real *inverses, const real *r, real weight, real *next) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    pd_let_next_begin();
     if (i >= n) return;
     real move[3];
     for (size_t c = 0; c < 3; c++) move[c] = weight * r[3 * (size_t)i + c];
@@ -35,18 +37,26 @@ static __global__ void first_coupled_sweep_kernel(int n, const real *inverses, c
     for (size_t c = 0; c < 3; c++) next[3 * (size_t)i + c] = move[c];
 }
 
-/* from_zero != 0: `previous` counts as zero, whatever it holds. */
+/* from_zero != 0: `previous` counts as zero, whatever it holds. Matrix and right-hand side are there before the sweep before has ended; not
+ * `previous`, which the one before that may still write. */
 template <int W>
-static __global__ void sweep_kernel(pd_matrix A, int width, const real *r, real weight, real omega, int from_zero, const real *d,
-                                    real *previous) {
-    pd_row row = pd_row_of((int)blockIdx.x * PD_ROWS, A.n);
+static __global__ void __launch_bounds__(PD_THREADS, W == 3 ? PD_ROW_BLOCKS : 4)
+    sweep_kernel(pd_matrix A, int width, const real *r, real weight, real omega, int from_zero, const real *d, real *previous) {
+    pd_let_next_begin();
+    const pd_row row = pd_row_of((int)blockIdx.x * PD_ROWS, A.n);
+    pd_entries<real> entries = pd_entries_of<real>(A, row);
+    if (entries.at < entries.end) pd_read_entries(A, entries);
+    const real diagonal = row.inside ? A.diagonal[row.i] : (real)1;
+    bool waits = true;
     for (int first = 0; first < width; first += W) {
         int active = row.inside && row.lane < W;
         size_t j = active ? pd_row_begin<W>(width, row.i) + (size_t)(first + row.lane) : 0;
         // what the row itself has is on its way while its entries are
-        real right = active ? r[j] : (real)0, own = active ? d[j] : (real)0, diagonal = row.inside ? A.diagonal[row.i] : (real)1;
-        real before = !active || omega == (real)1 || from_zero ? (real)0 : previous[j];
-        real sum = pd_off_diagonal<W>(A, row, width, first, d), next;
+        real right = active ? r[j] : (real)0;
+        if (waits) pd_wait_for_launch_before();
+        waits = false;
+        real own = active ? d[j] : (real)0, before = !active || omega == (real)1 || from_zero ? (real)0 : previous[j];
+        real sum = pd_off_diagonal_from<W, true, real>(A, row, entries, width, first, d), next;
         if (W == 3 && A.coupling) {
             real hat = weight * pd_coupled_move(A, row.i, row, right - sum, diagonal, own) + own;
             next = omega != (real)1 ? omega * (hat - before) + before : hat;
@@ -65,9 +75,12 @@ static pd_status launches(pd_context *context, const pd_matrix *matrix, int widt
             PD_LAUNCH(context, first_coupled_sweep_kernel, matrix->n, matrix->n, matrix->inverses, r, (real)omega[0] * weight, next);
         else if (k == 0 && from_zero)
             PD_LAUNCH(context, first_sweep_kernel, count, (size_t)count, width, matrix->diagonal, r, weight, (real)omega[0], next);
+        else if (k == 0)
+            PD_LAUNCH_BY_WIDTH(context, sweep_kernel, width, pd_row_blocks(matrix->n), *matrix, width, r, weight, (real)omega[k], 0, d,
+                               next);
         else
-            PD_LAUNCH_BY_WIDTH(context, sweep_kernel, width, pd_row_blocks(matrix->n), *matrix, width, r, weight, (real)omega[k],
-                               from_zero && k == 1, d, next);
+            PD_LAUNCH_OVERLAPPING_BY_WIDTH(context, sweep_kernel, width, pd_row_blocks(matrix->n), *matrix, width, r, weight,
+                                           (real)omega[k], from_zero && k == 1, d, next);
         pd_swap_buffers(buffers);
     }
     return PD_OK;

@@ -15,36 +15,68 @@ enum { PD_THREADS = 256 };
 /* Blocks that hold one thread for each of n items. */
 static inline unsigned pd_thread_blocks(long long items) { return (unsigned)((items + PD_THREADS - 1) / PD_THREADS); }
 
+/* Programmatic dependent launch, from compute capability 9.0 on: a launch that overlaps begins when all blocks of the one before it on the
+ * stream have said pd_let_next_begin, or are through. Until pd_wait_for_launch_before it may read what no kernel writes that can still be running:
+ * what a row of overlapping launches writes is read and written behind the wait, by all threads, so that the end of one launch is the end of
+ * all before it. Whatever was written before the first of the row, which is an ordinary launch, is there from the beginning. Elsewhere, and for the
+ * ordinary launch that follows, launches come one after the other as ever.
+ *
+ * The wait is volatile and touches memory, so that no read is moved across it by the compiler; benchmarks/gpu_kernel_instructions.py counts the reads
+ * that stand before it in the machine code. */
+static __device__ __forceinline__ void pd_let_next_begin() {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+    cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
+static __device__ __forceinline__ void pd_wait_for_launch_before() {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+    cudaGridDependencySynchronize();
+#endif
+}
+
+typedef enum pd_launch_way { PD_LAUNCH_ORDINARY, PD_LAUNCH_AT_ONCE, PD_LAUNCH_EARLY } pd_launch_way;
+
 template <typename... Parameters, typename... Arguments>
-static inline cudaError_t pd_launch(cudaStream_t stream, bool cooperative, unsigned blocks, unsigned threads, void (*kernel)(Parameters...),
-                                    Arguments &&...arguments) {
+static inline cudaError_t pd_launch(cudaStream_t stream, pd_launch_way way, unsigned blocks, unsigned threads,
+                                    void (*kernel)(Parameters...), Arguments &&...arguments) {
     cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeCooperative;
-    attribute.val.cooperative = 1;
+    if (way == PD_LAUNCH_AT_ONCE) {
+        attribute.id = cudaLaunchAttributeCooperative;
+        attribute.val.cooperative = 1;
+    } else if (way == PD_LAUNCH_EARLY) {
+        attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        attribute.val.programmaticStreamSerializationAllowed = 1;
+    }
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3(blocks);
     config.blockDim = dim3(threads);
     config.stream = stream;
     config.attrs = &attribute;
-    config.numAttrs = cooperative ? 1 : 0;
+    config.numAttrs = way == PD_LAUNCH_ORDINARY ? 0 : 1;
     return cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...);
 }
 
-#define PD_LAUNCH_CHECKED(context, cooperative, kernel, blocks, threads, ...)                                                  \
-    do {                                                                                                                       \
-        if ((blocks) > 0) {                                                                                                    \
-            cudaError_t code_ = pd_device_use(context);                                                                        \
-            if (code_ == cudaSuccess) code_ = pd_launch((context)->stream, cooperative, blocks, threads, kernel, __VA_ARGS__); \
-            if (code_ != cudaSuccess) return pd_cuda_failure(context, code_, #kernel);                                         \
-        }                                                                                                                      \
+#define PD_LAUNCH_CHECKED(context, way, kernel, blocks, threads, ...)                                                  \
+    do {                                                                                                               \
+        if ((blocks) > 0) {                                                                                            \
+            cudaError_t code_ = pd_device_use(context);                                                                \
+            if (code_ == cudaSuccess) code_ = pd_launch((context)->stream, way, blocks, threads, kernel, __VA_ARGS__); \
+            if (code_ != cudaSuccess) return pd_cuda_failure(context, code_, #kernel);                                 \
+        }                                                                                                              \
     } while (0)
 
 /* Starts `kernel` and returns from the calling loop where that failed. */
-#define PD_LAUNCH_SHAPE(context, kernel, blocks, threads, ...) PD_LAUNCH_CHECKED(context, false, kernel, blocks, threads, __VA_ARGS__)
-#define PD_LAUNCH_BLOCKS(context, kernel, blocks, ...)         PD_LAUNCH_SHAPE(context, kernel, blocks, PD_THREADS, __VA_ARGS__)
+#define PD_LAUNCH_SHAPE(context, kernel, blocks, threads, ...) \
+    PD_LAUNCH_CHECKED(context, PD_LAUNCH_ORDINARY, kernel, blocks, threads, __VA_ARGS__)
+#define PD_LAUNCH_BLOCKS(context, kernel, blocks, ...) PD_LAUNCH_SHAPE(context, kernel, blocks, PD_THREADS, __VA_ARGS__)
 /* One thread for each of n items. */
 #define PD_LAUNCH(context, kernel, n, ...) PD_LAUNCH_BLOCKS(context, kernel, pd_thread_blocks(n), __VA_ARGS__)
 /* All blocks are resident at once and may wait for each other with cooperative_groups::this_grid().sync(). */
-#define PD_LAUNCH_COOPERATIVE(context, kernel, blocks, threads, ...) PD_LAUNCH_CHECKED(context, true, kernel, blocks, threads, __VA_ARGS__)
+#define PD_LAUNCH_COOPERATIVE(context, kernel, blocks, threads, ...) \
+    PD_LAUNCH_CHECKED(context, PD_LAUNCH_AT_ONCE, kernel, blocks, threads, __VA_ARGS__)
+/* May begin before the launch before it has ended, where the device can; see pd_wait_for_launch_before. */
+#define PD_LAUNCH_OVERLAPPING(context, kernel, blocks, ...) \
+    PD_LAUNCH_CHECKED(context, (context)->overlaps ? PD_LAUNCH_EARLY : PD_LAUNCH_ORDINARY, kernel, blocks, PD_THREADS, __VA_ARGS__)
 
 #endif

@@ -101,23 +101,33 @@ pd_status pd_extrapolate(pd_context *context, const pd_matrix *matrix, int width
 
 /* ---- Gauss-Seidel ----------------------------------------------------------------------------------------------------------------- */
 
+/* A colour. Everything but the other rows' d is there before the colour before has ended: of its own rows no other colour writes d. */
 template <int W>
-static __global__ void relax_kernel(pd_coloured_matrix C, int begin, int end, int width, const real *r, real omega, real *d) {
+static __global__ void __launch_bounds__(PD_THREADS, W == 3 ? PD_ROW_BLOCKS : 4 + (PD_ROW_BLOCKS > 4))
+    relax_kernel(pd_coloured_matrix C, int begin, int end, int width, const real *r, real omega, real *d) {
+    pd_let_next_begin();
     pd_row slot = pd_row_of(begin + (int)blockIdx.x * PD_ROWS, end);
+    pd_entries<real> entries = pd_entries_of<real>(C.matrix, slot);
+    if (entries.at < entries.end) pd_read_entries(C.matrix, entries);
+    const int i = slot.inside ? C.rows[slot.i] : 0;
+    const real diagonal = slot.inside ? C.matrix.diagonal[slot.i] : (real)1;
+    bool waits = true;
     for (int first = 0; first < width; first += W) {
-        real sum = pd_off_diagonal<W>(C.matrix, slot, width, first, d);
-        int active = slot.inside && slot.lane < W, i = slot.inside ? C.rows[slot.i] : 0;
-        real diagonal = slot.inside ? C.matrix.diagonal[slot.i] : (real)1;
-        size_t j = active ? pd_row_begin<W>(width, i) + (size_t)(first + slot.lane) : 0;
+        const int active = slot.inside && slot.lane < W;
+        const size_t j = active ? pd_row_begin<W>(width, i) + (size_t)(first + slot.lane) : 0;
+        const real right = active ? r[j] : (real)0, own = active ? d[j] : (real)0;
+        if (waits) pd_wait_for_launch_before();
+        waits = false;
+        const real sum = pd_off_diagonal_from<W, true, real>(C.matrix, slot, entries, width, first, d);
         if (W == 3 && C.matrix.subspace) {
-            real move = active ? omega / diagonal * (r[j] - sum - diagonal * d[j]) : (real)0;
+            real move = active ? omega / diagonal * (right - sum - diagonal * own) : (real)0;
             move = pd_project_lanes(C.matrix.subspace, i, slot, move);
-            if (active) d[j] += move;
+            if (active) d[j] = own + move;
         } else if (W == 3 && C.matrix.coupling) {
-            real move = pd_coupled_move(C.matrix, i, slot, active ? r[j] - sum : (real)0, diagonal, active ? d[j] : (real)0);
-            if (active) d[j] += omega * move;
+            real move = pd_coupled_move(C.matrix, i, slot, right - sum, diagonal, own);
+            if (active) d[j] = own + omega * move;
         } else if (active) {
-            d[j] += omega / diagonal * (r[j] - sum - diagonal * d[j]);
+            d[j] = own + omega / diagonal * (right - sum - diagonal * own);
         }
     }
 }
@@ -129,8 +139,12 @@ pd_status pd_gauss_seidel_sweep(pd_context *context, const pd_coloured_matrix *c
     for (int k = 0; k < coloured->n_colours; k++) {
         int colour = backward ? coloured->n_colours - 1 - k : k;
         int begin = coloured->colour_start[colour], end = coloured->colour_start[colour + 1];
-        PD_LAUNCH_BY_WIDTH(context, relax_kernel, width, pd_row_blocks(end - begin), *coloured, begin, end, width, residual, (real)omega,
-                           d);
+        if (k == 0)
+            PD_LAUNCH_BY_WIDTH(context, relax_kernel, width, pd_row_blocks(end - begin), *coloured, begin, end, width, residual,
+                               (real)omega, d);
+        else
+            PD_LAUNCH_OVERLAPPING_BY_WIDTH(context, relax_kernel, width, pd_row_blocks(end - begin), *coloured, begin, end, width, residual,
+                                           (real)omega, d);
     }
     return PD_OK;
 }

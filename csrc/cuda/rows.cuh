@@ -21,6 +21,14 @@ enum { PD_LANES = 4, PD_ROWS = PD_THREADS / PD_LANES }; /* threads of a row, row
             PD_LAUNCH_BLOCKS(context, kernel<1>, blocks, __VA_ARGS__); \
     } while (0)
 
+#define PD_LAUNCH_OVERLAPPING_BY_WIDTH(context, kernel, width, blocks, ...) \
+    do {                                                                    \
+        if ((width) == 3)                                                   \
+            PD_LAUNCH_OVERLAPPING(context, kernel<3>, blocks, __VA_ARGS__); \
+        else                                                                \
+            PD_LAUNCH_OVERLAPPING(context, kernel<1>, blocks, __VA_ARGS__); \
+    } while (0)
+
 /* Blocks that hold PD_LANES threads for each of n rows. */
 static inline unsigned pd_row_blocks(int n) { return pd_thread_blocks((long long)n * PD_LANES); }
 
@@ -60,34 +68,66 @@ template <int W> static __device__ __forceinline__ size_t pd_row_begin(int width
  * twice and not once for each of its entries. Four times PD_LANES are more than most rows of tets have (14). */
 enum { PD_ENTRIES_AT_ONCE = 4 };
 
-/* (A x)_i without the diagonal term for columns first .. first + W - 1 of x [n,width]: of column first + lane, for lanes below W. */
-template <int W, typename T = real>
-static __device__ __forceinline__ T pd_off_diagonal(const pd_matrix &A, pd_row row, int width, int first, const real *x) {
+/* Blocks that a multiprocessor should hold of a kernel for three columns that keeps those entries while it waits: 40 registers in float, 64 in
+ * double. */
+enum { PD_ROW_BLOCKS = sizeof(real) == sizeof(float) ? 6 : 4 };
+
+/* What a thread has of a row's entries: the next of them, read, and where those begin and the row ends. */
+template <typename T> struct pd_entries {
+    int at, end;
+    T values[PD_ENTRIES_AT_ONCE];
+    int columns[PD_ENTRIES_AT_ONCE];
+};
+
+template <typename T> static __device__ __forceinline__ void pd_read_entries(const pd_matrix &A, pd_entries<T> &entries) {
+#pragma unroll
+    for (int e = 0; e < PD_ENTRIES_AT_ONCE; e++) {
+        int s = entries.at + e * PD_LANES;
+        if (s >= entries.end) s = entries.at; // past the end the first again, which counts nothing there
+        entries.values[e] = (T)A.values[s];
+        entries.columns[e] = A.columns[s];
+    }
+}
+
+/* The thread's place in its row, no entry read. */
+template <typename T> static __device__ __forceinline__ pd_entries<T> pd_entries_of(const pd_matrix &A, pd_row row) {
+    pd_entries<T> entries;
+    entries.at = (row.inside ? A.row_start[row.i] : 0) + row.lane;
+    entries.end = row.inside ? A.row_start[row.i + 1] : 0;
+    return entries;
+}
+
+/* (A x)_i without the diagonal term for columns first .. first + W - 1 of x [n,width]: of column first + lane, for lanes below W.
+ *   AHEAD  the first of the entries are read already: before x was there */
+template <int W, bool AHEAD, typename T>
+static __device__ __forceinline__ T pd_off_diagonal_from(const pd_matrix &A, pd_row row, pd_entries<T> entries, int width, int first,
+                                                         const real *x) {
     T sum[W];
 #pragma unroll
     for (int c = 0; c < W; c++) sum[c] = 0;
-    int begin = row.inside ? A.row_start[row.i] : 0, end = row.inside ? A.row_start[row.i + 1] : 0;
 #pragma unroll 1
-    for (int s = begin + row.lane; s < end; s += PD_ENTRIES_AT_ONCE * PD_LANES) {
-        T a[PD_ENTRIES_AT_ONCE], v[PD_ENTRIES_AT_ONCE][W];
-        int column[PD_ENTRIES_AT_ONCE];
-#pragma unroll
-        for (int e = 0; e < PD_ENTRIES_AT_ONCE; e++) {
-            int at = s + e * PD_LANES < end ? s + e * PD_LANES : s; // past the end the first again, which counts nothing there
-            a[e] = (T)A.values[at];
-            column[e] = A.columns[at];
-        }
+    while (entries.at < entries.end) {
+        T v[PD_ENTRIES_AT_ONCE][W];
+        pd_entries<T> now = entries;
+        if (!AHEAD) pd_read_entries(A, now);
 #pragma unroll
         for (int e = 0; e < PD_ENTRIES_AT_ONCE; e++)
 #pragma unroll
-            for (int c = 0; c < W; c++) v[e][c] = (T)x[pd_row_begin<W>(width, column[e]) + (size_t)(first + c)];
+            for (int c = 0; c < W; c++) v[e][c] = (T)x[pd_row_begin<W>(width, now.columns[e]) + (size_t)(first + c)];
 #pragma unroll
         for (int e = 0; e < PD_ENTRIES_AT_ONCE; e++)
 #pragma unroll
-            for (int c = 0; c < W; c++) sum[c] = s + e * PD_LANES < end ? sum[c] + a[e] * v[e][c] : sum[c];
+            for (int c = 0; c < W; c++) sum[c] = now.at + e * PD_LANES < now.end ? sum[c] + now.values[e] * v[e][c] : sum[c];
+        entries.at += PD_ENTRIES_AT_ONCE * PD_LANES;
+        if (AHEAD && entries.at < entries.end) pd_read_entries(A, entries);
     }
     pd_add_lanes<PD_LANES>(sum);
     return pd_of_lane(sum, row.lane);
+}
+
+template <int W, typename T = real>
+static __device__ __forceinline__ T pd_off_diagonal(const pd_matrix &A, pd_row row, int width, int first, const real *x) {
+    return pd_off_diagonal_from<W, false, T>(A, row, pd_entries_of<T>(A, row), width, first, x);
 }
 
 /* The number of column `lane` of P v, v the three that the first lanes of a row hold; every thread of a warp comes along.

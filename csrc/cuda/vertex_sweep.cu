@@ -4,21 +4,24 @@
  * vertices to the large kernel, and no others. A search and contact need that kernel for all.
  *
  * The T threads of an update stride over its corners, add up what they have in a fixed butterfly of shuffles, and solve the 3x3 system
- * each for itself; the first one writes. Vertices of a colour share no element, so no update of a launch reads a position that another one
- * writes: an update's own position is read by its own threads before they meet in the butterfly, and written after it.
+ * each for itself; the first three write a coordinate each. Vertices of a colour share no element, so no update of a launch reads a position that
+ * another one writes: an update's own position is read by its own threads before they meet in the butterfly, and written after it. Contact
+ * reads positions of vertices of the same colour too, but in a buffer of its own, to which a launch after the colour's takes them (commit_kernel).
  *
- * Counted in float for beams of 30 x 2 x 3 cells of six tets, 11.6 corners a vertex, 14.3 with the unused lanes of their groups; bytes
- * per vertex and iteration:
- *     corners   14.3 x (5 numbers + 3 slots)                                                        458
- *     an update    vertex, slot, diagonal, mass, start of groups 20, x - y 12, position 32, d 12         76
+ * The launches of plain colours overlap (launch.cuh): what an update and its first corner are is read while the colour before still ends. One
+ * kernel that stays on the device was the other way: it would wait for all blocks between two colours just the same, with a barrier and its registers for the
+ * largest kind of update, hold a colour of many vertices in a loop, and need the mixed kind inside; here a colour is a launch like any other.
+ *
+ * Counted in float for beams of 30 x 2 x 3 cells of six tets, 11.6 corners a vertex; bytes per vertex and iteration:
+ *     corners   11.6 x (5 numbers + 3 slots)                                                        371
+ *     an update    what it has of its own 32, x - y 12, x_t, drift 24, position 32, d 12                112
  *     slot     order 4, x 12, position 16                                                            32
  *     frame     d 12, step, x, x - y 24 each, fixed 1                                                 85
- * and the positions of neighbours, which stay in the cache: 651 bytes, 150 MB for 620 beams. A launch for each of the 8 colours, and
- * three more. Idle lanes: 19 % with T = 4 or 8, 37 % with 16, 64 % with 32. Warp instructions an update, with about 75 a corner, 18 a step
- * of the butterfly and 90 for the rest: 59 with T = 1, 72 with 4, 92 with 8, 156 with 16, 255 with 32. With 8 the threads read whole
- * sectors of 32 bytes, with less only a part of each at a time: T = 8, until a GPU says otherwise (PDGPU_UPDATE_THREADS).
+ * and the positions of neighbours, which stay in the cache: 600 bytes, 138 MB for 620 beams; in groups of eight lanes, with slots, masses and
+ * diagonals in arrays of their own, it was 675. A launch for each of the 8 colours, and three more. With less than 8 threads an update's
+ * records are read a part of a sector at a time; with more, more of them have no corner: T = 8, until a GPU says otherwise (PDGPU_UPDATE_THREADS).
  *
- * Memory on the device, in float: the sweep 32 bytes a lane of a group and 40 a vertex; model and state 165 a vertex and 124 a tet. */
+ * Memory on the device, in float: the sweep 32 bytes a corner and 60 a vertex; model and state 165 a vertex and 124 a tet. */
 #include "cuda/context.cuh"
 
 /* The threads of a warp that share an update with the calling one. Updates of a warp run apart in a line search: each waits for its own. */
@@ -37,6 +40,18 @@ static __device__ double update_total(int lanes, double value) {
 #define PD_UPDATE_WAIT(lanes)         __syncwarp(update_mask(lanes))
 #include "updates/vertex_update.h"
 
+enum { LANES = 8, AHEAD = sizeof(real) == sizeof(float) }; // threads of an update, where nobody says; see group_update_kernel
+
+/* A record in transfers of 16 bytes, whatever it is made of. */
+template <typename Record> static __device__ __forceinline__ Record read_record(const Record *from) {
+    static_assert(sizeof(Record) % sizeof(int4) == 0, "records are filled up");
+    int4 words[sizeof(Record) / sizeof(int4)];
+    Record record;
+    for (size_t k = 0; k < sizeof(Record) / sizeof(int4); k++) words[k] = ((const int4 *)from)[k];
+    memcpy(&record, words, sizeof record);
+    return record;
+}
+
 /* ---- positions in the order of the slots ---------------------------------------------------------------------------------------- */
 
 /* A position with the number that fills it up, so that it moves in transfers of 16 bytes. */
@@ -46,135 +61,206 @@ struct alignas(16) slot_position {
 
 static __global__ void gather_kernel(int n, const int *order, const real *x, slot_position *positions) {
     int slot = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    pd_let_next_begin();
     if (slot >= n) return;
     const real *from = x + 3 * (size_t)order[slot];
     positions[slot] = slot_position{{from[0], from[1], from[2], 0}};
 }
 
-/* ---- updates ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- corners ----------------------------------------------------------------------------------------------------------------------- */
 
-/* The numbers of lane l of a group, and the edges x_a - x_i, .. [3 OTHERS] of its corner. */
-template <int N, int OTHERS = 3>
-static __device__ __forceinline__ void gather_corner(const pd_corner_groups &groups, const slot_position *positions,
-                                                     const slot_position &here, size_t group, size_t l, real numbers[N],
-                                                     real edges[3 * OTHERS]) {
-    const int *slots = groups.slots + group * OTHERS * PD_CORNER_LANES + l;
-    const real *from = groups.numbers + group * N * PD_CORNER_LANES + l;
-    for (int j = 0; j < N; j++) numbers[j] = from[j * PD_CORNER_LANES];
+/* Each corner is a group of its own here: a record for one thread, in transfers of 16 bytes. */
+int pd_corner_lanes(void) { return 1; }
+
+template <int N, int OTHERS> struct alignas(16) corner_record {
+    real numbers[N];
+    int slots[OTHERS];
+};
+using neo_hookean_record = corner_record<PD_CORNER_NUMBERS, 3>;
+using rotated_record = corner_record<PD_ROTATED_NUMBERS, 3>;
+using stvk_record = corner_record<PD_STVK_NUMBERS, 2>;
+using spring_record = corner_record<PD_SPRING_NUMBERS, 1>;
+static_assert(sizeof(real) > sizeof(float) || sizeof(neo_hookean_record) == 32, "two transfers");
+
+/* The edges x_a - x_i, .. of a corner whose vertex is `here`. */
+template <int N, int OTHERS>
+static __device__ __forceinline__ void corner_edges(const corner_record<N, OTHERS> &corner, const slot_position *positions,
+                                                    const slot_position &here, real (&edges)[3 * OTHERS]) {
     for (int j = 0; j < OTHERS; j++) {
-        const slot_position other = positions[slots[j * PD_CORNER_LANES]];
+        const slot_position other = read_record(positions + corner.slots[j]);
         for (int c = 0; c < 3; c++) edges[3 * j + c] = other.c[c] - here.c[c];
     }
 }
 
-/* Thread `lane` of `lanes` takes the corners of the update's groups one after the other. */
-static __device__ __forceinline__ void add_neo_hookean(const pd_vertex_sweep &sweep, const slot_position *positions, int update, int lane,
-                                                       int lanes, real sum[9]) {
-    const pd_corner_groups &groups = sweep.groups[PD_CORNERS_NEO_HOOKEAN];
-    const slot_position here = positions[sweep.slots[update]];
-    const int begin = groups.start[update], corners = (groups.start[update + 1] - begin) * PD_CORNER_LANES;
-    for (int i = lane; i < corners; i += lanes) {
-        real edges[9], numbers[PD_CORNER_NUMBERS];
-        gather_corner<PD_CORNER_NUMBERS>(groups, positions, here, (size_t)(begin + i / PD_CORNER_LANES), (size_t)(i % PD_CORNER_LANES),
-                                         numbers, edges);
-        pd_neo_hookean_corner(1, edges, numbers, sum);
+static __device__ __forceinline__ void add_corner(const neo_hookean_record &corner, const slot_position *positions,
+                                                  const slot_position &here, real sum[9]) {
+    real edges[9];
+    corner_edges(corner, positions, here, edges);
+    pd_neo_hookean_corner(1, edges, corner.numbers, sum);
+}
+
+static __device__ __forceinline__ void add_corner(const rotated_record &corner, const slot_position *positions, const slot_position &here,
+                                                  real sum[9]) {
+    real edges[9], F[9];
+    corner_edges(corner, positions, here, edges);
+    pd_rotated_deformation(1, edges, corner.numbers, F);
+    const real g[3] = {pd_rotated_own(1, corner.numbers, 0), pd_rotated_own(1, corner.numbers, 1), pd_rotated_own(1, corner.numbers, 2)};
+    pd_rotated_corner(F, g, corner.numbers[PD_ROTATED_WEIGHT], corner.numbers[PD_ROTATED_LAME], sum);
+}
+
+static __device__ __forceinline__ void add_corner(const stvk_record &corner, const slot_position *positions, const slot_position &here,
+                                                  real sum[9]) {
+    real edges[6];
+    corner_edges(corner, positions, here, edges);
+    pd_stvk_triangle_corner(1, edges, corner.numbers, sum);
+}
+
+static __device__ __forceinline__ void add_corner(const spring_record &corner, const slot_position *positions, const slot_position &here,
+                                                  real sum[9]) {
+    real edge[3];
+    corner_edges(corner, positions, here, edge);
+    pd_spring_corner(1, edge, corner.numbers, sum);
+}
+
+/* ---- updates with corners of one family and nothing else --------------------------------------------------------------------------- */
+
+/* What a launch is told, 96 bytes and no description of the whole sweep; by value, since a symbol in constant memory would be one for all
+ * simulations of a process, and memory of the device one more read before all others. */
+struct family_sweep {
+    const pd_update *updates;
+    const char *records;
+    const real *subspaces;
+    pd_step_data step;
+    const real *offset;
+    slot_position *positions;
+    real *direction;
+    pd_sweep_step kind;
+    int in_place, begin, end;
+};
+
+static __device__ __forceinline__ real coordinate(const real v[3], int c) { return c == 0 ? v[0] : c == 1 ? v[1] : v[2]; }
+
+/* The update of a thread, and which of its corners it has: every lanes-th from `at` on. Written by no launch of the sweep, as records are: both
+ * are read before the launch before has ended. */
+struct family_thread {
+    pd_update own;
+    int inside, at, end;
+};
+
+static __device__ __forceinline__ family_thread begin_update(const family_sweep &sweep, int update, int lane) {
+    const int inside = update < sweep.end;
+    const pd_update own = read_record(sweep.updates + (inside ? update : sweep.begin));
+    return {own, inside, own.first + lane, inside ? own.end : own.first};
+}
+
+/* sum [9] in: of the thread's corners. Thread `lane` moves coordinate `lane`, or with C = 3, where there is one thread, all of them. */
+template <int C>
+static __device__ __forceinline__ void end_update(const family_sweep &sweep, const family_thread &thread, int lane, int lanes,
+                                                  real sum[9]) {
+    const pd_update &own = thread.own;
+    const real *from = pd_vertex_update_drive(&sweep.step, sweep.offset, own.vertex), drive[3] = {from[0], from[1], from[2]};
+    const bool moves = sweep.in_place && lane < 3;
+    real start[C], drift[C], d[3];
+    for (int k = 0; k < C; k++) { // on their way while the threads add up
+        const size_t j = 3 * (size_t)own.vertex + (size_t)(C == 3 ? k : lane);
+        start[k] = moves ? sweep.step.x_t[j] : (real)0, drift[k] = moves ? sweep.step.drift[j] : (real)0;
+    }
+    for (int shift = lanes / 2; shift > 0; shift /= 2) // every thread gets the same bits: a + b is b + a
+        for (int i = 0; i < 9; i++) sum[i] += __shfl_xor_sync(0xffffffffu, sum[i], shift);
+    if (!thread.inside) return;
+    pd_vertex_update_add_constant(&own, sweep.step.inverse_h, drive, sum);
+    pd_vertex_update_solve(sweep.subspaces, sweep.kind, own.vertex, sum, NULL, d);
+    if (lane >= 3) return;
+    for (int k = 0; k < C; k++) {
+        const int c = C == 3 ? k : lane;
+        const size_t j = 3 * (size_t)own.vertex + (size_t)c;
+        const real move = coordinate(d, c);
+        sweep.direction[j] = move;
+        if (moves) sweep.positions[own.slot].c[c] = pd_vertex_position(start[k], drift[k], sweep.offset[j] - move);
     }
 }
 
-static __device__ __forceinline__ void add_rotated(const pd_vertex_sweep &sweep, const slot_position *positions, int update, int lane,
-                                                   int lanes, real sum[9]) {
-    const pd_corner_groups &groups = sweep.groups[PD_CORNERS_ROTATED];
-    const slot_position here = positions[sweep.slots[update]];
-    const int begin = groups.start[update], corners = (groups.start[update + 1] - begin) * PD_CORNER_LANES;
-    for (int i = lane; i < corners; i += lanes) {
-        real edges[9], numbers[PD_ROTATED_NUMBERS], F[9];
-        gather_corner<PD_ROTATED_NUMBERS>(groups, positions, here, (size_t)(begin + i / PD_CORNER_LANES), (size_t)(i % PD_CORNER_LANES),
-                                          numbers, edges);
-        if (numbers[PD_ROTATED_WEIGHT] == 0 && numbers[PD_ROTATED_LAME] == 0) continue; // an unused lane
-        pd_rotated_deformation(1, edges, numbers, F);
-        const real g[3] = {pd_rotated_own(1, numbers, 0), pd_rotated_own(1, numbers, 1), pd_rotated_own(1, numbers, 2)};
-        pd_rotated_corner(F, g, numbers[PD_ROTATED_WEIGHT], numbers[PD_ROTATED_LAME], sum);
+/* Neo-Hookean tets: the record of the next corner is on its way while one is added, the first before the wait; in double, where a record is 16
+ * registers, only what the update has of its own. */
+template <int T>
+static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(float) ? 5 : 3)
+    group_update_kernel(const __grid_constant__ family_sweep sweep) {
+    const int lane = (int)threadIdx.x % T;
+    const neo_hookean_record *records = (const neo_hookean_record *)sweep.records;
+    real sum[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+    pd_let_next_begin();
+    family_thread thread = begin_update(sweep, sweep.begin + (int)(blockIdx.x * (PD_THREADS / T) + threadIdx.x / T), lane);
+    neo_hookean_record next = {};
+    if (AHEAD) next = read_record(records + (thread.at < thread.end ? thread.at : thread.own.first));
+    pd_wait_for_launch_before();
+    const slot_position here = read_record(sweep.positions + thread.own.slot);
+#pragma unroll 1
+    while (thread.at < thread.end) {
+        const neo_hookean_record corner = AHEAD ? next : read_record(records + thread.at);
+        thread.at += T;
+        if (AHEAD) next = read_record(records + (thread.at < thread.end ? thread.at : thread.own.first));
+        add_corner(corner, sweep.positions, here, sum);
+    }
+    end_update<T == 1 ? 3 : 1>(sweep, thread, lane, T, sum);
+}
+
+/* ARAP and co-rotated tets, whose records would take the registers. The number of lanes is no constant but for one: two kernels for all.
+ * In double ptxas would spill 40 bytes to reach 128 registers, were it not told that one block is enough. */
+template <int C>
+static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(float) ? 3 : 1)
+    rotated_update_kernel(const __grid_constant__ family_sweep sweep, int lanes) {
+    const unsigned per_block = PD_THREADS / (unsigned)lanes;
+    const int lane = (int)(threadIdx.x % (unsigned)lanes);
+    const rotated_record *records = (const rotated_record *)sweep.records;
+    real sum[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+    pd_let_next_begin();
+    const family_thread thread = begin_update(sweep, sweep.begin + (int)(blockIdx.x * per_block + threadIdx.x / (unsigned)lanes), lane);
+    pd_wait_for_launch_before();
+    const slot_position here = read_record(sweep.positions + thread.own.slot);
+#pragma unroll 1
+    for (int at = thread.at; at < thread.end; at += lanes) {
+        const rotated_record corner = read_record(records + at);
+        add_corner(corner, sweep.positions, here, sum);
+    }
+    end_update<C>(sweep, thread, lane, lanes, sum);
+}
+
+/* ---- all others ------------------------------------------------------------------------------------------------------------------------- */
+
+/* Adds the corners of a family that thread `lane` of an update has. */
+template <typename Record>
+static __device__ __forceinline__ void add_groups(const pd_vertex_sweep &sweep, int family, const slot_position *positions, int update,
+                                                  int lane, int lanes, real sum[9]) {
+    const pd_corner_groups &groups = sweep.groups[family];
+    const Record *records = (const Record *)groups.records;
+    const slot_position here = read_record(positions + sweep.updates[update].slot);
+    for (int at = groups.start[update] + lane; at < groups.start[update + 1]; at += lanes) {
+        const Record corner = read_record(records + at);
+        add_corner(corner, positions, here, sum);
     }
 }
 
-/* In a kernel that calls other functions anyway. */
 static __device__ __noinline__ void call_rotated(const pd_vertex_sweep &sweep, const slot_position *positions, int update, int lane,
                                                  int lanes, real sum[9]) {
-    add_rotated(sweep, positions, update, lane, lanes, sum);
+    add_groups<rotated_record>(sweep, PD_CORNERS_ROTATED, positions, update, lane, lanes, sum);
 }
 
 static __device__ __noinline__ void call_stvk(const pd_vertex_sweep &sweep, const slot_position *positions, int update, int lane, int lanes,
                                               real sum[9]) {
-    const pd_corner_groups &groups = sweep.groups[PD_CORNERS_STVK_TRIANGLE];
-    const slot_position here = positions[sweep.slots[update]];
-    const int begin = groups.start[update], corners = (groups.start[update + 1] - begin) * PD_CORNER_LANES;
-    for (int i = lane; i < corners; i += lanes) {
-        real edges[6], numbers[PD_STVK_NUMBERS];
-        gather_corner<PD_STVK_NUMBERS, 2>(groups, positions, here, (size_t)(begin + i / PD_CORNER_LANES), (size_t)(i % PD_CORNER_LANES),
-                                          numbers, edges);
-        pd_stvk_triangle_corner(1, edges, numbers, sum);
-    }
+    add_groups<stvk_record>(sweep, PD_CORNERS_STVK_TRIANGLE, positions, update, lane, lanes, sum);
 }
 
 static __device__ __noinline__ void call_springs(const pd_vertex_sweep &sweep, const slot_position *positions, int update, int lane,
                                                  int lanes, real sum[9]) {
-    const pd_corner_groups &groups = sweep.groups[PD_CORNERS_SPRING];
-    const slot_position here = positions[sweep.slots[update]];
-    const int begin = groups.start[update], corners = (groups.start[update + 1] - begin) * PD_CORNER_LANES;
-    for (int i = lane; i < corners; i += lanes) {
-        real edge[3], numbers[PD_SPRING_NUMBERS];
-        gather_corner<PD_SPRING_NUMBERS, 1>(groups, positions, here, (size_t)(begin + i / PD_CORNER_LANES), (size_t)(i % PD_CORNER_LANES),
-                                            numbers, edge);
-        pd_spring_corner(1, edge, numbers, sum);
-    }
+    add_groups<spring_record>(sweep, PD_CORNERS_SPRING, positions, update, lane, lanes, sum);
 }
 
 static __device__ __forceinline__ void move_vertex(const pd_vertex_sweep &sweep, const pd_step_data &step, const pd_contact_sweep *contact,
                                                    const real *offset, int update, const real d[3], slot_position *positions) {
-    slot_position *here = positions + sweep.slots[update], moved = *here;
-    for (int c = 0; c < 3; c++) moved.c[c] = pd_vertex_update_moved(&step, contact, offset, sweep.vertices[update], c, moved.c[c], d[c]);
+    const pd_update &own = sweep.updates[update];
+    slot_position *here = positions + own.slot, moved = *here;
+    for (int c = 0; c < 3; c++) moved.c[c] = pd_vertex_update_moved(&step, contact, offset, own.vertex, c, moved.c[c], d[c]);
     *here = moved;
-}
-
-static __device__ __forceinline__ void write_direction(const pd_vertex_sweep &sweep, int update, const real d[3], real *direction) {
-    for (int c = 0; c < 3; c++) direction[3 * (size_t)sweep.vertices[update] + (size_t)c] = d[c];
-}
-
-/* Updates with groups of neo-Hookean corners and nothing else. */
-template <int T>
-static __global__ void __launch_bounds__(PD_THREADS)
-    group_update_kernel(const __grid_constant__ pd_model model, const __grid_constant__ pd_vertex_sweep sweep,
-                        const __grid_constant__ pd_step_data step, pd_sweep_step kind, int in_place, int begin, int end, const real *offset,
-                        slot_position *positions, real *direction) {
-    const int update = begin + (int)(blockIdx.x * (PD_THREADS / T) + threadIdx.x / T), lane = (int)threadIdx.x % T;
-    real sum[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, d[3];
-    if (update < end) add_neo_hookean(sweep, positions, update, lane, T, sum);
-    for (int shift = T / 2; shift > 0; shift /= 2) // every thread gets the same bits: a + b is b + a
-        for (int i = 0; i < 9; i++) sum[i] += __shfl_xor_sync(0xffffffffu, sum[i], shift);
-    if (update >= end) return;
-    pd_vertex_update_step(&model, &sweep, &step, kind, NULL, offset, update, lane, T, sum, d);
-    if (lane > 0) return;
-    if (in_place) move_vertex(sweep, step, NULL, offset, update, d, positions);
-    write_direction(sweep, update, d, direction);
-}
-
-/* Updates with groups of corners of ARAP and co-rotated tets and nothing else. The number of lanes is no constant: one kernel for all.
- * In double ptxas would spill 40 bytes to reach 128 registers, were it not told that one block is enough. */
-static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(float) ? 3 : 1)
-    rotated_update_kernel(const __grid_constant__ pd_model model, const __grid_constant__ pd_vertex_sweep sweep,
-                          const __grid_constant__ pd_step_data step, pd_sweep_step kind, int in_place, int lanes, int begin, int end,
-                          const real *offset, slot_position *positions, real *direction) {
-    const unsigned per_block = PD_THREADS / (unsigned)lanes;
-    const int update = begin + (int)(blockIdx.x * per_block + threadIdx.x / (unsigned)lanes), lane = (int)(threadIdx.x % (unsigned)lanes);
-    real sum[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, d[3];
-    if (update < end) add_rotated(sweep, positions, update, lane, lanes, sum);
-    for (int shift = lanes / 2; shift > 0; shift /= 2)
-        for (int i = 0; i < 9; i++) sum[i] += __shfl_xor_sync(0xffffffffu, sum[i], shift);
-    if (update >= end) return;
-    pd_vertex_update_step(&model, &sweep, &step, kind, NULL, offset, update, lane, lanes, sum, d);
-    if (lane > 0) return;
-    if (in_place) move_vertex(sweep, step, NULL, offset, update, d, positions);
-    write_direction(sweep, update, d, direction);
 }
 
 /* Updates with corners of any kind, and with a line search. ptxas compiles the functions of the elements anew for every kernel that calls
@@ -190,7 +276,8 @@ static __global__ void __launch_bounds__(PD_THREADS)
     const int update = begin + (int)(blockIdx.x * per_block + threadIdx.x / (unsigned)lanes), lane = (int)(threadIdx.x % (unsigned)lanes);
     real sum[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, d[3];
     if (update < end) {
-        if (sweep.groups[PD_CORNERS_NEO_HOOKEAN].start) add_neo_hookean(sweep, positions, update, lane, lanes, sum);
+        if (sweep.groups[PD_CORNERS_NEO_HOOKEAN].start)
+            add_groups<neo_hookean_record>(sweep, PD_CORNERS_NEO_HOOKEAN, positions, update, lane, lanes, sum);
         if (sweep.groups[PD_CORNERS_ROTATED].start) call_rotated(sweep, positions, update, lane, lanes, sum);
         if (sweep.groups[PD_CORNERS_STVK_TRIANGLE].start) call_stvk(sweep, positions, update, lane, lanes, sum);
         if (sweep.groups[PD_CORNERS_SPRING].start) call_springs(sweep, positions, update, lane, lanes, sum);
@@ -206,7 +293,7 @@ static __global__ void __launch_bounds__(PD_THREADS)
                                 d);
     if (lane > 0) return;
     if (!search && in_place) move_vertex(sweep, step, contact, offset, update, d, positions);
-    write_direction(sweep, update, d, direction);
+    for (int c = 0; c < 3; c++) direction[3 * (size_t)sweep.updates[update].vertex + (size_t)c] = d[c];
 }
 
 static __global__ void commit_kernel(const __grid_constant__ pd_vertex_sweep sweep, const __grid_constant__ pd_contact_sweep contact,
@@ -220,7 +307,7 @@ static unsigned update_blocks(int updates, int lanes) { return pd_thread_blocks(
 pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
                             pd_sweep_step kind, int in_place, const pd_contact_sweep *contact, const real *x, const real *offset,
                             real *positions, real *direction) {
-    const int lanes = sweep->update_threads > 0 ? sweep->update_threads : PD_CORNER_LANES;
+    const int lanes = sweep->update_threads > 0 ? sweep->update_threads : LANES;
     const pd_contact_sweep touched = contact ? *contact : pd_contact_sweep{};
     slot_position *slots = (slot_position *)positions;
     auto groups = group_update_kernel<8>;
@@ -228,6 +315,8 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
     if (lanes == 4) groups = group_update_kernel<4>;
     if (lanes == 16) groups = group_update_kernel<16>;
     if (lanes == 32) groups = group_update_kernel<32>;
+    auto rotated = lanes == 1 ? rotated_update_kernel<3> : rotated_update_kernel<1>;
+    family_sweep family = {sweep->updates, NULL, model->subspace, *step, offset, slots, direction, kind, in_place, 0, 0};
 
     PD_LAUNCH(context, gather_kernel, model->n_vertices, model->n_vertices, sweep->order, x, slots);
     for (int colour = 0; colour < sweep->n_colours; colour++) {
@@ -235,10 +324,10 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
         const int first = sweep->colour_start[colour], last = sweep->colour_start[colour + 1];
         const bool by_kind = kind != PD_SWEEP_SEARCH && !contact; // the others need what only the kernel for all kinds has
         const int plain = by_kind ? ends[PD_UPDATES_NEO_HOOKEAN] : first, grouped = by_kind ? ends[PD_UPDATES_ROTATED] : first;
-        PD_LAUNCH_BLOCKS(context, groups, update_blocks(plain - first, lanes), *model, *sweep, *step, kind, in_place, first, plain, offset,
-                         slots, direction);
-        PD_LAUNCH_BLOCKS(context, rotated_update_kernel, update_blocks(grouped - plain, lanes), *model, *sweep, *step, kind, in_place,
-                         lanes, plain, grouped, offset, slots, direction);
+        family.records = sweep->groups[PD_CORNERS_NEO_HOOKEAN].records, family.begin = first, family.end = plain;
+        PD_LAUNCH_OVERLAPPING(context, groups, update_blocks(plain - first, lanes), family);
+        family.records = sweep->groups[PD_CORNERS_ROTATED].records, family.begin = plain, family.end = grouped;
+        PD_LAUNCH_OVERLAPPING(context, rotated, update_blocks(grouped - plain, lanes), family, lanes);
         PD_LAUNCH_BLOCKS(context, corner_update_kernel, update_blocks(last - grouped, lanes), *model, *sweep, *step, touched, kind,
                          in_place, lanes, grouped, last, offset, slots, direction);
         if (contact && in_place) PD_LAUNCH(context, commit_kernel, last - first, *sweep, touched, direction, first, last);

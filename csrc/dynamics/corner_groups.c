@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Of each family: the other vertices and the numbers of a corner. */
 static const struct {
@@ -19,13 +20,12 @@ static const struct {
 enum { PIECE = 1 << 17, MOST_NUMBERS = PD_ROTATED_NUMBERS }; /* updates; numbers of a corner of any family */
 
 void pd_corner_groups_destroy(pd_vertex_sweep *sweep, pd_context *context) {
-    void *memory[] = {sweep->diagonal,         sweep->corner_start,     sweep->corners,
+    void *memory[] = {sweep->updates,          sweep->corner_start,     sweep->corners,
                       sweep->neighbours.start, sweep->neighbours.slots, sweep->neighbours.weights};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
     for (int f = 0; f < PD_CORNER_FAMILIES; f++) {
         pd_memory_destroy(context, sweep->groups[f].start);
-        pd_memory_destroy(context, sweep->groups[f].slots);
-        pd_memory_destroy(context, sweep->groups[f].numbers);
+        pd_memory_destroy(context, sweep->groups[f].records);
     }
 }
 
@@ -120,18 +120,19 @@ static int other_corner(int family, int corner, int j) {
 typedef struct group_list {
     int *start;   /* [n+1] */
     size_t first; /* of the piece */
-    size_t most;  /* lanes of a piece */
-    int *slots;
-    real *numbers;
+    size_t most;  /* groups of a piece */
+    char *records;
 } group_list;
 
 typedef struct corner_lists {
     int *corner_start;   /* [n+1] */
     size_t first_corner; /* of the piece */
     int *corners;
-    real *diagonal; /* [n] of all updates */
+    pd_update *updates; /* [n] all */
     group_list groups[PD_CORNER_FAMILIES];
 } corner_lists;
+
+static size_t group_bytes(int family) { return pd_corner_group_bytes(layout[family].numbers, layout[family].others, pd_corner_lanes()); }
 
 static size_t piece_end(const pd_sweep_order *order, size_t first) {
     return first + PIECE < (size_t)order->n ? first + PIECE : (size_t)order->n;
@@ -140,6 +141,7 @@ static size_t piece_end(const pd_sweep_order *order, size_t first) {
 /* How many corners and groups each update has. */
 static void count_corners(const pd_sweep_order *order, corner_lists *lists) {
     const pd_problem *self = order->problem;
+    int width = pd_corner_lanes();
 #pragma omp parallel for num_threads(pd_team(pd_context_threads(self->context), order->n, 100)) schedule(static)
     for (int t = 0; t < order->n; t++) {
         int vertex = order->vertices[t], lanes[PD_CORNER_FAMILIES + 1] = {0}, others = 0;
@@ -153,7 +155,7 @@ static void count_corners(const pd_sweep_order *order, corner_lists *lists) {
                 others++;
         }
         lists->corner_start[t + 1] = others;
-        for (int f = 0; f < PD_CORNER_FAMILIES; f++) lists->groups[f].start[t + 1] = (lanes[f] + PD_CORNER_LANES - 1) / PD_CORNER_LANES;
+        for (int f = 0; f < PD_CORNER_FAMILIES; f++) lists->groups[f].start[t + 1] = (lanes[f] + width - 1) / width;
     }
     for (size_t t = 0; t < (size_t)order->n; t++) { // no sum exceeds the number of corners, which is an int
         lists->corner_start[t + 1] += lists->corner_start[t];
@@ -161,23 +163,38 @@ static void count_corners(const pd_sweep_order *order, corner_lists *lists) {
     }
 }
 
+/* The numbers of a group, and its slots behind them. */
+static real *numbers_of(const group_list *list, int family, size_t group) { return (real *)(list->records + group * group_bytes(family)); }
+
+static int *slots_of(const group_list *list, int family, size_t group) {
+    return (int *)(numbers_of(list, family, group) + (size_t)layout[family].numbers * (size_t)pd_corner_lanes());
+}
+
 /* An unused lane reads the vertex itself and multiplies it by zero. */
-static void clear_groups(group_list *list, int family, int slot, size_t lane, size_t end) {
-    size_t others = (size_t)layout[family].others, count = (size_t)layout[family].numbers;
-    for (size_t i = lane * others; i < end * others; i++) list->slots[i] = slot;
-    for (size_t i = lane * count; i < end * count; i++) list->numbers[i] = 0;
+static void clear_groups(group_list *list, int family, int slot, size_t group, size_t end) {
+    size_t slots = (size_t)layout[family].others * (size_t)pd_corner_lanes();
+    for (; group < end; group++) {
+        memset(numbers_of(list, family, group), 0, group_bytes(family));
+        for (size_t i = 0; i < slots; i++) slots_of(list, family, group)[i] = slot;
+    }
+}
+
+/* The one family that an update of a kind has corners of, -1: any. */
+static int family_of(const pd_sweep_order *order, int t) {
+    return order->kinds[t] == PD_UPDATES_NEO_HOOKEAN ? PD_CORNERS_NEO_HOOKEAN
+           : order->kinds[t] == PD_UPDATES_ROTATED   ? PD_CORNERS_ROTATED
+                                                     : -1;
 }
 
 static void list_update(const pd_sweep_order *order, corner_lists *lists, double inverse_h2, int t) {
     const pd_problem *self = order->problem;
     int vertex = order->vertices[t];
     int *corners = lists->corners + 2 * ((size_t)lists->corner_start[t] - lists->first_corner);
-    size_t lanes[PD_CORNER_FAMILIES];
+    int lanes[PD_CORNER_FAMILIES] = {0}, width = pd_corner_lanes(), only = family_of(order, t);
     double constant = self->masses[vertex] * inverse_h2;
     for (int f = 0; f < PD_CORNER_FAMILIES; f++) {
         group_list *list = &lists->groups[f];
-        lanes[f] = ((size_t)list->start[t] - list->first) * PD_CORNER_LANES;
-        clear_groups(list, f, order->slots[t], lanes[f], ((size_t)list->start[t + 1] - list->first) * PD_CORNER_LANES);
+        clear_groups(list, f, order->slots[t], (size_t)list->start[t] - list->first, (size_t)list->start[t + 1] - list->first);
     }
     for (int s = self->corners->start[vertex]; s < self->corners->start[vertex + 1]; s++) {
         int element, position;
@@ -195,49 +212,44 @@ static void list_update(const pd_sweep_order *order, corner_lists *lists, double
         double values[MOST_NUMBERS];
         constant += corner_numbers(set, family, element, position, values);
         int k = pd_kind_shape_of(set->kind).vertices;
-        size_t group = lanes[family] / PD_CORNER_LANES, l = lanes[family] % PD_CORNER_LANES;
-        size_t others = (size_t)layout[family].others, count = (size_t)layout[family].numbers;
-        for (size_t j = 0; j < others; j++)
-            lists->groups[family].slots[(group * others + j) * PD_CORNER_LANES + l] =
-                order->slot_of[set->vertices[(size_t)k * (size_t)element + (size_t)other_corner(family, position, (int)j)]];
-        for (size_t j = 0; j < count; j++) lists->groups[family].numbers[(group * count + j) * PD_CORNER_LANES + l] = (real)values[j];
+        const group_list *list = &lists->groups[family];
+        size_t group = (size_t)list->start[t] - list->first + (size_t)(lanes[family] / width), l = (size_t)(lanes[family] % width);
+        for (int j = 0; j < layout[family].others; j++)
+            slots_of(list, family, group)[(size_t)(j * width) + l] =
+                order->slot_of[set->vertices[(size_t)k * (size_t)element + (size_t)other_corner(family, position, j)]];
+        for (int j = 0; j < layout[family].numbers; j++) numbers_of(list, family, group)[(size_t)(j * width) + l] = (real)values[j];
         lanes[family]++;
     }
-    lists->diagonal[t] = (real)constant;
+    lists->updates[t] = (pd_update){.vertex = vertex,
+                                    .slot = order->slots[t],
+                                    .first = only < 0 ? 0 : lists->groups[only].start[t],
+                                    .end = only < 0 ? 0 : lists->groups[only].start[t + 1],
+                                    .diagonal = (real)constant,
+                                    .mass = (real)self->masses[vertex]};
 }
 
 /* Host memory for the groups of a piece, backend memory for all. */
 static pd_status make_groups(const pd_sweep_order *order, group_list *list, pd_corner_groups *out, int family) {
     const pd_problem *self = order->problem;
-    size_t others = (size_t)layout[family].others, count = (size_t)layout[family].numbers;
     pd_status status = PD_OK;
-    size_t n = (size_t)order->n, lanes = (size_t)list->start[n] * PD_CORNER_LANES;
+    size_t n = (size_t)order->n, groups = (size_t)list->start[n];
     for (size_t first = 0; first < n; first += PIECE) {
-        size_t here = (size_t)(list->start[piece_end(order, first)] - list->start[first]) * PD_CORNER_LANES;
+        size_t here = (size_t)(list->start[piece_end(order, first)] - list->start[first]);
         if (here > list->most) list->most = here;
     }
-    if (lanes == 0) return PD_OK;
-    list->slots = malloc(list->most * others * sizeof(int));
-    list->numbers = malloc(list->most * count * sizeof(real));
-    if (!list->slots || !list->numbers)
-        return pd_fail(self->error, PD_ERROR_MEMORY, "out of memory for a sweep over %d vertices", order->n);
-    PD_TRY(pd_memory_create(self->context, (void **)&out->slots, lanes * others * sizeof(int)));
-    PD_TRY(pd_memory_create(self->context, (void **)&out->numbers, lanes * count * sizeof(real)));
+    if (groups == 0) return PD_OK;
+    list->records = malloc(list->most * group_bytes(family));
+    if (!list->records) return pd_fail(self->error, PD_ERROR_MEMORY, "out of memory for a sweep over %d vertices", order->n);
+    PD_TRY(pd_memory_create(self->context, (void **)&out->records, groups * group_bytes(family)));
     PD_TRY(pd_upload(self->context, (void **)&out->start, list->start, (n + 1) * sizeof(int)));
 done:
     return status;
 }
 
 static pd_status upload_groups(const pd_sweep_order *order, const group_list *list, pd_corner_groups *out, int family, size_t end) {
-    pd_context *context = order->problem->context;
-    pd_status status = PD_OK;
-    size_t from = list->first * PD_CORNER_LANES, lanes = ((size_t)list->start[end] - list->first) * PD_CORNER_LANES;
-    size_t others = (size_t)layout[family].others, of = (size_t)layout[family].numbers;
-    if (lanes == 0) return PD_OK;
-    PD_TRY(pd_memory_upload(context, out->slots + others * from, list->slots, lanes * others * sizeof(int)));
-    PD_TRY(pd_memory_upload(context, out->numbers + of * from, list->numbers, lanes * of * sizeof(real)));
-done:
-    return status;
+    size_t bytes = group_bytes(family), groups = (size_t)list->start[end] - list->first;
+    if (groups == 0) return PD_OK;
+    return pd_memory_upload(order->problem->context, out->records + bytes * list->first, list->records, bytes * groups);
 }
 
 pd_status pd_corner_groups_create(const pd_sweep_order *order, pd_vertex_sweep *out) {
@@ -246,8 +258,8 @@ pd_status pd_corner_groups_create(const pd_sweep_order *order, pd_vertex_sweep *
     pd_status status = PD_OK;
     size_t n = (size_t)order->n, most_corners = 0;
     double inverse_h2 = self->h > 0 ? 1.0 / (self->h * self->h) : 0.0;
-    corner_lists lists = {.corner_start = calloc(n + 1, sizeof(int)), .diagonal = malloc(n * sizeof(real) + 1)};
-    if (!lists.corner_start || !lists.diagonal) goto memory;
+    corner_lists lists = {.corner_start = calloc(n + 1, sizeof(int)), .updates = malloc(n * sizeof *lists.updates + 1)};
+    if (!lists.corner_start || !lists.updates) goto memory;
     for (int f = 0; f < PD_CORNER_FAMILIES; f++)
         if (!(lists.groups[f].start = calloc(n + 1, sizeof(int)))) goto memory;
     count_corners(order, &lists);
@@ -272,18 +284,17 @@ pd_status pd_corner_groups_create(const pd_sweep_order *order, pd_vertex_sweep *
     }
     out->n_corners = lists.corner_start[n];
     PD_TRY(pd_upload(context, (void **)&out->corner_start, lists.corner_start, (n + 1) * sizeof(int)));
-    PD_TRY(pd_upload(context, (void **)&out->diagonal, lists.diagonal, n * sizeof(real)));
+    PD_TRY(pd_upload(context, (void **)&out->updates, lists.updates, n * sizeof *lists.updates));
     goto done;
 memory:
     status = pd_fail(self->error, PD_ERROR_MEMORY, "out of memory for a sweep over %d vertices", order->n);
 done:
     free(lists.corner_start);
     free(lists.corners);
-    free(lists.diagonal);
+    free(lists.updates);
     for (int f = 0; f < PD_CORNER_FAMILIES; f++) {
         free(lists.groups[f].start);
-        free(lists.groups[f].slots);
-        free(lists.groups[f].numbers);
+        free(lists.groups[f].records);
     }
     return status;
 }

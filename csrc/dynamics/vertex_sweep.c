@@ -13,7 +13,7 @@
 #include <string.h>
 
 void pd_vertex_sweep_destroy(pd_vertex_sweep *sweep, pd_context *context) {
-    void *memory[] = {sweep->order, sweep->vertices, sweep->slots, sweep->may_touch, sweep->colours};
+    void *memory[] = {sweep->order, sweep->may_touch, sweep->colours};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
     for (int k = 0; k < PD_KIND_COUNT; k++) pd_memory_destroy(context, sweep->corner_slots[k]);
     pd_corner_groups_destroy(sweep, context);
@@ -28,6 +28,7 @@ typedef struct builder {
     int n;                 /* updates */
     int *order, *slot_of;  /* [n_vertices] */
     int *vertices, *slots; /* [n] */
+    unsigned char *kinds;  /* [n] pd_update_kind */
     int *colour_start, *kind_end;
 } builder;
 
@@ -36,6 +37,7 @@ static void builder_free(builder *b) {
     free(b->slot_of);
     free(b->vertices);
     free(b->slots);
+    free(b->kinds);
     free(b->colour_start);
     free(b->kind_end);
 }
@@ -85,6 +87,7 @@ static pd_status sort_updates(builder *b, pd_vertex_sweep *out, const int *colou
         int update = next[part_of[vertex]]++;
         b->vertices[update] = vertex;
         b->slots[update] = slot;
+        b->kinds[update] = (unsigned char)(part_of[vertex] % PD_UPDATE_KINDS);
     }
     free(part_of);
     free(next);
@@ -187,7 +190,8 @@ pd_status pd_vertex_sweep_create(pd_vertex_sweep *out, const pd_problem *problem
     b.slot_of = malloc(n * sizeof(int) + 1);
     b.vertices = malloc(n * sizeof(int) + 1);
     b.slots = malloc(n * sizeof(int) + 1);
-    if (!b.order || !b.slot_of || !b.vertices || !b.slots) {
+    b.kinds = malloc(n + 1);
+    if (!b.order || !b.slot_of || !b.vertices || !b.slots || !b.kinds) {
         status = pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for a sweep over %zu vertices", n);
         goto done;
     }
@@ -195,14 +199,12 @@ pd_status pd_vertex_sweep_create(pd_vertex_sweep *out, const pd_problem *problem
     PD_TRY(pd_breadth_first_order(b.order, (int)n, problem->sets, problem->corners, problem->error));
     for (size_t slot = 0; slot < n; slot++) b.slot_of[b.order[slot]] = (int)slot;
     PD_TRY(sort_updates(&b, out, colours, grouped));
-    pd_sweep_order sweep_order = {problem, b.n, grouped, b.vertices, b.slots, b.slot_of};
+    pd_sweep_order sweep_order = {problem, b.n, grouped, b.vertices, b.slots, b.kinds, b.slot_of};
     PD_TRY(pd_corner_groups_create(&sweep_order, out));
     PD_TRY(pd_neighbour_rows_create(&sweep_order, out));
     PD_TRY(number_elements(&b, out, grouped));
     if (problem->contact) PD_TRY(describe_contact(&b, out, colours));
     PD_TRY(pd_upload(problem->context, (void **)&out->order, b.order, n * sizeof(int)));
-    PD_TRY(pd_upload(problem->context, (void **)&out->vertices, b.vertices, (size_t)b.n * sizeof(int)));
-    PD_TRY(pd_upload(problem->context, (void **)&out->slots, b.slots, (size_t)b.n * sizeof(int)));
     out->colour_start = b.colour_start;
     out->kind_end = b.kind_end;
     b.colour_start = b.kind_end = NULL;

@@ -14,6 +14,9 @@
 #include "elements/table.h"
 #include "updates/time_step.h"
 
+#ifndef __cplusplus
+#include <stdalign.h>
+#endif
 #include <stddef.h>
 #include <stdint.h>
 
@@ -181,14 +184,21 @@ pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_d
 
 /* ---- sweeps over vertices ----------------------------------------------------------------------------------------------- */
 
-/* Corners of a family are stored in groups of as many, field by field, so that one vector instruction serves a group. */
-#define PD_CORNER_LANES 8
+/* Corners of a family are stored in groups of as many, field by field: as many as one vector instruction serves, or one, where each thread
+ * reads the record of a corner of its own. */
+int pd_corner_lanes(void);
 
 typedef struct pd_corner_groups {
-    int *start;    /* B [n+1] groups of each update; NULL where there are none */
-    int *slots;    /* B [groups,others,PD_CORNER_LANES] slots of the other vertices: of the opposite face of a tet, in turn of others */
-    real *numbers; /* B [groups,numbers of a corner,PD_CORNER_LANES], zero in unused lanes */
+    int *start; /* B [n+1] groups of each update; NULL where there are none */
+    /* B [groups], pd_corner_group_bytes each: numbers real [numbers of a corner,lanes], zero in unused lanes; slots int [others,lanes] of the
+     * other vertices: of the opposite face of a tet, in turn of others */
+    char *records;
 } pd_corner_groups;
+
+/* Filled up to transfers of 16 bytes; a single neo-Hookean corner in float is 32 bytes as it is. */
+static inline size_t pd_corner_group_bytes(int numbers, int others, int lanes) {
+    return ((size_t)lanes * ((size_t)numbers * sizeof(real) + (size_t)others * sizeof(int)) + 15) / 16 * 16;
+}
 
 /* What is linear in the positions: sum_j weights_j (x_j - x_i) over the neighbours j of each update is a part of its gradient. */
 typedef struct pd_sweep_neighbours {
@@ -201,6 +211,15 @@ typedef struct pd_sweep_neighbours {
  * anything else, which includes no corners at all. */
 typedef enum pd_update_kind { PD_UPDATES_NEO_HOOKEAN, PD_UPDATES_ROTATED, PD_UPDATES_MIXED, PD_UPDATE_KINDS } pd_update_kind;
 
+/* What an update reads of its own: 32 bytes, in float and in double. */
+typedef struct pd_update {
+    alignas(16) int vertex;
+    int slot;
+    int first, end; /* groups of the one family that its kind names; mixed: 0 */
+    real diagonal;  /* N/m: m/h^2 and what is constant of the blocks: of neo-Hookean corners, of neighbours */
+    real mass;      /* kg */
+} pd_update;
+
 /* The free vertices in the order of a sweep, with all that each of them needs of its elements. The positions of a sweep lie in a
  * buffer of their own, [n_vertices,4] with the fourth number unused, at slots where neighbours in the mesh are close together; the
  * updates of one kind in a colour go through the slots in ascending order. */
@@ -210,9 +229,8 @@ typedef struct pd_vertex_sweep {
     const int *colour_start;          /* H [n_colours+1] updates of each colour; its vertices share no element */
     const int *kind_end;              /* H [n_colours,PD_UPDATE_KINDS] in each colour, one kind after the other; the last is the colour's */
     int *order;                       /* B [n_vertices] vertex at each slot */
-    int *vertices, *slots;            /* B [n] vertex and slot of each update */
+    pd_update *updates;               /* B [n] */
     unsigned char *may_touch;         /* B [n] 0: contact has nothing to say to this update; NULL without contact */
-    real *diagonal;                   /* B [n] N/m: m/h^2 and what is constant of the blocks: of neo-Hookean corners, of neighbours */
     int *corner_slots[PD_KIND_COUNT]; /* B [elements,k] slots of the corners of each kind; NULL where all lie in groups */
     int n_corners;                    /* in the list of corners */
     int *corner_start;                /* B [n+1] */

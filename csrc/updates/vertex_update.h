@@ -80,7 +80,7 @@ PD_LANE_FUNCTION void pd_vertex_update_add_neighbours(const pd_vertex_sweep *swe
                                                       real sum[9]) {
     const pd_sweep_neighbours *neighbours = &sweep->neighbours;
     if (!neighbours->start) return;
-    const real *here = positions + PD_POSITION_STRIDE * (size_t)sweep->slots[update];
+    const real *here = positions + PD_POSITION_STRIDE * (size_t)sweep->updates[update].slot;
     real total[PD_POSITION_STRIDE] = {0};
     for (int s = neighbours->start[update] + lane; s < neighbours->start[update + 1]; s += lanes) {
         const real *other = positions + PD_POSITION_STRIDE * (size_t)neighbours->slots[s];
@@ -120,24 +120,26 @@ PD_UPDATE_FUNCTION double pd_vertex_update_energy(const pd_model *model, const p
 
 /* ---- one update ---------------------------------------------------------------------------------------------------------------- */
 
-/* sum [9] in: that of all an update's corners; adds inertia, or the load, and what is constant of the block. */
-PD_FUNCTION void pd_vertex_update_add_constant(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
-                                               const real *offset, int update, real sum[9]) {
-    int vertex = sweep->vertices[update];
-    real m = model->masses[vertex], inverse_h2 = (real)(step->inverse_h * step->inverse_h);
-    for (int c = 0; c < 3; c++)
-        sum[c] +=
-            step->inverse_h > 0 ? m * inverse_h2 * offset[3 * (size_t)vertex + (size_t)c] : -m * step->load[3 * (size_t)vertex + (size_t)c];
-    real *H = sum + 3;
-    H[0] += sweep->diagonal[update];
-    H[3] += sweep->diagonal[update];
-    H[5] += sweep->diagonal[update];
+/* The three numbers that the constant part of an update's gradient is made of: x - y, or where there is no inertia the load. */
+PD_FUNCTION const real *pd_vertex_update_drive(const pd_step_data *step, const real *offset, int vertex) {
+    return (step->inverse_h > 0 ? offset : step->load) + 3 * (size_t)vertex;
 }
 
-/* The step d of an update from its whole sum [9], and from that of what it touches (NULL: nothing). */
-PD_FUNCTION void pd_vertex_update_solve(const pd_model *model, pd_sweep_step kind, int vertex, real sum[9], real *touching, real d[3]) {
+/* sum [9] in: that of all an update's corners; adds inertia, or the load, and what is constant of the block.
+ *   drive [3]  of pd_vertex_update_drive */
+PD_FUNCTION void pd_vertex_update_add_constant(const pd_update *update, double inverse_h, const real *drive, real sum[9]) {
+    real m = update->mass, inverse_h2 = (real)(inverse_h * inverse_h);
+    for (int c = 0; c < 3; c++) sum[c] += inverse_h > 0 ? m * inverse_h2 * drive[c] : -m * drive[c];
+    real *H = sum + 3;
+    H[0] += update->diagonal;
+    H[3] += update->diagonal;
+    H[5] += update->diagonal;
+}
+
+/* The step d of an update from its whole sum [9], and from that of what it touches (NULL: nothing); subspaces [n,3,3] are the model's, or NULL. */
+PD_FUNCTION void pd_vertex_update_solve(const real *subspaces, pd_sweep_step kind, int vertex, real sum[9], real *touching, real d[3]) {
     real *gradient = sum, *H = sum + 3;
-    const real *subspace = model->subspace ? model->subspace + 9 * (size_t)vertex : NULL;
+    const real *subspace = subspaces ? subspaces + 9 * (size_t)vertex : NULL;
     if (subspace) pd_vertex_restrict(subspace, H, gradient);
     if (subspace && touching) pd_vertex_restrict(subspace, touching + 3, touching);
     if (kind != PD_SWEEP_DIAGONAL) {
@@ -159,16 +161,16 @@ PD_FUNCTION void pd_vertex_update_solve(const pd_model *model, pd_sweep_step kin
 PD_UPDATE_INLINE void pd_vertex_update_step(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
                                             pd_sweep_step kind, const pd_contact_sweep *contact, const real *offset, int update, int lane,
                                             int lanes, real sum[9], real d[3]) {
-    int vertex = sweep->vertices[update];
+    int vertex = sweep->updates[update].vertex;
     real touching[9];
-    pd_vertex_update_add_constant(model, sweep, step, offset, update, sum);
+    pd_vertex_update_add_constant(sweep->updates + update, step->inverse_h, pd_vertex_update_drive(step, offset, vertex), sum);
     if (!pd_vertex_update_touches(contact, vertex)) {
-        pd_vertex_update_solve(model, kind, vertex, sum, NULL, d);
+        pd_vertex_update_solve(model->subspace, kind, vertex, sum, NULL, d);
         if (contact) pd_vertex_update_limit(contact, vertex, d);
         return;
     }
     double energy = pd_vertex_update_contact(model, sweep, contact, vertex, lane, lanes, touching);
-    pd_vertex_update_solve(model, kind, vertex, sum, touching, d);
+    pd_vertex_update_solve(model->subspace, kind, vertex, sum, touching, d);
     pd_vertex_update_limit(contact, vertex, d);
     if (kind != PD_SWEEP_SEARCH && !(contact->frozen.stiffness > 0)) // a penalty is a quadratic from one detection to the next
         pd_vertex_update_contact_search(model, sweep, contact, sum, touching, energy, vertex, lane, lanes, d);
@@ -184,7 +186,7 @@ PD_FUNCTION real pd_vertex_update_moved(const pd_step_data *step, const pd_conta
 
 /* The points follow the vertex of an update, which has one in a sweep; where it touches nothing, nobody asks. */
 PD_FUNCTION void pd_vertex_update_commit(const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, const real *direction, int update) {
-    int vertex = sweep->vertices[update];
+    int vertex = sweep->updates[update].vertex;
     if (!sweep->may_touch[update] || !pd_vertex_update_touches(contact, vertex)) return;
     const real *d = direction + 3 * (size_t)vertex;
     if (PD_UPDATE_CARRIES && contact->embedding.start) {
@@ -211,10 +213,10 @@ PD_FUNCTION real pd_vertex_update_stiffness(const real sum[9]) { return sum[3] +
 PD_UPDATE_FUNCTION void pd_vertex_update_search(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
                                                 const pd_contact_sweep *contact, const real *offset, real stiffness, real *positions,
                                                 int update, int lane, int lanes, real d[3]) {
-    int vertex = sweep->vertices[update];
-    real *here = positions + PD_POSITION_STRIDE * (size_t)sweep->slots[update];
+    int vertex = sweep->updates[update].vertex;
+    real *here = positions + PD_POSITION_STRIDE * (size_t)sweep->updates[update].slot;
     const real start[3] = {here[0], here[1], here[2]}, *o = offset + 3 * (size_t)vertex, *load = step->load + 3 * (size_t)vertex;
-    double m = (double)model->masses[vertex], inverse_h2 = step->inverse_h * step->inverse_h, magnitude, before, after;
+    double m = (double)sweep->updates[update].mass, inverse_h2 = step->inverse_h * step->inverse_h, magnitude, before, after;
     int touches = pd_vertex_update_touches(contact, vertex);
     before = pd_vertex_update_energy(model, sweep, step, positions, update, lane, lanes, &magnitude);
     if (touches) {

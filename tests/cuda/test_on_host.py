@@ -62,6 +62,13 @@ def test_nothing_runs_before_it_is_waited_for(run):
     assert (float(before), float(after)) == (0, sum(range(256)))
 
 
+def test_a_launch_that_overlaps_begins_before_the_one_before_it(run):
+    """If not, a kernel that reads too early what the launch before it writes is right here and wrong on a GPU."""
+    assert [float(word) for word in run("overlap").stdout.split()] == [0, 0, 0, 1, 0, 2]
+    assert "does not wait for the launch before" in run("overlap without a wait").stderr
+    assert "overlaps what is no launch" in run("overlap of a copy").stderr
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [("divergent", "a __syncthreads() that not all threads"), ("ended lane", "a lane that the mask of a shuffle names has ended")],

@@ -71,6 +71,10 @@ static inline void __syncthreads() { pd_on_host_barrier(); }
 static inline void __syncwarp(unsigned mask = 0xffffffffu) { pd_on_host_warp_barrier(mask); }
 static inline void __threadfence() {}
 
+/* In a launch that overlaps the one before it: everything up to here runs before that one does (pd_on_host_launch). */
+void cudaGridDependencySynchronize();
+static inline void cudaTriggerProgrammaticLaunchCompletion() {}
+
 /* A lane outside its segment of `width` lanes keeps its own value. */
 template <typename T> static inline T __shfl_sync(unsigned mask, T value, int from, int width = 32) {
     int lane = pd_on_host_lane(), begin = lane / width * width;
@@ -138,10 +142,15 @@ enum cudaError_t {
 enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed };
 enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
-enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16, cudaDevAttrCooperativeLaunch = 95, cudaDevAttrMaxSharedMemoryPerBlock = 8 };
-enum cudaLaunchAttributeID { cudaLaunchAttributeCooperative = 2 };
+enum cudaDeviceAttr {
+    cudaDevAttrMaxSharedMemoryPerBlock = 8,
+    cudaDevAttrMultiProcessorCount = 16,
+    cudaDevAttrComputeCapabilityMajor = 75,
+    cudaDevAttrCooperativeLaunch = 95
+};
+enum cudaLaunchAttributeID { cudaLaunchAttributeCooperative = 2, cudaLaunchAttributeProgrammaticStreamSerialization = 6 };
 union cudaLaunchAttributeValue {
-    int cooperative;
+    int cooperative, programmaticStreamSerializationAllowed;
 };
 struct cudaLaunchAttribute {
     cudaLaunchAttributeID id;

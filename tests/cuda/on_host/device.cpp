@@ -1,4 +1,6 @@
 /* The device of the stand-in runtime: memory, streams that run when somebody waits or record, and the fibers a kernel's threads are. */
+#include <memory> // before what takes __noinline__ for a word of its own
+
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
@@ -158,6 +160,7 @@ struct pd_on_host_stream {
     int number = current; // of its device
     pd_on_host_graph *capture = nullptr;
     bool invalid = false;
+    bool after_launch = false; // the last that was asked for is a kernel
     std::deque<std::function<void()>> waiting;
 };
 struct pd_on_host_event {
@@ -170,6 +173,7 @@ static std::set<cudaStream_t> streams;
 static cudaError_t submit(cudaStream_t stream, std::function<void()> work) {
     std::lock_guard<std::recursive_mutex> lock{device};
     if (stream && stream->number != current) return fail(cudaErrorInvalidResourceHandle);
+    if (stream) stream->after_launch = false;
     if (!stream)
         work();
     else if (stream->capture)
@@ -327,7 +331,12 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int number) {
     return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int) {
-    *value = attribute == cudaDevAttrMultiProcessorCount ? 3 : attribute == cudaDevAttrCooperativeLaunch ? 1 : 48 << 10;
+    switch (attribute) {
+    case cudaDevAttrMultiProcessorCount: *value = 3; break;
+    case cudaDevAttrComputeCapabilityMajor: *value = 9; break;
+    case cudaDevAttrCooperativeLaunch: *value = 1; break;
+    default: *value = 48 << 10;
+    }
     return cudaSuccess;
 }
 
@@ -339,7 +348,7 @@ dim3 blockDim, gridDim;
 extern "C" __attribute__((weak)) char __start_pd_shared[], __stop_pd_shared[]; // set by the linker: all shared variables
 
 enum { STACK = 256 << 10, WARP = 32, LARGEST_VALUE = 32, EVERY_LANE = -1 };
-enum Wait { RUNS, ENDED, AT_BARRIER, AT_WARP, AT_GRID };
+enum Wait { RUNS, ENDED, AT_BARRIER, AT_WARP, AT_GRID, AT_LAUNCH };
 
 struct Context {
     ucontext_t first; // until it runs for the first time
@@ -452,6 +461,10 @@ static void wait_at(Wait what) {
 
 void pd_on_host_barrier() { wait_at(AT_BARRIER); }
 void pd_on_host_grid_barrier() { wait_at(AT_GRID); }
+static bool beginning; // of a launch that overlaps
+void cudaGridDependencySynchronize() {
+    if (beginning) wait_at(AT_LAUNCH);
+}
 int pd_on_host_lane() { return (int)(thread % WARP); }
 void pd_on_host_warp_barrier(unsigned mask) {
     char nothing;
@@ -589,12 +602,83 @@ static void run(const cudaLaunchConfig_t &config, bool cooperative, int number, 
     }
 }
 
+/* A launch that overlaps the one before it. All that may run before that one has ended does so before it begins, and of a row of such launches
+ * before the first begins: who reads what one of them writes reads what was there before. */
+struct Overlapping {
+    cudaLaunchConfig_t config;
+    int number;
+    std::function<void()> kernel;
+    std::vector<Block> blocks;
+
+    void here() {
+        body = &kernel;
+        gridDim = config.gridDim;
+        blockDim = config.blockDim;
+    }
+    void begin() {
+        Open open(number);
+        here();
+        beginning = true;
+        blocks.resize(config.gridDim.x);
+        for (unsigned k = 0; k < config.gridDim.x; k++) {
+            prepare(blocks[k], k, config.blockDim.x);
+            run_block(blocks[k]);
+            for (Thread &t : blocks[k].threads)
+                if (t.wait != AT_LAUNCH) die("a thread of an overlapping launch that does not wait for the launch before");
+        }
+        beginning = false;
+    }
+    void end() {
+        Open open(number);
+        count("launches");
+        here();
+        for (Block &b : blocks) {
+            for (Thread &t : b.threads) t.wait = RUNS;
+            run_block(b);
+        }
+        blocks.clear();
+    }
+};
+
+/* More threads than these are not made to wait, but run when the launch before has ended. */
+enum { MOST_BEGUN = 4096 };
+
+static cudaError_t overlap(const cudaLaunchConfig_t &config, int number, std::function<void()> kernel) {
+    std::lock_guard<std::recursive_mutex> lock{device};
+    if (!config.stream || !config.stream->after_launch) die("a launch that overlaps what is no launch");
+    auto it = std::make_shared<Overlapping>(Overlapping{config, number, std::move(kernel), {}});
+    pd_on_host_graph *capture = config.stream->capture;
+    std::function<void()> before, *last = nullptr;
+    if (capture && !capture->work.empty()) last = &capture->work.back();
+    if (!capture && !config.stream->waiting.empty()) last = &config.stream->waiting.back();
+    if (last) before = std::exchange(*last, []() {}); // as many nodes as launches
+    cudaError_t code = submit(config.stream, [it, before]() {
+        static unsigned begun;
+        const unsigned threads = it->config.gridDim.x * it->config.blockDim.x;
+        const bool early = begun + threads <= MOST_BEGUN;
+        if (early) begun += threads, it->begin();
+        if (before) before();
+        if (!early)
+            run(it->config, false, it->number, it->kernel);
+        else
+            it->end(), begun -= threads;
+    });
+    config.stream->after_launch = true;
+    return code;
+}
+
 cudaError_t pd_on_host_launch(const cudaLaunchConfig_t &config, std::function<void()> kernel) {
-    bool cooperative = config.numAttrs > 0 && config.attrs[0].val.cooperative;
+    const cudaLaunchAttribute *attribute = config.numAttrs > 0 ? config.attrs : nullptr;
+    bool cooperative = attribute && attribute->id == cudaLaunchAttributeCooperative && attribute->val.cooperative;
+    bool overlaps = attribute && attribute->id == cudaLaunchAttributeProgrammaticStreamSerialization &&
+                    attribute->val.programmaticStreamSerializationAllowed;
     unsigned threads = config.blockDim.x;
     if (planned("launch")) return last_error;
     if (!config.gridDim.x || !threads || threads > 1024 || config.dynamicSmemBytes) return fail(cudaErrorInvalidConfiguration);
     if (cooperative && config.gridDim.x > 3) return fail(cudaErrorCooperativeLaunchTooLarge);
     const int number = config.stream ? config.stream->number : current;
-    return submit(config.stream, [config, cooperative, number, kernel]() { run(config, cooperative, number, kernel); });
+    if (overlaps) return overlap(config, number, std::move(kernel));
+    cudaError_t code = submit(config.stream, [config, cooperative, number, kernel]() { run(config, cooperative, number, kernel); });
+    if (config.stream) config.stream->after_launch = true;
+    return code;
 }

@@ -41,6 +41,16 @@ static __global__ void ended_lane_kernel(double *out) {
     out[threadIdx.x] = __shfl_xor_sync(0xffffffffu, (double)threadIdx.x, 1);
 }
 
+/* Adds 1 to a number, and says what it was before the wait and behind it. */
+static __global__ void follow_kernel(int waits, double *x, double *seen) {
+    double early = *x;
+    pd_let_next_begin();
+    if (waits) pd_wait_for_launch_before();
+    if (threadIdx.x > 0) return;
+    seen[0] = early, seen[1] = *x;
+    *x += 1;
+}
+
 static double *device_numbers(int n) {
     double *memory = nullptr, *numbers = new double[(size_t)n];
     for (int i = 0; i < n; i++) numbers[i] = i;
@@ -65,54 +75,64 @@ int main(int, char **arguments) {
     double *x = device_numbers(3 * PD_THREADS), *out = device_numbers(3 * PD_THREADS);
     cudaError_t code = cudaSuccess;
     if (!strcmp(name, "sum")) {
-        code = pd_launch(stream, false, 3, PD_THREADS, sum_kernel, 2 * PD_THREADS + 1, x, out);
+        code = pd_launch(stream, PD_LAUNCH_ORDINARY, 3, PD_THREADS, sum_kernel, 2 * PD_THREADS + 1, x, out);
         print(out, 6);
     } else if (!strcmp(name, "turn")) {
-        code = pd_launch(stream, true, 3, PD_THREADS, turn_kernel, 3 * PD_THREADS, x);
+        code = pd_launch(stream, PD_LAUNCH_AT_ONCE, 3, PD_THREADS, turn_kernel, 3 * PD_THREADS, x);
         print(x, 4);
     } else if (!strcmp(name, "turn without cooperation"))
-        code = pd_launch(stream, false, 3, PD_THREADS, turn_kernel, 3 * PD_THREADS, x);
+        code = pd_launch(stream, PD_LAUNCH_ORDINARY, 3, PD_THREADS, turn_kernel, 3 * PD_THREADS, x);
     else if (!strcmp(name, "turn too large"))
-        code = pd_launch(stream, true, 4, PD_THREADS, turn_kernel, 3 * PD_THREADS, x);
+        code = pd_launch(stream, PD_LAUNCH_AT_ONCE, 4, PD_THREADS, turn_kernel, 3 * PD_THREADS, x);
     else if (!strcmp(name, "graph")) {
         cudaGraph_t graph;
         cudaGraphExec_t ready;
         cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
-        pd_launch(stream, true, 3, PD_THREADS, turn_kernel, 3 * PD_THREADS, x);
+        pd_launch(stream, PD_LAUNCH_AT_ONCE, 3, PD_THREADS, turn_kernel, 3 * PD_THREADS, x);
         cudaStreamEndCapture(stream, &graph);
         print(x, 4);
         cudaGraphInstantiate(&ready, graph);
         cudaGraphLaunch(ready, stream);
         cudaGraphLaunch(ready, stream);
         print(x, 4);
+    } else if (!strcmp(name, "overlap")) {
+        code = pd_launch(stream, PD_LAUNCH_ORDINARY, 1, PD_THREADS, follow_kernel, 1, x, out);
+        for (int k = 1; k < 3; k++) code = pd_launch(stream, PD_LAUNCH_EARLY, 1, PD_THREADS, follow_kernel, 1, x, out + 2 * k);
+        print(out, 6);
+    } else if (!strcmp(name, "overlap without a wait")) {
+        code = pd_launch(stream, PD_LAUNCH_ORDINARY, 1, PD_THREADS, follow_kernel, 1, x, out);
+        code = pd_launch(stream, PD_LAUNCH_EARLY, 1, PD_THREADS, follow_kernel, 0, x, out);
+    } else if (!strcmp(name, "overlap of a copy")) {
+        cudaMemcpyAsync(out, x, sizeof *x, cudaMemcpyDeviceToDevice, stream);
+        code = pd_launch(stream, PD_LAUNCH_EARLY, 1, PD_THREADS, follow_kernel, 1, x, out);
     } else if (!strcmp(name, "too early")) {
         double first[2] = {0, 0};
         for (double &number : first) {
-            code = pd_launch(stream, false, 3, PD_THREADS, sum_kernel, 2 * PD_THREADS + 1, x, out);
+            code = pd_launch(stream, PD_LAUNCH_ORDINARY, 3, PD_THREADS, sum_kernel, 2 * PD_THREADS + 1, x, out);
             cudaMemcpyAsync(&number, out, sizeof number, cudaMemcpyDeviceToHost, nullptr); // of another stream
             cudaStreamSynchronize(stream);
         }
         printf("%g %g", first[0], first[1]);
     } else if (!strcmp(name, "stream of another device")) {
         cudaSetDevice(1);
-        code = pd_launch(stream, false, 3, PD_THREADS, sum_kernel, 2 * PD_THREADS + 1, x, out);
+        code = pd_launch(stream, PD_LAUNCH_ORDINARY, 3, PD_THREADS, sum_kernel, 2 * PD_THREADS + 1, x, out);
     } else if (!strcmp(name, "memory of another device")) {
         cudaStream_t other;
         cudaSetDevice(1);
         cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
-        code = pd_launch(other, false, 3, PD_THREADS, sum_kernel, 2 * PD_THREADS + 1, x, out);
+        code = pd_launch(other, PD_LAUNCH_ORDINARY, 3, PD_THREADS, sum_kernel, 2 * PD_THREADS + 1, x, out);
         cudaStreamSynchronize(other);
     } else if (!strcmp(name, "copy in a capture")) {
         double host;
         cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
         code = cudaMemcpyAsync(&host, x, sizeof host, cudaMemcpyDeviceToHost, stream);
     } else if (!strcmp(name, "shared")) {
-        code = pd_launch(stream, false, 1, PD_THREADS, shared_kernel, out);
+        code = pd_launch(stream, PD_LAUNCH_ORDINARY, 1, PD_THREADS, shared_kernel, out);
         print(out, 2);
     } else if (!strcmp(name, "divergent"))
-        code = pd_launch(stream, false, 1, PD_THREADS, divergent_kernel, out);
+        code = pd_launch(stream, PD_LAUNCH_ORDINARY, 1, PD_THREADS, divergent_kernel, out);
     else if (!strcmp(name, "ended lane"))
-        code = pd_launch(stream, false, 1, PD_THREADS, ended_lane_kernel, out);
+        code = pd_launch(stream, PD_LAUNCH_ORDINARY, 1, PD_THREADS, ended_lane_kernel, out);
     else if (!strcmp(name, "host reads"))
         return (int)x[0];
     cudaStreamSynchronize(stream);
