@@ -72,6 +72,7 @@ def backend_calls(module):
         "versions": (),
         "use_device": (0,),
         "workspace_counts": (),
+        "direct_library": (),
         "loop_seconds": (),
         "element_batch": (kind, 1, x, rest, np.ones((2, 1), dtype), 1),
         "pair_closest": (2, x, 1),
@@ -262,7 +263,17 @@ def broad_phase_arguments(module, method=0):
 
 def broad_phase_calls(module, n):
     points = np.random.default_rng(1).random((6, 3)).astype(real_of(module))
-    return {"find": (points, points + real_of(module)(0.1), 0.1, True), "counts": (), "seconds": ()}
+    end = points + real_of(module)(0.1)
+    return {
+        "find": (points, end, 0.1, True),
+        "search": (points.copy(), end.copy(), 0.1, False),  # the second search; the next ones ask about its pairs
+        "pairs": (2,),
+        "earliest": (2, 0, 0.01),
+        "collisions": (2, 2, 0, 0.01),
+        "closest": (2, 3),
+        "counts": (),
+        "seconds": (),
+    }
 
 
 def proximity_arguments(module, weighted=False):

@@ -398,6 +398,8 @@ done:
 
 const pd_primitives *pd_broad_phase_primitives(const pd_broad_phase *phase, int kind) { return &phase->primitives[kind]; }
 
+long long pd_broad_phase_searches(const pd_broad_phase *phase) { return phase->counts.searches; }
+
 pd_broad_phase_counts pd_broad_phase_counted(const pd_broad_phase *phase) {
     pd_broad_phase_counts counts = phase->counts;
     counts.pair_capacity = phase->lists[VERTEX_TRIANGLE].buffer.capacity + phase->lists[EDGE_EDGE].buffer.capacity;

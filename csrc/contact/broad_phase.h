@@ -77,6 +77,9 @@ pd_status pd_broad_phase_told(pd_broad_phase *phase, size_t n[2], int *enough);
 /* Where the counts of the last search stand, B [1] each, and how many pairs there is room for. */
 void pd_broad_phase_room(const pd_broad_phase *phase, const uint64_t *found[2], size_t room[2]);
 
+/* How often it was searched so far: what lists hold is of the last one. */
+long long pd_broad_phase_searches(const pd_broad_phase *phase);
+
 pd_broad_phase_counts pd_broad_phase_counted(const pd_broad_phase *phase);
 
 /* Seconds of the last search by the device's clock: of the boxes and the structure, and of the pairs; 0 before the first. Waits for it. */

@@ -44,7 +44,7 @@ struct pd_broad_phase {
     pair_list lists[LISTS];
     findings *findings; /* B [1] */
     findings seen;      /* the same when the host last read it */
-    int searched;
+    int searched;       /* by pd_broad_phase_find, which leaves marks */
     pd_broad_phase_counts counts;
 };
 

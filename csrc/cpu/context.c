@@ -129,6 +129,24 @@ pd_status pd_memory_fetch(pd_context *context, void *target, const void *source,
     return pd_memory_copy(context, target, source, bytes);
 }
 
+pd_status pd_pinned_create(pd_context *context, void **out, size_t bytes) {
+    *out = malloc(bytes + 1);
+    return *out ? PD_OK : pd_fail(&context->error, PD_ERROR_MEMORY, "out of memory: %zu bytes asked for", bytes);
+}
+
+void pd_pinned_destroy(pd_context *context, void *memory) {
+    (void)context;
+    free(memory);
+}
+
+pd_status pd_memory_send(pd_context *context, void *target, const void *source, size_t bytes) {
+    return pd_memory_copy(context, target, source, bytes);
+}
+
+pd_status pd_memory_receive(pd_context *context, void *target, const void *source, size_t bytes) {
+    return pd_memory_copy(context, target, source, bytes);
+}
+
 int pd_fetches_at_once(const pd_context *context) {
     (void)context;
     return 1;

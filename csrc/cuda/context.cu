@@ -146,19 +146,50 @@ static pd_status copy(pd_context *context, void *target, const void *source, siz
     if (!bytes) return PD_OK;
     cudaError_t code = pd_device_use(context);
     if (code == cudaSuccess) code = cudaMemcpyAsync(target, source, bytes, kind, context->stream);
-    if (kind != cudaMemcpyDeviceToDevice) {
-        // host memory may be freed or read as soon as this returns
-        context->counts.waits++;
-        if (code == cudaSuccess) code = synchronise(context);
-    }
     return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, what);
 }
 
+/* Host memory that is not pinned may be freed or read as soon as this returns. */
+static pd_status copy_and_wait(pd_context *context, void *target, const void *source, size_t bytes, cudaMemcpyKind kind, const char *what) {
+    pd_status status = copy(context, target, source, bytes, kind, what);
+    if (!bytes) return status;
+    context->counts.waits++;
+    cudaError_t code = status ? cudaSuccess : synchronise(context);
+    return code == cudaSuccess ? status : pd_cuda_failure(context, code, what);
+}
+
 pd_status pd_memory_upload(pd_context *context, void *target, const void *source, size_t bytes) {
-    return copy(context, target, source, bytes, cudaMemcpyHostToDevice, "upload");
+    return copy_and_wait(context, target, source, bytes, cudaMemcpyHostToDevice, "upload");
 }
 
 pd_status pd_memory_download(pd_context *context, void *target, const void *source, size_t bytes) {
+    return copy_and_wait(context, target, source, bytes, cudaMemcpyDeviceToHost, "download");
+}
+
+pd_status pd_pinned_create(pd_context *context, void **out, size_t bytes) {
+    cudaError_t code = pd_device_use(context);
+    *out = NULL;
+    if (code == cudaSuccess) code = cudaMallocHost(out, bytes ? bytes : 1);
+    if (code == cudaSuccess) return PD_OK;
+    *out = NULL;
+    if (code != cudaErrorMemoryAllocation) return pd_cuda_failure(context, code, "pinned memory");
+    cudaGetLastError();
+    return pd_fail(&context->error, PD_ERROR_MEMORY, "out of pinned memory: %zu bytes asked for", bytes);
+}
+
+void pd_pinned_destroy(pd_context *context, void *memory) {
+    if (!memory) return;
+    pd_device_use(context);
+    synchronise(context);
+    cudaFreeHost(memory);
+    cudaGetLastError();
+}
+
+pd_status pd_memory_send(pd_context *context, void *target, const void *source, size_t bytes) {
+    return copy(context, target, source, bytes, cudaMemcpyHostToDevice, "upload");
+}
+
+pd_status pd_memory_receive(pd_context *context, void *target, const void *source, size_t bytes) {
     return copy(context, target, source, bytes, cudaMemcpyDeviceToHost, "download");
 }
 

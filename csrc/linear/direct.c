@@ -6,9 +6,13 @@
  * What is held on lines and in planes is eliminated too. With b_a the orthonormal directions that a vertex i may go along, three, two or one, the
  * unknowns are the coordinates u_a of d_i = sum u_a b_a, of all vertices together, and the entries of their matrix a_ij b_a . b_b. Between
  * vertices that are free, and where all is held along the axes, every other one is zero and left out: three times the entries of A, not nine. With 3x3 blocks on the diagonal
- * (pd_linear_couple) every vertex has three unknowns too, along the axes. */
+ * (pd_linear_couple) every vertex has three unknowns too, along the axes.
+ *
+ * Where the backend has a library for it (loops/sparse_loops.h) and every unknown is a vertex, the factor lies in its memory, and a solve neither copies
+ * a vector nor waits. All else is the host's. */
 #include "linear/factor.h"
 #include "linear/linear_method.h"
+#include "loops/sparse_loops.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,8 +24,9 @@ enum { COLUMNS_AT_ONCE = 4 };
 typedef struct pd_direct {
     pd_context *context;
     int n, width;
-    pd_factor factor; /* its unknowns: the free rows, or with what is held the coordinates along */
-    real *staging;    /* [n,width] */
+    pd_factor factor;           /* its unknowns: the free rows, or with what is held the coordinates along */
+    real *staging;              /* [n,width] */
+    pd_sparse_factor *resident; /* in backend memory, in the place of the host's; NULL: there is none */
 
     int *unknown_start; /* [n_free+1] the unknowns of each free row; NULL: nothing is held, and there are no blocks */
     double *directions; /* [unknowns,3] */
@@ -32,7 +37,7 @@ typedef struct pd_direct {
 
 static void destroy(void *memory, pd_context *context) {
     pd_direct *self = memory;
-    (void)context;
+    pd_sparse_factor_destroy(self->resident, context);
     pd_factor_destroy(&self->factor);
     free(self->staging);
     free(self->unknown_start);
@@ -157,6 +162,12 @@ static pd_upper_triangle triangle_of(const pd_direct *self) { return self->unkno
 static pd_status factorise(pd_direct *self, const pd_csr *A, const double *diagonal) {
     const triangle of = {self, A, diagonal};
     pd_error *error = pd_context_error(self->context);
+    if (self->resident) {
+        pd_status given = pd_factor_values(&self->factor, triangle_of(self), &of, error);
+        if (!given) given = pd_sparse_factor_refresh(self->context, self->resident, self->factor.values);
+        pd_factor_forget_values(&self->factor);
+        return given;
+    }
     if (!self->factor.cholesky) return PD_OK;
     pd_status status = pd_factor_refresh(&self->factor, triangle_of(self), &of, error);
     pd_factor_forget_values(&self->factor); // mostly there are no others
@@ -167,6 +178,18 @@ static pd_status factorise(pd_direct *self, const pd_csr *A, const double *diago
     error->vertex = self->factor.free_rows[f];
     return pd_fail(error, PD_ERROR_SINGULAR, "the matrix is not positive definite at row %d (in a simulation: is the body held?)",
                    error->vertex);
+}
+
+/* The analysis of the free block in backend memory. */
+static pd_status analyse_resident(pd_direct *self, const triangle *of) {
+    pd_factor *factor = &self->factor;
+    int *rows;
+    pd_status status = pd_factor_pattern(factor, factor->n_free, free_upper_triangle, of, &rows, pd_context_error(self->context));
+    if (!status)
+        status = pd_sparse_factor_create(&self->resident, self->context, factor->n_free, factor->column_start, rows, factor->free_rows,
+                                         self->width);
+    free(rows);
+    return status;
 }
 
 /* The blocks on the diagonal as they are now. */
@@ -200,7 +223,10 @@ static pd_status create(pd_direct **out, const pd_linear *linear, const double *
     if (linear->coupling) PD_TRY(download_coupling(self, linear->coupling));
     if (n_unknowns > 0) {
         const triangle of = {self, A, NULL};
-        PD_TRY(pd_factor_analyse(&self->factor, n_unknowns, 1, triangle_of(self), &of, error));
+        if (!joined && pd_sparse_factor_there())
+            PD_TRY(analyse_resident(self, &of));
+        else
+            PD_TRY(pd_factor_analyse(&self->factor, n_unknowns, 1, triangle_of(self), &of, error));
         PD_TRY(factorise(self, A, diagonal));
     }
 done:
@@ -232,6 +258,7 @@ static void solve_held(pd_direct *self) {
 
 static pd_status solve(pd_direct *self, const real *residual, real *direction) {
     size_t width = (size_t)self->width, bytes = (size_t)self->n * width * sizeof(real);
+    if (self->resident) return pd_sparse_factor_solve(self->context, self->resident, self->n, residual, direction);
     pd_status status = pd_memory_download(self->context, self->staging, residual, bytes);
     if (status) return status;
     if (self->unknown_start) solve_held(self);

@@ -38,28 +38,40 @@ static pd_status out_of_memory(const pd_factor *self, pd_error *error) {
     return pd_fail(error, PD_ERROR_MEMORY, "out of memory for a factor of %d rows", self->n_unknowns);
 }
 
-pd_status pd_factor_analyse(pd_factor *self, int n_unknowns, int block, pd_upper_triangle triangle, const void *owner, pd_error *error) {
-    if (self->cholesky) self->library->destroy(self->cholesky);
-    self->cholesky = NULL;
+pd_status pd_factor_pattern(pd_factor *self, int n_unknowns, pd_upper_triangle triangle, const void *owner, int **rows, pd_error *error) {
+    *rows = NULL;
     self->n_unknowns = n_unknowns;
     pd_factor_forget_values(self);
     int *column_start = realloc(self->column_start, ((size_t)n_unknowns + 1) * sizeof(int));
     if (!column_start) return out_of_memory(self, error);
     self->column_start = column_start;
     triangle(owner, column_start, NULL, NULL);
-    int *rows = malloc(((size_t)column_start[n_unknowns] + 1) * sizeof(int));
-    if (!rows) return out_of_memory(self, error);
-    triangle(owner, column_start, rows, NULL);
-    pd_status status = self->library->create(&self->cholesky, n_unknowns, column_start, rows, block, error);
+    *rows = malloc(((size_t)column_start[n_unknowns] + 1) * sizeof(int));
+    if (!*rows) return out_of_memory(self, error);
+    triangle(owner, column_start, *rows, NULL);
+    return PD_OK;
+}
+
+pd_status pd_factor_analyse(pd_factor *self, int n_unknowns, int block, pd_upper_triangle triangle, const void *owner, pd_error *error) {
+    int *rows;
+    if (self->cholesky) self->library->destroy(self->cholesky);
+    self->cholesky = NULL;
+    pd_status status = pd_factor_pattern(self, n_unknowns, triangle, owner, &rows, error);
+    if (!status) status = self->library->create(&self->cholesky, n_unknowns, self->column_start, rows, block, error);
     free(rows);
     return status;
 }
 
-pd_status pd_factor_refresh(pd_factor *self, pd_upper_triangle triangle, const void *owner, pd_error *error) {
+pd_status pd_factor_values(pd_factor *self, pd_upper_triangle triangle, const void *owner, pd_error *error) {
     if (!self->values) self->values = malloc(((size_t)self->column_start[self->n_unknowns] + 1) * sizeof(double));
     if (!self->values) return out_of_memory(self, error);
     triangle(owner, self->column_start, NULL, self->values);
-    return self->library->factor(self->cholesky, self->values, error);
+    return PD_OK;
+}
+
+pd_status pd_factor_refresh(pd_factor *self, pd_upper_triangle triangle, const void *owner, pd_error *error) {
+    pd_status status = pd_factor_values(self, triangle, owner, error);
+    return status ? status : self->library->factor(self->cholesky, self->values, error);
 }
 
 void pd_factor_solve(pd_factor *self, real *rows, size_t width, size_t first, size_t numbers, int columns, int threads) {

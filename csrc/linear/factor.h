@@ -31,6 +31,11 @@ pd_status pd_factor_create(pd_factor *self, const pd_cholesky_functions *library
                            pd_error *error);
 void pd_factor_destroy(pd_factor *self);
 
+/* column_start of n_unknowns rows, and *rows [column_start[n_unknowns]], which is the caller's to free; and the values of the moment. For who has a
+ * factor of his own. Errors: PD_ERROR_MEMORY. */
+pd_status pd_factor_pattern(pd_factor *self, int n_unknowns, pd_upper_triangle triangle, const void *owner, int **rows, pd_error *error);
+pd_status pd_factor_values(pd_factor *self, pd_upper_triangle triangle, const void *owner, pd_error *error);
+
 /* Takes the pattern of n_unknowns rows in groups of `block`; what was there is forgotten. Errors: those of pd_cholesky_functions. */
 pd_status pd_factor_analyse(pd_factor *self, int n_unknowns, int block, pd_upper_triangle triangle, const void *owner, pd_error *error);
 /* Factorises with the values of the moment. Errors: PD_ERROR_SINGULAR, error->vertex the row, or the block of rows. */

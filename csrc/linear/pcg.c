@@ -15,7 +15,7 @@ typedef struct pd_pcg {
     pd_preconditioner M;
     int owned;        /* whether its inverses are the solver's own */
     double *blocks;   /* B [n,3] the 3x3 blocks on the diagonal, the diagonal itself apart; NULL where M.block is 1 */
-    double *products; /* H [width] p.Ap */
+    double *products; /* H [4,width] the sums of the last iteration, once somebody has looked: p.Ap first, r.r last */
     pd_conjugate_gradients cg;
 } pd_pcg;
 
@@ -73,7 +73,7 @@ static pd_status prepare(pd_linear *self) {
     pd_status status = PD_OK;
     pd_pcg *method = self->memory;
     if (!method) method = self->memory = calloc(1, sizeof *method);
-    if (method && !method->products) method->products = malloc((size_t)self->width * sizeof(double));
+    if (method && !method->products) method->products = malloc(4 * (size_t)self->width * sizeof(double));
     if (block == 3) total = malloc(((size_t)n + 1) * sizeof(double));
     if (!method || !method->products || (block == 3 && !total)) {
         status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for conjugate gradients of %d rows", n);
@@ -121,7 +121,7 @@ static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, do
     if (self->projectors) PD_TRY(pd_project(context, self->A.n, self->projectors, self->current));
     // unseen, a direction of negative curvature is not gone along: alpha is 0 there. Only who waits for the device anyway looks at it
     if (!self->measured) goto done;
-    PD_TRY(pd_memory_download(context, method->products, self->scalars, (size_t)self->width * sizeof(double)));
+    PD_TRY(pd_memory_download(context, method->products, self->scalars, 4 * (size_t)self->width * sizeof(double)));
     for (int c = 0; c < self->width; c++)
         if (method->products[c] < 0.0)
             status = pd_fail(pd_context_error(context), PD_ERROR_SINGULAR,
@@ -131,15 +131,14 @@ done:
     return status;
 }
 
-/* The recurrence's r, not b - A x: they part only near the floor of the precision. */
+/* The recurrence's r, not b - A x: they part only near the floor of the precision. Looked at with the products, in one wait. */
 static pd_status residual_norm(pd_linear *self, double *norm) {
-    pd_pcg *method = self->memory;
+    const pd_pcg *method = self->memory;
     size_t width = (size_t)self->width;
-    pd_status status = pd_memory_download(self->context, method->products, self->scalars + 3 * width, width * sizeof(double));
     double square = 0.0;
-    for (size_t c = 0; c < width; c++) square += method->products[c];
+    for (size_t c = 0; c < width; c++) square += method->products[3 * width + c];
     *norm = sqrt(square);
-    return status;
+    return PD_OK;
 }
 
 const pd_linear_method pd_pcg_method = {.name = "PCG",

@@ -29,6 +29,7 @@ typedef struct pd_module_state {
     PyTypeObject *device_array_type;
     PyTypeObject *broad_phase_type;
     PyTypeObject *proximity_type;
+    PyTypeObject *results_type;
     int device;                            /* which one the module works on, by its number */
     pd_workspace workspace;                /* between two batches */
     double loop_seconds;                   /* of the last batch of pairs */

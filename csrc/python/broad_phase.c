@@ -109,6 +109,8 @@ static void broad_phase_dealloc(BroadPhaseObject *self) {
         pd_broad_phase_destroy(self->core);
         pd_memory_destroy(self->context, self->x_t0);
         pd_memory_destroy(self->context, self->x_t1);
+        pd_passage_destroy(&self->passage, self->context);
+        pd_found_pairs_destroy(&self->found, self->context);
         if (!self->simulation) pd_context_destroy(self->context);
     }
     Py_XDECREF((PyObject *)self->simulation);
@@ -117,44 +119,45 @@ static void broad_phase_dealloc(BroadPhaseObject *self) {
     Py_DECREF((PyObject *)type);
 }
 
-PyArrayObject *pd_pairs_array(BroadPhaseObject *self, const pd_pairs *list, pd_status *status) {
-    npy_intp shape[2] = {(npy_intp)list->n, 2};
-    PyArrayObject *rows = pd_array_out(NPY_INT32, 2, shape);
-    if (rows) *status = pd_memory_download(self->context, PyArray_DATA(rows), list->pairs, (size_t)PyArray_NBYTES(rows));
-    return rows;
+PyObject *pd_pairs_arrays(BroadPhaseObject *self, const pd_pairs lists[2], pd_status *status) {
+    PyArrayObject *arrays[2];
+    size_t bytes = 0;
+    for (int i = 0; i < 2; i++) {
+        npy_intp shape[2] = {(npy_intp)lists[i].n, 2};
+        arrays[i] = pd_array_out(NPY_INT32, 2, shape);
+        bytes += 2 * lists[i].n * sizeof *lists[i].pairs;
+    }
+    if (arrays[0] && arrays[1]) {
+        *status = pd_passage_open(&self->passage, self->context, bytes);
+        for (int i = 0; i < 2 && !*status; i++)
+            *status = pd_passage_receive(&self->passage, self->context, PyArray_DATA(arrays[i]), lists[i].pairs,
+                                         (size_t)PyArray_NBYTES(arrays[i]));
+        if (!*status) *status = pd_passage_wait(&self->passage, self->context);
+        if (!*status) return Py_BuildValue("(NN)", arrays[0], arrays[1]);
+    }
+    Py_XDECREF((PyObject *)arrays[0]);
+    Py_XDECREF((PyObject *)arrays[1]);
+    return NULL;
 }
 
 static PyObject *broad_phase_find(BroadPhaseObject *self, PyObject *arguments) {
     PyObject *x_t0_object, *x_t1_object;
-    PyArrayObject *x_t1 = NULL;
-    npy_intp shape[2] = {self->n_points, 3};
+    pd_given_positions x_t0, x_t1;
     double margin;
     int rebuild;
     if (!PyArg_ParseTuple(arguments, "OOdp:find", &x_t0_object, &x_t1_object, &margin, &rebuild)) return NULL;
-    PyArrayObject *x_t0 = pd_array_in(x_t0_object, PD_NPY_REAL, 2, shape, "x_t0");
-    if (!x_t0 || pd_array_in_or_none(&x_t1, x_t1_object, PD_NPY_REAL, 2, shape, "x_t1") < 0) return NULL;
-    if (pd_check_coordinates(x_t0, "x_t0") < 0 || (x_t1 && pd_check_coordinates(x_t1, "x_t1") < 0)) return NULL;
+    if (!pd_read_positions(self, x_t0_object, "x_t0", &x_t0)) return NULL;
+    int moves = x_t1_object != Py_None;
+    if (moves && !pd_read_positions(self, x_t1_object, "x_t1", &x_t1)) return NULL;
     if (!pd_number_in_range(margin, 0.0, PD_LARGEST_COORDINATE, "margin")) return NULL;
     if (!pd_broad_phase_enter(self)) return NULL;
-    pd_pairs vertex_triangle, edge_edge;
+    pd_pairs lists[2];
     pd_status status;
-    size_t bytes = 3 * (size_t)self->n_points * sizeof(real);
-    const void *start = PyArray_DATA(x_t0), *end = x_t1 ? PyArray_DATA(x_t1) : NULL;
-    Py_BEGIN_ALLOW_THREADS status = pd_memory_upload(self->context, self->x_t0, start, bytes);
-    if (!status && end) status = pd_memory_upload(self->context, self->x_t1, end, bytes);
-    if (!status)
-        status = pd_broad_phase_find(self->core, self->x_t0, end ? self->x_t1 : NULL, margin, rebuild, &vertex_triangle, &edge_edge);
-    Py_END_ALLOW_THREADS PyArrayObject *lists[2] = {NULL, NULL};
-    if (!status) lists[0] = pd_pairs_array(self, &vertex_triangle, &status);
-    if (!status && lists[0]) lists[1] = pd_pairs_array(self, &edge_edge, &status);
+    Py_BEGIN_ALLOW_THREADS status = pd_put_positions(self, &x_t0, moves ? &x_t1 : NULL);
+    if (!status) status = pd_broad_phase_find(self->core, self->x_t0, moves ? self->x_t1 : NULL, margin, rebuild, &lists[0], &lists[1]);
+    Py_END_ALLOW_THREADS PyObject *arrays = status ? NULL : pd_pairs_arrays(self, lists, &status);
     pd_broad_phase_leave(self);
-    if (status) raise_from(self, status);
-    if (status || !lists[1]) {
-        Py_XDECREF((PyObject *)lists[0]);
-        Py_XDECREF((PyObject *)lists[1]);
-        return NULL;
-    }
-    return Py_BuildValue("(NN)", lists[0], lists[1]);
+    return status ? raise_from(self, status) : arrays;
 }
 
 static PyObject *broad_phase_counts(BroadPhaseObject *self, PyObject *unused) {
@@ -181,6 +184,19 @@ static PyMethodDef broad_phase_methods[] = {
      "find($self, x_t0, x_t1, margin, rebuild, /)\n--\n\n(vertex, triangle) and (edge, edge) pairs whose boxes, swept from x_t0 to x_t1 "
      "(or "
      "None) and widened by margin, overlap."},
+    {"search", (PyCFunction)pd_call_search, METH_VARARGS,
+     "search($self, x_t0, x_t1, margin, rebuild, /)\n--\n\nThe same, and the pairs stay: (search, vertex-triangle pairs, edge-edge pairs), "
+     "a number that the four below take and how many there are. They are there until the next search."},
+    {"pairs", (PyCFunction)pd_call_pairs, METH_VARARGS, "pairs($self, search, /)\n--\n\nThem, as find returns them."},
+    {"earliest", (PyCFunction)pd_call_earliest, METH_VARARGS,
+     "earliest($self, search, method, separation, /)\n--\n\nThe earliest time of impact of all of them, and its pair, as "
+     "earliest_collision."},
+    {"collisions", (PyCFunction)pd_call_collisions, METH_VARARGS,
+     "collisions($self, search, kind, method, separation, /)\n--\n\nTime (n,), iterations (n,) int32 and reason (n,) uint8 of those of a "
+     "kind, 2 vertex-triangle, 3 edge-edge, as DeviceArrays."},
+    {"closest", (PyCFunction)pd_call_closest, METH_VARARGS,
+     "closest($self, search, kind, /)\n--\n\nWeights (n,4), gap (n,3), normal (n,3), distance (n,) and feature (n,) int32 at x_t0, as "
+     "DeviceArrays."},
     {"counts", (PyCFunction)broad_phase_counts, METH_NOARGS,
      "counts($self, /)\n--\n\nA dict: builds, refits, retries, pair_capacity, waits, allocations."},
     {"seconds", (PyCFunction)broad_phase_seconds, METH_NOARGS,

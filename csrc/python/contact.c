@@ -103,8 +103,7 @@ static pd_status run_batch(batch *batch, pd_workspace *space, pd_place place, pd
         status =
             pd_contact_batch(context, &batch->law, batch->quantity, &pairs, batch->mirror.memory[POSITIONS], batch->mirror.memory[RESULT]);
     }
-    if (!status) status = pd_mirror_download(space, &batch->mirror);
-    if (!status) status = pd_context_wait(context);
+    if (!status) status = pd_mirror_finish(space, &batch->mirror);
     if (status) *error = *pd_context_error(context);
     return status;
 }

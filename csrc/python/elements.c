@@ -28,8 +28,7 @@ static pd_status run_batch(int kind, int quantity, int n, pd_mirror *mirror, pd_
     if (status) return status;
     status = pd_mirror_upload(space, mirror);
     if (!status) status = pd_element_batch(space->context, kind, quantity, n, m[0], m[1], m[2], m[3]);
-    if (!status) status = pd_mirror_download(space, mirror);
-    if (!status) status = pd_context_wait(space->context);
+    if (!status) status = pd_mirror_finish(space, mirror);
     if (status) *error = *pd_context_error(space->context);
     return status;
 }

@@ -52,8 +52,7 @@ static pd_status run_loop(pair_call *call, pd_mirror *mirror, pd_workspace *spac
             if (!status) status = pd_earliest_read(context, extra, &call->time, &call->index);
         }
     if (!status) status = pd_mark(context, PD_MARK_END);
-    if (!status) status = pd_mirror_download(space, mirror);
-    if (!status) status = pd_context_wait(context);
+    if (!status) status = pd_mirror_finish(space, mirror);
     if (!status) status = pd_marked_seconds(context, PD_MARK_BEGIN, PD_MARK_END, &call->seconds);
     if (status) *error = *pd_context_error(context);
     return status;

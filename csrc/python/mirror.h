@@ -13,8 +13,12 @@ typedef struct pd_mirror {
 } pd_mirror;
 
 static inline pd_status pd_mirror_upload(pd_workspace *space, pd_mirror *mirror) {
+    pd_context *context = space->context;
     pd_status status = PD_OK;
-    mirror->in_place = !pd_context_location(space->context).on_device;
+    size_t all = 0;
+    mirror->in_place = !pd_context_location(context).on_device;
+    for (int i = 0; i < mirror->n_arrays; i++) all += mirror->arrays[i] ? (size_t)PyArray_NBYTES(mirror->arrays[i]) : 0;
+    if (!mirror->in_place) status = pd_passage_open(&space->passage, context, all);
     for (int i = 0; i < mirror->n_arrays && !status; i++) {
         if (!mirror->arrays[i]) continue;
         if (mirror->in_place) {
@@ -24,18 +28,21 @@ static inline pd_status pd_mirror_upload(pd_workspace *space, pd_mirror *mirror)
         size_t bytes = (size_t)PyArray_NBYTES(mirror->arrays[i]);
         status = pd_workspace_memory(space, i, bytes, &mirror->memory[i]);
         if (!status && i < mirror->n_in)
-            status = pd_memory_upload(space->context, mirror->memory[i], PyArray_DATA(mirror->arrays[i]), bytes);
+            status = pd_passage_send(&space->passage, context, mirror->memory[i], PyArray_DATA(mirror->arrays[i]), bytes);
     }
     return status;
 }
 
-static inline pd_status pd_mirror_download(pd_workspace *space, pd_mirror *mirror) {
+/* What was written is in the arrays, and all that was asked of the device is done. */
+static inline pd_status pd_mirror_finish(pd_workspace *space, pd_mirror *mirror) {
+    pd_context *context = space->context;
     pd_status status = PD_OK;
+    if (mirror->in_place) return pd_context_wait(context);
     for (int i = mirror->n_in; i < mirror->n_arrays && !status; i++)
-        if (mirror->arrays[i] && !mirror->in_place)
-            status = pd_memory_download(space->context, PyArray_DATA(mirror->arrays[i]), mirror->memory[i],
+        if (mirror->arrays[i])
+            status = pd_passage_receive(&space->passage, context, PyArray_DATA(mirror->arrays[i]), mirror->memory[i],
                                         (size_t)PyArray_NBYTES(mirror->arrays[i]));
-    return status;
+    return status ? status : pd_passage_wait(&space->passage, context);
 }
 
 #endif

@@ -3,6 +3,8 @@
 #define PD_IMPORT_ARRAY
 #include "python/backend_module.h"
 
+#include "loops/sparse_loops.h"
+#include "python/broad_phase.h"
 #include "python/device_array.h"
 #include "python/errors.h"
 
@@ -71,7 +73,19 @@ static PyObject *module_workspace_counts(PyObject *module, PyObject *arguments) 
     return pd_build_counts(pd_context_counts(state->workspace.context));
 }
 
+static PyObject *module_direct_library(PyObject *module, PyObject *arguments) {
+    char text[64];
+    (void)module;
+    (void)arguments;
+    pd_sparse_library(text);
+    return PyUnicode_FromString(text);
+}
+
 static PyMethodDef module_methods[] = {
+    {"direct_library", module_direct_library, METH_NOARGS,
+     "direct_library($module, /)\n--\n\nThe library that factorises sparse matrices in this backend's memory, and its version; empty: the "
+     "host's "
+     "does."},
     {"use_device", module_use_device, METH_O,
      "use_device($module, number, /)\n--\n\nWhere what is made and called from now on works; 0 until then. pdgpu.backends has a module for "
      "each device."},
@@ -130,6 +144,8 @@ static int module_execute(PyObject *module) {
     state->proximity_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &pd_proximity_type_spec, NULL);
     if (!state->proximity_type) return -1;
     if (PyModule_AddType(module, state->proximity_type) < 0) return -1;
+    state->results_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &pd_results_type_spec, NULL);
+    if (!state->results_type) return -1;
     if (PyModule_AddFunctions(module, pd_element_methods) < 0) return -1;
     if (PyModule_AddFunctions(module, pd_geometry_methods) < 0) return -1;
     if (PyModule_AddFunctions(module, pd_contact_methods) < 0) return -1;
@@ -144,6 +160,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(state->device_array_type);
     Py_VISIT(state->broad_phase_type);
     Py_VISIT(state->proximity_type);
+    Py_VISIT(state->results_type);
     return 0;
 }
 
@@ -154,6 +171,7 @@ static int module_clear(PyObject *module) {
     Py_CLEAR(state->device_array_type);
     Py_CLEAR(state->broad_phase_type);
     Py_CLEAR(state->proximity_type);
+    Py_CLEAR(state->results_type);
     return 0;
 }
 

@@ -170,18 +170,15 @@ static PyObject *proximity_update(ProximityObject *self, PyObject *arguments) {
     if (!pd_broad_phase_enter(self->phase)) return NULL;
     pd_status status;
     pd_pairs lists[2];
-    PyArrayObject *arrays[2] = {NULL, NULL};
+    PyObject *arrays = NULL;
     Py_BEGIN_ALLOW_THREADS status = place(self, x, driven);
     if (!status) status = pd_proximity_update(self->core, minimum, maximum, &searched);
     Py_END_ALLOW_THREADS pd_proximity_pairs(self->core, &lists[0], &lists[1]);
-    if (!status && searched) arrays[0] = pd_pairs_array(self->phase, &lists[0], &status);
-    if (!status && arrays[0]) arrays[1] = pd_pairs_array(self->phase, &lists[1], &status);
+    if (!status && searched) arrays = pd_pairs_arrays(self->phase, lists, &status);
     double reach = pd_proximity_reach(self->core);
     pd_broad_phase_leave(self->phase);
     if (!status && !searched) return Py_BuildValue("(dO)", reach, Py_None);
-    if (!status && arrays[1]) return Py_BuildValue("(d(NN))", reach, arrays[0], arrays[1]);
-    Py_XDECREF((PyObject *)arrays[0]);
-    Py_XDECREF((PyObject *)arrays[1]);
+    if (arrays) return Py_BuildValue("(dN)", reach, arrays);
     return status ? raise_from(self, status) : NULL;
 }
 

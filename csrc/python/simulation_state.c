@@ -139,14 +139,37 @@ static pd_status wait_for_all(pd_simulation *core, const void *given, void *out)
 
 static int settle(PyObject *object) { return pd_object_call((pd_simulation_object *)object, wait_for_all, NULL, NULL); }
 
+typedef struct {
+    const void *source;
+    size_t bytes;
+} wanted_bytes;
+
+static pd_status download_bytes(pd_simulation *core, const void *given, void *out) {
+    const wanted_bytes *wanted = given;
+    return pd_memory_download(pd_simulation_context(core), out, wanted->source, wanted->bytes);
+}
+
+static int download(PyObject *object, void *target, const void *source, size_t bytes) {
+    const wanted_bytes wanted = {source, bytes};
+    return pd_object_call((pd_simulation_object *)object, download_bytes, &wanted, target);
+}
+
+static const pd_memory_owner simulation_memory = {settle, download};
+
 static PyObject *device_array(pd_simulation_object *self, int velocities) {
     real *x, *v;
     if (!pd_object_enter(self)) return NULL;
     pd_simulation_share(self->core, &x, &v);
     pd_object_leave(self);
     pd_module_state *state = PyModule_GetState(PyType_GetModule(Py_TYPE((PyObject *)self)));
-    return pd_device_array_create(state->device_array_type, (PyObject *)self, settle, pd_simulation_location(self->core),
-                                  velocities ? v : x, pd_simulation_n_vertices(self->core));
+    const pd_device_memory memory = {.owner = (PyObject *)self,
+                                     .calls = &simulation_memory,
+                                     .location = pd_simulation_location(self->core),
+                                     .data = velocities ? v : x,
+                                     .type = PD_NPY_REAL,
+                                     .n_dimensions = 2,
+                                     .shape = {pd_simulation_n_vertices(self->core), 3}};
+    return pd_device_array_create(state->device_array_type, &memory);
 }
 
 PyObject *pd_call_device_positions(pd_simulation_object *self, PyObject *unused) {

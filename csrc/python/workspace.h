@@ -4,6 +4,7 @@
 #define PD_PYTHON_WORKSPACE_H
 
 #include "loops/backend.h"
+#include "python/passage.h"
 
 /* Arrays of a call, and one more block for what is no array of it. More than WORKSPACE_KEPT bytes are given back after a call. */
 enum { PD_WORKSPACE_ARRAYS = 8, PD_WORKSPACE_EXTRA = PD_WORKSPACE_ARRAYS, PD_WORKSPACE_BLOCKS, PD_WORKSPACE_KEPT = 1 << 28 };
@@ -12,6 +13,7 @@ typedef struct pd_workspace {
     pd_context *context; /* NULL: there is none yet */
     void *memory[PD_WORKSPACE_BLOCKS];
     size_t bytes[PD_WORKSPACE_BLOCKS];
+    pd_passage passage;
 } pd_workspace;
 
 /* With the GIL: takes what the module kept, which is nothing while another call has it; and leaves it there, or ends it where there is one

@@ -61,6 +61,18 @@ def backend(device="cpu", dtype="float64"):
     return _another(kind, found, number)
 
 
+def direct_library(device):
+    """What factorises the system of a global step on "cpu" or "cuda": "CHOLMOD", or on a GPU cuDSS and its version where it is installed.
+
+    "" where the build has nothing for it, None where the device cannot be used.
+    """
+    try:
+        own = backend(device, "float64").direct_library()
+    except RuntimeError:
+        return None
+    return own or ("CHOLMOD" if _host.HAS_CHOLMOD else "")
+
+
 @cache
 def _loaded(device, dtype):
     module = f"_{device}_{PRECISIONS[dtype.name]}"

@@ -13,6 +13,7 @@ import numpy as np
 from pdgpu.arguments import LARGEST, any_array, choice, coordinates, number, real_array, vertex_indices
 from pdgpu.attributes import GuardedAttributes, read_only
 from pdgpu.backends import backend, thread_count
+from pdgpu.found_pairs import FoundPairs
 from pdgpu.intersections import JudgedScene
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from pdgpu.types import Device, Integers, Precision
 
-__all__ = ["BroadPhase", "Pairs", "ProximitySet"]
+__all__ = ["BroadPhase", "FoundPairs", "Pairs", "ProximitySet"]
 
 METHODS = ("lbvh", "patches", "hash")  # PD_BROAD_PHASE_... of csrc/contact/broad_phase.h
 
@@ -194,10 +195,37 @@ class BroadPhase(GuardedAttributes):
         -------
         Pairs
         """
+        return self._named(*self._core.find(*self._search_arguments(x_t0, x_t1, distance, rebuild)))
+
+    def search(self, x_t0: Any, x_t1: Any = None, *, distance: float = 0.0, rebuild: bool = False) -> FoundPairs:
+        """The same pairs, which stay where they were found, with the positions: on a GPU nothing but their number comes to the host.
+
+        What is then asked of them runs there too, and gives the answers of `pdgpu.ccd` and `pdgpu.geometry` for the pairs of this list.
+
+        Parameters
+        ----------
+        x_t0, x_t1 : array_like or DeviceArray, shape (n, 3)
+            As for `pairs`. `Simulation.device_positions` of the same device and dtype is read where it lies, best by a broad phase of this
+            `simulation`, which need not wait for it.
+        distance, rebuild
+            As for `pairs`.
+
+        Returns
+        -------
+        FoundPairs
+            Good until the next search of this broad phase.
+        """
+        return FoundPairs(self, *self._core.search(*self._search_arguments(x_t0, x_t1, distance, rebuild)))
+
+    def _search_arguments(self, x_t0, x_t1, distance, rebuild):
         distance = number("distance", distance, minimum=0.0, maximum=LARGEST[self.dtype])
-        start = self._positions("x_t0", x_t0)
-        end = None if x_t1 is None else self._positions("x_t1", x_t1)
-        return self._named(*self._core.find(start, end, 0.5 * distance, bool(rebuild)))
+        lies_there = backend(self.device, self.dtype).DeviceArray
+        start, end = (
+            x if x is None or isinstance(x, lies_there) else self._positions(name, x) for name, x in (("x_t0", x_t0), ("x_t1", x_t1))
+        )
+        if start is None:
+            raise TypeError("x_t0: expected positions, got None")
+        return start, end, 0.5 * distance, bool(rebuild)
 
     def _named(self, vertex_triangle, edge_edge):
         """Pairs of the lists of the core, which numbers the vertices that take part."""

@@ -14,7 +14,7 @@ import numpy as np
 
 import pdgpu
 from pdgpu.atomic_files import replacing
-from pdgpu.backends import DEVICES, PRECISIONS, thread_count
+from pdgpu.backends import DEVICES, PRECISIONS, direct_library, thread_count
 from pdgpu.linear_solvers import PCG, Chebyshev, Direct, Jacobi
 from pdgpu.solvers import (
     ADMM,
@@ -250,5 +250,7 @@ def _info(options):
     from pdgpu import _host
 
     print(f"direct solver: {'CHOLMOD' if _host.HAS_CHOLMOD else 'left out of this build'}")
+    if resident := direct_library("cuda"):
+        print(f"direct solver on 'cuda': {resident}")
     print(f"BLAS in this process: {', '.join(_blas()) or 'none found'}")
     print(f"threads: {thread_count(0)}")

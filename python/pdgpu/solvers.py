@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pdgpu.arguments import choice, integer, number
+from pdgpu.backends import DEVICES, direct_library
 from pdgpu.contact import LAWS
 from pdgpu.descent_solvers import BlockJacobi, GradientDescent, VertexBlockDescent
 from pdgpu.linear_solvers import (
@@ -405,8 +406,10 @@ def capabilities() -> dict[str, Any]:
     dict
         Name of the solver -> dict with "materials", "linear", "contacts" and "devices", lists of names, and "rigid", a bool, which
         holds on all of its devices; "embedded", the devices on which surfaces embedded in solids collide by BarrierContact and, where it
-        takes that, PenaltyContact.
+        takes that, PenaltyContact; "direct", what factorises its global step on each device that is there: "CHOLMOD", or on a GPU cuDSS
+        where that is installed.
     """
+    libraries = {device: library for device in DEVICES if (library := direct_library(device))}
     return {
         solver.__name__: {
             "materials": list(solver.materials),
@@ -415,6 +418,7 @@ def capabilities() -> dict[str, Any]:
             "devices": list(solver.devices),
             "rigid": bool(getattr(solver, "rigid", False)),
             "embedded": list(getattr(solver, "embedded", ())),
+            "direct": {device: library for device, library in libraries.items() if solver is ProjectiveDynamics},
         }
         for solver in SOLVERS
     }

@@ -1,0 +1,200 @@
+/* A sparse factor through cuDSS; see loops/sparse_loops.h. It is double whatever `real` is, as the host's: vectors are converted at its edge, by the
+ * kernels that sort the rows of a solve. Its deterministic mode is asked for, so that a run can be repeated. */
+#include "loops/sparse_loops.h"
+
+#include "cuda/context.cuh"
+#include "cuda/cudss.cuh"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <dlfcn.h>
+
+struct pd_sparse_factor {
+    const pd_cudss *library;
+    void *handle, *config, *data, *matrix, *right, *solution; /* the library's */
+    int n, width, entries, factored;
+    int *row_start, *columns, *places; /* device [n+1] [entries] [n] */
+    double *values;                    /* device [entries] */
+    double *b, *x;                     /* device [width,n] */
+};
+
+/* ---- the library -------------------------------------------------------------------------------------------------------------- */
+
+#if __has_include(<cudss_stand_in.h>) /* tests/cuda/on_host: nothing to open, and there where PDGPU_CUDSS asks for it */
+#include <cudss_stand_in.h>
+
+static const pd_cudss *find_library(void) {
+#define PD_ENTER(member, name) pd_on_host_##name,
+    static const pd_cudss all = {PD_CUDSS_FUNCTIONS(PD_ENTER)};
+#undef PD_ENTER
+    const char *asked = getenv("PDGPU_CUDSS");
+    return asked && strcmp(asked, "stand-in") == 0 ? &all : nullptr;
+}
+
+#else
+
+/* NULL where it cannot be opened, or is of another version. */
+static const pd_cudss *open_library(void) {
+    static pd_cudss all = {};
+    const char *asked = getenv("PDGPU_CUDSS");
+    if (asked && strcmp(asked, "off") == 0) return nullptr;
+    void *library = dlopen(asked && asked[0] ? asked : "libcudss.so.1", RTLD_LAZY | RTLD_LOCAL);
+    int major = 0, fine = library != nullptr;
+#define PD_FIND(member, name)                                                       \
+    if (fine) {                                                                     \
+        all.member = reinterpret_cast<decltype(all.member)>(dlsym(library, #name)); \
+        fine = all.member != nullptr;                                               \
+    }
+    PD_CUDSS_FUNCTIONS(PD_FIND)
+#undef PD_FIND
+    return fine && all.get_property(0, &major) == PD_CUDSS_SUCCESS && major == PD_CUDSS_MAJOR ? &all : nullptr;
+}
+
+static const pd_cudss *find_library(void) {
+    static const pd_cudss *const found = open_library();
+    return found;
+}
+#endif
+
+int pd_sparse_factor_there(void) { return find_library() != nullptr; }
+
+void pd_sparse_library(char text[64]) {
+    const pd_cudss *library = find_library();
+    int version[3] = {0, 0, 0};
+    text[0] = 0;
+    if (!library) return;
+    for (int i = 0; i < 3; i++) library->get_property(i, &version[i]);
+    snprintf(text, 64, "cuDSS %d.%d.%d", version[0], version[1], version[2]);
+}
+
+/* The library's word for a status. */
+static pd_status library_failure(pd_context *context, int code, const char *what) {
+    static const char *names[] = {"SUCCESS",       "NOT_INITIALIZED",  "ALLOC_FAILED",   "INVALID_VALUE",
+                                  "NOT_SUPPORTED", "EXECUTION_FAILED", "INTERNAL_ERROR", "IR_FAILED"};
+    const char *name = code >= 0 && code < (int)(sizeof names / sizeof *names) ? names[code] : "an unknown status";
+    cudaGetLastError();
+    return pd_fail(&context->error, code == PD_CUDSS_ALLOC_FAILED ? PD_ERROR_MEMORY : PD_ERROR_DEVICE, "cuDSS: %s failed with %s", what,
+                   name);
+}
+
+#define PD_CUDSS(context, what, call)                                                \
+    do {                                                                             \
+        cudaError_t used_ = pd_device_use(context);                                  \
+        if (used_ != cudaSuccess) return pd_cuda_failure(context, used_, what);      \
+        int code_ = (call);                                                          \
+        if (code_ != PD_CUDSS_SUCCESS) return library_failure(context, code_, what); \
+    } while (0)
+
+/* ---- making and unmaking ------------------------------------------------------------------------------------------------------ */
+
+void pd_sparse_factor_destroy(pd_sparse_factor *self, pd_context *context) {
+    if (!self) return;
+    pd_device_use(context);
+    cudaStreamSynchronize(context->stream);
+    if (self->right) self->library->matrix_destroy(self->right);
+    if (self->solution) self->library->matrix_destroy(self->solution);
+    if (self->matrix) self->library->matrix_destroy(self->matrix);
+    if (self->data) self->library->data_destroy(self->handle, self->data);
+    if (self->config) self->library->config_destroy(self->config);
+    if (self->handle) self->library->destroy(self->handle);
+    void *memory[] = {self->row_start, self->columns, self->places, self->values, self->b, self->x};
+    for (void *block : memory) pd_memory_destroy(context, block);
+    free(self);
+}
+
+static pd_status upload_ints(pd_context *context, int **out, const int *source, size_t n) {
+    pd_status status = pd_memory_create(context, (void **)out, n * sizeof(int));
+    return status ? status : pd_memory_upload(context, *out, source, n * sizeof(int));
+}
+
+/* The upper triangle by columns is the lower one by rows. */
+static pd_status prepare(pd_sparse_factor *self, pd_context *context, const int *column_start, const int *rows, const int *places) {
+    const pd_cudss *library = self->library;
+    const int64_t n = self->n;
+    size_t vectors = (size_t)self->n * (size_t)self->width * sizeof(double);
+    int deterministic = 1;
+    pd_status status = upload_ints(context, &self->row_start, column_start, (size_t)self->n + 1);
+    if (!status) status = upload_ints(context, &self->columns, rows, (size_t)self->entries);
+    if (!status) status = upload_ints(context, &self->places, places, (size_t)self->n);
+    if (!status) status = pd_memory_create(context, (void **)&self->values, (size_t)self->entries * sizeof(double));
+    if (!status) status = pd_memory_create(context, (void **)&self->b, vectors);
+    if (!status) status = pd_memory_create(context, (void **)&self->x, vectors);
+    if (status) return status;
+    PD_CUDSS(context, "cudssCreate", library->create(&self->handle));
+    PD_CUDSS(context, "cudssSetStream", library->set_stream(self->handle, context->stream));
+    PD_CUDSS(context, "cudssConfigCreate", library->config_create(&self->config));
+    PD_CUDSS(context, "its deterministic mode",
+             library->config_set(self->config, PD_CUDSS_CONFIG_DETERMINISTIC, &deterministic, sizeof deterministic));
+    PD_CUDSS(context, "cudssDataCreate", library->data_create(self->handle, &self->data));
+    PD_CUDSS(context, "the matrix",
+             library->matrix_create_csr(&self->matrix, n, n, self->entries, self->row_start, nullptr, self->columns, self->values,
+                                        PD_CUDSS_R_32I, PD_CUDSS_R_32I, PD_CUDSS_R_64F, PD_CUDSS_SPD, PD_CUDSS_LOWER, PD_CUDSS_BASE_ZERO));
+    PD_CUDSS(context, "the right-hand side",
+             library->matrix_create_dense(&self->right, n, self->width, n, self->b, PD_CUDSS_R_64F, PD_CUDSS_COLUMNS));
+    PD_CUDSS(context, "the solution",
+             library->matrix_create_dense(&self->solution, n, self->width, n, self->x, PD_CUDSS_R_64F, PD_CUDSS_COLUMNS));
+    PD_CUDSS(context, "the analysis",
+             library->execute(self->handle, PD_CUDSS_ANALYSIS, self->config, self->data, self->matrix, self->solution, self->right));
+    return PD_OK;
+}
+
+pd_status pd_sparse_factor_create(pd_sparse_factor **out, pd_context *context, int n, const int *column_start, const int *rows,
+                                  const int *places, int width) {
+    pd_sparse_factor *self = (pd_sparse_factor *)calloc(1, sizeof *self);
+    *out = NULL;
+    if (!self) return pd_fail(&context->error, PD_ERROR_MEMORY, "out of memory");
+    self->library = find_library();
+    self->n = n, self->width = width, self->entries = column_start[n];
+    pd_status status = prepare(self, context, column_start, rows, places);
+    if (status)
+        pd_sparse_factor_destroy(self, context);
+    else
+        *out = self;
+    return status;
+}
+
+/* ---- factor and solve ----------------------------------------------------------------------------------------------------------- */
+
+pd_status pd_sparse_factor_refresh(pd_context *context, pd_sparse_factor *self, const double *values) {
+    const pd_cudss *library = self->library;
+    int info = 0, phase = self->factored ? PD_CUDSS_REFACTORIZATION : PD_CUDSS_FACTORIZATION, none = 0;
+    size_t written = 0;
+    pd_status status = pd_memory_upload(context, self->values, values, (size_t)self->entries * sizeof *values);
+    if (status) return status;
+    PD_CUDSS(context, "the factorisation",
+             library->execute(self->handle, phase, self->config, self->data, self->matrix, self->solution, self->right));
+    context->counts.waits++; // it waits for the factorisation
+    PD_CUDSS(context, "cudssDataGet", library->data_get(self->handle, self->data, PD_CUDSS_DATA_INFO, &info, sizeof info, &written));
+    if ((status = pd_context_wait(context))) return status;
+    self->factored = info == 0;
+    if (info == 0) return PD_OK;
+    PD_CUDSS(context, "cudssDataSet", library->data_set(self->handle, self->data, PD_CUDSS_DATA_INFO, &none, sizeof none));
+    return pd_fail(&context->error, PD_ERROR_SINGULAR, "cuDSS: a matrix of %d rows is not positive definite (its word: %d)", self->n, info);
+}
+
+static __global__ void gather_kernel(int n, int width, const int *places, const real *r, double *b) {
+    int t = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (t >= n * width) return;
+    int i = t / width, c = t % width;
+    b[(size_t)c * (size_t)n + (size_t)i] = (double)r[(size_t)places[i] * (size_t)width + (size_t)c];
+}
+
+static __global__ void scatter_kernel(int n, int width, const int *places, const double *x, real *d) {
+    int t = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (t >= n * width) return;
+    int i = t / width, c = t % width;
+    d[(size_t)places[i] * (size_t)width + (size_t)c] = (real)x[(size_t)c * (size_t)n + (size_t)i];
+}
+
+pd_status pd_sparse_factor_solve(pd_context *context, pd_sparse_factor *self, int n_rows, const real *r, real *d) {
+    long long count = (long long)self->n * self->width;
+    PD_LAUNCH(context, gather_kernel, count, self->n, self->width, self->places, r, self->b);
+    PD_CUDSS(context, "the solve",
+             self->library->execute(self->handle, PD_CUDSS_SOLVE, self->config, self->data, self->matrix, self->solution, self->right));
+    pd_status status = self->n == n_rows ? PD_OK : pd_memory_clear(context, d, (size_t)n_rows * (size_t)self->width * sizeof *d);
+    if (status) return status;
+    PD_LAUNCH(context, scatter_kernel, count, self->n, self->width, self->places, self->x, d);
+    return PD_OK;
+}

@@ -1,0 +1,34 @@
+/* A sparse Cholesky factor that lies in backend memory, where the backend has a library for it: a part of backend.h, under the same rules, that the
+ * direct solver includes. Where there is none the host's stands in (sparse/cholesky.h), and vectors go there and back. */
+#ifndef PD_SPARSE_LOOPS_H
+#define PD_SPARSE_LOOPS_H
+
+#include "loops/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct pd_sparse_factor pd_sparse_factor;
+
+/* The name and version of the library; empty where there is none, and nobody calls the four below. */
+void pd_sparse_library(char text[64]);
+int pd_sparse_factor_there(void);
+
+/* Orders and analyses n rows: the upper triangle by columns, rows ascending, the diagonal last.
+ *   column_start  H [n+1]      rows  H [column_start[n]]      places  H [n] which rows of the vectors of a solve are meant, `width` numbers each
+ * Errors: PD_ERROR_MEMORY, PD_ERROR_DEVICE with the library's word. */
+pd_status pd_sparse_factor_create(pd_sparse_factor **out, pd_context *context, int n, const int *column_start, const int *rows,
+                                  const int *places, int width);
+/* Factorises with these values, H [column_start[n]]; the analysis is kept. Waits. Errors: PD_ERROR_SINGULAR where the matrix is not positive
+ * definite. */
+pd_status pd_sparse_factor_refresh(pd_context *context, pd_sparse_factor *self, const double *values);
+/* d = A^-1 r in the rows of `places`, zero in all others.   r, d  B [n_rows,width] */
+pd_status pd_sparse_factor_solve(pd_context *context, pd_sparse_factor *self, int n_rows, const real *r, real *d);
+void pd_sparse_factor_destroy(pd_sparse_factor *self, pd_context *context); /* NULL is allowed */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

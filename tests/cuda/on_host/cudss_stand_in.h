@@ -1,0 +1,126 @@
+/* A stand-in for cuDSS, beside that of the runtime: the entry points that cuda/cudss.cuh names, with a dense Cholesky in kernels of one thread behind them, so
+ * that they read what a kernel may. It refuses what cuDSS does: a solve before a factorisation, one anew before the first. */
+#ifndef PD_ON_HOST_CUDSS_STAND_IN_H
+#define PD_ON_HOST_CUDSS_STAND_IN_H
+
+#include <cuda_runtime.h>
+
+#include <cmath>
+
+struct pd_on_host_sparse {
+    int64_t n = 0, columns = 0;
+    const int *row_start = nullptr, *column_indices = nullptr;
+    void *values = nullptr;
+};
+struct pd_on_host_factor {
+    double *dense = nullptr; /* device [n,n], by rows */
+    int *info = nullptr;     /* device */
+    bool analysed = false, factored = false;
+};
+
+static int pd_on_host_cudssCreate(void **handle) { return *handle = new cudaStream_t(nullptr), 0; }
+static int pd_on_host_cudssDestroy(void *handle) { return delete (cudaStream_t *)handle, 0; }
+static int pd_on_host_cudssSetStream(void *handle, cudaStream_t stream) { return *(cudaStream_t *)handle = stream, 0; }
+static int pd_on_host_cudssGetProperty(int which, int *value) { return *value = which == 0, 0; }
+static int pd_on_host_cudssConfigCreate(void **config) { return *config = new int(0), 0; }
+static int pd_on_host_cudssConfigDestroy(void *config) { return delete (int *)config, 0; }
+static int pd_on_host_cudssConfigSet(void *, int parameter, const void *, size_t bytes) { return parameter == 24 && bytes == 4 ? 0 : 3; }
+static int pd_on_host_cudssDataCreate(void *, void **data) { return *data = new pd_on_host_factor, 0; }
+static int pd_on_host_cudssDataDestroy(void *, void *data) {
+    pd_on_host_factor *factor = (pd_on_host_factor *)data;
+    cudaFree(factor->dense);
+    cudaFree(factor->info);
+    delete factor;
+    return 0;
+}
+static int pd_on_host_cudssDataGet(void *handle, void *data, int parameter, void *value, size_t bytes, size_t *written) {
+    cudaStream_t stream = *(cudaStream_t *)handle;
+    if (parameter != 0 || bytes != sizeof(int) || !((pd_on_host_factor *)data)->info) return 3;
+    *written = bytes;
+    if (cudaMemcpyAsync(value, ((pd_on_host_factor *)data)->info, bytes, cudaMemcpyDeviceToHost, stream)) return 5;
+    return cudaStreamSynchronize(stream) ? 5 : 0;
+}
+static int pd_on_host_cudssDataSet(void *, void *, int parameter, const void *, size_t) { return parameter == 0 ? 0 : 3; }
+
+static int pd_on_host_cudssMatrixCreateDn(void **matrix, int64_t rows, int64_t columns, int64_t stride, const void *values, int type,
+                                          int layout) {
+    if (type != 1 || layout != 0 || stride != rows) return 4;
+    pd_on_host_sparse *self = new pd_on_host_sparse;
+    self->n = rows, self->columns = columns, self->values = (void *)values;
+    return *matrix = self, 0;
+}
+static int pd_on_host_cudssMatrixCreateCsr(void **matrix, int64_t rows, int64_t columns, int64_t, const void *row_start,
+                                           const void *row_end, const void *column_indices, const void *values, int offset_type,
+                                           int index_type, int value_type, int kind, int view, int base) {
+    if (rows != columns || row_end || offset_type != 10 || index_type != 10 || value_type != 1 || kind != 3 || view != 1 || base != 0)
+        return 4;
+    pd_on_host_sparse *self = new pd_on_host_sparse;
+    self->n = rows, self->row_start = (const int *)row_start, self->column_indices = (const int *)column_indices;
+    self->values = (void *)values;
+    return *matrix = self, 0;
+}
+static int pd_on_host_cudssMatrixDestroy(void *matrix) { return delete (pd_on_host_sparse *)matrix, 0; }
+
+static __global__ void cudss_factor_kernel(int n, const int *row_start, const int *columns, const double *values, double *dense,
+                                           int *info) {
+    *info = 0;
+    for (int i = 0; i < n * n; i++) dense[i] = 0.0;
+    for (int i = 0; i < n; i++)
+        for (int s = row_start[i]; s < row_start[i + 1]; s++) dense[(size_t)i * (size_t)n + (size_t)columns[s]] = values[s];
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j <= i; j++) {
+            double *row = dense + (size_t)i * (size_t)n, *other = dense + (size_t)j * (size_t)n, sum = row[j];
+            for (int k = 0; k < j; k++) sum -= row[k] * other[k];
+            if (i == j && !(sum > 0.0)) {
+                *info = i + 1;
+                return;
+            }
+            row[j] = i == j ? std::sqrt(sum) : sum / other[j];
+        }
+}
+
+static __global__ void cudss_solve_kernel(int n, int columns, const double *dense, const double *b, double *x) {
+    for (int c = 0; c < columns; c++) {
+        const double *right = b + (size_t)c * (size_t)n;
+        double *out = x + (size_t)c * (size_t)n;
+        for (int i = 0; i < n; i++) {
+            double sum = right[i];
+            for (int k = 0; k < i; k++) sum -= dense[(size_t)i * (size_t)n + (size_t)k] * out[k];
+            out[i] = sum / dense[(size_t)i * (size_t)n + (size_t)i];
+        }
+        for (int i = n - 1; i >= 0; i--) {
+            double sum = out[i];
+            for (int k = i + 1; k < n; k++) sum -= dense[(size_t)k * (size_t)n + (size_t)i] * out[k];
+            out[i] = sum / dense[(size_t)i * (size_t)n + (size_t)i];
+        }
+    }
+}
+
+static int pd_on_host_cudssExecute(void *handle, int phase, void *, void *data, void *matrix, void *solution, void *right) {
+    const pd_on_host_sparse *A = (pd_on_host_sparse *)matrix, *x = (pd_on_host_sparse *)solution, *b = (pd_on_host_sparse *)right;
+    pd_on_host_factor *factor = (pd_on_host_factor *)data;
+    const char *plan = getenv("PD_ON_HOST_FAILS"); // "cudssExecute 2"
+    if (plan && strncmp(plan, "cudssExecute ", 13) == 0) return atoi(plan + 13);
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(1), config.blockDim = dim3(1), config.stream = *(cudaStream_t *)handle;
+    if (phase == 3) {
+        if (cudaMalloc((void **)&factor->dense, (size_t)(A->n * A->n) * sizeof(double)) || cudaMalloc((void **)&factor->info, sizeof(int)))
+            return 2;
+        return factor->analysed = true, 0;
+    }
+    if (!factor->analysed || (phase != 4 && !factor->factored)) return 3;
+    if (phase == 4 || phase == 8) {
+        factor->factored = true;
+        return cudaLaunchKernelEx(&config, cudss_factor_kernel, (int)A->n, A->row_start, A->column_indices, (const double *)A->values,
+                                  factor->dense, factor->info)
+                   ? 5
+                   : 0;
+    }
+    if (phase != 0x3f0) return 3;
+    return cudaLaunchKernelEx(&config, cudss_solve_kernel, (int)A->n, (int)b->columns, (const double *)factor->dense,
+                              (const double *)b->values, (double *)x->values)
+               ? 5
+               : 0;
+}
+
+#endif
