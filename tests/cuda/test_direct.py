@@ -134,7 +134,7 @@ def test_not_positive_definite(dtype, resident):
     indefinite = sparse.csr_array(matrix() - 0.5 * sparse.eye_array(60))
     assert np.linalg.eigvalsh(indefinite.toarray()).min() < 0.0
     for device in ("cpu", "cuda"):
-        with pytest.raises(ValueError, match="A: .*not positive definite"):
+        with pytest.raises(ValueError, match=r"A: .*not positive definite"):
             pdgpu.linear.System(indefinite, pdgpu.Direct(), columns=1, device=device, dtype=dtype)
 
 
