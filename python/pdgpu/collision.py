@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pdgpu.types import Device, Integers, Precision
 
-__all__ = ["BroadPhase", "FoundPairs", "Pairs", "ProximitySet"]
+__all__ = ["BroadPhase", "Pairs", "ProximitySet"]
 
 METHODS = ("lbvh", "patches", "hash")  # PD_BROAD_PHASE_... of csrc/contact/broad_phase.h
 

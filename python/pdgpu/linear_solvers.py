@@ -86,7 +86,7 @@ def _check_weight(solver):
 
 @dataclass(frozen=True, kw_only=True)
 class Direct:
-    """Sparse Cholesky factorisation (CHOLMOD), computed once and used until the matrix changes."""
+    """Sparse Cholesky factorisation, computed once and used until the matrix changes: by CHOLMOD, on "cuda" by cuDSS if that is there."""
 
 
 @dataclass(frozen=True, kw_only=True)
