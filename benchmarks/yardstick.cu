@@ -116,10 +116,12 @@ Spread copy(cudaStream_t stream, int multiprocessors, size_t bytes) {
     size_t n = bytes / sizeof(float4);
     if (!n) fail("copy: fewer bytes than one vector");
     float4 *in = allocate<float4>(n), *out = allocate<float4>(n);
-    CHECK(pd_launch(stream, false, full_grid(n, multiprocessors), PD_THREADS, fill_kernel, 4 * n, reinterpret_cast<float *>(in)));
+    CHECK(pd_launch(stream, PD_LAUNCH_ORDINARY, full_grid(n, multiprocessors), PD_THREADS, fill_kernel, 4 * n,
+                    reinterpret_cast<float *>(in)));
     Spread engine = measure(stream, [&] { CHECK(cudaMemcpyAsync(out, in, n * sizeof(float4), cudaMemcpyDeviceToDevice, stream)); });
     Spread kernel = measure(stream, [&] {
-        CHECK(pd_launch(stream, false, full_grid(n, multiprocessors), PD_THREADS, copy_kernel, n, static_cast<const float4 *>(in), out));
+        CHECK(pd_launch(stream, PD_LAUNCH_ORDINARY, full_grid(n, multiprocessors), PD_THREADS, copy_kernel, n,
+                        static_cast<const float4 *>(in), out));
     });
     CHECK(cudaFree(in));
     CHECK(cudaFree(out));
@@ -132,11 +134,12 @@ Spread triad(cudaStream_t stream, int multiprocessors, size_t bytes) {
     float4 *memory[3];
     for (auto &array : memory) {
         array = allocate<float4>(n);
-        CHECK(pd_launch(stream, false, full_grid(n, multiprocessors), PD_THREADS, fill_kernel, 4 * n, reinterpret_cast<float *>(array)));
+        CHECK(pd_launch(stream, PD_LAUNCH_ORDINARY, full_grid(n, multiprocessors), PD_THREADS, fill_kernel, 4 * n,
+                        reinterpret_cast<float *>(array)));
     }
     Spread spread = measure(stream, [&] {
-        CHECK(pd_launch(stream, false, full_grid(n, multiprocessors), PD_THREADS, triad_kernel, n, static_cast<const float4 *>(memory[1]),
-                        static_cast<const float4 *>(memory[2]), memory[0]));
+        CHECK(pd_launch(stream, PD_LAUNCH_ORDINARY, full_grid(n, multiprocessors), PD_THREADS, triad_kernel, n,
+                        static_cast<const float4 *>(memory[1]), static_cast<const float4 *>(memory[2]), memory[0]));
     });
     for (auto array : memory) CHECK(cudaFree(array));
     return spread;
@@ -148,7 +151,7 @@ __global__ void empty_kernel(int) {}
 
 Spread empty_graph(cudaStream_t stream, int nodes) {
     cudaGraphExec_t graph = captured(stream, [&] {
-        for (int k = 0; k < nodes; k++) CHECK(pd_launch(stream, false, 1, 32, empty_kernel, k));
+        for (int k = 0; k < nodes; k++) CHECK(pd_launch(stream, PD_LAUNCH_ORDINARY, 1, 32, empty_kernel, k));
     });
     Spread spread = measure(stream, [&] { CHECK(cudaGraphLaunch(graph, stream)); });
     CHECK(cudaGraphExecDestroy(graph));
@@ -164,8 +167,8 @@ Spread barrier(cudaStream_t stream, int multiprocessors, int threads, int count)
     CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, barrier_kernel, threads, 0));
     // one block on each multiprocessor, as a persistent solver has it
     if (!resident) fail("barrier: no block of so many threads is resident");
-    Spread spread =
-        measure(stream, [&] { CHECK(pd_launch(stream, true, (unsigned)multiprocessors, (unsigned)threads, barrier_kernel, count)); });
+    Spread spread = measure(
+        stream, [&] { CHECK(pd_launch(stream, PD_LAUNCH_AT_ONCE, (unsigned)multiprocessors, (unsigned)threads, barrier_kernel, count)); });
     return per(spread, count);
 }
 
@@ -344,7 +347,7 @@ template <typename T> Spread sparse(cudaStream_t stream, bool jacobi, const Matr
     T *r = allocate<T>((size_t)count), *y = allocate<T>((size_t)count),
       *vectors[2] = {allocate<T>((size_t)count), allocate<T>((size_t)count)};
     for (T *vector : {r, vectors[0], vectors[1]})
-        CHECK(pd_launch(stream, false, pd_thread_blocks(count), PD_THREADS, vector_kernel<T>, count, vector));
+        CHECK(pd_launch(stream, PD_LAUNCH_ORDINARY, pd_thread_blocks(count), PD_THREADS, vector_kernel<T>, count, vector));
     product.prepare(vectors[0], y);
     Spread spread;
     if (jacobi) {
@@ -352,7 +355,7 @@ template <typename T> Spread sparse(cudaStream_t stream, bool jacobi, const Matr
             for (int k = 0; k < SWEEPS; k++) {
                 T *d = vectors[k % 2], *previous = vectors[1 - k % 2];
                 product.multiply(d, y);
-                CHECK(pd_launch(stream, false, pd_thread_blocks(count), PD_THREADS, relax_kernel<T>, A.n, width,
+                CHECK(pd_launch(stream, PD_LAUNCH_ORDINARY, pd_thread_blocks(count), PD_THREADS, relax_kernel<T>, A.n, width,
                                 static_cast<const T *>(product.diagonal), (T)0.9, (T)1.3, static_cast<const T *>(r),
                                 static_cast<const T *>(y), static_cast<const T *>(d), previous));
             }
