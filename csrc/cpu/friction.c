@@ -1,13 +1,72 @@
 /* Loops over pairs with friction. */
-#include "cpu/context.h"
+#include "cpu/contact_lanes.h"
 #include "updates/friction_update.h"
 
-enum { LAG_NANOSECONDS = 80, PAIR_NANOSECONDS = 20 };
+enum { LANES = PD_CONTACT_LANES, BLOCK = PD_CONTACT_MOST };
+enum { LAG_NANOSECONDS = 40, PAIR_NANOSECONDS = 20 };
+
+/* The grips of some lanes. */
+typedef struct grips {
+    real weights[4][LANES], normal[3][LANES], force[LANES];
+    int plain[LANES]; /* 0: they ask for more care */
+} grips;
+
+PD_INLINE void grips_of_kind(pd_contact_law law, int kind, const pd_contact_lanes *lanes, grips *out) {
+#pragma omp simd
+    for (int l = 0; l < LANES; l++) {
+        pd_points4 x = pd_contact_lanes_corners(lanes, l);
+        pd_nearest nearest = pd_contact_nearest(kind, x);
+        pd_friction_grip grip = pd_friction_grip_of(law, pd_contact_lanes_limits(lanes, l), kind, x, nearest);
+        out->plain[l] = pd_contact_is_plain(kind, x, nearest) & pd_friction_grip_is_sure(kind, x);
+        out->weights[0][l] = grip.weights.a, out->weights[1][l] = grip.weights.b;
+        out->weights[2][l] = grip.weights.c, out->weights[3][l] = grip.weights.d;
+        out->normal[0][l] = grip.normal.x, out->normal[1][l] = grip.normal.y, out->normal[2][l] = grip.normal.z;
+        out->force[l] = grip.force;
+    }
+}
+
+/* One copy of the loop for every kind of pair and every law, in which both are constants. */
+static __attribute__((noinline)) void find_grips(const pd_contact_law *law, int kind, const pd_contact_lanes *lanes, grips *out) {
+    pd_contact_law of_kind = *law;
+#define PD_CALL(KIND) grips_of_kind(of_kind, KIND, lanes, out)
+#define PD_LAW_CASE(LAW, name) \
+    case LAW: of_kind.kind = LAW; PD_CONTACT_OF_KIND(kind, PD_CALL) break;
+    switch (law->kind) { PD_CONTACT_LAW_TABLE(PD_LAW_CASE) }
+#undef PD_LAW_CASE
+#undef PD_CALL
+}
+
+static pd_friction_grip grip_of_lane(const grips *found, int l) {
+    const real(*w)[LANES] = found->weights, (*n)[LANES] = found->normal;
+    return (pd_friction_grip){{w[0][l], w[1][l], w[2][l], w[3][l]}, pd_vector_of(n[0][l], n[1][l], n[2][l]), found->force[l]};
+}
+
+/* Some pairs of one kind. */
+static void lag_kind(const pd_contact_law *law, const pd_friction_scene *scene, const pd_contact_pairs *pairs, const real *y, int kind,
+                     const int *chosen, int n, const pd_lagged_pairs *out) {
+    pd_contact_lanes lanes;
+    grips found;
+    for (int start = 0; start < n; start += LANES) {
+        int count = n - start < LANES ? n - start : LANES;
+        pd_contact_lanes_gather(pairs, y, kind, chosen + start, count, &lanes);
+        find_grips(law, kind, &lanes, &found);
+        for (int l = 0; l < count; l++)
+            if (found.plain[l])
+                pd_friction_update_take(scene, pairs, chosen[start + l], grip_of_lane(&found, l), out);
+            else
+                pd_friction_update_lag(law, scene, pairs, y, chosen[start + l], out);
+    }
+}
 
 pd_status pd_friction_lag_pairs(pd_context *context, const pd_contact_law *law, const pd_friction_scene *scene,
                                 const pd_contact_pairs *pairs, const real *y, const pd_lagged_pairs *out) {
+    int blocks = (pairs->n + BLOCK - 1) / BLOCK;
 #pragma omp parallel for num_threads(pd_threads(context, pairs->n, LAG_NANOSECONDS)) schedule(static)
-    for (int p = 0; p < pairs->n; p++) pd_friction_update_lag(law, scene, pairs, y, p, out);
+    for (int block = 0; block < blocks; block++) {
+        int chosen[PD_CONTACT_PAIR_COUNT][BLOCK], counts[PD_CONTACT_PAIR_COUNT] = {0};
+        for (int p = BLOCK * block; p < pairs->n && p < BLOCK * (block + 1); p++) chosen[pairs->kind[p]][counts[pairs->kind[p]]++] = p;
+        for (int kind = 0; kind < PD_CONTACT_PAIR_COUNT; kind++) lag_kind(law, scene, pairs, y, kind, chosen[kind], counts[kind], out);
+    }
     return PD_OK;
 }
 

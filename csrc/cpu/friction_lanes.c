@@ -96,6 +96,12 @@ static void add_corners(pd_vertex_block *block, real (*sums)[9], double *total) 
     }
 }
 
+static int takes_part(const pd_vertex_block *block, const pd_friction_lanes *lanes, int n) {
+    for (int l = 0; l < n; l++)
+        if (block->vertices[lanes->owners[l]] >= 0) return 1;
+    return 0;
+}
+
 static void add_energies(pd_vertex_block *block, const real (*d)[3], double *total) {
     const pd_friction_run *run = &block->friction;
     real extent = block->contact->slipping.extent;
@@ -103,6 +109,7 @@ static void add_energies(pd_vertex_block *block, const real (*d)[3], double *tot
         const pd_friction_lanes *lanes = run->lanes + k;
         real found[LANES], move[3][LANES] = {{0}};
         int n = count_of(run, k);
+        if (!takes_part(block, lanes, n)) continue;
         for (int l = 0; l < n; l++)
             for (int c = 0; c < 3; c++) move[c][l] = d[lanes->owners[l]][c];
 #pragma omp simd

@@ -6,24 +6,42 @@
 #include "loops/friction_loops.h"
 #include "updates/contact_update.h"
 
-/* Pair p as it is at y. */
-PD_FUNCTION void pd_friction_update_lag(const pd_contact_law *law, const pd_friction_scene *scene, const pd_contact_pairs *pairs,
-                                        const real *y, int p, const pd_lagged_pairs *out) {
-    real at[12];
-    pd_contact_limits limits;
+/* A pair where it is: the weights and the normal of its gap, and its normal force. */
+typedef struct pd_friction_grip {
+    pd_per_corner weights;
+    pd_vector normal;
+    real force; /* lambda, N; 0 where the pair does not act, and where nothing is left of the gap, which has no force to speak of */
+} pd_friction_grip;
+
+PD_LANE_FUNCTION pd_friction_grip pd_friction_grip_of(pd_contact_law law, pd_contact_limits limits, int kind, pd_points4 x,
+                                                      pd_nearest nearest) {
+    pd_friction_grip out;
+    pd_contact_terms terms = pd_contact_terms_of(law, limits, nearest.distance);
+    real force = -pd_contact_mollifier(kind, x, limits.threshold).value * terms.slope;
+    out.weights = nearest.weights, out.normal = nearest.normal;
+    out.force = terms.acts > 0 ? force : (real)0;
+    return out;
+}
+
+/* Whether rounding leaves a grip where it is: the nearest points of edges that are nearly parallel may lie anywhere on them, and friction keeps
+ * what it took at the lag. */
+PD_LANE_FUNCTION int pd_friction_grip_is_sure(int kind, pd_points4 x) {
+    pd_vector e = pd_vector_subtract(x.b, x.a), f = pd_vector_subtract(x.d, x.c), n = pd_vector_cross(e, f);
+    int crossed = pd_vector_dot(n, n) > (real)0.01 * (pd_vector_dot(e, e) * pd_vector_dot(f, f));
+    return kind == PD_EDGE_EDGE ? crossed : 1;
+}
+
+/* Pair p, with this grip, as it is from now on. */
+PD_FUNCTION void pd_friction_update_take(const pd_friction_scene *scene, const pd_contact_pairs *pairs, int p, pd_friction_grip grip,
+                                         const pd_lagged_pairs *out) {
     int kind = pairs->kind[p];
     size_t slot = (size_t)p;
     const int *points = pairs->points + 4 * slot;
-    pd_contact_update_gather(pairs, y, p, at, &limits);
-    pd_nearest nearest = pd_contact_closest(kind, at);
-    pd_contact_terms terms = pd_contact_terms_of(*law, limits, nearest.distance);
-    real mollifier = pd_contact_mollifier(kind, pd_points4_load(at), limits.threshold).value;
     int first = scene->owners[points[0]], second = scene->owners[points[kind == PD_EDGE_EDGE ? 2 : 1]];
     real coefficient = scene->coefficients[(size_t)first * (size_t)scene->n_owners + (size_t)second];
-    pd_per_corner_store(nearest.weights, out->weights + 4 * slot);
-    pd_vector_store(nearest.normal, out->normals + 3 * slot);
-    // where it does not act nothing is multiplied, and where nothing is left of the gap there is no force to speak of
-    out->strength[slot] = terms.acts > 0 && coefficient > 0 ? -coefficient * mollifier * terms.slope : (real)0;
+    pd_per_corner_store(grip.weights, out->weights + 4 * slot);
+    pd_vector_store(grip.normal, out->normals + 3 * slot);
+    out->strength[slot] = coefficient > 0 ? coefficient * grip.force : (real)0;
     for (int j = 0; j < 4; j++) {
         int is = j < pd_contact_corners(kind);
         out->points[4 * slot + (size_t)j] = is ? points[j] : -1;
@@ -38,8 +56,19 @@ PD_FUNCTION void pd_friction_update_lag(const pd_contact_law *law, const pd_fric
         record->weights[j] = out->weights[4 * slot + j];
         record->partners[j] = pd_contact_update_partners(scene->colours, scene->n_vertices, out->points + 4 * slot, colour);
     }
-    pd_vector_store(nearest.normal, record->normal);
+    pd_vector_store(grip.normal, record->normal);
     record->strength = out->strength[slot];
+}
+
+/* Pair p as it is at y. */
+PD_FUNCTION void pd_friction_update_lag(const pd_contact_law *law, const pd_friction_scene *scene, const pd_contact_pairs *pairs,
+                                        const real *y, int p, const pd_lagged_pairs *out) {
+    real at[12];
+    pd_contact_limits limits;
+    int kind = pairs->kind[p];
+    pd_contact_update_gather(pairs, y, p, at, &limits);
+    pd_nearest nearest = pd_contact_closest(kind, at);
+    pd_friction_update_take(scene, pairs, p, pd_friction_grip_of(*law, limits, kind, pd_points4_load(at), nearest), out);
 }
 
 /* Row `point` of the moves. */
