@@ -5,8 +5,8 @@ colliding. Then contact begins, by proxies in the fold and the distance of the r
 Projective Dynamics, quasistatic, with SchurDirect and 1, 5 and 20 inner solves, with all factorised and analysed anew, with 50 iterations
 of conjugate gradients, and with two factors (Komaritzan and Botsch 2018). What is drawn: the fold, cut in its middle, after 3 and 30
 iterations; how large the forces are that are left, over iterations and over seconds (all finding of contact included, the factors of
-the setup not). Deep in the crease proxies come and go for ever, and so some force is left. In the paper an inner iteration finds
-contact anew too; here it renews the rotations alone.
+the setup not). An inner solve finds contact anew too, as Algorithm 1 says. Deep in the crease proxies come and go for ever, and so some
+force is left.
 
 python examples/papers/wang2021_figure5.py [--out FOLDER] [--quick] [--spacing M] [--apart M]
 """
