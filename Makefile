@@ -43,6 +43,7 @@ export PYTHON VENV OUT JOBS WRITE CHOSEN PDGPU_CUDA PDGPU_CHOLMOD PDGPU_GMP
 # Folders are in the list too: their time changes when a file in them is removed.
 SOURCES := $(shell find csrc python -name __pycache__ -prune -o -print) pyproject.toml CMakeLists.txt README.md LICENSE NOTICE
 BIN     := $(VENV)/bin
+# read where it is used (=): `make cuda` sets PDGPU_CUDA for what it needs
 OPTIONS = -C build-dir=build/make -C cmake.define.PDGPU_WERROR=$(PDGPU_WERROR) \
     -C cmake.define.PDGPU_CUDA=$(PDGPU_CUDA) -C cmake.define.PDGPU_CHOLMOD=$(PDGPU_CHOLMOD) -C cmake.define.PDGPU_GMP=$(PDGPU_GMP) \
     -C "cmake.define.CMAKE_CUDA_ARCHITECTURES=$(CUDA_ARCHITECTURES)"

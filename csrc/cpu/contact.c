@@ -40,23 +40,15 @@ PD_INLINE void gradients_of_kind(pd_contact_law law, int kind, const pd_contact_
 
 /* One copy of each loop for every kind of pair and every law, in which both are constants. */
 static __attribute__((noinline)) void energies(const pd_contact_law *law, int kind, const pd_contact_lanes *lanes, results *out) {
-    pd_contact_law of_kind = *law;
-#define PD_CALL(KIND) numbers_of_kind(of_kind, PD_CONTACT_ENERGY, KIND, lanes, out)
-#define PD_LAW_CASE(LAW, name) \
-    case LAW: of_kind.kind = LAW; PD_CONTACT_OF_KIND(kind, PD_CALL) break;
-    switch (law->kind) { PD_CONTACT_LAW_TABLE(PD_LAW_CASE) }
-#undef PD_LAW_CASE
-#undef PD_CALL
+#define PD_LOOP(KIND) numbers_of_kind(of_law, PD_CONTACT_ENERGY, KIND, lanes, out)
+    PD_CONTACT_OF_LAW_AND_KIND(law, kind);
+#undef PD_LOOP
 }
 
 static __attribute__((noinline)) void gradients(const pd_contact_law *law, int kind, const pd_contact_lanes *lanes, results *out) {
-    pd_contact_law of_kind = *law;
-#define PD_CALL(KIND) gradients_of_kind(of_kind, KIND, lanes, out)
-#define PD_LAW_CASE(LAW, name) \
-    case LAW: of_kind.kind = LAW; PD_CONTACT_OF_KIND(kind, PD_CALL) break;
-    switch (law->kind) { PD_CONTACT_LAW_TABLE(PD_LAW_CASE) }
-#undef PD_LAW_CASE
-#undef PD_CALL
+#define PD_LOOP(KIND) gradients_of_kind(of_law, KIND, lanes, out)
+    PD_CONTACT_OF_LAW_AND_KIND(law, kind);
+#undef PD_LOOP
 }
 
 static __attribute__((noinline)) void distances(const pd_contact_law *law, int quantity, int kind, const pd_contact_lanes *lanes,
@@ -105,13 +97,13 @@ static void lanes_of_kind(const pd_contact_law *law, int quantity, const pd_cont
 /* Pairs first .. end - 1, at most BLOCK, kind by kind. */
 static void lanes_of_block(const pd_contact_law *law, int quantity, const pd_contact_pairs *pairs, const real *x, int first, int end,
                            real *out) {
-    int chosen[PD_CONTACT_PAIR_COUNT][BLOCK], counts[PD_CONTACT_PAIR_COUNT] = {0};
-    for (int p = first; p < end; p++) chosen[pairs->kind[p]][counts[pairs->kind[p]]++] = p;
+    pd_contact_kinds chosen;
+    pd_contact_sort_kinds(pairs, first, end, &chosen);
     for (int kind = 0; kind < PD_CONTACT_PAIR_COUNT; kind++)
         if (quantity == PD_CONTACT_HESSIAN_PSD)
-            pd_contact_projected_hessians(law, pairs, x, kind, chosen[kind], counts[kind], out);
+            pd_contact_projected_hessians(law, pairs, x, kind, chosen.pairs[kind], chosen.n[kind], out);
         else
-            lanes_of_kind(law, quantity, pairs, x, kind, chosen[kind], counts[kind], out);
+            lanes_of_kind(law, quantity, pairs, x, kind, chosen.pairs[kind], chosen.n[kind], out);
 }
 
 pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int quantity, const pd_contact_pairs *pairs, const real *x,

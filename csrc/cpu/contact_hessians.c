@@ -41,12 +41,8 @@ PD_INLINE void parts_of_kind(pd_contact_law law, int kind, const pd_contact_lane
 }
 
 static __attribute__((noinline)) void parts_of_lanes(const pd_contact_law *law, int kind, const pd_contact_lanes *lanes, part_lanes *out) {
-    pd_contact_law of_kind = *law;
-#define PD_LOOP(KIND) parts_of_kind(of_kind, KIND, lanes, out)
-#define PD_LAW_CASE(LAW, name) \
-    case LAW: of_kind.kind = LAW; PD_CONTACT_OF_KIND(kind, PD_LOOP) break;
-    switch (law->kind) { PD_CONTACT_LAW_TABLE(PD_LAW_CASE) }
-#undef PD_LAW_CASE
+#define PD_LOOP(KIND) parts_of_kind(of_law, KIND, lanes, out)
+    PD_CONTACT_OF_LAW_AND_KIND(law, kind);
 #undef PD_LOOP
 }
 

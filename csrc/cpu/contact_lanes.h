@@ -5,7 +5,7 @@
 #include "cpu/context.h"
 #include "updates/contact_update.h"
 
-enum { PD_CONTACT_LANES = 16 };
+enum { PD_CONTACT_LANES = 16, PD_CONTACT_MOST = 128 /* pairs that are sorted by kind at a time */ };
 
 /* Pairs of one kind, number l in column l. */
 typedef struct pd_contact_lanes {
@@ -48,8 +48,29 @@ PD_INLINE pd_contact_limits pd_contact_lanes_limits(const pd_contact_lanes *lane
     default: loop(PD_VERTEX_PLANE); break;                    \
     }
 
+#define PD_CONTACT_LAW_CASE(LAW, name) \
+    case LAW: of_law.kind = LAW; PD_CONTACT_OF_KIND(of_kind, PD_LOOP) break;
+
+/* PD_LOOP(KIND) for one law, which it knows as of_law, and one kind of pair, in which both are constants. */
+#define PD_CONTACT_OF_LAW_AND_KIND(a_law, a_kind)                          \
+    do {                                                                   \
+        pd_contact_law of_law = *(a_law);                                  \
+        const int of_kind = (a_kind);                                      \
+        switch (of_law.kind) { PD_CONTACT_LAW_TABLE(PD_CONTACT_LAW_CASE) } \
+    } while (0)
+
+/* Some pairs, those of each kind in their order. */
+typedef struct pd_contact_kinds {
+    int n[PD_CONTACT_PAIR_COUNT], pairs[PD_CONTACT_PAIR_COUNT][PD_CONTACT_MOST];
+} pd_contact_kinds;
+
+/* Pairs first .. end - 1, at most PD_CONTACT_MOST. */
+PD_INLINE void pd_contact_sort_kinds(const pd_contact_pairs *pairs, int first, int end, pd_contact_kinds *out) {
+    for (int kind = 0; kind < PD_CONTACT_PAIR_COUNT; kind++) out->n[kind] = 0;
+    for (int p = first; p < end; p++) out->pairs[pairs->kind[p]][out->n[pairs->kind[p]]++] = p;
+}
+
 /* out [.,12,12] at the n chosen ones of the pairs, of one kind and at most PD_CONTACT_MOST: the nearest positive semidefinite matrix. */
-enum { PD_CONTACT_MOST = 128 };
 void pd_contact_projected_hessians(const pd_contact_law *law, const pd_contact_pairs *pairs, const real *x, int kind, const int *chosen,
                                    int n, real *out);
 

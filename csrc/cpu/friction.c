@@ -27,13 +27,9 @@ PD_INLINE void grips_of_kind(pd_contact_law law, int kind, const pd_contact_lane
 
 /* One copy of the loop for every kind of pair and every law, in which both are constants. */
 static __attribute__((noinline)) void find_grips(const pd_contact_law *law, int kind, const pd_contact_lanes *lanes, grips *out) {
-    pd_contact_law of_kind = *law;
-#define PD_CALL(KIND) grips_of_kind(of_kind, KIND, lanes, out)
-#define PD_LAW_CASE(LAW, name) \
-    case LAW: of_kind.kind = LAW; PD_CONTACT_OF_KIND(kind, PD_CALL) break;
-    switch (law->kind) { PD_CONTACT_LAW_TABLE(PD_LAW_CASE) }
-#undef PD_LAW_CASE
-#undef PD_CALL
+#define PD_LOOP(KIND) grips_of_kind(of_law, KIND, lanes, out)
+    PD_CONTACT_OF_LAW_AND_KIND(law, kind);
+#undef PD_LOOP
 }
 
 static pd_friction_grip grip_of_lane(const grips *found, int l) {
@@ -63,9 +59,11 @@ pd_status pd_friction_lag_pairs(pd_context *context, const pd_contact_law *law, 
     int blocks = (pairs->n + BLOCK - 1) / BLOCK;
 #pragma omp parallel for num_threads(pd_threads(context, pairs->n, LAG_NANOSECONDS)) schedule(static)
     for (int block = 0; block < blocks; block++) {
-        int chosen[PD_CONTACT_PAIR_COUNT][BLOCK], counts[PD_CONTACT_PAIR_COUNT] = {0};
-        for (int p = BLOCK * block; p < pairs->n && p < BLOCK * (block + 1); p++) chosen[pairs->kind[p]][counts[pairs->kind[p]]++] = p;
-        for (int kind = 0; kind < PD_CONTACT_PAIR_COUNT; kind++) lag_kind(law, scene, pairs, y, kind, chosen[kind], counts[kind], out);
+        int first = BLOCK * block, end = pairs->n - first < BLOCK ? pairs->n : first + BLOCK;
+        pd_contact_kinds chosen;
+        pd_contact_sort_kinds(pairs, first, end, &chosen);
+        for (int kind = 0; kind < PD_CONTACT_PAIR_COUNT; kind++)
+            lag_kind(law, scene, pairs, y, kind, chosen.pairs[kind], chosen.n[kind], out);
     }
     return PD_OK;
 }

@@ -38,24 +38,16 @@ PD_INLINE void energies_of_kind(pd_contact_law law, int kind, const pd_contact_l
 
 /* One copy of each loop for every kind of pair and every law, in which both are constants. */
 static __attribute__((noinline)) void corners(const pd_contact_law *law, const pd_role_lanes *lanes, results *out) {
-    pd_contact_law of_kind = *law;
-#define PD_CALL(KIND) corners_of_kind(of_kind, KIND, lanes, out)
-#define PD_LAW_CASE(LAW, name) \
-    case LAW: of_kind.kind = LAW; PD_CONTACT_OF_KIND(lanes->kind, PD_CALL) break;
-    switch (law->kind) { PD_CONTACT_LAW_TABLE(PD_LAW_CASE) }
-#undef PD_LAW_CASE
-#undef PD_CALL
+#define PD_LOOP(KIND) corners_of_kind(of_law, KIND, lanes, out)
+    PD_CONTACT_OF_LAW_AND_KIND(law, lanes->kind);
+#undef PD_LOOP
 }
 
 static __attribute__((noinline)) void energies(const pd_contact_law *law, int kind, const pd_contact_lanes *pairs, const real *partners,
                                                results *out) {
-    pd_contact_law of_kind = *law;
-#define PD_CALL(KIND) energies_of_kind(of_kind, KIND, pairs, partners, out)
-#define PD_LAW_CASE(LAW, name) \
-    case LAW: of_kind.kind = LAW; PD_CONTACT_OF_KIND(kind, PD_CALL) break;
-    switch (law->kind) { PD_CONTACT_LAW_TABLE(PD_LAW_CASE) }
-#undef PD_LAW_CASE
-#undef PD_CALL
+#define PD_LOOP(KIND) energies_of_kind(of_law, KIND, pairs, partners, out)
+    PD_CONTACT_OF_LAW_AND_KIND(law, kind);
+#undef PD_LOOP
 }
 
 /* One role whose pair is not plain, where d is not NULL and its corner goes by -d the energy alone. */
