@@ -90,7 +90,7 @@ def test_scripted_motions_are_asked_for_again(tmp_path):
     sim = pdgpu.Simulation(scene)
     sim.step(2)
     sim.save(tmp_path / "s")
-    with pytest.raises(ValueError, match="'bar' had 1 scripted pins and attachments that move"):
+    with pytest.raises(ValueError, match="'bar' had 1 scripted pins, attachments that move and shape targets of time"):
         pdgpu.Simulation.load(tmp_path / "s")
     again = pdgpu.Simulation.load(tmp_path / "s", motions={"bar": [motion]})
     sim.step(2)

@@ -32,10 +32,11 @@ from pdgpu.automatic import Parameters
 from pdgpu.backends import PRECISIONS, device_parts, thread_count
 from pdgpu.mesh_files import as_path
 
-FORMAT, VERSION = "pdgpu simulation", 7
-# the versions of files without attachments that move, without limits of joints, without embeddings, without joints, without contact, and
-# without obstacles, which earlier versions of pdgpu read too
-WITHOUT_BONES, WITHOUT_LIMITS, WITHOUT_EMBEDDINGS, WITHOUT_JOINTS, WITHOUT_CONTACT, WITHOUT_OBSTACLES = 6, 5, 4, 3, 2, 1
+FORMAT, VERSION = "pdgpu simulation", 8
+# the versions of files without shape targets of time, without attachments that move, without limits of joints, without embeddings, without
+# joints, without contact, and without obstacles, which earlier versions of pdgpu read too
+WITHOUT_MUSCLES, WITHOUT_BONES, WITHOUT_LIMITS, WITHOUT_EMBEDDINGS = 7, 6, 5, 4
+WITHOUT_JOINTS, WITHOUT_CONTACT, WITHOUT_OBSTACLES = 3, 2, 1
 STATE = ("positions", "velocities", "previous_velocities")
 
 
@@ -198,8 +199,8 @@ def _found(name, rho, chebyshev, given=None):
 
 
 def _check_motions(motions, pins, obstacles):
-    """Name -> list of motions, of a body as many as it has scripted pins and attachments, of an obstacle that moves one; the numbers are
-    given by name."""
+    """Name -> list of motions, of a body as many as it has scripted pins, attachments that move and shape targets of time, of an obstacle
+    that moves one; the numbers are given by name."""
     scripted = pins | obstacles
     motions = {} if motions is None else motions
     if not isinstance(motions, dict):
@@ -215,7 +216,7 @@ def _check_motions(motions, pins, obstacles):
             what = (
                 f"obstacle {name!r} had {count} motions"
                 if name in obstacles
-                else f"body {name!r} had {count} scripted pins and attachments that move"
+                else f"body {name!r} had {count} scripted pins, attachments that move and shape targets of time"
             )
             raise ValueError(
                 f"motions: {what}, and {len(given)} motions were given; functions are not saved: "
@@ -229,8 +230,10 @@ def _check_motions(motions, pins, obstacles):
 
 def _version(scene, contact):
     """The earliest that says all of it."""
-    if any(how for body in scene.bodies for how in body.attachment_motions):
+    if any(scene_entries.script_of(body) for body in scene.bodies):
         return VERSION
+    if any(how for body in scene.bodies for how in body.attachment_motions):
+        return WITHOUT_MUSCLES
     if any(joint.has_limits for joint in scene.joints):
         return WITHOUT_BONES
     if any(body.embeddings for body in scene.bodies):

@@ -184,8 +184,8 @@ class Motion:
         ----------
         path : str or os.PathLike
         motions : dict, optional
-            Name of a body -> list of its motions, one per scripted pin, then one per attachment that moves, and of an obstacle that moves
-            -> [its motion], where the saved scene had some.
+            Name of a body -> list of its motions, one per scripted pin, then one per attachment that moves, then that of its shape
+            targets, and of an obstacle that moves -> [its motion], where the saved scene had some.
         device : str, optional
             Another device than the saved one.
 

@@ -18,6 +18,7 @@ from pdgpu.joints import Joint, check_limits
 from pdgpu.mesh import Mesh
 from pdgpu.rigid_bodies import CARRIERS, RigidBody
 from pdgpu.scene import Scene
+from pdgpu.shape_target import place_of_target
 from pdgpu.tethers import FRAME, TARGETS
 
 ELEMENTS = ("tets", "triangles", "edges")
@@ -58,6 +59,7 @@ def _body_entry(body, store):
         "materials": [
             [type(material).__name__, {name: store(value) for name, value in material._constants.items()}] for material in body.materials
         ],
+        **({"shape_script": True} if script_of(body) else {}),
         "pins": [[store(indices), motion is not None] for indices, motion in body.pins],
         "slides": [[store(part) for part in slide] for slide in body.slides],
         "attachments": [[store(part) for part in attachment] for attachment in body.attachments],
@@ -100,6 +102,8 @@ def read(header, archive, motions):
             _hold(_rigid(scene, entry, fetch), entry, fetch, motions)
             continue
         materials = [_material(name, {key: fetch(value) for key, value in constants.items()}) for name, constants in entry["materials"]]
+        if flag(entry.get("shape_script", False)):
+            materials[place_of_target(materials)]._script = motions[entry["name"]][-1]
         points = real_array("points", fetch(entry["points"]), (None, 3))
         mesh = None
         if entry["type"] in ("solid", "shell", "rod"):
@@ -174,12 +178,21 @@ def _limits(scene, entry, fetch):
     return {**given, "limit_stiffness": number("limit_stiffness", entry["limit_stiffness"], above=0.0)}
 
 
+def script_of(body):
+    """What gives the shape targets of a body their time, or None."""
+    place = place_of_target(body.materials)
+    return None if place is None else body.materials[place]._script
+
+
 def count_motions(entry):
-    """How many functions a body of a file was held by: scripted pins, then attachments that move."""
+    """How many functions a body of a file was moved by: scripted pins, then attachments that move, then shape targets of time."""
     words = entry.get("attachment_motions", ())
     if not all(word in (None, FRAME, TARGETS) for word in words) or (words and len(words) != len(entry["attachments"])):
         raise ValueError(f"attachment_motions: {words!r} for {len(entry['attachments'])} attachments")
-    return sum(flag(moves) for _, moves in entry["pins"]) + sum(word is not None for word in words)
+    scripted = flag(entry.get("shape_script", False))
+    if scripted and not any(name == "ShapeTarget" for name, _ in entry["materials"]):
+        raise ValueError(f"shape_script: {entry['name']!r} has no ShapeTarget")
+    return sum(flag(moves) for _, moves in entry["pins"]) + sum(word is not None for word in words) + scripted
 
 
 def _hold(body, entry, fetch, motions):

@@ -10,13 +10,14 @@ from pdgpu.arguments import any_array, real_array
 from pdgpu.material import Material
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from numpy.typing import ArrayLike
 
     from pdgpu.types import Floats
 
-__all__ = ["ShapeTarget", "stretches"]
+__all__ = ["ShapeTarget", "place_of_target", "stretches"]
 
 UPPER = np.triu_indices(3)
 
@@ -34,26 +35,56 @@ class ShapeTarget(Material):
     ----------
     mu : float or array_like, shape (tets,)
         Pa, at least 0.
-    targets : array_like, shape (3, 3) or (tets, 3, 3)
+    targets : array_like, shape (3, 3) or (tets, 3, 3), or callable(time) -> one of these
         F*, no unit, determinant greater than 0. ``1.1 * np.eye(3)`` grows by a tenth; a muscle along the unit vector f that contracts
-        to a of its length and keeps its volume has ``a * outer(f, f) + (eye(3) - outer(f, f)) / sqrt(a)``.
+        to a of its length and keeps its volume has ``a * outer(f, f) + (eye(3) - outer(f, f)) / sqrt(a)``. A simulation asks a callable for
+        the targets of the end of every step, s (of a quasistatic one always 0); by itself the material has those of 0 s.
+
+    Examples
+    --------
+    A body that grows by a tenth in a second:
+
+    >>> growth = pdgpu.ShapeTarget(1e4, lambda time: (1.0 + 0.1 * min(time, 1.0)) * np.eye(3))
     """
 
     kinds = {4: "shape_target"}
     bodies = ("solid",)
 
-    def __init__(self, mu: ArrayLike, targets: ArrayLike) -> None:
+    def __init__(self, mu: ArrayLike, targets: ArrayLike | Callable[[float], ArrayLike]) -> None:
         super().__init__(mu=mu)
         self.constant("mu", np.size(mu))
-        matrices = real_array(
-            "ShapeTarget.targets", targets, (3, 3) if any_array("ShapeTarget.targets", targets).ndim == 2 else (None, 3, 3)
-        )
-        self._stretches = stretches("ShapeTarget.targets", matrices)
+        self._script = None
+        self._seek(targets, 0.0)
+
+    def _seek(self, targets, time):
+        name = "ShapeTarget.targets"
+        if callable(targets):
+            self._script, name, targets = targets, f"{name} at {time:g} s", targets(time)
+        matrices = real_array(name, targets, (3, 3) if any_array(name, targets).ndim == 2 else (None, 3, 3))
+        self._stretches = stretches(name, matrices)
         self._constants["targets"] = matrices
+
+    def __eq__(self, other):
+        return super().__eq__(other) and self._script == other._script
+
+    __hash__ = None
+
+    def seeking(self, targets: Any, time: float) -> Any:
+        """The material with other targets, those that a callable gives at a time, s."""
+        other = type(self).__new__(type(self))
+        vars(other).update(vars(self), _constants=dict(self._constants), _script=None)
+        other._seek(targets, time)
+        return other
+
+    def at(self, time: float) -> Any:
+        """The material with the targets of a time, s; itself where they are those it has."""
+        other = self if self._script is None else self.seeking(self._script, time)
+        return self if np.array_equal(other._constants["targets"], self._constants["targets"]) else other
 
     def __repr__(self):
         mu, targets = self._constants["mu"], self._constants["targets"]
         given = f"array of {len(targets)}" if targets.ndim == 3 else np.array2string(targets, separator=", ").replace("\n", "")
+        given = given if self._script is None else self._script
         return f"ShapeTarget(mu={f'array of {len(mu)}' if np.ndim(mu) else f'{mu:g}'}, targets={given})"
 
     def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
@@ -71,6 +102,11 @@ class ShapeTarget(Material):
             shape = self._constants["targets"].shape
             raise ValueError(f"ShapeTarget.targets: expected shape ({n}, 3, 3), one for each tet, or (3, 3), got {shape}")
         return np.broadcast_to(self._stretches, (n, 6))
+
+
+def place_of_target(materials: Any) -> int | None:
+    """Which of the materials of a body is a ShapeTarget."""
+    return next((place for place, material in enumerate(materials) if isinstance(material, ShapeTarget)), None)
 
 
 def stretches(name: str, targets: Floats) -> Floats:

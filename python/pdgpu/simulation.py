@@ -296,8 +296,9 @@ class Simulation(
 
     def _aim(self, ahead=True):
         """Tells the core where obstacles go in the step about to be solved. Those of proxies have no state of their own: with `ahead` they
-        are there, without where they are now; so are targets of attachments."""
+        are there, without where they are now; so are targets of attachments and of shapes."""
         self._tethers.aim(self, self.time + (self.dt or 0.0) * ahead)
+        self._seek_shapes(self.time + (self.dt or 0.0) * ahead)
         if self._springs is not None:
             self._springs.place(self._backend, self.dtype, self.time + (self.dt or 0.0) * ahead)
         if self._touching is not None and self._touching.n_driven:

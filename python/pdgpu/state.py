@@ -8,9 +8,10 @@ import numpy as np
 
 from pdgpu.arguments import real_array
 from pdgpu.rigid_state import RigidState, add_rigid_load, check_rigid_state
-from pdgpu.shape_target import ShapeTarget
+from pdgpu.shape_target import place_of_target
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from numpy.typing import ArrayLike
@@ -108,29 +109,41 @@ class State:
         self._backend.set_state(*arrays, None)
         self._start_is_checked = positions is None and self._start_is_checked
 
-    def set_shape_targets(self, body: BodyName, targets: ArrayLike) -> None:
+    def set_shape_targets(self, body: BodyName, targets: ArrayLike | Callable[[float], ArrayLike]) -> None:
         """Give a body with the material ShapeTarget other targets, from the next step on; nothing is factorised anew.
 
-        What changes with time is set before every step. Files, copies and `bodies` have the targets as they are.
+        Files, copies and `bodies` have the targets as they are; `load` asks for a callable again.
 
         Parameters
         ----------
         body : Body or str
-        targets : array_like, shape (3, 3) or (tets, 3, 3)
-            As for `ShapeTarget`.
+        targets : array_like, shape (3, 3) or (tets, 3, 3), or callable(time) -> one of these
+            As for `ShapeTarget`: a callable is asked for those of the end of every step.
 
         Raises
         ------
         ValueError
-            A body without a ShapeTarget, another shape, a determinant that is not positive. The targets stay as they were.
+            A body without a ShapeTarget, another shape, a determinant that is not positive. The targets stay as they were; what a callable
+            returns later is an error of the step.
         RuntimeError
             Called while a step is running.
         """
         body = self._scene.find(body)
-        place = next((i for i, material in enumerate(body.materials) if isinstance(material, ShapeTarget)), None)
+        place = place_of_target(body.materials)
         if place is None:
             raise ValueError(f"body: {body.name!r} has no ShapeTarget, its materials are {list(body.materials)}")
-        material = ShapeTarget(body.materials[place]._constants["mu"], targets)
+        self._retarget(body, place, body.materials[place].seeking(targets, self.time))
+
+    def _seek_shapes(self, time):
+        """Gives bodies whose targets are scripted those of a time, s; what has not changed stays."""
+        for body in self._scene.bodies:
+            place = place_of_target(body.materials)
+            material = None if place is None else body.materials[place]
+            if material is not None and (now := material.at(time)) is not material:
+                self._retarget(body, place, now)
+
+    def _retarget(self, body, place, material):
+        """The material of this place is another ShapeTarget, whose targets alone differ."""
         kind = material.kinds[4]
         before = self._scene.bodies[: self._scene.bodies.index(body)]
         first = sum(len(group[1]) for other in before for group in other.groups if group[0] == kind)

@@ -107,7 +107,9 @@ def test_files_ask_for_the_functions_again(how, tmp_path):
     sim = pdgpu.Simulation(held(**{how: motion}), pdgpu.ProjectiveDynamics(iterations=5), dt=0.02)
     sim.step(2)
     sim.save(tmp_path / "s")
-    with pytest.raises(ValueError, match=r"'arm' had 1 scripted pins and attachments that move, and 0 motions were given"):
+    with pytest.raises(
+        ValueError, match=r"'arm' had 1 scripted pins, attachments that move and shape targets of time, and 0 motions were given"
+    ):
         pdgpu.Simulation.load(tmp_path / "s")
     again = pdgpu.Simulation.load(tmp_path / "s", motions={"arm": [motion]})
     for one in (sim, again):

@@ -153,6 +153,96 @@ def test_targets_that_cannot_be(body, given, words):
     assert sim.bodies[1].materials[0] == pdgpu.ShapeTarget(2e4, STRETCH)
 
 
+def beat(time):
+    """A muscle: shortest after a tenth of a second, another stretch for each tet."""
+    return np.eye(3) - 0.2 * np.sin(np.pi * time / 0.2) * (targets(4) - np.eye(3)) - 0.1 * time * np.diag([1.0, -0.5, -0.5])
+
+
+def beating(solver, given=beat, **options):
+    scene = two_muscles()
+    scene.add_solid(BEAM, pdgpu.ShapeTarget(2e4, given), density=500.0, name="script").pin([0, 1, 4])
+    return pdgpu.Simulation(scene, solver, dt=0.01, **options)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", SOLVERS)
+def test_targets_of_time_are_those_given_before_every_step(name, dtype):
+    """If not, a muscle lags behind its script, or some solver never hears of it."""
+    scripted, by_hand, still = (beating(SOLVERS[name], given, dtype=dtype) for given in (beat, beat(0.0), beat(0.0)))
+    still.set_shape_targets("free", beat)
+    scripted.set_shape_targets("free", beat)
+    by_hand.set_shape_targets("free", beat(0.0))
+    for k in range(1, 4):
+        for body in ("script", "free"):
+            by_hand.set_shape_targets(body, beat(0.01 * k))
+        for sim in (scripted, by_hand, still):
+            sim.step()
+    np.testing.assert_array_equal(scripted.positions, by_hand.positions)
+    rows = scripted.bodies[3].slice
+    assert np.abs(scripted.positions - still.positions)[rows].max() > 1e-4
+    shown = scripted.bodies[3].materials[0]
+    np.testing.assert_array_equal(shown._constants["targets"], beat(0.03))
+    assert shown != pdgpu.ShapeTarget(2e4, beat(0.03)) and shown == pdgpu.ShapeTarget(2e4, beat).at(0.03)
+
+
+def test_energies_are_of_the_targets_of_now_and_of_the_end_of_the_step():
+    """If not, a report is of a shape that the step did not seek."""
+    sim, other = beating(scenes.DIRECT), beating(scenes.DIRECT, beat(0.0))
+    sim.step()
+    other.set_shape_targets("script", beat(0.01))
+    other.step()
+    assert sim.energies()["elastic"] == other.energies()["elastic"]
+    other.set_shape_targets("script", beat(0.02))
+    assert sim.incremental_potential() == other.incremental_potential()
+    np.testing.assert_array_equal(sim.gradient(), other.gradient())
+    other.set_shape_targets("script", beat(0.01))
+    assert sim.energies()["elastic"] == other.energies()["elastic"]
+
+
+@pytest.mark.parametrize("solver", [scenes.DIRECT, SOLVERS["schur"], scenes.VBD], ids=["direct", "schur", "vbd"])
+def test_files_ask_for_the_functions_of_targets_again(solver, tmp_path):
+    """If not, a resumed muscle stays as it was when the file was written."""
+    sim = beating(solver)
+    sim.step(2)
+    sim.set_shape_targets("held", beat)
+    sim.save(tmp_path / "run")
+    with pytest.raises(ValueError, match=r"'held' had 1 scripted pins, attachments that move and shape targets of time, and 0 motions"):
+        pdgpu.Simulation.load(tmp_path / "run", motions={"script": [beat]})
+    others = [pdgpu.Simulation.load(tmp_path / "run", motions={"script": [beat], "held": [beat]}), copy.deepcopy(sim)]
+    for one in (sim, *others):
+        one.step(2)
+    for other in others:
+        assert other.positions.tobytes() == sim.positions.tobytes()
+        assert other.bodies[3].materials == sim.bodies[3].materials
+    sim.set_shape_targets("script", np.eye(3))  # lets go of the script
+    sim.set_shape_targets("held", np.eye(3))
+    sim.save(tmp_path / "run")
+    pdgpu.Simulation.load(tmp_path / "run").step()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (lambda time: np.eye(3) if time == 0.0 else np.eye(3)[:2], ["targets at 0.01 s", "(2, 3)"]),
+        (lambda time: np.eye(3) if time == 0.0 else np.ones((7, 1, 1)) * np.eye(3), ["targets", "(7, 3, 3)", str(len(BEAM.tets))]),
+        (lambda time: np.eye(3) * (1.0 - 200.0 * time), ["targets at 0.01 s", "determinant", "-1"]),
+        (lambda time: np.eye(3) * (1.0 if time == 0.0 else np.nan), ["targets at 0.01 s", "nan"]),
+    ],
+)
+def test_targets_of_time_that_cannot_be(given, words):
+    """If not, a script turns a body inside out in the middle of a run; a step that is refused changes nothing."""
+    sim = beating(scenes.DIRECT, given)
+    before = sim.positions
+    with pytest.raises(ValueError) as refusal:
+        sim.step()
+    assert all(word in str(refusal.value) for word in words), refusal.value
+    np.testing.assert_array_equal(sim.positions, before)
+    sim.set_shape_targets("script", np.eye(3))
+    sim.step()
+    with pytest.raises(ValueError, match=r"targets at 0 s: the determinant"):
+        pdgpu.ShapeTarget(1.0, lambda time: np.zeros((3, 3)))
+
+
 @pytest.mark.parametrize(("force", "stretch"), [(0.04, 1.04), (0.1, 1.1), (0.5, 1.2), (-0.25, 0.9)])
 def test_skin_of_two_slopes(force, stretch):
     """If not, skin is as soft beyond its limit as before: P = 2 mu (a - 1) to a = 1.1, 0.95, and 2 (mu + stiff) from there on."""
