@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "linear/linear_method.h"
+#include "linear/schur_resident.h"
 #include "loops/dense_loops.h"
 
 #include <stdlib.h>
@@ -12,19 +13,20 @@ struct pd_schur {
     pd_context *context;
     const pd_cholesky_functions *library;
     pd_cholesky *cholesky;
-    pd_dense *dense;          /* the one in use */
-    pd_dense *dense_of[2];    /* without contact and with it; where it counts for what it adds, the first is both */
-    double active;            /* pd_linear_settings */
-    int n;                    /* rows of A */
-    int *rows;                /* [safe+prone] the row of A of each of the factor, the safe ones first, both ascending */
-    double *vector;           /* [safe+prone,3] */
-    real *staging;            /* [n,3] */
-    double *base, *total;     /* [n] the diagonal of A as it was factorised, and as it is */
-    double *added;            /* [prone] what the dense factor holds besides Sigma, on its diagonal */
-    pd_dense_entries entries; /* and beside it (pd_linear_set_entries) */
-    long long *places;        /* [entries.capacity]; NULL: there were none */
-    int *slots;               /* [n] of prone rows, else -1; with them */
-    long long revision;       /* of the entries that have these places */
+    pd_dense *dense;             /* the one in use */
+    pd_dense *dense_of[2];       /* without contact and with it; where it counts for what it adds, the first is both */
+    double active;               /* pd_linear_settings */
+    int n;                       /* rows of A */
+    int *rows;                   /* [safe+prone] the row of A of each of the factor, the safe ones first, both ascending */
+    double *vector;              /* [safe+prone,3] */
+    real *staging;               /* [n,3] */
+    pd_schur_resident *resident; /* all of the first and last part in backend memory, in the place of the host's; NULL: there is none */
+    double *base, *total;        /* [n] the diagonal of A as it was factorised, and as it is */
+    double *added;               /* [prone] what the dense factor holds besides Sigma, on its diagonal */
+    pd_dense_entries entries;    /* and beside it (pd_linear_set_entries) */
+    long long *places;           /* [entries.capacity]; NULL: there were none */
+    int *slots;                  /* [n] of prone rows, else -1; with them */
+    long long revision;          /* of the entries that have these places */
     int factored;
     pd_schur_cost cost;
 };
@@ -33,6 +35,7 @@ static void destroy(void *memory, pd_context *context) {
     pd_schur *self = memory;
     if (self->library) self->library->destroy(self->cholesky);
     for (int k = 0; k < 2; k++) pd_dense_destroy(self->dense_of[k], context);
+    pd_schur_resident_destroy(self->resident, context);
     free(self->rows);
     free(self->vector);
     free(self->staging);
@@ -180,6 +183,11 @@ static pd_status create(pd_schur **out, pd_context *context, const pd_cholesky_f
     }
     PD_TRY(factor_sparse(self, A, slot));
     PD_TRY(make_sigma(self));
+    if (pd_sparse_factor_there()) {
+        PD_TRY(pd_schur_resident_create(&self->resident, context, A, self->rows, self->cost.safe, self->cost.prone));
+        cholesky->destroy(self->cholesky); // Sigma is all that was wanted of it
+        self->cholesky = NULL;
+    }
     status = factor_all(self);
     goto done;
 
@@ -233,6 +241,7 @@ static pd_status set_diagonal(pd_schur *self, const double *total) {
 
 pd_status pd_schur_forward(pd_schur *self, const real *residual, real *y2) {
     int total = self->cost.safe + self->cost.prone, threads = pd_context_threads(self->context);
+    if (self->resident) return pd_schur_resident_forward(self->resident, self->context, residual, y2);
     pd_status status = pd_memory_download(self->context, self->staging, residual, 3 * (size_t)self->n * sizeof(real));
     if (status) return status;
     for (int f = 0; f < total; f++)
@@ -248,6 +257,7 @@ pd_status pd_schur_backward(pd_schur *self, const real *u2, real *direction) {
     int total = self->cost.safe + self->cost.prone, threads = pd_context_threads(self->context);
     size_t bytes = 3 * (size_t)self->n * sizeof(real);
     double *x2 = self->vector + 3 * (size_t)self->cost.safe;
+    if (self->resident) return pd_schur_resident_backward(self->resident, self->context, u2, direction);
     pd_status status = pd_memory_download(self->context, self->staging, u2, 3 * (size_t)self->cost.prone * sizeof(real));
     if (status) return status;
     for (size_t k = 0; k < 3 * (size_t)self->cost.prone; k++) x2[k] = (double)self->staging[k];

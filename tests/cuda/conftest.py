@@ -2,7 +2,7 @@
 
 import pytest
 
-from pdgpu.backends import backend
+from pdgpu.backends import backend, direct_library
 
 ON_HOST = "the CPU in place of a CUDA device"  # the name that tests/cuda/on_host gives its device
 
@@ -23,6 +23,15 @@ def on_host():
         return ON_HOST in backend("cuda", "float32").devices()
     except RuntimeError as error:
         pytest.skip(f"the CUDA loops are not run: {error}")
+
+
+@pytest.fixture
+def resident(on_host, monkeypatch):
+    """There is a library for sparse factors on the device."""
+    if on_host:
+        monkeypatch.setenv("PDGPU_CUDSS", "stand-in")
+    elif not direct_library("cuda").startswith("cuDSS"):
+        pytest.skip("cuDSS is not installed (nvidia-cudss-cu13 or -cu12): sparse factors on the device are not checked")
 
 
 def pytest_runtest_setup(item):

@@ -18,15 +18,6 @@ pytestmark = pytest.mark.gpu
 HERE = pathlib.Path(__file__).parent
 
 
-@pytest.fixture
-def resident(on_host, monkeypatch):
-    """There is a library."""
-    if on_host:
-        monkeypatch.setenv("PDGPU_CUDSS", "stand-in")
-    elif not direct_library("cuda").startswith("cuDSS"):
-        pytest.skip("cuDSS is not installed (nvidia-cudss-cu13 or -cu12): the direct solver on the device is not checked")
-
-
 def matrix(n=60):
     rng = np.random.default_rng(n)
     i, j = rng.integers(0, n, (2, 3 * n))

@@ -210,6 +210,7 @@ cudaError_t cudaMemcpyAsync(void *target, const void *source, size_t bytes, cuda
     if (!(to ? on_device(target, number) : on_host(target)) || !(from ? on_device(source, number) : on_host(source)))
         return fail(cudaErrorInvalidValue);
     count(!to ? "copies to the host" : !from ? "copies from the host" : "copies"), count("bytes copied", (long long)bytes);
+    if (!to) count("bytes to the host", (long long)bytes);
     if (!to || !from) // memory of the host may be gone when the graph runs
         if (cudaError_t code = refuse_in_capture(stream)) return code;
     return submit(stream, [=]() {
