@@ -26,8 +26,8 @@ def plain_name(mangled):
     for match in re.finditer(r"\d+", mangled):
         name = mangled[match.end() : match.end() + int(match[0])]
         if name.endswith("_kernel"):
-            of = re.match(r"ILi(\d+)E", mangled[match.end() + int(match[0]) :])
-            return f"{name}<{of[1]}>" if of else name
+            of = re.match(r"I((?:L[ib]\d+E)+)", mangled[match.end() + int(match[0]) :])
+            return f"{name}<{' '.join(re.findall('[0-9]+', of[1]))}>" if of else name
     return mangled
 
 

@@ -45,6 +45,10 @@ PD_INLINE void block(const pd_block_matrix *P, int b, int width, const real *in,
         }
 }
 
+size_t pd_block_scratch(const pd_context *context, const pd_block_matrix *P, int width) {
+    return (size_t)pd_context_threads(context) * (size_t)P->largest_list * (size_t)width * sizeof(real);
+}
+
 pd_status pd_block_sweep(pd_context *context, const pd_block_matrix *P, int width, const real *in, const real *add, double omega,
                          double gamma, const real *d, real *previous) {
     int plain = omega == 1.0 && gamma == 1.0;
@@ -63,7 +67,8 @@ pd_status pd_block_sweep(pd_context *context, const pd_block_matrix *P, int widt
 }
 
 pd_status pd_block_sweeps(pd_context *context, const pd_block_matrix *P, int width, const real *add, const double *omegas, double gamma,
-                          int n_sweeps, real *buffers[2]) {
+                          int n_sweeps, int to_the_end, real *buffers[2]) {
+    (void)to_the_end;
     for (int k = 0; k < n_sweeps; k++) {
         real *d = buffers[0], *previous = buffers[1];
         pd_block_sweep(context, P, width, d, add, omegas[k], gamma, d, previous);

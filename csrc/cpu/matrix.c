@@ -191,9 +191,14 @@ PD_INLINE void sweep(const pd_matrix *A, int width, int begin, int end, const re
     }
 }
 
+size_t pd_iterates_scratch(int n, int width) {
+    (void)n, (void)width;
+    return 0;
+}
+
 pd_status pd_jacobi_sweeps(pd_context *context, const pd_matrix *matrix, int width, const real *residual, double weight,
-                           const double *omegas, int n_sweeps, int from_zero, real *buffers[2]) {
-    int n = matrix->n;
+                           const double *omegas, int n_sweeps, int from_to, real *buffers[2]) {
+    int n = matrix->n, from_zero = from_to & PD_SWEEPS_FROM_ZERO;
     real w = (real)weight;
     for (int k = 0; k < n_sweeps; k++) {
         real *d = buffers[0], *next = buffers[1], omega = (real)omegas[k];

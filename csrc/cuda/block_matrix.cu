@@ -46,21 +46,28 @@ static __device__ __forceinline__ int *shared_list() {
     return list;
 }
 
-/* x [list,W] = columns first .. first + W - 1 of `in` at the block's list, by all threads of the block. */
-template <int W>
+/* x [list,W] = columns first .. first + W - 1 of `in` at the block's list, by all threads of the block. PADDED: the rows of `in` are. */
+template <int W, bool PADDED>
 static __device__ __forceinline__ void load_list(const int *list, int length, int width, int first, const real *in, real *x) {
-    for (int k = (int)threadIdx.x; k < length * W; k += PD_THREADS)
-        x[k] = in[(size_t)width * (size_t)list[k / W] + (size_t)(first + k % W)];
+    if (PADDED)
+        for (int k = (int)threadIdx.x; k < length; k += PD_THREADS) {
+            const pd_padded_row row = pd_read_record((const pd_padded_row *)in + list[k]);
+#pragma unroll
+            for (int c = 0; c < W; c++) x[W * k + c] = row.c[c];
+        }
+    else
+        for (int k = (int)threadIdx.x; k < length * W; k += PD_THREADS)
+            x[k] = in[(size_t)width * (size_t)list[k / W] + (size_t)(first + k % W)];
 }
 
 /* Adds entries begin .. end of a row, this thread's share, to sum. x NULL: the list is too long for shared memory. */
 template <int W>
-static __device__ __forceinline__ void add_entries(const pd_block_matrix &P, const block_row &row, int begin, int width, int first,
-                                                   const real *in, const real *x, real (&sum)[W]) {
+static __device__ __forceinline__ void add_entries(const pd_block_matrix &P, const block_row &row, int begin, int first, pd_iterate_rows in,
+                                                   const real *x, real (&sum)[W]) {
 #pragma unroll 2
     for (int e = begin + row.lane; e < row.end; e += ROW_LANES) {
         int k = P.local[e];
-        const real *v = x ? x + W * k : in + (size_t)width * (size_t)P.list[row.list_begin + k] + (size_t)first;
+        const real *v = x ? x + W * k : in.rows + pd_number_at(in, P.list[row.list_begin + k], first);
         real a = P.values[e];
 #pragma unroll
         for (int c = 0; c < W; c++) sum[c] += a * v[c];
@@ -85,36 +92,43 @@ static __device__ __forceinline__ real extrapolated(real hat, real omega, real g
 
 /* ---- one launch per sweep ---------------------------------------------------------------------------------------------------------- */
 
-template <int W>
-static __global__ void block_sweep_kernel(pd_block_matrix P, int width, const real *in, const real *add, real omega, real gamma, int plain,
-                                          const real *d, real *previous) {
+/* next <- P in + add, extrapolated between d and the iterate before, `last`. PADDED: the rows of `in` are. */
+template <int W, bool PADDED>
+static __global__ void block_sweep_kernel(pd_block_matrix P, int width, pd_iterate_rows in, const real *add, real omega, real gamma,
+                                          int plain, pd_iterate_rows d, pd_iterate_rows last, pd_iterate_rows next) {
     real *x = shared_columns();
     block_row row = row_of(P, (int)blockIdx.x);
-    int shared = row.list_length <= LIST;
-    for (int first = 0; first < width; first += W) {
+    const int shared = row.list_length <= LIST, columns = W == 3 ? 3 : width;
+#pragma unroll 1
+    for (int first = 0; first < columns; first += W) {
         real sum[W];
 #pragma unroll
         for (int c = 0; c < W; c++) sum[c] = 0;
         __syncthreads(); // the columns before are still read
-        if (shared) load_list<W>(P.list + row.list_begin, row.list_length, width, first, in, x);
+        if (shared) load_list<W, PADDED>(P.list + row.list_begin, row.list_length, columns, first, in.rows, x);
         __syncthreads();
-        add_entries<W>(P, row, row.begin, width, first, in, shared ? x : nullptr, sum);
-        real total = row_sum<W>(sum, row.lane);
-        if (!row.inside || row.lane >= W) continue;
-        size_t j = (size_t)width * (size_t)P.rows[row.slot] + (size_t)(first + row.lane);
-        previous[j] = extrapolated(total + add[j], omega, gamma, plain, d[j], plain ? (real)0 : previous[j]);
+        add_entries<W>(P, row, row.begin, first, in, shared ? x : nullptr, sum);
+        real total = row_sum<W>(sum, row.lane), value = 0;
+        const int i = row.inside ? P.rows[row.slot] : 0, column = first + row.lane;
+        if (row.inside && row.lane < W)
+            value = extrapolated(total + add[(size_t)columns * (size_t)i + (size_t)column], omega, gamma, plain,
+                                 d.rows[pd_number_at(d, i, column)], plain ? (real)0 : last.rows[pd_number_at(last, i, column)]);
+        pd_write_row<W>(next, row.inside, i, first, row.lane, value);
     }
+}
+
+static pd_status one_sweep(pd_context *context, const pd_block_matrix *P, int width, pd_iterate_rows in, const real *add, double omega,
+                           double gamma, pd_iterate_rows d, pd_iterate_rows last, pd_iterate_rows next) {
+    auto kernel = block_sweep_kernel<1, false>;
+    if (width == 3) kernel = pd_is_padded(in) ? block_sweep_kernel<3, true> : block_sweep_kernel<3, false>;
+    PD_LAUNCH_BLOCKS(context, kernel, (unsigned)P->n_blocks, *P, width, in, add, (real)omega, (real)gamma, omega == 1.0 && gamma == 1.0, d,
+                     last, next);
+    return PD_OK;
 }
 
 pd_status pd_block_sweep(pd_context *context, const pd_block_matrix *P, int width, const real *in, const real *add, double omega,
                          double gamma, const real *d, real *previous) {
-    unsigned blocks = (unsigned)P->n_blocks;
-    int plain = omega == 1.0 && gamma == 1.0;
-    if (width == 3)
-        PD_LAUNCH_BLOCKS(context, block_sweep_kernel<3>, blocks, *P, width, in, add, (real)omega, (real)gamma, plain, d, previous);
-    else
-        PD_LAUNCH_BLOCKS(context, block_sweep_kernel<1>, blocks, *P, width, in, add, (real)omega, (real)gamma, plain, d, previous);
-    return PD_OK;
+    return one_sweep(context, P, width, {(real *)in, width}, add, omega, gamma, {(real *)d, width}, {previous, width}, {previous, width});
 }
 
 /* ---- one launch for all ------------------------------------------------------------------------------------------------------------- */
@@ -123,14 +137,15 @@ pd_status pd_block_sweep(pd_context *context, const pd_block_matrix *P, int widt
  * blocks, the others are read anew in every sweep. */
 template <int W>
 static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(float) ? 3 : 2)
-    block_sweeps_kernel(pd_block_matrix P, const real *add, pd_omegas omega, real gamma, int n_sweeps, real *d, real *previous) {
+    block_sweeps_kernel(pd_block_matrix P, const real *add, pd_omegas omega, real gamma, const pd_iterates iterates) {
     real *x = shared_columns();
     int *list = shared_list();
     cooperative_groups::grid_group grid = cooperative_groups::this_grid();
     block_row row = row_of(P, (int)blockIdx.x);
-    int active = row.inside && row.lane < W, kept = row.list_length <= LIST;
-    size_t j = active ? (size_t)W * (size_t)P.rows[row.slot] + (size_t)row.lane : 0;
-    real values[KEPT], constant = active ? add[j] : (real)0, last = active ? d[j] : (real)0, before = active ? previous[j] : (real)0;
+    const int i = row.inside ? P.rows[row.slot] : 0, active = row.inside && row.lane < W, kept = row.list_length <= LIST;
+    size_t j = active ? (size_t)W * (size_t)i + (size_t)row.lane : 0;
+    real values[KEPT], constant = active ? add[j] : (real)0, own = active ? iterates.even[j] : (real)0,
+                       before = active ? iterates.odd[j] : (real)0;
     int local[KEPT];
 #pragma unroll
     for (int k = 0; k < KEPT; k++) { // entries past the row's end count nothing
@@ -142,70 +157,79 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
     if (row.list_length == 0 && threadIdx.x < W) x[threadIdx.x] = 0; // what the entries that count nothing read
     __syncthreads();
 
-    for (int s = 0; s < n_sweeps; s++) {
-        int plain = omega.at[s] == (real)1 && gamma == (real)1;
+    for (int s = 0; s < iterates.sweeps; s++) {
+        const pd_iterate_rows d = iterates.at(s), last = iterates.at(s - 1), next = iterates.at(s + 1);
+        const bool plain = omega.at[s] == (real)1 && gamma == (real)1, padded = W == 3 && pd_is_padded(d);
         real sum[W];
 #pragma unroll
         for (int c = 0; c < W; c++) sum[c] = 0;
-        if (kept) load_list<W>(list, row.list_length, W, 0, d, x);
+        if (kept && padded) load_list<W, W == 3>(list, row.list_length, W, 0, d.rows, x);
+        if (kept && !padded) load_list<W, false>(list, row.list_length, W, 0, d.rows, x);
         __syncthreads();
         if (kept) {
 #pragma unroll
             for (int k = 0; k < KEPT; k++)
 #pragma unroll
                 for (int c = 0; c < W; c++) sum[c] += values[k] * x[W * local[k] + c];
-            add_entries<W>(P, row, row.begin + KEPT * ROW_LANES, W, 0, d, x, sum);
+            add_entries<W>(P, row, row.begin + KEPT * ROW_LANES, 0, d, x, sum);
         } else
-            add_entries<W>(P, row, row.begin, W, 0, d, nullptr, sum);
+            add_entries<W>(P, row, row.begin, 0, d, nullptr, sum);
         real total = row_sum<W>(sum, row.lane);
-        real next = extrapolated(total + constant, omega.at[s], gamma, plain, last, before);
-        if (active) previous[j] = next;
-        before = last;
-        last = next;
+        real value = extrapolated(total + constant, omega.at[s], gamma, plain, own, before);
+        pd_write_row<W>(next, row.inside, i, 0, row.lane, value);
+        before = own;
+        own = value;
         __syncthreads(); // x is still read
 
 #pragma unroll 1
         for (int block = (int)(blockIdx.x + gridDim.x); block < P.n_blocks; block += (int)gridDim.x) {
             block_row other = row_of(P, block);
             int shared = other.list_length <= LIST;
+            const int *others = P.list + other.list_begin;
 #pragma unroll
             for (int c = 0; c < W; c++) sum[c] = 0;
-            if (shared) load_list<W>(P.list + other.list_begin, other.list_length, W, 0, d, x);
+            if (shared && padded) load_list<W, W == 3>(others, other.list_length, W, 0, d.rows, x);
+            if (shared && !padded) load_list<W, false>(others, other.list_length, W, 0, d.rows, x);
             __syncthreads();
-            add_entries<W>(P, other, other.begin, W, 0, d, shared ? x : nullptr, sum);
+            add_entries<W>(P, other, other.begin, 0, d, shared ? x : nullptr, sum);
             total = row_sum<W>(sum, other.lane);
             __syncthreads();
-            if (!other.inside || other.lane >= W) continue;
-            size_t at = (size_t)W * (size_t)P.rows[other.slot] + (size_t)other.lane;
-            previous[at] = extrapolated(total + add[at], omega.at[s], gamma, plain, d[at], plain ? (real)0 : previous[at]);
+            const int there = other.inside ? P.rows[other.slot] : 0;
+            if (other.inside && other.lane < W)
+                total = extrapolated(total + add[(size_t)W * (size_t)there + (size_t)other.lane], omega.at[s], gamma, plain,
+                                     d.rows[pd_number_at(d, there, other.lane)],
+                                     plain ? (real)0 : last.rows[pd_number_at(last, there, other.lane)]);
+            pd_write_row<W>(next, other.inside, there, 0, other.lane, total);
         }
-        real *swap = d;
-        d = previous;
-        previous = swap;
-        if (s + 1 < n_sweeps) grid.sync();
+        if (s + 1 < iterates.sweeps) grid.sync();
     }
 }
 
 template <int W>
 static pd_status one_launch(pd_context *context, const pd_block_matrix *P, const real *add, const double *omega, real gamma, int n_sweeps,
-                            unsigned blocks, real *buffers[2]) {
-    return pd_launch_sweeps(omega, n_sweeps, buffers, [=](const pd_omegas &omegas, int, int n) {
-        PD_LAUNCH_COOPERATIVE(context, block_sweeps_kernel<W>, blocks, PD_THREADS, *P, add, omegas, gamma, n, buffers[0], buffers[1]);
+                            int to_the_end, unsigned blocks, real *buffers[2]) {
+    return pd_launch_sweeps(omega, n_sweeps, buffers, [=](const pd_omegas &omegas, int, int n, int ends) {
+        const pd_iterates iterates = pd_iterates_of(buffers, P->scratch, P->n, W, n, ends && to_the_end);
+        PD_LAUNCH_COOPERATIVE(context, block_sweeps_kernel<W>, blocks, PD_THREADS, *P, add, omegas, gamma, iterates);
         return PD_OK;
     });
 }
 
+size_t pd_block_scratch(const pd_context *, const pd_block_matrix *P, int width) { return pd_iterates_scratch(P->n, width); }
+
 pd_status pd_block_sweeps(pd_context *context, const pd_block_matrix *P, int width, const real *add, const double *omega, double gamma,
-                          int n_sweeps, real *buffers[2]) {
+                          int n_sweeps, int to_the_end, real *buffers[2]) {
     unsigned blocks = pd_staying_blocks(context, (unsigned)P->n_blocks, width, n_sweeps, block_sweeps_kernel<3>, block_sweeps_kernel<1>);
     if (blocks)
-        return width == 3 ? one_launch<3>(context, P, add, omega, (real)gamma, n_sweeps, blocks, buffers)
-                          : one_launch<1>(context, P, add, omega, (real)gamma, n_sweeps, blocks, buffers);
+        return width == 3 ? one_launch<3>(context, P, add, omega, (real)gamma, n_sweeps, to_the_end, blocks, buffers)
+                          : one_launch<1>(context, P, add, omega, (real)gamma, n_sweeps, to_the_end, blocks, buffers);
+    const pd_iterates iterates = pd_iterates_of(buffers, P->scratch, P->n, width, n_sweeps, to_the_end);
     for (int k = 0; k < n_sweeps; k++) {
-        pd_status status = pd_block_sweep(context, P, width, buffers[0], add, omega[k], gamma, buffers[0], buffers[1]);
+        const pd_iterate_rows d = iterates.at(k);
+        pd_status status = one_sweep(context, P, width, d, add, omega[k], gamma, d, iterates.at(k - 1), iterates.at(k + 1));
         if (status) return status;
-        pd_swap_buffers(buffers);
     }
+    if (n_sweeps % 2) pd_swap_buffers(buffers);
     return PD_OK;
 }
 

@@ -20,7 +20,8 @@ static sums_of_blocks sums_into(const pd_context *context, unsigned blocks, doub
 /* partial [blocks,width]; a partial sum covers ROWS rows, which PD_ROWS at a time are walked. */
 template <int W> static __global__ void product_kernel(pd_matrix A, int width, const real *p, real *q, sums_of_blocks out) {
     int begin = (int)blockIdx.x * ROWS, end = begin + ROWS < A.n ? begin + ROWS : A.n;
-    for (int first = 0; first < width; first += W) {
+#pragma unroll 1
+    for (int first = 0; first < pd_width<W>(width); first += W) {
         double pq = 0.0; // of column first + lane
         for (int round = begin; round < end; round += PD_ROWS) {
             pd_row row = pd_row_of(round, end);

@@ -20,73 +20,114 @@ static __device__ __forceinline__ real relaxed(real r, real sum, real diagonal, 
 
 /* ---- one launch per sweep ------------------------------------------------------------------------------------------------------ */
 
-static __global__ void first_sweep_kernel(size_t count, int width, const real *diagonal, const real *r, real weight, real omega,
-                                          real *next) {
-    size_t j = (size_t)blockIdx.x * PD_THREADS + threadIdx.x;
+template <int W>
+static __global__ void first_sweep_kernel(int n, int width, const real *diagonal, const real *r, real weight, real omega,
+                                          pd_iterate_rows next) {
     pd_let_next_begin();
-    if (j < count) next[j] = omega * (weight / diagonal[j / (size_t)width]) * r[j];
+    const pd_row row = pd_row_of((int)blockIdx.x * PD_ROWS, n);
+    const real scale = row.inside ? omega * (weight / diagonal[row.i]) : (real)0;
+#pragma unroll 1
+    for (int first = 0; first < pd_width<W>(width); first += W) {
+        const bool active = row.inside && row.lane < W;
+        pd_write_row<W>(next, row.inside, row.i, first, row.lane,
+                        active ? scale * r[pd_row_begin<W>(width, row.i) + (size_t)(first + row.lane)] : (real)0);
+    }
 }
 
-static __global__ void first_coupled_sweep_kernel(int n, const real *inverses, const real *r, real weight, real *next) {
+static __global__ void first_coupled_sweep_kernel(int n, const real *inverses, const real *r, real weight, pd_iterate_rows next) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     pd_let_next_begin();
     if (i >= n) return;
     real move[3];
     for (size_t c = 0; c < 3; c++) move[c] = weight * r[3 * (size_t)i + c];
     pd_vertex_project(inverses + 9 * (size_t)i, move);
-    for (size_t c = 0; c < 3; c++) next[3 * (size_t)i + c] = move[c];
+    for (int c = 0; c < next.stride; c++)
+        next.rows[pd_number_at(next, i, c)] = c == 0 ? move[0] : c == 1 ? move[1] : c == 2 ? move[2] : (real)0;
 }
 
-/* from_zero != 0: `previous` counts as zero, whatever it holds. Matrix and right-hand side are there before the sweep before has ended; not
- * `previous`, which the one before that may still write. */
-template <int W>
-static __global__ void __launch_bounds__(PD_THREADS, W == 3 ? PD_ROW_BLOCKS : 4)
-    sweep_kernel(pd_matrix A, int width, const real *r, real weight, real omega, int from_zero, const real *d, real *previous) {
+/* PADDED: the rows of d are, which keep four registers each on their way: for six blocks ptxas spills three. from_zero != 0: `last` counts as zero, whatever it holds. Matrix and right-hand side are there before the sweep before
+ * has ended; not `last`, the iterate before d, which the one before that may still write. */
+template <int W, bool PADDED>
+static __global__ void __launch_bounds__(PD_THREADS, W < 3                         ? 4
+                                                     : PADDED && PD_ROW_BLOCKS > 5 ? 5
+                                                                                   : PD_ROW_BLOCKS)
+    sweep_kernel(pd_matrix A, int width, const real *r, real weight, real omega, int from_zero, pd_iterate_rows d, pd_iterate_rows last,
+                 pd_iterate_rows next) {
     pd_let_next_begin();
+    d.stride = PADDED ? (int)PD_PADDED : pd_width<W>(width); // a constant for three columns
     const pd_row row = pd_row_of((int)blockIdx.x * PD_ROWS, A.n);
     pd_entries<real> entries = pd_entries_of<real>(A, row);
     if (entries.at < entries.end) pd_read_entries(A, entries);
     const real diagonal = row.inside ? A.diagonal[row.i] : (real)1;
     bool waits = true;
-    for (int first = 0; first < width; first += W) {
-        int active = row.inside && row.lane < W;
-        size_t j = active ? pd_row_begin<W>(width, row.i) + (size_t)(first + row.lane) : 0;
+#pragma unroll 1
+    for (int first = 0; first < pd_width<W>(width); first += W) {
+        const bool active = row.inside && row.lane < W;
+        const int column = first + row.lane;
         // what the row itself has is on its way while its entries are
-        real right = active ? r[j] : (real)0;
+        real right = active ? r[pd_row_begin<W>(width, row.i) + (size_t)column] : (real)0;
         if (waits) pd_wait_for_launch_before();
         waits = false;
-        real own = active ? d[j] : (real)0, before = !active || omega == (real)1 || from_zero ? (real)0 : previous[j];
-        real sum = pd_off_diagonal_from<W, true, real>(A, row, entries, width, first, d), next;
+        real own = active ? d.rows[pd_number_at(d, row.i, column)] : (real)0;
+        real before = !active || omega == (real)1 || from_zero ? (real)0 : last.rows[pd_number_at(last, row.i, column)];
+        real sum = pd_off_diagonal_from<W, PADDED, true, real>(A, row, entries, width, first, d.rows), value;
         if (W == 3 && A.coupling) {
             real hat = weight * pd_coupled_move(A, row.i, row, right - sum, diagonal, own) + own;
-            next = omega != (real)1 ? omega * (hat - before) + before : hat;
+            value = omega != (real)1 ? omega * (hat - before) + before : hat;
         } else
-            next = relaxed(right, sum, diagonal, weight, omega, own, before);
-        if (active) previous[j] = next;
+            value = relaxed(right, sum, diagonal, weight, omega, own, before);
+        pd_write_row<W>(next, row.inside, row.i, first, row.lane, value);
     }
 }
 
 static pd_status launches(pd_context *context, const pd_matrix *matrix, int width, const real *r, real weight, const double *omega,
-                          int n_sweeps, int from_zero, real *buffers[2]) {
+                          int n_sweeps, int from_zero, const pd_iterates &iterates) {
+    const unsigned blocks = pd_row_blocks(matrix->n);
     for (int k = 0; k < n_sweeps; k++) {
-        real *d = buffers[0], *next = buffers[1];
-        long long count = (long long)matrix->n * width;
+        const pd_iterate_rows d = iterates.at(k), last = iterates.at(k - 1), next = iterates.at(k + 1);
         if (k == 0 && from_zero && matrix->coupling)
             PD_LAUNCH(context, first_coupled_sweep_kernel, matrix->n, matrix->n, matrix->inverses, r, (real)omega[0] * weight, next);
         else if (k == 0 && from_zero)
-            PD_LAUNCH(context, first_sweep_kernel, count, (size_t)count, width, matrix->diagonal, r, weight, (real)omega[0], next);
-        else if (k == 0)
-            PD_LAUNCH_BY_WIDTH(context, sweep_kernel, width, pd_row_blocks(matrix->n), *matrix, width, r, weight, (real)omega[k], 0, d,
+            PD_LAUNCH_BY_WIDTH(context, first_sweep_kernel, width, blocks, matrix->n, width, matrix->diagonal, r, weight, (real)omega[0],
                                next);
-        else
-            PD_LAUNCH_OVERLAPPING_BY_WIDTH(context, sweep_kernel, width, pd_row_blocks(matrix->n), *matrix, width, r, weight,
-                                           (real)omega[k], from_zero && k == 1, d, next);
-        pd_swap_buffers(buffers);
+        else {
+            auto kernel = sweep_kernel<1, false>;
+            if (width == 3) kernel = pd_is_padded(d) ? sweep_kernel<3, true> : sweep_kernel<3, false>;
+            const int forgets = from_zero && k == 1;
+            if (k == 0)
+                PD_LAUNCH_BLOCKS(context, kernel, blocks, *matrix, width, r, weight, (real)omega[k], forgets, d, last, next);
+            else
+                PD_LAUNCH_OVERLAPPING(context, kernel, blocks, *matrix, width, r, weight, (real)omega[k], forgets, d, last, next);
+        }
     }
     return PD_OK;
 }
 
 /* ---- one launch for all ----------------------------------------------------------------------------------------------------------- */
+
+/* Adds what a thread keeps of its row to sum. */
+template <int W, bool PADDED>
+static __device__ __forceinline__ void add_kept(const real (&values)[KEPT], const int (&columns)[KEPT], const real *d, real (&sum)[W]) {
+    real v[KEPT][W];
+#pragma unroll
+    for (int e = 0; e < KEPT; e++) pd_read_columns<W, PADDED>(d, W, columns[e], 0, v[e]);
+#pragma unroll
+    for (int e = 0; e < KEPT; e++)
+#pragma unroll
+        for (int c = 0; c < W; c++) sum[c] += values[e] * v[e][c];
+}
+
+/* And the entries from begin on, which it does not keep. */
+template <int W, bool PADDED>
+static __device__ __forceinline__ void add_others(const pd_matrix &A, int begin, int end, const real *d, real (&sum)[W]) {
+#pragma unroll 1
+    for (int s = begin; s < end; s += PD_LANES) {
+        real v[W];
+        pd_read_columns<W, PADDED>(d, W, A.columns[s], 0, v);
+#pragma unroll
+        for (int c = 0; c < W; c++) sum[c] += A.values[s] * v[c];
+    }
+}
 
 /* Registers of a thread are what limits the rows that stay: 64 in float and 80 in double leave room for 33,000 and 25,000 on 132
  * multiprocessors.
@@ -95,7 +136,7 @@ static pd_status launches(pd_context *context, const pd_matrix *matrix, int widt
  * are read anew in every sweep. */
 template <int W>
 static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(float) ? 4 : 3)
-    jacobi_kernel(pd_matrix A, const real *r, real weight, pd_omegas omega, int n_sweeps, int from_zero, real *d, real *next) {
+    jacobi_kernel(pd_matrix A, const real *r, real weight, pd_omegas omega, int from_zero, const pd_iterates iterates) {
     cooperative_groups::grid_group grid = cooperative_groups::this_grid();
     int groups = (int)gridDim.x * PD_ROWS;
     pd_row row = pd_row_of((int)blockIdx.x * PD_ROWS, A.n);
@@ -112,62 +153,69 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
         columns[e] = s < end ? A.columns[s] : row.inside ? row.i : 0;
     }
     real diagonal = row.inside ? A.diagonal[row.i] : (real)1, right = active ? r[j] : (real)0;
-    real last = active && !from_zero ? d[j] : (real)0, before = active && !from_zero ? next[j] : (real)0;
+    real own = active && !from_zero ? iterates.even[j] : (real)0, before = active && !from_zero ? iterates.odd[j] : (real)0;
 
-    for (int k = 0; k < n_sweeps; k++) {
-        int zero = from_zero && k == 0;
+    for (int k = 0; k < iterates.sweeps; k++) {
+        const pd_iterate_rows d = iterates.at(k), last = iterates.at(k - 1), next = iterates.at(k + 1);
+        const bool zero = from_zero && k == 0, padded = W == 3 && pd_is_padded(d);
         real sum[W];
 #pragma unroll
         for (int c = 0; c < W; c++) sum[c] = 0;
-        if (!zero) {
-#pragma unroll
-            for (int e = 0; e < KEPT; e++)
-#pragma unroll
-                for (int c = 0; c < W; c++) sum[c] += values[e] * d[(size_t)W * (size_t)columns[e] + (size_t)c];
-#pragma unroll 1
-            for (int s = begin + KEPT * PD_LANES + row.lane; s < end; s += PD_LANES)
-#pragma unroll
-                for (int c = 0; c < W; c++) sum[c] += A.values[s] * d[(size_t)W * (size_t)A.columns[s] + (size_t)c];
+        if (!zero && padded) {
+            add_kept<W, true>(values, columns, d.rows, sum);
+            add_others<W, true>(A, begin + KEPT * PD_LANES + row.lane, end, d.rows, sum);
+        } else if (!zero) {
+            add_kept<W, false>(values, columns, d.rows, sum);
+            add_others<W, false>(A, begin + KEPT * PD_LANES + row.lane, end, d.rows, sum);
         }
         pd_add_lanes<PD_LANES>(sum);
         real value = zero ? omega.at[0] * (weight / diagonal) * right
-                          : relaxed(right, pd_of_lane(sum, row.lane), diagonal, weight, omega.at[k], last, before);
-        if (active) next[j] = value;
-        before = last;
-        last = value;
+                          : relaxed(right, pd_of_lane(sum, row.lane), diagonal, weight, omega.at[k], own, before);
+        pd_write_row<W>(next, row.inside, row.i, 0, row.lane, value);
+        before = own;
+        own = value;
 
 #pragma unroll 1
         for (int first = groups; first < A.n; first += groups) {
             pd_row other = pd_row_of(first + (int)blockIdx.x * PD_ROWS, A.n);
-            real others = zero ? (real)0 : pd_off_diagonal<W>(A, other, W, 0, d);
-            if (!other.inside || other.lane >= W) continue;
-            size_t at = (size_t)W * (size_t)other.i + (size_t)other.lane;
-            real scale = A.diagonal[other.i];
-            next[at] = zero ? omega.at[0] * (weight / scale) * r[at]
-                            : relaxed(r[at], others, scale, weight, omega.at[k], d[at], from_zero && k == 1 ? (real)0 : next[at]);
+            pd_entries<real> entries = pd_entries_of<real>(A, other);
+            real others = zero     ? (real)0
+                          : padded ? pd_off_diagonal_from<W, W == 3, false, real>(A, other, entries, W, 0, d.rows)
+                                   : pd_off_diagonal_from<W, false, false, real>(A, other, entries, W, 0, d.rows);
+            real scale = other.inside ? A.diagonal[other.i] : (real)1, away = 0;
+            if (other.inside && other.lane < W) {
+                real there = r[(size_t)W * (size_t)other.i + (size_t)other.lane];
+                away = zero ? omega.at[0] * (weight / scale) * there
+                            : relaxed(there, others, scale, weight, omega.at[k], d.rows[pd_number_at(d, other.i, other.lane)],
+                                      from_zero && k == 1 ? (real)0 : last.rows[pd_number_at(last, other.i, other.lane)]);
+            }
+            pd_write_row<W>(next, other.inside, other.i, 0, other.lane, away);
         }
-        real *swap = d;
-        d = next;
-        next = swap;
-        if (k + 1 < n_sweeps) grid.sync();
+        if (k + 1 < iterates.sweeps) grid.sync();
     }
 }
 
 template <int W>
 static pd_status one_launch(pd_context *context, const pd_matrix *matrix, const real *r, real weight, const double *omega, int n_sweeps,
-                            int from_zero, unsigned blocks, real *buffers[2]) {
-    return pd_launch_sweeps(omega, n_sweeps, buffers, [=](const pd_omegas &omegas, int first, int n) {
-        PD_LAUNCH_COOPERATIVE(context, jacobi_kernel<W>, blocks, PD_THREADS, *matrix, r, weight, omegas, n, from_zero && first == 0,
-                              buffers[0], buffers[1]);
+                            int from_to, unsigned blocks, real *buffers[2]) {
+    return pd_launch_sweeps(omega, n_sweeps, buffers, [=](const pd_omegas &omegas, int first, int n, int ends) {
+        const int from_zero = (from_to & PD_SWEEPS_FROM_ZERO) && first == 0;
+        const pd_iterates iterates = pd_iterates_of(buffers, matrix->iterates, matrix->n, W, n, ends && (from_to & PD_SWEEPS_TO_THE_END));
+        PD_LAUNCH_COOPERATIVE(context, jacobi_kernel<W>, blocks, PD_THREADS, *matrix, r, weight, omegas, from_zero, iterates);
         return PD_OK;
     });
 }
 
+size_t pd_iterates_scratch(int n, int width) { return width == 3 ? 2 * (size_t)n * sizeof(pd_padded_row) : 0; }
+
 pd_status pd_jacobi_sweeps(pd_context *context, const pd_matrix *matrix, int width, const real *residual, double weight,
-                           const double *omega, int n_sweeps, int from_zero, real *buffers[2]) {
+                           const double *omega, int n_sweeps, int from_to, real *buffers[2]) {
     unsigned blocks = pd_staying_blocks(context, pd_row_blocks(matrix->n), width, n_sweeps, jacobi_kernel<3>, jacobi_kernel<1>);
-    if (!blocks || matrix->coupling) // no registers are left for blocks
-        return launches(context, matrix, width, residual, (real)weight, omega, n_sweeps, from_zero, buffers);
-    return width == 3 ? one_launch<3>(context, matrix, residual, (real)weight, omega, n_sweeps, from_zero, blocks, buffers)
-                      : one_launch<1>(context, matrix, residual, (real)weight, omega, n_sweeps, from_zero, blocks, buffers);
+    if (blocks && !matrix->coupling) // no registers are left for blocks
+        return width == 3 ? one_launch<3>(context, matrix, residual, (real)weight, omega, n_sweeps, from_to, blocks, buffers)
+                          : one_launch<1>(context, matrix, residual, (real)weight, omega, n_sweeps, from_to, blocks, buffers);
+    pd_status status = launches(context, matrix, width, residual, (real)weight, omega, n_sweeps, from_to & PD_SWEEPS_FROM_ZERO,
+                                pd_iterates_of(buffers, matrix->iterates, matrix->n, width, n_sweeps, from_to & PD_SWEEPS_TO_THE_END));
+    if (n_sweeps % 2) pd_swap_buffers(buffers);
+    return status;
 }

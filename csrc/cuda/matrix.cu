@@ -7,7 +7,8 @@
 
 template <int W> static __global__ void matrix_multiply_kernel(pd_matrix A, int width, const real *x, real *y) {
     pd_row row = pd_row_of((int)blockIdx.x * PD_ROWS, A.n);
-    for (int first = 0; first < width; first += W) {
+#pragma unroll 1
+    for (int first = 0; first < pd_width<W>(width); first += W) {
         real sum = pd_off_diagonal<W>(A, row, width, first, x);
         if (!row.inside || row.lane >= W) continue;
         size_t j = pd_row_begin<W>(width, row.i) + (size_t)(first + row.lane);
@@ -22,7 +23,8 @@ pd_status pd_matrix_multiply(pd_context *context, const pd_matrix *matrix, int w
 
 template <int W> static __global__ void correction_kernel(pd_matrix A, int width, real scale, const real *r, const real *d, real *q) {
     pd_row row = pd_row_of((int)blockIdx.x * PD_ROWS, A.n);
-    for (int first = 0; first < width; first += W) {
+#pragma unroll 1
+    for (int first = 0; first < pd_width<W>(width); first += W) {
         real sum = pd_off_diagonal<W>(A, row, width, first, d);
         if (!row.inside || row.lane >= W) continue;
         size_t j = pd_row_begin<W>(width, row.i) + (size_t)(first + row.lane);
@@ -43,7 +45,8 @@ static __global__ void residual_kernel(pd_matrix A, int width, const real *r, co
     double residual = 0.0, distance = 0.0;
     for (int round = begin; round < end; round += PD_ROWS) {
         pd_row row = pd_row_of(round, end);
-        for (int first = 0; first < width; first += W) {
+#pragma unroll 1
+        for (int first = 0; first < pd_width<W>(width); first += W) {
             double sum = pd_off_diagonal<W, double>(A, row, width, first, d);
             int active = row.inside && row.lane < W;
             size_t j = active ? pd_row_begin<W>(width, row.i) + (size_t)(first + row.lane) : 0;
@@ -112,13 +115,14 @@ static __global__ void __launch_bounds__(PD_THREADS, W == 3 ? PD_ROW_BLOCKS : 4 
     const int i = slot.inside ? C.rows[slot.i] : 0;
     const real diagonal = slot.inside ? C.matrix.diagonal[slot.i] : (real)1;
     bool waits = true;
-    for (int first = 0; first < width; first += W) {
+#pragma unroll 1
+    for (int first = 0; first < pd_width<W>(width); first += W) {
         const int active = slot.inside && slot.lane < W;
         const size_t j = active ? pd_row_begin<W>(width, i) + (size_t)(first + slot.lane) : 0;
         const real right = active ? r[j] : (real)0, own = active ? d[j] : (real)0;
         if (waits) pd_wait_for_launch_before();
         waits = false;
-        const real sum = pd_off_diagonal_from<W, true, real>(C.matrix, slot, entries, width, first, d);
+        const real sum = pd_off_diagonal_from<W, false, true, real>(C.matrix, slot, entries, width, first, d);
         if (W == 3 && C.matrix.subspace) {
             real move = active ? omega / diagonal * (right - sum - diagonal * own) : (real)0;
             move = pd_project_lanes(C.matrix.subspace, i, slot, move);

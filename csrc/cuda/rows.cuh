@@ -9,6 +9,7 @@
 #include "loops/matrix_loops.h"
 
 #include "cuda/context.cuh"
+#include "cuda/record.cuh"
 
 enum { PD_LANES = 4, PD_ROWS = PD_THREADS / PD_LANES }; /* threads of a row, rows of a block */
 
@@ -60,9 +61,9 @@ template <int W, typename T> static __device__ __forceinline__ T pd_of_lane(cons
 
 /* Where row i of vectors [n,width] begins. W = 3 is launched for that width alone (PD_LAUNCH_BY_WIDTH), and a constant needs no product of 64
  * bits. */
-template <int W> static __device__ __forceinline__ size_t pd_row_begin(int width, int i) {
-    return (W == 3 ? (size_t)3 : (size_t)width) * (size_t)i;
-}
+template <int W> static __device__ __forceinline__ int pd_width(int width) { return W == 3 ? 3 : width; }
+
+template <int W> static __device__ __forceinline__ size_t pd_row_begin(int width, int i) { return (size_t)pd_width<W>(width) * (size_t)i; }
 
 /* Entries of a row that a thread reads before it uses the first: what they name of x is asked for together, and a row waits for memory
  * twice and not once for each of its entries. Four times PD_LANES are more than most rows of tets have (14). */
@@ -97,9 +98,22 @@ template <typename T> static __device__ __forceinline__ pd_entries<T> pd_entries
     return entries;
 }
 
+/* Columns first .. first + W - 1 of row i of x. PADDED: x [n] of pd_padded_row, W = 3 and first = 0. */
+template <int W, bool PADDED, typename T>
+static __device__ __forceinline__ void pd_read_columns(const real *x, int width, int i, int first, T (&v)[W]) {
+    if (PADDED) {
+        const pd_padded_row row = pd_read_record((const pd_padded_row *)x + i);
+#pragma unroll
+        for (int c = 0; c < W; c++) v[c] = (T)row.c[c];
+    } else {
+#pragma unroll
+        for (int c = 0; c < W; c++) v[c] = (T)x[pd_row_begin<W>(width, i) + (size_t)(first + c)];
+    }
+}
+
 /* (A x)_i without the diagonal term for columns first .. first + W - 1 of x [n,width]: of column first + lane, for lanes below W.
- *   AHEAD  the first of the entries are read already: before x was there */
-template <int W, bool AHEAD, typename T>
+ *   PADDED  as in pd_read_columns      AHEAD  the first of the entries are read already: before x was there */
+template <int W, bool PADDED, bool AHEAD, typename T>
 static __device__ __forceinline__ T pd_off_diagonal_from(const pd_matrix &A, pd_row row, pd_entries<T> entries, int width, int first,
                                                          const real *x) {
     T sum[W];
@@ -111,9 +125,7 @@ static __device__ __forceinline__ T pd_off_diagonal_from(const pd_matrix &A, pd_
         pd_entries<T> now = entries;
         if (!AHEAD) pd_read_entries(A, now);
 #pragma unroll
-        for (int e = 0; e < PD_ENTRIES_AT_ONCE; e++)
-#pragma unroll
-            for (int c = 0; c < W; c++) v[e][c] = (T)x[pd_row_begin<W>(width, now.columns[e]) + (size_t)(first + c)];
+        for (int e = 0; e < PD_ENTRIES_AT_ONCE; e++) pd_read_columns<W, PADDED>(x, width, now.columns[e], first, v[e]);
 #pragma unroll
         for (int e = 0; e < PD_ENTRIES_AT_ONCE; e++)
 #pragma unroll
@@ -127,7 +139,7 @@ static __device__ __forceinline__ T pd_off_diagonal_from(const pd_matrix &A, pd_
 
 template <int W, typename T = real>
 static __device__ __forceinline__ T pd_off_diagonal(const pd_matrix &A, pd_row row, int width, int first, const real *x) {
-    return pd_off_diagonal_from<W, false, T>(A, row, pd_entries_of<T>(A, row), width, first, x);
+    return pd_off_diagonal_from<W, false, false, T>(A, row, pd_entries_of<T>(A, row), width, first, x);
 }
 
 /* The number of column `lane` of P v, v the three that the first lanes of a row hold; every thread of a warp comes along.

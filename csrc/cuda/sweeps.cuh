@@ -4,6 +4,7 @@
 #define PD_CUDA_SWEEPS_CUH
 
 #include "cuda/context.cuh"
+#include "cuda/record.cuh"
 
 /* Sweeps whose omegas travel with the arguments of one launch. */
 enum { PD_SWEEPS_OF_LAUNCH = 64 };
@@ -27,19 +28,57 @@ static inline unsigned pd_staying_blocks(const pd_context *context, unsigned wan
     return wanted <= room ? wanted : asked ? room : 0;
 }
 
+/* Rows of an iterate, and numbers from one to the next. */
+struct pd_iterate_rows {
+    real *rows;
+    int stride;
+};
+
+static inline __host__ __device__ bool pd_is_padded(pd_iterate_rows d) { return d.stride == PD_PADDED; }
+
+static __device__ __forceinline__ size_t pd_number_at(pd_iterate_rows d, int i, int column) {
+    return (size_t)(unsigned)d.stride * (size_t)(unsigned)i + (size_t)column;
+}
+
+/* Thread `lane` of row i writes column first + lane, and the fourth fills a padded row up, so that sectors are written whole. */
+template <int W>
+static __device__ __forceinline__ void pd_write_row(pd_iterate_rows d, bool inside, int i, int first, int lane, real value) {
+    const bool fills = W == 3 && pd_is_padded(d) && lane == 3;
+    if (inside && (lane < W || fills)) d.rows[pd_number_at(d, i, first + lane)] = fills ? (real)0 : value;
+}
+
+/* Where the iterates of some sweeps lie: d, number 0, and the one before, number -1, in the caller's buffers, and so in the end the last two, or, to
+ * the end, the last. Of three columns those in between, which nobody sees, are filled up to four numbers a row (`padded`, NULL: they are not): a
+ * neighbour is one read of 16 bytes in float, in one sector of 32, where it was three, in one sector or two. */
+struct pd_iterates {
+    real *even, *odd, *padded;
+    size_t n;
+    int width, sweeps, to_the_end;
+
+    __host__ __device__ __forceinline__ pd_iterate_rows at(int k) const {
+        const bool inside = padded && k >= 1 && k < sweeps - 1 + to_the_end, second = k & 1;
+        return inside ? pd_iterate_rows{padded + (second ? PD_PADDED * n : 0), PD_PADDED} : pd_iterate_rows{second ? odd : even, width};
+    }
+};
+
+static inline pd_iterates pd_iterates_of(real *buffers[2], real *scratch, int n, int width, int sweeps, int to_the_end) {
+    return {buffers[0], buffers[1], width == 3 ? scratch : nullptr, (size_t)n, width, sweeps, to_the_end ? 1 : 0};
+}
+
 static inline void pd_swap_buffers(real *buffers[2]) {
     real *first = buffers[0];
     buffers[0] = buffers[1];
     buffers[1] = first;
 }
 
-/* launch(omegas, first, n): sweeps first .. first + n - 1 from buffers[0], each from one buffer into the other. The result is in buffers[0]. */
+/* launch(omegas, first, n, ends): sweeps first .. first + n - 1 from buffers[0], each from one buffer into the other; ends: they are the last. The
+ * result is in buffers[0]. */
 template <typename Launch> static inline pd_status pd_launch_sweeps(const double *omega, int n_sweeps, real *buffers[2], Launch launch) {
     for (int first = 0; first < n_sweeps; first += PD_SWEEPS_OF_LAUNCH) {
         int n = n_sweeps - first < PD_SWEEPS_OF_LAUNCH ? n_sweeps - first : (int)PD_SWEEPS_OF_LAUNCH;
         pd_omegas omegas = {};
         for (int k = 0; k < n; k++) omegas.at[k] = (real)omega[first + k];
-        pd_status status = launch(omegas, first, n);
+        pd_status status = launch(omegas, first, n, first + n == n_sweeps);
         if (status) return status;
         if (n % 2) pd_swap_buffers(buffers);
     }

@@ -23,6 +23,7 @@
  *
  * Memory on the device, in float: the sweep 32 bytes a corner and 60 a vertex; model and state 165 a vertex and 124 a tet. */
 #include "cuda/context.cuh"
+#include "cuda/record.cuh"
 
 /* The threads of a warp that share an update with the calling one. Updates of a warp run apart in a line search: each waits for its own. */
 static __device__ unsigned update_mask(int lanes) {
@@ -42,29 +43,16 @@ static __device__ double update_total(int lanes, double value) {
 
 enum { LANES = 8, AHEAD = sizeof(real) == sizeof(float) }; // threads of an update, where nobody says; see group_update_kernel
 
-/* A record in transfers of 16 bytes, whatever it is made of. */
-template <typename Record> static __device__ __forceinline__ Record read_record(const Record *from) {
-    static_assert(sizeof(Record) % sizeof(int4) == 0, "records are filled up");
-    int4 words[sizeof(Record) / sizeof(int4)];
-    Record record;
-    for (size_t k = 0; k < sizeof(Record) / sizeof(int4); k++) words[k] = ((const int4 *)from)[k];
-    memcpy(&record, words, sizeof record);
-    return record;
-}
-
 /* ---- positions in the order of the slots ---------------------------------------------------------------------------------------- */
 
-/* A position with the number that fills it up, so that it moves in transfers of 16 bytes. */
-struct alignas(16) slot_position {
-    real c[PD_POSITION_STRIDE];
-};
+static_assert((int)PD_POSITION_STRIDE == (int)PD_PADDED, "a position is moved in transfers of 16 bytes");
 
-static __global__ void gather_kernel(int n, const int *order, const real *x, slot_position *positions) {
+static __global__ void gather_kernel(int n, const int *order, const real *x, pd_padded_row *positions) {
     int slot = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     pd_let_next_begin();
     if (slot >= n) return;
     const real *from = x + 3 * (size_t)order[slot];
-    positions[slot] = slot_position{{from[0], from[1], from[2], 0}};
+    positions[slot] = pd_padded_row{{from[0], from[1], from[2], 0}};
 }
 
 /* ---- corners ----------------------------------------------------------------------------------------------------------------------- */
@@ -84,22 +72,22 @@ static_assert(sizeof(real) > sizeof(float) || sizeof(neo_hookean_record) == 32, 
 
 /* The edges x_a - x_i, .. of a corner whose vertex is `here`. */
 template <int N, int OTHERS>
-static __device__ __forceinline__ void corner_edges(const corner_record<N, OTHERS> &corner, const slot_position *positions,
-                                                    const slot_position &here, real (&edges)[3 * OTHERS]) {
+static __device__ __forceinline__ void corner_edges(const corner_record<N, OTHERS> &corner, const pd_padded_row *positions,
+                                                    const pd_padded_row &here, real (&edges)[3 * OTHERS]) {
     for (int j = 0; j < OTHERS; j++) {
-        const slot_position other = read_record(positions + corner.slots[j]);
+        const pd_padded_row other = pd_read_record(positions + corner.slots[j]);
         for (int c = 0; c < 3; c++) edges[3 * j + c] = other.c[c] - here.c[c];
     }
 }
 
-static __device__ __forceinline__ void add_corner(const neo_hookean_record &corner, const slot_position *positions,
-                                                  const slot_position &here, real sum[9]) {
+static __device__ __forceinline__ void add_corner(const neo_hookean_record &corner, const pd_padded_row *positions,
+                                                  const pd_padded_row &here, real sum[9]) {
     real edges[9];
     corner_edges(corner, positions, here, edges);
     pd_neo_hookean_corner(1, edges, corner.numbers, sum);
 }
 
-static __device__ __forceinline__ void add_corner(const rotated_record &corner, const slot_position *positions, const slot_position &here,
+static __device__ __forceinline__ void add_corner(const rotated_record &corner, const pd_padded_row *positions, const pd_padded_row &here,
                                                   real sum[9]) {
     real edges[9], F[9];
     corner_edges(corner, positions, here, edges);
@@ -108,14 +96,14 @@ static __device__ __forceinline__ void add_corner(const rotated_record &corner, 
     pd_rotated_corner(F, g, corner.numbers[PD_ROTATED_WEIGHT], corner.numbers[PD_ROTATED_LAME], sum);
 }
 
-static __device__ __forceinline__ void add_corner(const stvk_record &corner, const slot_position *positions, const slot_position &here,
+static __device__ __forceinline__ void add_corner(const stvk_record &corner, const pd_padded_row *positions, const pd_padded_row &here,
                                                   real sum[9]) {
     real edges[6];
     corner_edges(corner, positions, here, edges);
     pd_stvk_triangle_corner(1, edges, corner.numbers, sum);
 }
 
-static __device__ __forceinline__ void add_corner(const spring_record &corner, const slot_position *positions, const slot_position &here,
+static __device__ __forceinline__ void add_corner(const spring_record &corner, const pd_padded_row *positions, const pd_padded_row &here,
                                                   real sum[9]) {
     real edge[3];
     corner_edges(corner, positions, here, edge);
@@ -132,7 +120,7 @@ struct family_sweep {
     const real *subspaces;
     pd_step_data step;
     const real *offset;
-    slot_position *positions;
+    pd_padded_row *positions;
     real *direction;
     pd_sweep_step kind;
     int in_place, begin, end;
@@ -149,7 +137,7 @@ struct family_thread {
 
 static __device__ __forceinline__ family_thread begin_update(const family_sweep &sweep, int update, int lane) {
     const int inside = update < sweep.end;
-    const pd_update own = read_record(sweep.updates + (inside ? update : sweep.begin));
+    const pd_update own = pd_read_record(sweep.updates + (inside ? update : sweep.begin));
     return {own, inside, own.first + lane, inside ? own.end : own.first};
 }
 
@@ -191,14 +179,14 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
     pd_let_next_begin();
     family_thread thread = begin_update(sweep, sweep.begin + (int)(blockIdx.x * (PD_THREADS / T) + threadIdx.x / T), lane);
     neo_hookean_record next = {};
-    if (AHEAD) next = read_record(records + (thread.at < thread.end ? thread.at : thread.own.first));
+    if (AHEAD) next = pd_read_record(records + (thread.at < thread.end ? thread.at : thread.own.first));
     pd_wait_for_launch_before();
-    const slot_position here = read_record(sweep.positions + thread.own.slot);
+    const pd_padded_row here = pd_read_record(sweep.positions + thread.own.slot);
 #pragma unroll 1
     while (thread.at < thread.end) {
-        const neo_hookean_record corner = AHEAD ? next : read_record(records + thread.at);
+        const neo_hookean_record corner = AHEAD ? next : pd_read_record(records + thread.at);
         thread.at += T;
-        if (AHEAD) next = read_record(records + (thread.at < thread.end ? thread.at : thread.own.first));
+        if (AHEAD) next = pd_read_record(records + (thread.at < thread.end ? thread.at : thread.own.first));
         add_corner(corner, sweep.positions, here, sum);
     }
     end_update<T == 1 ? 3 : 1>(sweep, thread, lane, T, sum);
@@ -216,10 +204,10 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
     pd_let_next_begin();
     const family_thread thread = begin_update(sweep, sweep.begin + (int)(blockIdx.x * per_block + threadIdx.x / (unsigned)lanes), lane);
     pd_wait_for_launch_before();
-    const slot_position here = read_record(sweep.positions + thread.own.slot);
+    const pd_padded_row here = pd_read_record(sweep.positions + thread.own.slot);
 #pragma unroll 1
     for (int at = thread.at; at < thread.end; at += lanes) {
-        const rotated_record corner = read_record(records + at);
+        const rotated_record corner = pd_read_record(records + at);
         add_corner(corner, sweep.positions, here, sum);
     }
     end_update<C>(sweep, thread, lane, lanes, sum);
@@ -229,36 +217,36 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
 
 /* Adds the corners of a family that thread `lane` of an update has. */
 template <typename Record>
-static __device__ __forceinline__ void add_groups(const pd_vertex_sweep &sweep, int family, const slot_position *positions, int update,
+static __device__ __forceinline__ void add_groups(const pd_vertex_sweep &sweep, int family, const pd_padded_row *positions, int update,
                                                   int lane, int lanes, real sum[9]) {
     const pd_corner_groups &groups = sweep.groups[family];
     const Record *records = (const Record *)groups.records;
-    const slot_position here = read_record(positions + sweep.updates[update].slot);
+    const pd_padded_row here = pd_read_record(positions + sweep.updates[update].slot);
     for (int at = groups.start[update] + lane; at < groups.start[update + 1]; at += lanes) {
-        const Record corner = read_record(records + at);
+        const Record corner = pd_read_record(records + at);
         add_corner(corner, positions, here, sum);
     }
 }
 
-static __device__ __noinline__ void call_rotated(const pd_vertex_sweep &sweep, const slot_position *positions, int update, int lane,
+static __device__ __noinline__ void call_rotated(const pd_vertex_sweep &sweep, const pd_padded_row *positions, int update, int lane,
                                                  int lanes, real sum[9]) {
     add_groups<rotated_record>(sweep, PD_CORNERS_ROTATED, positions, update, lane, lanes, sum);
 }
 
-static __device__ __noinline__ void call_stvk(const pd_vertex_sweep &sweep, const slot_position *positions, int update, int lane, int lanes,
+static __device__ __noinline__ void call_stvk(const pd_vertex_sweep &sweep, const pd_padded_row *positions, int update, int lane, int lanes,
                                               real sum[9]) {
     add_groups<stvk_record>(sweep, PD_CORNERS_STVK_TRIANGLE, positions, update, lane, lanes, sum);
 }
 
-static __device__ __noinline__ void call_springs(const pd_vertex_sweep &sweep, const slot_position *positions, int update, int lane,
+static __device__ __noinline__ void call_springs(const pd_vertex_sweep &sweep, const pd_padded_row *positions, int update, int lane,
                                                  int lanes, real sum[9]) {
     add_groups<spring_record>(sweep, PD_CORNERS_SPRING, positions, update, lane, lanes, sum);
 }
 
 static __device__ __forceinline__ void move_vertex(const pd_vertex_sweep &sweep, const pd_step_data &step, const pd_contact_sweep *contact,
-                                                   const real *offset, int update, const real d[3], slot_position *positions) {
+                                                   const real *offset, int update, const real d[3], pd_padded_row *positions) {
     const pd_update &own = sweep.updates[update];
-    slot_position *here = positions + own.slot, moved = *here;
+    pd_padded_row *here = positions + own.slot, moved = *here;
     for (int c = 0; c < 3; c++) moved.c[c] = pd_vertex_update_moved(&step, contact, offset, own.vertex, c, moved.c[c], d[c]);
     *here = moved;
 }
@@ -269,7 +257,7 @@ static __device__ __forceinline__ void move_vertex(const pd_vertex_sweep &sweep,
 static __global__ void __launch_bounds__(PD_THREADS)
     corner_update_kernel(const __grid_constant__ pd_model model, const __grid_constant__ pd_vertex_sweep sweep,
                          const __grid_constant__ pd_step_data step, const __grid_constant__ pd_contact_sweep touched, pd_sweep_step kind,
-                         int in_place, int lanes, int begin, int end, const real *offset, slot_position *positions, real *direction) {
+                         int in_place, int lanes, int begin, int end, const real *offset, pd_padded_row *positions, real *direction) {
     const bool search = kind == PD_SWEEP_SEARCH;
     const pd_contact_sweep *contact = touched.points ? &touched : NULL;
     const unsigned per_block = PD_THREADS / (unsigned)lanes;
@@ -309,7 +297,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
                             real *positions, real *direction) {
     const int lanes = sweep->update_threads > 0 ? sweep->update_threads : LANES;
     const pd_contact_sweep touched = contact ? *contact : pd_contact_sweep{};
-    slot_position *slots = (slot_position *)positions;
+    pd_padded_row *slots = (pd_padded_row *)positions;
     auto groups = group_update_kernel<8>;
     if (lanes == 1) groups = group_update_kernel<1>;
     if (lanes == 4) groups = group_update_kernel<4>;

@@ -190,8 +190,7 @@ static pd_status upload_operator(pd_linear *self) {
     PD_TRY(pd_memory_create(context, (void **)&method->P.local, entries * sizeof(unsigned short)));
     PD_TRY(pd_memory_upload(context, method->P.local, from->local, entries * sizeof(unsigned short)));
     PD_TRY(pd_memory_create(context, (void **)&method->P.values, entries * sizeof(real)));
-    PD_TRY(pd_memory_create(context, (void **)&method->P.scratch,
-                            (size_t)pd_context_threads(context) * (size_t)from->largest_list * width * sizeof(real)));
+    PD_TRY(pd_memory_create(context, (void **)&method->P.scratch, pd_block_scratch(context, &method->P, self->width)));
     PD_TRY(pd_memory_create(context, (void **)&method->diagonal, n * sizeof(double)));
     PD_TRY(pd_memory_create(context, (void **)&method->marks[0], n));
     PD_TRY(pd_memory_create(context, (void **)&method->marks[1], n));
@@ -255,6 +254,7 @@ done:
 static pd_status prepare(pd_linear *self) {
     pd_status status = PD_OK;
     if (!self->memory) PD_TRY(create(self));
+    PD_TRY(pd_linear_need_iterates(self));
     pd_a_jacobi *method = self->memory;
     pd_chebyshev sweeps = {self->settings.composed, self->settings.rho, 1, 1.0};
     for (int k = 0; k < method->order; k++) method->omegas[k] = pd_chebyshev_omega(&sweeps, k, k ? method->omegas[k - 1] : 1.0);
@@ -272,7 +272,7 @@ static pd_status constant_term(pd_linear *self, real *out) {
     int odd = method->order % 2;
     real *buffers[2] = {odd ? self->spare : out, odd ? out : self->spare};
     return pd_jacobi_sweeps(self->context, &self->matrix, self->width, self->residual, self->settings.weight, method->omegas, method->order,
-                            1, buffers);
+                            PD_SWEEPS_FROM_ZERO | PD_SWEEPS_TO_THE_END, buffers);
 }
 
 static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, double gamma) {
@@ -311,7 +311,8 @@ static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, do
         }
     }
     real *buffers[2] = {self->current, self->previous};
-    status = pd_block_sweeps(context, &method->P, self->width, method->constant, omegas + (j - k), gamma, k + n - j, buffers);
+    status = pd_block_sweeps(context, &method->P, self->width, method->constant, omegas + (j - k), gamma, k + n - j,
+                             k + n == self->settings.iterations, buffers);
     self->current = buffers[0];
     self->previous = buffers[1];
 done:

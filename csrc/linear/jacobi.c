@@ -7,10 +7,7 @@
  * sweep, and the extrapolated one with it, is Jacobi on P A P. */
 #include "linear/linear_method.h"
 
-static pd_status prepare(pd_linear *self) {
-    (void)self;
-    return PD_OK;
-}
+static pd_status prepare(pd_linear *self) { return pd_linear_need_iterates(self); }
 
 /* gamma (x^ - x_k) + x_k is a Jacobi step of weight gamma times as large: under-relaxation costs nothing. */
 static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, double gamma) {
@@ -21,8 +18,9 @@ static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, do
     int at_once = self->projectors ? 1 : n;
     for (int j = 0; j < n && !status; j += at_once) {
         if (j == 1 && k == 0) status = pd_memory_clear(self->context, buffers[1], bytes); // the iterate before, which was zero
+        int begins = k + j == 0 ? PD_SWEEPS_FROM_ZERO : 0, ends = k + j + at_once == self->settings.iterations ? PD_SWEEPS_TO_THE_END : 0;
         if (!status)
-            status = pd_jacobi_sweeps(self->context, &self->matrix, self->width, self->residual, weight, omegas + j, at_once, k + j == 0,
+            status = pd_jacobi_sweeps(self->context, &self->matrix, self->width, self->residual, weight, omegas + j, at_once, begins | ends,
                                       buffers);
         if (!status && self->projectors) status = pd_project(self->context, self->A.n, self->projectors, buffers[0]);
     }

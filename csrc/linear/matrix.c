@@ -10,6 +10,7 @@ void pd_matrix_destroy(pd_matrix *matrix, pd_context *context) {
     pd_memory_destroy(context, matrix->values);
     pd_memory_destroy(context, matrix->diagonal);
     pd_memory_destroy(context, matrix->partial_sums);
+    pd_memory_destroy(context, matrix->iterates);
     *matrix = (pd_matrix){0};
 }
 
@@ -47,6 +48,11 @@ done:
     free(values);
     free(diagonal);
     return status;
+}
+
+pd_status pd_linear_need_iterates(pd_linear *self) {
+    size_t bytes = pd_iterates_scratch(self->A.n, self->width);
+    return !bytes || self->matrix.iterates ? PD_OK : pd_memory_create(self->context, (void **)&self->matrix.iterates, bytes);
 }
 
 pd_status pd_linear_accept(pd_linear *self, double omega, double gamma) {

@@ -19,6 +19,7 @@ typedef struct pd_matrix {
     real *values;         /* B */
     real *diagonal;       /* B [n] */
     double *partial_sums; /* B [2 (n / (PD_SUM_BLOCK - 2) + 1), width] scratch of the reductions, for the widest vectors it serves */
+    real *iterates;       /* B pd_iterates_scratch bytes, of pd_jacobi_sweeps; NULL: it does without */
     const real
         *subspace; /* B [n,3,3] borrowed projectors, by vertex, on what it is held in, or NULL. Width 3: the residual that counts, and that
                            * pd_gauss_seidel_sweep corrects by, is P_i (r - A d)_i */
@@ -42,12 +43,18 @@ pd_status pd_matrix_residual(pd_context *context, const pd_matrix *matrix, int w
 /* out = sum x_i y_i over n width numbers, in double. */
 pd_status pd_matrix_dot(pd_context *context, const pd_matrix *matrix, int width, const real *x, const real *y, double *out /* B */);
 
+/* Bytes in which sweeps may keep iterates that nobody sees, in rows of another length; 0: this backend has no use for them. */
+size_t pd_iterates_scratch(int n, int width);
+
+/* How sweeps begin and end: d and previous are zero whatever the buffers hold, and the first sweep needs no product; nobody goes on from here, and
+ * what is left in buffers[1] is not the iterate before. */
+enum { PD_SWEEPS_FROM_ZERO = 1, PD_SWEEPS_TO_THE_END = 2 };
+
 /* Weighted Jacobi with Chebyshev extrapolation: n_sweeps times
  *     d^ = weight D^-1 (r - A d) + d,   previous <- omega (d^ - previous) + previous,   the two change places
- * [Wang 2015, Eq. 20 and 12]. buffers = {d, previous} in and out. omegas [n_sweeps] H; where omega is 1, previous is not read.
- * from_zero != 0: d and previous are zero whatever the buffers hold, and the first sweep needs no product. */
+ * [Wang 2015, Eq. 20 and 12]. buffers = {d, previous} in and out. omegas [n_sweeps] H; where omega is 1, previous is not read. */
 pd_status pd_jacobi_sweeps(pd_context *context, const pd_matrix *matrix, int width, const real *residual, double weight,
-                           const double *omegas, int n_sweeps, int from_zero, real *buffers[2]);
+                           const double *omegas, int n_sweeps, int from_to, real *buffers[2]);
 
 /* previous <- omega (gamma (hat - d) + d - previous) + previous; hat itself where omega = gamma = 1. */
 pd_status pd_extrapolate(pd_context *context, const pd_matrix *matrix, int width, double omega, double gamma, const real *hat,
@@ -81,8 +88,11 @@ typedef struct pd_block_matrix {
     int *entry_start;      /* B [n_segments+1] */
     unsigned short *local; /* B [n_entries] column as a position in the block's list */
     real *values;          /* B [n_entries] */
-    real *scratch;         /* B [threads,largest_list,width], CPU only */
+    real *scratch;         /* B pd_block_scratch bytes */
 } pd_block_matrix;
+
+/* Bytes of P->scratch for vectors of `width` columns. */
+size_t pd_block_scratch(const pd_context *context, const pd_block_matrix *P, int width);
 
 /* hat = P in + add, extrapolated as in pd_extrapolate. previous may be neither `in` nor `add`. */
 pd_status pd_block_sweep(pd_context *context, const pd_block_matrix *P, int width, const real *in, const real *add, double omega,
@@ -91,7 +101,7 @@ pd_status pd_block_sweep(pd_context *context, const pd_block_matrix *P, int widt
 /* n_sweeps times previous <- P d + add, extrapolated as in pd_extrapolate, then the two change places. buffers = {d, previous} in and
  * out; omegas [n_sweeps] H. */
 pd_status pd_block_sweeps(pd_context *context, const pd_block_matrix *P, int width, const real *add, const double *omegas, double gamma,
-                          int n_sweeps, real *buffers[2]);
+                          int n_sweeps, int to_the_end, real *buffers[2]);
 
 /* The products B_is B_sj that a matrix R^2 is summed from, path by path i-s-j [Lan et al. 2022, Eq. 14]. */
 typedef struct pd_path_products {
