@@ -6,7 +6,9 @@ same with a stiffness a hundred times as large and more, so that the first step 
 for pairs again. "cloths": two cloths of springs, the lower one held, the upper one pressed on it. The activation distance is a fifth of
 an edge, and they begin at six tenths of it.
 
-The same step is taken again and again from where the scene begins, with contact, with contact and friction, and without, in turn.
+The same step is taken again and again from where the scene begins, with contact, with contact and friction, and without, in turn. With
+friction other pairs are near on the way, more of them as a rule; with a faint one, a coefficient of 1e-7, they are those without, and what
+is added is what friction itself takes.
 How much of it contact takes depends on how many tets there are behind a pair: with --layers the blocks are as deep as that, and their
 surfaces stay what they are. "seconds" is a step's median processor time, without the judge's look at a state that was set, which no other
 step of a run has; "share" the part of it that the same step without contact does not take, "pairs" those that act where it begins and ends,
@@ -28,6 +30,7 @@ from pdgpu import shapes
 PART = 0.2  # activation distance / edge
 BEGIN = 0.6  # gap / activation distance
 PRESSED = 1e5  # stiffness of what is thrown apart
+FAINT = 1e-7  # a coefficient of friction that moves nothing
 
 
 def turned(points, angle, height):
@@ -100,7 +103,7 @@ def main():
         stiffness = stiffness_at_rest(scene, edge) if at_rest else PRESSED
         for dtype in chosen.dtype:
             sims = {}
-            for kind, friction in (("without", None), ("contact", 0.0), ("with friction", 0.4)):
+            for kind, friction in (("without", None), ("contact", 0.0), ("with faint friction", FAINT), ("with friction", 0.4)):
                 contact = None if friction is None else pdgpu.BarrierContact(PART * edge, stiffness, friction=friction)
                 solver = pdgpu.VertexBlockDescent(iterations=chosen.iterations)
                 sims[kind] = pdgpu.Simulation(scene, solver, dt=1 / 200, contact=contact, dtype=dtype, threads=chosen.threads)
@@ -118,7 +121,7 @@ def main():
             for kind, sim in sims.items():
                 if kind != "without":
                     pairs[kind].append(len(sim.contact_forces()))
-                more = f"{(seconds[kind] - touching) / max(touching - alone, 1e-9):.2f}" if kind == "with friction" else ""
+                more = f"{(seconds[kind] - touching) / max(touching - alone, 1e-9):.2f}" if "friction" in kind else ""
                 share = f"{1.0 - alone / seconds[kind]:.2f}"
                 rows.append((name, scene.n_vertices, dtype, chosen.threads, kind, *pairs[kind], f"{seconds[kind]:.6f}", share, more))
     header = ("scene", "vertices", "dtype", "threads", "run", "pairs", "pairs at end", "seconds", "share", "friction")

@@ -40,9 +40,9 @@ def test_every_solver_ends_in_float32_at_what_rounding_leaves(tmp_path):
 def test_contact_is_measured_in_every_run(tmp_path):
     """The share of contact would be of a scene in which nothing touches, or a run would be left out."""
     rows = tiny_run("contact_descent", tmp_path / "descent.csv")
-    assert len(rows) == 18 and all(float(row["seconds"]) > 0.0 for row in rows)
+    assert len(rows) == 24 and all(float(row["seconds"]) > 0.0 for row in rows)
     touching = [row for row in rows if row["scene"].startswith("blocks")]
-    assert len(touching) == 12 and all((int(row["pairs"]) > 0) == (row["run"] != "without") for row in touching)
+    assert len(touching) == 16 and all((int(row["pairs"]) > 0) == (row["run"] != "without") for row in touching)
 
 
 def test_grains_are_counted_and_kept_apart(tmp_path):

@@ -174,7 +174,8 @@ double pd_contact_certain_reach(const pd_contact *self) {
 static pd_status add_friction(const pd_contact *self, pd_contact_sweep *sweep) {
     if (!self->friction[self->lag]) return PD_OK;
     pd_friction_view view = pd_friction_pairs_of(self->friction[self->lag]);
-    sweep->lagged = view.pairs, sweep->lagged_incidence = view.incidence, sweep->slipping = view.slipping;
+    sweep->lagged = view.pairs, sweep->lagged_incidence = view.incidence, sweep->lagged_records = view.records;
+    sweep->slipping = view.slipping;
     sweep->slipping.y = sweep->points;
     sweep->rubbing = view.scene, sweep->every_visit = self->every_visit;
     return view.pairs.n > 0 ? pd_friction_moves(self->context, &self->chosen, &sweep->slipping) : PD_OK;

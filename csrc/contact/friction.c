@@ -21,6 +21,8 @@ struct pd_friction {
     unsigned char *flags;   /* B [role_capacity] */
     int *rows, *starts;
     size_t role_capacity;
+    char *records; /* B [record_capacity,PD_LAGGED_ROLE_BYTES] of the roles of the incidence, where sweeps read them */
+    size_t record_capacity;
     pd_work work;
     uint64_t *found; /* B [1] */
     uint64_t *keys;
@@ -61,7 +63,7 @@ void pd_friction_destroy(pd_friction *self) {
     const void *memory[] = {self->scene.owners, self->scene.coefficients,
                             self->begun,        self->moves,
                             p->points,          p->weights,
-                            p->normals,         p->records,
+                            p->normals,         self->records,
                             p->strength,        self->incidence.start,
                             self->flags,        self->rows,
                             self->starts,       self->work.memory,
@@ -101,12 +103,21 @@ static pd_status make_room(pd_friction *self, size_t n) {
     const pd_room rooms[] = {
         PD_ROOM(p->points, 4),    PD_ROOM(p->weights, 4),     PD_ROOM(p->normals, 3),     PD_ROOM(p->strength, 1),
         PD_ROOM(self->values, 1), PD_ROOM(self->corners, 12), PD_ROOM(self->matrices, 9), PD_ROOM(self->incidence.roles, 4),
-        PD_ROOM(self->keys, 1),   PD_ROOM(p->records, 1)};
+        PD_ROOM(self->keys, 1)};
     const pd_room partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
     pd_status status = pd_rooms_grow(self->context, n, "pairs with friction", PD_ROOMS(rooms), &self->capacity, NULL);
     if (!status)
         status = pd_rooms_grow(self->context, n, "sums over pairs with friction", PD_ROOMS(partial), &self->partial_capacity, NULL);
     return status;
+}
+
+/* What a sweep reads of n roles. */
+static pd_status list_roles(pd_friction *self, size_t n) {
+    const pd_room rooms[] = {{(void **)&self->records, PD_LAGGED_ROLE_BYTES, 1}};
+    if (!pd_friction_lists_roles()) return PD_OK;
+    pd_status status = pd_rooms_grow(self->context, n, "roles with friction", PD_ROOMS(rooms), &self->record_capacity, NULL);
+    if (status) return status;
+    return pd_friction_list_roles(self->context, &self->scene, &self->pairs, &self->incidence, self->n_points, self->records);
 }
 
 /* The roles in which something rubs: most pairs of a list are too far apart. */
@@ -121,6 +132,7 @@ static pd_status take_roles(pd_friction *self, size_t n, const pd_incidence *inc
     PD_TRY(pd_select_rows(context, 4 * n, self->flags, self->starts, &self->work, self->role_capacity, self->rows, self->found));
     PD_TRY(pd_memory_download(context, &found, self->found, sizeof found));
     PD_TRY(pd_contact_take_roles(context, self->n_points, (int)found, self->rows, NULL, incidence, &self->incidence));
+    PD_TRY(list_roles(self, (size_t)found));
 done:
     return status;
 }
@@ -231,7 +243,7 @@ done:
 
 pd_friction_view pd_friction_pairs_of(const pd_friction *self) {
     pd_slipping slipping = {NULL, self->begun, self->extent, self->moves};
-    return (pd_friction_view){self->pairs, self->incidence, self->keys, self->matrices, slipping, self->scene};
+    return (pd_friction_view){self->pairs, self->incidence, self->records, self->keys, self->matrices, slipping, self->scene};
 }
 
 pd_status pd_friction_read(pd_friction *self, int quantity, const real *y, real *out) {

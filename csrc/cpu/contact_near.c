@@ -2,6 +2,8 @@
 #include "cpu/context.h"
 #include "updates/contact_update.h"
 
+enum { POINTS = 1024 /* whose roles are taken one after the other, so that only the first is searched for */ };
+
 pd_status pd_contact_balls(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence, const real *distance,
                            const pd_contact_pairs *pairs, double cut, double far, double rounding, double fraction, real *balls) {
 #pragma omp parallel for num_threads(pd_threads(context, chosen->n, 50)) schedule(static)
@@ -47,7 +49,13 @@ pd_status pd_contact_take(pd_context *context, int n, const int *rows, const pd_
 
 pd_status pd_contact_take_roles(pd_context *context, int n_points, int n_roles, const int *role_rows, const int *ranks,
                                 const pd_incidence *incidence, const pd_incidence *out) {
-#pragma omp parallel for num_threads(pd_threads(context, n_points, 50)) schedule(static)
-    for (int i = 0; i <= n_points; i++) pd_contact_update_take_roles(n_points, n_roles, role_rows, ranks, incidence, out, i);
+    int blocks = n_points / POINTS + 1;
+#pragma omp parallel for num_threads(pd_threads(context, n_points, 5)) schedule(static)
+    for (int block = 0; block < blocks; block++) {
+        int end = block + 1 < blocks ? POINTS * (block + 1) : n_points + 1;
+        int next = pd_contact_update_rows_below(role_rows, n_roles, incidence->start[POINTS * block]);
+        for (int i = POINTS * block; i < end; i++)
+            next = pd_contact_update_take_roles(n_points, n_roles, role_rows, ranks, incidence, out, next, i);
+    }
     return PD_OK;
 }

@@ -3,7 +3,7 @@
 #include "updates/friction_update.h"
 
 enum { LANES = PD_CONTACT_LANES, BLOCK = PD_CONTACT_MOST };
-enum { LAG_NANOSECONDS = 40, PAIR_NANOSECONDS = 20 };
+enum { LAG_NANOSECONDS = 40, PAIR_NANOSECONDS = 20, ROLE_NANOSECONDS = 10 };
 
 /* The grips of some lanes. */
 typedef struct grips {
@@ -78,6 +78,15 @@ pd_status pd_friction_role_flags(pd_context *context, const pd_lagged_pairs *pai
                                  unsigned char *flags) {
 #pragma omp parallel for num_threads(pd_threads(context, 4 * pairs->n, 3)) schedule(static)
     for (int r = 0; r < 4 * pairs->n; r++) flags[r] = pd_friction_update_role_flag(pairs, incidence, n_points, r);
+    return PD_OK;
+}
+
+int pd_friction_lists_roles(void) { return 1; }
+
+pd_status pd_friction_list_roles(pd_context *context, const pd_friction_scene *scene, const pd_lagged_pairs *pairs,
+                                 const pd_incidence *incidence, int n_points, char *records) {
+#pragma omp parallel for num_threads(pd_threads(context, 4 * pairs->n, ROLE_NANOSECONDS)) schedule(static)
+    for (int i = 0; i < n_points; i++) pd_friction_update_list_roles(scene, pairs, incidence, i, records);
     return PD_OK;
 }
 

@@ -39,18 +39,14 @@ typedef struct pd_contact_run {
     real room[PD_BLOCK_VERTICES];  /* m: how far a vertex can go before a role that was left out may act */
 } pd_contact_run;
 
-/* Some in pairs with friction, one to a column. */
-typedef struct pd_friction_lanes {
-    real slip[3][PD_CONTACT_LANES], normal[3][PD_CONTACT_LANES];
-    real strength[PD_CONTACT_LANES], weight[PD_CONTACT_LANES], partners[PD_CONTACT_LANES];
-    int owners[PD_CONTACT_LANES]; /* rows of the block */
-} pd_friction_lanes;
-
-/* All of them: n roles, of which the last columns may have none. */
+/* Roles in pairs with friction, number i in column i: n of them, and up to a whole register such that rub with no force. Columns that were as long as
+ * there can be roles would all lie on one set of a cache. */
 typedef struct pd_friction_run {
-    pd_role_list list;
-    int n;
-    pd_friction_lanes lanes[PD_BLOCK_ROLES / PD_CONTACT_LANES];
+    int n, whole;
+    int owners[PD_BLOCK_ROLES];    /* rows of the block */
+    real moves[PD_BLOCK_ROLES][4]; /* of the first of a pair over the second, m, and a zero */
+    real slips[3][PD_BLOCK_ROLES + PD_CONTACT_LANES];
+    real columns[PD_LAGGED_COLUMNS][PD_BLOCK_ROLES + PD_CONTACT_LANES], weights[PD_BLOCK_ROLES + PD_CONTACT_LANES];
 } pd_friction_run;
 
 /* Those where vertices[v] < 0 take no part. */
@@ -78,21 +74,41 @@ typedef struct pd_block_cursor {
     int v, r;
 } pd_block_cursor;
 
+/* Roles begin .. end - 1 of an incidence: some of row `owner` of the block, whose are first .. last - 1. */
+typedef struct pd_block_range {
+    int owner, first, last, begin, end;
+} pd_block_range;
+
+/* The next roles of one vertex, at most so many; 0: there are none left. */
+static inline int pd_block_next_range(const pd_vertex_block *block, const pd_incidence *incidence, pd_block_cursor *next, int most,
+                                      pd_block_range *out) {
+    for (; next->v < block->n; next->v++, next->r = -1) {
+        int vertex = block->vertices[next->v];
+        if (vertex < 0) continue;
+        out->owner = next->v, out->first = incidence->start[vertex], out->last = incidence->start[vertex + 1];
+        out->begin = next->r < 0 ? out->first : next->r;
+        out->end = out->last - out->begin > most ? out->begin + most : out->last;
+        next->r = out->end;
+        if (out->end > out->begin) return 1;
+    }
+    return 0;
+}
+
 /* The next roles of a block by an incidence, as many as a list holds; how many. */
 static inline int pd_block_next_roles(const pd_vertex_block *block, const pd_incidence *incidence, pd_block_cursor *next,
                                       pd_role_list *list) {
+    pd_block_range range;
     int begins = next->v == 0 && next->r < 0;
     list->n = 0;
-    for (; next->v < block->n && list->n < PD_BLOCK_ROLES; next->v += next->r < 0) {
-        int vertex = block->vertices[next->v], end = vertex < 0 ? 0 : incidence->start[vertex + 1];
-        int r = vertex < 0 ? 0 : next->r < 0 ? incidence->start[vertex] : next->r;
-        for (; r < end && list->n < PD_BLOCK_ROLES; r++, list->n++)
-            list->roles[list->n] = incidence->roles[r], list->owners[list->n] = next->v;
-        next->r = r < end ? r : -1;
-    }
+    while (list->n < PD_BLOCK_ROLES && pd_block_next_range(block, incidence, next, PD_BLOCK_ROLES - list->n, &range))
+        for (int r = range.begin; r < range.end; r++, list->n++)
+            list->roles[list->n] = incidence->roles[r], list->owners[list->n] = range.owner;
     list->whole = begins && next->v == block->n;
     return list->n;
 }
+
+/* What is asked of the roles of a vertex with friction is fetched. */
+void pd_vertex_block_fetch_friction(const pd_vertex_block *block, int vertex);
 
 /* sums [n,9], energies [n] +=: what pd_vertex_update_add_all_friction says of each vertex; and energies += what pd_vertex_update_all_friction_energy
  * says where each goes by -d [n,3], after the former, of some of the same vertices. */

@@ -81,17 +81,15 @@ void pd_vertex_lanes_fetch_roles(const pd_vertex_block *block, int v) {
     int vertex = block->vertices[v];
     if (vertex < 0) return;
     __builtin_prefetch(contact->incidence.roles + contact->incidence.start[vertex]);
-    if (contact->lagged.n > 0) __builtin_prefetch(contact->lagged_incidence.roles + contact->lagged_incidence.start[vertex]);
 }
 
 void pd_vertex_lanes_fetch_records(const pd_vertex_block *block, int v) {
     const pd_contact_sweep *contact = block->contact;
-    const pd_incidence *incidence = &contact->incidence, *lagged = &contact->lagged_incidence;
+    const pd_incidence *incidence = &contact->incidence;
     int vertex = block->vertices[v];
     if (vertex < 0) return;
     for (int r = incidence->start[vertex]; r < incidence->start[vertex + 1]; r++) PD_FETCH_RECORD(contact->records, incidence->roles[r]);
-    if (contact->lagged.n == 0) return;
-    for (int r = lagged->start[vertex]; r < lagged->start[vertex + 1]; r++) PD_FETCH_RECORD(contact->lagged.records, lagged->roles[r]);
+    if (contact->lagged.n > 0) pd_vertex_block_fetch_friction(block, vertex);
 }
 
 static void put_role(const pd_vertex_block *block, const pd_contact_record *pair, int corner, int row, int vertex, pd_role_lanes *lanes) {

@@ -72,7 +72,9 @@ pd_status pd_contact_take(pd_context *context, int n, const int *rows, const pd_
 static __global__ void take_roles_kernel(int n_points, int n_roles, const int *role_rows, const int *ranks, pd_incidence incidence,
                                          pd_incidence out) {
     int i = item();
-    if (i <= n_points) pd_contact_update_take_roles(n_points, n_roles, role_rows, ranks, &incidence, &out, i);
+    if (i > n_points) return;
+    int begin = pd_contact_update_rows_below(role_rows, n_roles, incidence.start[i]);
+    pd_contact_update_take_roles(n_points, n_roles, role_rows, ranks, &incidence, &out, begin, i);
 }
 
 pd_status pd_contact_take_roles(pd_context *context, int n_points, int n_roles, const int *role_rows, const int *ranks,

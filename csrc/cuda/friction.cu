@@ -34,6 +34,12 @@ pd_status pd_friction_role_flags(pd_context *context, const pd_lagged_pairs *pai
     return PD_OK;
 }
 
+int pd_friction_lists_roles(void) { return 0; }
+
+pd_status pd_friction_list_roles(pd_context *, const pd_friction_scene *, const pd_lagged_pairs *, const pd_incidence *, int, char *) {
+    return PD_OK; // nobody reads it
+}
+
 static __global__ void friction_kernel(int quantity, int size, pd_lagged_pairs pairs, pd_slipping slipping, real *out) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (p < pairs.n) pd_friction_update(quantity, &pairs, &slipping, p, out + (size_t)size * (size_t)p);

@@ -18,22 +18,39 @@ typedef struct pd_friction_scene {
     const int *colours;       /* B [n_vertices]  of a sweep, as pd_vertex_sweep has them; NULL: there is none */
 } pd_friction_scene;
 
-/* What a sweep asks of a pair side by side: in float32 one line of a cache. */
-typedef struct pd_lagged_record {
-    int points[4]; /* 0 where there is none, and its weight is 0 */
-    real weights[4], normal[3], strength;
-    real partners[4]; /* of each corner: pd_contact_update_partners */
-} pd_lagged_record;
-
 /* n pairs as they were at the lag, by field, all B. */
 typedef struct pd_lagged_pairs {
     int n;
-    int *points;               /* [n,4]  rows of y, -1: none */
-    real *weights;             /* [n,4]  beta; 0 where there is no point */
-    real *normals;             /* [n,3]  n */
-    real *strength;            /* [n]    mu lambda, N; 0: no friction */
-    pd_lagged_record *records; /* [n] the same once more; NULL: nobody takes them one by one */
+    int *points;    /* [n,4]  rows of y, -1: none */
+    real *weights;  /* [n,4]  beta; 0 where there is no point */
+    real *normals;  /* [n,3]  n */
+    real *strength; /* [n]    mu lambda, N; 0: no friction */
 } pd_lagged_pairs;
+
+/* The corners of a pair as one of them sees it: its own weight is the first. */
+typedef struct pd_lagged_corners {
+    int others[3]; /* 0 where there is none, and its weight is 0 */
+    real weights[4];
+} pd_lagged_corners;
+
+/* What a sweep asks of the roles of a point, side by side in the order of its list: of a point whose n roles begin with number `first`, the
+ * corners [n] and then the columns [PD_LAGGED_COLUMNS,n], pd_lagged_roles_of. They are read from memory in every sweep, so there is nothing
+ * in them twice. */
+enum { PD_LAGGED_NORMAL, PD_LAGGED_STRENGTH = 3 /* negative: two corners move at once, pd_contact_update_partners */, PD_LAGGED_COLUMNS };
+enum { PD_LAGGED_ROLE_BYTES = sizeof(pd_lagged_corners) + PD_LAGGED_COLUMNS * sizeof(real) };
+
+typedef struct pd_lagged_roles {
+    pd_lagged_corners *corners;
+    real *columns;
+} pd_lagged_roles;
+
+static inline pd_lagged_roles pd_lagged_roles_of(char *records, int first, int n) {
+    char *begin = records + (size_t)first * PD_LAGGED_ROLE_BYTES;
+    pd_lagged_roles out;
+    out.corners = (pd_lagged_corners *)(void *)begin;
+    out.columns = (real *)(void *)(begin + (size_t)n * sizeof(pd_lagged_corners));
+    return out;
+}
 
 /* Where their points are, and where the step began. */
 typedef struct pd_slipping {
@@ -69,6 +86,13 @@ pd_status pd_friction_moves(pd_context *context, const pd_chosen_points *chosen,
 /* flags [4 pairs->n]  B  out: which of the roles of the incidence are in a pair with friction that moves with them. */
 pd_status pd_friction_role_flags(pd_context *context, const pd_lagged_pairs *pairs, const pd_incidence *incidence, int n_points,
                                  unsigned char *flags);
+
+/* Whether sweeps over vertices read the roles in pairs with friction as a list, or the pairs themselves. */
+int pd_friction_lists_roles(void);
+
+/* records [roles,PD_LAGGED_ROLE_BYTES]  B  out: what such a sweep asks of the roles of an incidence, all of which have friction. */
+pd_status pd_friction_list_roles(pd_context *context, const pd_friction_scene *scene, const pd_lagged_pairs *pairs,
+                                 const pd_incidence *incidence, int n_points, char *records);
 
 /* One quantity of every pair. Errors: PD_ERROR_VALUE for an unknown quantity. */
 pd_status pd_friction_batch(pd_context *context, int quantity, const pd_lagged_pairs *pairs, const pd_slipping *slipping, real *out);
@@ -107,6 +131,7 @@ struct pd_contact_sweep {
 
     pd_lagged_pairs lagged; /* none without friction */
     pd_incidence lagged_incidence;
+    char *lagged_records;      /* B, of the roles of that incidence; NULL: there are none */
     pd_slipping slipping;      /* y is `points` */
     pd_friction_scene rubbing; /* of them */
     int every_visit;           /* the forces are those of `frozen` at every visit, not the lagged */

@@ -163,15 +163,17 @@ PD_FUNCTION int pd_contact_update_rows_below(const int *rows, int n, int row) {
     return low;
 }
 
-/* The roles of point i, and at i = n_points the end of the list. */
-PD_FUNCTION void pd_contact_update_take_roles(int n_points, int n_roles, const int *role_rows, const int *ranks,
-                                              const pd_incidence *incidence, const pd_incidence *out, int i) {
-    int begin = pd_contact_update_rows_below(role_rows, n_roles, incidence->start[i]);
+/* The roles of point i, the first of which is number `begin` (pd_contact_update_rows_below), and at i = n_points the end of the list. Returns that of
+ * point i + 1. */
+PD_FUNCTION int pd_contact_update_take_roles(int n_points, int n_roles, const int *role_rows, const int *ranks,
+                                             const pd_incidence *incidence, const pd_incidence *out, int begin, int i) {
+    int r = begin;
     out->start[i] = begin;
-    for (int r = begin; i < n_points && r < n_roles && role_rows[r] < incidence->start[i + 1]; r++) {
+    for (; i < n_points && r < n_roles && role_rows[r] < incidence->start[i + 1]; r++) {
         int role = incidence->roles[role_rows[r]];
         out->roles[r] = 4 * (ranks ? ranks[role / 4] : role / 4) + role % 4;
     }
+    return r;
 }
 
 /* The diagonal block of vertex i. */

@@ -47,17 +47,6 @@ PD_FUNCTION void pd_friction_update_take(const pd_friction_scene *scene, const p
         out->points[4 * slot + (size_t)j] = is ? points[j] : -1;
         if (!is) out->weights[4 * slot + (size_t)j] = 0;
     }
-    if (!out->records || !(out->strength[slot] > 0)) return; // nobody asks for it
-    pd_lagged_record *record = out->records + slot;
-    for (size_t j = 0; j < 4; j++) {
-        int point = out->points[4 * slot + j],
-            colour = scene->colours && point >= 0 && point < scene->n_vertices ? scene->colours[point] : -1;
-        record->points[j] = point < 0 ? 0 : point;
-        record->weights[j] = out->weights[4 * slot + j];
-        record->partners[j] = pd_contact_update_partners(scene->colours, scene->n_vertices, out->points + 4 * slot, colour);
-    }
-    pd_vector_store(grip.normal, record->normal);
-    record->strength = out->strength[slot];
 }
 
 /* Pair p as it is at y. */
@@ -86,6 +75,26 @@ PD_FUNCTION unsigned char pd_friction_update_role_flag(const pd_lagged_pairs *pa
     return (unsigned char)(pairs->strength[role / 4] > 0 && pairs->weights[role] != 0);
 }
 
+/* What is asked of the roles of a point. */
+PD_FUNCTION void pd_friction_update_list_roles(const pd_friction_scene *scene, const pd_lagged_pairs *pairs, const pd_incidence *incidence,
+                                               int point, char *records) {
+    int first = incidence->start[point], n = incidence->start[point + 1] - first;
+    int colour = scene->colours && point < scene->n_vertices ? scene->colours[point] : -1;
+    pd_lagged_roles out = pd_lagged_roles_of(records, first, n);
+    for (int k = 0; k < n; k++) {
+        size_t role = (size_t)incidence->roles[first + k], p = role / 4;
+        real *column = out.columns + k;
+        real partners = pd_contact_update_partners(scene->colours, scene->n_vertices, pairs->points + 4 * p, colour);
+        for (size_t j = 0; j < 4; j++) {
+            size_t corner = 4 * p + (role + j) % 4;
+            out.corners[k].weights[j] = pairs->weights[corner];
+            if (j > 0) out.corners[k].others[j - 1] = pairs->points[corner] < 0 ? 0 : pairs->points[corner];
+        }
+        for (int c = 0; c < 3; c++) column[(PD_LAGGED_NORMAL + c) * n] = pairs->normals[3 * p + (size_t)c];
+        column[PD_LAGGED_STRENGTH * n] = partners > 1 ? -pairs->strength[p] : pairs->strength[p];
+    }
+}
+
 /* u of pair p. */
 PD_FUNCTION pd_vector pd_friction_update_slip(const pd_lagged_pairs *pairs, const pd_slipping *slipping, int p) {
     pd_vector move = pd_vector_of(0, 0, 0);
@@ -98,12 +107,12 @@ PD_FUNCTION pd_vector pd_friction_update_slip(const pd_lagged_pairs *pairs, cons
     return pd_friction_slip(move, pd_vector_load(pairs->normals + 3 * (size_t)p));
 }
 
-/* The same where moves are kept: of a pair with these points and weights [4], how far the first has moved over the second, and a zero. All four
- * numbers of a move, so that they go in one register. */
-PD_LANE_FUNCTION void pd_friction_update_kept_move(const int *points, const real *weights, const real *moves, real out[4]) {
-    for (int c = 0; c < 4; c++) out[c] = 0;
-    for (int j = 0; j < 4; j++)
-        for (int c = 0; c < 4; c++) out[c] += weights[j] * moves[4 * (size_t)points[j] + (size_t)c];
+/* The same where moves are kept: how far the first of a pair has moved over the second, and a zero, out of its corners as one of them sees it,
+ * which has moved by `own`. All four numbers of a move, so that they go in one register. */
+PD_LANE_FUNCTION void pd_friction_update_kept_move(const pd_lagged_corners *corners, const real *own, const real *moves, real out[4]) {
+    for (int c = 0; c < 4; c++) out[c] = corners->weights[0] * own[c];
+    for (int j = 0; j < 3; j++)
+        for (int c = 0; c < 4; c++) out[c] += corners->weights[j + 1] * moves[4 * (size_t)corners->others[j] + (size_t)c];
 }
 
 PD_FUNCTION pd_vector pd_friction_update_kept_slip(const pd_lagged_pairs *pairs, const pd_slipping *slipping, int p) {

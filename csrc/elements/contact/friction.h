@@ -25,11 +25,13 @@ typedef struct pd_friction_terms {
 /* Of u, m; e > 0, m. */
 PD_LANE_FUNCTION pd_friction_terms pd_friction_terms_of(pd_vector u, real e) {
     pd_friction_terms out;
-    real y = pd_sqrt(pd_vector_dot(u, u)), part = y / e, over = y > 0 ? (real)1 / y : (real)0;
+    // 1/e and e/3 are the same for all pairs, so that a loop over them divides once a pair
+    const real inverse = (real)1 / e, third = (real)1 / (real)3;
+    real y = pd_sqrt(pd_vector_dot(u, u)), part = y * inverse, over = y > 0 ? (real)1 / y : (real)0;
     int sticks = y < e;
-    out.value = sticks ? (y * part) * ((real)1 - part / (real)3) + e / (real)3 : y;
-    out.ratio = sticks ? ((real)2 - part) / e : over;
-    out.bend = sticks ? -part / e : -over;
+    out.value = sticks ? (y * part) * ((real)1 - part * third) + e * third : y;
+    out.ratio = sticks ? ((real)2 - part) * inverse : over;
+    out.bend = sticks ? -part * inverse : -over;
     out.direction = pd_vector_scale(over, u);
     return out;
 }
