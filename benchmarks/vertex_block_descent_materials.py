@@ -25,6 +25,7 @@ COUNTED, TINY, COUNTED_MOST = (20, 6, 6), (6, 3, 3), 300
 STRETCH = (1.0, 1.3, 1.0)
 DAMPING = 0.01  # s
 MATERIALS = {"NeoHookean": pdgpu.NeoHookean(MU, LAM), "ARAP": pdgpu.ARAP(MU), "Corotated": pdgpu.Corotated(MU, LAM)}
+MATERIALS["ShapeTarget"] = pdgpu.ShapeTarget(MU, np.diag([1.0, 0.9, 1.0]))
 SOLVERS = {
     "VertexBlockDescent": lambda n: pdgpu.VertexBlockDescent(iterations=n, initialization="previous"),
     "BlockJacobi": lambda n: pdgpu.BlockJacobi(iterations=n, initialization="previous"),

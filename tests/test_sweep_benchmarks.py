@@ -23,7 +23,7 @@ def tiny_run(name, out):
 def test_materials_are_compared_in_every_case(tmp_path):
     """A comparison of materials would stop, leave a case out, or count iterations that never end."""
     rows = tiny_run("vertex_block_descent_materials", tmp_path / "materials.csv")
-    assert len(rows) == 10
+    assert len(rows) == 13
     sweeps = [row for row in rows if row["solver"] == "VertexBlockDescent"]
     assert all(row["G grew"] == "0" and 2 < int(row["iterations to 0.001"]) < 40 for row in sweeps)
 

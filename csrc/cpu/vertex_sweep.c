@@ -1,6 +1,6 @@
 /* Sweeps over vertices: gradient and 3x3 block of one vertex from its elements, and its step.
  *
- * Corners of undamped tets (neo-Hookean, ARAP, co-rotated), StVK triangles and springs, the bulk of most scenes, are computed a vector
+ * Corners of undamped tets (neo-Hookean, ARAP, co-rotated, those that seek a shape), StVK triangles and springs, the bulk of most scenes, are computed a vector
  * register at a time, on arrays of lanes; flat hinges are sums over neighbours; all other elements through the table, one macro each. A
  * vertex is one thread's work and its sums have a fixed order, so the bits do not depend on the threads. */
 #include "updates/vertex_update.h"
@@ -16,8 +16,9 @@ int pd_corner_lanes(void) { return LANES; }
 
 /* The numbers of a group, and edges [3 others][LANES] = x_a - x_i, ..; what the group after the next ones reads is fetched. */
 static inline __attribute__((always_inline)) const real *gather_group(const pd_corner_groups *groups, int group, const real *positions,
-                                                                      const real *here, int others, int count, real (*edges)[LANES]) {
-    const size_t bytes = pd_corner_group_bytes(count, others, LANES);
+                                                                      const real *here, int others, int n_slots, int count,
+                                                                      real (*edges)[LANES]) {
+    const size_t bytes = pd_corner_group_bytes(count, n_slots, LANES);
     const char *record = groups->records + (size_t)group * bytes;
     const real *numbers = (const real *)record;
     const int *slots = (const int *)(numbers + count * LANES);
@@ -52,7 +53,7 @@ static inline __attribute__((always_inline)) void add_corners(const pd_corner_gr
     clear_lanes(lanes);
     for (int group = groups->start[update]; group < groups->start[update + 1]; group++) {
         real edges[9][LANES];
-        const real *numbers = gather_group(groups, group, positions, here, others, count, edges);
+        const real *numbers = gather_group(groups, group, positions, here, others, others, count, edges);
 #pragma omp simd
         for (int l = 0; l < LANES; l++) corner(LANES, &edges[0][l], numbers + l, &lanes[0][l]);
     }
@@ -83,7 +84,7 @@ static __attribute__((noinline)) void add_rotated(const pd_corner_groups *groups
     clear_lanes(lanes);
     for (int group = groups->start[update]; group < groups->start[update + 1]; group++) {
         real edges[9][LANES], F[9][LANES], parts[PD_ROTATED_PARTS][LANES], left[LANES], good[LANES], open = 0, some = 0;
-        const real *numbers = gather_group(groups, group, positions, here, 3, PD_ROTATED_NUMBERS, edges);
+        const real *numbers = gather_group(groups, group, positions, here, 3, 3, PD_ROTATED_NUMBERS, edges);
 #pragma omp simd reduction(+ : open)
         for (int l = 0; l < LANES; l++) {
             pd_rotated_deformation(LANES, &edges[0][l], numbers + l, &F[0][l]);
@@ -98,6 +99,54 @@ static __attribute__((noinline)) void add_rotated(const pd_corner_groups *groups
         for (int l = 0; l < LANES; l++)
             some += left[l] = pd_rotated_add_lane(LANES, &F[0][l], &parts[0][l], numbers + l, &lanes[0][l], good + l);
         if (some > 0) finish_rotated(F, numbers, left, good, lanes);
+    }
+    add_lanes(lanes, sum);
+}
+
+/* The stretches [6][LANES] of a group's tets. */
+static inline void gather_stretches(const pd_corner_groups *groups, const real *numbers, real S[6][LANES]) {
+    const int *elements = (const int *)(numbers + PD_TARGET_NUMBERS * LANES) + 3 * LANES;
+    for (int l = 0; l < LANES; l++) {
+        const real *parameters = groups->parameters + PD_TARGET_PARAMETERS * (size_t)elements[l];
+        for (int i = 0; i < 6; i++) S[i][l] = parameters[1 + i];
+    }
+}
+
+/* The lanes whose rotation the closed form is not good for. */
+static void finish_targets(real F[9][LANES], real S[6][LANES], const real *numbers, const real *left, real lanes[9][LANES]) {
+    for (int l = 0; l < LANES; l++) {
+        real f[9], s[6], g[3], sum[9] = {0};
+        if (!(left[l] > 0)) continue;
+        for (int i = 0; i < 9; i++) f[i] = F[i][l];
+        for (int i = 0; i < 6; i++) s[i] = S[i][l];
+        for (int i = 0; i < 3; i++) g[i] = pd_rotated_own(LANES, numbers + l, i);
+        pd_shape_target_finish(f, s, g, numbers[PD_TARGET_WEIGHT * LANES + l], sum);
+        for (int i = 0; i < 9; i++) lanes[i][l] += sum[i];
+    }
+}
+
+static __attribute__((noinline)) void add_targets(const pd_corner_groups *groups, const real *positions, const real *here, int update,
+                                                  real sum[9]) {
+    real lanes[9][LANES];
+    clear_lanes(lanes);
+    for (int group = groups->start[update]; group < groups->start[update + 1]; group++) {
+        real edges[9][LANES], F[9][LANES], S[6][LANES], M[9][LANES], parts[PD_ROTATED_PARTS][LANES], left[LANES], open = 0, some = 0;
+        const real *numbers = gather_group(groups, group, positions, here, 3, PD_TARGET_SLOTS, PD_TARGET_NUMBERS, edges);
+        gather_stretches(groups, numbers, S);
+#pragma omp simd reduction(+ : open)
+        for (int l = 0; l < LANES; l++) {
+            pd_rotated_deformation(LANES, &edges[0][l], numbers + l, &F[0][l]);
+            open += pd_shape_target_begin_lane(LANES, &F[0][l], &S[0][l], numbers + l, &M[0][l], &parts[0][l]);
+        }
+        for (int step = (int)PD_ROTATED_FIRST_STEPS; step < PD_ROTATED_STEPS && open > 0; step++) {
+            open = 0;
+#pragma omp simd reduction(+ : open)
+            for (int l = 0; l < LANES; l++) open += pd_rotated_approach(LANES, &parts[0][l]);
+        }
+#pragma omp simd reduction(+ : some)
+        for (int l = 0; l < LANES; l++)
+            some += left[l] = pd_shape_target_add_lane(LANES, &F[0][l], &M[0][l], &parts[0][l], numbers + l, &lanes[0][l]);
+        if (some > 0) finish_targets(F, S, numbers, left, lanes);
     }
     add_lanes(lanes, sum);
 }
@@ -122,6 +171,7 @@ static void add_groups(const pd_vertex_sweep *sweep, const real *positions, int 
     const real *here = positions + STRIDE * (size_t)sweep->updates[update].slot;
     if (has_group(neo_hookean, update)) add_neo_hookean(neo_hookean, positions, here, update, sum);
     if (has_group(rotated, update)) add_rotated(rotated, positions, here, update, sum);
+    if (has_group(&sweep->groups[PD_CORNERS_TARGET], update)) add_targets(&sweep->groups[PD_CORNERS_TARGET], positions, here, update, sum);
     if (has_group(stvk, update)) add_stvk(stvk, positions, here, update, sum);
     if (has_group(springs, update)) add_springs(springs, positions, here, update, sum);
 }

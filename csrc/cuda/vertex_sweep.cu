@@ -66,15 +66,16 @@ template <int N, int OTHERS> struct alignas(16) corner_record {
 };
 using neo_hookean_record = corner_record<PD_CORNER_NUMBERS, 3>;
 using rotated_record = corner_record<PD_ROTATED_NUMBERS, 3>;
+using target_record = corner_record<PD_TARGET_NUMBERS, PD_TARGET_SLOTS>;
 using stvk_record = corner_record<PD_STVK_NUMBERS, 2>;
 using spring_record = corner_record<PD_SPRING_NUMBERS, 1>;
 static_assert(sizeof(real) > sizeof(float) || sizeof(neo_hookean_record) == 32, "two transfers");
 
 /* The edges x_a - x_i, .. of a corner whose vertex is `here`. */
-template <int N, int OTHERS>
-static __device__ __forceinline__ void corner_edges(const corner_record<N, OTHERS> &corner, const pd_padded_row *positions,
-                                                    const pd_padded_row &here, real (&edges)[3 * OTHERS]) {
-    for (int j = 0; j < OTHERS; j++) {
+template <int N, int SLOTS, int EDGES>
+static __device__ __forceinline__ void corner_edges(const corner_record<N, SLOTS> &corner, const pd_padded_row *positions,
+                                                    const pd_padded_row &here, real (&edges)[EDGES]) {
+    for (int j = 0; j < EDGES / 3; j++) {
         const pd_padded_row other = pd_read_record(positions + corner.slots[j]);
         for (int c = 0; c < 3; c++) edges[3 * j + c] = other.c[c] - here.c[c];
     }
@@ -233,6 +234,23 @@ static __device__ __noinline__ void call_rotated(const pd_vertex_sweep &sweep, c
     add_groups<rotated_record>(sweep, PD_CORNERS_ROTATED, positions, update, lane, lanes, sum);
 }
 
+static __device__ __noinline__ void call_targets(const pd_vertex_sweep &sweep, const pd_padded_row *positions, int update, int lane,
+                                                 int lanes, real sum[9]) {
+    const pd_corner_groups &groups = sweep.groups[PD_CORNERS_TARGET];
+    const target_record *records = (const target_record *)groups.records;
+    const pd_padded_row here = pd_read_record(positions + sweep.updates[update].slot);
+    for (int at = groups.start[update] + lane; at < groups.start[update + 1]; at += lanes) {
+        const target_record corner = pd_read_record(records + at);
+        real edges[9], F[9], p[PD_TARGET_PARAMETERS];
+        corner_edges(corner, positions, here, edges);
+        pd_rotated_deformation(1, edges, corner.numbers, F);
+        const real g[3] = {pd_rotated_own(1, corner.numbers, 0), pd_rotated_own(1, corner.numbers, 1),
+                           pd_rotated_own(1, corner.numbers, 2)};
+        for (int i = 0; i < PD_TARGET_PARAMETERS; i++) p[i] = groups.parameters[PD_TARGET_PARAMETERS * (size_t)corner.slots[3] + i];
+        pd_shape_target_corner(F, g, p, sum);
+    }
+}
+
 static __device__ __noinline__ void call_stvk(const pd_vertex_sweep &sweep, const pd_padded_row *positions, int update, int lane, int lanes,
                                               real sum[9]) {
     add_groups<stvk_record>(sweep, PD_CORNERS_STVK_TRIANGLE, positions, update, lane, lanes, sum);
@@ -267,6 +285,7 @@ static __global__ void __launch_bounds__(PD_THREADS)
         if (sweep.groups[PD_CORNERS_NEO_HOOKEAN].start)
             add_groups<neo_hookean_record>(sweep, PD_CORNERS_NEO_HOOKEAN, positions, update, lane, lanes, sum);
         if (sweep.groups[PD_CORNERS_ROTATED].start) call_rotated(sweep, positions, update, lane, lanes, sum);
+        if (sweep.groups[PD_CORNERS_TARGET].start) call_targets(sweep, positions, update, lane, lanes, sum);
         if (sweep.groups[PD_CORNERS_STVK_TRIANGLE].start) call_stvk(sweep, positions, update, lane, lanes, sum);
         if (sweep.groups[PD_CORNERS_SPRING].start) call_springs(sweep, positions, update, lane, lanes, sum);
         pd_vertex_update_add_neighbours(&sweep, positions->c, update, lane, lanes, sum);

@@ -1,7 +1,7 @@
 /* The corners of a sweep in groups of vector lanes, by families, and the list of all others; see corner_groups.h. */
 #include "dynamics/corner_groups.h"
 
-#include "elements/rotated_corner.h"
+#include "elements/shape_target_corner.h"
 #include "elements/spring.h"
 #include "elements/stvk_corner.h"
 #include "linear/upload.h"
@@ -12,10 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of each family: the other vertices and the numbers of a corner. */
+/* Of each family: the other vertices, the slots and the numbers of a corner. */
 static const struct {
-    int others, numbers;
-} layout[PD_CORNER_FAMILIES] = {{3, PD_CORNER_NUMBERS}, {3, PD_ROTATED_NUMBERS}, {2, PD_STVK_NUMBERS}, {1, PD_SPRING_NUMBERS}};
+    int others, slots, numbers;
+} layout[PD_CORNER_FAMILIES] = {{3, 3, PD_CORNER_NUMBERS},
+                                {3, 3, PD_ROTATED_NUMBERS},
+                                {3, PD_TARGET_SLOTS, PD_TARGET_NUMBERS},
+                                {2, 2, PD_STVK_NUMBERS},
+                                {1, 1, PD_SPRING_NUMBERS}};
 
 enum { PIECE = 1 << 17, MOST_NUMBERS = PD_ROTATED_NUMBERS }; /* updates; numbers of a corner of any family */
 
@@ -41,17 +45,13 @@ int pd_corner_family(const pd_element_set *set, int element, int grouped) {
 /* The three other corners of a tet, turned so that their face is seen from the corner in front. */
 static const int opposite[4][3] = {{1, 3, 2}, {0, 2, 3}, {0, 3, 1}, {0, 1, 2}};
 
-/* Numbers of corner `corner` of an ARAP or co-rotated tet; see rotated_corner.h. */
-static void rotated_numbers(const pd_element_set *set, int element, int corner, double numbers[PD_ROTATED_NUMBERS]) {
-    int count = pd_kind_shape_of(set->kind).parameters;
-    const double *rest = set->rest + 9 * (size_t)element, *parameters = set->parameters + (size_t)count * (size_t)element;
+/* Rest gradients of the three other corners of a tet, [9], as rotated_corner.h and shape_target_corner.h have them. */
+static void other_gradients(const double *rest, int corner, double numbers[9]) {
     for (int j = 0; j < 3; j++)
         for (int c = 0; c < 3; c++) {
             int other = opposite[corner][j];
             numbers[3 * j + c] = other > 0 ? rest[3 * (other - 1) + c] : -(rest[c] + rest[3 + c] + rest[6 + c]);
         }
-    numbers[PD_ROTATED_WEIGHT] = parameters[0];
-    numbers[PD_ROTATED_LAME] = count > 1 ? parameters[1] : 0.0;
 }
 
 /* Numbers of a neo-Hookean tet's, and mu V |g_i|^2; see pd_neo_hookean_corner. */
@@ -88,7 +88,11 @@ static double corner_numbers(const pd_element_set *set, int family, int element,
     const double *parameters = set->parameters + (size_t)shape.parameters * (size_t)element;
     const double *rest = set->rest + (size_t)shape.rest * (size_t)element;
     if (family == PD_CORNERS_NEO_HOOKEAN) return neo_hookean_numbers(rest, parameters, corner, numbers);
-    if (family == PD_CORNERS_ROTATED) rotated_numbers(set, element, corner, numbers);
+    if (family == PD_CORNERS_ROTATED || family == PD_CORNERS_TARGET) {
+        other_gradients(rest, corner, numbers);
+        numbers[family == PD_CORNERS_TARGET ? PD_TARGET_WEIGHT : PD_ROTATED_WEIGHT] = parameters[0];
+    }
+    if (family == PD_CORNERS_ROTATED) numbers[PD_ROTATED_LAME] = shape.parameters > 1 ? parameters[1] : 0.0;
     if (family == PD_CORNERS_STVK_TRIANGLE) stvk_numbers(rest, parameters, corner, numbers);
     if (family == PD_CORNERS_SPRING) {
         numbers[PD_SPRING_STIFFNESS] = parameters[0];
@@ -132,7 +136,7 @@ typedef struct corner_lists {
     group_list groups[PD_CORNER_FAMILIES];
 } corner_lists;
 
-static size_t group_bytes(int family) { return pd_corner_group_bytes(layout[family].numbers, layout[family].others, pd_corner_lanes()); }
+static size_t group_bytes(int family) { return pd_corner_group_bytes(layout[family].numbers, layout[family].slots, pd_corner_lanes()); }
 
 static size_t piece_end(const pd_sweep_order *order, size_t first) {
     return first + PIECE < (size_t)order->n ? first + PIECE : (size_t)order->n;
@@ -217,6 +221,7 @@ static void list_update(const pd_sweep_order *order, corner_lists *lists, double
         for (int j = 0; j < layout[family].others; j++)
             slots_of(list, family, group)[(size_t)(j * width) + l] =
                 order->slot_of[set->vertices[(size_t)k * (size_t)element + (size_t)other_corner(family, position, j)]];
+        if (family == PD_CORNERS_TARGET) slots_of(list, family, group)[(size_t)(3 * width) + l] = element;
         for (int j = 0; j < layout[family].numbers; j++) numbers_of(list, family, group)[(size_t)(j * width) + l] = (real)values[j];
         lanes[family]++;
     }
@@ -282,6 +287,8 @@ pd_status pd_corner_groups_create(const pd_sweep_order *order, pd_vertex_sweep *
         PD_TRY(pd_memory_upload(context, out->corners + 2 * lists.first_corner, lists.corners, corners * 2 * sizeof(int)));
         for (int f = 0; f < PD_CORNER_FAMILIES; f++) PD_TRY(upload_groups(order, &lists.groups[f], &out->groups[f], f, end));
     }
+    for (int k = 0; k < self->model->n_kinds; k++)
+        if (self->model->kinds[k].kind == PD_SHAPE_TARGET) out->groups[PD_CORNERS_TARGET].parameters = self->model->kinds[k].parameters;
     out->n_corners = lists.corner_start[n];
     PD_TRY(pd_upload(context, (void **)&out->corner_start, lists.corner_start, (n + 1) * sizeof(int)));
     PD_TRY(pd_upload(context, (void **)&out->updates, lists.updates, n * sizeof *lists.updates));

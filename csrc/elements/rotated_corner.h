@@ -128,13 +128,13 @@ PD_LANE_FUNCTION real pd_rotated_add(int stride, real yx, real yy, real yz, real
     return excess;
 }
 
-/* The same with
+/* What the root gives of a corner:
  *
  *     q = dn/dF g = (4 (n^2 + |F|^2) F g + 8 n C g - 8 F F^T F g) / s,      s = 4 n (n^2 - |F|^2) - 8 det F,      C the cofactor matrix of F,
  *
  * where the root is one and s, which is 8 (s_0 + s_1)(s_0 + s_2)(s_1 + s_2) by the singular values and tells how far R is from not being unique, above |F|^3, with
- * an |F|^2 whose powers float holds. Elsewhere nothing is added. Returns whether pd_rotated_finish has something to do, and what in *good. */
-PD_LANE_FUNCTION real pd_rotated_add_root(int stride, const real *F, const real *parts, real p, real l, real *sum, real *good) {
+ * an |F|^2 whose powers float holds. Elsewhere q = 0 and n = 3. Returns whether it is so. */
+PD_LANE_FUNCTION int pd_rotated_direction(int stride, const real *F, const real *parts, real *qx, real *qy, real *qz, real *root) {
     real f_0 = F[0], f_1 = F[stride], f_2 = F[2 * stride], f_3 = F[3 * stride], f_4 = F[4 * stride];
     real f_5 = F[5 * stride], f_6 = F[6 * stride], f_7 = F[7 * stride], f_8 = F[8 * stride];
     real yx = parts[PD_ROTATED_FG * stride], yy = parts[(PD_ROTATED_FG + 1) * stride], yz = parts[(PD_ROTATED_FG + 2) * stride];
@@ -142,15 +142,25 @@ PD_LANE_FUNCTION real pd_rotated_add_root(int stride, const real *F, const real 
     real slope = (real)4 * n * (n_n - square) - (real)8 * parts[PD_ROTATED_DETERMINANT * stride];
     int is_good = (parts[PD_ROTATED_OPEN * stride] == 0) & (slope > 0) & (slope * slope > square * square * square) &
                   (square >= (real)9.5367431640625e-07) & (square <= (real)1048576);
-    n = is_good ? n : (real)3, slope = is_good ? slope : (real)8, p = is_good ? p : (real)0, l = is_good ? l : (real)0;
+    n = is_good ? n : (real)3, slope = is_good ? slope : (real)8;
     real part = (real)8 / slope, whole = part * (real)0.5 * (n_n + square), of_cofactors = part * n;
     whole = is_good ? whole : (real)0;
     real zx = f_0 * yx + f_3 * yy + f_6 * yz, zy = f_1 * yx + f_4 * yy + f_7 * yz, zz = f_2 * yx + f_5 * yy + f_8 * yz;
     zx *= part, zy *= part, zz *= part;
-    real qx = whole * yx + of_cofactors * parts[PD_ROTATED_CG * stride] - (f_0 * zx + f_1 * zy + f_2 * zz);
-    real qy = whole * yy + of_cofactors * parts[(PD_ROTATED_CG + 1) * stride] - (f_3 * zx + f_4 * zy + f_5 * zz);
-    real qz = whole * yz + of_cofactors * parts[(PD_ROTATED_CG + 2) * stride] - (f_6 * zx + f_7 * zy + f_8 * zz);
-    qx = is_good ? qx : (real)0, qy = is_good ? qy : (real)0, qz = is_good ? qz : (real)0;
+    real x = whole * yx + of_cofactors * parts[PD_ROTATED_CG * stride] - (f_0 * zx + f_1 * zy + f_2 * zz);
+    real y = whole * yy + of_cofactors * parts[(PD_ROTATED_CG + 1) * stride] - (f_3 * zx + f_4 * zy + f_5 * zz);
+    real z = whole * yz + of_cofactors * parts[(PD_ROTATED_CG + 2) * stride] - (f_6 * zx + f_7 * zy + f_8 * zz);
+    *qx = is_good ? x : (real)0, *qy = is_good ? y : (real)0, *qz = is_good ? z : (real)0, *root = n;
+    return is_good;
+}
+
+/* Gradient and block by the root where that is good for it; elsewhere nothing is added. Returns whether pd_rotated_finish has something to do, and what
+ * in *good. */
+PD_LANE_FUNCTION real pd_rotated_add_root(int stride, const real *F, const real *parts, real p, real l, real *sum, real *good) {
+    real yx = parts[PD_ROTATED_FG * stride], yy = parts[(PD_ROTATED_FG + 1) * stride], yz = parts[(PD_ROTATED_FG + 2) * stride];
+    real qx, qy, qz, n;
+    int is_good = pd_rotated_direction(stride, F, parts, &qx, &qy, &qz, &n);
+    p = is_good ? p : (real)0, l = is_good ? l : (real)0;
     real excess = pd_rotated_add(stride, yx, yy, yz, qx, qy, qz, n, p, l, sum);
     *good = is_good ? (real)1 : (real)0;
     return is_good & !(excess > 0) ? (real)0 : (real)1;

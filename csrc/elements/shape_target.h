@@ -21,14 +21,17 @@
 #include "base/polar.h"
 #include "elements/isotropic.h"
 
+/* (a, b, c) = (x, y, z) S, number i of S [6] at i * stride. */
+PD_LANE_FUNCTION void pd_shape_target_row(int stride, real x, real y, real z, const real *S, real *a, real *b, real *c) {
+    *a = x * S[0] + y * S[stride] + z * S[2 * stride];
+    *b = x * S[stride] + y * S[3 * stride] + z * S[4 * stride];
+    *c = x * S[2 * stride] + y * S[4 * stride] + z * S[5 * stride];
+}
+
 /* out = A S */
 PD_FUNCTION void pd_shape_target_stretched(const real *A, const real *p, real *out) {
-    for (int a = 0; a < 3; a++) {
-        real x = A[3 * a], y = A[3 * a + 1], z = A[3 * a + 2];
-        out[3 * a] = x * p[1] + y * p[2] + z * p[3];
-        out[3 * a + 1] = x * p[2] + y * p[4] + z * p[5];
-        out[3 * a + 2] = x * p[3] + y * p[5] + z * p[6];
-    }
+    for (int a = 0; a < 3; a++)
+        pd_shape_target_row(1, A[3 * a], A[3 * a + 1], A[3 * a + 2], p + 1, out + 3 * a, out + 3 * a + 1, out + 3 * a + 2);
 }
 
 PD_FUNCTION void pd_shape_target_projection(const real *F, const real *p, real *T) {

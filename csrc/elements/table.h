@@ -42,7 +42,7 @@
     X(PD_AREA, area, 3, 2, 1, 1, PD_CORNERS_SINGLE)                                   /* k area [J]                                  */ \
     X(PD_STRAIN_LIMIT_TET, strain_limit_tet, 4, 3, 3, 1, PD_CORNERS_SINGLE)           /* k volume [J], minimum, maximum              */ \
     X(PD_STRAIN_LIMIT_TRIANGLE, strain_limit_triangle, 3, 2, 3, 1, PD_CORNERS_SINGLE) /* k area [J], minimum, maximum                */ \
-    X(PD_SHAPE_TARGET, shape_target, 4, 3, 7, 1, PD_CORNERS_SINGLE)                   /* 2 mu volume [J], upper triangle of S [6]  */   \
+    X(PD_SHAPE_TARGET, shape_target, 4, 3, 7, 1, PD_CORNERS_TARGET)                   /* 2 mu volume [J], upper triangle of S [6]  */   \
     X(PD_ATTACHMENT, attachment, 1, 1, 1, 1, PD_CORNERS_SINGLE)                       /* stiffness k [N/m]                           */ \
     X(PD_WORLD_BOX, world_box, 1, 1, 7, 1, PD_CORNERS_SINGLE)                         /* stiffness k [N/m], lower [3], upper [3] m   */
 
@@ -73,12 +73,13 @@ typedef enum pd_kind {
         PD_KIND_COUNT
 } pd_kind;
 
-/* How sweeps over vertices take corners: neo-Hookean ones as vertex_step.h does, ARAP and co-rotated ones as rotated_corner.h, triangles as
- * stvk_corner.h, springs as spring.h; quadratic ones, w/2 |F|^2 where p = {w, 0} and d = 1, are no corners any more but neighbours. */
+/* How sweeps over vertices take corners: neo-Hookean ones as vertex_step.h does, ARAP and co-rotated ones as rotated_corner.h, those that seek a shape as
+ * shape_target_corner.h, triangles as stvk_corner.h, springs as spring.h; quadratic ones, w/2 |F|^2 where p = {w, 0} and d = 1, are no corners any more but neighbours. */
 enum {
     PD_CORNERS_SINGLE = -1,
     PD_CORNERS_NEO_HOOKEAN,
     PD_CORNERS_ROTATED,
+    PD_CORNERS_TARGET,
     PD_CORNERS_STVK_TRIANGLE,
     PD_CORNERS_SPRING,
     PD_CORNER_FAMILIES,

@@ -197,8 +197,9 @@ int pd_corner_lanes(void);
 typedef struct pd_corner_groups {
     int *start; /* B [n+1] groups of each update; NULL where there are none */
     /* B [groups], pd_corner_group_bytes each: numbers real [numbers of a corner,lanes], zero in unused lanes; slots int [others,lanes] of the
-     * other vertices: of the opposite face of a tet, in turn of others */
+     * other vertices: of the opposite face of a tet, in turn of others; then of a tet that seeks a shape its number among them */
     char *records;
+    const real *parameters; /* B borrowed, of these: shape_target.h */
 } pd_corner_groups;
 
 /* Filled up to transfers of 16 bytes; a single neo-Hookean corner in float is 32 bytes as it is. */

@@ -11,7 +11,7 @@
 #ifndef PD_VERTEX_UPDATE_H
 #define PD_VERTEX_UPDATE_H
 
-#include "elements/rotated_corner.h"
+#include "elements/shape_target_corner.h"
 #include "elements/stvk_corner.h"
 #include "updates/element_energy.h"
 #include "updates/touching_vertex.h"
@@ -33,6 +33,10 @@ enum { PD_POSITION_STRIDE = 4 };
         if ((k) > 1) pd_element_corner_gradient(k, d, rest, a, along);                                                         \
         if ((corners) == PD_CORNERS_ROTATED) {                                                                                 \
             pd_rotated_corner(F, along, p[0], (count) > 1 ? p[(count) - 1] : 0, sum);                                          \
+            for (int i = 0; i < 3 * (d); i++) P[i] = 0;                                                                        \
+            for (int i = 0; i < 9; i++) B[i] = 0;                                                                              \
+        } else if ((corners) == PD_CORNERS_TARGET) {                                                                           \
+            pd_shape_target_corner(F, along, p, sum);                                                                          \
             for (int i = 0; i < 3 * (d); i++) P[i] = 0;                                                                        \
             for (int i = 0; i < 9; i++) B[i] = 0;                                                                              \
         } else {                                                                                                               \

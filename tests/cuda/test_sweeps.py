@@ -92,6 +92,7 @@ MATERIALS = {
     "stvk": lambda: solid(pdgpu.StVK(2e4, 3e4)),
     "corotated": lambda: solid(pdgpu.Corotated(2e4, 3e4), damping=0.01),
     "arap": lambda: solid(pdgpu.ARAP(2e4)),
+    "targets": lambda: solid(pdgpu.ShapeTarget(2e4, np.eye(3) + 0.2 * np.random.default_rng(4).normal(size=(72, 3, 3)))),
     "springs": lambda: solid(pdgpu.Spring(300.0)),
     "bending": lambda: cloth(pdgpu.Spring(100.0), bending=1e-2),
     "rods": rods,
