@@ -8,10 +8,15 @@
 
 typedef double lane4 __attribute__((vector_size(32)));
 
-/* The host code is compiled for any x86-64; these inner loops also for AVX2, and the loader picks. Sanitizers cannot
- * run a resolver before they are set up, so they get the plain version. */
+/* The host code is compiled for any x86-64; these inner loops also for AVX2, and the loader picks by what the processor can do: with
+ * "arch=haswell" it would pick by its name, and on no other one. Sanitizers cannot run a resolver before they are set up, so they get the
+ * plain version. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define PD_CLONES __attribute__((target_clones("arch=haswell", "default"), noinline))
+#if __GNUC__ >= 12
+#define PD_CLONES __attribute__((target_clones("arch=x86-64-v3", "default"), noinline))
+#else
+#define PD_CLONES __attribute__((target_clones("avx2", "default"), noinline))
+#endif
 #else
 #define PD_CLONES
 #endif
@@ -35,6 +40,10 @@ struct pd_supernodal_plan {
     lane4 *front;                          /* [max_rows] rows of the shared supernode */
 };
 
+/* A pass over eight columns asks for the next eight, of each the line that has row r: they are too short for the processor to see what will be
+ * read (an iteration with a factor of 305 MB took 79 ms in the place of 85). */
+static inline void fetch_ahead(const double *a, int64_t ld, int64_t r) { __builtin_prefetch(a + (8 + (r & 7)) * ld + (r & ~(int64_t)7)); }
+
 /* v[r] -= sum_j L[r + j ld] x[j]: eight columns a pass keep eight streams and one load and store of v. */
 PD_CLONES static void subtract_columns(const double *L, int64_t ld, int64_t rows, int64_t columns, const lane4 *x, lane4 *v) {
     int64_t j = 0;
@@ -42,6 +51,7 @@ PD_CLONES static void subtract_columns(const double *L, int64_t ld, int64_t rows
         const double *a = L + j * ld;
         lane4 x0 = x[j], x1 = x[j + 1], x2 = x[j + 2], x3 = x[j + 3], x4 = x[j + 4], x5 = x[j + 5], x6 = x[j + 6], x7 = x[j + 7];
         for (int64_t r = 0; r < rows; r++) {
+            fetch_ahead(a, ld, r);
             lane4 s = v[r] - a[r] * x0 - a[r + ld] * x1;
             lane4 t = a[r + 2 * ld] * x2 + a[r + 3 * ld] * x3;
             lane4 u = a[r + 4 * ld] * x4 + a[r + 5 * ld] * x5;
@@ -60,6 +70,7 @@ PD_CLONES static void subtract_rows(const double *L, int64_t ld, int64_t rows, i
         const double *a = L + j * ld;
         lane4 s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, s4 = {0}, s5 = {0}, s6 = {0}, s7 = {0};
         for (int64_t r = 0; r < rows; r++) {
+            fetch_ahead(a, ld, r);
             lane4 y = x[r];
             s0 += a[r] * y;
             s1 += a[r + ld] * y;
