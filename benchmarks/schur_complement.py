@@ -16,7 +16,7 @@ Times are medians of rounds in which all of them are measured in turn: by the cl
 which other programs disturb less (threads that wait for each other count too). Exponents are log(cost ratio) / log(size ratio) to the
 row before with the same m (tets) or the same mesh (m).
 
-    python benchmarks/schur_complement.py [--tiny] [--large] [--threads N] [--out FILE.csv]
+    python benchmarks/schur_complement.py [--tiny] [--large] [--dtype float32] [--threads N] [--out FILE.csv]
 """
 
 import argparse
@@ -40,7 +40,7 @@ LARGE = [((96, 29, 29), 1000), ((96, 29, 29), 2000)]
 TINY = [((12, 4, 4), 30), ((16, 5, 5), 30), ((16, 5, 5), 60)]
 HEADER = ("tets", "vertices", "m", "refactorisation s", "dense factor s", "inner 1 s", "inner 3 s", "iteration s", "ratio")
 HEADER += ("cpu refactorisation s", "cpu dense factor s", "cpu inner 3 s", "cpu ratio", "of dgemm")
-HEADER += ("sparse s", "sigma s", "entries", "fill", "bytes", "^sparse tets", "^dense m", "^sigma m")
+HEADER += ("sparse s", "sigma s", "entries", "fill", "bytes", "^sparse tets", "^entries tets", "^dense m", "^sigma m")
 
 
 def bar(cells):
@@ -56,9 +56,9 @@ def bar(cells):
     return scene, mesh, away
 
 
-def simulation(scene, mesh, linear, iterations, threads):
+def simulation(scene, mesh, linear, iterations, options):
     solver = pdgpu.ProjectiveDynamics(iterations=iterations, linear=linear, initialization="previous")
-    sim = pdgpu.Simulation(scene, solver, dt=None, threads=threads)
+    sim = pdgpu.Simulation(scene, solver, dt=None, **options)
     sim.set_state(positions=mesh.points * [1.02, 1.0, 1.0])
     return sim
 
@@ -80,12 +80,12 @@ def seconds(call):
     return np.array([time.perf_counter() - begin[0], time.process_time() - begin[1]])
 
 
-def measured(scene, mesh, away, m, iterations, threads, product):
+def measured(scene, mesh, away, m, iterations, options, product):
     """The figures of one mesh and one m, and those of Direct on it."""
     prone = np.sort(np.argsort(away, kind="stable")[:m])
     added = np.zeros(len(away))
-    direct = simulation(scene, mesh, pdgpu.Direct(), 1, threads)
-    schur = {inner: simulation(scene, mesh, pdgpu.SchurDirect(prone, inner), iterations, threads) for inner in (1, 3)}
+    direct = simulation(scene, mesh, pdgpu.Direct(), 1, options)
+    schur = {inner: simulation(scene, mesh, pdgpu.SchurDirect(prone, inner), iterations, options) for inner in (1, 3)}
     free = unconstrained_entries(direct)
     times = {}
     for turn in range(ROUNDS):
@@ -104,7 +104,7 @@ def measured(scene, mesh, away, m, iterations, threads, product):
     return result | {"cost": cost, "fill": cost["factor_entries"] / free}
 
 
-def rows(cases, iterations, threads):
+def rows(cases, iterations, options):
     product = np.random.default_rng(0).uniform(size=(1000, 1000))
     product @ product
     before, made = None, (None, None)
@@ -112,17 +112,18 @@ def rows(cases, iterations, threads):
         if made[0] != cells:
             made = cells, bar(cells)
         scene, mesh, away = made[1]
-        found = measured(scene, mesh, away, m, iterations, threads, product)
+        found = measured(scene, mesh, away, m, iterations, options, product)
         cost, whole = found["cost"], found[3] + 3.0 * found["dense"]
         ratio, dense = found["refactorisation"] / whole, found["dense"][1]
         rate = (m**3 / 3.0 / dense) / (2.0 * 1000.0**3 / found["product"][1])
-        exponents = ["", "", ""]
+        exponents = ["", "", "", ""]
         if before and before[1] == m:
-            exponents[0] = f"{math.log(cost['sparse_seconds'] / before[2]) / math.log(len(mesh.tets) / before[0]):.2f}"
+            pairs = ((cost["sparse_seconds"], before[2]), (cost["factor_entries"], before[5]))
+            exponents[:2] = [f"{math.log(now / then) / math.log(len(mesh.tets) / before[0]):.2f}" for now, then in pairs]
         if before and before[0] == len(mesh.tets):
             pairs = ((dense, before[3]), (cost["sigma_seconds"], before[4]))
-            exponents[1:] = [f"{math.log(now / then) / math.log(m / before[1]):.2f}" for now, then in pairs]
-        before = len(mesh.tets), m, cost["sparse_seconds"], dense, cost["sigma_seconds"]
+            exponents[2:] = [f"{math.log(now / then) / math.log(m / before[1]):.2f}" for now, then in pairs]
+        before = len(mesh.tets), m, cost["sparse_seconds"], dense, cost["sigma_seconds"], cost["factor_entries"]
         yield (
             len(mesh.tets),
             len(mesh.points),
@@ -146,16 +147,16 @@ def main():
     parser.add_argument("--out")
     parser.add_argument("--tiny", action="store_true", help="sizes that show only that everything runs")
     parser.add_argument("--large", action="store_true", help="the largest bar with 1000 and 2000 vertices alone")
+    parser.add_argument(
+        "--dtype", default="float64", choices=("float32", "float64"), help="of everything but the factors, which are double"
+    )
     parser.add_argument("--threads", type=int, default=0, help="of everything but the factors, which have one (0: all cores)")
     options = parser.parse_args()
-    load = f"load of the machine before: {os.getloadavg()[0]:.1f}, threads: {options.threads or os.cpu_count()}"
+    load = f"load of the machine before: {os.getloadavg()[0]:.1f}, threads: {options.threads or os.cpu_count()}, {options.dtype}"
     notes = ["tiny"] if options.tiny else [f"medians of {ROUNDS} rounds in turn; {load}"]
-    write_table(
-        options.out,
-        HEADER,
-        rows(TINY if options.tiny else LARGE if options.large else CASES, 3 if options.tiny else 4, options.threads),
-        notes,
-    )
+    cases = TINY if options.tiny else LARGE if options.large else CASES
+    made_with = {"threads": options.threads, "dtype": options.dtype}
+    write_table(options.out, HEADER, rows(cases, 3 if options.tiny else 4, made_with), notes)
 
 
 if __name__ == "__main__":

@@ -222,6 +222,18 @@ def test_the_prose_gives_the_figures_of_a_schur_complement():
     assert f"at {of['4000']['of dgemm']} to {of['2000']['of dgemm']} of the rate of a product" in text
     assert f"({float(of['2000']['fill']):.2f}); with 4000 it is {float(of['4000']['fill']):.2f}" in text
     assert float(rows[0]["ratio"]) < 1.0 and rows[0]["tets"] == "56448"
+    double, single, both = (
+        results(f"schur_complement_{name}.csv")[0] for name in ("one_thread_float64", "one_thread_float32", "two_threads_float64")
+    )
+    assert (
+        f"by processor time of one thread {double['cpu ratio']} times for 1000, with a local step in float32 {single['cpu ratio']}" in text
+    )
+    assert f"{double['cpu ratio']} times as long; with the local step in float32 {single['cpu ratio']} times" in text
+    assert (
+        f"the ratios were {double['ratio']} and {single['ratio']}). On two threads beside so much other work it was {both['ratio']}" in text
+    )
+    whole = float(double["cpu inner 3 s"]) + 3.0 * float(double["cpu dense factor s"])
+    assert f"{whole:.3f} s, where factorising the whole matrix anew takes {float(double['cpu refactorisation s']):.2f} s" in text
 
 
 def test_the_prose_gives_the_figures_of_the_rivals_of_a_schur_complement():
