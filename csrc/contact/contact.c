@@ -128,6 +128,9 @@ pd_status pd_contact_create(pd_contact **out, pd_context *context, const pd_cont
     PD_TRY(choose_points(self, d));
     PD_TRY(pd_memory_create(context, (void **)&self->touching, (size_t)n_vertices));
     PD_TRY(pd_near_create(&self->near, context, n_vertices, d->phase.n_points, self->chosen));
+    self->sent = malloc(driven_bytes(self) + 1);
+    if (!self->sent) PD_TRY(pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for %d points", self->n_driven));
+    memcpy(self->sent, d->rest + 3 * (size_t)self->n_moving, driven_bytes(self));
     real **slots[] = {&self->driven, &self->targets, &self->kept};
     for (int i = 0; i < 3; i++) PD_TRY(pd_upload(context, (void **)slots[i], d->rest + 3 * (size_t)self->n_moving, driven_bytes(self)));
     self->lags = d->friction.extent > 0 ? d->friction.lags : 1;
@@ -164,6 +167,7 @@ void pd_contact_destroy(pd_contact *self) {
     pd_broad_phase_destroy(self->phase);
     pd_surface_destroy(self->surface);
     free(self->chosen_flags);
+    free(self->sent);
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, (void *)(uintptr_t)memory[i]);
     free(self);
 }
@@ -177,7 +181,9 @@ int pd_contact_n_points(const pd_contact *self) { return self->n_moving + self->
 pd_status pd_contact_set_driven(pd_contact *self, const real *positions, const real *targets) {
     pd_status status = PD_OK;
     if (positions) PD_TRY(pd_memory_upload(self->context, self->driven, positions, driven_bytes(self)));
-    if (targets) PD_TRY(pd_memory_upload(self->context, self->targets, targets, driven_bytes(self)));
+    if (!targets || memcmp(self->sent, targets, driven_bytes(self)) == 0) return PD_OK; // what stands still is not waited for
+    PD_TRY(pd_memory_upload(self->context, self->targets, targets, driven_bytes(self)));
+    memcpy(self->sent, targets, driven_bytes(self));
 done:
     return status;
 }
@@ -337,104 +343,6 @@ pd_contact_rows pd_contact_rows_of(const pd_contact *self) {
 }
 
 int pd_contact_is_embedded(const pd_contact *self) { return self && self->surface->rows; }
-
-/* ---- friction ---------------------------------------------------------------------------------------------------------------------------- */
-
-int pd_contact_lags(const pd_contact *self) { return self->lags; }
-
-pd_friction *pd_contact_friction(const pd_contact *self, int lag) { return self->friction[lag]; }
-
-pd_status pd_contact_lag_again(pd_contact *self, const real *x) {
-    pd_friction *friction = self->friction[self->lag];
-    pd_status status = PD_OK;
-    if (!friction || self->interval >= 0) return PD_OK; // with a penalty every detection lags
-    PD_TRY(pd_contact_find(self, x));
-    pd_contact_pairs pairs = pd_contact_listed(self);
-    PD_TRY(pd_friction_lag(friction, &self->law, &pairs, &self->incidence, pd_contact_pairs_of(self).keys, self->surface->points));
-done:
-    return status;
-}
-
-/* A question is about the pairs that are found where it is asked from. */
-static pd_status begin_penalty(pd_contact *self, const real *x) {
-    pd_penalty *penalty = self->penalty[self->lag];
-    pd_friction *friction = self->friction[self->lag];
-    pd_status status = PD_OK;
-    PD_TRY(pd_contact_set_points(self, x, self->driven, self->surface->points));
-    PD_TRY(pd_penalty_begin(penalty, self->surface->points));
-    pd_penalty_forget(penalty);
-    if (friction) pd_friction_forget(friction);
-    if (friction) PD_TRY(pd_friction_begin(friction, self->surface->points));
-    self->fresh = 1;
-    if (self->lag == PD_LAG_OF_QUESTION) PD_TRY(pd_contact_detect(self, x));
-done:
-    return status;
-}
-
-pd_status pd_contact_detect(pd_contact *self, const real *x) {
-    pd_penalty *penalty = self->penalty[self->lag];
-    pd_friction *friction = self->friction[self->lag];
-    pd_status status = PD_OK;
-    if (!penalty) return PD_OK;
-    if (self->found_at)
-        PD_TRY(pd_contact_set_points(self, self->found_at, self->targets, self->surface->points));
-    else
-        PD_TRY(pd_contact_find(self, x));
-    PD_TRY(pd_penalty_detect(penalty, self->surface->points));
-    if (friction) { // a first guess falls through what carries it: its forces are none
-        pd_penalty_view view = pd_penalty_pairs_of(penalty);
-        const real *forces_at = self->fresh || self->found_at ? pd_penalty_start(penalty) : self->surface->points;
-        PD_TRY(pd_friction_lag_frozen(friction, &view.pairs, &view.incidence, view.keys, forces_at));
-    }
-    self->fresh = 0;
-done:
-    return status;
-}
-
-pd_status pd_contact_find_at(pd_contact *self, const real *x) {
-    size_t bytes = 3 * (size_t)self->n_vertices * sizeof(real);
-    if (self->found_at) return pd_memory_upload(self->context, self->found_at, x, bytes);
-    return pd_upload(self->context, (void **)&self->found_at, x, bytes);
-}
-
-pd_status pd_contact_follow_friction(pd_contact *self) {
-    pd_friction *friction = self->friction[self->lag];
-    if (!friction || !self->every_visit) return PD_OK;
-    pd_penalty_view view = pd_penalty_pairs_of(self->penalty[self->lag]);
-    return pd_friction_follow(friction, &view.pairs, self->surface->points);
-}
-
-int pd_contact_interval(const pd_contact *self) { return self->found_at && self->interval > 0 ? 0 : self->interval; }
-
-pd_penalty *pd_contact_penalty(const pd_contact *self, int lag) { return self->penalty[lag]; }
-
-pd_status pd_contact_begin(pd_contact *self, const real *x, int lag) {
-    int ahead = self->ahead, begun = 0;
-    pd_status status = PD_OK;
-    if (!self->friction[lag] && !self->penalty[lag]) return PD_OK;
-    self->lag = lag;
-    if (self->penalty[lag]) {
-        self->ahead = 0;
-        PD_TRY(begin_penalty(self, x));
-        goto done;
-    }
-    if (lag == PD_LAG_OF_QUESTION) { // which is asked again and again from one state
-        PD_TRY(pd_contact_set_points(self, x, self->driven, self->surface->points));
-        PD_TRY(pd_friction_has_begun(self->friction[lag], self->surface->points, &begun));
-        if (begun) return PD_OK;
-    }
-    self->ahead = 0;
-    PD_TRY(pd_contact_lag_again(self, x));
-    PD_TRY(pd_friction_begin(self->friction[lag], self->surface->points));
-done:
-    self->ahead = ahead;
-    return status;
-}
-
-void pd_contact_forget_step(pd_contact *self) {
-    if (self->penalty[PD_LAG_OF_STEP]) pd_penalty_forget(self->penalty[PD_LAG_OF_STEP]);
-    if (self->friction[PD_LAG_OF_STEP]) pd_friction_forget(self->friction[PD_LAG_OF_STEP]);
-}
 
 /* ---- what it took ------------------------------------------------------------------------------------------------------------------------ */
 

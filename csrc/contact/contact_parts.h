@@ -1,4 +1,4 @@
-/* What contact is made of, for contact.c, contact_potential.c and contact_moves.c alone: everybody else knows contact.h. */
+/* What contact is made of, for contact.c, contact_lag.c, contact_potential.c and contact_moves.c alone: everybody else knows contact.h. */
 #ifndef PD_CONTACT_PARTS_H
 #define PD_CONTACT_PARTS_H
 
@@ -34,6 +34,7 @@ struct pd_contact {
     long long searches;
 
     real *driven, *targets, *kept; /* B [n_driven,3] m */
+    real *sent;                    /* H [n_driven,3] the targets as they were last sent */
     int ahead;
 
     int n, listed; /* pairs; listed: they are those of the surface's points */
