@@ -47,10 +47,12 @@ static pd_status create_list(pd_broad_phase *phase, int which, int first_bits, i
     list->buffer.found = &phase->findings->found[which];
     list->buffer.first_bits = first_bits;
     list->buffer.second_bits = second_bits;
+    list->near = FEWEST_PAIRS;
     return resize(phase, list, n > FEWEST_PAIRS ? (size_t)n : FEWEST_PAIRS);
 }
 
 pd_status pd_broad_phase_read_findings(pd_broad_phase *phase) {
+    phase->unread = 0;
     return pd_memory_download(phase->context, &phase->seen, phase->findings, sizeof phase->seen);
 }
 
@@ -229,8 +231,7 @@ static pd_status append_pairs(pd_broad_phase *phase, int which) {
     }
 }
 
-/* Makes room for what was found. */
-static pd_status lengthen(pd_broad_phase *phase, pair_list *list, size_t found) {
+pd_status pd_broad_phase_lengthen(pd_broad_phase *phase, pair_list *list, size_t found) {
     size_t capacity = list->buffer.capacity > 0 ? list->buffer.capacity : FEWEST_PAIRS; /* 0: memory ran out before */
     pd_status status = PD_OK;
     if (found > UINT32_MAX)
@@ -245,7 +246,7 @@ static pd_status lengthen(pd_broad_phase *phase, pair_list *list, size_t found) 
     return PD_OK;
 }
 
-static pd_status append_anew(pd_broad_phase *phase, int which) {
+pd_status pd_broad_phase_append(pd_broad_phase *phase, int which) {
     uint64_t *found = phase->lists[which].buffer.found;
     pd_status status = pd_memory_clear(phase->context, found, sizeof *found);
     return status ? status : append_pairs(phase, which);
@@ -258,13 +259,13 @@ static pd_status fill_lists(pd_broad_phase *phase, int first, int last) {
     while (again) {
         again = 0;
         for (int which = first; which <= last; which++)
-            if (missing[which]) PD_TRY(append_anew(phase, which));
+            if (missing[which]) PD_TRY(pd_broad_phase_append(phase, which));
         PD_TRY(pd_broad_phase_read_findings(phase));
         for (int which = first; which <= last; which++) {
             pair_list *list = &phase->lists[which];
             list->n = (size_t)phase->seen.found[which];
             missing[which] = list->n > list->buffer.capacity;
-            if (missing[which]) PD_TRY(lengthen(phase, list, list->n));
+            if (missing[which]) PD_TRY(pd_broad_phase_lengthen(phase, list, list->n));
             again |= missing[which];
         }
     }
@@ -278,25 +279,22 @@ static pd_status sort_list(pd_broad_phase *phase, int which, pd_pairs *pairs) {
     return pd_sort_pairs(phase->context, list->n, &list->buffer, list->scratch, &phase->work, list->pairs);
 }
 
-/* In this precision, not below it. */
-static real not_below(double length) {
+real pd_broad_phase_not_below(double length) {
     real wide = (real)length;
     return (double)wide < length ? wide + (real)4 * PD_EPSILON * wide : wide;
 }
 
-static pd_status find_boxes(pd_broad_phase *phase, const real *x_t0, const real *x_t1, double margin, double margin_of_edges) {
+pd_status pd_broad_phase_boxes(pd_broad_phase *phase, const real *x_t0, const real *x_t1, double margin, double margin_of_edges) {
     pd_status status = PD_OK;
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++)
         PD_TRY(pd_primitive_boxes(phase->context, &phase->primitives[kind], x_t0, x_t1,
-                                  not_below(kind == PD_EDGES ? margin_of_edges : margin)));
+                                  pd_broad_phase_not_below(kind == PD_EDGES ? margin_of_edges : margin)));
 done:
     return status;
 }
 
-/* The list of what was appended, as far as there is room for it. */
-static pd_status sort_as_far(pd_broad_phase *phase, int which, pd_pairs *pairs) {
+pd_status pd_broad_phase_sort_some(pd_broad_phase *phase, int which, size_t n, pd_pairs *pairs) {
     pair_list *list = &phase->lists[which];
-    size_t n = list->buffer.capacity;
     pd_status status;
     if (pd_fetches_at_once(phase->context) && phase->seen.found[which] < n) n = (size_t)phase->seen.found[which];
     *pairs = (pd_pairs){n, list->pairs, list->buffer.found};
@@ -309,13 +307,13 @@ pd_status pd_broad_phase_ask(pd_broad_phase *phase, const real *x_t0, const real
     pd_status status;
     if (phase->method != PD_BROAD_PHASE_TREE) return pd_broad_phase_find(phase, x_t0, x_t1, margin, 0, vertex_triangle, edge_edge);
     phase->counts.searches++;
-    PD_TRY(find_boxes(phase, x_t0, x_t1, margin, margin));
+    PD_TRY(pd_broad_phase_boxes(phase, x_t0, x_t1, margin, margin));
     PD_TRY(pd_broad_phase_follow(phase));
-    PD_TRY(append_anew(phase, VERTEX_TRIANGLE));
-    PD_TRY(append_anew(phase, EDGE_EDGE));
+    PD_TRY(pd_broad_phase_append(phase, VERTEX_TRIANGLE));
+    PD_TRY(pd_broad_phase_append(phase, EDGE_EDGE));
     PD_TRY(pd_memory_fetch(phase->context, &phase->seen, phase->findings, sizeof phase->seen));
-    PD_TRY(sort_as_far(phase, VERTEX_TRIANGLE, vertex_triangle));
-    PD_TRY(sort_as_far(phase, EDGE_EDGE, edge_edge));
+    PD_TRY(pd_broad_phase_sort_some(phase, VERTEX_TRIANGLE, phase->lists[VERTEX_TRIANGLE].buffer.capacity, vertex_triangle));
+    PD_TRY(pd_broad_phase_sort_some(phase, EDGE_EDGE, phase->lists[EDGE_EDGE].buffer.capacity, edge_edge));
 done:
     return status;
 }
@@ -328,23 +326,24 @@ void pd_broad_phase_room(const pd_broad_phase *phase, const uint64_t *found[2], 
 pd_status pd_broad_phase_told(pd_broad_phase *phase, size_t n[2], int *enough) {
     pd_status status = PD_OK;
     *enough = 1;
+    phase->unread = 0;
     for (int which = VERTEX_TRIANGLE; which <= EDGE_EDGE; which++) {
         pair_list *list = &phase->lists[which];
         n[which] = list->n = (size_t)phase->seen.found[which];
         if (list->n <= list->buffer.capacity) continue;
-        PD_TRY(lengthen(phase, list, list->n));
+        PD_TRY(pd_broad_phase_lengthen(phase, list, list->n));
         *enough = 0;
     }
 done:
     return status;
 }
 
-/* The keys of both lists: all pairs whose boxes overlap. */
-static pd_status find_keys(pd_broad_phase *phase, const real *x_t0, const real *x_t1, double margin, double margin_of_edges, int rebuild) {
+pd_status pd_broad_phase_keys(pd_broad_phase *phase, const real *x_t0, const real *x_t1, double margin, double margin_of_edges,
+                              int rebuild) {
     pd_status status;
     phase->counts.searches++;
     PD_TRY(pd_mark(phase->context, PD_MARK_BEGIN));
-    PD_TRY(find_boxes(phase, x_t0, x_t1, margin, margin_of_edges));
+    PD_TRY(pd_broad_phase_boxes(phase, x_t0, x_t1, margin, margin_of_edges));
     PD_TRY(pd_broad_phase_structure(phase, rebuild));
     PD_TRY(pd_mark(phase->context, PD_MARK_MIDDLE));
     if (phase->method == PD_BROAD_PHASE_PATCHES) PD_TRY(fill_lists(phase, PATCH_PAIRS, PATCH_PAIRS));
@@ -353,7 +352,7 @@ done:
     return status;
 }
 
-static pd_status sort_lists(pd_broad_phase *phase, pd_pairs *vertex_triangle, pd_pairs *edge_edge) {
+pd_status pd_broad_phase_sort(pd_broad_phase *phase, pd_pairs *vertex_triangle, pd_pairs *edge_edge) {
     pd_status status;
     PD_TRY(sort_list(phase, VERTEX_TRIANGLE, vertex_triangle));
     PD_TRY(sort_list(phase, EDGE_EDGE, edge_edge));
@@ -365,35 +364,8 @@ done:
 
 pd_status pd_broad_phase_find(pd_broad_phase *phase, const real *x_t0, const real *x_t1, double margin, int rebuild,
                               pd_pairs *vertex_triangle, pd_pairs *edge_edge) {
-    pd_status status = find_keys(phase, x_t0, x_t1, margin, margin, rebuild);
-    return status ? status : sort_lists(phase, vertex_triangle, edge_edge);
-}
-
-/* The keys of a list become those of its pairs that are near. */
-static pd_status keep_near(pd_broad_phase *phase, int which, int first, int second, const real *x_t0, const real *x_t1, double within) {
-    pair_list *list = &phase->lists[which];
-    const pd_ways ways = {x_t0, x_t1, not_below(within)};
-    uint64_t *all = list->buffer.keys;
-    pd_status status;
-    list->buffer.keys = list->scratch, list->scratch = all;
-    PD_TRY(pd_memory_clear(phase->context, list->buffer.found, sizeof *list->buffer.found));
-    PD_TRY(pd_near_pairs(phase->context, list->n, all, &phase->primitives[first], &phase->primitives[second], &ways, &list->buffer));
-done:
-    return status;
-}
-
-pd_status pd_broad_phase_find_near(pd_broad_phase *phase, const real *x_t0, const real *x_t1, const pd_nearness *within,
-                                   pd_pairs *vertex_triangle, pd_pairs *edge_edge) {
-    const double widening = 0.5 * (1.0 + 8.0 * (double)PD_EPSILON);
-    pd_status status;
-    PD_TRY(find_keys(phase, x_t0, x_t1, widening * within->vertex_triangle, widening * within->edge_edge, 0));
-    PD_TRY(keep_near(phase, VERTEX_TRIANGLE, PD_VERTICES, PD_TRIANGLES, x_t0, x_t1, within->vertex_triangle));
-    PD_TRY(keep_near(phase, EDGE_EDGE, PD_EDGES, PD_EDGES, x_t0, x_t1, within->edge_edge));
-    PD_TRY(pd_broad_phase_read_findings(phase));
-    for (int which = VERTEX_TRIANGLE; which <= EDGE_EDGE; which++) phase->lists[which].n = (size_t)phase->seen.found[which];
-    PD_TRY(sort_lists(phase, vertex_triangle, edge_edge));
-done:
-    return status;
+    pd_status status = pd_broad_phase_keys(phase, x_t0, x_t1, margin, margin, rebuild);
+    return status ? status : pd_broad_phase_sort(phase, vertex_triangle, edge_edge);
 }
 
 const pd_primitives *pd_broad_phase_primitives(const pd_broad_phase *phase, int kind) { return &phase->primitives[kind]; }

@@ -68,6 +68,15 @@ typedef struct pd_nearness {
 pd_status pd_broad_phase_find_near(pd_broad_phase *phase, const real *x_t0, const real *x_t1, const pd_nearness *within,
                                    pd_pairs *vertex_triangle, pd_pairs *edge_edge);
 
+/* The same, and the host waits for nothing: the lists have their counts on the device, and `rooms` watches what there must be room for (collision_loops.h);
+ * where this waited all the same (other methods than trees, and the CPU), it gets nothing to watch, and the lists no counts. Between searches and a wait
+ * the host asks for what the last of them found out; then the second says of the most that was counted, in the order of `rooms`, whether it had
+ * room: if not, there is more now, and all from the first search on is to be asked for again. A tree is built again as in the next two. */
+pd_status pd_broad_phase_ask_near(pd_broad_phase *phase, const real *x_t0, const real *x_t1, const pd_nearness *within,
+                                  pd_pairs *vertex_triangle, pd_pairs *edge_edge, pd_rooms_watched *rooms);
+pd_status pd_broad_phase_fetch(pd_broad_phase *phase);
+pd_status pd_broad_phase_near_told(pd_broad_phase *phase, const uint64_t *most, int *enough);
+
 /* pd_broad_phase_find, and the host waits for nothing: the lists have their counts on the device, where rows behind them mean nothing. Once the host has
  * waited, n [2] says how many there are, and *enough whether they had room; if not, there is more now, and the search is to be asked for again. A tree that has become too
  * costly is built again by the next search, not by this one. Trees alone: other methods wait. */

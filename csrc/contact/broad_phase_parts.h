@@ -1,4 +1,4 @@
-/* What a broad phase is made of, for broad_phase.c and broad_phase_structures.c alone: everybody else knows broad_phase.h. */
+/* What a broad phase is made of, for broad_phase.c, broad_phase_near.c and broad_phase_structures.c alone: everybody else knows broad_phase.h. */
 #ifndef PD_CONTACT_BROAD_PHASE_PARTS_H
 #define PD_CONTACT_BROAD_PHASE_PARTS_H
 
@@ -15,6 +15,7 @@ typedef struct pair_list {
     uint64_t *scratch; /* B [capacity] */
     int *pairs;        /* B [capacity,2] */
     size_t n;
+    size_t near; /* pairs that are sorted where the host does not know how many are near */
 } pair_list;
 
 /* What loops find out and the host wants to know: read in one piece, so that it waits once. */
@@ -23,6 +24,7 @@ typedef struct findings {
     pd_grid_size grids[PD_PRIMITIVE_KINDS];
     double costs[PD_PRIMITIVE_KINDS];
     uint64_t found[LISTS];
+    uint64_t overlapping[LISTS]; /* pairs whose boxes overlap, where `found` is of those that are near */
 } findings;
 
 typedef struct primitive_tree {
@@ -44,12 +46,28 @@ struct pd_broad_phase {
     pair_list lists[LISTS];
     findings *findings; /* B [1] */
     findings seen;      /* the same when the host last read it */
+    int unread;         /* there was a search since, which it has not read of */
     int searched;       /* by pd_broad_phase_find, which leaves marks */
     pd_broad_phase_counts counts;
 };
 
 /* phase->seen = *phase->findings. Waits. */
 pd_status pd_broad_phase_read_findings(pd_broad_phase *phase);
+
+/* The boxes of all primitives, widened by margins that are not rounded down. */
+pd_status pd_broad_phase_boxes(pd_broad_phase *phase, const real *x_t0, const real *x_t1, double margin, double margin_of_edges);
+/* In this precision, not below it. */
+real pd_broad_phase_not_below(double length);
+/* The keys of a list: all its pairs whose boxes overlap, as far as there is room. */
+pd_status pd_broad_phase_append(pd_broad_phase *phase, int which);
+/* The keys of both lists, all of them, within a search that leaves marks. Waits. */
+pd_status pd_broad_phase_keys(pd_broad_phase *phase, const real *x_t0, const real *x_t1, double margin, double margin_of_edges,
+                              int rebuild);
+pd_status pd_broad_phase_sort(pd_broad_phase *phase, pd_pairs *vertex_triangle, pd_pairs *edge_edge);
+/* The first n keys of a list, or as many as were appended, sorted: its count is on the device. */
+pd_status pd_broad_phase_sort_some(pd_broad_phase *phase, int which, size_t n, pd_pairs *pairs);
+/* Makes room for what was found. */
+pd_status pd_broad_phase_lengthen(pd_broad_phase *phase, pair_list *list, size_t found);
 
 /* The trees or grids, or the boxes of the patches, over the primitives' boxes; rebuild: trees anew. */
 pd_status pd_broad_phase_structure(pd_broad_phase *phase, int rebuild);

@@ -74,10 +74,16 @@ pd_status pd_broad_phase_follow(pd_broad_phase *phase) {
     for (int i = 0; i < 2; i++) {
         primitive_tree *t = &phase->trees[kinds[i]];
         double cost = phase->seen.costs[kinds[i]];
-        if (t->asked) t->cost = cost;
-        t->asked = !(t->cost > 0.0) || cost > COST_LIMIT * t->cost;
-        PD_TRY(build_or_fit(phase, kinds[i], t->asked));
+        int build = !(t->cost > 0.0) && !t->asked;
+        if (!phase->unread) {
+            if (t->asked) t->cost = cost;
+            build = !(t->cost > 0.0) || cost > COST_LIMIT * t->cost;
+            t->asked = 0;
+        }
+        t->asked |= build;
+        PD_TRY(build_or_fit(phase, kinds[i], build));
     }
+    phase->unread = 1;
 done:
     return status;
 }

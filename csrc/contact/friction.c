@@ -146,6 +146,8 @@ done:
     return status;
 }
 
+void pd_friction_counted(pd_friction *self, int n) { self->pairs.n = n, self->pairs.count = NULL; }
+
 pd_status pd_friction_lag(pd_friction *self, const pd_contact_law *law, const pd_contact_pairs *pairs, const pd_incidence *incidence,
                           const uint64_t *keys, const real *y) {
     pd_context *context = self->context;
@@ -179,6 +181,7 @@ pd_status pd_friction_lag_frozen(pd_friction *self, const pd_frozen_pairs *pairs
     // all roles: at every visit a pair may have another strength, and nobody waits
     PD_TRY(pd_memory_copy(context, self->incidence.start, incidence->start, ((size_t)self->n_points + 1) * sizeof(int)));
     PD_TRY(pd_memory_copy(context, self->incidence.roles, incidence->roles, 4 * n * sizeof(int)));
+    self->pairs.count = from->count;
     status = take_names(self, n, keys);
 done:
     return status;

@@ -38,6 +38,8 @@ pd_status pd_friction_lag(pd_friction *friction, const pd_contact_law *law, cons
 /* The same of pairs with a penalty, which have their weights and normals. */
 pd_status pd_friction_lag_frozen(pd_friction *friction, const pd_frozen_pairs *pairs, const pd_incidence *incidence, const uint64_t *keys,
                                  const real *y);
+/* Of those there are n: where their number was known on the device alone (pd_lagged_pairs.count). */
+void pd_friction_counted(pd_friction *friction, int n);
 /* The same pairs get the forces they have at y. */
 pd_status pd_friction_follow(pd_friction *friction, const pd_frozen_pairs *pairs, const real *y);
 /* There are no pairs any more. */

@@ -19,6 +19,11 @@ struct pd_penalty {
     real *end;   /* B [n_points,3] */
     pd_work work;
     long long detections;
+    int asked;                                 /* detections that the host has not been told of */
+    pd_rooms_watched rooms;                    /* of the last detection: those of the broad phase, and that of the pairs */
+    uint64_t *most;                            /* B [PD_MOST_ROOMS_WATCHED] of these detections */
+    uint64_t seen_most[PD_MOST_ROOMS_WATCHED]; /* the same, and `found`, when the host last read them */
+    uint64_t seen_found;
 
     size_t candidate_capacity;
     unsigned char *flags; /* B [candidate_capacity] */
@@ -73,6 +78,7 @@ pd_status pd_penalty_create(pd_penalty **out, pd_context *context, const pd_pena
     PD_TRY(pd_memory_create(context, (void **)&self->end, 3 * n * sizeof(real) + 1));
     PD_TRY(pd_memory_create(context, (void **)&self->incidence.start, (n + 1) * sizeof(int)));
     PD_TRY(pd_memory_create(context, (void **)&self->found, sizeof *self->found));
+    PD_TRY(pd_memory_create(context, (void **)&self->most, sizeof self->seen_most));
     PD_TRY(pd_memory_create(context, (void **)&self->energy, sizeof *self->energy));
     search->start = self->start, search->end = self->end, search->fields = fields;
     pd_penalty_forget(self);
@@ -102,6 +108,7 @@ void pd_penalty_destroy(pd_penalty *self) {
                             self->flags,
                             self->starts,
                             self->found,
+                            self->most,
                             self->active.kind,
                             self->active.points,
                             self->active.key,
@@ -127,10 +134,15 @@ void pd_penalty_destroy(pd_penalty *self) {
 /* ---- detection ---------------------------------------------------------------------------------------------------------------------- */
 
 pd_status pd_penalty_begin(pd_penalty *self, const real *y) {
-    return pd_memory_copy(self->context, self->start, y, 3 * (size_t)self->n_points * sizeof(real));
+    pd_penalty_forget(self);
+    pd_status status = pd_memory_clear(self->context, self->most, sizeof self->seen_most);
+    return status ? status : pd_memory_copy(self->context, self->start, y, 3 * (size_t)self->n_points * sizeof(real));
 }
 
-void pd_penalty_forget(pd_penalty *self) { self->pairs.at.n = 0; }
+void pd_penalty_forget(pd_penalty *self) {
+    self->pairs.at.n = 0, self->pairs.at.count = NULL;
+    self->asked = 0;
+}
 
 static pd_status make_candidate_room(pd_penalty *self, size_t n) {
     const pd_room rooms[] = {PD_ROOM(self->flags, 1), {(void **)&self->starts, sizeof *self->starts, 32}};
@@ -160,41 +172,96 @@ static pd_status list_roles(pd_penalty *self, size_t n) {
     return pd_incidence_list(self->context, n, &named, self->n_points, self->keys, self->scratch, &self->work, &self->incidence);
 }
 
-pd_status pd_penalty_detect(pd_penalty *self, const real *y) {
+/* The candidates are those of these lists and the planes. */
+static pd_status take_candidates(pd_penalty *self, const pd_pairs *vertex_triangle, const pd_pairs *edge_edge) {
+    pd_candidates *c = &self->search.candidates;
+    size_t n_planes = (size_t)self->n_planes * (size_t)c->n_asked, n = vertex_triangle->n + edge_edge->n + n_planes;
+    if (n > INT_MAX)
+        return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "%zu pairs may be near each other, at most %d can be looked at", n,
+                       INT_MAX);
+    c->vertex_triangle = vertex_triangle->pairs, c->n_vertex_triangle = vertex_triangle->n;
+    c->edge_edge = edge_edge->pairs, c->n_edge_edge = edge_edge->n;
+    c->count_vertex_triangle = vertex_triangle->count, c->count_edge_edge = edge_edge->count;
+    c->n = n;
+    return make_candidate_room(self, n);
+}
+
+pd_status pd_penalty_ask(pd_penalty *self, const real *y) {
     pd_context *context = self->context;
     pd_candidates *c = &self->search.candidates;
     pd_pairs vertex_triangle, edge_edge;
-    uint64_t found;
+    pd_rooms_watched *rooms = &self->rooms;
     pd_status status;
-    pd_penalty_forget(self);
+    self->pairs.at.n = 0;
+    rooms->n = 0;
     PD_TRY(pd_memory_copy(context, self->end, y, 3 * (size_t)self->n_points * sizeof(real)));
-    PD_TRY(pd_broad_phase_find_near(self->phase, self->start, self->end, &self->near, &vertex_triangle, &edge_edge));
-    size_t n_planes = (size_t)self->n_planes * (size_t)c->n_asked, n = vertex_triangle.n + edge_edge.n + n_planes;
-    if (n > INT_MAX)
-        return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "%zu pairs may be near each other, at most %d can be looked at", n,
-                       INT_MAX);
-    c->vertex_triangle = vertex_triangle.pairs, c->n_vertex_triangle = vertex_triangle.n;
-    c->edge_edge = edge_edge.pairs, c->n_edge_edge = edge_edge.n;
-    c->n = n;
-    PD_TRY(make_candidate_room(self, n));
+    PD_TRY(pd_broad_phase_ask_near(self->phase, self->start, self->end, &self->near, &vertex_triangle, &edge_edge, rooms));
+    PD_TRY(take_candidates(self, &vertex_triangle, &edge_edge));
     PD_TRY(make_room(self, 1));
     PD_TRY(pd_penalty_find(context, &self->search, self->flags));
-    PD_TRY(pd_select_rows(context, n, self->flags, self->starts, &self->work, self->active.capacity, self->rows, self->found));
-    PD_TRY(pd_memory_download(context, &found, self->found, sizeof found));
-    if (found > self->active.capacity) {
-        if (found > INT_MAX / 4)
-            return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "%llu pairs have a penalty, at most %d can be listed",
-                           (unsigned long long)found, INT_MAX / 4);
-        PD_TRY(make_room(self, (size_t)found));
-        PD_TRY(pd_select_rows(context, n, self->flags, self->starts, &self->work, self->active.capacity, self->rows, self->found));
-    }
+    PD_TRY(pd_select_rows(context, c->n, self->flags, self->starts, &self->work, self->active.capacity, self->rows, self->found));
+    pd_watch_room(rooms, self->found, self->active.capacity);
+    PD_TRY(pd_keep_most(context, rooms, self->most));
     self->active.count = self->found;
+    size_t n = self->active.capacity;
+    if (pd_fetches_at_once(context)) { // no loop needs to go farther than there are pairs
+        PD_TRY(pd_memory_fetch(context, &self->seen_found, self->found, sizeof self->seen_found));
+        if (self->seen_found < n) n = (size_t)self->seen_found;
+    }
     PD_TRY(pd_active_fill(context, c, self->rows, &self->active));
-    PD_TRY(pd_penalty_freeze(context, &self->search, &self->active, (int)found, &self->pairs));
-    PD_TRY(list_roles(self, (size_t)found));
-    self->pairs.at.n = (int)found;
+    PD_TRY(pd_penalty_freeze(context, &self->search, &self->active, (int)n, &self->pairs));
+    PD_TRY(list_roles(self, n));
+    self->pairs.at.n = (int)n, self->pairs.at.count = self->found;
+    self->asked++;
     self->detections++;
 done:
+    return status;
+}
+
+pd_status pd_penalty_fetch(pd_penalty *self) {
+    pd_status status = PD_OK;
+    if (!self->asked) return PD_OK;
+    PD_TRY(pd_broad_phase_fetch(self->phase));
+    PD_TRY(pd_memory_fetch(self->context, self->seen_most, self->most, sizeof self->seen_most));
+    PD_TRY(pd_memory_fetch(self->context, &self->seen_found, self->found, sizeof self->seen_found));
+done:
+    return status;
+}
+
+pd_status pd_penalty_told(pd_penalty *self, int *whole) {
+    const pd_rooms_watched *rooms = &self->rooms;
+    uint64_t pairs = self->asked ? self->seen_most[rooms->n - 1] : 0;
+    pd_status status = PD_OK;
+    *whole = 1;
+    if (!self->asked) return PD_OK;
+    PD_TRY(pd_memory_clear(self->context, self->most, sizeof self->seen_most));
+    if (rooms->n > 1) PD_TRY(pd_broad_phase_near_told(self->phase, self->seen_most, whole));
+    if (pairs > self->active.capacity) {
+        *whole = 0;
+        if (pairs > INT_MAX / 4)
+            return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "%llu pairs have a penalty, at most %d can be listed",
+                           (unsigned long long)pairs, INT_MAX / 4);
+        PD_TRY(make_room(self, (size_t)pairs));
+    }
+    if (!*whole) self->detections -= self->asked;
+    self->pairs.at.n = *whole ? (int)self->seen_found : 0, self->pairs.at.count = NULL;
+    self->asked = 0;
+done:
+    return status;
+}
+
+int pd_penalty_asked(const pd_penalty *self) { return self->asked; }
+
+pd_status pd_penalty_detect(pd_penalty *self, const real *y) {
+    pd_status status = PD_OK;
+    for (int whole = 0; !whole;) {
+        PD_TRY(pd_penalty_ask(self, y));
+        PD_TRY(pd_penalty_fetch(self));
+        PD_TRY(pd_context_wait(self->context));
+        PD_TRY(pd_penalty_told(self, &whole));
+    }
+done:
+    if (status) pd_penalty_forget(self);
     return status;
 }
 

@@ -93,8 +93,9 @@ pd_status pd_friction_list_roles(pd_context *context, const pd_friction_scene *s
 pd_status pd_friction_batch(pd_context *context, int quantity, const pd_lagged_pairs *pairs, const pd_slipping *slipping, real *out) {
     size_t size = (size_t)pd_friction_quantity_size(quantity);
     if (!size) return pd_fail(&context->error, PD_ERROR_VALUE, "quantity: %d is unknown", quantity);
-#pragma omp parallel for num_threads(pd_threads(context, pairs->n, PAIR_NANOSECONDS)) schedule(static)
-    for (int p = 0; p < pairs->n; p++) pd_friction_update(quantity, pairs, slipping, p, out + size * (size_t)p);
+    int n = pd_lagged_count(pairs);
+#pragma omp parallel for num_threads(pd_threads(context, n, PAIR_NANOSECONDS)) schedule(static)
+    for (int p = 0; p < n; p++) pd_friction_update(quantity, pairs, slipping, p, out + size * (size_t)p);
     return PD_OK;
 }
 
@@ -115,8 +116,9 @@ pd_status pd_friction_gather_bounds(pd_context *context, const pd_model *model, 
 
 pd_status pd_friction_product(pd_context *context, const pd_model *model, const pd_lagged_pairs *pairs, const real *matrices, int all,
                               const real *p, real *corners, real *values) {
-#pragma omp parallel for num_threads(pd_threads(context, pairs->n, PAIR_NANOSECONDS)) schedule(static)
-    for (int pair = 0; pair < pairs->n; pair++)
+    int n = pd_lagged_count(pairs);
+#pragma omp parallel for num_threads(pd_threads(context, n, PAIR_NANOSECONDS)) schedule(static)
+    for (int pair = 0; pair < n; pair++)
         values[pair] = pd_friction_update_product(model, pairs, matrices, all, p, pair, corners + 12 * (size_t)pair);
     return PD_OK;
 }

@@ -48,8 +48,15 @@ PD_INLINE void append_near(int n_first, const uint64_t *keys, int count, const p
         if (!(lanes.far[l] > 0)) pd_append_key(appender, keys[l]);
 }
 
-pd_status pd_near_pairs(pd_context *context, size_t n, const uint64_t *keys, const pd_primitives *first, const pd_primitives *second,
-                        const pd_ways *ways, pd_pair_buffer *out) {
+pd_status pd_keep_most(pd_context *context, const pd_rooms_watched *rooms, uint64_t *most) {
+    (void)context;
+    pd_update_most(rooms, most);
+    return PD_OK;
+}
+
+pd_status pd_near_pairs(pd_context *context, size_t n, const uint64_t *count, const uint64_t *keys, const pd_primitives *first,
+                        const pd_primitives *second, const pd_ways *ways, pd_pair_buffer *out) {
+    n = pd_counted(n, count);
     long long blocks = (long long)((n + LANES - 1) / LANES);
 #pragma omp parallel num_threads(pd_threads(context, (long long)n, NANOSECONDS))
     {

@@ -14,6 +14,7 @@ pd_status pd_penalty_find(pd_context *context, const pd_penalty_search *search, 
 
 pd_status pd_penalty_freeze(pd_context *context, const pd_penalty_search *search, const pd_active_pairs *active, int n,
                             const pd_frozen_pairs *out) {
+    n = (int)pd_counted((size_t)n, active->count);
 #pragma omp parallel num_threads(pd_threads(context, n, DETECTION_NANOSECONDS))
     {
 #pragma omp for schedule(dynamic, BLOCK)
@@ -28,8 +29,9 @@ pd_status pd_penalty_freeze(pd_context *context, const pd_penalty_search *search
 pd_status pd_penalty_batch(pd_context *context, int quantity, const pd_frozen_pairs *pairs, const real *y, real *out) {
     size_t size = (size_t)pd_penalty_quantity_size(quantity);
     if (!size) return pd_fail(&context->error, PD_ERROR_VALUE, "quantity: %d is unknown", quantity);
-#pragma omp parallel for num_threads(pd_threads(context, pairs->at.n, PAIR_NANOSECONDS)) schedule(static)
-    for (int p = 0; p < pairs->at.n; p++) pd_penalty_update(quantity, pairs, y, p, out + size * (size_t)p);
+    int n = pd_lagged_count(&pairs->at);
+#pragma omp parallel for num_threads(pd_threads(context, n, PAIR_NANOSECONDS)) schedule(static)
+    for (int p = 0; p < n; p++) pd_penalty_update(quantity, pairs, y, p, out + size * (size_t)p);
     return PD_OK;
 }
 
@@ -43,14 +45,15 @@ pd_status pd_penalty_touching(pd_context *context, int n_vertices, const pd_inci
 
 pd_status pd_penalty_strengths(pd_context *context, const pd_friction_scene *scene, const pd_frozen_pairs *pairs, const real *y,
                                real *strength) {
-#pragma omp parallel for num_threads(pd_threads(context, pairs->at.n, PAIR_NANOSECONDS)) schedule(static)
-    for (int p = 0; p < pairs->at.n; p++) strength[p] = pd_penalty_update_strength(scene, pairs, y, p);
+    int n = pd_lagged_count(&pairs->at);
+#pragma omp parallel for num_threads(pd_threads(context, n, PAIR_NANOSECONDS)) schedule(static)
+    for (int p = 0; p < n; p++) strength[p] = pd_penalty_update_strength(scene, pairs, y, p);
     return PD_OK;
 }
 
 pd_status pd_penalty_constrain(pd_context *context, const pd_model *model, const pd_contact_sweep *contact, double inverse_h2,
                                real *multipliers, real *changes, int *shares, real *positions, real *direction) {
-    int n = contact->frozen.at.n;
+    int n = pd_lagged_count(&contact->frozen.at);
     real compliance = (real)(inverse_h2 / (double)contact->frozen.stiffness);
 #pragma omp parallel num_threads(pd_threads(context, n, PAIR_NANOSECONDS))
     {

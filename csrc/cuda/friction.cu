@@ -42,7 +42,7 @@ pd_status pd_friction_list_roles(pd_context *, const pd_friction_scene *, const 
 
 static __global__ void friction_kernel(int quantity, int size, pd_lagged_pairs pairs, pd_slipping slipping, real *out) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < pairs.n) pd_friction_update(quantity, &pairs, &slipping, p, out + (size_t)size * (size_t)p);
+    if (p < pd_lagged_count(&pairs)) pd_friction_update(quantity, &pairs, &slipping, p, out + (size_t)size * (size_t)p);
 }
 
 pd_status pd_friction_batch(pd_context *context, int quantity, const pd_lagged_pairs *pairs, const pd_slipping *slipping, real *out) {
@@ -79,7 +79,8 @@ pd_status pd_friction_gather_bounds(pd_context *context, const pd_model *model, 
 static __global__ void friction_product_kernel(pd_model model, pd_lagged_pairs pairs, const real *matrices, int all, const real *p,
                                                real *corners, real *values) {
     int pair = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (pair < pairs.n) values[pair] = pd_friction_update_product(&model, &pairs, matrices, all, p, pair, corners + 12 * (size_t)pair);
+    if (pair < pd_lagged_count(&pairs))
+        values[pair] = pd_friction_update_product(&model, &pairs, matrices, all, p, pair, corners + 12 * (size_t)pair);
 }
 
 pd_status pd_friction_product(pd_context *context, const pd_model *model, const pd_lagged_pairs *pairs, const real *matrices, int all,

@@ -2,10 +2,11 @@
 #include "cuda/append.cuh"
 #include "updates/near_pair.h"
 
-static __global__ void near_pairs_kernel(size_t n, const uint64_t *keys, pd_primitives first, pd_primitives second, pd_ways ways,
-                                         pd_pair_buffer out) {
+static __global__ void near_pairs_kernel(size_t n, const uint64_t *count, const uint64_t *keys, pd_primitives first, pd_primitives second,
+                                         pd_ways ways, pd_pair_buffer out) {
     size_t row = (size_t)blockIdx.x * PD_THREADS + threadIdx.x;
     pd_appender appender = pd_append_begin();
+    n = pd_counted(n, count);
     uint64_t key = row < n ? keys[row] : 0;
     bool near = false;
     if (row < n) {
@@ -21,8 +22,15 @@ static __global__ void near_pairs_kernel(size_t n, const uint64_t *keys, pd_prim
     pd_append_end(appender, out);
 }
 
-pd_status pd_near_pairs(pd_context *context, size_t n, const uint64_t *keys, const pd_primitives *first, const pd_primitives *second,
-                        const pd_ways *ways, pd_pair_buffer *out) {
-    PD_LAUNCH(context, near_pairs_kernel, n, n, keys, *first, *second, *ways, *out);
+pd_status pd_near_pairs(pd_context *context, size_t n, const uint64_t *count, const uint64_t *keys, const pd_primitives *first,
+                        const pd_primitives *second, const pd_ways *ways, pd_pair_buffer *out) {
+    PD_LAUNCH(context, near_pairs_kernel, n, n, count, keys, *first, *second, *ways, *out);
+    return PD_OK;
+}
+
+static __global__ void most_kernel(pd_rooms_watched rooms, uint64_t *most) { pd_update_most(&rooms, most); }
+
+pd_status pd_keep_most(pd_context *context, const pd_rooms_watched *rooms, uint64_t *most) {
+    PD_LAUNCH_SHAPE(context, most_kernel, 1u, 1u, *rooms, most);
     return PD_OK;
 }

@@ -15,11 +15,12 @@ pd_status pd_penalty_find(pd_context *context, const pd_penalty_search *search, 
 
 static __global__ void freeze_kernel(int n, pd_penalty_search search, pd_active_pairs active, pd_frozen_pairs out) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < n) pd_penalty_update_freeze(&search, &active, p, &out);
+    if ((size_t)p < pd_counted((size_t)n, active.count)) pd_penalty_update_freeze(&search, &active, p, &out);
 }
 
 static __global__ void nearest_kernel(int n, pd_penalty_search search, pd_active_pairs active, pd_frozen_pairs out) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    n = (int)pd_counted((size_t)n, active.count);
     if (p < n && pd_penalty_update_is_farther(&search, &active, n, p, &out)) out.reach[p] = -(real)INFINITY;
 }
 
@@ -32,7 +33,7 @@ pd_status pd_penalty_freeze(pd_context *context, const pd_penalty_search *search
 
 static __global__ void penalty_kernel(int quantity, int size, pd_frozen_pairs pairs, const real *y, real *out) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < pairs.at.n) pd_penalty_update(quantity, &pairs, y, p, out + (size_t)size * (size_t)p);
+    if (p < pd_lagged_count(&pairs.at)) pd_penalty_update(quantity, &pairs, y, p, out + (size_t)size * (size_t)p);
 }
 
 pd_status pd_penalty_batch(pd_context *context, int quantity, const pd_frozen_pairs *pairs, const real *y, real *out) {
@@ -55,7 +56,7 @@ pd_status pd_penalty_touching(pd_context *context, int n_vertices, const pd_inci
 
 static __global__ void strengths_kernel(pd_friction_scene scene, pd_frozen_pairs pairs, const real *y, real *strength) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < pairs.at.n) strength[p] = pd_penalty_update_strength(&scene, &pairs, y, p);
+    if (p < pd_lagged_count(&pairs.at)) strength[p] = pd_penalty_update_strength(&scene, &pairs, y, p);
 }
 
 pd_status pd_penalty_strengths(pd_context *context, const pd_friction_scene *scene, const pd_frozen_pairs *pairs, const real *y,
@@ -72,7 +73,7 @@ static __global__ void shares_kernel(int n, pd_contact_sweep contact, const real
 static __global__ void constrain_kernel(pd_model model, pd_contact_sweep contact, const int *shares, real compliance, real *multipliers,
                                         real *changes) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < contact.frozen.at.n)
+    if (p < pd_lagged_count(&contact.frozen.at))
         pd_contact_constraint_solve(&model, &contact, shares, compliance, p, multipliers + 4 * (size_t)p, changes + 4 * (size_t)p);
 }
 

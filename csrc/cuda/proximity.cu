@@ -221,15 +221,15 @@ pd_status pd_mark_first(pd_context *context, size_t n, const uint64_t *names, in
 
 /* ---- incidence ---------------------------------------------------------------------------------------------------------------- */
 
-static __global__ void role_kernel(size_t n_roles, const int *points, int n_points, int role_bits, uint64_t *keys) {
+static __global__ void role_kernel(size_t n, pd_active_pairs active, int n_points, int role_bits, uint64_t *keys) {
     size_t role = item_of_thread();
-    if (role >= n_roles) return;
-    int point = points[role];
+    if (role >= 4 * n) return;
+    int point = role / 4 < pd_counted(n, active.count) ? active.points[role] : -1;
     keys[role] = (uint64_t)(point < 0 ? n_points : point) << role_bits | (uint64_t)role;
 }
 
 pd_status pd_role_keys(pd_context *context, size_t n, const pd_active_pairs *active, int n_points, int role_bits, uint64_t *keys) {
-    PD_LAUNCH(context, role_kernel, (long long)(4 * n), 4 * n, active->points, n_points, role_bits, keys);
+    PD_LAUNCH(context, role_kernel, (long long)(4 * n), n, *active, n_points, role_bits, keys);
     return PD_OK;
 }
 

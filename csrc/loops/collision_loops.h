@@ -86,9 +86,25 @@ typedef struct pd_ways {
 } pd_ways;
 
 /* Appends to out those of the n pairs `keys` B (packed as out has them) of primitives with corners that are not plainly farther apart than the limit all
- * the way (geometry/apart.h). */
-pd_status pd_near_pairs(pd_context *context, size_t n, const uint64_t *keys, const pd_primitives *first, const pd_primitives *second,
-                        const pd_ways *ways, pd_pair_buffer *out);
+ * the way (geometry/apart.h).
+ *   count  B [1]  how many of the n there are; NULL: all */
+pd_status pd_near_pairs(pd_context *context, size_t n, const uint64_t *count, const uint64_t *keys, const pd_primitives *first,
+                        const pd_primitives *second, const pd_ways *ways, pd_pair_buffer *out);
+
+/* Counts B [1] that loops leave, and how many of each there is room for. */
+enum { PD_MOST_ROOMS_WATCHED = 8 };
+typedef struct pd_rooms_watched {
+    int n;
+    const uint64_t *found[PD_MOST_ROOMS_WATCHED];
+    uint64_t room[PD_MOST_ROOMS_WATCHED];
+} pd_rooms_watched;
+
+static inline void pd_watch_room(pd_rooms_watched *rooms, const uint64_t *found, size_t room) {
+    rooms->found[rooms->n] = found, rooms->room[rooms->n++] = (uint64_t)room;
+}
+
+/* most [n]  B  in/out: of each count the most so far, until one had no room: what is counted after that follows from lists that are too short. */
+pd_status pd_keep_most(pd_context *context, const pd_rooms_watched *rooms, uint64_t *most);
 
 /* ---- a tree of boxes --------------------------------------------------------------------------------------------------------- */
 

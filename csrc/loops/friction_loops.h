@@ -21,10 +21,11 @@ typedef struct pd_friction_scene {
 /* n pairs as they were at the lag, by field, all B. */
 typedef struct pd_lagged_pairs {
     int n;
-    int *points;    /* [n,4]  rows of y, -1: none */
-    real *weights;  /* [n,4]  beta; 0 where there is no point */
-    real *normals;  /* [n,3]  n */
-    real *strength; /* [n]    mu lambda, N; 0: no friction */
+    const uint64_t *count; /* [1]    how many of the n there are, where loops over pairs stop; NULL: all */
+    int *points;           /* [n,4]  rows of y, -1: none */
+    real *weights;         /* [n,4]  beta; 0 where there is no point */
+    real *normals;         /* [n,3]  n */
+    real *strength;        /* [n]    mu lambda, N; 0: no friction */
 } pd_lagged_pairs;
 
 /* The corners of a pair as one of them sees it: its own weight is the first. */

@@ -50,10 +50,10 @@ static inline int pd_penalty_quantity_size(int quantity) {
     return quantity < 0 || quantity >= PD_PENALTY_QUANTITY_COUNT ? 0 : sizes[quantity];
 }
 
-/* flags [candidates.n]  B  out: 1 for the candidates that the detection keeps. */
+/* flags [candidates.n]  B  out: 1 for the candidates that the detection keeps; 0 where there is none. */
 pd_status pd_penalty_find(pd_context *context, const pd_penalty_search *search, unsigned char *flags);
 
-/* out = n active pairs, frozen. Of the pairs of a vertex with one body that it is inside of only the nearest stays: the others never push. */
+/* out = n active pairs, or as many as their count says, frozen. Of the pairs of a vertex with one body that it is inside of only the nearest stays: the others never push. */
 pd_status pd_penalty_freeze(pd_context *context, const pd_penalty_search *search, const pd_active_pairs *active, int n,
                             const pd_frozen_pairs *out);
 
@@ -64,7 +64,7 @@ pd_status pd_penalty_batch(pd_context *context, int quantity, const pd_frozen_pa
 pd_status pd_penalty_touching(pd_context *context, int n_vertices, const pd_incidence *incidence, const pd_frozen_pairs *pairs,
                               const real *y, unsigned char *touching);
 
-/* strength [n]  B  out: mu times the normal force at y, N. */
+/* strength [n]  B  out: mu times the normal force at y, N, of as many pairs as there are. */
 pd_status pd_penalty_strengths(pd_context *context, const pd_friction_scene *scene, const pd_frozen_pairs *pairs, const real *y,
                                real *strength);
 

@@ -119,7 +119,8 @@ pd_status pd_mark_first(pd_context *context, size_t n, const uint64_t *names, in
 
 /* ---- incidence ---------------------------------------------------------------------------------------------------------------- */
 
-/* keys [4 n]  B  out: of each corner of n active pairs, its point (n_points where there is none) above 4 pair + corner, of role_bits. */
+/* keys [4 n]  B  out: of each corner of n active pairs, its point (n_points where there is none, or no pair, as active->count says) above 4 pair +
+ * corner, of role_bits. */
 pd_status pd_role_keys(pd_context *context, size_t n, const pd_active_pairs *active, int n_points, int role_bits, uint64_t *keys);
 
 /* start and roles of sorted keys [n]. */

@@ -2,12 +2,20 @@
 #ifndef PD_COUNTED_H
 #define PD_COUNTED_H
 
-#include "base/real.h"
+#include "loops/collision_loops.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 /* Of n that may be there as many as are; no count: all. */
 PD_FUNCTION size_t pd_counted(size_t n, const uint64_t *count) { return count && *count < n ? (size_t)*count : n; }
+
+/* pd_keep_most. */
+PD_FUNCTION void pd_update_most(const pd_rooms_watched *rooms, uint64_t *most) {
+    for (int i = 0; i < rooms->n; i++)
+        if (most[i] > rooms->room[i]) return;
+    for (int i = 0; i < rooms->n; i++)
+        if (*rooms->found[i] > most[i]) most[i] = *rooms->found[i];
+}
 
 #endif

@@ -5,6 +5,9 @@
 #include "elements/contact/friction.h"
 #include "loops/friction_loops.h"
 #include "updates/contact_update.h"
+#include "updates/counted.h"
+
+PD_FUNCTION int pd_lagged_count(const pd_lagged_pairs *pairs) { return (int)pd_counted((size_t)pairs->n, pairs->count); }
 
 /* A pair where it is: the weights and the normal of its gap, and its normal force. */
 typedef struct pd_friction_grip {

@@ -3,7 +3,7 @@
 #define PD_NEAR_PAIR_H
 
 #include "geometry/apart.h"
-#include "loops/collision_loops.h"
+#include "updates/counted.h"
 
 /* points [4]: rows of the corners of pair `key`; returns how near it is looked for, m. */
 PD_FUNCTION real pd_near_pair_of(uint64_t key, int second_bits, const pd_primitives *first, const pd_primitives *second,

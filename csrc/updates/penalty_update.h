@@ -261,6 +261,7 @@ PD_FUNCTION pd_penalty_pair pd_penalty_detect_pair(const pd_penalty_search *sear
 }
 
 PD_FUNCTION unsigned char pd_penalty_update_find(const pd_penalty_search *search, size_t row) {
+    if (!pd_candidate_exists(&search->candidates, row)) return 0;
     pd_candidate candidate = pd_candidate_of(&search->candidates, row);
     return (unsigned char)pd_penalty_detect_pair(search, pd_contact_pair(candidate.kind), candidate.points, pd_candidate_key(&candidate))
         .keeps;
