@@ -131,6 +131,14 @@ pd_friction *pd_contact_friction(const pd_contact *contact, int lag);
 /* The pairs of the lag that acts are from now on those of a detection from where the step began to x [n_vertices,3] B, with the friction that
  * goes with them. Nothing happens without a penalty. Waits. Errors: PD_ERROR_MEMORY. */
 pd_status pd_contact_detect(pd_contact *contact, const real *x);
+/* asks != 0: from now on the detections of a step wait for nothing: until the host is told of them, only pd_contact_reach knows their pairs. It asks before
+ * a wait, and is told after it, *whole = 0 where there was no room for all: there is more now, there are no pairs, and what the step has come to is nothing. */
+void pd_contact_let_ask(pd_contact *contact, int asks);
+pd_status pd_contact_fetch_detections(pd_contact *contact);
+pd_status pd_contact_detections_told(pd_contact *contact, int *whole);
+/* There are detections that the host has not been told of; and there are no pairs where it will not be. */
+int pd_contact_is_asking(const pd_contact *contact);
+void pd_contact_forget_detections(pd_contact *contact);
 /* From now on every detection, whoever asks, is one to x [n_vertices,3] H with what is driven at its target, and friction has the forces where the step
  * began: so steps and questions from one state have one potential. Errors: PD_ERROR_MEMORY. */
 pd_status pd_contact_find_at(pd_contact *contact, const real *x);

@@ -43,7 +43,8 @@ pd_status pd_contact_detect(pd_contact *self, const real *x) {
         PD_TRY(pd_contact_set_points(self, self->found_at, self->targets, self->surface->points));
     else
         PD_TRY(pd_contact_find(self, x));
-    PD_TRY(pd_penalty_detect(penalty, self->surface->points));
+    PD_TRY(self->asks && self->lag == PD_LAG_OF_STEP ? pd_penalty_ask(penalty, self->surface->points)
+                                                     : pd_penalty_detect(penalty, self->surface->points));
     if (friction) { // a first guess falls through what carries it: its forces are none
         pd_penalty_view view = pd_penalty_pairs_of(penalty);
         const real *forces_at = self->fresh || self->found_at ? pd_penalty_start(penalty) : self->surface->points;
@@ -52,6 +53,32 @@ pd_status pd_contact_detect(pd_contact *self, const real *x) {
     self->fresh = 0;
 done:
     return status;
+}
+
+void pd_contact_let_ask(pd_contact *self, int asks) { self->asks = asks; }
+
+int pd_contact_is_asking(const pd_contact *self) {
+    const pd_penalty *penalty = self->penalty[PD_LAG_OF_STEP];
+    return penalty && pd_penalty_asked(penalty) > 0;
+}
+
+pd_status pd_contact_fetch_detections(pd_contact *self) {
+    return pd_contact_is_asking(self) ? pd_penalty_fetch(self->penalty[PD_LAG_OF_STEP]) : PD_OK;
+}
+
+pd_status pd_contact_detections_told(pd_contact *self, int *whole) {
+    pd_penalty *penalty = self->penalty[PD_LAG_OF_STEP];
+    pd_status status = PD_OK;
+    *whole = 1;
+    if (!pd_contact_is_asking(self)) return PD_OK;
+    PD_TRY(pd_penalty_told(penalty, whole));
+    if (self->friction[PD_LAG_OF_STEP]) pd_friction_counted(self->friction[PD_LAG_OF_STEP], pd_penalty_pairs_of(penalty).pairs.at.n);
+done:
+    return status;
+}
+
+void pd_contact_forget_detections(pd_contact *self) {
+    if (pd_contact_is_asking(self)) pd_contact_forget_step(self);
 }
 
 pd_status pd_contact_find_at(pd_contact *self, const real *x) {

@@ -29,6 +29,7 @@ struct pd_contact {
     int interval;                        /* pd_contact_interval */
     int every_visit;                     /* of friction: pd_penalty_description */
     int fresh;                           /* no detection yet since the step began */
+    int asks;                            /* pd_contact_let_ask */
     real *found_at;                      /* B [n_vertices,3] where every detection looks; NULL: where it is asked */
     int lag, lags;                       /* the one that acts; pd_contact_lags */
     long long searches;

@@ -5,6 +5,8 @@
  *     what contact makes of where they came to, where the solver knows of none (two_way_step.h)
  *     velocity
  *
+ * Where lists turn out to have been too short for what contact found (safe.outgrown), all but the velocity comes again, from x_t.
+ *
  * A solver contributes the direction (method.h); stopping rules, records and the clock are here, and what counts as divergence stands in
  * divergence.c. */
 #include "base/clock.h"
@@ -55,7 +57,7 @@ static pd_status first_guess(run *r, const real *targets) {
     self->iterate.restarted = 0;
     PD_TRY(pd_safe_first_guess(self, r->guess != NULL));
     if (problem->proxies) PD_TRY(pd_proxies_begin(problem->proxies, self->iterate.x));
-    r->result->phases[PD_PHASE_FIRST_GUESS] = pd_seconds() - start;
+    r->result->phases[PD_PHASE_FIRST_GUESS] += pd_seconds() - start;
 done:
     return status;
 }
@@ -136,11 +138,13 @@ static pd_status run_chunk(run *r, int n, pd_readback readback, double report[3]
     if (!*stalled) {
         start = pd_seconds();
         if (readback) PD_TRY(pd_mark(problem->context, PD_MARK_END));
+        if (readback) PD_TRY(pd_safe_fetch(self));
         size_t reported = readback == PD_READBACK_GRADIENT ? 3 : 2;
         if (readback && problem->projective)
             PD_TRY(pd_outer_read(self, reported, report));
         else if (readback)
             PD_TRY(pd_memory_download(problem->context, report, problem->scalars, reported * sizeof *report));
+        if (readback) PD_TRY(pd_safe_told(self));
         if (self->method->finish && self->iterate.number + 1 == self->settings.iterations)
             PD_TRY(self->method->finish(self->method_memory, problem, &self->iterate));
         PD_TRY(pd_safe_limit(self));
@@ -220,6 +224,7 @@ static pd_status iterations(run *r) {
                                : check || r->recording                                                            ? PD_READBACK_MOVES
                                                                                                                   : PD_READBACK_NONE;
         PD_TRY(run_chunk(r, n, readback, report, &stalled));
+        if (self->safe.outgrown) return PD_OK;
         if (stalled && !moved) return end_without_decrease(r, result->iterations);
         if (stalled) report[1] = 0.0; // for where the driven points were: they have moved, and may again
         result->iterations = r->before + end;
@@ -254,6 +259,7 @@ static pd_status passes(run *r) {
             result->at_rounding = 0;
         }
         PD_TRY(iterations(r));
+        if (self->safe.outgrown) return PD_OK;
         if (r->recording) PD_TRY(pd_divergence_of_descent(self, &r->growth, result->iterations));
     }
 done:
@@ -275,34 +281,63 @@ static pd_status velocity(run *r) {
     return status;
 }
 
+/* Whether the pairs of a penalty may be found without waiting for their number: a sweep over vertices takes them by the lists of its vertices, and
+ * nobody asks for the potential. Where the host has the numbers at once there is nothing to wait for. */
+static int asks(const run *r) {
+    const pd_simulation *self = r->simulation;
+    const pd_method *method = self->method;
+    return method->keeps_reach && method->capturable && method->capturable(self->method_memory) && !r->recording &&
+           !(self->settings.tolerance > 0) && !pd_fetches_at_once(self->problem->context);
+}
+
+/* The step from x_t to where its velocity is known. *begun: there is a state to come back to. */
+static pd_status solve(run *r, const real *targets, int *begun) {
+    pd_simulation *self = r->simulation;
+    const pd_problem *problem = self->problem;
+    pd_step_result *result = r->result;
+    double start = pd_seconds();
+    pd_status status = PD_OK;
+    self->safe.asks = asks(r);
+    PD_TRY(pd_simulation_begin(self));
+    PD_TRY(pd_safe_begin(self));
+    result->phases[PD_PHASE_BEGIN] += pd_seconds() - start;
+    *begun = 1;
+    PD_TRY(first_guess(r, targets));
+    PD_TRY(read_first_guess(r));
+    PD_TRY(pd_mark(problem->context, PD_MARK_BEGIN));
+    PD_TRY(pd_mark(problem->context, PD_MARK_END)); // of a run that is never looked at
+    PD_TRY(passes(r));
+    PD_TRY(pd_safe_settle(self));
+    if (self->safe.outgrown) return PD_OK;
+    PD_TRY(pd_divergence_of_run(self, targets, result->iterations));
+    PD_TRY(pd_safe_behind(self, &result->behind));
+    PD_TRY(pd_two_way_step_update(self, r->observer, result));
+done:
+    return status;
+}
+
 pd_status pd_simulation_step(pd_simulation *self, const real *targets, const real *guess, const pd_observer *observer, int keep_diverged,
                              pd_step_result *result) {
     const pd_problem *problem = self->problem;
-    run r = {.simulation = self,
-             .observer = observer,
-             .result = result,
-             .recording = observer && observer->record,
-             .omega = 1.0,
-             .guess = guess};
+    const run fresh = {.simulation = self,
+                       .observer = observer,
+                       .result = result,
+                       .recording = observer && observer->record,
+                       .omega = 1.0,
+                       .guess = guess};
+    run r = fresh;
     pd_status status = PD_OK;
     int begun = 0;
-    double start;
     *result = (pd_step_result){.stop = PD_STOP_ITERATION_CAP};
     PD_TRY(pd_simulation_prepare(self, NULL));
-
-    start = pd_seconds();
-    PD_TRY(pd_simulation_begin(self));
-    PD_TRY(pd_safe_begin(self));
-    result->phases[PD_PHASE_BEGIN] = pd_seconds() - start;
-    begun = 1;
-    PD_TRY(first_guess(&r, targets));
-    PD_TRY(read_first_guess(&r));
-    PD_TRY(pd_mark(problem->context, PD_MARK_BEGIN));
-    PD_TRY(pd_mark(problem->context, PD_MARK_END)); // of a run that is never looked at
-    PD_TRY(passes(&r));
-    PD_TRY(pd_divergence_of_run(self, targets, result->iterations));
-    PD_TRY(pd_safe_behind(self, &result->behind));
-    PD_TRY(pd_two_way_step_update(self, observer, result));
+    PD_TRY(solve(&r, targets, &begun));
+    while (self->safe.outgrown) { // the seconds stay: they were spent
+        PD_TRY(pd_safe_restore(self));
+        r = fresh;
+        result->stop = PD_STOP_ITERATION_CAP;
+        result->at_rounding = result->iterations = 0;
+        PD_TRY(solve(&r, targets, &begun));
+    }
 
 done:
     if (problem->proxies) pd_proxies_end(problem->proxies);

@@ -17,6 +17,8 @@ typedef struct pd_safe {
     double kept;      /* of it that was left of what the method had moved; 1 where the method kept to `part` itself */
     int drives;       /* times that what is driven moved in the step */
     int detections;   /* times that the pairs of a penalty were found anew in it */
+    int asks;         /* nobody looks into the step, and these wait for nothing */
+    int outgrown;     /* they found more than there was room for: the step is to be run again */
     int arrived;      /* all that is driven is at its target */
 
     /* outer_loop.h */

@@ -38,11 +38,12 @@ void pd_safe_destroy(pd_simulation *self) {
 pd_status pd_safe_begin(pd_simulation *self) {
     pd_contact *contact = self->problem->contact;
     self->safe.part = 1.0;
-    self->safe.drives = self->safe.detections = 0;
+    self->safe.drives = self->safe.detections = self->safe.outgrown = 0;
     self->safe.arrived = 1;
     if (self->problem->two_way) return pd_two_way_step_begin(self);
     if (!contact) return PD_OK;
     pd_contact_look_ahead(contact, 0);
+    pd_contact_let_ask(contact, self->safe.asks);
     // from the state alone, so that a run that is resumed finds the same
     pd_status status = pd_contact_begin(contact, self->problem->x_t, PD_LAG_OF_STEP);
     if (!status) status = pd_contact_begin_touching(contact);
@@ -53,8 +54,30 @@ pd_status pd_safe_restore(pd_simulation *self) {
     const pd_problem *problem = self->problem;
     if (problem->projective) pd_outer_give_up(self);
     if (problem->two_way) pd_two_way_step_restore(self);
+    if (problem->contact) pd_contact_forget_detections(problem->contact);
     pd_status status = pd_memory_copy(problem->context, self->iterate.x, problem->x_t, pd_problem_bytes(problem));
     if (!status && problem->contact) status = pd_contact_restore_driven(problem->contact);
+    return status;
+}
+
+pd_status pd_safe_fetch(pd_simulation *self) {
+    return self->problem->contact ? pd_contact_fetch_detections(self->problem->contact) : PD_OK;
+}
+
+pd_status pd_safe_told(pd_simulation *self) {
+    int whole = 1;
+    pd_status status = self->problem->contact ? pd_contact_detections_told(self->problem->contact, &whole) : PD_OK;
+    self->safe.outgrown = !whole;
+    return status;
+}
+
+pd_status pd_safe_settle(pd_simulation *self) {
+    pd_status status = PD_OK;
+    if (!self->problem->contact || !pd_contact_is_asking(self->problem->contact)) return PD_OK;
+    PD_TRY(pd_safe_fetch(self));
+    PD_TRY(pd_context_wait(self->problem->context));
+    PD_TRY(pd_safe_told(self));
+done:
     return status;
 }
 

@@ -19,6 +19,12 @@ void pd_safe_destroy(pd_simulation *self);
 pd_status pd_safe_begin(pd_simulation *self);
 pd_status pd_safe_restore(pd_simulation *self);
 
+/* What detections have found that nobody waited for: to be called before the host waits for something else, and after, which may set safe.outgrown. The
+ * third waits by itself, where there is something to be told. */
+pd_status pd_safe_fetch(pd_simulation *self);
+pd_status pd_safe_told(pd_simulation *self);
+pd_status pd_safe_settle(pd_simulation *self);
+
 /* The first guess is in the iterate. given: another run of this step came there under the same barrier, with everything driven at its
  * target. */
 pd_status pd_safe_first_guess(pd_simulation *self, int given);

@@ -1,5 +1,6 @@
 """Waits of the host in a step with contact by a penalty."""
 
+import numpy as np
 import pytest
 
 import pdgpu
@@ -20,13 +21,23 @@ def stack():
     return scene
 
 
-def contact(*, interval, friction):
-    return pdgpu.PenaltyContact(0.03, 3e3, depth=0.1, detection_interval=interval, friction=friction, friction_velocity=0.05)
-
-
-def simulation(scene, dtype, *, interval, friction, method=pdgpu.VertexBlockDescent, iterations=8, check_every=1000):
-    solver = method(iterations=iterations, check_every=check_every)
-    return pdgpu.Simulation(scene, solver, dt=1 / 60, contact=contact(interval=interval, friction=friction), device="cuda", dtype=dtype)
+def simulation(
+    scene,
+    dtype,
+    *,
+    interval,
+    friction,
+    method=pdgpu.VertexBlockDescent,
+    iterations=8,
+    check_every=1000,
+    thickness=0.03,
+    variant="lagged",
+    **more,
+):
+    solver = method(iterations=iterations, check_every=check_every, **more)
+    rubbing = {"friction": friction, "friction_velocity": 0.05, "variant": variant}
+    contact = pdgpu.PenaltyContact(thickness, 3e3, detection_interval=interval, **rubbing)
+    return pdgpu.Simulation(scene, solver, dt=1 / 60, contact=contact, device="cuda", dtype=dtype)
 
 
 def counts_of(sim):
@@ -43,3 +54,81 @@ def test_a_detection_is_one_wait(interval, friction, dtype):
     sim = simulation(stack(), dtype, interval=interval, friction=friction, method=pdgpu.XPBD)
     counts_of(sim)
     assert counts_of(sim) == {"waits": 8 // interval + 1, "allocations": 0}
+
+
+def thrown():
+    """Two cloths that fly through each other and a floor on the way to the first guess: pairs by the way alone."""
+    scene, grid = pdgpu.Scene((0.0, 0.0, 0.0)), pdgpu.shapes.grid((0.5, 0.5), cells=(6, 6))
+    for height, speed in ((0.5, -20.0), (0.3, 10.0)):
+        cloth = pdgpu.Mesh(grid.points[:, [0, 2, 1]] + [0.02 * height, height, 0.01 * height], triangles=grid.triangles)
+        scene.add_shell(cloth, pdgpu.Spring(1e3), density=3.0, bending=1e-4, velocity=(0.0, speed, 0.0))
+    scene.add_obstacle(pdgpu.Plane((0, -5.0, 0), (0, 1, 0)))
+    return scene
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.4])
+@pytest.mark.parametrize("interval", [1, 4])
+@pytest.mark.parametrize("make", [stack, thrown])
+@pytest.mark.parametrize("method", [pdgpu.VertexBlockDescent, pdgpu.GradientDescent])
+def test_a_step_waits_for_its_result_alone(method, make, interval, friction, dtype):
+    """If not, the device stands still in every detection while the host reads how many pairs there are."""
+    options = {} if method is pdgpu.VertexBlockDescent else {"line_search": False}
+    sim = simulation(make(), dtype, interval=interval, friction=friction, method=method, **options)
+    start = sim.positions
+    for _ in range(2):  # the lists grow in the first
+        counts = counts_of(sim)
+        assert len(sim._backend.penalty_columns()["gap"]) > 10
+        ended = sim.positions
+        sim.set_state(positions=start)
+        if make is thrown:
+            sim.set_state(positions=start, velocities=sim._scene.initial_velocities())
+    assert counts == {"waits": 1, "allocations": 0}
+    assert np.isfinite(ended).all()
+
+
+@pytest.mark.parametrize("variant", ["lagged", "paper"])
+def test_a_step_waits_where_it_looks(variant, dtype):
+    """If not, there are waits beside those that `check_every` asks for."""
+    sim = simulation(stack(), dtype, interval=2, friction=0.4, check_every=3, variant=variant)
+    counts_of(sim)
+    assert counts_of(sim) == {"waits": 3, "allocations": 0}
+
+
+def dense():
+    """Two cloths that are far apart where a step begins, and near each other all over after its first iteration."""
+    scene, grid = pdgpu.Scene((0.0, 0.0, 0.0)), pdgpu.shapes.grid((0.5, 0.5), cells=(22, 22))
+    for height, speed in ((0.105, -6.0), (0.0, 0.0)):
+        cloth = pdgpu.Mesh(grid.points[:, [0, 2, 1]] + [0.013 * height, height, 0.017 * height], triangles=grid.triangles)
+        scene.add_shell(cloth, pdgpu.Spring(0.1), density=3.0, velocity=(0.0, speed, 0.0))
+    return scene
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.4])
+@pytest.mark.parametrize("check_every", [1, 1000])
+def test_a_list_that_outgrows_its_room_within_a_step(check_every, friction, dtype):
+    """If not, pairs are dropped in silence, or a step that was run again is another one."""
+    options = {"interval": 1, "friction": friction, "check_every": check_every, "initialization": "previous", "thickness": 0.008}
+    begun, sim = (simulation(dense(), dtype, iterations=n, **options) for n in (1, 3))
+    start, velocities = sim.positions, sim.velocities
+
+    def step(sim, **record):
+        sim.set_state(positions=start, velocities=velocities)
+        before = sim._backend.counts()
+        sim.step(**record)
+        after = sim._backend.counts()
+        return sim.positions, sim._backend.penalty_columns(), *(after[name] - before[name] for name in ("waits", "allocations"))
+
+    looks = 3 if check_every == 1 else 1
+    step(begun)
+    assert step(begun)[3] == 0 and len(begun._backend.penalty_columns()["gap"]) == 0  # the first detection has all the room it wants
+    fresh = step(sim)
+    grown = step(sim)
+    assert len(grown[1]["gap"]) > 1024
+    assert fresh[2] > looks and fresh[3] > 0  # it was run again
+    assert grown[2:] == (looks, 0)
+    recorded = step(sim, record=True)  # every detection waits
+    longer = step(simulation(dense(), dtype, iterations=3, **options), record=True)
+    for other in (grown, recorded, longer):
+        np.testing.assert_array_equal(other[0], fresh[0])
+        for column in ("key", "weights", "normal", "reach"):
+            np.testing.assert_array_equal(other[1][column], fresh[1][column])
