@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "contact/room.h"
-#include "linear/upload.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -128,9 +127,6 @@ pd_status pd_contact_create(pd_contact **out, pd_context *context, const pd_cont
     PD_TRY(choose_points(self, d));
     PD_TRY(pd_memory_create(context, (void **)&self->touching, (size_t)n_vertices));
     PD_TRY(pd_near_create(&self->near, context, n_vertices, d->phase.n_points, self->chosen));
-    self->sent = malloc(driven_bytes(self) + 1);
-    if (!self->sent) PD_TRY(pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for %d points", self->n_driven));
-    memcpy(self->sent, d->rest + 3 * (size_t)self->n_moving, driven_bytes(self));
     real **slots[] = {&self->driven, &self->targets, &self->kept};
     for (int i = 0; i < 3; i++) PD_TRY(pd_upload(context, (void **)slots[i], d->rest + 3 * (size_t)self->n_moving, driven_bytes(self)));
     self->lags = d->friction.extent > 0 ? d->friction.lags : 1;
@@ -167,7 +163,7 @@ void pd_contact_destroy(pd_contact *self) {
     pd_broad_phase_destroy(self->phase);
     pd_surface_destroy(self->surface);
     free(self->chosen_flags);
-    free(self->sent);
+    pd_outbox_destroy(self->context, &self->sent);
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, (void *)(uintptr_t)memory[i]);
     free(self);
 }
@@ -181,9 +177,8 @@ int pd_contact_n_points(const pd_contact *self) { return self->n_moving + self->
 pd_status pd_contact_set_driven(pd_contact *self, const real *positions, const real *targets) {
     pd_status status = PD_OK;
     if (positions) PD_TRY(pd_memory_upload(self->context, self->driven, positions, driven_bytes(self)));
-    if (!targets || memcmp(self->sent, targets, driven_bytes(self)) == 0) return PD_OK; // what stands still is not waited for
-    PD_TRY(pd_memory_upload(self->context, self->targets, targets, driven_bytes(self)));
-    memcpy(self->sent, targets, driven_bytes(self));
+    if (targets && !pd_was_sent(&self->sent, targets, driven_bytes(self))) // as what stands still was
+        PD_TRY(pd_send(self->context, &self->sent, self->targets, targets, driven_bytes(self)));
 done:
     return status;
 }

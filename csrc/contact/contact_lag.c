@@ -1,8 +1,6 @@
 /* What a step, or a question, lags: friction, and the pairs of a penalty, from one detection to the next; see contact.h. */
 #include "contact/contact_parts.h"
 
-#include "linear/upload.h"
-
 int pd_contact_lags(const pd_contact *self) { return self->lags; }
 
 pd_friction *pd_contact_friction(const pd_contact *self, int lag) { return self->friction[lag]; }

@@ -6,6 +6,7 @@
 #include "contact/guard.h"
 #include "contact/near.h"
 #include "contact/proximity.h"
+#include "linear/upload.h"
 
 struct pd_contact {
     pd_context *context;
@@ -35,7 +36,7 @@ struct pd_contact {
     long long searches;
 
     real *driven, *targets, *kept; /* B [n_driven,3] m */
-    real *sent;                    /* H [n_driven,3] the targets as they were last sent */
+    pd_outbox sent;                /* of targets */
     int ahead;
 
     int n, listed; /* pairs; listed: they are those of the surface's points */

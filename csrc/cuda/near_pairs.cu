@@ -28,7 +28,7 @@ pd_status pd_near_pairs(pd_context *context, size_t n, const uint64_t *count, co
     return PD_OK;
 }
 
-static __global__ void most_kernel(pd_rooms_watched rooms, uint64_t *most) { pd_update_most(&rooms, most); }
+static __global__ void most_kernel(const __grid_constant__ pd_rooms_watched rooms, uint64_t *most) { pd_update_most(&rooms, most); }
 
 pd_status pd_keep_most(pd_context *context, const pd_rooms_watched *rooms, uint64_t *most) {
     PD_LAUNCH_SHAPE(context, most_kernel, 1u, 1u, *rooms, most);

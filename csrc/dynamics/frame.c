@@ -41,7 +41,7 @@ static pd_status first_guess(run *r, const real *targets) {
     size_t bytes = pd_problem_bytes(problem);
     double start = pd_seconds();
     if (targets)
-        PD_TRY(pd_memory_upload(problem->context, self->targets, targets, bytes));
+        PD_TRY(pd_send(problem->context, &self->sent, self->targets, targets, bytes));
     else
         PD_TRY(pd_memory_copy(problem->context, self->targets, self->iterate.x, bytes));
     PD_TRY(pd_first_guess(problem->context, problem->model, self->settings.initialization, problem->h, problem->x_t, self->v,

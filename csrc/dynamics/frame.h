@@ -6,6 +6,7 @@
 #include "contact/projective.h"
 #include "dynamics/method.h"
 #include "dynamics/simulation.h"
+#include "linear/upload.h"
 
 typedef struct pd_chunks pd_chunks;                     /* chunk.h */
 typedef struct pd_contact_recorder pd_contact_recorder; /* contact_record.h */
@@ -51,6 +52,7 @@ struct pd_simulation {
     /* B [n,3]; the positions of the state are those of the iterate */
     pd_iterate iterate;
     real *v, *v_previous, *targets;
+    pd_outbox sent; /* of targets */
     pd_safe safe;
     int has_previous;
     int shared; /* others may read and write x and v */

@@ -27,6 +27,7 @@ void pd_simulation_destroy(pd_simulation *self) {
         self->method->destroy(self->method_memory, self->problem);
         pd_chunks_destroy(self->chunks, context);
         pd_safe_destroy(self);
+        pd_outbox_destroy(context, &self->sent);
         pd_contact_recorder_destroy(self->recorder);
         for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
         pd_problem_destroy(self->problem);

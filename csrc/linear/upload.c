@@ -4,6 +4,7 @@
 #include "threads/team.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 pd_status pd_upload(pd_context *context, void **out, const void *source, size_t bytes) {
     pd_status status = *out ? PD_OK : pd_memory_create(context, out, bytes);
@@ -28,4 +29,27 @@ pd_status pd_upload_reals(pd_context *context, real **out, const double *source,
     }
     free(rounded);
     return status;
+}
+
+pd_status pd_send(pd_context *context, pd_outbox *outbox, void *target, const void *source, size_t bytes) {
+    pd_status status = PD_OK;
+    if (!outbox->memory)
+        PD_TRY(pd_pinned_create(context, &outbox->memory, bytes));
+    else if (!pd_fetches_at_once(context) && pd_context_counts(context).waits == outbox->waits) // it may still be on its way
+        PD_TRY(pd_context_wait(context));
+    memcpy(outbox->memory, source, bytes);
+    outbox->bytes = bytes;
+    PD_TRY(pd_memory_send(context, target, outbox->memory, bytes));
+    outbox->waits = pd_context_counts(context).waits;
+done:
+    return status;
+}
+
+int pd_was_sent(const pd_outbox *outbox, const void *source, size_t bytes) {
+    return outbox->memory && outbox->bytes == bytes && memcmp(outbox->memory, source, bytes) == 0;
+}
+
+void pd_outbox_destroy(pd_context *context, pd_outbox *outbox) {
+    pd_pinned_destroy(context, outbox->memory);
+    outbox->memory = NULL;
 }

@@ -11,4 +11,18 @@ pd_status pd_upload(pd_context *context, void **out, const void *source, size_t 
 pd_status pd_upload_ints(pd_context *context, int **out, const int *source, size_t count);
 pd_status pd_upload_reals(pd_context *context, real **out, const double *source, size_t count);
 
+/* What goes up again and again, and nobody waits for it: here it lies until it is there. */
+typedef struct pd_outbox {
+    void *memory;    /* H, pinned [bytes]; NULL until something was sent */
+    size_t bytes;    /* always as many */
+    long long waits; /* of the context when it was sent */
+} pd_outbox;
+
+/* target [bytes] B = source H, which may be changed as soon as this returns. Waits only where the host has not waited since the last time. Errors:
+ * PD_ERROR_MEMORY. */
+pd_status pd_send(pd_context *context, pd_outbox *outbox, void *target, const void *source, size_t bytes);
+/* Whether these are the bytes that were sent last. */
+int pd_was_sent(const pd_outbox *outbox, const void *source, size_t bytes);
+void pd_outbox_destroy(pd_context *context, pd_outbox *outbox);
+
 #endif

@@ -86,6 +86,26 @@ def test_a_step_waits_for_its_result_alone(method, make, interval, friction, dty
     assert np.isfinite(ended).all()
 
 
+def moved(scene, *, pins):
+    """The same with a wall that goes on, and with `pins` two corners of the cloth that are pulled away."""
+    push = lambda time: (np.eye(3), np.array([0.5 * time, 0.0, 0.0]))  # noqa: E731
+    scene.add_obstacle(pdgpu.Box((0.1, 0.5, 0.5), (-0.07, 0.3, 0.2), motion=push))
+    if pins:
+        scene.bodies[-1].pin([0, 5], motion=lambda time, rest: rest + [0.0, 0.3 * time, 0.0])
+    return scene
+
+
+@pytest.mark.parametrize("pins", [0, 1])
+def test_what_is_moved_by_a_script_is_not_waited_for(pins, dtype):
+    """If not, targets that go up with a step end what the device could do meanwhile; or the second step reads those of the third."""
+    sim, recorded = (simulation(moved(stack(), pins=pins), dtype, interval=2, friction=0.4) for _ in range(2))
+    counts_of(sim)
+    for _ in range(3):  # before a step with pins the positions are read, out of which their targets are made
+        assert counts_of(sim) == {"waits": 1 + pins, "allocations": 0}
+    recorded.step(4, record=True)
+    np.testing.assert_array_equal(sim.positions, recorded.positions)
+
+
 @pytest.mark.parametrize("variant", ["lagged", "paper"])
 def test_a_step_waits_where_it_looks(variant, dtype):
     """If not, there are waits beside those that `check_every` asks for."""
