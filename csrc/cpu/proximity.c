@@ -240,9 +240,10 @@ pd_status pd_mark_first(pd_context *context, size_t n, const uint64_t *names, in
 /* ---- incidence ---------------------------------------------------------------------------------------------------------------- */
 
 pd_status pd_role_keys(pd_context *context, size_t n, const pd_active_pairs *active, int n_points, int role_bits, uint64_t *keys) {
+    size_t there = 4 * pd_counted(n, active->count);
 #pragma omp parallel for num_threads(pd_threads(context, (long long)n, 4)) schedule(static)
     for (size_t role = 0; role < 4 * n; role++) {
-        int point = role / 4 < pd_counted(n, active->count) ? active->points[role] : -1;
+        int point = role < there ? active->points[role] : -1;
         keys[role] = (uint64_t)(point < 0 ? n_points : point) << role_bits | (uint64_t)role;
     }
     return PD_OK;
