@@ -33,17 +33,19 @@ pd_status pd_largest_move(pd_context *context, int n, const int *rows, const rea
 /* LANES candidates of one kind, number l in column l. */
 typedef struct lanes {
     real x[12][LANES];
+    real reach[LANES];   /* the limit, and what the radii of both take from their distance, m */
     real support[LANES]; /* pd_closest_estimate */
 } lanes;
 
 /* Columns without a candidate repeat the last one. */
-PD_INLINE void gather(const pd_candidates *candidates, const real *y, size_t first, int count, lanes *out) {
+PD_INLINE void gather(const pd_candidates *candidates, const real *y, size_t first, int count, real limit, lanes *out) {
     for (int l = 0; l < LANES; l++) {
         pd_candidate candidate = pd_candidate_of(candidates, first + (size_t)(l < count ? l : count - 1));
         for (int j = 0; j < 4; j++) {
             const real *x = y + 3 * (size_t)candidate.points[j];
             for (int i = 0; i < 3; i++) out->x[3 * j + i][l] = x[i];
         }
+        out->reach[l] = limit + pd_candidate_radius(candidates, &candidate);
     }
 }
 
@@ -52,16 +54,16 @@ PD_INLINE pd_points4 lane(real (*x)[LANES], int l) {
                          pd_vector_of(x[6][l], x[7][l], x[8][l]), pd_vector_of(x[9][l], x[10][l], x[11][l]));
 }
 
-PD_INLINE void estimates_of_kind(int pair, real limit, lanes *lanes) {
+PD_INLINE void estimates_of_kind(int pair, lanes *lanes) {
 #pragma omp simd
-    for (int l = 0; l < LANES; l++) lanes->support[l] = pd_closest_estimate(pair, lane(lanes->x, l), limit);
+    for (int l = 0; l < LANES; l++) lanes->support[l] = pd_closest_estimate(pair, lane(lanes->x, l), lanes->reach[l]);
 }
 
-static __attribute__((noinline)) void estimates(int pair, real limit, lanes *lanes) {
+static __attribute__((noinline)) void estimates(int pair, lanes *lanes) {
     if (pair == PD_VERTEX_TRIANGLE)
-        estimates_of_kind(PD_VERTEX_TRIANGLE, limit, lanes);
+        estimates_of_kind(PD_VERTEX_TRIANGLE, lanes);
     else
-        estimates_of_kind(PD_EDGE_EDGE, limit, lanes);
+        estimates_of_kind(PD_EDGE_EDGE, lanes);
 }
 
 /* The closest points of a pair: one copy of the code, so that whoever asks gets the same bits. */
@@ -83,22 +85,16 @@ static void support_of_kind(pd_context *context, const pd_candidates *candidates
         lanes lanes;
         size_t start = (size_t)block * LANES;
         int count = n - start < LANES ? (int)(n - start) : LANES;
-        gather(candidates, y, first + start, count, &lanes);
-        estimates(pair, limit, &lanes);
+        gather(candidates, y, first + start, count, limit, &lanes);
+        estimates(pair, &lanes);
         for (int l = 0; l < count; l++) {
             unsigned found = (unsigned)lanes.support[l];
-            real reach = limit;
-            if (candidates->radii) {
-                pd_candidate candidate = pd_candidate_of(candidates, first + start + (size_t)l);
-                reach += pd_candidate_radius(candidates, &candidate);
-                if (reach > limit) found = PD_UNDECIDED;
-            }
             if (found == PD_UNDECIDED) {
                 real x[12];
                 pd_closest closest;
                 for (int i = 0; i < 12; i++) x[i] = lanes.x[i][l];
                 closest_points(pair, x, &closest);
-                found = closest.distance <= reach ? pd_support_of_weights(closest.weights) : 0;
+                found = closest.distance <= lanes.reach[l] ? pd_support_of_weights(closest.weights) : 0;
             }
             support[first + start + (size_t)l] = (unsigned char)found;
         }

@@ -47,6 +47,13 @@ PD_LANE_FUNCTION pd_estimate pd_estimate_nearer(pd_estimate a, pd_estimate b, re
     return out;
 }
 
+/* 1 where two segments are farther apart than the limit by what their middles and lengths say, whatever their shape: points, too, and what is parallel.
+ *   apart  of twice the middles, m      e, f  along them      size  the largest coordinate of all about one of them, from 1e-6 to 1e6 m */
+PD_LANE_FUNCTION real pd_estimate_beyond(pd_vector apart, pd_vector e, pd_vector f, real size, real limit) {
+    real least = (real)0.5 * (pd_sqrt(pd_vector_dot(apart, apart)) - pd_sqrt(pd_vector_dot(e, e)) - pd_sqrt(pd_vector_dot(f, f)));
+    return (least > limit + PD_PLAIN_DISTANCE * size) & (size > (real)1e-6) & (size < (real)1e6) ? (real)1 : (real)0;
+}
+
 /* The answer: support, 0 or PD_UNDECIDED.
  *   sides    the nearest where the inside is not
  *   low      how far inside the parameters of the inside are, at least: negative outside
@@ -92,7 +99,8 @@ PD_LANE_FUNCTION real pd_edge_edge_estimate(pd_points4 x, real limit) {
     ends = pd_estimate_nearer(ends, pd_estimate_of_segment(q, e, 4, 1, 2), rounding);
     ends = pd_estimate_nearer(ends, pd_estimate_of_segment(q3, e, 8, 1, 2), rounding);
     int shaped = (nn > (real)0.01 * ee * ff) & (pd_min(ee, ff) * (real)4096 > square) & (size > (real)1e-6) & (size < (real)1e6);
-    return pd_estimate_answer(ends, low, height * height / nn, 15, shaped, size, limit);
+    real answer = pd_estimate_answer(ends, low, height * height / nn, 15, shaped, size, limit);
+    return pd_estimate_beyond(pd_vector_add(q3, pd_vector_subtract(q, e)), e, f, size, limit) > 0 ? (real)0 : answer;
 }
 
 /* kind: PD_VERTEX_TRIANGLE or PD_EDGE_EDGE. The corners that take part in the closest points (geometry/nearest_feature.h) of a pair that
