@@ -85,8 +85,8 @@ pd_status pd_two_way_create(pd_two_way **out, pd_context *context, pd_contact *c
     PD_TRY(pd_memory_create(context, (void **)&self->scalars, 2 * sizeof *self->scalars));
     PD_TRY(pd_memory_create(context, (void **)&self->x, vertices));
     PD_TRY(pd_memory_create(context, (void **)&self->next, vertices));
-    real **slots[] = {&self->y_0, &self->y, &self->ahead, &self->begun, &self->goal, &self->inverse, &self->curvature};
-    for (int i = 0; i < 7; i++) PD_TRY(pd_memory_create(context, (void **)slots[i], i < 5 ? points : 2 * points));
+    real **slots[] = {&self->y_0, &self->y, &self->ahead, &self->begun, &self->goal, &self->pushed, &self->inverse, &self->curvature};
+    for (int i = 0; i < 8; i++) PD_TRY(pd_memory_create(context, (void **)slots[i], i < 6 ? points : 2 * points));
     PD_TRY(pd_two_way_list_grow(&self->pairs, self->context, 1, self->rubs));
     PD_TRY(pd_two_way_list_grow(&self->before, self->context, 1, self->rubs));
     PD_TRY(pd_two_way_make_room(self, 1));
@@ -108,10 +108,11 @@ void pd_two_way_destroy(pd_two_way *self) {
     const void *of_scene[] = {self->rubbing.owners, self->rubbing.coefficients, self->scalars};
     void *of_pairs[] = {self->kind,  self->points, self->chosen, self->flag_starts,     self->length,
                         self->flags, self->normal, self->reach,  self->flag_work.memory};
-    real *of_points[] = {self->x, self->next, self->y_0, self->y, self->ahead, self->begun, self->goal, self->inverse, self->curvature};
+    real *of_points[] = {self->x,     self->next, self->y_0,    self->y,       self->ahead,
+                         self->begun, self->goal, self->pushed, self->inverse, self->curvature};
     for (int i = 0; i < 3; i++) pd_memory_destroy(self->context, (void *)(uintptr_t)of_scene[i]);
     for (int i = 0; i < 9; i++) pd_memory_destroy(self->context, of_pairs[i]);
-    for (int i = 0; i < 9; i++) pd_memory_destroy(self->context, of_points[i]);
+    for (int i = 0; i < 10; i++) pd_memory_destroy(self->context, of_points[i]);
     pd_two_way_list_destroy(&self->edges, self->context);
     pd_two_way_list_destroy(&self->pairs, self->context);
     pd_two_way_list_destroy(&self->before, self->context);

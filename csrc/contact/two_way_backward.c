@@ -65,22 +65,28 @@ done:
     return status;
 }
 
+/* Rows in the metric, about a goal. */
+static pd_status weigh(const pd_two_way *self, const pd_two_way_list *rows, const real *goal) {
+    if (!rows->at.n) return PD_OK;
+    return pd_two_way_weigh(self->context, self->inverse, pd_contact_points(self->contact), self->begun, goal, &rows->at);
+}
+
 /* The metric, and the rows in it. */
 static pd_status measure(const pd_two_way *self, double share) {
     pd_status status;
     PD_TRY(pd_two_way_metric(self->context, self->model, self->n_points, &self->edges.at, &self->edges.incidence, &self->pairs.at,
                              &self->pairs.incidence, share, pd_contact_points(self->contact), self->y_0, self->inverse, self->curvature,
                              self->goal));
-    if (self->edges.at.n) PD_TRY(pd_two_way_weigh(self->context, self->inverse, &self->edges.at));
-    if (self->pairs.at.n) PD_TRY(pd_two_way_weigh(self->context, self->inverse, &self->pairs.at));
+    PD_TRY(weigh(self, &self->edges, self->goal));
+    PD_TRY(weigh(self, &self->pairs, self->goal));
 done:
     return status;
 }
 
-/* y = goal + W J^T lambda, into out. */
-static pd_status gather(const pd_two_way *self, const pd_two_way_rows *pairs, real *out) {
-    return pd_two_way_gather(self->context, self->n_points, self->inverse, &self->edges.at, &self->edges.incidence, pairs,
-                             &self->pairs.incidence, self->goal, out);
+/* W J^T lambda, into out. */
+static pd_status gather(const pd_two_way *self, const pd_two_way_rows *edges, real *out) {
+    return pd_two_way_gather(self->context, self->n_points, self->inverse, edges, &self->edges.incidence, &self->pairs.at,
+                             &self->pairs.incidence, out);
 }
 
 /* Multipliers all at once: by Jacobi, after each of which y is what they make it; or with a step of gradient descent for y,
@@ -88,15 +94,22 @@ static pd_status gather(const pd_two_way *self, const pd_two_way_rows *pairs, re
  * [Tang et al. 2018, I-Cloth, as Wang et al. 2023, Sec. 4.3.2, have it; the penalty p of a row here in parts of what it can bear]. */
 static pd_status relax(pd_two_way *self, int sweeps) {
     int augmented = self->settings.multipliers == PD_TWO_WAY_AUGMENTED;
+    double part = 1.0 / (1.0 + PENALTY);
     pd_status status = PD_OK;
     for (int sweep = 0; sweep < sweeps; sweep++) {
-        PD_TRY(pd_two_way_relax(self->context, self->inverse, &self->edges.at, &self->edges.incidence, &self->pairs.at,
-                                &self->pairs.incidence, augmented ? PENALTY : 1.0, pd_contact_points(self->contact), self->y));
-        PD_TRY(gather(self, &self->pairs.at, augmented ? self->ahead : self->y));
-        if (augmented) PD_TRY(pd_move_towards(self->context, self->model->n_vertices, NULL, 1.0 / (1.0 + PENALTY), self->ahead, self->y));
+        PD_TRY(pd_two_way_relax(self->context, &self->edges.at, &self->edges.incidence, &self->pairs.at, &self->pairs.incidence,
+                                augmented ? PENALTY : 1.0, self->pushed));
+        PD_TRY(gather(self, &self->edges.at, augmented ? self->ahead : self->pushed));
+        if (augmented) PD_TRY(pd_move_towards(self->context, self->model->n_vertices, NULL, part, self->ahead, self->pushed));
     }
 done:
     return status;
+}
+
+/* One sweep of rows. */
+static pd_status sweep(const pd_two_way *self, const pd_two_way_list *rows, const pd_two_way_rows *at) {
+    if (!at->n) return PD_OK;
+    return pd_two_way_sweep(self->context, self->inverse, at, rows->n_colours, rows->starts, self->pushed);
 }
 
 /* y^(0) with repulsion by the pairs that are the first to be near, and where friction is a filter with that of the sweeps of one backward step
@@ -105,23 +118,20 @@ done:
 static pd_status filter(pd_two_way *self) {
     pd_two_way_list *pairs = &self->pairs;
     pd_two_way_rows no_edges = self->edges.at;
-    const real *x = pd_contact_points(self->contact);
     size_t n = (size_t)pairs->at.n, bytes = 3 * (size_t)self->n_points * sizeof(real);
     pd_status status = PD_OK;
     no_edges.n = 0;
-    PD_TRY(pd_memory_copy(self->context, self->y, self->y_0, bytes));
     if (self->settings.repulsion > 0)
         PD_TRY(pd_two_way_repel(self->context, self->inverse, &pairs->at, pairs->n_colours, pairs->starts, self->settings.repulsion,
-                                self->activation, x, self->y));
-    PD_TRY(pd_memory_copy(self->context, self->y_0, self->y, bytes));
-    for (int sweep = 0; self->filtered && sweep < self->settings.sweeps; sweep++)
-        PD_TRY(pd_two_way_sweep(self->context, self->inverse, &pairs->at, pairs->n_colours, pairs->starts, x, self->begun, self->y));
+                                self->activation, pd_contact_points(self->contact), self->y_0));
     if (self->filtered) {
+        PD_TRY(weigh(self, pairs, self->y_0));
+        PD_TRY(pd_memory_clear(self->context, self->pushed, bytes));
+        for (int i = 0; i < self->settings.sweeps; i++) PD_TRY(sweep(self, pairs, &pairs->at));
         PD_TRY(pd_memory_clear(self->context, pairs->at.multiplier, n * sizeof(real)));
-        PD_TRY(pd_two_way_gather(self->context, self->n_points, self->inverse, &no_edges, &self->edges.incidence, &pairs->at,
-                                 &pairs->incidence, self->y_0, self->y));
+        PD_TRY(gather(self, &no_edges, self->pushed));
+        PD_TRY(pd_two_way_arrive(self->context, self->n_points, self->y_0, self->pushed, self->y_0));
         PD_TRY(pd_memory_clear(self->context, pairs->at.tangential, 3 * n * sizeof(real)));
-        PD_TRY(pd_memory_copy(self->context, self->y_0, self->y, bytes));
     }
     self->untouched = 0;
 done:
@@ -153,14 +163,16 @@ pd_status pd_two_way_step_backward(pd_two_way *self, int l) {
         PD_TRY(filter(self));
         PD_TRY(measure(self, share));
     }
-    PD_TRY(gather(self, &self->pairs.at, self->y));
-    if (!sweeps_rows(self)) return relax(self, sweeps);
-    for (int i = 0; i < 2; i++) rows[i] = all[i]->at;
-    if (self->filtered) rows[1].coefficient = NULL;
-    for (int sweep = 0; sweep < sweeps; sweep++)
-        for (int i = 0; i < 2; i++)
-            if (rows[i].n)
-                PD_TRY(pd_two_way_sweep(context, self->inverse, &rows[i], all[i]->n_colours, all[i]->starts, x, self->begun, self->y));
+    PD_TRY(gather(self, &self->edges.at, self->pushed));
+    if (sweeps_rows(self)) {
+        for (int i = 0; i < 2; i++) rows[i] = all[i]->at;
+        if (self->filtered) rows[1].coefficient = NULL;
+        for (int n = 0; n < sweeps; n++)
+            for (int i = 0; i < 2; i++) PD_TRY(sweep(self, all[i], &rows[i]));
+    } else {
+        PD_TRY(relax(self, sweeps));
+    }
+    PD_TRY(pd_two_way_arrive(context, self->n_points, self->goal, self->pushed, self->y));
 done:
     return status;
 }

@@ -8,11 +8,11 @@
 
 pd_status pd_two_way_list_grow(pd_two_way_list *rows, pd_context *context, size_t n, int rubs) {
     pd_two_way_rows *r = &rows->at;
-    const pd_room plain[] = {PD_ROOM(r->kind, 1),       PD_ROOM(r->points, 4),    PD_ROOM(r->length, 1),
-                             PD_ROOM(r->value, 1),      PD_ROOM(r->jacobian, 12), PD_ROOM(r->inverse, 1),
-                             PD_ROOM(r->multiplier, 1), PD_ROOM(r->colour, 1),    PD_ROOM(rows->incidence.roles, 4)};
-    const pd_room of_friction[] = {PD_ROOM(r->coefficient, 1), PD_ROOM(r->weights, 4), PD_ROOM(r->normal, 3), PD_ROOM(r->share, 1),
-                                   PD_ROOM(r->tangential, 3)};
+    const pd_room plain[] = {PD_ROOM(r->kind, 1),      PD_ROOM(r->points, 4),     PD_ROOM(r->length, 1), PD_ROOM(r->value, 1),
+                             PD_ROOM(r->jacobian, 12), PD_ROOM(r->inverse, 1),    PD_ROOM(r->yield, 12), PD_ROOM(r->ahead, 1),
+                             PD_ROOM(r->movers, 4),    PD_ROOM(r->multiplier, 1), PD_ROOM(r->colour, 1), PD_ROOM(rows->incidence.roles, 4)};
+    const pd_room of_friction[] = {PD_ROOM(r->coefficient, 1), PD_ROOM(r->weights, 4), PD_ROOM(r->normal, 3),
+                                   PD_ROOM(r->share, 1),       PD_ROOM(r->slid, 3),    PD_ROOM(r->tangential, 3)};
     size_t before = rows->capacity;
     if (4 * n > INT_MAX) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "%zu constraints of contact are too many", n);
     // an array that is there says that there is friction
@@ -88,11 +88,15 @@ void pd_two_way_list_destroy(pd_two_way_list *rows, pd_context *context) {
                       r->value,
                       r->jacobian,
                       r->inverse,
+                      r->yield,
+                      r->ahead,
+                      r->movers,
                       r->multiplier,
                       r->coefficient,
                       r->weights,
                       r->normal,
                       r->share,
+                      r->slid,
                       r->tangential,
                       r->colour,
                       rows->incidence.start,

@@ -27,6 +27,7 @@ struct pd_two_way {
     real *x, *next;            /* B [n_vertices,3] x^(l), x^(l+1) */
     real *y_0, *y, *ahead;     /* B [n_points,3] y^(0), y^(l), x^(l) with what is driven at its target */
     real *begun, *goal;        /* B [n_points,3] */
+    real *pushed;              /* B [n_points,3] y - goal */
     real *inverse, *curvature; /* B [n_points,6] */
     double *scalars;           /* B [2] */
 

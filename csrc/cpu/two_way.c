@@ -50,9 +50,10 @@ pd_status pd_two_way_linearise(pd_context *context, const pd_model *model, doubl
     return PD_OK;
 }
 
-pd_status pd_two_way_weigh(pd_context *context, const real *inverse, const pd_two_way_rows *rows) {
+pd_status pd_two_way_weigh(pd_context *context, const real *inverse, const real *x, const real *begun, const real *goal,
+                           const pd_two_way_rows *rows) {
 #pragma omp parallel for num_threads(pd_threads(context, rows->n, ROW_NANOSECONDS)) schedule(static)
-    for (int p = 0; p < rows->n; p++) pd_two_way_update_weigh(inverse, p, rows);
+    for (int p = 0; p < rows->n; p++) pd_two_way_update_weigh(inverse, x, begun, goal, p, rows);
     return PD_OK;
 }
 
@@ -94,19 +95,34 @@ pd_status pd_two_way_arrange(pd_context *context, int n_points, const int *order
 }
 
 pd_status pd_two_way_gather(pd_context *context, int n_points, const real *inverse, const pd_two_way_rows *edges,
-                            const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *goal,
-                            real *y) {
+                            const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, real *pushed) {
 #pragma omp parallel for num_threads(pd_threads(context, n_points, ROW_NANOSECONDS)) schedule(static)
-    for (int i = 0; i < n_points; i++) pd_two_way_update_gather(inverse, edges, of_edges, pairs, of_pairs, goal, y, i);
+    for (int i = 0; i < n_points; i++) pd_two_way_update_gather(inverse, edges, of_edges, pairs, of_pairs, pushed, i);
     return PD_OK;
 }
 
+pd_status pd_two_way_arrive(pd_context *context, int n_points, const real *goal, const real *pushed, real *y) {
+    int n = 3 * n_points;
+#pragma omp parallel for num_threads(pd_threads(context, n, 1)) schedule(static)
+    for (int i = 0; i < n; i++) y[i] = goal[i] + pushed[i];
+    return PD_OK;
+}
+
+/* A colour for one thread is gone through without a team, which costs as much as a dozen rows: a cloth on a ball has fifty colours of ninety rows. */
+static void project_rows(const real *inverse, const pd_two_way_rows *rows, real *pushed, int begin, int end) {
+    for (int p = begin; p < end; p++) pd_two_way_update_project(inverse, rows, pushed, p);
+}
+
 pd_status pd_two_way_sweep(pd_context *context, const real *inverse, const pd_two_way_rows *rows, int n_colours, const int *starts,
-                           const real *x, const real *begun, real *y) {
+                           real *pushed) {
     for (int c = 0; c < n_colours; c++) {
-        int begin = starts[c], end = starts[c + 1];
-#pragma omp parallel for num_threads(pd_threads(context, end - begin, ROW_NANOSECONDS)) schedule(static)
-        for (int p = begin; p < end; p++) pd_two_way_update_project(inverse, rows, x, begun, y, p);
+        int begin = starts[c], end = starts[c + 1], threads = pd_threads(context, end - begin, ROW_NANOSECONDS);
+        if (threads == 1) {
+            project_rows(inverse, rows, pushed, begin, end);
+            continue;
+        }
+#pragma omp parallel for num_threads(threads) schedule(static)
+        for (int p = begin; p < end; p++) pd_two_way_update_project(inverse, rows, pushed, p);
     }
     return PD_OK;
 }
@@ -121,12 +137,12 @@ pd_status pd_two_way_repel(pd_context *context, const real *inverse, const pd_tw
     return PD_OK;
 }
 
-pd_status pd_two_way_relax(pd_context *context, const real *inverse, const pd_two_way_rows *edges, const pd_incidence *of_edges,
-                           const pd_two_way_rows *pairs, const pd_incidence *of_pairs, double penalty, const real *x, const real *y) {
+pd_status pd_two_way_relax(pd_context *context, const pd_two_way_rows *edges, const pd_incidence *of_edges, const pd_two_way_rows *pairs,
+                           const pd_incidence *of_pairs, double penalty, const real *pushed) {
     const pd_two_way_rows *all[] = {edges, pairs};
     for (int i = 0; i < 2; i++) {
 #pragma omp parallel for num_threads(pd_threads(context, all[i]->n, ROW_NANOSECONDS)) schedule(static)
-        for (int p = 0; p < all[i]->n; p++) pd_two_way_update_relax(inverse, edges, of_edges, pairs, of_pairs, all[i], penalty, x, y, p);
+        for (int p = 0; p < all[i]->n; p++) pd_two_way_update_relax(edges, of_edges, pairs, of_pairs, all[i], penalty, pushed, p);
     }
     return PD_OK;
 }

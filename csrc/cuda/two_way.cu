@@ -76,13 +76,14 @@ pd_status pd_two_way_linearise(pd_context *context, const pd_model *model, doubl
     return PD_OK;
 }
 
-static __global__ void weigh_kernel(const real *inverse, pd_two_way_rows rows) {
+static __global__ void weigh_kernel(const real *inverse, const real *x, const real *begun, const real *goal, pd_two_way_rows rows) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < rows.n) pd_two_way_update_weigh(inverse, p, &rows);
+    if (p < rows.n) pd_two_way_update_weigh(inverse, x, begun, goal, p, &rows);
 }
 
-pd_status pd_two_way_weigh(pd_context *context, const real *inverse, const pd_two_way_rows *rows) {
-    PD_LAUNCH(context, weigh_kernel, rows->n, inverse, *rows);
+pd_status pd_two_way_weigh(pd_context *context, const real *inverse, const real *x, const real *begun, const real *goal,
+                           const pd_two_way_rows *rows) {
+    PD_LAUNCH(context, weigh_kernel, rows->n, inverse, x, begun, goal, *rows);
     return PD_OK;
 }
 
@@ -150,29 +151,37 @@ pd_status pd_two_way_arrange(pd_context *context, int n_points, const int *order
 }
 
 static __global__ void gather_kernel(int n, const real *inverse, pd_two_way_rows edges, pd_incidence of_edges, pd_two_way_rows pairs,
-                                     pd_incidence of_pairs, const real *goal, real *y) {
+                                     pd_incidence of_pairs, real *pushed) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < n) pd_two_way_update_gather(inverse, &edges, &of_edges, &pairs, &of_pairs, goal, y, i);
+    if (i < n) pd_two_way_update_gather(inverse, &edges, &of_edges, &pairs, &of_pairs, pushed, i);
 }
 
 pd_status pd_two_way_gather(pd_context *context, int n_points, const real *inverse, const pd_two_way_rows *edges,
-                            const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *goal,
-                            real *y) {
-    PD_LAUNCH(context, gather_kernel, n_points, n_points, inverse, *edges, *of_edges, *pairs, *of_pairs, goal, y);
+                            const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, real *pushed) {
+    PD_LAUNCH(context, gather_kernel, n_points, n_points, inverse, *edges, *of_edges, *pairs, *of_pairs, pushed);
     return PD_OK;
 }
 
-static __global__ void project_kernel(const real *inverse, pd_two_way_rows rows, int begin, int n, const real *x, const real *begun,
-                                      real *y) {
+static __global__ void arrive_kernel(int n, const real *goal, const real *pushed, real *y) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i < n) y[i] = goal[i] + pushed[i];
+}
+
+pd_status pd_two_way_arrive(pd_context *context, int n_points, const real *goal, const real *pushed, real *y) {
+    PD_LAUNCH(context, arrive_kernel, 3 * n_points, 3 * n_points, goal, pushed, y);
+    return PD_OK;
+}
+
+static __global__ void project_kernel(const real *inverse, pd_two_way_rows rows, int begin, int n, real *pushed) {
     int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (e < n) pd_two_way_update_project(inverse, &rows, x, begun, y, begin + e);
+    if (e < n) pd_two_way_update_project(inverse, &rows, pushed, begin + e);
 }
 
 pd_status pd_two_way_sweep(pd_context *context, const real *inverse, const pd_two_way_rows *rows, int n_colours, const int *starts,
-                           const real *x, const real *begun, real *y) {
+                           real *pushed) {
     for (int c = 0; c < n_colours; c++) {
         int n = starts[c + 1] - starts[c];
-        PD_LAUNCH(context, project_kernel, n, inverse, *rows, starts[c], n, x, begun, y);
+        PD_LAUNCH(context, project_kernel, n, inverse, *rows, starts[c], n, pushed);
     }
     return PD_OK;
 }
@@ -192,16 +201,16 @@ pd_status pd_two_way_repel(pd_context *context, const real *inverse, const pd_tw
     return PD_OK;
 }
 
-static __global__ void relax_kernel(const real *inverse, pd_two_way_rows edges, pd_incidence of_edges, pd_two_way_rows pairs,
-                                    pd_incidence of_pairs, pd_two_way_rows rows, double penalty, const real *x, const real *y) {
+static __global__ void relax_kernel(pd_two_way_rows edges, pd_incidence of_edges, pd_two_way_rows pairs, pd_incidence of_pairs,
+                                    pd_two_way_rows rows, double penalty, const real *pushed) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < rows.n) pd_two_way_update_relax(inverse, &edges, &of_edges, &pairs, &of_pairs, &rows, penalty, x, y, p);
+    if (p < rows.n) pd_two_way_update_relax(&edges, &of_edges, &pairs, &of_pairs, &rows, penalty, pushed, p);
 }
 
-pd_status pd_two_way_relax(pd_context *context, const real *inverse, const pd_two_way_rows *edges, const pd_incidence *of_edges,
-                           const pd_two_way_rows *pairs, const pd_incidence *of_pairs, double penalty, const real *x, const real *y) {
-    if (edges->n) PD_LAUNCH(context, relax_kernel, edges->n, inverse, *edges, *of_edges, *pairs, *of_pairs, *edges, penalty, x, y);
-    if (pairs->n) PD_LAUNCH(context, relax_kernel, pairs->n, inverse, *edges, *of_edges, *pairs, *of_pairs, *pairs, penalty, x, y);
+pd_status pd_two_way_relax(pd_context *context, const pd_two_way_rows *edges, const pd_incidence *of_edges, const pd_two_way_rows *pairs,
+                           const pd_incidence *of_pairs, double penalty, const real *pushed) {
+    if (edges->n) PD_LAUNCH(context, relax_kernel, edges->n, *edges, *of_edges, *pairs, *of_pairs, *edges, penalty, pushed);
+    if (pairs->n) PD_LAUNCH(context, relax_kernel, pairs->n, *edges, *of_edges, *pairs, *of_pairs, *pairs, penalty, pushed);
     return PD_OK;
 }
 

@@ -19,6 +19,9 @@ typedef struct pd_two_way_rows {
     real *value;      /* [n] c(x) */
     real *jacobian;   /* [n,4,3] 1/m */
     real *inverse;    /* [n] 1/(J W J^T), kg m^2; 0 where nothing of it can move */
+    real *yield;      /* [n,4,3] W J^T, 1/(kg m) */
+    real *ahead;      /* [n] c + J (goal - x): what the goal leaves of it */
+    int *movers;      /* [n,4] the points, -1 also for those that cannot move */
     real *multiplier; /* [n] lambda, kg m^2 */
     int *colour;      /* [n] from 1 on; below: none yet */
     real least;       /* of lambda: 0, or -infinity where rows are held both ways */
@@ -29,6 +32,7 @@ typedef struct pd_two_way_rows {
     real *weights;     /* [n,4] beta */
     real *normal;      /* [n,3] */
     real *share;       /* [n] 1/(sum beta^2/m), kg */
+    real *slid;        /* [n,3] how far the goal slips since the step began, m */
     real *tangential;  /* [n,3] kg m */
 } pd_two_way_rows;
 
@@ -78,8 +82,10 @@ pd_status pd_two_way_take(pd_context *context, int n, const int *rows, const int
 /* c, J and what friction wants, at x.     limit: of the length of edges, in parts of that at rest */
 pd_status pd_two_way_linearise(pd_context *context, const pd_model *model, double limit, const pd_rubbing *rubbing, const real *x,
                                const pd_two_way_rows *rows);
-/* rows->inverse */
-pd_status pd_two_way_weigh(pd_context *context, const real *inverse, const pd_two_way_rows *rows);
+/* Inverse, yield, ahead, movers and slid of rows that are linearised at x, in this metric and about this goal, all [n_points,3] but `inverse`.
+ *   begun  where the step began */
+pd_status pd_two_way_weigh(pd_context *context, const real *inverse, const real *x, const real *begun, const real *goal,
+                           const pd_two_way_rows *rows);
 
 /* One round of a colouring by local maxima of a random priority [Jones and Plassmann 1993]: fresh [n]  B  out: the least colour, from 1
  * on, that no row with a common free point has, for rows without a colour whose priority is above that of all such neighbours; then
@@ -97,17 +103,19 @@ pd_status pd_two_way_colour_starts(pd_context *context, int n, int row_bits, con
 pd_status pd_two_way_arrange(pd_context *context, int n_points, const int *order, const pd_two_way_rows *rows,
                              const pd_incidence *incidence, int *place, const pd_two_way_rows *out, const pd_incidence *out_incidence);
 
-/* y = goal + W J^T lambda, with friction, of edges and of pairs [Wang et al. 2023, Eq. 11]. */
+/* pushed = W J^T lambda, with friction, of edges and of pairs [Wang et al. 2023, Eq. 11]: the target is y = goal + pushed, and what nothing pushes goes
+ * to its goal exactly. */
 pd_status pd_two_way_gather(pd_context *context, int n_points, const real *inverse, const pd_two_way_rows *edges,
-                            const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *goal,
-                            real *y);
+                            const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, real *pushed);
+/* y = goal + pushed; y may be goal. */
+pd_status pd_two_way_arrive(pd_context *context, int n_points, const real *goal, const real *pushed, real *y);
 
 /* One projected Gauss-Seidel sweep over the rows, which are in the order of their colours, colour after colour: for each
- *     lambda' = max(least, lambda - (c + J (y - x)) / (J W J^T)),     y += W J^T (lambda' - lambda)
- * and, with friction, the same of the slip since `begun` [n_points,3], no more than mu times the normal impulse.
+ *     lambda' = max(least, lambda - (ahead + J pushed) / (J W J^T)),     pushed += W J^T (lambda' - lambda)
+ * and, with friction, the same of the slip since the step began, no more than mu times the normal impulse.
  *   starts  H [n_colours + 1] */
 pd_status pd_two_way_sweep(pd_context *context, const real *inverse, const pd_two_way_rows *rows, int n_colours, const int *starts,
-                           const real *x, const real *begun, real *y);
+                           real *pushed);
 
 /* One sweep of repulsion, with the normals and weights of friction: of a pair that is nearer than its length and `range` by o, the impulse
  * min(strength o, (o/10 - s)/(sum beta^2/m)), s how far y parts it from where it is at x, if that is less than o/10: so it is parted by a tenth of
@@ -116,11 +124,11 @@ pd_status pd_two_way_sweep(pd_context *context, const real *inverse, const pd_tw
 pd_status pd_two_way_repel(pd_context *context, const real *inverse, const pd_two_way_rows *rows, int n_colours, const int *starts,
                            double strength, double range, const real *x, real *y);
 
-/* One projected Jacobi step of the multipliers of edges and of pairs, all from the same y, which is not changed:
- *     lambda' = max(0, lambda - penalty (c + J (y - x)) / (m J W J^T)),     m: the most rows that one of the row's free points has,
+/* One projected Jacobi step of the multipliers of edges and of pairs, all from what is pushed, which is not changed:
+ *     lambda' = max(0, lambda - penalty (ahead + J pushed) / (m J W J^T)),     m: the most rows that one of the row's free points has,
  * so that with a penalty of 1 the dual objective never grows: J W J^T as a whole is at most m times its diagonal. */
-pd_status pd_two_way_relax(pd_context *context, const real *inverse, const pd_two_way_rows *edges, const pd_incidence *of_edges,
-                           const pd_two_way_rows *pairs, const pd_incidence *of_pairs, double penalty, const real *x, const real *y);
+pd_status pd_two_way_relax(pd_context *context, const pd_two_way_rows *edges, const pd_incidence *of_edges, const pd_two_way_rows *pairs,
+                           const pd_incidence *of_pairs, double penalty, const real *pushed);
 
 /* One step of gradient descent, with the diagonal of a majorant of its Hessian, on |y - y_0|_M^2 / 2 + sum strength range^2 B(u) over the rows of pairs,
  * linearised by_distance, u how much of `range` below its length a pair is apart by [Wang et al. 2023, Eqs. 7, 8]; curvature and goal as of the metric.

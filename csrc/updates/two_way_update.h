@@ -163,15 +163,29 @@ PD_FUNCTION void pd_two_way_update_linearise(const pd_model *model, double limit
     rows->value[p] = constraint.value;
 }
 
-/* 1/(J W J^T) of row p. */
-PD_FUNCTION void pd_two_way_update_weigh(const real *inverse, int p, const pd_two_way_rows *rows) {
+/* Row p of pd_two_way_weigh. */
+PD_FUNCTION void pd_two_way_update_weigh(const real *inverse, const real *x, const real *begun, const real *goal, int p,
+                                         const pd_two_way_rows *rows) {
     const int *points = rows->points + 4 * (size_t)p;
-    real denominator = 0;
+    real denominator = 0, ahead = rows->value[p];
+    pd_vector slid = pd_vector_of(0, 0, 0);
     for (int j = 0; j < 4; j++) {
-        pd_vector push = pd_vector_load(rows->jacobian + 12 * (size_t)p + 3 * (size_t)j);
-        if (points[j] >= 0) denominator += pd_vector_dot(push, pd_two_way_yield(inverse, points[j], push));
+        size_t corner = 4 * (size_t)p + (size_t)j;
+        pd_vector push = pd_vector_load(rows->jacobian + 3 * corner), yield = pd_vector_of(0, 0, 0);
+        int moves = points[j] >= 0 && pd_two_way_moves(inverse, points[j]);
+        rows->movers[corner] = moves ? points[j] : -1;
+        if (moves) yield = pd_two_way_yield(inverse, points[j], push);
+        pd_vector_store(yield, rows->yield + 3 * corner);
+        if (points[j] < 0) continue;
+        pd_vector aim = pd_vector_load(goal + 3 * (size_t)points[j]);
+        denominator += pd_vector_dot(push, yield);
+        ahead += pd_vector_dot(push, pd_vector_subtract(aim, pd_vector_load(x + 3 * (size_t)points[j])));
+        if (!rows->coefficient) continue;
+        slid = pd_vector_along(slid, rows->weights[corner], pd_vector_subtract(aim, pd_vector_load(begun + 3 * (size_t)points[j])));
     }
     rows->inverse[p] = denominator > 0 ? (real)1 / denominator : (real)0;
+    rows->ahead[p] = ahead;
+    if (rows->coefficient) pd_vector_store(slid, rows->slid + 3 * (size_t)p);
 }
 
 /* ---- colours -------------------------------------------------------------------------------------------------------------------------- */
@@ -247,83 +261,80 @@ PD_FUNCTION pd_vector pd_two_way_impulse(const pd_two_way_rows *rows, const pd_i
 }
 
 PD_FUNCTION void pd_two_way_update_gather(const real *inverse, const pd_two_way_rows *edges, const pd_incidence *of_edges,
-                                          const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *goal, real *y, int i) {
-    pd_vector at = pd_vector_load(goal + 3 * (size_t)i);
-    if (pd_two_way_moves(inverse, i)) {
-        pd_vector sum = pd_vector_add(pd_two_way_impulse(edges, of_edges, i), pd_two_way_impulse(pairs, of_pairs, i));
-        at = pd_vector_add(at, pd_two_way_yield(inverse, i, sum));
-    }
-    pd_vector_store(at, y + 3 * (size_t)i);
+                                          const pd_two_way_rows *pairs, const pd_incidence *of_pairs, real *pushed, int i) {
+    pd_vector way = pd_vector_of(0, 0, 0);
+    if (pd_two_way_moves(inverse, i))
+        way = pd_two_way_yield(inverse, i, pd_vector_add(pd_two_way_impulse(edges, of_edges, i), pd_two_way_impulse(pairs, of_pairs, i)));
+    pd_vector_store(way, pushed + 3 * (size_t)i);
 }
 
+/* Moves a corner by W times the impulse. */
 PD_FUNCTION void pd_two_way_move(const real *inverse, const int *points, int j, pd_vector impulse, real *y) {
     if (points[j] < 0 || !pd_two_way_moves(inverse, points[j])) return;
     real *at = y + 3 * (size_t)points[j];
     pd_vector_store(pd_vector_add(pd_vector_load(at), pd_two_way_yield(inverse, points[j], impulse)), at);
 }
 
-/* The friction of row p after its normal part: the slip since `begun` is taken back, as far as the normal impulse lambda/delta holds it. */
-PD_FUNCTION void pd_two_way_update_rub(const real *inverse, const pd_two_way_rows *rows, const real *begun, real *y, int p) {
-    const int *points = rows->points + 4 * (size_t)p;
+/* The friction of row p after its normal part: the slip since the step began is taken back, as far as the normal impulse lambda/delta holds it. */
+PD_FUNCTION void pd_two_way_update_rub(const real *inverse, const pd_two_way_rows *rows, real *pushed, int p) {
+    const int *movers = rows->movers + 4 * (size_t)p;
     const real *weights = rows->weights + 4 * (size_t)p;
-    pd_vector slip = pd_vector_of(0, 0, 0), normal = pd_vector_load(rows->normal + 3 * (size_t)p);
+    pd_vector slip = pd_vector_load(rows->slid + 3 * (size_t)p), normal = pd_vector_load(rows->normal + 3 * (size_t)p);
     pd_vector held = pd_vector_load(rows->tangential + 3 * (size_t)p);
     if (!(rows->coefficient[p] > 0)) return;
-    for (int j = 0; j < 4; j++) {
-        if (weights[j] == 0) continue;
-        pd_vector move = pd_vector_subtract(pd_vector_load(y + 3 * (size_t)points[j]), pd_vector_load(begun + 3 * (size_t)points[j]));
-        slip = pd_vector_along(slip, weights[j], move);
-    }
+    for (int j = 0; j < 4; j++)
+        if (movers[j] >= 0) slip = pd_vector_along(slip, weights[j], pd_vector_load(pushed + 3 * (size_t)movers[j]));
     slip = pd_vector_along(slip, -pd_vector_dot(slip, normal), normal);
     pd_vector wanted = pd_vector_along(held, -rows->share[p], slip);
     real most = rows->coefficient[p] * rows->multiplier[p] / rows->length[p], size = pd_sqrt(pd_vector_dot(wanted, wanted));
     if (size > most) wanted = pd_vector_scale(most / size, wanted);
     pd_vector_store(wanted, rows->tangential + 3 * (size_t)p);
     pd_vector change = pd_vector_subtract(wanted, held);
-    for (int j = 0; j < 4; j++) pd_two_way_move(inverse, points, j, pd_vector_scale(weights[j], change), y);
+    for (int j = 0; j < 4; j++) pd_two_way_move(inverse, movers, j, pd_vector_scale(weights[j], change), pushed);
 }
 
-/* c + J (y - x) of row p. */
-PD_FUNCTION real pd_two_way_residual(const pd_two_way_rows *rows, const real *x, const real *y, int p) {
-    const int *points = rows->points + 4 * (size_t)p;
-    real residual = rows->value[p];
-    for (int j = 0; j < 4; j++) {
-        if (points[j] < 0) continue;
-        pd_vector move = pd_vector_subtract(pd_vector_load(y + 3 * (size_t)points[j]), pd_vector_load(x + 3 * (size_t)points[j]));
-        residual += pd_vector_dot(pd_vector_load(rows->jacobian + 12 * (size_t)p + 3 * j), move);
-    }
+/* c + J (goal + pushed - x) of row p. */
+PD_FUNCTION real pd_two_way_residual(const pd_two_way_rows *rows, const real *pushed, int p) {
+    const int *movers = rows->movers + 4 * (size_t)p;
+    const real *J = rows->jacobian + 12 * (size_t)p;
+    real residual = rows->ahead[p];
+    for (int j = 0; j < 4; j++)
+        if (movers[j] >= 0) residual += pd_vector_dot(pd_vector_load(J + 3 * j), pd_vector_load(pushed + 3 * (size_t)movers[j]));
     return residual;
 }
 
 /* Row p of a Jacobi step. */
-PD_FUNCTION void pd_two_way_update_relax(const real *inverse, const pd_two_way_rows *edges, const pd_incidence *of_edges,
-                                         const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const pd_two_way_rows *rows,
-                                         double penalty, const real *x, const real *y, int p) {
+PD_FUNCTION void pd_two_way_update_relax(const pd_two_way_rows *edges, const pd_incidence *of_edges, const pd_two_way_rows *pairs,
+                                         const pd_incidence *of_pairs, const pd_two_way_rows *rows, double penalty, const real *pushed,
+                                         int p) {
     int most = 1;
     if (!(rows->inverse[p] > 0)) return;
     for (int j = 0; j < 4; j++) {
-        int i = rows->points[4 * (size_t)p + (size_t)j];
-        if (!pd_two_way_moves(inverse, i)) continue;
+        int i = rows->movers[4 * (size_t)p + (size_t)j];
+        if (i < 0) continue;
         int here =
             (edges->n ? of_edges->start[i + 1] - of_edges->start[i] : 0) + (pairs->n ? of_pairs->start[i + 1] - of_pairs->start[i] : 0);
         most = here > most ? here : most;
     }
-    real after = rows->multiplier[p] - (real)penalty * pd_two_way_residual(rows, x, y, p) * rows->inverse[p] / (real)most;
+    real after = rows->multiplier[p] - (real)penalty * pd_two_way_residual(rows, pushed, p) * rows->inverse[p] / (real)most;
     rows->multiplier[p] = after > rows->least ? after : rows->least;
 }
 
 /* Row p of a sweep. */
-PD_FUNCTION void pd_two_way_update_project(const real *inverse, const pd_two_way_rows *rows, const real *x, const real *begun, real *y,
-                                           int p) {
-    const int *points = rows->points + 4 * (size_t)p;
-    const real *J = rows->jacobian + 12 * (size_t)p;
+PD_FUNCTION void pd_two_way_update_project(const real *inverse, const pd_two_way_rows *rows, real *pushed, int p) {
+    const int *movers = rows->movers + 4 * (size_t)p;
+    const real *yield = rows->yield + 12 * (size_t)p;
     if (!(rows->inverse[p] > 0)) return;
-    real before = rows->multiplier[p], after = before - pd_two_way_residual(rows, x, y, p) * rows->inverse[p];
+    real before = rows->multiplier[p], after = before - pd_two_way_residual(rows, pushed, p) * rows->inverse[p];
     after = after > rows->least ? after : rows->least;
     rows->multiplier[p] = after;
     if (after != before)
-        for (int j = 0; j < 4; j++) pd_two_way_move(inverse, points, j, pd_vector_scale(after - before, pd_vector_load(J + 3 * j)), y);
-    if (rows->coefficient) pd_two_way_update_rub(inverse, rows, begun, y, p);
+        for (int j = 0; j < 4; j++) {
+            if (movers[j] < 0) continue;
+            real *at = pushed + 3 * (size_t)movers[j];
+            pd_vector_store(pd_vector_along(pd_vector_load(at), after - before, pd_vector_load(yield + 3 * j)), at);
+        }
+    if (rows->coefficient) pd_two_way_update_rub(inverse, rows, pushed, p);
 }
 
 /* The repulsion of row p. */
