@@ -6,7 +6,7 @@ method a step. Drawn are beginnings and ends, and what the parts of all updates 
 
 Limit: 300 s
 
-python examples/papers/wang2023_figure20.py [--out FOLDER] [--quick]
+python examples/papers/wang2023_figure20.py [--out FOLDER] [--quick] [--finer N]
 """
 
 import argparse
@@ -20,9 +20,10 @@ from models import wang2023
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--out", default="out")
 parser.add_argument("--quick", action="store_true", help="coarser cloths, a few steps of at most 30 steps of an update")
+parser.add_argument("--finer", type=int, default=1, help="so many times the cells along every side, which takes longer than said above")
 options = parser.parse_args()
 os.makedirs(options.out, exist_ok=True)
-QUICK = options.quick
+QUICK, FINER = options.quick, options.finer
 # of the paper: triangles, time step, mean and most steps of an update, mean and most ms of contact a step
 PRINTED = {
     "reef knot": ("71 thousand", "1/100", 7, 23, 24, 97),
@@ -31,10 +32,10 @@ PRINTED = {
     "tube": ("51 thousand", "1/100", 19, 54, 308, 1500),
 }
 CASES = {
-    "reef knot": wang2023.reef_knot(2 if QUICK else 3, seconds=0.06 if QUICK else 0.4),
-    "needle": wang2023.needle(6 if QUICK else 14, seconds=0.1 if QUICK else 0.4),
-    "blade": wang2023.blade(4 if QUICK else 6, 2 if QUICK else 5, seconds=0.05 if QUICK else 0.3),
-    "tube": wang2023.tube(*((10, 8) if QUICK else (20, 24)), seconds=0.08 if QUICK else 0.8),
+    "reef knot": wang2023.reef_knot(FINER * (2 if QUICK else 3), seconds=0.06 if QUICK else 0.4),
+    "needle": wang2023.needle(FINER * (6 if QUICK else 14), seconds=0.1 if QUICK else 0.4),
+    "blade": wang2023.blade(FINER * (4 if QUICK else 6), 2 if QUICK else 5, seconds=0.05 if QUICK else 0.3),
+    "tube": wang2023.tube(*(FINER * n for n in ((10, 8) if QUICK else (20, 24))), seconds=0.08 if QUICK else 0.8),
 }
 MOST = 30 if QUICK else 128
 VIEWS = {"reef knot": {"elevation": 55.0}, "needle": {}, "blade": {"elevation": 20.0}, "tube": {}}
