@@ -3,6 +3,8 @@
 
 #include "cpu/context.h"
 
+#include <string.h>
+
 #ifdef _OPENMP
 #include <omp.h>
 #else
@@ -67,15 +69,19 @@ pd_status pd_block_sweep(pd_context *context, const pd_block_matrix *P, int widt
 }
 
 pd_status pd_block_sweeps(pd_context *context, const pd_block_matrix *P, int width, const real *add, const double *omegas, double gamma,
-                          int n_sweeps, int to_the_end, real *buffers[2]) {
-    (void)to_the_end;
+                          int n_sweeps, int from_to, const pd_move *move, real *buffers[2]) {
+    if (from_to & PD_SWEEPS_FROM_CONSTANT) {
+        size_t bytes = (size_t)P->n * (size_t)width * sizeof(real);
+        memcpy(buffers[0], add, bytes);
+        if (omegas[0] != 1.0 || gamma != 1.0) memset(buffers[1], 0, bytes);
+    }
     for (int k = 0; k < n_sweeps; k++) {
         real *d = buffers[0], *previous = buffers[1];
         pd_block_sweep(context, P, width, d, add, omegas[k], gamma, d, previous);
         buffers[0] = previous;
         buffers[1] = d;
     }
-    return PD_OK;
+    return pd_move_now(context, move, buffers[0]);
 }
 
 /* Rows that a thread takes at a time: the marked ones may all lie close together. */

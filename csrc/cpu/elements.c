@@ -108,9 +108,7 @@ static void gradient_block(const pd_elements *g, const pd_step_data *step, const
     }
 }
 
-pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
-                      real *gradient) {
-    // every element writes dE/dx of its own corners
+pd_status pd_corner_forces(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x) {
     for (int kind = 0; kind < model->n_kinds; kind++) {
         const pd_elements *g = &model->kinds[kind];
         int blocks = (g->n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
@@ -121,8 +119,13 @@ pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_
             gradient_block(g, step, x, b * PD_SUM_BLOCK, end, f);
         }
     }
+    return PD_OK;
+}
 
-    return pd_gather_forces(context, model, step, offset, gradient);
+pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
+                      real *gradient) {
+    pd_status status = pd_corner_forces(context, model, step, x);
+    return status ? status : pd_gather_forces(context, model, step, offset, gradient);
 }
 
 pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_step_data *step, const real *offset, real *gradient) {

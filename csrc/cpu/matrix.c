@@ -197,9 +197,11 @@ size_t pd_iterates_scratch(int n, int width) {
 }
 
 pd_status pd_jacobi_sweeps(pd_context *context, const pd_matrix *matrix, int width, const real *residual, double weight,
-                           const double *omegas, int n_sweeps, int from_to, real *buffers[2]) {
+                           const double *omegas, int n_sweeps, int from_to, pd_sweep_ends ends, real *buffers[2]) {
     int n = matrix->n, from_zero = from_to & PD_SWEEPS_FROM_ZERO;
     real w = (real)weight;
+    pd_status status = pd_gather_now(context, ends.gather);
+    if (status) return status;
     for (int k = 0; k < n_sweeps; k++) {
         real *d = buffers[0], *next = buffers[1], omega = (real)omegas[k];
         if (k == 0 && from_zero) {
@@ -222,7 +224,7 @@ pd_status pd_jacobi_sweeps(pd_context *context, const pd_matrix *matrix, int wid
         buffers[0] = next;
         buffers[1] = d;
     }
-    return PD_OK;
+    return pd_move_now(context, ends.move, buffers[0]);
 }
 
 pd_status pd_extrapolate(pd_context *context, const pd_matrix *matrix, int width, double omega, double gamma, const real *hat,

@@ -10,6 +10,7 @@
  * of 128 entries a row in registers and its list of columns in shared memory. */
 #include "loops/matrix_loops.h"
 
+#include "cuda/ends.cuh"
 #include "cuda/sweeps.cuh"
 
 #include <cooperative_groups.h>
@@ -92,13 +93,19 @@ static __device__ __forceinline__ real extrapolated(real hat, real omega, real g
 
 /* ---- one launch per sweep ---------------------------------------------------------------------------------------------------------- */
 
-/* next <- P in + add, extrapolated between d and the iterate before, `last`. PADDED: the rows of `in` are. */
-template <int W, bool PADDED>
+/* next <- P in + add, extrapolated between d and the iterate before, `last`, which counts as zero where from_zero is not 0. PADDED: the rows of
+ * `in` are; MOVES: it is the last sweep of an iteration. What of the operator no kernel writes, which is all but its values, may be read before the
+ * launch before has ended. */
+template <int W, bool PADDED, bool MOVES>
 static __global__ void block_sweep_kernel(pd_block_matrix P, int width, pd_iterate_rows in, const real *add, real omega, real gamma,
-                                          int plain, pd_iterate_rows d, pd_iterate_rows last, pd_iterate_rows next) {
+                                          int plain, int from_zero, pd_iterate_rows d, pd_iterate_rows last, pd_iterate_rows next,
+                                          pd_mover<MOVES> move) {
     real *x = shared_columns();
+    pd_let_next_begin();
     block_row row = row_of(P, (int)blockIdx.x);
-    const int shared = row.list_length <= LIST, columns = W == 3 ? 3 : width;
+    const int shared = row.list_length <= LIST, columns = W == 3 ? 3 : width, i = row.inside ? P.rows[row.slot] : 0;
+    const bool active = row.inside && row.lane < W, free = move.is_free(active, i), starts = plain || from_zero;
+    pd_wait_for_launch_before();
 #pragma unroll 1
     for (int first = 0; first < columns; first += W) {
         real sum[W];
@@ -109,43 +116,58 @@ static __global__ void block_sweep_kernel(pd_block_matrix P, int width, pd_itera
         __syncthreads();
         add_entries<W>(P, row, row.begin, first, in, shared ? x : nullptr, sum);
         real total = row_sum<W>(sum, row.lane), value = 0;
-        const int i = row.inside ? P.rows[row.slot] : 0, column = first + row.lane;
-        if (row.inside && row.lane < W)
+        const int column = first + row.lane;
+        if (active)
             value = extrapolated(total + add[(size_t)columns * (size_t)i + (size_t)column], omega, gamma, plain,
-                                 d.rows[pd_number_at(d, i, column)], plain ? (real)0 : last.rows[pd_number_at(last, i, column)]);
+                                 d.rows[pd_number_at(d, i, column)], starts ? (real)0 : last.rows[pd_number_at(last, i, column)]);
         pd_write_row<W>(next, row.inside, i, first, row.lane, value);
+        move(free, (size_t)columns * (size_t)i + (size_t)column, value);
     }
 }
 
+/* last.rows NULL: the iterate before was zero. */
 static pd_status one_sweep(pd_context *context, const pd_block_matrix *P, int width, pd_iterate_rows in, const real *add, double omega,
-                           double gamma, pd_iterate_rows d, pd_iterate_rows last, pd_iterate_rows next) {
-    auto kernel = block_sweep_kernel<1, false>;
-    if (width == 3) kernel = pd_is_padded(in) ? block_sweep_kernel<3, true> : block_sweep_kernel<3, false>;
-    PD_LAUNCH_BLOCKS(context, kernel, (unsigned)P->n_blocks, *P, width, in, add, (real)omega, (real)gamma, omega == 1.0 && gamma == 1.0, d,
-                     last, next);
+                           double gamma, pd_iterate_rows d, pd_iterate_rows last, pd_iterate_rows next, const pd_move *move) {
+    const int plain = omega == 1.0 && gamma == 1.0;
+    if (move) {
+        auto kernel = pd_is_padded(in) ? block_sweep_kernel<3, true, true> : block_sweep_kernel<3, false, true>;
+        PD_LAUNCH_OVERLAPPING(context, kernel, (unsigned)P->n_blocks, *P, width, in, add, (real)omega, (real)gamma, plain, !last.rows, d,
+                              last, next, pd_moves_of(*move));
+        return PD_OK;
+    }
+    auto kernel = block_sweep_kernel<1, false, false>;
+    if (width == 3) kernel = pd_is_padded(in) ? block_sweep_kernel<3, true, false> : block_sweep_kernel<3, false, false>;
+    PD_LAUNCH_OVERLAPPING(context, kernel, (unsigned)P->n_blocks, *P, width, in, add, (real)omega, (real)gamma, plain, !last.rows, d, last,
+                          next, pd_stays{});
     return PD_OK;
 }
 
 pd_status pd_block_sweep(pd_context *context, const pd_block_matrix *P, int width, const real *in, const real *add, double omega,
                          double gamma, const real *d, real *previous) {
-    return one_sweep(context, P, width, {(real *)in, width}, add, omega, gamma, {(real *)d, width}, {previous, width}, {previous, width});
+    return one_sweep(context, P, width, {(real *)in, width}, add, omega, gamma, {(real *)d, width}, {previous, width}, {previous, width},
+                     NULL);
 }
 
 /* ---- one launch for all ------------------------------------------------------------------------------------------------------------- */
+
+/* Iterate k, of which number 0 may be the constant term. */
+static __host__ __device__ __forceinline__ pd_iterate_rows iterate(int k, const pd_iterates &iterates, const real *add, int from_constant) {
+    return from_constant && k == 0 ? pd_iterate_rows{(real *)add, iterates.width} : iterates.at(k);
+}
 
 /* W = width. The first block of rows of a CUDA block stays in registers and shared memory; where there are more than the grid has
  * blocks, the others are read anew in every sweep. */
 template <int W>
 static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(float) ? 3 : 2)
-    block_sweeps_kernel(pd_block_matrix P, const real *add, pd_omegas omega, real gamma, const pd_iterates iterates) {
+    block_sweeps_kernel(pd_block_matrix P, const real *add, pd_omegas omega, real gamma, int from_constant, const pd_iterates iterates) {
     real *x = shared_columns();
     int *list = shared_list();
     cooperative_groups::grid_group grid = cooperative_groups::this_grid();
     block_row row = row_of(P, (int)blockIdx.x);
     const int i = row.inside ? P.rows[row.slot] : 0, active = row.inside && row.lane < W, kept = row.list_length <= LIST;
     size_t j = active ? (size_t)W * (size_t)i + (size_t)row.lane : 0;
-    real values[KEPT], constant = active ? add[j] : (real)0, own = active ? iterates.even[j] : (real)0,
-                       before = active ? iterates.odd[j] : (real)0;
+    real values[KEPT], constant = active ? add[j] : (real)0, own = active ? iterate(0, iterates, add, from_constant).rows[j] : (real)0,
+                       before = active && !from_constant ? iterates.odd[j] : (real)0;
     int local[KEPT];
 #pragma unroll
     for (int k = 0; k < KEPT; k++) { // entries past the row's end count nothing
@@ -158,7 +180,7 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
     __syncthreads();
 
     for (int s = 0; s < iterates.sweeps; s++) {
-        const pd_iterate_rows d = iterates.at(s), last = iterates.at(s - 1), next = iterates.at(s + 1);
+        const pd_iterate_rows d = iterate(s, iterates, add, from_constant), next = iterates.at(s + 1);
         const bool plain = omega.at[s] == (real)1 && gamma == (real)1, padded = W == 3 && pd_is_padded(d);
         real sum[W];
 #pragma unroll
@@ -181,6 +203,7 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
         own = value;
         __syncthreads(); // x is still read
 
+        const pd_iterate_rows last = iterate(s - 1, iterates, add, from_constant);
 #pragma unroll 1
         for (int block = (int)(blockIdx.x + gridDim.x); block < P.n_blocks; block += (int)gridDim.x) {
             block_row other = row_of(P, block);
@@ -198,7 +221,7 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
             if (other.inside && other.lane < W)
                 total = extrapolated(total + add[(size_t)W * (size_t)there + (size_t)other.lane], omega.at[s], gamma, plain,
                                      d.rows[pd_number_at(d, there, other.lane)],
-                                     plain ? (real)0 : last.rows[pd_number_at(last, there, other.lane)]);
+                                     plain || (from_constant && s == 0) ? (real)0 : last.rows[pd_number_at(last, there, other.lane)]);
             pd_write_row<W>(next, other.inside, there, 0, other.lane, total);
         }
         if (s + 1 < iterates.sweeps) grid.sync();
@@ -207,30 +230,35 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
 
 template <int W>
 static pd_status one_launch(pd_context *context, const pd_block_matrix *P, const real *add, const double *omega, real gamma, int n_sweeps,
-                            int to_the_end, unsigned blocks, real *buffers[2]) {
-    return pd_launch_sweeps(omega, n_sweeps, buffers, [=](const pd_omegas &omegas, int, int n, int ends) {
-        const pd_iterates iterates = pd_iterates_of(buffers, P->scratch, P->n, W, n, ends && to_the_end);
-        PD_LAUNCH_COOPERATIVE(context, block_sweeps_kernel<W>, blocks, PD_THREADS, *P, add, omegas, gamma, iterates);
+                            int from_to, unsigned blocks, real *buffers[2]) {
+    return pd_launch_sweeps(omega, n_sweeps, buffers, [=](const pd_omegas &omegas, int first, int n, int ends) {
+        const pd_iterates iterates = pd_iterates_of(buffers, P->scratch, P->n, W, n, ends && (from_to & PD_SWEEPS_TO_THE_END));
+        const int from_constant = first == 0 && (from_to & PD_SWEEPS_FROM_CONSTANT);
+        PD_LAUNCH_COOPERATIVE(context, block_sweeps_kernel<W>, blocks, PD_THREADS, *P, add, omegas, gamma, from_constant, iterates);
         return PD_OK;
     });
 }
 
 size_t pd_block_scratch(const pd_context *, const pd_block_matrix *P, int width) { return pd_iterates_scratch(P->n, width); }
 
-pd_status pd_block_sweeps(pd_context *context, const pd_block_matrix *P, int width, const real *add, const double *omega, double gamma,
-                          int n_sweeps, int to_the_end, real *buffers[2]) {
+pd_status pd_block_sweeps(pd_context *context, const pd_block_matrix *P, int width, const real *add, const double *omegas, double gamma,
+                          int n_sweeps, int from_to, const pd_move *move, real *buffers[2]) {
     unsigned blocks = pd_staying_blocks(context, (unsigned)P->n_blocks, width, n_sweeps, block_sweeps_kernel<3>, block_sweeps_kernel<1>);
-    if (blocks)
-        return width == 3 ? one_launch<3>(context, P, add, omega, (real)gamma, n_sweeps, to_the_end, blocks, buffers)
-                          : one_launch<1>(context, P, add, omega, (real)gamma, n_sweeps, to_the_end, blocks, buffers);
-    const pd_iterates iterates = pd_iterates_of(buffers, P->scratch, P->n, width, n_sweeps, to_the_end);
+    if (blocks) {
+        pd_status status = width == 3 ? one_launch<3>(context, P, add, omegas, (real)gamma, n_sweeps, from_to, blocks, buffers)
+                                      : one_launch<1>(context, P, add, omegas, (real)gamma, n_sweeps, from_to, blocks, buffers);
+        return status ? status : pd_move_now(context, move, buffers[0]);
+    }
+    const pd_iterates iterates = pd_iterates_of(buffers, P->scratch, P->n, width, n_sweeps, from_to & PD_SWEEPS_TO_THE_END);
+    const int from_constant = from_to & PD_SWEEPS_FROM_CONSTANT;
     for (int k = 0; k < n_sweeps; k++) {
-        const pd_iterate_rows d = iterates.at(k);
-        pd_status status = one_sweep(context, P, width, d, add, omega[k], gamma, d, iterates.at(k - 1), iterates.at(k + 1));
+        const pd_iterate_rows d = iterate(k, iterates, add, from_constant), next = iterates.at(k + 1);
+        const pd_iterate_rows last = from_constant && k == 0 ? pd_iterate_rows{NULL, width} : iterate(k - 1, iterates, add, from_constant);
+        pd_status status = one_sweep(context, P, width, d, add, omegas[k], gamma, d, last, next, k == n_sweeps - 1 ? move : NULL);
         if (status) return status;
     }
     if (n_sweeps % 2) pd_swap_buffers(buffers);
-    return PD_OK;
+    return n_sweeps > 0 ? PD_OK : pd_move_now(context, move, buffers[0]);
 }
 
 /* ---- coefficients from products --------------------------------------------------------------------------------------------------- */

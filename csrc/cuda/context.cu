@@ -47,7 +47,7 @@ pd_status pd_context_create(pd_context **out, pd_place place, pd_error *error) {
     for (int m = 0; m < PD_MARK_COUNT && code == cudaSuccess; m++) code = cudaEventCreate(&context->marks[m]);
     if (code == cudaSuccess) code = cudaMalloc((void **)&context->index, sizeof(int));
     if (code == cudaSuccess) code = cudaMalloc((void **)&context->arrived, sizeof(unsigned));
-    if (code == cudaSuccess) code = cudaMemsetAsync(context->arrived, 0, sizeof(unsigned), context->stream);
+    if (code == cudaSuccess) code = cudaMemsetAsync(context->arrived, 0, sizeof(unsigned), pd_stream_for_others(context));
     if (code == cudaSuccess) code = cudaMallocHost((void **)&context->staging, PD_STAGED_BYTES);
     if (code != cudaSuccess) {
         status = pd_cuda_failure(context, code, "making a context");
@@ -103,7 +103,7 @@ pd_status pd_context_wait(pd_context *context) {
 
 pd_status pd_mark(pd_context *context, int which) {
     cudaError_t code = pd_device_use(context);
-    if (code == cudaSuccess) code = cudaEventRecord(context->marks[which], context->stream);
+    if (code == cudaSuccess) code = cudaEventRecord(context->marks[which], pd_stream_for_others(context));
     return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "a mark");
 }
 
@@ -145,7 +145,7 @@ void pd_memory_destroy(pd_context *context, void *memory) {
 static pd_status copy(pd_context *context, void *target, const void *source, size_t bytes, cudaMemcpyKind kind, const char *what) {
     if (!bytes) return PD_OK;
     cudaError_t code = pd_device_use(context);
-    if (code == cudaSuccess) code = cudaMemcpyAsync(target, source, bytes, kind, context->stream);
+    if (code == cudaSuccess) code = cudaMemcpyAsync(target, source, bytes, kind, pd_stream_for_others(context));
     return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, what);
 }
 
@@ -199,7 +199,8 @@ pd_status pd_memory_fetch(pd_context *context, void *target, const void *source,
     if (context->n_fetches == PD_MOST_FETCHES || from + bytes > PD_STAGED_BYTES)
         return pd_fail(&context->error, PD_ERROR_VALUE, "%zu bytes are more than can be asked for before the next wait", bytes);
     cudaError_t code = pd_device_use(context);
-    if (code == cudaSuccess) code = cudaMemcpyAsync(context->staging + from, source, bytes, cudaMemcpyDeviceToHost, context->stream);
+    if (code == cudaSuccess)
+        code = cudaMemcpyAsync(context->staging + from, source, bytes, cudaMemcpyDeviceToHost, pd_stream_for_others(context));
     if (code != cudaSuccess) return pd_cuda_failure(context, code, "asking for numbers");
     context->fetches[context->n_fetches++] = {target, from, bytes};
     return PD_OK;
@@ -217,7 +218,7 @@ pd_status pd_memory_copy(pd_context *context, void *target, const void *source, 
 pd_status pd_memory_clear(pd_context *context, void *target, size_t bytes) {
     if (!bytes) return PD_OK;
     cudaError_t code = pd_device_use(context);
-    if (code == cudaSuccess) code = cudaMemsetAsync(target, 0, bytes, context->stream);
+    if (code == cudaSuccess) code = cudaMemsetAsync(target, 0, bytes, pd_stream_for_others(context));
     return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "clear");
 }
 
@@ -236,7 +237,7 @@ int pd_can_capture(const pd_context *context) {
 pd_status pd_capture_begin(pd_context *context) {
     cudaError_t code = pd_device_use(context);
     // relaxed: other threads, and other libraries in this one, may allocate meanwhile; nothing here does
-    if (code == cudaSuccess) code = cudaStreamBeginCapture(context->stream, cudaStreamCaptureModeRelaxed);
+    if (code == cudaSuccess) code = cudaStreamBeginCapture(pd_stream_for_others(context), cudaStreamCaptureModeRelaxed);
     if (code != cudaSuccess) return pd_cuda_failure(context, code, "beginning a capture");
     context->capturing = 1;
     return PD_OK;
@@ -247,7 +248,7 @@ pd_status pd_capture_end(pd_context *context, pd_graph **out) {
     pd_status status = PD_OK;
     *out = NULL;
     context->capturing = 0;
-    cudaError_t code = cudaStreamEndCapture(context->stream, &recorded);
+    cudaError_t code = cudaStreamEndCapture(pd_stream_for_others(context), &recorded);
     if (code != cudaSuccess || !recorded) return pd_cuda_failure(context, code ? code : cudaErrorStreamCaptureInvalidated, "a capture");
     pd_graph *graph = (pd_graph *)calloc(1, sizeof *graph);
     if (!graph) {
@@ -270,7 +271,7 @@ done:
 
 pd_status pd_graph_launch(pd_context *context, const pd_graph *graph) {
     cudaError_t code = pd_device_use(context);
-    if (code == cudaSuccess) code = cudaGraphLaunch(graph->executable, context->stream);
+    if (code == cudaSuccess) code = cudaGraphLaunch(graph->executable, pd_stream_for_others(context));
     context->counts.launches++;
     return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "launch of a graph");
 }

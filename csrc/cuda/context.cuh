@@ -22,6 +22,7 @@ struct pd_context {
     pd_sweeps_way sweeps;
     int multiprocessors;
     int overlaps;      /* 1: launches may begin before the one before has ended; PD_LAUNCH_OVERLAPPING */
+    int after_launch;  /* 1: the last that the stream was given is a kernel, which alone can be overlapped */
     int threads;       /* of the host, for what the host does: the triangular solves of a direct solver */
     int *index;        /* device: one integer for searches */
     unsigned *arrived; /* device: blocks that have come to the end of a launch, for pd_last_block; 0 between launches */
@@ -39,6 +40,12 @@ struct pd_context {
  * asked of the runtime. Between the begin and the end of a capture nothing else is called on the thread, and nothing is to do. */
 static inline cudaError_t pd_device_use(const pd_context *context) {
     return context->capturing ? cudaSuccess : cudaSetDevice(context->device);
+}
+
+/* The stream, for whatever is no kernel of this backend: copies, marks, graphs, libraries. What is launched behind it begins when it has ended. */
+static inline cudaStream_t pd_stream_for_others(pd_context *context) {
+    context->after_launch = 0;
+    return context->stream;
 }
 
 /* Records a failed runtime call, and takes it back from the runtime, so that the next launch is not blamed for it. PD_ERROR_MEMORY where

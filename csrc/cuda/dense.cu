@@ -25,6 +25,7 @@ static pd_status library_failure(pd_context *context, cusolverStatus_t code, con
 
 #define PD_SOLVER(context, call)                                                             \
     do {                                                                                     \
+        pd_stream_for_others(context);                                                       \
         cusolverStatus_t code_ = (call);                                                     \
         if (code_ != CUSOLVER_STATUS_SUCCESS) return library_failure(context, code_, #call); \
     } while (0)

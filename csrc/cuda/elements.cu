@@ -5,7 +5,7 @@
 
 #include "cuda/block_sum.cuh"
 #include "cuda/context.cuh"
-#include "cuda/rows.cuh"
+#include "cuda/ends.cuh"
 
 /* ---- energy: partial [blocks,2], elastic and damping ------------------------------------------------------------------- */
 
@@ -71,64 +71,75 @@ pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step
 
 /* ---- gradient ------------------------------------------------------------------------------------------------------------- */
 
-#define PD_GRADIENT_KERNEL(KIND, name, k, d, count, ...)                                                                    \
-    static __global__ void name##_gradient_kernel(pd_elements g, real inverse_h, const real *x_t, const real *x, real *f) { \
-        int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                               \
-        if (e < g.n) pd_element_update_gradient_##name(&g, inverse_h, x_t, x, e, f + (size_t)e * 3 * (k));                  \
+/* Numbers from one element to the next in shared memory: odd, so that the elements of a warp lie in different banks. */
+#define PD_STAGED(k) (3 * (k) | 1)
+
+/* The forces of a block's elements, which its threads have left in shared memory, go out in whole sectors: each by itself would write 4 bytes
+ * of 32 sectors in every store. */
+template <int k> static __device__ __forceinline__ void write_staged(const real *staged, int n, real *f) {
+    __syncthreads();
+    const int first = (int)blockIdx.x * PD_THREADS, here = n - first < PD_THREADS ? n - first : (int)PD_THREADS;
+    real *out = f + (size_t)first * 3 * k;
+    for (int j = (int)threadIdx.x; j < here * 3 * k; j += PD_THREADS) out[j] = staged[j / (3 * k) * PD_STAGED(k) + j % (3 * k)];
+}
+
+#define PD_GRADIENT_KERNEL(KIND, name, k, d, count, ...)                                                                       \
+    static __global__ void name##_gradient_kernel(pd_elements g, real inverse_h, const real *x_t, const real *x, real *f) {    \
+        __shared__ real staged[PD_THREADS * PD_STAGED(k)];                                                                     \
+        int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                  \
+        pd_let_next_begin();                                                                                                   \
+        pd_wait_for_launch_before();                                                                                           \
+        if (e < g.n) pd_element_update_gradient_##name(&g, inverse_h, x_t, x, e, staged + (size_t)threadIdx.x * PD_STAGED(k)); \
+        write_staged<k>(staged, g.n, f);                                                                                       \
     }
 PD_ELEMENT_TABLE(PD_GRADIENT_KERNEL)
 
-/* PD_LANES threads gather the corners of a vertex: on the small meshes of interactive scenes one thread each would leave most of the
- * device without work. */
-static __global__ void gather_kernel(pd_model model, int dynamic, real inverse_h2, const real *load, const real *offset, real *gradient) {
-    pd_row row = pd_row_of((int)blockIdx.x * PD_ROWS, model.n_vertices);
-    int i = row.inside ? row.i : 0, moves = row.inside && !model.fixed[i];
-    int end = moves ? model.corner_start[i + 1] : 0;
-    real sum[3] = {0, 0, 0}, m = model.masses[i];
-    for (int c = (moves ? model.corner_start[i] : 0) + row.lane; c < end; c += PD_LANES) {
-        const real *f = model.corner_forces + 3 * (size_t)model.corners[c];
-#pragma unroll
-        for (int a = 0; a < 3; a++) sum[a] += f[a];
-    }
-    pd_add_lanes<PD_LANES>(sum);
-    if (moves) {
-#pragma unroll
-        for (int a = 0; a < 3; a++)
-            sum[a] += dynamic ? m * inverse_h2 * offset[3 * (size_t)i + (size_t)a] : -m * load[3 * (size_t)i + (size_t)a];
-        if (model.subspace) pd_vertex_project(model.subspace + 9 * (size_t)i, sum);
-    }
-    if (row.inside && row.lane < 3) gradient[3 * (size_t)i + (size_t)row.lane] = pd_of_lane(sum, row.lane);
+static __global__ void gather_kernel(int n, pd_gathered gather) {
+    pd_let_next_begin();
+    const pd_row row = pd_row_of((int)blockIdx.x * PD_ROWS, n);
+    const pd_gathered::place place = gather.begin(row);
+    pd_wait_for_launch_before();
+    gather(row, place);
 }
 
-pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
-                      real *gradient) {
+pd_status pd_corner_forces(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x) {
     for (int kind = 0; kind < model->n_kinds; kind++) {
         const pd_elements g = model->kinds[kind];
         real *f = model->corner_forces + 3 * (size_t)g.first_corner;
         switch (g.kind) {
-#define PD_CASE(KIND, name, k, d, count, ...) \
-    case KIND: PD_LAUNCH(context, name##_gradient_kernel, g.n, g, (real)step->inverse_h, step->x_t, x, f); break;
+#define PD_CASE(KIND, name, k, d, count, ...)                                                                                     \
+    case KIND:                                                                                                                    \
+        PD_LAUNCH_OVERLAPPING(context, name##_gradient_kernel, pd_thread_blocks(g.n), g, (real)step->inverse_h, step->x_t, x, f); \
+        break;
             PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE
         default: break;
         }
     }
-    return pd_gather_forces(context, model, step, offset, gradient);
+    return PD_OK;
+}
+
+pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
+                      real *gradient) {
+    pd_status status = pd_corner_forces(context, model, step, x);
+    return status ? status : pd_gather_forces(context, model, step, offset, gradient);
 }
 
 pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_step_data *step, const real *offset, real *gradient) {
-    PD_LAUNCH_BLOCKS(context, gather_kernel, pd_row_blocks(model->n_vertices), *model, step->inverse_h > 0,
-                     (real)(step->inverse_h * step->inverse_h), step->load, offset, gradient);
+    PD_LAUNCH_OVERLAPPING(context, gather_kernel, pd_row_blocks(model->n_vertices), model->n_vertices,
+                          pd_gathered_of({model, step, offset, gradient}));
     return PD_OK;
 }
 
 /* ---- moves of position-based dynamics ------------------------------------------------------------------------------------ */
 
-#define PD_MOVES_KERNEL(KIND, name, k, d, count, ...)                                                                               \
-    static __global__ void name##_moves_kernel(pd_elements g, const unsigned char *fixed, const real *masses, const real *subspace, \
-                                               const real *x, real *f) {                                                            \
-        int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                       \
-        if (e < g.n) pd_element_update_moves_##name(&g, fixed, masses, subspace, x, e, f + (size_t)e * 3 * (k));                    \
+#define PD_MOVES_KERNEL(KIND, name, k, d, count, ...)                                                                                \
+    static __global__ void name##_moves_kernel(pd_elements g, const unsigned char *fixed, const real *masses, const real *subspace,  \
+                                               const real *x, real *f) {                                                             \
+        __shared__ real staged[PD_THREADS * PD_STAGED(k)];                                                                           \
+        int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                        \
+        if (e < g.n) pd_element_update_moves_##name(&g, fixed, masses, subspace, x, e, staged + (size_t)threadIdx.x * PD_STAGED(k)); \
+        write_staged<k>(staged, g.n, f);                                                                                             \
     }
 PD_PROJECTIVE_TABLE(PD_MOVES_KERNEL)
 

@@ -3,9 +3,8 @@
  * One launch per sweep: each reads the matrix and the vectors from memory, the matrix from the L2 cache where it fits.
  * One cooperative launch for all sweeps: every row has threads of its own that keep its entries, its right-hand side and its last two
  * iterates in registers, so that a sweep only gathers the neighbours' values, writes its own and waits for the grid. */
-#include "cuda/rows.cuh"
+#include "cuda/ends.cuh"
 #include "cuda/sweeps.cuh"
-#include "updates/time_step.h"
 
 #include <cooperative_groups.h>
 
@@ -20,23 +19,30 @@ static __device__ __forceinline__ real relaxed(real r, real sum, real diagonal, 
 
 /* ---- one launch per sweep ------------------------------------------------------------------------------------------------------ */
 
-template <int W>
-static __global__ void first_sweep_kernel(int n, int width, const real *diagonal, const real *r, real weight, real omega,
-                                          pd_iterate_rows next) {
+/* GATHERS: r is the sum over the corners of the row, and is written too; MOVES: there is no other sweep. Both for W = 3. */
+template <int W, bool GATHERS, bool MOVES>
+static __global__ void first_sweep_kernel(int n, int width, const real *diagonal, pd_residual<GATHERS> residual, real weight, real omega,
+                                          pd_iterate_rows next, pd_mover<MOVES> move) {
     pd_let_next_begin();
     const pd_row row = pd_row_of((int)blockIdx.x * PD_ROWS, n);
+    const auto place = residual.begin(row);
+    const bool active = row.inside && row.lane < W, free = move.is_free(active, row.i);
+    pd_wait_for_launch_before();
     const real scale = row.inside ? omega * (weight / diagonal[row.i]) : (real)0;
 #pragma unroll 1
     for (int first = 0; first < pd_width<W>(width); first += W) {
-        const bool active = row.inside && row.lane < W;
-        pd_write_row<W>(next, row.inside, row.i, first, row.lane,
-                        active ? scale * r[pd_row_begin<W>(width, row.i) + (size_t)(first + row.lane)] : (real)0);
+        const size_t j = active ? pd_row_begin<W>(width, row.i) + (size_t)(first + row.lane) : 0;
+        const real d = scale * residual(row, place, active, j);
+        pd_write_row<W>(next, row.inside, row.i, first, row.lane, active ? d : (real)0);
+        if (GATHERS && MOVES) __syncwarp(); // the row's offset has been read
+        move(free, j, d);
     }
 }
 
 static __global__ void first_coupled_sweep_kernel(int n, const real *inverses, const real *r, real weight, pd_iterate_rows next) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     pd_let_next_begin();
+    pd_wait_for_launch_before();
     if (i >= n) return;
     real move[3];
     for (size_t c = 0; c < 3; c++) move[c] = weight * r[3 * (size_t)i + c];
@@ -45,29 +51,30 @@ static __global__ void first_coupled_sweep_kernel(int n, const real *inverses, c
         next.rows[pd_number_at(next, i, c)] = c == 0 ? move[0] : c == 1 ? move[1] : c == 2 ? move[2] : (real)0;
 }
 
-/* PADDED: the rows of d are, which keep four registers each on their way: for six blocks ptxas spills three. from_zero != 0: `last` counts as zero, whatever it holds. Matrix and right-hand side are there before the sweep before
- * has ended; not `last`, the iterate before d, which the one before that may still write. */
-template <int W, bool PADDED>
-static __global__ void __launch_bounds__(PD_THREADS, W < 3                         ? 4
-                                                     : PADDED && PD_ROW_BLOCKS > 5 ? 5
-                                                                                   : PD_ROW_BLOCKS)
+/* Blocks that a multiprocessor should hold: of rows that are filled up each neighbour keeps four registers on its way, and for six blocks ptxas
+ * spills three. */
+template <int W, bool PADDED> constexpr int SWEEP_BLOCKS = W == 1 ? 4 : PADDED && sizeof(real) == sizeof(float) ? 5 : PD_ROW_BLOCKS;
+
+/* PADDED: the rows of d are; MOVES: it is the last sweep of an iteration. from_zero != 0: `last` counts as zero, whatever it holds. The entries,
+ * which no kernel writes, are read before the launch before has ended, whichever it is. */
+template <int W, bool PADDED, bool MOVES>
+static __global__ void __launch_bounds__(PD_THREADS, (SWEEP_BLOCKS<W, PADDED>))
     sweep_kernel(pd_matrix A, int width, const real *r, real weight, real omega, int from_zero, pd_iterate_rows d, pd_iterate_rows last,
-                 pd_iterate_rows next) {
+                 pd_iterate_rows next, pd_mover<MOVES> move) {
     pd_let_next_begin();
     d.stride = PADDED ? (int)PD_PADDED : pd_width<W>(width); // a constant for three columns
     const pd_row row = pd_row_of((int)blockIdx.x * PD_ROWS, A.n);
     pd_entries<real> entries = pd_entries_of<real>(A, row);
     if (entries.at < entries.end) pd_read_entries(A, entries);
+    const bool free = move.is_free(row.inside && row.lane < W, row.i);
+    pd_wait_for_launch_before();
     const real diagonal = row.inside ? A.diagonal[row.i] : (real)1;
-    bool waits = true;
 #pragma unroll 1
     for (int first = 0; first < pd_width<W>(width); first += W) {
         const bool active = row.inside && row.lane < W;
         const int column = first + row.lane;
-        // what the row itself has is on its way while its entries are
+        // what the row itself has is on its way with what its entries name
         real right = active ? r[pd_row_begin<W>(width, row.i) + (size_t)column] : (real)0;
-        if (waits) pd_wait_for_launch_before();
-        waits = false;
         real own = active ? d.rows[pd_number_at(d, row.i, column)] : (real)0;
         real before = !active || omega == (real)1 || from_zero ? (real)0 : last.rows[pd_number_at(last, row.i, column)];
         real sum = pd_off_diagonal_from<W, PADDED, true, real>(A, row, entries, width, first, d.rows), value;
@@ -77,30 +84,55 @@ static __global__ void __launch_bounds__(PD_THREADS, W < 3                      
         } else
             value = relaxed(right, sum, diagonal, weight, omega, own, before);
         pd_write_row<W>(next, row.inside, row.i, first, row.lane, value);
+        move(free, pd_row_begin<W>(width, row.i) + (size_t)column, value);
     }
 }
 
+/* The sweep that begins from zero, with the gather and, where it is the only one, the move. */
+template <int W, bool GATHERS, bool MOVES>
+static pd_status first_sweep(pd_context *context, const pd_matrix *matrix, int width, pd_residual<GATHERS> residual, real scale, real omega,
+                             pd_iterate_rows next, pd_mover<MOVES> move) {
+    PD_LAUNCH_OVERLAPPING(context, (first_sweep_kernel<W, GATHERS, MOVES>), pd_row_blocks(matrix->n), matrix->n, width, matrix->diagonal,
+                          residual, scale, omega, next, move);
+    return PD_OK;
+}
+
+/* Whether a sweep writes the last iterate and can move by it: from rows that are filled up, as those before the last are. */
+static bool moves_within(const pd_sweep_ends &ends, int k, int n_sweeps, pd_iterate_rows d) {
+    return ends.move && k == n_sweeps - 1 && pd_is_padded(d);
+}
+
 static pd_status launches(pd_context *context, const pd_matrix *matrix, int width, const real *r, real weight, const double *omega,
-                          int n_sweeps, int from_zero, const pd_iterates &iterates) {
+                          int n_sweeps, int from_zero, pd_sweep_ends ends, const pd_iterates &iterates) {
     const unsigned blocks = pd_row_blocks(matrix->n);
-    for (int k = 0; k < n_sweeps; k++) {
+    const bool gathers = ends.gather && from_zero && !matrix->coupling;
+    bool moved = false;
+    pd_status status = gathers ? PD_OK : pd_gather_now(context, ends.gather);
+    for (int k = 0; k < n_sweeps && !status; k++) {
         const pd_iterate_rows d = iterates.at(k), last = iterates.at(k - 1), next = iterates.at(k + 1);
         if (k == 0 && from_zero && matrix->coupling)
-            PD_LAUNCH(context, first_coupled_sweep_kernel, matrix->n, matrix->n, matrix->inverses, r, (real)omega[0] * weight, next);
-        else if (k == 0 && from_zero)
-            PD_LAUNCH_BY_WIDTH(context, first_sweep_kernel, width, blocks, matrix->n, width, matrix->diagonal, r, weight, (real)omega[0],
-                               next);
-        else {
-            auto kernel = sweep_kernel<1, false>;
-            if (width == 3) kernel = pd_is_padded(d) ? sweep_kernel<3, true> : sweep_kernel<3, false>;
-            const int forgets = from_zero && k == 1;
-            if (k == 0)
-                PD_LAUNCH_BLOCKS(context, kernel, blocks, *matrix, width, r, weight, (real)omega[k], forgets, d, last, next);
-            else
-                PD_LAUNCH_OVERLAPPING(context, kernel, blocks, *matrix, width, r, weight, (real)omega[k], forgets, d, last, next);
+            PD_LAUNCH_OVERLAPPING(context, first_coupled_sweep_kernel, pd_thread_blocks(matrix->n), matrix->n, matrix->inverses, r,
+                                  (real)omega[0] * weight, next);
+        else if (k == 0 && gathers) {
+            const pd_gathered gathered = pd_gathered_of(*ends.gather);
+            moved = ends.move && n_sweeps == 1;
+            status = moved ? first_sweep<3, true, true>(context, matrix, 3, gathered, weight, (real)omega[0], next, pd_moves_of(*ends.move))
+                           : first_sweep<3, true, false>(context, matrix, 3, gathered, weight, (real)omega[0], next, {});
+        } else if (k == 0 && from_zero)
+            status = width == 3 ? first_sweep<3, false, false>(context, matrix, 3, {r}, weight, (real)omega[0], next, {})
+                                : first_sweep<1, false, false>(context, matrix, width, {r}, weight, (real)omega[0], next, {});
+        else if (moves_within(ends, k, n_sweeps, d)) {
+            moved = true;
+            PD_LAUNCH_OVERLAPPING(context, (sweep_kernel<3, true, true>), blocks, *matrix, width, r, weight, (real)omega[k],
+                                  from_zero && k == 1, d, last, next, pd_moves_of(*ends.move));
+        } else {
+            auto kernel = sweep_kernel<1, false, false>;
+            if (width == 3) kernel = pd_is_padded(d) ? sweep_kernel<3, true, false> : sweep_kernel<3, false, false>;
+            PD_LAUNCH_OVERLAPPING(context, kernel, blocks, *matrix, width, r, weight, (real)omega[k], from_zero && k == 1, d, last, next,
+                                  pd_stays{});
         }
     }
-    return PD_OK;
+    return status || moved ? status : pd_move_now(context, ends.move, iterates.at(n_sweeps).rows);
 }
 
 /* ---- one launch for all ----------------------------------------------------------------------------------------------------------- */
@@ -209,12 +241,16 @@ static pd_status one_launch(pd_context *context, const pd_matrix *matrix, const 
 size_t pd_iterates_scratch(int n, int width) { return width == 3 ? 2 * (size_t)n * sizeof(pd_padded_row) : 0; }
 
 pd_status pd_jacobi_sweeps(pd_context *context, const pd_matrix *matrix, int width, const real *residual, double weight,
-                           const double *omega, int n_sweeps, int from_to, real *buffers[2]) {
+                           const double *omega, int n_sweeps, int from_to, pd_sweep_ends ends, real *buffers[2]) {
     unsigned blocks = pd_staying_blocks(context, pd_row_blocks(matrix->n), width, n_sweeps, jacobi_kernel<3>, jacobi_kernel<1>);
-    if (blocks && !matrix->coupling) // no registers are left for blocks
-        return width == 3 ? one_launch<3>(context, matrix, residual, (real)weight, omega, n_sweeps, from_to, blocks, buffers)
-                          : one_launch<1>(context, matrix, residual, (real)weight, omega, n_sweeps, from_to, blocks, buffers);
-    pd_status status = launches(context, matrix, width, residual, (real)weight, omega, n_sweeps, from_to & PD_SWEEPS_FROM_ZERO,
+    if (blocks && !matrix->coupling) { // no registers are left for blocks, nor for what comes before and after
+        pd_status status = pd_gather_now(context, ends.gather);
+        if (status) return status;
+        status = width == 3 ? one_launch<3>(context, matrix, residual, (real)weight, omega, n_sweeps, from_to, blocks, buffers)
+                            : one_launch<1>(context, matrix, residual, (real)weight, omega, n_sweeps, from_to, blocks, buffers);
+        return status ? status : pd_move_now(context, ends.move, buffers[0]);
+    }
+    pd_status status = launches(context, matrix, width, residual, (real)weight, omega, n_sweeps, from_to & PD_SWEEPS_FROM_ZERO, ends,
                                 pd_iterates_of(buffers, matrix->iterates, matrix->n, width, n_sweeps, from_to & PD_SWEEPS_TO_THE_END));
     if (n_sweeps % 2) pd_swap_buffers(buffers);
     return status;

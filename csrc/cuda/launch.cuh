@@ -16,13 +16,15 @@ enum { PD_THREADS = 256 };
 static inline unsigned pd_thread_blocks(long long items) { return (unsigned)((items + PD_THREADS - 1) / PD_THREADS); }
 
 /* Programmatic dependent launch, from compute capability 9.0 on: a launch that overlaps begins when all blocks of the one before it on the
- * stream have said pd_let_next_begin, or are through. Until pd_wait_for_launch_before it may read what no kernel writes that can still be running:
- * what a row of overlapping launches writes is read and written behind the wait, by all threads, so that the end of one launch is the end of
- * all before it. Whatever was written before the first of the row, which is an ordinary launch, is there from the beginning. Elsewhere, and for the
- * ordinary launch that follows, launches come one after the other as ever.
+ * stream have said pd_let_next_begin, or are through. Until pd_wait_for_launch_before it may read what no kernel writes that can still be
+ * running; everything else is read and written behind the wait, by all threads, so that the end of one launch is the end of all before it.
+ * Kernels of which the first is an ordinary launch, such as the colours of a sweep, may read before the wait what none of them writes. One
+ * that overlaps whatever comes before it, such as a sweep of Jacobi, may read only what no kernel ever writes: the entries of a matrix, the
+ * corners of a vertex. Where the device cannot, behind a copy or a graph, and for the ordinary launch that follows, launches come one after
+ * the other as ever.
  *
- * The wait is volatile and touches memory, so that no read is moved across it by the compiler; benchmarks/gpu_kernel_instructions.py counts the reads
- * that stand before it in the machine code. */
+ * The wait is volatile and touches memory, so that no read is moved across it by the compiler; benchmarks/gpu_kernel_instructions.py counts the
+ * reads that stand before it in the machine code. */
 static __device__ __forceinline__ void pd_let_next_begin() {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     cudaTriggerProgrammaticLaunchCompletion();
@@ -63,6 +65,7 @@ static inline cudaError_t pd_launch(cudaStream_t stream, pd_launch_way way, unsi
             cudaError_t code_ = pd_device_use(context);                                                                \
             if (code_ == cudaSuccess) code_ = pd_launch((context)->stream, way, blocks, threads, kernel, __VA_ARGS__); \
             if (code_ != cudaSuccess) return pd_cuda_failure(context, code_, #kernel);                                 \
+            (context)->after_launch = 1;                                                                               \
         }                                                                                                              \
     } while (0)
 
@@ -76,7 +79,8 @@ static inline cudaError_t pd_launch(cudaStream_t stream, pd_launch_way way, unsi
 #define PD_LAUNCH_COOPERATIVE(context, kernel, blocks, threads, ...) \
     PD_LAUNCH_CHECKED(context, PD_LAUNCH_AT_ONCE, kernel, blocks, threads, __VA_ARGS__)
 /* May begin before the launch before it has ended, where the device can; see pd_wait_for_launch_before. */
-#define PD_LAUNCH_OVERLAPPING(context, kernel, blocks, ...) \
-    PD_LAUNCH_CHECKED(context, (context)->overlaps ? PD_LAUNCH_EARLY : PD_LAUNCH_ORDINARY, kernel, blocks, PD_THREADS, __VA_ARGS__)
+#define PD_LAUNCH_OVERLAPPING(context, kernel, blocks, ...)                                                                           \
+    PD_LAUNCH_CHECKED(context, (context)->overlaps && (context)->after_launch ? PD_LAUNCH_EARLY : PD_LAUNCH_ORDINARY, kernel, blocks, \
+                      PD_THREADS, __VA_ARGS__)
 
 #endif

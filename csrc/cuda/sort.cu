@@ -36,7 +36,7 @@ static pd_status sort_either(pd_context *context, size_t n, int first_bit, int l
     *sorted = keys;
     if (n == 0 || first_bit >= last_bit) return PD_OK;
     cudaError_t code = pd_device_use(context);
-    if (code == cudaSuccess) code = sort_keys(work->memory, bytes, buffer, n, first_bit, last_bit, context->stream);
+    if (code == cudaSuccess) code = sort_keys(work->memory, bytes, buffer, n, first_bit, last_bit, pd_stream_for_others(context));
     if (code != cudaSuccess) return pd_cuda_failure(context, code, "a sort");
     *sorted = buffer.Current();
     return PD_OK;
@@ -74,6 +74,6 @@ pd_status pd_sort_pairs(pd_context *context, size_t n, pd_pair_buffer *buffer, u
 pd_status pd_scan(pd_context *context, int n, const pd_work *work, int *starts) {
     size_t bytes = work->bytes;
     cudaError_t code = pd_device_use(context);
-    if (code == cudaSuccess) code = scan(work->memory, bytes, starts, n + 1, context->stream);
+    if (code == cudaSuccess) code = scan(work->memory, bytes, starts, n + 1, pd_stream_for_others(context));
     return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "a scan");
 }

@@ -3,7 +3,7 @@
 #include "updates/time_step.h"
 
 #include "cuda/block_sum.cuh"
-#include "cuda/context.cuh"
+#include "cuda/ends.cuh"
 
 /* One block per sum. */
 static __global__ void add_partial_sums_kernel(const double *partial, unsigned blocks, unsigned count, double *out) {
@@ -73,7 +73,7 @@ pd_status pd_find_not_finite(pd_context *context, const pd_model *model, const r
     // a fill of bytes needs no host memory, so only the download waits
     const int none = 0x7f7f7f7f;
     *index = -1;
-    cudaError_t code = cudaMemsetAsync(context->index, 0x7f, sizeof(int), context->stream);
+    cudaError_t code = cudaMemsetAsync(context->index, 0x7f, sizeof(int), pd_stream_for_others(context));
     if (code != cudaSuccess) return pd_cuda_failure(context, code, "clear");
     PD_LAUNCH(context, find_not_finite_kernel, model->n_vertices, model->n_vertices, x, context->index);
     pd_status status = pd_memory_download(context, index, context->index, sizeof *index);
@@ -130,17 +130,6 @@ pd_status pd_offset(pd_context *context, const pd_model *model, double h, const 
     return PD_OK;
 }
 
-/* The move of one coordinate: one formula, so that looking at a step changes no bit of it. The last step is not read where it does not
- * count. */
-static __device__ __forceinline__ real next_step(real a, real direction, real b, const real *step) {
-    return b != 0 ? a * direction + b * *step : a * direction;
-}
-
-/* And where it puts coordinate j, whose offset is then `away`; x_t NULL: see pd_advance. */
-static __device__ __forceinline__ real next_position(const real *x_t, const real *drift, size_t j, real away, const real *x, real s) {
-    return x_t ? pd_vertex_position(x_t[j], drift[j], away) : x[j] + s;
-}
-
 /* partial [blocks,2]: sum |step|^2, coordinates that changed */
 static __global__ void advance_kernel(int n, const unsigned char *fixed, const real *x_t, const real *drift, real a, const real *direction,
                                       real b, real *step, real *x, real *offset, double *partial) {
@@ -149,7 +138,7 @@ static __global__ void advance_kernel(int n, const unsigned char *fixed, const r
     for (int i = begin + (int)threadIdx.x; i < end; i += PD_THREADS) {
         if (fixed[i]) continue;
         for (size_t j = 3 * (size_t)i; j < 3 * (size_t)i + 3; j++) {
-            real s = next_step(a, direction[j], b, step + j), away = offset[j] + s, moved = next_position(x_t, drift, j, away, x, s);
+            real s = pd_next_step(a, direction[j], b, step + j), away = offset[j] + s, moved = pd_next_position(x_t, drift, j, away, x, s);
             step[j] = s;
             square += (double)s * (double)s;
             changed += moved != x[j];
@@ -163,14 +152,12 @@ static __global__ void advance_kernel(int n, const unsigned char *fixed, const r
 }
 
 /* The same without the report, one thread per coordinate: neighbouring threads read neighbouring numbers. */
-static __global__ void move_kernel(size_t count, const unsigned char *fixed, const real *x_t, const real *drift, real a,
-                                   const real *direction, real b, real *step, real *x, real *offset) {
-    size_t j = (size_t)blockIdx.x * PD_THREADS + threadIdx.x;
-    if (j >= count || fixed[j / 3]) return;
-    real s = next_step(a, direction[j], b, step + j), away = offset[j] + s;
-    step[j] = s;
-    x[j] = next_position(x_t, drift, j, away, x, s);
-    offset[j] = away;
+static __global__ void move_kernel(size_t count, const real *direction, pd_moves move) {
+    const size_t j = (size_t)blockIdx.x * PD_THREADS + threadIdx.x;
+    pd_let_next_begin();
+    const bool free = move.is_free(j < count, (int)(j / 3));
+    pd_wait_for_launch_before();
+    move(free, j, free ? direction[j] : (real)0);
 }
 
 pd_status pd_advance(pd_context *context, const pd_model *model, const pd_step_data *data, double alpha, const real *direction, double beta,
@@ -179,8 +166,8 @@ pd_status pd_advance(pd_context *context, const pd_model *model, const pd_step_d
     const real *x_t = data ? data->x_t : nullptr, *drift = data ? data->drift : nullptr;
     if (!report) {
         size_t count = 3 * (size_t)model->n_vertices;
-        PD_LAUNCH(context, move_kernel, (long long)count, count, model->fixed, x_t, drift, (real)alpha, direction, (real)beta, step, x,
-                  offset);
+        PD_LAUNCH_OVERLAPPING(context, move_kernel, pd_thread_blocks((long long)count), count, direction,
+                              pd_moves_of({model, data, alpha, beta, step, x, offset}));
         return PD_OK;
     }
     PD_LAUNCH_BLOCKS(context, advance_kernel, blocks, model->n_vertices, model->fixed, x_t, drift, (real)alpha, direction, (real)beta, step,

@@ -107,14 +107,22 @@ static pd_status run_loops(pd_simulation *self, int n, pd_readback readback, dou
     pd_status status = PD_OK;
     for (int j = 0; j < n; j++) {
         pd_readback report = j == n - 1 ? readback : PD_READBACK_NONE;
-        double weights[2], start = pd_seconds(), middle;
+        double weights[2] = {0.0, 0.0}, start = pd_seconds(), middle;
         if (j) iterate->number++;
         iterate->stalled = 0;
+        // a move that nobody wants a report of may be made where the direction is found
+        const int within = self->method->moves && !report && !problem->contact && !problem->rigid && !problem->projective;
+        if (within) next_weights(&self->settings.chebyshev, iterate->number - iterate->restarted, omega, weights);
+        const pd_move move = {problem->model, &problem->step, weights[0], weights[1], iterate->step, iterate->x, iterate->offset};
+        iterate->move = within ? &move : NULL;
         status = self->method->direction(self->method_memory, problem, iterate);
+        const int moved = within && !iterate->move;
+        iterate->move = NULL;
         middle = pd_seconds();
         seconds[0] += middle - start;
         if (status || iterate->stalled) return status;
-        next_weights(&self->settings.chebyshev, iterate->number - iterate->restarted, omega, weights);
+        if (moved) continue;
+        if (!within) next_weights(&self->settings.chebyshev, iterate->number - iterate->restarted, omega, weights);
         if (problem->rigid) PD_TRY(pd_rigid_spread(problem, iterate->x, 1.0, iterate->direction));
         if (problem->projective && self->settings.chebyshev.enabled) // what touches is not extrapolated there either
             PD_TRY(pd_advance_touching(problem->context, problem->model, weights[0], iterate->direction, weights[1],

@@ -8,18 +8,19 @@
 
 /* What an iteration moves. Vectors B [n,3], in the same memory as long as the simulation lives. */
 typedef struct pd_iterate {
-    real *x, *offset; /* where the iteration starts, and x - y */
-    real *direction;  /* what the frame subtracts */
-    real *gradient;   /* dG/dx at x, by methods that fill it; the others may use it as scratch */
-    real *step;       /* the move of the iteration before; the frame extrapolates by it */
-    double limit;     /* the part of its direction that a method has found to touch nothing, and kept to; 0: it has not looked */
-    double part;      /* of its direction, which a line search has gone */
-    int beyond;       /* a method that keeps_reach has let something go farther than its reach, and all of the way is to be looked at */
-    int number;       /* of the iteration in the step being solved, from 0 */
-    int drives;       /* times that what is driven has moved in the step: G was another before, and there is no way back */
-    int detections;   /* times that the pairs of a penalty were found anew: G was another before, and can be asked for where all were */
-    int restarted;    /* the one at which the Chebyshev weights began; a method that goes back to an earlier state sets it */
-    int stalled;      /* 0 when a direction is asked for; a method sets it where no direction lowers the potential */
+    real *x, *offset;    /* where the iteration starts, and x - y */
+    real *direction;     /* what the frame subtracts */
+    real *gradient;      /* dG/dx at x, by methods that fill it; the others may use it as scratch */
+    real *step;          /* the move of the iteration before; the frame extrapolates by it */
+    double limit;        /* the part of its direction that a method has found to touch nothing, and kept to; 0: it has not looked */
+    double part;         /* of its direction, which a line search has gone */
+    int beyond;          /* a method that keeps_reach has let something go farther than its reach, and all of the way is to be looked at */
+    int number;          /* of the iteration in the step being solved, from 0 */
+    int drives;          /* times that what is driven has moved in the step: G was another before, and there is no way back */
+    int detections;      /* times that the pairs of a penalty were found anew: G was another before, and can be asked for where all were */
+    int restarted;       /* the one at which the Chebyshev weights began; a method that goes back to an earlier state sets it */
+    const pd_move *move; /* what follows the direction; NULL: the frame does, as where a method that `moves` has made it */
+    int stalled;         /* 0 when a direction is asked for; a method sets it where no direction lowers the potential */
 } pd_iterate;
 
 /* What of a scene not every method can treat: a simulation is refused where its method does not name it in `takes`. */
@@ -62,6 +63,7 @@ typedef struct pd_method {
     int minimises_potential; /* 0: it does not minimise G, and a G that ends higher than it began is no divergence */
     int ignores_material;    /* bodies are not as stiff as their material says: its energy bounds no motion */
     int keeps_reach;         /* direction keeps each vertex within its reach, and has asked for it (contact/contact.h) at the x it left */
+    int moves;               /* direction may make the move that follows it, iterate->move; `restarted` never changes then */
     int fills_gradient;      /* direction leaves dG/dx of the x it started from in iterate->gradient */
 } pd_method;
 

@@ -66,10 +66,23 @@ static pd_status refresh(void *self, const pd_problem *problem) {
     return pd_linear_prepare(((memory *)self)->step.linear);
 }
 
+/* Whether an iteration is the local step, one linear solve and the move, with nothing in between. */
+static int is_plain(const memory *self, const pd_problem *problem) {
+    return !problem->contact && !problem->projective && !problem->proxies && !problem->rigid && !self->schur;
+}
+
 static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
     memory *memory = self;
     pd_global_step *step = &memory->step;
     pd_status status = PD_OK;
+
+    if (is_plain(memory, problem)) {
+        const pd_gather gather = {problem->model, &problem->step, iterate->offset, iterate->gradient};
+        PD_TRY(pd_corner_forces(problem->context, problem->model, &problem->step, iterate->x));
+        PD_TRY(pd_linear_solve_between(step->linear, &gather, iterate->move, iterate->direction));
+        iterate->move = NULL;
+        return PD_OK;
+    }
 
     // local step and right-hand side
     PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient));
@@ -105,5 +118,6 @@ const pd_method pd_projective_dynamics_method = {.name = "ProjectiveDynamics",
                                                  .set_targets = set_targets,
                                                  .linear = linear_of,
                                                  .takes = PD_TAKES_PROJECTIVE | PD_TAKES_PROXIES,
+                                                 .moves = 1,
                                                  .minimises_potential = 1,
                                                  .fills_gradient = 1};

@@ -267,19 +267,36 @@ done:
 }
 
 /* out = what `order` Jacobi sweeps make of zero. An odd number of exchanges ends in the second buffer. */
-static pd_status constant_term(pd_linear *self, real *out) {
+static pd_status constant_term(pd_linear *self, const pd_move *move, real *out) {
     const pd_a_jacobi *method = self->memory;
     int odd = method->order % 2;
     real *buffers[2] = {odd ? self->spare : out, odd ? out : self->spare};
     return pd_jacobi_sweeps(self->context, &self->matrix, self->width, self->residual, self->settings.weight, method->omegas, method->order,
-                            PD_SWEEPS_FROM_ZERO | PD_SWEEPS_TO_THE_END, buffers);
+                            PD_SWEEPS_FROM_ZERO | PD_SWEEPS_TO_THE_END, (pd_sweep_ends){self->ends.gather, move}, buffers);
+}
+
+/* The first iterate in `previous` and the zero before it in `current`, where an extrapolation or whoever looks wants them. */
+static pd_status begin(pd_linear *self, int plain, double omega, double gamma) {
+    const real *constant = ((pd_a_jacobi *)self->memory)->constant;
+    pd_context *context = self->context;
+    pd_status status = PD_OK;
+    if (!plain) PD_TRY(pd_memory_clear(context, self->previous, pd_linear_bytes(self)));
+    if (self->start) goto done;
+    if (!plain || self->settings.chebyshev.enabled) PD_TRY(pd_memory_clear(context, self->current, pd_linear_bytes(self)));
+    if (!plain)
+        status = pd_extrapolate(context, &self->matrix, self->width, omega, gamma, constant, self->current, self->previous);
+    else
+        status = pd_memory_copy(context, self->previous, constant, pd_linear_bytes(self));
+done:
+    return status;
 }
 
 static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, double gamma) {
     pd_a_jacobi *method = self->memory;
     pd_context *context = self->context;
     pd_status status = PD_OK;
-    int j = k;
+    int j = k, from = 0, ends = k + n == self->settings.iterations;
+    const pd_move *move = ends ? self->ends.move : NULL;
     if (method->suppressed) {
         if (k == 0) {
             PD_TRY(pd_memory_clear(context, self->current, pd_linear_bytes(self)));
@@ -297,33 +314,37 @@ static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, do
     if (k == 0) {
         // the constant term is also what the first iteration makes of zero
         int plain = omegas[0] == 1.0 && gamma == 1.0, alone = plain && !self->start && self->settings.iterations == 1;
-        PD_TRY(constant_term(self, alone ? self->previous : method->constant));
-        if (!plain) PD_TRY(pd_memory_clear(context, self->previous, pd_linear_bytes(self)));
+        PD_TRY(constant_term(self, alone ? move : NULL, alone ? self->previous : method->constant));
+        if (alone) {
+            pd_linear_exchange(self);
+            return PD_OK;
+        }
+        if (plain && !self->start && n > 2 - ends)
+            from = PD_SWEEPS_FROM_CONSTANT;
+        else if (!plain || !self->start)
+            PD_TRY(begin(self, plain, omegas[0], gamma));
         if (!self->start) {
-            if (!plain || self->settings.chebyshev.enabled) PD_TRY(pd_memory_clear(context, self->current, pd_linear_bytes(self)));
-            if (!plain)
-                PD_TRY(
-                    pd_extrapolate(context, &self->matrix, self->width, omegas[0], gamma, method->constant, self->current, self->previous));
-            else if (!alone)
-                PD_TRY(pd_memory_copy(context, self->previous, method->constant, pd_linear_bytes(self)));
             pd_linear_exchange(self);
             j++;
         }
     }
     real *buffers[2] = {self->current, self->previous};
     status = pd_block_sweeps(context, &method->P, self->width, method->constant, omegas + (j - k), gamma, k + n - j,
-                             k + n == self->settings.iterations, buffers);
+                             from | (ends ? PD_SWEEPS_TO_THE_END : 0), move, buffers);
     self->current = buffers[0];
     self->previous = buffers[1];
 done:
     return status;
 }
 
+static int folds(const pd_linear *self) { return !((pd_a_jacobi *)self->memory)->suppressed; }
+
 const pd_linear_method pd_a_jacobi_method = {.name = "AJacobi",
                                              .destroy = destroy,
                                              .prepare = prepare,
                                              .refresh = refresh,
                                              .iterate = iterate,
+                                             .folds = folds,
                                              .step_rho = step_rho,
                                              .cost = cost,
                                              .exchanges = 1,

@@ -21,7 +21,7 @@ static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, do
         int begins = k + j == 0 ? PD_SWEEPS_FROM_ZERO : 0, ends = k + j + at_once == self->settings.iterations ? PD_SWEEPS_TO_THE_END : 0;
         if (!status)
             status = pd_jacobi_sweeps(self->context, &self->matrix, self->width, self->residual, weight, omegas + j, at_once, begins | ends,
-                                      buffers);
+                                      (pd_sweep_ends){begins ? self->ends.gather : NULL, ends ? self->ends.move : NULL}, buffers);
         if (!status && self->projectors) status = pd_project(self->context, self->A.n, self->projectors, buffers[0]);
     }
     self->current = buffers[0];
@@ -32,5 +32,7 @@ static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, do
     return status;
 }
 
+static int folds(const pd_linear *self) { return !self->projectors; } // what is held is projected after every sweep
+
 const pd_linear_method pd_jacobi_method = {
-    .name = "Jacobi", .prepare = prepare, .iterate = iterate, .exchanges = 1, .weighted = 1, .coupled = 1};
+    .name = "Jacobi", .prepare = prepare, .iterate = iterate, .folds = folds, .exchanges = 1, .weighted = 1, .coupled = 1};

@@ -38,6 +38,7 @@ struct pd_linear {
     const real *residual, *start;
     real *current, *previous, *spare; /* the iterate, the one before, a third; they change places */
     real *buffers[2];                 /* memory of two of them; the third is the caller's `direction` */
+    pd_sweep_ends ends;               /* what a method that folds does with the first and the last of its sweeps */
     double *scalars;                  /* B [6 width + 2]; the last two are those of a check of the residual */
 
     void *memory; /* of the method; NULL before it is prepared */
@@ -55,6 +56,8 @@ typedef struct pd_linear_method {
     pd_status (*add_entries)(pd_linear *self);
     /* Iterations k .. k+n-1 (n <= PD_LINEAR_CHUNK) with their omegas; for k = 0 the iterate is zero whatever `current` holds. */
     pd_status (*iterate)(pd_linear *self, int k, int n, const double *omegas, double gamma);
+    /* Whether the first and the last sweep of an unlooked-at solve take self->ends with them; NULL: they do not. */
+    int (*folds)(const pd_linear *self);
     /* Spectral radius of one step of it from that of one weighted Jacobi step; NULL: the same. */
     double (*step_rho)(const pd_linear_settings *settings, double rho);
     /* Norm of the residual as the method carries it along, where that costs less than a check; NULL: it has none. */

@@ -256,6 +256,22 @@ done:
     return status;
 }
 
+pd_status pd_linear_solve_between(pd_linear *self, const pd_gather *gather, const pd_move *move, real *direction) {
+    pd_linear_result result;
+    pd_status status = PD_OK;
+    PD_TRY(pd_linear_prepare(self));
+    int folds = self->method->folds && self->method->folds(self) && !(self->settings.tolerance > 0);
+    if (folds)
+        self->ends = (pd_sweep_ends){gather, move};
+    else
+        PD_TRY(pd_gather_now(self->context, gather));
+    status = pd_linear_solve(self, gather->gradient, direction, NULL, &result);
+    self->ends = (pd_sweep_ends){NULL, NULL};
+    if (!status && !folds) status = pd_move_now(self->context, move, direction);
+done:
+    return status;
+}
+
 pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction, const pd_linear_observer *observer,
                           pd_linear_result *result) {
     const pd_linear_settings *settings = &self->settings;

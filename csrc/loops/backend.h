@@ -163,6 +163,9 @@ pd_status pd_damping_hessian(pd_context *context, const pd_model *model, const r
 pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
                       real *gradient);
 
+/* corner_forces = dE/dx of every element's corners. The first half of pd_gradient. */
+pd_status pd_corner_forces(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x);
+
 /* gradient_i = the sum of corner_forces over the corners of vertex i, in order, plus m/h^2 offset (quasistatic: -m load); zero rows at
  * fixed vertices. The second half of pd_gradient and of pd_admm_local. */
 pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_step_data *step, const real *offset, real *gradient);

@@ -43,18 +43,48 @@ pd_status pd_matrix_residual(pd_context *context, const pd_matrix *matrix, int w
 /* out = sum x_i y_i over n width numbers, in double. */
 pd_status pd_matrix_dot(pd_context *context, const pd_matrix *matrix, int width, const real *x, const real *y, double *out /* B */);
 
+/* What an iteration of a simulation does before its sweeps and after them, so that a backend may do it within the first and the last. Width 3. */
+typedef struct pd_gather { /* pd_gather_forces into the residual */
+    const pd_model *model;
+    const pd_step_data *step;
+    const real *offset;
+    real *gradient; /* the residual of the sweeps */
+} pd_gather;
+
+typedef struct pd_move { /* pd_advance by the d that the sweeps come to, without a report */
+    const pd_model *model;
+    const pd_step_data *data;
+    double alpha, beta;
+    real *step, *x, *offset;
+} pd_move;
+
+typedef struct pd_sweep_ends {
+    const pd_gather *gather; /* NULL: the residual is there */
+    const pd_move *move;     /* NULL: nothing moves. Sweeps to the end alone have one */
+} pd_sweep_ends;
+
+/* The two by themselves, for who has no sweep to do them in. */
+static inline pd_status pd_gather_now(pd_context *context, const pd_gather *gather) {
+    return gather ? pd_gather_forces(context, gather->model, gather->step, gather->offset, gather->gradient) : PD_OK;
+}
+
+static inline pd_status pd_move_now(pd_context *context, const pd_move *move, const real *d) {
+    return move ? pd_advance(context, move->model, move->data, move->alpha, d, move->beta, move->step, move->x, move->offset, NULL) : PD_OK;
+}
+
 /* Bytes in which sweeps may keep iterates that nobody sees, in rows of another length; 0: this backend has no use for them. */
 size_t pd_iterates_scratch(int n, int width);
 
-/* How sweeps begin and end: d and previous are zero whatever the buffers hold, and the first sweep needs no product; nobody goes on from here, and
- * what is left in buffers[1] is not the iterate before. */
-enum { PD_SWEEPS_FROM_ZERO = 1, PD_SWEEPS_TO_THE_END = 2 };
+/* How sweeps begin and end, whatever the buffers hold: d and previous are zero, and the first sweep needs no product; nobody goes on from here, and
+ * what is left in buffers[1] is not the iterate before; of pd_block_sweeps, d is `add` and previous zero, for two sweeps at least or for one to
+ * the end. */
+enum { PD_SWEEPS_FROM_ZERO = 1, PD_SWEEPS_TO_THE_END = 2, PD_SWEEPS_FROM_CONSTANT = 4 };
 
 /* Weighted Jacobi with Chebyshev extrapolation: n_sweeps times
  *     d^ = weight D^-1 (r - A d) + d,   previous <- omega (d^ - previous) + previous,   the two change places
  * [Wang 2015, Eq. 20 and 12]. buffers = {d, previous} in and out. omegas [n_sweeps] H; where omega is 1, previous is not read. */
 pd_status pd_jacobi_sweeps(pd_context *context, const pd_matrix *matrix, int width, const real *residual, double weight,
-                           const double *omegas, int n_sweeps, int from_to, real *buffers[2]);
+                           const double *omegas, int n_sweeps, int from_to, pd_sweep_ends ends, real *buffers[2]);
 
 /* previous <- omega (gamma (hat - d) + d - previous) + previous; hat itself where omega = gamma = 1. */
 pd_status pd_extrapolate(pd_context *context, const pd_matrix *matrix, int width, double omega, double gamma, const real *hat,
@@ -99,9 +129,9 @@ pd_status pd_block_sweep(pd_context *context, const pd_block_matrix *P, int widt
                          double gamma, const real *d, real *previous);
 
 /* n_sweeps times previous <- P d + add, extrapolated as in pd_extrapolate, then the two change places. buffers = {d, previous} in and
- * out; omegas [n_sweeps] H. */
+ * out; omegas [n_sweeps] H; move: as in pd_sweep_ends, after no sweep too. */
 pd_status pd_block_sweeps(pd_context *context, const pd_block_matrix *P, int width, const real *add, const double *omegas, double gamma,
-                          int n_sweeps, int to_the_end, real *buffers[2]);
+                          int n_sweeps, int from_to, const pd_move *move, real *buffers[2]);
 
 /* The products B_is B_sj that a matrix R^2 is summed from, path by path i-s-j [Lan et al. 2022, Eq. 14]. */
 typedef struct pd_path_products {

@@ -30,6 +30,9 @@ def counts_of(sim, **options):
     return {name: after[name] - before[name] for name in after}
 
 
+WHAT = ("launches", "clears", "copies")  # asked of the runtime
+KINDS_OF_MIXED = 9  # of elements, a launch each
+
 # linear solvers launch most kernels; their graphs are replayed by other tests here too
 LONG = ("jacobi", "jacobi, even", "chebyshev", "gauss-seidel", "symmetric", "pcg", "suppressed")
 
@@ -55,20 +58,30 @@ def test_a_replayed_step_has_the_bits_of_loops(solver, dtype):
             np.testing.assert_array_equal(sim.positions, recorded.positions)
 
 
-@pytest.mark.parametrize("order", [2, 3])
-def test_one_iteration_of_a_jacobi_launches_what_its_sweeps_do(order, dtype, on_host):
-    """If not, what A-Jacobi makes of zero in one iteration, `order` sweeps, costs clears and copies, which small meshes wait for."""
+@pytest.mark.parametrize(
+    ("linear", "launches"),
+    [
+        (pdgpu.Jacobi(weight=0.3), 1),
+        (pdgpu.Jacobi(weight=0.3, iterations=3), 3),
+        (pdgpu.AJacobi(order=2, weight=0.3), 2),
+        (pdgpu.AJacobi(order=3, weight=0.3), 3),
+        (pdgpu.AJacobi(order=2, weight=0.3, iterations=2), 3),
+        (pdgpu.AJacobi(order=2, weight=0.3, iterations=5), 6),
+        (pdgpu.AJacobi(order=2, weight=0.3, iterations=5, chebyshev=pdgpu.Chebyshev(rho=0.9, start=1)), 6),
+    ],
+)
+def test_an_iteration_is_the_elements_and_the_sweeps(linear, launches, dtype, on_host, monkeypatch):
+    """If not, the forces on vertices, the move or an iterate that is cleared and copied cost a launch each, for which small meshes wait."""
     if not on_host:
         pytest.skip("launches are counted by the stand-in only")
-    kinds = ("launches", "clears", "copies")
-    seen = []
-    for linear in (pdgpu.AJacobi(order=order, weight=0.3, iterations=1), pdgpu.Jacobi(weight=0.3, iterations=order)):
-        sim = simulation(pdgpu.ProjectiveDynamics(linear=linear, check_every=20), dtype, iterations=8)
-        before = [calls_of_the_runtime(dtype, kind) for kind in kinds]
+    monkeypatch.setenv("PDGPU_JACOBI", "launches")
+    seen = {}
+    for iterations in (4, 9):
+        sim = simulation(pdgpu.ProjectiveDynamics(linear=linear, check_every=20), dtype, iterations=iterations)
+        before = [calls_of_the_runtime(dtype, what) for what in WHAT]
         sim.step()
-        seen.append([calls_of_the_runtime(dtype, kind) - so_far for kind, so_far in zip(kinds, before, strict=True)])
-    assert seen[0] == seen[1]
-    assert seen[0][0] >= 8 * (order + 2)  # with the forces and the move
+        seen[iterations] = [calls_of_the_runtime(dtype, what) - so_far for what, so_far in zip(WHAT, before, strict=True)]
+    assert [more - fewer for more, fewer in zip(seen[9], seen[4], strict=True)] == [5 * (KINDS_OF_MIXED + launches), 0, 0]
 
 
 @pytest.mark.parametrize(("call", "code"), [("cudaStreamBeginCapture", 900), ("cudaStreamEndCapture", 901), ("cudaGraphInstantiate", 2)])

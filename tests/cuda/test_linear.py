@@ -152,7 +152,7 @@ def test_more_sweeps_than_one_launch_takes(kind, dtype, way):
 
 @pytest.mark.parametrize("solver", ["jacobi", "chebyshev", "chebyshev at once", "a-jacobi 2", "a-jacobi 3"])
 def test_iterates_in_rows_of_four_have_the_same_bits(solver, dtype, way, on_host):
-    """If not, a neighbour that is read as four numbers is another than the one written. A sweep that is looked at leaves rows of three."""
+    """If not, a neighbour that is read as four numbers is another than the one that was written. One that is seen has rows of three."""
     if not on_host:
         pytest.skip("a compiler may fuse products of the two kernels differently; that of the stand-in does not")
     system, b, x0 = systems("everything", SOLVERS[solver], 3, dtype)
