@@ -2,6 +2,7 @@
 #include "contact/penalty.h"
 
 #include "contact/incidence.h"
+#include "contact/proximity.h"
 #include "contact/room.h"
 #include "linear/upload.h"
 #include "updates/penalty_update.h"
@@ -172,20 +173,6 @@ static pd_status list_roles(pd_penalty *self, size_t n) {
     return pd_incidence_list(self->context, n, &named, self->n_points, self->keys, self->scratch, &self->work, &self->incidence);
 }
 
-/* The candidates are those of these lists and the planes. */
-static pd_status take_candidates(pd_penalty *self, const pd_pairs *vertex_triangle, const pd_pairs *edge_edge) {
-    pd_candidates *c = &self->search.candidates;
-    size_t n_planes = (size_t)self->n_planes * (size_t)c->n_asked, n = vertex_triangle->n + edge_edge->n + n_planes;
-    if (n > INT_MAX)
-        return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "%zu pairs may be near each other, at most %d can be looked at", n,
-                       INT_MAX);
-    c->vertex_triangle = vertex_triangle->pairs, c->n_vertex_triangle = vertex_triangle->n;
-    c->edge_edge = edge_edge->pairs, c->n_edge_edge = edge_edge->n;
-    c->count_vertex_triangle = vertex_triangle->count, c->count_edge_edge = edge_edge->count;
-    c->n = n;
-    return make_candidate_room(self, n);
-}
-
 pd_status pd_penalty_ask(pd_penalty *self, const real *y) {
     pd_context *context = self->context;
     pd_candidates *c = &self->search.candidates;
@@ -196,7 +183,8 @@ pd_status pd_penalty_ask(pd_penalty *self, const real *y) {
     rooms->n = 0;
     PD_TRY(pd_memory_copy(context, self->end, y, 3 * (size_t)self->n_points * sizeof(real)));
     PD_TRY(pd_broad_phase_ask_near(self->phase, self->start, self->end, &self->near, &vertex_triangle, &edge_edge, rooms));
-    PD_TRY(take_candidates(self, &vertex_triangle, &edge_edge));
+    PD_TRY(pd_candidates_take(c, context, &vertex_triangle, &edge_edge, self->n_planes));
+    PD_TRY(make_candidate_room(self, c->n));
     PD_TRY(make_room(self, 1));
     PD_TRY(pd_penalty_find(context, &self->search, self->flags));
     PD_TRY(pd_select_rows(context, c->n, self->flags, self->starts, &self->work, self->active.capacity, self->rows, self->found));

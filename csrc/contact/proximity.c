@@ -140,15 +140,14 @@ static pd_status read_findings(const pd_proximity *p, findings *seen) {
     return pd_memory_download(p->context, seen, p->findings, sizeof *seen);
 }
 
-/* The candidates are those of these lists and the colliders. */
-static pd_status take_candidates(pd_proximity *p, const pd_pairs *vertex_triangle, const pd_pairs *edge_edge) {
-    pd_candidates *c = &p->candidates;
-    size_t n_colliders = (size_t)p->colliders->n * (size_t)c->n_asked, n = vertex_triangle->n + edge_edge->n + n_colliders;
+pd_status pd_candidates_take(pd_candidates *c, pd_context *context, const pd_pairs *vertex_triangle, const pd_pairs *edge_edge,
+                             int n_colliders) {
+    size_t n = vertex_triangle->n + edge_edge->n + (size_t)n_colliders * (size_t)c->n_asked;
     if (n > INT_MAX)
-        return pd_fail(pd_context_error(p->context), PD_ERROR_MEMORY, "%zu pairs may be near each other, at most %d can be looked at", n,
+        return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "%zu pairs may be near each other, at most %d can be looked at", n,
                        INT_MAX);
-    c->vertex_triangle = vertex_triangle->pairs, c->edge_edge = edge_edge->pairs;
-    c->n_vertex_triangle = vertex_triangle->n, c->n_edge_edge = edge_edge->n;
+    c->vertex_triangle = vertex_triangle->pairs, c->n_vertex_triangle = vertex_triangle->n;
+    c->edge_edge = edge_edge->pairs, c->n_edge_edge = edge_edge->n;
     c->count_vertex_triangle = vertex_triangle->count, c->count_edge_edge = edge_edge->count;
     c->n = n;
     return PD_OK;
@@ -173,7 +172,7 @@ pd_status pd_proximity_search(pd_proximity *p, double reach) {
     pd_status status;
     pd_proximity_forget(p);
     PD_TRY(pd_broad_phase_find(p->phase, p->surface->points, NULL, 0.5 * reach, 0, &vertex_triangle, &edge_edge));
-    PD_TRY(take_candidates(p, &vertex_triangle, &edge_edge));
+    PD_TRY(pd_candidates_take(&p->candidates, p->context, &vertex_triangle, &edge_edge, p->colliders->n));
     PD_TRY(keep_points(p));
     p->reach = reach;
     p->placed = 1;
@@ -289,7 +288,7 @@ pd_status pd_proximity_ask(pd_proximity *p, double distance, double maximum, dou
         pd_proximity_forget(p);
         p->searched = maximum;
         PD_TRY(pd_broad_phase_ask(p->phase, p->surface->points, NULL, 0.5 * maximum, &vertex_triangle, &edge_edge));
-        PD_TRY(take_candidates(p, &vertex_triangle, &edge_edge));
+        PD_TRY(pd_candidates_take(&p->candidates, p->context, &vertex_triangle, &edge_edge, p->colliders->n));
         PD_TRY(keep_points(p));
     }
     PD_TRY(look_at_candidates(p, distance));

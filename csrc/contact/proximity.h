@@ -17,6 +17,11 @@
 
 typedef struct pd_proximity pd_proximity;
 
+/* The candidates are the pairs of these lists, which live as long, and each of so many colliders, or planes in their place, with every point
+ * that is asked about. Errors: PD_ERROR_MEMORY where there are more than can be numbered. */
+pd_status pd_candidates_take(pd_candidates *candidates, pd_context *context, const pd_pairs *vertex_triangle, const pd_pairs *edge_edge,
+                             int n_colliders);
+
 /* Borrows the broad phase, the surface it is over and the colliders, which all live as long. asked [n_asked]  H: the points that
  * colliders are asked about, ascending; collider_owner [colliders->n]  H. Errors: PD_ERROR_MEMORY. */
 pd_status pd_proximity_create(pd_proximity **out, pd_context *context, pd_broad_phase *phase, pd_surface *surface, pd_colliders *colliders,

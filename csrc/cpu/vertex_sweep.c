@@ -76,6 +76,15 @@ static void finish_rotated(real F[9][LANES], const real *numbers, const real *le
     }
 }
 
+/* The roots of all lanes, `open` of which still move after the first steps. */
+static inline __attribute__((always_inline)) void approach_roots(real parts[PD_ROTATED_PARTS][LANES], real open) {
+    for (int step = (int)PD_ROTATED_FIRST_STEPS; step < PD_ROTATED_STEPS && open > 0; step++) {
+        open = 0;
+#pragma omp simd reduction(+ : open)
+        for (int l = 0; l < LANES; l++) open += pd_rotated_approach(LANES, &parts[0][l]);
+    }
+}
+
 /* What a lane gets does not depend on the others. A call, since in line it took the registers of the loop over neo-Hookean corners, which then
  * needed 1.06 times as long. */
 static __attribute__((noinline)) void add_rotated(const pd_corner_groups *groups, const real *positions, const real *here, int update,
@@ -90,11 +99,7 @@ static __attribute__((noinline)) void add_rotated(const pd_corner_groups *groups
             pd_rotated_deformation(LANES, &edges[0][l], numbers + l, &F[0][l]);
             open += pd_rotated_begin_lane(LANES, &F[0][l], numbers + l, &parts[0][l]);
         }
-        for (int step = (int)PD_ROTATED_FIRST_STEPS; step < PD_ROTATED_STEPS && open > 0; step++) {
-            open = 0;
-#pragma omp simd reduction(+ : open)
-            for (int l = 0; l < LANES; l++) open += pd_rotated_approach(LANES, &parts[0][l]);
-        }
+        approach_roots(parts, open);
 #pragma omp simd reduction(+ : some)
         for (int l = 0; l < LANES; l++)
             some += left[l] = pd_rotated_add_lane(LANES, &F[0][l], &parts[0][l], numbers + l, &lanes[0][l], good + l);
@@ -138,11 +143,7 @@ static __attribute__((noinline)) void add_targets(const pd_corner_groups *groups
             pd_rotated_deformation(LANES, &edges[0][l], numbers + l, &F[0][l]);
             open += pd_shape_target_begin_lane(LANES, &F[0][l], &S[0][l], numbers + l, &M[0][l], &parts[0][l]);
         }
-        for (int step = (int)PD_ROTATED_FIRST_STEPS; step < PD_ROTATED_STEPS && open > 0; step++) {
-            open = 0;
-#pragma omp simd reduction(+ : open)
-            for (int l = 0; l < LANES; l++) open += pd_rotated_approach(LANES, &parts[0][l]);
-        }
+        approach_roots(parts, open);
 #pragma omp simd reduction(+ : some)
         for (int l = 0; l < LANES; l++)
             some += left[l] = pd_shape_target_add_lane(LANES, &F[0][l], &M[0][l], &parts[0][l], numbers + l, &lanes[0][l]);

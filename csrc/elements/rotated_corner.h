@@ -109,6 +109,16 @@ PD_LANE_FUNCTION real pd_rotated_approach(int stride, real *parts) {
     return open;
 }
 
+/* Adds the block level I + along q q^T to sum [9] of vertex_step.h. */
+PD_LANE_FUNCTION void pd_rotated_add_block(int stride, real qx, real qy, real qz, real level, real along, real *sum) {
+    sum[3 * stride] += level + along * qx * qx;
+    sum[4 * stride] += along * qx * qy;
+    sum[5 * stride] += along * qx * qz;
+    sum[6 * stride] += level + along * qy * qy;
+    sum[7 * stride] += along * qy * qz;
+    sum[8 * stride] += level + along * qz * qz;
+}
+
 /* Adds gradient and block to sum [9] of vertex_step.h, given q and n, but for what pd_rotated_add_turning adds where t - p, returned, is positive.
  * Scalars only, as in pd_neo_hookean_corner. */
 PD_LANE_FUNCTION real pd_rotated_add(int stride, real yx, real yy, real yz, real qx, real qy, real qz, real n, real p, real l, real *sum) {
@@ -119,12 +129,7 @@ PD_LANE_FUNCTION real pd_rotated_add(int stride, real yx, real yy, real yz, real
     sum[0] += p * (yx - qx) + t * qx;
     sum[stride] += p * (yy - qy) + t * qy;
     sum[2 * stride] += p * (yz - qz) + t * qz;
-    sum[3 * stride] += level + along * qx * qx;
-    sum[4 * stride] += along * qx * qy;
-    sum[5 * stride] += along * qx * qz;
-    sum[6 * stride] += level + along * qy * qy;
-    sum[7 * stride] += along * qy * qz;
-    sum[8 * stride] += level + along * qz * qz;
+    pd_rotated_add_block(stride, qx, qy, qz, level, along, sum);
     return excess;
 }
 

@@ -27,12 +27,7 @@ PD_LANE_FUNCTION void pd_shape_target_add(int stride, real yx, real yy, real yz,
     sum[0] += p * (yx - qx);
     sum[stride] += p * (yy - qy);
     sum[2 * stride] += p * (yz - qz);
-    sum[3 * stride] += level + k * qx * qx;
-    sum[4 * stride] += k * qx * qy;
-    sum[5 * stride] += k * qx * qz;
-    sum[6 * stride] += level + k * qy * qy;
-    sum[7 * stride] += k * qy * qz;
-    sum[8 * stride] += level + k * qz * qz;
+    pd_rotated_add_block(stride, qx, qy, qz, level, k, sum);
 }
 
 /* M [9] and parts of rotated_corner.h, out of F and the upper triangle S [6]. Returns whether the root still moves. */
