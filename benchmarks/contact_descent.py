@@ -12,7 +12,7 @@ is added is what friction itself takes.
 How much of it contact takes depends on how many tets there are behind a pair: with --layers the blocks are as deep as that, and their
 surfaces stay what they are. "seconds" is a step's median processor time, without the judge's look at a state that was set, which no other
 step of a run has; "share" the part of it that the same step without contact does not take, "pairs" those that act where it begins and ends,
-and "friction" what friction adds to the part of contact.
+and "friction" what friction adds to the part of contact. Both are medians of what steps taken in turn differ by.
 
     python benchmarks/contact_descent.py [--out FILE.csv] [--steps 5] [--iterations 10] [--threads 1] [--layers 10 40 ...]
                                          [--dtype float32] [--tiny]
@@ -116,14 +116,15 @@ def main():
                     spent = seconds_of_step(sim, clock)
                     if step:
                         found[kind].append(spent)
-            seconds = {kind: float(np.median(each)) for kind, each in found.items()}
-            alone, touching = seconds["without"], seconds["contact"]
+            found = {kind: np.array(each) for kind, each in found.items()}
+            touching = np.median(found["contact"] - found["without"])  # of steps taken in turn: what is slow for a while is so for both
             for kind, sim in sims.items():
                 if kind != "without":
                     pairs[kind].append(len(sim.contact_forces()))
-                more = f"{(seconds[kind] - touching) / max(touching - alone, 1e-9):.2f}" if "friction" in kind else ""
-                share = f"{1.0 - alone / seconds[kind]:.2f}"
-                rows.append((name, scene.n_vertices, dtype, chosen.threads, kind, *pairs[kind], f"{seconds[kind]:.6f}", share, more))
+                more = f"{np.median(found[kind] - found['contact']) / max(touching, 1e-9):.2f}" if "friction" in kind else ""
+                share = f"{np.median(1.0 - found['without'] / found[kind]):.2f}"
+                seconds = f"{np.median(found[kind]):.6f}"
+                rows.append((name, scene.n_vertices, dtype, chosen.threads, kind, *pairs[kind], seconds, share, more))
     header = ("scene", "vertices", "dtype", "threads", "run", "pairs", "pairs at end", "seconds", "share", "friction")
     write_table(chosen.out, header, rows, ["tiny: the figures mean nothing"] * chosen.tiny)
 
