@@ -12,16 +12,24 @@ mean square over that at the start. Rows:
 
 and iterations and seconds (of the solver alone, one thread, the least of ROUNDS runs in turn) to errors of .5, .2 and .1.
 
-    python benchmarks/schur_rivals.py [--tiny] [--out FILE.csv] [--picture FILE.png]
+With --answers nothing is timed: every rival runs in the six scenes of tests/proxy_scenes.py, three of obstacles and three of bodies, until
+1e-10 of the force is left, and "away" is how far it ends from the first, of what the farthest vertex moves by.
+
+    python benchmarks/schur_rivals.py [--tiny | --answers] [--out FILE.csv] [--picture FILE.png]
 """
 
 import argparse
 import os
+import sys
+from pathlib import Path
 
 import numpy as np
 from machine import write_table
 
 import pdgpu
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+from proxy_scenes import BODIES, OBSTACLES, answers
 
 ROUNDS = 2
 TARGETS = (0.5, 0.2, 0.1)
@@ -100,6 +108,21 @@ def rows(tets, m, found):
         yield *cells, f"{1e3 * seconds[-1] / count:.3g}", f"{errors[-1]:.2g}", int(record["active_contacts"][-1])
 
 
+ANSWERS = ("scene", "vertices", "solver", "iterations", "force left", "m", "away", "proxies at the end")
+
+
+def ends():
+    """Where the rivals come to, a row each."""
+    for scene, make in (OBSTACLES | BODIES).items():
+        made, answer = make(), None
+        for name, simulation in answers(made):
+            force, x = simulation.last_step["gradient_norm"], simulation.positions
+            answer = x if answer is None else answer
+            moved = np.abs(answer - made[4]).max()
+            numbers = f"{force[-1] / force[0]:.1e}", f"{moved:.3g}", f"{np.abs(x - answer).max() / moved:.1e}"
+            yield scene, len(x), name, len(force) - 1, *numbers, int(simulation.proxies().active.sum())
+
+
 def draw(path, found):
     """Errors over iterations and over seconds."""
     import matplotlib.pyplot as plt
@@ -124,7 +147,11 @@ def main():
     parser.add_argument("--out")
     parser.add_argument("--picture")
     parser.add_argument("--tiny", action="store_true", help="sizes that show only that everything runs")
+    parser.add_argument("--answers", action="store_true", help="whether all end at one place")
     options = parser.parse_args()
+    if options.answers:
+        write_table(options.out, ANSWERS, ends(), ["all until 1e-10 of the force is left, m: the way of the farthest vertex"])
+        return
     notes = ["tiny"] if options.tiny else [f"least of {ROUNDS} runs in turn; load of the machine before: {os.getloadavg()[0]:.1f}"]
     tets, m, found = runs((12, 4, 4), 10) if options.tiny else runs((36, 12, 12), 100)
     write_table(options.out, HEADER, rows(tets, m, found), notes)

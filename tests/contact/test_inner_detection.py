@@ -1,18 +1,13 @@
 """Contact found anew in every inner iteration of SchurDirect, against Algorithm 1 in NumPy; and what that gains in outer iterations."""
 
-import inputs
 import numpy as np
 import pytest
+from proxy_scenes import REGIONS, block, in_each_other
 from schur_oracle import algorithm_1
 
 import pdgpu
 
 STIFFNESS, FLOOR = 2e4, -0.004
-
-
-def block(cells=(8, 3, 3), jitter=0.2):
-    points, tets = inputs.kuhn_grid(*cells, 0.05)
-    return pdgpu.Mesh(inputs.jitter(points, cells, 0.05, jitter), tets=tets)
 
 
 def on_a_floor(obstacle=None):
@@ -30,26 +25,7 @@ def on_a_ball():
     return on_a_floor(pdgpu.Sphere((0.3, -0.27, 0.08), 0.28))
 
 
-def in_each_other():
-    """A bar in a bar, both ways: which vertices carry a target changes too."""
-    scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
-    low = scene.add_solid(block(), pdgpu.ARAP(mu=2e4), density=1000.0, name="low")
-    low.pin(lambda points: (points[:, 0] < 1e-9) | (points[:, 0] > 0.4 - 1e-9))
-    mesh = block((4, 2, 2), 0.1)
-    high = scene.add_solid(pdgpu.Mesh(mesh.points + [0.11, 0.128, 0.023], tets=mesh.tets), pdgpu.ARAP(mu=4e4), density=1000.0, name="high")
-    high.pin(lambda points: points[:, 1] > 0.228 - 1e-9)
-    rest = scene.rest_positions()
-    below = np.flatnonzero((np.arange(len(rest)) >= high.slice.start) & (rest[:, 1] < 0.129))
-    above = np.flatnonzero((np.arange(len(rest)) < high.slice.start) & (rest[:, 1] > 0.15 - 1e-9) & (np.abs(rest[:, 0] - 0.2) < 0.15))
-    return scene, np.concatenate([above, below]), ("low", pdgpu.RestField("high", spacing=0.02)), 800.0
-
-
 SCENES = {"floor": on_a_floor, "ball": on_a_ball, "bodies": in_each_other}
-REGIONS = {
-    "floor": lambda points: points[:, 1] < 0.11,
-    "ball": lambda points: points[:, 1] < 0.11,
-    "bodies": lambda points: (np.abs(points[:, 0] - 0.2) < 0.16) & (points[:, 1] > 0.06),
-}
 
 
 def simulate(made, linear, iterations, **options):

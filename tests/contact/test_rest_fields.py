@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse.linalg
+from proxy_scenes import REGIONS, cushion, prongs
 
 import pdgpu
 
@@ -17,40 +18,7 @@ LINEAR = {
 }
 
 
-def prongs(apart=0.06):
-    """A U whose prongs begin bent through each other, by 3 cm, and are held so on their outer sides: its inner walls are proxies, kept
-    out of the U itself."""
-    block = pdgpu.shapes.beam((0.3, 0.3, 0.1), cells=(6, 6, 2))
-    x, y, _ = block.points[block.tets].mean(axis=1).T
-    mesh = pdgpu.Mesh(block.points, tets=block.tets[(x < 0.1) | (x > 0.2) | (y < 0.1)]).without_unused_vertices()
-    scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
-    body = scene.add_solid(mesh, pdgpu.ARAP(1e4), density=1000.0, name="U")
-    bend = 0.065 * np.sign(0.15 - mesh.points[:, :1]) * np.clip(10.0 * mesh.points[:, 1:2] - 1.0, 0.0, 1.0) * [1.0, 0.0, 0.0]
-    held = (np.abs(mesh.points[:, 0] - 0.15) > 0.15 - 1e-9) & (mesh.points[:, 1] > 0.2 - 1e-9)
-    body.pin(held, lambda time, rest: rest + 0.065 * np.sign(0.15 - rest[:, :1]) * [1.0, 0.0, 0.0])
-    body.pin(mesh.points[:, 1] < 1e-9)
-    walls = (np.abs(np.abs(mesh.points[:, 0] - 0.15) - 0.05) < 1e-9) & (mesh.points[:, 1] > 0.1 + 1e-9)
-    return scene, np.flatnonzero(walls), pdgpu.RestField("U", apart=apart), mesh.points + bend
-
-
-def cushion():
-    """A block held from above in a beam that is held at its ends: vertices of the one are in the field of the other, both ways."""
-    scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
-    low = scene.add_solid(pdgpu.shapes.beam((0.6, 0.1, 0.2), cells=(8, 2, 3)), pdgpu.ARAP(2e4), density=1000.0, name="low")
-    low.pin(lambda points: (points[:, 0] < 1e-9) | (points[:, 0] > 0.6 - 1e-9))
-    block = pdgpu.shapes.beam((0.2, 0.1, 0.1), cells=(4, 2, 2))
-    block = pdgpu.Mesh(block.points + [0.21, 0.08, 0.047], tets=block.tets)
-    high = scene.add_solid(block, pdgpu.ARAP(4e4), density=1000.0, name="high")
-    high.pin(lambda points: points[:, 1] > 0.18 - 1e-9)
-    high.embed(pdgpu.Mesh(block.points, triangles=block.surface), name="skin")
-    rest = scene.rest_positions()
-    below = np.flatnonzero((np.arange(len(rest)) >= high.slice.start) & (rest[:, 1] < 0.081))
-    above = np.flatnonzero((np.arange(len(rest)) < high.slice.start) & (rest[:, 1] > 0.1 - 1e-9) & (np.abs(rest[:, 0] - 0.3) < 0.15))
-    return scene, np.concatenate([above, below]), ("low", pdgpu.RestField("skin", spacing=0.02)), rest
-
-
 SCENES = {"prongs": prongs, "cushion": cushion}
-REGIONS = {"prongs": lambda points: points[:, 1] > 0.05 + 1e-9, "cushion": lambda points: np.abs(points[:, 0] - 0.3) < 0.2}
 
 
 def linear_solver(name, which, inner=1):
