@@ -261,7 +261,7 @@ ENTRIES = {
     "Box": (pdgpu.Box, dict(size=(1, 2, 3), centre=(0, 0, 0), rotation=np.eye(3), motion=None)),
     "SignedDistanceField": (
         pdgpu.SignedDistanceField,
-        dict(values=np.ones((2, 2, 2)), origin=(0, 0, 0), spacing=1.0, mesh=None, motion=None),
+        dict(values=np.ones((2, 2, 2)), origin=(0, 0, 0), spacing=1.0, mesh=None, motion=None, whole=True),
     ),
     "SignedDistanceField.from_mesh": (
         pdgpu.SignedDistanceField.from_mesh,

@@ -239,11 +239,60 @@ int pd_proxies_per_step(const pd_proxies *self) { return self->per_step; }
 const pd_entries *pd_proxies_pattern(const pd_proxies *self) { return &self->entries; }
 const double *pd_proxies_bounds(const pd_proxies *self) { return self->bounds; }
 
+/* The first proxy that is lost; n: none is. Waits. */
+static pd_status first_lost(pd_proxies *self, int *out) {
+    int n = self->points.n;
+    pd_status status = pd_memory_download(self->context, self->active, self->points.active, (size_t)n);
+    for (*out = 0; !status && *out < n && self->active[*out] != PD_PROXY_LOST;) ++*out;
+    return status;
+}
+
+/* Names proxy p, and the collider that cannot say whether p is in it: the first of which a detection alone does not know it. */
+static pd_status refuse(pd_proxies *self, int p) {
+    const pd_colliders *colliders = self->colliders;
+    pd_status status = PD_OK;
+    int which = -1, lost = -1;
+    real y[3];
+    double place[3], last[3], beyond = 0.0;
+    while (lost != p && ++which < colliders->n) {
+        if (!colliders->known[which].grid.part) continue;
+        PD_TRY(pd_proxy_detect(self->context, 1, colliders->memory + which, &self->points));
+        PD_TRY(first_lost(self, &lost));
+    }
+    PD_TRY(pd_memory_download(self->context, y, self->points.y + 3 * (size_t)p, sizeof y));
+    const pd_collider *of = &colliders->known[which];
+    for (int i = 0; i < 3; i++) {
+        place[i] = 0.0, last[i] = (double)(of->grid.n[i] - 1) * (double)of->grid.spacing;
+        for (int j = 0; j < 3; j++) place[i] += (double)of->rotation[3 * j + i] * ((double)y[j] - (double)of->translation[j]);
+        double over = fmax(fmax(-place[i], place[i] - last[i]), 0.0);
+        beyond += over * over;
+    }
+    status =
+        pd_fail(pd_context_error(self->context), PD_ERROR_VALUE,
+                "field: proxy %d at (%g, %g, %g) m is %g m outside the grid of obstacle %d of the field, in which it would be at "
+                "(%g, %g, %g) m from node (0, 0, 0), with the last at (%g, %g, %g) m. That grid is a part of a shape, and its nearest "
+                "value does not reach so far: what is there is not known; give a grid that covers the path",
+                p, (double)y[0], (double)y[1], (double)y[2], sqrt(beyond), which, place[0], place[1], place[2], last[0], last[1], last[2]);
+done:
+    return status;
+}
+
+/* Errors: PD_ERROR_VALUE where a part of a shape does not say whether a proxy is in it. */
+static pd_status detect(pd_proxies *self) {
+    const pd_colliders *colliders = self->colliders;
+    int parts = 0, lost;
+    pd_status status = pd_proxy_detect(self->context, colliders->n, colliders->memory, &self->points);
+    for (int k = 0; k < colliders->n; k++) parts |= colliders->known[k].grid.part;
+    if (status || !parts) return status;
+    status = first_lost(self, &lost);
+    return status || lost == self->points.n ? status : refuse(self, lost);
+}
+
 /* Where the proxies are at x, and what is active there, unless that is held. */
 static pd_status find(pd_proxies *self, const real *x) {
     const pd_proxy_points *points = &self->points;
     pd_status status = pd_embed_points(self->context, points->n, points->rows, points->weights, x, points->y);
-    if (!status && !self->held) status = pd_proxy_detect(self->context, self->colliders->n, self->colliders->memory, points);
+    if (!status && !self->held) status = detect(self);
     if (!self->bodies || status) return status;
     if (!self->held) status = pd_rest_bodies_detect(self->bodies, x, points);
     return status ? status : pd_proxy_carry(self->context, x, points);

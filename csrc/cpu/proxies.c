@@ -11,12 +11,13 @@ pd_status pd_proxy_detect(pd_context *context, int n_colliders, const pd_collide
     for (int p = 0; p < proxies->n; p++) {
         real depth = 0;
         pd_surface_point found;
+        unsigned char active = 0;
         for (int k = 0; k < n_colliders; k++) {
             pd_collider_point(colliders + k, proxies->y + 3 * (size_t)p, &found);
-            pd_proxy_keep(&found, &depth, proxies->target + 3 * (size_t)p);
+            pd_proxy_keep(colliders + k, &found, &depth, proxies->target + 3 * (size_t)p, &active);
         }
         proxies->depth[p] = depth;
-        proxies->active[p] = depth > 0;
+        proxies->active[p] = active;
     }
     return PD_OK;
 }

@@ -9,12 +9,13 @@ static __global__ void detect_kernel(int n_colliders, const pd_collider *collide
     if (p >= proxies.n) return;
     real depth = 0;
     pd_surface_point found;
+    unsigned char active = 0;
     for (int k = 0; k < n_colliders; k++) {
         pd_collider_query(colliders + k, proxies.y + 3 * (size_t)p, &found);
-        pd_proxy_keep(&found, &depth, proxies.target + 3 * (size_t)p);
+        pd_proxy_keep(colliders + k, &found, &depth, proxies.target + 3 * (size_t)p, &active);
     }
     proxies.depth[p] = depth;
-    proxies.active[p] = depth > 0;
+    proxies.active[p] = active;
 }
 
 pd_status pd_proxy_detect(pd_context *context, int n_colliders, const pd_collider *colliders, const pd_proxy_points *proxies) {

@@ -14,7 +14,8 @@ enum { PD_PLANE, PD_SPHERE, PD_CAPSULE, PD_CUBOID, PD_DISTANCE_GRID, PD_COLLIDER
 typedef struct pd_collider {
     int shape;
     real rotation[9], translation[3]; /* x = R p + t, m, for p in the shape's own frame */
-    real size[4];                     /* plane: normal; sphere: radius; capsule: half its segment, radius; cuboid: half its sides */
+    real size[4];                     /* plane: normal; sphere: radius; capsule: half its segment, radius; cuboid: half its sides; of a grid
+                                       * `part` as it was given */
     pd_distance_grid grid;
 } pd_collider;
 
@@ -37,6 +38,11 @@ PD_FUNCTION void pd_collider_query(const pd_collider *collider, const real x[3],
         out->normal[i] = pd_dot3(R + 3 * i, local.normal);
         out->closest[i] = pd_dot3(R + 3 * i, local.closest) + t[i];
     }
+}
+
+/* Whether what the collider said of a point is nothing, since that is too far outside of the grid of a part. */
+PD_FUNCTION int pd_collider_is_silent(const pd_collider *collider, const pd_surface_point *said) {
+    return collider->shape == PD_DISTANCE_GRID && collider->grid.part && said->distance != said->distance;
 }
 
 #endif

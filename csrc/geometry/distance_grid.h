@@ -3,7 +3,10 @@
  * Outside the grid: with q the nearest point of the grid's box to p, the distance is sqrt(f(q)^2 + |p - q|^2), f the interpolant, which
  * must not be negative on the boundary. Every point s of a surface inside the box has |p - s|^2 >= |p - q|^2 + |q - s|^2, since the angle
  * at q is not below 90 degrees: where f(q) is the distance of q or less, so is the extension at p (derived here). It is continuous, and
- * nowhere steeper than f where f is steeper than 1. */
+ * nowhere steeper than f where f is steeper than 1.
+ *
+ * A part of a larger shape may have its surface outside the box as well, and f may be negative on the boundary. All that is known at p is that
+ * a distance changes by no more than one moves: it is at least f(q) - |p - q|, which is given where it is positive, and no number where not. */
 #ifndef PD_GEOMETRY_DISTANCE_GRID_H
 #define PD_GEOMETRY_DISTANCE_GRID_H
 
@@ -14,11 +17,12 @@
 typedef struct pd_distance_grid {
     int n[3];           /* nodes along x, y, z, at least 2 */
     real spacing;       /* m; node (0,0,0) is at the origin */
+    int part;           /* its surface may leave the grid */
     const real *values; /* B [n0,n1,n2] m */
 } pd_distance_grid;
 
 /* p [3] m. The gradient is that of the interpolant, which jumps from cell to cell; the normal is its direction, the x axis where it is
- * zero; the closest point is p - distance normal, as if the distance were exact. */
+ * zero; the closest point is p - distance normal, as if the distance were exact. distance: NaN where a part does not say. */
 PD_FUNCTION void pd_distance_grid_query(const real p[3], const pd_distance_grid *grid, pd_surface_point *out) {
     int cell[3];
     real place[3], away[3], axis[3] = {1, 0, 0};
@@ -46,7 +50,10 @@ PD_FUNCTION void pd_distance_grid_query(const real p[3], const pd_distance_grid 
     gradient[1] /= grid->spacing, gradient[2] /= grid->spacing;
 
     real outwards[3] = {0, 0, 0}, beyond = pd_direction3(away, outwards);
-    if (beyond > 0) {
+    if (beyond > 0 && grid->part) {
+        value = value > beyond ? value - beyond : (real)NAN;
+        for (int i = 0; i < 3; i++) gradient[i] = away[i] == 0 ? gradient[i] : -outwards[i];
+    } else if (beyond > 0) {
         real legs[3] = {pd_max(value, 0), beyond, 0}, part[3] = {0, 1, 0};
         value = pd_direction3(legs, part);
         // f changes only along the axes that are not clamped

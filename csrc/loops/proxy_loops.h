@@ -10,6 +10,8 @@
 extern "C" {
 #endif
 
+enum { PD_PROXY_LOST = 2 };
+
 /* All B. */
 typedef struct pd_proxy_points {
     int n;
@@ -19,7 +21,7 @@ typedef struct pd_proxy_points {
     real *y;               /* [n,3] m */
     real *target;          /* [n,3] m, of those that are active */
     real *depth;           /* [n] m, how deep in it is; 0: in nothing */
-    unsigned char *active; /* [n] */
+    unsigned char *active; /* [n] 1: in something; PD_PROXY_LOST: a collider could not say */
     /* Of targets that bodies carry, NULL where there are no such: */
     int *target_rows;     /* [n,4] vertices, the first -1: nothing carries it */
     real *target_weights; /* [n,4] */
@@ -47,7 +49,8 @@ typedef struct pd_rest_fields {
     const unsigned char *fixed; /* [n_vertices] */
 } pd_rest_fields;
 
-/* active and target of every proxy, from where it is: in the collider that it is deepest in, of equal ones the first. colliders  B [n_colliders] */
+/* active and target of every proxy, from where it is: in the collider that it is deepest in, of equal ones the first.
+ * Where one of them is silent (geometry/collider.h) the proxy is lost, and has no target.  colliders  B [n_colliders] */
 pd_status pd_proxy_detect(pd_context *context, int n_colliders, const pd_collider *colliders, const pd_proxy_points *proxies);
 
 /* After that: what is deeper in the rest shape of a body that it lies in now, or in nothing else, has its target on the surface of that, and

@@ -276,6 +276,7 @@ int pd_read_collider(int shape, PyObject *frame_object, PyObject *size_object, d
     }
     if (shape != PD_DISTANCE_GRID) return 0;
     collider->grid.spacing = (real)spacing;
+    collider->grid.part = collider->size[0] != 0;
     if (!pd_number_in_range(spacing, sizeof(real) == sizeof(float) ? (double)FLT_MIN : DBL_MIN, PD_LARGEST_COORDINATE, "spacing"))
         return -1;
     for (int i = 0; i < 3; i++) {

@@ -6,10 +6,12 @@
 #include "loops/proxy_loops.h"
 #include "updates/tet_walk.h"
 
-/* What a collider says of the proxy at y: kept where it lies deeper in it than in those before; `depth` begins at 0. */
-PD_FUNCTION void pd_proxy_keep(const pd_surface_point *found, real *depth, real target[3]) {
-    if (!(found->distance < -*depth)) return;
-    *depth = -found->distance;
+/* What a collider says of the proxy at y: kept where it lies deeper in it than in those before; `depth` and `active` begin at 0. */
+PD_FUNCTION void pd_proxy_keep(const pd_collider *collider, const pd_surface_point *found, real *depth, real target[3],
+                               unsigned char *active) {
+    if (pd_collider_is_silent(collider, found)) *active = PD_PROXY_LOST;
+    if (*active == PD_PROXY_LOST || !(found->distance < -*depth)) return;
+    *depth = -found->distance, *active = 1;
     for (int i = 0; i < 3; i++) target[i] = found->closest[i];
 }
 

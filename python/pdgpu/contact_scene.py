@@ -74,6 +74,8 @@ class ContactScene:
             if field and not isinstance(contact, PenaltyContact):
                 law = type(contact).__name__
                 raise TypeError(f"contact: {law} does not take {name!r}, a SignedDistanceField; give the mesh it was made from")
+            if field and not collider.whole:
+                raise ValueError(f"contact: {name!r} is a part of a shape (whole=False), which only ProxyContact takes")
             local, radius = _points_of(collider)
             if field or isinstance(collider, Plane):
                 planes.append(n)

@@ -155,6 +155,10 @@ class ContactSearch:
 
     def __init__(self, simulation, chosen, self_collision):
         self.surface = surface = SceneSurface(simulation._scene, chosen)
+        for place, collider in surface.shapes:
+            if not getattr(collider, "whole", True):
+                name = surface.names[place]
+                raise ValueError(f"bodies: {name!r} is a part of a shape (whole=False), with no distance everywhere; choose others")
         self.dtype = simulation.dtype
         fixed = surface.held(simulation._fixed)
         self.phase = BroadPhase(

@@ -14,6 +14,7 @@ from pdgpu.embedding import Embedding, find_embedding
 from pdgpu.linear_solvers import keep
 from pdgpu.rest_field import RestField, RestShape, rest_description
 from pdgpu.schur import SchurDirect
+from pdgpu.signed_distance_field import SignedDistanceField
 
 if TYPE_CHECKING:
     from typing import Any
@@ -59,11 +60,16 @@ class ProxyContact:
     ------
     TypeError, ValueError
         When a simulation is made, also: names that nothing has, an obstacle that is a triangle mesh (which has no level set, give
-        `SignedDistanceField.from_mesh`), a surface that is open or meets itself, a proxy outside of the region of SchurDirect; in a
-        step, a target outside of it.
+        `SignedDistanceField.from_mesh`), a field that is negative nowhere, a surface that is open or meets itself, a proxy outside of the
+        region of SchurDirect; in a step, a target outside of it, and a proxy that has left the grid of a part of a shape.
 
     Notes
     -----
+    A proxy outside the grid of a `SignedDistanceField` is outside its shape, which lies in the grid; however far away, it is in no contact.
+    Of a part of a shape (`whole=False`) that is known only as far as the nearest value of the grid reaches. Farther out a step raises
+    ValueError with the number of the proxy, where it is and where the grid is, and leaves the simulation as it was before: the grid must
+    cover the path. On a GPU each detection then waits for the device.
+
     With detection="iteration" the energy that is reported is that of the proxies active at the positions it is asked for, and it may rise
     when others become active; `Simulation.proxies` counts who came and went between the iterations of a step. No search of a length
     stands between: where pairs of two bodies change all the time, an iteration may go back and forth.
@@ -158,6 +164,11 @@ class ProxyScene:
         for name, collider in zip(names, self.colliders, strict=True):
             if isinstance(collider, TriangleMesh):
                 raise TypeError(f"field: {name!r} is a triangle mesh, which has no level set; give pdgpu.SignedDistanceField.from_mesh")
+            if isinstance(collider, SignedDistanceField) and collider.whole and not (collider.values < 0.0).any():
+                raise ValueError(
+                    f"field: the least value of {name!r} is {collider.values.min():g} m, so that nothing is inside of it; "
+                    "take a finer spacing, or a grid that holds the shape"
+                )
         if not self.colliders and not self.shapes:
             raise ValueError("field: the scene has no obstacle that proxies could be kept out of; give the name of a solid")
         if isinstance(solver.linear, SchurDirect):

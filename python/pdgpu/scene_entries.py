@@ -77,7 +77,7 @@ def _obstacle_entry(obstacle, store):
     return {
         "name": obstacle.name,
         "type": type(obstacle.collider).__name__,
-        "shape": {key: None if value is None else store(value) for key, value in _numbers(obstacle.collider).items()},
+        "shape": {key: _stored(value, store) for key, value in _numbers(obstacle.collider).items()},
         "moves": obstacle.collider.motion is not None,
         **({} if obstacle.collides else {"collides": False}),
     }
@@ -125,7 +125,7 @@ def read(header, archive, motions):
             body._keep(parents=read_only(_parents(fetch(entry["parents"]), len(points))))
         _hold(body, entry, fetch, motions)
     for entry in header.get("obstacles", ()):
-        shape = {key: None if value is None else fetch(value) for key, value in entry["shape"].items()}
+        shape = {key: value if value is None or isinstance(value, bool) else fetch(value) for key, value in entry["shape"].items()}
         (motion,) = motions.get(entry["name"], ()) if entry["moves"] else (None,)
         scene.add_obstacle(_collider(entry["type"], shape), motion, name=entry["name"], collides=entry.get("collides", True))
     scene._keep(joints=tuple(_joint(scene, entry, fetch) for entry in header.get("joints", ())))
@@ -244,9 +244,16 @@ def _named_parts(mesh, store):
     }
 
 
+def _stored(value, store):
+    return value if value is None or isinstance(value, bool) else store(value)
+
+
 def _numbers(collider):
-    """What a collider is made of, but for its motion: numbers, arrays and None."""
-    parts = {field.name: getattr(collider, field.name) for field in dataclasses.fields(collider) if field.init}
+    """What a collider is made of, but for its motion: numbers, arrays, flags and None."""
+    given = [field for field in dataclasses.fields(collider) if field.init]
+    # a field that earlier versions do not know is written only where it says something
+    known = [field for field in given if not field.metadata or getattr(collider, field.name) != field.default]
+    parts = {field.name: getattr(collider, field.name) for field in known}
     del parts["motion"]
     mesh = parts.pop("mesh", None)
     return parts if mesh is None else parts | {f"mesh_{name}": getattr(mesh, name) for name in ("points", *ELEMENTS)}

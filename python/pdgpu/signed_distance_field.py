@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu import _host
-from pdgpu.arguments import number, real_array
+from pdgpu.arguments import flag, number, real_array
 from pdgpu.attributes import read_only
 from pdgpu.backends import thread_count
 from pdgpu.colliders import Collider, keep_shape, vector
@@ -31,14 +31,17 @@ class SignedDistanceField(Collider):
     Parameters
     ----------
     values : array_like, shape (nx, ny, nz)
-        Distance at node (i, j, k), negative inside, m; at least 2 nodes along each axis, none negative on the boundary of the grid, so
-        that the surface lies inside.
+        Distance at node (i, j, k), negative inside, m; at least 2 nodes along each axis. With `whole` none is negative on the boundary of
+        the grid, so that the surface lies inside.
     origin : array_like, shape (3,)
         Where node (0, 0, 0) is, m.
     spacing : float
         Between nodes, m.
     mesh : Mesh, optional
         What the distance is measured from. Only pictures use it.
+    whole : bool
+        Whether the shape lies in the grid. False: the grid has a part of it, such as a piece of ground, and the surface may leave it. Of
+        what answers contact `ProxyContact` alone takes a part.
     motion : as for `Plane`
 
     Notes
@@ -51,6 +54,9 @@ class SignedDistanceField(Collider):
     Outside the grid, with q the point of the grid's box nearest to p, the distance is sqrt(f(q)^2 + |p - q|^2), which is continuous.
     Where f(q) is the distance of q from a surface inside the box, that of p is at least this, and more by less than f(q).
 
+    Of a part, what is outside the grid is known as far as f reaches: where f(q) > |p - q| the point is outside the shape, and at least
+    f(q) - |p - q| from it, which is what `distance` says. Anywhere else outside the grid there may be anything, and it raises ValueError.
+
     Of what answers contact `PenaltyContact` takes it, for vertices; the others need distances to edges and triangles.
     """
 
@@ -60,6 +66,7 @@ class SignedDistanceField(Collider):
     _: KW_ONLY
     mesh: Mesh | None = None
     motion: Callable | None = None
+    whole: bool = field(default=True, metadata={"since": 1})
     _rounded: dict = field(default_factory=dict, init=False)  # dtype -> the values in it
 
     def __post_init__(self):
@@ -68,20 +75,24 @@ class SignedDistanceField(Collider):
             raise ValueError(f"values: expected at least 2 nodes along each axis, got shape {values.shape}")
         inner = values[1:-1, 1:-1, 1:-1].copy()
         values[1:-1, 1:-1, 1:-1] = 0.0
-        if (values < 0.0).any():
+        keep_shape(self, whole=flag("whole", self.whole))
+        if self.whole and (values < 0.0).any():
             index = tuple(int(i) for i in np.argwhere(values < 0.0)[0])
-            raise ValueError(f"values: the surface must lie inside the grid, but {values[index]} at {index}, on its boundary, is negative")
+            raise ValueError(
+                f"values: the surface must lie inside the grid, but {values[index]} at {index}, on its boundary, is negative; "
+                "of a part of a shape take whole=False"
+            )
         values[1:-1, 1:-1, 1:-1] = inner
         if self.mesh is not None and not isinstance(self.mesh, Mesh):
             raise TypeError(f"mesh: expected a pdgpu.Mesh, got {self.mesh!r}")
         keep_shape(self, values=read_only(values), origin=vector("origin", self.origin), spacing=number("spacing", self.spacing, above=0.0))
 
     def __repr__(self):
-        nodes = " x ".join(map(str, self.values.shape))
-        return f"SignedDistanceField({nodes} nodes, origin={self.origin}, spacing={self.spacing:g}, motion={self.motion!r})"
+        nodes, part = " x ".join(map(str, self.values.shape)), "" if self.whole else ", whole=False"
+        return f"SignedDistanceField({nodes} nodes, origin={self.origin}, spacing={self.spacing:g}, motion={self.motion!r}{part})"
 
     def __reduce__(self):
-        return _field_of, (np.array(self.values), self.origin, self.spacing, self.mesh, self.motion)
+        return _field_of, (np.array(self.values), self.origin, self.spacing, self.mesh, self.motion, self.whole)
 
     @classmethod
     def from_mesh(
@@ -148,8 +159,18 @@ class SignedDistanceField(Collider):
 
     def _core(self, dtype):
         rounded = self._rounded.setdefault(dtype.name, self.values if dtype == np.float64 else self.values.astype(dtype))
-        return 4, np.eye(3), np.array(self.origin), np.zeros(0), self.spacing, rounded
+        return 4, np.eye(3), np.array(self.origin), np.array([float(not self.whole)]), self.spacing, rounded
+
+    def _query(self, x, time, threads):
+        found = super()._query(x, time, threads)
+        silent = np.flatnonzero(np.isnan(found.distance))
+        if len(silent):
+            raise ValueError(
+                f"points: {x[silent[0]].tolist()} at {silent[0]} is outside the grid of {self!r}, which has a part of a shape, and farther "
+                f"than its nearest value reaches: the distance there is not known ({len(silent)} of {len(x)} points are so)"
+            )
+        return found
 
 
-def _field_of(values, origin, spacing, mesh, motion):
-    return SignedDistanceField(values, origin, spacing, mesh=mesh, motion=motion)
+def _field_of(values, origin, spacing, mesh, motion, whole):
+    return SignedDistanceField(values, origin, spacing, mesh=mesh, motion=motion, whole=whole)

@@ -58,3 +58,20 @@ def test_steps_in_bodies(linear, dtype):
     scale = 1e-9 if dtype == "float64" else 1e-4
     np.testing.assert_allclose(found.targets, expected.targets, rtol=0, atol=scale)
     np.testing.assert_allclose(found.vertex_forces, expected.vertex_forces, rtol=0, atol=800.0 * scale)
+
+
+def test_a_part_of_a_shape_that_a_path_leaves(dtype):
+    """If not, a proxy beside the grid falls through on a GPU, where what is not known would be in no contact."""
+    axis = np.arange(-4.0, 5.0) * 0.05
+    values = np.broadcast_to(axis[None, :, None], (9, 9, 9))
+    scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
+    scene.add_particles([[0.0, -0.01, 0.0], [0.1, 0.05, 0.0]], mass=1.0, velocity=(1.0, 0.0, 0.0))
+    scene.add_obstacle(pdgpu.SignedDistanceField(values, (-0.2, -0.2, -0.2), 0.05, whole=False))
+    solver = pdgpu.ProjectiveDynamics(iterations=2, check_every=1)
+    sim = pdgpu.Simulation(scene, solver, dt=0.1, contact=pdgpu.ProxyContact([0, 1], 1e3), dtype=dtype, device="cuda")
+    assert sim.proxies().active.tolist() == [True, False]
+    with pytest.raises(ValueError, match=r"field: proxy 1 at \(0\.3, 0\.05, 0\) m is 0\.1 m outside the grid of obstacle 0"):
+        for _ in range(4):
+            good = np.array(sim.positions)
+            sim.step()
+    np.testing.assert_array_equal(np.array(sim.positions), good)
