@@ -89,6 +89,23 @@ def test_one_inner_iteration_is_the_whole_global_step(dt):
     assert schur.parameters["schur"]["factorizations"] == 3
 
 
+@pytest.mark.parametrize("dt", [None, 1 / 30])
+def test_a_region_that_cuts_all_anchors_off(dt):
+    """It is no error: the safe vertices behind it are held by the region, as A11 has it, and the region by the anchors. If not, a whole
+    body would be refused, or its loose half would be a singular matrix."""
+    scene = bar(block())
+    points, tets = scene.rest_positions(), scene["bar0"].mesh.tets
+    cuts = (points[:, 0] > 0.26) & (points[:, 0] < 0.44)  # all the way through, wider than a tet
+    next_to = np.isin(np.arange(len(points)), tets[(scene.fixed()[tets] != 0).any(axis=1)])  # every vertex beside an anchor
+    for region in (np.flatnonzero(cuts), np.flatnonzero(next_to), np.flatnonzero(cuts | next_to)):
+        schur, direct = (simulate(scene, linear, dt=dt) for linear in (pdgpu.SchurDirect(region, inner=1), pdgpu.Direct()))
+        free = np.flatnonzero(scene.fixed() == 0)
+        sigma = pdgpu.linear.schur_complement(schur.system_matrix(free=True), np.flatnonzero(np.isin(free, region)))
+        assert np.linalg.eigvalsh(sigma)[0] > 0.0
+        for one, other in zip(iterates(schur), iterates(direct), strict=True):
+            assert distance(one, other) <= 1e-12
+
+
 @pytest.mark.parametrize("inner", [1, 2, 3, 7])
 def test_iterates_are_those_of_algorithm_1(inner):
     """The nested iteration as the paper means it, held against a program of its own, with elements between pinned and prone vertices."""
