@@ -8,15 +8,18 @@ A bar of jittered tets, held at one end, of which the m vertices nearest to one 
     iteration         inner 3 and three dense factors: contact found anew before each inner iteration [Wang et al. 2021, Algorithm 1]
     ratio             refactorisation / iteration
     of dgemm          rate of the dense factor, m^3/3 operations, over that of a product of two matrices of 1000 rows on one thread
-    sparse, sigma     set up: ordering and factor with the prone vertices last; L22 L22^T
+    sparse, sigma     set up: ordering and factor with the prone vertices last; L22 L22^T; by the clock, the less of two
     entries, fill     of the sparse factor, and over those of a factor that may order all vertices as it likes
     bytes             of Sigma, its factor, its place in the sparse factor
 
 Times are medians of rounds in which all of them are measured in turn: by the clock, and, as "cpu", the processor time of all threads,
 which other programs disturb less (threads that wait for each other count too). Exponents are log(cost ratio) / log(size ratio) to the
-row before with the same m (tets) or the same mesh (m).
+last row with the same m (tets) or mesh (m).
 
-    python benchmarks/schur_complement.py [--tiny] [--large] [--dtype float32] [--threads N] [--out FILE.csv]
+With --setup nothing but what is prepared once, by bars of growing n and by growing m: processor time of making a simulation with
+SchurDirect, less that of one with Jacobi (the less of two each), and bytes of the sparse factor and of the dense matrices.
+
+    python benchmarks/schur_complement.py [--tiny] [--large | --setup] [--dtype float32] [--threads N] [--out FILE.csv]
 """
 
 import argparse
@@ -100,14 +103,48 @@ def measured(scene, mesh, away, m, iterations, options, product):
         for name, call in parts.items():
             times.setdefault(name, []).append(seconds(call) / (iterations if name in (1, 3) else 1))
     result = {name: np.median(values, axis=0) for name, values in times.items()}
-    cost = schur[3].parameters["schur"]
+    cost = dict(schur[3].parameters["schur"])
+    for name in ("sparse_seconds", "sigma_seconds"):
+        cost[name] = min(cost[name], schur[1].parameters["schur"][name])
     return result | {"cost": cost, "fill": cost["factor_entries"] / free}
+
+
+def exponent(now, then, sizes):
+    return f"{math.log(now / then) / math.log(sizes[0] / sizes[1]):.2f}"
+
+
+SETUP = ("tets", "vertices", "m", "cpu set up s", "entries", "fill", "sparse bytes", "dense bytes", "bytes")
+SETUP += ("^set up n", "^entries n", "^bytes n", "^set up m", "^entries m", "^bytes m")
+
+
+def setups(cases, options):
+    """Rows of what is prepared once; exponents by vertices and by m."""
+    known, made = [], (None, None)
+
+    def spent(linear):
+        return min(seconds(lambda: simulation(scene, mesh, linear, 1, options))[1] for _ in range(2))
+
+    for cells, m in cases:
+        if made[0] != cells:
+            made = cells, bar(cells)
+            scene, mesh, away = made[1]
+            free, other = unconstrained_entries(simulation(scene, mesh, pdgpu.Direct(), 1, options)), spent(pdgpu.Jacobi(weight=0.5))
+        linear = pdgpu.SchurDirect(np.sort(np.argsort(away, kind="stable")[:m]))
+        cost = simulation(scene, mesh, linear, 1, options).parameters["schur"]
+        entries, dense, n = cost["factor_entries"], cost["bytes"], len(mesh.points)
+        found = max(spent(linear) - other, 1e-6), entries, 8 * entries + dense
+        with_m = [row for row in known if row[1] == m and row[0] != n][-1:]
+        with_n = [row for row in known if row[0] == n][-1:]
+        by_n = [exponent(now, then, (n, row[0])) for row in with_m for now, then in zip(found, row[2], strict=True)] or [""] * 3
+        by_m = [exponent(now, then, (m, row[1])) for row in with_n for now, then in zip(found, row[2], strict=True)] or [""] * 3
+        known.append((n, m, found))
+        yield len(mesh.tets), n, m, f"{found[0]:.3g}", entries, f"{entries / free:.3f}", 8 * entries, dense, found[2], *by_n, *by_m
 
 
 def rows(cases, iterations, options):
     product = np.random.default_rng(0).uniform(size=(1000, 1000))
     product @ product
-    before, made = None, (None, None)
+    before, made, with_m = None, (None, None), {}  # with_m: of each m the last row with it
     for cells, m in cases:
         if made[0] != cells:
             made = cells, bar(cells)
@@ -117,13 +154,13 @@ def rows(cases, iterations, options):
         ratio, dense = found["refactorisation"] / whole, found["dense"][1]
         rate = (m**3 / 3.0 / dense) / (2.0 * 1000.0**3 / found["product"][1])
         exponents = ["", "", "", ""]
-        if before and before[1] == m:
-            pairs = ((cost["sparse_seconds"], before[2]), (cost["factor_entries"], before[5]))
-            exponents[:2] = [f"{math.log(now / then) / math.log(len(mesh.tets) / before[0]):.2f}" for now, then in pairs]
+        if m in with_m and 1.5 * with_m[m][0] < len(mesh.tets):  # a cube of as many tets as the bar is another mesh, and no larger one
+            pairs = ((cost["sparse_seconds"], with_m[m][2]), (cost["factor_entries"], with_m[m][5]))
+            exponents[:2] = [exponent(now, then, (len(mesh.tets), with_m[m][0])) for now, then in pairs]
         if before and before[0] == len(mesh.tets):
             pairs = ((dense, before[3]), (cost["sigma_seconds"], before[4]))
-            exponents[2:] = [f"{math.log(now / then) / math.log(m / before[1]):.2f}" for now, then in pairs]
-        before = len(mesh.tets), m, cost["sparse_seconds"], dense, cost["sigma_seconds"], cost["factor_entries"]
+            exponents[2:] = [exponent(now, then, (m, before[1])) for now, then in pairs]
+        before = with_m[m] = len(mesh.tets), m, cost["sparse_seconds"], dense, cost["sigma_seconds"], cost["factor_entries"]
         yield (
             len(mesh.tets),
             len(mesh.points),
@@ -147,6 +184,7 @@ def main():
     parser.add_argument("--out")
     parser.add_argument("--tiny", action="store_true", help="sizes that show only that everything runs")
     parser.add_argument("--large", action="store_true", help="the largest bar with 1000 and 2000 vertices alone")
+    parser.add_argument("--setup", action="store_true", help="what is prepared once alone")
     parser.add_argument(
         "--dtype", default="float64", choices=("float32", "float64"), help="of everything but the factors, which are double"
     )
@@ -156,6 +194,9 @@ def main():
     notes = ["tiny"] if options.tiny else [f"medians of {ROUNDS} rounds in turn; {load}"]
     cases = TINY if options.tiny else LARGE if options.large else CASES
     made_with = {"threads": options.threads, "dtype": options.dtype}
+    if options.setup:
+        write_table(options.out, SETUP, setups(TINY if options.tiny else CASES[:7], made_with), notes[: options.tiny] or [load])
+        return
     write_table(options.out, HEADER, rows(cases, 3 if options.tiny else 4, made_with), notes)
 
 

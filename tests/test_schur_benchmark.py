@@ -1,5 +1,6 @@
 """The benchmark of Schur complements runs through."""
 
+import numpy as np
 from test_sweep_benchmarks import tiny_run
 
 
@@ -12,6 +13,18 @@ def test_every_case_is_measured(tmp_path):
         assert abs(float(row["iteration s"]) - whole) <= 1e-3 * whole
         assert int(row["bytes"]) == 24 * int(row["m"]) ** 2
         assert 0.8 < float(row["fill"]) < 1.6
+
+
+def test_what_is_prepared_grows_as_it_says(tmp_path):
+    """An exponent would be of two rows that do not differ in its variable alone."""
+    first, finer, wider = tiny_run("schur_complement", tmp_path / "setup.csv", "--setup")
+    for row in (first, finer, wider):
+        assert int(row["dense bytes"]) == 24 * int(row["m"]) ** 2
+        assert int(row["bytes"]) == 8 * int(row["entries"]) + int(row["dense bytes"])
+    for row, before, size in ((finer, first, "vertices"), (wider, finer, "m")):
+        name, other = ("n", "m") if size == "vertices" else ("m", "n")
+        expected = np.log(int(row["bytes"]) / int(before["bytes"])) / np.log(int(row[size]) / int(before[size]))
+        assert abs(float(row[f"^bytes {name}"]) - expected) <= 0.006 and row[f"^bytes {other}"] == ""
 
 
 def test_every_rival_is_measured(tmp_path):

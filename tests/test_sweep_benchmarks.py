@@ -10,9 +10,9 @@ import pytest
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
 
-def tiny_run(name, out):
+def tiny_run(name, out, *options):
     """What a benchmark writes of tiny sizes, by rows."""
-    command = [sys.executable, str(BENCHMARKS / f"{name}.py"), "--tiny", "--out", str(out)]
+    command = [sys.executable, str(BENCHMARKS / f"{name}.py"), "--tiny", "--out", str(out), *options]
     result = subprocess.run(command, capture_output=True, text=True, cwd=BENCHMARKS, timeout=120)
     assert result.returncode == 0, result.stderr
     lines = out.read_text().splitlines()
