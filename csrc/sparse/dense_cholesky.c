@@ -8,16 +8,34 @@
 #include <stddef.h>
 #include <string.h>
 
-/* LAPACK as Fortran has it; the lengths of the strings come last. */
+/* BLAS and LAPACK as Fortran has them; the lengths of the strings come last. */
 extern void dpotrf_(const char *triangle, const int *n, double *a, const int *lda, int *info, size_t length);
+extern void dtrsm_(const char *side, const char *triangle, const char *transpose, const char *unit, const int *m, const int *n,
+                   const double *alpha, const double *a, const int *lda, double *b, const int *ldb, size_t length_1, size_t length_2,
+                   size_t length_3, size_t length_4);
+extern void dsyrk_(const char *triangle, const char *transpose, const int *n, const int *k, const double *alpha, const double *a,
+                   const int *lda, const double *beta, double *c, const int *ldc, size_t length_1, size_t length_2);
 extern void dpotrs_(const char *triangle, const int *n, const int *n_columns, const double *a, const int *lda, double *b, const int *ldb,
                     int *info, size_t length);
 extern void dlauum_(const char *triangle, const int *n, double *a, const int *lda, int *info, size_t length);
 
+/* Columns that are factorised together. One call of dpotrf for all of H halves it again and again, and took 8.9 ms of processor time with 1000
+ * rows, 63 with 2000 and 461 with 4000, where blocks of these took 7.9, 59 and 439 (OpenBLAS 0.3.21, least of 15 and 3 in turn). */
+static int block_of(int n) { return n < 1500 ? 64 : 192; }
+
 pd_status pd_dense_cholesky_factor(double *H, int n, pd_error *error) {
+    const double one = 1.0, minus = -1.0;
     int info = 0;
     pd_blas_call call = pd_blas_begin();
-    dpotrf_("L", &n, H, &n, &info, 1);
+    for (int j = 0; j < n && info == 0; j += block_of(n)) {
+        int width = n - j < block_of(n) ? n - j : block_of(n), below = n - j - width;
+        double *diagonal = H + j + (size_t)j * (size_t)n, *under = diagonal + width;
+        dpotrf_("L", &width, diagonal, &n, &info, 1);
+        if (info > 0) info += j;
+        if (info != 0 || below == 0) break;
+        dtrsm_("R", "L", "T", "N", &below, &width, &one, diagonal, &n, under, &n, 1, 1, 1, 1);
+        dsyrk_("L", "N", &below, &width, &minus, under, &n, &one, under + (size_t)width * (size_t)n, &n, 1, 1);
+    }
     pd_blas_end(&call);
     if (info <= 0) return PD_OK;
     if (error) error->vertex = info - 1;

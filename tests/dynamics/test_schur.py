@@ -206,6 +206,20 @@ def test_region_near_points_is_whole_elements():
     np.testing.assert_array_equal(prone, expected[scene.fixed()[expected] == 0])
 
 
+@pytest.mark.parametrize(("cells", "m"), [((16, 5, 5), 64), ((16, 5, 5), 65), ((16, 5, 5), 300), ((22, 9, 9), 1700)])
+def test_blocks_of_the_dense_factor(cells, m):
+    """If not, columns beside or between two blocks are factorised wrongly."""
+    scene = bar(block(cells))
+    region = np.flatnonzero(scene.fixed() == 0)[-m:]
+    schur, direct = (simulate(scene, linear, iterations=2) for linear in (pdgpu.SchurDirect(region, inner=1), pdgpu.Direct()))
+    added = np.zeros(scene.n_vertices)
+    added[region] = np.random.default_rng(0).uniform(0.0, 2e4, m)
+    for sim in (schur, direct):
+        sim._backend.set_diagonal(added)
+    for one, other in zip(iterates(schur), iterates(direct), strict=True):
+        assert distance(one, other) <= 1e-12
+
+
 def floor_scene():
     scene = pdgpu.Scene()
     mesh = block((4, 3, 3))
