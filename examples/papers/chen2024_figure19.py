@@ -43,9 +43,10 @@ RUNS = {
 }
 if options.full:
     RUNS = dict([*RUNS.items()][-1:])
-figure = plt.figure(figsize=(16.0, 3.8), layout="constrained")
-curves = figure.add_subplot(1, 5, 5)
-rows, parts, runs = [], [], {}
+COLUMNS = len(RUNS) + 1
+figure = plt.figure(figsize=(3.2 * COLUMNS, 3.8), layout="constrained")
+curves = figure.add_subplot(1, COLUMNS, COLUMNS)
+rows, parts = [], []
 for place, (name, (solver, rate, colour)) in enumerate(RUNS.items()):
     every = 10 if isinstance(solver, pdgpu.VertexBlockDescent) else 0
     case = dataclasses.replace(chen2024.dropped_ball(LEVEL, every, LENGTH), dt=1 / rate, seconds=SECONDS)
@@ -65,11 +66,12 @@ for place, (name, (solver, rate, colour)) in enumerate(RUNS.items()):
     except pdgpu.DivergenceError:
         diverged = True
     curves.plot(np.arange(1, len(height) + 1) / rate, 1e3 * np.array(height), color=colour, label=name)
-    axes = figure.add_subplot(1, 5, 1 + place, projection="3d")
+    axes = figure.add_subplot(1, COLUMNS, 1 + place, projection="3d")
     draw_simulation(axes, simulation, bounds=([-WIDE, 0.0, -WIDE], [WIDE, 1.73 * WIDE, WIDE]), elevation=8.0)
     bad, pairs = chen2024.inverted(simulation), chen2024.intersections(simulation)
     frame = sum(seconds) / (len(seconds) / rate * 60)
-    axes.set_title(f"{name}\n{frame:.2f} s a frame, {bad} tets inside out", fontsize=8)
+    words = f"{name}\n{frame:.2f} s a frame, {bad} tets inside out"
+    axes.text2D(0.5, 0.97, words, fontsize=8, ha="center", va="top", transform=axes.transAxes)
     parts.append(
         f"{name}: "
         + ("diverges, " if diverged else "")
