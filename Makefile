@@ -13,7 +13,8 @@
 # make golden   the bits of ten steps of every solver against those of tests/golden.csv; WRITE=1 writes them anew
 # make wheel    dist/: a self-contained wheel with SuiteSparse and BLAS inside
 # make gpu      on a machine with a GPU: build the CUDA modules, run GPU tests, compute-sanitizer and benchmarks into OUT
-#               PARTS="build tests sanitizer benchmarks" for some of them, GPU_SECONDS=570 where a call may not take longer; `make gpu-bring`
+#               PARTS="build tests sanitizer benchmarks" for some of them, GPU_SECONDS=570 where a call may not take longer (the next
+#               goes on with what did not pass), JOBS processes for the tests; `make gpu-bring`
 #               fills the folder bring/ with what such a machine needs when it has no network
 # make clean    removes build/ and dist/; .venv stays
 PYTHON ?= python3

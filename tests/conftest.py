@@ -1,5 +1,9 @@
 """What every run of the tests can be asked for."""
 
+from pathlib import Path
+
+import pytest
+
 
 def pytest_addoption(parser):
     parser.addoption(
@@ -8,12 +12,22 @@ def pytest_addoption(parser):
         help="of a test's combinations of parameters only as many as let every value of every parameter occur",
     )
     parser.addoption("--stress", action="store_true", help="the tests marked `stress`, and only these")
+    parser.addoption(
+        "--continue", metavar="FILE", type=Path, help="leave out the tests that FILE names, and add to it those that pass or are skipped"
+    )
+
+
+def pytest_configure(config):
+    if config.getoption("--continue"):
+        config.pluginmanager.register(Continued(config), "continued")
 
 
 def pytest_collection_modifyitems(config, items):
     leave_out(config, items, [item for item in items if bool(item.get_closest_marker("stress")) != config.getoption("--stress")])
     if config.getoption("--each-choice"):
         leave_out(config, items, repeated(items))
+    if continued := config.pluginmanager.get_plugin("continued"):
+        leave_out(config, items, [item for item in items if item.nodeid in continued.before])
 
 
 def leave_out(config, items, left):
@@ -35,3 +49,31 @@ def repeated(items):
             left.append(item)
         known |= choices
     return left
+
+
+class Continued:
+    """A run that goes on where one before it was cut off: what passed is in a file as soon as it has.
+
+    `before` is what had passed when the run began. Processes that share it get that from the first of them, which alone writes: one that
+    is started later, for one that died, must find the same tests as the others.
+    """
+
+    def __init__(self, config):
+        self.path, self.failed = config.getoption("--continue"), set()
+        shared = getattr(config, "workerinput", None)
+        self.writes = shared is None
+        self.before = set(shared["passed"] if shared else self.path.read_text().splitlines() if self.path.exists() else ())
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node):
+        node.workerinput["passed"] = sorted(self.before)
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            self.failed.add(report.nodeid)
+        elif self.writes and report.when == "teardown" and report.nodeid not in self.failed:
+            with self.path.open("a") as file:
+                file.write(report.nodeid + "\n")
+
+    def pytest_terminal_summary(self, terminalreporter):
+        terminalreporter.write_line(f"{len(self.before)} tests had passed in a run before and were left out")
