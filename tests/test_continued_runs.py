@@ -54,3 +54,7 @@ def test_what_passed_is_not_run_again(options, tmp_path):
     assert "3 passed" in second.stdout
     assert (tmp_path / "entered").read_text() == "a b;c;last;"
     assert len(set((tmp_path / "passed").read_text().splitlines())) == 6
+
+    third = run(*options, mended=False)
+    assert third.returncode == 0, third.stdout
+    assert "6 tests had passed" in third.stdout
