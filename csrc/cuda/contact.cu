@@ -1,6 +1,7 @@
 /* Loops over pairs in contact, one thread per pair. */
 #include "cuda/block_sum.cuh"
 #include "cuda/context.cuh"
+#include "cuda/vertices.cuh"
 #include "updates/contact_update.h"
 
 #include <cstring>
@@ -76,13 +77,14 @@ pd_status pd_contact_sum(pd_context *context, int n, const real *values, double 
     return PD_OK;
 }
 
-static __global__ void gather_kernel(pd_model model, pd_incidence incidence, const real *corners, real *out) {
+static __global__ void gather_kernel(pd_vertices vertices, pd_incidence incidence, const real *corners, real *out) {
+    const pd_model model = vertices.model();
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < model.n_vertices) pd_contact_update_gather_vertex(&model, &incidence, corners, i, out);
+    if (i < vertices.n) pd_contact_update_gather_vertex(&model, &incidence, corners, i, out);
 }
 
 pd_status pd_contact_gather(pd_context *context, const pd_model *model, const pd_incidence *incidence, const real *corners, real *out) {
-    PD_LAUNCH(context, gather_kernel, model->n_vertices, *model, *incidence, corners, out);
+    PD_LAUNCH(context, gather_kernel, model->n_vertices, pd_vertices_of(model), *incidence, corners, out);
     return PD_OK;
 }
 
@@ -97,19 +99,21 @@ pd_status pd_contact_gather_blocks(pd_context *context, const pd_model *model, c
     return PD_OK;
 }
 
-static __global__ void bounds_kernel(pd_model model, pd_incidence incidence, const int *points, const real *hessians, double *out) {
+static __global__ void bounds_kernel(pd_vertices vertices, pd_incidence incidence, const int *points, const real *hessians, double *out) {
+    const pd_model model = vertices.model();
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < model.n_vertices) out[i] = pd_contact_update_bound(&model, &incidence, points, hessians, i);
+    if (i < vertices.n) out[i] = pd_contact_update_bound(&model, &incidence, points, hessians, i);
 }
 
 pd_status pd_contact_gather_bounds(pd_context *context, const pd_model *model, const pd_incidence *incidence, const int *points,
                                    const real *hessians, double *out) {
-    PD_LAUNCH(context, bounds_kernel, model->n_vertices, *model, *incidence, points, hessians, out);
+    PD_LAUNCH(context, bounds_kernel, model->n_vertices, pd_vertices_of(model), *incidence, points, hessians, out);
     return PD_OK;
 }
 
-static __global__ void product_kernel(pd_model model, int n, const int *points, const real *hessians, int all, const real *p, real *corners,
-                                      real *values) {
+static __global__ void product_kernel(pd_vertices vertices, int n, const int *points, const real *hessians, int all, const real *p,
+                                      real *corners, real *values) {
+    const pd_model model = vertices.model();
     int pair = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     size_t slot = (size_t)pair;
     if (pair < n) values[pair] = pd_contact_update_product(&model, points + 4 * slot, hessians + 144 * slot, all, p, corners + 12 * slot);
@@ -117,7 +121,7 @@ static __global__ void product_kernel(pd_model model, int n, const int *points, 
 
 pd_status pd_contact_product(pd_context *context, const pd_model *model, int n, const int *points, const real *hessians, int all,
                              const real *p, real *corners, real *values) {
-    PD_LAUNCH(context, product_kernel, n, *model, n, points, hessians, all, p, corners, values);
+    PD_LAUNCH(context, product_kernel, n, pd_vertices_of(model), n, points, hessians, all, p, corners, values);
     return PD_OK;
 }
 

@@ -35,12 +35,12 @@ PD_ELEMENT_TABLE(PD_HESSIAN_KERNEL)
 
 /* One thread per coordinate: row 3i+a of the Hessian gets what the corners of vertex i in the elements begin .. end of a kind add. */
 template <int k>
-static __global__ void gather_hessian_kernel(pd_model model, int first_corner, int begin, int end, const real *hessians, const int *slots,
-                                             real *blocks) {
+static __global__ void gather_hessian_kernel(int n, const int *corner_start, const int *corners, int first_corner, int begin, int end,
+                                             const real *hessians, const int *slots, real *blocks) {
     int t = (int)(blockIdx.x * PD_THREADS + threadIdx.x), i = t / 3, a = t % 3;
-    if (i >= model.n_vertices) return;
-    for (int c = model.corner_start[i]; c < model.corner_start[i + 1]; c++) {
-        int own = model.corners[c] - first_corner;
+    if (i >= n) return;
+    for (int c = corner_start[i]; c < corner_start[i + 1]; c++) {
+        int own = corners[c] - first_corner;
         if (own < begin * k || own >= end * k) continue;
         const real *row = hessians + (size_t)(own - begin * k) * 9 * k + (size_t)a * 3 * k;
         for (int b = 0; b < k; b++) {
@@ -67,11 +67,11 @@ pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_d
         for (int begin = 0, end; begin < g.n; begin = end) {
             end = g.n - begin < PD_HESSIAN_BATCH ? g.n : begin + PD_HESSIAN_BATCH;
             switch (g.kind) {
-#define PD_CASE(KIND, name, k, d, count, ...)                                                                                            \
-    case KIND:                                                                                                                           \
-        PD_LAUNCH(context, name##_hessian_kernel, end - begin, g, inverse_h, x, psd, begin, end, hessians);                              \
-        PD_LAUNCH(context, gather_hessian_kernel<k>, 3LL * model->n_vertices, *model, g.first_corner, begin, end, hessians, slots[kind], \
-                  blocks);                                                                                                               \
+#define PD_CASE(KIND, name, k, d, count, ...)                                                                                         \
+    case KIND:                                                                                                                        \
+        PD_LAUNCH(context, name##_hessian_kernel, end - begin, g, inverse_h, x, psd, begin, end, hessians);                           \
+        PD_LAUNCH(context, gather_hessian_kernel<k>, 3LL * model->n_vertices, model->n_vertices, model->corner_start, model->corners, \
+                  g.first_corner, begin, end, hessians, slots[kind], blocks);                                                         \
         break;
                 PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE

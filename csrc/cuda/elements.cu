@@ -143,12 +143,13 @@ pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_
     }
 PD_PROJECTIVE_TABLE(PD_MOVES_KERNEL)
 
-static __global__ void gather_moves_kernel(pd_model model, real scale, real *moves) {
+static __global__ void gather_moves_kernel(int n, const unsigned char *fixed, const int *corner_start, const int *corners,
+                                           const real *corner_moves, real scale, real *moves) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i >= model.n_vertices) return;
+    if (i >= n) return;
     real sum[3] = {0, 0, 0};
-    for (int c = model.corner_start[i]; c < model.corner_start[i + 1] && !model.fixed[i]; c++)
-        for (int a = 0; a < 3; a++) sum[a] += model.corner_forces[3 * (size_t)model.corners[c] + (size_t)a];
+    for (int c = corner_start[i]; c < corner_start[i + 1] && !fixed[i]; c++)
+        for (int a = 0; a < 3; a++) sum[a] += corner_moves[3 * (size_t)corners[c] + (size_t)a];
     for (int a = 0; a < 3; a++) moves[3 * (size_t)i + (size_t)a] = scale * sum[a];
 }
 
@@ -164,6 +165,7 @@ pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double
         default: break;
         }
     }
-    PD_LAUNCH(context, gather_moves_kernel, model->n_vertices, *model, (real)scale, moves);
+    PD_LAUNCH(context, gather_moves_kernel, model->n_vertices, model->n_vertices, model->fixed, model->corner_start, model->corners,
+              model->corner_forces, (real)scale, moves);
     return PD_OK;
 }

@@ -1,26 +1,29 @@
 /* Loops over points that vertices carry along, one thread per vertex. */
 #include "cuda/context.cuh"
+#include "cuda/vertices.cuh"
 
 #include "updates/embedding_update.h"
 
-static __global__ void gather_kernel(pd_model model, pd_embedding embedding, const real *forces, real *out) {
+static __global__ void gather_kernel(pd_vertices vertices, pd_embedding embedding, const real *forces, real *out) {
+    const pd_model model = vertices.model();
     int v = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (v < embedding.n_vertices) pd_embedding_update_gather(&model, &embedding, forces, v, out);
 }
 
 pd_status pd_embedding_gather(pd_context *context, const pd_model *model, const pd_embedding *embedding, const real *forces, real *out) {
-    PD_LAUNCH(context, gather_kernel, embedding->n_vertices, *model, *embedding, forces, out);
+    PD_LAUNCH(context, gather_kernel, embedding->n_vertices, pd_vertices_of(model), *embedding, forces, out);
     return PD_OK;
 }
 
-static __global__ void bounds_kernel(pd_model model, pd_embedding embedding, const double *bounds, double *out) {
+static __global__ void bounds_kernel(pd_vertices vertices, pd_embedding embedding, const double *bounds, double *out) {
+    const pd_model model = vertices.model();
     int v = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (v < embedding.n_vertices) out[v] = pd_embedding_update_bound(&model, &embedding, bounds, v);
 }
 
 pd_status pd_embedding_bounds(pd_context *context, const pd_model *model, const pd_embedding *embedding, const double *bounds,
                               double *out) {
-    PD_LAUNCH(context, bounds_kernel, embedding->n_vertices, *model, *embedding, bounds, out);
+    PD_LAUNCH(context, bounds_kernel, embedding->n_vertices, pd_vertices_of(model), *embedding, bounds, out);
     return PD_OK;
 }
 

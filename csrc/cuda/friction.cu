@@ -1,5 +1,6 @@
 /* Loops over pairs with friction, one thread per pair or per vertex. */
 #include "cuda/context.cuh"
+#include "cuda/vertices.cuh"
 #include "updates/friction_update.h"
 
 static __global__ void lag_kernel(pd_contact_law law, pd_friction_scene scene, pd_contact_pairs pairs, const real *y, pd_lagged_pairs out) {
@@ -64,20 +65,22 @@ pd_status pd_friction_gather_blocks(pd_context *context, const pd_model *model, 
     return PD_OK;
 }
 
-static __global__ void friction_bounds_kernel(pd_model model, pd_incidence incidence, pd_lagged_pairs pairs, const real *matrices,
+static __global__ void friction_bounds_kernel(pd_vertices vertices, pd_incidence incidence, pd_lagged_pairs pairs, const real *matrices,
                                               double *out) {
+    const pd_model model = vertices.model();
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < model.n_vertices) out[i] += pd_friction_update_bound(&model, &incidence, &pairs, matrices, i);
+    if (i < vertices.n) out[i] += pd_friction_update_bound(&model, &incidence, &pairs, matrices, i);
 }
 
 pd_status pd_friction_gather_bounds(pd_context *context, const pd_model *model, const pd_incidence *incidence, const pd_lagged_pairs *pairs,
                                     const real *matrices, double *out) {
-    PD_LAUNCH(context, friction_bounds_kernel, model->n_vertices, *model, *incidence, *pairs, matrices, out);
+    PD_LAUNCH(context, friction_bounds_kernel, model->n_vertices, pd_vertices_of(model), *incidence, *pairs, matrices, out);
     return PD_OK;
 }
 
-static __global__ void friction_product_kernel(pd_model model, pd_lagged_pairs pairs, const real *matrices, int all, const real *p,
+static __global__ void friction_product_kernel(pd_vertices vertices, pd_lagged_pairs pairs, const real *matrices, int all, const real *p,
                                                real *corners, real *values) {
+    const pd_model model = vertices.model();
     int pair = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (pair < pd_lagged_count(&pairs))
         values[pair] = pd_friction_update_product(&model, &pairs, matrices, all, p, pair, corners + 12 * (size_t)pair);
@@ -85,6 +88,6 @@ static __global__ void friction_product_kernel(pd_model model, pd_lagged_pairs p
 
 pd_status pd_friction_product(pd_context *context, const pd_model *model, const pd_lagged_pairs *pairs, const real *matrices, int all,
                               const real *p, real *corners, real *values) {
-    PD_LAUNCH(context, friction_product_kernel, pairs->n, *model, *pairs, matrices, all, p, corners, values);
+    PD_LAUNCH(context, friction_product_kernel, pairs->n, pd_vertices_of(model), *pairs, matrices, all, p, corners, values);
     return PD_OK;
 }

@@ -1,6 +1,7 @@
 /* Loops over pairs with a penalty, one thread per candidate, pair or vertex. */
 #define PD_CALL_LARGE_FUNCTIONS
 #include "cuda/context.cuh"
+#include "cuda/vertices.cuh"
 #include "updates/contact_constraint_update.h"
 
 static __global__ void detect_kernel(int n, pd_penalty_search search, unsigned char *flags) {
@@ -70,16 +71,19 @@ static __global__ void shares_kernel(int n, pd_contact_sweep contact, const real
     if (i < n) shares[i] = pd_contact_constraint_shares(&contact, multipliers, i);
 }
 
-static __global__ void constrain_kernel(pd_model model, pd_contact_sweep contact, const int *shares, real compliance, real *multipliers,
-                                        real *changes) {
+static __global__ void constrain_kernel(pd_vertices vertices, pd_contact_sweep contact, const int *shares, real compliance,
+                                        real *multipliers, real *changes) {
+    const pd_model model = vertices.model();
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (p < pd_lagged_count(&contact.frozen.at))
         pd_contact_constraint_solve(&model, &contact, shares, compliance, p, multipliers + 4 * (size_t)p, changes + 4 * (size_t)p);
 }
 
-static __global__ void constrained_kernel(pd_model model, pd_contact_sweep contact, const real *changes, real *positions, real *direction) {
+static __global__ void constrained_kernel(pd_vertices vertices, pd_contact_sweep contact, const real *changes, real *positions,
+                                          real *direction) {
+    const pd_model model = vertices.model();
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i >= model.n_vertices || contact.incidence.start[i + 1] == contact.incidence.start[i]) return;
+    if (i >= vertices.n || contact.incidence.start[i + 1] == contact.incidence.start[i]) return;
     pd_vector move = pd_contact_constraint_move(&model, &contact, changes, i);
     real *x = positions + 3 * (size_t)i, *d = direction + 3 * (size_t)i;
     x[0] += move.x, x[1] += move.y, x[2] += move.z;
@@ -91,8 +95,8 @@ pd_status pd_penalty_constrain(pd_context *context, const pd_model *model, const
     int n = contact->frozen.at.n;
     real compliance = (real)(inverse_h2 / (double)contact->frozen.stiffness);
     PD_LAUNCH(context, shares_kernel, model->n_vertices, model->n_vertices, *contact, multipliers, shares);
-    PD_LAUNCH(context, constrain_kernel, n, *model, *contact, shares, compliance, multipliers, changes);
-    PD_LAUNCH(context, constrained_kernel, model->n_vertices, *model, *contact, changes, positions, direction);
+    PD_LAUNCH(context, constrain_kernel, n, pd_vertices_of(model), *contact, shares, compliance, multipliers, changes);
+    PD_LAUNCH(context, constrained_kernel, model->n_vertices, pd_vertices_of(model), *contact, changes, positions, direction);
     return PD_OK;
 }
 

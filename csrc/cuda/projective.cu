@@ -1,5 +1,6 @@
 /* Loops over frozen projections of pairs in contact, one thread per pair or per vertex. */
 #include "cuda/context.cuh"
+#include "cuda/vertices.cuh"
 #include "updates/projective_update.h"
 
 static __global__ void new_kernel(pd_active_pairs found, const real *distance, pd_contact_pairs limits, int n_kept, const uint64_t *kept,
@@ -60,15 +61,16 @@ pd_status pd_projective_mark_pressed(pd_context *context, const pd_projected_pai
     return PD_OK;
 }
 
-static __global__ void freeze_kernel(pd_model model, pd_contact_pairs pairs, pd_freezing freezing, const real *y, pd_kept_pairs kept,
+static __global__ void freeze_kernel(pd_vertices vertices, pd_contact_pairs pairs, pd_freezing freezing, const real *y, pd_kept_pairs kept,
                                      pd_projected_pairs out) {
+    const pd_model model = vertices.model();
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (p < pairs.n) pd_projective_update_freeze(&model, &pairs, &freezing, y, p, &kept, &out);
 }
 
 pd_status pd_projective_freeze_pairs(pd_context *context, const pd_model *model, const pd_contact_pairs *pairs, const pd_freezing *freezing,
                                      const real *y, const pd_kept_pairs *kept, const pd_projected_pairs *out) {
-    PD_LAUNCH(context, freeze_kernel, pairs->n, *model, *pairs, *freezing, y, *kept, *out);
+    PD_LAUNCH(context, freeze_kernel, pairs->n, pd_vertices_of(model), *pairs, *freezing, y, *kept, *out);
     return PD_OK;
 }
 
@@ -83,17 +85,18 @@ pd_status pd_projective_batch(pd_context *context, const pd_projected_pairs *pai
     return PD_OK;
 }
 
-static __global__ void diagonal_kernel(pd_model model, pd_incidence incidence, pd_projected_pairs pairs, double *diagonal, real *coupling,
-                                       unsigned char *touching) {
+static __global__ void diagonal_kernel(pd_vertices vertices, pd_incidence incidence, pd_projected_pairs pairs, double *diagonal,
+                                       real *coupling, unsigned char *touching) {
+    const pd_model model = vertices.model();
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i >= model.n_vertices) return;
+    if (i >= vertices.n) return;
     diagonal[i] = pd_projective_update_diagonal(&model, &incidence, &pairs, i, coupling ? coupling + 9 * (size_t)i : NULL);
     touching[i] = incidence.start[i + 1] > incidence.start[i];
 }
 
 pd_status pd_projective_gather_diagonal(pd_context *context, const pd_model *model, const pd_incidence *incidence,
                                         const pd_projected_pairs *pairs, double *diagonal, real *coupling, unsigned char *touching) {
-    PD_LAUNCH(context, diagonal_kernel, model->n_vertices, *model, *incidence, *pairs, diagonal, coupling, touching);
+    PD_LAUNCH(context, diagonal_kernel, model->n_vertices, pd_vertices_of(model), *incidence, *pairs, diagonal, coupling, touching);
     return PD_OK;
 }
 
@@ -107,15 +110,16 @@ pd_status pd_projective_move_within(pd_context *context, int n, const real *reac
     return PD_OK;
 }
 
-static __global__ void velocities_kernel(pd_model model, int n, real inverse_h, const real *y, const real *y_0, const real *offset,
+static __global__ void velocities_kernel(pd_vertices vertices, int n, real inverse_h, const real *y, const real *y_0, const real *offset,
                                          const real *v, real *velocities) {
+    const pd_model model = vertices.model();
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i < n) pd_projective_update_velocity(&model, inverse_h, y, y_0, offset, v, i, velocities);
 }
 
 pd_status pd_projective_velocities(pd_context *context, const pd_model *model, int n_points, double inverse_h, const real *y,
                                    const real *y_0, const real *offset, const real *v, real *velocities) {
-    PD_LAUNCH(context, velocities_kernel, n_points, *model, n_points, (real)inverse_h, y, y_0, offset, v, velocities);
+    PD_LAUNCH(context, velocities_kernel, n_points, pd_vertices_of(model), n_points, (real)inverse_h, y, y_0, offset, v, velocities);
     return PD_OK;
 }
 
@@ -131,25 +135,27 @@ pd_status pd_projective_rebounds(pd_context *context, const pd_projected_pairs *
     return PD_OK;
 }
 
-static __global__ void count_rebounds_kernel(pd_model model, int n, pd_incidence incidence, const real *wanted, int *count) {
+static __global__ void count_rebounds_kernel(pd_vertices vertices, int n, pd_incidence incidence, const real *wanted, int *count) {
+    const pd_model model = vertices.model();
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i < n) count[i] = pd_projective_update_count(&model, &incidence, wanted, i);
 }
 
 pd_status pd_projective_count_rebounds(pd_context *context, const pd_model *model, int n_points, const pd_incidence *incidence,
                                        const real *wanted, int *count) {
-    PD_LAUNCH(context, count_rebounds_kernel, n_points, *model, n_points, *incidence, wanted, count);
+    PD_LAUNCH(context, count_rebounds_kernel, n_points, pd_vertices_of(model), n_points, *incidence, wanted, count);
     return PD_OK;
 }
 
-static __global__ void impulses_kernel(pd_model model, pd_projected_pairs pairs, const real *wanted, const int *count,
+static __global__ void impulses_kernel(pd_vertices vertices, pd_projected_pairs pairs, const real *wanted, const int *count,
                                        const real *velocities, real *corners) {
+    const pd_model model = vertices.model();
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (p < pairs.n) pd_projective_update_impulse(&model, &pairs, wanted, count, velocities, p, corners + 12 * (size_t)p);
 }
 
 pd_status pd_projective_impulses(pd_context *context, const pd_model *model, const pd_projected_pairs *pairs, const real *wanted,
                                  const int *count, const real *velocities, real *corners) {
-    PD_LAUNCH(context, impulses_kernel, pairs->n, *model, *pairs, wanted, count, velocities, corners);
+    PD_LAUNCH(context, impulses_kernel, pairs->n, pd_vertices_of(model), *pairs, wanted, count, velocities, corners);
     return PD_OK;
 }

@@ -1,10 +1,12 @@
 /* Loops of the two-way interior point method, one thread per constraint or per vertex. */
 #include "cuda/context.cuh"
+#include "cuda/vertices.cuh"
 #include "updates/two_way_forward.h"
 #include "updates/two_way_update.h"
 
-static __global__ void feature_kernel(pd_model model, pd_contact_scene scene, pd_contact_pairs pairs, pd_two_way_choice choice, int *kind,
-                                      int *points, real *length) {
+static __global__ void feature_kernel(pd_vertices vertices, pd_contact_scene scene, pd_contact_pairs pairs, pd_two_way_choice choice,
+                                      int *kind, int *points, real *length) {
+    const pd_model model = vertices.model();
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (p < pairs.n)
         pd_two_way_update_feature(&model, &scene, &pairs, &choice, p, kind + PD_TWO_WAY_FEATURES * (size_t)p,
@@ -13,7 +15,7 @@ static __global__ void feature_kernel(pd_model model, pd_contact_scene scene, pd
 
 pd_status pd_two_way_features(pd_context *context, const pd_model *model, const pd_contact_scene *scene, const pd_contact_pairs *pairs,
                               const pd_two_way_choice *choice, int *kind, int *points, real *length) {
-    PD_LAUNCH(context, feature_kernel, pairs->n, *model, *scene, *pairs, *choice, kind, points, length);
+    PD_LAUNCH(context, feature_kernel, pairs->n, pd_vertices_of(model), *scene, *pairs, *choice, kind, points, length);
     return PD_OK;
 }
 
@@ -40,9 +42,10 @@ pd_status pd_two_way_take(pd_context *context, int n, const int *rows, const int
     return PD_OK;
 }
 
-static __global__ void metric_kernel(pd_model model, int n, pd_two_way_rows edges, pd_incidence of_edges, pd_two_way_rows pairs,
+static __global__ void metric_kernel(pd_vertices vertices, int n, pd_two_way_rows edges, pd_incidence of_edges, pd_two_way_rows pairs,
                                      pd_incidence of_pairs, double share, const real *x, const real *y_0, real *inverse, real *curvature,
                                      real *goal) {
+    const pd_model model = vertices.model();
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i < n) pd_two_way_update_metric(&model, &edges, &of_edges, &pairs, &of_pairs, share, x, y_0, i, inverse, curvature, goal);
 }
@@ -50,29 +53,31 @@ static __global__ void metric_kernel(pd_model model, int n, pd_two_way_rows edge
 pd_status pd_two_way_metric(pd_context *context, const pd_model *model, int n_points, const pd_two_way_rows *edges,
                             const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, double share,
                             const real *x, const real *y_0, real *inverse, real *curvature, real *goal) {
-    PD_LAUNCH(context, metric_kernel, n_points, *model, n_points, *edges, *of_edges, *pairs, *of_pairs, share, x, y_0, inverse, curvature,
-              goal);
+    PD_LAUNCH(context, metric_kernel, n_points, pd_vertices_of(model), n_points, *edges, *of_edges, *pairs, *of_pairs, share, x, y_0,
+              inverse, curvature, goal);
     return PD_OK;
 }
 
-static __global__ void undamped_kernel(pd_model model, const real *curvature, const real *x, const real *y, real *out) {
+static __global__ void undamped_kernel(pd_vertices vertices, const real *curvature, const real *x, const real *y, real *out) {
+    const pd_model model = vertices.model();
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < model.n_vertices) pd_two_way_update_undamped(&model, curvature, x, y, i, out);
+    if (i < vertices.n) pd_two_way_update_undamped(&model, curvature, x, y, i, out);
 }
 
 pd_status pd_two_way_undamped(pd_context *context, const pd_model *model, const real *curvature, const real *x, const real *y, real *out) {
-    PD_LAUNCH(context, undamped_kernel, model->n_vertices, *model, curvature, x, y, out);
+    PD_LAUNCH(context, undamped_kernel, model->n_vertices, pd_vertices_of(model), curvature, x, y, out);
     return PD_OK;
 }
 
-static __global__ void linearise_kernel(pd_model model, double limit, pd_rubbing rubbing, const real *x, pd_two_way_rows rows) {
+static __global__ void linearise_kernel(pd_vertices vertices, double limit, pd_rubbing rubbing, const real *x, pd_two_way_rows rows) {
+    const pd_model model = vertices.model();
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (p < rows.n) pd_two_way_update_linearise(&model, limit, &rubbing, x, p, &rows);
 }
 
 pd_status pd_two_way_linearise(pd_context *context, const pd_model *model, double limit, const pd_rubbing *rubbing, const real *x,
                                const pd_two_way_rows *rows) {
-    PD_LAUNCH(context, linearise_kernel, rows->n, *model, limit, *rubbing, x, *rows);
+    PD_LAUNCH(context, linearise_kernel, rows->n, pd_vertices_of(model), limit, *rubbing, x, *rows);
     return PD_OK;
 }
 
@@ -87,7 +92,8 @@ pd_status pd_two_way_weigh(pd_context *context, const real *inverse, const real 
     return PD_OK;
 }
 
-static __global__ void colour_kernel(pd_model model, pd_two_way_rows rows, pd_incidence incidence, int *fresh) {
+static __global__ void colour_kernel(pd_vertices vertices, pd_two_way_rows rows, pd_incidence incidence, int *fresh) {
+    const pd_model model = vertices.model();
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (p < rows.n) fresh[p] = pd_two_way_update_colour(&model, &rows, &incidence, p);
 }
@@ -104,7 +110,7 @@ pd_status pd_two_way_colour_round(pd_context *context, const pd_model *model, co
                                   int *fresh, uint64_t *left) {
     pd_status status = pd_memory_clear(context, left, sizeof *left);
     if (status) return status;
-    PD_LAUNCH(context, colour_kernel, rows->n, *model, *rows, *incidence, fresh);
+    PD_LAUNCH(context, colour_kernel, rows->n, pd_vertices_of(model), *rows, *incidence, fresh);
     PD_LAUNCH(context, settle_kernel, rows->n, rows->n, fresh, rows->colour, (unsigned long long *)left);
     return PD_OK;
 }
@@ -214,8 +220,9 @@ pd_status pd_two_way_relax(pd_context *context, const pd_two_way_rows *edges, co
     return PD_OK;
 }
 
-static __global__ void descend_kernel(pd_model model, int n, pd_two_way_rows pairs, pd_incidence of_pairs, double strength, double range,
-                                      const real *x, const real *y_0, real *curvature, real *goal) {
+static __global__ void descend_kernel(pd_vertices vertices, int n, pd_two_way_rows pairs, pd_incidence of_pairs, double strength,
+                                      double range, const real *x, const real *y_0, real *curvature, real *goal) {
+    const pd_model model = vertices.model();
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i < n) pd_two_way_update_descend(&model, &pairs, &of_pairs, strength, range, x, y_0, i, curvature, goal);
 }
@@ -223,7 +230,8 @@ static __global__ void descend_kernel(pd_model model, int n, pd_two_way_rows pai
 pd_status pd_two_way_descend(pd_context *context, const pd_model *model, int n_points, const pd_two_way_rows *pairs,
                              const pd_incidence *of_pairs, double strength, double range, const real *x, const real *y_0, real *curvature,
                              real *goal) {
-    PD_LAUNCH(context, descend_kernel, n_points, *model, n_points, *pairs, *of_pairs, strength, range, x, y_0, curvature, goal);
+    PD_LAUNCH(context, descend_kernel, n_points, pd_vertices_of(model), n_points, *pairs, *of_pairs, strength, range, x, y_0, curvature,
+              goal);
     return PD_OK;
 }
 
