@@ -156,10 +156,11 @@ static __host__ __device__ __forceinline__ pd_iterate_rows iterate(int k, const 
 }
 
 /* W = width. The first block of rows of a CUDA block stays in registers and shared memory; where there are more than the grid has
- * blocks, the others are read anew in every sweep. */
-template <int W>
+ * blocks, the others are read anew in every sweep. MOVES: the last sweep is that of an iteration. */
+template <int W, bool MOVES>
 static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(float) ? 3 : 2)
-    block_sweeps_kernel(pd_block_matrix P, const real *add, pd_omegas omega, real gamma, int from_constant, const pd_iterates iterates) {
+    block_sweeps_kernel(pd_block_matrix P, const real *add, pd_omegas omega, real gamma, int from_constant, const pd_iterates iterates,
+                        pd_mover<MOVES> move) {
     real *x = shared_columns();
     int *list = shared_list();
     cooperative_groups::grid_group grid = cooperative_groups::this_grid();
@@ -226,35 +227,52 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
         }
         if (s + 1 < iterates.sweeps) grid.sync();
     }
+
+    if constexpr (MOVES) { // what a thread moves by it has written itself
+        move(move.is_free(active, i), j, own);
+        const pd_iterate_rows found = iterates.at(iterates.sweeps);
+        for (int block = (int)(blockIdx.x + gridDim.x); block < P.n_blocks; block += (int)gridDim.x) {
+            const block_row other = row_of(P, block);
+            const int there = other.inside ? P.rows[other.slot] : 0;
+            const bool free = move.is_free(other.inside && other.lane < W, there);
+            if (free) move(free, (size_t)W * (size_t)there + (size_t)other.lane, found.rows[pd_number_at(found, there, other.lane)]);
+        }
+    }
 }
 
-template <int W>
-static pd_status one_launch(pd_context *context, const pd_block_matrix *P, const real *add, const double *omega, real gamma, int n_sweeps,
-                            int from_to, unsigned blocks, real *buffers[2]) {
-    return pd_launch_sweeps(omega, n_sweeps, buffers, [=](const pd_omegas &omegas, int first, int n, int ends) {
-        const pd_iterates iterates = pd_iterates_of(buffers, P->scratch, P->n, W, n, ends && (from_to & PD_SWEEPS_TO_THE_END));
-        const int from_constant = first == 0 && (from_to & PD_SWEEPS_FROM_CONSTANT);
-        PD_LAUNCH_COOPERATIVE(context, block_sweeps_kernel<W>, blocks, PD_THREADS, *P, add, omegas, gamma, from_constant, iterates);
+/* All sweeps in launches that stay, one for each 64 of them: *blocks of it, or 0 and nothing done where they find no room. */
+template <int W, bool MOVES>
+static pd_status one_launch(pd_context *context, const pd_block_matrix *P, int width, const real *add, const double *omega, real gamma,
+                            int n_sweeps, int from_to, const pd_move *moves, unsigned *blocks, real *buffers[2]) {
+    pd_mover<MOVES> move;
+    if constexpr (MOVES) move = pd_moves_of(*moves);
+    auto kernel = block_sweeps_kernel<W, MOVES>;
+    *blocks = pd_staying_blocks(context, (unsigned)P->n_blocks, width, n_sweeps, kernel);
+    if (!*blocks) return PD_OK;
+    pd_status status = pd_launch_sweeps(omega, n_sweeps, buffers, [&](const pd_omegas &omegas, int first, int n, int last) {
+        const int from_constant = first == 0 && (from_to & PD_SWEEPS_FROM_CONSTANT), to_the_end = last && (from_to & PD_SWEEPS_TO_THE_END);
+        PD_LAUNCH_COOPERATIVE(context, kernel, *blocks, PD_THREADS, *P, add, omegas, gamma, from_constant,
+                              pd_iterates_of(buffers, P->scratch, P->n, W, n, to_the_end), move);
         return PD_OK;
     });
+    return status || MOVES ? status : pd_move_now(context, moves, buffers[0]);
 }
 
 size_t pd_block_scratch(const pd_context *, const pd_block_matrix *P, int width) { return pd_iterates_scratch(P->n, width); }
 
 pd_status pd_block_sweeps(pd_context *context, const pd_block_matrix *P, int width, const real *add, const double *omegas, double gamma,
                           int n_sweeps, int from_to, const pd_move *move, real *buffers[2]) {
-    unsigned blocks = pd_staying_blocks(context, (unsigned)P->n_blocks, width, n_sweeps, block_sweeps_kernel<3>, block_sweeps_kernel<1>);
-    if (blocks) {
-        pd_status status = width == 3 ? one_launch<3>(context, P, add, omegas, (real)gamma, n_sweeps, from_to, blocks, buffers)
-                                      : one_launch<1>(context, P, add, omegas, (real)gamma, n_sweeps, from_to, blocks, buffers);
-        return status ? status : pd_move_now(context, move, buffers[0]);
-    }
+    auto stays = width == 3 ? one_launch<3, false> : one_launch<1, false>;
+    if (move && pd_sweeps_fit(n_sweeps)) stays = one_launch<3, true>;
+    unsigned blocks = 0;
+    pd_status status = stays(context, P, width, add, omegas, (real)gamma, n_sweeps, from_to, move, &blocks, buffers);
+    if (status || blocks) return status;
     const pd_iterates iterates = pd_iterates_of(buffers, P->scratch, P->n, width, n_sweeps, from_to & PD_SWEEPS_TO_THE_END);
     const int from_constant = from_to & PD_SWEEPS_FROM_CONSTANT;
     for (int k = 0; k < n_sweeps; k++) {
         const pd_iterate_rows d = iterate(k, iterates, add, from_constant), next = iterates.at(k + 1);
         const pd_iterate_rows last = from_constant && k == 0 ? pd_iterate_rows{NULL, width} : iterate(k - 1, iterates, add, from_constant);
-        pd_status status = one_sweep(context, P, width, d, add, omegas[k], gamma, d, last, next, k == n_sweeps - 1 ? move : NULL);
+        status = one_sweep(context, P, width, d, add, omegas[k], gamma, d, last, next, k == n_sweeps - 1 ? move : NULL);
         if (status) return status;
     }
     if (n_sweeps % 2) pd_swap_buffers(buffers);

@@ -165,10 +165,11 @@ static __device__ __forceinline__ void add_others(const pd_matrix &A, int begin,
  * multiprocessors.
  *
  * W = width. The first rows of the grid are kept in registers; where the grid has fewer groups of lanes than there are rows, the others
- * are read anew in every sweep. */
-template <int W>
+ * are read anew in every sweep. GATHERS, MOVES: as above; what is gathered is r. */
+template <int W, bool GATHERS, bool MOVES>
 static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(float) ? 4 : 3)
-    jacobi_kernel(pd_matrix A, const real *r, real weight, pd_omegas omega, int from_zero, const pd_iterates iterates) {
+    jacobi_kernel(pd_matrix A, const real *r, real weight, pd_omegas omega, int from_zero, const pd_iterates iterates,
+                  pd_residual<GATHERS> residual, pd_mover<MOVES> move) {
     cooperative_groups::grid_group grid = cooperative_groups::this_grid();
     int groups = (int)gridDim.x * PD_ROWS;
     pd_row row = pd_row_of((int)blockIdx.x * PD_ROWS, A.n);
@@ -184,7 +185,12 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
         values[e] = s < end ? A.values[s] : (real)0;
         columns[e] = s < end ? A.columns[s] : row.inside ? row.i : 0;
     }
-    real diagonal = row.inside ? A.diagonal[row.i] : (real)1, right = active ? r[j] : (real)0;
+    real diagonal = row.inside ? A.diagonal[row.i] : (real)1, right = residual(row, residual.begin(row), active, j);
+    if constexpr (GATHERS)
+        for (int first = groups; first < A.n; first += groups) {
+            const pd_row other = pd_row_of(first + (int)blockIdx.x * PD_ROWS, A.n);
+            residual(other, residual.begin(other)); // to r, where the thread that wrote it reads it again
+        }
     real own = active && !from_zero ? iterates.even[j] : (real)0, before = active && !from_zero ? iterates.odd[j] : (real)0;
 
     for (int k = 0; k < iterates.sweeps; k++) {
@@ -225,33 +231,62 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
         }
         if (k + 1 < iterates.sweeps) grid.sync();
     }
+
+    // what a thread moves by it has written itself
+    if constexpr (MOVES) {
+        if (GATHERS) __syncwarp(); // the rows' offsets have been read
+        move(move.is_free(active, row.i), j, own);
+        const pd_iterate_rows found = iterates.at(iterates.sweeps);
+        for (int first = groups; first < A.n; first += groups) {
+            const pd_row other = pd_row_of(first + (int)blockIdx.x * PD_ROWS, A.n);
+            const bool free = move.is_free(other.inside && other.lane < W, other.i);
+            if (free) move(free, (size_t)W * (size_t)other.i + (size_t)other.lane, found.rows[pd_number_at(found, other.i, other.lane)]);
+        }
+    }
 }
 
-template <int W>
-static pd_status one_launch(pd_context *context, const pd_matrix *matrix, const real *r, real weight, const double *omega, int n_sweeps,
-                            int from_to, unsigned blocks, real *buffers[2]) {
-    return pd_launch_sweeps(omega, n_sweeps, buffers, [=](const pd_omegas &omegas, int first, int n, int ends) {
-        const int from_zero = (from_to & PD_SWEEPS_FROM_ZERO) && first == 0;
-        const pd_iterates iterates = pd_iterates_of(buffers, matrix->iterates, matrix->n, W, n, ends && (from_to & PD_SWEEPS_TO_THE_END));
-        PD_LAUNCH_COOPERATIVE(context, jacobi_kernel<W>, blocks, PD_THREADS, *matrix, r, weight, omegas, from_zero, iterates);
-        return PD_OK;
-    });
+/* All sweeps in launches that stay, one for each 64 of them: *blocks of it, or 0 and nothing done where they find no room. */
+template <int W, bool GATHERS, bool MOVES>
+static pd_status one_launch(pd_context *context, const pd_matrix *matrix, int width, const real *r, real weight, const double *omega,
+                            int n_sweeps, int from_to, pd_sweep_ends ends, unsigned *blocks, real *buffers[2]) {
+    pd_residual<GATHERS> residual;
+    pd_mover<MOVES> move;
+    if constexpr (GATHERS)
+        residual = pd_gathered_of(*ends.gather);
+    else
+        residual = {r};
+    if constexpr (MOVES) move = pd_moves_of(*ends.move);
+    auto kernel = jacobi_kernel<W, GATHERS, MOVES>;
+    *blocks = pd_staying_blocks(context, pd_row_blocks(matrix->n), width, n_sweeps, kernel);
+    if (!*blocks) return PD_OK;
+    pd_status status = GATHERS ? PD_OK : pd_gather_now(context, ends.gather);
+    if (!status)
+        status = pd_launch_sweeps(omega, n_sweeps, buffers, [&](const pd_omegas &omegas, int first, int n, int last) {
+            const int from_zero = (from_to & PD_SWEEPS_FROM_ZERO) && first == 0, to_the_end = last && (from_to & PD_SWEEPS_TO_THE_END);
+            PD_LAUNCH_COOPERATIVE(context, kernel, *blocks, PD_THREADS, *matrix, r, weight, omegas, from_zero,
+                                  pd_iterates_of(buffers, matrix->iterates, matrix->n, W, n, to_the_end), residual, move);
+            return PD_OK;
+        });
+    return status || MOVES ? status : pd_move_now(context, ends.move, buffers[0]);
 }
 
 size_t pd_iterates_scratch(int n, int width) { return width == 3 ? 2 * (size_t)n * sizeof(pd_padded_row) : 0; }
 
 pd_status pd_jacobi_sweeps(pd_context *context, const pd_matrix *matrix, int width, const real *residual, double weight,
                            const double *omega, int n_sweeps, int from_to, pd_sweep_ends ends, real *buffers[2]) {
-    unsigned blocks = pd_staying_blocks(context, pd_row_blocks(matrix->n), width, n_sweeps, jacobi_kernel<3>, jacobi_kernel<1>);
-    if (blocks && !matrix->coupling) { // no registers are left for blocks, nor for what comes before and after
-        pd_status status = pd_gather_now(context, ends.gather);
-        if (status) return status;
-        status = width == 3 ? one_launch<3>(context, matrix, residual, (real)weight, omega, n_sweeps, from_to, blocks, buffers)
-                            : one_launch<1>(context, matrix, residual, (real)weight, omega, n_sweeps, from_to, blocks, buffers);
-        return status ? status : pd_move_now(context, ends.move, buffers[0]);
-    }
-    pd_status status = launches(context, matrix, width, residual, (real)weight, omega, n_sweeps, from_to & PD_SWEEPS_FROM_ZERO, ends,
-                                pd_iterates_of(buffers, matrix->iterates, matrix->n, width, n_sweeps, from_to & PD_SWEEPS_TO_THE_END));
+    const bool within = pd_sweeps_fit(n_sweeps), gathers = within && ends.gather && (from_to & PD_SWEEPS_FROM_ZERO);
+    auto stays = width == 3 ? one_launch<3, false, false> : one_launch<1, false, false>;
+    if (within && ends.move)
+        stays = gathers ? one_launch<3, true, true> : one_launch<3, false, true>;
+    else if (gathers)
+        stays = one_launch<3, true, false>;
+    unsigned blocks = 0;
+    pd_status status = PD_OK;
+    if (!matrix->coupling) // no registers are left for blocks
+        status = stays(context, matrix, width, residual, (real)weight, omega, n_sweeps, from_to, ends, &blocks, buffers);
+    if (status || blocks) return status;
+    status = launches(context, matrix, width, residual, (real)weight, omega, n_sweeps, from_to & PD_SWEEPS_FROM_ZERO, ends,
+                      pd_iterates_of(buffers, matrix->iterates, matrix->n, width, n_sweeps, from_to & PD_SWEEPS_TO_THE_END));
     if (n_sweeps % 2) pd_swap_buffers(buffers);
     return status;
 }

@@ -18,15 +18,19 @@ struct pd_omegas {
  * measured: set it with the table of benchmarks/gpu_a_jacobi. */
 enum { PD_SWEEPS_THAT_PAY = 3 };
 
-/* Blocks of the launch that stays, whose kernel is compiled for vectors of three columns and of one, and which wants `wanted` of them; 0: one
- * launch for each sweep. */
+/* Blocks of the launch that stays, of a kernel for vectors of so many columns, three or one, and which wants `wanted` of them; 0: one launch for
+ * each sweep. */
 template <typename Kernel>
-static inline unsigned pd_staying_blocks(const pd_context *context, unsigned wanted, int width, int n_sweeps, Kernel three, Kernel one) {
+static inline unsigned pd_staying_blocks(const pd_context *context, unsigned wanted, int width, int n_sweeps, Kernel kernel) {
     int asked = context->sweeps == PD_SWEEPS_PERSISTENT;
     if (context->sweeps == PD_SWEEPS_LAUNCHES || (width != 3 && width != 1) || !(asked || n_sweeps >= PD_SWEEPS_THAT_PAY)) return 0;
-    unsigned room = pd_resident_blocks(context, width == 3 ? three : one);
+    unsigned room = pd_resident_blocks(context, kernel);
     return wanted <= room ? wanted : asked ? room : 0;
 }
+
+/* Whether they are one launch that stays, which then can gather what it solves for and move by what it finds: with more, another one than the
+ * first would gather, another than the last would move. */
+static inline bool pd_sweeps_fit(int n_sweeps) { return n_sweeps > 0 && n_sweeps <= PD_SWEEPS_OF_LAUNCH; }
 
 /* Rows of an iterate, and numbers from one to the next. */
 struct pd_iterate_rows {

@@ -3,6 +3,7 @@
 import dataclasses
 import time
 
+import inputs
 import numpy as np
 import pytest
 import scenes
@@ -59,22 +60,27 @@ def test_a_replayed_step_has_the_bits_of_loops(solver, dtype):
 
 
 @pytest.mark.parametrize(
-    ("linear", "launches"),
+    ("linear", "way", "launches"),
     [
-        (pdgpu.Jacobi(weight=0.3), 1),
-        (pdgpu.Jacobi(weight=0.3, iterations=3), 3),
-        (pdgpu.AJacobi(order=2, weight=0.3), 2),
-        (pdgpu.AJacobi(order=3, weight=0.3), 3),
-        (pdgpu.AJacobi(order=2, weight=0.3, iterations=2), 3),
-        (pdgpu.AJacobi(order=2, weight=0.3, iterations=5), 6),
-        (pdgpu.AJacobi(order=2, weight=0.3, iterations=5, chebyshev=pdgpu.Chebyshev(rho=0.9, start=1)), 6),
+        (pdgpu.Jacobi(weight=0.3), "launches", 1),
+        (pdgpu.Jacobi(weight=0.3, iterations=3), "launches", 3),
+        (pdgpu.AJacobi(order=2, weight=0.3), "launches", 2),
+        (pdgpu.AJacobi(order=3, weight=0.3), "launches", 3),
+        (pdgpu.AJacobi(order=2, weight=0.3, iterations=2), "launches", 3),
+        (pdgpu.AJacobi(order=2, weight=0.3, iterations=5), "launches", 6),
+        (pdgpu.AJacobi(order=2, weight=0.3, iterations=5, chebyshev=pdgpu.Chebyshev(rho=0.9, start=1)), "launches", 6),
+        (pdgpu.Jacobi(weight=0.3), "persistent", 1),
+        (pdgpu.Jacobi(weight=0.3, iterations=3), "persistent", 1),
+        (pdgpu.Jacobi(weight=0.3, iterations=65), "persistent", 2),
+        (pdgpu.AJacobi(order=2, weight=0.3), "persistent", 1),
+        (pdgpu.AJacobi(order=2, weight=0.3, iterations=5), "persistent", 2),
     ],
 )
-def test_an_iteration_is_the_elements_and_the_sweeps(linear, launches, dtype, on_host, monkeypatch):
+def test_an_iteration_is_the_elements_and_the_sweeps(linear, way, launches, dtype, on_host, monkeypatch):
     """If not, the forces on vertices, the move or an iterate that is cleared and copied cost a launch each, for which small meshes wait."""
     if not on_host:
         pytest.skip("launches are counted by the stand-in only")
-    monkeypatch.setenv("PDGPU_JACOBI", "launches")
+    monkeypatch.setenv("PDGPU_JACOBI", way)
     seen = {}
     for iterations in (4, 9):
         sim = simulation(pdgpu.ProjectiveDynamics(linear=linear, check_every=20), dtype, iterations=iterations)
@@ -82,6 +88,34 @@ def test_an_iteration_is_the_elements_and_the_sweeps(linear, launches, dtype, on
         sim.step()
         seen[iterations] = [calls_of_the_runtime(dtype, what) - so_far for what, so_far in zip(WHAT, before, strict=True)]
     assert [more - fewer for more, fewer in zip(seen[9], seen[4], strict=True)] == [5 * (KINDS_OF_MIXED + launches), 0, 0]
+
+
+@pytest.mark.parametrize(
+    "linear",
+    [
+        pdgpu.Jacobi(weight=0.3),
+        pdgpu.Jacobi(weight=0.3, iterations=4),
+        pdgpu.AJacobi(order=2, weight=0.3),
+        pdgpu.AJacobi(order=2, weight=0.3, iterations=4),
+    ],
+    ids=repr,
+)
+def test_a_launch_that_stays_gathers_and_moves(linear, dtype, monkeypatch):
+    """If not, rows past those that the grid holds, 192 in the stand-in, stay where they are or get the forces of another iterate."""
+    points, tets = inputs.kuhn_grid(7, 6, 5, 0.1)
+    scene = pdgpu.Scene(gravity=(0.0, -9.81, 0.0))
+    scene.add_solid(pdgpu.Mesh(points, tets=tets), pdgpu.ARAP(2e4), density=1000.0).pin([0, 1, 300])
+    moved = []
+    for way in ("launches", "persistent"):
+        monkeypatch.setenv("PDGPU_JACOBI", way)
+        sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(linear=linear, iterations=5), dt=0.01, device="cuda", dtype=dtype)
+        for _ in range(2):
+            sim.step()
+        moved.append(sim.positions - points)
+    apart = np.abs(moved[0] - moved[1]).max(axis=1)
+    assert (np.linalg.norm(moved[0], axis=1) > 1e-4).sum() == len(points) - 3
+    assert apart.max() <= (1e-13 if dtype == "float64" else 1e-6)
+    np.testing.assert_array_equal(moved[1][[0, 1, 300]], 0 if dtype == "float64" else moved[0][[0, 1, 300]])
 
 
 @pytest.mark.parametrize(("call", "code"), [("cudaStreamBeginCapture", 900), ("cudaStreamEndCapture", 901), ("cudaGraphInstantiate", 2)])
