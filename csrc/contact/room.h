@@ -5,7 +5,7 @@
 #include "loops/backend.h"
 #include "loops/collision_loops.h"
 
-enum { PD_MOST_ROOMS = 12 };
+enum { PD_MOST_ROOMS = 14 };
 
 /* An array of a list: an element of so many bytes for each `shared_by` elements of the list, and two more. */
 typedef struct pd_room {

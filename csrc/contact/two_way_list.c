@@ -8,9 +8,13 @@
 
 pd_status pd_two_way_list_grow(pd_two_way_list *rows, pd_context *context, size_t n, int rubs) {
     pd_two_way_rows *r = &rows->at;
-    const pd_room plain[] = {PD_ROOM(r->kind, 1),      PD_ROOM(r->points, 4),     PD_ROOM(r->length, 1), PD_ROOM(r->value, 1),
-                             PD_ROOM(r->jacobian, 12), PD_ROOM(r->inverse, 1),    PD_ROOM(r->yield, 12), PD_ROOM(r->ahead, 1),
-                             PD_ROOM(r->movers, 4),    PD_ROOM(r->multiplier, 1), PD_ROOM(r->colour, 1), PD_ROOM(rows->incidence.roles, 4)};
+    const pd_room plain[] = {PD_ROOM(r->kind, 1),        PD_ROOM(r->points, 4),
+                             PD_ROOM(r->length, 1),      PD_ROOM(r->value, 1),
+                             PD_ROOM(r->jacobian[0], 6), PD_ROOM(r->jacobian[1], 6),
+                             PD_ROOM(r->inverse, 1),     PD_ROOM(r->yield[0], 6),
+                             PD_ROOM(r->yield[1], 6),    PD_ROOM(r->ahead, 1),
+                             PD_ROOM(r->movers, 4),      PD_ROOM(r->multiplier, 1),
+                             PD_ROOM(r->colour, 1),      PD_ROOM(rows->incidence.roles, 4)};
     const pd_room of_friction[] = {PD_ROOM(r->coefficient, 1), PD_ROOM(r->weights, 4), PD_ROOM(r->normal, 3),
                                    PD_ROOM(r->share, 1),       PD_ROOM(r->slid, 3),    PD_ROOM(r->tangential, 3)};
     size_t before = rows->capacity;
@@ -82,25 +86,9 @@ done:
 
 void pd_two_way_list_destroy(pd_two_way_list *rows, pd_context *context) {
     const pd_two_way_rows *r = &rows->at;
-    void *memory[] = {r->kind,
-                      r->points,
-                      r->length,
-                      r->value,
-                      r->jacobian,
-                      r->inverse,
-                      r->yield,
-                      r->ahead,
-                      r->movers,
-                      r->multiplier,
-                      r->coefficient,
-                      r->weights,
-                      r->normal,
-                      r->share,
-                      r->slid,
-                      r->tangential,
-                      r->colour,
-                      rows->incidence.start,
-                      rows->incidence.roles};
+    void *memory[] = {r->kind,     r->points,   r->length, r->value,      r->jacobian[0], r->jacobian[1],        r->inverse,
+                      r->yield[0], r->yield[1], r->ahead,  r->movers,     r->multiplier,  r->coefficient,        r->weights,
+                      r->normal,   r->share,    r->slid,   r->tangential, r->colour,      rows->incidence.start, rows->incidence.roles};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
     free(rows->starts);
 }

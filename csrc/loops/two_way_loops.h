@@ -10,22 +10,23 @@
 extern "C" {
 #endif
 
-/* Constraints (elements/contact/volume_constraint.h) linearised at x, by field; B. */
+/* Constraints (elements/contact/volume_constraint.h) linearised at x, by field; B. What there is of every corner lies in two halves, of the first two
+ * corners and of the others: the many rows that have two alone do not touch the second, which is most of what a sweep reads. */
 typedef struct pd_two_way_rows {
     int n;
-    int *kind;        /* [n] */
-    int *points;      /* [n,4] -1 where a kind has no corner */
-    real *length;     /* [n] m: the distance to be apart by; of an edge its length at rest */
-    real *value;      /* [n] c(x) */
-    real *jacobian;   /* [n,4,3] 1/m */
-    real *inverse;    /* [n] 1/(J W J^T), kg m^2; 0 where nothing of it can move */
-    real *yield;      /* [n,4,3] W J^T, 1/(kg m) */
-    real *ahead;      /* [n] c + J (goal - x): what the goal leaves of it */
-    int *movers;      /* [n,4] the points, -1 also for those that cannot move */
-    real *multiplier; /* [n] lambda, kg m^2 */
-    int *colour;      /* [n] from 1 on; below: none yet */
-    real least;       /* of lambda: 0, or -infinity where rows are held both ways */
-    int by_distance;  /* J is the gradient of the distance, with the weights of the closest points frozen, and no volume's */
+    int *kind;         /* [n] */
+    int *points;       /* [n,4] -1 where a kind has no corner */
+    real *length;      /* [n] m: the distance to be apart by; of an edge its length at rest */
+    real *value;       /* [n] c(x) */
+    real *jacobian[2]; /* each [n,2,3] 1/m */
+    real *yield[2];    /* each [n,2,3] W J^T of what moves, 1/(kg m) */
+    real *inverse;     /* [n] 1/(J W J^T), kg m^2; 0 where nothing of it can move */
+    real *ahead;       /* [n] c + J (goal - x): what the goal leaves of it */
+    int *movers;       /* [n,4] the points, -1 also for those that cannot move */
+    real *multiplier;  /* [n] lambda, kg m^2 */
+    int *colour;       /* [n] from 1 on; below: none yet */
+    real least;        /* of lambda: 0, or -infinity where rows are held both ways */
+    int by_distance;   /* J is the gradient of the distance, with the weights of the closest points frozen, and no volume's */
 
     /* friction, of pairs; coefficient NULL: there is none, and the others are not read */
     real *coefficient; /* [n] mu */

@@ -12,6 +12,13 @@ PD_FUNCTION real pd_two_way_inverse_mass(const pd_model *model, int i) {
     return i >= 0 && i < model->n_vertices && !model->fixed[i] ? (real)1 / model->masses[i] : (real)0;
 }
 
+/* The three numbers of corner j of row p: where they are, and what. */
+PD_FUNCTION real *pd_two_way_corner(real *const halves[2], size_t p, int j) { return halves[j / 2] + 6 * p + 3 * (size_t)(j % 2); }
+
+PD_FUNCTION pd_vector pd_two_way_at_corner(real *const halves[2], size_t p, int j) {
+    return pd_vector_load(pd_two_way_corner(halves, p, j));
+}
+
 /* S g. */
 PD_FUNCTION pd_vector pd_two_way_multiply(const real S[6], pd_vector g) {
     return pd_vector_of(S[0] * g.x + S[5] * g.y + S[4] * g.z, S[5] * g.x + S[1] * g.y + S[3] * g.z, S[4] * g.x + S[3] * g.y + S[2] * g.z);
@@ -93,9 +100,10 @@ PD_FUNCTION void pd_two_way_lay_edges(const pd_two_way_rows *edges, const pd_inc
 PD_FUNCTION void pd_two_way_lay_pairs(const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *x, int i, double K[6]) {
     for (int r = of_pairs->start[i]; r < of_pairs->start[i + 1]; r++) {
         size_t role = (size_t)of_pairs->roles[r], p = role / 4;
-        double square = pairs->multiplier[p] > 0 ? pd_two_way_side(pairs, x, p, (int)(role % 4)) : 0.0, far = 0.0;
+        if (!(pairs->multiplier[p] > 0)) continue;
+        double square = pd_two_way_side(pairs, x, p, (int)(role % 4)), far = 0.0;
         double multiplier = (double)pairs->multiplier[p], length = (double)pairs->length[p];
-        pd_vector push = pd_vector_load(pairs->jacobian + 3 * role);
+        pd_vector push = pd_two_way_at_corner(pairs->jacobian, p, (int)(role % 4));
         double size = (double)pd_vector_dot(push, push);
         if (!(square > 0.0)) continue;
         if (length * length > (double)PD_VOLUME_DISTANCE * (double)PD_VOLUME_DISTANCE * square && size > 0.0)

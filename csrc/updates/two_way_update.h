@@ -159,7 +159,8 @@ PD_FUNCTION void pd_two_way_update_linearise(const pd_model *model, double limit
                                        : pd_constraint_of_pair(kind, at, nearest, rows->length[p]);
         if (rows->coefficient) pd_two_way_update_friction(model, rubbing, nearest, kind, p, rows);
     }
-    for (int j = 0; j < 4; j++) pd_vector_store(constraint.gradient[j], rows->jacobian + 12 * (size_t)p + 3 * (size_t)j);
+    for (int j = 0; j < pd_constraint_corners(kind); j++)
+        pd_vector_store(constraint.gradient[j], pd_two_way_corner(rows->jacobian, (size_t)p, j));
     rows->value[p] = constraint.value;
 }
 
@@ -171,12 +172,14 @@ PD_FUNCTION void pd_two_way_update_weigh(const real *inverse, const real *x, con
     pd_vector slid = pd_vector_of(0, 0, 0);
     for (int j = 0; j < 4; j++) {
         size_t corner = 4 * (size_t)p + (size_t)j;
-        pd_vector push = pd_vector_load(rows->jacobian + 3 * corner), yield = pd_vector_of(0, 0, 0);
         int moves = points[j] >= 0 && pd_two_way_moves(inverse, points[j]);
         rows->movers[corner] = moves ? points[j] : -1;
-        if (moves) yield = pd_two_way_yield(inverse, points[j], push);
-        pd_vector_store(yield, rows->yield + 3 * corner);
         if (points[j] < 0) continue;
+        pd_vector push = pd_two_way_at_corner(rows->jacobian, (size_t)p, j), yield = pd_vector_of(0, 0, 0);
+        if (moves) {
+            yield = pd_two_way_yield(inverse, points[j], push);
+            pd_vector_store(yield, pd_two_way_corner(rows->yield, (size_t)p, j));
+        }
         pd_vector aim = pd_vector_load(goal + 3 * (size_t)points[j]);
         denominator += pd_vector_dot(push, yield);
         ahead += pd_vector_dot(push, pd_vector_subtract(aim, pd_vector_load(x + 3 * (size_t)points[j])));
@@ -254,7 +257,8 @@ PD_FUNCTION pd_vector pd_two_way_impulse(const pd_two_way_rows *rows, const pd_i
     pd_vector sum = pd_vector_of(0, 0, 0);
     for (int r = rows->n ? incidence->start[i] : 0; rows->n && r < incidence->start[i + 1]; r++) {
         size_t role = (size_t)incidence->roles[r], p = role / 4;
-        sum = pd_vector_along(sum, rows->multiplier[p], pd_vector_load(rows->jacobian + 3 * role));
+        real multiplier = rows->multiplier[p];
+        if (multiplier != 0) sum = pd_vector_along(sum, multiplier, pd_two_way_at_corner(rows->jacobian, p, (int)(role % 4)));
         if (rows->coefficient) sum = pd_vector_along(sum, rows->weights[role], pd_vector_load(rows->tangential + 3 * p));
     }
     return sum;
@@ -296,10 +300,10 @@ PD_FUNCTION void pd_two_way_update_rub(const real *inverse, const pd_two_way_row
 /* c + J (goal + pushed - x) of row p. */
 PD_FUNCTION real pd_two_way_residual(const pd_two_way_rows *rows, const real *pushed, int p) {
     const int *movers = rows->movers + 4 * (size_t)p;
-    const real *J = rows->jacobian + 12 * (size_t)p;
     real residual = rows->ahead[p];
     for (int j = 0; j < 4; j++)
-        if (movers[j] >= 0) residual += pd_vector_dot(pd_vector_load(J + 3 * j), pd_vector_load(pushed + 3 * (size_t)movers[j]));
+        if (movers[j] >= 0)
+            residual += pd_vector_dot(pd_two_way_at_corner(rows->jacobian, (size_t)p, j), pd_vector_load(pushed + 3 * (size_t)movers[j]));
     return residual;
 }
 
@@ -323,7 +327,6 @@ PD_FUNCTION void pd_two_way_update_relax(const pd_two_way_rows *edges, const pd_
 /* Row p of a sweep. */
 PD_FUNCTION void pd_two_way_update_project(const real *inverse, const pd_two_way_rows *rows, real *pushed, int p) {
     const int *movers = rows->movers + 4 * (size_t)p;
-    const real *yield = rows->yield + 12 * (size_t)p;
     if (!(rows->inverse[p] > 0)) return;
     real before = rows->multiplier[p], after = before - pd_two_way_residual(rows, pushed, p) * rows->inverse[p];
     after = after > rows->least ? after : rows->least;
@@ -332,7 +335,7 @@ PD_FUNCTION void pd_two_way_update_project(const real *inverse, const pd_two_way
         for (int j = 0; j < 4; j++) {
             if (movers[j] < 0) continue;
             real *at = pushed + 3 * (size_t)movers[j];
-            pd_vector_store(pd_vector_along(pd_vector_load(at), after - before, pd_vector_load(yield + 3 * j)), at);
+            pd_vector_store(pd_vector_along(pd_vector_load(at), after - before, pd_two_way_at_corner(rows->yield, (size_t)p, j)), at);
         }
     if (rows->coefficient) pd_two_way_update_rub(inverse, rows, pushed, p);
 }
@@ -372,7 +375,7 @@ PD_FUNCTION void pd_two_way_update_descend(const pd_model *model, const pd_two_w
         real v = -pairs->value[p] * pairs->length[p] / (real)range, u = (real)1 - v;
         if (!(v > 0)) continue;
         if (!(u > PD_EPSILON)) u = PD_EPSILON;
-        pd_vector weighted = pd_vector_scale(pairs->length[p], pd_vector_load(pairs->jacobian + 3 * role));
+        pd_vector weighted = pd_vector_scale(pairs->length[p], pd_two_way_at_corner(pairs->jacobian, p, (int)(role % 4)));
         pd_law_slopes slopes = pd_barrier_slopes(u, v);
         force = pd_vector_along(force, -k * (real)range * slopes.first, weighted);
         more += (real)2 * k * slopes.second * pd_sqrt(pd_vector_dot(weighted, weighted));
