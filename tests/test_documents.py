@@ -204,6 +204,8 @@ def test_the_prose_gives_the_figures_of_lengths_by_impact():
     assert f"Counted so, CCD took {small['scheme ratio']} and {large['scheme ratio']} times as long" in text
     assert f"it took {small['with pairs ratio']} and {large['with pairs ratio']} times as long" in text
     assert f"an update as a whole {small['update ratio']} and {large['update ratio']} times" in text
+    assert f"a step {small['step ratio']} and {large['step ratio']} times" in text
+    assert f"end up to {small['apart']} and {large['apart']} of the distance from" in text
     assert f"beside the list took {small['forward ratio']} and {large['forward ratio']} times as long" in text
     ours = [row for row in rows if row["lengths"] == "by distances"]
     assert all(row["unfinished"] == "0" for row in rows) and [row["vertices"] for row in ours] == ["441", "1681"]
