@@ -198,6 +198,23 @@ static inline __attribute__((always_inline)) void fetch(const pd_vertex_sweep *s
     if (contact->lagged.n > 0) __builtin_prefetch(contact->lagged_incidence.start + vertex);
 }
 
+/* The same of its pairs with a penalty, which many vertices share: first its list of roles, nearer to its update what these read. */
+static inline __attribute__((always_inline)) void fetch_roles(const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, int update) {
+    const pd_incidence *incidence = &contact->incidence;
+    const pd_lagged_pairs *pairs = &contact->frozen.at;
+    int later = update + AHEAD / 2, next = update + AHEAD / 4;
+    if (later < sweep->n && sweep->may_touch[later]) __builtin_prefetch(incidence->roles + incidence->start[sweep->updates[later].vertex]);
+    if (next >= sweep->n || !sweep->may_touch[next]) return;
+    const int *start = incidence->start + sweep->updates[next].vertex;
+    for (int r = start[0]; r < start[1]; r++) {
+        size_t p = (size_t)incidence->roles[r] / 4;
+        __builtin_prefetch(pairs->points + 4 * p);
+        __builtin_prefetch(pairs->weights + 4 * p);
+        __builtin_prefetch(pairs->normals + 3 * p);
+        __builtin_prefetch(contact->frozen.reach + p);
+    }
+}
+
 static void sum_elements(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, const real *positions, int update,
                          real sum[9]) {
     for (int i = 0; i < 9; i++) sum[i] = 0;
@@ -278,6 +295,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
                             real *positions, real *direction) {
     // a penalty is a few products a pair, and a vertex that carries points has corners of a pair by weights
     int in_blocks = contact && !(contact->frozen.stiffness > 0) && !contact->embedding.start;
+    int roles_ahead = contact && contact->frozen.stiffness > 0 && !contact->embedding.start;
 #pragma omp parallel num_threads(pd_threads(context, sweep->n, 200))
     {
 #pragma omp for schedule(static)
@@ -290,6 +308,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
             for (int update = sweep->colour_start[colour]; update < (in_blocks ? 0 : sweep->colour_start[colour + 1]); update++) {
                 real sum[9], d[3];
                 fetch(sweep, step, contact, offset, direction, update + AHEAD);
+                if (roles_ahead) fetch_roles(sweep, contact, update);
                 sum_elements(model, sweep, step, positions, update, sum);
                 pd_vertex_update_step(model, sweep, step, kind, contact, offset, update, 0, 1, sum, d);
                 if (kind == PD_SWEEP_SEARCH)
