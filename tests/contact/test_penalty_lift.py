@@ -11,7 +11,7 @@ SPEED = np.array([0.1, -0.05, 0.2])  # m/s
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_lift_carries_what_lies_on_it_and_what_falls_on_it(dtype):
-    """With its speed, and as deep as a standing one: weight/stiffness below the thickness. If not, a mesh that moves would push with where it was."""
+    """With its speed, as deep as a standing one: weight/stiffness below the thickness. If not, a mesh would push with where it was."""
     scene = pdgpu.Scene((0.0, 0.0, -10.0))
     scene.add_particles([[0.4, 0.3, 0.1005], [0.62, 0.55, 0.12]], mass=2.0, name="grains")
     mesh = pdgpu.Mesh(WALL.points, triangles=WALL.triangles)
