@@ -234,11 +234,16 @@ def test_the_prose_gives_the_figures_of_a_schur_complement():
     assert f"({bar['4000']['ratio']} in a bar and {cube['4000']['ratio']} in a cube" in text
     rates = two["1000"]["of dgemm"], two["2000"]["of dgemm"]
     assert "at {} of the rate of a product of matrices with 1000 rows and {} with 2000".format(*rates) in text
-    assert f"({float(bar['2000']['fill']):.2f} in the bar, {float(cube['2000']['fill']):.2f} in the cube); with 4000 it is" in text
+    fills = [float(of[m]["fill"]) for m in ("2000", "4000") for of in (bar, cube)]
+    assert "({:.2f} in the bar, {:.2f} in the cube); with 4000 it is {:.2f} and {:.2f}".format(*fills) in text
     assert float(rows[0]["ratio"]) < 1.0 and rows[0]["tets"] == "56448"
     taken, whole = 1e3 * float(two["1000"]["iteration s"]), float(two["1000"]["refactorisation s"])
     assert f"takes {taken:.0f} ms on two cores with nothing else running, where factorising" in text
-    assert f"the whole matrix anew takes {whole:.2f} s: {twice[0]} times as long" in text
+    assert f"the whole matrix anew takes {whole:.2f} s: {twice[0]} times as long, with the local step in float32 {twice[1]} times" in text
+    assert f"On one thread it is {one['1000']['ratio']} and {one_float['1000']['ratio']} times" in text
+    assert "With 2000 such vertices it is {} and {}".format(*twice[2:]) in text
+    assert f"at {rates[1]} of the rate of a product of matrices, with 1000 at {rates[0]}" in text
+    assert f"then at {bar['4000']['of dgemm']} of the rate of a product" in text
 
 
 def test_the_prose_gives_the_figures_of_the_rivals_of_a_schur_complement():

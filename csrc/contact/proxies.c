@@ -252,8 +252,8 @@ static pd_status refuse(pd_proxies *self, int p) {
     const pd_colliders *colliders = self->colliders;
     pd_status status = PD_OK;
     int which = -1, lost = -1;
-    real y[3];
-    double place[3], last[3], beyond = 0.0;
+    real y[3], place[3];
+    double last[3], beyond = 0.0;
     while (lost != p && ++which < colliders->n) {
         if (!colliders->known[which].grid.part) continue;
         PD_TRY(pd_proxy_detect(self->context, 1, colliders->memory + which, &self->points));
@@ -261,18 +261,18 @@ static pd_status refuse(pd_proxies *self, int p) {
     }
     PD_TRY(pd_memory_download(self->context, y, self->points.y + 3 * (size_t)p, sizeof y));
     const pd_collider *of = &colliders->known[which];
+    pd_collider_place(of, y, place);
     for (int i = 0; i < 3; i++) {
-        place[i] = 0.0, last[i] = (double)(of->grid.n[i] - 1) * (double)of->grid.spacing;
-        for (int j = 0; j < 3; j++) place[i] += (double)of->rotation[3 * j + i] * ((double)y[j] - (double)of->translation[j]);
-        double over = fmax(fmax(-place[i], place[i] - last[i]), 0.0);
+        last[i] = (double)(of->grid.n[i] - 1) * (double)of->grid.spacing;
+        double over = fmax(fmax(-(double)place[i], (double)place[i] - last[i]), 0.0);
         beyond += over * over;
     }
-    status =
-        pd_fail(pd_context_error(self->context), PD_ERROR_VALUE,
-                "field: proxy %d at (%g, %g, %g) m is %g m outside the grid of obstacle %d of the field, in which it would be at "
-                "(%g, %g, %g) m from node (0, 0, 0), with the last at (%g, %g, %g) m. That grid is a part of a shape, and its nearest "
-                "value does not reach so far: what is there is not known; give a grid that covers the path",
-                p, (double)y[0], (double)y[1], (double)y[2], sqrt(beyond), which, place[0], place[1], place[2], last[0], last[1], last[2]);
+    status = pd_fail(pd_context_error(self->context), PD_ERROR_VALUE,
+                     "field: proxy %d at (%g, %g, %g) m is %g m outside the grid of obstacle %d of the field, in which it would be at "
+                     "(%g, %g, %g) m from node (0, 0, 0), with the last at (%g, %g, %g) m. That grid is a part of a shape, and its nearest "
+                     "value does not reach so far: what is there is not known; give a grid that covers the path",
+                     p, (double)y[0], (double)y[1], (double)y[2], sqrt(beyond), which, (double)place[0], (double)place[1], (double)place[2],
+                     last[0], last[1], last[2]);
 done:
     return status;
 }

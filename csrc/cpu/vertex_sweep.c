@@ -294,8 +294,8 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
                             pd_sweep_step kind, int in_place, const pd_contact_sweep *contact, const real *x, const real *offset,
                             real *positions, real *direction) {
     // a penalty is a few products a pair, and a vertex that carries points has corners of a pair by weights
-    int in_blocks = contact && !(contact->frozen.stiffness > 0) && !contact->embedding.start;
-    int roles_ahead = contact && contact->frozen.stiffness > 0 && !contact->embedding.start;
+    int carries_none = contact && !contact->embedding.start, by_penalty = contact && contact->frozen.stiffness > 0;
+    int in_blocks = carries_none && !by_penalty;
 #pragma omp parallel num_threads(pd_threads(context, sweep->n, 200))
     {
 #pragma omp for schedule(static)
@@ -308,7 +308,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
             for (int update = sweep->colour_start[colour]; update < (in_blocks ? 0 : sweep->colour_start[colour + 1]); update++) {
                 real sum[9], d[3];
                 fetch(sweep, step, contact, offset, direction, update + AHEAD);
-                if (roles_ahead) fetch_roles(sweep, contact, update);
+                if (carries_none && by_penalty) fetch_roles(sweep, contact, update);
                 sum_elements(model, sweep, step, positions, update, sum);
                 pd_vertex_update_step(model, sweep, step, kind, contact, offset, update, 0, 1, sum, d);
                 if (kind == PD_SWEEP_SEARCH)

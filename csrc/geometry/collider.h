@@ -19,12 +19,18 @@ typedef struct pd_collider {
     pd_distance_grid grid;
 } pd_collider;
 
+/* Where the point x [3] is in the shape's own frame, p [3], m. */
+PD_FUNCTION void pd_collider_place(const pd_collider *collider, const real x[3], real p[3]) {
+    const real *R = collider->rotation, *t = collider->translation;
+    for (int i = 0; i < 3; i++) p[i] = R[i] * (x[0] - t[0]) + R[3 + i] * (x[1] - t[1]) + R[6 + i] * (x[2] - t[2]);
+}
+
 /* What the collider says of the point x [3], m. */
 PD_FUNCTION void pd_collider_query(const pd_collider *collider, const real x[3], pd_surface_point *out) {
     const real *R = collider->rotation, *t = collider->translation, *size = collider->size;
     real p[3];
     pd_surface_point local;
-    for (int i = 0; i < 3; i++) p[i] = R[i] * (x[0] - t[0]) + R[3 + i] * (x[1] - t[1]) + R[6 + i] * (x[2] - t[2]);
+    pd_collider_place(collider, x, p);
     switch (collider->shape) {
     case PD_PLANE: pd_plane_query(p, size, &local); break;
     case PD_SPHERE: pd_sphere_query(p, size[0], &local); break;
