@@ -18,8 +18,8 @@ enum { PD_PENALTY_MOST_ADVANCES = 32 };
 /* Pairs are kept up to so many times the thickness: they may push before the next detection. */
 #define PD_PENALTY_KEPT ((real)2)
 
-/* Where a vertex is of a closed body: unknown, inside or outside by where it is now, or known by where it came in. */
-enum { PD_PENALTY_NO_SIDE, PD_PENALTY_INSIDE, PD_PENALTY_OUTSIDE, PD_PENALTY_MET };
+/* Where a vertex is of a closed body: unknown, inside or outside by where it is now, known by where it came in, or inside where the step began. */
+enum { PD_PENALTY_NO_SIDE, PD_PENALTY_INSIDE, PD_PENALTY_OUTSIDE, PD_PENALTY_MET, PD_PENALTY_BEGAN };
 
 typedef struct pd_penalty_pair {
     int kind, keeps; /* of elements/contact/pair.h */
@@ -28,6 +28,7 @@ typedef struct pd_penalty_pair {
     real weights[4], reach, gap;
     real offset; /* of a field: n . sum beta y is so much more than the gap, m */
     real limit;  /* the gap up to which it is kept, m */
+    real began;  /* PD_PENALTY_BEGAN: how deep inside it was, m */
     pd_vector normal;
 } pd_penalty_pair;
 

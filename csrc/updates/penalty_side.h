@@ -69,21 +69,32 @@ PD_FUNCTION int pd_penalty_goes_nearer(const pd_penalty_search *search, pd_vecto
     return 0;
 }
 
-/* Whether the nearest point of triangle t, of the corners `which` and `distance` from vertex v, is one for all triangles around it, and t the
- * first of those that have it. What another triangle answers here is what it finds for itself, so that of equals one is left. */
-PD_FUNCTION int pd_penalty_is_nearest(const pd_penalty_search *search, int v, int t, const int which[3], real distance) {
-    for (int r = search->ring_start[which[0]]; r < search->ring_start[which[0] + 1]; r++) {
-        int other = search->rings[r], others[3];
-        const int *corners = search->candidates.triangles + 3 * (size_t)other;
-        const int points[4] = {v, corners[0], corners[1], corners[2]};
-        real at[12];
-        pd_closest closest;
-        if (other == t || (which[1] >= 0 && corners[0] != which[1] && corners[1] != which[1] && corners[2] != which[1])) continue;
-        pd_contact_update_corners(search->end, points, 4, at);
-        pd_pair_closest(PD_VERTEX_TRIANGLE, at, &closest);
-        pd_penalty_corners_in(closest.weights + 1, corners, others);
-        int same = others[0] == which[0] && others[1] == which[1] && others[2] == which[2];
-        if (same ? other < t : closest.distance < distance) return 0;
+/* A part of a distance: up to it two triangles are as near. Where one has the point inside and the other, beside it, on the edge, the direction of the other
+ * is off by the root of twice that, a thousandth. */
+#define PD_PENALTY_AS_NEAR ((real)5e-7)
+
+/* Whether the nearest point of triangle t at y, of the corners `which` and `distance` from vertex v, is one for all triangles around it, and t the
+ * first of those that have it: that are nearest at the same corner or edge, and as near. What another triangle answers here is what it finds for
+ * itself, to the bit, so that of equals one is left. */
+PD_FUNCTION int pd_penalty_is_nearest(const pd_penalty_search *search, const real *y, int v, int t, const int which[3], real distance) {
+    real least = distance;
+    for (int pass = 0; pass < 2; pass++) { // who is nearest; who comes before t of those that are
+        for (int r = search->ring_start[which[0]]; r < search->ring_start[which[0] + 1]; r++) {
+            int other = search->rings[r], others[3];
+            const int *corners = search->candidates.triangles + 3 * (size_t)other;
+            const int points[4] = {v, corners[0], corners[1], corners[2]};
+            real at[12];
+            pd_closest closest;
+            if (other == t || (pass && other > t)) continue;
+            if (which[1] >= 0 && corners[0] != which[1] && corners[1] != which[1] && corners[2] != which[1]) continue;
+            pd_contact_update_corners(y, points, 4, at);
+            pd_pair_closest(PD_VERTEX_TRIANGLE, at, &closest);
+            pd_penalty_corners_in(closest.weights + 1, corners, others);
+            int same = others[0] == which[0] && others[1] == which[1] && others[2] == which[2];
+            if (pass ? same && closest.distance <= least * ((real)1 + PD_PENALTY_AS_NEAR) : !same && closest.distance < distance) return 0;
+            if (same) least = pd_min(least, closest.distance);
+        }
+        if (distance > least * ((real)1 + PD_PENALTY_AS_NEAR)) return 0;
     }
     return 1;
 }

@@ -5,6 +5,7 @@
  *     below a tenth of the thickness; both were on their own side until then [Chen et al. 2024, Sec. 3.5, continuous detection]
  *     else it is nearer now than twice the thickness: weights and normal are those of now, the normal on the side that the pair had where the step
  *     began; before a closed surface of another body, which knows its outside, out of it, also from as far inside as `depth` (discrete detection)
+ *     else, of a vertex and a closed surface, it was that far inside where the step began, whose weights and normal it has
  * and the gap along the normal is below that now: pairs that do not push may do so before the next detection.
  *
  * A vertex and a mesh are a pair wherever their distance has a minimum, once: where the nearest point of a triangle lies on its edge or corner and a
@@ -39,7 +40,8 @@ PD_FUNCTION int pd_penalty_meets(int pair, const real end[12], real separation, 
         if (!(gap > 0)) return 0;
         if (advance > 0 && gap <= hit) return 1;
         pd_collision found = pd_pair_collision(pair, PD_CCD_CERTIFIED, at, end, separation, 1);
-        if (found.reason == PD_NO_CONTACT || !(found.time > 0)) return 0;
+        if (found.reason == PD_NO_CONTACT) return 0;
+        if (!(found.time > 0)) return gap <= hit || found.reason == PD_START_TOO_CLOSE; // as near as rounding lets anybody tell
         for (int i = 0; i < 12; i++) at[i] += found.time * (end[i] - at[i]);
     }
     return 0;
@@ -63,13 +65,13 @@ PD_FUNCTION real pd_penalty_out_of_triangle(const pd_penalty_search *search, con
     return (real)side * pd_vector_dot(outward, direction);
 }
 
-/* The way from s on triangle t of a solid to p, of the vertices v and w of the same (tet_walk.h): PD_WALK_... */
-PD_FUNCTION int pd_penalty_walk_from(const pd_penalty_search *search, int t, pd_vector s, pd_vector p, int v, int w) {
+/* The way at y from s on triangle t of a solid to p, of the vertices v and w of the same (tet_walk.h): PD_WALK_... */
+PD_FUNCTION int pd_penalty_walk_from(const pd_penalty_search *search, const real *y, int t, pd_vector s, pd_vector p, int v, int w) {
     const int *corners = search->candidates.triangles + 3 * (size_t)t;
     int tet = search->tets.behind[t], entry = 0;
     const int *of = search->tets.corners + 4 * (size_t)tet;
     while (entry < 3 && (of[entry] == corners[0] || of[entry] == corners[1] || of[entry] == corners[2])) entry++;
-    return pd_tet_walk(&search->tets, search->end, tet, entry, s, p, v, w);
+    return pd_tet_walk(&search->tets, y, tet, entry, s, p, v, w);
 }
 
 /* The point b of the second of a pair where its first is p. */
@@ -77,15 +79,20 @@ PD_FUNCTION pd_vector pd_penalty_second(const pd_nearest *nearest, pd_vector p) 
     return pd_vector_along(p, -nearest->distance, nearest->normal);
 }
 
+/* How far from triangle t of a mesh a vertex is looked for. */
+PD_FUNCTION real pd_penalty_within(const pd_penalty_search *search, int side, real limit) {
+    return side ? pd_max(limit, search->depth) : limit;
+}
+
 /* A vertex before triangle t of a mesh, now. */
 PD_FUNCTION int pd_penalty_before_triangle(const pd_penalty_search *search, int t, int others, const real from[12],
                                            const pd_nearest *nearest, pd_penalty_pair *out) {
     int which[3], side = pd_penalty_side_of(search, t, others);
     real distance = nearest->distance, limit = out->limit;
-    if (!(distance < (side ? pd_max(limit, search->depth) : limit))) return 0;
+    if (!(distance < pd_penalty_within(search, side, limit))) return 0;
     pd_penalty_take(nearest, out);
     if (pd_penalty_corners_in(out->weights + 1, out->points + 1, which) < 3 &&
-        !pd_penalty_is_nearest(search, out->points[0], t, which, distance))
+        !pd_penalty_is_nearest(search, search->end, out->points[0], t, which, distance))
         return 0;
     real along = side ? pd_penalty_out_of_triangle(search, search->end, t, side, out->weights + 1, out->normal) : 0;
     if (side && !others) {
@@ -94,7 +101,7 @@ PD_FUNCTION int pd_penalty_before_triangle(const pd_penalty_search *search, int 
             return distance < limit;
         }
         pd_vector p = pd_penalty_point(search->end, out->points[0]);
-        int walk = pd_penalty_walk_from(search, t, pd_penalty_second(nearest, p), p, out->points[0], out->points[0]);
+        int walk = pd_penalty_walk_from(search, search->end, t, pd_penalty_second(nearest, p), p, out->points[0], out->points[0]);
         if (walk == PD_WALK_OWN || (walk != PD_WALK_INSIDE && !(distance < limit))) return 0; // what is its own elements keep apart
         if (walk != PD_WALK_INSIDE) side = 0;
     }
@@ -103,6 +110,41 @@ PD_FUNCTION int pd_penalty_before_triangle(const pd_penalty_search *search, int 
     else
         along = pd_vector_dot(pd_penalty_gap_of(out->weights, from), out->normal);
     if (along < 0) out->normal = pd_vector_scale(-1, out->normal);
+    return 1;
+}
+
+/* Whether a vertex that is `distance` from a triangle where the corners are at `end` may have been nearer than `within` where they were at `from`: no
+ * point of the triangle has gone farther, seen from the vertex, than one of its corners. */
+PD_FUNCTION int pd_penalty_may_have_been(real distance, real within, const real from[12], const real end[12]) {
+    real square = 0;
+    for (int j = 1; j < 4; j++) {
+        pd_vector before = pd_vector_subtract(pd_vector_load(from + 3 * j), pd_vector_load(from));
+        pd_vector way = pd_vector_subtract(pd_vector_subtract(pd_vector_load(end + 3 * j), pd_vector_load(end)), before);
+        square = pd_max(square, pd_vector_dot(way, way));
+    }
+    real farther = distance - within;
+    return !(farther * farther > square);
+}
+
+/* A vertex that is farther from triangle t of a closed surface than it is looked for, and was inside, nearest there and no farther than that, where the
+ * step began: what began inside is pushed out the shortest way that there was then, however far a first guess has taken it. */
+PD_FUNCTION int pd_penalty_began_inside(const pd_penalty_search *search, int t, int others, const real from[12], const real end[12],
+                                        real distance, pd_penalty_pair *out) {
+    int which[3], v = out->points[0], side = pd_penalty_side_of(search, t, others);
+    real within = pd_penalty_within(search, side, out->limit);
+    if (!side || distance < within || !pd_penalty_may_have_been(distance, within, from, end)) return 0;
+    pd_nearest nearest = pd_contact_closest(PD_VERTEX_TRIANGLE, from);
+    if (!(nearest.distance < within)) return 0;
+    pd_penalty_take(&nearest, out);
+    real along = pd_penalty_out_of_triangle(search, search->start, t, side, out->weights + 1, out->normal);
+    if (!(along < 0 || nearest.distance <= PD_PENALTY_TIE * out->reach)) return 0; // on the surface is as good as inside
+    if (pd_penalty_corners_in(out->weights + 1, out->points + 1, which) < 3 &&
+        !pd_penalty_is_nearest(search, search->start, v, t, which, nearest.distance))
+        return 0;
+    pd_vector p = pd_vector_load(from);
+    if (!others && pd_penalty_walk_from(search, search->start, t, pd_penalty_second(&nearest, p), p, v, v) != PD_WALK_INSIDE) return 0;
+    if (along < 0) out->normal = pd_vector_scale(-1, out->normal);
+    out->side = PD_PENALTY_BEGAN, out->began = nearest.distance;
     return 1;
 }
 
@@ -132,7 +174,8 @@ PD_FUNCTION int pd_penalty_is_inside(const pd_penalty_search *search, const int 
         int t = search->rings[r];
         const int *corners = search->candidates.triangles + 3 * (size_t)t;
         if (corners[0] != points[3] && corners[1] != points[3] && corners[2] != points[3]) continue;
-        if (pd_penalty_walk_from(search, t, pd_penalty_second(nearest, p), p, points[0], points[1]) == PD_WALK_INSIDE) return 1;
+        if (pd_penalty_walk_from(search, search->end, t, pd_penalty_second(nearest, p), p, points[0], points[1]) == PD_WALK_INSIDE)
+            return 1;
     }
     return 0;
 }
@@ -171,12 +214,14 @@ PD_FUNCTION int pd_penalty_comes_out(const pd_penalty_search *search, int others
     return 1;
 }
 
-/* Whether a vertex and triangle t of a mesh, with corners at `end` now, that meet nowhere on the way are plainly no pair. */
-PD_FUNCTION int pd_penalty_is_plainly_none(const pd_penalty_search *search, int t, int others, real limit, const real end[12]) {
-    int which[3];
-    real weights[4];
+/* Whether a vertex and triangle t of a mesh, with corners at `from` where the step began and at `end` now, that meet nowhere on the way are plainly no
+ * pair. */
+PD_FUNCTION int pd_penalty_is_plainly_none(const pd_penalty_search *search, int t, int others, real limit, const real from[12],
+                                           const real end[12]) {
+    int which[3], side = pd_penalty_side_of(search, t, others);
+    real weights[4], within = pd_penalty_within(search, side, limit);
     pd_nearest nearest = pd_contact_closest(PD_VERTEX_TRIANGLE, end);
-    if (!(nearest.distance < (pd_penalty_side_of(search, t, others) ? pd_max(limit, search->depth) : limit))) return 1;
+    if (!(nearest.distance < within)) return !(side && pd_penalty_may_have_been(nearest.distance, within, from, end));
     pd_per_corner_store(nearest.weights, weights);
     int n = pd_penalty_corners_in(weights + 1, search->candidates.triangles + 3 * (size_t)t, which), exact = 0;
     for (int j = 1; j < 4; j++) exact += weights[j] != 0;
@@ -193,7 +238,7 @@ PD_FUNCTION pd_penalty_pair pd_penalty_detect_pair(const pd_penalty_search *sear
         points[4] = {corners[0], corners[1], corners[2], corners[3]};
     pd_active_pairs active;
     pd_contact_columns columns = {&out.kind, out.points, &activation, &separation, &weight, &threshold};
-    out.kind = pair, out.keeps = 0, out.side = PD_PENALTY_NO_SIDE, out.gap = out.offset = 0;
+    out.kind = pair, out.keeps = 0, out.side = PD_PENALTY_NO_SIDE, out.gap = out.offset = out.began = 0;
     if (pair == PD_VERTEX_TRIANGLE || pair == PD_EDGE_EDGE) { // most are plainly none, for a part of the cost of asking
         real radius = search->scene.radii[corners[0]] + search->scene.radii[corners[n_first]];
         real nearest = search->scene.separation + radius, limit = nearest + PD_PENALTY_KEPT * search->thickness;
@@ -204,7 +249,7 @@ PD_FUNCTION pd_penalty_pair pd_penalty_detect_pair(const pd_penalty_search *sear
         apart = pd_pair_apart(n_first, pd_points4_load(way), pd_points4_load(end));
         if (apart > (pair == PD_EDGE_EDGE ? limit : pd_max(limit, search->depth))) return out;
         if (pair == PD_VERTEX_TRIANGLE && !fat && apart > nearest + PD_PENALTY_HIT * search->thickness &&
-            pd_penalty_is_plainly_none(search, (int)(key & 0x7fffffff), others, limit, end))
+            pd_penalty_is_plainly_none(search, (int)(key & 0x7fffffff), others, limit, way, end))
             return out;
     }
     active.kind = &kind, active.points = points, active.key = &key, active.count = NULL, active.capacity = 1;
@@ -248,7 +293,9 @@ PD_FUNCTION pd_penalty_pair pd_penalty_detect_pair(const pd_penalty_search *sear
             out.keeps = nearest.distance < out.limit;
             pd_penalty_take(&nearest, &out);
         } else if (out.kind == PD_VERTEX_TRIANGLE) {
-            out.keeps = pd_penalty_before_triangle(search, (int)(key & 0x7fffffff), others, from, &nearest, &out);
+            int t = (int)(key & 0x7fffffff);
+            out.keeps = pd_penalty_before_triangle(search, t, others, from, &nearest, &out) ||
+                        pd_penalty_began_inside(search, t, others, from, at, nearest.distance, &out);
         } else {
             out.keeps = pd_penalty_of_edges(search, others, from, &nearest, &out);
         }
@@ -256,7 +303,7 @@ PD_FUNCTION pd_penalty_pair pd_penalty_detect_pair(const pd_penalty_search *sear
     if (!out.keeps) return out;
     for (int j = pd_contact_corners(out.kind); j < 4; j++) out.weights[j] = 0;
     out.gap = pd_vector_dot(pd_penalty_gap_of(out.weights, at), out.normal);
-    out.keeps = out.side == PD_PENALTY_OUTSIDE || out.gap < out.limit; // it is that to all of the body
+    out.keeps = out.side == PD_PENALTY_OUTSIDE || out.side == PD_PENALTY_BEGAN || out.gap < out.limit; // they are that to all of the body
     return out;
 }
 
@@ -278,9 +325,10 @@ PD_FUNCTION void pd_penalty_update_freeze(const pd_penalty_search *search, const
     pd_vector_store(pair.normal, out->at.normals + 3 * slot);
     out->reach[slot] = pair.gap < pair.limit ? pair.reach : -(real)INFINITY;
     out->offset[slot] = pair.offset;
-    // how deep or, negative, how far from what says otherwise, until the next loop has read it
+    // how deep or, negative, how far from what says otherwise, until the next loop has read it; deeper than anything now: what was so before
     out->at.strength[slot] = pair.side == PD_PENALTY_NO_SIDE  ? -(real)INFINITY
                              : pair.side == PD_PENALTY_INSIDE ? -pair.gap
+                             : pair.side == PD_PENALTY_BEGAN  ? pd_max(pair.limit, search->depth) + pair.began
                                                               : -pd_fabs(pair.gap);
 }
 

@@ -58,11 +58,12 @@ class PenaltyContact:
     - what meets between the step's start and the present iterate: points and normal are those at the first time at which its gap is below a
       tenth of the thickness;
     - what is nearer than the thickness, with the normal on the side where the pair was when the step began;
-    - in front of a closed surface of another body or obstacle: on its outer side, from `depth` inside on. Of the points of a body that a
-      vertex is inside of the nearest counts, so that bodies may start inside each other. A vertex is inside its own solid where a straight
-      way from a point of the surface through the tets ends in a tet that is not the vertex's, and goes out there, on the shortest such way
-      [Chen et al. 2023, Shortest Path to Boundary for Self-Intersecting Meshes]. For open surfaces the side is where the step began: what
-      starts on the wrong side stays there.
+    - in front of a closed surface of another body or obstacle: on its outer side, from `depth` inside on; also what a first guess has
+      deeper inside, if it was no deeper than that when the step began: there on the way out that was the shortest then. Of the points
+      of a body that a vertex is inside of the nearest counts, so that bodies may start inside each other. A vertex is inside its own
+      solid where a straight way from a point of the surface through the tets ends in a tet that is not the vertex's, and goes out there,
+      on the shortest such way [Chen et al. 2023, Shortest Path to Boundary for Self-Intersecting Meshes]. For open surfaces the side is
+      where the step began: what starts on the wrong side stays there.
 
     A vertex and a mesh are a pair wherever their distance has a minimum, once; edges of triangles are pairs where both are met inside.
     Planes push at any depth, spheres and capsules out of their centre and axis. A `SignedDistanceField` pushes vertices alone, at

@@ -71,6 +71,33 @@ def test_the_way_out_is_the_shortest_through_the_other_arm(dtype):
         assert -found[v] == pytest.approx(distance, abs=1e-7 if dtype == "float64" else 1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_began_inside_itself_keeps_its_way_out(dtype):
+    """Two cubes of one body that start 3 mm in each other, and whose first guess has them 23 mm: four times as deep as is looked. If not,
+    they would be let through."""
+    cube = pdgpu.shapes.beam((0.1, 0.1, 0.1), cells=(4, 4, 4))
+    n, inside = len(cube.points), 0.003
+    mesh = pdgpu.Mesh(np.concatenate([cube.points, cube.points + [0.013, 0.017, 0.1]]), tets=np.concatenate([cube.tets, cube.tets + n]))
+    contact = pdgpu.PenaltyContact(1e-3, 1e-3, depth=0.005, detection_interval=0)
+    upper = (np.arange(2 * n) >= n)[:, None]
+
+    def pairs(speed):
+        scene = pdgpu.Scene((0.0, 0.0, 0.0))
+        scene.add_solid(mesh, pdgpu.NeoHookean.from_young(2e3, 0.3), density=1000.0)
+        sim = pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(iterations=1), dt=1e-5, contact=contact, dtype=dtype)
+        sim.set_state(positions=mesh.points - upper * [0.0, 0.0, inside], velocities=upper * [0.0, 0.0, -speed])
+        sim.step()
+        columns = sim._backend.penalty_columns()
+        deep = (columns["key"] >> np.uint64(62) == 0) & (columns["gap"] < -1e-3) & np.isfinite(columns["reach"])
+        return {key: columns[key][deep] for key in ("vertices", "weights", "normal", "gap")}
+
+    before, after = pairs(0.0), pairs(2000.0)
+    assert len(before["gap"]) == 32  # of each of the cubes the sixteen vertices of its side that the other covers
+    for key in ("vertices", "weights", "normal"):
+        np.testing.assert_allclose(after[key], before[key], atol=1e-4 if dtype == "float32" else 1e-8)
+    np.testing.assert_allclose(after["gap"], -inside - 0.02, atol=1e-6)
+
+
 def test_a_solid_inside_itself_comes_out():
     """It is soft, and by itself would not for a long time."""
     sim, alone = closing(pdgpu.PenaltyContact(1e-3, 200.0, depth=0.04, detection_interval=20)), closing(None)
