@@ -178,6 +178,12 @@ static pd_status add_friction(const pd_contact *self, pd_contact_sweep *sweep) {
     sweep->slipping = view.slipping;
     sweep->slipping.y = sweep->points;
     sweep->rubbing = view.scene, sweep->every_visit = self->every_visit;
+    if (self->penalty[self->lag]) { // every detection lags: what it froze is read once for both
+        pd_penalty_view frozen = pd_penalty_pairs_of(self->penalty[self->lag]);
+        const pd_lagged_pairs *at = &frozen.pairs.at;
+        sweep->lagged.points = at->points, sweep->lagged.weights = at->weights, sweep->lagged.normals = at->normals;
+        sweep->lagged_incidence = frozen.incidence;
+    }
     return view.pairs.n > 0 ? pd_friction_moves(self->context, &self->chosen, &sweep->slipping) : PD_OK;
 }
 

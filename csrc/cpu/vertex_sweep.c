@@ -198,20 +198,33 @@ static inline __attribute__((always_inline)) void fetch(const pd_vertex_sweep *s
     if (contact->lagged.n > 0) __builtin_prefetch(contact->lagged_incidence.start + vertex);
 }
 
-/* The same of its pairs with a penalty, which many vertices share: first its list of roles, nearer to its update what these read. */
+/* The same of a vertex's pairs with a penalty, which many vertices share: first its list of roles, nearer to its update what these read, and last
+ * where the corners of these are and how far they have moved. */
 static inline __attribute__((always_inline)) void fetch_roles(const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, int update) {
     const pd_incidence *incidence = &contact->incidence;
     const pd_lagged_pairs *pairs = &contact->frozen.at;
-    int later = update + AHEAD / 2, next = update + AHEAD / 4;
+    int later = update + AHEAD / 2, next = update + AHEAD / 4, soon = update + AHEAD / 8;
     if (later < sweep->n && sweep->may_touch[later]) __builtin_prefetch(incidence->roles + incidence->start[sweep->updates[later].vertex]);
-    if (next >= sweep->n || !sweep->may_touch[next]) return;
-    const int *start = incidence->start + sweep->updates[next].vertex;
+    if (next < sweep->n && sweep->may_touch[next]) {
+        const int *start = incidence->start + sweep->updates[next].vertex;
+        for (int r = start[0]; r < start[1]; r++) {
+            size_t p = (size_t)incidence->roles[r] / 4;
+            __builtin_prefetch(pairs->points + 4 * p);
+            __builtin_prefetch(pairs->weights + 4 * p);
+            __builtin_prefetch(pairs->normals + 3 * p);
+            __builtin_prefetch(contact->frozen.reach + p);
+            if (contact->lagged.n > 0) __builtin_prefetch(contact->lagged.strength + p);
+        }
+    }
+    if (soon >= sweep->n || !sweep->may_touch[soon]) return;
+    const int *start = incidence->start + sweep->updates[soon].vertex;
     for (int r = start[0]; r < start[1]; r++) {
-        size_t p = (size_t)incidence->roles[r] / 4;
-        __builtin_prefetch(pairs->points + 4 * p);
-        __builtin_prefetch(pairs->weights + 4 * p);
-        __builtin_prefetch(pairs->normals + 3 * p);
-        __builtin_prefetch(contact->frozen.reach + p);
+        const int *points = pairs->points + 4 * ((size_t)incidence->roles[r] / 4);
+        for (int j = 0; j < 4; j++) {
+            if (points[j] < 0) continue;
+            __builtin_prefetch(contact->points + 3 * (size_t)points[j]);
+            if (contact->lagged.n > 0) __builtin_prefetch(contact->slipping.moves + 4 * (size_t)points[j]);
+        }
     }
 }
 
