@@ -83,3 +83,23 @@ def test_fields(dtype, name):
             np.testing.assert_array_equal(found[column], expected[column])
         for column in ("weights", "normal", "reach", "gap"):
             np.testing.assert_allclose(found[column], expected[column], atol=1e-9)
+
+
+def test_grains_that_begin_inside_stay(dtype):
+    """A third of a thickness inside or outside, and on their way in by up to ten: they come out as on the CPU. If not, they fall."""
+    wall = pdgpu.shapes.box((1.0, 1.0, 0.1))
+    rng = np.random.default_rng(1)
+    start = np.column_stack([rng.uniform(0.1, 0.9, (64, 2)), 0.1 + rng.uniform(-3e-4, 3e-4, 64)])
+    scene = pdgpu.Scene((0.0, 0.0, -10.0))
+    scene.add_particles(start, mass=2.0, name="grains")
+    scene.add_obstacle(pdgpu.TriangleMesh(pdgpu.Mesh(wall.points, triangles=wall.triangles)), name="plate")
+    contact = pdgpu.PenaltyContact(1e-3, 1e5, detection_interval=1)
+    velocities = rng.uniform(-1.0, 0.0, (64, 1)) * [0.0, 0.0, 1.0]
+    ends = []
+    for device in ("cpu", "cuda"):
+        sim = pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(iterations=20), dt=0.01, contact=contact, device=device, dtype=dtype)
+        sim.set_state(velocities=velocities)
+        sim.step(20)
+        ends.append(sim.positions)
+    assert ends[1][:, 2].min() > 0.1
+    np.testing.assert_allclose(ends[1], ends[0], rtol=0, atol=1e-10 if dtype == "float64" else 1e-5)
