@@ -39,13 +39,11 @@ def leave_out(config, items, left):
 def repeated(items):
     """All but an each-choice selection [Ammann and Offutt 1994]: what a slow run can afford of a product of parameters."""
     seen, left = {}, []
-    for item in items:
-        if item.get_closest_marker("every"):
-            continue
+    for item in sorted(items, key=lambda item: not item.get_closest_marker("every")):
         parameters = getattr(item, "callspec", None)
         choices = {(name, repr(value)) for name, value in parameters.params.items()} if parameters else {()}
         known = seen.setdefault(item.nodeid.split("[")[0], set())
-        if choices <= known:
+        if choices <= known and not item.get_closest_marker("every"):
             left.append(item)
         known |= choices
     return left
