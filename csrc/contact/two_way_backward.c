@@ -71,12 +71,12 @@ static pd_status weigh(const pd_two_way *self, const pd_two_way_list *rows, cons
     return pd_two_way_weigh(self->context, self->inverse, pd_contact_points(self->contact), self->begun, goal, &rows->at);
 }
 
-/* The metric, and the rows in it. */
+/* The metric, what the multipliers push in it, and the rows. */
 static pd_status measure(const pd_two_way *self, double share) {
     pd_status status;
     PD_TRY(pd_two_way_metric(self->context, self->model, self->n_points, &self->edges.at, &self->edges.incidence, &self->pairs.at,
                              &self->pairs.incidence, share, pd_contact_points(self->contact), self->y_0, self->inverse, self->curvature,
-                             self->goal));
+                             self->goal, self->pushed));
     PD_TRY(weigh(self, &self->edges, self->goal));
     PD_TRY(weigh(self, &self->pairs, self->goal));
 done:
@@ -163,7 +163,6 @@ pd_status pd_two_way_step_backward(pd_two_way *self, int l) {
         PD_TRY(filter(self));
         PD_TRY(measure(self, share));
     }
-    PD_TRY(gather(self, &self->edges.at, self->pushed));
     if (sweeps_rows(self)) {
         for (int i = 0; i < 2; i++) rows[i] = all[i]->at;
         if (self->filtered) rows[1].coefficient = NULL;

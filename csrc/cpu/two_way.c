@@ -7,10 +7,12 @@ enum { FEATURE_NANOSECONDS = 150, LINEARISE_NANOSECONDS = 120, ROW_NANOSECONDS =
 
 pd_status pd_two_way_metric(pd_context *context, const pd_model *model, int n_points, const pd_two_way_rows *edges,
                             const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, double share,
-                            const real *x, const real *y_0, real *inverse, real *curvature, real *goal) {
-#pragma omp parallel for num_threads(pd_threads(context, n_points, ROW_NANOSECONDS)) schedule(static)
-    for (int i = 0; i < n_points; i++)
+                            const real *x, const real *y_0, real *inverse, real *curvature, real *goal, real *pushed) {
+#pragma omp parallel for num_threads(pd_threads(context, n_points, NEIGHBOURS_NANOSECONDS)) schedule(static)
+    for (int i = 0; i < n_points; i++) {
         pd_two_way_update_metric(model, edges, of_edges, pairs, of_pairs, share, x, y_0, i, inverse, curvature, goal);
+        pd_two_way_update_gather(inverse, edges, of_edges, pairs, of_pairs, pushed, i);
+    }
     return PD_OK;
 }
 

@@ -44,17 +44,19 @@ pd_status pd_two_way_take(pd_context *context, int n, const int *rows, const int
 
 static __global__ void metric_kernel(pd_vertices vertices, int n, pd_two_way_rows edges, pd_incidence of_edges, pd_two_way_rows pairs,
                                      pd_incidence of_pairs, double share, const real *x, const real *y_0, real *inverse, real *curvature,
-                                     real *goal) {
+                                     real *goal, real *pushed) {
     const pd_model model = vertices.model();
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < n) pd_two_way_update_metric(&model, &edges, &of_edges, &pairs, &of_pairs, share, x, y_0, i, inverse, curvature, goal);
+    if (i >= n) return;
+    pd_two_way_update_metric(&model, &edges, &of_edges, &pairs, &of_pairs, share, x, y_0, i, inverse, curvature, goal);
+    pd_two_way_update_gather(inverse, &edges, &of_edges, &pairs, &of_pairs, pushed, i);
 }
 
 pd_status pd_two_way_metric(pd_context *context, const pd_model *model, int n_points, const pd_two_way_rows *edges,
                             const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, double share,
-                            const real *x, const real *y_0, real *inverse, real *curvature, real *goal) {
+                            const real *x, const real *y_0, real *inverse, real *curvature, real *goal, real *pushed) {
     PD_LAUNCH(context, metric_kernel, n_points, pd_vertices_of(model), n_points, *edges, *of_edges, *pairs, *of_pairs, share, x, y_0,
-              inverse, curvature, goal);
+              inverse, curvature, goal, pushed);
     return PD_OK;
 }
 

@@ -48,10 +48,11 @@ typedef struct pd_rubbing {
  * holds back the goal by as much, so that the minimum is the same where the state has come to its target. Rows: linearised at x.
  *   share  how many times that curvature
  *   inverse  B [n_points,6]  out  W, 1/kg, 0 for what is fixed or driven      curvature  B [n_points,6]  out  kg: what lies on the masses
- *   goal  B [n_points,3]  out  m                                             both symmetric: xx yy zz yz zx xy */
+ *   goal  B [n_points,3]  out  m                                             both symmetric: xx yy zz yz zx xy
+ *   pushed  B [n_points,3]  out  as of pd_two_way_gather, for which each point's rows are at hand */
 pd_status pd_two_way_metric(pd_context *context, const pd_model *model, int n_points, const pd_two_way_rows *edges,
                             const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, double share,
-                            const real *x, const real *y_0, real *inverse, real *curvature, real *goal);
+                            const real *x, const real *y_0, real *inverse, real *curvature, real *goal, real *pushed);
 /* out [n_vertices,3]  B: where y would be without that: how far the state is from its target. */
 pd_status pd_two_way_undamped(pd_context *context, const pd_model *model, const real *curvature, const real *x, const real *y, real *out);
 
