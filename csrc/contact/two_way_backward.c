@@ -47,7 +47,7 @@ pd_status pd_two_way_find_rows(pd_two_way *self, const pd_contact_pairs *listed,
     if (n > 0) {
         n *= PD_TWO_WAY_FEATURES;
         PD_TRY(pd_two_way_make_room(self, n));
-        PD_TRY(pd_two_way_features(context, self->model, scene, listed, &choice, self->kind, self->points, self->length));
+        PD_TRY(pd_two_way_features(context, self->model, scene, listed, &choice, self->kind, self->points, self->length, self->normal));
         PD_TRY(pd_two_way_mark_first(context, (int)n, self->kind, self->points, of_listed, self->flags));
         PD_TRY(pd_select_rows(context, n, self->flags, self->flag_starts, &self->flag_work, n, self->chosen, self->colouring.found));
         PD_TRY(pd_memory_download(context, &found, self->colouring.found, sizeof found));

@@ -23,11 +23,12 @@ pd_status pd_two_way_undamped(pd_context *context, const pd_model *model, const 
 }
 
 pd_status pd_two_way_features(pd_context *context, const pd_model *model, const pd_contact_scene *scene, const pd_contact_pairs *pairs,
-                              const pd_two_way_choice *choice, int *kind, int *points, real *length) {
+                              const pd_two_way_choice *choice, int *kind, int *points, real *length, real *normal) {
 #pragma omp parallel for num_threads(pd_threads(context, pairs->n, FEATURE_NANOSECONDS)) schedule(static)
     for (int p = 0; p < pairs->n; p++)
         pd_two_way_update_feature(model, scene, pairs, choice, p, kind + PD_TWO_WAY_FEATURES * (size_t)p,
-                                  points + 4 * PD_TWO_WAY_FEATURES * (size_t)p, length + PD_TWO_WAY_FEATURES * (size_t)p);
+                                  points + 4 * PD_TWO_WAY_FEATURES * (size_t)p, length + PD_TWO_WAY_FEATURES * (size_t)p,
+                                  normal + 3 * (size_t)p);
     return PD_OK;
 }
 

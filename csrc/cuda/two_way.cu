@@ -5,17 +5,18 @@
 #include "updates/two_way_update.h"
 
 static __global__ void feature_kernel(pd_vertices vertices, pd_contact_scene scene, pd_contact_pairs pairs, pd_two_way_choice choice,
-                                      int *kind, int *points, real *length) {
+                                      int *kind, int *points, real *length, real *normal) {
     const pd_model model = vertices.model();
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (p < pairs.n)
         pd_two_way_update_feature(&model, &scene, &pairs, &choice, p, kind + PD_TWO_WAY_FEATURES * (size_t)p,
-                                  points + 4 * PD_TWO_WAY_FEATURES * (size_t)p, length + PD_TWO_WAY_FEATURES * (size_t)p);
+                                  points + 4 * PD_TWO_WAY_FEATURES * (size_t)p, length + PD_TWO_WAY_FEATURES * (size_t)p,
+                                  normal + 3 * (size_t)p);
 }
 
 pd_status pd_two_way_features(pd_context *context, const pd_model *model, const pd_contact_scene *scene, const pd_contact_pairs *pairs,
-                              const pd_two_way_choice *choice, int *kind, int *points, real *length) {
-    PD_LAUNCH(context, feature_kernel, pairs->n, pd_vertices_of(model), *scene, *pairs, *choice, kind, points, length);
+                              const pd_two_way_choice *choice, int *kind, int *points, real *length, real *normal) {
+    PD_LAUNCH(context, feature_kernel, pairs->n, pd_vertices_of(model), *scene, *pairs, *choice, kind, points, length, normal);
     return PD_OK;
 }
 

@@ -68,9 +68,9 @@ typedef struct pd_two_way_choice {
 } pd_two_way_choice;
 
 /* The pairs of features that listed pairs are near by: kind [n,3] (-1: none, or nothing of it moves, or it is not chosen), points [n,3,4] and
- * length [n,3], all B out. */
+ * length [n,3]; normal [n,3] of the closest points at x, where they were looked for, else 0. All B out. */
 pd_status pd_two_way_features(pd_context *context, const pd_model *model, const pd_contact_scene *scene, const pd_contact_pairs *pairs,
-                              const pd_two_way_choice *choice, int *kind, int *points, real *length);
+                              const pd_two_way_choice *choice, int *kind, int *points, real *length, real *normal);
 
 /* flags [n]  B  out: of n features the first of those that are the same.     incidence: of the pairs */
 pd_status pd_two_way_mark_first(pd_context *context, int n, const int *kind, const int *points, const pd_incidence *incidence,
@@ -148,7 +148,7 @@ typedef struct pd_two_way_gaps {
     double fraction;      /* gamma */
 } pd_two_way_gaps;
 
-/* gaps->normal and reach at points, of what is to go towards y, all [n_points,3]. */
+/* gaps->reach at points, of what is to go towards y, all [n_points,3], and gaps->normal where it is 0, of pd_two_way_features, and asked for. */
 pd_status pd_two_way_slabs(pd_context *context, const pd_contact_pairs *pairs, const real *points, const real *y,
                            const pd_two_way_gaps *gaps);
 

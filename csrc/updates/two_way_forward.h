@@ -25,7 +25,8 @@ PD_FUNCTION void pd_two_way_update_slab(const pd_contact_pairs *pairs, const pd_
     }
     if (certain > 0.0 && farthest <= certain * certain) return;
     pd_contact_update_corners(points, rows, pd_contact_corners(kind), at);
-    pd_vector n = pd_contact_nearest_of(kind, at).normal;
+    pd_vector n = pd_vector_load(gaps->normal + 3 * (size_t)p);
+    if (!(pd_vector_dot(n, n) > 0)) n = pd_contact_nearest_of(kind, at).normal; // else as of the rows, at the same points
     double length = sqrt((double)n.x * (double)n.x + (double)n.y * (double)n.y + (double)n.z * (double)n.z);
     for (int j = 0; j < corners; j++) {
         along[j] = ((double)n.x * ((double)at[3 * j] - (double)at[0]) + (double)n.y * ((double)at[3 * j + 1] - (double)at[1]) +

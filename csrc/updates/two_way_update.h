@@ -56,7 +56,7 @@ PD_FUNCTION int pd_two_way_may_come(const pd_two_way_choice *choice, int kind, c
 /* The features of pair p of pd_two_way_features: the nearest, and of edges that are nearly parallel the ends beside the inside of the other edge, at
  * most two: one constraint alone would let them turn about its points, and the nearest points change sides with every turn. */
 PD_FUNCTION void pd_two_way_update_feature(const pd_model *model, const pd_contact_scene *scene, const pd_contact_pairs *pairs,
-                                           const pd_two_way_choice *choice, int p, int *kinds, int *points, real *lengths) {
+                                           const pd_two_way_choice *choice, int p, int *kinds, int *points, real *lengths, real *normal) {
     real at[12], weights[4];
     int order[4], kind = pairs->kind[p], n = 1;
     const int *corners = pairs->points + 4 * (size_t)p;
@@ -65,10 +65,12 @@ PD_FUNCTION void pd_two_way_update_feature(const pd_model *model, const pd_conta
     double clear = choice->clear * activation;
     int far = gap > choice->near * activation;
     for (int j = 0; j < PD_TWO_WAY_FEATURES; j++) kinds[j] = -1;
+    for (int a = 0; a < 3; a++) normal[a] = 0;
     if (!(gap <= choice->far * activation)) return;
     if (far && !pd_two_way_may_come(choice, kind, corners, gap - clear)) return;
     pd_contact_update_corners(choice->x, corners, pd_contact_corners(kind), at);
     pd_nearest nearest = pd_contact_nearest_of(kind, at);
+    pd_vector_store(nearest.normal, normal);
     if (far && pd_two_way_ahead(choice->y, kind, corners, nearest) > separation + clear) return;
     pd_per_corner_store(nearest.weights, weights);
     kind = pd_constraint_feature(kind, pd_support_of_weights(weights), order);
