@@ -203,6 +203,18 @@ def needle(cells=14, dt=1 / 20, seconds=0.4):
     return Case(scene, dt, 2048, seconds, ((-0.2, -0.4, -0.2), (0.2, 0.02, 0.2)), {})
 
 
+def funnel(cells=12, dt=1 / 100, seconds=0.5, around=20, speed=0.35):
+    """Figure 19: a square cloth falls into a funnel, and its middle is drawn down through the spout."""
+    scene = pdgpu.Scene()
+    profile = [(0.25, 0.02), (0.045, -0.13), (0.04, -0.27)]
+    scene.add_obstacle(revolved(profile, around), name="funnel")
+    mesh = sheet(0.3, cells, 0.01)
+    body = cloth(scene, mesh, "cloth", DOWN)
+    middle = np.linalg.norm(mesh.points[:, [0, 2]], axis=1)
+    body.pin(middle < middle.min() + 1e-6, motion=lambda time, rest: rest - [0.0, speed * time, 0.0])
+    return Case(scene, dt, 2048, seconds, ((-0.26, -0.3, -0.26), (0.26, 0.05, 0.26)), {})
+
+
 def blade(cells=6, patches=5, dt=1 / 20, seconds=0.3):
     """Figure 22: square cloths drop on a sharp blade, one after the other."""
     scene = pdgpu.Scene()
