@@ -92,6 +92,47 @@ def test_the_page_gives_the_model_of_several_gpus():
         assert f"| {count} | {line} |" in page
 
 
+KERNELS_OF_THE_PAGE = {  # row of docs/gpu.md: kernel
+    "a sweep of Jacobi": "sweep_kernel<3 1 0>",
+    "the first, with the gather": "first_sweep_kernel<3 1 0>",
+    "the last, with the move": "sweep_kernel<3 1 1>",
+    "a product of A-Jacobi": "block_sweep_kernel<3 1 0>",
+    "a colour of Gauss-Seidel": "relax_kernel<3>",
+    "the product of conjugate gradients": "product_kernel<3>",
+    "a residual": "residual_kernel<3>",
+    "a colour of Vertex Block Descent, neo-Hookean": "group_update_kernel<8>",
+}
+STAYING_KERNELS_OF_THE_PAGE = (  # in the order of its rows
+    *("jacobi_kernel<3 0 0>", "jacobi_kernel<3 1 0>", "jacobi_kernel<3 0 1>", "jacobi_kernel<3 1 1>"),
+    *("block_sweeps_kernel<3 0>", "block_sweeps_kernel<3 1>"),
+)
+
+
+def test_the_page_gives_what_the_compiler_says_of_kernels():
+    """If not, the page on GPUs speaks of kernels that are no longer so."""
+    page = (ROOT / "docs" / "gpu.md").read_text()
+    counted = {(row["build"], row["kernel"]): row for row in results("gpu_kernel_instructions.csv")}
+    resources = {(row["build"], row["kernel"]): row for row in results("gpu_kernel_resources.csv")}
+    lines = {line.split(" | ")[0].lstrip("| "): line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")}
+    for name, kernel in KERNELS_OF_THE_PAGE.items():
+        _, instructions, loads, early, integer, argument_bytes, registers = lines[name]
+        now = counted["float32_now", kernel]
+        last = [re.findall(r"\d+", cell.split(", ")[-1]) for cell in (instructions, loads, early, integer, argument_bytes, registers)]
+        loads_now = [now["loads"], now["of 16 bytes"]] if now["of 16 bytes"] != "0" else [now["loads"]]
+        expected = [now["instructions"]], loads_now, [now["before the wait"]], [now["integer multiplies"]], [now["argument bytes"]]
+        assert last == [*expected, [resources["float32", kernel]["registers"]]], name
+    both = ("float32", "float64")
+    for kernel in STAYING_KERNELS_OF_THE_PAGE:
+        cells = [" / ".join(counted[f"{real}_now", kernel][name] for real in both) for name in ("instructions", "loads", "argument bytes")]
+        cells += [" / ".join(resources[real, kernel][name] for real in both) for name in ("registers", "threads/multiprocessor")]
+        assert f" | {' | '.join(cells)} |" in page, kernel
+    for kernel in ("group_update_kernel<8>", "rotated_update_kernel<1>", "corner_update_kernel"):
+        few, many = (resources[real, kernel] for real in both)
+        threads = f"{few['threads/multiprocessor']} / {many['threads/multiprocessor']}"
+        stack = f"{few['stack bytes']} / {many['stack bytes']} bytes of stack" if few["stack bytes"] != "0" else ""
+        assert f"{few['registers']} / {many['registers']}, {threads}, {stack}" in page, kernel
+
+
 def test_the_prose_gives_the_figures_of_the_collision_times_in_both_precisions():
     """If not, who computes in float32 is promised what holds in float64 alone."""
     page, rows = (ROOT / "docs" / "speed.md").read_text(), results("ccd.csv")
