@@ -20,9 +20,9 @@ def run(tmp_path_factory):
     sources = [HERE / "faults.cpp", HERE / "device.cpp"]
     subprocess.run([compiler, "-std=c++17", "-O1", f"-I{HERE}", f"-I{CSRC}", *sources, "-o", program], check=True)
 
-    def run(name):
+    def run(name, **more):
         # a sanitizer that is preloaded for Python would take the segmentation fault
-        environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
+        environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"} | more
         return subprocess.run([program, name], capture_output=True, text=True, timeout=60, env=environment)
 
     return run
@@ -67,6 +67,13 @@ def test_a_launch_that_overlaps_begins_before_the_one_before_it(run):
     assert [float(word) for word in run("overlap").stdout.split()] == [0, 0, 0, 1, 0, 2]
     assert "does not wait for the launch before" in run("overlap without a wait").stderr
     assert "overlaps what is no launch" in run("overlap of a copy").stderr
+
+
+@pytest.mark.parametrize("name", ["race", "race of launches that overlap"])
+def test_the_order_of_blocks_shows_a_race(name, run):
+    """If not, a kernel that reads what another block of its launch writes comes out alike in both orders, and nobody sees it."""
+    assert run(name, PD_ON_HOST_ORDER="forwards").stdout.split() == ["1", "3", "3"]
+    assert run(name, PD_ON_HOST_ORDER="backwards").stdout.split() == ["3", "3", "2"]
 
 
 @pytest.mark.parametrize(

@@ -382,7 +382,7 @@ static const std::function<void()> *body;
 static Block *block;
 static unsigned thread; // of the block
 static Fiber *running;
-static bool backwards; // every other launch starts the last thread first
+static bool backwards; // the last thread of a block goes first: see Order
 
 static void change(Context &from, Context &to) {
 #if defined(__SANITIZE_ADDRESS__)
@@ -547,13 +547,15 @@ static void run_block(Block &b) {
     if (size_t bytes = shared_bytes()) memcpy(__start_pd_shared, b.shared.data(), bytes);
     while (select_next()) to_fiber(idle_fiber());
     for (bool released = true; released;) {
-        for (unsigned t = 0; t < b.threads.size(); t++)
+        for (unsigned k = 0, n = (unsigned)b.threads.size(); k < n; k++) {
+            const unsigned t = backwards ? n - 1 - k : k;
             if (b.threads[t].wait == RUNS && b.threads[t].fiber) {
                 Fiber *fiber = b.threads[t].fiber;
                 b.threads[t].fiber = nullptr;
                 select(t);
                 to_fiber(fiber);
             }
+        }
         released = release_block(b);
         for (unsigned first = 0; first < b.threads.size(); first += WARP) released |= release_warp(b, first);
     }
@@ -572,21 +574,37 @@ static void prepare(Block &b, unsigned index, unsigned threads) {
     b.shared.assign(shared_bytes(), (char)0xff);
 }
 
-static void run(const cudaLaunchConfig_t &config, bool cooperative, int number, const std::function<void()> &kernel) {
+/* The order in which blocks run, and the threads of each, is nobody's to rely on: every launch has another one. For a test that compares two
+ * orders the environment fixes it, PD_ON_HOST_ORDER=forwards or backwards: in these a kernel that reads what another block of its launch writes
+ * reads what was there before in one and what came after in the other. */
+struct Order {
+    unsigned n, first, step;
+    unsigned operator[](unsigned k) const { return (unsigned)((first + (unsigned long long)k * step) % n); }
+};
+
+static Order next_order(unsigned n) {
     static unsigned launches;
+    const char *asked = getenv("PD_ON_HOST_ORDER");
+    const unsigned launch = launches++;
+    backwards = asked ? !strcmp(asked, "backwards") : launch % 2 == 0;
+    if (asked) return backwards ? Order{n, n - 1, n - 1} : Order{n, 0, 1};
+    const unsigned step = n % 7919 ? 7919 % n : 1;
+    return {n, launch % n, step ? step : 1};
+}
+
+static void run(const cudaLaunchConfig_t &config, bool cooperative, int number, const std::function<void()> &kernel) {
     static std::vector<Block> blocks;
     Open open(number);
     count("launches"); // those of a graph too, each time it runs
-    unsigned n = config.gridDim.x, threads = config.blockDim.x, step = n % 7919 ? 7919 % n : 1, first = launches++ % n;
-    if (!step) step = 1;
+    unsigned n = config.gridDim.x, threads = config.blockDim.x;
+    const Order order = next_order(n);
     body = &kernel;
     gridDim = config.gridDim;
     blockDim = config.blockDim;
-    backwards = launches % 2;
     if (blocks.size() < (cooperative ? n : 1)) blocks.resize(cooperative ? n : 1);
     for (unsigned k = 0; k < n; k++) {
         Block &b = blocks[cooperative ? k : 0];
-        prepare(b, (unsigned)((first + (unsigned long long)k * step) % n), threads);
+        prepare(b, order[k], threads);
         if (!cooperative) run_block(b);
         if (!cooperative && b.threads[0].wait == AT_GRID) die("a grid barrier in a launch that is not cooperative");
     }
@@ -621,8 +639,9 @@ struct Overlapping {
         here();
         beginning = true;
         blocks.resize(config.gridDim.x);
+        const Order order = next_order(config.gridDim.x);
         for (unsigned k = 0; k < config.gridDim.x; k++) {
-            prepare(blocks[k], k, config.blockDim.x);
+            prepare(blocks[k], order[k], config.blockDim.x);
             run_block(blocks[k]);
             for (Thread &t : blocks[k].threads)
                 if (t.wait != AT_LAUNCH) die("a thread of an overlapping launch that does not wait for the launch before");

@@ -51,6 +51,13 @@ static __global__ void follow_kernel(int waits, double *x, double *seen) {
     *x += 1;
 }
 
+/* Adds what the next block has, which may have added before: a race. */
+static __global__ void race_kernel(double *x) {
+    pd_let_next_begin();
+    pd_wait_for_launch_before();
+    if (threadIdx.x == 0) x[blockIdx.x] += x[(blockIdx.x + 1) % gridDim.x];
+}
+
 static double *device_numbers(int n) {
     double *memory = nullptr, *numbers = new double[(size_t)n];
     for (int i = 0; i < n; i++) numbers[i] = i;
@@ -95,6 +102,15 @@ int main(int, char **arguments) {
         cudaGraphLaunch(ready, stream);
         cudaGraphLaunch(ready, stream);
         print(x, 4);
+    } else if (!strcmp(name, "race")) {
+        code = pd_launch(stream, PD_LAUNCH_ORDINARY, 3, PD_THREADS, race_kernel, x);
+        cudaStreamSynchronize(stream);
+        print(x, 3);
+    } else if (!strcmp(name, "race of launches that overlap")) {
+        code = pd_launch(stream, PD_LAUNCH_ORDINARY, 1, PD_THREADS, follow_kernel, 1, out, out + 1);
+        code = pd_launch(stream, PD_LAUNCH_EARLY, 3, PD_THREADS, race_kernel, x);
+        cudaStreamSynchronize(stream);
+        print(x, 3);
     } else if (!strcmp(name, "overlap")) {
         code = pd_launch(stream, PD_LAUNCH_ORDINARY, 1, PD_THREADS, follow_kernel, 1, x, out);
         for (int k = 1; k < 3; k++) code = pd_launch(stream, PD_LAUNCH_EARLY, 1, PD_THREADS, follow_kernel, 1, x, out + 2 * k);
