@@ -73,11 +73,13 @@ PD_FUNCTION int pd_penalty_goes_nearer(const pd_penalty_search *search, pd_vecto
  * is off by the root of twice that, a thousandth. */
 #define PD_PENALTY_AS_NEAR ((real)5e-7)
 
-/* Whether the nearest point of triangle t at y, of the corners `which` and `distance` from vertex v, is one for all triangles around it, and t the
- * first of those that have it: that are nearest at the same corner or edge, and as near. What another triangle answers here is what it finds for
- * itself, to the bit, so that of equals one is left. */
-PD_FUNCTION int pd_penalty_is_nearest(const pd_penalty_search *search, const real *y, int v, int t, const int which[3], real distance) {
+/* Whether the nearest point of triangle t at y, with weights [3] of its corners and `distance` from vertex v, is one for all triangles around it, and
+ * t the first of those that have it: that are nearest at the same corner or edge, and as near. What another triangle answers here is what it finds
+ * for itself, to the bit, so that of equals one is left. */
+PD_FUNCTION int pd_penalty_is_nearest(const pd_penalty_search *search, const real *y, int v, int t, const real weights[3], real distance) {
+    int which[3];
     real least = distance;
+    if (pd_penalty_corners_in(weights, search->candidates.triangles + 3 * (size_t)t, which) == 3) return 1; // inside
     for (int pass = 0; pass < 2; pass++) { // who is nearest; who comes before t of those that are
         for (int r = search->ring_start[which[0]]; r < search->ring_start[which[0] + 1]; r++) {
             int other = search->rings[r], others[3];

@@ -87,13 +87,11 @@ PD_FUNCTION real pd_penalty_within(const pd_penalty_search *search, int side, re
 /* A vertex before triangle t of a mesh, now. */
 PD_FUNCTION int pd_penalty_before_triangle(const pd_penalty_search *search, int t, int others, const real from[12],
                                            const pd_nearest *nearest, pd_penalty_pair *out) {
-    int which[3], side = pd_penalty_side_of(search, t, others);
+    int side = pd_penalty_side_of(search, t, others);
     real distance = nearest->distance, limit = out->limit;
     if (!(distance < pd_penalty_within(search, side, limit))) return 0;
     pd_penalty_take(nearest, out);
-    if (pd_penalty_corners_in(out->weights + 1, out->points + 1, which) < 3 &&
-        !pd_penalty_is_nearest(search, search->end, out->points[0], t, which, distance))
-        return 0;
+    if (!pd_penalty_is_nearest(search, search->end, out->points[0], t, out->weights + 1, distance)) return 0;
     real along = side ? pd_penalty_out_of_triangle(search, search->end, t, side, out->weights + 1, out->normal) : 0;
     if (side && !others) {
         if (along >= 0) {
@@ -130,7 +128,7 @@ PD_FUNCTION int pd_penalty_may_have_been(real distance, real within, const real 
  * step began: what began inside is pushed out the shortest way that there was then, however far a first guess has taken it. */
 PD_FUNCTION int pd_penalty_began_inside(const pd_penalty_search *search, int t, int others, const real from[12], const real end[12],
                                         real distance, pd_penalty_pair *out) {
-    int which[3], v = out->points[0], side = pd_penalty_side_of(search, t, others);
+    int v = out->points[0], side = pd_penalty_side_of(search, t, others);
     real within = pd_penalty_within(search, side, out->limit);
     if (!side || distance < within || !pd_penalty_may_have_been(distance, within, from, end)) return 0;
     pd_nearest nearest = pd_contact_closest(PD_VERTEX_TRIANGLE, from);
@@ -138,9 +136,7 @@ PD_FUNCTION int pd_penalty_began_inside(const pd_penalty_search *search, int t, 
     pd_penalty_take(&nearest, out);
     real along = pd_penalty_out_of_triangle(search, search->start, t, side, out->weights + 1, out->normal);
     if (!(along < 0 || nearest.distance <= PD_PENALTY_TIE * out->reach)) return 0; // on the surface is as good as inside
-    if (pd_penalty_corners_in(out->weights + 1, out->points + 1, which) < 3 &&
-        !pd_penalty_is_nearest(search, search->start, v, t, which, nearest.distance))
-        return 0;
+    if (!pd_penalty_is_nearest(search, search->start, v, t, out->weights + 1, nearest.distance)) return 0;
     pd_vector p = pd_vector_load(from);
     if (!others && pd_penalty_walk_from(search, search->start, t, pd_penalty_second(&nearest, p), p, v, v) != PD_WALK_INSIDE) return 0;
     if (along < 0) out->normal = pd_vector_scale(-1, out->normal);
@@ -234,7 +230,7 @@ PD_FUNCTION int pd_penalty_is_plainly_none(const pd_penalty_search *search, int 
 PD_FUNCTION pd_penalty_pair pd_penalty_detect_pair(const pd_penalty_search *search, int pair, const int corners[4], uint64_t key) {
     pd_penalty_pair out;
     real activation, separation, weight, threshold, at[12], from[12], way[12], end[12], apart = -1;
-    int kind = pair, n_first = pair == PD_EDGE_EDGE ? 2 : 1, others = 0, fat = 0,
+    int kind = pair, n_first = pair == PD_EDGE_EDGE ? 2 : 1, others = 0, fat = 0, t = (int)(key & 0x7fffffff), // the second: a triangle
         points[4] = {corners[0], corners[1], corners[2], corners[3]};
     pd_active_pairs active;
     pd_contact_columns columns = {&out.kind, out.points, &activation, &separation, &weight, &threshold};
@@ -247,9 +243,9 @@ PD_FUNCTION pd_penalty_pair pd_penalty_detect_pair(const pd_penalty_search *sear
         pd_contact_update_corners(search->start, corners, 4, way);
         pd_contact_update_corners(search->end, corners, 4, end);
         apart = pd_pair_apart(n_first, pd_points4_load(way), pd_points4_load(end));
-        if (apart > (pair == PD_EDGE_EDGE ? limit : pd_max(limit, search->depth))) return out;
+        if (apart > pd_penalty_within(search, pair == PD_VERTEX_TRIANGLE, limit)) return out;
         if (pair == PD_VERTEX_TRIANGLE && !fat && apart > nearest + PD_PENALTY_HIT * search->thickness &&
-            pd_penalty_is_plainly_none(search, (int)(key & 0x7fffffff), others, limit, way, end))
+            pd_penalty_is_plainly_none(search, t, others, limit, way, end))
             return out;
     }
     active.kind = &kind, active.points = points, active.key = &key, active.count = NULL, active.capacity = 1;
@@ -284,7 +280,7 @@ PD_FUNCTION pd_penalty_pair pd_penalty_detect_pair(const pd_penalty_search *sear
         pd_nearest nearest = pd_contact_closest(out.kind, met);
         pd_penalty_take(&nearest, &out);
         out.keeps = !pd_penalty_comes_out(search, others, key, &out);
-        int closed = out.kind == PD_VERTEX_TRIANGLE && pd_penalty_side_of(search, (int)(key & 0x7fffffff), others);
+        int closed = out.kind == PD_VERTEX_TRIANGLE && pd_penalty_side_of(search, t, others);
         out.side = closed && out.keeps ? PD_PENALTY_MET : PD_PENALTY_NO_SIDE;
     }
     if (!out.keeps) {
@@ -293,7 +289,6 @@ PD_FUNCTION pd_penalty_pair pd_penalty_detect_pair(const pd_penalty_search *sear
             out.keeps = nearest.distance < out.limit;
             pd_penalty_take(&nearest, &out);
         } else if (out.kind == PD_VERTEX_TRIANGLE) {
-            int t = (int)(key & 0x7fffffff);
             out.keeps = pd_penalty_before_triangle(search, t, others, from, &nearest, &out) ||
                         pd_penalty_began_inside(search, t, others, from, at, nearest.distance, &out);
         } else {
@@ -328,7 +323,7 @@ PD_FUNCTION void pd_penalty_update_freeze(const pd_penalty_search *search, const
     // how deep or, negative, how far from what says otherwise, until the next loop has read it; deeper than anything now: what was so before
     out->at.strength[slot] = pair.side == PD_PENALTY_NO_SIDE  ? -(real)INFINITY
                              : pair.side == PD_PENALTY_INSIDE ? -pair.gap
-                             : pair.side == PD_PENALTY_BEGAN  ? pd_max(pair.limit, search->depth) + pair.began
+                             : pair.side == PD_PENALTY_BEGAN  ? pd_penalty_within(search, 1, pair.limit) + pair.began
                                                               : -pd_fabs(pair.gap);
 }
 
