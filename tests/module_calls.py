@@ -33,6 +33,7 @@ def host_calls():
         "measures": (points, tets),
         "lumped_masses": (points, tets, np.ones(len(tets))),
         "colouring": (tets, len(points), "greedy"),
+        "curve_order": (points,),
         "rest_shape": (points, "tet", tets),
         "cpu_supports_backend": (),
         "dense_factor_seconds": (20,),

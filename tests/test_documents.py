@@ -194,6 +194,21 @@ def test_the_prose_gives_the_figures_of_the_other_results():
     assert f"one iteration costs {orders['2']:.0f} (order 2) or {orders['3']:.0f} (order 3) Jacobi iterations on a tet mesh" in text
 
 
+def test_the_prose_gives_the_figures_of_orders_of_vertices():
+    """If not, the order of a mesh promises what was not measured."""
+    text, rows = prose(), [row for row in results("vertex_order.csv") if row["order"] == "along the curve"]
+    of = {(row["solver"], int(row["vertices"]) // 1000): row for row in rows}
+    gains = [of[solver, size]["x as read"] for solver in ("PD + Jacobi", "PD + A-Jacobi 2") for size in (27, 194)]
+    assert f"with Jacobi was {gains[0]} times as fast then, with A-Jacobi of order 2 {gains[2]} times" in text
+    assert f"(194 thousand) {gains[1]} and {gains[3]} times" in text
+    assert "gained {} and {} times".format(*(of["Vertex Block Descent", size]["x as read"] for size in (27, 194))) in text
+    before, after = (
+        [row["sectors/row"] for row in results("vertex_order.csv") if (row["solver"], row["order"]) == ("PD + Jacobi", order)]
+        for order in ("as read", "along the curve")
+    )
+    assert f"asks for {before[0]} sectors of 32 bytes a row, then for {after[0]} ({before[1]} and {after[1]} where it is cut" in text
+
+
 def test_the_prose_gives_the_figures_of_grains():
     """If not, a cost of grains is claimed that is not what was measured."""
     text, rows = prose(), results("grains.csv")

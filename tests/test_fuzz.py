@@ -182,6 +182,7 @@ ENTRIES = {
     "Mesh": (pdgpu.Mesh, dict(points=BEAM.points, tets=BEAM.tets, triangles=None, edges=[[0, 1]])),
     "Mesh.write": (BEAM.write, dict(path="beam.vtu")),
     "Mesh.colouring": (BEAM.colouring, dict(method="greedy")),
+    "Mesh.reordered": (BEAM.reordered, dict(order=np.arange(len(BEAM.points)))),
     "read_mesh": (pdgpu.read_mesh, dict(path="beam.vtu")),
     "beam": (shapes.beam, dict(size=(1, 1, 1), cells=(1, 2, 1), split=6)),
     "grid": (shapes.grid, dict(size=(1, 1), cells=(1, 2))),
@@ -408,7 +409,7 @@ def test_meshes(points, tets, triangles, edges):
     """If not, a mesh that was let through breaks in the functions that read it."""
     mesh = survives(pdgpu.Mesh, points, tets=tets, triangles=triangles, edges=edges)
     if isinstance(mesh, pdgpu.Mesh):
-        for name in ("surface", "hinges", "unique_edges", "quality", "without_unused_vertices", "colouring"):
+        for name in ("surface", "hinges", "unique_edges", "quality", "without_unused_vertices", "colouring", "reordered"):
             survives(lambda name=name: (lambda value: value() if callable(value) else value)(getattr(mesh, name)))
 
 

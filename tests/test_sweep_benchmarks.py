@@ -79,3 +79,12 @@ def test_lengths_of_the_two_way_method_are_compared(tmp_path):
     )
     assert float(rows[2]["scheme ratio"]) == pytest.approx(forward / sum(ours), abs=0.02)
     assert float(rows[2]["with pairs ratio"]) == pytest.approx((pairs + forward) / sum(ours), abs=0.02)
+
+
+def test_orders_of_vertices_are_compared_at_every_size(tmp_path):
+    """What a mesh gains from another order would be measured on other bodies, or not at all."""
+    rows = tiny_run("vertex_order", tmp_path / "order.csv", "--finer", "1")
+    assert len(rows) == 18
+    assert {row["tets"] for row in rows} == {"120", "960"}
+    large = {row["order"]: float(row["sectors/row"]) for row in rows if row["tets"] == "960"}
+    assert large["along the curve"] < large["as read"] < large["mixed"]

@@ -2,6 +2,7 @@
 #include "python/arrays.h"
 
 #include "mesh/colouring.h"
+#include "mesh/curve_order.h"
 #include "mesh/mass.h"
 #include "mesh/measure.h"
 #include "mesh/rest_shape.h"
@@ -266,6 +267,28 @@ static PyObject *colouring(PyObject *module, PyObject *arguments, PyObject *keyw
     return (PyObject *)colours;
 }
 
+PyDoc_STRVAR(curve_order_doc, "curve_order($module, /, points)\n--\n\n"
+                              "The points (n,3) along a Morton curve through their bounding cube: order (n,) int32.");
+
+static PyObject *curve_order(PyObject *module, PyObject *arguments, PyObject *keywords) {
+    static char *names[] = {"points", NULL};
+    PyObject *points_object;
+    int n;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O:curve_order", names, &points_object)) return NULL;
+    PyArrayObject *points = points_in(module, points_object, &n);
+    PyArrayObject *order = points ? pd_array_out(NPY_INT32, 1, PyArray_DIMS(points)) : NULL;
+    if (!order) return NULL;
+
+    pd_error error;
+    pd_status status;
+    Py_BEGIN_ALLOW_THREADS status = pd_curve_order(PyArray_DATA(order), doubles(points), n, &error);
+    Py_END_ALLOW_THREADS if (status) {
+        Py_DECREF(order);
+        return pd_raise(module, status, &error);
+    }
+    return (PyObject *)order;
+}
+
 PyDoc_STRVAR(rest_shape_doc,
              "rest_shape($module, /, rest, topology, rows=None)\n--\n\n"
              "Rest gradients (m,k-1,d) and measures (m,) of elements with rest positions rest (m,k,3), or with corners rows\n"
@@ -332,6 +355,7 @@ PyMethodDef pd_host_mesh_methods[] = {
     {"measures", METHOD(measures), METH_VARARGS | METH_KEYWORDS, measures_doc},
     {"lumped_masses", METHOD(lumped_masses), METH_VARARGS | METH_KEYWORDS, lumped_masses_doc},
     {"colouring", METHOD(colouring), METH_VARARGS | METH_KEYWORDS, colouring_doc},
+    {"curve_order", METHOD(curve_order), METH_VARARGS | METH_KEYWORDS, curve_order_doc},
     {"rest_shape", METHOD(rest_shape), METH_VARARGS | METH_KEYWORDS, rest_shape_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -15,6 +15,7 @@ from pdgpu.arguments import any_array, choice, having, real_array
 from pdgpu.attributes import GuardedAttributes, read_only
 from pdgpu.mesh_files import of_meshio, read_arrays
 from pdgpu.mesh_groups import cell_data_of, groups_of
+from pdgpu.mesh_order import reordered
 from pdgpu.mesh_quality import quality_of
 from pdgpu.mesh_writers import write_arrays
 
@@ -249,6 +250,31 @@ class Mesh(GuardedAttributes):
               plain Jacobi diverges where lambda is 2 or more. NaN where an element is flat, since it has no rest shape.
         """
         return quality_of(self)
+
+    def curve_order(self) -> Integers:
+        """The vertices along a Morton curve [Morton 1966], so that those near in space are near in the list: (n,) int32."""
+        return _host.curve_order(self.points)
+
+    def reordered(self, order: ArrayLike | None = None) -> Mesh:
+        """The same mesh with vertex ``order[i]`` in place i, and its elements sorted by their first vertex in the new order.
+
+        Loops over a large mesh wait for memory, and less so where neighbours lie side by side; many mesh generators leave them far
+        apart. What belongs to vertices by number goes along as ``values[order]``; groups and cell data are carried over. A step has the
+        same answer, but for rounding; a method that goes from vertex to vertex has other iterates on the way there.
+
+        Parameters
+        ----------
+        order : array_like of int, shape (n,), optional
+            Each vertex once. By default `curve_order`.
+
+        Raises
+        ------
+        TypeError
+            `order` is not of integers.
+        ValueError
+            `order` has another length, an index out of range or one twice.
+        """
+        return reordered(self, order)
 
     def without_unused_vertices(self) -> Mesh:
         """A mesh without the points that belong to no element; the others keep their order. Returns a new `Mesh`."""
