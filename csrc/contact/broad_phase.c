@@ -254,18 +254,19 @@ pd_status pd_broad_phase_append(pd_broad_phase *phase, int which) {
 
 /* Appends to the lists first .. last until their pairs have room, with one readback for all of them. */
 static pd_status fill_lists(pd_broad_phase *phase, int first, int last) {
-    int missing[LISTS] = {1, 1, 1}, again = 1;
+    int missing[LISTS] = {1, 1, 1}, reopened[LISTS] = {0}, again = 1;
     pd_status status = PD_OK;
     while (again) {
         again = 0;
         for (int which = first; which <= last; which++)
             if (missing[which]) PD_TRY(pd_broad_phase_append(phase, which));
         PD_TRY(pd_broad_phase_read_findings(phase));
+        PD_TRY(pd_broad_phase_reopen(phase, reopened));
         for (int which = first; which <= last; which++) {
             pair_list *list = &phase->lists[which];
             list->n = (size_t)phase->seen.found[which];
-            missing[which] = list->n > list->buffer.capacity;
-            if (missing[which]) PD_TRY(pd_broad_phase_lengthen(phase, list, list->n));
+            missing[which] = reopened[which] || list->n > list->buffer.capacity;
+            if (list->n > list->buffer.capacity) PD_TRY(pd_broad_phase_lengthen(phase, list, list->n));
             again |= missing[which];
         }
     }

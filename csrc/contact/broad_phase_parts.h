@@ -29,7 +29,7 @@ typedef struct findings {
 
 typedef struct primitive_tree {
     pd_tree *tree;
-    double cost; /* when it was built; 0: there is none */
+    double cost; /* when it was built; 0: not known */
     int asked;   /* it was built, and its cost is not yet known */
 } primitive_tree;
 
@@ -71,7 +71,11 @@ pd_status pd_broad_phase_lengthen(pd_broad_phase *phase, pair_list *list, size_t
 
 /* The trees or grids, or the boxes of the patches, over the primitives' boxes; rebuild: trees anew. */
 pd_status pd_broad_phase_structure(pd_broad_phase *phase, int rebuild);
-/* The trees, without a wait. */
+/* Once the findings of a search are read: a tree that was too costly to be searched is built, and again[which] says that its list is to be found
+ * anew. Without that, waiting for the cost before each search would be the price of jumps: bodies that change places make a tree that is
+ * only refitted a hundred times as costly. */
+pd_status pd_broad_phase_reopen(pd_broad_phase *phase, int again[2]);
+/* The trees, without a wait, and searched at any cost. */
 pd_status pd_broad_phase_follow(pd_broad_phase *phase);
 
 #endif

@@ -6,6 +6,8 @@
 
 /* A refitted tree is built again when the surface-area cost of a search through it has grown by this factor. */
 static const double COST_LIMIT = 1.5;
+/* Through which tree the pairs of a list are found. */
+static const int TREE_OF[] = {[VERTEX_TRIANGLE] = PD_TRIANGLES, [EDGE_EDGE] = PD_EDGES};
 
 /* phase->keys: the primitives of a kind along the Morton curve. */
 static pd_status sort_along_curve(pd_broad_phase *phase, int kind) {
@@ -25,7 +27,8 @@ static pd_status build_tree(pd_broad_phase *phase, int kind) {
     const pd_primitives *p = &phase->primitives[kind];
     primitive_tree *t = &phase->trees[kind];
     pd_status status;
-    t->cost = 0.0;              /* until it stands */
+    t->cost = 0.0; /* until it is read, and not even asked for until the tree stands */
+    t->asked = 0;
     if (kind == PD_TRIANGLES) { /* the vertices that will look for them */
         const pd_primitives *vertices = &phase->primitives[PD_VERTICES];
         PD_TRY(sort_along_curve(phase, PD_VERTICES));
@@ -33,57 +36,66 @@ static pd_status build_tree(pd_broad_phase *phase, int kind) {
     }
     PD_TRY(sort_along_curve(phase, kind));
     PD_TRY(pd_tree_build(context, t->tree, p, phase->keys));
-    PD_TRY(pd_tree_fit(context, t->tree, p, &phase->findings->costs[kind]));
+    PD_TRY(pd_tree_fit(context, t->tree, p, &phase->findings->costs[kind], DBL_MAX));
+    t->asked = 1;
     phase->counts.builds++;
 done:
     return status;
 }
 
-static pd_status build_or_fit(pd_broad_phase *phase, int kind, int build) {
+/* limit: of the cost of a tree that is refitted, above which it is not searched. */
+static pd_status build_or_fit(pd_broad_phase *phase, int kind, int build, double limit) {
+    phase->unread = 1;
     if (build) return build_tree(phase, kind);
     phase->counts.refits++;
-    return pd_tree_fit(phase->context, phase->trees[kind].tree, &phase->primitives[kind], &phase->findings->costs[kind]);
+    return pd_tree_fit(phase->context, phase->trees[kind].tree, &phase->primitives[kind], &phase->findings->costs[kind], limit);
 }
 
-/* Refits the trees, and builds those that have become too costly, or all. */
+/* The costs of trees that were built, once the host has read them. */
+static void learn_costs(pd_broad_phase *phase) {
+    for (int which = VERTEX_TRIANGLE; which <= EDGE_EDGE; which++) {
+        primitive_tree *t = &phase->trees[TREE_OF[which]];
+        if (t->asked && !phase->unread) t->cost = phase->seen.costs[TREE_OF[which]], t->asked = 0;
+    }
+}
+
+/* Refits the trees, or builds those of which no cost is known, or all. One that the refit has made too costly is closed until it is reopened. */
 static pd_status update_trees(pd_broad_phase *phase, int rebuild) {
-    static const int kinds[2] = {PD_TRIANGLES, PD_EDGES};
-    int build[2], again = 0;
+    pd_status status = PD_OK;
+    learn_costs(phase);
+    for (int which = VERTEX_TRIANGLE; which <= EDGE_EDGE; which++) {
+        double cost = phase->trees[TREE_OF[which]].cost;
+        PD_TRY(build_or_fit(phase, TREE_OF[which], rebuild || !(cost > 0.0), COST_LIMIT * cost));
+    }
+done:
+    return status;
+}
+
+pd_status pd_broad_phase_reopen(pd_broad_phase *phase, int again[2]) {
+    int opened = 0;
     pd_status status;
-    for (int i = 0; i < 2; i++) {
-        primitive_tree *t = &phase->trees[kinds[i]];
-        build[i] = rebuild || !(t->cost > 0.0);
-        PD_TRY(build_or_fit(phase, kinds[i], build[i]));
+    learn_costs(phase);
+    for (int which = VERTEX_TRIANGLE; which <= EDGE_EDGE; which++) {
+        int kind = TREE_OF[which];
+        again[which] = phase->method == PD_BROAD_PHASE_TREE && phase->seen.costs[kind] > COST_LIMIT * phase->trees[kind].cost;
+        if (again[which]) PD_TRY(build_or_fit(phase, kind, 1, DBL_MAX));
+        opened |= again[which];
     }
-    PD_TRY(pd_broad_phase_read_findings(phase));
-    for (int i = 0; i < 2; i++) {
-        if (build[i] || phase->seen.costs[kinds[i]] <= COST_LIMIT * phase->trees[kinds[i]].cost) continue;
-        build[i] = again = 1;
-        PD_TRY(build_tree(phase, kinds[i]));
-    }
-    if (again) PD_TRY(pd_broad_phase_read_findings(phase));
-    for (int i = 0; i < 2; i++)
-        if (build[i]) phase->trees[kinds[i]].cost = phase->seen.costs[kinds[i]];
+    status = opened ? pd_mark(phase->context, PD_MARK_MIDDLE) : PD_OK;
 done:
     return status;
 }
 
 pd_status pd_broad_phase_follow(pd_broad_phase *phase) {
-    static const int kinds[2] = {PD_TRIANGLES, PD_EDGES};
+    int unread = phase->unread;
     pd_status status = PD_OK;
-    for (int i = 0; i < 2; i++) {
-        primitive_tree *t = &phase->trees[kinds[i]];
-        double cost = phase->seen.costs[kinds[i]];
-        int build = !(t->cost > 0.0) && !t->asked;
-        if (!phase->unread) {
-            if (t->asked) t->cost = cost;
-            build = !(t->cost > 0.0) || cost > COST_LIMIT * t->cost;
-            t->asked = 0;
-        }
-        t->asked |= build;
-        PD_TRY(build_or_fit(phase, kinds[i], build));
+    learn_costs(phase);
+    for (int which = VERTEX_TRIANGLE; which <= EDGE_EDGE; which++) {
+        int kind = TREE_OF[which];
+        const primitive_tree *t = &phase->trees[kind];
+        int build = unread ? !(t->cost > 0.0) && !t->asked : !(t->cost > 0.0) || phase->seen.costs[kind] > COST_LIMIT * t->cost;
+        PD_TRY(build_or_fit(phase, kind, build, DBL_MAX));
     }
-    phase->unread = 1;
 done:
     return status;
 }
@@ -138,7 +150,7 @@ pd_status pd_broad_phase_structure(pd_broad_phase *phase, int rebuild) {
     if (phase->method != PD_BROAD_PHASE_PATCHES) return build_grids(phase);
     PD_TRY(
         pd_patch_boxes(phase->context, patches->patches.n, PD_PRIMITIVE_KINDS, phase->primitives, patches->items, patches->patches.boxes));
-    PD_TRY(pd_tree_fit(phase->context, patches->tree, &patches->patches, NULL));
+    PD_TRY(pd_tree_fit(phase->context, patches->tree, &patches->patches, NULL, DBL_MAX));
     phase->counts.refits++;
 done:
     return status;

@@ -5,6 +5,7 @@
 #include "contact/room.h"
 #include "linear/upload.h"
 
+#include <float.h>
 #include <limits.h>
 #include <stdlib.h>
 
@@ -216,7 +217,7 @@ pd_status pd_rest_bodies_detect(pd_rest_bodies *self, const real *x, const pd_pr
     pd_status status = PD_OK;
     PD_TRY(pd_primitive_boxes(context, &self->points, points->y, NULL, 0));
     PD_TRY(pd_primitive_boxes(context, &self->tets, x, NULL, 0));
-    PD_TRY(pd_tree_fit(context, self->tree, &self->named, NULL));
+    PD_TRY(pd_tree_fit(context, self->tree, &self->named, NULL, DBL_MAX));
     PD_TRY(search(self, &found));
     if (found > INT_MAX)
         return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "proxies may lie in %llu tets, at most %d can be looked at",

@@ -73,8 +73,9 @@ static double fit_leaves(pd_tree *tree, int node, const pd_box *boxes) {
     return area;
 }
 
-pd_status pd_tree_fit(pd_context *context, pd_tree *tree, const pd_primitives *primitives, double *cost) {
+pd_status pd_tree_fit(pd_context *context, pd_tree *tree, const pd_primitives *primitives, double *cost, double limit) {
     if (cost) *cost = 0.0;
+    tree->closed = 0;
     if (tree->n == 0) return PD_OK;
     double partial[BLOCKS], area;
 #pragma omp parallel for schedule(static) num_threads(pd_threads(context, tree->n, 5))
@@ -93,6 +94,8 @@ pd_status pd_tree_fit(pd_context *context, pd_tree *tree, const pd_primitives *p
             area += pd_box_area(&box);
         }
     pd_box root = lanes_union(&tree->nodes[tree->top][0]);
-    if (cost && pd_box_area(&root) > 0.0) *cost = area / pd_box_area(&root);
+    if (!cost || !(pd_box_area(&root) > 0.0)) return PD_OK;
+    *cost = area / pd_box_area(&root);
+    tree->closed = *cost > limit;
     return PD_OK;
 }

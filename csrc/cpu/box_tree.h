@@ -11,6 +11,7 @@ enum { MOST_TREE_LEVELS = 10 }; /* 8^9 = 2^27 primitives */
  * moves is no pair with what never moves: an obstacle is not compared with itself. */
 struct pd_tree {
     int n, top;                              /* primitives; the last level */
+    int closed;                              /* too costly to be searched */
     int count[MOST_TREE_LEVELS];             /* nodes of each level; of level 0: leaves */
     pd_leaf *leaves;                         /* [count[0]] */
     box_lanes *nodes[MOST_TREE_LEVELS];      /* [count[level]], from level 1 on */

@@ -66,7 +66,7 @@ PD_INLINE void search(pd_appender *appender, const group *g, const pd_tree *tree
 
 pd_status pd_tree_pairs(pd_context *context, const pd_primitives *first, const int *order, const pd_tree *tree, const pd_primitives *second,
                         pd_pair_buffer *out) {
-    int n_groups = tree->n > 0 ? (first->n + GROUP - 1) / GROUP : 0;
+    int n_groups = tree->n > 0 && !tree->closed ? (first->n + GROUP - 1) / GROUP : 0;
 #pragma omp parallel num_threads(pd_threads(context, n_groups, 5000))
     {
         pd_appender appender = {.out = out};
@@ -93,7 +93,7 @@ pd_status pd_tree_pairs(pd_context *context, const pd_primitives *first, const i
 }
 
 pd_status pd_tree_own_pairs(pd_context *context, const pd_tree *tree, const pd_primitives *primitives, pd_pair_buffer *out) {
-    int n_groups = tree->n > 0 ? tree->count[1] : 0, k = primitives->k;
+    int n_groups = tree->n > 0 && !tree->closed ? tree->count[1] : 0, k = primitives->k;
 #pragma omp parallel num_threads(pd_threads(context, n_groups, 5000))
     {
         pd_appender appender = {.out = out};

@@ -19,6 +19,8 @@ struct pd_tree {
     int *parent;      // [2n-1] of each node; -1 of the root
     int *arrivals;    // [2n-1] children of each inner node that are fitted
     double *partial;  // [PD_MOST_PARTS]
+    double *cost;     // [1] of the last fit, and what it may be; NULL: anything
+    double limit;
     // while it is built: of the inner node i, which begins or ends at leaf i
     int *other_end, *split;  // [n] the leaf where its range has its other end; the last leaf of its left half
     int *above, *above_leaf; // [n] 2 * the inner node above it, or above leaf i, + 1 where it is the left child; -1: none
@@ -151,11 +153,13 @@ static __global__ void cost_kernel(unsigned blocks, const tree_node *nodes, cons
     *cost = root > 0.0 ? sum / root : 0.0;
 }
 
-pd_status pd_tree_fit(pd_context *context, pd_tree *tree, const pd_primitives *primitives, double *cost) {
+pd_status pd_tree_fit(pd_context *context, pd_tree *tree, const pd_primitives *primitives, double *cost, double limit) {
     int n_nodes = tree->n > 0 ? 2 * tree->n - 1 : 0;
     unsigned blocks = pd_parts(n_nodes);
     pd_status status = pd_memory_clear(context, tree->arrivals, (size_t)n_nodes * sizeof *tree->arrivals);
     if (status) return status;
+    tree->cost = cost;
+    tree->limit = limit;
     PD_LAUNCH(context, fit_kernel, tree->n, *tree, primitives->boxes);
     if (!cost) return PD_OK;
     PD_LAUNCH_BLOCKS(context, areas_kernel, blocks, n_nodes, tree->nodes, tree->partial);
@@ -178,6 +182,8 @@ static __device__ __forceinline__ tree_node node_at(const tree_node *nodes, int 
     return loaded.node;
 }
 
+static __device__ __forceinline__ bool is_closed(const pd_tree &tree) { return tree.cost && *tree.cost > tree.limit; }
+
 /* One step of a way through the tree; the primitive of a leaf whose box overlaps, else -1. */
 static __device__ __forceinline__ int tree_step(const tree_node *nodes, const pd_box &box, int *at) {
     tree_node node = node_at(nodes, *at);
@@ -187,6 +193,7 @@ static __device__ __forceinline__ int tree_step(const tree_node *nodes, const pd
 }
 
 static __global__ void tree_pairs_kernel(pd_primitives first, const int *order, pd_tree tree, pd_primitives second, pd_pair_buffer out) {
+    if (is_closed(tree)) return;
     int q = (int)(blockIdx.x * PD_THREADS + threadIdx.x), end = 2 * tree.n - 1, at = q < first.n ? 0 : end;
     int i = q < first.n ? order[q] : 0;
     pd_box box = first.boxes[i];
@@ -206,6 +213,7 @@ pd_status pd_tree_pairs(pd_context *context, const pd_primitives *first, const i
 
 /* A leaf looks only at what comes after it in preorder: every pair is met once, and none of its ancestors is tested. */
 static __global__ void tree_own_pairs_kernel(pd_tree tree, pd_primitives primitives, pd_pair_buffer out) {
+    if (is_closed(tree)) return;
     int leaf = (int)(blockIdx.x * PD_THREADS + threadIdx.x), end = 2 * tree.n - 1;
     int slot = tree.slot[leaf < tree.n ? leaf : 0], i = tree.nodes[slot].item, at = leaf < tree.n ? slot + 1 : end;
     pd_box box = tree.nodes[slot].box;
