@@ -131,6 +131,14 @@ def test_the_page_gives_what_the_compiler_says_of_kernels():
         threads = f"{few['threads/multiprocessor']} / {many['threads/multiprocessor']}"
         stack = f"{few['stack bytes']} / {many['stack bytes']} bytes of stack" if few["stack bytes"] != "0" else ""
         assert f"{few['registers']} / {many['registers']}, {threads}, {stack}" in page, kernel
+    counted = {(row["build"], row["kernel"]): row for row in results("gpu_search_instructions.csv")}
+    resources = {(row["build"], row["kernel"]): row for row in results("gpu_search_resources.csv")}
+    kernels, builds = ("tree_pairs_kernel", "tree_own_pairs_kernel", "earliest_kernel"), ("float32_before", "float32_now")
+    loads = (
+        ", ".join(f"{counted[build, kernel]['loads']} ({counted[build, kernel]['of 16 bytes']})" for build in builds) for kernel in kernels
+    )
+    registers = "; ".join(", ".join(resources[build, kernel]["registers"] for build in builds) for kernel in kernels)
+    assert "of vertices with triangles {}; of edges {}; of the earliest impact {} | {} |".format(*loads, registers) in page
 
 
 def test_the_prose_gives_the_figures_of_the_collision_times_in_both_precisions():

@@ -71,6 +71,9 @@ def test_nothing_goes_by_way_of_the_host(dtype, on_host):
     before = calls_of_the_runtime(dtype, whats[0]), phase.counts["waits"]
     phase.search(start, end, distance=0.02)
     assert (calls_of_the_runtime(dtype, whats[0]) - before[0], phase.counts["waits"] - before[1]) == (2, 1)
+    launches = calls_of_the_runtime(dtype, "launches")
+    phase.search(start, end, distance=0.02).earliest()
+    assert calls_of_the_runtime(dtype, "launches") - launches == 28  # beside the sorts, which are a library's
 
 
 def test_a_batch_of_arrays_waits_once(dtype, on_host):
