@@ -311,6 +311,8 @@ PD_INLINE void product(const pd_matrix *A, int width, int begin, int end, const 
     if (pq != out) memcpy(out, pq, (size_t)width * sizeof(double));
 }
 
+size_t pd_pcg_direction_bytes(int n, int width) { return (size_t)n * (size_t)width * sizeof(real); }
+
 pd_status pd_pcg_product(pd_context *context, const pd_matrix *matrix, int width, const real *p, real *q, double *sums) {
     PD_FOR_BLOCKS(context, matrix->n, PD_SUM_BLOCK, width, product(matrix, columns, begin, end, p, q, matrix->partial_sums))
     add_columns(matrix->partial_sums, sum_blocks(matrix), width, width, sums);

@@ -17,6 +17,12 @@ static sums_of_blocks sums_into(const pd_context *context, unsigned blocks, doub
     return {partial, sums, blocks <= PD_BLOCKS_OF_LAST ? context->arrived : nullptr};
 }
 
+/* A search direction is read by its rows' neighbours, and nobody else sees it: of three columns its rows are filled up, as iterates of Jacobi are
+ * (sweeps.cuh), so that a neighbour is one read. */
+static __host__ __device__ __forceinline__ int direction_stride(int width) { return width == 3 ? PD_PADDED : width; }
+
+size_t pd_pcg_direction_bytes(int n, int width) { return (size_t)n * (size_t)direction_stride(width) * sizeof(real); }
+
 /* partial [blocks,width]; a partial sum covers ROWS rows, which PD_ROWS at a time are walked. */
 template <int W> static __global__ void product_kernel(pd_matrix A, int width, const real *p, real *q, sums_of_blocks out) {
     int begin = (int)blockIdx.x * ROWS, end = begin + ROWS < A.n ? begin + ROWS : A.n;
@@ -27,8 +33,9 @@ template <int W> static __global__ void product_kernel(pd_matrix A, int width, c
             pd_row row = pd_row_of(round, end);
             int active = row.inside && row.lane < W;
             size_t j = active ? pd_row_begin<W>(width, row.i) + (size_t)(first + row.lane) : 0;
-            real own = active ? p[j] : (real)0, diagonal = active ? A.diagonal[row.i] : (real)0; // on their way with the entries
-            real sum = pd_off_diagonal<W>(A, row, width, first, p);
+            size_t of_p = active ? (size_t)direction_stride(pd_width<W>(width)) * (size_t)row.i + (size_t)(first + row.lane) : 0;
+            real own = active ? p[of_p] : (real)0, diagonal = active ? A.diagonal[row.i] : (real)0; // on their way with the entries
+            real sum = pd_off_diagonal_from<W, W == 3, false, real>(A, row, pd_entries_of<real>(A, row), width, first, p);
             if (W == 3 && A.coupling) sum += pd_project_lanes(A.coupling, row.i, row, own);
             if (!active) continue;
             q[j] = sum += diagonal * own;
@@ -95,7 +102,7 @@ static __global__ void advance_kernel(int n, int width, pd_preconditioner M, int
         real alpha = start || !active ? (real)0 : quotient(sums + width, sums, (int)column);
         for (int i = t / columns; active && i < rows; i += stride / columns) {
             size_t j = (size_t)width * (begin + (size_t)i) + column;
-            d[j] = start ? (real)0 : d[j] + alpha * p[j];
+            d[j] = start ? (real)0 : d[j] + alpha * p[(size_t)direction_stride(width) * (begin + (size_t)i) + column];
             if (!start) r[j] -= alpha * q[j];
         }
         if (M.block == 3) __syncthreads(); // a 3x3 block reads rows of other threads
@@ -136,18 +143,24 @@ pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width
     return PD_OK;
 }
 
+/* A thread for each number of p; what fills rows up is written too, so that sectors are written whole. */
 static __global__ void update_kernel(long long count, int width, pd_preconditioner M, int start, const double *sums, const real *r,
                                      real *p) {
     long long t = (long long)blockIdx.x * PD_THREADS + threadIdx.x;
     if (t >= count) return;
-    size_t j = (size_t)t;
-    real z = preconditioned(M, width, r, j);
-    p[j] = start ? z : z + quotient(sums + width, sums + 2 * width, (int)(j % (size_t)width)) * p[j];
+    size_t stride = (size_t)direction_stride(width), i = (size_t)t / stride;
+    int c = (int)((size_t)t - i * stride);
+    if (c >= width) {
+        p[t] = 0;
+        return;
+    }
+    real z = preconditioned(M, width, r, (size_t)width * i + (size_t)c);
+    p[t] = start ? z : z + quotient(sums + width, sums + 2 * width, c) * p[t];
 }
 
 pd_status pd_pcg_redirect(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *r,
                           real *p, const double *sums) {
-    long long count = (long long)matrix->n * width;
+    long long count = (long long)matrix->n * direction_stride(width);
     PD_LAUNCH(context, update_kernel, count, count, width, *M, start, sums, r, p);
     return PD_OK;
 }

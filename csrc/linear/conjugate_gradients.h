@@ -17,7 +17,7 @@ typedef struct pd_conjugate_gradients {
     const pd_preconditioner *M;
     pd_operator_product product;
     void *owner;
-    real *r, *p, *q; /* B [n,width]: residual, search direction, A p */
+    real *r, *p, *q; /* B [n,width]: residual, search direction (pd_pcg_direction_bytes), A p */
     double *sums;    /* B [4 width] p.q, r.z, r.z of the iteration before, r.r */
 } pd_conjugate_gradients;
 

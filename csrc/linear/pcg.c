@@ -87,9 +87,10 @@ static pd_status prepare(pd_linear *self) {
         PD_TRY(upload_blocks(self, total));
     }
     if (!method->M.inverse) PD_TRY(pd_memory_create(self->context, (void **)&method->M.inverse, (size_t)n * (size_t)block * sizeof(real)));
-    real **vectors[] = {&method->cg.r, &method->cg.p, &method->cg.q};
+    real **vectors[] = {&method->cg.r, &method->cg.q, &method->cg.p};
     for (int i = 0; i < 3; i++)
-        if (!*vectors[i]) PD_TRY(pd_memory_create(self->context, (void **)vectors[i], bytes));
+        if (!*vectors[i])
+            PD_TRY(pd_memory_create(self->context, (void **)vectors[i], i < 2 ? bytes : pd_pcg_direction_bytes(n, self->width)));
     method->cg.context = self->context;
     method->cg.rows = &self->matrix;
     method->cg.width = self->width;

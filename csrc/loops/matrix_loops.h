@@ -199,6 +199,8 @@ pd_status pd_marks_spread(pd_context *context, int n, const int *row_start, cons
 /* The three passes of one iteration of preconditioned conjugate gradients, every column a system of its own.
  * sums  B [6,width]: p.q, r.z, r.z of the iteration before, r.r of every column, and room for two more. alpha = rz/pq and
  * beta = rz/rz_before are formed where they lie, so nothing waits for the host; where pq or rz_before is not positive they are 0. */
+/* Bytes of p, which these three alone read and write: rows of three may be filled up to four numbers. */
+size_t pd_pcg_direction_bytes(int n, int width);
 pd_status pd_pcg_product(pd_context *context, const pd_matrix *matrix, int width, const real *p, real *q, double *sums); /* q = A p; pq */
 /* d += alpha p; r -= alpha q; z = M^-1 r is not stored; rz_before = rz, then rz and rr anew. start != 0: d = 0, alpha = 0. */
 pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *p,
