@@ -1,4 +1,5 @@
-/* The passes of preconditioned conjugate gradients; scalars stay on the device. */
+/* The passes of preconditioned conjugate gradients; scalars stay on the device. Each begins while the one before it ends, and a product reads its
+ * first entries meanwhile: none of the three writes the matrix, and behind the copy of a right-hand side the first is an ordinary launch. */
 #include "cuda/block_sum.cuh"
 #include "cuda/rows.cuh"
 
@@ -24,18 +25,27 @@ static __host__ __device__ __forceinline__ int direction_stride(int width) { ret
 size_t pd_pcg_direction_bytes(int n, int width) { return (size_t)n * (size_t)direction_stride(width) * sizeof(real); }
 
 /* partial [blocks,width]; a partial sum covers ROWS rows, which PD_ROWS at a time are walked. */
-template <int W> static __global__ void product_kernel(pd_matrix A, int width, const real *p, real *q, sums_of_blocks out) {
+template <int W>
+static __global__ void __launch_bounds__(PD_THREADS, pd_row_blocks_held(W))
+    product_kernel(pd_matrix A, int width, const real *p, real *q, sums_of_blocks out) {
+    pd_let_next_begin();
     int begin = (int)blockIdx.x * ROWS, end = begin + ROWS < A.n ? begin + ROWS : A.n;
+    bool waits = true;
 #pragma unroll 1
     for (int first = 0; first < pd_width<W>(width); first += W) {
         double pq = 0.0; // of column first + lane
         for (int round = begin; round < end; round += PD_ROWS) {
             pd_row row = pd_row_of(round, end);
+            pd_entries<real> entries = pd_entries_of<real>(A, row);
+            if (entries.at < entries.end) pd_read_entries(A, entries);
             int active = row.inside && row.lane < W;
             size_t j = active ? pd_row_begin<W>(width, row.i) + (size_t)(first + row.lane) : 0;
             size_t of_p = active ? (size_t)direction_stride(pd_width<W>(width)) * (size_t)row.i + (size_t)(first + row.lane) : 0;
-            real own = active ? p[of_p] : (real)0, diagonal = active ? A.diagonal[row.i] : (real)0; // on their way with the entries
-            real sum = pd_off_diagonal_from<W, W == 3, false, real>(A, row, pd_entries_of<real>(A, row), width, first, p);
+            real diagonal = active ? A.diagonal[row.i] : (real)0; // on its way with the entries
+            if (waits) pd_wait_for_launch_before();
+            waits = false;
+            real own = active ? p[of_p] : (real)0;
+            real sum = pd_off_diagonal_from<W, W == 3, true, real>(A, row, entries, width, first, p);
             if (W == 3 && A.coupling) sum += pd_project_lanes(A.coupling, row.i, row, own);
             if (!active) continue;
             q[j] = sum += diagonal * own;
@@ -56,7 +66,7 @@ template <int W> static __global__ void product_kernel(pd_matrix A, int width, c
 pd_status pd_pcg_product(pd_context *context, const pd_matrix *matrix, int width, const real *p, real *q, double *sums) {
     unsigned blocks = row_blocks(matrix->n);
     sums_of_blocks out = sums_into(context, blocks, matrix->partial_sums, sums);
-    PD_LAUNCH_BY_WIDTH(context, product_kernel, width, blocks, *matrix, width, p, q, out);
+    PD_LAUNCH_OVERLAPPING_BY_WIDTH(context, product_kernel, width, blocks, *matrix, width, p, q, out);
     return out.arrived ? PD_OK : pd_add_partial_sums(context, matrix->partial_sums, blocks, (unsigned)width, sums);
 }
 
@@ -93,6 +103,8 @@ static __device__ __forceinline__ void renew(int width, int k, double total, dou
  * in its column. Wider vectors than a block has threads take their columns in turn. partial [blocks,2,width] */
 static __global__ void advance_kernel(int n, int width, pd_preconditioner M, int start, const real *p, const real *q, real *d, real *r,
                                       sums_of_blocks out) {
+    pd_let_next_begin();
+    pd_wait_for_launch_before();
     const double *sums = out.sums;
     int rows = (int)blockIdx.x * ROWS + ROWS < n ? ROWS : n - (int)blockIdx.x * ROWS;
     int columns = width < PD_THREADS ? width : PD_THREADS, stride = PD_THREADS / columns * columns, t = (int)threadIdx.x;
@@ -135,7 +147,7 @@ pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width
                          const real *q, real *d, real *r, double *sums) {
     unsigned blocks = row_blocks(matrix->n);
     sums_of_blocks out = sums_into(context, blocks, matrix->partial_sums, sums);
-    PD_LAUNCH_BLOCKS(context, advance_kernel, blocks, matrix->n, width, *M, start, p, q, d, r, out);
+    PD_LAUNCH_OVERLAPPING(context, advance_kernel, blocks, matrix->n, width, *M, start, p, q, d, r, out);
     if (out.arrived) return PD_OK;
     pd_status status = pd_add_partial_sums(context, matrix->partial_sums, blocks, 2 * (unsigned)width, sums + 4 * (size_t)width);
     if (status) return status;
@@ -146,6 +158,8 @@ pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width
 /* A thread for each number of p; what fills rows up is written too, so that sectors are written whole. */
 static __global__ void update_kernel(long long count, int width, pd_preconditioner M, int start, const double *sums, const real *r,
                                      real *p) {
+    pd_let_next_begin();
+    pd_wait_for_launch_before();
     long long t = (long long)blockIdx.x * PD_THREADS + threadIdx.x;
     if (t >= count) return;
     size_t stride = (size_t)direction_stride(width), i = (size_t)t / stride;
@@ -161,6 +175,6 @@ static __global__ void update_kernel(long long count, int width, pd_precondition
 pd_status pd_pcg_redirect(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *r,
                           real *p, const double *sums) {
     long long count = (long long)matrix->n * direction_stride(width);
-    PD_LAUNCH(context, update_kernel, count, count, width, *M, start, sums, r, p);
+    PD_LAUNCH_OVERLAPPING(context, update_kernel, pd_thread_blocks(count), count, width, *M, start, sums, r, p);
     return PD_OK;
 }

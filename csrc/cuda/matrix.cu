@@ -106,7 +106,7 @@ pd_status pd_extrapolate(pd_context *context, const pd_matrix *matrix, int width
 
 /* A colour. Everything but the other rows' d is there before the colour before has ended: of its own rows no other colour writes d. */
 template <int W>
-static __global__ void __launch_bounds__(PD_THREADS, W == 3 ? PD_ROW_BLOCKS : 4 + (PD_ROW_BLOCKS > 4))
+static __global__ void __launch_bounds__(PD_THREADS, pd_row_blocks_held(W))
     relax_kernel(pd_coloured_matrix C, int begin, int end, int width, const real *r, real omega, real *d) {
     pd_let_next_begin();
     pd_row slot = pd_row_of(begin + (int)blockIdx.x * PD_ROWS, end);

@@ -72,6 +72,8 @@ enum { PD_ENTRIES_AT_ONCE = 4 };
 /* Blocks that a multiprocessor should hold of a kernel for three columns that keeps those entries while it waits: 40 registers in float, 64 in
  * double. */
 enum { PD_ROW_BLOCKS = sizeof(real) == sizeof(float) ? 6 : 4 };
+/* The same of a kernel for W columns at a time: of one column fewer numbers are on their way, and more are asked for ahead. */
+constexpr int pd_row_blocks_held(int W) { return W == 3 ? PD_ROW_BLOCKS : 4 + (PD_ROW_BLOCKS > 4); }
 
 /* What a thread has of a row's entries: the next of them, read, and where those begin and the row ends. */
 template <typename T> struct pd_entries {
