@@ -2,7 +2,8 @@
 
 The 7-point matrix of a grid: 215^3 rows with one column, and 149^3 rows with three, as the global step of a simulation has them. Solvers
 run without records; cuSPARSE's product, and a Jacobi sweep built on it, run in the same job on the same matrix. Bytes are counted per row
-of the matrix, each array once (r: entries of a row beside the diagonal, s: size of a number, w: columns):
+of the matrix, each array once (r: entries of a row beside the diagonal, s: size of a number, w: columns; what fills rows of three numbers
+up to four does not count):
 
     product              (s + 4) r + s + 4 + 4 + 2 w s          cuSPARSE stores the diagonal among the entries
     Jacobi               (s + 4) r + 4 + s + 3 w s              r, d read, next iterate written
