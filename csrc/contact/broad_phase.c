@@ -265,8 +265,9 @@ static pd_status fill_lists(pd_broad_phase *phase, int first, int last) {
         for (int which = first; which <= last; which++) {
             pair_list *list = &phase->lists[which];
             list->n = (size_t)phase->seen.found[which];
-            missing[which] = reopened[which] || list->n > list->buffer.capacity;
-            if (list->n > list->buffer.capacity) PD_TRY(pd_broad_phase_lengthen(phase, list, list->n));
+            int full = list->n > list->buffer.capacity;
+            if (full) PD_TRY(pd_broad_phase_lengthen(phase, list, list->n));
+            missing[which] = full || reopened[which];
             again |= missing[which];
         }
     }

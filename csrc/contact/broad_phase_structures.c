@@ -59,6 +59,9 @@ static void learn_costs(pd_broad_phase *phase) {
     }
 }
 
+/* Whether a tree costs too much as the host last read of it; one that was just built never does. */
+static int has_grown(const pd_broad_phase *phase, int kind) { return phase->seen.costs[kind] > COST_LIMIT * phase->trees[kind].cost; }
+
 /* Refits the trees, or builds those of which no cost is known, or all. One that the refit has made too costly is closed until it is reopened. */
 static pd_status update_trees(pd_broad_phase *phase, int rebuild) {
     pd_status status = PD_OK;
@@ -77,7 +80,7 @@ pd_status pd_broad_phase_reopen(pd_broad_phase *phase, int again[2]) {
     learn_costs(phase);
     for (int which = VERTEX_TRIANGLE; which <= EDGE_EDGE; which++) {
         int kind = TREE_OF[which];
-        again[which] = phase->method == PD_BROAD_PHASE_TREE && phase->seen.costs[kind] > COST_LIMIT * phase->trees[kind].cost;
+        again[which] = phase->method == PD_BROAD_PHASE_TREE && has_grown(phase, kind);
         if (again[which]) PD_TRY(build_or_fit(phase, kind, 1, DBL_MAX));
         opened |= again[which];
     }
@@ -93,7 +96,7 @@ pd_status pd_broad_phase_follow(pd_broad_phase *phase) {
     for (int which = VERTEX_TRIANGLE; which <= EDGE_EDGE; which++) {
         int kind = TREE_OF[which];
         const primitive_tree *t = &phase->trees[kind];
-        int build = unread ? !(t->cost > 0.0) && !t->asked : !(t->cost > 0.0) || phase->seen.costs[kind] > COST_LIMIT * t->cost;
+        int known = t->cost > 0.0, build = unread ? !known && !t->asked : !known || has_grown(phase, kind);
         PD_TRY(build_or_fit(phase, kind, build, DBL_MAX));
     }
 done:

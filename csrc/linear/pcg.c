@@ -87,10 +87,9 @@ static pd_status prepare(pd_linear *self) {
         PD_TRY(upload_blocks(self, total));
     }
     if (!method->M.inverse) PD_TRY(pd_memory_create(self->context, (void **)&method->M.inverse, (size_t)n * (size_t)block * sizeof(real)));
-    real **vectors[] = {&method->cg.r, &method->cg.q, &method->cg.p};
-    for (int i = 0; i < 3; i++)
-        if (!*vectors[i])
-            PD_TRY(pd_memory_create(self->context, (void **)vectors[i], i < 2 ? bytes : pd_pcg_direction_bytes(n, self->width)));
+    if (!method->cg.r) PD_TRY(pd_memory_create(self->context, (void **)&method->cg.r, bytes));
+    if (!method->cg.q) PD_TRY(pd_memory_create(self->context, (void **)&method->cg.q, bytes));
+    if (!method->cg.p) PD_TRY(pd_memory_create(self->context, (void **)&method->cg.p, pd_pcg_direction_bytes(n, self->width)));
     method->cg.context = self->context;
     method->cg.rows = &self->matrix;
     method->cg.width = self->width;

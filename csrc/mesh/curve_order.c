@@ -21,8 +21,7 @@ pd_status pd_curve_order(int *order, const double *points, int n, pd_error *erro
     pd_box all = pd_box_empty();
     for (int i = 0; i < n; i++) pd_box_add_point(&all, points + 3 * (size_t)i);
     for (int i = 0; i < n; i++) {
-        pd_box one = pd_box_empty();
-        pd_box_add_point(&one, points + 3 * (size_t)i);
+        pd_box one = pd_box_of_primitive(points, NULL, &i, 1, 0.0);
         places[i] = (place){pd_morton_code(&one, &all, 21), i};
     }
     qsort(places, (size_t)n, sizeof *places, along_curve);

@@ -154,6 +154,14 @@ def per_item(name, values, n, *, minimum=-math.inf, above=-math.inf):
     return array
 
 
+def in_range(name, indices, n, things):
+    """ValueError where one of the indices (k,) is not that of one of n things."""
+    bad = (indices < 0) | (indices >= n)
+    if bad.any():
+        place = int(np.argmax(bad))
+        raise ValueError(f"{name}: index {indices[place]} at {place} is out of range for {n} {things}")
+
+
 def vertex_indices(name, where, points):
     """Which vertices: indices, a boolean mask over the vertices, or a callable(points) -> mask. Sorted unique int32."""
     n = len(points)
@@ -173,8 +181,5 @@ def vertex_indices(name, where, points):
     array = np.atleast_1d(array)
     if array.ndim != 1:
         raise ValueError(f"{name}: indices must have shape (k,), got {array.shape}")
-    bad = (array < 0) | (array >= n)
-    if bad.any():
-        place = int(np.argmax(bad))
-        raise ValueError(f"{name}: index {array[place]} at {place} is out of range for {n} vertices")
+    in_range(name, array, n, "vertices")
     return np.unique(array).astype(np.int32)

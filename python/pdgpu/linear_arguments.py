@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse
 
-from pdgpu.arguments import any_array
+from pdgpu.arguments import any_array, in_range
 
 __all__ = ["array_of_shape", "array_or_none", "right_hand_side", "symmetric_matrix"]
 
@@ -130,11 +130,7 @@ def _check_parts(name, A):
         limit = A.shape[1 if A.format == "csr" else 0] // (A.blocksize[0] if A.format == "bsr" else 1)
         if A.format == "bsr":
             limit = A.shape[1] // A.blocksize[1]
-        indices = np.asarray(A.indices)
-        bad = (indices < 0) | (indices >= limit)
-        if bad.any():
-            place = int(np.argmax(bad))
-            raise ValueError(f"{name}: index {indices[place]} at {place} is out of range for {limit} columns")
+        in_range(name, np.asarray(A.indices), limit, "columns")
         try:
             A.check_format(full_check=True)
         except ValueError as error:

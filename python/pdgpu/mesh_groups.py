@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from pdgpu.arguments import any_array
+from pdgpu.arguments import any_array, in_range
 from pdgpu.attributes import read_only
 
 __all__ = ["Group", "cell_data_of", "groups_of"]
@@ -73,9 +73,7 @@ def groups_of(given, elements, n_points):
                 raise TypeError(f"{where}: expected integer indices, got dtype {array.dtype}")
             if array.ndim != 1:
                 raise ValueError(f"{where}: expected shape (k,), got {array.shape}")
-            bad = (array < 0) | (array >= n)
-            if bad.any():
-                raise ValueError(f"{where}: index {array[np.argmax(bad)]} at {int(np.argmax(bad))} is out of range for {n} {kind}")
+            in_range(where, array, n, kind)
             rows[kind] = read_only(np.unique(array).astype(np.int32))
         groups[name] = Group(rows, elements)
     return MappingProxyType(groups)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pdgpu.arguments import any_array
+from pdgpu.arguments import any_array, in_range
 
 __all__ = ["reordered"]
 
@@ -31,11 +31,9 @@ def _permutation(order, n):
         raise TypeError(f"order: expected integer indices, got dtype {array.dtype}")
     if array.shape != (n,):
         raise ValueError(f"order: expected shape ({n},), got {array.shape}")
-    bad = (array < 0) | (array >= n)
-    if bad.any():
-        place = int(np.argmax(bad))
-        raise ValueError(f"order: index {array[place]} at {place} is out of range for {n} vertices")
+    in_range("order", array, n, "vertices")
     times = np.bincount(array.astype(np.intp), minlength=n)
     if (times > 1).any():
-        raise ValueError(f"order: vertex {int(np.argmax(times > 1))} is there {times[np.argmax(times > 1)]} times")
+        first = int(np.argmax(times > 1))
+        raise ValueError(f"order: vertex {first} is there {times[first]} times")
     return array
