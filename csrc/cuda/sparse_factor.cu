@@ -1,5 +1,9 @@
 /* A sparse factor through cuDSS; see loops/sparse_loops.h. It is double whatever `real` is, as the host's: vectors are converted at its edge, by the
- * kernels that sort the rows of a solve. Its deterministic mode is asked for, so that a run can be repeated. */
+ * kernels that sort the rows of a solve. Its deterministic mode is asked for, so that a run can be repeated.
+ *
+ * The matrix is given as symmetric and not as positive definite: then the library counts the signs of its pivots (the inertia), which says
+ * whether it is; what its Cholesky does with one that is not is nowhere promised. Rows are not searched for pivots, and none is to be replaced by a
+ * larger one; where some are all the same, the factor is of another matrix and not taken. */
 #include "loops/sparse_loops.h"
 
 #include "cuda/context.cuh"
@@ -17,7 +21,8 @@ struct pd_sparse_factor {
     int n, width, entries, factored;
     int *row_start, *columns, *places; /* device [n+1] [entries] [n] */
     double *values;                    /* device [entries] */
-    double *b, *x;                     /* device [width,n] */
+    double *directions;                /* device [n,3], or NULL */
+    double *b, *x;                     /* device [columns,n] */
 };
 
 /* ---- the library -------------------------------------------------------------------------------------------------------------- */
@@ -100,25 +105,28 @@ void pd_sparse_factor_destroy(pd_sparse_factor *self, pd_context *context) {
     if (self->data) self->library->data_destroy(self->handle, self->data);
     if (self->config) self->library->config_destroy(self->config);
     if (self->handle) self->library->destroy(self->handle);
-    void *memory[] = {self->row_start, self->columns, self->places, self->values, self->b, self->x};
+    void *memory[] = {self->row_start, self->columns, self->places, self->values, self->directions, self->b, self->x};
     for (void *block : memory) pd_memory_destroy(context, block);
     free(self);
 }
 
-static pd_status upload_ints(pd_context *context, int **out, const int *source, size_t n) {
-    pd_status status = pd_memory_create(context, (void **)out, n * sizeof(int));
-    return status ? status : pd_memory_upload(context, *out, source, n * sizeof(int));
+template <typename T> static pd_status upload_new(pd_context *context, T **out, const T *source, size_t n) {
+    pd_status status = pd_memory_create(context, (void **)out, n * sizeof(T));
+    return status ? status : pd_memory_upload(context, *out, source, n * sizeof(T));
 }
 
 /* The upper triangle by columns is the lower one by rows. */
-static pd_status prepare(pd_sparse_factor *self, pd_context *context, const int *column_start, const int *rows, const int *places) {
+static pd_status prepare(pd_sparse_factor *self, pd_context *context, const int *column_start, const int *rows, const int *places,
+                         const double *directions) {
     const pd_cudss *library = self->library;
-    const int64_t n = self->n;
-    size_t vectors = (size_t)self->n * (size_t)self->width * sizeof(double);
-    int deterministic = 1;
-    pd_status status = upload_ints(context, &self->row_start, column_start, (size_t)self->n + 1);
-    if (!status) status = upload_ints(context, &self->columns, rows, (size_t)self->entries);
-    if (!status) status = upload_ints(context, &self->places, places, (size_t)self->n);
+    const int64_t n = self->n, columns = directions ? 1 : self->width;
+    size_t vectors = (size_t)(n * columns) * sizeof(double);
+    int deterministic = 1, pivots = PD_CUDSS_PIVOT_NONE;
+    double smallest = 0.0;
+    pd_status status = upload_new(context, &self->row_start, column_start, (size_t)self->n + 1);
+    if (!status) status = upload_new(context, &self->columns, rows, (size_t)self->entries);
+    if (!status) status = upload_new(context, &self->places, places, (size_t)self->n);
+    if (!status && directions) status = upload_new(context, &self->directions, directions, 3 * (size_t)self->n);
     if (!status) status = pd_memory_create(context, (void **)&self->values, (size_t)self->entries * sizeof(double));
     if (!status) status = pd_memory_create(context, (void **)&self->b, vectors);
     if (!status) status = pd_memory_create(context, (void **)&self->x, vectors);
@@ -128,27 +136,30 @@ static pd_status prepare(pd_sparse_factor *self, pd_context *context, const int 
     PD_CUDSS(context, "cudssConfigCreate", library->config_create(&self->config));
     PD_CUDSS(context, "its deterministic mode",
              library->config_set(self->config, PD_CUDSS_CONFIG_DETERMINISTIC, &deterministic, sizeof deterministic));
+    PD_CUDSS(context, "its kind of pivots", library->config_set(self->config, PD_CUDSS_CONFIG_PIVOT_TYPE, &pivots, sizeof pivots));
+    PD_CUDSS(context, "its smallest pivot", library->config_set(self->config, PD_CUDSS_CONFIG_PIVOT_EPSILON, &smallest, sizeof smallest));
     PD_CUDSS(context, "cudssDataCreate", library->data_create(self->handle, &self->data));
     PD_CUDSS(context, "the matrix",
              library->matrix_create_csr(&self->matrix, n, n, self->entries, self->row_start, nullptr, self->columns, self->values,
-                                        PD_CUDSS_R_32I, PD_CUDSS_R_32I, PD_CUDSS_R_64F, PD_CUDSS_SPD, PD_CUDSS_LOWER, PD_CUDSS_BASE_ZERO));
+                                        PD_CUDSS_R_32I, PD_CUDSS_R_32I, PD_CUDSS_R_64F, PD_CUDSS_SYMMETRIC, PD_CUDSS_LOWER,
+                                        PD_CUDSS_BASE_ZERO));
     PD_CUDSS(context, "the right-hand side",
-             library->matrix_create_dense(&self->right, n, self->width, n, self->b, PD_CUDSS_R_64F, PD_CUDSS_COLUMNS));
+             library->matrix_create_dense(&self->right, n, columns, n, self->b, PD_CUDSS_R_64F, PD_CUDSS_COLUMNS));
     PD_CUDSS(context, "the solution",
-             library->matrix_create_dense(&self->solution, n, self->width, n, self->x, PD_CUDSS_R_64F, PD_CUDSS_COLUMNS));
+             library->matrix_create_dense(&self->solution, n, columns, n, self->x, PD_CUDSS_R_64F, PD_CUDSS_COLUMNS));
     PD_CUDSS(context, "the analysis",
              library->execute(self->handle, PD_CUDSS_ANALYSIS, self->config, self->data, self->matrix, self->solution, self->right));
     return PD_OK;
 }
 
 pd_status pd_sparse_factor_create(pd_sparse_factor **out, pd_context *context, int n, const int *column_start, const int *rows,
-                                  const int *places, int width) {
+                                  const int *places, int width, const double *directions) {
     pd_sparse_factor *self = (pd_sparse_factor *)calloc(1, sizeof *self);
     *out = NULL;
     if (!self) return pd_fail(&context->error, PD_ERROR_MEMORY, "out of memory");
     self->library = find_library();
     self->n = n, self->width = width, self->entries = column_start[n];
-    pd_status status = prepare(self, context, column_start, rows, places);
+    pd_status status = prepare(self, context, column_start, rows, places, directions);
     if (status)
         pd_sparse_factor_destroy(self, context);
     else
@@ -158,21 +169,37 @@ pd_status pd_sparse_factor_create(pd_sparse_factor **out, pd_context *context, i
 
 /* ---- factor and solve ----------------------------------------------------------------------------------------------------------- */
 
+/* What the library says of a factorisation: its error, how many pivots it replaced, and how many are positive and negative. Waits. */
+static pd_status read_findings(pd_context *context, pd_sparse_factor *self, int *info, int *replaced, int inertia[2]) {
+    const pd_cudss *library = self->library;
+    size_t written = 0;
+    context->counts.waits++; // the first that is asked for waits for the factorisation
+    PD_CUDSS(context, "cudssDataGet", library->data_get(self->handle, self->data, PD_CUDSS_DATA_INFO, info, sizeof *info, &written));
+    if (*info) return PD_OK; // the others may not be there
+    PD_CUDSS(context, "the number of pivots replaced",
+             library->data_get(self->handle, self->data, PD_CUDSS_DATA_PIVOTS, replaced, sizeof *replaced, &written));
+    PD_CUDSS(context, "the inertia",
+             library->data_get(self->handle, self->data, PD_CUDSS_DATA_INERTIA, inertia, 2 * sizeof *inertia, &written));
+    return PD_OK;
+}
+
 pd_status pd_sparse_factor_refresh(pd_context *context, pd_sparse_factor *self, const double *values) {
     const pd_cudss *library = self->library;
-    int info = 0, phase = self->factored ? PD_CUDSS_REFACTORIZATION : PD_CUDSS_FACTORIZATION, none = 0;
-    size_t written = 0;
+    int info = 0, replaced = 0, inertia[2] = {0, 0}, phase = self->factored ? PD_CUDSS_REFACTORIZATION : PD_CUDSS_FACTORIZATION, none = 0;
     pd_status status = pd_memory_upload(context, self->values, values, (size_t)self->entries * sizeof *values);
     if (status) return status;
     PD_CUDSS(context, "the factorisation",
              library->execute(self->handle, phase, self->config, self->data, self->matrix, self->solution, self->right));
-    context->counts.waits++; // it waits for the factorisation
-    PD_CUDSS(context, "cudssDataGet", library->data_get(self->handle, self->data, PD_CUDSS_DATA_INFO, &info, sizeof info, &written));
+    if ((status = read_findings(context, self, &info, &replaced, inertia))) return status;
     if ((status = pd_context_wait(context))) return status;
     self->factored = info == 0;
-    if (info == 0) return PD_OK;
-    PD_CUDSS(context, "cudssDataSet", library->data_set(self->handle, self->data, PD_CUDSS_DATA_INFO, &none, sizeof none));
-    return pd_fail(&context->error, PD_ERROR_SINGULAR, "cuDSS: a matrix of %d rows is not positive definite (its word: %d)", self->n, info);
+    if (info == 0 && replaced == 0 && inertia[0] == self->n) return PD_OK;
+    if (info) PD_CUDSS(context, "cudssDataSet", library->data_set(self->handle, self->data, PD_CUDSS_DATA_INFO, &none, sizeof none));
+    return pd_fail(
+        &context->error, PD_ERROR_SINGULAR,
+        "cuDSS: a matrix of %d rows is not positive definite, or not for certain (its word: %d; pivots: %d positive, %d negative, %d "
+        "replaced)",
+        self->n, info, inertia[0], inertia[1], replaced);
 }
 
 static __global__ void gather_kernel(int n, int width, const int *places, const real *r, double *b) {
@@ -189,13 +216,38 @@ static __global__ void scatter_kernel(int n, int width, const int *places, const
     d[(size_t)places[i] * (size_t)width + (size_t)c] = (real)x[(size_t)c * (size_t)n + (size_t)i];
 }
 
+/* Coordinates along directions out of rows of three numbers, and back: of an unknown, and of the first unknown of a row. */
+static __global__ void gather_along_kernel(int n, const int *places, const double *directions, const real *r, double *b) {
+    int a = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (a >= n) return;
+    const real *row = r + 3 * (size_t)places[a];
+    const double *u = directions + 3 * (size_t)a;
+    b[a] = u[0] * (double)row[0] + u[1] * (double)row[1] + u[2] * (double)row[2];
+}
+
+static __global__ void scatter_along_kernel(int n, const int *places, const double *directions, const double *x, real *d) {
+    int a = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (a >= n || (a > 0 && places[a - 1] == places[a])) return;
+    double sum[3] = {0.0, 0.0, 0.0};
+    for (int e = a; e < n && places[e] == places[a]; e++)
+        for (int c = 0; c < 3; c++) sum[c] += x[e] * directions[3 * (size_t)e + (size_t)c];
+    for (int c = 0; c < 3; c++) d[3 * (size_t)places[a] + (size_t)c] = (real)sum[c];
+}
+
 pd_status pd_sparse_factor_solve(pd_context *context, pd_sparse_factor *self, int n_rows, const real *r, real *d) {
-    long long count = (long long)self->n * self->width;
-    PD_LAUNCH(context, gather_kernel, count, self->n, self->width, self->places, r, self->b);
+    long long count = self->directions ? self->n : (long long)self->n * self->width;
+    if (self->directions)
+        PD_LAUNCH(context, gather_along_kernel, count, self->n, self->places, self->directions, r, self->b);
+    else
+        PD_LAUNCH(context, gather_kernel, count, self->n, self->width, self->places, r, self->b);
     PD_CUDSS(context, "the solve",
              self->library->execute(self->handle, PD_CUDSS_SOLVE, self->config, self->data, self->matrix, self->solution, self->right));
-    pd_status status = self->n == n_rows ? PD_OK : pd_memory_clear(context, d, (size_t)n_rows * (size_t)self->width * sizeof *d);
+    int all = !self->directions && self->n == n_rows; // of rows with directions it is not known
+    pd_status status = all ? PD_OK : pd_memory_clear(context, d, (size_t)n_rows * (size_t)self->width * sizeof *d);
     if (status) return status;
-    PD_LAUNCH(context, scatter_kernel, count, self->n, self->width, self->places, self->x, d);
+    if (self->directions)
+        PD_LAUNCH(context, scatter_along_kernel, count, self->n, self->places, self->directions, self->x, d);
+    else
+        PD_LAUNCH(context, scatter_kernel, count, self->n, self->width, self->places, self->x, d);
     return PD_OK;
 }

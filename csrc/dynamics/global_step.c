@@ -141,10 +141,10 @@ int pd_global_step_capturable(const pd_global_step *self) { return !self->contac
 
 /* A + K is positive definite but for rounding: in blocks of float a pair that is very near can leave it none. Then it is shifted. */
 static pd_status factorise(pd_global_step *self, const pd_problem *problem) {
-    pd_status status = pd_hessian_factor_update(self->factor, problem, 0.0);
+    pd_status status = pd_hessian_factor_update(self->factor, problem, 0.0, 1);
     double shift = (double)PD_EPSILON * pd_hessian_factor_trace(self->factor) / (3.0 * problem->model->n_vertices);
     for (int k = 0; k < MAX_SHIFTS && status == PD_ERROR_SINGULAR; k++, shift *= 10.0)
-        status = pd_hessian_factor_update(self->factor, problem, shift);
+        status = pd_hessian_factor_update(self->factor, problem, shift, 1);
     if (status == PD_ERROR_SINGULAR)
         status = pd_fail(problem->error, PD_ERROR_SINGULAR,
                          "the matrix is not positive definite at row %d (in a simulation: is the body held?)", problem->error->vertex);

@@ -62,7 +62,8 @@ static pd_status analyse(pd_hessian_factor *self, const pd_problem *problem) {
     const triangle of = triangle_of(self, problem, 0.0);
     if (self->revision == problem->whole->revision) return PD_OK;
     self->revision = 0;
-    pd_status status = pd_factor_analyse(&self->factor, 3 * self->factor.n_free, 3, upper_triangle, &of, problem->error);
+    const pd_unknowns unknowns = {.n = 3 * self->factor.n_free, .block = 3};
+    pd_status status = pd_factor_analyse(&self->factor, &unknowns, upper_triangle, &of);
     if (!status) self->revision = problem->whole->revision;
     return status;
 }
@@ -72,8 +73,8 @@ pd_status pd_hessian_factor_create(pd_hessian_factor **out, const pd_problem *pr
     pd_hessian_factor *self = calloc(1, sizeof *self);
     *out = NULL;
     if (!self) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
-    PD_TRY(pd_factor_create(&self->factor, problem->cholesky, problem->model->n_vertices,
-                            problem->rigid ? problem->rigid->excluded : problem->fixed, 3, problem->error));
+    PD_TRY(pd_factor_create(&self->factor, problem->context, problem->cholesky, problem->model->n_vertices, 3,
+                            problem->rigid ? problem->rigid->excluded : problem->fixed, problem->error));
     if (self->factor.n_free > 0) {
         PD_TRY(pd_problem_need_whole(problem));
         if (problem->rigid) PD_TRY(pd_rigid_hessian_pattern(problem));
@@ -87,28 +88,24 @@ done:
     return status;
 }
 
-pd_status pd_hessian_factor_update(pd_hessian_factor *self, const pd_problem *problem, double shift) {
+pd_status pd_hessian_factor_update(pd_hessian_factor *self, const pd_problem *problem, double shift, int sure) {
     const triangle of = triangle_of(self, problem, shift);
     pd_status status = PD_OK;
     if (self->factor.n_free == 0) return PD_OK;
     PD_TRY(analyse(self, problem));
-    status = pd_factor_refresh(&self->factor, upper_triangle, &of, problem->error);
-    if (status == PD_ERROR_SINGULAR) problem->error->vertex = self->factor.free_rows[problem->error->vertex];
+    status = pd_factor_refresh(&self->factor, sure, upper_triangle, &of);
+    if (status == PD_ERROR_SINGULAR && sure) problem->error->vertex = self->factor.free_rows[problem->error->vertex];
 done:
     return status;
 }
 
 double pd_hessian_factor_trace(const pd_hessian_factor *self) {
     double trace = 0.0;
-    for (int c = 0; c < self->factor.n_unknowns; c++) trace += fabs(self->factor.values[self->factor.column_start[c + 1] - 1]);
+    for (int c = 0; c < self->factor.unknowns.n; c++) trace += fabs(self->factor.values[self->factor.column_start[c + 1] - 1]);
     return trace;
 }
 
 pd_status pd_hessian_factor_solve(pd_hessian_factor *self, const pd_problem *problem, const real *residual, real *direction) {
-    real *staging = problem->staging;
-    pd_status status = pd_memory_download(problem->context, staging, residual, pd_problem_bytes(problem));
-    if (status || self->factor.n_free == 0)
-        return status ? status : pd_memory_clear(problem->context, direction, pd_problem_bytes(problem));
-    pd_factor_solve(&self->factor, staging, 3, 0, 3, 1, pd_context_threads(problem->context));
-    return pd_memory_upload(problem->context, direction, staging, pd_problem_bytes(problem));
+    if (self->factor.n_free == 0) return pd_memory_clear(problem->context, direction, pd_problem_bytes(problem));
+    return pd_factor_solve(&self->factor, residual, direction);
 }

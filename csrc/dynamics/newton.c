@@ -92,7 +92,7 @@ static pd_status factorise(pd_newton *newton, const pd_problem *problem, const p
             shift = 1e-10 * (trace > 0.0 ? trace / 3.0 : problem->rounding->matrix_trace) / newton->n_free;
         } else
             shift *= 10.0;
-        status = pd_hessian_factor_update(newton->factor, problem, shift);
+        status = pd_hessian_factor_update(newton->factor, problem, shift, attempt > 0);
         if (attempt == 0 && status == PD_ERROR_SINGULAR) newton->pause = newton->next_pause, newton->next_pause = LONGEST_PAUSE;
         if (status != PD_ERROR_SINGULAR) break;
     }

@@ -6,27 +6,18 @@
  * What is held on lines and in planes is eliminated too. With b_a the orthonormal directions that a vertex i may go along, three, two or one, the
  * unknowns are the coordinates u_a of d_i = sum u_a b_a, of all vertices together, and the entries of their matrix a_ij b_a . b_b. Between
  * vertices that are free, and where all is held along the axes, every other one is zero and left out: three times the entries of A, not nine. With 3x3 blocks on the diagonal
- * (pd_linear_couple) every vertex has three unknowns too, along the axes.
- *
- * Where the backend has a library for it (loops/sparse_loops.h) and every unknown is a vertex, the factor lies in its memory, and a solve neither copies
- * a vector nor waits. All else is the host's. */
+ * (pd_linear_couple) every vertex has three unknowns too, along the axes. */
 #include "linear/factor.h"
 #include "linear/linear_method.h"
-#include "loops/sparse_loops.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Right-hand sides that one pass over the factor serves. */
-enum { COLUMNS_AT_ONCE = 4 };
-
 typedef struct pd_direct {
     pd_context *context;
-    int n, width;
-    pd_factor factor;           /* its unknowns: the free rows, or with what is held the coordinates along */
-    real *staging;              /* [n,width] */
-    pd_sparse_factor *resident; /* in backend memory, in the place of the host's; NULL: there is none */
+    int n;
+    pd_factor factor; /* its unknowns: the free rows, or with what is held the coordinates along */
 
     int *unknown_start; /* [n_free+1] the unknowns of each free row; NULL: nothing is held, and there are no blocks */
     double *directions; /* [unknowns,3] */
@@ -37,9 +28,8 @@ typedef struct pd_direct {
 
 static void destroy(void *memory, pd_context *context) {
     pd_direct *self = memory;
-    pd_sparse_factor_destroy(self->resident, context);
+    (void)context;
     pd_factor_destroy(&self->factor);
-    free(self->staging);
     free(self->unknown_start);
     free(self->directions);
     free(self->coupling);
@@ -162,14 +152,7 @@ static pd_upper_triangle triangle_of(const pd_direct *self) { return self->unkno
 static pd_status factorise(pd_direct *self, const pd_csr *A, const double *diagonal) {
     const triangle of = {self, A, diagonal};
     pd_error *error = pd_context_error(self->context);
-    if (self->resident) {
-        pd_status given = pd_factor_values(&self->factor, triangle_of(self), &of, error);
-        if (!given) given = pd_sparse_factor_refresh(self->context, self->resident, self->factor.values);
-        pd_factor_forget_values(&self->factor);
-        return given;
-    }
-    if (!self->factor.cholesky) return PD_OK;
-    pd_status status = pd_factor_refresh(&self->factor, triangle_of(self), &of, error);
+    pd_status status = pd_factor_refresh(&self->factor, 1, triangle_of(self), &of);
     pd_factor_forget_values(&self->factor); // mostly there are no others
     if (status != PD_ERROR_SINGULAR) return status;
     int f = error->vertex;
@@ -178,18 +161,6 @@ static pd_status factorise(pd_direct *self, const pd_csr *A, const double *diago
     error->vertex = self->factor.free_rows[f];
     return pd_fail(error, PD_ERROR_SINGULAR, "the matrix is not positive definite at row %d (in a simulation: is the body held?)",
                    error->vertex);
-}
-
-/* The analysis of the free block in backend memory. */
-static pd_status analyse_resident(pd_direct *self, const triangle *of) {
-    pd_factor *factor = &self->factor;
-    int *rows;
-    pd_status status = pd_factor_pattern(factor, factor->n_free, free_upper_triangle, of, &rows, pd_context_error(self->context));
-    if (!status)
-        status = pd_sparse_factor_create(&self->resident, self->context, factor->n_free, factor->column_start, rows, factor->free_rows,
-                                         self->width);
-    free(rows);
-    return status;
 }
 
 /* The blocks on the diagonal as they are now. */
@@ -204,7 +175,6 @@ static pd_status download_coupling(pd_direct *self, const real *coupling) {
 static pd_status create(pd_direct **out, const pd_linear *linear, const double *diagonal) {
     pd_context *context = linear->context;
     const pd_csr *A = &linear->A;
-    int width = linear->width, joined = linear->subspace || linear->coupling; // x, y and z
     pd_error *error = pd_context_error(context);
     pd_status status = PD_OK;
     pd_direct *self = calloc(1, sizeof *self);
@@ -213,60 +183,20 @@ static pd_status create(pd_direct **out, const pd_linear *linear, const double *
     if (!self) return pd_fail(error, PD_ERROR_MEMORY, "out of memory");
     self->context = context;
     self->n = A->n;
-    self->width = width;
-    PD_TRY(pd_factor_create(&self->factor, linear->cholesky, A->n, linear->fixed,
-                            joined ? 3 : (size_t)(width < COLUMNS_AT_ONCE ? width : COLUMNS_AT_ONCE), error));
-    self->staging = calloc((size_t)A->n * (size_t)width + 1, sizeof(real));
-    if (!self->staging) PD_TRY(pd_fail(error, PD_ERROR_MEMORY, "out of memory for the direct solver of %d rows", A->n));
+    PD_TRY(pd_factor_create(&self->factor, context, linear->cholesky, A->n, linear->width, linear->fixed, error));
     n_unknowns = self->factor.n_free;
-    if (joined) PD_TRY(hold(self, linear->subspace, &n_unknowns));
+    if (linear->subspace || linear->coupling) PD_TRY(hold(self, linear->subspace, &n_unknowns)); // x, y and z are joined
     if (linear->coupling) PD_TRY(download_coupling(self, linear->coupling));
-    if (n_unknowns > 0) {
-        const triangle of = {self, A, NULL};
-        if (!joined && pd_sparse_factor_there())
-            PD_TRY(analyse_resident(self, &of));
-        else
-            PD_TRY(pd_factor_analyse(&self->factor, n_unknowns, 1, triangle_of(self), &of, error));
-        PD_TRY(factorise(self, A, diagonal));
-    }
+    const pd_unknowns unknowns = {.n = n_unknowns, .block = 1, .start = self->unknown_start, .directions = self->directions};
+    const triangle of = {self, A, NULL};
+    PD_TRY(pd_factor_analyse(&self->factor, &unknowns, triangle_of(self), &of));
+    PD_TRY(factorise(self, A, diagonal));
 done:
     if (status)
         destroy(self, context);
     else
         *out = self;
     return status;
-}
-
-/* staging [n,3] <- A^-1 of it in what is held, or with blocks. */
-static void solve_held(pd_direct *self) {
-    for (int f = 0; f < self->factor.n_free; f++)
-        for (int a = self->unknown_start[f]; a < self->unknown_start[f + 1]; a++) {
-            const real *r = self->staging + 3 * (size_t)self->factor.free_rows[f];
-            const double *u = self->directions + 3 * (size_t)a;
-            self->factor.vector[a] = u[0] * (double)r[0] + u[1] * (double)r[1] + u[2] * (double)r[2];
-        }
-    if (self->factor.cholesky)
-        self->factor.library->solve(self->factor.cholesky, self->factor.vector, self->factor.vector, 1, pd_context_threads(self->context));
-    for (int f = 0; f < self->factor.n_free; f++)
-        for (size_t c = 0; c < 3; c++) {
-            double sum = 0.0;
-            for (int a = self->unknown_start[f]; a < self->unknown_start[f + 1]; a++)
-                sum += self->factor.vector[a] * self->directions[3 * (size_t)a + c];
-            self->staging[3 * (size_t)self->factor.free_rows[f] + c] = (real)sum;
-        }
-}
-
-static pd_status solve(pd_direct *self, const real *residual, real *direction) {
-    size_t width = (size_t)self->width, bytes = (size_t)self->n * width * sizeof(real);
-    if (self->resident) return pd_sparse_factor_solve(self->context, self->resident, self->n, residual, direction);
-    pd_status status = pd_memory_download(self->context, self->staging, residual, bytes);
-    if (status) return status;
-    if (self->unknown_start) solve_held(self);
-    for (size_t first = 0; first < width && !self->unknown_start; first += COLUMNS_AT_ONCE) {
-        size_t columns = width - first < COLUMNS_AT_ONCE ? width - first : COLUMNS_AT_ONCE;
-        pd_factor_solve(&self->factor, self->staging, width, first, columns, (int)columns, pd_context_threads(self->context));
-    }
-    return pd_memory_upload(self->context, direction, self->staging, bytes);
 }
 
 static pd_status prepare(pd_linear *self) {
@@ -358,8 +288,9 @@ done:
 }
 
 static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, double gamma) {
+    pd_direct *direct = self->memory;
     (void)k, (void)n, (void)omegas, (void)gamma;
-    return solve(self->memory, self->residual, self->current);
+    return pd_factor_solve(&direct->factor, self->residual, self->current);
 }
 
 const pd_linear_method pd_direct_method = {.name = "Direct",

@@ -184,7 +184,11 @@ static pd_status create(pd_schur **out, pd_context *context, const pd_cholesky_f
     PD_TRY(factor_sparse(self, A, slot));
     PD_TRY(make_sigma(self));
     if (pd_sparse_factor_there()) {
-        PD_TRY(pd_schur_resident_create(&self->resident, context, A, self->rows, self->cost.safe, self->cost.prone));
+        status = pd_schur_resident_create(&self->resident, context, A, self->rows, self->cost.safe, self->cost.prone);
+        if (status && status != PD_ERROR_SINGULAR) goto done;
+        if (status) error->text[0] = 0; // its library is not sure of what the host's has factorised
+    }
+    if (self->resident) {
         cholesky->destroy(self->cholesky); // Sigma is all that was wanted of it
         self->cholesky = NULL;
     }

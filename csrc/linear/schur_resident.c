@@ -53,7 +53,7 @@ static pd_status factor_safe(pd_schur_resident *self, pd_context *context, const
             if (kind[A->columns[s]] == SAFE) entries[next] = slot[A->columns[s]], values[next++] = A->values[s];
     }
     column_start[self->safe] = next;
-    PD_TRY(pd_sparse_factor_create(&self->factor, context, self->safe, column_start, entries, rows, 3));
+    PD_TRY(pd_sparse_factor_create(&self->factor, context, self->safe, column_start, entries, rows, 3, NULL));
     status = pd_sparse_factor_refresh(context, self->factor, values);
 done:
     free(column_start);

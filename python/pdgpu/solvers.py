@@ -406,8 +406,8 @@ def capabilities() -> dict[str, Any]:
     dict
         Name of the solver -> dict with "materials", "linear", "contacts" and "devices", lists of names, and "rigid", a bool, which
         holds on all of its devices; "embedded", the devices on which surfaces embedded in solids collide by BarrierContact and, where it
-        takes that, PenaltyContact; "direct", what factorises its global step on each device that is there: "CHOLMOD", or on a GPU cuDSS
-        where that is installed.
+        takes that, PenaltyContact; "direct", of those that take Direct, what factorises their matrices on each device that is there:
+        "CHOLMOD", or on a GPU cuDSS where that is installed.
     """
     libraries = {device: library for device in DEVICES if (library := direct_library(device))}
     return {
@@ -418,7 +418,7 @@ def capabilities() -> dict[str, Any]:
             "devices": list(solver.devices),
             "rigid": bool(getattr(solver, "rigid", False)),
             "embedded": list(getattr(solver, "embedded", ())),
-            "direct": {device: library for device, library in libraries.items() if solver is ProjectiveDynamics},
+            "direct": {device: library for device, library in libraries.items() if Direct in solver.linear_solvers},
         }
         for solver in SOLVERS
     }

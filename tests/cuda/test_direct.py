@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 import scenes
 import scipy.sparse as sparse
+from device_parity import steps_on_both
 from on_host_counts import calls_of_the_runtime
+from projective_run import projective_case
 
 import pdgpu
 from pdgpu.backends import direct_library
@@ -84,17 +86,26 @@ def test_a_global_step_waits_for_nothing(dtype, on_host, monkeypatch):
     assert np.subtract(waits["off"], waits["stand-in"]).tolist() == [20, 10, 10]
 
 
-def test_held_in_a_plane(dtype, resident):
-    """If not, slides are forgotten where the factor could lie on the device: they are the host's."""
+@pytest.mark.parametrize("hold", ["line", "plane", "axis"])
+def test_held_on_lines_and_in_planes(hold, dtype, resident):
+    """If not, what a vertex may go along is forgotten on the device, or read of another vertex."""
+    held = {"line": {"line": (1.0, 2.0, -0.5)}, "plane": {"plane": (1.0, 2.0, -0.5)}, "axis": {"plane": (0.0, 0.0, 1.0)}}[hold]
     found = []
     for device in ("cuda", "cpu"):
         beam = pdgpu.shapes.beam((1.0, 0.2, 0.2), cells=(5, 1, 1))
         scene, body = scenes.bar((beam.points, beam.tets), 1e4, gravity=(0.0, -9.81, 1.0))
-        body.slide(lambda points: points[:, 0] > 0.9, plane=(0.0, 0.0, 1.0))
+        body.slide(lambda points: points[:, 0] > 0.9, **held)
         sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=5), device=device, dtype=dtype)
         sim.step(2)
         found.append(sim.positions)
     np.testing.assert_allclose(*found, atol=1e-10 if dtype == "float64" else 1e-5)
+
+
+def test_blocks_of_contact(dtype, resident):
+    """If not, the three unknowns of a vertex in contact are solved for as those of three vertices."""
+    case = projective_case("thrown ball", inner=5, blocks=True)
+    cpu, _ = steps_on_both(case, pdgpu.ProjectiveDynamics(iterations=10), dtype)
+    assert cpu.last_step["active_contacts"][-1] > 10
 
 
 def test_errors_by_name(dtype, on_host, monkeypatch):
@@ -121,12 +132,34 @@ def test_errors_by_name(dtype, on_host, monkeypatch):
 
 
 def test_not_positive_definite(dtype, resident):
-    """If not, a body that nothing holds flies off without a word."""
+    """If not, a body that nothing holds flies off without a word, or nobody learns which."""
     indefinite = sparse.csr_array(matrix() - 0.5 * sparse.eye_array(60))
     assert np.linalg.eigvalsh(indefinite.toarray()).min() < 0.0
+    said = []
     for device in ("cpu", "cuda"):
-        with pytest.raises(ValueError, match=r"A: .*not positive definite"):
+        with pytest.raises(ValueError, match=r"A: .*not positive definite at row \d+") as caught:
             pdgpu.linear.System(indefinite, pdgpu.Direct(), columns=1, device=device, dtype=dtype)
+        said.append(str(caught.value))
+    assert said[0] == said[1]
+
+
+def test_what_the_library_is_not_sure_of_is_the_hosts(dtype, on_host, monkeypatch):
+    """If not, a matrix in which the library replaced pivots is solved as if it were the one that was given."""
+    if not on_host:
+        pytest.skip("whether there is a library is chosen in the stand-in alone")
+    found = {}
+    for library, plan in (("off", ""), ("stand-in", "cudssPivots 1")):
+        monkeypatch.setenv("PDGPU_CUDSS", library)
+        monkeypatch.setenv("PD_ON_HOST_FAILS", plan)
+        linear = pdgpu.SchurDirect(lambda points: points[:, 0] > 0.5)
+        sims = [
+            moved("cuda", dtype),
+            pdgpu.Simulation(scenes.mixed()[0], pdgpu.ProjectiveDynamics(iterations=5, linear=linear), device="cuda", dtype=dtype),
+        ]
+        for sim in sims:
+            sim.step()
+        found[library] = [sim.positions for sim in sims]
+    np.testing.assert_array_equal(found["stand-in"], found["off"])
 
 
 def test_it_says_which(on_host, monkeypatch):
@@ -137,7 +170,8 @@ def test_it_says_which(on_host, monkeypatch):
         monkeypatch.setenv("PDGPU_CUDSS", library)
         assert direct_library("cuda") == name
         assert pdgpu.capabilities()["ProjectiveDynamics"]["direct"] == {"cpu": "CHOLMOD", "cuda": name}
-        assert pdgpu.capabilities()["Newton"]["direct"] == {}
+        assert pdgpu.capabilities()["Newton"]["direct"] == {"cpu": "CHOLMOD", "cuda": name}
+        assert pdgpu.capabilities()["XPBD"]["direct"] == {}
 
 
 def test_the_header_of_the_library():
