@@ -39,6 +39,20 @@ def hyperelastic_scene():
     return scene, rest + 0.01 * np.random.default_rng(0).normal(size=rest.shape)
 
 
+def resting_scene(embedded):
+    """A solid, one in whose cage a ball is embedded, and a cloth, on each other and on a floor: of materials that Projective Dynamics takes."""
+    scene, cage, ball = pdgpu.Scene(), pdgpu.shapes.beam((0.18,) * 3, cells=(1, 1, 1)), pdgpu.shapes.sphere(0.1, 1)
+    middle = np.array([0.03, 0.32, 0.01])
+    scene.add_solid(pdgpu.Mesh(cage.points + [-0.09, 0.02, -0.09], tets=cage.tets), pdgpu.ARAP(1e4), density=300.0)
+    body = scene.add_solid(pdgpu.Mesh(cage.points - 0.09 + middle, tets=cage.tets), pdgpu.ARAP(1e4), density=300.0)
+    body.embed(pdgpu.Mesh(ball.points + middle, triangles=ball.triangles), collides=embedded, extrapolate=True)
+    grid = pdgpu.shapes.grid((0.3, 0.3), cells=(3, 3))
+    cloth = pdgpu.Mesh(grid.points[:, [0, 2, 1]] + [-0.15, 0.44, -0.15], triangles=grid.triangles)
+    scene.add_shell(cloth, pdgpu.Spring(100.0), density=0.5, bending=1e-3)
+    scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)))
+    return scene
+
+
 def run(name, scene, positions, solver, device, dtype, contact=None):
     if device not in solver.devices:
         print(f"  {name}: does not run on {device}")
@@ -161,6 +175,12 @@ def everything(device, dtype):
         wide = pdgpu.SchurDirect(np.union1d(proxies, np.arange(solid.slice.stop)), inner=2) if name == "schur" else linear
         solver = pdgpu.ProjectiveDynamics(iterations=2, linear=wide)
         run(f"contact: proxies in a body, {name}", scene, positions, solver, device, dtype, inside)
+    for law in (pdgpu.BarrierContact(0.03, friction=0.3), pdgpu.PenaltyContact(0.03, 1e3, friction=0.3)):
+        run(f"contact: embedded, {type(law).__name__}", resting_scene(True), None, pdgpu.Newton(iterations=2), device, dtype, law)
+    for blocks, linear in ((False, pdgpu.Jacobi(iterations=2)), (True, pdgpu.GaussSeidel(iterations=2))):
+        solver = pdgpu.ProjectiveDynamics(iterations=4, linear=linear)
+        contact = pdgpu.ProjectiveContact(0.03, friction=0.3, restitution=0.5, inner=2, blocks=blocks)
+        run(f"contact: projections, {type(linear).__name__}", resting_scene(False), None, solver, device, dtype, contact)
     two_way = pdgpu.TwoWayContact(0.03, steps=4, multipliers="barrier", edge_limit=None)
     run("contact: two-way, barrier", scenes.heap(), None, pdgpu.XPBD(iterations=2), device, dtype, two_way)
 

@@ -166,8 +166,8 @@ PD_FUNCTION void pd_body_add_block(int m, const real *K, const double *J, double
 }
 
 /* f and K [k,3], [3k,3k] of an element or pair with these corners; K NULL: of none. */
-PD_FUNCTION void pd_body_add(const pd_model *model, const pd_body_sweep *sweep, int body, const pd_body_way *way, int corners,
-                             const int *points, const real *f, const real *K, pd_body_sum *sum) {
+PD_UPDATE_FUNCTION void pd_body_add(const pd_model *model, const pd_body_sweep *sweep, int body, const pd_body_way *way, int corners,
+                                    const int *points, const real *f, const real *K, pd_body_sum *sum) {
     double J[72];
     for (int j = 0; j < corners; j++) {
         double arm[3], force[3];
