@@ -40,7 +40,7 @@ def hyperelastic_scene():
 
 
 def resting_scene(embedded):
-    """A solid, one in whose cage a ball is embedded, and a cloth, on each other and on a floor: of materials that Projective Dynamics takes."""
+    """A solid, one in whose cage a ball is embedded, and a cloth, on a floor and on each other, of materials of Projective Dynamics."""
     scene, cage, ball = pdgpu.Scene(), pdgpu.shapes.beam((0.18,) * 3, cells=(1, 1, 1)), pdgpu.shapes.sphere(0.1, 1)
     middle = np.array([0.03, 0.32, 0.01])
     scene.add_solid(pdgpu.Mesh(cage.points + [-0.09, 0.02, -0.09], tets=cage.tets), pdgpu.ARAP(1e4), density=300.0)
