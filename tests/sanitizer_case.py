@@ -175,6 +175,9 @@ def everything(device, dtype):
         wide = pdgpu.SchurDirect(np.union1d(proxies, np.arange(solid.slice.stop)), inner=2) if name == "schur" else linear
         solver = pdgpu.ProjectiveDynamics(iterations=2, linear=wide)
         run(f"contact: proxies in a body, {name}", scene, positions, solver, device, dtype, inside)
+    for name in ("vbd", "vbd_search"):
+        solver, contact = scenes.shortened(scenes.SOLVERS[name], 2), pdgpu.BarrierContact(0.03, friction=0.3)
+        run(f"contact: descent, {name}", scenes.heap(), None, solver, device, dtype, contact)
     for law in (pdgpu.BarrierContact(0.03, friction=0.3), pdgpu.PenaltyContact(0.03, 1e3, friction=0.3)):
         run(f"contact: embedded, {type(law).__name__}", resting_scene(True), None, pdgpu.Newton(iterations=2), device, dtype, law)
     for blocks, linear in ((False, pdgpu.Jacobi(iterations=2)), (True, pdgpu.GaussSeidel(iterations=2))):
