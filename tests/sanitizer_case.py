@@ -127,41 +127,64 @@ def elements(device, dtype):
     print("  elements")
 
 
-def everything(device, dtype):
-    warnings.simplefilter("ignore")  # what there is to say of weights and rho does not matter here
-    print(f"{dtype} on {backend(device, dtype).devices()[0]}", flush=True)
+def solvers(device, dtype):
+    """Every solver, with and without materials that Projective Dynamics takes."""
     for name, solver in scenes.SOLVERS.items():
         scene, positions = scenes.mixed(damping=0.01)
         run(name, scene, positions, scenes.shortened(solver, ITERATIONS), device, dtype)
         if "NeoHookean" in solver.materials:
             run(f"{name}, hyperelastic", *hyperelastic_scene(), scenes.shortened(solver, ITERATIONS), device, dtype)
+
+
+def global_steps(device, dtype):
+    """Projective Dynamics with every linear solver."""
     for name, linear in scenes.GLOBAL_STEPS.items():
         run(f"projective dynamics, {name}", *scenes.mixed(), pdgpu.ProjectiveDynamics(iterations=2, linear=linear), device, dtype)
-    linear_solvers(device, dtype)
-    broad_phases(device, dtype)
-    proximity(device, dtype)
-    contacts(device, dtype)
-    elements(device, dtype)
+
+
+def barriers(device, dtype):
+    """With direct and iterative solvers, and in sweeps."""
     for guard, linear in zip(pdgpu.contact.GUARDS, (pdgpu.Direct(), pdgpu.PCG()), strict=True):
         solver, contact = pdgpu.Newton(iterations=2, linear=linear), pdgpu.BarrierContact(0.03, guard=guard, friction=0.3)
         run(f"contact: {guard}, {type(linear).__name__}", scenes.heap(), None, solver, device, dtype, contact)
+    for name in ("vbd", "vbd_search"):
+        solver, contact = scenes.shortened(scenes.SOLVERS[name], 2), pdgpu.BarrierContact(0.03, friction=0.3)
+        run(f"contact: descent, {name}", scenes.heap(), None, solver, device, dtype, contact)
+
+
+def rigid_bodies(device, dtype):
+    """Joined, and in contact."""
     for name in ("newton", "vbd"):
         run(f"rigid bodies: {name}", scenes.linkage(), None, scenes.shortened(scenes.SOLVERS[name], 2), device, dtype)
     for name in ("newton_cg", "block_jacobi"):
         solver, contact = scenes.shortened(scenes.SOLVERS[name], 2), pdgpu.BarrierContact(0.01, friction=0.3)
         run(f"rigid bodies in contact: {name}", scenes.slope(), None, solver, device, dtype, contact)
+
+
+def penalties(device, dtype):
+    """On obstacles of every kind."""
     penalty = pdgpu.PenaltyContact(0.03, 1e3, depth=0.1, detection_interval=1, friction=0.3)
     for solver in (pdgpu.VertexBlockDescent(iterations=2), pdgpu.XPBD(iterations=2)):
         heap = scenes.heap()
         heap.add_obstacle(pdgpu.SignedDistanceField.from_mesh(pdgpu.shapes.sphere(0.1, 1), spacing=0.05))
         run(f"contact: penalty, {type(solver).__name__}", heap, None, solver, device, dtype, penalty)
+
+
+def two_way(device, dtype):
+    """Every kind of multiplier and of friction."""
     for settings in (
         {"friction": 0.3},
         {"friction": 0.3, "friction_in": "filter", "repulsion": 10.0},
         {"multipliers": "augmented_lagrangian"},
     ):
-        two_way = pdgpu.TwoWayContact(0.03, steps=4, **settings)
-        run(f"contact: two-way, {settings}", scenes.heap(), None, pdgpu.XPBD(iterations=2), device, dtype, two_way)
+        law = pdgpu.TwoWayContact(0.03, steps=4, **settings)
+        run(f"contact: two-way, {settings}", scenes.heap(), None, pdgpu.XPBD(iterations=2), device, dtype, law)
+    law = pdgpu.TwoWayContact(0.03, steps=4, multipliers="barrier", edge_limit=None)
+    run("contact: two-way, barrier", scenes.heap(), None, pdgpu.XPBD(iterations=2), device, dtype, law)
+
+
+def proxies(device, dtype):
+    """On an obstacle, and in a body by the distance of its rest shape."""
     for name, linear in {"direct": pdgpu.Direct(), **{name: scenes.GLOBAL_STEPS[name] for name in ("schur", "jacobi")}}.items():
         scene, positions = scenes.mixed()
         scene.add_obstacle(pdgpu.Sphere(positions.mean(axis=0), 0.2))
@@ -175,17 +198,45 @@ def everything(device, dtype):
         wide = pdgpu.SchurDirect(np.union1d(proxies, np.arange(solid.slice.stop)), inner=2) if name == "schur" else linear
         solver = pdgpu.ProjectiveDynamics(iterations=2, linear=wide)
         run(f"contact: proxies in a body, {name}", scene, positions, solver, device, dtype, inside)
-    for name in ("vbd", "vbd_search"):
-        solver, contact = scenes.shortened(scenes.SOLVERS[name], 2), pdgpu.BarrierContact(0.03, friction=0.3)
-        run(f"contact: descent, {name}", scenes.heap(), None, solver, device, dtype, contact)
+
+
+def embedded_surfaces(device, dtype):
+    """By both laws that take them."""
     for law in (pdgpu.BarrierContact(0.03, friction=0.3), pdgpu.PenaltyContact(0.03, 1e3, friction=0.3)):
         run(f"contact: embedded, {type(law).__name__}", resting_scene(True), None, pdgpu.Newton(iterations=2), device, dtype, law)
+
+
+def projections(device, dtype):
+    """As a diagonal and as blocks."""
     for blocks, linear in ((False, pdgpu.Jacobi(iterations=2)), (True, pdgpu.GaussSeidel(iterations=2))):
         solver = pdgpu.ProjectiveDynamics(iterations=4, linear=linear)
         contact = pdgpu.ProjectiveContact(0.03, friction=0.3, restitution=0.5, inner=2, blocks=blocks)
         run(f"contact: projections, {type(linear).__name__}", resting_scene(False), None, solver, device, dtype, contact)
-    two_way = pdgpu.TwoWayContact(0.03, steps=4, multipliers="barrier", edge_limit=None)
-    run("contact: two-way, barrier", scenes.heap(), None, pdgpu.XPBD(iterations=2), device, dtype, two_way)
+
+
+PARTS = (
+    solvers,
+    global_steps,
+    linear_solvers,
+    broad_phases,
+    proximity,
+    contacts,
+    elements,
+    barriers,
+    rigid_bodies,
+    penalties,
+    two_way,
+    proxies,
+    embedded_surfaces,
+    projections,
+)
+
+
+def everything(device, dtype):
+    warnings.simplefilter("ignore")  # what there is to say of weights and rho does not matter here
+    print(f"{dtype} on {backend(device, dtype).devices()[0]}", flush=True)
+    for part in PARTS:
+        part(device, dtype)
 
 
 if __name__ == "__main__":

@@ -6,14 +6,16 @@ import sanitizer_case
 from pdgpu.backends import backend
 
 
+@pytest.mark.every
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("part", sanitizer_case.PARTS, ids=lambda part: part.__name__)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.timeout(1800)  # kernels on the CPU under a sanitizer take minutes
-def test_everything_once(device, dtype):
+def test_everything_once(part, device, dtype):
     """If not, the sanitizers see a part of the code alone."""
     try:
         backend(device, dtype)
     except RuntimeError as error:
         pytest.skip(f"{device}: {error}")
-    sanitizer_case.everything(device, dtype)
+    part(device, dtype)
