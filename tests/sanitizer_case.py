@@ -176,11 +176,10 @@ def two_way(device, dtype):
         {"friction": 0.3},
         {"friction": 0.3, "friction_in": "filter", "repulsion": 10.0},
         {"multipliers": "augmented_lagrangian"},
+        {"multipliers": "barrier", "edge_limit": None},
     ):
         law = pdgpu.TwoWayContact(0.03, steps=4, **settings)
         run(f"contact: two-way, {settings}", scenes.heap(), None, pdgpu.XPBD(iterations=2), device, dtype, law)
-    law = pdgpu.TwoWayContact(0.03, steps=4, multipliers="barrier", edge_limit=None)
-    run("contact: two-way, barrier", scenes.heap(), None, pdgpu.XPBD(iterations=2), device, dtype, law)
 
 
 def proxies(device, dtype):

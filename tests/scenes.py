@@ -185,3 +185,17 @@ def slope():
     scene.add_rigid(placed(pdgpu.shapes.box((0.4, 0.2, 0.3)), 0.0, 0.006, 0.0), density=500.0, name="lower")
     scene.add_rigid(placed(pdgpu.shapes.box((0.2, 0.2, 0.2)), 0.1, 0.213, 0.05), density=500.0, spin=(0.5, 1.0, 0.0), name="upper")
     return scene
+
+
+def limited():
+    """A cloth whose stiffness sets in at a tenth of stretch, held at two corners: at rest it has no Hessian at all."""
+    scene = pdgpu.Scene()
+    scene.add_shell(pdgpu.shapes.grid((1, 1), cells=(4, 4)), pdgpu.StrainLimit(0.9, 1.1, 10.0), density=0.1).pin([0, 4])
+    return scene
+
+
+def powerless():
+    """A body that nothing but a constant of zero holds together."""
+    scene = pdgpu.Scene()
+    scene.add_solid(pdgpu.shapes.beam((1, 0.5, 0.5), cells=(3, 2, 2)), pdgpu.ARAP(0.0), density=100.0).pin([0, 1, 2])
+    return scene
