@@ -74,6 +74,17 @@ pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step
 /* Numbers from one element to the next in shared memory: odd, so that the elements of a warp lie in different banks. */
 #define PD_STAGED(k) (3 * (k) | 1)
 
+/* Shared memory of a block of elements with k corners, the same for all their kinds. */
+#define PD_STAGING(k)                                          \
+    static __device__ __forceinline__ real *staging_of_##k() { \
+        __shared__ real numbers[PD_THREADS * PD_STAGED(k)];    \
+        return numbers;                                        \
+    }
+PD_STAGING(1)
+PD_STAGING(2)
+PD_STAGING(3)
+PD_STAGING(4)
+
 /* The forces of a block's elements, which its threads have left in shared memory, go out in whole sectors: each by itself would write 4 bytes
  * of 32 sectors in every store. */
 template <int k> static __device__ __forceinline__ void write_staged(const real *staged, int n, real *f) {
@@ -85,7 +96,7 @@ template <int k> static __device__ __forceinline__ void write_staged(const real 
 
 #define PD_GRADIENT_KERNEL(KIND, name, k, d, count, ...)                                                                       \
     static __global__ void name##_gradient_kernel(pd_elements g, real inverse_h, const real *x_t, const real *x, real *f) {    \
-        __shared__ real staged[PD_THREADS * PD_STAGED(k)];                                                                     \
+        real *staged = staging_of_##k();                                                                                       \
         int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                  \
         pd_let_next_begin();                                                                                                   \
         pd_wait_for_launch_before();                                                                                           \
@@ -136,7 +147,7 @@ pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_
 #define PD_MOVES_KERNEL(KIND, name, k, d, count, ...)                                                                                \
     static __global__ void name##_moves_kernel(pd_elements g, const unsigned char *fixed, const real *masses, const real *subspace,  \
                                                const real *x, real *f) {                                                             \
-        __shared__ real staged[PD_THREADS * PD_STAGED(k)];                                                                           \
+        real *staged = staging_of_##k();                                                                                             \
         int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                        \
         if (e < g.n) pd_element_update_moves_##name(&g, fixed, masses, subspace, x, e, staged + (size_t)threadIdx.x * PD_STAGED(k)); \
         write_staged<k>(staged, g.n, f);                                                                                             \

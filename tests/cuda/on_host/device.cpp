@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include <setjmp.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
@@ -353,7 +352,7 @@ enum Wait { RUNS, ENDED, AT_BARRIER, AT_WARP, AT_GRID, AT_LAUNCH };
 
 struct Context {
     ucontext_t first; // until it runs for the first time
-    jmp_buf here;
+    void *here[5];    // of __builtin_setjmp, which leaves out what no kernel changes: a quarter of the time of the C library's
     bool started;
 };
 struct Fiber {
@@ -371,7 +370,8 @@ struct Thread {
 struct Block {
     unsigned index = 0, started = 0;
     std::vector<Thread> threads;
-    std::vector<char> shared; // while another block runs
+    std::vector<char> shared;    // what it has written of shared memory, while another block runs,
+    char *shared_from = nullptr; // and where that begins
 };
 
 static Context scheduler;
@@ -384,15 +384,19 @@ static unsigned thread; // of the block
 static Fiber *running;
 static bool backwards; // the last thread of a block goes first: see Order
 
-static void change(Context &from, Context &to) {
 #if defined(__SANITIZE_ADDRESS__)
-    swapcontext(&from.first, &to.first); // the sanitizer does not follow a jump to another stack
+static void change(Context &from, Context &to) {
+    swapcontext(&from.first, &to.first);
+} // the sanitizer does not follow a jump to another stack
 #else
-    if (_setjmp(from.here)) return; // without the system calls of swapcontext
-    if (std::exchange(to.started, true)) _longjmp(to.here, 1);
+static __attribute__((noinline)) void jump(Context &to) { __builtin_longjmp(to.here, 1); } // not where the place to come back to is set
+
+static __attribute__((noinline)) void change(Context &from, Context &to) {
+    if (__builtin_setjmp(from.here)) return; // without the system calls of swapcontext
+    if (std::exchange(to.started, true)) jump(to);
     setcontext(&to.first);
-#endif
 }
+#endif
 
 static void to_scheduler() {
     Fiber *self = running;
@@ -471,15 +475,25 @@ void pd_on_host_warp_barrier(unsigned mask) {
     char nothing;
     pd_on_host_exchange(mask, pd_on_host_lane(), &nothing, 0);
 }
+/* memcpy, which of a size that the compiler does not know is a call. */
+static void bring(void *to, const void *from, size_t bytes) {
+    if (bytes == 4)
+        memcpy(to, from, 4);
+    else if (bytes == 8)
+        memcpy(to, from, 8);
+    else
+        memcpy(to, from, bytes);
+}
+
 void pd_on_host_exchange(unsigned mask, int from, void *mine, size_t bytes) {
     Thread &self = block->threads[thread];
     if (bytes > LARGEST_VALUE) die("a shuffle of a type this large");
     if (!(mask >> pd_on_host_lane() & 1u)) die("a thread that its own mask leaves out");
     self.mask = mask;
     self.from = from;
-    memcpy(self.value, mine, bytes);
+    bring(self.value, mine, bytes);
     wait_at(AT_WARP);
-    memcpy(mine, self.fetched, bytes);
+    bring(mine, self.fetched, bytes);
 }
 
 unsigned pd_on_host_ballot(unsigned mask, int predicate) {
@@ -510,13 +524,13 @@ static bool release_warp(Block &b, unsigned first) {
             complete &= warp[other].wait == AT_WARP && warp[other].mask == mask;
         }
         if (!complete) continue;
+        const unsigned lanes = b.threads.size() - first < WARP ? (unsigned)(b.threads.size() - first) : (unsigned)WARP;
+        const unsigned bits = warp[lane].from == EVERY_LANE ? ballot(warp, mask, lanes) : 0;
         for (unsigned other = 0; other < WARP && first + other < b.threads.size(); other++) {
             if (!(mask >> other & 1u)) continue;
             Thread &to = warp[other];
             to.wait = RUNS;
             if (to.from == EVERY_LANE) {
-                unsigned lanes = b.threads.size() - first < WARP ? (unsigned)(b.threads.size() - first) : (unsigned)WARP;
-                unsigned bits = ballot(warp, mask, lanes);
                 memcpy(to.fetched, &bits, sizeof bits);
                 continue;
             }
@@ -538,13 +552,38 @@ static bool release_block(Block &b) {
     return true;
 }
 
-static size_t shared_bytes() { return __start_pd_shared ? (size_t)(__stop_pd_shared - __start_pd_shared) : 0; }
+// Between blocks all bits of shared memory are set, which is NaN; all variables of a module are some 100 KB, and a kernel writes few of them.
+enum : size_t { AT_ONCE = 1024 };
+static char unwritten[AT_ONCE];
+static const bool filled = []() {
+    memset(unwritten, 0xff, AT_ONCE);
+    if (__start_pd_shared) memset(__start_pd_shared, 0xff, (size_t)(__stop_pd_shared - __start_pd_shared));
+    return true;
+}();
+
+/* What a block has written goes out of the way of the next one, and is kept if the block goes on later. */
+static void take_shared(Block &b, bool keep) {
+    char *first = __stop_pd_shared, *end = __stop_pd_shared;
+    for (char *p = __start_pd_shared; p < __stop_pd_shared; p += AT_ONCE) {
+        const size_t here = (size_t)(__stop_pd_shared - p) < AT_ONCE ? (size_t)(__stop_pd_shared - p) : AT_ONCE;
+        if (!memcmp(p, unwritten, here)) continue;
+        if (first == __stop_pd_shared) first = p;
+        end = p + here;
+    }
+    b.shared.assign(first, keep ? end : first);
+    b.shared_from = first;
+    memset(first, 0xff, (size_t)(end - first));
+}
+
+static void bring_shared(const Block &b) {
+    if (!b.shared.empty()) memcpy(b.shared_from, b.shared.data(), b.shared.size());
+}
 
 /* Runs a block until all its threads have ended or wait for other blocks. */
 static void run_block(Block &b) {
     block = &b;
     blockIdx = {b.index, 0, 0};
-    if (size_t bytes = shared_bytes()) memcpy(__start_pd_shared, b.shared.data(), bytes);
+    bring_shared(b);
     while (select_next()) to_fiber(idle_fiber());
     for (bool released = true; released;) {
         for (unsigned k = 0, n = (unsigned)b.threads.size(); k < n; k++) {
@@ -559,19 +598,22 @@ static void run_block(Block &b) {
         released = release_block(b);
         for (unsigned first = 0; first < b.threads.size(); first += WARP) released |= release_warp(b, first);
     }
+    bool ended = true;
     for (Thread &t : b.threads) {
         if (t.wait == AT_BARRIER) die("a __syncthreads() that not all threads of the block reach");
         if (t.wait == AT_WARP) die("a shuffle that not all lanes of its mask reach");
+        ended &= t.wait == ENDED;
     }
-    if (size_t bytes = shared_bytes()) memcpy(b.shared.data(), __start_pd_shared, bytes);
+    take_shared(b, !ended);
     block = nullptr;
 }
 
 static void prepare(Block &b, unsigned index, unsigned threads) {
     b.index = index;
     b.started = 0;
-    b.threads.assign(threads, Thread());
-    b.shared.assign(shared_bytes(), (char)0xff);
+    b.threads.resize(threads);
+    for (Thread &t : b.threads) t.wait = RUNS, t.fiber = nullptr;
+    b.shared.clear();
 }
 
 /* The order in which blocks run, and the threads of each, is nobody's to rely on: every launch has another one. For a test that compares two
