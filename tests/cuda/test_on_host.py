@@ -11,21 +11,26 @@ HERE = pathlib.Path(__file__).parent / "on_host"
 CSRC = HERE.parent.parent.parent / "csrc"
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def program(folder, *flags):
+    """A function that runs the program of faults with the name of one of them."""
     compiler = shutil.which("g++") or shutil.which("c++")
     if not compiler:
         pytest.skip("there is no C++ compiler: the stand-in runtime is not checked")
-    program = tmp_path_factory.mktemp("faults") / "faults"
+    binary = folder / "faults"
     sources = [HERE / "faults.cpp", HERE / "device.cpp"]
-    subprocess.run([compiler, "-std=c++17", "-O1", f"-I{HERE}", f"-I{CSRC}", *sources, "-o", program], check=True)
+    subprocess.run([compiler, "-std=c++17", "-O1", *flags, f"-I{HERE}", f"-I{CSRC}", *sources, "-o", binary], check=True)
 
     def run(name, **more):
         # a sanitizer that is preloaded for Python would take the segmentation fault
         environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"} | more
-        return subprocess.run([program, name], capture_output=True, text=True, timeout=60, env=environment)
+        return subprocess.run([binary, name], capture_output=True, text=True, timeout=60, env=environment)
 
     return run
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return program(tmp_path_factory.mktemp("faults"))
 
 
 def test_barriers_shuffles_and_reductions(run):
@@ -90,6 +95,15 @@ def test_a_barrier_that_is_missed_ends_the_program(run, name, message):
 def test_what_was_never_written_is_no_number(run):
     """If not, a kernel that reads shared memory too early finds zeros."""
     assert run("shared").stdout.split() == ["-nan", "-nan"]
+
+
+def test_the_address_sanitizer_sees_into_kernels(tmp_path):
+    """If not, the threads that take turns hide from it what a kernel reads and should not."""
+    run = program(tmp_path, "-fsanitize=address")
+    options = {"ASAN_OPTIONS": "detect_leaks=0:detect_stack_use_after_return=1"}
+    assert run("sum", **options).returncode == 0
+    assert "stack-buffer-overflow" in run("past the end of an array", **options).stderr
+    assert "use-after-poison" in run("past the end of an allocation", **options).stderr
 
 
 def test_two_devices_that_are_mixed_up(run):

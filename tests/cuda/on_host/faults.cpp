@@ -25,9 +25,19 @@ static __global__ void turn_kernel(int n, double *x) {
     }
 }
 
+/* What is read before it is written, in every block anew. */
 static __global__ void shared_kernel(double *out) {
-    __shared__ double never_written[PD_THREADS];
-    out[threadIdx.x] = never_written[threadIdx.x];
+    __shared__ double numbers[PD_THREADS];
+    out[blockIdx.x] = numbers[threadIdx.x];
+    numbers[threadIdx.x] = 1.0;
+}
+
+/* Reads past the end of an array of its own, or of an allocation, after its threads have taken turns. */
+static __global__ void past_the_end_kernel(int own, int end, double *x) {
+    volatile double array[4] = {};
+    for (int k = 0; k < 4; k++) array[k] = x[k];
+    __syncthreads();
+    if (threadIdx.x == 5) x[0] = own ? array[end] : x[end];
 }
 
 static __global__ void divergent_kernel(double *out) {
@@ -143,8 +153,11 @@ int main(int, char **arguments) {
         cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
         code = cudaMemcpyAsync(&host, x, sizeof host, cudaMemcpyDeviceToHost, stream);
     } else if (!strcmp(name, "shared")) {
-        code = pd_launch(stream, PD_LAUNCH_ORDINARY, 1, PD_THREADS, shared_kernel, out);
+        code = pd_launch(stream, PD_LAUNCH_ORDINARY, 2, PD_THREADS, shared_kernel, out);
         print(out, 2);
+    } else if (!strncmp(name, "past the end", 12)) {
+        const bool own = !strcmp(name, "past the end of an array");
+        code = pd_launch(stream, PD_LAUNCH_ORDINARY, 2, PD_THREADS, past_the_end_kernel, own, own ? 4 : 3 * PD_THREADS, x);
     } else if (!strcmp(name, "divergent"))
         code = pd_launch(stream, PD_LAUNCH_ORDINARY, 1, PD_THREADS, divergent_kernel, out);
     else if (!strcmp(name, "ended lane"))
