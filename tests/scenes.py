@@ -199,3 +199,16 @@ def powerless():
     scene = pdgpu.Scene()
     scene.add_solid(pdgpu.shapes.beam((1, 0.5, 0.5), cells=(3, 2, 2)), pdgpu.ARAP(0.0), density=100.0).pin([0, 1, 2])
     return scene
+
+
+def squashed(device, dtype):
+    """Positions after a step of Newton by conjugate gradients, from where curvature is negative too, and the host's waits in it."""
+    mesh = pdgpu.shapes.beam((1.0, 0.2, 0.2), cells=(8, 2, 2))
+    scene = pdgpu.Scene(gravity=(0.0, -9.81, 0.0))
+    scene.add_solid(mesh, pdgpu.NeoHookean.from_young(young=1e5, poisson=0.4), density=1000.0).pin(lambda points: points[:, 0] < 0.01)
+    solver = pdgpu.Newton(iterations=6, linear=pdgpu.PCG(iterations=50, preconditioner="jacobi"))
+    sim = pdgpu.Simulation(scene, solver, dt=1 / 10, device=device, dtype=dtype)
+    sim.set_state(positions=mesh.points * [1.0, 0.4, 1.0])
+    before = sim._backend.counts()["waits"]
+    sim.step()
+    return sim.positions, sim._backend.counts()["waits"] - before

@@ -2,7 +2,7 @@
  *
  * One and three columns are what almost every call has: the loops are compiled for these two and, for any other number, run over the
  * columns four at a time. A row's sum has the same order whatever the threads. */
-#include "loops/matrix_loops.h"
+#include "updates/conjugate_end.h"
 
 #include "cpu/context.h"
 
@@ -66,7 +66,7 @@ PD_INLINE void off_diagonal(const pd_matrix *A, int row, const real *x, int widt
 /* Runs body with `first`, `count` and `sum` (the row times x) over the columns, AT_ONCE at a time. */
 #define PD_FOR_COLUMNS(A, row, x, width, body)                                             \
     for (int first = 0; first < (width); first += AT_ONCE) {                               \
-        int count = (width) - first < AT_ONCE ? (width) - first : AT_ONCE;                 \
+        int count = (width)-first < AT_ONCE ? (width)-first : AT_ONCE;                     \
         real sum[AT_ONCE];                                                                 \
         if ((width) <= AT_ONCE)                                                            \
             off_diagonal(A, row, x, width, 0, (width) < AT_ONCE ? (width) : AT_ONCE, sum); \
@@ -191,8 +191,8 @@ PD_INLINE void sweep(const pd_matrix *A, int width, int begin, int end, const re
     }
 }
 
-size_t pd_iterates_scratch(int n, int width) {
-    (void)n, (void)width;
+size_t pd_iterates_scratch(int n, int width, int iterates) {
+    (void)n, (void)width, (void)iterates;
     return 0;
 }
 
@@ -267,19 +267,32 @@ PD_INLINE void relax_rows(const pd_coloured_matrix *C, int width, int begin, int
         for (int t = begin; t < end; t++) relax_row(C, t, width, r, omega, d);
 }
 
-pd_status pd_gauss_seidel_sweep(pd_context *context, const pd_coloured_matrix *coloured, int width, const real *residual, double omega,
-                                int backward, real *d) {
-    real o = (real)omega;
+static void relax_colours(pd_context *context, const pd_coloured_matrix *coloured, int width, const real *residual, real omega,
+                          int backward, real *d) {
     for (int k = 0; k < coloured->n_colours; k++) {
         int colour = backward ? coloured->n_colours - 1 - k : k, start = coloured->colour_start[colour];
         int rows = coloured->colour_start[colour + 1] - start;
         if (coloured->sequential) {
-            relax_rows(coloured, width, start, start + rows, residual, o, backward, d);
+            relax_rows(coloured, width, start, start + rows, residual, omega, backward, d);
             continue;
         }
-        PD_FOR_BLOCKS(context, rows, PD_SUM_BLOCK, width, relax_rows(coloured, columns, start + begin, start + end, residual, o, 0, d))
+        PD_FOR_BLOCKS(context, rows, PD_SUM_BLOCK, width, relax_rows(coloured, columns, start + begin, start + end, residual, omega, 0, d))
     }
-    return PD_OK;
+}
+
+pd_status pd_gauss_seidel_sweeps(pd_context *context, const pd_coloured_matrix *coloured, int width, const real *residual, double omega,
+                                 int n_sweeps, int symmetric, const real *from, real *d) {
+    size_t bytes = (size_t)coloured->matrix.n * (size_t)width * sizeof(real);
+    pd_status status = PD_OK;
+    if (!from)
+        status = pd_memory_clear(context, d, bytes);
+    else if (from != d)
+        status = pd_memory_copy(context, d, from, bytes);
+    for (int k = 0; k < n_sweeps && !status; k++) {
+        relax_colours(context, coloured, width, residual, (real)omega, 0, d);
+        if (symmetric) relax_colours(context, coloured, width, residual, (real)omega, 1, d);
+    }
+    return status;
 }
 
 /* ---- conjugate gradients ------------------------------------------------------------------------------------------------------------ */
@@ -364,11 +377,11 @@ PD_INLINE void add_products(const pd_preconditioner *M, int block, int width, in
 }
 
 PD_INLINE void advance(const pd_matrix *A, int width, int begin, int end, const pd_preconditioner *M, int start, const double *sums,
-                       const real *p, const real *q, real *d, real *r) {
+                       int ended, const real *p, const real *q, real *d, real *r) {
     double *rz = A->partial_sums + 2 * (size_t)width * (size_t)(begin / ROWS);
     if (start) memset(d + (size_t)width * (size_t)begin, 0, (size_t)width * (size_t)(end - begin) * sizeof(real));
     for (int c = 0; c < width; c++) {
-        real alpha = quotient(sums + width, sums, c);
+        real alpha = ended ? 0 : quotient(sums + width, sums, c);
         for (int i = begin; i < end && !start; i++) {
             size_t j = (size_t)width * (size_t)i + (size_t)c;
             d[j] += alpha * p[j];
@@ -384,12 +397,13 @@ PD_INLINE void advance(const pd_matrix *A, int width, int begin, int end, const 
 }
 
 pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *p,
-                         const real *q, real *d, real *r, double *sums) {
-    int blocks = (matrix->n + ROWS - 1) / ROWS;
-    PD_FOR_BLOCKS(context, matrix->n, ROWS, width, advance(matrix, columns, begin, end, M, start, sums, p, q, d, r))
+                         const real *q, real *d, real *r, double *sums, pd_pcg_end by_itself) {
+    int blocks = (matrix->n + ROWS - 1) / ROWS, ended = by_itself.why && *by_itself.why != PD_PCG_GOES_ON;
+    PD_FOR_BLOCKS(context, matrix->n, ROWS, width, advance(matrix, columns, begin, end, M, start, sums, ended, p, q, d, r))
     for (int c = 0; c < width; c++) sums[2 * width + c] = sums[width + c];
     add_columns(matrix->partial_sums, blocks, 2 * width, width, sums + width);
     add_columns(matrix->partial_sums + width, blocks, 2 * width, width, sums + 3 * width);
+    if (by_itself.why) *by_itself.why = start ? PD_PCG_GOES_ON : pd_conjugate_end(*by_itself.why, sums[0], sums[3 * width], by_itself.norm);
     return PD_OK;
 }
 

@@ -258,7 +258,7 @@ static pd_status one_launch(pd_context *context, const pd_block_matrix *P, int w
     return status || MOVES ? status : pd_move_now(context, moves, buffers[0]);
 }
 
-size_t pd_block_scratch(const pd_context *, const pd_block_matrix *P, int width) { return pd_iterates_scratch(P->n, width); }
+size_t pd_block_scratch(const pd_context *, const pd_block_matrix *P, int width) { return pd_iterates_scratch(P->n, width, 2); }
 
 pd_status pd_block_sweeps(pd_context *context, const pd_block_matrix *P, int width, const real *add, const double *omegas, double gamma,
                           int n_sweeps, int from_to, const pd_move *move, real *buffers[2]) {

@@ -1,5 +1,7 @@
 /* The passes of preconditioned conjugate gradients; scalars stay on the device. Each begins while the one before it ends, and a product reads its
  * first entries meanwhile: none of the three writes the matrix, and behind the copy of a right-hand side the first is an ordinary launch. */
+#include "updates/conjugate_end.h"
+
 #include "cuda/block_sum.cuh"
 #include "cuda/rows.cuh"
 
@@ -99,19 +101,25 @@ static __device__ __forceinline__ void renew(int width, int k, double total, dou
     sums[k < width ? width + k : 2 * width + k] = total;
 }
 
+/* By one thread, when the sums of a system of one column are there. */
+static __device__ __forceinline__ void end_by_itself(const pd_pcg_end &end, int start, const double *sums) {
+    if (end.why) *end.why = start ? (double)PD_PCG_GOES_ON : pd_conjugate_end(*end.why, sums[0], sums[3], end.norm);
+}
+
 /* The numbers of a block's rows in one run, neighbouring threads side by side; a stride that is a multiple of the width keeps every thread
  * in its column. Wider vectors than a block has threads take their columns in turn. partial [blocks,2,width] */
 static __global__ void advance_kernel(int n, int width, pd_preconditioner M, int start, const real *p, const real *q, real *d, real *r,
-                                      sums_of_blocks out) {
+                                      sums_of_blocks out, pd_pcg_end end) {
     pd_let_next_begin();
     pd_wait_for_launch_before();
     const double *sums = out.sums;
+    const bool ended = end.why && *end.why != PD_PCG_GOES_ON;
     int rows = (int)blockIdx.x * ROWS + ROWS < n ? ROWS : n - (int)blockIdx.x * ROWS;
     int columns = width < PD_THREADS ? width : PD_THREADS, stride = PD_THREADS / columns * columns, t = (int)threadIdx.x;
     for (int first = 0; first < width; first += columns) {
         int among = width - first < columns ? width - first : columns, own = t % columns, active = t < stride && own < among;
         size_t column = (size_t)(first + own), begin = (size_t)blockIdx.x * ROWS;
-        real alpha = start || !active ? (real)0 : quotient(sums + width, sums, (int)column);
+        real alpha = start || ended || !active ? (real)0 : quotient(sums + width, sums, (int)column);
         for (int i = t / columns; active && i < rows; i += stride / columns) {
             size_t j = (size_t)width * (begin + (size_t)i) + column;
             d[j] = start ? (real)0 : d[j] + alpha * p[(size_t)direction_stride(width) * (begin + (size_t)i) + column];
@@ -136,22 +144,24 @@ static __global__ void advance_kernel(int n, int width, pd_preconditioner M, int
         double total = pd_partial_sum(out.partial, gridDim.x, 2 * (unsigned)width, (unsigned)k);
         if (threadIdx.x == 0) renew(width, k, total, out.sums);
     }
+    if (threadIdx.x == 0) end_by_itself(end, start, out.sums);
 }
 
-static __global__ void renew_kernel(int width, double *sums) {
+static __global__ void renew_kernel(int width, int start, double *sums, pd_pcg_end end) {
     int k = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (k < 2 * width) renew(width, k, sums[4 * width + k], sums);
+    if (k == 1) end_by_itself(end, start, sums); // of one column it is the thread of r.r
 }
 
 pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *p,
-                         const real *q, real *d, real *r, double *sums) {
+                         const real *q, real *d, real *r, double *sums, pd_pcg_end end) {
     unsigned blocks = row_blocks(matrix->n);
     sums_of_blocks out = sums_into(context, blocks, matrix->partial_sums, sums);
-    PD_LAUNCH_OVERLAPPING(context, advance_kernel, blocks, matrix->n, width, *M, start, p, q, d, r, out);
+    PD_LAUNCH_OVERLAPPING(context, advance_kernel, blocks, matrix->n, width, *M, start, p, q, d, r, out, end);
     if (out.arrived) return PD_OK;
     pd_status status = pd_add_partial_sums(context, matrix->partial_sums, blocks, 2 * (unsigned)width, sums + 4 * (size_t)width);
     if (status) return status;
-    PD_LAUNCH(context, renew_kernel, 2LL * width, width, sums);
+    PD_LAUNCH(context, renew_kernel, 2LL * width, width, start, sums, end);
     return PD_OK;
 }
 

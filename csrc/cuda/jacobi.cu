@@ -270,7 +270,7 @@ static pd_status one_launch(pd_context *context, const pd_matrix *matrix, int wi
     return status || MOVES ? status : pd_move_now(context, ends.move, buffers[0]);
 }
 
-size_t pd_iterates_scratch(int n, int width) { return width == 3 ? 2 * (size_t)n * sizeof(pd_padded_row) : 0; }
+size_t pd_iterates_scratch(int n, int width, int iterates) { return width == 3 ? (size_t)iterates * (size_t)n * sizeof(pd_padded_row) : 0; }
 
 pd_status pd_jacobi_sweeps(pd_context *context, const pd_matrix *matrix, int width, const real *residual, double weight,
                            const double *omega, int n_sweeps, int from_to, pd_sweep_ends ends, real *buffers[2]) {

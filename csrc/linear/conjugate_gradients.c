@@ -7,7 +7,8 @@ static pd_status join(const pd_conjugate_gradients *self, int first) {
 }
 
 static pd_status advance(const pd_conjugate_gradients *self, int start, real *d) {
-    pd_status status = pd_pcg_advance(self->context, self->rows, self->width, self->M, start, self->p, self->q, d, self->r, self->sums);
+    pd_status status =
+        pd_pcg_advance(self->context, self->rows, self->width, self->M, start, self->p, self->q, d, self->r, self->sums, self->end);
     return status ? status : join(self, 1);
 }
 

@@ -1,6 +1,6 @@
 /* One iteration of preconditioned conjugate gradients [Golub and Van Loan 1996, Algorithm 10.3.1] on any symmetric operator, for everybody who
  * runs them: the global step (pcg.c), Newton's inner solves (dynamics/hessian_cg.c), Lanczos' method (largest_eigenvalue.c). When to stop is
- * for the caller, who reads the scalars back or does not. */
+ * for the caller, who reads the scalars back or does not, and may have them end by themselves in between. */
 #ifndef PD_LINEAR_CONJUGATE_GRADIENTS_H
 #define PD_LINEAR_CONJUGATE_GRADIENTS_H
 
@@ -19,6 +19,7 @@ typedef struct pd_conjugate_gradients {
     void *owner;
     real *r, *p, *q; /* B [n,width]: residual, search direction (pd_pcg_direction_bytes), A p */
     double *sums;    /* B [4 width] p.q, r.z, r.z of the iteration before, r.r */
+    pd_pcg_end end;  /* of one column */
 } pd_conjugate_gradients;
 
 /* d = 0; r holds the right-hand side. */

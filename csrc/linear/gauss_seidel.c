@@ -82,6 +82,8 @@ static pd_status prepare(pd_linear *self) {
     method->coloured.colour_start = method->colour_start;
     PD_TRY(pd_upload_ints(self->context, &method->coloured.rows, method->order, (size_t)self->A.n));
     PD_TRY(pd_matrix_upload(&method->coloured.matrix, self->context, &self->A, method->order, self->width));
+    if (pd_iterates_scratch(self->A.n, self->width, 1))
+        PD_TRY(pd_memory_create(self->context, (void **)&method->coloured.matrix.iterates, pd_iterates_scratch(self->A.n, self->width, 1)));
     method->coloured.matrix.subspace = self->projectors;
     method->coloured.matrix.coupling = self->coupling, method->coloured.matrix.inverses = self->inverses;
     status = refresh(self);
@@ -89,20 +91,19 @@ done:
     return status;
 }
 
-/* In place where nothing is extrapolated; otherwise on a copy, since extrapolation needs the iterate before. */
+/* In place where nothing is extrapolated; otherwise into the spare vector, since extrapolation needs the iterate before. */
 static pd_status sweeps(pd_linear *self, int k, int n, const double *omegas, double gamma, double relaxation, int symmetric) {
     const pd_coloured_matrix *coloured = &((const pd_coloured *)self->memory)->coloured;
-    int in_place = !self->settings.chebyshev.enabled;
-    size_t bytes = pd_linear_bytes(self);
     pd_status status = PD_OK;
-    if (k == 0) PD_TRY(pd_memory_clear(self->context, self->current, bytes));
-    if (k == 0 && !in_place) PD_TRY(pd_memory_clear(self->context, self->previous, bytes));
+    if (!self->settings.chebyshev.enabled)
+        return pd_gauss_seidel_sweeps(self->context, coloured, self->width, self->residual, relaxation, n, symmetric,
+                                      k == 0 ? NULL : self->current, self->current);
+    if (k == 0) PD_TRY(pd_memory_clear(self->context, self->current, pd_linear_bytes(self)));
+    if (k == 0) PD_TRY(pd_memory_clear(self->context, self->previous, pd_linear_bytes(self)));
     for (int j = 0; j < n; j++) {
-        real *target = in_place ? self->current : self->spare;
-        if (!in_place) PD_TRY(pd_memory_copy(self->context, target, self->current, bytes));
-        PD_TRY(pd_gauss_seidel_sweep(self->context, coloured, self->width, self->residual, relaxation, 0, target));
-        if (symmetric) PD_TRY(pd_gauss_seidel_sweep(self->context, coloured, self->width, self->residual, relaxation, 1, target));
-        if (!in_place) PD_TRY(pd_linear_accept(self, omegas[j], gamma));
+        PD_TRY(pd_gauss_seidel_sweeps(self->context, coloured, self->width, self->residual, relaxation, 1, symmetric,
+                                      k + j == 0 ? NULL : self->current, self->spare));
+        PD_TRY(pd_linear_accept(self, omegas[j], gamma));
     }
 done:
     return status;
@@ -121,7 +122,7 @@ static pd_status iterate_over_relaxed(pd_linear *self, int k, int n, const doubl
 }
 
 #define PD_COLOURED_METHOD(name_, iterate_) \
-    {.name = name_, .destroy = destroy, .prepare = prepare, .refresh = refresh, .iterate = iterate_, .colours = colours, .coupled = 1}
+    { .name = name_, .destroy = destroy, .prepare = prepare, .refresh = refresh, .iterate = iterate_, .colours = colours, .coupled = 1 }
 
 const pd_linear_method pd_gauss_seidel_method = PD_COLOURED_METHOD("GaussSeidel", iterate_forward);
 const pd_linear_method pd_symmetric_gauss_seidel_method = PD_COLOURED_METHOD("SymmetricGaussSeidel", iterate_symmetric);

@@ -51,7 +51,7 @@ done:
 }
 
 pd_status pd_linear_need_iterates(pd_linear *self) {
-    size_t bytes = pd_iterates_scratch(self->A.n, self->width);
+    size_t bytes = pd_iterates_scratch(self->A.n, self->width, 2);
     return !bytes || self->matrix.iterates ? PD_OK : pd_memory_create(self->context, (void **)&self->matrix.iterates, bytes);
 }
 

@@ -19,13 +19,13 @@ typedef struct pd_matrix {
     real *values;         /* B */
     real *diagonal;       /* B [n] */
     double *partial_sums; /* B [2 (n / (PD_SUM_BLOCK - 2) + 1), width] scratch of the reductions, for the widest vectors it serves */
-    real *iterates;       /* B pd_iterates_scratch bytes, of pd_jacobi_sweeps; NULL: it does without */
+    real *iterates;       /* B pd_iterates_scratch bytes: two for pd_jacobi_sweeps, one for pd_gauss_seidel_sweeps; NULL: they do without */
     const real
         *subspace; /* B [n,3,3] borrowed projectors, by vertex, on what it is held in, or NULL. Width 3: the residual that counts, and that
-                           * pd_gauss_seidel_sweep corrects by, is P_i (r - A d)_i */
+                           * pd_gauss_seidel_sweeps corrects by, is P_i (r - A d)_i */
     const real
         *coupling; /* B [n,3,3] borrowed, by vertex: symmetric blocks B that A has on its diagonal beside `diagonal`, or NULL. Width 3, and
-                           * read by pd_matrix_residual, pd_jacobi_sweeps, pd_gauss_seidel_sweep and pd_pcg_product alone */
+                           * read by pd_matrix_residual, pd_jacobi_sweeps, pd_gauss_seidel_sweeps and pd_pcg_product alone */
     const real *inverses; /* B [n,3,3] borrowed, with them: (a_ii I + B_i)^-1, in the place of 1/a_ii */
 } pd_matrix;
 
@@ -72,8 +72,8 @@ static inline pd_status pd_move_now(pd_context *context, const pd_move *move, co
     return move ? pd_advance(context, move->model, move->data, move->alpha, d, move->beta, move->step, move->x, move->offset, NULL) : PD_OK;
 }
 
-/* Bytes in which sweeps may keep iterates that nobody sees, in rows of another length; 0: this backend has no use for them. */
-size_t pd_iterates_scratch(int n, int width);
+/* Bytes in which sweeps may keep so many iterates that nobody sees, in rows of another length; 0: this backend has no use for them. */
+size_t pd_iterates_scratch(int n, int width, int iterates);
 
 /* How sweeps begin and end, whatever the buffers hold: d and previous are zero, and the first sweep needs no product; nobody goes on from here, and
  * what is left in buffers[1] is not the iterate before; of pd_block_sweeps, d is `add` and previous zero, for two sweeps at least or for one to
@@ -99,10 +99,11 @@ typedef struct pd_coloured_matrix {
     int sequential;          /* rows of a colour depend on each other: one thread, in order */
 } pd_coloured_matrix;
 
-/* One Gauss-Seidel sweep in place, colour after colour, the rows of a colour in parallel (backward: all in reverse):
- *     d_i += omega P_i (r_i - sum_j a_ij d_j) / a_ii, P_i = I without a subspace. */
-pd_status pd_gauss_seidel_sweep(pd_context *context, const pd_coloured_matrix *coloured, int width, const real *residual, double omega,
-                                int backward, real *d);
+/* Gauss-Seidel sweeps, colour after colour, the rows of a colour in parallel (symmetric: after each another one, all in reverse):
+ *     d_i += omega P_i (r_i - sum_j a_ij d_j) / a_ii, P_i = I without a subspace.
+ * from  B: where they begin, d itself or another vector; NULL: at zero */
+pd_status pd_gauss_seidel_sweeps(pd_context *context, const pd_coloured_matrix *coloured, int width, const real *residual, double omega,
+                                 int n_sweeps, int symmetric, const real *from, real *d);
 
 /* Rows of PD_BLOCK_ROWS neighbouring vertices share most of their columns. Such a block lists the columns it reads once, and its rows
  * address that list with 16 bits: on a GPU the list is what is loaded into shared memory, on a CPU it stays in the first-level cache.
@@ -202,9 +203,15 @@ pd_status pd_marks_spread(pd_context *context, int n, const int *row_start, cons
 /* Bytes of p, which these three alone read and write: rows of three may be filled up to four numbers. */
 size_t pd_pcg_direction_bytes(int n, int width);
 pd_status pd_pcg_product(pd_context *context, const pd_matrix *matrix, int width, const real *p, real *q, double *sums); /* q = A p; pq */
-/* d += alpha p; r -= alpha q; z = M^-1 r is not stored; rz_before = rz, then rz and rr anew. start != 0: d = 0, alpha = 0. */
+/* Where a system of one column ends by itself: alpha is 0 from then on, so that d, r and rr stay. */
+enum { PD_PCG_GOES_ON, PD_PCG_CONVERGED, PD_PCG_NOT_CONVEX };
+typedef struct pd_pcg_end {
+    double *why; /* B [1] one of these: |r| is at most `norm`; p.q is not positive. NULL: it does not end */
+    double norm;
+} pd_pcg_end;
+/* d += alpha p; r -= alpha q; z = M^-1 r is not stored; rz_before = rz, then rz and rr anew. start != 0: d = 0, alpha = 0, and it goes on. */
 pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *p,
-                         const real *q, real *d, real *r, double *sums);
+                         const real *q, real *d, real *r, double *sums, pd_pcg_end end);
 /* p = M^-1 r + beta p; start != 0: beta = 0. */
 pd_status pd_pcg_redirect(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *r,
                           real *p, const double *sums);

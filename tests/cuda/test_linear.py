@@ -159,6 +159,19 @@ def test_iterates_in_rows_of_four_have_the_same_bits(solver, dtype, way, on_host
     np.testing.assert_array_equal(system.solve(b, x0, False).x, system.solve(b, x0, True).x)
 
 
+@pytest.mark.parametrize("solver", ["gauss-seidel", "symmetric", "sor"])
+@pytest.mark.parametrize("record", [False, True], ids=["at once", "one by one"])
+def test_three_columns_at_once_have_the_bits_of_each_alone(solver, record, dtype, on_host):
+    """If not, Gauss-Seidel in rows of four numbers, which three columns have, is another one than in the caller's vector."""
+    if not on_host:
+        pytest.skip("a compiler may fuse products of the two kernels differently; that of the stand-in does not")
+    system, b, x0 = systems("everything", SOLVERS[solver], 3, dtype)
+    alone, *_ = systems("everything", SOLVERS[solver], 1, dtype)
+    x = system.solve(b, x0, record).x
+    for c in range(3):
+        np.testing.assert_array_equal(x[:, c], alone.solve(b[:, c : c + 1], x0[:, c : c + 1], record).x[:, 0], f"column {c}")
+
+
 @pytest.mark.large
 @pytest.mark.parametrize("solver", ["chebyshev", "a-jacobi 2"])
 def test_more_rows_than_the_grid_that_stays(solver, dtype, monkeypatch):
