@@ -66,7 +66,7 @@ def test_bodies(method, own):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.stress)])
 def test_a_large_scene(dtype):
     """Trees of several levels, sorts of long keys and the work of several threads lose nothing, and a refit loses nothing either."""
     rng = np.random.default_rng(16)

@@ -39,7 +39,7 @@ def test_limit_is_newtons_answer(material):
     assert np.abs(x - newton).max() < 1e-6 * np.ptp(start, axis=0).max()
 
 
-@pytest.mark.parametrize("damping", [0.0, 0.01])
+@pytest.mark.parametrize("damping", [0.0, pytest.param(0.01, marks=pytest.mark.stress)])
 def test_every_material_at_once_and_damped(damping):
     """If not, ADMM leaves out an element, or the damping that G has."""
     scene, start = scenes.mixed(damping=damping)
@@ -109,7 +109,7 @@ def test_without_shear_modulus():
     assert np.abs(x - newton).max() < 0.2 * np.abs(newton - start).max()
 
 
-@pytest.mark.parametrize("weight", [0.5, 2.0])
+@pytest.mark.parametrize("weight", [pytest.param(0.5, marks=pytest.mark.stress), 2.0])
 def test_weight_changes_the_way_not_the_limit(weight):
     """If not, the weight of the matrix and that of the elements' minimisations disagree."""
     scene, start = stretched_bar(MATERIALS["NeoHookean"])

@@ -353,7 +353,7 @@ def test_a_beam_among_many_moves_as_it_does_alone():
     assert np.array_equal(many, np.broadcast_to(alone, many.shape))
 
 
-@pytest.mark.slow
+@pytest.mark.stress
 def test_acceleration_is_safe_where_the_readme_says_so():
     """If not, a reader who takes rho from the README has a body that flies apart."""
     mesh = pdgpu.shapes.beam((4.0, 1.0, 1.0), cells=(16, 4, 4))

@@ -121,7 +121,7 @@ def test_potential_of_the_start_and_of_the_answer(case, dt, first, last):
         (STIFF, 0.93, (87, 276, 832, None)),
         (STIFF, 0.95, (74, 234, 705, None)),
         (STIFF, 0.97, (57, 181, 545, 1376)),
-        (BUNNY, None, (19, 232, None, None)),
+        pytest.param(BUNNY, None, (19, 232, None, None), marks=pytest.mark.stress),
         (BUNNY, 0.75, (12, 153, None, None)),
         (BUNNY, 0.86, (9, 117, None, None)),
         (BUNNY, 0.93, (8, 84, 268, None)),
@@ -157,7 +157,7 @@ def test_too_much_acceleration_is_reported(case, rho):
     assert found.status == "diverged"
 
 
-@pytest.mark.parametrize("case", [SOFT, MIDDLE, STIFF, BUNNY])
+@pytest.mark.parametrize("case", [SOFT, MIDDLE, STIFF, pytest.param(BUNNY, marks=pytest.mark.stress)])
 def test_safe_acceleration(case):
     """rho up to 0.97 would not be safe."""
     for rho in (0.93, 0.95, 0.97):

@@ -108,7 +108,7 @@ def test_labelled_queries(is_edge):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["cloth_funnel", "armadillo_rollers"])
+@pytest.mark.parametrize("name", ["cloth_funnel", pytest.param("armadillo_rollers", marks=pytest.mark.stress)])
 def test_whole_step_of_a_mesh(name):
     """All contacts of a step, found through boxes and filter, are the listed ones and no others."""
     frame = np.load(data_file(f"ccd/frame_{name}.npz"))

@@ -74,7 +74,7 @@ LOADS = [(1e5, 0.01), (1e5, 1 / 30), (1e6, 0.01), (1e6, 1 / 30), (1e7, 1 / 30)]
     [
         ("K10", (0.17797, 0.019125, 0.021205, 0.0019462, 1.950e-4)),
         (BUNNY, (0.009907, 0.001671, 0.001784, 2.420e-4, 2.459e-5)),
-        (ARMADILLO, (0.004438, None, None, None, 6.78e-6)),
+        pytest.param(ARMADILLO, (0.004438, None, None, None, 6.78e-6), marks=pytest.mark.stress),
     ],
 )
 def test_gap_of_solids(name, gaps):
