@@ -66,7 +66,7 @@ PD_INLINE void off_diagonal(const pd_matrix *A, int row, const real *x, int widt
 /* Runs body with `first`, `count` and `sum` (the row times x) over the columns, AT_ONCE at a time. */
 #define PD_FOR_COLUMNS(A, row, x, width, body)                                             \
     for (int first = 0; first < (width); first += AT_ONCE) {                               \
-        int count = (width)-first < AT_ONCE ? (width)-first : AT_ONCE;                     \
+        int count = (width) - first < AT_ONCE ? (width) - first : AT_ONCE;                 \
         real sum[AT_ONCE];                                                                 \
         if ((width) <= AT_ONCE)                                                            \
             off_diagonal(A, row, x, width, 0, (width) < AT_ONCE ? (width) : AT_ONCE, sum); \
