@@ -8,8 +8,12 @@ everywhere. A change that moves no arithmetic leaves the file as it is. One that
 
 import csv
 import hashlib
+import importlib.util
 import os
 import platform
+import re
+import shutil
+import subprocess
 import warnings
 from pathlib import Path
 
@@ -102,6 +106,17 @@ def device_or_skip(device, dtype):
 
 
 exact_only = pytest.mark.skipif(not EXACT, reason="bits are compared in a build that rounds every operation by itself: make golden")
+
+
+@pytest.mark.skipif(not EXACT, reason="bits are compared in a build that rounds every operation by itself: make golden")
+@pytest.mark.parametrize("module", ["_cpu_f32", "_cpu_f64", "_cuda_f32", "_cuda_f64"])
+def test_no_operation_is_fused_with_another(module):
+    """If not, the bits of the file are those of one compiler's choice of what to round once."""
+    built, objdump = importlib.util.find_spec(f"pdgpu.{module}"), shutil.which("objdump")
+    if platform.machine() != "x86_64" or not objdump or not built:
+        pytest.skip("the machine code cannot be looked at: another processor, no objdump, or no such module")
+    listing = subprocess.run([objdump, "-d", "--no-show-raw-insn", built.origin], capture_output=True, text=True, check=True).stdout
+    assert not re.findall(r"\bvfn?m\w+", listing)
 
 
 @pytest.mark.parametrize(("scene", "device", "dtype"), ALTERNATE)
