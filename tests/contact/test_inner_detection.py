@@ -150,7 +150,7 @@ def test_the_region_is_that_of_table_d():
     assert eigenvalues[0] == pytest.approx(292, abs=0.5) and eigenvalues[-1] == pytest.approx(1.0e5, rel=0.05)
 
 
-@pytest.mark.slow
+@pytest.mark.stress
 def test_outer_counts_are_those_of_table_d():
     """If not, inner iterations gain less than they can. Medians over five draws of the proxies, since one draw differs from another by as
     much as a quarter."""
