@@ -7,6 +7,7 @@ import inputs
 import numpy as np
 
 import pdgpu
+from pdgpu.linear_solvers import CHECK_EVERY
 
 DIRECT = pdgpu.ProjectiveDynamics(iterations=8)
 CHEBYSHEV = pdgpu.ProjectiveDynamics(iterations=8, chebyshev=pdgpu.Chebyshev(rho=0.8, start=3))
@@ -212,3 +213,15 @@ def squashed(device, dtype):
     before = sim._backend.counts()["waits"]
     sim.step()
     return sim.positions, sim._backend.counts()["waits"] - before
+
+
+def looks_change_nothing(device, dtype, monkeypatch):
+    """Asserts that `squashed` comes to the same bits in fewer waits, the fewer iterations of a solve the host looks at."""
+    monkeypatch.setitem(CHECK_EVERY, device, 1)
+    x, waits = squashed(device, dtype)
+    for every in (3, 8, 1000):
+        monkeypatch.setitem(CHECK_EVERY, device, every)
+        found, fewer = squashed(device, dtype)
+        np.testing.assert_array_equal(found, x, f"a look in {every}")
+        assert fewer < waits
+        waits = fewer

@@ -97,7 +97,7 @@ KERNELS_OF_THE_PAGE = {  # row of docs/gpu.md: kernel
     "the first, with the gather": "first_sweep_kernel<3 1 0>",
     "the last, with the move": "sweep_kernel<3 1 1>",
     "a product of A-Jacobi": "block_sweep_kernel<3 1 0>",
-    "a colour of Gauss-Seidel": "relax_kernel<3 1>",
+    "a colour of Gauss-Seidel": "relax_kernel<3>",
     "the product of conjugate gradients": "product_kernel<3>",
     "a residual": "residual_kernel<3>",
     "a colour of Vertex Block Descent, neo-Hookean": "group_update_kernel<8>",

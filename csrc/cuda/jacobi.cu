@@ -51,9 +51,8 @@ static __global__ void first_coupled_sweep_kernel(int n, const real *inverses, c
         next.rows[pd_number_at(next, i, c)] = c == 0 ? move[0] : c == 1 ? move[1] : c == 2 ? move[2] : (real)0;
 }
 
-/* Blocks that a multiprocessor should hold: of rows that are filled up each neighbour keeps four registers on its way, and for six blocks ptxas
- * spills three. */
-template <int W, bool PADDED> constexpr int SWEEP_BLOCKS = W == 1 ? 4 : PADDED && sizeof(real) == sizeof(float) ? 5 : PD_ROW_BLOCKS;
+/* Blocks that a multiprocessor should hold. */
+template <int W, bool PADDED> constexpr int SWEEP_BLOCKS = W == 1 ? 4 : pd_padded_row_blocks_held(W, PADDED);
 
 /* PADDED: the rows of d are; MOVES: it is the last sweep of an iteration. from_zero != 0: `last` counts as zero, whatever it holds. The entries,
  * which no kernel writes, are read before the launch before has ended, whichever it is. */

@@ -110,9 +110,9 @@ static __global__ void fill_rows_kernel(int n, const real *d, real *rows) {
 }
 
 /* A colour. Everything but the other rows' d is there before the colour before has ended: of its own rows no other colour writes d.
- * PADDED: the rows of d are, and `out`, if there, takes what is found as rows of three. */
-template <int W, bool PADDED>
-static __global__ void __launch_bounds__(PD_THREADS, PADDED && sizeof(real) == sizeof(float) ? PD_ROW_BLOCKS - 1 : pd_row_blocks_held(W))
+ * W = 3: the rows of d are filled up, and `out`, if there, takes what is found as rows of three. */
+template <int W>
+static __global__ void __launch_bounds__(PD_THREADS, pd_padded_row_blocks_held(W, W == 3))
     relax_kernel(pd_coloured_matrix C, int begin, int end, int width, const real *r, real omega, real *d, real *out) {
     pd_let_next_begin();
     pd_row slot = pd_row_of(begin + (int)blockIdx.x * PD_ROWS, end);
@@ -125,11 +125,11 @@ static __global__ void __launch_bounds__(PD_THREADS, PADDED && sizeof(real) == s
     for (int first = 0; first < pd_width<W>(width); first += W) {
         const int active = slot.inside && slot.lane < W;
         const size_t j = active ? pd_row_begin<W>(width, i) + (size_t)(first + slot.lane) : 0;
-        const size_t at = PADDED ? PD_PADDED * (size_t)i + (size_t)slot.lane : j; // where d has it
+        const size_t at = W == 3 ? PD_PADDED * (size_t)i + (size_t)slot.lane : j; // where d has it
         const real right = active ? r[j] : (real)0, own = active ? d[at] : (real)0;
         if (waits) pd_wait_for_launch_before();
         waits = false;
-        const real sum = pd_off_diagonal_from<W, PADDED, true, real>(C.matrix, slot, entries, width, first, d);
+        const real sum = pd_off_diagonal_from<W, W == 3, true, real>(C.matrix, slot, entries, width, first, d);
         real value;
         if (W == 3 && C.matrix.subspace) {
             real move = active ? omega / diagonal * (right - sum - diagonal * own) : (real)0;
@@ -140,21 +140,22 @@ static __global__ void __launch_bounds__(PD_THREADS, PADDED && sizeof(real) == s
             value = own + omega / diagonal * (right - sum - diagonal * own);
         if (!active) continue;
         d[at] = value;
-        if (PADDED && out) out[j] = value;
+        if (W == 3 && out) out[j] = value;
     }
 }
 
 static pd_status relax_colours(pd_context *context, const pd_coloured_matrix *coloured, int width, const real *residual, real omega,
-                               int backward, bool padded, real *d, real *out) {
-    auto kernel = padded ? relax_kernel<3, true> : width == 3 ? relax_kernel<3, false> : relax_kernel<1, false>;
+                               int backward, real *d, real *out) {
     for (int k = 0; k < coloured->n_colours; k++) {
         int colour = backward ? coloured->n_colours - 1 - k : k;
         int begin = coloured->colour_start[colour], end = coloured->colour_start[colour + 1];
         // the first may have the rows of the colour before it, and read what that writes
         if (k == 0)
-            PD_LAUNCH_BLOCKS(context, kernel, pd_row_blocks(end - begin), *coloured, begin, end, width, residual, omega, d, out);
+            PD_LAUNCH_BY_WIDTH(context, relax_kernel, width, pd_row_blocks(end - begin), *coloured, begin, end, width, residual, omega, d,
+                               out);
         else
-            PD_LAUNCH_OVERLAPPING(context, kernel, pd_row_blocks(end - begin), *coloured, begin, end, width, residual, omega, d, out);
+            PD_LAUNCH_OVERLAPPING_BY_WIDTH(context, relax_kernel, width, pd_row_blocks(end - begin), *coloured, begin, end, width, residual,
+                                           omega, d, out);
     }
     return PD_OK;
 }
@@ -163,7 +164,7 @@ static pd_status relax_colours(pd_context *context, const pd_coloured_matrix *co
 pd_status pd_gauss_seidel_sweeps(pd_context *context, const pd_coloured_matrix *coloured, int width, const real *residual, double omega,
                                  int n_sweeps, int symmetric, const real *from, real *d) {
     const pd_matrix *matrix = &coloured->matrix;
-    const bool padded = width == 3 && matrix->iterates;
+    const bool padded = width == 3;
     const size_t bytes = (size_t)matrix->n * (padded ? sizeof(pd_padded_row) : (size_t)width * sizeof(real));
     real *iterate = padded ? matrix->iterates : d;
     if (coloured->sequential)
@@ -177,8 +178,8 @@ pd_status pd_gauss_seidel_sweeps(pd_context *context, const pd_coloured_matrix *
         status = pd_memory_copy(context, d, from, bytes);
     for (int k = 0; k < n_sweeps && !status; k++) {
         real *out = padded && k == n_sweeps - 1 ? d : nullptr;
-        status = relax_colours(context, coloured, width, residual, (real)omega, 0, padded, iterate, symmetric ? nullptr : out);
-        if (symmetric && !status) status = relax_colours(context, coloured, width, residual, (real)omega, 1, padded, iterate, out);
+        status = relax_colours(context, coloured, width, residual, (real)omega, 0, iterate, symmetric ? nullptr : out);
+        if (symmetric && !status) status = relax_colours(context, coloured, width, residual, (real)omega, 1, iterate, out);
     }
     return status;
 }

@@ -74,6 +74,10 @@ enum { PD_ENTRIES_AT_ONCE = 4 };
 enum { PD_ROW_BLOCKS = sizeof(real) == sizeof(float) ? 6 : 4 };
 /* The same of a kernel for W columns at a time: of one column fewer numbers are on their way, and more are asked for ahead. */
 constexpr int pd_row_blocks_held(int W) { return W == 3 ? PD_ROW_BLOCKS : 4 + (PD_ROW_BLOCKS > 4); }
+/* And of one that walks filled rows and writes them: each neighbour keeps four registers on its way, and for six blocks ptxas spills three. */
+constexpr int pd_padded_row_blocks_held(int W, bool padded) {
+    return padded && sizeof(real) == sizeof(float) ? PD_ROW_BLOCKS - 1 : pd_row_blocks_held(W);
+}
 
 /* What a thread has of a row's entries: the next of them, read, and where those begin and the row ends. */
 template <typename T> struct pd_entries {

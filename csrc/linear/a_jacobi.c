@@ -254,7 +254,7 @@ done:
 static pd_status prepare(pd_linear *self) {
     pd_status status = PD_OK;
     if (!self->memory) PD_TRY(create(self));
-    PD_TRY(pd_linear_need_iterates(self));
+    PD_TRY(pd_linear_need_iterates(self, &self->matrix, 2));
     pd_a_jacobi *method = self->memory;
     pd_chebyshev sweeps = {self->settings.composed, self->settings.rho, 1, 1.0};
     for (int k = 0; k < method->order; k++) method->omegas[k] = pd_chebyshev_omega(&sweeps, k, k ? method->omegas[k - 1] : 1.0);

@@ -82,8 +82,7 @@ static pd_status prepare(pd_linear *self) {
     method->coloured.colour_start = method->colour_start;
     PD_TRY(pd_upload_ints(self->context, &method->coloured.rows, method->order, (size_t)self->A.n));
     PD_TRY(pd_matrix_upload(&method->coloured.matrix, self->context, &self->A, method->order, self->width));
-    if (pd_iterates_scratch(self->A.n, self->width, 1))
-        PD_TRY(pd_memory_create(self->context, (void **)&method->coloured.matrix.iterates, pd_iterates_scratch(self->A.n, self->width, 1)));
+    PD_TRY(pd_linear_need_iterates(self, &method->coloured.matrix, 1));
     method->coloured.matrix.subspace = self->projectors;
     method->coloured.matrix.coupling = self->coupling, method->coloured.matrix.inverses = self->inverses;
     status = refresh(self);

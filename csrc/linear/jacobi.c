@@ -7,7 +7,7 @@
  * sweep, and the extrapolated one with it, is Jacobi on P A P. */
 #include "linear/linear_method.h"
 
-static pd_status prepare(pd_linear *self) { return pd_linear_need_iterates(self); }
+static pd_status prepare(pd_linear *self) { return pd_linear_need_iterates(self, &self->matrix, 2); }
 
 /* gamma (x^ - x_k) + x_k is a Jacobi step of weight gamma times as large: under-relaxation costs nothing. */
 static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, double gamma) {

@@ -83,8 +83,8 @@ PD_LINEAR_TABLE(PD_LINEAR_METHOD)
 pd_status pd_matrix_upload(pd_matrix *out, pd_context *context, const pd_csr *A, const int *order, int width);
 void pd_matrix_destroy(pd_matrix *matrix, pd_context *context);
 
-/* The memory in which sweeps over `matrix` keep what nobody sees. */
-pd_status pd_linear_need_iterates(pd_linear *self);
+/* The memory in which sweeps over a matrix keep so many iterates that nobody sees. */
+pd_status pd_linear_need_iterates(pd_linear *self, pd_matrix *matrix, int iterates);
 
 static inline void pd_linear_exchange(pd_linear *self) {
     real *swap = self->current;

@@ -50,9 +50,9 @@ done:
     return status;
 }
 
-pd_status pd_linear_need_iterates(pd_linear *self) {
-    size_t bytes = pd_iterates_scratch(self->A.n, self->width, 2);
-    return !bytes || self->matrix.iterates ? PD_OK : pd_memory_create(self->context, (void **)&self->matrix.iterates, bytes);
+pd_status pd_linear_need_iterates(pd_linear *self, pd_matrix *matrix, int iterates) {
+    size_t bytes = pd_iterates_scratch(matrix->n, self->width, iterates);
+    return !bytes || matrix->iterates ? PD_OK : pd_memory_create(self->context, (void **)&matrix->iterates, bytes);
 }
 
 pd_status pd_linear_accept(pd_linear *self, double omega, double gamma) {

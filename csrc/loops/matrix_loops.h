@@ -19,7 +19,7 @@ typedef struct pd_matrix {
     real *values;         /* B */
     real *diagonal;       /* B [n] */
     double *partial_sums; /* B [2 (n / (PD_SUM_BLOCK - 2) + 1), width] scratch of the reductions, for the widest vectors it serves */
-    real *iterates;       /* B pd_iterates_scratch bytes: two for pd_jacobi_sweeps, one for pd_gauss_seidel_sweeps; NULL: they do without */
+    real *iterates;       /* B pd_iterates_scratch bytes: two for pd_jacobi_sweeps, NULL: it does without; one for pd_gauss_seidel_sweeps */
     const real
         *subspace; /* B [n,3,3] borrowed projectors, by vertex, on what it is held in, or NULL. Width 3: the residual that counts, and that
                            * pd_gauss_seidel_sweeps corrects by, is P_i (r - A d)_i */
