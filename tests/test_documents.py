@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scripts_apart
 
 import pdgpu
 
@@ -384,6 +385,18 @@ def test_the_reference_names_everything_public():
     assert named >= {name for name in pdgpu.__all__ if not name.startswith("_")}
 
 
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [("raise ValueError('no such mesh')", "ValueError: no such mesh"), ("raise SystemExit('not recovered')", "not recovered")],
+)
+def test_a_script_that_fails_is_seen_to_fail(lines, said, tmp_path):
+    """If not, an example may end in a traceback and its test pass."""
+    script = tmp_path / "script.py"
+    script.write_text(f"print('begun')\n{lines}\n")
+    result = scripts_apart.run(script, folder=tmp_path, timeout=100)
+    assert result.returncode == 1 and result.stdout == "begun\n" and said in result.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize("quick", [True, pytest.param(False, marks=pytest.mark.stress)], ids=["quick", "in full"])
@@ -391,13 +404,11 @@ def test_examples_run_and_write_their_picture(name, quick, tmp_path):
     """If not, an example rots."""
     if name in NEEDS:
         pytest.importorskip(NEEDS[name])
-    environment = {**os.environ, "MPLBACKEND": "Agg"}
     script = ROOT / "examples" / f"{name}.py"
     short = ["--quick"] * ("--quick" in script.read_text())
     if not (quick or short):
         pytest.skip("has no short form: always run in full")
-    command = [sys.executable, str(script), "--out", str(tmp_path), *(short if quick else [])]
-    result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
+    result = scripts_apart.run(script, "--out", tmp_path, *(short if quick else []), folder=tmp_path, timeout=600)
     assert result.returncode == 0, result.stderr
     assert (tmp_path / f"{name}.png").stat().st_size > 10000
 
@@ -406,9 +417,8 @@ def test_examples_run_and_write_their_picture(name, quick, tmp_path):
 @pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "examples" / "papers").glob("*.py")))
 def test_figures_of_papers_are_reproduced(name, tmp_path):
     """If not, a claim of a paper can no longer be held against a measurement."""
-    environment = {**os.environ, "MPLBACKEND": "Agg"}
-    command = [sys.executable, str(ROOT / "examples" / "papers" / f"{name}.py"), "--quick", "--out", str(tmp_path)]
-    result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    script = ROOT / "examples" / "papers" / f"{name}.py"
+    result = scripts_apart.run(script, "--quick", "--out", tmp_path, folder=tmp_path, timeout=300)
     assert result.returncode == 0, result.stderr
     assert re.fullmatch(r"claim: .+\nmeasured: .+\n", result.stdout)
     assert (tmp_path / f"{name}.png").stat().st_size > 10000
