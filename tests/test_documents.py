@@ -431,6 +431,6 @@ def test_figures_of_papers_are_reproduced(name, tmp_path):
 def test_notebooks_execute(name, monkeypatch):
     """If not, a study cannot be repeated."""
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
-    monkeypatch.setenv("PDGPU_NOTEBOOK_CELLS", "8")
+    monkeypatch.setenv("PDGPU_NOTEBOOK_CELLS", "9")
     notebook = nbformat.read(ROOT / "notebooks" / name, as_version=4)
     nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()

@@ -79,7 +79,8 @@ def test_a_row_is_kept_when_the_next_one_fails(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_yardstick_program_compiles_without_a_warning(tmp_path):
+@pytest.mark.parametrize("more", [["-DYARDSTICK_CUSPARSE"], pytest.param([], marks=pytest.mark.stress)], ids=["cuSPARSE", "without"])
+def test_the_yardstick_program_compiles_without_a_warning(more, tmp_path):
     """If not, there is nothing to hold the figures against."""
     nvcc = shutil.which("nvcc")
     if not nvcc:
@@ -88,6 +89,6 @@ def test_the_yardstick_program_compiles_without_a_warning(tmp_path):
     where = ["-I", ROOT / "csrc", BENCHMARKS / "yardstick.cu", "-o", tmp_path / "yardstick.o"]
     # nvcc does not run with a sanitizer that is preloaded for Python
     environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
-    command = [nvcc, "-c", "-O1", "-std=c++17", "-arch=sm_90", *warnings, "-DYARDSTICK_CUSPARSE", *where]
+    command = [nvcc, "-c", "-O1", "-std=c++17", "-arch=sm_90", *warnings, *more, *where]
     result = subprocess.run(command, capture_output=True, text=True, timeout=500, env=environment)
     assert result.returncode == 0, result.stderr
