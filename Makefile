@@ -117,8 +117,14 @@ golden: build $(VENV)/.development
 gpu:
 	scripts/gpu $(PARTS)
 
+# The modules that travel are compiled here, for one architecture.
+gpu-bring gpu-try: PDGPU_CUDA = ON
+gpu-bring gpu-try: CUDA_ARCHITECTURES := $(or $(CUDA_ARCHITECTURES),90-real)
 gpu-bring: wheel
 	scripts/gpu_bring
+
+gpu-try: gpu-bring $(VENV)/.development
+	scripts/gpu_try
 
 clean:
 	rm -rf build dist
