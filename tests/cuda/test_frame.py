@@ -121,6 +121,8 @@ def test_a_launch_that_stays_gathers_and_moves(linear, dtype, monkeypatch):
 @pytest.mark.parametrize(("call", "code"), [("cudaStreamBeginCapture", 900), ("cudaStreamEndCapture", 901), ("cudaGraphInstantiate", 2)])
 def test_a_capture_that_fails_leaves_the_loops(call, code, dtype, monkeypatch, on_host):
     """If not, a step ends because a graph could not be made, though its loops could run; or it runs them twice."""
+    if not on_host:
+        pytest.skip("errors are provoked in the stand-in for a device only")
     graphs, loops = (simulation(scenes.RESIDENT["vbd"], dtype, iterations=11, check_every=4) for _ in range(2))
     assert [counts_of(graphs)["captures"] for _ in range(3)][1] > 0
     monkeypatch.setenv("PD_ON_HOST_FAILS", f"{call} {code}")
