@@ -1,14 +1,21 @@
 """Every solver, linear solver, broad phase, proximity and contact law once on a device, on scenes so small that
 compute-sanitizer needs minutes.
 
-    compute-sanitizer --tool memcheck python tests/sanitizer_case.py [float32 float64]
+    compute-sanitizer --tool memcheck python tests/sanitizer_case.py [float32 float64] [--part NAME ...] [--list]
 
 The scene has every material, pins, attachments, damping and a world box; the sizes are no multiples of a block or a warp. What comes out
 is only looked at for being finite: the tests compare it.
+
+Each case prints one line with its outcome. A case that fails ends no other, unless the device's context is lost. The exit status is 1 if a
+case failed, and 3 if the context was lost.
 """
 
+import argparse
+import faulthandler
 import sys
+import traceback
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +32,9 @@ from pdgpu.backends import backend
 from pdgpu.collision import METHODS, BroadPhase
 
 STEPS, ITERATIONS = 2, 4
+PRECISIONS = ("float32", "float64")
+CONTEXT_LOST = "the device's context is lost"  # of csrc/cuda/device.cu: every later call of the process fails too
+FRAMES = 3  # innermost calls of a traceback that are printed
 
 
 def hyperelastic_scene():
@@ -53,17 +63,27 @@ def resting_scene(embedded):
     return scene
 
 
-def run(name, scene, positions, solver, device, dtype, contact=None):
+def run(scene, positions, solver, device, dtype, contact=None):
     if device not in solver.devices:
-        print(f"  {name}: does not run on {device}")
-        return
+        return f"does not run on {device}"
     simulation = pdgpu.Simulation(scene, solver, dt=1 / 200, contact=contact, device=device, dtype=dtype)
     simulation.set_state(positions=positions)
     simulation.step(STEPS, record=True)
     simulation.energies()
     if not np.isfinite(simulation.positions).all() or not np.isfinite(simulation.gradient()).all():
-        raise AssertionError(f"{name} in {dtype}: positions are not finite")
-    print(f"  {name}")
+        raise AssertionError("positions or gradient are not finite")
+
+
+# ---- parts: each yields the name of a case and the function that runs it, which may return a remark --------------------------------------
+
+
+def solve(A, b, solver, device, dtype):
+    try:
+        system = pdgpu.linear.System(A, solver, columns=3, dtype=dtype, device=device)
+    except TypeError as error:
+        return f"does not run on {device} ({error})"
+    if not np.isfinite(system.solve(b).x).all():
+        raise AssertionError("the solution is not finite")
 
 
 def linear_solvers(device, dtype):
@@ -72,93 +92,97 @@ def linear_solvers(device, dtype):
     A = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(linear=pdgpu.Jacobi(weight=0.5)), dt=1 / 200).system_matrix(free=True)
     b = np.random.default_rng(0).normal(size=(A.shape[0], 3))
     for name, solver in scenes.LINEAR_SOLVERS.items():
-        try:
-            system = pdgpu.linear.System(A, solver, columns=3, dtype=dtype, device=device)
-        except TypeError as error:
-            print(f"  pdgpu.linear: not on {device} ({error})")
-            return
-        result = system.solve(b)
-        if not np.isfinite(result.x).all():
-            raise AssertionError(f"{name} in {dtype}: the solution is not finite")
-        print(f"  linear: {name}")
+        yield f"linear: {name}", partial(solve, A, b, solver, device, dtype)
+
+
+def search(method, device, dtype):
+    points = np.random.default_rng(0).random((90, 3))
+    phase = BroadPhase(points, np.arange(90).reshape(-1, 3), method=method, dtype=dtype, device=device)
+    sizes = [[len(part) for part in phase.pairs(points, points + 0.01, distance=distance)] for distance in (0.1, 0.2, 3.0)]
+    if sizes[-1] != [90 * 29, 90 * 87 // 2]:
+        raise AssertionError(f"finds {sizes[-1]} pairs")
 
 
 def broad_phases(device, dtype):
     """Built, refitted and searched with too little room at first."""
-    rng = np.random.default_rng(0)
-    points = rng.random((90, 3))
     for method in METHODS:
-        phase = BroadPhase(points, np.arange(90).reshape(-1, 3), method=method, dtype=dtype, device=device)
-        sizes = [[len(part) for part in phase.pairs(points, points + 0.01, distance=distance)] for distance in (0.1, 0.2, 3.0)]
-        if sizes[-1] != [90 * 29, 90 * 87 // 2]:
-            raise AssertionError(f"{method} in {dtype} finds {sizes[-1]} pairs")
-        print(f"  broad phase: {method}")
+        yield f"broad phase: {method}", partial(search, method, device, dtype)
 
 
-def proximity(device, dtype):
-    """Lists that are too short at first, points that follow others, colliders, incidence, and a list that is kept."""
+def near_pairs(device, dtype):
     rows, weights = np.tile(np.array([0, 1, 2, -1], np.int32), (8, 1)), np.full((8, 4), 0.25, dtype)
     _, core, x, _ = make(2, dtype=dtype, device=device, n_vertices=12, rows=rows, weights=weights)
     sizes = [len(core.find(x[:12], x[8:], distance, unique)["kind"]) for distance, unique in ((0.1, True), (2.0, False), (2.0, True))]
     start, roles = core.incidence()
     kept = core.update(x[:12], x[8:], 0.5, 1.0)[1] is None
     if not sizes[0] < sizes[2] < sizes[1] or start[-1] != len(roles) or not kept:
-        raise AssertionError(f"{sizes} pairs are near in {dtype}, {len(roles)} roles, kept: {kept}")
-    print(f"  proximity: {sizes}")
+        raise AssertionError(f"{sizes} pairs are near, {len(roles)} roles, kept: {kept}")
+
+
+def proximity(device, dtype):
+    """Lists that are too short at first, points that follow others, colliders, incidence, and a list that is kept."""
+    yield "proximity", partial(near_pairs, device, dtype)
+
+
+def quantity_of_pairs(quantity, kind, device, dtype):
+    x = random_pairs(backend("cpu", "float64"), kind, 70, 0).astype(dtype)
+    if not np.isfinite(evaluate(backend(device, dtype), quantity, kind, x, threshold=1e-3)).all():
+        raise AssertionError("is not finite")
 
 
 def contacts(device, dtype):
     """Every quantity of every kind of pair."""
     for kind, name in enumerate(pdgpu.contact_surface.KINDS):
-        x = random_pairs(backend("cpu", "float64"), kind, 70, 0).astype(dtype)
         for quantity in pdgpu.contact.QUANTITIES:
-            if not np.isfinite(evaluate(backend(device, dtype), quantity, kind, x, threshold=1e-3)).all():
-                raise AssertionError(f"the {quantity} of {name} pairs in {dtype} is not finite")
-        print(f"  contact: {name}")
+            yield f"contact: {name}, {quantity}", partial(quantity_of_pairs, quantity, kind, device, dtype)
+
+
+def quantity_of_elements(quantity, device, dtype):
+    module = backend(device, dtype)
+    kind, _, *numbers = backend_calls(module)["element_batch"]
+    if not np.isfinite(module.element_batch(kind, quantity, *numbers)).all():
+        raise AssertionError("is not finite")
 
 
 def elements(device, dtype):
     """Every quantity of a batch of elements: energy, gradient, Hessian and projected, projection, stress, blocks."""
-    module = backend(device, dtype)
-    kind, _, *numbers = backend_calls(module)["element_batch"]
     for quantity in range(7):
-        if not np.isfinite(module.element_batch(kind, quantity, *numbers)).all():
-            raise AssertionError(f"quantity {quantity} of elements in {dtype} is not finite")
-    print("  elements")
+        yield f"elements: quantity {quantity}", partial(quantity_of_elements, quantity, device, dtype)
 
 
 def solvers(device, dtype):
     """Every solver, with and without materials that Projective Dynamics takes."""
     for name, solver in scenes.SOLVERS.items():
         scene, positions = scenes.mixed(damping=0.01)
-        run(name, scene, positions, scenes.shortened(solver, ITERATIONS), device, dtype)
+        yield name, partial(run, scene, positions, scenes.shortened(solver, ITERATIONS), device, dtype)
         if "NeoHookean" in solver.materials:
-            run(f"{name}, hyperelastic", *hyperelastic_scene(), scenes.shortened(solver, ITERATIONS), device, dtype)
+            yield f"{name}, hyperelastic", partial(run, *hyperelastic_scene(), scenes.shortened(solver, ITERATIONS), device, dtype)
 
 
 def global_steps(device, dtype):
     """Projective Dynamics with every linear solver."""
     for name, linear in scenes.GLOBAL_STEPS.items():
-        run(f"projective dynamics, {name}", *scenes.mixed(), pdgpu.ProjectiveDynamics(iterations=2, linear=linear), device, dtype)
+        solver = pdgpu.ProjectiveDynamics(iterations=2, linear=linear)
+        yield f"projective dynamics, {name}", partial(run, *scenes.mixed(), solver, device, dtype)
 
 
 def barriers(device, dtype):
     """With direct and iterative solvers, and in sweeps."""
     for guard, linear in zip(pdgpu.contact.GUARDS, (pdgpu.Direct(), pdgpu.PCG()), strict=True):
         solver, contact = pdgpu.Newton(iterations=2, linear=linear), pdgpu.BarrierContact(0.03, guard=guard, friction=0.3)
-        run(f"contact: {guard}, {type(linear).__name__}", scenes.heap(), None, solver, device, dtype, contact)
+        yield f"contact: {guard}, {type(linear).__name__}", partial(run, scenes.heap(), None, solver, device, dtype, contact)
     for name in ("vbd", "vbd_search"):
         solver, contact = scenes.shortened(scenes.SOLVERS[name], 2), pdgpu.BarrierContact(0.03, friction=0.3)
-        run(f"contact: descent, {name}", scenes.heap(), None, solver, device, dtype, contact)
+        yield f"contact: descent, {name}", partial(run, scenes.heap(), None, solver, device, dtype, contact)
 
 
 def rigid_bodies(device, dtype):
     """Joined, and in contact."""
     for name in ("newton", "vbd"):
-        run(f"rigid bodies: {name}", scenes.linkage(), None, scenes.shortened(scenes.SOLVERS[name], 2), device, dtype)
+        yield f"rigid bodies: {name}", partial(run, scenes.linkage(), None, scenes.shortened(scenes.SOLVERS[name], 2), device, dtype)
     for name in ("newton_cg", "block_jacobi"):
         solver, contact = scenes.shortened(scenes.SOLVERS[name], 2), pdgpu.BarrierContact(0.01, friction=0.3)
-        run(f"rigid bodies in contact: {name}", scenes.slope(), None, solver, device, dtype, contact)
+        yield f"rigid bodies in contact: {name}", partial(run, scenes.slope(), None, solver, device, dtype, contact)
 
 
 def penalties(device, dtype):
@@ -167,7 +191,7 @@ def penalties(device, dtype):
     for solver in (pdgpu.VertexBlockDescent(iterations=2), pdgpu.XPBD(iterations=2)):
         heap = scenes.heap()
         heap.add_obstacle(pdgpu.SignedDistanceField.from_mesh(pdgpu.shapes.sphere(0.1, 1), spacing=0.05))
-        run(f"contact: penalty, {type(solver).__name__}", heap, None, solver, device, dtype, penalty)
+        yield f"contact: penalty, {type(solver).__name__}", partial(run, heap, None, solver, device, dtype, penalty)
 
 
 def two_way(device, dtype):
@@ -179,7 +203,7 @@ def two_way(device, dtype):
         {"multipliers": "barrier", "edge_limit": None},
     ):
         law = pdgpu.TwoWayContact(0.03, steps=4, **settings)
-        run(f"contact: two-way, {settings}", scenes.heap(), None, pdgpu.XPBD(iterations=2), device, dtype, law)
+        yield f"contact: two-way, {settings}", partial(run, scenes.heap(), None, pdgpu.XPBD(iterations=2), device, dtype, law)
 
 
 def proxies(device, dtype):
@@ -189,20 +213,22 @@ def proxies(device, dtype):
         scene.add_obstacle(pdgpu.Sphere(positions.mean(axis=0), 0.2))
         proxies = scenes.GLOBAL_STEPS["schur"].prone(scene)
         solver = pdgpu.ProjectiveDynamics(iterations=2, linear=linear)
-        run(f"contact: proxies, {name}", scene, positions, solver, device, dtype, pdgpu.ProxyContact(proxies, 10.0))
+        law = pdgpu.ProxyContact(proxies, 10.0)
+        yield f"contact: proxies, {name}", partial(run, scene, positions, solver, device, dtype, law)
         solid, positions = scene.bodies[0], positions.copy()
         guests = np.flatnonzero(np.isin(proxies, np.arange(solid.slice.stop, scene.n_vertices)))[:3]
         positions[np.array(proxies)[guests]] = positions[solid.mesh.tets[0] + solid.slice.start].mean(axis=0)
         inside = pdgpu.ProxyContact(proxies, 10.0, field=pdgpu.RestField(solid.name, spacing=0.1, apart=0.3))
         wide = pdgpu.SchurDirect(np.union1d(proxies, np.arange(solid.slice.stop)), inner=2) if name == "schur" else linear
         solver = pdgpu.ProjectiveDynamics(iterations=2, linear=wide)
-        run(f"contact: proxies in a body, {name}", scene, positions, solver, device, dtype, inside)
+        yield f"contact: proxies in a body, {name}", partial(run, scene, positions, solver, device, dtype, inside)
 
 
 def embedded_surfaces(device, dtype):
     """By both laws that take them."""
     for law in (pdgpu.BarrierContact(0.03, friction=0.3), pdgpu.PenaltyContact(0.03, 1e3, friction=0.3)):
-        run(f"contact: embedded, {type(law).__name__}", resting_scene(True), None, pdgpu.Newton(iterations=2), device, dtype, law)
+        solver = pdgpu.Newton(iterations=2)
+        yield f"contact: embedded, {type(law).__name__}", partial(run, resting_scene(True), None, solver, device, dtype, law)
 
 
 def projections(device, dtype):
@@ -210,7 +236,7 @@ def projections(device, dtype):
     for blocks, linear in ((False, pdgpu.Jacobi(iterations=2)), (True, pdgpu.GaussSeidel(iterations=2))):
         solver = pdgpu.ProjectiveDynamics(iterations=4, linear=linear)
         contact = pdgpu.ProjectiveContact(0.03, friction=0.3, restitution=0.5, inner=2, blocks=blocks)
-        run(f"contact: projections, {type(linear).__name__}", resting_scene(False), None, solver, device, dtype, contact)
+        yield f"contact: projections, {type(linear).__name__}", partial(run, resting_scene(False), None, solver, device, dtype, contact)
 
 
 PARTS = (
@@ -231,13 +257,71 @@ PARTS = (
 )
 
 
-def everything(device, dtype):
+# ---- the run -----------------------------------------------------------------------------------------------------------------------------
+
+
+def fail(error):
+    raise error
+
+
+def cases_of(part, device, dtype):
+    """The cases of a part. Where the part itself fails between two of them, the last case raises its exception."""
+    try:
+        yield from part(device, dtype)
+    except Exception as error:
+        yield f"{part.__name__}: preparation", partial(fail, error)
+
+
+def shortened_traceback(error):
+    """The innermost calls and the exception, indented."""
+    frames = traceback.extract_tb(error.__traceback__)[-FRAMES:]
+    calls = [f"      {Path(frame.filename).name}:{frame.lineno} in {frame.name}: {frame.line}" for frame in frames]
+    return "\n".join([*calls, f"      {type(error).__name__}: {error}"])
+
+
+def run_parts(parts, device, dtype):
+    """Runs every case and prints a line for each; returns the names of those that failed. SystemExit where the context is lost."""
+    failed, n_cases = [], 0
+    for part in parts:
+        for name, case in cases_of(part, device, dtype):
+            n_cases += 1
+            try:
+                remark = case()
+            except Exception as error:
+                failed.append(name)
+                print(f"  {name}: FAILED\n{shortened_traceback(error)}", flush=True)
+                if CONTEXT_LOST in str(error):
+                    print(f"{dtype}: stopped at '{name}' in part {part.__name__}: {CONTEXT_LOST}", flush=True)
+                    raise SystemExit(3) from None
+            else:
+                print(f"  {name}: {remark or 'passed'}", flush=True)
+    print(f"{dtype}: {len(failed)} of {n_cases} cases failed{': ' if failed else ''}{'; '.join(failed)}", flush=True)
+    return failed
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description="Runs every kernel once, on small scenes.")
+    parser.add_argument("precisions", nargs="*", metavar="float32|float64", help="both by default")
+    names = [part.__name__ for part in PARTS]
+    parser.add_argument("--part", nargs="+", action="extend", metavar="NAME", choices=names, help="all by default")
+    parser.add_argument("--list", action="store_true", help="print the names of the parts")
+    parser.add_argument("--device", default="cuda")
+    options = parser.parse_args(arguments)
+    if options.list:
+        print("\n".join(names))
+        return 0
+    unknown = [name for name in options.precisions if name not in PRECISIONS]
+    if unknown:
+        parser.error(f"precision: expected float32 or float64, got {unknown[0]!r}")
     warnings.simplefilter("ignore")  # what there is to say of weights and rho does not matter here
-    print(f"{dtype} on {backend(device, dtype).devices()[0]}", flush=True)
-    for part in PARTS:
-        part(device, dtype)
+    parts = [part for part in PARTS if not options.part or part.__name__ in options.part]
+    failed = []
+    for dtype in options.precisions or PRECISIONS:
+        print(f"{dtype} on {backend(options.device, dtype).devices()[0]}", flush=True)
+        failed += run_parts(parts, options.device, dtype)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    for dtype in sys.argv[1:] or ("float32", "float64"):
-        everything("cuda", dtype)
+    faulthandler.enable()
+    sys.exit(main())
