@@ -1,4 +1,4 @@
-"""Who knows whom in csrc/dynamics: read from the text of its files."""
+"""Who knows whom in csrc/dynamics, and which device csrc/cuda works on: read from the text of the files."""
 
 import re
 from pathlib import Path
@@ -94,3 +94,71 @@ def test_every_method_is_one_line_of_the_list():
     for path in sorted((CSRC / "dynamics").glob("*.[ch]")):
         known = {name for name in methods.keys() & words(path.read_text()) if methods[name] != path.name}
         assert not known or path.name == "methods.h", f"{path.name} names {known}"
+
+
+# ---- csrc/cuda: the device is made current before the runtime or a library is called ----------------------------------------------------
+
+FUNCTION = re.compile(r"^(?!#| |typedef)[^\n;{}]*?\b(\w+)\([^;{}]*\)\s*\{(.*?)(?:^\}|\}$)", re.MULTILINE | re.DOTALL)
+MACRO = re.compile(r"^#define (\w+)\([^)]*\)((?:[^\n]*\\\n)*[^\n]*)", re.MULTILINE)
+NEEDS_NO_DEVICE = {
+    *("cudaGetLastError", "cudaGetErrorString", "cudaDriverGetVersion", "cudaRuntimeGetVersion"),
+    *("cudaGetDeviceCount", "cudaGetDeviceProperties", "cudaSetDevice"),
+    *("cudaTriggerProgrammaticLaunchCompletion", "cudaGridDependencySynchronize"),  # of kernels
+    *("library->get_property", "all.get_property"),
+}
+KEEPS_DEVICE = {"pd_capture_end"}  # no other device is made current between the begin and the end of a capture
+
+
+def without_invocations(body, macros):
+    """A body without the invocations of these macros and their arguments."""
+    pattern = re.compile(rf"\b(?:{'|'.join(macros)})\(") if macros else re.compile("(?!)")
+    while found := pattern.search(body):
+        depth, end = 1, found.end()
+        while depth:
+            depth += {"(": 1, ")": -1}.get(body[end], 0)
+            end += 1
+        body = body[: found.start()] + body[end:]
+    return body
+
+
+def calls_without_device(text):
+    """Function -> what it calls of the runtime, CUB, cuSOLVER or cuDSS before it has made the context's device current."""
+    text = bare(text)
+    functions = {name: body for name, body in FUNCTION.findall(text)}
+    macros = {name for name, body in MACRO.findall(text) if "pd_device_use(" in body or "PD_LIBRARY_CALL(" in body}
+    users = {name for name, body in functions.items() if "pd_device_use(" in body} | {"pd_device_use"}
+    helpers, found = set(), {}
+    for _ in functions:  # a static function may leave it to its callers, which then are looked at
+        names = "|".join([r"cuda[A-Z]\w+", r"cub::Device\w+::\w+", r"library->\w+", r"\(\)->\w+", *sorted(helpers)])
+        for name, body in functions.items():
+            body = without_invocations(body, macros).replace("self->library", "library")
+            calls = [c for c in re.finditer(rf"(?<![\w>])({names})\(", body) if c[1] not in NEEDS_NO_DEVICE]
+            uses = [u.start() for u in re.finditer(rf"(?<![\w>])(?:{'|'.join(users)})\(", body)]
+            if calls and not (uses and uses[0] < calls[0].start()):
+                found[name] = calls[0][1]
+        static = {name for name in found if re.search(rf"^(?:static|template)[^;{{}}]*\b{name}\(", text, re.MULTILINE)}
+        if static <= helpers:
+            break
+        helpers |= static
+    return {name: call for name, call in found.items() if name not in helpers | KEEPS_DEVICE}
+
+
+def test_the_device_is_current_before_the_runtime_is_called():
+    """If not, a call from another thread, or after one of another device, works on the wrong GPU."""
+    for path in sorted((CSRC / "cuda").glob("*.cu*")):
+        assert calls_without_device(path.read_text()) == {}, path.name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pd_status f(pd_context *c) {\n    cudaFree(c->index);\n}\n",
+        "pd_status f(pd_context *c) {\n    cudaFree(c->index);\n    pd_device_use(c);\n}\n",
+        "static int g(int a) {\n    return cudaFree(a);\n}\n\npd_status f(pd_context *c) {\n    g(c);\n}\n",
+        "static int g(int a) { return cudaFree(a); }\n\npd_status f(pd_context *c) { g(c); }\n",
+        "#define PD_CALL(context, call) \\\n    (call)\n\npd_status f(pd_context *c) {\n    PD_CALL(c, self->library->create(c));\n}\n",
+    ],
+)
+def test_a_call_on_the_wrong_device_would_be_seen(text):
+    """If not, the test above passes because it reads no file rightly."""
+    assert list(calls_without_device(text)) == ["f"]

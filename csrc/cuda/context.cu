@@ -215,12 +215,14 @@ pd_status pd_memory_copy(pd_context *context, void *target, const void *source, 
     return copy(context, target, source, bytes, cudaMemcpyDeviceToDevice, "copy");
 }
 
-pd_status pd_memory_clear(pd_context *context, void *target, size_t bytes) {
+pd_status pd_memory_fill(pd_context *context, void *target, int byte, size_t bytes) {
     if (!bytes) return PD_OK;
     cudaError_t code = pd_device_use(context);
-    if (code == cudaSuccess) code = cudaMemsetAsync(target, 0, bytes, pd_stream_for_others(context));
+    if (code == cudaSuccess) code = cudaMemsetAsync(target, byte, bytes, pd_stream_for_others(context));
     return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "clear");
 }
+
+pd_status pd_memory_clear(pd_context *context, void *target, size_t bytes) { return pd_memory_fill(context, target, 0, bytes); }
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------------------ */
 

@@ -48,6 +48,20 @@ static inline cudaStream_t pd_stream_for_others(pd_context *context) {
     return context->stream;
 }
 
+/* Fills backend memory with a byte. It reads no host memory, so that a capture can hold it. */
+pd_status pd_memory_fill(pd_context *context, void *target, int byte, size_t bytes);
+
+/* Calls a function of a library that works on the context's stream, and returns from the calling loop where it fails. `success` is the library's
+ * status, `failure` a function (context, status, what) that turns another one into a pd_status. */
+#define PD_LIBRARY_CALL(context, success, failure, what, call)                  \
+    do {                                                                        \
+        cudaError_t used_ = pd_device_use(context);                             \
+        if (used_ != cudaSuccess) return pd_cuda_failure(context, used_, what); \
+        pd_stream_for_others(context);                                          \
+        auto code_ = (call);                                                    \
+        if (code_ != (success)) return failure(context, code_, what);           \
+    } while (0)
+
 /* Records a failed runtime call, and takes it back from the runtime, so that the next launch is not blamed for it. PD_ERROR_MEMORY where
  * memory ran out, else PD_ERROR_DEVICE; the text says so where the device's context is lost for good. */
 pd_status pd_cuda_failure(pd_context *context, cudaError_t code, const char *what);

@@ -23,15 +23,12 @@ static pd_status library_failure(pd_context *context, cusolverStatus_t code, con
     return pd_fail(&context->error, PD_ERROR_DEVICE, "cuSOLVER: %s failed with status %d", what, (int)code);
 }
 
-#define PD_SOLVER(context, call)                                                             \
-    do {                                                                                     \
-        pd_stream_for_others(context);                                                       \
-        cusolverStatus_t code_ = (call);                                                     \
-        if (code_ != CUSOLVER_STATUS_SUCCESS) return library_failure(context, code_, #call); \
-    } while (0)
+#define PD_SOLVER(context, call) PD_LIBRARY_CALL(context, CUSOLVER_STATUS_SUCCESS, library_failure, #call, call)
 
 void pd_solver_destroy(pd_context *context) {
-    if (context->solver) pd_cusolver_find()->destroy(context->solver);
+    if (!context->solver) return;
+    pd_device_use(context);
+    pd_cusolver_find()->destroy(context->solver);
     context->solver = nullptr;
 }
 

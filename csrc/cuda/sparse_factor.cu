@@ -84,14 +84,7 @@ static pd_status library_failure(pd_context *context, int code, const char *what
                    name);
 }
 
-#define PD_CUDSS(context, what, call)                                                \
-    do {                                                                             \
-        cudaError_t used_ = pd_device_use(context);                                  \
-        if (used_ != cudaSuccess) return pd_cuda_failure(context, used_, what);      \
-        pd_stream_for_others(context);                                               \
-        int code_ = (call);                                                          \
-        if (code_ != PD_CUDSS_SUCCESS) return library_failure(context, code_, what); \
-    } while (0)
+#define PD_CUDSS(context, what, call) PD_LIBRARY_CALL(context, PD_CUDSS_SUCCESS, library_failure, what, call)
 
 /* ---- making and unmaking ------------------------------------------------------------------------------------------------------ */
 

@@ -73,10 +73,10 @@ pd_status pd_find_not_finite(pd_context *context, const pd_model *model, const r
     // a fill of bytes needs no host memory, so only the download waits
     const int none = 0x7f7f7f7f;
     *index = -1;
-    cudaError_t code = cudaMemsetAsync(context->index, 0x7f, sizeof(int), pd_stream_for_others(context));
-    if (code != cudaSuccess) return pd_cuda_failure(context, code, "clear");
+    pd_status status = pd_memory_fill(context, context->index, 0x7f, sizeof(int));
+    if (status) return status;
     PD_LAUNCH(context, find_not_finite_kernel, model->n_vertices, model->n_vertices, x, context->index);
-    pd_status status = pd_memory_download(context, index, context->index, sizeof *index);
+    status = pd_memory_download(context, index, context->index, sizeof *index);
     if (status || *index == none) *index = -1;
     return status;
 }
