@@ -230,6 +230,7 @@ def simulation_calls(module, n):
         "device_positions": (),
         "device_velocities": (),
         "counts": (),
+        "refusal": (),
     }
 
 

@@ -173,6 +173,8 @@ pd_status pd_capture_end(pd_context *context, pd_graph **out) {
     return pd_capture_begin(context);
 }
 
+void pd_capture_refused(pd_context *context) { context->counts.refused++; }
+
 pd_status pd_graph_launch(pd_context *context, const pd_graph *graph) {
     (void)graph;
     return pd_capture_begin(context);

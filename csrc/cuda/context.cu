@@ -271,6 +271,8 @@ done:
     return status;
 }
 
+void pd_capture_refused(pd_context *context) { context->counts.refused++; }
+
 pd_status pd_graph_launch(pd_context *context, const pd_graph *graph) {
     cudaError_t code = pd_device_use(context);
     if (code == cudaSuccess) code = cudaGraphLaunch(graph->executable, pd_stream_for_others(context));

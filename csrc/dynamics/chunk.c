@@ -32,6 +32,7 @@ struct pd_chunks {
     int revision;    /* of the linear solver when they were made */
     int refused;     /* a capture failed: everything runs as loops until all is forgotten */
     long long nodes; /* of all graphs */
+    pd_error reason; /* of the last refusal; no text: there was none */
 };
 
 pd_status pd_chunks_create(pd_chunks **out, pd_error *error) {
@@ -56,6 +57,8 @@ void pd_chunks_destroy(pd_chunks *chunks, pd_context *context) {
     pd_chunks_forget(chunks, context);
     free(chunks);
 }
+
+const char *pd_chunks_refusal(const pd_chunks *chunks) { return chunks->reason.text; }
 
 static int capturable(const pd_simulation *self) {
     if (self->problem->contact || self->problem->proxies)
@@ -143,27 +146,36 @@ done:
 }
 
 /* Records a chunk. Where that fails, for want of memory or because something that cannot be recorded happened meanwhile, *out is NULL and
- * nothing was run: the same loops are called without a graph, and what is really broken, such as a device that is lost, fails there again. */
+ * nothing was run: the same loops are called without a graph, and what is really broken, such as a device that is lost, fails there again.
+ * The refusal is counted, and its reason kept. */
 static pd_status capture(pd_simulation *self, int n, pd_readback readback, double omega, pd_graph **out) {
     pd_context *context = self->problem->context;
     double seconds[2] = {0.0, 0.0};
     int begin = self->iterate.number;
     *out = NULL;
     pd_status status = pd_capture_begin(context);
+    pd_error reason = *pd_context_error(context);
     if (status) goto failed;
     status = run_loops(self, n, readback, &omega, seconds);
     self->iterate.number = begin;
+    if (status) reason = *pd_context_error(context); // the end of the capture has only its consequence to tell
     // a capture that was begun must end, whatever happened in it
     pd_status ended = pd_capture_end(context, out);
     if (status && !ended) {
         pd_graph_destroy(context, *out);
         *out = NULL;
     }
+    if (!status && ended) reason = *pd_context_error(context);
     if (!status) status = ended;
     if (!status) return PD_OK;
 failed:
+    if (!reason.text[0]) pd_fail(&reason, status, "a loop failed in a capture");
     self->chunks->refused = 1;
-    return status == PD_ERROR_DEVICE || status == PD_ERROR_MEMORY ? PD_OK : status;
+    self->chunks->reason = reason;
+    pd_capture_refused(context);
+    if (status != PD_ERROR_DEVICE && status != PD_ERROR_MEMORY) return status;
+    pd_context_error(context)->text[0] = 0; // or a later error of another origin would get this text
+    return PD_OK;
 }
 
 /* The slot of a chunk in its table; one that was not there is entered. -1: no room. */

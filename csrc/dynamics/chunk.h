@@ -15,6 +15,9 @@ void pd_chunks_destroy(pd_chunks *chunks, pd_context *context); /* NULL is allow
 /* Settings have changed: what was captured with the old ones is of no use. */
 void pd_chunks_forget(pd_chunks *chunks, pd_context *context);
 
+/* Why the last capture was refused; "": none was. It outlasts pd_chunks_forget. */
+const char *pd_chunks_refusal(const pd_chunks *chunks);
+
 /* Iterations from self->iterate.number on that run as one chunk: up to the next readback, or one. */
 int pd_chunk_length(const pd_simulation *self, int recording);
 

@@ -159,4 +159,5 @@ int pd_simulation_n_points(pd_simulation *self) {
 }
 pd_location pd_simulation_location(const pd_simulation *self) { return pd_context_location(self->problem->context); }
 pd_counts pd_simulation_counts(const pd_simulation *self) { return pd_context_counts(self->problem->context); }
+const char *pd_simulation_refusal(const pd_simulation *self) { return pd_chunks_refusal(self->chunks); }
 pd_status pd_simulation_wait(pd_simulation *self) { return pd_problem_keep_error(self->problem, pd_context_wait(self->problem->context)); }

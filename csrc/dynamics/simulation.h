@@ -133,6 +133,8 @@ const real *pd_simulation_positions(const pd_simulation *self);
 pd_status pd_simulation_wait(pd_simulation *self);
 pd_location pd_simulation_location(const pd_simulation *self);
 pd_counts pd_simulation_counts(const pd_simulation *self);
+/* Why the last capture of a chunk was refused; "": none was. */
+const char *pd_simulation_refusal(const pd_simulation *self);
 
 /* Acceleration by gravity and external forces, H [n,3] m/s^2. The previous velocities become those with which the last step, under this
  * load, would have had the acceleration by elasticity that it had. */

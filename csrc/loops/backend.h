@@ -62,6 +62,7 @@ typedef struct pd_counts {
     long long waits; /* calls in which the host waits for the device: uploads, downloads, pd_context_wait; the CPU counts the same calls */
     long long allocations;        /* pd_memory_create */
     long long captures, launches; /* of graphs */
+    long long refused;            /* pd_capture_refused */
 } pd_counts;
 pd_counts pd_context_counts(const pd_context *context);
 
@@ -97,11 +98,13 @@ pd_status pd_memory_clear(pd_context *context, void *target /* B */, size_t byte
  * (uploads, downloads, pd_memory_create) is forbidden there. Arguments are kept by value and pointers as they are. */
 typedef struct pd_graph pd_graph;
 
-/* 0: this backend cannot; nobody calls the four below. */
+/* 0: this backend cannot; nobody calls those below. */
 int pd_can_capture(const pd_context *context);
 pd_status pd_capture_begin(pd_context *context);
 /* Ends every capture that was begun, also one in which a loop failed: *out = NULL then. */
 pd_status pd_capture_end(pd_context *context, pd_graph **out);
+/* Counts a capture that failed, so that its loops run without a graph. */
+void pd_capture_refused(pd_context *context);
 pd_status pd_graph_launch(pd_context *context, const pd_graph *graph);
 int pd_graph_nodes(const pd_graph *graph);                   /* kernels, copies and clears in it */
 void pd_graph_destroy(pd_context *context, pd_graph *graph); /* NULL is allowed */

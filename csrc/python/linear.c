@@ -192,8 +192,8 @@ static PyObject *linear_cost(LinearObject *self, PyObject *unused) {
 }
 
 PyObject *pd_build_counts(pd_counts counts) {
-    return Py_BuildValue("{sLsLsLsL}", "waits", counts.waits, "allocations", counts.allocations, "captures", counts.captures, "launches",
-                         counts.launches);
+    return Py_BuildValue("{sLsLsLsLsL}", "waits", counts.waits, "allocations", counts.allocations, "captures", counts.captures, "launches",
+                         counts.launches, "refused", counts.refused);
 }
 
 static PyObject *linear_counts(LinearObject *self, PyObject *unused) {
@@ -335,7 +335,8 @@ static PyMethodDef linear_methods[] = {
      "extrapolation."},
     {"prepare", (PyCFunction)linear_prepare, METH_NOARGS, "prepare($self, /)\n--\n\nFactorises, colours, aggregates."},
     {"counts", (PyCFunction)linear_counts, METH_NOARGS,
-     "counts($self, /)\n--\n\nSo far: waits of the host for the device, allocations of backend memory, captures and launches of graphs."},
+     "counts($self, /)\n--\n\nSo far: waits of the host for the device, allocations of backend memory, captures and launches of graphs, "
+     "captures refused."},
     {"set_diagonal", (PyCFunction)linear_set_diagonal, METH_O,
      "set_diagonal($self, added, /)\n--\n\nThe matrix becomes A_0 + diag(added); None: A_0."},
     {"solve", (PyCFunction)linear_solve, METH_VARARGS,

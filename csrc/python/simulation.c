@@ -131,7 +131,10 @@ static PyMethodDef simulation_methods[] = {
     {"device_velocities", (PyCFunction)pd_call_device_velocities, METH_NOARGS,
      "device_velocities($self, /)\n--\n\nThe velocities where they lie, as a DeviceArray that keeps this object alive."},
     {"counts", (PyCFunction)pd_call_counts, METH_NOARGS,
-     "counts($self, /)\n--\n\nSo far: waits of the host for the device, allocations of backend memory, captures and launches of graphs."},
+     "counts($self, /)\n--\n\nSo far: waits of the host for the device, allocations of backend memory, captures and launches of graphs, "
+     "captures refused."},
+    {"refusal", (PyCFunction)pd_call_refusal, METH_NOARGS,
+     "refusal($self, /)\n--\n\nWhy the last capture of a graph was refused; None: none was."},
     {"set_load", (PyCFunction)pd_call_set_load, METH_O,
      "set_load($self, load, /)\n--\n\nAcceleration of gravity and external forces, (n,3) m/s^2."},
     {"set_targets", (PyCFunction)pd_call_set_targets, METH_VARARGS,

@@ -82,6 +82,7 @@ PyObject *pd_call_set_attachments(pd_simulation_object *self, PyObject *argument
 PyObject *pd_call_device_positions(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_device_velocities(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_counts(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_refusal(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_steps(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_set_steps(pd_simulation_object *self, PyObject *object);
 

@@ -187,6 +187,13 @@ PyObject *pd_call_counts(pd_simulation_object *self, PyObject *unused) {
     return pd_build_counts(pd_simulation_counts(self->core));
 }
 
+PyObject *pd_call_refusal(pd_simulation_object *self, PyObject *unused) {
+    (void)unused;
+    const char *text = pd_simulation_refusal(self->core);
+    if (!text[0]) Py_RETURN_NONE;
+    return PyUnicode_FromString(text);
+}
+
 PyObject *pd_call_steps(pd_simulation_object *self, PyObject *unused) {
     (void)unused;
     return PyLong_FromLongLong(self->steps);

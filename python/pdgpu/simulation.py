@@ -277,7 +277,7 @@ class Simulation(
         self._numbers = None  # of the linear solver
         self._rho = None  # of the outer iteration, once found
         self._start_time = 0.0
-        self._start_is_checked = False
+        self._start_is_checked = self._refusal_is_said = False
         self._external_forces = None
         self._proximity = {}  # selection -> ContactSearch
         self._backend.set_load(self._load_of(None))
@@ -440,3 +440,8 @@ class Simulation(
             raise
         result["update"] = ContactUpdate._of(result["update"])
         self._keep(last_step=recorded(result.pop("rows"), **result))
+        if (refusal := self._backend.refusal()) and not self._refusal_is_said:
+            self._refusal_is_said = True
+            warnings.warn(
+                f"a CUDA graph could not be captured; iterations run as single launches, which is slower ({refusal})", stacklevel=3
+            )
