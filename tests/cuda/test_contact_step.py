@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scenes
 from contact_scenes import SCENES
+from device_parity import assert_counts, common_pairs
 from resting_contact import projective
 
 import pdgpu
@@ -27,18 +28,18 @@ def test_steps(linear, guard, dtype):
     cpu, cuda = sims
     scale = np.abs(cpu.positions).max()
     assert np.abs(cuda.positions - cpu.positions).max() < (1e-7 if dtype == "float64" else 5e-3) * scale
-    for name in ("active_contacts", "outer", "behind"):
-        assert cuda.last_step[name][-1] == cpu.last_step[name][-1]
-    # at the same positions the same pairs, bit for bit
+    for name in ("active_contacts", "outer"):
+        assert_counts(cuda.last_step[name][-1], cpu.last_step[name][-1], dtype)
+    assert abs(cuda.last_step["behind"][-1] - cpu.last_step["behind"][-1]) < 1e-6
+    # at the same positions the same pairs; where boxes lie in line two features are equally near, and rounding chooses one
     cuda.set_state(positions=cpu.positions, velocities=cpu.velocities)
     cuda._backend.set_driven(cpu._backend.driven(), None)
     of_cpu, of_cuda = (sim._backend.contact_columns() for sim in sims)
     assert len(of_cpu["kind"]) > 50 and set(of_cpu["kind"]) >= {1, 2, 3, 4}
-    for name in ("kind", "vertices", "key"):
-        np.testing.assert_array_equal(of_cuda[name], of_cpu[name])
+    there, here = common_pairs(of_cuda, of_cpu, dtype, same=("kind", "vertices"))
     for name in ("activation", "separation", "weight", "threshold", "distance", "gradient"):
         size = np.abs(of_cpu[name]).max()
-        assert np.abs(of_cuda[name] - of_cpu[name]).max() <= (1e-10 if dtype == "float64" else 2e-3) * size
+        assert np.abs(of_cuda[name][there] - of_cpu[name][here]).max() <= (1e-10 if dtype == "float64" else 2e-3) * size
     assert cuda.energies()["contact"] == pytest.approx(cpu.energies()["contact"], rel=1e-10 if dtype == "float64" else 1e-3)
     again = pdgpu.Simulation(scene, solver, dt=1 / 60, contact=contact, device="cuda", dtype=dtype)
     first = pdgpu.Simulation(scene, solver, dt=1 / 60, contact=contact, device="cuda", dtype=dtype)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from device_parity import assert_times
 from found_pairs_scene import moving_scene, simulated
 from on_host_counts import calls_of_the_runtime
 
@@ -20,14 +21,14 @@ def test_as_on_the_cpu(dtype):
     exact = dtype == "float64"
     for pair in ("vertex_triangle", "edge_edge"):
         times, wanted = (one.collisions(pair, separation=1e-3).numpy() for one in (found, expected))
-        np.testing.assert_array_equal(times.reason, wanted.reason)
-        touches = np.isfinite(wanted.toi)
-        np.testing.assert_allclose(times.toi[touches], wanted.toi[touches], rtol=1e-9 if exact else 1e-3)
+        assert_times(times, wanted, dtype)
+        assert np.isfinite(wanted.toi).sum() > 5
         near, wanted = (one.closest(pair).numpy() for one in (found, expected))
         np.testing.assert_allclose(near.distance, wanted.distance, rtol=1e-10 if exact else 1e-4, atol=1e-12 if exact else 1e-6)
-    # the earliest is that of its own times, to the bit
+    # the earliest is that of its own times; another kernel, in which nvcc may fuse other products
     earliest = found.earliest(separation=1e-3)
-    assert earliest.toi == min(found.collisions(pair, separation=1e-3).numpy().toi.min() for pair in ("vertex_triangle", "edge_edge"))
+    least = min(found.collisions(pair, separation=1e-3).numpy().toi.min() for pair in ("vertex_triangle", "edge_edge"))
+    assert earliest.toi == pytest.approx(least, abs=1e-9 if exact else 1e-3)
 
 
 @pytest.mark.parametrize("same", [True, False])

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from device_parity import steps_on_both
+from device_parity import assert_counts, common_pairs, steps_on_both
 from projective_run import projective_case
 
 import pdgpu
@@ -18,12 +18,14 @@ def test_steps(name, dtype):
     case = projective_case(name, friction=0.3, restitution=0.5, inner=5)
     solver = pdgpu.ProjectiveDynamics(iterations=12, linear=pdgpu.Jacobi(), check_every=1)
     cpu, cuda = steps_on_both(case, solver, dtype)
-    for column in ("active_contacts", "outer", "behind"):
-        np.testing.assert_array_equal(cuda.last_step[column], cpu.last_step[column])
+    for column in ("active_contacts", "outer"):
+        assert_counts(cuda.last_step[column], cpu.last_step[column], dtype)
+    assert abs(cuda.last_step["behind"][-1] - cpu.last_step["behind"][-1]) < 1e-6
     assert cpu.last_step["active_contacts"][-1] > 10
-    pairs = [sim._backend.projective_columns() for sim in (cpu, cuda)]
-    for column in ("key", "kind", "vertices"):
-        np.testing.assert_array_equal(pairs[1][column], pairs[0][column])
+    found, expected = (sim._backend.projective_columns() for sim in (cuda, cpu))
+    there, here = common_pairs(found, expected, dtype, same=("kind", "vertices"))
+    size, rounding = np.abs(cpu.positions).max(), 1e-7 if dtype == "float64" else 1e-2
+    np.testing.assert_allclose(found["target"][there], expected["target"][here], rtol=0, atol=rounding * size)
 
 
 LINEAR = {
@@ -65,6 +67,6 @@ def test_targets_as_printed(dtype):
     for step in range(2):
         for sim in (cpu, cuda):
             sim.step(record=True)
-        np.testing.assert_array_equal(cuda.last_step["outer"], cpu.last_step["outer"])
+        assert_counts(cuda.last_step["outer"], cpu.last_step["outer"], dtype)
         assert step or cpu.last_step["active_contacts"][-1] > 10
     assert np.abs(cuda.positions - cpu.positions).max() < (1e-9 if dtype == "float64" else 1e-4) * np.abs(cpu.positions).max()
