@@ -9,6 +9,8 @@ from on_host_counts import calls_of_the_runtime
 import pdgpu
 from pdgpu.backends import backend
 
+pytestmark = pytest.mark.gpu
+
 
 def last_device():
     """The last CUDA device there is: "cuda:1" on the stand-in, "cuda:0" where a machine has one GPU only."""
