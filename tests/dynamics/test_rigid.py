@@ -354,6 +354,24 @@ def test_refused(case):
         attempt(scene)
 
 
+def test_a_state_of_float32_goes_into_float64():
+    """If not, `compare`, which measures in float64, refuses the state that a simulation in float32 has come to."""
+    scene, _ = scene_of(velocity=(1.0, 0.0, 0.0), spin=(0.2, 3.0, 0.3))
+    single = pdgpu.Simulation(scene, SOLVERS["Newton"], dtype="float32")
+    single.step(10)
+    start = (single.positions, single.velocities)
+    double = pdgpu.Simulation(scene, SOLVERS["Newton"], dtype="float64")
+    double.set_state(positions=start[0], velocities=start[1])
+    double.step()
+    arms = double.bodies[0].arms
+    np.testing.assert_allclose(double.positions, double.rigid.centres[0] + arms @ double.rigid.rotations[0].T, atol=1e-12)
+    assert pdgpu.compare(scene, SOLVERS, start=start).records.keys() == SOLVERS.keys()
+    with pytest.raises(ValueError, match="positions: vertices of the rigid body 'rigid0' are"):
+        double.set_state(positions=start[0].astype(np.float64))
+    with pytest.raises(ValueError, match="positions: vertices of the rigid body 'rigid0' are"):
+        double.set_state(positions=start[0] * np.float32(1.01))
+
+
 def test_solvers_that_do_not_take_rigid_bodies_say_so():
     scene, _ = scene_of()
     able = ", ".join(kind.__name__ for kind in pdgpu.solvers.SOLVERS if kind.__name__ in TAKERS) + " do"
