@@ -11,6 +11,7 @@ import subprocess
 import numpy as np
 
 import pdgpu
+from pdgpu.backends import DEVICE_VARIABLE, DTYPE_VARIABLE
 
 TRIAD_NUMBERS = 2**26
 
@@ -26,6 +27,8 @@ def describe():
     return [
         f"pdgpu {pdgpu.__version__}, commit {_commit()}",
         f"{datetime.date.today().isoformat()}, {processor}, {os.cpu_count()} cores, Python {platform.python_version()}",
+        # the defaults of what a benchmark gives no device= or dtype=
+        *(f"{name}={os.environ[name]}" for name in (DEVICE_VARIABLE, DTYPE_VARIABLE) if os.environ.get(name)),
     ]
 
 

@@ -1,8 +1,13 @@
 """What every run of the tests can be asked for."""
 
+import os
 from pathlib import Path
 
 import pytest
+
+# the defaults of device= and dtype= (pdgpu.backends): tests, and the scripts that they start, have those of pdgpu and not those of a shell
+for variable in ("PDGPU_DEVICE", "PDGPU_DTYPE"):
+    os.environ.pop(variable, None)
 
 
 def pytest_addoption(parser):

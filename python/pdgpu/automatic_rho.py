@@ -35,7 +35,8 @@ def search_inner(simulation):
     linear = replace(simulation.solver.linear, iterations=None, tolerance=0.0)
     if hasattr(linear, "weight"):  # the one that is used, which has been warned of where it is another one
         linear = replace(linear, weight=simulation._numbers.weight)
-    system = System(simulation.system_matrix(free=True), linear, columns=3, dtype=simulation.dtype, threads=simulation.threads)
+    options = {"dtype": simulation.dtype, "device": "cpu", "threads": simulation.threads}
+    system = System(simulation.system_matrix(free=True), linear, columns=3, **options)
     return system.solve(residual, record=False).parameters["rho"]
 
 

@@ -1,4 +1,4 @@
-"""Which compiled module serves a device and a precision, loaded when first used."""
+"""Which compiled module serves a device and a precision, loaded when first used, and the defaults of both."""
 
 from __future__ import annotations
 
@@ -15,23 +15,55 @@ from pdgpu.arguments import integer
 
 DEVICES = ("cpu", "cuda")
 PRECISIONS = {"float32": "f32", "float64": "f64"}
+DEVICE_VARIABLE, DTYPE_VARIABLE = "PDGPU_DEVICE", "PDGPU_DTYPE"
 # beyond this a number is a mistake; what the system does not start is not asked for (csrc/threads/team.c)
 MOST_THREADS = max(64, 2 * (os.cpu_count() or 1))
 
 
-def device_parts(device):
+class _FromEnvironment(str):
+    """A device that PDGPU_DEVICE names. Error messages show the repr, so they say where the value comes from."""
+
+    def __repr__(self):
+        return f"{str(self)!r} (from {DEVICE_VARIABLE})"
+
+
+def device_or_default(device):
+    """The device itself; for None the value of PDGPU_DEVICE, or "cpu" where the variable is not set or empty.
+
+    Public functions with a ``device=`` call it. Calls within the package are explicit, so that the variable changes no reference.
+    """
+    if device is not None:
+        return device
+    value = os.environ.get(DEVICE_VARIABLE)
+    if not value:
+        return "cpu"
+    device_parts(value, DEVICE_VARIABLE)
+    return _FromEnvironment(value)
+
+
+def dtype_or_default(dtype):
+    """The dtype itself; for None the value of PDGPU_DTYPE, or "float64" where the variable is not set or empty."""
+    if dtype is not None:
+        return dtype
+    value = os.environ.get(DTYPE_VARIABLE) or "float64"
+    if value not in PRECISIONS:
+        raise ValueError(f"{DTYPE_VARIABLE}: expected {' or '.join(map(repr, PRECISIONS))}, got {value!r}")
+    return value
+
+
+def device_parts(device, name="device"):
     """(one of DEVICES, number of the device among those): ("cuda", 1) of "cuda:1"; "cuda" is "cuda:0"."""
     allowed = f"{', '.join(map(repr, DEVICES))} or one of several GPUs such as 'cuda:1'"
     if not isinstance(device, str):
-        raise TypeError(f"device: expected one of {allowed}, got {device!r}")
+        raise TypeError(f"{name}: expected one of {allowed}, got {device!r}")
     if match := re.fullmatch(r"cuda:(0|[1-9][0-9]{0,3})", device):
         return "cuda", int(match[1])
     if device not in DEVICES:
-        raise ValueError(f"device: expected one of {allowed}, got {device!r}")
-    return device, 0
+        raise ValueError(f"{name}: expected one of {allowed}, got {device!r}")
+    return str(device), 0
 
 
-def backend(device="cpu", dtype="float64"):
+def backend(device, dtype):
     """The module for a device ("cpu", "cuda", "cuda:1") and a dtype ("float32", "float64").
 
     Raises
@@ -48,7 +80,12 @@ def backend(device="cpu", dtype="float64"):
         found = None
     if found is None or not found.isnative or found.kind != "f" or found.itemsize not in (4, 8):
         raise ValueError(f"dtype: expected 'float32' or 'float64', got {dtype!r}")
-    loaded = _loaded(kind, found)
+    try:
+        loaded = _loaded(kind, found)
+    except ImportError as error:
+        raise RuntimeError(
+            f"device: {device!r} is not available: the module {_module_name(kind, found)} cannot be loaded ({error})"
+        ) from None
     reason = loaded.unavailable()  # asked every time: a process may fork, and a device go
     if reason:
         raise RuntimeError(f"device: {device!r} is not available: no device was found, {reason}")
@@ -73,21 +110,21 @@ def direct_library(device):
     return own or ("CHOLMOD" if _host.HAS_CHOLMOD else "")
 
 
+def _module_name(device, dtype):
+    return f"_{device}_{PRECISIONS[dtype.name]}"
+
+
 @cache
 def _loaded(device, dtype):
-    module = f"_{device}_{PRECISIONS[dtype.name]}"
     if not _host.cpu_supports_backend():
         raise RuntimeError("this build of pdgpu needs a processor with AVX2 and FMA; build it with -DPDGPU_ARCH= for this one")
-    try:
-        return importlib.import_module(f"pdgpu.{module}")
-    except ImportError as error:
-        raise RuntimeError(f"device: {device!r} is not available: the module {module} cannot be loaded ({error})") from None
+    return importlib.import_module(f"pdgpu.{_module_name(device, dtype)}")
 
 
 @cache
 def _another(device, dtype, number):
     """A second instance of a module, whose objects and batches are of another device: the objects of one are not taken by the other."""
-    spec = importlib.util.find_spec(f"pdgpu._{device}_{PRECISIONS[dtype.name]}")
+    spec = importlib.util.find_spec(f"pdgpu.{_module_name(device, dtype)}")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     module.use_device(number)

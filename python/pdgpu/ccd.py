@@ -8,10 +8,10 @@ and it misses none. A method may report a contact that is only a near miss, wher
     "min_gradient"  the minimum-gradient Newton search for coplanarity [Lan et al. 2022, Projective IPC, Sec. 6], made safe
     "additive"      advancement by distances alone [Li et al. 2021, Codimensional IPC, Alg. 1]
 
-Everything is computed in float32 if all inputs are float32, else in float64. In float32, separations and gaps below about 64 · 6e-8 of the
-largest coordinate cannot be told from contact, nor may those of thin triangles and nearly parallel edges; such a start is reported as too
-close, and one of them makes the answer of `earliest` 0. It does so in all three lists of all pairs of benchmarks/results/ccd.csv, where
-float64 goes on.
+Everything is computed in float32 if all inputs are float32, else in float64; PDGPU_DTYPE has no effect. In float32, separations and gaps
+below about 64 · 6e-8 of the largest coordinate cannot be told from contact, nor may those of thin triangles and nearly parallel edges; such
+a start is reported as too close, and one of them makes the answer of `earliest` 0. It does so in all three lists of all pairs of
+benchmarks/results/ccd.csv, where float64 goes on.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu.arguments import any_array, choice, contiguous, number, real_view
-from pdgpu.backends import backend, thread_count
+from pdgpu.backends import backend, device_or_default, thread_count
 from pdgpu.geometry import PAIRS, common_precision, corners_array
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _times(pair, x_t0, x_t1, separation, method, device, threads):
     x_t1 = corners_array("x_t1", x_t1, 4, dtype)
     if x_t1.shape != x_t0.shape:
         raise ValueError(f"x_t1: expected shape {x_t0.shape} as x_t0, got {x_t1.shape}")
-    time, iterations, reason = backend(device, dtype).collision_times(
+    time, iterations, reason = backend(device_or_default(device), dtype).collision_times(
         PAIRS.index(pair),
         METHODS.index(method),
         x_t0.reshape(-1, 3),
@@ -110,7 +110,7 @@ def _times(pair, x_t0, x_t1, separation, method, device, threads):
 
 
 def vertex_triangle(
-    x_t0: ArrayLike, x_t1: ArrayLike, separation: float = 0.0, method: str = "certified", *, device: Device = "cpu", threads: int = 0
+    x_t0: ArrayLike, x_t1: ArrayLike, separation: float = 0.0, method: str = "certified", *, device: Device | None = None, threads: int = 0
 ) -> Collisions:
     """Times of impact of moving vertices and triangles.
 
@@ -122,7 +122,7 @@ def vertex_triangle(
         The distance that counts as contact, m.
     method : {"certified", "min_gradient", "additive"}
         See the module.
-    device : "cpu", "cuda" or one of several GPUs, such as "cuda:1"
+    device : "cpu", "cuda" or one of several GPUs such as "cuda:1"; default: PDGPU_DEVICE, else "cpu"
         Where it is computed; arrays go there and back with every call. Two devices round differently: both times are safe, and nearly the
         same.
     threads : int
@@ -154,7 +154,7 @@ def vertex_triangle(
 
 
 def edge_edge(
-    x_t0: ArrayLike, x_t1: ArrayLike, separation: float = 0.0, method: str = "certified", *, device: Device = "cpu", threads: int = 0
+    x_t0: ArrayLike, x_t1: ArrayLike, separation: float = 0.0, method: str = "certified", *, device: Device | None = None, threads: int = 0
 ) -> Collisions:
     """Times of impact of moving pairs of edges: rows ea0, ea1, eb0, eb1. All else as for `vertex_triangle`."""
     return _times("edge_edge", x_t0, x_t1, separation, method, device, threads)
@@ -183,7 +183,7 @@ def earliest(
     edge_edge: ArrayLike = (),
     separation: float = 0.0,
     method: str = "certified",
-    device: Device = "cpu",
+    device: Device | None = None,
     threads: int = 0,
 ) -> Earliest:
     """The largest part of a step that all pairs can take: the earliest time of impact of the lists.
@@ -209,7 +209,7 @@ def earliest(
     starts, ends = (real_view(name, x, (None, 3), dtype) for name, x in (("points_t0", points_t0), ("points_t1", points_t1)))
     if ends.shape != starts.shape:
         raise ValueError(f"points_t1: expected shape {starts.shape} as points_t0, got {ends.shape}")
-    separation, threads, module = _separation(separation, dtype), thread_count(threads), backend(device, dtype)
+    separation, threads, module = _separation(separation, dtype), thread_count(threads), backend(device_or_default(device), dtype)
     pairs, edges = (_pair_list(*given, len(starts)) for given in (("vertex_triangle", vertex_triangle), ("edge_edge", edge_edge)))
     time, index = module.earliest_collision(METHODS.index(method), starts, ends, pairs, edges, separation, threads)
     if index < 0:

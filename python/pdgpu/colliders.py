@@ -362,7 +362,7 @@ class TriangleMesh(Collider):
         x = np.ascontiguousarray(x, dtype=np.float64)
         corners = self.triangles[_host.nearest_triangles(positions, self.triangles, x, thread_count(threads))]
         pairs = np.concatenate([x[:, None], positions[corners]], axis=1)
-        return corners, geometry.vertex_triangle(pairs, threads=threads)
+        return corners, geometry.vertex_triangle(pairs, device="cpu", threads=threads)
 
     def _query(self, x, time, threads):
         positions = self.positions(time)

@@ -12,7 +12,7 @@ import numpy as np
 
 from pdgpu.arguments import LARGEST, any_array, choice, coordinates, number, real_array, vertex_indices
 from pdgpu.attributes import GuardedAttributes, read_only
-from pdgpu.backends import backend, thread_count
+from pdgpu.backends import backend, device_or_default, dtype_or_default, thread_count
 from pdgpu.found_pairs import FoundPairs
 from pdgpu.intersections import JudgedScene
 
@@ -83,8 +83,8 @@ class BroadPhase(GuardedAttributes):
         The body of each vertex, from 0; one body where it is left out. A triangle or edge lies in one body.
     self_collision : bool or array_like of bool, one per body
         Whether primitives of the same body are pairs.
-    dtype : {"float64", "float32"}
-    device : "cpu", "cuda" or one of several GPUs, such as "cuda:1"
+    dtype : "float64" or "float32"; default: that of `simulation`, or PDGPU_DTYPE, else "float64"
+    device : "cpu", "cuda" or one of several GPUs such as "cuda:1"; default: that of `simulation`, or PDGPU_DEVICE, else "cpu"
         Where the search runs. The pairs are the same.
     threads : int
         0: all cores. On "cuda" nothing depends on it.
@@ -128,21 +128,24 @@ class BroadPhase(GuardedAttributes):
         fixed: Any = None,
         bodies: ArrayLike | None = None,
         self_collision: bool = True,
-        dtype: Precision = "float64",
-        device: Device = "cpu",
+        dtype: Precision | None = None,
+        device: Device | None = None,
         threads: int = 0,
         simulation: Any = None,
     ) -> None:
         choice("method", method, METHODS)
-        module = backend(device, dtype)
         context = getattr(simulation, "_backend", None)
+        if context is not None:  # its memory serves no other device and dtype
+            device, dtype = simulation.device if device is None else device, simulation.dtype if dtype is None else dtype
+        device, dtype = device_or_default(device), dtype_or_default(dtype)
+        module = backend(device, dtype)
         if simulation is not None and not isinstance(context, module.Simulation):
             raise TypeError(f"simulation: expected one on {device!r} in {np.dtype(dtype).name}, got {simulation!r}")
         points = real_array("points", points, (None, 3))
         n = len(points)
         rows = JudgedScene(n, triangles, edges, particles)
         edges = rows.edges[rows.edges[:, 0] != rows.edges[:, 1]]
-        self._keep(method=method, n_points=n, dtype=np.dtype(dtype), device=device)
+        self._keep(method=method, n_points=n, dtype=np.dtype(dtype), device=str(device))
         self._keep(triangles=read_only(rows.triangles), vertices=read_only(rows.vertices), edges=read_only(edges))
         tags = self._tags(points, fixed, bodies, self_collision)
         corners = (self.vertices.reshape(-1, 1), self.edges, self.triangles)

@@ -14,7 +14,16 @@ import numpy as np
 
 import pdgpu
 from pdgpu.atomic_files import replacing
-from pdgpu.backends import DEVICES, PRECISIONS, direct_library, thread_count
+from pdgpu.backends import (
+    DEVICE_VARIABLE,
+    DEVICES,
+    DTYPE_VARIABLE,
+    PRECISIONS,
+    device_or_default,
+    direct_library,
+    dtype_or_default,
+    thread_count,
+)
 from pdgpu.linear_solvers import PCG, Chebyshev, Direct, Jacobi
 from pdgpu.solvers import (
     ADMM,
@@ -80,8 +89,8 @@ def _parser():
         command.add_argument("--dt", type=_positive, default=1 / 30, help="time step, s (1/30)")
         command.add_argument("--young", type=_positive, default=3e5, help="Young's modulus, Pa; shells: N/m (3e5)")
         command.add_argument("--density", type=_positive, help="kg/m^3 (1000); shells: kg/m^2 (0.2, a cloth)")
-        command.add_argument("--device", default="cpu", help="cpu, cuda, or one of several GPUs such as cuda:1 (cpu)")
-        command.add_argument("--dtype", choices=PRECISIONS, default="float64")
+        command.add_argument("--device", help="cpu, cuda, or one of several GPUs such as cuda:1 (PDGPU_DEVICE, else cpu)")
+        command.add_argument("--dtype", choices=PRECISIONS, help="(PDGPU_DTYPE, else float64)")
         command.add_argument("--threads", type=int, default=0, help="0: all cores")
         command.add_argument("--out", default="out", metavar="DIR", help="folder for what is written (out)")
 
@@ -165,18 +174,18 @@ def _compare(options):
     mesh = _read(options.mesh)
     scene, body, positions = stretched_scene(mesh, options.young, options.density, options.stretch)
     solvers = {SOLVERS[key][0]: SOLVERS[key][1] for key in SOLVERS if key in options.solvers}
-    threads = thread_count(options.threads)
+    device, dtype, threads = device_or_default(options.device), dtype_or_default(options.dtype), thread_count(options.threads)
     print(
         f"one step of {options.dt:.4g} s from a pose stretched by {options.stretch:g}, E = {options.young:g}, "
-        f"{options.device}, {options.dtype}, {threads} thread{'s' if threads > 1 else ''}"
+        f"{device}, {dtype}, {threads} thread{'s' if threads > 1 else ''}"
     )
     comparison = pdgpu.compare(
         scene,
         solvers,
         dt=options.dt,
         start=(positions, None),
-        device=options.device,
-        dtype=options.dtype,
+        device=device,
+        dtype=dtype,
         threads=options.threads,
         progress=True,
     )
@@ -254,3 +263,6 @@ def _info(options):
         print(f"direct solver on 'cuda': {resident}")
     print(f"BLAS in this process: {', '.join(_blas()) or 'none found'}")
     print(f"threads: {thread_count(0)}")
+    for variable in (DEVICE_VARIABLE, DTYPE_VARIABLE):
+        if variable in os.environ:
+            print(f"{variable}: {os.environ[variable]!r}")

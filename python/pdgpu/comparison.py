@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu.arguments import choice, real_array
-from pdgpu.backends import backend
+from pdgpu.backends import backend, device_or_default, dtype_or_default
 from pdgpu.materials import MATERIAL_OF_KIND
 from pdgpu.penalty_contact import PenaltyContact
 from pdgpu.rates import Rates
@@ -42,6 +42,7 @@ CONTACT_COLUMNS = STEP_COLUMNS[STEP_COLUMNS.index("contact_potential") : STEP_CO
 
 # what Newton must reach to serve as the reference, relative to the first gradient norm, where rounding does not end it before
 REFERENCE_TOLERANCE = 1e-10
+REFERENCE_RUN = {"device": "cpu", "dtype": "float64"}
 
 
 class _Evaluator:
@@ -191,8 +192,8 @@ def compare(
     reference: ArrayLike | str = "newton",
     contact: Contact | None = None,
     initialization: str = "previous",
-    device: Device = "cpu",
-    dtype: Precision = "float64",
+    device: Device | None = None,
+    dtype: Precision | None = None,
     threads: int = 0,
     progress: bool = False,
 ) -> Comparison:
@@ -233,6 +234,7 @@ def compare(
     -------
     Comparison
     """
+    device, dtype = device_or_default(device), dtype_or_default(dtype)
     if not isinstance(solvers, Mapping) or not solvers:
         raise TypeError(f"solvers: expected a dict of name -> solver, got {solvers!r}")
     for name, solver in solvers.items():  # before the reference, which takes its time
@@ -384,7 +386,8 @@ def _find_pairs_at(simulation, x):
 
 def _penalised(scene, dt, start, initialization, threads, contact):
     """Where Newton comes with a penalty whose pairs it finds on its way."""
-    simulation = Simulation(scene, Newton(iterations=100, initialization=initialization), dt=dt, contact=contact, threads=threads)
+    solver = Newton(iterations=100, initialization=initialization)
+    simulation = Simulation(scene, solver, dt=dt, contact=contact, **REFERENCE_RUN, threads=threads)
     _place(simulation, start)
     simulation.step()
     return simulation.positions
@@ -404,7 +407,7 @@ def _newton_reference(scene, dt, start, initialization, threads, evaluator, cont
         norms["last"] = norm
 
     try:
-        simulation = Simulation(scene, solver, dt=dt, contact=contact, threads=threads)
+        simulation = Simulation(scene, solver, dt=dt, contact=contact, **REFERENCE_RUN, threads=threads)
         _place(simulation, start)
         _find_pairs_at(simulation, found_at)
         simulation._step(False, observer=observe, keep_diverged=True)

@@ -128,7 +128,7 @@ def _nearest(simulation, x):
     for pair, closest in CLOSEST.items():
         rows = np.flatnonzero(kind == pair)
         corners = x[vertices[rows, : CORNERS[pair]]]
-        found = closest(corners, threads=simulation.threads)
+        found = closest(corners, device="cpu", threads=simulation.threads)
         weights[rows, : CORNERS[pair]], normal[rows] = found.weights, found.normal
         n_first = 2 if pair == EDGE_EDGE else 1
         points[rows, 0] = np.einsum("kc,kci->ki", found.weights[:, :n_first], corners[:, :n_first])

@@ -54,7 +54,7 @@ class TouchingSurface:
 
     def candidates(self, x, reach, threads):
         """Kind (k,), vertices (k, 4) and area (k,) nan of all pairs nearer than reach, and some others; the areas are filled by `areas`."""
-        phase = BroadPhase(x, self.triangles, self.edges, particles=self.particles, threads=threads)
+        phase = BroadPhase(x, self.triangles, self.edges, particles=self.particles, dtype="float64", device="cpu", threads=threads)
         near = phase.pairs(x, distance=reach)
         dots = x[self.particles]
         two = one = np.zeros((0, 2), np.int64)

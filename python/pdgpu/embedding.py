@@ -184,7 +184,7 @@ def _nearest(points, mesh):
     corners = mesh.points[triangles]
 
     def nearness(where, rows):
-        return -geometry.vertex_triangle(np.concatenate([where[:, None], corners[rows]], axis=1)).distance
+        return -geometry.vertex_triangle(np.concatenate([where[:, None], corners[rows]], axis=1), device="cpu").distance
 
     best, _ = _nearby(points, corners, nearness, lambda rate, far, radius: far - radius > -rate)
     return tet_neighbours(mesh.tets, triangles)[1][best]

@@ -8,7 +8,8 @@ A pair is an array of corner positions (k, 3), m; functions take n of them, (n, 
     edge_edge        k = 4   rows a0, a1; b0, b1
 
 Everything is computed in float32 if all inputs are float32, else in float64. Segments without length and triangles without area are
-pairs like any other. `device` is "cpu" or "cuda"; arrays go there and back with every call.
+pairs like any other. `device` is "cpu" or "cuda", by default PDGPU_DEVICE or else "cpu"; arrays go there and back with every call.
+PDGPU_DTYPE has no effect on the precision, which follows the inputs.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu.arguments import any_array, choice, flag, real_view
-from pdgpu.backends import backend, thread_count
+from pdgpu.backends import backend, device_or_default, thread_count
 from pdgpu.intersections import find_intersections
 
 if TYPE_CHECKING:
@@ -128,28 +129,28 @@ def corners_array(name, x, k, dtype, n=None):
 def _closest(pair, x, device, threads):
     kind, dtype = PAIRS.index(pair), common_precision(x)
     x = corners_array("x", x, CORNERS[kind], dtype)
-    weights, gap, normal, distance, feature = backend(device, dtype).pair_closest(kind, x, thread_count(threads))
+    weights, gap, normal, distance, feature = backend(device_or_default(device), dtype).pair_closest(kind, x, thread_count(threads))
     return Closest(distance, weights, gap, normal, feature)
 
 
-def vertex_vertex(x: ArrayLike, *, device: Device = "cpu", threads: int = 0) -> Closest:
+def vertex_vertex(x: ArrayLike, *, device: Device | None = None, threads: int = 0) -> Closest:
     """Distance of pairs of vertices; see `vertex_triangle`. x: (n, 2, 3), rows p, a."""
     return _closest("vertex_vertex", x, device, threads)
 
 
-def vertex_edge(x: ArrayLike, *, device: Device = "cpu", threads: int = 0) -> Closest:
+def vertex_edge(x: ArrayLike, *, device: Device | None = None, threads: int = 0) -> Closest:
     """Closest points of vertices and edges; see `vertex_triangle`. x: (n, 3, 3), rows p, e0, e1."""
     return _closest("vertex_edge", x, device, threads)
 
 
-def vertex_triangle(x: ArrayLike, *, device: Device = "cpu", threads: int = 0) -> Closest:
+def vertex_triangle(x: ArrayLike, *, device: Device | None = None, threads: int = 0) -> Closest:
     """Closest points of vertices and triangles.
 
     Parameters
     ----------
     x : array_like, shape (n, 4, 3)
         Rows p, t0, t1, t2, m.
-    device : "cpu", "cuda" or one of several GPUs, such as "cuda:1"
+    device : "cpu", "cuda" or one of several GPUs such as "cuda:1"; default: PDGPU_DEVICE, else "cpu"
     threads : int
         0: all cores. The result does not depend on it. Ignored on "cuda".
 
@@ -174,7 +175,7 @@ def vertex_triangle(x: ArrayLike, *, device: Device = "cpu", threads: int = 0) -
     return _closest("vertex_triangle", x, device, threads)
 
 
-def edge_edge(x: ArrayLike, *, device: Device = "cpu", threads: int = 0) -> Closest:
+def edge_edge(x: ArrayLike, *, device: Device | None = None, threads: int = 0) -> Closest:
     """Closest points of pairs of edges; see `vertex_triangle`. x: (n, 4, 3), rows a0, a1, b0, b1.
 
     Of parallel edges, where a whole interval is equally near, one pair of closest points is returned: an end and the other edge.
@@ -186,10 +187,10 @@ def _quantity(pair, quantity, x, device, threads):
     choice("pair", pair, PAIRS)
     kind, dtype = PAIRS.index(pair), common_precision(x)
     x = corners_array("x", x, CORNERS[kind], dtype)
-    return backend(device, dtype).pair_batch(kind, quantity, x, thread_count(threads))
+    return backend(device_or_default(device), dtype).pair_batch(kind, quantity, x, thread_count(threads))
 
 
-def gradient(pair: str, x: ArrayLike, *, squared: bool = False, device: Device = "cpu", threads: int = 0) -> Any:
+def gradient(pair: str, x: ArrayLike, *, squared: bool = False, device: Device | None = None, threads: int = 0) -> Any:
     """Derivative of the distance (or of its square) by the corner positions, (n, k, 3).
 
     Parameters
@@ -211,7 +212,7 @@ def gradient(pair: str, x: ArrayLike, *, squared: bool = False, device: Device =
     return _quantity(pair, GRADIENT_SQUARED if flag("squared", squared) else GRADIENT, x, device, threads)
 
 
-def hessian(pair: str, x: ArrayLike, *, squared: bool = False, device: Device = "cpu", threads: int = 0) -> Any:
+def hessian(pair: str, x: ArrayLike, *, squared: bool = False, device: Device | None = None, threads: int = 0) -> Any:
     """Second derivative of the distance, 1/m, or of its square, without unit: (n, 3k, 3k), row 3 i + axis for corner i.
 
     Exactly symmetric, in general indefinite. It jumps where the nearest feature changes, and grows without bound where a vertex or an edge
@@ -221,7 +222,7 @@ def hessian(pair: str, x: ArrayLike, *, squared: bool = False, device: Device = 
     return _quantity(pair, HESSIAN_SQUARED if flag("squared", squared) else HESSIAN, x, device, threads)
 
 
-def lower_bound(pair: str, x: ArrayLike, *, device: Device = "cpu", threads: int = 0) -> Floats:
+def lower_bound(pair: str, x: ArrayLike, *, device: Device | None = None, threads: int = 0) -> Floats:
     """A number that is never above the exact distance of exactly these coordinates, rounding included, (n,) m.
 
     For well-shaped pairs it is below the distance by some 1e-15 (float32: 1e-6) of the size of the pair; for slivers and nearly parallel
@@ -230,7 +231,7 @@ def lower_bound(pair: str, x: ArrayLike, *, device: Device = "cpu", threads: int
     return _quantity(pair, BOUND, x, device, threads)
 
 
-def edge_edge_mollifier(x: ArrayLike, rest: ArrayLike, *, derivatives: bool = False, device: Device = "cpu", threads: int = 0) -> Any:
+def edge_edge_mollifier(x: ArrayLike, rest: ArrayLike, *, derivatives: bool = False, device: Device | None = None, threads: int = 0) -> Any:
     """The factor that makes an energy of the distance of nearly parallel edges smooth [Li et al. 2020, IPC, Eq. 24].
 
     m = (2 - c/eps) c/eps for c < eps, else 1, with c = \\|e_a x e_b\\|² and eps = 1e-3 \\|e_a\\|² \\|e_b\\|² at rest.
@@ -247,4 +248,4 @@ def edge_edge_mollifier(x: ArrayLike, rest: ArrayLike, *, derivatives: bool = Fa
     rest = corners_array("rest", rest, 4, dtype)
     if rest.shape != x.shape:
         raise ValueError(f"rest: expected shape {x.shape} as x, got {rest.shape}")
-    return backend(device, dtype).mollifier(x, rest, int(flag("derivatives", derivatives)), thread_count(threads))
+    return backend(device_or_default(device), dtype).mollifier(x, rest, int(flag("derivatives", derivatives)), thread_count(threads))

@@ -16,7 +16,7 @@ from pdgpu import _host
 from pdgpu.arguments import flag, integer
 from pdgpu.attributes import GuardedAttributes
 from pdgpu.automatic import resolve
-from pdgpu.backends import backend, thread_count
+from pdgpu.backends import backend, device_or_default, dtype_or_default, thread_count
 from pdgpu.chebyshev_search import floor_of, search, search_iterations
 from pdgpu.linear_arguments import array_of_shape, array_or_none, right_hand_side, symmetric_matrix
 from pdgpu.linear_rates import check_solver, extreme_eigenvalues, predicted_rate, product_of, spectral_radius
@@ -57,7 +57,7 @@ def solve(
     *,
     reference: ArrayLike | None = None,
     bending: Sparse | None = None,
-    device: Device = "cpu",
+    device: Device | None = None,
     threads: int = 0,
 ) -> LinearResult:
     """Solve A x = b for a symmetric positive definite matrix.
@@ -71,7 +71,8 @@ def solve(
         Symmetric, with a positive diagonal. Explicit zeros are kept: they count as neighbours for colours.
     b : array_like, shape (n,) or (n, k)
     solver : Direct, Jacobi, AJacobi, GaussSeidel, SymmetricGaussSeidel, SOR or PCG
-        1000 iterations unless it says otherwise. float32 is used where A, b and x0 all are float32, else float64.
+        1000 iterations unless it says otherwise. float32 is used where A, b and x0 all are float32, else float64; PDGPU_DTYPE has no
+        effect.
     x0 : array_like, optional
         The start, in the shape of b; zero by default.
     record : bool
@@ -80,7 +81,7 @@ def solve(
         The solution, for `relative_error`.
     bending : sparse matrix, optional
         The part of A that comes from bending, for ``AJacobi(suppression="bending")``.
-    device : "cpu", "cuda" or one of several GPUs, such as "cuda:1"
+    device : "cpu", "cuda" or one of several GPUs such as "cuda:1"; default: PDGPU_DEVICE, else "cpu"
         Where the iterations run. On "cuda" a Direct solver's triangular solves stay on the host; a solver with a tolerance looks at its
         residual every 8 iterations unless it records, so it may end up to 7 later than on the CPU.
     threads : int
@@ -120,7 +121,7 @@ class System(GuardedAttributes):
         As for `solve`. What the spectrum tells (weights, omega, rho) is computed on the CPU.
     columns : int
         Right-hand sides that are solved together.
-    dtype : "float32" or "float64"
+    dtype : "float32" or "float64"; default: PDGPU_DTYPE, else "float64"
 
     Attributes
     ----------
@@ -144,10 +145,11 @@ class System(GuardedAttributes):
         *,
         columns: int = 1,
         bending: Sparse | None = None,
-        dtype: Precision = "float64",
-        device: Device = "cpu",
+        dtype: Precision | None = None,
+        device: Device | None = None,
         threads: int = 0,
     ) -> None:
+        device, dtype = device_or_default(device), dtype_or_default(dtype)
         check_solver(solver)
         module = backend(device, dtype)
         check_order(solver, device)
@@ -174,7 +176,7 @@ class System(GuardedAttributes):
         start = time.perf_counter()
         settings = linear_settings(solver, iterations=ITERATIONS, device=device, blocks=blocks)
         self._iterations, self._tolerance, self._check_every = (settings[name] for name in ("iterations", "tolerance", "check_every"))
-        self._threads, self._device = thread_count(threads), device
+        self._threads, self._device = thread_count(threads), str(device)
         self._core = module.Linear(arrays(self._A), self._bending, self.columns, settings, self._threads)
         self._numbers = resolve(solver, self._core.weight(), lambda: self._A, self._bending)
         self._numbers.apply(solver, self._core.set)

@@ -187,7 +187,7 @@ class Motion:
             Name of a body -> list of its motions, one per scripted pin, then one per attachment that moves, then that of its shape
             targets, and of an obstacle that moves -> [its motion], where the saved scene had some.
         device : str, optional
-            Another device than the saved one.
+            Another device than the saved one. PDGPU_DEVICE has no effect here, nor has PDGPU_DTYPE: the file says both.
 
         Raises
         ------

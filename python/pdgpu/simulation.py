@@ -13,7 +13,7 @@ from pdgpu.arguments import integer, number, real_array
 from pdgpu.attributes import GuardedAttributes
 from pdgpu.automatic import resolve
 from pdgpu.automatic_rho import AutomaticRho
-from pdgpu.backends import backend, thread_count
+from pdgpu.backends import backend, device_or_default, dtype_or_default, thread_count
 from pdgpu.contact_queries import ContactQueries
 from pdgpu.contact_scene import ContactScene
 from pdgpu.contact_start import check_contact_start
@@ -71,8 +71,8 @@ class Simulation(
         Time step h, s. None: quasistatic, the inertia term is replaced by -sum (m g + f) . x.
     contact : BarrierContact, PenaltyContact, ProjectiveContact, ProxyContact or TwoWayContact, optional
         What keeps bodies and obstacles apart; without it nothing touches. `capabilities` tells which solvers take it.
-    device : "cpu", "cuda" or one of several GPUs, such as "cuda:1"
-    dtype : "float64" or "float32"
+    device : "cpu", "cuda" or one of several GPUs such as "cuda:1"; default: PDGPU_DEVICE, else "cpu"
+    dtype : "float64" or "float32"; default: PDGPU_DTYPE, else "float64"
     threads : int
         0: all cores. Results do not depend on it. It is the most a loop gets: one with little work has one thread, so has every loop
         of a forked process, and there are fewer where the system starts no more.
@@ -111,11 +111,11 @@ class Simulation(
         *,
         dt: float | None = 1 / 100,
         contact: Contact | None = None,
-        device: Device = "cpu",
-        dtype: Precision = "float64",
+        device: Device | None = None,
+        dtype: Precision | None = None,
         threads: int = 0,
     ) -> None:
-        self._build(scene, solver, dt, contact, device, dtype, threads)
+        self._build(scene, solver, dt, contact, device_or_default(device), dtype_or_default(dtype), threads)
         warn_idle_acceleration(self.solver, stacklevel=2)
         warn_of_turns(scene, self.dt or 0.0, stacklevel=2)
         if scene.obstacles and contact is None:
@@ -213,7 +213,7 @@ class Simulation(
             last_step=None,
         )
         module = backend(device, dtype)
-        self._keep(device=device, dtype=np.dtype(dtype))
+        self._keep(device=str(device), dtype=np.dtype(dtype))
         # a copy of its own: what happens to the scene from now on has no effect
         self._scene = scene = scene._checked_copy()
         groups = scene.element_groups()

@@ -43,7 +43,7 @@ def with_region(solver, scene):
 
 
 def settings_of(solver, device, n_vertices=0):
-    """The solver's settings by name, as the core's method of the name of its class declares them (``backend().SOLVERS``). The fields of the
+    """The solver's settings by name, as the core's method of the name of its class declares them (SOLVERS of the module). The fields of the
     class go over as they stand, but for those that stand for something else there; colours are the simulation's to add."""
     newton = isinstance(solver, Newton)  # its matrix is the Hessian: blocks of three rows, and one iteration would be no solve
     settings = {field.name: getattr(solver, field.name) for field in fields(solver) if field.name not in ("preconditioner", "colouring")}

@@ -46,7 +46,7 @@ def _solve_with(A):
     """x = A^-1 b as a linear operator: our Cholesky factor, or SciPy's LU where the build has none."""
     n = A.shape[0]
     try:
-        factor = backend().Linear(arrays(A), None, 1, linear_settings(Direct(), iterations=1), 1)
+        factor = backend("cpu", "float64").Linear(arrays(A), None, 1, linear_settings(Direct(), iterations=1), 1)
         factor.prepare()
     except RuntimeError as error:
         if "positive definite" in str(error):
@@ -184,7 +184,7 @@ def _iteration_matrix(A, solver, bending, weight, omega, columns):
     """One iteration applied to errors: columns (n, k) -> (n, k). With b = 0, an error e becomes e + d where d answers r = -A e."""
     n, k = columns.shape
     settings = linear_settings(solver, iterations=1) | {"iterations": 1, "tolerance": 0.0, "chebyshev": None}
-    core = backend().Linear(arrays(A), bending, k, settings, 1)
+    core = backend("cpu", "float64").Linear(arrays(A), bending, k, settings, 1)
     core.set(weight or 1.0, omega, 0.5, None)
 
     def step(e):

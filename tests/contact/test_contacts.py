@@ -384,7 +384,7 @@ def test_a_broad_phase_on_a_simulation_of_another_precision_is_refused():
     """If not, memory of one precision is read as that of another."""
     sim = simulation(dtype="float32")
     with pytest.raises(TypeError, match="simulation: expected one on 'cpu' in float64"):
-        BroadPhase(CLOTH.points, CLOTH.triangles, simulation=sim)
+        BroadPhase(CLOTH.points, CLOTH.triangles, dtype="float64", simulation=sim)
     with pytest.raises(TypeError, match="simulation: expected one on 'cpu' in float64, got 3"):
         BroadPhase(CLOTH.points, CLOTH.triangles, simulation=3)
     own = BroadPhase(CLOTH.points, CLOTH.triangles).proximity(len(CLOTH.points))

@@ -204,3 +204,19 @@ def test_the_mesh_that_ships(solver, dtype):
     size = np.abs(cpu.positions - mesh.points).max()
     for a, b in zip(gpu.last_step.positions, cpu.last_step.positions, strict=False):
         close(a, b, dtype, size)
+
+
+def test_the_variables_choose_the_device(dtype, monkeypatch):
+    """If not, a script without device= stays on the CPU, with the GPU of its user idle."""
+
+    def run(**where):
+        return moving_beam(pdgpu.ARAP(5e4), 2, pdgpu.VertexBlockDescent(iterations=5), **where)
+
+    monkeypatch.setenv("PDGPU_DEVICE", "cuda")
+    monkeypatch.setenv("PDGPU_DTYPE", dtype)
+    chosen = run()
+    assert (chosen.device, chosen.dtype.name) == ("cuda", dtype)
+    np.testing.assert_array_equal(chosen.positions, run(device="cuda", dtype=dtype).positions)
+    assert run(device="cpu").device == "cpu"
+    with pytest.raises(RuntimeError, match=r"^device: the natural order of GaussSeidel .* not on 'cuda' \(from PDGPU_DEVICE\)$"):
+        moving_beam(pdgpu.ARAP(5e4), 1, pdgpu.ProjectiveDynamics(linear=pdgpu.GaussSeidel(order="natural")))
