@@ -29,11 +29,11 @@ mesh = pdgpu.shapes.beam((4.0, 1.0, 1.0), cells=CELLS)
 tip = mesh.points[:, 0] > 4.0 - 1e-9
 
 
-def sag(mu, solver):
+def sag(mu, solver, **options):
     """Positions after every step, (steps, n, 3); not numbers from a step on that diverged."""
     scene = pdgpu.Scene()
     scene.add_solid(mesh, pdgpu.NeoHookean(mu, 10.0 * mu), density=1000.0, damping=1e-6).pin(lambda points: points[:, 0] < 1e-9)
-    simulation = pdgpu.Simulation(scene, solver, dt=1 / 300, threads=1)
+    simulation = pdgpu.Simulation(scene, solver, dt=1 / 300, threads=1, **options)
     states = np.full((STEPS, *mesh.points.shape), np.nan)
     for k in range(STEPS):
         try:
@@ -47,7 +47,8 @@ def sag(mu, solver):
 figure = plt.figure(figsize=(18.0, 6.6), layout="constrained")
 rows, parts = [], []
 for line, (mu, rho) in enumerate(MATERIALS.items()):
-    reference = sag(mu, pdgpu.Newton(iterations=50, tolerance=1e-8))
+    # whatever device and precision the others run with (PDGPU_DEVICE, PDGPU_DTYPE)
+    reference = sag(mu, pdgpu.Newton(iterations=50, tolerance=1e-8), device="cpu", dtype="float64")
     lowest = int(np.argmin(reference[:, tip, 1].mean(axis=1)))
     depth = 0.5 - reference[lowest, tip, 1].mean()
     frames, found = {}, []

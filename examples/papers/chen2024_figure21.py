@@ -36,7 +36,9 @@ def swing(stiffness, solver):
     chain.masses[:] = 0.01
     chain.masses[-1] *= 1000.0
     chain.pin([0])
-    simulation = pdgpu.Simulation(scene, solver, dt=DT, threads=1)
+    reference = isinstance(solver, pdgpu.Newton)  # on the CPU in float64, whatever PDGPU_DEVICE and PDGPU_DTYPE say
+    options = {"device": "cpu", "dtype": "float64"} if reference else {}
+    simulation = pdgpu.Simulation(scene, solver, dt=DT, threads=1, **options)
     times, expansions, positions = [], [], []
     for _ in range(round(DURATION / DT)):
         simulation.step()

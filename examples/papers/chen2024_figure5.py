@@ -40,11 +40,11 @@ mesh = pdgpu.shapes.beam((0.5, 0.15, 0.15), cells=(10, 3, 3))
 tip = mesh.points[:, 0] > 0.5 - 1e-9
 
 
-def swing(mu, lam, rate, solver):
+def swing(mu, lam, rate, solver, **options):
     """Positions after every step, (steps, n, 3)."""
     scene = pdgpu.Scene()
     scene.add_solid(mesh, pdgpu.NeoHookean(mu, lam), density=1000.0).pin(lambda points: points[:, 0] < 1e-9)
-    simulation = pdgpu.Simulation(scene, solver, dt=1 / rate, threads=1)
+    simulation = pdgpu.Simulation(scene, solver, dt=1 / rate, threads=1, **options)
     states = []
     for _ in range(round(DURATION * rate)):
         simulation.step()
@@ -56,7 +56,8 @@ figure = plt.figure(figsize=(15.0, 3.4 * len(CASES)), layout="constrained")
 grid = figure.add_gridspec(len(CASES), 7, width_ratios=(1, 1, 1, 1, 1, 0.1, 2.2))
 rows, parts, ratios = [], [], []
 for row, (case, (mu, lam, rate)) in enumerate(CASES.items()):
-    reference = swing(mu, lam, rate, pdgpu.Newton(iterations=50, tolerance=1e-10))
+    # whatever device and precision the others run with (PDGPU_DEVICE, PDGPU_DTYPE)
+    reference = swing(mu, lam, rate, pdgpu.Newton(iterations=50, tolerance=1e-10), device="cpu", dtype="float64")
     times = np.arange(1, len(reference) + 1) / rate
     shown, worst, states = int(np.argmin(reference[:, tip, 1].mean(axis=1))), {}, {}
     curves = figure.add_subplot(grid[row, 6])

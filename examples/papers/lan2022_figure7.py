@@ -13,6 +13,7 @@ import os
 
 import matplotlib.pyplot as plt
 import numpy as np
+from models import clock
 
 import pdgpu
 
@@ -88,7 +89,7 @@ for load, short in zip(loads, ("gravity", "sharp force"), strict=True):
     parts.append(
         f"{short}, iterations to {TARGET:g}: {reach}; soonest by time {fastest}, A-Jacobi 2 and 3 after {' and '.join(slower)} x that"
     )
-measured = "; ".join(parts) + " (CPU, one thread)"
+measured = "; ".join(parts) + f" ({clock.place(simulation.device)})"
 with open(os.path.join(options.out, "lan2022_figure7.csv"), "w", newline="") as file:
     file.write(f"# claim: {claim}\n# measured: {measured}\n")
     csv.writer(file).writerows([("load", "solver", "iteration", "seconds", "relative_error"), *rows])

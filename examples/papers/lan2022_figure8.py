@@ -14,6 +14,7 @@ import os
 
 import matplotlib.pyplot as plt
 import numpy as np
+from models import clock
 
 import pdgpu
 
@@ -32,7 +33,8 @@ for wanted in VERTICES:
     scene = pdgpu.Scene()
     cloth = scene.add_shell(pdgpu.shapes.grid((1.0, 1.0), cells=(cells, cells)), pdgpu.Spring(1e3), density=0.2)
     cloth.pin([0, cells])
-    A = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(), dt=1 / 100).system_matrix(free=True)
+    simulation = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(), dt=1 / 100)
+    A = simulation.system_matrix(free=True)
     b = np.random.default_rng(0).normal(size=(A.shape[0], 3))
     # about the same time for every size, and a multiple of every order
     iterations = 12 * max(1, round((2e4 if options.quick else 1e5) / wanted))
@@ -91,7 +93,7 @@ for l in ORDERS[1:]:
     )
 plain = table[table[:, 1] == 0][:, 3]
 parts.append(f"Jacobi without an operator {plain.min():.2f} to {plain.max():.2f} x order 1")
-measured = "; ".join(parts) + " (CPU, one thread, ratios within one run)"
+measured = "; ".join(parts) + f" ({clock.place(simulation.device)}, ratios within one run)"
 with open(os.path.join(options.out, "lan2022_figure8.csv"), "w", newline="") as file:
     file.write(f"# claim: {claim}\n# measured: {measured}\n")
     head = (

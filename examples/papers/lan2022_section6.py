@@ -39,7 +39,8 @@ start = np.concatenate([cloth, ball.points])
 end = np.concatenate([cloth + move, ball.points])
 triangles = np.concatenate([flat.triangles, ball.triangles + len(cloth)])
 
-phase = BroadPhase(start, triangles)
+# exact times below are those of positions that are not rounded, whatever PDGPU_DTYPE says
+phase = BroadPhase(start, triangles, dtype="float64")
 pairs = phase.pairs(start, end)
 corners = {
     "vertex-triangle": np.column_stack([pairs.vertex_triangle[:, 0], phase.triangles[pairs.vertex_triangle[:, 1]]]),

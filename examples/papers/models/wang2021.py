@@ -4,10 +4,10 @@ The paper's meshes are not public. These have its parts: flesh of tets, bones sa
 frames (`Body.attach`), proxies where skin can meet skin, and a collision-prone region around them.
 """
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
+from models import clock
 
 import pdgpu
 
@@ -61,16 +61,16 @@ class Untangled:
 
 
 def untangle(model, linear, start, iterations, stiffness, keep=()):
-    """Iterations from `start`, one by one, so that their processor time is known (of one thread, all finding of contact included, what is
-    factorised before the first not); positions of those in `keep`."""
+    """Iterations from `start`, one by one, so that their time is known (of one thread, all finding of contact included, what is factorised
+    before the first not, as `clock.now` has it); positions of those in `keep`."""
     sim = model.simulation(linear, 1, stiffness, threads=1)
     sim.set_state(positions=start)
     free, found, before = model.scene.fixed() == 0, Untangled([], [0.0], [], [], {}, 0), None
     for k in range(iterations + 1):
         if k:
-            begin = time.process_time()
+            begin = clock.now(sim.device)
             sim.step()
-            found.seconds.append(found.seconds[-1] + time.process_time() - begin)
+            found.seconds.append(found.seconds[-1] + clock.now(sim.device) - begin)
         at = sim.proxies()
         found.left.append(float(np.linalg.norm(sim.gradient()[free])))
         found.active.append(int(at.active.sum()))
