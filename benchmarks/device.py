@@ -1,4 +1,4 @@
-"""What the benchmarks of the GPU share: their options, the clock, and the yardsticks of the same run.
+"""What the benchmarks of the GPU share: their options, the table, the clock, and the yardsticks of the same run.
 
 The clock is the device's: events around the iterations of a step (`last_step.device_seconds`), a step of many iterations less one of few,
 over the difference, so what a step costs once drops out. Medians of warm runs, the cases in turn.
@@ -10,27 +10,45 @@ there is none, their columns stay empty and the table says so.
 import argparse
 import contextlib
 import functools
+import gc
+import json
 import os
 import statistics
 import subprocess
+import sys
+import threading
+import time
+import traceback
 from pathlib import Path
+
+from machine import write_table
 
 from pdgpu.backends import DEVICES, backend
 
 PROGRAM = Path(__file__).parent.parent / "build" / "gpu" / "yardstick"
-REPETITIONS = 9
+YARDSTICK_SECONDS = 30  # of one measurement; the longest takes a few
+REPETITIONS, LEAST_REPETITIONS = 9, 3
+MEASURED = "PDGPU_BENCHMARK_MEASURED"  # variable: the rows of the process that this one replaces
+_begin, _until = time.time(), float("inf")  # s; from `_until` on, LEAST_REPETITIONS are enough
 COPIED_BYTES = {False: 2**32, True: 2**16}  # far more than any cache holds; tiny
 
 
 def options(document, **more):
-    """The options all of them take; `more` {name: help} adds switches of one's own."""
+    """The options of all of them; `more` {name: help of a switch, or the arguments of `add_argument`} adds further ones."""
     parser = argparse.ArgumentParser(description=document.splitlines()[0])
     parser.add_argument("--out", help="a CSV file with the table, the GPU, the date and the commit")
     parser.add_argument("--tiny", action="store_true", help="sizes that show only that everything runs; the figures mean nothing")
     parser.add_argument("--device", choices=DEVICES, default="cuda", help="cpu: to try the script where there is no GPU (cuda)")
-    for name, text in more.items():
-        parser.add_argument(f"--{name}", action="store_true", help=text)
+    parser.add_argument("--no-cpu", action="store_true", help="leave out the figures of the CPU")
+    text = f"once the script has run for S seconds, repeat measurements {LEAST_REPETITIONS} times instead of {REPETITIONS} (no limit)"
+    parser.add_argument("--seconds", type=float, metavar="S", help=text)
+    text = "give up a case after S seconds and measure the next one in a new process (no limit)"
+    parser.add_argument("--limit", type=float, metavar="S", help=text)
+    for name, added in more.items():
+        arguments = {"action": "store_true", "help": added} if isinstance(added, str) else added
+        parser.add_argument(f"--{name.replace('_', '-')}", **arguments)
     chosen = parser.parse_args()
+    _repeat_until(chosen.seconds)
     try:
         chosen.names = [f"device: {name}" for name in backend(chosen.device, "float32").devices()]
     except RuntimeError as error:
@@ -38,6 +56,91 @@ def options(document, **more):
     if chosen.tiny:
         chosen.names.append("tiny sizes: the figures mean nothing")
     return chosen
+
+
+def _repeat_until(seconds):
+    """seconds: since the script began, in whichever process; None: no limit."""
+    global _begin, _until
+    _begin = json.loads(os.environ.get(MEASURED, "{}")).get("begin", _begin)
+    _until = float("inf") if seconds is None else _begin + seconds
+
+
+def integers(allowed):
+    """A type for `add_argument`: integers between commas, each of them in `allowed`."""
+
+    def parse(text):
+        values = [int(part) for part in text.split(",")]
+        for value in values:
+            if value not in allowed:
+                raise argparse.ArgumentTypeError(f"expected some of {', '.join(map(str, allowed))} between commas, got {value}")
+        return values
+
+    return parse
+
+
+# ---- the table -----------------------------------------------------------------------------------------------------------------
+
+
+def write_cases(chosen, header, cases, notes=()):
+    """Writes the rows of `cases` to `chosen.out` as they are measured: [(first cells of the row, function that yields rows), ...].
+
+    A case that fails leaves its error in a last column, and the next one is measured. This takes a new process where the device no longer
+    works (an illegal address breaks all later calls) or the case exceeded `chosen.limit`. With an error, the exit status is 1 at the end.
+    """
+    before = json.loads(os.environ.pop(MEASURED, "{}"))
+    rows = before.get("rows", [])
+
+    def add(row, error=""):
+        rows.append([*map(str, row), *[""] * (len(header) - len(row)), error])
+        return rows[-1]
+
+    def replace(number, first, error):
+        """Continues with the case after `number` in a new process; the process id stays."""
+        if error is not None:
+            add(first, error)
+        os.environ[MEASURED] = json.dumps({"begin": _begin, "cases": number + 1, "rows": rows})
+        sys.stdout.flush()
+        os.execv(sys.executable, sys.orig_argv)
+
+    def measured():
+        yield from list(rows)
+        for number, (first, measure) in enumerate(cases):
+            if number < before.get("cases", 0):
+                continue
+            watch = threading.Timer(chosen.limit or 0.0, replace, [number, first, f"no result within {chosen.limit} s"])
+            watch.daemon = True
+            if chosen.limit:
+                watch.start()
+            try:
+                for row in measure():
+                    yield add(row)
+            except Exception as error:
+                traceback.print_exc()
+                yield add(first, " ".join(f"{type(error).__name__}: {error}".split()))
+                if not works(chosen.device):
+                    replace(number, first, None)
+            finally:
+                watch.cancel()
+            gc.collect()  # the memory of the device, before the next case
+
+    write_table(chosen.out, (*header, "error"), measured(), notes)
+    failed = sum(1 for row in rows if row[-1])
+    if failed:
+        raise SystemExit(f"{failed} of {len(cases)} cases failed")
+
+
+def works(device):
+    """Whether the device still computes in this process."""
+    import numpy as np
+
+    import pdgpu
+
+    one = np.ones((1, 1), dtype=np.float32)
+    try:
+        pdgpu.linear.solve(one, one[0], pdgpu.Jacobi(weight=1.0, iterations=1), device=device)
+    except Exception:
+        return False
+    return True
 
 
 # ---- the clock -----------------------------------------------------------------------------------------------------------------
@@ -95,6 +198,8 @@ def medians(timers, tiny=False):
     """{name: (median, least, greatest)} from {name: function that returns seconds}; the timers take turns."""
     samples = {name: [] for name in timers}
     for repetition in range(1 if tiny else REPETITIONS + 1):
+        if repetition > LEAST_REPETITIONS and time.time() > _until:
+            break
         for name, timer in timers.items():
             sample = timer()
             if repetition or tiny:  # the first is cold
@@ -147,7 +252,11 @@ def yardstick(*measurements):
     if not program:
         return found
     for measurement in measurements:  # one process each: a failing one costs only itself
-        result = subprocess.run([program, measurement], capture_output=True, text=True)
+        try:
+            result = subprocess.run([program, measurement], capture_output=True, text=True, timeout=YARDSTICK_SECONDS)
+        except subprocess.TimeoutExpired:
+            print(f"no yardstick {measurement}: no result within {YARDSTICK_SECONDS} s")
+            continue
         fields = result.stdout.strip().removeprefix(measurement).split(",")
         if result.returncode or len(fields) != 4:
             print(f"no yardstick {measurement}: {(result.stderr or result.stdout).strip().removeprefix(measurement)}")

@@ -9,15 +9,14 @@ Second table: from 10 thousand to a million tets, CPU and GPU in turn. With the 
 between device and host in every iteration, and the host solves. With Jacobi sweeps everything stays on the device, and the time of an
 iteration is linear in the sweeps: eleven sweeps less one, divided by ten, show what a further sweep costs.
 
-    python benchmarks/gpu_projective_dynamics.py [--out FILE.csv] [--tiny] [--device cuda]
+    python benchmarks/gpu_projective_dynamics.py [--no-cpu] [--out FILE.csv] [--tiny] [--device cuda]
 """
 
-import itertools
+import functools
 import os
 
 import numpy as np
-from device import copy_bandwidth, microseconds, options, ratio, seconds_per_iteration, step_timer, yardstick
-from machine import write_table
+from device import copy_bandwidth, microseconds, options, ratio, seconds_per_iteration, step_timer, write_cases, yardstick
 
 import pdgpu
 
@@ -64,30 +63,28 @@ def counted_bytes(mesh, entries, size=4):
     return len(mesh.tets) * (34 * size + 32) + len(mesh.points) * (26 * size + 8) + entries * (size + 4)
 
 
-def reach(chosen):
+def reach(name, mesh, bandwidth, chosen):
     few, many = (1, 3) if chosen.tiny else (50, 1050)
-    meshes = reach_meshes(chosen.tiny)
     chebyshev = pdgpu.Chebyshev(rho=0.9, start=2 if chosen.tiny else 10)
     times = seconds_per_iteration(
         {
-            (name, what): case(mesh, pdgpu.Jacobi(weight=0.5, iterations=1), chosen.device, "float32", few, many, outer)
-            for name, mesh in meshes.items()
+            what: case(mesh, pdgpu.Jacobi(weight=0.5, iterations=1), chosen.device, "float32", few, many, outer)
             for what, outer in (("Jacobi", None), ("Jacobi-Chebyshev", chebyshev))
         },
         chosen.tiny,
     )
-    graphs = [f"graph:{LOOPS * nodes}" for nodes in NODES]
-    empty = yardstick(*graphs)
-    bandwidth = copy_bandwidth(chosen.tiny)
-    for (name, what), spread in times.items():
-        mesh = meshes[name]
-        entries = 2 * len(np.unique(np.sort(mesh.tets[:, [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]].reshape(-1, 2), axis=1), axis=0))
-        counted = counted_bytes(mesh, entries)
-        floor = counted / bandwidth if bandwidth else None
+    entries = 2 * len(np.unique(np.sort(mesh.tets[:, [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]].reshape(-1, 2), axis=1), axis=0))
+    counted = counted_bytes(mesh, entries)
+    floor = counted / bandwidth if bandwidth else None
+    for what, spread in times.items():
         yield name, what, len(mesh.points), len(mesh.tets), *map(microseconds, spread), f"{counted / 1e6:.1f}", microseconds(floor)
-    for nodes, graph in zip(NODES, graphs, strict=True):
-        value = None if empty[graph] is None else empty[graph] / LOOPS
-        yield f"empty graph, {nodes} node{'s' if nodes > 1 else ''} an iteration", "", "", "", microseconds(value)
+
+
+def empty_graph(nodes):
+    graph = f"graph:{LOOPS * nodes}"
+    seconds = yardstick(graph)[graph]
+    value = None if seconds is None else seconds / LOOPS
+    yield f"empty graph, {nodes} node{'s' if nodes > 1 else ''} an iteration", "", "", "", microseconds(value)
 
 
 def milliseconds(mesh, dtype, devices, tiny):
@@ -104,25 +101,36 @@ def milliseconds(mesh, dtype, devices, tiny):
     return {key: value for key, value in median.items() if key[0] not in LINEAR}
 
 
-def growth(chosen):
+def growth_header(chosen):
     yield ()
     yield "tets", "what", "dtype", "cpu ms", f"{chosen.device} ms", f"cpu / {chosen.device}"
-    for cells in SIZES[chosen.tiny]:
-        mesh = pdgpu.shapes.beam((8.0, 1.0, 1.0), cells=cells)
-        for dtype in ("float32", "float64"):
-            median = milliseconds(mesh, dtype, dict.fromkeys(("cpu", chosen.device)), chosen.tiny)
-            for name in dict.fromkeys(what for what, _ in median):
-                cpu, device = median[name, "cpu"], median[name, chosen.device]
-                # a difference of two medians may drown in their scatter
-                yield len(mesh.tets), name, dtype, f"{cpu:.3f}", f"{device:.3f}", ratio(cpu, device)
+
+
+def growth(cells, dtype, chosen):
+    mesh = pdgpu.shapes.beam((8.0, 1.0, 1.0), cells=cells)
+    devices = (chosen.device,) if chosen.no_cpu else ("cpu", chosen.device)
+    median = milliseconds(mesh, dtype, dict.fromkeys(devices), chosen.tiny)
+    for name in dict.fromkeys(what for what, _ in median):
+        cpu, device = None if chosen.no_cpu else median[name, "cpu"], median[name, chosen.device]
+        # a difference of two medians may drown in their scatter
+        yield len(mesh.tets), name, dtype, "" if cpu is None else f"{cpu:.3f}", f"{device:.3f}", ratio(cpu, device)
 
 
 def main():
     chosen = options(__doc__)
+    bandwidth = copy_bandwidth(chosen.tiny)
+    meshes = reach_meshes(chosen.tiny)
+    cases = [((name,), functools.partial(reach, name, mesh, bandwidth, chosen)) for name, mesh in meshes.items()]
+    cases += [((f"empty graph, {nodes}",), functools.partial(empty_graph, nodes)) for nodes in NODES]
+    cases += [((), functools.partial(growth_header, chosen))]
+    cases += [
+        ((6 * cells[0] * cells[1] * cells[2], "", dtype), functools.partial(growth, cells, dtype, chosen))
+        for cells in SIZES[chosen.tiny]
+        for dtype in ("float32", "float64")
+    ]
     header = ("mesh", "what", "vertices", "tets", "us", "least us", "most us", "counted MB", "floor us")
-    rows = ((*row, *[""] * (len(header) - len(row))) for row in itertools.chain(reach(chosen), growth(chosen)))
     notes = [*chosen.names, "floor: counted bytes at the copy bandwidth of this run; on 55 thousand tets they lie in the L2 of a large GPU"]
-    write_table(chosen.out, header, rows, notes)
+    write_cases(chosen, header, cases, notes)
 
 
 if __name__ == "__main__":

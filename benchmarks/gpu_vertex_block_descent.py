@@ -1,22 +1,24 @@
 """What does an iteration of Vertex Block Descent cost on the GPU, and how near is it to the bytes it has to move?
 
 The beams of the paper [Chen et al. 2024, Sec. 5.1]: blocks of 30 x 2 x 3 cells of six tets, neo-Hookean, float32, stretched and let go,
-without contact. 620 of them are 230,640 vertices and 669,600 tets in 8 colours; with --large 129,000, 48 million vertices and 139 million
-tets: whether they fit, how long it takes to build them, and 40 iterations. Bytes are counted as in vertex_block_descent.py; the floor is
-those bytes at the copy bandwidth measured in the same run, plus an empty graph of as many launches as there are colours. The threads that
-share a vertex are chosen by PDGPU_UPDATE_THREADS; one thread a vertex is the plain kernel that the others are held against.
+without contact. 620 of them are 230,640 vertices and 669,600 tets in 8 colours. Measured are the device's time of a step of 120 iterations
+and that of one iteration: a step of 520 less a step of 120, over 400. --beams N measures steps of 40 iterations of N beams, the time to
+build them and their memory; --large is 129,000 beams, 48 million vertices and 139 million tets.
 
-    python benchmarks/gpu_vertex_block_descent.py [--large] [--out FILE.csv] [--tiny] [--device cuda]
+Bytes are counted as in vertex_block_descent.py. The floor is those bytes at the copy bandwidth measured in the same run, plus an empty
+graph of as many launches as there are colours. PDGPU_UPDATE_THREADS sets the threads that share a vertex. One thread a vertex is the plain
+kernel, which the others are compared with.
+
+    python benchmarks/gpu_vertex_block_descent.py [--threads 4,8,16] [--beams N | --large] [--out FILE.csv] [--tiny] [--device cuda]
 """
 
+import functools
 import resource
-import statistics
 import subprocess
 import time
 
 import numpy as np
-from device import copy_bandwidth, environment, microseconds, options, ratio, seconds_per_iteration, step_timer, yardstick
-from machine import write_table
+from device import copy_bandwidth, environment, integers, medians, microseconds, options, ratio, step_timer, write_cases, yardstick
 from vertex_block_descent import counted_bytes
 
 import pdgpu
@@ -25,9 +27,10 @@ CELLS, CELL = (30, 2, 3), 0.1  # m
 BEAMS = {False: 620, True: 1}
 LARGE = {False: 129_000, True: 2}
 MU, LAM, DENSITY, STEP, STRETCH = 2e5, 1e6, 1000.0, 1 / 300, 1.3
-PAPER_ITERATIONS = 40
-# {kernel: threads that share a vertex}, the plain one first
-THREADS = {"1 thread": "1", "as pdgpu chooses": None, **{f"{n} threads": str(n) for n in (4, 8, 16, 32)}}
+ITERATIONS = {False: (120, 520), True: (1, 2)}  # 120: [Chen et al. 2024, Fig. 19]
+LARGE_ITERATIONS = 40  # of the paper's 129,000 beams
+THREADS = (1, 4, 8, 16, 32)
+PLAIN, CHOSEN = "1 thread", "as pdgpu chooses"
 
 
 def beams(count):
@@ -53,58 +56,80 @@ def simulation_of(scene, iterations, device):
     return pdgpu.Simulation(scene, solver, dt=STEP, device=device, dtype="float32")
 
 
-def floor(corners, colours, n, chosen):
-    """(bytes per vertex, copy bandwidth, seconds of the floor)"""
-    counted = counted_bytes(corners, 4, colours)
-    bandwidth = copy_bandwidth(chosen.tiny)
-    launches = yardstick(f"graph:{100 * colours}")[f"graph:{100 * colours}"]
-    return counted, bandwidth, counted * n / bandwidth + launches / 100 if bandwidth and launches else None
+def kernels_of(chosen, names):
+    """{kernel: PDGPU_UPDATE_THREADS}: those of --threads, else of `names`."""
+    known = {f"{n} thread{'s' if n > 1 else ''}": str(n) for n in chosen.threads or THREADS}
+    if chosen.device == "cpu":
+        return {"on the CPU": None}
+    return known if chosen.threads else {name: known.get(name) for name in names}
+
+
+@functools.cache
+def launch_seconds(colours):
+    """Of as many launches in a graph, None where it was not measured."""
+    seconds = yardstick(f"graph:{100 * colours}")[f"graph:{100 * colours}"]
+    return seconds / 100 if seconds else None
+
+
+def floor(counted, colours, n, bandwidth):
+    """Seconds of an iteration that moves `counted` bytes a vertex."""
+    launches = launch_seconds(colours)
+    return counted * n / bandwidth + launches if bandwidth and launches else None
 
 
 def gigabytes(value):
     return "" if value is None else f"{value / 1e9:.0f}"
 
 
+def milliseconds(value):
+    return "" if value is None else f"{1e3 * value:.3f}"
+
+
 def small(chosen):
-    """A row for each kernel, as soon as it is measured: each takes turns with the plain one, and no other."""
-    few, many = (1, 2) if chosen.tiny else (40, 440)
+    """Each kernel takes turns with the plain one, where that is measured too, and with no other."""
+    few, many = ITERATIONS[chosen.tiny]
+    bandwidth = copy_bandwidth(chosen.tiny)
     mesh, held = beams(BEAMS[chosen.tiny])
     scene, start, n = scene_of(mesh, held), mesh.points * [STRETCH, 1.0, 1.0], len(mesh.points)
+    kernels = kernels_of(chosen, (PLAIN, CHOSEN, *(f"{n} threads" for n in THREADS[1:])))
+    plain = []  # its timer, once measured
 
-    def case(threads):
-        with environment(PDGPU_UPDATE_THREADS=threads):
+    def measure(name):
+        with environment(PDGPU_UPDATE_THREADS=kernels[name]):
             simulations = {iterations: simulation_of(scene, iterations, chosen.device) for iterations in (few, many)}
-        return simulations[few].parameters["colours"], (few, many, step_timer(simulations, start))
+        colours = simulations[few].parameters["colours"]
+        seconds = step_timer(simulations, start)
 
-    kernels = THREADS if chosen.device == "cuda" else {"on the CPU": None}
-    plain = next(iter(kernels))
-    colours, of_plain = case(kernels[plain])
-    counted, bandwidth, least = floor(4 * len(mesh.tets) / n, colours, n, chosen)
+        def iteration():
+            return (seconds(many) - seconds(few)) / (many - few)
 
-    def rows():
-        for name in kernels:
-            of_this = of_plain if name == plain else case(kernels[name])[1]
-            times = seconds_per_iteration({plain: of_plain, name: of_this}, chosen.tiny)
-            median = times[name][0]
-            speed = counted * n / median if median > 0 else None
-            yield (
-                name,
-                n,
-                len(mesh.tets),
-                colours,
-                *map(microseconds, times[name]),
-                f"{counted:.0f}",
-                gigabytes(speed),
-                ratio(speed, bandwidth),
-                microseconds(least),
-                ratio(times[plain][0], median),
-            )
+        timers = {"plain": plain[0]} if plain else {}
+        times = medians({**timers, "iteration": iteration, "step": lambda: seconds(few)}, chosen.tiny)
+        if name == PLAIN:
+            plain.append(iteration)
+        median = times["iteration"][0]
+        counted = counted_bytes(4 * len(mesh.tets) / n, 4, colours)
+        speed = counted * n / median if median > 0 else None
+        yield (
+            name,
+            n,
+            len(mesh.tets),
+            colours,
+            milliseconds(times["step"][0]),
+            *map(microseconds, times["iteration"]),
+            f"{counted:.0f}",
+            gigabytes(speed),
+            ratio(speed, bandwidth),
+            microseconds(floor(counted, colours, n, bandwidth)),
+            ratio(times.get("plain", times["iteration"])[0], median) if plain else "",
+        )
 
     header = (
         "kernel",
         "vertices",
         "tets",
         "colours",
+        f"{ITERATIONS[False][0]} iterations ms",
         "us",
         "least us",
         "most us",
@@ -114,7 +139,8 @@ def small(chosen):
         "floor us",
         "x plain",
     )
-    write_table(chosen.out, header, rows(), [*chosen.names, f"copy: {gigabytes(bandwidth)} GB/s read and written"])
+    cases = [((name, n, len(mesh.tets)), functools.partial(measure, name)) for name in kernels]
+    write_cases(chosen, header, cases, [*chosen.names, f"copy: {gigabytes(bandwidth)} GB/s read and written"])
 
 
 def memory_in_use(chosen):
@@ -128,45 +154,71 @@ def memory_in_use(chosen):
         return None
 
 
-def large(chosen):
-    before, clock = memory_in_use(chosen), time.perf_counter
+def large(chosen, count):
+    """A simulation for each kernel, one after the other, for the memory."""
+    clock = time.perf_counter
+    bandwidth = copy_bandwidth(chosen.tiny)
     begin = clock()
-    mesh, held = beams(LARGE[chosen.tiny])
+    mesh, held = beams(count)
     meshed = clock()
-    scene = scene_of(mesh, held)
-    simulation = simulation_of(scene, PAPER_ITERATIONS, chosen.device)
-    built = clock()
-    n, tets, colours = len(mesh.points), len(mesh.tets), simulation.parameters["colours"]
-    print(f"{n} vertices, {tets} tets: mesh {meshed - begin:.1f} s, scene and simulation {built - meshed:.1f} s", flush=True)
-    after = memory_in_use(chosen)
-    seconds = step_timer({PAPER_ITERATIONS: simulation}, mesh.points * [STRETCH, 1.0, 1.0])
-    if not chosen.tiny:
-        seconds(PAPER_ITERATIONS)  # cold
-    iterations = statistics.median(seconds(PAPER_ITERATIONS) for _ in range(1 if chosen.tiny else 5))
-    counted, bandwidth, least = floor(4 * tets / n, colours, n, chosen)
-    speed = counted * n * PAPER_ITERATIONS / iterations
-    row = (
-        n,
-        tets,
-        colours,
-        f"{meshed - begin:.1f}",
-        f"{built - meshed:.1f}",
-        f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2:.1f}",
-        "" if before is None or after is None else f"{(after - before) / 1024:.1f}",
-        f"{iterations:.3f}",
-        f"{counted:.0f}",
-        gigabytes(speed),
-        ratio(speed, bandwidth),
-        "" if least is None else f"{least * PAPER_ITERATIONS:.3f}",
+    n, tets, scene = len(mesh.points), len(mesh.tets), scene_of(mesh, held)
+    scened = clock()
+    print(f"{n} vertices, {tets} tets: mesh {meshed - begin:.1f} s, scene {scened - meshed:.1f} s", flush=True)
+    kernels = kernels_of(chosen, (CHOSEN,))
+
+    def measure(name):
+        before, start = memory_in_use(chosen), clock()
+        with environment(PDGPU_UPDATE_THREADS=kernels[name]):
+            simulation = simulation_of(scene, LARGE_ITERATIONS, chosen.device)
+        built, after = clock(), memory_in_use(chosen)
+        colours = simulation.parameters["colours"]
+        print(f"{name}: simulation {built - start:.1f} s", flush=True)
+        simulation.set_state(positions=mesh.points * [STRETCH, 1.0, 1.0])
+
+        def seconds():  # of steps that follow each other: a new state would take the host longer than a step the device
+            simulation.step()
+            return simulation.last_step.device_seconds
+
+        step, least, most = medians({name: seconds}, chosen.tiny)[name]
+        counted = counted_bytes(4 * tets / n, 4, colours)
+        speed, fastest = counted * n * LARGE_ITERATIONS / step, floor(counted, colours, n, bandwidth)
+        yield (
+            name,
+            n,
+            tets,
+            colours,
+            f"{meshed - begin:.1f}",
+            f"{scened - meshed:.1f}",
+            f"{built - start:.1f}",
+            f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2:.1f}",
+            "" if before is None or after is None else f"{(after - before) / 1024:.1f}",
+            *map(milliseconds, (step, least, most)),
+            f"{counted:.0f}",
+            gigabytes(speed),
+            ratio(speed, bandwidth),
+            "" if fastest is None else milliseconds(fastest * LARGE_ITERATIONS),
+        )
+
+    header = ("kernel", "vertices", "tets", "colours", "mesh s", "scene s", "build s", "host GiB", "device GiB")
+    times = (f"{LARGE_ITERATIONS} iterations ms", "least ms", "most ms", "bytes/vertex", "GB/s", "of copy", "floor ms")
+    cases = [((name, n, tets), functools.partial(measure, name)) for name in kernels]
+    write_cases(
+        chosen, (*header, *times), cases, [*chosen.names, f"copy: {gigabytes(bandwidth)} GB/s read and written; medians of warm steps"]
     )
-    header = ("vertices", "tets", "colours", "mesh s", "build s", "host GiB", "device GiB", f"{PAPER_ITERATIONS} iterations s")
-    notes = [*chosen.names, f"copy: {gigabytes(bandwidth)} GB/s read and written; median of warm steps"]
-    write_table(chosen.out, (*header, "bytes/vertex", "GB/s", "of copy", "floor s"), [row], notes)
 
 
 def main():
-    chosen = options(__doc__, large="129,000 beams, once, instead of 620 with every kernel")
-    (large if chosen.large else small)(chosen)
+    threads = {
+        "type": integers(THREADS),
+        "metavar": "N,...",
+        "help": "threads that share a vertex, of 1, 4, 8, 16 and 32 (all, and what pdgpu chooses)",
+    }
+    count = {"type": int, "metavar": "N", "help": "N beams instead of 620: build, memory, and steps of 40 iterations"}
+    chosen = options(__doc__, large="129,000 beams: --beams 129000", beams=count, threads=threads)
+    if chosen.large or chosen.beams:
+        large(chosen, chosen.beams or LARGE[chosen.tiny])
+    else:
+        small(chosen)
 
 
 if __name__ == "__main__":
