@@ -106,8 +106,8 @@ PD_LANE_FUNCTION pd_symmetric_rotation pd_symmetric_rotation_of(real pp, real pq
 
 /* The nearest positive semidefinite matrix to S [n,n], symmetric, n <= PD_SYMMETRIC_MOST, in the Frobenius norm: S without its negative
  * eigenvalues [Higham 1988], as a sum of products: vectors [n,n] holds in its first rows z_0, z_1, .. with S+ = sum z z^T, the eigenvectors of
- * the positive eigenvalues times their roots. Returns how many. Errors are a few rounding errors of |S|. */
-PD_FUNCTION int pd_symmetric_positive_part(int n, const real *S, real *vectors) {
+ * the positive eigenvalues times their roots. Returns how many. Errors are a few rounding errors of |S|. S may be the same array as vectors. */
+PD_LARGE_FUNCTION int pd_symmetric_positive_part(int n, const real *S, real *vectors) {
     real A[PD_SYMMETRIC_MOST * PD_SYMMETRIC_MOST], d[PD_SYMMETRIC_MOST], e[PD_SYMMETRIC_MOST];
     real size = pd_largest(S, n * n);
     int count = 0;

@@ -4,7 +4,9 @@
 
 #include "cuda/context.cuh"
 
-static __global__ void sweep_bodies_kernel(pd_model model, pd_step_data step, pd_body_sweep sweep, int first, int n) {
+/* Its arguments stay in constant memory: without __grid_constant__ every thread copies all of them to its stack. */
+static __global__ void sweep_bodies_kernel(const __grid_constant__ pd_model model, const __grid_constant__ pd_step_data step,
+                                           const __grid_constant__ pd_body_sweep sweep, int first, int n) {
     int k = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (k < n) pd_body_update(&model, &sweep, &step, sweep.order[first + k]);
 }

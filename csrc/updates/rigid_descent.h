@@ -165,19 +165,20 @@ PD_UPDATE_FUNCTION double pd_body_limit(const pd_model *model, const pd_body_swe
 /* One Newton step of a body that has `gone` so far; returns what it promised, J, 0 where it stays. */
 PD_UPDATE_FUNCTION double pd_body_step(const pd_model *model, const pd_body_sweep *sweep, const pd_step_data *step, int body, double *gone,
                                        pd_body_way *way, int *lost) {
-    pd_body_sum sum, there;
+    pd_body_sum sum; // of the beginning, then of each trial
     double slope = pd_body_newton(model, sweep, step, body, *gone, way, &sum), size = 0.0;
     *lost = !(sum.energy - sum.energy == 0.0);
     if (*lost || !(slope > 0.0)) return 0.0;
     double part = sweep->touches ? pd_body_limit(model, sweep, body, *gone, way, &sum) : 1.0, arc = pd_body_arc(way);
     for (int c = 0; c < 3; c++) size = fmax(size, fabs(way->about[c]) + way->extent);
+    const double energy = sum.energy, rounded = sum.magnitude, forces = sum.forces;
     for (int halving = 0; part > 0.0 && halving < PD_BODY_HALVINGS; halving++, part *= 0.5) {
         double magnitude = 0.0, change = pd_body_inertia(model, sweep, step, body, way, part, &magnitude);
         pd_body_place(sweep, body, way, part);
-        pd_body_sum_up(model, sweep, step, body, way, *gone + part * arc, 0, &there);
+        pd_body_sum_up(model, sweep, step, body, way, *gone + part * arc, 0, &sum);
         // what is rounded: the sums, and positions, by which forces work
-        double noise = 4.0 * (double)PD_EPSILON * (sum.magnitude + magnitude + size * sum.forces);
-        if (change + there.energy - sum.energy > noise - PD_BODY_WORTH * part * slope) continue;
+        double noise = 4.0 * (double)PD_EPSILON * (rounded + magnitude + size * forces);
+        if (change + sum.energy - energy > noise - PD_BODY_WORTH * part * slope) continue;
         pd_body_rotation_after(way, part, way->turned);
         for (int c = 0; c < 3; c++) way->gone[c] += part * way->shift[c];
         *gone += part * arc;

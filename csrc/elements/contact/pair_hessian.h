@@ -127,7 +127,7 @@ PD_LANE_FUNCTION pd_points4 pd_contact_parts_vector(pd_contact_parts parts, real
 }
 
 /* The nearest positive semidefinite matrix [3k,3k] to that of parts: as many squares as S has positive eigenvalues, three at the most. */
-PD_FUNCTION void pd_contact_parts_squares(const pd_contact_parts *parts, int corners, real *out) {
+PD_LARGE_FUNCTION void pd_contact_parts_squares(const pd_contact_parts *parts, int corners, real *out) {
     real vectors[25], wide[60];
     int count = 0, two = parts->n_axes > 1, n = two ? 5 : 3;
     if (two) {
@@ -175,8 +175,8 @@ PD_FUNCTION void pd_contact_factor_block(const pd_contact_factor *factor, int i,
 }
 
 /* The Hessian [12,12] of m phi of two nearly parallel edges. */
-PD_FUNCTION void pd_contact_mollified_hessian(const pd_contact_terms *terms, const pd_contact_factor *factor, const pd_nearest *nearest,
-                                              const real *x, real threshold, int psd, real *out) {
+PD_LARGE_FUNCTION void pd_contact_mollified_hessian(const pd_contact_terms *terms, const pd_contact_factor *factor,
+                                                    const pd_nearest *nearest, const real *x, real threshold, int psd, real *out) {
     real of_mollifier[12], of_phi[12], weights[4], B[9];
     real m = pd_mollifier(x, threshold, of_mollifier, out);
     pd_per_corner_store(nearest->weights, weights);
@@ -197,7 +197,8 @@ PD_FUNCTION void pd_contact_mollified_hessian(const pd_contact_terms *terms, con
     // an orthonormal basis of what is no translation: the edges against one another, and each turning or stretching
     const real half = (real)0.5, root = (real)0.70710678118654752440;
     const real basis[3][4] = {{half, half, -half, -half}, {-root, root, 0, 0}, {0, 0, -root, root}};
-    real half_way[108], T[81];
+    // two arrays are used twice: nvcc gives every array a part of the stack of its own
+    real half_way[108], T[81], *vectors = T, *wide = half_way;
     for (int row = 0; row < 9; row++)
         for (int column = 0; column < 12; column++) {
             real sum = 0;
@@ -210,7 +211,6 @@ PD_FUNCTION void pd_contact_mollified_hessian(const pd_contact_terms *terms, con
             for (int j = 0; j < 4; j++) sum += half_way[12 * row + 3 * j + column % 3] * basis[column / 3][j];
             T[9 * row + column] = T[9 * column + row] = sum;
         }
-    real vectors[81], wide[108];
     int count = pd_symmetric_positive_part(9, T, vectors);
     for (int m = 0; m < count; m++)
         for (int i = 0; i < 4; i++)
