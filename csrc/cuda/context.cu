@@ -20,6 +20,14 @@ static pd_status sweeps_way(pd_sweeps_way *out, pd_error *error) {
     return PD_OK;
 }
 
+/* Whether a feature is on: the variable is unset, "on" or "off". For measurements, and to find the cause of a fault. */
+static pd_status is_on(const char *variable, int *on, pd_error *error) {
+    const char *text = getenv(variable);
+    *on = !text || !text[0] || strcmp(text, "on") == 0;
+    if (*on || strcmp(text, "off") == 0) return PD_OK;
+    return pd_fail(error, PD_ERROR_VALUE, "%s: expected 'on' or 'off', got '%.60s'", variable, text);
+}
+
 pd_status pd_context_create(pd_context **out, pd_place place, pd_error *error) {
     *out = NULL;
     int count = 0;
@@ -34,6 +42,8 @@ pd_status pd_context_create(pd_context **out, pd_place place, pd_error *error) {
     context->device = place.device;
     context->threads = place.threads > 0 ? place.threads : 1;
     status = sweeps_way(&context->sweeps, error);
+    if (!status) status = is_on("PDGPU_OVERLAP", &context->overlaps, error);
+    if (!status) status = is_on("PDGPU_GRAPHS", &context->graphs, error);
     if (status) {
         free(context);
         return status;
@@ -42,7 +52,7 @@ pd_status pd_context_create(pd_context **out, pd_place place, pd_error *error) {
     if (code == cudaSuccess) code = cudaDeviceGetAttribute(&context->multiprocessors, cudaDevAttrMultiProcessorCount, context->device);
     int major = 0;
     if (code == cudaSuccess) code = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, context->device);
-    context->overlaps = major >= 9;
+    context->overlaps = context->overlaps && major >= 9;
     if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&context->stream, cudaStreamNonBlocking);
     for (int m = 0; m < PD_MARK_COUNT && code == cudaSuccess; m++) code = cudaEventCreate(&context->marks[m]);
     if (code == cudaSuccess) code = cudaMalloc((void **)&context->index, sizeof(int));
@@ -231,10 +241,7 @@ struct pd_graph {
     size_t nodes;
 };
 
-int pd_can_capture(const pd_context *context) {
-    (void)context;
-    return 1;
-}
+int pd_can_capture(const pd_context *context) { return context->graphs; }
 
 pd_status pd_capture_begin(pd_context *context) {
     cudaError_t code = pd_device_use(context);

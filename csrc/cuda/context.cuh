@@ -21,7 +21,8 @@ struct pd_context {
     cudaStream_t stream; /* of the device, as all that follows */
     pd_sweeps_way sweeps;
     int multiprocessors;
-    int overlaps;      /* 1: launches may begin before the one before has ended; PD_LAUNCH_OVERLAPPING */
+    int overlaps;      /* 1: launches may begin before the one before has ended; PD_LAUNCH_OVERLAPPING. PDGPU_OVERLAP=off: 0 */
+    int graphs;        /* 1: chunks of iterations may be captured. PDGPU_GRAPHS=off: 0 */
     int after_launch;  /* 1: the last that the stream was given is a kernel, which alone can be overlapped */
     int threads;       /* of the host, for what the host does: the triangular solves of a direct solver */
     int *index;        /* device: one integer for searches */

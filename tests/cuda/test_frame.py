@@ -139,6 +139,31 @@ def test_a_capture_that_fails_leaves_the_loops(call, code, dtype, monkeypatch, o
     np.testing.assert_array_equal(loops.velocities, graphs.velocities)
 
 
+@pytest.mark.parametrize("solver", ["vbd", "jacobi", "pcg", "gauss-seidel"])
+def test_features_that_are_off_change_no_bit(solver, dtype, monkeypatch):
+    """If not, a fault on a GPU cannot be traced to graphs or to launches that overlap."""
+    options = {"iterations": 6, "check_every": 3}
+    found = {}
+    for variable in ("", "PDGPU_OVERLAP", "PDGPU_GRAPHS"):
+        with monkeypatch.context() as patch:
+            if variable:
+                patch.setenv(variable, "off")
+            sim = simulation(scenes.RESIDENT[solver], dtype, **options)
+        sim.step(2)
+        found[variable] = sim.positions, counts_of(sim)["launches"]
+    assert found[""][1] > 0 and found["PDGPU_OVERLAP"][1] > 0 and found["PDGPU_GRAPHS"][1] == 0
+    for positions, _ in found.values():
+        np.testing.assert_array_equal(positions, found[""][0])
+
+
+@pytest.mark.parametrize("variable", ["PDGPU_OVERLAP", "PDGPU_GRAPHS"])
+def test_a_feature_is_on_or_off(variable, dtype, monkeypatch):
+    """If not, a variable with a wrong value is ignored."""
+    monkeypatch.setenv(variable, "no")
+    with pytest.raises(ValueError, match=f"{variable}: expected 'on' or 'off', got 'no'"):
+        simulation(scenes.RESIDENT["vbd"], dtype)
+
+
 @pytest.mark.parametrize("solver", scenes.RESIDENT)
 def test_the_host_waits_only_where_it_looks(solver, dtype):
     """If not, a loop waits for the device in every iteration, which costs more than its kernel."""
