@@ -1,33 +1,33 @@
-"""The same steps on the CPU and, twice, on a GPU; and how far their results may differ.
+"""The same steps on the CPU and, twice, on a GPU, and the tolerances of their comparison.
 
-CUDA's log, exp, sin and pow differ from those of the C library by one or two units in the last place, and nvcc fuses other products than
-gcc. A number that lies within rounding of a limit may therefore be on its other side: a pair, a row or an iteration more or less. Two runs
-on the same device have the same bits.
+CUDA's log, exp, sin and pow differ from the C library's by one or two ulp, and nvcc fuses other products than gcc. A number within rounding
+of a limit may therefore lie on its other side: a list may have one pair more, and a loop one iteration more. Two runs on the same device
+agree bitwise.
 """
 
 import numpy as np
 
 import pdgpu
 
-# The part of a list that rounding may decide: distances differ by 1e-9 of the scene in float64, by 1e-4 in float32. A kind of pairs that
-# is lost, or a list of another state, is a tenth of it and more.
-DECIDED_BY_ROUNDING = {"float64": 0.01, "float32": 0.04}
+# Share of a list that may lie within rounding of a limit: distances differ by 1e-9 of the scene in float64, by 1e-4 in float32. A real
+# fault, such as a missing kind of pairs or a list of another state, changes a tenth of the list or more.
+NEAR_A_LIMIT = {"float64": 0.01, "float32": 0.04}
 
 
 def assert_counts(found, expected, dtype):
-    """Counts of pairs, rows, rounds or iterations, one or a column of them: equal, but for one or what rounding decides."""
+    """Counts of pairs, rows, rounds or iterations (a number or a column) differ by one or by NEAR_A_LIMIT at most."""
     found, expected = (np.atleast_1d(np.asarray(counts, dtype=np.float64)) for counts in (found, expected))
     assert abs(len(found) - len(expected)) <= 1, f"{len(found)} counts, expected {len(expected)}"  # one iteration more
     recorded = min(len(found), len(expected))
-    allowed = np.maximum(1.0, np.ceil(DECIDED_BY_ROUNDING[dtype] * expected[:recorded]))
+    allowed = np.maximum(1.0, np.ceil(NEAR_A_LIMIT[dtype] * expected[:recorded]))
     assert (np.abs(found[:recorded] - expected[:recorded]) <= allowed).all(), f"found {found}, expected {expected}"
 
 
 def common_pairs(found, expected, dtype, same=("vertices",)):
-    """Rows of the pairs that both lists have, in the same order, with the same numbers in the columns `same`.
+    """Rows (in found, in expected) of the pairs that both lists have with equal values in the columns `same`.
 
-    found, expected: {column: array}, with "key". Asserts that these are all pairs but those that rounding decides: at a limit, or where two
-    features of a pair are equally near.
+    found, expected: {column: array} with the column "key". Asserts the same order in both lists. Asserts that few pairs are left out: those
+    at a limit, and those with two equally near features.
     """
     _, mine, theirs = np.intersect1d(found["key"], expected["key"], return_indices=True)
     for columns in (found, expected):
@@ -41,7 +41,7 @@ def common_pairs(found, expected, dtype, same=("vertices",)):
 
 
 def common_proxies(found, expected, dtype):
-    """Which proxies both devices have in contact, or both not: all but those that rounding decides."""
+    """Mask of the proxies with the same contact state on both devices; asserts that few differ."""
     same = found.active == expected.active
     assert_counts(same.sum(), len(same), dtype)
     assert_counts([found.entered, found.left], [expected.entered, expected.left], dtype)
@@ -51,7 +51,7 @@ def common_proxies(found, expected, dtype):
 def assert_times(found, expected, dtype, share=0.985):
     """Times of impact and reasons agree in more than `share` of the queries.
 
-    Where one of two roundings meets a bound, one device takes another iteration and its time differs by up to a tenth of the gap.
+    Near a stopping bound one device may take one iteration more. Its time then differs by up to a tenth of the gap.
     """
     with np.errstate(invalid="ignore"):  # infinity less infinity
         near = np.isinf(expected.toi) | (np.abs(found.toi - expected.toi) < (1e-9 if dtype == "float64" else 1e-3))

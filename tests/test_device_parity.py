@@ -1,4 +1,4 @@
-"""What comparisons of CPU and GPU allow: what rounding decides, and no lost pairs."""
+"""The tolerances between CPU and GPU accept a pair or an iteration at a limit and reject real faults."""
 
 import types
 
@@ -13,7 +13,7 @@ def pairs(rows):
 
 
 def test_counts():
-    """If not, a loop that ends by another test passes, or an iteration at a limit is a fault."""
+    """If not, a loop with a wrong stopping test passes, or one iteration more counts as a fault."""
     assert_counts([3, 100], [4, 101], "float64")
     assert_counts([3, 100, 100], [3, 100], "float64")
     for found, expected in ((90, 100), ([3, 4, 5], [3]), (7, 5), (0, 3)):
@@ -22,7 +22,7 @@ def test_counts():
 
 
 def test_pairs():
-    """If not, a list with another order, with other corners or without some of its pairs passes."""
+    """If not, a list in another order, with other corners or with missing pairs passes."""
     rows = np.arange(100)
     for lost in ([], [0], [99]):
         mine, theirs = common_pairs(pairs(np.delete(rows, lost)), pairs(rows), "float64")
@@ -40,7 +40,7 @@ def test_pairs():
 
 
 def test_times():
-    """If not, times of another pair pass."""
+    """If not, the times of another pair pass."""
     times = np.where(np.arange(300) % 3 == 0, np.inf, np.linspace(0.0, 1.0, 300))
     expected = types.SimpleNamespace(toi=times, reason=np.isinf(times).astype(int))
     changed = times.copy()

@@ -183,7 +183,7 @@ def test_a_large_scene(method, dtype):
     """If not, sizes beyond those of the other tests break a kernel, or blocks that really run at the same time do."""
     rng = np.random.default_rng(18)
     grid = pdgpu.shapes.grid((1, 1), cells=(300, 300))
-    # 540,000 triangles; near enough for a few million pairs, which the host compares in seconds
+    # 540,000 triangles; the distance gives a few million pairs, which the host compares in seconds
     layers = np.concatenate([grid.points + [0, 0, 0.001 * k] for k in range(3)])
     triangles = np.concatenate([grid.triangles + len(grid.points) * k for k in range(3)])
     cpu, cuda = both(layers, triangles, method=method, dtype=dtype)

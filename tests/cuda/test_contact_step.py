@@ -31,7 +31,7 @@ def test_steps(linear, guard, dtype):
     for name in ("active_contacts", "outer"):
         assert_counts(cuda.last_step[name][-1], cpu.last_step[name][-1], dtype)
     assert abs(cuda.last_step["behind"][-1] - cpu.last_step["behind"][-1]) < 1e-6
-    # at the same positions the same pairs; where boxes lie in line two features are equally near, and rounding chooses one
+    # the same pairs at the same positions; aligned boxes have pairs with two equally near features, and rounding chooses one
     cuda.set_state(positions=cpu.positions, velocities=cpu.velocities)
     cuda._backend.set_driven(cpu._backend.driven(), None)
     of_cpu, of_cuda = (sim._backend.contact_columns() for sim in sims)

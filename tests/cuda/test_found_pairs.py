@@ -25,7 +25,7 @@ def test_as_on_the_cpu(dtype):
         assert np.isfinite(wanted.toi).sum() > 5
         near, wanted = (one.closest(pair).numpy() for one in (found, expected))
         np.testing.assert_allclose(near.distance, wanted.distance, rtol=1e-10 if exact else 1e-4, atol=1e-12 if exact else 1e-6)
-    # the earliest is that of its own times; another kernel, in which nvcc may fuse other products
+    # the least of its own times; it comes from another kernel, in which nvcc may fuse other products
     earliest = found.earliest(separation=1e-3)
     least = min(found.collisions(pair, separation=1e-3).numpy().toi.min() for pair in ("vertex_triangle", "edge_edge"))
     assert earliest.toi == pytest.approx(least, abs=1e-9 if exact else 1e-3)

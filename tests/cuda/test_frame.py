@@ -114,7 +114,7 @@ def test_a_launch_that_stays_gathers_and_moves(linear, dtype, monkeypatch):
         moved.append(sim.positions - points)
     apart = np.abs(moved[0] - moved[1]).max(axis=1)
     assert (np.linalg.norm(moved[0], axis=1) > 1e-4).sum() == len(points) - 3
-    # two kernels, in which nvcc may fuse different products; a row that stays where it is differs by 1e-4
+    # nvcc may fuse different products in the two kernels; a row that does not move differs by 1e-4
     assert apart.max() <= (1e-12 if dtype == "float64" else 1e-5)
     np.testing.assert_array_equal(moved[1][[0, 1, 300]], 0 if dtype == "float64" else moved[0][[0, 1, 300]])
 

@@ -95,7 +95,7 @@ def test_times_of_impact(judge, kind, name, dtype):
         if method != "min_gradient":
             assert (after >= 0.0999 * seen)[np.isfinite(found.toi)].all(), method
         cpu = MOVING[kind](x0, x1, method=method)
-        # two roundings part more often where distances are near what can be told apart
+        # in these two classes distances are close to rounding, and more queries differ
         assert_times(found, cpu, dtype, 0.85 if name in ("translation", "slivers and parallel edges") else 0.985)
 
 
@@ -126,7 +126,7 @@ def test_earliest_is_the_smallest_of_all(method, dtype):
         free = found.reason != Reason.START_TOO_CLOSE
         keep[kind], toi = np.concatenate([rows[free]] * 2), found.toi[free]
         best = ccd.earliest(x0, x1, **{kind: keep[kind]}, method=method, device="cuda")
-        # of the equal ones, the first; another kernel, in which nvcc may fuse other products
+        # The first of equal times. It comes from another kernel, in which nvcc may fuse other products.
         rounding = 1e-9 if dtype == "float64" else 1e-3
         assert best.pair == kind and best.index < len(rows[free])
         assert best.toi == pytest.approx(toi.min(), abs=rounding) and toi[best.index] == pytest.approx(toi.min(), abs=rounding)

@@ -250,7 +250,7 @@ def test_added_diagonal_has_the_bits_of_a_matrix_made_anew(solver, dtype):
         fresh = pdgpu.linear.System(A, SOLVERS[solver], columns=3, device="cuda", dtype=dtype)
         expected = fresh.solve(b, x0).x
         if solver == "direct" and direct_library("cuda").startswith("cuDSS"):
-            # cuDSS repeats its factors to the bit, but may factorise again by other kernels than the first time
+            # cuDSS is deterministic, but its refactorisation may use other kernels than its first factorisation
             np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 if dtype == "float64" else 1e-5)
         else:
             np.testing.assert_array_equal(found, expected)

@@ -16,7 +16,7 @@ def assert_same(expected, found, dtype):
     """The same lists; numbers to rounding, which may be another one with fused multiply-adds."""
     for name in ("kind", "vertices", "bodies"):
         np.testing.assert_array_equal(found[name], expected[name])
-    # two features may be equally near: one in a hundred
+    # two features may be equally near; a real fault changes more than one pair in a hundred
     assert (found["feature"] != expected["feature"]).sum() <= 1 + len(found["kind"]) // 100
     u = np.finfo(dtype).eps
     np.testing.assert_allclose(found["distance"], expected["distance"], atol=200 * u)
@@ -63,7 +63,7 @@ def test_the_reach(dtype):
     for _ in range(12):
         x = (x + 0.01 * random.normal(size=x.shape)).astype(dtype)
         (a, lists), (b, found) = (core.update(x, nothing, 0.1, 0.3) for core in (cpu, cuda))
-        # a square root of a sum that nvcc may fuse otherwise; a move that is left out is 1e-2
+        # nvcc may fuse other products of this norm; a missing move changes it by 1e-2
         assert abs(a - b) <= 4 * np.finfo(dtype).eps and (lists is None) == (found is None)
         for mine, wanted in zip(found or (), lists or (), strict=True):
             np.testing.assert_array_equal(mine, wanted)

@@ -30,14 +30,16 @@ def test_steps(name, settings, dtype):
     solver = pdgpu.ProjectiveDynamics(iterations=3, linear=pdgpu.Jacobi(), check_every=1)
     cpu, cuda = steps_on_both(case, solver, dtype)
     found, expected = cuda.last_step.update, cpu.last_step.update
-    assert expected.rows > 5 and found.steps == expected.steps
+    assert expected.rows > 5
+    assert_counts(found.steps, expected.steps, dtype)
     for column in ("rows", "colours"):
         assert_counts(found.columns[column], expected.columns[column], dtype)
-    # a search comes one iteration earlier or later where the reach lies within rounding of its limit
+    # a reach within rounding of its limit moves a search by one iteration
     assert abs(found.columns["search"].sum() - expected.columns["search"].sum()) <= 1
     # Pairs are counted up to what the list is known to hold, from which every move takes, and in float32 the devices differ: positions by
     # up to 9e-6 m in the second step, the reach by the sum of what moves did, so that a few pairs are on its other side. A count grows with
     # the third power of the reach, and of grains that start on a grid twice as fast about a shell; in float64 one may differ.
-    pairs, listed = expected.columns["pairs"], expected.columns["listed"]
-    apart = 2.0 * np.abs(cuda.positions - cpu.positions).max() + np.abs(found.columns["listed"] - listed)
-    assert (np.abs(found.columns["pairs"] - pairs) <= 1 + np.floor(6.0 * pairs * apart / listed)).all()
+    recorded = slice(min(len(update.columns["pairs"]) for update in (found, expected)))
+    pairs, listed = (expected.columns[name][recorded] for name in ("pairs", "listed"))
+    apart = 2.0 * np.abs(cuda.positions - cpu.positions).max() + np.abs(found.columns["listed"][recorded] - listed)
+    assert (np.abs(found.columns["pairs"][recorded] - pairs) <= 1 + np.floor(6.0 * pairs * apart / listed)).all()
