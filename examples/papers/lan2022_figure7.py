@@ -51,7 +51,8 @@ sharp[len(free) // 2, 1] = -5.0  # N, on the vertex in the middle
 loads = {"gravity on the swinging cloth (low frequencies)": gravity, "5 N on one vertex (sharp)": sharp}
 
 systems = {name: pdgpu.linear.System(A, solver, columns=3, threads=1) for name, (solver, _, _) in SOLVERS.items()}
-direct = pdgpu.linear.System(A, pdgpu.Direct(), columns=3)
+# the answer, whatever device and precision the others run with (PDGPU_DEVICE, PDGPU_DTYPE)
+direct = pdgpu.linear.System(A, pdgpu.Direct(), columns=3, device="cpu", dtype="float64")
 figure, panels = plt.subplots(2, 2, figsize=(11.0, 8.0), sharey=True, layout="constrained")
 rows, counts, times = [], {}, {}
 for (load, r), (by_iterations, by_seconds) in zip(loads.items(), panels, strict=True):

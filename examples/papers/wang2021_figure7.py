@@ -71,7 +71,8 @@ def closed(material):
         sim.step(record=True)
         at = sim.positions
         energy = sim.last_step["incremental_potential"]
-        assert (np.diff(energy) <= 1e-9 * np.abs(energy).max()).all()
+        rounding = max(1e-9, np.finfo(sim.dtype).eps)
+        assert (np.diff(energy) <= rounding * np.abs(energy).max()).all()
     edges = np.linalg.inv((points[mesh.tets[:, 1:]] - points[mesh.tets[:, :1]]).swapaxes(1, 2))
     F = (at[mesh.tets[:, 1:]] - at[mesh.tets[:, :1]]).swapaxes(1, 2) @ edges
     gap = np.linalg.norm(np.diff(at[pairs], axis=1), axis=2).mean()
