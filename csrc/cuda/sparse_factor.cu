@@ -17,12 +17,14 @@
 
 struct pd_sparse_factor {
     const pd_cudss *library;
-    void *handle, *config, *data, *matrix, *right, *solution; /* the library's */
-    int n, width, entries, factored;
+    void *handle, *config, *data, *matrix; /* the library's */
+    void **right, **solution;              /* [columns] the library's: its deterministic mode solves for one column at a time */
+    int n, width, n_columns, entries, factored;
     int *row_start, *columns, *places; /* device [n+1] [entries] [n] */
     double *values;                    /* device [entries] */
     double *directions;                /* device [n,3], or NULL */
     double *b, *x;                     /* device [columns,n] */
+    int *not_finite;                   /* device [1] whether a trial solve gave infinity or NaN */
 };
 
 /* ---- the library -------------------------------------------------------------------------------------------------------------- */
@@ -92,13 +94,17 @@ void pd_sparse_factor_destroy(pd_sparse_factor *self, pd_context *context) {
     if (!self) return;
     pd_device_use(context);
     cudaStreamSynchronize(context->stream);
-    if (self->right) self->library->matrix_destroy(self->right);
-    if (self->solution) self->library->matrix_destroy(self->solution);
+    for (int c = 0; c < self->n_columns; c++) {
+        if (self->right && self->right[c]) self->library->matrix_destroy(self->right[c]);
+        if (self->solution && self->solution[c]) self->library->matrix_destroy(self->solution[c]);
+    }
+    free(self->right);
+    free(self->solution);
     if (self->matrix) self->library->matrix_destroy(self->matrix);
     if (self->data) self->library->data_destroy(self->handle, self->data);
     if (self->config) self->library->config_destroy(self->config);
     if (self->handle) self->library->destroy(self->handle);
-    void *memory[] = {self->row_start, self->columns, self->places, self->values, self->directions, self->b, self->x};
+    void *memory[] = {self->row_start, self->columns, self->places, self->values, self->directions, self->b, self->x, self->not_finite};
     for (void *block : memory) pd_memory_destroy(context, block);
     free(self);
 }
@@ -108,12 +114,18 @@ template <typename T> static pd_status upload_new(pd_context *context, T **out, 
     return status ? status : pd_memory_upload(context, *out, source, n * sizeof(T));
 }
 
+/* A phase of the library, with one column of the vectors. */
+static int execute(const pd_sparse_factor *self, int phase, int column) {
+    return self->library->execute(self->handle, phase, self->config, self->data, self->matrix, self->solution[column], self->right[column]);
+}
+
 /* The upper triangle by columns is the lower one by rows. */
 static pd_status prepare(pd_sparse_factor *self, pd_context *context, const int *column_start, const int *rows, const int *places,
                          const double *directions) {
     const pd_cudss *library = self->library;
-    const int64_t n = self->n, columns = directions ? 1 : self->width;
-    size_t vectors = (size_t)(n * columns) * sizeof(double);
+    const int64_t n = self->n;
+    const int n_columns = self->n_columns;
+    size_t vectors = (size_t)n * (size_t)n_columns * sizeof(double);
     int deterministic = 1, pivots = PD_CUDSS_PIVOT_NONE;
     double smallest = 0.0;
     pd_status status = upload_new(context, &self->row_start, column_start, (size_t)self->n + 1);
@@ -123,6 +135,7 @@ static pd_status prepare(pd_sparse_factor *self, pd_context *context, const int 
     if (!status) status = pd_memory_create(context, (void **)&self->values, (size_t)self->entries * sizeof(double));
     if (!status) status = pd_memory_create(context, (void **)&self->b, vectors);
     if (!status) status = pd_memory_create(context, (void **)&self->x, vectors);
+    if (!status) status = pd_memory_create(context, (void **)&self->not_finite, sizeof *self->not_finite);
     if (status) return status;
     PD_CUDSS(context, "cudssCreate", library->create(&self->handle));
     PD_CUDSS(context, "cudssSetStream", library->set_stream(self->handle, context->stream));
@@ -136,12 +149,13 @@ static pd_status prepare(pd_sparse_factor *self, pd_context *context, const int 
              library->matrix_create_csr(&self->matrix, n, n, self->entries, self->row_start, nullptr, self->columns, self->values,
                                         PD_CUDSS_R_32I, PD_CUDSS_R_32I, PD_CUDSS_R_64F, PD_CUDSS_SYMMETRIC, PD_CUDSS_LOWER,
                                         PD_CUDSS_BASE_ZERO));
-    PD_CUDSS(context, "the right-hand side",
-             library->matrix_create_dense(&self->right, n, columns, n, self->b, PD_CUDSS_R_64F, PD_CUDSS_COLUMNS));
-    PD_CUDSS(context, "the solution",
-             library->matrix_create_dense(&self->solution, n, columns, n, self->x, PD_CUDSS_R_64F, PD_CUDSS_COLUMNS));
-    PD_CUDSS(context, "the analysis",
-             library->execute(self->handle, PD_CUDSS_ANALYSIS, self->config, self->data, self->matrix, self->solution, self->right));
+    for (int c = 0; c < n_columns; c++) {
+        PD_CUDSS(context, "a right-hand side",
+                 library->matrix_create_dense(&self->right[c], n, 1, n, self->b + c * n, PD_CUDSS_R_64F, PD_CUDSS_COLUMNS));
+        PD_CUDSS(context, "a solution",
+                 library->matrix_create_dense(&self->solution[c], n, 1, n, self->x + c * n, PD_CUDSS_R_64F, PD_CUDSS_COLUMNS));
+    }
+    PD_CUDSS(context, "the analysis", execute(self, PD_CUDSS_ANALYSIS, 0));
     return PD_OK;
 }
 
@@ -152,7 +166,14 @@ pd_status pd_sparse_factor_create(pd_sparse_factor **out, pd_context *context, i
     if (!self) return pd_fail(&context->error, PD_ERROR_MEMORY, "out of memory");
     self->library = find_library();
     self->n = n, self->width = width, self->entries = column_start[n];
-    pd_status status = prepare(self, context, column_start, rows, places, directions);
+    self->n_columns = directions ? 1 : width;
+    self->right = (void **)calloc((size_t)self->n_columns, sizeof(void *));
+    self->solution = (void **)calloc((size_t)self->n_columns, sizeof(void *));
+    pd_status status = PD_OK;
+    if (!self->right || !self->solution)
+        status = pd_fail(&context->error, PD_ERROR_MEMORY, "out of memory");
+    else
+        status = prepare(self, context, column_start, rows, places, directions);
     if (status)
         pd_sparse_factor_destroy(self, context);
     else
@@ -176,23 +197,45 @@ static pd_status read_findings(pd_context *context, pd_sparse_factor *self, int 
     return PD_OK;
 }
 
+static __global__ void ones_kernel(int n, double *b) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i < n) b[i] = 1.0;
+}
+
+static __global__ void not_finite_kernel(int n, const double *x, int *found) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i < n && !isfinite(x[i])) *found = 1; // every thread that writes writes the same
+}
+
+/* A pivot of exactly zero is neither reported nor replaced, and is counted as positive: it shows in a solve. */
+static pd_status try_solve(pd_context *context, pd_sparse_factor *self, int *not_finite) {
+    pd_status status = pd_memory_clear(context, self->not_finite, sizeof *self->not_finite);
+    if (status) return status;
+    PD_LAUNCH(context, ones_kernel, self->n, self->n, self->b);
+    PD_CUDSS(context, "a trial solve", execute(self, PD_CUDSS_SOLVE, 0));
+    PD_LAUNCH(context, not_finite_kernel, self->n, self->n, self->x, self->not_finite);
+    return pd_memory_fetch(context, not_finite, self->not_finite, sizeof *not_finite);
+}
+
 pd_status pd_sparse_factor_refresh(pd_context *context, pd_sparse_factor *self, const double *values) {
     const pd_cudss *library = self->library;
-    int info = 0, replaced = 0, inertia[2] = {0, 0}, phase = self->factored ? PD_CUDSS_REFACTORIZATION : PD_CUDSS_FACTORIZATION, none = 0;
+    int info = 0, replaced = 0, inertia[2] = {0, 0}, not_finite = 0;
+    int phase = self->factored ? PD_CUDSS_REFACTORIZATION : PD_CUDSS_FACTORIZATION, none = 0;
     pd_status status = pd_memory_upload(context, self->values, values, (size_t)self->entries * sizeof *values);
     if (status) return status;
-    PD_CUDSS(context, "the factorisation",
-             library->execute(self->handle, phase, self->config, self->data, self->matrix, self->solution, self->right));
+    PD_CUDSS(context, "the factorisation", execute(self, phase, 0));
     if ((status = read_findings(context, self, &info, &replaced, inertia))) return status;
+    const int good = info == 0 && replaced == 0 && inertia[0] == self->n;
+    if (good && (status = try_solve(context, self, &not_finite))) return status;
     if ((status = pd_context_wait(context))) return status;
     self->factored = info == 0;
-    if (info == 0 && replaced == 0 && inertia[0] == self->n) return PD_OK;
+    if (good && !not_finite) return PD_OK;
     if (info) PD_CUDSS(context, "cudssDataSet", library->data_set(self->handle, self->data, PD_CUDSS_DATA_INFO, &none, sizeof none));
     return pd_fail(
         &context->error, PD_ERROR_SINGULAR,
         "cuDSS: a matrix of %d rows is not positive definite, or not for certain (its word: %d; pivots: %d positive, %d negative, %d "
-        "replaced)",
-        self->n, info, inertia[0], inertia[1], replaced);
+        "replaced; a solve gave %s)",
+        self->n, info, inertia[0], inertia[1], replaced, not_finite ? "infinity or NaN" : "numbers, or was not tried");
 }
 
 static __global__ void gather_kernel(int n, int width, const int *places, const real *r, double *b) {
@@ -233,8 +276,7 @@ pd_status pd_sparse_factor_solve(pd_context *context, pd_sparse_factor *self, in
         PD_LAUNCH(context, gather_along_kernel, count, self->n, self->places, self->directions, r, self->b);
     else
         PD_LAUNCH(context, gather_kernel, count, self->n, self->width, self->places, r, self->b);
-    PD_CUDSS(context, "the solve",
-             self->library->execute(self->handle, PD_CUDSS_SOLVE, self->config, self->data, self->matrix, self->solution, self->right));
+    for (int c = 0; c < self->n_columns; c++) PD_CUDSS(context, "the solve", execute(self, PD_CUDSS_SOLVE, c));
     int all = !self->directions && self->n == n_rows; // of rows with directions it is not known
     pd_status status = all ? PD_OK : pd_memory_clear(context, d, (size_t)n_rows * (size_t)self->width * sizeof *d);
     if (status) return status;

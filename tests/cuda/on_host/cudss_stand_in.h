@@ -1,5 +1,6 @@
 /* A stand-in for cuDSS, beside that of the runtime: the entry points that cuda/cudss.cuh names, with a dense L D L^T in kernels of one thread behind them, so
- * that they read what a kernel may. It refuses what cuDSS does: a solve before a factorisation, one anew before the first. PD_ON_HOST_FAILS:
+ * that they read what a kernel may. It refuses what cuDSS refuses: a solve before a factorisation, a refactorisation before the first
+ * factorisation, several columns at once in the deterministic mode. PD_ON_HOST_FAILS:
  * "cudssExecute 2", that status; "cudssPivots 1", that many pivots were replaced. */
 #ifndef PD_ON_HOST_CUDSS_STAND_IN_H
 #define PD_ON_HOST_CUDSS_STAND_IN_H
@@ -86,7 +87,7 @@ static __global__ void cudss_factor_kernel(int n, const int *row_start, const in
             row[j] = below;
         }
         row[i] = pivot;
-        signs[0] += pivot > 0.0, signs[1] += pivot < 0.0;
+        signs[0] += !(pivot < 0.0), signs[1] += pivot < 0.0; // as cuDSS counts a pivot of zero
     }
 }
 
@@ -127,6 +128,7 @@ static int pd_on_host_cudssExecute(void *handle, int phase, void *, void *data, 
                    : 0;
     }
     if (phase != 0x3f0) return 3;
+    if (b->columns != 1 || x->columns != 1) return 4; // cuDSS 1.0 in its deterministic mode
     return cudaLaunchKernelEx(&config, cudss_solve_kernel, (int)A->n, (int)b->columns, (const double *)factor->dense,
                               (const double *)b->values, (double *)x->values)
                ? 5
