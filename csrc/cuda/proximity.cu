@@ -117,9 +117,10 @@ static __global__ void found_kernel(size_t n_warps, const int *starts, uint64_t 
 
 pd_status pd_select_rows(pd_context *context, size_t n, const unsigned char *flags, int *starts, const pd_work *work, size_t capacity,
                          int *rows, uint64_t *found) {
+    if (n == 0) return pd_memory_clear(context, found, sizeof *found); // flags and starts may never have been allocated
     size_t n_warps = (n + PD_WARP - 1) / PD_WARP;
     PD_LAUNCH(context, count_warp_kernel, (long long)n, n, flags, starts);
-    pd_status status = n > 0 ? pd_scan(context, (int)n_warps, work, starts) : pd_memory_clear(context, starts, sizeof *starts);
+    pd_status status = pd_scan(context, (int)n_warps, work, starts);
     if (status) return status;
     PD_LAUNCH(context, select_kernel, (long long)n, n, flags, starts, capacity, rows);
     PD_LAUNCH_SHAPE(context, found_kernel, 1u, 1u, n_warps, starts, found);

@@ -134,3 +134,25 @@ def test_minimisers(solver, dtype):
     cpu, cuda = sims
     assert len(cpu.contact_forces()) > 0
     assert np.abs(cuda.positions - cpu.positions).max() < (1e-7 if dtype == "float64" else 5e-3) * np.abs(cpu.positions).max()
+
+
+@pytest.mark.parametrize(
+    ("solver", "contact"),
+    [
+        (pdgpu.Newton(iterations=3), pdgpu.BarrierContact(1e-3)),
+        (pdgpu.ProjectiveDynamics(iterations=3, linear=pdgpu.PCG(iterations=5)), pdgpu.BarrierContact(1e-3)),
+        (pdgpu.ProjectiveDynamics(iterations=3, linear=pdgpu.Jacobi(iterations=5)), pdgpu.ProjectiveContact(1e-3)),
+    ],
+    ids=["newton", "pd", "projections"],
+)
+def test_bodies_that_are_far_apart(solver, contact, dtype):
+    """If not, a scene whose first search finds no candidate pair at all ends in an error of the device."""
+    mesh = pdgpu.shapes.beam((0.3, 0.1, 0.1), cells=(3, 1, 1))
+    scene = pdgpu.Scene()
+    for k in range(2):
+        scene.add_solid(pdgpu.Mesh(mesh.points + [0.0, 0.0, 0.5 * k], tets=mesh.tets), pdgpu.ARAP(1e4), density=500.0)
+    cpu, cuda = (pdgpu.Simulation(scene, solver, dt=1 / 60, contact=contact, device=device, dtype=dtype) for device in ("cpu", "cuda"))
+    for sim in (cpu, cuda):
+        sim.step(2)
+    tolerance = 1e-9 if dtype == "float64" else 1e-4
+    assert np.abs(cuda.positions - cpu.positions).max() < tolerance * np.abs(cpu.positions).max()
