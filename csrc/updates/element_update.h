@@ -32,7 +32,7 @@
         pd_element_forces_from_gradient(k, d, g->rest + (size_t)e * PD_REST_COUNT(k, d), P, f);                                            \
     }                                                                                                                                      \
     PD_LANE_FUNCTION void pd_element_update_hessian_##name(const pd_elements *g, real inverse_h, const real *x, int psd, int e, real *K) { \
-        real F[3 * (d)], H[9 * (d) * (d)], *D = g->damping ? g->damping_hessian + (size_t)e * 9 * (d) * (d) : NULL;                        \
+        real F[3 * (d)], H[9 * (d) * (d) + PD_HESSIAN_ROOM], *D = g->damping ? g->damping_hessian + (size_t)e * 9 * (d) * (d) : NULL;      \
         PD_DEFORMATION_AT(k, d, x, e, F);                                                                                                  \
         pd_##name##_hessian(F, g->parameters + (size_t)e * (count), psd, H);                                                               \
         if (!K) {                                                                                                                          \

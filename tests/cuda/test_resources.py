@@ -106,6 +106,14 @@ def test_kernels_keep_nothing_in_local_memory():
     assert seen > 100, f"only {seen} kernels were found in the reports"
 
 
+def test_no_kernel_computes_with_an_undefined_number():
+    """If not, the compiler has taken a number that is there for undefined, and a Hessian on the GPU is NaN."""
+    found = [path.with_suffix(".undefined") for path in current().values()]
+    if not all(path.exists() for path in found):
+        pytest.skip("the build is older than this report")
+    assert not {path.name: path.read_text() for path in found if path.read_text()}
+
+
 def test_every_allowance_is_used():
     """If not, the table allows what no kernel needs any more, and hides the next regression."""
     found = {(module, name) for (module, _), path in current().items() for _, name, *sizes in kernels(path) if max(sizes) > 0}
