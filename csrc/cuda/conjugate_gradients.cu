@@ -84,8 +84,9 @@ pd_status pd_join_columns(pd_context *context, int width, double *sums) {
     return PD_OK;
 }
 
-static __device__ __forceinline__ real preconditioned(const pd_preconditioner &M, int width, const real *r, size_t j) {
-    if (M.block == 1) return M.inverse[j / (size_t)width] * r[j];
+/* Number j of M^-1 r, in row i of `width` numbers. A 3x3 block has a row of the inverse for each number, and three of them a block. */
+static __device__ __forceinline__ real preconditioned(const pd_preconditioner &M, const real *r, size_t i, size_t j) {
+    if (M.block == 1) return M.inverse[i] * r[j];
     const real *row = M.inverse + 3 * j, *v = r + j / 3 * 3;
     return row[0] * v[0] + row[1] * v[1] + row[2] * v[2];
 }
@@ -108,8 +109,10 @@ static __device__ __forceinline__ void end_by_itself(const pd_pcg_end &end, int 
 
 /* The numbers of a block's rows in one run, neighbouring threads side by side; a stride that is a multiple of the width keeps every thread
  * in its column. Wider vectors than a block has threads take their columns in turn. partial [blocks,2,width] */
-static __global__ void advance_kernel(int n, int width, pd_preconditioner M, int start, const real *p, const real *q, real *d, real *r,
+template <int W>
+static __global__ void advance_kernel(int n, int any_width, pd_preconditioner M, int start, const real *p, const real *q, real *d, real *r,
                                       sums_of_blocks out, pd_pcg_end end) {
+    const int width = pd_width<W>(any_width);
     pd_let_next_begin();
     pd_wait_for_launch_before();
     const double *sums = out.sums;
@@ -120,6 +123,7 @@ static __global__ void advance_kernel(int n, int width, pd_preconditioner M, int
         int among = width - first < columns ? width - first : columns, own = t % columns, active = t < stride && own < among;
         size_t column = (size_t)(first + own), begin = (size_t)blockIdx.x * ROWS;
         real alpha = start || ended || !active ? (real)0 : quotient(sums + width, sums, (int)column);
+#pragma unroll 3
         for (int i = t / columns; active && i < rows; i += stride / columns) {
             size_t j = (size_t)width * (begin + (size_t)i) + column;
             d[j] = start ? (real)0 : d[j] + alpha * p[(size_t)direction_stride(width) * (begin + (size_t)i) + column];
@@ -127,9 +131,10 @@ static __global__ void advance_kernel(int n, int width, pd_preconditioner M, int
         }
         if (M.block == 3) __syncthreads(); // a 3x3 block reads rows of other threads
         double rz = 0.0, rr = 0.0;
+#pragma unroll 3
         for (int i = t / columns; active && i < rows; i += stride / columns) {
             size_t j = (size_t)width * (begin + (size_t)i) + column;
-            rz += (double)r[j] * (double)preconditioned(M, width, r, j);
+            rz += (double)r[j] * (double)preconditioned(M, r, begin + (size_t)i, j);
             rr += (double)r[j] * (double)r[j];
         }
         for (int c = 0; c < among; c++) {
@@ -157,7 +162,7 @@ pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width
                          const real *q, real *d, real *r, double *sums, pd_pcg_end end) {
     unsigned blocks = row_blocks(matrix->n);
     sums_of_blocks out = sums_into(context, blocks, matrix->partial_sums, sums);
-    PD_LAUNCH_OVERLAPPING(context, advance_kernel, blocks, matrix->n, width, *M, start, p, q, d, r, out, end);
+    PD_LAUNCH_OVERLAPPING_BY_WIDTH(context, advance_kernel, width, blocks, matrix->n, width, *M, start, p, q, d, r, out, end);
     if (out.arrived) return PD_OK;
     pd_status status = pd_add_partial_sums(context, matrix->partial_sums, blocks, 2 * (unsigned)width, sums + 4 * (size_t)width);
     if (status) return status;
@@ -166,25 +171,28 @@ pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width
 }
 
 /* A thread for each number of p; what fills rows up is written too, so that sectors are written whole. */
-static __global__ void update_kernel(long long count, int width, pd_preconditioner M, int start, const double *sums, const real *r,
+template <int W>
+static __global__ void update_kernel(long long count, int any_width, pd_preconditioner M, int start, const double *sums, const real *r,
                                      real *p) {
+    const int width = pd_width<W>(any_width);
     pd_let_next_begin();
     pd_wait_for_launch_before();
     long long t = (long long)blockIdx.x * PD_THREADS + threadIdx.x;
     if (t >= count) return;
-    size_t stride = (size_t)direction_stride(width), i = (size_t)t / stride;
+    size_t stride = (size_t)direction_stride(width),
+           i = (size_t)t / stride; // constants for three columns: a division costs more than the reads
     int c = (int)((size_t)t - i * stride);
     if (c >= width) {
         p[t] = 0;
         return;
     }
-    real z = preconditioned(M, width, r, (size_t)width * i + (size_t)c);
+    real z = preconditioned(M, r, i, (size_t)width * i + (size_t)c);
     p[t] = start ? z : z + quotient(sums + width, sums + 2 * width, c) * p[t];
 }
 
 pd_status pd_pcg_redirect(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *r,
                           real *p, const double *sums) {
     long long count = (long long)matrix->n * direction_stride(width);
-    PD_LAUNCH_OVERLAPPING(context, update_kernel, pd_thread_blocks(count), count, width, *M, start, sums, r, p);
+    PD_LAUNCH_OVERLAPPING_BY_WIDTH(context, update_kernel, width, pd_thread_blocks(count), count, width, *M, start, sums, r, p);
     return PD_OK;
 }
