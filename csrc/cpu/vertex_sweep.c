@@ -237,10 +237,10 @@ static void sum_elements(const pd_model *model, const pd_vertex_sweep *sweep, co
 }
 
 static void finish_update(const pd_vertex_sweep *sweep, const pd_step_data *step, const pd_contact_sweep *contact, const real *offset,
-                          int update, int moves, const real d[3], real *positions, real *direction) {
+                          int update, int in_place, const real d[3], real *positions, real *direction) {
     int vertex = sweep->updates[update].vertex;
     real *here = positions + STRIDE * (size_t)sweep->updates[update].slot;
-    for (int c = 0; c < 3 && moves; c++) here[c] = pd_vertex_update_moved(step, contact, offset, vertex, c, here[c], d[c]);
+    for (int c = 0; c < 3 && in_place; c++) here[c] = pd_vertex_update_moved(step, contact, offset, vertex, c, here[c], d[c]);
     for (int c = 0; c < 3; c++) direction[3 * (size_t)vertex + (size_t)c] = d[c];
 }
 
@@ -304,15 +304,15 @@ static int blocks_of(const pd_vertex_sweep *sweep, int colour) {
 }
 
 pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
-                            pd_sweep_step kind, int in_place, const pd_contact_sweep *contact, const real *x, const real *offset,
-                            real *positions, real *direction) {
+                            pd_sweep_step kind, int in_place, pd_sweep_bounds bounds, const pd_contact_sweep *contact, const real *x,
+                            real *offset, real *positions, real *direction) {
     // a penalty is a few products a pair, and a vertex that carries points has corners of a pair by weights
     int carries_none = contact && !contact->embedding.start, by_penalty = contact && contact->frozen.stiffness > 0;
     int in_blocks = carries_none && !by_penalty;
 #pragma omp parallel num_threads(pd_threads(context, sweep->n, 200))
     {
 #pragma omp for schedule(static)
-        for (int slot = 0; slot < model->n_vertices; slot++) {
+        for (int slot = 0; slot < (bounds.gathers ? model->n_vertices : 0); slot++) {
             for (int c = 0; c < 3; c++) positions[STRIDE * (size_t)slot + (size_t)c] = x[3 * (size_t)sweep->order[slot] + (size_t)c];
             positions[STRIDE * (size_t)slot + 3] = 0;
         }
@@ -328,6 +328,8 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
                     pd_vertex_update_search(model, sweep, step, contact, offset, pd_vertex_update_stiffness(sum), positions, update, 0, 1,
                                             d);
                 finish_update(sweep, step, contact, offset, update, kind != PD_SWEEP_SEARCH && in_place, d, positions, direction);
+                real *away = offset + 3 * (size_t)sweep->updates[update].vertex;
+                for (int c = 0; c < 3 && bounds.moves; c++) away[c] -= d[c];
             }
             if (!contact) continue;
 #pragma omp for schedule(static)

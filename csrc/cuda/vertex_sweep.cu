@@ -8,18 +8,20 @@
  * another one writes: an update's own position is read by its own threads before they meet in the butterfly, and written after it. Contact
  * reads positions of vertices of the same colour too, but in a buffer of its own, to which a launch after the colour's takes them (commit_kernel).
  *
- * The launches of plain colours overlap (launch.cuh): what an update and its first corner are is read while the colour before still ends. One
+ * The launches of plain colours overlap (launch.cuh): an update, its first corners, x_t and drift are read while the colour before still ends. One
  * kernel that stays on the device was the other way: it would wait for all blocks between two colours just the same, with a barrier and its registers for the
  * largest kind of update, hold a colour of many vertices in a loop, and need the mixed kind inside; here a colour is a launch like any other.
+ * Within a run of iterations the sweeps move the offset themselves and start from the positions of the sweep before (pd_sweep_bounds): no gather,
+ * no direction, no move by the frame.
  *
  * Counted in float for beams of 30 x 2 x 3 cells of six tets, 11.6 corners a vertex; bytes per vertex and iteration:
  *     corners   11.6 x (5 numbers + 3 slots)                                                        371
  *     an update    what it has of its own 32, x - y 12, x_t, drift 24, position 32, d 12                112
  *     slot     order 4, x 12, position 16                                                            32
  *     frame     d 12, step, x, x - y 24 each, fixed 1                                                 85
- * and the positions of neighbours, which stay in the cache: 600 bytes, 138 MB for 620 beams; in groups of eight lanes, with slots, masses and
- * diagonals in arrays of their own, it was 675. A launch for each of the 8 colours, and three more. With less than 8 threads an update's
- * records are read a part of a sector at a time; with more, more of them have no corner: T = 8, until a GPU says otherwise (PDGPU_UPDATE_THREADS).
+ * and the positions of neighbours, which stay in the cache: 600 bytes, 138 MB for 620 beams. Slot and frame, 117 bytes, fall away in all but the
+ * last iteration of a run, where 12 bytes of offset are written in exchange for as many of direction. A launch for each of the 8 colours, and
+ * three more in the last iteration. T = 4 is the fastest on an H200 (docs/gpu.md; PDGPU_UPDATE_THREADS).
  *
  * Memory on the device, in float: the sweep 32 bytes a corner and 60 a vertex; model and state 165 a vertex and 124 a tet. */
 #include "cuda/context.cuh"
@@ -41,7 +43,8 @@ static __device__ double update_total(int lanes, double value) {
 #define PD_UPDATE_WAIT(lanes)         __syncwarp(update_mask(lanes))
 #include "updates/vertex_update.h"
 
-enum { LANES = 8, AHEAD = sizeof(real) == sizeof(float) }; // threads of an update, where nobody says; see group_update_kernel
+enum { LANES = 4 };                                   // threads of an update by default
+constexpr bool AHEAD = sizeof(real) == sizeof(float); // records are read ahead; see group_update_kernel
 
 /* ---- positions in the order of the slots ---------------------------------------------------------------------------------------- */
 
@@ -120,9 +123,9 @@ struct family_sweep {
     const char *records;
     const real *subspaces;
     pd_step_data step;
-    const real *offset;
+    real *offset;
     pd_padded_row *positions;
-    real *direction;
+    real *direction; // NULL: the offset moves
     pd_sweep_step kind;
     int in_place, begin, end;
 };
@@ -142,55 +145,83 @@ static __device__ __forceinline__ family_thread begin_update(const family_sweep 
     return {own, inside, own.first + lane, inside ? own.end : own.first};
 }
 
-/* sum [9] in: of the thread's corners. Thread `lane` moves coordinate `lane`, or with C = 3, where there is one thread, all of them. */
+/* What the threads of an update need of its vertex at the end. Thread `lane` moves coordinate `lane`, or with C = 3, where there is one thread, all
+ * of them. */
+template <int C> struct vertex_row {
+    real start[C], drift[C]; // of the coordinates that the thread moves
+    real drive[3];
+};
+
+/* x_t and drift, which no launch of the sweep writes: they are read before the launch before has ended. */
 template <int C>
-static __device__ __forceinline__ void end_update(const family_sweep &sweep, const family_thread &thread, int lane, int lanes,
-                                                  real sum[9]) {
-    const pd_update &own = thread.own;
-    const real *from = pd_vertex_update_drive(&sweep.step, sweep.offset, own.vertex), drive[3] = {from[0], from[1], from[2]};
+static __device__ __forceinline__ void begin_row(const family_sweep &sweep, const family_thread &thread, int lane, vertex_row<C> &row) {
     const bool moves = sweep.in_place && lane < 3;
-    real start[C], drift[C], d[3];
-    for (int k = 0; k < C; k++) { // on their way while the threads add up
-        const size_t j = 3 * (size_t)own.vertex + (size_t)(C == 3 ? k : lane);
-        start[k] = moves ? sweep.step.x_t[j] : (real)0, drift[k] = moves ? sweep.step.drift[j] : (real)0;
+    for (int k = 0; k < C; k++) {
+        const size_t j = 3 * (size_t)thread.own.vertex + (size_t)(C == 3 ? k : lane);
+        row.start[k] = moves ? sweep.step.x_t[j] : (real)0, row.drift[k] = moves ? sweep.step.drift[j] : (real)0;
     }
+}
+
+template <int C>
+static __device__ __forceinline__ void read_drive(const family_sweep &sweep, const family_thread &thread, vertex_row<C> &row) {
+    const real *from = pd_vertex_update_drive(&sweep.step, sweep.offset, thread.own.vertex);
+    for (int c = 0; c < 3; c++) row.drive[c] = from[c];
+}
+
+/* sum [9] in: of the thread's corners. */
+template <int C>
+static __device__ __forceinline__ void end_update(const family_sweep &sweep, const family_thread &thread, const vertex_row<C> &row,
+                                                  int lane, int lanes, real sum[9]) {
+    const pd_update &own = thread.own;
+    real d[3];
+    if (!sweep.direction) __syncwarp();                // all threads of an update have read the offset that one of them writes
     for (int shift = lanes / 2; shift > 0; shift /= 2) // every thread gets the same bits: a + b is b + a
         for (int i = 0; i < 9; i++) sum[i] += __shfl_xor_sync(0xffffffffu, sum[i], shift);
     if (!thread.inside) return;
-    pd_vertex_update_add_constant(&own, sweep.step.inverse_h, drive, sum);
+    pd_vertex_update_add_constant(&own, sweep.step.inverse_h, row.drive, sum);
     pd_vertex_update_solve(sweep.subspaces, sweep.kind, own.vertex, sum, NULL, d);
     if (lane >= 3) return;
     for (int k = 0; k < C; k++) {
         const int c = C == 3 ? k : lane;
         const size_t j = 3 * (size_t)own.vertex + (size_t)c;
-        const real move = coordinate(d, c);
-        sweep.direction[j] = move;
-        if (moves) sweep.positions[own.slot].c[c] = pd_vertex_position(start[k], drift[k], sweep.offset[j] - move);
+        const real move = coordinate(d, c), away = (sweep.step.inverse_h > 0 ? coordinate(row.drive, c) : sweep.offset[j]) - move;
+        if (sweep.direction)
+            sweep.direction[j] = move;
+        else
+            sweep.offset[j] = away;
+        if (sweep.in_place) sweep.positions[own.slot].c[c] = pd_vertex_position(row.start[k], row.drift[k], away);
     }
 }
 
-/* Neo-Hookean tets: the record of the next corner is on its way while one is added, the first before the wait; in double, where a record is 16
- * registers, only what the update has of its own. */
+/* Neo-Hookean tets. In float the records of the next two corners are on their way while one is added, the first two before the wait; in double,
+ * where a record is 16 registers, none. Four blocks of 64 registers are faster than five of 48 (docs/gpu.md), which wait for every corner. */
 template <int T>
-static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(float) ? 5 : 3)
+static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(float) ? 4 : 3)
     group_update_kernel(const __grid_constant__ family_sweep sweep) {
+    constexpr int C = T == 1 ? 3 : 1;
+    constexpr bool EARLY = AHEAD && T > 1; // elsewhere there is no register left for what the vertex has
     const int lane = (int)threadIdx.x % T;
     const neo_hookean_record *records = (const neo_hookean_record *)sweep.records;
     real sum[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+    vertex_row<C> row;
     pd_let_next_begin();
     family_thread thread = begin_update(sweep, sweep.begin + (int)(blockIdx.x * (PD_THREADS / T) + threadIdx.x / T), lane);
-    neo_hookean_record next = {};
-    if (AHEAD) next = pd_read_record(records + (thread.at < thread.end ? thread.at : thread.own.first));
+    const auto record_at = [&](int at) { return pd_read_record(records + (at < thread.end ? at : thread.own.first)); };
+    neo_hookean_record next = {}, after = {};
+    if (AHEAD) next = record_at(thread.at), after = record_at(thread.at + T);
+    if (EARLY) begin_row(sweep, thread, lane, row);
     pd_wait_for_launch_before();
     const pd_padded_row here = pd_read_record(sweep.positions + thread.own.slot);
+    if (EARLY) read_drive(sweep, thread, row);
 #pragma unroll 1
     while (thread.at < thread.end) {
         const neo_hookean_record corner = AHEAD ? next : pd_read_record(records + thread.at);
         thread.at += T;
-        if (AHEAD) next = pd_read_record(records + (thread.at < thread.end ? thread.at : thread.own.first));
+        if (AHEAD) next = after, after = record_at(thread.at + T);
         add_corner(corner, sweep.positions, here, sum);
     }
-    end_update<T == 1 ? 3 : 1>(sweep, thread, lane, T, sum);
+    if (!EARLY) begin_row(sweep, thread, lane, row), read_drive(sweep, thread, row);
+    end_update(sweep, thread, row, lane, T, sum);
 }
 
 /* ARAP and co-rotated tets, whose records would take the registers. The number of lanes is no constant but for one: two kernels for all.
@@ -204,6 +235,7 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
     real sum[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
     pd_let_next_begin();
     const family_thread thread = begin_update(sweep, sweep.begin + (int)(blockIdx.x * per_block + threadIdx.x / (unsigned)lanes), lane);
+    vertex_row<C> row;
     pd_wait_for_launch_before();
     const pd_padded_row here = pd_read_record(sweep.positions + thread.own.slot);
 #pragma unroll 1
@@ -211,7 +243,9 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
         const rotated_record corner = pd_read_record(records + at);
         add_corner(corner, sweep.positions, here, sum);
     }
-    end_update<C>(sweep, thread, lane, lanes, sum);
+    begin_row(sweep, thread, lane, row);
+    read_drive(sweep, thread, row);
+    end_update(sweep, thread, row, lane, lanes, sum);
 }
 
 /* ---- all others ------------------------------------------------------------------------------------------------------------------------- */
@@ -275,7 +309,7 @@ static __device__ __forceinline__ void move_vertex(const pd_vertex_sweep &sweep,
 static __global__ void __launch_bounds__(PD_THREADS)
     corner_update_kernel(const __grid_constant__ pd_model model, const __grid_constant__ pd_vertex_sweep sweep,
                          const __grid_constant__ pd_step_data step, const __grid_constant__ pd_contact_sweep touched, pd_sweep_step kind,
-                         int in_place, int lanes, int begin, int end, const real *offset, pd_padded_row *positions, real *direction) {
+                         int in_place, int lanes, int begin, int end, real *offset, pd_padded_row *positions, real *direction) {
     const bool search = kind == PD_SWEEP_SEARCH;
     const pd_contact_sweep *contact = touched.points ? &touched : NULL;
     const unsigned per_block = PD_THREADS / (unsigned)lanes;
@@ -298,9 +332,16 @@ static __global__ void __launch_bounds__(PD_THREADS)
     if (search)
         pd_vertex_update_search(&model, &sweep, &step, contact, offset, pd_vertex_update_stiffness(sum), positions->c, update, lane, lanes,
                                 d);
+    if (!direction) PD_UPDATE_WAIT(lanes); // all threads of the update have read the offset that one of them writes
     if (lane > 0) return;
     if (!search && in_place) move_vertex(sweep, step, contact, offset, update, d, positions);
-    for (int c = 0; c < 3; c++) direction[3 * (size_t)sweep.updates[update].vertex + (size_t)c] = d[c];
+    const size_t row = 3 * (size_t)sweep.updates[update].vertex;
+    for (int c = 0; c < 3; c++) {
+        if (direction)
+            direction[row + (size_t)c] = d[c];
+        else
+            offset[row + (size_t)c] -= d[c];
+    }
 }
 
 /* What pd_vertex_update_commit asks of a sweep and of what touches it: 88 bytes of 752. */
@@ -332,20 +373,21 @@ static touching_sweep touching_sweep_of(const pd_vertex_sweep &sweep, const pd_c
 static unsigned update_blocks(int updates, int lanes) { return pd_thread_blocks((long long)updates * lanes); }
 
 pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
-                            pd_sweep_step kind, int in_place, const pd_contact_sweep *contact, const real *x, const real *offset,
-                            real *positions, real *direction) {
+                            pd_sweep_step kind, int in_place, pd_sweep_bounds bounds, const pd_contact_sweep *contact, const real *x,
+                            real *offset, real *positions, real *direction) {
     const int lanes = sweep->update_threads > 0 ? sweep->update_threads : LANES;
     const pd_contact_sweep touched = contact ? *contact : pd_contact_sweep{};
     pd_padded_row *slots = (pd_padded_row *)positions;
-    auto groups = group_update_kernel<8>;
+    auto groups = group_update_kernel<4>;
     if (lanes == 1) groups = group_update_kernel<1>;
-    if (lanes == 4) groups = group_update_kernel<4>;
+    if (lanes == 8) groups = group_update_kernel<8>;
     if (lanes == 16) groups = group_update_kernel<16>;
     if (lanes == 32) groups = group_update_kernel<32>;
     auto rotated = lanes == 1 ? rotated_update_kernel<3> : rotated_update_kernel<1>;
-    family_sweep family = {sweep->updates, NULL, model->subspace, *step, offset, slots, direction, kind, in_place, 0, 0};
+    real *written = bounds.moves ? NULL : direction;
+    family_sweep family = {sweep->updates, NULL, model->subspace, *step, offset, slots, written, kind, in_place, 0, 0};
 
-    PD_LAUNCH(context, gather_kernel, model->n_vertices, model->n_vertices, sweep->order, x, slots);
+    if (bounds.gathers) PD_LAUNCH(context, gather_kernel, model->n_vertices, model->n_vertices, sweep->order, x, slots);
     for (int colour = 0; colour < sweep->n_colours; colour++) {
         const int *ends = sweep->kind_end + (size_t)colour * PD_UPDATE_KINDS;
         const int first = sweep->colour_start[colour], last = sweep->colour_start[colour + 1];
@@ -356,7 +398,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
         family.records = sweep->groups[PD_CORNERS_ROTATED].records, family.begin = plain, family.end = grouped;
         PD_LAUNCH_OVERLAPPING(context, rotated, update_blocks(grouped - plain, lanes), family, lanes);
         PD_LAUNCH_BLOCKS(context, corner_update_kernel, update_blocks(last - grouped, lanes), *model, *sweep, *step, touched, kind,
-                         in_place, lanes, grouped, last, offset, slots, direction);
+                         in_place, lanes, grouped, last, offset, slots, written);
         if (contact && in_place)
             PD_LAUNCH(context, commit_kernel, last - first, touching_sweep_of(*sweep, touched), direction, first, last);
     }

@@ -118,6 +118,8 @@ static pd_status run_loops(pd_simulation *self, int n, pd_readback readback, dou
         if (within) next_weights(&self->settings.chebyshev, iterate->number - iterate->restarted, omega, weights);
         const pd_move move = {problem->model, &problem->step, weights[0], weights[1], iterate->step, iterate->x, iterate->offset};
         iterate->move = within ? &move : NULL;
+        iterate->first = j == 0;
+        iterate->last = j == n - 1 || self->settings.chebyshev.enabled; // extrapolation reads the step before
         status = self->method->direction(self->method_memory, problem, iterate);
         const int moved = within && !iterate->move;
         iterate->move = NULL;

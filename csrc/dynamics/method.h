@@ -20,6 +20,7 @@ typedef struct pd_iterate {
     int detections;      /* times that the pairs of a penalty were found anew: G was another before, and can be asked for where all were */
     int restarted;       /* the one at which the Chebyshev weights began; a method that goes back to an earlier state sets it */
     const pd_move *move; /* what follows the direction; NULL: the frame does, as where a method that `moves` has made it */
+    int first, last;     /* of the iterations that follow each other without a look at x: the first starts from x, the last leaves it */
     int stalled;         /* 0 when a direction is asked for; a method sets it where no direction lowers the potential */
 } pd_iterate;
 
@@ -63,8 +64,9 @@ typedef struct pd_method {
     int minimises_potential; /* 0: it does not minimise G, and a G that ends higher than it began is no divergence */
     int ignores_material;    /* bodies are not as stiff as their material says: its energy bounds no motion */
     int keeps_reach;         /* direction keeps each vertex within its reach, and has asked for it (contact/contact.h) at the x it left */
-    int moves;               /* direction may make the move that follows it, iterate->move; `restarted` never changes then */
-    int fills_gradient;      /* direction leaves dG/dx of the x it started from in iterate->gradient */
+    int moves;          /* direction may make the move that follows it, iterate->move; `restarted` never changes then. An iteration that is
+                              * not the last may leave x behind if the next one of the method starts from a copy of its own */
+    int fills_gradient; /* direction leaves dG/dx of the x it started from in iterate->gradient */
 } pd_method;
 
 /* For methods that can be captured with any settings. */

@@ -49,6 +49,7 @@ static const pd_option jacobi_options[] = {PD_FLAG(settings, line_search), PD_OP
 typedef struct pd_descent {
     pd_vertex_sweep sweep;
     real *positions;          /* B [n,4] of the sweep */
+    int ahead;                /* 1: the last sweep moved the offset, and x is behind the positions */
     pd_rigid_descent *bodies; /* NULL: none is rigid, or all move at once: */
     pd_rigid_sweep *all_bodies;
     int line_search;
@@ -98,11 +99,12 @@ done:
     return status;
 }
 
-static pd_status sweep(pd_descent *descent, const pd_problem *problem, const pd_iterate *iterate, pd_sweep_step kind, int in_place) {
+static pd_status sweep(pd_descent *descent, const pd_problem *problem, const pd_iterate *iterate, pd_sweep_step kind, int in_place,
+                       pd_sweep_bounds bounds) {
     pd_contact_sweep touched;
     pd_status status = PD_OK;
     if (problem->contact) PD_TRY(pd_contact_reach(problem->contact, iterate->x, &touched));
-    PD_TRY(pd_sweep_vertices(problem->context, problem->model, &descent->sweep, &problem->step, kind, in_place,
+    PD_TRY(pd_sweep_vertices(problem->context, problem->model, &descent->sweep, &problem->step, kind, in_place, bounds,
                              problem->contact ? &touched : NULL, iterate->x, iterate->offset, descent->positions, iterate->direction));
 done:
     return status;
@@ -116,10 +118,18 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
     return make(self, problem, settings, !settings->line_search, 0); // a line search wants energies, not groups
 }
 
+/* Whether a sweep may move the offset itself: the move that follows is x -= direction, and the next sweep starts from the positions. */
+static int moves_within(const pd_descent *descent, const pd_iterate *iterate) {
+    return iterate->move && !iterate->last && iterate->move->alpha == -1.0 && iterate->move->beta == 0.0 && !descent->line_search;
+}
+
 /* A search along the step of a vertex is made where the vertex is. */
 static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
     pd_descent *descent = self;
-    pd_status status = sweep(descent, problem, iterate, descent->line_search ? PD_SWEEP_SEARCH : PD_SWEEP_BLOCK, 1);
+    const pd_sweep_bounds bounds = {.gathers = iterate->first || !descent->ahead, .moves = moves_within(descent, iterate)};
+    pd_status status = sweep(descent, problem, iterate, descent->line_search ? PD_SWEEP_SEARCH : PD_SWEEP_BLOCK, 1, bounds);
+    descent->ahead = bounds.moves;
+    if (bounds.moves) iterate->move = NULL;
     return status || !descent->bodies ? status : pd_rigid_descent_bodies(descent->bodies, problem, iterate);
 }
 
@@ -132,6 +142,7 @@ const pd_method pd_vertex_block_descent_method = {.name = "VertexBlockDescent",
                                                   .capturable = pd_always,
                                                   .takes = PD_TAKES_RIGID,
                                                   .keeps_reach = 1,
+                                                  .moves = 1,
                                                   .minimises_potential = 1};
 
 /* ---- Block Jacobi and gradient descent ----------------------------------------------------------------------------------------- */
@@ -143,7 +154,7 @@ static pd_status create_jacobi(void **self, const pd_problem *problem, const voi
 
 /* The direction of vertices and bodies from where they are. */
 static pd_status sweep_at_once(pd_descent *descent, const pd_problem *problem, pd_iterate *iterate, pd_sweep_step kind) {
-    pd_status status = sweep(descent, problem, iterate, kind, 0);
+    pd_status status = sweep(descent, problem, iterate, kind, 0, (pd_sweep_bounds){.gathers = 1});
     if (status || !descent->all_bodies) return status;
     iterate->beyond = 1;
     return pd_rigid_sweep_at_once(descent->all_bodies, problem, iterate, kind == PD_SWEEP_DIAGONAL);

@@ -262,15 +262,22 @@ typedef enum pd_sweep_step {
     PD_SWEEP_SEARCH    /* the block's d, halved until the potential of the vertex does not grow */
 } pd_sweep_step;
 
+/* How a sweep begins and ends. One that moves the offset leaves x and direction behind: the next sweep starts from the positions. */
+typedef struct pd_sweep_bounds {
+    int gathers; /* 1: positions are copied from x first; 0: the sweep before has left them */
+    int moves;   /* 1: offset_i -= d_i, and direction is not written; in place, without contact and without a search */
+} pd_sweep_bounds;
+
 /* One sweep over all vertices, colour after colour, the vertices of a colour in parallel: with g_i and H_ii the gradient of G and
  * its 3x3 block (the elements' indefinite parts clamped, pd_NAME_block or rotated_corner.h), d_i as `kind` says,
- *     positions_i -= d_i (where in_place != 0),    direction_i = d_i.
- *   x, offset  B [n_vertices,3]  m      positions  B [n_vertices,4]  scratch      direction  B [n_vertices,3] out, m; 0 at fixed
+ *     positions_i -= d_i (where in_place != 0),    direction_i = d_i, or offset_i -= d_i where the sweep moves.
+ *   x  B [n_vertices,3]  m      offset  B [n_vertices,3]  in/out  m      positions  B [n_vertices,4]  in/out  m
+ *   direction  B [n_vertices,3]  out  m, 0 at fixed vertices
  * contact: what touches, NULL: nothing; vertex_update.h says what it changes.
  * [Chen et al. 2024, VBD, Algorithm 1; in_place = 0: Block Jacobi.] */
 pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
-                            pd_sweep_step kind, int in_place, const pd_contact_sweep *contact, const real *x, const real *offset,
-                            real *positions, real *direction);
+                            pd_sweep_step kind, int in_place, pd_sweep_bounds bounds, const pd_contact_sweep *contact, const real *x,
+                            real *offset, real *positions, real *direction);
 
 /* ---- sweeps over constraints -------------------------------------------------------------------------------------------- */
 
