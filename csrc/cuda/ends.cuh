@@ -7,14 +7,16 @@
 
 #include "cuda/rows.cuh"
 
+#include "base/rounded.h"
+
 #include <type_traits>
 
 /* ---- the move ------------------------------------------------------------------------------------------------------------------ */
 
-/* The move of one coordinate: one formula, so that looking at a step changes no bit of it. The last step is not read where it does not
- * count. */
+/* The move of one coordinate: one formula, each product rounded, so that looking at a step changes no bit of it. The last step is not read
+ * where it does not count. */
 static __device__ __forceinline__ real pd_next_step(real a, real direction, real b, const real *step) {
-    return b != 0 ? a * direction + b * *step : a * direction;
+    return b != 0 ? pd_product(a, direction) + pd_product(b, *step) : pd_product(a, direction);
 }
 
 /* And where it puts coordinate j, whose offset is then `away`; x_t NULL: see pd_advance. */

@@ -24,6 +24,7 @@
  * three more in the last iteration. T = 4 is the fastest on an H200 (docs/gpu.md; PDGPU_UPDATE_THREADS).
  *
  * Memory on the device, in float: the sweep 32 bytes a corner and 60 a vertex; model and state 165 a vertex and 124 a tet. */
+#include "base/rounded.h"
 #include "cuda/context.cuh"
 #include "cuda/record.cuh"
 
@@ -184,7 +185,8 @@ static __device__ __forceinline__ void end_update(const family_sweep &sweep, con
     for (int k = 0; k < C; k++) {
         const int c = C == 3 ? k : lane;
         const size_t j = 3 * (size_t)own.vertex + (size_t)c;
-        const real move = coordinate(d, c), away = (sweep.step.inverse_h > 0 ? coordinate(row.drive, c) : sweep.offset[j]) - move;
+        const real move = coordinate(d, c); // and what pd_advance makes of it
+        const real away = pd_difference(sweep.step.inverse_h > 0 ? coordinate(row.drive, c) : sweep.offset[j], move);
         if (sweep.direction)
             sweep.direction[j] = move;
         else
@@ -340,7 +342,7 @@ static __global__ void __launch_bounds__(PD_THREADS)
         if (direction)
             direction[row + (size_t)c] = d[c];
         else
-            offset[row + (size_t)c] -= d[c];
+            offset[row + (size_t)c] = pd_difference(offset[row + (size_t)c], d[c]);
     }
 }
 

@@ -11,6 +11,7 @@
 #ifndef PD_VERTEX_UPDATE_H
 #define PD_VERTEX_UPDATE_H
 
+#include "base/rounded.h"
 #include "elements/shape_target_corner.h"
 #include "elements/stvk_corner.h"
 #include "updates/element_energy.h"
@@ -185,7 +186,7 @@ PD_UPDATE_INLINE void pd_vertex_update_step(const pd_model *model, const pd_vert
 PD_FUNCTION real pd_vertex_update_moved(const pd_step_data *step, const pd_contact_sweep *contact, const real *offset, int vertex, int c,
                                         real start, real d) {
     size_t j = 3 * (size_t)vertex + (size_t)c;
-    return contact ? start - d : pd_vertex_position(step->x_t[j], step->drift[j], offset[j] - d);
+    return contact ? start - d : pd_vertex_position(step->x_t[j], step->drift[j], pd_difference(offset[j], d));
 }
 
 /* The points follow the vertex of an update, which has one in a sweep; where it touches nothing, nobody asks. */
