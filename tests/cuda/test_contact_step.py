@@ -65,14 +65,17 @@ def test_descent(method, guard, dtype):
         pdgpu.Simulation(scene, DESCENTS[method], dt=1 / 60, contact=contact, device=device, dtype=dtype)
         for device in ("cpu", "cuda", "cuda")
     ]
-    for sim in sims:
-        sim.step()
-        sim.step(record=True)
     cpu, cuda, again = sims
-    scale = np.abs(cpu.positions).max()
+    for step in range(2):
+        for sim in sims:
+            sim.step(record=step == 1)
+        # with reach, vertices of a kept list go exactly as far as they may: in the second step rounding decides whether pairs are
+        # found again. The CPU alone, started 1e-16 m apart, differs by 3 mm then
+        exact = dtype == "float64" and (step == 0 or guard == "impact")
+        tolerance = 1e-9 if exact else 1e-2 if step == 1 and guard == "reach" else 1e-3
+        assert np.abs(cuda.positions - cpu.positions).max() < tolerance * np.abs(cpu.positions).max()
+        np.testing.assert_array_equal(again.positions, cuda.positions)
     assert cpu.last_step["active_contacts"][-1] > 10
-    assert np.abs(cuda.positions - cpu.positions).max() < (1e-9 if dtype == "float64" else 1e-3) * scale
-    np.testing.assert_array_equal(again.positions, cuda.positions)
 
 
 ANSWERS = {
