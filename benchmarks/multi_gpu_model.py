@@ -7,10 +7,10 @@ Each GPU has a piece of a breadth-first order of the vertices. An iteration is, 
 without any overlap of the two. Counted on this machine: bytes of a vertex (vertex_block_descent.py), the colours of a sweep over the cube,
 or over the mesh that is given, and the halo of the largest piece, in vertices, of a cube of 6 k^3 tets, cut into 2 to 64 pieces by that
 order ("order") and by halving the longest side again and again ("boxes"). For a mesh of N vertices it grows as a cross-section or a
-surface does, with N^(2/3). Assumed, since no GPU was at hand: all of ASSUMED. With a GPU, take the bandwidth from
-benchmarks/gpu_vertex_block_descent.py: --bandwidth.
+surface does, with N^(2/3). Measured on one H200: the bytes a second that a sweep moves (gpu_vertex_block_descent.py, 4.8 million vertices)
+and a launch within a graph (yardstick.cu). Assumed: the links between GPUs.
 
-    python benchmarks/multi_gpu_model.py [--cells K] [--mesh FILE] [--bandwidth BYTES_PER_SECOND] [--out FILE.csv]
+    python benchmarks/multi_gpu_model.py [--cells K] [--mesh FILE] [--bandwidth BYTES_PER_SECOND] [--launch SECONDS] [--out FILE.csv]
 """
 
 import argparse
@@ -27,9 +27,9 @@ COUNTS = (1, 2, 4, 8, 16, 32, 64)
 CORNERS, REAL = 11.6, 4
 STRONG, WEAK = 48_000_000, 48_000_000  # vertices: in all, and of each GPU
 POSITION = 16  # bytes of a vertex sent
+# bytes/s of a sweep and s of a kernel in a graph, on an H200 (benchmarks/results/gpu/h200-2026-11-27)
+BANDWIDTH, LAUNCH = 3.179e12, 0.51e-6
 ASSUMED = {
-    "bandwidth": 0.8 * 4.8e12,  # bytes/s of an H200: its data sheet, and four fifths of it as copies reach them
-    "launch": 2.5e-6,  # s of a kernel in a graph
     "inside": (450e9, 4e-6),  # bytes/s and s: NVLink 4 one way, stores into the memory of a peer and a flag; up to eight GPUs
     "outside": (50e9, 15e-6),  # 400 Gbit/s a GPU, an NCCL send and receive
 }
@@ -72,14 +72,14 @@ def colours_of(mesh):
     return pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(), dt=1e-2, dtype="float32").parameters["colours"]
 
 
-def seconds(vertices, halo, count, colours, bandwidth):
+def seconds(vertices, halo, count, colours, bandwidth, launch):
     link, exchange = ASSUMED["inside" if count <= IN_A_BOX else "outside"]
     sweep = vertices * counted_bytes(CORNERS, REAL, colours) / bandwidth
-    waits = colours * (ASSUMED["launch"] + (exchange if count > 1 else 0.0))
+    waits = colours * (launch + (exchange if count > 1 else 0.0))
     return sweep, waits, halo * POSITION / link
 
 
-def rows(points, pairs, colours, bandwidth):
+def rows(points, pairs, colours, bandwidth, launch):
     n = len(points)
     for way, pieces in (("order", by_order), ("boxes", by_boxes)):
         most = 0
@@ -92,8 +92,8 @@ def rows(points, pairs, colours, bandwidth):
                 whole = each * count
                 # the cross-section of the cube for slabs, the surface of a piece for boxes
                 grown = found * (whole / n) ** (2 / 3)
-                parts = seconds(each, min(grown, whole - each), count, colours, bandwidth)
-                alone = sum(seconds(each if scaling == "weak" else STRONG, 0, 1, colours, bandwidth))
+                parts = seconds(each, min(grown, whole - each), count, colours, bandwidth, launch)
+                alone = sum(seconds(each if scaling == "weak" else STRONG, 0, 1, colours, bandwidth, launch))
                 efficiency = alone / sum(parts) / (1 if scaling == "weak" else count)
                 yield (
                     colours,
@@ -113,7 +113,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cells", type=int, default=48)
     parser.add_argument("--mesh", help="whose colours are counted, those of the cube otherwise")
-    parser.add_argument("--bandwidth", type=float, help="bytes/s measured; otherwise assumed")
+    parser.add_argument("--bandwidth", type=float, default=BANDWIDTH, help="bytes/s of a sweep (that of an H200)")
+    parser.add_argument("--launch", type=float, default=LAUNCH, help="s of a kernel in a graph (that of an H200)")
     parser.add_argument("--out")
     chosen = parser.parse_args()
     mesh = pdgpu.shapes.beam((1.0, 1.0, 1.0), cells=(chosen.cells,) * 3)
@@ -135,11 +136,10 @@ def main():
     )
     notes = [
         "a model, not a measurement: seconds follow from counts and from the figures below",
-        f"bandwidth {'measured' if chosen.bandwidth else 'assumed'}; all else assumed: {ASSUMED}",
+        f"measured: {chosen.bandwidth:.4g} bytes/s of a sweep, {chosen.launch:.3g} s of a launch; assumed: {ASSUMED}",
         f"halo counted on {len(mesh.points)} vertices, {CORNERS} corners and {counted_bytes(CORNERS, REAL, colours):.0f} bytes a vertex",
     ]
-    bandwidth = chosen.bandwidth or ASSUMED["bandwidth"]
-    table = rows(mesh.points, pairs, colours, bandwidth)
+    table = rows(mesh.points, pairs, colours, chosen.bandwidth, chosen.launch)
     write_table(chosen.out, (*header, "iteration ms", "efficiency"), table, notes)
 
 
