@@ -14,8 +14,9 @@
 # make wheel    dist/: a self-contained wheel with SuiteSparse and BLAS inside
 # make gpu      on a machine with a GPU: build the CUDA modules, run GPU tests, compute-sanitizer and benchmarks into OUT
 #               PARTS="build tests sanitizer benchmarks" for some of them, GPU_SECONDS=570 where a call may not take longer (the next
-#               goes on with what did not pass), JOBS processes for the tests; `make gpu-bring`
-#               fills the folder bring/ with what such a machine needs when it has no network
+#               goes on with what did not pass), JOBS processes for the tests
+# make gpu-bring fills bring/ with everything that scripts/gpu_lease needs on a machine with a GPU that is lent for minutes; needs nvcc
+# make gpu-try  gpu-bring, then the folder unpacked under another Python (GPU_PYTHON) and the whole lease on the CPU with tiny sizes
 # make clean    removes build/ and dist/; .venv stays
 PYTHON ?= python3
 VENV   ?= .venv
@@ -39,7 +40,7 @@ PDGPU_WERROR  ?= ON
 
 export PYTHON VENV OUT JOBS WRITE CHOSEN PDGPU_CUDA PDGPU_CHOLMOD PDGPU_GMP
 .DELETE_ON_ERROR:
-.PHONY: always build test stress demo wheel lint format sanitize golden cuda cuda-on-host gpu gpu-bring papers docs clean
+.PHONY: always build test stress demo wheel lint format sanitize golden cuda cuda-on-host gpu gpu-bring gpu-try papers docs clean
 
 # Folders are in the list too: their time changes when a file in them is removed.
 SOURCES := $(shell find csrc python -name __pycache__ -prune -o -print) pyproject.toml CMakeLists.txt README.md LICENSE NOTICE
