@@ -21,7 +21,7 @@
  *     frame     d 12, step, x, x - y 24 each, fixed 1                                                 85
  * and the positions of neighbours, which stay in the cache: 600 bytes, 138 MB for 620 beams. Slot and frame, 117 bytes, fall away in all but the
  * last iteration of a run, where 12 bytes of offset are written in exchange for as many of direction. A launch for each of the 8 colours, and
- * three more in the last iteration. T = 4 is the fastest on an H200 (docs/gpu.md; PDGPU_UPDATE_THREADS).
+ * three more in the last iteration. PDGPU_UPDATE_THREADS chooses T for measurements.
  *
  * Memory on the device, in float: the sweep 32 bytes a corner and 60 a vertex; model and state 165 a vertex and 124 a tet. */
 #include "base/rounded.h"
@@ -44,7 +44,9 @@ static __device__ double update_total(int lanes, double value) {
 #define PD_UPDATE_WAIT(lanes)         __syncwarp(update_mask(lanes))
 #include "updates/vertex_update.h"
 
-enum { LANES = 4 };                                   // threads of an update by default
+/* Threads of an update by default. On an H200 four are the fastest for neo-Hookean tets in float, where eight take 1.24 times as long; in contact,
+ * where every vertex takes the kernel for all kinds, four take 1.4 times as long as eight (docs/gpu.md). */
+enum { LANES = 8, NEO_HOOKEAN_LANES = sizeof(real) == sizeof(float) ? 4 : 8 };
 constexpr bool AHEAD = sizeof(real) == sizeof(float); // records are read ahead; see group_update_kernel
 
 /* ---- positions in the order of the slots ---------------------------------------------------------------------------------------- */
@@ -377,14 +379,14 @@ static unsigned update_blocks(int updates, int lanes) { return pd_thread_blocks(
 pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
                             pd_sweep_step kind, int in_place, pd_sweep_bounds bounds, const pd_contact_sweep *contact, const real *x,
                             real *offset, real *positions, real *direction) {
-    const int lanes = sweep->update_threads > 0 ? sweep->update_threads : LANES;
+    const int asked = sweep->update_threads, lanes = asked > 0 ? asked : LANES, grouped_lanes = asked > 0 ? asked : NEO_HOOKEAN_LANES;
     const pd_contact_sweep touched = contact ? *contact : pd_contact_sweep{};
     pd_padded_row *slots = (pd_padded_row *)positions;
     auto groups = group_update_kernel<4>;
-    if (lanes == 1) groups = group_update_kernel<1>;
-    if (lanes == 8) groups = group_update_kernel<8>;
-    if (lanes == 16) groups = group_update_kernel<16>;
-    if (lanes == 32) groups = group_update_kernel<32>;
+    if (grouped_lanes == 1) groups = group_update_kernel<1>;
+    if (grouped_lanes == 8) groups = group_update_kernel<8>;
+    if (grouped_lanes == 16) groups = group_update_kernel<16>;
+    if (grouped_lanes == 32) groups = group_update_kernel<32>;
     auto rotated = lanes == 1 ? rotated_update_kernel<3> : rotated_update_kernel<1>;
     real *written = bounds.moves ? NULL : direction;
     family_sweep family = {sweep->updates, NULL, model->subspace, *step, offset, slots, written, kind, in_place, 0, 0};
@@ -396,7 +398,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
         const bool by_kind = kind != PD_SWEEP_SEARCH && !contact; // the others need what only the kernel for all kinds has
         const int plain = by_kind ? ends[PD_UPDATES_NEO_HOOKEAN] : first, grouped = by_kind ? ends[PD_UPDATES_ROTATED] : first;
         family.records = sweep->groups[PD_CORNERS_NEO_HOOKEAN].records, family.begin = first, family.end = plain;
-        PD_LAUNCH_OVERLAPPING(context, groups, update_blocks(plain - first, lanes), family);
+        PD_LAUNCH_OVERLAPPING(context, groups, update_blocks(plain - first, grouped_lanes), family);
         family.records = sweep->groups[PD_CORNERS_ROTATED].records, family.begin = plain, family.end = grouped;
         PD_LAUNCH_OVERLAPPING(context, rotated, update_blocks(grouped - plain, lanes), family, lanes);
         PD_LAUNCH_BLOCKS(context, corner_update_kernel, update_blocks(last - grouped, lanes), *model, *sweep, *step, touched, kind,
