@@ -77,6 +77,10 @@ class Material(GuardedAttributes):
 
     needs_positions = False
 
+    def small_strain(self, n: Any) -> Any:
+        """Lame's constants (mu, lam) at small strains on n tets, Pa, each (n,) or a number; None: there is nothing like them."""
+        return None
+
     def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
         """The columns of the parameters; `rest` is (m,k,3) where the class says needs_positions, else only its length counts."""
         raise NotImplementedError

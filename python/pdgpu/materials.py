@@ -68,6 +68,9 @@ class ARAP(Material):
     def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
         return [2.0 * self.constant("mu", len(rest)) * measure]
 
+    def small_strain(self, n: Any) -> Any:
+        return self.constant("mu", n), 0.0
+
 
 class Spring(Material):
     """Springs along edges: energy k/2 (l - L)^2 in J, k in N/m. On shells and solids one spring per unique edge.
@@ -172,6 +175,9 @@ class Volume(Material):
 
     def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
         return [self.constant("stiffness", len(rest)) * measure]
+
+    def small_strain(self, n: Any) -> Any:
+        return 0.0, self.constant("stiffness", n) / 3.0  # the nearest matrix of determinant 1 is F - tr(F - I)/3 I
 
 
 class Area(Material):
@@ -353,6 +359,9 @@ class Hyperelastic(Material):
         mu, lam = self.lame(len(rest), gradients.shape[2])
         return [2.0 * mu * measure, lam * measure]
 
+    def small_strain(self, n):
+        return self.lame(n, 3)
+
 
 class NeoHookean(Hyperelastic):
     """Stable neo-Hookean solids: energy mu/2 (|F|^2 - 3) - mu (det F - 1) + lam/2 (det F - 1)^2 per volume.
@@ -386,6 +395,10 @@ class NeoHookean(Hyperelastic):
     def _converted(self, young, poisson, d):
         mu = young / (2.0 * (1.0 + poisson))
         return mu, mu / (1.0 - 2.0 * poisson)
+
+    def small_strain(self, n):
+        mu, lam = self.lame(n, 3)
+        return mu, lam - mu
 
 
 class StVK(Hyperelastic):

@@ -13,6 +13,7 @@ from pdgpu.attributes import GuardedAttributes, read_only
 from pdgpu.bodies import Body, Obstacle, _Simulations, body_velocities
 from pdgpu.colliders import Collider, TriangleMesh
 from pdgpu.joints import Joint, JointScene
+from pdgpu.locking import warn_of_locking
 from pdgpu.material import Material, joined, with_bending
 from pdgpu.materials import Attachment, Bending, RodBending, WorldBox
 from pdgpu.mesh import Mesh
@@ -202,7 +203,8 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
         mesh : Mesh
             Every vertex must belong to a tet.
         material : Material or list of Material
-            NeoHookean, StVK, Corotated, ARAP, ShapeTarget, Volume, StrainLimit (Pa), Spring (N/m, on the edges).
+            NeoHookean, StVK, Corotated, ARAP, ShapeTarget, Volume, StrainLimit (Pa), Spring (N/m, on the edges). Linear tets lock near
+            incompressibility: a Poisson's ratio of 0.45 or more, of all materials together, warns.
         density : float or array_like, shape (tets,)
             kg/m^3, greater than 0.
         name : str, optional
@@ -222,7 +224,9 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
         -------
         Body
         """
-        return self._add_mesh("solid", mesh, material, density, name, velocity, damping, collides, thickness)
+        body = self._add_mesh("solid", mesh, material, density, name, velocity, damping, collides, thickness)
+        warn_of_locking(body, stacklevel=2)
+        return body
 
     def add_shell(
         self,

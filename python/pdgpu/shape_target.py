@@ -91,6 +91,9 @@ class ShapeTarget(Material):
         n = len(rest)
         return [2.0 * self.constant("mu", n) * measure, *self._rows(n).T]
 
+    def small_strain(self, n: Any) -> Any:
+        return self.constant("mu", n), 0.0
+
     def retargeted(self, group: Any) -> Any:
         """The group (kind, vertices, rest, parameters) of a body with the targets of this material, and all else as it was."""
         *others, parameters = group

@@ -8,12 +8,15 @@ as long here.
 
 import importlib.resources
 import itertools
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from models import clock
 
 import pdgpu
+
+warnings.filterwarnings("ignore", "material: NeoHookean .* Poisson's ratio")  # the paper's is 0.45 and more
 
 RADIUS = 0.05  # of a ball, m
 
