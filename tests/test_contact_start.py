@@ -2,6 +2,7 @@
 
 import math
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -93,6 +94,51 @@ def test_what_cannot_be_moved_apart_may_touch():
     assert "'cloth' and 'wall' start intersecting: vertex 0 and the plane" in refusal(wall)
     wall["cloth"].pin(lambda points: points[:, 1] == 0.0)
     check_contact_start(wall, wall.rest_positions())
+
+
+def folded(shift=(0.0, 0.0, 0.0)):
+    """Two triangles of one mesh, the second of which stands through the first, and a third one far away."""
+    points = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.2, 0.2, -1], [0.3, 0.2, 1], [0.2, 0.3, 1], [5, 0, 0], [6, 0, 0], [5, 1, 0]]
+    return pdgpu.Mesh(np.add(points, shift), triangles=[[0, 1, 2], [3, 4, 5], [6, 7, 8]])
+
+
+def told(scene, **options):
+    """The warnings of a simulation with contact that is made, steps, is put back and steps again."""
+    options = {"solver": pdgpu.Newton(iterations=2), "contact": pdgpu.BarrierContact(1e-3), **options}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        sim = pdgpu.Simulation(scene, options.pop("solver"), dt=0.01, **options)
+        sim.step()
+        sim.set_state(positions=scene.rest_positions())
+        sim.step()
+    return caught
+
+
+def test_an_obstacle_that_intersects_itself_is_told_of():
+    """If not, whoever reads the certificate looks for a fault of the bodies, 9 m away from the fault."""
+    scene = scene_of(("bowl", folded((9.0, 0.0, 0.0))), ("floor", pdgpu.Plane((0, 0, -9), (0, 0, 1))), cells=1)
+    found = "obstacle 'bowl' intersects itself: edge (7, 8) and triangle (4, 5, 6) (1 pairs more)"
+    assert check_contact_start(scene, scene.rest_positions()) == [found]
+    (warning,) = told(scene)
+    assert str(warning.message).startswith(f"contact: {found}; ") and "obstacle_intersections" in str(warning.message)
+    assert warning.category is UserWarning and warning.filename == __file__
+    # each by its name; a body that meets one is still refused, and what does not collide is not looked at
+    scene.add_obstacle(folded((19.0, 0.0, 0.0)), name="cup")
+    assert [text.split("'")[1] for text in check_contact_start(scene, scene.rest_positions())] == ["bowl", "cup"]
+    assert "'cloth' and 'bowl' start intersecting" in refusal(scene, positions=scene.rest_positions() + [9.0, 0.0, 0.1])
+    hidden = scene_of(cells=1)
+    hidden.add_obstacle(folded((9.0, 0.0, 0.0)), collides=False)
+    assert not told(hidden)
+
+
+def test_sound_obstacles_say_nothing():
+    """Neither do two that stand in each other, nor a mesh that folds later."""
+    ball = pdgpu.shapes.sphere(0.4, 1)
+    balls = [pdgpu.Mesh(ball.points + [5.0 + 0.3 * k, 0, 0], triangles=ball.triangles) for k in range(2)]
+    up = np.repeat([[0, 0, 0], [0, 0, 3], [0, 0, 0]], 3, axis=0)
+    open_at_first = pdgpu.Mesh(folded((9.0, 0.0, 0.0)).points + up, triangles=folded().triangles)
+    scene = scene_of(("one", balls[0]), ("other", balls[1]), ("bowl", open_at_first, lambda t, rest: rest - 100.0 * t * up))
+    assert check_contact_start(scene, scene.rest_positions()) == [] and not told(scene)
 
 
 def test_a_separation_kept_to_the_last_bit():

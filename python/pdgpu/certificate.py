@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import namedtuple
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -48,8 +48,9 @@ class Certificate:
     frames : int
         Frames looked at.
     smallest_gap : float
-        Smallest distance between pairs without a common vertex in any frame, m; 0 where a frame intersects itself, infinite where
-        there is no pair; NaN where it was not asked for. Obstacles that are no meshes have no part in it.
+        Smallest distance between pairs without a common vertex in any frame, m; 0 where `intersections` has some, infinite where
+        there is no pair; NaN where it was not asked for. Obstacles that are no meshes have no part in it; those that are do, also with
+        the distances within each of them.
     worst_pair : WorstPair or None
         The pair at this distance.
     intersections : dict of int to Intersections
@@ -63,8 +64,13 @@ class Certificate:
         What was asked for, m.
     pieces : int
         The most straight pieces that the way between two frames was cut into, for rigid bodies that turn; 1 without.
+    obstacle_intersections : dict of int to Intersections
+        As `intersections`, but both primitives of each pair are of obstacle meshes: of one that intersects itself, or of two. No body has
+        a part in them, and `clean` does not ask for them.
+    obstacle_crossings : list of Crossing
+        As `crossings`, of such pairs.
     clean : bool
-        No intersections and no crossings.
+        No `intersections` and no `crossings`.
     """
 
     frames: int
@@ -75,6 +81,8 @@ class Certificate:
     edges: np.ndarray
     separation: float = 0.0
     pieces: int = 1
+    obstacle_intersections: dict = field(default_factory=dict)
+    obstacle_crossings: list = field(default_factory=list)
 
     @property
     def clean(self) -> bool:
@@ -87,17 +95,23 @@ class Certificate:
         gap = "" if math.isnan(self.smallest_gap) else f", smallest gap {self.smallest_gap:.6g} m"
         if self.worst_pair:
             gap += f" (frame {self.worst_pair.frame}, {self.worst_pair.kind} {self.worst_pair.first} and {self.worst_pair.second})"
+        if self.obstacle_intersections or self.obstacle_crossings:
+            gap += f"; of obstacles alone {_counts(self.obstacle_intersections, self.obstacle_crossings)}"
         if self.clean:
             near = f", nothing nearer than {self.separation:.6g} m" if self.separation else ""
             return f"{self.frames} frames without intersections or crossings{near}{gap}"
-        pairs = sum(len(found) for found in self.intersections.values())
-        text = f"{self.frames} frames: {pairs} intersections in {len(self.intersections)} of them, {len(self.crossings)} crossings"
+        text = f"{self.frames} frames: {_counts(self.intersections, self.crossings)}"
         if self.intersections:
             text += f"; first intersecting frame {min(self.intersections)}"
         if self.crossings:
             first = self.crossings[0]
             text += f"; first crossing after frame {first.frame}: {first.kind} {first.first} and {first.second} at {first.time:.6g}"
         return text + gap
+
+
+def _counts(intersections, crossings):
+    pairs = sum(len(found) for found in intersections.values())
+    return f"{pairs} intersections in {len(intersections)} of them, {len(crossings)} crossings"
 
 
 def certify(
@@ -122,8 +136,9 @@ def certify(
     Of a Scene, planes, spheres, capsules and boxes are looked at as well, standing still or moving: they are solid, so that a vertex below
     a plane, or a body inside of one of the others, counts in every frame it is there. Between two frames their points too move straight:
     centres, ends of axes, corners, of a plane its point and its normal. With a `separation`, each of these pairs must also keep at
-    least that distance, and always half of the `thickness` of their bodies beside it; of two obstacles it is asked only that they do not
-    touch, and only of meshes.
+    least that distance, and always half of the `thickness` of their bodies beside it; of two obstacles it is only
+    looked at whether they touch, and only of meshes. What obstacle meshes do among themselves is reported apart, each with itself and two
+    with each other: a certificate of the bodies does not fail because of it.
 
     The rigid bodies of a Scene turn, and their vertices go on arcs. The way between two frames is cut into pieces, 1, 2, 4, .. 64 of them
     until nothing is found, and on each vertices go straight and must keep, beside the separation, what the arcs can be off it, (distance
@@ -179,7 +194,7 @@ def certify(
         trajectory = _with_obstacles(trajectory, triangles.n_vertices, surface, shapes, times)
     elif times is not None:
         raise TypeError("times: only a Scene in place of triangles takes them")
-    previous, placed_before, found, crossings, pieces = None, None, {}, [], 1
+    previous, placed_before, found, of_obstacles, crossings, pieces = None, None, {}, {}, [], 1
     smallest, worst, frame = math.inf if gap else math.nan, None, -1
     for frame, entry in enumerate(trajectory):
         points, placed = entry if shapes is not None else (entry, PlacedShapes(np.zeros((0, 3)), []))
@@ -192,10 +207,12 @@ def certify(
             if triangles is None and edges is None:
                 raise ValueError("triangles: needed unless the trajectory is of meshes")
             scene = JudgedScene(len(points), triangles, edges, particles)
-        here = scene.intersections(points, threads)
+        here, among_obstacles = scene.parted(scene.intersections(points, threads))
         here.close_pairs.extend(close_pairs(scene, shapes, points, placed, separation, threads))
         if here:
             found[frame] = here
+        if among_obstacles:
+            of_obstacles[frame] = among_obstacles
         if gap:
             distance, kind, *pair = scene.smallest_gap(points, threads)
             name = GAP_KINDS[kind]
@@ -215,7 +232,10 @@ def certify(
         previous, placed_before = points, placed
     if scene is None or frame < 0:
         raise ValueError("trajectory: has no frames")
-    return Certificate(frame + 1, smallest, worst, found, crossings, scene.edges, separation, pieces)
+    parted = [], []
+    for crossing in crossings:
+        parted[int(scene.of_obstacles(*crossing[2:]))].append(crossing)
+    return Certificate(frame + 1, smallest, worst, found, parted[0], scene.edges, separation, pieces, of_obstacles, parted[1])
 
 
 def judged_parts(scene, fixed=None):
@@ -223,7 +243,8 @@ def judged_parts(scene, fixed=None):
     parts = (*scene.bodies, *scene.obstacles)
     surface = SceneSurface(scene, [place for place, part in enumerate(parts) if part.collides])
     still = surface.held(np.zeros(scene.n_vertices, bool) if fixed is None else fixed).astype(np.uint8)
-    judged = JudgedScene(len(still), surface.triangles, surface.edges, surface.particles, still, surface.radii)
+    obstacles = surface.owner >= len(scene.bodies)
+    judged = JudgedScene(len(still), surface.triangles, surface.edges, surface.particles, still, surface.radii, obstacles)
     return judged, JudgedLayers(judged, [(surface.names[place], shape) for place, shape in surface.shapes]), surface
 
 

@@ -18,7 +18,8 @@ def check_contact_start(scene, positions, time=0.0, separation=0.0, *, threads=0
     Exact, by the judge of `pdgpu.certify`: every intersection, every vertex below a plane or inside a box, every primitive that touches a
     sphere or capsule, and every pair nearer than the separation. Primitives with a common vertex are never too near each other, but they
     intersect where they have more in common than that. Parts with `collides=False` do not take part, and neither do pairs that nothing
-    can move apart: of obstacles, of pinned vertices. `SignedDistanceField` is not looked at.
+    can move apart: of obstacles, of pinned vertices. `SignedDistanceField` is not looked at. An obstacle mesh that intersects itself is
+    not refused, but told of.
 
     Parameters
     ----------
@@ -31,6 +32,11 @@ def check_contact_start(scene, positions, time=0.0, separation=0.0, *, threads=0
         m, at least 0. What is exactly as far apart is far enough; with 0 touching is too near.
     threads : int
         0: all cores. The result does not depend on it.
+
+    Returns
+    -------
+    list of str
+        Of every obstacle mesh that intersects itself: its name, the first two primitives, numbered as below, and how many pairs more.
 
     Raises
     ------
@@ -47,9 +53,10 @@ def check_contact_start(scene, positions, time=0.0, separation=0.0, *, threads=0
     time = number("time", time)
     judged, shapes, surface = judged_parts(scene, scene.fixed())
     points, placed = surface.positions(positions, time), shapes.placed(time)
-    pairs = [*_intersecting(judged, points, threads), *close_pairs(judged, shapes, points, placed, separation, threads)]
+    found = judged.intersections(points, threads)
+    pairs = [*_of_free(judged, found), *close_pairs(judged, shapes, points, placed, separation, threads)]
     if not pairs:
-        return
+        return list(_folded_obstacles(judged, surface, found))
     kind, *parts, distance = min(pairs, key=lambda pair: pair.distance)
     how = "start intersecting" if distance <= 0.0 else f"start closer than the separation {separation:g} m"
     more = f" ({len(pairs) - 1} pairs more)" if len(pairs) > 1 else ""
@@ -59,12 +66,22 @@ def check_contact_start(scene, positions, time=0.0, separation=0.0, *, threads=0
     raise ValueError(f"contact: {name!r} and {other_name!r} {how}: {primitive} and {other} are {distance:.6g} m apart{more}")
 
 
-def _intersecting(judged, points, threads):
+def _of_free(judged, found):
     """The intersections of one frame, but those of fixed vertices alone."""
-    found = judged.intersections(points, threads)
     for kind, pairs, rows in (("edge-triangle", found.edge_triangle, judged.triangles), ("edge-edge", found.edge_edge, judged.edges)):
         fixed = judged.fixed[judged.edges[pairs[:, 0]]].all(axis=1) & judged.fixed[rows[pairs[:, 1]]].all(axis=1)
         yield from (ClosePair(kind, *pair, 0.0) for pair in pairs[~fixed].tolist())
+
+
+def _folded_obstacles(judged, surface, found):
+    """In words, every obstacle mesh that intersects itself. Two that stand in each other, as the steps of a stair do, may be meant."""
+    pairs = judged.parted(found)[1].edge_triangle  # a mesh has no edges without a triangle
+    owner, other = surface.owner[judged.edges[pairs[:, 0], 0]], surface.owner[judged.triangles[pairs[:, 1], 0]]
+    for place in np.unique(owner[owner == other]):
+        of_this = pairs[(owner == place) & (other == place)]
+        first, second = (_words(judged, surface, what, part)[1] for what, part in zip(("edge", "triangle"), of_this[0], strict=True))
+        more = f" ({len(of_this) - 1} pairs more)" if len(of_this) > 1 else ""
+        yield f"obstacle {surface.names[place]!r} intersects itself: {first} and {second}{more}"
 
 
 def _words(judged, surface, what, part):

@@ -6,7 +6,7 @@ Nothing here is shared with the collision detection that solvers use, so that it
 from __future__ import annotations
 
 from collections import namedtuple
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -107,11 +107,15 @@ class JudgedScene:
     """Checked triangles, edges and particles over n points, as the functions of `_host` take them.
 
     `fixed` (n,) uint8 marks vertices whose distances from each other are not asked for; whether they intersect is. What is nearer than
-    the `radii` (n,), m, of both and a separation is too near; they are equal at all corners of a triangle and of an edge.
+    the `radii` (n,), m, of both and a separation is too near; they are equal at all corners of a triangle and of an edge. `obstacles` (n,)
+    bool marks the vertices of obstacles, which no simplex shares with a body.
     """
 
-    def __init__(self, n_points: Any, triangles: Any, edges: Any, particles: Any, fixed: Any = None, radii: Any = None) -> None:
+    def __init__(
+        self, n_points: Any, triangles: Any, edges: Any, particles: Any, fixed: Any = None, radii: Any = None, obstacles: Any = None
+    ) -> None:
         self.n_points = n_points
+        self.obstacles = np.zeros(n_points, bool) if obstacles is None else obstacles
         self.radii = np.zeros(n_points) if radii is None else radii
         self.fixed = np.zeros(n_points, np.uint8) if fixed is None else fixed
         self.triangles = _rows("triangles", triangles, 3, n_points)
@@ -127,6 +131,23 @@ class JudgedScene:
 
     def intersections(self, points: Any, threads: Any) -> Any:
         return Intersections(self.edges, *_host.find_intersections(points, self.triangles, self.edges, self.alone, threads))
+
+    def corners(self, kind: str, rows: Any) -> Any:
+        """The first corner of each of some "vertex", "edge" or "triangle"."""
+        return rows if kind == "vertex" else {"edge": self.edges, "triangle": self.triangles}[kind][rows, 0]
+
+    def of_obstacles(self, kind: str, first: Any, second: Any) -> Any:
+        """Which pairs of a kind such as "edge-triangle" have both primitives in obstacle meshes. Other obstacles go by names: none."""
+        if isinstance(first, str) or isinstance(second, str):
+            return False
+        return np.logical_and(*(self.obstacles[self.corners(*part)] for part in zip(kind.split("-"), (first, second), strict=True)))
+
+    def parted(self, found: Any) -> Any:
+        """Intersections in two: those in which a body takes part, and those of obstacle meshes alone."""
+        alone = {name: self.of_obstacles(name.replace("_", "-"), *getattr(found, name).T) for name in ("edge_triangle", "edge_edge")}
+        bodies = {name: getattr(found, name)[~chosen] for name, chosen in alone.items()}
+        obstacles = {name: getattr(found, name)[chosen] for name, chosen in alone.items()}
+        return replace(found, **bodies), replace(found, **obstacles, close_pairs=[])
 
     def crossings(self, points_0: Any, points_1: Any, threads: Any) -> Any:
         return _host.find_crossings(points_0, points_1, self.vertices, self.triangles, self.edges, self.alone, threads)

@@ -52,8 +52,8 @@ class RigidPath:
 
     def crossings(self, between: Any, points: Any, placed: Any, separation: float) -> tuple[list, int]:
         """What `between(points, placed, separation)` finds on the way between two frames, as often each pair as it does, and in how many
-        pieces: twice as many until nothing is found with what the pieces are off the true way added to the separation, MOST_PIECES at the
-        most."""
+        pieces: twice as many until nothing is found in which a body takes part, with what the pieces are off the true way added to the
+        separation, MOST_PIECES at the most."""
         bend, n = self.bend(*points), 1
         while True:
             frames = self.frames(*points, n)
@@ -63,7 +63,8 @@ class RigidPath:
                 for crossing in between(frames[k : k + 2], shapes[k : k + 2], separation + 2.0 * bend / n**2):
                     if not self._is_own(crossing):
                         found.setdefault(crossing[2:], crossing._replace(time=(k + crossing.time) / n))
-            if not found or not bend or n >= MOST_PIECES:
+            # obstacles among themselves go straight, and cutting their way changes nothing
+            if not bend or n >= MOST_PIECES or all(self._judged.of_obstacles(*key) for key in found):
                 return list(found.values()), n
             n *= 2
 

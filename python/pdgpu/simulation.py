@@ -70,7 +70,8 @@ class Simulation(
     dt : float or None
         Time step h, s. None: quasistatic, the inertia term is replaced by -sum (m g + f) . x.
     contact : BarrierContact, PenaltyContact, ProjectiveContact, ProxyContact or TwoWayContact, optional
-        What keeps bodies and obstacles apart; without it nothing touches. `capabilities` tells which solvers take it.
+        What keeps bodies and obstacles apart; without it nothing touches. `capabilities` tells which solvers take it. One that refuses a
+        start that intersects warns of every obstacle mesh that intersects itself.
     device : "cpu", "cuda" or one of several GPUs such as "cuda:1"; default: PDGPU_DEVICE, else "cpu"
     dtype : "float64" or "float32"; default: PDGPU_DTYPE, else "float64"
     threads : int
@@ -126,7 +127,12 @@ class Simulation(
                 stacklevel=2,
             )
         self._prepare()
-        self._check_start()
+        for fault in self._check_start():
+            warnings.warn(
+                f"contact: {fault}; bodies are kept away from all of its triangles, and certify reports such pairs apart from those of "
+                "bodies, as obstacle_intersections; mend the mesh if it is not meant",
+                stacklevel=2,
+            )
         scene._take_note(self)
 
     def __reduce__(self):
@@ -311,12 +317,13 @@ class Simulation(
 
     def _check_start(self):
         """With contact: nothing meets anything, and nothing is nearer than the separation. Once for every state that is set; not once a
-        shell is cut, whose copies of a vertex meet."""
+        shell is cut, whose copies of a vertex meet. Returns what there is to warn of."""
         soft = isinstance(self.contact, PenaltyContact | ProxyContact)  # which may start anywhere
         if self.contact is None or soft or self._start_is_checked or any(body.parents is not None for body in self._scene.bodies):
-            return
-        check_contact_start(self._scene, self.positions, self.time, self.contact.separation, threads=self.threads)
+            return []
+        faults = check_contact_start(self._scene, self.positions, self.time, self.contact.separation, threads=self.threads)
         self._start_is_checked = True
+        return faults
 
     # ---- stepping -------------------------------------------------------------------------------------------------------
 

@@ -286,6 +286,73 @@ def test_a_scene_with_a_moving_obstacle():
         pdgpu.certify([TRIANGLE], [[0, 1, 2]], times=[0.0])
 
 
+FOLDED = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.2, 0.2, -1], [0.3, 0.2, 1], [0.2, 0.3, 1]])
+
+
+def with_folded_obstacle(*others, points=FOLDED, motion=None):
+    """A triangle 9 m above an obstacle mesh of two triangles, which stand through each other, and other obstacles."""
+    scene = pdgpu.Scene()
+    scene.add_shell(pdgpu.Mesh(TRIANGLE + [0, 0, 9.0], triangles=[[0, 1, 2]]), pdgpu.Spring(1e3), density=0.2)
+    scene.add_obstacle(pdgpu.Mesh(points, triangles=[[0, 1, 2], [3, 4, 5]]), motion)
+    for mesh in others:
+        scene.add_obstacle(mesh)
+    return scene, scene.rest_positions()
+
+
+def test_an_obstacle_that_intersects_itself_does_not_fail_the_bodies():
+    """If not, every certificate of a scene fails, however far its bodies are from the obstacle."""
+    scene, far = with_folded_obstacle()
+    certificate = pdgpu.certify([far, far + [0, 0, 1]], scene)
+    assert certificate.clean and certificate and not certificate.intersections and not certificate.crossings
+    assert certificate.smallest_gap > 0.0
+    # what is there is shown, the same that the judge of the whole surface finds
+    surface = pdgpu.surface.SceneSurface(scene)
+    every = pdgpu.geometry.find_intersections(surface.positions(far, 0.0), surface.triangles)
+    assert sorted(certificate.obstacle_intersections) == [0, 1] and len(every) == 2
+    for found in certificate.obstacle_intersections.values():
+        assert found.edge_triangle.tolist() == every.edge_triangle.tolist()
+    assert "2 frames without intersections or crossings" in str(certificate)
+    assert "of obstacles alone 4 intersections in 2 of them, 0 crossings" in str(certificate)
+    # with a body in the obstacle too, each is where it belongs
+    certificate = pdgpu.certify([far, far - [0, 0, 8.75]], scene)
+    assert not certificate.clean and list(certificate.intersections) == [1] and certificate.smallest_gap == 0.0
+    surface_points = surface.positions(far - [0, 0, 8.75], 0.0)
+    every = pdgpu.geometry.find_intersections(surface_points, surface.triangles).edge_triangle.tolist()
+    parts = certificate.intersections[1].edge_triangle.tolist(), certificate.obstacle_intersections[1].edge_triangle.tolist()
+    assert sorted(parts[0] + parts[1]) == every and len(parts[1]) == 2
+    corners = certificate.edges[[edge for edge, _ in parts[0]]], surface.triangles[[triangle for _, triangle in parts[0]]]
+    assert all(min(edge.min(), triangle.min()) < 3 for edge, triangle in zip(*corners, strict=True))
+    # without a scene there are no obstacles: a mesh is asked to keep out of itself
+    assert not pdgpu.certify([FOLDED], [[0, 1, 2], [3, 4, 5]]).clean
+
+
+def test_obstacles_that_pass_through_each_other_do_not_fail_the_bodies():
+    """If not, one box mesh on another, or a script that closes a mesh, fails the certificate of all bodies."""
+    high = FOLDED + np.repeat([[0, 0, 0], [0, 0, 2.0]], 3, axis=0)
+    ball = pdgpu.shapes.sphere(0.4, 1)
+    balls = [pdgpu.Mesh(ball.points + [5.0 + 0.3 * k, 0, 0], triangles=ball.triangles) for k in range(2)]
+    down = np.repeat([[0, 0, 0], [0, 0, -4.0]], 3, axis=0)
+    scene, far = with_folded_obstacle(points=high, motion=lambda time, rest: rest + time * down)
+    certificate = pdgpu.certify([far, far], scene, times=[0.0, 1.0])
+    assert certificate.clean and not certificate.crossings and not certificate.obstacle_intersections
+    assert {crossing[2:] for crossing in certificate.obstacle_crossings} >= {("vertex-triangle", 6, 1)}
+    scene, far = with_folded_obstacle(*balls, points=high)
+    certificate = pdgpu.certify([far], scene)
+    assert certificate.clean and len(certificate.obstacle_intersections[0]) > 2
+
+
+def test_the_way_of_a_rigid_body_is_not_cut_because_of_an_obstacle():
+    """If not, each pair of frames is looked at in 64 pieces, for what no piece can change."""
+    high = FOLDED + np.repeat([[0, 0, 0], [0, 0, 2.0]], 3, axis=0)
+    down = np.repeat([[0, 0, 0], [0, 0, -4.0]], 3, axis=0)
+    scene, box = pdgpu.Scene(), pdgpu.shapes.box((1.0, 0.1, 0.1))
+    body = scene.add_rigid(pdgpu.Mesh(box.points + [0, 0, 9.0], triangles=box.triangles), density=1.0)
+    scene.add_obstacle(pdgpu.Mesh(high, triangles=[[0, 1, 2], [3, 4, 5]]), lambda time, rest: rest + time * down)
+    turned = body.points @ np.array([[np.cos(0.5), np.sin(0.5), 0], [-np.sin(0.5), np.cos(0.5), 0], [0, 0, 1]])
+    certificate = pdgpu.certify([body.points, turned], scene, times=[0.0, 1.0])
+    assert certificate.clean and certificate.pieces == 1 and certificate.obstacle_crossings
+
+
 @pytest.mark.parametrize(
     ("trajectory", "message"),
     [
