@@ -97,7 +97,9 @@ class ShapeTarget(Material):
     def retargeted(self, group: Any) -> Any:
         """The group (kind, vertices, rest, parameters) of a body with the targets of this material, and all else as it was."""
         *others, parameters = group
-        return (*others, np.column_stack([parameters[:, 0], self._rows(len(parameters))]))
+        changed = parameters.copy()
+        changed[:, 1:] = self._rows(len(parameters))
+        return (*others, changed)
 
     def _rows(self, n):
         """The stretch of every tet, (n, 6)."""
