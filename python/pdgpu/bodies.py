@@ -213,7 +213,7 @@ class Body(GuardedAttributes):
             Vertices of this body; a name is that of one of `Mesh.groups`.
         motion : callable(time, rest_points (k, 3)) -> positions (k, 3), optional
             Where the pinned vertices are at a time (s); `rest_points` are those of the pinned vertices only, in ascending order.
-            Without it they stay where the state puts them.
+            Without it they stay where the state puts them. A motion cannot call the simulation that asks it, see `Simulation.step`.
 
         Raises
         ------
@@ -290,7 +290,8 @@ class Body(GuardedAttributes):
             tet by their weights, c w_a at corner a: where the tets move with the frame that is the spring of the point, and else no
             softer, c |W x - t|^2 <= sum_a c w_a |x_a - t_a|^2.
         targets : array_like, shape (k, 3) or (3,), or callable(time, rest_points (k, 3)) -> (k, 3)
-            m; a callable is asked where they are at the end of every step, s. Nothing is factorised anew.
+            m; a callable is asked where they are at the end of every step, s. Nothing is factorised anew. It cannot call the simulation
+            that asks it, nor can `frame`; see `Simulation.step`.
         stiffness : float or array_like, shape (k,), or one for each embedded point
             N/m.
         frame : callable(time) -> (rotation (3, 3), translation (3,)), instead of targets

@@ -11,6 +11,7 @@ from pdgpu import shapes
 from pdgpu.arguments import having, real_array
 from pdgpu.colliders import Box, Capsule, Plane, Sphere, TriangleMesh
 from pdgpu.mesh import element_rows
+from pdgpu.motion_calls import asking
 
 if TYPE_CHECKING:
     from typing import Any
@@ -258,7 +259,8 @@ def draw_simulation(
         else:
             axes.scatter(*turned(here).T, s=6, color=colour)
     for obstacle in simulation.obstacles:
-        surface = collider_surface(obstacle.collider, simulation.time, bounds)
+        with asking(simulation):
+            surface = collider_surface(obstacle.collider, simulation.time, bounds)
         if surface is not None:
             surfaces.append((*surface, colours.get(obstacle.name, OF_OBSTACLES), opacity.get(obstacle.name, 1.0)))
     if surfaces:

@@ -17,6 +17,7 @@ from pdgpu.arguments import LARGEST, coordinates, number, real_array
 from pdgpu.backends import backend, thread_count
 from pdgpu.geometry import common_precision
 from pdgpu.mesh import Mesh
+from pdgpu.motion_calls import ask
 
 if TYPE_CHECKING:
     from typing import Any
@@ -135,7 +136,7 @@ class Collider:
 
 def rigid_placement(name: str, motion: Callable, time: float) -> Any:
     """What a callable(time) says, checked: rotation (3, 3) and translation (3,), m. `name`: of the argument, for errors."""
-    moved = motion(time)
+    moved = ask(motion, time)
     if not isinstance(moved, list | tuple) or len(moved) != 2:
         raise TypeError(f"{name}: expected a rotation (3, 3) and a translation (3,) at time {time}, got {moved!r}")
     rotation = _rotation(f"{name}: rotation at time {time}", moved[0])
@@ -345,7 +346,7 @@ class TriangleMesh(Collider):
         rest = self.mesh.points
         if self.motion is None:
             return rest
-        return real_array(f"motion: positions at time {time}", self.motion(time, rest.copy()), rest.shape)
+        return real_array(f"motion: positions at time {time}", ask(self.motion, time, rest.copy()), rest.shape)
 
     def placement(self, time: float = 0.0) -> Any:
         """Not for a mesh, which `positions` places: raises TypeError."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pdgpu.contact_forces import forces_of
 from pdgpu.contacts import find_contacts
+from pdgpu.motion_calls import asking
 from pdgpu.proxy_contact import Proxies, ProxyContact
 from pdgpu.two_way_contact import TwoWayContact
 
@@ -62,7 +63,8 @@ class ContactQueries:
         which the distance is negative. The pairs come from a broad phase that is kept and refitted from call to call, on the
         simulation's device; the positions go through the host.
         """
-        return find_contacts(self, distance, bodies, self_collision, unique)
+        with asking(self):
+            return find_contacts(self, distance, bodies, self_collision, unique)
 
     def contact_forces(self) -> ContactForces:
         """The pairs that push each other apart at the present positions, which are those of the end of the last step, and how hard.

@@ -20,6 +20,7 @@ from pdgpu.attributes import read_only
 from pdgpu.bodies import Body
 from pdgpu.materials import Bending, Spring
 from pdgpu.mesh import Mesh
+from pdgpu.motion_calls import asking
 from pdgpu.proxy_contact import ProxyContact
 from pdgpu.schur import SchurDirect
 
@@ -279,21 +280,22 @@ class Cutting:
         if not len(result.new_vertices):
             return result
         linear = getattr(self.solver, "linear", None)
-        torn = self._resumed(
-            scene,
-            replace(self.solver, linear=linear._carried(origin.rows)) if isinstance(linear, SchurDirect) else self.solver,
-            self.dt,
-            self.contact._carried(origin.rows) if isinstance(self.contact, ProxyContact) else self.contact,
-            self.device,
-            self.dtype,
-            self.threads,
-            None if self._colours is None else self._colours[origin.rows],
-            steps,
-            self._start_time,
-            {name: None if array is None else array[origin.rows] for name, array in state.items()},
-            None if self._external_forces is None else self._external_forces[origin.rows] * origin.share[:, None],
-            driven=self._backend.driven(),
-        )
+        with asking(self):
+            torn = self._resumed(
+                scene,
+                replace(self.solver, linear=linear._carried(origin.rows)) if isinstance(linear, SchurDirect) else self.solver,
+                self.dt,
+                self.contact._carried(origin.rows) if isinstance(self.contact, ProxyContact) else self.contact,
+                self.device,
+                self.dtype,
+                self.threads,
+                None if self._colours is None else self._colours[origin.rows],
+                steps,
+                self._start_time,
+                {name: None if array is None else array[origin.rows] for name, array in state.items()},
+                None if self._external_forces is None else self._external_forces[origin.rows] * origin.share[:, None],
+                driven=self._backend.driven(),
+            )
         torn._keep(last_step=self.last_step)
         torn._setup_seconds += self._setup_seconds
         torn._keep_searched(self._rho, self._numbers)

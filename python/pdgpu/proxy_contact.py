@@ -208,10 +208,14 @@ class ProxyScene:
             "rest": rest_description(self._scene, self.shapes, self.rows, self.weights, dtype),
         }
 
-    def place(self, backend: Any, dtype: Any, time: float) -> None:
-        """Puts the obstacles where they are at a time, s."""
+    def placed(self, dtype: Any, time: float) -> list[Any]:
+        """The obstacles where they are at a time, s; None for those that stand where they were put."""
         known = self._is_placed
-        backend.set_proxy_colliders([None if known and c.motion is None else c._placed(dtype, time) for c in self.colliders])
+        return [None if known and c.motion is None else c._placed(dtype, time) for c in self.colliders]
+
+    def place(self, backend: Any, placed: list[Any]) -> None:
+        """Puts the obstacles where `placed` found them."""
+        backend.set_proxy_colliders(placed)
         self._is_placed = True
 
     def read(self, backend: Any) -> Proxies:

@@ -329,7 +329,8 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
             A mesh, whose surface counts, or Plane, Sphere, Capsule, Box, SignedDistanceField, TriangleMesh.
         motion : callable, optional
             Of a mesh: callable(time, rest_points (n, 3)) -> positions (n, 3); of another collider: callable(time) -> (rotation (3, 3),
-            translation (3,)). Without it the obstacle stands still, or moves as the collider's own motion says. The time is s.
+            translation (3,)). Without it the obstacle stands still, or moves as the collider's own motion says. The time is s. A motion
+            cannot call the simulation that asks it, see `Simulation.step`.
         name : str, optional
             Bodies and obstacles have different names.
         collides : bool

@@ -8,6 +8,7 @@ import numpy as np
 
 from pdgpu.arguments import any_array, real_array
 from pdgpu.material import Material
+from pdgpu.motion_calls import ask
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +39,8 @@ class ShapeTarget(Material):
     targets : array_like, shape (3, 3) or (tets, 3, 3), or callable(time) -> one of these
         F*, no unit, determinant greater than 0. ``1.1 * np.eye(3)`` grows by a tenth; a muscle along the unit vector f that contracts
         to a of its length and keeps its volume has ``a * outer(f, f) + (eye(3) - outer(f, f)) / sqrt(a)``. A simulation asks a callable for
-        the targets of the end of every step, s (of a quasistatic one always 0); by itself the material has those of 0 s.
+        the targets of the end of every step, s (of a quasistatic one always 0); by itself the material has those of 0 s. The callable
+        cannot call the simulation that asks it, see `Simulation.step`.
 
     Examples
     --------
@@ -59,7 +61,7 @@ class ShapeTarget(Material):
     def _seek(self, targets, time):
         name = "ShapeTarget.targets"
         if callable(targets):
-            self._script, name, targets = targets, f"{name} at {time:g} s", targets(time)
+            self._script, name, targets = targets, f"{name} at {time:g} s", ask(targets, time)
         matrices = real_array(name, targets, (3, 3) if any_array(name, targets).ndim == 2 else (None, 3, 3))
         self._stretches = stretches(name, matrices)
         self._constants["targets"] = matrices

@@ -24,6 +24,7 @@ from pdgpu.errors import DivergenceError
 from pdgpu.held_parts import check_held
 from pdgpu.materials import MATERIAL_OF_KIND
 from pdgpu.motion import Motion
+from pdgpu.motion_calls import ask, asking, refusal
 from pdgpu.penalty_contact import PenaltyContact
 from pdgpu.proxy_contact import ProxyContact, ProxyScene
 from pdgpu.readback import ReadBack
@@ -104,6 +105,7 @@ class Simulation(
         "device_positions": "it is written to in place",
         "device_velocities": "it is written to in place",
     }
+    _asked = None  # the motion that a call of this simulation is asking
 
     def __init__(
         self,
@@ -134,6 +136,13 @@ class Simulation(
                 stacklevel=2,
             )
         scene._take_note(self)
+
+    @property
+    def _backend(self):
+        """The core. RuntimeError while a motion of this simulation is asked, as from an observer."""
+        if self._asked is not None:
+            raise refusal(self)
+        return self._core
 
     def __reduce__(self):
         """Copies and pickles: a simulation of its own that goes on with the same bits. Scripted motions must be picklable to be pickled."""
@@ -264,7 +273,7 @@ class Simulation(
             description = self._touching.description(self._law, self.dtype, self.dt)
             if driver:  # friction is its own
                 description |= contact._description(self._touching, self.dtype, self.dt, self._gravity) | {"slip": 0.0}
-        self._backend = module.Simulation(
+        self._core = module.Simulation(
             self._masses,
             self._fixed,
             elements,
@@ -303,13 +312,22 @@ class Simulation(
     def _aim(self, ahead=True):
         """Tells the core where obstacles go in the step about to be solved. Those of proxies have no state of their own: with `ahead` they
         are there, without where they are now; so are targets of attachments and of shapes."""
-        self._tethers.aim(self, self.time + (self.dt or 0.0) * ahead)
-        self._seek_shapes(self.time + (self.dt or 0.0) * ahead)
-        if self._springs is not None:
-            self._springs.place(self._backend, self.dtype, self.time + (self.dt or 0.0) * ahead)
-        if self._touching is not None and self._touching.n_driven:
-            targets = self._touching.driven(self.time + (self.dt or 0.0))
-            self._backend.set_driven(None, self._cast(self._in_range("motion", targets)))
+        end = self.time + (self.dt or 0.0)
+        time = end if ahead else self.time
+        driven = placed = None
+        with asking(self):  # all motions first: where one of them raises nothing has changed
+            targets, shapes = self._tethers.targets(self, time), self._shapes_at(time)
+            if self._springs is not None:
+                placed = self._springs.placed(self.dtype, time)
+            if self._touching is not None and self._touching.n_driven:
+                driven = self._cast(self._in_range("motion", self._touching.driven(end)))
+        self._tethers.put(self, targets)
+        for shape in shapes:
+            self._retarget(*shape)
+        if placed is not None:
+            self._springs.place(self._backend, placed)
+        if driven is not None:
+            self._backend.set_driven(None, driven)
 
     def __repr__(self):
         dt = "quasistatic" if self.dt is None else f"dt={self.dt:g}"
@@ -347,6 +365,10 @@ class Simulation(
             has been asked for, whose writers may give it any energy.
         KeyboardInterrupt
             Ctrl-C, between two iterations; the state likewise.
+        RuntimeError
+            A motion of a pin, an attachment, an obstacle or of shape targets calls this simulation: it may read `time`, and step and read
+            other simulations. Every other call that reads or changes the state is refused, and the error names the call and the motion.
+            The state stays at the start of the step. It is also raised where another call is running.
         """
         n = integer("n", n, 1)
         if not isinstance(record, bool | np.bool_) and not (isinstance(record, str) and record == "positions"):
@@ -376,7 +398,8 @@ class Simulation(
         DivergenceError
             The step diverges before.
         """
-        return snapshot_of(self, iterations)
+        with asking(self):
+            return snapshot_of(self, iterations)
 
     def _targets(self):
         """Where the pinned vertices go in this step, or None where no pin is scripted."""
@@ -387,7 +410,7 @@ class Simulation(
         for body, indices, motion in self._motions:
             # copies of a vertex, made by a cut, go where it goes
             asked, place = np.unique(indices if body.parents is None else body.parents[indices], return_inverse=True)
-            moved = real_array(f"motion of {body.name!r}", motion(time, body.points[asked].copy()), (len(asked), 3))
+            moved = real_array(f"motion of {body.name!r}", ask(motion, time, body.points[asked].copy()), (len(asked), 3))
             targets[body.slice.start + indices] = self._in_range("motion", moved)[place]
         follow_pins(self._scene, targets, self.dtype)
         return targets
@@ -414,41 +437,42 @@ class Simulation(
 
     def _step(self, record, observer=None, keep_diverged=False, guess=None):
         """One step; `guess` (n, 3): where the iterations begin, but for pinned vertices, which begin at their targets."""
-        self._check_start()
-        self._search()
-        most = self.solver.iterations
-        if self._touching is not None and self._touching.coefficients.any():
-            most *= getattr(self.contact, "friction_lags", 1)
-        rows = np.zeros((most + 1, len(COLUMNS))) if record else None
-        iterates = None
-        if record == "positions":
-            iterates = np.empty((most + 1, len(self._masses), 3), dtype=self.dtype)
+        with asking(self):
+            self._check_start()
+            self._search()
+            most = self.solver.iterations
+            if self._touching is not None and self._touching.coefficients.any():
+                most *= getattr(self.contact, "friction_lags", 1)
+            rows = np.zeros((most + 1, len(COLUMNS))) if record else None
+            iterates = None
+            if record == "positions":
+                iterates = np.empty((most + 1, len(self._masses), 3), dtype=self.dtype)
 
-        def recorded(count, **state):
-            columns = {} if rows is None else dict(zip(COLUMNS, rows[:count].T.copy(), strict=True))
-            kept = None if iterates is None else iterates[:count].copy()
-            return StepRecord(columns, setup_seconds=self._setup_seconds, positions=kept, numbers=self._said, **state)
+            def recorded(count, **state):
+                columns = {} if rows is None else dict(zip(COLUMNS, rows[:count].T.copy(), strict=True))
+                kept = None if iterates is None else iterates[:count].copy()
+                return StepRecord(columns, setup_seconds=self._setup_seconds, positions=kept, numbers=self._said, **state)
 
-        self._aim()
-        self._turn_forces()
-        try:
-            targets = self._targets()
-            if guess is not None:
-                pinned, guess = self._fixed.astype(bool), self._cast(guess).copy()
-                guess[pinned] = (self.positions if targets is None else self._cast(targets))[pinned]
-                if self._touching is not None:
-                    check_contact_start(self._scene, guess, self.time + (self.dt or 0.0), self.contact.separation, threads=self.threads)
-            result = self._backend.step(targets, rows, iterates, observer, keep_diverged, guess)
-        except DivergenceError as error:
-            error.solver = self.solver
-            count = getattr(error, "rows", 0)
-            seconds = 0.0 if rows is None else float(rows[max(count - 1, 0), COLUMNS.index("seconds")])
-            error.records = recorded(count, status="diverged", iteration=error.iteration, solve_seconds=seconds)
-            raise
-        result["update"] = ContactUpdate._of(result["update"])
-        self._keep(last_step=recorded(result.pop("rows"), **result))
-        if (refusal := self._backend.refusal()) and not self._refusal_is_said:
-            self._refusal_is_said = True
-            warnings.warn(
-                f"a CUDA graph could not be captured; iterations run as single launches, which is slower ({refusal})", stacklevel=3
-            )
+            targets = self._targets()  # the motions before what they change
+            self._aim()
+            self._turn_forces()
+            try:
+                if guess is not None:
+                    pinned, guess = self._fixed.astype(bool), self._cast(guess).copy()
+                    guess[pinned] = (self.positions if targets is None else self._cast(targets))[pinned]
+                    if self._touching is not None:
+                        check_contact_start(self._scene, guess, self.time + (self.dt or 0.0), self.contact.separation, threads=self.threads)
+                result = self._backend.step(targets, rows, iterates, observer, keep_diverged, guess)
+            except DivergenceError as error:
+                error.solver = self.solver
+                count = getattr(error, "rows", 0)
+                seconds = 0.0 if rows is None else float(rows[max(count - 1, 0), COLUMNS.index("seconds")])
+                error.records = recorded(count, status="diverged", iteration=error.iteration, solve_seconds=seconds)
+                raise
+            result["update"] = ContactUpdate._of(result["update"])
+            self._keep(last_step=recorded(result.pop("rows"), **result))
+            if (refusal := self._backend.refusal()) and not self._refusal_is_said:
+                self._refusal_is_said = True
+                warnings.warn(
+                    f"a CUDA graph could not be captured; iterations run as single launches, which is slower ({refusal})", stacklevel=3
+                )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu.arguments import real_array
+from pdgpu.motion_calls import asking
 from pdgpu.rigid_state import RigidState, add_rigid_load, check_rigid_state
 from pdgpu.shape_target import place_of_target
 
@@ -89,7 +90,7 @@ class State:
     @property
     def time(self) -> float:
         """s; the number of steps times dt."""
-        return self._start_time + self._backend.steps() * (self.dt or 0.0)
+        return self._start_time + self._core.steps() * (self.dt or 0.0)
 
     def set_state(self, *, positions: ArrayLike | None = None, velocities: ArrayLike | None = None) -> None:
         """Put the vertices somewhere, e.g. to start from a stretched pose; pinned ones too.
@@ -134,26 +135,34 @@ class State:
         place = place_of_target(body.materials)
         if place is None:
             raise ValueError(f"body: {body.name!r} has no ShapeTarget, its materials are {list(body.materials)}")
-        self._retarget(body, place, body.materials[place].seeking(targets, self.time))
+        with asking(self):
+            found = self._retargeted(body, place, body.materials[place].seeking(targets, self.time))
+        self._retarget(*found)
 
-    def _seek_shapes(self, time):
-        """Gives bodies whose targets are scripted those of a time, s; what has not changed stays."""
+    def _shapes_at(self, time):
+        """What `_retarget` takes, of each body whose targets are scripted and change by a time, s."""
+        found = []
         for body in self._scene.bodies:
             place = place_of_target(body.materials)
             material = None if place is None else body.materials[place]
             if material is not None and (now := material.at(time)) is not material:
-                self._retarget(body, place, now)
+                found.append(self._retargeted(body, place, now))
+        return found
 
-    def _retarget(self, body, place, material):
-        """The material of this place is another ShapeTarget, whose targets alone differ."""
+    def _retargeted(self, body, place, material):
+        """What `_retarget` takes where the material of this place is another ShapeTarget, whose targets alone differ."""
         kind = material.kinds[4]
         before = self._scene.bodies[: self._scene.bodies.index(body)]
         first = sum(len(group[1]) for other in before for group in other.groups if group[0] == kind)
         changed = [material.retargeted(group) if group[0] == kind else group for group in body.groups]
         parameters = next(group[3] for group in changed if group[0] == kind)
-        self._backend.set_targets(first, self._cast(self._in_range("targets", parameters[:, 1:])))
+        targets = self._cast(self._in_range("targets", parameters[:, 1:]))
         materials = (*body.materials[:place], material, *body.materials[place + 1 :])
-        body._keep(materials=materials, groups=tuple(changed))
+        return body, first, targets, {"materials": materials, "groups": tuple(changed)}
+
+    def _retarget(self, body, first, targets, changed):
+        self._backend.set_targets(first, targets)
+        body._keep(**changed)
 
     def _in_range(self, name, array):
         """Refuse what becomes infinite in float32."""

@@ -9,6 +9,7 @@ import numpy as np
 from pdgpu.arguments import per_item, real_array
 from pdgpu.colliders import rigid_placement
 from pdgpu.embedding import Embedding
+from pdgpu.motion_calls import ask
 
 if TYPE_CHECKING:
     from typing import Any
@@ -44,7 +45,7 @@ def targets_at(body: Any, indices: Any, how: tuple[str, Any], time: float) -> An
     if word == FRAME:
         rotation, translation = rigid_placement("frame", motion, time)
         return points @ rotation.T + translation
-    return real_array(f"targets of {body.name!r} at {time:g} s", motion(time, points.copy()), (len(indices), 3))
+    return real_array(f"targets of {body.name!r} at {time:g} s", ask(motion, time, points.copy()), (len(indices), 3))
 
 
 class Tethers:
@@ -59,11 +60,18 @@ class Tethers:
                     self._moving.append((before, body, origin, how))
                 before += len(indices)
 
-    def aim(self, simulation: Any, time: float) -> None:
-        """Puts the targets where they are at a time, s; those that have not moved stay."""
+    def targets(self, simulation: Any, time: float) -> list[tuple[int, Any]]:
+        """(first attachment, targets (k, 3) m) at a time, s, of those that have moved since `put`."""
+        found = []
         for first, body, origin, how in self._moving:
             asked, place = np.unique(origin, return_inverse=True)
-            targets = targets_at(body, asked, how, time)[place]
+            targets = simulation._in_range("targets", targets_at(body, asked, how, time)[place])
             if first not in self._sent or not np.array_equal(self._sent[first], targets):
-                simulation._backend.set_attachments(first, simulation._cast(simulation._in_range("targets", targets)))
-                self._sent[first] = targets
+                found.append((first, targets))
+        return found
+
+    def put(self, simulation: Any, found: list[tuple[int, Any]]) -> None:
+        """Gives the core what `targets` found."""
+        for first, targets in found:
+            simulation._backend.set_attachments(first, simulation._cast(targets))
+            self._sent[first] = targets

@@ -11,6 +11,7 @@ import numpy as np
 from pdgpu.arguments import choice, having
 from pdgpu.atomic_files import replacing
 from pdgpu.body_plotting import collider_surface
+from pdgpu.motion_calls import asking
 
 if TYPE_CHECKING:
     from pdgpu.simulation import Simulation
@@ -160,7 +161,8 @@ def _shapes(simulation):
             shapes[body.name] = (kind, x[body.slice], rows, COLOURS[k % len(COLOURS)])
     extent = x.min(axis=0), x.max(axis=0)
     for obstacle in simulation.obstacles:
-        surface = collider_surface(obstacle.collider, simulation.time, extent)
+        with asking(simulation):
+            surface = collider_surface(obstacle.collider, simulation.time, extent)
         if surface is not None:
             shapes[obstacle.name] = ("surface", np.asarray(surface[0], np.float32), np.asarray(surface[1], np.uint32), OBSTACLE)
     return shapes

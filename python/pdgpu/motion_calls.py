@@ -1,0 +1,92 @@
+"""Calls of prescribed motions. A motion cannot call the simulation that asks it.
+
+The core refuses calls from an observer by its lock. Motions run outside of the core, so their refusal stands here: `ask` calls every
+motion of the package, and meanwhile the simulations that entered `asking` give no access to their core.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+__all__ = []
+
+NAMES = {"__reduce__": "copy or pickle"}  # of calls that Python makes under another name
+
+
+class _Askers(threading.local):
+    """Per thread, the simulations whose calls may ask motions, outermost first."""
+
+    def __init__(self):
+        self.simulations = []
+
+
+_askers = _Askers()
+
+
+@contextmanager
+def asking(simulation: Any) -> Iterator[None]:
+    """While a call of a simulation may ask motions."""
+    _askers.simulations.append(simulation)
+    try:
+        yield
+    finally:
+        _askers.simulations.pop()
+
+
+def ask(motion: Callable, *arguments: Any) -> Any:
+    """motion(*arguments); until it returns the simulations that ask refuse calls, from other threads too."""
+    # one that is marked already waits for an outer motion, which steps another simulation
+    marked = [simulation for simulation in _askers.simulations if simulation._asked is None]
+    for simulation in marked:
+        simulation._asked = motion
+    try:
+        return motion(*arguments)
+    finally:
+        for simulation in marked:
+            simulation._asked = None
+
+
+def refusal(simulation: Any) -> RuntimeError:
+    """The error of a call of a simulation that is asking a motion; it names both."""
+    called = _called()
+    return RuntimeError(
+        f"{NAMES.get(called, called)}: the simulation is busy: it is asking {_described(simulation._scene, simulation._asked)}, and a "
+        "motion cannot call the simulation that asks it; call it before or after the step, such as in the callback of run()"
+    )
+
+
+def _called():
+    """The function of the package that its caller called last; `copy` calls back into the package and counts as part of it."""
+    frame, name = sys._getframe(2), ""
+    while frame is not None and frame.f_code is not ask.__code__:
+        package = frame.f_globals.get("__name__", "").partition(".")[0]
+        if package not in ("pdgpu", "copy"):
+            break
+        if package == "pdgpu" and frame.f_code.co_name != "__setattr__":
+            name = frame.f_code.co_name
+        frame = frame.f_back
+    return name
+
+
+def _described(scene, motion):
+    """Which motion of a scene it is."""
+    for body in scene.bodies:
+        for k, (_, other) in enumerate(body.pins):
+            if other is motion:
+                return f"the motion of pin {k} of {body.name!r}"
+        for k, how in enumerate(body.attachment_motions):
+            if how is not None and how[1] is motion:
+                return f"the {how[0]} of attachment {k} of {body.name!r}"
+        if any(getattr(material, "_script", None) is motion for material in body.materials):
+            return f"the shape targets of {body.name!r}"
+    for obstacle in scene.obstacles:
+        if obstacle.collider.motion is motion:
+            return f"the motion of obstacle {obstacle.name!r}"
+    return f"the motion {getattr(motion, '__qualname__', motion)}"
