@@ -70,7 +70,7 @@ def test_a_step_that_would_begin_too_late_is_left_out(lease):
 
 
 def test_every_benchmark_of_the_lease_is_there():
-    """If not, a step of the lease is a file that nobody has."""
+    """If not, a step of the lease names a benchmark that does not exist."""
     module = script("gpu_lease")
     names = {step.name for step in module.STEPS}
     assert len(names) == len(module.STEPS) and sum(step.limit for step in module.STEPS) < 900

@@ -179,8 +179,9 @@ static __global__ void update_kernel(long long count, int any_width, pd_precondi
     pd_wait_for_launch_before();
     long long t = (long long)blockIdx.x * PD_THREADS + threadIdx.x;
     if (t >= count) return;
-    size_t stride = (size_t)direction_stride(width),
-           i = (size_t)t / stride; // constants for three columns: a division costs more than the reads
+    // The stride is a constant for three columns: a division by a variable costs more than the reads.
+    size_t stride = (size_t)direction_stride(width);
+    size_t i = (size_t)t / stride;
     int c = (int)((size_t)t - i * stride);
     if (c >= width) {
         p[t] = 0;

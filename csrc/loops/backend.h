@@ -98,7 +98,7 @@ pd_status pd_memory_clear(pd_context *context, void *target /* B */, size_t byte
  * (uploads, downloads, pd_memory_create) is forbidden there. Arguments are kept by value and pointers as they are. */
 typedef struct pd_graph pd_graph;
 
-/* 0: this backend cannot; nobody calls those below. */
+/* 0: this backend cannot capture, and the functions below are not called. */
 int pd_can_capture(const pd_context *context);
 pd_status pd_capture_begin(pd_context *context);
 /* Ends every capture that was begun, also one in which a loop failed: *out = NULL then. */

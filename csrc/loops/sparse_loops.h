@@ -12,7 +12,7 @@ extern "C" {
 
 typedef struct pd_sparse_factor pd_sparse_factor;
 
-/* The name and version of the library; empty where there is none, and nobody calls the four below. */
+/* The name and version of the library; empty where there is none, and the four functions below are not called. */
 void pd_sparse_library(char text[64]);
 int pd_sparse_factor_there(void);
 

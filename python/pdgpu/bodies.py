@@ -290,8 +290,8 @@ class Body(GuardedAttributes):
             tet by their weights, c w_a at corner a: where the tets move with the frame that is the spring of the point, and else no
             softer, c |W x - t|^2 <= sum_a c w_a |x_a - t_a|^2.
         targets : array_like, shape (k, 3) or (3,), or callable(time, rest_points (k, 3)) -> (k, 3)
-            m; a callable is asked where they are at the end of every step, s. Nothing is factorised anew. It cannot call the simulation
-            that asks it, nor can `frame`; see `Simulation.step`.
+            m; a callable is called with the time at the end of each step, s, and returns the targets. Moving targets need no new
+            factorisation. The callable cannot call its simulation, nor can `frame`; see `Simulation.step`.
         stiffness : float or array_like, shape (k,), or one for each embedded point
             N/m.
         frame : callable(time) -> (rotation (3, 3), translation (3,)), instead of targets
