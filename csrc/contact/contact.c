@@ -124,6 +124,7 @@ pd_status pd_contact_create(pd_contact **out, pd_context *context, const pd_cont
     self->reach = (d->activation * (self->by_reach ? REACH_FACTOR : 1.0) + d->separation) * (1.0 + 8.0 * (double)PD_EPSILON);
     PD_TRY(create_searches(self, d));
     PD_TRY(pd_memory_create(context, (void **)&self->energy, 2 * sizeof *self->energy));
+    PD_TRY(pd_memory_create(context, (void **)&self->closing, sizeof *self->closing));
     PD_TRY(choose_points(self, d));
     PD_TRY(pd_memory_create(context, (void **)&self->touching, (size_t)n_vertices));
     PD_TRY(pd_near_create(&self->near, context, n_vertices, d->phase.n_points, self->chosen));
@@ -147,10 +148,11 @@ void pd_contact_destroy(pd_contact *self) {
     if (!self) return;
     const pd_contact_scene *scene = &self->scene;
     const pd_contact_columns *c = &self->columns;
-    const void *memory[] = {scene->rest,    scene->radii,  scene->bodies, scene->areas,   scene->edge_areas, scene->planes,
-                            self->driven,   self->targets, self->kept,    self->values,   self->corners,     self->partial,
-                            self->hessians, self->energy,  c->kind,       c->points,      c->activation,     c->separation,
-                            c->weight,      c->threshold,  self->reaches, self->touching, self->chosen.rows, self->found_at};
+    const void *memory[] = {scene->rest,   scene->radii,   scene->bodies,     scene->areas,   scene->edge_areas,
+                            scene->planes, self->driven,   self->targets,     self->kept,     self->values,
+                            self->corners, self->partial,  self->hessians,    self->energy,   c->kind,
+                            c->points,     c->activation,  c->separation,     c->weight,      c->threshold,
+                            self->reaches, self->touching, self->chosen.rows, self->found_at, self->closing};
     for (int lag = 0; lag < PD_LAG_COUNT; lag++) {
         pd_friction_destroy(self->friction[lag]);
         pd_penalty_destroy(self->penalty[lag]);
@@ -185,6 +187,14 @@ done:
 
 pd_status pd_contact_get_driven(const pd_contact *self, real *positions) {
     return pd_memory_download(self->context, positions, self->driven, driven_bytes(self));
+}
+
+real *pd_contact_driven(const pd_contact *self) { return self->driven; }
+
+const real *pd_contact_targets(const pd_contact *self) { return self->targets; }
+
+pd_status pd_contact_get_bodies(const pd_contact *self, int *bodies) {
+    return pd_memory_download(self->context, bodies, self->scene.bodies, (size_t)pd_contact_n_points(self) * sizeof *bodies);
 }
 
 void pd_contact_look_ahead(pd_contact *self, int ahead) { self->ahead = ahead; }

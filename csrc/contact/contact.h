@@ -95,6 +95,10 @@ int pd_contact_n_points(const pd_contact *contact);
 /* Where they are, and go: H; NULL leaves one alone. */
 pd_status pd_contact_set_driven(pd_contact *contact, const real *positions, const real *targets);
 pd_status pd_contact_get_driven(const pd_contact *contact, real *positions);
+/* The same, B, until they move; and the body or obstacle of each point, into H [n_points]. */
+real *pd_contact_driven(const pd_contact *contact);
+const real *pd_contact_targets(const pd_contact *contact);
+pd_status pd_contact_get_bodies(const pd_contact *contact, int *bodies);
 /* Where the functions below take them to be: at their targets, or where they are. */
 void pd_contact_look_ahead(pd_contact *contact, int ahead);
 /* They go this part of the way that is left to their targets. */
@@ -212,6 +216,11 @@ pd_status pd_contact_read_columns(pd_contact *contact, const pd_contact_columns 
  * PD_GUARD_REACH the least part of the way that a point's own reach allows: of a direction whose points depend on each other some
  * alone would not lower G. Waits. */
 pd_status pd_contact_limit(pd_contact *contact, const real *x_0, const real *x_1, int driven, double *part);
+/* The same where the driven points go to driven_1 [n_driven,3] B. */
+pd_status pd_contact_limit_to(pd_contact *contact, const real *x_0, const real *x_1, const real *driven_1, double *part);
+/* How much that move closes the pairs at x_0; `floor` m as in contact_loops.h. Waits. */
+pd_status pd_contact_closing_of(pd_contact *contact, const real *x_0, const real *x_1, const real *driven_1, double floor,
+                                pd_closing *closing);
 /* The same by the time of impact where vertices are up to slack [n_vertices] H m off their straight ways. */
 pd_status pd_contact_limit_curved(pd_contact *contact, const real *x_0, const real *x_1, int driven, const real *slack, double *part);
 

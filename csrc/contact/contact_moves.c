@@ -23,12 +23,20 @@ static double rounding_of_way(const pd_contact *self) {
     return 2.0 * points_to_vertices(self) * (double)PD_EPSILON * pd_proximity_size(self->proximity);
 }
 
-static pd_status set_way(const pd_contact *self, const real *x_0, const real *x_1, int driven) {
+static pd_status set_way_to(const pd_contact *self, const real *x_0, const real *x_1, const real *driven_1) {
     pd_status status = pd_contact_set_points(self, x_0, self->driven, pd_guard_start(self->guard));
-    return status ? status : pd_contact_set_points(self, x_1, driven ? self->targets : self->driven, pd_guard_end(self->guard));
+    return status ? status : pd_contact_set_points(self, x_1, driven_1, pd_guard_end(self->guard));
+}
+
+static pd_status set_way(const pd_contact *self, const real *x_0, const real *x_1, int driven) {
+    return set_way_to(self, x_0, x_1, driven ? self->targets : self->driven);
 }
 
 pd_status pd_contact_limit(pd_contact *self, const real *x_0, const real *x_1, int driven, double *part) {
+    return pd_contact_limit_to(self, x_0, x_1, driven ? self->targets : self->driven, part);
+}
+
+pd_status pd_contact_limit_to(pd_contact *self, const real *x_0, const real *x_1, const real *driven_1, double *part) {
     pd_status status;
     *part = 1.0;
     if (self->interval >= 0) return PD_OK;
@@ -37,14 +45,32 @@ pd_status pd_contact_limit(pd_contact *self, const real *x_0, const real *x_1, i
         double farthest = self->reach - (double)self->scene.separation;
         PD_TRY(pd_contact_find(self, x_0));
         PD_TRY(pd_contact_evaluate(self, PD_CONTACT_DISTANCE, self->values));
-        PD_TRY(pd_contact_set_points(self, x_1, driven ? self->targets : self->driven, pd_guard_end(self->guard)));
+        PD_TRY(pd_contact_set_points(self, x_1, driven_1, pd_guard_end(self->guard)));
         PD_TRY(pd_contact_reach_part(self->context, n_points, &self->incidence, self->values, self->columns.separation, farthest,
                                      pd_contact_rounding(self), GAP_FRACTION, self->surface->points, pd_guard_end(self->guard),
                                      self->energy));
         PD_TRY(pd_memory_download(self->context, part, self->energy, sizeof *part));
         return PD_OK;
     }
-    PD_TRY(pd_contact_limit_curved(self, x_0, x_1, driven, NULL, part));
+    PD_TRY(set_way_to(self, x_0, x_1, driven_1));
+    PD_TRY(pd_guard_part(self->guard, rounding_of_way(self), NULL, self->n_vertices, part));
+done:
+    return status;
+}
+
+pd_status pd_contact_closing_of(pd_contact *self, const real *x_0, const real *x_1, const real *driven_1, double floor,
+                                pd_closing *closing) {
+    real *end = pd_guard_end(self->guard);
+    pd_status status = PD_OK;
+    *closing = (pd_closing){(double)INFINITY, (double)INFINITY, 1.0};
+    PD_TRY(pd_contact_find(self, x_0));
+    if (!self->n) return PD_OK;
+    PD_TRY(pd_contact_evaluate(self, PD_CONTACT_DISTANCE, self->values));
+    PD_TRY(pd_contact_set_points(self, x_1, driven_1, end));
+    pd_contact_pairs pairs = pd_contact_listed(self);
+    PD_TRY(pd_contact_batch(self->context, &self->law, PD_CONTACT_DISTANCE, &pairs, end, self->corners));
+    PD_TRY(pd_contact_closing(self->context, &pairs, self->values, self->corners, 0.25 * pd_contact_rounding(self), floor, self->closing));
+    PD_TRY(pd_memory_download(self->context, closing, self->closing, sizeof *closing));
 done:
     return status;
 }
@@ -239,10 +265,10 @@ pd_status pd_contact_reach(pd_contact *self, const real *x, pd_contact_sweep *sw
     if (!holds) PD_TRY(list_near(self, x));
     *sweep = (pd_contact_sweep){.law = self->law, .reach = self->reaches, .points = points, .embedding = surface->embedding};
     if (surface->rows) {
-        PD_TRY(pd_near_reaches(self->near, &self->law, points, surface->reaches, surface->touching, sweep));
+        PD_TRY(pd_near_reaches(self->near, points, surface->reaches, surface->touching, sweep));
         PD_TRY(carry_reaches(self));
     } else {
-        PD_TRY(pd_near_reaches(self->near, &self->law, points, self->reaches, self->touching, sweep));
+        PD_TRY(pd_near_reaches(self->near, points, self->reaches, self->touching, sweep));
     }
     PD_TRY(add_friction(self, sweep));
 done:

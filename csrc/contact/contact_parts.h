@@ -46,7 +46,8 @@ struct pd_contact {
     double *partial;        /* B [capacity / PD_SUM_BLOCK + 2] */
     real *hessians;         /* B [hessian_capacity,12,12] */
     pd_incidence incidence;
-    double *energy; /* B [2] */
+    double *energy;      /* B [2] */
+    pd_closing *closing; /* B [1] */
 
     pd_chosen_points chosen;     /* that may ever touch */
     unsigned char *chosen_flags; /* H [n_points] */

@@ -41,6 +41,8 @@ pd_status pd_projective_ask_move(pd_projective *projective, const pd_round_rules
 pd_status pd_projective_move_told(pd_projective *projective);
 /* How far each vertex may go from x while all go as far as they like and the driven points stay: x goes towards x_1 no farther than that. */
 pd_status pd_projective_truncate(pd_projective *projective, const real *x_1, real *x);
+/* The same where nothing has been asked for. */
+pd_status pd_projective_move_free(pd_projective *projective, const real *x_1, real *x);
 /* The pairs that are near at x join those of the step, and all are frozen there. left: the part of the step that is to come. */
 pd_status pd_projective_freeze(pd_projective *projective, const real *x, double left);
 /* Remembers which pairs lack something at x, where a round of iterations has ended. */

@@ -146,14 +146,17 @@ done:
     return status;
 }
 
+pd_status pd_projective_move_free(pd_projective *self, const real *x_1, real *x) {
+    pd_contact_sweep bounds;
+    pd_status status = pd_contact_reach(self->contact, x, &bounds);
+    return status ? status : pd_projective_move_within(self->context, self->model, &bounds, x_1, x);
+}
+
 pd_status pd_projective_truncate(pd_projective *self, const real *x_1, real *x) {
-    pd_contact_sweep ignored;
     double went;
     pd_status status = PD_OK;
     if (!self->settings.hits_alone) PD_TRY(pd_contact_told(self->contact, &went, &self->near_known)); // where it is, which has not moved
-    PD_TRY(pd_contact_reach(self->contact, x, &ignored));
-    PD_TRY(pd_projective_move_within(self->context, self->model->n_vertices, pd_contact_reaches_of(self->contact),
-                                     pd_contact_certain_reach(self->contact), x_1, x));
+    PD_TRY(pd_projective_move_free(self, x_1, x));
     if (self->settings.hits_alone) return PD_OK;
     PD_TRY(ask_near(self, x));
     PD_TRY(pd_context_wait(self->context));

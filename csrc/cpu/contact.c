@@ -222,6 +222,6 @@ pd_status pd_contact_reaches(pd_context *context, const pd_chosen_points *chosen
 pd_status pd_contact_slacks(pd_context *context, const pd_contact_pairs *pairs, const real *distance, double rounding,
                             pd_contact_record *records) {
 #pragma omp parallel for num_threads(pd_threads(context, pairs->n, 2)) schedule(static)
-    for (int p = 0; p < pairs->n; p++) records[p].slack = pd_contact_update_slack(pairs, distance, rounding, p);
+    for (int p = 0; p < pairs->n; p++) records[p].slack = pd_contact_update_slack(pairs, distance[p], rounding, p);
     return PD_OK;
 }

@@ -1,6 +1,7 @@
 /* Loops over frozen projections of pairs in contact. */
 #include "cpu/context.h"
 #include "updates/projective_update.h"
+#include "updates/vertex_bound.h"
 
 enum { FREEZE_NANOSECONDS = 80, PAIR_NANOSECONDS = 15, SEARCH_NANOSECONDS = 20 };
 
@@ -68,9 +69,10 @@ pd_status pd_projective_gather_diagonal(pd_context *context, const pd_model *mod
     return PD_OK;
 }
 
-pd_status pd_projective_move_within(pd_context *context, int n, const real *reach, double far, const real *target, real *x) {
-#pragma omp parallel for num_threads(pd_threads(context, n, PAIR_NANOSECONDS)) schedule(static)
-    for (int i = 0; i < n; i++) pd_projective_update_truncate(reach, far, target, x, i);
+pd_status pd_projective_move_within(pd_context *context, const pd_model *model, const pd_contact_sweep *contact, const real *target,
+                                    real *x) {
+#pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, PAIR_NANOSECONDS)) schedule(static)
+    for (int i = 0; i < model->n_vertices; i++) pd_bound_move_towards(model, contact, target, i, x);
     return PD_OK;
 }
 

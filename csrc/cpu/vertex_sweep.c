@@ -293,7 +293,8 @@ static void touching_updates(const pd_model *model, const pd_vertex_sweep *sweep
     for (int v = 0; v < block.n; v++) {
         int vertex = sweep->updates[begin + v].vertex;
         pd_vertex_update_solve(model->subspace, kind, vertex, elastic[v], block.vertices[v] < 0 ? NULL : touching[v], d[v]);
-        if (sweep->may_touch[begin + v]) pd_vertex_update_limit(contact, vertex, d[v]);
+        if (sweep->may_touch[begin + v])
+            pd_vertex_update_limit(model, sweep, contact, kind, vertex, elastic[v], block.vertices[v] < 0 ? NULL : touching[v], d[v]);
         stiffness[v] = pd_vertex_update_stiffness(elastic[v]);
     }
     if (kind != PD_SWEEP_SEARCH) search_block(&block, (const real(*)[9])elastic, (const real(*)[9])touching, energies, d);

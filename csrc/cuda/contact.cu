@@ -189,7 +189,7 @@ pd_status pd_contact_reaches(pd_context *context, const pd_chosen_points *chosen
 
 static __global__ void slack_kernel(pd_contact_pairs pairs, const real *distance, double rounding, pd_contact_record *records) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < pairs.n) records[p].slack = pd_contact_update_slack(&pairs, distance, rounding, p);
+    if (p < pairs.n) records[p].slack = pd_contact_update_slack(&pairs, distance[p], rounding, p);
 }
 
 pd_status pd_contact_slacks(pd_context *context, const pd_contact_pairs *pairs, const real *distance, double rounding,

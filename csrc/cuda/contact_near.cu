@@ -1,6 +1,8 @@
 /* Kernels that choose the pairs that are near. */
 #include "cuda/context.cuh"
-#include "updates/contact_update.h"
+
+#define PD_UPDATE_CARRIES 0 // as in vertex_sweep.cu
+#include "updates/vertex_bound.h"
 
 static __device__ int item() { return (int)(blockIdx.x * PD_THREADS + threadIdx.x); }
 
@@ -39,7 +41,7 @@ pd_status pd_contact_used(pd_context *context, const pd_chosen_points *chosen, c
 
 static __global__ void pair_flag_kernel(pd_contact_pairs pairs, const real *distance, double rounding, double cut, unsigned char *flags) {
     int p = item();
-    if (p < pairs.n) flags[p] = (unsigned char)!((double)pd_contact_update_slack(&pairs, distance, rounding, p) > cut);
+    if (p < pairs.n) flags[p] = (unsigned char)!((double)pd_contact_update_slack(&pairs, distance[p], rounding, p) > cut);
 }
 
 static __global__ void role_flag_kernel(int n, pd_incidence incidence, int n_points, const unsigned char *flags,
@@ -52,6 +54,20 @@ pd_status pd_contact_near_flags(pd_context *context, const pd_contact_pairs *pai
                                 double rounding, double cut, int n_points, unsigned char *flags, unsigned char *role_flags) {
     PD_LAUNCH(context, pair_flag_kernel, pairs->n, *pairs, distance, rounding, cut, flags);
     PD_LAUNCH(context, role_flag_kernel, 4 * pairs->n, 4 * pairs->n, *incidence, n_points, flags, role_flags);
+    return PD_OK;
+}
+
+static __global__ void plane_kernel(pd_contact_pairs pairs, const real *x, double rounding, double fraction, int within_slack,
+                                    real *distance, pd_separating_plane *planes) {
+    int p = item();
+    if (p >= pairs.n) return;
+    real here = pd_contact_update_plane(&pairs, x, rounding, fraction, within_slack, p, planes + p);
+    if (distance) distance[p] = here;
+}
+
+pd_status pd_contact_planes(pd_context *context, const pd_contact_pairs *pairs, const real *x, double rounding, double fraction,
+                            int within_slack, real *distance, pd_separating_plane *planes) {
+    PD_LAUNCH(context, plane_kernel, pairs->n, *pairs, x, rounding, fraction, within_slack, distance, planes);
     return PD_OK;
 }
 
@@ -80,5 +96,41 @@ static __global__ void take_roles_kernel(int n_points, int n_roles, const int *r
 pd_status pd_contact_take_roles(pd_context *context, int n_points, int n_roles, const int *role_rows, const int *ranks,
                                 const pd_incidence *incidence, const pd_incidence *out) {
     PD_LAUNCH(context, take_roles_kernel, n_points + 1, n_points, n_roles, role_rows, ranks, *incidence, *out);
+    return PD_OK;
+}
+
+static __global__ void bound_moves_kernel(const __grid_constant__ pd_model model, const __grid_constant__ pd_contact_sweep contact,
+                                          real *d) {
+    int i = item();
+    if (i < model.n_vertices) pd_bound_move(&model, &contact, i, d + 3 * (size_t)i);
+}
+
+pd_status pd_contact_bound_moves(pd_context *context, const pd_model *model, const pd_contact_sweep *contact, real *d) {
+    PD_LAUNCH(context, bound_moves_kernel, model->n_vertices, *model, *contact, d);
+    return PD_OK;
+}
+
+// One block: it runs only while a prescribed motion is held back.
+static __global__ void closing_kernel(pd_contact_pairs pairs, const real *before, const real *after, double least, double floor,
+                                      pd_closing *closing) {
+    __shared__ pd_closing found[PD_THREADS];
+    pd_closing here = {(double)INFINITY, (double)INFINITY, 1.0};
+    for (int p = (int)threadIdx.x; p < pairs.n; p += PD_THREADS) pd_contact_update_closing(&pairs, before, after, least, floor, p, &here);
+    found[threadIdx.x] = here;
+    for (int half = PD_THREADS / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if ((int)threadIdx.x >= half) continue;
+        const pd_closing other = found[threadIdx.x + half];
+        pd_closing *own = found + threadIdx.x;
+        own->before = fmin(own->before, other.before);
+        own->after = fmin(own->after, other.after);
+        own->part = fmin(own->part, other.part);
+    }
+    if (threadIdx.x == 0) *closing = found[0];
+}
+
+pd_status pd_contact_closing(pd_context *context, const pd_contact_pairs *pairs, const real *before, const real *after, double least,
+                             double floor, pd_closing *closing) {
+    PD_LAUNCH_BLOCKS(context, closing_kernel, 1u, *pairs, before, after, least, floor, closing);
     return PD_OK;
 }

@@ -3,6 +3,9 @@
 #include "cuda/vertices.cuh"
 #include "updates/projective_update.h"
 
+#define PD_UPDATE_CARRIES 0 // as in vertex_sweep.cu
+#include "updates/vertex_bound.h"
+
 static __global__ void new_kernel(pd_active_pairs found, const real *distance, pd_contact_pairs limits, int n_kept, const uint64_t *kept,
                                   pd_active_pairs others, unsigned char *flags) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
@@ -100,13 +103,15 @@ pd_status pd_projective_gather_diagonal(pd_context *context, const pd_model *mod
     return PD_OK;
 }
 
-static __global__ void truncate_kernel(int n, const real *reach, double far, const real *target, real *x) {
+static __global__ void truncate_kernel(const __grid_constant__ pd_model model, const __grid_constant__ pd_contact_sweep contact,
+                                       const real *target, real *x) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < n) pd_projective_update_truncate(reach, far, target, x, i);
+    if (i < model.n_vertices) pd_bound_move_towards(&model, &contact, target, i, x);
 }
 
-pd_status pd_projective_move_within(pd_context *context, int n, const real *reach, double far, const real *target, real *x) {
-    PD_LAUNCH(context, truncate_kernel, n, n, reach, far, target, x);
+pd_status pd_projective_move_within(pd_context *context, const pd_model *model, const pd_contact_sweep *contact, const real *target,
+                                    real *x) {
+    PD_LAUNCH(context, truncate_kernel, model->n_vertices, *model, *contact, target, x);
     return PD_OK;
 }
 

@@ -5,6 +5,7 @@
 
 #include "contact/projective.h"
 #include "dynamics/method.h"
+#include "dynamics/prescribed_motion.h"
 #include "dynamics/simulation.h"
 #include "linear/upload.h"
 
@@ -13,14 +14,15 @@ typedef struct pd_contact_recorder pd_contact_recorder; /* contact_record.h */
 
 /* safe_move.h: of a step with contact, or that stops by its moves. */
 typedef struct pd_safe {
-    real *x, *offset; /* B [n,3] where the last iteration began; NULL where nobody asks */
-    double part;      /* of the last move that contact allowed */
-    double kept;      /* of it that was left of what the method had moved; 1 where the method kept to `part` itself */
-    int drives;       /* times that what is driven moved in the step */
-    int detections;   /* times that the pairs of a penalty were found anew in it */
-    int asks;         /* nobody looks into the step, and these wait for nothing */
-    int outgrown;     /* they found more than there was room for: the step is to be run again */
-    int arrived;      /* all that is driven is at its target */
+    real *x, *offset;          /* B [n,3] where the last iteration began; NULL where nobody asks */
+    double part;               /* of the last move that contact allowed */
+    double kept;               /* of it that was left of what the method had moved; 1 where the method kept to `part` itself */
+    int drives;                /* times that what is driven moved in the step */
+    int detections;            /* times that the pairs of a penalty were found anew in it */
+    int asks;                  /* nobody looks into the step, and these wait for nothing */
+    int outgrown;              /* they found more than there was room for: the step is to be run again */
+    int arrived;               /* all that is driven is at its target */
+    pd_prescribed *prescribed; /* NULL: nothing holds pins and obstacles back */
 
     /* outer_loop.h */
     real *before;     /* B [n,3] the iterate before the last iteration; NULL without an outer loop */
@@ -30,6 +32,7 @@ typedef struct pd_safe {
     int stagnations;  /* such rounds in the step */
     double share;     /* of its way that the state goes in a round */
     double moved;     /* by the round before, m; 0 where something stopped it, else `offset` says where to */
+    int driving;      /* pins or obstacles move in the step */
     double left;      /* the part of the step that is to come, if the rounds so far are parts of it */
     int measured;     /* whether `found` is of the last iteration */
     double found[5];  /* pd_outer_read */

@@ -1,14 +1,20 @@
 /* The outer loop of contact by projections; see outer_loop.h. */
 #include "dynamics/outer_loop.h"
 
+#include "contact/contact.h"
 #include "contact/projective.h"
 #include "dynamics/potential.h"
 #include "loops/proximity_loops.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 /* A round that goes less than this part of its way has stagnated. */
 static const double SLOW = 0.05;
+
+/* A tenth of a gap is left where the step limiter stops a move: a motion that goes this part of its free way leaves half. */
+static const double HALF_A_GAP = 5.0 / 9.0;
 
 /* A step has settled where the state moves less than this part of the activation distance in a round. */
 static const double SETTLED = 1e-2;
@@ -98,6 +104,7 @@ pd_status pd_outer_first_guess(pd_simulation *self) {
     safe->kept = safe->part = safe->left = safe->share = 1.0;
     safe->moved = 0.0;
     safe->rounds = PD_ROUNDS_GO_ON;
+    PD_TRY(pd_prescribed_moves(safe->prescribed, problem, self->targets, problem->x_t, &safe->driving));
     PD_TRY(pd_projective_begin(problem->projective, problem->x_t, self->v));
     if (pd_projective_settings(problem->projective)->printed) {
         double moves;
@@ -182,6 +189,12 @@ done:
     return status;
 }
 
+/* Whether pins or obstacles still move, by a rule of their own: as printed they go as far as the state. */
+static int is_driving(const pd_simulation *self) {
+    const pd_projective_description *settings = pd_projective_settings(self->problem->projective);
+    return self->safe.driving && !self->safe.arrived && !settings->printed && !settings->cut_back;
+}
+
 pd_status pd_outer_read(pd_simulation *self, size_t reported, double *report) {
     pd_context *context = self->problem->context;
     pd_status status = PD_OK;
@@ -189,7 +202,7 @@ pd_status pd_outer_read(pd_simulation *self, size_t reported, double *report) {
     PD_TRY(pd_memory_fetch(context, report, self->problem->scalars, reported * sizeof *report));
     PD_TRY(fetch_found(self, FOUND_ITERATION, FOUND_ROUND));
     // as printed the end of a round is measured in another way before anything moves
-    if (must_end(self) && !pd_projective_settings(self->problem->projective)->printed) PD_TRY(ask_end(self));
+    if (must_end(self) && !pd_projective_settings(self->problem->projective)->printed && !is_driving(self)) PD_TRY(ask_end(self));
     PD_TRY(pd_context_wait(context));
     self->safe.measured = 1;
 done:
@@ -210,6 +223,48 @@ done:
     return status;
 }
 
+/* The same while pins or obstacles move. Where nothing stops them, the state and they go all of their ways. Else the free vertices go first, and
+ * pins and obstacles follow as prescribed_motion.h says. */
+static pd_status move_driven_state(pd_simulation *self, double *moved) {
+    const pd_problem *problem = self->problem;
+    pd_context *context = problem->context;
+    pd_projective *projective = problem->projective;
+    pd_safe *safe = &self->safe;
+    const unsigned char *fixed = problem->model->fixed;
+    int n = problem->model->n_vertices, goes;
+    double part, alone;
+    pd_status status = PD_OK;
+    PD_TRY(pd_projective_press(projective, self->iterate.x));
+    PD_TRY(measure_round(self));
+    PD_TRY(fetch_found(self, FOUND_ROUND, FOUND_COUNT));
+    PD_TRY(pd_context_wait(context));
+    *moved = sqrt(safe->found[FOUND_ROUND]);
+    if (!isfinite(*moved)) return PD_OK; // the frame says so
+    PD_TRY(pd_projective_limit(projective, safe->x, self->iterate.x, SLOW, &part));
+    safe->part = part, safe->moved = 0.0, safe->slow = 0;
+    if (part == 1.0) {
+        PD_TRY(pd_memory_copy(context, safe->x, self->iterate.x, pd_problem_bytes(problem)));
+        PD_TRY(pd_contact_drive(problem->contact, 1.0));
+        safe->arrived = 1;
+    } else {
+        PD_TRY(pd_memory_copy(context, problem->trial_offset, self->iterate.x, pd_problem_bytes(problem)));
+        PD_TRY(pd_move_towards(context, n, fixed, 1.0, safe->x, problem->trial_offset));
+        PD_TRY(pd_contact_limit(problem->contact, safe->x, problem->trial_offset, 0, &alone));
+        safe->stagnations += alone < SLOW;
+        if (alone < SLOW)
+            PD_TRY(pd_projective_move_free(projective, problem->trial_offset, safe->x));
+        else
+            PD_TRY(pd_move_towards(context, n, NULL, alone, problem->trial_offset, safe->x));
+        PD_TRY(pd_prescribed_advance(safe->prescribed, problem, self->targets, HALF_A_GAP, safe->x, &goes, &safe->arrived));
+        safe->part = fmin(alone, 1.0 - DBL_EPSILON); // the state is not where the iterate is
+    }
+    *moved *= safe->part;
+    safe->left *= 1.0 - safe->part;
+    safe->drives = ++safe->outer;
+done:
+    return status;
+}
+
 /* The state goes towards the iterate as far as nothing touches. */
 static pd_status move_state(pd_simulation *self, double *moved) {
     const pd_problem *problem = self->problem;
@@ -217,6 +272,7 @@ static pd_status move_state(pd_simulation *self, double *moved) {
     pd_safe *safe = &self->safe;
     int cut_back = pd_projective_settings(problem->projective)->cut_back, whole;
     pd_status status = PD_OK;
+    if (is_driving(self)) return move_driven_state(self, moved);
     if (!safe->asked) {
         PD_TRY(ask_end(self));
         PD_TRY(pd_context_wait(context));

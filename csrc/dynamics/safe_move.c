@@ -7,15 +7,9 @@
 #include "dynamics/two_way_step.h"
 #include "loops/proximity_loops.h"
 
-/* The guard leaves a tenth of a gap; this part of the way leaves half. An iteration of Newton's method makes a small gap at most twice as large,
- * and one that was cut to a part of its direction that much less: what is driven goes that part of the half, or it would close in on what it
- * pushes for ever. */
+/* The step limiter leaves a tenth of a gap; this part of the way leaves half. An iteration of Newton's method makes a small gap at most twice as
+ * large, and one that was cut to a part of its direction that much less: a prescribed motion goes that part of the half. */
 static const double HALF_A_GAP = 5.0 / 9.0;
-
-/* The same where each vertex keeps to its reach, and makes a gap larger by 0.45 at most: three quarters are left. */
-static const double QUARTER_OF_A_GAP = 2.5 / 9.0;
-
-static double driven_share(const pd_simulation *self) { return self->method->keeps_reach ? QUARTER_OF_A_GAP : HALF_A_GAP; }
 
 pd_status pd_safe_create(pd_simulation *self) {
     pd_safe *safe = &self->safe;
@@ -25,6 +19,7 @@ pd_status pd_safe_create(pd_simulation *self) {
     PD_TRY(pd_memory_create(self->problem->context, (void **)&safe->x, bytes));
     PD_TRY(pd_memory_create(self->problem->context, (void **)&safe->offset, bytes));
     if (self->problem->projective) PD_TRY(pd_memory_create(self->problem->context, (void **)&safe->before, bytes));
+    PD_TRY(pd_prescribed_create(&safe->prescribed, self->problem));
 done:
     return status;
 }
@@ -33,6 +28,7 @@ void pd_safe_destroy(pd_simulation *self) {
     pd_memory_destroy(self->problem->context, self->safe.x);
     pd_memory_destroy(self->problem->context, self->safe.offset);
     pd_memory_destroy(self->problem->context, self->safe.before);
+    pd_prescribed_destroy(self->safe.prescribed, self->problem);
 }
 
 pd_status pd_safe_begin(pd_simulation *self) {
@@ -40,6 +36,7 @@ pd_status pd_safe_begin(pd_simulation *self) {
     self->safe.part = 1.0;
     self->safe.drives = self->safe.detections = self->safe.outgrown = 0;
     self->safe.arrived = 1;
+    pd_prescribed_begin(self->safe.prescribed);
     if (self->problem->two_way) return pd_two_way_step_begin(self);
     if (!contact) return PD_OK;
     pd_contact_look_ahead(contact, 0);
@@ -101,29 +98,51 @@ done:
     return status;
 }
 
-/* The first guess of a method that keeps each vertex within its reach: so far goes each from safe.x. One length for all would hold back what is
- * far from any contact as well, and what moves one vertex at a time takes many iterations to make up for that. */
-static pd_status shorten_first_guess(pd_simulation *self) {
+/* The first guess of a method that keeps each vertex in its displacement bound: each goes as far from safe.x as its own allows. One length for
+ * all would hold back vertices far from any contact, and a vertex-wise method takes many iterations to make up for that. */
+static pd_status bound_first_guess(pd_simulation *self) {
     const pd_problem *problem = self->problem;
     pd_context *context = problem->context;
     pd_iterate *iterate = &self->iterate;
     const unsigned char *fixed = problem->model->fixed;
     int n = problem->model->n_vertices;
     size_t bytes = pd_problem_bytes(problem);
-    pd_contact_sweep ignored;
+    pd_contact_sweep bounds;
     pd_status status = PD_OK;
-    PD_TRY(pd_contact_reach(problem->contact, self->safe.x, &ignored));
-    PD_TRY(pd_add_scaled(context, problem->model, self->safe.x, -1.0, iterate->x, iterate->direction));
+    PD_TRY(pd_contact_reach(problem->contact, self->safe.x, &bounds));
+    if (!pd_contact_is_by_reach(problem->contact)) bounds.outer = (double)INFINITY; // the time of impact of all of the way is asked for
+    PD_TRY(pd_memory_clear(context, iterate->direction, bytes));
+    PD_TRY(pd_add_scaled(context, problem->model, iterate->direction, 1.0, self->safe.x, iterate->direction));
+    PD_TRY(pd_add_scaled(context, problem->model, iterate->direction, -1.0, iterate->x, iterate->direction));
+    PD_TRY(pd_contact_bound_moves(context, problem->model, &bounds, iterate->direction));
     PD_TRY(pd_memory_copy(context, problem->trial, self->safe.x, bytes));
     PD_TRY(pd_memory_copy(context, problem->trial_offset, self->safe.offset, bytes));
-    PD_TRY(pd_advance_touching(context, problem->model, -1.0, iterate->direction, 0.0, pd_contact_touching(problem->contact),
-                               pd_contact_reaches_of(problem->contact), iterate->step, problem->trial, problem->trial_offset, NULL));
+    PD_TRY(pd_advance_touching(context, problem->model, -1.0, iterate->direction, 0.0, pd_contact_touching(problem->contact), NULL,
+                               iterate->step, problem->trial, problem->trial_offset, NULL));
     PD_TRY(pd_memory_clear(context, iterate->step, bytes));
     // what is pinned goes where it was to go
     PD_TRY(pd_move_towards(context, n, fixed, 1.0, iterate->x, problem->trial));
     PD_TRY(pd_move_towards(context, n, fixed, 1.0, iterate->offset, problem->trial_offset));
     PD_TRY(pd_memory_copy(context, iterate->x, problem->trial, bytes));
     PD_TRY(pd_memory_copy(context, iterate->offset, problem->trial_offset, bytes));
+done:
+    return status;
+}
+
+/* The first guess of the free vertices alone, where pins and obstacles would stop it: these follow before the first iteration. */
+static pd_status limit_free_first_guess(pd_simulation *self) {
+    const pd_problem *problem = self->problem;
+    pd_context *context = problem->context;
+    int n = problem->model->n_vertices;
+    double part;
+    pd_status status = PD_OK;
+    PD_TRY(pd_move_towards(context, n, problem->model->fixed, 1.0, self->safe.x, self->iterate.x));
+    PD_TRY(pd_move_towards(context, n, problem->model->fixed, 1.0, self->safe.offset, self->iterate.offset));
+    if (!pd_contact_is_by_reach(problem->contact)) { // else each vertex is in its displacement bound already
+        PD_TRY(pd_path_limit(problem, self->safe.x, self->iterate.x, 0, &part));
+        if (part < 1.0) PD_TRY(prune(self, part));
+    }
+    self->safe.part = 0.0;
 done:
     return status;
 }
@@ -137,9 +156,11 @@ static pd_status limit_first_guess(pd_simulation *self) {
     PD_TRY(pd_offset(problem->context, problem->model, problem->h, safe->x, problem->x_t, self->v, problem->load, safe->offset));
     int penalised = pd_contact_interval(problem->contact) >= 0;
     // bodies go as one, and rigid ones have no length for each of their vertices
-    if (self->method->keeps_reach && !penalised && !problem->rigid) PD_TRY(shorten_first_guess(self));
+    int bounded = self->method->keeps_reach && !penalised && !problem->rigid;
+    if (bounded) PD_TRY(bound_first_guess(self));
     PD_TRY(pd_path_limit(problem, safe->x, self->iterate.x, 1, &safe->part));
-    if (safe->part < 1.0) safe->part *= driven_share(self);
+    if (bounded && safe->part < 1.0) return limit_free_first_guess(self);
+    if (safe->part < 1.0) safe->part *= HALF_A_GAP;
     if (safe->part < 1.0) PD_TRY(prune(self, safe->part));
 done:
     return status;
@@ -169,7 +190,6 @@ pd_status pd_safe_drive(pd_simulation *self, int *moved) {
     const pd_problem *problem = self->problem;
     pd_safe *safe = &self->safe;
     pd_status status = PD_OK;
-    double part;
     *moved = 0;
     self->iterate.limit = 0.0;
     self->iterate.beyond = 0;
@@ -178,16 +198,9 @@ pd_status pd_safe_drive(pd_simulation *self, int *moved) {
     if (problem->projective) return pd_outer_keep(self);
     if (!safe->x) return PD_OK;
     if (!safe->arrived) {
-        int n = problem->model->n_vertices;
-        PD_TRY(pd_memory_copy(problem->context, problem->trial, self->iterate.x, pd_problem_bytes(problem)));
-        PD_TRY(pd_move_towards(problem->context, n, problem->model->fixed, 1.0, self->targets, problem->trial));
-        PD_TRY(pd_contact_limit(problem->contact, self->iterate.x, problem->trial, 1, &part));
-        if (part < 1.0) part *= driven_share(self) * safe->part;
-        PD_TRY(pd_move_towards(problem->context, n, problem->model->fixed, part, self->targets, self->iterate.x));
-        PD_TRY(pd_contact_drive(problem->contact, part));
-        safe->arrived = part == 1.0;
-        safe->drives++;
-        *moved = part > 0.0;
+        PD_TRY(pd_prescribed_advance(safe->prescribed, problem, self->targets, HALF_A_GAP * safe->part, self->iterate.x, moved,
+                                     &safe->arrived));
+        safe->drives += *moved;
     }
     int interval = problem->contact ? pd_contact_interval(problem->contact) : -1;
     if (interval > 0 && self->iterate.number > 0 && self->iterate.number % interval == 0) {

@@ -29,6 +29,13 @@ typedef struct pd_contact_record {
     int kind;
 } pd_contact_record;
 
+/* The plane between the two primitives of a pair (updates/separating_plane.h). */
+typedef struct pd_separating_plane {
+    real normal[3]; /* unit, from the second to the first */
+    real rooms[4];  /* how far each corner may go towards the other side, m */
+    real share;     /* the part of a room that lies beyond the corner's own side, m; 0 or less: rounding could close the gap */
+} pd_separating_plane;
+
 /* What pd_contact_batch computes of each pair. */
 enum {
     PD_CONTACT_DISTANCE,   /* [n] m, separation not subtracted */
@@ -147,9 +154,25 @@ pd_status pd_contact_take(pd_context *context, int n, const int *rows, const pd_
 pd_status pd_contact_take_roles(pd_context *context, int n_points, int n_roles, const int *role_rows, const int *ranks,
                                 const pd_incidence *incidence, const pd_incidence *out);
 
+/* The planes of all pairs, and their distances, m, unless NULL. Each corner may go half of `fraction` of the gap beyond its side, and
+ * with within_slack at most half of its slack.
+ *   x  B [n_points,3] m      distance  B [pairs->n]      planes  B [pairs->n] */
+pd_status pd_contact_planes(pd_context *context, const pd_contact_pairs *pairs, const real *x, double rounding, double fraction,
+                            int within_slack, real *distance, pd_separating_plane *planes);
+
 /* The slacks of the records of all pairs, B [pairs->n], where their distances are these; a gap may be less by `rounding`, m. */
 pd_status pd_contact_slacks(pd_context *context, const pd_contact_pairs *pairs, const real *distance, double rounding,
                             pd_contact_record *records);
+
+/* How much a move closes pairs that it brings nearer to each other by more than `least`; gaps are less the separations of the pairs. */
+typedef struct pd_closing {
+    double before, after; /* the smallest gap of such a pair before and after the move, m; infinite: there is none */
+    double part;          /* of the move, up to which none of their gaps is below `floor`, where distances change evenly; in [0,1] */
+} pd_closing;
+
+/*   before, after  B [pairs->n] distances, m      closing  B [1]  out */
+pd_status pd_contact_closing(pd_context *context, const pd_contact_pairs *pairs, const real *before, const real *after, double least,
+                             double floor, pd_closing *closing);
 
 /* x_i += t (target_i - x_i) of n points, those whose mask is not 0 (NULL: all); exactly the target for t = 1. */
 pd_status pd_move_towards(pd_context *context, int n, const unsigned char *mask, double t, const real *target, real *x);

@@ -119,14 +119,26 @@ typedef struct pd_frozen_pairs {
     real stiffness; /* k, N/m; 0: there is no penalty */
 } pd_frozen_pairs;
 
+/* The pairs of a list that a sweep does not evaluate, all B: vertices keep to the planes that they had when the list was made. */
+typedef struct pd_far_pairs {
+    pd_incidence incidence; /* of all listed pairs */
+    const int *kind;        /* [listed] */
+    const pd_separating_plane *planes;
+    const unsigned char *near; /* [listed] not 0: the pair is evaluated, and has a plane of its own */
+    const real *start;         /* [n_points,3] m: the points of that time */
+} pd_far_pairs;
+
 /* What a sweep over vertices knows of what they touch. */
 struct pd_contact_sweep {
     pd_contact_law law;
-    const pd_contact_record *records; /* B [pairs] with the slacks where the sweep begins */
+    const pd_contact_record *records;  /* B [pairs] with the slacks where the sweep begins */
+    const pd_separating_plane *planes; /* B [pairs] where the sweep begins */
+    pd_far_pairs far;
+    double outer; /* m: so far a vertex may go from far.start, whatever its planes are */
     pd_incidence incidence;
     pd_frozen_pairs frozen; /* with a penalty there are no records: the incidence is theirs */
     real *moved;            /* B [n_points] m: how far each has gone in the sweep, at most; NULL: nobody asks */
-    const real *reach;      /* B [n_vertices] m: how far each may go in the sweep; NULL: as far as it likes */
+    const real *reach;      /* B [n_vertices] m: so far each may go in any direction, in the sweep; NULL: as far as it likes */
     real *points;           /* B [n_points,3] m: where all are; the sweep moves the vertices that touch, and what they carry */
     pd_embedding embedding; /* start NULL: points are vertices */
 
@@ -137,6 +149,9 @@ struct pd_contact_sweep {
     pd_friction_scene rubbing; /* of them */
     int every_visit;           /* the forces are those of `frozen` at every visit, not the lagged */
 };
+
+/* d [n_vertices,3] B in/out, m: the nearest move of each free vertex in its displacement bound (updates/vertex_bound.h) to that by -d. */
+pd_status pd_contact_bound_moves(pd_context *context, const pd_model *model, const pd_contact_sweep *contact, real *d);
 
 #ifdef __cplusplus
 }

@@ -100,8 +100,9 @@ pd_status pd_projective_batch(pd_context *context, const pd_projected_pairs *pai
 pd_status pd_projective_gather_diagonal(pd_context *context, const pd_model *model, const pd_incidence *incidence,
                                         const pd_projected_pairs *pairs, double *diagonal, real *coupling, unsigned char *touching);
 
-/* x_i goes towards its target, no farther than its reach nor than `far`, m. */
-pd_status pd_projective_move_within(pd_context *context, int n, const real *reach, double far, const real *target, real *x);
+/* Each free vertex goes towards its target, as far as its displacement bound allows (updates/vertex_bound.h); fixed ones stay. */
+pd_status pd_projective_move_within(pd_context *context, const pd_model *model, const pd_contact_sweep *contact, const real *target,
+                                    real *x);
 
 /* ---- restitution ---------------------------------------------------------------------------------------------------------------- */
 

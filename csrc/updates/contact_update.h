@@ -91,10 +91,21 @@ PD_FUNCTION double pd_contact_update_reach(const pd_incidence *incidence, const 
     return reach >= move ? 1.0 : reach > 0.0 ? reach / move : 0.0;
 }
 
+/* *closing: the least of itself and that of pair p. */
+PD_FUNCTION void pd_contact_update_closing(const pd_contact_pairs *pairs, const real *before, const real *after, double least, double floor,
+                                           int p, pd_closing *closing) {
+    double from = (double)before[p] - (double)pairs->separation[p], to = (double)after[p] - (double)pairs->separation[p];
+    if (from - to <= least) return; // a gap that is no number counts as closing
+    double part = to >= floor ? 1.0 : from > floor ? (from - floor) / (from - to) : 0.0;
+    closing->before = from < closing->before ? from : closing->before;
+    closing->after = to < closing->after ? to : closing->after;
+    closing->part = part < closing->part ? part : closing->part;
+}
+
 /* What the distance of pair p can shrink by before it acts. */
-PD_FUNCTION real pd_contact_update_slack(const pd_contact_pairs *pairs, const real *distance, double rounding, int p) {
+PD_FUNCTION real pd_contact_update_slack(const pd_contact_pairs *pairs, real distance, double rounding, int p) {
     double limit = ((double)pairs->separation[p] + (double)pairs->activation[p]) * (1.0 + 8.0 * (double)PD_EPSILON);
-    return (real)((double)distance[p] - limit - rounding);
+    return (real)((double)distance - limit - rounding);
 }
 
 /* What point i can go, m; touching: raised where one of its pairs acts. */
@@ -120,7 +131,7 @@ PD_FUNCTION real pd_contact_update_ball(const pd_incidence *incidence, const rea
     double radius = far;
     for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
         int pair = incidence->roles[r] / 4;
-        double slack = (double)pd_contact_update_slack(pairs, distance, rounding, pair);
+        double slack = (double)pd_contact_update_slack(pairs, distance[pair], rounding, pair);
         if (!(slack > cut)) continue;
         double gap = fraction * ((double)distance[pair] - (double)pairs->separation[pair] - rounding), least = slack < gap ? slack : gap;
         radius = 0.5 * least < radius ? 0.5 * least : radius;

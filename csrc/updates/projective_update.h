@@ -201,11 +201,4 @@ PD_FUNCTION void pd_projective_update_impulse(const pd_model *model, const pd_pr
         pd_vector_store(pd_vector_scale(impulse * weights[j] * pd_projective_inverse_mass(model, points[j]), normal), corners + 3 * j);
 }
 
-PD_FUNCTION void pd_projective_update_truncate(const real *reach, double far, const real *target, real *x, int i) {
-    double most = (double)reach[i] < far ? (double)reach[i] : far, square = pd_move_square(target + 3 * (size_t)i, x + 3 * (size_t)i);
-    double length = sqrt(square);
-    real part = length > most ? (real)(most / length * (1.0 - 4.0 * (double)PD_EPSILON)) : (real)1;
-    for (size_t c = 3 * (size_t)i; c < 3 * (size_t)i + 3; c++) x[c] = part == 1 ? target[c] : x[c] + part * (target[c] - x[c]);
-}
-
 #endif

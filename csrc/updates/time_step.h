@@ -84,15 +84,17 @@ PD_FUNCTION void pd_vertex_velocity(real h, int fixed, const real *x, const real
     }
 }
 
-/* step [3] = a direction + b step of a vertex that may go no farther than `reach`. */
+/* step [3] = a direction + b step of a vertex whose -direction is within its displacement bound, as is every move of at most `reach`. A step that
+ * is longer is -direction, or is scaled to the reach where that goes farther. */
 PD_FUNCTION void pd_touching_step(real a, const real *direction, real b, real reach, real *step) {
-    real square = 0;
+    real square = 0, own = 0;
     for (int c = 0; c < 3; c++) {
         step[c] = a * direction[c] + b * step[c];
         square += step[c] * step[c];
+        own += direction[c] * direction[c];
     }
-    if (square > reach * reach)
-        for (int c = 0; c < 3; c++) step[c] *= reach / pd_sqrt(square);
+    if (!(square > reach * reach)) return;
+    for (int c = 0; c < 3; c++) step[c] = own >= reach * reach ? -direction[c] : step[c] * (reach / pd_sqrt(square));
 }
 
 /* Moves it, and adds to what an iteration reports of itself. */

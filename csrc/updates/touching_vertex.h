@@ -11,6 +11,7 @@
 
 #include "updates/friction_update.h"
 #include "updates/penalty_update.h"
+#include "updates/vertex_bound.h"
 
 enum { PD_SEARCH_HALVINGS = 30 };
 
@@ -22,12 +23,6 @@ enum { PD_SEARCH_HALVINGS = 30 };
 #define PD_UPDATE_WAIT(lanes)         ((void)0)
 #endif
 
-/* Whether vertices may carry points. A loop that cannot have it says 0 before it includes this: in a kernel what no vertex needs takes
- * registers and a stack from all. */
-#ifndef PD_UPDATE_CARRIES
-#define PD_UPDATE_CARRIES 1
-#endif
-
 /* One function per kind of element. In a kernel they are calls: inlined all together they take a compiler many minutes. */
 #ifdef __CUDACC__
 #define PD_UPDATE_FUNCTION static __device__ __noinline__
@@ -36,26 +31,6 @@ enum { PD_SEARCH_HALVINGS = 30 };
 #define PD_UPDATE_FUNCTION static inline
 #define PD_UPDATE_INLINE   static inline
 #endif
-
-/* How many corners of a pair move at once with vertex `vertex`. */
-PD_FUNCTION real pd_vertex_update_partners(const pd_vertex_sweep *sweep, const pd_model *model, const int *points, int vertex) {
-    return pd_contact_update_partners(sweep->colours, model->n_vertices, points, sweep->colours[vertex]);
-}
-
-/* The same where vertices carry the corners: k is the sum of the weights, without their signs, that vertices of the colour have in corners of the
- * pair. Of its energy the share w/k is that of a vertex with the weight w in a corner, at x + k d there [Jensen's inequality, as above]: its
- * slope is w times, its curvature w k times that of the corner. A weight below 0 moves the other way. */
-PD_FUNCTION real pd_vertex_update_carriers(const pd_vertex_sweep *sweep, const pd_embedding *embedding, const int *points, int vertex) {
-    real sum = 0;
-    for (int j = 0; j < 4; j++) {
-        if (points[j] < 0 || points[j] >= embedding->n_points) continue;
-        const int *rows = embedding->rows + 4 * (size_t)points[j];
-        for (int c = 0; c < 4; c++)
-            if (rows[c] >= 0 && sweep->colours[rows[c]] == sweep->colours[vertex])
-                sum += pd_fabs(embedding->weights[4 * (size_t)points[j] + (size_t)c]);
-    }
-    return sum;
-}
 
 PD_FUNCTION int pd_vertex_update_carries(const pd_contact_sweep *contact, int vertex) {
     const pd_embedding *embedding = &contact->embedding;
@@ -179,7 +154,7 @@ PD_UPDATE_INLINE double pd_vertex_update_add_carried(const pd_vertex_sweep *swee
     return (double)(size * energy);
 }
 
-/* The share of a vertex in the energy of such a pair where it goes by -d, d of length `length`; infinite where the pair could close on the way. */
+/* The share of a vertex in the energy of such a pair where it goes by -d, d of length `length`. */
 PD_UPDATE_INLINE double pd_vertex_update_carried_energy(const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, int vertex, int role,
                                                         int lagged, real weight, const real d[3], real length) {
     const pd_contact_record *pair = lagged || contact->frozen.stiffness > 0 ? NULL : contact->records + role / 4;
@@ -189,7 +164,6 @@ PD_UPDATE_INLINE double pd_vertex_update_carried_energy(const pd_vertex_sweep *s
     if (lagged) return (double)(size * pd_vertex_update_friction_energy(contact, role, movers, way));
     if (!pair) return (double)(size * pd_penalty_energy_of_role(&contact->frozen, contact->points, role, movers, way));
     if (pd_vertex_update_room(contact, pair) > movers * length) return 0.0;
-    if (contact->reach && movers * length > 2 * contact->reach[vertex]) return (double)INFINITY;
     real at[12];
     pd_contact_limits limits;
     pd_contact_update_gather_record(pair, contact->points, at, &limits);
@@ -307,12 +281,22 @@ PD_UPDATE_INLINE double pd_vertex_update_contact_energy(const pd_model *model, c
     return pd_vertex_update_own_contact_energy(model, sweep, contact, vertex, lane, lanes, d);
 }
 
-/* d of a vertex that touches: no farther than its reach. */
-PD_FUNCTION void pd_vertex_update_limit(const pd_contact_sweep *contact, int vertex, real d[3]) {
-    if (!contact->reach) return;
-    real reach = contact->reach[vertex], square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
-    if (square > reach * reach)
-        for (int c = 0; c < 3; c++) d[c] *= reach / pd_sqrt(square);
+/* Keeps d of a vertex in its displacement bound. sums [9]: what d was found from (pd_vertex_update_solve), touching NULL where it touches
+ * nothing. A step by the diagonal block minimises another quadratic, and in a subspace the nearest one along which g falls. */
+PD_UPDATE_FUNCTION void pd_vertex_update_limit(const pd_model *model, const pd_vertex_sweep *sweep, const pd_contact_sweep *contact,
+                                               pd_sweep_step kind, int vertex, const real elastic[9], const real *touching, real d[3]) {
+    real reach = contact->reach ? contact->reach[vertex] : (real)INFINITY, square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+    if (!(square > reach * reach)) return;
+    const real *P = model->subspace ? model->subspace + 9 * (size_t)vertex : NULL;
+    double H[6], g[3];
+    for (int c = 0; c < 3; c++) g[c] = (double)elastic[c] + (touching ? (double)touching[c] : 0.0);
+    for (int i = 0; i < 6; i++) H[i] = (double)elastic[3 + i] + (touching ? (double)touching[3 + i] : 0.0);
+    if (kind == PD_SWEEP_DIAGONAL) {
+        double most = fmax(H[0], fmax(H[3], H[5]));
+        H[1] = H[2] = H[4] = 0.0;
+        for (int c = 0; c < 3 && P; c++) H[0] = H[3] = H[5] = most, g[c] = most * (double)d[c];
+    }
+    pd_bound_step(contact, sweep, model->n_vertices, vertex, P, H, g, d);
 }
 
 /* How a vertex in contact looks for the length of its step. */
