@@ -268,13 +268,14 @@ done:
     return status;
 }
 
-pd_status pd_rigid_descent_bodies(pd_rigid_descent *self, const pd_problem *problem, pd_iterate *iterate) {
+pd_status pd_rigid_descent_bodies(pd_rigid_descent *self, const pd_problem *problem, const pd_contact_sweep *bounds, pd_iterate *iterate) {
     pd_context *context = problem->context;
     pd_status status = PD_OK;
     size_t n = (size_t)self->n;
     PD_TRY(pd_rigid_clear(problem, iterate->direction));
     PD_TRY(pd_point_along(problem, iterate, 1.0, self->x, self->offset));
     if (problem->contact) {
+        self->sweep.bounds = *bounds;
         PD_TRY(limit_vertices(self, problem, iterate));
         PD_TRY(find_pairs(self, problem, iterate->number == 0));
     } else {

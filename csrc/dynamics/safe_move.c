@@ -129,20 +129,21 @@ done:
     return status;
 }
 
-/* The first guess of the free vertices alone, where pins and obstacles would stop it: these follow before the first iteration. */
-static pd_status limit_free_first_guess(pd_simulation *self) {
+/* The first guess of the free vertices alone, where something stops it: pins and obstacles follow before the first iteration. bounded: each vertex is
+ * in its displacement bound already. */
+static pd_status limit_free_first_guess(pd_simulation *self, int bounded) {
     const pd_problem *problem = self->problem;
     pd_context *context = problem->context;
     int n = problem->model->n_vertices;
-    double part;
     pd_status status = PD_OK;
+    self->safe.part = 1.0, self->safe.arrived = 0;
     PD_TRY(pd_move_towards(context, n, problem->model->fixed, 1.0, self->safe.x, self->iterate.x));
     PD_TRY(pd_move_towards(context, n, problem->model->fixed, 1.0, self->safe.offset, self->iterate.offset));
-    if (!pd_contact_is_by_reach(problem->contact)) { // else each vertex is in its displacement bound already
-        PD_TRY(pd_path_limit(problem, self->safe.x, self->iterate.x, 0, &part));
-        if (part < 1.0) PD_TRY(prune(self, part));
+    if (!bounded || !pd_contact_is_by_reach(problem->contact)) {
+        PD_TRY(pd_path_limit(problem, self->safe.x, self->iterate.x, 0, &self->safe.part));
+        if (self->safe.part < 1.0 && !bounded) self->safe.part *= HALF_A_GAP;
+        if (self->safe.part < 1.0) PD_TRY(prune(self, self->safe.part));
     }
-    self->safe.part = 0.0;
 done:
     return status;
 }
@@ -159,9 +160,7 @@ static pd_status limit_first_guess(pd_simulation *self) {
     int bounded = self->method->keeps_reach && !penalised && !problem->rigid;
     if (bounded) PD_TRY(bound_first_guess(self));
     PD_TRY(pd_path_limit(problem, safe->x, self->iterate.x, 1, &safe->part));
-    if (bounded && safe->part < 1.0) return limit_free_first_guess(self);
-    if (safe->part < 1.0) safe->part *= HALF_A_GAP;
-    if (safe->part < 1.0) PD_TRY(prune(self, safe->part));
+    if (safe->part < 1.0) return limit_free_first_guess(self, bounded);
 done:
     return status;
 }
@@ -176,8 +175,7 @@ pd_status pd_safe_first_guess(pd_simulation *self, int given) {
         // where the step begins: what is near is looked for anew, so that a run that is resumed finds the same
         PD_TRY(pd_contact_find(problem->contact, problem->x_t));
         if (!given) PD_TRY(limit_first_guess(self));
-        PD_TRY(pd_contact_drive(problem->contact, safe->part));
-        safe->arrived = safe->part == 1.0;
+        if (safe->arrived) PD_TRY(pd_contact_drive(problem->contact, 1.0));
         safe->drives = 1;
         PD_TRY(pd_contact_detect(problem->contact, self->iterate.x));
     }
@@ -198,8 +196,8 @@ pd_status pd_safe_drive(pd_simulation *self, int *moved) {
     if (problem->projective) return pd_outer_keep(self);
     if (!safe->x) return PD_OK;
     if (!safe->arrived) {
-        PD_TRY(pd_prescribed_advance(safe->prescribed, problem, self->targets, HALF_A_GAP * safe->part, self->iterate.x, moved,
-                                     &safe->arrived));
+        double share = HALF_A_GAP * (self->iterate.number > 0 ? safe->part : 1.0);
+        PD_TRY(pd_prescribed_advance(safe->prescribed, problem, self->targets, share, self->iterate.x, moved, &safe->arrived));
         safe->drives += *moved;
     }
     int interval = problem->contact ? pd_contact_interval(problem->contact) : -1;

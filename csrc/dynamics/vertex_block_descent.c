@@ -100,12 +100,11 @@ done:
 }
 
 static pd_status sweep(pd_descent *descent, const pd_problem *problem, const pd_iterate *iterate, pd_sweep_step kind, int in_place,
-                       pd_sweep_bounds bounds) {
-    pd_contact_sweep touched;
+                       pd_sweep_bounds bounds, pd_contact_sweep *touched) {
     pd_status status = PD_OK;
-    if (problem->contact) PD_TRY(pd_contact_reach(problem->contact, iterate->x, &touched));
+    if (problem->contact) PD_TRY(pd_contact_reach(problem->contact, iterate->x, touched));
     PD_TRY(pd_sweep_vertices(problem->context, problem->model, &descent->sweep, &problem->step, kind, in_place, bounds,
-                             problem->contact ? &touched : NULL, iterate->x, iterate->offset, descent->positions, iterate->direction));
+                             problem->contact ? touched : NULL, iterate->x, iterate->offset, descent->positions, iterate->direction));
 done:
     return status;
 }
@@ -127,10 +126,11 @@ static int moves_within(const pd_descent *descent, const pd_iterate *iterate) {
 static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
     pd_descent *descent = self;
     const pd_sweep_bounds bounds = {.gathers = iterate->first || !descent->ahead, .moves = moves_within(descent, iterate)};
-    pd_status status = sweep(descent, problem, iterate, descent->line_search ? PD_SWEEP_SEARCH : PD_SWEEP_BLOCK, 1, bounds);
+    pd_contact_sweep touched;
+    pd_status status = sweep(descent, problem, iterate, descent->line_search ? PD_SWEEP_SEARCH : PD_SWEEP_BLOCK, 1, bounds, &touched);
     descent->ahead = bounds.moves;
     if (bounds.moves) iterate->move = NULL;
-    return status || !descent->bodies ? status : pd_rigid_descent_bodies(descent->bodies, problem, iterate);
+    return status || !descent->bodies ? status : pd_rigid_descent_bodies(descent->bodies, problem, &touched, iterate);
 }
 
 const pd_method pd_vertex_block_descent_method = {.name = "VertexBlockDescent",
@@ -154,7 +154,8 @@ static pd_status create_jacobi(void **self, const pd_problem *problem, const voi
 
 /* The direction of vertices and bodies from where they are. */
 static pd_status sweep_at_once(pd_descent *descent, const pd_problem *problem, pd_iterate *iterate, pd_sweep_step kind) {
-    pd_status status = sweep(descent, problem, iterate, kind, 0, (pd_sweep_bounds){.gathers = 1});
+    pd_contact_sweep touched;
+    pd_status status = sweep(descent, problem, iterate, kind, 0, (pd_sweep_bounds){.gathers = 1}, &touched);
     if (status || !descent->all_bodies) return status;
     iterate->beyond = 1;
     return pd_rigid_sweep_at_once(descent->all_bodies, problem, iterate, kind == PD_SWEEP_DIAGONAL);

@@ -27,13 +27,14 @@ typedef struct pd_body_sweep {
     pd_contact_law law;
     pd_contact_pairs pairs; /* all within so much of acting that bodies have `room` */
     pd_incidence incidence;
-    const real *distance; /* B [pairs] m, where the sweep begins */
-    int *own;             /* B [roles] scratch: the pairs of a body, from the first role of its first row on, */
-    double *gaps;         /* B [roles] m: and what is left of their gaps at the least when its turn comes */
-    double room;          /* m: how far the points of a body that has a pair may go */
-    double rounding;      /* of a gap, m */
-    const real *reach;    /* B [n_vertices] m: what each may go whatever the others do within theirs, from where the iteration began */
-    int by_reach;         /* no body goes farther than its points' reach; 0: nor than nothing touches, while all others stay */
+    const real *distance;    /* B [pairs] m, where the sweep begins */
+    int *own;                /* B [roles] scratch: the pairs of a body, from the first role of its first row on, */
+    double *gaps;            /* B [roles] m: and what is left of their gaps at the least when its turn comes */
+    double room;             /* m: how far the points of a body that has a pair may go */
+    double rounding;         /* of a gap, m */
+    const real *reach;       /* B [n_vertices] m: so far each may go in any direction, from where the iteration began */
+    pd_contact_sweep bounds; /* of that place: the planes of the vertices' pairs */
+    int by_reach;            /* no body goes farther than its points' reach; 0: nor than nothing touches, while all others stay */
     pd_lagged_pairs lagged;
     pd_incidence lagged_incidence;
     pd_slipping slipping; /* y is `points` */

@@ -34,6 +34,7 @@ PD_FUNCTION real pd_vertex_update_carriers(const pd_vertex_sweep *sweep, const p
 /* At least 1: by so much farther than the vertex itself a corner counts as going in the energies of its pairs. */
 PD_FUNCTION real pd_vertex_update_movers(const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, int n_vertices, const int *points,
                                          int vertex) {
+    (void)contact;
     if (!sweep) return 1;
 #if PD_UPDATE_CARRIES
     if (contact->embedding.start) return pd_max(pd_vertex_update_carriers(sweep, &contact->embedding, points, vertex), (real)1);

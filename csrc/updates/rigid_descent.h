@@ -74,17 +74,50 @@ PD_UPDATE_FUNCTION double pd_body_newton(const pd_model *model, const pd_body_sw
 
 /* ---- how far it may go ------------------------------------------------------------------------------------------------------------------ */
 
-/* The part of the way after which a point may be farther than its reach, of a body that has not gone yet. */
+/* The part of its way after which a point may leave the plane of a pair. It approaches by `speed` along its chord, and by `bend` more at the
+ * most, m, since its way is an arc. A gap that rounding could close has to open. */
+PD_FUNCTION double pd_body_plane_part(const pd_separating_plane *plane, double room, double speed, double bend) {
+    double approach = speed + bend;
+    if (!(plane->share > 0) && !(approach <= 4.0 * (double)plane->share)) return 0.0;
+    return approach > room ? room / approach : (double)INFINITY;
+}
+
+/* The same of row i for all of its planes, and for its outer ball. */
+PD_FUNCTION double pd_body_row_part(const pd_body_sweep *sweep, int i, const double chord[3], double bend, double far) {
+    const pd_contact_sweep *bounds = &sweep->bounds;
+    const pd_far_pairs *others = &bounds->far;
+    const real *at = sweep->start + 3 * (size_t)i, *start = others->start + 3 * (size_t)i;
+    const double gone[3] = {(double)at[0] - (double)start[0], (double)at[1] - (double)start[1], (double)at[2] - (double)start[2]};
+    double part = fmax(bounds->outer - pd_body_length(gone), 0.0) / far;
+    for (int r = bounds->incidence.start[i]; r < bounds->incidence.start[i + 1]; r++) {
+        int p = bounds->incidence.roles[r] / 4, corner = bounds->incidence.roles[r] % 4;
+        const pd_separating_plane *plane = bounds->planes + p;
+        double side = pd_corner_side(bounds->records[p].kind, corner);
+        part = fmin(part, pd_body_plane_part(plane, (double)plane->rooms[corner], -side * pd_plane_along(plane, chord), bend));
+    }
+    for (int r = others->incidence.start[i]; r < others->incidence.start[i + 1]; r++) {
+        int p = others->incidence.roles[r] / 4, corner = others->incidence.roles[r] % 4;
+        if (others->near[p]) continue;
+        const pd_separating_plane *plane = others->planes + p;
+        double side = pd_corner_side(others->kind[p], corner), room = (double)plane->rooms[corner] + side * pd_plane_along(plane, gone);
+        part = fmin(part, pd_body_plane_part(plane, fmax(room, 0.0), -side * pd_plane_along(plane, chord), bend));
+    }
+    return part;
+}
+
+/* The part of the way after which a point may leave its displacement bound (vertex_bound.h), of a body that has not gone yet. */
 PD_FUNCTION double pd_body_reach(const pd_body_sweep *sweep, int number, const pd_body_way *way) {
     const pd_rigid_body *body = &sweep->bodies[number];
-    double part = (double)INFINITY, shift = pd_body_length(way->shift);
+    double part = (double)INFINITY, shift = pd_body_length(way->shift), turn = pd_body_length(way->turn);
     for (int i = body->rows.first; i < body->rows.first + body->rows.n; i++) {
         double arm[3], across[3], far;
         if (pd_rigid_is_pin(body, i)) continue;
         pd_body_arm(way, sweep->start, i, arm);
         pd_pose_cross(way->turn, arm, across);
         far = shift + pd_body_length(across);
-        if (far * part > (double)sweep->reach[i]) part = (double)sweep->reach[i] / far;
+        if (!(far * fmin(part, 1.0) > (double)sweep->reach[i])) continue;
+        const double chord[3] = {way->shift[0] + across[0], way->shift[1] + across[1], way->shift[2] + across[2]};
+        part = fmin(part, pd_body_row_part(sweep, i, chord, 0.5 * turn * pd_body_length(across), far));
     }
     return part;
 }
@@ -96,7 +129,7 @@ PD_FUNCTION void pd_body_whole(pd_body_way *way) {
     for (int c = 0; c < 3; c++) way->shift[c] = way->gone[c], way->gone[c] = 0.0;
 }
 
-/* Whether, with this part of the way gone, it is within the reach of all of its points on the one arc from where the sweep began. */
+/* Whether, with this part of the way gone, it is within the bounds of all of its points on the one arc from where the sweep began. */
 PD_FUNCTION int pd_body_within_reach(const pd_body_sweep *sweep, int body, const pd_body_way *way, double part) {
     pd_body_way whole = *way;
     pd_body_rotation_after(way, part, whole.turned);

@@ -56,6 +56,11 @@ PD_FUNCTION real pd_contact_update_plane(const pd_contact_pairs *pairs, const re
     return nearest.distance;
 }
 
+/* m */
+PD_FUNCTION double pd_plane_along(const pd_separating_plane *plane, const double move[3]) {
+    return (double)plane->normal[0] * move[0] + (double)plane->normal[1] * move[1] + (double)plane->normal[2] * move[2];
+}
+
 /* 1 for a corner of the first primitive of a pair, -1 for one of the second. */
 PD_FUNCTION double pd_corner_side(int kind, int corner) { return corner == 0 || (corner == 1 && kind == PD_EDGE_EDGE) ? 1.0 : -1.0; }
 

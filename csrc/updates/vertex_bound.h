@@ -15,12 +15,13 @@
 #include "updates/pair_movers.h"
 #include "updates/separating_plane.h"
 
-enum { PD_BOUND_STEPS = 12, PD_BOUND_SHIFTS = 8 };
+enum { PD_BOUND_STEPS = 12, PD_BOUND_SHIFTS = 10 };
 
 /* A direction that goes less than this part of its length towards a plane is along it. */
 #define PD_BOUND_PARALLEL 1e-12
-/* The part of the radius by which a step may end outside before it is scaled. */
+/* The part of the radius by which a step may end outside before it is scaled, and that which it has to use. */
 #define PD_BOUND_EXCESS 0.05
+#define PD_BOUND_ENOUGH 0.8
 
 /* ---- the planes of a vertex ----------------------------------------------------------------------------------------------------------- */
 
@@ -239,25 +240,43 @@ PD_FUNCTION void pd_bound_minimise(const pd_contact_sweep *contact, const pd_ver
     }
 }
 
-/* out [3] = the step of a vertex whose own one leaves its bound, from H [6] and g. */
-PD_FUNCTION void pd_bound_step(const pd_contact_sweep *contact, const pd_vertex_sweep *sweep, int n_vertices, int vertex, const real *P,
-                               const double H[6], const double g[3], real out[3]) {
-    double d[3], along[3], radius = pd_bound_radius(contact, vertex), shift = 0.0, size = 0.0;
-    const double none[3] = {0.0, 0.0, 0.0};
+/* The next shift between `low`, with which the step is too long, and `high`: by Newton's method from `shift`, where `slope` is that of |d|^2 / 2
+ * with its sign turned, or between the two. */
+PD_FUNCTION double pd_bound_next_shift(double low, double high, double shift, double size, double radius, double slope) {
+    double next = shift + (slope > 0.0 ? (size / radius - 1.0) * size * size / slope : 0.0);
+    if (next > low && next < high) return next;
+    return low > 0.0 ? sqrt(low * high) : 1e-2 * high;
+}
+
+/* d [3] in the outer ball: |g| / radius is the largest shift that may be needed. */
+PD_FUNCTION void pd_bound_minimise_in_ball(const pd_contact_sweep *contact, const pd_vertex_sweep *sweep, int n_vertices, int vertex,
+                                           const real *P, const double H[6], const double g[3], double radius, double d[3]) {
+    double low = 0.0, high = sqrt(pd_bound_dot(g, g)) / radius, shift = 0.0, size = 0.0;
     pd_bound_set set;
-    pd_bound_way way;
-    for (int k = 0; k < PD_BOUND_SHIFTS; k++) {
+    for (int k = 0; k <= PD_BOUND_SHIFTS; k++) {
+        double along[3];
         pd_bound_minimise(contact, sweep, n_vertices, vertex, P, H, shift, g, d, &set);
         size = sqrt(pd_bound_dot(d, d));
-        if (!(size > (1.0 + PD_BOUND_EXCESS) * radius) || !(radius > 0.0)) break;
+        if (size > radius)
+            low = shift;
+        else
+            high = shift;
+        if (size <= (1.0 + PD_BOUND_EXCESS) * radius && (shift == 0.0 || size >= PD_BOUND_ENOUGH * radius)) break;
         pd_bound_span(&set);
-        pd_bound_solve(&set, H, shift, d, along); // the derivative of d by the shift, with its sign
-        double slope = pd_bound_dot(d, along);
-        if (!(slope > 0.0)) break; // in a corner of three planes
-        shift += (size / radius - 1.0) * size * size / slope;
+        pd_bound_solve(&set, H, shift, d, along);
+        shift = k + 1 < PD_BOUND_SHIFTS ? pd_bound_next_shift(low, high, shift, size, radius, pd_bound_dot(d, along)) : high;
     }
     if (size > radius)
         for (int c = 0; c < 3; c++) d[c] *= radius / size;
+}
+
+/* out [3] = the step of a vertex whose own one leaves its bound, from H [6] and g. */
+PD_FUNCTION void pd_bound_step(const pd_contact_sweep *contact, const pd_vertex_sweep *sweep, int n_vertices, int vertex, const real *P,
+                               const double H[6], const double g[3], real out[3]) {
+    const double none[3] = {0.0, 0.0, 0.0};
+    double d[3] = {0.0, 0.0, 0.0}, radius = pd_bound_radius(contact, vertex);
+    pd_bound_way way;
+    if (radius > 0.0) pd_bound_minimise_in_ball(contact, sweep, n_vertices, vertex, P, H, g, radius, d);
     pd_bound_begin(&way, none, d, 1);
     pd_bound_meet_all(contact, sweep, n_vertices, vertex, &way);
     for (int c = 0; c < 3; c++) out[c] = (real)(way.part * d[c]);
