@@ -213,6 +213,8 @@ def simulation_calls(module, n):
         "set_proxy_colliders": ([],),
         "proxy_columns": (),
         "driven": (),
+        "doublings": (),
+        "set_doublings": (0, 0),
         "find_pairs_at": (ones.copy(),),
         "set_driven": (np.ones((DRIVEN, 3), dtype), np.zeros((DRIVEN, 3), dtype)),
         "gradient": (ones.copy(),),

@@ -114,6 +114,8 @@ pd_status pd_contact_create(pd_contact **out, pd_context *context, const pd_cont
     if (!self) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for contact");
     self->context = context;
     self->law = d->law;
+    self->stiffness = d->law.stiffness;
+    self->adaptive = d->adaptive;
     self->n_vertices = n_vertices;
     self->n_moving = n_vertices + d->n_embedded;
     self->n_driven = d->phase.n_points - self->n_moving;
@@ -197,7 +199,10 @@ pd_status pd_contact_get_bodies(const pd_contact *self, int *bodies) {
     return pd_memory_download(self->context, bodies, self->scene.bodies, (size_t)pd_contact_n_points(self) * sizeof *bodies);
 }
 
-void pd_contact_look_ahead(pd_contact *self, int ahead) { self->ahead = ahead; }
+void pd_contact_look_ahead(pd_contact *self, int ahead) {
+    self->ahead = ahead;
+    pd_contact_use_doublings(self, ahead ? self->doublings.next : self->doublings.now);
+}
 
 pd_status pd_contact_drive(pd_contact *self, double part) {
     return pd_move_towards(self->context, self->n_driven, NULL, part, self->targets, self->driven);

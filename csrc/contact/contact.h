@@ -62,6 +62,7 @@ typedef struct pd_two_way_description {
 /* All H; what a broad phase is told stands in `phase`, whose points are all points: those that follow vertices come first. */
 typedef struct pd_contact_description {
     pd_contact_law law;
+    int adaptive;                  /* the stiffness may double between steps */
     double activation, separation; /* dhat, xi: m */
     int guard;                     /* PD_GUARD_... */
     pd_friction_description friction;
@@ -99,7 +100,8 @@ pd_status pd_contact_get_driven(const pd_contact *contact, real *positions);
 real *pd_contact_driven(const pd_contact *contact);
 const real *pd_contact_targets(const pd_contact *contact);
 pd_status pd_contact_get_bodies(const pd_contact *contact, int *bodies);
-/* Where the functions below take them to be: at their targets, or where they are. */
+/* Where the functions below take them to be: at their targets, or where they are. At their targets an adaptive law has the stiffness of the step
+ * about to be solved, else that of the last step. */
 void pd_contact_look_ahead(pd_contact *contact, int ahead);
 /* They go this part of the way that is left to their targets. */
 pd_status pd_contact_drive(pd_contact *contact, double part);
@@ -127,6 +129,28 @@ int pd_contact_lags(const pd_contact *contact);
 pd_status pd_contact_follow_friction(pd_contact *contact);
 /* NULL: there is no friction. */
 pd_friction *pd_contact_friction(const pd_contact *contact, int lag);
+
+/* ---- the stiffness of an adaptive law ----------------------------------------------------------------------------------------------
+ *
+ * It is 2^doublings times that of the description. It doubles between steps, never inside one: as long as a step ends with a gap below
+ * PD_COLLAPSED_GAP of its activation distance, the next step has twice the stiffness [after Li et al. 2020, Incremental Potential Contact,
+ * supplement, adaptive barrier stiffness]. It never falls. The doublings are a part of the state. */
+
+enum { PD_MOST_DOUBLINGS = 10 };
+
+/* Of the last step, and of the step about to be solved; both 0 where the law is not adaptive. */
+typedef struct pd_contact_doublings {
+    int now, next;
+} pd_contact_doublings;
+
+pd_contact_doublings pd_contact_doublings_of(const pd_contact *contact);
+/* Returns 0, and changes nothing, unless 0 <= now <= next <= PD_MOST_DOUBLINGS (0 where the law is not adaptive) and the stiffness is finite. */
+int pd_contact_set_doublings(pd_contact *contact, pd_contact_doublings doublings);
+/* A step begins; it failed, and the state before it is restored; it has ended at x [n_vertices,3] B. The last one waits, and may fail with
+ * PD_ERROR_MEMORY. */
+void pd_contact_begin_stiffness(pd_contact *contact);
+void pd_contact_restore_stiffness(pd_contact *contact);
+pd_status pd_contact_adapt_stiffness(pd_contact *contact, const real *x);
 
 /* ---- penalty ------------------------------------------------------------------------------------------------------------------------
  *

@@ -110,12 +110,13 @@ pd_status pd_contact_begin(pd_contact *self, const real *x, int lag) {
         PD_TRY(pd_contact_set_points(self, x, self->driven, self->surface->points));
         PD_TRY(pd_friction_has_begun(self->friction[lag], self->surface->points, &begun));
         if (begun) return PD_OK;
+        pd_contact_use_doublings(self, self->doublings.next);
     }
     self->ahead = 0;
     PD_TRY(pd_contact_lag_again(self, x));
     PD_TRY(pd_friction_begin(self->friction[lag], self->surface->points));
 done:
-    self->ahead = ahead;
+    pd_contact_look_ahead(self, ahead);
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* What contact is made of, for contact.c, contact_lag.c, contact_potential.c and contact_moves.c alone: everybody else knows contact.h. */
+/* What contact is made of, for contact.c, contact_lag.c, contact_stiffness.c, contact_potential.c and contact_moves.c alone: everybody else knows contact.h. */
 #ifndef PD_CONTACT_PARTS_H
 #define PD_CONTACT_PARTS_H
 
@@ -10,7 +10,10 @@
 
 struct pd_contact {
     pd_context *context;
-    pd_contact_law law;
+    pd_contact_law law; /* its stiffness is the present one */
+    real stiffness;     /* of the description */
+    int adaptive;
+    pd_contact_doublings doublings, before_step;
     pd_contact_scene scene;
     int n_vertices, n_moving, n_driven; /* n_moving: vertices and the points that they carry */
     double culling;                     /* s spent in finding pairs that are near, so far */
@@ -57,6 +60,9 @@ struct pd_contact {
 
 /* points B [n_points,3] = x B [n_vertices,3], what it carries, and driven B [n_driven,3]. */
 pd_status pd_contact_set_points(const pd_contact *self, const real *x, const real *driven, real *points);
+
+/* From now on the law has 2^doublings times the stiffness of the description; nothing happens unless it is adaptive. */
+void pd_contact_use_doublings(pd_contact *self, int doublings);
 
 /* Whether anything has a radius. */
 int pd_contact_is_thick(const pd_contact_description *description);

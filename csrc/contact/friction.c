@@ -40,6 +40,7 @@ pd_status pd_friction_create(pd_friction **out, pd_context *context, const pd_fr
     self->context = context;
     self->n_points = n_points;
     self->extent = (real)d->extent;
+    self->scene.least_gap = (real)d->least_gap;
     self->scene.n_owners = d->n_owners;
     PD_TRY(pd_upload(context, (void **)(uintptr_t)&self->scene.owners, d->owners, n * sizeof(int)));
     PD_TRY(pd_upload(context, (void **)(uintptr_t)&self->scene.coefficients, d->coefficients, n_owners * n_owners * sizeof(real)));
@@ -192,7 +193,7 @@ pd_status pd_friction_follow(pd_friction *self, const pd_frozen_pairs *pairs, co
     return pd_penalty_strengths(self->context, &self->scene, pairs, y, self->pairs.strength);
 }
 
-void pd_friction_forget(pd_friction *self) { self->pairs.n = 0; }
+void pd_friction_forget(pd_friction *self) { self->pairs.n = self->knows = 0; }
 
 /* ---- the potential ----------------------------------------------------------------------------------------------------------------------- */
 

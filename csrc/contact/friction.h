@@ -13,6 +13,7 @@ typedef struct pd_friction pd_friction;
 /* All H. */
 typedef struct pd_friction_description {
     double extent;            /* e = eps_v h, the slip below which friction creeps, m; 0: there is none */
+    double least_gap;         /* pd_friction_scene */
     const int *owners;        /* [n_points] */
     const real *coefficients; /* [n_owners,n_owners] mu, symmetric */
     int n_owners;
@@ -42,7 +43,7 @@ pd_status pd_friction_lag_frozen(pd_friction *friction, const pd_frozen_pairs *p
 void pd_friction_counted(pd_friction *friction, int n);
 /* The same pairs get the forces they have at y. */
 pd_status pd_friction_follow(pd_friction *friction, const pd_frozen_pairs *pairs, const real *y);
-/* There are no pairs any more. */
+/* There are no pairs any more, and nothing is known of where the step began. */
 void pd_friction_forget(pd_friction *friction);
 
 /* At y [n_points,3] B: as the functions of contact.h that have these names. */

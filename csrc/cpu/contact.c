@@ -139,6 +139,12 @@ pd_status pd_contact_describe(pd_context *context, const pd_contact_scene *scene
     return PD_OK;
 }
 
+pd_status pd_contact_mark_collapsed(pd_context *context, const pd_contact_pairs *pairs, real *values) {
+#pragma omp parallel for num_threads(pd_threads(context, pairs->n, 2)) schedule(static)
+    for (int p = 0; p < pairs->n; p++) values[p] = pd_contact_update_collapsed(pairs, values[p], p);
+    return PD_OK;
+}
+
 pd_status pd_contact_sum(pd_context *context, int n, const real *values, double *partial, int also, double *out) {
     int blocks = (n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
 #pragma omp parallel for num_threads(pd_threads(context, n, 1)) schedule(static)

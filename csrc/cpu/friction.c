@@ -11,12 +11,12 @@ typedef struct grips {
     int plain[LANES]; /* 0: they ask for more care */
 } grips;
 
-PD_INLINE void grips_of_kind(pd_contact_law law, int kind, const pd_contact_lanes *lanes, grips *out) {
+PD_INLINE void grips_of_kind(pd_contact_law law, real least_gap, int kind, const pd_contact_lanes *lanes, grips *out) {
 #pragma omp simd
     for (int l = 0; l < LANES; l++) {
         pd_points4 x = pd_contact_lanes_corners(lanes, l);
         pd_nearest nearest = pd_contact_nearest(kind, x);
-        pd_friction_grip grip = pd_friction_grip_of(law, pd_contact_lanes_limits(lanes, l), kind, x, nearest);
+        pd_friction_grip grip = pd_friction_grip_of(law, pd_contact_lanes_limits(lanes, l), least_gap, kind, x, nearest);
         out->plain[l] = pd_contact_is_plain(kind, x, nearest) & pd_friction_grip_is_sure(kind, x);
         out->weights[0][l] = grip.weights.a, out->weights[1][l] = grip.weights.b;
         out->weights[2][l] = grip.weights.c, out->weights[3][l] = grip.weights.d;
@@ -26,8 +26,9 @@ PD_INLINE void grips_of_kind(pd_contact_law law, int kind, const pd_contact_lane
 }
 
 /* One copy of the loop for every kind of pair and every law, in which both are constants. */
-static __attribute__((noinline)) void find_grips(const pd_contact_law *law, int kind, const pd_contact_lanes *lanes, grips *out) {
-#define PD_LOOP(KIND) grips_of_kind(of_law, KIND, lanes, out)
+static __attribute__((noinline)) void find_grips(const pd_contact_law *law, real least_gap, int kind, const pd_contact_lanes *lanes,
+                                                 grips *out) {
+#define PD_LOOP(KIND) grips_of_kind(of_law, least_gap, KIND, lanes, out)
     PD_CONTACT_OF_LAW_AND_KIND(law, kind);
 #undef PD_LOOP
 }
@@ -45,7 +46,7 @@ static void lag_kind(const pd_contact_law *law, const pd_friction_scene *scene, 
     for (int start = 0; start < n; start += LANES) {
         int count = n - start < LANES ? n - start : LANES;
         pd_contact_lanes_gather(pairs, y, kind, chosen + start, count, &lanes);
-        find_grips(law, kind, &lanes, &found);
+        find_grips(law, scene->least_gap, kind, &lanes, &found);
         for (int l = 0; l < count; l++)
             if (found.plain[l])
                 pd_friction_update_take(scene, pairs, chosen[start + l], grip_of_lane(&found, l), out);

@@ -56,6 +56,16 @@ pd_status pd_contact_describe(pd_context *context, const pd_contact_scene *scene
     return PD_OK;
 }
 
+static __global__ void collapsed_kernel(pd_contact_pairs pairs, real *values) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p < pairs.n) values[p] = pd_contact_update_collapsed(&pairs, values[p], p);
+}
+
+pd_status pd_contact_mark_collapsed(pd_context *context, const pd_contact_pairs *pairs, real *values) {
+    PD_LAUNCH(context, collapsed_kernel, pairs->n, *pairs, values);
+    return PD_OK;
+}
+
 static __global__ void sum_kernel(int n, const real *values, double *partial) {
     int begin = (int)blockIdx.x * PD_SUM_BLOCK, end = begin + PD_SUM_BLOCK < n ? begin + PD_SUM_BLOCK : n;
     double sum = 0.0;

@@ -298,6 +298,7 @@ static pd_status solve(run *r, const real *targets, int *begun) {
     double start = pd_seconds();
     pd_status status = PD_OK;
     self->safe.asks = asks(r);
+    if (problem->contact) pd_contact_begin_stiffness(problem->contact);
     PD_TRY(pd_simulation_begin(self));
     PD_TRY(pd_safe_begin(self));
     result->phases[PD_PHASE_BEGIN] += pd_seconds() - start;
@@ -312,6 +313,7 @@ static pd_status solve(run *r, const real *targets, int *begun) {
     PD_TRY(pd_divergence_of_run(self, targets, result->iterations));
     PD_TRY(pd_safe_behind(self, &result->behind));
     PD_TRY(pd_two_way_step_update(self, r->observer, result));
+    if (problem->contact) PD_TRY(pd_contact_adapt_stiffness(problem->contact, self->iterate.x));
 done:
     return status;
 }
@@ -343,6 +345,7 @@ done:
     if (problem->proxies) pd_proxies_end(problem->proxies);
     status = pd_problem_keep_error(problem, status);
     if (status && begun) pd_safe_restore(self);
+    if (status && begun && problem->contact) pd_contact_restore_stiffness(problem->contact);
     if (status == PD_DIVERGED && keep_diverged) {
         result->stop = PD_STOP_DIVERGED;
         return PD_OK;

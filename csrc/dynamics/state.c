@@ -10,7 +10,10 @@ pd_status pd_simulation_set_state(pd_simulation *self, const real *positions, co
     pd_context *context = self->problem->context;
     pd_status status = PD_OK;
     size_t bytes = pd_problem_bytes(self->problem);
-    if (positions && self->problem->contact) pd_contact_forget_step(self->problem->contact);
+    if (positions && self->problem->contact) {
+        pd_contact_forget_step(self->problem->contact);
+        pd_contact_set_doublings(self->problem->contact, (pd_contact_doublings){0, 0});
+    }
     if (positions && self->problem->projective) pd_projective_forget(self->problem->projective);
     if (positions) PD_TRY(pd_memory_upload(context, self->iterate.x, positions, bytes));
     if (velocities) PD_TRY(pd_memory_upload(context, self->v, velocities, bytes));

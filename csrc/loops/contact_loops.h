@@ -86,6 +86,9 @@ typedef struct pd_contact_columns {
 pd_status pd_contact_describe(pd_context *context, const pd_contact_scene *scene, const pd_active_pairs *active, int n,
                               const pd_contact_columns *out);
 
+/* values  B [n]  in/out: the distance of each pair, m, becomes 1 where its gap is below PD_COLLAPSED_GAP, else 0. Nothing reads pairs->count. */
+pd_status pd_contact_mark_collapsed(pd_context *context, const pd_contact_pairs *pairs, real *values);
+
 /* out = the sum of n values, in double and in a fixed order; `also`: added to what is there.
  *   partial  B [n / PD_SUM_BLOCK + 1] scratch      out  B [1] */
 pd_status pd_contact_sum(pd_context *context, int n, const real *values, double *partial, int also, double *out);

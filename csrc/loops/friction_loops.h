@@ -15,7 +15,9 @@ typedef struct pd_friction_scene {
     int n_owners, n_vertices;
     const int *owners;        /* B [n_points]  body or obstacle */
     const real *coefficients; /* B [n_owners,n_owners]  mu, symmetric */
-    const int *colours;       /* B [n_vertices]  of a sweep, as pd_vertex_sweep has them; NULL: there is none */
+    real
+        least_gap; /* in parts of the activation distance: a smaller gap has the force of this one, so that a collapsed gap makes up none */
+    const int *colours; /* B [n_vertices]  of a sweep, as pd_vertex_sweep has them; NULL: there is none */
 } pd_friction_scene;
 
 /* n pairs as they were at the lag, by field, all B. */

@@ -51,6 +51,32 @@ PyObject *pd_call_set_driven(pd_simulation_object *self, PyObject *arguments) {
     Py_RETURN_NONE;
 }
 
+/* ---- the stiffness of an adaptive law -------------------------------------------------------------------------------------------------- */
+
+PyObject *pd_call_doublings(pd_simulation_object *self, PyObject *unused) {
+    pd_contact *contact = pd_simulation_contact(self->core);
+    pd_contact_doublings found = contact ? pd_contact_doublings_of(contact) : (pd_contact_doublings){0, 0};
+    (void)unused;
+    return Py_BuildValue("(ii)", found.now, found.next);
+}
+
+static pd_status set_doublings(pd_simulation *core, const void *given, void *out) {
+    pd_contact *contact = pd_simulation_contact(core);
+    const pd_contact_doublings *asked = given;
+    (void)out;
+    if (contact ? pd_contact_set_doublings(contact, *asked) : asked->now == 0 && asked->next == 0) return PD_OK;
+    return pd_fail(pd_simulation_error(core), PD_ERROR_VALUE,
+                   "doublings: expected 0 <= now <= next <= %d, and 0 with a stiffness that does not adapt, got %d and %d",
+                   PD_MOST_DOUBLINGS, asked->now, asked->next);
+}
+
+PyObject *pd_call_set_doublings(pd_simulation_object *self, PyObject *arguments) {
+    pd_contact_doublings asked;
+    if (!PyArg_ParseTuple(arguments, "ii:set_doublings", &asked.now, &asked.next)) return NULL;
+    if (!pd_object_call(self, set_doublings, &asked, NULL)) return NULL;
+    Py_RETURN_NONE;
+}
+
 static pd_status find_pairs_at(pd_simulation *core, const void *given, void *out) {
     (void)out;
     return pd_simulation_keep_error(core, pd_contact_find_at(pd_simulation_contact(core), given));

@@ -242,7 +242,7 @@ int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact
     static const char *const kinds[] = {"vertices", "edges", "triangles"}, *const tags[] = {"vertex_tags", "edge_tags", "triangle_tags"},
                              *const radii[] = {"vertex_radii", "edge_radii", "triangle_radii"},
                              *const names[] = {"vertex_names", "edge_names", "triangle_names"};
-    double law, physical, stiffness, guard, most = sizeof(real) == sizeof(float) ? FLT_MAX : DBL_MAX;
+    double law, physical, stiffness, adaptive, guard, most = sizeof(real) == sizeof(float) ? FLT_MAX : DBL_MAX;
     npy_intp points[2] = {-1, 3}, one[1], rows, named;
     *out = (pd_contact_description){0};
     if (object == Py_None) return 1;
@@ -251,11 +251,13 @@ int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact
         return 0;
     }
     if (!number_of(object, "law", 0, PD_LAW_COUNT - 1, &law) || !number_of(object, "physical", 0, 1, &physical) ||
-        !number_of(object, "stiffness", 0, most, &stiffness) || !number_of(object, "guard", 0, PD_GUARD_COUNT - 1, &guard) ||
+        !number_of(object, "stiffness", 0, most, &stiffness) || !number_of(object, "adaptive", 0, 1, &adaptive) ||
+        !number_of(object, "guard", 0, PD_GUARD_COUNT - 1, &guard) ||
         !number_of(object, "activation", DBL_MIN, PD_LARGEST_COORDINATE, &out->activation) ||
         !number_of(object, "separation", 0, PD_LARGEST_COORDINATE, &out->separation))
         return 0;
     out->law = (pd_contact_law){(int)law, (int)physical, (real)stiffness};
+    out->adaptive = (int)adaptive;
     out->guard = (int)guard;
     if (!array_of(kept, object, "rest", PD_NPY_REAL, 2, points, &out->rest)) return 0;
     int n = out->phase.n_points = (int)points[0];
@@ -289,6 +291,7 @@ int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact
     if (!read_embedding(kept, object, n_vertices, out)) return 0;
     if (!indices_of(kept, object, "asked", 0, n_vertices + out->n_embedded, &rows, &out->asked)) return 0;
     out->n_asked = (int)rows;
+    out->friction.least_gap = out->adaptive ? PD_COLLAPSED_GAP : 0.0;
     return read_penalty(kept, object, n, out->phase.n[PD_TRIANGLES], &out->penalty) && read_fields(kept, object, out, &out->penalty) &&
            read_friction(kept, object, n, &out->friction) && read_projective(object, &out->projective) &&
            read_two_way(kept, object, n_vertices, &out->two_way);

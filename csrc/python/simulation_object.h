@@ -61,6 +61,8 @@ PyObject *pd_call_projective_columns(pd_simulation_object *self, PyObject *unuse
 PyObject *pd_call_contact_row(pd_simulation_object *self, PyObject *arguments);
 PyObject *pd_call_driven(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_find_pairs_at(pd_simulation_object *self, PyObject *object);
+PyObject *pd_call_doublings(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_set_doublings(pd_simulation_object *self, PyObject *arguments);
 PyObject *pd_call_set_driven(pd_simulation_object *self, PyObject *arguments);
 
 /* simulation_proxies.c: a dict of proxies (python/pdgpu/proxy_contact.py), or None: NULL. Returns 0 with an exception set. */

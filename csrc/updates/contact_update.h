@@ -102,6 +102,11 @@ PD_FUNCTION void pd_contact_update_closing(const pd_contact_pairs *pairs, const 
     closing->part = part < closing->part ? part : closing->part;
 }
 
+/* Whether the gap of pair p has collapsed: 1 or 0. */
+PD_FUNCTION real pd_contact_update_collapsed(const pd_contact_pairs *pairs, real distance, int p) {
+    return distance < pairs->separation[p] + (real)PD_COLLAPSED_GAP * pairs->activation[p] ? (real)1 : (real)0;
+}
+
 /* What the distance of pair p can shrink by before it acts. */
 PD_FUNCTION real pd_contact_update_slack(const pd_contact_pairs *pairs, real distance, double rounding, int p) {
     double limit = ((double)pairs->separation[p] + (double)pairs->activation[p]) * (1.0 + 8.0 * (double)PD_EPSILON);

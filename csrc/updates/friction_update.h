@@ -16,10 +16,13 @@ typedef struct pd_friction_grip {
     real force; /* lambda, N; 0 where the pair does not act, and where nothing is left of the gap, which has no force to speak of */
 } pd_friction_grip;
 
-PD_LANE_FUNCTION pd_friction_grip pd_friction_grip_of(pd_contact_law law, pd_contact_limits limits, int kind, pd_points4 x,
+/* least_gap: of pd_friction_scene. With 0 the force is that of the gap itself. */
+PD_LANE_FUNCTION pd_friction_grip pd_friction_grip_of(pd_contact_law law, pd_contact_limits limits, real least_gap, int kind, pd_points4 x,
                                                       pd_nearest nearest) {
     pd_friction_grip out;
-    pd_contact_terms terms = pd_contact_terms_of(law, limits, nearest.distance);
+    real least = limits.separation + least_gap * limits.activation;
+    int apart = nearest.distance > limits.separation;
+    pd_contact_terms terms = pd_contact_terms_of(law, limits, apart & (nearest.distance < least) ? least : nearest.distance);
     real force = -pd_contact_mollifier(kind, x, limits.threshold).value * terms.slope;
     out.weights = nearest.weights, out.normal = nearest.normal;
     out.force = terms.acts > 0 ? force : (real)0;
@@ -60,7 +63,7 @@ PD_FUNCTION void pd_friction_update_lag(const pd_contact_law *law, const pd_fric
     int kind = pairs->kind[p];
     pd_contact_update_gather(pairs, y, p, at, &limits);
     pd_nearest nearest = pd_contact_closest(kind, at);
-    pd_friction_update_take(scene, pairs, p, pd_friction_grip_of(*law, limits, kind, pd_points4_load(at), nearest), out);
+    pd_friction_update_take(scene, pairs, p, pd_friction_grip_of(*law, limits, scene->least_gap, kind, pd_points4_load(at), nearest), out);
 }
 
 /* Row `point` of the moves. */

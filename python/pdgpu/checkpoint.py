@@ -32,10 +32,11 @@ from pdgpu.automatic import Parameters
 from pdgpu.backends import PRECISIONS, device_parts, thread_count
 from pdgpu.mesh_files import as_path
 
-FORMAT, VERSION = "pdgpu simulation", 8
-# the versions of files without shape targets of time, without attachments that move, without limits of joints, without embeddings, without
-# joints, without contact, and without obstacles, which earlier versions of pdgpu read too
-WITHOUT_MUSCLES, WITHOUT_BONES, WITHOUT_LIMITS, WITHOUT_EMBEDDINGS = 7, 6, 5, 4
+FORMAT, VERSION = "pdgpu simulation", 9
+# the versions of files without a stiffness of contact that has doubled, without shape targets of time, without attachments that move,
+# without limits of joints, without embeddings, without joints, without contact, and without obstacles, which earlier versions of pdgpu
+# read too
+WITHOUT_DOUBLINGS, WITHOUT_MUSCLES, WITHOUT_BONES, WITHOUT_LIMITS, WITHOUT_EMBEDDINGS = 8, 7, 6, 5, 4
 WITHOUT_JOINTS, WITHOUT_CONTACT, WITHOUT_OBSTACLES = 3, 2, 1
 STATE = ("positions", "velocities", "previous_velocities")
 
@@ -62,9 +63,10 @@ def write(path, simulation):
         arrays["driven"] = simulation._backend.driven()
     if simulation._external_forces is not None:
         arrays["external_forces"] = simulation._external_forces
+    doublings = simulation._backend.doublings()
     header = {
         "format": FORMAT,
-        "version": _version(scene, simulation.contact),
+        "version": _version(scene, simulation.contact, doublings),
         "dt": simulation.dt,
         "device": simulation.device,
         "dtype": simulation.dtype.name,
@@ -72,6 +74,7 @@ def write(path, simulation):
         "steps": simulation._backend.steps(),
         "solver": _describe(simulation.solver),
         **({} if simulation.contact is None else {"contact": _describe(simulation.contact)}),
+        **({"stiffness_doublings": doublings} if any(doublings) else {}),
         "rho": simulation._rho,
         "linear_numbers": None if simulation._numbers is None else dataclasses.asdict(simulation._numbers),
         **scene_entries.describe(scene, store),
@@ -128,6 +131,7 @@ def read(cls, path, motions, device, threads):
                 ):
                     raise ValueError(f"contact: {header['contact']!r} is none, or driven of another dtype")
                 driven = real_array("driven", driven, (None, 3))
+            doublings = _doublings(header.get("stiffness_doublings", (0, 0)))
             if archive.names:
                 raise ValueError(f"{archive.names[0]} is in it, and its header does not name that")
     with _named(path, "cannot be resumed"):  # not on this device, or not at all: it is the core that knows
@@ -135,7 +139,7 @@ def read(cls, path, motions, device, threads):
             colours = None
         numbers = None if numbers is None else Parameters(**numbers)
         device = device or saved_device
-        run = (colours, steps, start_time, state, forces, rho, numbers, driven)
+        run = (colours, steps, start_time, state, forces, rho, numbers, driven, doublings)
         return cls._resumed(scene, solver, dt, law, device, dtype, threads, *run)
 
 
@@ -228,10 +232,19 @@ def _check_motions(motions, pins, obstacles):
     return motions
 
 
-def _version(scene, contact):
+def _doublings(value):
+    """Those of the last step and of the next; the core refuses what is no such pair."""
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise ValueError(f"stiffness_doublings: expected two numbers, got {value!r}")
+    return tuple(integer("stiffness_doublings", number, 0, 100) for number in value)
+
+
+def _version(scene, contact, doublings):
     """The earliest that says all of it."""
-    if any(scene_entries.script_of(body) for body in scene.bodies):
+    if any(doublings):
         return VERSION
+    if any(scene_entries.script_of(body) for body in scene.bodies):
+        return WITHOUT_DOUBLINGS
     if any(how for body in scene.bodies for how in body.attachment_motions):
         return WITHOUT_MUSCLES
     if any(joint.has_limits for joint in scene.joints):

@@ -360,6 +360,7 @@ def _run(simulation, evaluator, x_star, g_star, guess):
         setup_seconds=step.setup_seconds,
         solve_seconds=float(columns["seconds"][-1]),
         phases=step.phases,
+        stiffness=step.stiffness,
         numbers=step.numbers,
     )
     return record, last[0]

@@ -100,7 +100,7 @@ class BarrierContact:
     stiffness : float or "auto"
         With `area_weighted` in Pa: a pair has the energy area x stiffness x distance x b/s^2. Without it in J/m^4: a pair has the
         energy stiffness x b. "auto" is computed from masses, time step and moduli and so needs a scene; the functions of this module
-        want a number.
+        want a number. "auto" adapts between steps, see the notes; a number never changes.
     separation : float
         The least distance there can be (the thickness of the material), m.
     area_weighted : bool
@@ -136,6 +136,17 @@ class BarrierContact:
     from there on, less what obstacles move; f0 and its slope, which goes from 0 to 1 within eps_v dt, are those of ipctk. Nearly parallel
     edges have the friction of their mollified force. A sphere or capsule that turns about itself drags nothing: what counts is how its
     centre or axis moves. The functions of this module, which know no step, leave friction out.
+
+    **stiffness="auto"** doubles for the next step if a step ends with a gap below 0.01 of the activation distance of its pair, at most ten
+    times [after Li et al. 2020, supplement, adaptive barrier stiffness]. All pairs count. The stiffness never changes inside a step or a
+    `compare`, and it never falls. The count of doublings is a part of the state: files, copies, pickles and snapshots keep it, and
+    `set_state` with positions sets it to zero. `Simulation.parameters` has the stiffness of the next step, `StepRecord.stiffness` that of
+    the last one. A run without such a gap has bitwise the same results as with the number that "auto" starts from.
+
+    With "auto", friction takes the normal force of a gap below 0.01 of the activation distance as that of a gap of 0.01. Thus lambda is at
+    most 200.3 x stiffness x area with `area_weighted` and without a separation, or 200.3 x stiffness x distance^3 without weights. Such a
+    gap says little of the load, since the force grows as 1/gap. Once the stiffness has doubled often enough for the load, the limit is
+    not reached. A number given as stiffness has no such limit: it does not adapt, and a heavy load would lose its friction for good.
     """
 
     distance: float

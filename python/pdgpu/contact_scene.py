@@ -116,8 +116,9 @@ class ContactScene:
         """Where the driven points are at a time (s), (n_driven, 3) m."""
         return np.concatenate([np.zeros((0, 3)), *(part(time) for part in self._parts)])
 
-    def description(self, contact, dtype, dt):
-        """What the core's simulation takes of contact, by name; dt in s, None: quasistatic."""
+    def description(self, contact, dtype, dt, adaptive=False):
+        """What the core's simulation takes of contact, by name; dt in s, None: quasistatic. adaptive: the stiffness may double between
+        steps."""
         deforms = np.array([body.type != "rigid" for body in self._bodies] + [True] * (len(self.names) - len(self._bodies)))
         tags = self.owner << BODY_SHIFT | np.where(deforms[self.owner], SELF, 0) | np.where(self._fixed, FIXED, 0)
         corners = {"vertices": self.vertices.reshape(-1, 1), "edges": self.edges, "triangles": self.triangles}
@@ -128,6 +129,7 @@ class ContactScene:
         result = {
             **law,
             "stiffness": contact.stiffness,
+            "adaptive": int(adaptive),
             "rest": self.rest,
             "radii": self.radii,
             "bodies": parts,

@@ -295,6 +295,7 @@ class Cutting:
                 {name: None if array is None else array[origin.rows] for name, array in state.items()},
                 None if self._external_forces is None else self._external_forces[origin.rows] * origin.share[:, None],
                 driven=self._backend.driven(),
+                doublings=self._backend.doublings(),
             )
         torn._keep(last_step=self.last_step)
         torn._setup_seconds += self._setup_seconds

@@ -74,6 +74,9 @@ class StepRecord(Mapping):
     phases : dict
         Where the time of the step went, recorded or not, s: "begin" (copies of the state, damping Hessians), "first_guess",
         "direction" and "advance" (all iterations; together `solve_seconds`), "velocity". Empty where the step raised.
+    stiffness : float or None
+        Of `BarrierContact` or `PenaltyContact` in this step, in the unit of its `stiffness`; None with other contact, or without any. With
+        ``stiffness="auto"`` it may double from one step to the next.
     update : ContactUpdate or None
         With `TwoWayContact`, what it made of where the solver came to.
     positions : ndarray or None
@@ -95,6 +98,7 @@ class StepRecord(Mapping):
         device_seconds=0.0,
         behind=0.0,
         phases=None,
+        stiffness=None,
         update=None,
         positions=None,
         numbers=None,
@@ -103,6 +107,7 @@ class StepRecord(Mapping):
         self.status, self.at_rounding, self.iteration = status, at_rounding, iteration
         self.setup_seconds, self.solve_seconds, self.device_seconds = setup_seconds, solve_seconds, device_seconds
         self.behind = behind
+        self.stiffness = stiffness
         self.update = update
         self.phases = {} if phases is None else dict(phases)
         self.positions = positions

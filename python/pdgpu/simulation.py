@@ -148,7 +148,7 @@ class Simulation(
         """Copies and pickles: a simulation of its own that goes on with the same bits. Scripted motions must be picklable to be pickled."""
         rebuilt = (self._scene, self.solver, self.dt, self.contact, self.device, self.dtype.name, self.threads, self._colours)
         run = (self._backend.steps(), self._start_time, self._backend.state(), self._external_forces, self._rho, self._numbers)
-        run += (self._backend.driven(),)
+        run += (self._backend.driven(), self._backend.doublings())
         return type(self)._resumed, (*rebuilt, *run), {"last_step": self.last_step, "_setup_seconds": self._setup_seconds}
 
     def _prepare(self):
@@ -191,8 +191,10 @@ class Simulation(
         rho=None,
         numbers=None,
         driven=None,
+        doublings=(0, 0),
     ):
-        """A simulation in the midst of a run: `state` and the places `driven` of obstacles as the backend has them; `colours` (n,) or None:
+        """A simulation in the midst of a run: `state`, the places `driven` of obstacles and the `doublings`
+        of an adaptive stiffness as the backend has them; `colours` (n,) or None:
         coloured anew; `rho` and `numbers` as an earlier search found them: another one, from this state, would find something else."""
         self = cls.__new__(cls)
         self._build(scene, solver, dt, contact, device, dtype, threads, colours)
@@ -205,6 +207,7 @@ class Simulation(
         self._start_time, self._start_is_checked = start_time, True
         if driven is not None and len(driven):
             self._backend.set_driven(self._cast(driven), None)
+        self._backend.set_doublings(*doublings)
         if rho is not None:
             self._set_rho(rho)
         if numbers is not None:
@@ -268,9 +271,10 @@ class Simulation(
             self._touching = ContactScene(scene, contact, self._fixed.astype(bool))
             driver = hasattr(contact, "_law")  # no law itself
             self._law = contact._law() if driver else contact
-            if self._law.stiffness == "auto":
+            adaptive = self._law.stiffness == "auto"
+            if adaptive:
                 self._law = self._touching.with_stiffness(contact, self._stiffness_of_vertices())
-            description = self._touching.description(self._law, self.dtype, self.dt)
+            description = self._touching.description(self._law, self.dtype, self.dt, adaptive)
             if driver:  # friction is its own
                 description |= contact._description(self._touching, self.dtype, self.dt, self._gravity) | {"slip": 0.0}
         self._core = module.Simulation(
@@ -419,8 +423,8 @@ class Simulation(
     def parameters(self) -> dict[str, Any]:
         """Numbers that the solver left to the spectrum or to a search: "rho" of the outer iteration; "linear", a dict with those of the
         linear solver ("weight", "omega", "rho"); "colours", how many a sweep over vertices (VertexBlockDescent) or elements (XPBD) takes in
-        turn; "schur", a dict with sizes, bytes and seconds of SchurDirect; "contact", a dict with the "stiffness" of its law. What a search
-        has not found yet is None."""
+        turn; "schur", a dict with sizes, bytes and seconds of SchurDirect; "contact", a dict with the "stiffness" of its law in the
+        next step. What a search has not found yet is None."""
         chebyshev = getattr(self.solver, "chebyshev", None)
         result = {} if chebyshev is None else {"rho": self._rho if isinstance(chebyshev.rho, str) else chebyshev.rho}
         if self._numbers is not None:
@@ -431,9 +435,18 @@ class Simulation(
             result["colours"] = int(self._colours.max()) + 1
         elif isinstance(self.solver, XPBD):
             result["colours"] = self._backend.constraint_colours()
-        if self._touching is not None and not hasattr(self.contact, "_law"):
-            result["contact"] = {"stiffness": self._law.stiffness}
+        if self._has_law:
+            result["contact"] = {"stiffness": self._stiffness(self._backend.doublings()[1])}
         return result
+
+    @property
+    def _has_law(self):
+        """Whether a law, or a penalty, with a stiffness answers contact."""
+        return self._touching is not None and not hasattr(self.contact, "_law")
+
+    def _stiffness(self, doublings):
+        """Of the law of contact, in its unit, once it has doubled so often."""
+        return float(self._law.stiffness * 2.0**doublings)
 
     def _step(self, record, observer=None, keep_diverged=False, guess=None):
         """One step; `guess` (n, 3): where the iterations begin, but for pinned vertices, which begin at their targets."""
@@ -470,6 +483,8 @@ class Simulation(
                 error.records = recorded(count, status="diverged", iteration=error.iteration, solve_seconds=seconds)
                 raise
             result["update"] = ContactUpdate._of(result["update"])
+            if self._has_law:
+                result["stiffness"] = self._stiffness(self._backend.doublings()[0])
             self._keep(last_step=recorded(result.pop("rows"), **result))
             if (refusal := self._backend.refusal()) and not self._refusal_is_said:
                 self._refusal_is_said = True

@@ -36,6 +36,8 @@ class Snapshot(NamedTuple):
         Under which the iterate was come to.
     driven : ndarray, shape (m, 3), or None
         Where the step found the points of what obstacles move, m.
+    stiffness_doublings : int
+        How often ``stiffness="auto"`` has doubled before the step.
     """
 
     positions: np.ndarray
@@ -47,6 +49,7 @@ class Snapshot(NamedTuple):
     external_forces: np.ndarray | None = None
     contact: Contact | None = None
     driven: np.ndarray | None = None
+    stiffness_doublings: int = 0
 
 
 class _Taken(Exception):
@@ -74,6 +77,7 @@ def snapshot_of(simulation, iterations):
     core, last_step = stepped._backend, stepped.last_step
     state, steps = core.state(), core.steps()
     driven = None if contact is None else core.driven()
+    doublings = core.doublings()[1]
     begun = {"positions": simulation.positions, "velocities": simulation.velocities, "time": simulation.time, "dt": simulation.dt}
     try:
         stepped._step(False, observer=observe)
@@ -84,7 +88,8 @@ def snapshot_of(simulation, iterations):
                 "push, so that G is another one for each solver; take more, or a shorter step"
             ) from None
         forces = simulation.external_forces
-        return Snapshot(**begun, iterate=found["iterate"], iteration=iterations, external_forces=forces, contact=contact, driven=driven)
+        of_contact = {"contact": contact, "driven": driven, "stiffness_doublings": doublings}
+        return Snapshot(**begun, iterate=found["iterate"], iteration=iterations, external_forces=forces, **of_contact)
     ended = stepped.last_step
     core.set_state(**state)
     core.set_steps(steps)
@@ -111,3 +116,4 @@ def place(simulation, snapshot):
     simulation._start_time = snapshot.time
     if snapshot.driven is not None and len(snapshot.driven):
         simulation._backend.set_driven(simulation._cast(snapshot.driven), None)
+    simulation._backend.set_doublings(snapshot.stiffness_doublings, snapshot.stiffness_doublings)

@@ -35,6 +35,10 @@ typedef struct pd_contact_law {
     real stiffness; /* > 0 */
 } pd_contact_law;
 
+/* A gap below so much of its activation distance has collapsed: a barrier is so steep there that its force follows from rounding and from how
+ * far a solver came, and says little of the load. */
+#define PD_COLLAPSED_GAP 0.01
+
 /* dB/du and d2B/du2. */
 typedef struct pd_law_slopes {
     real first, second;
