@@ -21,8 +21,9 @@ class History(Mapping):
 
     "step" and "time" (s) since the simulation was made; energies, J, as in `Simulation.energies`, those of materials as "elastic_ARAP" and
     so on; "momentum_x" to "momentum_z", kg m/s, and "angular_momentum_x" to "angular_momentum_z" about the origin, kg m^2/s; "contacts"
-    that push, and "smallest_distance" of them, m, infinite where there is none; of the step that ended there "iterations", "status" and
-    "solve_seconds" (0, "" and 0 in the first row).
+    that push, and "smallest_distance" of them, m, infinite where there is none; of the step that ended there "iterations", "status",
+    "solve_seconds", "behind" (the target lag, m) and "stiffness" (of contact, as in `StepRecord`; NaN where that is None). In the first row
+    these are 0, "", 0, 0 and NaN.
     """
 
     def __init__(self) -> None:
@@ -42,8 +43,11 @@ class History(Mapping):
         if simulation._springs is not None:
             row["contacts"] = int(simulation.proxies().active.sum())
         last = simulation.last_step
-        said = (0, "", 0.0) if first or last is None else (last.iteration, last.status, last.solve_seconds)
-        self._rows.append(row | dict(zip(("iterations", "status", "solve_seconds"), said, strict=True)))
+        row |= {"iterations": 0, "status": "", "solve_seconds": 0.0, "behind": 0.0, "stiffness": math.nan}
+        if not first and last is not None:
+            row |= {"iterations": last.iteration, "status": last.status, "solve_seconds": last.solve_seconds, "behind": last.behind}
+            row["stiffness"] = math.nan if last.stiffness is None else last.stiffness
+        self._rows.append(row)
 
     def __getitem__(self, column):
         if column not in self._names():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -62,7 +63,15 @@ class Motion:
             about = real_array("about", about, (3,))
         return Momentum(np.einsum("i,ij->j", masses, v), np.einsum("i,ij->j", masses, np.cross(x - about, v)))
 
-    def run(self, seconds: float, *, every: int = 1, callback: Callable[[Self], Any] | None = None, progress: bool = False) -> History:
+    def run(
+        self,
+        seconds: float,
+        *,
+        every: int = 1,
+        callback: Callable[[Self], Any] | None = None,
+        max_behind: float | None = None,
+        progress: bool = False,
+    ) -> History:
         """Take steps for a time, and record energies, momenta and contacts.
 
         Parameters
@@ -74,6 +83,9 @@ class Motion:
         callback : callable, optional
             Called with the simulation where a row is recorded, for the first time before the first step. When it returns True, the run
             ends there.
+        max_behind : float, optional
+            The largest target lag, m. The run ends after the first step whose `StepRecord.behind` is larger. That step is recorded, and a
+            RuntimeWarning names the pins and obstacles that lag. By default no lag ends the run.
         progress : bool
             Show a bar.
 
@@ -90,6 +102,8 @@ class Motion:
         """
         seconds, every = number("seconds", seconds, above=0.0), integer("every", every, 1)
         progress = flag("progress", progress)
+        if max_behind is not None:
+            max_behind = number("max_behind", max_behind, minimum=0.0)
         if callback is not None and not callable(callback):
             raise TypeError(f"callback: expected a callable, got {callback!r}")
         if self.dt is None:
@@ -112,10 +126,14 @@ class Motion:
                 self.step()
                 if bar is not None:
                     bar.update(1)
-                if k % every == 0 or k == n:
+                late = max_behind is not None and self.last_step.behind > max_behind
+                if k % every == 0 or k == n or late:
                     history._add(self, self._backend.steps(), first=False)
                     if callback is not None and callback(self) is True:
                         break
+                if late:
+                    self._warn_of_end(max_behind)
+                    break
         except DivergenceError as error:
             error.history = history
             raise
@@ -123,6 +141,13 @@ class Motion:
             if bar is not None:
                 bar.close()
         return history
+
+    def _warn_of_end(self, max_behind):
+        warnings.warn(
+            f"max_behind: the run ends at {self.time:g} s, where {self._lagging()}, more than {max_behind:g} m",
+            RuntimeWarning,
+            stacklevel=3,
+        )
 
     def write(self, path: Path) -> None:
         """Write all bodies as they are now, with fields, to a .vtu or .vtk file for ParaView.

@@ -45,6 +45,7 @@ from pdgpu.solver_support import (
 from pdgpu.solvers import XPBD, Newton, ProjectiveDynamics
 from pdgpu.state import State
 from pdgpu.tables import scene_numbers
+from pdgpu.target_lag import GROWING_STEPS, TargetLag, describe_lag
 from pdgpu.tethers import Tethers
 from pdgpu.two_way_contact import ContactUpdate
 from pdgpu.vertex_colours import Recolouring, vertex_colours
@@ -299,6 +300,8 @@ class Simulation(
         self._start_is_checked = self._refusal_is_said = False
         self._external_forces = None
         self._proximity = {}  # selection -> ContactSearch
+        self._lag = TargetLag()
+        self._aimed = None, None  # where pinned vertices and driven points go in a step
         self._backend.set_load(self._load_of(None))
         self._backend.set_state(
             self._cast(self._in_range("points", self._rest)), self._cast(self._in_range("velocity", scene.initial_velocities())), None
@@ -331,6 +334,7 @@ class Simulation(
         if placed is not None:
             self._springs.place(self._backend, placed)
         if driven is not None:
+            self._aimed = self._aimed[0], driven
             self._backend.set_driven(None, driven)
 
     def __repr__(self):
@@ -373,6 +377,12 @@ class Simulation(
             A motion of a pin, an attachment, an obstacle or of shape targets calls this simulation: it may read `time`, and step and read
             other simulations. Every other call that reads or changes the state is refused, and the error names the call and the motion.
             The state stays at the start of the step. It is also raised where another call is running.
+
+        Warns
+        -----
+        RuntimeWarning
+            The target lag (`StepRecord.behind`) has grown in three consecutive steps. The text names the pinned bodies and obstacles that
+            touch something and lag. It comes once, and again only after all of them have arrived.
         """
         n = integer("n", n, 1)
         if not isinstance(record, bool | np.bool_) and not (isinstance(record, str) and record == "positions"):
@@ -439,6 +449,10 @@ class Simulation(
             result["contact"] = {"stiffness": self._stiffness(self._backend.doublings()[1])}
         return result
 
+    def _lagging(self):
+        """Which pins and obstacles lag at the end of a step."""
+        return describe_lag(self, *self._aimed)
+
     @property
     def _has_law(self):
         """Whether a law, or a penalty, with a stiffness answers contact."""
@@ -468,6 +482,7 @@ class Simulation(
 
             targets = self._targets()  # the motions before what they change
             self._aim()
+            self._aimed = targets, self._aimed[1]
             self._turn_forces()
             try:
                 if guess is not None:
@@ -486,6 +501,13 @@ class Simulation(
             if self._has_law:
                 result["stiffness"] = self._stiffness(self._backend.doublings()[0])
             self._keep(last_step=recorded(result.pop("rows"), **result))
+            if self._lag.follow(self.last_step.behind):
+                warnings.warn(
+                    f"contact: the target lag has grown for {GROWING_STEPS} steps: {self._lagging()}, held back by "
+                    "what it pushes; take a shorter dt, more iterations or a slower motion; run(max_behind=...) stops at a lag",
+                    RuntimeWarning,
+                    stacklevel=3,
+                )
             if (refusal := self._backend.refusal()) and not self._refusal_is_said:
                 self._refusal_is_said = True
                 warnings.warn(

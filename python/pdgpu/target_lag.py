@@ -1,0 +1,66 @@
+"""The target lag: how far scripted pins and obstacles are from their targets, because contact holds them back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["GROWING_STEPS", "TargetLag", "describe_lag"]
+
+GROWING_STEPS = 3  # consecutive steps with a larger lag, after which a warning is due
+
+
+class TargetLag:
+    """Counts the consecutive steps in which the target lag grows. A warning is due once, and again after everything has arrived."""
+
+    def __init__(self):
+        self._last, self._steps, self._said = 0.0, 0, False
+
+    def follow(self, behind):
+        """Takes the lag at the end of a step, m. Returns whether a warning is due."""
+        self._steps = self._steps + 1 if behind > self._last else 0
+        self._said = self._said and behind > 0.0
+        self._last = behind
+        due = self._steps >= GROWING_STEPS and not self._said
+        self._said |= due
+        return due
+
+
+def describe_lag(simulation, targets, driven):
+    """The bodies and obstacles that lag and touch something, and by how much, as text, the largest lag first.
+
+    All driven points go the same part of their way, so that one that is blocked holds back the others. Those that touch nothing are left
+    out, unless nothing touches.
+
+    Parameters
+    ----------
+    simulation : Simulation
+        At the end of a step with contact.
+    targets : ndarray of shape (n, 3), or None
+        Of the pinned vertices, m; None: no pin is scripted.
+    driven : ndarray of shape (m, 3), or None
+        Of the driven points, m; None: there are none.
+    """
+    lags = {}
+    if driven is not None:
+        touching = simulation._touching
+        distances = np.linalg.norm(driven.astype(np.float64) - simulation._backend.driven(), axis=1)
+        for owner in np.unique(touching.owner[touching.n_moving :]):
+            lags[touching.names[owner]] = float(distances[touching.owner[touching.n_moving :] == owner].max())
+    if targets is not None:
+        distances = np.linalg.norm(simulation._cast(targets).astype(np.float64) - simulation.positions, axis=1)
+        for body, indices, _ in simulation._motions:
+            lag = float(distances[body.slice.start + indices].max())
+            lags[body.name] = max(lag, lags.get(body.name, 0.0))
+    lags = {name: lag for name, lag in lags.items() if lag > 0.0}
+    touching = _touching_names(simulation)
+    blocked = {name: lag for name, lag in lags.items() if name in touching} or lags
+    named = sorted(((lag, name) for name, lag in blocked.items()), key=lambda entry: (-entry[0], entry[1]))
+    return ", ".join(f"{name!r} is {lag:.3g} m behind its target" for lag, name in named)
+
+
+def _touching_names(simulation):
+    """Bodies and obstacles with a pair that acts."""
+    columns, scene = simulation._backend.contact_columns(), simulation._touching
+    acts = columns["distance"] < columns["separation"] + columns["activation"]
+    points = columns["vertices"][acts]
+    return {scene.names[owner] for owner in np.unique(scene.owner[points[points >= 0]])}
