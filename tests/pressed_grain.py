@@ -16,12 +16,12 @@ def unit_force(part):
 
 
 def pressed(load, *, stiffness="auto", solver="newton", push=0.0, friction=MU, **options):
-    """A particle above a plane, with a load on it, N, and a sideways push."""
+    """A particle above a plane, with a load on it, N, and a sideways push; solver: a name of SOLVERS, or a solver."""
     scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
     scene.add_particles([[0.0, 0.5 * DISTANCE, 0.0]], mass=MASS, name="grain")
     scene.add_obstacle(pdgpu.Plane((0, 0, 0), (0, 1, 0)), name="floor")
     contact = pdgpu.BarrierContact(DISTANCE, stiffness=stiffness, area_weighted=False, friction=friction)
-    sim = pdgpu.Simulation(scene, SOLVERS[solver], dt=DT, contact=contact, **options)
+    sim = pdgpu.Simulation(scene, SOLVERS.get(solver, solver), dt=DT, contact=contact, **options)
     sim.external_forces = [[push, -load, 0.0]]
     return sim
 

@@ -45,7 +45,7 @@ def search_outer(simulation):
     solver, core = simulation.solver, simulation._backend
     if solver.iterations <= solver.chebyshev.start:
         return 0.0  # which has been warned of
-    state, steps, targets = core.state(), core.steps(), simulation._targets()
+    state, steps, targets, doublings = core.state(), core.steps(), simulation._targets(), core.doublings()
     least = 16.0 * float(np.finfo(simulation.dtype).eps) * float(np.linalg.norm(state["positions"].astype(np.float64)))
 
     iterations, longest = solver.iterations, search_iterations(solver.iterations, solver.chebyshev.start)
@@ -67,6 +67,7 @@ def search_outer(simulation):
         finally:
             core.set_state(**state)
             core.set_steps(steps)
+            core.set_doublings(*doublings)
         if rho is None and (count - 1 <= solver.chebyshev.start or moves[1:count].max() <= least):
             raise _NothingToSearch
         return norms[:count]

@@ -50,7 +50,8 @@ class State:
         - Contents change with `step`. What was taken stays valid as long as somebody keeps it; once the simulation is cut it moves no
           more, and the cut simulation has other memory: ask anew.
         - It may be written between steps, which does what ``set_state(positions=...)`` does without its checks: the next step
-          starts from what it finds. One thing differs: initialization="adaptive" keeps the acceleration of the step before.
+          starts from what it finds. Two things differ: initialization="adaptive" keeps the acceleration of the step before, and a contact
+          stiffness "auto" stays as it is.
         - Who reads or writes on a stream of his own must be done before the next call of this simulation. `step` returns when the device
           is done, once this was asked for.
 
@@ -99,7 +100,7 @@ class State:
         ----------
         positions, velocities : array_like, shape (n, 3), optional
             m, m/s. What is left out stays. The adaptive first guess starts anew. With contact the next step raises a ValueError where
-            something meets.
+            something meets. With positions a contact stiffness "auto" goes back to its start value.
         """
         n = len(self._masses)
         arrays = [

@@ -177,3 +177,12 @@ def test_a_comparison_has_one_stiffness():
         first = {record["incremental_potential"][0] for record in result.records.values()}
         assert {record.stiffness for record in result.records.values()} == {expected * start_stiffness()} and len(first) == 1
     assert sim.parameters["contact"]["stiffness"] == 4.0 * start_stiffness()
+
+
+def test_a_search_for_rho_keeps_it():
+    """If not, a run that is resumed before rho is found has the start stiffness again."""
+    solver = pdgpu.VertexBlockDescent(iterations=6, chebyshev=pdgpu.Chebyshev(rho="auto", start=2))
+    sim = pressed(load_of(5), solver=solver)
+    sim._backend.set_doublings(2, 3)
+    sim.step()
+    assert sim.parameters["rho"] is not None and sim.last_step.stiffness == 8.0 * start_stiffness()
