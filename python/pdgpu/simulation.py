@@ -504,7 +504,8 @@ class Simulation(
             if self._lag.follow(self.last_step.behind):
                 warnings.warn(
                     f"contact: the target lag has grown for {GROWING_STEPS} steps: {self._lagging()}, held back by "
-                    "what it pushes; take a shorter dt, more iterations or a slower motion; run(max_behind=...) stops at a lag",
+                    "what it pushes; take a shorter dt, more iterations, a larger contact distance or a slower motion; "
+                    "run(max_behind=...) ends at a lag",
                     RuntimeWarning,
                     stacklevel=3,
                 )
