@@ -38,7 +38,9 @@ def main():
     chosen = parser.parse_args()
     steps, iterations = (2, 3) if chosen.tiny else (chosen.steps, chosen.iterations)
     ipctk.set_num_threads(1)
-    case = dataclasses.replace(squeezed_bunny(not chosen.tiny), dt=1 / 100)  # steps in which the plates arrive
+    case = squeezed_bunny(not chosen.tiny)
+    contact = dataclasses.replace(case.contact, weighting="sum")  # as ipctk
+    case = dataclasses.replace(case, contact=contact, dt=1 / 100)  # steps in which the plates arrive
     sim = pdgpu.Simulation(case.scene, pdgpu.Newton(iterations=iterations), dt=case.dt, contact=case.contact, threads=1)
     other = IpcStep(case.scene, case.contact, case.dt)
     seconds, apart = {"pdgpu": [], "ipctk": []}, 0.0

@@ -24,13 +24,15 @@ class IpcStep:
     ----------
     scene : pdgpu.Scene
     contact : pdgpu.BarrierContact
-        With a number for its stiffness. No two primitives of one body may be nearer at rest than 10/9 of its distance: ipctk reduces no
-        activation distance.
+        With a number for its stiffness and weighting="sum". No two primitives of one body may be nearer at rest than 10/9 of its
+        distance: ipctk reduces no activation distance.
     dt : float
         s.
     """
 
     def __init__(self, scene, contact, dt):
+        if contact.weighting != "sum":
+            raise ValueError(f"contact: ipctk weighs edges with the sum of their areas, got weighting={contact.weighting!r}; give 'sum'")
         self.contact, self.dt = contact, dt
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of obstacles that nothing responds to

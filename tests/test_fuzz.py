@@ -286,6 +286,7 @@ ENTRIES = {
             friction={("bar", "b"): 0.3},
             friction_velocity=1e-3,
             friction_lags=2,
+            weighting="sum",
         ),
     ),
     "TwoWayContact": (

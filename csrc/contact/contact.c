@@ -18,15 +18,18 @@ static const double SEARCH_FACTOR = 2.0;
 
 static size_t driven_bytes(const pd_contact *self) { return 3 * (size_t)self->n_driven * sizeof(real); }
 
-static pd_status create_scene(pd_contact_scene *scene, pd_context *context, const pd_contact_description *d) {
+static pd_status create_scene(pd_contact_scene *scene, pd_context *context, const pd_contact_description *d, int n_moving) {
     pd_status status = PD_OK;
     size_t n = (size_t)d->phase.n_points;
     scene->activation = (real)d->activation, scene->separation = (real)d->separation;
+    scene->weighting = d->weighting, scene->n_moving = n_moving;
     PD_TRY(pd_upload(context, (void **)(uintptr_t)&scene->rest, d->rest, 3 * n * sizeof(real)));
     PD_TRY(pd_upload(context, (void **)(uintptr_t)&scene->radii, d->radii, n * sizeof(real)));
     PD_TRY(pd_upload(context, (void **)(uintptr_t)&scene->bodies, d->bodies, n * sizeof(int)));
     PD_TRY(pd_upload(context, (void **)(uintptr_t)&scene->areas, d->areas, n * sizeof(real)));
     PD_TRY(pd_upload(context, (void **)(uintptr_t)&scene->edge_areas, d->edge_areas, (size_t)d->phase.n[PD_EDGES] * sizeof(real)));
+    PD_TRY(
+        pd_upload(context, (void **)(uintptr_t)&scene->triangle_areas, d->triangle_areas, (size_t)d->phase.n[PD_TRIANGLES] * sizeof(real)));
     PD_TRY(pd_upload(context, (void **)(uintptr_t)&scene->planes, d->planes, (size_t)d->n_planes * sizeof(int)));
 done:
     return status;
@@ -122,7 +125,7 @@ pd_status pd_contact_create(pd_contact **out, pd_context *context, const pd_cont
     self->interval = d->penalty.interval;
     self->every_visit = d->penalty.every_visit;
     self->by_reach = d->guard == PD_GUARD_REACH;
-    PD_TRY(create_scene(&self->scene, context, d));
+    PD_TRY(create_scene(&self->scene, context, d, self->n_moving));
     self->reach = (d->activation * (self->by_reach ? REACH_FACTOR : 1.0) + d->separation) * (1.0 + 8.0 * (double)PD_EPSILON);
     PD_TRY(create_searches(self, d));
     PD_TRY(pd_memory_create(context, (void **)&self->energy, 2 * sizeof *self->energy));
@@ -154,7 +157,7 @@ void pd_contact_destroy(pd_contact *self) {
                             scene->planes, self->driven,   self->targets,     self->kept,     self->values,
                             self->corners, self->partial,  self->hessians,    self->energy,   c->kind,
                             c->points,     c->activation,  c->separation,     c->weight,      c->threshold,
-                            self->reaches, self->touching, self->chosen.rows, self->found_at, self->closing};
+                            self->reaches, self->touching, self->chosen.rows, self->found_at, self->closing, scene->triangle_areas};
     for (int lag = 0; lag < PD_LAG_COUNT; lag++) {
         pd_friction_destroy(self->friction[lag]);
         pd_penalty_destroy(self->penalty[lag]);

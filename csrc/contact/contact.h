@@ -74,7 +74,8 @@ typedef struct pd_contact_description {
     const real *radii; /* [n_points] m */
     const int *bodies; /* [n_points] */
     const real *areas; /* [n_points] m^2, pd_contact_scene */
-    const real *edge_areas;
+    const real *edge_areas, *triangle_areas;
+    int weighting;     /* PD_WEIGHTING_... */
     const int *planes; /* [n_planes] */
     int n_planes;
     const int *asked; /* [n_asked] the points that planes are asked about, ascending */

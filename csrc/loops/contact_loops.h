@@ -62,16 +62,22 @@ pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int q
 
 /* ---- the pairs of a scene -------------------------------------------------------------------------------------------------------- */
 
+/* The weight of two meshes' pairs; updates/pair_weight.h. */
+enum { PD_WEIGHTING_SUM, PD_WEIGHTING_HARMONIC, PD_WEIGHTING_COUNT };
+
 /* What a law needs to know of the points of a scene; all B. Distances within a body, thresholds and areas are those at rest. */
 typedef struct pd_contact_scene {
-    const real *rest;       /* [n_points,3] m */
-    const real *radii;      /* [n_points]  m, of spheres and capsules, equal at all corners of a primitive */
-    const int *bodies;      /* [n_points]  body or obstacle */
-    const real *areas;      /* [n_points]  m^2, that a vertex stands for; below 0 where it is of no triangle, or nothing is weighted */
-    const real *edge_areas; /* [n_edges]  the same of edges */
-    const int *planes;      /* [n_planes]  the row of a plane's point; that of its normal is the next */
-    real activation;        /* dhat, m */
-    real separation;        /* xi, m */
+    const real *rest;           /* [n_points,3] m */
+    const real *radii;          /* [n_points]  m, of spheres and capsules, equal at all corners of a primitive */
+    const int *bodies;          /* [n_points]  body or obstacle */
+    const real *areas;          /* [n_points]  m^2, that a vertex stands for; below 0 where it is of no triangle, or nothing is weighted */
+    const real *edge_areas;     /* [n_edges]  the same of edges */
+    const real *triangle_areas; /* [n_triangles]  m^2; below 0 where nothing is weighted */
+    const int *planes;          /* [n_planes]  the row of a plane's point; that of its normal is the next */
+    real activation;            /* dhat, m */
+    real separation;            /* xi, m */
+    int weighting;              /* PD_WEIGHTING_... */
+    int n_moving;               /* points from here on are driven */
 } pd_contact_scene;
 
 /* Arrays of the pairs of a scene, as pd_contact_pairs reads them; B [capacity,..]. */
@@ -81,8 +87,7 @@ typedef struct pd_contact_columns {
 } pd_contact_columns;
 
 /* The columns of n active pairs, or of active->count where they are fewer: kinds, corners and limits. A pair of two edges of which one is a particle becomes one with a vertex, a pair
- * with a collider one with plane `first`. Weights: (area of the vertex)/4, (areas of both edges)/4, the area of the vertex above a plane, as
- * the distance of a plane counts once and that of two meshes four times; 1 where one of them has none. */
+ * with a collider one with plane `first`. Weights: updates/pair_weight.h. */
 pd_status pd_contact_describe(pd_context *context, const pd_contact_scene *scene, const pd_active_pairs *active, int n,
                               const pd_contact_columns *out);
 

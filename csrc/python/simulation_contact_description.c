@@ -242,7 +242,7 @@ int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact
     static const char *const kinds[] = {"vertices", "edges", "triangles"}, *const tags[] = {"vertex_tags", "edge_tags", "triangle_tags"},
                              *const radii[] = {"vertex_radii", "edge_radii", "triangle_radii"},
                              *const names[] = {"vertex_names", "edge_names", "triangle_names"};
-    double law, physical, stiffness, adaptive, guard, most = sizeof(real) == sizeof(float) ? FLT_MAX : DBL_MAX;
+    double law, physical, weighting, stiffness, adaptive, guard, most = sizeof(real) == sizeof(float) ? FLT_MAX : DBL_MAX;
     npy_intp points[2] = {-1, 3}, one[1], rows, named;
     *out = (pd_contact_description){0};
     if (object == Py_None) return 1;
@@ -251,7 +251,8 @@ int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact
         return 0;
     }
     if (!number_of(object, "law", 0, PD_LAW_COUNT - 1, &law) || !number_of(object, "physical", 0, 1, &physical) ||
-        !number_of(object, "stiffness", 0, most, &stiffness) || !number_of(object, "adaptive", 0, 1, &adaptive) ||
+        !number_of(object, "weighting", 0, PD_WEIGHTING_COUNT - 1, &weighting) || !number_of(object, "stiffness", 0, most, &stiffness) ||
+        !number_of(object, "adaptive", 0, 1, &adaptive) ||
         !number_of(object, "guard", 0, PD_GUARD_COUNT - 1, &guard) ||
         !number_of(object, "activation", DBL_MIN, PD_LARGEST_COORDINATE, &out->activation) ||
         !number_of(object, "separation", 0, PD_LARGEST_COORDINATE, &out->separation))
@@ -259,6 +260,7 @@ int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact
     out->law = (pd_contact_law){(int)law, (int)physical, (real)stiffness};
     out->adaptive = (int)adaptive;
     out->guard = (int)guard;
+    out->weighting = (int)weighting;
     if (!array_of(kept, object, "rest", PD_NPY_REAL, 2, points, &out->rest)) return 0;
     int n = out->phase.n_points = (int)points[0];
     if (n < n_vertices) {
@@ -285,6 +287,8 @@ int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact
     }
     one[0] = out->phase.n[PD_EDGES];
     if (!array_of(kept, object, "edge_areas", PD_NPY_REAL, 1, one, &out->edge_areas)) return 0;
+    one[0] = out->phase.n[PD_TRIANGLES];
+    if (!array_of(kept, object, "triangle_areas", PD_NPY_REAL, 1, one, &out->triangle_areas)) return 0;
     // behind the point of a plane lies its normal
     if (!indices_of(kept, object, "planes", 0, n - 1, &rows, &out->planes)) return 0;
     out->n_planes = (int)rows;

@@ -5,15 +5,13 @@
 #include "elements/contact/pair_hessian.h"
 #include "loops/contact_loops.h"
 #include "updates/candidate_update.h"
+#include "updates/pair_weight.h"
 
 /* The corners [4,3] of a pair at rows of y; those that it has not are its first. */
 PD_FUNCTION void pd_contact_update_corners(const real *y, const int *points, int corners, real at[12]) {
     for (int j = 0; j < 4; j++)
         for (int i = 0; i < 3; i++) at[3 * j + i] = y[3 * (size_t)points[j < corners ? j : 0] + (size_t)i];
 }
-
-/* The mean of areas that are all there, else 1. */
-PD_FUNCTION real pd_contact_weight(real a, real b, real parts) { return a >= 0 && b >= 0 ? (a + b) / parts : (real)1; }
 
 /* How many corners of a pair move at once with one of this colour, itself included, in a sweep with such colours (NULL: 1); two at the most count. Each of
  * them sees the others at rest. An energy E that is convex has E(x + sum of moves d_i) <= sum of E(x + k d_i)/k over k such corners [Jensen's
@@ -34,9 +32,9 @@ PD_FUNCTION void pd_contact_update_describe(const pd_contact_scene *scene, const
     real weight = 1, threshold = 0, at[12];
     for (int j = 0; j < 4; j++) points[j] = from[j];
     if (kind == PD_VERTEX_TRIANGLE) {
-        weight = pd_contact_weight(scene->areas[from[0]], 0, 4);
+        weight = pd_pair_weight_of_triangle(scene, from[0], second);
     } else if (kind == PD_EDGE_EDGE) {
-        weight = pd_contact_weight(scene->edge_areas[first], scene->edge_areas[second], 4);
+        weight = pd_pair_weight_of_edges(scene, from, first, second);
         int a = pd_edge_is_point(from), b = pd_edge_is_point(from + 2);
         other = 2;
         if (a || b) {
@@ -49,7 +47,7 @@ PD_FUNCTION void pd_contact_update_describe(const pd_contact_scene *scene, const
         }
     } else {
         kind = PD_VERTEX_PLANE;
-        weight = pd_contact_weight(scene->areas[from[0]], 0, 1);
+        weight = pd_pair_weight_of_plane(scene, from[0]);
         points[1] = scene->planes[first], points[2] = points[1] + 1;
     }
     int of_plane = kind == PD_VERTEX_PLANE;

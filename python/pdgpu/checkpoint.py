@@ -268,7 +268,7 @@ def _describe(value):
     """A solver as nested JSON: {"type": name, option: value}."""
     if dataclasses.is_dataclass(value):
         # a field that earlier versions do not know is written only where it says something
-        known = [field for field in dataclasses.fields(value) if not field.metadata or getattr(value, field.name) != field.default]
+        known = [field for field in dataclasses.fields(value) if not field.metadata or getattr(value, field.name) != _absent(field)]
         fields = {field.name: _describe(getattr(value, field.name)) for field in known}
         return {"type": type(value).__name__, **fields}
     if isinstance(value, contact.PairTable):
@@ -276,6 +276,11 @@ def _describe(value):
     if isinstance(value, tuple) and any(map(dataclasses.is_dataclass, value)):
         return [_describe(part) for part in value]
     return value
+
+
+def _absent(field):
+    """The value that a field has where a file does not name it."""
+    return field.metadata.get("absent", field.default)
 
 
 def _solver(value):
@@ -286,7 +291,8 @@ def _solver(value):
         for module in (solvers, linear_solvers, schur, contact, penalty_contact, projective_contact, proxy_contact, two_way_contact):
             kind = getattr(module, value["type"], None) if value["type"] in module.__all__ else None
             if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-                return kind(**options)
+                absent = {field.name: _absent(field) for field in dataclasses.fields(kind) if "absent" in field.metadata}
+                return kind(**absent | options)
         raise ValueError(f"solver: {value['type']!r} is unknown")
     if isinstance(value, list) and any(isinstance(part, dict) for part in value):
         return [_solver(part) for part in value]

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BarrierContact", "ContactPairs", "energy", "find_pairs", "gradient", "hessian"]
 
+WEIGHTINGS = ("sum", "harmonic")  # PD_WEIGHTING_... of csrc/loops/contact_loops.h
 GUARDS = ("impact", "reach")  # PD_GUARD_... of csrc/contact/contact.h
 LAWS = ("BarrierContact",)  # PD_BARRIER, .. of csrc/elements/contact/table.h
 QUANTITIES = ("distance", "threshold", "activation", "energy", "gradient", "hessian", "hessian_psd", "blocks", "blocks_psd")
@@ -104,10 +105,8 @@ class BarrierContact:
     separation : float
         The least distance there can be (the thickness of the material), m.
     area_weighted : bool
-        Weight every pair with the area it stands for, so that a finer mesh is not a stiffer one [Li et al. 2023, Convergent IPC]: a
-        quarter of the vertex's area for a vertex and a triangle, of the sum of both edges' areas for two edges; a vertex or edge has a
-        third of each of its triangles, and all of the vertex's area for a vertex above a plane. Pairs with a vertex or an edge of no
-        triangle (rods, particles, spheres, capsules) are unweighted: they count as 1 m^2.
+        Weight every pair with the area it stands for, so that a finer mesh is not a stiffer one [Li et al. 2023, Convergent IPC]. Areas
+        are those at rest; a vertex or an edge has a third of each of its triangles. `weighting` and the notes have the formulas.
     guard : "impact" or "reach"
         How far an iteration of a solver may move: up to nine tenths of the way to the first touch, or as far as every vertex stays
         within its reach, its share of the distance to what is nearest. VertexBlockDescent, BlockJacobi and GradientDescent, whose
@@ -124,6 +123,10 @@ class BarrierContact:
         Passes of a step. After each but the last, friction takes normal forces, tangent planes and closest points from where the pass
         ended, and the solver gets its iterations anew; a record counts them through, and its incremental potential is that of the
         pass [Li et al. 2020, Sec. 5.5]. More of them bring |friction force| = mu x normal force at the step's end.
+    weighting : "harmonic" or "sum"
+        How `area_weighted` weighs two edges with areas A1 and A2 in a simulation. "harmonic": A1 A2/(A1 + A2), half the harmonic mean. It
+        is at most the smaller area, so that a coarse side makes no stiff pairs. "sum": (A1 + A2)/4, as ipctk. Both are A/2 for A1 = A2 = A.
+        "sum" also counts spheres and capsules as 1 m^2. The functions of this module have their own `weighting`.
 
     Raises
     ------
@@ -131,6 +134,20 @@ class BarrierContact:
 
     Notes
     -----
+    The weight of a pair, with the area of each primitive at rest:
+
+    ==============================  ==============================================================================
+    vertex and triangle             a quarter of the vertex's area
+    edge and edge                   see `weighting`
+    vertex and plane                the vertex's area
+    sphere and triangle             the triangle's area; 1 m^2 with "sum". The end of a capsule is such a sphere.
+    capsule and edge                the edge's area; 1 m^2 with "sum"
+    pair with a rod or a particle   1 m^2
+    ==============================  ==============================================================================
+
+    A sheet so has about the same stiffness per area before a plane, a large sphere, a large capsule and another mesh: a plane and a sphere
+    have one pair per primitive, two meshes have four.
+
     Friction is Coulomb's, smoothed and lagged [Li et al. 2020, Incremental Potential Contact, Sec. 5]: a term sum mu lambda f0(|u|) of the
     incremental potential, with the normal forces lambda, the tangent planes and the closest points where the step begins, and the slip u
     from there on, less what obstacles move; f0 and its slope, which goes from 0 to 1 within eps_v dt, are those of ipctk. Nearly parallel
@@ -157,6 +174,7 @@ class BarrierContact:
     friction: float | Mapping = field(default=0.0, metadata={"written": "where set"})
     friction_velocity: float = field(default=1e-3, metadata={"written": "where set"})
     friction_lags: int = field(default=1, metadata={"written": "where set"})
+    weighting: str = field(default="harmonic", kw_only=True, metadata={"absent": "sum"})  # descriptions stored without it meant "sum"
 
     def __post_init__(self):
         keep(self, distance=number("distance", self.distance, above=0.0), separation=number("separation", self.separation, minimum=0.0))
@@ -173,6 +191,11 @@ class BarrierContact:
             keep(self, friction=number("friction", self.friction, minimum=0.0))
         keep(self, friction_velocity=number("friction_velocity", self.friction_velocity, above=0.0))
         keep(self, friction_lags=integer("friction_lags", self.friction_lags, 1, 1000))
+        choice("weighting", self.weighting, WEIGHTINGS)
+
+    def __setstate__(self, state):
+        """Of a pickle; one without `weighting` was made when there was "sum" alone."""
+        self.__dict__.update({"weighting": "sum"} | state)
 
 
 class ContactPairs:
@@ -308,7 +331,7 @@ def pair_stiffness(contact, weight):
     return float(_batch(HESSIAN_PSD, contact, *pair, *limits, np.array([[distance, 0.0, 0.0], [0.0, 0.0, 0.0]]), 1)[0, 0, 0])
 
 
-def find_pairs(contact, x, triangles, edges=None, rest=None, *, margin=0.0, threads=0):
+def find_pairs(contact, x, triangles, edges=None, rest=None, *, margin=0.0, threads=0, weighting="sum"):
     """The pairs of a surface mesh that act at x, or would if their distance were less by `margin`.
 
     Parameters
@@ -327,6 +350,9 @@ def find_pairs(contact, x, triangles, edges=None, rest=None, *, margin=0.0, thre
         m. While no vertex moves by more than half of it, no pair outside the list acts.
     threads : int
         0: all cores. The pairs, sorted by kind and vertices, do not depend on it.
+    weighting : "sum" or "harmonic"
+        Of two edges, where the contact is `area_weighted`: "sum" is that of ipctk. That of the contact itself, which a simulation takes, is
+        ``weighting=contact.weighting``.
 
     Returns
     -------
@@ -343,6 +369,7 @@ def find_pairs(contact, x, triangles, edges=None, rest=None, *, margin=0.0, thre
     if contact.stiffness == "auto":
         raise ValueError("contact: stiffness='auto' is computed from the masses and moduli of a scene; a mesh alone needs a number")
     margin = number("margin", margin, minimum=0.0)
+    choice("weighting", weighting, WEIGHTINGS)
     dtype = common_precision(x) if rest is None else common_precision(x, rest)
     x = coordinates("x", x, (None, 3), dtype)
     if rest is not None:
@@ -351,7 +378,9 @@ def find_pairs(contact, x, triangles, edges=None, rest=None, *, margin=0.0, thre
     reach = contact.separation + contact.distance
     kind, vertices, near = surface.candidates(x.astype(np.float64), reach + margin, threads)
     n = len(kind)
-    weight = surface.weights((x if rest is None else rest).astype(np.float64), kind, near) if contact.area_weighted else np.ones(n)
+    weight = np.ones(n)
+    if contact.area_weighted:
+        weight = surface.weights((x if rest is None else rest).astype(np.float64), kind, near, weighting)
 
     def measured(quantity, rows, at):
         full = [np.full(len(rows), value) for value in (contact.distance, contact.separation, 1.0, 0.0)]
@@ -379,21 +408,35 @@ def find_pairs(contact, x, triangles, edges=None, rest=None, *, margin=0.0, thre
 
 
 def energy(
-    contact: Contact, x: ArrayLike, triangles: ArrayLike, edges: ArrayLike | None = None, rest: ArrayLike | None = None, *, threads: int = 0
+    contact: Contact,
+    x: ArrayLike,
+    triangles: ArrayLike,
+    edges: ArrayLike | None = None,
+    rest: ArrayLike | None = None,
+    *,
+    threads: int = 0,
+    weighting: str = "sum",
 ) -> float:
     """Energy of a contact law on a surface mesh, J; infinite where a pair is not farther apart than the separation.
 
     Arguments and errors as for `find_pairs`. Without `rest` areas and the mollifier's threshold are those at x, but their change with x is
     in none of the derivatives.
     """
-    return find_pairs(contact, x, triangles, edges, rest, threads=threads).energy(x, threads=threads)
+    return find_pairs(contact, x, triangles, edges, rest, threads=threads, weighting=weighting).energy(x, threads=threads)
 
 
 def gradient(
-    contact: Contact, x: ArrayLike, triangles: ArrayLike, edges: ArrayLike | None = None, rest: ArrayLike | None = None, *, threads: int = 0
+    contact: Contact,
+    x: ArrayLike,
+    triangles: ArrayLike,
+    edges: ArrayLike | None = None,
+    rest: ArrayLike | None = None,
+    *,
+    threads: int = 0,
+    weighting: str = "sum",
 ) -> Floats:
     """Derivative of `energy` by x, (n, 3) N. Arguments and errors as for `find_pairs`; ValueError also where the energy is infinite."""
-    return find_pairs(contact, x, triangles, edges, rest, threads=threads).gradient(x, threads=threads)
+    return find_pairs(contact, x, triangles, edges, rest, threads=threads, weighting=weighting).gradient(x, threads=threads)
 
 
 def hessian(
@@ -405,10 +448,11 @@ def hessian(
     *,
     psd: bool = False,
     threads: int = 0,
+    weighting: str = "sum",
 ) -> Any:
     """Second derivative of `energy` by x, scipy CSR (3n, 3n) N/m, row 3 i + axis for vertex i. Errors as for `gradient`.
 
     psd : bool
         The nearest positive semidefinite matrix of every pair instead of its Hessian, for Newton steps that go down.
     """
-    return find_pairs(contact, x, triangles, edges, rest, threads=threads).hessian(x, psd=psd, threads=threads)
+    return find_pairs(contact, x, triangles, edges, rest, threads=threads, weighting=weighting).hessian(x, psd=psd, threads=threads)

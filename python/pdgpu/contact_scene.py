@@ -16,7 +16,7 @@ from scipy.sparse import csgraph
 
 from pdgpu.colliders import Box, Capsule, Plane, Sphere
 from pdgpu.collision import BODY_SHIFT, FIXED, SELF, SIDE, primitive_tags
-from pdgpu.contact import GUARDS, LAWS, find_pairs
+from pdgpu.contact import GUARDS, LAWS, WEIGHTINGS, find_pairs
 from pdgpu.contact_stiffness import automatic_stiffness
 from pdgpu.contact_surface import SurfaceAreas
 from pdgpu.intersections import JudgedScene
@@ -105,7 +105,7 @@ class ContactScene:
                 self._roots[body.slice] = body.slice.start + np.asarray(body.parents)
         self._fixed = np.ones(n, bool)
         self._fixed[: len(surface.rest)] = surface.held(fixed)
-        self.areas, self._edge_areas = SurfaceAreas(n, self.triangles, self.edges).of(self.rest)
+        self.areas, self._edge_areas, self._triangle_areas = SurfaceAreas(n, self.triangles, self.edges).of(self.rest)
         self._check_rest(contact)
 
     @property
@@ -125,7 +125,7 @@ class ContactScene:
         parts = self._parts_of()
         law = self._penalty(contact, parts) if isinstance(contact, PenaltyContact) else self._barrier(contact)
         fields = [field for field in self._fields if field is not None]
-        areas, edge_areas = (self.areas, self._edge_areas) if law["physical"] else (None, None)
+        areas = (self.areas, self._edge_areas, self._triangle_areas) if law["physical"] else (None, None, None)
         result = {
             **law,
             "stiffness": contact.stiffness,
@@ -133,8 +133,9 @@ class ContactScene:
             "rest": self.rest,
             "radii": self.radii,
             "bodies": parts,
-            "areas": _known(areas, len(self.rest)),
-            "edge_areas": _known(edge_areas, len(self.edges)),
+            "areas": _known(areas[0], len(self.rest)),
+            "edge_areas": _known(areas[1], len(self.edges)),
+            "triangle_areas": _known(areas[2], len(self.triangles)),
             "planes": self.planes,
             "fields_of_planes": np.array([-1 if field is None else fields.index(field) for field in self._fields], np.int32),
             "fields": tuple((*reversed(field._core(np.dtype(dtype))[4:]), _side(field)) for field in fields),
@@ -177,6 +178,7 @@ class ContactScene:
         return {
             "law": LAWS.index(type(contact).__name__),
             "physical": int(contact.area_weighted),
+            "weighting": WEIGHTINGS.index(contact.weighting),
             "guard": GUARDS.index(contact.guard),
             "activation": contact.distance,
             "separation": contact.separation,
@@ -196,6 +198,7 @@ class ContactScene:
         return {
             "law": 0,
             "physical": 0,
+            "weighting": 0,
             "guard": 0,
             "activation": contact.thickness,
             "separation": 0.0,

@@ -18,13 +18,13 @@ CORNERS = (2, 3, 4, 4, 3)
 
 
 class SurfaceAreas:
-    """The areas that the vertices (n) and edges of triangles stand for."""
+    """The areas that the vertices (n) and edges of triangles stand for, and those of the triangles."""
 
     def __init__(self, n, triangles, edges):
         self.n, self.triangles, self.edges = n, triangles, edges
 
     def of(self, rest):
-        """Of vertices (n,) and edges (e,), m^2; nan where they belong to no triangle."""
+        """Of vertices (n,), edges (e,) and triangles (t,), m^2; nan where a vertex or an edge belongs to no triangle."""
         corners = rest[self.triangles]
         third = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1) / 6.0
         sides = np.sort(self.triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1).astype(np.int64)
@@ -35,7 +35,13 @@ class SurfaceAreas:
         for where, repeats, count in ((self.triangles.ravel(), 3, self.n), (place, 3, len(self.edges))):
             area = np.bincount(where, np.repeat(third, repeats), count)
             result.append(np.where(np.bincount(where, minlength=count) > 0, area, np.nan))
-        return result
+        return *result, 3.0 * third
+
+
+def harmonic(a, b):
+    """a b/(a + b) of areas: half their harmonic mean, as `pd_pair_weight_harmonic` of csrc/updates/pair_weight.h."""
+    least, most = np.minimum(a, b), np.maximum(a, b)
+    return np.where(least > 0.0, least * (most / np.where(least > 0.0, a + b, 1.0)), (a + b) / 4.0)
 
 
 class TouchingSurface:
@@ -80,10 +86,11 @@ class TouchingSurface:
         kind = np.repeat(np.arange(4, dtype=np.int32), [len(part) for part in pairs])
         return kind, np.concatenate(pairs).astype(np.int32), near
 
-    def weights(self, rest, kind, near):
+    def weights(self, rest, kind, near, weighting):
         """The area of each candidate, m^2; 1 for those with a vertex or an edge of no triangle."""
-        of_vertices, of_edges = SurfaceAreas(self.n, self.triangles, self.edges).of(rest)
+        of_vertices, of_edges, _ = SurfaceAreas(self.n, self.triangles, self.edges).of(rest)
+        first, second = of_edges[near.edge_edge].T
         weight = np.full(len(kind), np.nan)
         weight[kind == VERTEX_TRIANGLE] = of_vertices[near.vertex_triangle[:, 0]] / 4.0
-        weight[kind == EDGE_EDGE] = of_edges[near.edge_edge].sum(axis=1) / 4.0
+        weight[kind == EDGE_EDGE] = (first + second) / 4.0 if weighting == "sum" else harmonic(first, second)
         return np.where(np.isnan(weight), 1.0, weight)

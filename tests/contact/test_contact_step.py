@@ -42,16 +42,17 @@ def simulation(scene, **options):
     return pdgpu.Simulation(scene, solver, dt=1 / 60, contact=pdgpu.BarrierContact(0.01), **options)
 
 
+@pytest.mark.parametrize("weighting", ["harmonic", "sum"])
 @pytest.mark.parametrize("area_weighted", [True, False])
-def test_the_energy_is_that_of_the_mesh(area_weighted):
+def test_the_energy_is_that_of_the_mesh(area_weighted, weighting):
     """If not, solvers and `pdgpu.contact` speak of two different barriers."""
     scene, points, triangles, edges = heap()
-    contact = pdgpu.BarrierContact(0.02, stiffness=1e3, area_weighted=area_weighted)
+    contact = pdgpu.BarrierContact(0.02, stiffness=1e3, area_weighted=area_weighted, weighting=weighting)
     sim = pdgpu.Simulation(scene, pdgpu.Newton(), dt=0.01, contact=contact)
-    expected = pdgpu.contact.energy(contact, points, triangles, edges, rest=points)
+    expected = pdgpu.contact.energy(contact, points, triangles, edges, rest=points, weighting=weighting)
     assert expected > 0.0 and sim.energies()["contact"] == pytest.approx(expected, rel=1e-12)
-    gradient = pdgpu.contact.gradient(contact, points, triangles, edges, rest=points)
-    hessian = pdgpu.contact.hessian(contact, points, triangles, edges, rest=points)
+    gradient = pdgpu.contact.gradient(contact, points, triangles, edges, rest=points, weighting=weighting)
+    hessian = pdgpu.contact.hessian(contact, points, triangles, edges, rest=points, weighting=weighting)
     free = pdgpu.Simulation(scene, pdgpu.Newton(), dt=0.01)
     assert np.abs(sim.gradient() - free.gradient() - gradient).max() <= 1e-12 * np.abs(gradient).max()
     assert abs(sim.hessian() - free.hessian() - hessian).max() <= 1e-12 * abs(hessian).max()

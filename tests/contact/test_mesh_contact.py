@@ -190,7 +190,7 @@ def test_descriptions():
     described = pdgpu.BarrierContact(1e-3, 2e5, separation=1e-4, area_weighted=False)
     assert repr(described) == (
         "BarrierContact(distance=0.001, stiffness=200000.0, separation=0.0001, area_weighted=False, guard='impact', friction=0.0, "
-        "friction_velocity=0.001, friction_lags=1)"
+        "friction_velocity=0.001, friction_lags=1, weighting='harmonic')"
     )
     assert pickle.loads(pickle.dumps(described)) == described and hash(described) == hash(pickle.loads(pickle.dumps(described)))
     assert pdgpu.BarrierContact(np.float32(0.5)).stiffness == "auto"
@@ -207,6 +207,8 @@ def test_descriptions():
         ({"distance": 1.0, "stiffness": "stiff"}, ValueError, "stiffness: expected a number or 'auto', got 'stiff'"),
         ({"distance": 1.0, "separation": -1e-3}, ValueError, "separation: must be at least 0, got -0.001"),
         ({"distance": 1.0, "area_weighted": 1}, TypeError, "area_weighted: expected True or False, got 1"),
+        ({"distance": 1.0, "weighting": "mean"}, ValueError, "weighting: expected one of 'sum', 'harmonic', got 'mean'"),
+        ({"distance": 1.0, "weighting": True}, TypeError, "weighting: expected one of 'sum', 'harmonic', got True"),
         ({"distance": 1.0, "restitution": 0.3}, TypeError, "restitution"),
     ],
 )
@@ -235,6 +237,7 @@ def test_descriptions_that_make_no_sense(arguments, exception, message):
         ({"triangles": [[0, 1, 1]]}, ValueError, "triangles: row 0 repeats vertex 1"),
         ({"edges": [[0, 99]]}, ValueError, "edges: index 99 at row 0 is out of range for 16 points"),
         ({"rest": np.zeros((3, 3))}, ValueError, r"rest: expected shape \(16, 3\), got \(3, 3\)"),
+        ({"weighting": "mean"}, ValueError, "weighting: expected one of 'sum', 'harmonic', got 'mean'"),
     ],
 )
 def test_meshes_that_make_no_sense(change, exception, message):

@@ -159,3 +159,15 @@ def test_bodies_that_are_far_apart(solver, contact, dtype):
         sim.step(2)
     tolerance = 1e-9 if dtype == "float64" else 1e-4
     assert np.abs(cuda.positions - cpu.positions).max() < tolerance * np.abs(cpu.positions).max()
+
+
+@pytest.mark.parametrize("weighting", ["harmonic", "sum"])
+def test_weights(weighting, dtype):
+    """If not, a coarse floor, a ball or a capsule pushes harder on the GPU than on the CPU."""
+    scene, contact = scenes.heap(), pdgpu.BarrierContact(0.03, 1e5, weighting=weighting)
+    sims = [pdgpu.Simulation(scene, pdgpu.Newton(), dt=1 / 60, contact=contact, device=device, dtype=dtype) for device in ("cpu", "cuda")]
+    of_cpu, of_cuda = (sim._backend.contact_columns() for sim in sims)
+    assert set(of_cpu["kind"]) >= {1, 2, 3, 4}
+    there, here = common_pairs(of_cuda, of_cpu, dtype, same=("kind", "vertices"))
+    assert len(here) > 50
+    np.testing.assert_allclose(of_cuda["weight"][there], of_cpu["weight"][here], rtol=4.0 * np.finfo(dtype).eps)
