@@ -4,6 +4,7 @@
  *
  *     vertex, plane       A_v              the vertices of a surface sum to its area, and each has one pair
  *     vertex, triangle    A_v/4            two meshes count four times: vertices of either side, and edges twice   [Li et al. 2023, convergent IPC]
+ *                         min(A_v/4, A_t)  "harmonic": a vertex of a coarse mesh is no stiffer than a sphere
  *     edge, edge          (A1 + A2)/4      "sum", as ipctk has it
  *                         A1 A2/(A1 + A2)  "harmonic", half the harmonic mean: the same where both are equal, else at most the smaller one
  *     sphere, triangle    A_t              "harmonic"; the end of a capsule likewise. A sphere has no other pairs with a mesh
@@ -40,9 +41,10 @@ PD_FUNCTION real pd_pair_weight_of_edges(const pd_contact_scene *scene, const in
 
 /* Of a vertex and a triangle. */
 PD_FUNCTION real pd_pair_weight_of_triangle(const pd_contact_scene *scene, int vertex, int triangle) {
-    real area = scene->areas[vertex], other = scene->triangle_areas[triangle];
-    if (scene->weighting == PD_WEIGHTING_HARMONIC && other > 0 && pd_pair_weight_is_round(scene, vertex, area)) return other;
-    return pd_pair_weight_mean(area, 0, 4);
+    real area = scene->areas[vertex], other = scene->triangle_areas[triangle], weight = pd_pair_weight_mean(area, 0, 4);
+    if (scene->weighting == PD_WEIGHTING_SUM || !(other > 0)) return weight;
+    if (pd_pair_weight_is_round(scene, vertex, area)) return other;
+    return area >= 0 ? pd_min(weight, other) : weight;
 }
 
 /* Of a vertex and a plane. */

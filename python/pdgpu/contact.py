@@ -124,9 +124,9 @@ class BarrierContact:
         ended, and the solver gets its iterations anew; a record counts them through, and its incremental potential is that of the
         pass [Li et al. 2020, Sec. 5.5]. More of them bring |friction force| = mu x normal force at the step's end.
     weighting : "harmonic" or "sum"
-        How `area_weighted` weighs two edges with areas A1 and A2 in a simulation. "harmonic": A1 A2/(A1 + A2), half the harmonic mean. It
-        is at most the smaller area, so that a coarse side makes no stiff pairs. "sum": (A1 + A2)/4, as ipctk. Both are A/2 for A1 = A2 = A.
-        "sum" also counts spheres and capsules as 1 m^2. The functions of this module have their own `weighting`.
+        How `area_weighted` weighs pairs in a simulation. "harmonic": two edges with areas A1 and A2 weigh A1 A2/(A1 + A2), half the
+        harmonic mean. It is at most the smaller area, so that a coarse side makes no stiff pairs. "sum": they weigh (A1 + A2)/4, as in
+        ipctk. Both are A/2 for A1 = A2 = A. The notes have the other pairs. The functions of this module have their own `weighting`.
 
     Raises
     ------
@@ -137,7 +137,7 @@ class BarrierContact:
     The weight of a pair, with the area of each primitive at rest:
 
     ==============================  ==============================================================================
-    vertex and triangle             a quarter of the vertex's area
+    vertex and triangle             a quarter of the vertex's area; at most the triangle's area but with "sum"
     edge and edge                   see `weighting`
     vertex and plane                the vertex's area
     sphere and triangle             the triangle's area; 1 m^2 with "sum". The end of a capsule is such a sphere.
@@ -351,8 +351,7 @@ def find_pairs(contact, x, triangles, edges=None, rest=None, *, margin=0.0, thre
     threads : int
         0: all cores. The pairs, sorted by kind and vertices, do not depend on it.
     weighting : "sum" or "harmonic"
-        Of two edges, where the contact is `area_weighted`: "sum" is that of ipctk. That of the contact itself, which a simulation takes, is
-        ``weighting=contact.weighting``.
+        As in `BarrierContact`, whose own value is for simulations; ``weighting=contact.weighting`` gives the pairs their weights there.
 
     Returns
     -------

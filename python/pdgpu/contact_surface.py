@@ -88,9 +88,11 @@ class TouchingSurface:
 
     def weights(self, rest, kind, near, weighting):
         """The area of each candidate, m^2; 1 for those with a vertex or an edge of no triangle."""
-        of_vertices, of_edges, _ = SurfaceAreas(self.n, self.triangles, self.edges).of(rest)
+        of_vertices, of_edges, of_triangles = SurfaceAreas(self.n, self.triangles, self.edges).of(rest)
+        quarter, area = of_vertices[near.vertex_triangle[:, 0]] / 4.0, of_triangles[near.vertex_triangle[:, 1]]
         first, second = of_edges[near.edge_edge].T
         weight = np.full(len(kind), np.nan)
-        weight[kind == VERTEX_TRIANGLE] = of_vertices[near.vertex_triangle[:, 0]] / 4.0
+        smaller = (weighting == "harmonic") & (area > 0.0)
+        weight[kind == VERTEX_TRIANGLE] = np.where(smaller, np.minimum(quarter, area), quarter)
         weight[kind == EDGE_EDGE] = (first + second) / 4.0 if weighting == "sum" else harmonic(first, second)
         return np.where(np.isnan(weight), 1.0, weight)

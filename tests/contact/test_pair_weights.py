@@ -14,10 +14,13 @@ GAP = 1e-3
 DTYPES = ("float64", "float32")
 
 
-def slab(gap=GAP):
+def slab(gap=GAP, below=(0.75, 0.8)):
     """3 m wide, with edges of 1.5 m and more; its upper side is `gap` below z = 0, and one of its diagonals runs below the block."""
     mesh = pdgpu.shapes.beam((3.0, 3.0, 0.2), (2, 2, 1))
-    return pdgpu.Mesh(mesh.points - [0.75, 0.8, 0.2 + gap], triangles=mesh.surface)
+    return pdgpu.Mesh(mesh.points - [*below, 0.2 + gap], triangles=mesh.surface)
+
+
+MIDDLE = (1.52, 1.47)  # the vertex in the middle of the slab is below the block
 
 
 def block_before(obstacle=None, cells=4, motion=None):
@@ -71,6 +74,23 @@ def test_edges_weigh_as_the_smaller_side(dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_a_vertex_weighs_at_most_as_the_triangle(dtype):
+    """If not, the vertices of a coarse floor are as much too stiff as its edges were."""
+    for weighting in ("harmonic", "sum"):
+        scene = block_before(slab(below=MIDDLE))
+        kind, vertices, weight, touching = weights(scene, dtype=dtype, weighting=weighting)
+        rows = np.flatnonzero(kind == VERTEX_TRIANGLE)
+        quarter = touching.areas[vertices[rows, 0]] / 4.0
+        before = np.array([area(touching.rest[vertices[row, 1:]]) for row in rows])
+        assert (quarter > 1e3 * before).any() and (quarter < before).any()
+        expected = np.minimum(quarter, before) if weighting == "harmonic" else quarter
+        np.testing.assert_allclose(weight[rows], expected, rtol=4.0 * np.finfo(dtype).eps)
+        x, triangles = touching.rest, touching.triangles
+        pairs = pdgpu.contact.find_pairs(pdgpu.BarrierContact(2e-3, 1e5), x, triangles, rest=x, weighting=weighting)
+        assert pairs.weight.sum() == pytest.approx(weight.sum(), rel=1e-5)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_equal_areas_weigh_as_before(dtype):
     """If not, scenes of even meshes, which had nothing wrong, have another contact."""
     grid = pdgpu.shapes.grid((1.0, 1.0), cells=(8, 8))
@@ -81,8 +101,8 @@ def test_equal_areas_weigh_as_before(dtype):
     expected = weights(scene, dtype=dtype, weighting="sum")[2]
     of_edges, rows = edge_areas(touching), np.flatnonzero(kind == EDGE_EDGE)
     a, b = (np.array([of_edges[frozenset(vertices[row, corners].tolist())] for row in rows]) for corners in ([0, 1], [2, 3]))
-    same = rows[np.abs(a - b) < 1e-9 * a]
-    assert len(same) > 100
+    same = np.concatenate([rows[np.abs(a - b) < 1e-9 * a], np.flatnonzero(kind == VERTEX_TRIANGLE)])
+    assert len(same) > 200
     np.testing.assert_allclose(found[same], expected[same], rtol=4.0 * np.finfo(dtype).eps)
 
 
@@ -236,7 +256,7 @@ def test_what_carries_a_block_carries_its_weight(floors):
     assert sim.contact_forces().forces[:, 1].sum() == pytest.approx(weight, rel=1e-6)
 
 
-@pytest.mark.parametrize("obstacle", ["capsule", "sphere", "slab"])
+@pytest.mark.parametrize("obstacle", ["capsule", "sphere", "slab", "vertex of a slab"])
 def test_a_vertex_method_follows_what_pushes(obstacle):
     """If not, Vertex Block Descent leaves an obstacle where it first touched something: here 0.24 m behind after half a second."""
     gap = 3e-3
@@ -248,9 +268,11 @@ def test_a_vertex_method_follows_what_pushes(obstacle):
         "capsule": (pdgpu.Capsule((-0.07, 0.01, -0.03 - gap), (0.08, -0.005, -0.03 - gap), 0.03), rising),
         "sphere": (pdgpu.Sphere((0.003, 0.002, -0.05 - gap), 0.05), rising),
         "slab": (slab(gap), lambda time, x: x + rising(time)[1]),
+        "vertex of a slab": (slab(gap, MIDDLE), lambda time, x: x + rising(time)[1]),
     }[obstacle]
+    cells = 8 if obstacle == "vertex of a slab" else 6
     solver, contact = pdgpu.VertexBlockDescent(iterations=100), pdgpu.BarrierContact(2e-3)
-    sim = pdgpu.Simulation(block_before(shape, 6, motion), solver, dt=0.01, contact=contact)
+    sim = pdgpu.Simulation(block_before(shape, cells, motion), solver, dt=0.01, contact=contact)
     sim.step(50)
     assert sim.last_step.behind < 1e-6
 
