@@ -252,8 +252,7 @@ int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact
     }
     if (!number_of(object, "law", 0, PD_LAW_COUNT - 1, &law) || !number_of(object, "physical", 0, 1, &physical) ||
         !number_of(object, "weighting", 0, PD_WEIGHTING_COUNT - 1, &weighting) || !number_of(object, "stiffness", 0, most, &stiffness) ||
-        !number_of(object, "adaptive", 0, 1, &adaptive) ||
-        !number_of(object, "guard", 0, PD_GUARD_COUNT - 1, &guard) ||
+        !number_of(object, "adaptive", 0, 1, &adaptive) || !number_of(object, "guard", 0, PD_GUARD_COUNT - 1, &guard) ||
         !number_of(object, "activation", DBL_MIN, PD_LARGEST_COORDINATE, &out->activation) ||
         !number_of(object, "separation", 0, PD_LARGEST_COORDINATE, &out->separation))
         return 0;
