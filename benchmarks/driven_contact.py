@@ -10,7 +10,8 @@ is within 20 % of the quasi-static one. A run is "late and said" if a condition 
 exception reports it. Else it is "wrong".
 
 "impulse" is the relative error of the momentum over all steps, "unstated" over the steps that converged. "behind" is the lag of the
-obstacle at the end in m. "velocity" and "force" are relative to the right ones. "steps", "unconverged" and "iterations" are of both runs.
+obstacle at the end in m. "velocity" and "force" are relative to the right ones. "steps", "unconverged", "iterations" and the processor
+time in "seconds", verification included, are of both runs.
 
     python benchmarks/driven_contact.py [--out FILE.csv] [--summary FILE.md] [--covering] [--tiny]
 """
