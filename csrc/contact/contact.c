@@ -153,11 +153,15 @@ void pd_contact_destroy(pd_contact *self) {
     if (!self) return;
     const pd_contact_scene *scene = &self->scene;
     const pd_contact_columns *c = &self->columns;
-    const void *memory[] = {scene->rest,    scene->radii,         scene->bodies, scene->areas,   scene->edge_areas, scene->planes,
-                            self->driven,   self->targets,        self->kept,    self->values,   self->corners,     self->partial,
-                            self->hessians, self->energy,         c->kind,       c->points,      c->activation,     c->separation,
-                            c->weight,      c->threshold,         self->reaches, self->touching, self->chosen.rows, self->found_at,
-                            self->closing,  scene->triangle_areas};
+    const void *memory[] = {scene->rest,    scene->radii,          scene->bodies,
+                            scene->areas,   scene->edge_areas,     scene->planes,
+                            self->driven,   self->targets,         self->kept,
+                            self->values,   self->corners,         self->partial,
+                            self->hessians, self->energy,          c->kind,
+                            c->points,      c->activation,         c->separation,
+                            c->weight,      c->threshold,          self->reaches,
+                            self->touching, self->chosen.rows,     self->found_at,
+                            self->closing,  scene->triangle_areas, self->planes_of_listed};
     for (int lag = 0; lag < PD_LAG_COUNT; lag++) {
         pd_friction_destroy(self->friction[lag]);
         pd_penalty_destroy(self->penalty[lag]);

@@ -1,5 +1,6 @@
 /* How far points may go, together or each by its own reach, and where they are; see contact.h. */
 #include "contact/contact_parts.h"
+#include "contact/room.h"
 
 #include <math.h>
 
@@ -42,13 +43,15 @@ pd_status pd_contact_limit_to(pd_contact *self, const real *x_0, const real *x_1
     if (self->interval >= 0) return PD_OK;
     if (self->by_reach) {
         int n_points = pd_contact_n_points(self);
-        double farthest = self->reach - (double)self->scene.separation;
+        double rounding = pd_contact_rounding(self), outer = 0.5 * GAP_FRACTION * (self->reach - (double)self->scene.separation - rounding);
         PD_TRY(pd_contact_find(self, x_0));
-        PD_TRY(pd_contact_evaluate(self, PD_CONTACT_DISTANCE, self->values));
+        const pd_room planes[] = {PD_ROOM(self->planes_of_listed, 1)};
+        pd_contact_pairs pairs = pd_contact_listed(self);
+        PD_TRY(pd_rooms_grow(self->context, (size_t)self->n, "pairs in contact", PD_ROOMS(planes), &self->plane_capacity, NULL));
+        PD_TRY(pd_contact_planes(self->context, &pairs, self->surface->points, rounding, GAP_FRACTION, 0, NULL, self->planes_of_listed));
         PD_TRY(pd_contact_set_points(self, x_1, driven_1, pd_guard_end(self->guard)));
-        PD_TRY(pd_contact_reach_part(self->context, n_points, &self->incidence, self->values, self->columns.separation, farthest,
-                                     pd_contact_rounding(self), GAP_FRACTION, self->surface->points, pd_guard_end(self->guard),
-                                     self->energy));
+        PD_TRY(pd_contact_reach_part(self->context, n_points, &self->incidence, pairs.kind, self->planes_of_listed, outer,
+                                     self->surface->points, pd_guard_end(self->guard), self->energy));
         PD_TRY(pd_memory_download(self->context, part, self->energy, sizeof *part));
         return PD_OK;
     }

@@ -49,8 +49,10 @@ struct pd_contact {
     double *partial;        /* B [capacity / PD_SUM_BLOCK + 2] */
     real *hessians;         /* B [hessian_capacity,12,12] */
     pd_incidence incidence;
-    double *energy;      /* B [2] */
-    pd_closing *closing; /* B [1] */
+    double *energy;                        /* B [2] */
+    pd_closing *closing;                   /* B [1] */
+    pd_separating_plane *planes_of_listed; /* B [plane_capacity] of all pairs; for a limit by displacement bounds */
+    size_t plane_capacity;
 
     pd_chosen_points chosen;     /* that may ever touch */
     unsigned char *chosen_flags; /* H [n_points] */

@@ -4,6 +4,7 @@
  * Which these are is a matter of the pair alone, and all lanes run the same instructions, so that it does not matter what a pair stands
  * beside. */
 #include "cpu/contact_lanes.h"
+#include "updates/separating_plane.h"
 
 enum { LANES = PD_CONTACT_LANES, BLOCK = PD_CONTACT_MOST };
 enum { ENERGY_NANOSECONDS = 30, GRADIENT_NANOSECONDS = 50, HESSIAN_NANOSECONDS = 400 };
@@ -201,13 +202,12 @@ pd_status pd_move_part_of_way(pd_context *context, int n, const double *part, co
     return pd_move_towards(context, n, NULL, *part, target, x);
 }
 
-pd_status pd_contact_reach_part(pd_context *context, int n_points, const pd_incidence *incidence, const real *distance,
-                                const real *separation, double farthest, double rounding, double fraction, const real *x_0, const real *x_1,
-                                double *part) {
+pd_status pd_contact_reach_part(pd_context *context, int n_points, const pd_incidence *incidence, const int *kind,
+                                const pd_separating_plane *planes, double outer, const real *x_0, const real *x_1, double *part) {
     double least = 1.0;
 #pragma omp parallel for num_threads(pd_threads(context, n_points, 20)) schedule(static) reduction(min : least)
     for (int i = 0; i < n_points; i++) {
-        double here = pd_contact_update_reach(incidence, distance, separation, farthest, rounding, fraction, x_0, x_1, i);
+        double here = pd_contact_update_reach(incidence, kind, planes, outer, x_0, x_1, i);
         least = here < least ? here : least;
     }
     *part = least;

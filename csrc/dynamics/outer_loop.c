@@ -13,9 +13,6 @@
 /* A round that goes less than this part of its way has stagnated. */
 static const double SLOW = 0.05;
 
-/* A tenth of a gap is left where the step limiter stops a move: a motion that goes this part of its free way leaves half. */
-static const double HALF_A_GAP = 5.0 / 9.0;
-
 /* A step has settled where the state moves less than this part of the activation distance in a round. */
 static const double SETTLED = 1e-2;
 
@@ -255,7 +252,7 @@ static pd_status move_driven_state(pd_simulation *self, double *moved) {
             PD_TRY(pd_projective_move_free(projective, problem->trial_offset, safe->x));
         else
             PD_TRY(pd_move_towards(context, n, NULL, alone, problem->trial_offset, safe->x));
-        PD_TRY(pd_prescribed_advance(safe->prescribed, problem, self->targets, HALF_A_GAP, safe->x, &goes, &safe->arrived));
+        PD_TRY(pd_prescribed_advance(safe->prescribed, problem, self->targets, 1.0, safe->x, &goes, &safe->arrived));
         safe->part = fmin(alone, 1.0 - DBL_EPSILON); // the state is not where the iterate is
     }
     *moved *= safe->part;

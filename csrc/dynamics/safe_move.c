@@ -7,8 +7,7 @@
 #include "dynamics/two_way_step.h"
 #include "loops/proximity_loops.h"
 
-/* The step limiter leaves a tenth of a gap; this part of the way leaves half. An iteration of Newton's method makes a small gap at most twice as
- * large, and one that was cut to a part of its direction that much less: a prescribed motion goes that part of the half. */
+/* The step limiter leaves a tenth of a gap; a first guess that goes this part of its free way leaves half. */
 static const double HALF_A_GAP = 5.0 / 9.0;
 
 pd_status pd_safe_create(pd_simulation *self) {
@@ -196,8 +195,8 @@ pd_status pd_safe_drive(pd_simulation *self, int *moved) {
     if (problem->projective) return pd_outer_keep(self);
     if (!safe->x) return PD_OK;
     if (!safe->arrived) {
-        double share = HALF_A_GAP * (self->iterate.number > 0 ? safe->part : 1.0);
-        PD_TRY(pd_prescribed_advance(safe->prescribed, problem, self->targets, share, self->iterate.x, moved, &safe->arrived));
+        double last = self->iterate.number > 0 ? safe->part : 1.0;
+        PD_TRY(pd_prescribed_advance(safe->prescribed, problem, self->targets, last, self->iterate.x, moved, &safe->arrived));
         safe->drives += *moved;
     }
     int interval = problem->contact ? pd_contact_interval(problem->contact) : -1;

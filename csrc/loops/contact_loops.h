@@ -118,14 +118,11 @@ pd_status pd_contact_gather_bounds(pd_context *context, const pd_model *model, c
 pd_status pd_contact_product(pd_context *context, const pd_model *model, int n, const int *points, const real *hessians, int all,
                              const real *p, real *corners, real *values);
 
-/* The part of the way from x_0 to x_1 that all n_points points can go if each keeps to its own reach, half of `fraction` of the least gap of its
- * pairs: a point of a primitive moves no farther than one of its corners, so that a pair that both sides move keeps 1 - fraction of its
- * gap [Wang et al. 2023, two-way interior point method, Sec. 3.2].
- *   distance, separation  B [pairs] m      farthest: the gap that points without a pair have at the least, m      rounding: what gaps are less by
- *   part  B [1]  out  in [0,1] */
-pd_status pd_contact_reach_part(pd_context *context, int n_points, const pd_incidence *incidence, const real *distance,
-                                const real *separation, double farthest, double rounding, double fraction, const real *x_0, const real *x_1,
-                                double *part);
+/* The part of the way from x_0 to x_1 that all n_points points can go, each on its sides of the planes of its pairs, and no farther than `outer`,
+ * m, so that a pair that both sides move keeps a part of its gap [Wang et al. 2023, two-way interior point method, Sec. 3.2, with planes].
+ *   kind, planes  B [pairs]      part  B [1]  out  in [0,1] */
+pd_status pd_contact_reach_part(pd_context *context, int n_points, const pd_incidence *incidence, const int *kind,
+                                const pd_separating_plane *planes, double outer, const real *x_0, const real *x_1, double *part);
 
 /* Some of a scene's points, ascending, the vertices before what is driven. */
 typedef struct pd_chosen_points {
@@ -175,7 +172,8 @@ pd_status pd_contact_slacks(pd_context *context, const pd_contact_pairs *pairs, 
 /* How much a move closes pairs that it brings nearer to each other by more than `least`; gaps are less the separations of the pairs. */
 typedef struct pd_closing {
     double before, after; /* the smallest gap of such a pair before and after the move, m; infinite: there is none */
-    double part;          /* of the move, up to which none of their gaps is below `floor`, where distances change evenly; in [0,1] */
+    double part; /* of the move, up to which none of their gaps is below `floor` or loses more than its share, where distances change
+                             evenly; in [0,1] */
 } pd_closing;
 
 /*   before, after  B [pairs->n] distances, m      closing  B [1]  out */

@@ -75,26 +75,19 @@ PD_FUNCTION void pd_contact_update_gather_vertex(const pd_model *model, const pd
     for (int a = 0; a < 3; a++) out[3 * (size_t)i + (size_t)a] += sum[a];
 }
 
-/* The part of its way that point i can go. */
-PD_FUNCTION double pd_contact_update_reach(const pd_incidence *incidence, const real *distance, const real *separation, double farthest,
-                                           double rounding, double fraction, const real *x_0, const real *x_1, int i) {
-    double gap = farthest, square = pd_move_square(x_1 + 3 * (size_t)i, x_0 + 3 * (size_t)i);
-    if (!(square > 0.0)) return 1.0;
-    for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
-        int pair = incidence->roles[r] / 4;
-        double here = (double)distance[pair] - (double)separation[pair];
-        gap = here < gap ? here : gap;
-    }
-    double reach = 0.5 * fraction * (gap - rounding), move = sqrt(square);
-    return reach >= move ? 1.0 : reach > 0.0 ? reach / move : 0.0;
-}
+/* A prescribed motion closes a gap by no more than this share of it, and by less where it is small: an iteration of Newton's method at most doubles a
+ * small gap, and one that was halved again each time would stay small. Wide: from this part of the activation distance on. */
+#define PD_CLOSING_SHARE 0.8
+#define PD_CLOSING_WIDE  0.5
 
 /* *closing: the least of itself and that of pair p. */
 PD_FUNCTION void pd_contact_update_closing(const pd_contact_pairs *pairs, const real *before, const real *after, double least, double floor,
                                            int p, pd_closing *closing) {
     double from = (double)before[p] - (double)pairs->separation[p], to = (double)after[p] - (double)pairs->separation[p];
     if (from - to <= least) return; // a gap that is no number counts as closing
-    double part = to >= floor ? 1.0 : from > floor ? (from - floor) / (from - to) : 0.0;
+    double most = PD_CLOSING_SHARE * fmin(1.0, from / (PD_CLOSING_WIDE * (double)pairs->activation[p]));
+    double least_gap = fmax(floor, from * (1.0 - most));
+    double part = to >= least_gap ? 1.0 : from > least_gap ? (from - least_gap) / (from - to) : 0.0;
     closing->before = from < closing->before ? from : closing->before;
     closing->after = to < closing->after ? to : closing->after;
     closing->part = part < closing->part ? part : closing->part;
