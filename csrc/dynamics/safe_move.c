@@ -4,6 +4,7 @@
 #include "contact/contact.h"
 #include "dynamics/outer_loop.h"
 #include "dynamics/path.h"
+#include "dynamics/potential.h"
 #include "dynamics/two_way_step.h"
 #include "loops/proximity_loops.h"
 
@@ -164,6 +165,37 @@ done:
     return status;
 }
 
+/* A first guess that is cut at the time of impact may have a larger G than x_t. The iterate then goes back to x_t, except for pins and obstacles,
+ * which stay where the first guess has them. The step limiter must allow that move: as long a part of the driven motion with all else at rest. */
+static pd_status choose_first_guess(pd_simulation *self) {
+    const pd_problem *problem = self->problem;
+    pd_context *context = problem->context;
+    const unsigned char *fixed = problem->model->fixed;
+    pd_safe *safe = &self->safe;
+    pd_iterate *iterate = &self->iterate;
+    int n = problem->model->n_vertices;
+    size_t bytes = pd_problem_bytes(problem);
+    double guess, start, part;
+    pd_status status = PD_OK;
+    PD_TRY(pd_problem_potential(problem, iterate->x, iterate->offset, &guess, NULL));
+    PD_TRY(pd_memory_copy(context, safe->x, problem->x_t, bytes));
+    PD_TRY(pd_move_towards(context, n, fixed, 1.0, iterate->x, safe->x));
+    PD_TRY(pd_offset(context, problem->model, problem->h, safe->x, problem->x_t, self->v, problem->load, safe->offset));
+    PD_TRY(pd_problem_potential(problem, safe->x, safe->offset, &start, NULL));
+    if (!isfinite(start) || guess < start) return PD_OK;
+    PD_TRY(pd_contact_restore_driven(problem->contact));
+    PD_TRY(pd_memory_copy(context, problem->trial, problem->x_t, bytes));
+    PD_TRY(pd_move_towards(context, n, fixed, 1.0, self->targets, problem->trial));
+    PD_TRY(pd_contact_limit(problem->contact, problem->x_t, problem->trial, 1, &part));
+    PD_TRY(pd_contact_drive(problem->contact, safe->part));
+    if (part < 1.0) part *= driven_share(self);
+    if (part < safe->part) return PD_OK;
+    PD_TRY(pd_memory_copy(context, iterate->x, safe->x, bytes));
+    PD_TRY(pd_memory_copy(context, iterate->offset, safe->offset, bytes));
+done:
+    return status;
+}
+
 pd_status pd_safe_first_guess(pd_simulation *self, int given) {
     const pd_problem *problem = self->problem;
     pd_safe *safe = &self->safe;
@@ -176,6 +208,8 @@ pd_status pd_safe_first_guess(pd_simulation *self, int given) {
         if (!given) PD_TRY(limit_first_guess(self));
         if (safe->arrived) PD_TRY(pd_contact_drive(problem->contact, 1.0));
         safe->drives = 1;
+        int barrier = pd_contact_interval(problem->contact) < 0;
+        if (self->settings.lower_guess && barrier && !given && problem->h > 0) PD_TRY(choose_first_guess(self));
         PD_TRY(pd_contact_detect(problem->contact, self->iterate.x));
     }
     PD_TRY(pd_safe_keep(self));

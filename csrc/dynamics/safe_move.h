@@ -1,7 +1,7 @@
 /* What contact has to say in a step: how far the iterate may go, and when pins and obstacles move. frame.c asks at every iteration; without contact
  * nothing here does anything.
  *
- *     x_t -> first guess            as far as nothing touches on the way, driven points along with it
+ *     x_t -> first guess            as far as nothing touches on the way, driven points along with it; or x_t (pd_settings.lower_guess)
  *     before each iteration         what is driven and has not arrived goes on towards its target, as far as what it pushes lets it
  *     after each iteration          x_safe + part (x - x_safe), where the method has not kept to that by itself (pd_iterate.limit)
  *

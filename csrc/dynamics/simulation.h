@@ -23,6 +23,7 @@ typedef struct pd_settings {
     double step_tolerance;  /* m/s (quasistatic: m): stop where no vertex moves faster in an iteration; 0: never */
     int check_every;        /* iterations between two reads of a result */
     int initialization;     /* PD_GUESS_... */
+    int lower_guess;        /* under a barrier a step begins at x_t where G is no higher there than at the limited first guess */
     pd_chebyshev chebyshev; /* of the outer iteration */
 } pd_settings;
 

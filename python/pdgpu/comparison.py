@@ -224,7 +224,7 @@ def compare(
         way, all have those of one detection: at the answer of Newton, which finds them as `contact` says, or at the reference, where that
         is an array. So what is compared is how fast solvers minimise, not how they detect. It needs a reference.
     initialization : str
-        First guess of every solver.
+        First guess of every solver. With `contact` each goes as far towards it as its own step limiter allows, and none falls back to x_t.
     device, dtype, threads
         As for Simulation.
     progress : bool

@@ -49,7 +49,8 @@ def settings_of(solver, device, n_vertices=0):
     settings = {field.name: getattr(solver, field.name) for field in fields(solver) if field.name not in ("preconditioner", "colouring")}
     settings.setdefault("step_tolerance", 0.0)
     settings["check_every"] = solver.check_every or (1 if device == "cpu" else 8)
-    settings["initialization"] = INITIALIZATIONS.index(solver.initialization)
+    settings["lower_guess"] = solver.initialization is None
+    settings["initialization"] = INITIALIZATIONS.index(solver.initialization or "inertial_target")
     settings["chebyshev"] = chebyshev_settings(solver.chebyshev)
     if "linear" in settings or hasattr(solver, "preconditioner"):
         settings["linear"] = linear_settings(_linear_of(solver), iterations=1000 if newton else 1, device=device, blocks=newton)

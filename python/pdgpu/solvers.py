@@ -120,8 +120,12 @@ class Newton(TimeStepSolver):
     step_tolerance : float
         m/s (dt=None: m). Stop where no vertex has moved faster in an iteration [Li et al. 2020, Sec. 4.5], what is driven has arrived; 0:
         never.
-    tolerance, initialization, check_every
+    tolerance, check_every
         As for ProjectiveDynamics.
+    initialization : str, optional
+        As for ProjectiveDynamics. None: the inertial target. With `BarrierContact` that guess ends short of the first impact, and the
+        step begins at x_t instead if the incremental potential is no larger there. Pins and obstacles are at the same places in both.
+        `tolerance` refers to the gradient norm at the start that is taken.
     """
 
     iterations: int = 20
@@ -129,7 +133,7 @@ class Newton(TimeStepSolver):
     line_search: bool = True
     tolerance: float = 0.0
     step_tolerance: float = field(default=0.0, metadata={"written": "where set"})
-    initialization: str = "inertial_target"
+    initialization: str | None = field(default=None, metadata={"written": "where set"})
     check_every: int | None = None
 
     materials = ProjectiveDynamics.materials + HYPERELASTIC
@@ -161,14 +165,16 @@ class NonlinearCG(TimeStepSolver):
     iterations : int
     preconditioner : "jacobi" or "direct"
         z = D^-1 r with the diagonal D of A, or z = A^-1 r with its Cholesky factor.
-    tolerance, initialization, check_every
+    tolerance, check_every
         As for ProjectiveDynamics.
+    initialization : str, optional
+        As for Newton.
     """
 
     iterations: int = 10
     preconditioner: str = "jacobi"
     tolerance: float = 0.0
-    initialization: str = "inertial_target"
+    initialization: str | None = field(default=None, metadata={"written": "where set"})
     check_every: int | None = None
 
     materials = ProjectiveDynamics.materials
@@ -256,8 +262,10 @@ class QuasiNewton(TimeStepSolver):
         Solver of the systems with the constant matrix A = M/h^2 + sum w S^T S.
     line_search : bool
         As for Newton.
-    tolerance, initialization, check_every
+    tolerance, check_every
         As for ProjectiveDynamics.
+    initialization : str, optional
+        As for Newton.
     """
 
     iterations: int = 20
@@ -265,7 +273,7 @@ class QuasiNewton(TimeStepSolver):
     linear: Direct = field(default_factory=Direct)
     line_search: bool = True
     tolerance: float = 0.0
-    initialization: str = "inertial_target"
+    initialization: str | None = field(default=None, metadata={"written": "where set"})
     check_every: int | None = None
 
     materials = VertexBlockDescent.materials

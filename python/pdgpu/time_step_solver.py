@@ -48,7 +48,8 @@ def check_outer_chebyshev(solver):
 def check_outer(solver):
     keep(solver, iterations=integer("iterations", solver.iterations, 1))
     keep(solver, tolerance=number("tolerance", solver.tolerance, minimum=0.0))
-    choice("initialization", solver.initialization, INITIALIZATIONS)
+    if solver.initialization is not None or type(solver).initialization is not None:
+        choice("initialization", solver.initialization, INITIALIZATIONS)
     if getattr(solver.linear, "biased", False):
         raise ValueError("linear: the biased A-Jacobi iterates on x itself; it works in pdgpu.linear only")
     if solver.check_every is not None:
