@@ -43,6 +43,10 @@ pd_status pd_point_along(const pd_problem *problem, const pd_iterate *iterate, d
     return pd_place_at_offset(problem->context, problem->model, &problem->step, iterate->x, offset, x);
 }
 
+/* A barrier is nearly a cubic in the depth below its activation distance. A Newton step halves the depth then, and lowers G by 7/6 of the decrease
+ * that the quadratic model predicts; the double step ends at the activation distance. MORE_THAN_PREDICTED tells such steps from others. */
+static const double LONGER = 2.0, MORE_THAN_PREDICTED = 1.05;
+
 /* problem->trial, with contact: where the whole direction leads, or as much of it as turns no body by more than LARGEST_TURN. */
 static pd_status first_point(const pd_problem *problem, const pd_iterate *iterate, double *alpha) {
     pd_status status = PD_OK;
@@ -56,9 +60,26 @@ done:
     return status;
 }
 
+/* *alpha = LONGER, where the whole direction, which led to the potential `trial`, was too short, and contact and turning bodies allow it. */
+static pd_status lengthen(const pd_problem *problem, const pd_iterate *iterate, double trial, double *alpha) {
+    pd_status status = PD_OK;
+    double part, potential, turn = 0.0;
+    if (problem->rigid) PD_TRY(pd_rigid_largest_turn(problem, iterate->direction, &turn));
+    if (LONGER * turn > LARGEST_TURN) return PD_OK;
+    PD_TRY(pd_point_along(problem, iterate, LONGER, problem->trial, problem->trial_offset));
+    PD_TRY(pd_path_limit(problem, iterate->x, problem->trial, 0, &part));
+    if (part < 1.0) return PD_OK;
+    PD_TRY(pd_point_along(problem, iterate, LONGER, problem->trial, problem->trial_offset));
+    PD_TRY(pd_problem_potential(problem, problem->trial, problem->trial_offset, &potential, NULL));
+    if (potential < trial) *alpha = LONGER;
+done:
+    return status;
+}
+
 pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int near) {
     pd_status status = PD_OK;
     double start, magnitude, slope, gradient_norm, alpha = 1.0;
+    int barrier = problem->contact && pd_contact_interval(problem->contact) < 0;
     PD_TRY(pd_problem_potential(problem, iterate->x, iterate->offset, &start, &magnitude));
     PD_TRY(pd_problem_norm(problem, iterate->gradient, &gradient_norm));
     PD_TRY(pd_problem_product(problem, iterate->gradient, iterate->direction, &slope));
@@ -78,13 +99,15 @@ pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int nea
         int better = trial <= start - 1e-4 * alpha * slope && start - trial > rounding;
         if (!better && fabs(trial - start) <= rounding) PD_TRY(better_by_gradient(problem, iterate, near, slope, gradient_norm, &better));
         if (better) {
+            int more = start - trial > fmax(0.5 * MORE_THAN_PREDICTED * slope, rounding);
             iterate->stalled = 0;
+            if (barrier && near == PD_NEAR_GRADIENT_NORM && alpha == 1.0 && more) PD_TRY(lengthen(problem, iterate, trial, &alpha));
             break;
         }
     }
     iterate->part = alpha;
     // the frame subtracts the direction: scale it by alpha
-    if (!iterate->stalled && alpha < 1.0) PD_TRY(pd_direction_scale(problem, iterate, alpha));
+    if (!iterate->stalled && alpha != 1.0) PD_TRY(pd_direction_scale(problem, iterate, alpha));
 done:
     return status;
 }

@@ -15,6 +15,8 @@ enum {
  * Armijo's condition with 1e-4 [Nocedal and Wright 2006, Eq. 3.4] decides as long as the potential resolves it. Below that
  * (pd_rounding_of_potential) the gradient at the trial point does, by `near`: PD_NEAR_SLOPE asks for g(x - alpha d).d >= -0.8 g(x).d, which
  * for a potential that is quadratic along d is Armijo's condition with 0.1 [Hager and Zhang 2005, approximate Wolfe conditions].
+ * Under a barrier and with PD_NEAR_GRADIENT_NORM, alpha = 2 is taken where alpha = 1 lowers the potential by more than the quadratic model
+ * predicts, alpha = 2 lowers it further, and nothing touches on the way.
  * With contact it begins at the part of d that touches nothing (pd_contact_limit) instead of 1, and leaves that in iterate->limit, and alpha in
  * iterate->part.
  * Memory: allocates nothing; uses trial, trial_offset, trial_gradient and scalars of the problem. */

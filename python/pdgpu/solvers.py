@@ -116,7 +116,8 @@ class Newton(TimeStepSolver):
         forcing term min(0.01, sqrt(|g|/|g_0|)), which keeps the convergence superlinear [Nocedal and Wright 2006, Eq. 7.3]. Its
         preconditioner "block" takes the vertices' 3x3 blocks. Negative curvature: the solve is started anew with projected elements.
     line_search : bool
-        Halve the step until the incremental potential decreases; near its rounding, until the gradient norm does.
+        Halve the step until the incremental potential decreases; near its rounding, until the gradient norm does. With `BarrierContact`
+        a step that decreases it by more than the quadratic model predicts is doubled, if the double step decreases it further.
     step_tolerance : float
         m/s (dt=None: m). Stop where no vertex has moved faster in an iteration [Li et al. 2020, Sec. 4.5], what is driven has arrived; 0:
         never.
