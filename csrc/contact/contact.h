@@ -196,6 +196,10 @@ pd_status pd_contact_friction_potential(pd_contact *contact, double *energy);
 pd_status pd_contact_add_gradient(pd_contact *contact, const pd_model *model, const real *x, real *gradient);
 /* The Hessians of all pairs, for the functions below. psd: the nearest positive semidefinite ones. */
 pd_status pd_contact_hessians(pd_contact *contact, const real *x, int psd);
+/* From now on, until the next lag or the second function, friction has the secant matrix (elements/contact/friction.h) of those pairs whose slip has
+ * reversed since x. */
+pd_status pd_contact_remember_slips(pd_contact *contact, const real *x);
+void pd_contact_forget_slips(pd_contact *contact);
 /* Their diagonal blocks are added to those of a matrix in blocks; */
 pd_status pd_contact_add_blocks(pd_contact *contact, const pd_model *model, const int *diagonal_slots, real *blocks);
 /* a diagonal matrix over the vertices that is nowhere below their sum, bounds [n_vertices] B double, N/m; */

@@ -67,6 +67,16 @@ done:
     return status;
 }
 
+pd_status pd_contact_remember_slips(pd_contact *self, const real *x) {
+    pd_friction *friction = self->friction[self->lag];
+    pd_status status = friction ? pd_contact_find(self, x) : PD_OK;
+    return status || !friction ? status : pd_friction_remember_slips(friction, self->surface->points);
+}
+
+void pd_contact_forget_slips(pd_contact *self) {
+    if (self->friction[self->lag]) pd_friction_forget_slips(self->friction[self->lag]);
+}
+
 pd_status pd_contact_add_blocks(pd_contact *self, const pd_model *model, const int *diagonal_slots, real *blocks) {
     pd_friction *friction = self->friction[self->lag];
     pd_penalty_view view;

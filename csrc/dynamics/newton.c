@@ -6,9 +6,13 @@
  * Near the minimum the potential no longer resolves a decrease: a step that changes it by no more than rounding is
  * taken if it lowers the gradient norm by a tenth, so the iteration goes on down to the floor of the gradient and ends there.
  *
+ * Friction has its secant matrix where the slip of a pair has reversed in the iteration before: the line search would otherwise shorten the
+ * steps of all vertices for the sake of a few that slip to and fro.
+ *
  * Conjugate gradients (inexact Newton) follow the same rule: where they meet negative curvature in the full Hessian they start anew
  * with the projected one, and where even that is singular with a shift on its diagonal. Where the tolerance is left to this method it is the
  * forcing term min(0.01, sqrt(|g| / |g_0|)): superlinear convergence [Nocedal and Wright 2006, Theorem 7.2]. */
+#include "contact/contact.h"
 #include "dynamics/block_hessian.h"
 #include "dynamics/hessian_cg.h"
 #include "dynamics/hessian_factor.h"
@@ -132,12 +136,14 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
         iterate->stalled = 1;
         return PD_OK;
     }
+    if (problem->contact && iterate->number == 0) pd_contact_forget_slips(problem->contact);
     if (newton->cg) {
         PD_TRY(solve_inexactly(newton, problem, iterate));
     } else {
         PD_TRY(factorise(newton, problem, iterate));
         PD_TRY(pd_hessian_factor_solve(newton->factor, problem, iterate->gradient, iterate->direction));
     }
+    if (problem->contact) PD_TRY(pd_contact_remember_slips(problem->contact, iterate->x));
     if (newton->settings.line_search) PD_TRY(pd_line_search(problem, iterate, PD_NEAR_GRADIENT_NORM));
 done:
     return status;

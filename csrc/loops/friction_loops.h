@@ -60,6 +60,7 @@ typedef struct pd_slipping {
     const real *y, *y_t; /* B [n_points,3] m */
     real extent;         /* e, m */
     real *moves; /* B [n_points,4] m: y - y_t and a zero, of the points that may ever touch, while a sweep over vertices keeps them */
+    const real *before; /* B [n,3] m: u of the pairs at the iterate before this one; NULL: unknown */
 } pd_slipping;
 
 /* What pd_friction_batch computes of each pair. */
@@ -68,7 +69,7 @@ enum {
     PD_FRICTION_SLIP,     /* [n,3] u, m */
     PD_FRICTION_FORCE,    /* [n,3] on the first of the pair, N */
     PD_FRICTION_GRADIENT, /* [n,4,3] N */
-    PD_FRICTION_MATRIX,   /* [n,3,3] M, N/m: the Hessian's block (i,j) is beta_i beta_j M */
+    PD_FRICTION_MATRIX,   /* [n,3,3] M, N/m, or the secant matrix: the Hessian's block (i,j) is beta_i beta_j M */
     PD_FRICTION_QUANTITY_COUNT
 };
 

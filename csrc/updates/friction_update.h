@@ -147,7 +147,9 @@ PD_FUNCTION void pd_friction_update(int quantity, const pd_lagged_pairs *pairs, 
         for (int j = 0; j < 4; j++)
             pd_vector_store(pd_vector_scale(pairs->weights[4 * (size_t)p + (size_t)j] * (strength * terms.ratio), u), out + 3 * j);
         break;
-    default: pd_friction_matrix(strength, pd_vector_load(pairs->normals + 3 * (size_t)p), terms, out);
+    default:
+        if (slipping->before) terms = pd_friction_secant(terms, u, pd_vector_load(slipping->before + 3 * (size_t)p));
+        pd_friction_matrix(strength, pd_vector_load(pairs->normals + 3 * (size_t)p), terms, out);
     }
 }
 

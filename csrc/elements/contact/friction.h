@@ -9,7 +9,11 @@
  *
  *     dD/dx_j = mu lambda beta_j (f1/y) u,      d2D/dx_i dx_j = beta_i beta_j M,      M = mu lambda [(f1/y) (I - n n^T - t t^T) + f1' t t^T]
  *
- * with t = u/y. Across u M has the eigenvalue f1/y and along it f1' >= 0, so it is positive semidefinite as it is. */
+ * with t = u/y. Across u M has the eigenvalue f1/y and along it f1' >= 0, so it is positive semidefinite as it is.
+ *
+ * Beyond e, M has no curvature along u. A Newton step that reverses the slip may jump over the kink at u = 0 in every iteration. The secant
+ * matrix mu lambda (f1/y) (I - n n^T) replaces M where the slip has reversed since the iterate before. It belongs to the quadratic that touches
+ * D at u and is nowhere below it, since f0 is concave in y^2. */
 #ifndef PD_ELEMENTS_CONTACT_FRICTION_H
 #define PD_ELEMENTS_CONTACT_FRICTION_H
 
@@ -34,6 +38,12 @@ PD_LANE_FUNCTION pd_friction_terms pd_friction_terms_of(pd_vector u, real e) {
     out.bend = sticks ? -part * inverse : -over;
     out.direction = pd_vector_scale(over, u);
     return out;
+}
+
+/* The terms of the secant matrix where u has reversed: u . before < 0. */
+PD_FUNCTION pd_friction_terms pd_friction_secant(pd_friction_terms terms, pd_vector u, pd_vector before) {
+    if (pd_vector_dot(u, before) < 0) terms.bend = 0;
+    return terms;
 }
 
 /* The part of a move that is across a unit vector n. */
