@@ -20,7 +20,7 @@ def test_steps(linear, guard, dtype):
     """If not, a step on the GPU goes somewhere else than on the CPU, or through something."""
     # not by areas: particles have none, and as many Pa on their m^2 would shoot them away
     scene, contact = scenes.heap(), pdgpu.BarrierContact(0.03, stiffness=1e7, area_weighted=False, guard=guard)
-    solver = pdgpu.Newton(iterations=40, tolerance=1e-9 if dtype == "float64" else 1e-6, linear=linear)
+    solver = pdgpu.Newton(iterations=40, tolerance=1e-10 if dtype == "float64" else 1e-6, linear=linear)
     sims = [pdgpu.Simulation(scene, solver, dt=1 / 60, contact=contact, device=device, dtype=dtype) for device in ("cpu", "cuda")]
     for step in range(3):
         for sim in sims:
