@@ -165,8 +165,8 @@ done:
     return status;
 }
 
-/* A first guess that is cut at the time of impact may have a larger G than x_t. The iterate then goes back to x_t, except for pins and obstacles,
- * which stay where the first guess has them. The step limiter must allow that move: as long a part of the driven motion with all else at rest. */
+/* A first guess that is cut at the time of impact may have a larger G than x_t. The free vertices then go back to x_t. Pins and obstacles stay where
+ * the guess has them, and the step limiter must allow their motion with all else at rest. */
 static pd_status choose_first_guess(pd_simulation *self) {
     const pd_problem *problem = self->problem;
     pd_context *context = problem->context;
@@ -183,13 +183,12 @@ static pd_status choose_first_guess(pd_simulation *self) {
     PD_TRY(pd_offset(context, problem->model, problem->h, safe->x, problem->x_t, self->v, problem->load, safe->offset));
     PD_TRY(pd_problem_potential(problem, safe->x, safe->offset, &start, NULL));
     if (!isfinite(start) || guess < start) return PD_OK;
-    PD_TRY(pd_contact_restore_driven(problem->contact));
-    PD_TRY(pd_memory_copy(context, problem->trial, problem->x_t, bytes));
-    PD_TRY(pd_move_towards(context, n, fixed, 1.0, self->targets, problem->trial));
-    PD_TRY(pd_contact_limit(problem->contact, problem->x_t, problem->trial, 1, &part));
-    PD_TRY(pd_contact_drive(problem->contact, safe->part));
-    if (part < 1.0) part *= driven_share(self);
-    if (part < safe->part) return PD_OK;
+    if (safe->arrived) { // pins and obstacles moved along with the guess: now they move alone
+        PD_TRY(pd_contact_restore_driven(problem->contact));
+        PD_TRY(pd_contact_limit(problem->contact, problem->x_t, safe->x, 1, &part));
+        PD_TRY(pd_contact_drive(problem->contact, 1.0));
+        if (part < 1.0) return PD_OK;
+    }
     PD_TRY(pd_memory_copy(context, iterate->x, safe->x, bytes));
     PD_TRY(pd_memory_copy(context, iterate->offset, safe->offset, bytes));
 done:
