@@ -132,6 +132,7 @@ pd_status pd_contact_create(pd_contact **out, pd_context *context, const pd_cont
     PD_TRY(pd_memory_create(context, (void **)&self->closing, sizeof *self->closing));
     PD_TRY(choose_points(self, d));
     PD_TRY(pd_memory_create(context, (void **)&self->touching, (size_t)n_vertices));
+    PD_TRY(pd_memory_create(context, (void **)&self->held, (size_t)n_vertices * sizeof *self->held));
     PD_TRY(pd_near_create(&self->near, context, n_vertices, d->phase.n_points, self->chosen));
     real **slots[] = {&self->driven, &self->targets, &self->kept};
     for (int i = 0; i < 3; i++) PD_TRY(pd_upload(context, (void **)slots[i], d->rest + 3 * (size_t)self->n_moving, driven_bytes(self)));
@@ -161,7 +162,8 @@ void pd_contact_destroy(pd_contact *self) {
                             c->points,      c->activation,         c->separation,
                             c->weight,      c->threshold,          self->reaches,
                             self->touching, self->chosen.rows,     self->found_at,
-                            self->closing,  scene->triangle_areas, self->planes_of_listed};
+                            self->closing,  scene->triangle_areas, self->planes_of_listed,
+                            self->held};
     for (int lag = 0; lag < PD_LAG_COUNT; lag++) {
         pd_friction_destroy(self->friction[lag]);
         pd_penalty_destroy(self->penalty[lag]);

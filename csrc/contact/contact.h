@@ -247,6 +247,8 @@ pd_status pd_contact_read_columns(pd_contact *contact, const pd_contact_columns 
 pd_status pd_contact_limit(pd_contact *contact, const real *x_0, const real *x_1, int driven, double *part);
 /* The same where the driven points go to driven_1 [n_driven,3] B. */
 pd_status pd_contact_limit_to(pd_contact *contact, const real *x_0, const real *x_1, const real *driven_1, double *part);
+/* As the first with PD_GUARD_REACH, where ways may be arcs of the lengths of these chords. */
+pd_status pd_contact_limit_arcs(pd_contact *contact, const real *x_0, const real *x_1, int driven, double *part);
 /* How much that move closes the pairs at x_0; `floor` m as in contact_loops.h. Waits. */
 pd_status pd_contact_closing_of(pd_contact *contact, const real *x_0, const real *x_1, const real *driven_1, double floor,
                                 pd_closing *closing);
@@ -310,6 +312,8 @@ pd_status pd_contact_begin_touching(pd_contact *contact);
  * pairs has an infinite reach, and the caller sees to it that nothing happens to one that goes farther than pd_contact_certain_reach. Driven
  * points must stay where they are. *sweep is good until the next pd_contact_find. */
 pd_status pd_contact_reach(pd_contact *contact, const real *x, pd_contact_sweep *sweep);
+/* By how much the displacement bounds have shortened the steps of the last sweep over vertices, at most, m. Waits. */
+pd_status pd_contact_held(pd_contact *contact, double *most);
 /* Where they were last found, B [n_vertices]; reach NULL before any. */
 const unsigned char *pd_contact_touching(const pd_contact *contact);
 const real *pd_contact_reaches_of(const pd_contact *contact);

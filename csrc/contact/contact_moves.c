@@ -33,11 +33,7 @@ static pd_status set_way(const pd_contact *self, const real *x_0, const real *x_
     return set_way_to(self, x_0, x_1, driven ? self->targets : self->driven);
 }
 
-pd_status pd_contact_limit(pd_contact *self, const real *x_0, const real *x_1, int driven, double *part) {
-    return pd_contact_limit_to(self, x_0, x_1, driven ? self->targets : self->driven, part);
-}
-
-pd_status pd_contact_limit_to(pd_contact *self, const real *x_0, const real *x_1, const real *driven_1, double *part) {
+static pd_status limit_to(pd_contact *self, const real *x_0, const real *x_1, const real *driven_1, int curved, double *part) {
     pd_status status;
     *part = 1.0;
     if (self->interval >= 0) return PD_OK;
@@ -50,7 +46,7 @@ pd_status pd_contact_limit_to(pd_contact *self, const real *x_0, const real *x_1
         PD_TRY(pd_rooms_grow(self->context, (size_t)self->n, "pairs in contact", PD_ROOMS(planes), &self->plane_capacity, NULL));
         PD_TRY(pd_contact_planes(self->context, &pairs, self->surface->points, rounding, GAP_FRACTION, 0, NULL, self->planes_of_listed));
         PD_TRY(pd_contact_set_points(self, x_1, driven_1, pd_guard_end(self->guard)));
-        PD_TRY(pd_contact_reach_part(self->context, n_points, &self->incidence, pairs.kind, self->planes_of_listed, outer,
+        PD_TRY(pd_contact_reach_part(self->context, n_points, &self->incidence, pairs.kind, self->planes_of_listed, outer, curved,
                                      self->surface->points, pd_guard_end(self->guard), self->energy));
         PD_TRY(pd_memory_download(self->context, part, self->energy, sizeof *part));
         return PD_OK;
@@ -59,6 +55,18 @@ pd_status pd_contact_limit_to(pd_contact *self, const real *x_0, const real *x_1
     PD_TRY(pd_guard_part(self->guard, rounding_of_way(self), NULL, self->n_vertices, part));
 done:
     return status;
+}
+
+pd_status pd_contact_limit_to(pd_contact *self, const real *x_0, const real *x_1, const real *driven_1, double *part) {
+    return limit_to(self, x_0, x_1, driven_1, 0, part);
+}
+
+pd_status pd_contact_limit(pd_contact *self, const real *x_0, const real *x_1, int driven, double *part) {
+    return limit_to(self, x_0, x_1, driven ? self->targets : self->driven, 0, part);
+}
+
+pd_status pd_contact_limit_arcs(pd_contact *self, const real *x_0, const real *x_1, int driven, double *part) {
+    return limit_to(self, x_0, x_1, driven ? self->targets : self->driven, 1, part);
 }
 
 pd_status pd_contact_closing_of(pd_contact *self, const real *x_0, const real *x_1, const real *driven_1, double floor,
@@ -186,6 +194,7 @@ done:
 pd_status pd_contact_begin_touching(pd_contact *self) {
     pd_near_forget(self->near); // what is near follows from the state alone
     pd_status status = pd_memory_clear(self->context, self->touching, (size_t)self->n_vertices);
+    if (!status) status = pd_memory_clear(self->context, self->held, (size_t)self->n_vertices * sizeof *self->held);
     if (status || !self->surface->rows) return status;
     return pd_memory_clear(self->context, self->surface->touching, (size_t)self->n_moving);
 }
@@ -266,7 +275,8 @@ pd_status pd_contact_reach(pd_contact *self, const real *x, pd_contact_sweep *sw
     if (self->penalty[self->lag]) return reach_with_penalty(self, sweep);
     PD_TRY(pd_near_holds(self->near, points, &holds));
     if (!holds) PD_TRY(list_near(self, x));
-    *sweep = (pd_contact_sweep){.law = self->law, .reach = self->reaches, .points = points, .embedding = surface->embedding};
+    *sweep =
+        (pd_contact_sweep){.law = self->law, .held = self->held, .reach = self->reaches, .points = points, .embedding = surface->embedding};
     if (surface->rows) {
         PD_TRY(pd_near_reaches(self->near, points, surface->reaches, surface->touching, sweep));
         PD_TRY(carry_reaches(self));
@@ -274,6 +284,16 @@ pd_status pd_contact_reach(pd_contact *self, const real *x, pd_contact_sweep *sw
         PD_TRY(pd_near_reaches(self->near, points, self->reaches, self->touching, sweep));
     }
     PD_TRY(add_friction(self, sweep));
+done:
+    return status;
+}
+
+pd_status pd_contact_held(pd_contact *self, double *most) {
+    pd_status status = PD_OK;
+    *most = 0.0;
+    if (self->interval >= 0) return PD_OK;
+    PD_TRY(pd_contact_most(self->context, self->n_vertices, self->held, self->energy));
+    PD_TRY(pd_memory_download(self->context, most, self->energy, sizeof *most));
 done:
     return status;
 }

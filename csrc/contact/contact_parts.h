@@ -51,6 +51,7 @@ struct pd_contact {
     pd_incidence incidence;
     double *energy;                        /* B [2] */
     pd_closing *closing;                   /* B [1] */
+    real *held;                            /* B [n_vertices] pd_contact_sweep */
     pd_separating_plane *planes_of_listed; /* B [plane_capacity] of all pairs; for a limit by displacement bounds */
     size_t plane_capacity;
 

@@ -203,11 +203,12 @@ pd_status pd_move_part_of_way(pd_context *context, int n, const double *part, co
 }
 
 pd_status pd_contact_reach_part(pd_context *context, int n_points, const pd_incidence *incidence, const int *kind,
-                                const pd_separating_plane *planes, double outer, const real *x_0, const real *x_1, double *part) {
+                                const pd_separating_plane *planes, double outer, int curved, const real *x_0, const real *x_1,
+                                double *part) {
     double least = 1.0;
 #pragma omp parallel for num_threads(pd_threads(context, n_points, 20)) schedule(static) reduction(min : least)
     for (int i = 0; i < n_points; i++) {
-        double here = pd_contact_update_reach(incidence, kind, planes, outer, x_0, x_1, i);
+        double here = pd_contact_update_reach(incidence, kind, planes, outer, curved, x_0, x_1, i);
         least = here < least ? here : least;
     }
     *part = least;

@@ -145,3 +145,14 @@ pd_status pd_contact_closing(pd_context *context, const pd_contact_pairs *pairs,
     *closing = (pd_closing){from, to, part};
     return PD_OK;
 }
+
+pd_status pd_contact_most(pd_context *context, int n, const real *values, double *most) {
+    double found = 0.0;
+#pragma omp parallel for num_threads(pd_threads(context, n, 1)) schedule(static) reduction(max : found)
+    for (int i = 0; i < n; i++) {
+        double here = values[i] >= 0 ? (double)values[i] : (double)INFINITY;
+        found = here > found ? here : found;
+    }
+    *most = found;
+    return PD_OK;
+}

@@ -160,10 +160,10 @@ pd_status pd_move_part_of_way(pd_context *context, int n, const double *part, co
 }
 
 static __global__ void reach_kernel(int n, pd_incidence incidence, const int *kind, const pd_separating_plane *planes, double outer,
-                                    const real *x_0, const real *x_1, double *part) {
+                                    int curved, const real *x_0, const real *x_1, double *part) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= n) return;
-    double here = pd_contact_update_reach(&incidence, kind, planes, outer, x_0, x_1, i);
+    double here = pd_contact_update_reach(&incidence, kind, planes, outer, curved, x_0, x_1, i);
     // numbers that are not negative are in the order of their bits, and a minimum does not depend on the order
     unsigned long long bits;
     memcpy(&bits, &here, sizeof bits);
@@ -173,9 +173,10 @@ static __global__ void reach_kernel(int n, pd_incidence incidence, const int *ki
 static __global__ void all_the_way_kernel(double *part) { *part = 1.0; }
 
 pd_status pd_contact_reach_part(pd_context *context, int n_points, const pd_incidence *incidence, const int *kind,
-                                const pd_separating_plane *planes, double outer, const real *x_0, const real *x_1, double *part) {
+                                const pd_separating_plane *planes, double outer, int curved, const real *x_0, const real *x_1,
+                                double *part) {
     PD_LAUNCH_SHAPE(context, all_the_way_kernel, 1u, 1u, part);
-    PD_LAUNCH(context, reach_kernel, n_points, n_points, *incidence, kind, planes, outer, x_0, x_1, part);
+    PD_LAUNCH(context, reach_kernel, n_points, n_points, *incidence, kind, planes, outer, curved, x_0, x_1, part);
     return PD_OK;
 }
 

@@ -134,3 +134,19 @@ pd_status pd_contact_closing(pd_context *context, const pd_contact_pairs *pairs,
     PD_LAUNCH_BLOCKS(context, closing_kernel, 1u, *pairs, before, after, least, floor, closing);
     return PD_OK;
 }
+
+static __global__ void most_kernel(int n, const real *values, double *most) {
+    int i = item();
+    if (i >= n) return;
+    double here = values[i] >= 0 ? (double)values[i] : (double)INFINITY;
+    unsigned long long bits; // numbers that are not negative are in the order of their bits
+    memcpy(&bits, &here, sizeof bits);
+    if (here > 0.0) atomicMax((unsigned long long *)most, bits);
+}
+
+pd_status pd_contact_most(pd_context *context, int n, const real *values, double *most) {
+    pd_status status = pd_memory_clear(context, most, sizeof *most);
+    if (status) return status;
+    PD_LAUNCH(context, most_kernel, n, n, values, most);
+    return PD_OK;
+}

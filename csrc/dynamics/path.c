@@ -22,7 +22,7 @@ pd_status pd_path_limit(const pd_problem *problem, const real *x_0, const real *
     const pd_rigid *rigid = problem->rigid;
     if (pd_contact_is_by_reach(problem->contact)) { // each point by its own reach, which bounds arcs as it does chords
         PD_TRY(pd_rigid_stretch(problem, x_0, x_1, problem->trial_offset));
-        return pd_contact_limit(problem->contact, x_0, problem->trial_offset, driven, part);
+        return pd_contact_limit_arcs(problem->contact, x_0, problem->trial_offset, driven, part);
     }
     // what rounding adds where a body is put together again from its pose
     real rounding = (real)(0.5 * pd_contact_rounding(problem->contact));

@@ -11,6 +11,9 @@
 /* The step limiter leaves a tenth of a gap; a first guess that goes this part of its free way leaves half. */
 static const double HALF_A_GAP = 5.0 / 9.0;
 
+/* A step is no answer where a vertex would have gone farther by more than this part of the activation distance. */
+static const double HELD_BACK = 1e-2;
+
 pd_status pd_safe_create(pd_simulation *self) {
     pd_safe *safe = &self->safe;
     size_t bytes = pd_problem_bytes(self->problem);
@@ -285,6 +288,17 @@ pd_status pd_safe_largest_move(pd_simulation *self, double *move) {
     PD_TRY(pd_largest_move(problem->context, problem->model->n_vertices, NULL, self->iterate.x, self->safe.x, problem->scalars));
     PD_TRY(pd_memory_download(problem->context, found, problem->scalars, sizeof found));
     *move = sqrt(found[0]);
+done:
+    return status;
+}
+
+pd_status pd_safe_held_back(pd_simulation *self, double *held, int *much) {
+    pd_contact *contact = self->problem->contact;
+    pd_status status = PD_OK;
+    *held = 0.0, *much = 0;
+    if (!contact || !self->method->keeps_reach || pd_contact_interval(contact) >= 0) return PD_OK;
+    PD_TRY(pd_contact_held(contact, held));
+    *much = !(*held <= HELD_BACK * (double)pd_contact_scene_of(contact)->activation);
 done:
     return status;
 }

@@ -54,6 +54,7 @@ typedef struct pd_iteration {
     double step_limit;        /* the part of the move that contact allowed; 1: all */
     int outer;                /* moves of what is driven so far */
     double behind;            /* m, pd_step_result */
+    double held_back;         /* m, the same */
     int stagnations;          /* rounds of contact by projections so far that got next to nowhere */
     /* of all iterations so far, and part of their seconds: finding pairs, times of impact, freezing projections */
     double culling_seconds, ccd_seconds, projection_seconds;
@@ -84,6 +85,7 @@ typedef struct pd_step_result {
     double seconds;                /* spent in them */
     double phases[PD_PHASE_COUNT]; /* s; direction and advance add up to `seconds` */
     double behind;                 /* m: how far from its target what is driven, pins and obstacles, was held back by what it pushes */
+    double held_back; /* m: by so much the displacement bound of a vertex has shortened its step in the last iteration, at most */
     pd_vertex_update_result update;
     double device_seconds; /* from the first loop of the iterations to the last one that was looked at, by the device's clock */
 } pd_step_result;

@@ -120,9 +120,10 @@ pd_status pd_contact_product(pd_context *context, const pd_model *model, int n, 
 
 /* The part of the way from x_0 to x_1 that all n_points points can go, each on its sides of the planes of its pairs, and no farther than `outer`,
  * m, so that a pair that both sides move keeps a part of its gap [Wang et al. 2023, two-way interior point method, Sec. 3.2, with planes].
- *   kind, planes  B [pairs]      part  B [1]  out  in [0,1] */
+ *   curved  ways may be arcs of the lengths of these chords      kind, planes  B [pairs]      part  B [1]  out  in [0,1] */
 pd_status pd_contact_reach_part(pd_context *context, int n_points, const pd_incidence *incidence, const int *kind,
-                                const pd_separating_plane *planes, double outer, const real *x_0, const real *x_1, double *part);
+                                const pd_separating_plane *planes, double outer, int curved, const real *x_0, const real *x_1,
+                                double *part);
 
 /* Some of a scene's points, ascending, the vertices before what is driven. */
 typedef struct pd_chosen_points {
@@ -179,6 +180,9 @@ typedef struct pd_closing {
 /*   before, after  B [pairs->n] distances, m      closing  B [1]  out */
 pd_status pd_contact_closing(pd_context *context, const pd_contact_pairs *pairs, const real *before, const real *after, double least,
                              double floor, pd_closing *closing);
+
+/* most [1]  B  out: the largest of n values that are not negative; infinite where one is no number. */
+pd_status pd_contact_most(pd_context *context, int n, const real *values, double *most);
 
 /* x_i += t (target_i - x_i) of n points, those whose mask is not 0 (NULL: all); exactly the target for t = 1. */
 pd_status pd_move_towards(pd_context *context, int n, const unsigned char *mask, double t, const real *target, real *x);

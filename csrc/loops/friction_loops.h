@@ -138,6 +138,7 @@ struct pd_contact_sweep {
     const pd_separating_plane *planes; /* B [pairs] where the sweep begins */
     pd_far_pairs far;
     double outer; /* m: so far a vertex may go from far.start, whatever its planes are */
+    real *held;   /* B [n_vertices] out, m: by so much its displacement bound has shortened the step of a vertex; NULL: not asked for */
     pd_incidence incidence;
     pd_frozen_pairs frozen; /* with a penalty there are no records: the incidence is theirs */
     real *moved;            /* B [n_points] m: how far each has gone in the sweep, at most; NULL: nobody asks */

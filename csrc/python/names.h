@@ -23,6 +23,7 @@
     X(STEP_LIMIT, "step_limit")                       \
     X(OUTER, "outer")                                 \
     X(BEHIND, "behind")                               \
+    X(HELD_BACK, "held_back")                         \
     X(STAGNATIONS, "stagnations")                     \
     X(CULLING_SECONDS, "culling_seconds")             \
     X(CCD_SECONDS, "ccd_seconds")                     \

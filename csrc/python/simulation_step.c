@@ -54,6 +54,7 @@ static pd_status record(void *user, pd_simulation *core, const pd_iteration *ite
         row[PD_RECORD_STEP_LIMIT] = iteration->step_limit;
         row[PD_RECORD_OUTER] = iteration->outer;
         row[PD_RECORD_BEHIND] = iteration->behind;
+        row[PD_RECORD_HELD_BACK] = iteration->held_back;
         row[PD_RECORD_STAGNATIONS] = iteration->stagnations;
         row[PD_RECORD_CULLING_SECONDS] = iteration->culling_seconds;
         row[PD_RECORD_CCD_SECONDS] = iteration->ccd_seconds;
@@ -70,11 +71,11 @@ static pd_status record(void *user, pd_simulation *core, const pd_iteration *ite
         status = pd_simulation_get_state(core, PyArray_DATA(positions), NULL, NULL);
         if (!status)
             answer = PyObject_CallFunction(
-                watch->observer, "({sisdsdsdsdsdsisdsisdsdsdsO})", "iteration", iteration->number, "seconds", iteration->seconds,
+                watch->observer, "({sisdsdsdsdsdsisdsdsisdsdsdsO})", "iteration", iteration->number, "seconds", iteration->seconds,
                 "direction_seconds", iteration->direction_seconds, "advance_seconds", iteration->advance_seconds, "step_norm",
                 iteration->step_norm, "step_limit", iteration->step_limit, "outer", iteration->outer, "behind", iteration->behind,
-                "stagnations", iteration->stagnations, "culling_seconds", iteration->culling_seconds, "ccd_seconds", iteration->ccd_seconds,
-                "projection_seconds", iteration->projection_seconds, "positions", positions);
+                "held_back", iteration->held_back, "stagnations", iteration->stagnations, "culling_seconds", iteration->culling_seconds,
+                "ccd_seconds", iteration->ccd_seconds, "projection_seconds", iteration->projection_seconds, "positions", positions);
     }
     if (!status && !answer) status = PD_INTERRUPTED; // the observer's exception is pending
     Py_XDECREF(answer);
@@ -162,9 +163,10 @@ static PyObject *build_result(const pd_step_result *result, const Watch *watch) 
     static const char *const stops[] = {PD_STOP_TABLE(PD_NAME_AT)}, *const phase_names[] = {PD_PHASE_TABLE(PD_NAME_AT)};
     PyObject *phases = build_seconds(phase_names, result->phases, PD_PHASE_COUNT), *of_update = phases ? build_update(result, watch) : NULL;
     if (of_update)
-        return Py_BuildValue("{sssNsisdsisNsdsdsN}", "status", stops[result->stop], "at_rounding", PyBool_FromLong(result->at_rounding),
+        return Py_BuildValue("{sssNsisdsisNsdsdsdsN}", "status", stops[result->stop], "at_rounding", PyBool_FromLong(result->at_rounding),
                              "iteration", result->iterations, "solve_seconds", result->seconds, "rows", watch->rows, "phases", phases,
-                             "device_seconds", result->device_seconds, "behind", result->behind, "update", of_update);
+                             "device_seconds", result->device_seconds, "behind", result->behind, "held_back", result->held_back, "update",
+                             of_update);
     Py_XDECREF(phases);
     return NULL;
 }

@@ -64,9 +64,10 @@ PD_FUNCTION double pd_plane_along(const pd_separating_plane *plane, const double
 /* 1 for a corner of the first primitive of a pair, -1 for one of the second. */
 PD_FUNCTION double pd_corner_side(int kind, int corner) { return corner == 0 || (corner == 1 && kind == PD_EDGE_EDGE) ? 1.0 : -1.0; }
 
-/* The part of its way from x_0 to x_1 that point i can go; `outer` m: so far it may go whatever its planes are. */
+/* The part of its way from x_0 to x_1 that point i can go; `outer` m: so far it may go whatever its planes are. curved: on any way of that
+ * length, inside the ball that touches the nearest plane's share. */
 PD_FUNCTION double pd_contact_update_reach(const pd_incidence *incidence, const int *kind, const pd_separating_plane *planes, double outer,
-                                           const real *x_0, const real *x_1, int i) {
+                                           int curved, const real *x_0, const real *x_1, int i) {
     double move[3], length, part;
     for (int c = 0; c < 3; c++) move[c] = (double)x_1[3 * (size_t)i + (size_t)c] - (double)x_0[3 * (size_t)i + (size_t)c];
     length = sqrt(move[0] * move[0] + move[1] * move[1] + move[2] * move[2]);
@@ -78,6 +79,7 @@ PD_FUNCTION double pd_contact_update_reach(const pd_incidence *incidence, const 
         double approach = -pd_corner_side(kind[pair], corner) * pd_plane_along(planes + pair, move),
                room = (double)planes[pair].rooms[corner];
         if (!(planes[pair].share > 0)) return 0.0; // rounding could close the gap on any way
+        if (curved) approach = length, room = (double)planes[pair].share;
         if (!(part * approach <= room)) part = room / approach;
     }
     return part;

@@ -286,6 +286,7 @@ PD_UPDATE_INLINE double pd_vertex_update_contact_energy(const pd_model *model, c
 PD_UPDATE_FUNCTION void pd_vertex_update_limit(const pd_model *model, const pd_vertex_sweep *sweep, const pd_contact_sweep *contact,
                                                pd_sweep_step kind, int vertex, const real elastic[9], const real *touching, real d[3]) {
     real reach = contact->reach ? contact->reach[vertex] : (real)INFINITY, square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+    if (contact->held) contact->held[vertex] = 0;
     if (!(square > reach * reach)) return;
     const real *P = model->subspace ? model->subspace + 9 * (size_t)vertex : NULL;
     double H[6], g[3];
@@ -297,6 +298,7 @@ PD_UPDATE_FUNCTION void pd_vertex_update_limit(const pd_model *model, const pd_v
         for (int c = 0; c < 3 && P; c++) H[0] = H[3] = H[5] = most, g[c] = most * (double)d[c];
     }
     pd_bound_step(contact, sweep, model->n_vertices, vertex, P, H, g, d);
+    if (contact->held) contact->held[vertex] = pd_max(pd_sqrt(square) - pd_vertex_update_length(d), (real)0);
 }
 
 /* How a vertex in contact looks for the length of its step. */

@@ -41,7 +41,8 @@ class StepRecord(Mapping):
     Of contact: "contact_potential" and "friction_potential", J; "active_contacts", the pairs near enough to act, "contacts_entered"
     and "contacts_left" since the row before; "smallest_distance" of a pair that may act, m, separation not subtracted, infinite where
     there is none; "step_limit", the part of the move that touched nothing; "outer", how often pins and obstacles have moved, and
-    "behind", how far they still have to go, m; "searches" for pairs since the first row. "culling_seconds" (finding pairs),
+    "behind", how far they still have to go, m; "held_back", by how much the displacement bound of a vertex has shortened its step, at
+    most, m (0 for methods that move all vertices by one length, whose cut is "step_limit"); "searches" for pairs since the first row. "culling_seconds" (finding pairs),
     "ccd_seconds" (times of impact) and "projection_seconds" (`ProjectiveContact`: freezing projections) are those of all iterations so
     far, and part of "seconds"; "stagnations" counts rounds of `ProjectiveContact` that got less than a twentieth of their way.
 
@@ -71,6 +72,9 @@ class StepRecord(Mapping):
         timings without the host's share: with a record, what it took to record is in it.
     behind : float
         How far from its target what is driven, scripted pins and obstacles, was held back by what it pushes, m; 0: all has arrived.
+    held_back : float
+        By how much displacement bounds have shortened the steps of vertices in the last iteration, at most, m. A step is not "converged"
+        while this is above a hundredth of the activation distance, except at rounding.
     phases : dict
         Where the time of the step went, recorded or not, s: "begin" (copies of the state, damping Hessians), "first_guess",
         "direction" and "advance" (all iterations; together `solve_seconds`), "velocity". Empty where the step raised.
@@ -97,6 +101,7 @@ class StepRecord(Mapping):
         at_rounding=False,
         device_seconds=0.0,
         behind=0.0,
+        held_back=0.0,
         phases=None,
         stiffness=None,
         update=None,
@@ -106,7 +111,7 @@ class StepRecord(Mapping):
         self._columns = {name: np.asarray(values, dtype=np.float64) for name, values in columns.items()}
         self.status, self.at_rounding, self.iteration = status, at_rounding, iteration
         self.setup_seconds, self.solve_seconds, self.device_seconds = setup_seconds, solve_seconds, device_seconds
-        self.behind = behind
+        self.behind, self.held_back = behind, held_back
         self.stiffness = stiffness
         self.update = update
         self.phases = {} if phases is None else dict(phases)
