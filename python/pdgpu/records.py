@@ -41,10 +41,11 @@ class StepRecord(Mapping):
     Of contact: "contact_potential" and "friction_potential", J; "active_contacts", the pairs near enough to act, "contacts_entered"
     and "contacts_left" since the row before; "smallest_distance" of a pair that may act, m, separation not subtracted, infinite where
     there is none; "step_limit", the part of the move that touched nothing; "outer", how often pins and obstacles have moved, and
-    "behind", how far they still have to go, m; "held_back", by how much the displacement bound of a vertex has shortened its step, at
-    most, m (0 for methods that move all vertices by one length, whose cut is "step_limit"); "searches" for pairs since the first row. "culling_seconds" (finding pairs),
-    "ccd_seconds" (times of impact) and "projection_seconds" (`ProjectiveContact`: freezing projections) are those of all iterations so
-    far, and part of "seconds"; "stagnations" counts rounds of `ProjectiveContact` that got less than a twentieth of their way.
+    "behind", how far they still have to go, m; "searches" for pairs since the first row. "held_back" is the longest part of a vertex's
+    step that its displacement bound has cut off, m; it is 0 for methods that move all vertices by one length ("step_limit").
+    "culling_seconds" (finding pairs), "ccd_seconds" (times of impact) and "projection_seconds" (`ProjectiveContact`: freezing
+    projections) are those of all iterations so far, and part of "seconds"; "stagnations" counts rounds of `ProjectiveContact` that got
+    less than a twentieth of their way.
 
     On "cuda" the host runs ahead of the device, and a phase is billed for what it waits for: iterations that nobody looks at cost
     their launches, and "advance", which reads the result every `check_every` iterations, the rest of the time. Sums are right: the
