@@ -13,19 +13,20 @@ typedef struct bound_case {
 } bound_case;
 
 static void solve(const bound_case *given, double out[3]) {
-    pd_contact_record records[PLANES];
-    pd_separating_plane planes[PLANES];
-    int start[2] = {0, PLANES}, none[2] = {0, 0}, roles[PLANES];
-    real points[3] = {0, 0, 0}, origin[3] = {0, 0, 0}, d[3];
-    for (int p = 0; p < PLANES; p++) {
-        records[p] = (pd_contact_record){.points = {0, 1, 2, 3}, .kind = PD_VERTEX_TRIANGLE};
-        planes[p] = (pd_separating_plane){.rooms = {(real)given->rooms[p]}, .share = (real)given->rooms[p]};
-        for (int c = 0; c < 3; c++) planes[p].normal[c] = (real)given->normals[3 * p + c];
-        roles[p] = 4 * p;
+    int start[2] = {0, PLANES}, none[2] = {0, 0}, roles[PLANES], kind[PLANES], corners[4 * PLANES];
+    real points[3 + 6 * PLANES] = {0}, separation[PLANES] = {0}, activation[PLANES], d[3];
+    for (int p = 0; p < PLANES; p++) { // a plane that stands `rooms` away from the vertex; with the fraction 2 that is its share
+        kind[p] = PD_VERTEX_PLANE, activation[p] = 1, roles[p] = 4 * p;
+        corners[4 * p] = 0, corners[4 * p + 1] = 1 + 2 * p, corners[4 * p + 2] = 2 + 2 * p, corners[4 * p + 3] = -1;
+        for (int c = 0; c < 3; c++) {
+            points[3 + 6 * p + c] = (real)(-given->rooms[p] * given->normals[3 * p + c]);
+            points[6 + 6 * p + c] = (real)given->normals[3 * p + c];
+        }
     }
-    pd_contact_sweep contact = {.records = records, .planes = planes, .points = points, .outer = given->radius};
-    contact.incidence = (pd_incidence){PLANES, start, roles};
-    contact.far = (pd_far_pairs){.incidence = {0, none, roles}, .start = origin};
+    pd_contact_sweep contact = {.points = points, .incidence = {PLANES, start, roles}};
+    contact.bounds.pairs = (pd_contact_pairs){PLANES, kind, corners, activation, separation, NULL, NULL, NULL};
+    contact.bounds.begun = points, contact.bounds.fraction = 2.0, contact.bounds.outer = given->radius;
+    contact.bounds.far = (pd_far_pairs){.incidence = {0, none, roles}, .start = points};
     pd_bound_step(&contact, NULL, 1, 0, NULL, given->H, given->g, d);
     for (int c = 0; c < 3; c++) out[c] = (double)d[c];
 }

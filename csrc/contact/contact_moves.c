@@ -278,10 +278,10 @@ pd_status pd_contact_reach(pd_contact *self, const real *x, pd_contact_sweep *sw
     *sweep =
         (pd_contact_sweep){.law = self->law, .held = self->held, .reach = self->reaches, .points = points, .embedding = surface->embedding};
     if (surface->rows) {
-        PD_TRY(pd_near_reaches(self->near, points, surface->reaches, surface->touching, sweep));
+        PD_TRY(pd_near_reaches(self->near, &self->law, points, surface->reaches, surface->touching, sweep));
         PD_TRY(carry_reaches(self));
     } else {
-        PD_TRY(pd_near_reaches(self->near, points, self->reaches, self->touching, sweep));
+        PD_TRY(pd_near_reaches(self->near, &self->law, points, self->reaches, self->touching, sweep));
     }
     PD_TRY(add_friction(self, sweep));
 done:

@@ -38,7 +38,8 @@ pd_status pd_near_list_anew(pd_near *self, const pd_near_list *list);
 
 /* How far each chosen vertex may go from where the points are, and which of them touch, as pd_contact_reaches has them of all pairs; the pairs that can act
  * within that, with their slacks. What `sweep` has of pairs is set, and is good until the next list. */
-pd_status pd_near_reaches(pd_near *self, const real *points, real *reach, unsigned char *touching, pd_contact_sweep *sweep);
+pd_status pd_near_reaches(pd_near *self, const pd_contact_law *law, const real *points, real *reach, unsigned char *touching,
+                          pd_contact_sweep *sweep);
 
 /* How far a vertex without pairs can still go and meet nothing, m; 0: nothing is known. */
 double pd_near_certain(const pd_near *self);

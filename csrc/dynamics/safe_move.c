@@ -101,23 +101,51 @@ done:
     return status;
 }
 
+/* iterate->direction = safe.x - first guess, each vertex in its displacement bound; *cut: the most by which that shortens a move, m. */
+static pd_status bound_first_guess(pd_simulation *self, double *cut) {
+    const pd_problem *problem = self->problem;
+    pd_context *context = problem->context;
+    pd_iterate *iterate = &self->iterate;
+    pd_contact_sweep bounds;
+    pd_status status = PD_OK;
+    PD_TRY(pd_contact_reach(problem->contact, self->safe.x, &bounds));
+    if (!pd_contact_is_by_reach(problem->contact))
+        bounds.bounds.outer = (double)INFINITY; // the time of impact of all of the way is asked for
+    PD_TRY(pd_memory_clear(context, iterate->direction, pd_problem_bytes(problem)));
+    PD_TRY(pd_add_scaled(context, problem->model, iterate->direction, 1.0, self->safe.x, iterate->direction));
+    PD_TRY(pd_add_scaled(context, problem->model, iterate->direction, -1.0, iterate->x, iterate->direction));
+    PD_TRY(pd_contact_bound_moves(context, problem->model, &bounds, iterate->direction));
+    PD_TRY(pd_contact_held(problem->contact, cut));
+done:
+    return status;
+}
+
+/* Whether a first guess in which nothing was cut needs no time of impact: nothing is driven, and no vertex leaves what is listed. */
+static pd_status is_certain(pd_simulation *self, int *certain) {
+    const pd_problem *problem = self->problem;
+    double move[2] = {0.0};
+    int moves;
+    pd_status status = PD_OK;
+    *certain = 0;
+    PD_TRY(pd_prescribed_moves(self->safe.prescribed, problem, self->targets, problem->x_t, &moves));
+    if (moves) return PD_OK;
+    PD_TRY(pd_contact_largest_move(problem->contact, self->iterate.x, self->safe.x, problem->scalars));
+    PD_TRY(pd_memory_download(problem->context, move, problem->scalars, sizeof move));
+    *certain = sqrt(move[0]) <= pd_contact_certain_reach(problem->contact);
+done:
+    return status;
+}
+
 /* The first guess of a method that keeps each vertex in its displacement bound: each goes as far from safe.x as its own allows. One length for
  * all would hold back vertices far from any contact, and a vertex-wise method takes many iterations to make up for that. */
-static pd_status bound_first_guess(pd_simulation *self) {
+static pd_status take_bounded_guess(pd_simulation *self) {
     const pd_problem *problem = self->problem;
     pd_context *context = problem->context;
     pd_iterate *iterate = &self->iterate;
     const unsigned char *fixed = problem->model->fixed;
     int n = problem->model->n_vertices;
     size_t bytes = pd_problem_bytes(problem);
-    pd_contact_sweep bounds;
     pd_status status = PD_OK;
-    PD_TRY(pd_contact_reach(problem->contact, self->safe.x, &bounds));
-    if (!pd_contact_is_by_reach(problem->contact)) bounds.outer = (double)INFINITY; // the time of impact of all of the way is asked for
-    PD_TRY(pd_memory_clear(context, iterate->direction, bytes));
-    PD_TRY(pd_add_scaled(context, problem->model, iterate->direction, 1.0, self->safe.x, iterate->direction));
-    PD_TRY(pd_add_scaled(context, problem->model, iterate->direction, -1.0, iterate->x, iterate->direction));
-    PD_TRY(pd_contact_bound_moves(context, problem->model, &bounds, iterate->direction));
     PD_TRY(pd_memory_copy(context, problem->trial, self->safe.x, bytes));
     PD_TRY(pd_memory_copy(context, problem->trial_offset, self->safe.offset, bytes));
     PD_TRY(pd_advance_touching(context, problem->model, -1.0, iterate->direction, 0.0, pd_contact_touching(problem->contact), NULL,
@@ -161,8 +189,15 @@ static pd_status limit_first_guess(pd_simulation *self) {
     int penalised = pd_contact_interval(problem->contact) >= 0;
     // bodies go as one, and rigid ones have no length for each of their vertices
     int bounded = self->method->keeps_reach && !penalised && !problem->rigid;
-    if (bounded) PD_TRY(bound_first_guess(self));
+    double cut = 0.0;
+    int certain = 0;
+    if (bounded) PD_TRY(bound_first_guess(self, &cut));
+    if (bounded && cut == 0.0) PD_TRY(is_certain(self, &certain));
+    if (certain) return PD_OK;
     PD_TRY(pd_path_limit(problem, safe->x, self->iterate.x, 1, &safe->part));
+    if (safe->part == 1.0) return PD_OK; // also where parts that lie close move together
+    if (cut > 0.0) PD_TRY(take_bounded_guess(self));
+    if (cut > 0.0) PD_TRY(pd_path_limit(problem, safe->x, self->iterate.x, 1, &safe->part));
     if (safe->part < 1.0) return limit_free_first_guess(self, bounded);
 done:
     return status;

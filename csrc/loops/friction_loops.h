@@ -124,21 +124,27 @@ typedef struct pd_frozen_pairs {
 
 /* The pairs of a list that a sweep does not evaluate, all B: vertices keep to the planes that they had when the list was made. */
 typedef struct pd_far_pairs {
-    pd_incidence incidence; /* of all listed pairs */
-    const int *kind;        /* [listed] */
-    const pd_separating_plane *planes;
-    const unsigned char *near; /* [listed] not 0: the pair is evaluated, and has a plane of its own */
-    const real *start;         /* [n_points,3] m: the points of that time */
+    pd_incidence incidence;    /* of all listed pairs */
+    pd_contact_pairs pairs;    /* all listed, without weights and thresholds */
+    const unsigned char *near; /* [pairs.n] not 0: the pair is evaluated, and has a plane of the iteration */
+    const real *start;         /* [n_points,3] m: the points when the list was made */
 } pd_far_pairs;
+
+/* The displacement bounds of vertices in an iteration (updates/vertex_bound.h). Planes are found where a vertex asks for them: few do. */
+typedef struct pd_vertex_bounds {
+    pd_contact_pairs pairs;    /* of the records of a sweep */
+    const real *begun;         /* B [n_points,3] m: the points where the iteration began */
+    double rounding, fraction; /* of a gap, m; the part of a gap that may be used up */
+    pd_far_pairs far;
+    double outer; /* m: so far a vertex may go from far.start, whatever its planes are */
+} pd_vertex_bounds;
 
 /* What a sweep over vertices knows of what they touch. */
 struct pd_contact_sweep {
     pd_contact_law law;
-    const pd_contact_record *records;  /* B [pairs] with the slacks where the sweep begins */
-    const pd_separating_plane *planes; /* B [pairs] where the sweep begins */
-    pd_far_pairs far;
-    double outer; /* m: so far a vertex may go from far.start, whatever its planes are */
-    real *held;   /* B [n_vertices] out, m: by so much its displacement bound has shortened the step of a vertex; NULL: not asked for */
+    const pd_contact_record *records; /* B [pairs] with the slacks where the sweep begins */
+    pd_vertex_bounds bounds;
+    real *held; /* B [n_vertices] out, m: by so much its displacement bound has shortened the step of a vertex; NULL: not asked for */
     pd_incidence incidence;
     pd_frozen_pairs frozen; /* with a penalty there are no records: the incidence is theirs */
     real *moved;            /* B [n_points] m: how far each has gone in the sweep, at most; NULL: nobody asks */
@@ -154,7 +160,8 @@ struct pd_contact_sweep {
     int every_visit;           /* the forces are those of `frozen` at every visit, not the lagged */
 };
 
-/* d [n_vertices,3] B in/out, m: the nearest move of each free vertex in its displacement bound (updates/vertex_bound.h) to that by -d. */
+/* d [n_vertices,3] B in/out, m: the nearest move of each free vertex in its displacement bound (updates/vertex_bound.h) to that by -d; contact->held
+ * says by how much they differ. */
 pd_status pd_contact_bound_moves(pd_context *context, const pd_model *model, const pd_contact_sweep *contact, real *d);
 
 #ifdef __cplusplus

@@ -84,23 +84,26 @@ PD_FUNCTION double pd_body_plane_part(const pd_separating_plane *plane, double r
 
 /* The same of row i for all of its planes, and for its outer ball. */
 PD_FUNCTION double pd_body_row_part(const pd_body_sweep *sweep, int i, const double chord[3], double bend, double far) {
-    const pd_contact_sweep *bounds = &sweep->bounds;
+    const pd_vertex_bounds *bounds = &sweep->bounds.bounds;
     const pd_far_pairs *others = &bounds->far;
+    const pd_incidence *near = &sweep->bounds.incidence;
     const real *at = sweep->start + 3 * (size_t)i, *start = others->start + 3 * (size_t)i;
     const double gone[3] = {(double)at[0] - (double)start[0], (double)at[1] - (double)start[1], (double)at[2] - (double)start[2]};
     double part = fmax(bounds->outer - pd_body_length(gone), 0.0) / far;
-    for (int r = bounds->incidence.start[i]; r < bounds->incidence.start[i + 1]; r++) {
-        int p = bounds->incidence.roles[r] / 4, corner = bounds->incidence.roles[r] % 4;
-        const pd_separating_plane *plane = bounds->planes + p;
-        double side = pd_corner_side(bounds->records[p].kind, corner);
-        part = fmin(part, pd_body_plane_part(plane, (double)plane->rooms[corner], -side * pd_plane_along(plane, chord), bend));
+    pd_separating_plane plane;
+    for (int r = near->start[i]; r < near->start[i + 1]; r++) {
+        int p = near->roles[r] / 4, corner = near->roles[r] % 4;
+        pd_contact_update_plane(&bounds->pairs, bounds->begun, bounds->rounding, bounds->fraction, 0, p, &plane);
+        double side = pd_corner_side(bounds->pairs.kind[p], corner);
+        part = fmin(part, pd_body_plane_part(&plane, (double)plane.rooms[corner], -side * pd_plane_along(&plane, chord), bend));
     }
     for (int r = others->incidence.start[i]; r < others->incidence.start[i + 1]; r++) {
         int p = others->incidence.roles[r] / 4, corner = others->incidence.roles[r] % 4;
         if (others->near[p]) continue;
-        const pd_separating_plane *plane = others->planes + p;
-        double side = pd_corner_side(others->kind[p], corner), room = (double)plane->rooms[corner] + side * pd_plane_along(plane, gone);
-        part = fmin(part, pd_body_plane_part(plane, fmax(room, 0.0), -side * pd_plane_along(plane, chord), bend));
+        pd_contact_update_plane(&others->pairs, others->start, bounds->rounding, bounds->fraction, 1, p, &plane);
+        double side = pd_corner_side(others->pairs.kind[p], corner);
+        double room = (double)plane.rooms[corner] + side * pd_plane_along(&plane, gone);
+        part = fmin(part, pd_body_plane_part(&plane, fmax(room, 0.0), -side * pd_plane_along(&plane, chord), bend));
     }
     return part;
 }

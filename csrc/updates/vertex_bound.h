@@ -56,25 +56,26 @@ PD_FUNCTION void pd_bound_meet(pd_bound_way *out, const pd_separating_plane *pla
 /* All planes of point `point`, which goes `weight` times as far as the vertex; `movers` (at least 1) as in the energies of its pairs. */
 PD_FUNCTION void pd_bound_meet_point(const pd_contact_sweep *contact, const pd_vertex_sweep *sweep, int n_vertices, int vertex, int point,
                                      double weight, double size, pd_bound_way *out) {
-    const pd_far_pairs *far = &contact->far;
+    const pd_vertex_bounds *bounds = &contact->bounds;
+    const pd_far_pairs *far = &bounds->far;
     const double sign = weight < 0.0 ? -1.0 : 1.0;
+    pd_separating_plane plane;
     for (int r = contact->incidence.start[point]; r < contact->incidence.start[point + 1]; r++) {
         int p = contact->incidence.roles[r] / 4, corner = contact->incidence.roles[r] % 4;
-        const pd_contact_record *pair = contact->records + p;
-        double movers = (double)pd_vertex_update_movers(sweep, contact, n_vertices, pair->points, vertex);
-        const pd_separating_plane *plane = contact->planes + p;
-        pd_bound_meet(out, plane, sign * pd_corner_side(pair->kind, corner),
-                      (double)plane->rooms[corner] / (movers > size ? movers : size));
+        double movers = (double)pd_vertex_update_movers(sweep, contact, n_vertices, bounds->pairs.points + 4 * (size_t)p, vertex);
+        pd_contact_update_plane(&bounds->pairs, bounds->begun, bounds->rounding, bounds->fraction, 0, p, &plane);
+        double room = (double)plane.rooms[corner] / (movers > size ? movers : size);
+        pd_bound_meet(out, &plane, sign * pd_corner_side(bounds->pairs.kind[p], corner), room);
     }
     const real *at = contact->points + 3 * (size_t)point, *start = far->start + 3 * (size_t)point;
     for (int r = far->incidence.start[point]; r < far->incidence.start[point + 1]; r++) {
         int p = far->incidence.roles[r] / 4, corner = far->incidence.roles[r] % 4;
         if (far->near[p]) continue;
-        const pd_separating_plane *plane = far->planes + p;
-        double side = pd_corner_side(far->kind[p], corner), gone = 0.0;
-        for (int c = 0; c < 3; c++) gone += (double)plane->normal[c] * ((double)at[c] - (double)start[c]);
-        double room = (double)plane->rooms[corner] + side * gone;
-        pd_bound_meet(out, plane, sign * side, (room > 0.0 ? room : 0.0) / size);
+        pd_contact_update_plane(&far->pairs, far->start, bounds->rounding, bounds->fraction, 1, p, &plane);
+        double side = pd_corner_side(far->pairs.kind[p], corner), gone = 0.0;
+        for (int c = 0; c < 3; c++) gone += (double)plane.normal[c] * ((double)at[c] - (double)start[c]);
+        double room = (double)plane.rooms[corner] + side * gone;
+        pd_bound_meet(out, &plane, sign * side, (room > 0.0 ? room : 0.0) / size);
     }
 }
 
@@ -94,10 +95,11 @@ PD_FUNCTION void pd_bound_meet_all(const pd_contact_sweep *contact, const pd_ver
 PD_FUNCTION double pd_bound_radius_of(const pd_contact_sweep *contact, int point, double size) {
     double square = 0.0;
     for (int c = 0; c < 3; c++) {
-        double gone = (double)contact->points[3 * (size_t)point + (size_t)c] - (double)contact->far.start[3 * (size_t)point + (size_t)c];
+        double gone =
+            (double)contact->points[3 * (size_t)point + (size_t)c] - (double)contact->bounds.far.start[3 * (size_t)point + (size_t)c];
         square += gone * gone;
     }
-    double left = (contact->outer - sqrt(square)) / size;
+    double left = (contact->bounds.outer - sqrt(square)) / size;
     return left > 0.0 ? left : 0.0;
 }
 
@@ -271,8 +273,8 @@ PD_FUNCTION void pd_bound_minimise_in_ball(const pd_contact_sweep *contact, cons
 }
 
 /* out [3] = the step of a vertex whose own one leaves its bound, from H [6] and g. */
-PD_FUNCTION void pd_bound_step(const pd_contact_sweep *contact, const pd_vertex_sweep *sweep, int n_vertices, int vertex, const real *P,
-                               const double H[6], const double g[3], real out[3]) {
+PD_FUNCTION_APART void pd_bound_step(const pd_contact_sweep *contact, const pd_vertex_sweep *sweep, int n_vertices, int vertex,
+                                     const real *P, const double H[6], const double g[3], real out[3]) {
     const double none[3] = {0.0, 0.0, 0.0};
     double d[3] = {0.0, 0.0, 0.0}, radius = pd_bound_radius(contact, vertex);
     pd_bound_way way;
@@ -292,7 +294,10 @@ PD_FUNCTION void pd_bound_nearest(const pd_model *model, const pd_contact_sweep 
 
 /* Row i of pd_contact_bound_moves. */
 PD_FUNCTION void pd_bound_move(const pd_model *model, const pd_contact_sweep *contact, int i, real d[3]) {
+    const real before[3] = {d[0], d[1], d[2]};
     if (!model->fixed[i]) pd_bound_nearest(model, contact, i, contact->reach ? (double)contact->reach[i] : (double)INFINITY, d);
+    real cut[3] = {before[0] - d[0], before[1] - d[1], before[2] - d[2]};
+    if (contact->held) contact->held[i] = pd_sqrt(cut[0] * cut[0] + cut[1] * cut[1] + cut[2] * cut[2]);
 }
 
 /* Row i of pd_projective_move_within. */

@@ -65,8 +65,8 @@ def test_a_step_longer_than_the_activation_distance(solver, obstacle):
     case = long_step_scene(obstacle, solver, "float64")
     assert case.speed * case.dt > 20 * DISTANCE
     found = run_driven(case)
-    wrong = faults(found)
-    assert not wrong, f"{'; '.join(wrong)}. Last step: {found.statement or 'converged'}"
+    wrong = faults(found, capped=np.inf)  # an impact that ends at its cap has no balanced forces yet
+    assert not wrong and found.behind == 0.0, f"{'; '.join(wrong)}. Last step: {found.statement or 'converged'}"
 
 
 def test_the_covering_array_has_every_pair():
