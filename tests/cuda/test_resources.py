@@ -17,7 +17,7 @@ BUILDS = [Path(os.environ["PDGPU_BUILD"])] if "PDGPU_BUILD" in os.environ else [
 ALLOWED = {
     (r"\w+_(batch|project)_kernel", ""): (None, "single elements for pdgpu.elements, in no step at all; their large functions are calls"),
     (r"(closest|pair)_kernel", ""): (400, "corners and weights indexed by the kind of a pair; for pdgpu.geometry, in no step so far"),
-    (r"(bound_moves|truncate)_kernel", ""): (400, "the planes that a move ends on, indexed by loops; once a step or a round"),
+    (r"(bound_moves|truncate)_kernel", ""): (480, "the planes that a move ends on, indexed by loops; once a step or a round"),
     (r"(support|measure|describe|lag|feature|linearise|slab|plane)_kernel", ""): (
         400,
         "closest points, whose corners are indexed by the sides of a triangle; once a refresh of the pairs",
@@ -40,7 +40,7 @@ ALLOWED = {
     (r"sweep_bodies_kernel", "f32"): (3500, "6x6 blocks, and the matrices of any element and pair; a thread to each body of a colour"),
     (r"sweep_bodies_kernel", "f64"): (6200, "the same"),
     (r"corner_update_kernel", ""): (
-        600,
+        800,
         "calls a function for every kind of element, for pairs and for bounded steps; neo-Hookean tets alone have group_update_kernel",
     ),
 }
