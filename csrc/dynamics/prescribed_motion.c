@@ -193,14 +193,18 @@ done:
     return status;
 }
 
+static void set_lengths(pd_prescribed *self, const pd_contact *contact) {
+    double rounding = ROUNDINGS * pd_contact_rounding(contact), activation = (double)pd_contact_scene_of(contact)->activation;
+    self->floor = fmax(FLOOR * activation, rounding), self->waits = fmax(WAITS * activation, 2.0 * rounding);
+}
+
 /* Each motion by its own part; those together go straight, too, and are shortened where they meet. */
 static pd_status advance_each(pd_prescribed *self, const pd_problem *problem, const real *targets, double last, real *x, int *moved,
                               int *arrived) {
-    double part = 1.0, share = SHARE * last, rounding = ROUNDINGS * pd_contact_rounding(problem->contact);
-    double activation = (double)pd_contact_scene_of(problem->contact)->activation;
+    double part = 1.0, share = SHARE * last;
     int moving = 0;
     pd_status status = PD_OK;
-    self->floor = fmax(FLOOR * activation, rounding), self->waits = fmax(WAITS * activation, 2.0 * rounding);
+    set_lengths(self, problem->contact);
     for (int k = 0; k < self->n; k++) {
         motion *m = self->motions + k;
         if (!m->arrived) PD_TRY(has_arrived(problem, m, targets, x, &m->arrived));
@@ -231,12 +235,18 @@ pd_status pd_prescribed_advance(pd_prescribed *self, const pd_problem *problem, 
     pd_context *context = problem->context;
     const unsigned char *fixed = problem->model->fixed;
     int n = problem->model->n_vertices;
+    pd_closing closing;
     double part;
     pd_status status = PD_OK;
     *moved = *arrived = 0;
     PD_TRY(pd_memory_copy(context, problem->trial, x, pd_problem_bytes(problem)));
     PD_TRY(pd_move_towards(context, n, fixed, 1.0, targets, problem->trial));
     PD_TRY(pd_contact_limit(contact, x, problem->trial, 1, &part));
+    if (part == 1.0) {
+        set_lengths(self, contact);
+        PD_TRY(pd_contact_closing_of(contact, x, problem->trial, pd_contact_targets(contact), self->floor, &closing));
+        part = closing.part;
+    }
     if (part < 1.0) return advance_each(self, problem, targets, last, x, moved, arrived);
     PD_TRY(pd_move_towards(context, n, fixed, 1.0, targets, x));
     PD_TRY(pd_contact_drive(contact, 1.0));

@@ -167,6 +167,7 @@ static pd_status limit_free_first_guess(pd_simulation *self, int bounded) {
     pd_context *context = problem->context;
     int n = problem->model->n_vertices;
     pd_status status = PD_OK;
+    PD_TRY(pd_prescribed_moves(self->safe.prescribed, problem, self->targets, problem->x_t, &self->safe.driving));
     self->safe.part = 1.0, self->safe.arrived = 0;
     PD_TRY(pd_move_towards(context, n, problem->model->fixed, 1.0, self->safe.x, self->iterate.x));
     PD_TRY(pd_move_towards(context, n, problem->model->fixed, 1.0, self->safe.offset, self->iterate.offset));
@@ -203,8 +204,8 @@ done:
     return status;
 }
 
-/* A first guess that is cut at the time of impact may have a larger G than x_t. The free vertices then go back to x_t. Pins and obstacles stay where
- * the guess has them, and the step limiter must allow their motion with all else at rest. */
+/* A first guess that is cut at the time of impact may have a larger G than x_t. Where pins and obstacles have arrived, the free vertices then go back to
+ * x_t, if the step limiter allows the motion of pins and obstacles with all else at rest. */
 static pd_status choose_first_guess(pd_simulation *self) {
     const pd_problem *problem = self->problem;
     pd_context *context = problem->context;
@@ -221,7 +222,8 @@ static pd_status choose_first_guess(pd_simulation *self) {
     PD_TRY(pd_offset(context, problem->model, problem->h, safe->x, problem->x_t, self->v, problem->load, safe->offset));
     PD_TRY(pd_problem_potential(problem, safe->x, safe->offset, &start, NULL));
     if (!isfinite(start) || guess < start) return PD_OK;
-    if (safe->arrived) { // pins and obstacles moved along with the guess: now they move alone
+    // pins and obstacles moved along with the guess: now they move alone
+    if (safe->arrived) {
         PD_TRY(pd_contact_restore_driven(problem->contact));
         PD_TRY(pd_contact_limit(problem->contact, problem->x_t, safe->x, 1, &part));
         PD_TRY(pd_contact_drive(problem->contact, 1.0));
@@ -246,7 +248,9 @@ pd_status pd_safe_first_guess(pd_simulation *self, int given) {
         if (safe->arrived) PD_TRY(pd_contact_drive(problem->contact, 1.0));
         safe->drives = 1;
         int barrier = pd_contact_interval(problem->contact) < 0;
-        if (self->settings.lower_guess && barrier && !given && problem->h > 0) PD_TRY(choose_first_guess(self));
+        // a guess that makes way for what is blocked is kept
+        if (self->settings.lower_guess && barrier && !given && problem->h > 0 && (safe->arrived || !safe->driving))
+            PD_TRY(choose_first_guess(self));
         PD_TRY(pd_contact_detect(problem->contact, self->iterate.x));
     }
     PD_TRY(pd_safe_keep(self));

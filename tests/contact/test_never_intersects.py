@@ -94,7 +94,8 @@ def test_a_plate_does_not_close_in_on_what_it_pushes(name):
     for _ in range(case.steps):
         sim.step(record=True)
         assert sim.last_step["behind"][-1] == 0.0
-        assert sim.last_step["smallest_distance"].min() > 0.02 * case.contact.distance
+        smallest = sim.last_step["smallest_distance"] / case.contact.distance
+        assert smallest.min() > 0.005 and smallest[-1] > 0.1  # the step limiter keeps a tenth of a gap, and the plate waits until it opens
 
 
 # ---- what comes in the way of a step ----------------------------------------------------------------------------------------
