@@ -1,6 +1,6 @@
 /* One vertex of a sweep that touches something, for the loops of both backends.
  *
- * With contact a vertex adds what its pairs are where all points are now (pd_contact_sweep), goes no farther than its reach, and halves its
+ * With contact a vertex adds what its pairs are where all points are now (pd_contact_sweep), stays in its displacement bound, and halves its
  * step until its share of G falls. Colours know of elements alone, so two corners of a pair may move at once: updates of a colour read the
  * points, and nobody writes them before all of these updates have ended.
  *
