@@ -186,7 +186,7 @@ def test_comparison_by_its_definitions(tmp_path):
     names = "iteration,seconds,incremental_potential,gradient_norm,step_norm,relative_loss,relative_error"
     contact = "contact_potential,friction_potential,active_contacts,contacts_entered,contacts_left,smallest_distance,searches"
     clocks = "stagnations,culling_seconds,ccd_seconds,projection_seconds"
-    assert lines[0] == f"{run},{names},direction_seconds,advance_seconds,{contact},step_limit,outer,behind,{clocks}"
+    assert lines[0] == f"{run},{names},direction_seconds,advance_seconds,{contact},step_limit,outer,behind,held_back,{clocks}"
     assert len(lines) == 1 + sum(len(r["iteration"]) for r in comparison.records.values())
     assert "newton" in comparison.table()
 
