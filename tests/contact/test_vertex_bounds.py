@@ -127,3 +127,36 @@ def test_one_blocked_motion_does_not_hold_another():
     assert sim.last_step.behind > 0.1
     free = slice(len(mesh.points), None)
     assert np.average(sim.velocities[free, 1], weights=sim.masses[free]) < -0.99
+
+
+def test_a_step_that_bounds_cut_is_not_converged():
+    """If not, a step says "converged" although a bound keeps its vertices from going on."""
+    mesh = pdgpu.shapes.beam((0.1, 0.1, 0.1), cells=(1, 1, 1))
+    scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
+    body = pdgpu.Mesh(mesh.points + [0.0, 2e-3, 0.0], tets=mesh.tets)
+    scene.add_solid(body, pdgpu.ARAP(mu=1e4), density=500, velocity=(0.0, -3.0, 0.0))
+    scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)))
+    contact = pdgpu.BarrierContact(1e-3, guard="reach")
+    solver = pdgpu.VertexBlockDescent(iterations=20, tolerance=0.99, check_every=1)  # fulfilled by nearly any iteration
+    sim = pdgpu.Simulation(scene, solver, dt=0.01, contact=contact)
+    sim.step(record=True)
+    record = sim.last_step
+    late = record["held_back"] > 1e-2 * contact.distance
+    assert late.any() and record["held_back"][-1] == record.held_back
+    assert (record["gradient_norm"][late] <= 0.99 * record["gradient_norm"][0]).sum() > 1  # it would have ended there
+    assert record.status != "converged" or not late[-1]
+
+
+@pytest.mark.parametrize(
+    "solver", [pdgpu.VertexBlockDescent(iterations=20), pdgpu.BlockJacobi(iterations=20)], ids=lambda s: type(s).__name__
+)
+def test_layers_that_lie_close_fall_together(solver):
+    """If not, a folded cloth falls in slow motion: each layer is held back by the one below, which falls as fast."""
+    sheet = pdgpu.shapes.grid((0.2, 0.2), cells=(6, 6))
+    scene = pdgpu.Scene()
+    for k in range(4):
+        points = np.column_stack([sheet.points[:, 0], np.full(len(sheet.points), 2.5e-3 * k), sheet.points[:, 1]])
+        scene.add_shell(pdgpu.Mesh(points, triangles=sheet.triangles), pdgpu.Spring(100.0), density=0.2)
+    sim = pdgpu.Simulation(scene, solver, dt=0.01, contact=pdgpu.BarrierContact(2e-3))
+    sim.step(20)
+    np.testing.assert_allclose(sim.velocities[:, 1], -9.81 * 0.2, rtol=1e-6)
