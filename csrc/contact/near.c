@@ -136,7 +136,7 @@ done:
     return status;
 }
 
-/* What displacement bounds ask of all pairs, which others find anew meanwhile. */
+/* A copy of the columns that displacement bounds read: a later search overwrites those of the list. */
 static pd_status keep_all(pd_near *self, const pd_near_list *list) {
     pd_context *context = self->context;
     const pd_contact_pairs *pairs = list->pairs;

@@ -120,7 +120,7 @@ def test_files_say_how_often_it_doubled(tmp_path):
             pdgpu.Simulation.load(tmp_path / "t")
 
 
-def test_a_state_that_is_set_begins_anew():
+def test_setting_a_state_resets_the_stiffness():
     """If not, a second run of one simulation depends on the first."""
     sim, twin = pressed(load_of(3)), pressed(load_of(3))
     first = sim.positions
