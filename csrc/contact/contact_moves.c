@@ -44,7 +44,7 @@ static pd_status limit_to(pd_contact *self, const real *x_0, const real *x_1, co
         const pd_room planes[] = {PD_ROOM(self->planes_of_listed, 1)};
         pd_contact_pairs pairs = pd_contact_listed(self);
         PD_TRY(pd_rooms_grow(self->context, (size_t)self->n, "pairs in contact", PD_ROOMS(planes), &self->plane_capacity, NULL));
-        PD_TRY(pd_contact_planes(self->context, &pairs, self->surface->points, rounding, GAP_FRACTION, 0, NULL, self->planes_of_listed));
+        PD_TRY(pd_contact_planes(self->context, &pairs, self->surface->points, rounding, GAP_FRACTION, self->planes_of_listed));
         PD_TRY(pd_contact_set_points(self, x_1, driven_1, pd_guard_end(self->guard)));
         PD_TRY(pd_contact_reach_part(self->context, n_points, &self->incidence, pairs.kind, self->planes_of_listed, outer, curved,
                                      self->surface->points, pd_guard_end(self->guard), self->energy));

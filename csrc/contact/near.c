@@ -115,11 +115,9 @@ static pd_status make_room(pd_near *self, size_t n) {
 
 static pd_status make_near_room(pd_near *self, size_t n) {
     pd_contact_columns *c = &self->columns;
-    const pd_room rooms[] = {
-        PD_ROOM(c->kind, 1),        PD_ROOM(c->points, 4),     PD_ROOM(c->activation, 1),
-        PD_ROOM(c->separation, 1),  PD_ROOM(c->weight, 1),     PD_ROOM(c->threshold, 1),
-        PD_ROOM(self->distance, 1), PD_ROOM(self->records, 1), PD_ROOM(self->incidence.roles, 4),
-    };
+    const pd_room rooms[] = {PD_ROOM(c->kind, 1),        PD_ROOM(c->points, 4),     PD_ROOM(c->activation, 1),
+                             PD_ROOM(c->separation, 1),  PD_ROOM(c->weight, 1),     PD_ROOM(c->threshold, 1),
+                             PD_ROOM(self->distance, 1), PD_ROOM(self->records, 1), PD_ROOM(self->incidence.roles, 4)};
     return pd_rooms_grow(self->context, n, "pairs that are near", PD_ROOMS(rooms), &self->capacity, NULL);
 }
 

@@ -24,9 +24,9 @@ pd_status pd_contact_used(pd_context *context, const pd_chosen_points *chosen, c
     return PD_OK;
 }
 
-/* Distance, normal and heights of pairs of one kind. */
+/* Normal and heights of pairs of one kind. */
 typedef struct lane_planes {
-    real number[9][PD_CONTACT_LANES];
+    real number[8][PD_CONTACT_LANES];
     int plain[PD_CONTACT_LANES]; /* 0: the numbers mean nothing */
 } lane_planes;
 
@@ -39,7 +39,7 @@ PD_INLINE void planes_of_kind(int kind, const pd_contact_lanes *lanes, lane_plan
         out->plain[l] = pd_contact_is_plain(kind, x, nearest);
         out->number[0][l] = nearest.normal.x, out->number[1][l] = nearest.normal.y, out->number[2][l] = nearest.normal.z;
         out->number[3][l] = heights.a, out->number[4][l] = heights.b, out->number[5][l] = heights.c, out->number[6][l] = heights.d;
-        out->number[7][l] = heights.margin, out->number[8][l] = nearest.distance;
+        out->number[7][l] = heights.margin;
     }
 }
 
@@ -49,8 +49,8 @@ static __attribute__((noinline)) void lane_planes_of(int kind, const pd_contact_
 #undef PD_CALL
 }
 
-static void set_planes(const pd_contact_pairs *pairs, const real *x, double rounding, double fraction, int within_slack, int kind,
-                       const int *chosen, int n, real *distance, pd_separating_plane *planes) {
+static void set_planes(const pd_contact_pairs *pairs, const real *x, double rounding, double fraction, int kind, const int *chosen, int n,
+                       pd_separating_plane *planes) {
     pd_contact_lanes lanes;
     lane_planes found;
     for (int first = 0; first < n; first += PD_CONTACT_LANES) {
@@ -61,23 +61,19 @@ static void set_planes(const pd_contact_pairs *pairs, const real *x, double roun
             int p = chosen[first + l];
             pd_separating_plane *plane = planes + p;
             if (!found.plain[l]) {
-                real here = pd_contact_update_plane(pairs, x, rounding, fraction, within_slack, p, plane);
-                if (distance) distance[p] = here;
+                pd_contact_update_plane(pairs, x, rounding, fraction, 0, p, plane);
                 continue;
             }
             const real normal[3] = {found.number[0][l], found.number[1][l], found.number[2][l]};
             const pd_side_heights heights = {found.number[3][l], found.number[4][l], found.number[5][l], found.number[6][l],
                                              found.number[7][l]};
-            real here = found.number[8][l];
-            double most = within_slack ? (double)pd_contact_update_slack(pairs, here, rounding, p) : (double)INFINITY;
-            pd_separating_plane_set(heights, pairs->separation[p], rounding, fraction, most, normal, plane);
-            if (distance) distance[p] = here;
+            pd_separating_plane_set(heights, pairs->separation[p], rounding, fraction, (double)INFINITY, normal, plane);
         }
     }
 }
 
 pd_status pd_contact_planes(pd_context *context, const pd_contact_pairs *pairs, const real *x, double rounding, double fraction,
-                            int within_slack, real *distance, pd_separating_plane *planes) {
+                            pd_separating_plane *planes) {
     int n = pairs->n, blocks = (n + PD_CONTACT_MOST - 1) / PD_CONTACT_MOST;
 #pragma omp parallel for num_threads(pd_threads(context, n, 40)) schedule(static)
     for (int block = 0; block < blocks; block++) {
@@ -85,7 +81,7 @@ pd_status pd_contact_planes(pd_context *context, const pd_contact_pairs *pairs, 
         pd_contact_kinds chosen;
         pd_contact_sort_kinds(pairs, first, end, &chosen);
         for (int kind = 0; kind < PD_CONTACT_PAIR_COUNT; kind++)
-            set_planes(pairs, x, rounding, fraction, within_slack, kind, chosen.pairs[kind], chosen.n[kind], distance, planes);
+            set_planes(pairs, x, rounding, fraction, kind, chosen.pairs[kind], chosen.n[kind], planes);
     }
     return PD_OK;
 }

@@ -57,17 +57,14 @@ pd_status pd_contact_near_flags(pd_context *context, const pd_contact_pairs *pai
     return PD_OK;
 }
 
-static __global__ void plane_kernel(pd_contact_pairs pairs, const real *x, double rounding, double fraction, int within_slack,
-                                    real *distance, pd_separating_plane *planes) {
+static __global__ void plane_kernel(pd_contact_pairs pairs, const real *x, double rounding, double fraction, pd_separating_plane *planes) {
     int p = item();
-    if (p >= pairs.n) return;
-    real here = pd_contact_update_plane(&pairs, x, rounding, fraction, within_slack, p, planes + p);
-    if (distance) distance[p] = here;
+    if (p < pairs.n) pd_contact_update_plane(&pairs, x, rounding, fraction, 0, p, planes + p);
 }
 
 pd_status pd_contact_planes(pd_context *context, const pd_contact_pairs *pairs, const real *x, double rounding, double fraction,
-                            int within_slack, real *distance, pd_separating_plane *planes) {
-    PD_LAUNCH(context, plane_kernel, pairs->n, *pairs, x, rounding, fraction, within_slack, distance, planes);
+                            pd_separating_plane *planes) {
+    PD_LAUNCH(context, plane_kernel, pairs->n, *pairs, x, rounding, fraction, planes);
     return PD_OK;
 }
 

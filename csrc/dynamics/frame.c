@@ -66,8 +66,7 @@ done:
 static pd_status measure_driven(run *r) {
     r->row.outer = r->simulation->safe.drives;
     r->row.stagnations = r->simulation->safe.stagnations;
-    int much;
-    pd_status status = pd_safe_held_back(r->simulation, &r->row.held_back, &much);
+    pd_status status = pd_safe_held_back(r->simulation, &r->row.held_back);
     return status ? status : pd_safe_behind(r->simulation, &r->row.behind);
 }
 
@@ -111,10 +110,9 @@ static pd_status end_without_decrease(run *r, int iteration) {
     PD_TRY(pd_problem_norm(problem, problem->trial_gradient, &norm));
     if (!isfinite(norm)) return pd_diverged(self, iteration, "the gradient is not finite");
     r->result->at_rounding = self->safe.arrived && norm <= pd_rounding_of_gradient(problem, self->iterate.x);
-    double held;
-    int much;
-    PD_TRY(pd_safe_held_back(self, &held, &much));
-    int within = self->safe.arrived && !much && norm <= self->settings.tolerance * r->growth.first_norm;
+    int is_free;
+    PD_TRY(pd_safe_is_free(self, &is_free));
+    int within = self->safe.arrived && is_free && norm <= self->settings.tolerance * r->growth.first_norm;
     r->result->stop = r->result->at_rounding || within ? PD_STOP_CONVERGED : PD_STOP_STALLED;
 done:
     return status;
@@ -205,10 +203,9 @@ static pd_status read_iterate(run *r, pd_readback readback, const double report[
     else if (check && settings->tolerance > 0 && growth->norm <= settings->tolerance * growth->first_norm)
         r->result->stop = PD_STOP_CONVERGED;
     if (r->result->stop == PD_STOP_CONVERGED && !r->result->at_rounding) {
-        double held;
-        int much;
-        PD_TRY(pd_safe_held_back(self, &held, &much));
-        if (much) r->result->stop = PD_STOP_ITERATION_CAP;
+        int is_free;
+        PD_TRY(pd_safe_is_free(self, &is_free));
+        if (!is_free) r->result->stop = PD_STOP_ITERATION_CAP;
     }
 done:
     return status;
@@ -322,9 +319,8 @@ static pd_status solve(run *r, const real *targets, int *begun) {
     PD_TRY(pd_safe_settle(self));
     if (self->safe.outgrown) return PD_OK;
     PD_TRY(pd_divergence_of_run(self, targets, result->iterations));
-    int much;
     PD_TRY(pd_safe_behind(self, &result->behind));
-    PD_TRY(pd_safe_held_back(self, &result->held_back, &much));
+    PD_TRY(pd_safe_held_back(self, &result->held_back));
     PD_TRY(pd_two_way_step_update(self, r->observer, result));
     if (problem->contact) PD_TRY(pd_contact_adapt_stiffness(problem->contact, self->iterate.x));
 done:

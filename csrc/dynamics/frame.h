@@ -14,13 +14,14 @@ typedef struct pd_contact_recorder pd_contact_recorder; /* contact_record.h */
 
 /* safe_move.h: of a step with contact, or that stops by its moves. */
 typedef struct pd_safe {
-    real *x, *offset;          /* B [n,3] where the last iteration began; NULL where nobody asks */
+    real *x, *offset;          /* B [n,3] where the last iteration began; NULL where it is not needed */
     double part;               /* of the last move that contact allowed */
     double kept;               /* of it that was left of what the method had moved; 1 where the method kept to `part` itself */
     int drives;                /* times that what is driven moved in the step */
-    int detections;            /* times that the pairs of a penalty were found anew in it */
-    int asks;                  /* nobody looks into the step, and these wait for nothing */
+    int detections;            /* times that the pairs of a penalty were searched for in it */
+    int asks;                  /* these wait for nothing: the step has no observer */
     int outgrown;              /* they found more than there was room for: the step is to be run again */
+    int driving;               /* pins or obstacles move in the step */
     int arrived;               /* all that is driven is at its target */
     pd_prescribed *prescribed; /* NULL: nothing holds pins and obstacles back */
 
@@ -32,7 +33,6 @@ typedef struct pd_safe {
     int stagnations;  /* such rounds in the step */
     double share;     /* of its way that the state goes in a round */
     double moved;     /* by the round before, m; 0 where something stopped it, else `offset` says where to */
-    int driving;      /* pins or obstacles move in the step */
     double left;      /* the part of the step that is to come, if the rounds so far are parts of it */
     int measured;     /* whether `found` is of the last iteration */
     double found[5];  /* pd_outer_read */

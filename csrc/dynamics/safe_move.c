@@ -331,14 +331,16 @@ done:
     return status;
 }
 
-pd_status pd_safe_held_back(pd_simulation *self, double *held, int *much) {
+pd_status pd_safe_held_back(pd_simulation *self, double *held) {
     pd_contact *contact = self->problem->contact;
-    pd_status status = PD_OK;
-    *held = 0.0, *much = 0;
-    if (!contact || !self->method->keeps_reach || pd_contact_interval(contact) >= 0) return PD_OK;
-    PD_TRY(pd_contact_held(contact, held));
-    *much = !(*held <= HELD_BACK * (double)pd_contact_scene_of(contact)->activation);
-done:
+    *held = 0.0;
+    return !contact || !self->method->keeps_reach || pd_contact_interval(contact) >= 0 ? PD_OK : pd_contact_held(contact, held);
+}
+
+pd_status pd_safe_is_free(pd_simulation *self, int *is_free) {
+    double held;
+    pd_status status = pd_safe_held_back(self, &held);
+    *is_free = !status && (held == 0.0 || held <= HELD_BACK * (double)pd_contact_scene_of(self->problem->contact)->activation);
     return status;
 }
 

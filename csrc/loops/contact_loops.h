@@ -160,11 +160,10 @@ pd_status pd_contact_take(pd_context *context, int n, const int *rows, const pd_
 pd_status pd_contact_take_roles(pd_context *context, int n_points, int n_roles, const int *role_rows, const int *ranks,
                                 const pd_incidence *incidence, const pd_incidence *out);
 
-/* The planes of all pairs, and their distances, m, unless NULL. Each corner may go half of `fraction` of the gap beyond its side, and
- * with within_slack at most half of its slack.
- *   x  B [n_points,3] m      distance  B [pairs->n]      planes  B [pairs->n] */
+/* The planes of all pairs. Each corner may go half of `fraction` of the gap beyond its side.
+ *   x  B [n_points,3] m      planes  B [pairs->n] */
 pd_status pd_contact_planes(pd_context *context, const pd_contact_pairs *pairs, const real *x, double rounding, double fraction,
-                            int within_slack, real *distance, pd_separating_plane *planes);
+                            pd_separating_plane *planes);
 
 /* The slacks of the records of all pairs, B [pairs->n], where their distances are these; a gap may be less by `rounding`, m. */
 pd_status pd_contact_slacks(pd_context *context, const pd_contact_pairs *pairs, const real *distance, double rounding,

@@ -295,7 +295,10 @@ PD_UPDATE_FUNCTION void pd_vertex_update_limit(const pd_model *model, const pd_v
     if (kind == PD_SWEEP_DIAGONAL) {
         double most = fmax(H[0], fmax(H[3], H[5]));
         H[1] = H[2] = H[4] = 0.0;
-        for (int c = 0; c < 3 && P; c++) H[0] = H[3] = H[5] = most, g[c] = most * (double)d[c];
+        if (P) {
+            H[0] = H[3] = H[5] = most;
+            for (int c = 0; c < 3; c++) g[c] = most * (double)d[c];
+        }
     }
     pd_bound_step(contact, sweep, model->n_vertices, vertex, P, H, g, d);
     if (contact->held) contact->held[vertex] = pd_max(pd_sqrt(square) - pd_vertex_update_length(d), (real)0);

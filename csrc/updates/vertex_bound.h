@@ -8,10 +8,11 @@
  *
  * by a primal active-set method [Nocedal and Wright 2006, Algorithm 16.3] with at most three planes at a time. Each of its points is feasible
  * and no worse than the last, so that it may end early. Outside the ball the same is done with H + lambda I, lambda by Newton's method on
- * 1/|d| - 1/radius [Nocedal and Wright 2006, Sec. 4.3]: a step that is merely scaled would lose what it has along the normal. */
+ * 1/|d| - 1/radius [Nocedal and Wright 2006, Sec. 4.3]. Scaling the step would also scale its normal component. */
 #ifndef PD_VERTEX_BOUND_H
 #define PD_VERTEX_BOUND_H
 
+#include "base/pose.h"
 #include "updates/pair_movers.h"
 #include "updates/separating_plane.h"
 
@@ -122,10 +123,6 @@ typedef struct pd_bound_set {
     double ways[3][3], free[3][3];
 } pd_bound_set;
 
-PD_FUNCTION void pd_bound_cross(const double a[3], const double b[3], double out[3]) {
-    out[0] = a[1] * b[2] - a[2] * b[1], out[1] = a[2] * b[0] - a[0] * b[2], out[2] = a[0] * b[1] - a[1] * b[0];
-}
-
 PD_FUNCTION void pd_bound_unit(double a[3]) {
     double size = sqrt(pd_bound_dot(a, a));
     for (int c = 0; c < 3; c++) a[c] = size > 0.0 ? a[c] / size : 0.0;
@@ -138,13 +135,13 @@ PD_FUNCTION void pd_bound_span(pd_bound_set *set) {
     if (set->n == 1) {
         int least = fabs(a[0]) <= fabs(a[1]) && fabs(a[0]) <= fabs(a[2]) ? 0 : fabs(a[1]) <= fabs(a[2]) ? 1 : 2;
         const double axis[3] = {(double)(least == 0), (double)(least == 1), (double)(least == 2)};
-        pd_bound_cross(a, axis, set->free[0]);
+        pd_pose_cross(a, axis, set->free[0]);
         pd_bound_unit(set->free[0]);
-        pd_bound_cross(a, set->free[0], set->free[1]);
+        pd_pose_cross(a, set->free[0], set->free[1]);
         pd_bound_unit(set->free[1]);
     }
     if (set->n == 2) {
-        pd_bound_cross(a, set->ways[1], set->free[0]);
+        pd_pose_cross(a, set->ways[1], set->free[0]);
         pd_bound_unit(set->free[0]);
     }
 }

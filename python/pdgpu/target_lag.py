@@ -28,8 +28,8 @@ class TargetLag:
 def describe_lag(simulation, targets, driven):
     """The bodies and obstacles that lag and touch something, and by how much, as text, the largest lag first.
 
-    All driven points go the same part of their way, so that one that is blocked holds back the others. Those that touch nothing are left
-    out, unless nothing touches.
+    With more than 16 motions all share one length, so that a blocked one also holds back the others. Bodies and obstacles that touch
+    nothing are therefore left out, unless nothing touches.
 
     Parameters
     ----------
