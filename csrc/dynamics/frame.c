@@ -7,12 +7,14 @@
  *
  * Where lists turn out to have been too short for what contact found (safe.outgrown), all but the velocity comes again, from x_t.
  *
- * A solver contributes the direction (method.h); stopping rules, records and the clock are here, and what counts as divergence stands in
- * divergence.c. */
+ * A solver contributes the direction (method.h). The order of the stopping rules, records and the clock are here; convergence.c and divergence.c
+ * have the rules. */
 #include "base/clock.h"
 #include "contact/projective.h"
 #include "contact/proxies.h"
+#include "dynamics/balance.h"
 #include "dynamics/chunk.h"
+#include "dynamics/convergence.h"
 #include "dynamics/divergence.h"
 #include "dynamics/outer_loop.h"
 #include "dynamics/potential.h"
@@ -30,8 +32,9 @@ typedef struct run {
     int before;   /* iterations of the passes before this one: a step with several lags of friction has as many (contact/contact.h) */
     double omega; /* of the extrapolation, in the last iteration */
     pd_growth growth;
-    pd_iteration row;  /* of the record */
-    const real *guess; /* H [n,3] instead of the first guess, or NULL */
+    pd_reference reference; /* of the tolerance */
+    pd_iteration row;       /* of the record */
+    const real *guess;      /* H [n,3] instead of the first guess, or NULL */
 } run;
 
 static pd_status first_guess(run *r, const real *targets) {
@@ -91,6 +94,7 @@ static pd_status read_first_guess(run *r) {
     if (r->recording || self->settings.tolerance > 0 || guarded) {
         PD_TRY(evaluate(self, &growth->first_potential, &growth->first_magnitude, &growth->first_norm));
         r->row.potential = growth->first_potential, r->row.gradient_norm = growth->first_norm;
+        r->reference.first_norm = growth->first_norm;
     }
     // the first row also of a run that ends here
     if (r->recording) PD_TRY(r->observer->record(r->observer->user, self, &r->row));
@@ -110,9 +114,10 @@ static pd_status end_without_decrease(run *r, int iteration) {
     PD_TRY(pd_problem_norm(problem, problem->trial_gradient, &norm));
     if (!isfinite(norm)) return pd_diverged(self, iteration, "the gradient is not finite");
     r->result->at_rounding = self->safe.arrived && norm <= pd_rounding_of_gradient(problem, self->iterate.x);
-    int is_free;
+    int is_free, within;
     PD_TRY(pd_safe_is_free(self, &is_free));
-    int within = self->safe.arrived && is_free && norm <= self->settings.tolerance * r->growth.first_norm;
+    PD_TRY(pd_convergence_within(self, &r->reference, norm, &within));
+    within = within && self->safe.arrived && is_free;
     r->result->stop = r->result->at_rounding || within ? PD_STOP_CONVERGED : PD_STOP_STALLED;
 done:
     return status;
@@ -193,15 +198,15 @@ static pd_status read_iterate(run *r, pd_readback readback, const double report[
     PD_TRY(pd_divergence_of_iterate(self, growth, report[0], iteration));
     if (self->problem->projective) return PD_OK; // it ends by the rules of outer_loop.h
     if (!self->safe.arrived) return PD_OK;       // an answer for where pins and obstacles are is none yet
-    if (check && settings->step_tolerance > 0) {
-        double move;
-        PD_TRY(pd_safe_largest_move(self, &move));
-        if (move <= settings->step_tolerance * (settings->h > 0 ? settings->h : 1.0)) r->result->stop = PD_STOP_CONVERGED;
-    }
-    if (check && report[1] == 0.0)
+    if (!check) return PD_OK;
+    if (report[1] == 0.0) {
         PD_TRY(end_without_decrease(r, iteration));
-    else if (check && settings->tolerance > 0 && growth->norm <= settings->tolerance * growth->first_norm)
-        r->result->stop = PD_STOP_CONVERGED;
+    } else {
+        int within;
+        PD_TRY(pd_convergence_of_step(self, &within));
+        if (!within) PD_TRY(pd_convergence_within(self, &r->reference, growth->norm, &within));
+        if (within) r->result->stop = PD_STOP_CONVERGED;
+    }
     if (r->result->stop == PD_STOP_CONVERGED && !r->result->at_rounding) {
         int is_free;
         PD_TRY(pd_safe_is_free(self, &is_free));
@@ -286,6 +291,7 @@ static pd_status velocity(run *r) {
     if (!status && self->shared) status = pd_simulation_wait(self);
     r->result->phases[PD_PHASE_VELOCITY] = pd_seconds() - start;
     if (!status) self->has_previous = problem->h > 0;
+    if (!status) pd_balance_end(self);
     return status;
 }
 
@@ -308,6 +314,7 @@ static pd_status solve(run *r, const real *targets, int *begun) {
     self->safe.asks = asks(r);
     if (problem->contact) pd_contact_begin_stiffness(problem->contact);
     PD_TRY(pd_simulation_begin(self));
+    PD_TRY(pd_balance_begin(self));
     PD_TRY(pd_safe_begin(self));
     result->phases[PD_PHASE_BEGIN] += pd_seconds() - start;
     *begun = 1;
@@ -335,6 +342,7 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const rea
                        .result = result,
                        .recording = observer && observer->record,
                        .omega = 1.0,
+                       .reference = PD_REFERENCE_EMPTY,
                        .guess = guess};
     run r = fresh;
     pd_status status = PD_OK;

@@ -60,6 +60,10 @@ struct pd_simulation {
     int has_previous;
     int shared; /* others may read and write x and v */
 
+    /* balance.c */
+    real *begun_at; /* B [n,3] x_t of the last step; NULL without contact */
+    int has_ended;  /* 1: the iterate is the end of that step */
+
     /* energy.c */
     double load_norm;  /* sqrt(sum of m |load|^2) over free vertices, sqrt(J)/s */
     double reach;      /* R, sqrt(J) */

@@ -23,7 +23,8 @@ void pd_simulation_destroy(pd_simulation *self) {
                           self->iterate.offset,
                           self->iterate.direction,
                           self->iterate.gradient,
-                          self->iterate.step};
+                          self->iterate.step,
+                          self->begun_at};
         self->method->destroy(self->method_memory, self->problem);
         pd_chunks_destroy(self->chunks, context);
         pd_safe_destroy(self);
@@ -94,6 +95,8 @@ pd_status pd_simulation_create(pd_simulation **out, const pd_description *descri
                         &self->iterate.step};
     for (size_t i = 0; !status && i < sizeof vectors / sizeof *vectors; i++)
         status = pd_memory_create(self->problem->context, (void **)vectors[i], pd_problem_bytes(self->problem));
+    if (!status && self->problem->contact)
+        status = pd_memory_create(self->problem->context, (void **)&self->begun_at, pd_problem_bytes(self->problem));
     if (!status) status = pd_safe_create(self);
     if (status && error) *error = *pd_context_error(self->problem->context);
 

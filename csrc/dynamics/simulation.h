@@ -115,6 +115,10 @@ pd_status pd_simulation_begin(pd_simulation *self);
  * below, or with ahead = 0 where it is. */
 pd_status pd_simulation_energies(pd_simulation *self, const real *x, int ahead, double *energies);
 pd_status pd_simulation_gradient(pd_simulation *self, const real *x, real *gradient /* H [n,3] */);
+/* What contact had to balance in the last step: inertia, elastic and damping forces less the load, at its end; zero rows at fixed vertices.
+ * forces [n,3] H out, N. *known = 0, and nothing is written, before the first step, without contact, and after the state was set. The next
+ * diagnostic needs pd_simulation_begin. */
+pd_status pd_simulation_unbalanced(pd_simulation *self, real *forces, int *known);
 /* The norm of the gradient that rounding alone leaves at the present positions, N: where no solver gets below; see rounding.h. */
 double pd_simulation_gradient_rounding(pd_simulation *self);
 /* blocks [nnz,3,3] H on *pattern, both owned by the simulation and there until its next call; psd as in backend.h. */

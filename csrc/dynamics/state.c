@@ -10,6 +10,7 @@ pd_status pd_simulation_set_state(pd_simulation *self, const real *positions, co
     pd_context *context = self->problem->context;
     pd_status status = PD_OK;
     size_t bytes = pd_problem_bytes(self->problem);
+    self->has_ended = 0;
     if (positions && self->problem->contact) {
         pd_contact_forget_step(self->problem->contact);
         pd_contact_set_doublings(self->problem->contact, (pd_contact_doublings){0, 0});

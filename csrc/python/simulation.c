@@ -178,6 +178,8 @@ static PyMethodDef simulation_methods[] = {
     {"gradient", (PyCFunction)pd_call_gradient, METH_O, "gradient($self, x, /)\n--\n\ndG/dx at x (None: here), (n,3) N."},
     {"gradient_rounding", (PyCFunction)pd_call_gradient_rounding, METH_NOARGS,
      "gradient_rounding($self, /)\n--\n\nNorm of dG/dx, N, that rounding the present positions leaves."},
+    {"unbalanced", (PyCFunction)pd_call_unbalanced, METH_NOARGS,
+     "unbalanced($self, /)\n--\n\nForces that contact had to balance at the end of the last step, (n,3) N; None where no step has ended."},
     {"hessian", (PyCFunction)pd_call_hessian, METH_VARARGS,
      "hessian($self, x, psd, /)\n--\n\n(row_start, columns, blocks) of d2G/dx2 over all vertices, blocks (nnz,3,3) N/m."},
     {"system_matrix", (PyCFunction)pd_call_system_matrix, METH_NOARGS,

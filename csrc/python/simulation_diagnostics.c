@@ -48,6 +48,28 @@ PyObject *pd_call_gradient_rounding(pd_simulation_object *self, PyObject *unused
     return pd_object_call(self, gradient_rounding, NULL, &norm) ? PyFloat_FromDouble(norm) : NULL;
 }
 
+typedef struct {
+    real *forces;
+    int known;
+} balance;
+
+static pd_status unbalanced(pd_simulation *core, const void *given, void *out) {
+    balance *asked = out;
+    (void)given;
+    return pd_simulation_unbalanced(core, asked->forces, &asked->known);
+}
+
+PyObject *pd_call_unbalanced(pd_simulation_object *self, PyObject *unused) {
+    (void)unused;
+    PyArrayObject *array = pd_object_new_vectors(self);
+    if (!array) return NULL;
+    balance asked = {PyArray_DATA(array), 0};
+    if (pd_object_call(self, unbalanced, NULL, &asked) && asked.known) return (PyObject *)array;
+    Py_DECREF((PyObject *)array);
+    if (PyErr_Occurred()) return NULL;
+    Py_RETURN_NONE;
+}
+
 /* (row_start, columns, values) of a sparse matrix, as fresh arrays. Takes the reference to values. */
 static PyObject *csr_arrays(const pd_csr *matrix, PyArrayObject *values) {
     npy_intp rows[1] = {matrix->n + 1}, count[1] = {matrix->row_start[matrix->n]};

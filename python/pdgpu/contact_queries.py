@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pdgpu.contact_balance import warn_if_unbalanced
 from pdgpu.contact_forces import forces_of
 from pdgpu.contacts import find_contacts
 from pdgpu.motion_calls import asking
@@ -78,6 +79,12 @@ class ContactQueries:
         ValueError
             A simulation without contact, or with TwoWayContact or ProxyContact.
 
+        Warns
+        -----
+        RuntimeWarning
+            After a step, where the sum of the forces on the free vertices of a body differs by more than a tenth from the sum that inertia,
+            elasticity, damping and load need there. The step ended before it had converged. The message names the bodies.
+
         Notes
         -----
         Friction and slip are those of the last step at the present positions: before the first step, and after `set_state`, `load` and
@@ -92,7 +99,9 @@ class ContactQueries:
             raise ValueError("contact: TwoWayContact moves what the solver came to, by no force; StepRecord.update says how")
         if isinstance(self.contact, ProxyContact):
             raise ValueError("contact: ProxyContact has springs and no pairs; proxies() has their forces")
-        return forces_of(self)
+        found = forces_of(self)
+        warn_if_unbalanced(self, found, stacklevel=3)
+        return found
 
     def proxies(self) -> Proxies:
         """Where the proxies of `ProxyContact` are at the present positions, which are active there, and what pulls them.

@@ -75,7 +75,8 @@ class ProjectiveDynamics(TimeStepSolver):
     chebyshev : Chebyshev, optional
         Outer acceleration, over the local-global iterations [Wang 2015, Algorithm 1].
     tolerance : float
-        Stop where the gradient norm is at most tolerance x its value at the first guess; 0: run all iterations, or until nothing
+        Stop where the gradient norm is at most tolerance x its value at the first guess. In contact that value is at most
+        |M (y - x_t)|/h^2 + |elastic forces|, since a first guess may press into a barrier. 0: run all iterations, or until nothing
         moves or no decrease is found (`StepRecord.status`).
     initialization : str
         First guess of a step: "previous", "inertia", "inertial_target" or "adaptive" [Chen et al. 2024, VBD, Eq. 17]: the inertial
@@ -119,8 +120,8 @@ class Newton(TimeStepSolver):
         Halve the step until the incremental potential decreases; near its rounding, until the gradient norm does. With `BarrierContact`
         a step that decreases it by more than the quadratic model predicts is doubled, if the double step decreases it further.
     step_tolerance : float
-        m/s (dt=None: m). Stop where no vertex has moved faster in an iteration [Li et al. 2020, Sec. 4.5], what is driven has arrived; 0:
-        never.
+        m/s (dt=None: m). Stop where the full Newton step moves no vertex faster [Li et al. 2020, Sec. 4.5] and all prescribed motions
+        have arrived; 0: never. A step that a line search or a step limit shortened counts with its full length.
     tolerance, check_every
         As for ProjectiveDynamics.
     initialization : str, optional
