@@ -16,7 +16,7 @@ def prongs(apart=0.06):
     body = scene.add_solid(mesh, pdgpu.ARAP(1e4), density=1000.0, name="U")
     bend = 0.065 * np.sign(0.15 - mesh.points[:, :1]) * np.clip(10.0 * mesh.points[:, 1:2] - 1.0, 0.0, 1.0) * [1.0, 0.0, 0.0]
     held = (np.abs(mesh.points[:, 0] - 0.15) > 0.15 - 1e-9) & (mesh.points[:, 1] > 0.2 - 1e-9)
-    body.pin(held, lambda time, rest: rest + 0.065 * np.sign(0.15 - rest[:, :1]) * [1.0, 0.0, 0.0])
+    body.pin(held)  # where the state puts them, bent
     body.pin(mesh.points[:, 1] < 1e-9)
     walls = (np.abs(np.abs(mesh.points[:, 0] - 0.15) - 0.05) < 1e-9) & (mesh.points[:, 1] > 0.1 + 1e-9)
     return scene, np.flatnonzero(walls), pdgpu.RestField("U", apart=apart), mesh.points + bend

@@ -38,8 +38,8 @@ arm = model.scene["arm"]
 free = model.simulation(pdgpu.Direct(), 8)
 for k in range(6):
     model.pose["angle"] = np.radians(95.0) * (k + 1) / 6
-    free.step()
-free.step(2)
+    free.step(time=0.0)  # the bones read the pose, whatever the time
+free.step(2, time=(0.0, 0.0))
 bent, skin = free.positions, arm.embeddings[0].matrix
 found = {
     name: untangle(model, linear, bent, ITERATIONS, STIFFNESS, keep=(LATER, ITERATIONS)) for name, linear in model.rivals(ACTIVE).items()

@@ -40,12 +40,13 @@ def search_inner(simulation):
     return system.solve(residual, record=False).parameters["rho"]
 
 
-def search_outer(simulation):
-    """None where the step ends before the acceleration would set in, or moves nothing: a later one tells more."""
+def search_outer(simulation, end):
+    """rho of the step that ends at a time, s. None where it ends before the acceleration would set in, or moves nothing: a later one tells
+    more."""
     solver, core = simulation.solver, simulation._backend
     if solver.iterations <= solver.chebyshev.start:
         return 0.0  # which has been warned of
-    state, steps, targets, doublings = core.state(), core.steps(), simulation._targets(), core.doublings()
+    state, steps, targets, doublings = core.state(), core.steps(), simulation._targets(end), core.doublings()
     least = 16.0 * float(np.finfo(simulation.dtype).eps) * float(np.linalg.norm(state["positions"].astype(np.float64)))
 
     iterations, longest = solver.iterations, search_iterations(solver.iterations, solver.chebyshev.start)
@@ -85,8 +86,9 @@ def search_outer(simulation):
 class AutomaticRho:
     """The part of `Simulation` that finds what its solver leaves to a search, and keeps it."""
 
-    def _search(self):
-        """rho="auto", once, on a copy of the state [Wang 2015, Sec. 5.1]; put off while a step has nothing to accelerate."""
+    def _search(self, at=None):
+        """rho="auto", once, on a copy of the state [Wang 2015, Sec. 5.1]; put off while a step has nothing to accelerate. `at`: the
+        time of a quasi-static step, s."""
         inner = getattr(getattr(self.solver, "linear", None), "chebyshev", None)
         outer = getattr(self.solver, "chebyshev", None)
         inner_open = inner is not None and inner.rho == "auto" and self._numbers.rho is None
@@ -100,7 +102,7 @@ class AutomaticRho:
             self._numbers.composed_rho = rho or self._numbers.composed_rho
             self._numbers.apply(self.solver.linear, self._backend.set_linear)
         if outer_open:
-            self._set_rho(search_outer(self))
+            self._set_rho(search_outer(self, self._end(at)))
         self._setup_seconds += time.perf_counter() - start
 
     def _set_rho(self, rho):

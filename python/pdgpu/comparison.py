@@ -20,6 +20,7 @@ from pdgpu.simulation import Simulation
 from pdgpu.snapshots import Snapshot, check_same_step, place
 from pdgpu.solver_support import check_contact, check_slides, check_support
 from pdgpu.solvers import SOLVERS, Newton
+from pdgpu.stepping import times_of_steps
 from pdgpu.tables import data_frame, joined, record_table, text_table, write_csv
 from pdgpu.time_step_solver import INITIALIZATIONS
 from pdgpu.two_way_contact import TwoWayContact
@@ -188,6 +189,7 @@ def compare(
     solvers: Mapping[str, TimeStepSolver],
     *,
     dt: float | None = 1 / 30,
+    time: float | None = None,
     start: tuple[ArrayLike | None, ArrayLike | None] | Snapshot | None = None,
     reference: ArrayLike | str = "newton",
     contact: Contact | None = None,
@@ -210,6 +212,8 @@ def compare(
         Name -> solver.
     dt : float or None
         s; None: quasistatic.
+    time : float, optional
+        For dt=None only, s: the time of the step, as `Simulation.step` takes it. A scene with motions needs it. A Snapshot has its own.
     start : (positions, velocities) or Snapshot, optional
         (n, 3) m and m/s, either may be None; by default the rest state. From a `Simulation.snapshot` every solver goes on
         at its iterate, to the bit, instead of a first guess; `initialization` is not used then. dt and contact must be those of the
@@ -246,7 +250,8 @@ def compare(
     guess = None
     if isinstance(start, Snapshot):
         guess = start.iterate
-        check_same_step(start, dt, contact, dtype)
+        check_same_step(start, dt, time, contact, dtype)
+        time = start.end_time
     elif start is not None and (not isinstance(start, tuple | list) or len(start) != 2):
         raise ValueError(f"start: expected (positions, velocities) or a Snapshot, got {type(start).__name__}")
     if isinstance(contact, TwoWayContact):
@@ -262,6 +267,9 @@ def compare(
             f"ended the first, got {contact.friction_lags}"
         )
     evaluator = _Evaluator(scene, dt, start, threads, contact)
+    (time,) = times_of_steps(scene, dt, 1, time)
+    if time is not None:
+        evaluator.simulation._start_time = time
     backend(device, dtype)
     for solver in solvers.values():
         check_support(solver, device, {MATERIAL_OF_KIND[kind] for kind in scene.element_groups()})
@@ -275,9 +283,9 @@ def compare(
         choice("reference", reference, ("newton",))
         bar("reference: Newton")
         if soft:
-            found_at = _penalised(scene, dt, start, initialization, threads, contact)
+            found_at = _penalised(scene, dt, start, initialization, threads, contact, time)
             _find_pairs_at(evaluator.simulation, found_at)
-        x_star = _newton_reference(scene, dt, start, initialization, threads, evaluator, contact, found_at)
+        x_star = _newton_reference(scene, dt, start, initialization, threads, evaluator, contact, found_at, time)
     elif reference is not None:
         x_star = real_array("reference", reference, (n, 3))
         found_at = x_star if soft else None
@@ -292,7 +300,7 @@ def compare(
             simulation = Simulation(scene, solver, dt=dt, contact=contact, device=device, dtype=dtype, threads=threads)
             _place(simulation, start)
             _find_pairs_at(simulation, found_at)
-            records[name], positions[name] = _run(simulation, evaluator, x_star, g_star, guess)
+            records[name], positions[name] = _run(simulation, evaluator, x_star, g_star, guess, time)
         except (RuntimeError, ValueError) as error:
             failures.append(error)
             if len(failures) < len(solvers):
@@ -324,7 +332,7 @@ def _bar(progress, total):
     return advance
 
 
-def _run(simulation, evaluator, x_star, g_star, guess):
+def _run(simulation, evaluator, x_star, g_star, guess, time):
     """One step; its record and last iterate."""
     rows, last = [], []
 
@@ -339,7 +347,7 @@ def _run(simulation, evaluator, x_star, g_star, guess):
         rows.append(row)
         last[:] = [x]
 
-    simulation._step(False, observer=observe, keep_diverged=True, guess=guess)
+    simulation._step(False, observer=observe, keep_diverged=True, guess=guess, time=time)
     columns = {name: np.array([row[name] for row in rows]) for name in STEP_COLUMNS}
     if x_star is not None:
         losses = columns["incremental_potential"] - g_star
@@ -385,16 +393,16 @@ def _find_pairs_at(simulation, x):
         simulation._backend.find_pairs_at(simulation._cast(x))
 
 
-def _penalised(scene, dt, start, initialization, threads, contact):
+def _penalised(scene, dt, start, initialization, threads, contact, time):
     """Where Newton comes with a penalty whose pairs it finds on its way."""
     solver = Newton(iterations=100, initialization=initialization)
     simulation = Simulation(scene, solver, dt=dt, contact=contact, **REFERENCE_RUN, threads=threads)
     _place(simulation, start)
-    simulation.step()
+    simulation.step(time=time)
     return simulation.positions
 
 
-def _newton_reference(scene, dt, start, initialization, threads, evaluator, contact, found_at):
+def _newton_reference(scene, dt, start, initialization, threads, evaluator, contact, found_at, time):
     """x* of the step, converged to the floor of double precision; None, with a warning, where it is not."""
     solver = Newton(iterations=500, initialization=initialization)
     norms = {}
@@ -411,7 +419,7 @@ def _newton_reference(scene, dt, start, initialization, threads, evaluator, cont
         simulation = Simulation(scene, solver, dt=dt, contact=contact, **REFERENCE_RUN, threads=threads)
         _place(simulation, start)
         _find_pairs_at(simulation, found_at)
-        simulation._step(False, observer=observe, keep_diverged=True)
+        simulation._step(False, observer=observe, keep_diverged=True, time=time)
         step, first, last = simulation.last_step, norms["first"], norms["last"]
         if step.behind > 0.0:
             raise ValueError(

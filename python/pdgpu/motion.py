@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,10 +13,13 @@ import numpy as np
 from pdgpu.arguments import flag, integer, number, real_array
 from pdgpu.errors import DivergenceError
 from pdgpu.histories import History
+from pdgpu.stepping import times_of_steps
 from pdgpu.volume_files import Film, write_state
 
 if TYPE_CHECKING:
     from typing import Self
+
+    from numpy.typing import ArrayLike
 
     from pdgpu.types import Device, Options, Path
 
@@ -65,19 +69,22 @@ class Motion:
 
     def run(
         self,
-        seconds: float,
+        seconds: float | None = None,
         *,
+        times: ArrayLike | None = None,
         every: int = 1,
         callback: Callable[[Self], Any] | None = None,
         max_behind: float | None = None,
         progress: bool = False,
     ) -> History:
-        """Take steps for a time, and record energies, momenta and contacts.
+        """Take steps for a time, or quasi-static steps at given times, and record energies, momenta and contacts.
 
         Parameters
         ----------
         seconds : float
-            How long, s; as many steps as it takes to reach it.
+            How long, s; as many steps as it takes to reach it. Not with dt=None.
+        times : array_like, shape (k,)
+            For dt=None only, s: the time of each of k quasi-static steps, as `step(k, time=times)` takes them.
         every : int
             Record and call back after every so many steps, and after the last; the steps themselves do not depend on it.
         callback : callable, optional
@@ -96,22 +103,17 @@ class Motion:
         Raises
         ------
         ValueError
-            dt=None: a quasistatic simulation has no time.
+            `seconds` with dt=None, `times` with a time step.
         DivergenceError
             As of `step`; its attribute `history` has what was recorded until then.
         """
-        seconds, every = number("seconds", seconds, above=0.0), integer("every", every, 1)
+        every = integer("every", every, 1)
         progress = flag("progress", progress)
         if max_behind is not None:
             max_behind = number("max_behind", max_behind, minimum=0.0)
         if callback is not None and not callable(callback):
             raise TypeError(f"callback: expected a callable, got {callback!r}")
-        if self.dt is None:
-            raise ValueError("dt: None (quasistatic): there is no time to run for; take steps with step()")
-        n = seconds / self.dt
-        if n > 2**31:
-            raise ValueError(f"seconds: {seconds:g} s are {n:.3g} steps of {self.dt:g} s, more than can be counted")
-        n = max(math.ceil(n - 1e-6), 1)
+        n, times = self._times_of_run(seconds, times)
         history = History()
         history._add(self, self._backend.steps(), first=True)
         if callback is not None and callback(self) is True:
@@ -122,8 +124,8 @@ class Motion:
 
             bar = tqdm(total=n, unit="step")
         try:
-            for k in range(1, n + 1):
-                self.step()
+            for k, time in enumerate(times, 1):
+                self.step(time=time)
                 if bar is not None:
                     bar.update(1)
                 late = max_behind is not None and self.last_step.behind > max_behind
@@ -141,6 +143,26 @@ class Motion:
             if bar is not None:
                 bar.close()
         return history
+
+    def _times_of_run(self, seconds, times):
+        """The number of steps of a run, and the `time` of each."""
+        if self.dt is not None:
+            times_of_steps(self._scene, self.dt, 1, times, "times")
+            seconds = number("seconds", seconds, above=0.0)
+            n = seconds / self.dt
+            if n > 2**31:
+                raise ValueError(f"seconds: {seconds:g} s are {n:.3g} steps of {self.dt:g} s, more than can be counted")
+            n = max(math.ceil(n - 1e-6), 1)
+            return n, repeat(None, n)
+        if seconds is not None or times is None:
+            raise ValueError(
+                f"seconds: dt=None (quasistatic) has no time step, got {seconds!r}; give times=, the time of each step, "
+                "or take steps with step()"
+            )
+        times = times_of_steps(self._scene, self.dt, None, times, "times")
+        if not times:
+            raise ValueError("times: expected the time of one step or more, got none")
+        return len(times), times
 
     def _warn_of_end(self, max_behind):
         warnings.warn(

@@ -75,18 +75,25 @@ def _called():
     return name
 
 
-def _described(scene, motion):
-    """Which motion of a scene it is."""
+def described_motions(scene: Any) -> Iterator[tuple[Callable, str]]:
+    """(motion, its description) of every prescribed motion of a scene."""
     for body in scene.bodies:
-        for k, (_, other) in enumerate(body.pins):
-            if other is motion:
-                return f"the motion of pin {k} of {body.name!r}"
+        for k, (_, motion) in enumerate(body.pins):
+            if motion is not None:
+                yield motion, f"the motion of pin {k} of {body.name!r}"
         for k, how in enumerate(body.attachment_motions):
-            if how is not None and how[1] is motion:
-                return f"the {how[0]} of attachment {k} of {body.name!r}"
-        if any(getattr(material, "_script", None) is motion for material in body.materials):
-            return f"the shape targets of {body.name!r}"
+            if how is not None:
+                yield how[1], f"the {how[0]} of attachment {k} of {body.name!r}"
+        for material in body.materials:
+            if (script := getattr(material, "_script", None)) is not None:
+                yield script, f"the shape targets of {body.name!r}"
     for obstacle in scene.obstacles:
-        if obstacle.collider.motion is motion:
-            return f"the motion of obstacle {obstacle.name!r}"
-    return f"the motion {getattr(motion, '__qualname__', motion)}"
+        if obstacle.collider.motion is not None:
+            yield obstacle.collider.motion, f"the motion of obstacle {obstacle.name!r}"
+
+
+def _described(scene, motion):
+    """The description of a motion."""
+    return next(
+        (words for other, words in described_motions(scene) if other is motion), f"the motion {getattr(motion, '__qualname__', motion)}"
+    )

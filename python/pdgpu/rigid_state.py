@@ -126,13 +126,16 @@ def follow_pins(scene: Any, targets: Any, dtype: Any) -> None:
                 raise ValueError(f"motion of {body.name!r}: its two pins are {rest:g} m apart, and go to where they are {length:g} m apart")
 
 
-def warn_of_turns(scene: Any, dt: float, stacklevel: int) -> None:
-    """Where a body begins with more than implicit Euler follows."""
-    for body in scene.bodies:
-        turn = dt * float(np.linalg.norm(body.spin)) if isinstance(body, RigidBody) else 0.0
+def warn_of_turns(simulation: Any, stacklevel: int) -> None:
+    """Warns of bodies that start with more than implicit Euler follows."""
+    if simulation.dt is None or simulation._rigid is None:
+        return
+    state = RigidState(simulation)
+    for name, spin in zip(state.names, state.spins, strict=True):
+        turn = simulation.dt * float(np.linalg.norm(spin))
         if turn > LARGEST_TURN:
             warnings.warn(
-                f"spin: {body.name!r} turns by {turn:.3g} rad in a step, and implicit Euler, which damps a spin w to "
+                f"spin: {name!r} turns by {turn:.3g} rad in a step, and implicit Euler, which damps a spin w to "
                 f"w/sqrt(1 + 2 dt w^2 t), brakes it soon; above {LARGEST_TURN} rad take a shorter step",
                 stacklevel=stacklevel + 1,
             )

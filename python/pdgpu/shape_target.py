@@ -39,8 +39,8 @@ class ShapeTarget(Material):
     targets : array_like, shape (3, 3) or (tets, 3, 3), or callable(time) -> one of these
         F*, no unit, determinant greater than 0. ``1.1 * np.eye(3)`` grows by a tenth; a muscle along the unit vector f that contracts
         to a of its length and keeps its volume has ``a * outer(f, f) + (eye(3) - outer(f, f)) / sqrt(a)``. A simulation asks a callable for
-        the targets of the end of every step, s (of a quasistatic one always 0); by itself the material has those of 0 s. The callable
-        cannot call the simulation that asks it, see `Simulation.step`.
+        the targets of the end of every step, s; by itself the material has those of 0 s. The callable cannot call the simulation that
+        asks it, see `Simulation.step`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A simulation: a scene, a solver, a state, and the step."""
+"""A simulation: a scene, a solver and a state."""
 
 from __future__ import annotations
 
@@ -9,29 +9,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdgpu.arguments import integer, number, real_array
+from pdgpu.arguments import number
 from pdgpu.attributes import GuardedAttributes
 from pdgpu.automatic import resolve
 from pdgpu.automatic_rho import AutomaticRho
 from pdgpu.backends import backend, device_or_default, dtype_or_default, thread_count
 from pdgpu.contact_queries import ContactQueries
 from pdgpu.contact_scene import ContactScene
-from pdgpu.contact_start import check_contact_start
 from pdgpu.cutting import Cutting
 from pdgpu.diagnostics import Diagnostics
 from pdgpu.embedding import EmbeddedPoints
-from pdgpu.errors import DivergenceError
 from pdgpu.held_parts import check_held
 from pdgpu.materials import MATERIAL_OF_KIND
 from pdgpu.motion import Motion
-from pdgpu.motion_calls import ask, asking, refusal
-from pdgpu.penalty_contact import PenaltyContact
+from pdgpu.motion_calls import refusal
 from pdgpu.proxy_contact import ProxyContact, ProxyScene
 from pdgpu.readback import ReadBack
-from pdgpu.records import COLUMNS, StepRecord
-from pdgpu.rigid_state import add_rigid_inertia, follow_pins, warn_of_turns
+from pdgpu.rigid_state import add_rigid_inertia, warn_of_turns
 from pdgpu.scene import Scene
-from pdgpu.snapshots import Snapshot, snapshot_of
 from pdgpu.solver_support import (
     check_contact,
     check_embedded,
@@ -44,22 +39,25 @@ from pdgpu.solver_support import (
 )
 from pdgpu.solvers import XPBD, Newton, ProjectiveDynamics
 from pdgpu.state import State
+from pdgpu.stepping import Stepping
 from pdgpu.tables import scene_numbers
-from pdgpu.target_lag import GROWING_STEPS, TargetLag, describe_lag
+from pdgpu.target_lag import TargetLag
 from pdgpu.tethers import Tethers
-from pdgpu.two_way_contact import ContactUpdate
 from pdgpu.vertex_colours import Recolouring, vertex_colours
 
 if TYPE_CHECKING:
-    from typing import Any, Literal
+    from typing import Any
 
+    from numpy.typing import ArrayLike
+
+    from pdgpu.records import StepRecord
     from pdgpu.types import Contact, Device, Precision, Solver
 
 __all__ = ["Simulation"]
 
 
 class Simulation(
-    State, Motion, Diagnostics, ReadBack, ContactQueries, EmbeddedPoints, Cutting, AutomaticRho, GuardedAttributes, Recolouring
+    State, Stepping, Motion, Diagnostics, ReadBack, ContactQueries, EmbeddedPoints, Cutting, AutomaticRho, GuardedAttributes, Recolouring
 ):
     """Steps a scene in time with a solver.
 
@@ -79,6 +77,13 @@ class Simulation(
     threads : int
         0: all cores. Results do not depend on it. It is the most a loop gets: one with little work has one thread, so has every loop
         of a forked process, and there are fewer where the system starts no more.
+    start_time : float
+        s. `time` begins here, and obstacles start where their motions are at this time.
+    positions : array_like, shape (n, 3), optional
+        m, in the order of the scene; by default the rest positions. Pinned vertices start here too, and a scripted pin goes from here to
+        its target in the first step. The check for intersections and for the separation is made here, and not at rest.
+    velocities : array_like, shape (n, 3), optional
+        m/s; by default those of the scene. Not with dt=None.
 
     Raises
     ------
@@ -86,7 +91,8 @@ class Simulation(
         A solver that cannot treat a material of the scene, or the contact; both are named.
     ValueError
         A scene without vertices, or that starts intersecting or closer than the separation of `contact`, dt <= 0,
-        a quasistatic body that is not held, PBD or XPBD with dt=None.
+        a quasistatic body that is not held, PBD or XPBD with dt=None; a start_time that is not finite; positions or velocities of another
+        shape, not finite, out of range for the dtype, or not those of a rigid body; velocities with dt=None.
     RuntimeError
         A device that is not there; a direct solver that the build left out.
     """
@@ -99,7 +105,7 @@ class Simulation(
     dtype: np.dtype[Any]
     last_step: StepRecord  # None before the first step
 
-    _instead = "make another Simulation, and give it positions and velocities by set_state"
+    _instead = "make another Simulation, and give it start_time=, positions= and velocities= of this one"
     _instead_of = {
         "positions": "set_state(positions=...) puts the vertices somewhere",
         "velocities": "set_state(velocities=...) changes them",
@@ -118,10 +124,18 @@ class Simulation(
         device: Device | None = None,
         dtype: Precision | None = None,
         threads: int = 0,
+        start_time: float = 0.0,
+        positions: ArrayLike | None = None,
+        velocities: ArrayLike | None = None,
     ) -> None:
-        self._build(scene, solver, dt, contact, device_or_default(device), dtype_or_default(dtype), threads)
+        start_time = number("start_time", start_time)
+        if dt is None and velocities is not None:
+            raise ValueError("velocities: dt=None (quasistatic) has no velocities; leave them out, or give dt")
+        self._build(scene, solver, dt, contact, device_or_default(device), dtype_or_default(dtype), threads, start_time=start_time)
+        if positions is not None or velocities is not None:
+            self.set_state(positions=positions, velocities=velocities)
         warn_idle_acceleration(self.solver, stacklevel=2)
-        warn_of_turns(scene, self.dt or 0.0, stacklevel=2)
+        warn_of_turns(self, stacklevel=2)
         if scene.obstacles and contact is None:
             names = ", ".join(repr(obstacle.name) for obstacle in scene.obstacles)
             warnings.warn(
@@ -216,7 +230,7 @@ class Simulation(
             self._numbers.apply(self.solver.linear, self._backend.set_linear)
         return self
 
-    def _build(self, scene, solver, dt, contact, device, dtype, threads, colours=None):
+    def _build(self, scene, solver, dt, contact, device, dtype, threads, colours=None, start_time=0.0):
         if not isinstance(scene, Scene):
             raise TypeError(f"scene: expected a pdgpu.Scene, got {scene!r}")
         if not scene.n_vertices:
@@ -296,7 +310,7 @@ class Simulation(
         self._setup_seconds = 0.0
         self._numbers = None  # of the linear solver
         self._rho = None  # of the outer iteration, once found
-        self._start_time = 0.0
+        self._start_time = start_time
         self._start_is_checked = self._refusal_is_said = False
         self._external_forces = None
         self._proximity = {}  # selection -> ContactSearch
@@ -307,7 +321,7 @@ class Simulation(
             self._cast(self._in_range("points", self._rest)), self._cast(self._in_range("velocity", scene.initial_velocities())), None
         )
         if self._touching is not None and self._touching.n_driven:  # a motion need not begin where a mesh was made
-            self._backend.set_driven(self._cast(self._in_range("motion", self._touching.driven(0.0))), None)
+            self._backend.set_driven(self._cast(self._in_range("motion", self._touching.driven(start_time))), None)
 
     def _stiffness_of_vertices(self):
         """N/m, (n,): a third of the trace of the blocks on the diagonal of G's Hessian at rest; 0 for fixed vertices. Those of a rigid body
@@ -316,118 +330,9 @@ class Simulation(
         found = rest._hessian_of_vertices(self._rest, True).diagonal().reshape(-1, 3).mean(axis=1)
         return add_rigid_inertia(self._scene, self.dt, self._fixed, found)
 
-    def _aim(self, ahead=True):
-        """Tells the core where obstacles go in the step about to be solved. Those of proxies have no state of their own: with `ahead` they
-        are there, without where they are now; so are targets of attachments and of shapes."""
-        end = self.time + (self.dt or 0.0)
-        time = end if ahead else self.time
-        driven = placed = None
-        with asking(self):  # all motions first: where one of them raises nothing has changed
-            targets, shapes = self._tethers.targets(self, time), self._shapes_at(time)
-            if self._springs is not None:
-                placed = self._springs.placed(self.dtype, time)
-            if self._touching is not None and self._touching.n_driven:
-                driven = self._cast(self._in_range("motion", self._touching.driven(end)))
-        self._tethers.put(self, targets)
-        for shape in shapes:
-            self._retarget(*shape)
-        if placed is not None:
-            self._springs.place(self._backend, placed)
-        if driven is not None:
-            self._aimed = self._aimed[0], driven
-            self._backend.set_driven(None, driven)
-
     def __repr__(self):
         dt = "quasistatic" if self.dt is None else f"dt={self.dt:g}"
         return f"<Simulation: {len(self._masses)} vertices, {self.solver!r}, {dt}, {self.device}, {self.dtype.name}, t={self.time:g}>"
-
-    def _check_start(self):
-        """With contact: nothing meets anything, and nothing is nearer than the separation. Once for every state that is set; not once a
-        shell is cut, whose copies of a vertex meet. Returns what there is to warn of."""
-        soft = isinstance(self.contact, PenaltyContact | ProxyContact)  # which may start anywhere
-        if self.contact is None or soft or self._start_is_checked or any(body.parents is not None for body in self._scene.bodies):
-            return []
-        faults = check_contact_start(self._scene, self.positions, self.time, self.contact.separation, threads=self.threads)
-        self._start_is_checked = True
-        return faults
-
-    # ---- stepping -------------------------------------------------------------------------------------------------------
-
-    def step(self, n: int = 1, *, record: bool | Literal["positions"] = False, progress: bool = False) -> None:
-        """Take n time steps.
-
-        Parameters
-        ----------
-        n : int
-        record : False, True or "positions"
-            Fill `last_step` (of the last of the n steps); "positions" keeps the iterates too.
-        progress : bool
-            Show a bar.
-
-        Raises
-        ------
-        DivergenceError
-            The state stays at the start of the step that failed. Every eighth step it is also raised where the kinetic energy has come to
-            more than a hundred times what the state that was set, load and pins since then allow (csrc/dynamics/energy.c): a blow-up over
-            many steps, each of which kept to its iterations. Not with PBD, dt=None, or once `device_positions` or `device_velocities`
-            has been asked for, whose writers may give it any energy.
-        KeyboardInterrupt
-            Ctrl-C, between two iterations; the state likewise.
-        RuntimeError
-            A motion of a pin, an attachment, an obstacle or of shape targets calls this simulation: it may read `time`, and step and read
-            other simulations. Every other call that reads or changes the state is refused, and the error names the call and the motion.
-            The state stays at the start of the step. It is also raised where another call is running.
-
-        Warns
-        -----
-        RuntimeWarning
-            The target lag (`StepRecord.behind`) has grown in three consecutive steps. The text names the pinned bodies and obstacles that
-            touch something and lag. It comes once, and again only after all of them have arrived.
-        """
-        n = integer("n", n, 1)
-        if not isinstance(record, bool | np.bool_) and not (isinstance(record, str) and record == "positions"):
-            error = ValueError if isinstance(record, str) else TypeError
-            raise error(f"record: expected False, True or 'positions', got {record!r}")
-        steps = range(n)
-        if progress:
-            from tqdm.auto import tqdm
-
-            steps = tqdm(steps, unit="step")
-        for k in steps:
-            self._step(record if k == n - 1 else False)
-
-    def snapshot(self, iterations: int = 0) -> Snapshot:
-        """The step about to be solved as it is after some iterations, for other solvers to go on from: `compare` takes it as `start`.
-
-        Parameters
-        ----------
-        iterations : int
-            Of this simulation's solver, fewer than it takes in the step; 0: at its first guess. The simulation stays where it is.
-
-        Raises
-        ------
-        ValueError
-            A step that ends before so many iterations, or in which something driven has not arrived after them; contact by another law than
-            BarrierContact, or with several lags of friction: no other solver would have the same objective.
-        DivergenceError
-            The step diverges before.
-        """
-        with asking(self):
-            return snapshot_of(self, iterations)
-
-    def _targets(self):
-        """Where the pinned vertices go in this step, or None where no pin is scripted."""
-        if not self._motions:
-            return None
-        targets = self.positions
-        time = self.time + (self.dt or 0.0)
-        for body, indices, motion in self._motions:
-            # copies of a vertex, made by a cut, go where it goes
-            asked, place = np.unique(indices if body.parents is None else body.parents[indices], return_inverse=True)
-            moved = real_array(f"motion of {body.name!r}", ask(motion, time, body.points[asked].copy()), (len(asked), 3))
-            targets[body.slice.start + indices] = self._in_range("motion", moved)[place]
-        follow_pins(self._scene, targets, self.dtype)
-        return targets
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -449,10 +354,6 @@ class Simulation(
             result["contact"] = {"stiffness": self._stiffness(self._backend.doublings()[1])}
         return result
 
-    def _lagging(self):
-        """Which pins and obstacles lag at the end of a step."""
-        return describe_lag(self, *self._aimed)
-
     @property
     def _has_law(self):
         """Whether a law, or a penalty, with a stiffness answers contact."""
@@ -461,56 +362,3 @@ class Simulation(
     def _stiffness(self, doublings):
         """Of the law of contact, in its unit, once it has doubled so often."""
         return float(self._law.stiffness * 2.0**doublings)
-
-    def _step(self, record, observer=None, keep_diverged=False, guess=None):
-        """One step; `guess` (n, 3): where the iterations begin, but for pinned vertices, which begin at their targets."""
-        with asking(self):
-            self._check_start()
-            self._search()
-            most = self.solver.iterations
-            if self._touching is not None and self._touching.coefficients.any():
-                most *= getattr(self.contact, "friction_lags", 1)
-            rows = np.zeros((most + 1, len(COLUMNS))) if record else None
-            iterates = None
-            if record == "positions":
-                iterates = np.empty((most + 1, len(self._masses), 3), dtype=self.dtype)
-
-            def recorded(count, **state):
-                columns = {} if rows is None else dict(zip(COLUMNS, rows[:count].T.copy(), strict=True))
-                kept = None if iterates is None else iterates[:count].copy()
-                return StepRecord(columns, setup_seconds=self._setup_seconds, positions=kept, numbers=self._said, **state)
-
-            targets = self._targets()  # the motions before what they change
-            self._aim()
-            self._aimed = targets, self._aimed[1]
-            self._turn_forces()
-            try:
-                if guess is not None:
-                    pinned, guess = self._fixed.astype(bool), self._cast(guess).copy()
-                    guess[pinned] = (self.positions if targets is None else self._cast(targets))[pinned]
-                    if self._touching is not None:
-                        check_contact_start(self._scene, guess, self.time + (self.dt or 0.0), self.contact.separation, threads=self.threads)
-                result = self._backend.step(targets, rows, iterates, observer, keep_diverged, guess)
-            except DivergenceError as error:
-                error.solver = self.solver
-                count = getattr(error, "rows", 0)
-                seconds = 0.0 if rows is None else float(rows[max(count - 1, 0), COLUMNS.index("seconds")])
-                error.records = recorded(count, status="diverged", iteration=error.iteration, solve_seconds=seconds)
-                raise
-            result["update"] = ContactUpdate._of(result["update"])
-            if self._has_law:
-                result["stiffness"] = self._stiffness(self._backend.doublings()[0])
-            self._keep(last_step=recorded(result.pop("rows"), **result))
-            if self._lag.follow(self.last_step.behind):
-                warnings.warn(
-                    f"contact: the target lag has grown for {GROWING_STEPS} steps: {self._lagging()}, held back by "
-                    "what it pushes; take a shorter dt, more iterations, a larger contact distance or a slower motion; "
-                    "run(max_behind=...) ends at a lag",
-                    RuntimeWarning,
-                    stacklevel=3,
-                )
-            if (refusal := self._backend.refusal()) and not self._refusal_is_said:
-                self._refusal_is_said = True
-                warnings.warn(
-                    f"a CUDA graph could not be captured; iterations run as single launches, which is slower ({refusal})", stacklevel=3
-                )

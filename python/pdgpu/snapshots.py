@@ -27,7 +27,7 @@ class Snapshot(NamedTuple):
         m.
     iteration : int
     time : float
-        Where the step begins, s.
+        At which the step begins, s.
     dt : float or None
         s
     external_forces : ndarray, shape (n, 3), or None
@@ -38,6 +38,8 @@ class Snapshot(NamedTuple):
         Where the step found the points of what obstacles move, m.
     stiffness_doublings : int
         How often ``stiffness="auto"`` has doubled before the step.
+    end_time : float or None
+        Of a quasi-static step (dt=None) the time that was given for it, s; else None.
     """
 
     positions: np.ndarray
@@ -50,13 +52,14 @@ class Snapshot(NamedTuple):
     contact: Contact | None = None
     driven: np.ndarray | None = None
     stiffness_doublings: int = 0
+    end_time: float | None = None
 
 
 class _Taken(Exception):
     """Ends a step, which leaves the state as it was."""
 
 
-def snapshot_of(simulation, iterations):
+def snapshot_of(simulation, iterations, time):
     """What `Simulation.snapshot` says."""
     iterations, contact = integer("iterations", iterations, 0), simulation.contact
     if contact is not None and not isinstance(contact, BarrierContact):
@@ -75,12 +78,12 @@ def snapshot_of(simulation, iterations):
     # under contact a step has a memory of its own, of what touched and how it slipped: that of the simulation stays as it is
     stepped = simulation if contact is None else copy.copy(simulation)
     core, last_step = stepped._backend, stepped.last_step
-    state, steps = core.state(), core.steps()
+    state, steps, start_time = core.state(), core.steps(), stepped._start_time
     driven = None if contact is None else core.driven()
     doublings = core.doublings()[1]
     begun = {"positions": simulation.positions, "velocities": simulation.velocities, "time": simulation.time, "dt": simulation.dt}
     try:
-        stepped._step(False, observer=observe)
+        stepped._step(False, observer=observe, time=time)
     except _Taken:
         if found["behind"] > 0.0:
             raise ValueError(
@@ -89,18 +92,21 @@ def snapshot_of(simulation, iterations):
             ) from None
         forces = simulation.external_forces
         of_contact = {"contact": contact, "driven": driven, "stiffness_doublings": doublings}
-        return Snapshot(**begun, iterate=found["iterate"], iteration=iterations, external_forces=forces, **of_contact)
+        return Snapshot(**begun, iterate=found["iterate"], iteration=iterations, external_forces=forces, **of_contact, end_time=time)
     ended = stepped.last_step
     core.set_state(**state)
     core.set_steps(steps)
+    stepped._start_time = start_time
     stepped._keep(last_step=last_step)
     raise ValueError(f"iterations: the step ends ({ended.status}) after {ended.iteration}, so there is none after {iterations}")
 
 
-def check_same_step(snapshot, dt, contact, dtype):
-    """ValueError where solvers could not go on from a Snapshot with the `dt`, `contact` and `dtype` of a comparison."""
+def check_same_step(snapshot, dt, time, contact, dtype):
+    """ValueError where solvers could not go on from a Snapshot with the `dt`, `time`, `contact` and `dtype` of a comparison."""
     if dt != snapshot.dt:
         raise ValueError(f"start: the Snapshot is one of a step of {snapshot.dt} s, and dt is {dt}")
+    if time is not None and time != snapshot.end_time:
+        raise ValueError(f"time: the Snapshot is one of a step with time={snapshot.end_time}, got {time!r}; leave it out")
     if contact != snapshot.contact:
         raise ValueError(f"start: the Snapshot is one of a step with contact {snapshot.contact!r}, and contact is {contact!r}")
     if contact is not None and not np.array_equal(snapshot.iterate.astype(dtype), snapshot.iterate):

@@ -90,7 +90,7 @@ class State:
 
     @property
     def time(self) -> float:
-        """s; the number of steps times dt."""
+        """s; the start time plus the number of steps times dt. With dt=None the time of the last step, as it was given."""
         return self._start_time + self._core.steps() * (self.dt or 0.0)
 
     def set_state(self, *, positions: ArrayLike | None = None, velocities: ArrayLike | None = None) -> None:

@@ -203,7 +203,7 @@ def test_quasistatic():
     body.pin(lambda p: p[:, 1] > 0.99, motion=lambda time, rest: rest - [0.0, 0.2, 0.0])
     scene.add_obstacle(pdgpu.Plane((0, -0.1, 0), (0, 1, 0)))
     sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=200, tolerance=1e-10), dt=None, contact=pdgpu.BarrierContact(0.02))
-    sim.step()
+    sim.step(time=0.0)
     assert sim.last_step.status == "converged" and sim.last_step.behind == 0.0
     held = pdgpu.Simulation(scene, pdgpu.Newton(), dt=None)
     held.set_state(positions=sim.positions)
@@ -213,7 +213,7 @@ def test_quasistatic():
     assert -pushed == pytest.approx(found.normal_force.sum(), rel=1e-8) and found.normal_force.sum() > 500.0
     descent = pdgpu.VertexBlockDescent(iterations=600, tolerance=1e-9)
     other = pdgpu.Simulation(scene, descent, dt=None, contact=pdgpu.BarrierContact(0.02))
-    other.step()
+    other.step(time=0.0)
     assert other.last_step.status == "converged"
     np.testing.assert_allclose(other.positions, sim.positions, rtol=0.0, atol=1e-7)
 

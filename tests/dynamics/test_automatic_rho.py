@@ -326,7 +326,7 @@ def test_interrupted_search_leaves_nothing_behind(found, monkeypatch):
         sim.step()
     assert bits(sim) == before and sim.parameters["rho"] is None
     # a step without any search is then one without acceleration
-    monkeypatch.setattr(pdgpu.Simulation, "_search", lambda self: None)
+    monkeypatch.setattr(pdgpu.Simulation, "_search", lambda self, at=None: None)
     plain = simulation(scene, x, dataclasses.replace(solver, chebyshev=None))
     for each in (sim, plain):
         each.step()
