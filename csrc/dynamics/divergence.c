@@ -34,7 +34,9 @@ pd_status pd_diverged(pd_simulation *self, int iteration, const char *why) {
     if (status) return status;
     error->iteration = iteration;
     error->vertex = vertex;
-    return pd_fail(error, PD_DIVERGED, "%s diverged at iteration %d: %s; worst vertex %d", self->method->name, iteration, why, vertex);
+    const char *cure = self->method->cure ? self->method->cure : "";
+    return pd_fail(error, PD_DIVERGED, "%s diverged at iteration %d: %s; worst vertex %d%s%s", self->method->name, iteration, why, vertex,
+                   *cure ? "; " : "", cure);
 }
 
 pd_status pd_divergence_of_iterate(pd_simulation *self, const pd_growth *growth, double squared_moves, int iteration) {

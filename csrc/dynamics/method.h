@@ -63,6 +63,7 @@ typedef struct pd_method {
     int takes;               /* PD_TAKES_... */
     int minimises_potential; /* 0: it does not minimise G, and a G that ends higher than it began is no divergence */
     int ignores_material;    /* bodies are not as stiff as their material says: its energy bounds no motion */
+    const char *cure;        /* of a divergence, for its message; NULL: none */
     int keeps_reach;         /* direction keeps each vertex within its reach, and has asked for it (contact/contact.h) at the x it left */
     int moves;          /* direction may make the move that follows it, iterate->move; `restarted` never changes then. An iteration that is
                               * not the last may leave x behind if the next one of the method starts from a copy of its own */

@@ -48,4 +48,5 @@ const pd_method pd_position_based_method = {.name = "PBD",
                                             .destroy = destroy,
                                             .direction = direction,
                                             .capturable = pd_always,
+                                            .cure = "take a smaller relaxation",
                                             .ignores_material = 1};

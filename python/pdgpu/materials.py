@@ -136,6 +136,9 @@ class RodBending(Material):
     is bent at rest keeps |e1 + e2| as it is there, as `Bending` does, and may turn about the rod. Where more edges meet, each two of
     them bend.
 
+    Two pinned neighbours clamp a rod. The clamp lies in the middle of the pinned edge, at -dx/2 from the second pinned vertex, dx the
+    length of that edge: half of this edge bends. For a cantilever of the length L pin two vertices at -dx/2 and dx/2.
+
     Parameters
     ----------
     stiffness : float or array_like, shape (joints,)

@@ -36,6 +36,7 @@ from pdgpu.solver_support import (
     settings_of,
     warn_idle_acceleration,
     with_region,
+    with_relaxation,
 )
 from pdgpu.solvers import XPBD, Newton, ProjectiveDynamics
 from pdgpu.state import State
@@ -251,6 +252,7 @@ class Simulation(
         self._scene = scene = scene._checked_copy()
         groups = scene.element_groups()
         check_support(self.solver, device, {MATERIAL_OF_KIND[kind] for kind in groups})
+        self._keep(solver=with_relaxation(self.solver, groups, scene.fixed()))
 
         self._kinds = list(module.KINDS)
         self._masses = scene.masses()

@@ -14,7 +14,7 @@ from pdgpu.linear_solvers import AJacobi, Direct, Jacobi, chebyshev_settings, ch
 from pdgpu.proxy_contact import ProxyContact
 from pdgpu.rigid_bodies import RigidBody
 from pdgpu.schur import SchurDirect
-from pdgpu.solvers import SOLVERS, Newton, ProjectiveDynamics, VertexBlockDescent
+from pdgpu.solvers import PBD, SOLVERS, Newton, ProjectiveDynamics, VertexBlockDescent
 from pdgpu.time_step_solver import AFTER, DRIVERS, INITIALIZATIONS, PENALTY, PROXIES
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "settings_of",
     "warn_idle_acceleration",
     "with_region",
+    "with_relaxation",
 ]
 
 
@@ -40,6 +41,14 @@ def with_region(solver, scene):
     """The solver, with the vertices of a region in the place of what names them."""
     linear = getattr(solver, "linear", None)
     return replace(solver, linear=linear._resolved(scene)) if isinstance(linear, SchurDirect) else solver
+
+
+def with_relaxation(solver, groups, fixed):
+    """The solver; PBD without a relaxation with 1/c, c the largest number of elements that meet in a free vertex."""
+    if not isinstance(solver, PBD) or solver.relaxation is not None:
+        return solver
+    met = sum((np.bincount(rows.ravel(), minlength=len(fixed)) for rows, *_ in groups.values()), np.zeros(len(fixed), int))
+    return replace(solver, relaxation=1.0 / max(int(met[fixed == 0].max(initial=1)), 1))
 
 
 def settings_of(solver, device, n_vertices=0):

@@ -209,11 +209,12 @@ class PBD(TimeStepSolver):
     Parameters
     ----------
     iterations : int
-    relaxation : float
-        alpha, above 0. It converges for alpha < 2/lambda; lambda, the largest eigenvalue of the summed projections, is at most the
-        number of constraints that meet in a vertex. Wang [2015, Sec. 5.3] takes 0.3 on triangle meshes, 0.25 with Chebyshev; on tet
-        meshes 0.045, and 0.0025 with Chebyshev. Measured here: 0.3 diverged on cloth with hinges, 0.2 did not; on seven tet meshes
-        0.1 diverged or climbed and 0.06 did not, and 0.045 held with Chebyshev too (rho 0.999).
+    relaxation : float, optional
+        alpha, above 0. By default 1/c, c the largest number of elements that meet in a free vertex; `Simulation.solver` has the number.
+        The iteration is I - alpha sum of projections near its limit. It converges for alpha < 2/lambda, lambda the largest eigenvalue of
+        the sum, and lambda is at most c. Larger values converge faster or diverge. Wang [2015, Sec. 5.3] takes 0.3 on triangle meshes,
+        0.25 with Chebyshev; on tet meshes 0.045, and 0.0025 with Chebyshev. Measured here: 0.3 diverged on cloth with hinges, 0.2 did
+        not; on seven tet meshes 0.1 diverged or climbed and 0.06 did not, and 0.045 held with Chebyshev too (rho 0.999).
     chebyshev : Chebyshev, optional
         Outer acceleration [Wang 2015, Sec. 5.3].
     tolerance, initialization, check_every
@@ -226,7 +227,7 @@ class PBD(TimeStepSolver):
     """
 
     iterations: int = 10
-    relaxation: float = 0.3
+    relaxation: float | None = None
     chebyshev: Chebyshev | None = None
     tolerance: float = 0.0
     initialization: str = "inertial_target"
@@ -241,7 +242,8 @@ class PBD(TimeStepSolver):
     def __post_init__(self):
         check_outer(self)
         check_outer_chebyshev(self)
-        keep(self, relaxation=number("relaxation", self.relaxation, above=0.0))
+        if self.relaxation is not None:
+            keep(self, relaxation=number("relaxation", self.relaxation, above=0.0))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,6 +26,24 @@ def test_a_beam_sinks_as_euler_and_bernoulli_say():
     assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.1) and errors[1] / errors[2] == pytest.approx(4.0, rel=0.1)
 
 
+def test_two_pinned_vertices_clamp_a_rod_half_an_edge_before_the_second():
+    """The deflection of a cantilever is F l^3 / 3 k_b, with l from the middle of the pinned edge."""
+    length, stiffness, force = 1.0, 1.0, 1e-3
+    for n in (10, 20):
+        edge = length / n
+        scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
+        rod = scene.add_rod(pdgpu.shapes.chain(n + 1, length + edge), pdgpu.Spring(1e6), density=1.0, bending=stiffness)
+        rod.pin([0, 1])
+        sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=100, tolerance=1e-12), dt=None)
+        loads = np.zeros((n + 2, 3))
+        loads[-1, 1] = -force
+        sim.external_forces = loads
+        sim.step()
+        sunk = rod.points[-1, 1] - sim.positions[-1, 1]
+        assert sunk == pytest.approx(force * (length + 0.5 * edge) ** 3 / (3.0 * stiffness), rel=3e-3)
+        assert sunk > 1.03 * force * length**3 / (3.0 * stiffness)
+
+
 def test_every_minimiser_bends_it_alike():
     """If it failed, a solver would have another rod."""
     found = {}
