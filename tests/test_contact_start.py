@@ -172,3 +172,66 @@ def test_tens_of_thousands_of_triangles():
     start = time.process_time()
     check_contact_start(scene, scene.rest_positions(), separation=1e-3)
     assert time.process_time() - start < 60.0  # a tenth of a second where nothing else runs
+
+
+# ---- friction of the first step -----------------------------------------------------------------------------------------------------
+
+
+def block_above(gap, velocity=(0.0, 0.0, 0.0), motion=None):
+    """A block of 1 kg, `gap` metres above a floor."""
+    mesh = pdgpu.shapes.beam((0.1, 0.1, 0.1), (2, 2, 2))
+    scene = pdgpu.Scene()
+    scene.add_solid(
+        pdgpu.Mesh(mesh.points + [0.0, gap, 0.0], tets=mesh.tets), pdgpu.ARAP(4e4), density=1000.0, velocity=velocity, name="block"
+    )
+    floor = pdgpu.shapes.box((2.0, 0.1, 1.0))
+    scene.add_obstacle(pdgpu.Mesh(floor.points - [1.0, 0.1, 0.5], triangles=floor.triangles), motion, name="floor")
+    return scene
+
+
+def started(scene, friction=0.5, **options):
+    contact = pdgpu.BarrierContact(1e-3, stiffness=1e5, friction=friction)
+    return pdgpu.Simulation(scene, pdgpu.Newton(iterations=40), dt=0.01, contact=contact, **options)
+
+
+def warned(call):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = call()
+    return result, [entry for entry in caught if str(entry.message).startswith("friction: ")]
+
+
+@pytest.mark.parametrize("gap", [8e-4, 1e-5])
+def test_a_placement_that_makes_a_friction_force_is_told(gap):
+    """The friction of the first step would be that of a load that is not there."""
+    sim, caught = warned(lambda: started(block_above(gap)))
+    assert len(caught) == 1 and caught[0].filename == __file__ and caught[0].category is RuntimeWarning
+    assert "'block' starts inside the activation distance" in str(caught[0].message) and "balance 9.81 N" in str(caught[0].message)
+    assert not warned(sim.step)[1]  # once
+    far = started(block_above(2e-3))
+    far.set_state(positions=sim._scene.rest_positions())
+    caught = warned(far.step)[1]
+    assert len(caught) == 1 and caught[0].filename == __file__
+    assert not warned(far.step)[1]
+
+
+@pytest.mark.parametrize("gap", [8e-4, 1e-5])
+def test_without_friction_nothing_is_told(gap):
+    assert not warned(lambda: started(block_above(gap), friction=0.0))[1]
+
+
+def test_forces_that_are_balanced_are_not_told():
+    """At rest, in an impact, squeezed, and pushed by an obstacle: each state of a run may be a start."""
+    rising = block_above(2e-3, motion=lambda time, rest: rest + [0.0, 0.2 * time, 0.0])
+    squeezed = block_above(2e-3, motion=lambda time, rest: rest + [0.0, min(0.2 * time, 0.01), 0.0])
+    squeezed.add_obstacle(pdgpu.Plane((0.0, 0.104, 0.0), (0.0, -1.0, 0.0)), name="lid")
+    scenes = {"falling": block_above(2e-3, (1.0, -2.0, 0.0)), "sliding": block_above(2e-3, (1.0, 0.0, 0.0))}
+    for name, scene in {**scenes, "rising": rising, "squeezed": squeezed}.items():
+        sim, touched = started(scene), 0
+        for _ in range(40):
+            sim.step()
+            state = {"start_time": sim.time, "positions": sim.positions, "velocities": sim.velocities}
+            other, caught = warned(lambda scene=scene, state=state: started(scene, **state))
+            touched += len(other.contact_forces()) > 0
+            assert not caught, (name, sim.time, str(caught[0].message))
+        assert touched > 10, name

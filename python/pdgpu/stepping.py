@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu.arguments import any_array, integer, number, real_array
-from pdgpu.contact_start import check_contact_start
+from pdgpu.contact_start import check_contact_start, unbalanced_start
 from pdgpu.errors import DivergenceError
 from pdgpu.motion_calls import ask, asking, described_motions
 from pdgpu.penalty_contact import PenaltyContact
@@ -183,7 +183,7 @@ class Stepping:
         """Which pins and obstacles lag at the end of a step."""
         return describe_lag(self, *self._aimed)
 
-    def _check_start(self):
+    def _check_start(self, stacklevel=3):
         """With contact: nothing meets anything, and nothing is nearer than the separation. Once for every state that is set; not once a
         shell is cut, whose copies of a vertex meet. Returns what there is to warn of."""
         soft = isinstance(self.contact, PenaltyContact | ProxyContact)  # which may start anywhere
@@ -191,13 +191,15 @@ class Stepping:
             return []
         faults = check_contact_start(self._scene, self.positions, self.time, self.contact.separation, threads=self.threads)
         self._start_is_checked = True
+        if self._has_law and self._touching.coefficients.any() and (text := unbalanced_start(self)):
+            warnings.warn(text, RuntimeWarning, stacklevel=stacklevel)
         return faults
 
     def _step(self, record, observer=None, keep_diverged=False, guess=None, time=None):
         """One step; `guess` (n, 3): where the iterations begin, but for pinned vertices, which begin at their targets. `time`, s: of a
         quasi-static step; None: the present one."""
         with asking(self):
-            self._check_start()
+            self._check_start(stacklevel=4)
             end = self._end(time)
             self._search(time)
             most = self.solver.iterations
