@@ -114,6 +114,7 @@ static pd_status run_loops(pd_simulation *self, int n, pd_readback readback, dou
         if (j) iterate->number++;
         iterate->stalled = 0;
         iterate->part = 1.0;
+        iterate->cut = 0;
         // a move that nobody wants a report of may be made where the direction is found
         const int within = self->method->moves && !report && !problem->contact && !problem->rigid && !problem->projective;
         if (within) next_weights(&self->settings.chebyshev, iterate->number - iterate->restarted, omega, weights);

@@ -104,7 +104,8 @@ done:
     return status;
 }
 
-/* Nothing moves, or nothing lowers G: the answer where the gradient is within the tolerance or what rounding leaves of it. */
+/* Nothing moves, or nothing lowers G: the answer where the gradient is within the tolerance or what rounding leaves of it. Not where contact has
+ * shortened the step, since a gap that rounding could close stops every motion. */
 static pd_status end_without_decrease(run *r, int iteration) {
     pd_simulation *self = r->simulation;
     const pd_problem *problem = self->problem;
@@ -113,11 +114,12 @@ static pd_status end_without_decrease(run *r, int iteration) {
     PD_TRY(pd_problem_gradient(problem, self->iterate.x, self->iterate.offset, problem->trial_gradient));
     PD_TRY(pd_problem_norm(problem, problem->trial_gradient, &norm));
     if (!isfinite(norm)) return pd_diverged(self, iteration, "the gradient is not finite");
-    r->result->at_rounding = self->safe.arrived && norm <= pd_rounding_of_gradient(problem, self->iterate.x);
     int is_free, within;
     PD_TRY(pd_safe_is_free(self, &is_free));
+    is_free = is_free && self->safe.arrived && !self->iterate.cut;
+    r->result->at_rounding = is_free && norm <= pd_rounding_of_gradient(problem, self->iterate.x);
     PD_TRY(pd_convergence_within(self, &r->reference, norm, &within));
-    within = within && self->safe.arrived && is_free;
+    within = within && is_free;
     r->result->stop = r->result->at_rounding || within ? PD_STOP_CONVERGED : PD_STOP_STALLED;
 done:
     return status;

@@ -24,6 +24,11 @@ static pd_status better_by_gradient(const pd_problem *problem, const pd_iterate 
     } else {
         PD_TRY(pd_problem_norm(problem, problem->trial_gradient, &trial));
         *better = trial < 0.9 * gradient_norm;
+        // far from the origin the rounding of G may hide an impact, at which the gradient norm may grow
+        if (!*better && problem->contact && gradient_norm > pd_rounding_of_gradient(problem, problem->trial)) {
+            PD_TRY(pd_problem_product(problem, problem->trial_gradient, iterate->direction, &trial));
+            *better = fabs(trial) <= 0.8 * slope;
+        }
     }
 done:
     return status;
@@ -90,6 +95,7 @@ pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int nea
         PD_TRY(first_point(problem, iterate, &alpha));
         PD_TRY(pd_path_limit(problem, iterate->x, problem->trial, 0, &part));
         iterate->limit = alpha *= part;
+        iterate->cut = part < 1.0;
         if (!(alpha > 0.0)) return PD_OK;
     }
     for (int k = 0; k < MAX_HALVINGS; k++, alpha *= 0.5) {

@@ -14,6 +14,7 @@ typedef struct pd_iterate {
     real *step;          /* the move of the iteration before; the frame extrapolates by it */
     double limit;        /* the part of its direction that a method has found to touch nothing, and kept to; 0: it has not looked */
     double part;         /* of its direction, which a line search has gone */
+    int cut;             /* the step limiter of contact has shortened the direction of a line search */
     int beyond;          /* a method that keeps_reach has let something go farther than its reach, and all of the way is to be looked at */
     int number;          /* of the iteration in the step being solved, from 0 */
     int drives;          /* times that what is driven has moved in the step: G was another before, and there is no way back */
