@@ -32,11 +32,12 @@ from pdgpu.automatic import Parameters
 from pdgpu.backends import PRECISIONS, device_parts, thread_count
 from pdgpu.mesh_files import as_path
 
-FORMAT, VERSION = "pdgpu simulation", 9
-# the versions of files without a stiffness of contact that has doubled, without shape targets of time, without attachments that move,
+FORMAT, VERSION = "pdgpu simulation", 10
+# the versions of files whose origin is 0, without a stiffness of contact that has doubled, without shape targets of time, without
+# attachments that move,
 # without limits of joints, without embeddings, without joints, without contact, and without obstacles, which earlier versions of pdgpu
 # read too
-WITHOUT_DOUBLINGS, WITHOUT_MUSCLES, WITHOUT_BONES, WITHOUT_LIMITS, WITHOUT_EMBEDDINGS = 8, 7, 6, 5, 4
+WITHOUT_ORIGIN, WITHOUT_DOUBLINGS, WITHOUT_MUSCLES, WITHOUT_BONES, WITHOUT_LIMITS, WITHOUT_EMBEDDINGS = 9, 8, 7, 6, 5, 4
 WITHOUT_JOINTS, WITHOUT_CONTACT, WITHOUT_OBSTACLES = 3, 2, 1
 STATE = ("positions", "velocities", "previous_velocities")
 
@@ -66,7 +67,7 @@ def write(path, simulation):
     doublings = simulation._backend.doublings()
     header = {
         "format": FORMAT,
-        "version": _version(scene, simulation.contact, doublings),
+        "version": _version(scene, simulation.contact, doublings, simulation._origin),
         "dt": simulation.dt,
         "device": simulation.device,
         "dtype": simulation.dtype.name,
@@ -75,6 +76,7 @@ def write(path, simulation):
         "solver": _describe(simulation.solver),
         **({} if simulation.contact is None else {"contact": _describe(simulation.contact)}),
         **({"stiffness_doublings": doublings} if any(doublings) else {}),
+        **({"origin": simulation._origin.tolist()} if simulation._origin.any() else {}),
         "rho": simulation._rho,
         "linear_numbers": None if simulation._numbers is None else dataclasses.asdict(simulation._numbers),
         **scene_entries.describe(scene, store),
@@ -112,7 +114,9 @@ def read(cls, path, motions, device, threads):
                 raise ValueError(f"solver: {header['solver']!r} is none")
             rho, numbers = _searched(header, solver)
             scene = scene_entries.read(header, archive, motions)
-            state = {name: _state(name, archive, scene, dtype) for name in STATE}
+            origin = real_array("origin", header.get("origin", (0.0, 0.0, 0.0)), (3,))
+            placed = np.dtype(np.float64 if origin.any() else dtype)  # of positions
+            state = {name: _state(name, archive, scene, placed if name == "positions" else dtype) for name in STATE}
             colours = _colours(archive.take("colours"), scene) if "colours" in archive.names else None
             forces = archive.take("external_forces") if "external_forces" in archive.names else None
             law, driven = None, None
@@ -127,7 +131,7 @@ def read(cls, path, motions, device, threads):
                         *time_step_solver.AFTER,
                         *proxy_contact.__all__,
                     )
-                    or driven.dtype != dtype
+                    or driven.dtype != placed
                 ):
                     raise ValueError(f"contact: {header['contact']!r} is none, or driven of another dtype")
                 driven = real_array("driven", driven, (None, 3))
@@ -139,7 +143,7 @@ def read(cls, path, motions, device, threads):
             colours = None
         numbers = None if numbers is None else Parameters(**numbers)
         device = device or saved_device
-        run = (colours, steps, start_time, state, forces, rho, numbers, driven, doublings)
+        run = (colours, steps, start_time, state, forces, rho, numbers, driven, doublings, origin)
         return cls._resumed(scene, solver, dt, law, device, dtype, threads, *run)
 
 
@@ -239,10 +243,12 @@ def _doublings(value):
     return tuple(integer("stiffness_doublings", number, 0, 100) for number in value)
 
 
-def _version(scene, contact, doublings):
+def _version(scene, contact, doublings, origin):
     """The earliest that says all of it."""
-    if any(doublings):
+    if origin.any():
         return VERSION
+    if any(doublings):
+        return WITHOUT_ORIGIN
     if any(scene_entries.script_of(body) for body in scene.bodies):
         return WITHOUT_DOUBLINGS
     if any(how for body in scene.bodies for how in body.attachment_motions):

@@ -135,6 +135,7 @@ class BroadPhase(GuardedAttributes):
     ) -> None:
         choice("method", method, METHODS)
         context = getattr(simulation, "_backend", None)
+        context = getattr(context, "core", context)  # far from the origin it is behind a RelativeCore
         if context is not None:  # its memory serves no other device and dtype
             device, dtype = simulation.device if device is None else device, simulation.dtype if dtype is None else dtype
         device, dtype = device_or_default(device), dtype_or_default(dtype)

@@ -390,7 +390,7 @@ def _ratio(values):
 def _find_pairs_at(simulation, x):
     """Holds the pairs of a penalty to those at x; None: there is no penalty."""
     if x is not None:
-        simulation._backend.find_pairs_at(simulation._cast(x))
+        simulation._backend.find_pairs_at(simulation._cast_positions(x))
 
 
 def _penalised(scene, dt, start, initialization, threads, contact, time):

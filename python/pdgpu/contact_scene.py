@@ -38,6 +38,8 @@ class ContactScene:
         Its stiffness a number.
     fixed : ndarray of bool, shape (n,)
         Vertices that no solver moves.
+    origin : ndarray, shape (3,)
+        Of the positions of the simulation, m.
 
     Raises
     ------
@@ -50,7 +52,7 @@ class ContactScene:
         obstacle has.
     """
 
-    def __init__(self, scene, contact, fixed):
+    def __init__(self, scene, contact, fixed, origin):
         surface = SceneSurface(scene, [i for i, part in enumerate((*scene.bodies, *scene.obstacles)) if part.collides])
         self.names, self._bodies = scene.names, scene.bodies
         self.coefficients = _coefficients(contact.friction, self.names)
@@ -98,6 +100,7 @@ class ContactScene:
         rows = JudgedScene(n, np.concatenate(triangles), np.concatenate(edges), self.particles)
         self.triangles, self.edges, self.vertices = rows.triangles, rows.edges, rows.vertices
         self.planes = np.array(planes, np.int32)
+        self.shifts = self._shifts(origin)
         self._sides = ~rows.alone.astype(bool)
         self._roots = np.arange(n)  # of copies of a vertex along a cut, the vertex: what meets in it is no pair
         for body in scene.bodies:
@@ -116,6 +119,22 @@ class ContactScene:
         """Where the driven points are at a time (s), (n_driven, 3) m."""
         return np.concatenate([np.zeros((0, 3)), *(part(time) for part in self._parts)])
 
+    def _shifts(self, origin):
+        """The vector from which each point is counted in the core, (n, 3) m: the origin. A normal has none. The point of a plane goes along
+        the plane to the place nearest to the origin, since a far one would have the rounding of its coordinates."""
+        shifts = np.tile(origin, (len(self.rest), 1))
+        if not origin.any():
+            return shifts
+        planes = self.planes[[field is None for field in self._fields]]
+        points, normals = self.rest[planes], self.rest[planes + 1]
+        shifts[planes] = points - np.einsum("ki,ki->k", points - origin, normals)[:, None] * normals
+        shifts[planes + 1] = 0.0
+        return shifts
+
+    def relative_rest(self):
+        """The rest positions of all points as the core has them, m."""
+        return self.rest - self.shifts
+
     def description(self, contact, dtype, dt, adaptive=False):
         """What the core's simulation takes of contact, by name; dt in s, None: quasistatic. adaptive: the stiffness may double between
         steps."""
@@ -130,7 +149,7 @@ class ContactScene:
             **law,
             "stiffness": contact.stiffness,
             "adaptive": int(adaptive),
-            "rest": self.rest,
+            "rest": self.relative_rest(),
             "radii": self.radii,
             "bodies": parts,
             "areas": _known(areas[0], len(self.rest)),

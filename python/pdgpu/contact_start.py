@@ -7,9 +7,15 @@ import numpy as np
 from pdgpu.arguments import number, real_array
 from pdgpu.backends import thread_count
 from pdgpu.certificate import close_pairs, judged_parts
+from pdgpu.contact import BarrierContact
 from pdgpu.intersections import ClosePair
+from pdgpu.projective_contact import ProjectiveContact
 
-__all__ = ["check_contact_start", "unbalanced_start"]
+__all__ = ["check_contact_start", "rounding_of_contact", "unbalanced_start"]
+
+# Roundings of the largest coordinate that an activation distance needs at least. Measured with a block that falls and slides on a plane and
+# on a mesh in float32 (Newton, L-BFGS, VBD; a stiffness of 1e6 Pa): most impacts stop the block at 28, one of 48 does at 37, none at 50.
+ROUNDINGS = 32.0
 
 UNBALANCED = 5.0  # times the forces that can balance contact at the start, above which friction is told of
 
@@ -96,12 +102,27 @@ def _words(judged, surface, what, part):
     return name, f"vertex {corners[0]}" if len(corners) == 1 else f"{what} {corners}"
 
 
+def rounding_of_contact(simulation, positions):
+    """A sentence where rounding is no small share of the activation distance at positions (n, 3) m, or None."""
+    contact = simulation.contact
+    if not isinstance(contact, BarrierContact | ProjectiveContact):
+        return None
+    farthest = float(np.abs(np.asarray(positions, np.float64) - simulation.origin).max())
+    least = ROUNDINGS * float(np.finfo(simulation.dtype).eps) * farthest
+    if contact.distance >= least:
+        return None
+    return (
+        f"distance: {contact.distance:g} m is too small for {simulation.dtype.name} and vertices up to {farthest:g} m from the origin of "
+        f"the scene, {simulation.origin.tolist()}; give at least {least:.3g}, move the scene, or take dtype='float64'"
+    )
+
+
 def unbalanced_start(simulation):
     """A warning about a body inside the activation distance whose contact forces nothing balances, or None. Friction of the first step
     takes its normal forces from the start, and such a force is an artefact of the placement.
 
-    The forces that can balance contact on a body are its weight, its elastic and external forces, and the change of its momentum if the fastest
-    approach of a touching vertex, or of an obstacle, ends within the step.
+    The forces that can balance contact on a body are its weight, its elastic and external forces, and the change of its momentum if the
+    fastest approach of a touching vertex, or of an obstacle, ends within the step.
     """
     contact = simulation.contact_forces()
     if not len(contact):

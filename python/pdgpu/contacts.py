@@ -14,6 +14,7 @@ import scipy.sparse
 from pdgpu.arguments import LARGEST, flag, number
 from pdgpu.bodies import Body, Obstacle
 from pdgpu.collision import BroadPhase
+from pdgpu.relative_core import relative_frame
 from pdgpu.surface import SceneSurface
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ class ContactSearch:
         self.dtype = simulation.dtype
         fixed = surface.held(simulation._fixed)
         self.phase = BroadPhase(
-            surface.rest,
+            surface.rest - simulation.origin,
             surface.triangles,
             surface.edges,
             particles=surface.particles,
@@ -185,8 +186,11 @@ class ContactSearch:
 
     def find(self, simulation, distance, unique):
         time = simulation.time
-        driven = np.ascontiguousarray(self.surface.driven(time), dtype=self.dtype)
+        origin = simulation.origin
+        driven = np.ascontiguousarray(self.surface.driven(time) - origin, dtype=self.dtype)
         for which, (_, collider) in enumerate(self.surface.shapes):
-            self._core.set_collider(which, *collider._placed(self.dtype, time))
+            self._core.set_collider(which, *relative_frame(collider._placed(self.dtype, time), origin))
         columns = self._core.find(None, driven, distance, unique)  # where the simulation has them
+        if origin.any():
+            columns |= {name: columns[name] + origin for name in ("points", "positions")}
         return Contacts(columns.pop("kind"), columns.pop("feature"), **columns, names=self.surface.names)

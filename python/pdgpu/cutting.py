@@ -296,6 +296,7 @@ class Cutting:
                 None if self._external_forces is None else self._external_forces[origin.rows] * origin.share[:, None],
                 driven=self._backend.driven(),
                 doublings=self._backend.doublings(),
+                origin=self._origin,
             )
         torn._keep(last_step=self.last_step)
         torn._setup_seconds += self._setup_seconds

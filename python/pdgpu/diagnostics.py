@@ -26,7 +26,7 @@ class Diagnostics:
     """The part of `Simulation` that evaluates G."""
 
     def _positions_argument(self, x):
-        return None if x is None else self._cast(self._in_range("x", real_array("x", x, (len(self._masses), 3))))
+        return None if x is None else self._cast_positions(self._in_range("x", real_array("x", x, (len(self._masses), 3))))
 
     def _energies(self, x, ahead):
         """Parts of G, J; `ahead`: obstacles are where they go in the step about to be solved."""

@@ -228,7 +228,7 @@ class EmbeddedPoints:
         Returns
         -------
         ndarray, shape (k, 3)
-            m, in the dtype of the simulation, computed in float64.
+            m, in the dtype of `positions`, computed in float64.
 
         Raises
         ------
@@ -236,7 +236,7 @@ class EmbeddedPoints:
             Nothing of that name, or in two bodies.
         """
         body, embedding = find_embedding(self._scene, name)
-        return (embedding.matrix @ self._backend.state()["positions"][body.slice].astype(np.float64)).astype(self.dtype)
+        return self._cast_positions(embedding.matrix @ self._backend.state()["positions"][body.slice].astype(np.float64))
 
     def embedding_matrix(self, name: Embedding | str) -> Any:
         """W over all vertices of the simulation, scipy CSR of shape (k, n), float64: the derivative of `embedded` by `positions`.

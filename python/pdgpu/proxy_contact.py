@@ -197,15 +197,15 @@ class ProxyScene:
         columns = rows[proxy, corner]
         return scipy.sparse.csr_matrix((weights[proxy, corner], (proxy, columns)), shape=(len(rows), self.n_vertices))
 
-    def description(self, dtype: Any) -> dict[str, Any]:
-        """What the core takes."""
+    def description(self, dtype: Any, origin: Any) -> dict[str, Any]:
+        """What the core takes; origin (3,) m: of its positions."""
         return {
             "rows": self.rows,
             "weights": np.ascontiguousarray(self.weights, dtype),
             "stiffness": np.ascontiguousarray(self.stiffness, dtype),
             "n_colliders": len(self.colliders),
             "per_step": int(self.contact.detection == "step"),
-            "rest": rest_description(self._scene, self.shapes, self.rows, self.weights, dtype),
+            "rest": rest_description(self._scene, self.shapes, self.rows, self.weights, dtype, origin),
         }
 
     def placed(self, dtype: Any, time: float) -> list[Any]:

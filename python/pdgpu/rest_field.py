@@ -13,6 +13,7 @@ from pdgpu.arguments import number
 from pdgpu.embedding import Embedding, find_embedding
 from pdgpu.linear_solvers import keep
 from pdgpu.mesh import Mesh
+from pdgpu.relative_core import relative_frame
 from pdgpu.signed_distance_field import SignedDistanceField
 
 if TYPE_CHECKING:
@@ -143,18 +144,18 @@ class RestShape:
         return (cell[:, 0] * int(self.cells[1]) + cell[:, 1]) * int(self.cells[2]) + cell[:, 2]
 
 
-def rest_description(scene: Any, shapes: list[RestShape], rows: Any, weights: Any, dtype: Any) -> dict[str, Any] | None:
-    """What the core takes of shapes, for proxies of `rows` and `weights` (k, 4)."""
+def rest_description(scene: Any, shapes: list[RestShape], rows: Any, weights: Any, dtype: Any, origin: Any) -> dict[str, Any] | None:
+    """What the core takes of shapes, for proxies of `rows` and `weights` (k, 4), with places relative to an origin (3,) m."""
     if not shapes:
         return None
-    rest = scene.rest_positions()
+    rest = scene.rest_positions() - origin
     number = {id(body): k for k, body in enumerate(scene.bodies)}
     owner = np.repeat(np.arange(len(scene.bodies)), [len(body.points) for body in scene.bodies]).astype(np.int32)
     before, fields = 0, []
     for shape in shapes:
         fields.append(
             {
-                "distance": shape.distance._placed(dtype, 0.0),
+                "distance": relative_frame(shape.distance._placed(dtype, 0.0), origin),
                 "body": np.array([number[id(shape.body)]], np.int32),
                 "apart": shape.apart,
                 "cell": shape.cell,

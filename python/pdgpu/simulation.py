@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdgpu.arguments import number
+from pdgpu.arguments import number, real_array
 from pdgpu.attributes import GuardedAttributes
 from pdgpu.automatic import resolve
 from pdgpu.automatic_rho import AutomaticRho
@@ -25,6 +25,7 @@ from pdgpu.motion import Motion
 from pdgpu.motion_calls import refusal
 from pdgpu.proxy_contact import ProxyContact, ProxyScene
 from pdgpu.readback import ReadBack
+from pdgpu.relative_core import RelativeCore, moved_origin, relative_elements
 from pdgpu.rigid_state import add_rigid_inertia, warn_of_turns
 from pdgpu.scene import Scene
 from pdgpu.solver_support import (
@@ -132,7 +133,7 @@ class Simulation(
         start_time = number("start_time", start_time)
         if dt is None and velocities is not None:
             raise ValueError("velocities: dt=None (quasistatic) has no velocities; leave them out, or give dt")
-        self._build(scene, solver, dt, contact, device_or_default(device), dtype_or_default(dtype), threads, start_time=start_time)
+        self._build(scene, solver, dt, contact, device_or_default(device), dtype_or_default(dtype), threads, None, start_time, positions)
         if positions is not None or velocities is not None:
             self.set_state(positions=positions, velocities=velocities)
         warn_idle_acceleration(self.solver, stacklevel=2)
@@ -164,7 +165,7 @@ class Simulation(
         """Copies and pickles: a simulation of its own that goes on with the same bits. Scripted motions must be picklable to be pickled."""
         rebuilt = (self._scene, self.solver, self.dt, self.contact, self.device, self.dtype.name, self.threads, self._colours)
         run = (self._backend.steps(), self._start_time, self._backend.state(), self._external_forces, self._rho, self._numbers)
-        run += (self._backend.driven(), self._backend.doublings())
+        run += (self._backend.driven(), self._backend.doublings(), self._origin)
         return type(self)._resumed, (*rebuilt, *run), {"last_step": self.last_step, "_setup_seconds": self._setup_seconds}
 
     def _prepare(self):
@@ -208,21 +209,26 @@ class Simulation(
         numbers=None,
         driven=None,
         doublings=(0, 0),
+        origin=None,
     ):
         """A simulation in the midst of a run: `state`, the places `driven` of obstacles and the `doublings`
-        of an adaptive stiffness as the backend has them; `colours` (n,) or None:
-        coloured anew; `rho` and `numbers` as an earlier search found them: another one, from this state, would find something else."""
+        of an adaptive stiffness as the backend has them; `colours` (n,) or None: coloured anew; `origin` (3,) m, None: that of the rest
+        positions; `rho` and `numbers` as an earlier search found them: another one, from this state, would find something else."""
         self = cls.__new__(cls)
-        self._build(scene, solver, dt, contact, device, dtype, threads, colours)
+        self._build(scene, solver, dt, contact, device, dtype, threads, colours, origin=origin)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what there is to say of the weights was said when the run began
             self._prepare()
         self.external_forces = forces
-        self._backend.set_state(**{name: None if array is None else self._cast(array) for name, array in state.items()})
+        self._backend.set_state(
+            self._cast_positions(state["positions"]),
+            self._cast(state["velocities"]),
+            None if state["previous_velocities"] is None else self._cast(state["previous_velocities"]),
+        )
         self._backend.set_steps(steps)
         self._start_time, self._start_is_checked = start_time, True
         if driven is not None and len(driven):
-            self._backend.set_driven(self._cast(driven), None)
+            self._backend.set_driven(self._cast_positions(driven), None)
         self._backend.set_doublings(*doublings)
         if rho is not None:
             self._set_rho(rho)
@@ -231,7 +237,7 @@ class Simulation(
             self._numbers.apply(self.solver.linear, self._backend.set_linear)
         return self
 
-    def _build(self, scene, solver, dt, contact, device, dtype, threads, colours=None, start_time=0.0):
+    def _build(self, scene, solver, dt, contact, device, dtype, threads, colours=None, start_time=0.0, positions=None, origin=None):
         if not isinstance(scene, Scene):
             raise TypeError(f"scene: expected a pdgpu.Scene, got {scene!r}")
         if not scene.n_vertices:
@@ -260,6 +266,10 @@ class Simulation(
         scene.check_joints(self._fixed)
         self._gravity = scene.gravity.copy()
         self._rest = scene.rest_positions()
+        if origin is None:
+            start = self._rest if positions is None else real_array("positions", positions, self._rest.shape)
+            origin = moved_origin(start, np.zeros(3))
+        self._origin = origin
         self._motions = scene.motions()
         self._subspace = scene.subspace()
         self._rigid, arms, self._rigid_rows = scene.rigid()
@@ -275,7 +285,7 @@ class Simulation(
         settings = settings_of(self.solver, device, len(self._masses))
         if self._colours is not None:
             settings["colours"] = self._colours
-        elements = [(module.KINDS[kind][0], *groups[kind]) for kind in self._kinds if kind in groups]
+        elements = [(module.KINDS[kind][0], *relative_elements(kind, groups[kind], origin)) for kind in self._kinds if kind in groups]
         self._touching = self._springs = description = None
         self._tethers = Tethers(scene)
         if isinstance(contact, ProxyContact):
@@ -285,7 +295,7 @@ class Simulation(
                 raise ValueError(
                     "contact: dt=None (quasistatic) with friction, which depends on how far things slide in a time step; give dt"
                 )
-            self._touching = ContactScene(scene, contact, self._fixed.astype(bool))
+            self._touching = ContactScene(scene, contact, self._fixed.astype(bool), origin)
             driver = hasattr(contact, "_law")  # no law itself
             self._law = contact._law() if driver else contact
             adaptive = self._law.stiffness == "auto"
@@ -304,26 +314,31 @@ class Simulation(
             threads=self.threads,
             subspace=self._subspace,
             contact=description,
-            proxies=None if self._springs is None else self._springs.description(self.dtype),
+            proxies=None if self._springs is None else self._springs.description(self.dtype, origin),
             rigid=self._rigid,
             arms=arms,
         )
+        if origin.any():
+            shifts = np.zeros((0, 3)) if self._touching is None else self._touching.shifts
+            self._core = RelativeCore(self._core, origin, self.dtype, shifts)
         self._said = scene_numbers(self, sum(len(group[0]) for group in groups.values()))  # by every record
         self._setup_seconds = 0.0
         self._numbers = None  # of the linear solver
         self._rho = None  # of the outer iteration, once found
         self._start_time = start_time
-        self._start_is_checked = self._refusal_is_said = False
+        self._start_is_checked = self._refusal_is_said = self._rounding_is_said = False
         self._external_forces = None
         self._proximity = {}  # selection -> ContactSearch
         self._lag = TargetLag()
         self._aimed = None, None  # where pinned vertices and driven points go in a step
         self._backend.set_load(self._load_of(None))
         self._backend.set_state(
-            self._cast(self._in_range("points", self._rest)), self._cast(self._in_range("velocity", scene.initial_velocities())), None
+            self._cast_positions(self._in_range("points", self._rest)),
+            self._cast(self._in_range("velocity", scene.initial_velocities())),
+            None,
         )
         if self._touching is not None and self._touching.n_driven:  # a motion need not begin where a mesh was made
-            self._backend.set_driven(self._cast(self._in_range("motion", self._touching.driven(start_time))), None)
+            self._backend.set_driven(self._cast_positions(self._in_range("motion", self._touching.driven(start_time))), None)
 
     def _stiffness_of_vertices(self):
         """N/m, (n,): a third of the trace of the blocks on the diagonal of G's Hessian at rest; 0 for fixed vertices. Those of a rigid body

@@ -121,5 +121,5 @@ def place(simulation, snapshot):
     simulation.external_forces = snapshot.external_forces
     simulation._start_time = snapshot.time
     if snapshot.driven is not None and len(snapshot.driven):
-        simulation._backend.set_driven(simulation._cast(snapshot.driven), None)
+        simulation._backend.set_driven(simulation._cast_positions(snapshot.driven), None)
     simulation._backend.set_doublings(snapshot.stiffness_doublings, snapshot.stiffness_doublings)

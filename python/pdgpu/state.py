@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pdgpu.arguments import real_array
 from pdgpu.motion_calls import asking
+from pdgpu.relative_core import moved_origin
 from pdgpu.rigid_state import RigidState, add_rigid_load, check_rigid_state
 from pdgpu.shape_target import place_of_target
 
@@ -29,10 +31,55 @@ class State:
     def _cast(self, array):
         return np.ascontiguousarray(array, dtype=self.dtype)
 
+    def _cast_positions(self, array):
+        """As the core takes them: far from the origin of the coordinates float64, from which a RelativeCore subtracts `origin`."""
+        return np.ascontiguousarray(array, dtype=np.float64 if self._origin.any() else self.dtype)
+
     @property
     def positions(self) -> Floats:
-        """(n, 3) m, a fresh copy in the simulation's dtype."""
+        """(n, 3) m, a fresh copy in the simulation's dtype; float64 where `origin` is not 0."""
         return self._backend.positions()
+
+    @property
+    def origin(self) -> Floats:
+        """(3,) m: the simulation computes with positions relative to it.
+
+        0 for a scene whose middle is at most 640 m from 0 along each axis, else the multiple of 1024 m next to it. It moves with the scene,
+        before a step and in `set_state`, and is looked at every 32 steps. A float32 coordinate then has the spacing of a distance from
+        the origin, not of the coordinate itself. Files, copies and pickles keep it. `device_positions` are relative to it.
+        """
+        return self._origin.copy()
+
+    def _follow(self, positions):
+        """Moves the origin where positions (n, 3) m have left it: a simulation of the same state relative to another origin."""
+        origin = moved_origin(np.asarray(positions, np.float64)[self._fixed == 0], self._origin)
+        if (origin == self._origin).all():
+            return
+        names = ("last_step", "_setup_seconds", "_lag", "_refusal_is_said", "_rounding_is_said", "_start_is_checked")
+        kept = {name: self.__dict__[name] for name in names}
+        state, driven = self._backend.state(), self._backend.driven()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what there is to say of the scene was said when the simulation was made
+            moved = self._resumed(
+                self._scene,
+                self.solver,
+                self.dt,
+                self.contact,
+                self.device,
+                self.dtype,
+                self.threads,
+                self._colours,
+                self._backend.steps(),
+                self._start_time,
+                state,
+                self._external_forces,
+                driven=driven,
+                doublings=self._backend.doublings(),
+                origin=origin,
+            )
+        moved._keep_searched(self._rho, self._numbers)
+        self.__dict__.update(moved.__dict__)
+        self.__dict__.update(kept)
 
     @property
     def velocities(self) -> Floats:
@@ -103,9 +150,17 @@ class State:
             something meets. With positions a contact stiffness "auto" goes back to its start value.
         """
         n = len(self._masses)
-        arrays = [
-            None if value is None else self._cast(self._in_range(name, real_array(name, value, (n, 3))))
+        given = {
+            name: real_array(name, value, (n, 3))
             for name, value in (("positions", positions), ("velocities", velocities))
+            if value is not None
+        }
+        for name, array in given.items():
+            self._in_range(name, array)
+        if positions is not None:
+            self._follow(given["positions"])
+        arrays = [
+            cast(given[name]) if name in given else None for name, cast in (("positions", self._cast_positions), ("velocities", self._cast))
         ]
         # a state that was rounded to float32 is as far off as float32 allows, also in a simulation in float64
         single = any(getattr(value, "dtype", None) == np.float32 for value in (positions, velocities))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu.arguments import any_array, integer, number, real_array
-from pdgpu.contact_start import check_contact_start, unbalanced_start
+from pdgpu.contact_start import check_contact_start, rounding_of_contact, unbalanced_start
 from pdgpu.errors import DivergenceError
 from pdgpu.motion_calls import ask, asking, described_motions
 from pdgpu.penalty_contact import PenaltyContact
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 __all__ = ["Stepping", "times_of_steps"]
+
+FOLLOWS_EVERY = 32  # steps from one look at whether the scene has left its origin to the next
 
 
 def times_of_steps(scene: Any, dt: float | None, n: int | None, time: Any, name: str = "time") -> Iterable[float | None]:
@@ -169,7 +171,7 @@ class Stepping:
             if self._springs is not None:
                 placed = self._springs.placed(self.dtype, time)
             if self._touching is not None and self._touching.n_driven:
-                driven = self._cast(self._in_range("motion", self._touching.driven(end)))
+                driven = self._cast_positions(self._in_range("motion", self._touching.driven(end)))
         self._tethers.put(self, targets)
         for shape in shapes:
             self._retarget(*shape)
@@ -189,16 +191,42 @@ class Stepping:
         soft = isinstance(self.contact, PenaltyContact | ProxyContact)  # which may start anywhere
         if self.contact is None or soft or self._start_is_checked or any(body.parents is not None for body in self._scene.bodies):
             return []
+        if text := rounding_of_contact(self, self.positions):
+            raise ValueError(text)
         faults = check_contact_start(self._scene, self.positions, self.time, self.contact.separation, threads=self.threads)
         self._start_is_checked = True
         if self._has_law and self._touching.coefficients.any() and (text := unbalanced_start(self)):
             warnings.warn(text, RuntimeWarning, stacklevel=stacklevel)
         return faults
 
+    def _follow_scene(self):
+        """Moves the origin after the scene, and warns once where that is not enough for contact."""
+        positions = self.positions
+        self._follow(positions)
+        if self._start_is_checked and not self._rounding_is_said and (text := rounding_of_contact(self, positions)):
+            self._rounding_is_said = True
+            warnings.warn(text, RuntimeWarning, stacklevel=5)
+
+    def _warn_of_stall(self):
+        """Once: a step in contact that ended before its answer, because no move was left that rounding does not hide."""
+        farthest = float(np.abs(self.positions - self._origin).max())
+        if self.dtype == np.float64 or not self._has_law:
+            return
+        self._rounding_is_said = True
+        warnings.warn(
+            f"contact: a step stalled in {self.dtype.name}, with vertices up to {farthest:g} m from the origin of the scene: a gap is "
+            "near the rounding of a coordinate and stops every move, or the decrease of the potential is; take a larger distance or "
+            "stiffness, or dtype='float64'",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+
     def _step(self, record, observer=None, keep_diverged=False, guess=None, time=None):
         """One step; `guess` (n, 3): where the iterations begin, but for pinned vertices, which begin at their targets. `time`, s: of a
         quasi-static step; None: the present one."""
         with asking(self):
+            if self._core.steps() % FOLLOWS_EVERY == 0:
+                self._follow_scene()
             self._check_start(stacklevel=4)
             end = self._end(time)
             self._search(time)
@@ -212,7 +240,7 @@ class Stepping:
 
             def recorded(count, **state):
                 columns = {} if rows is None else dict(zip(COLUMNS, rows[:count].T.copy(), strict=True))
-                kept = None if iterates is None else iterates[:count].copy()
+                kept = None if iterates is None else iterates[:count] + self._origin if self._origin.any() else iterates[:count].copy()
                 return StepRecord(columns, setup_seconds=self._setup_seconds, positions=kept, numbers=self._said, **state)
 
             targets = self._targets(end)  # the motions before what they change
@@ -221,8 +249,8 @@ class Stepping:
             self._turn_forces()
             try:
                 if guess is not None:
-                    pinned, guess = self._fixed.astype(bool), self._cast(guess).copy()
-                    guess[pinned] = (self.positions if targets is None else self._cast(targets))[pinned]
+                    pinned, guess = self._fixed.astype(bool), self._cast_positions(guess).copy()
+                    guess[pinned] = (self.positions if targets is None else self._cast_positions(targets))[pinned]
                     if self._touching is not None:
                         check_contact_start(self._scene, guess, end, self.contact.separation, threads=self.threads)
                 result = self._backend.step(targets, rows, iterates, observer, keep_diverged, guess)
@@ -238,6 +266,8 @@ class Stepping:
             if self._has_law:
                 result["stiffness"] = self._stiffness(self._backend.doublings()[0])
             self._keep(last_step=recorded(result.pop("rows"), **result))
+            if self.last_step.status == "stalled" and self._touching is not None and not self._rounding_is_said:
+                self._warn_of_stall()
             if self._lag.follow(self.last_step.behind):
                 warnings.warn(
                     f"contact: the target lag has grown for {GROWING_STEPS} steps: {self._lagging()}, held back by "

@@ -47,7 +47,7 @@ def describe_lag(simulation, targets, driven):
         for owner in np.unique(touching.owner[touching.n_moving :]):
             lags[touching.names[owner]] = float(distances[touching.owner[touching.n_moving :] == owner].max())
     if targets is not None:
-        distances = np.linalg.norm(simulation._cast(targets).astype(np.float64) - simulation.positions, axis=1)
+        distances = np.linalg.norm(simulation._cast_positions(targets).astype(np.float64) - simulation.positions, axis=1)
         for body, indices, _ in simulation._motions:
             lag = float(distances[body.slice.start + indices].max())
             lags[body.name] = max(lag, lags.get(body.name, 0.0))

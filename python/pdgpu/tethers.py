@@ -73,5 +73,5 @@ class Tethers:
     def put(self, simulation: Any, found: list[tuple[int, Any]]) -> None:
         """Gives the core what `targets` found."""
         for first, targets in found:
-            simulation._backend.set_attachments(first, simulation._cast(targets))
+            simulation._backend.set_attachments(first, simulation._cast_positions(targets))
             self._sent[first] = targets

@@ -165,7 +165,7 @@ class TwoWayContact:
         }
         own |= {"multipliers": MULTIPLIERS.index(self.multipliers), "lengths_by": LENGTHS.index(self.lengths)}
         own |= {"filtered": FRICTION_IN.index(self.friction_in)} | self._in_a_step(dt)
-        self._check_precision(touching.rest, dtype)
+        self._check_precision(touching.relative_rest(), dtype)
         return {
             "two_way": own
             | {
