@@ -133,20 +133,27 @@ int pd_projective_n_points(const pd_projective *self) { return self->n_points; }
 pd_status pd_projective_read(pd_projective *self, const real *x, const pd_projective_forces *out) {
     pd_context *context = self->context;
     const pd_projected_pairs *p = &self->frozen;
-    size_t n = (size_t)p->n;
+    size_t n = (size_t)p->n, scalars = n * sizeof(real);
+    const struct {
+        void *to;
+        const void *from;
+        size_t bytes;
+    } copies[] = {{out->gradient, self->corners, 12 * scalars},
+                  {out->key, self->kept.pairs.key, n * sizeof *out->key},
+                  {out->kind, self->columns.kind, n * sizeof *out->kind},
+                  {out->points, p->points, 4 * n * sizeof *out->points},
+                  {out->weights, p->weights, 4 * scalars},
+                  {out->normal, p->normal, 3 * scalars},
+                  {out->target, p->target, scalars},
+                  {out->k, p->k, scalars},
+                  {out->friction, p->friction, scalars}};
     pd_status status = PD_OK;
-    PD_TRY(pd_memory_download(context, out->begun, self->begun, 3 * (size_t)self->n_points * sizeof(real)));
+    if (out->begun) PD_TRY(pd_memory_download(context, out->begun, self->begun, 3 * (size_t)self->n_points * sizeof(real)));
     if (n == 0) return PD_OK;
     PD_TRY(pd_contact_points_now(self->contact, x, self->points));
     PD_TRY(pd_projective_batch(context, p, self->points, self->begun, NULL, self->corners));
-    PD_TRY(pd_memory_download(context, out->gradient, self->corners, 12 * n * sizeof(real)));
-    PD_TRY(pd_memory_download(context, out->key, self->kept.pairs.key, n * sizeof *out->key));
-    PD_TRY(pd_memory_download(context, out->kind, self->columns.kind, n * sizeof *out->kind));
-    PD_TRY(pd_memory_download(context, out->points, p->points, 4 * n * sizeof *out->points));
-    PD_TRY(pd_memory_download(context, out->weights, p->weights, 4 * n * sizeof(real)));
-    PD_TRY(pd_memory_download(context, out->normal, p->normal, 3 * n * sizeof(real)));
-    PD_TRY(pd_memory_download(context, out->target, p->target, n * sizeof(real)));
-    PD_TRY(pd_memory_download(context, out->friction, p->friction, n * sizeof(real)));
+    for (size_t i = 0; i < sizeof copies / sizeof *copies; i++)
+        if (copies[i].to) PD_TRY(pd_memory_download(context, copies[i].to, copies[i].from, copies[i].bytes));
 done:
     return status;
 }

@@ -61,11 +61,13 @@ const unsigned char *pd_projective_touching(const pd_projective *projective);
  * B [n_vertices,3]. */
 pd_status pd_projective_rebound(pd_projective *projective, const real *x, const real *offset, real *v);
 
-/* The pairs of the last freeze and what they do with the vertices at x [n_vertices,3] B and the driven points where they are; all H. Waits. */
+/* The pairs of the last freeze and what they do with the vertices at x [n_vertices,3] B and the driven points where they are; all H. Arrays that are
+ * NULL are left out. Waits. */
 typedef struct pd_projective_forces {
     uint64_t *key;                     /* [n] */
     int *kind, *points;                /* [n], [n,4] */
     real *weights, *normal, *target;   /* [n,4], [n,3], [n] m */
+    real *k;                           /* [n] N/m */
     real *friction, *gradient, *begun; /* [n], [n,4,3] N, and [n_points,3] m, where the last step began */
 } pd_projective_forces;
 int pd_projective_frozen(const pd_projective *projective);

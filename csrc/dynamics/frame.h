@@ -5,6 +5,7 @@
 
 #include "contact/projective.h"
 #include "dynamics/method.h"
+#include "dynamics/momentum.h"
 #include "dynamics/prescribed_motion.h"
 #include "dynamics/simulation.h"
 #include "linear/upload.h"
@@ -26,20 +27,21 @@ typedef struct pd_safe {
     pd_prescribed *prescribed; /* NULL: nothing holds pins and obstacles back */
 
     /* outer_loop.h */
-    real *before;     /* B [n,3] the iterate before the last iteration; NULL without an outer loop */
-    int outer;        /* rounds that have ended in the step */
-    int inner;        /* iterations of this round */
-    int slow;         /* rounds in a row that got no farther than a small part of their way */
-    int stagnations;  /* such rounds in the step */
-    double share;     /* of its way that the state goes in a round */
-    double moved;     /* by the round before, m; 0 where something stopped it, else `offset` says where to */
-    double left;      /* the part of the step that is to come, if the rounds so far are parts of it */
-    int measured;     /* whether `found` is of the last iteration */
-    double found[5];  /* pd_outer_read */
-    int asked;        /* whether the end of the round has been asked for */
-    pd_round round;   /* what came of that */
-    double potential; /* G after the last iteration, where a round ends by it; else not a number */
-    int apart;        /* 1: the iterate may have passed through something, and the state of the step is x */
+    real *before;          /* B [n,3] the iterate before the last iteration; NULL without an outer loop */
+    int outer;             /* rounds that have ended in the step */
+    int inner;             /* iterations of this round */
+    int slow;              /* rounds in a row that got no farther than a small part of their way */
+    int stagnations;       /* such rounds in the step */
+    double share;          /* of its way that the state goes in a round */
+    double moved;          /* by the round before, m; 0 where something stopped it, else `offset` says where to */
+    double left;           /* the part of the step that is to come, if the rounds so far are parts of it */
+    int measured;          /* whether `found` is of the last iteration */
+    double found[5];       /* pd_outer_read */
+    int asked;             /* whether the end of the round has been asked for */
+    pd_round round;        /* what came of that */
+    double potential;      /* G after the last iteration, where a round ends by it; else not a number */
+    pd_momentum *momentum; /* NULL: no body is free, or the variant does not correct its momentum */
+    int apart;             /* 1: the iterate may have passed through something, and the state of the step is x */
     enum { PD_ROUNDS_GO_ON, PD_ROUNDS_SETTLED, PD_ROUNDS_SPENT } rounds;
 } pd_safe;
 

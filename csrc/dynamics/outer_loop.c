@@ -83,11 +83,53 @@ static pd_status go_back(pd_simulation *self) {
                : pd_offset(problem->context, problem->model, problem->h, iterate->x, problem->x_t, self->v, problem->load, iterate->offset);
 }
 
-/* So it is, and the step ends. */
-static pd_status end_rounds(pd_simulation *self, int settled) {
-    self->safe.rounds = settled ? PD_ROUNDS_SETTLED : PD_ROUNDS_SPENT;
-    self->safe.apart = 0;
-    return self->safe.part == 1.0 ? PD_OK : go_back(self);
+/* problem->trial and trial_offset: the iterate after this part of the translations in problem->trial_gradient. */
+static pd_status set_translated(const pd_simulation *self, double part) {
+    const pd_problem *problem = self->problem;
+    const pd_iterate *iterate = &self->iterate;
+    pd_status status =
+        pd_add_scaled(problem->context, problem->model, iterate->offset, part, problem->trial_gradient, problem->trial_offset);
+    return status ? status
+                  : pd_place_at_offset(problem->context, problem->model, &problem->step, iterate->x, problem->trial_offset, problem->trial);
+}
+
+/* The translations that restore the momentum (momentum.h) at the end of a round. Where `settled` or `last`, the iterate is the state, and goes as far as
+ * nothing touches. If something does, the groups are those of all pairs that are near, which do not touch each other then.
+ * *settled: nor have the translations moved it by more than a settled round may. */
+static pd_status restore_momentum(pd_simulation *self, int last, int *settled) {
+    const pd_problem *problem = self->problem;
+    pd_context *context = problem->context;
+    pd_iterate *iterate = &self->iterate;
+    double most = SETTLED * pd_projective_activation(problem->projective), shift = 0.0, part = 1.0;
+    pd_status status = PD_OK;
+    for (int near = 0; near < 2; near++) {
+        PD_TRY(pd_momentum_shift(self->safe.momentum, problem, iterate->x, iterate->offset, near, problem->trial_gradient, &shift));
+        if (!isfinite(shift) || shift == 0.0) return PD_OK; // the frame says what is no number
+        *settled = *settled && shift <= most;
+        PD_TRY(set_translated(self, 1.0));
+        if (!*settled && !last) break; // the iterate alone
+        PD_TRY(pd_contact_limit(problem->contact, iterate->x, problem->trial, 0, &part));
+        if (part == 1.0) break;
+    }
+    *settled = *settled && part == 1.0;
+    if (part < 1.0) PD_TRY(set_translated(self, part));
+    PD_TRY(pd_memory_copy(context, iterate->x, problem->trial, pd_problem_bytes(problem)));
+    PD_TRY(pd_memory_copy(context, iterate->offset, problem->trial_offset, pd_problem_bytes(problem)));
+done:
+    return status;
+}
+
+/* A round has settled, or is the last: the step ends, or the momentum says that it goes on. */
+static pd_status end_rounds(pd_simulation *self, int settled, int last) {
+    pd_safe *safe = &self->safe;
+    pd_status status = PD_OK;
+    if (safe->part < 1.0) PD_TRY(go_back(self));
+    if (safe->momentum && (safe->arrived || !safe->driving)) PD_TRY(restore_momentum(self, last, &settled));
+    if (!settled && !last) return PD_OK;
+    safe->rounds = settled ? PD_ROUNDS_SETTLED : PD_ROUNDS_SPENT;
+    safe->apart = 0;
+done:
+    return status;
 }
 
 pd_status pd_outer_first_guess(pd_simulation *self) {
@@ -328,7 +370,9 @@ pd_status pd_outer_advance(pd_simulation *self) {
         settled = safe->part * safe->part * squares <= PRINTED_SETTLED;
     else
         settled = safe->part == 1.0 && moved <= SETTLED * distance;
-    if (settled || last || safe->outer >= settings->outer) return end_rounds(self, settled);
+    last = last || safe->outer >= settings->outer;
+    if (settled || last) PD_TRY(end_rounds(self, settled, last));
+    if (safe->rounds != PD_ROUNDS_GO_ON) return PD_OK;
     if (settings->cut_back && safe->part < 1.0) PD_TRY(go_back(self));
     PD_TRY(begin_round(self));
     self->iterate.restarted = self->iterate.number + 1;

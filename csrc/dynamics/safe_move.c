@@ -23,6 +23,9 @@ pd_status pd_safe_create(pd_simulation *self) {
     PD_TRY(pd_memory_create(self->problem->context, (void **)&safe->offset, bytes));
     if (self->problem->projective) PD_TRY(pd_memory_create(self->problem->context, (void **)&safe->before, bytes));
     PD_TRY(pd_prescribed_create(&safe->prescribed, self->problem));
+    const pd_projective_description *projective = self->problem->projective ? pd_projective_settings(self->problem->projective) : NULL;
+    // the variants that are shown as they were printed keep their momentum as it comes
+    if (projective && !projective->printed && !projective->cut_back) status = pd_momentum_create(&safe->momentum, self->problem);
 done:
     return status;
 }
@@ -32,6 +35,7 @@ void pd_safe_destroy(pd_simulation *self) {
     pd_memory_destroy(self->problem->context, self->safe.offset);
     pd_memory_destroy(self->problem->context, self->safe.before);
     pd_prescribed_destroy(self->safe.prescribed, self->problem);
+    pd_momentum_destroy(self->safe.momentum);
 }
 
 pd_status pd_safe_begin(pd_simulation *self) {

@@ -1,8 +1,9 @@
-"""What a collision keeps."""
+"""Momentum in collisions: linear momentum is kept, or changes by the contact forces that are reported."""
 
 import numpy as np
 import pytest
 from contact_scenes import NO_GRAVITY, ball, cube, solid
+from projective_run import LINEAR
 
 import pdgpu
 
@@ -25,3 +26,133 @@ def test_a_collision_keeps_the_momentum(dtype):
         assert np.abs(after - before).max() < (1e-4 if dtype == "float32" else 1e-11) * scale
     assert most > 0
     assert np.linalg.norm(sim.velocities - scene.initial_velocities()) > 0.1 * np.linalg.norm(scene.initial_velocities())
+
+
+# ---- contact by projections ------------------------------------------------------------------------------------------------
+
+OBLIQUE = (0.7, -1.0, 0.3)
+TRIANGLE = pdgpu.Mesh(np.array([[-3.0, 0.0, -3.0], [-3.0, 0.0, 6.0], [6.0, 0.0, -3.0]]), triangles=np.array([[0, 1, 2]]))
+
+
+def soft(scene, mesh, young, density, **body):
+    return scene.add_solid(mesh, pdgpu.ARAP.from_young(young, 0.3), density=density, **body)
+
+
+def falling(velocity, floor="plane", **body):
+    scene = pdgpu.Scene()
+    soft(scene, cube(0.1, 2, (0.0, 0.055, 0.0)), 1e5, 1000.0, velocity=velocity, **body)
+    scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)) if floor == "plane" else floor, name="floor")
+    return scene
+
+
+def colliding():
+    scene = pdgpu.Scene(NO_GRAVITY)
+    soft(scene, cube(0.1, 2, (-0.0525, 0.01, 0.0)), 1e5, 1000.0, velocity=(1.0, 0.0, 0.1))
+    soft(scene, cube(0.08, 2, (0.0425, 0.0, 0.004)), 2e5, 3000.0, velocity=(-0.5, 0.2, 0.0))
+    return scene
+
+
+def stacked():
+    """Of two bodies on a plane, one falls on the edge of the other: forces between them are oblique."""
+    scene = falling((0.0, -1.0, 0.0))
+    soft(scene, cube(0.06, 2, (0.02, 0.14, 0.01)), 1e5, 1000.0, velocity=(0.0, -1.0, 0.0))
+    return scene
+
+
+# scene and the axes along which nothing outside of it presses
+KEPT = {
+    "straight on a plane": (lambda: falling((0.0, -1.0, 0.0)), [0, 2]),
+    "straight on a mesh": (lambda: falling((0.0, -1.0, 0.0), TRIANGLE), [0, 2]),
+    "oblique on a plane": (lambda: falling(OBLIQUE), [0, 2]),
+    "oblique on a mesh": (lambda: falling(OBLIQUE, TRIANGLE), [0, 2]),
+    "two in empty space": (colliding, [0, 1, 2]),
+    "two on a plane": (stacked, [0, 2]),
+}
+
+
+def projected(scene, dtype="float64", *, iterations=None, linear=None, **contact):
+    settings = {key: value for key, value in {"iterations": iterations, "linear": linear}.items() if value is not None}
+    contact = pdgpu.ProjectiveContact(1e-3, **contact)
+    return pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(**settings), dt=0.01, contact=contact, dtype=dtype, threads=1)
+
+
+def largest_change(sim, axes, steps=20):
+    """Of the momentum along these axes, in parts of the sum of m |v| at the start."""
+    masses = sim.masses[:, None].astype(np.float64)
+    before, most = (masses * sim.velocities).sum(axis=0), 0.0
+    scale, normal = (masses * np.abs(sim.velocities)).sum(), 0.0
+    for _ in range(steps):
+        sim.step()
+        most = max(most, np.abs((masses * sim.velocities).sum(axis=0) - before)[axes].max())
+        normal = max(normal, sim.contact_forces().normal_force.max(initial=0.0))
+    assert normal > 0.0  # something has pressed
+    return most / scale
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+@pytest.mark.parametrize("iterations", [None, 200])
+@pytest.mark.parametrize("name", KEPT)
+def test_projections_keep_the_momentum(name, iterations, blocks):
+    """If not, a straight fall would end in a sideways motion, and bodies in empty space would drift off together."""
+    make, axes = KEPT[name]
+    assert largest_change(projected(make(), iterations=iterations, blocks=blocks), axes) < 1e-10
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_projections_keep_the_momentum_in_float32(name):
+    """If not, float32 would lose more than the rounding of the sums of a step."""
+    make, axes = KEPT[name]
+    assert largest_change(projected(make(), "float32"), axes) < 1e-6
+
+
+@pytest.mark.parametrize("name", ["oblique on a plane", "two in empty space"])
+@pytest.mark.parametrize("linear", LINEAR)
+def test_every_linear_solver_keeps_the_momentum(name, linear):
+    """If not, one that is far from the solution of its system would push bodies aside."""
+    make, axes = KEPT[name]
+    assert largest_change(projected(make(), linear=LINEAR[linear]), axes) < 1e-10
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.3])
+@pytest.mark.parametrize("restitution", [0.0, 0.5])
+def test_a_projected_collision_keeps_the_momentum(friction, restitution):
+    """If not, friction between two bodies or their rebound would be a force from outside."""
+    assert largest_change(projected(colliding(), friction=friction, restitution=restitution), [0, 1, 2]) < 1e-10
+
+
+def test_the_momentum_changes_by_the_contact_forces():
+    """If not, a converged step would hold a force that nothing exerts: edges that tilt over those of a box push sideways, and say so."""
+    box = pdgpu.shapes.box((2.0, 0.1, 2.0))
+    sim = projected(
+        falling((0.0, -1.0, 0.0), pdgpu.Mesh(box.points - box.points.mean(0) - [0, 0.05, 0], triangles=box.triangles)), iterations=200
+    )
+    masses, sideways, converged = sim.masses[:, None], 0.0, 0
+    for _ in range(40):
+        before = (masses * sim.velocities).sum(axis=0)
+        sim.step()
+        change = (masses * sim.velocities).sum(axis=0) - before
+        force = sim.contact_forces().forces.sum(axis=0)
+        sideways = max(sideways, abs(force[0]))
+        if sim.last_step.status != "converged":
+            continue
+        converged += 1
+        assert np.abs(change - 0.01 * (force + masses.sum() * np.array([0.0, -9.81, 0.0]))).max() < 1e-10
+    assert converged > 20 and sideways > 0.0
+
+
+@pytest.mark.parametrize("held", ["pinned", "attached"])
+def test_a_held_body_is_not_translated(held):
+    """If not, a body would be moved as if its pins or springs were not there, and end a step in another place than without contact."""
+    scene = pdgpu.Scene()
+    body = soft(scene, cube(0.1, 2, (0.0, 1.0, 0.0)), 1e5, 1000.0)
+    top = np.flatnonzero(body.mesh.points[:, 1] > 1.04)
+    if held == "pinned":
+        body.pin(top)
+    else:
+        body.attach(top, body.mesh.points[top], stiffness=1e3)
+    solver, found = pdgpu.ProjectiveDynamics(iterations=10, linear=pdgpu.Jacobi()), []
+    for contact in (None, pdgpu.ProjectiveContact(1e-3)):
+        sim = pdgpu.Simulation(scene, solver, dt=0.01, contact=contact, threads=1)
+        sim.step(3)
+        found.append(sim.positions)
+    np.testing.assert_allclose(found[1], found[0], rtol=0, atol=1e-15)
