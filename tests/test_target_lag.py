@@ -69,6 +69,63 @@ def test_a_growing_lag_warns_once_with_names(pinned, dtype):
     assert "'free'" not in text and "'block'" not in text
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("pinned", [False, True], ids=["obstacle", "pin"])
+def test_a_jump_warns_while_its_lag_shrinks(pinned, dtype):
+    """If not, a jump of 70 mm would leave an obstacle late for many steps, each a little less, and nothing would say so."""
+    scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
+    mesh, top = block()
+    scene.add_solid(mesh, pdgpu.NeoHookean.from_young(1e5, 0.3), density=1000.0, name="block").pin(top)
+    points, triangles = plate()
+    plate_mesh = pdgpu.Mesh(points, triangles=triangles)
+
+    def jump(time, rest):
+        return rest + [0.0, 0.0, 0.07 * (time > 1.5 * DT)]
+
+    if pinned:
+        scene.add_shell(plate_mesh, pdgpu.Spring(1e2), density=1.0, name="sheet").pin(np.arange(len(points)), jump)
+    else:
+        scene.add_obstacle(plate_mesh, jump, name="lift")
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=60), dt=DT, contact=pdgpu.BarrierContact(2e-3), dtype=dtype, threads=1)
+    lags, texts = said_in(sim, 6)
+    assert lags[0] == 0.0 and (np.diff(lags[1:]) < 0.0).all() and lags[-1] > 1e-3
+    assert [len(text) for text in texts] == [0, 0, 0, 1, 0, 0]
+    assert ("'sheet' is " if pinned else "'lift' is ") in texts[3][0] and f"{lags[3]:.3g} m" in texts[3][0]
+
+
+JUMPS = {
+    "Newton": (pdgpu.Newton(iterations=60), pdgpu.BarrierContact(2e-3)),
+    "Newton, tolerance": (pdgpu.Newton(iterations=60, tolerance=1e-2), pdgpu.BarrierContact(2e-3)),
+    "Vertex Block Descent": (pdgpu.VertexBlockDescent(iterations=60, tolerance=1e-2), pdgpu.BarrierContact(2e-3)),
+    "Projective Dynamics": (pdgpu.ProjectiveDynamics(iterations=60, tolerance=1e-2), pdgpu.BarrierContact(2e-3)),
+    "projections": (pdgpu.ProjectiveDynamics(iterations=60), pdgpu.ProjectiveContact(2e-3)),
+}
+
+
+@pytest.mark.parametrize("solver", JUMPS)
+def test_both_precisions_say_that_they_are_late(solver):
+    """If not, float32 would fall behind float64 after a jump in steps that say `converged`."""
+    found = {}
+    for dtype in ("float64", "float32"):
+        scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
+        mesh, _ = block()
+        scene.add_solid(mesh, pdgpu.ARAP.from_young(1e5, 0.3), density=1000.0)
+        points, triangles = plate()
+        scene.add_obstacle(pdgpu.Mesh(points, triangles=triangles), lambda t, rest: rest + [0.0, 0.0, 0.07 * (t > 1.5 * DT)])
+        method, contact = JUMPS[solver]
+        sim = pdgpu.Simulation(scene, method, dt=DT, contact=contact, dtype=dtype, threads=1)
+        behind = []
+        for _ in range(8):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)
+                sim.step()
+            behind.append(sim.last_step.behind)
+            assert behind[-1] == 0.0 or sim.last_step.status != "converged"
+        found[dtype] = np.array(behind)
+    assert found["float64"].max() > 5e-4 and found["float64"][-1] == found["float32"][-1] == 0.0
+    np.testing.assert_allclose(found["float32"], found["float64"], atol=1e-3)
+
+
 def test_it_warns_again_once_all_had_arrived():
     """If not, a lag later in a run is silent."""
 

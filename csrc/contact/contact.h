@@ -59,6 +59,15 @@ typedef struct pd_two_way_description {
     int n_edges;
 } pd_two_way_description;
 
+/* Of pairs whose two sides are prescribed (contact/prescribed_pairs.h). All H. */
+typedef struct pd_prescribed_description {
+    pd_broad_phase_description phase; /* n_points = 0: there are none */
+    const real *radii;                /* [n_points] m */
+    const int *asked;                 /* [n_asked] the points that planes are asked about */
+    int n_asked;
+    const char *const *names; /* [friction.n_owners] of bodies and obstacles */
+} pd_prescribed_description;
+
 /* All H; what a broad phase is told stands in `phase`, whose points are all points: those that follow vertices come first. */
 typedef struct pd_contact_description {
     pd_contact_law law;
@@ -69,6 +78,7 @@ typedef struct pd_contact_description {
     pd_penalty_description penalty;
     pd_projective_description projective;
     pd_two_way_description two_way;
+    pd_prescribed_description prescribed;
     pd_broad_phase_description phase;
     const real *rest;  /* [n_points,3] m */
     const real *radii; /* [n_points] m */

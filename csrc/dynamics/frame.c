@@ -331,6 +331,7 @@ static pd_status solve(run *r, const real *targets, int *begun) {
     PD_TRY(pd_safe_behind(self, &result->behind));
     PD_TRY(pd_safe_held_back(self, &result->held_back));
     PD_TRY(pd_two_way_step_update(self, r->observer, result));
+    PD_TRY(pd_safe_check_prescribed(self));
     if (problem->contact) PD_TRY(pd_contact_adapt_stiffness(problem->contact, self->iterate.x));
 done:
     return status;

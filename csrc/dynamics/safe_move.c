@@ -1,7 +1,8 @@
 /* What contact has to say in a step; see safe_move.h. */
 #include "dynamics/safe_move.h"
 
-#include "contact/contact.h"
+#include "contact/prescribed_pairs.h"
+#include "contact/two_way.h"
 #include "dynamics/outer_loop.h"
 #include "dynamics/path.h"
 #include "dynamics/potential.h"
@@ -362,4 +363,10 @@ pd_status pd_safe_behind(pd_simulation *self, double *behind) {
     *behind = fmax(driven, sqrt(found[0]));
 done:
     return status;
+}
+
+pd_status pd_safe_check_prescribed(pd_simulation *self) {
+    const pd_problem *problem = self->problem;
+    pd_contact *contact = problem->contact ? problem->contact : problem->two_way ? pd_two_way_contact(problem->two_way) : NULL;
+    return contact ? pd_prescribed_pairs_check(problem->among, contact, problem->x_t, self->iterate.x) : PD_OK;
 }

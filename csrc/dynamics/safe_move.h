@@ -43,4 +43,7 @@ pd_status pd_safe_is_free(pd_simulation *self, int *is_free);
 /* How far from its target what is driven is, m; 0 once it has arrived. */
 pd_status pd_safe_behind(pd_simulation *self, double *behind);
 
+/* Refuses a step in which prescribed motions met each other (contact/prescribed_pairs.h). */
+pd_status pd_safe_check_prescribed(pd_simulation *self);
+
 #endif

@@ -238,6 +238,52 @@ static int read_embedding(PyObject *kept, PyObject *dict, int n_vertices, pd_con
     return 1;
 }
 
+/* The names of bodies and obstacles, kept. Returns 0 with an exception set. */
+static int read_names(PyObject *kept, PyObject *dict, int n_owners, const char *const **out) {
+    PyObject *list = entry(dict, "names");
+    if (!list) return 0;
+    if (!PyTuple_Check(list) || PyTuple_Size(list) != n_owners) {
+        PyErr_Format(PyExc_TypeError, "names: expected a tuple of %d names, got %R", n_owners, list);
+        return 0;
+    }
+    PyObject *memory = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)((size_t)n_owners * sizeof(char *)));
+    int appended = memory && PyList_Append(kept, memory) == 0 && PyList_Append(kept, list) == 0;
+    Py_XDECREF(memory);
+    if (!appended) return 0;
+    const char **names = (const char **)(void *)PyByteArray_AsString(memory);
+    for (int k = 0; k < n_owners; k++)
+        if (!(names[k] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(list, k), NULL))) return 0;
+    *out = names;
+    return 1;
+}
+
+/* Of pairs whose two sides are prescribed; an entry that is None stands for none. Returns 0 with an exception set. */
+static int read_prescribed(PyObject *kept, PyObject *object, int n_vertices, const pd_contact_description *contact,
+                           pd_prescribed_description *out) {
+    static const char *const kinds[] = {"vertices", "edges", "triangles"}, *const tags[] = {"vertex_tags", "edge_tags", "triangle_tags"},
+                             *const radii[] = {"vertex_radii", "edge_radii", "triangle_radii"};
+    PyObject *dict = entry(object, "prescribed");
+    npy_intp rows, n = contact->phase.n_points, points[1] = {n}, one[1];
+    if (!dict || dict == Py_None) return dict != NULL;
+    if (!PyDict_Check(dict)) {
+        PyErr_Format(PyExc_TypeError, "prescribed: expected a dict or None, got %R", dict);
+        return 0;
+    }
+    if (!array_of(kept, dict, "radii", PD_NPY_REAL, 1, points, &out->radii)) return 0;
+    for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++) {
+        if (!indices_of(kept, dict, kinds[kind], kind + 1, (int)n, &rows, &out->phase.corners[kind])) return 0;
+        out->phase.n[kind] = (int)(one[0] = rows);
+        if (!array_of(kept, dict, tags[kind], NPY_INT32, 1, one, &out->phase.tags[kind]) ||
+            !array_of(kept, dict, radii[kind], PD_NPY_REAL, 1, one, &out->phase.radii[kind]))
+            return 0;
+    }
+    if (!indices_of(kept, dict, "asked", 0, n_vertices, &rows, &out->asked)) return 0;
+    out->n_asked = (int)rows;
+    out->phase.rest = contact->rest;
+    out->phase.n_points = (int)n;
+    return read_names(kept, dict, contact->friction.n_owners, &out->names);
+}
+
 int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact_description *out) {
     static const char *const kinds[] = {"vertices", "edges", "triangles"}, *const tags[] = {"vertex_tags", "edge_tags", "triangle_tags"},
                              *const radii[] = {"vertex_radii", "edge_radii", "triangle_radii"},
@@ -297,5 +343,5 @@ int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact
     out->friction.least_gap = out->adaptive ? PD_COLLAPSED_GAP : 0.0;
     return read_penalty(kept, object, n, out->phase.n[PD_TRIANGLES], &out->penalty) && read_fields(kept, object, out, &out->penalty) &&
            read_friction(kept, object, n, &out->friction) && read_projective(object, &out->projective) &&
-           read_two_way(kept, object, n_vertices, &out->two_way);
+           read_two_way(kept, object, n_vertices, &out->two_way) && read_prescribed(kept, object, n_vertices, out, &out->prescribed);
 }

@@ -23,6 +23,8 @@ from pdgpu.held_parts import check_held
 from pdgpu.materials import MATERIAL_OF_KIND
 from pdgpu.motion import Motion
 from pdgpu.motion_calls import refusal
+from pdgpu.penalty_contact import PenaltyContact
+from pdgpu.prescribed_pairs import prescribed_description
 from pdgpu.proxy_contact import ProxyContact, ProxyScene
 from pdgpu.readback import ReadBack
 from pdgpu.relative_core import RelativeCore, moved_origin, relative_elements
@@ -302,6 +304,8 @@ class Simulation(
             if adaptive:
                 self._law = self._touching.with_stiffness(contact, self._stiffness_of_vertices())
             description = self._touching.description(self._law, self.dtype, self.dt, adaptive)
+            if not isinstance(contact, PenaltyContact):  # under which things pass through each other
+                description["prescribed"] = prescribed_description(self._touching, scene, self._fixed.astype(bool), self.dtype)
             if driver:  # friction is its own
                 description |= contact._description(self._touching, self.dtype, self.dt, self._gravity) | {"slip": 0.0}
         self._core = module.Simulation(

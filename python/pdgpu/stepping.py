@@ -17,7 +17,7 @@ from pdgpu.proxy_contact import ProxyContact
 from pdgpu.records import COLUMNS, StepRecord
 from pdgpu.rigid_state import follow_pins
 from pdgpu.snapshots import Snapshot, snapshot_of
-from pdgpu.target_lag import GROWING_STEPS, describe_lag
+from pdgpu.target_lag import LATE_STEPS, describe_lag
 from pdgpu.two_way_contact import ContactUpdate
 
 if TYPE_CHECKING:
@@ -87,7 +87,8 @@ class Stepping:
         ------
         ValueError
             dt=None, the scene has motions and `time` is not given: the text names them. A `time` with a time step dt, or with another
-            length than n.
+            length than n. Or two prescribed motions meet in the step: those of two pins, or of a pin and an obstacle, of which at least one
+            moves. The text names both, and the state stays as below. Contact moves neither; obstacles may pass through each other.
         DivergenceError
             The state stays at the start of the step that failed. Every eighth step it is also raised where the kinetic energy has come to
             more than a hundred times what the state that was set, load and pins since then allow (csrc/dynamics/energy.c): a blow-up over
@@ -103,7 +104,7 @@ class Stepping:
         Warns
         -----
         RuntimeWarning
-            The target lag (`StepRecord.behind`) has grown in three consecutive steps. The text names the pinned bodies and obstacles that
+            There was a target lag (`StepRecord.behind`) in three consecutive steps. The text names the pinned bodies and obstacles that
             touch something and lag. It comes once, and again only after all of them have arrived.
         """
         n = integer("n", n, 1)
@@ -270,7 +271,7 @@ class Stepping:
                 self._warn_of_stall()
             if self._lag.follow(self.last_step.behind):
                 warnings.warn(
-                    f"contact: the target lag has grown for {GROWING_STEPS} steps: {self._lagging()}, held back by "
+                    f"contact: a target lag for {LATE_STEPS} steps: {self._lagging()}, held back by "
                     "what it pushes; take a shorter dt, more iterations, a larger contact distance or a slower motion; "
                     "run(max_behind=...) ends at a lag",
                     RuntimeWarning,

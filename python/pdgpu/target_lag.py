@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["GROWING_STEPS", "TargetLag", "describe_lag"]
+__all__ = ["LATE_STEPS", "TargetLag", "describe_lag"]
 
-GROWING_STEPS = 3  # consecutive steps with a larger lag, after which a warning is due
+LATE_STEPS = 3  # consecutive steps with a lag, after which a warning is due
 
 
 class TargetLag:
-    """Counts the consecutive steps in which the target lag grows. A warning is due once, and again after everything has arrived."""
+    """Counts the consecutive steps with a target lag. A warning is due once, and again after everything has arrived."""
 
     def __init__(self):
-        self._last, self._steps, self._said = 0.0, 0, False
+        self._steps, self._said = 0, False
 
     def follow(self, behind):
         """Takes the lag at the end of a step, m. Returns whether a warning is due."""
-        self._steps = self._steps + 1 if behind > self._last else 0
+        self._steps = self._steps + 1 if behind > 0.0 else 0
         self._said = self._said and behind > 0.0
-        self._last = behind
-        due = self._steps >= GROWING_STEPS and not self._said
+        due = self._steps >= LATE_STEPS and not self._said
         self._said |= due
         return due
 
