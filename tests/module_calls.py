@@ -105,7 +105,8 @@ def simulation_arguments(module, solver=0, body="beam"):
         scene.add_shell(CLOTH, pdgpu.Spring(1e3), density=1.0, bending=0.1, damping=0.01).pin([0])
     groups = scene.element_groups()
     n = scene.n_vertices
-    settings = settings_of(CLASSES[solver](iterations=2), "cpu")
+    own = {"relaxation": 0.1} if CLASSES[solver] is pdgpu.PBD else {}  # a simulation chooses it
+    settings = settings_of(CLASSES[solver](iterations=2, **own), "cpu")
     if CLASSES[solver] is pdgpu.VertexBlockDescent:
         settings["colours"] = _host.colouring(_joined_edges(groups, n), n)
     elements = [(module.KINDS[kind][0], *group) for kind, group in groups.items()]
@@ -219,6 +220,7 @@ def simulation_calls(module, n):
         "set_driven": (np.ones((DRIVEN, 3), dtype), np.zeros((DRIVEN, 3), dtype)),
         "gradient": (ones.copy(),),
         "gradient_rounding": (),
+        "unbalanced": (),
         "hessian": (ones.copy(), False),
         "system_matrix": (),
         "constraint_colours": (),

@@ -38,7 +38,7 @@ class ContactScene:
         Its stiffness a number.
     fixed : ndarray of bool, shape (n,)
         Vertices that no solver moves.
-    origin : ndarray, shape (3,)
+    origin : array_like, shape (3,)
         Of the positions of the simulation, m.
 
     Raises
@@ -52,7 +52,7 @@ class ContactScene:
         obstacle has.
     """
 
-    def __init__(self, scene, contact, fixed, origin):
+    def __init__(self, scene, contact, fixed, origin=(0.0, 0.0, 0.0)):
         surface = SceneSurface(scene, [i for i, part in enumerate((*scene.bodies, *scene.obstacles)) if part.collides])
         self.names, self._bodies = scene.names, scene.bodies
         self.coefficients = _coefficients(contact.friction, self.names)
@@ -100,7 +100,7 @@ class ContactScene:
         rows = JudgedScene(n, np.concatenate(triangles), np.concatenate(edges), self.particles)
         self.triangles, self.edges, self.vertices = rows.triangles, rows.edges, rows.vertices
         self.planes = np.array(planes, np.int32)
-        self.shifts = self._shifts(origin)
+        self.shifts = self._shifts(np.asarray(origin))
         self._sides = ~rows.alone.astype(bool)
         self._roots = np.arange(n)  # of copies of a vertex along a cut, the vertex: what meets in it is no pair
         for body in scene.bodies:
