@@ -11,6 +11,7 @@ import numpy as np
 __all__ = ["RelativeCore", "moved_origin", "relative_elements", "relative_frame"]
 
 SPACING = 1024.0  # m, of the possible origins
+LARGEST = 1e12  # m, of an origin; beyond it float64 itself has a spacing of 0.1 mm
 FARTHEST = 640.0  # m, from the origin to the middle of the scene along an axis; more than half of SPACING, so that it does not swing
 ABSOLUTE_REST = ("attachment", "world_slide")  # kinds of elements whose target is a place
 
@@ -20,7 +21,7 @@ def moved_origin(points, origin):
     if not len(points) or not np.isfinite(points).all():
         return origin
     middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
-    if (np.abs(middle - origin) <= FARTHEST).all():
+    if (np.abs(middle - origin) <= FARTHEST).all() or not (np.abs(middle) <= LARGEST).all():
         return origin
     return SPACING * np.round(middle / SPACING)
 
@@ -90,7 +91,7 @@ class RelativeCore:
         by = self._shifts[len(self._shifts) - len(self.core.driven()) :]
         self.core.set_driven(self._relative(positions, by), self._relative(targets, by))
 
-    def step(self, targets, rows, iterates, observer, keep_diverged, guess):
+    def step(self, targets, rows, iterates, observer, keep_diverged, guess=None):
         """`iterates` are filled with positions relative to the origin."""
         return self.core.step(self._relative(targets), rows, iterates, observer, keep_diverged, self._relative(guess))
 
