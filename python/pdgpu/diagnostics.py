@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
+import scipy.sparse.linalg
 
 from pdgpu import _host
 from pdgpu.arguments import flag, real_array
@@ -96,6 +97,44 @@ class Diagnostics:
         if len(self._rigid_rows):
             raise ValueError("hessian: it is one over vertices, and the scene has rigid bodies")
         return self._hessian_of_vertices(self._positions_argument(x), flag("psd", psd))
+
+    def smallest_eigenvalue(self, x: ArrayLike | None = None) -> float:
+        """The smallest eigenvalue of d2G/dx2 over the free degrees of freedom, N/m: whether a converged state is a local minimum.
+
+        A gradient of zero holds at a minimum and at a saddle. At a minimum this is positive; a negative value names a saddle, which a
+        small disturbance leaves. A positive one says nothing about other minima: a mirrored or twisted start may end in one of them.
+
+        Parameters
+        ----------
+        x : array_like, shape (n, 3), optional
+            m; by default the present positions. Of the step about to be solved, as for `hessian`.
+
+        Returns
+        -------
+        float
+            N/m, by Lanczos iterations (ARPACK) to a relative accuracy of 1e-6.
+
+        Raises
+        ------
+        ValueError
+            As `hessian`; a scene without a free vertex.
+        """
+        free = np.repeat(self._fixed == 0, 3)
+        if not free.any():
+            raise ValueError("smallest_eigenvalue: the scene has no free vertex")
+        H = self.hessian(x)[free][:, free]
+        H = (0.5 * (H + H.T)).tocsc()
+        if H.shape[0] < 4:  # ARPACK needs more
+            return float(np.linalg.eigvalsh(H.toarray())[0])
+        rows = np.asarray(abs(H).sum(axis=1)).ravel()
+        bound, start = float((H.diagonal() + abs(H.diagonal()) - rows).min()), np.random.default_rng(0).normal(size=H.shape[0])
+        # a rough value first: the eigenvalue next to a shift is found fast, and is the smallest if the shift lies below the spectrum
+        try:
+            rough = scipy.sparse.linalg.eigsh(H, k=1, which="SA", tol=1e-3, v0=start, maxiter=2000, return_eigenvectors=False)[0]
+            shift = float(rough) - 1e-3 * max(abs(float(rough)), 1e-6 * float(rows.max()))
+        except scipy.sparse.linalg.ArpackNoConvergence:
+            shift = bound  # of Gershgorin
+        return float(scipy.sparse.linalg.eigsh(H, k=1, sigma=shift, which="LM", tol=1e-6, v0=start, return_eigenvectors=False)[0])
 
     def _hessian_of_vertices(self, x, psd):
         """`hessian`, in which the vertices of rigid bodies are as if they could move alone."""

@@ -186,3 +186,22 @@ def test_a_search_for_rho_keeps_it():
     sim._backend.set_doublings(2, 3)
     sim.step()
     assert sim.parameters["rho"] is not None and sim.last_step.stiffness == 8.0 * start_stiffness()
+
+
+def test_a_cube_rests_well_inside_a_small_activation_distance():
+    """If it failed, the start stiffness, which falls with the distance, would leave a heavy body at a gap near rounding."""
+    distance, side = 1e-5, 1.0
+    box = pdgpu.shapes.beam((side,) * 3, cells=(3, 3, 3))
+    scene = pdgpu.Scene()
+    mesh = pdgpu.Mesh(box.points + [0, 1.5 * distance, 0], tets=box.tets)
+    scene.add_solid(mesh, pdgpu.NeoHookean.from_young(1e5, 0.3), density=1000.0)
+    scene.add_obstacle(pdgpu.Plane((0, 0, 0), (0, 1, 0)))
+    contact = pdgpu.BarrierContact(distance)
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=100, tolerance=1e-6), dt=0.01, contact=contact)
+    iterations = 0
+    for _ in range(40):
+        sim.step()
+        iterations += sim.last_step.iteration
+        assert sim.last_step.status == "converged"
+    assert sim.positions[:, 1].min() > 0.01 * distance
+    assert iterations < 40 * 6
