@@ -13,6 +13,7 @@ import numpy as np
 from pdgpu.arguments import flag, having, number, real_array
 from pdgpu.backends import thread_count
 from pdgpu.intersections import PAIR_KINDS, ClosePair, JudgedScene
+from pdgpu.judged_inside import JudgedInside
 from pdgpu.judged_layers import JudgedLayers
 from pdgpu.judged_shapes import PlacedShapes
 from pdgpu.mesh import Mesh
@@ -69,8 +70,11 @@ class Certificate:
         a part in them, and `clean` does not ask for them.
     obstacle_crossings : list of Crossing
         As `crossings`, of such pairs.
+    inner_vertices : dict of int to list of InnerVertex
+        With ``inside=True``, of each frame where there are some: inner vertices of solids that are inside another body or an obstacle, or
+        outside of their own surface, as (vertex, "inside" or "outside", name).
     clean : bool
-        No `intersections` and no `crossings`.
+        No `intersections`, no `crossings` and no `inner_vertices`.
     """
 
     frames: int
@@ -83,10 +87,11 @@ class Certificate:
     pieces: int = 1
     obstacle_intersections: dict = field(default_factory=dict)
     obstacle_crossings: list = field(default_factory=list)
+    inner_vertices: dict = field(default_factory=dict)
 
     @property
     def clean(self) -> bool:
-        return not self.intersections and not self.crossings
+        return not self.intersections and not self.crossings and not self.inner_vertices
 
     def __bool__(self):
         return self.clean
@@ -106,6 +111,11 @@ class Certificate:
         if self.crossings:
             first = self.crossings[0]
             text += f"; first crossing after frame {first.frame}: {first.kind} {first.first} and {first.second} at {first.time:.6g}"
+        if self.inner_vertices:
+            frame, (first, *_) = next(iter(self.inner_vertices.items()))
+            n = sum(map(len, self.inner_vertices.values()))
+            text += f"; {n} inner vertices at a wrong place in {len(self.inner_vertices)} frames, the first in frame {frame}: "
+            text += f"vertex {first.vertex} {first.where} {first.name!r}"
         return text + gap
 
 
@@ -123,6 +133,7 @@ def certify(
     times: ArrayLike | None = None,
     separation: float = 0.0,
     gap: bool = True,
+    inside: bool = False,
     threads: int = 0,
 ) -> Certificate:
     """Whether a trajectory keeps a mesh out of itself, decided exactly, frame by frame and between the frames.
@@ -167,6 +178,11 @@ def certify(
         m, at least 0. If greater, what is exactly as far apart is far enough.
     gap : bool
         Also look for the smallest distance in each frame, in double: off by some 1e-15 of the size of the pair.
+    inside : bool
+        Of a Scene also look at the inner vertices of its solids, frame by frame: none may be inside another solid or rigid body, inside an
+        obstacle (a closed mesh, plane, sphere, capsule or box), or outside of the surface of its own solid. Contact sees only surfaces,
+        so a solid whose tets are inverted can hang through a floor that its surface does not touch. Exact. Not looked at are surfaces
+        that are not closed, or where more than two triangles meet in an edge, and solids with an embedded surface that collides.
     threads : int
         0: all cores. The result does not depend on it.
 
@@ -183,7 +199,7 @@ def certify(
         This build has no GMP.
     """
     threads, separation = thread_count(threads), number("separation", separation, minimum=0.0)
-    gap = flag("gap", gap)
+    gap, inside = flag("gap", gap), flag("inside", inside)
     scene = shapes = path = None
     having("trajectory", trajectory, "__iter__", "a list of frames")
     if isinstance(triangles, Scene):
@@ -191,10 +207,11 @@ def certify(
             raise TypeError("triangles: a Scene has edges and particles of its own")
         scene, shapes, surface = judged_parts(triangles)
         path = RigidPath(triangles, scene)
+        inner = JudgedInside(triangles, surface) if inside else None
         trajectory = _with_obstacles(trajectory, triangles.n_vertices, surface, shapes, times)
-    elif times is not None:
-        raise TypeError("times: only a Scene in place of triangles takes them")
-    previous, placed_before, found, of_obstacles, crossings, pieces = None, None, {}, {}, [], 1
+    elif times is not None or inside:
+        raise TypeError(f"{'inside' if times is None else 'times'}: only a Scene in place of triangles takes it")
+    previous, placed_before, found, of_obstacles, crossings, pieces, misplaced = None, None, {}, {}, [], 1, {}
     smallest, worst, frame = math.inf if gap else math.nan, None, -1
     for frame, entry in enumerate(trajectory):
         points, placed = entry if shapes is not None else (entry, PlacedShapes(np.zeros((0, 3)), []))
@@ -213,6 +230,8 @@ def certify(
             found[frame] = here
         if among_obstacles:
             of_obstacles[frame] = among_obstacles
+        if inside and (wrong := inner.at(points, placed, threads)):
+            misplaced[frame] = wrong
         if gap:
             distance, kind, *pair = scene.smallest_gap(points, threads)
             name = GAP_KINDS[kind]
@@ -235,7 +254,7 @@ def certify(
     parted = [], []
     for crossing in crossings:
         parted[int(scene.of_obstacles(*crossing[2:]))].append(crossing)
-    return Certificate(frame + 1, smallest, worst, found, parted[0], scene.edges, separation, pieces, of_obstacles, parted[1])
+    return Certificate(frame + 1, smallest, worst, found, parted[0], scene.edges, separation, pieces, of_obstacles, parted[1], misplaced)
 
 
 def judged_parts(scene, fixed=None):

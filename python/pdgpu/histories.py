@@ -23,7 +23,7 @@ class History(Mapping):
     so on; "momentum_x" to "momentum_z", kg m/s, and "angular_momentum_x" to "angular_momentum_z" about the origin, kg m^2/s; "contacts"
     that push, and "smallest_distance" of them, m, infinite where there is none; of the step that ended there "iterations", "status",
     "solve_seconds", "behind" (the target lag, m) and "stiffness" (of contact, as in `StepRecord`; NaN where that is None). In the first row
-    these are 0, "", 0, 0 and NaN.
+    these are 0, "", 0, 0 and NaN. "inverted_tets" counts the tets of negative volume in each row.
     """
 
     def __init__(self) -> None:
@@ -47,6 +47,7 @@ class History(Mapping):
         if not first and last is not None:
             row |= {"iterations": last.iteration, "status": last.status, "solve_seconds": last.solve_seconds, "behind": last.behind}
             row["stiffness"] = math.nan if last.stiffness is None else last.stiffness
+        row["inverted_tets"] = len(simulation._inverted.at(simulation.positions))
         self._rows.append(row)
 
     def __getitem__(self, column):

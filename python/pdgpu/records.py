@@ -82,6 +82,9 @@ class StepRecord(Mapping):
     stiffness : float or None
         Of `BarrierContact` or `PenaltyContact` in this step, in the unit of its `stiffness`; None with other contact, or without any. With
         ``stiffness="auto"`` it may double from one step to the next.
+    inverted_tets : int or None
+        Tets of negative volume at the end of the step. None: not counted. The CPU counts in each step, a GPU in each eighth and in
+        recorded ones.
     update : ContactUpdate or None
         With `TwoWayContact`, what it made of where the solver came to.
     positions : ndarray or None
@@ -105,6 +108,7 @@ class StepRecord(Mapping):
         held_back=0.0,
         phases=None,
         stiffness=None,
+        inverted_tets=None,
         update=None,
         positions=None,
         numbers=None,
@@ -113,7 +117,7 @@ class StepRecord(Mapping):
         self.status, self.at_rounding, self.iteration = status, at_rounding, iteration
         self.setup_seconds, self.solve_seconds, self.device_seconds = setup_seconds, solve_seconds, device_seconds
         self.behind, self.held_back = behind, held_back
-        self.stiffness = stiffness
+        self.stiffness, self.inverted_tets = stiffness, inverted_tets
         self.update = update
         self.phases = {} if phases is None else dict(phases)
         self.positions = positions
@@ -195,6 +199,7 @@ class StepRecord(Mapping):
         n = len(next(iter(self._columns.values()), ()))
         status = f"{self.status}{' at rounding' if self.at_rounding else ''}"
         late = f", what is driven {self.behind:.3g} m behind" if self.behind > 0.0 else ""
+        late += f", {self.inverted_tets} tets inverted" if self.inverted_tets else ""
         head = f"<StepRecord: {status} after {self.iteration} iterations{late}, {n or 'no'} rows recorded>"
         return f"{head}\n{self.table()}" if n else head
 

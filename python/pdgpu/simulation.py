@@ -20,6 +20,7 @@ from pdgpu.cutting import Cutting
 from pdgpu.diagnostics import Diagnostics
 from pdgpu.embedding import EmbeddedPoints
 from pdgpu.held_parts import check_held
+from pdgpu.inverted_tets import InvertedTets
 from pdgpu.materials import MATERIAL_OF_KIND
 from pdgpu.motion import Motion
 from pdgpu.motion_calls import refusal
@@ -289,7 +290,7 @@ class Simulation(
             settings["colours"] = self._colours
         elements = [(module.KINDS[kind][0], *relative_elements(kind, groups[kind], origin)) for kind in self._kinds if kind in groups]
         self._touching = self._springs = description = None
-        self._tethers = Tethers(scene)
+        self._tethers, self._inverted = Tethers(scene), InvertedTets(scene)
         if isinstance(contact, ProxyContact):
             self._springs = ProxyScene(scene, contact, self.solver, self._fixed, self.threads)
         elif contact is not None:

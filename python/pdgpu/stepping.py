@@ -105,7 +105,8 @@ class Stepping:
         -----
         RuntimeWarning
             There was a target lag (`StepRecord.behind`) in three consecutive steps. The text names the pinned bodies and obstacles that
-            touch something and lag. It comes once, and again only after all of them have arrived.
+            touch something and lag. It comes once, and again only after all of them have arrived. Also where tets are inverted at the end
+            of a step, once: with their number, the first of them and its body. Also where a step in contact stalls in float32.
         """
         n = integer("n", n, 1)
         if not isinstance(record, bool | np.bool_) and not (isinstance(record, str) and record == "positions"):
@@ -266,9 +267,20 @@ class Stepping:
             result["update"] = ContactUpdate._of(result["update"])
             if self._has_law:
                 result["stiffness"] = self._stiffness(self._backend.doublings()[0])
+            counted = result["status"] != "diverged" and self._inverted.due(self, record)
+            inverted = self._inverted.at(self.positions) if counted else None
+            result["inverted_tets"] = None if inverted is None else len(inverted)
             self._keep(last_step=recorded(result.pop("rows"), **result))
             if self.last_step.status == "stalled" and self._touching is not None and not self._rounding_is_said:
                 self._warn_of_stall()
+            if result["inverted_tets"] and not self._inverted.is_said:
+                self._inverted.is_said = True
+                warnings.warn(
+                    f"tets: {self._inverted.described(inverted)}, at {self.time:g} s; take a stiffer material, smaller loads, a shorter "
+                    "dt or a finer mesh; StepRecord.inverted_tets counts them, and certify(inside=True) finds inner vertices in obstacles",
+                    RuntimeWarning,
+                    stacklevel=3,
+                )
             if self._lag.follow(self.last_step.behind):
                 warnings.warn(
                     f"contact: a target lag for {LATE_STEPS} steps: {self._lagging()}, held back by "

@@ -1,0 +1,48 @@
+"""The tets of a simulation that are inverted: those of negative volume, whose energy many materials do not see as such."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdgpu import _host
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pdgpu.types import Floats
+
+__all__ = ["InvertedTets"]
+
+COUNT_EVERY = 8  # steps on a GPU, where a count reads the positions back
+
+
+class InvertedTets:
+    """Counts the inverted tets of the solids of a scene. `Mesh` gives every tet a positive volume at rest."""
+
+    def __init__(self, scene: Any) -> None:
+        solids = [body for body in scene.bodies if body.type == "solid"]
+        rows = [body.mesh.tets + np.int32(body.slice.start) for body in solids]
+        self._tets = np.concatenate([np.zeros((0, 4), np.int32), *rows])
+        self._names = [body.name for body in solids]
+        self._starts = np.cumsum([0, *map(len, rows)])
+        self.is_said = False
+
+    def __len__(self) -> int:
+        return len(self._tets)
+
+    def due(self, simulation: Any, record: Any) -> bool:
+        """Whether a step that has ended is to be counted: each one on the CPU or with a record, else each eighth."""
+        return bool(len(self)) and (bool(record) or simulation.device == "cpu" or simulation._backend.steps() % COUNT_EVERY == 0)
+
+    def at(self, positions: Floats) -> Any:
+        """Which tets are inverted at positions (n, 3), ascending."""
+        return np.flatnonzero(_host.measures(positions.astype(np.float64), self._tets) < 0.0)
+
+    def described(self, found: Any) -> str:
+        """Inverted tets in words: how many, the body with the first, and its number there."""
+        body = int(np.searchsorted(self._starts, found[0], side="right")) - 1
+        return (
+            f"{len(found)} of {len(self)} tets are inverted; the first is tet {int(found[0] - self._starts[body])} of {self._names[body]!r}"
+        )
