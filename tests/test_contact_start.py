@@ -220,6 +220,13 @@ def test_without_friction_nothing_is_told(gap):
     assert not warned(lambda: started(block_above(gap), friction=0.0))[1]
 
 
+def test_an_impact_balances_contact_forces():
+    """The momentum of the block, or of the floor, ends within the step; at rest the same gap is told of."""
+    rising = block_above(9e-4, motion=lambda time, rest: rest + [0.0, 2.0 * time, 0.0])
+    for scene, expected in ((block_above(9e-4), 1), (block_above(9e-4, (0.0, -2.0, 0.0)), 0), (rising, 0)):
+        assert len(warned(lambda scene=scene: started(scene))[1]) == expected
+
+
 def test_forces_that_are_balanced_are_not_told():
     """At rest, in an impact, squeezed, and pushed by an obstacle: each state of a run may be a start."""
     rising = block_above(2e-3, motion=lambda time, rest: rest + [0.0, 0.2 * time, 0.0])

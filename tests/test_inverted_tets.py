@@ -91,6 +91,16 @@ def test_without_tets_nothing_is_counted():
     assert sim.last_step.inverted_tets is None and not history["inverted_tets"].any()
 
 
+def test_a_diverged_step_of_a_comparison_is_not_counted():
+    """Its positions are no state, and need not be finite."""
+    scene = pdgpu.Scene()
+    scene.add_solid(beam((1.0, 0.3, 0.3), (8, 3, 3), [0.0, 0.0, 0.0]), pdgpu.ARAP(1e4), density=1000.0)
+    sim = pdgpu.Simulation(scene, pdgpu.PBD(iterations=500, relaxation=1.0))
+    sim.set_state(positions=scene.rest_positions() * [1.5, 1.0, 1.0])
+    sim._step(False, keep_diverged=True)
+    assert sim.last_step.status == "diverged" and sim.last_step.inverted_tets is None
+
+
 @pytest.mark.parametrize(("device", "expected"), [("cpu", 16), ("cuda", 16 // COUNT_EVERY)])
 def test_a_gpu_is_read_each_eighth_step(device, expected):
     counts = InvertedTets(too_soft()[0])

@@ -269,6 +269,7 @@ def test_compare_and_snapshots_solve_the_step_at_a_time(kind):
     found = pdgpu.compare(scene_of(kind), solvers, time=1.0, **options)
     assert found.reference is not None and found.records["Newton"].status == "converged"
     np.testing.assert_allclose(found.reference, sim.positions, rtol=0.0, atol=1e-7)
+    assert found.records["Newton"]["gradient_norm"][-1] <= 1e-6 * np.abs(sim.forces()).max()  # of the objective at that time
     taken = simulation(kind).snapshot(8 if kind == "obstacle" else 0, time=1.0)
     assert taken.time == 0.0 and taken.end_time == 1.0 and taken.dt is None
     again = pdgpu.compare(scene_of(kind), solvers, start=taken, **options)
@@ -289,7 +290,13 @@ def test_a_snapshot_that_fails_keeps_the_time():
 def test_a_searched_rho_sees_the_pins_at_the_given_time():
     """The search is put off where nothing moves, so a search at the present time would find nothing."""
     solver = pdgpu.ProjectiveDynamics(iterations=40, chebyshev=pdgpu.Chebyshev(rho="auto", start=4))
-    sim = simulation("pin", solver=solver)
+    scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
+    bar = scene.add_solid(centred((0.3, 0.1, 0.1)), SOFT, density=1000.0)
+    bar.pin(left)
+    bar.pin(right, pulled)
+    sim = pdgpu.Simulation(scene, solver, dt=None)
+    sim.step(time=0.0)
+    assert sim.parameters["rho"] is None
     sim.step(time=1.0)
     assert sim.parameters["rho"] is not None
 
