@@ -83,8 +83,8 @@ class StepRecord(Mapping):
         Of `BarrierContact` or `PenaltyContact` in this step, in the unit of its `stiffness`; None with other contact, or without any. With
         ``stiffness="auto"`` it may double from one step to the next.
     inverted_tets : int or None
-        Tets of negative volume at the end of the step. None: not counted. The CPU counts in each step, a GPU in each eighth and in
-        recorded ones.
+        Tets of negative volume at the end of the step. None: not counted. Recorded steps and the first of every eight steps are
+        counted.
     update : ContactUpdate or None
         With `TwoWayContact`, what it made of where the solver came to.
     positions : ndarray or None
