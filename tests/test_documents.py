@@ -73,6 +73,20 @@ def test_the_page_gives_what_float32_leaves():
         assert f"{row['rounded']} ({material})" in page
 
 
+def test_the_page_counts_the_verdicts_of_scripted_scenes():
+    """If not, the page says of a kind of contact that it is right, or wrong, and the runs say something else."""
+    page, rows = (ROOT / "docs" / "scripted_contact.md").read_text(), results("scripted_contact.csv")
+    verdicts = ("right", "late and said", "refused", "late and unsaid", "wrong and unsaid")
+    for scene in {row["scene"] for row in rows}:
+        found = [row["verdict"] for row in rows if row["scene"] == scene]
+        counts = " | ".join(str(found.count(verdict) or "") for verdict in verdicts)
+        assert f"| {scene} | {counts} |" in page
+    totals = [str(sum(row["verdict"] == verdict for row in rows)) for verdict in verdicts]
+    assert page.count(f"| all | {' | '.join(totals)} |") == 2
+    for row in rows:
+        assert (row["failure"] in page) or not row["verdict"].endswith("unsaid")
+
+
 def test_the_prose_gives_the_order_of_rigid_bodies():
     """If not, a claim of convergence stands there that nobody measured."""
     text, rows = prose(), results("rigid_tops.csv")
