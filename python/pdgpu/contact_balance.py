@@ -10,6 +10,7 @@ __all__ = ["warn_if_unbalanced"]
 
 # Share of the needed force by which a sum may differ, and share of the sum of all magnitudes: opposite forces of a grip nearly cancel.
 TOLERANCE, OF_MAGNITUDES = 0.1, 1e-3
+ROUNDINGS = 1e3  # of the momentum that a step gives or takes
 NAMED = 3
 
 
@@ -22,15 +23,21 @@ def warn_if_unbalanced(simulation, found, stacklevel):
     if needed is None:
         return
     free = simulation._fixed == 0
+    needed, forces = needed.astype(np.float64), found.forces
+    if simulation._subspace is not None:  # reactions of slides are none of contact
+        needed, forces = (np.einsum("nij,nj->ni", simulation._subspace, each) for each in (needed, forces))
     rounding = simulation._backend.gradient_rounding()
+    rates = np.linalg.norm(simulation._gravity)
+    if simulation.dt is not None:
+        rates = rates + np.linalg.norm(simulation.velocities, axis=1) / simulation.dt
+    momenta = ROUNDINGS * float(np.finfo(simulation.dtype).eps) * simulation._masses * rates
     wrong = []
     for body in simulation._scene.bodies:
         rows = np.arange(body.slice.start, body.slice.stop)
         rows = rows[free[rows]]
-        need, forces = needed[rows].sum(axis=0, dtype=np.float64), found.forces[rows]
-        found_sum = forces.sum(axis=0, dtype=np.float64)
-        magnitudes = np.linalg.norm(forces, axis=1).sum()
-        allowed = TOLERANCE * np.linalg.norm(need) + OF_MAGNITUDES * magnitudes + rounding
+        need, found_sum = needed[rows].sum(axis=0), forces[rows].sum(axis=0)
+        magnitudes = np.linalg.norm(forces[rows], axis=1).sum()
+        allowed = TOLERANCE * np.linalg.norm(need) + OF_MAGNITUDES * magnitudes + rounding + momenta[rows].sum()
         excess = np.linalg.norm(found_sum - need)
         if not excess <= allowed:
             wrong.append((excess, f"{body.name!r} has {_newtons(found_sum)} and needs {_newtons(need)}"))
