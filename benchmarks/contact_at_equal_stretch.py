@@ -41,9 +41,12 @@ def methods(stretch):
     return {
         "full IPC": (lambda k: pdgpu.Newton(iterations=k), barrier),
         "projective IPC": (lambda k: pdgpu.ProjectiveDynamics(iterations=k), pdgpu.ProjectiveContact(DISTANCE)),
-        "two-way after PD": (lambda k: pdgpu.ProjectiveDynamics(iterations=k), pdgpu.TwoWayContact(DISTANCE, edge_limit=limit)),
-        "two-way after PD, no limit": (lambda k: pdgpu.ProjectiveDynamics(iterations=k), pdgpu.TwoWayContact(DISTANCE, edge_limit=None)),
-        "two-way after Newton": (lambda k: pdgpu.Newton(iterations=k), pdgpu.TwoWayContact(DISTANCE, edge_limit=limit)),
+        "two-way after PD": (lambda k: pdgpu.ProjectiveDynamics(iterations=k), pdgpu.TwoWayContact(DISTANCE, edge_limit=limit, passes=1)),
+        "two-way after PD, no limit": (
+            lambda k: pdgpu.ProjectiveDynamics(iterations=k),
+            pdgpu.TwoWayContact(DISTANCE, edge_limit=None, passes=1),
+        ),
+        "two-way after Newton": (lambda k: pdgpu.Newton(iterations=k), pdgpu.TwoWayContact(DISTANCE, edge_limit=limit, passes=1)),
     }
 
 

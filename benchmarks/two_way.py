@@ -51,7 +51,7 @@ class Run:
     """Updates by one way of choosing lengths: steps, how many did not converge, and seconds: all, of pairs, of forward steps."""
 
     def __init__(self, scene, lengths):
-        contact = pdgpu.TwoWayContact(DISTANCE, lengths=lengths)
+        contact = pdgpu.TwoWayContact(DISTANCE, lengths=lengths, passes=1)
         self.sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=10), dt=1 / 100, contact=contact, threads=1)
         self.steps, self.capped, self.apart, self.seconds = 0, 0, 0.0, np.zeros(3)
 

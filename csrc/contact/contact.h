@@ -43,15 +43,17 @@ enum { PD_TWO_WAY_GAUSS_SEIDEL, PD_TWO_WAY_JACOBI, PD_TWO_WAY_LINEAR, PD_TWO_WAY
 enum { PD_TWO_WAY_DISTANCES, PD_TWO_WAY_IMPACT, PD_TWO_WAY_IMPACTS };
 
 typedef struct pd_two_way_description {
-    int steps;         /* most of an update; 0: the law acts, or projections do */
-    int sweeps;        /* of a backward step */
-    int patience;      /* steps after which sweeps double, each time; 0: they stay */
-    int every;         /* iterations of the solver from one update to the next; 0: one at the end of a step */
-    int multipliers;   /* PD_TWO_WAY_GAUSS_SEIDEL, .. */
-    int lengths_by;    /* PD_TWO_WAY_DISTANCES, .. */
-    int filtered;      /* friction takes from the target before the first backward step, and has no part in the sweeps */
-    double strength;   /* of the barrier, k h^2, kg */
+    int steps;       /* most of an update; 0: the law acts, or projections do */
+    int sweeps;      /* of a backward step */
+    int patience;    /* steps after which sweeps double, each time; 0: they stay */
+    int passes;      /* most solves of a step, each with the impulses that the updates before it found; 1: contact has no part in a solve */
+    int every;       /* iterations of the solver from one update to the next; 0: one at the end of a step */
+    int multipliers; /* PD_TWO_WAY_GAUSS_SEIDEL, .. */
+    int lengths_by;  /* PD_TWO_WAY_DISTANCES, .. */
+    int filtered;    /* friction takes from the target before the first backward step, and has no part in the sweeps */
+    double strength; /* of the barrier, k h^2, kg */
     double repulsion;  /* k h^2, kg; 0: there is none */
+    double recovery;   /* the part of what a pair lacks of its distance where the step begins that it may gain in the step; 1: all */
     double farthest;   /* pairs are listed up to this, m, or to what they need at the least */
     double edge_limit; /* most length of the edges below, in parts of that at rest */
     const int *edges;  /* [n_edges,2] vertices */

@@ -24,6 +24,10 @@ static const double LASTING = 1.4;
 static const double ARRIVED = 0.1, STILL = 1e-3;
 enum { STILL_STEPS = 16 };
 
+/* In delta: rows that contradict each other, as limits of edges and what is pressed through between them, have multipliers without end. A target that they
+ * have thrown so far says nothing more, and the update ends where it is. */
+static const double RUNAWAY = 1e6;
+
 /* ---- making and unmaking --------------------------------------------------------------------------------------------------------------- */
 
 /* The rows of edges, whose colours stay. */
@@ -93,7 +97,7 @@ pd_status pd_two_way_create(pd_two_way **out, pd_context *context, pd_contact *c
     PD_TRY(create_edges(self, &d->two_way));
     for (int i = 0; i < 3; i++) {
         all[i]->at.least = self->settings.multipliers == PD_TWO_WAY_LINEAR ? (real)-INFINITY : (real)0;
-        all[i]->at.by_distance = self->settings.multipliers == PD_TWO_WAY_BARRIER;
+        all[i]->at.by_distance = self->settings.multipliers == PD_TWO_WAY_BARRIER || self->settings.passes > 1;
     }
 done:
     if (status) {
@@ -123,7 +127,17 @@ void pd_two_way_destroy(pd_two_way *self) {
 
 pd_contact *pd_two_way_contact(const pd_two_way *self) { return self->contact; }
 
+int pd_two_way_passes(const pd_two_way *self) { return self->settings.passes; }
+
+int pd_two_way_is_passive(const pd_two_way *self) { return !(self->settings.repulsion > 0) && !self->settings.every; }
+
+double pd_two_way_distance(const pd_two_way *self) { return self->delta; }
+
 int pd_two_way_every(const pd_two_way *self) { return self->settings.every; }
+
+const real *pd_two_way_target(const pd_two_way *self) { return self->y; }
+
+const real *pd_two_way_origin(const pd_two_way *self) { return self->y_0; }
 
 const real *pd_two_way_state(const pd_two_way *self) { return self->x; }
 
@@ -248,9 +262,10 @@ done:
     return status;
 }
 
-pd_status pd_two_way_update(pd_two_way *self, const real *target, const pd_two_way_watch *watch, pd_two_way_report *report) {
+pd_status pd_two_way_update(pd_two_way *self, const real *target, const real *given, const pd_two_way_watch *watch,
+                            pd_two_way_report *report) {
     pd_context *context = self->context;
-    const double arrived = ARRIVED * self->delta, still = STILL * self->delta;
+    const double arrived = ARRIVED * self->delta, still = STILL * self->delta, runaway = RUNAWAY * self->delta;
     pd_contact_pairs listed;
     pd_incidence incidence;
     const real *distance;
@@ -259,11 +274,11 @@ pd_status pd_two_way_update(pd_two_way *self, const real *target, const pd_two_w
     double residual, behind;
     *report = (pd_two_way_report){.exit = PD_TWO_WAY_CAP};
     self->seconds = report->seconds;
-    PD_TRY(pd_contact_points_ahead(self->contact, target, self->y_0));
-    PD_TRY(pd_memory_copy(context, self->y, self->y_0, 3 * (size_t)self->n_points * sizeof(real)));
-    self->pairs.at.n = 0;
+    PD_TRY(pd_contact_points_ahead(self->contact, target, self->y));
+    PD_TRY(pd_contact_points_ahead(self->contact, given ? given : target, self->y_0));
+    if (!given) self->pairs.at.n = 0;
     self->untouched = self->filtered || self->settings.repulsion > 0;
-    if (self->edges.at.n) PD_TRY(pd_memory_clear(context, self->edges.at.multiplier, (size_t)self->edges.at.n * sizeof(real)));
+    if (self->edges.at.n && !given) PD_TRY(pd_memory_clear(context, self->edges.at.multiplier, (size_t)self->edges.at.n * sizeof(real)));
     PD_TRY(largest_move(self, self->y, self->x, &residual));
     PD_TRY(pd_contact_behind(self->contact, &behind));
     residual = fmax(residual, behind);
@@ -279,6 +294,11 @@ pd_status pd_two_way_update(pd_two_way *self, const real *target, const pd_two_w
         PD_TRY(pd_two_way_undamped(context, self->model, self->curvature, self->x, self->y, self->next));
         PD_TRY(largest_move(self, self->next, self->x, &residual));
         PD_TRY(pd_contact_behind(self->contact, &behind));
+        if (!(residual <= runaway)) {
+            PD_TRY(pd_memory_copy(context, self->y, self->x, bytes_of_state(self)));
+            report->residual = residual, report->exit = PD_TWO_WAY_CONTRADICTORY;
+            break;
+        }
         residual = fmax(residual, behind);
         // the last target without what lies on the masses, which keeps no momentum
         if (residual < arrived && self->settings.multipliers != PD_TWO_WAY_BARRIER)

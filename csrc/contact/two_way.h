@@ -54,9 +54,10 @@
 typedef struct pd_two_way pd_two_way;
 
 typedef enum pd_two_way_exit {
-    PD_TWO_WAY_CONVERGED, /* the state is where its target is */
-    PD_TWO_WAY_CAP,       /* all steps ran */
-    PD_TWO_WAY_STALLED    /* nothing moves any more, though it should */
+    PD_TWO_WAY_CONVERGED,    /* the state is where its target is */
+    PD_TWO_WAY_CAP,          /* all steps ran */
+    PD_TWO_WAY_STALLED,      /* nothing moves any more, though it should */
+    PD_TWO_WAY_CONTRADICTORY /* rows contradict each other and have thrown the target away; the state is that of the step before */
 } pd_two_way_exit;
 
 /* What an update spends its time with; each part ends in something that waits for the device, but that rows are made with their colours. */
@@ -103,6 +104,12 @@ void pd_two_way_destroy(pd_two_way *two_way); /* NULL is allowed */
 
 pd_contact *pd_two_way_contact(const pd_two_way *two_way);
 /* pd_two_way_description.every */
+/* pd_two_way_description.passes */
+int pd_two_way_passes(const pd_two_way *two_way);
+/* Whether it adds no energy by design: no repulsion, and one update at the end of each solve. */
+int pd_two_way_is_passive(const pd_two_way *two_way);
+/* delta, m */
+double pd_two_way_distance(const pd_two_way *two_way);
 int pd_two_way_every(const pd_two_way *two_way);
 
 /* A step begins at x_t [n_vertices,3] B, which is free of intersections, and where the driven points are: slip counts from there. */
@@ -111,8 +118,14 @@ pd_status pd_two_way_begin(pd_two_way *two_way, const real *x_t);
 pd_status pd_two_way_restore(pd_two_way *two_way);
 
 /* The state goes towards target [n_vertices,3] B, m, fixed vertices included, and the driven points towards theirs. Waits.
+ *   given  B [n_vertices,3] m: y^(0) where the solver knew of the impulses of the update before in the step: the target without them. The rows begin with
+ *          the multipliers of that update. NULL: the solver knew of none, and y^(0) is the target.
  * Errors: PD_ERROR_MEMORY, with the number of pairs; PD_INTERRUPTED. */
-pd_status pd_two_way_update(pd_two_way *two_way, const real *target, const pd_two_way_watch *watch, pd_two_way_report *report);
+pd_status pd_two_way_update(pd_two_way *two_way, const real *target, const real *given, const pd_two_way_watch *watch,
+                            pd_two_way_report *report);
+/* y, where that update moved its target to, and y^(0), where from: B [n_points,3] m. */
+const real *pd_two_way_target(const pd_two_way *two_way);
+const real *pd_two_way_origin(const pd_two_way *two_way);
 /* Where it is, B [n_vertices,3]. */
 const real *pd_two_way_state(const pd_two_way *two_way);
 

@@ -37,7 +37,14 @@ pd_status pd_two_way_find_rows(pd_two_way *self, const pd_contact_pairs *listed,
     const pd_contact_scene *scene = pd_contact_scene_of(self->contact);
     // rows of which none pulls, but for what the filter wants
     int plain = self->settings.multipliers != PD_TWO_WAY_LINEAR && self->settings.multipliers != PD_TWO_WAY_BARRIER && !self->untouched;
-    const pd_two_way_choice choice = {pd_contact_points(self->contact), self->y, distance, FAR, NEAR, plain ? CLEAR : (double)INFINITY};
+    const pd_two_way_choice choice = {pd_contact_points(self->contact),
+                                      self->y,
+                                      distance,
+                                      FAR,
+                                      NEAR,
+                                      plain ? CLEAR : (double)INFINITY,
+                                      self->settings.recovery < 1.0 ? self->begun : NULL,
+                                      self->settings.recovery};
     pd_two_way_list swap = self->before;
     size_t n = (size_t)listed->n;
     uint64_t found = 0;

@@ -21,6 +21,7 @@
 #include "dynamics/rigid.h"
 #include "dynamics/rounding.h"
 #include "dynamics/safe_move.h"
+#include "dynamics/two_way_energy.h"
 #include "dynamics/two_way_step.h"
 
 /* A step under way. */
@@ -59,6 +60,7 @@ static pd_status first_guess(run *r, const real *targets) {
     PD_TRY(pd_memory_clear(problem->context, self->iterate.step, bytes));
     self->iterate.restarted = 0;
     PD_TRY(pd_safe_first_guess(self, r->guess != NULL));
+    PD_TRY(pd_two_way_load_begin(&self->load, problem));
     if (problem->proxies) PD_TRY(pd_proxies_begin(problem->proxies, self->iterate.x));
     r->result->phases[PD_PHASE_FIRST_GUESS] += pd_seconds() - start;
 done:
@@ -244,11 +246,42 @@ static pd_status iterations(run *r) {
         if (stalled) report[1] = 0.0; // for where the driven points were: they have moved, and may again
         result->iterations = r->before + end;
         if (readback) PD_TRY(read_iterate(r, readback, report, check));
-        if (result->stop == PD_STOP_ITERATION_CAP && pd_two_way_step_is_due(self, end))
-            PD_TRY(pd_two_way_step_update(self, r->observer, result));
+        if (result->stop == PD_STOP_ITERATION_CAP && pd_two_way_step_is_due(self, end)) {
+            int again; // never: the load is of updates at the end of a solve
+            PD_TRY(pd_two_way_step_update(self, r->observer, result, &again));
+        }
         if (self->safe.rounds == PD_ROUNDS_SETTLED) result->stop = PD_STOP_CONVERGED;
     }
 done:
+    return status;
+}
+
+/* The iterations begin again, from the iterate. */
+static pd_status begin_pass(run *r) {
+    pd_simulation *self = r->simulation;
+    const pd_problem *problem = self->problem;
+    pd_status status;
+    PD_TRY(pd_memory_clear(problem->context, self->iterate.step, pd_problem_bytes(problem)));
+    PD_TRY(pd_problem_potential(problem, self->iterate.x, self->iterate.offset, &r->growth.first_potential, &r->growth.first_magnitude));
+    self->iterate.restarted = 0;
+    r->growth.potential = r->growth.first_potential; // of a pass that has nothing to do
+    r->omega = 1.0;
+    r->before = r->result->iterations;
+    r->result->stop = PD_STOP_ITERATION_CAP;
+    r->result->at_rounding = 0;
+done:
+    return status;
+}
+
+/* The same with the impulses of contact, which a free flight has none of: growth is measured from there. */
+static pd_status begin_loaded_pass(run *r) {
+    pd_simulation *self = r->simulation;
+    pd_growth *growth = &r->growth;
+    double norm;
+    pd_status status = begin_pass(r);
+    if (!status) status = evaluate(self, &growth->first_potential, &growth->first_magnitude, &norm);
+    growth->first_norm = fmax(growth->first_norm, norm);
+    growth->first_moves = 0.0;
     return status;
 }
 
@@ -257,25 +290,16 @@ done:
 static pd_status passes(run *r) {
     pd_simulation *self = r->simulation;
     const pd_problem *problem = self->problem;
-    pd_step_result *result = r->result;
     int lags = problem->contact ? pd_contact_lags(problem->contact) : 1;
     pd_status status = PD_OK;
     for (int pass = 0; pass < lags; pass++) {
         if (pass > 0) {
             PD_TRY(pd_contact_lag_again(problem->contact, self->iterate.x));
-            PD_TRY(pd_memory_clear(problem->context, self->iterate.step, pd_problem_bytes(problem)));
-            PD_TRY(pd_problem_potential(problem, self->iterate.x, self->iterate.offset, &r->growth.first_potential,
-                                        &r->growth.first_magnitude));
-            self->iterate.restarted = 0;
-            r->growth.potential = r->growth.first_potential; // of a pass that has nothing to do
-            r->omega = 1.0;
-            r->before = result->iterations;
-            result->stop = PD_STOP_ITERATION_CAP;
-            result->at_rounding = 0;
+            PD_TRY(begin_pass(r));
         }
         PD_TRY(iterations(r));
         if (self->safe.outgrown) return PD_OK;
-        if (r->recording) PD_TRY(pd_divergence_of_descent(self, &r->growth, result->iterations));
+        if (r->recording) PD_TRY(pd_divergence_of_descent(self, &r->growth, r->result->iterations));
     }
 done:
     return status;
@@ -330,7 +354,15 @@ static pd_status solve(run *r, const real *targets, int *begun) {
     PD_TRY(pd_divergence_of_run(self, targets, result->iterations));
     PD_TRY(pd_safe_behind(self, &result->behind));
     PD_TRY(pd_safe_held_back(self, &result->held_back));
-    PD_TRY(pd_two_way_step_update(self, r->observer, result));
+    int again = 0;
+    PD_TRY(pd_two_way_step_update(self, r->observer, result, &again));
+    while (again) {
+        PD_TRY(begin_loaded_pass(r));
+        PD_TRY(iterations(r));
+        PD_TRY(pd_two_way_step_update(self, r->observer, result, &again));
+    }
+    if (problem->two_way) PD_TRY(pd_two_way_energy(self, &result->update, &result->update.gain, &result->update.room));
+    if (result->stop == PD_STOP_CONVERGED) result->stop = pd_two_way_step_stop(self, result);
     PD_TRY(pd_safe_check_prescribed(self));
     if (problem->contact) PD_TRY(pd_contact_adapt_stiffness(problem->contact, self->iterate.x));
 done:

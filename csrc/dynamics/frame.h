@@ -8,6 +8,7 @@
 #include "dynamics/momentum.h"
 #include "dynamics/prescribed_motion.h"
 #include "dynamics/simulation.h"
+#include "dynamics/two_way_load.h"
 #include "linear/upload.h"
 
 typedef struct pd_chunks pd_chunks;                     /* chunk.h */
@@ -59,6 +60,7 @@ struct pd_simulation {
     real *v, *v_previous, *targets;
     pd_outbox sent; /* of targets */
     pd_safe safe;
+    pd_two_way_load load;
     int has_previous;
     int shared; /* others may read and write x and v */
 

@@ -28,6 +28,7 @@ void pd_simulation_destroy(pd_simulation *self) {
         self->method->destroy(self->method_memory, self->problem);
         pd_chunks_destroy(self->chunks, context);
         pd_safe_destroy(self);
+        pd_two_way_load_destroy(&self->load, self->problem);
         pd_outbox_destroy(context, &self->sent);
         pd_contact_recorder_destroy(self->recorder);
         for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
@@ -98,6 +99,7 @@ pd_status pd_simulation_create(pd_simulation **out, const pd_description *descri
     if (!status && self->problem->contact)
         status = pd_memory_create(self->problem->context, (void **)&self->begun_at, pd_problem_bytes(self->problem));
     if (!status) status = pd_safe_create(self);
+    if (!status) status = pd_two_way_load_create(&self->load, self->problem);
     if (status && error) *error = *pd_context_error(self->problem->context);
 
 done:

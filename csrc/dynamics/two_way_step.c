@@ -50,11 +50,12 @@ done:
     return status;
 }
 
-pd_status pd_two_way_step_update(pd_simulation *self, const pd_observer *observer, pd_step_result *result) {
+pd_status pd_two_way_step_update(pd_simulation *self, const pd_observer *observer, pd_step_result *result, int *again) {
     const pd_problem *problem = self->problem;
     pd_context *context = problem->context;
     pd_iterate *iterate = &self->iterate;
     pd_two_way *two_way = problem->two_way;
+    pd_two_way_load *load = &self->load;
     watcher who = {observer, self};
     const pd_two_way_watch watch = {&who, observer && observer->update ? progress : NULL,
                                     observer && observer->interrupted ? interrupted : NULL};
@@ -64,12 +65,18 @@ pd_status pd_two_way_step_update(pd_simulation *self, const pd_observer *observe
     double start = pd_seconds();
     int bad, n = problem->model->n_vertices;
     pd_status status = PD_OK;
+    *again = 0;
     if (!two_way) return PD_OK;
     PD_TRY(pd_find_not_finite(context, problem->model, iterate->x, &bad));
     if (bad >= 0) return pd_diverged(self, result->iterations, "not finite");
     PD_TRY(pd_memory_copy(context, problem->trial, iterate->x, bytes));
     PD_TRY(pd_move_towards(context, n, problem->model->fixed, 1.0, self->targets, problem->trial));
-    PD_TRY(pd_two_way_update(two_way, problem->trial, &watch, &report));
+    PD_TRY(pd_two_way_load_take(load, problem, problem->trial));
+    int loaded = load->updates > 0 && pd_two_way_passes(two_way) > 1 && !load->last;
+    PD_TRY(pd_two_way_update(two_way, problem->trial, loaded ? problem->trial_offset : NULL, &watch, &report));
+    PD_TRY(pd_find_not_finite(context, problem->model, pd_two_way_state(two_way), &bad));
+    if (bad >= 0) return pd_diverged(self, result->iterations, "contact has moved a vertex to no number");
+    PD_TRY(pd_two_way_load_next(load, problem, two_way, iterate->offset, report.exit != PD_TWO_WAY_CONTRADICTORY, again));
     // offset + (state - iterate): what has come to its target has the velocity that the solver gave it, to the last bit
     PD_TRY(pd_add_scaled(context, problem->model, pd_two_way_state(two_way), -1.0, iterate->x, iterate->direction));
     PD_TRY(pd_add_scaled(context, problem->model, iterate->offset, 1.0, iterate->direction, problem->trial_offset));
@@ -87,4 +94,12 @@ pd_status pd_two_way_step_update(pd_simulation *self, const pd_observer *observe
     sum->seconds += pd_seconds() - start;
 done:
     return status;
+}
+
+pd_stop pd_two_way_step_stop(const pd_simulation *self, const pd_step_result *result) {
+    const pd_vertex_update_result *update = &result->update;
+    if (!self->problem->two_way || update->updates == 0) return result->stop;
+    if (update->report.exit == PD_TWO_WAY_STALLED || update->report.exit == PD_TWO_WAY_CONTRADICTORY) return PD_STOP_STALLED;
+    int whole = update->report.exit == PD_TWO_WAY_CONVERGED && result->behind <= 0.0 && update->gain <= update->room;
+    return whole ? result->stop : PD_STOP_ITERATION_CAP;
 }

@@ -65,6 +65,8 @@ typedef struct pd_two_way_choice {
     const real *x, *y;    /* B [n_points,3] m */
     const real *distance; /* B [n] m, at x */
     double far, near, clear;
+    const real *begun; /* B [n_points,3] m: where the step began; NULL where pairs gain all that they lack */
+    double recovery;   /* the part of what a pair lacked there that it is to gain */
 } pd_two_way_choice;
 
 /* The pairs of features that listed pairs are near by: kind [n,3] (-1: none, or nothing of it moves, or it is not chosen), points [n,3,4] and

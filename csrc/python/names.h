@@ -71,7 +71,8 @@ enum { PD_LINEAR_RECORD_TABLE(PD_LINEAR_RECORD_CONSTANT) PD_LINEAR_RECORD_COLUMN
 #define PD_UPDATE_EXIT_TABLE(X)          \
     X(PD_TWO_WAY_CONVERGED, "converged") \
     X(PD_TWO_WAY_CAP, "iteration_cap")   \
-    X(PD_TWO_WAY_STALLED, "stalled")
+    X(PD_TWO_WAY_STALLED, "stalled")     \
+    X(PD_TWO_WAY_CONTRADICTORY, "contradictory")
 #define PD_UPDATE_PART_TABLE(X)        \
     X(PD_TWO_WAY_PAIRS, "pairs")       \
     X(PD_TWO_WAY_ROWS, "rows")         \

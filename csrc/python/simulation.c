@@ -72,6 +72,7 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObjec
     if (!self) goto done;
     self->iterations = settings.iterations;
     if (touching.friction.extent > 0) self->iterations *= touching.friction.lags;
+    if (touching.two_way.steps > 0) self->iterations *= touching.two_way.passes;
     if (!pd_one_call_create(&self->calls, "simulation")) {
         Py_DECREF((PyObject *)self);
         goto done;

@@ -190,7 +190,7 @@ static int read_projective(PyObject *object, pd_projective_description *out) {
 /* Of the two-way interior point method; an entry that is None stands for none. Returns 0 with an exception set. */
 static int read_two_way(PyObject *kept, PyObject *object, int n_vertices, pd_two_way_description *out) {
     PyObject *dict = entry(object, "two_way");
-    double steps, sweeps, patience, every, multipliers, lengths_by, filtered;
+    double steps, sweeps, patience, passes, every, multipliers, lengths_by, filtered;
     npy_intp rows, one[1];
     if (!dict || dict == Py_None) return dict != NULL;
     if (!PyDict_Check(dict)) {
@@ -201,11 +201,13 @@ static int read_two_way(PyObject *kept, PyObject *object, int n_vertices, pd_two
         !number_of(dict, "patience", 0, INT_MAX, &patience) || !number_of(dict, "multipliers", 0, PD_TWO_WAY_BARRIER, &multipliers) ||
         !number_of(dict, "filtered", 0, 1, &filtered) || !number_of(dict, "strength", 0, DBL_MAX, &out->strength) ||
         !number_of(dict, "repulsion", 0, DBL_MAX, &out->repulsion) || !number_of(dict, "lengths_by", 0, PD_TWO_WAY_IMPACTS, &lengths_by) ||
-        !number_of(dict, "every", 0, INT_MAX, &every) || !number_of(dict, "edge_limit", 1, DBL_MAX, &out->edge_limit) ||
+        !number_of(dict, "passes", 1, INT_MAX, &passes) || !number_of(dict, "every", 0, INT_MAX, &every) ||
+        !number_of(dict, "edge_limit", 1, DBL_MAX, &out->edge_limit) || !number_of(dict, "recovery", 0, 1, &out->recovery) ||
         !number_of(dict, "farthest", 0, PD_LARGEST_COORDINATE, &out->farthest) ||
         !indices_of(kept, dict, "edges", 2, n_vertices, &rows, &out->edges))
         return 0;
     out->steps = (int)steps, out->sweeps = (int)sweeps, out->patience = (int)patience, out->every = (int)every;
+    out->passes = (int)passes;
     out->multipliers = (int)multipliers, out->lengths_by = (int)lengths_by, out->filtered = (int)filtered;
     out->n_edges = (int)(one[0] = rows);
     if (!array_of(kept, dict, "lengths", PD_NPY_REAL, 1, one, &out->lengths)) return 0;

@@ -152,9 +152,10 @@ static PyObject *build_update(const pd_step_result *result, const Watch *watch) 
     if (watch->reports) memcpy(PyArray_DATA(columns_array), watch->columns, watch->reports * PD_UPDATE_COLUMNS * sizeof(double));
     if (path_array && watch->reports) memcpy(PyArray_DATA(path_array), watch->path, watch->reports * 3 * watch->n_points * sizeof(real));
     if (!path_array) Py_INCREF(Py_None);
-    return Py_BuildValue("{sssisisisisisdsdsNsNsN}", "status", exits[report->exit], "updates", result->update.updates, "steps",
+    return Py_BuildValue("{sssisisisisisdsdsdsdsNsNsN}", "status", exits[report->exit], "updates", result->update.updates, "steps",
                          report->steps, "searches", report->searches, "rows", report->rows, "colours", report->colours, "residual",
-                         report->residual, "seconds", result->update.seconds, "parts", parts, "columns", (PyObject *)columns_array, "path",
+                         report->residual, "energy_gain", result->update.gain, "energy_room", result->update.room, "seconds",
+                         result->update.seconds, "parts", parts, "columns", (PyObject *)columns_array, "path",
                          path_array ? (PyObject *)path_array : Py_None);
 }
 

@@ -51,7 +51,8 @@ PD_FUNCTION void pd_two_way_update_slab(const pd_contact_pairs *pairs, const pd_
 PD_FUNCTION double pd_two_way_update_part(const pd_contact_pairs *pairs, const pd_incidence *incidence, const pd_two_way_gaps *gaps,
                                           const real *x, const real *y, int i) {
     double move[3], square = pd_move_square(y + 3 * (size_t)i, x + 3 * (size_t)i), whole = sqrt(square);
-    if (!(square > 0.0)) return 1.0;
+    if (square == 0.0) return 1.0;
+    if (!(whole < INFINITY)) return 0.0; // nor is a target that is no number gone towards
     double part = 0.5 * gaps->fraction * (gaps->farthest - gaps->rounding) / whole;
     for (size_t a = 0; a < 3; a++) move[a] = (double)y[3 * (size_t)i + a] - (double)x[3 * (size_t)i + a];
     for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
@@ -72,7 +73,8 @@ PD_FUNCTION double pd_two_way_update_part(const pd_contact_pairs *pairs, const p
 PD_FUNCTION void pd_two_way_update_forward(const pd_contact_pairs *pairs, const pd_incidence *incidence, const pd_two_way_gaps *gaps,
                                            const real *points, const real *y, int i, real *x) {
     double part = pd_two_way_update_part(pairs, incidence, gaps, points, y, i);
-    for (size_t c = 3 * (size_t)i; c < 3 * (size_t)i + 3; c++) x[c] = part == 1.0 ? y[c] : points[c] + (real)part * (y[c] - points[c]);
+    for (size_t c = 3 * (size_t)i; c < 3 * (size_t)i + 3; c++)
+        x[c] = part == 1.0 ? y[c] : part > 0.0 ? points[c] + (real)part * (y[c] - points[c]) : points[c];
 }
 
 #endif

@@ -29,6 +29,11 @@ PD_FUNCTION void pd_two_way_set_feature(const pd_model *model, const pd_contact_
         activation = pd_contact_activation(activation, pairs->separation[p], pd_contact_nearest_of(kind, at).distance);
     }
     *length = pairs->separation[p] + activation;
+    if (choice->begun) {
+        pd_contact_update_corners(choice->begun, points, pd_contact_corners(kind), at);
+        double missing = (double)*length - (double)pd_contact_nearest_of(kind, at).distance;
+        if (missing > 0.0) *length = (real)((double)*length - (1.0 - choice->recovery) * missing);
+    }
     if (distance - (double)pairs->separation[p] <= choice->far * (double)activation) *kind_out = kind;
 }
 

@@ -36,7 +36,7 @@ def run(sweeps, edge_limit):
     cloth = pdgpu.Mesh(points, triangles=mesh.triangles)
     scene.add_shell(cloth, pdgpu.Spring(200.0), density=0.2, bending=1e-4, velocity=(0.0, -0.5, 0.0))
     scene.add_obstacle(pdgpu.Mesh(TIP, triangles=SIDES), name="needle")
-    contact = pdgpu.TwoWayContact(DISTANCE, sweeps=sweeps, patience=0, edge_limit=edge_limit)
+    contact = pdgpu.TwoWayContact(DISTANCE, sweeps=sweeps, patience=0, edge_limit=edge_limit, passes=1)
     sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=10), dt=1 / 100, contact=contact, threads=1)
     edges = np.unique(np.sort(mesh.triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1), axis=0)
     rest = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)

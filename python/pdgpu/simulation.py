@@ -331,7 +331,7 @@ class Simulation(
         self._numbers = None  # of the linear solver
         self._rho = None  # of the outer iteration, once found
         self._start_time = start_time
-        self._start_is_checked = self._refusal_is_said = self._rounding_is_said = False
+        self._start_is_checked = self._refusal_is_said = self._rounding_is_said = self._energy_is_said = False
         self._external_forces = None
         self._proximity = {}  # selection -> ContactSearch
         self._lag = TargetLag()

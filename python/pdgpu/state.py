@@ -55,7 +55,16 @@ class State:
         origin = moved_origin(np.asarray(positions, np.float64)[self._fixed == 0], self._origin)
         if (origin == self._origin).all():
             return
-        names = ("last_step", "_setup_seconds", "_lag", "_refusal_is_said", "_rounding_is_said", "_start_is_checked", "_inverted")
+        names = (
+            "last_step",
+            "_setup_seconds",
+            "_lag",
+            "_refusal_is_said",
+            "_rounding_is_said",
+            "_energy_is_said",
+            "_start_is_checked",
+            "_inverted",
+        )
         kept = {name: self.__dict__[name] for name in names}
         state, driven = self._backend.state(), self._backend.driven()
         with warnings.catch_warnings():

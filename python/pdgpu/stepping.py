@@ -18,7 +18,7 @@ from pdgpu.records import COLUMNS, StepRecord
 from pdgpu.rigid_state import follow_pins
 from pdgpu.snapshots import Snapshot, snapshot_of
 from pdgpu.target_lag import LATE_STEPS, describe_lag
-from pdgpu.two_way_contact import ContactUpdate
+from pdgpu.two_way_contact import ContactUpdate, warn_of_energy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -235,6 +235,7 @@ class Stepping:
             most = self.solver.iterations
             if self._touching is not None and self._touching.coefficients.any():
                 most *= getattr(self.contact, "friction_lags", 1)
+            most *= getattr(self.contact, "_passes", 1)
             rows = np.zeros((most + 1, len(COLUMNS))) if record else None
             iterates = None
             if record == "positions":
@@ -271,6 +272,8 @@ class Stepping:
             inverted = self._inverted.at(self.positions) if counted else None
             result["inverted_tets"] = None if inverted is None else len(inverted)
             self._keep(last_step=recorded(result.pop("rows"), **result))
+            if result["update"] is not None and not self._energy_is_said:
+                self._energy_is_said = warn_of_energy(self, result["update"], stacklevel=3)
             if self.last_step.status == "stalled" and self._touching is not None and not self._rounding_is_said:
                 self._warn_of_stall()
             if result["inverted_tets"] and not self._inverted.is_said:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
@@ -27,6 +28,8 @@ MULTIPLIERS = (
 )  # PD_TWO_WAY_GAUSS_SEIDEL, .. of csrc/contact/contact.h
 LENGTHS = ("distances", "impact", "impacts")  # PD_TWO_WAY_DISTANCES, ..
 FRICTION_IN = ("sweeps", "filter")
+RECOVERY = 0.1  # s, in which a pair that begins a step nearer than the distance gains what it lacks
+PASSES = 32  # of "auto"
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class TwoWayContact:
     """Contact that answers after the solver, whichever that is, and lets nothing pass through anything [Wang et al. 2023, A Two-Way
     Interior Point Method for Collision Handling in Deformable Body Simulation, Algorithm 1].
 
-    The solver knows of no contact. Where its iterations come to is the target of an update, which starts from the state, where nothing
+    The iterate of the solver is the target of an update. The update starts from the state, where nothing
     intersects: in a backward step the target is moved, as little as can be in the metric of the masses, towards where pairs that are
     near keep `distance`, by sweeps of projected Gauss-Seidel over linear constraints [Eqs. 9-13]; in a forward step every vertex goes
     towards it by a length of its own, towards what is near less than half of the way [Eqs. 18-20, but for what slides or parts],
@@ -57,15 +60,15 @@ class TwoWayContact:
     steps : int
         Most of an update; then it ends where it is.
     edge_limit : float or None
-        sigma: how long an edge of a shell or a rod may be, in parts of its length at rest [Eq. 17]. It holds everywhere, as a limit to the
-        stretch of the material, since a target that contact has moved knows nothing else of it. None: no limit. Tets have none.
+        sigma: how long an edge of a shell or a rod may be, in parts of its length at rest [Eq. 17]. It holds everywhere, as a limit to
+        the stretch of the material, since a target that contact has moved knows nothing else of it. None: no limit. Tets have none.
     multipliers : "gauss_seidel", "jacobi", "linear", "augmented_lagrangian" or "barrier"
-        How a sweep of a backward step goes: projected Gauss-Seidel; projected Jacobi [Sec. 4.2.2], every row relaxed by how many rows meet
-        in one of its vertices; Gauss-Seidel on the linear system alone, whose rows pull as well as they push [Harmon et al. 2008, Robust
-        Treatment of Simultaneous Collisions, as Sec. 4.3.1 has it]; `sweeps` steps of gradient descent on an augmented Lagrangian, each
-        with one of its multipliers [Tang et al. 2018, I-Cloth, as Sec. 4.3.2 has it]; none at all, but a step of gradient descent, scaled
-        by the diagonal, on the distance from the solver's target and a log-barrier of the gap above `separation` [Eqs. 7, 8], for which
-        `edge_limit` must be None. All but the first are there to compare with, and take neither friction nor repulsion; the linear
+        How a sweep of a backward step goes: projected Gauss-Seidel; projected Jacobi [Sec. 4.2.2], every row relaxed by how many rows
+        meet in one of its vertices; Gauss-Seidel on the linear system alone, whose rows pull as well as they push [Harmon et al. 2008,
+        Robust Treatment of Simultaneous Collisions, as Sec. 4.3.1 has it]; `sweeps` steps of gradient descent on an augmented Lagrangian,
+        each with one of its multipliers [Tang et al. 2018, I-Cloth, as Sec. 4.3.2 has it]; none at all, but a step of gradient descent,
+        scaled by the diagonal, on the distance from the solver's target and a log-barrier of the gap above `separation` [Eqs. 7, 8], for
+        which `edge_limit` must be None. All but the first are there to compare with, and take neither friction nor repulsion; the linear
         system may throw a target away, which raises DivergenceError in the next step.
     lengths : "distances", "impact" or "impacts"
         How far a forward step goes: each vertex by the distances of its pairs; or, to compare with, by continuous
@@ -80,27 +83,50 @@ class TwoWayContact:
         before the first backward step that has pairs, by mu times the impulses that `sweeps` sweeps find. As printed the impulses
         of collisions stay in the target too, and were measured to throw what meets askew sideways; here those of friction do alone.
     repulsion : float
-        k >= 0, N/m, of a force between pairs that are nearer than `distance` by less than that again [Sec. 6.2; Bridson et al. 2002, Robust
-        Treatment of Collisions, Contact and Friction for Cloth Animation, Sec. 7.2]: with o the part of 2 `distance` - `separation` that
-        they are nearer by, the impulse is dt k o, but parts them by at most o/10 in the step. So a pair with the reduced mass m gets at
-        most m (o/(10 dt))^2/2 of energy in each. 0: there is none.
+        k >= 0, N/m, of a force between pairs that are nearer than `distance` by less than that again [Sec. 6.2; Bridson et al. 2002,
+        Robust Treatment of Collisions, Contact and Friction for Cloth Animation, Sec. 7.2]: with o the part of 2 `distance` -
+        `separation` that they are nearer by, the impulse is dt k o, but parts them by at most o/10 in the step. So a pair with the
+        reduced mass m gets at most m (o/(10 dt))^2/2 of energy in each. 0: there is none.
     strength : float
         k > 0, kg/s^2, of the log-barrier; read by multipliers="barrier" alone [Fig. 6].
+    passes : int or "auto"
+        Most solves of a step. After each solve but the last, the impulses that the update finds become forces of the next solve. The
+        passes end where the forces of no vertex change by more than M/dt^2 times a fiftieth of `distance`. 1: the solver knows of no
+        contact, as printed. "auto": 32, and 1 with `every`, with `repulsion`, with friction_in="filter" and with other multipliers than
+        Gauss-Seidel's, which take no more.
     every : int
-        Iterations of the solver from one update to the next, which the solver then goes on from [Sec. 6.1]; 0: one at the end of the step.
+        Iterations of the solver from one update to the next, which the solver then goes on from [Sec. 6.1]; 0: one at the end of the
+        step.
 
     Raises
     ------
     TypeError, ValueError
 
+    Warns
+    -----
+    RuntimeWarning
+        Once in a run, where a step ends with more energy than its start, loads, pins and obstacles explain (`ContactUpdate.energy_gain`).
+        The text names the longest `dt` that resolves the elements.
+
     Notes
     -----
-    As printed a gap may shrink tenfold in every step, and was measured to come to 3e-17 m and to intersect; here nothing comes nearer than
-    `separation`. The printed end of an update, by a clock of each vertex, came where the state was up to four `distance` from its target;
-    here it is by what is left of the way. The last backward step keeps the momentum; a forward step that holds back one side of a pair
-    does not, and what an update that converged has lost of it is that of moves of less than a tenth of `distance`, most often none: two
-    cubes of 53 pairs that met and parted kept it to 3e-15. One that ended before may lose any part of it. Pinned vertices and obstacles
-    come late where what they push holds them up (`StepRecord.behind`); an obstacle goes as one.
+    With passes=1 the solver's target lies inside of obstacles, and an update moves vertices of the surface alone. It compresses the
+    elements next to them, which push back in the next step. At rest this bias grows with dt^2, and an impact may multiply the energy. It
+    is resolved by a `dt` of at most sqrt(m/k), with m the mass of a vertex and k its stiffness. More passes remove the bias: the forces
+    of contact are those of the minimum of the incremental potential under the constraints of contact. The iteration is projected gradient
+    ascent on its dual problem, in the metric of the masses. Solvers that end far from their minimum and forces of contact far above M
+    `distance`/dt^2 leave a part of it.
+
+    With more than one pass every row is the distance of its pair, not a volume, whose forces also stretch the sides of the pair. A pair
+    that begins a step nearer than `distance` gains what it lacks within 0.1 s, so that no body is thrown off what it starts too near to.
+    With passes=1 it gains all of it in the step.
+
+    As printed, a gap may shrink tenfold in every step, and was measured to come to 3e-17 m and to intersect; here nothing comes nearer
+    than `separation`. The printed end of an update, by a clock of each vertex, came where the state was up to four `distance` from its
+    target; here it is by what is left of the way. The last backward step keeps the momentum; a forward step that holds back one side of a
+    pair does not, and what an update that converged has lost of it is that of moves of less than a tenth of `distance`, most often none:
+    two cubes of 53 pairs that met and parted kept it to 3e-15. One that ended before may lose any part of it. Pinned vertices and
+    obstacles come late where what they push holds them up (`StepRecord.behind`); an obstacle goes as one.
 
     A record has the solver's iterations, which contact has no part in and which may intersect; `StepRecord.update` has those of contact.
     """
@@ -119,6 +145,7 @@ class TwoWayContact:
     friction_in: Literal["sweeps", "filter"] = field(default="sweeps", kw_only=True)
     repulsion: float = field(default=0.0, kw_only=True)
     strength: float = field(default=20.0, kw_only=True)
+    passes: int | str = field(default="auto", kw_only=True)
     every: int = field(default=0, kw_only=True)
 
     def __post_init__(self):
@@ -148,6 +175,28 @@ class TwoWayContact:
         if self.multipliers == "barrier" and self.edge_limit is not None:
             raise ValueError(f"edge_limit: multipliers='barrier' takes None alone, got {self.edge_limit:g}")
         keep(self, every=integer("every", self.every, 0, 10**9))
+        if isinstance(self.passes, str):
+            if self.passes != "auto":
+                raise ValueError(f"passes: expected a number or 'auto', got {self.passes!r}")
+            return
+        keep(self, passes=integer("passes", self.passes, 1, 10**6))
+        if self.passes > 1 and (alone := self._alone()):
+            raise ValueError(f"passes: {alone}={getattr(self, alone)!r} takes 1 alone, got {self.passes}")
+
+    @property
+    def _passes(self):
+        """Most solves of a step."""
+        return self.passes if isinstance(self.passes, int) else 1 if self._alone() else PASSES
+
+    def _alone(self):
+        """The setting under which the solver knows nothing of contact, or None."""
+        given = {
+            "multipliers": self.multipliers != "gauss_seidel",
+            "friction_in": self.friction_in == "filter",
+            "repulsion": self.repulsion > 0.0,
+            "every": self.every > 0,
+        }
+        return next((name for name, alone in given.items() if alone), None)
 
     def _law(self):
         """What finds the pairs; its energy does not act."""
@@ -161,6 +210,7 @@ class TwoWayContact:
             "sweeps": self.sweeps,
             "patience": self.patience,
             "every": self.every,
+            "passes": self._passes,
             "edge_limit": self.edge_limit or 1.0,
         }
         own |= {"multipliers": MULTIPLIERS.index(self.multipliers), "lengths_by": LENGTHS.index(self.lengths)}
@@ -180,7 +230,8 @@ class TwoWayContact:
         for name, used in (("repulsion", self.repulsion > 0.0), ("strength", self.multipliers == "barrier")):
             if used and dt is None:
                 raise ValueError(f"{name}: a force needs a time step, got dt=None")
-        return {name: getattr(self, name) * (dt or 0.0) ** 2 for name in ("strength", "repulsion")}
+        recovery = 1.0 if dt is None or self._passes == 1 else min(1.0, dt / RECOVERY)
+        return {name: getattr(self, name) * (dt or 0.0) ** 2 for name in ("strength", "repulsion")} | {"recovery": recovery}
 
     def _check_precision(self, points, dtype):
         least = 32.0 * float(np.finfo(dtype).eps) * float(np.abs(points).max(initial=0.0))
@@ -191,6 +242,25 @@ class TwoWayContact:
             )
 
 
+def warn_of_energy(simulation, update, stacklevel):
+    """Whether the last step of a simulation gained energy that nothing explains, which is then warned of."""
+    if update.energy_gain <= update.energy_room:
+        return False
+    contact, dt = simulation.contact, simulation.dt
+    stiffness = np.maximum(simulation._stiffness_of_vertices() - simulation._masses / dt**2, 0.0)
+    stiffest = np.max(stiffness / simulation._masses, where=~simulation._fixed.astype(bool), initial=0.0)
+    resolved = f"dt <= {1.0 / np.sqrt(stiffest):.2g} s resolves the elements" if stiffest > 0.0 else "take a shorter dt"
+    more = "passes > 1 or a shorter dt" if contact._passes == 1 else "more iterations of the solver or a shorter dt"
+    warnings.warn(
+        f"contact: the step to {simulation.time:g} s ended with {update.energy_gain:.3g} J more than its start, loads, pins and obstacles "
+        f"explain: elements next to a contact were compressed by it (TwoWayContact, passes={contact._passes}, dt={dt:g} s); "
+        f"take {more}; {resolved}",
+        RuntimeWarning,
+        stacklevel=stacklevel + 1,
+    )
+    return True
+
+
 @dataclass(frozen=True, kw_only=True)
 class ContactUpdate:
     """What became of the updates of a step with `TwoWayContact`.
@@ -199,7 +269,9 @@ class ContactUpdate:
     ----------
     status : str
         How the last ended. "converged": the state is within a tenth of the distance of its target. "iteration_cap": all steps ran.
-        "stalled": nothing moved any more, though it should, as where something driven presses a body against another.
+        "stalled": nothing moved any more, though it should, as where something driven presses a body against another. "contradictory":
+        rows contradict each other, as limits of edges and an obstacle that presses through between them. Their multipliers grow without
+        bound, and the update ends where it is, without intersections.
     updates : int
         In the step.
     steps : int
@@ -211,6 +283,13 @@ class ContactUpdate:
     residual : float
         max |y - x| before the last forward step, m, with y where the masses alone let the forces of the last multipliers take it. Where
         edges or pairs pull hard that is far beyond where anything goes, metres where moves are of a tenth of a millimetre.
+    energy_gain : float
+        Kinetic and elastic energy at the end of the step above those of its start and the work of loads, pins and obstacles, J. Contact
+        and implicit Euler remove energy, so that it is at most 0 in an exact step. 0 where contact had no rows, and with `every` and
+        `repulsion`.
+    energy_room : float
+        J; a gain above it is warned of: a tenth of the energies above, the work of the load over two distances, and a motion by the
+        distance in 0.1 s.
     seconds : float
         Of all updates; not part of `StepRecord.solve_seconds`.
     parts : dict
@@ -234,6 +313,8 @@ class ContactUpdate:
     rows: int
     colours: int
     residual: float
+    energy_gain: float
+    energy_room: float
     seconds: float
     parts: dict[str, float]
     columns: dict[str, Floats]

@@ -190,7 +190,7 @@ def test_an_edge_is_not_stretched_beyond_its_limit():
 @pytest.mark.parametrize(("patience", "status"), [(0, "iteration_cap"), (16, "converged")])
 def test_an_update_that_does_not_end_sweeps_more(patience, status):
     """If it failed, strings that swing on what they fall on would swing in every step of an update, to its last."""
-    sim = two_way_simulation(two_way_case("rods on capsules", patience=patience, steps=250), SOLVERS["PD"])
+    sim = two_way_simulation(two_way_case("rods on capsules", patience=patience, steps=250, passes=1), SOLVERS["PD"])
     sim.step()
     assert sim.last_step.update.status == status
 
@@ -259,7 +259,7 @@ def test_limits_keep_the_shape_of_what_is_pushed_apart():
     """If it failed, a limit of edges would do nothing, or all that it does."""
     found = {}
     for limit in (1.1, None):
-        sim = simulation(on_needle(8), pdgpu.TwoWayContact(1e-3, edge_limit=limit))
+        sim = simulation(on_needle(8), pdgpu.TwoWayContact(1e-3, edge_limit=limit, passes=1))
         sim.step(10)
         found[limit] = stretch(sim)
     assert found[1.1] <= 1.15 < 1.5 < found[None]
@@ -410,7 +410,7 @@ def test_the_solver_goes_on_from_an_update_between_its_iterations():
     """If it failed, Newton's method would be told of contact only when it is done."""
     gaps = {}
     for every in (0, 2):
-        case = two_way_case("needle", every=every, steps=40)
+        case = two_way_case("needle", every=every, steps=40, passes=1)
         sim = two_way_simulation(case, pdgpu.Newton(iterations=6))
         sim.step(2, record="positions")
         update = sim.last_step.update
@@ -457,7 +457,7 @@ def test_a_rival_comes_to_the_multipliers_of_gauss_seidel(rival):
     """If it failed, a rival would solve another problem, and no number of sweeps would make it good."""
     found = {}
     for multipliers, sweeps in (("gauss_seidel", 400), (rival, 4000), (rival, 4)):
-        contact = pdgpu.TwoWayContact(1e-3, multipliers=multipliers, sweeps=sweeps, steps=4)  # until some are near
+        contact = pdgpu.TwoWayContact(1e-3, multipliers=multipliers, sweeps=sweeps, steps=4, passes=1)  # until some are near
         sim = simulation(crossing_patches(), contact)
         sim.step()
         found[multipliers, sweeps] = sim.positions
@@ -608,6 +608,10 @@ def test_what_stops_a_step_leaves_its_beginning():
         ({"distance": 1e-3, "friction": -0.1}, "friction"),
         ({"distance": 1e-3, "friction": {("a", "b"): -1.0}}, "friction"),
         ({"distance": 1e-3, "every": -1}, "every"),
+        ({"distance": 1e-3, "passes": 0}, "passes: must be at least 1, got 0"),
+        ({"distance": 1e-3, "passes": "many"}, "passes: expected a number or 'auto', got 'many'"),
+        ({"distance": 1e-3, "passes": 2, "every": 3}, "passes: every=3 takes 1 alone, got 2"),
+        ({"distance": 1e-3, "passes": 2, "multipliers": "jacobi"}, "passes: multipliers='jacobi' takes 1 alone, got 2"),
         ({"distance": 1e-3, "multipliers": "newton"}, "multipliers"),
         ({"distance": 1e-3, "lengths": "short"}, "lengths"),
         ({"distance": 1e-3, "friction_in": "both"}, "friction_in"),

@@ -32,7 +32,7 @@ class Case:
 
     def simulation(self, *, dt=None, solver=None, threads=1, **settings):
         """With one iteration of Newton's method a step, as the paper has it, where nothing else is asked for."""
-        contact = pdgpu.TwoWayContact(DISTANCE, **{"steps": self.most, **self.settings, **settings})
+        contact = pdgpu.TwoWayContact(DISTANCE, **{"steps": self.most, "passes": 1, **self.settings, **settings})
         solver = solver or pdgpu.Newton(iterations=1)
         return pdgpu.Simulation(self.scene, solver, dt=dt or self.dt, contact=contact, threads=threads)
 
