@@ -12,13 +12,14 @@ pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("dtype")]
 
 @pytest.mark.parametrize(
     ("name", "settings"),
-    [
-        ("bodies in a box", {"friction": 0.3}),
-        ("sand", {"friction": 0.3}),
+    [  # few passes: with 32 of updates that end at their cap, rounding grows beyond the tolerance
+        ("bodies in a box", {"friction": 0.3, "passes": 1}),
+        ("bodies in a box", {"friction": 0.3, "passes": 3}),
+        ("sand", {"friction": 0.3, "passes": 1}),
         ("bodies in a box", {"multipliers": "jacobi"}),
         ("crossing cloths", {"multipliers": "linear", "lengths": "impact"}),
         # a gap to a tenth in every step: what differs grows, in float64 from 3e-16 to 7e-13 in twice six steps, in float32 to a tenth
-        ("crossing cloths", {"lengths": "impacts", "steps": 2}),
+        ("crossing cloths", {"lengths": "impacts", "steps": 2, "passes": 3}),
         ("bodies in a box", {"friction": 0.3, "friction_in": "filter", "repulsion": 1.0}),
         ("crossing cloths", {"multipliers": "barrier", "edge_limit": None, "steps": 12}),
         ("sand", {"multipliers": "augmented_lagrangian"}),
