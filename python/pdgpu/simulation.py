@@ -39,6 +39,7 @@ from pdgpu.solver_support import (
     check_support,
     settings_of,
     warn_idle_acceleration,
+    warn_slow_factors,
     with_region,
     with_relaxation,
 )
@@ -140,6 +141,7 @@ class Simulation(
         if positions is not None or velocities is not None:
             self.set_state(positions=positions, velocities=velocities)
         warn_idle_acceleration(self.solver, stacklevel=2)
+        warn_slow_factors(self.solver, self.dt, self.contact, stacklevel=2)
         warn_of_turns(self, stacklevel=2)
         if scene.obstacles and contact is None:
             names = ", ".join(repr(obstacle.name) for obstacle in scene.obstacles)

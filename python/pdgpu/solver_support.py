@@ -25,6 +25,7 @@ __all__ = [
     "check_support",
     "settings_of",
     "warn_idle_acceleration",
+    "warn_slow_factors",
     "with_region",
     "with_relaxation",
 ]
@@ -147,6 +148,18 @@ def warn_idle_acceleration(solver, stacklevel):
                 "give Chebyshev a smaller start, or more iterations",
                 stacklevel=stacklevel + 1,
             )
+
+
+def warn_slow_factors(solver, dt, contact, stacklevel):
+    """Warn of two factors without inertia, where the second one leaves the soft modes of a body almost where they are."""
+    linear = getattr(solver, "linear", None)
+    if dt is None and contact is not None and isinstance(linear, SchurDirect) and linear.active is not None:
+        warnings.warn(
+            f"linear: SchurDirect(active={linear.active:g}) with dt=None: each iteration reduces the error by a factor of about "
+            "1 - s/(s + active) only, with s the smallest eigenvalue of the Schur complement, N/m, and may end far from equilibrium; "
+            "leave active out, or give a tolerance and look at StepRecord.status",
+            stacklevel=stacklevel + 1,
+        )
 
 
 def check_rigid(solver, scene, dt, contact):

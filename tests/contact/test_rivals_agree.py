@@ -8,6 +8,7 @@ AWAY = 1e-7  # of what the farthest vertex moves by; the force that is left is 1
 SCENES = OBSTACLES | BODIES
 
 
+@pytest.mark.filterwarnings("ignore:linear. SchurDirect")  # two factors: slow, and the tolerance tells
 @pytest.mark.parametrize("which", SCENES)
 def test_all_rivals_end_at_one_place(which):
     """If not, one of them answers another contact, or only seems to converge. With obstacles it is a minimum: whatever way one goes from
