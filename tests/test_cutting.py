@@ -434,3 +434,32 @@ def test_a_large_sheet_is_cut_in_a_moment():
     _, result, _ = cut_scene(scene, cloth, edges)
     limit = 5.0 if "PDGPU_SANITIZED" in os.environ else 1.0
     assert time.process_time() - start < limit and len(result.parents) > 1000
+
+
+@pytest.mark.parametrize("stiffness", ["number", "array"])
+@pytest.mark.parametrize("detection", ["iteration", "step"])
+def test_copies_of_a_proxy_share_its_stiffness(stiffness, detection):
+    """If not, a cut makes contact stiffer, and the cut cloth is pushed with twice the force along the cut."""
+    scene, cloth = sheet()
+    first = cloth.slice.start
+    proxies = first + np.arange((N + 1) ** 2)
+    c = 300.0 if stiffness == "number" else 200.0 + np.arange(len(proxies))
+    scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 1e-2), (0.0, 0.0, 1.0)), name="table")
+    contact = pdgpu.ProxyContact(proxies, c, field="table", detection=detection)
+    sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=2), contact=contact)
+    start = sim.proxies()
+    assert start.active.all()
+    result = sim.cut("cloth", row(N // 2))
+    assert len(result.new_vertices) == N + 1
+    after, rows = sim.proxies(), np.concatenate([np.arange(len(proxies)), result.parents])
+    assert len(after.active) == len(proxies) + N + 1 and after.active.all()
+    whole = np.array(sim.contact.stiffness)
+    total = np.bincount(rows, weights=whole)
+    np.testing.assert_allclose(total, np.broadcast_to(c, len(proxies)), rtol=1e-14)
+    masses = sim.masses[first : first + len(rows)]
+    shares = masses / np.bincount(rows, weights=masses)[rows]
+    np.testing.assert_allclose(whole, np.broadcast_to(c, len(proxies))[rows] * shares, rtol=1e-12)
+    np.testing.assert_allclose(after.forces.sum(axis=0), start.forces.sum(axis=0), rtol=1e-12)
+    sim.step()
+    sim.cut("cloth", row(2))  # an array that was made by a cut is shared out again
+    assert np.sum(sim.contact.stiffness) == pytest.approx(np.sum(total), rel=1e-13)

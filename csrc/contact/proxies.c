@@ -20,7 +20,9 @@ struct pd_proxies {
     pd_colliders *colliders;
     pd_rest_bodies *bodies; /* NULL: there are none */
     pd_proxy_points points;
+    pd_proxy_points acted; /* the springs of the last step, with arrays of their own for active, targets and carriers; per_step only */
     int per_step, held, iterated; /* iterated: `before` is that of an iteration of this step */
+    int has_acted;                /* `acted` is that of the step that led to the present positions */
 
     int n_touched;                  /* free vertices with a role */
     int *vertices, *start, *roles;  /* B [n_touched], [n_touched+1], [start[n_touched]] */
@@ -157,6 +159,10 @@ static pd_status create_bodies(pd_proxies *self, const pd_rest_description *rest
     PD_TRY(pd_upload_ints(self->context, &self->points.target_rows, self->host_carriers, 4 * n));
     PD_TRY(pd_upload_ints(self->context, &self->points.free_rows, self->host_carriers, 4 * n));
     PD_TRY(pd_upload(self->context, (void **)&self->points.target_weights, self->host_shares, 4 * n * sizeof(real)));
+    if (self->per_step) {
+        PD_TRY(pd_memory_create(self->context, (void **)&self->acted.target_rows, 4 * n * sizeof(int) + 1));
+        PD_TRY(pd_memory_create(self->context, (void **)&self->acted.target_weights, 4 * n * sizeof(real) + 1));
+    }
     status = pd_rest_bodies_create(&self->bodies, self->context, rest, self->n_vertices, fixed, &self->points);
 done:
     return status;
@@ -194,6 +200,10 @@ pd_status pd_proxies_create(pd_proxies **out, pd_context *context, const pd_prox
     PD_TRY(pd_memory_create(context, (void **)&self->points.depth, n * sizeof(real) + 1));
     PD_TRY(pd_memory_create(context, (void **)&self->points.active, n + 1));
     PD_TRY(pd_memory_clear(context, self->points.target, 3 * n * sizeof(real) + 1)); // of what is never active
+    if (self->per_step) {
+        PD_TRY(pd_memory_create(context, (void **)&self->acted.target, 3 * n * sizeof(real) + 1));
+        PD_TRY(pd_memory_create(context, (void **)&self->acted.active, n + 1));
+    }
     PD_TRY(pd_colliders_create(&self->colliders, context, d->n_colliders));
     // until they are placed: planes with no normal, which nothing is below
     PD_TRY(pd_memory_clear(context, self->colliders->memory, ((size_t)d->n_colliders + 1) * sizeof *self->colliders->memory));
@@ -220,6 +230,10 @@ void pd_proxies_destroy(pd_proxies *self) {
                             self->points.target_rows,
                             self->points.free_rows,
                             self->points.target_weights,
+                            self->acted.target,
+                            self->acted.active,
+                            self->acted.target_rows,
+                            self->acted.target_weights,
                             self->vertices,
                             self->start,
                             self->roles};
@@ -306,7 +320,31 @@ pd_status pd_proxies_begin(pd_proxies *self, const real *x) {
     return status;
 }
 
-void pd_proxies_end(pd_proxies *self) { self->held = 0; }
+/* Keeps the springs that are held: a gradient or an energy that is asked for after the step detects others. */
+static pd_status keep_acted(pd_proxies *self) {
+    const pd_proxy_points *points = &self->points;
+    pd_proxy_points *acted = &self->acted;
+    size_t n = (size_t)points->n;
+    pd_status status = PD_OK;
+    acted->n = points->n;
+    PD_TRY(pd_memory_copy(self->context, acted->target, points->target, 3 * n * sizeof(real)));
+    PD_TRY(pd_memory_copy(self->context, acted->active, points->active, n));
+    if (self->bodies) {
+        PD_TRY(pd_memory_copy(self->context, acted->target_rows, points->target_rows, 4 * n * sizeof(int)));
+        PD_TRY(pd_memory_copy(self->context, acted->target_weights, points->target_weights, 4 * n * sizeof(real)));
+    }
+    self->has_acted = 1;
+done:
+    return status;
+}
+
+pd_status pd_proxies_end(pd_proxies *self, int completed) {
+    pd_status status = completed && self->held ? keep_acted(self) : PD_OK;
+    self->held = 0;
+    return status;
+}
+
+void pd_proxies_forget_step(pd_proxies *self) { self->has_acted = 0; }
 
 pd_status pd_proxies_add_gradient(pd_proxies *self, const real *x, real *gradient) {
     pd_status status = find(self, x);
@@ -388,17 +426,25 @@ pd_status pd_proxies_matrix(pd_proxies *self, const pd_entries **out) {
 
 pd_status pd_proxies_read(pd_proxies *self, const real *x, real *y, real *target, unsigned char *active, int *carriers, real *weights,
                           long long *entered, long long *left) {
-    size_t n = (size_t)self->points.n;
-    pd_status status = download(self, x);
-    if (status) return status;
-    memcpy(y, self->y, 3 * n * sizeof *y);
-    memcpy(target, self->target, 3 * n * sizeof *target);
-    memcpy(active, self->active, n);
+    pd_context *context = self->context;
+    const pd_proxy_points *points = &self->points, *springs = self->has_acted ? &self->acted : points;
+    size_t n = (size_t)points->n;
+    pd_status status = PD_OK;
+    if (self->has_acted) {
+        PD_TRY(pd_embed_points(context, points->n, points->rows, points->weights, x, points->y));
+        if (self->bodies) PD_TRY(pd_proxy_carry(context, x, springs));
+    } else {
+        PD_TRY(find(self, x));
+    }
+    PD_TRY(pd_memory_download(context, y, points->y, 3 * n * sizeof *y));
+    PD_TRY(pd_memory_download(context, target, springs->target, 3 * n * sizeof *target));
+    PD_TRY(pd_memory_download(context, active, springs->active, n));
     for (size_t r = 0; r < 4 * n; r++) carriers[r] = -1, weights[r] = 0;
     if (self->bodies) {
-        status = pd_memory_download(self->context, carriers, self->points.target_rows, 4 * n * sizeof *carriers);
-        memcpy(weights, self->host_shares, 4 * n * sizeof *weights);
+        PD_TRY(pd_memory_download(context, carriers, springs->target_rows, 4 * n * sizeof *carriers));
+        PD_TRY(pd_memory_download(context, weights, springs->target_weights, 4 * n * sizeof *weights));
     }
     *entered = self->entered, *left = self->left;
+done:
     return status;
 }

@@ -36,9 +36,11 @@ pd_colliders *pd_proxies_colliders(pd_proxies *proxies);
 int pd_proxies_count(const pd_proxies *proxies);
 int pd_proxies_per_step(const pd_proxies *proxies);
 
-/* A step begins at the first guess x [n_vertices,3] B, and ends. */
+/* A step begins at the first guess x [n_vertices,3] B, and ends. With per_step the springs of a completed step are kept for pd_proxies_read. */
 pd_status pd_proxies_begin(pd_proxies *proxies, const real *x);
-void pd_proxies_end(pd_proxies *proxies);
+pd_status pd_proxies_end(pd_proxies *proxies, int completed);
+/* The positions are no longer those that the last step led to. */
+void pd_proxies_forget_step(pd_proxies *proxies);
 
 /* At x: gradient [n_vertices,3] B +=, N, but for fixed vertices; energy H, J: waits. */
 pd_status pd_proxies_add_gradient(pd_proxies *proxies, const real *x, real *gradient);
@@ -53,8 +55,9 @@ const double *pd_proxies_bounds(const pd_proxies *proxies);
 /* Its entries whatever is active; with bodies those of the last iteration. */
 const pd_entries *pd_proxies_pattern(const pd_proxies *proxies);
 
-/* What there is at x: y, target [n,3] m, active [n], all H, and with bodies carriers, weights [n,4], of a target that none carries -1; and how many became active, or were no longer, between two iterations of the last
- * step. Waits. */
+/* The springs of the last step at x, with per_step and until pd_proxies_forget_step; else those of a detection at x.
+ *   y, target [n,3] m, active [n], carriers, weights [n,4]: H, out; the carriers of a target that no body carries are -1
+ *   entered, left: how many became active, or were no longer, between two iterations of the last step.      Waits. */
 pd_status pd_proxies_read(pd_proxies *proxies, const real *x, real *y, real *target, unsigned char *active, int *carriers, real *weights,
                           long long *entered, long long *left);
 

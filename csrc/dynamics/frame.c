@@ -394,7 +394,10 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const rea
     }
 
 done:
-    if (problem->proxies) pd_proxies_end(problem->proxies);
+    if (problem->proxies) {
+        pd_status kept = pd_proxies_end(problem->proxies, !status);
+        status = status ? status : kept;
+    }
     status = pd_problem_keep_error(problem, status);
     if (status && begun) pd_safe_restore(self);
     if (status && begun && problem->contact) pd_contact_restore_stiffness(problem->contact);

@@ -1,5 +1,6 @@
 /* The state of a simulation: set, read, shared, and taken as the start of a step; see simulation.h. */
 #include "contact/projective.h"
+#include "contact/proxies.h"
 #include "dynamics/energy.h"
 #include "dynamics/frame.h"
 #include "dynamics/rounding.h"
@@ -16,6 +17,7 @@ pd_status pd_simulation_set_state(pd_simulation *self, const real *positions, co
         pd_contact_set_doublings(self->problem->contact, (pd_contact_doublings){0, 0});
     }
     if (positions && self->problem->projective) pd_projective_forget(self->problem->projective);
+    if (positions && self->problem->proxies) pd_proxies_forget_step(self->problem->proxies);
     if (positions) PD_TRY(pd_memory_upload(context, self->iterate.x, positions, bytes));
     if (velocities) PD_TRY(pd_memory_upload(context, self->v, velocities, bytes));
     self->has_previous = previous_velocities != NULL;

@@ -104,17 +104,24 @@ class ContactQueries:
         return found
 
     def proxies(self) -> Proxies:
-        """Where the proxies of `ProxyContact` are at the present positions, which are active there, and what pulls them.
+        """Where the proxies of `ProxyContact` are at the present positions, which are active, and the forces on them.
 
         Returns
         -------
         Proxies
-            points, targets, active, forces, vertex_forces, entered, left.
+            points, targets, active, forces, vertex_forces, entered, left, carriers, carrier_weights.
 
         Raises
         ------
         ValueError
             A simulation with another contact, or none.
+
+        Notes
+        -----
+        With detection="iteration" the springs are those of a detection at the present positions. With detection="step" they are those that
+        acted in the last step, stretched as they are now. Before the first step they are those of a detection at the present positions;
+        so are they after `set_state` with positions, after `cut`, and in a simulation that was loaded. `gradient`, `energies` and
+        `incremental_potential` belong to the step that comes next, and always detect.
         """
         if self._springs is None:
             raise ValueError("contact: only ProxyContact has proxies")

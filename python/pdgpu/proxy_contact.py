@@ -54,7 +54,7 @@ class ProxyContact:
         one it is deepest in counts.
     detection : "iteration" or "step"
         How often C and t are found: in every iteration, as in the paper; or once a step, at its first guess, and then the objective is the
-        same in all iterations and none of them raises it.
+        same in all iterations and none of them raises it. `Simulation.proxies` has the springs of that step.
 
     Raises
     ------
@@ -94,14 +94,17 @@ class ProxyContact:
         stiffness = self.stiffness if isinstance(self.stiffness, float) else f"<{len(self.stiffness)} numbers>"
         return f"ProxyContact({proxies}, {stiffness}, field={self.field}, detection={self.detection!r})"
 
-    def _carried(self, rows):
-        """The same after a cut: vertex i descends from rows[i]; a copy of a proxy is one."""
-        if isinstance(self.proxies[0], str):
+    def _carried(self, rows, share):
+        """The same after a cut: vertex i descends from rows[i], with its share of the mass. A copy of a proxy is a proxy with that share
+        of the stiffness, so that the sum stays."""
+        if isinstance(self.proxies[0], str):  # solids alone embed points, and they are not cut
             return self
         here = np.flatnonzero(np.isin(rows, self.proxies))
         stiffness = self.stiffness
         if not isinstance(stiffness, float):
             stiffness = np.array(stiffness)[np.searchsorted(self.proxies, rows[here])]
+        if (share[here] != 1.0).any():
+            stiffness = stiffness * share[here]
         return ProxyContact(here, stiffness, self.field, self.detection)
 
 
@@ -115,6 +118,7 @@ class Proxies(NamedTuple):
     targets : ndarray, shape (k, 3)
         t of the active ones, m; of the others y.
     active : ndarray of bool, shape (k,)
+        With detection="step" the springs of the last step, also those of proxies that are outside by now.
     forces : ndarray, shape (k, 3)
         c (t - y) on the points, N.
     vertex_forces : ndarray, shape (n, 3)

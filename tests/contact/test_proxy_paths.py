@@ -44,6 +44,31 @@ def test_a_path_that_leaves_a_part_of_a_shape_is_an_error_with_the_last_good_sta
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_springs_of_a_step_that_failed_are_not_reported(dtype):
+    """If not, proxies() has the springs of a step whose positions were taken back. The first grain is pushed out of the ground in the first
+    step; the second is beside the grid after the second step."""
+    scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
+    scene.add_particles([[0.2, -0.02, 0.25], [0.2, 0.03, 0.25]], mass=1.0, velocity=[[0.0, 0.5, 0.0], [1.0, 0.0, 0.0]])
+    scene.add_obstacle(ground(), name="ground")
+    solver = pdgpu.ProjectiveDynamics(iterations=3, initialization="previous")  # so that the end is outside, and the guess is not
+    sim = pdgpu.Simulation(scene, solver, dt=0.1, contact=pdgpu.ProxyContact([0, 1], 1e3, detection="step"), dtype=dtype)
+    sim.step()
+    found = sim.proxies()
+    assert found.active.tolist() == [True, False] and found.points[0, 1] > 0
+    sim.set_state(velocities=[[0.0, 0.0, 0.0], [9.0, 0.0, 0.0]])
+    sim.step()
+    found = sim.proxies()
+    with pytest.raises(ValueError, match="field: proxy 1 at"):
+        sim.gradient()
+    with pytest.raises(ValueError, match="field: proxy 1 at"):
+        sim.step()
+    after = sim.proxies()
+    np.testing.assert_array_equal(after.active, found.active)
+    np.testing.assert_array_equal(after.targets, found.targets)
+    np.testing.assert_array_equal(after.points, found.points)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_outside_a_part_what_its_values_reach_is_known(dtype):
     """If not, a body that falls from above is refused, though the value at the top of the grid says that there is nothing as yet: up to
     0.2 m beside a boundary where the distance is more than that. Beside the ground, or under it, nothing is known."""
