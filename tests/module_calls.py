@@ -144,6 +144,14 @@ def proxies_argument(n, dtype):
         "cells": np.array([1, 2, 1], np.int32),
         "start": np.array([0, 1, 1], np.int32),
         "tets": np.zeros(1, np.int32),
+        "surface": {
+            "skip": np.array([3, 2, 3], np.int32),
+            "first": np.array([0, 0, 1, 2], np.int32),
+            "boxes": np.tile(np.array([0, 0, 0, 1, 1, 1], dtype), (3, 1)),
+            "corners": np.tile(np.array([0, 0, 0, 1, 0, 0, 0, 1, 0], dtype), (2, 1)),
+            "normals": np.tile(np.array([0, 0, 1], dtype), (2, 7)),
+            "scale": 0.5,
+        },
     }
     rest = {
         "fields": [field],

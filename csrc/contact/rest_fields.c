@@ -9,12 +9,17 @@
 #include <limits.h>
 #include <stdlib.h>
 
+/* What a field owns. */
+typedef struct arrays {
+    int *start, *list, *skip, *first;
+    real *values, *boxes, *corners, *normals; /* values: of the grid */
+} arrays;
+
 struct pd_rest_bodies {
     pd_context *context;
     int n, n_fields, n_vertices; /* n: proxies */
     pd_rest_fields fields;
-    int **starts, **lists; /* H [n_fields] of B, those of the fields */
-    real **values;         /* the same of the grids */
+    arrays *arrays; /* H [n_fields] of B */
 
     pd_primitives points, tets; /* proxies by y; tets by x, whose names are not their corners */
     pd_primitives named;        /* the tets as the tree has them: the same boxes, and a name each */
@@ -97,6 +102,30 @@ done:
     return status;
 }
 
+/* A field as the loops have it, from its description. */
+static pd_status upload_field(pd_context *context, const pd_rest_field *from, const real *values, arrays *own, pd_rest_field *out) {
+    const pd_distance_grid *grid = &from->distance.grid;
+    const pd_rest_surface *surface = &from->surface;
+    size_t cells = (size_t)from->cells[0] * (size_t)from->cells[1] * (size_t)from->cells[2],
+           values_bytes = (size_t)grid->n[0] * (size_t)grid->n[1] * (size_t)grid->n[2] * sizeof(real), nodes = (size_t)surface->n_nodes,
+           triangles = (size_t)surface->n_triangles;
+    pd_status status = PD_OK;
+    *out = *from;
+    PD_TRY(pd_upload(context, (void **)&own->values, values, values_bytes));
+    PD_TRY(pd_upload_ints(context, &own->start, from->start, cells + 1));
+    PD_TRY(pd_upload_ints(context, &own->list, from->tets, (size_t)from->start[cells]));
+    PD_TRY(pd_upload_ints(context, &own->skip, surface->skip, nodes));
+    PD_TRY(pd_upload_ints(context, &own->first, surface->first, nodes + 1));
+    PD_TRY(pd_upload(context, (void **)&own->boxes, surface->boxes, 6 * nodes * sizeof(real)));
+    PD_TRY(pd_upload(context, (void **)&own->corners, surface->corners, 9 * triangles * sizeof(real)));
+    PD_TRY(pd_upload(context, (void **)&own->normals, surface->normals, 21 * triangles * sizeof(real)));
+    out->distance.grid.values = own->values, out->start = own->start, out->tets = own->list;
+    out->surface.skip = own->skip, out->surface.first = own->first;
+    out->surface.boxes = own->boxes, out->surface.corners = own->corners, out->surface.normals = own->normals;
+done:
+    return status;
+}
+
 static pd_status upload_fields(pd_rest_bodies *self, const pd_rest_description *d, const unsigned char *fixed) {
     pd_context *context = self->context;
     size_t count = (size_t)d->n_fields + 1, n = (size_t)self->n, n_vertices = (size_t)self->n_vertices;
@@ -104,21 +133,10 @@ static pd_status upload_fields(pd_rest_bodies *self, const pd_rest_description *
     pd_status status = PD_OK;
     pd_rest_field *fields = calloc(count, sizeof *fields);
     self->n_fields = d->n_fields;
-    self->starts = calloc(count, sizeof *self->starts);
-    self->lists = calloc(count, sizeof *self->lists);
-    self->values = calloc(count, sizeof *self->values);
-    if (!fields || !self->starts || !self->lists || !self->values)
+    self->arrays = calloc(count, sizeof *self->arrays);
+    if (!fields || !self->arrays)
         PD_TRY(pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for %d rest shapes", d->n_fields));
-    for (int k = 0; k < d->n_fields; k++) {
-        const pd_distance_grid *grid = &d->fields[k].distance.grid;
-        size_t cells = (size_t)d->fields[k].cells[0] * (size_t)d->fields[k].cells[1] * (size_t)d->fields[k].cells[2];
-        fields[k] = d->fields[k];
-        PD_TRY(pd_upload(context, (void **)&self->values[k], d->values[k],
-                         (size_t)grid->n[0] * (size_t)grid->n[1] * (size_t)grid->n[2] * sizeof(real)));
-        PD_TRY(pd_upload_ints(context, &self->starts[k], d->fields[k].start, cells + 1));
-        PD_TRY(pd_upload_ints(context, &self->lists[k], d->fields[k].tets, (size_t)d->fields[k].start[cells]));
-        fields[k].distance.grid.values = self->values[k], fields[k].start = self->starts[k], fields[k].tets = self->lists[k];
-    }
+    for (int k = 0; k < d->n_fields; k++) PD_TRY(upload_field(context, &d->fields[k], d->values[k], &self->arrays[k], &fields[k]));
     PD_TRY(pd_upload(context, (void **)(uintptr_t)&f->fields, fields, (size_t)d->n_fields * sizeof *fields));
     PD_TRY(pd_upload_ints(context, (int **)(uintptr_t)&f->tets, d->tets, 4 * (size_t)d->n_tets));
     PD_TRY(pd_upload_ints(context, (int **)(uintptr_t)&f->field_of, d->field_of, (size_t)d->n_tets));
@@ -164,10 +182,10 @@ done:
 void pd_rest_bodies_destroy(pd_rest_bodies *self) {
     if (!self) return;
     const pd_rest_fields *f = &self->fields;
-    for (int k = 0; k < self->n_fields; k++) {
-        if (self->starts) pd_memory_destroy(self->context, self->starts[k]);
-        if (self->lists) pd_memory_destroy(self->context, self->lists[k]);
-        if (self->values) pd_memory_destroy(self->context, self->values[k]);
+    for (int k = 0; self->arrays && k < self->n_fields; k++) {
+        const arrays *own = &self->arrays[k];
+        void *of_field[] = {own->start, own->list, own->skip, own->first, own->values, own->boxes, own->corners, own->normals};
+        for (size_t i = 0; i < sizeof of_field / sizeof *of_field; i++) pd_memory_destroy(self->context, of_field[i]);
     }
     const void *memory[] = {f->fields,
                             f->tets,
@@ -194,9 +212,7 @@ void pd_rest_bodies_destroy(pd_rest_bodies *self) {
                             self->incidence.roles};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, (void *)(uintptr_t)memory[i]);
     pd_tree_destroy(self->context, self->tree);
-    free(self->starts);
-    free(self->lists);
-    free(self->values);
+    free(self->arrays);
     free(self);
 }
 

@@ -12,7 +12,7 @@
 
 typedef struct pd_rest_bodies pd_rest_bodies;
 
-/* All H, but for what is said there; `fields` as the loops have them, with start and tets H, and `values` of each grid apart. */
+/* All H, but for what is said there; `fields` as the loops have them, with start, tets and surfaces H, and `values` of each grid apart. */
 typedef struct pd_rest_description {
     int n_fields, n_tets;
     pd_rest_field *fields;      /* [n_fields] */

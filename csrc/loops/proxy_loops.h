@@ -28,9 +28,23 @@ typedef struct pd_proxy_points {
     int *free_rows;       /* [n,4] of target_rows those that are free, -1 else */
 } pd_proxy_points;
 
-/* The rest shape of a body, with a signed distance. Its tets are known by their rows in a list of those of all shapes. */
+/* The triangles of a rest surface in a tree of boxes, in preorder, so that a search needs no stack: after node k comes k + 1 where its box is near, and
+ * skip[k] where it is not. Lengths are in units of 1/scale, relative to the grid of the distance. */
+typedef struct pd_rest_surface {
+    int n_nodes, n_triangles;
+    real scale;          /* 1/m, a power of two: products of four lengths stay in the range */
+    const int *skip;     /* B [n_nodes] */
+    const int *first;    /* B [n_nodes+1]: the triangles of node k are first[k] .. first[k+1]-1, of a node with children none */
+    const real *boxes;   /* B [n_nodes,6] least, then largest coordinates */
+    const real *corners; /* B [n_triangles,9] */
+    const real *normals; /* B [n_triangles,7,3] outwards, of corners, sides, face, numbered as in geometry/pair.h */
+} pd_rest_surface;
+
+/* The rest shape of a body: a signed distance on a grid, which bounds the exact one, and the surface that this is measured from. Its tets are known by
+ * their rows in a list of those of all shapes. */
 typedef struct pd_rest_field {
-    pd_collider distance; /* a grid, where the rest positions are */
+    pd_collider distance; /* a grid, where the rest positions are, within sqrt(3)/2 of its spacing of the distance */
+    pd_rest_surface surface;
     int body;
     real apart;       /* m: a proxy of the body itself is not in what was nearer to it at rest */
     real cell;        /* m: side of the cells that the box of the grid is cut into */

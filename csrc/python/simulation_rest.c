@@ -37,9 +37,9 @@ static const int *indices_of(PyObject *kept, PyObject *dict, const char *name, i
     return data;
 }
 
-/* Points [n,3] of the dict. Returns NULL with an exception set. */
-static const real *points_of(PyObject *kept, PyObject *dict, const char *name, int n) {
-    npy_intp shape[2] = {n, 3};
+/* Numbers [n,columns] of the dict. Returns NULL with an exception set. */
+static const real *reals_of(PyObject *kept, PyObject *dict, const char *name, int n, int columns) {
+    npy_intp shape[2] = {n, columns};
     PyObject *object = item_of(dict, name);
     PyArrayObject *array = object ? pd_array_in_kept(kept, object, PD_NPY_REAL, 2, shape, name) : NULL;
     if (!array || pd_check_coordinates(array, name) < 0) return NULL;
@@ -52,6 +52,32 @@ static int number_of(PyObject *dict, const char *name, double least, real *out) 
     if (PyErr_Occurred() || !pd_number_in_range(value, least, PD_LARGEST_COORDINATE, name)) return 0;
     *out = (real)value;
     return 1;
+}
+
+/* Whether [n+1] integers go from 0 to `last` and never fall. */
+static int ascends(const int *start, double n, npy_intp length, int last) {
+    int good = n + 1.0 == (double)length && start[0] == 0 && start[length - 1] == last;
+    for (npy_intp i = 1; i < length && good; i++) good = start[i - 1] <= start[i];
+    return good;
+}
+
+/* The triangles of a rest surface, and the tree over them. Returns 0 with an exception set. */
+static int read_surface(PyObject *kept, PyObject *dict, pd_rest_surface *out) {
+    npy_intp nodes[1] = {-1}, first[1] = {-1};
+    if (!(out->skip = indices_of(kept, dict, "skip", 1, nodes, 1, INT32_MAX)) ||
+        !(out->first = indices_of(kept, dict, "first", 1, first, 0, INT32_MAX / 21)) || !number_of(dict, "scale", 1e-30, &out->scale))
+        return 0;
+    out->n_nodes = (int)nodes[0];
+    out->n_triangles = first[0] > 0 ? out->first[first[0] - 1] : 0;
+    int good = out->n_nodes > 0 && first[0] > 0 && ascends(out->first, out->n_nodes, first[0], out->n_triangles);
+    for (int k = 0; k < out->n_nodes && good; k++) good = out->skip[k] > k && out->skip[k] <= out->n_nodes;
+    if (!good) {
+        PyErr_SetString(PyExc_ValueError, "skip, first: are no tree of triangles");
+        return 0;
+    }
+    return (out->boxes = reals_of(kept, dict, "boxes", out->n_nodes, 6)) &&
+           (out->corners = reals_of(kept, dict, "corners", out->n_triangles, 9)) &&
+           (out->normals = reals_of(kept, dict, "normals", out->n_triangles, 21));
 }
 
 /* One shape, of whose tets there are n_tets in all. Returns 0 with an exception set. */
@@ -81,10 +107,12 @@ static int read_field(PyObject *kept, PyObject *dict, int n_tets, pd_rest_field 
     int count = (int)many[0];
     many[0] = -1;
     if (!(out->start = indices_of(kept, dict, "start", 1, many, 0, count))) return 0;
-    int ascends = (double)cells[0] * cells[1] * cells[2] + 1.0 == (double)many[0] && out->start[0] == 0 && out->start[many[0] - 1] == count;
-    for (npy_intp i = 1; i < many[0] && ascends; i++) ascends = out->start[i - 1] <= out->start[i];
-    if (!ascends) PyErr_SetString(PyExc_ValueError, "start: does not go through the tets of all cells");
-    return ascends;
+    if (!ascends(out->start, (double)cells[0] * cells[1] * cells[2], many[0], count)) {
+        PyErr_SetString(PyExc_ValueError, "start: does not go through the tets of all cells");
+        return 0;
+    }
+    PyObject *surface = item_of(dict, "surface");
+    return surface && read_surface(kept, surface, &out->surface);
 }
 
 int pd_read_rest(PyObject *kept, PyObject *dict, int n_vertices, int n_proxies, const pd_rest_description **out) {
@@ -104,7 +132,7 @@ int pd_read_rest(PyObject *kept, PyObject *dict, int n_vertices, int n_proxies, 
     made->n_tets = (int)corners[0];
     const real **values = room_for(kept, (size_t)n * sizeof *values);
     if (!(made->field_of = indices_of(kept, dict, "field_of", 1, each, 0, made->n_fields - 1)) ||
-        !(made->rest = points_of(kept, dict, "rest", n_vertices)) || !(made->place = points_of(kept, dict, "place", n_proxies)) ||
+        !(made->rest = reals_of(kept, dict, "rest", n_vertices, 3)) || !(made->place = reals_of(kept, dict, "place", n_proxies, 3)) ||
         !(made->body = indices_of(kept, dict, "body", 1, proxies, 0, INT32_MAX)) ||
         !(made->fields = room_for(kept, (size_t)n * sizeof *made->fields)) || !values)
         return 0;

@@ -14,6 +14,7 @@ from pdgpu.embedding import Embedding, find_embedding
 from pdgpu.linear_solvers import keep
 from pdgpu.mesh import Mesh
 from pdgpu.relative_core import relative_frame
+from pdgpu.rest_surface import RestSurface
 from pdgpu.signed_distance_field import SignedDistanceField
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ AT_ONCE = 2**15  # tets whose cells are listed together
 MOST_CELLS = 2**22
 NEAREST = 4  # tets that a cell of the surface has that none comes near
 
-_fields: Any = weakref.WeakKeyDictionary()  # mesh or Embedding -> {spacing: SignedDistanceField}
+_fields: Any = weakref.WeakKeyDictionary()  # mesh or Embedding -> {spacing: (SignedDistanceField, RestSurface)}
 
 
 @dataclass(frozen=True)
@@ -33,17 +34,19 @@ class RestField:
     """A solid that proxies are kept out of, by a signed distance of its rest shape [McAdams et al. 2011; Wang et al. 2021, Localized
     collisions, Sec. 5.1]; for `ProxyContact.field`.
 
-    A proxy that lies in a deformed tet of the solid has the same barycentric coordinates in the tet at rest, and so a place at rest. Where
-    the rest distance is negative there, the point of the rest surface nearest to it is found, and the tet that holds that point at rest
-    carries it along: the spring is between two points of bodies, y = W_p x and t = W_c x, and pulls both. Of several tets that a proxy is
-    in, the one where it is deepest at rest counts.
+    A proxy that lies in a deformed tet of the solid has the same barycentric coordinates in the tet at rest, and so a place at rest. If
+    that is inside the rest surface, the point of the surface nearest to it is found. The tet that holds that point at rest carries it
+    along: the spring is between two points of bodies, y = W_p x and t = W_c x, and pulls both. Of several tets that a proxy is in, the one
+    where it is deepest at rest counts. Distance and nearest point are exact: those of the triangles of the surface. The sign is that of the
+    pseudonormal of the nearest triangle, edge or vertex [Baerentzen and Aanaes 2005, Signed distance computation using the angle weighted
+    pseudonormal].
 
     Parameters
     ----------
     of : str
         A solid, whose surface is meant; or a closed surface embedded in one, by its name (`Body.embed`).
     spacing : float, optional
-        Of the grid of the distance, m; by default half the mean edge of the solid's tets.
+        Of the grid that bounds the distance, m; by default half the mean edge of the solid's tets. It changes the cost, and no answer.
     apart : float, optional
         A proxy of the solid itself does not see where it is at rest, nor what is nearer to that than this, m; by default twice the mean
         edge. What is folded more narrowly goes through itself.
@@ -97,10 +100,11 @@ class RestShape:
         made = _fields.setdefault(source, {})
         if spacing not in made:
             try:
-                made[spacing] = SignedDistanceField.from_mesh(surface, spacing=spacing, threads=threads)
+                grid = SignedDistanceField.from_mesh(surface, spacing=spacing, threads=threads)
+                made[spacing] = grid, RestSurface(surface, grid.origin)
             except ValueError as error:
                 raise ValueError(f"field: {field.of!r}: {error}") from None
-        self.distance = made[spacing]
+        self.distance, self.surface = made[spacing]
         self._list_cells(corners)
 
     def _list_cells(self, corners):
@@ -162,6 +166,7 @@ def rest_description(scene: Any, shapes: list[RestShape], rows: Any, weights: An
                 "cells": shape.cells,
                 "start": shape.start,
                 "tets": shape.listed + np.int32(before),
+                "surface": shape.surface.description(dtype),
             }
         )
         before += len(shape.tets)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse.linalg
 from proxy_scenes import REGIONS, cushion, prongs
+from surface_oracle import nearest_points, winding_number
 
 import pdgpu
 
@@ -62,12 +63,11 @@ def test_detection_is_that_of_all_tets_one_by_one(which):
     for p, vertex in enumerate(proxies):
         deepest = -1e-12
         for body in scene.bodies:
-            name, spacing, apart = ("U", None, 0.06) if which == "prongs" else (body.name, 0.02 if body.name == "high" else None, None)
+            apart = 0.06 if which == "prongs" else None
             corners = body.points[body.mesh.tets]
             first, second = np.triu_indices(4, 1)
             edge = np.linalg.norm(corners[:, first] - corners[:, second], axis=2).mean()
             surface = pdgpu.Mesh(body.points, triangles=body.mesh.surface)
-            distance = FIELDS.setdefault((which, name), pdgpu.SignedDistanceField.from_mesh(surface, spacing=spacing or 0.5 * edge))
             own = body.slice.start <= vertex < body.slice.stop
             for tet in body.mesh.tets + body.slice.start:
                 if (x[tet].min(axis=0) > x[vertex] + 1e-9).any() or (x[tet].max(axis=0) < x[vertex] - 1e-9).any():
@@ -76,22 +76,17 @@ def test_detection_is_that_of_all_tets_one_by_one(which):
                 place = weights @ rest[tet]
                 if weights.min() < -1e-10 or (own and np.linalg.norm(place - rest[vertex]) < (2 * edge if apart is None else apart)):
                     continue
-                depth = distance.query(place[None]).distance[0]
-                if depth < deepest:
-                    deepest, nearest, there = depth, place, distance
+                away, foot = nearest_points(surface, place[None])
+                if -away[0] < deepest and winding_number(surface, place[None])[0] > 0.5:
+                    deepest, nearest = -away[0], foot[0]
         assert bool(at.active[p]) == (deepest < -1e-12), p
         if not at.active[p]:
             continue
         found += 1
-        for _ in range(3):
-            nearest = there.query(nearest[None]).closest[0]
         carried = at.carrier_weights[p] @ rest[at.carriers[p]]
         np.testing.assert_allclose(carried, nearest, rtol=0, atol=1e-9)
         np.testing.assert_allclose(at.targets[p], at.carrier_weights[p] @ x[at.carriers[p]], rtol=0, atol=1e-12)
     assert found == at.active.sum() > 5
-
-
-FIELDS = {}
 
 
 @pytest.mark.parametrize("which", SCENES)
@@ -112,7 +107,7 @@ def test_every_iteration_is_a_solve_with_both_ends_of_what_is_active(which, line
         expected = x[k].copy()
         expected[free] -= scipy.sparse.linalg.spsolve(A.tocsc(), sim.gradient()[free])
         assert np.abs(x[k + 1] - expected).max() <= 1e-12 * np.abs(expected).max()
-    assert len(sets) > 2  # the matrix joined other vertices in between
+    assert len(sets) > 1  # the matrix joined other vertices in between
 
 
 @pytest.mark.parametrize("which", SCENES)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from inputs import data_file
 from scipy.spatial import ConvexHull, QhullError
+from surface_oracle import brute_force, winding_number
 
 import pdgpu
 from pdgpu import _host
@@ -19,32 +20,6 @@ SPHERE = pdgpu.shapes.sphere(1.0, 3)
 def nodes_of(field):
     grid = np.meshgrid(*map(np.arange, field.values.shape), indexing="ij")
     return np.array(field.origin) + field.spacing * np.stack(grid, axis=-1).reshape(-1, 3)
-
-
-def brute_force(mesh, x):
-    """Distance without sign from every triangle, the least: the plane where the foot is inside, else the three sides."""
-    best = np.full(len(x), np.inf)
-    for triangle in mesh.points[mesh.surface]:
-        a, b, c = triangle
-        n = np.cross(b - a, c - a)
-        sides = []
-        for p, q in ((a, b), (b, c), (c, a)):
-            s = np.clip((x - p) @ (q - p) / ((q - p) @ (q - p)), 0, 1)
-            sides.append(np.linalg.norm(x - p - s[:, None] * (q - p), axis=1))
-        over = np.all([np.cross(q - p, x - p) @ n > 0 for p, q in ((a, b), (b, c), (c, a))], axis=0)
-        best = np.minimum(best, np.where(over, np.abs((x - a) @ n) / np.linalg.norm(n), np.min(sides, axis=0)))
-    return best
-
-
-def winding_number(mesh, x):
-    """How often the surface goes round each point: the sum of the solid angles of its triangles over 4 pi [Van Oosterom, Strackee 1983]."""
-    total = np.zeros(len(x))
-    for triangle in mesh.points[mesh.surface]:
-        a, b, c = (corner - x for corner in triangle)
-        la, lb, lc = (np.linalg.norm(v, axis=1) for v in (a, b, c))
-        dot = [np.einsum("ni,ni->n", u, v) for u, v in ((a, b), (b, c), (c, a))]
-        total += 2 * np.arctan2(np.einsum("ni,ni->n", a, np.cross(b, c)), la * lb * lc + dot[0] * lc + dot[1] * la + dot[2] * lb)
-    return total / (4 * np.pi)
 
 
 def test_nodes_have_the_distance_of_a_box():
