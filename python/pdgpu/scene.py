@@ -250,7 +250,8 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
         density : float or array_like, shape (triangles,)
             kg/m^2, greater than 0.
         bending : float or array_like, shape (hinges,)
-            Short for adding Bending(bending) to the list, J; 0: none.
+            Short for adding Bending(bending) to the list, J; 0: none. It is not the flexural rigidity D of a plate: the stiffness of the
+            sheet is 3 to 9 times this, by mesh and direction, at any resolution (`Bending`).
         mesh, name, velocity, damping, collides, thickness
             As for `add_solid`.
         """
