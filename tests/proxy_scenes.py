@@ -95,8 +95,13 @@ def grid():
 
 
 def itself():
-    scene, proxies, field, start = prongs()
-    return scene, proxies, field, 800.0, start, REGIONS["prongs"]
+    """Proxies away from the rims of the walls: a vertex of a rim lies in a side face of the other prong but for rounding, so that it is
+    pushed out sideways or along the wall, and there are several fixed points."""
+    scene, _, field, start = prongs()
+    y, z = (part.ravel() for part in np.meshgrid((0.16, 0.205, 0.25), (0.04, 0.06)))
+    inner = np.concatenate([np.stack([np.full(len(y), x), y, z], axis=1) for x in (0.099, 0.201)])
+    scene["U"].embed(inner, name="walls")
+    return scene, "walls", field, 800.0, start, REGIONS["prongs"]
 
 
 def two_bodies():

@@ -57,6 +57,9 @@ class RestField:
     one detection to the next without being asked where it goes best, so that there is no energy whose gradient these springs are; what
     solvers agree on is a fixed point. With detection="step" pairs and weights hold for a step, and there is one. The rest shape must not
     meet itself: lips that are closed at rest are one.
+
+    A proxy goes out by the nearest face. One at the rim of a body that is flush with a side of another is pushed out sideways, or lies
+    outside, by rounding: there are several fixed points then, and solvers may end at different ones.
     """
 
     of: str
