@@ -36,9 +36,11 @@ def test_steps(linear, dtype):
     np.testing.assert_allclose(found.targets[same], expected.targets[same], rtol=0, atol=scale)
 
 
+@pytest.mark.parametrize("detection", ["iteration", "step"])
 @pytest.mark.parametrize("linear", ["direct", "schur", "jacobi"])
-def test_steps_in_bodies(linear, dtype):
-    """If not, a proxy on the GPU lies in another tet than on the CPU, or what carries its target is not pushed."""
+def test_steps_in_bodies(linear, detection, dtype):
+    """If not, a proxy on the GPU lies in another tet than on the CPU, or what carries its target is not pushed; or of springs held for a
+    step others are reported."""
     scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
     low = scene.add_solid(pdgpu.shapes.beam((0.6, 0.1, 0.2), cells=(6, 2, 2)), pdgpu.ARAP(2e4), density=1000.0, name="low")
     low.pin(lambda points: (points[:, 0] < 1e-9) | (points[:, 0] > 0.6 - 1e-9))
@@ -48,8 +50,9 @@ def test_steps_in_bodies(linear, dtype):
     high.embed(np.random.default_rng(3).uniform((0.22, 0.082, 0.05), (0.4, 0.09, 0.14), size=(40, 3)), name="sole")
     solvers = scenes.GLOBAL_STEPS | {"direct": pdgpu.Direct(), "schur": pdgpu.SchurDirect(lambda points: np.abs(points[:, 0] - 0.3) < 0.2)}
     solver = pdgpu.ProjectiveDynamics(iterations=4, linear=solvers[linear], check_every=1)
-    case = types.SimpleNamespace(scene=scene, contact=pdgpu.ProxyContact("sole", 800.0, field=pdgpu.RestField("low", spacing=0.05)))
-    cpu, cuda = steps_on_both(case, solver, dtype)
+    contact = pdgpu.ProxyContact("sole", 800.0, field=pdgpu.RestField("low", spacing=0.05), detection=detection)
+    case = types.SimpleNamespace(scene=scene, contact=contact)
+    cpu, cuda = steps_on_both(case, solver, dtype, steps=2 if detection == "iteration" else 1)
     found, expected = cuda.proxies(), cpu.proxies()
     assert 5 < expected.active.sum()
     same, scale = common_proxies(found, expected, dtype), 1e-9 if dtype == "float64" else 1e-4
