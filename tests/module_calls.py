@@ -179,6 +179,7 @@ def parts_argument(module, arguments, *parts):
         contact["projective"] = dict(zip(names, (1.0, 0.1, 0.0, 0.0, 5, 5, 0, 0, 0, 0), strict=True)) | {"printed": 0}
     if "two_way" in parts:
         numbers = {"steps": 5, "sweeps": 5, "patience": 0, "every": 0, "multipliers": 0, "lengths_by": 0, "filtered": 0, "strength": 1.0}
+        numbers |= {"passes": 1, "recovery": 1.0}
         edges = {"edges": np.array([[0, 1]], np.int32), "lengths": np.ones(1, dtype)}
         contact["two_way"] = numbers | edges | {"repulsion": 1.0, "edge_limit": 2.0, "farthest": 1.0}
     if "penalty" in parts:

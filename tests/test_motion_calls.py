@@ -51,11 +51,12 @@ OF_BARRIER = {
     "snapshot": lambda sim, path: sim.snapshot(),
     "contact_forces": lambda sim, path: sim.contact_forces(),
     "hessian": lambda sim, path: sim.hessian(),
+    "smallest_eigenvalue": lambda sim, path: sim.smallest_eigenvalue(),
     "recoloured": lambda sim, path: sim.recoloured(np.zeros((0, 2), int)),
 }
 OF_PROXIES = {"proxies": lambda sim, path: sim.proxies()}
 # what a step does not touch, or makes another simulation, or only prepares a call
-FREE = {"bodies", "embeddings", "embedding_matrix", "load", "masses", "obstacles", "record", "time"}
+FREE = {"bodies", "embeddings", "embedding_matrix", "load", "masses", "obstacles", "origin", "record", "time"}
 MOTIONS = {
     "pin": "the motion of pin 0 of 'sheet'",
     "targets": "the targets of attachment 0 of 'muscle'",

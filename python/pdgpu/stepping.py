@@ -227,7 +227,7 @@ class Stepping:
         """One step; `guess` (n, 3): where the iterations begin, but for pinned vertices, which begin at their targets. `time`, s: of a
         quasi-static step; None: the present one."""
         with asking(self):
-            if self._core.steps() % FOLLOWS_EVERY == 0:
+            if self._core.steps() % FOLLOWS_EVERY == 0 and self._core.steps():  # a start has its origin
                 self._follow_scene()
             self._check_start(stacklevel=4)
             end = self._end(time)
