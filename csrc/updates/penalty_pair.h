@@ -18,12 +18,14 @@ enum { PD_PENALTY_MOST_ADVANCES = 32 };
 /* Pairs are kept up to so many times the thickness: they may push before the next detection. */
 #define PD_PENALTY_KEPT ((real)2)
 
-/* Where a vertex is of a closed body: unknown, inside or outside by where it is now, known by where it came in, or inside where the step began. */
-enum { PD_PENALTY_NO_SIDE, PD_PENALTY_INSIDE, PD_PENALTY_OUTSIDE, PD_PENALTY_MET, PD_PENALTY_BEGAN };
+/* Where a vertex is of a closed body: unknown, inside or outside by where it is now, known by where it came in, or inside where the step began. Of any mesh:
+ * it came in where its own surface had been before it (penalty_cone.h). */
+enum { PD_PENALTY_NO_SIDE, PD_PENALTY_INSIDE, PD_PENALTY_OUTSIDE, PD_PENALTY_MET, PD_PENALTY_BEGAN, PD_PENALTY_MET_BESIDE };
 
 typedef struct pd_penalty_pair {
     int kind, keeps; /* of elements/contact/pair.h */
     int side;        /* PD_PENALTY_...: of a vertex and a closed body */
+    int beside;      /* of a vertex and a mesh: penalty_cone.h */
     int points[4];   /* -1: none */
     real weights[4], reach, gap;
     real offset; /* of a field: n . sum beta y is so much more than the gap, m */

@@ -11,14 +11,14 @@
  * A vertex and a mesh are a pair wherever their distance has a minimum, once: where the nearest point of a triangle lies on its edge or corner and a
  * neighbour is nearer it is none, and of the triangles that share the point the first counts. The side of such a point is that of the sum of
  * its triangles' normals, weighted by their angles there [Bærentzen and Aanæs 2005]. Edges of triangles are pairs where both are met inside, as
- * everything else is a vertex before a mesh. Spheres and capsules have no such rule: each triangle that their centre or axis is near to counts. */
+ * everything else is a vertex before a mesh, and where their normal lies between those of the triangles next to them (penalty_cone.h). Spheres and capsules have no such rule: each triangle that their centre or axis is near to counts. */
 #ifndef PD_PENALTY_UPDATE_H
 #define PD_PENALTY_UPDATE_H
 
 #include "geometry/apart.h"
 #include "geometry/collision.h"
+#include "updates/penalty_cone.h"
 #include "updates/penalty_field.h"
-#include "updates/penalty_side.h"
 #include "updates/tet_walk.h"
 
 /* ---- what a detection finds ----------------------------------------------------------------------------------------------------- */
@@ -31,9 +31,11 @@ PD_FUNCTION pd_vector pd_penalty_gap_of(const real weights[4], const real at[12]
     return gap;
 }
 
-/* The part of the way from at [4,3] to end at which the gap of a vertex and a triangle or of two edges has come below `hit`, or -1; at: there. */
-PD_FUNCTION int pd_penalty_meets(int pair, const real end[12], real separation, real hit, real at[12]) {
+/* Whether the gap of a vertex and a triangle or of two edges comes below `hit` on the way from at [4,3] to end; at: where it does, and part: of the
+ * way. */
+PD_FUNCTION int pd_penalty_meets(int pair, const real end[12], real separation, real hit, real at[12], real *part) {
     pd_closest closest;
+    *part = 0;
     for (int advance = 0; advance < PD_PENALTY_MOST_ADVANCES; advance++) {
         pd_pair_closest(pair, at, &closest);
         real gap = closest.distance - separation;
@@ -43,6 +45,7 @@ PD_FUNCTION int pd_penalty_meets(int pair, const real end[12], real separation, 
         if (found.reason == PD_NO_CONTACT) return 0;
         if (!(found.time > 0)) return gap <= hit || found.reason == PD_START_TOO_CLOSE; // as near as rounding lets anybody tell
         for (int i = 0; i < 12; i++) at[i] += found.time * (end[i] - at[i]);
+        *part += found.time * ((real)1 - *part);
     }
     return 0;
 }
@@ -107,7 +110,11 @@ PD_FUNCTION int pd_penalty_before_triangle(const pd_penalty_search *search, int 
         out->side = along < 0 ? PD_PENALTY_INSIDE : PD_PENALTY_OUTSIDE;
     else
         along = pd_vector_dot(pd_penalty_gap_of(out->weights, from), out->normal);
-    if (along < 0) out->normal = pd_vector_scale(-1, out->normal);
+    int turned = along < 0 && side; // on an open surface, what has left it by its border has come through nothing
+    if (turned) out->normal = pd_vector_scale(-1, out->normal);
+    out->beside = pd_penalty_is_beside(search, 1, out->points[0], t, out->normal);
+    if (out->beside && !turned) out->limit = -(real)INFINITY; // it never pushes
+    if (along < 0 && !turned) out->normal = pd_vector_scale(-1, out->normal);
     return 1;
 }
 
@@ -179,19 +186,17 @@ PD_FUNCTION int pd_penalty_is_inside(const pd_penalty_search *search, const int 
 /* Two edges, now. */
 PD_FUNCTION int pd_penalty_of_edges(const pd_penalty_search *search, int others, const real from[12], const pd_nearest *nearest,
                                     pd_penalty_pair *out) {
-    const int *points = out->points, *start = search->ring_start;
-    int meshes = 1;
+    const int *points = out->points;
     if (!(nearest->distance < out->limit)) return 0;
     pd_penalty_take(nearest, out);
-    for (int j = 0; j < 4; j++) meshes = meshes && start[points[j] + 1] > start[points[j]];
-    if (!meshes) return 1; // a rod is as thick as it is on all sides
+    if (!pd_penalty_are_of_meshes(search, points)) return 1; // a rod is as thick as it is on all sides
     for (int j = 0; j < 4; j++)
         if (!(pd_fabs(out->weights[j]) > PD_PENALTY_TIE)) return 0;
     real along = pd_penalty_out_of_edges(search, search->end, others, points, out->normal);
     if (!others && along < 0 && !pd_penalty_is_inside(search, points, nearest)) return 0; // back to back in one solid
     if (along == 0) along = pd_vector_dot(pd_penalty_gap_of(out->weights, from), out->normal);
     if (along < 0) out->normal = pd_vector_scale(-1, out->normal);
-    return 1;
+    return pd_penalty_edges_in_cone(search, 1, points, out->normal);
 }
 
 /* Whether a pair that meets on the way comes from inside a closed surface, where the step began and where it ends: it is on its way out. */
@@ -208,6 +213,25 @@ PD_FUNCTION int pd_penalty_comes_out(const pd_penalty_search *search, int others
         if (!(along < 0)) return 0;
     }
     return 1;
+}
+
+/* A vertex that met triangle t beside another pair of its surface: how it is before t now counts, unless that is beside too. */
+PD_FUNCTION void pd_penalty_instead(const pd_penalty_search *search, int t, int others, const real from[12], const real at[12],
+                                    pd_penalty_pair *met) {
+    pd_nearest nearest = pd_contact_closest(PD_VERTEX_TRIANGLE, at);
+    pd_penalty_pair now = *met;
+    now.side = PD_PENALTY_NO_SIDE;
+    if (pd_penalty_before_triangle(search, t, others, from, &nearest, &now) && !now.beside) *met = now;
+}
+
+/* Whether the normal of a pair that meets at a part of the way is in the cones of its surfaces; a vertex has its own test. */
+PD_FUNCTION int pd_penalty_met_in_cone(const pd_penalty_search *search, real part, int t, const pd_penalty_pair *pair) {
+    if (pair->kind == PD_VERTEX_TRIANGLE)
+        return pd_penalty_triangle_in_cone(search, part, pair->points[0], t, pair->weights + 1, pair->normal);
+    if (pair->kind != PD_EDGE_EDGE || !pd_penalty_are_of_meshes(search, pair->points)) return 1;
+    for (int j = 0; j < 4; j++)
+        if (!(pd_fabs(pair->weights[j]) > (real)16 * PD_EPSILON)) return 0; // an end has met the triangles
+    return pd_penalty_edges_in_cone(search, part, pair->points, pair->normal);
 }
 
 /* Whether a vertex and triangle t of a mesh, with corners at `from` where the step began and at `end` now, that meet nowhere on the way are plainly no
@@ -229,12 +253,12 @@ PD_FUNCTION int pd_penalty_is_plainly_none(const pd_penalty_search *search, int 
 /* What a detection says of a pair by its corners (as a candidate has them) and its name. */
 PD_FUNCTION pd_penalty_pair pd_penalty_detect_pair(const pd_penalty_search *search, int pair, const int corners[4], uint64_t key) {
     pd_penalty_pair out;
-    real activation, separation, weight, threshold, at[12], from[12], way[12], end[12], apart = -1;
+    real activation, separation, weight, threshold, part, at[12], from[12], way[12], end[12], apart = -1;
     int kind = pair, n_first = pair == PD_EDGE_EDGE ? 2 : 1, others = 0, fat = 0, t = (int)(key & 0x7fffffff), // the second: a triangle
         points[4] = {corners[0], corners[1], corners[2], corners[3]};
     pd_active_pairs active;
     pd_contact_columns columns = {&out.kind, out.points, &activation, &separation, &weight, &threshold};
-    out.kind = pair, out.keeps = 0, out.side = PD_PENALTY_NO_SIDE, out.gap = out.offset = out.began = 0;
+    out.kind = pair, out.keeps = out.beside = 0, out.side = PD_PENALTY_NO_SIDE, out.gap = out.offset = out.began = 0;
     if (pair == PD_VERTEX_TRIANGLE || pair == PD_EDGE_EDGE) { // most are plainly none, for a part of the cost of asking
         real radius = search->scene.radii[corners[0]] + search->scene.radii[corners[n_first]];
         real nearest = search->scene.separation + radius, limit = nearest + PD_PENALTY_KEPT * search->thickness;
@@ -269,7 +293,7 @@ PD_FUNCTION pd_penalty_pair pd_penalty_detect_pair(const pd_penalty_search *sear
     }
     if (!(out.reach > separation)) return out; // of one body, and nearer at rest than they are thick
     real hit = PD_PENALTY_HIT * (out.reach - separation);
-    if (!(apart > separation + hit) && pd_penalty_meets(pair, end, separation, hit, way)) {
+    if (!(apart > separation + hit) && pd_penalty_meets(pair, end, separation, hit, way, &part)) {
         // the corners of its kind, where they were when it met
         real met[12];
         for (int j = 0; j < 4; j++) {
@@ -280,8 +304,14 @@ PD_FUNCTION pd_penalty_pair pd_penalty_detect_pair(const pd_penalty_search *sear
         pd_nearest nearest = pd_contact_closest(out.kind, met);
         pd_penalty_take(&nearest, &out);
         out.keeps = !pd_penalty_comes_out(search, others, key, &out);
-        int closed = out.kind == PD_VERTEX_TRIANGLE && pd_penalty_side_of(search, t, others);
-        out.side = closed && out.keeps ? PD_PENALTY_MET : PD_PENALTY_NO_SIDE;
+        if (out.keeps && !fat) out.keeps = pd_penalty_met_in_cone(search, part, t, &out);
+        if (out.keeps && out.kind == PD_VERTEX_TRIANGLE) {
+            out.side = pd_penalty_side_of(search, t, others) ? PD_PENALTY_MET : PD_PENALTY_NO_SIDE;
+            if (!fat && pd_penalty_is_beside(search, part, out.points[0], t, out.normal)) {
+                out.side = PD_PENALTY_MET_BESIDE;
+                pd_penalty_instead(search, t, others, from, at, &out);
+            }
+        }
     }
     if (!out.keeps) {
         pd_nearest nearest = pd_contact_closest(out.kind, at);
@@ -321,30 +351,12 @@ PD_FUNCTION void pd_penalty_update_freeze(const pd_penalty_search *search, const
     out->reach[slot] = pair.gap < pair.limit ? pair.reach : -(real)INFINITY;
     out->offset[slot] = pair.offset;
     // how deep or, negative, how far from what says otherwise, until the next loop has read it; deeper than anything now: what was so before
-    out->at.strength[slot] = pair.side == PD_PENALTY_NO_SIDE  ? -(real)INFINITY
-                             : pair.side == PD_PENALTY_INSIDE ? -pair.gap
-                             : pair.side == PD_PENALTY_BEGAN  ? pd_penalty_within(search, 1, pair.limit) + pair.began
-                                                              : -pd_fabs(pair.gap);
+    out->at.strength[slot] = pair.side == PD_PENALTY_NO_SIDE      ? -(real)INFINITY
+                             : pair.side == PD_PENALTY_MET_BESIDE ? (real)INFINITY
+                             : pair.side == PD_PENALTY_INSIDE     ? -pair.gap + (pair.beside ? search->thickness : 0)
+                             : pair.side == PD_PENALTY_BEGAN      ? pd_penalty_within(search, 1, pair.limit) + pair.began
+                                                                  : -pd_fabs(pair.gap);
 }
-
-/* Whether pair p is of a vertex inside a body and not its nearest with that body: the vertex is inside what is nearest, or outside of all.
- * strength as pd_penalty_update_freeze left it. */
-PD_FUNCTION int pd_penalty_update_is_farther(const pd_penalty_search *search, const pd_active_pairs *active, int n, int p,
-                                             const pd_frozen_pairs *pairs) {
-    real depth = pairs->at.strength[p];
-    if (!(depth > 0)) return 0;
-    uint64_t vertex = active->key[p] >> 31;
-    int body = search->scene.bodies[active->points[4 * (size_t)p + 1]];
-    for (int step = -1; step <= 1; step += 2)
-        for (int q = p + step; q >= 0 && q < n && active->key[q] >> 31 == vertex; q += step) {
-            real other = pairs->at.strength[q];
-            if (search->scene.bodies[active->points[4 * (size_t)q + 1]] != body) continue;
-            if (pd_fabs(other) < depth || (other == depth && q < p)) return 1;
-        }
-    return 0;
-}
-
-/* ---- what a frozen pair says ----------------------------------------------------------------------------------------------------- */
 
 PD_FUNCTION real pd_penalty_update_gap(const pd_frozen_pairs *pairs, const real *y, int p) {
     const int *points = pairs->at.points + 4 * (size_t)p;
@@ -354,6 +366,36 @@ PD_FUNCTION real pd_penalty_update_gap(const pd_frozen_pairs *pairs, const real 
         if (weights[j] != 0) gap = pd_vector_along(gap, weights[j], pd_vector_subtract(pd_vector_load(y + 3 * (size_t)points[j]), first));
     return pd_vector_dot(gap, pd_vector_load(pairs->at.normals + 3 * (size_t)p));
 }
+
+/* How deep pair q is for the vertex of pair p of the same body: a pair beside another counts as a thickness deeper. */
+PD_FUNCTION real pd_penalty_depth_there(const pd_penalty_search *search, const pd_frozen_pairs *pairs, int q) {
+    return pd_fabs(pd_penalty_update_gap(pairs, search->end, q)) + (pairs->at.strength[q] > 0 ? search->thickness : (real)0);
+}
+
+/* Whether pair p is of a vertex inside a body and not its nearest with that body: the vertex is inside what is nearest, or outside of all. A pair
+ * that met beside another one gives way to a nearer one that is not beside. strength as pd_penalty_update_freeze left it. */
+PD_FUNCTION int pd_penalty_update_is_farther(const pd_penalty_search *search, const pd_active_pairs *active, int n, int p,
+                                             const pd_frozen_pairs *pairs) {
+    const real unbounded = (real)INFINITY;
+    real depth = pairs->at.strength[p];
+    if (!(depth > 0)) return 0;
+    int v = active->points[4 * (size_t)p], met_beside = depth == unbounded;
+    if (met_beside) depth = pd_penalty_depth_there(search, pairs, p);
+    uint64_t vertex = active->key[p] >> 31;
+    int body = search->scene.bodies[active->points[4 * (size_t)p + 1]];
+    for (int step = -1; step <= 1; step += 2)
+        for (int q = p + step; q >= 0 && q < n && active->key[q] >> 31 == vertex; q += step) {
+            real other = pairs->at.strength[q];
+            int t = (int)(active->key[q] & 0x7fffffff);
+            if (search->scene.bodies[active->points[4 * (size_t)q + 1]] != body || (met_beside && other == unbounded)) continue;
+            if (other == unbounded || (met_beside && other == -unbounded)) other = pd_penalty_depth_there(search, pairs, q);
+            if (!(pd_fabs(other) < depth || (other == depth && !met_beside && q < p))) continue;
+            if (!met_beside || !pd_penalty_is_beside(search, 1, v, t, pd_vector_load(pairs->at.normals + 3 * (size_t)q))) return 1;
+        }
+    return 0;
+}
+
+/* ---- what a frozen pair says ----------------------------------------------------------------------------------------------------- */
 
 /* d of pair p, m. */
 PD_FUNCTION real pd_penalty_update_depth(const pd_frozen_pairs *pairs, const real *y, int p) {

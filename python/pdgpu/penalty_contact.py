@@ -66,6 +66,12 @@ class PenaltyContact:
       where the step began: what starts on the wrong side stays there.
 
     A vertex and a mesh are a pair wherever their distance has a minimum, once; edges of triangles are pairs where both are met inside.
+    The normal of a pair has to lie in the cone that the normals of the triangles next to its points span, so that what slides over a flat
+    mesh does not catch on its edges. Surfaces that go deeper into each other in one step than twice the thickness are not tested.
+
+    Limits: a vertex that ends a step exactly below the rim of another mesh, to the rounding of a coordinate, can still push along the
+    surface. This happens where grids are aligned and a step is a multiple of their spacing. A smaller dt keeps first guesses apart.
+    Friction has the normal forces of the step's start: a mesh that moves by one of its edges in a step drags too little or too much.
     Planes push at any depth, spheres and capsules out of their centre and axis. A `SignedDistanceField` pushes vertices alone, at
     any depth, along its gradient, also where they meet it on the way. It may move and turn, by less than half a turn in a step.
 
