@@ -10,7 +10,7 @@ __all__ = ["warn_if_unbalanced"]
 
 # Share of the needed force by which a sum may differ, and share of the sum of all magnitudes: opposite forces of a grip nearly cancel.
 TOLERANCE, OF_MAGNITUDES = 0.1, 1e-3
-ROUNDINGS = 1e3  # of the momentum that a step gives or takes
+OF_MOMENTUM = 1e-3  # of the momentum and the weight of a body: what a tolerance leaves of the residual of a free body
 NAMED = 3
 
 
@@ -30,14 +30,14 @@ def warn_if_unbalanced(simulation, found, stacklevel):
     rates = np.linalg.norm(simulation._gravity)
     if simulation.dt is not None:
         rates = rates + np.linalg.norm(simulation.velocities, axis=1) / simulation.dt
-    momenta = ROUNDINGS * float(np.finfo(simulation.dtype).eps) * simulation._masses * rates
+    momenta = OF_MOMENTUM * simulation._masses * rates
     wrong = []
     for body in simulation._scene.bodies:
         rows = np.arange(body.slice.start, body.slice.stop)
         rows = rows[free[rows]]
         need, found_sum = needed[rows].sum(axis=0), forces[rows].sum(axis=0)
         magnitudes = np.linalg.norm(forces[rows], axis=1).sum()
-        allowed = TOLERANCE * np.linalg.norm(need) + OF_MAGNITUDES * magnitudes + rounding + momenta[rows].sum()
+        allowed = TOLERANCE * np.linalg.norm(need) + OF_MAGNITUDES * magnitudes + 10.0 * rounding + momenta[rows].sum()
         excess = np.linalg.norm(found_sum - need)
         if not excess <= allowed:
             wrong.append((excess, f"{body.name!r} has {_newtons(found_sum)} and needs {_newtons(need)}"))

@@ -12,7 +12,7 @@ from pdgpu.arguments import any_array, integer, number, real_array
 from pdgpu.contact_start import check_contact_start, rounding_of_contact, unbalanced_start
 from pdgpu.errors import DivergenceError
 from pdgpu.motion_calls import ask, asking, described_motions
-from pdgpu.penalty_contact import PenaltyContact
+from pdgpu.penalty_contact import PenaltyContact, warn_of_fast_obstacles
 from pdgpu.proxy_contact import ProxyContact
 from pdgpu.records import COLUMNS, StepRecord
 from pdgpu.rigid_state import follow_pins
@@ -249,6 +249,7 @@ class Stepping:
             targets = self._targets(end)  # the motions before what they change
             self._aim(end=end)
             self._aimed = targets, self._aimed[1]
+            warn_of_fast_obstacles(self, self._aimed[1], stacklevel=4)
             self._turn_forces()
             try:
                 if guess is not None:

@@ -1,5 +1,7 @@
 """Contact by a penalty where bodies slide over edges and corners of flat meshes, and where edges alone keep two bodies apart."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scripted_shapes import block, sheet, slab, turned
@@ -158,3 +160,27 @@ def test_an_edge_meets_the_edge_of_a_convex_corner():
     assert edges.any()
     normals = pairs["normal"][edges] * np.sign(pairs["normal"][edges][:, 1:2])
     assert np.abs(normals - across).max(axis=1).min() < 1e-3
+
+
+@pytest.mark.parametrize(("spin", "warns"), [(10.0, True), (1.0, False)])
+def test_an_obstacle_too_fast_for_its_friction_is_told_of(spin, warns):
+    """If it failed, a drum that turns by ten thicknesses in a step would drag nothing, in steps that say converged."""
+    scene = pdgpu.Scene()
+    body = scene.add_solid(block((0.1, 0.1, 0.1), (2, 2, 2), (0.0, 0.0515, 0.0)), pdgpu.ARAP.from_young(1e5, 0.3), density=1000.0)
+    body.slide(lambda p: np.ones(len(p), bool), line=(0.0, 1.0, 0.0))
+    ball = pdgpu.shapes.sphere(0.5, 4)
+    moved = pdgpu.Mesh(ball.points - [0.0, 0.5, 0.0], triangles=ball.triangles)
+
+    def turn(time, rest):
+        c, s = np.cos(spin * time), np.sin(spin * time)
+        x, y = rest[:, 0], rest[:, 1] + 0.5
+        return np.stack([c * x - s * y, s * x + c * y - 0.5, rest[:, 2]], axis=1)
+
+    scene.add_obstacle(moved, motion=turn, name="drum")
+    contact = pdgpu.PenaltyContact(4e-3, 1e4, friction=0.4)
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=60, tolerance=1e-6), dt=0.01, contact=contact)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        sim.step(3)
+    told = [entry for entry in caught if "'drum' moves by" in str(entry.message)]
+    assert len(told) == (3 if warns else 0)
