@@ -141,12 +141,13 @@ def tet_neighbours(tets, triangles):
     return of[: 4 * m].reshape(4, m).T, of[4 * m :]
 
 
-def warn_of_fast_obstacles(simulation, targets, stacklevel):
-    """Warns of an obstacle that leaves the lagged pairs of its friction within a step; `targets` (m, 3) m of the driven points, or None."""
+def warn_of_fast_obstacles(simulation, before, targets, stacklevel):
+    """Warns of an obstacle that leaves the lagged pairs of its friction within a step; targets (m, 3) m of the driven points in the step
+    `before` and in this one, or None. Nothing is read from a device."""
     contact, touching = simulation.contact, simulation._touching
-    if targets is None or not isinstance(contact, PenaltyContact) or not touching.coefficients.any():
+    if before is None or targets is None or not isinstance(contact, PenaltyContact) or not touching.coefficients.any():
         return
-    moves = np.linalg.norm(targets - simulation._backend.driven(), axis=1)
+    moves = np.linalg.norm(targets - before, axis=1)
     fastest = int(moves.argmax())
     if moves[fastest] <= FASTEST * contact.thickness:
         return
