@@ -338,6 +338,7 @@ class Simulation(
         self._proximity = {}  # selection -> ContactSearch
         self._lag = TargetLag()
         self._aimed = None, None  # where pinned vertices and driven points go in a step
+        self._driven_before = None  # the second of the step before
         self._backend.set_load(self._load_of(None))
         self._backend.set_state(
             self._cast_positions(self._in_range("points", self._rest)),

@@ -247,10 +247,10 @@ class Stepping:
                 return StepRecord(columns, setup_seconds=self._setup_seconds, positions=kept, numbers=self._said, **state)
 
             targets = self._targets(end)  # the motions before what they change
-            before = self._aimed[1]
             self._aim(end=end)
             self._aimed = targets, self._aimed[1]
-            warn_of_fast_obstacles(self, before, self._aimed[1], stacklevel=4)
+            warn_of_fast_obstacles(self, self._driven_before, self._aimed[1], stacklevel=4)
+            self._driven_before = self._aimed[1]
             self._turn_forces()
             try:
                 if guess is not None:
